@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * H.264 decoding up to flat records (steps 1 to 3 of ARCHITECTURE.md). Plain C: no threads, no globals, no I/O.
+ *
+ *   step 1  h264_stream_feed          headers, POC, marking, reference lists, output order   one stream: serial
+ *   step 2  h264_slice_decode         slice data -> rec_mb, mvd, coefficients                 every slice: any thread, any order
+ *   step 3  h264_picture_derive_motion mvd -> rec_motion                                      after step 2 of all its slices and
+ *                                                                                             step 3 of its colocated pictures
+ *   then    h264_picture_view         slot numbers into the slices, a rec_view to submit
+ *
+ * The entropy decode of a picture needs no other picture; nothing here assumes an order between step 2 of two pictures.
+ *
+ * Errors are negative enum h264_error values. Text for a person comes from h264_error_text and from h264_diag.
+ */
+#ifndef PELTON_H264_H
+#define PELTON_H264_H
+
+#include "codec/records.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum h264_error {
+    H264_OK = 0,
+    H264_ERR_DATA = -1,        /* the bitstream breaks a rule; concealed or skipped, decoding goes on */
+    H264_ERR_UNSUPPORTED = -2, /* valid, but a tool that this version lacks; diag names the syntax element */
+    H264_ERR_NOMEM = -3,
+    H264_ERR_NO_PARAMS = -4,   /* refers to a parameter set that was never received */
+    H264_ERR_TRUNCATED = -5    /* data ends inside a syntax structure */
+};
+const char *h264_error_text(int error);
+
+/* Where and why; filled by the function that returns a negative value. */
+struct h264_diag {
+    const char *element;  /* syntax element or rule, static string: "frame_mbs_only_flag" */
+    int64_t value;        /* the value met */
+    const char *what;     /* one clause of English, static: "interlaced coding is not supported yet" */
+};
+
+/* ---- parameter sets (7.3.2.1, 7.3.2.2); immutable and refcounted once parsed ---- */
+
+#define H264_MAX_SPS 32
+#define H264_MAX_PPS 256
+
+struct h264_vui {
+    uint8_t aspect_ratio_idc;
+    uint16_t sar_width, sar_height;       /* 0:0 unknown */
+    uint8_t video_signal_type_present, video_format, full_range;
+    uint8_t colour_description_present, colour_primaries, transfer, matrix; /* H.273 code points, 2 = unspecified */
+    uint8_t chroma_loc_present, chroma_loc_top, chroma_loc_bottom;
+    uint8_t timing_info_present, fixed_frame_rate;
+    uint32_t num_units_in_tick, time_scale;
+    uint8_t nal_hrd_present, vcl_hrd_present, pic_struct_present;
+    uint8_t cpb_removal_delay_length, dpb_output_delay_length, time_offset_length, initial_cpb_removal_delay_length;
+    uint8_t bitstream_restriction_flag;
+    uint8_t max_num_reorder_frames, max_dec_frame_buffering;
+};
+
+struct h264_sps {
+    atomic_int refs;
+    uint8_t profile_idc, constraint_flags /* constraint_set0_flag is bit 7 */, level_idc, id;
+    uint8_t chroma_format_idc, separate_colour_plane_flag, bit_depth[2] /* luma, chroma */;
+    uint8_t qpprime_y_zero_transform_bypass_flag;
+    uint8_t seq_scaling_matrix_present_flag;
+    struct rec_scaling scaling;           /* after fall-back rule set A; Flat_16 when absent */
+    uint8_t log2_max_frame_num, poc_type, log2_max_poc_lsb, delta_pic_order_always_zero_flag;
+    int32_t offset_for_non_ref_pic, offset_for_top_to_bottom_field;
+    uint8_t num_ref_frames_in_poc_cycle;
+    int32_t offset_for_ref_frame[255];
+    uint8_t max_num_ref_frames, gaps_in_frame_num_allowed;
+    uint16_t mb_width, map_height;        /* PicWidthInMbs, PicHeightInMapUnits */
+    uint16_t mb_height;                   /* FrameHeightInMbs */
+    uint8_t frame_mbs_only_flag, mb_adaptive_frame_field_flag, direct_8x8_inference_flag;
+    uint16_t crop_left, crop_right, crop_top, crop_bottom; /* in luma samples of the frame */
+    uint8_t vui_present;
+    struct h264_vui vui;
+    uint8_t max_dpb_frames;               /* MaxDpbFrames, or max_dec_frame_buffering where given (A.3.1, E.2.1) */
+    uint8_t reorder_frames;               /* max_num_reorder_frames, given or inferred */
+};
+
+struct h264_pps {
+    atomic_int refs;
+    uint8_t id, sps_id;
+    uint8_t entropy_coding_mode_flag, bottom_field_pic_order_in_frame_present_flag;
+    uint8_t num_slice_groups;             /* 1; more is refused for now */
+    uint8_t num_ref_default[2];
+    uint8_t weighted_pred_flag, weighted_bipred_idc;
+    int8_t pic_init_qp;                   /* 26 + pic_init_qp_minus26 */
+    int8_t pic_init_qs;
+    int8_t chroma_qp_offset[2];           /* Cb, Cr */
+    uint8_t deblocking_filter_control_present_flag, constrained_intra_pred_flag, redundant_pic_cnt_present_flag;
+    uint8_t transform_8x8_mode_flag;
+    uint8_t pic_scaling_matrix_present_flag;
+    /* Scaling lists as parsed; the effective lists depend on the SPS that is active: h264_pps_scaling. A list not present
+     * (bit of list_present clear) falls back; use_default likewise per list. 4x4 lists 0..5, 8x8 lists 6..11. */
+    uint16_t list_present, list_default;
+    struct rec_scaling lists;             /* raster order */
+};
+
+/* The effective weight scale of (sps, pps), fall-back rule sets A and B applied (Table 7-2). */
+void h264_pps_scaling(const struct h264_sps *sps, const struct h264_pps *pps, struct rec_scaling *out);
+
+/* ---- slice header (7.3.3) ---- */
+
+enum h264_slice_type { H264_P = 0, H264_B = 1, H264_I = 2, H264_SP = 3, H264_SI = 4 };
+
+struct h264_list_mod { uint8_t op; uint32_t value; };  /* modification_of_pic_nums_idc and its operand */
+struct h264_mmco { uint8_t op; uint32_t a, b; };        /* operands in the order of 7.3.3.3 */
+
+struct h264_slice_header {
+    uint8_t nal_unit_type, nal_ref_idc, idr;
+    uint32_t first_mb;
+    uint8_t type;                         /* enum h264_slice_type, slice_type % 5 */
+    uint8_t pps_id;
+    uint8_t colour_plane_id, field_pic_flag, bottom_field_flag;
+    uint32_t frame_num, idr_pic_id, poc_lsb;
+    int32_t delta_poc_bottom, delta_poc[2];
+    uint32_t redundant_pic_cnt;
+    uint8_t direct_spatial_mv_pred_flag;
+    uint8_t num_ref[2];                   /* num_ref_idx_lX_active, inferred values filled in */
+    uint8_t list_mod_count[2];
+    struct h264_list_mod list_mod[2][33 + 33];
+    uint8_t luma_log2_denom, chroma_log2_denom;
+    int16_t weight[2][32][3][2];          /* [list][ref][Y Cb Cr][weight, offset]; inferred values filled in */
+    uint8_t no_output_of_prior_pics_flag, long_term_reference_flag, adaptive_marking_flag;
+    uint8_t mmco_count;
+    struct h264_mmco mmco[66];
+    uint8_t cabac_init_idc;
+    int8_t qp;                            /* SliceQPY */
+    int8_t qs;
+    uint8_t sp_for_switch_flag;
+    uint8_t disable_deblocking_filter_idc;
+    int8_t filter_offset_a, filter_offset_b; /* doubled */
+    uint32_t slice_group_change_cycle;
+};
+
+/* ---- pictures ---- */
+
+struct h264_picture;
+
+/* Partition shapes, what step 2 leaves for step 3. 8 bytes per macroblock, never sent to the GPU. */
+enum h264_part { H264_PART_16X16, H264_PART_16X8, H264_PART_8X16, H264_PART_8X8,
+                 H264_PART_SKIP /* P_Skip */, H264_PART_DIRECT /* B_Skip or B_Direct_16x16 */, H264_PART_INTRA };
+enum h264_sub { H264_SUB_8X8, H264_SUB_8X4, H264_SUB_4X8, H264_SUB_4X4, H264_SUB_DIRECT };
+struct h264_mb_syntax {
+    uint8_t part;            /* enum h264_part */
+    uint8_t sub[4];          /* enum h264_sub of each quadrant where part is H264_PART_8X8 */
+    uint8_t decoded;         /* 1: a slice covered it */
+    uint8_t reserved[2];
+};
+/* After step 2 an inter macroblock's rec_motion holds: ref_idx as parsed (0 inferred; -1 list unused; direct: unspecified) and in
+ * mv the *mvd* of each partition at the raster block of the partition's upper left corner, 0 elsewhere. Step 3 replaces both. */
+
+/* One slice: all that its decode needs. */
+struct h264_slice {
+    struct h264_picture *pic;
+    uint32_t index;
+    struct h264_slice_header hdr;
+    const struct h264_sps *sps;          /* owned references */
+    const struct h264_pps *pps;
+    uint8_t *nal;                         /* NAL unit bytes with emulation prevention, from the header byte; inside pic->bytes */
+    size_t nal_size;
+    size_t data_bit_offset;               /* first bit of slice_data() in the RBSP (emulation bytes removed, header byte included) */
+    uint8_t num_ref[2];                   /* entries of RefPicList0/1 in use */
+    struct {
+        struct h264_picture *pic;         /* NULL: "no reference picture" */
+        uint8_t structure;                /* REC_TOP, REC_BOTTOM, REC_FRAME */
+        uint8_t long_term;                /* marking at the time this picture is decoded */
+        int32_t poc;                      /* PicOrderCnt of that frame or field, at that time */
+        uint32_t id;                      /* pic->id * 4 + structure: identity that outlives refs_held (colocated motion) */
+    } ref[2][REC_MAX_REFS];
+    uint32_t end_mb;                      /* first_mb_in_slice of the next slice of this picture, or mb_count: decode stops before it */
+    int status;                           /* result of step 2 */
+    uint32_t mbs_decoded;                 /* by step 2 */
+};
+
+/* Life cycle (the job of ARCHITECTURE.md): created PARSING by h264_stream_feed with one reference for the caller's decode list,
+ * one for the DPB and one for the output queue; step 2, step 3 -> READY; the caller submits it (SUBMITTED) and calls
+ * h264_picture_done when its samples exist (DONE), which drops the references on the pictures it read.
+ * Freed with the last reference, on whatever thread drops it. */
+struct h264_picture {
+    atomic_int refs;
+    uint32_t id;                          /* counts up in decoding order; never reused within a stream */
+    const struct h264_sps *sps;
+    uint8_t structure;                    /* REC_FRAME, or the field that was decoded first of a field pair */
+    uint8_t mbaff, idr, nal_ref_idc, has_b_slices, recovery_point;
+    uint8_t non_existing;                 /* inferred by a frame_num gap: no slices, a copy source only */
+    int32_t poc[2];                       /* TopFieldOrderCnt, BottomFieldOrderCnt */
+    int32_t output_poc;                   /* min of both, before an MMCO 5 resets them */
+    int64_t tag;                          /* the caller's number of the access unit (h264_stream_feed) */
+    uint32_t mb_width, mb_height, mb_count;
+
+    struct h264_slice *slices;
+    uint32_t slice_count, slice_capacity;
+    uint8_t *bytes;                       /* NAL units of the slices */
+
+    struct rec_mb *mbs;                   /* [mb_count], 64-byte aligned */
+    struct rec_motion *motion;            /* [mb_count] */
+    struct h264_mb_syntax *syntax;        /* [mb_count] */
+    uint8_t (*total_coeff)[48];           /* [mb_count]: TotalCoeff by component*16 + blkIdx, for nC (9.2.1) */
+    void *coeffs;                         /* units of 16, int16_t or int32_t */
+    uint32_t unit_capacity;
+    atomic_uint unit_count;               /* slices take chunks from here */
+    struct rec_slice *rec_slices;         /* [slice_count] */
+    int16_t *weights; uint32_t weight_count;
+    struct rec_scaling *scaling; uint32_t scaling_count;
+
+    struct h264_picture *refs_held[2 * REC_MAX_REFS + 2]; /* distinct pictures that slices of this one name */
+    uint32_t refs_held_count;
+    atomic_uint missing_mbs;
+    uint8_t corrupt;                      /* data was lost or concealed, here or in a reference */
+    uint8_t motion_done;                  /* step 3 has finished */
+
+    /* The caller's. */
+    int32_t slot;                         /* frame slot, -1 until the caller chooses one; needed by h264_picture_view of this and of readers */
+    void *user;
+    void (*on_free)(struct h264_picture *pic); /* called once before the memory goes, may be NULL */
+    const struct h264_allocator *allocator;
+};
+
+/* Memory for picture arrays; get returns 64-byte-aligned memory of undefined content or NULL. Both are called on any thread. */
+struct h264_allocator {
+    void *(*get)(void *ctx, size_t size);
+    void (*put)(void *ctx, void *memory, size_t size);
+    void *ctx;
+};
+
+struct h264_picture *h264_picture_ref(struct h264_picture *pic);
+void h264_picture_unref(struct h264_picture *pic); /* NULL is allowed */
+
+/* ---- step 1 ---- */
+
+struct h264_stream;
+
+struct h264_stream_params {
+    const struct h264_allocator *allocator; /* NULL: malloc; else outlives every picture */
+    bool low_delay_output;                  /* output as soon as max_num_reorder_frames allows, never wait for a full DPB without need */
+    int  strict;                            /* 1: refuse frame_num gaps that the SPS forbids, instead of concealing */
+};
+
+int h264_stream_create(const struct h264_stream_params *params, struct h264_stream **out);
+void h264_stream_free(struct h264_stream *s);
+
+/* Parameter sets out of band: an avcC box (first byte 1; sets the NAL length size) or Annex B bytes. */
+int h264_stream_extradata(struct h264_stream *s, const uint8_t *data, size_t size, struct h264_diag *diag);
+
+/* Feed one access unit, Annex B or (after avcC) length-prefixed. Several pictures may be in it, and a picture may span calls:
+ * a picture is complete when the next one starts or when h264_stream_feed is called with tag of another access unit.
+ * Afterwards drain both queues. Returns the first error met, having taken everything that could be used. Copies what it keeps. */
+int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag, struct h264_diag *diag);
+int h264_stream_flush(struct h264_stream *s); /* end of stream: the rest becomes available for output */
+
+/* Complete pictures in decoding order; NULL when none waits. The caller owns one reference. non_existing pictures come too: their
+ * samples are a copy of the previous reference picture (refs_held[0], if any). */
+struct h264_picture *h264_stream_next_decode(struct h264_stream *s);
+/* Pictures in output order; may come before they are decoded. The caller owns one reference. */
+struct h264_picture *h264_stream_next_output(struct h264_stream *s);
+
+const struct h264_sps *h264_stream_sps(const struct h264_stream *s); /* active, or the last received; NULL */
+/* Counters for statistics and tests. */
+struct h264_stats { uint64_t access_units, nal_units, pictures, slices, errors, gaps, concealed_mbs, skipped_before_idr; };
+void h264_stream_stats(const struct h264_stream *s, struct h264_stats *out);
+
+/* ---- steps 2 and 3 ---- */
+
+/* Scratch of one worker: unescaped bytes, CABAC contexts, neighbour lines. Grows as needed; one thread at a time. */
+struct h264_scratch;
+struct h264_scratch *h264_scratch_create(void);
+void h264_scratch_free(struct h264_scratch *scratch);
+
+/* Step 2 for one slice. Different slices, of one picture too, may run at the same time with different scratch. On an error the
+ * macroblocks up to it stay decoded. Returns slice->status. */
+int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);
+
+/* Between step 2 and 3, once per picture: macroblocks that no slice covered are counted and become concealment records. Called by
+ * h264_picture_derive_motion. */
+/* Step 3. The pictures named by h264_picture_colocated must have finished theirs. */
+int h264_picture_derive_motion(struct h264_picture *pic);
+/* Writes up to 32 distinct pictures whose motion step 3 of pic reads, returns their number. */
+uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_picture *out[32]);
+
+/* Slots of pic and of all pictures it refers to must be chosen. Fills rec_slice.ref and the view; pointers stay valid until
+ * h264_picture_done. slots of missing references are replaced by any held one, or by pic's own. */
+int h264_picture_view(struct h264_picture *pic, struct rec_view *out);
+
+/* The samples exist: frees coefficients and slices' bytes, drops refs_held. Motion and reference identities stay for later pictures. */
+void h264_picture_done(struct h264_picture *pic);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The Vulkan engine: device, memory, host buffers. Knows nothing of codecs; gpu/recon.h is the H.264 pass table on top of it.
+ * Thread: one thread at a time per struct gpu, unless a function says otherwise.
+ */
+#ifndef PELTON_GPU_H
+#define PELTON_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gpu_error {
+    GPU_OK = 0,
+    GPU_ERR_NO_DEVICE = -1,    /* nothing matches the choice, or no Vulkan loader or driver */
+    GPU_ERR_NOMEM = -2,        /* host or device memory */
+    GPU_ERR_LOST = -3,         /* VK_ERROR_DEVICE_LOST: the process has to be restarted */
+    GPU_ERR_FEATURE = -4,      /* the device lacks something that is needed; the log names it */
+    GPU_ERR_VULKAN = -5,       /* any other Vulkan error; the log has call, result, file, line */
+    GPU_ERR_INVALID = -6       /* arguments or records */
+};
+const char *gpu_error_text(int error);
+
+typedef void (*gpu_log_fn)(void *ctx, int level /* 0 error 1 warning 2 info 3 debug */, const char *line);
+
+struct gpu_device_info {
+    char name[256];
+    char uuid[37];             /* deviceUUID, lower-case hex with dashes */
+    char driver[256];          /* driverName driverInfo */
+    bool software;             /* VK_PHYSICAL_DEVICE_TYPE_CPU */
+    uint32_t api_version, vendor_id, device_id, subgroup_size;
+    uint64_t memory_bytes;     /* largest device-local heap */
+    bool external_memory_host; /* VK_EXT_external_memory_host */
+    bool usable;               /* has all that pelton needs */
+    char missing[128];         /* first missing feature where not usable */
+};
+
+struct gpu;
+
+struct gpu_params {
+    const char *device;        /* "auto", "gpu", "cpu", a part of a name, or a UUID; NULL = auto (a hardware device, else software) */
+    bool validation;           /* Khronos layer with synchronization validation where installed; messages go to log at level 0 */
+    bool timestamps;           /* per-pass GPU times */
+    gpu_log_fn log;            /* NULL: silent */
+    void *log_ctx;
+};
+
+/* All devices of the machine; *out is malloc'd, the caller frees it. Thread: any. */
+int gpu_list(struct gpu_device_info **out, size_t *count);
+int gpu_open(const struct gpu_params *params, struct gpu **out);
+void gpu_close(struct gpu *g); /* waits for the device; NULL allowed */
+const struct gpu_device_info *gpu_info(const struct gpu *g);
+unsigned gpu_validation_messages(const struct gpu *g); /* how many the layer has printed */
+
+/* Host memory that the GPU writes frames into: a mapping of a memfd, page aligned (address and size), alive until gpu_host_free.
+ * Imported by VK_EXT_external_memory_host; where that is missing or refused, a staging buffer that is copied when a batch
+ * completes (direct = false). */
+struct gpu_host;
+int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **out);
+bool gpu_host_is_direct(const struct gpu_host *h);
+void gpu_host_free(struct gpu_host *h); /* waits until no submitted batch uses it */
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * H.264 reconstruction (step 4) and delivery (step 5) in batches.
+ *
+ * A recon owns the frame store of one picture format: `slots` filtered layers, which references and output read, and `width`
+ * unfiltered layers, which a picture needs only while its batch runs (the ping-pong pair of the deblocking filter).
+ * The caller owns the meaning of slots: it never submits a picture into a slot that an unfinished batch reads or writes other than in the
+ * order of submission; batches execute in the order of submission.
+ */
+#ifndef PELTON_RECON_H
+#define PELTON_RECON_H
+
+#include "codec/records.h"
+#include "gpu/gpu.h"
+
+struct recon;
+
+struct recon_params {
+    uint32_t mb_width, mb_height;      /* frame, in macroblocks */
+    uint8_t chroma_format_idc;         /* 1 for now; others: GPU_ERR_FEATURE */
+    uint8_t bit_depth[2];              /* 8, 8 for now */
+    uint32_t slots;                    /* frame slots */
+    uint32_t width;                    /* most pictures of one batch */
+    uint32_t flight;                   /* batches in flight, 2..4; 0 = 3 */
+    uint8_t wavefront;                 /* 0 = chosen by device, 1 = one dispatch per diagonal, 2 = persistent with tickets */
+};
+
+enum recon_format { RECON_I420, RECON_NV12, RECON_GRAY8 };
+
+/* Write the frame in slot, cropped, to host memory. Strides and offsets are multiples of 4; widths are in luma samples. */
+struct recon_delivery {
+    uint32_t slot;
+    struct gpu_host *host;
+    uint64_t offset[3];                /* of each plane in host, bytes */
+    uint32_t stride[3];                /* bytes */
+    uint32_t crop_x, crop_y, width, height; /* luma samples; even where chroma is subsampled; the last column and row may be odd-sized chroma-rounded up */
+    enum recon_format format;
+};
+
+enum recon_stage { RECON_UPLOAD, RECON_CLASSIFY, RECON_RESIDUAL, RECON_INTER, RECON_INTRA, RECON_DEBLOCK, RECON_DELIVER, RECON_STAGES };
+
+int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out);
+void recon_free(struct recon *r);
+uint64_t recon_memory(const struct recon *r); /* device bytes it holds */
+
+/* One picture of a batch: its records, or a copy of another slot's frame (a non-existing picture, a lost one). */
+struct recon_picture {
+    const struct rec_view *view;       /* NULL: copy_from -> slot; both negative-free; copy_from 0xffffffff: fill with mid-grey */
+    uint32_t slot, copy_from;
+};
+
+/* Pack the records, upload, reconstruct pictures[0..n), then write deliveries[0..m) (of these or of earlier pictures).
+ * Pictures of one call must not refer to each other. Records must be validated. Everything pointed to may be reused when the call returns.
+ * Blocks while `flight` batches are in flight. *ticket counts up from 1. */
+int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries, uint32_t m,
+                 uint64_t *ticket);
+/* Highest ticket whose batch has finished (frames readable by host, slots reusable); never blocks. Thread: any. */
+uint64_t recon_done(struct recon *r);
+/* Wait until ticket is done; timeout_ns ~0 = for ever. 0, 1 on timeout, or an error. */
+int recon_wait(struct recon *r, uint64_t ticket, uint64_t timeout_ns);
+
+/* GPU seconds spent per stage since creation, from timestamps, and pictures counted; zeros without gpu_params.timestamps. */
+struct recon_times { double seconds[RECON_STAGES]; uint64_t pictures, batches, deliveries; uint64_t upload_bytes, deliver_bytes; };
+void recon_times(struct recon *r, struct recon_times *out);
+
+/* Copy the whole of a slot's filtered frame to memory as 8-bit planes (tests): planes of mb_width*16 x mb_height*16 and half that. Waits. */
+int recon_read_slot(struct recon *r, uint32_t slot, uint8_t *y, uint8_t *cb, uint8_t *cr);
+/* The same for the unfiltered layer of picture i of the last batch (tests). */
+int recon_read_work(struct recon *r, uint32_t layer, uint8_t *y, uint8_t *cb, uint8_t *cr);
+
+#endif
