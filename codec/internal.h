@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the files of codec share among themselves and no one else sees.
+ */
+#ifndef PELTON_CODEC_INTERNAL_H
+#define PELTON_CODEC_INTERNAL_H
+
+#include "codec/bits.h"
+#include "codec/h264.h"
+
+/* nal_unit_type (Table 7-1) */
+enum h264_nal_type {
+    H264_NAL_SLICE = 1,
+    H264_NAL_PARTITION_A = 2,
+    H264_NAL_PARTITION_B = 3,
+    H264_NAL_PARTITION_C = 4,
+    H264_NAL_IDR = 5,
+    H264_NAL_SEI = 6,
+    H264_NAL_SPS = 7,
+    H264_NAL_PPS = 8,
+    H264_NAL_AUD = 9,
+    H264_NAL_END_SEQUENCE = 10,
+    H264_NAL_END_STREAM = 11,
+    H264_NAL_FILLER = 12,
+    H264_NAL_SPS_EXTENSION = 13,
+    H264_NAL_PREFIX = 14,
+    H264_NAL_SUBSET_SPS = 15,
+    H264_NAL_AUXILIARY = 19,
+    H264_NAL_EXTENSION = 20
+};
+
+/* Scans: idx -> raster position (row * 4 + column, row * 8 + column), [0] zig-zag (frame), [1] field (Tables 8-13, 8-14). */
+extern const uint8_t h264_scan_4x4[2][16];
+extern const uint8_t h264_scan_8x8[2][64];
+
+/* Fill diag where it is not NULL and return error. */
+int h264_fail(struct h264_diag *diag, int error, const char *element, int64_t value, const char *what);
+
+/* ---- parameter sets (params_*.c) ---- */
+
+/* rbsp holds the header byte too. The set has one reference. */
+int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag);
+/* transform_8x8 lists: six instead of two for 4:4:4, hence chroma_format_idc of the SPS that the PPS names. */
+int h264_pps_parse(const uint8_t *rbsp, size_t size, unsigned chroma_format_idc, struct h264_pps **out, struct h264_diag *diag);
+/* seq_parameter_set_id that a PPS names, without parsing the rest; negative when truncated or out of range. */
+int h264_pps_peek_sps_id(const uint8_t *rbsp, size_t size);
+/* References of immutable sets are counted through const pointers. */
+const struct h264_sps *h264_sps_ref(const struct h264_sps *sps);
+void h264_sps_unref(const struct h264_sps *sps);
+const struct h264_pps *h264_pps_ref(const struct h264_pps *pps);
+void h264_pps_unref(const struct h264_pps *pps);
+/* Whether this version decodes slices of these sets: H264_OK or H264_ERR_UNSUPPORTED. */
+int h264_params_supported(const struct h264_sps *sps, const struct h264_pps *pps, struct h264_diag *diag);
+
+/* scaling_list() (7.3.2.1.1.1) of count coefficients into raster order. Returns whether useDefaultScalingMatrixFlag. */
+bool h264_scaling_list(struct h264_bits *b, unsigned count, uint8_t *raster);
+/* List i of 0..11 becomes its default (Table 7-2); list 0..5 are 4x4. */
+void h264_scaling_default(struct rec_scaling *s, unsigned i);
+/* Lists not in `present` fall back (Table 7-2): the first of each kind to `base`, the others to the list before of their kind. Lists
+ * in `use_default` become their defaults. count: 6, 8 or 12 lists are transmitted, those past it fall back. */
+void h264_scaling_fill(struct rec_scaling *s, unsigned present, unsigned use_default, const struct rec_scaling *base);
+
+/* ---- slice header (slice_header.c) ---- */
+
+/* What follows first_mb_in_slice, slice_type and pic_parameter_set_id needs the sets: peek gives the id first. */
+int h264_slice_peek(const uint8_t *rbsp, size_t size, uint32_t *first_mb, uint32_t *type, uint32_t *pps_id);
+/* rbsp from the NAL unit header byte. On success *data_bit is the first bit of slice_data(). */
+int h264_slice_header_parse(const uint8_t *rbsp, size_t size, const struct h264_sps *sps, const struct h264_pps *pps,
+                            struct h264_slice_header *hdr, size_t *data_bit, struct h264_diag *diag);
+
+/* ---- pictures (picture.c) ---- */
+
+static inline unsigned h264_coeff_bytes(const struct h264_sps *sps)
+{
+    return sps->bit_depth[0] > 8 || sps->bit_depth[1] > 8 ? 4 : 2;
+}
+
+/* Most units (16 coefficients each) that a macroblock has: 16 luma, 8, 16 or 32 chroma. */
+static inline unsigned h264_units_per_mb(const struct h264_sps *sps)
+{
+    static const uint8_t units[4] = {16, 24, 32, 48};
+
+    return units[sps->chroma_format_idc & 3];
+}
+
+/* Slices take units from pic->unit_count in chunks of this many, never less than a macroblock's worth. Capacity: every macroblock at
+ * its most, plus one chunk for each slice. */
+#define H264_UNIT_CHUNK 64
+
+void *h264_alloc(const struct h264_allocator *allocator, size_t size);
+void h264_free(const struct h264_allocator *allocator, void *memory, size_t size);
+
+/* weights and scaling are allocated with h264_alloc(pic->allocator) by view.c, sizes weight_count * sizeof(int16_t) and scaling_count *
+ * sizeof(struct rec_scaling); picture.c frees them. rec_slices is allocated by picture.c with slice_count entries when the picture
+ * is complete. */
+
+#endif
