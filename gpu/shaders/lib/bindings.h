@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What every reconstruction shader sees: one descriptor set, bound once per batch, and one push constant block.
+ * Included by C and GLSL.
+ */
+#ifndef PELTON_BINDINGS_H
+#define PELTON_BINDINGS_H
+
+#define BIND_PICTURES 0   /* rec_picture[], one per picture of the batch */
+#define BIND_MBS 1        /* rec_mb[] of all pictures, picture after picture (rec_picture.mb_base) */
+#define BIND_MOTION 2     /* rec_motion[], same index */
+#define BIND_SLICES 3     /* rec_slice[] */
+#define BIND_COEFFS 4     /* int16_t or int32_t [unit][16] */
+#define BIND_WEIGHTS 5    /* int16_t[] */
+#define BIND_SCALING 6    /* rec_scaling[] */
+#define BIND_RESIDUAL 7   /* residual samples, written by the residual pass, indexed as BIND_COEFFS */
+#define BIND_LISTS 8      /* case lists of blocks, written by classify */
+#define BIND_COUNTERS 9   /* zeroed at the start of a batch: list lengths, indirect dispatch arguments, tickets */
+#define BIND_STRENGTHS 10 /* deblocking strengths and thresholds */
+#define BIND_PROGRESS 11  /* zeroed at the start of a batch: progress of the persistent wavefronts */
+#define BIND_DELIVER 12   /* recon_deliver_args[] of the batch's deliveries */
+#define BIND_HOST 13      /* the destination of one delivery group (gpu_host); bound by a second descriptor set in the deliver pass */
+#define BIND_WORK_Y 14    /* r32ui image arrays, four 8-bit samples a texel, lowest byte leftmost */
+#define BIND_WORK_CB 15
+#define BIND_WORK_CR 16
+#define BIND_FRAME_Y 17
+#define BIND_FRAME_CB 18
+#define BIND_FRAME_CR 19
+#define BIND_COUNT 20
+
+/* Push constants, 32 bytes. */
+struct recon_push {
+#ifdef VULKAN
+    uint first_picture, picture_count, step, param;
+    uint mb_width, mb_height, mb_total, unit_total;
+#else
+    uint32_t first_picture, picture_count, step, param;
+    uint32_t mb_width, mb_height, mb_total, unit_total;
+#endif
+};
+
+#endif
