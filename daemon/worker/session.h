@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The worker's engine and its sessions: source -> access units -> pictures -> batches -> frames in a pool.
+ * The protocol side of the worker (worker_main.c) drives it and sends on what the callbacks say.
+ *
+ * Thread: everything here is called, and calls back, on the loop thread. Inside there are one demux thread per source, a pool
+ * of codec workers, and one GPU thread. Back-pressure has one origin: no free picture or pool slot -> workers wait -> the source
+ * stops reading.
+ *
+ * Life cycle of a session (source states of ARCHITECTURE.md): IDLE -> OPENING (on_info) -> RUNNING (on_format, on_frame…) -> on_end
+ * exactly once, also after session_close -> CLOSED.
+ */
+#ifndef PELTON_SESSION_H
+#define PELTON_SESSION_H
+
+#include "gpu/gpu.h"
+#include "proto/pelton.h"
+
+#include <uv.h>
+
+struct engine;
+struct session;
+
+struct engine_params {
+    const char *device;          /* as gpu_params.device */
+    unsigned threads;            /* codec workers; 0: number of CPUs */
+    unsigned lookahead;          /* pictures of a stream between step 1 and delivery; 0: by memory */
+    unsigned batch;              /* most pictures of a GPU batch; 0: by device */
+    uint8_t wavefront;           /* recon_params.wavefront */
+    uint64_t shuffle_seed;       /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut) */
+    bool validation, timestamps;
+    gpu_log_fn log;
+    void *log_ctx;
+};
+int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out); /* enum pelton_error */
+const struct gpu_device_info *engine_device(const struct engine *e);
+unsigned engine_validation_messages(const struct engine *e);
+void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx); /* closes all sessions first */
+
+/* The pool of one epoch: memfd, sealed (SHRINK, GROW, FUTURE_WRITE, SEAL), `slots` frames of the same layout. */
+struct session_format {
+    uint32_t epoch, slots;
+    char pix_fmt[16];
+    uint32_t width, height, planes;
+    uint64_t slot_size;          /* slot s starts at s * slot_size */
+    uint64_t plane_offset[4];    /* inside the slot; 256-byte aligned */
+    uint32_t stride[4], plane_width[4], plane_height[4];
+    struct pelton_rational time_base, sar;
+    struct pelton_colour colour;
+    int memfd;                   /* borrowed: dup it to keep it; -1 without a pool (PELTON_NONE) */
+    uint64_t memfd_size;
+};
+
+struct session_frame {
+    uint64_t sequence;
+    uint32_t epoch, slot, generation;
+    int64_t pts, dts, duration;
+    uint32_t flags;              /* PELTON_FRAME_* */
+    int64_t received_ns, decoded_ns;
+    uint64_t dropped_source, dropped_decoder;
+};
+
+struct session_callbacks {
+    void (*on_info)(void *ctx, const struct pelton_info *info);           /* once, when the source is open */
+    void (*on_format)(void *ctx, const struct session_format *format);    /* before the first frame of each epoch */
+    void (*on_frame)(void *ctx, const struct session_frame *frame);       /* not for PELTON_NONE and PELTON_READBACK */
+    void (*on_end)(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats); /* failure->code 0: end of stream */
+};
+
+/* Returns at once; a source that cannot be opened ends with on_end. fd, where used, becomes the session's. */
+int session_open(struct engine *e, const struct pelton_open_params *params, bool probe_only, const struct session_callbacks *callbacks,
+                 void *ctx, struct session **out);
+/* A reader is done with a slot; a wrong epoch, slot or generation is ignored. */
+void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);
+void session_stats(struct session *s, struct pelton_stats *out);
+void session_close(struct session *s); /* asynchronous; on_end follows, then s is gone */
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * libpelton: receive frames from a pelton daemon. Plain C; needs libc and protobuf-c only.
+ *
+ * The happy path is pelton_connect or pelton_spawn, pelton_open, pelton_next until it returns 0, pelton_release for each frame,
+ * pelton_stream_close, pelton_close. The failure modes are: no daemon (PELTON_ERR_NO_DAEMON), the daemon goes away
+ * (PELTON_ERR_GONE: every later call says so), the source fails (the code of enum pelton_error that fits, from pelton_next,
+ * after the frames decoded before it), time-outs. pelton_error gives one cause and one hint of the last failure.
+ *
+ * Thread: one connection is used by one thread at a time. Nothing here blocks longer than its timeout_ms (-1: for ever).
+ */
+#ifndef PELTON_H
+#define PELTON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum pelton_error {
+    PELTON_OK = 0,
+    PELTON_ERR_OTHER = -1,
+    PELTON_ERR_USAGE = -2,        /* an argument makes no sense */
+    PELTON_ERR_INPUT = -4,        /* not found, a directory, empty, not a video, truncated container */
+    PELTON_ERR_UNSUPPORTED = -5,  /* another codec, or an H.264 tool that is not supported: the text names the syntax element */
+    PELTON_ERR_DECODE = -6,       /* damaged stream where that was declared fatal */
+    PELTON_ERR_NO_DEVICE = -7,
+    PELTON_ERR_NO_DAEMON = -8,    /* no socket, refused, or it speaks another protocol */
+    PELTON_ERR_PERMISSION = -9,
+    PELTON_ERR_TIMEOUT = -11,
+    PELTON_ERR_GPU_LOST = -12,
+    PELTON_ERR_WORKER_LOST = -13, /* the worker process died and the stream could not go on */
+    PELTON_ERR_GONE = -14,        /* the connection has ended */
+    PELTON_ERR_PROTOCOL = -15,
+    PELTON_ERR_NOMEM = -16,
+    PELTON_ERR_LIMIT = -17        /* a quota of the daemon */
+};
+
+struct pelton;        /* a connection */
+struct pelton_stream; /* a subscription on it */
+
+struct pelton_failure {
+    int code;             /* enum pelton_error */
+    char cause[256];      /* one clause: "clip.mp4: No such file or directory" */
+    char hint[256];       /* one line, may be empty */
+};
+/* The last failure on this connection; conn NULL: of the last connect or spawn on this thread. */
+const struct pelton_failure *pelton_failure(const struct pelton *conn);
+
+struct pelton_device {
+    char name[256], uuid[40], driver[256];
+    bool software;
+};
+
+/* Connect to a daemon's Unix socket; path NULL: $PELTON_SOCKET, then /run/pelton/pelton.sock. */
+int pelton_connect(const char *path, int timeout_ms, struct pelton **out);
+
+struct pelton_spawn_params {
+    const char *program;        /* peltond; NULL: beside the calling program, then in PATH */
+    const char *device;         /* auto, gpu, cpu, part of a name, UUID; NULL: auto */
+    const char *const *extra;   /* further "key=value" configuration for -c, NULL-terminated, or NULL */
+    int log_fd;                 /* where the daemon's log goes; -1: stderr */
+};
+/* Start a private daemon that lives as long as this connection. */
+int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struct pelton **out);
+void pelton_close(struct pelton *conn); /* NULL allowed; a private daemon ends and is waited for */
+
+int pelton_device(struct pelton *conn, struct pelton_device *out);   /* from the daemon's welcome */
+int pelton_fd(const struct pelton *conn);                            /* readable when pelton_next(…, 0) may have news */
+
+enum pelton_policy { PELTON_LOSSLESS, PELTON_LATEST, PELTON_FIFO };
+enum pelton_transport { PELTON_SHM, PELTON_NONE /* decoded, left on the GPU: benchmarks */, PELTON_READBACK /* written to host, not announced frame by frame: benchmarks */ };
+
+struct pelton_open_params {
+    const char *uri;            /* opened by the daemon (configured sources, allowed URLs); NULL: fd */
+    int fd;                     /* an open file, pipe or socket, passed by descriptor; stays the caller's */
+    const char *name;           /* what messages call it; for fd: the path as typed */
+    const char *pix_fmt;        /* FFmpeg's name; NULL: the stream's own. yuv420p, nv12, gray */
+    enum pelton_policy policy;
+    uint32_t depth;             /* frames of the pool; 0: the daemon's choice */
+    enum pelton_transport transport;
+    bool loop, realtime;
+    uint32_t loops;             /* with loop: how many times; 0: for ever */
+    int64_t start_us, duration_us; /* -ss and -t; -1: absent */
+    uint64_t max_frames;        /* 0: all */
+    int on_error;               /* 0 show (flagged CORRUPT), 1 drop, 2 fail */
+    uint32_t streams;           /* benchmarks: the same source this many times at once; 0 = 1 */
+};
+
+struct pelton_rational { int32_t num, den; };
+
+/* What the container and the bitstream say; known once pelton_open returns. */
+struct pelton_info {
+    char container[64], codec[32], profile[64], pix_fmt[32];
+    int32_t level;
+    uint32_t width, height, coded_width, coded_height;
+    struct pelton_rational time_base, frame_rate /* as FFmpeg's r_frame_rate */, avg_frame_rate, sar;
+    int64_t start_pts, duration_us, frames;   /* of the container; INT64_MIN or -1: unknown */
+    uint64_t bit_rate;
+    bool supported;
+    char unsupported_element[64];             /* the syntax element that stops us, where not supported */
+    char unsupported_what[128];
+};
+
+enum { PELTON_FRAME_KEY = 1, PELTON_FRAME_CORRUPT = 2, PELTON_FRAME_DISCONT = 4, PELTON_FRAME_LAST = 8 };
+
+struct pelton_colour { uint8_t primaries, transfer, matrix, range /* 0 unknown 1 limited 2 full */, siting, source /* 0 assumed 1 bitstream 2 container 3 user */; };
+
+struct pelton_frame {
+    uint64_t sequence;          /* counts frames of the source; a gap proves drops */
+    uint32_t epoch, slot, generation;
+    uint32_t width, height;     /* cropped */
+    char pix_fmt[16];
+    uint32_t planes;
+    const uint8_t *data[4];     /* read-only shared memory, valid until pelton_release */
+    uint32_t stride[4];         /* bytes */
+    uint32_t plane_width[4], plane_height[4]; /* bytes a row, rows */
+    int64_t pts;                /* best-effort presentation time in time_base; INT64_MIN: none */
+    int64_t dts;                /* of the access unit */
+    int64_t duration;           /* in time_base, 0 unknown */
+    struct pelton_rational time_base, sar;
+    uint32_t flags;
+    struct pelton_colour colour;
+    int64_t received_ns, decoded_ns;   /* CLOCK_MONOTONIC: access unit read; frame readable */
+    uint64_t dropped_source, dropped_decoder, dropped_client;
+};
+
+/* Opens and subscribes. Fills *info when not NULL. On PELTON_ERR_UNSUPPORTED *info is filled too. */
+int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
+                struct pelton_stream **out);
+/* Only the information; nothing is decoded. Returns 0 also for streams that are not supported (info->supported). */
+int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info);
+
+/* 1: *out is the next frame. 0: the stream has ended. Negative: enum pelton_error (PELTON_ERR_TIMEOUT: nothing yet). */
+int pelton_next(struct pelton_stream *stream, int timeout_ms, struct pelton_frame *out);
+void pelton_release(struct pelton_stream *stream, const struct pelton_frame *frame); /* the slot may be written again */
+
+/* Totals of a stream, also after its end. Times are seconds. */
+struct pelton_stats {
+    uint64_t access_units, frames, corrupt, dropped, bytes_in, bytes_uploaded, bytes_delivered, worker_restarts;
+    uint64_t memory_host, memory_gpu;   /* bytes held by this stream now */
+    double wall, cpu_demux, cpu_entropy, cpu_motion, cpu_submit;
+    double gpu_upload, gpu_classify, gpu_residual, gpu_inter, gpu_intra, gpu_deblock, gpu_deliver;
+};
+int pelton_stats(struct pelton_stream *stream, int timeout_ms, struct pelton_stats *out);
+void pelton_stream_close(struct pelton_stream *stream); /* NULL allowed */
+
+/* Devices of the daemon's machine, for doctor; *out is malloc'd. */
+int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **out, size_t *count);
+
+const char *pelton_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
