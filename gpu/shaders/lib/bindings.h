@@ -28,6 +28,36 @@
 #define BIND_FRAME_CR 19
 #define BIND_COUNT 20
 
+/* Descriptor sets: 0 holds every binding but BIND_HOST, which is alone in set 1. */
+#define SET_BATCH 0
+#define SET_HOST 1
+
+/* recon_deliver_args.format; the values of enum recon_format */
+#define DELIVER_I420 0
+#define DELIVER_NV12 1
+#define DELIVER_GRAY8 2
+
+/* recon_push.param of copy_frame: this, or the source slot */
+#define COPY_FILL 0xffffffffu
+#define COPY_GREY 0x80808080u
+
+/* One delivery. 56 bytes. Offsets and strides in 32-bit words; crop, width and height in luma samples. */
+struct recon_deliver_args {
+#ifdef VULKAN
+    uint slot, format;
+    uint crop_x, crop_y, width, height;
+    uint offset[3];
+    uint stride[3];
+    uint reserved[2];
+#else
+    uint32_t slot, format;
+    uint32_t crop_x, crop_y, width, height;
+    uint32_t offset[3];
+    uint32_t stride[3];
+    uint32_t reserved[2];
+#endif
+};
+
 /* Push constants, 32 bytes. */
 struct recon_push {
 #ifdef VULKAN

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Copy one frame slot to another, or fill it with mid-grey: a lost or non-existing picture. One thread copies one texel of luma
+ * and, where it lies inside the chroma planes, one of each of them. recon_push.first_picture is the destination, param the source.
+ */
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_scalar_block_layout : require
+#include "gpu/shaders/lib/bindings.h"
+
+layout(local_size_x = 32, local_size_y = 8) in;
+
+layout(set = SET_BATCH, binding = BIND_FRAME_Y, r32ui) uniform uimage2DArray frame_y;
+layout(set = SET_BATCH, binding = BIND_FRAME_CB, r32ui) uniform uimage2DArray frame_cb;
+layout(set = SET_BATCH, binding = BIND_FRAME_CR, r32ui) uniform uimage2DArray frame_cr;
+layout(push_constant, scalar) uniform push_block { recon_push push; };
+
+void main()
+{
+    ivec2 at = ivec2(gl_GlobalInvocationID.xy);
+    ivec3 luma = imageSize(frame_y), chroma = imageSize(frame_cb);
+    if (at.x >= luma.x || at.y >= luma.y)
+        return;
+    ivec3 to = ivec3(at, push.first_picture), from = ivec3(at, push.param);
+    bool fill = push.param == COPY_FILL, has_chroma = at.x < chroma.x && at.y < chroma.y;
+    uvec4 y = uvec4(COPY_GREY), cb = y, cr = y;
+    if (!fill) {
+        y = imageLoad(frame_y, from);
+        if (has_chroma) {
+            cb = imageLoad(frame_cb, from);
+            cr = imageLoad(frame_cr, from);
+        }
+    }
+    imageStore(frame_y, to, y);
+    if (has_chroma) {
+        imageStore(frame_cb, to, cb);
+        imageStore(frame_cr, to, cr);
+    }
+}

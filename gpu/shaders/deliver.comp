@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Crop frames and write them to host memory as I420, NV12 or GRAY8. One thread writes one 32-bit word: x is the word in a row,
+ * y the row, plane below plane, z the delivery (recon_push.first_picture is the first one of the group).
+ */
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_scalar_block_layout : require
+#include "gpu/shaders/lib/bindings.h"
+
+layout(local_size_x = 64, local_size_y = 4) in;
+
+layout(set = SET_BATCH, binding = BIND_DELIVER, scalar) readonly buffer deliver_buffer { recon_deliver_args deliveries[]; };
+layout(set = SET_BATCH, binding = BIND_FRAME_Y, r32ui) readonly uniform uimage2DArray frame_y;
+layout(set = SET_BATCH, binding = BIND_FRAME_CB, r32ui) readonly uniform uimage2DArray frame_cb;
+layout(set = SET_BATCH, binding = BIND_FRAME_CR, r32ui) readonly uniform uimage2DArray frame_cr;
+layout(set = SET_HOST, binding = BIND_HOST, scalar) writeonly buffer host_buffer { uint host[]; };
+layout(push_constant, scalar) uniform push_block { recon_push push; };
+
+/* Samples x..x+3 of a row; those to the right of the frame repeat its last texel and are never inside the crop. */
+#define FUNNEL(image, x, y, slot)                                                                                                \
+    int t = int((x) >> 2), last = imageSize(image).x - 1;                                                                        \
+    uint shift = ((x)&3u) * 8u;                                                                                                  \
+    uint lo = imageLoad(image, ivec3(min(t, last), y, slot)).x;                                                                  \
+    if (shift == 0u)                                                                                                             \
+        return lo;                                                                                                               \
+    uint hi = imageLoad(image, ivec3(min(t + 1, last), y, slot)).x;                                                              \
+    return (lo >> shift) | (hi << (32u - shift));
+
+uint load_y(uint x, uint y, uint slot)
+{
+    FUNNEL(frame_y, x, y, slot)
+}
+
+uint load_cb(uint x, uint y, uint slot)
+{
+    FUNNEL(frame_cb, x, y, slot)
+}
+
+uint load_cr(uint x, uint y, uint slot)
+{
+    FUNNEL(frame_cr, x, y, slot)
+}
+
+uint interleave(uint cb, uint cr)
+{
+    return (cb & 0xffu) | (cr & 0xffu) << 8 | (cb & 0xff00u) << 8 | (cr & 0xff00u) << 16;
+}
+
+void main()
+{
+    recon_deliver_args d = deliveries[push.first_picture + gl_GlobalInvocationID.z];
+    uint word = gl_GlobalInvocationID.x, row = gl_GlobalInvocationID.y;
+    uint chroma_width = (d.width + 1u) / 2u, chroma_height = (d.height + 1u) / 2u;
+    uint plane = 0u, bytes = d.width;
+    if (row >= d.height) {
+        row -= d.height;
+        plane = row >= chroma_height ? 2u : 1u;
+        row -= plane == 2u ? chroma_height : 0u;
+        bytes = d.format == DELIVER_NV12 ? 2u * chroma_width : chroma_width;
+    }
+    uint planes = d.format == DELIVER_I420 ? 3u : d.format == DELIVER_NV12 ? 2u : 1u;
+    if (plane >= planes || (plane != 0u && row >= chroma_height) || word * 4u >= bytes)
+        return;
+    uint value;
+    if (plane == 0u) {
+        value = load_y(d.crop_x + 4u * word, d.crop_y + row, d.slot);
+    } else {
+        uint y = d.crop_y / 2u + row, x = d.crop_x / 2u;
+        if (d.format == DELIVER_NV12)
+            value = interleave(load_cb(x + 2u * word, y, d.slot), load_cr(x + 2u * word, y, d.slot));
+        else if (plane == 1u)
+            value = load_cb(x + 4u * word, y, d.slot);
+        else
+            value = load_cr(x + 4u * word, y, d.slot);
+    }
+    host[d.offset[plane] + row * d.stride[plane] + word] = value;
+}
