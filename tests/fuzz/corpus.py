@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Write the inputs that a fuzz target starts from: corpus.py KIND DIR."""
+import pathlib, re, struct, subprocess, sys, tempfile
+
+STREAMS = [
+    "--profile baseline --slices 2 --ref 3 --crf 30", "--profile main --bframes 2 --b-adapt 0 --direct temporal --weightb --crf 30",
+    "--profile main --no-cabac --bframes 2 --b-adapt 0 --direct spatial --crf 30", "--profile high --cqm jvt --bframes 2 --b-adapt 0 --crf 26",
+    "--profile high --no-cabac --slice-max-mbs 3 --constrained-intra --crf 30", "--profile main --weightp 2 --ref 4 --qp 1",
+]
+
+
+def encode(options):
+    with tempfile.TemporaryDirectory() as d:
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "mandelbrot=size=64x48:rate=25", "-frames:v", "5",
+                        "-pix_fmt", "yuv420p", d + "/a.y4m"], check=True)
+        subprocess.run(["x264", "--quiet", "--no-progress", "--threads", "1", *options.split(), "-o", d + "/a.264", d + "/a.y4m"],
+                       check=True, capture_output=True)
+        return pathlib.Path(d + "/a.264").read_bytes()
+
+
+def nal_units(stream):
+    return [n.rstrip(b"\0") for n in re.split(b"\0\0\1", stream) if n.strip(b"\0")]
+
+
+def unescape(nal):
+    return nal.replace(b"\0\0\3", b"\0\0")
+
+
+def header(kind, payload=b"", request=1, obj=0):
+    return struct.pack("<IHBBII", len(payload), kind, 0, 0, request, obj) + payload
+
+
+def inputs(kind):
+    if kind == "protocol":
+        # A hello with two varint fields, a ping, an unknown type, a length past the limit, a header cut short.
+        yield header(1, b"\x08\x01\x10\x01\x1a\x04test")
+        yield header(1, b"\x08\x01") + header(2) + header(3, b"\x0a\x03abc")
+        yield header(999, b"\0" * 20)
+        yield struct.pack("<IHBBII", 0xFFFFFFFF, 1, 0, 0, 0, 0)
+        yield header(1)[:9]
+        return
+    for options in STREAMS:
+        stream = encode(options)
+        if kind in ("nal", "slice"):
+            yield stream
+            continue
+        for nal in nal_units(stream):
+            if kind == "params" and nal[0] & 31 in (7, 8):
+                yield unescape(nal)
+            if kind == "slice_header" and nal[0] & 31 in (1, 5):
+                yield bytes([0, 0, 3, 1, 3, 2, 0, 1]) + unescape(nal)[:200]
+
+
+for i, data in enumerate(inputs(sys.argv[1])):
+    (pathlib.Path(sys.argv[2]) / ("seed%03d" % i)).write_bytes(data)

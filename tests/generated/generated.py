@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Make the streams of streams.tsv with x264 and compare pelton's frames with FFmpeg's, line by line of framemd5.
+
+Streams are kept in --dir and made once. Exit codes: 0 all equal, 1 not, 77 skipped (no x264 or no ffmpeg).
+"""
+import argparse, concurrent.futures, csv, os, pathlib, shutil, subprocess, sys, time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import peltontest as t
+
+SOURCES = {
+    "testsrc2": "testsrc2=size={s}:rate=25",
+    "mandelbrot": "mandelbrot=size={s}:rate=25:maxiter=200:end_scale=0.01:end_pts=40",
+    "life": "life=size={s}:rate=25:seed=7:mold=9:life_color=#C83232:death_color=#32C832:mold_color=#3232C8,noise=alls=6:all_seed=5",
+    "fade": "testsrc2=size={s}:rate=25,fade=in:0:10,fade=out:14:10",
+    "noise": "nullsrc=size={s}:rate=25,noise=alls=100:allf=t:all_seed=3",
+    "scroll": "mandelbrot=size={s}:rate=25:start_scale=0.5,scroll=h=0.21:v=0.13",
+}
+
+
+def make(args, row, made):
+    """The path of a row's stream."""
+    path = args.dir / (row["name"] + "." + row["container"])
+    if path.exists():
+        return path
+    part = path.with_suffix(".part." + row["container"])
+    if row["source"] == "join":
+        part.write_bytes(b"".join(made[n].read_bytes() for n in row["size"].split("+")))
+    else:
+        y4m, coded = path.with_suffix(".y4m"), path.with_suffix(".x264.264" if row["container"] == "264" else ".x264.mkv")
+        source = SOURCES[row["source"]].format(s=row["size"]) + ",format=yuv420p"
+        run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-frames:v", row["frames"], "-f", "yuv4mpegpipe", str(y4m)])
+        run(["x264", "--quiet", "--no-progress", "--threads", "1", *row["x264"].split(), "-o", str(coded), str(y4m)])
+        if row["container"] in ("264", "mkv"):
+            coded.rename(part)
+        else:
+            run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-i", str(coded), "-c", "copy",
+                 "-f", {"mp4": "mp4", "ts": "mpegts"}[row["container"]], str(part)])
+            coded.unlink()
+        y4m.unlink()
+    part.rename(path)
+    return path
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True)
+    if done.returncode:
+        raise SystemExit("%s\n%s" % (" ".join(command), done.stderr.decode(errors="replace")))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    t.add_arguments(p)
+    p.add_argument("--dir", type=pathlib.Path, default=t.ROOT / "build/generated")
+    p.add_argument("--make-only", action="store_true")
+    args = p.parse_args()
+    for tool in ("x264", args.ffmpeg):
+        if not shutil.which(tool):
+            print("skipped: no", tool)
+            return t.SKIPPED
+    args.dir.mkdir(parents=True, exist_ok=True)
+    with open(HERE / "streams.tsv") as f:
+        rows = list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        plain = [r for r in rows if r["source"] != "join"]
+        made = dict(zip((r["name"] for r in plain), pool.map(lambda r: make(args, r, None), plain)))
+    made |= {r["name"]: make(args, r, made) for r in rows if r["source"] == "join"}
+    if args.make_only:
+        return 0
+    rows = [r for r in rows if not args.only or args.only in r["name"]]
+    start, bad = time.time(), 0
+    with t.Daemon(args) as daemon, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for row, why in zip(rows, pool.map(lambda r: t.compare_framemd5(args, daemon, str(made[r["name"]])), rows)):
+            if why:
+                bad += 1
+                print("DIFFERS %s: %s" % (row["name"], why), flush=True)
+        messages = daemon.validation_messages()
+        print("".join(messages[:10]), end="")
+        if bad:
+            print("daemon's log ends:\n" + daemon.tail())
+    print("%d of %d generated streams equal to FFmpeg's framemd5, %d validation messages, %.0f s" %
+          (len(rows) - bad, len(rows), len(messages), time.time() - start))
+    return 1 if bad or messages or not rows else 0
+
+
+sys.exit(main())

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the Python tests share: a peltond of their own, decoding through it, comparing with FFmpeg."""
+import os, pathlib, subprocess, tempfile, time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SKIPPED = 77
+
+
+def add_arguments(p):
+    p.add_argument("--bin", default=os.environ.get("PELTON_BINARY_DIR", str(ROOT / "build")) + "/bin")
+    p.add_argument("--device", default="auto")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration of the daemon")
+    p.add_argument("--ffmpeg", default="ffmpeg")
+    p.add_argument("--only", help="part of a name")
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--timeout", type=float, default=240, help="seconds for one decode")
+
+
+class Daemon:
+    """A peltond on a socket of its own, ended with the block; its log must stay free of validation messages."""
+
+    def __init__(self, args):
+        self.dir = tempfile.TemporaryDirectory()
+        self.socket = self.dir.name + "/pelton.sock"
+        self.log = open(self.dir.name + "/log", "w+")
+        command = [args.bin + "/peltond", "--socket", self.socket, "--device", args.device]
+        for kv in args.set:
+            command += ["-c", kv]
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
+
+    def __enter__(self):
+        for _ in range(200):
+            if os.path.exists(self.socket):
+                return self
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise SystemExit("peltond did not start:\n" + self.tail())
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+    def lines(self):
+        return open(self.log.name, errors="replace").readlines()
+
+    def tail(self):
+        return "".join(self.lines()[-10:])
+
+    def validation_messages(self):
+        return [l for l in self.lines() if "VUID" in l or "SYNC-HAZARD" in l or "UNASSIGNED" in l]
+
+
+def decode(args, daemon, path, fmt, *more):
+    command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error", *more, "-i", path, "-f", fmt, "-"]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=args.timeout)
+
+
+def ffmpeg_framemd5(args, path):
+    """FFmpeg's own decoder: the oracle."""
+    command = [args.ffmpeg, "-v", "error", "-nostdin", "-flags", "unaligned", "-i", path, "-autoscale", "0", "-f", "framemd5", "-"]
+    return subprocess.run(command, capture_output=True, timeout=args.timeout).stdout.decode()
+
+
+def first_difference(ours, theirs):
+    """None, or one line on the first line that differs; the version of libavformat may."""
+    ours, theirs = ours.splitlines(), theirs.splitlines()
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        if a != b and not a.startswith("#software"):
+            return "framemd5 line %d: %r, FFmpeg %r" % (i + 1, a, b)
+    if len(ours) != len(theirs):
+        return "framemd5: %d lines, FFmpeg %d" % (len(ours), len(theirs))
+    return None
+
+
+def failure(run):
+    """None, or how a decode failed."""
+    if run.returncode == 0:
+        return None
+    return "exit %d: %s" % (run.returncode, run.stderr.decode(errors="replace").strip().replace("\n", " | "))
+
+
+def compare_framemd5(args, daemon, path):
+    run = decode(args, daemon, path, "framemd5")
+    return failure(run) or first_difference(run.stdout.decode(), ffmpeg_framemd5(args, path))
