@@ -67,12 +67,19 @@ struct session_callbacks {
     void (*on_end)(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats); /* failure->code 0: end of stream */
 };
 
-/* Returns at once; a source that cannot be opened ends with on_end. fd, where used, becomes the session's. */
-int session_open(struct engine *e, const struct pelton_open_params *params, bool probe_only, const struct session_callbacks *callbacks,
-                 void *ctx, struct session **out);
+/* Returns at once; a source that cannot be opened ends with on_end. fd, where used, becomes the session's; params and its strings
+ * are borrowed for the call only. No callback runs before session_open has returned.
+ * resume_sequence: 0, or after the loss of an earlier worker the first sequence that the reader still lacks. The source is the
+ * same from its start; sequences, loops, max_frames and duration count from the start as always, and frames before
+ * resume_sequence are made, where references need them, but neither get a slot of the pool nor on_frame. (Decoding may start at
+ * any earlier IDR whose sequence is known.) */
+int session_open(struct engine *e, const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
+                 const struct session_callbacks *callbacks, void *ctx, struct session **out);
 /* A reader is done with a slot; a wrong epoch, slot or generation is ignored. */
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);
 void session_stats(struct session *s, struct pelton_stats *out);
-void session_close(struct session *s); /* asynchronous; on_end follows, then s is gone */
+/* Asynchronous: on_end follows. s is gone when on_end returns, whether session_close was called before or not; slots that readers
+ * still hold then are theirs (the pool's memfd outlives the session). */
+void session_close(struct session *s);
 
 #endif
