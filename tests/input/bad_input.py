@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bad input: each case gets its documented exit code, one cause, one hint, what was decoded before it, and no end of waiting.
+
+Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
+"""
+import argparse, os, pathlib, shutil, socket, subprocess, sys, tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t
+
+OK, OTHER, USAGE, INPUT, UNSUPPORTED, NO_DEVICE, NO_DAEMON = 0, 1, 2, 4, 5, 7, 8
+
+
+def sh(*command):
+    subprocess.run(command, check=True, capture_output=True)
+
+
+class Media:
+    """Small files that are wrong in one way each."""
+
+    def __init__(self, d, ffmpeg):
+        self.d = pathlib.Path(d)
+        f = [ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=size=96x80:rate=25", "-frames:v", "30", "-pix_fmt", "yuv420p"]
+        x264 = ["-c:v", "libx264", "-g", "10", "-bf", "2"]
+        sh(*f, *x264, self.path("good.264"))
+        sh(*f, *x264, self.path("tail_moov.mp4"))
+        sh(*f, *x264, "-movflags", "+faststart", self.path("front_moov.mp4"))
+        sh(*f, "-c:v", "libx265", "-x265-params", "log-level=none", self.path("hevc.mkv"))
+        sh(*f, "-c:v", "libx264", "-x264-params", "interlaced=1", self.path("interlaced.264"))
+        sh(*f, "-c:v", "libx264", "-pix_fmt", "yuv444p", self.path("yuv444.264"))
+        sh(*f, "-c:v", "libx264", "-pix_fmt", "yuv420p10le", self.path("ten.264"))
+        sh(ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "sine=duration=1", self.path("sound.wav"))
+        (self.d / "empty").write_bytes(b"")
+        (self.d / "text.txt").write_text("The quick brown fox jumps over the lazy dog.\n" * 40)
+        self.cut("tail_moov.mp4", "no_moov.mp4", 0.6)
+        self.cut("front_moov.mp4", "cut.mp4", 0.7)
+        stream = (self.d / "good.264").read_bytes()
+        second_idr = stream.index(b"\0\0\1\x65", stream.index(b"\0\0\1\x65") + 4)
+        sps_end = stream.index(b"\0\0\1\x65")
+        first_p = stream.index(b"\0\0\1\x41", sps_end)
+        (self.d / "no_idr.264").write_bytes(stream[:sps_end] + stream[first_p - 1:])
+        (self.d / "random").write_bytes(os.urandom(20000))
+        self.second_idr = second_idr
+
+    def path(self, name):
+        return str(self.d / name)
+
+    def cut(self, name, to, share):
+        data = (self.d / name).read_bytes()
+        (self.d / to).write_bytes(data[: int(len(data) * share)])
+
+
+def frames(text):
+    return [l.split(",")[-1].strip() for l in text.splitlines() if l and not l.startswith("#")]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    t.add_arguments(p)
+    args = p.parse_args()
+    if not shutil.which(args.ffmpeg):
+        print("skipped: no", args.ffmpeg)
+        return t.SKIPPED
+    bad = []
+
+    with tempfile.TemporaryDirectory() as d:
+        media = Media(d, args.ffmpeg)
+        pelton = [args.bin + "/pelton", "decode", "--device", args.device, "-loglevel", "error"]
+
+        def case(name, command, code, words=(), least=None, whole=None, env=None):
+            """One run: exit code, one cause, one hint; `least` frames at least, a prefix of `whole`'s."""
+            try:
+                run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, env={**os.environ, **(env or {})})
+            except subprocess.TimeoutExpired:
+                bad.append("%s: no end after 60 s" % name)
+                return
+            err = run.stderr.decode(errors="replace").splitlines()
+            causes, hints = [l for l in err if l.startswith("pelton: ")], [l for l in err if l.startswith("hint: ")]
+            codes = code if isinstance(code, tuple) else (code,)
+            if run.returncode not in codes:
+                bad.append("%s: exit %d, expected %s: %s" % (name, run.returncode, codes, " | ".join(err[-3:])))
+            elif run.returncode != 0 and (len(causes), len(hints)) != (1, 1):
+                bad.append("%s: %d causes, %d hints: %s" % (name, len(causes), len(hints), " | ".join(err)))
+            elif run.returncode != 0 and not all(w.lower() in causes[0].lower() for w in words):
+                bad.append("%s: the cause does not say %s: %s" % (name, words, causes[0]))
+            elif least is not None:
+                got = frames(run.stdout.decode())
+                expected = frames(t.ffmpeg_framemd5(args, whole))
+                if len(got) < least or got != expected[: len(got)]:
+                    bad.append("%s: %d frames, at least %d of FFmpeg's first expected" % (name, len(got), least))
+            if not bad or not bad[-1].startswith(name):
+                print("ok %s: exit %d%s" % (name, run.returncode, ": " + causes[0][8:] if causes else ""))
+
+        def decode(name, *more):
+            return [*pelton, "-i", media.path(name), *more]
+
+        null = ("-f", "null", "-")
+        md5 = ("-f", "framemd5", "-")
+        case("good", decode("good.264", *md5), OK, least=30, whole=media.path("good.264"))
+        case("missing file", decode("nowhere.mp4", *null), INPUT, ["nowhere.mp4", "No such file"])
+        case("directory", [*pelton, "-i", d, *null], INPUT, ["directory"])
+        case("empty file", decode("empty", *null), INPUT, ["empty"])
+        case("text", decode("text.txt", *null), INPUT, ["text.txt"])
+        case("random bytes", decode("random", *null), (INPUT, UNSUPPORTED))
+        case("sound only", decode("sound.wav", *null), INPUT, ["video"])
+        case("MP4 without its index", decode("no_moov.mp4", *null), INPUT, ["no_moov.mp4"])
+        case("MP4 cut short", decode("cut.mp4", *md5), INPUT, ["cut.mp4"], least=10, whole=media.path("front_moov.mp4"))
+        case("HEVC", decode("hevc.mkv", *null), UNSUPPORTED, ["hevc"])
+        case("interlaced", decode("interlaced.264", *null), UNSUPPORTED, ["frame_mbs_only_flag"])
+        case("4:4:4", decode("yuv444.264", *null), UNSUPPORTED, ["chroma_format_idc"])
+        case("10 bits", decode("ten.264", *null), UNSUPPORTED, ["bit_depth"])
+        run = subprocess.run(decode("no_idr.264", *md5), stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        if run.returncode not in (OK,) or len(frames(run.stdout.decode())) < 20:
+            bad.append("no IDR at the start: exit %d, %d frames: %s" % (run.returncode, len(frames(run.stdout.decode())), run.stderr.decode()))
+        case("no such device", [args.bin + "/pelton", "decode", "--device", "no-such-device", "-i", media.path("good.264"), *null], NO_DEVICE)
+        case("refused socket", decode("good.264", "--socket", d + "/none.sock", *null), NO_DAEMON, ["none.sock"])
+        dead = socket.socket(socket.AF_UNIX)
+        dead.bind(d + "/dead.sock")
+        dead.close()
+        case("dead socket", decode("good.264", "--socket", d + "/dead.sock", *null), NO_DAEMON, ["dead.sock"])
+        case("full disk", decode("good.264", "-f", "rawvideo", "-y", "-o", "/dev/full"), OTHER, ["space"])
+        case("no such folder", decode("good.264", "-y", "-o", d + "/none/x.y4m"), OTHER, ["x.y4m"])
+        case("bad option", [*pelton, "--no-such-option"], USAGE, ["no-such-option"])
+        case("bad format", decode("good.264", "-f", "nonsense", "-"), USAGE, ["nonsense"])
+        case("no input", [*pelton, *null], USAGE)
+
+    for b in bad:
+        print("FAILED", b)
+    print("%d failed" % len(bad))
+    return 1 if bad else 0
+
+
+sys.exit(main())
