@@ -4,12 +4,13 @@ import os, pathlib, subprocess, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SKIPPED = 77
+SEED = os.environ.get("PELTON_SEED", time.strftime("%Y%m%d", time.gmtime()))
 
 
 def add_arguments(p):
     p.add_argument("--bin", default=os.environ.get("PELTON_BINARY_DIR", str(ROOT / "build")) + "/bin")
     p.add_argument("--device", default="auto")
-    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration of the daemon")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration of the daemon; the value \"day\" is the day's seed")
     p.add_argument("--ffmpeg", default="ffmpeg")
     p.add_argument("--only", help="part of a name")
     p.add_argument("--jobs", type=int, default=2)
@@ -25,7 +26,7 @@ class Daemon:
         self.log = open(self.dir.name + "/log", "w+")
         command = [args.bin + "/peltond", "--socket", self.socket, "--device", args.device]
         for kv in args.set:
-            command += ["-c", kv]
+            command += ["-c", kv.replace("=day", "=" + SEED)]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
 
     def __enter__(self):
