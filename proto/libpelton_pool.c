@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The shared memory of one epoch: checked, mapped read-only, and turned into frames.
+ *
+ * The happy path is map once per FormatChanged, frame per FrameReady, unmap when a newer epoch exists and nobody holds a frame.
+ * The failure modes are numbers that do not fit together, a memfd that could shrink under the reader (no seal), too small a
+ * memfd, no address space. The daemon is not trusted: each number is compared before it is used.
+ */
+#include "proto/libpelton_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum { MAX_SLOTS = 65536, MAX_SIDE = 65536, MAX_ROW = 1 << 24 };
+#define MAX_SLOT_SIZE ((uint64_t)1 << 40)
+
+static bool plane_fits(const Pelton__Plane *p, uint64_t slot_size)
+{
+    if (p->width == 0 || p->height == 0 || p->width > MAX_ROW || p->height > MAX_SIDE || p->stride < p->width ||
+        p->stride > 2 * MAX_ROW || p->offset > slot_size) {
+        return false;
+    }
+    uint64_t bytes = (uint64_t)p->stride * (p->height - 1) + p->width;
+    return bytes <= slot_size - p->offset;
+}
+
+static bool format_valid(const Pelton__FormatChanged *m)
+{
+    if (m->n_planes > 4 || m->width > MAX_SIDE || m->height > MAX_SIDE) {
+        return false;
+    }
+    if (m->memfd_size == 0) {
+        return true; /* no pool: nothing is going to be read */
+    }
+    if (m->n_planes == 0 || m->width == 0 || m->height == 0 || m->slots == 0 || m->slots > MAX_SLOTS || m->slot_size == 0 || m->slot_size > MAX_SLOT_SIZE ||
+        m->memfd_size / m->slots < m->slot_size || m->memfd_size > SIZE_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < m->n_planes; i++) {
+        if (!plane_fits(m->planes[i], m->slot_size)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Without F_SEAL_SHRINK a read could end in SIGBUS; without the write seal the frame could change while it is read by others. */
+static int memory_map(struct pelton_pool *pool, const Pelton__FormatChanged *m, int fd)
+{
+    struct stat st;
+    int seals = fcntl(fd, F_GET_SEALS);
+    int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+    if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < m->memfd_size) {
+        return PELTON_ERR_PROTOCOL;
+    }
+    void *memory = mmap(NULL, (size_t)m->memfd_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) {
+        return errno == EACCES || errno == EPERM ? PELTON_ERR_PROTOCOL : PELTON_ERR_NOMEM;
+    }
+    pool->memory = memory;
+    pool->memory_size = (size_t)m->memfd_size;
+    return PELTON_OK;
+}
+
+static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged *m)
+{
+    pool->epoch = m->epoch;
+    pool->slots = m->slots;
+    pool->width = m->width;
+    pool->height = m->height;
+    pool->planes = (uint32_t)m->n_planes;
+    pool->slot_size = m->slot_size;
+    wire_copy(pool->pix_fmt, sizeof pool->pix_fmt, m->pix_fmt);
+    for (size_t i = 0; i < m->n_planes; i++) {
+        pool->plane_offset[i] = m->planes[i]->offset;
+        pool->stride[i] = m->planes[i]->stride;
+        pool->plane_width[i] = m->planes[i]->width;
+        pool->plane_height[i] = m->planes[i]->height;
+    }
+    if (m->time_base) {
+        pool->time_base = (struct pelton_rational){m->time_base->num, m->time_base->den};
+    }
+    if (m->sar) {
+        pool->sar = (struct pelton_rational){m->sar->num, m->sar->den};
+    }
+    if (m->colour) {
+        const Pelton__Colour *c = m->colour;
+        pool->colour = (struct pelton_colour){(uint8_t)c->primaries, (uint8_t)c->transfer, (uint8_t)c->matrix,
+                                              (uint8_t)c->range,     (uint8_t)c->siting,   (uint8_t)c->source};
+    }
+}
+
+int pelton_pool_map(const Pelton__FormatChanged *m, int fd, struct pelton_pool **out)
+{
+    if (!format_valid(m) || (m->memfd_size > 0) != (fd >= 0)) {
+        return PELTON_ERR_PROTOCOL;
+    }
+    struct pelton_pool *pool = calloc(1, sizeof *pool);
+    if (!pool) {
+        return PELTON_ERR_NOMEM;
+    }
+    pool_describe(pool, m);
+    int rc = fd >= 0 ? memory_map(pool, m, fd) : PELTON_OK;
+    if (rc < 0) {
+        free(pool);
+        return rc;
+    }
+    *out = pool;
+    return PELTON_OK;
+}
+
+void pelton_pool_unmap(struct pelton_pool *pool)
+{
+    if (!pool) {
+        return;
+    }
+    if (pool->memory) {
+        munmap((void *)pool->memory, pool->memory_size);
+    }
+    free(pool);
+}
+
+bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady *m, struct pelton_frame *out)
+{
+    if (!pool->memory || m->slot >= pool->slots) {
+        return false;
+    }
+    *out = (struct pelton_frame){
+        .sequence = m->sequence,
+        .epoch = m->epoch,
+        .slot = m->slot,
+        .generation = m->generation,
+        .width = pool->width,
+        .height = pool->height,
+        .planes = pool->planes,
+        .pts = m->pts,
+        .dts = m->dts,
+        .duration = m->duration,
+        .time_base = pool->time_base,
+        .sar = pool->sar,
+        .flags = m->flags,
+        .colour = pool->colour,
+        .received_ns = m->received_ns,
+        .decoded_ns = m->decoded_ns,
+        .dropped_source = m->dropped_source,
+        .dropped_decoder = m->dropped_decoder,
+        .dropped_client = m->dropped_client,
+    };
+    wire_copy(out->pix_fmt, sizeof out->pix_fmt, pool->pix_fmt);
+    const uint8_t *slot = pool->memory + (uint64_t)m->slot * pool->slot_size;
+    for (uint32_t i = 0; i < pool->planes; i++) {
+        out->data[i] = slot + pool->plane_offset[i];
+        out->stride[i] = pool->stride[i];
+        out->plane_width[i] = pool->plane_width[i];
+        out->plane_height[i] = pool->plane_height[i];
+    }
+    return true;
+}

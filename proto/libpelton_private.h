@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Inside libpelton: the connection, its streams, their pools.
+ */
+#ifndef LIBPELTON_PRIVATE_H
+#define LIBPELTON_PRIVATE_H
+
+#include "proto/wire.h"
+
+#include <sys/types.h>
+
+/* The mapped memory of one epoch. */
+struct pelton_pool {
+    struct pelton_pool *next; /* older */
+    uint32_t epoch, slots, width, height, planes;
+    char pix_fmt[16];
+    uint64_t slot_size, plane_offset[4];
+    uint32_t stride[4], plane_width[4], plane_height[4];
+    struct pelton_rational time_base, sar;
+    struct pelton_colour colour;
+    const uint8_t *memory; /* NULL without a pool */
+    size_t memory_size;
+    uint32_t users; /* frames queued or held by the caller */
+};
+/* Checks every number and seal, then maps. fd is borrowed, -1 none. PELTON_ERR_PROTOCOL, PELTON_ERR_NOMEM. */
+int pelton_pool_map(const Pelton__FormatChanged *m, int fd, struct pelton_pool **out);
+void pelton_pool_unmap(struct pelton_pool *pool); /* NULL allowed */
+/* False where the slot is not in the pool. */
+bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady *m, struct pelton_frame *out);
+
+struct pelton_queued {
+    struct pelton_queued *next;
+    struct pelton_frame frame;
+};
+
+struct pelton_stream {
+    struct pelton *conn;
+    struct pelton_stream *next;
+    uint32_t id; /* object_id */
+    enum pelton_policy policy;
+    bool replied, ended, credit_out;
+    struct pelton_info info;
+    struct pelton_failure end; /* code 0: as it should */
+    struct pelton_stats totals; /* from the end */
+    struct pelton_pool *pools; /* newest first */
+    struct pelton_queued *head, **tail;
+};
+
+/* A question in flight: the answer is copied here by pelton_dispatch. */
+struct pelton_request {
+    uint32_t id;
+    bool done;
+    ProtobufCMessage *answer; /* NULL where failure.code is set */
+    unsigned type;
+    struct pelton_failure failure;
+};
+
+struct pelton {
+    int fd;
+    pid_t child;  /* the private daemon, or 0 */
+    int child_fd; /* its pidfd, or -1 */
+    struct frame_reader reader;
+    struct frame_writer writer;
+    uint32_t last_request, last_object;
+    int64_t heard_ms, pinged_ms;
+    bool welcomed, device_known;
+    struct pelton_device device;
+    struct pelton_request *request;
+    struct pelton_stream *streams;
+    int dead; /* 0, or the code that every later call returns */
+    struct pelton_failure failure, death;
+};
+
+/* Sets the connection's failure (conn NULL: the thread's) and returns code. hint may be NULL. */
+int pelton_fail(struct pelton *conn, int code, const char *hint, const char *cause, ...) __attribute__((format(printf, 4, 5)));
+int pelton_fail_with(struct pelton *conn, const struct pelton_failure *failure);
+/* Ends the connection for good, with the reason that later calls repeat. */
+int pelton_die(struct pelton *conn, int code, const char *hint, const char *cause, ...) __attribute__((format(printf, 4, 5)));
+
+int64_t pelton_now_ms(void);
+int64_t pelton_deadline(int timeout_ms); /* INT64_MAX for -1 */
+
+int pelton_send(struct pelton *conn, unsigned type, uint32_t request_id, uint32_t object_id, const ProtobufCMessage *body,
+                const int *fds, unsigned n_fds);
+/* Waits until something was dispatched or the deadline passed: 1, 0 or negative (failure set). */
+int pelton_pump(struct pelton *conn, int64_t deadline_ms);
+/* Sends a question and waits for the answer of the type wanted; wire_free it. */
+int pelton_ask(struct pelton *conn, unsigned type, uint32_t object_id, const ProtobufCMessage *body, const int *fds, unsigned n_fds,
+               unsigned want, int64_t deadline_ms, ProtobufCMessage **out);
+/* A frame for a stream; negative: the daemon broke the protocol. */
+int pelton_stream_message(struct pelton_stream *s, struct frame *f, const ProtobufCMessage *body);
+void pelton_stream_free(struct pelton_stream *s); /* takes it off the connection's list */
+int pelton_handshake(struct pelton *conn, int64_t deadline_ms);
+
+#endif

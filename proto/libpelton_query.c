@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Questions about the daemon itself: its device, all devices, our version.
+ */
+#include "proto/libpelton_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICE_MS = 60000 /* opening a device may compile its shaders */ };
+
+const char *pelton_version(void)
+{
+    return PELTON_VERSION;
+}
+
+int pelton_fd(const struct pelton *conn)
+{
+    return conn->fd;
+}
+
+static int ask_devices(struct pelton *conn, bool current, int64_t deadline, ProtobufCMessage **out)
+{
+    Pelton__Devices ask = PELTON__DEVICES__INIT;
+    ask.current = current;
+    return pelton_ask(conn, WIRE_DEVICES, 0, &ask.base, NULL, 0, WIRE_DEVICES_REPLY, deadline, out);
+}
+
+int pelton_device(struct pelton *conn, struct pelton_device *out)
+{
+    if (!conn->device_known) {
+        ProtobufCMessage *body;
+        int rc = ask_devices(conn, true, pelton_deadline(DEVICE_MS), &body);
+        if (rc < 0) {
+            return rc;
+        }
+        const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
+        bool valid = m->current >= 0 && (size_t)m->current < m->n_devices;
+        if (valid) {
+            wire_device_to(m->devices[m->current], &conn->device);
+            conn->device_known = true;
+        }
+        wire_free(body);
+        if (!valid) {
+            return pelton_fail(conn, PELTON_ERR_NO_DEVICE, "run pelton doctor", "the daemon has opened no device");
+        }
+    }
+    *out = conn->device;
+    return PELTON_OK;
+}
+
+int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **out, size_t *count)
+{
+    ProtobufCMessage *body;
+    int rc = ask_devices(conn, false, pelton_deadline(timeout_ms), &body);
+    if (rc < 0) {
+        return rc;
+    }
+    const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
+    struct pelton_device *list = calloc(m->n_devices + 1, sizeof *list);
+    if (list) {
+        for (size_t i = 0; i < m->n_devices; i++) {
+            wire_device_to(m->devices[i], &list[i]);
+        }
+        *count = m->n_devices;
+        *out = list;
+    }
+    wire_free(body);
+    return list ? PELTON_OK : pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Streams of a connection: open, frames, statistics, close.
+ *
+ * The happy path is Open -> OpenReply, FormatChanged, FrameReady…, Eos. The failure modes are: Open is answered by an Error; the
+ * stream ends with a failure, which pelton_next gives after the frames that came before it; the daemon speaks of slots or epochs
+ * that do not exist (PELTON_ERR_PROTOCOL); the connection ends, and frames already received can still be taken.
+ * PELTON_LATEST and PELTON_FIFO ask for each frame with a Credit, so that the newest is chosen when it is wanted.
+ */
+#include "proto/libpelton_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- messages of a stream ---- */
+
+/* Pools older than the newest that nobody reads from any more. */
+static void pools_trim(struct pelton_stream *s)
+{
+    for (struct pelton_pool **link = s->pools ? &s->pools->next : &s->pools; *link;) {
+        struct pelton_pool *pool = *link;
+        if (pool->users > 0) {
+            link = &pool->next;
+            continue;
+        }
+        *link = pool->next;
+        pelton_pool_unmap(pool);
+    }
+}
+
+static struct pelton_pool *pool_find(struct pelton_stream *s, uint32_t epoch)
+{
+    for (struct pelton_pool *pool = s->pools; pool; pool = pool->next) {
+        if (pool->epoch == epoch) {
+            return pool;
+        }
+    }
+    return NULL;
+}
+
+static int take_format(struct pelton_stream *s, struct frame *f, const Pelton__FormatChanged *m)
+{
+    int fd = frame_take_fd(f, 0);
+    struct pelton_pool *pool = NULL;
+    int rc = pool_find(s, m->epoch) ? PELTON_ERR_PROTOCOL : pelton_pool_map(m, fd, &pool);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (rc == PELTON_ERR_PROTOCOL) {
+        return pelton_die(s->conn, rc, "", "the daemon announced a frame format whose numbers or seals are wrong");
+    }
+    if (rc < 0) {
+        return pelton_die(s->conn, rc, "", "the frames' memory cannot be mapped");
+    }
+    pool->next = s->pools;
+    s->pools = pool;
+    pools_trim(s);
+    return PELTON_OK;
+}
+
+static int take_frame(struct pelton_stream *s, const Pelton__FrameReady *m)
+{
+    struct pelton_queued *q = calloc(1, sizeof *q);
+    if (!q) {
+        return pelton_die(s->conn, PELTON_ERR_NOMEM, "", "out of memory");
+    }
+    struct pelton_pool *pool = pool_find(s, m->epoch);
+    if (!pool || !pelton_pool_frame(pool, m, &q->frame)) {
+        free(q);
+        return pelton_die(s->conn, PELTON_ERR_PROTOCOL, "", "the daemon sent a frame in a slot that does not exist");
+    }
+    pool->users++;
+    s->credit_out = false;
+    *s->tail = q;
+    s->tail = &q->next;
+    return PELTON_OK;
+}
+
+static void take_end(struct pelton_stream *s, const Pelton__Eos *m)
+{
+    s->ended = true;
+    wire_failure_to(m->failure, &s->end);
+    wire_stats_to(m->stats, &s->totals);
+}
+
+int pelton_stream_message(struct pelton_stream *s, struct frame *f, const ProtobufCMessage *body)
+{
+    if (s->ended) {
+        return PELTON_OK;
+    }
+    switch (f->h.type) {
+    case WIRE_FORMAT_CHANGED: return take_format(s, f, (const Pelton__FormatChanged *)body);
+    case WIRE_FRAME_READY: return take_frame(s, (const Pelton__FrameReady *)body);
+    case WIRE_EOS: take_end(s, (const Pelton__Eos *)body); return PELTON_OK;
+    default: return PELTON_OK; /* SourceState and what newer daemons tell */
+    }
+}
+
+/* ---- open and close ---- */
+
+/* Out of range would be lost in the message's unsigned fields. */
+static bool params_valid(const struct pelton_open_params *p)
+{
+    return p && (p->uri ? p->uri[0] != 0 : p->fd >= 0) && (int)p->policy >= 0 && p->policy <= PELTON_FIFO &&
+           (int)p->transport >= 0 && p->transport <= PELTON_READBACK && p->on_error >= 0 && p->on_error <= 2;
+}
+
+static struct pelton_stream *stream_create(struct pelton *conn, const struct pelton_open_params *params)
+{
+    struct pelton_stream *s = calloc(1, sizeof *s);
+    if (!s) {
+        return NULL;
+    }
+    s->conn = conn;
+    s->id = ++conn->last_object;
+    s->policy = params->policy;
+    s->tail = &s->head;
+    s->next = conn->streams;
+    conn->streams = s;
+    return s;
+}
+
+void pelton_stream_free(struct pelton_stream *s)
+{
+    struct pelton_stream **link = &s->conn->streams;
+    while (*link != s) {
+        link = &(*link)->next;
+    }
+    *link = s->next;
+    while (s->head) {
+        struct pelton_queued *next = s->head->next;
+        free(s->head);
+        s->head = next;
+    }
+    while (s->pools) {
+        struct pelton_pool *older = s->pools->next;
+        pelton_pool_unmap(s->pools);
+        s->pools = older;
+    }
+    free(s);
+}
+
+void pelton_stream_close(struct pelton_stream *s)
+{
+    if (!s) {
+        return;
+    }
+    if (!s->conn->dead) {
+        struct pelton_failure before = s->conn->failure;
+        pelton_send(s->conn, WIRE_CLOSE, 0, s->id, NULL, NULL, 0);
+        s->conn->failure = before; /* closing tells nothing new */
+    }
+    pelton_stream_free(s);
+}
+
+/* After a reply that says "not supported" the reason follows as the stream's end. */
+static int await_refusal(struct pelton_stream *s, int64_t deadline)
+{
+    while (!s->ended) {
+        int rc = pelton_pump(s->conn, deadline);
+        if (rc <= 0) {
+            return rc < 0 ? rc : pelton_fail(s->conn, PELTON_ERR_TIMEOUT, "", "no answer from the daemon in time");
+        }
+    }
+    if (s->end.code) {
+        return pelton_fail_with(s->conn, &s->end);
+    }
+    return pelton_fail(s->conn, PELTON_ERR_UNSUPPORTED, "", "%s: %s", s->info.unsupported_element, s->info.unsupported_what);
+}
+
+int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
+                struct pelton_stream **out)
+{
+    if (!params_valid(params)) {
+        return pelton_fail(conn, PELTON_ERR_USAGE, "", "neither a URI nor a descriptor, or an option out of range");
+    }
+    int64_t deadline = pelton_deadline(timeout_ms);
+    struct pelton_stream *s = stream_create(conn, params);
+    if (!s) {
+        return pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
+    }
+    Pelton__Open open;
+    wire_open_from(params, &open);
+    ProtobufCMessage *body;
+    int rc = pelton_ask(conn, WIRE_OPEN, s->id, &open.base, &params->fd, params->uri ? 0 : 1, WIRE_OPEN_REPLY, deadline, &body);
+    if (rc == 0) {
+        wire_info_to(((const Pelton__OpenReply *)body)->info, &s->info);
+        wire_free(body);
+        if (info) {
+            *info = s->info;
+        }
+        rc = s->info.supported ? 0 : await_refusal(s, deadline);
+    }
+    if (rc < 0) {
+        pelton_stream_close(s);
+        return rc;
+    }
+    *out = s;
+    return PELTON_OK;
+}
+
+int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info)
+{
+    if (!params_valid(params)) {
+        return pelton_fail(conn, PELTON_ERR_USAGE, "", "neither a URI nor a descriptor, or an option out of range");
+    }
+    Pelton__Open open;
+    Pelton__Probe probe = PELTON__PROBE__INIT;
+    wire_open_from(params, &open);
+    probe.source = &open;
+    ProtobufCMessage *body;
+    int rc = pelton_ask(conn, WIRE_PROBE, ++conn->last_object, &probe.base, &params->fd, params->uri ? 0 : 1, WIRE_PROBE_REPLY,
+                        pelton_deadline(timeout_ms), &body);
+    if (rc < 0) {
+        return rc;
+    }
+    wire_info_to(((const Pelton__ProbeReply *)body)->info, info);
+    wire_free(body);
+    return PELTON_OK;
+}
+
+/* ---- frames ---- */
+
+static void dequeue(struct pelton_stream *s, struct pelton_frame *out)
+{
+    struct pelton_queued *q = s->head;
+    *out = q->frame;
+    s->head = q->next;
+    if (!s->head) {
+        s->tail = &s->head;
+    }
+    free(q);
+}
+
+static int ask_for_frame(struct pelton_stream *s)
+{
+    if (s->policy == PELTON_LOSSLESS || s->credit_out) {
+        return PELTON_OK;
+    }
+    Pelton__Credit credit = PELTON__CREDIT__INIT;
+    credit.count = 1;
+    s->credit_out = true;
+    return pelton_send(s->conn, WIRE_CREDIT, 0, s->id, &credit.base, NULL, 0);
+}
+
+int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out)
+{
+    int64_t deadline = pelton_deadline(timeout_ms);
+    for (;;) {
+        if (s->head) {
+            dequeue(s, out);
+            return 1;
+        }
+        if (s->ended) {
+            return s->end.code ? pelton_fail_with(s->conn, &s->end) : 0;
+        }
+        int rc = s->conn->dead ? 0 : ask_for_frame(s);
+        rc = rc < 0 ? rc : pelton_pump(s->conn, deadline);
+        if (rc == 0) {
+            return pelton_fail(s->conn, PELTON_ERR_TIMEOUT, "", "no frame in time");
+        }
+        if (rc < 0 && !s->head && !s->ended) { /* what came before the end is still given */
+            return rc;
+        }
+    }
+}
+
+void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
+{
+    struct pelton_pool *pool = pool_find(s, frame->epoch);
+    if (!pool || pool->users == 0) {
+        return;
+    }
+    pool->users--;
+    Pelton__Release release = PELTON__RELEASE__INIT;
+    release.epoch = frame->epoch;
+    release.slot = frame->slot;
+    release.generation = frame->generation;
+    if (!s->conn->dead) {
+        pelton_send(s->conn, WIRE_RELEASE, 0, s->id, &release.base, NULL, 0);
+    }
+    pools_trim(s);
+}
+
+int pelton_stats(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out)
+{
+    if (s->ended) {
+        *out = s->totals;
+        return PELTON_OK;
+    }
+    ProtobufCMessage *body;
+    int rc = pelton_ask(s->conn, WIRE_STATS, s->id, NULL, NULL, 0, WIRE_STATS_REPLY, pelton_deadline(timeout_ms), &body);
+    if (rc < 0) {
+        return rc;
+    }
+    wire_stats_to((const Pelton__StatsReply *)body, out);
+    wire_free(body);
+    return PELTON_OK;
+}

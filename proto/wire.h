@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The messages of the wire protocol, from one list, and their conversion from and to the structs of pelton.h. PROTOCOL.md is the
+ * normative text. Nothing here does I/O.
+ */
+#ifndef PELTON_WIRE_H
+#define PELTON_WIRE_H
+
+#include "proto/framing.h"
+#include "proto/pelton.h"
+#include "proto/pelton.pb-c.h"
+
+enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
+
+/* name, number, body. Numbers are for ever. */
+#define WIRE_MESSAGES(X) \
+    X(HELLO, 1, hello) \
+    X(WELCOME, 2, welcome) \
+    X(ERROR, 3, error) \
+    X(PING, 4, ping) \
+    X(PONG, 5, pong) \
+    X(GOODBYE, 6, goodbye) \
+    X(SHUTDOWN, 7, shutdown) \
+    X(OPEN, 16, open) \
+    X(OPEN_REPLY, 17, open_reply) \
+    X(PROBE, 18, probe) \
+    X(PROBE_REPLY, 19, probe_reply) \
+    X(CLOSE, 20, close) \
+    X(RELEASE, 21, release) \
+    X(CREDIT, 22, credit) \
+    X(STATS, 23, stats) \
+    X(STATS_REPLY, 24, stats_reply) \
+    X(DEVICES, 25, devices) \
+    X(DEVICES_REPLY, 26, devices_reply) \
+    X(FORMAT_CHANGED, 32, format_changed) \
+    X(FRAME_READY, 33, frame_ready) \
+    X(SOURCE_STATE, 34, source_state) \
+    X(EOS, 35, eos)
+
+enum wire_type {
+#define WIRE_ENUM(name, number, body) WIRE_##name = number,
+    WIRE_MESSAGES(WIRE_ENUM)
+#undef WIRE_ENUM
+};
+
+const char *wire_type_name(unsigned type);                                     /* NULL: unknown */
+const ProtobufCMessageDescriptor *wire_type_body(unsigned type);               /* NULL: unknown */
+/* The body of f, NULL where type is unknown or the bytes are no such message; wire_free takes NULL. Cast by f->h.type. */
+ProtobufCMessage *wire_unpack(const struct frame *f);
+void wire_free(ProtobufCMessage *body);
+
+/* Fixed-size strings, cut where too long, always terminated. */
+void wire_copy(char *out, size_t size, const char *in);
+
+/* ---- structs to messages: the message borrows everything from the struct, and nothing has to be freed ---- */
+
+struct wire_info {
+    Pelton__Info msg;
+    Pelton__Rational time_base, frame_rate, avg_frame_rate, sar;
+};
+void wire_info_from(const struct pelton_info *in, struct wire_info *out);
+void wire_info_to(const Pelton__Info *in, struct pelton_info *out); /* in may be NULL: all unknown */
+
+void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out);
+/* Strings stay those of the message; fd is -1. PELTON_ERR_USAGE where an enumeration is out of range. */
+int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out);
+
+void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out);
+void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out); /* in may be NULL: zeros */
+
+void wire_failure_from(const struct pelton_failure *in, Pelton__Failure *out);
+void wire_failure_to(const Pelton__Failure *in, struct pelton_failure *out); /* in may be NULL: code 0 */
+
+void wire_device_from(const struct pelton_device *in, Pelton__Device *out);
+void wire_device_to(const Pelton__Device *in, struct pelton_device *out); /* in may be NULL: empty */
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Structs of pelton.h from and to their messages.
+ */
+#include "proto/wire.h"
+
+#include <string.h>
+
+static void rational_from(const struct pelton_rational *in, Pelton__Rational *out)
+{
+    pelton__rational__init(out);
+    out->num = in->num;
+    out->den = in->den;
+}
+
+static struct pelton_rational rational_to(const Pelton__Rational *in)
+{
+    return in ? (struct pelton_rational){in->num, in->den} : (struct pelton_rational){0, 0};
+}
+
+void wire_info_from(const struct pelton_info *in, struct wire_info *out)
+{
+    Pelton__Info *m = &out->msg;
+    pelton__info__init(m);
+    m->container = (char *)in->container;
+    m->codec = (char *)in->codec;
+    m->profile = (char *)in->profile;
+    m->pix_fmt = (char *)in->pix_fmt;
+    m->level = in->level;
+    m->width = in->width;
+    m->height = in->height;
+    m->coded_width = in->coded_width;
+    m->coded_height = in->coded_height;
+    rational_from(&in->time_base, &out->time_base);
+    rational_from(&in->frame_rate, &out->frame_rate);
+    rational_from(&in->avg_frame_rate, &out->avg_frame_rate);
+    rational_from(&in->sar, &out->sar);
+    m->time_base = &out->time_base;
+    m->frame_rate = &out->frame_rate;
+    m->avg_frame_rate = &out->avg_frame_rate;
+    m->sar = &out->sar;
+    m->start_pts = in->start_pts;
+    m->duration_us = in->duration_us;
+    m->frames = in->frames;
+    m->bit_rate = in->bit_rate;
+    m->supported = in->supported;
+    m->unsupported_element = (char *)in->unsupported_element;
+    m->unsupported_what = (char *)in->unsupported_what;
+}
+
+void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!in) {
+        out->start_pts = out->duration_us = INT64_MIN;
+        out->frames = -1;
+        return;
+    }
+    wire_copy(out->container, sizeof out->container, in->container);
+    wire_copy(out->codec, sizeof out->codec, in->codec);
+    wire_copy(out->profile, sizeof out->profile, in->profile);
+    wire_copy(out->pix_fmt, sizeof out->pix_fmt, in->pix_fmt);
+    out->level = in->level;
+    out->width = in->width;
+    out->height = in->height;
+    out->coded_width = in->coded_width;
+    out->coded_height = in->coded_height;
+    out->time_base = rational_to(in->time_base);
+    out->frame_rate = rational_to(in->frame_rate);
+    out->avg_frame_rate = rational_to(in->avg_frame_rate);
+    out->sar = rational_to(in->sar);
+    out->start_pts = in->start_pts;
+    out->duration_us = in->duration_us;
+    out->frames = in->frames;
+    out->bit_rate = in->bit_rate;
+    out->supported = in->supported;
+    wire_copy(out->unsupported_element, sizeof out->unsupported_element, in->unsupported_element);
+    wire_copy(out->unsupported_what, sizeof out->unsupported_what, in->unsupported_what);
+}
+
+void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
+{
+    pelton__open__init(out);
+    out->uri = (char *)(in->uri ? in->uri : "");
+    out->name = (char *)(in->name ? in->name : "");
+    out->pix_fmt = (char *)(in->pix_fmt ? in->pix_fmt : "");
+    out->policy = (uint32_t)in->policy;
+    out->depth = in->depth;
+    out->transport = (uint32_t)in->transport;
+    out->loop = in->loop;
+    out->realtime = in->realtime;
+    out->loops = in->loops;
+    out->start_us = in->start_us;
+    out->duration_us = in->duration_us;
+    out->max_frames = in->max_frames;
+    out->on_error = (uint32_t)in->on_error;
+    out->streams = in->streams;
+}
+
+int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
+{
+    if (in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 2) {
+        return PELTON_ERR_USAGE;
+    }
+    memset(out, 0, sizeof *out);
+    out->uri = in->uri[0] ? in->uri : NULL;
+    out->fd = -1;
+    out->name = in->name[0] ? in->name : out->uri ? out->uri : "input";
+    out->pix_fmt = in->pix_fmt[0] ? in->pix_fmt : NULL;
+    out->policy = (enum pelton_policy)in->policy;
+    out->depth = in->depth;
+    out->transport = (enum pelton_transport)in->transport;
+    out->loop = in->loop;
+    out->realtime = in->realtime;
+    out->loops = in->loops;
+    out->start_us = in->start_us;
+    out->duration_us = in->duration_us;
+    out->max_frames = in->max_frames;
+    out->on_error = (int)in->on_error;
+    out->streams = in->streams;
+    return PELTON_OK;
+}
+
+/* Every field of the totals once, for both directions. */
+#define STATS_FIELDS(X) \
+    X(access_units) X(frames) X(corrupt) X(dropped) X(bytes_in) X(bytes_uploaded) X(bytes_delivered) X(worker_restarts) \
+    X(memory_host) X(memory_gpu) X(wall) X(cpu_demux) X(cpu_entropy) X(cpu_motion) X(cpu_submit) X(gpu_upload) X(gpu_classify) \
+    X(gpu_residual) X(gpu_inter) X(gpu_intra) X(gpu_deblock) X(gpu_deliver)
+
+void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
+{
+    pelton__stats_reply__init(out);
+#define STATS_COPY(field) out->field = in->field;
+    STATS_FIELDS(STATS_COPY)
+}
+
+void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out)
+{
+    memset(out, 0, sizeof *out);
+    if (in) {
+        STATS_FIELDS(STATS_COPY)
+    }
+#undef STATS_COPY
+}
+
+void wire_failure_from(const struct pelton_failure *in, Pelton__Failure *out)
+{
+    pelton__failure__init(out);
+    out->code = in->code;
+    out->cause = (char *)in->cause;
+    out->hint = (char *)in->hint;
+}
+
+void wire_failure_to(const Pelton__Failure *in, struct pelton_failure *out)
+{
+    memset(out, 0, sizeof *out);
+    if (in) {
+        out->code = in->code > 0 ? PELTON_ERR_OTHER : in->code;
+        wire_copy(out->cause, sizeof out->cause, in->cause);
+        wire_copy(out->hint, sizeof out->hint, in->hint);
+    }
+}
+
+void wire_device_from(const struct pelton_device *in, Pelton__Device *out)
+{
+    pelton__device__init(out);
+    out->name = (char *)in->name;
+    out->uuid = (char *)in->uuid;
+    out->driver = (char *)in->driver;
+    out->software = in->software;
+    out->usable = true;
+}
+
+void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
+{
+    memset(out, 0, sizeof *out);
+    if (in) {
+        wire_copy(out->name, sizeof out->name, in->name);
+        wire_copy(out->uuid, sizeof out->uuid, in->uuid);
+        wire_copy(out->driver, sizeof out->driver, in->driver);
+        out->software = in->software;
+    }
+}
