@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The slow reference: H.264 sample reconstruction (8.3, 8.4.2, 8.5, 8.7) written plainly from the standard, from a struct rec_view.
- * It is the oracle of the shader tests and the back half of the CPU decoder of tests/tools. It shares no code with the shaders.
+ * The slow reference: H.264 sample reconstruction (8.3, 8.4.2, 8.5, 8.7) written plainly from the standard, from a struct
+ * rec_view. It is the oracle of the shader tests and the back half of the CPU decoder of tests/tools. It shares no code with
+ * the shaders.
  *
  * Frame pictures of frame macroblocks, any chroma format, 8 to 14 bits. Records must have passed records_validate.
  * All functions are pure but for their outputs. Samples are 16 bits wide at every depth.
@@ -15,9 +16,9 @@
 #include <stdint.h>
 
 struct ref_frame {
-    uint32_t width, height;    /* luma samples, multiples of 16 */
-    uint16_t *plane[3];        /* chroma planes are NULL in 4:0:0 */
-    uint32_t stride[3];        /* in samples */
+    uint32_t width, height; /* luma samples, multiples of 16 */
+    uint16_t *plane[3];     /* chroma planes are NULL in 4:0:0 */
+    uint32_t stride[3];     /* in samples */
     uint8_t chroma_format_idc;
 };
 
@@ -29,15 +30,16 @@ void ref_frame_free(struct ref_frame *frame); /* NULL is allowed */
 uint32_t ref_mb_width(uint8_t chroma_format_idc, int component);
 uint32_t ref_mb_height(uint8_t chroma_format_idc, int component);
 
-/* frames[slot] are the filtered frames that inter prediction reads, frames[head.slot] is written. unfiltered receives the picture
- * before deblocking. 0, or -1 for records that are outside of what this reference does (fields, MBAFF) or refer to a frame that is
- * not there. */
+/* frames[slot] are the filtered frames that inter prediction reads, frames[head.slot] is written. unfiltered receives the
+ * picture before deblocking. 0, or -1 for records that are outside of what this reference does (fields, MBAFF) or refer to a
+ * frame that is not there. */
 int ref_reconstruct(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count,
                     struct ref_frame *unfiltered);
 
 /* ---- residual (8.5): ref_residual.c ---- */
 
-/* 8.5.12.2: scaled coefficients d (raster, row * 4 + column) -> residual r, rounded and shifted by 6. d and r may be the same. */
+/* 8.5.12.2: scaled coefficients d (raster, row * 4 + column) -> residual r, rounded and shifted by 6. d and r may be the same.
+ */
 void ref_idct4(const int32_t d[16], int32_t r[16]);
 /* 8.5.13: the same for 8x8. */
 void ref_idct8(const int32_t d[64], int32_t r[64]);
@@ -57,10 +59,10 @@ void ref_residual_mb(const struct rec_view *view, uint32_t mb, int32_t residual[
 
 /* ---- inter prediction (8.4.2): ref_inter.c ---- */
 
-/* 8.4.2.2.1: a block of luma samples (or of any component in 4:4:4), w x h at most 16 x 16, whose upper left corner is at (x, y) of
- * the plane; mv in quarter samples. pred: stride w. */
-void ref_inter_luma(const uint16_t *plane, uint32_t stride, int width, int height, int x, int y, int w, int h, int mv_x, int mv_y,
-                    int bit_depth, uint16_t *pred);
+/* 8.4.2.2.1: a block of luma samples (or of any component in 4:4:4), w x h at most 16 x 16, whose upper left corner is at (x,
+ * y) of the plane; mv in quarter samples. pred: stride w. */
+void ref_inter_luma(const uint16_t *plane, uint32_t stride, int width, int height, int x, int y, int w, int h, int mv_x,
+                    int mv_y, int bit_depth, uint16_t *pred);
 /* 8.4.2.2.2: a block of chroma samples; mv in units of 1 / (1 << frac_bits) sample in each direction: 3 bits where the
  * chroma is subsampled in that direction, else 2. */
 void ref_inter_chroma(const uint16_t *plane, uint32_t stride, int width, int height, int x, int y, int w, int h, int mv_x,
@@ -77,8 +79,8 @@ void ref_weight(const struct ref_weights *weights, const uint16_t *pred0, const 
 struct ref_weights ref_weights_of(const struct rec_view *view, const struct rec_slice *slice, int ref_idx_l0, int ref_idx_l1,
                                   int component);
 
-/* One raster block (4x4 luma samples and the chroma samples that belong to it) of component c of macroblock mb: prediction, weighted,
- * before the residual. pred: stride is the block's width. 0, or -1 where a reference frame is missing. */
+/* One raster block (4x4 luma samples and the chroma samples that belong to it) of component c of macroblock mb: prediction,
+ * weighted, before the residual. pred: stride is the block's width. 0, or -1 where a reference frame is missing. */
 int ref_inter_block(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count, uint32_t mb, int block,
                     int component, uint16_t pred[16]);
 /* The whole macroblock: [component][row * width of the component + column]. */
@@ -90,9 +92,9 @@ int ref_predict_inter_mb(const struct rec_view *view, struct ref_frame *const *f
 /* Neighbouring samples of a block of w x h. Entries whose group is unavailable are not read. */
 struct ref_neighbours {
     bool left, top, top_right, corner; /* available */
-    int left_samples[16];  /* p[-1, y] */
-    int top_samples[32];   /* p[x, -1], top right following at w */
-    int corner_sample;     /* p[-1, -1] */
+    int left_samples[16];              /* p[-1, y] */
+    int top_samples[32];               /* p[x, -1], top right following at w */
+    int corner_sample;                 /* p[-1, -1] */
 };
 /* 8.3.1.2: mode is Intra4x4PredMode. Substitution of top right is done here. pred: stride 4. */
 void ref_intra_4x4(int mode, const struct ref_neighbours *n, int bit_depth, uint16_t pred[16]);
@@ -102,7 +104,8 @@ void ref_intra_8x8(int mode, const struct ref_neighbours *n, int bit_depth, uint
 void ref_intra_16x16(int mode, const struct ref_neighbours *n, int bit_depth, uint16_t pred[256]);
 /* 8.3.4: 4:2:0 (8x8) and 4:2:2 (8x16). pred: stride 8. */
 void ref_intra_chroma(int mode, const struct ref_neighbours *n, int height, int bit_depth, uint16_t *pred);
-/* Availability of the neighbours of a 4x4 block (blkIdx) or an 8x8 block inside a macroblock with intra_avail: fills the flags. */
+/* Availability of the neighbours of a 4x4 block (blkIdx) or an 8x8 block inside a macroblock with intra_avail: fills the flags.
+ */
 void ref_intra_avail(uint8_t intra_avail, int blk_x, int blk_y, int size, struct ref_neighbours *n);
 /* Predict and add the residual for one component of intra macroblock mb, in unfiltered. */
 void ref_intra_mb(const struct rec_view *view, uint32_t mb, const int32_t residual[3][256], struct ref_frame *unfiltered);

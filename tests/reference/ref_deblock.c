@@ -108,7 +108,8 @@ static void filter_strong_side(const int v[4], const int o[4], bool strong, int 
 }
 
 /* 8.7.2.3: bS 1 to 3 */
-static void filter_normal(const int p[4], const int q[4], int tc0, int beta, bool chroma, int bit_depth, int out_p[3], int out_q[3])
+static void filter_normal(const int p[4], const int q[4], int tc0, int beta, bool chroma, int bit_depth, int out_p[3],
+                          int out_q[3])
 {
     bool p_flat = abs(p[2] - p[0]) < beta, q_flat = abs(q[2] - q[0]) < beta;
     int tc = chroma ? tc0 + 1 : tc0 + p_flat + q_flat;
@@ -154,7 +155,8 @@ void ref_deblock_line(uint16_t *s, int step, int bs, int qp_av, int offset_a, in
 }
 
 /* One edge of a macroblock in one component. position: distance from the macroblock's border in samples of the component. */
-static void filter_edge(const struct rec_view *view, struct ref_frame *frame, uint32_t mb, int component, bool vertical, int position)
+static void filter_edge(const struct rec_view *view, struct ref_frame *frame, uint32_t mb, int component, bool vertical,
+                        int position)
 {
     int mb_w = (int)ref_mb_width(view->head.chroma_format_idc, component);
     int mb_h = (int)ref_mb_height(view->head.chroma_format_idc, component);

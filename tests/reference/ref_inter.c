@@ -110,8 +110,8 @@ static int luma_sample(const struct window *w, int x_frac, int y_frac)
     }
 }
 
-void ref_inter_luma(const uint16_t *plane, uint32_t stride, int width, int height, int x, int y, int w, int h, int mv_x, int mv_y,
-                    int bit_depth, uint16_t *pred)
+void ref_inter_luma(const uint16_t *plane, uint32_t stride, int width, int height, int x, int y, int w, int h, int mv_x,
+                    int mv_y, int bit_depth, uint16_t *pred)
 {
     for (int j = 0; j < h; j++)
         for (int i = 0; i < w; i++) {
@@ -129,8 +129,7 @@ void ref_inter_chroma(const uint16_t *plane, uint32_t stride, int width, int hei
 
     for (int j = 0; j < h; j++)
         for (int i = 0; i < w; i++) {
-            struct window win = {
-                plane, stride, width, height, x + i + (mv_x >> frac_bits_x), y + j + (mv_y >> frac_bits_y), 0};
+            struct window win = {plane, stride, width, height, x + i + (mv_x >> frac_bits_x), y + j + (mv_y >> frac_bits_y), 0};
             int sum = (8 - fx) * (8 - fy) * sample(&win, 0, 0) + fx * (8 - fy) * sample(&win, 1, 0) +
                       (8 - fx) * fy * sample(&win, 0, 1) + fx * fy * sample(&win, 1, 1);
 
@@ -199,8 +198,8 @@ struct ref_weights ref_weights_of(const struct rec_view *view, const struct rec_
 }
 
 /* Prediction from one list */
-static int predict_list(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count, uint32_t mb, int block,
-                        int component, int list, uint16_t pred[16])
+static int predict_list(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count, uint32_t mb,
+                        int block, int component, int list, uint16_t pred[16])
 {
     const struct rec_slice *slice = &view->slices[view->mbs[mb].slice];
     const struct rec_motion *motion = &view->motion[mb];

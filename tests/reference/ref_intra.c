@@ -194,8 +194,7 @@ static void plane(const struct ref_neighbours *n, int width, int height, int bit
     c = ((height == 16 ? 5 : 34) * v + 32) >> 6;
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++)
-            pred[y * width + x] =
-                (uint16_t)ref_clip1((a + b * (x - half_w + 1) + c * (y - half_h + 1) + 16) >> 5, bit_depth);
+            pred[y * width + x] = (uint16_t)ref_clip1((a + b * (x - half_w + 1) + c * (y - half_h + 1) + 16) >> 5, bit_depth);
 }
 
 void ref_intra_16x16(int mode, const struct ref_neighbours *n, int bit_depth, uint16_t pred[256])
@@ -233,8 +232,9 @@ void ref_intra_chroma(int mode, const struct ref_neighbours *n, int height, int 
     }
     for (int y = 0; y < height; y++)
         for (int x = 0; x < 8; x++)
-            pred[8 * y + x] =
-                (uint16_t)(mode == 0 ? chroma_dc(n, x & ~3, y & ~3, bit_depth) : mode == 1 ? left(n, y) : top(n, x));
+            pred[8 * y + x] = (uint16_t)(mode == 0   ? chroma_dc(n, x & ~3, y & ~3, bit_depth)
+                                         : mode == 1 ? left(n, y)
+                                                     : top(n, x));
 }
 
 /* ---- in the picture ---- */
@@ -287,8 +287,8 @@ static void add_residual(const struct target *t, int x, int y, int width, int he
 {
     for (int j = 0; j < height; j++)
         for (int i = 0; i < width; i++)
-            t->origin[(size_t)(y + j) * t->stride + (size_t)(x + i)] = (uint16_t)ref_clip1(
-                pred[j * width + i] + t->residual[(y + j) * t->width + x + i], t->bit_depth);
+            t->origin[(size_t)(y + j) * t->stride + (size_t)(x + i)] =
+                (uint16_t)ref_clip1(pred[j * width + i] + t->residual[(y + j) * t->width + x + i], t->bit_depth);
 }
 
 static void intra_nxn(const struct rec_mb *mb, const struct target *t, int size)

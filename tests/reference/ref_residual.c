@@ -110,8 +110,8 @@ void ref_level_scale8(const uint8_t weight[64], int m, int32_t scale[64])
             scale[8 * y + x] = weight[8 * y + x] * ref_norm_adjust8[m][norm_adjust8_index(x, y)];
 }
 
-/* v << (qp / 6 - shift) with rounding where that is to the right. Levels are at most 32 bits with their scale in a legal stream;
- * unsigned arithmetic keeps an illegal one defined. */
+/* v << (qp / 6 - shift) with rounding where that is to the right. Levels are at most 32 bits with their scale in a legal
+ * stream; unsigned arithmetic keeps an illegal one defined. */
 static int32_t scaled(int32_t v, int32_t scale, int qp, int shift)
 {
     int32_t product = (int32_t)((uint32_t)v * (uint32_t)scale);
@@ -193,12 +193,12 @@ void ref_chroma_dc(const int32_t *c, int count, const uint8_t weight[16], int qp
 struct component {
     const struct rec_view *view;
     const struct rec_mb *mb;
-    int index;               /* 0 Y, 1 Cb, 2 Cr */
-    int width, height;       /* of the macroblock, in samples */
-    int qp;                  /* qP: with QpBdOffset */
+    int index;         /* 0 Y, 1 Cb, 2 Cr */
+    int width, height; /* of the macroblock, in samples */
+    int qp;            /* qP: with QpBdOffset */
     bool bypass;
     const struct rec_scaling *scaling;
-    int32_t *out;            /* stride width */
+    int32_t *out; /* stride width */
 };
 
 static int32_t coeff_at(const struct rec_view *view, uint32_t unit, int i)

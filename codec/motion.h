@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Step 3, shared by motion*.c, conceal.c and view.c: the state of the walk over a picture's macroblocks.
+ */
+#ifndef PELTON_CODEC_MOTION_H
+#define PELTON_CODEC_MOTION_H
+
+#include "codec/internal.h"
+
+#include <string.h>
+
+/* ref_idx of a neighbour that is not available; -1 is one that does not use the list (8.4.1.3.2). */
+#define MOTION_UNAVAILABLE (-2)
+
+/* A motion vector as one word: equal layout to rec_motion.mv[list][block]. */
+struct motion_mv {
+    int16_t x, y;
+};
+
+/* Reference and vector of one neighbouring partition; mv is 0 where ref < 0. */
+struct motion_neighbour {
+    int ref;
+    struct motion_mv mv;
+};
+
+/* What direct prediction needs of the colocated picture, set up per slice (8.4.1.2). */
+struct motion_direct {
+    const struct h264_picture *col; /* NULL: none usable, everything counts as intra */
+    bool col_short_term;
+    bool inference_8x8;
+    uint32_t map_slice;          /* slice of col that map belongs to, REC_NO_SLICE: none */
+    int8_t map[2][REC_MAX_REFS]; /* temporal: refIdxCol of each list -> refIdxL0 */
+    int16_t scale[REC_MAX_REFS]; /* temporal: DistScaleFactor by refIdxL0 */
+    bool unscaled[REC_MAX_REFS]; /* temporal: mvL0 = mvCol */
+};
+
+struct motion_walk {
+    struct h264_picture *pic;
+    const struct h264_slice *slice;
+    uint32_t slice_index;
+    int lists; /* 1 in P slices, 2 in B slices */
+    uint32_t mb_width;
+    uint32_t mb, mb_x;
+    struct rec_motion *cur;
+    const struct rec_motion *a, *b, *c, *d; /* neighbouring macroblocks, NULL: not available */
+    struct motion_direct direct;
+    bool lost_reference; /* a colocated reference is not in list 0 any more */
+};
+
+static inline struct motion_mv motion_load(const struct rec_motion *m, int list, int block)
+{
+    struct motion_mv mv;
+
+    memcpy(&mv, m->mv[list][block], sizeof mv);
+    return mv;
+}
+
+static inline void motion_store(struct rec_motion *m, int list, int block, struct motion_mv mv)
+{
+    memcpy(m->mv[list][block], &mv, sizeof mv);
+}
+
+/* The same vector in all blocks of a list. */
+static inline void motion_fill(struct rec_motion *m, int list, struct motion_mv mv)
+{
+    for (int i = 0; i < 16; i++)
+        motion_store(m, list, i, mv);
+}
+
+/* Vectors wrap in 16 bits: a legal stream never gets there. */
+static inline struct motion_mv motion_add(struct motion_mv a, struct motion_mv b)
+{
+    return (struct motion_mv){(int16_t)(uint16_t)(a.x + b.x), (int16_t)(uint16_t)(a.y + b.y)};
+}
+
+static inline bool motion_is_zero(struct motion_mv mv)
+{
+    return (mv.x | mv.y) == 0;
+}
+
+/* 8.4.1.3 for the whole macroblock: neighbours A, B and C (D where C is not available) */
+void h264_motion_neighbours_16x16(const struct motion_walk *w, int list, struct motion_neighbour n[3]);
+/* 8.4.1.3.1 */
+struct motion_mv h264_motion_median(const struct motion_neighbour n[3], int ref);
+
+/* motion_direct.c: set up for w->slice; then derive the quadrants in mask of w->cur (8.4.1.2). */
+void h264_motion_direct_begin(struct motion_walk *w);
+void h264_motion_direct(struct motion_walk *w, unsigned quadrants);
+
+/* DistScaleFactor (8-197, 8-198): td is DiffPicOrderCnt(pic1, pic0), not 0. */
+int h264_dist_scale_factor(int64_t tb, int64_t td);
+
+/* conceal.c: records for macroblocks that no slice covered; they name slice slice_count. Returns their number. */
+uint32_t h264_conceal(struct h264_picture *pic);
+
+/* motion_weights.c: rec_slices but for their references, weight tables, scaling lists. */
+int h264_fill_slices(struct h264_picture *pic);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Step 3: direct prediction in B slices (8.4.1.2), spatial and temporal.
+ *
+ * The colocated picture may have been finished long ago: of it only records, motion and the identities in its slices are read.
+ */
+#include "codec/motion.h"
+
+static inline int64_t clip3(int64_t low, int64_t high, int64_t v)
+{
+    return v < low ? low : v > high ? high : v;
+}
+
+int h264_dist_scale_factor(int64_t tb, int64_t td)
+{
+    int b = (int)clip3(-128, 127, tb), d = (int)clip3(-128, 127, td);
+    int half = d / 2, tx = (16384 + (half < 0 ? -half : half)) / d;
+
+    return (int)clip3(-1024, 1023, (b * tx + 32) >> 6);
+}
+
+/* ---- the colocated picture (8.4.1.2.1) ---- */
+
+/* RefPicList1[0] where its motion can be read: decoded, of the same size, step 3 done. */
+static const struct h264_picture *colocated_of(const struct h264_slice *slice)
+{
+    const struct h264_picture *col = slice->num_ref[1] > 0 ? slice->ref[1][0].pic : NULL;
+
+    if (!col || col->non_existing || !col->motion_done || col->mb_count != slice->pic->mb_count)
+        return NULL;
+    return col;
+}
+
+uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_picture *out[32])
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        const struct h264_slice *slice = &pic->slices[i];
+        struct h264_picture *col = slice->hdr.type == H264_B && slice->num_ref[1] > 0 ? slice->ref[1][0].pic : NULL;
+        uint32_t known = 0;
+
+        if (!col || col->non_existing)
+            continue;
+        while (known < n && out[known] != col)
+            known++;
+        if (known == n && n < 32)
+            out[n++] = col;
+    }
+    return n;
+}
+
+/* Motion of one colocated block: list 0 where it is used, else list 1. */
+struct colocated {
+    int list, ref; /* ref -1: intra */
+    struct motion_mv mv;
+};
+
+static inline struct colocated colocated_block(const struct rec_motion *m, int block)
+{
+    int quadrant = (block >> 1 & 1) + (block >> 3) * 2;
+    struct colocated c = {0, m->ref_idx[0][quadrant], {0, 0}};
+
+    if (c.ref < 0) {
+        c.list = 1;
+        c.ref = m->ref_idx[1][quadrant];
+    }
+    if (c.ref >= 0)
+        c.mv = motion_load(m, c.list, block);
+    return c;
+}
+
+/* direct_8x8_inference_flag: the corner of the macroblock stands for its quadrant. */
+static const uint8_t corner_block[4] = {0, 3, 12, 15};
+static const uint8_t first_block[4] = {0, 2, 8, 10};
+static const uint8_t block_offset[4] = {0, 1, 4, 5};
+
+/* ---- spatial (8.4.1.2.2) ---- */
+
+static inline int min_positive(int a, int b)
+{
+    return a >= 0 && b >= 0 ? (a < b ? a : b) : (a > b ? a : b);
+}
+
+/* References and predicted vectors of the whole macroblock. */
+struct spatial {
+    int ref[2];
+    struct motion_mv mv[2];
+};
+
+static struct spatial spatial_prediction(const struct motion_walk *w)
+{
+    struct spatial s;
+    struct motion_neighbour n[2][3];
+
+    for (int list = 0; list < 2; list++) {
+        h264_motion_neighbours_16x16(w, list, n[list]);
+        s.ref[list] = min_positive(n[list][0].ref, min_positive(n[list][1].ref, n[list][2].ref));
+        s.mv[list] = (struct motion_mv){0, 0};
+    }
+    if (s.ref[0] < 0 && s.ref[1] < 0) { /* directZeroPredictionFlag */
+        s.ref[0] = s.ref[1] = 0;
+        return s;
+    }
+    for (int list = 0; list < 2; list++) {
+        if (s.ref[list] < 0)
+            s.ref[list] = -1;
+        else
+            s.mv[list] = h264_motion_median(n[list], s.ref[list]);
+    }
+    return s;
+}
+
+/* colZeroFlag */
+static inline bool col_zero(const struct rec_motion *col, int block)
+{
+    struct colocated c = colocated_block(col, block);
+
+    return c.ref == 0 && c.mv.x >= -1 && c.mv.x <= 1 && c.mv.y >= -1 && c.mv.y <= 1;
+}
+
+static void spatial_quadrant(struct motion_walk *w, const struct spatial *s, const struct rec_motion *col, int quadrant)
+{
+    bool zero = false;
+
+    for (int i = 0; i < 4; i++) {
+        int block = first_block[quadrant] + block_offset[i];
+
+        if (col && (i == 0 || !w->direct.inference_8x8))
+            zero = col_zero(col, w->direct.inference_8x8 ? corner_block[quadrant] : block);
+        for (int list = 0; list < 2; list++)
+            motion_store(w->cur, list, block, zero && s->ref[list] == 0 ? (struct motion_mv){0, 0} : s->mv[list]);
+    }
+}
+
+static void direct_spatial(struct motion_walk *w, unsigned quadrants)
+{
+    struct spatial s = spatial_prediction(w);
+    /* The colocated vectors matter only where they could turn a vector into zero. */
+    bool matters = (s.ref[0] == 0 && !motion_is_zero(s.mv[0])) || (s.ref[1] == 0 && !motion_is_zero(s.mv[1]));
+    const struct rec_motion *col = w->direct.col && w->direct.col_short_term && matters ? &w->direct.col->motion[w->mb] : NULL;
+
+    if (quadrants == 15 && !col) {
+        for (int list = 0; list < 2; list++) {
+            memset(w->cur->ref_idx[list], s.ref[list], sizeof w->cur->ref_idx[list]);
+            motion_fill(w->cur, list, s.mv[list]);
+        }
+        return;
+    }
+    for (int q = 0; q < 4; q++)
+        if (quadrants >> q & 1) {
+            w->cur->ref_idx[0][q] = (int8_t)s.ref[0];
+            w->cur->ref_idx[1][q] = (int8_t)s.ref[1];
+            spatial_quadrant(w, &s, col, q);
+        }
+}
+
+/* ---- temporal (8.4.1.2.3) ---- */
+
+/* The references of slice map_slice of the colocated picture, found in list 0: the lowest refIdxL0 that names the same picture.
+ */
+static void map_references(struct motion_walk *w, uint32_t map_slice)
+{
+    const struct h264_slice *slice = w->slice, *col = &w->direct.col->slices[map_slice];
+
+    w->direct.map_slice = map_slice;
+    for (int list = 0; list < 2; list++)
+        for (unsigned i = 0; i < REC_MAX_REFS; i++) {
+            int found = -1;
+
+            for (unsigned j = 0; i < col->num_ref[list] && j < slice->num_ref[0] && found < 0; j++)
+                if (slice->ref[0][j].pic && slice->ref[0][j].id == col->ref[list][i].id)
+                    found = (int)j;
+            w->direct.map[list][i] = (int8_t)found;
+        }
+}
+
+/* MapColToList0: a picture that is not in list 0 any more breaks a rule of the standard; index 0 stands for it. */
+static int map_to_list0(struct motion_walk *w, const struct colocated *c)
+{
+    uint32_t slice = w->direct.col->mbs[w->mb].slice;
+    int found;
+
+    if (slice >= w->direct.col->slice_count) /* concealed */
+        return 0;
+    if (slice != w->direct.map_slice)
+        map_references(w, slice);
+    found = c->ref < REC_MAX_REFS ? w->direct.map[c->list][c->ref] : -1;
+    if (found < 0)
+        w->lost_reference = true;
+    return found < 0 ? 0 : found;
+}
+
+static void temporal_block(struct motion_walk *w, int block, int ref, struct motion_mv col)
+{
+    struct motion_mv mv0 = col, mv1 = {0, 0};
+    int scale = w->direct.scale[ref];
+
+    if (!w->direct.unscaled[ref]) {
+        mv0 = (struct motion_mv){(int16_t)((scale * col.x + 128) >> 8), (int16_t)((scale * col.y + 128) >> 8)};
+        mv1 = (struct motion_mv){(int16_t)(mv0.x - col.x), (int16_t)(mv0.y - col.y)};
+    }
+    motion_store(w->cur, 0, block, mv0);
+    motion_store(w->cur, 1, block, mv1);
+}
+
+static void temporal_quadrant(struct motion_walk *w, const struct rec_motion *col, int quadrant)
+{
+    struct colocated c = {0, -1, {0, 0}};
+    int ref = 0;
+
+    for (int i = 0; i < 4; i++) {
+        int block = first_block[quadrant] + block_offset[i];
+
+        if (col && (i == 0 || !w->direct.inference_8x8)) {
+            c = colocated_block(col, w->direct.inference_8x8 ? corner_block[quadrant] : block);
+            ref = c.ref < 0 ? 0 : map_to_list0(w, &c);
+        }
+        temporal_block(w, block, ref, c.mv);
+    }
+    w->cur->ref_idx[0][quadrant] = (int8_t)ref; /* blocks of a quadrant share refIdxCol */
+    w->cur->ref_idx[1][quadrant] = 0;
+}
+
+static void direct_temporal(struct motion_walk *w, unsigned quadrants)
+{
+    const struct rec_motion *col = w->direct.col ? &w->direct.col->motion[w->mb] : NULL;
+
+    for (int q = 0; q < 4; q++)
+        if (quadrants >> q & 1)
+            temporal_quadrant(w, col, q);
+}
+
+/* ---- */
+
+/* DistScaleFactor of each entry of list 0; the current picture's POC is that before an MMCO 5. */
+static void temporal_scales(struct motion_walk *w)
+{
+    const struct h264_slice *slice = w->slice;
+    int64_t current = slice->pic->output_poc, poc1 = slice->ref[1][0].poc;
+
+    for (unsigned i = 0; i < REC_MAX_REFS; i++) {
+        int64_t poc0 = slice->ref[0][i].poc;
+
+        w->direct.unscaled[i] = i >= slice->num_ref[0] || slice->ref[0][i].long_term || poc1 == poc0;
+        w->direct.scale[i] = (int16_t)(w->direct.unscaled[i] ? 256 : h264_dist_scale_factor(current - poc0, poc1 - poc0));
+    }
+}
+
+void h264_motion_direct_begin(struct motion_walk *w)
+{
+    w->direct.col = colocated_of(w->slice);
+    w->direct.col_short_term = !w->slice->ref[1][0].long_term;
+    w->direct.inference_8x8 = w->slice->sps->direct_8x8_inference_flag;
+    w->direct.map_slice = REC_NO_SLICE;
+    if (!w->slice->hdr.direct_spatial_mv_pred_flag)
+        temporal_scales(w);
+}
+
+void h264_motion_direct(struct motion_walk *w, unsigned quadrants)
+{
+    if (w->slice->hdr.direct_spatial_mv_pred_flag)
+        direct_spatial(w, quadrants);
+    else
+        direct_temporal(w, quadrants);
+}

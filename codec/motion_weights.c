@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Step 3: the slice records, with their prediction weights (8.4.2.3) and scaling lists.
+ */
+#include "codec/motion.h"
+
+static uint8_t weight_mode(const struct h264_slice *slice)
+{
+    if (slice->hdr.type == H264_P || slice->hdr.type == H264_SP)
+        return slice->pps->weighted_pred_flag ? REC_WEIGHT_EXPLICIT : REC_WEIGHT_DEFAULT;
+    if (slice->hdr.type == H264_B)
+        return slice->pps->weighted_bipred_idc; /* 0 default, 1 explicit, 2 implicit */
+    return REC_WEIGHT_DEFAULT;
+}
+
+/* Entries of the weight array that a slice takes. */
+static uint32_t weight_entries(const struct h264_slice *slice)
+{
+    switch (weight_mode(slice)) {
+    case REC_WEIGHT_EXPLICIT:
+        return 6u * (slice->num_ref[0] + (slice->hdr.type == H264_B ? slice->num_ref[1] : 0u));
+    case REC_WEIGHT_IMPLICIT:
+        return (uint32_t)slice->num_ref[0] * slice->num_ref[1];
+    default:
+        return 0;
+    }
+}
+
+static void fill_explicit(const struct h264_slice *slice, int16_t *out)
+{
+    int lists = slice->hdr.type == H264_B ? 2 : 1;
+
+    for (int list = 0; list < lists; list++)
+        for (unsigned i = 0; i < slice->num_ref[list]; i++)
+            for (int component = 0; component < 3; component++) {
+                int depth = slice->sps->bit_depth[component > 0];
+
+                *out++ = slice->hdr.weight[list][i][component][0];
+                *out++ = (int16_t)(slice->hdr.weight[list][i][component][1] * (1 << (depth - 8)));
+            }
+}
+
+/* w1 of 8.4.2.3.1, implicit mode */
+static int16_t implicit_weight(const struct h264_slice *slice, unsigned i, unsigned j)
+{
+    int64_t current = slice->pic->output_poc, poc0 = slice->ref[0][i].poc, poc1 = slice->ref[1][j].poc;
+    int w1;
+
+    if (poc0 == poc1 || slice->ref[0][i].long_term || slice->ref[1][j].long_term)
+        return 32;
+    w1 = h264_dist_scale_factor(current - poc0, poc1 - poc0) >> 2;
+    return (int16_t)(w1 < -64 || w1 > 128 ? 32 : w1);
+}
+
+static void fill_implicit(const struct h264_slice *slice, int16_t *out)
+{
+    for (unsigned i = 0; i < slice->num_ref[0]; i++)
+        for (unsigned j = 0; j < slice->num_ref[1]; j++)
+            *out++ = implicit_weight(slice, i, j);
+}
+
+/* Index of the scaling lists of slice i: those of the first slice with the same parameter sets. */
+static uint32_t scaling_index(const struct h264_picture *pic, uint32_t i, uint32_t *count)
+{
+    const struct h264_slice *slice = &pic->slices[i];
+
+    if (i > 0 && slice[-1].pps == slice->pps && slice[-1].sps == slice->sps) /* nearly always */
+        return pic->rec_slices[i - 1].scaling;
+    for (uint32_t k = 0; k < i; k++)
+        if (pic->slices[k].pps == slice->pps && pic->slices[k].sps == slice->sps)
+            return pic->rec_slices[k].scaling;
+    return (*count)++;
+}
+
+static void fill_slice(const struct h264_slice *slice, struct rec_slice *out)
+{
+    uint32_t scaling = out->scaling, weights = out->weights;
+
+    *out = (struct rec_slice){
+        .weights = weights,
+        .scaling = scaling,
+        .num_ref = {slice->num_ref[0], slice->num_ref[1]},
+        .weight_mode = weight_mode(slice),
+        .log2_denom = {slice->hdr.luma_log2_denom, slice->hdr.chroma_log2_denom},
+        .filter_offset_a = slice->hdr.filter_offset_a,
+        .filter_offset_b = slice->hdr.filter_offset_b,
+        .slice_type = slice->hdr.type,
+    };
+}
+
+int h264_fill_slices(struct h264_picture *pic)
+{
+    uint32_t weights = 0, scaling = 0;
+
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        pic->rec_slices[i].weights = weights;
+        pic->rec_slices[i].scaling = scaling_index(pic, i, &scaling);
+        weights += weight_entries(&pic->slices[i]);
+    }
+    pic->scaling = h264_alloc(pic->allocator, (scaling ? scaling : 1) * sizeof *pic->scaling);
+    if (!pic->scaling)
+        return H264_ERR_NOMEM;
+    pic->scaling_count = scaling;
+    if (weights) {
+        pic->weights = h264_alloc(pic->allocator, weights * sizeof *pic->weights);
+        if (!pic->weights)
+            return H264_ERR_NOMEM;
+        pic->weight_count = weights;
+    }
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        const struct h264_slice *slice = &pic->slices[i];
+        struct rec_slice *out = &pic->rec_slices[i];
+
+        fill_slice(slice, out);
+        h264_pps_scaling(slice->sps, slice->pps, &pic->scaling[out->scaling]);
+        if (out->weight_mode == REC_WEIGHT_EXPLICIT)
+            fill_explicit(slice, pic->weights + out->weights);
+        else if (out->weight_mode == REC_WEIGHT_IMPLICIT)
+            fill_implicit(slice, pic->weights + out->weights);
+    }
+    /* For concealed macroblocks: one past the slices. view.c gives it its reference. */
+    pic->rec_slices[pic->slice_count] = (struct rec_slice){.num_ref = {1, 0}, .slice_type = H264_P};
+    return H264_OK;
+}

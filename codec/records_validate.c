@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The border between bitstreams and shaders: every index in a picture's records is checked here once. Shaders have no bounds
+ * tests of their own, so what is not refused here must be safe whatever it says.
+ */
+#include "codec/records.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Return with a reason where the condition does not hold. */
+#define REQUIRE(condition, text)                                                                                               \
+    do {                                                                                                                       \
+        if (!(condition)) {                                                                                                    \
+            *reason = (text);                                                                                                  \
+            return -1;                                                                                                         \
+        }                                                                                                                      \
+    } while (0)
+
+/* What intra prediction reads beside a block. */
+enum { NEED_LEFT = 1, NEED_TOP = 2, NEED_CORNER = 4 };
+
+/* Intra4x4PredMode, Intra8x8PredMode (Tables 8-2, 8-3); top right is substituted where it is missing. */
+static const uint8_t need_nxn[9] = {
+    NEED_TOP,
+    NEED_LEFT,
+    0,
+    NEED_TOP,
+    NEED_LEFT | NEED_TOP | NEED_CORNER,
+    NEED_LEFT | NEED_TOP | NEED_CORNER,
+    NEED_LEFT | NEED_TOP | NEED_CORNER,
+    NEED_TOP,
+    NEED_LEFT,
+};
+/* Intra16x16PredMode (Table 8-4), intra_chroma_pred_mode (Table 8-5) */
+static const uint8_t need_16x16[4] = {NEED_TOP, NEED_LEFT, 0, NEED_LEFT | NEED_TOP | NEED_CORNER};
+static const uint8_t need_chroma[4] = {0, NEED_LEFT, NEED_TOP, NEED_LEFT | NEED_TOP | NEED_CORNER};
+
+/* luma4x4BlkIdx of the blocks in the left column and in the top row */
+#define LEFT_COLUMN 0x0505u
+#define TOP_ROW     0x0033u
+
+static int check_head(const struct rec_view *v, uint32_t slot_count, const char **reason)
+{
+    const struct rec_picture *head = &v->head;
+    int bytes = head->bit_depth[0] == 8 && head->bit_depth[1] == 8 ? 2 : 4;
+
+    REQUIRE(head->structure == REC_FRAME && head->mbaff == 0, "head: not a frame of frame macroblocks");
+    REQUIRE(head->chroma_format_idc <= 3, "head: chroma_format_idc");
+    for (int i = 0; i < 2; i++)
+        REQUIRE(head->bit_depth[i] >= 8 && head->bit_depth[i] <= 14, "head: bit_depth");
+    REQUIRE(head->coeff_bytes == bytes, "head: coeff_bytes");
+    REQUIRE(head->mb_width > 0 && head->mb_height > 0, "head: empty picture");
+    REQUIRE((uint64_t)head->mb_width * head->mb_height == head->mb_count, "head: mb_count");
+    REQUIRE(head->slot < slot_count, "head: slot");
+    REQUIRE(head->has_intra <= 1 && head->has_inter <= 1 && head->has_deblock <= 1, "head: flags");
+    REQUIRE(v->mbs && (v->motion || !head->has_inter), "view: no macroblocks");
+    REQUIRE(v->slices && v->slice_count > 0, "view: no slices");
+    REQUIRE(v->scaling && v->scaling_count > 0, "view: no scaling lists");
+    REQUIRE(v->coeffs || v->unit_count == 0, "view: no coefficients");
+    REQUIRE(v->weights || v->weight_count == 0, "view: no weights");
+    return 0;
+}
+
+static int check_explicit(const struct rec_view *v, const struct rec_slice *s, const char **reason)
+{
+    uint32_t entries = 6u * (s->num_ref[0] + (s->slice_type == 1 ? s->num_ref[1] : 0u));
+
+    REQUIRE((uint64_t)s->weights + entries <= v->weight_count, "slice: weights out of bounds");
+    for (uint32_t i = 0; i < entries; i += 2) {
+        int scale = 1 << (v->head.bit_depth[i % 6 > 0] - 8);
+        int weight = v->weights[s->weights + i], offset = v->weights[s->weights + i + 1];
+
+        REQUIRE(weight >= -128 && weight <= 128, "slice: explicit weight");
+        REQUIRE(offset >= -128 * scale && offset <= 127 * scale, "slice: explicit offset");
+    }
+    return 0;
+}
+
+static int check_implicit(const struct rec_view *v, const struct rec_slice *s, const char **reason)
+{
+    uint32_t entries = (uint32_t)s->num_ref[0] * s->num_ref[1];
+
+    REQUIRE(s->slice_type == 1, "slice: implicit weights outside of a B slice");
+    REQUIRE((uint64_t)s->weights + entries <= v->weight_count, "slice: weights out of bounds");
+    for (uint32_t i = 0; i < entries; i++)
+        REQUIRE(v->weights[s->weights + i] >= -64 && v->weights[s->weights + i] <= 128, "slice: implicit weight");
+    return 0;
+}
+
+static int check_slice(const struct rec_view *v, const struct rec_slice *s, uint32_t slot_count, const char **reason)
+{
+    REQUIRE(s->slice_type <= 4, "slice: slice_type");
+    REQUIRE(s->scaling < v->scaling_count, "slice: scaling");
+    REQUIRE(s->log2_denom[0] <= 7 && s->log2_denom[1] <= 7, "slice: log2_denom");
+    REQUIRE(s->filter_offset_a >= -12 && s->filter_offset_a <= 12, "slice: filter_offset_a");
+    REQUIRE(s->filter_offset_b >= -12 && s->filter_offset_b <= 12, "slice: filter_offset_b");
+    for (int list = 0; list < 2; list++) {
+        REQUIRE(s->num_ref[list] <= REC_MAX_REFS, "slice: num_ref");
+        for (unsigned i = 0; i < s->num_ref[list]; i++) {
+            REQUIRE(REC_REF_STRUCTURE(s->ref[list][i]) == REC_FRAME, "slice: structure of a reference");
+            REQUIRE((uint32_t)REC_REF_SLOT(s->ref[list][i]) < slot_count, "slice: slot of a reference");
+        }
+    }
+    REQUIRE(s->weight_mode <= REC_WEIGHT_IMPLICIT, "slice: weight_mode");
+    if (s->weight_mode == REC_WEIGHT_EXPLICIT)
+        return check_explicit(v, s, reason);
+    if (s->weight_mode == REC_WEIGHT_IMPLICIT)
+        return check_implicit(v, s, reason);
+    return 0;
+}
+
+/* The bits of each quadrant are all set or all clear. */
+static bool whole_quadrants(unsigned coded)
+{
+    unsigned first = coded & 0x1111u;
+
+    return coded == first * 15u;
+}
+
+static int check_coefficients(const struct rec_view *v, const struct rec_mb *m, const char **reason)
+{
+    static const uint16_t chroma_blocks[4] = {0, 0x000f, 0x00ff, 0xffff};
+    unsigned chroma = chroma_blocks[v->head.chroma_format_idc];
+    unsigned units =
+        (unsigned)(__builtin_popcount(m->coded[0]) + __builtin_popcount(m->coded[1]) + __builtin_popcount(m->coded[2]));
+
+    REQUIRE(((m->coded[1] | m->coded[2]) & ~chroma) == 0, "macroblock: coded chroma blocks that the format lacks");
+    if (m->flags & REC_MB_TRANSFORM_8X8) {
+        REQUIRE(whole_quadrants(m->coded[0]), "macroblock: part of an 8x8 luma block is coded");
+        if (v->head.chroma_format_idc == 3)
+            REQUIRE(whole_quadrants(m->coded[1]) && whole_quadrants(m->coded[2]),
+                    "macroblock: part of an 8x8 chroma block is coded");
+    }
+    if (m->kind == REC_MB_INTRA_PCM)
+        REQUIRE(m->coded[0] == 0xffff && m->coded[1] == chroma && m->coded[2] == chroma, "macroblock: I_PCM lacks samples");
+    REQUIRE(units == 0 || (uint64_t)m->coeff + units <= v->unit_count, "macroblock: coefficients out of bounds");
+    return 0;
+}
+
+static int check_qp(const struct rec_view *v, const struct rec_mb *m, const char **reason)
+{
+    int luma_offset = 6 * (v->head.bit_depth[0] - 8), chroma_offset = 6 * (v->head.bit_depth[1] - 8);
+
+    REQUIRE(m->qp[0] >= -luma_offset && m->qp[0] <= 51, "macroblock: QPY");
+    for (int i = 1; i < 3; i++)
+        REQUIRE(m->qp[i] >= -chroma_offset && m->qp[i] <= 51, "macroblock: QPC");
+    return 0;
+}
+
+/* ---- intra ---- */
+
+static int check_availability(const struct rec_mb *m, bool left, bool above, bool right, const char **reason)
+{
+    unsigned avail = m->intra_avail;
+
+    REQUIRE(avail < 32, "macroblock: intra_avail");
+    REQUIRE((avail & REC_AVAIL_A) == 0 || (avail & REC_AVAIL_A) == REC_AVAIL_A, "macroblock: half of A in a frame picture");
+    REQUIRE(left || !(avail & (REC_AVAIL_A | REC_AVAIL_D)), "macroblock: neighbour left of the picture");
+    REQUIRE(above || !(avail & (REC_AVAIL_B | REC_AVAIL_C | REC_AVAIL_D)), "macroblock: neighbour above the picture");
+    REQUIRE(right || !(avail & REC_AVAIL_C), "macroblock: neighbour right of the picture");
+    return 0;
+}
+
+/* What is there for a prediction of the whole macroblock */
+static unsigned available_whole(const struct rec_mb *m)
+{
+    unsigned have = 0;
+
+    if ((m->intra_avail & REC_AVAIL_A) == REC_AVAIL_A)
+        have |= NEED_LEFT;
+    if (m->intra_avail & REC_AVAIL_B)
+        have |= NEED_TOP;
+    if (m->intra_avail & REC_AVAIL_D)
+        have |= NEED_CORNER;
+    return have;
+}
+
+/* Intra_4x4 with step 1, Intra_8x8 with step 4: bit blkIdx of each mask tells whether that block has the neighbour. */
+static int check_nxn(const struct rec_mb *m, int step, const char **reason)
+{
+    bool a = (m->intra_avail & REC_AVAIL_A) == REC_AVAIL_A, b = m->intra_avail & REC_AVAIL_B, d = m->intra_avail & REC_AVAIL_D;
+    unsigned left = ~LEFT_COLUMN | (a ? LEFT_COLUMN : 0), top = ~TOP_ROW | (b ? TOP_ROW : 0);
+    unsigned corner = ~(LEFT_COLUMN | TOP_ROW) | (a ? LEFT_COLUMN & ~1u : 0) | (b ? TOP_ROW & ~1u : 0) | (d ? 1u : 0);
+
+    for (int blk = 0; blk < 16; blk += step) {
+        unsigned mode = m->intra_mode[blk >> 3] >> (4 * (blk & 7)) & 15;
+        unsigned have = (left >> blk & 1) * NEED_LEFT | (top >> blk & 1) * NEED_TOP | (corner >> blk & 1) * NEED_CORNER;
+
+        REQUIRE(mode <= 8, "macroblock: intra prediction mode of a block");
+        REQUIRE((need_nxn[mode] & ~have) == 0, "macroblock: a block predicts from a neighbour that is not available");
+    }
+    return 0;
+}
+
+static int check_intra(const struct rec_view *v, const struct rec_mb *m, const char **reason)
+{
+    unsigned mode = m->intra_mode[0] & 15, have = available_whole(m);
+
+    if (m->kind == REC_MB_INTRA_PCM)
+        return 0;
+    if (v->head.chroma_format_idc == 1 || v->head.chroma_format_idc == 2) {
+        REQUIRE(m->intra_chroma_mode <= 3, "macroblock: intra_chroma_pred_mode");
+        REQUIRE((need_chroma[m->intra_chroma_mode] & ~have) == 0,
+                "macroblock: chroma predicts from a neighbour that is not available");
+    }
+    if (m->kind != REC_MB_INTRA_16X16)
+        return check_nxn(m, m->kind == REC_MB_INTRA_8X8 ? 4 : 1, reason);
+    REQUIRE(mode <= 3, "macroblock: Intra16x16PredMode");
+    REQUIRE((need_16x16[mode] & ~have) == 0, "macroblock: Intra_16x16 predicts from a neighbour that is not available");
+    return 0;
+}
+
+/* ---- inter ---- */
+
+static int check_motion(const struct rec_slice *s, const struct rec_motion *motion, const char **reason)
+{
+    for (int q = 0; q < 4; q++) {
+        for (int list = 0; list < 2; list++)
+            REQUIRE(motion->ref_idx[list][q] >= -1 && motion->ref_idx[list][q] < s->num_ref[list], "motion: ref_idx");
+        REQUIRE(motion->ref_idx[0][q] >= 0 || motion->ref_idx[1][q] >= 0, "motion: a quadrant without a reference");
+    }
+    return 0;
+}
+
+static int check_no_motion(const struct rec_motion *motion, const char **reason)
+{
+    static const int8_t none[2][4] = {{-1, -1, -1, -1}, {-1, -1, -1, -1}};
+
+    REQUIRE(memcmp(motion->ref_idx, none, sizeof none) == 0, "motion: an intra macroblock has references");
+    return 0;
+}
+
+/* ---- the macroblock ---- */
+
+static int check_flags(const struct rec_mb *m, const char **reason)
+{
+    bool t8x8 = m->flags & REC_MB_TRANSFORM_8X8;
+
+    REQUIRE(m->kind <= REC_MB_INTER, "macroblock: kind");
+    REQUIRE((m->flags & ~(REC_MB_TRANSFORM_8X8 | REC_MB_FIELD | REC_MB_BYPASS | REC_MB_SKIP)) == 0, "macroblock: flags");
+    REQUIRE(!(m->flags & REC_MB_FIELD), "macroblock: field macroblock in a frame picture");
+    REQUIRE(m->kind == REC_MB_INTER || t8x8 == (m->kind == REC_MB_INTRA_8X8),
+            "macroblock: transform size of an intra macroblock");
+    REQUIRE(m->kind == REC_MB_INTER || !(m->flags & REC_MB_SKIP), "macroblock: skipped, but not inter");
+    REQUIRE(m->deblock < 8, "macroblock: deblock");
+    return 0;
+}
+
+static int check_mb(const struct rec_view *v, uint32_t address, uint32_t x, uint32_t y, const char **reason)
+{
+    const struct rec_mb *m = &v->mbs[address];
+    bool left = x > 0, above = y > 0, right = x + 1 < v->head.mb_width;
+
+    REQUIRE(m->slice < v->slice_count, "macroblock: slice");
+    REQUIRE(left || !(m->deblock & REC_DEBLOCK_LEFT), "macroblock: filters the picture's left border");
+    REQUIRE(above || !(m->deblock & REC_DEBLOCK_TOP), "macroblock: filters the picture's top border");
+    if (check_flags(m, reason) < 0 || check_qp(v, m, reason) < 0 || check_coefficients(v, m, reason) < 0)
+        return -1;
+    if (m->kind == REC_MB_INTER) {
+        REQUIRE(v->head.has_inter, "head: has_inter is 0 with an inter macroblock");
+        return check_motion(&v->slices[m->slice], &v->motion[address], reason);
+    }
+    if (v->motion && check_no_motion(&v->motion[address], reason) < 0)
+        return -1;
+    if (check_availability(m, left, above, right, reason) < 0)
+        return -1;
+    return check_intra(v, m, reason);
+}
+
+static int check_all(const struct rec_view *v, uint32_t slot_count, const char **reason)
+{
+    uint32_t address = 0;
+    bool intra = false, inter = false, deblock = false;
+
+    if (check_head(v, slot_count, reason) < 0)
+        return -1;
+    for (uint32_t i = 0; i < v->slice_count; i++)
+        if (check_slice(v, &v->slices[i], slot_count, reason) < 0)
+            return -1;
+    for (uint32_t y = 0; y < v->head.mb_height; y++)
+        for (uint32_t x = 0; x < v->head.mb_width; x++, address++) {
+            const struct rec_mb *m = &v->mbs[address];
+
+            if (check_mb(v, address, x, y, reason) < 0)
+                return -1;
+            intra |= m->kind != REC_MB_INTER;
+            inter |= m->kind == REC_MB_INTER;
+            deblock |= m->deblock != 0;
+        }
+    REQUIRE(intra == v->head.has_intra && inter == v->head.has_inter && deblock == v->head.has_deblock,
+            "head: has_intra, has_inter or has_deblock does not agree with the macroblocks");
+    return 0;
+}
+
+int records_validate(const struct rec_view *view, uint32_t slot_count, const char **reason)
+{
+    const char *why = NULL;
+    int error = check_all(view, slot_count, &why);
+
+    if (error < 0 && reason)
+        *reason = why;
+    return error;
+}

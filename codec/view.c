@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A picture's records with slot numbers in them, ready to submit.
+ */
+#include "codec/motion.h"
+
+/* The picture that stands for a missing reference: any held one with a slot, or the picture itself. */
+static const struct h264_picture *substitute(const struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->refs_held_count; i++)
+        if (pic->refs_held[i]->slot >= 0)
+            return pic->refs_held[i];
+    return pic;
+}
+
+/* The picture that concealed macroblocks copy: the first reference of the first slice that has one. */
+static const struct h264_picture *conceal_source(const struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        const struct h264_slice *slice = &pic->slices[i];
+
+        if (slice->num_ref[0] > 0 && slice->ref[0][0].pic && slice->ref[0][0].pic->slot >= 0)
+            return slice->ref[0][0].pic;
+    }
+    return substitute(pic);
+}
+
+/* Slots of one slice. Returns a mask of the lists in which an entry is missing. */
+static unsigned fill_refs(const struct h264_picture *pic, const struct h264_slice *slice, struct rec_slice *out,
+                          bool missing[2][REC_MAX_REFS])
+{
+    unsigned lists = 0;
+
+    for (int list = 0; list < 2; list++)
+        for (unsigned i = 0; i < slice->num_ref[list]; i++) {
+            const struct h264_picture *ref = slice->ref[list][i].pic;
+
+            missing[list][i] = !ref || ref->slot < 0;
+            if (missing[list][i]) {
+                ref = substitute(pic);
+                lists |= 1u << list;
+            }
+            out->ref[list][i] =
+                (uint16_t)REC_REF((uint32_t)ref->slot, missing[list][i] ? (unsigned)REC_FRAME : slice->ref[list][i].structure);
+        }
+    return lists;
+}
+
+/* Whether a macroblock of slice index predicts from an entry that is missing. Entries past what the
+ * buffer holds are legal while nothing uses them. */
+static bool uses_missing(const struct h264_picture *pic, uint32_t index, bool missing[2][REC_MAX_REFS])
+{
+    for (uint32_t i = 0; i < pic->mb_count; i++)
+        for (int k = 0; k < 8 && pic->mbs[i].slice == index; k++) {
+            int ref_idx = pic->motion[i].ref_idx[k >> 2][k & 3];
+
+            if (ref_idx >= 0 && ref_idx < REC_MAX_REFS && missing[k >> 2][ref_idx])
+                return true;
+        }
+    return false;
+}
+
+static void find_kinds(const struct h264_picture *pic, struct rec_picture *head)
+{
+    unsigned intra = 0, inter = 0, deblock = 0;
+
+    for (uint32_t i = 0; i < pic->mb_count; i++) {
+        intra |= pic->mbs[i].kind != REC_MB_INTER;
+        inter |= pic->mbs[i].kind == REC_MB_INTER;
+        deblock |= pic->mbs[i].deblock;
+    }
+    head->has_intra = intra != 0;
+    head->has_inter = inter != 0;
+    head->has_deblock = deblock != 0;
+}
+
+static void spread_corruption(struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->refs_held_count; i++)
+        if (pic->refs_held[i]->corrupt)
+            pic->corrupt = 1;
+}
+
+int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
+{
+    const struct h264_sps *sps = pic->sps;
+    bool concealed = atomic_load(&pic->missing_mbs) > 0;
+    struct rec_view view = {
+        .head = {.slot = (uint32_t)pic->slot,
+                 .mb_width = pic->mb_width,
+                 .mb_height = pic->sps->mb_height,
+                 .structure = pic->structure,
+                 .mbaff = pic->mbaff,
+                 .chroma_format_idc = sps->chroma_format_idc,
+                 .bit_depth = {sps->bit_depth[0], sps->bit_depth[1]},
+                 .coeff_bytes = (uint8_t)h264_coeff_bytes(sps),
+                 .mb_count = pic->mb_count},
+        .mbs = pic->mbs,
+        .motion = pic->motion,
+        .slices = pic->rec_slices,
+        .coeffs = pic->coeffs,
+        .weights = pic->weights,
+        .scaling = pic->scaling,
+        .slice_count = pic->slice_count + (concealed ? 1u : 0u),
+        .unit_count = atomic_load(&pic->unit_count),
+        .weight_count = pic->weight_count,
+        .scaling_count = pic->scaling_count,
+    };
+
+    if (pic->slot < 0 || !pic->motion_done)
+        return H264_ERR_DATA;
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        bool missing[2][REC_MAX_REFS] = {{false}};
+
+        if (fill_refs(pic, &pic->slices[i], &pic->rec_slices[i], missing) && uses_missing(pic, i, missing))
+            pic->corrupt = 1;
+    }
+    if (concealed)
+        pic->rec_slices[pic->slice_count].ref[0][0] = (uint16_t)REC_REF((uint32_t)conceal_source(pic)->slot, REC_FRAME);
+    find_kinds(pic, &view.head);
+    spread_corruption(pic);
+    *out = view;
+    return H264_OK;
+}
