@@ -203,7 +203,7 @@ struct h264_picture {
     void *coeffs;                         /* units of 16, int16_t or int32_t */
     uint32_t unit_capacity;
     atomic_uint unit_count;               /* slices take chunks from here */
-    struct rec_slice *rec_slices;         /* [slice_count] */
+    struct rec_slice *rec_slices;         /* [slice_count + 1]: the last is free for concealment */
     int16_t *weights; uint32_t weight_count;
     struct rec_scaling *scaling; uint32_t scaling_count;
 
@@ -218,6 +218,10 @@ struct h264_picture {
     void *user;
     void (*on_free)(struct h264_picture *pic); /* called once before the memory goes, may be NULL */
     const struct h264_allocator *allocator;
+
+    /* picture.c's own. */
+    size_t bytes_size;
+    struct h264_picture *next_free;
 };
 
 /* Memory for picture arrays; get returns 64-byte-aligned memory of undefined content or NULL. Both are called on any thread. */

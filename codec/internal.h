@@ -33,6 +33,13 @@ enum h264_nal_type {
 extern const uint8_t h264_scan_4x4[2][16];
 extern const uint8_t h264_scan_8x8[2][64];
 
+/* Tables 7-3, 7-4 in scaling_list() order, [0] intra, [1] inter; Table E-1 (index aspect_ratio_idc). */
+extern const uint8_t h264_default_scaling_4x4[2][16];
+extern const uint8_t h264_default_scaling_8x8[2][64];
+extern const uint8_t h264_sample_aspect_ratio[17][2];
+/* MaxDpbMbs of Table A-1; 0 for a level_idc that is not in it. */
+uint32_t h264_max_dpb_mbs(unsigned level_idc);
+
 /* Fill diag where it is not NULL and return error. */
 int h264_fail(struct h264_diag *diag, int error, const char *element, int64_t value, const char *what);
 
@@ -42,8 +49,8 @@ int h264_fail(struct h264_diag *diag, int error, const char *element, int64_t va
 int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag);
 /* transform_8x8 lists: six instead of two for 4:4:4, hence chroma_format_idc of the SPS that the PPS names. */
 int h264_pps_parse(const uint8_t *rbsp, size_t size, unsigned chroma_format_idc, struct h264_pps **out, struct h264_diag *diag);
-/* seq_parameter_set_id that a PPS names, without parsing the rest; negative when truncated or out of range. */
-int h264_pps_peek_sps_id(const uint8_t *rbsp, size_t size);
+/* The ids of a PPS without parsing the rest. */
+int h264_pps_peek_ids(const uint8_t *rbsp, size_t size, unsigned *pps_id, unsigned *sps_id);
 /* References of immutable sets are counted through const pointers. */
 const struct h264_sps *h264_sps_ref(const struct h264_sps *sps);
 void h264_sps_unref(const struct h264_sps *sps);
@@ -56,8 +63,8 @@ int h264_params_supported(const struct h264_sps *sps, const struct h264_pps *pps
 bool h264_scaling_list(struct h264_bits *b, unsigned count, uint8_t *raster);
 /* List i of 0..11 becomes its default (Table 7-2); list 0..5 are 4x4. */
 void h264_scaling_default(struct rec_scaling *s, unsigned i);
-/* Lists not in `present` fall back (Table 7-2): the first of each kind to `base`, the others to the list before of their kind. Lists
- * in `use_default` become their defaults. count: 6, 8 or 12 lists are transmitted, those past it fall back. */
+/* Lists in `use_default` become their defaults; those not in `present` fall back (Table 7-2): the first of each kind to `base` (rule
+ * set B) or, where it is NULL, to the default (rule set A), the others to the list before of their kind. */
 void h264_scaling_fill(struct rec_scaling *s, unsigned present, unsigned use_default, const struct rec_scaling *base);
 
 /* ---- slice header (slice_header.c) ---- */

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Pictures: creation by step 1, arrays, references, end.
+ *
+ * h264_picture_create -> slices are added -> h264_picture_complete (arrays exist) -> steps 2, 3, view, submission by the caller ->
+ * h264_picture_done (what only reconstruction needed goes) -> last h264_picture_unref.
+ *
+ * Content of the arrays when step 2 starts: mbs have slice REC_NO_SLICE and kind REC_MB_MISSING, syntax is zero (decoded 0); motion,
+ * total_coeff and coeffs are undefined, and a macroblock's entries are to be read only once its syntax says decoded. rec_slices is
+ * zero.
+ */
+#include "codec/dpb.h"
+
+#include <stdlib.h>
+
+static void *default_get(void *ctx, size_t size)
+{
+    return aligned_alloc(64, (size + 63) & ~(size_t)63);
+}
+
+static void default_put(void *ctx, void *memory, size_t size)
+{
+    free(memory);
+}
+
+static const struct h264_allocator default_allocator = {default_get, default_put, NULL};
+
+void *h264_alloc(const struct h264_allocator *allocator, size_t size)
+{
+    return allocator->get(allocator->ctx, size);
+}
+
+void h264_free(const struct h264_allocator *allocator, void *memory, size_t size)
+{
+    if (memory)
+        allocator->put(allocator->ctx, memory, size);
+}
+
+struct h264_picture *h264_picture_create(const struct h264_allocator *allocator, const struct h264_sps *sps)
+{
+    struct h264_picture *pic = calloc(1, sizeof(*pic));
+
+    if (!pic)
+        return NULL;
+    atomic_init(&pic->refs, 1);
+    atomic_init(&pic->unit_count, 0);
+    atomic_init(&pic->missing_mbs, 0);
+    pic->sps = h264_sps_ref(sps);
+    pic->structure = REC_FRAME;
+    pic->mb_width = sps->mb_width;
+    pic->mb_height = sps->mb_height;
+    pic->mb_count = pic->mb_width * pic->mb_height;
+    pic->slot = -1;
+    pic->allocator = allocator ? allocator : &default_allocator;
+    return pic;
+}
+
+struct h264_slice *h264_picture_add_slice(struct h264_picture *pic)
+{
+    struct h264_slice *slice;
+
+    if (pic->slice_count == pic->slice_capacity) {
+        uint32_t capacity = pic->slice_capacity ? pic->slice_capacity * 2 : 1;
+        struct h264_slice *slices = realloc(pic->slices, capacity * sizeof(*slices));
+
+        if (!slices)
+            return NULL;
+        pic->slices = slices;
+        pic->slice_capacity = capacity;
+    }
+    slice = &pic->slices[pic->slice_count];
+    memset(slice, 0, sizeof(*slice));
+    slice->pic = pic;
+    slice->index = pic->slice_count++;
+    return slice;
+}
+
+void h264_picture_hold(struct h264_picture *pic, struct h264_picture *other)
+{
+    for (uint32_t i = 0; i < pic->refs_held_count; i++)
+        if (pic->refs_held[i] == other)
+            return;
+    if (pic->refs_held_count < sizeof(pic->refs_held) / sizeof(pic->refs_held[0]))
+        pic->refs_held[pic->refs_held_count++] = h264_picture_ref(other);
+}
+
+static size_t coeffs_size(const struct h264_picture *pic)
+{
+    return (size_t)pic->unit_capacity * 16 * h264_coeff_bytes(pic->sps);
+}
+
+static size_t rec_slices_size(const struct h264_picture *pic)
+{
+    return ((size_t)pic->slice_count + 1) * sizeof(struct rec_slice);
+}
+
+static int alloc_arrays(struct h264_picture *pic)
+{
+    const struct h264_allocator *a = pic->allocator;
+    size_t n = pic->mb_count;
+
+    pic->unit_capacity = pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK;
+    if (!(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) || !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
+        !(pic->syntax = h264_alloc(a, n * sizeof(*pic->syntax))) ||
+        !(pic->total_coeff = h264_alloc(a, n * sizeof(*pic->total_coeff))) ||
+        !(pic->coeffs = h264_alloc(a, coeffs_size(pic))) || !(pic->rec_slices = h264_alloc(a, rec_slices_size(pic))))
+        return H264_ERR_NOMEM; /* the picture's end frees what there is */
+    for (size_t i = 0; i < n; i++)
+        pic->mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
+    memset(pic->syntax, 0, n * sizeof(*pic->syntax));
+    memset(pic->rec_slices, 0, rec_slices_size(pic));
+    return H264_OK;
+}
+
+int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t size)
+{
+    size_t at = 0;
+
+    if (alloc_arrays(pic))
+        return H264_ERR_NOMEM;
+    pic->bytes = h264_alloc(pic->allocator, size + H264_BITS_PADDING);
+    if (!pic->bytes)
+        return H264_ERR_NOMEM;
+    pic->bytes_size = size + H264_BITS_PADDING;
+    if (size)
+        memcpy(pic->bytes, bytes, size);
+    memset(pic->bytes + size, 0, H264_BITS_PADDING);
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        struct h264_slice *slice = &pic->slices[i];
+
+        slice->nal = pic->bytes + at;
+        at += slice->nal_size;
+        slice->end_mb = i + 1 < pic->slice_count ? pic->slices[i + 1].hdr.first_mb : pic->mb_count;
+    }
+    return H264_OK;
+}
+
+struct h264_picture *h264_picture_ref(struct h264_picture *pic)
+{
+    atomic_fetch_add_explicit(&pic->refs, 1, memory_order_relaxed);
+    return pic;
+}
+
+/* Pictures whose last reference goes are chained to *dead: a chain of pictures that hold each other must not become a recursion. */
+static void drop(struct h264_picture *pic, struct h264_picture **dead)
+{
+    if (atomic_fetch_sub_explicit(&pic->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pic->next_free = *dead;
+    *dead = pic;
+}
+
+static void release_transient(struct h264_picture *pic, struct h264_picture **dead)
+{
+    const struct h264_allocator *a = pic->allocator;
+
+    h264_free(a, pic->total_coeff, (size_t)pic->mb_count * sizeof(*pic->total_coeff));
+    h264_free(a, pic->coeffs, coeffs_size(pic));
+    h264_free(a, pic->rec_slices, rec_slices_size(pic));
+    h264_free(a, pic->weights, pic->weight_count * sizeof(*pic->weights));
+    h264_free(a, pic->scaling, pic->scaling_count * sizeof(*pic->scaling));
+    h264_free(a, pic->bytes, pic->bytes_size);
+    pic->total_coeff = NULL;
+    pic->coeffs = NULL;
+    pic->rec_slices = NULL;
+    pic->weights = NULL;
+    pic->scaling = NULL;
+    pic->bytes = NULL;
+    pic->weight_count = pic->scaling_count = 0;
+    for (uint32_t i = 0; i < pic->refs_held_count; i++)
+        drop(pic->refs_held[i], dead);
+    pic->refs_held_count = 0;
+}
+
+static void reap(struct h264_picture *dead)
+{
+    while (dead) {
+        struct h264_picture *pic = dead;
+        const struct h264_allocator *a = pic->allocator;
+
+        dead = pic->next_free;
+        if (pic->on_free)
+            pic->on_free(pic);
+        release_transient(pic, &dead);
+        h264_free(a, pic->mbs, (size_t)pic->mb_count * sizeof(*pic->mbs));
+        h264_free(a, pic->motion, (size_t)pic->mb_count * sizeof(*pic->motion));
+        h264_free(a, pic->syntax, (size_t)pic->mb_count * sizeof(*pic->syntax));
+        for (uint32_t i = 0; i < pic->slice_count; i++) {
+            h264_sps_unref(pic->slices[i].sps);
+            h264_pps_unref(pic->slices[i].pps);
+        }
+        free(pic->slices);
+        h264_sps_unref(pic->sps);
+        free(pic);
+    }
+}
+
+void h264_picture_unref(struct h264_picture *pic)
+{
+    struct h264_picture *dead = NULL;
+
+    if (!pic)
+        return;
+    drop(pic, &dead);
+    reap(dead);
+}
+
+void h264_picture_done(struct h264_picture *pic)
+{
+    struct h264_picture *dead = NULL;
+
+    release_transient(pic, &dead);
+    reap(dead);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Step 1 of decoding: a stream of NAL units in, complete pictures in decoding order and in output order out.
+ */
+#include "codec/nal.h"
+#include "codec/stream.h"
+
+#include <stdlib.h>
+
+#define SEI_BYTES_MAX 65536
+
+int h264_stream_create(const struct h264_stream_params *params, struct h264_stream **out)
+{
+    struct h264_stream *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return H264_ERR_NOMEM;
+    s->allocator = params->allocator;
+    s->low_delay_output = params->low_delay_output;
+    s->strict = params->strict != 0;
+    s->recovery = H264_NO_RECOVERY;
+    *out = s;
+    return H264_OK;
+}
+
+void h264_stream_free(struct h264_stream *s)
+{
+    if (!s)
+        return;
+    h264_picture_unref(s->cur);
+    h264_dpb_clear(&s->dpb);
+    h264_queue_free(&s->decode);
+    h264_queue_free(&s->output);
+    h264_stream_free_params(s);
+    free(s->bytes);
+    free(s->rbsp);
+    free(s);
+}
+
+int h264_stream_unescape(struct h264_stream *s, const uint8_t *nal, size_t size, size_t *rbsp_size)
+{
+    if (s->rbsp_capacity < size + H264_BITS_PADDING) {
+        uint8_t *rbsp = realloc(s->rbsp, size + H264_BITS_PADDING);
+
+        if (!rbsp)
+            return H264_ERR_NOMEM;
+        s->rbsp = rbsp;
+        s->rbsp_capacity = size + H264_BITS_PADDING;
+    }
+    *rbsp_size = h264_unescape(nal, size, s->rbsp, NULL);
+    return H264_OK;
+}
+
+/* sei_message() lists (7.3.2.3); only recovery_point (D.1.8) matters here. A malformed SEI is no error of the pictures. */
+static int parse_sei(struct h264_stream *s, const uint8_t *nal, size_t size)
+{
+    size_t n, at = 1;
+    int error;
+
+    if (size > SEI_BYTES_MAX)
+        return H264_OK;
+    error = h264_stream_unescape(s, nal, size, &n);
+    if (error)
+        return error;
+    while (at + 2 < n) {
+        size_t type = 0, payload = 0;
+
+        while (at < n && s->rbsp[at] == 255)
+            type += s->rbsp[at++];
+        if (at < n)
+            type += s->rbsp[at++];
+        while (at < n && s->rbsp[at] == 255)
+            payload += s->rbsp[at++];
+        if (at < n)
+            payload += s->rbsp[at++];
+        if (payload > n - at)
+            break;
+        if (type == 6) {
+            struct h264_bits b;
+
+            h264_bits_init(&b, s->rbsp, n);
+            h264_bits_skip(&b, at * 8);
+            s->recovery = h264_bits_ue(&b) & 0xffff;
+        }
+        at += payload;
+    }
+    return H264_OK;
+}
+
+static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+{
+    switch (nal[0] & 31) {
+    case H264_NAL_SLICE:
+    case H264_NAL_IDR:
+        return h264_stream_slice(s, nal, size, diag);
+    case H264_NAL_PARTITION_A:
+    case H264_NAL_PARTITION_B:
+    case H264_NAL_PARTITION_C:
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "nal_unit_type", nal[0] & 31, "data partitioning is not supported");
+    case H264_NAL_SEI:
+        s->cur_boundary = true;
+        return parse_sei(s, nal, size);
+    case H264_NAL_SPS:
+        s->cur_boundary = true;
+        return h264_stream_store_sps(s, nal, size, diag);
+    case H264_NAL_PPS:
+        s->cur_boundary = true;
+        return h264_stream_store_pps(s, nal, size, diag);
+    case H264_NAL_AUD:
+    case H264_NAL_END_SEQUENCE:
+    case H264_NAL_END_STREAM:
+        s->cur_boundary = true;
+        return H264_OK;
+    default: /* filler, auxiliary pictures, other views and layers, reserved */
+        return H264_OK;
+    }
+}
+
+static void note_error(struct h264_stream *s, int error, const struct h264_diag *met, int *first, struct h264_diag *diag)
+{
+    if (!error)
+        return;
+    s->stats.errors++;
+    if (*first)
+        return;
+    *first = error;
+    if (diag)
+        *diag = *met;
+}
+
+static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, unsigned length_size, struct h264_diag *diag)
+{
+    struct h264_nal_iter it;
+    struct h264_diag met;
+    const uint8_t *nal;
+    size_t nal_size;
+    int first = H264_OK;
+
+    h264_nal_iter_init(&it, data, size, length_size);
+    while (h264_nal_next(&it, &nal, &nal_size)) {
+        met = (struct h264_diag){"nal_unit", (int64_t)nal_size, "out of memory"};
+        s->stats.nal_units++;
+        if (nal[0] & 0x80)
+            note_error(s, h264_fail(&met, H264_ERR_DATA, "forbidden_zero_bit", 1, "the NAL unit is damaged"), &met, &first, diag);
+        else
+            note_error(s, feed_nal(s, nal, nal_size, &met), &met, &first, diag);
+    }
+    if (it.truncated)
+        note_error(s, h264_fail(&met, H264_ERR_TRUNCATED, "NALUnitLength", 0, "reaches past the end of the data"), &met, &first,
+                   diag);
+    return first;
+}
+
+int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag, struct h264_diag *diag)
+{
+    struct h264_diag met = {"slice_header", 0, "out of memory"};
+    int first = H264_OK, error;
+
+    if (!s->have_tag || s->tag != tag) {
+        s->stats.access_units++;
+        note_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
+        s->have_tag = true;
+        s->tag = tag;
+    }
+    error = feed_units(s, data, size, s->nal_length_size, first ? NULL : diag);
+    return first ? first : error;
+}
+
+int h264_stream_flush(struct h264_stream *s)
+{
+    int error = h264_stream_finish_picture(s, NULL);
+
+    if (error)
+        s->stats.errors++;
+    if (h264_queue_reserve(&s->output, H264_DPB_MAX + 1))
+        return H264_ERR_NOMEM;
+    h264_output_flush(&s->dpb, &s->output);
+    return error;
+}
+
+/* AVCDecoderConfigurationRecord (ISO/IEC 14496-15): `count` parameter sets with 16-bit lengths. */
+static int avcc_sets(struct h264_stream *s, const uint8_t *data, size_t size, unsigned count, size_t *at, struct h264_diag *diag)
+{
+    int first = H264_OK;
+
+    for (unsigned i = 0; i < count; i++) {
+        size_t length;
+        int error;
+
+        if (size - *at < 2)
+            return h264_fail(diag, H264_ERR_TRUNCATED, "parameterSetLength", 0, "the data ends too early");
+        length = (size_t)data[*at] << 8 | data[*at + 1];
+        *at += 2;
+        if (length > size - *at)
+            return h264_fail(diag, H264_ERR_TRUNCATED, "parameterSetLength", (int64_t)length, "the data ends too early");
+        error = length ? feed_nal(s, data + *at, length, first ? NULL : diag) : H264_OK;
+        first = first ? first : error;
+        *at += length;
+    }
+    return first;
+}
+
+static int feed_avcc(struct h264_stream *s, const uint8_t *data, size_t size, struct h264_diag *diag)
+{
+    size_t at = 6;
+    int error, other;
+
+    if (size < 7)
+        return h264_fail(diag, H264_ERR_TRUNCATED, "AVCDecoderConfigurationRecord", (int64_t)size, "the data ends too early");
+    if ((data[4] & 3) == 2)
+        return h264_fail(diag, H264_ERR_DATA, "lengthSizeMinusOne", 2, "must be 0, 1 or 3");
+    s->nal_length_size = (data[4] & 3) + 1u;
+    error = avcc_sets(s, data, size, data[5] & 31, &at, diag);
+    if (error)
+        return error;
+    if (at == size)
+        return h264_fail(diag, H264_ERR_TRUNCATED, "numOfPictureParameterSets", 0, "the data ends too early");
+    other = data[at++];
+    return avcc_sets(s, data, size, (unsigned)other, &at, diag);
+}
+
+int h264_stream_extradata(struct h264_stream *s, const uint8_t *data, size_t size, struct h264_diag *diag)
+{
+    struct h264_diag met = {"extradata", (int64_t)size, "out of memory"};
+    int error;
+
+    if (!size || data[0] != 1)
+        return feed_units(s, data, size, 0, diag);
+    error = feed_avcc(s, data, size, &met);
+    if (error) {
+        s->stats.errors++;
+        if (diag)
+            *diag = met;
+    }
+    return error;
+}
+
+struct h264_picture *h264_stream_next_decode(struct h264_stream *s)
+{
+    return h264_queue_pop(&s->decode);
+}
+
+struct h264_picture *h264_stream_next_output(struct h264_stream *s)
+{
+    return h264_queue_pop(&s->output);
+}
+
+const struct h264_sps *h264_stream_sps(const struct h264_stream *s)
+{
+    return s->active ? s->active : s->last_sps;
+}
+
+void h264_stream_stats(const struct h264_stream *s, struct h264_stats *out)
+{
+    *out = s->stats;
+}

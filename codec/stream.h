@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The stream object of step 1, shared by stream*.c.
+ *
+ * A picture is built in `cur`: begun by its first slice (activation, frame_num gaps, POC), extended by the others, finished by what
+ * shows that it is complete (marking, storage, output). Marking happens at the end, so all slices of a picture see the same DPB.
+ */
+#ifndef PELTON_CODEC_STREAM_H
+#define PELTON_CODEC_STREAM_H
+
+#include "codec/dpb.h"
+
+#define H264_NO_RECOVERY UINT32_MAX
+
+struct h264_stored_sps {
+    uint8_t *bytes; /* RBSP as received */
+    size_t size;
+    const struct h264_sps *sps;
+};
+
+struct h264_stored_pps {
+    uint8_t *bytes;
+    size_t size;
+    const struct h264_pps *pps;
+    uint8_t chroma_format_idc; /* with which it was parsed */
+};
+
+struct h264_stream {
+    const struct h264_allocator *allocator;
+    bool low_delay_output, strict;
+
+    struct h264_stored_sps sps[H264_MAX_SPS];
+    struct h264_stored_pps pps[H264_MAX_PPS];
+    const struct h264_sps *active, *last_sps; /* references, or NULL */
+    unsigned nal_length_size;                 /* 0: Annex B */
+
+    struct h264_dpb dpb;
+    struct h264_poc_state poc;
+    uint32_t prev_ref_frame_num;
+    bool started;          /* a random access point was met */
+    bool leading;          /* started without an IDR: earlier POCs than leading_poc lack their references */
+    int32_t leading_poc;
+    uint32_t recovery;     /* recovery_frame_cnt of an SEI for the next picture, or H264_NO_RECOVERY */
+    uint32_t next_id;
+
+    struct h264_picture *cur;
+    bool cur_boundary;     /* a NAL unit that starts an access unit came after cur's last slice */
+    uint8_t *bytes;        /* NAL units of cur's slices */
+    size_t bytes_size, bytes_capacity;
+    uint8_t *rbsp;         /* scratch */
+    size_t rbsp_capacity;
+
+    bool have_tag;
+    int64_t tag;
+    struct h264_queue decode, output;
+    struct h264_stats stats;
+};
+
+/* NAL unit to s->rbsp, grown as needed. */
+int h264_stream_unescape(struct h264_stream *s, const uint8_t *nal, size_t size, size_t *rbsp_size);
+
+/* stream_params.c */
+int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+/* The sets that a pic_parameter_set_id leads to; borrowed. */
+int h264_stream_find_params(struct h264_stream *s, uint32_t pps_id, const struct h264_sps **sps, const struct h264_pps **pps,
+                            struct h264_diag *diag);
+void h264_stream_free_params(struct h264_stream *s);
+
+/* stream_slice.c */
+int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+
+/* stream_picture.c */
+/* Activation, random access, gaps, POC: s->cur becomes the picture that h opens, or stays NULL (H264_OK) where it is skipped. */
+int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
+                              struct h264_diag *diag);
+/* No further slice of s->cur comes. Does nothing without one. */
+int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag);
+
+#endif

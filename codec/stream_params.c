@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Parameter sets of a stream: kept as received, so that a set sent again is recognised and a PPS can be parsed anew when the SPS that
+ * it names changes chroma_format_idc.
+ */
+#include "codec/stream.h"
+
+#include <stdlib.h>
+
+static uint8_t *duplicate(const uint8_t *bytes, size_t size)
+{
+    uint8_t *copy = malloc(size + H264_BITS_PADDING);
+
+    if (copy) {
+        memcpy(copy, bytes, size);
+        memset(copy + size, 0, H264_BITS_PADDING);
+    }
+    return copy;
+}
+
+int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+{
+    struct h264_stored_sps *slot;
+    struct h264_sps *sps;
+    uint8_t *bytes;
+    size_t n;
+    int error = h264_stream_unescape(s, nal, size, &n);
+
+    if (error || (error = h264_sps_parse(s->rbsp, n, &sps, diag)))
+        return error;
+    slot = &s->sps[sps->id];
+    if (slot->sps && slot->size == n && !memcmp(slot->bytes, s->rbsp, n)) {
+        h264_sps_unref(sps);
+        return H264_OK;
+    }
+    bytes = duplicate(s->rbsp, n);
+    if (!bytes) {
+        h264_sps_unref(sps);
+        return H264_ERR_NOMEM;
+    }
+    error = h264_stream_finish_picture(s, diag); /* its further slices cannot follow a new SPS */
+    free(slot->bytes);
+    h264_sps_unref(slot->sps);
+    *slot = (struct h264_stored_sps){bytes, n, sps};
+    h264_sps_unref(s->last_sps);
+    s->last_sps = h264_sps_ref(sps);
+    return error;
+}
+
+/* With the format of the SPS where it is known; where that fails, with 4:4:4, as the SPS may still change. */
+static int parse_either(const struct h264_stream *s, size_t n, unsigned sps_id, struct h264_pps **pps, uint8_t *chroma_format_idc,
+                        struct h264_diag *diag)
+{
+    uint8_t format = s->sps[sps_id].sps ? s->sps[sps_id].sps->chroma_format_idc : 1;
+    int error = h264_pps_parse(s->rbsp, n, format, pps, diag);
+
+    if (error == H264_ERR_DATA || error == H264_ERR_TRUNCATED) {
+        uint8_t other = format == 3 ? 1 : 3;
+
+        if (h264_pps_parse(s->rbsp, n, other, pps, NULL))
+            return error;
+        format = other;
+        error = H264_OK;
+    }
+    if (!error)
+        *chroma_format_idc = format;
+    return error;
+}
+
+int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+{
+    struct h264_stored_pps *slot;
+    struct h264_pps *pps;
+    unsigned pps_id, sps_id;
+    uint8_t format, *bytes;
+    size_t n;
+    int error = h264_stream_unescape(s, nal, size, &n);
+
+    if (error)
+        return error;
+    error = h264_pps_peek_ids(s->rbsp, n, &pps_id, &sps_id);
+    if (error)
+        return h264_fail(diag, error, "pic_parameter_set_id", (int64_t)n, "the picture parameter set is malformed");
+    slot = &s->pps[pps_id];
+    if (slot->pps && slot->size == n && !memcmp(slot->bytes, s->rbsp, n))
+        return H264_OK;
+    error = parse_either(s, n, sps_id, &pps, &format, diag);
+    if (error)
+        return error;
+    bytes = duplicate(s->rbsp, n);
+    if (!bytes) {
+        h264_pps_unref(pps);
+        return H264_ERR_NOMEM;
+    }
+    free(slot->bytes);
+    h264_pps_unref(slot->pps);
+    *slot = (struct h264_stored_pps){bytes, n, pps, format};
+    return H264_OK;
+}
+
+int h264_stream_find_params(struct h264_stream *s, uint32_t pps_id, const struct h264_sps **sps, const struct h264_pps **pps,
+                            struct h264_diag *diag)
+{
+    struct h264_stored_pps *slot;
+    const struct h264_sps *found;
+    struct h264_pps *again;
+    int error;
+
+    if (pps_id >= H264_MAX_PPS)
+        return h264_fail(diag, H264_ERR_DATA, "pic_parameter_set_id", pps_id, "must be at most 255");
+    slot = &s->pps[pps_id];
+    if (!slot->pps)
+        return h264_fail(diag, H264_ERR_NO_PARAMS, "pic_parameter_set_id", pps_id, "this picture parameter set was never received");
+    found = s->sps[slot->pps->sps_id].sps;
+    if (!found)
+        return h264_fail(diag, H264_ERR_NO_PARAMS, "seq_parameter_set_id", slot->pps->sps_id,
+                         "this sequence parameter set was never received");
+    if ((found->chroma_format_idc == 3) != (slot->chroma_format_idc == 3)) {
+        error = h264_pps_parse(slot->bytes, slot->size, found->chroma_format_idc, &again, diag);
+        if (error)
+            return error;
+        h264_pps_unref(slot->pps);
+        slot->pps = again;
+        slot->chroma_format_idc = found->chroma_format_idc;
+    }
+    *sps = found;
+    *pps = slot->pps;
+    return H264_OK;
+}
+
+void h264_stream_free_params(struct h264_stream *s)
+{
+    for (unsigned i = 0; i < H264_MAX_PPS; i++) {
+        free(s->pps[i].bytes);
+        h264_pps_unref(s->pps[i].pps);
+    }
+    for (unsigned i = 0; i < H264_MAX_SPS; i++) {
+        free(s->sps[i].bytes);
+        h264_sps_unref(s->sps[i].sps);
+    }
+    h264_sps_unref(s->active);
+    h264_sps_unref(s->last_sps);
+}

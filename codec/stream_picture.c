@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Begin and end of a picture in step 1: activation of parameter sets, random access, gaps in frame_num (8.2.5.2), marking and output.
+ */
+#include "codec/stream.h"
+
+/* Whether pictures of both sets can refer to each other. */
+static bool same_sequence(const struct h264_sps *a, const struct h264_sps *b)
+{
+    return a->mb_width == b->mb_width && a->mb_height == b->mb_height && a->frame_mbs_only_flag == b->frame_mbs_only_flag &&
+           a->chroma_format_idc == b->chroma_format_idc && a->bit_depth[0] == b->bit_depth[0] &&
+           a->bit_depth[1] == b->bit_depth[1] && a->log2_max_frame_num == b->log2_max_frame_num && a->poc_type == b->poc_type;
+}
+
+static void restart(struct h264_stream *s)
+{
+    h264_output_flush(&s->dpb, &s->output);
+    h264_dpb_clear(&s->dpb);
+}
+
+static void activate(struct h264_stream *s, const struct h264_sps *sps)
+{
+    h264_sps_unref(s->active);
+    s->active = h264_sps_ref(sps);
+    s->dpb.max_refs = sps->max_num_ref_frames ? sps->max_num_ref_frames : 1;
+    s->dpb.size = sps->max_dpb_frames > s->dpb.max_refs ? sps->max_dpb_frames : s->dpb.max_refs;
+    s->dpb.max_frame_num = 1u << sps->log2_max_frame_num;
+}
+
+/* A first picture without an IDR: whatever was before is unknown. */
+static void start_without_idr(struct h264_stream *s, const struct h264_slice_header *h)
+{
+    s->poc = (struct h264_poc_state){.prev_frame_num = h->frame_num};
+    s->prev_ref_frame_num = h->frame_num;
+    s->leading = true;
+}
+
+/* Decoding starts at an IDR picture, a recovery point or an intra slice that opens a picture. */
+static bool may_start(const struct h264_stream *s, const struct h264_slice_header *h)
+{
+    return h->idr || (h->first_mb == 0 && (s->recovery != H264_NO_RECOVERY || h->type == H264_I));
+}
+
+static struct h264_picture *last_reference(const struct h264_dpb *dpb)
+{
+    struct h264_picture *last = NULL;
+
+    for (unsigned i = 0; i < dpb->count; i++)
+        if (h264_entry_marked(&dpb->entries[i]) && (!last || dpb->entries[i].pic->id > last->id))
+            last = dpb->entries[i].pic;
+    return last;
+}
+
+/* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a gap's. */
+static int reserve_queues(struct h264_stream *s)
+{
+    int error = h264_queue_reserve(&s->decode, 2 * H264_DPB_MAX + 2);
+
+    return error ? error : h264_queue_reserve(&s->output, 2 * H264_DPB_MAX + 2);
+}
+
+/* One inferred "non-existing" frame (8.2.5.2). */
+static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, uint32_t frame_num)
+{
+    struct h264_slice_header h = {.nal_ref_idc = 1, .frame_num = frame_num};
+    struct h264_picture *pic = h264_picture_create(s->allocator, sps), *source = last_reference(&s->dpb);
+    struct h264_dpb_entry e = {.short_term = REC_FRAME, .frame_num = frame_num};
+
+    if (!pic)
+        return H264_ERR_NOMEM;
+    if (source)
+        h264_picture_hold(pic, source);
+    if (h264_picture_complete(pic, NULL, 0)) {
+        h264_picture_unref(pic);
+        return H264_ERR_NOMEM;
+    }
+    pic->id = s->next_id++;
+    pic->tag = s->tag;
+    pic->nal_ref_idc = 1;
+    pic->non_existing = 1;
+    pic->corrupt = 1;
+    if (sps->poc_type != 0) {
+        h264_poc_derive(&s->poc, sps, &h, pic->poc);
+        h264_poc_after(&s->poc, sps, &h, false, pic->poc);
+    } else if (source) {
+        pic->poc[0] = source->poc[0];
+        pic->poc[1] = source->poc[1];
+    }
+    pic->output_poc = h264_frame_poc(pic->poc);
+    h264_dpb_slide(&s->dpb, frame_num);
+    e.pic = pic;
+    e.poc[0] = pic->poc[0];
+    e.poc[1] = pic->poc[1];
+    h264_output_store(&s->dpb, &e, &s->output);
+    h264_queue_push(&s->decode, pic);
+    h264_picture_unref(pic);
+    return H264_OK;
+}
+
+/* Frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs survive the sliding window; the others are not
+ * made, but FrameNumOffset counts them. */
+static int fill_gap(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h, struct h264_diag *diag)
+{
+    uint32_t max = s->dpb.max_frame_num, from = (s->prev_ref_frame_num + 1) % max;
+    uint32_t missing = (h->frame_num + max - from) % max;
+    int error;
+
+    if (h->idr || h->frame_num == s->prev_ref_frame_num || !missing)
+        return H264_OK;
+    s->stats.gaps++;
+    if (!sps->gaps_in_frame_num_allowed) {
+        s->stats.errors++;
+        if (s->strict)
+            return h264_fail(diag, H264_ERR_DATA, "frame_num", h->frame_num, "frames are missing before this one");
+    }
+    if (missing > s->dpb.max_refs) {
+        uint32_t skipped = missing - s->dpb.max_refs, last = (from + skipped - 1) % max;
+        struct h264_slice_header inferred = {.nal_ref_idc = 1, .frame_num = last};
+        int32_t poc[2];
+
+        if (sps->poc_type != 0) {
+            h264_poc_derive(&s->poc, sps, &inferred, poc);
+            h264_poc_after(&s->poc, sps, &inferred, false, poc);
+        }
+        from = (last + 1) % max;
+    }
+    for (; from != h->frame_num; from = (from + 1) % max) {
+        if ((error = reserve_queues(s)) || (error = insert_inferred(s, sps, from)))
+            return error;
+        s->prev_ref_frame_num = from;
+    }
+    return H264_OK;
+}
+
+/* Activation and the state of the sequence. False: the picture is skipped. */
+static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h)
+{
+    if (s->active != sps && s->active && !h->idr && !same_sequence(s->active, sps)) {
+        s->stats.errors++; /* 7.4.1.2.1: only an IDR picture may activate another SPS */
+        restart(s);
+        s->started = false;
+    }
+    if (!s->started && !may_start(s, h)) {
+        s->stats.skipped_before_idr += h->first_mb == 0;
+        return false;
+    }
+    if (h->idr) {
+        restart(s);
+        s->leading = false;
+    }
+    if (s->active != sps)
+        activate(s, sps);
+    if (!s->started && !h->idr)
+        start_without_idr(s, h);
+    return true;
+}
+
+int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
+                              struct h264_diag *diag)
+{
+    struct h264_picture *pic;
+    int error = reserve_queues(s);
+
+    if (error || !enter_sequence(s, sps, h) || (error = fill_gap(s, sps, h, diag)) || (error = reserve_queues(s)))
+        return error;
+    pic = h264_picture_create(s->allocator, sps);
+    if (!pic)
+        return H264_ERR_NOMEM;
+    h264_poc_derive(&s->poc, sps, h, pic->poc);
+    pic->id = s->next_id++;
+    pic->tag = s->tag;
+    pic->idr = h->idr;
+    pic->nal_ref_idc = h->nal_ref_idc;
+    pic->recovery_point = s->recovery != H264_NO_RECOVERY;
+    pic->output_poc = h264_frame_poc(pic->poc);
+    if (s->leading && !s->started)
+        s->leading_poc = pic->output_poc;
+    if (s->leading && pic->output_poc < s->leading_poc)
+        pic->corrupt = 1;
+    s->started = true;
+    s->recovery = H264_NO_RECOVERY;
+    s->cur = pic;
+    s->cur_boundary = false;
+    s->bytes_size = 0;
+    s->stats.pictures++;
+    return H264_OK;
+}
+
+/* 8.2.5.1: marks earlier pictures and sets the current one's marks in e. */
+static int mark(struct h264_stream *s, const struct h264_slice_header *h, struct h264_dpb_entry *e, bool *reset)
+{
+    int error = H264_OK;
+
+    e->long_term_frame_idx = H264_NO_LONG_TERM;
+    if (!h->nal_ref_idc)
+        return H264_OK;
+    if (h->idr) { /* the buffer was emptied when the picture began */
+        s->dpb.max_long_term = h->long_term_reference_flag;
+        if (h->long_term_reference_flag)
+            e->long_term_frame_idx = 0;
+    } else if (h->adaptive_marking_flag) {
+        error = h264_dpb_adapt(&s->dpb, h, &e->long_term_frame_idx, reset);
+    } else {
+        h264_dpb_slide(&s->dpb, h->frame_num);
+    }
+    if (e->long_term_frame_idx == H264_NO_LONG_TERM)
+        e->short_term = REC_FRAME;
+    else
+        e->long_term = REC_FRAME;
+    return error;
+}
+
+/* After operation 5 the picture counts as frame_num 0 with POC relative to itself (8.2.1), and as an IDR for output (C.4.4). */
+static void reset_numbers(struct h264_stream *s, struct h264_dpb_entry *e)
+{
+    uint32_t first = (uint32_t)h264_frame_poc(e->poc);
+
+    h264_output_flush(&s->dpb, &s->output);
+    e->poc[0] = (int32_t)((uint32_t)e->poc[0] - first);
+    e->poc[1] = (int32_t)((uint32_t)e->poc[1] - first);
+    e->frame_num = 0;
+    s->leading = false;
+}
+
+int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
+{
+    struct h264_picture *pic = s->cur;
+    const struct h264_slice_header *h;
+    struct h264_dpb_entry e = {.pic = pic, .waiting = 1};
+    bool reset = false;
+    int error;
+
+    if (!pic)
+        return H264_OK;
+    s->cur = NULL;
+    if (!pic->slice_count || h264_picture_complete(pic, s->bytes, s->bytes_size)) {
+        error = pic->slice_count ? H264_ERR_NOMEM : H264_OK;
+        h264_picture_unref(pic);
+        return error;
+    }
+    h = &pic->slices[0].hdr;
+    e.frame_num = h->frame_num;
+    e.poc[0] = pic->poc[0];
+    e.poc[1] = pic->poc[1];
+    error = mark(s, h, &e, &reset);
+    if (error)
+        h264_fail(diag, error, "memory_management_control_operation", h->mmco_count, "names a picture that is not there");
+    if (reset)
+        reset_numbers(s, &e);
+    h264_poc_after(&s->poc, pic->sps, h, reset, e.poc);
+    if (h->nal_ref_idc)
+        s->prev_ref_frame_num = e.frame_num;
+    h264_output_store(&s->dpb, &e, &s->output);
+    if (pic->sps->poc_type == 2 || s->low_delay_output)
+        h264_output_trim(&s->dpb, pic->sps->reorder_frames, &s->output);
+    h264_queue_push(&s->decode, pic);
+    h264_picture_unref(pic);
+    return error;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Slices: which picture they belong to (7.4.1.2.4), and what a slice carries away for its decode.
+ */
+#include "codec/stream.h"
+
+#include <stdlib.h>
+
+/* More than any slice header: 66 modifications and 66 marking operations of 63 bits, 32 * 3 * 2 weights of 17. */
+#define HEADER_BYTES 8192
+#define MAX_SLICES 139264 /* one per macroblock of the largest picture */
+
+/* 7.4.1.2.4 but for pic_parameter_set_id, which may differ between the slices of one picture in streams that are about. */
+static bool differs(const struct h264_slice_header *a, const struct h264_slice_header *b)
+{
+    return a->frame_num != b->frame_num || a->field_pic_flag != b->field_pic_flag ||
+           a->bottom_field_flag != b->bottom_field_flag || !a->nal_ref_idc != !b->nal_ref_idc || a->idr != b->idr ||
+           a->idr_pic_id != b->idr_pic_id || a->poc_lsb != b->poc_lsb || a->delta_poc_bottom != b->delta_poc_bottom ||
+           a->delta_poc[0] != b->delta_poc[0] || a->delta_poc[1] != b->delta_poc[1];
+}
+
+static bool identical(const struct h264_stream *s, const struct h264_slice *first, const uint8_t *nal, size_t size)
+{
+    return first->nal_size == size && !memcmp(s->bytes, nal, size);
+}
+
+enum place { SAME_PICTURE, NEW_PICTURE, DUPLICATE, OUT_OF_ORDER };
+
+/* Where a slice goes. Encoders that give every IDR picture the same idr_pic_id are common: a second slice at macroblock 0 opens a
+ * new picture, unless it is the same slice sent twice. */
+static enum place place_slice(const struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
+                              const uint8_t *nal, size_t size)
+{
+    const struct h264_picture *cur = s->cur;
+    const struct h264_slice *last;
+
+    if (!cur || cur->sps != sps || !cur->slice_count)
+        return NEW_PICTURE;
+    last = &cur->slices[cur->slice_count - 1];
+    if (differs(&last->hdr, h))
+        return NEW_PICTURE;
+    if (h->first_mb > last->hdr.first_mb)
+        return SAME_PICTURE;
+    if (h->first_mb == 0 && cur->slices[0].hdr.first_mb == 0)
+        return !s->cur_boundary && identical(s, &cur->slices[0], nal, size) ? DUPLICATE : NEW_PICTURE;
+    return h->first_mb == last->hdr.first_mb ? DUPLICATE : OUT_OF_ORDER;
+}
+
+static int append_bytes(struct h264_stream *s, const uint8_t *nal, size_t size)
+{
+    if (s->bytes_capacity - s->bytes_size < size) {
+        size_t capacity = (s->bytes_size + size) * 2;
+        uint8_t *bytes = realloc(s->bytes, capacity);
+
+        if (!bytes)
+            return H264_ERR_NOMEM;
+        s->bytes = bytes;
+        s->bytes_capacity = capacity;
+    }
+    memcpy(s->bytes + s->bytes_size, nal, size);
+    s->bytes_size += size;
+    return H264_OK;
+}
+
+static void hold_refs(struct h264_picture *pic, const struct h264_slice *slice)
+{
+    for (unsigned list = 0; list < 2; list++)
+        for (unsigned i = 0; i < slice->num_ref[list]; i++)
+            if (slice->ref[list][i].pic)
+                h264_picture_hold(pic, slice->ref[list][i].pic);
+}
+
+static int add_slice(struct h264_stream *s, const struct h264_pps *pps, const struct h264_slice_header *h, size_t data_bit,
+                     const uint8_t *nal, size_t size, struct h264_diag *diag)
+{
+    struct h264_picture *pic = s->cur;
+    struct h264_slice *slice;
+
+    if (pic->slice_count == MAX_SLICES)
+        return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb, "too many slices in a picture");
+    if (append_bytes(s, nal, size))
+        return H264_ERR_NOMEM;
+    slice = h264_picture_add_slice(pic);
+    if (!slice) {
+        s->bytes_size -= size;
+        return H264_ERR_NOMEM;
+    }
+    slice->hdr = *h;
+    slice->sps = h264_sps_ref(pic->sps);
+    slice->pps = h264_pps_ref(pps);
+    slice->nal_size = size;
+    slice->data_bit_offset = data_bit;
+    s->stats.slices++;
+    if (h->type == H264_B)
+        pic->has_b_slices = 1;
+    if (h264_ref_lists(&s->dpb, h264_frame_poc(pic->poc), slice)) {
+        hold_refs(pic, slice);
+        return h264_fail(diag, H264_ERR_DATA, "modification_of_pic_nums_idc", 0, "names a reference picture that is not there");
+    }
+    hold_refs(pic, slice);
+    return H264_OK;
+}
+
+/* Up to HEADER_BYTES of the NAL unit into s->rbsp. Where it is cut, a stop bit ends it so that the reader takes all of it. */
+static int unescape_header(struct h264_stream *s, const uint8_t *nal, size_t size, size_t *rbsp_size)
+{
+    size_t n = size < HEADER_BYTES ? size : HEADER_BYTES;
+    int error = h264_stream_unescape(s, nal, n, rbsp_size);
+
+    if (!error && n < size)
+        s->rbsp[(*rbsp_size)++] = 0x80;
+    return error;
+}
+
+static int check_header(const struct h264_sps *sps, const struct h264_slice_header *h, struct h264_diag *diag)
+{
+    if (h->type == H264_SP || h->type == H264_SI)
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "slice_type", h->type, "SP and SI slices are not supported");
+    if (h->first_mb >= (uint32_t)sps->mb_width * sps->mb_height)
+        return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb, "lies outside the picture");
+    return H264_OK;
+}
+
+static int place_and_add(struct h264_stream *s, const struct h264_sps *sps, const struct h264_pps *pps,
+                         const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal, size_t size,
+                         struct h264_diag *diag)
+{
+    int finished = H264_OK, error;
+
+    switch (place_slice(s, sps, h, nal, size)) {
+    case DUPLICATE:
+        return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb, "the slice was there before");
+    case OUT_OF_ORDER:
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "first_mb_in_slice", h->first_mb,
+                         "arbitrary slice order is not supported");
+    case NEW_PICTURE:
+        finished = h264_stream_finish_picture(s, diag);
+        error = h264_stream_begin_picture(s, sps, h, finished ? NULL : diag);
+        if (error || !s->cur)
+            return finished ? finished : error;
+        break;
+    case SAME_PICTURE:
+        break;
+    }
+    error = add_slice(s, pps, h, data_bit, nal, size, finished ? NULL : diag);
+    return finished ? finished : error;
+}
+
+int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+{
+    const struct h264_sps *sps;
+    const struct h264_pps *pps;
+    struct h264_slice_header h;
+    uint32_t first_mb, type, pps_id;
+    size_t n, data_bit;
+    int error = unescape_header(s, nal, size, &n);
+
+    if (error)
+        return error;
+    error = h264_slice_peek(s->rbsp, n, &first_mb, &type, &pps_id);
+    if (error)
+        return h264_fail(diag, error, "first_mb_in_slice", (int64_t)n, "the slice header is malformed");
+    if ((error = h264_stream_find_params(s, pps_id, &sps, &pps, diag)) || (error = h264_params_supported(sps, pps, diag)) ||
+        (error = h264_slice_header_parse(s->rbsp, n, sps, pps, &h, &data_bit, diag)))
+        return error;
+    if (h.redundant_pic_cnt) /* the primary coded picture is what is decoded */
+        return H264_OK;
+    error = check_header(sps, &h, diag);
+    return error ? error : place_and_add(s, sps, pps, &h, data_bit, nal, size, diag);
+}
