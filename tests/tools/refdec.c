@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * refdec: decode an H.264 byte stream on the CPU with steps 1 to 3 of the codec and the slow reference reconstruction.
+ *
+ *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] STREAM
+ *
+ * --md5 prints one MD5 over all cropped frames in output order, -o writes them (planar, 8 bits or 16 bits little endian),
+ * --compare reports the first sample that differs from such a file, --frames prints a line for each picture and each frame.
+ * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs a tool that is not supported.
+ */
+#include "codec/h264.h"
+#include "tests/reference/recon_ref.h"
+#include "tests/tools/md5.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS 64
+
+/* A frame slot; held while its picture lives. */
+struct slot {
+    struct refdec *owner;
+    struct ref_frame *frame;
+    bool used, done;
+};
+
+struct refdec {
+    struct h264_stream *stream;
+    struct h264_scratch *scratch;
+    struct slot slots[SLOTS];
+    struct ref_frame *unfiltered;
+    struct h264_picture *waiting[SLOTS]; /* output order, not decoded yet */
+    unsigned waiting_count;
+    uint64_t frames_out;
+    FILE *out, *compare;
+    struct md5 md5;
+    bool print_md5, print_frames, mismatch, unsupported, failed;
+};
+
+static void on_free(struct h264_picture *pic)
+{
+    struct slot *slot = pic->user;
+
+    if (slot)
+        slot->used = slot->done = false;
+}
+
+static bool frame_fits(const struct ref_frame *frame, const struct h264_picture *pic)
+{
+    return frame && frame->width == pic->mb_width * 16 && frame->height == pic->sps->mb_height * 16u &&
+           frame->chroma_format_idc == pic->sps->chroma_format_idc;
+}
+
+/* Give pic a free slot with a frame of its size. */
+static bool take_slot(struct refdec *d, struct h264_picture *pic)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        struct slot *slot = &d->slots[i];
+
+        if (slot->used)
+            continue;
+        if (!frame_fits(slot->frame, pic)) {
+            ref_frame_free(slot->frame);
+            slot->frame = ref_frame_create(pic->mb_width, pic->sps->mb_height, pic->sps->chroma_format_idc);
+        }
+        if (!slot->frame)
+            return false;
+        slot->used = true;
+        pic->slot = i;
+        pic->user = slot;
+        pic->on_free = on_free;
+        return true;
+    }
+    return false;
+}
+
+/* Frames by slot; those of another size (before a change of parameter sets) are out of reach. */
+static void frames_for(struct refdec *d, const struct h264_picture *pic, struct ref_frame *frames[SLOTS])
+{
+    for (int i = 0; i < SLOTS; i++)
+        frames[i] = d->slots[i].used && frame_fits(d->slots[i].frame, pic) ? d->slots[i].frame : NULL;
+    if (!frame_fits(d->unfiltered, pic)) {
+        ref_frame_free(d->unfiltered);
+        d->unfiltered = ref_frame_create(pic->mb_width, pic->sps->mb_height, pic->sps->chroma_format_idc);
+    }
+}
+
+/* A picture inferred by a gap in frame_num: a copy of the previous reference, or mid-grey. */
+static void fill_non_existing(struct refdec *d, const struct h264_picture *pic)
+{
+    struct ref_frame *to = d->slots[pic->slot].frame, *from = NULL;
+
+    if (pic->refs_held_count > 0 && pic->refs_held[0]->slot >= 0)
+        from = d->slots[pic->refs_held[0]->slot].frame;
+    for (int i = 0; i < 3; i++) {
+        size_t samples = (size_t)to->stride[i] * pic->sps->mb_height * ref_mb_height(to->chroma_format_idc, i);
+
+        if (frame_fits(from, pic) && samples)
+            memcpy(to->plane[i], from->plane[i], samples * sizeof(uint16_t));
+        else
+            for (size_t k = 0; k < samples; k++)
+                to->plane[i][k] = (uint16_t)(1 << (pic->sps->bit_depth[i > 0] - 1));
+    }
+}
+
+/* Steps 2 and 3, then the reference reconstruction. */
+static void decode_slices(struct refdec *d, struct h264_picture *pic)
+{
+    struct ref_frame *frames[SLOTS];
+    struct rec_view view;
+    const char *reason = "";
+    int error;
+
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        if (h264_slice_decode(&pic->slices[i], d->scratch) < 0)
+            fprintf(stderr, "picture %" PRIu32 " slice %" PRIu32 ": %s after %" PRIu32 " macroblocks\n", pic->id, i,
+                    h264_error_text(pic->slices[i].status), pic->slices[i].mbs_decoded);
+    error = h264_picture_derive_motion(pic);
+    if (error >= 0)
+        error = h264_picture_view(pic, &view);
+    if (error < 0) {
+        fprintf(stderr, "picture %" PRIu32 ": %s\n", pic->id, h264_error_text(error));
+        d->failed = true;
+        return;
+    }
+    frames_for(d, pic, frames);
+    if (records_validate(&view, SLOTS, &reason) < 0) {
+        fprintf(stderr, "picture %" PRIu32 ": refused: %s\n", pic->id, reason);
+        d->failed = true;
+    } else if (ref_reconstruct(&view, frames, SLOTS, d->unfiltered) < 0) {
+        fprintf(stderr, "picture %" PRIu32 ": a reference is not there\n", pic->id);
+        d->failed = true;
+    }
+}
+
+static void decode_picture(struct refdec *d, struct h264_picture *pic)
+{
+    if (!take_slot(d, pic)) {
+        fprintf(stderr, "picture %" PRIu32 ": no free slot\n", pic->id);
+        d->failed = true;
+        return;
+    }
+    if (pic->non_existing)
+        fill_non_existing(d, pic);
+    else
+        decode_slices(d, pic);
+    if (d->print_frames)
+        printf("picture %" PRIu32 " poc %" PRId32 " slices %" PRIu32 " type %d ref %d missing %u slot %d%s%s\n", pic->id,
+               pic->output_poc, pic->slice_count, pic->slice_count ? pic->slices[0].hdr.type : -1, pic->nal_ref_idc,
+               atomic_load(&pic->missing_mbs), (int)pic->slot, pic->corrupt ? " corrupt" : "",
+               pic->non_existing ? " non-existing" : "");
+    h264_picture_done(pic);
+    d->slots[pic->slot].done = true;
+}
+
+/* ---- output ---- */
+
+struct crop {
+    uint32_t x, y, width, height;
+};
+
+static struct crop crop_of(const struct h264_sps *sps, int plane)
+{
+    uint32_t sub_w = 16 / ref_mb_width(sps->chroma_format_idc, plane),
+             sub_h = 16 / ref_mb_height(sps->chroma_format_idc, plane);
+    struct crop c = {sps->crop_left / sub_w, sps->crop_top / sub_h, 0, 0};
+
+    c.width = (sps->mb_width * 16u - sps->crop_left - sps->crop_right + sub_w - 1) / sub_w;
+    c.height = (sps->mb_height * 16u - sps->crop_top - sps->crop_bottom + sub_h - 1) / sub_h;
+    return c;
+}
+
+static void report_difference(struct refdec *d, const struct h264_picture *pic, int plane, uint32_t x, uint32_t y, int got,
+                              int want)
+{
+    uint32_t mb = y / ref_mb_height(pic->sps->chroma_format_idc, plane) * pic->mb_width +
+                  x / ref_mb_width(pic->sps->chroma_format_idc, plane);
+    const struct rec_mb *m = pic->mbs ? &pic->mbs[mb] : NULL;
+
+    printf("frame %" PRIu64 " (picture %" PRIu32 ", poc %" PRId32 ") plane %d at %" PRIu32 ",%" PRIu32 " macroblock %" PRIu32
+           ": %d instead of %d\n",
+           d->frames_out, pic->id, pic->output_poc, plane, x, y, mb, got, want);
+    if (m && !pic->non_existing)
+        printf("  kind %d flags %d part %d slice %" PRIu32 " qp %d coded %04x nonzero %04x deblock %d avail %d\n", m->kind,
+               m->flags, pic->syntax[mb].part, m->slice, m->qp[0], m->coded[0], m->nonzero, m->deblock, m->intra_avail);
+    d->mismatch = true;
+}
+
+static void emit_row(struct refdec *d, const struct h264_picture *pic, int plane, const struct crop *c, uint32_t y,
+                     uint8_t *row)
+{
+    const struct ref_frame *frame = d->slots[pic->slot].frame;
+    const uint16_t *samples = frame->plane[plane] + (size_t)(c->y + y) * frame->stride[plane] + c->x;
+    unsigned bytes = pic->sps->bit_depth[plane > 0] > 8 ? 2 : 1;
+    size_t size = (size_t)c->width * bytes;
+
+    for (uint32_t x = 0; x < c->width; x++) {
+        row[x * bytes] = (uint8_t)samples[x];
+        if (bytes == 2)
+            row[x * bytes + 1] = (uint8_t)(samples[x] >> 8);
+    }
+    md5_update(&d->md5, row, size);
+    if (d->out && fwrite(row, 1, size, d->out) != size)
+        d->failed = true;
+    if (d->compare && !d->mismatch) {
+        uint8_t *want = row + size;
+
+        if (fread(want, 1, size, d->compare) != size) {
+            printf("frame %" PRIu64 ": the file to compare with has ended\n", d->frames_out);
+            d->mismatch = true;
+            return;
+        }
+        for (uint32_t x = 0; x < c->width && !d->mismatch; x++)
+            if (memcmp(row + x * bytes, want + x * bytes, bytes) != 0)
+                report_difference(d, pic, plane, c->x + x, c->y + y, row[x * bytes], want[x * bytes]);
+    }
+}
+
+static void emit_frame(struct refdec *d, const struct h264_picture *pic)
+{
+    uint8_t *row = malloc((size_t)pic->mb_width * 16 * 4);
+
+    if (!row) {
+        d->failed = true;
+        return;
+    }
+    for (int plane = 0; plane < 3; plane++) {
+        struct crop c;
+
+        if (!ref_mb_width(pic->sps->chroma_format_idc, plane))
+            continue;
+        c = crop_of(pic->sps, plane);
+        for (uint32_t y = 0; y < c.height; y++)
+            emit_row(d, pic, plane, &c, y, row);
+    }
+    if (d->print_frames)
+        printf("frame %" PRIu64 " picture %" PRIu32 " poc %" PRId32 "\n", d->frames_out, pic->id, pic->output_poc);
+    d->frames_out++;
+    free(row);
+}
+
+/* Pictures may come for output before they are decoded. */
+static void drain(struct refdec *d, bool last)
+{
+    struct h264_picture *pic;
+    unsigned done = 0;
+
+    while ((pic = h264_stream_next_decode(d->stream))) {
+        decode_picture(d, pic);
+        h264_picture_unref(pic);
+    }
+    while (d->waiting_count < SLOTS && (pic = h264_stream_next_output(d->stream)))
+        d->waiting[d->waiting_count++] = pic;
+    while (done < d->waiting_count) {
+        pic = d->waiting[done];
+        if (pic->slot >= 0 && d->slots[pic->slot].done)
+            emit_frame(d, pic);
+        else if (!last)
+            break;
+        h264_picture_unref(pic);
+        done++;
+    }
+    d->waiting_count -= done;
+    memmove(d->waiting, d->waiting + done, d->waiting_count * sizeof d->waiting[0]);
+}
+
+/* ---- input ---- */
+
+/* Next start code prefix 00 00 01 at or after at; size where there is none. */
+static size_t find_start(const uint8_t *data, size_t size, size_t at)
+{
+    for (; at + 3 <= size; at++)
+        if (data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1)
+            return at;
+    return size;
+}
+
+static void decode_stream(struct refdec *d, const uint8_t *data, size_t size)
+{
+    size_t at = find_start(data, size, 0);
+
+    while (at < size) {
+        size_t next = find_start(data, size, at + 3);
+        struct h264_diag diag = {0};
+        int error = h264_stream_feed(d->stream, data + at, next - at, 0, &diag);
+
+        if (error < 0)
+            fprintf(stderr, "byte %zu: %s: %s %" PRId64 " %s\n", at, h264_error_text(error), diag.element ? diag.element : "",
+                    diag.value, diag.what ? diag.what : "");
+        if (error == H264_ERR_UNSUPPORTED)
+            d->unsupported = true;
+        drain(d, false);
+        at = next;
+    }
+    if (h264_stream_flush(d->stream) < 0)
+        d->failed = true;
+    drain(d, true);
+}
+
+static uint8_t *read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    uint8_t *data = NULL;
+    long length;
+
+    if (!file)
+        return NULL;
+    if (fseek(file, 0, SEEK_END) == 0 && (length = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
+        data = malloc((size_t)length + 1);
+        if (data)
+            *size = fread(data, 1, (size_t)length, file);
+    }
+    fclose(file);
+    return data;
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: refdec [--md5] [-o FILE] [--compare FILE] [--frames] STREAM\n");
+    return 2;
+}
+
+/* The stream's path, or NULL. */
+static const char *parse_arguments(struct refdec *d, int argc, char **argv)
+{
+    const char *path = NULL;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--md5") == 0)
+            d->print_md5 = true;
+        else if (strcmp(argv[i], "--frames") == 0)
+            d->print_frames = true;
+        else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc && !d->out)
+            d->out = fopen(argv[++i], "wb");
+        else if (strcmp(argv[i], "--compare") == 0 && i + 1 < argc && !d->compare)
+            d->compare = fopen(argv[++i], "rb");
+        else if (argv[i][0] != '-' && !path)
+            path = argv[i];
+        else
+            return NULL;
+    }
+    return path;
+}
+
+static int run(struct refdec *d, const char *path)
+{
+    size_t size = 0;
+    uint8_t *data = read_file(path, &size);
+    char text[33];
+
+    if (!data) {
+        perror(path);
+        return 1;
+    }
+    d->scratch = h264_scratch_create();
+    md5_init(&d->md5);
+    if (d->scratch && h264_stream_create(&(struct h264_stream_params){0}, &d->stream) == H264_OK)
+        decode_stream(d, data, size);
+    else
+        d->failed = true;
+    free(data);
+    md5_finish(&d->md5, text);
+    if (d->print_md5)
+        printf("%s %" PRIu64 "\n", text, d->frames_out);
+    return d->unsupported ? 5 : d->failed || d->mismatch ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct refdec d = {0};
+    const char *path = parse_arguments(&d, argc, argv);
+    int status = path ? run(&d, path) : usage();
+
+    h264_stream_free(d.stream);
+    h264_scratch_free(d.scratch);
+    for (int i = 0; i < SLOTS; i++)
+        ref_frame_free(d.slots[i].frame);
+    ref_frame_free(d.unfiltered);
+    if (d.compare)
+        fclose(d.compare);
+    if (d.out && fclose(d.out) != 0)
+        status = 1;
+    return status;
+}
