@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the files of step 2 share: the parser of one slice, the edges that macroblocks leave for their neighbours, and the functions
+ * of each clause.
+ *
+ * A macroblock is parsed with small grids around it (one row above, one column to the left) that are filled from the edges of its
+ * neighbours; when it is complete its own edge replaces the one of the macroblock above in the line. So syntax functions know
+ * nothing of addresses, and another neighbour derivation (6.4.12.2) only fills the grids differently.
+ */
+#ifndef PELTON_CODEC_MACROBLOCK_H
+#define PELTON_CODEC_MACROBLOCK_H
+
+#include "codec/cabac.h"
+#include "codec/internal.h"
+
+/* mb_edge.flags; all clear: not available */
+enum {
+    EDGE_AVAILABLE = 1,
+    EDGE_INTRA = 2,
+    EDGE_CODED = 4,            /* mb_skip_flag 0 */
+    EDGE_NOT_I_NXN = 8,        /* counts for mb_type of I slices (9.3.3.1.1.3) */
+    EDGE_NOT_DIRECT = 16,      /* counts for mb_type of B slices: neither B_Skip nor B_Direct_16x16 */
+    EDGE_TRANSFORM_8X8 = 32,   /* transform_size_8x8_flag */
+    EDGE_CHROMA_MODE = 64,     /* intra_chroma_pred_mode is not DC */
+    EDGE_CBF_DC = 256          /* coded_block_flag of the DC block of component 0; << 1, << 2: of 1 and 2 */
+};
+
+/* What a macroblock leaves to the macroblocks to its right and below, of its slice. */
+struct mb_edge {
+    uint16_t flags;
+    uint8_t cbp;           /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4; 0x2f for I_PCM, 0x0f where not available */
+    uint8_t ref_gt0;       /* CABAC: ref_idx > 0; bit list * 4 + quadrant; inferred and direct: 0 */
+    int8_t mode_right[4];  /* Intra4x4PredMode or Intra8x8PredMode of 4x4 blocks; 2 for others, MODE_NONE: dcPredModePredictedFlag */
+    int8_t mode_bottom[4];
+    uint32_t cbf[3];       /* CABAC: coded_block_flag as grid of bits, see CBF_BIT */
+    union {
+        struct {           /* CABAC: |mvd|, at most 255; [list][block][x, y] */
+            uint8_t right[2][4][2], bottom[2][4][2];
+        } mvd;
+        struct {           /* CAVLC: total_coeff; [component][block] */
+            uint8_t right[3][4], bottom[3][4];
+        } total;
+    } u;
+};
+
+#define MODE_NONE (-1)
+
+/* Grids of 4x4 blocks with a border above and to the left: x and y from -1 to 3. */
+#define GRID_ROW 8
+#define GRID_SIZE (5 * GRID_ROW)
+#define GRID(x, y) (((y) + 1) * GRID_ROW + 4 + (x))
+/* The same with one bit per block in 25 bits: A is the bit before, B the fifth bit before. */
+#define CBF_BIT(x, y) (((y) + 1) * 5 + (x) + 1)
+#define CBF_LEFT 0x00108420u /* bits of x == -1, y >= 0 */
+#define CBF_TOP 0x0000001eu  /* bits of y == -1, x >= 0 */
+#define CBF_ALL 0x01ffffffu
+
+/* Units are taken from the picture for this many macroblocks at once, at their most: so no layout of slices needs more units than
+ * the macroblocks of the picture at their most. */
+#define UNIT_CHUNK_MBS 8
+
+struct mb_inter_type {
+    uint8_t part;     /* enum h264_part */
+    uint8_t lists[2]; /* of each partition: bit 0 list 0, bit 1 list 1 */
+};
+
+struct mb_sub_type {
+    uint8_t sub;      /* enum h264_sub */
+    uint8_t lists;
+};
+
+extern const struct mb_inter_type h264_mb_type_p[5];
+extern const struct mb_inter_type h264_mb_type_b[23];
+extern const struct mb_sub_type h264_sub_mb_type_p[4];
+extern const struct mb_sub_type h264_sub_mb_type_b[13];
+extern const uint8_t h264_chroma_qpc[52];
+extern const uint8_t h264_scan_chroma_dc_422[8];
+extern const uint8_t h264_scan_luma_dc[2][16];
+
+/* The decode of one slice. */
+struct mb_parser {
+    /* of the slice */
+    struct h264_slice *slice;
+    struct h264_picture *pic;
+    const struct h264_sps *sps;
+    const struct h264_pps *pps;
+    uint32_t mb_width, first_mb, end_mb;
+    uint8_t cabac_mode;         /* entropy_coding_mode_flag */
+    uint8_t slice_type;
+    uint8_t chroma_array_type;  /* ChromaArrayType */
+    uint8_t chroma_blocks;      /* 4x4 blocks of a chroma component: 0, 4, 8, 16 */
+    uint8_t wide;               /* 32-bit levels */
+    uint8_t field;              /* field macroblock: scans and contexts */
+    uint8_t num_ref[2];         /* ref_idx is below this */
+    int qp_bd_offset[2];        /* QpBdOffsetY, QpBdOffsetC */
+    struct mb_edge skipped;     /* the edge of a skipped macroblock */
+    struct mb_edge *line;       /* [mb_width], scratch */
+
+    /* units */
+    uint32_t units_per_mb, unit_next, unit_end;
+
+    /* of the macroblock being parsed */
+    uint32_t addr, mb_x;
+    const struct mb_edge *a, *b;   /* neighbours, or the edge that is not available */
+    uint16_t d_flags;              /* flags of the edge that the line held at mb_x - 1 before this row */
+    uint8_t intra_avail, deblock;  /* REC_AVAIL_*, REC_DEBLOCK_* */
+    uint8_t last_delta;            /* mb_qp_delta of the macroblock before was not 0 */
+    int8_t qp, qpc[2];             /* QPY and QPC of both components */
+    struct rec_mb *mb;
+    struct rec_motion *motion;
+    struct h264_mb_syntax *syntax;
+    uint8_t cbp;
+    uint8_t sub_lists[4];          /* B_8x8, P_8x8: lists of each quadrant */
+    struct mb_edge edge;           /* its own, under construction */
+    int8_t mode[GRID_SIZE];
+    uint8_t total[3][GRID_SIZE];
+    uint8_t mvd[2][GRID_SIZE][2];
+
+    struct h264_bits bits;         /* CAVLC, and I_PCM samples */
+    struct h264_cabac cabac;
+};
+
+/* blkIdx -> column and row (6.4.3) */
+static inline unsigned mb_blk_x(unsigned blk)
+{
+    return (blk & 1) | (blk >> 1 & 2);
+}
+
+static inline unsigned mb_blk_y(unsigned blk)
+{
+    return (blk >> 1 & 1) | (blk >> 2 & 2);
+}
+
+static inline unsigned mb_context_bin(struct mb_parser *p, unsigned ctx)
+{
+    return h264_cabac_decide(&p->cabac.e, &p->cabac.state[ctx]);
+}
+
+/* neighbours.c (6.4.9 to 6.4.12): find before a macroblock is parsed, publish when it is complete. */
+extern const struct mb_edge h264_edge_none[2]; /* a neighbour that is not available, [current is intra] */
+void h264_neighbours_find(struct mb_parser *p);
+void h264_neighbours_publish(struct mb_parser *p);
+/* The edge that stands for A or B in the derivation of coded_block_flag contexts. */
+static inline const struct mb_edge *h264_neighbour_cbf(const struct mb_edge *n, bool intra)
+{
+    return n->flags & EDGE_AVAILABLE ? n : &h264_edge_none[intra];
+}
+
+/* mb_cabac.c: syntax elements (9.3.2, 9.3.3.1). Values out of range are left to the caller. */
+unsigned h264_cabac_mb_skip_flag(struct mb_parser *p);
+unsigned h264_cabac_mb_type(struct mb_parser *p); /* I: 0..25, P: intra from 5, B: intra from 23 */
+unsigned h264_cabac_sub_mb_type(struct mb_parser *p);
+unsigned h264_cabac_ref_idx(struct mb_parser *p, unsigned inc);
+int32_t h264_cabac_mvd(struct mb_parser *p, unsigned component, unsigned sum);
+int32_t h264_cabac_mb_qp_delta(struct mb_parser *p);
+unsigned h264_cabac_intra_chroma_pred_mode(struct mb_parser *p);
+int h264_cabac_intra_pred_mode(struct mb_parser *p); /* -1: prev_intra4x4_pred_mode_flag, else rem_intra4x4_pred_mode */
+unsigned h264_cabac_coded_block_pattern(struct mb_parser *p);
+unsigned h264_cabac_transform_size_8x8_flag(struct mb_parser *p);
+
+/* mb_layer.c (7.3.5). Both return false on an error of the bitstream. */
+bool h264_macroblock(struct mb_parser *p);
+void h264_macroblock_skip(struct mb_parser *p);
+/* QPY changes: QPC follows (8.5.8). */
+void h264_set_qp(struct mb_parser *p, int qp);
+
+/* mb_intra.c, mb_inter.c (7.3.5.1, 7.3.5.2) */
+bool h264_intra_nxn_modes(struct mb_parser *p, bool transform_8x8);
+bool h264_intra_16x16_mode(struct mb_parser *p, unsigned mode);
+bool h264_intra_chroma_mode(struct mb_parser *p);
+bool h264_intra_pcm(struct mb_parser *p);
+bool h264_inter_partitions(struct mb_parser *p, const struct mb_inter_type *type);
+/* ref0: P_8x8ref0, every ref_idx is 0. *transform_8x8: no partition is smaller than 8x8 (noSubMbPartSizeLessThan8x8Flag). */
+bool h264_inter_sub_partitions(struct mb_parser *p, bool ref0, bool *transform_8x8);
+
+/* Room for the units of one more macroblock at its most; false where the picture has none left. */
+bool h264_units_reserve(struct mb_parser *p);
+
+/* residual_16.c, residual_32.c: residual() (7.3.5.3) into units, and the masks of the record. */
+bool h264_residual_cavlc_16(struct mb_parser *p);
+bool h264_residual_cavlc_32(struct mb_parser *p);
+bool h264_residual_cabac_16(struct mb_parser *p);
+bool h264_residual_cabac_32(struct mb_parser *p);
+
+#endif

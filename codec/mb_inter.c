@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Inter part of mb_pred() (7.3.5.1) and sub_mb_pred() (7.3.5.2): ref_idx and mvd go into the motion record as they are parsed.
+ */
+#include "codec/macroblock.h"
+
+/* ref_idx > 0 of the 8x8 quadrants of one list, as bits of a 3x3 grid with a border above and to the left: A is the bit before, B the
+ * third bit before. */
+#define REF_BIT(x, y) (((y) + 1) * 3 + (x) + 1)
+
+static unsigned ref_grid(const struct mb_parser *p, unsigned list)
+{
+    unsigned a = p->a->ref_gt0 >> list * 4, b = p->b->ref_gt0 >> list * 4;
+
+    return (a >> 1 & 1) << REF_BIT(-1, 0) | (a >> 3 & 1) << REF_BIT(-1, 1) | (b >> 2 & 3) << REF_BIT(0, -1);
+}
+
+/* Borders of the |mvd| grid of one list; the inside is 0, as for partitions that do not use the list. */
+static void mvd_grid(struct mb_parser *p, unsigned list)
+{
+    memset(p->mvd[list], 0, sizeof(p->mvd[list]));
+    memcpy(p->mvd[list][GRID(0, -1)], p->b->u.mvd.bottom[list], 8);
+    for (int y = 0; y < 4; y++)
+        memcpy(p->mvd[list][GRID(-1, y)], p->a->u.mvd.right[list][y], 2);
+}
+
+static void edge_motion(struct mb_parser *p, unsigned list, unsigned refs)
+{
+    memcpy(p->edge.u.mvd.bottom[list], p->mvd[list][GRID(0, 3)], 8);
+    for (int y = 0; y < 4; y++)
+        memcpy(p->edge.u.mvd.right[list][y], p->mvd[list][GRID(3, y)], 2);
+    refs = (refs >> REF_BIT(0, 0) & 3) | (refs >> REF_BIT(0, 1) & 3) << 2;
+    p->edge.ref_gt0 |= (uint8_t)(refs << list * 4);
+}
+
+/* ref_idx below num, inferred where num is 1, of w x h quadrants from q on */
+static bool read_ref_idx(struct mb_parser *p, unsigned num, unsigned list, unsigned q, unsigned w, unsigned h, unsigned *grid)
+{
+    unsigned at = REF_BIT(q & 1, q >> 1);
+    uint32_t ref = 0;
+
+    if (num > 1) {
+        if (p->cabac_mode)
+            ref = h264_cabac_ref_idx(p, (*grid >> (at - 1) & 1) | (*grid >> (at - 3) & 1) << 1);
+        else
+            ref = h264_bits_te(&p->bits, num - 1);
+        if (ref >= num)
+            return false;
+    }
+    for (unsigned y = 0; y < h; y++) {
+        for (unsigned x = 0; x < w; x++) {
+            p->motion->ref_idx[list][q + y * 2 + x] = (int8_t)ref;
+            *grid |= (unsigned)(ref > 0) << (at + y * 3 + x);
+        }
+    }
+    return true;
+}
+
+static unsigned clamp_mvd(int32_t v)
+{
+    unsigned magnitude = v < 0 ? 0u - (unsigned)v : (unsigned)v;
+
+    return magnitude < 255 ? magnitude : 255;
+}
+
+/* mvd of the partition of w x h 4x4 blocks at column x, row y */
+static bool read_mvd(struct mb_parser *p, unsigned list, unsigned x, unsigned y, unsigned w, unsigned h)
+{
+    uint8_t(*at)[2] = &p->mvd[list][GRID((int)x, (int)y)];
+    int16_t *mv = p->motion->mv[list][y * 4 + x];
+    int32_t mvd[2];
+
+    if (!p->cabac_mode) {
+        mvd[0] = h264_bits_se(&p->bits);
+        mvd[1] = h264_bits_se(&p->bits);
+    } else {
+        unsigned packed;
+
+        mvd[0] = h264_cabac_mvd(p, 0, at[-1][0] + at[-GRID_ROW][0]);
+        mvd[1] = h264_cabac_mvd(p, 1, at[-1][1] + at[-GRID_ROW][1]);
+        packed = clamp_mvd(mvd[0]) | clamp_mvd(mvd[1]) << 8;
+        if (packed) {
+            for (unsigned i = 0; i < h; i++)
+                for (unsigned j = 0; j < w; j++) {
+                    at[i * GRID_ROW + j][0] = (uint8_t)packed;
+                    at[i * GRID_ROW + j][1] = (uint8_t)(packed >> 8);
+                }
+        }
+    }
+    if (mvd[0] != (int16_t)mvd[0] || mvd[1] != (int16_t)mvd[1])
+        return false;
+    mv[0] = (int16_t)mvd[0];
+    mv[1] = (int16_t)mvd[1];
+    return true;
+}
+
+/* 16x16, 16x8, 8x16 */
+bool h264_inter_partitions(struct mb_parser *p, const struct mb_inter_type *type)
+{
+    unsigned parts = type->part == H264_PART_16X16 ? 1 : 2;
+    unsigned w = type->part == H264_PART_8X16 ? 1 : 2, h = type->part == H264_PART_16X8 ? 1 : 2; /* quadrants */
+    unsigned second = type->part == H264_PART_16X8 ? 2 : 1;
+    unsigned lists = p->slice_type == H264_B ? 2 : 1, grid[2] = {0, 0};
+
+    for (unsigned list = 0; list < lists; list++) {
+        grid[list] = ref_grid(p, list);
+        for (unsigned i = 0; i < parts; i++)
+            if (type->lists[i] >> list & 1 && !read_ref_idx(p, p->num_ref[list], list, i * second, w, h, &grid[list]))
+                return false;
+    }
+    for (unsigned list = 0; list < lists; list++) {
+        if (p->cabac_mode)
+            mvd_grid(p, list);
+        for (unsigned i = 0; i < parts; i++) {
+            unsigned q = i * second;
+
+            if (type->lists[i] >> list & 1 && !read_mvd(p, list, (q & 1) * 2, q & 2, w * 2, h * 2))
+                return false;
+        }
+        if (p->cabac_mode)
+            edge_motion(p, list, grid[list]);
+    }
+    return true;
+}
+
+static bool read_sub_types(struct mb_parser *p, bool *transform_8x8)
+{
+    bool b_slice = p->slice_type == H264_B;
+
+    for (unsigned q = 0; q < 4; q++) {
+        uint32_t code = p->cabac_mode ? h264_cabac_sub_mb_type(p) : h264_bits_ue(&p->bits);
+        const struct mb_sub_type *type;
+
+        if (code >= (b_slice ? 13 : 4))
+            return false;
+        type = b_slice ? &h264_sub_mb_type_b[code] : &h264_sub_mb_type_p[code];
+        p->syntax->sub[q] = type->sub;
+        p->sub_lists[q] = type->lists;
+        if (type->sub == H264_SUB_DIRECT ? !p->sps->direct_8x8_inference_flag : type->sub != H264_SUB_8X8)
+            *transform_8x8 = false;
+    }
+    return true;
+}
+
+static bool read_sub_mvds(struct mb_parser *p, unsigned list, unsigned q)
+{
+    unsigned sub = p->syntax->sub[q], x = (q & 1) * 2, y = q & 2;
+    unsigned w = sub == H264_SUB_8X8 || sub == H264_SUB_8X4 ? 2 : 1, h = sub == H264_SUB_8X8 || sub == H264_SUB_4X8 ? 2 : 1;
+
+    for (unsigned i = 0; i < 2; i += h)
+        for (unsigned j = 0; j < 2; j += w)
+            if (!read_mvd(p, list, x + j, y + i, w, h))
+                return false;
+    return true;
+}
+
+bool h264_inter_sub_partitions(struct mb_parser *p, bool ref0, bool *transform_8x8)
+{
+    unsigned lists = p->slice_type == H264_B ? 2 : 1, grid[2] = {0, 0};
+
+    *transform_8x8 = true;
+    if (!read_sub_types(p, transform_8x8))
+        return false;
+    for (unsigned list = 0; list < lists; list++) {
+        grid[list] = ref_grid(p, list);
+        for (unsigned q = 0; q < 4; q++)
+            if (p->sub_lists[q] >> list & 1 && !read_ref_idx(p, ref0 ? 1 : p->num_ref[list], list, q, 1, 1, &grid[list]))
+                return false;
+    }
+    for (unsigned list = 0; list < lists; list++) {
+        if (p->cabac_mode)
+            mvd_grid(p, list);
+        for (unsigned q = 0; q < 4; q++)
+            if (p->sub_lists[q] >> list & 1 && !read_sub_mvds(p, list, q))
+                return false;
+        if (p->cabac_mode)
+            edge_motion(p, list, grid[list]);
+    }
+    return true;
+}

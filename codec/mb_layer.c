@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * macroblock_layer() (7.3.5), skipped macroblocks (7.4.4), and QP (7.4.5, 8.5.8).
+ */
+#include "codec/cavlc.h"
+#include "codec/macroblock.h"
+
+void h264_set_qp(struct mb_parser *p, int qp)
+{
+    p->qp = (int8_t)qp;
+    for (int i = 0; i < 2; i++) {
+        int index = qp + p->pps->chroma_qp_offset[i]; /* qPI, 8-311 */
+
+        index = index < -p->qp_bd_offset[1] ? -p->qp_bd_offset[1] : index > 51 ? 51 : index;
+        p->qpc[i] = (int8_t)(index < 0 ? index : h264_chroma_qpc[index]);
+    }
+}
+
+static void record_begin(struct mb_parser *p)
+{
+    struct rec_mb *mb = p->mb = &p->pic->mbs[p->addr];
+
+    p->motion = &p->pic->motion[p->addr];
+    p->syntax = &p->pic->syntax[p->addr];
+    memset(mb, 0, sizeof(*mb));
+    mb->slice = p->slice->index;
+    mb->coeff = p->unit_next;
+    memset(p->motion->mv, 0, sizeof(p->motion->mv));
+    memset(p->motion->ref_idx, -1, sizeof(p->motion->ref_idx));
+    memset(p->syntax, 0, sizeof(*p->syntax));
+    mb->intra_avail = p->intra_avail;
+    mb->deblock = p->deblock;
+}
+
+static void record_end(struct mb_parser *p)
+{
+    struct rec_mb *mb = p->mb;
+
+    if (mb->kind != REC_MB_INTRA_PCM) { /* which has its own */
+        mb->qp[0] = p->qp;
+        mb->qp[1] = p->qpc[0];
+        mb->qp[2] = p->qpc[1];
+        if (p->sps->qpprime_y_zero_transform_bypass_flag && p->qp + p->qp_bd_offset[0] == 0)
+            mb->flags |= REC_MB_BYPASS;
+    }
+    if (p->field)
+        mb->flags |= REC_MB_FIELD;
+    p->syntax->decoded = 1;
+    h264_neighbours_publish(p);
+}
+
+/* P_Skip, B_Skip */
+void h264_macroblock_skip(struct mb_parser *p)
+{
+    record_begin(p);
+    p->mb->kind = REC_MB_INTER;
+    p->mb->flags = REC_MB_SKIP;
+    if (p->slice_type == H264_B) {
+        p->syntax->part = H264_PART_DIRECT;
+    } else {
+        p->syntax->part = H264_PART_SKIP;
+        memset(p->motion->ref_idx[0], 0, 4);
+    }
+    p->edge = p->skipped;
+    p->last_delta = 0;
+    record_end(p);
+}
+
+/* Modes that do not count for Intra4x4PredMode prediction of others: 2 for every block. */
+static void edge_modes(struct mb_edge *edge, int8_t mode)
+{
+    memset(edge->mode_right, mode, 4);
+    memset(edge->mode_bottom, mode, 4);
+}
+
+static bool read_coded_block_pattern(struct mb_parser *p, bool inter)
+{
+    bool with_chroma = p->chroma_array_type == 1 || p->chroma_array_type == 2;
+    uint32_t code;
+
+    if (p->cabac_mode) {
+        p->cbp = (uint8_t)h264_cabac_coded_block_pattern(p);
+        return true;
+    }
+    code = h264_bits_ue(&p->bits);
+    if (code > (with_chroma ? 47 : 15))
+        return false;
+    p->cbp = h264_cavlc_cbp[with_chroma][inter][code];
+    return true;
+}
+
+/* mb_qp_delta, 7-37 */
+static bool read_qp_delta(struct mb_parser *p)
+{
+    int32_t delta = p->cabac_mode ? h264_cabac_mb_qp_delta(p) : h264_bits_se(&p->bits);
+    int offset = p->qp_bd_offset[0];
+
+    if (delta < -(26 + offset / 2) || delta > 25 + offset / 2)
+        return false;
+    p->last_delta = delta != 0;
+    if (delta)
+        h264_set_qp(p, (p->qp + delta + 52 + 2 * offset) % (52 + offset) - offset);
+    return true;
+}
+
+/* All that follows the prediction syntax: coded_block_pattern is known. */
+static bool residual(struct mb_parser *p)
+{
+    bool i16 = p->mb->kind == REC_MB_INTRA_16X16;
+
+    p->edge.cbp = p->cbp;
+    p->last_delta = p->cbp || i16 ? p->last_delta : 0;
+    if (!p->cbp && !i16)
+        return true;
+    if (!read_qp_delta(p) || !h264_units_reserve(p))
+        return false;
+    p->mb->coeff = p->unit_next;
+    if (p->cabac_mode)
+        return p->wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
+    return p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
+}
+
+static unsigned read_transform_size_8x8_flag(struct mb_parser *p)
+{
+    unsigned flag = p->cabac_mode ? h264_cabac_transform_size_8x8_flag(p) : h264_bits_flag(&p->bits);
+
+    if (flag) {
+        p->mb->flags |= REC_MB_TRANSFORM_8X8;
+        p->edge.flags |= EDGE_TRANSFORM_8X8;
+    }
+    return flag;
+}
+
+static bool intra_macroblock(struct mb_parser *p, unsigned mb_type)
+{
+    struct rec_mb *mb = p->mb;
+
+    p->syntax->part = H264_PART_INTRA;
+    p->edge.flags |= EDGE_INTRA;
+    if (mb_type == 25)
+        return h264_intra_pcm(p);
+    if (mb_type) { /* Intra_16x16: mb_type says all (Table 7-11) */
+        p->edge.flags |= EDGE_NOT_I_NXN;
+        mb->kind = REC_MB_INTRA_16X16;
+        p->cbp = (uint8_t)((mb_type - 1) / 4 % 3 << 4 | (mb_type > 12 ? 15 : 0));
+        if (p->cbp > 15 && p->chroma_blocks != 4 && p->chroma_blocks != 8)
+            return false;
+        return h264_intra_16x16_mode(p, (mb_type - 1) & 3) && h264_intra_chroma_mode(p) && residual(p);
+    }
+    mb->kind = REC_MB_INTRA_4X4;
+    if (p->pps->transform_8x8_mode_flag && read_transform_size_8x8_flag(p))
+        mb->kind = REC_MB_INTRA_8X8;
+    return h264_intra_nxn_modes(p, mb->kind == REC_MB_INTRA_8X8) && h264_intra_chroma_mode(p) &&
+           read_coded_block_pattern(p, false) && residual(p);
+}
+
+static bool inter_macroblock(struct mb_parser *p, unsigned mb_type)
+{
+    const struct mb_inter_type *type = p->slice_type == H264_B ? &h264_mb_type_b[mb_type] : &h264_mb_type_p[mb_type];
+    bool transform_8x8 = true, good = true;
+
+    p->mb->kind = REC_MB_INTER;
+    p->syntax->part = type->part;
+    edge_modes(&p->edge, p->pps->constrained_intra_pred_flag ? MODE_NONE : 2);
+    if (type->part == H264_PART_DIRECT) {
+        p->edge.flags &= (uint16_t)~EDGE_NOT_DIRECT;
+        transform_8x8 = p->sps->direct_8x8_inference_flag;
+    } else if (type->part == H264_PART_8X8) {
+        good = h264_inter_sub_partitions(p, p->slice_type == H264_P && mb_type == 4, &transform_8x8);
+    } else {
+        good = h264_inter_partitions(p, type);
+    }
+    if (!good || !read_coded_block_pattern(p, true))
+        return false;
+    if (p->cbp & 15 && p->pps->transform_8x8_mode_flag && transform_8x8)
+        read_transform_size_8x8_flag(p);
+    return residual(p);
+}
+
+bool h264_macroblock(struct mb_parser *p)
+{
+    static const uint8_t inter_types[3] = {[H264_P] = 5, [H264_B] = 23, [H264_I] = 0};
+    unsigned inter = inter_types[p->slice_type];
+    uint32_t mb_type;
+    bool good;
+
+    record_begin(p);
+    memset(&p->edge, 0, sizeof(p->edge));
+    p->edge.flags = EDGE_AVAILABLE | EDGE_CODED | EDGE_NOT_DIRECT;
+    edge_modes(&p->edge, 2);
+    mb_type = p->cabac_mode ? h264_cabac_mb_type(p) : h264_bits_ue(&p->bits);
+    if (mb_type >= inter + 26)
+        return false;
+    good = mb_type < inter ? inter_macroblock(p, mb_type) : intra_macroblock(p, mb_type - inter);
+    if (!good || (p->cabac_mode ? h264_cabac_overrun(&p->cabac.e) : h264_bits_overrun(&p->bits)))
+        return false;
+    record_end(p);
+    return true;
+}

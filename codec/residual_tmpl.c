@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Units of coefficients, for both entropy codings. Compiled for 16-bit and 32-bit levels: COEFF is the type, NAME(x) adds the suffix,
+ * LEVEL_FITS(level) says whether a level is one that the standard allows.
+ */
+
+/* The next n units, zeroed. h264_units_reserve has made room for all that a macroblock can have. */
+static COEFF *NAME(take_units)(struct mb_parser *p, unsigned n)
+{
+    COEFF *unit = (COEFF *)p->pic->coeffs + (size_t)p->unit_next * 16;
+
+    p->unit_next += n;
+    memset(unit, 0, n * 16 * sizeof(COEFF));
+    return unit;
+}
+
+/* Intra16x16 DC levels in scan order: every block of the component gets a unit. */
+static COEFF *NAME(take_luma_dc)(struct mb_parser *p, const COEFF dc[16])
+{
+    COEFF *unit = NAME(take_units)(p, 16);
+    const uint8_t *blk = h264_scan_luma_dc[p->field];
+
+    for (unsigned i = 0; i < 16; i++)
+        unit[blk[i] * 16] = dc[i];
+    return unit;
+}
+
+/* Chroma DC levels in the order of the stream (8.5.11.1). */
+static COEFF *NAME(take_chroma_dc)(struct mb_parser *p, const COEFF *dc)
+{
+    unsigned blocks = p->chroma_blocks;
+    COEFF *unit = NAME(take_units)(p, blocks);
+
+    for (unsigned i = 0; i < blocks; i++)
+        unit[(blocks == 8 ? h264_scan_chroma_dc_422[i] : i) * 16] = dc[i];
+    return unit;
+}
+
+/* Luma bits by blkIdx to bits by raster block: bits 1 and 2 of the index change places. */
+static void NAME(record_nonzero)(struct mb_parser *p)
+{
+    unsigned mask = p->mb->coded[0], swap = (mask >> 2 ^ mask) & 0x0c0c;
+
+    p->mb->nonzero = (uint16_t)(mask ^ swap ^ swap << 2);
+}
