@@ -23,11 +23,14 @@ const char *gpu_error_text(int error);
 
 typedef void (*gpu_log_fn)(void *ctx, int level /* 0 error 1 warning 2 info 3 debug */, const char *line);
 
+enum gpu_kind { GPU_KIND_DISCRETE, GPU_KIND_INTEGRATED, GPU_KIND_VIRTUAL, GPU_KIND_SOFTWARE, GPU_KIND_OTHER };
+
 struct gpu_device_info {
     char name[256];
     char uuid[37];             /* deviceUUID, lower-case hex with dashes */
     char driver[256];          /* driverName driverInfo */
-    bool software;             /* VK_PHYSICAL_DEVICE_TYPE_CPU */
+    enum gpu_kind kind;
+    bool software;             /* kind is GPU_KIND_SOFTWARE: VK_PHYSICAL_DEVICE_TYPE_CPU */
     uint32_t api_version, vendor_id, device_id, subgroup_size;
     uint64_t memory_bytes;     /* largest device-local heap */
     bool external_memory_host; /* VK_EXT_external_memory_host */
@@ -45,6 +48,9 @@ struct gpu_params {
     void *log_ctx;
 };
 
+/* The rule of gpu_params.device over a list: the index, or GPU_ERR_NO_DEVICE where nothing matches, GPU_ERR_FEATURE where what
+ * matches is not usable (*unusable, where not NULL, says which). Pure; exposed for tests and for `pelton doctor`. */
+int gpu_choose(const struct gpu_device_info *infos, size_t count, const char *choice, size_t *unusable);
 /* All devices of the machine; *out is malloc'd, the caller frees it. Thread: any. */
 int gpu_list(struct gpu_device_info **out, size_t *count);
 int gpu_open(const struct gpu_params *params, struct gpu **out);

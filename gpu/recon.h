@@ -41,6 +41,8 @@ enum recon_stage { RECON_UPLOAD, RECON_CLASSIFY, RECON_RESIDUAL, RECON_INTER, RE
 
 int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out);
 void recon_free(struct recon *r);
+uint32_t recon_width(const struct recon *r);  /* pictures that one submission really holds: params.width, or less where a buffer would
+                                               * exceed the device's limits. recon_submit splits calls that are longer. */
 uint64_t recon_memory(const struct recon *r); /* device bytes it holds */
 
 /* One picture of a batch: its records, or a copy of another slot's frame (a non-existing picture, a lost one). */

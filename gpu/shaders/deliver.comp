@@ -14,7 +14,7 @@ layout(set = SET_BATCH, binding = BIND_DELIVER, scalar) readonly buffer deliver_
 layout(set = SET_BATCH, binding = BIND_FRAME_Y, r32ui) readonly uniform uimage2DArray frame_y;
 layout(set = SET_BATCH, binding = BIND_FRAME_CB, r32ui) readonly uniform uimage2DArray frame_cb;
 layout(set = SET_BATCH, binding = BIND_FRAME_CR, r32ui) readonly uniform uimage2DArray frame_cr;
-layout(set = SET_HOST, binding = BIND_HOST, scalar) writeonly buffer host_buffer { uint host[]; };
+layout(set = SET_HOST, binding = HOST_BINDING, scalar) writeonly buffer host_buffer { uint host[]; };
 layout(push_constant, scalar) uniform push_block { recon_push push; };
 
 /* Samples x..x+3 of a row; those to the right of the frame repeat its last texel and are never inside the crop. */

@@ -28,9 +28,10 @@
 #define BIND_FRAME_CR 19
 #define BIND_COUNT 20
 
-/* Descriptor sets: 0 holds every binding but BIND_HOST, which is alone in set 1. */
+/* Descriptor sets: 0 holds every binding but BIND_HOST, which is alone in set 1, as binding 0. */
 #define SET_BATCH 0
 #define SET_HOST 1
+#define HOST_BINDING 0
 
 /* recon_deliver_args.format; the values of enum recon_format */
 #define DELIVER_I420 0

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The device: opening, its queue, its timeline. All submissions of all users count up one timeline semaphore, so "done" is one
+ * comparison. A lost device stays lost: every later call says GPU_ERR_LOST and closing does not wait.
+ */
+#include "gpu/vk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int create_device(struct gpu *g, const struct gpu_probe *probe)
+{
+    int err = GPU_OK;
+    float priority = 1.0f;
+    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = probe->family,
+                                     .queueCount = 1, .pQueuePriorities = &priority};
+    VkPhysicalDeviceVulkan12Features v12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .storageBuffer8BitAccess = VK_TRUE, .shaderInt8 = VK_TRUE, .scalarBlockLayout = VK_TRUE,
+        .timelineSemaphore = VK_TRUE, .hostQueryReset = VK_TRUE,
+    };
+    VkPhysicalDeviceVulkan11Features v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v12,
+                                            .storageBuffer16BitAccess = VK_TRUE};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v11,
+                                          .features = {.shaderInt16 = VK_TRUE, .robustBufferAccess = probe->robust}};
+    const char *extension = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features,
+                               .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue,
+                               .enabledExtensionCount = probe->host_alignment ? 1 : 0, .ppEnabledExtensionNames = &extension};
+    VK(g, vkCreateDevice(g->physical, &info, NULL, &g->device));
+    volkLoadDeviceTable(&g->vk, g->device);
+    g->vk.vkGetDeviceQueue(g->device, probe->family, 0, &g->queue);
+    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    VK(g, g->vk.vkCreateSemaphore(g->device, &semaphore, NULL, &g->timeline));
+    VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = 1,
+                                            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+    VkDescriptorSetLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 1, .pBindings = &binding};
+    VK(g, g->vk.vkCreateDescriptorSetLayout(g->device, &layout, NULL, &g->host_set));
+error:
+    return err;
+}
+
+/* Is every heap of the device the host's memory? Then the host writes where the device reads. */
+static bool is_unified(const struct gpu *g)
+{
+    if (g->info.kind != GPU_KIND_SOFTWARE && g->info.kind != GPU_KIND_INTEGRATED)
+        return false;
+    return gpu_memory_type(g, ~0u, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                           VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0, 0) != UINT32_MAX;
+}
+
+static int choose_device(struct gpu *g, const char *choice)
+{
+    VkPhysicalDevice *devices = NULL;
+    struct gpu_device_info *infos = NULL;
+    uint32_t count = 0;
+    int err = gpu_probe_all(g, &devices, &infos, &count);
+    if (err == GPU_ERR_NO_DEVICE)
+        gpu_log(g, 0, "no Vulkan driver finds a device");
+    if (err < 0)
+        return err;
+    size_t unusable = 0;
+    err = gpu_choose(infos, count, choice, &unusable);
+    if (err >= 0)
+        g->physical = devices[err];
+    else if (err == GPU_ERR_FEATURE)
+        gpu_log(g, 0, "%s lacks %s", infos[unusable].name, infos[unusable].missing);
+    else
+        gpu_log(g, 0, "no Vulkan device matches \"%s\"", choice ? choice : "auto");
+    free(devices);
+    free(infos);
+    return err < 0 ? err : GPU_OK;
+}
+
+int gpu_open(const struct gpu_params *params, struct gpu **out)
+{
+    int err = GPU_ERR_NOMEM;
+    struct gpu_probe probe;
+    struct gpu *g = calloc(1, sizeof(*g));
+    if (!g)
+        return GPU_ERR_NOMEM;
+    g->log = params->log;
+    g->log_ctx = params->log_ctx;
+    if (pthread_mutex_init(&g->lock, NULL))
+        goto error;
+    g->lock_made = true;
+    const char *env = getenv("PELTON_VALIDATION");
+    TRY(gpu_instance_open(g, params->validation || (env && !strcmp(env, "1"))));
+    TRY(choose_device(g, params->device));
+    gpu_probe(g->physical, &probe);
+    g->info = probe.info;
+    g->limits = probe.limits;
+    g->host_alignment = probe.host_alignment;
+    g->family = probe.family;
+    g->timestamps = params->timestamps && probe.timestamp_bits;
+    g->tick_mask = probe.timestamp_bits >= 64 ? UINT64_MAX : (1ull << probe.timestamp_bits) - 1;
+    vkGetPhysicalDeviceMemoryProperties(g->physical, &g->memory);
+    g->unified = is_unified(g);
+    TRY(create_device(g, &probe));
+    gpu_log(g, 2, "device %s (%s)%s", g->info.name, g->info.driver, g->info.software ? ", software" : "");
+    *out = g;
+    return GPU_OK;
+error:
+    gpu_close(g);
+    return err;
+}
+
+void gpu_close(struct gpu *g)
+{
+    if (!g)
+        return;
+    if (g->device) {
+        if (!atomic_load(&g->lost))
+            g->vk.vkDeviceWaitIdle(g->device);
+        gpu_pipelines_free(g);
+        g->vk.vkDestroyDescriptorSetLayout(g->device, g->host_set, NULL);
+        g->vk.vkDestroySemaphore(g->device, g->timeline, NULL);
+        g->vk.vkDestroyDevice(g->device, NULL);
+    }
+    gpu_instance_close(g);
+    if (g->lock_made)
+        pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+const struct gpu_device_info *gpu_info(const struct gpu *g)
+{
+    return &g->info;
+}
+
+unsigned gpu_validation_messages(const struct gpu *g)
+{
+    return atomic_load(&((struct gpu *)g)->validation_messages);
+}
+
+int gpu_submit(struct gpu *g, VkCommandBuffer commands, uint64_t *value)
+{
+    int err = GPU_OK;
+    if (atomic_load(&g->lost))
+        return GPU_ERR_LOST;
+    pthread_mutex_lock(&g->lock);
+    uint64_t next = g->submitted + 1;
+    VkTimelineSemaphoreSubmitInfo timeline = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                              .signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &next};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &timeline, .commandBufferCount = 1, .pCommandBuffers = &commands,
+                           .signalSemaphoreCount = 1, .pSignalSemaphores = &g->timeline};
+    VK(g, g->vk.vkQueueSubmit(g->queue, 1, &submit, VK_NULL_HANDLE));
+    g->submitted = next;
+    *value = next;
+error:
+    pthread_mutex_unlock(&g->lock);
+    return err;
+}
+
+int gpu_wait(struct gpu *g, uint64_t value, uint64_t timeout_ns)
+{
+    int err = GPU_OK;
+    if (atomic_load(&g->lost))
+        return GPU_ERR_LOST;
+    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .semaphoreCount = 1, .pSemaphores = &g->timeline, .pValues = &value};
+    VkResult result = g->vk.vkWaitSemaphores(g->device, &info, timeout_ns);
+    if (result == VK_TIMEOUT)
+        return 1;
+    VK(g, result);
+error:
+    return err;
+}
+
+int gpu_completed(struct gpu *g, uint64_t *value)
+{
+    int err = GPU_OK;
+    uint64_t v = 0;
+    if (atomic_load(&g->lost))
+        return GPU_ERR_LOST;
+    VK(g, g->vk.vkGetSemaphoreCounterValue(g->device, g->timeline, &v));
+    *value = v;
+error:
+    return err;
+}
+
+int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx)
+{
+    int err = GPU_OK;
+    uint64_t value = 0;
+    VkCommandPool pool = VK_NULL_HANDLE;
+    VkCommandBuffer commands;
+    VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                         .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, .queueFamilyIndex = g->family};
+    VK(g, g->vk.vkCreateCommandPool(g->device, &pool_info, NULL, &pool));
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, &commands));
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    VK(g, g->vk.vkBeginCommandBuffer(commands, &begin));
+    record(g, commands, ctx);
+    VK(g, g->vk.vkEndCommandBuffer(commands));
+    TRY(gpu_submit(g, commands, &value));
+    TRY(gpu_wait(g, value, UINT64_MAX));
+error:
+    if (pool)
+        g->vk.vkDestroyCommandPool(g->device, pool, NULL);
+    return err;
+}
+
+void gpu_label_begin(struct gpu *g, VkCommandBuffer commands, const char *name)
+{
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = name};
+    if (g->label_begin)
+        g->label_begin(commands, &label);
+}
+
+void gpu_label_end(struct gpu *g, VkCommandBuffer commands)
+{
+    if (g->label_end)
+        g->label_end(commands);
+}

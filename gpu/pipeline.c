@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Layouts and compute pipelines, kept by the device: a second user of the same shader and constants gets the first one's.
+ */
+#include "gpu/vk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int create_layout(struct gpu *g, struct gpu_layout *layout)
+{
+    int err = GPU_OK;
+    VkDescriptorSetLayoutBinding bindings[32];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < 32; i++) {
+        if (!((layout->buffers | layout->images) & (1u << i)))
+            continue;
+        bool image = layout->images & (1u << i);
+        bindings[count++] = (VkDescriptorSetLayoutBinding){
+            .binding = i, .descriptorCount = 1, .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+            .descriptorType = image ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
+    }
+    VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = count, .pBindings = bindings};
+    VK(g, g->vk.vkCreateDescriptorSetLayout(g->device, &set, NULL, &layout->set));
+    VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, layout->push_size};
+    VkDescriptorSetLayout sets[2] = {layout->set, g->host_set};
+    VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = 2, .pSetLayouts = sets,
+                                       .pushConstantRangeCount = 1, .pPushConstantRanges = &push};
+    VK(g, g->vk.vkCreatePipelineLayout(g->device, &info, NULL, &layout->pipeline));
+error:
+    return err;
+}
+
+int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t push_size, const struct gpu_layout **out)
+{
+    for (struct gpu_layout *l = g->layouts; l; l = l->next) {
+        if (l->buffers == buffers && l->images == images && l->push_size == push_size) {
+            *out = l;
+            return GPU_OK;
+        }
+    }
+    struct gpu_layout *layout = calloc(1, sizeof(*layout));
+    if (!layout)
+        return GPU_ERR_NOMEM;
+    layout->buffers = buffers;
+    layout->images = images;
+    layout->push_size = push_size;
+    layout->next = g->layouts;
+    g->layouts = layout; /* half built, it is freed with the device */
+    int err = create_layout(g, layout);
+    if (err < 0) {
+        layout->push_size = 0; /* never found again */
+        return err;
+    }
+    *out = layout;
+    return GPU_OK;
+}
+
+static int create_pipeline(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
+                           const uint32_t *constants, uint32_t constant_count, VkPipeline *out)
+{
+    int err = GPU_OK;
+    VkShaderModule module = VK_NULL_HANDLE;
+    VkSpecializationMapEntry entries[8];
+    for (uint32_t i = 0; i < constant_count; i++)
+        entries[i] = (VkSpecializationMapEntry){i, i * 4, 4};
+    VkSpecializationInfo special = {constant_count, entries, constant_count * 4, constants};
+    VkShaderModuleCreateInfo module_info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = spirv_size, .pCode = spirv};
+    VK(g, g->vk.vkCreateShaderModule(g->device, &module_info, NULL, &module));
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = module, .pName = "main", .pSpecializationInfo = constant_count ? &special : NULL},
+        .layout = layout->pipeline,
+    };
+    VK(g, g->vk.vkCreateComputePipelines(g->device, VK_NULL_HANDLE, 1, &info, NULL, out));
+error:
+    g->vk.vkDestroyShaderModule(g->device, module, NULL);
+    return err;
+}
+
+int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
+                     const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out)
+{
+    if (constant_count > 8)
+        return GPU_ERR_INVALID;
+    for (struct gpu_pipeline *p = g->pipelines; p; p = p->next) {
+        if (p->layout == layout && p->spirv == spirv && p->constant_count == constant_count &&
+            !memcmp(p->constants, constants, constant_count * 4)) {
+            *out = p->pipeline;
+            return GPU_OK;
+        }
+    }
+    struct gpu_pipeline *p = calloc(1, sizeof(*p));
+    if (!p)
+        return GPU_ERR_NOMEM;
+    p->layout = layout;
+    p->spirv = spirv;
+    p->constant_count = constant_count;
+    memcpy(p->constants, constants, constant_count * 4);
+    int err = create_pipeline(g, layout, spirv, spirv_size, constants, constant_count, &p->pipeline);
+    if (err < 0) {
+        gpu_log(g, 0, "no pipeline for the pass %s", name);
+        free(p);
+        return err;
+    }
+    p->next = g->pipelines;
+    g->pipelines = p;
+    *out = p->pipeline;
+    return GPU_OK;
+}
+
+void gpu_pipelines_free(struct gpu *g)
+{
+    while (g->pipelines) {
+        struct gpu_pipeline *p = g->pipelines;
+        g->pipelines = p->next;
+        g->vk.vkDestroyPipeline(g->device, p->pipeline, NULL);
+        free(p);
+    }
+    while (g->layouts) {
+        struct gpu_layout *l = g->layouts;
+        g->layouts = l->next;
+        g->vk.vkDestroyPipelineLayout(g->device, l->pipeline, NULL);
+        g->vk.vkDestroyDescriptorSetLayout(g->device, l->set, NULL);
+        free(l);
+    }
+}

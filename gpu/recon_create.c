@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a recon is made of: frame store, scratch buffers, pipelines, flights. All of it is allocated here, but for a flight whose
+ * staging grows for a picture of unusually many slices.
+ */
+#include "gpu/recon_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define USUAL_UNITS_PER_MB 8 /* coefficient units of pictures beyond the first; a batch that has more is split */
+
+/* 16 of luma and those of two chroma planes (Table 6-1) */
+uint64_t recon_units_per_mb(const struct recon_params *p)
+{
+    static const uint8_t units[4] = {16, 24, 32, 48};
+    return units[p->chroma_format_idc];
+}
+
+static int check_params(struct gpu *g, const struct recon_params *p)
+{
+    if (!p->mb_width || !p->mb_height || p->mb_width > 1024 || p->mb_height > 1024 || !p->slots || !p->width || p->wavefront > 2 ||
+        p->flight > RECON_MAX_FLIGHT || p->flight == 1 || p->chroma_format_idc > 3)
+        return GPU_ERR_INVALID;
+    if (p->chroma_format_idc != 1 || p->bit_depth[0] != 8 || p->bit_depth[1] != 8) {
+        gpu_log(g, 0, "chroma_format_idc %u with %u and %u bits is not reconstructed", p->chroma_format_idc, p->bit_depth[0], p->bit_depth[1]);
+        return GPU_ERR_FEATURE;
+    }
+    return GPU_OK;
+}
+
+static void set_worst(struct recon *r, uint32_t width)
+{
+    const struct recon_params *p = &r->params;
+    uint64_t one = (uint64_t)p->mb_width * p->mb_height, units = one * recon_units_per_mb(p) + one * USUAL_UNITS_PER_MB * (width - 1);
+    uint64_t most = r->g->limits.maxStorageBufferRange / r->unit_bytes;
+    r->worst = (struct recon_shape){
+        .mb_width = p->mb_width, .mb_height = p->mb_height, .pictures = width, .mb_total = (uint32_t)(one * width),
+        .unit_total = (uint32_t)(units < most ? units : most), .deliveries = r->delivery_capacity,
+        .subgroup_size = r->g->info.subgroup_size, .has_intra = true, .has_inter = true, .has_deblock = true,
+        .software = r->g->info.software, .wavefront = p->wavefront ? p->wavefront : 1,
+    };
+}
+
+static uint64_t scratch_size(const struct recon *r, uint32_t index)
+{
+    uint64_t size = recon_buffers[index].size(&r->worst);
+    return size < 16 ? 16 : (size + 15) / 16 * 16;
+}
+
+/* Can every buffer be as large as the worst batch needs? One picture alone must fit in any case. */
+static bool width_fits(struct recon *r, uint32_t width)
+{
+    set_worst(r, width);
+    uint64_t one_units = (uint64_t)r->params.mb_width * r->params.mb_height * recon_units_per_mb(&r->params);
+    r->upload_capacity = recon_upload_capacity(r);
+    if (!r->upload_capacity || r->worst.unit_total < one_units)
+        return false;
+    for (uint32_t i = 0; i < recon_buffer_count; i++)
+        if (scratch_size(r, i) > r->g->limits.maxStorageBufferRange)
+            return false;
+    return true;
+}
+
+static int choose_width(struct recon *r)
+{
+    uint32_t width = r->params.width, layers = r->g->limits.maxImageArrayLayers;
+    width = width > layers ? layers : width;
+    while (width && !width_fits(r, width))
+        width--;
+    if (!width) {
+        gpu_log(r->g, 0, "a picture of %u x %u macroblocks exceeds the device's buffers", r->params.mb_width, r->params.mb_height);
+        return GPU_ERR_FEATURE;
+    }
+    if (width < r->params.width)
+        gpu_log(r->g, 1, "batches hold %u pictures instead of %u: maxStorageBufferRange", width, r->params.width);
+    return GPU_OK;
+}
+
+static int create_images(struct recon *r)
+{
+    int err = GPU_OK;
+    uint32_t w = r->params.mb_width * 4, h = r->params.mb_height * 16;
+    for (uint32_t i = 0; i < RECON_IMAGE_COUNT && err == GPU_OK; i++) {
+        bool chroma = i % 3;
+        err = gpu_image_create(r->g, chroma ? w / 2 : w, chroma ? h / 2 : h, i < 3 ? r->worst.pictures : r->params.slots, &r->images[i]);
+    }
+    return err;
+}
+
+static int create_scratch(struct recon *r)
+{
+    uint64_t at = 0, align = r->g->limits.minStorageBufferOffsetAlignment;
+    align = align < 16 ? 16 : align;
+    for (uint32_t i = 0; i < recon_buffer_count; i++) {
+        const struct recon_buffer *b = &recon_buffers[i];
+        if (b->binding > BIND_DELIVER || (RECON_UPLOADED & RECON_B(b->binding)))
+            return GPU_ERR_INVALID;
+        r->regions[b->binding] = (struct recon_section){at, scratch_size(r, i)};
+        r->zeroed |= b->zero ? RECON_B(b->binding) : 0;
+        at += (r->regions[b->binding].size + align - 1) / align * align;
+    }
+    if (!at)
+        return GPU_OK;
+    return gpu_buffer_create(r->g, at, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                             GPU_MEMORY_DEVICE, &r->scratch);
+}
+
+static int create_pipelines(struct recon *r)
+{
+    int err = gpu_layout_get(r->g, RECON_BUFFERS, RECON_IMAGES, sizeof(struct recon_push), &r->layout);
+    if (err == GPU_OK)
+        err = recon_deliver_pipelines(r);
+    for (uint32_t i = 0; i < recon_pass_count && err == GPU_OK; i++) {
+        const struct recon_pass *p = &recon_passes[i];
+        if (!p->wanted || p->wanted(&r->worst)) /* others wait for a batch that wants them */
+            err = gpu_pipeline_get(r->g, r->layout, p->spirv, p->spirv_size, p->constants, p->constant_count, p->name, &r->pipelines[i]);
+    }
+    return err;
+}
+
+int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes)
+{
+    struct gpu *g = r->g;
+    int err = GPU_OK;
+    if (f->staging.size >= bytes)
+        return GPU_OK;
+    gpu_buffer_free(g, &f->staging);
+    gpu_buffer_free(g, &f->upload);
+    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT, to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    if (g->unified)
+        return gpu_buffer_create(g, bytes, shader, GPU_MEMORY_SHARED, &f->staging);
+    err = gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_DEVICE, &f->upload);
+    if (err == GPU_OK)
+        err = gpu_buffer_create(g, bytes, from, GPU_MEMORY_UPLOAD, &f->staging);
+    return err;
+}
+
+static int create_descriptors(struct recon *r)
+{
+    struct gpu *g = r->g;
+    int err = GPU_OK;
+    VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 13 * r->flight_count},
+                                     {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, RECON_IMAGE_COUNT * r->flight_count}};
+    VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = r->flight_count, .poolSizeCount = 2, .pPoolSizes = sizes};
+    VK(g, g->vk.vkCreateDescriptorPool(g->device, &info, NULL, &r->descriptors));
+error:
+    return err;
+}
+
+/* Images and scratch never move; the sections of the upload are bound for each submission. */
+static void write_set(struct recon *r, struct recon_flight *f)
+{
+    struct gpu *g = r->g;
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
+        if (!r->regions[i].size)
+            continue;
+        VkDescriptorBufferInfo buffer = {r->scratch.buffer, r->regions[i].offset, r->regions[i].size};
+        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->set, .dstBinding = i, .descriptorCount = 1,
+                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &buffer};
+        g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
+    }
+    for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++) {
+        VkDescriptorImageInfo image = {.imageView = r->images[i].view, .imageLayout = VK_IMAGE_LAYOUT_GENERAL};
+        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->set, .dstBinding = BIND_WORK_Y + i,
+                                      .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, .pImageInfo = &image};
+        g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
+    }
+}
+
+static int create_flight(struct recon *r, struct recon_flight *f)
+{
+    struct gpu *g = r->g;
+    int err = GPU_ERR_NOMEM;
+    f->regions = calloc(r->worst.pictures + 3, sizeof(*f->regions));
+    if (!f->regions)
+        goto error;
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = g->family};
+    VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &f->pool));
+    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = f->pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &commands, &f->commands));
+    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = r->descriptors,
+                                       .descriptorSetCount = 1, .pSetLayouts = &r->layout->set};
+    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &f->set));
+    VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = RECON_QUERIES};
+    if (g->timestamps)
+        VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &f->queries));
+    TRY(recon_flight_grow(r, f, r->upload_capacity));
+    write_set(r, f);
+error:
+    return err;
+}
+
+int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out)
+{
+    if (recon_pass_count > RECON_MAX_PASSES)
+        return GPU_ERR_INVALID;
+    int err = check_params(g, params);
+    if (err < 0)
+        return err;
+    struct recon *r = calloc(1, sizeof(*r));
+    if (!r)
+        return GPU_ERR_NOMEM;
+    r->g = g;
+    r->params = *params;
+    r->flight_count = params->flight ? params->flight : 3;
+    r->unit_bytes = 32;
+    r->delivery_capacity = params->width < 32 ? 64 : 2 * params->width;
+    err = GPU_ERR_NOMEM;
+    if (pthread_mutex_init(&r->lock, NULL))
+        goto error;
+    r->lock_made = true;
+    r->items = calloc(r->delivery_capacity, sizeof(*r->items));
+    if (!r->items)
+        goto error;
+    TRY(choose_width(r));
+    TRY(create_pipelines(r));
+    TRY(create_images(r));
+    TRY(create_scratch(r));
+    TRY(create_descriptors(r));
+    for (uint32_t i = 0; i < r->flight_count; i++)
+        TRY(create_flight(r, &r->flights[i]));
+    *out = r;
+    return GPU_OK;
+error:
+    recon_free(r);
+    return err;
+}
+
+static void free_flight(struct recon *r, struct recon_flight *f)
+{
+    struct gpu *g = r->g;
+    g->vk.vkDestroyQueryPool(g->device, f->queries, NULL);
+    g->vk.vkDestroyCommandPool(g->device, f->pool, NULL);
+    gpu_buffer_free(g, &f->upload);
+    gpu_buffer_free(g, &f->staging);
+    free(f->regions);
+}
+
+void recon_free(struct recon *r)
+{
+    if (!r)
+        return;
+    if (r->lock_made && r->submitted)
+        recon_wait(r, r->submitted, UINT64_MAX);
+    for (uint32_t i = 0; i < r->flight_count; i++) {
+        if (r->flights[i].busy)
+            gpu_wait(r->g, r->flights[i].value, UINT64_MAX);
+        free_flight(r, &r->flights[i]);
+    }
+    r->g->vk.vkDestroyDescriptorPool(r->g->device, r->descriptors, NULL);
+    gpu_buffer_free(r->g, &r->scratch);
+    for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++)
+        gpu_image_free(r->g, &r->images[i]);
+    free(r->items);
+    if (r->lock_made)
+        pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+uint32_t recon_width(const struct recon *r)
+{
+    return r->worst.pictures;
+}
+
+uint64_t recon_memory(const struct recon *r)
+{
+    uint64_t bytes = r->scratch.size;
+    for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++)
+        bytes += r->images[i].bytes;
+    for (uint32_t i = 0; i < r->flight_count; i++)
+        bytes += r->g->unified ? r->flights[i].staging.size : r->flights[i].upload.size;
+    return bytes;
+}

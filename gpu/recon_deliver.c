@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Deliveries and copies of slots: the two shaders that move finished frames. Deliveries are sorted by destination, and each window
+ * of a host is one dispatch.
+ */
+#include "gpu/recon_internal.h"
+
+#include <stdlib.h>
+
+#include "shaders/copy_frame.spv.h"
+#include "shaders/deliver.spv.h"
+
+#define DELIVER_GROUP_X 64
+#define DELIVER_GROUP_Y 4
+#define COPY_GROUP_X 32
+#define COPY_GROUP_Y 8
+
+_Static_assert(sizeof(struct recon_deliver_args) == 56, "recon_deliver_args");
+_Static_assert(RECON_I420 == DELIVER_I420 && RECON_NV12 == DELIVER_NV12 && RECON_GRAY8 == DELIVER_GRAY8, "recon_format");
+
+int recon_deliver_pipelines(struct recon *r)
+{
+    int err = gpu_pipeline_get(r->g, r->layout, shader_copy_frame, sizeof(shader_copy_frame), NULL, 0, "copy_frame", &r->copy_pipeline);
+    if (err < 0)
+        return err;
+    return gpu_pipeline_get(r->g, r->layout, shader_deliver, sizeof(shader_deliver), NULL, 0, "deliver", &r->deliver_pipeline);
+}
+
+/* The planes of a delivery: bytes of a row, rounded up to words, and rows. */
+static uint32_t plane_shapes(const struct recon_delivery *d, struct gpu_rect rects[3])
+{
+    uint32_t chroma_width = (d->width + 1) / 2, chroma_height = (d->height + 1) / 2;
+    uint32_t count = d->format == RECON_I420 ? 3 : d->format == RECON_NV12 ? 2 : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bytes = i == 0 ? d->width : count == 2 ? 2 * chroma_width : chroma_width;
+        rects[i] = (struct gpu_rect){d->offset[i], d->stride[i], (bytes + 3) / 4 * 4, i == 0 ? d->height : chroma_height};
+    }
+    return count;
+}
+
+int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, struct recon_item *out)
+{
+    uint32_t frame_width = r->params.mb_width * 16, frame_height = r->params.mb_height * 16;
+    if (!d->host || d->slot >= r->params.slots || (unsigned)d->format > RECON_GRAY8 || d->crop_x % 2 || d->crop_y % 2)
+        return GPU_ERR_INVALID;
+    if (!d->width || !d->height || d->crop_x >= frame_width || d->crop_y >= frame_height || d->width > frame_width - d->crop_x ||
+        d->height > frame_height - d->crop_y)
+        return GPU_ERR_INVALID;
+    struct recon_item item = {.host = d->host};
+    uint64_t begin = UINT64_MAX, end = 0;
+    item.rect_count = plane_shapes(d, item.rects);
+    for (uint32_t i = 0; i < item.rect_count; i++) {
+        const struct gpu_rect *rect = &item.rects[i];
+        if (rect->offset % 4 || rect->stride % 4 || rect->stride < rect->bytes || rect->offset > UINT64_MAX / 2)
+            return GPU_ERR_INVALID;
+        uint64_t plane_end = rect->offset + (uint64_t)rect->stride * (rect->rows - 1) + rect->bytes;
+        begin = rect->offset < begin ? rect->offset : begin;
+        end = plane_end > end ? plane_end : end;
+    }
+    int err = gpu_host_window(d->host, begin, end, &item.window);
+    if (err < 0)
+        return err;
+    item.args = (struct recon_deliver_args){.slot = d->slot, .format = (uint32_t)d->format, .crop_x = d->crop_x, .crop_y = d->crop_y,
+                                            .width = d->width, .height = d->height};
+    for (uint32_t i = 0; i < item.rect_count; i++) {
+        item.args.offset[i] = (uint32_t)((item.rects[i].offset - item.window.offset) / 4);
+        item.args.stride[i] = item.rects[i].stride / 4;
+    }
+    *out = item;
+    return GPU_OK;
+}
+
+static int by_destination(const void *a, const void *b)
+{
+    const struct recon_item *x = a, *y = b;
+    if (x->host != y->host)
+        return (uintptr_t)x->host < (uintptr_t)y->host ? -1 : 1;
+    return (x->window.index > y->window.index) - (x->window.index < y->window.index);
+}
+
+int recon_deliver_plan(struct recon *r, const struct recon_chunk *chunk)
+{
+    int err = GPU_OK;
+    for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
+        err = recon_deliver_prepare(r, &chunk->deliveries[i], &r->items[i]);
+    if (err < 0)
+        return err;
+    qsort(r->items, chunk->delivery_count, sizeof(*r->items), by_destination);
+    pthread_mutex_lock(&r->g->lock);
+    for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
+        err = gpu_host_reserve(r->items[i].host, 3 * (size_t)chunk->delivery_count);
+    pthread_mutex_unlock(&r->g->lock);
+    return err;
+}
+
+void recon_deliver_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk)
+{
+    struct gpu *g = r->g;
+    gpu_label_begin(g, commands, "deliver");
+    g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->deliver_pipeline);
+    recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER), RECON_B(BIND_HOST));
+    for (uint32_t first = 0, next; first < chunk->delivery_count; first = next) {
+        const struct recon_item *item = &r->items[first];
+        uint32_t words = 0, rows = 0;
+        for (next = first; next < chunk->delivery_count && !by_destination(item, &r->items[next]); next++) {
+            uint32_t sum = 0;
+            for (uint32_t i = 0; i < r->items[next].rect_count; i++) {
+                words = r->items[next].rects[i].bytes / 4 > words ? r->items[next].rects[i].bytes / 4 : words;
+                sum += r->items[next].rects[i].rows;
+            }
+            rows = sum > rows ? sum : rows;
+        }
+        struct recon_push push = {.first_picture = first};
+        g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline, SET_HOST, 1, &item->window.set, 0, NULL);
+        g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
+        g->vk.vkCmdDispatch(commands, (words + DELIVER_GROUP_X - 1) / DELIVER_GROUP_X, (rows + DELIVER_GROUP_Y - 1) / DELIVER_GROUP_Y,
+                            next - first);
+    }
+    recon_sync_host(r, commands, RECON_B(BIND_HOST));
+    gpu_label_end(g, commands);
+}
+
+void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk, uint64_t value)
+{
+    pthread_mutex_lock(&r->g->lock);
+    for (uint32_t i = 0; i < chunk->delivery_count; i++)
+        gpu_host_written(r->items[i].host, r->items[i].rects, r->items[i].rect_count, value);
+    pthread_mutex_unlock(&r->g->lock);
+}
+
+/* Copies of one batch do not depend on each other: one barrier in front of them all. */
+void recon_copies_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk)
+{
+    struct gpu *g = r->g;
+    const struct gpu_image *luma = &r->images[BIND_FRAME_Y - BIND_WORK_Y];
+    gpu_label_begin(g, commands, "copy_frame");
+    g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->copy_pipeline);
+    recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES, RECON_FRAMES);
+    for (uint32_t i = 0; i < chunk->picture_count; i++) {
+        const struct recon_picture *p = &chunk->pictures[i];
+        if (p->view || p->slot == p->copy_from)
+            continue;
+        struct recon_push push = {.first_picture = p->slot, .param = p->copy_from};
+        g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
+        g->vk.vkCmdDispatch(commands, (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X, (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1);
+    }
+    gpu_label_end(g, commands);
+}

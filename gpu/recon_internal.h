@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The batch executor's own structures, shared by the recon*.c files.
+ */
+#ifndef PELTON_RECON_INTERNAL_H
+#define PELTON_RECON_INTERNAL_H
+
+#include "gpu/barrier.h"
+#include "gpu/recon_table.h"
+#include "gpu/vk.h"
+
+#define RECON_MAX_FLIGHT 4
+#define RECON_MAX_PASSES 128
+#define RECON_QUERIES (RECON_MAX_PASSES + 8)
+
+#define RECON_BUFFERS 0x1fffu /* bindings 0..12 */
+#define RECON_IMAGES (0x3fu << BIND_WORK_Y)
+#define RECON_IMAGE_COUNT 6
+#define RECON_FRAMES (RECON_B(BIND_FRAME_Y) | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR))
+#define RECON_UPLOADED                                                                                                           \
+    (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_MOTION) | RECON_B(BIND_SLICES) | RECON_B(BIND_COEFFS) |           \
+     RECON_B(BIND_WEIGHTS) | RECON_B(BIND_SCALING) | RECON_B(BIND_DELIVER))
+
+struct recon_section {
+    uint64_t offset, size;
+};
+
+/* A delivery, checked and ready to be sent, and where it goes. */
+struct recon_item {
+    struct gpu_host *host;
+    struct gpu_window window;
+    struct recon_deliver_args args;
+    struct gpu_rect rects[3];
+    uint32_t rect_count;
+};
+
+/* What one submission holds: a call of recon_submit is split where it is more than the buffers hold. */
+struct recon_chunk {
+    const struct recon_picture *pictures; /* records and copies mixed */
+    uint32_t picture_count;
+    const struct recon_delivery *deliveries;
+    uint32_t delivery_count;
+    struct recon_shape shape;
+    struct recon_section sections[BIND_DELIVER + 1]; /* those of RECON_UPLOADED */
+    uint64_t bytes;
+    uint32_t copies;
+};
+
+/* One submission in flight; all of it is reused for ever. */
+struct recon_flight {
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    VkDescriptorSet set;
+    VkQueryPool queries;
+    uint8_t query_stages[RECON_QUERIES]; /* stage that ended at query i; query 0 starts */
+    uint32_t query_count;
+    struct gpu_buffer staging, upload;   /* unified: only staging, which the shaders read */
+    VkBufferCopy *regions;               /* [width + 2] */
+    uint32_t region_count;
+    bool busy;                           /* submitted and not yet found complete; under recon.lock */
+    uint64_t value, ticket;              /* on the timeline; the ticket that ends with it, or 0 */
+};
+
+struct recon {
+    struct gpu *g;
+    struct recon_params params;
+    struct recon_shape worst;
+    uint32_t delivery_capacity;          /* per submission */
+    uint64_t upload_capacity;            /* usual size of a flight's staging */
+    uint32_t unit_bytes;
+
+    const struct gpu_layout *layout;
+    VkPipeline pipelines[RECON_MAX_PASSES], copy_pipeline, deliver_pipeline;
+    VkDescriptorPool descriptors;
+    struct gpu_image images[RECON_IMAGE_COUNT]; /* from BIND_WORK_Y on */
+    struct gpu_buffer scratch;
+    struct recon_section regions[BIND_DELIVER + 1]; /* of scratch */
+    uint32_t zeroed;                     /* mask */
+    struct recon_item *items;            /* [delivery_capacity], of the chunk that is being recorded */
+
+    struct recon_flight flights[RECON_MAX_FLIGHT];
+    uint32_t flight_count, next_flight;
+    struct barrier_state barriers;       /* as of the last submission */
+
+    pthread_mutex_t lock;                /* flights' busy, value, ticket; what follows */
+    bool lock_made;
+    uint64_t submitted, done;            /* tickets */
+    struct recon_times times;
+};
+
+/* recon_create.c */
+uint64_t recon_units_per_mb(const struct recon_params *p);
+/* Make a flight's buffers hold bytes; it must be idle. */
+int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes);
+
+/* recon_pack.c */
+/* Bytes of an upload of worst.pictures pictures of usual size, one of them of the greatest; 0 where a section of it would exceed
+ * what a descriptor can reach. */
+uint64_t recon_upload_capacity(const struct recon *r);
+/* As many pictures, and then deliveries, as fit one submission. */
+void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries,
+                      uint32_t m, struct recon_chunk *chunk);
+void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
+
+/* recon_record.c */
+int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
+void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage stage, uint32_t reads, uint32_t writes);
+
+/* Make what the device wrote readable by the host. */
+void recon_sync_host(struct recon *r, VkCommandBuffer commands, uint32_t reads);
+
+/* recon_deliver.c */
+int recon_deliver_pipelines(struct recon *r);
+/* Check one delivery. */
+int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, struct recon_item *out);
+/* Prepare, sort into groups of one dispatch each, and make room in the hosts for what they will write. */
+int recon_deliver_plan(struct recon *r, const struct recon_chunk *chunk);
+void recon_deliver_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk);
+/* The submission went out. */
+void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk, uint64_t value);
+void recon_copies_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk);
+
+/* times.c */
+void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage);
+/* Add up a finished submission; with lock held. */
+void recon_times_add(struct recon *r, struct recon_flight *f);
+
+/* recon_read.c: for tests, beside recon_read_slot */
+int recon_write_slot(struct recon *r, uint32_t slot, const uint8_t *y, const uint8_t *cb, const uint8_t *cr);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Records of several pictures into one upload: each kind of record is one section, picture after picture, and rec_picture says where
+ * a picture's begin.
+ */
+#include "gpu/recon_internal.h"
+
+#include <string.h>
+
+struct counts {
+    uint32_t pictures;
+    uint64_t mbs, slices, units, weights, scaling;
+};
+
+static uint64_t align_up(const struct recon *r, uint64_t n)
+{
+    uint64_t a = r->g->limits.minStorageBufferOffsetAlignment;
+    a = a < 16 ? 16 : a;
+    return (n + a - 1) / a * a;
+}
+
+/* Lay the sections out one after the other; none is empty, as a descriptor may not be. */
+static uint64_t lay_out(const struct recon *r, const struct counts *c, uint32_t deliveries, struct recon_section sections[BIND_DELIVER + 1])
+{
+    const uint64_t sizes[BIND_DELIVER + 1] = {
+        [BIND_PICTURES] = c->pictures * sizeof(struct rec_picture), [BIND_MBS] = c->mbs * sizeof(struct rec_mb),
+        [BIND_MOTION] = c->mbs * sizeof(struct rec_motion), [BIND_SLICES] = c->slices * sizeof(struct rec_slice),
+        [BIND_COEFFS] = c->units * r->unit_bytes, [BIND_WEIGHTS] = c->weights * sizeof(int16_t),
+        [BIND_SCALING] = c->scaling * sizeof(struct rec_scaling), [BIND_DELIVER] = deliveries * sizeof(struct recon_deliver_args),
+    };
+    uint64_t at = 0;
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
+        if (!(RECON_UPLOADED & RECON_B(i)))
+            continue;
+        uint64_t size = sizes[i] ? (sizes[i] + 15) / 16 * 16 : 16;
+        sections[i] = (struct recon_section){at, size};
+        at = align_up(r, at + size);
+    }
+    return at;
+}
+
+static bool sections_reachable(const struct recon *r, const struct recon_section sections[BIND_DELIVER + 1])
+{
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++)
+        if (sections[i].size > r->g->limits.maxStorageBufferRange)
+            return false;
+    return true;
+}
+
+uint64_t recon_upload_capacity(const struct recon *r)
+{
+    const struct recon_shape *w = &r->worst;
+    uint64_t one = (uint64_t)w->mb_width * w->mb_height;
+    struct counts c = {.pictures = w->pictures, .mbs = w->mb_total, .units = w->unit_total, .slices = one + 64ull * w->pictures,
+                       .weights = 65536 + 4096ull * w->pictures, .scaling = 256 + 4ull * w->pictures};
+    struct recon_section sections[BIND_DELIVER + 1] = {0};
+    uint64_t bytes = lay_out(r, &c, r->delivery_capacity, sections);
+    return sections_reachable(r, sections) ? bytes : 0;
+}
+
+static bool fits(const struct recon *r, const struct counts *c, const struct recon_section sections[BIND_DELIVER + 1], uint64_t bytes)
+{
+    if (bytes > r->upload_capacity || c->pictures > r->worst.pictures || c->units > r->worst.unit_total)
+        return false;
+    return sections_reachable(r, sections);
+}
+
+static void add_picture(struct counts *c, const struct rec_view *view)
+{
+    c->pictures++;
+    c->mbs += view->head.mb_count;
+    c->slices += view->slice_count;
+    c->units += view->unit_count;
+    c->weights += view->weight_count;
+    c->scaling += view->scaling_count;
+}
+
+void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries,
+                      uint32_t m, struct recon_chunk *chunk)
+{
+    struct counts c = {0};
+    struct recon_shape shape = r->worst;
+    uint32_t taken = 0, copies = 0;
+    shape.has_intra = shape.has_inter = shape.has_deblock = false;
+    for (; taken < n; taken++) {
+        const struct rec_view *view = pictures[taken].view;
+        struct counts more = c;
+        struct recon_section sections[BIND_DELIVER + 1] = {0};
+        copies += !view;
+        if (!view)
+            continue;
+        add_picture(&more, view);
+        /* a single picture that exceeds the usual size makes its flight grow instead */
+        if (c.pictures && !fits(r, &more, sections, lay_out(r, &more, r->delivery_capacity, sections)))
+            break;
+        c = more;
+        shape.has_intra |= view->head.has_intra;
+        shape.has_inter |= view->head.has_inter;
+        shape.has_deblock |= view->head.has_deblock;
+    }
+    shape.pictures = c.pictures;
+    shape.mb_total = (uint32_t)c.mbs;
+    shape.unit_total = (uint32_t)c.units;
+    shape.deliveries = taken < n ? 0 : m < r->delivery_capacity ? m : r->delivery_capacity;
+    *chunk = (struct recon_chunk){.pictures = pictures, .picture_count = taken, .deliveries = deliveries,
+                                  .delivery_count = shape.deliveries, .shape = shape, .copies = copies};
+    chunk->bytes = lay_out(r, &c, shape.deliveries, chunk->sections);
+}
+
+/* Upload bytes [begin, end) as well; regions come in order and join where they touch. */
+static void add_region(struct recon_flight *f, uint64_t begin, uint64_t end)
+{
+    VkBufferCopy *last = f->region_count ? &f->regions[f->region_count - 1] : NULL;
+    if (last && last->srcOffset + last->size >= begin)
+        last->size = end - last->srcOffset;
+    else
+        f->regions[f->region_count++] = (VkBufferCopy){begin, begin, end - begin};
+}
+
+static void copy_records(uint8_t *to, uint64_t at, const void *from, uint64_t count, uint64_t size)
+{
+    if (count)
+        memcpy(to + at * size, from, count * size);
+}
+
+/* Motion is 4 bytes in 5 of what a picture without coefficients has: pictures without it leave a gap that is not uploaded. */
+static void pack_motion(struct recon_flight *f, const struct recon_section *section, const struct rec_view *view, uint64_t mb_base)
+{
+    if (!view->head.has_inter || !view->motion)
+        return;
+    uint64_t begin = section->offset + mb_base * sizeof(struct rec_motion), size = view->head.mb_count * sizeof(struct rec_motion);
+    memcpy(f->staging.map + begin, view->motion, size);
+    add_region(f, begin, begin + size);
+}
+
+static void pack_picture(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, const struct recon_picture *picture,
+                         struct counts *c)
+{
+    const struct rec_view *view = picture->view;
+    const struct recon_section *s = chunk->sections;
+    uint8_t *map = f->staging.map;
+    struct rec_picture head = view->head;
+    head.slot = picture->slot;
+    head.work = c->pictures;
+    head.mb_base = (uint32_t)c->mbs;
+    head.slice_base = (uint32_t)c->slices;
+    head.coeff_base = (uint32_t)c->units;
+    head.weight_base = (uint32_t)c->weights;
+    head.scaling_base = (uint32_t)c->scaling;
+    copy_records(map + s[BIND_PICTURES].offset, c->pictures, &head, 1, sizeof(head));
+    copy_records(map + s[BIND_MBS].offset, c->mbs, view->mbs, head.mb_count, sizeof(struct rec_mb));
+    copy_records(map + s[BIND_SLICES].offset, c->slices, view->slices, view->slice_count, sizeof(struct rec_slice));
+    copy_records(map + s[BIND_COEFFS].offset, c->units, view->coeffs, view->unit_count, r->unit_bytes);
+    copy_records(map + s[BIND_WEIGHTS].offset, c->weights, view->weights, view->weight_count, sizeof(int16_t));
+    copy_records(map + s[BIND_SCALING].offset, c->scaling, view->scaling, view->scaling_count, sizeof(struct rec_scaling));
+    pack_motion(f, &s[BIND_MOTION], view, c->mbs);
+    add_picture(c, view);
+}
+
+void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
+    const struct recon_section *s = chunk->sections;
+    struct counts c = {0};
+    f->region_count = 0;
+    add_region(f, 0, s[BIND_MOTION].offset);
+    for (uint32_t i = 0; i < chunk->picture_count; i++)
+        if (chunk->pictures[i].view)
+            pack_picture(r, f, chunk, &chunk->pictures[i], &c);
+    for (uint32_t i = 0; i < chunk->delivery_count; i++)
+        copy_records(f->staging.map + s[BIND_DELIVER].offset, i, &r->items[i].args, 1, sizeof(struct recon_deliver_args));
+    add_region(f, s[BIND_SLICES].offset, chunk->bytes);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Whole frames between images and memory, for tests. Everything waits.
+ */
+#include "gpu/recon_internal.h"
+
+#include <string.h>
+
+struct transfer {
+    struct gpu_image *images;  /* of three planes */
+    uint32_t layer;
+    VkBuffer buffer;
+    bool write;
+};
+
+static void memory_barrier(struct gpu *g, VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to)
+{
+    VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                               .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+    g->vk.vkCmdPipelineBarrier(commands, from, to, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+static void record_transfer(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct transfer *t = ctx;
+    uint64_t offset = 0;
+    memory_barrier(g, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT);
+    for (int i = 0; i < 3; i++) {
+        const struct gpu_image *image = &t->images[i];
+        VkBufferImageCopy region = {.bufferOffset = offset, .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, t->layer, 1},
+                                    .imageExtent = {image->width, image->height, 1}};
+        if (t->write)
+            g->vk.vkCmdCopyBufferToImage(commands, t->buffer, image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+        else
+            g->vk.vkCmdCopyImageToBuffer(commands, image->image, VK_IMAGE_LAYOUT_GENERAL, t->buffer, 1, &region);
+        offset += 4ull * image->width * image->height;
+    }
+    memory_barrier(g, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_HOST_BIT);
+}
+
+static int transfer(struct recon *r, struct gpu_image *images, uint32_t layer, bool write, uint8_t *planes[3])
+{
+    struct gpu *g = r->g;
+    struct gpu_buffer buffer = {0};
+    int err = GPU_OK;
+    uint64_t sizes[3], total = 0;
+    if (layer >= images[0].layers)
+        return GPU_ERR_INVALID;
+    for (int i = 0; i < 3; i++)
+        total += sizes[i] = 4ull * images[i].width * images[i].height;
+    TRY(gpu_buffer_create(g, total, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &buffer));
+    uint8_t *at = buffer.map;
+    for (int i = 0; write && i < 3; at += sizes[i++])
+        memcpy(at, planes[i], sizes[i]);
+    struct transfer t = {images, layer, buffer.buffer, write};
+    TRY(gpu_run(g, record_transfer, &t));
+    at = buffer.map;
+    for (int i = 0; !write && i < 3; at += sizes[i++])
+        memcpy(planes[i], at, sizes[i]);
+error:
+    gpu_buffer_free(g, &buffer);
+    return err;
+}
+
+int recon_read_slot(struct recon *r, uint32_t slot, uint8_t *y, uint8_t *cb, uint8_t *cr)
+{
+    return transfer(r, &r->images[BIND_FRAME_Y - BIND_WORK_Y], slot, false, (uint8_t *[3]){y, cb, cr});
+}
+
+int recon_read_work(struct recon *r, uint32_t layer, uint8_t *y, uint8_t *cb, uint8_t *cr)
+{
+    return transfer(r, r->images, layer, false, (uint8_t *[3]){y, cb, cr});
+}
+
+int recon_write_slot(struct recon *r, uint32_t slot, const uint8_t *y, const uint8_t *cb, const uint8_t *cr)
+{
+    return transfer(r, &r->images[BIND_FRAME_Y - BIND_WORK_Y], slot, true, (uint8_t *[3]){(uint8_t *)y, (uint8_t *)cb, (uint8_t *)cr});
+}

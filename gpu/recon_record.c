@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One submission's command buffer: upload, clears, copies of slots, the passes of the table, deliveries. Barriers follow from what
+ * each declares; their state lives on from submission to submission, which all run on one queue.
+ */
+#include "gpu/recon_internal.h"
+
+static const struct {
+    VkPipelineStageFlags stage;
+    VkAccessFlags writes, all;
+} vk_stages[BARRIER_STAGES] = {
+    [BARRIER_TRANSFER] = {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                          VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT},
+    [BARRIER_COMPUTE] = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT},
+    [BARRIER_INDIRECT] = {VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, VK_ACCESS_INDIRECT_COMMAND_READ_BIT},
+    [BARRIER_HOST] = {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_WRITE_BIT, VK_ACCESS_HOST_READ_BIT},
+};
+
+static void record_barrier(struct recon *r, VkCommandBuffer commands, const struct barrier_need *need)
+{
+    VkPipelineStageFlags from = 0, to = 0;
+    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+    if (!need->from)
+        return;
+    for (int i = 0; i < BARRIER_STAGES; i++) {
+        if (need->from & (1u << i))
+            from |= vk_stages[i].stage;
+        if (need->flush & (1u << i))
+            memory.srcAccessMask |= vk_stages[i].writes;
+        if (need->to & (1u << i)) {
+            to |= vk_stages[i].stage;
+            memory.dstAccessMask |= vk_stages[i].all;
+        }
+    }
+    r->g->vk.vkCmdPipelineBarrier(commands, from, to, 0, memory.srcAccessMask ? 1 : 0, &memory, 0, NULL, 0, NULL);
+    barrier_applied(&r->barriers, need);
+}
+
+void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage stage, uint32_t reads, uint32_t writes)
+{
+    struct barrier_need need = {0};
+    barrier_declare(&r->barriers, stage, reads, writes, &need);
+    record_barrier(r, commands, &need);
+    barrier_accessed(&r->barriers, stage, reads, writes);
+}
+
+/* What the host does afterwards is ordered by the timeline, not by barriers: it is not noted as an access. */
+void recon_sync_host(struct recon *r, VkCommandBuffer commands, uint32_t reads)
+{
+    struct barrier_need need = {0};
+    barrier_declare(&r->barriers, BARRIER_HOST, reads, 0, &need);
+    record_barrier(r, commands, &need);
+}
+
+static void sync_indirect(struct recon *r, VkCommandBuffer commands, uint32_t reads, uint32_t writes)
+{
+    struct barrier_need need = {0};
+    barrier_declare(&r->barriers, BARRIER_COMPUTE, reads, writes, &need);
+    barrier_declare(&r->barriers, BARRIER_INDIRECT, RECON_B(BIND_COUNTERS), 0, &need);
+    record_barrier(r, commands, &need);
+    barrier_accessed(&r->barriers, BARRIER_COMPUTE, reads, writes);
+    if (!(writes & RECON_B(BIND_COUNTERS)))
+        barrier_accessed(&r->barriers, BARRIER_INDIRECT, RECON_B(BIND_COUNTERS), 0);
+}
+
+static void bind_sections(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
+    VkDescriptorBufferInfo infos[BIND_DELIVER + 1];
+    VkWriteDescriptorSet writes[BIND_DELIVER + 1];
+    uint32_t count = 0;
+    VkBuffer buffer = r->g->unified ? f->staging.buffer : f->upload.buffer;
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
+        if (!(RECON_UPLOADED & RECON_B(i)))
+            continue;
+        infos[count] = (VkDescriptorBufferInfo){buffer, chunk->sections[i].offset, chunk->sections[i].size};
+        writes[count] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->set, .dstBinding = i,
+                                               .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                               .pBufferInfo = &infos[count]};
+        count++;
+    }
+    r->g->vk.vkUpdateDescriptorSets(r->g->device, count, writes, 0, NULL);
+}
+
+/* The flight's buffers are idle, so what happened to them before is over. */
+static void record_upload(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
+    struct gpu *g = r->g;
+    barrier_forget(&r->barriers, RECON_UPLOADED);
+    if (!g->unified && chunk->shape.pictures + chunk->delivery_count) {
+        g->vk.vkCmdCopyBuffer(f->commands, f->staging.buffer, f->upload.buffer, f->region_count, f->regions);
+        barrier_accessed(&r->barriers, BARRIER_TRANSFER, 0, RECON_UPLOADED);
+    }
+    if (!chunk->shape.pictures || !r->zeroed)
+        return;
+    recon_sync(r, f->commands, BARRIER_TRANSFER, 0, r->zeroed);
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++)
+        if (r->zeroed & RECON_B(i))
+            g->vk.vkCmdFillBuffer(f->commands, r->scratch.buffer, r->regions[i].offset, r->regions[i].size, 0);
+}
+
+static int pass_pipeline(struct recon *r, uint32_t index)
+{
+    const struct recon_pass *pass = &recon_passes[index];
+    if (r->pipelines[index])
+        return GPU_OK;
+    return gpu_pipeline_get(r->g, r->layout, pass->spirv, pass->spirv_size, pass->constants, pass->constant_count, pass->name,
+                            &r->pipelines[index]);
+}
+
+static void record_steps(struct recon *r, VkCommandBuffer commands, const struct recon_pass *pass, const struct recon_chunk *chunk,
+                         uint32_t steps)
+{
+    const struct recon_shape *shape = &chunk->shape;
+    struct recon_push push = {.picture_count = shape->pictures, .param = pass->param, .mb_width = shape->mb_width,
+                              .mb_height = shape->mb_height, .mb_total = shape->mb_total, .unit_total = shape->unit_total};
+    for (uint32_t step = 0; step < steps; step++) {
+        uint32_t xyz[3] = {1, 1, 1};
+        if (pass->groups)
+            pass->groups(shape, step, xyz);
+        if (!xyz[0] || !xyz[1] || !xyz[2])
+            continue;
+        recon_sync(r, commands, BARRIER_COMPUTE, pass->reads, pass->writes);
+        push.step = step;
+        r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
+        r->g->vk.vkCmdDispatch(commands, xyz[0], xyz[1], xyz[2]);
+    }
+}
+
+static void record_indirect(struct recon *r, VkCommandBuffer commands, const struct recon_pass *pass, const struct recon_chunk *chunk)
+{
+    const struct recon_shape *shape = &chunk->shape;
+    struct recon_push push = {.picture_count = shape->pictures, .param = pass->param, .mb_width = shape->mb_width,
+                              .mb_height = shape->mb_height, .mb_total = shape->mb_total, .unit_total = shape->unit_total};
+    sync_indirect(r, commands, pass->reads, pass->writes);
+    r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
+    r->g->vk.vkCmdDispatchIndirect(commands, r->scratch.buffer, r->regions[BIND_COUNTERS].offset + pass->indirect_offset);
+}
+
+static int record_pass(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, uint32_t index)
+{
+    const struct recon_pass *pass = &recon_passes[index];
+    if (pass->wanted && !pass->wanted(&chunk->shape))
+        return GPU_OK;
+    uint32_t steps = pass->steps ? pass->steps(&chunk->shape) : 1;
+    if (!steps)
+        return GPU_OK;
+    int err = pass_pipeline(r, index);
+    if (err < 0)
+        return err;
+    gpu_label_begin(r->g, f->commands, pass->name);
+    r->g->vk.vkCmdBindPipeline(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->pipelines[index]);
+    if (pass->indirect)
+        record_indirect(r, f->commands, pass, chunk);
+    else
+        record_steps(r, f->commands, pass, chunk, steps);
+    gpu_label_end(r->g, f->commands);
+    recon_stamp(r, f, pass->stage);
+    return GPU_OK;
+}
+
+int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
+    struct gpu *g = r->g;
+    int err = GPU_OK;
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    bind_sections(r, f, chunk);
+    VK(g, g->vk.vkResetCommandPool(g->device, f->pool, 0));
+    VK(g, g->vk.vkBeginCommandBuffer(f->commands, &begin));
+    f->query_count = 0;
+    if (f->queries)
+        g->vk.vkResetQueryPool(g->device, f->queries, 0, RECON_QUERIES);
+    recon_stamp(r, f, RECON_UPLOAD);
+    record_upload(r, f, chunk);
+    g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
+    if (chunk->copies)
+        recon_copies_record(r, f->commands, chunk);
+    recon_stamp(r, f, RECON_UPLOAD);
+    for (uint32_t i = 0; chunk->shape.pictures && i < recon_pass_count; i++)
+        TRY(record_pass(r, f, chunk, i));
+    if (chunk->delivery_count) {
+        recon_deliver_record(r, f->commands, chunk);
+        recon_stamp(r, f, RECON_DELIVER);
+    }
+    VK(g, g->vk.vkEndCommandBuffer(f->commands));
+error:
+    return err;
+}

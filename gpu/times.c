@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * GPU time per stage. A timestamp is written when everything before it has finished, so the time between two of them is what lay
+ * between, and the sum over the stages is the time that the queue was at work on the batch.
+ */
+#include "gpu/recon_internal.h"
+
+void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage)
+{
+    if (!f->queries || f->query_count >= RECON_QUERIES)
+        return;
+    f->query_stages[f->query_count] = (uint8_t)stage;
+    r->g->vk.vkCmdWriteTimestamp(f->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, f->queries, f->query_count++);
+}
+
+void recon_times_add(struct recon *r, struct recon_flight *f)
+{
+    struct gpu *g = r->g;
+    uint64_t ticks[RECON_QUERIES];
+    if (!f->queries || f->query_count < 2)
+        return;
+    VkResult result = g->vk.vkGetQueryPoolResults(g->device, f->queries, 0, f->query_count, f->query_count * sizeof(*ticks), ticks,
+                                                  sizeof(*ticks), VK_QUERY_RESULT_64_BIT);
+    if (result != VK_SUCCESS)
+        return;
+    for (uint32_t i = 1; i < f->query_count; i++)
+        r->times.seconds[f->query_stages[i]] += (double)((ticks[i] - ticks[i - 1]) & g->tick_mask) * g->limits.timestampPeriod * 1e-9;
+}
+
+void recon_times(struct recon *r, struct recon_times *out)
+{
+    pthread_mutex_lock(&r->lock);
+    *out = r->times;
+    pthread_mutex_unlock(&r->lock);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the files of gpu/ share: Vulkan's functions, the VK() macro, the device and what hangs off it.
+ */
+#ifndef PELTON_GPU_VK_H
+#define PELTON_GPU_VK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <volk.h>
+
+#include "gpu/gpu.h"
+
+/* Do a Vulkan call; on failure log call, result, file and line, set the local `err` and jump to the local label `error`. */
+#define VK(g, call)                                                                                                              \
+    do {                                                                                                                         \
+        VkResult vk_result_ = (call);                                                                                            \
+        if (vk_result_ < 0) {                                                                                                    \
+            err = gpu_vk_failed(g, vk_result_, #call, __FILE__, __LINE__);                                                       \
+            goto error;                                                                                                          \
+        }                                                                                                                        \
+    } while (0)
+
+/* Jump to the local label `error` with the local `err` set where a gpu function fails. */
+#define TRY(call)                                                                                                                \
+    do {                                                                                                                         \
+        err = (call);                                                                                                            \
+        if (err < 0)                                                                                                             \
+            goto error;                                                                                                          \
+    } while (0)
+
+/* One descriptor set layout and the pipeline layout {set 0: this, set 1: a gpu_host}. Shared by all users of equal masks. */
+struct gpu_layout {
+    struct gpu_layout *next;
+    uint32_t buffers, images; /* masks of bindings in set 0 */
+    uint32_t push_size;
+    VkDescriptorSetLayout set;
+    VkPipelineLayout pipeline;
+};
+
+struct gpu_pipeline {
+    struct gpu_pipeline *next;
+    const struct gpu_layout *layout;
+    const uint32_t *spirv;
+    uint32_t constants[8], constant_count;
+    VkPipeline pipeline;
+};
+
+struct gpu {
+    gpu_log_fn log;
+    void *log_ctx;
+    atomic_uint validation_messages;
+    VkInstance instance;
+    VkDebugUtilsMessengerEXT messenger;
+    PFN_vkCmdBeginDebugUtilsLabelEXT label_begin; /* NULL without validation */
+    PFN_vkCmdEndDebugUtilsLabelEXT label_end;
+
+    VkPhysicalDevice physical;
+    struct gpu_device_info info;
+    VkPhysicalDeviceLimits limits;
+    VkPhysicalDeviceMemoryProperties memory;
+    uint64_t host_alignment;          /* of imported memory; 0: no import */
+    bool unified;                     /* all device memory is host memory: staging copies would be idle work */
+
+    VkDevice device;
+    struct VolkDeviceTable vk;
+    uint32_t family;
+    VkQueue queue;
+    bool timestamps;
+    uint64_t tick_mask;               /* valid bits of a timestamp */
+
+    pthread_mutex_t lock;             /* queue, submitted, hosts */
+    bool lock_made;
+    VkSemaphore timeline;             /* counts submissions */
+    uint64_t submitted;
+    atomic_bool lost;
+
+    VkDescriptorSetLayout host_set;
+    struct gpu_layout *layouts;
+    struct gpu_pipeline *pipelines;
+    struct gpu_host *hosts;
+};
+
+/* instance.c */
+void gpu_log(const struct gpu *g, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int gpu_vk_failed(struct gpu *g, VkResult result, const char *call, const char *file, int line);
+const char *gpu_vk_text(VkResult result);
+int gpu_instance_open(struct gpu *g, bool validation);
+void gpu_instance_close(struct gpu *g);
+
+/* choose.c: everything about one physical device that pelton asks for */
+struct gpu_probe {
+    struct gpu_device_info info;
+    VkPhysicalDeviceLimits limits;
+    uint64_t host_alignment;
+    uint32_t family;
+    uint32_t timestamp_bits;
+    bool robust;
+};
+void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out);
+/* *out is malloc'd, one for each of *count devices. */
+int gpu_probe_all(struct gpu *g, VkPhysicalDevice **devices, struct gpu_device_info **infos, uint32_t *count);
+
+/* device.c */
+/* Submit one command buffer; *value is what the timeline reaches when it and everything before it is done. */
+int gpu_submit(struct gpu *g, VkCommandBuffer commands, uint64_t *value);
+/* 0, 1 on timeout, or an error. Thread: any. */
+int gpu_wait(struct gpu *g, uint64_t value, uint64_t timeout_ns);
+/* The timeline's value; an error as a negative code. Thread: any. */
+int gpu_completed(struct gpu *g, uint64_t *value);
+/* Record by a callback into a command buffer of its own, submit, wait. */
+int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx);
+void gpu_label_begin(struct gpu *g, VkCommandBuffer commands, const char *name);
+void gpu_label_end(struct gpu *g, VkCommandBuffer commands);
+
+/* memory.c */
+enum gpu_memory {
+    GPU_MEMORY_DEVICE,   /* device local */
+    GPU_MEMORY_UPLOAD,   /* mapped, coherent; written in order, never read by the host */
+    GPU_MEMORY_READBACK, /* mapped, coherent, cached where possible */
+    GPU_MEMORY_SHARED    /* mapped and device local; only where gpu.unified */
+};
+
+struct gpu_buffer {
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    uint64_t size;
+    uint8_t *map;
+};
+
+/* An image array of 32-bit texels, in VK_IMAGE_LAYOUT_GENERAL for ever, with a view of all layers. */
+struct gpu_image {
+    VkImage image;
+    VkDeviceMemory memory;
+    VkImageView view;
+    uint32_t width, height, layers;
+    uint64_t bytes;
+};
+
+uint32_t gpu_memory_type(const struct gpu *g, uint32_t bits, VkMemoryPropertyFlags required, VkMemoryPropertyFlags wanted,
+                         VkMemoryPropertyFlags unwanted); /* UINT32_MAX: none */
+int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, enum gpu_memory kind, struct gpu_buffer *out);
+void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer);
+int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, struct gpu_image *out);
+void gpu_image_free(struct gpu *g, struct gpu_image *image);
+
+/* pipeline.c */
+int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t push_size, const struct gpu_layout **out);
+int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
+                     const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out);
+void gpu_pipelines_free(struct gpu *g);
+
+/* host.c */
+/* The part of a host that a storage buffer descriptor can reach. */
+struct gpu_window {
+    uint64_t offset;         /* of its first byte in the host */
+    VkDescriptorSet set;
+    uint32_t index;
+};
+/* The window that holds bytes [begin, end). GPU_ERR_INVALID where they are outside the host or wider than any window. */
+int gpu_host_window(const struct gpu_host *h, uint64_t begin, uint64_t end, struct gpu_window *out);
+/* A rectangle that the submission of `value` writes; where h is not direct it is copied to the host's memory when that is done.
+ * Room for it was made by gpu_host_reserve. Called with gpu.lock held. */
+struct gpu_rect {
+    uint64_t offset;
+    uint32_t stride, bytes, rows;
+};
+int gpu_host_reserve(struct gpu_host *h, size_t rects);
+void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t count, uint64_t value);
+/* Copy what submissions up to completed have written to hosts that are not direct. Thread: any. */
+void gpu_hosts_flush(struct gpu *g, uint64_t completed);
+
+#endif
