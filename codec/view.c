@@ -85,6 +85,7 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
 {
     const struct h264_sps *sps = pic->sps;
     bool concealed = atomic_load(&pic->missing_mbs) > 0;
+    uint32_t units = atomic_load(&pic->unit_count);
     struct rec_view view = {
         .head = {.slot = (uint32_t)pic->slot,
                  .mb_width = pic->mb_width,
@@ -102,7 +103,7 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
         .weights = pic->weights,
         .scaling = pic->scaling,
         .slice_count = pic->slice_count + (concealed ? 1u : 0u),
-        .unit_count = atomic_load(&pic->unit_count),
+        .unit_count = units < pic->unit_capacity ? units : pic->unit_capacity, /* slices that failed may have asked for more */
         .weight_count = pic->weight_count,
         .scaling_count = pic->scaling_count,
     };
