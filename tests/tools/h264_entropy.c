@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Developer's look at step 2 of the decoder: entropy-decodes every slice of an Annex B file and prints a checksum of all records,
+ * the macroblocks decoded and missing, errors, and the time that h264_slice_decode took.
+ *
+ *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] FILE
+ *
+ * -r decodes all slices of a window of pictures (-w, 32 unless told) in random order: the checksum must not change. -m flips bits in
+ * the slice data first. Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
+ */
+#include "codec/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define MAX_WINDOW 256
+
+struct run {
+    struct h264_scratch *scratch;
+    struct h264_picture *window[MAX_WINDOW];
+    unsigned count, size;
+    uint64_t random, mutate;               /* states of generators; 0: off */
+    uint64_t checksum, mbs, missing, slices, errors, feed_errors, pictures, bytes, units;
+    double seconds;
+};
+
+/* xorshift64* */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * 0x2545f4914f6cdd1du;
+}
+
+static uint64_t hash(uint64_t h, const void *data, size_t size)
+{
+    const uint8_t *at = data;
+
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ at[i]) * 0x100000001b3u;
+    return h;
+}
+
+/* Where units lie depends on the order of slices; what they hold does not. */
+static uint64_t picture_checksum(struct run *run, const struct h264_picture *pic)
+{
+    size_t unit_bytes = 16 * h264_coeff_bytes(pic->sps);
+    uint64_t h = 0xcbf29ce484222325u ^ pic->id;
+
+    for (uint32_t i = 0; i < pic->mb_count; i++) {
+        struct rec_mb mb = pic->mbs[i];
+        unsigned units = 0;
+
+        if (!pic->syntax[i].decoded) {
+            run->missing++;
+            continue;
+        }
+        for (int c = 0; c < 3; c++)
+            units += (unsigned)__builtin_popcount(mb.coded[c]);
+        h = hash(h, (const uint8_t *)pic->coeffs + mb.coeff * unit_bytes, units * unit_bytes);
+        mb.coeff = 0;
+        h = hash(h, &mb, sizeof(mb));
+        h = hash(h, &pic->motion[i], sizeof(pic->motion[i]));
+        h = hash(h, &pic->syntax[i], sizeof(pic->syntax[i]));
+        run->mbs++;
+        run->units += units;
+    }
+    return h;
+}
+
+static void flip_bits(struct h264_slice *slice, uint64_t *state)
+{
+    size_t from = slice->data_bit_offset, bits = slice->nal_size * 8;
+    unsigned flips = (unsigned)(next_random(state) >> 32) % 4;
+
+    for (unsigned i = 0; i < flips && bits > from; i++) {
+        size_t at = from + (next_random(state) >> 24) % (bits - from);
+
+        slice->nal[at >> 3] ^= (uint8_t)(1u << (at & 7));
+    }
+}
+
+static void decode_slice(struct run *run, struct h264_slice *slice)
+{
+    struct timespec t0, t1;
+    int error;
+
+    if (run->mutate)
+        flip_bits(slice, &run->mutate);
+    clock_gettime(CLOCK_MONOTONIC, &t0);
+    error = h264_slice_decode(slice, run->scratch);
+    clock_gettime(CLOCK_MONOTONIC, &t1);
+    run->seconds += (double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) * 1e-9;
+    run->slices++;
+    run->bytes += slice->nal_size;
+    if (error) {
+        run->errors++;
+        if (!run->mutate)
+            fprintf(stderr, "picture %u slice %u: %s after %u macroblocks\n", slice->pic->id, slice->index, h264_error_text(error),
+                    slice->mbs_decoded);
+    }
+}
+
+static bool decode_window(struct run *run)
+{
+    struct h264_slice **order;
+    uint32_t n = 0, at = 0;
+
+    for (unsigned i = 0; i < run->count; i++)
+        n += run->window[i]->slice_count;
+    order = malloc((n + 1) * sizeof(struct h264_slice *));
+    if (!order)
+        return false;
+    for (unsigned i = 0; i < run->count; i++)
+        for (uint32_t j = 0; j < run->window[i]->slice_count; j++)
+            order[at++] = &run->window[i]->slices[j];
+    for (uint32_t i = n; run->random && i > 1; i--) {
+        uint32_t j = (uint32_t)((next_random(&run->random) >> 16) % i);
+        struct h264_slice *slice = order[j];
+
+        order[j] = order[i - 1];
+        order[i - 1] = slice;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        decode_slice(run, order[i]);
+    free(order);
+    for (unsigned i = 0; i < run->count; i++) {
+        run->checksum += picture_checksum(run, run->window[i]);
+        h264_picture_done(run->window[i]);
+        h264_picture_unref(run->window[i]);
+    }
+    run->count = 0;
+    return true;
+}
+
+static bool drain(struct run *run, struct h264_stream *s)
+{
+    struct h264_picture *pic;
+
+    while ((pic = h264_stream_next_output(s)))
+        h264_picture_unref(pic);
+    while ((pic = h264_stream_next_decode(s))) {
+        if (pic->non_existing) {
+            h264_picture_done(pic);
+            h264_picture_unref(pic);
+            continue;
+        }
+        run->pictures++;
+        run->window[run->count++] = pic;
+        if (run->count == run->size && !decode_window(run))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_file(struct run *run, struct h264_stream *s, const uint8_t *data, size_t size)
+{
+    size_t from = 0, at = 3;
+
+    while (from < size) {
+        struct h264_diag diag;
+
+        while (at < size && (at + 3 > size || data[at] || data[at + 1] || data[at + 2] != 1))
+            at++;
+        run->feed_errors += h264_stream_feed(s, data + from, at - from, 0, &diag) < 0;
+        if (!drain(run, s))
+            return false;
+        from = at;
+        at += 3;
+    }
+    h264_stream_flush(s);
+    return drain(run, s) && decode_window(run);
+}
+
+static uint8_t *read_file(const char *name, size_t *size)
+{
+    FILE *f = fopen(name, "rb");
+    uint8_t *data = NULL;
+    long end;
+
+    if (!f)
+        return NULL;
+    if (!fseek(f, 0, SEEK_END) && (end = ftell(f)) > 0 && !fseek(f, 0, SEEK_SET) && (data = malloc((size_t)end))) {
+        *size = (size_t)end;
+        if (fread(data, 1, *size, f) != *size) {
+            free(data);
+            data = NULL;
+        }
+    }
+    fclose(f);
+    return data;
+}
+
+static bool parse_arguments(int argc, char **argv, struct run *run)
+{
+    int i = 1;
+
+    for (; i + 2 < argc && argv[i][0] == '-'; i += 2) {
+        uint64_t value = strtoull(argv[i + 1], NULL, 0);
+
+        if (argv[i][1] == 'r')
+            run->random = value + 0x9e3779b97f4a7c15u;
+        else if (argv[i][1] == 'm')
+            run->mutate = value * 2 + 0x9e3779b97f4a7c15u;
+        else if (argv[i][1] == 'w' && value > 0 && value <= MAX_WINDOW)
+            run->size = (unsigned)value;
+        else
+            return false;
+    }
+    return i + 1 == argc;
+}
+
+static void print_run(const struct run *run)
+{
+    printf("checksum %016llx pictures %llu slices %llu mbs %llu missing %llu errors %llu units %llu bytes %llu seconds %.4f",
+           (unsigned long long)run->checksum, (unsigned long long)run->pictures, (unsigned long long)run->slices,
+           (unsigned long long)run->mbs, (unsigned long long)run->missing, (unsigned long long)(run->errors + run->feed_errors),
+           (unsigned long long)run->units, (unsigned long long)run->bytes, run->seconds);
+    if (run->mbs)
+        printf(" ns/mb %.1f Mbit/s %.1f", run->seconds * 1e9 / (double)run->mbs, (double)run->bytes * 8e-6 / run->seconds);
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    struct h264_stream_params params = {0};
+    struct run run = {.size = 32};
+    struct h264_stream *s = NULL;
+    uint8_t *data = NULL;
+    size_t size = 0;
+    bool good;
+
+    if (!parse_arguments(argc, argv, &run)) {
+        fprintf(stderr, "usage: h264_entropy [-r SEED] [-m SEED] [-w PICTURES] FILE\n");
+        return 2;
+    }
+    data = read_file(argv[argc - 1], &size);
+    run.scratch = h264_scratch_create();
+    good = data && run.scratch && !h264_stream_create(&params, &s) && decode_file(&run, s, data, size);
+    if (good)
+        print_run(&run);
+    else
+        fprintf(stderr, "%s: cannot be read, or no memory\n", argv[argc - 1]);
+    h264_stream_free(s);
+    h264_scratch_free(run.scratch);
+    free(data);
+    if (!good)
+        return 2;
+    return run.missing || run.errors || run.feed_errors;
+}
