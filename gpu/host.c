@@ -162,7 +162,8 @@ static void flush(struct gpu_host *h, uint64_t completed)
     while (done < h->pending_count && h->pending[done].value <= completed)
         copy_rect(h, &h->pending[done++].rect);
     h->pending_count -= done;
-    memmove(h->pending, h->pending + done, h->pending_count * sizeof(*h->pending));
+    if (h->pending_count && done)
+        memmove(h->pending, h->pending + done, h->pending_count * sizeof(*h->pending));
 }
 
 void gpu_hosts_flush(struct gpu *g, uint64_t completed)

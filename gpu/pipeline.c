@@ -86,7 +86,7 @@ int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint3
         return GPU_ERR_INVALID;
     for (struct gpu_pipeline *p = g->pipelines; p; p = p->next) {
         if (p->layout == layout && p->spirv == spirv && p->constant_count == constant_count &&
-            !memcmp(p->constants, constants, constant_count * 4)) {
+            (!constant_count || !memcmp(p->constants, constants, constant_count * 4))) {
             *out = p->pipeline;
             return GPU_OK;
         }
@@ -97,7 +97,8 @@ int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint3
     p->layout = layout;
     p->spirv = spirv;
     p->constant_count = constant_count;
-    memcpy(p->constants, constants, constant_count * 4);
+    if (constant_count)
+        memcpy(p->constants, constants, constant_count * 4);
     int err = create_pipeline(g, layout, spirv, spirv_size, constants, constant_count, &p->pipeline);
     if (err < 0) {
         gpu_log(g, 0, "no pipeline for the pass %s", name);

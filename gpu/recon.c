@@ -98,7 +98,7 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
     uint32_t mbs = q->mb_width * q->mb_height;
     return h->mb_width == q->mb_width && h->mb_height == q->mb_height && h->mb_count == mbs && h->structure == REC_FRAME &&
            h->chroma_format_idc == q->chroma_format_idc && h->bit_depth[0] == q->bit_depth[0] && h->bit_depth[1] == q->bit_depth[1] &&
-           h->coeff_bytes * 16u == r->unit_bytes && v->unit_count <= mbs * recon_units_per_mb(q) && (v->motion || !h->has_inter);
+           h->coeff_bytes * 16u == r->unit_bytes && (v->motion || !h->has_inter);
 }
 
 static int check_call(const struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries, uint32_t m)

@@ -65,12 +65,20 @@ static bool fits(const struct recon *r, const struct counts *c, const struct rec
     return sections_reachable(r, sections);
 }
 
-static void add_picture(struct counts *c, const struct rec_view *view)
+/* Units that a picture takes of the upload. Slices take units in chunks, so many slices leave many gaps: beyond what its
+ * macroblocks could fill, a picture is packed without them. */
+static uint32_t packed_units(const struct recon *r, const struct rec_view *view)
+{
+    uint64_t most = view->head.mb_count * recon_units_per_mb(&r->params);
+    return view->unit_count > most ? (uint32_t)most : view->unit_count;
+}
+
+static void add_picture(const struct recon *r, struct counts *c, const struct rec_view *view)
 {
     c->pictures++;
     c->mbs += view->head.mb_count;
     c->slices += view->slice_count;
-    c->units += view->unit_count;
+    c->units += packed_units(r, view);
     c->weights += view->weight_count;
     c->scaling += view->scaling_count;
 }
@@ -89,7 +97,7 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
         copies += !view;
         if (!view)
             continue;
-        add_picture(&more, view);
+        add_picture(r, &more, view);
         /* a single picture that exceeds the usual size makes its flight grow instead */
         if (c.pictures && !fits(r, &more, sections, lay_out(r, &more, r->delivery_capacity, sections)))
             break;
@@ -133,6 +141,26 @@ static void pack_motion(struct recon_flight *f, const struct recon_section *sect
     add_region(f, begin, begin + size);
 }
 
+static uint32_t unit_total(const struct rec_mb *mb)
+{
+    return (uint32_t)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) + __builtin_popcount(mb->coded[2]));
+}
+
+/* Macroblocks and their units without gaps; to and units are written in order. */
+static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *units, const struct rec_view *view)
+{
+    uint32_t next = 0, most = packed_units(r, view);
+    for (uint32_t i = 0; i < view->head.mb_count; i++) {
+        struct rec_mb mb = view->mbs[i];
+        uint32_t n = unit_total(&mb);
+        if (n <= most - next && n <= view->unit_count && mb.coeff <= view->unit_count - n)
+            copy_records(units, next, (const uint8_t *)view->coeffs + (uint64_t)mb.coeff * r->unit_bytes, n, r->unit_bytes);
+        mb.coeff = next;
+        next += n;
+        copy_records(to, i, &mb, 1, sizeof(mb));
+    }
+}
+
 static void pack_picture(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, const struct recon_picture *picture,
                          struct counts *c)
 {
@@ -148,13 +176,18 @@ static void pack_picture(struct recon *r, struct recon_flight *f, const struct r
     head.weight_base = (uint32_t)c->weights;
     head.scaling_base = (uint32_t)c->scaling;
     copy_records(map + s[BIND_PICTURES].offset, c->pictures, &head, 1, sizeof(head));
-    copy_records(map + s[BIND_MBS].offset, c->mbs, view->mbs, head.mb_count, sizeof(struct rec_mb));
+    uint8_t *mbs = map + s[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb), *units = map + s[BIND_COEFFS].offset + c->units * r->unit_bytes;
+    if (packed_units(r, view) < view->unit_count) {
+        pack_compact(r, mbs, units, view);
+    } else {
+        copy_records(mbs, 0, view->mbs, head.mb_count, sizeof(struct rec_mb));
+        copy_records(units, 0, view->coeffs, view->unit_count, r->unit_bytes);
+    }
     copy_records(map + s[BIND_SLICES].offset, c->slices, view->slices, view->slice_count, sizeof(struct rec_slice));
-    copy_records(map + s[BIND_COEFFS].offset, c->units, view->coeffs, view->unit_count, r->unit_bytes);
     copy_records(map + s[BIND_WEIGHTS].offset, c->weights, view->weights, view->weight_count, sizeof(int16_t));
     copy_records(map + s[BIND_SCALING].offset, c->scaling, view->scaling, view->scaling_count, sizeof(struct rec_scaling));
     pack_motion(f, &s[BIND_MOTION], view, c->mbs);
-    add_picture(c, view);
+    add_picture(r, c, view);
 }
 
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
