@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) bool NAME(levels_cavlc)(const struc
         unsigned prefix = (unsigned)__builtin_clzll(w | 1), size = suffix_length;
         uint32_t code;
 
-        if (prefix > 24)
+        if (prefix > 25) /* more than levels of 14 bits need */
             return false;
         if (prefix == 14 && !suffix_length)
             size = 4;
