@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The engine: device, threads, and the way back to the loop thread.
+ *
+ * Start: engine_create opens the device, then starts the codec workers and the GPU thread. End: engine_close closes every
+ * session; when the last has ended the GPU thread frees the stores and stops, workers and GPU thread are joined, the device is
+ * closed. Everything that may still be in flight then is a conjunction, see engine_maybe_closed.
+ */
+#include "daemon/worker/engine_internal.h"
+
+#include <libavformat/avformat.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MEMORY_CACHE_LIMIT (1ull << 30)
+
+int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+double thread_cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void engine_wake_gpu(struct engine *e)
+{
+    e->gpu_signal = true;
+    uv_cond_signal(&e->gpu_work);
+}
+
+void engine_notify(struct engine *e)
+{
+    uv_async_send(&e->async);
+}
+
+static void on_async(uv_async_t *async)
+{
+    sessions_dispatch(async->data);
+    engine_maybe_closed(async->data);
+}
+
+static void stop_threads(struct engine *e)
+{
+    uv_mutex_lock(&e->lock);
+    e->stopping = e->gpu_stop = true;
+    uv_cond_broadcast(&e->work);
+    engine_wake_gpu(e);
+    uv_mutex_unlock(&e->lock);
+    for (unsigned i = 0; i < e->workers_started; i++)
+        uv_thread_join(&e->workers[i].thread);
+    if (e->gpu_started)
+        uv_thread_join(&e->gpu_thread);
+    for (unsigned i = 0; e->workers && i < e->worker_count; i++)
+        h264_scratch_free(e->workers[i].scratch);
+}
+
+static void engine_free(struct engine *e)
+{
+    gpu_close(e->gpu);
+    free(e->workers);
+    memory_free(&e->memory);
+    uv_cond_destroy(&e->gpu_work);
+    uv_cond_destroy(&e->work);
+    uv_mutex_destroy(&e->lock);
+    free(e);
+}
+
+static void on_async_closed(uv_handle_t *handle)
+{
+    struct engine *e = handle->data;
+    void (*closed)(void *ctx) = e->closed;
+    void *ctx = e->closed_ctx;
+    engine_free(e);
+    if (closed)
+        closed(ctx);
+}
+
+static int start_threads(struct engine *e)
+{
+    unsigned cpus = (unsigned)uv_available_parallelism();
+    e->worker_count = e->params.threads ? e->params.threads : cpus;
+    e->workers = calloc(e->worker_count, sizeof *e->workers);
+    if (!e->workers)
+        return PELTON_ERR_NOMEM;
+    for (unsigned i = 0; i < e->worker_count; i++) {
+        struct worker *w = &e->workers[i];
+        w->engine = e;
+        w->random = e->params.shuffle_seed * 2 + 1 + i * 0x9e3779b97f4a7c15ull;
+        w->scratch = h264_scratch_create();
+        if (!w->scratch || uv_thread_create(&w->thread, worker_main, w))
+            return PELTON_ERR_NOMEM;
+        e->workers_started++;
+    }
+    if (uv_thread_create(&e->gpu_thread, gpu_thread_main, e))
+        return PELTON_ERR_NOMEM;
+    e->gpu_started = true;
+    return 0;
+}
+
+static int open_device(struct engine *e)
+{
+    struct gpu_params params = {.device = e->params.device,
+                                .validation = e->params.validation,
+                                .timestamps = e->params.timestamps,
+                                .log = e->params.log,
+                                .log_ctx = e->params.log_ctx};
+    int err = gpu_open(&params, &e->gpu);
+    if (err)
+        return err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_NO_DEVICE;
+    e->device = gpu_info(e->gpu);
+    e->software = e->device->software;
+    return 0;
+}
+
+int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out)
+{
+    struct engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return PELTON_ERR_NOMEM;
+    e->loop = loop;
+    e->params = *params;
+    uv_mutex_init(&e->lock);
+    uv_cond_init(&e->work);
+    uv_cond_init(&e->gpu_work);
+    memory_init(&e->memory, MEMORY_CACHE_LIMIT);
+    av_log_set_level(AV_LOG_QUIET);
+    int err = open_device(e);
+    if (!err)
+        err = uv_async_init(loop, &e->async, on_async) ? PELTON_ERR_NOMEM : 0;
+    if (err) {
+        engine_free(e);
+        return err;
+    }
+    e->async.data = e;
+    err = start_threads(e);
+    if (err) {
+        stop_threads(e);
+        uv_close((uv_handle_t *)&e->async, on_async_closed);
+        return err;
+    }
+    *out = e;
+    return 0;
+}
+
+const struct gpu_device_info *engine_device(const struct engine *e)
+{
+    return e->device;
+}
+
+unsigned engine_validation_messages(const struct engine *e)
+{
+    return gpu_validation_messages(e->gpu);
+}
+
+void engine_maybe_closed(struct engine *e)
+{
+    uv_mutex_lock(&e->lock);
+    bool last = e->closing && !e->sessions && !e->stopping;
+    uv_mutex_unlock(&e->lock);
+    if (!last)
+        return;
+    stop_threads(e);
+    uv_close((uv_handle_t *)&e->async, on_async_closed);
+}
+
+void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx)
+{
+    e->closing = true;
+    e->closed = closed;
+    e->closed_ctx = ctx;
+    for (struct session *s = e->sessions; s; s = s->next)
+        session_close(s);
+    engine_notify(e);
+}

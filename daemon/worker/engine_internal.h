@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the files of the worker's engine share: the objects, who owns them, and one lock.
+ *
+ * Threads: the loop thread (callbacks), one stream thread per session (libavformat and step 1, stream.c), the codec workers
+ * (steps 2 and 3, jobs.c) and one GPU thread (steps 4 and 5, gpu_thread.c), which alone calls gpu.h and recon.h after start-up.
+ *
+ * engine.lock guards every field below that is not marked with the thread that owns it. Nothing slow happens under it: no
+ * decode, no Vulkan, no system call that may block. A picture is never unreferenced under it, for job_picture_freed takes it.
+ */
+#ifndef PELTON_ENGINE_INTERNAL_H
+#define PELTON_ENGINE_INTERNAL_H
+
+#include "codec/h264.h"
+#include "daemon/worker/session.h"
+#include "gpu/recon.h"
+
+#include <stdatomic.h>
+
+#define NS_PER_S         1000000000ll
+#define BATCH_DELIVERIES 64
+
+/* ---- pictures (jobs.c) ---- */
+
+/* PARSING -> READY (motion derived) -> SUBMITTED (in a batch) -> DONE (samples exist). ARCHITECTURE.md's CONCEALED is READY
+ * with failed set: its samples are a copy. */
+enum job_state { JOB_PARSING, JOB_READY, JOB_SUBMITTED, JOB_DONE };
+
+struct job;
+struct job_wait { /* "waiter needs the motion of the job whose list this is in" */
+    struct job *waiter;
+    struct job_wait *next;
+};
+
+/* The engine's side of a picture; lives exactly as long as the picture (on_free releases both job and frame slot). */
+struct job {
+    struct h264_picture *pic; /* the reference of the session's window, until the job is retired from it */
+    struct session *session;
+    struct store *store; /* where slot lies, NULL before submission */
+    enum job_state state;
+    bool failed; /* not reconstructable: copied from another frame */
+    bool queued; /* in engine.entropy */
+    bool motion_done;
+    uint32_t slice_next, slices_left, slice_chunk;
+    uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
+    uint32_t motion_waits; /* jobs whose motion must come first, plus one for the own entropy */
+    struct job_wait waits[32];
+    struct job_wait *waiters;
+    uint64_t batch; /* serial number of the batch that holds it, 0 before */
+    struct job *next_entropy, *prev_entropy, *next_motion;
+    struct job *next; /* session.window, in decoding order */
+};
+
+/* ---- output (stream.c makes, scheduler.c submits, gpu_thread.c completes) ---- */
+
+enum output_state { OUTPUT_QUEUED, OUTPUT_SUBMITTED, OUTPUT_COMPLETE };
+
+struct output {
+    struct h264_picture *pic; /* own reference */
+    enum output_state state;
+    bool drop; /* not to be announced: before start_us, or dropped by policy */
+    struct session_frame frame;
+    struct pool *pool; /* once submitted */
+    struct output *next;
+};
+
+/* ---- pools (pool.c) ---- */
+
+enum pool_slot_state { POOL_FREE, POOL_WRITING, POOL_HELD };
+
+struct pool {
+    struct session_format format;
+    void *memory; /* NULL for PELTON_NONE */
+    struct gpu_host *host;
+    enum recon_format pixels;
+    bool announced, retired; /* on_format queued; a newer epoch exists */
+    uint32_t busy;           /* slots not FREE */
+    uint32_t events;         /* not yet called back, that name the pool */
+    struct {
+        enum pool_slot_state state;
+        uint32_t generation;
+    } * slots;
+    uint32_t cursor; /* slots are handed out in turn */
+    struct pool *next;
+};
+
+int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format pixels, bool memory, struct pool **out);
+void pool_free(struct pool *pool);                 /* GPU thread, without the lock */
+bool pool_take(struct pool *pool, uint32_t *slot); /* FREE -> WRITING, new generation */
+void pool_put(struct pool *pool, uint32_t slot);   /* -> FREE */
+/* Planes of one frame of pix_fmt; fills planes, offsets, strides, sizes and slot_size. False: pix_fmt is not known. */
+bool pool_layout(const char *pix_fmt, uint32_t width, uint32_t height, struct session_format *format,
+                 enum recon_format *pixels);
+
+/* ---- frame stores (store.c) ---- */
+
+struct store_key {
+    uint32_t mb_width, mb_height;
+    uint8_t chroma_format_idc, bit_depth[2];
+};
+
+/* A recon and the meaning of its slots. Shared by sessions of one picture size; each reserves a quota of slots. */
+struct store {
+    struct store_key key;
+    struct recon *recon;
+    uint32_t slots, width, flight;
+    uint32_t reserved; /* sum of the quotas of the sessions that use it */
+    uint32_t live;     /* slots in use */
+    int32_t *free_slots;
+    uint32_t free_count;
+    struct batch *first, *last; /* in flight, oldest first */
+    struct batch *spare;
+    uint32_t in_flight;
+    uint64_t idle_since;      /* engine.serial when it was last used */
+    struct recon_times times; /* as of the last completion */
+    uint64_t memory;
+    struct store *next;
+};
+
+bool store_key_equal(const struct store_key *a, const struct store_key *b);
+struct store_key store_key_of(const struct h264_picture *pic);
+/* Attach s to a store for pictures of key; detaches it from its former one. GPU thread, with the lock, which it drops
+ * meanwhile. */
+int store_attach(struct engine *e, struct session *s, const struct store_key *key, uint32_t dpb_frames);
+void store_detach(struct session *s);
+uint32_t store_base(uint32_t dpb_frames);       /* slots that a stream needs to make progress in decoding order */
+void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
+uint32_t lookahead_for(const struct engine *e, uint32_t mb_count);
+
+/* ---- batches (scheduler.c, gpu_thread.c) ---- */
+
+struct batch {
+    struct batch *next;
+    struct store *store;
+    uint64_t serial, ticket;
+    uint32_t n, m;
+    struct job **jobs; /* [store.width] */
+    struct recon_picture *pictures;
+    struct rec_view *views;
+    struct {
+        struct session *session;
+        struct output *output;
+    } outputs[BATCH_DELIVERIES];
+    struct recon_delivery deliveries[BATCH_DELIVERIES];
+};
+
+void gpu_thread_main(void *engine);
+void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint); /* with the lock */
+
+/* ---- memory (memory.c) ---- */
+
+#define MEMORY_CLASSES 256
+struct memory {
+    uv_mutex_t lock;
+    void *free_list[MEMORY_CLASSES];
+    uint64_t cached, limit;
+};
+/* A session's view of it, which the codec holds. Lives until the session and the last block are gone: pictures may be freed on
+ * another thread a moment after their session. */
+struct account {
+    struct h264_allocator allocator;
+    struct memory *memory;
+    atomic_uint_fast64_t used;
+    atomic_uint refs;
+};
+int memory_init(struct memory *m, uint64_t cache_limit);
+void memory_free(struct memory *m);
+struct account *account_create(struct memory *m);
+void account_unref(struct account *a); /* NULL allowed */
+
+/* ---- sessions (session.c) ---- */
+
+enum event_kind { EVENT_FORMAT, EVENT_FRAME };
+struct event {
+    struct event *next;
+    enum event_kind kind;
+    struct pool *pool; /* its events counts it; may be NULL */
+    struct session_frame frame;
+};
+
+struct session {
+    struct engine *engine;
+    struct session *next;
+    struct session_callbacks callbacks; /* loop thread */
+    void *ctx;
+
+    /* Parameters, copied; constant after session_open. */
+    struct pelton_open_params params;
+    char *uri, *name, *pix_fmt;
+    int fd;
+    bool probe_only;
+    uint64_t resume_sequence;
+
+    uv_thread_t thread;
+    bool thread_started, thread_ended;
+    atomic_bool stop;  /* the source is to end at once: closing, or enough has been seen */
+    bool abort;        /* what is in flight is thrown away: closing, GPU lost */
+    bool closing;      /* session_close was called */
+    bool released;     /* the GPU thread has given up pools and store */
+    bool end_posted;   /* with lock: on_end may follow */
+    uv_cond_t room;    /* the stream thread waits here for the window to shrink */
+    bool source_waits; /* it does */
+
+    struct job *window, **window_tail; /* decoding order, PARSING to DONE; retired from the front */
+    uint32_t window_busy;              /* of these, not DONE */
+    uint32_t lookahead;
+    struct output *outputs, **outputs_tail;
+    uint32_t live_pictures; /* jobs that exist */
+
+    struct store *store;
+    uint32_t quota, base, held; /* frame slots: allowed, of these needed for in-order progress, in use */
+    struct pool *pools;         /* newest first; pools is the current one */
+    uint32_t epoch;
+
+    struct event *events, **events_tail;
+    struct pelton_info info;
+    bool info_ready, info_sent;
+    bool has_container_colour;
+    struct pelton_colour container_colour;
+    struct pelton_rational container_sar;
+    struct pelton_failure failure;
+    bool has_failure;
+
+    struct account *account;
+    struct pelton_stats stats; /* without the fields that session_stats computes */
+    uint64_t dropped_decoder;
+    int64_t opened_ns, ended_ns;
+    struct recon_times gpu_base; /* the store's times when this session attached to it */
+    struct recon_times gpu_sum;  /* from stores used before */
+    uint64_t gpu_pictures;       /* submitted to the present store */
+};
+
+void session_fail(struct session *s, int code, const char *cause, const char *hint); /* with the lock; the first cause stays */
+void session_post(struct session *s, struct event *ev);                              /* with the lock */
+void session_maybe_end(struct session *s);                                           /* with the lock, GPU thread */
+void session_account_gpu(struct session *s, struct recon_times *out);                /* with the lock: sum over stores */
+void sessions_dispatch(struct engine *e);                                            /* loop thread, without the lock */
+void stream_thread_main(void *session);
+
+/* ---- the engine ---- */
+
+struct worker {
+    struct engine *engine;
+    uv_thread_t thread;
+    struct h264_scratch *scratch;
+    uint64_t random;
+};
+
+struct engine {
+    uv_loop_t *loop;
+    uv_async_t async;
+    struct engine_params params;
+    struct gpu *gpu;
+    const struct gpu_device_info *device;
+    bool software;
+
+    uv_mutex_t lock;
+    uv_cond_t work;     /* codec workers */
+    uv_cond_t gpu_work; /* the GPU thread */
+    bool gpu_signal;    /* something changed since the GPU thread looked */
+    bool stopping, gpu_stop, gpu_lost;
+
+    struct job *entropy, *entropy_last; /* pictures with slices that nobody has taken */
+    uint32_t entropy_count;
+    struct job *motion, *motion_last; /* pictures whose motion may be derived */
+    struct session *sessions;
+    struct store *stores;
+    struct memory memory;
+    uint64_t serial; /* of the last batch */
+    uint32_t turn;   /* rotates the session that goes first */
+
+    struct worker *workers;
+    unsigned worker_count, workers_started;
+    uv_thread_t gpu_thread;
+    bool gpu_started;
+    bool closing; /* loop thread */
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+};
+
+void engine_wake_gpu(struct engine *e);     /* with the lock */
+void engine_notify(struct engine *e);       /* any thread: run sessions_dispatch on the loop */
+void engine_maybe_closed(struct engine *e); /* loop thread */
+int64_t now_ns(void);
+double thread_cpu_seconds(void);
+
+/* ---- jobs.c ---- */
+
+int job_create(struct session *s, struct h264_picture *pic); /* stream thread; takes the caller's reference */
+void worker_main(void *worker);
+void jobs_retire(struct session *s, struct h264_picture **unref, uint32_t *count, uint32_t max); /* with the lock */
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a picture's frames look like to readers: size, aspect, colour. A change of any of it begins a new epoch.
+ */
+#include "daemon/worker/format.h"
+
+#include <string.h>
+
+#define UNSPECIFIED 2 /* H.273 */
+
+/* Where nobody says: BT.709 from 720 lines on, BT.601 below (525 lines: SMPTE 170M, 625: BT.470BG), limited range. */
+static struct pelton_colour assumed_colour(uint32_t height)
+{
+    uint8_t code = height >= 720 ? 1 : height == 576 || height == 288 ? 5 : 6;
+    return (struct pelton_colour){
+        .primaries = code, .transfer = height >= 720 ? 1 : 6, .matrix = code, .range = 1, .source = 0};
+}
+
+static struct pelton_colour picture_colour(const struct session *s, const struct h264_sps *sps, uint32_t height)
+{
+    const struct h264_vui *vui = &sps->vui;
+    struct pelton_colour colour = assumed_colour(height);
+    colour.siting = 1; /* left, the standard's default (chroma_loc_info_present_flag 0) */
+    if (sps->vui_present && vui->video_signal_type_present) {
+        colour.range = vui->full_range ? 2 : 1;
+        colour.source = 1;
+        if (vui->colour_description_present) {
+            colour.primaries = vui->colour_primaries;
+            colour.transfer = vui->transfer;
+            colour.matrix = vui->matrix;
+        } else {
+            colour.primaries = colour.transfer = colour.matrix = UNSPECIFIED;
+        }
+    } else if (s->has_container_colour) {
+        uint8_t range = colour.range;
+        colour = s->container_colour;
+        if (colour.range == 0)
+            colour.range = range;
+    }
+    if (sps->vui_present && vui->chroma_loc_present)
+        colour.siting = (uint8_t)(vui->chroma_loc_top + 1); /* FFmpeg's numbers: 0 is unknown */
+    return colour;
+}
+
+bool format_of(const struct session *s, const struct h264_picture *pic, struct session_format *out, enum recon_format *pixels)
+{
+    const struct h264_sps *sps = pic->sps;
+    uint32_t width = sps->mb_width * 16u - sps->crop_left - sps->crop_right;
+    uint32_t height = sps->mb_height * 16u - sps->crop_top - sps->crop_bottom;
+    struct session_format f = {.memfd = -1};
+    if (!pool_layout(s->pix_fmt ? s->pix_fmt : sps->chroma_format_idc ? "yuv420p" : "gray", width, height, &f, pixels))
+        return false;
+    f.time_base = s->info.time_base;
+    f.sar = s->container_sar.num ? s->container_sar : (struct pelton_rational){0, 1};
+    if (!f.sar.num && sps->vui_present && sps->vui.sar_width && sps->vui.sar_height)
+        f.sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
+    f.colour = picture_colour(s, sps, height);
+    *out = f;
+    return true;
+}
+
+static bool same_rational(struct pelton_rational a, struct pelton_rational b)
+{
+    return a.num == b.num && a.den == b.den;
+}
+
+bool format_equal(const struct session_format *a, const struct session_format *b)
+{
+    return a->width == b->width && a->height == b->height && !strcmp(a->pix_fmt, b->pix_fmt) && same_rational(a->sar, b->sar) &&
+           !memcmp(&a->colour, &b->colour, sizeof a->colour);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The format of a picture's frames.
+ */
+#ifndef PELTON_FORMAT_H
+#define PELTON_FORMAT_H
+
+#include "daemon/worker/engine_internal.h"
+
+/* All of *out but epoch, slots and memory. With the lock. False: the session's pixel format cannot be made of it. */
+bool format_of(const struct session *s, const struct h264_picture *pic, struct session_format *out, enum recon_format *pixels);
+/* Same epoch? */
+bool format_equal(const struct session_format *a, const struct session_format *b);
+
+#endif

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The GPU thread: submits batches, completes them, and looks after what belongs to the GPU (stores, pools).
+ *
+ * It goes round: complete what has finished -> tend to the sessions -> submit; and sleeps when a round changed nothing, on the
+ * oldest batch in flight or on gpu_work. The failure mode is a lost device: every session fails, and whatever was in flight
+ * counts as finished, so that all of it can be taken down.
+ */
+#include "daemon/worker/scheduler.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_NS   300000u /* for a batch, before looking for new work again */
+#define UNREF_MAX 64
+
+void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint)
+{
+    for (struct session *s = e->sessions; s; s = s->next) {
+        session_fail(s, code, cause, hint);
+        s->abort = true;
+        atomic_store(&s->stop, true);
+        uv_cond_broadcast(&s->room);
+    }
+    uv_cond_broadcast(&e->work);
+}
+
+static void gpu_failed(struct engine *e, int error)
+{
+    char cause[256];
+    snprintf(cause, sizeof cause, "GPU %.100s: %.100s", e->device->name, gpu_error_text(error));
+    if (error == GPU_ERR_LOST)
+        e->gpu_lost = true;
+    gpu_fail_all(e,
+                 error == GPU_ERR_LOST    ? PELTON_ERR_GPU_LOST
+                 : error == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM
+                                          : PELTON_ERR_OTHER,
+                 cause, error == GPU_ERR_LOST ? "the worker has to be restarted" : "");
+}
+
+/* ---- completion ---- */
+
+static void job_done(struct job *job)
+{
+    struct session *s = job->session;
+    job->state = JOB_DONE;
+    s->window_busy--;
+    uv_cond_signal(&s->room);
+}
+
+/* What only reconstruction needed goes first, without the lock; then the states change. */
+static void complete_batch(struct engine *e, struct batch *b)
+{
+    uv_mutex_unlock(&e->lock);
+    for (uint32_t i = 0; i < b->n; i++)
+        h264_picture_done(b->jobs[i]->pic);
+    struct recon_times times;
+    recon_times(b->store->recon, &times);
+    int64_t now = now_ns();
+    uv_mutex_lock(&e->lock);
+    b->store->times = times;
+    for (uint32_t i = 0; i < b->n; i++)
+        job_done(b->jobs[i]);
+    for (uint32_t i = 0; i < b->m; i++) {
+        b->outputs[i].output->state = OUTPUT_COMPLETE;
+        b->outputs[i].output->frame.decoded_ns = now;
+    }
+    batch_put(b);
+}
+
+static bool complete(struct engine *e, struct store *st)
+{
+    bool any = false;
+    uint64_t done = e->gpu_lost ? UINT64_MAX : st->first ? recon_done(st->recon) : 0;
+    while (st->first && st->first->ticket <= done) {
+        struct batch *b = st->first;
+        st->first = b->next;
+        if (!st->first)
+            st->last = NULL;
+        st->in_flight--;
+        st->idle_since = e->serial;
+        complete_batch(e, b);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- announcing ---- */
+
+static bool post(struct session *s, enum event_kind kind, struct pool *pool, const struct session_frame *frame)
+{
+    struct event *ev = calloc(1, sizeof *ev);
+    if (!ev)
+        return false;
+    ev->kind = kind;
+    ev->pool = pool;
+    if (frame)
+        ev->frame = *frame;
+    session_post(s, ev);
+    return true;
+}
+
+static void announce_frame(struct session *s, struct output *out)
+{
+    struct pool *pool = out->pool;
+    bool shown = pool->memory && s->params.transport == PELTON_SHM;
+    if (!pool->announced)
+        pool->announced = post(s, EVENT_FORMAT, pool, NULL);
+    out->frame.epoch = pool->format.epoch;
+    out->frame.dropped_decoder = s->dropped_decoder;
+    if (out->pic->corrupt) {
+        out->frame.flags |= PELTON_FRAME_CORRUPT;
+        s->stats.corrupt++;
+    }
+    s->stats.frames++;
+    if (pool->memory)
+        s->stats.bytes_delivered += pool->format.slot_size;
+    if (shown && post(s, EVENT_FRAME, pool, &out->frame))
+        pool->slots[out->frame.slot].state = POOL_HELD;
+    else if (pool->memory)
+        pool_put(pool, out->frame.slot);
+}
+
+static bool output_finished(const struct output *out)
+{
+    if (out->state == OUTPUT_SUBMITTED && !out->pool->memory)
+        return ((const struct job *)out->pic->user)->state == JOB_DONE;
+    return out->state == OUTPUT_COMPLETE;
+}
+
+/* Frames in output order, as far as they are finished. Their pictures are to be unreferenced. */
+static bool announce(struct session *s, struct h264_picture **unref, uint32_t *count)
+{
+    bool any = false;
+    while (s->outputs && output_finished(s->outputs) && *count < UNREF_MAX) {
+        struct output *out = s->outputs;
+        s->outputs = out->next;
+        if (!s->outputs)
+            s->outputs_tail = &s->outputs;
+        if (!out->drop)
+            announce_frame(s, out);
+        unref[(*count)++] = out->pic;
+        free(out);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- tending to sessions ---- */
+
+/* After abort nothing new is submitted: what waits counts as done, frames that are not being written are forgotten. */
+static bool discard(struct session *s, struct h264_picture **unref, uint32_t *count)
+{
+    bool any = false;
+    for (struct job *job = s->window; job; job = job->next)
+        if (job->state == JOB_READY) {
+            job_done(job);
+            any = true;
+        }
+    struct output **at = &s->outputs;
+    while (*at && *count < UNREF_MAX) {
+        struct output *out = *at;
+        if (out->state != OUTPUT_QUEUED) {
+            at = &out->next;
+            continue;
+        }
+        *at = out->next;
+        unref[(*count)++] = out->pic;
+        free(out);
+        any = true;
+    }
+    for (at = &s->outputs; *at; at = &(*at)->next)
+        ;
+    s->outputs_tail = at;
+    return any;
+}
+
+static void fail_session(struct session *s, int code, const char *what)
+{
+    char cause[256];
+    snprintf(cause, sizeof cause, "%.120s: %.100s", s->name, what);
+    session_fail(s, code, cause, code == PELTON_ERR_NOMEM ? "decode fewer streams at once" : "");
+    s->abort = true;
+    atomic_store(&s->stop, true);
+    uv_cond_broadcast(&s->room);
+    uv_cond_broadcast(&s->engine->work);
+    engine_wake_gpu(s->engine);
+}
+
+/* The oldest picture that waits decides which store the session uses. */
+static bool ensure_store(struct engine *e, struct session *s)
+{
+    struct job *job = s->window;
+    while (job && job->state >= JOB_SUBMITTED)
+        job = job->next;
+    if (!job || job->state != JOB_READY)
+        return false;
+    struct store_key key = store_key_of(job->pic);
+    uint32_t dpb = job->pic->sps->max_dpb_frames > 1 ? job->pic->sps->max_dpb_frames : 1;
+    if (s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(dpb))
+        return false;
+    int err = store_attach(e, s, &key, dpb);
+    if (err == GPU_ERR_LOST)
+        gpu_failed(e, err);
+    else if (err)
+        fail_session(s, err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_OTHER,
+                     err == GPU_ERR_NOMEM ? "no GPU memory for its pictures" : gpu_error_text(err));
+    return true;
+}
+
+static uint32_t pool_depth(const struct engine *e, const struct session *s)
+{
+    if (s->params.depth)
+        return s->params.depth > 1024 ? 1024 : s->params.depth;
+    return e->software ? 8 : 24;
+}
+
+/* The first frame that waits decides the epoch. */
+static bool ensure_pool(struct engine *e, struct session *s)
+{
+    struct output *out = s->outputs;
+    struct session_format format;
+    enum recon_format pixels;
+    while (out && out->state != OUTPUT_QUEUED)
+        out = out->next;
+    if (!out)
+        return false;
+    if (!format_of(s, out->pic, &format, &pixels)) {
+        fail_session(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
+        return true;
+    }
+    if (s->pools && format_equal(&format, &s->pools->format))
+        return false;
+    format.epoch = s->epoch + 1;
+    format.slots = pool_depth(e, s);
+    bool memory = s->params.transport != PELTON_NONE;
+    struct pool *pool = NULL;
+    uv_mutex_unlock(&e->lock);
+    int err = pool_create(e->gpu, &format, pixels, memory, &pool);
+    uv_mutex_lock(&e->lock);
+    if (err) {
+        fail_session(s, err, "no memory for its frames");
+        return true;
+    }
+    s->epoch++;
+    if (s->pools)
+        s->pools->retired = true;
+    pool->next = s->pools;
+    s->pools = pool;
+    return true;
+}
+
+/* Frees pools of former epochs that nobody uses, or all of them. */
+static bool collect_pools(struct engine *e, struct session *s, bool all)
+{
+    bool any = false;
+    for (struct pool **at = &s->pools; *at;) {
+        struct pool *pool = *at;
+        if (!all && (!pool->retired || pool->busy || pool->events)) {
+            at = &pool->next;
+            continue;
+        }
+        *at = pool->next;
+        uv_mutex_unlock(&e->lock);
+        pool_free(pool);
+        uv_mutex_lock(&e->lock);
+        any = true;
+    }
+    return any;
+}
+
+static bool names_retired(const struct session *s)
+{
+    for (const struct output *out = s->outputs; out; out = out->next)
+        if (out->pool && out->pool->retired)
+            return true;
+    return false;
+}
+
+static bool may_release(const struct session *s)
+{
+    if (!s->thread_ended || s->window || s->outputs || s->live_pictures || s->events || s->released)
+        return false;
+    for (const struct pool *p = s->pools; p; p = p->next)
+        if (p->events)
+            return false;
+    return true;
+}
+
+static bool tend(struct engine *e, struct session *s)
+{
+    struct h264_picture *unref[UNREF_MAX];
+    uint32_t count = 0;
+    bool any = false, news;
+    if (s->abort)
+        any |= discard(s, unref, &count);
+    else
+        any |= ensure_store(e, s) | ensure_pool(e, s);
+    any |= announce(s, unref, &count);
+    news = s->events != NULL || s->abort;
+    jobs_retire(s, unref, &count, UNREF_MAX);
+    if (count) {
+        uv_mutex_unlock(&e->lock);
+        for (uint32_t i = 0; i < count; i++)
+            h264_picture_unref(unref[i]);
+        uv_mutex_lock(&e->lock);
+    }
+    if (!names_retired(s))
+        any |= collect_pools(e, s, false);
+    if (may_release(s)) {
+        collect_pools(e, s, true);
+        store_detach(s);
+        s->released = true;
+        session_maybe_end(s);
+    } else if (any && news) {
+        engine_notify(e);
+    }
+    return any || count;
+}
+
+/* ---- submission ---- */
+
+/* Slots into records, records past the validator; a picture that fails either is copied from a reference. */
+static void prepare(struct batch *b, uint32_t i)
+{
+    struct job *job = b->jobs[i];
+    struct recon_picture *p = &b->pictures[i];
+    const char *reason;
+    *p = (struct recon_picture){.view = &b->views[i], .slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
+    if (!job->failed && (h264_picture_view(job->pic, &b->views[i]) || records_validate(&b->views[i], b->store->slots, &reason)))
+        job->failed = true;
+    if (!job->failed)
+        return;
+    if (!job->pic->non_existing)
+        job->pic->corrupt = 1;
+    p->view = NULL;
+    p->copy_from = copy_source(job);
+}
+
+static void charge_submit(struct batch *b, double cpu)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        b->jobs[i]->session->stats.cpu_submit += cpu / b->n;
+}
+
+static bool submit(struct engine *e, struct store *st)
+{
+    struct batch *b = e->gpu_lost ? NULL : scheduler_collect(e, st);
+    if (!b)
+        return false;
+    double cpu = thread_cpu_seconds();
+    if (b->n) {
+        uv_mutex_unlock(&e->lock);
+        for (uint32_t i = 0; i < b->n; i++)
+            prepare(b, i);
+        uv_mutex_lock(&e->lock);
+    }
+    scheduler_deliveries(e, b);
+    if (!b->n && !b->m) {
+        batch_put(b);
+        return false;
+    }
+    e->serial++;
+    uv_mutex_unlock(&e->lock);
+    int err = recon_submit(st->recon, b->pictures, b->n, b->deliveries, b->m, &b->ticket);
+    uv_mutex_lock(&e->lock);
+    charge_submit(b, thread_cpu_seconds() - cpu);
+    if (err) {
+        b->ticket = 0; /* counts as finished */
+        gpu_failed(e, err);
+    }
+    b->next = NULL;
+    if (st->last)
+        st->last->next = b;
+    else
+        st->first = b;
+    st->last = b;
+    st->in_flight++;
+    return true;
+}
+
+/* ---- the thread ---- */
+
+static bool round_once(struct engine *e)
+{
+    bool any = false;
+    for (struct store *st = e->stores; st; st = st->next)
+        any |= complete(e, st);
+    for (struct session *s = e->sessions; s; s = s->next)
+        any |= tend(e, s);
+    for (struct store *st = e->stores; st; st = st->next)
+        any |= submit(e, st);
+    return any;
+}
+
+static void sleep_until_news(struct engine *e)
+{
+    struct store *busy = NULL;
+    for (struct store *st = e->stores; st; st = st->next)
+        if (st->first && (!busy || st->first->serial < busy->first->serial))
+            busy = st;
+    if (!busy) {
+        if (!e->gpu_signal)
+            uv_cond_wait(&e->gpu_work, &e->lock);
+        return;
+    }
+    uint64_t ticket = busy->first->ticket;
+    uv_mutex_unlock(&e->lock);
+    int err = recon_wait(busy->recon, ticket, WAIT_NS);
+    uv_mutex_lock(&e->lock);
+    if (err < 0)
+        gpu_failed(e, err);
+}
+
+void gpu_thread_main(void *engine)
+{
+    struct engine *e = engine;
+    pthread_setname_np(pthread_self(), "pelton-gpu");
+    uv_mutex_lock(&e->lock);
+    while (!e->gpu_stop) {
+        e->gpu_signal = false;
+        if (!round_once(e))
+            sleep_until_news(e);
+    }
+    store_collect(e, true);
+    uv_mutex_unlock(&e->lock);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Codec jobs: entropy decoding per slice (step 2) and motion per picture (step 3), on the worker threads.
+ *
+ * Every slice of every picture in the look-ahead window may be taken at once; no worker waits for another. A picture's motion
+ * job is queued when its last slice is decoded and its colocated pictures have finished theirs (counters, never a blocking
+ * wait). Oldest pictures go first; with shuffle_seed the order is random over the window, which proves that it does not matter.
+ */
+#include "daemon/worker/engine_internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_MBS 256 /* slices smaller than this are taken several at a time */
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return *state = x;
+}
+
+/* on_free: the last holder is gone, and with it the frame slot. Any thread, without the lock. */
+static void job_picture_freed(struct h264_picture *pic)
+{
+    struct job *job = pic->user;
+    struct session *s = job->session;
+    struct engine *e = s->engine;
+    uv_mutex_lock(&e->lock);
+    if (job->store) {
+        job->store->free_slots[job->store->free_count++] = pic->slot;
+        job->store->live--;
+        s->held--;
+    }
+    s->live_pictures--;
+    engine_wake_gpu(e);
+    uv_mutex_unlock(&e->lock);
+    free(job->slice_order);
+    free(job);
+}
+
+static void motion_push(struct engine *e, struct job *job)
+{
+    job->next_motion = NULL;
+    if (e->motion_last)
+        e->motion_last->next_motion = job;
+    else
+        e->motion = job;
+    e->motion_last = job;
+    uv_cond_signal(&e->work);
+}
+
+static void entropy_push(struct engine *e, struct job *job)
+{
+    job->queued = true;
+    job->next_entropy = NULL;
+    job->prev_entropy = e->entropy_last;
+    if (e->entropy_last)
+        e->entropy_last->next_entropy = job;
+    else
+        e->entropy = job;
+    e->entropy_last = job;
+    e->entropy_count++;
+    uint32_t chunks = job->slice_chunk ? (job->slices_left + job->slice_chunk - 1) / job->slice_chunk : 1;
+    if (chunks > 1)
+        uv_cond_broadcast(&e->work);
+    else
+        uv_cond_signal(&e->work);
+}
+
+static void entropy_remove(struct engine *e, struct job *job)
+{
+    *(job->prev_entropy ? &job->prev_entropy->next_entropy : &e->entropy) = job->next_entropy;
+    *(job->next_entropy ? &job->next_entropy->prev_entropy : &e->entropy_last) = job->prev_entropy;
+    job->queued = false;
+    e->entropy_count--;
+}
+
+static int shuffle_slices(struct job *job, uint64_t seed)
+{
+    uint32_t n = job->pic->slice_count;
+    job->slice_order = malloc((n ? n : 1) * sizeof *job->slice_order);
+    if (!job->slice_order)
+        return PELTON_ERR_NOMEM;
+    uint64_t state = (seed + job->pic->id * 0x9e3779b97f4a7c15ull) | 1;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t j = (uint32_t)(next_random(&state) % (i + 1));
+        job->slice_order[i] = job->slice_order[j];
+        job->slice_order[j] = i;
+    }
+    return 0;
+}
+
+static void register_waits(struct job *job)
+{
+    struct h264_picture *col[32];
+    uint32_t n = h264_picture_colocated(job->pic, col), used = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct job *other = col[i]->user;
+        if (!other || other == job || other->motion_done)
+            continue;
+        struct job_wait *wait = &job->waits[used++];
+        wait->waiter = job;
+        wait->next = other->waiters;
+        other->waiters = wait;
+        job->motion_waits++;
+    }
+}
+
+/* A non-existing picture has no slices and no motion: its samples are a copy. */
+static void job_start(struct job *job)
+{
+    struct engine *e = job->session->engine;
+    if (job->pic->non_existing || job->slices_left == 0) {
+        job->motion_done = true;
+        job->failed = true;
+        job->state = JOB_READY;
+        engine_wake_gpu(e);
+        return;
+    }
+    job->motion_waits = 1;
+    register_waits(job);
+    entropy_push(e, job);
+}
+
+int job_create(struct session *s, struct h264_picture *pic)
+{
+    struct engine *e = s->engine;
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return PELTON_ERR_NOMEM;
+    job->pic = pic;
+    job->session = s;
+    job->slices_left = pic->non_existing ? 0 : pic->slice_count;
+    job->slice_chunk = 1;
+    if (e->params.shuffle_seed && shuffle_slices(job, e->params.shuffle_seed)) {
+        free(job);
+        return PELTON_ERR_NOMEM;
+    }
+    if (!e->params.shuffle_seed && pic->mb_count)
+        job->slice_chunk += (uint32_t)((uint64_t)CHUNK_MBS * pic->slice_count / pic->mb_count);
+    pic->slot = -1;
+    pic->user = job;
+    pic->on_free = job_picture_freed;
+    uv_mutex_lock(&e->lock);
+    s->live_pictures++;
+    s->window_busy++;
+    *s->window_tail = job;
+    s->window_tail = &job->next;
+    job_start(job);
+    uv_mutex_unlock(&e->lock);
+    return 0;
+}
+
+void jobs_retire(struct session *s, struct h264_picture **unref, uint32_t *count, uint32_t max)
+{
+    while (s->window && s->window->state == JOB_DONE && *count < max) {
+        struct job *job = s->window;
+        s->window = job->next;
+        if (!s->window)
+            s->window_tail = &s->window;
+        unref[(*count)++] = job->pic;
+    }
+}
+
+static void motion_finished(struct engine *e, struct job *job)
+{
+    job->motion_done = true;
+    job->state = JOB_READY;
+    for (struct job_wait *wait = job->waiters; wait; wait = wait->next)
+        if (--wait->waiter->motion_waits == 0)
+            motion_push(e, wait->waiter);
+    job->waiters = NULL;
+    engine_wake_gpu(e);
+}
+
+static void run_motion(struct engine *e, struct job *job)
+{
+    struct session *s = job->session;
+    bool skip = s->abort;
+    uv_mutex_unlock(&e->lock);
+    double cpu = thread_cpu_seconds();
+    int err = skip ? 0 : h264_picture_derive_motion(job->pic);
+    cpu = thread_cpu_seconds() - cpu;
+    uv_mutex_lock(&e->lock);
+    s->stats.cpu_motion += cpu;
+    if (err) {
+        job->failed = true;
+        job->pic->corrupt = 1;
+    }
+    motion_finished(e, job);
+}
+
+static void run_slices(struct engine *e, struct worker *w, struct job *job, uint32_t from, uint32_t to)
+{
+    struct session *s = job->session;
+    bool skip = s->abort;
+    uv_mutex_unlock(&e->lock);
+    double cpu = thread_cpu_seconds();
+    for (uint32_t i = from; i < to && !skip; i++)
+        h264_slice_decode(&job->pic->slices[job->slice_order ? job->slice_order[i] : i], w->scratch);
+    cpu = thread_cpu_seconds() - cpu;
+    uv_mutex_lock(&e->lock);
+    s->stats.cpu_entropy += cpu;
+    job->slices_left -= to - from;
+    if (job->slices_left == 0 && --job->motion_waits == 0)
+        motion_push(e, job);
+}
+
+/* With shuffle_seed the window is let fill up first, then any picture of it may be next. */
+static struct job *pick_entropy(struct engine *e, struct worker *w)
+{
+    if (!e->params.shuffle_seed || !e->entropy)
+        return e->entropy;
+    uint32_t eligible = 0;
+    for (struct job *job = e->entropy; job; job = job->next_entropy)
+        eligible += job->session->source_waits || job->session->thread_ended || job->session->abort;
+    if (!eligible)
+        return NULL;
+    uint32_t n = (uint32_t)(next_random(&w->random) % eligible);
+    for (struct job *job = e->entropy; job; job = job->next_entropy)
+        if ((job->session->source_waits || job->session->thread_ended || job->session->abort) && n-- == 0)
+            return job;
+    return NULL;
+}
+
+static bool worker_step(struct engine *e, struct worker *w)
+{
+    if (e->motion) {
+        struct job *job = e->motion;
+        e->motion = job->next_motion;
+        if (!e->motion)
+            e->motion_last = NULL;
+        run_motion(e, job);
+        return true;
+    }
+    struct job *job = pick_entropy(e, w);
+    if (!job)
+        return false;
+    uint32_t from = job->slice_next, end = job->pic->slice_count;
+    uint32_t to = end - from > job->slice_chunk ? from + job->slice_chunk : end;
+    job->slice_next = to;
+    if (to == end)
+        entropy_remove(e, job);
+    run_slices(e, w, job, from, to);
+    return true;
+}
+
+void worker_main(void *worker)
+{
+    struct worker *w = worker;
+    struct engine *e = w->engine;
+    pthread_setname_np(pthread_self(), "pelton-codec");
+    uv_mutex_lock(&e->lock);
+    while (!e->stopping)
+        if (!worker_step(e, w))
+            uv_cond_wait(&e->work, &e->lock);
+    uv_mutex_unlock(&e->lock);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Which pictures and deliveries make the next batch of a store. Everything here runs with the lock held.
+ *
+ * A picture may go when its motion is derived and every picture it reads was submitted in an earlier batch: batches execute in
+ * the order of submission. So a batch holds pictures that do not refer to each other, of any session and any GOP of the store.
+ */
+#include "daemon/worker/scheduler.h"
+
+#include <stdlib.h>
+
+#define BATCHES_IN_FLIGHT 2 /* one runs, the next is recorded; what becomes ready meanwhile makes the one after it wider */
+
+static struct batch *batch_take(struct store *st)
+{
+    struct batch *b = st->spare;
+    if (b) {
+        st->spare = b->next;
+        b->n = b->m = 0;
+        return b;
+    }
+    b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    b->store = st;
+    b->jobs = calloc(st->width, sizeof *b->jobs);
+    b->pictures = calloc(st->width, sizeof *b->pictures);
+    b->views = calloc(st->width, sizeof *b->views);
+    b->next = NULL;
+    if (!b->jobs || !b->pictures || !b->views) {
+        free(b->jobs);
+        free(b->pictures);
+        free(b->views);
+        free(b);
+        return NULL;
+    }
+    return b;
+}
+
+void batch_put(struct batch *b)
+{
+    b->next = b->store->spare;
+    b->store->spare = b;
+}
+
+/* Its references were submitted before batch `serial`. A reference that cannot be read from this store makes the picture a
+ * copy. */
+static bool references_submitted(struct job *job, const struct store *st, uint64_t serial)
+{
+    for (uint32_t i = 0; i < job->pic->refs_held_count; i++) {
+        const struct job *ref = job->pic->refs_held[i]->user;
+        if (!ref) {
+            job->failed = true;
+            continue;
+        }
+        if (ref->state < JOB_SUBMITTED || ref->batch == serial)
+            return false;
+        if (ref->store != st)
+            job->failed = true;
+    }
+    return true;
+}
+
+static bool in_flight(const struct session *s)
+{
+    for (const struct job *job = s->window; job; job = job->next)
+        if (job->state == JOB_SUBMITTED)
+            return true;
+    return false;
+}
+
+/* No completion and no reader will free a slot: the stream keeps more pictures than its DPB size allows. */
+static bool starved(const struct session *s)
+{
+    if (in_flight(s))
+        return false;
+    const struct job *head = s->outputs ? s->outputs->pic->user : NULL;
+    return !head || head->state < JOB_SUBMITTED;
+}
+
+static bool may_take_slot(struct session *s, const struct store *st, bool oldest, uint32_t ahead)
+{
+    if (!oldest)
+        return st->free_count && s->held < s->quota && ahead < s->quota - s->base;
+    if (s->held < s->quota && st->free_count)
+        return true;
+    if (!starved(s))
+        return false;
+    if (st->free_count)
+        return true;
+    if (st->live == s->held) {
+        session_fail(s, PELTON_ERR_OTHER, "no frame slot is left for the stream", "");
+        s->abort = true;
+        atomic_store(&s->stop, true);
+    }
+    return false;
+}
+
+static void take(struct batch *b, struct job *job)
+{
+    struct store *st = b->store;
+    job->store = st;
+    job->state = JOB_SUBMITTED;
+    job->batch = b->serial;
+    job->pic->slot = st->free_slots[--st->free_count];
+    st->live++;
+    job->session->held++;
+    job->session->gpu_pictures++;
+    b->jobs[b->n++] = job;
+}
+
+/* `ahead` counts pictures that were submitted before an older one of their session; see store.c. */
+static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
+{
+    bool waiting = false;
+    uint32_t ahead = 0;
+    most = most > b->store->width - b->n ? b->store->width : b->n + most;
+    for (struct job *job = s->window; job && b->n < most; job = job->next) {
+        if (job->state >= JOB_SUBMITTED) {
+            ahead += waiting;
+            continue;
+        }
+        bool oldest = !waiting;
+        waiting = true;
+        if (job->state != JOB_READY)
+            continue;
+        struct store_key key = store_key_of(job->pic);
+        if (!store_key_equal(&key, &b->store->key))
+            return;
+        if (!references_submitted(job, b->store, b->serial))
+            continue;
+        if (!may_take_slot(s, b->store, oldest, ahead))
+            return;
+        take(b, job);
+        ahead += !oldest;
+        waiting = !oldest;
+    }
+}
+
+/* The pixels that a failed picture copies: its first reference's, else grey. */
+uint32_t copy_source(const struct job *job)
+{
+    for (uint32_t i = 0; i < job->pic->refs_held_count; i++) {
+        const struct job *ref = job->pic->refs_held[i]->user;
+        if (ref && ref->store == job->store && ref->batch != job->batch)
+            return (uint32_t)job->pic->refs_held[i]->slot;
+    }
+    return UINT32_MAX;
+}
+
+static bool ready_job(const struct session *s)
+{
+    for (const struct job *job = s->window; job; job = job->next)
+        if (job->state == JOB_READY)
+            return true;
+    return false;
+}
+
+struct batch *scheduler_collect(struct engine *e, struct store *st)
+{
+    if (st->in_flight >= BATCHES_IN_FLIGHT)
+        return NULL;
+    struct batch *b = batch_take(st);
+    if (!b)
+        return NULL;
+    b->serial = e->serial + 1;
+    uint32_t count = 0, at = 0;
+    for (struct session *s = e->sessions; s; s = s->next)
+        count += s->store == st && !s->abort && ready_job(s);
+    if (!count)
+        return b;
+    uint32_t share = (st->width + count - 1) / count, first = e->turn++ % count;
+    /* Each session its share, starting with another one each time; then whoever has more. */
+    for (int pass = 0; pass < 3 && b->n < st->width; pass++) {
+        at = 0;
+        for (struct session *s = e->sessions; s; s = s->next) {
+            if (s->store != st || s->abort || !ready_job(s))
+                continue;
+            bool mine = pass == 0 ? at >= first : pass == 1 ? at < first : true;
+            at++;
+            if (mine)
+                collect_jobs(s, b, pass == 2 ? st->width : share);
+        }
+    }
+    return b;
+}
+
+/* ---- deliveries ---- */
+
+static void deliver(struct batch *b, struct session *s, struct output *out, struct pool *pool, uint32_t slot)
+{
+    const struct session_format *f = &pool->format;
+    const struct h264_sps *sps = out->pic->sps;
+    struct recon_delivery *d = &b->deliveries[b->m];
+    *d = (struct recon_delivery){.slot = (uint32_t)out->pic->slot,
+                                 .host = pool->host,
+                                 .crop_x = sps->crop_left,
+                                 .crop_y = sps->crop_top,
+                                 .width = f->width,
+                                 .height = f->height,
+                                 .format = pool->pixels};
+    for (uint32_t p = 0; p < f->planes; p++) {
+        d->offset[p] = slot * f->slot_size + f->plane_offset[p];
+        d->stride[p] = f->stride[p];
+    }
+    out->pool = pool;
+    out->state = OUTPUT_SUBMITTED;
+    out->frame.slot = slot;
+    out->frame.generation = pool->slots[slot].generation;
+    b->outputs[b->m].session = s;
+    b->outputs[b->m].output = out;
+    b->m++;
+}
+
+static void drop_output(struct session *s, struct output *out)
+{
+    out->state = OUTPUT_COMPLETE;
+    out->drop = true;
+    s->dropped_decoder++;
+    engine_wake_gpu(s->engine);
+}
+
+/* on_error: 0 show, 1 drop, 2 fail. True: the frame is not delivered. */
+static bool refuse_corrupt(struct session *s, struct output *out)
+{
+    if (!out->pic->corrupt)
+        return false;
+    if (s->params.on_error == 1) {
+        drop_output(s, out);
+        return true;
+    }
+    if (s->params.on_error == 2) {
+        char cause[200];
+        snprintf(cause, sizeof cause, "%.120s: frame %llu is damaged", s->name, (unsigned long long)out->frame.sequence);
+        session_fail(s, PELTON_ERR_DECODE, cause, "--on-error show or drop goes on after damage");
+        s->abort = true;
+        atomic_store(&s->stop, true);
+        uv_cond_broadcast(&s->room);
+        uv_cond_broadcast(&s->engine->work);
+        engine_wake_gpu(s->engine);
+        return true;
+    }
+    return false;
+}
+
+/* The frames of s whose turn has come, as far as pictures, slots of the pool and the batch reach. */
+static void collect_outputs(struct session *s, struct batch *b)
+{
+    for (struct output *out = s->outputs; out && b->m < BATCH_DELIVERIES && !s->abort; out = out->next) {
+        const struct job *job = out->pic->user;
+        struct session_format format;
+        enum recon_format pixels;
+        uint32_t slot;
+        if (out->state != OUTPUT_QUEUED)
+            continue;
+        if (job->state < JOB_SUBMITTED || job->store != b->store || !s->pools)
+            return;
+        if (refuse_corrupt(s, out))
+            continue;
+        if (!format_of(s, out->pic, &format, &pixels) || !format_equal(&format, &s->pools->format))
+            return;
+        if (!s->pools->memory) { /* PELTON_NONE: done when the picture is */
+            out->pool = s->pools;
+            out->state = OUTPUT_SUBMITTED;
+            engine_wake_gpu(s->engine); /* it may be done already */
+        } else if (pool_take(s->pools, &slot)) {
+            deliver(b, s, out, s->pools, slot);
+        } else if (s->params.policy == PELTON_LOSSLESS || s->params.transport == PELTON_READBACK) {
+            return;
+        } else {
+            drop_output(s, out);
+        }
+    }
+}
+
+void scheduler_deliveries(struct engine *e, struct batch *b)
+{
+    for (struct session *s = e->sessions; s; s = s->next)
+        collect_outputs(s, b);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Choosing batches; used by the GPU thread, with the lock held.
+ */
+#ifndef PELTON_SCHEDULER_H
+#define PELTON_SCHEDULER_H
+
+#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/format.h"
+
+#include <stdio.h>
+
+/* Pictures for the next batch of st, perhaps none; they are SUBMITTED and have slots. NULL: enough is in flight. */
+struct batch *scheduler_collect(struct engine *e, struct store *st);
+/* Adds the frames whose turn has come; pictures of b count as submitted. */
+void scheduler_deliveries(struct engine *e, struct batch *b);
+/* Slot that a failed picture copies, or UINT32_MAX. */
+uint32_t copy_source(const struct job *job);
+/* Back to the store's spare batches. */
+void batch_put(struct batch *b);
+
+#endif

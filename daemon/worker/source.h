@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A source: libavformat on a descriptor or an address, giving H.264 access units.
+ *
+ * Thread: the stream thread of one session.
+ */
+#ifndef PELTON_SOURCE_H
+#define PELTON_SOURCE_H
+
+#include "proto/pelton.h"
+
+#include <libavformat/avformat.h>
+#include <stdatomic.h>
+
+struct source {
+    AVFormatContext *format;
+    AVIOContext *io;
+    AVStream *stream;
+    const atomic_bool *stop; /* reads end soon after it is set */
+    const char *name;        /* for messages; borrowed */
+    int fd;                  /* borrowed; -1 with an address */
+    int own_fd;              /* opened here, -1 */
+    int64_t position;        /* of a seekable descriptor: pread leaves the shared file offset alone */
+    int64_t size;            /* of a seekable descriptor, else -1 */
+    bool truncated;          /* the container promised more */
+    bool started;            /* a packet has been read */
+};
+
+/* Fills *failure and returns its code when the source cannot be opened or has no H.264 video. */
+int source_open(struct source *src, const char *uri, int fd, const char *name, const atomic_bool *stop,
+                struct pelton_failure *failure);
+void source_close(struct source *src);
+/* 1: *packet is the next access unit. 0: end. Negative: failure filled. */
+int source_read(struct source *src, AVPacket *packet, struct pelton_failure *failure);
+/* Back to the start, or to the key frame before start_us after it. Returns 0 or a negative number when the input cannot seek.
+ */
+int source_rewind(struct source *src);
+int source_seek(struct source *src, int64_t start_us);
+/* Container's part of the information. */
+void source_info(const struct source *src, struct pelton_info *info);
+void source_colour(const struct source *src, struct pelton_colour *colour, bool *known);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frame stores: one recon per picture size and format, its slots, and each session's quota of them.
+ *
+ * A slot belongs to a picture from its submission until the picture's last holder (DPB, readers, output) lets go: its life is
+ * the picture's (job_picture_freed). No session can starve another, as the quotas of a store never exceed its slots; and a
+ * session cannot starve itself: pictures submitted ahead of the oldest waiting one may use only quota - base slots, so that
+ * `base` stay for progress in decoding order, which needs at most the DPB, the picture itself and what is being delivered.
+ */
+#include "daemon/worker/engine_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define IDLE_STORES    2   /* kept, because building pipelines takes long */
+#define DELIVERY_SLOTS 4   /* frames that left the DPB and are still being delivered */
+#define MB_BYTES       900 /* host memory of a picture per macroblock, typical: records, motion, coefficients */
+
+bool store_key_equal(const struct store_key *a, const struct store_key *b)
+{
+    return a->mb_width == b->mb_width && a->mb_height == b->mb_height && a->chroma_format_idc == b->chroma_format_idc &&
+           a->bit_depth[0] == b->bit_depth[0] && a->bit_depth[1] == b->bit_depth[1];
+}
+
+struct store_key store_key_of(const struct h264_picture *pic)
+{
+    return (struct store_key){.mb_width = pic->sps->mb_width,
+                              .mb_height = pic->sps->mb_height,
+                              .chroma_format_idc = pic->sps->chroma_format_idc,
+                              .bit_depth = {pic->sps->bit_depth[0], pic->sps->bit_depth[1]}};
+}
+
+/* Pictures between step 1 and reconstruction: as many as a batch can use, within a budget of host memory. */
+uint32_t lookahead_for(const struct engine *e, uint32_t mb_count)
+{
+    if (e->params.lookahead)
+        return e->params.lookahead;
+    uint64_t budget = (e->software ? 64ull : 320ull) << 20;
+    uint32_t most = e->software ? 8 : 48, fit = (uint32_t)(budget / ((uint64_t)mb_count * MB_BYTES + 1));
+    return fit > most ? most : fit < 4 ? 4 : fit;
+}
+
+static void store_free(struct store *st)
+{
+    if (!st)
+        return;
+    recon_free(st->recon);
+    while (st->spare) {
+        struct batch *b = st->spare;
+        st->spare = b->next;
+        free(b->jobs);
+        free(b->pictures);
+        free(b->views);
+        free(b);
+    }
+    free(st->free_slots);
+    free(st);
+}
+
+static uint64_t frame_bytes(const struct store_key *key)
+{
+    static const uint32_t samples[4] = {256, 384, 512, 768};
+    uint32_t depth = key->bit_depth[0] > key->bit_depth[1] ? key->bit_depth[0] : key->bit_depth[1];
+    return (uint64_t)key->mb_width * key->mb_height * samples[key->chroma_format_idc & 3] * (depth > 8 ? 2 : 1);
+}
+
+/* Without the lock. */
+static int store_create(struct engine *e, const struct store_key *key, uint32_t slots, uint32_t width, struct store **out)
+{
+    struct store *st = calloc(1, sizeof *st);
+    if (!st)
+        return GPU_ERR_NOMEM;
+    st->key = *key;
+    st->slots = slots;
+    st->width = width;
+    st->flight = 3;
+    st->free_slots = malloc(slots * sizeof *st->free_slots);
+    struct recon_params params = {.mb_width = key->mb_width,
+                                  .mb_height = key->mb_height,
+                                  .chroma_format_idc = key->chroma_format_idc,
+                                  .bit_depth = {key->bit_depth[0], key->bit_depth[1]},
+                                  .slots = slots,
+                                  .width = width,
+                                  .flight = st->flight,
+                                  .wavefront = e->params.wavefront};
+    int err = st->free_slots ? recon_create(e->gpu, &params, &st->recon) : GPU_ERR_NOMEM;
+    if (err) {
+        store_free(st);
+        return err;
+    }
+    for (uint32_t i = 0; i < slots; i++)
+        st->free_slots[st->free_count++] = (int32_t)(slots - 1 - i);
+    st->memory = recon_memory(st->recon);
+    recon_times(st->recon, &st->times);
+    *out = st;
+    return 0;
+}
+
+/* How many slots a new store gets: room for more sessions on a device with memory to spare. */
+static uint32_t store_slots(const struct engine *e, const struct store_key *key, uint32_t quota)
+{
+    if (e->software)
+        return quota;
+    uint64_t fit = e->device->memory_bytes / 8 / (frame_bytes(key) + 1);
+    uint64_t want = (uint64_t)quota * 8;
+    if (want > 512)
+        want = 512;
+    if (want > fit)
+        want = fit;
+    return want < quota ? quota : (uint32_t)want;
+}
+
+static uint32_t batch_width(const struct engine *e, uint32_t slots)
+{
+    uint32_t width = e->params.batch ? e->params.batch : e->software ? 4 : 32;
+    return width < slots ? width : slots;
+}
+
+uint32_t store_base(uint32_t dpb_frames)
+{
+    return dpb_frames + 2 + DELIVERY_SLOTS;
+}
+
+void store_detach(struct session *s)
+{
+    if (!s->store)
+        return;
+    session_account_gpu(s, &s->gpu_sum);
+    s->store->reserved -= s->quota;
+    s->store->idle_since = s->engine->serial;
+    s->store = NULL;
+    s->gpu_pictures = 0;
+}
+
+static struct store *store_find(struct engine *e, const struct store_key *key, uint32_t quota)
+{
+    for (struct store *st = e->stores; st; st = st->next)
+        if (store_key_equal(&st->key, key) && st->slots - st->reserved >= quota && st->free_count >= quota)
+            return st;
+    return NULL;
+}
+
+int store_attach(struct engine *e, struct session *s, const struct store_key *key, uint32_t dpb_frames)
+{
+    store_detach(s);
+    uint32_t base = store_base(dpb_frames);
+    uint32_t extra = lookahead_for(e, key->mb_width * key->mb_height);
+    struct store *st = store_find(e, key, base + extra);
+    if (!st) {
+        store_collect(e, false);
+        uv_mutex_unlock(&e->lock);
+        uint32_t slots = store_slots(e, key, base + extra);
+        int err = store_create(e, key, slots, batch_width(e, slots), &st);
+        if (err == GPU_ERR_NOMEM) { /* the least that still makes progress */
+            extra = 1;
+            err = store_create(e, key, base + extra, 1, &st);
+        }
+        uv_mutex_lock(&e->lock);
+        if (err)
+            return err;
+        st->next = e->stores;
+        e->stores = st;
+    }
+    s->store = st;
+    s->base = base;
+    s->quota = base + extra;
+    st->reserved += s->quota;
+    s->gpu_base = st->times;
+    s->gpu_pictures = 0;
+    return 0;
+}
+
+void store_collect(struct engine *e, bool all)
+{
+    for (;;) {
+        struct store **oldest = NULL;
+        uint32_t idle = 0;
+        for (struct store **at = &e->stores; *at; at = &(*at)->next) {
+            struct store *st = *at;
+            if (st->reserved || st->live || st->in_flight)
+                continue;
+            idle++;
+            if (!oldest || st->idle_since < (*oldest)->idle_since)
+                oldest = at;
+        }
+        if (!oldest || (!all && idle <= IDLE_STORES))
+            return;
+        struct store *st = *oldest;
+        *oldest = st->next;
+        uv_mutex_unlock(&e->lock);
+        store_free(st);
+        uv_mutex_lock(&e->lock);
+    }
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The stream thread of a session: packets in, step 1, pictures into the look-ahead window, frames into the output queue.
+ *
+ * The happy path is open, then read - feed - drain until the end of the source, flush, end. It waits in one place,
+ * wait_for_room, until the window has room: that is how back-pressure reaches the source. The failure modes are those of
+ * source.h, an unsupported syntax element (what came before it is still decoded and delivered), and stop at any moment.
+ */
+#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/source.h"
+#include "daemon/worker/timestamps.h"
+
+#include <libavcodec/avcodec.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INFO_UNITS 300 /* access units after which information is given even though no slice was seen */
+
+struct stream {
+    struct session *session;
+    struct engine *engine;
+    struct source source;
+    bool source_opened;
+    struct h264_stream *codec;
+    struct timestamps times;
+    AVPacket *packet;
+    struct h264_picture *held;    /* an output picture that has not come out in decoding order yet */
+    int64_t tag;                  /* of the last access unit */
+    uint64_t sequence;            /* of the next frame */
+    int64_t loop_offset;          /* added to time stamps */
+    int64_t loop_begin, loop_end; /* first time stamp and largest end of a frame, without it */
+    uint64_t loops;
+    int64_t start_pts, end_pts; /* frames outside are not given out */
+    bool discontinuity;
+    bool enough; /* duration or max_frames are reached */
+    bool failed; /* the session's failure is set, or the stream is unsupported */
+    bool unsupported;
+    int64_t pace_start_ns, pace_start_us;
+    uint64_t pictures;
+    struct pelton_info info;
+    struct h264_diag diag;
+    double cpu;
+};
+
+static void fail(struct stream *st, int code, const char *cause, const char *hint)
+{
+    uv_mutex_lock(&st->engine->lock);
+    session_fail(st->session, code, cause, hint);
+    uv_mutex_unlock(&st->engine->lock);
+    st->failed = true;
+}
+
+static bool stopped(struct stream *st)
+{
+    return atomic_load(&st->session->stop);
+}
+
+/* ---- information ---- */
+
+static void info_from_sps(struct stream *st)
+{
+    const struct h264_sps *sps = h264_stream_sps(st->codec);
+    if (!sps)
+        return;
+    struct pelton_info *info = &st->info;
+    info->coded_width = sps->mb_width * 16u;
+    info->coded_height = sps->mb_height * 16u;
+    info->width = info->coded_width - sps->crop_left - sps->crop_right;
+    info->height = info->coded_height - sps->crop_top - sps->crop_bottom;
+    info->level = sps->level_idc;
+    if (info->sar.num == 0 && sps->vui_present && sps->vui.sar_width)
+        info->sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
+}
+
+static void give_info(struct stream *st, bool supported, const char *element, const char *what)
+{
+    struct session *s = st->session;
+    if (st->codec)
+        info_from_sps(st);
+    st->info.supported = supported;
+    snprintf(st->info.unsupported_element, sizeof st->info.unsupported_element, "%s", element);
+    snprintf(st->info.unsupported_what, sizeof st->info.unsupported_what, "%s", what);
+    uv_mutex_lock(&st->engine->lock);
+    bool first = !s->info_ready;
+    if (first) {
+        s->info = st->info;
+        s->info_ready = true;
+    }
+    uv_mutex_unlock(&st->engine->lock);
+    if (first)
+        engine_notify(st->engine);
+}
+
+static void stop_unsupported(struct stream *st)
+{
+    char cause[256];
+    const char *element = st->diag.element ? st->diag.element : "stream",
+               *what = st->diag.what ? st->diag.what : "not supported";
+    snprintf(cause, sizeof cause, "%.100s: %.50s %lld: %.80s", st->session->name, element, (long long)st->diag.value, what);
+    give_info(st, false, element, what);
+    st->unsupported = true;
+    st->failed = true;
+    if (!st->session->probe_only)
+        fail(st, PELTON_ERR_UNSUPPORTED, cause, "FFmpeg may decode it; pelton probe shows what the stream uses");
+}
+
+/* ---- output ---- */
+
+static void set_last(struct session *s)
+{
+    struct output *last = s->outputs;
+    while (last && last->next)
+        last = last->next;
+    if (last)
+        last->frame.flags |= PELTON_FRAME_LAST;
+}
+
+static bool wanted(struct stream *st, const struct packet_times *t)
+{
+    const struct session *s = st->session;
+    if (st->enough || (t->pts != TIMESTAMPS_NONE && st->start_pts != TIMESTAMPS_NONE && t->pts < st->start_pts))
+        return false;
+    if (t->pts != TIMESTAMPS_NONE && st->end_pts != TIMESTAMPS_NONE && t->pts + st->loop_offset >= st->end_pts) {
+        st->enough = true;
+        return false;
+    }
+    uint64_t sequence = st->sequence++;
+    if (s->params.max_frames && st->sequence >= s->params.max_frames)
+        st->enough = true;
+    return sequence >= s->resume_sequence;
+}
+
+static uint32_t frame_flags(struct stream *st, const struct h264_picture *pic)
+{
+    uint32_t flags = pic->idr || pic->recovery_point ? PELTON_FRAME_KEY : 0;
+    if (st->discontinuity)
+        flags |= PELTON_FRAME_DISCONT;
+    st->discontinuity = false;
+    return flags;
+}
+
+/* Takes the reference of pic. */
+static void output_picture(struct stream *st, struct h264_picture *pic)
+{
+    struct session *s = st->session;
+    struct packet_times t;
+    timestamps_output(&st->times, pic->tag, &t);
+    if (t.pts != TIMESTAMPS_NONE && st->loop_begin == TIMESTAMPS_NONE)
+        st->loop_begin = st->loop_end = t.pts;
+    if (t.pts != TIMESTAMPS_NONE && t.pts + t.duration > st->loop_end)
+        st->loop_end = t.pts + t.duration;
+    bool keep = wanted(st, &t);
+    struct output *out = keep ? calloc(1, sizeof *out) : NULL;
+    if (keep && !out)
+        fail(st, PELTON_ERR_NOMEM, "out of memory", "");
+    if (!out) {
+        h264_picture_unref(pic);
+        return;
+    }
+    out->pic = pic;
+    out->frame = (struct session_frame){.sequence = st->sequence - 1,
+                                        .pts = t.pts == TIMESTAMPS_NONE ? t.pts : t.pts + st->loop_offset,
+                                        .dts = t.dts == TIMESTAMPS_NONE ? t.dts : t.dts + st->loop_offset,
+                                        .duration = t.duration,
+                                        .received_ns = t.received_ns,
+                                        .flags = frame_flags(st, pic)};
+    uv_mutex_lock(&st->engine->lock);
+    *s->outputs_tail = out;
+    s->outputs_tail = &out->next;
+    engine_wake_gpu(st->engine);
+    uv_mutex_unlock(&st->engine->lock);
+}
+
+static void drain(struct stream *st)
+{
+    struct session *s = st->session;
+    struct h264_picture *pic;
+    while ((pic = h264_stream_next_decode(st->codec))) {
+        if (!pic->non_existing)
+            timestamps_decoded(&st->times, pic->tag);
+        if (st->pictures++ == 0) {
+            uv_mutex_lock(&st->engine->lock);
+            s->lookahead = lookahead_for(st->engine, pic->mb_count);
+            uv_mutex_unlock(&st->engine->lock);
+        }
+        if (job_create(s, pic)) {
+            h264_picture_unref(pic);
+            fail(st, PELTON_ERR_NOMEM, "out of memory", "");
+        }
+    }
+    while (st->held || (st->held = h264_stream_next_output(st->codec))) {
+        if (!st->held->user)
+            break;
+        pic = st->held;
+        st->held = NULL;
+        output_picture(st, pic);
+    }
+}
+
+/* ---- input ---- */
+
+static void account_cpu(struct stream *st)
+{
+    double cpu = thread_cpu_seconds();
+    st->session->stats.cpu_demux += cpu - st->cpu;
+    st->cpu = cpu;
+}
+
+static void wait_for_room(struct stream *st)
+{
+    struct session *s = st->session;
+    uv_mutex_lock(&st->engine->lock);
+    account_cpu(st);
+    while (s->window_busy >= s->lookahead && !stopped(st)) {
+        s->source_waits = true;
+        if (st->engine->params.shuffle_seed)
+            uv_cond_broadcast(&st->engine->work);
+        uv_cond_wait(&s->room, &st->engine->lock);
+    }
+    s->source_waits = false;
+    uv_mutex_unlock(&st->engine->lock);
+}
+
+/* With params.realtime packets are taken at the rate of their decoding times. */
+static void pace(struct stream *st, const AVPacket *packet)
+{
+    struct session *s = st->session;
+    int64_t ts = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts;
+    if (!s->params.realtime)
+        return;
+    int64_t us = ts != AV_NOPTS_VALUE
+                     ? av_rescale_q(ts + st->loop_offset, st->source.stream->time_base, AV_TIME_BASE_Q)
+                     : av_rescale_q(st->tag * st->times.default_duration, st->source.stream->time_base, AV_TIME_BASE_Q);
+    if (st->pace_start_ns == 0) {
+        st->pace_start_ns = now_ns();
+        st->pace_start_us = us;
+    }
+    int64_t due = st->pace_start_ns + (us - st->pace_start_us) * 1000;
+    uv_mutex_lock(&st->engine->lock);
+    for (int64_t left = due - now_ns(); left > 0 && !stopped(st); left = due - now_ns())
+        uv_cond_timedwait(&s->room, &st->engine->lock, (uint64_t)left);
+    uv_mutex_unlock(&st->engine->lock);
+}
+
+static int64_t or_none(int64_t ts)
+{
+    return ts == AV_NOPTS_VALUE ? TIMESTAMPS_NONE : ts;
+}
+
+/* Answers a negative result of step 1. */
+static void feed_failed(struct stream *st, int error)
+{
+    char cause[256];
+    if (error == H264_ERR_UNSUPPORTED) {
+        stop_unsupported(st);
+        return;
+    }
+    if (error == H264_ERR_NOMEM) {
+        fail(st, PELTON_ERR_NOMEM, "out of memory", "");
+        return;
+    }
+    if (st->session->params.on_error == 2 && !st->session->probe_only) {
+        snprintf(cause, sizeof cause, "%.100s: damaged stream: %.50s %lld: %.60s", st->session->name,
+                 st->diag.element ? st->diag.element : "data", (long long)st->diag.value,
+                 st->diag.what ? st->diag.what : h264_error_text(error));
+        fail(st, PELTON_ERR_DECODE, cause, "--on-error show or drop goes on after damage");
+    }
+}
+
+static void feed(struct stream *st)
+{
+    struct session *s = st->session;
+    const AVPacket *p = st->packet;
+    struct packet_times t = {
+        .tag = ++st->tag, .pts = or_none(p->pts), .dts = or_none(p->dts), .duration = p->duration, .received_ns = now_ns()};
+    timestamps_packet(&st->times, &t);
+    int err = h264_stream_feed(st->codec, p->data, (size_t)p->size, st->tag, &st->diag);
+    uv_mutex_lock(&st->engine->lock);
+    s->stats.access_units++;
+    s->stats.bytes_in += (uint64_t)p->size;
+    uv_mutex_unlock(&st->engine->lock);
+    drain(st);
+    if (err < 0)
+        feed_failed(st, err);
+    struct h264_stats stats;
+    h264_stream_stats(st->codec, &stats);
+    if (!st->failed && (stats.slices || st->tag > INFO_UNITS))
+        give_info(st, true, "", "");
+}
+
+static void flush(struct stream *st)
+{
+    h264_stream_flush(st->codec);
+    drain(st);
+    if (st->held) /* named for output, never completed */
+        h264_picture_unref(st->held);
+    st->held = NULL;
+}
+
+/* A new state of step 1: at the start and at each loop. */
+static int open_codec(struct stream *st)
+{
+    const AVCodecParameters *par = st->source.stream->codecpar;
+    struct h264_stream_params params = {.allocator = &st->session->account->allocator};
+    h264_stream_free(st->codec);
+    st->codec = NULL;
+    if (h264_stream_create(&params, &st->codec)) {
+        fail(st, PELTON_ERR_NOMEM, "out of memory", "");
+        return -1;
+    }
+    AVRational rate = st->source.stream->avg_frame_rate;
+    timestamps_init(&st->times, st->source.stream->time_base, par->video_delay,
+                    rate.num ? rate : st->source.stream->r_frame_rate);
+    if (par->extradata_size <= 0)
+        return 0;
+    int err = h264_stream_extradata(st->codec, par->extradata, (size_t)par->extradata_size, &st->diag);
+    /* Annex B parameter sets come again in the stream, where they are judged. */
+    if (err == H264_ERR_UNSUPPORTED && par->extradata[0] == 1) {
+        stop_unsupported(st);
+        return -1;
+    }
+    return 0;
+}
+
+static bool next_loop(struct stream *st)
+{
+    const struct session *s = st->session;
+    if (!s->params.loop || st->enough || st->failed || st->pictures == 0)
+        return false;
+    if (s->params.loops && ++st->loops >= s->params.loops)
+        return false;
+    if (source_rewind(&st->source)) {
+        fail(st, PELTON_ERR_INPUT, "the input cannot be read again from its start", "loop needs a file, not a pipe");
+        return false;
+    }
+    if (st->loop_begin != TIMESTAMPS_NONE)
+        st->loop_offset += st->loop_end - st->loop_begin;
+    st->discontinuity = true;
+    return open_codec(st) == 0;
+}
+
+static void set_range(struct stream *st)
+{
+    const struct session *s = st->session;
+    const AVStream *av = st->source.stream;
+    int64_t start_us = s->params.start_us > 0 ? s->params.start_us : 0;
+    int64_t origin = st->source.format->start_time == AV_NOPTS_VALUE ? 0 : st->source.format->start_time;
+    st->start_pts = st->end_pts = TIMESTAMPS_NONE;
+    if (start_us) {
+        st->start_pts = av_rescale_q(start_us + origin, AV_TIME_BASE_Q, av->time_base);
+        source_seek(&st->source, start_us); /* where the input cannot seek, frames before the point are decoded and left out */
+    }
+    if (s->params.duration_us >= 0 && start_us <= INT64_MAX / 2 && s->params.duration_us <= INT64_MAX / 2)
+        st->end_pts = av_rescale_q(start_us + origin + s->params.duration_us, AV_TIME_BASE_Q, av->time_base);
+}
+
+static bool wants_more(struct stream *st)
+{
+    return !stopped(st) && !st->enough && !st->failed && !(st->session->probe_only && st->session->info_ready);
+}
+
+static void run(struct stream *st)
+{
+    struct pelton_failure failure = {0};
+    while (wants_more(st)) {
+        wait_for_room(st);
+        int got = stopped(st) ? 0 : source_read(&st->source, st->packet, &failure);
+        if (got > 0) {
+            pace(st, st->packet);
+            feed(st);
+            av_packet_unref(st->packet);
+            continue;
+        }
+        if (stopped(st))
+            return;
+        flush(st);
+        if (got < 0)
+            fail(st, failure.code, failure.cause, failure.hint);
+        else if (!next_loop(st))
+            return;
+    }
+    if (st->failed && st->codec)
+        flush(st); /* what came before is still wanted */
+}
+
+/* ---- life ---- */
+
+static int stream_open(struct stream *st)
+{
+    struct session *s = st->session;
+    struct session_format layout;
+    enum recon_format pixels;
+    struct pelton_failure failure = {0};
+    if (s->pix_fmt && !pool_layout(s->pix_fmt, 16, 16, &layout, &pixels)) {
+        char cause[128];
+        snprintf(cause, sizeof cause, "pixel format %.40s is not supported", s->pix_fmt);
+        fail(st, PELTON_ERR_USAGE, cause, "use yuv420p, nv12 or gray");
+        return -1;
+    }
+    int err = source_open(&st->source, s->uri, s->fd, s->name, &s->stop, &failure);
+    st->source_opened = true;
+    if (st->source.stream)
+        source_info(&st->source, &st->info);
+    if (err == PELTON_ERR_UNSUPPORTED)
+        give_info(st, false, "codec", failure.cause + (strlen(s->name) < 120 ? strlen(s->name) + 2 : 0));
+    if (err && !(err == PELTON_ERR_UNSUPPORTED && s->probe_only)) {
+        fail(st, failure.code, failure.cause, failure.hint);
+        return -1;
+    }
+    if (err)
+        return -1;
+    st->packet = av_packet_alloc();
+    if (!st->packet) {
+        fail(st, PELTON_ERR_NOMEM, "out of memory", "");
+        return -1;
+    }
+    uv_mutex_lock(&st->engine->lock);
+    source_colour(&st->source, &s->container_colour, &s->has_container_colour);
+    s->container_sar =
+        (struct pelton_rational){st->source.stream->sample_aspect_ratio.num, st->source.stream->sample_aspect_ratio.den};
+    uv_mutex_unlock(&st->engine->lock);
+    set_range(st);
+    return open_codec(st);
+}
+
+static void stream_close(struct stream *st)
+{
+    struct session *s = st->session;
+    if (st->held)
+        h264_picture_unref(st->held);
+    h264_stream_free(st->codec);
+    av_packet_free(&st->packet);
+    if (st->source_opened)
+        source_close(&st->source);
+    uv_mutex_lock(&st->engine->lock);
+    account_cpu(st);
+    if (s->probe_only)
+        s->abort = true;
+    set_last(s);
+    s->thread_ended = true;
+    uv_cond_broadcast(&st->engine->work);
+    engine_wake_gpu(st->engine);
+    uv_mutex_unlock(&st->engine->lock);
+}
+
+void stream_thread_main(void *session)
+{
+    struct session *s = session;
+    struct stream *st = calloc(1, sizeof *st);
+    pthread_setname_np(pthread_self(), "pelton-stream");
+    if (!st) {
+        uv_mutex_lock(&s->engine->lock);
+        session_fail(s, PELTON_ERR_NOMEM, "out of memory", "");
+        s->thread_ended = true;
+        engine_wake_gpu(s->engine);
+        uv_mutex_unlock(&s->engine->lock);
+        return;
+    }
+    st->session = s;
+    st->engine = s->engine;
+    st->loop_begin = TIMESTAMPS_NONE;
+    st->info.start_pts = INT64_MIN;
+    st->info.duration_us = st->info.frames = -1;
+    if (stream_open(st) == 0) {
+        run(st);
+        if (!st->failed && !stopped(st)) {
+            give_info(st, true, "", "");
+            if (st->pictures == 0 && !s->probe_only) {
+                char cause[256];
+                snprintf(cause, sizeof cause, "%.120s: no picture in it could be decoded", s->name);
+                fail(st, PELTON_ERR_INPUT, cause, "the stream may lack parameter sets or an IDR picture");
+            }
+        }
+    }
+    stream_close(st);
+    free(st);
+}

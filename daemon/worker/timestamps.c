@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * FFmpeg gives each frame two candidates: the pts of its own packet, carried through reordering, and the dts of the packet that
+ * the decoder took when the frame came out. It counts for each how often it failed to increase and believes the one with fewer
+ * faults, the pts on a tie. The ffmpeg tool also fills missing dts by counting frame durations from minus the reordering delay.
+ *
+ * Decoders differ in when a frame comes out, so the second candidate is modelled instead: the n-th frame in output order takes
+ * the decoding time of the n-th picture in decoding order, plus the delay. That is what FFmpeg's decoder does when its delay is
+ * the one announced; raw streams, which carry no times at all, so get 0, 1, 2… frame durations in output order.
+ */
+#include "daemon/worker/timestamps.h"
+
+#include <libavutil/mathematics.h>
+#include <string.h>
+
+void timestamps_init(struct timestamps *t, AVRational time_base, int delay, AVRational frame_rate)
+{
+    memset(t, 0, sizeof *t);
+    t->time_base = time_base;
+    t->delay = delay;
+    if (frame_rate.num > 0 && frame_rate.den > 0)
+        t->default_duration = av_rescale_q(1, av_inv_q(frame_rate), time_base);
+    t->last_pts = t->last_dts = TIMESTAMPS_NONE;
+    for (unsigned i = 0; i < TIMESTAMPS_RING; i++)
+        t->ring[i].tag = -1;
+}
+
+void timestamps_packet(struct timestamps *t, const struct packet_times *packet)
+{
+    struct packet_times *slot = &t->ring[(uint64_t)packet->tag % TIMESTAMPS_RING];
+    *slot = *packet;
+    if (slot->duration <= 0)
+        slot->duration = t->default_duration;
+    if (packet->dts != TIMESTAMPS_NONE)
+        t->next_dts = packet->dts + t->delay * t->default_duration;
+    slot->delayed_dts = t->next_dts;
+    t->next_dts += slot->duration;
+}
+
+void timestamps_decoded(struct timestamps *t, int64_t tag)
+{
+    const struct packet_times *p = &t->ring[(uint64_t)tag % TIMESTAMPS_RING];
+    if (p->tag == tag && t->queue_count < TIMESTAMPS_RING)
+        t->queue[(t->queue_head + t->queue_count++) % TIMESTAMPS_RING] = p->delayed_dts;
+}
+
+static int64_t guess(struct timestamps *t, int64_t pts, int64_t dts)
+{
+    if (dts != TIMESTAMPS_NONE) {
+        t->dts_faults += t->last_dts != TIMESTAMPS_NONE && dts <= t->last_dts;
+        t->last_dts = dts;
+    } else if (pts != TIMESTAMPS_NONE) {
+        t->last_dts = pts;
+    }
+    if (pts != TIMESTAMPS_NONE) {
+        t->pts_faults += t->last_pts != TIMESTAMPS_NONE && pts <= t->last_pts;
+        t->last_pts = pts;
+    } else if (dts != TIMESTAMPS_NONE) {
+        t->last_pts = dts;
+    }
+    bool believe_pts = pts != TIMESTAMPS_NONE && (t->pts_faults <= t->dts_faults || dts == TIMESTAMPS_NONE);
+    return believe_pts ? pts : dts;
+}
+
+void timestamps_output(struct timestamps *t, int64_t tag, struct packet_times *out)
+{
+    const struct packet_times *p = &t->ring[(uint64_t)tag % TIMESTAMPS_RING];
+    int64_t dts = TIMESTAMPS_NONE;
+    *out = (struct packet_times){.tag = tag, .pts = TIMESTAMPS_NONE, .dts = TIMESTAMPS_NONE};
+    if (p->tag == tag)
+        *out = *p;
+    if (t->queue_count) {
+        dts = t->queue[t->queue_head];
+        t->queue_head = (t->queue_head + 1) % TIMESTAMPS_RING;
+        t->queue_count--;
+    }
+    out->pts = guess(t, out->pts, dts);
+}

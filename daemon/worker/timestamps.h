@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Presentation times as the ffmpeg tool derives them (best_effort_timestamp), without libavcodec's decoder.
+ */
+#ifndef PELTON_TIMESTAMPS_H
+#define PELTON_TIMESTAMPS_H
+
+#include <libavutil/rational.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TIMESTAMPS_NONE INT64_MIN
+#define TIMESTAMPS_RING 1024 /* access units between feeding and output; far more than DPB and look-ahead hold */
+
+struct packet_times {
+    int64_t tag, pts, dts, duration, received_ns;
+    int64_t delayed_dts; /* timestamps.c's own: dts, given or counted, plus the delay */
+    bool discontinuity;
+};
+
+struct timestamps {
+    AVRational time_base;
+    int delay;                /* frames of reordering that the container or parser announces */
+    int64_t default_duration; /* of one frame, in time_base; 0 unknown */
+    struct packet_times ring[TIMESTAMPS_RING];
+    int64_t next_dts;               /* delayed_dts of the next packet if it has no dts */
+    int64_t queue[TIMESTAMPS_RING]; /* delayed_dts of pictures that have not been output, in decoding order */
+    unsigned queue_head, queue_count;
+    int64_t last_pts, last_dts; /* of frames given out */
+    unsigned pts_faults, dts_faults;
+};
+
+void timestamps_init(struct timestamps *t, AVRational time_base, int delay, AVRational frame_rate);
+/* A packet is fed under tag. */
+void timestamps_packet(struct timestamps *t, const struct packet_times *packet);
+/* A picture of access unit tag comes out of step 1 in decoding order; it will be output. */
+void timestamps_decoded(struct timestamps *t, int64_t tag);
+/* A picture of access unit tag is output: *out gets the packet's times with the presentation time guessed. */
+void timestamps_output(struct timestamps *t, int64_t tag, struct packet_times *out);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Decodes a file with a session of the worker's engine, without daemon and protocol: MD5 of all frames, or the frames themselves.
+ *
+ *   session_decode [options] FILE
+ *     -o FILE           write the frames (tightly packed planes)
+ *     --frames          one line per frame: sequence pts duration flags MD5
+ *     --pix-fmt F       yuv420p nv12 gray
+ *     --device D        auto gpu cpu NAME
+ *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N
+ *     --transport T     shm none readback
+ *     --policy P        lossless latest fifo
+ *     --on-error N      0 show, 1 drop, 2 fail
+ *     --loops N --ss US --t US --max N --resume SEQUENCE --realtime
+ *     --sessions N      the same file this many times at once; every one must give the same MD5
+ *     --close-after N   close the session after N frames
+ *     --fd              open the file here and pass the descriptor (- reads standard input)
+ *     --hold            release no frame before the end
+ *     --probe --validate --stats
+ *
+ * Exit code: 0, or minus the session's failure code.
+ */
+#include "daemon/worker/session.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <libavutil/md5.h>
+#include <libavutil/mem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct run {
+    struct engine *engine;
+    struct session *session;
+    struct session_format format;
+    const uint8_t *memory;
+    int memfd;
+    struct AVMD5 *md5;
+    uint64_t frames;
+    char digest[33];
+    int code;
+    bool ended;
+};
+
+static struct {
+    struct pelton_open_params open;
+    FILE *out;
+    uint64_t close_after, resume;
+    unsigned sessions;
+    bool lines, hold, probe, stats, use_fd;
+} opt = {.sessions = 1};
+
+static unsigned running;
+static int worst;
+
+static void on_info(void *ctx, const struct pelton_info *i)
+{
+    if (!opt.probe)
+        return;
+    printf("container %s codec %s profile %s level %d %ux%u (%ux%u) %s tb %d/%d rate %d/%d frames %lld duration_us %lld\n",
+           i->container, i->codec, i->profile, i->level, i->width, i->height, i->coded_width, i->coded_height, i->pix_fmt,
+           i->time_base.num, i->time_base.den, i->frame_rate.num, i->frame_rate.den, (long long)i->frames,
+           (long long)i->duration_us);
+    printf("supported %d%s%s%s%s\n", i->supported, i->supported ? "" : " ", i->unsupported_element, i->supported ? "" : ": ",
+           i->unsupported_what);
+}
+
+static void unmap(struct run *r)
+{
+    if (r->memory)
+        munmap((void *)r->memory, r->format.memfd_size);
+    if (r->memfd >= 0)
+        close(r->memfd);
+    r->memory = NULL;
+    r->memfd = -1;
+}
+
+static void on_format(void *ctx, const struct session_format *f)
+{
+    struct run *r = ctx;
+    unmap(r);
+    r->format = *f;
+    if (f->memfd < 0)
+        return;
+    r->memfd = dup(f->memfd);
+    void *memory = mmap(NULL, f->memfd_size, PROT_READ, MAP_SHARED, r->memfd, 0);
+    if (memory == MAP_FAILED) {
+        perror("mmap");
+        exit(1);
+    }
+    r->memory = memory;
+}
+
+static void to_hex(struct AVMD5 *md5, char text[33])
+{
+    uint8_t sum[16];
+    av_md5_final(md5, sum);
+    for (int i = 0; i < 16; i++)
+        sprintf(text + 2 * i, "%02x", sum[i]);
+}
+
+static void take_frame(struct run *r, const struct session_frame *frame)
+{
+    const struct session_format *f = &r->format;
+    const uint8_t *base = r->memory + frame->slot * f->slot_size;
+    struct AVMD5 *one = opt.lines ? av_md5_alloc() : NULL;
+    if (one)
+        av_md5_init(one);
+    for (uint32_t p = 0; p < f->planes; p++)
+        for (uint32_t y = 0; y < f->plane_height[p]; y++) {
+            const uint8_t *row = base + f->plane_offset[p] + (size_t)y * f->stride[p];
+            av_md5_update(r->md5, row, f->plane_width[p]);
+            if (one)
+                av_md5_update(one, row, f->plane_width[p]);
+            if (opt.out)
+                fwrite(row, 1, f->plane_width[p], opt.out);
+        }
+    if (one) {
+        char text[33];
+        to_hex(one, text);
+        av_free(one);
+        printf("%llu %lld %lld %u %s\n", (unsigned long long)frame->sequence, (long long)frame->pts, (long long)frame->duration,
+               frame->flags, text);
+    }
+}
+
+static void on_frame(void *ctx, const struct session_frame *frame)
+{
+    struct run *r = ctx;
+    if (frame->epoch != r->format.epoch) {
+        fprintf(stderr, "frame of epoch %u in epoch %u\n", frame->epoch, r->format.epoch);
+        exit(1);
+    }
+    take_frame(r, frame);
+    r->frames++;
+    if (!opt.hold)
+        session_release(r->session, frame->epoch, frame->slot, frame->generation);
+    if (opt.close_after && r->frames == opt.close_after)
+        session_close(r->session);
+}
+
+static void print_stats(const struct pelton_stats *s)
+{
+    double n = s->frames ? 1e3 / (double)s->frames : 0;
+    fprintf(stderr,
+            "frames %llu corrupt %llu dropped %llu wall %.3f s (%.1f fps) host %.1f MB gpu %.1f MB in %llu B\n"
+            "ms per frame: demux+headers %.3f entropy %.3f motion %.3f submit %.3f | gpu upload %.3f classify %.3f residual %.3f "
+            "inter %.3f intra %.3f deblock %.3f deliver %.3f\n",
+            (unsigned long long)s->frames, (unsigned long long)s->corrupt, (unsigned long long)s->dropped, s->wall,
+            (double)s->frames / s->wall, 1e-6 * (double)s->memory_host, 1e-6 * (double)s->memory_gpu,
+            (unsigned long long)s->bytes_in, n * s->cpu_demux, n * s->cpu_entropy, n * s->cpu_motion, n * s->cpu_submit,
+            n * s->gpu_upload, n * s->gpu_classify, n * s->gpu_residual, n * s->gpu_inter, n * s->gpu_intra, n * s->gpu_deblock,
+            n * s->gpu_deliver);
+}
+
+static void on_end(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats)
+{
+    struct run *r = ctx;
+    to_hex(r->md5, r->digest);
+    printf("%s %llu\n", r->digest, (unsigned long long)stats->frames);
+    if (failure->code)
+        fprintf(stderr, "error %d: %s\nhint: %s\n", failure->code, failure->cause, failure->hint);
+    if (opt.stats)
+        print_stats(stats);
+    if (-failure->code > worst)
+        worst = -failure->code;
+    unmap(r);
+    r->ended = true;
+    if (--running == 0)
+        engine_close(r->engine, NULL, NULL);
+}
+
+static void log_line(void *ctx, int level, const char *line)
+{
+    if (level <= 1)
+        fprintf(stderr, "%s\n", line);
+}
+
+static int choice(const char *text, const char *const *names)
+{
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(text, names[i]))
+            return i;
+    fprintf(stderr, "%s: not known\n", text);
+    exit(2);
+}
+
+enum { O_DEVICE = 256, O_THREADS, O_LOOKAHEAD, O_BATCH, O_DEPTH, O_SHUFFLE, O_WAVEFRONT, O_TRANSPORT, O_POLICY, O_ON_ERROR,
+       O_LOOPS, O_SS, O_T, O_MAX, O_RESUME, O_REALTIME, O_SESSIONS, O_CLOSE, O_FD, O_HOLD, O_PROBE, O_VALIDATE, O_STATS,
+       O_FRAMES, O_PIX_FMT };
+
+static const struct option options[] = {
+    {"device", 1, NULL, O_DEVICE},     {"threads", 1, NULL, O_THREADS},     {"lookahead", 1, NULL, O_LOOKAHEAD},
+    {"batch", 1, NULL, O_BATCH},       {"depth", 1, NULL, O_DEPTH},         {"shuffle", 1, NULL, O_SHUFFLE},
+    {"wavefront", 1, NULL, O_WAVEFRONT}, {"transport", 1, NULL, O_TRANSPORT}, {"policy", 1, NULL, O_POLICY},
+    {"on-error", 1, NULL, O_ON_ERROR}, {"loops", 1, NULL, O_LOOPS},         {"ss", 1, NULL, O_SS},
+    {"t", 1, NULL, O_T},               {"max", 1, NULL, O_MAX},             {"resume", 1, NULL, O_RESUME},
+    {"realtime", 0, NULL, O_REALTIME}, {"sessions", 1, NULL, O_SESSIONS},   {"close-after", 1, NULL, O_CLOSE},
+    {"fd", 0, NULL, O_FD},             {"hold", 0, NULL, O_HOLD},           {"probe", 0, NULL, O_PROBE},
+    {"validate", 0, NULL, O_VALIDATE}, {"stats", 0, NULL, O_STATS},         {"frames", 0, NULL, O_FRAMES},
+    {"pix-fmt", 1, NULL, O_PIX_FMT},   {NULL, 0, NULL, 0}};
+
+static void set_option(int c, struct engine_params *e)
+{
+    static const char *const transports[] = {"shm", "none", "readback", NULL}, *const policies[] = {"lossless", "latest", "fifo", NULL};
+    long long n = optarg ? strtoll(optarg, NULL, 0) : 0;
+    switch (c) {
+    case O_DEVICE: e->device = optarg; break;
+    case O_THREADS: e->threads = (unsigned)n; break;
+    case O_LOOKAHEAD: e->lookahead = (unsigned)n; break;
+    case O_BATCH: e->batch = (unsigned)n; break;
+    case O_SHUFFLE: e->shuffle_seed = (uint64_t)n; break;
+    case O_WAVEFRONT: e->wavefront = (uint8_t)n; break;
+    case O_VALIDATE: e->validation = true; break;
+    case O_DEPTH: opt.open.depth = (uint32_t)n; break;
+    case O_TRANSPORT: opt.open.transport = (enum pelton_transport)choice(optarg, transports); break;
+    case O_POLICY: opt.open.policy = (enum pelton_policy)choice(optarg, policies); break;
+    case O_ON_ERROR: opt.open.on_error = (int)n; break;
+    case O_LOOPS: opt.open.loop = true; opt.open.loops = (uint32_t)n; break;
+    case O_SS: opt.open.start_us = n; break;
+    case O_T: opt.open.duration_us = n; break;
+    case O_MAX: opt.open.max_frames = (uint64_t)n; break;
+    case O_REALTIME: opt.open.realtime = true; break;
+    case O_RESUME: opt.resume = (uint64_t)n; break;
+    case O_SESSIONS: opt.sessions = (unsigned)n; break;
+    case O_CLOSE: opt.close_after = (uint64_t)n; break;
+    case O_FD: opt.use_fd = true; break;
+    case O_HOLD: opt.hold = true; break;
+    case O_PROBE: opt.probe = true; break;
+    case O_STATS: opt.stats = true; break;
+    case O_FRAMES: opt.lines = true; break;
+    case O_PIX_FMT: opt.open.pix_fmt = optarg; break;
+    case 'o': opt.out = fopen(optarg, "wb"); break;
+    default: exit(2);
+    }
+}
+
+static void start(struct run *r, struct engine *e, const char *file)
+{
+    static const struct session_callbacks callbacks = {on_info, on_format, on_frame, on_end};
+    struct pelton_open_params p = opt.open;
+    r->engine = e;
+    r->memfd = -1;
+    r->md5 = av_md5_alloc();
+    av_md5_init(r->md5);
+    p.name = file;
+    p.uri = opt.use_fd ? NULL : file;
+    p.fd = !opt.use_fd ? -1 : !strcmp(file, "-") ? dup(0) : open(file, O_RDONLY | O_CLOEXEC);
+    int err = session_open(e, &p, opt.resume, opt.probe, &callbacks, r, &r->session);
+    if (err) {
+        fprintf(stderr, "session_open: %d\n", err);
+        exit(1);
+    }
+    running++;
+}
+
+int main(int argc, char **argv)
+{
+    struct engine_params params = {.device = "cpu", .timestamps = true, .log = log_line};
+    struct engine *e;
+    uv_loop_t loop;
+    opt.open.start_us = opt.open.duration_us = -1;
+    for (int c; (c = getopt_long(argc, argv, "o:", options, NULL)) >= 0;)
+        set_option(c, &params);
+    if (optind + 1 != argc) {
+        fprintf(stderr, "usage: session_decode [options] FILE\n");
+        return 2;
+    }
+    uv_loop_init(&loop);
+    int err = engine_create(&loop, &params, &e);
+    if (err) {
+        fprintf(stderr, "engine_create: %d\n", err);
+        return -err;
+    }
+    struct run *runs = calloc(opt.sessions, sizeof *runs);
+    for (unsigned i = 0; i < opt.sessions; i++)
+        start(&runs[i], e, argv[optind]);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    if (uv_loop_close(&loop))
+        fprintf(stderr, "handles are left in the loop\n"), worst = 1;
+    for (unsigned i = 0; i < opt.sessions; i++) {
+        if (!runs[i].ended || (!opt.close_after && strcmp(runs[i].digest, runs[0].digest)))
+            fprintf(stderr, "session %u: other frames than session 0\n", i), worst = 10;
+        av_free(runs[i].md5);
+    }
+    free(runs);
+    if (opt.out && fclose(opt.out))
+        worst = 1;
+    return worst;
+}
