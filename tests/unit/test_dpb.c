@@ -1,0 +1,885 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Step 1 as a whole on streams made here: picture order count, marking, reference lists, gaps in frame_num, output order, slices and
+ * pictures, failing allocations. Pictures are named by their id, which counts up in decoding order.
+ */
+#include "headerwriter.h"
+#include "codec/internal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+struct ctx {
+    struct sps_fields sps;
+    struct pps_fields pps;
+    struct h264_stream *s;
+    struct h264_diag diag;
+    int64_t tag;
+    /* What came out so far. */
+    struct h264_picture *decoded[64];
+    unsigned decoded_count;
+    uint32_t output[64];
+    int32_t output_poc[64];
+    unsigned output_count;
+};
+
+static int feed(struct ctx *c, const struct bw *w)
+{
+    uint8_t nal[16384];
+
+    return h264_stream_feed(c->s, nal, bw_nal(w, nal), c->tag, &c->diag);
+}
+
+static void send_sets(struct ctx *c)
+{
+    struct bw w = {.bits = 0}, p = {.bits = 0};
+
+    write_sps(&w, &c->sps);
+    write_pps(&p, &c->pps);
+    assert_int_equal(feed(c, &w), H264_OK);
+    assert_int_equal(feed(c, &p), H264_OK);
+}
+
+static void open_with(struct ctx *c, const struct h264_stream_params *params)
+{
+    assert_int_equal(h264_stream_create(params, &c->s), H264_OK);
+    send_sets(c);
+}
+
+static void open_stream(struct ctx *c)
+{
+    open_with(c, &(struct h264_stream_params){0});
+}
+
+static void drain(struct ctx *c)
+{
+    struct h264_picture *pic;
+
+    while ((pic = h264_stream_next_decode(c->s))) {
+        assert_true(c->decoded_count < 64);
+        c->decoded[c->decoded_count++] = pic;
+    }
+    while ((pic = h264_stream_next_output(c->s))) {
+        assert_true(c->output_count < 64);
+        c->output_poc[c->output_count] = pic->output_poc;
+        c->output[c->output_count++] = pic->id;
+        h264_picture_unref(pic);
+    }
+}
+
+static int slice(struct ctx *c, struct slice_fields f)
+{
+    struct bw w = {.bits = 0};
+    int error;
+
+    write_slice(&w, &f, &c->sps, &c->pps);
+    error = feed(c, &w);
+    drain(c);
+    return error;
+}
+
+static void flush(struct ctx *c)
+{
+    assert_int_equal(h264_stream_flush(c->s), H264_OK);
+    drain(c);
+}
+
+static void close_stream(struct ctx *c)
+{
+    for (unsigned i = 0; i < c->decoded_count; i++)
+        h264_picture_unref(c->decoded[i]);
+    h264_stream_free(c->s);
+}
+
+/* Ids of a list of the picture's first slice, e.g. "3 1 0L -". */
+static void expect_list(const struct ctx *c, unsigned picture, unsigned list, const char *expected)
+{
+    char text[256] = "";
+    const struct h264_slice *sl;
+
+    assert_true(picture < c->decoded_count);
+    sl = &c->decoded[picture]->slices[0];
+    assert_int_equal(c->decoded[picture]->id, picture);
+    for (unsigned i = 0; i < sl->num_ref[list]; i++) {
+        size_t n = strlen(text);
+
+        if (sl->ref[list][i].pic) {
+            snprintf(text + n, sizeof(text) - n, "%s%u%s", i ? " " : "", sl->ref[list][i].id >> 2,
+                     sl->ref[list][i].long_term ? "L" : "");
+            assert_int_equal(sl->ref[list][i].structure, REC_FRAME);
+            assert_ptr_equal(sl->ref[list][i].pic, c->decoded[sl->ref[list][i].id >> 2]);
+        } else {
+            snprintf(text + n, sizeof(text) - n, "%s-", i ? " " : "");
+        }
+    }
+    assert_string_equal(text, expected);
+}
+
+static void expect_output(const struct ctx *c, const char *expected)
+{
+    char text[256] = "";
+
+    for (unsigned i = 0; i < c->output_count; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u", i ? " " : "", c->output[i]);
+    assert_string_equal(text, expected);
+}
+
+#define IDR(...) ((struct slice_fields){.idr = 1, .ref_idc = 1, .type = H264_I, __VA_ARGS__})
+#define REF_P(...) ((struct slice_fields){.ref_idc = 1, .type = H264_P, __VA_ARGS__})
+#define NONREF_B(...) ((struct slice_fields){.ref_idc = 0, .type = H264_B, __VA_ARGS__})
+
+/* n pictures: an IDR and P pictures, frame_num 0 .. n - 1, POC 2 * frame_num, up to 8 entries in a list. */
+static void low_delay_run(struct ctx *c, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(slice(c, i ? REF_P(.frame_num = i & 15, .poc_lsb = 2 * i & 15) : IDR(.idr_pic_id = 0)), H264_OK);
+}
+
+static struct ctx plain_ctx(unsigned max_num_ref_frames, unsigned entries)
+{
+    struct ctx c = {.sps = plain_sps(), .pps = {.refs = {entries, entries}}};
+
+    c.sps.max_num_ref_frames = max_num_ref_frames;
+    return c;
+}
+
+/* ---- marking ---- */
+
+static void test_sliding_window(void **state)
+{
+    struct ctx c = plain_ctx(3, 4);
+
+    open_stream(&c);
+    low_delay_run(&c, 20); /* frame_num wraps at 16 */
+    flush(&c);
+    expect_list(&c, 1, 0, "0 - - -");
+    expect_list(&c, 2, 0, "1 0 - -");
+    expect_list(&c, 4, 0, "3 2 1 -");
+    expect_list(&c, 17, 0, "16 15 14 -");
+    expect_list(&c, 19, 0, "18 17 16 -");
+    assert_int_equal(c.decoded[16]->output_poc, 32);
+    assert_int_equal(c.output_count, 20);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(c.output[i], i);
+    close_stream(&c);
+}
+
+static void test_mmco1(void **state)
+{
+    struct ctx c = plain_ctx(4, 4);
+
+    open_stream(&c);
+    low_delay_run(&c, 4);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8, .mmco = {{1, 1}, {1, 3}})), H264_OK); /* 2, 0 */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 10)), H264_OK);
+    flush(&c);
+    expect_list(&c, 4, 0, "3 2 1 0"); /* marking comes after its own decoding */
+    expect_list(&c, 5, 0, "4 3 1 -");
+    close_stream(&c);
+}
+
+static void test_mmco2_3_4(void **state)
+{
+    struct ctx c = plain_ctx(4, 4);
+
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    /* Two indices; 0 becomes long-term 1, 1 becomes long-term 0. */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{4, 2}, {3, 2, 1}, {3, 1, 0}})), H264_OK);
+    /* An index that is given again frees its holder. */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8, .mmco = {{3, 1, 0}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 10, .mmco = {{2, 1}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 6, .poc_lsb = 12, .mmco = {{4, 0}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 7, .poc_lsb = 14)), H264_OK);
+    flush(&c);
+    expect_list(&c, 4, 0, "3 2 1L 0L");
+    expect_list(&c, 5, 0, "4 3 2L 0L");
+    expect_list(&c, 6, 0, "5 4 3 2L");
+    expect_list(&c, 7, 0, "6 5 4 3");
+    close_stream(&c);
+}
+
+static void test_mmco5(void **state)
+{
+    struct ctx c = plain_ctx(4, 4);
+
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 7)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{5}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 4)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 2)), H264_OK);
+    flush(&c);
+    expect_list(&c, 4, 0, "2 1 0 -");
+    expect_list(&c, 5, 0, "4 - - -");
+    expect_list(&c, 6, 0, "4 5 - -");
+    assert_int_equal(c.decoded[4]->output_poc, 6);
+    assert_int_equal(c.decoded[5]->output_poc, 4);
+    assert_int_equal(c.decoded[5]->slices[0].ref[0][0].poc, 0); /* tempPicOrderCnt was subtracted */
+    expect_output(&c, "0 1 2 3 4 6 5");                         /* 3 has a higher POC than 4, but comes before the reset */
+    close_stream(&c);
+}
+
+static void test_mmco6_and_idr_long_term(void **state)
+{
+    struct ctx c = plain_ctx(3, 4);
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR(.long_term_reference = 1)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4, .mmco = {{4, 3}, {6, 2}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6)), H264_OK); /* slides 1 out */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8)), H264_OK);
+    flush(&c);
+    expect_list(&c, 1, 0, "0L - - -");
+    expect_list(&c, 2, 0, "1 0L - -");
+    expect_list(&c, 3, 0, "1 0L 2L -");
+    expect_list(&c, 4, 0, "3 0L 2L -");
+    close_stream(&c);
+}
+
+static void test_mmco_errors(void **state)
+{
+    struct ctx c = plain_ctx(2, 4);
+    struct h264_stats stats;
+
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{1, 14}, {2, 7}, {3, 12, 40}})), H264_OK);
+    /* Reported when the picture ends; the window is kept all the same. */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8)), H264_ERR_DATA);
+    assert_string_equal(c.diag.element, "memory_management_control_operation");
+    flush(&c);
+    expect_list(&c, 4, 0, "3 2 - -");
+    h264_stream_stats(c.s, &stats);
+    assert_int_equal(stats.errors, 1);
+    close_stream(&c);
+}
+
+/* ---- lists ---- */
+
+static void test_modification(void **state)
+{
+    struct ctx c = plain_ctx(4, 4);
+
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{4, 1}, {3, 2, 0}})), H264_OK); /* 0 is 0L */
+    /* 1, 0L, 3 */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8, .mods = {{{1, 2}, {3, 0}, {2, 1}}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 10, .num_ref = {3, 0}, .mods = {{{1, 1}, {1, 15}}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 6, .poc_lsb = 12, .mods = {{{1, 12}}})), H264_ERR_DATA);
+    assert_string_equal(c.diag.element, "modification_of_pic_nums_idc");
+    assert_int_equal(slice(&c, REF_P(.frame_num = 7, .poc_lsb = 14, .num_ref = {1, 0}, .mods = {{{1, 0}, {1, 0}}})),
+                     H264_ERR_DATA);
+    flush(&c);
+    expect_list(&c, 3, 0, "2 1 0 -");
+    expect_list(&c, 4, 0, "1 0L 3 2");
+    expect_list(&c, 5, 0, "3 3 4"); /* the same picture twice: 16 back is the whole cycle */
+    expect_list(&c, 6, 0, "- 5 4 3"); /* a lost picture keeps its place */
+    expect_list(&c, 7, 0, "6");
+    close_stream(&c);
+}
+
+static void test_b_lists(void **state)
+{
+    struct ctx c = plain_ctx(4, 3);
+
+    open_stream(&c);
+    c.pps.refs[0] = c.pps.refs[1] = 3;
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 8)), H264_OK);
+    assert_int_equal(slice(&c, (struct slice_fields){.ref_idc = 1, .type = H264_B, .frame_num = 2, .poc_lsb = 4}), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 2)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 6)), H264_OK);
+    /* All references before: both lists equal, so the first two of list 1 change places, though only one is kept. */
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 10, .num_ref = {1, 1})), H264_OK);
+    flush(&c);
+    expect_list(&c, 2, 0, "0 1 -");
+    expect_list(&c, 2, 1, "1 0 -");
+    expect_list(&c, 3, 0, "0 2 1");
+    expect_list(&c, 3, 1, "2 1 0");
+    expect_list(&c, 4, 0, "2 0 1");
+    expect_list(&c, 4, 1, "1 2 0");
+    expect_list(&c, 5, 0, "1");
+    expect_list(&c, 5, 1, "2");
+    assert_int_equal(c.decoded[3]->slices[0].ref[0][1].poc, 4);
+    assert_int_equal(c.decoded[3]->has_b_slices, 1);
+    assert_int_equal(c.decoded[3]->refs_held_count, 3);
+    expect_output(&c, "0 3 2 4 1 5");
+    close_stream(&c);
+}
+
+static void test_single_reference_not_swapped(void **state)
+{
+    struct ctx c = plain_ctx(2, 2);
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 1, .poc_lsb = 2)), H264_OK);
+    flush(&c);
+    expect_list(&c, 1, 0, "0 -");
+    expect_list(&c, 1, 1, "0 -");
+    close_stream(&c);
+}
+
+/* ---- gaps ---- */
+
+static void test_gap_allowed(void **state)
+{
+    struct ctx c = plain_ctx(3, 4);
+    struct h264_stats stats;
+
+    c.sps.gaps_allowed = 1;
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 5, .poc_lsb = 9)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 6);
+    assert_int_equal(c.decoded[2]->non_existing, 1);
+    assert_int_equal(c.decoded[3]->non_existing, 1);
+    assert_ptr_equal(c.decoded[2]->refs_held[0], c.decoded[1]);
+    assert_non_null(c.decoded[2]->mbs);
+    expect_list(&c, 4, 0, "3 2 1 -");
+    expect_list(&c, 5, 0, "4 - - -"); /* inferred frames have no POC in type 0 */
+    expect_output(&c, "0 1 4 5");
+    h264_stream_stats(c.s, &stats);
+    assert_int_equal(stats.gaps, 1);
+    assert_int_equal(stats.errors, 0);
+    close_stream(&c);
+}
+
+static void test_gap_forbidden(void **state)
+{
+    struct ctx c = plain_ctx(3, 4);
+    struct h264_stats stats;
+
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1 + 12, .poc_lsb = 8)), H264_OK); /* only three of eleven are made */
+    flush(&c);
+    assert_int_equal(c.decoded_count, 6);
+    expect_list(&c, 5, 0, "4 3 2 -");
+    expect_output(&c, "0 1 5");
+    h264_stream_stats(c.s, &stats);
+    assert_int_equal(stats.gaps, 1);
+    assert_int_equal(stats.errors, 1);
+    close_stream(&c);
+}
+
+static void test_gap_strict(void **state)
+{
+    struct ctx c = plain_ctx(3, 4);
+
+    open_with(&c, &(struct h264_stream_params){.strict = 1});
+    low_delay_run(&c, 2);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8)), H264_ERR_DATA);
+    assert_string_equal(c.diag.element, "frame_num");
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    flush(&c);
+    expect_output(&c, "0 1 2");
+    close_stream(&c);
+}
+
+static void test_gap_counts_in_poc(void **state)
+{
+    struct ctx c = plain_ctx(2, 2);
+
+    c.sps.poc_type = 2;
+    c.sps.gaps_allowed = 1;
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 0)), H264_OK); /* 14 missing, across the wrap of FrameNumOffset */
+    flush(&c);
+    assert_int_equal(c.decoded[c.decoded_count - 1]->output_poc, 32);
+    assert_int_equal(c.decoded[c.decoded_count - 2]->output_poc, 30);
+    close_stream(&c);
+}
+
+/* ---- picture order count ---- */
+
+static void test_poc_type0(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    c.pps.bottom_poc = 1;
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR(.poc_lsb = 0, .delta_poc = -2)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 7, .delta_poc = 1)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 14)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 2)), H264_OK);    /* wraps up: 18 */
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 4, .poc_lsb = 15)), H264_OK); /* back before the wrap: 15 */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 10)), H264_OK);   /* a distance of half the range goes up: 26 */
+    flush(&c);
+    assert_int_equal(c.decoded[0]->output_poc, -2);
+    assert_int_equal(c.decoded[0]->poc[0], 0);
+    assert_int_equal(c.decoded[1]->output_poc, 7);
+    assert_int_equal(c.decoded[1]->poc[1], 8);
+    assert_int_equal(c.decoded[2]->output_poc, 14);
+    assert_int_equal(c.decoded[3]->output_poc, 18);
+    assert_int_equal(c.decoded[4]->output_poc, 15);
+    assert_int_equal(c.decoded[5]->output_poc, 26);
+    close_stream(&c);
+}
+
+static void test_poc_type1(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    c.sps.poc_type = 1;
+    c.sps.offset_for_non_ref_pic = -3;
+    c.sps.offset_for_top_to_bottom_field = 1;
+    c.sps.cycle = 2;
+    c.sps.offset_for_ref_frame[0] = 4;
+    c.sps.offset_for_ref_frame[1] = 6;
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 2, .delta_poc = 1)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 3)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded[0]->output_poc, 0);
+    assert_int_equal(c.decoded[0]->poc[1], 1);
+    assert_int_equal(c.decoded[1]->output_poc, 4);
+    assert_int_equal(c.decoded[2]->output_poc, 11);
+    assert_int_equal(c.decoded[3]->output_poc, 7); /* 10 - 3 */
+    assert_int_equal(c.decoded[4]->output_poc, 14);
+    close_stream(&c);
+}
+
+static void test_poc_type2(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    c.sps.poc_type = 2;
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1)), H264_OK);
+    expect_output(&c, "0"); /* output order is decoding order: no delay but for the end of the picture */
+    assert_int_equal(slice(&c, (struct slice_fields){.type = H264_P, .frame_num = 2}), H264_OK);
+    expect_output(&c, "0 1");
+    assert_int_equal(slice(&c, REF_P(.frame_num = 2)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded[1]->output_poc, 2);
+    assert_int_equal(c.decoded[2]->output_poc, 3);
+    assert_int_equal(c.decoded[3]->output_poc, 4);
+    expect_output(&c, "0 1 2 3");
+    close_stream(&c);
+}
+
+/* ---- output ---- */
+
+static void reorder_one(struct bw *w)
+{
+    bw_u(w, 8, 0);
+    bw_u(w, 1, 1); /* the last flag: bitstream_restriction_flag */
+    bw_u(w, 1, 1);
+    for (unsigned i = 0; i < 4; i++)
+        bw_ue(w, 1);
+    bw_ue(w, 1);
+    bw_ue(w, 2);
+}
+
+/* I0 P2 B1 P4 B3: with one frame of reordering. */
+static void ibp(struct ctx *c)
+{
+    assert_int_equal(slice(c, IDR()), H264_OK);
+    assert_int_equal(slice(c, REF_P(.frame_num = 1, .poc_lsb = 4)), H264_OK);
+    assert_int_equal(slice(c, NONREF_B(.frame_num = 2, .poc_lsb = 2)), H264_OK);
+    assert_int_equal(slice(c, REF_P(.frame_num = 2, .poc_lsb = 8)), H264_OK);
+    assert_int_equal(slice(c, NONREF_B(.frame_num = 3, .poc_lsb = 6)), H264_OK);
+}
+
+static void test_bumping(void **state)
+{
+    struct ctx c = plain_ctx(2, 2);
+
+    c.sps.vui = reorder_one;
+    open_stream(&c);
+    ibp(&c);
+    /* Two buffers, both full when picture 2 ends; 0 goes out, but is a reference; 2 has the lowest POC and needs no buffer. */
+    expect_output(&c, "0 2");
+    flush(&c);
+    expect_output(&c, "0 2 1 4 3");
+    close_stream(&c);
+}
+
+static void test_low_delay(void **state)
+{
+    struct ctx c = plain_ctx(2, 2);
+
+    c.sps.vui = reorder_one;
+    open_with(&c, &(struct h264_stream_params){.low_delay_output = true});
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 4)), H264_OK);
+    expect_output(&c, "");
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 2)), H264_OK);
+    expect_output(&c, "0");
+    flush(&c);
+    expect_output(&c, "0 2 1");
+    close_stream(&c);
+}
+
+static void test_idr_outputs_all(void **state)
+{
+    struct ctx c = plain_ctx(4, 2);
+
+    open_stream(&c);
+    ibp(&c);
+    expect_output(&c, ""); /* 16 frames of DPB */
+    c.sps.mb_width = 9;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    expect_output(&c, "0 2 1 4 3");
+    flush(&c);
+    expect_output(&c, "0 2 1 4 3 5");
+    assert_int_equal(c.decoded[5]->mb_count, 27);
+    assert_int_equal(h264_stream_sps(c.s)->mb_width, 9);
+    close_stream(&c);
+}
+
+/* ---- pictures and slices ---- */
+
+static void test_slices(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+    const struct h264_picture *pic;
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, IDR()), H264_ERR_DATA); /* sent twice */
+    assert_int_equal(slice(&c, IDR(.first_mb = 5)), H264_OK);
+    assert_int_equal(slice(&c, IDR(.first_mb = 5)), H264_ERR_DATA);
+    assert_int_equal(slice(&c, IDR(.first_mb = 3)), H264_ERR_UNSUPPORTED);
+    assert_string_equal(c.diag.element, "first_mb_in_slice");
+    assert_int_equal(slice(&c, IDR(.first_mb = 12)), H264_ERR_DATA);
+    assert_int_equal(slice(&c, IDR(.first_mb = 11)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2)), H264_OK);
+    assert_int_equal(slice(&c, (struct slice_fields){.type = H264_SP, .frame_num = 2}), H264_ERR_UNSUPPORTED);
+    assert_string_equal(c.diag.element, "slice_type");
+    flush(&c);
+    assert_int_equal(c.decoded_count, 2);
+    pic = c.decoded[0];
+    assert_int_equal(pic->slice_count, 3);
+    assert_int_equal(pic->slices[0].end_mb, 5);
+    assert_int_equal(pic->slices[1].end_mb, 11);
+    assert_int_equal(pic->slices[2].end_mb, 12);
+    for (unsigned i = 0; i < 3; i++) {
+        struct h264_bits b;
+        uint8_t rbsp[256];
+        size_t n = h264_unescape(pic->slices[i].nal, pic->slices[i].nal_size, rbsp, NULL);
+
+        h264_bits_init(&b, rbsp, n);
+        h264_bits_skip(&b, pic->slices[i].data_bit_offset);
+        assert_int_equal(h264_bits_u(&b, 16), 0x5555 + pic->slices[i].hdr.first_mb);
+        assert_int_equal(pic->slices[i].index, i);
+    }
+    assert_int_equal(pic->mbs[0].kind, REC_MB_MISSING);
+    assert_int_equal(pic->syntax[11].decoded, 0);
+    assert_int_equal(pic->unit_capacity, 12 * 24 + 3 * H264_UNIT_CHUNK);
+    close_stream(&c);
+}
+
+static void test_redundant_ignored(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    c.pps.redundant = 1;
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, IDR(.redundant_pic_cnt = 1)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 1);
+    assert_int_equal(c.decoded[0]->slice_count, 1);
+    close_stream(&c);
+}
+
+static void test_new_picture(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    c.tag++; /* another access unit completes the picture, whatever the headers say */
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    send_sets(&c); /* so does what starts an access unit */
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 1, .poc_lsb = 2)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 1, .poc_lsb = 4)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 4)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 7);
+    assert_int_equal(c.decoded[1]->tag, 0);
+    assert_int_equal(c.decoded[2]->tag, 1);
+    expect_output(&c, "0 1 2 3 4 5 6");
+    close_stream(&c);
+}
+
+static void test_starts_without_idr(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+    struct h264_stats stats;
+    struct bw sei = {.bits = 0};
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 2)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 6, .poc_lsb = 4)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 0);
+    h264_stream_stats(c.s, &stats);
+    assert_int_equal(stats.skipped_before_idr, 2);
+    bw_u(&sei, 8, 6);
+    bw_u(&sei, 8, 6);
+    bw_u(&sei, 8, 1);
+    bw_ue(&sei, 0);
+    bw_u(&sei, 4, 0);
+    bw_u(&sei, 3, 4);
+    bw_trailing(&sei);
+    assert_int_equal(feed(&c, &sei), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 7, .poc_lsb = 8)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 8, .poc_lsb = 6)), H264_OK); /* lacks what was before */
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 8, .poc_lsb = 10)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 3);
+    assert_int_equal(c.decoded[0]->recovery_point, 1);
+    assert_int_equal(c.decoded[0]->corrupt, 0);
+    assert_int_equal(c.decoded[1]->corrupt, 1);
+    assert_int_equal(c.decoded[2]->corrupt, 0);
+    h264_stream_stats(c.s, &stats);
+    assert_int_equal(stats.gaps, 0);
+    close_stream(&c);
+}
+
+static void test_idr_with_p_and_b(void **state)
+{
+    struct slice_fields p = {.idr = 1, .ref_idc = 1, .type = H264_P};
+    struct slice_fields b = {.idr = 1, .ref_idc = 1, .type = H264_B, .first_mb = 6, .mods = {{{1, 0}}, {{3, 5}}}};
+    struct ctx c = plain_ctx(4, 3);
+
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    assert_int_equal(slice(&c, p), H264_OK);
+    assert_int_equal(slice(&c, b), H264_ERR_DATA);
+    flush(&c);
+    expect_list(&c, 3, 0, "- - -");
+    assert_int_equal(c.decoded[3]->slice_count, 2);
+    assert_int_equal(c.decoded[3]->refs_held_count, 0);
+    close_stream(&c);
+}
+
+static void test_size_change_without_idr(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    for (unsigned i = 0; i < 300; i++) { /* each is refused until an intra picture */
+        c.sps.mb_width = 5 + i % 2;
+        send_sets(&c);
+        assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4)), H264_OK);
+    }
+    flush(&c);
+    expect_output(&c, "0 1");
+    assert_int_equal(slice(&c, ((struct slice_fields){.ref_idc = 1, .type = H264_I, .frame_num = 3, .poc_lsb = 6})), H264_OK);
+    flush(&c);
+    expect_output(&c, "0 1 2");
+    close_stream(&c);
+}
+
+static void test_missing_sets(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR(.pps_id = 3)), H264_ERR_NO_PARAMS);
+    assert_string_equal(c.diag.element, "pic_parameter_set_id");
+    c.pps.id = 3;
+    c.pps.sps_id = 1; /* a PPS may come before its SPS */
+    c.sps.id = 0;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR(.pps_id = 3)), H264_ERR_NO_PARAMS);
+    assert_string_equal(c.diag.element, "seq_parameter_set_id");
+    c.sps.id = 1;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR(.pps_id = 3)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 1);
+    close_stream(&c);
+}
+
+static void test_avcc(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+    struct bw w = {.bits = 0}, p = {.bits = 0}, i = {.bits = 0};
+    uint8_t box[512] = {1, 100, 0, 40, 0xff, 0xe1}, unit[512];
+    struct slice_fields idr = IDR();
+    size_t n = 6, m;
+
+    write_sps(&w, &c.sps);
+    write_pps(&p, &c.pps);
+    write_slice(&i, &idr, &c.sps, &c.pps);
+    m = bw_escape(&w, box + n + 2);
+    box[n + 1] = (uint8_t)m;
+    n += 2 + m;
+    box[n++] = 1;
+    m = bw_escape(&p, box + n + 2);
+    box[n + 1] = (uint8_t)m;
+    n += 2 + m;
+    for (size_t cut = 1; cut < n; cut++) {
+        assert_int_equal(h264_stream_create(&(struct h264_stream_params){0}, &c.s), H264_OK);
+        assert_true(h264_stream_extradata(c.s, box, cut, &c.diag) < 0);
+        h264_stream_free(c.s);
+    }
+    assert_int_equal(h264_stream_create(&(struct h264_stream_params){0}, &c.s), H264_OK);
+    assert_int_equal(h264_stream_extradata(c.s, box, n, &c.diag), H264_OK);
+    assert_int_equal(h264_stream_sps(c.s)->mb_width, 4);
+    m = bw_escape(&i, unit + 4);
+    unit[0] = unit[1] = unit[2] = 0;
+    unit[3] = (uint8_t)m;
+    assert_int_equal(h264_stream_feed(c.s, unit, 4 + m, 0, &c.diag), H264_OK);
+    assert_int_equal(h264_stream_feed(c.s, unit, 3 + m, 1, &c.diag), H264_ERR_TRUNCATED);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 2);
+    close_stream(&c);
+}
+
+/* ---- life cycle ---- */
+
+struct counting {
+    size_t live, calls, fail_at;
+};
+
+static void *counting_get(void *ctx, size_t size)
+{
+    struct counting *k = ctx;
+
+    if (++k->calls == k->fail_at)
+        return NULL;
+    k->live += size;
+    return aligned_alloc(64, (size + 63) & ~(size_t)63);
+}
+
+static void counting_put(void *ctx, void *memory, size_t size)
+{
+    struct counting *k = ctx;
+
+    assert_true(k->live >= size);
+    k->live -= size;
+    free(memory);
+}
+
+static void test_failing_allocations(void **state)
+{
+    for (size_t fail_at = 1; fail_at < 60; fail_at++) {
+        struct counting k = {.fail_at = fail_at};
+        struct h264_allocator a = {counting_get, counting_put, &k};
+        struct ctx c = plain_ctx(2, 2);
+        struct h264_stats stats;
+
+        c.sps.gaps_allowed = 1;
+        open_with(&c, &(struct h264_stream_params){.allocator = &a});
+        slice(&c, IDR());
+        slice(&c, REF_P(.frame_num = 1, .poc_lsb = 4));
+        slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 2));
+        slice(&c, REF_P(.frame_num = 5, .poc_lsb = 8));
+        slice(&c, REF_P(.frame_num = 6, .poc_lsb = 10));
+        h264_stream_flush(c.s);
+        drain(&c);
+        h264_stream_stats(c.s, &stats);
+        assert_int_equal(stats.errors, k.calls >= fail_at);
+        close_stream(&c);
+        assert_int_equal(k.live, 0);
+    }
+}
+
+static unsigned freed;
+
+static void on_free(struct h264_picture *pic)
+{
+    freed++;
+}
+
+static void test_release(void **state)
+{
+    struct ctx c = plain_ctx(1, 1);
+    struct counting k = {.fail_at = 0};
+    struct h264_allocator a = {counting_get, counting_put, &k};
+    size_t before;
+
+    freed = 0;
+    open_with(&c, &(struct h264_stream_params){.allocator = &a});
+    low_delay_run(&c, 40);
+    flush(&c);
+    for (unsigned i = 0; i < 40; i++)
+        c.decoded[i]->on_free = on_free;
+    before = k.live;
+    h264_picture_done(c.decoded[39]);
+    assert_true(k.live < before);
+    assert_null(c.decoded[39]->coeffs);
+    assert_non_null(c.decoded[39]->motion);
+    assert_int_equal(c.decoded[39]->refs_held_count, 0);
+    /* Each of the others holds the one before: the last one's end frees the whole chain. */
+    for (unsigned i = 0; i < 38; i++)
+        h264_picture_unref(c.decoded[i]);
+    assert_int_equal(freed, 0);
+    h264_picture_unref(c.decoded[38]);
+    assert_int_equal(freed, 39);
+    c.decoded[0] = c.decoded[39];
+    c.decoded_count = 1;
+    close_stream(&c);
+    assert_int_equal(freed, 40);
+    assert_int_equal(k.live, 0);
+}
+
+/* Any bytes at all, in units that start like real ones. */
+static void test_noise(void **state)
+{
+    struct ctx c = plain_ctx(4, 4);
+    uint32_t seed = 3;
+
+    open_stream(&c);
+    for (unsigned i = 0; i < 20000; i++) {
+        struct slice_fields f = {.idr = i % 50 == 0, .ref_idc = i % 3, .type = i % 50 ? i % 3 : 2, .frame_num = i * 7 / 5 & 15,
+                                 .poc_lsb = i * 2 & 15, .mmco = {{1 + i % 6, i & 3, i & 1}}, .mods = {{{1 + i % 3, i & 3}}}};
+        struct bw w = {.bits = 0};
+        struct h264_picture *pic;
+
+        write_slice(&w, &f, &c.sps, &c.pps);
+        for (unsigned n = i % 4; n; n--) {
+            seed = seed * 1664525 + 1013904223;
+            w.buf[(seed >> 8) % (w.bits / 8)] ^= (uint8_t)(1 << (seed >> 29));
+        }
+        feed(&c, &w);
+        while ((pic = h264_stream_next_decode(c.s))) {
+            h264_picture_done(pic);
+            h264_picture_unref(pic);
+        }
+        while ((pic = h264_stream_next_output(c.s)))
+            h264_picture_unref(pic);
+    }
+    close_stream(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sliding_window), cmocka_unit_test(test_mmco1), cmocka_unit_test(test_mmco2_3_4),
+        cmocka_unit_test(test_mmco5), cmocka_unit_test(test_mmco6_and_idr_long_term), cmocka_unit_test(test_mmco_errors),
+        cmocka_unit_test(test_modification), cmocka_unit_test(test_b_lists),
+        cmocka_unit_test(test_single_reference_not_swapped), cmocka_unit_test(test_gap_allowed), cmocka_unit_test(test_gap_forbidden), cmocka_unit_test(test_gap_strict),
+        cmocka_unit_test(test_gap_counts_in_poc), cmocka_unit_test(test_poc_type0), cmocka_unit_test(test_poc_type1),
+        cmocka_unit_test(test_poc_type2), cmocka_unit_test(test_bumping), cmocka_unit_test(test_low_delay),
+        cmocka_unit_test(test_idr_outputs_all), cmocka_unit_test(test_slices), cmocka_unit_test(test_redundant_ignored),
+        cmocka_unit_test(test_new_picture), cmocka_unit_test(test_starts_without_idr), cmocka_unit_test(test_idr_with_p_and_b),
+        cmocka_unit_test(test_size_change_without_idr), cmocka_unit_test(test_missing_sets), cmocka_unit_test(test_avcc),
+        cmocka_unit_test(test_failing_allocations), cmocka_unit_test(test_release), cmocka_unit_test(test_noise),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
