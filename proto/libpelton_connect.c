@@ -240,7 +240,7 @@ int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struc
     if (rc < 0) {
         return rc;
     }
-    int pair[2];
+    int pair[2] = {-1, -1};
     int error = private_pair(pair);
     if (error) {
         return pelton_fail(NULL, PELTON_ERR_OTHER, "", "socketpair: %s", strerror(error));

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Questions of clients that only the worker can answer: the totals of a stream, the machine's devices.
+ *
+ * The happy path is ask, send, answer. The failure modes are: the worker dies before it answers (totals: the last known are given;
+ * devices: an error, for asking may be what killed it), the client or stream goes away (the answer finds nobody), no worker can be had.
+ */
+#include "daemon/broker/broker.h"
+
+#include <stdlib.h>
+
+static struct ask *ask_create(struct client *c, struct stream *s, uint32_t client_request)
+{
+    struct ask *a = calloc(1, sizeof *a);
+    if (!a) {
+        struct pelton_failure failure = {.code = PELTON_ERR_NOMEM, .cause = "out of memory"};
+        client_error(c, client_request, 0, &failure, true);
+        return NULL;
+    }
+    a->client = c;
+    a->stream = s;
+    a->client_request = client_request;
+    struct ask **link = &c->broker->asks;
+    while (*link) {
+        link = &(*link)->next;
+    }
+    *link = a;
+    return a;
+}
+
+void ask_stats(struct stream *s, uint32_t client_request)
+{
+    struct broker *b = s->broker;
+    if (s->state != STREAM_OPEN || !worker_running(b)) {
+        stream_send_stats(s, client_request);
+        return;
+    }
+    if (ask_create(s->client, s, client_request)) {
+        asks_send(b);
+    }
+}
+
+void ask_devices(struct client *c, uint32_t client_request, bool current)
+{
+    struct ask *a = ask_create(c, NULL, client_request);
+    if (a) {
+        a->current = current;
+        recovery_pump(c->broker);
+    }
+}
+
+void asks_send(struct broker *b)
+{
+    for (struct ask *a = b->asks; a && worker_running(b); a = a->next) {
+        if (a->worker_request) {
+            continue;
+        }
+        a->worker_request = ++b->last_request;
+        if (a->stream) {
+            channel_send(&b->worker.ch, WIRE_STATS, a->worker_request, a->stream->wid, NULL, NULL, 0);
+        } else {
+            Pelton__Devices m = PELTON__DEVICES__INIT;
+            m.current = a->current;
+            channel_send(&b->worker.ch, WIRE_DEVICES, a->worker_request, 0, &m.base, NULL, 0);
+        }
+    }
+}
+
+static void ask_free(struct broker *b, struct ask *a)
+{
+    struct ask **link = &b->asks;
+    while (*link != a) {
+        link = &(*link)->next;
+    }
+    *link = a->next;
+    free(a);
+}
+
+void asks_answer(struct broker *b, const struct frame *f, ProtobufCMessage *body)
+{
+    struct ask *a = b->asks;
+    while (a && (a->worker_request == 0 || a->worker_request != f->h.request_id)) {
+        a = a->next;
+    }
+    if (!a) {
+        return;
+    }
+    if (f->h.type == WIRE_STATS_REPLY && a->stream) {
+        wire_stats_to((const Pelton__StatsReply *)body, &a->stream->totals);
+        a->stream->totals.dropped += a->stream->dropped_client;
+        stream_send_stats(a->stream, a->client_request);
+    } else {
+        channel_send(&a->client->ch, f->h.type, a->client_request, 0, body, NULL, 0);
+    }
+    ask_free(b, a);
+}
+
+void asks_worker_lost(struct broker *b)
+{
+    for (struct ask *a = b->asks, *next; a; a = next) {
+        next = a->next;
+        if (a->stream) {
+            stream_send_stats(a->stream, a->client_request);
+            ask_free(b, a);
+        } else if (a->worker_request) {
+            struct pelton_failure failure = {PELTON_ERR_WORKER_LOST, "the process that knows the devices has died", "run pelton doctor"};
+            client_error(a->client, a->client_request, 0, &failure, true);
+            ask_free(b, a);
+        }
+    }
+}
+
+void asks_refuse(struct broker *b, const struct pelton_failure *failure)
+{
+    for (struct ask *a = b->asks, *next; a; a = next) {
+        next = a->next;
+        if (a->worker_request == 0) {
+            client_error(a->client, a->client_request, 0, failure, true);
+            ask_free(b, a);
+        }
+    }
+}
+
+void asks_forget(struct broker *b, const struct client *c, const struct stream *s)
+{
+    for (struct ask *a = b->asks, *next; a; a = next) {
+        next = a->next;
+        if ((c && a->client == c) || (s && a->stream == s)) {
+            ask_free(b, a);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Inside the broker. It owns sockets, subscribers and pools; it never parses video and never loads a driver.
+ * Everything runs on one loop thread.
+ */
+#ifndef PELTON_BROKER_H
+#define PELTON_BROKER_H
+
+#include "daemon/broker/pool.h"
+#include "daemon/broker/restart.h"
+#include "daemon/channel.h"
+#include "daemon/options.h"
+
+#include <sys/types.h>
+
+struct broker;
+struct client;
+
+/* ---- streams: one open source with its one subscriber, or a probe ---- */
+
+struct pending_frame {
+    struct pending_frame *next;
+    struct pool *pool;
+    Pelton__FrameReady msg;
+};
+
+enum stream_state {
+    STREAM_QUEUED, /* waits for a worker */
+    STREAM_OPEN,   /* the worker has it under the number wid */
+    STREAM_ENDED   /* the worker has finished; kept for its totals until the client closes it */
+};
+
+struct stream {
+    struct stream *next;
+    struct broker *broker;
+    struct client *client;
+    uint32_t object_id, open_request; /* of the client */
+    bool probe, replied, eos_sent;
+    enum stream_state state;
+    uint32_t wid; /* new for each worker, so that late messages of an old one find nothing */
+
+    /* source (source.c) */
+    ProtobufCMessage *body; /* Open or Probe, owned */
+    Pelton__Open *open;     /* in body */
+    int fd;                 /* -1: by URI, or a pipe that has been handed on */
+    bool has_fd, resumable;
+    off_t start_offset;
+
+    /* delivery (stream.c) */
+    struct pool *pools; /* newest first */
+    struct pending_frame *head, **tail;
+    uint32_t n_pending, last_epoch;
+    uint64_t credit;    /* UINT64_MAX: lossless */
+    uint64_t next_sequence, dropped_client;
+    uint64_t dropped_base[2], dropped_last[2]; /* source, decoder: of workers that died, of the present one */
+    bool discont;
+    struct pelton_failure end;
+    struct pelton_stats totals;
+
+    /* deaths (recovery.c) */
+    unsigned strikes;
+    uint64_t death_sequence, restarts;
+    struct pelton_failure lost; /* code not 0: why its worker had to go */
+};
+
+/* NULL: out of memory. body (of f's type) becomes the stream's. */
+struct stream *stream_create(struct client *c, const struct frame *f, ProtobufCMessage *body);
+void stream_free(struct stream *s); /* tells the worker; takes it off the broker's list */
+struct stream *stream_find(struct broker *b, const struct client *c, uint32_t object_id);
+struct stream *stream_find_wid(struct broker *b, uint32_t wid);
+const char *stream_name(const struct stream *s);
+void stream_info(struct stream *s, const Pelton__Info *info);
+bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd); /* false: the worker broke the protocol */
+bool stream_frame(struct stream *s, const Pelton__FrameReady *m);          /* the same */
+void stream_release(struct stream *s, const Pelton__Release *m);
+void stream_credit(struct stream *s, uint32_t count);
+/* Eos, or the answer to Open, once pending frames are gone. A probe, and a stream that was never opened, is freed by it. */
+void stream_end(struct stream *s, const struct pelton_failure *failure);
+void stream_fail(struct stream *s, int code, const char *hint, const char *cause, ...) __attribute__((format(printf, 4, 5)));
+void stream_state(struct stream *s, Pelton__SourceState__State state, const char *cause);
+
+/* ---- sources (source.c) ---- */
+
+/* Whether this client may open that, and what is needed to open it again. 0, or a code with the failure filled. */
+int source_admit(struct stream *s, struct frame *f, struct pelton_failure *failure);
+/* The descriptor to send to a worker, at the position where the source starts; *owned: close it after sending. -1: none. */
+int source_descriptor(struct stream *s, bool *owned);
+void source_sent(struct stream *s);
+
+/* ---- clients (client.c, requests.c) ---- */
+
+struct client {
+    struct client *next;
+    struct broker *broker;
+    struct channel ch;
+    uint64_t accepted_ms;
+    uid_t uid;
+    pid_t pid;
+    bool hello, is_private, closing;
+    char name[64];
+};
+int client_accept(struct broker *b, int fd, bool is_private); /* fd becomes the client's */
+void client_close(struct client *c, const char *reason);       /* reason NULL: nothing to say any more */
+void client_error(struct client *c, uint32_t request_id, uint32_t object_id, const struct pelton_failure *failure, bool retryable);
+void client_request(struct client *c, struct frame *f); /* every message after the hello */
+void clients_check(struct broker *b, uint64_t now_ms);
+
+/* ---- questions passed on to the worker (ask.c) ---- */
+
+struct ask {
+    struct ask *next;
+    struct client *client;
+    struct stream *stream; /* of Stats, NULL for Devices */
+    uint32_t client_request, worker_request; /* worker_request 0: not sent yet */
+    bool current;
+};
+void ask_stats(struct stream *s, uint32_t client_request);
+void ask_devices(struct client *c, uint32_t client_request, bool current);
+void asks_send(struct broker *b);
+void asks_answer(struct broker *b, const struct frame *f, ProtobufCMessage *body);
+void asks_worker_lost(struct broker *b);
+void asks_refuse(struct broker *b, const struct pelton_failure *failure); /* those that wait for a worker */
+void asks_forget(struct broker *b, const struct client *c, const struct stream *s); /* of either */
+void stream_send_stats(struct stream *s, uint32_t client_request);
+
+/* ---- the worker (worker_link.c, worker_messages.c, recovery.c) ---- */
+
+struct worker {
+    uv_process_t process;
+    struct channel ch;
+    bool spawned;                         /* from worker_start to recovery_worker_gone */
+    bool exited, reaped, channel_closed;  /* what is over: the process, its handle, the channel */
+    bool stopping;                        /* we asked it to end */
+    uint64_t stop_ms, exit_ms;
+};
+bool worker_running(const struct broker *b);
+int worker_start(struct broker *b, struct pelton_failure *failure);
+void worker_stop(struct broker *b);
+void worker_kill(struct broker *b, const char *why);
+void worker_check(struct broker *b, uint64_t now_ms);
+void worker_message(struct broker *b, struct frame *f);
+void recovery_worker_gone(struct broker *b); /* from worker_link, when process and channel have both ended */
+void recovery_pump(struct broker *b);        /* hands what waits to the worker, starting one where needed */
+void recovery_progress(struct stream *s);    /* a frame came, or the stream ended */
+void recovery_check(struct broker *b, uint64_t now_ms);
+
+/* ---- the broker ---- */
+
+struct broker {
+    uv_loop_t loop;
+    const struct options *options;
+    uv_poll_t listener;
+    uv_timer_t tick;
+    uv_signal_t sigterm, sigint;
+    int listen_fd;
+    bool closing, listening;
+    char socket_path[108]; /* to unlink; empty: not ours */
+    struct client *clients;
+    unsigned n_clients, n_streams;
+    struct stream *streams, **streams_tail; /* in the order of their opening */
+    struct ask *asks;
+    struct worker worker;
+    bool worker_died; /* and has not been restarted since */
+    struct restart_policy restart;
+    bool pumping;         /* recovery.c */
+    struct stream *trial;
+    uint64_t trial_ms;
+    uint32_t last_wid, last_request;
+    bool device_known;
+    struct pelton_device device;
+    char boot_id[40];
+};
+void broker_shutdown(struct broker *b);
+void broker_try_finish(struct broker *b); /* when something that was in flight has ended */
+void broker_tick(struct broker *b);       /* keeps the timer running while there is something to watch */
+
+int listener_open(struct broker *b); /* 0, or an exit code with the reason logged */
+void listener_resume(struct broker *b); /* after accepting had to pause */
+void listener_close(struct broker *b);
+void service_notify(const char *state); /* sd_notify(3), where systemd asks for it */
+
+#endif

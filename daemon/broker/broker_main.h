@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Entry of the broker process.
+ */
+#ifndef PELTON_BROKER_MAIN_H
+#define PELTON_BROKER_MAIN_H
+
+#include "daemon/options.h"
+
+int broker_run(const struct options *options); /* an exit code */
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Clients of the broker: the table, the hello, the end.
+ *
+ * The happy path is accept, Hello -> Welcome, requests, close. The failure modes are: no room (clients, clients per user: an Error,
+ * then the end), no hello in time, garbage, silence with streams open, 8 MiB queued for a reader that does not read. All end in
+ * client_close: its streams go at once, the memory when the channel has closed.
+ */
+#include "daemon/broker/broker.h"
+
+#include "daemon/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+void client_error(struct client *c, uint32_t request_id, uint32_t object_id, const struct pelton_failure *failure, bool retryable)
+{
+    Pelton__Error m = PELTON__ERROR__INIT;
+    m.code = failure->code;
+    m.message = (char *)failure->cause;
+    m.hint = (char *)failure->hint;
+    m.retryable = retryable;
+    channel_send(&c->ch, WIRE_ERROR, request_id, object_id, &m.base, NULL, 0);
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void send_welcome(struct client *c, uint32_t request_id)
+{
+    const struct options *o = c->broker->options;
+    Pelton__Welcome m = PELTON__WELCOME__INIT;
+    Pelton__Device device;
+    m.proto = WIRE_PROTO_MAX;
+    m.server = "peltond " PELTON_VERSION;
+    m.boot_id = c->broker->boot_id;
+    m.max_message = FRAME_MAX_PAYLOAD;
+    m.max_fds = FRAME_MAX_FDS;
+    m.ping_ms = (uint32_t)o->ping_ms;
+    m.dead_ms = (uint32_t)o->dead_ms;
+    m.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    m.realtime_ns = clock_ns(CLOCK_REALTIME);
+    m.private_daemon = c->is_private;
+    if (c->broker->device_known) {
+        wire_device_from(&c->broker->device, &device);
+        m.device = &device;
+    }
+    channel_send(&c->ch, WIRE_WELCOME, request_id, 0, &m.base, NULL, 0);
+}
+
+/* Whether the hello was good or not, c lives on until its channel has closed. */
+static void take_hello(struct client *c, const struct frame *f)
+{
+    ProtobufCMessage *body = f->h.type == WIRE_HELLO ? wire_unpack(f) : NULL;
+    const Pelton__Hello *m = (const Pelton__Hello *)body;
+    struct pelton_failure failure = {0};
+    if (!m) {
+        strcpy(failure.cause, "the first message is not a hello");
+    } else if (m->proto_min > WIRE_PROTO_MAX || m->proto_max < WIRE_PROTO_MIN) {
+        strcpy(failure.cause, "no protocol version in common");
+        strcpy(failure.hint, "install the same version of daemon and library");
+    } else {
+        c->hello = true;
+        wire_copy(c->name, sizeof c->name, m->client);
+        send_welcome(c, f->h.request_id);
+        log_line(LOG_LEVEL_INFO, "client %s, pid %d, uid %u", c->name, (int)c->pid, (unsigned)c->uid);
+    }
+    wire_free(body);
+    if (!c->hello) {
+        failure.code = PELTON_ERR_PROTOCOL;
+        client_error(c, 0, 0, &failure, false);
+        client_close(c, NULL);
+    }
+}
+
+static void on_frame(struct channel *ch, struct frame *f)
+{
+    struct client *c = ch->ctx;
+    if (c->hello) {
+        client_request(c, f);
+    } else {
+        take_hello(c, f);
+    }
+}
+
+static void on_lost(struct channel *ch, int error)
+{
+    struct client *c = ch->ctx;
+    if (error != FRAME_ERR_CLOSED) {
+        struct pelton_failure failure = {.code = error == FRAME_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_PROTOCOL};
+        wire_copy(failure.cause, sizeof failure.cause, frame_error_text(error));
+        log_line(LOG_LEVEL_WARNING, "client %s, pid %d: %s", c->name, (int)c->pid, failure.cause);
+        client_error(c, 0, 0, &failure, false);
+    }
+    client_close(c, NULL);
+}
+
+static void on_closed(struct channel *ch)
+{
+    struct client *c = ch->ctx;
+    struct broker *b = c->broker;
+    struct client **link = &b->clients;
+    while (*link != c) {
+        link = &(*link)->next;
+    }
+    *link = c->next;
+    b->n_clients--;
+    bool was_private = c->is_private;
+    free(c);
+    if (was_private) {
+        broker_shutdown(b);
+    }
+    broker_try_finish(b);
+}
+
+static const struct channel_callbacks client_callbacks = {on_frame, on_lost, on_closed};
+
+/* Null where the quotas leave room. */
+static const char *over_quota(struct broker *b, uid_t uid)
+{
+    unsigned same = 0;
+    for (const struct client *c = b->clients; c; c = c->next) {
+        same += c->uid == uid;
+    }
+    if (b->n_clients >= b->options->clients) {
+        return "the daemon has as many clients as it may have";
+    }
+    return same >= b->options->clients_per_uid ? "this user has as many connections as one user may have" : NULL;
+}
+
+static void refuse_connection(int fd, const char *why)
+{
+    struct frame_writer w;
+    struct frame_header h = {.type = WIRE_ERROR};
+    Pelton__Error m = PELTON__ERROR__INIT;
+    m.code = PELTON_ERR_LIMIT;
+    m.message = (char *)why;
+    m.retryable = true;
+    frame_writer_init(&w);
+    if (frame_writer_put(&w, &h, &m.base, NULL, 0) == FRAME_OK) {
+        frame_writer_flush(&w, fd);
+    }
+    frame_writer_free(&w);
+    close(fd);
+}
+
+int client_accept(struct broker *b, int fd, bool is_private)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t length = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) {
+        refuse_connection(fd, "not a Unix socket");
+        return -1;
+    }
+    const char *why = over_quota(b, peer.uid);
+    if (why) {
+        log_line(LOG_LEVEL_WARNING, "pid %d, uid %u refused: %s", (int)peer.pid, (unsigned)peer.uid, why);
+        refuse_connection(fd, why);
+        return -1;
+    }
+    struct client *c = calloc(1, sizeof *c);
+    if (!c) {
+        refuse_connection(fd, "out of memory");
+        return -1;
+    }
+    c->broker = b;
+    c->uid = peer.uid;
+    c->pid = peer.pid;
+    c->is_private = is_private;
+    c->accepted_ms = uv_now(&b->loop);
+    if (channel_open(&c->ch, &b->loop, fd, &client_callbacks, c) < 0) {
+        free(c);
+        return -1;
+    }
+    c->next = b->clients;
+    b->clients = c;
+    b->n_clients++;
+    broker_tick(b);
+    return 0;
+}
+
+void client_close(struct client *c, const char *reason)
+{
+    if (c->closing) {
+        return;
+    }
+    c->closing = true;
+    if (reason) {
+        Pelton__Goodbye m = PELTON__GOODBYE__INIT;
+        m.reason = (char *)reason;
+        channel_send(&c->ch, WIRE_GOODBYE, 0, 0, &m.base, NULL, 0);
+    }
+    struct broker *b = c->broker;
+    for (struct stream *s = b->streams, *next; s; s = next) {
+        next = s->next;
+        if (s->client == c) {
+            stream_free(s);
+        }
+    }
+    asks_forget(b, c, NULL);
+    channel_close(&c->ch);
+    recovery_pump(b); /* a trial may have ended with its stream */
+}
+
+static bool has_streams(const struct broker *b, const struct client *c)
+{
+    for (const struct stream *s = b->streams; s; s = s->next) {
+        if (s->client == c) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void clients_check(struct broker *b, uint64_t now_ms)
+{
+    for (struct client *c = b->clients, *next; c; c = next) {
+        next = c->next;
+        if (c->closing) {
+            continue;
+        }
+        if (!c->hello) {
+            if (now_ms - c->accepted_ms >= b->options->hello_ms) {
+                client_close(c, "no hello in time");
+            }
+        } else if (channel_check_silence(&c->ch, now_ms, b->options->ping_ms, b->options->dead_ms) && !c->is_private &&
+                   has_streams(b, c)) {
+            log_line(LOG_LEVEL_WARNING, "client %s, pid %d: silent for %llu ms", c->name, (int)c->pid,
+                     (unsigned long long)b->options->dead_ms);
+            client_close(c, "silent for too long");
+        }
+    }
+}

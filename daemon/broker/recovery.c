@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Streams and the life of workers: what waits is handed over, what a dead worker had is handed to the next one.
+ *
+ * The happy path is pump: start a worker if there is none, send Open for each queued stream. The failure modes:
+ * - The worker dies. Each stream it had gets a strike and, where its source can be read again, waits for the next worker, which is
+ *   told the first sequence still wanted; the subscriber sees a new epoch and DISCONT. Where it cannot, the stream fails by name.
+ * - One stream kills worker after worker. With several streams open nobody knows which it was, so those with a strike are then
+ *   opened one at a time, each on trial until it has passed the place where it was (or TRIAL_MS have gone by). The second strike,
+ *   which only a stream that was alone or on trial can get, ends the stream; passing the place forgives the first.
+ * - Workers die too often (restart.h), or cannot be started: what waits is refused, never left hanging.
+ */
+#include "daemon/broker/broker.h"
+
+#include "daemon/log.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { TRIAL_MS = 2000, PASSED_FRAMES = 32, STRIKES = 2 };
+
+/* ---- handing over ---- */
+
+static void stream_to_worker(struct stream *s)
+{
+    struct broker *b = s->broker;
+    bool owned;
+    int fd = source_descriptor(s, &owned);
+    s->wid = ++b->last_wid;
+    s->state = STREAM_OPEN;
+    s->open->resume_sequence = s->next_sequence;
+    channel_send(&b->worker.ch, s->probe ? WIRE_PROBE : WIRE_OPEN, 0, s->wid, s->body, &fd, fd >= 0);
+    if (owned) {
+        close(fd);
+    }
+    source_sent(s);
+}
+
+static struct stream *first_queued(struct broker *b)
+{
+    struct stream *s = b->streams;
+    while (s && s->state != STREAM_QUEUED) {
+        s = s->next;
+    }
+    return s;
+}
+
+static bool waits_for_worker(struct broker *b)
+{
+    const struct ask *a = b->asks;
+    while (a && a->worker_request) {
+        a = a->next;
+    }
+    return a || first_queued(b);
+}
+
+static void refuse_all(struct broker *b, const struct pelton_failure *failure)
+{
+    struct stream *s;
+    asks_refuse(b, failure);
+    while ((s = first_queued(b)) != NULL) {
+        stream_fail(s, failure->code, failure->hint, "%.100s: %.150s", stream_name(s), failure->cause);
+    }
+}
+
+static bool have_worker(struct broker *b)
+{
+    struct pelton_failure failure = {0};
+    if (b->worker.spawned) {
+        return worker_running(b); /* else it is about to be gone, and recovery comes here again */
+    }
+    if (b->worker_died && !restart_allowed(&b->restart, uv_now(&b->loop))) {
+        failure.code = PELTON_ERR_WORKER_LOST;
+        snprintf(failure.cause, sizeof failure.cause, "the decoding process died more than %llu times in %llu s",
+                 (unsigned long long)b->restart.limit, (unsigned long long)(b->restart.window_ms + 999) / 1000);
+        wire_copy(failure.hint, sizeof failure.hint, "the daemon's log says how; try another device");
+    } else if (worker_start(b, &failure) == 0) {
+        b->worker_died = false;
+        return true;
+    }
+    refuse_all(b, &failure);
+    return false;
+}
+
+void recovery_pump(struct broker *b)
+{
+    if (b->pumping || b->closing || !waits_for_worker(b) || !have_worker(b)) {
+        return;
+    }
+    b->pumping = true;
+    asks_send(b);
+    struct stream *s;
+    while (!b->trial && (s = first_queued(b)) != NULL) {
+        stream_to_worker(s);
+        if (s->strikes > 0) {
+            b->trial = s;
+            b->trial_ms = uv_now(&b->loop);
+        }
+    }
+    b->pumping = false;
+}
+
+/* ---- after a death ---- */
+
+static void stream_survive(struct stream *s, bool alone)
+{
+    s->state = STREAM_QUEUED;
+    s->restarts++;
+    s->death_sequence = s->next_sequence;
+    s->dropped_base[0] += s->dropped_last[0];
+    s->dropped_base[1] += s->dropped_last[1];
+    s->dropped_last[0] = s->dropped_last[1] = 0;
+    s->discont = s->next_sequence > 0;
+    if (alone || s->strikes == 0) {
+        s->strikes++;
+    }
+}
+
+/* Without frames that are counted nobody knows where to go on. */
+static bool can_resume(const struct stream *s)
+{
+    return s->resumable && s->open->transport == PELTON_SHM;
+}
+
+/* True where the stream has ended here. */
+static bool condemn(struct stream *s)
+{
+    if (s->strikes >= STRIKES) {
+        if (s->lost.code) {
+            stream_fail(s, s->lost.code, s->lost.hint, "%s", s->lost.cause);
+        } else {
+            stream_fail(s, PELTON_ERR_WORKER_LOST, "please report this stream",
+                        "%.120s: the decoding process died twice at this stream, which is set aside", stream_name(s));
+        }
+        return true;
+    }
+    if (!s->probe && !can_resume(s)) {
+        int code = s->lost.code ? s->lost.code : PELTON_ERR_WORKER_LOST;
+        stream_fail(s, code, "open it again", "%.120s: %s, and this source cannot be read a second time", stream_name(s),
+                    s->lost.code ? "the device was lost" : "the decoding process died");
+        return true;
+    }
+    if (s->probe && !s->resumable) {
+        stream_fail(s, PELTON_ERR_WORKER_LOST, "open it again", "%.120s: the decoding process died", stream_name(s));
+        return true;
+    }
+    return false;
+}
+
+void recovery_worker_gone(struct broker *b)
+{
+    unsigned open = 0;
+    struct stream *trial = b->trial;
+    b->trial = NULL;
+    b->device_known = false;
+    b->worker_died = true;
+    for (struct stream *s = b->streams; s; s = s->next) {
+        open += s->state == STREAM_OPEN;
+    }
+    b->pumping = true; /* not before all are judged */
+    for (struct stream *s = b->streams; s; s = s->next) {
+        if (s->state == STREAM_OPEN) {
+            stream_survive(s, open == 1 || s == trial);
+        }
+    }
+    for (struct stream *s = b->streams, *next; s; s = next) {
+        next = s->next;
+        if (s->state == STREAM_QUEUED && s->restarts > 0 && !condemn(s)) {
+            s->lost.code = 0;
+            stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, "the decoding process died");
+        }
+    }
+    b->pumping = false;
+    asks_worker_lost(b);
+    recovery_pump(b);
+}
+
+/* ---- trials ---- */
+
+void recovery_progress(struct stream *s)
+{
+    struct broker *b = s->broker;
+    bool passed = s->state == STREAM_ENDED || s->next_sequence >= s->death_sequence + PASSED_FRAMES;
+    if (passed) {
+        s->strikes = 0;
+        if (b->trial == s) {
+            b->trial = NULL;
+            recovery_pump(b);
+        }
+    }
+}
+
+void recovery_check(struct broker *b, uint64_t now_ms)
+{
+    if (b->trial && now_ms - b->trial_ms >= TRIAL_MS) {
+        b->trial = NULL;
+        recovery_pump(b);
+    }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What clients may say after their hello. Each answer goes to the request it belongs to; a type that is not known, or a body that
+ * cannot be parsed, is answered by an Error and changes nothing.
+ */
+#include "daemon/broker/broker.h"
+
+#include "daemon/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void refuse(struct client *c, const struct frame *f, int code, const char *cause, bool retryable)
+{
+    struct pelton_failure failure = {.code = code};
+    wire_copy(failure.cause, sizeof failure.cause, cause);
+    client_error(c, f->h.request_id, f->h.object_id, &failure, retryable);
+}
+
+/* Takes the body over: it becomes the stream's. */
+static void open_or_probe(struct client *c, struct frame *f, ProtobufCMessage *body)
+{
+    struct broker *b = c->broker;
+    const char *why = NULL;
+    int code = PELTON_ERR_PROTOCOL;
+    if (f->h.object_id == 0 || stream_find(b, c, f->h.object_id)) {
+        why = "an object number is 0 or in use";
+    } else if (f->h.type == WIRE_PROBE && !((Pelton__Probe *)body)->source) {
+        why = "a probe without its source";
+    } else if (b->n_streams >= b->options->streams) {
+        why = "the daemon has as many streams open as it may have";
+        code = PELTON_ERR_LIMIT;
+    }
+    struct stream *s = why ? NULL : stream_create(c, f, body);
+    if (!s) {
+        wire_free(body);
+        refuse(c, f, why ? code : PELTON_ERR_NOMEM, why ? why : "out of memory", true);
+        return;
+    }
+    struct pelton_failure failure = {0};
+    if (source_admit(s, f, &failure) < 0) {
+        client_error(c, f->h.request_id, f->h.object_id, &failure, false);
+        stream_free(s);
+        return;
+    }
+    recovery_pump(b);
+}
+
+static void stop_daemon(struct client *c, const struct frame *f)
+{
+    if (!c->is_private && c->uid != 0 && c->uid != geteuid()) {
+        refuse(c, f, PELTON_ERR_PERMISSION, "only the daemon's user may stop it", false);
+        return;
+    }
+    log_line(LOG_LEVEL_INFO, "stopped by pid %d", (int)c->pid);
+    broker_shutdown(c->broker);
+}
+
+static void on_stream(struct client *c, const struct frame *f, const ProtobufCMessage *body)
+{
+    struct stream *s = stream_find(c->broker, c, f->h.object_id);
+    if (!s) {
+        if (f->h.type == WIRE_STATS) {
+            refuse(c, f, PELTON_ERR_USAGE, "no such stream", false);
+        }
+        return; /* late words about a stream that has been closed */
+    }
+    switch (f->h.type) {
+    case WIRE_CLOSE:
+        stream_free(s);
+        recovery_pump(c->broker);
+        break;
+    case WIRE_RELEASE: stream_release(s, (const Pelton__Release *)body); break;
+    case WIRE_CREDIT: stream_credit(s, ((const Pelton__Credit *)body)->count); break;
+    case WIRE_STATS: ask_stats(s, f->h.request_id); break;
+    default: break;
+    }
+}
+
+void client_request(struct client *c, struct frame *f)
+{
+    if (!wire_type_body(f->h.type)) {
+        char text[64];
+        snprintf(text, sizeof text, "message type %u is not known", f->h.type);
+        refuse(c, f, PELTON_ERR_PROTOCOL, text, false);
+        return;
+    }
+    ProtobufCMessage *body = wire_unpack(f);
+    if (!body) {
+        refuse(c, f, PELTON_ERR_PROTOCOL, "the message body cannot be parsed", false);
+        return;
+    }
+    switch (f->h.type) {
+    case WIRE_OPEN:
+    case WIRE_PROBE: open_or_probe(c, f, body); return;
+    case WIRE_CLOSE:
+    case WIRE_RELEASE:
+    case WIRE_CREDIT:
+    case WIRE_STATS: on_stream(c, f, body); break;
+    case WIRE_DEVICES: ask_devices(c, f->h.request_id, ((const Pelton__Devices *)body)->current); break;
+    case WIRE_PING: channel_send(&c->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0); break;
+    case WIRE_PONG: break;
+    case WIRE_GOODBYE: client_close(c, NULL); break;
+    case WIRE_SHUTDOWN: stop_daemon(c, f); break;
+    default: refuse(c, f, PELTON_ERR_PROTOCOL, "a client does not send such a message", false); break;
+    }
+    wire_free(body);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Streams of the broker: frames from the worker to the one subscriber, slots back.
+ *
+ * The happy path is info, format, frame…, end, each passed on as it comes. The failure modes are: the subscriber is slow (latest
+ * and fifo drop here, lossless keeps the worker's slots and so holds up its own source only), it lies about slots (ignored), the
+ * worker does (it is killed), the worker dies (recovery.c queues the stream again; frames that had been announced stay valid).
+ * The end is told when no announced frame waits any more.
+ */
+#include "daemon/broker/broker.h"
+
+#include "daemon/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIFO_DEFAULT = 4 };
+
+struct stream *stream_create(struct client *c, const struct frame *f, ProtobufCMessage *body)
+{
+    struct stream *s = calloc(1, sizeof *s);
+    if (!s) {
+        return NULL;
+    }
+    s->broker = c->broker;
+    s->client = c;
+    s->object_id = f->h.object_id;
+    s->open_request = f->h.request_id;
+    s->probe = f->h.type == WIRE_PROBE;
+    s->body = body;
+    s->open = s->probe ? ((Pelton__Probe *)body)->source : (Pelton__Open *)body;
+    s->fd = -1;
+    s->tail = &s->head;
+    s->credit = s->open->policy == PELTON_LOSSLESS ? UINT64_MAX : 0;
+    *c->broker->streams_tail = s;
+    c->broker->streams_tail = &s->next;
+    c->broker->n_streams++;
+    return s;
+}
+
+const char *stream_name(const struct stream *s)
+{
+    return s->open->name[0] ? s->open->name : s->open->uri[0] ? s->open->uri : "input";
+}
+
+static void stream_unlink(struct stream *s)
+{
+    struct broker *b = s->broker;
+    struct stream **link = &b->streams;
+    while (*link != s) {
+        link = &(*link)->next;
+    }
+    *link = s->next;
+    if (!*link) {
+        b->streams_tail = link;
+    }
+    b->n_streams--;
+}
+
+void stream_free(struct stream *s)
+{
+    struct broker *b = s->broker;
+    if (s->state == STREAM_OPEN && worker_running(b)) {
+        channel_send(&b->worker.ch, WIRE_CLOSE, 0, s->wid, NULL, NULL, 0);
+    }
+    if (b->trial == s) {
+        b->trial = NULL;
+    }
+    asks_forget(b, NULL, s);
+    stream_unlink(s);
+    while (s->head) {
+        struct pending_frame *next = s->head->next;
+        free(s->head);
+        s->head = next;
+    }
+    while (s->pools) {
+        struct pool *older = s->pools->next;
+        pool_free(s->pools);
+        s->pools = older;
+    }
+    if (s->fd >= 0) {
+        close(s->fd);
+    }
+    wire_free(s->body);
+    free(s);
+}
+
+struct stream *stream_find(struct broker *b, const struct client *c, uint32_t object_id)
+{
+    for (struct stream *s = b->streams; s; s = s->next) {
+        if (s->client == c && s->object_id == object_id) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+struct stream *stream_find_wid(struct broker *b, uint32_t wid)
+{
+    for (struct stream *s = b->streams; s; s = s->next) {
+        if (s->state == STREAM_OPEN && s->wid == wid) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* ---- slots ---- */
+
+static void pools_trim(struct stream *s)
+{
+    for (struct pool **link = s->pools ? &s->pools->next : &s->pools; *link;) {
+        struct pool *p = *link;
+        if (p->held > 0) {
+            link = &p->next;
+            continue;
+        }
+        *link = p->next;
+        pool_free(p);
+    }
+}
+
+/* The slot is free here; the worker wants to know where it is the one that wrote it. */
+static void tell_release(struct stream *s, const struct pool *p, uint32_t slot, uint32_t generation)
+{
+    if (s->state != STREAM_OPEN || p->wid != s->wid || !worker_running(s->broker)) {
+        return;
+    }
+    Pelton__Release m = PELTON__RELEASE__INIT;
+    m.epoch = p->worker_epoch;
+    m.slot = slot;
+    m.generation = generation;
+    channel_send(&s->broker->worker.ch, WIRE_RELEASE, 0, s->wid, &m.base, NULL, 0);
+}
+
+void stream_release(struct stream *s, const Pelton__Release *m)
+{
+    for (struct pool *p = s->pools; p; p = p->next) {
+        if (p->epoch == m->epoch) {
+            if (pool_release(p, m->slot, m->generation, SLOT_CLIENT)) {
+                tell_release(s, p, m->slot, m->generation);
+                pools_trim(s);
+            }
+            return;
+        }
+    }
+}
+
+static struct pending_frame *pending_pop(struct stream *s)
+{
+    struct pending_frame *f = s->head;
+    s->head = f->next;
+    if (!s->head) {
+        s->tail = &s->head;
+    }
+    s->n_pending--;
+    return f;
+}
+
+static void drop_oldest(struct stream *s)
+{
+    struct pending_frame *f = pending_pop(s);
+    s->dropped_client++;
+    if (pool_release(f->pool, f->msg.slot, f->msg.generation, SLOT_PENDING)) {
+        tell_release(s, f->pool, f->msg.slot, f->msg.generation);
+    }
+    free(f);
+}
+
+/* ---- to the client ---- */
+
+static void send_end(struct stream *s)
+{
+    struct client *c = s->client;
+    s->eos_sent = true;
+    if (s->probe && s->replied) {
+        return; /* the reply was its end */
+    }
+    if (!s->replied) {
+        s->replied = true;
+        client_error(c, s->open_request, s->object_id, &s->end, s->end.code == PELTON_ERR_WORKER_LOST);
+        return;
+    }
+    Pelton__Eos m = PELTON__EOS__INIT;
+    Pelton__Failure failure;
+    Pelton__StatsReply stats;
+    if (s->end.code) {
+        wire_failure_from(&s->end, &failure);
+        m.failure = &failure;
+    }
+    wire_stats_from(&s->totals, &stats);
+    m.stats = &stats;
+    channel_send(&c->ch, WIRE_EOS, 0, s->object_id, &m.base, NULL, 0);
+}
+
+static void stream_flush(struct stream *s)
+{
+    while (s->head && s->credit > 0) {
+        struct pending_frame *f = pending_pop(s);
+        pool_send(f->pool, f->msg.slot);
+        f->msg.dropped_client = s->dropped_client;
+        channel_send(&s->client->ch, WIRE_FRAME_READY, 0, s->object_id, &f->msg.base, NULL, 0);
+        free(f);
+        if (s->credit != UINT64_MAX) {
+            s->credit--;
+        }
+    }
+    if (!s->head && s->state == STREAM_ENDED && !s->eos_sent) {
+        send_end(s);
+    }
+}
+
+void stream_credit(struct stream *s, uint32_t count)
+{
+    if (s->credit != UINT64_MAX) {
+        s->credit = s->credit + count > UINT32_MAX ? UINT32_MAX : s->credit + count;
+        stream_flush(s);
+    }
+}
+
+void stream_state(struct stream *s, Pelton__SourceState__State state, const char *cause)
+{
+    Pelton__SourceState m = PELTON__SOURCE_STATE__INIT;
+    m.state = state;
+    m.cause = (char *)cause;
+    if (!s->probe) {
+        channel_send(&s->client->ch, WIRE_SOURCE_STATE, 0, s->object_id, &m.base, NULL, 0);
+    }
+}
+
+void stream_send_stats(struct stream *s, uint32_t client_request)
+{
+    Pelton__StatsReply m;
+    wire_stats_from(&s->totals, &m);
+    m.worker_restarts = s->restarts;
+    channel_send(&s->client->ch, WIRE_STATS_REPLY, client_request, s->object_id, &m.base, NULL, 0);
+}
+
+/* ---- from the worker ---- */
+
+void stream_info(struct stream *s, const Pelton__Info *info)
+{
+    if (s->replied) {
+        return; /* of a source that was opened again */
+    }
+    s->replied = true;
+    if (s->probe) {
+        Pelton__ProbeReply m = PELTON__PROBE_REPLY__INIT;
+        m.info = (Pelton__Info *)info;
+        channel_send(&s->client->ch, WIRE_PROBE_REPLY, s->open_request, s->object_id, &m.base, NULL, 0);
+    } else {
+        Pelton__OpenReply m = PELTON__OPEN_REPLY__INIT;
+        m.info = (Pelton__Info *)info;
+        channel_send(&s->client->ch, WIRE_OPEN_REPLY, s->open_request, s->object_id, &m.base, NULL, 0);
+    }
+}
+
+/* Each format of each worker is an epoch of its own for the client. */
+bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd)
+{
+    struct pool *p = pool_create(m, s->wid, s->last_epoch + 1, memfd);
+    if (!p) {
+        return false;
+    }
+    s->last_epoch++;
+    p->next = s->pools;
+    s->pools = p;
+    pools_trim(s);
+    m->epoch = p->epoch;
+    channel_send(&s->client->ch, WIRE_FORMAT_CHANGED, 0, s->object_id, &m->base, &p->memfd, p->memfd >= 0);
+    return true;
+}
+
+static struct pool *pool_of_worker(struct stream *s, uint32_t worker_epoch)
+{
+    for (struct pool *p = s->pools; p; p = p->next) {
+        if (p->wid == s->wid && p->worker_epoch == worker_epoch) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static bool enqueue(struct stream *s, struct pool *p, const Pelton__FrameReady *m)
+{
+    struct pending_frame *f = calloc(1, sizeof *f);
+    if (!f) {
+        return false;
+    }
+    f->pool = p;
+    f->msg = *m;
+    f->msg.base.n_unknown_fields = 0;
+    f->msg.base.unknown_fields = NULL;
+    f->msg.epoch = p->epoch;
+    f->msg.flags |= s->discont ? PELTON_FRAME_DISCONT : 0;
+    f->msg.dropped_source += s->dropped_base[0];
+    f->msg.dropped_decoder += s->dropped_base[1];
+    s->discont = false;
+    s->dropped_last[0] = m->dropped_source;
+    s->dropped_last[1] = m->dropped_decoder;
+    *s->tail = f;
+    s->tail = &f->next;
+    s->n_pending++;
+    return true;
+}
+
+bool stream_frame(struct stream *s, const Pelton__FrameReady *m)
+{
+    struct pool *p = pool_of_worker(s, m->epoch);
+    if (!p || !pool_take(p, m->slot, m->generation)) {
+        log_line(LOG_LEVEL_ERROR, "%s: a frame in a slot that is not free", stream_name(s));
+        return false;
+    }
+    if (m->sequence < s->next_sequence) { /* the client has it from an earlier worker */
+        pool_release(p, m->slot, m->generation, SLOT_PENDING);
+        tell_release(s, p, m->slot, m->generation);
+        return true;
+    }
+    if (!enqueue(s, p, m)) {
+        return false;
+    }
+    s->next_sequence = m->sequence + 1;
+    uint32_t depth = s->open->policy == PELTON_LATEST ? 1 : s->open->depth ? s->open->depth : FIFO_DEFAULT;
+    while (s->credit == 0 && s->n_pending > depth) {
+        drop_oldest(s);
+    }
+    stream_flush(s);
+    recovery_progress(s);
+    return true;
+}
+
+void stream_end(struct stream *s, const struct pelton_failure *failure)
+{
+    if (s->state == STREAM_ENDED) {
+        return;
+    }
+    s->state = STREAM_ENDED;
+    s->end = *failure;
+    s->totals.worker_restarts = s->restarts;
+    s->totals.dropped += s->dropped_client;
+    bool refused = !s->replied;
+    stream_flush(s);
+    recovery_progress(s);
+    if (s->eos_sent && (s->probe || refused)) {
+        stream_free(s); /* the client knows it as never opened */
+    }
+}
+
+void stream_fail(struct stream *s, int code, const char *hint, const char *cause, ...)
+{
+    struct pelton_failure failure = {.code = code};
+    va_list args;
+    va_start(args, cause);
+    vsnprintf(failure.cause, sizeof failure.cause, cause, args);
+    va_end(args);
+    wire_copy(failure.hint, sizeof failure.hint, hint);
+    log_line(LOG_LEVEL_WARNING, "%s", failure.cause);
+    stream_end(s, &failure);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the worker says. It parses hostile video, so it is believed no more than a client: a message that cannot be right ends it.
+ */
+#include "daemon/broker/broker.h"
+
+#include "daemon/log.h"
+
+static void on_devices(struct broker *b, const struct frame *f, ProtobufCMessage *body)
+{
+    const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
+    if (m->current >= 0 && (size_t)m->current < m->n_devices) {
+        wire_device_to(m->devices[m->current], &b->device);
+        b->device_known = true;
+    }
+    if (f->h.request_id) {
+        asks_answer(b, f, body);
+    }
+}
+
+/* The device is lost for this process: the next one can go on. */
+static void on_end(struct broker *b, struct stream *s, const Pelton__Eos *m)
+{
+    struct pelton_failure failure;
+    wire_failure_to(m->failure, &failure);
+    if (failure.code == PELTON_ERR_GPU_LOST) {
+        s->lost = failure;
+        worker_kill(b, "it has lost its device");
+        return; /* recovery takes the stream up */
+    }
+    wire_stats_to(m->stats, &s->totals);
+    stream_end(s, &failure);
+}
+
+/* False: the worker broke the protocol. */
+static bool on_stream(struct broker *b, struct stream *s, struct frame *f, ProtobufCMessage *body)
+{
+    switch (f->h.type) {
+    case WIRE_OPEN_REPLY: {
+        const Pelton__Info *info = ((const Pelton__OpenReply *)body)->info;
+        if (info && !s->probe) {
+            stream_info(s, info);
+        }
+        return info && !s->probe;
+    }
+    case WIRE_PROBE_REPLY: {
+        const Pelton__Info *info = ((const Pelton__ProbeReply *)body)->info;
+        if (info && s->probe) {
+            stream_info(s, info);
+        }
+        return info && s->probe;
+    }
+    case WIRE_FORMAT_CHANGED: {
+        Pelton__FormatChanged *m = (Pelton__FormatChanged *)body;
+        int memfd = frame_take_fd(f, 0);
+        return (memfd >= 0) == (m->memfd_size > 0) && stream_format(s, m, memfd);
+    }
+    case WIRE_FRAME_READY: return stream_frame(s, (const Pelton__FrameReady *)body);
+    case WIRE_EOS: on_end(b, s, (const Pelton__Eos *)body); return true;
+    default: return false;
+    }
+}
+
+void worker_message(struct broker *b, struct frame *f)
+{
+    ProtobufCMessage *body = wire_unpack(f);
+    bool right = body != NULL;
+    if (!right || f->h.type == WIRE_PONG) {
+        /* heard_ms has noted it */
+    } else if (f->h.type == WIRE_DEVICES_REPLY) {
+        on_devices(b, f, body);
+    } else if (f->h.type == WIRE_STATS_REPLY || f->h.type == WIRE_ERROR) {
+        asks_answer(b, f, body);
+    } else {
+        struct stream *s = stream_find_wid(b, f->h.object_id);
+        right = !s || s->lost.code || on_stream(b, s, f, body);
+    }
+    if (!right) {
+        log_line(LOG_LEVEL_ERROR, "worker: message %u cannot be right", f->h.type);
+        worker_kill(b, "it broke the protocol");
+    }
+    wire_free(body);
+}

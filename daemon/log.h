@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The daemon's log: one line each on stderr, with systemd's level prefix where stderr is the journal. Bytes that are not printable
+ * ASCII or UTF-8 are shown as '?', so that a name given by a client cannot forge lines or steer a terminal.
+ */
+#ifndef PELTON_LOG_H
+#define PELTON_LOG_H
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+void log_init(const char *role, int level); /* role: static string in front of each line */
+int log_level_parse(const char *name);      /* FFmpeg's names; -1: unknown */
+void log_line(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Options of peltond: see options.h.
+ */
+#include "daemon/options.h"
+
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { KIND_TEXT, KIND_NUMBER, KIND_BOOL };
+
+static const struct key {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    uint64_t min, max, preset;
+    const char *help;
+} keys[] = {
+    {"device", KIND_TEXT, offsetof(struct options, device), 0, 0, 0, "auto, gpu, cpu, part of a name, or a UUID"},
+    {"threads", KIND_NUMBER, offsetof(struct options, threads), 0, 1024, 0, "codec workers; 0: one per CPU"},
+    {"lookahead", KIND_NUMBER, offsetof(struct options, lookahead), 0, 4096, 0, "pictures in flight per stream; 0: by memory"},
+    {"batch", KIND_NUMBER, offsetof(struct options, batch), 0, 4096, 0, "most pictures of a GPU batch; 0: by device"},
+    {"wavefront", KIND_NUMBER, offsetof(struct options, wavefront), 0, 255, 0, "kind of wavefront; 0: by device"},
+    {"shuffle_seed", KIND_NUMBER, offsetof(struct options, shuffle_seed), 0, UINT64_MAX, 0, "decode slices in a random order"},
+    {"validation", KIND_BOOL, offsetof(struct options, validation), 0, 1, 0, "Vulkan validation layer"},
+    {"timestamps", KIND_BOOL, offsetof(struct options, timestamps), 0, 1, 0, "GPU times of each pass"},
+    {"workers", KIND_NUMBER, offsetof(struct options, workers), 1, 1, 1, "worker processes"},
+    {"clients", KIND_NUMBER, offsetof(struct options, clients), 1, 10000, 1024, "most connections"},
+    {"clients_per_uid", KIND_NUMBER, offsetof(struct options, clients_per_uid), 1, 10000, 128, "most connections of one user"},
+    {"streams", KIND_NUMBER, offsetof(struct options, streams), 1, 10000, 64, "most open streams"},
+    {"hello_ms", KIND_NUMBER, offsetof(struct options, hello_ms), 10, 600000, 5000, "time for a client to say hello"},
+    {"ping_ms", KIND_NUMBER, offsetof(struct options, ping_ms), 10, 600000, 5000, "silence before a ping"},
+    {"dead_ms", KIND_NUMBER, offsetof(struct options, dead_ms), 10, 3600000, 15000, "silence before a client with streams is cut"},
+    {"worker_dead_ms", KIND_NUMBER, offsetof(struct options, worker_dead_ms), 10, 3600000, 60000, "the same for a worker"},
+    {"restarts", KIND_NUMBER, offsetof(struct options, restarts), 0, 16, 3, "worker restarts in restart_window_ms"},
+    {"restart_window_ms", KIND_NUMBER, offsetof(struct options, restart_window_ms), 1, 86400000, 300000, "see restarts"},
+    {"allow_paths", KIND_TEXT, offsetof(struct options, allow_paths), 0, 0, 0, "folders that clients may name, ':' between them"},
+};
+
+static void set_number(const struct key *k, struct options *o, uint64_t value)
+{
+    char *field = (char *)o + k->offset;
+    if (k->kind == KIND_BOOL) {
+        *(bool *)field = value != 0;
+    } else {
+        *(uint64_t *)field = value;
+    }
+}
+
+static bool parse_number(const struct key *k, const char *text, uint64_t *out)
+{
+    if (k->kind == KIND_BOOL && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)) {
+        *out = text[0] == 't';
+        return true;
+    }
+    char *end;
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 0);
+    if (errno || end == text || *end || text[0] == '-' || value < k->min || value > k->max) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+static int parse_value(const char *arg, struct options *o, char error[256])
+{
+    const char *equal = strchr(arg, '=');
+    if (!equal) {
+        snprintf(error, 256, "-c %.100s: expected key=value", arg);
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct key *k = &keys[i];
+        if (strlen(k->name) != (size_t)(equal - arg) || strncmp(k->name, arg, (size_t)(equal - arg)) != 0) {
+            continue;
+        }
+        uint64_t number;
+        if (k->kind == KIND_TEXT) {
+            *(const char **)((char *)o + k->offset) = equal + 1;
+        } else if (parse_number(k, equal + 1, &number)) {
+            set_number(k, o, number);
+        } else {
+            snprintf(error, 256, "-c %.100s: expected a number from %llu to %llu", arg, (unsigned long long)k->min,
+                     (unsigned long long)k->max);
+            return -1;
+        }
+        return 0;
+    }
+    snprintf(error, 256, "-c %.100s: no such key", arg);
+    return -1;
+}
+
+static void set_presets(struct options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->private_fd = o->worker_fd = -1;
+    o->log_level = LOG_LEVEL_WARNING;
+    o->log_name = "warning";
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (keys[i].kind != KIND_TEXT) {
+            set_number(&keys[i], o, keys[i].preset);
+        }
+    }
+}
+
+static int parse_fd(const char *text, int *out, char error[256])
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno || end == text || *end || value < 0 || value > 1 << 22) {
+        snprintf(error, 256, "%.100s: expected a number", text);
+        return -1;
+    }
+    *out = (int)value;
+    return 0;
+}
+
+enum { OPT_SOCKET = 256, OPT_DEVICE, OPT_PRIVATE, OPT_WORKER, OPT_PARENT, OPT_CHECK, OPT_LOG, OPT_VERSION };
+
+static const struct option long_options[] = {
+    {"socket", required_argument, NULL, OPT_SOCKET},   {"device", required_argument, NULL, OPT_DEVICE},
+    {"private-fd", required_argument, NULL, OPT_PRIVATE}, {"worker-fd", required_argument, NULL, OPT_WORKER},
+    {"parent", required_argument, NULL, OPT_PARENT},   {"check", no_argument, NULL, OPT_CHECK},
+    {"log-level", required_argument, NULL, OPT_LOG},   {"loglevel", required_argument, NULL, OPT_LOG},
+    {"version", no_argument, NULL, OPT_VERSION},       {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static int parse_option(int option, struct options *o, char error[256])
+{
+    switch (option) {
+    case OPT_SOCKET: o->socket = optarg; return 0;
+    case OPT_DEVICE: o->device = optarg; return 0;
+    case OPT_PRIVATE: return parse_fd(optarg, &o->private_fd, error);
+    case OPT_WORKER: return parse_fd(optarg, &o->worker_fd, error);
+    case OPT_PARENT: return parse_fd(optarg, &o->parent, error);
+    case OPT_CHECK: o->check = true; return 0;
+    case OPT_VERSION: o->version = true; return 0;
+    case 'h': o->help = true; return 0;
+    case OPT_LOG:
+        o->log_level = log_level_parse(optarg);
+        o->log_name = optarg;
+        if (o->log_level < 0) {
+            snprintf(error, 256, "--log-level %.100s: expected quiet, error, warning, info or debug", optarg);
+            return -1;
+        }
+        return 0;
+    case 'c':
+        if (o->n_values == OPTIONS_MAX_VALUES) {
+            snprintf(error, 256, "more than %d -c values", OPTIONS_MAX_VALUES);
+            return -1;
+        }
+        o->values[o->n_values++] = optarg;
+        return parse_value(optarg, o, error);
+    default: snprintf(error, 256, "unknown option, or one without its value; see --help"); return -1;
+    }
+}
+
+int options_parse(int argc, char **argv, struct options *out, char error[256])
+{
+    struct options o;
+    set_presets(&o);
+    opterr = 0;
+    int option;
+    while ((option = getopt_long(argc, argv, "hc:", long_options, NULL)) != -1) {
+        if (parse_option(option, &o, error) < 0) {
+            return -1;
+        }
+    }
+    if (optind < argc) {
+        snprintf(error, 256, "%.100s: unexpected argument", argv[optind]);
+        return -1;
+    }
+    *out = o;
+    return 0;
+}
+
+void options_usage(FILE *to)
+{
+    fputs("usage: peltond [--socket PATH] [--device DEVICE] [-c KEY=VALUE]... [--log-level LEVEL] [--check]\n\n"
+          "  --socket PATH      listen there (default $PELTON_SOCKET, then /run/pelton/pelton.sock)\n"
+          "  --private-fd N     serve the one connection on descriptor N and end with it\n"
+          "  --check            check the arguments and end\n"
+          "  --log-level LEVEL  quiet, error, warning, info, debug\n\nkeys of -c:\n", to);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        fprintf(to, "  %-18s %s", keys[i].name, keys[i].help);
+        if (keys[i].kind == KIND_NUMBER) {
+            fprintf(to, " (%llu)", (unsigned long long)keys[i].preset);
+        }
+        fputc('\n', to);
+    }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * peltond's command line and configuration values: one table, for broker and worker alike (the broker hands its -c values on).
+ */
+#ifndef PELTON_OPTIONS_H
+#define PELTON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { OPTIONS_MAX_VALUES = 64 };
+
+struct options {
+    const char *socket;      /* NULL: $PELTON_SOCKET or the default */
+    int private_fd;          /* -1: a daemon for all */
+    int worker_fd;           /* -1: the broker */
+    int parent;              /* pid of the broker, for the worker */
+    int log_level;
+    const char *log_name;    /* as typed */
+    bool check, help, version;
+    const char *values[OPTIONS_MAX_VALUES]; /* the -c values as typed */
+    unsigned n_values;
+
+    /* engine */
+    const char *device;
+    uint64_t threads, lookahead, batch, wavefront, shuffle_seed;
+    bool validation, timestamps;
+
+    /* broker */
+    uint64_t workers, clients, clients_per_uid, streams;
+    uint64_t hello_ms, ping_ms, dead_ms, worker_dead_ms;
+    uint64_t restarts, restart_window_ms;
+    const char *allow_paths; /* folders, separated by ':' */
+};
+
+/* 0, or -1 with one line in error. */
+int options_parse(int argc, char **argv, struct options *out, char error[256]);
+void options_usage(FILE *to);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The worker process: bound to the broker that started it, then the loop.
+ *
+ * The happy path is worker_run until the broker says Shutdown. The failure modes are: the broker dies (the kernel kills this
+ * process; where it cannot, the end of the socketpair is seen), or it was dead before we could ask for that.
+ */
+#include "daemon/worker/worker_main.h"
+
+#include "daemon/log.h"
+#include "daemon/worker/worker_proto.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+int worker_main(const struct options *options)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (options->parent <= 0 || getppid() != (pid_t)options->parent) {
+        log_line(LOG_LEVEL_ERROR, "a worker is started by its broker only");
+        return 1;
+    }
+    prctl(PR_SET_NAME, "pelton-worker");
+    signal(SIGINT, SIG_IGN); /* the terminal's keys are for the client */
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    fcntl(options->worker_fd, F_SETFD, FD_CLOEXEC);
+    return worker_run(options);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Entry of the worker process.
+ */
+#ifndef PELTON_WORKER_MAIN_H
+#define PELTON_WORKER_MAIN_H
+
+#include "daemon/options.h"
+
+int worker_main(const struct options *options); /* an exit code */
+
+#endif

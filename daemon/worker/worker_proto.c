@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Messages of the broker to calls of session.h, and back.
+ *
+ * The happy path is Open -> session_open -> on_info, on_format, on_frame…, on_end, each sent on as one message. The failure modes
+ * are: the engine cannot be created (the stream ends with the reason and the device's log line), the session fails (on_end carries
+ * cause and hint, which go on unchanged), the broker is gone (everything is closed, then the process ends; an alarm sees to it).
+ * The end is the engine closed, which has all sessions ended, and the channel closed.
+ */
+#include "daemon/worker/worker_proto.h"
+
+#include "daemon/channel.h"
+#include "daemon/log.h"
+#include "daemon/worker/session.h"
+#include "proto/wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { END_SECONDS = 3 };
+
+struct worker_stream {
+    struct worker_stream *next;
+    struct worker_proto *worker;
+    uint32_t wid;
+    bool probe;
+    struct session *session;
+};
+
+struct worker_proto {
+    uv_loop_t loop;
+    const struct options *options;
+    struct channel ch;
+    struct engine *engine;
+    struct worker_stream *streams;
+    bool ending;
+    char complaint[256]; /* the engine's last error line */
+};
+
+/* ---- session to broker ---- */
+
+static void send_on(struct worker_stream *ws, unsigned type, const ProtobufCMessage *body)
+{
+    channel_send(&ws->worker->ch, type, 0, ws->wid, body, NULL, 0);
+}
+
+static void on_info(void *ctx, const struct pelton_info *info)
+{
+    struct worker_stream *ws = ctx;
+    struct wire_info w;
+    wire_info_from(info, &w);
+    if (ws->probe) {
+        Pelton__ProbeReply m = PELTON__PROBE_REPLY__INIT;
+        m.info = &w.msg;
+        send_on(ws, WIRE_PROBE_REPLY, &m.base);
+    } else {
+        Pelton__OpenReply m = PELTON__OPEN_REPLY__INIT;
+        m.info = &w.msg;
+        send_on(ws, WIRE_OPEN_REPLY, &m.base);
+    }
+}
+
+static void on_format(void *ctx, const struct session_format *f)
+{
+    struct worker_stream *ws = ctx;
+    Pelton__FormatChanged m = PELTON__FORMAT_CHANGED__INIT;
+    Pelton__Plane planes[4], *list[4];
+    Pelton__Rational time_base = PELTON__RATIONAL__INIT, sar = PELTON__RATIONAL__INIT;
+    Pelton__Colour colour = PELTON__COLOUR__INIT;
+    m.n_planes = f->planes > 4 ? 4 : f->planes;
+    for (size_t i = 0; i < m.n_planes; i++) {
+        pelton__plane__init(&planes[i]);
+        planes[i].offset = f->plane_offset[i];
+        planes[i].stride = f->stride[i];
+        planes[i].width = f->plane_width[i];
+        planes[i].height = f->plane_height[i];
+        list[i] = &planes[i];
+    }
+    time_base.num = f->time_base.num;
+    time_base.den = f->time_base.den;
+    sar.num = f->sar.num;
+    sar.den = f->sar.den;
+    colour.primaries = f->colour.primaries;
+    colour.transfer = f->colour.transfer;
+    colour.matrix = f->colour.matrix;
+    colour.range = f->colour.range;
+    colour.siting = f->colour.siting;
+    colour.source = f->colour.source;
+    m.planes = list;
+    m.time_base = &time_base;
+    m.sar = &sar;
+    m.colour = &colour;
+    m.epoch = f->epoch;
+    m.slots = f->slots;
+    m.pix_fmt = (char *)f->pix_fmt;
+    m.width = f->width;
+    m.height = f->height;
+    m.slot_size = f->slot_size;
+    m.memfd_size = f->memfd >= 0 ? f->memfd_size : 0;
+    channel_send(&ws->worker->ch, WIRE_FORMAT_CHANGED, 0, ws->wid, &m.base, &f->memfd, f->memfd >= 0);
+}
+
+static void on_frame_ready(void *ctx, const struct session_frame *f)
+{
+    Pelton__FrameReady m = PELTON__FRAME_READY__INIT;
+    m.sequence = f->sequence;
+    m.epoch = f->epoch;
+    m.slot = f->slot;
+    m.generation = f->generation;
+    m.pts = f->pts;
+    m.dts = f->dts;
+    m.duration = f->duration;
+    m.flags = f->flags;
+    m.received_ns = f->received_ns;
+    m.decoded_ns = f->decoded_ns;
+    m.dropped_source = f->dropped_source;
+    m.dropped_decoder = f->dropped_decoder;
+    send_on(ctx, WIRE_FRAME_READY, &m.base);
+}
+
+static void send_end(struct worker_stream *ws, const struct pelton_failure *failure, const struct pelton_stats *stats)
+{
+    Pelton__Eos m = PELTON__EOS__INIT;
+    Pelton__Failure f;
+    Pelton__StatsReply s;
+    if (failure && failure->code) {
+        wire_failure_from(failure, &f);
+        m.failure = &f;
+    }
+    if (stats) {
+        wire_stats_from(stats, &s);
+        m.stats = &s;
+    }
+    send_on(ws, WIRE_EOS, &m.base);
+}
+
+static void stream_free(struct worker_stream *ws)
+{
+    struct worker_stream **link = &ws->worker->streams;
+    while (*link != ws) {
+        link = &(*link)->next;
+    }
+    *link = ws->next;
+    free(ws);
+}
+
+static void on_end(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats)
+{
+    send_end(ctx, failure, stats);
+    stream_free(ctx);
+}
+
+static const struct session_callbacks session_callbacks = {on_info, on_format, on_frame_ready, on_end};
+
+/* ---- the engine ---- */
+
+static void engine_log(void *ctx, int level, const char *line)
+{
+    struct worker_proto *w = ctx;
+    if (level == LOG_LEVEL_ERROR) {
+        wire_copy(w->complaint, sizeof w->complaint, line);
+    }
+    log_line(level, "%s", line);
+}
+
+static void device_message(const struct gpu_device_info *in, Pelton__Device *out)
+{
+    pelton__device__init(out);
+    out->name = (char *)in->name;
+    out->uuid = (char *)in->uuid;
+    out->driver = (char *)in->driver;
+    out->software = in->software;
+    out->usable = in->usable;
+    out->missing = (char *)in->missing;
+}
+
+static void send_current_device(struct worker_proto *w, uint32_t request_id)
+{
+    Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
+    Pelton__Device device, *list[] = {&device};
+    device_message(engine_device(w->engine), &device);
+    m.n_devices = 1;
+    m.devices = list;
+    channel_send(&w->ch, WIRE_DEVICES_REPLY, request_id, 0, &m.base, NULL, 0);
+}
+
+static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
+{
+    const struct options *o = w->options;
+    const struct engine_params params = {
+        .device = o->device,
+        .threads = (unsigned)o->threads,
+        .lookahead = (unsigned)o->lookahead,
+        .batch = (unsigned)o->batch,
+        .wavefront = (uint8_t)o->wavefront,
+        .shuffle_seed = o->shuffle_seed,
+        .validation = o->validation,
+        .timestamps = o->timestamps,
+        .log = engine_log,
+        .log_ctx = w,
+    };
+    if (w->engine) {
+        return PELTON_OK;
+    }
+    w->complaint[0] = 0;
+    int rc = engine_create(&w->loop, &params, &w->engine);
+    if (rc < 0) {
+        failure->code = rc;
+        wire_copy(failure->cause, sizeof failure->cause, w->complaint[0] ? w->complaint : "the decoder cannot be set up");
+        wire_copy(failure->hint, sizeof failure->hint, rc == PELTON_ERR_NO_DEVICE ? "run pelton doctor, or use --device cpu" : "");
+        return rc;
+    }
+    send_current_device(w, 0);
+    return PELTON_OK;
+}
+
+/* ---- broker to session ---- */
+
+static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd, struct pelton_failure *failure)
+{
+    struct worker_proto *w = ws->worker;
+    struct pelton_open_params p;
+    int rc = wire_open_to(m, &p);
+    if (rc == 0) {
+        rc = engine_need(w, failure);
+    }
+    if (rc < 0) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return rc;
+    }
+    p.fd = fd;
+    return session_open(w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->session);
+}
+
+static void on_open(struct worker_proto *w, struct frame *f, const Pelton__Open *m)
+{
+    struct worker_stream *ws = calloc(1, sizeof *ws);
+    if (!ws) {
+        log_line(LOG_LEVEL_ERROR, "out of memory");
+        abort(); /* the broker starts another one */
+    }
+    ws->worker = w;
+    ws->wid = f->h.object_id;
+    ws->probe = f->h.type == WIRE_PROBE;
+    ws->next = w->streams;
+    w->streams = ws;
+    struct pelton_failure failure = {0};
+    int rc = session_start(ws, m, frame_take_fd(f, 0), &failure);
+    if (rc < 0) {
+        if (!failure.code) {
+            failure.code = rc;
+            snprintf(failure.cause, sizeof failure.cause, "%.120s: the stream cannot be set up", m->name);
+        }
+        send_end(ws, &failure, NULL);
+        stream_free(ws);
+    }
+}
+
+static void on_devices(struct worker_proto *w, const struct frame *f, const Pelton__Devices *m)
+{
+    struct pelton_failure failure = {0};
+    if (m->current) {
+        if (engine_need(w, &failure) == 0) {
+            send_current_device(w, f->h.request_id);
+            return;
+        }
+        Pelton__Error e = PELTON__ERROR__INIT;
+        e.code = failure.code;
+        e.message = failure.cause;
+        e.hint = failure.hint;
+        channel_send(&w->ch, WIRE_ERROR, f->h.request_id, 0, &e.base, NULL, 0);
+        return;
+    }
+    struct gpu_device_info *devices = NULL;
+    size_t count = 0;
+    if (gpu_list(&devices, &count) < 0) {
+        count = 0; /* no loader, no driver: no devices */
+    }
+    Pelton__DevicesReply reply = PELTON__DEVICES_REPLY__INIT;
+    Pelton__Device bodies[32], *list[32];
+    reply.devices = list;
+    reply.current = -1;
+    for (; reply.n_devices < count && reply.n_devices < 32; reply.n_devices++) {
+        size_t i = reply.n_devices;
+        device_message(&devices[i], &bodies[i]);
+        list[i] = &bodies[i];
+        if (w->engine && strcmp(devices[i].uuid, engine_device(w->engine)->uuid) == 0) {
+            reply.current = (int32_t)i;
+        }
+    }
+    channel_send(&w->ch, WIRE_DEVICES_REPLY, f->h.request_id, 0, &reply.base, NULL, 0);
+    free(devices);
+}
+
+static void on_stats(struct worker_proto *w, const struct worker_stream *ws, const struct frame *f)
+{
+    struct pelton_stats stats = {0};
+    Pelton__StatsReply m;
+    if (ws) {
+        session_stats(ws->session, &stats);
+        wire_stats_from(&stats, &m);
+        channel_send(&w->ch, WIRE_STATS_REPLY, f->h.request_id, f->h.object_id, &m.base, NULL, 0);
+    }
+}
+
+static void on_engine_closed(void *ctx)
+{
+    struct worker_proto *w = ctx;
+    w->engine = NULL;
+    channel_close(&w->ch);
+}
+
+static void worker_end(struct worker_proto *w)
+{
+    if (w->ending) {
+        return;
+    }
+    w->ending = true;
+    alarm(END_SECONDS); /* whatever a driver does meanwhile */
+    if (w->engine) {
+        engine_close(w->engine, on_engine_closed, w);
+    } else {
+        channel_close(&w->ch);
+    }
+}
+
+static void dispatch(struct worker_proto *w, struct frame *f, ProtobufCMessage *body)
+{
+    struct worker_stream *ws = w->streams;
+    while (ws && ws->wid != f->h.object_id) {
+        ws = ws->next;
+    }
+    const Pelton__Release *release = (const Pelton__Release *)body;
+    switch (f->h.type) {
+    case WIRE_OPEN: on_open(w, f, (const Pelton__Open *)body); break;
+    case WIRE_PROBE: on_open(w, f, ((const Pelton__Probe *)body)->source); break;
+    case WIRE_DEVICES: on_devices(w, f, (const Pelton__Devices *)body); break;
+    case WIRE_STATS: on_stats(w, ws, f); break;
+    case WIRE_PING: channel_send(&w->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0); break;
+    case WIRE_SHUTDOWN: worker_end(w); break;
+    case WIRE_CLOSE:
+        if (ws) {
+            session_close(ws->session);
+        }
+        break;
+    case WIRE_RELEASE:
+        if (ws) {
+            session_release(ws->session, release->epoch, release->slot, release->generation);
+        }
+        break;
+    default: break;
+    }
+}
+
+static void on_frame(struct channel *ch, struct frame *f)
+{
+    struct worker_proto *w = ch->ctx;
+    ProtobufCMessage *body = wire_unpack(f);
+    if (body && !w->ending) {
+        dispatch(w, f, body);
+    }
+    wire_free(body);
+}
+
+static void on_lost(struct channel *ch, int error)
+{
+    worker_end(ch->ctx);
+}
+
+static void on_closed(struct channel *ch)
+{
+}
+
+int worker_run(const struct options *options)
+{
+    static const struct channel_callbacks callbacks = {on_frame, on_lost, on_closed};
+    struct worker_proto *w = calloc(1, sizeof *w);
+    if (!w || uv_loop_init(&w->loop) < 0) {
+        free(w);
+        return 1;
+    }
+    w->options = options;
+    int rc = channel_open(&w->ch, &w->loop, options->worker_fd, &callbacks, w);
+    if (rc == 0) {
+        uv_run(&w->loop, UV_RUN_DEFAULT);
+    }
+    uv_loop_close(&w->loop);
+    free(w);
+    return rc == 0 ? 0 : 1;
+}

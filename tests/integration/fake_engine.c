@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A test double of session.h: counted frames in a real sealed pool, no Vulkan, no FFmpeg. The source's bytes are a script,
+ * "key=value" separated by white space: what to produce, and where to fail.
+ *
+ *   frames=N width=W height=H slots=N interval=ms   a stream of N gray frames, pel value = sequence & 255
+ *   epoch=N          a new format every N frames
+ *   crash=N hang=N   the process dies, or stands still, before frame N
+ *   fail=CODE at=N   ends with that failure before frame N; unsupported=1: refused at the start; lost=N: GPU lost before frame N
+ * With a URI in place of a descriptor the URI is the script.
+ */
+#include "daemon/worker/session.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+struct engine {
+    uv_loop_t *loop;
+    struct session *sessions;
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+    struct gpu_device_info device;
+};
+
+struct script {
+    long frames, width, height, slots, interval, epoch, crash, hang, fail, at, unsupported, lost;
+};
+
+struct session {
+    struct session *next;
+    struct engine *engine;
+    const struct session_callbacks *callbacks;
+    void *ctx;
+    uv_timer_t timer;
+    struct script script;
+    char name[128];
+    bool probe_only, opened, announced, closing;
+    uint64_t sequence, resume, max_frames;
+    enum pelton_transport transport;
+    uint32_t epoch, generation;
+    uint32_t held[64]; /* generation of each slot in a reader's hands, 0 free */
+    uint8_t *memory;
+    uint64_t slot_size;
+    struct pelton_failure failure;
+    struct pelton_stats stats;
+};
+
+int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out)
+{
+    if (params->device && strcmp(params->device, "none") == 0) {
+        params->log(params->log_ctx, 0, "no device matches \"none\"");
+        return PELTON_ERR_NO_DEVICE;
+    }
+    struct engine *e = calloc(1, sizeof *e);
+    if (!e) {
+        return PELTON_ERR_NOMEM;
+    }
+    e->loop = loop;
+    strcpy(e->device.name, "fake");
+    strcpy(e->device.uuid, "00000000-0000-0000-0000-000000000001");
+    strcpy(e->device.driver, "fake engine");
+    e->device.software = e->device.usable = true;
+    *out = e;
+    return 0;
+}
+
+const struct gpu_device_info *engine_device(const struct engine *e)
+{
+    return &e->device;
+}
+
+int gpu_list(struct gpu_device_info **out, size_t *count)
+{
+    struct gpu_device_info *list = calloc(2, sizeof *list);
+    strcpy(list[0].name, "fake");
+    strcpy(list[1].name, "other");
+    *out = list;
+    *count = 2;
+    return 0;
+}
+
+/* ---- the script ---- */
+
+static void script_parse(struct session *s, char *text)
+{
+    struct script *p = &s->script;
+    *p = (struct script){.frames = 10, .width = 64, .height = 48, .slots = 4, .crash = -1, .hang = -1, .at = -1, .lost = -1};
+    const struct {
+        const char *name;
+        long *value;
+    } keys[] = {{"frames", &p->frames}, {"width", &p->width}, {"height", &p->height},           {"slots", &p->slots},
+                {"crash", &p->crash},   {"hang", &p->hang},   {"interval", &p->interval},       {"epoch", &p->epoch},
+                {"fail", &p->fail},     {"at", &p->at},       {"unsupported", &p->unsupported}, {"lost", &p->lost}};
+    char *save = NULL;
+    for (char *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            size_t n = strlen(keys[i].name);
+            if (strncmp(word, keys[i].name, n) == 0 && word[n] == '=') {
+                *keys[i].value = atol(word + n + 1);
+            }
+        }
+    }
+}
+
+static void script_read(struct session *s, int fd, const char *uri)
+{
+    char text[512] = "";
+    if (uri) {
+        snprintf(text, sizeof text, "%s", uri);
+    } else {
+        ssize_t n = read(fd, text, sizeof text - 1);
+        text[n > 0 ? n : 0] = 0;
+        close(fd);
+    }
+    if (!strchr(text, '=')) {
+        s->failure.code = PELTON_ERR_INPUT;
+        snprintf(s->failure.cause, sizeof s->failure.cause, "%s: no video in it", s->name);
+        strcpy(s->failure.hint, "give a script");
+    }
+    script_parse(s, text);
+}
+
+/* ---- the pool ---- */
+
+static void pool_drop(struct session *s)
+{
+    if (s->memory) {
+        munmap(s->memory, s->slot_size * (size_t)s->script.slots);
+        s->memory = NULL;
+    }
+}
+
+static void pool_make(struct session *s)
+{
+    const struct script *p = &s->script;
+    pool_drop(s);
+    memset(s->held, 0, sizeof s->held);
+    s->epoch++;
+    uint32_t stride = ((uint32_t)p->width + 255) & ~255u;
+    s->slot_size = ((uint64_t)stride * (uint64_t)p->height + 4095) & ~(uint64_t)4095;
+    struct session_format f = {.epoch = s->epoch, .slots = (uint32_t)p->slots, .pix_fmt = "gray", .width = (uint32_t)p->width,
+                               .height = (uint32_t)p->height, .planes = 1, .slot_size = s->slot_size, .stride = {stride},
+                               .plane_width = {(uint32_t)p->width}, .plane_height = {(uint32_t)p->height}, .time_base = {1, 25},
+                               .sar = {1, 1}, .memfd = -1, .memfd_size = s->slot_size * (uint64_t)p->slots};
+    if (s->transport != PELTON_NONE) {
+        f.memfd = memfd_create("fake-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (f.memfd < 0 || ftruncate(f.memfd, (off_t)f.memfd_size) < 0) {
+            abort();
+        }
+        s->memory = mmap(NULL, f.memfd_size, PROT_READ | PROT_WRITE, MAP_SHARED, f.memfd, 0);
+        fcntl(f.memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+    }
+    s->callbacks->on_format(s->ctx, &f);
+    if (f.memfd >= 0) {
+        close(f.memfd);
+    }
+}
+
+static int pool_slot(const struct session *s)
+{
+    for (int i = 0; i < s->script.slots; i++) {
+        if (s->held[i] == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* ---- running ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct session *s = handle->data;
+    struct engine *e = s->engine;
+    struct session **link = &e->sessions;
+    while (*link != s) {
+        link = &(*link)->next;
+    }
+    *link = s->next;
+    pool_drop(s);
+    s->callbacks->on_end(s->ctx, &s->failure, &s->stats);
+    free(s);
+    if (e->closed && !e->sessions) {
+        e->closed(e->closed_ctx);
+        free(e);
+    }
+}
+
+void session_close(struct session *s)
+{
+    if (!s->closing) {
+        s->closing = true;
+        uv_close((uv_handle_t *)&s->timer, on_closed);
+    }
+}
+
+static void fail(struct session *s, int code, const char *cause)
+{
+    s->failure.code = code;
+    snprintf(s->failure.cause, sizeof s->failure.cause, "%s: %s", s->name, cause);
+    strcpy(s->failure.hint, "as the script says");
+    session_close(s);
+}
+
+static bool open_source(struct session *s)
+{
+    s->opened = true;
+    if (s->failure.code) {
+        session_close(s);
+        return false;
+    }
+    struct pelton_info info = {.container = "script", .codec = "fake", .pix_fmt = "gray", .width = (uint32_t)s->script.width,
+                               .height = (uint32_t)s->script.height, .time_base = {1, 25}, .frames = s->script.frames,
+                               .supported = !s->script.unsupported};
+    if (s->script.unsupported) {
+        strcpy(info.unsupported_element, "fake_flag");
+        strcpy(info.unsupported_what, "is set");
+    }
+    s->callbacks->on_info(s->ctx, &info);
+    if (s->script.unsupported) {
+        fail(s, PELTON_ERR_UNSUPPORTED, "fake_flag is set");
+    } else if (s->probe_only) {
+        session_close(s);
+    }
+    return !s->closing;
+}
+
+static void script_events(struct session *s)
+{
+    long n = (long)s->sequence;
+    if (n == s->script.crash) {
+        raise(SIGKILL);
+    }
+    while (n == s->script.hang) {
+        pause();
+    }
+    if (n == s->script.lost) {
+        fail(s, PELTON_ERR_GPU_LOST, "the fake device is lost");
+    } else if (n == s->script.at) {
+        fail(s, (int)s->script.fail, "failed where it should");
+    } else if (n >= s->script.frames || (s->max_frames && s->sequence >= s->max_frames)) {
+        session_close(s);
+    }
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void announce(struct session *s, uint32_t slot)
+{
+    memset(s->memory + slot * s->slot_size, (int)(s->sequence & 255), s->slot_size);
+    s->held[slot] = ++s->generation;
+    struct session_frame f = {.sequence = s->sequence, .epoch = s->epoch, .slot = slot, .generation = s->generation,
+                              .pts = (int64_t)s->sequence, .dts = (int64_t)s->sequence, .duration = 1,
+                              .flags = s->sequence == 0 ? PELTON_FRAME_KEY : 0, .received_ns = now_ns(), .decoded_ns = now_ns()};
+    s->callbacks->on_frame(s->ctx, &f);
+}
+
+/* One frame; false where none can be made now. */
+static bool produce(struct session *s)
+{
+    script_events(s);
+    if (s->closing) {
+        return false;
+    }
+    bool wanted = s->sequence >= s->resume;
+    bool new_epoch = s->script.epoch && s->sequence % (uint64_t)s->script.epoch == 0;
+    if (wanted && (!s->announced || new_epoch)) {
+        s->announced = true;
+        pool_make(s);
+    }
+    if (wanted && s->transport == PELTON_SHM) {
+        int slot = pool_slot(s);
+        if (slot < 0) {
+            return false;
+        }
+        announce(s, (uint32_t)slot);
+    }
+    s->stats.frames++;
+    s->sequence++;
+    return true;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct session *s = timer->data;
+    if (!s->opened && !open_source(s)) {
+        return;
+    }
+    for (int i = 0; i < (s->script.interval ? 1 : 8) && produce(s); i++) {
+    }
+}
+
+int session_open(struct engine *e, const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
+                 const struct session_callbacks *callbacks, void *ctx, struct session **out)
+{
+    struct session *s = calloc(1, sizeof *s);
+    if (!s) {
+        close(params->fd);
+        return PELTON_ERR_NOMEM;
+    }
+    s->engine = e;
+    s->callbacks = callbacks;
+    s->ctx = ctx;
+    s->probe_only = probe_only;
+    s->resume = resume_sequence;
+    s->max_frames = params->max_frames;
+    s->transport = params->transport;
+    snprintf(s->name, sizeof s->name, "%s", params->name);
+    script_read(s, params->fd, params->uri);
+    if (s->script.slots < 1 || s->script.slots > 64) {
+        s->script.slots = 4;
+    }
+    s->next = e->sessions;
+    e->sessions = s;
+    uv_timer_init(e->loop, &s->timer);
+    s->timer.data = s;
+    uv_timer_start(&s->timer, on_timer, 0, s->script.interval ? (uint64_t)s->script.interval : 1);
+    *out = s;
+    return 0;
+}
+
+void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation)
+{
+    if (epoch == s->epoch && slot < 64 && s->held[slot] == generation) {
+        s->held[slot] = 0;
+    }
+}
+
+void session_stats(struct session *s, struct pelton_stats *out)
+{
+    *out = s->stats;
+}
+
+void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx)
+{
+    if (!e->sessions) {
+        free(e);
+        closed(ctx);
+        return;
+    }
+    e->closed = closed;
+    e->closed_ctx = ctx;
+    for (struct session *s = e->sessions; s; s = s->next) {
+        session_close(s);
+    }
+}
