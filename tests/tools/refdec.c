@@ -280,12 +280,13 @@ static size_t find_start(const uint8_t *data, size_t size, size_t at)
 static void decode_stream(struct refdec *d, const uint8_t *data, size_t size)
 {
     size_t at = find_start(data, size, 0);
+    int error;
 
     while (at < size) {
         size_t next = find_start(data, size, at + 3);
         struct h264_diag diag = {0};
-        int error = h264_stream_feed(d->stream, data + at, next - at, 0, &diag);
 
+        error = h264_stream_feed(d->stream, data + at, next - at, 0, &diag);
         if (error < 0)
             fprintf(stderr, "byte %zu: %s: %s %" PRId64 " %s\n", at, h264_error_text(error), diag.element ? diag.element : "",
                     diag.value, diag.what ? diag.what : "");
@@ -294,8 +295,9 @@ static void decode_stream(struct refdec *d, const uint8_t *data, size_t size)
         drain(d, false);
         at = next;
     }
-    if (h264_stream_flush(d->stream) < 0)
-        d->failed = true;
+    error = h264_stream_flush(d->stream);
+    if (error < 0)
+        fprintf(stderr, "at the end: %s\n", h264_error_text(error));
     drain(d, true);
 }
 

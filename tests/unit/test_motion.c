@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Step 3 on built pictures: random partitions, slices and direct macroblocks against a slow model that asks for neighbours by
+ * position, 4x4 block by 4x4 block, and then single rules: scaling, weights, concealment, missing references.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "codec/h264.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MB_W 5
+#define MB_H 4
+#define MBS  (MB_W * MB_H)
+#define W4   (4 * MB_W)
+#define H4   (4 * MB_H)
+
+static uint32_t seed = 7;
+
+static int random_below(int n)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (int)((seed >> 8) % (uint32_t)n);
+}
+
+static void *get_memory(void *ctx, size_t size)
+{
+    return aligned_alloc(64, (size + 63) & ~(size_t)63);
+}
+
+static void put_memory(void *ctx, void *memory, size_t size)
+{
+    free(memory);
+}
+
+static const struct h264_allocator allocator = {get_memory, put_memory, NULL};
+
+/* A picture with its arrays and up to 4 slices. */
+struct built {
+    struct h264_picture pic;
+    struct rec_mb mbs[MBS];
+    struct rec_motion motion[MBS];
+    struct h264_mb_syntax syntax[MBS];
+    struct h264_slice slices[4];
+    struct rec_slice rec_slices[5];
+};
+
+/* The current picture, its colocated picture (RefPicList1[0]) and other references. */
+struct world {
+    struct h264_sps sps;
+    struct h264_pps pps;
+    struct built cur, col;
+    struct h264_picture other[2];
+};
+
+static void build_picture(struct world *w, struct built *b, uint32_t id, int poc)
+{
+    b->pic = (struct h264_picture){.id = id,
+                                   .sps = &w->sps,
+                                   .structure = REC_FRAME,
+                                   .poc = {poc, poc},
+                                   .output_poc = poc,
+                                   .mb_width = MB_W,
+                                   .mb_height = MB_H,
+                                   .mb_count = MBS,
+                                   .slices = b->slices,
+                                   .slice_count = 1,
+                                   .mbs = b->mbs,
+                                   .motion = b->motion,
+                                   .syntax = b->syntax,
+                                   .rec_slices = b->rec_slices,
+                                   .slot = (int32_t)id,
+                                   .allocator = &allocator};
+}
+
+static void set_ref(struct h264_slice *slice, int list, int i, struct h264_picture *pic)
+{
+    slice->ref[list][i].pic = pic;
+    slice->ref[list][i].structure = REC_FRAME;
+    slice->ref[list][i].poc = pic->output_poc;
+    slice->ref[list][i].id = pic->id * 4 + REC_FRAME;
+}
+
+/* Slices of the current picture: list 0 is other[0], other[1]; list 1 is col, other[0]. */
+static void build_slices(struct world *w, uint8_t type, uint32_t count)
+{
+    w->cur.pic.slice_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct h264_slice *s = &w->cur.slices[i];
+
+        *s = (struct h264_slice){.pic = &w->cur.pic, .index = i, .sps = &w->sps, .pps = &w->pps, .num_ref = {2, 2}};
+        s->hdr.type = type;
+        s->hdr.direct_spatial_mv_pred_flag = 1;
+        if (type == H264_P)
+            s->num_ref[1] = 0;
+        set_ref(s, 0, 0, &w->other[0]);
+        set_ref(s, 0, 1, &w->other[1]);
+        set_ref(s, 1, 0, &w->col.pic);
+        set_ref(s, 1, 1, &w->other[0]);
+    }
+}
+
+static void build_colocated(struct world *w)
+{
+    struct h264_slice *s = &w->col.slices[0];
+
+    build_picture(w, &w->col, 6, 12);
+    *s = (struct h264_slice){.pic = &w->col.pic, .sps = &w->sps, .pps = &w->pps, .num_ref = {2, 2}};
+    set_ref(s, 0, 0, &w->other[1]);
+    set_ref(s, 0, 1, &w->other[0]);
+    set_ref(s, 1, 0, &w->other[0]);
+    set_ref(s, 1, 1, &w->other[1]);
+    w->col.pic.motion_done = 1;
+    for (int i = 0; i < MBS; i++) {
+        memset(&w->col.motion[i], 0, sizeof w->col.motion[i]);
+        w->col.mbs[i] = (struct rec_mb){.kind = REC_MB_INTER};
+        for (int k = 0; k < 8; k++)
+            w->col.motion[i].ref_idx[k / 4][k % 4] = (int8_t)(random_below(3) - 1);
+        for (int k = 0; k < 32; k++) {
+            bool used = w->col.motion[i].ref_idx[k / 16][(k % 16 >> 3) * 2 + (k >> 1 & 1)] >= 0;
+
+            w->col.motion[i].mv[k / 16][k % 16][0] = (int16_t)(used ? random_below(5) - 2 : 0);
+            w->col.motion[i].mv[k / 16][k % 16][1] = (int16_t)(used ? random_below(4) - 2 : 0);
+        }
+    }
+}
+
+static void build_world(struct world *w, uint8_t type, uint32_t slices)
+{
+    memset(w, 0, sizeof *w);
+    w->sps.chroma_format_idc = 1;
+    w->sps.bit_depth[0] = w->sps.bit_depth[1] = 8;
+    w->sps.mb_width = MB_W;
+    w->sps.mb_height = MB_H;
+    memset(&w->sps.scaling, 16, sizeof w->sps.scaling);
+    for (int i = 0; i < 2; i++)
+        w->other[i] = (struct h264_picture){.id = 4u + (uint32_t)i, .output_poc = 4 * i, .slot = 4 + i};
+    build_picture(w, &w->cur, 7, 8);
+    build_colocated(w);
+    build_slices(w, type, slices);
+}
+
+static void free_world(struct world *w)
+{
+    put_memory(NULL, w->cur.pic.weights, 0);
+    put_memory(NULL, w->cur.pic.scaling, 0);
+}
+
+/* ---- random macroblocks, as step 2 leaves them ---- */
+
+static const int part_width[4] = {4, 4, 2, 2}, part_height[4] = {4, 2, 4, 2};
+static const int sub_width[4] = {2, 2, 1, 1}, sub_height[4] = {2, 1, 2, 1};
+
+static void random_refs(struct rec_motion *m, bool b, int first, int step, int count)
+{
+    int lists = b ? 1 + random_below(3) : 1;
+
+    for (int list = 0; list < 2; list++) {
+        int ref = lists >> list & 1 ? random_below(2) : -1;
+
+        for (int i = 0; i < count; i++)
+            m->ref_idx[list][first + i * step] = (int8_t)ref;
+    }
+}
+
+static void random_mvd(struct rec_motion *m, int x, int y)
+{
+    for (int list = 0; list < 2; list++)
+        if (m->ref_idx[list][(y >> 1) * 2 + (x >> 1)] >= 0)
+            for (int k = 0; k < 2; k++)
+                m->mv[list][4 * y + x][k] = (int16_t)(random_below(10) ? random_below(5) - 2 : random_below(65536) - 32768);
+}
+
+static void random_8x8(struct rec_motion *m, struct h264_mb_syntax *s, bool b)
+{
+    for (int q = 0; q < 4; q++) {
+        s->sub[q] = (uint8_t)random_below(b ? 5 : 4);
+        if (s->sub[q] == H264_SUB_DIRECT)
+            continue;
+        random_refs(m, b, q, 1, 1);
+        for (int y = 0; y < 2; y += sub_height[s->sub[q]])
+            for (int x = 0; x < 2; x += sub_width[s->sub[q]])
+                random_mvd(m, (q & 1) * 2 + x, (q >> 1) * 2 + y);
+    }
+}
+
+static void random_mb(struct world *w, int i, bool b)
+{
+    static const uint8_t parts[7] = {H264_PART_16X16, H264_PART_16X8, H264_PART_8X16, H264_PART_8X8,
+                                     H264_PART_8X8,   H264_PART_SKIP, H264_PART_INTRA};
+    struct rec_motion *m = &w->cur.motion[i];
+    struct h264_mb_syntax *s = &w->cur.syntax[i];
+
+    memset(m, 0, sizeof *m);
+    memset(m->ref_idx, -1, sizeof m->ref_idx);
+    *s = (struct h264_mb_syntax){.part = parts[random_below(7)], .decoded = 1};
+    if (s->part == H264_PART_SKIP && b)
+        s->part = H264_PART_DIRECT;
+    w->cur.mbs[i].kind = s->part == H264_PART_INTRA ? REC_MB_INTRA_PCM : REC_MB_INTER;
+    if (s->part == H264_PART_SKIP)
+        memset(m->ref_idx[0], 0, 4);
+    if (s->part == H264_PART_8X8)
+        random_8x8(m, s, b);
+    if (s->part == H264_PART_16X16)
+        random_refs(m, b, 0, 1, 4);
+    for (int k = 0; k < 2 && (s->part == H264_PART_16X8 || s->part == H264_PART_8X16); k++)
+        random_refs(m, b, s->part == H264_PART_16X8 ? 2 * k : k, s->part == H264_PART_16X8 ? 1 : 2, 2);
+    if (s->part <= H264_PART_8X16)
+        for (int y = 0; y < 4; y += part_height[s->part])
+            for (int x = 0; x < 4; x += part_width[s->part])
+                random_mvd(m, x, y);
+}
+
+static void random_picture(struct world *w, bool b)
+{
+    uint32_t slice = 0;
+
+    for (int i = 0; i < MBS; i++) {
+        w->cur.mbs[i] = (struct rec_mb){.slice = slice};
+        random_mb(w, i, b);
+        if (slice + 1 < w->cur.pic.slice_count && random_below(MBS) < 4)
+            slice++;
+    }
+}
+
+/* ---- the slow model ---- */
+
+struct vector {
+    int ref; /* -1 not used, -2 not available */
+    int16_t v[2];
+};
+
+struct model {
+    const struct world *w;
+    struct vector at[2][H4][W4];
+    bool done[2][H4][W4];
+};
+
+static struct vector look(const struct model *m, int list, int mb, int x, int y)
+{
+    struct vector none = {-2, {0, 0}};
+
+    if (x < 0 || y < 0 || x >= W4 || !m->done[list][y][x])
+        return none;
+    return m->w->cur.mbs[y / 4 * MB_W + x / 4].slice == m->w->cur.mbs[mb].slice ? m->at[list][y][x] : none;
+}
+
+static void put(struct model *m, int list, int x, int y, int w, int h, struct vector v)
+{
+    for (int j = y; j < y + h; j++)
+        for (int i = x; i < x + w; i++) {
+            m->at[list][j][i] = v;
+            m->done[list][j][i] = true;
+        }
+}
+
+static int compare_int16(const void *a, const void *b)
+{
+    return *(const int16_t *)a - *(const int16_t *)b;
+}
+
+/* 8.4.1.3; part: which one of a 16x8 or 8x16 macroblock, else 0 */
+static struct vector model_predict(const struct model *m, int list, int mb, int x, int y, int w, int shape, int part, int ref)
+{
+    struct vector n[3] = {look(m, list, mb, x - 1, y), look(m, list, mb, x, y - 1), look(m, list, mb, x + w, y - 1)};
+    int side = shape == H264_PART_16X8 ? 1 - part : shape == H264_PART_8X16 ? 2 * part : -1, same = 0;
+    struct vector out = {ref, {0, 0}};
+
+    if (n[2].ref == -2)
+        n[2] = look(m, list, mb, x - 1, y - 1);
+    if (side >= 0 && n[side].ref == ref)
+        return n[side];
+    if (n[1].ref == -2 && n[2].ref == -2 && n[0].ref != -2)
+        n[1] = n[2] = n[0];
+    for (int i = 0; i < 3; i++)
+        if (n[i].ref == ref) {
+            same++;
+            out = n[i];
+        }
+    for (int k = 0; k < 2 && same != 1; k++) {
+        int16_t v[3] = {n[0].v[k], n[1].v[k], n[2].v[k]};
+
+        qsort(v, 3, sizeof v[0], compare_int16);
+        out.v[k] = v[1];
+    }
+    return out;
+}
+
+static void model_partition(struct model *m, int list, int mb, int x, int y, int w, int h, int shape, int part)
+{
+    const struct rec_motion *in = &m->w->cur.motion[mb];
+    int ref = in->ref_idx[list][(y % 4 >> 1) * 2 + (x % 4 >> 1)];
+    struct vector v = {-1, {0, 0}};
+
+    if (ref >= 0) {
+        v = model_predict(m, list, mb, x, y, w, shape, part, ref);
+        for (int k = 0; k < 2; k++)
+            v.v[k] = (int16_t)(uint16_t)(v.v[k] + in->mv[list][y % 4 * 4 + x % 4][k]);
+    }
+    put(m, list, x, y, w, h, v);
+}
+
+static struct vector colocated_vector(const struct world *w, int mb, int x, int y, int *list)
+{
+    const struct rec_motion *col = &w->col.motion[mb];
+    int q = (y >> 1) * 2 + (x >> 1), block = w->sps.direct_8x8_inference_flag ? (y >> 1) * 12 + (x >> 1) * 3 : 4 * y + x;
+    struct vector v = {-1, {0, 0}};
+
+    for (*list = 0; *list < 2; ++*list)
+        if (col->ref_idx[*list][q] >= 0) {
+            v.ref = col->ref_idx[*list][q];
+            memcpy(v.v, col->mv[*list][block], sizeof v.v);
+            break;
+        }
+    return v;
+}
+
+/* 8.4.1.2.2 for all blocks of a macroblock */
+static void model_spatial(const struct model *m, int mb, struct vector out[2][4][4])
+{
+    int x0 = mb % MB_W * 4, y0 = mb / MB_W * 4, ref[2], dummy;
+
+    for (int list = 0; list < 2; list++) {
+        struct vector c = look(m, list, mb, x0 + 4, y0 - 1);
+        int refs[3] = {look(m, list, mb, x0 - 1, y0).ref, look(m, list, mb, x0, y0 - 1).ref,
+                       c.ref == -2 ? look(m, list, mb, x0 - 1, y0 - 1).ref : c.ref};
+
+        ref[list] = -1;
+        for (int i = 0; i < 3; i++)
+            if (refs[i] >= 0 && (ref[list] < 0 || refs[i] < ref[list]))
+                ref[list] = refs[i];
+    }
+    for (int list = 0; list < 2; list++)
+        for (int i = 0; i < 16; i++) {
+            struct vector col = colocated_vector(m->w, mb, i % 4, i / 4, &dummy), v = {ref[list], {0, 0}};
+            bool zero = col.ref == 0 && abs(col.v[0]) <= 1 && abs(col.v[1]) <= 1;
+
+            if (ref[0] < 0 && ref[1] < 0)
+                v.ref = 0;
+            else if (ref[list] >= 0 && !(ref[list] == 0 && zero))
+                v = model_predict(m, list, mb, x0, y0, 4, H264_PART_16X16, 0, ref[list]);
+            v.ref = ref[0] < 0 && ref[1] < 0 ? 0 : ref[list];
+            out[list][i / 4][i % 4] = v;
+        }
+}
+
+/* 8.4.1.2.3; POCs are cur 8, col 12, other[0] 0, other[1] 4: tb 8 td 12, tb 4 td 8; list 0 is other[0], other[1] */
+static void model_temporal(const struct model *m, int mb, struct vector out[2][4][4])
+{
+    static const int scale[2] = {171, 128};
+
+    for (int i = 0; i < 16; i++) {
+        int list;
+        struct vector col = colocated_vector(m->w, mb, i % 4, i / 4, &list), v[2] = {{0, {0, 0}}, {0, {0, 0}}};
+
+        if (col.ref >= 0) /* list 0 of col is other[1], other[0]; list 1 is other[0], other[1] */
+            v[0].ref = list == 0 ? 1 - col.ref : col.ref;
+        for (int k = 0; k < 2; k++) {
+            v[0].v[k] = (int16_t)((scale[v[0].ref] * col.v[k] + 128) >> 8);
+            v[1].v[k] = (int16_t)(v[0].v[k] - col.v[k]);
+        }
+        out[0][i / 4][i % 4] = v[0];
+        out[1][i / 4][i % 4] = v[1];
+    }
+}
+
+static void put_direct(struct model *m, int mb, int q, struct vector v[2][4][4])
+{
+    int x0 = (q & 1) * 2, y0 = (q >> 1) * 2;
+
+    for (int i = 0; i < 8; i++) {
+        int x = x0 + (i & 1), y = y0 + (i >> 1 & 1);
+
+        put(m, i >> 2, mb % MB_W * 4 + x, mb / MB_W * 4 + y, 1, 1, v[i >> 2][y][x]);
+    }
+}
+
+static void model_8x8(struct model *m, int mb, struct vector direct[2][4][4])
+{
+    for (int q = 0; q < 4; q++) {
+        int sub = m->w->cur.syntax[mb].sub[q], x0 = mb % MB_W * 4 + (q & 1) * 2, y0 = mb / MB_W * 4 + (q >> 1) * 2;
+
+        if (sub == H264_SUB_DIRECT) {
+            put_direct(m, mb, q, direct);
+            continue;
+        }
+        for (int list = 0; list < 2; list++)
+            for (int y = 0; y < 2; y += sub_height[sub])
+                for (int x = 0; x < 2; x += sub_width[sub])
+                    model_partition(m, list, mb, x0 + x, y0 + y, sub_width[sub], sub_height[sub], H264_PART_8X8, 0);
+    }
+}
+
+static void model_skip(struct model *m, int mb, int x, int y)
+{
+    struct vector a = look(m, 0, mb, x - 1, y), b = look(m, 0, mb, x, y - 1), v = {0, {0, 0}};
+    bool still = a.ref == -2 || b.ref == -2 || (a.ref == 0 && !a.v[0] && !a.v[1]) || (b.ref == 0 && !b.v[0] && !b.v[1]);
+
+    if (!still)
+        v = model_predict(m, 0, mb, x, y, 4, H264_PART_16X16, 0, 0);
+    v.ref = 0;
+    put(m, 0, x, y, 4, 4, v);
+    put(m, 1, x, y, 4, 4, (struct vector){-1, {0, 0}});
+}
+
+static void model_mb(struct model *m, int mb)
+{
+    int part = m->w->cur.syntax[mb].part, x0 = mb % MB_W * 4, y0 = mb / MB_W * 4;
+    struct vector direct[2][4][4];
+
+    if (m->w->cur.slices[0].hdr.direct_spatial_mv_pred_flag)
+        model_spatial(m, mb, direct);
+    else
+        model_temporal(m, mb, direct);
+    if (part == H264_PART_INTRA) {
+        put(m, 0, x0, y0, 4, 4, (struct vector){-1, {0, 0}});
+        put(m, 1, x0, y0, 4, 4, (struct vector){-1, {0, 0}});
+    } else if (part == H264_PART_SKIP) {
+        model_skip(m, mb, x0, y0);
+    } else if (part == H264_PART_DIRECT) {
+        for (int q = 0; q < 4; q++)
+            put_direct(m, mb, q, direct);
+    } else if (part == H264_PART_8X8) {
+        model_8x8(m, mb, direct);
+    } else {
+        for (int list = 0; list < 2; list++)
+            for (int y = 0, n = 0; y < 4; y += part_height[part])
+                for (int x = 0; x < 4; x += part_width[part], n++)
+                    model_partition(m, list, mb, x0 + x, y0 + y, part_width[part], part_height[part], part, n);
+    }
+}
+
+static void check_against_model(struct world *w, uint32_t begin)
+{
+    static struct model m;
+
+    memset(&m, 0, sizeof m);
+    m.w = w;
+    for (int mb = 0; mb < MBS; mb++)
+        model_mb(&m, mb);
+    assert_int_equal(h264_picture_derive_motion(&w->cur.pic), H264_OK);
+    for (int i = 0; i < 2 * 16 * MBS; i++) {
+        int list = i & 1, block = i >> 1 & 15, mb = i >> 5, x = mb % MB_W * 4 + block % 4, y = mb / MB_W * 4 + block / 4;
+        const struct rec_motion *got = &w->cur.motion[mb];
+        const struct vector *want = &m.at[list][y][x];
+
+        if (got->ref_idx[list][(block >> 3) * 2 + (block >> 1 & 1)] != want->ref ||
+            memcmp(got->mv[list][block], want->v, sizeof want->v) != 0)
+            fail_msg("seed %u macroblock %d part %d list %d block %d: ref %d mv %d,%d instead of %d %d,%d", begin, mb,
+                     w->cur.syntax[mb].part, list, block, got->ref_idx[list][(block >> 3) * 2 + (block >> 1 & 1)],
+                     got->mv[list][block][0], got->mv[list][block][1], want->ref, want->v[0], want->v[1]);
+    }
+}
+
+static void run_random(uint8_t type, bool spatial, bool inference, int rounds)
+{
+    static struct world w;
+
+    for (int i = 0; i < rounds; i++) {
+        uint32_t begin = seed;
+
+        build_world(&w, type, 1 + (uint32_t)random_below(4));
+        w.sps.direct_8x8_inference_flag = inference;
+        for (int s = 0; s < 4; s++)
+            w.cur.slices[s].hdr.direct_spatial_mv_pred_flag = spatial;
+        random_picture(&w, type == H264_B);
+        check_against_model(&w, begin);
+        free_world(&w);
+    }
+}
+
+static void test_p_pictures(void **state)
+{
+    run_random(H264_P, true, true, 500);
+}
+
+static void test_b_spatial(void **state)
+{
+    run_random(H264_B, true, true, 400);
+    run_random(H264_B, true, false, 400);
+}
+
+static void test_b_temporal(void **state)
+{
+    run_random(H264_B, false, true, 400);
+    run_random(H264_B, false, false, 400);
+}
+
+/* ---- single rules ---- */
+
+/* All macroblocks direct; list 1 index 0 is the colocated picture. */
+static void direct_picture(struct world *w, bool spatial)
+{
+    build_world(w, H264_B, 1);
+    w->cur.slices[0].hdr.direct_spatial_mv_pred_flag = spatial;
+    w->sps.direct_8x8_inference_flag = 1;
+    for (int i = 0; i < MBS; i++) {
+        w->cur.mbs[i] = (struct rec_mb){.kind = REC_MB_INTER};
+        w->cur.syntax[i] = (struct h264_mb_syntax){.part = H264_PART_DIRECT, .decoded = 1};
+        for (int k = 0; k < 16; k++)
+            w->col.motion[i].mv[0][k][0] = 40;
+        memset(w->col.motion[i].ref_idx[0], 0, 4);
+    }
+}
+
+static void test_temporal_special(void **state)
+{
+    static struct world w;
+
+    direct_picture(&w, false); /* colocated index 0 is other[1], which is index 1 here: tb 4, td 8 */
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(w.cur.motion[3].ref_idx[0][2], 1);
+    assert_int_equal(w.cur.motion[3].mv[0][9][0], 20);
+    assert_int_equal(w.cur.motion[3].mv[1][9][0], -20);
+    free_world(&w);
+
+    direct_picture(&w, false); /* long-term: not scaled */
+    w.cur.slices[0].ref[0][1].long_term = 1;
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(w.cur.motion[3].mv[0][9][0], 40);
+    assert_int_equal(w.cur.motion[3].mv[1][9][0], 0);
+    free_world(&w);
+
+    direct_picture(&w, false); /* not in list 0 any more: index 0, and the picture is marked */
+    w.cur.slices[0].num_ref[0] = 1;
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(w.cur.motion[3].ref_idx[0][2], 0);
+    assert_int_equal(w.cur.pic.corrupt, 1);
+    free_world(&w);
+
+    direct_picture(&w, false); /* the colocated picture is missing: as if it were intra */
+    w.cur.slices[0].ref[1][0].pic = NULL;
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(w.cur.motion[3].ref_idx[0][2], 0);
+    assert_int_equal(w.cur.motion[3].mv[0][9][0], 0);
+    free_world(&w);
+}
+
+static void test_colocated_list(void **state)
+{
+    static struct world w;
+    struct h264_picture *out[32];
+
+    build_world(&w, H264_B, 3);
+    assert_int_equal(h264_picture_colocated(&w.cur.pic, out), 1);
+    assert_ptr_equal(out[0], &w.col.pic);
+    w.cur.slices[2].ref[1][0].pic = &w.other[1];
+    w.cur.slices[1].ref[1][0].pic = NULL;
+    assert_int_equal(h264_picture_colocated(&w.cur.pic, out), 2);
+    assert_ptr_equal(out[1], &w.other[1]);
+    build_world(&w, H264_P, 3);
+    assert_int_equal(h264_picture_colocated(&w.cur.pic, out), 0);
+}
+
+static void test_weight_tables(void **state)
+{
+    static struct world w;
+    const struct rec_slice *s = w.cur.rec_slices;
+
+    direct_picture(&w, true);
+    w.pps.weighted_bipred_idc = 2;
+    w.cur.slices[0].ref[1][1].long_term = 1;
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(s->weight_mode, REC_WEIGHT_IMPLICIT);
+    assert_int_equal(w.cur.pic.weight_count, 4);
+    assert_int_equal(w.cur.pic.weights[s->weights + 0], 171 >> 2); /* 0 .. 8 .. 12 */
+    assert_int_equal(w.cur.pic.weights[s->weights + 1], 32);       /* long-term */
+    assert_int_equal(w.cur.pic.weights[s->weights + 2], 32);       /* 4 .. 8 .. 12 */
+    free_world(&w);
+
+    direct_picture(&w, true);
+    w.pps.weighted_bipred_idc = 2;
+    w.cur.slices[0].ref[0][0].poc = 11; /* DistScaleFactor is clipped to -1024: out of range, 32 */
+    w.cur.slices[0].ref[0][1].poc = 12; /* no distance */
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(w.cur.pic.weights[0], 32);
+    assert_int_equal(w.cur.pic.weights[2], 32);
+    free_world(&w);
+
+    direct_picture(&w, true);
+    w.pps.weighted_bipred_idc = 1;
+    w.cur.slices[0].hdr.luma_log2_denom = 3;
+    w.cur.slices[0].hdr.weight[1][1][2][0] = -7;
+    w.cur.slices[0].hdr.weight[1][1][2][1] = 9;
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(w.cur.pic.weight_count, 24);
+    assert_int_equal(s->log2_denom[0], 3);
+    assert_int_equal(w.cur.pic.weights[22], -7);
+    assert_int_equal(w.cur.pic.weights[23], 9);
+    free_world(&w);
+}
+
+static void test_concealment(void **state)
+{
+    static struct world w;
+    struct rec_view view;
+    const char *reason = NULL;
+
+    direct_picture(&w, true); /* with a reference: copied */
+    w.cur.syntax[7].decoded = 0;
+    w.cur.pic.refs_held[0] = &w.other[1];
+    w.cur.pic.refs_held_count = 1;
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
+    assert_int_equal(atomic_load(&w.cur.pic.missing_mbs), 1);
+    assert_int_equal(w.cur.pic.corrupt, 1);
+    assert_int_equal(view.slice_count, 2);
+    assert_int_equal(view.mbs[7].slice, 1);
+    assert_int_equal(view.mbs[7].kind, REC_MB_INTER);
+    assert_int_equal(view.slices[1].ref[0][0], REC_REF(4, REC_FRAME)); /* entry 0 of slice 0 */
+    if (records_validate(&view, 8, &reason) < 0)
+        fail_msg("%s", reason);
+    free_world(&w);
+
+    direct_picture(&w, true); /* without: grey */
+    w.cur.slices[0].hdr.type = H264_I;
+    w.cur.slices[0].num_ref[0] = w.cur.slices[0].num_ref[1] = 0;
+    for (int i = 0; i < MBS; i++)
+        w.cur.syntax[i].decoded = 0;
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
+    assert_int_equal(view.mbs[7].kind, REC_MB_INTRA_16X16);
+    assert_int_equal(view.mbs[7].intra_avail, 0);
+    assert_int_equal(view.head.has_inter, 0);
+    if (records_validate(&view, 8, &reason) < 0)
+        fail_msg("%s", reason);
+    free_world(&w);
+}
+
+static void test_missing_reference(void **state)
+{
+    static struct world w;
+    struct rec_view view;
+
+    direct_picture(&w, true);
+    w.cur.pic.refs_held[0] = &w.col.pic;
+    w.cur.pic.refs_held_count = 1;
+    w.cur.slices[0].ref[0][1].pic = NULL; /* spatial direct without neighbours uses index 0 only */
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
+    assert_int_equal(view.slices[0].ref[0][1], REC_REF(6, REC_FRAME));
+    assert_int_equal(w.cur.pic.corrupt, 0);
+    w.cur.slices[0].ref[0][0].pic = NULL;
+    assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
+    assert_int_equal(w.cur.pic.corrupt, 1);
+    w.cur.pic.slot = -1;
+    assert_true(h264_picture_view(&w.cur.pic, &view) < 0);
+    free_world(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_p_pictures),       cmocka_unit_test(test_b_spatial),         cmocka_unit_test(test_b_temporal),
+        cmocka_unit_test(test_temporal_special), cmocka_unit_test(test_colocated_list),    cmocka_unit_test(test_weight_tables),
+        cmocka_unit_test(test_concealment),      cmocka_unit_test(test_missing_reference),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
