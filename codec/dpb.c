@@ -71,8 +71,8 @@ void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num)
     }
 }
 
-/* Which picture a PicNum or LongTermPicNum names: an entry and its fields. For fields, numbers are doubled and odd ones have the
- * parity of the current field (8.2.4.1). */
+/* Which picture a PicNum or LongTermPicNum names: an entry and its fields. For fields, numbers are doubled and odd ones have
+ * the parity of the current field (8.2.4.1). */
 struct named {
     struct h264_dpb_entry *entry;
     unsigned fields;

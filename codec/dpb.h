@@ -2,16 +2,16 @@
  *
  * State of step 1 between pictures: decoded picture buffer, picture order count, output queue.
  *
- * An entry of the DPB is a frame (or, with field coding, its two fields) that is marked as used for reference, waits for output,
- * or both; it goes when it is neither. It holds its own POC and frame_num, because memory_management_control_operation 5 changes
- * them after the picture was handed out.
+ * An entry of the DPB is a frame (or, with field coding, its two fields) that is marked as used for reference, waits for
+ * output, or both; it goes when it is neither. It holds its own POC and frame_num, because memory_management_control_operation
+ * 5 changes them after the picture was handed out.
  */
 #ifndef PELTON_CODEC_DPB_H
 #define PELTON_CODEC_DPB_H
 
 #include "codec/internal.h"
 
-#define H264_DPB_MAX 16
+#define H264_DPB_MAX      16
 #define H264_NO_LONG_TERM UINT32_MAX
 
 struct h264_dpb_entry {
@@ -27,9 +27,9 @@ struct h264_dpb_entry {
 struct h264_dpb {
     struct h264_dpb_entry entries[H264_DPB_MAX + 1];
     unsigned count;
-    unsigned size;               /* frame buffers, at least 1 */
-    unsigned max_refs;           /* Max(max_num_ref_frames, 1) */
-    uint32_t max_long_term;      /* MaxLongTermFrameIdx + 1; 0: "no long-term frame indices" */
+    unsigned size;          /* frame buffers, at least 1 */
+    unsigned max_refs;      /* Max(max_num_ref_frames, 1) */
+    uint32_t max_long_term; /* MaxLongTermFrameIdx + 1; 0: "no long-term frame indices" */
     uint32_t max_frame_num;
 };
 
@@ -55,8 +55,8 @@ static inline int32_t h264_frame_num_wrap(const struct h264_dpb *dpb, const stru
 /* Sliding window (8.2.5.3) before a picture of this frame_num is marked. */
 void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num);
 /* Adaptive marking (8.2.5.4) but for operation 6 of the current picture itself. *long_term_idx: LongTermFrameIdx of the current
- * picture or H264_NO_LONG_TERM; *reset: operation 5 was among them. Returns H264_ERR_DATA where an operation names a picture that is
- * not there; the others are carried out. */
+ * picture or H264_NO_LONG_TERM; *reset: operation 5 was among them. Returns H264_ERR_DATA where an operation names a picture
+ * that is not there; the others are carried out. */
 int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t *long_term_idx, bool *reset);
 /* Removes entries that are neither marked nor waiting. */
 void h264_dpb_sweep(struct h264_dpb *dpb);
@@ -65,20 +65,21 @@ void h264_dpb_clear(struct h264_dpb *dpb);
 
 /* ---- reference lists (ref_lists.c) ---- */
 
-/* RefPicList0 and RefPicList1 of a slice (8.2.4): fills num_ref and ref. Returns H264_ERR_DATA when a modification names a picture that
- * is not there; the lists are usable all the same. */
+/* RefPicList0 and RefPicList1 of a slice (8.2.4): fills num_ref and ref. Returns H264_ERR_DATA when a modification names a
+ * picture that is not there; the lists are usable all the same. */
 int h264_ref_lists(const struct h264_dpb *dpb, int32_t current_poc, struct h264_slice *slice);
 
 /* ---- picture order count (poc.c) ---- */
 
 struct h264_poc_state {
-    int32_t prev_msb, prev_lsb;      /* type 0: prevPicOrderCntMsb, prevPicOrderCntLsb */
-    uint32_t prev_frame_num;         /* types 1, 2 */
-    uint32_t prev_frame_num_offset;  /* modulo 2^32, like all sums here */
+    int32_t prev_msb, prev_lsb;     /* type 0: prevPicOrderCntMsb, prevPicOrderCntLsb */
+    uint32_t prev_frame_num;        /* types 1, 2 */
+    uint32_t prev_frame_num_offset; /* modulo 2^32, like all sums here */
 };
 
 /* 8.2.1 for a frame or a field; a field leaves the other member of poc untouched. */
-void h264_poc_derive(struct h264_poc_state *state, const struct h264_sps *sps, const struct h264_slice_header *h, int32_t poc[2]);
+void h264_poc_derive(struct h264_poc_state *state, const struct h264_sps *sps, const struct h264_slice_header *h,
+                     int32_t poc[2]);
 /* Afterwards, when the picture is complete; poc as after the effect of operation 5. */
 void h264_poc_after(struct h264_poc_state *state, const struct h264_sps *sps, const struct h264_slice_header *h, bool reset,
                     const int32_t poc[2]);

@@ -63,8 +63,8 @@ int h264_params_supported(const struct h264_sps *sps, const struct h264_pps *pps
 bool h264_scaling_list(struct h264_bits *b, unsigned count, uint8_t *raster);
 /* List i of 0..11 becomes its default (Table 7-2); list 0..5 are 4x4. */
 void h264_scaling_default(struct rec_scaling *s, unsigned i);
-/* Lists in `use_default` become their defaults; those not in `present` fall back (Table 7-2): the first of each kind to `base` (rule
- * set B) or, where it is NULL, to the default (rule set A), the others to the list before of their kind. */
+/* Lists in `use_default` become their defaults; those not in `present` fall back (Table 7-2): the first of each kind to `base`
+ * (rule set B) or, where it is NULL, to the default (rule set A), the others to the list before of their kind. */
 void h264_scaling_fill(struct rec_scaling *s, unsigned present, unsigned use_default, const struct rec_scaling *base);
 
 /* ---- slice header (slice_header.c) ---- */
@@ -90,15 +90,15 @@ static inline unsigned h264_units_per_mb(const struct h264_sps *sps)
     return units[sps->chroma_format_idc & 3];
 }
 
-/* Slices take units from pic->unit_count in chunks of this many, never less than a macroblock's worth. Capacity: every macroblock at
- * its most, plus one chunk for each slice. */
+/* Slices take units from pic->unit_count in chunks of this many, never less than a macroblock's worth. Capacity: every
+ * macroblock at its most, plus one chunk for each slice. */
 #define H264_UNIT_CHUNK 64
 
 void *h264_alloc(const struct h264_allocator *allocator, size_t size);
 void h264_free(const struct h264_allocator *allocator, void *memory, size_t size);
 
-/* weights and scaling are allocated with h264_alloc(pic->allocator) by view.c, sizes weight_count * sizeof(int16_t) and scaling_count *
- * sizeof(struct rec_scaling); picture.c frees them. rec_slices is allocated by picture.c with slice_count entries when the picture
- * is complete. */
+/* weights and scaling are allocated with h264_alloc(pic->allocator) by view.c, sizes weight_count * sizeof(int16_t) and
+ * scaling_count * sizeof(struct rec_scaling); picture.c frees them. rec_slices is allocated by picture.c with slice_count
+ * entries when the picture is complete. */
 
 #endif

@@ -108,7 +108,8 @@ static int parse_body(struct h264_bits *b, unsigned chroma_format_idc, struct h2
     refs[0] = h264_bits_ue(b);
     refs[1] = h264_bits_ue(b);
     if (refs[0] > 31 || refs[1] > 31)
-        return range_error(b, diag, refs[0] > 31 ? "num_ref_idx_l0_default_active_minus1" : "num_ref_idx_l1_default_active_minus1",
+        return range_error(b, diag,
+                           refs[0] > 31 ? "num_ref_idx_l0_default_active_minus1" : "num_ref_idx_l1_default_active_minus1",
                            refs[0] > 31 ? refs[0] : refs[1], "must be at most 31");
     pps->num_ref_default[0] = (uint8_t)(refs[0] + 1);
     pps->num_ref_default[1] = (uint8_t)(refs[1] + 1);
@@ -186,7 +187,8 @@ int h264_params_supported(const struct h264_sps *sps, const struct h264_pps *pps
     if (!sps->frame_mbs_only_flag)
         return h264_fail(diag, H264_ERR_UNSUPPORTED, "frame_mbs_only_flag", 0, "interlaced coding is not supported yet");
     if (sps->separate_colour_plane_flag)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "separate_colour_plane_flag", 1, "separate colour planes are not supported");
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "separate_colour_plane_flag", 1,
+                         "separate colour planes are not supported");
     if (sps->chroma_format_idc != 1)
         return h264_fail(diag, H264_ERR_UNSUPPORTED, "chroma_format_idc", sps->chroma_format_idc,
                          "only 4:2:0 is supported yet");

@@ -2,12 +2,12 @@
  *
  * Pictures: creation by step 1, arrays, references, end.
  *
- * h264_picture_create -> slices are added -> h264_picture_complete (arrays exist) -> steps 2, 3, view, submission by the caller ->
- * h264_picture_done (what only reconstruction needed goes) -> last h264_picture_unref.
+ * h264_picture_create -> slices are added -> h264_picture_complete (arrays exist) -> steps 2, 3, view, submission by the caller
+ * -> h264_picture_done (what only reconstruction needed goes) -> last h264_picture_unref.
  *
- * Content of the arrays when step 2 starts: mbs have slice REC_NO_SLICE and kind REC_MB_MISSING, syntax is zero (decoded 0); motion,
- * total_coeff and coeffs are undefined, and a macroblock's entries are to be read only once its syntax says decoded. rec_slices is
- * zero.
+ * Content of the arrays when step 2 starts: mbs have slice REC_NO_SLICE and kind REC_MB_MISSING, syntax is zero (decoded 0);
+ * motion, total_coeff and coeffs are undefined, and a macroblock's entries are to be read only once its syntax says decoded.
+ * rec_slices is zero.
  */
 #include "codec/dpb.h"
 
@@ -141,7 +141,8 @@ struct h264_picture *h264_picture_ref(struct h264_picture *pic)
     return pic;
 }
 
-/* Pictures whose last reference goes are chained to *dead: a chain of pictures that hold each other must not become a recursion. */
+/* Pictures whose last reference goes are chained to *dead: a chain of pictures that hold each other must not become a
+ * recursion. */
 static void drop(struct h264_picture *pic, struct h264_picture **dead)
 {
     if (atomic_fetch_sub_explicit(&pic->refs, 1, memory_order_acq_rel) != 1)

@@ -19,7 +19,8 @@ static void set_poc(const struct h264_slice_header *h, int32_t top, int32_t bott
 }
 
 /* 8.2.1.1 */
-static void derive_type0(struct h264_poc_state *s, const struct h264_sps *sps, const struct h264_slice_header *h, int32_t poc[2])
+static void derive_type0(struct h264_poc_state *s, const struct h264_sps *sps, const struct h264_slice_header *h,
+                         int32_t poc[2])
 {
     int32_t max = 1 << sps->log2_max_poc_lsb, lsb = (int32_t)h->poc_lsb, msb, first;
 
@@ -77,7 +78,8 @@ static void derive_type2(const struct h264_slice_header *h, uint32_t offset, int
     set_poc(h, (int32_t)value, (int32_t)value, poc);
 }
 
-void h264_poc_derive(struct h264_poc_state *state, const struct h264_sps *sps, const struct h264_slice_header *h, int32_t poc[2])
+void h264_poc_derive(struct h264_poc_state *state, const struct h264_sps *sps, const struct h264_slice_header *h,
+                     int32_t poc[2])
 {
     uint32_t offset = frame_num_offset(state, sps, h);
 

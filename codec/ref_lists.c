@@ -13,7 +13,8 @@ struct list {
 };
 
 /* Sorts items from `from` on by rising key. */
-static void sort_tail(struct list *l, unsigned from, int64_t (*key)(const struct h264_dpb *, const struct h264_dpb_entry *, int64_t),
+static void sort_tail(struct list *l, unsigned from,
+                      int64_t (*key)(const struct h264_dpb *, const struct h264_dpb_entry *, int64_t),
                       const struct h264_dpb *dpb, int64_t context)
 {
     for (unsigned i = from + 1; i < l->count; i++) {
@@ -109,7 +110,8 @@ static const struct h264_dpb_entry *find_long_term(const struct h264_dpb *dpb, u
     return NULL;
 }
 
-/* Puts e (NULL: the picture is lost, its place stays empty) at index and closes the gap where it stood (8.2.4.3.1, 8.2.4.3.2). */
+/* Puts e (NULL: the picture is lost, its place stays empty) at index and closes the gap where it stood (8.2.4.3.1, 8.2.4.3.2).
+ */
 static void move_to(struct list *l, unsigned index, const struct h264_dpb_entry *e)
 {
     unsigned to = index + 1;

@@ -33,8 +33,8 @@ static bool inter_slice(const struct h264_slice_header *h)
 }
 
 /* frame_num to delta_pic_order_cnt */
-static int parse_identity(struct h264_bits *b, const struct h264_sps *sps, const struct h264_pps *pps, struct h264_slice_header *h,
-                          struct h264_diag *diag)
+static int parse_identity(struct h264_bits *b, const struct h264_sps *sps, const struct h264_pps *pps,
+                          struct h264_slice_header *h, struct h264_diag *diag)
 {
     if (sps->separate_colour_plane_flag) {
         h->colour_plane_id = (uint8_t)h264_bits_u(b, 2);
@@ -143,8 +143,7 @@ static int parse_weights(struct h264_bits *b, const struct h264_sps *sps, struct
             w[1][0] = w[2][0] = (int16_t)(1 << chroma_denom);
             if (h264_bits_flag(b) && (error = parse_weight(b, w[0], diag)))
                 return error;
-            if (chroma && h264_bits_flag(b) &&
-                ((error = parse_weight(b, w[1], diag)) || (error = parse_weight(b, w[2], diag))))
+            if (chroma && h264_bits_flag(b) && ((error = parse_weight(b, w[1], diag)) || (error = parse_weight(b, w[2], diag))))
                 return error;
         }
     return H264_OK;
@@ -203,7 +202,8 @@ static int parse_qp(struct h264_bits *b, const struct h264_sps *sps, const struc
     return H264_OK;
 }
 
-static int parse_deblocking(struct h264_bits *b, const struct h264_pps *pps, struct h264_slice_header *h, struct h264_diag *diag)
+static int parse_deblocking(struct h264_bits *b, const struct h264_pps *pps, struct h264_slice_header *h,
+                            struct h264_diag *diag)
 {
     uint32_t idc;
     int32_t a, c;

@@ -141,7 +141,8 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
         met = (struct h264_diag){"nal_unit", (int64_t)nal_size, "out of memory"};
         s->stats.nal_units++;
         if (nal[0] & 0x80)
-            note_error(s, h264_fail(&met, H264_ERR_DATA, "forbidden_zero_bit", 1, "the NAL unit is damaged"), &met, &first, diag);
+            note_error(s, h264_fail(&met, H264_ERR_DATA, "forbidden_zero_bit", 1, "the NAL unit is damaged"), &met, &first,
+                       diag);
         else
             note_error(s, feed_nal(s, nal, nal_size, &met), &met, &first, diag);
     }
@@ -179,7 +180,8 @@ int h264_stream_flush(struct h264_stream *s)
 }
 
 /* AVCDecoderConfigurationRecord (ISO/IEC 14496-15): `count` parameter sets with 16-bit lengths. */
-static int avcc_sets(struct h264_stream *s, const uint8_t *data, size_t size, unsigned count, size_t *at, struct h264_diag *diag)
+static int avcc_sets(struct h264_stream *s, const uint8_t *data, size_t size, unsigned count, size_t *at,
+                     struct h264_diag *diag)
 {
     int first = H264_OK;
 

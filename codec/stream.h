@@ -2,8 +2,9 @@
  *
  * The stream object of step 1, shared by stream*.c.
  *
- * A picture is built in `cur`: begun by its first slice (activation, frame_num gaps, POC), extended by the others, finished by what
- * shows that it is complete (marking, storage, output). Marking happens at the end, so all slices of a picture see the same DPB.
+ * A picture is built in `cur`: begun by its first slice (activation, frame_num gaps, POC), extended by the others, finished by
+ * what shows that it is complete (marking, storage, output). Marking happens at the end, so all slices of a picture see the
+ * same DPB.
  */
 #ifndef PELTON_CODEC_STREAM_H
 #define PELTON_CODEC_STREAM_H
@@ -37,17 +38,17 @@ struct h264_stream {
     struct h264_dpb dpb;
     struct h264_poc_state poc;
     uint32_t prev_ref_frame_num;
-    bool started;          /* a random access point was met */
-    bool leading;          /* started without an IDR: earlier POCs than leading_poc lack their references */
+    bool started; /* a random access point was met */
+    bool leading; /* started without an IDR: earlier POCs than leading_poc lack their references */
     int32_t leading_poc;
-    uint32_t recovery;     /* recovery_frame_cnt of an SEI for the next picture, or H264_NO_RECOVERY */
+    uint32_t recovery; /* recovery_frame_cnt of an SEI for the next picture, or H264_NO_RECOVERY */
     uint32_t next_id;
 
     struct h264_picture *cur;
-    bool cur_boundary;     /* a NAL unit that starts an access unit came after cur's last slice */
-    uint8_t *bytes;        /* NAL units of cur's slices */
+    bool cur_boundary; /* a NAL unit that starts an access unit came after cur's last slice */
+    uint8_t *bytes;    /* NAL units of cur's slices */
     size_t bytes_size, bytes_capacity;
-    uint8_t *rbsp;         /* scratch */
+    uint8_t *rbsp; /* scratch */
     size_t rbsp_capacity;
 
     bool have_tag;
@@ -71,7 +72,8 @@ void h264_stream_free_params(struct h264_stream *s);
 int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
 
 /* stream_picture.c */
-/* Activation, random access, gaps, POC: s->cur becomes the picture that h opens, or stays NULL (H264_OK) where it is skipped. */
+/* Activation, random access, gaps, POC: s->cur becomes the picture that h opens, or stays NULL (H264_OK) where it is skipped.
+ */
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
                               struct h264_diag *diag);
 /* No further slice of s->cur comes. Does nothing without one. */

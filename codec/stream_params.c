@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Parameter sets of a stream: kept as received, so that a set sent again is recognised and a PPS can be parsed anew when the SPS that
- * it names changes chroma_format_idc.
+ * Parameter sets of a stream: kept as received, so that a set sent again is recognised and a PPS can be parsed anew when the
+ * SPS that it names changes chroma_format_idc.
  */
 #include "codec/stream.h"
 
@@ -48,8 +48,8 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
 }
 
 /* With the format of the SPS where it is known; where that fails, with 4:4:4, as the SPS may still change. */
-static int parse_either(const struct h264_stream *s, size_t n, unsigned sps_id, struct h264_pps **pps, uint8_t *chroma_format_idc,
-                        struct h264_diag *diag)
+static int parse_either(const struct h264_stream *s, size_t n, unsigned sps_id, struct h264_pps **pps,
+                        uint8_t *chroma_format_idc, struct h264_diag *diag)
 {
     uint8_t format = s->sps[sps_id].sps ? s->sps[sps_id].sps->chroma_format_idc : 1;
     int error = h264_pps_parse(s->rbsp, n, format, pps, diag);
@@ -110,7 +110,8 @@ int h264_stream_find_params(struct h264_stream *s, uint32_t pps_id, const struct
         return h264_fail(diag, H264_ERR_DATA, "pic_parameter_set_id", pps_id, "must be at most 255");
     slot = &s->pps[pps_id];
     if (!slot->pps)
-        return h264_fail(diag, H264_ERR_NO_PARAMS, "pic_parameter_set_id", pps_id, "this picture parameter set was never received");
+        return h264_fail(diag, H264_ERR_NO_PARAMS, "pic_parameter_set_id", pps_id,
+                         "this picture parameter set was never received");
     found = s->sps[slot->pps->sps_id].sps;
     if (!found)
         return h264_fail(diag, H264_ERR_NO_PARAMS, "seq_parameter_set_id", slot->pps->sps_id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Begin and end of a picture in step 1: activation of parameter sets, random access, gaps in frame_num (8.2.5.2), marking and output.
+ * Begin and end of a picture in step 1: activation of parameter sets, random access, gaps in frame_num (8.2.5.2), marking and
+ * output.
  */
 #include "codec/stream.h"
 
@@ -97,9 +98,10 @@ static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, ui
     return H264_OK;
 }
 
-/* Frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs survive the sliding window; the others are not
- * made, but FrameNumOffset counts them. */
-static int fill_gap(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h, struct h264_diag *diag)
+/* Frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs survive the sliding window; the others are
+ * not made, but FrameNumOffset counts them. */
+static int fill_gap(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
+                    struct h264_diag *diag)
 {
     uint32_t max = s->dpb.max_frame_num, from = (s->prev_ref_frame_num + 1) % max;
     uint32_t missing = (h->frame_num + max - from) % max;

@@ -8,7 +8,7 @@
 
 /* More than any slice header: 66 modifications and 66 marking operations of 63 bits, 32 * 3 * 2 weights of 17. */
 #define HEADER_BYTES 8192
-#define MAX_SLICES 139264 /* one per macroblock of the largest picture */
+#define MAX_SLICES   139264 /* one per macroblock of the largest picture */
 
 /* 7.4.1.2.4 but for pic_parameter_set_id, which may differ between the slices of one picture in streams that are about. */
 static bool differs(const struct h264_slice_header *a, const struct h264_slice_header *b)
@@ -26,8 +26,8 @@ static bool identical(const struct h264_stream *s, const struct h264_slice *firs
 
 enum place { SAME_PICTURE, NEW_PICTURE, DUPLICATE, OUT_OF_ORDER };
 
-/* Where a slice goes. Encoders that give every IDR picture the same idr_pic_id are common: a second slice at macroblock 0 opens a
- * new picture, unless it is the same slice sent twice. */
+/* Where a slice goes. Encoders that give every IDR picture the same idr_pic_id are common: a second slice at macroblock 0 opens
+ * a new picture, unless it is the same slice sent twice. */
 static enum place place_slice(const struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
                               const uint8_t *nal, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Developer's look at step 1 of the decoder: reads an Annex B file and prints, for each picture in decoding order, what its headers
- * say, and the output order. No slice data is decoded.
+ * Developer's look at step 1 of the decoder: reads an Annex B file and prints, for each picture in decoding order, what its
+ * headers say, and the output order. No slice data is decoded.
  *
  *     h264_headers [-q] [-l] FILE
  *
@@ -156,7 +156,8 @@ int main(int argc, char **argv)
     h264_stream_flush(s);
     drain(s, &t);
     h264_stream_stats(s, &stats);
-    printf("total decoded %llu inferred %llu output %llu disorder %llu corrupt %llu slices %llu errors %llu gaps %llu skipped %llu\n",
+    printf("total decoded %llu inferred %llu output %llu disorder %llu corrupt %llu slices %llu errors %llu gaps %llu skipped "
+           "%llu\n",
            (unsigned long long)t.decoded, (unsigned long long)t.inferred, (unsigned long long)t.output,
            (unsigned long long)t.disorder, (unsigned long long)t.corrupt, (unsigned long long)stats.slices,
            (unsigned long long)stats.errors, (unsigned long long)stats.gaps, (unsigned long long)stats.skipped_before_idr);

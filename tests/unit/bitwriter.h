@@ -40,7 +40,7 @@ static inline void bw_ue(struct bw *w, uint32_t v)
 
 static inline void bw_se(struct bw *w, int32_t v)
 {
-    bw_ue(w, v > 0 ? 2 * (uint32_t)v - 1 : 2 * (uint32_t)-(int64_t)v);
+    bw_ue(w, v > 0 ? 2 * (uint32_t)v - 1 : 2 * (uint32_t) - (int64_t)v);
 }
 
 static inline void bw_trailing(struct bw *w)

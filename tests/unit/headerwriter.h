@@ -24,8 +24,14 @@ struct sps_fields {
 /* 4 by 3 macroblocks, level 4: 16 frames of DPB. */
 static inline struct sps_fields plain_sps(void)
 {
-    return (struct sps_fields){.profile_idc = 100, .level_idc = 40, .chroma_format_idc = 1, .bit_depth = 8,
-                               .log2_max_frame_num = 4, .log2_max_poc_lsb = 4, .max_num_ref_frames = 4, .mb_width = 4,
+    return (struct sps_fields){.profile_idc = 100,
+                               .level_idc = 40,
+                               .chroma_format_idc = 1,
+                               .bit_depth = 8,
+                               .log2_max_frame_num = 4,
+                               .log2_max_poc_lsb = 4,
+                               .max_num_ref_frames = 4,
+                               .mb_width = 4,
                                .mb_height = 3};
 }
 
@@ -129,7 +135,8 @@ struct slice_fields {
 };
 
 /* type is enum h264_slice_type; the sets tell what is present. */
-static inline void write_slice(struct bw *w, const struct slice_fields *f, const struct sps_fields *sps, const struct pps_fields *pps)
+static inline void write_slice(struct bw *w, const struct slice_fields *f, const struct sps_fields *sps,
+                               const struct pps_fields *pps)
 {
     bw_u(w, 1, 0);
     bw_u(w, 2, f->ref_idc);

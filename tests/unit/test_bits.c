@@ -38,8 +38,25 @@ static void test_fixed(void **state)
 
 static void test_exp_golomb(void **state)
 {
-    static const uint32_t ue[] = {0, 1, 2, 3, 7, 8, 254, 255, 65534, 65535, (1u << 28) - 2, (1u << 28) - 1, (1u << 29) - 2,
-                                  (1u << 29) - 1, 1u << 30, 0x7fffffffu, 0x80000000u, 0xfffffffdu, 0xfffffffeu};
+    static const uint32_t ue[] = {0,
+                                  1,
+                                  2,
+                                  3,
+                                  7,
+                                  8,
+                                  254,
+                                  255,
+                                  65534,
+                                  65535,
+                                  (1u << 28) - 2,
+                                  (1u << 28) - 1,
+                                  (1u << 29) - 2,
+                                  (1u << 29) - 1,
+                                  1u << 30,
+                                  0x7fffffffu,
+                                  0x80000000u,
+                                  0xfffffffdu,
+                                  0xfffffffeu};
     static const int32_t se[] = {0, 1, -1, 2, -2, 32767, -32768, INT32_MAX, -INT32_MAX};
 
     for (unsigned shift = 0; shift < 8; shift++) {
@@ -209,8 +226,8 @@ static void test_unescape_many(void **state)
 
 static void test_annexb(void **state)
 {
-    static const uint8_t data[] = {0, 0, 0, 0, 1, 0x67, 1, 2, 0, 0, 0, 1, 0x68, 3, 0, 0,
-                                   1, 0x65, 0, 0, 3, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1};
+    static const uint8_t data[] = {0, 0,    0, 0, 1, 0x67, 1, 2, 0, 0, 0, 1, 0x68, 3, 0, 0,
+                                   1, 0x65, 0, 0, 3, 1,    0, 0, 0, 0, 0, 1, 0,    0, 1};
     struct h264_nal_iter it;
     const uint8_t *nal;
     size_t size;
@@ -262,10 +279,14 @@ static void test_length_prefixed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixed),           cmocka_unit_test(test_exp_golomb),
-        cmocka_unit_test(test_te),              cmocka_unit_test(test_overrun_is_sticky),
-        cmocka_unit_test(test_positions),       cmocka_unit_test(test_unescape_exhaustive),
-        cmocka_unit_test(test_unescape_many),   cmocka_unit_test(test_annexb),
+        cmocka_unit_test(test_fixed),
+        cmocka_unit_test(test_exp_golomb),
+        cmocka_unit_test(test_te),
+        cmocka_unit_test(test_overrun_is_sticky),
+        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_unescape_exhaustive),
+        cmocka_unit_test(test_unescape_many),
+        cmocka_unit_test(test_annexb),
         cmocka_unit_test(test_length_prefixed),
     };
 

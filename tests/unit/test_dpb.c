@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 1 as a whole on streams made here: picture order count, marking, reference lists, gaps in frame_num, output order, slices and
- * pictures, failing allocations. Pictures are named by their id, which counts up in decoding order.
+ * Step 1 as a whole on streams made here: picture order count, marking, reference lists, gaps in frame_num, output order,
+ * slices and pictures, failing allocations. Pictures are named by their id, which counts up in decoding order.
  */
 #include "headerwriter.h"
 #include "codec/internal.h"
@@ -127,8 +127,8 @@ static void expect_output(const struct ctx *c, const char *expected)
     assert_string_equal(text, expected);
 }
 
-#define IDR(...) ((struct slice_fields){.idr = 1, .ref_idc = 1, .type = H264_I, __VA_ARGS__})
-#define REF_P(...) ((struct slice_fields){.ref_idc = 1, .type = H264_P, __VA_ARGS__})
+#define IDR(...)      ((struct slice_fields){.idr = 1, .ref_idc = 1, .type = H264_I, __VA_ARGS__})
+#define REF_P(...)    ((struct slice_fields){.ref_idc = 1, .type = H264_P, __VA_ARGS__})
 #define NONREF_B(...) ((struct slice_fields){.ref_idc = 0, .type = H264_B, __VA_ARGS__})
 
 /* n pictures: an IDR and P pictures, frame_num 0 .. n - 1, POC 2 * frame_num, up to 8 entries in a list. */
@@ -278,7 +278,7 @@ static void test_modification(void **state)
     flush(&c);
     expect_list(&c, 3, 0, "2 1 0 -");
     expect_list(&c, 4, 0, "1 0L 3 2");
-    expect_list(&c, 5, 0, "3 3 4"); /* the same picture twice: 16 back is the whole cycle */
+    expect_list(&c, 5, 0, "3 3 4");   /* the same picture twice: 16 back is the whole cycle */
     expect_list(&c, 6, 0, "- 5 4 3"); /* a lost picture keeps its place */
     expect_list(&c, 7, 0, "6");
     close_stream(&c);
@@ -411,9 +411,9 @@ static void test_poc_type0(void **state)
     assert_int_equal(slice(&c, IDR(.poc_lsb = 0, .delta_poc = -2)), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 7, .delta_poc = 1)), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 14)), H264_OK);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 2)), H264_OK);    /* wraps up: 18 */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 2)), H264_OK);     /* wraps up: 18 */
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 4, .poc_lsb = 15)), H264_OK); /* back before the wrap: 15 */
-    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 10)), H264_OK);   /* a distance of half the range goes up: 26 */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 10)), H264_OK); /* a distance of half the range goes up: 26 */
     flush(&c);
     assert_int_equal(c.decoded[0]->output_poc, -2);
     assert_int_equal(c.decoded[0]->poc[0], 0);
@@ -845,8 +845,13 @@ static void test_noise(void **state)
 
     open_stream(&c);
     for (unsigned i = 0; i < 20000; i++) {
-        struct slice_fields f = {.idr = i % 50 == 0, .ref_idc = i % 3, .type = i % 50 ? i % 3 : 2, .frame_num = i * 7 / 5 & 15,
-                                 .poc_lsb = i * 2 & 15, .mmco = {{1 + i % 6, i & 3, i & 1}}, .mods = {{{1 + i % 3, i & 3}}}};
+        struct slice_fields f = {.idr = i % 50 == 0,
+                                 .ref_idc = i % 3,
+                                 .type = i % 50 ? i % 3 : 2,
+                                 .frame_num = i * 7 / 5 & 15,
+                                 .poc_lsb = i * 2 & 15,
+                                 .mmco = {{1 + i % 6, i & 3, i & 1}},
+                                 .mods = {{{1 + i % 3, i & 3}}}};
         struct bw w = {.bits = 0};
         struct h264_picture *pic;
 
@@ -869,16 +874,36 @@ static void test_noise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sliding_window), cmocka_unit_test(test_mmco1), cmocka_unit_test(test_mmco2_3_4),
-        cmocka_unit_test(test_mmco5), cmocka_unit_test(test_mmco6_and_idr_long_term), cmocka_unit_test(test_mmco_errors),
-        cmocka_unit_test(test_modification), cmocka_unit_test(test_b_lists),
-        cmocka_unit_test(test_single_reference_not_swapped), cmocka_unit_test(test_gap_allowed), cmocka_unit_test(test_gap_forbidden), cmocka_unit_test(test_gap_strict),
-        cmocka_unit_test(test_gap_counts_in_poc), cmocka_unit_test(test_poc_type0), cmocka_unit_test(test_poc_type1),
-        cmocka_unit_test(test_poc_type2), cmocka_unit_test(test_bumping), cmocka_unit_test(test_low_delay),
-        cmocka_unit_test(test_idr_outputs_all), cmocka_unit_test(test_slices), cmocka_unit_test(test_redundant_ignored),
-        cmocka_unit_test(test_new_picture), cmocka_unit_test(test_starts_without_idr), cmocka_unit_test(test_idr_with_p_and_b),
-        cmocka_unit_test(test_size_change_without_idr), cmocka_unit_test(test_missing_sets), cmocka_unit_test(test_avcc),
-        cmocka_unit_test(test_failing_allocations), cmocka_unit_test(test_release), cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_sliding_window),
+        cmocka_unit_test(test_mmco1),
+        cmocka_unit_test(test_mmco2_3_4),
+        cmocka_unit_test(test_mmco5),
+        cmocka_unit_test(test_mmco6_and_idr_long_term),
+        cmocka_unit_test(test_mmco_errors),
+        cmocka_unit_test(test_modification),
+        cmocka_unit_test(test_b_lists),
+        cmocka_unit_test(test_single_reference_not_swapped),
+        cmocka_unit_test(test_gap_allowed),
+        cmocka_unit_test(test_gap_forbidden),
+        cmocka_unit_test(test_gap_strict),
+        cmocka_unit_test(test_gap_counts_in_poc),
+        cmocka_unit_test(test_poc_type0),
+        cmocka_unit_test(test_poc_type1),
+        cmocka_unit_test(test_poc_type2),
+        cmocka_unit_test(test_bumping),
+        cmocka_unit_test(test_low_delay),
+        cmocka_unit_test(test_idr_outputs_all),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_redundant_ignored),
+        cmocka_unit_test(test_new_picture),
+        cmocka_unit_test(test_starts_without_idr),
+        cmocka_unit_test(test_idr_with_p_and_b),
+        cmocka_unit_test(test_size_change_without_idr),
+        cmocka_unit_test(test_missing_sets),
+        cmocka_unit_test(test_avcc),
+        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_release),
+        cmocka_unit_test(test_noise),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,9 +114,9 @@ static void test_sps_dpb_size(void **state)
     static const struct {
         unsigned profile, flags, level, width, height, refs, frames;
     } cases[] = {
-        {100, 0, 40, 120, 68, 1, 4},  {100, 0, 51, 120, 68, 1, 16}, {66, 0, 11, 11, 9, 1, 9},     {66, 0x10, 11, 11, 9, 1, 4},
-        {100, 0x10, 11, 11, 9, 0, 0}, {100, 0, 9, 11, 9, 1, 4},     {100, 0, 10, 120, 68, 3, 3}, {100, 0, 77, 120, 68, 1, 16},
-        {110, 0x10, 40, 120, 68, 0, 0},
+        {100, 0, 40, 120, 68, 1, 4}, {100, 0, 51, 120, 68, 1, 16}, {66, 0, 11, 11, 9, 1, 9},
+        {66, 0x10, 11, 11, 9, 1, 4}, {100, 0x10, 11, 11, 9, 0, 0}, {100, 0, 9, 11, 9, 1, 4},
+        {100, 0, 10, 120, 68, 3, 3}, {100, 0, 77, 120, 68, 1, 16}, {110, 0x10, 40, 120, 68, 0, 0},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -323,8 +323,15 @@ static void test_scaling_pps(void **state)
 
 static void test_pps_values(void **state)
 {
-    struct pps_fields f = {.id = 255, .sps_id = 31, .cabac = 1, .bottom_poc = 1, .refs = {5, 7}, .weighted = 1, .bipred = 2,
-                           .deblocking_control = 1, .redundant = 1};
+    struct pps_fields f = {.id = 255,
+                           .sps_id = 31,
+                           .cabac = 1,
+                           .bottom_poc = 1,
+                           .refs = {5, 7},
+                           .weighted = 1,
+                           .bipred = 2,
+                           .deblocking_control = 1,
+                           .redundant = 1};
     struct h264_diag diag = {0};
     struct h264_pps *pps;
 

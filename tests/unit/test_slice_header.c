@@ -50,8 +50,15 @@ static uint32_t bits_at(const struct bw *w, size_t bit, unsigned n)
 static void test_values(void **state)
 {
     struct sets s = {.sf = plain_sps(), .pf = {.cabac = 1, .bottom_poc = 1, .refs = {3, 2}, .redundant = 1}};
-    struct slice_fields f = {.ref_idc = 2, .first_mb = 7, .type = H264_B, .frame_num = 9, .poc_lsb = 12, .delta_poc = -3,
-                             .redundant_pic_cnt = 1, .mods = {{{1, 4}, {2, 0}}, {{3, 6}}}, .mmco = {{3, 1, 2}, {5}, {6, 3}}};
+    struct slice_fields f = {.ref_idc = 2,
+                             .first_mb = 7,
+                             .type = H264_B,
+                             .frame_num = 9,
+                             .poc_lsb = 12,
+                             .delta_poc = -3,
+                             .redundant_pic_cnt = 1,
+                             .mods = {{{1, 4}, {2, 0}}, {{3, 6}}},
+                             .mmco = {{3, 1, 2}, {5}, {6, 3}}};
     struct bw w = {.bits = 0};
     struct h264_slice_header h;
     size_t bit;
@@ -235,8 +242,9 @@ static void test_limits(void **state)
     struct bw w;
 
     make_sets(&s);
-#define BAD(element, ...)                                                                                                          \
-    (f = (struct slice_fields){__VA_ARGS__}, w = (struct bw){.bits = 0}, write_slice(&w, &f, &s.sf, &s.pf), expect_error(&s, &w, element))
+#define BAD(element, ...)                                                                                                      \
+    (f = (struct slice_fields){__VA_ARGS__}, w = (struct bw){.bits = 0}, write_slice(&w, &f, &s.sf, &s.pf),                    \
+     expect_error(&s, &w, element))
     BAD("slice_type", .type = 10);
     BAD("pic_parameter_set_id", .pps_id = 256);
     BAD("idr_pic_id", .idr = 1, .ref_idc = 1, .type = H264_I, .idr_pic_id = 65536);
@@ -252,8 +260,8 @@ static void test_limits(void **state)
 
 static void test_damage(void **state)
 {
-    struct sets s = {.sf = plain_sps(), .pf = {.cabac = 1, .bottom_poc = 1, .refs = {3, 2}, .weighted = 1, .bipred = 1,
-                                               .deblocking_control = 1}};
+    struct sets s = {.sf = plain_sps(),
+                     .pf = {.cabac = 1, .bottom_poc = 1, .refs = {3, 2}, .weighted = 1, .bipred = 1, .deblocking_control = 1}};
     struct h264_slice_header h;
     struct bw w = {.bits = 0};
     uint32_t seed = 7;
@@ -286,8 +294,9 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_weights_and_deblocking), cmocka_unit_test(test_floods),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_weights_and_deblocking),
+        cmocka_unit_test(test_floods), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_damage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
