@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * gpu.h and recon.h on the slow reference reconstruction: sessions can be tested without a driver, so that ThreadSanitizer and
+ * AddressSanitizer see nothing but our own code, and a difference to the real device is the device's.
+ *
+ * Work is done inside recon_submit; its completion is reported late, one batch per question, so that batches are in flight as on a
+ * device. PELTON_TEST_LOSE_GPU=N loses the device at the N-th batch.
+ */
+#include "gpu/recon.h"
+#include "tests/reference/recon_ref.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gpu {
+    struct gpu_device_info info;
+    unsigned long lose_at;
+};
+
+struct gpu_host {
+    uint8_t *memory;
+    size_t size;
+};
+
+struct recon {
+    struct gpu *gpu;
+    struct recon_params params;
+    struct ref_frame **frames, *work;
+    uint64_t submitted, batches;
+    _Atomic uint64_t done;
+    struct recon_times times;
+};
+
+const char *gpu_error_text(int error)
+{
+    return error == GPU_ERR_LOST ? "device lost" : "reference device failed";
+}
+
+int gpu_open(const struct gpu_params *params, struct gpu **out)
+{
+    struct gpu *g = calloc(1, sizeof *g);
+    const char *lose = getenv("PELTON_TEST_LOSE_GPU");
+    if (!g)
+        return GPU_ERR_NOMEM;
+    strcpy(g->info.name, "reference");
+    g->info.software = g->info.usable = true;
+    g->info.memory_bytes = 1ull << 32;
+    g->lose_at = lose ? strtoul(lose, NULL, 10) : 0;
+    *out = g;
+    return 0;
+}
+
+void gpu_close(struct gpu *g)
+{
+    free(g);
+}
+
+const struct gpu_device_info *gpu_info(const struct gpu *g)
+{
+    return &g->info;
+}
+
+unsigned gpu_validation_messages(const struct gpu *g)
+{
+    return 0;
+}
+
+int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **out)
+{
+    struct gpu_host *h = malloc(sizeof *h);
+    if (!h)
+        return GPU_ERR_NOMEM;
+    *h = (struct gpu_host){memory, size};
+    *out = h;
+    return 0;
+}
+
+bool gpu_host_is_direct(const struct gpu_host *h)
+{
+    return true;
+}
+
+void gpu_host_free(struct gpu_host *h)
+{
+    free(h);
+}
+
+int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out)
+{
+    struct recon *r = calloc(1, sizeof *r);
+    if (!r)
+        return GPU_ERR_NOMEM;
+    r->gpu = g;
+    r->params = *params;
+    r->frames = calloc(params->slots, sizeof *r->frames);
+    r->work = ref_frame_create(params->mb_width, params->mb_height, params->chroma_format_idc);
+    bool failed = !r->frames || !r->work;
+    for (uint32_t i = 0; i < params->slots && !failed; i++) {
+        r->frames[i] = ref_frame_create(params->mb_width, params->mb_height, params->chroma_format_idc);
+        failed = !r->frames[i];
+    }
+    if (failed) {
+        recon_free(r);
+        return GPU_ERR_NOMEM;
+    }
+    *out = r;
+    return 0;
+}
+
+void recon_free(struct recon *r)
+{
+    if (!r)
+        return;
+    for (uint32_t i = 0; r->frames && i < r->params.slots; i++)
+        ref_frame_free(r->frames[i]);
+    ref_frame_free(r->work);
+    free(r->frames);
+    free(r);
+}
+
+uint32_t recon_width(const struct recon *r)
+{
+    return r->params.width;
+}
+
+uint64_t recon_memory(const struct recon *r)
+{
+    return (uint64_t)r->params.slots * r->params.mb_width * r->params.mb_height * 384;
+}
+
+static void copy_frame(struct recon *r, uint32_t slot, uint32_t from)
+{
+    struct ref_frame *to = r->frames[slot];
+    for (int c = 0; c < 3; c++) {
+        size_t samples = (size_t)to->stride[c] * r->params.mb_height * ref_mb_height(to->chroma_format_idc, c);
+        for (size_t i = 0; i < samples; i++)
+            to->plane[c][i] = from == UINT32_MAX ? 128 : r->frames[from]->plane[c][i];
+    }
+}
+
+static void put_plane(uint8_t *to, uint32_t stride, uint32_t step, const uint16_t *from, uint32_t from_stride, uint32_t width,
+                      uint32_t height)
+{
+    for (uint32_t y = 0; y < height; y++)
+        for (uint32_t x = 0; x < width; x++)
+            to[(size_t)y * stride + (size_t)x * step] = (uint8_t)from[(size_t)y * from_stride + x];
+}
+
+static void put_frame(struct recon *r, const struct recon_delivery *d)
+{
+    const struct ref_frame *f = r->frames[d->slot];
+    for (int c = 0; c < (d->format == RECON_GRAY8 ? 1 : 3); c++) {
+        uint32_t sub = c ? 1 : 0, plane = d->format == RECON_NV12 && c ? 1u : (uint32_t)c, step = d->format == RECON_NV12 && c ? 2 : 1;
+        put_plane(d->host->memory + d->offset[plane] + (step == 2 && c == 2), d->stride[plane], step,
+                  f->plane[c] + (size_t)(d->crop_y >> sub) * f->stride[c] + (d->crop_x >> sub), f->stride[c],
+                  (d->width + sub) >> sub, (d->height + sub) >> sub);
+    }
+}
+
+int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries,
+                 uint32_t m, uint64_t *ticket)
+{
+    if (r->gpu->lose_at && ++r->batches >= r->gpu->lose_at)
+        return GPU_ERR_LOST;
+    if (n > r->params.width)
+        return GPU_ERR_INVALID;
+    for (uint32_t i = 0; i < n; i++)
+        if (!pictures[i].view)
+            copy_frame(r, pictures[i].slot, pictures[i].copy_from);
+        else if (ref_reconstruct(pictures[i].view, r->frames, r->params.slots, r->work))
+            return GPU_ERR_INVALID;
+    for (uint32_t i = 0; i < m; i++)
+        put_frame(r, &deliveries[i]);
+    r->times.pictures += n;
+    r->times.batches++;
+    r->times.deliveries += m;
+    *ticket = ++r->submitted;
+    return 0;
+}
+
+uint64_t recon_done(struct recon *r)
+{
+    if (r->done < r->submitted)
+        r->done++;
+    return r->done;
+}
+
+int recon_wait(struct recon *r, uint64_t ticket, uint64_t timeout_ns)
+{
+    if (ticket > r->submitted)
+        return GPU_ERR_INVALID;
+    while (r->done < ticket)
+        recon_done(r);
+    return 0;
+}
+
+void recon_times(struct recon *r, struct recon_times *out)
+{
+    *out = r->times;
+}
