@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Crop frames and write them to host memory as I420, NV12 or GRAY8. One thread writes one 32-bit word: x is the word in a row,
- * y the row, plane below plane, z the delivery (recon_push.first_picture is the first one of the group).
+ * y the row, plane below plane, z the delivery (recon_push.first_picture is the first one of the group, whose deliveries share the
+ * format).
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -17,13 +18,17 @@ layout(set = SET_BATCH, binding = BIND_FRAME_CR, r32ui) readonly uniform uimage2
 layout(set = SET_HOST, binding = HOST_BINDING, scalar) writeonly buffer host_buffer { uint host[]; };
 layout(push_constant, scalar) uniform push_block { recon_push push; };
 
-/* Samples x..x+3 of a row; those to the right of the frame repeat its last texel and are never inside the crop. */
+layout(constant_id = 0) const uint FORMAT = DELIVER_I420;
+layout(constant_id = 1) const bool ALIGNED = false; /* crop_x is a multiple of 8: no word lies across two texels */
+
+/* Samples x..x+3 of a row, or with ALIGNED those that the texel of x has; those to the right of the frame repeat its last texel
+ * and are never inside the crop. */
 #define FUNNEL(image, x, y, slot)                                                                                                \
     int t = int((x) >> 2), last = imageSize(image).x - 1;                                                                        \
     uint shift = ((x)&3u) * 8u;                                                                                                  \
     uint lo = imageLoad(image, ivec3(min(t, last), y, slot)).x;                                                                  \
-    if (shift == 0u)                                                                                                             \
-        return lo;                                                                                                               \
+    if (ALIGNED || shift == 0u)                                                                                                  \
+        return lo >> shift;                                                                                                      \
     uint hi = imageLoad(image, ivec3(min(t + 1, last), y, slot)).x;                                                              \
     return (lo >> shift) | (hi << (32u - shift));
 
@@ -57,17 +62,17 @@ void main()
         row -= d.height;
         plane = row >= chroma_height ? 2u : 1u;
         row -= plane == 2u ? chroma_height : 0u;
-        bytes = d.format == DELIVER_NV12 ? 2u * chroma_width : chroma_width;
+        bytes = FORMAT == DELIVER_NV12 ? 2u * chroma_width : chroma_width;
     }
-    uint planes = d.format == DELIVER_I420 ? 3u : d.format == DELIVER_NV12 ? 2u : 1u;
+    uint planes = FORMAT == DELIVER_I420 ? 3u : FORMAT == DELIVER_NV12 ? 2u : 1u;
     if (plane >= planes || (plane != 0u && row >= chroma_height) || word * 4u >= bytes)
         return;
     uint value;
-    if (plane == 0u) {
+    if (FORMAT == DELIVER_GRAY8 || plane == 0u) {
         value = load_y(d.crop_x + 4u * word, d.crop_y + row, d.slot);
     } else {
         uint y = d.crop_y / 2u + row, x = d.crop_x / 2u;
-        if (d.format == DELIVER_NV12)
+        if (FORMAT == DELIVER_NV12)
             value = interleave(load_cb(x + 2u * word, y, d.slot), load_cr(x + 2u * word, y, d.slot));
         else if (plane == 1u)
             value = load_cb(x + 4u * word, y, d.slot);

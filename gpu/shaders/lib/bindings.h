@@ -33,7 +33,7 @@
 #define SET_HOST 1
 #define HOST_BINDING 0
 
-/* recon_deliver_args.format; the values of enum recon_format */
+/* FORMAT of deliver; the values of enum recon_format */
 #define DELIVER_I420 0
 #define DELIVER_NV12 1
 #define DELIVER_GRAY8 2
@@ -42,16 +42,16 @@
 #define COPY_FILL 0xffffffffu
 #define COPY_GREY 0x80808080u
 
-/* One delivery. 56 bytes. Offsets and strides in 32-bit words; crop, width and height in luma samples. */
+/* One delivery. 52 bytes. Offsets and strides in 32-bit words; crop, width and height in luma samples. */
 struct recon_deliver_args {
 #ifdef VULKAN
-    uint slot, format;
+    uint slot;
     uint crop_x, crop_y, width, height;
     uint offset[3];
     uint stride[3];
     uint reserved[2];
 #else
-    uint32_t slot, format;
+    uint32_t slot;
     uint32_t crop_x, crop_y, width, height;
     uint32_t offset[3];
     uint32_t stride[3];

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The passes of H.264 reconstruction in their order, and the scratch memory between them. See the head of each shader for what it does.
+ */
+#include "gpu/recon_table.h"
+
+#include "gpu/shaders/lib/cases.h"
+
+#include "shaders/classify.spv.h"
+#include "shaders/classify_starts.spv.h"
+#include "shaders/deblock_diagonal.spv.h"
+#include "shaders/deblock_persistent.spv.h"
+#include "shaders/deblock_strength.spv.h"
+#include "shaders/inter_chroma.spv.h"
+#include "shaders/inter_luma.spv.h"
+#include "shaders/intra_diagonal.spv.h"
+#include "shaders/intra_persistent.spv.h"
+#include "shaders/residual.spv.h"
+#include "shaders/store_frame.spv.h"
+
+/* ---- scratch ---- */
+
+static uint64_t lists_size(const struct recon_shape *worst)
+{
+    /* of a macroblock: 16 luma blocks, 4 chroma quadrants, 24 residual blocks; the last workgroup of a case may be nearly empty */
+    return ((uint64_t)worst->mb_total * (16 + 4 + 24) + CASE_COUNT * LIST_GROUP) * 4;
+}
+
+static uint64_t counters_size(const struct recon_shape *worst)
+{
+    return COUNTER_WORDS * 4;
+}
+
+static uint64_t residual_size(const struct recon_shape *worst)
+{
+    return ((uint64_t)worst->unit_total + 1) * 16 * sizeof(int16_t);
+}
+
+static uint64_t strengths_size(const struct recon_shape *worst)
+{
+    return (uint64_t)worst->mb_total * STRENGTH_WORDS * 4;
+}
+
+static uint64_t progress_size(const struct recon_shape *worst)
+{
+    return (uint64_t)worst->pictures * worst->mb_height * 2 * 4; /* intra, deblocking */
+}
+
+const struct recon_buffer recon_buffers[] = {
+    {.binding = BIND_RESIDUAL, .size = residual_size},
+    {.binding = BIND_LISTS, .size = lists_size},
+    {.binding = BIND_COUNTERS, .size = counters_size, .zero = true},
+    {.binding = BIND_STRENGTHS, .size = strengths_size},
+    {.binding = BIND_PROGRESS, .size = progress_size, .zero = true},
+};
+const uint32_t recon_buffer_count = sizeof(recon_buffers) / sizeof(recon_buffers[0]);
+
+/* ---- grids ---- */
+
+static uint32_t divide_up(uint32_t n, uint32_t by)
+{
+    return (n + by - 1) / by;
+}
+
+static void classify_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
+{
+    xyz[0] = divide_up(shape->mb_width * shape->mb_height * 16, 128);
+    xyz[1] = shape->pictures;
+}
+
+static void strength_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
+{
+    xyz[0] = divide_up(shape->mb_width * shape->mb_height, 4);
+    xyz[1] = shape->pictures;
+}
+
+static uint32_t diagonal_steps(const struct recon_shape *shape)
+{
+    return shape->mb_width + 2 * (shape->mb_height - 1);
+}
+
+/* Macroblocks with x + 2 y = step. */
+static void diagonal_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
+{
+    uint32_t first = step < shape->mb_width ? 0 : divide_up(step - (shape->mb_width - 1), 2);
+    uint32_t last = step / 2 < shape->mb_height ? step / 2 : shape->mb_height - 1;
+    xyz[0] = first <= last ? last - first + 1 : 0;
+    xyz[1] = shape->pictures;
+}
+
+static void row_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
+{
+    xyz[0] = shape->mb_height * shape->pictures;
+}
+
+static void store_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
+{
+    xyz[0] = divide_up(shape->mb_width * 4, 32);
+    xyz[1] = shape->mb_height * 4;
+    xyz[2] = shape->pictures;
+}
+
+/* ---- which passes a batch needs ---- */
+
+static bool any_residual(const struct recon_shape *shape)
+{
+    return shape->unit_total > 0;
+}
+
+static bool any_inter(const struct recon_shape *shape)
+{
+    return shape->has_inter;
+}
+
+static bool intra_by_diagonals(const struct recon_shape *shape)
+{
+    return shape->has_intra && shape->wavefront != 2;
+}
+
+static bool intra_persistent(const struct recon_shape *shape)
+{
+    return shape->has_intra && shape->wavefront == 2;
+}
+
+static bool any_deblock(const struct recon_shape *shape)
+{
+    return shape->has_deblock;
+}
+
+static bool no_deblock(const struct recon_shape *shape)
+{
+    return !shape->has_deblock;
+}
+
+static bool deblock_by_diagonals(const struct recon_shape *shape)
+{
+    return shape->has_deblock && shape->wavefront != 2;
+}
+
+static bool deblock_persistent(const struct recon_shape *shape)
+{
+    return shape->has_deblock && shape->wavefront == 2;
+}
+
+/* ---- passes ---- */
+
+#define SHADER(name) .spirv = shader_##name, .spirv_size = sizeof(shader_##name)
+#define CONSTANTS(...) .constants = {__VA_ARGS__}, .constant_count = sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
+#define WORK(work) .indirect = true, .indirect_offset = 4 * (COUNTER_ARGS + 3 * (work))
+
+#define RECORDS (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_SLICES))
+#define LISTED (RECORDS | RECON_B(BIND_LISTS) | RECON_B(BIND_COUNTERS))
+#define WORK_IMAGES (RECON_B(BIND_WORK_Y) | RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR))
+#define FRAME_IMAGES (RECON_B(BIND_FRAME_Y) | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR))
+#define TICKETS (RECON_B(BIND_COUNTERS) | RECON_B(BIND_PROGRESS))
+
+#define RESIDUAL_PASS(label, work, first, last)                                                                                  \
+    {                                                                                                                            \
+        .name = label, .stage = RECON_RESIDUAL, SHADER(residual), CONSTANTS(work, first, last), WORK(work),                      \
+        .reads = LISTED | RECON_B(BIND_COEFFS) | RECON_B(BIND_SCALING), .writes = RECON_B(BIND_RESIDUAL),                        \
+        .wanted = any_residual                                                                                                   \
+    }
+
+#define PREDICTED (LISTED | RECON_B(BIND_MOTION) | RECON_B(BIND_WEIGHTS) | RECON_B(BIND_RESIDUAL))
+
+#define LUMA_PASS(label, both, position_class, work)                                                                             \
+    {                                                                                                                            \
+        .name = label, .stage = RECON_INTER, SHADER(inter_luma), CONSTANTS(both, position_class), WORK(work),                    \
+        .reads = PREDICTED | RECON_B(BIND_FRAME_Y), .writes = RECON_B(BIND_WORK_Y), .wanted = any_inter                          \
+    }
+
+#define CHROMA_PASS(label, split, both)                                                                                          \
+    {                                                                                                                            \
+        .name = label, .stage = RECON_INTER, SHADER(inter_chroma), CONSTANTS(split, both), WORK(WORK_CHROMA + 2 * (split) + (both)), \
+        .reads = PREDICTED | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR),                                                    \
+        .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter                                             \
+    }
+
+const struct recon_pass recon_passes[] = {
+    {.name = "classify: count", .stage = RECON_CLASSIFY, SHADER(classify), CONSTANTS(0), .groups = classify_groups,
+     .reads = RECORDS | RECON_B(BIND_MOTION), .writes = RECON_B(BIND_COUNTERS)},
+    {.name = "classify: starts", .stage = RECON_CLASSIFY, SHADER(classify_starts), .reads = RECON_B(BIND_COUNTERS),
+     .writes = RECON_B(BIND_COUNTERS)},
+    {.name = "classify: write", .stage = RECON_CLASSIFY, SHADER(classify), CONSTANTS(1), .groups = classify_groups,
+     .reads = RECORDS | RECON_B(BIND_MOTION) | RECON_B(BIND_COUNTERS), .writes = RECON_B(BIND_COUNTERS) | RECON_B(BIND_LISTS)},
+
+    RESIDUAL_PASS("residual: 4x4", WORK_RES_4X4, CASE_RES_4X4, CASE_RES_4X4),
+    RESIDUAL_PASS("residual: 16x16", WORK_RES_16X16, CASE_RES_16X16, CASE_RES_16X16),
+    RESIDUAL_PASS("residual: 8x8", WORK_RES_8X8, CASE_RES_8X8, CASE_RES_8X8),
+    RESIDUAL_PASS("residual: chroma", WORK_RES_CHROMA, CASE_RES_CHROMA, CASE_RES_CHROMA + 1),
+    RESIDUAL_PASS("residual: samples", WORK_RES_COPY, CASE_RES_COPY, CASE_RES_COPY_8X8),
+
+    LUMA_PASS("inter luma: G", 0, LUMA_FULL, WORK_LUMA_ONE + LUMA_FULL),
+    LUMA_PASS("inter luma: a b c", 0, LUMA_ROW, WORK_LUMA_ONE + LUMA_ROW),
+    LUMA_PASS("inter luma: d h n", 0, LUMA_COLUMN, WORK_LUMA_ONE + LUMA_COLUMN),
+    LUMA_PASS("inter luma: e g p r", 0, LUMA_DIAGONAL, WORK_LUMA_ONE + LUMA_DIAGONAL),
+    LUMA_PASS("inter luma: f j q", 0, LUMA_CENTRE_V, WORK_LUMA_ONE + LUMA_CENTRE_V),
+    LUMA_PASS("inter luma: i k", 0, LUMA_CENTRE_H, WORK_LUMA_ONE + LUMA_CENTRE_H),
+    LUMA_PASS("inter luma: both lists", 1, 0, WORK_LUMA_BOTH),
+    CHROMA_PASS("inter chroma: one list", 0, 0),
+    CHROMA_PASS("inter chroma: both lists", 0, 1),
+    CHROMA_PASS("inter chroma: split, one list", 1, 0),
+    CHROMA_PASS("inter chroma: split, both lists", 1, 1),
+
+    {.name = "intra: diagonals", .stage = RECON_INTRA, SHADER(intra_diagonal), .steps = diagonal_steps, .groups = diagonal_groups,
+     .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES, .writes = WORK_IMAGES, .wanted = intra_by_diagonals},
+    {.name = "intra: persistent", .stage = RECON_INTRA, SHADER(intra_persistent), .groups = row_groups,
+     .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS, .wanted = intra_persistent},
+
+    {.name = "deblock: strengths", .stage = RECON_DEBLOCK, SHADER(deblock_strength), .groups = strength_groups,
+     .reads = RECORDS | RECON_B(BIND_MOTION), .writes = RECON_B(BIND_STRENGTHS), .wanted = any_deblock},
+    {.name = "deblock: diagonals", .stage = RECON_DEBLOCK, SHADER(deblock_diagonal), .steps = diagonal_steps, .groups = diagonal_groups,
+     .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES, .writes = FRAME_IMAGES, .wanted = deblock_by_diagonals},
+    {.name = "deblock: persistent", .stage = RECON_DEBLOCK, SHADER(deblock_persistent), .groups = row_groups,
+     .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS, .writes = FRAME_IMAGES | TICKETS,
+     .wanted = deblock_persistent},
+    {.name = "store", .stage = RECON_DEBLOCK, SHADER(store_frame), .groups = store_groups,
+     .reads = RECON_B(BIND_PICTURES) | WORK_IMAGES, .writes = FRAME_IMAGES, .wanted = no_deblock},
+};
+const uint32_t recon_pass_count = sizeof(recon_passes) / sizeof(recon_passes[0]);

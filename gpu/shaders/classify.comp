@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sort blocks into case lists (cases.h): one thread looks at one 4x4 luma block, at the chroma of a quadrant and at the residual that
+ * belong to it. Runs twice: counting, then, with the starts known (classify_starts), writing entries. One atomic per subgroup
+ * and case. Grid: x blocks of a picture, y pictures.
+ */
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#include "gpu/shaders/lib/common.glsl"
+
+layout(local_size_x = 128) in;
+layout(constant_id = 0) const uint WRITE = 0;
+
+layout(set = SET_BATCH, binding = BIND_MOTION, scalar) readonly buffer motion_buffer { rec_motion motion[]; };
+layout(set = SET_BATCH, binding = BIND_LISTS, scalar) writeonly buffer list_buffer { uint lists[]; };
+layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) buffer counter_buffer { uint counters[]; };
+
+void emit(uint kase, uint entry)
+{
+    bool waiting = kase != CASE_NONE;
+    while (waiting) {
+        uint now = subgroupBroadcastFirst(kase);
+        bool mine = now == kase;
+        uvec4 voters = subgroupBallot(mine);
+        if (mine) {
+            uint base = 0u;
+            if (subgroupElect())
+                base = atomicAdd(counters[(WRITE != 0u ? COUNTER_CURSOR : COUNTER_LENGTH) + kase], subgroupBallotBitCount(voters));
+            if (WRITE != 0u)
+                lists[subgroupBroadcastFirst(base) + subgroupBallotExclusiveBitCount(voters)] = entry;
+            waiting = false;
+        }
+    }
+}
+
+uint luma_class(uint at, uint list, uint block)
+{
+    uint x = uint(motion[at].mv[list][block][0]) & 3u, y = uint(motion[at].mv[list][block][1]) & 3u;
+    if (y == 0u)
+        return x == 0u ? LUMA_FULL : LUMA_ROW;
+    if (x == 0u)
+        return LUMA_COLUMN;
+    return x == 2u ? LUMA_CENTRE_V : y == 2u ? LUMA_CENTRE_H : LUMA_DIAGONAL;
+}
+
+/* Do the four blocks of the quadrant whose first one is block move alike in this list? */
+bool together(uint at, uint list, uint block)
+{
+    bool same = true;
+    for (uint c = 0u; c < 2u; c++) {
+        int16_t first = motion[at].mv[list][block][c];
+        same = same && motion[at].mv[list][block + 1u][c] == first && motion[at].mv[list][block + 4u][c] == first &&
+               motion[at].mv[list][block + 5u][c] == first;
+    }
+    return same;
+}
+
+uint luma_residual_case(rec_mb mb, uint blk)
+{
+    if ((uint(mb.coded[0]) >> blk & 1u) == 0u)
+        return CASE_NONE;
+    bool size8 = (uint(mb.flags) & REC_MB_TRANSFORM_8X8) != 0u;
+    if (size8 && (blk & 3u) != 0u)
+        return CASE_NONE;
+    if (uint(mb.kind) == REC_MB_INTRA_PCM)
+        return CASE_RES_COPY;
+    if ((uint(mb.flags) & REC_MB_BYPASS) != 0u)
+        return size8 ? CASE_RES_COPY_8X8 : CASE_RES_COPY;
+    return size8 ? CASE_RES_8X8 : uint(mb.kind) == REC_MB_INTRA_16X16 ? CASE_RES_16X16 : CASE_RES_4X4;
+}
+
+void main()
+{
+    uint picture = push.first_picture + gl_WorkGroupID.y, addr = gl_GlobalInvocationID.x >> 4, block = gl_GlobalInvocationID.x & 15u;
+    if (gl_WorkGroupID.y >= push.picture_count || addr >= pictures[picture].mb_count)
+        return;
+    uint at = pictures[picture].mb_base + addr, where = picture << 24 | addr << 4;
+    rec_mb mb = mbs[at];
+    uint blk = swap_blk(block);
+    uint luma = CASE_NONE, chroma = CASE_NONE;
+    if (uint(mb.kind) == REC_MB_INTER) {
+        uint quadrant = blk >> 2;
+        bool use0 = motion[at].ref_idx[0][quadrant] >= 0, use1 = motion[at].ref_idx[1][quadrant] >= 0;
+        bool both = use0 && use1;
+        uint mode = uint(slices[pictures[picture].slice_base + mb.slice].weight_mode);
+        uint weighted = mode == REC_WEIGHT_EXPLICIT || (mode == REC_WEIGHT_IMPLICIT && both) ? 1u : 0u;
+        uint class0 = luma_class(at, use0 ? 0u : 1u, block);
+        luma = CASE_LUMA_ONE + 2u * class0 + weighted;
+        if (both)
+            luma = CASE_LUMA_BOTH + 2u * (class0 * LUMA_CLASSES + luma_class(at, 1u, block)) + weighted;
+        if ((blk & 3u) == 0u) {
+            bool alike = (!use0 || together(at, 0u, block)) && (!use1 || together(at, 1u, block));
+            chroma = CASE_CHROMA + (alike ? 0u : 4u) + (both ? 2u : 0u) + weighted;
+        }
+    }
+    emit(luma, where | block);
+    emit(chroma, where | blk >> 2);
+    emit(luma_residual_case(mb, blk), where | blk);
+    uint residual = CASE_NONE;
+    if (block < 8u && (uint(mb.coded[1u + (block >> 2)]) >> (block & 3u) & 1u) != 0u) {
+        bool plain = uint(mb.kind) == REC_MB_INTRA_PCM || (uint(mb.flags) & REC_MB_BYPASS) != 0u;
+        residual = (plain ? CASE_RES_COPY + 1 : CASE_RES_CHROMA) + (block >> 2);
+    }
+    emit(residual, where | (block & 3u));
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Tickets and progress of the persistent wavefronts. All functions are called by all threads of a workgroup together.
+ */
+#ifndef PELTON_PROGRESS_GLSL
+#define PELTON_PROGRESS_GLSL
+
+layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) coherent buffer counter_buffer { uint counters[]; };
+layout(set = SET_BATCH, binding = BIND_PROGRESS, scalar) coherent buffer progress_buffer { uint progress_of[]; };
+
+shared uint ticket_taken;
+
+uint take_ticket(uint counter)
+{
+    if (gl_LocalInvocationIndex == 0u)
+        ticket_taken = atomicAdd(counters[counter], 1u);
+    barrier();
+    return ticket_taken;
+}
+
+/* What this workgroup has stored in images is seen by whoever sees the value. */
+void progress_publish(uint at, uint value)
+{
+    memoryBarrier();
+    barrier();
+    if (gl_LocalInvocationIndex == 0u)
+        atomicMax(progress_of[at], value);
+}
+
+/* Wait for a value that a lower ticket publishes. */
+void progress_wait(uint at, uint value)
+{
+    if (gl_LocalInvocationIndex == 0u)
+        while (atomicOr(progress_of[at], 0u) < value) {
+        }
+    barrier();
+    memoryBarrier();
+}
+
+#endif

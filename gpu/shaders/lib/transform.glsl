@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Inverse transforms (8.5.12.2, 8.5.13) and level scales (8.5.9). Arrays are indexed by constants only, once loops are unrolled.
+ */
+#ifndef PELTON_TRANSFORM_GLSL
+#define PELTON_TRANSFORM_GLSL
+
+/* normAdjust of m = qP % 6 by position class (8.5.9). */
+const ivec3 norm4[6] = ivec3[](ivec3(10, 16, 13), ivec3(11, 18, 14), ivec3(13, 20, 16), ivec3(14, 23, 18), ivec3(16, 25, 20), ivec3(18, 29, 23));
+const int norm8[36] = int[](20, 18, 32, 19, 25, 24, 22, 19, 35, 21, 28, 26, 26, 23, 42, 24, 33, 31, 28, 25, 45, 26, 35, 33, 32, 28, 51, 30, 40, 38, 36, 32, 58, 34, 46, 43);
+
+/* normAdjust4x4(m, row y, column x) */
+int norm_adjust4(int m, int i)
+{
+    ivec3 n = norm4[m];
+    int odd = (i & 1) + ((i >> 2) & 1);
+    return odd == 0 ? n.x : odd == 2 ? n.y : n.z;
+}
+
+int norm_adjust8(int m, int x, int y)
+{
+    int k;
+    if (((x | y) & 3) == 0)
+        k = 0;
+    else if ((x & y & 1) == 1)
+        k = 1;
+    else if ((x & 3) == 2 && (y & 3) == 2)
+        k = 2;
+    else if (((x ^ y) & 1) == 1)
+        k = (x & 3) == 0 || (y & 3) == 0 ? 3 : 5;
+    else
+        k = 4;
+    return norm8[m * 6 + k];
+}
+
+/* One dimension of 8.5.12.2. */
+ivec4 butterfly4(int a, int b, int c, int d)
+{
+    int e0 = a + c, e1 = a - c, e2 = (b >> 1) - d, e3 = b + (d >> 1);
+    return ivec4(e0 + e3, e1 + e2, e1 - e2, e0 - e3);
+}
+
+void inverse4(inout int d[16])
+{
+    for (int y = 0; y < 4; y++) {
+        ivec4 f = butterfly4(d[4 * y], d[4 * y + 1], d[4 * y + 2], d[4 * y + 3]);
+        d[4 * y] = f.x, d[4 * y + 1] = f.y, d[4 * y + 2] = f.z, d[4 * y + 3] = f.w;
+    }
+    for (int x = 0; x < 4; x++) {
+        ivec4 f = (butterfly4(d[x], d[4 + x], d[8 + x], d[12 + x]) + 32) >> 6;
+        d[x] = f.x, d[4 + x] = f.y, d[8 + x] = f.z, d[12 + x] = f.w;
+    }
+}
+
+/* One dimension of 8.5.13, of d[at], d[at + step], ... */
+void butterfly8(inout int d[64], int at, int step)
+{
+    int d0 = d[at], d1 = d[at + step], d2 = d[at + 2 * step], d3 = d[at + 3 * step];
+    int d4 = d[at + 4 * step], d5 = d[at + 5 * step], d6 = d[at + 6 * step], d7 = d[at + 7 * step];
+    int e0 = d0 + d4, e2 = d0 - d4, e4 = (d2 >> 1) - d6, e6 = d2 + (d6 >> 1);
+    int e1 = d5 - d3 - d7 - (d7 >> 1), e3 = d1 + d7 - d3 - (d3 >> 1);
+    int e5 = d7 - d1 + d5 + (d5 >> 1), e7 = d3 + d5 + d1 + (d1 >> 1);
+    int f0 = e0 + e6, f2 = e2 + e4, f4 = e2 - e4, f6 = e0 - e6;
+    int f1 = e1 + (e7 >> 2), f3 = e3 + (e5 >> 2), f5 = (e3 >> 2) - e5, f7 = e7 - (e1 >> 2);
+    d[at] = f0 + f7, d[at + step] = f2 + f5, d[at + 2 * step] = f4 + f3, d[at + 3 * step] = f6 + f1;
+    d[at + 4 * step] = f6 - f1, d[at + 5 * step] = f4 - f3, d[at + 6 * step] = f2 - f5, d[at + 7 * step] = f0 - f7;
+}
+
+void inverse8(inout int d[64])
+{
+    for (int y = 0; y < 8; y++)
+        butterfly8(d, 8 * y, 1);
+    for (int x = 0; x < 8; x++)
+        butterfly8(d, x, 8);
+}
+
+/* Scale a level by s and 2^(qp / 6 - bits), rounding where that is a division. */
+int scale_level(int level, int s, int qp, int bits)
+{
+    int shift = qp / 6 - bits;
+    return shift >= 0 ? (level * s) << shift : (level * s + (1 << (-shift - 1))) >> -shift;
+}
+
+#endif
