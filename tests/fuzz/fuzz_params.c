@@ -21,7 +21,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(rbsp, data, size);
     if (h264_sps_parse(rbsp, size, &sps, &diag))
         sps = NULL;
-    h264_pps_peek_sps_id(rbsp, size);
     if (h264_pps_parse(rbsp, size, sps ? sps->chroma_format_idc : size & 3, &pps, &diag))
         pps = NULL;
     if (sps && pps) {
