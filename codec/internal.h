@@ -98,7 +98,7 @@ void *h264_alloc(const struct h264_allocator *allocator, size_t size);
 void h264_free(const struct h264_allocator *allocator, void *memory, size_t size);
 
 /* weights and scaling are allocated with h264_alloc(pic->allocator) by view.c, sizes weight_count * sizeof(int16_t) and
- * scaling_count * sizeof(struct rec_scaling); picture.c frees them. rec_slices is allocated by picture.c with slice_count
- * entries when the picture is complete. */
+ * scaling_count * sizeof(struct rec_scaling); picture.c frees them. rec_slices is allocated by picture.c when the picture is
+ * complete, with one entry more than slice_count for concealment. */
 
 #endif

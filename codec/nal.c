@@ -12,8 +12,8 @@ static inline uint64_t load64(const uint8_t *p)
     return w;
 }
 
-/* Offset of the first 00 00 pair at or after pos, or size - 1 (size where size < 2) when there is none: every byte before it
- * may be taken as it is. Eight bytes without a zero byte are passed over at once. */
+/* Offset of the first 00 00 pair at or after pos, or size when there is none. Eight bytes without a zero byte are passed over
+ * at once. */
 static size_t find_zero_pair(const uint8_t *p, size_t pos, size_t size)
 {
     const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;

@@ -713,6 +713,35 @@ static void test_missing_sets(void **state)
     close_stream(&c);
 }
 
+static void twelve_lists(struct bw *w)
+{
+    for (unsigned i = 0; i < 12; i++) {
+        bw_u(w, 1, 1);
+        bw_se(w, -8); /* useDefaultScalingMatrixFlag */
+    }
+}
+
+/* A PPS that came while its SPS was 4:2:0 is parsed anew when that becomes 4:4:4, and is refused for the format alone. */
+static void test_pps_follows_chroma_format(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    c.pps.extension = c.pps.transform_8x8 = 1;
+    c.pps.scaling = twelve_lists;
+    open_stream(&c);
+    c.sps.chroma_format_idc = 3;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR()), H264_ERR_UNSUPPORTED);
+    assert_string_equal(c.diag.element, "chroma_format_idc");
+    c.sps.chroma_format_idc = 1;
+    c.pps.scaling = NULL;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 1);
+    close_stream(&c);
+}
+
 static void test_avcc(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
@@ -900,6 +929,7 @@ int main(void)
         cmocka_unit_test(test_idr_with_p_and_b),
         cmocka_unit_test(test_size_change_without_idr),
         cmocka_unit_test(test_missing_sets),
+        cmocka_unit_test(test_pps_follows_chroma_format),
         cmocka_unit_test(test_avcc),
         cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_release),
