@@ -84,20 +84,31 @@ static inline __attribute__((always_inline)) void h264_cabac_renorm(struct h264_
         h264_cabac_refill(e);
 }
 
-/* DecodeDecision (9.3.3.2.1). Without a branch on the bin: mask is all ones for the LPS. */
+/* DecodeDecision (9.3.3.2.1). The branch on the LPS is as predictable as the bin that the caller branches on, so it costs less
+ * than the longer chain of a selection by mask (measured). */
 static inline __attribute__((always_inline)) unsigned h264_cabac_decide(struct h264_cabac_engine *e, uint8_t *state)
 {
     uint32_t s = *state;
     uint32_t lps = h264_cabac_range_lps[s][(e->range >> 6) & 3];
     uint32_t mps = e->range - lps;
     uint64_t scaled = (uint64_t)mps << 54;
-    uint64_t mask = (uint64_t)~((int64_t)(e->value - scaled) >> 63);
+    unsigned shift;
 
-    e->value -= scaled & mask;
-    e->range = mps + ((lps - mps) & (uint32_t)mask);
-    *state = h264_cabac_next[mask & 1][s];
+    if (e->value < scaled) {
+        *state = h264_cabac_next[0][s];
+        shift = mps < 256;
+        e->range = mps << shift;
+        e->value <<= shift;
+        e->left -= (int32_t)shift;
+        if (__builtin_expect(e->left < 0, 0))
+            h264_cabac_refill(e);
+        return s & 1;
+    }
+    e->value -= scaled;
+    e->range = lps;
+    *state = h264_cabac_next[1][s];
     h264_cabac_renorm(e);
-    return (s ^ (uint32_t)mask) & 1;
+    return ~s & 1;
 }
 
 /* DecodeBypass (9.3.3.2.3) */
