@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * pelton bench: the order of things. One daemon serves all runs: a short warm-up, the verification, the three timed runs, then
+ * the peers, so that no two of them share the machine.
+ */
+#include "client/bench.h"
+#include "client/source.h"
+#include "client/ui.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A word as a shell would need it. */
+static void append_word(char *line, size_t size, const char *word)
+{
+    size_t n = strlen(line);
+    bool plain = word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+%@") == strlen(word);
+    snprintf(line + n, size - n, plain ? " %s" : " '%s'", word);
+}
+
+static void describe_command(struct bench *b)
+{
+    const struct options *o = b->o;
+    char number[48], *line = b->command_line;
+    size_t size = sizeof b->command_line;
+    snprintf(line, size, "pelton bench");
+    for (unsigned i = 0; i < o->n_inputs; i++) {
+        append_word(line, size, "-i");
+        append_word(line, size, o->inputs[i]);
+    }
+    const struct {
+        bool given;
+        const char *name, *value;
+    } words[] = {
+        {o->device_given, "--device", o->device}, {o->socket != NULL, "--socket", o->socket},
+        {o->lookahead_given, "-c", o->lookahead}, {o->stages, "--stages", NULL},
+        {o->against != NULL, "--against", "ffmpeg"}, {o->ffmpeg != NULL, "--ffmpeg", o->ffmpeg}, {o->verify != NULL, "--verify", NULL},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (words[i].given) {
+            append_word(line, size, words[i].name);
+            if (words[i].value) {
+                append_word(line, size, words[i].value);
+            }
+        }
+    }
+    for (unsigned i = 0; i < o->n_config; i++) {
+        append_word(line, size, "-c");
+        append_word(line, size, o->config[i]);
+    }
+    size_t n = strlen(line);
+    snprintf(number, sizeof number, " -t %g", (double)o->duration_us * 1e-6);
+    snprintf(line + n, size - n, "%s", o->duration_us > 0 ? number : "");
+    n = strlen(line);
+    snprintf(number, sizeof number, " --streams %u --loop %u", o->streams, o->loops);
+    snprintf(line + n, size - n, "%s", number);
+}
+
+static int all_runs(struct bench *b)
+{
+    int rc = connection_open(b->o, &b->conn, b->f);
+    rc = rc ? rc : bench_warm_up(b);
+    if (rc == 0 && b->verify_wanted) {
+        rc = bench_verify(b);
+    }
+    for (int mode = 0; rc == 0 && mode < BENCH_MODES; mode++) {
+        rc = bench_measure(b, (enum bench_mode)mode);
+    }
+    pelton_close(b->conn);
+    b->conn = NULL;
+    if (rc == 0 && b->o->against) {
+        bench_against_ffmpeg(b);
+    }
+    return rc;
+}
+
+static int judge(struct bench *b)
+{
+    const struct bench_run *run = &b->runs[BENCH_DELIVERED];
+    if (b->o->min_fps_given && run->fps < b->o->min_fps) {
+        return fail(b->f, X_THRESHOLD, "--stages shows where the time goes", "%.1f frames per second were delivered, %g wanted", run->fps, b->o->min_fps);
+    }
+    return 0;
+}
+
+int cmd_bench(struct options *o, struct failure *f)
+{
+    if (o->n_inputs == 0) {
+        return fail(f, X_USAGE, "as in: pelton bench -i clip.mp4", "no input: -i is missing");
+    }
+    for (unsigned i = 0; i < o->n_inputs; i++) {
+        if (!strcmp(o->inputs[i], "-")) {
+            return fail(f, X_USAGE, "name a file", "standard input cannot be measured: it is read more than once");
+        }
+    }
+    struct bench *b = calloc(1, sizeof *b);
+    if (!b) {
+        return fail(f, X_OTHER, "close other programs", "out of memory");
+    }
+    b->o = o;
+    b->f = f;
+    b->verify_wanted = o->verify || o->against;
+    describe_command(b);
+    interrupts_catch();
+    int rc = all_runs(b);
+    if (rc == 0 && !(o->json_file && !strcmp(o->json_file, "-"))) {
+        bench_print(b);
+    }
+    if (rc == 0 && o->json_file) {
+        rc = bench_write_json(b, f);
+    }
+    rc = rc ? rc : judge(b);
+    free(b->decoded_ms);
+    free(b->taken_ms);
+    free(b);
+    return rc;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * pelton bench: what is measured, and what came out.
+ */
+#ifndef CLIENT_BENCH_H
+#define CLIENT_BENCH_H
+
+#include "client/options.h"
+
+enum bench_mode { BENCH_GPU, BENCH_READBACK, BENCH_DELIVERED, BENCH_MODES };
+
+struct bench_run {
+    bool measured;
+    uint64_t frames, corrupt;
+    double seconds, fps;
+    struct pelton_stats total; /* of all streams */
+};
+
+struct percentiles {
+    double p50, p95, p99; /* ms */
+};
+
+enum { MAX_PEERS = 3 };
+
+struct bench_peer {
+    char name[48], command[512], why[160]; /* why: not measured, and the reason */
+    uint64_t frames;
+    double seconds, fps;
+};
+
+struct bench {
+    struct options *o;
+    struct failure *f;
+    struct pelton *conn;
+    struct pelton_device device;
+    bool device_known;
+    struct pelton_info info; /* of the first input */
+    char command_line[2048];
+    struct bench_run runs[BENCH_MODES];
+    struct percentiles decoded, taken; /* since the access unit was read: frame readable; frame in the reader's hands */
+    double *decoded_ms, *taken_ms;
+    size_t n_samples, room_samples;
+    struct bench_peer peers[MAX_PEERS];
+    unsigned n_peers;
+    uint64_t file_frames;              /* of one pass over all inputs; 0: not known */
+    bool verify_wanted, verified;
+    uint64_t verified_frames;
+    char verify_why[320];              /* why not verified */
+};
+
+int bench_warm_up(struct bench *b);
+int bench_measure(struct bench *b, enum bench_mode mode);
+int bench_verify(struct bench *b);
+void bench_against_ffmpeg(struct bench *b);
+const char *bench_ffmpeg(const struct bench *b); /* the program's path */
+void bench_print(const struct bench *b);
+int bench_write_json(const struct bench *b, struct failure *f);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The figures of pelton bench, as a table and as JSON.
+ */
+#include "client/bench.h"
+#include "client/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const mode_names[BENCH_MODES] = {"left on the GPU", "read back to the host", "delivered to one reader"};
+static const char *const mode_keys[BENCH_MODES] = {"gpu", "readback", "delivered"};
+
+struct stage {
+    const char *name;
+    double seconds;
+};
+enum { N_CPU = 4, N_GPU = 7 };
+
+static void stages_of(const struct pelton_stats *s, struct stage cpu[N_CPU], struct stage gpu[N_GPU])
+{
+    const struct stage c[N_CPU] = {{"demux", s->cpu_demux}, {"entropy", s->cpu_entropy}, {"motion", s->cpu_motion}, {"submit", s->cpu_submit}};
+    const struct stage g[N_GPU] = {{"upload", s->gpu_upload}, {"classify", s->gpu_classify}, {"residual", s->gpu_residual}, {"inter", s->gpu_inter},
+                                   {"intra", s->gpu_intra}, {"deblock", s->gpu_deblock}, {"deliver", s->gpu_deliver}};
+    memcpy(cpu, c, sizeof c);
+    memcpy(gpu, g, sizeof g);
+}
+
+static void print_stages(const struct bench *b)
+{
+    const struct bench_run *run = &b->runs[BENCH_DELIVERED];
+    struct stage cpu[N_CPU], gpu[N_GPU];
+    double frames = run->frames ? (double)run->frames : 1;
+    stages_of(&run->total, cpu, gpu);
+    printf("\n%-28s %10s %12s\n", "stages, delivered run", "seconds", "ms a frame");
+    for (int i = 0; i < N_CPU; i++) {
+        printf("  cpu %-22s %10.3f %12.3f\n", cpu[i].name, cpu[i].seconds, cpu[i].seconds * 1e3 / frames);
+    }
+    for (int i = 0; i < N_GPU; i++) {
+        printf("  gpu %-22s %10.3f %12.3f\n", gpu[i].name, gpu[i].seconds, gpu[i].seconds * 1e3 / frames);
+    }
+    printf("  bytes in %.1f MB, uploaded %.1f MB, delivered %.1f MB\n", (double)run->total.bytes_in * 1e-6, (double)run->total.bytes_uploaded * 1e-6,
+           (double)run->total.bytes_delivered * 1e-6);
+}
+
+static void print_percentiles(const char *name, const struct percentiles *p)
+{
+    printf("%-28s %10.2f %10.2f %10.2f\n", name, p->p50, p->p95, p->p99);
+}
+
+void bench_print(const struct bench *b)
+{
+    printf("$ %s\n", b->command_line);
+    if (b->device_known) {
+        printf("device  %s%s, %s\n", b->device.name, b->device.software ? " (software)" : "", b->device.driver);
+    }
+    printf("input   %s, %s, %ux%u %s; %u input%s, %u stream%s each\n\n", b->info.codec, b->info.profile, b->info.width, b->info.height, b->info.pix_fmt,
+           b->o->n_inputs, b->o->n_inputs == 1 ? "" : "s", b->o->streams, b->o->streams == 1 ? "" : "s");
+    printf("%-28s %10s %10s %10s\n", "", "frames", "seconds", "fps");
+    for (int m = 0; m < BENCH_MODES; m++) {
+        const struct bench_run *r = &b->runs[m];
+        printf("%-28s %10llu %10.3f %10.1f\n", mode_names[m], (unsigned long long)r->frames, r->seconds, r->fps);
+    }
+    for (unsigned i = 0; i < b->n_peers; i++) {
+        const struct bench_peer *p = &b->peers[i];
+        if (p->why[0]) {
+            printf("%-28s not measured: %s\n", p->name, p->why);
+        } else {
+            printf("%-28s %10llu %10.3f %10.1f\n", p->name, (unsigned long long)p->frames, p->seconds, p->fps);
+        }
+    }
+    printf("\n%-28s %10s %10s %10s\n", "latency, delivered, ms", "p50", "p95", "p99");
+    print_percentiles("  read -> frame readable", &b->decoded);
+    print_percentiles("  read -> taken by reader", &b->taken);
+    if (b->o->stages) {
+        print_stages(b);
+    }
+    if (b->verified) {
+        printf("\nverified %llu frames equal FFmpeg's MD5\n", (unsigned long long)b->verified_frames);
+    } else {
+        printf("\nnot verified%s%s\n", b->verify_why[0] ? ": " : "", b->verify_why);
+    }
+    if (b->runs[BENCH_DELIVERED].corrupt) {
+        printf("%llu frames were damaged\n", (unsigned long long)b->runs[BENCH_DELIVERED].corrupt);
+    }
+}
+
+static void write_percentiles(struct json *j, const char *name, const struct percentiles *p)
+{
+    json_open(j, name, '{');
+    json_number(j, "p50", p->p50);
+    json_number(j, "p95", p->p95);
+    json_number(j, "p99", p->p99);
+    json_close(j, '}');
+}
+
+static void write_stages(struct json *j, const char *name, const struct stage *s, int n)
+{
+    json_open(j, name, '{');
+    for (int i = 0; i < n; i++) {
+        json_number(j, s[i].name, s[i].seconds);
+    }
+    json_close(j, '}');
+}
+
+static void write_head(const struct bench *b, struct json *j)
+{
+    json_text(j, "command", b->command_line);
+    json_text(j, "version", pelton_version());
+    json_open(j, "device", '{');
+    json_text(j, "name", b->device_known ? b->device.name : NULL);
+    json_text(j, "uuid", b->device_known ? b->device.uuid : NULL);
+    json_text(j, "driver", b->device_known ? b->device.driver : NULL);
+    json_bool(j, "software", b->device.software);
+    json_close(j, '}');
+    json_open(j, "inputs", '[');
+    for (unsigned i = 0; i < b->o->n_inputs; i++) {
+        json_text(j, NULL, b->o->inputs[i]);
+    }
+    json_close(j, ']');
+    json_int(j, "width", b->info.width);
+    json_int(j, "height", b->info.height);
+    json_int(j, "streams", (int64_t)b->o->streams * b->o->n_inputs);
+}
+
+static void write_runs(const struct bench *b, struct json *j)
+{
+    json_open(j, "fps", '{');
+    for (int m = 0; m < BENCH_MODES; m++) {
+        json_number(j, mode_keys[m], b->runs[m].fps);
+    }
+    json_close(j, '}');
+    json_open(j, "seconds", '{');
+    for (int m = 0; m < BENCH_MODES; m++) {
+        json_number(j, mode_keys[m], b->runs[m].seconds);
+    }
+    json_close(j, '}');
+    json_int(j, "frames", (int64_t)b->runs[BENCH_DELIVERED].frames);
+    json_int(j, "corrupt", (int64_t)b->runs[BENCH_DELIVERED].corrupt);
+    write_percentiles(j, "latency_ms", &b->decoded);
+    write_percentiles(j, "latency_reader_ms", &b->taken);
+    struct stage cpu[N_CPU], gpu[N_GPU];
+    const struct pelton_stats *s = &b->runs[BENCH_DELIVERED].total;
+    stages_of(s, cpu, gpu);
+    write_stages(j, "cpu_seconds", cpu, N_CPU);
+    write_stages(j, "gpu_seconds", gpu, N_GPU);
+    json_open(j, "bytes", '{');
+    json_int(j, "in", (int64_t)s->bytes_in);
+    json_int(j, "uploaded", (int64_t)s->bytes_uploaded);
+    json_int(j, "delivered", (int64_t)s->bytes_delivered);
+    json_close(j, '}');
+}
+
+static void write_peers(const struct bench *b, struct json *j)
+{
+    json_open(j, "peers", '[');
+    for (unsigned i = 0; i < b->n_peers; i++) {
+        const struct bench_peer *p = &b->peers[i];
+        json_open(j, NULL, '{');
+        json_text(j, "name", p->name);
+        json_text(j, "command", p->command);
+        json_text(j, "not_measured", p->why[0] ? p->why : NULL);
+        json_number(j, "fps", p->why[0] ? __builtin_nan("") : p->fps);
+        json_number(j, "seconds", p->seconds);
+        json_int(j, "frames", (int64_t)p->frames);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+int bench_write_json(const struct bench *b, struct failure *f)
+{
+    bool to_stdout = !strcmp(b->o->json_file, "-");
+    FILE *file = to_stdout ? stdout : fopen(b->o->json_file, "we");
+    if (!file) {
+        return fail_errno(f, X_OTHER, errno, b->o->json_file);
+    }
+    struct json j = {.file = file};
+    json_open(&j, NULL, '{');
+    write_head(b, &j);
+    write_runs(b, &j);
+    json_bool(&j, "verified", b->verified);
+    json_int(&j, "verified_frames", (int64_t)b->verified_frames);
+    json_text(&j, "not_verified", b->verified ? NULL : b->verify_why[0] ? b->verify_why : "not asked for");
+    write_peers(b, &j);
+    json_close(&j, '}');
+    int failed = to_stdout ? fflush(file) : fclose(file);
+    return failed ? fail_errno(f, X_OTHER, errno, b->o->json_file) : 0;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One timed run: every input as often as --streams says, all streams on one connection, taken in turn as frames arrive.
+ * The clock starts before the first request and stops with the last frame (or when -t has passed).
+ */
+#include "client/bench.h"
+#include "client/source.h"
+#include "client/ui.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_STREAMS = 1024, WAIT_MS = 200, WARM_UP_FRAMES = 16 };
+
+static const enum pelton_transport transports[BENCH_MODES] = {PELTON_NONE, PELTON_READBACK, PELTON_SHM};
+
+struct lane {
+    struct source source;
+    struct pelton_stream *stream;
+    bool ended;
+};
+
+struct run {
+    struct bench *b;
+    enum bench_mode mode;
+    struct lane *lanes;
+    unsigned n, ended;
+    int64_t start_ns, news_ns; /* news_ns: when something arrived last */
+};
+
+static int open_lane(struct run *r, struct lane *lane, const char *input, uint64_t max_frames)
+{
+    struct bench *b = r->b;
+    struct pelton_open_params params;
+    struct pelton_info info;
+    int rc = source_open(input, &lane->source, b->f); /* each stream reads at its own offset: no descriptor is shared */
+    if (rc) {
+        return rc;
+    }
+    source_params(b->o, &lane->source, &params);
+    params.transport = transports[r->mode];
+    params.duration_us = -1;
+    params.max_frames = max_frames;
+    params.loop = max_frames == 0 && (b->o->duration_us > 0 || b->o->loops > 1);
+    params.loops = b->o->duration_us > 0 ? 0 : b->o->loops;
+    if (pelton_open(b->conn, &params, timeout_ms(b->o), &info, &lane->stream) < 0) {
+        return fail_pelton(b->f, b->conn, input);
+    }
+    if (lane == r->lanes) {
+        b->info = info;
+    }
+    return 0;
+}
+
+static void close_lanes(struct run *r)
+{
+    for (unsigned i = 0; r->lanes && i < r->n; i++) {
+        pelton_stream_close(r->lanes[i].stream);
+        source_close(&r->lanes[i].source);
+    }
+    free(r->lanes);
+}
+
+static int open_lanes(struct run *r, uint64_t max_frames)
+{
+    struct options *o = r->b->o;
+    uint64_t n = (uint64_t)o->n_inputs * (max_frames ? 1 : o->streams);
+    if (n > MAX_STREAMS) {
+        return fail(r->b->f, X_USAGE, "fewer inputs or fewer --streams", "more than %d streams", MAX_STREAMS);
+    }
+    r->lanes = calloc((size_t)n, sizeof *r->lanes);
+    if (!r->lanes) {
+        return fail(r->b->f, X_OTHER, "close other programs", "out of memory");
+    }
+    r->n = (unsigned)n;
+    for (unsigned i = 0; i < r->n; i++) {
+        r->lanes[i].source.fd = -1;
+    }
+    r->start_ns = r->news_ns = now_ns();
+    for (unsigned i = 0; i < r->n; i++) {
+        int rc = open_lane(r, &r->lanes[i], o->inputs[i % o->n_inputs], max_frames);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static void add_sample(struct bench *b, const struct pelton_frame *frame)
+{
+    if (b->n_samples == b->room_samples) {
+        size_t room = b->room_samples ? b->room_samples * 2 : 4096;
+        double *decoded = realloc(b->decoded_ms, room * sizeof *decoded);
+        b->decoded_ms = decoded ? decoded : b->decoded_ms;
+        double *taken = realloc(b->taken_ms, room * sizeof *taken);
+        b->taken_ms = taken ? taken : b->taken_ms;
+        if (!decoded || !taken) {
+            return;
+        }
+        b->room_samples = room;
+    }
+    b->decoded_ms[b->n_samples] = (double)(frame->decoded_ns - frame->received_ns) * 1e-6;
+    b->taken_ms[b->n_samples++] = (double)(now_ns() - frame->received_ns) * 1e-6;
+}
+
+/* Everything this stream has now. Sets *news where it had something. */
+static int drain_lane(struct run *r, struct lane *lane, bool *news)
+{
+    struct bench *b = r->b;
+    struct bench_run *result = &b->runs[r->mode];
+    for (;;) {
+        struct pelton_frame frame;
+        int rc = pelton_next(lane->stream, 0, &frame);
+        if (rc == PELTON_ERR_TIMEOUT) {
+            return 0;
+        }
+        if (rc < 0) {
+            return fail_pelton(b->f, b->conn, lane->source.name);
+        }
+        *news = true;
+        if (rc == 0) {
+            lane->ended = true;
+            r->ended++;
+            return 0;
+        }
+        result->corrupt += (frame.flags & PELTON_FRAME_CORRUPT) != 0;
+        if (r->mode == BENCH_DELIVERED) {
+            add_sample(b, &frame);
+            result->frames++;
+        }
+        pelton_release(lane->stream, &frame);
+    }
+}
+
+static bool time_is_up(const struct run *r)
+{
+    int64_t us = r->b->o->duration_us;
+    return us > 0 && now_ns() - r->start_ns >= us * 1000;
+}
+
+/* Frames that nobody announces still count as news: a long run must not look like silence. */
+static bool progressed(struct run *r, uint64_t *before)
+{
+    uint64_t frames = 0;
+    for (unsigned i = 0; i < r->n; i++) {
+        struct pelton_stats s;
+        if (pelton_stats(r->lanes[i].stream, 1000, &s) == 0) {
+            frames += s.frames;
+        }
+    }
+    bool more = frames > *before;
+    *before = frames;
+    return more;
+}
+
+static int wait_for_news(struct run *r, uint64_t *frames_before)
+{
+    struct bench *b = r->b;
+    struct pollfd fd = {.fd = pelton_fd(b->conn), .events = POLLIN};
+    int limit = timeout_ms(b->o);
+    poll(&fd, 1, WAIT_MS);
+    if (limit >= 0 && now_ns() - r->news_ns > (int64_t)limit * 1000000) {
+        if (!progressed(r, frames_before)) {
+            return fail(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "no frame within %g s", b->o->timeout);
+        }
+        r->news_ns = now_ns();
+    }
+    return 0;
+}
+
+static int drain_all(struct run *r)
+{
+    uint64_t frames_before = 0;
+    while (r->ended < r->n && !time_is_up(r)) {
+        bool news = false;
+        for (unsigned i = 0; i < r->n; i++) {
+            int rc = r->lanes[i].ended ? 0 : drain_lane(r, &r->lanes[i], &news);
+            if (rc) {
+                return rc;
+            }
+        }
+        if (interrupted()) {
+            return interrupted();
+        }
+        if (news) {
+            r->news_ns = now_ns();
+        } else if (wait_for_news(r, &frames_before)) {
+            return r->b->f->code;
+        }
+    }
+    return 0;
+}
+
+static void add_stats(struct pelton_stats *t, const struct pelton_stats *s)
+{
+    t->access_units += s->access_units;
+    t->frames += s->frames;
+    t->corrupt += s->corrupt;
+    t->dropped += s->dropped;
+    t->bytes_in += s->bytes_in;
+    t->bytes_uploaded += s->bytes_uploaded;
+    t->bytes_delivered += s->bytes_delivered;
+    t->worker_restarts += s->worker_restarts;
+    t->memory_host += s->memory_host;
+    t->memory_gpu += s->memory_gpu;
+    t->cpu_demux += s->cpu_demux;
+    t->cpu_entropy += s->cpu_entropy;
+    t->cpu_motion += s->cpu_motion;
+    t->cpu_submit += s->cpu_submit;
+    t->gpu_upload += s->gpu_upload;
+    t->gpu_classify += s->gpu_classify;
+    t->gpu_residual += s->gpu_residual;
+    t->gpu_inter += s->gpu_inter;
+    t->gpu_intra += s->gpu_intra;
+    t->gpu_deblock += s->gpu_deblock;
+    t->gpu_deliver += s->gpu_deliver;
+    t->wall = s->wall > t->wall ? s->wall : t->wall;
+}
+
+static int collect(struct run *r)
+{
+    struct bench_run *result = &r->b->runs[r->mode];
+    for (unsigned i = 0; i < r->n; i++) {
+        struct pelton_stats s;
+        if (pelton_stats(r->lanes[i].stream, timeout_ms(r->b->o), &s) < 0) {
+            return fail_pelton(r->b->f, r->b->conn, r->lanes[i].source.name);
+        }
+        add_stats(&result->total, &s);
+    }
+    if (r->mode != BENCH_DELIVERED) {
+        result->frames = result->total.frames;
+    }
+    result->corrupt = result->total.corrupt > result->corrupt ? result->total.corrupt : result->corrupt;
+    return 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void percentiles(double *ms, size_t n, struct percentiles *out)
+{
+    if (n == 0) {
+        return;
+    }
+    qsort(ms, n, sizeof *ms, compare_doubles);
+    out->p50 = ms[(n - 1) / 2];
+    out->p95 = ms[(size_t)((double)(n - 1) * 0.95)];
+    out->p99 = ms[(size_t)((double)(n - 1) * 0.99)];
+}
+
+int bench_measure(struct bench *b, enum bench_mode mode)
+{
+    struct run r = {.b = b, .mode = mode};
+    struct bench_run *result = &b->runs[mode];
+    *result = (struct bench_run){0};
+    b->n_samples = 0;
+    int rc = open_lanes(&r, 0);
+    rc = rc ? rc : drain_all(&r);
+    int64_t end_ns = now_ns();
+    rc = rc ? rc : collect(&r);
+    close_lanes(&r);
+    if (rc) {
+        return rc;
+    }
+    result->measured = true;
+    result->seconds = (double)(end_ns - r.start_ns) * 1e-9;
+    result->fps = (double)result->frames / result->seconds;
+    if (mode == BENCH_DELIVERED) {
+        percentiles(b->decoded_ms, b->n_samples, &b->decoded);
+        percentiles(b->taken_ms, b->n_samples, &b->taken);
+    }
+    return 0;
+}
+
+int bench_warm_up(struct bench *b)
+{
+    struct run r = {.b = b, .mode = BENCH_DELIVERED};
+    int64_t duration_us = b->o->duration_us;
+    b->o->duration_us = -1;
+    int rc = open_lanes(&r, WARM_UP_FRAMES);
+    rc = rc ? rc : drain_all(&r);
+    b->o->duration_us = duration_us;
+    close_lanes(&r);
+    if (rc == 0 && pelton_device(b->conn, &b->device) == 0) {
+        b->device_known = true;
+        announce_device(&b->device);
+    }
+    return rc;
+}

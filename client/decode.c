@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * pelton decode: frames of a stream into a file, a pipe, or a comparison.
+ *
+ * The happy path is: input opened, output opened (so that a refusal costs no decoding), daemon, stream, then for each frame
+ * receive, convert, compare, write, release; at the end the file is finished whatever happened. The failure modes are those of
+ * the input, the daemon, the output and the comparison; an interrupt ends the loop and leaves a finished file.
+ */
+#include "client/convert.h"
+#include "client/output.h"
+#include "client/picture.h"
+#include "client/source.h"
+#include "client/sync.h"
+#include "client/ui.h"
+#include "client/verify.h"
+
+#include <libavutil/mathematics.h>
+#include <libavutil/pixdesc.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SLICE_MS = 200 }; /* how soon an interrupt is noticed while no frame comes */
+
+struct decode {
+    struct options *o;
+    struct failure *f;
+    struct source source;
+    struct pelton *conn;
+    struct pelton_stream *stream;
+    struct pelton_info info;
+    struct pelton_device device;
+    const struct output_format *format;
+    struct output *out;
+    struct verify *verify;
+    struct convert *convert;
+    enum AVPixelFormat wanted; /* AV_PIX_FMT_NONE: as delivered */
+    bool converts;
+    AVFrame *picture;
+    struct sync sync;
+    struct progress progress;
+    struct progress_state state;
+    uint64_t corrupt, left_out;
+    int64_t first_pts, start_ns;
+    uint32_t width, height;
+};
+
+/* ---- before the first frame ---- */
+
+static bool daemon_delivers(const char *pix_fmt)
+{
+    return !strcmp(pix_fmt, "yuv420p") || !strcmp(pix_fmt, "nv12") || !strcmp(pix_fmt, "gray");
+}
+
+static int check_options(struct decode *d)
+{
+    struct options *o = d->o;
+    if (o->n_inputs == 0) {
+        return fail(d->f, X_USAGE, "as in: pelton decode -i clip.mp4 -o out.y4m", "no input: -i is missing");
+    }
+    if (!o->output && !o->format && !o->verify) {
+        return fail(d->f, X_USAGE, "-o FILE, or -f framemd5 -, or -f null -", "no output");
+    }
+    if (!o->output) {
+        o->output = "-";
+        o->format = o->format ? o->format : "null";
+    }
+    if (o->pix_fmt) {
+        d->wanted = av_get_pix_fmt(o->pix_fmt);
+        if (d->wanted == AV_PIX_FMT_NONE) {
+            return fail(d->f, X_USAGE, "ffmpeg -pix_fmts lists the names", "--pix-fmt %s: no such pixel format", o->pix_fmt);
+        }
+        d->converts = !daemon_delivers(o->pix_fmt);
+    }
+    return output_format_choose(o->format, o->output, &d->format, d->f);
+}
+
+static int open_files(struct decode *d)
+{
+    const struct options *o = d->o;
+    int rc = source_open(o->inputs[0], &d->source, d->f);
+    if (rc == 0 && o->verify) {
+        rc = verify_open(o->verify, &d->verify, d->f);
+    }
+    return rc;
+}
+
+static int open_output(struct decode *d)
+{
+    const struct output_params params = {.format = d->format, .path = d->o->output, .overwrite = d->o->overwrite, .single = d->o->max_frames == 1};
+    return output_open(&params, &d->out, d->f);
+}
+
+static int open_stream(struct decode *d)
+{
+    struct pelton_open_params params;
+    source_params(d->o, &d->source, &params);
+    params.pix_fmt = d->converts ? NULL : d->o->pix_fmt;
+    if (pelton_open(d->conn, &params, timeout_ms(d->o), &d->info, &d->stream) < 0) {
+        return fail_pelton(d->f, d->conn, d->source.name);
+    }
+    if (pelton_device(d->conn, &d->device) == 0 && d->device.name[0]) {
+        announce_device(&d->device);
+    }
+    sync_init(&d->sync, &d->info, d->o->start_us);
+    ui_log(LOG_VERBOSE, "%s: %s, %s %s, %s, %ux%u", d->source.name, d->info.container, d->info.codec, d->info.profile, d->info.pix_fmt,
+           d->info.width, d->info.height);
+    return 0;
+}
+
+/* What the progress is measured against. */
+static void set_goal(struct decode *d)
+{
+    const struct options *o = d->o;
+    struct pelton_rational rate = sync_frame_rate(&d->info);
+    double duration = d->info.duration_us > 0 ? (double)d->info.duration_us * 1e-6 : 0;
+    if (o->start_us > 0 && duration > 0) {
+        duration -= (double)o->start_us * 1e-6;
+        duration = duration > 0 ? duration : 0;
+    }
+    if (o->duration_us >= 0 && (duration <= 0 || (double)o->duration_us * 1e-6 < duration)) {
+        duration = (double)o->duration_us * 1e-6;
+    }
+    double frames = d->info.frames > 0 && o->start_us < 0 && o->duration_us < 0 ? (double)d->info.frames : duration * rate.num / rate.den;
+    if (o->max_frames > 0 && (frames <= 0 || (double)o->max_frames < frames)) {
+        frames = (double)o->max_frames;
+    }
+    d->progress.total_frames = frames;
+    d->progress.total_s = duration;
+}
+
+/* ---- frames ---- */
+
+static void describe_frame(const struct decode *d, const AVFrame *frame, struct output_stream *s)
+{
+    struct pelton_rational rate = sync_frame_rate(&d->info);
+    AVRational tick = {rate.den, rate.num};
+    *s = (struct output_stream){
+        .pix_fmt = frame->format,
+        .width = frame->width,
+        .height = frame->height,
+        .time_base = d->format->synced || !strcmp(d->format->name, "yuv4mpegpipe") ? tick : frame->time_base,
+        .frame_rate = {rate.num, rate.den},
+        .sar = frame->sample_aspect_ratio,
+        .primaries = frame->color_primaries,
+        .transfer = frame->color_trc,
+        .matrix = frame->colorspace,
+        .range = frame->color_range,
+        .siting = frame->chroma_location,
+    };
+    s->sar = s->sar.num > 0 && s->sar.den > 0 ? s->sar : (AVRational){0, 1};
+}
+
+/* A stream without frames still has a header. */
+static int begin_without_frame(struct decode *d)
+{
+    enum AVPixelFormat format = d->wanted != AV_PIX_FMT_NONE ? d->wanted : av_get_pix_fmt(d->info.pix_fmt);
+    if (!d->out || output_begun(d->out) || format == AV_PIX_FMT_NONE || d->info.width == 0 || d->info.width > 65536 || d->info.height > 65536) {
+        return 0;
+    }
+    AVFrame *p = d->picture;
+    p->format = format;
+    p->width = (int)d->info.width;
+    p->height = (int)d->info.height;
+    p->time_base = (AVRational){d->info.time_base.num, d->info.time_base.den};
+    p->sample_aspect_ratio = (AVRational){d->info.sar.num, d->info.sar.den};
+    struct output_stream s;
+    describe_frame(d, p, &s);
+    return output_begin(d->out, &s, d->f);
+}
+
+/* When the frame is written, in the muxer's time base for synced formats, else in the frame's own. */
+static bool frame_time(struct decode *d, const struct pelton_frame *in, int64_t *out)
+{
+    if (d->format->synced) {
+        return sync_frame(&d->sync, in->pts, in->duration, out);
+    }
+    if (!strcmp(d->format->name, "matroska")) {
+        *out = in->pts == INT64_MIN ? 0 : in->pts + d->sync.offset; /* equal ones are moved apart by output_frame */
+    } else {
+        *out = (int64_t)d->state.frames;
+    }
+    return true;
+}
+
+static int write_picture(struct decode *d, const AVFrame *picture)
+{
+    if (!output_begun(d->out)) {
+        struct output_stream s;
+        describe_frame(d, picture, &s);
+        int rc = output_begin(d->out, &s, d->f);
+        if (rc) {
+            return rc;
+        }
+    }
+    return output_frame(d->out, picture, d->f);
+}
+
+static void account(struct decode *d, const struct pelton_frame *frame)
+{
+    d->state.frames++;
+    d->state.dropped = frame->dropped_source + frame->dropped_decoder + frame->dropped_client + d->left_out;
+    d->corrupt += (frame->flags & PELTON_FRAME_CORRUPT) != 0;
+    d->width = frame->width;
+    d->height = frame->height;
+    d->state.bytes = d->out ? output_bytes(d->out) : 0;
+    struct pelton_rational rate = sync_frame_rate(&d->info);
+    double media = (double)d->state.frames * rate.den / rate.num;
+    if (frame->pts != INT64_MIN && frame->time_base.den > 0 && d->first_pts != INT64_MIN) {
+        double at = (double)(frame->pts - d->first_pts) * frame->time_base.num / frame->time_base.den;
+        media = at > d->state.media_s ? at : d->state.media_s;
+    }
+    d->state.media_s = media;
+}
+
+static int take_frame(struct decode *d, const struct pelton_frame *frame)
+{
+    const AVFrame *picture = d->picture;
+    int64_t at;
+    int rc = picture_borrow(frame, d->picture, d->f);
+    if (rc) {
+        return rc;
+    }
+    if (d->first_pts == INT64_MIN) {
+        d->first_pts = frame->pts;
+    }
+    if (!frame_time(d, frame, &at)) {
+        d->left_out++;
+        return 0;
+    }
+    if (d->wanted != AV_PIX_FMT_NONE && d->picture->format != d->wanted) {
+        rc = convert_frame(&d->convert, d->picture, d->wanted, &picture, d->f);
+        if (rc) {
+            return rc;
+        }
+    }
+    if (d->verify) {
+        rc = verify_frame(d->verify, picture, d->f);
+    }
+    if (rc == 0) {
+        ((AVFrame *)picture)->pts = at;
+        rc = write_picture(d, picture);
+    }
+    if (rc == 0) {
+        account(d, frame);
+    }
+    return rc;
+}
+
+/* The next frame, in slices of time so that an interrupt is noticed: 1, 0 at the end, or an exit code below 0. */
+static int next_frame(struct decode *d, struct pelton_frame *frame)
+{
+    int64_t limit = timeout_ms(d->o) < 0 ? INT64_MAX : now_ns() + (int64_t)timeout_ms(d->o) * 1000000;
+    for (;;) {
+        if (interrupted()) {
+            return -interrupted();
+        }
+        int rc = pelton_next(d->stream, SLICE_MS, frame);
+        if (rc >= 0) {
+            return rc;
+        }
+        if (rc != PELTON_ERR_TIMEOUT) {
+            return -fail_pelton(d->f, d->conn, d->source.name);
+        }
+        if (now_ns() >= limit) {
+            return -fail(d->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "%s: no frame within %g s", d->source.name, d->o->timeout);
+        }
+        progress_update(&d->progress, &d->state);
+    }
+}
+
+static int decode_loop(struct decode *d)
+{
+    struct pelton_frame frame;
+    for (;;) {
+        int rc = next_frame(d, &frame);
+        if (rc <= 0) {
+            return -rc;
+        }
+        rc = take_frame(d, &frame);
+        pelton_release(d->stream, &frame);
+        if (rc) {
+            return rc;
+        }
+        progress_update(&d->progress, &d->state);
+        if (d->o->max_frames > 0 && d->state.frames >= d->o->max_frames) {
+            return 0;
+        }
+    }
+}
+
+/* ---- after the last frame ---- */
+
+static void summary(const struct decode *d)
+{
+    double s = (double)(now_ns() - d->start_ns) * 1e-9;
+    char verified[64] = "";
+    if (d->verify) {
+        snprintf(verified, sizeof verified, ", %llu verified", (unsigned long long)verify_frames(d->verify));
+    }
+    struct pelton_rational rate = sync_frame_rate(&d->info);
+    double media = (double)d->state.frames * rate.den / rate.num;
+    ui_log(LOG_INFO, "%llu frames, %ux%u, %.2f s, %.1f fps (%.2fx), %llu corrupt%s, %s%s", (unsigned long long)d->state.frames,
+           d->width ? d->width : d->info.width, d->height ? d->height : d->info.height, s, (double)d->state.frames / s, media / s,
+           (unsigned long long)d->corrupt, verified, d->device.name[0] ? d->device.name : "unknown device", d->device.software ? " (software)" : "");
+}
+
+static int run(struct decode *d)
+{
+    int rc = open_files(d);
+    rc = rc ? rc : connection_open(d->o, &d->conn, d->f);
+    rc = rc ? rc : open_stream(d);
+    rc = rc ? rc : open_output(d);
+    if (rc) {
+        return rc;
+    }
+    if (d->converts && ui_says(LOG_INFO)) {
+        ui_log(LOG_INFO, "%s is converted to %s in the client", d->info.pix_fmt, d->o->pix_fmt);
+    }
+    d->start_ns = now_ns();
+    progress_start(&d->progress, d->o->progress);
+    set_goal(d);
+    rc = decode_loop(d);
+    if (rc == 0 && d->verify) {
+        rc = verify_end(d->verify, d->f);
+    }
+    int header = begin_without_frame(d);
+    rc = rc ? rc : header;
+    int finish = output_close(d->out, d->f);
+    d->out = NULL;
+    progress_end(&d->progress, &d->state);
+    if (d->left_out > 0) {
+        ui_log(LOG_WARNING, "%llu frames left out: their time had passed", (unsigned long long)d->left_out);
+    }
+    summary(d);
+    return rc ? rc : finish;
+}
+
+int cmd_decode(struct options *o, struct failure *f)
+{
+    struct decode d = {.o = o, .f = f, .source = {.fd = -1}, .wanted = AV_PIX_FMT_NONE, .first_pts = INT64_MIN, .picture = av_frame_alloc()};
+    int rc = d.picture ? check_options(&d) : fail(f, X_OTHER, "close other programs", "out of memory");
+    if (rc == 0) {
+        interrupts_catch();
+        rc = run(&d);
+    }
+    struct failure ignored = {0};
+    output_close(d.out, &ignored);
+    pelton_stream_close(d.stream);
+    pelton_close(d.conn);
+    source_close(&d.source);
+    verify_close(d.verify);
+    convert_free(d.convert);
+    if (d.picture) {
+        memset(d.picture->data, 0, sizeof d.picture->data); /* borrowed */
+    }
+    av_frame_free(&d.picture);
+    return rc;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Failures of a run: how errors of libpelton and of the system become an exit code, a cause and a hint.
+ */
+#include "client/exit_code.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    int error, code;
+    const char *hint;
+} pelton_errors[] = {
+    {PELTON_ERR_OTHER, X_OTHER, "run again with -loglevel debug to see what the daemon says"},
+    {PELTON_ERR_USAGE, X_USAGE, "see: pelton help"},
+    {PELTON_ERR_INPUT, X_INPUT, "pelton probe tells what the input is"},
+    {PELTON_ERR_UNSUPPORTED, X_UNSUPPORTED, "pelton probe tells what the stream uses; ffmpeg may decode it on the CPU"},
+    {PELTON_ERR_DECODE, X_DECODE, "--on-error show delivers damaged frames, --on-error drop leaves them out"},
+    {PELTON_ERR_NO_DEVICE, X_NO_DEVICE, "pelton doctor lists the devices; --device cpu takes a software device"},
+    {PELTON_ERR_NO_DAEMON, X_NO_DAEMON, "start peltond, or leave --socket out for a private daemon"},
+    {PELTON_ERR_PERMISSION, X_PERMISSION, "check the permissions; pelton doctor lists groups and sockets"},
+    {PELTON_ERR_TIMEOUT, X_TIMEOUT, "--timeout allows more time; 0 waits for ever"},
+    {PELTON_ERR_GPU_LOST, X_OTHER, "the driver reset the device: try again, or use --device cpu"},
+    {PELTON_ERR_WORKER_LOST, X_OTHER, "try again with -loglevel debug; a stream that ends the worker is a bug worth a report"},
+    {PELTON_ERR_GONE, X_OTHER, "the daemon ended: its log says why"},
+    {PELTON_ERR_PROTOCOL, X_NO_DAEMON, "the daemon is of another version: see pelton version"},
+    {PELTON_ERR_NOMEM, X_OTHER, "fewer streams, or a smaller --lookahead, take less memory"},
+    {PELTON_ERR_LIMIT, X_OTHER, "a quota of the daemon is used up: close other readers or raise it"},
+};
+
+static const char *hint_of(int pelton_error)
+{
+    for (size_t i = 0; i < sizeof pelton_errors / sizeof pelton_errors[0]; i++) {
+        if (pelton_errors[i].error == pelton_error) {
+            return pelton_errors[i].hint;
+        }
+    }
+    return "run again with -loglevel debug";
+}
+
+int exit_code_of(int pelton_error)
+{
+    for (size_t i = 0; i < sizeof pelton_errors / sizeof pelton_errors[0]; i++) {
+        if (pelton_errors[i].error == pelton_error) {
+            return pelton_errors[i].code;
+        }
+    }
+    return pelton_error == 0 ? X_SUCCESS : X_OTHER;
+}
+
+/* What comes from a file name or a daemon must not start lines of its own. */
+static void one_line(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 127) {
+            *text = ' ';
+        }
+    }
+}
+
+int fail(struct failure *f, int code, const char *hint, const char *cause, ...)
+{
+    if (f->code != 0) {
+        return f->code;
+    }
+    va_list args;
+    va_start(args, cause);
+    vsnprintf(f->cause, sizeof f->cause, cause, args);
+    va_end(args);
+    snprintf(f->hint, sizeof f->hint, "%s", hint);
+    one_line(f->cause);
+    one_line(f->hint);
+    f->code = code;
+    return code;
+}
+
+int fail_pelton(struct failure *f, const struct pelton *conn, const char *name)
+{
+    const struct pelton_failure *p = pelton_failure(conn);
+    const char *hint = p->hint[0] ? p->hint : hint_of(p->code);
+    const char *cause = p->cause[0] ? p->cause : "the daemon gave no cause";
+    if (name && !strstr(cause, name)) {
+        return fail(f, exit_code_of(p->code), hint, "%s: %s", name, cause);
+    }
+    return fail(f, exit_code_of(p->code), hint, "%s", cause);
+}
+
+int fail_errno(struct failure *f, int code, int error, const char *name)
+{
+    const char *hint = "check the path";
+    switch (error) {
+    case ENOSPC:
+    case EDQUOT: hint = "free some space, or write elsewhere; what was written so far is kept"; break;
+    case EPIPE: hint = "the program that reads the output ended before the stream did"; break;
+    case EFBIG: hint = "the file system or ulimit -f does not allow a larger file"; break;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        hint = "check the permissions of the file and its folder";
+        code = X_PERMISSION;
+        break;
+    default: break;
+    }
+    return fail(f, code, hint, "%s: %s", name, strerror(error));
+}
+
+void failure_print(const struct failure *f)
+{
+    if (f->code != 0 && f->cause[0]) {
+        fprintf(stderr, "pelton: %s\nhint: %s\n", f->cause, f->hint);
+    }
+}

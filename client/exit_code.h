@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Exit codes of the pelton command, and the one failure a run may end with: one cause, one hint.
+ */
+#ifndef CLIENT_EXIT_CODE_H
+#define CLIENT_EXIT_CODE_H
+
+#include "proto/pelton.h"
+
+enum exit_code {
+    X_SUCCESS = 0,
+    X_OTHER = 1,
+    X_USAGE = 2,
+    X_THRESHOLD = 3,
+    X_INPUT = 4,
+    X_UNSUPPORTED = 5,
+    X_DECODE = 6,
+    X_NO_DEVICE = 7,
+    X_NO_DAEMON = 8,
+    X_PERMISSION = 9,
+    X_MISMATCH = 10,
+    X_TIMEOUT = 11,
+    X_SIGINT = 130,
+    X_SIGTERM = 143,
+};
+
+struct failure {
+    int code; /* enum exit_code; 0: none */
+    char cause[512];
+    char hint[256];
+};
+
+/* Record a failure and return its code. The first one of a run stays: what follows from it is not a cause. */
+int fail(struct failure *f, int code, const char *hint, const char *cause, ...) __attribute__((format(printf, 4, 5)));
+
+/* The last failure of a connection (NULL: of the last connect or spawn), with our own hint where the library has none. */
+int fail_pelton(struct failure *f, const struct pelton *conn, const char *name);
+
+/* errno's text as the cause's end; out of space, a closed pipe and permissions have their own hints. */
+int fail_errno(struct failure *f, int code, int error, const char *name);
+
+int exit_code_of(int pelton_error);
+
+/* "pelton: CAUSE" and "hint: HINT" on stderr; nothing where code is 0 or there is no cause (an interrupt). */
+void failure_print(const struct failure *f);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The pelton command: parse, run one command, print its one failure.
+ */
+#include "client/options.h"
+#include "client/ui.h"
+
+#include <libavutil/log.h>
+#include <stdio.h>
+#include <string.h>
+
+/* libavformat's own warnings are details; ours name the cause. */
+static void quiet_libraries(int log_level)
+{
+    av_log_set_level(log_level >= LOG_VERBOSE ? log_level : AV_LOG_QUIET);
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    struct failure f = {0};
+    int rc = options_parse(argc, argv, &o, &f);
+    if (rc == 0) {
+        ui_init(o.log_level);
+        quiet_libraries(o.log_level);
+        if (o.help && o.command->bit != CMD_HELP) {
+            o.topic = o.command->name;
+            o.command = command_find("help");
+        }
+        rc = o.command->run(&o, &f);
+    }
+    if (fflush(stdout) != 0 && rc == 0) {
+        rc = fail(&f, X_OTHER, "what reads standard output has ended, or its disk is full", "standard output cannot be written");
+    }
+    failure_print(&f);
+    return rc;
+}

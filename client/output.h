@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Where frames go: one file by a muxer of libavformat, numbered PNG files, or nowhere.
+ */
+#ifndef CLIENT_OUTPUT_H
+#define CLIENT_OUTPUT_H
+
+#include "client/options.h"
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+
+enum output_kind { OUTPUT_MUXER, OUTPUT_IMAGES, OUTPUT_NULL };
+
+struct output_format {
+    const char *name;       /* FFmpeg's */
+    const char *alias;      /* ours, or NULL */
+    const char *extensions; /* separated by spaces */
+    enum output_kind kind;
+    bool synced;            /* time stamps as the ffmpeg command gives them, see sync.h */
+    const char *hint;
+};
+
+/* By -f, else by the name's extension. */
+int output_format_choose(const char *name, const char *path, const struct output_format **out, struct failure *f);
+
+struct output_params {
+    const struct output_format *format;
+    const char *path; /* "-": standard output */
+    enum overwrite overwrite;
+    bool single;      /* one frame at most: PNG needs no number in its name */
+};
+
+struct output;
+
+/* Opens the file; nothing is written yet. */
+int output_open(const struct output_params *params, struct output **out, struct failure *f);
+
+/* Before the first frame, with that frame's format (or the stream's, where no frame came). */
+struct output_stream {
+    enum AVPixelFormat pix_fmt;
+    int width, height;
+    AVRational time_base, frame_rate, sar;
+    enum AVColorPrimaries primaries;
+    enum AVColorTransferCharacteristic transfer;
+    enum AVColorSpace matrix;
+    enum AVColorRange range;
+    enum AVChromaLocation siting;
+};
+int output_begin(struct output *out, const struct output_stream *stream, struct failure *f);
+bool output_begun(const struct output *out);
+
+/* frame->pts counts in the stream's time_base. */
+int output_frame(struct output *out, const AVFrame *frame, struct failure *f);
+
+uint64_t output_bytes(const struct output *out);
+
+/* Finishes the file and frees it. Also after a failure: what was written is flushed. NULL allowed. */
+int output_close(struct output *out, struct failure *f);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * PNG files through libavcodec's encoder. The name holds a number (frame%04d.png), counted from 1; standard output takes one
+ * image after the other. A file is written under its own name only, and never replaced unless that was asked for.
+ */
+#include "client/output_image.h"
+#include "client/convert.h"
+#include "client/ui.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libavcodec/avcodec.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct output_images {
+    struct output_params params;
+    bool numbered, to_stdout;
+    int number;
+    uint64_t bytes;
+    AVCodecContext *encoder;
+    AVPacket *packet;
+    struct convert *convert;
+};
+
+int output_images_open(const struct output_params *params, struct output_images **out, struct failure *f)
+{
+    char name[4096];
+    bool to_stdout = strcmp(params->path, "-") == 0;
+    bool numbered = !to_stdout && av_get_frame_filename(name, sizeof name, params->path, 1) == 0;
+    if (!to_stdout && !numbered && !params->single) {
+        return fail(f, X_USAGE, "write -o frame%04d.png, or take one frame with -frames:v 1", "%s: a name for many images needs a number in it",
+                    params->path);
+    }
+    struct output_images *o = calloc(1, sizeof *o);
+    if (!o) {
+        return fail(f, X_OTHER, "close other programs", "out of memory");
+    }
+    o->params = *params;
+    o->numbered = numbered;
+    o->to_stdout = to_stdout;
+    *out = o;
+    return 0;
+}
+
+void output_images_close(struct output_images *o)
+{
+    if (!o) {
+        return;
+    }
+    avcodec_free_context(&o->encoder);
+    av_packet_free(&o->packet);
+    convert_free(o->convert);
+    free(o);
+}
+
+uint64_t output_images_bytes(const struct output_images *o)
+{
+    return o->bytes;
+}
+
+/* An encoder for frames of this kind; another size makes another encoder. */
+static int prepare(struct output_images *o, const AVFrame *frame, struct failure *f)
+{
+    AVCodecContext *e = o->encoder;
+    if (e && e->width == frame->width && e->height == frame->height && e->pix_fmt == frame->format) {
+        return 0;
+    }
+    avcodec_free_context(&o->encoder);
+    av_packet_free(&o->packet);
+    const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
+    o->encoder = codec ? avcodec_alloc_context3(codec) : NULL;
+    o->packet = av_packet_alloc();
+    if (!o->encoder || !o->packet) {
+        return fail(f, X_OTHER, "-f y4m needs no encoder", codec ? "out of memory" : "libavcodec has no PNG encoder here");
+    }
+    o->encoder->width = frame->width;
+    o->encoder->height = frame->height;
+    o->encoder->pix_fmt = frame->format;
+    o->encoder->sample_aspect_ratio = frame->sample_aspect_ratio;
+    o->encoder->time_base = (AVRational){1, 25};
+    return avcodec_open2(o->encoder, codec, NULL) < 0 ? fail(f, X_OTHER, "--pix-fmt rgb24 fits", "the PNG encoder refuses the frames") : 0;
+}
+
+static int write_all(struct output_images *o, int fd, const char *name, struct failure *f)
+{
+    for (int done = 0; done < o->packet->size;) {
+        ssize_t n = write(fd, o->packet->data + done, (size_t)(o->packet->size - done));
+        if (n < 0 && errno == EINTR) {
+            if (interrupted()) {
+                return interrupted();
+            }
+            continue;
+        }
+        if (n < 0) {
+            return fail_errno(f, X_OTHER, errno, name);
+        }
+        done += (int)n;
+        o->bytes += (uint64_t)n;
+    }
+    return 0;
+}
+
+static int open_image(struct output_images *o, const char *name, int *fd, struct failure *f)
+{
+    *fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (*fd < 0 && errno == EEXIST) {
+        bool asked = o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(name);
+        if (o->params.overwrite != OVERWRITE_YES && !asked) {
+            return fail(f, X_OTHER, "-y overwrites it", "%s: the file exists", name);
+        }
+        o->params.overwrite = OVERWRITE_YES; /* asked once is enough */
+        *fd = open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    }
+    return *fd < 0 ? fail_errno(f, X_OTHER, errno, name) : 0;
+}
+
+static int write_image(struct output_images *o, struct failure *f)
+{
+    char name[4096];
+    o->number++;
+    if (o->to_stdout) {
+        return write_all(o, STDOUT_FILENO, "standard output", f);
+    }
+    if (!o->numbered || av_get_frame_filename(name, sizeof name, o->params.path, o->number) < 0) {
+        if (strlen(o->params.path) >= sizeof name) {
+            return fail_errno(f, X_OTHER, ENAMETOOLONG, o->params.path);
+        }
+        strcpy(name, o->params.path);
+    }
+    int fd = -1, rc = open_image(o, name, &fd, f);
+    if (rc == 0) {
+        rc = write_all(o, fd, name, f);
+        int error = close(fd) < 0 ? errno : 0;
+        rc = rc == 0 && error ? fail_errno(f, X_OTHER, error, name) : rc;
+    }
+    return rc;
+}
+
+static bool png_holds(enum AVPixelFormat format)
+{
+    const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
+    for (const enum AVPixelFormat *p = codec ? codec->pix_fmts : NULL; p && *p != AV_PIX_FMT_NONE; p++) {
+        if (*p == format) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int output_images_frame(struct output_images *o, const AVFrame *frame, struct failure *f)
+{
+    const AVFrame *image = frame;
+    int rc = png_holds(frame->format) ? 0 : convert_frame(&o->convert, frame, AV_PIX_FMT_RGB24, &image, f);
+    rc = rc ? rc : prepare(o, image, f);
+    if (rc) {
+        return rc;
+    }
+    int error = avcodec_send_frame(o->encoder, image);
+    error = error < 0 ? error : avcodec_receive_packet(o->encoder, o->packet);
+    if (error < 0) {
+        return fail(f, X_OTHER, "-f y4m needs no encoder", "the PNG encoder failed: %s", av_err2str(error));
+    }
+    rc = write_image(o, f);
+    av_packet_unref(o->packet);
+    return rc;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frames as PNG files, one a frame.
+ */
+#ifndef CLIENT_OUTPUT_IMAGE_H
+#define CLIENT_OUTPUT_IMAGE_H
+
+#include "client/output.h"
+
+struct output_images;
+int output_images_open(const struct output_params *params, struct output_images **out, struct failure *f);
+int output_images_frame(struct output_images *o, const AVFrame *frame, struct failure *f);
+uint64_t output_images_bytes(const struct output_images *o);
+void output_images_close(struct output_images *o); /* NULL allowed */
+
+#endif

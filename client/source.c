@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Connections and inputs. Files are opened here and passed by descriptor, so that a daemon needs no right to read them.
+ */
+#include "client/source.h"
+#include "client/ui.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SYSTEM_SOCKET "/run/pelton/pelton.sock"
+
+enum { CONNECT_MS = 10000, SPAWN_MS = 60000 };
+
+void announce_device(const struct pelton_device *device)
+{
+    static bool told;
+    if (device->software && !told) {
+        told = true;
+        ui_log(LOG_WARNING, "%s is a software device: slow", device->name);
+    }
+}
+
+static int log_descriptor(void)
+{
+    if (ui_says(LOG_VERBOSE)) {
+        return -1;
+    }
+    return open("/dev/null", O_WRONLY | O_CLOEXEC);
+}
+
+static int spawn(const struct options *o, struct pelton **out, struct failure *f)
+{
+    const char *extra[MAX_CONFIG + 2];
+    unsigned n = 0;
+    for (unsigned i = 0; i < o->n_config; i++) {
+        extra[n++] = o->config[i];
+    }
+    if (o->lookahead_given) {
+        extra[n++] = o->lookahead;
+    }
+    extra[n] = NULL;
+    int log_fd = log_descriptor();
+    struct pelton_spawn_params params = {.device = o->device, .extra = extra, .log_fd = log_fd};
+    int rc = pelton_spawn(&params, SPAWN_MS, out);
+    if (log_fd >= 0) {
+        close(log_fd);
+    }
+    return rc < 0 ? fail_pelton(f, NULL, NULL) : 0;
+}
+
+/* What can only be asked of a daemon of our own. */
+static bool wants_private(const struct options *o)
+{
+    return o->device_given || o->n_config > 0 || o->lookahead_given;
+}
+
+static int check_private(const struct options *o, struct failure *f)
+{
+    if (o->n_config > 0 || o->lookahead_given) {
+        return fail(f, X_USAGE, "set it in that daemon's configuration, or leave --socket out", "%s: -c and --lookahead are for a private daemon",
+                    o->socket);
+    }
+    return 0;
+}
+
+static int connect_or_spawn(const struct options *o, struct pelton **out, struct failure *f)
+{
+    const char *env = getenv("PELTON_SOCKET");
+    const char *path = o->socket ? o->socket : !wants_private(o) && env && env[0] ? env : NULL;
+    if (path) {
+        int rc = o->socket ? check_private(o, f) : 0;
+        return rc ? rc : pelton_connect(path, CONNECT_MS, out) < 0 ? fail_pelton(f, NULL, path) : 0;
+    }
+    if (!wants_private(o) && access(SYSTEM_SOCKET, R_OK | W_OK) == 0) {
+        int rc = pelton_connect(SYSTEM_SOCKET, CONNECT_MS, out);
+        if (rc == 0) {
+            return 0;
+        }
+        ui_log(LOG_WARNING, "%s: %s; starting a private daemon", SYSTEM_SOCKET, pelton_failure(NULL)->cause);
+    }
+    return spawn(o, out, f);
+}
+
+int connection_open(const struct options *o, struct pelton **out, struct failure *f)
+{
+    struct pelton *conn;
+    int rc = connect_or_spawn(o, &conn, f);
+    if (rc == 0) {
+        *out = conn;
+    }
+    return rc;
+}
+
+/* scheme://, as RFC 3986 spells a scheme */
+static bool is_url(const char *name)
+{
+    const char *colon = strstr(name, "://");
+    if (!colon || colon == name) {
+        return false;
+    }
+    for (const char *p = name; p < colon; p++) {
+        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z');
+        bool other = (*p >= '0' && *p <= '9') || *p == '+' || *p == '-' || *p == '.';
+        if (!letter && !(other && p > name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int check_file(int fd, const char *name, struct failure *f)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0) {
+        return fail_errno(f, X_INPUT, errno, name);
+    }
+    if (S_ISDIR(st.st_mode)) {
+        return fail(f, X_INPUT, "name a file in it", "%s: is a directory", name);
+    }
+    if (S_ISREG(st.st_mode) && st.st_size == 0) {
+        return fail(f, X_INPUT, "see what was to write it", "%s: the file is empty", name);
+    }
+    return 0;
+}
+
+int source_open(const char *name, struct source *out, struct failure *f)
+{
+    struct source s = {.fd = -1, .name = name};
+    if (is_url(name)) {
+        s.uri = name;
+        *out = s;
+        return 0;
+    }
+    if (strcmp(name, "-") == 0) {
+        if (isatty(STDIN_FILENO)) {
+            return fail(f, X_USAGE, "as in: pelton decode -i - -o out.y4m < clip.264", "standard input is a terminal");
+        }
+        s.fd = STDIN_FILENO;
+        s.name = "standard input";
+    } else {
+        s.fd = open(name, O_RDONLY | O_CLOEXEC);
+        if (s.fd < 0) {
+            return fail_errno(f, X_INPUT, errno, name);
+        }
+        s.owned = true;
+    }
+    int rc = check_file(s.fd, s.name, f);
+    if (rc) {
+        source_close(&s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+void source_close(struct source *s)
+{
+    if (s->owned && s->fd >= 0) {
+        close(s->fd);
+    }
+    s->fd = -1;
+}
+
+int timeout_ms(const struct options *o)
+{
+    return o->timeout <= 0 ? -1 : o->timeout > 2000000 ? 2000000000 : (int)(o->timeout * 1000);
+}
+
+void source_params(const struct options *o, const struct source *s, struct pelton_open_params *out)
+{
+    *out = (struct pelton_open_params){
+        .uri = s->uri,
+        .fd = s->fd,
+        .name = s->name,
+        .policy = PELTON_LOSSLESS,
+        .transport = PELTON_SHM,
+        .depth = o->depth,
+        .start_us = o->start_us,
+        .duration_us = o->duration_us,
+        .max_frames = o->max_frames,
+        .on_error = o->on_error,
+    };
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Messages, progress, interrupts, questions.
+ */
+#include "client/ui.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int ui_level = LOG_INFO;
+static volatile sig_atomic_t ui_signal;
+
+void ui_init(int log_level)
+{
+    ui_level = log_level;
+}
+
+bool ui_says(int level)
+{
+    return level <= ui_level;
+}
+
+void ui_log(int level, const char *text, ...)
+{
+    if (!ui_says(level)) {
+        return;
+    }
+    char line[1024];
+    va_list args;
+    va_start(args, text);
+    vsnprintf(line, sizeof line, text, args);
+    va_end(args);
+    fprintf(stderr, "%s%s\n", level <= LOG_WARNING ? "warning: " : "", line);
+}
+
+int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void on_signal(int number)
+{
+    ui_signal = number;
+}
+
+void interrupts_catch(void)
+{
+    struct sigaction once = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+    sigemptyset(&once.sa_mask);
+    sigaction(SIGINT, &once, NULL);
+    sigaction(SIGTERM, &once, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int interrupted(void)
+{
+    return ui_signal == 0 ? 0 : ui_signal == SIGINT ? X_SIGINT : X_SIGTERM;
+}
+
+bool ui_ask_overwrite(const char *path)
+{
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+        return false;
+    }
+    fprintf(stderr, "File '%s' already exists. Overwrite? [y/N] ", path);
+    char answer[16];
+    return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+/* ---- progress ---- */
+
+enum { BAR_NS = 100000000, KV_NS = 500000000 };
+#define LINE_NS 10000000000LL
+
+static int64_t interval_ns(const struct progress *p)
+{
+    return p->kind == PROGRESS_BAR ? BAR_NS : p->kind == PROGRESS_KV ? KV_NS : LINE_NS;
+}
+
+void progress_start(struct progress *p, enum progress_kind kind)
+{
+    if (kind == PROGRESS_AUTO && isatty(STDERR_FILENO)) {
+        kind = PROGRESS_BAR;
+    }
+    if (kind != PROGRESS_KV && !ui_says(LOG_INFO)) {
+        kind = PROGRESS_NONE;
+    }
+    *p = (struct progress){.kind = kind, .start_ns = now_ns()};
+    p->next_ns = p->start_ns + interval_ns(p);
+}
+
+static double seconds_since(int64_t start_ns)
+{
+    double s = (double)(now_ns() - start_ns) * 1e-9;
+    return s > 1e-9 ? s : 1e-9;
+}
+
+/* 0..1, negative where nothing is known of the end */
+static double share_done(const struct progress *p, const struct progress_state *s)
+{
+    double share = p->total_frames > 0 ? (double)s->frames / p->total_frames : p->total_s > 0 ? s->media_s / p->total_s : -1;
+    return share > 1 ? 1 : share;
+}
+
+static void clock_text(double seconds, char *out, size_t size)
+{
+    long long t = seconds < 0 ? 0 : (long long)seconds;
+    snprintf(out, size, "%02lld:%02lld:%02lld", t / 3600, t / 60 % 60, t % 60);
+}
+
+static void print_bar(struct progress *p, const struct progress_state *s)
+{
+    double elapsed = seconds_since(p->start_ns), share = share_done(p, s);
+    char bar[21], eta[32] = "";
+    int filled = share < 0 ? 0 : (int)(share * 20);
+    memset(bar, '.', 20);
+    memset(bar, '#', (size_t)filled);
+    bar[20] = 0;
+    if (share > 0) {
+        char clock[24];
+        clock_text(elapsed * (1 - share) / share, clock, sizeof clock);
+        snprintf(eta, sizeof eta, "  ETA %s", clock);
+    }
+    fprintf(stderr, "\r[%s] ", bar);
+    if (share >= 0) {
+        fprintf(stderr, "%3.0f%%  ", share * 100);
+    }
+    fprintf(stderr, "%llu frames  %.1f fps  %.2fx%s\033[K", (unsigned long long)s->frames, (double)s->frames / elapsed, s->media_s / elapsed, eta);
+    p->drawn = true;
+}
+
+static void print_line(const struct progress *p, const struct progress_state *s)
+{
+    double elapsed = seconds_since(p->start_ns), share = share_done(p, s);
+    char percent[16] = "";
+    if (share >= 0) {
+        snprintf(percent, sizeof percent, "%.0f%%, ", share * 100);
+    }
+    fprintf(stderr, "%s%llu frames, %.1f fps, %.2fx\n", percent, (unsigned long long)s->frames, (double)s->frames / elapsed, s->media_s / elapsed);
+}
+
+/* The keys, and their order, of ffmpeg -progress. */
+static void print_kv(const struct progress *p, const struct progress_state *s, bool last)
+{
+    double elapsed = seconds_since(p->start_ns);
+    char clock[24];
+    clock_text(s->media_s, clock, sizeof clock);
+    long long us = (long long)(s->media_s * 1e6);
+    fprintf(stderr, "frame=%llu\nfps=%.2f\n", (unsigned long long)s->frames, (double)s->frames / elapsed);
+    if (s->media_s > 0 && s->bytes > 0) {
+        fprintf(stderr, "bitrate=%6.1fkbits/s\n", (double)s->bytes * 8 / s->media_s / 1000);
+    } else {
+        fprintf(stderr, "bitrate=N/A\n");
+    }
+    fprintf(stderr, "total_size=%llu\nout_time_us=%lld\nout_time_ms=%lld\nout_time=%s.%06lld\n", (unsigned long long)s->bytes, us, us, clock, us % 1000000);
+    fprintf(stderr, "dup_frames=0\ndrop_frames=%llu\nspeed=%.3gx\nprogress=%s\n", (unsigned long long)s->dropped, s->media_s / elapsed,
+            last ? "end" : "continue");
+}
+
+void progress_update(struct progress *p, const struct progress_state *s)
+{
+    int64_t now = now_ns();
+    if (p->kind == PROGRESS_NONE || now < p->next_ns) {
+        return;
+    }
+    p->next_ns = now + interval_ns(p);
+    switch (p->kind) {
+    case PROGRESS_BAR: print_bar(p, s); break;
+    case PROGRESS_KV: print_kv(p, s, false); break;
+    default: print_line(p, s); break;
+    }
+}
+
+void progress_end(struct progress *p, const struct progress_state *s)
+{
+    if (p->kind == PROGRESS_KV) {
+        print_kv(p, s, true);
+    } else if (p->drawn) {
+        fputs("\r\033[K", stderr);
+    }
+}
