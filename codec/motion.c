@@ -5,66 +5,15 @@
  */
 #include "codec/motion.h"
 
-static inline int min_int(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static inline int max_int(int a, int b)
-{
-    return a > b ? a : b;
-}
-
-static inline int16_t median(int a, int b, int c)
-{
-    return (int16_t)max_int(min_int(a, b), min_int(max_int(a, b), c));
-}
-
-/* 8.4.1.3.1, without the rule for a single available neighbour */
-static inline struct motion_mv predict(struct motion_neighbour a, struct motion_neighbour b, struct motion_neighbour c, int ref)
-{
-    int matches = (a.ref == ref) + (b.ref == ref) + (c.ref == ref);
-
-    if (matches == 1)
-        return a.ref == ref ? a.mv : b.ref == ref ? b.mv : c.mv;
-    if (b.ref == MOTION_UNAVAILABLE && c.ref == MOTION_UNAVAILABLE && a.ref != MOTION_UNAVAILABLE)
-        return a.mv;
-    return (struct motion_mv){median(a.mv.x, b.mv.x, c.mv.x), median(a.mv.y, b.mv.y, c.mv.y)};
-}
-
-struct motion_mv h264_motion_median(const struct motion_neighbour n[3], int ref)
-{
-    return predict(n[0], n[1], n[2], ref);
-}
-
-static inline struct motion_neighbour neighbour(const struct rec_motion *m, int list, int block, int quadrant)
-{
-    if (!m)
-        return (struct motion_neighbour){MOTION_UNAVAILABLE, {0, 0}};
-    return (struct motion_neighbour){m->ref_idx[list][quadrant], motion_load(m, list, block)};
-}
-
-static inline struct motion_neighbour neighbour_c(const struct motion_walk *w, int list)
-{
-    return w->c ? neighbour(w->c, list, 12, 2) : neighbour(w->d, list, 15, 3);
-}
-
-void h264_motion_neighbours_16x16(const struct motion_walk *w, int list, struct motion_neighbour n[3])
-{
-    n[0] = neighbour(w->a, list, 3, 1);
-    n[1] = neighbour(w->b, list, 12, 2);
-    n[2] = neighbour_c(w, list);
-}
-
 /* 8.4.1.1 */
 static void derive_p_skip(struct motion_walk *w)
 {
     struct motion_neighbour n[3];
     struct motion_mv mv = {0, 0};
 
-    h264_motion_neighbours_16x16(w, 0, n);
+    motion_neighbours_16x16(w, 0, n);
     if (w->a && w->b && !(n[0].ref == 0 && motion_is_zero(n[0].mv)) && !(n[1].ref == 0 && motion_is_zero(n[1].mv)))
-        mv = predict(n[0], n[1], n[2], 0);
+        mv = motion_predict(n[0], n[1], n[2], 0);
     motion_fill(w->cur, 0, mv);
 }
 
@@ -76,8 +25,8 @@ static void derive_16x16(struct motion_walk *w)
 
         if (ref < 0)
             continue;
-        h264_motion_neighbours_16x16(w, list, n);
-        motion_fill(w->cur, list, motion_add(predict(n[0], n[1], n[2], ref), motion_load(w->cur, list, 0)));
+        motion_neighbours_16x16(w, list, n);
+        motion_fill(w->cur, list, motion_add(motion_predict(n[0], n[1], n[2], ref), motion_load(w->cur, list, 0)));
     }
 }
 
@@ -91,16 +40,16 @@ static void derive_16x8(struct motion_walk *w, int list)
     if (ref0 >= 0) {
         struct motion_neighbour n[3];
 
-        h264_motion_neighbours_16x16(w, list, n);
-        mv0 = n[1].ref == ref0 ? n[1].mv : predict(n[0], n[1], n[2], ref0);
+        motion_neighbours_16x16(w, list, n);
+        mv0 = n[1].ref == ref0 ? n[1].mv : motion_predict(n[0], n[1], n[2], ref0);
         mv0 = motion_add(mv0, motion_load(cur, list, 0));
     }
     if (ref1 >= 0) {
-        struct motion_neighbour a = neighbour(w->a, list, 11, 3);
+        struct motion_neighbour a = motion_neighbour_at(w->a, list, 11, 3);
         struct motion_neighbour b = {ref0, mv0};
-        struct motion_neighbour d = neighbour(w->a, list, 7, 1); /* C is to the right: not available, D is in A */
+        struct motion_neighbour d = motion_neighbour_at(w->a, list, 7, 1); /* C is to the right: not available, D is in A */
 
-        mv1 = a.ref == ref1 ? a.mv : predict(a, b, d, ref1);
+        mv1 = a.ref == ref1 ? a.mv : motion_predict(a, b, d, ref1);
         mv1 = motion_add(mv1, motion_load(cur, list, 8));
     }
     for (int i = 0; i < 8; i++) {
@@ -117,17 +66,17 @@ static void derive_8x16(struct motion_walk *w, int list)
     struct motion_mv mv0 = {0, 0}, mv1 = {0, 0};
 
     if (ref0 >= 0) {
-        struct motion_neighbour a = neighbour(w->a, list, 3, 1), b = neighbour(w->b, list, 12, 2);
-        struct motion_neighbour c = w->b ? neighbour(w->b, list, 14, 3) : neighbour(w->d, list, 15, 3);
+        struct motion_neighbour a = motion_neighbour_at(w->a, list, 3, 1), b = motion_neighbour_at(w->b, list, 12, 2);
+        struct motion_neighbour c = w->b ? motion_neighbour_at(w->b, list, 14, 3) : motion_neighbour_at(w->d, list, 15, 3);
 
-        mv0 = a.ref == ref0 ? a.mv : predict(a, b, c, ref0);
+        mv0 = a.ref == ref0 ? a.mv : motion_predict(a, b, c, ref0);
         mv0 = motion_add(mv0, motion_load(cur, list, 0));
     }
     if (ref1 >= 0) {
-        struct motion_neighbour a = {ref0, mv0}, b = neighbour(w->b, list, 14, 3);
-        struct motion_neighbour c = w->c ? neighbour(w->c, list, 12, 2) : neighbour(w->b, list, 13, 2);
+        struct motion_neighbour a = {ref0, mv0}, b = motion_neighbour_at(w->b, list, 14, 3);
+        struct motion_neighbour c = w->c ? motion_neighbour_at(w->c, list, 12, 2) : motion_neighbour_at(w->b, list, 13, 2);
 
-        mv1 = c.ref == ref1 ? c.mv : predict(a, b, c, ref1);
+        mv1 = c.ref == ref1 ? c.mv : motion_predict(a, b, c, ref1);
         mv1 = motion_add(mv1, motion_load(cur, list, 2));
     }
     for (int i = 0; i < 16; i++)
@@ -154,13 +103,12 @@ static void grid_set(struct motion_grid *g, int at, struct motion_neighbour n)
 static void grid_load(struct motion_grid *g, const struct motion_walk *w, int list)
 {
     memset(g->ref, MOTION_UNAVAILABLE, sizeof g->ref);
-    memset(g->mv, 0, sizeof g->mv);
-    grid_set(g, GRID_AT(-1, -1), neighbour(w->d, list, 15, 3));
+    grid_set(g, GRID_AT(-1, -1), motion_neighbour_at(w->d, list, 15, 3));
     for (int i = 0; i < 4; i++) {
-        grid_set(g, GRID_AT(i, -1), neighbour(w->b, list, 12 + i, 2 + (i >> 1)));
-        grid_set(g, GRID_AT(-1, i), neighbour(w->a, list, 4 * i + 3, 1 + (i & 2)));
+        grid_set(g, GRID_AT(i, -1), motion_neighbour_at(w->b, list, 12 + i, 2 + (i >> 1)));
+        grid_set(g, GRID_AT(-1, i), motion_neighbour_at(w->a, list, 4 * i + 3, 1 + (i & 2)));
     }
-    grid_set(g, GRID_AT(4, -1), neighbour(w->c, list, 12, 2));
+    grid_set(g, GRID_AT(4, -1), motion_neighbour_at(w->c, list, 12, 2));
 }
 
 static inline struct motion_neighbour grid_get(const struct motion_grid *g, int at)
@@ -175,27 +123,43 @@ static struct motion_mv grid_predict(const struct motion_grid *g, int at, int wi
 
     if (g->ref[c] == MOTION_UNAVAILABLE)
         c = at - GRID_STRIDE - 1;
-    return predict(grid_get(g, at - 1), grid_get(g, at - GRID_STRIDE), grid_get(g, c), ref);
+    return motion_predict(grid_get(g, at - 1), grid_get(g, at - GRID_STRIDE), grid_get(g, c), ref);
 }
 
 /* Width and height of the sub-macroblock partitions in blocks, by enum h264_sub (Tables 7-17, 7-18) */
 static const uint8_t sub_width[4] = {2, 2, 1, 1}, sub_height[4] = {2, 1, 2, 1};
 
+/* The same for width x height blocks */
+static inline void grid_fill(struct motion_grid *g, int at, int width, int height, struct motion_neighbour n)
+{
+    for (int j = 0; j < height; j++)
+        for (int i = 0; i < width; i++)
+            grid_set(g, at + j * GRID_STRIDE + i, n);
+}
+
+static inline void derive_sub_part(struct rec_motion *cur, struct motion_grid *g, int list, int x, int y, int width, int height,
+                                   int ref)
+{
+    struct motion_mv mv = motion_add(grid_predict(g, GRID_AT(x, y), width, ref), motion_load(cur, list, 4 * y + x));
+
+    grid_fill(g, GRID_AT(x, y), width, height, (struct motion_neighbour){ref, mv});
+}
+
 static void derive_sub_8x8(struct rec_motion *cur, struct motion_grid *g, int list, int quadrant, unsigned sub)
 {
-    int x0 = (quadrant & 1) * 2, y0 = (quadrant >> 1) * 2;
-    int width = sub_width[sub], height = sub_height[sub], ref = cur->ref_idx[list][quadrant];
+    int x0 = (quadrant & 1) * 2, y0 = (quadrant >> 1) * 2, ref = cur->ref_idx[list][quadrant];
 
-    for (int y = y0; y < y0 + 2; y += height)
-        for (int x = x0; x < x0 + 2; x += width) {
-            struct motion_mv mv = {0, 0};
-
-            if (ref >= 0)
-                mv = motion_add(grid_predict(g, GRID_AT(x, y), width, ref), motion_load(cur, list, 4 * y + x));
-            for (int j = y; j < y + height; j++)
-                for (int i = x; i < x + width; i++)
-                    grid_set(g, GRID_AT(i, j), (struct motion_neighbour){ref, mv});
-        }
+    if (ref < 0) {
+        grid_fill(g, GRID_AT(x0, y0), 2, 2, (struct motion_neighbour){ref, {0, 0}});
+        return;
+    }
+    if (sub == H264_SUB_8X8) { /* by far the most frequent */
+        derive_sub_part(cur, g, list, x0, y0, 2, 2, ref);
+        return;
+    }
+    for (int y = y0; y < y0 + 2; y += sub_height[sub])
+        for (int x = x0; x < x0 + 2; x += sub_width[sub])
+            derive_sub_part(cur, g, list, x, y, sub_width[sub], sub_height[sub], ref);
 }
 
 static void load_direct_8x8(const struct rec_motion *cur, struct motion_grid *g, int list, int quadrant)
@@ -204,7 +168,7 @@ static void load_direct_8x8(const struct rec_motion *cur, struct motion_grid *g,
 
     for (int y = y0; y < y0 + 2; y++)
         for (int x = x0; x < x0 + 2; x++)
-            grid_set(g, GRID_AT(x, y), neighbour(cur, list, 4 * y + x, quadrant));
+            grid_set(g, GRID_AT(x, y), motion_neighbour_at(cur, list, 4 * y + x, quadrant));
 }
 
 static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *syntax)

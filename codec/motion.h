@@ -63,8 +63,11 @@ static inline void motion_store(struct rec_motion *m, int list, int block, struc
 /* The same vector in all blocks of a list. */
 static inline void motion_fill(struct rec_motion *m, int list, struct motion_mv mv)
 {
+    struct motion_mv all[16];
+
     for (int i = 0; i < 16; i++)
-        motion_store(m, list, i, mv);
+        all[i] = mv;
+    memcpy(m->mv[list], all, sizeof all);
 }
 
 /* Vectors wrap in 16 bits: a legal stream never gets there. */
@@ -78,10 +81,53 @@ static inline bool motion_is_zero(struct motion_mv mv)
     return (mv.x | mv.y) == 0;
 }
 
-/* 8.4.1.3 for the whole macroblock: neighbours A, B and C (D where C is not available) */
-void h264_motion_neighbours_16x16(const struct motion_walk *w, int list, struct motion_neighbour n[3]);
+static inline int motion_min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static inline int motion_max(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static inline int16_t motion_median(int a, int b, int c)
+{
+    return (int16_t)motion_max(motion_min(a, b), motion_min(motion_max(a, b), c));
+}
+
 /* 8.4.1.3.1 */
-struct motion_mv h264_motion_median(const struct motion_neighbour n[3], int ref);
+static inline struct motion_mv motion_predict(struct motion_neighbour a, struct motion_neighbour b, struct motion_neighbour c,
+                                              int ref)
+{
+    int matches = (a.ref == ref) + (b.ref == ref) + (c.ref == ref);
+
+    if (matches == 1)
+        return a.ref == ref ? a.mv : b.ref == ref ? b.mv : c.mv;
+    if (b.ref == MOTION_UNAVAILABLE && c.ref == MOTION_UNAVAILABLE && a.ref != MOTION_UNAVAILABLE)
+        return a.mv;
+    return (struct motion_mv){motion_median(a.mv.x, b.mv.x, c.mv.x), motion_median(a.mv.y, b.mv.y, c.mv.y)};
+}
+
+static inline struct motion_neighbour motion_neighbour_at(const struct rec_motion *m, int list, int block, int quadrant)
+{
+    if (!m)
+        return (struct motion_neighbour){MOTION_UNAVAILABLE, {0, 0}};
+    return (struct motion_neighbour){m->ref_idx[list][quadrant], motion_load(m, list, block)};
+}
+
+static inline struct motion_neighbour motion_neighbour_c(const struct motion_walk *w, int list)
+{
+    return w->c ? motion_neighbour_at(w->c, list, 12, 2) : motion_neighbour_at(w->d, list, 15, 3);
+}
+
+/* 8.4.1.3 for the whole macroblock: A, B, and C or D */
+static inline void motion_neighbours_16x16(const struct motion_walk *w, int list, struct motion_neighbour n[3])
+{
+    n[0] = motion_neighbour_at(w->a, list, 3, 1);
+    n[1] = motion_neighbour_at(w->b, list, 12, 2);
+    n[2] = motion_neighbour_c(w, list);
+}
 
 /* motion_direct.c: set up for w->slice; then derive the quadrants in mask of w->cur (8.4.1.2). */
 void h264_motion_direct_begin(struct motion_walk *w);

@@ -94,7 +94,7 @@ static struct spatial spatial_prediction(const struct motion_walk *w)
     struct motion_neighbour n[2][3];
 
     for (int list = 0; list < 2; list++) {
-        h264_motion_neighbours_16x16(w, list, n[list]);
+        motion_neighbours_16x16(w, list, n[list]);
         s.ref[list] = min_positive(n[list][0].ref, min_positive(n[list][1].ref, n[list][2].ref));
         s.mv[list] = (struct motion_mv){0, 0};
     }
@@ -106,7 +106,7 @@ static struct spatial spatial_prediction(const struct motion_walk *w)
         if (s.ref[list] < 0)
             s.ref[list] = -1;
         else
-            s.mv[list] = h264_motion_median(n[list], s.ref[list]);
+            s.mv[list] = motion_predict(n[list][0], n[list][1], n[list][2], s.ref[list]);
     }
     return s;
 }
@@ -119,17 +119,23 @@ static inline bool col_zero(const struct rec_motion *col, int block)
     return c.ref == 0 && c.mv.x >= -1 && c.mv.x <= 1 && c.mv.y >= -1 && c.mv.y <= 1;
 }
 
+/* Each vector is the predicted one, or zero where index 0 meets a block that stands still (8.4.1.2.2). */
+static inline struct motion_mv spatial_mv(const struct spatial *s, int list, bool still)
+{
+    return still && s->ref[list] == 0 ? (struct motion_mv){0, 0} : s->mv[list];
+}
+
 static void spatial_quadrant(struct motion_walk *w, const struct spatial *s, const struct rec_motion *col, int quadrant)
 {
-    bool zero = false;
+    bool still = col && w->direct.inference_8x8 && col_zero(col, corner_block[quadrant]);
 
     for (int i = 0; i < 4; i++) {
         int block = first_block[quadrant] + block_offset[i];
 
-        if (col && (i == 0 || !w->direct.inference_8x8))
-            zero = col_zero(col, w->direct.inference_8x8 ? corner_block[quadrant] : block);
+        if (col && !w->direct.inference_8x8)
+            still = col_zero(col, block);
         for (int list = 0; list < 2; list++)
-            motion_store(w->cur, list, block, zero && s->ref[list] == 0 ? (struct motion_mv){0, 0} : s->mv[list]);
+            motion_store(w->cur, list, block, spatial_mv(s, list, still));
     }
 }
 
@@ -257,8 +263,20 @@ void h264_motion_direct_begin(struct motion_walk *w)
         temporal_scales(w);
 }
 
+/* The colocated picture's motion was written long ago and is in no cache: ask for that of a macroblock soon to come. */
+static inline void prefetch_colocated(const struct motion_walk *w)
+{
+    uint32_t mb = w->mb + 4;
+
+    if (w->direct.col && mb < w->pic->mb_count) {
+        __builtin_prefetch(w->direct.col->motion[mb].mv[0]);
+        __builtin_prefetch(w->direct.col->motion[mb].ref_idx);
+    }
+}
+
 void h264_motion_direct(struct motion_walk *w, unsigned quadrants)
 {
+    prefetch_colocated(w);
     if (w->slice->hdr.direct_spatial_mv_pred_flag)
         direct_spatial(w, quadrants);
     else

@@ -123,9 +123,12 @@ static int check_coefficients(const struct rec_view *v, const struct rec_mb *m, 
 {
     static const uint16_t chroma_blocks[4] = {0, 0x000f, 0x00ff, 0xffff};
     unsigned chroma = chroma_blocks[v->head.chroma_format_idc];
-    unsigned units =
-        (unsigned)(__builtin_popcount(m->coded[0]) + __builtin_popcount(m->coded[1]) + __builtin_popcount(m->coded[2]));
+    uint64_t bits = m->coded[0] | (uint64_t)m->coded[1] << 16 | (uint64_t)m->coded[2] << 32;
 
+    if (bits == 0) {
+        REQUIRE(m->kind != REC_MB_INTRA_PCM, "macroblock: I_PCM lacks samples");
+        return 0;
+    }
     REQUIRE(((m->coded[1] | m->coded[2]) & ~chroma) == 0, "macroblock: coded chroma blocks that the format lacks");
     if (m->flags & REC_MB_TRANSFORM_8X8) {
         REQUIRE(whole_quadrants(m->coded[0]), "macroblock: part of an 8x8 luma block is coded");
@@ -135,7 +138,8 @@ static int check_coefficients(const struct rec_view *v, const struct rec_mb *m, 
     }
     if (m->kind == REC_MB_INTRA_PCM)
         REQUIRE(m->coded[0] == 0xffff && m->coded[1] == chroma && m->coded[2] == chroma, "macroblock: I_PCM lacks samples");
-    REQUIRE(units == 0 || (uint64_t)m->coeff + units <= v->unit_count, "macroblock: coefficients out of bounds");
+    REQUIRE((uint64_t)m->coeff + (unsigned)__builtin_popcountll(bits) <= v->unit_count,
+            "macroblock: coefficients out of bounds");
     return 0;
 }
 
@@ -214,12 +218,24 @@ static int check_intra(const struct rec_view *v, const struct rec_mb *m, const c
 
 /* ---- inter ---- */
 
+static int check_quadrant(const struct rec_slice *s, const struct rec_motion *motion, int q, const char **reason)
+{
+    for (int list = 0; list < 2; list++)
+        REQUIRE(motion->ref_idx[list][q] >= -1 && motion->ref_idx[list][q] < s->num_ref[list], "motion: ref_idx");
+    REQUIRE(motion->ref_idx[0][q] >= 0 || motion->ref_idx[1][q] >= 0, "motion: a quadrant without a reference");
+    return 0;
+}
+
 static int check_motion(const struct rec_slice *s, const struct rec_motion *motion, const char **reason)
 {
+    uint32_t refs[2];
+
+    memcpy(refs, motion->ref_idx, sizeof refs);
     for (int q = 0; q < 4; q++) {
-        for (int list = 0; list < 2; list++)
-            REQUIRE(motion->ref_idx[list][q] >= -1 && motion->ref_idx[list][q] < s->num_ref[list], "motion: ref_idx");
-        REQUIRE(motion->ref_idx[0][q] >= 0 || motion->ref_idx[1][q] >= 0, "motion: a quadrant without a reference");
+        if (check_quadrant(s, motion, q, reason) < 0)
+            return -1;
+        if (refs[0] == (refs[0] & 255) * 0x01010101u && refs[1] == (refs[1] & 255) * 0x01010101u)
+            return 0; /* as are the other three */
     }
     return 0;
 }
