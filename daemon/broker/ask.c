@@ -2,8 +2,9 @@
  *
  * Questions of clients that only the worker can answer: the totals of a stream, the machine's devices.
  *
- * The happy path is ask, send, answer. The failure modes are: the worker dies before it answers (totals: the last known are given;
- * devices: an error, for asking may be what killed it), the client or stream goes away (the answer finds nobody), no worker can be had.
+ * The happy path is ask, send, answer. The failure modes are: the stream ends meanwhile (its final totals are the answer), the
+ * worker dies first (totals: the last known are given; devices: an error, for asking may be what killed it), the client or the
+ * stream goes away (the answer finds nobody), no worker can be had (an error).
  */
 #include "daemon/broker/broker.h"
 
@@ -105,6 +106,18 @@ void asks_worker_lost(struct broker *b)
         } else if (a->worker_request) {
             struct pelton_failure failure = {PELTON_ERR_WORKER_LOST, "the process that knows the devices has died", "run pelton doctor"};
             client_error(a->client, a->client_request, 0, &failure, true);
+            ask_free(b, a);
+        }
+    }
+}
+
+void asks_stream_ended(struct stream *s)
+{
+    struct broker *b = s->broker;
+    for (struct ask *a = b->asks, *next; a; a = next) {
+        next = a->next;
+        if (a->stream == s) {
+            stream_send_stats(s, a->client_request);
             ask_free(b, a);
         }
     }

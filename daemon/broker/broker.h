@@ -118,6 +118,7 @@ void ask_stats(struct stream *s, uint32_t client_request);
 void ask_devices(struct client *c, uint32_t client_request, bool current);
 void asks_send(struct broker *b);
 void asks_answer(struct broker *b, const struct frame *f, ProtobufCMessage *body);
+void asks_stream_ended(struct stream *s);
 void asks_worker_lost(struct broker *b);
 void asks_refuse(struct broker *b, const struct pelton_failure *failure); /* those that wait for a worker */
 void asks_forget(struct broker *b, const struct client *c, const struct stream *s); /* of either */

@@ -6,8 +6,9 @@
  * - The worker dies. Each stream it had gets a strike and, where its source can be read again, waits for the next worker, which is
  *   told the first sequence still wanted; the subscriber sees a new epoch and DISCONT. Where it cannot, the stream fails by name.
  * - One stream kills worker after worker. With several streams open nobody knows which it was, so those with a strike are then
- *   opened one at a time, each on trial until it has passed the place where it was (or TRIAL_MS have gone by). The second strike,
- *   which only a stream that was alone or on trial can get, ends the stream; passing the place forgives the first.
+ *   opened one at a time, each on trial until it has passed the place where it was, or stands still because its reader holds all
+ *   slots, or TRIAL_MS have gone by. The second strike, which only a stream that was alone or on trial can get, ends the stream;
+ *   passing the place forgives the first.
  * - Workers die too often (restart.h), or cannot be started: what waits is refused, never left hanging.
  */
 #include "daemon/broker/broker.h"
@@ -17,7 +18,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { TRIAL_MS = 2000, PASSED_FRAMES = 32, STRIKES = 2 };
+enum { TRIAL_MS = 500, PASSED_FRAMES = 32, STRIKES = 2 };
 
 /* ---- handing over ---- */
 
@@ -28,8 +29,13 @@ static void stream_to_worker(struct stream *s)
     int fd = source_descriptor(s, &owned);
     s->wid = ++b->last_wid;
     s->state = STREAM_OPEN;
+    char *uri = s->open->uri, *name = s->open->name;
     s->open->resume_sequence = s->next_sequence;
+    s->open->name = (char *)stream_name(s);
+    s->open->uri = s->has_fd ? "" : uri; /* a path that was opened here goes on as its descriptor */
     channel_send(&b->worker.ch, s->probe ? WIRE_PROBE : WIRE_OPEN, 0, s->wid, s->body, &fd, fd >= 0);
+    s->open->uri = uri;
+    s->open->name = name;
     if (owned) {
         close(fd);
     }
@@ -181,12 +187,13 @@ void recovery_progress(struct stream *s)
 {
     struct broker *b = s->broker;
     bool passed = s->state == STREAM_ENDED || s->next_sequence >= s->death_sequence + PASSED_FRAMES;
+    bool stands_still = s->pools && s->pools->held == s->pools->n_slots;
     if (passed) {
         s->strikes = 0;
-        if (b->trial == s) {
-            b->trial = NULL;
-            recovery_pump(b);
-        }
+    }
+    if ((passed || stands_still) && b->trial == s) {
+        b->trial = NULL;
+        recovery_pump(b);
     }
 }
 

@@ -342,6 +342,7 @@ void stream_end(struct stream *s, const struct pelton_failure *failure)
     s->totals.worker_restarts = s->restarts;
     s->totals.dropped += s->dropped_client;
     bool refused = !s->replied;
+    asks_stream_ended(s);
     stream_flush(s);
     recovery_progress(s);
     if (s->eos_sent && (s->probe || refused)) {

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Framing, messages, golden bytes, and the broker's small parts that need no process: pools, restart policy.
+ */
+#include "daemon/broker/pool.h"
+#include "daemon/broker/restart.h"
+#include "tests/integration/harness.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct link {
+    int fds[2];
+    struct frame_writer writer;
+    struct frame_reader reader;
+};
+
+static void link_open(struct link *l)
+{
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, l->fds) == 0);
+    frame_writer_init(&l->writer);
+    frame_reader_init(&l->reader);
+}
+
+static void link_close(struct link *l)
+{
+    frame_writer_free(&l->writer);
+    frame_reader_free(&l->reader);
+    close(l->fds[0]);
+    close(l->fds[1]);
+}
+
+static void header_layout(void)
+{
+    const struct frame_header h = {0x01020304, 0x0506, 7, 8, 0x090a0b0c, 0x0d0e0f10};
+    const uint8_t want[16] = {4, 3, 2, 1, 6, 5, 7, 8, 0x0c, 0x0b, 0x0a, 9, 0x10, 0x0f, 0x0e, 0x0d};
+    uint8_t bytes[16];
+    struct frame_header back;
+    frame_header_pack(&h, bytes);
+    CHECK(memcmp(bytes, want, 16) == 0);
+    frame_header_unpack(bytes, &back);
+    CHECK(memcmp(&h, &back, sizeof h) == 0);
+}
+
+static char filler[FRAME_MAX_PAYLOAD + 16];
+
+/* A body of `length` bytes, by a string field. */
+static Pelton__Goodbye goodbye_of(size_t length)
+{
+    Pelton__Goodbye m = PELTON__GOODBYE__INIT;
+    if (length >= 2) {
+        size_t head = length < 2 + 128 ? 2 : length < 3 + 16384 ? 3 : 4;
+        memset(filler, 'a', sizeof filler);
+        filler[length - head] = 0;
+        m.reason = filler;
+    }
+    return m;
+}
+
+/* Sizes about every limit, through a socket that takes a little at a time. */
+static void round_trip(void)
+{
+    const size_t sizes[] = {0, 3, 129, 4080, 4081, 16000, 65535, 65536};
+    struct link l;
+    link_open(&l);
+    int small = 4096;
+    setsockopt(l.fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+    size_t received = 0, count = sizeof sizes / sizeof *sizes;
+    for (size_t i = 0; i < count; i++) {
+        Pelton__Goodbye m = goodbye_of(sizes[i]);
+        struct frame_header h = {.type = WIRE_GOODBYE, .request_id = (uint32_t)i, .object_id = 77};
+        int fds[4] = {l.fds[0], l.fds[1], l.fds[0], l.fds[1]};
+        CHECK_INT(frame_writer_put(&l.writer, &h, &m.base, fds, (unsigned)i % 5), 0);
+    }
+    while (received < count) {
+        struct frame f;
+        CHECK(frame_writer_flush(&l.writer, l.fds[0]) >= 0);
+        CHECK(frame_reader_fill(&l.reader, l.fds[1]) >= 0);
+        int rc = frame_reader_next(&l.reader, &f);
+        CHECK(rc >= 0);
+        if (rc == 1) {
+            CHECK_INT(f.h.length, sizes[received]);
+            CHECK_INT(f.h.request_id, received);
+            CHECK_INT(f.h.n_fds, received % 5);
+            for (unsigned k = 0; k < f.h.n_fds; k++) {
+                CHECK(fcntl(f.fds[k], F_GETFD) & FD_CLOEXEC);
+            }
+            frame_close_fds(&f);
+            received++;
+        }
+    }
+    CHECK_INT(l.writer.queued, 0);
+    link_close(&l);
+}
+
+static void limits_of_writing(void)
+{
+    struct link l;
+    link_open(&l);
+    struct frame_header h = {.type = WIRE_GOODBYE};
+    Pelton__Goodbye m = goodbye_of(FRAME_MAX_PAYLOAD + 1);
+    CHECK_INT(frame_writer_put(&l.writer, &h, &m.base, NULL, 0), FRAME_ERR_TOO_LONG);
+    m = goodbye_of(FRAME_MAX_PAYLOAD);
+    int rc, taken = 0;
+    while ((rc = frame_writer_put(&l.writer, &h, &m.base, NULL, 0)) == 0) {
+        taken++;
+    }
+    CHECK_INT(rc, FRAME_ERR_QUEUE);
+    CHECK_INT(taken, FRAME_MAX_QUEUE / (FRAME_MAX_PAYLOAD + FRAME_HEADER_SIZE));
+    link_close(&l);
+}
+
+static int count_fds(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+/* Bytes and descriptors that no writer of ours sends. */
+static int read_raw(const struct frame_header *h, size_t bytes, unsigned n_fds)
+{
+    struct link l;
+    uint8_t data[64] = {0};
+    union {
+        char bytes[CMSG_SPACE(16 * sizeof(int))];
+        struct cmsghdr align;
+    } control = {{0}};
+    int fds[16];
+    link_open(&l);
+    frame_header_pack(h, data);
+    struct iovec iov = {data, bytes};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    for (int i = 0; i < 16; i++) {
+        fds[i] = l.fds[0];
+    }
+    if (n_fds) {
+        msg.msg_control = control.bytes;
+        msg.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
+    }
+    CHECK(sendmsg(l.fds[0], &msg, 0) == (ssize_t)bytes);
+    struct frame f;
+    int rc = frame_reader_fill(&l.reader, l.fds[1]);
+    if (rc >= 0) {
+        rc = frame_reader_next(&l.reader, &f);
+        if (rc == 1) {
+            frame_close_fds(&f);
+        }
+    }
+    link_close(&l);
+    return rc;
+}
+
+static void limits_of_reading(void)
+{
+    int before = count_fds();
+    CHECK_INT(read_raw(&(struct frame_header){.length = 4}, 20, 0), 1);
+    CHECK_INT(read_raw(&(struct frame_header){.length = 4}, 19, 0), 0);
+    CHECK_INT(read_raw(&(struct frame_header){.length = FRAME_MAX_PAYLOAD + 1}, 20, 0), FRAME_ERR_TOO_LONG);
+    CHECK_INT(read_raw(&(struct frame_header){.length = UINT32_MAX}, 16, 0), FRAME_ERR_TOO_LONG);
+    CHECK_INT(read_raw(&(struct frame_header){.n_fds = 1}, 16, 0), FRAME_ERR_FDS);
+    CHECK_INT(read_raw(&(struct frame_header){.n_fds = 4}, 16, 4), 1);
+    CHECK_INT(read_raw(&(struct frame_header){.n_fds = 5}, 16, 5), FRAME_ERR_FDS);
+    CHECK_INT(read_raw(&(struct frame_header){.n_fds = 4}, 16, 16), FRAME_ERR_FDS);
+    CHECK_INT(read_raw(&(struct frame_header){.n_fds = 1}, 16, 2), FRAME_ERR_FDS);
+    CHECK_INT(read_raw(&(struct frame_header){.n_fds = 0}, 16, 1), FRAME_ERR_FDS);
+    CHECK_INT(count_fds(), before);
+}
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint32_t random_u32(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)(random_state >> 16);
+}
+
+/* Every known type with 10,000 random bodies: parsed or refused, converted, freed. */
+static void random_bodies(void)
+{
+    uint8_t bytes[512];
+    for (int i = 0; i < 10000; i++) {
+        struct frame f = {.payload = bytes};
+        f.h.type = (uint16_t)(random_u32() % 40);
+        f.h.length = random_u32() % 64;
+        for (uint32_t k = 0; k < f.h.length; k++) {
+            bytes[k] = (uint8_t)(random_u32() % 3 ? random_u32() % 24 * 8 + random_u32() % 3 : random_u32());
+        }
+        ProtobufCMessage *body = wire_unpack(&f);
+        struct pelton_info info;
+        struct pelton_stats stats;
+        struct pelton_open_params params;
+        if (body && f.h.type == WIRE_OPEN_REPLY) {
+            wire_info_to(((Pelton__OpenReply *)body)->info, &info);
+        } else if (body && f.h.type == WIRE_STATS_REPLY) {
+            wire_stats_to((Pelton__StatsReply *)body, &stats);
+        } else if (body && f.h.type == WIRE_OPEN) {
+            wire_open_to((Pelton__Open *)body, &params);
+        }
+        wire_free(body);
+    }
+}
+
+/* ---- golden bytes: what the wire looks like may never change by accident ---- */
+
+static void check_golden(const char *name, unsigned type, uint32_t request, uint32_t object, const ProtobufCMessage *body)
+{
+    char path[512], text[8192] = "", have[8192] = "";
+    uint8_t bytes[2048];
+    struct frame_header h = {.type = (uint16_t)type, .request_id = request, .object_id = object};
+    h.length = body ? (uint32_t)protobuf_c_message_get_packed_size(body) : 0;
+    CHECK(h.length + 16 <= sizeof bytes);
+    frame_header_pack(&h, bytes);
+    if (body) {
+        protobuf_c_message_pack(body, bytes + 16);
+    }
+    for (size_t i = 0; i < 16 + (size_t)h.length; i++) {
+        sprintf(have + strlen(have), "%02x%s", bytes[i], i % 16 == 15 || i + 1 == 16 + (size_t)h.length ? "\n" : " ");
+    }
+    snprintf(path, sizeof path, "%s/%s.hex", PELTON_GOLDEN_DIR, name);
+    FILE *file = fopen(path, getenv("PELTON_WRITE_GOLDEN") ? "w+" : "r");
+    CHECK(file != NULL);
+    if (getenv("PELTON_WRITE_GOLDEN")) {
+        fputs(have, file);
+        rewind(file);
+    }
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    CHECK_TEXT(have, text);
+}
+
+static void golden(void)
+{
+    Pelton__Hello hello = PELTON__HELLO__INIT;
+    hello.proto_min = hello.proto_max = 1;
+    hello.client = "libpelton 0.1.0";
+    check_golden("hello", WIRE_HELLO, 0, 0, &hello.base);
+    struct pelton_open_params p = {.fd = 0, .name = "clip.mp4", .pix_fmt = "nv12", .policy = PELTON_FIFO, .depth = 3,
+                                   .start_us = -1, .duration_us = 2500000, .max_frames = 7};
+    Pelton__Open open;
+    wire_open_from(&p, &open);
+    check_golden("open", WIRE_OPEN, 1, 1, &open.base);
+    Pelton__FrameReady ready = PELTON__FRAME_READY__INIT;
+    ready.sequence = 300;
+    ready.epoch = 1;
+    ready.slot = 2;
+    ready.generation = 75;
+    ready.pts = INT64_MIN;
+    ready.dts = -512;
+    ready.duration = 512;
+    ready.flags = PELTON_FRAME_KEY | PELTON_FRAME_DISCONT;
+    ready.received_ns = 123456789012;
+    ready.decoded_ns = 123456799012;
+    check_golden("frame_ready", WIRE_FRAME_READY, 0, 1, &ready.base);
+    Pelton__Error error = PELTON__ERROR__INIT;
+    error.code = PELTON_ERR_LIMIT;
+    error.message = "no room";
+    error.hint = "come again";
+    error.retryable = true;
+    check_golden("error", WIRE_ERROR, 9, 0, &error.base);
+    check_golden("ping", WIRE_PING, 0, 0, NULL);
+}
+
+/* ---- pools and restarts ---- */
+
+static void pool_slots(void)
+{
+    Pelton__FormatChanged m = PELTON__FORMAT_CHANGED__INIT;
+    m.slots = 2;
+    CHECK(pool_create(&(Pelton__FormatChanged){.slots = POOL_MAX_SLOTS + 1}, 1, 1, open("/dev/null", O_RDONLY)) == NULL);
+    struct pool *p = pool_create(&m, 5, 1, open("/dev/null", O_RDONLY));
+    CHECK(p && p->n_slots == 2 && p->wid == 5);
+    CHECK(!pool_take(p, 2, 1));
+    CHECK(pool_take(p, 1, 9));
+    CHECK(!pool_take(p, 1, 10));
+    CHECK(!pool_release(p, 1, 9, SLOT_CLIENT)); /* not sent yet */
+    pool_send(p, 1);
+    CHECK(!pool_release(p, 1, 8, SLOT_CLIENT));
+    CHECK(!pool_release(p, 7, 9, SLOT_CLIENT));
+    CHECK_INT(p->held, 1);
+    CHECK(pool_release(p, 1, 9, SLOT_CLIENT));
+    CHECK(!pool_release(p, 1, 9, SLOT_CLIENT));
+    CHECK_INT(p->held, 0);
+    pool_free(p);
+}
+
+static void restarts_in_a_window(void)
+{
+    struct restart_policy p = {.limit = 3, .window_ms = 1000};
+    CHECK(restart_allowed(&p, 0));
+    CHECK(restart_allowed(&p, 10));
+    CHECK(restart_allowed(&p, 999));
+    CHECK(!restart_allowed(&p, 999));
+    CHECK(restart_allowed(&p, 1000)); /* the first has left the window */
+    CHECK(!restart_allowed(&p, 1009));
+    CHECK(restart_allowed(&p, 1010));
+    struct restart_policy none = {.limit = 0, .window_ms = 1000};
+    CHECK(!restart_allowed(&none, 5));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test tests[] = {
+        {"header_layout", header_layout},         {"round_trip", round_trip},
+        {"limits_of_writing", limits_of_writing}, {"limits_of_reading", limits_of_reading},
+        {"random_bodies", random_bodies},         {"golden", golden},
+        {"pool_slots", pool_slots},               {"restarts_in_a_window", restarts_in_a_window},
+    };
+    return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);
+}
