@@ -22,6 +22,7 @@ enum {
     EDGE_NOT_DIRECT = 16,      /* counts for mb_type of B slices: neither B_Skip nor B_Direct_16x16 */
     EDGE_TRANSFORM_8X8 = 32,   /* transform_size_8x8_flag */
     EDGE_CHROMA_MODE = 64,     /* intra_chroma_pred_mode is not DC */
+    EDGE_PCM = 128,
     EDGE_CBF_DC = 256          /* coded_block_flag of the DC block of component 0; << 1, << 2: of 1 and 2 */
 };
 

@@ -145,7 +145,7 @@ bool h264_intra_pcm(struct mb_parser *p)
         h264_cabac_start(&p->cabac.e, p->bits.data + (p->bits.pos >> 3), p->bits.data + p->bits.size);
     p->mb->nonzero = 0xffff;
     p->last_delta = 0;
-    edge->flags |= EDGE_NOT_I_NXN | EDGE_CBF_DC * 7;
+    edge->flags |= EDGE_PCM | EDGE_NOT_I_NXN | EDGE_CBF_DC * 7;
     edge->cbp = 0x2f;
     if (p->cabac_mode)
         edge->cbf[0] = edge->cbf[1] = edge->cbf[2] = CBF_ALL;

@@ -139,6 +139,15 @@ static uint32_t NAME(cbf_grid)(const struct mb_parser *p, unsigned c, unsigned w
     return (h264_neighbour_cbf(p->a, intra)->cbf[c] >> w & CBF_LEFT) | (h264_neighbour_cbf(p->b, intra)->cbf[c] >> 5 * h & CBF_TOP);
 }
 
+/* For an 8x8 block a neighbour with 4x4 blocks has no transBlockN: its coded_block_flag counts as 0 (9.3.3.1.1.9). */
+static uint32_t NAME(cbf_8x8_mask)(const struct mb_parser *p)
+{
+    unsigned other = EDGE_AVAILABLE, same = EDGE_TRANSFORM_8X8 | EDGE_PCM;
+
+    return (p->a->flags & other && !(p->a->flags & same) ? 0 : CBF_LEFT) |
+           (p->b->flags & other && !(p->b->flags & same) ? 0 : CBF_TOP);
+}
+
 static unsigned NAME(cbf_dc_inc)(const struct mb_parser *p, unsigned c)
 {
     bool intra = p->mb->kind != REC_MB_INTER;
@@ -162,6 +171,8 @@ static bool NAME(luma_cabac)(struct mb_parser *p, unsigned c)
     uint32_t grid = NAME(cbf_grid)(p, c, 4, 4);
     COEFF *units = NULL;
 
+    if (t8)
+        grid &= NAME(cbf_8x8_mask)(p);
     if (i16) {
         static const uint8_t identity[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
         struct NAME(contexts) dc_cx = NAME(category)(p, cat);

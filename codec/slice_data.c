@@ -187,12 +187,23 @@ static int slice_data_cabac(struct mb_parser *p)
     return H264_OK;
 }
 
+/* Slice data that this version has no parser for. Step 1 refuses it with a diagnosis; these tables must not be read past their end. */
+static bool unsupported(const struct h264_slice *slice)
+{
+    const struct h264_slice_header *hdr = &slice->hdr;
+
+    return hdr->type > H264_I || slice->pic->mbaff || slice->pps->num_slice_groups > 1 ||
+           (hdr->nal_unit_type >= H264_NAL_PARTITION_A && hdr->nal_unit_type <= H264_NAL_PARTITION_C);
+}
+
 static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     struct mb_parser *p = &scratch->parser;
     size_t size;
     int error;
 
+    if (unsupported(slice))
+        return H264_ERR_UNSUPPORTED;
     if (slice->hdr.first_mb >= slice->pic->mb_count || slice->end_mb <= slice->hdr.first_mb)
         return H264_ERR_DATA;
     error = scratch_grow(scratch, slice->nal_size + SLICE_PADDING, slice->pic->mb_width);
