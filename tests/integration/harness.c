@@ -273,7 +273,12 @@ void raw_send(struct raw *r, unsigned type, uint32_t request, uint32_t object, c
     struct frame_header h = {.type = (uint16_t)type, .request_id = request, .object_id = object};
     frame_writer_init(&w);
     CHECK_INT(frame_writer_put(&w, &h, body, &fd, fd >= 0), 0);
-    CHECK_INT(frame_writer_flush(&w, r->fd), 1);
+    int rc;
+    while ((rc = frame_writer_flush(&w, r->fd)) == 0) {
+        struct pollfd p = {.fd = r->fd, .events = POLLOUT};
+        poll(&p, 1, WAIT_MS);
+    }
+    CHECK_INT(rc, 1);
     frame_writer_free(&w);
 }
 
