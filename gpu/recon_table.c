@@ -119,7 +119,12 @@ static bool intra_by_diagonals(const struct recon_shape *shape)
 
 static bool intra_persistent(const struct recon_shape *shape)
 {
-    return shape->has_intra && shape->wavefront == 2;
+    return shape->has_intra && shape->wavefront == 2 && !shape->software;
+}
+
+static bool intra_patient(const struct recon_shape *shape)
+{
+    return shape->has_intra && shape->wavefront == 2 && shape->software;
 }
 
 static bool any_deblock(const struct recon_shape *shape)
@@ -139,7 +144,12 @@ static bool deblock_by_diagonals(const struct recon_shape *shape)
 
 static bool deblock_persistent(const struct recon_shape *shape)
 {
-    return shape->has_deblock && shape->wavefront == 2;
+    return shape->has_deblock && shape->wavefront == 2 && !shape->software;
+}
+
+static bool deblock_patient(const struct recon_shape *shape)
+{
+    return shape->has_deblock && shape->wavefront == 2 && shape->software;
 }
 
 /* ---- passes ---- */
@@ -176,6 +186,20 @@ static bool deblock_persistent(const struct recon_shape *shape)
         .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter                                             \
     }
 
+/* The persistent wavefronts; patient: see lib/progress.glsl. */
+#define INTRA_PASS(label, patient, condition)                                                                                    \
+    {                                                                                                                            \
+        .name = label, .stage = RECON_INTRA, SHADER(intra_persistent), CONSTANTS(patient), .groups = row_groups,                 \
+        .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS, .wanted = condition  \
+    }
+
+#define DEBLOCK_PASS(label, patient, condition)                                                                                  \
+    {                                                                                                                            \
+        .name = label, .stage = RECON_DEBLOCK, SHADER(deblock_persistent), CONSTANTS(patient), .groups = row_groups,             \
+        .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS, .writes = FRAME_IMAGES | TICKETS,     \
+        .wanted = condition                                                                                                      \
+    }
+
 const struct recon_pass recon_passes[] = {
     {.name = "classify: count", .stage = RECON_CLASSIFY, SHADER(classify), CONSTANTS(0), .groups = classify_groups,
      .reads = RECORDS | RECON_B(BIND_MOTION), .writes = RECON_B(BIND_COUNTERS)},
@@ -204,16 +228,15 @@ const struct recon_pass recon_passes[] = {
 
     {.name = "intra: diagonals", .stage = RECON_INTRA, SHADER(intra_diagonal), .steps = diagonal_steps, .groups = diagonal_groups,
      .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES, .writes = WORK_IMAGES, .wanted = intra_by_diagonals},
-    {.name = "intra: persistent", .stage = RECON_INTRA, SHADER(intra_persistent), .groups = row_groups,
-     .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS, .wanted = intra_persistent},
+    INTRA_PASS("intra: persistent", 0, intra_persistent),
+    INTRA_PASS("intra: persistent, software", 1, intra_patient),
 
     {.name = "deblock: strengths", .stage = RECON_DEBLOCK, SHADER(deblock_strength), .groups = strength_groups,
      .reads = RECORDS | RECON_B(BIND_MOTION), .writes = RECON_B(BIND_STRENGTHS), .wanted = any_deblock},
     {.name = "deblock: diagonals", .stage = RECON_DEBLOCK, SHADER(deblock_diagonal), .steps = diagonal_steps, .groups = diagonal_groups,
      .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES, .writes = FRAME_IMAGES, .wanted = deblock_by_diagonals},
-    {.name = "deblock: persistent", .stage = RECON_DEBLOCK, SHADER(deblock_persistent), .groups = row_groups,
-     .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS, .writes = FRAME_IMAGES | TICKETS,
-     .wanted = deblock_persistent},
+    DEBLOCK_PASS("deblock: persistent", 0, deblock_persistent),
+    DEBLOCK_PASS("deblock: persistent, software", 1, deblock_patient),
     {.name = "store", .stage = RECON_DEBLOCK, SHADER(store_frame), .groups = store_groups,
      .reads = RECON_B(BIND_PICTURES) | WORK_IMAGES, .writes = FRAME_IMAGES, .wanted = no_deblock},
 };

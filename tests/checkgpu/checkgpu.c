@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]: holds the shaders against the slow reference. Exit code 0, 1 after a
+ * mismatch, 2 for wrong usage, 77 without a device. The seed of the day is printed, so any failure can be repeated.
+ */
+#include "tests/checkgpu/checkgpu.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct {
+    const char *name;
+    int (*run)(struct check_env *env);
+} groups[] = {
+    {"residual", check_group_residual}, {"bypass", check_group_bypass}, {"inter", check_group_inter}, {"intra", check_group_intra},
+    {"deblock", check_group_deblock},   {"random", check_group_random}, {"sizes", check_group_sizes},
+};
+#define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
+
+static void print_log(void *ctx, int level, const char *line)
+{
+    if (level < 2)
+        printf("%s\n", line);
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP]\ngroups:");
+    for (size_t i = 0; i < GROUP_COUNT; i++)
+        fprintf(stderr, " %s", groups[i].name);
+    fprintf(stderr, "\n");
+    return 2;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int run_groups(struct check_env *env, const char *only)
+{
+    int failed = 0;
+    for (size_t i = 0; i < GROUP_COUNT; i++) {
+        if (only && strcmp(only, groups[i].name) != 0)
+            continue;
+        double start = now();
+        env->group = groups[i].name;
+        env->random = env->seed * 0x9e3779b97f4a7c15u + i + 1;
+        env->batches = env->pictures = env->mbs = 0;
+        int result = groups[i].run(env);
+        check_close(env);
+        printf("checkgpu %s: %s, %lu batches, %lu pictures, %lu macroblocks, %.1f s\n", env->group, result ? "FAILED" : "ok", env->batches,
+               env->pictures, env->mbs, now() - start);
+        fflush(stdout);
+        failed |= result != 0;
+    }
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    struct check_env env = {.seed = (uint64_t)time(NULL) / 86400};
+    struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .log = print_log};
+    const char *only = NULL;
+    for (int i = 1; i < argc; i += 2) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (value && !strcmp(argv[i], "--device"))
+            params.device = value;
+        else if (value && !strcmp(argv[i], "--seed"))
+            env.seed = strtoull(value, NULL, 0);
+        else if (value && !strcmp(argv[i], "--wavefront"))
+            env.wavefront = atoi(value);
+        else if (value && !strcmp(argv[i], "--only"))
+            only = value;
+        else
+            return usage();
+    }
+    bool known = !only;
+    for (size_t i = 0; i < GROUP_COUNT; i++)
+        known |= only && !strcmp(only, groups[i].name);
+    if (!known || env.wavefront < 0 || env.wavefront > 2)
+        return usage();
+    int err = gpu_open(&params, &env.gpu);
+    if (err < 0) {
+        printf("checkgpu: %s\n", gpu_error_text(err));
+        return err == GPU_ERR_NO_DEVICE ? 77 : 1;
+    }
+    const struct gpu_device_info *info = gpu_info(env.gpu);
+    printf("checkgpu: %s%s, subgroups of %u, seed %" PRIu64 "\n", info->name, info->software ? " (software)" : "", info->subgroup_size, env.seed);
+    int failed = run_groups(&env, only);
+    unsigned messages = gpu_validation_messages(env.gpu);
+    if (messages)
+        printf("checkgpu: %u validation messages\n", messages);
+    gpu_close(env.gpu);
+    return failed || messages ? 1 : 0;
+}

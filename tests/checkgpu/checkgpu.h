@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * checkgpu builds records without a bitstream, has them reconstructed by the shaders and by the slow reference, and compares every
+ * sample of the unfiltered and the filtered pictures.
+ *
+ * Groups are lists of built inputs (build_*.c); env.c owns the device, the frame stores and the comparison.
+ */
+#ifndef PELTON_CHECKGPU_H
+#define PELTON_CHECKGPU_H
+
+#include "codec/records.h"
+#include "gpu/recon.h"
+#include "tests/reference/recon_ref.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CHECK_SLOTS 24
+#define CHECK_KINDS 2 /* wavefront kinds: one dispatch per diagonal, persistent */
+
+struct check_env {
+    const char *group;
+    uint64_t seed;
+    uint64_t random;                  /* state of the generator */
+    struct gpu *gpu;
+    int wavefront;                    /* 0: both kinds, else the one */
+    uint32_t mb_width, mb_height, refs, width; /* slots 0..refs-1 are read, refs..refs+width-1 are written */
+    struct recon *recons[CHECK_KINDS];
+    struct ref_frame *frames[CHECK_SLOTS], *unfiltered[CHECK_SLOTS];
+    uint8_t *got[3];
+    unsigned long batches, pictures, mbs;
+    unsigned failures;
+};
+
+/* Uniform in 0..n-1; in lo..hi. */
+uint32_t check_random(struct check_env *env, uint32_t n);
+int check_range(struct check_env *env, int lo, int hi);
+bool check_chance(struct check_env *env, int percent);
+
+/* A frame store of w x h macroblocks whose first refs slots hold painted pictures. 0 or -1 (reported). */
+int check_open(struct check_env *env, uint32_t mb_width, uint32_t mb_height, uint32_t refs, uint32_t width);
+void check_close(struct check_env *env); /* half-built is fine */
+
+/* A picture that is being built: a view over arrays it owns. Macroblocks start as inter without residual, vector 0, index 0. */
+struct check_picture {
+    struct rec_view view;
+    struct rec_mb *mbs;
+    struct rec_motion *motion;
+    struct rec_slice *slices;
+    int16_t *coeffs; /* [mb_count * 24][16] */
+    int16_t *weights;
+    struct rec_scaling *scaling;
+};
+
+/* slices: macroblocks are split into that many runs. All are B slices with all reference slots in both lists, in random order. */
+struct check_picture *check_picture_create(struct check_env *env, uint32_t index, uint32_t slices);
+void check_picture_free(struct check_picture *p);
+/* Random weights for a slice; mode is REC_WEIGHT_*. */
+void check_slice_weights(struct check_env *env, struct check_picture *p, uint32_t slice, int mode);
+
+enum check_levels { LEVELS_NONE, LEVELS_SPARSE, LEVELS_DENSE, LEVELS_EXTREME };
+/* Coefficients for macroblock addr, whose kind and flags are set; percent of the blocks are coded. */
+void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t addr, enum check_levels levels, int percent);
+void check_mb_pcm(struct check_env *env, struct check_picture *p, uint32_t addr);
+/* An intra macroblock of the kind with random valid modes for what avail offers (which is first cut to what the place has). */
+void check_mb_intra(struct check_env *env, struct check_picture *p, uint32_t addr, int kind, unsigned avail);
+
+/* Inter: partition sizes, vectors. */
+enum check_reach { REACH_NEAR, REACH_BORDER, REACH_FAR };
+struct check_motion {
+    int width, height;    /* of a partition: 16, 8, 4 */
+    int lists;            /* 1: list 0, 2: list 1, 3: both; 0: random per quadrant */
+    int fraction[2];      /* x + 4 * y per list; -1: random */
+    enum check_reach reach;
+};
+void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t addr, const struct check_motion *m);
+/* QP, and which edges are filtered, at random. */
+void check_mb_filter(struct check_env *env, struct check_picture *p, uint32_t addr);
+
+/* Reconstruct n pictures as a batch both ways and compare. Frees them. 0, or -1 after a mismatch or an error (reported). */
+int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n);
+
+/* Groups: 0, or -1. */
+int check_group_residual(struct check_env *env);
+int check_group_bypass(struct check_env *env);
+int check_group_inter(struct check_env *env);
+int check_group_intra(struct check_env *env);
+int check_group_deblock(struct check_env *env);
+int check_group_random(struct check_env *env);
+int check_group_sizes(struct check_env *env);
+
+/* Report a case that no input exercised. */
+int check_uncovered(struct check_env *env, const char *what, unsigned a, unsigned b, unsigned c);
+
+#endif
