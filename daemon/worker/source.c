@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PACKET_STREAM_BACK_US 5000000
+
 static int fail(struct pelton_failure *failure, int code, const char *name, const char *what, const char *hint)
 {
     failure->code = code;
@@ -100,6 +102,8 @@ static int choose_stream(struct source *src, struct pelton_failure *failure)
     const AVCodecDescriptor *codec = avcodec_descriptor_get(src->stream->codecpar->codec_id);
     if (src->stream->codecpar->codec_id == AV_CODEC_ID_H264)
         return 0;
+    if (!strcmp(src->format->iformat->name, "tty")) /* takes any text */
+        return fail_open(src, AVERROR_INVALIDDATA, failure);
     char what[120];
     snprintf(what, sizeof what, "video is %.60s, pelton decodes H.264",
              codec && src->stream->codecpar->codec_id == AV_CODEC_ID_HEVC ? "HEVC"
@@ -108,7 +112,6 @@ static int choose_stream(struct source *src, struct pelton_failure *failure)
     return fail(failure, PELTON_ERR_UNSUPPORTED, src->name, what, "convert it: ffmpeg -i IN -c:v libx264 OUT.mp4");
 }
 
-/* libavformat's text demuxers take almost anything; without a file's name they may also find no stream at all. */
 int source_open(struct source *src, const char *uri, int fd, const char *name, const atomic_bool *stop,
                 struct pelton_failure *failure)
 {
@@ -177,15 +180,23 @@ int source_rewind(struct source *src)
 }
 
 /* As the ffmpeg tool seeks for -ss before -i: to a key frame at or before the point, a little earlier where frames are
- * reordered and the container is searched by decoding time. */
+ * reordered and the container is searched by decoding time. Streams of packets (MPEG-TS) know no key frames when they seek:
+ * further back. */
 int source_seek(struct source *src, int64_t start_us)
 {
+    int flags = src->format->iformat->flags;
     int64_t target = start_us;
+    if (flags & AVFMT_NOTIMESTAMPS)
+        return 0;
     if (src->format->start_time != AV_NOPTS_VALUE)
         target += src->format->start_time;
-    if (!(src->format->iformat->flags & AVFMT_SEEK_TO_PTS) && src->stream->codecpar->video_delay)
+    if (flags & AVFMT_TS_DISCONT)
+        target -= PACKET_STREAM_BACK_US;
+    else if (!(flags & AVFMT_SEEK_TO_PTS) && src->stream->codecpar->video_delay)
         target -= 3 * AV_TIME_BASE / 23;
-    return avformat_seek_file(src->format, -1, INT64_MIN, target, target, 0) >= 0 ? 0 : PELTON_ERR_INPUT;
+    if (avformat_seek_file(src->format, -1, INT64_MIN, target, target, 0) >= 0)
+        return 0;
+    return source_rewind(src);
 }
 
 static struct pelton_rational rational(AVRational r)

@@ -120,7 +120,7 @@ static void set_last(struct session *s)
 static bool wanted(struct stream *st, const struct packet_times *t)
 {
     const struct session *s = st->session;
-    if (st->enough || (t->pts != TIMESTAMPS_NONE && st->start_pts != TIMESTAMPS_NONE && t->pts < st->start_pts))
+    if (st->enough || t->discard || (t->pts != TIMESTAMPS_NONE && st->start_pts != TIMESTAMPS_NONE && t->pts < st->start_pts))
         return false;
     if (t->pts != TIMESTAMPS_NONE && st->end_pts != TIMESTAMPS_NONE && t->pts + st->loop_offset >= st->end_pts) {
         st->enough = true;
@@ -273,8 +273,12 @@ static void feed(struct stream *st)
 {
     struct session *s = st->session;
     const AVPacket *p = st->packet;
-    struct packet_times t = {
-        .tag = ++st->tag, .pts = or_none(p->pts), .dts = or_none(p->dts), .duration = p->duration, .received_ns = now_ns()};
+    struct packet_times t = {.tag = ++st->tag,
+                             .pts = or_none(p->pts),
+                             .dts = or_none(p->dts),
+                             .duration = p->duration,
+                             .discard = (p->flags & AV_PKT_FLAG_DISCARD) != 0,
+                             .received_ns = now_ns()};
     timestamps_packet(&st->times, &t);
     int err = h264_stream_feed(st->codec, p->data, (size_t)p->size, st->tag, &st->diag);
     uv_mutex_lock(&st->engine->lock);
@@ -310,9 +314,9 @@ static int open_codec(struct stream *st)
         fail(st, PELTON_ERR_NOMEM, "out of memory", "");
         return -1;
     }
-    AVRational rate = st->source.stream->avg_frame_rate;
+    AVRational rate = st->source.stream->r_frame_rate;
     timestamps_init(&st->times, st->source.stream->time_base, par->video_delay,
-                    rate.num ? rate : st->source.stream->r_frame_rate);
+                    rate.num ? rate : st->source.stream->avg_frame_rate);
     if (par->extradata_size <= 0)
         return 0;
     int err = h264_stream_extradata(st->codec, par->extradata, (size_t)par->extradata_size, &st->diag);

@@ -18,23 +18,31 @@ void timestamps_init(struct timestamps *t, AVRational time_base, int delay, AVRa
     memset(t, 0, sizeof *t);
     t->time_base = time_base;
     t->delay = delay;
-    if (frame_rate.num > 0 && frame_rate.den > 0)
-        t->default_duration = av_rescale_q(1, av_inv_q(frame_rate), time_base);
+    if (frame_rate.num <= 0 || frame_rate.den <= 0)
+        frame_rate = (AVRational){25, 1};
+    t->default_duration = av_rescale_q(1, av_inv_q(frame_rate), time_base);
+    t->next_us = -(int64_t)((double)delay * 1e6 / av_q2d(frame_rate));
     t->last_pts = t->last_dts = TIMESTAMPS_NONE;
     for (unsigned i = 0; i < TIMESTAMPS_RING; i++)
         t->ring[i].tag = -1;
 }
 
+/* Counted in whole microseconds, rounded at each step, as the tool does. */
 void timestamps_packet(struct timestamps *t, const struct packet_times *packet)
 {
+    static const AVRational us = {1, 1000000};
     struct packet_times *slot = &t->ring[(uint64_t)packet->tag % TIMESTAMPS_RING];
     *slot = *packet;
     if (slot->duration <= 0)
         slot->duration = t->default_duration;
-    if (packet->dts != TIMESTAMPS_NONE)
-        t->next_dts = packet->dts + t->delay * t->default_duration;
-    slot->delayed_dts = t->next_dts;
-    t->next_dts += slot->duration;
+    int64_t duration_us = av_rescale_q(slot->duration, t->time_base, us);
+    if (packet->dts != TIMESTAMPS_NONE) {
+        t->next_us = av_rescale_q(packet->dts, t->time_base, us);
+        slot->delayed_dts = packet->dts + t->delay * t->default_duration;
+    } else {
+        slot->delayed_dts = av_rescale_q(t->next_us + t->delay * duration_us, us, t->time_base);
+    }
+    t->next_us += duration_us;
 }
 
 void timestamps_decoded(struct timestamps *t, int64_t tag)

@@ -15,7 +15,7 @@
 struct packet_times {
     int64_t tag, pts, dts, duration, received_ns;
     int64_t delayed_dts; /* timestamps.c's own: dts, given or counted, plus the delay */
-    bool discontinuity;
+    bool discard;        /* decoded for reference only: outside the container's edit list */
 };
 
 struct timestamps {
@@ -23,7 +23,7 @@ struct timestamps {
     int delay;                /* frames of reordering that the container or parser announces */
     int64_t default_duration; /* of one frame, in time_base; 0 unknown */
     struct packet_times ring[TIMESTAMPS_RING];
-    int64_t next_dts;               /* delayed_dts of the next packet if it has no dts */
+    int64_t next_us;                /* decoding time of the next packet where it has none, microseconds */
     int64_t queue[TIMESTAMPS_RING]; /* delayed_dts of pictures that have not been output, in decoding order */
     unsigned queue_head, queue_count;
     int64_t last_pts, last_dts; /* of frames given out */
