@@ -47,5 +47,5 @@ int main(int argc, char **argv)
         return 0;
     }
     log_init(options.worker_fd >= 0 ? "peltond worker" : "peltond", options.log_level);
-    return options.worker_fd >= 0 ? worker_main(&options) : broker_run(&options);
+    return options.worker_fd >= 0 ? worker_process(&options) : broker_run(&options);
 }

@@ -20,7 +20,7 @@ struct client;
 
 struct pending_frame {
     struct pending_frame *next;
-    struct pool *pool;
+    struct broker_pool *pool;
     Pelton__FrameReady msg;
 };
 
@@ -47,7 +47,7 @@ struct stream {
     off_t start_offset;
 
     /* delivery (stream.c) */
-    struct pool *pools; /* newest first */
+    struct broker_pool *pools; /* newest first */
     struct pending_frame *head, **tail;
     uint32_t n_pending, last_epoch;
     uint64_t credit;    /* UINT64_MAX: lossless */

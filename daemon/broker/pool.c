@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct pool *pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch, int memfd)
+struct broker_pool *broker_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch, int memfd)
 {
-    struct pool *p = NULL;
+    struct broker_pool *p = NULL;
     uint32_t slots = memfd >= 0 ? m->slots : 0;
     if (slots <= POOL_MAX_SLOTS) {
         p = calloc(1, sizeof *p + slots * sizeof p->slots[0]);
@@ -28,7 +28,7 @@ struct pool *pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t 
     return p;
 }
 
-void pool_free(struct pool *p)
+void broker_pool_free(struct broker_pool *p)
 {
     if (p) {
         if (p->memfd >= 0) {
@@ -38,7 +38,7 @@ void pool_free(struct pool *p)
     }
 }
 
-bool pool_take(struct pool *p, uint32_t slot, uint32_t generation)
+bool broker_pool_take(struct broker_pool *p, uint32_t slot, uint32_t generation)
 {
     if (slot >= p->n_slots || p->slots[slot].state != SLOT_FREE) {
         return false;
@@ -48,12 +48,12 @@ bool pool_take(struct pool *p, uint32_t slot, uint32_t generation)
     return true;
 }
 
-void pool_send(struct pool *p, uint32_t slot)
+void broker_pool_send(struct broker_pool *p, uint32_t slot)
 {
     p->slots[slot].state = SLOT_CLIENT;
 }
 
-bool pool_release(struct pool *p, uint32_t slot, uint32_t generation, enum slot_state from)
+bool broker_pool_release(struct broker_pool *p, uint32_t slot, uint32_t generation, enum slot_state from)
 {
     if (slot >= p->n_slots || p->slots[slot].state != from || p->slots[slot].generation != generation) {
         return false;

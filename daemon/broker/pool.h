@@ -17,8 +17,8 @@ struct pool_slot {
     uint32_t generation;
 };
 
-struct pool {
-    struct pool *next;         /* older */
+struct broker_pool {
+    struct broker_pool *next;         /* older */
     uint32_t epoch;            /* as the client knows it */
     uint32_t wid, worker_epoch; /* as the worker that made it knows it */
     int memfd;                 /* -1: no memory, no slots */
@@ -29,13 +29,13 @@ struct pool {
 enum { POOL_MAX_SLOTS = 65536 };
 
 /* memfd becomes the pool's; NULL: out of memory or a number out of range, and memfd is closed. */
-struct pool *pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch, int memfd);
-void pool_free(struct pool *p); /* NULL allowed */
+struct broker_pool *broker_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch, int memfd);
+void broker_pool_free(struct broker_pool *p); /* NULL allowed */
 /* FREE -> PENDING; false where the slot does not exist or is not free. */
-bool pool_take(struct pool *p, uint32_t slot, uint32_t generation);
+bool broker_pool_take(struct broker_pool *p, uint32_t slot, uint32_t generation);
 /* PENDING -> CLIENT */
-void pool_send(struct pool *p, uint32_t slot);
+void broker_pool_send(struct broker_pool *p, uint32_t slot);
 /* from -> FREE; false where the slot is not in that state with that generation. */
-bool pool_release(struct pool *p, uint32_t slot, uint32_t generation, enum slot_state from);
+bool broker_pool_release(struct broker_pool *p, uint32_t slot, uint32_t generation, enum slot_state from);
 
 #endif

@@ -77,8 +77,8 @@ void stream_free(struct stream *s)
         s->head = next;
     }
     while (s->pools) {
-        struct pool *older = s->pools->next;
-        pool_free(s->pools);
+        struct broker_pool *older = s->pools->next;
+        broker_pool_free(s->pools);
         s->pools = older;
     }
     if (s->fd >= 0) {
@@ -112,19 +112,19 @@ struct stream *stream_find_wid(struct broker *b, uint32_t wid)
 
 static void pools_trim(struct stream *s)
 {
-    for (struct pool **link = s->pools ? &s->pools->next : &s->pools; *link;) {
-        struct pool *p = *link;
+    for (struct broker_pool **link = s->pools ? &s->pools->next : &s->pools; *link;) {
+        struct broker_pool *p = *link;
         if (p->held > 0) {
             link = &p->next;
             continue;
         }
         *link = p->next;
-        pool_free(p);
+        broker_pool_free(p);
     }
 }
 
 /* The slot is free here; the worker wants to know where it is the one that wrote it. */
-static void tell_release(struct stream *s, const struct pool *p, uint32_t slot, uint32_t generation)
+static void tell_release(struct stream *s, const struct broker_pool *p, uint32_t slot, uint32_t generation)
 {
     if (s->state != STREAM_OPEN || p->wid != s->wid || !worker_running(s->broker)) {
         return;
@@ -138,9 +138,9 @@ static void tell_release(struct stream *s, const struct pool *p, uint32_t slot, 
 
 void stream_release(struct stream *s, const Pelton__Release *m)
 {
-    for (struct pool *p = s->pools; p; p = p->next) {
+    for (struct broker_pool *p = s->pools; p; p = p->next) {
         if (p->epoch == m->epoch) {
-            if (pool_release(p, m->slot, m->generation, SLOT_CLIENT)) {
+            if (broker_pool_release(p, m->slot, m->generation, SLOT_CLIENT)) {
                 tell_release(s, p, m->slot, m->generation);
                 pools_trim(s);
             }
@@ -164,7 +164,7 @@ static void drop_oldest(struct stream *s)
 {
     struct pending_frame *f = pending_pop(s);
     s->dropped_client++;
-    if (pool_release(f->pool, f->msg.slot, f->msg.generation, SLOT_PENDING)) {
+    if (broker_pool_release(f->pool, f->msg.slot, f->msg.generation, SLOT_PENDING)) {
         tell_release(s, f->pool, f->msg.slot, f->msg.generation);
     }
     free(f);
@@ -200,7 +200,7 @@ static void stream_flush(struct stream *s)
 {
     while (s->head && s->credit > 0) {
         struct pending_frame *f = pending_pop(s);
-        pool_send(f->pool, f->msg.slot);
+        broker_pool_send(f->pool, f->msg.slot);
         f->msg.dropped_client = s->dropped_client;
         channel_send(&s->client->ch, WIRE_FRAME_READY, 0, s->object_id, &f->msg.base, NULL, 0);
         free(f);
@@ -261,7 +261,7 @@ void stream_info(struct stream *s, const Pelton__Info *info)
 /* Each format of each worker is an epoch of its own for the client. */
 bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd)
 {
-    struct pool *p = pool_create(m, s->wid, s->last_epoch + 1, memfd);
+    struct broker_pool *p = broker_pool_create(m, s->wid, s->last_epoch + 1, memfd);
     if (!p) {
         return false;
     }
@@ -274,9 +274,9 @@ bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd)
     return true;
 }
 
-static struct pool *pool_of_worker(struct stream *s, uint32_t worker_epoch)
+static struct broker_pool *pool_of_worker(struct stream *s, uint32_t worker_epoch)
 {
-    for (struct pool *p = s->pools; p; p = p->next) {
+    for (struct broker_pool *p = s->pools; p; p = p->next) {
         if (p->wid == s->wid && p->worker_epoch == worker_epoch) {
             return p;
         }
@@ -284,7 +284,7 @@ static struct pool *pool_of_worker(struct stream *s, uint32_t worker_epoch)
     return NULL;
 }
 
-static bool enqueue(struct stream *s, struct pool *p, const Pelton__FrameReady *m)
+static bool enqueue(struct stream *s, struct broker_pool *p, const Pelton__FrameReady *m)
 {
     struct pending_frame *f = calloc(1, sizeof *f);
     if (!f) {
@@ -309,13 +309,13 @@ static bool enqueue(struct stream *s, struct pool *p, const Pelton__FrameReady *
 
 bool stream_frame(struct stream *s, const Pelton__FrameReady *m)
 {
-    struct pool *p = pool_of_worker(s, m->epoch);
-    if (!p || !pool_take(p, m->slot, m->generation)) {
+    struct broker_pool *p = pool_of_worker(s, m->epoch);
+    if (!p || !broker_pool_take(p, m->slot, m->generation)) {
         log_line(LOG_LEVEL_ERROR, "%s: a frame in a slot that is not free", stream_name(s));
         return false;
     }
     if (m->sequence < s->next_sequence) { /* the client has it from an earlier worker */
-        pool_release(p, m->slot, m->generation, SLOT_PENDING);
+        broker_pool_release(p, m->slot, m->generation, SLOT_PENDING);
         tell_release(s, p, m->slot, m->generation);
         return true;
     }

@@ -15,7 +15,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-int worker_main(const struct options *options)
+int worker_process(const struct options *options)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (options->parent <= 0 || getppid() != (pid_t)options->parent) {

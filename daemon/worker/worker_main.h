@@ -7,6 +7,6 @@
 
 #include "daemon/options.h"
 
-int worker_main(const struct options *options); /* an exit code */
+int worker_process(const struct options *options); /* an exit code */
 
 #endif
