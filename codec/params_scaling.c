@@ -51,7 +51,7 @@ void h264_scaling_fill(struct rec_scaling *s, unsigned present, unsigned use_def
         else if (present >> i & 1)
             continue;
         else if (!first)
-            memcpy(list_at(s, i), list_at(s, i < 6 ? i - 1 : i - 2), size);
+            memcpy(list_at(s, i), i < 6 ? s->m4[i - 1] : s->m8[i - 8], size);
         else if (base)
             memcpy(list_at(s, i), i < 6 ? base->m4[i] : base->m8[i - 6], size);
         else
