@@ -79,7 +79,7 @@ int check_group_random(struct check_env *env)
 {
     if (check_open(env, 11, 9, 5, 5) < 0)
         return -1;
-    for (int batch = 0; batch < 12; batch++)
+    for (int batch = 0; batch < 40; batch++)
         if (run_batch(env, batch < 2 ? 5 : 1 + check_random(env, 5), batch >= 1 && (batch & 1)) < 0)
             return -1;
     return 0;

@@ -21,10 +21,11 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
 int check_group_residual(struct check_env *env)
 {
     static const enum check_levels all_levels[3] = {LEVELS_SPARSE, LEVELS_DENSE, LEVELS_EXTREME};
-    unsigned n = 0, end = 52 * 5 * 3 * 3; /* QP, kind, levels, scaling */
+    const unsigned end = 52 * 5 * 3; /* QP, kind, levels */
+    unsigned next[3] = {0};          /* combinations done with each scaling table */
     if (check_open(env, 9, 5, 1, 4) < 0)
         return -1;
-    while (n < end) {
+    while (next[0] < end || next[1] < end || next[2] < end) {
         struct check_picture *pictures[4];
         for (uint32_t i = 0; i < 4; i++) {
             struct check_picture *p = pictures[i] = check_picture_create(env, i, 3);
@@ -32,13 +33,13 @@ int check_group_residual(struct check_env *env)
                 return -1;
             for (uint32_t s = 0; s < p->view.slice_count; s++)
                 p->slices[s].scaling = s;
-            for (uint32_t addr = 0; addr < p->view.head.mb_count; addr++, n++) {
-                /* a run of macroblocks per slice keeps all combinations with each scaling table */
-                unsigned k = n / 3;
-                build_mb(env, p, addr, k % 5, false);
+            for (uint32_t addr = 0; addr < p->view.head.mb_count; addr++) {
+                unsigned n = next[p->mbs[addr].slice]++;
+                build_mb(env, p, addr, n % 5, false);
                 check_mb_filter(env, p, addr);
-                p->mbs[addr].qp[0] = (int8_t)(k / 5 % 52);
-                check_mb_residual(env, p, addr, all_levels[check_random(env, 8) % 3], 80);
+                for (int c = 0; c < 3; c++)
+                    p->mbs[addr].qp[c] = (int8_t)(n / 5 % (c ? 40 : 52));
+                check_mb_residual(env, p, addr, all_levels[n / 260 % 3], 80);
             }
         }
         if (check_run(env, pictures, 4) < 0)
