@@ -79,7 +79,7 @@ static int judge(struct bench *b)
 {
     const struct bench_run *run = &b->runs[BENCH_DELIVERED];
     if (b->o->min_fps_given && run->fps < b->o->min_fps) {
-        return fail(b->f, X_THRESHOLD, "--stages shows where the time goes", "%.1f frames per second were delivered, %g wanted", run->fps, b->o->min_fps);
+        return fail_with(b->f, X_THRESHOLD, "--stages shows where the time goes", "%.1f frames per second were delivered, %g wanted", run->fps, b->o->min_fps);
     }
     return 0;
 }
@@ -87,16 +87,16 @@ static int judge(struct bench *b)
 int cmd_bench(struct options *o, struct failure *f)
 {
     if (o->n_inputs == 0) {
-        return fail(f, X_USAGE, "as in: pelton bench -i clip.mp4", "no input: -i is missing");
+        return fail_with(f, X_USAGE, "as in: pelton bench -i clip.mp4", "no input: -i is missing");
     }
     for (unsigned i = 0; i < o->n_inputs; i++) {
         if (!strcmp(o->inputs[i], "-")) {
-            return fail(f, X_USAGE, "name a file", "standard input cannot be measured: it is read more than once");
+            return fail_with(f, X_USAGE, "name a file", "standard input cannot be measured: it is read more than once");
         }
     }
     struct bench *b = calloc(1, sizeof *b);
     if (!b) {
-        return fail(f, X_OTHER, "close other programs", "out of memory");
+        return fail_with(f, X_OTHER, "close other programs", "out of memory");
     }
     b->o = o;
     b->f = f;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_STREAMS = 1024, WAIT_MS = 200, WARM_UP_FRAMES = 16 };
+enum { MAX_STREAMS = 1024, WAIT_MS = 200, WARM_UP_FRAMES = 16, TURN_FRAMES = 32 };
 
 static const enum pelton_transport transports[BENCH_MODES] = {PELTON_NONE, PELTON_READBACK, PELTON_SHM};
 
@@ -67,11 +67,11 @@ static int open_lanes(struct run *r, uint64_t max_frames)
     struct options *o = r->b->o;
     uint64_t n = (uint64_t)o->n_inputs * (max_frames ? 1 : o->streams);
     if (n > MAX_STREAMS) {
-        return fail(r->b->f, X_USAGE, "fewer inputs or fewer --streams", "more than %d streams", MAX_STREAMS);
+        return fail_with(r->b->f, X_USAGE, "fewer inputs or fewer --streams", "more than %d streams", MAX_STREAMS);
     }
     r->lanes = calloc((size_t)n, sizeof *r->lanes);
     if (!r->lanes) {
-        return fail(r->b->f, X_OTHER, "close other programs", "out of memory");
+        return fail_with(r->b->f, X_OTHER, "close other programs", "out of memory");
     }
     r->n = (unsigned)n;
     for (unsigned i = 0; i < r->n; i++) {
@@ -104,12 +104,12 @@ static void add_sample(struct bench *b, const struct pelton_frame *frame)
     b->taken_ms[b->n_samples++] = (double)(now_ns() - frame->received_ns) * 1e-6;
 }
 
-/* Everything this stream has now. Sets *news where it had something. */
+/* What this stream has now, a bounded part of it, so that other streams and the clock get their turn. *news: it had something. */
 static int drain_lane(struct run *r, struct lane *lane, bool *news)
 {
     struct bench *b = r->b;
     struct bench_run *result = &b->runs[r->mode];
-    for (;;) {
+    for (int i = 0; i < TURN_FRAMES; i++) {
         struct pelton_frame frame;
         int rc = pelton_next(lane->stream, 0, &frame);
         if (rc == PELTON_ERR_TIMEOUT) {
@@ -131,6 +131,7 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
         }
         pelton_release(lane->stream, &frame);
     }
+    return 0;
 }
 
 static bool time_is_up(const struct run *r)
@@ -162,7 +163,7 @@ static int wait_for_news(struct run *r, uint64_t *frames_before)
     poll(&fd, 1, WAIT_MS);
     if (limit >= 0 && now_ns() - r->news_ns > (int64_t)limit * 1000000) {
         if (!progressed(r, frames_before)) {
-            return fail(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "no frame within %g s", b->o->timeout);
+            return fail_with(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "no frame within %g s", b->o->timeout);
         }
         r->news_ns = now_ns();
     }

@@ -26,7 +26,7 @@ static int compare_frame(struct bench *b, const char *input, const struct pelton
         strcpy(expected, "no further frame");
     }
     if (strcmp(got, expected)) {
-        return fail(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own", "%s: frame %llu differs from FFmpeg's: expected %s, got %s",
+        return fail_with(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own", "%s: frame %llu differs from FFmpeg's: expected %s, got %s",
                     input, (unsigned long long)number, expected, got);
     }
     return 0;
@@ -37,7 +37,7 @@ static int compare_stream(struct bench *b, const char *input, struct pelton_stre
     AVFrame *picture = av_frame_alloc();
     uint64_t n = 0;
     char expected[33];
-    int rc = picture ? 0 : fail(b->f, X_OTHER, "close other programs", "out of memory");
+    int rc = picture ? 0 : fail_with(b->f, X_OTHER, "close other programs", "out of memory");
     while (rc == 0) {
         struct pelton_frame frame;
         int got = pelton_next(stream, timeout_ms(b->o), &frame);
@@ -51,7 +51,7 @@ static int compare_stream(struct bench *b, const char *input, struct pelton_stre
         }
     }
     if (rc == 0 && framemd5_next(reference, expected)) {
-        rc = fail(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own", "%s: %llu frames, FFmpeg has more", input, (unsigned long long)n);
+        rc = fail_with(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own", "%s: %llu frames, FFmpeg has more", input, (unsigned long long)n);
     }
     if (picture) {
         memset(picture->data, 0, sizeof picture->data);

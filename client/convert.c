@@ -38,8 +38,10 @@ static bool set_colours(struct convert *c, const AVFrame *in, enum AVPixelFormat
         return true; /* a conversion without colours */
     }
     const int *matrix = sws_getCoefficients(in->colorspace == AVCOL_SPC_UNSPECIFIED ? SWS_CS_DEFAULT : (int)in->colorspace);
-    from_range = in->color_range == AVCOL_RANGE_JPEG || is_rgb(in->format);
-    to_range = is_rgb(format) ? 1 : from_range;
+    if (in->color_range != AVCOL_RANGE_UNSPECIFIED && !is_rgb(in->format)) {
+        from_range = in->color_range == AVCOL_RANGE_JPEG;
+        to_range = is_rgb(format) ? to_range : from_range;
+    }
     sws_setColorspaceDetails(c->sws, matrix, from_range, is_rgb(format) ? table : matrix, to_range, brightness, contrast, saturation);
     return true;
 }
@@ -87,7 +89,7 @@ int convert_frame(struct convert **c, const AVFrame *in, enum AVPixelFormat form
         *c = create(in, format);
     }
     if (!*c) {
-        return fail(f, X_USAGE, "yuv420p, nv12, gray, rgb24 and others of ffmpeg -pix_fmts fit", "%s cannot be converted to %s",
+        return fail_with(f, X_USAGE, "yuv420p, nv12, gray, rgb24 and others of ffmpeg -pix_fmts fit", "%s cannot be converted to %s",
                     av_get_pix_fmt_name(in->format), av_get_pix_fmt_name(format));
     }
     AVFrame *to = (*c)->frame;

@@ -55,10 +55,10 @@ static int check_options(struct decode *d)
 {
     struct options *o = d->o;
     if (o->n_inputs == 0) {
-        return fail(d->f, X_USAGE, "as in: pelton decode -i clip.mp4 -o out.y4m", "no input: -i is missing");
+        return fail_with(d->f, X_USAGE, "as in: pelton decode -i clip.mp4 -o out.y4m", "no input: -i is missing");
     }
     if (!o->output && !o->format && !o->verify) {
-        return fail(d->f, X_USAGE, "-o FILE, or -f framemd5 -, or -f null -", "no output");
+        return fail_with(d->f, X_USAGE, "-o FILE, or -f framemd5 -, or -f null -", "no output");
     }
     if (!o->output) {
         o->output = "-";
@@ -67,7 +67,7 @@ static int check_options(struct decode *d)
     if (o->pix_fmt) {
         d->wanted = av_get_pix_fmt(o->pix_fmt);
         if (d->wanted == AV_PIX_FMT_NONE) {
-            return fail(d->f, X_USAGE, "ffmpeg -pix_fmts lists the names", "--pix-fmt %s: no such pixel format", o->pix_fmt);
+            return fail_with(d->f, X_USAGE, "ffmpeg -pix_fmts lists the names", "--pix-fmt %s: no such pixel format", o->pix_fmt);
         }
         d->converts = !daemon_delivers(o->pix_fmt);
     }
@@ -84,9 +84,20 @@ static int open_files(struct decode *d)
     return rc;
 }
 
+/* While our output waits: an answered question keeps the daemon from taking us for dead. */
+static void keep_alive(void *ctx)
+{
+    struct decode *d = ctx;
+    struct pelton_stats unused;
+    if (d->stream) {
+        pelton_stats(d->stream, SLICE_MS, &unused);
+    }
+}
+
 static int open_output(struct decode *d)
 {
-    const struct output_params params = {.format = d->format, .path = d->o->output, .overwrite = d->o->overwrite, .single = d->o->max_frames == 1};
+    const struct output_params params = {.format = d->format, .path = d->o->output, .overwrite = d->o->overwrite, .single = d->o->max_frames == 1,
+                                         .idle = keep_alive, .idle_ctx = d};
     return output_open(&params, &d->out, d->f);
 }
 
@@ -262,7 +273,7 @@ static int next_frame(struct decode *d, struct pelton_frame *frame)
             return -fail_pelton(d->f, d->conn, d->source.name);
         }
         if (now_ns() >= limit) {
-            return -fail(d->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "%s: no frame within %g s", d->source.name, d->o->timeout);
+            return -fail_with(d->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "%s: no frame within %g s", d->source.name, d->o->timeout);
         }
         progress_update(&d->progress, &d->state);
     }
@@ -338,7 +349,7 @@ static int run(struct decode *d)
 int cmd_decode(struct options *o, struct failure *f)
 {
     struct decode d = {.o = o, .f = f, .source = {.fd = -1}, .wanted = AV_PIX_FMT_NONE, .first_pts = INT64_MIN, .picture = av_frame_alloc()};
-    int rc = d.picture ? check_options(&d) : fail(f, X_OTHER, "close other programs", "out of memory");
+    int rc = d.picture ? check_options(&d) : fail_with(f, X_OTHER, "close other programs", "out of memory");
     if (rc == 0) {
         interrupts_catch();
         rc = run(&d);

@@ -183,7 +183,7 @@ static int check_devices(struct doctor *d, const struct options *o, struct pelto
     free(list);
     if (n == 0) {
         add(d, BAD, "device", "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device", "no Vulkan device");
-        return fail(f, X_NO_DEVICE, "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device", "no Vulkan device");
+        return fail_with(f, X_NO_DEVICE, "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device", "no Vulkan device");
     }
     if (pelton_device(conn, &chosen) < 0) {
         return fail_pelton(f, conn, NULL);
@@ -245,7 +245,7 @@ int cmd_doctor(struct options *o, struct failure *f)
 {
     struct doctor *d = calloc(1, sizeof *d);
     if (!d) {
-        return fail(f, X_OTHER, "close other programs", "out of memory");
+        return fail_with(f, X_OTHER, "close other programs", "out of memory");
     }
     check_machine(d);
     check_memfd(d);

@@ -60,7 +60,7 @@ static void one_line(char *text)
     }
 }
 
-int fail(struct failure *f, int code, const char *hint, const char *cause, ...)
+int fail_with(struct failure *f, int code, const char *hint, const char *cause, ...)
 {
     if (f->code != 0) {
         return f->code;
@@ -82,9 +82,9 @@ int fail_pelton(struct failure *f, const struct pelton *conn, const char *name)
     const char *hint = p->hint[0] ? p->hint : hint_of(p->code);
     const char *cause = p->cause[0] ? p->cause : "the daemon gave no cause";
     if (name && !strstr(cause, name)) {
-        return fail(f, exit_code_of(p->code), hint, "%s: %s", name, cause);
+        return fail_with(f, exit_code_of(p->code), hint, "%s: %s", name, cause);
     }
-    return fail(f, exit_code_of(p->code), hint, "%s", cause);
+    return fail_with(f, exit_code_of(p->code), hint, "%s", cause);
 }
 
 int fail_errno(struct failure *f, int code, int error, const char *name)
@@ -103,7 +103,7 @@ int fail_errno(struct failure *f, int code, int error, const char *name)
         break;
     default: break;
     }
-    return fail(f, code, hint, "%s: %s", name, strerror(error));
+    return fail_with(f, code, hint, "%s: %s", name, strerror(error));
 }
 
 void failure_print(const struct failure *f)

@@ -31,7 +31,7 @@ struct failure {
 };
 
 /* Record a failure and return its code. The first one of a run stays: what follows from it is not a cause. */
-int fail(struct failure *f, int code, const char *hint, const char *cause, ...) __attribute__((format(printf, 4, 5)));
+int fail_with(struct failure *f, int code, const char *hint, const char *cause, ...) __attribute__((format(printf, 4, 5)));
 
 /* The last failure of a connection (NULL: of the last connect or spawn), with our own hint where the library has none. */
 int fail_pelton(struct failure *f, const struct pelton *conn, const char *name);

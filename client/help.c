@@ -197,7 +197,7 @@ int cmd_help(struct options *o, struct failure *f)
     }
     const struct command *c = o->topic ? command_find(o->topic) : NULL;
     if (o->topic && !c) {
-        return fail(f, X_USAGE, "pelton help lists the commands", "%s: no such command", o->topic);
+        return fail_with(f, X_USAGE, "pelton help lists the commands", "%s: no such command", o->topic);
     }
     if (c) {
         help_command(c);
@@ -264,7 +264,7 @@ int cmd_completion(struct options *o, struct failure *f)
 {
     bool zsh = o->topic && !strcmp(o->topic, "zsh");
     if (!zsh && (!o->topic || strcmp(o->topic, "bash"))) {
-        return fail(f, X_USAGE, "pelton completion bash, or zsh", "%s: no completion for this shell", o->topic ? o->topic : "no shell named");
+        return fail_with(f, X_USAGE, "pelton completion bash, or zsh", "%s: no completion for this shell", o->topic ? o->topic : "no shell named");
     }
     if (zsh) {
         puts("autoload -U +X bashcompinit && bashcompinit");

@@ -23,14 +23,14 @@ int main(int argc, char **argv)
     if (rc == 0) {
         ui_init(o.log_level);
         quiet_libraries(o.log_level);
-        if (o.help && o.command->bit != CMD_HELP) {
+        if (o.help) {
             o.topic = o.command->name;
             o.command = command_find("help");
         }
         rc = o.command->run(&o, &f);
     }
     if (fflush(stdout) != 0 && rc == 0) {
-        rc = fail(&f, X_OTHER, "what reads standard output has ended, or its disk is full", "standard output cannot be written");
+        rc = fail_with(&f, X_OTHER, "what reads standard output has ended, or its disk is full", "standard output cannot be written");
     }
     failure_print(&f);
     return rc;

@@ -84,7 +84,7 @@ static const struct option_row *row_find(const char *typed, size_t length, unsig
 
 static int bad_value(struct failure *f, const char *option, const char *value, const char *hint)
 {
-    return fail(f, X_USAGE, hint, "%s %s: not understood", option, value);
+    return fail_with(f, X_USAGE, hint, "%s %s: not understood", option, value);
 }
 
 static int parse_count(struct failure *f, const char *option, const char *value, uint64_t least, uint64_t most, uint64_t *out)
@@ -169,7 +169,7 @@ static int parse_config(struct failure *f, const char *value, struct options *o)
         return bad_value(f, "-c", value, "as in: -c key=value");
     }
     if (o->n_config == MAX_CONFIG) {
-        return fail(f, X_USAGE, "put them into a configuration file", "more than %d times -c", MAX_CONFIG);
+        return fail_with(f, X_USAGE, "put them into a configuration file", "more than %d times -c", MAX_CONFIG);
     }
     o->config[o->n_config++] = value;
     return 0;
@@ -179,7 +179,7 @@ static int add_input(struct failure *f, const char *value, struct options *o)
 {
     unsigned most = o->command->bit == CMD_BENCH ? MAX_INPUTS : 1;
     if (o->n_inputs >= most) {
-        return fail(f, X_USAGE, most == 1 ? "run the command once for each input" : "measure them in several runs",
+        return fail_with(f, X_USAGE, most == 1 ? "run the command once for each input" : "measure them in several runs",
                     "%s: more than %u input%s", value, most, most == 1 ? "" : "s");
     }
     o->inputs[o->n_inputs++] = value;
@@ -270,7 +270,7 @@ static int positional(const char *word, struct options *o, struct failure *f)
     switch (o->command->bit) {
     case CMD_DECODE:
         if (o->output) {
-            return fail(f, X_USAGE, "the input follows -i; there is one output", "%s: a second output", word);
+            return fail_with(f, X_USAGE, "the input follows -i; there is one output", "%s: a second output", word);
         }
         o->output = word;
         return 0;
@@ -285,7 +285,7 @@ static int positional(const char *word, struct options *o, struct failure *f)
         break;
     default: break;
     }
-    return fail(f, X_USAGE, "see: pelton help", "%s: unexpected word", word);
+    return fail_with(f, X_USAGE, "see: pelton help", "%s: unexpected word", word);
 }
 
 /* One option, at argv[*i]; *i ends at its last word. */
@@ -298,14 +298,14 @@ static int parse_option(int argc, char **argv, int *i, struct options *o, struct
     char hint[80];
     snprintf(hint, sizeof hint, "see: pelton help %s", o->command->name);
     if (!row) {
-        return fail(f, X_USAGE, hint, elsewhere ? "%s: not an option of pelton %s" : "%s: no such option (pelton %s)", word, o->command->name);
+        return fail_with(f, X_USAGE, hint, elsewhere ? "%s: not an option of pelton %s" : "%s: no such option (pelton %s)", word, o->command->name);
     }
     if (!row->arg && value) {
-        return fail(f, X_USAGE, hint, "%s: takes no argument", word);
+        return fail_with(f, X_USAGE, hint, "%s: takes no argument", word);
     }
     if (row->arg && !value) {
         if (*i + 1 >= argc) {
-            return fail(f, X_USAGE, hint, "%s: %s is missing", word, row->arg);
+            return fail_with(f, X_USAGE, hint, "%s: %s is missing", word, row->arg);
         }
         value = argv[++*i];
     }
@@ -322,7 +322,7 @@ static int choose_command(int argc, char **argv, struct options *o, struct failu
     }
     o->command = command_find(word);
     if (!o->command) {
-        return fail(f, X_USAGE, word[0] == '-' ? "the command comes first, as in: pelton decode -i IN -o OUT" : "pelton help lists the commands",
+        return fail_with(f, X_USAGE, word[0] == '-' ? "the command comes first, as in: pelton decode -i IN -o OUT" : "pelton help lists the commands",
                     "%s: no such command", word);
     }
     return 0;

@@ -7,6 +7,7 @@
  */
 #include "client/output.h"
 #include "client/output_image.h"
+#include "client/sink.h"
 #include "client/ui.h"
 
 #include <errno.h>
@@ -23,10 +24,8 @@ enum { IO_BUFFER = 1 << 20 };
 
 struct output {
     struct output_params params;
-    int fd;
+    struct sink sink;
     bool owned;
-    int error; /* errno of the first write that failed */
-    uint64_t bytes;
     AVFormatContext *mux;
     AVPacket *packet;
     uint8_t *packed;
@@ -72,9 +71,9 @@ int output_format_choose(const char *name, const char *path, const struct output
         }
     }
     if (name) {
-        return fail(f, X_USAGE, hint, "-f %s: no such output format", name);
+        return fail_with(f, X_USAGE, hint, "-f %s: no such output format", name);
     }
-    return fail(f, X_USAGE, hint, "%s: no output format follows from this name", strcmp(path, "-") ? path : "standard output");
+    return fail_with(f, X_USAGE, hint, "%s: no output format follows from this name", strcmp(path, "-") ? path : "standard output");
 }
 
 /* ---- the file ---- */
@@ -83,11 +82,11 @@ static int open_file(struct output *o, struct failure *f)
 {
     const char *path = o->params.path;
     if (strcmp(path, "-") == 0) {
-        o->fd = STDOUT_FILENO;
+        o->sink.fd = STDOUT_FILENO;
         return 0;
     }
-    o->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    o->owned = o->fd >= 0;
+    o->sink.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    o->owned = o->sink.fd >= 0;
     if (o->owned) {
         return 0;
     }
@@ -98,55 +97,43 @@ static int open_file(struct output *o, struct failure *f)
     bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
     bool yes = o->params.overwrite == OVERWRITE_YES || special || (o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(path));
     if (!yes) {
-        return fail(f, X_OTHER, "-y overwrites it", "%s: the file exists", path);
+        return fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", path);
     }
-    o->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    o->owned = o->fd >= 0;
+    o->sink.fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    o->owned = o->sink.fd >= 0;
     return o->owned ? 0 : fail_errno(f, X_OTHER, errno, path);
 }
 
 static int write_bytes(void *opaque, uint8_t *data, int size)
 {
     struct output *o = opaque;
-    for (int done = 0; done < size;) {
-        ssize_t n = o->error ? -1 : write(o->fd, data + done, (size_t)(size - done));
-        if (n < 0 && !o->error && errno == EINTR && !interrupted()) {
-            continue;
-        }
-        if (n < 0) {
-            o->error = o->error ? o->error : errno;
-            return AVERROR(o->error);
-        }
-        done += (int)n;
-        o->bytes += (uint64_t)n;
-    }
-    return size;
+    return sink_write(&o->sink, data, (size_t)size) ? size : AVERROR(o->sink.error);
 }
 
 static int64_t seek_bytes(void *opaque, int64_t offset, int whence)
 {
     struct output *o = opaque;
-    off_t at = whence == AVSEEK_SIZE ? -1 : lseek(o->fd, offset, whence & ~AVSEEK_FORCE);
+    off_t at = whence == AVSEEK_SIZE ? -1 : lseek(o->sink.fd, offset, whence & ~AVSEEK_FORCE);
     return at < 0 ? AVERROR(errno ? errno : ENOSYS) : at;
 }
 
 static int out_of_memory(struct failure *f)
 {
-    return fail(f, X_OTHER, "close other programs", "out of memory");
+    return fail_with(f, X_OTHER, "close other programs", "out of memory");
 }
 
 static int write_failed(struct output *o, int error, struct failure *f)
 {
     const char *name = strcmp(o->params.path, "-") ? o->params.path : "standard output";
-    if (o->error == EINTR && interrupted()) {
+    if (o->sink.error == EINTR && interrupted()) {
         return interrupted();
     }
-    if (o->error) {
-        return fail_errno(f, X_OTHER, o->error, name);
+    if (o->sink.error) {
+        return fail_errno(f, X_OTHER, o->sink.error, name);
     }
     char text[128];
     av_strerror(error, text, sizeof text);
-    return fail(f, X_OTHER, o->params.format->hint[0] ? o->params.format->hint : "try another -f", "%s: %s cannot write it: %s", name,
+    return fail_with(f, X_OTHER, o->params.format->hint[0] ? o->params.format->hint : "try another -f", "%s: %s cannot write it: %s", name,
                 o->params.format->name, text);
 }
 
@@ -157,7 +144,7 @@ static int create_muxer(struct output *o, struct failure *f)
     if (!buffer) {
         return rc < 0 ? write_failed(o, rc, f) : out_of_memory(f);
     }
-    bool seekable = o->owned && lseek(o->fd, 0, SEEK_CUR) == 0;
+    bool seekable = o->owned && lseek(o->sink.fd, 0, SEEK_CUR) == 0;
     o->mux->pb = avio_alloc_context(buffer, IO_BUFFER, 1, o, NULL, write_bytes, seekable ? seek_bytes : NULL);
     if (!o->mux->pb) {
         av_free(buffer);
@@ -178,7 +165,7 @@ static void output_free(struct output *o)
     av_free(o->packed);
     output_images_close(o->images);
     if (o->owned) {
-        close(o->fd);
+        close(o->sink.fd);
     }
     free(o);
 }
@@ -190,7 +177,7 @@ int output_open(const struct output_params *params, struct output **out, struct 
         return out_of_memory(f);
     }
     o->params = *params;
-    o->fd = -1;
+    o->sink = (struct sink){.fd = -1, .idle = params->idle, .idle_ctx = params->idle_ctx};
     o->last_dts = INT64_MIN;
     int rc = 0;
     if (params->format->kind == OUTPUT_MUXER) {
@@ -214,7 +201,7 @@ bool output_begun(const struct output *o)
 
 uint64_t output_bytes(const struct output *o)
 {
-    return o->images ? output_images_bytes(o->images) : o->bytes;
+    return o->images ? output_images_bytes(o->images) : o->sink.bytes;
 }
 
 /* ---- frames ---- */
@@ -255,7 +242,7 @@ int output_begin(struct output *o, const struct output_stream *s, struct failure
     }
     o->mux->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL; /* y4m beyond 8 bits */
     int rc = avformat_write_header(o->mux, NULL);
-    return rc < 0 ? write_failed(o, rc, f) : o->error ? write_failed(o, 0, f) : 0;
+    return rc < 0 ? write_failed(o, rc, f) : o->sink.error ? write_failed(o, 0, f) : 0;
 }
 
 /* The planes without padding between rows. */
@@ -263,7 +250,7 @@ static int pack(struct output *o, const AVFrame *frame, struct failure *f)
 {
     int size = av_image_get_buffer_size(frame->format, frame->width, frame->height, 1);
     if (size <= 0) {
-        return fail(f, X_OTHER, "", "%dx%d: no such frame size", frame->width, frame->height);
+        return fail_with(f, X_OTHER, "", "%dx%d: no such frame size", frame->width, frame->height);
     }
     if ((size_t)size > o->packed_size) {
         av_free(o->packed);
@@ -307,7 +294,7 @@ int output_frame(struct output *o, const AVFrame *frame, struct failure *f)
     int rc = av_write_frame(o->mux, o->packet);
     o->packet->data = NULL;
     o->packet->size = 0;
-    return rc < 0 || o->error ? write_failed(o, rc, f) : 0;
+    return rc < 0 || o->sink.error ? write_failed(o, rc, f) : 0;
 }
 
 int output_close(struct output *o, struct failure *f)
@@ -317,15 +304,15 @@ int output_close(struct output *o, struct failure *f)
     }
     int rc = 0;
     if (o->mux) {
-        if (o->begun && !o->error && o->mux->nb_streams > 0) {
+        if (o->begun && !o->sink.error && o->mux->nb_streams > 0) {
             int error = av_write_trailer(o->mux);
             rc = error < 0 ? write_failed(o, error, f) : 0;
         }
         avio_flush(o->mux->pb);
-        rc = rc == 0 && o->error ? write_failed(o, 0, f) : rc;
+        rc = rc == 0 && o->sink.error ? write_failed(o, 0, f) : rc;
     }
     if (o->owned) {
-        int error = close(o->fd) < 0 ? errno : 0;
+        int error = close(o->sink.fd) < 0 ? errno : 0;
         o->owned = false;
         rc = rc == 0 && error ? fail_errno(f, X_OTHER, error, o->params.path) : rc;
     }

@@ -29,6 +29,8 @@ struct output_params {
     const char *path; /* "-": standard output */
     enum overwrite overwrite;
     bool single;      /* one frame at most: PNG needs no number in its name */
+    void (*idle)(void *); /* called while a write waits, see sink.h */
+    void *idle_ctx;
 };
 
 struct output;

@@ -5,6 +5,7 @@
  */
 #include "client/output_image.h"
 #include "client/convert.h"
+#include "client/sink.h"
 #include "client/ui.h"
 
 #include <errno.h>
@@ -30,12 +31,12 @@ int output_images_open(const struct output_params *params, struct output_images 
     bool to_stdout = strcmp(params->path, "-") == 0;
     bool numbered = !to_stdout && av_get_frame_filename(name, sizeof name, params->path, 1) == 0;
     if (!to_stdout && !numbered && !params->single) {
-        return fail(f, X_USAGE, "write -o frame%04d.png, or take one frame with -frames:v 1", "%s: a name for many images needs a number in it",
+        return fail_with(f, X_USAGE, "write -o frame%04d.png, or take one frame with -frames:v 1", "%s: a name for many images needs a number in it",
                     params->path);
     }
     struct output_images *o = calloc(1, sizeof *o);
     if (!o) {
-        return fail(f, X_OTHER, "close other programs", "out of memory");
+        return fail_with(f, X_OTHER, "close other programs", "out of memory");
     }
     o->params = *params;
     o->numbered = numbered;
@@ -73,33 +74,25 @@ static int prepare(struct output_images *o, const AVFrame *frame, struct failure
     o->encoder = codec ? avcodec_alloc_context3(codec) : NULL;
     o->packet = av_packet_alloc();
     if (!o->encoder || !o->packet) {
-        return fail(f, X_OTHER, "-f y4m needs no encoder", codec ? "out of memory" : "libavcodec has no PNG encoder here");
+        return fail_with(f, X_OTHER, "-f y4m needs no encoder", codec ? "out of memory" : "libavcodec has no PNG encoder here");
     }
     o->encoder->width = frame->width;
     o->encoder->height = frame->height;
     o->encoder->pix_fmt = frame->format;
     o->encoder->sample_aspect_ratio = frame->sample_aspect_ratio;
     o->encoder->time_base = (AVRational){1, 25};
-    return avcodec_open2(o->encoder, codec, NULL) < 0 ? fail(f, X_OTHER, "--pix-fmt rgb24 fits", "the PNG encoder refuses the frames") : 0;
+    return avcodec_open2(o->encoder, codec, NULL) < 0 ? fail_with(f, X_OTHER, "--pix-fmt rgb24 fits", "the PNG encoder refuses the frames") : 0;
 }
 
 static int write_all(struct output_images *o, int fd, const char *name, struct failure *f)
 {
-    for (int done = 0; done < o->packet->size;) {
-        ssize_t n = write(fd, o->packet->data + done, (size_t)(o->packet->size - done));
-        if (n < 0 && errno == EINTR) {
-            if (interrupted()) {
-                return interrupted();
-            }
-            continue;
-        }
-        if (n < 0) {
-            return fail_errno(f, X_OTHER, errno, name);
-        }
-        done += (int)n;
-        o->bytes += (uint64_t)n;
+    struct sink sink = {.fd = fd, .idle = o->params.idle, .idle_ctx = o->params.idle_ctx};
+    bool ok = sink_write(&sink, o->packet->data, (size_t)o->packet->size);
+    o->bytes += sink.bytes;
+    if (!ok && sink.error == EINTR && interrupted()) {
+        return interrupted();
     }
-    return 0;
+    return ok ? 0 : fail_errno(f, X_OTHER, sink.error, name);
 }
 
 static int open_image(struct output_images *o, const char *name, int *fd, struct failure *f)
@@ -108,7 +101,7 @@ static int open_image(struct output_images *o, const char *name, int *fd, struct
     if (*fd < 0 && errno == EEXIST) {
         bool asked = o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(name);
         if (o->params.overwrite != OVERWRITE_YES && !asked) {
-            return fail(f, X_OTHER, "-y overwrites it", "%s: the file exists", name);
+            return fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", name);
         }
         o->params.overwrite = OVERWRITE_YES; /* asked once is enough */
         *fd = open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -160,7 +153,7 @@ int output_images_frame(struct output_images *o, const AVFrame *frame, struct fa
     int error = avcodec_send_frame(o->encoder, image);
     error = error < 0 ? error : avcodec_receive_packet(o->encoder, o->packet);
     if (error < 0) {
-        return fail(f, X_OTHER, "-f y4m needs no encoder", "the PNG encoder failed: %s", av_err2str(error));
+        return fail_with(f, X_OTHER, "-f y4m needs no encoder", "the PNG encoder failed: %s", av_err2str(error));
     }
     rc = write_image(o, f);
     av_packet_unref(o->packet);

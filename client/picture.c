@@ -18,12 +18,12 @@ int picture_borrow(const struct pelton_frame *in, AVFrame *out, struct failure *
     int linesize[4];
     if (format == AV_PIX_FMT_NONE || in->width == 0 || in->height == 0 || in->width > 65536 || in->height > 65536 ||
         av_image_fill_linesizes(linesize, format, (int)in->width) < 0 || av_pix_fmt_count_planes(format) != (int)in->planes) {
-        return fail(f, X_OTHER, "the daemon may be newer than this program: see pelton version", "a frame of unknown kind: %.16s %ux%u",
+        return fail_with(f, X_OTHER, "the daemon may be newer than this program: see pelton version", "a frame of unknown kind: %.16s %ux%u",
                     in->pix_fmt, in->width, in->height);
     }
     for (uint32_t i = 0; i < in->planes; i++) {
         if (in->plane_width[i] < (uint32_t)linesize[i] || in->stride[i] < in->plane_width[i] || in->stride[i] > INT32_MAX) {
-            return fail(f, X_OTHER, "this is a bug of the daemon", "plane %u of a frame is narrower than its picture", i);
+            return fail_with(f, X_OTHER, "this is a bug of the daemon", "plane %u of a frame is narrower than its picture", i);
         }
         out->data[i] = (uint8_t *)in->data[i];
         out->linesize[i] = (int)in->stride[i];

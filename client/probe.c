@@ -106,7 +106,7 @@ static int probe(struct options *o, struct source *source, struct pelton *conn, 
         print_text(source->name, &info);
     }
     if (!info.supported) {
-        return fail(f, X_UNSUPPORTED, "ffmpeg may decode it on the CPU", "%s: not supported: %s%s%s", source->name, info.unsupported_element,
+        return fail_with(f, X_UNSUPPORTED, "ffmpeg may decode it on the CPU", "%s: not supported: %s%s%s", source->name, info.unsupported_element,
                     info.unsupported_what[0] ? ", " : "", info.unsupported_what);
     }
     return 0;
@@ -115,7 +115,7 @@ static int probe(struct options *o, struct source *source, struct pelton *conn, 
 int cmd_probe(struct options *o, struct failure *f)
 {
     if (o->n_inputs == 0) {
-        return fail(f, X_USAGE, "as in: pelton probe clip.mp4", "no input");
+        return fail_with(f, X_USAGE, "as in: pelton probe clip.mp4", "no input");
     }
     struct source source;
     struct pelton *conn = NULL;

@@ -62,7 +62,7 @@ static bool wants_private(const struct options *o)
 static int check_private(const struct options *o, struct failure *f)
 {
     if (o->n_config > 0 || o->lookahead_given) {
-        return fail(f, X_USAGE, "set it in that daemon's configuration, or leave --socket out", "%s: -c and --lookahead are for a private daemon",
+        return fail_with(f, X_USAGE, "set it in that daemon's configuration, or leave --socket out", "%s: -c and --lookahead are for a private daemon",
                     o->socket);
     }
     return 0;
@@ -120,10 +120,10 @@ static int check_file(int fd, const char *name, struct failure *f)
         return fail_errno(f, X_INPUT, errno, name);
     }
     if (S_ISDIR(st.st_mode)) {
-        return fail(f, X_INPUT, "name a file in it", "%s: is a directory", name);
+        return fail_with(f, X_INPUT, "name a file in it", "%s: is a directory", name);
     }
     if (S_ISREG(st.st_mode) && st.st_size == 0) {
-        return fail(f, X_INPUT, "see what was to write it", "%s: the file is empty", name);
+        return fail_with(f, X_INPUT, "see what was to write it", "%s: the file is empty", name);
     }
     return 0;
 }
@@ -138,7 +138,7 @@ int source_open(const char *name, struct source *out, struct failure *f)
     }
     if (strcmp(name, "-") == 0) {
         if (isatty(STDIN_FILENO)) {
-            return fail(f, X_USAGE, "as in: pelton decode -i - -o out.y4m < clip.264", "standard input is a terminal");
+            return fail_with(f, X_USAGE, "as in: pelton decode -i - -o out.y4m < clip.264", "standard input is a terminal");
         }
         s.fd = STDIN_FILENO;
         s.name = "standard input";

@@ -107,7 +107,7 @@ int verify_open(const char *path, struct verify **out, struct failure *f)
     if (!v) {
         int error = ferror(file) ? errno : 0;
         fclose(file);
-        return error ? fail_errno(f, X_OTHER, error, path) : fail(f, X_USAGE, "a framemd5, MD5, y4m or raw file is wanted", "%s: nothing in the reference", path);
+        return error ? fail_errno(f, X_OTHER, error, path) : fail_with(f, X_USAGE, "a framemd5, MD5, y4m or raw file is wanted", "%s: nothing in the reference", path);
     }
     v->kind = kind_of(head, n, v->whole);
     v->path = path;
@@ -120,7 +120,7 @@ int verify_open(const char *path, struct verify **out, struct failure *f)
     }
     if (!v->md5) {
         verify_close(v);
-        return fail(f, X_OTHER, "close other programs", "out of memory");
+        return fail_with(f, X_OTHER, "close other programs", "out of memory");
     }
     av_md5_init(v->md5);
     *out = v;
@@ -146,7 +146,7 @@ uint64_t verify_frames(const struct verify *v)
 
 static int mismatch(struct verify *v, const char *expected, const char *got, struct failure *f)
 {
-    return fail(f, X_MISMATCH, "compare the pictures: pelton decode -f png, and ffmpeg", "frame %llu differs from %s: expected %s, got %s",
+    return fail_with(f, X_MISMATCH, "compare the pictures: pelton decode -f png, and ffmpeg", "frame %llu differs from %s: expected %s, got %s",
                 (unsigned long long)v->frames, v->path, expected, got);
 }
 
@@ -161,7 +161,7 @@ static int pack(struct verify *v, const AVFrame *frame, struct failure *f)
         v->size = v->packed && v->expected ? (size_t)size : 0;
     }
     if (size <= 0 || v->size == 0) {
-        return fail(f, X_OTHER, "close other programs", "out of memory");
+        return fail_with(f, X_OTHER, "close other programs", "out of memory");
     }
     av_image_copy_to_buffer(v->packed, size, (const uint8_t *const *)frame->data, frame->linesize, frame->format, frame->width, frame->height, 1);
     return 0;
@@ -243,7 +243,7 @@ static int compare_whole(struct verify *v, struct failure *f)
         snprintf(got + 2 * i, 3, "%02x", digest[i]);
     }
     if (strcmp(got, v->whole)) {
-        return fail(f, X_MISMATCH, "a framemd5 reference would name the frame", "the %llu frames differ from %s: expected %s, got %s",
+        return fail_with(f, X_MISMATCH, "a framemd5 reference would name the frame", "the %llu frames differ from %s: expected %s, got %s",
                     (unsigned long long)v->frames, v->path, v->whole, got);
     }
     return 0;

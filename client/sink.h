@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Bytes into a descriptor that may be slow, full or closed at the other end.
+ */
+#ifndef CLIENT_SINK_H
+#define CLIENT_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sink {
+    int fd;
+    int error;              /* errno of the first write that failed; EINTR: interrupted while nobody read */
+    uint64_t bytes;
+    void (*idle)(void *);   /* called about once a second while a write waits: the daemon wants to hear from us; NULL: nothing */
+    void *idle_ctx;
+};
+
+/* All bytes, or false with s->error set. */
+bool sink_write(struct sink *s, const uint8_t *data, size_t size);
+
+#endif

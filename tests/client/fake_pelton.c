@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A libpelton without a daemon: frames are made in this process, so that the command's output, options and exit codes are tested
+ * in milliseconds. The environment chooses the stream:
+ *   FAKE_SIZE=WxH  FAKE_FRAMES=N  FAKE_RATE=num/den  FAKE_PIX_FMT=yuv420p|nv12|gray
+ *   FAKE_PTS=file with "pts duration" lines, in FAKE_TIME_BASE=num/den
+ *   FAKE_MATRIX, FAKE_RANGE, FAKE_SITING (as in struct pelton_colour)
+ *   FAKE_CORRUPT=n (every n-th frame)  FAKE_FAIL=code after the last frame  FAKE_OPEN=code  FAKE_CONNECT=code
+ *   FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1  FAKE_UNSUPPORTED=syntax element  FAKE_NO_DEVICE=1
+ */
+#include "proto/pelton.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PADDING = 32, SLOTS = 4 };
+
+struct pelton {
+    int fd;
+    struct pelton_failure failure;
+};
+
+struct pelton_stream {
+    struct pelton *conn;
+    struct pelton_open_params params;
+    struct pelton_info info;
+    uint64_t frame, frames;
+    int64_t *pts, *duration;
+    uint8_t *slots[SLOTS];
+    unsigned held;
+};
+
+static struct pelton_failure no_connection;
+
+static long setting(const char *name, long preset)
+{
+    const char *text = getenv(name);
+    return text && text[0] ? strtol(text, NULL, 0) : preset;
+}
+
+static struct pelton_rational rational(const char *name, int num, int den)
+{
+    struct pelton_rational r = {num, den};
+    const char *text = getenv(name);
+    if (text) {
+        sscanf(text, "%d/%d", &r.num, &r.den);
+    }
+    return r;
+}
+
+static int fail(struct pelton_failure *f, int code, const char *cause)
+{
+    f->code = code;
+    snprintf(f->cause, sizeof f->cause, "%s", cause);
+    snprintf(f->hint, sizeof f->hint, "%s", "");
+    return code;
+}
+
+const struct pelton_failure *pelton_failure(const struct pelton *conn)
+{
+    return conn ? &conn->failure : &no_connection;
+}
+
+const char *pelton_version(void)
+{
+    return "fake";
+}
+
+int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
+{
+    long code = setting("FAKE_CONNECT", 0);
+    if (code || strstr(path ? path : "", "none.sock")) {
+        return fail(&no_connection, code ? (int)code : PELTON_ERR_NO_DAEMON, "no daemon");
+    }
+    struct pelton *conn = calloc(1, sizeof *conn);
+    conn->fd = eventfd(1, EFD_CLOEXEC);
+    *out = conn;
+    return 0;
+}
+
+int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struct pelton **out)
+{
+    if (setting("FAKE_NO_DEVICE", 0)) {
+        return fail(&no_connection, PELTON_ERR_NO_DEVICE, "no Vulkan device");
+    }
+    for (const char *const *e = params->extra; e && *e; e++) {
+        if (!strncmp(*e, "bad=", 4)) {
+            return fail(&no_connection, PELTON_ERR_USAGE, "bad: no such key");
+        }
+    }
+    return pelton_connect(NULL, timeout_ms, out);
+}
+
+void pelton_close(struct pelton *conn)
+{
+    if (conn) {
+        close(conn->fd);
+        free(conn);
+    }
+}
+
+int pelton_device(struct pelton *conn, struct pelton_device *out)
+{
+    *out = (struct pelton_device){.name = "Fake 3000", .uuid = "00000000-0000-0000-0000-000000000000", .driver = "fake 1.0",
+                                  .software = setting("FAKE_SOFTWARE", 0) != 0};
+    return 0;
+}
+
+int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **out, size_t *count)
+{
+    *out = calloc(1, sizeof **out);
+    *count = 1;
+    return pelton_device(conn, *out);
+}
+
+int pelton_fd(const struct pelton *conn)
+{
+    return conn->fd;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void fill_info(struct pelton_info *info)
+{
+    unsigned w = 64, h = 48;
+    if (getenv("FAKE_SIZE")) {
+        sscanf(getenv("FAKE_SIZE"), "%ux%u", &w, &h);
+    }
+    *info = (struct pelton_info){.container = "fake", .codec = "h264", .profile = "High", .level = 31, .width = w, .height = h, .sar = {1, 1},
+                                 .start_pts = INT64_MIN, .duration_us = -1, .supported = true};
+    info->coded_width = (w + 15) & ~15u;
+    info->coded_height = (h + 15) & ~15u;
+    info->frame_rate = info->avg_frame_rate = rational("FAKE_RATE", 25, 1);
+    info->time_base = rational("FAKE_TIME_BASE", info->frame_rate.den, info->frame_rate.num);
+    snprintf(info->pix_fmt, sizeof info->pix_fmt, "%s", getenv("FAKE_PIX_FMT") ? getenv("FAKE_PIX_FMT") : "yuv420p");
+    const char *element = getenv("FAKE_UNSUPPORTED");
+    if (element) {
+        info->supported = false;
+        snprintf(info->unsupported_element, sizeof info->unsupported_element, "%s", element);
+        snprintf(info->unsupported_what, sizeof info->unsupported_what, "interlaced coding");
+    }
+}
+
+int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info)
+{
+    fill_info(info);
+    return 0;
+}
+
+static void read_times(struct pelton_stream *s)
+{
+    const char *path = getenv("FAKE_PTS");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    if (!file) {
+        return;
+    }
+    size_t room = 0;
+    long long pts, duration;
+    for (s->frames = 0; fscanf(file, "%lld %lld", &pts, &duration) == 2; s->frames++) {
+        if (s->frames == room) {
+            room = room ? room * 2 : 64;
+            s->pts = realloc(s->pts, room * sizeof *s->pts);
+            s->duration = realloc(s->duration, room * sizeof *s->duration);
+        }
+        s->pts[s->frames] = pts;
+        s->duration[s->frames] = duration;
+    }
+    fclose(file);
+}
+
+int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info, struct pelton_stream **out)
+{
+    struct pelton_info found;
+    fill_info(&found);
+    if (info) {
+        *info = found;
+    }
+    if (!found.supported) {
+        char cause[128];
+        snprintf(cause, sizeof cause, "%s: interlaced coding is not supported", found.unsupported_element);
+        return fail(&conn->failure, PELTON_ERR_UNSUPPORTED, cause);
+    }
+    if (setting("FAKE_OPEN", 0)) {
+        return fail(&conn->failure, (int)setting("FAKE_OPEN", 0), "the source cannot be opened");
+    }
+    struct pelton_stream *s = calloc(1, sizeof *s);
+    s->conn = conn;
+    s->params = *params;
+    s->info = found;
+    if (params->pix_fmt) {
+        snprintf(s->info.pix_fmt, sizeof s->info.pix_fmt, "%s", params->pix_fmt);
+    }
+    s->frames = (uint64_t)setting("FAKE_FRAMES", 10);
+    read_times(s);
+    if (params->loop) {
+        s->frames = params->loops ? s->frames * params->loops : UINT64_MAX;
+    }
+    if (params->max_frames && params->max_frames < s->frames) {
+        s->frames = params->max_frames;
+    }
+    for (int i = 0; i < SLOTS; i++) {
+        s->slots[i] = malloc((size_t)(found.width + PADDING) * found.height * 3);
+    }
+    *out = s;
+    return 0;
+}
+
+/* A slope with its own step for each plane and frame; the padding holds what must never be seen. */
+static void paint(struct pelton_frame *f, uint8_t *base)
+{
+    bool nv12 = !strcmp(f->pix_fmt, "nv12"), gray = !strcmp(f->pix_fmt, "gray");
+    f->planes = gray ? 1 : nv12 ? 2 : 3;
+    for (uint32_t p = 0; p < f->planes; p++) {
+        f->plane_width[p] = p == 0 ? f->width : nv12 ? (f->width + 1) / 2 * 2 : (f->width + 1) / 2;
+        f->plane_height[p] = p == 0 ? f->height : (f->height + 1) / 2;
+        f->stride[p] = f->plane_width[p] + PADDING;
+        f->data[p] = base;
+        memset(base, 0xEE, (size_t)f->stride[p] * f->plane_height[p]);
+        for (uint32_t y = 0; y < f->plane_height[p]; y++) {
+            for (uint32_t x = 0; x < f->plane_width[p]; x++) {
+                base[(size_t)y * f->stride[p] + x] = (uint8_t)(16 + (x * (p + 1) + y * 3 + f->sequence * 5) % 200);
+            }
+        }
+        base += (size_t)f->stride[p] * f->plane_height[p];
+    }
+}
+
+int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out)
+{
+    long delay = setting("FAKE_DELAY_MS", 0);
+    if (timeout_ms >= 0 && delay > timeout_ms) {
+        usleep((useconds_t)timeout_ms * 1000);
+        return fail(&s->conn->failure, PELTON_ERR_TIMEOUT, "no frame in time");
+    }
+    usleep((useconds_t)delay * 1000);
+    if (s->frame >= s->frames || s->params.transport != PELTON_SHM) {
+        s->frame = s->frames;
+        long code = setting("FAKE_FAIL", 0);
+        return code ? fail(&s->conn->failure, (int)code, "the stream is damaged") : 0;
+    }
+    uint64_t n = s->frame++;
+    long corrupt = setting("FAKE_CORRUPT", 0);
+    struct pelton_frame f = {.sequence = n, .slot = (uint32_t)(n % SLOTS), .width = s->info.width, .height = s->info.height};
+    snprintf(f.pix_fmt, sizeof f.pix_fmt, "%.15s", s->info.pix_fmt);
+    f.pts = s->pts ? s->pts[n] : (int64_t)n;
+    f.dts = f.pts;
+    f.duration = s->duration ? s->duration[n] : 1;
+    f.time_base = s->info.time_base;
+    f.sar = s->info.sar;
+    f.flags = n == 0 ? PELTON_FRAME_KEY : corrupt && n % (uint64_t)corrupt == 0 ? PELTON_FRAME_CORRUPT : 0;
+    f.colour = (struct pelton_colour){.primaries = 2, .transfer = 2, .matrix = (uint8_t)setting("FAKE_MATRIX", 2),
+                                      .range = (uint8_t)setting("FAKE_RANGE", 0), .siting = (uint8_t)setting("FAKE_SITING", 0), .source = 1};
+    f.received_ns = now_ns() - 1000000;
+    f.decoded_ns = now_ns();
+    paint(&f, s->slots[f.slot]);
+    s->held++;
+    *out = f;
+    return 1;
+}
+
+void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
+{
+    memset(s->slots[frame->slot], 0xDD, 16); /* the slot is written again */
+    s->held--;
+}
+
+int pelton_stats(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out)
+{
+    *out = (struct pelton_stats){.access_units = s->frame, .frames = s->frame, .cpu_entropy = 0.25, .gpu_inter = 0.5};
+    return 0;
+}
+
+void pelton_stream_close(struct pelton_stream *s)
+{
+    if (!s) {
+        return;
+    }
+    if (s->held) {
+        fprintf(stderr, "fake: %u frames not released\n", s->held);
+        abort();
+    }
+    for (int i = 0; i < SLOTS; i++) {
+        free(s->slots[i]);
+    }
+    free(s->pts);
+    free(s->duration);
+    free(s);
+}

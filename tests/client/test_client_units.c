@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Units of the command: time stamps against recorded ffmpeg output, option parsing, the option table, output names.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "client/options.h"
+#include "client/output.h"
+#include "client/sync.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- time stamps ---- */
+
+static struct pelton_rational parse_rational(const char *text)
+{
+    struct pelton_rational r = {0, 0};
+    sscanf(text, "%d/%d", &r.num, &r.den);
+    return r;
+}
+
+static void check_case(char *line)
+{
+    char *column[8];
+    for (int i = 0; i < 8; i++) {
+        column[i] = strsep(&line, "\t\n");
+        assert_non_null(column[i]);
+    }
+    struct pelton_info info = {.time_base = parse_rational(column[1]), .frame_rate = parse_rational(column[2]),
+                               .avg_frame_rate = parse_rational(column[3])};
+    info.start_pts = !strcmp(column[4], "none") ? INT64_MIN : strtoll(column[4], NULL, 10);
+    struct sync s;
+    sync_init(&s, &info, -1);
+    char tb[32];
+    snprintf(tb, sizeof tb, "%d/%d", s.out.num, s.out.den);
+    assert_string_equal(tb, column[5]);
+    char *frame, *expected = column[7];
+    for (int n = 0; (frame = strsep(&column[6], " ")); n++) {
+        long long pts, duration;
+        int64_t out;
+        assert_int_equal(sscanf(frame, "%lld:%lld", &pts, &duration), 2);
+        if (sync_frame(&s, pts, duration, &out)) {
+            char *want = strsep(&expected, " ");
+            if (!want || strtoll(want, NULL, 10) != out) {
+                fail_msg("%s: frame %d: %lld, ffmpeg %s", column[0], n, (long long)out, want ? want : "drops it");
+            }
+        }
+    }
+    assert_null(expected);
+}
+
+static void sync_equals_ffmpeg(void **state)
+{
+    FILE *file = fopen(SYNC_CASES, "r");
+    char line[8192];
+    int n = 0;
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        if (line[0] != '#') {
+            check_case(line);
+            n++;
+        }
+    }
+    fclose(file);
+    assert_true(n >= 16);
+}
+
+static void sync_without_times(void **state)
+{
+    struct pelton_info info = {.frame_rate = {0, 1}, .time_base = {1, 1200000}, .start_pts = INT64_MIN};
+    struct sync s;
+    int64_t out = -1;
+    sync_init(&s, &info, -1);
+    assert_int_equal(s.out.den, 25);
+    for (int i = 0; i < 5; i++) {
+        assert_true(sync_frame(&s, INT64_MIN, 0, &out));
+        assert_int_equal(out, i);
+    }
+}
+
+/* ---- options ---- */
+
+static int parse(struct options *o, struct failure *f, const char *line)
+{
+    static char copy[1024];
+    static char *argv[64];
+    int argc = 0;
+    *f = (struct failure){0};
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    return options_parse(argc, argv, o, f);
+}
+
+static void ffmpeg_spellings(void **state)
+{
+    struct options o;
+    struct failure f;
+    assert_int_equal(parse(&o, &f, "pelton decode -y -ss 1:02.5 -i a.mp4 -t 200ms -frames:v 7 -pix_fmt nv12 -loglevel error -f y4m -"), 0);
+    assert_string_equal(o.inputs[0], "a.mp4");
+    assert_string_equal(o.output, "-");
+    assert_string_equal(o.pix_fmt, "nv12");
+    assert_int_equal(o.start_us, 62500000);
+    assert_int_equal(o.duration_us, 200000);
+    assert_int_equal(o.max_frames, 7);
+    assert_int_equal(o.log_level, LOG_ERROR);
+    assert_int_equal(o.overwrite, OVERWRITE_YES);
+    assert_int_equal(parse(&o, &f, "pelton decode --input=a.mp4 --pix-fmt=gray --log_level=16 -o b.yuv --on-error drop --progress kv"), 0);
+    assert_string_equal(o.pix_fmt, "gray");
+    assert_string_equal(o.output, "b.yuv");
+    assert_int_equal(o.on_error, 1);
+    assert_int_equal(o.progress, PROGRESS_KV);
+    assert_int_equal(parse(&o, &f, "pelton bench -i a -i b c --streams 3 --verify --loop 2 --lookahead 9 -c batch=4"), 0);
+    assert_int_equal(o.n_inputs, 3);
+    assert_string_equal(o.lookahead, "lookahead=9");
+    assert_string_equal(o.config[0], "batch=4");
+    assert_non_null(o.verify);
+    assert_int_equal(parse(&o, &f, "pelton decode -i a -- -strange-name"), 0);
+    assert_string_equal(o.output, "-strange-name");
+}
+
+static void bad_options(void **state)
+{
+    static const struct {
+        const char *line, *word;
+    } cases[] = {
+        {"pelton decode --nonsense", "--nonsense"}, {"pelton decode -i", "-i"}, {"pelton decode -y=1", "-y=1"}, {"pelton decode -frames:v 0", "-frames:v"},
+        {"pelton decode -frames:v -3", "-3"}, {"pelton decode -ss soon", "soon"}, {"pelton decode -t -1", "-t"}, {"pelton decode -i a -i b", "b"},
+        {"pelton decode -i a b c", "c"}, {"pelton decode --streams 2", "--streams"}, {"pelton decode -c novalue", "novalue"},
+        {"pelton decode --on-error maybe", "maybe"}, {"pelton decode -loglevel loud", "loud"}, {"pelton encode", "encode"}, {"pelton -i a", "-i"},
+        {"pelton bench --against x264", "x264"}, {"pelton decode --timeout x", "x"}, {"pelton bench --streams 99999", "99999"},
+        {"pelton version now", "now"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct options o;
+        struct failure f;
+        if (parse(&o, &f, cases[i].line) != X_USAGE || !strstr(f.cause, cases[i].word) || !f.hint[0]) {
+            fail_msg("%s: code %d, cause \"%s\", hint \"%s\"", cases[i].line, f.code, f.cause, f.hint);
+        }
+    }
+}
+
+/* No command has two options of one name. */
+static void option_table_is_sound(void **state)
+{
+    for (unsigned i = 0; i < n_option_rows; i++) {
+        assert_true(option_rows[i].commands != 0 && option_rows[i].help[0]);
+        for (unsigned k = i + 1; k < n_option_rows; k++) {
+            assert_false(!strcmp(option_rows[i].name, option_rows[k].name) && (option_rows[i].commands & option_rows[k].commands));
+        }
+    }
+}
+
+/* ---- output ---- */
+
+static void formats_follow_names(void **state)
+{
+    static const struct {
+        const char *name, *path, *format;
+    } cases[] = {
+        {NULL, "a.y4m", "yuv4mpegpipe"}, {NULL, "a.yuv", "rawvideo"}, {NULL, "d.x/a.MKV", "matroska"}, {NULL, "f%03d.png", "image2"},
+        {NULL, "a.framemd5", "framemd5"}, {"md5", "-", "md5"}, {"raw", "a.mkv", "rawvideo"}, {"png", "-", "image2"}, {"null", "-", "null"},
+        {NULL, "-", NULL}, {NULL, "d.y4m/a", NULL}, {NULL, "a.mp4", NULL}, {"mp4", "a.mp4", NULL}, {"", "a.y4m", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct output_format *format = NULL;
+        struct failure f = {0};
+        int rc = output_format_choose(cases[i].name, cases[i].path, &format, &f);
+        if (rc != (cases[i].format ? 0 : X_USAGE) || (format && strcmp(format->name, cases[i].format))) {
+            fail_msg("%s %s: %d", cases[i].name ? cases[i].name : "", cases[i].path, rc);
+        }
+    }
+}
+
+static void causes_stay_on_one_line(void **state)
+{
+    struct failure f = {0};
+    assert_int_equal(fail_with(&f, X_INPUT, "a hint", "%s: bad", "name\nwith\tlines"), X_INPUT);
+    assert_int_equal(fail_with(&f, X_OTHER, "later", "what follows"), X_INPUT);
+    assert_string_equal(f.cause, "name with lines: bad");
+    assert_string_equal(f.hint, "a hint");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sync_equals_ffmpeg), cmocka_unit_test(sync_without_times), cmocka_unit_test(ffmpeg_spellings),
+        cmocka_unit_test(bad_options), cmocka_unit_test(option_table_is_sound), cmocka_unit_test(formats_follow_names),
+        cmocka_unit_test(causes_stay_on_one_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
