@@ -224,6 +224,7 @@ struct session {
     struct account *account;
     struct pelton_stats stats; /* without the fields that session_stats computes */
     uint64_t dropped_decoder;
+    uint64_t peak_host, peak_gpu;         /* most bytes held */
     int64_t opened_ns, ended_ns;
     struct recon_times gpu_base; /* the store's times when this session attached to it */
     struct recon_times gpu_sum;  /* from stores used before */
@@ -233,6 +234,7 @@ struct session {
 void session_fail(struct session *s, int code, const char *cause, const char *hint); /* with the lock; the first cause stays */
 void session_post(struct session *s, struct event *ev);                              /* with the lock */
 void session_maybe_end(struct session *s);                                           /* with the lock, GPU thread */
+void session_account_memory(struct session *s);               /* with the lock: notes the most */
 void session_account_gpu(struct session *s, struct recon_times *out);                /* with the lock: sum over stores */
 void sessions_dispatch(struct engine *e);                                            /* loop thread, without the lock */
 void stream_thread_main(void *session);

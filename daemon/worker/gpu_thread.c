@@ -297,7 +297,10 @@ static bool tend(struct engine *e, struct session *s)
         any |= discard(s, unref, &count);
     else
         any |= ensure_store(e, s) | ensure_pool(e, s);
-    any |= announce(s, unref, &count);
+    if (announce(s, unref, &count)) {
+        session_account_memory(s);
+        any = true;
+    }
     news = s->events != NULL || s->abort;
     jobs_retire(s, unref, &count, UNREF_MAX);
     if (count) {

@@ -158,6 +158,24 @@ static uint64_t pools_bytes(const struct session *s)
     return bytes;
 }
 
+static uint64_t host_bytes(struct session *s)
+{
+    return atomic_load(&s->account->used) + pools_bytes(s);
+}
+
+static uint64_t gpu_bytes(const struct session *s)
+{
+    return s->store ? s->store->memory / s->store->slots * s->quota : 0;
+}
+
+void session_account_memory(struct session *s)
+{
+    uint64_t host = host_bytes(s), gpu = gpu_bytes(s);
+    s->peak_host = host > s->peak_host ? host : s->peak_host;
+    s->peak_gpu = gpu > s->peak_gpu ? gpu : s->peak_gpu;
+}
+
+/* Memory: what is held now; after the end, the most that was. */
 static void fill_stats(struct session *s, struct pelton_stats *out)
 {
     struct recon_times gpu;
@@ -165,9 +183,8 @@ static void fill_stats(struct session *s, struct pelton_stats *out)
     *out = s->stats;
     out->dropped = s->dropped_decoder;
     out->wall = 1e-9 * (double)((s->ended_ns ? s->ended_ns : now_ns()) - s->opened_ns);
-    out->memory_host = atomic_load(&s->account->used) + pools_bytes(s);
-    if (s->store)
-        out->memory_gpu = s->store->memory / s->store->slots * s->quota;
+    out->memory_host = s->ended_ns ? s->peak_host : host_bytes(s);
+    out->memory_gpu = s->ended_ns ? s->peak_gpu : gpu_bytes(s);
     out->bytes_uploaded = gpu.upload_bytes;
     out->gpu_upload = gpu.seconds[RECON_UPLOAD];
     out->gpu_classify = gpu.seconds[RECON_CLASSIFY];
