@@ -35,7 +35,7 @@ static int import_buffer(struct gpu *g, struct gpu_host *h)
     const VkExternalMemoryHandleTypeFlagBits handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     VkExternalMemoryBufferCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = &external, .size = h->size,
-                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkMemoryHostPointerPropertiesEXT pointer = {.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
     VkMemoryRequirements needs;
     VK(g, g->vk.vkGetMemoryHostPointerPropertiesEXT(g->device, handle, h->memory, &pointer));
@@ -69,7 +69,7 @@ static int create_buffer(struct gpu *g, struct gpu_host *h)
     if (atomic_load(&g->lost))
         return GPU_ERR_LOST;
     gpu_log(g, wanted ? 1 : 2, "frames pass through a staging buffer of %llu bytes", (unsigned long long)h->size);
-    return gpu_buffer_create(g, h->size, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, GPU_MEMORY_READBACK, &h->buffer);
+    return gpu_buffer_create(g, h->size, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &h->buffer);
 }
 
 static int create_windows(struct gpu *g, struct gpu_host *h)
@@ -203,6 +203,11 @@ int gpu_host_window(const struct gpu_host *h, uint64_t begin, uint64_t end, stru
         return GPU_ERR_INVALID;
     *out = (struct gpu_window){.offset = index * h->half, .set = h->windows[index], .index = (uint32_t)index};
     return GPU_OK;
+}
+
+VkBuffer gpu_host_buffer(const struct gpu_host *h)
+{
+    return h->buffer.buffer;
 }
 
 int gpu_host_reserve(struct gpu_host *h, size_t rects)

@@ -206,6 +206,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     r->params = *params;
     r->flight_count = params->flight ? params->flight : 3;
     r->unit_bytes = 32;
+    r->deliver_by_copy = g->info.software;
     r->delivery_capacity = params->width < 32 ? 64 : 2 * params->width;
     err = GPU_ERR_NOMEM;
     if (pthread_mutex_init(&r->lock, NULL))

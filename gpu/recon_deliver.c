@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deliveries and copies of slots: the two shaders that move finished frames. Deliveries are sorted by destination, and each window
- * of a host is one dispatch.
+ * Deliveries and copies of slots: what moves finished frames. Deliveries are sorted by format and destination, and those that share
+ * both are one dispatch.
  */
 #include "gpu/recon_internal.h"
 
@@ -15,7 +15,7 @@
 #define COPY_GROUP_X 32
 #define COPY_GROUP_Y 8
 
-_Static_assert(sizeof(struct recon_deliver_args) == 56, "recon_deliver_args");
+_Static_assert(sizeof(struct recon_deliver_args) == 52, "recon_deliver_args");
 _Static_assert(RECON_I420 == DELIVER_I420 && RECON_NV12 == DELIVER_NV12 && RECON_GRAY8 == DELIVER_GRAY8, "recon_format");
 
 int recon_deliver_pipelines(struct recon *r)
@@ -23,7 +23,11 @@ int recon_deliver_pipelines(struct recon *r)
     int err = gpu_pipeline_get(r->g, r->layout, shader_copy_frame, sizeof(shader_copy_frame), NULL, 0, "copy_frame", &r->copy_pipeline);
     if (err < 0)
         return err;
-    return gpu_pipeline_get(r->g, r->layout, shader_deliver, sizeof(shader_deliver), NULL, 0, "deliver", &r->deliver_pipeline);
+    for (uint32_t i = 0; i < RECON_DELIVER_VARIANTS && err == GPU_OK; i++) {
+        const uint32_t constants[2] = {i / 2, i % 2};
+        err = gpu_pipeline_get(r->g, r->layout, shader_deliver, sizeof(shader_deliver), constants, 2, "deliver", &r->deliver_pipelines[i]);
+    }
+    return err;
 }
 
 /* The planes of a delivery: bytes of a row, rounded up to words, and rows. */
@@ -60,8 +64,10 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
     int err = gpu_host_window(d->host, begin, end, &item.window);
     if (err < 0)
         return err;
-    item.args = (struct recon_deliver_args){.slot = d->slot, .format = (uint32_t)d->format, .crop_x = d->crop_x, .crop_y = d->crop_y,
+    item.args = (struct recon_deliver_args){.slot = d->slot, .crop_x = d->crop_x, .crop_y = d->crop_y,
                                             .width = d->width, .height = d->height};
+    bool aligned = d->crop_x % 8 == 0;
+    item.variant = r->deliver_by_copy && aligned && d->format != RECON_NV12 ? RECON_BY_COPY : 2 * (uint32_t)d->format + aligned;
     for (uint32_t i = 0; i < item.rect_count; i++) {
         item.args.offset[i] = (uint32_t)((item.rects[i].offset - item.window.offset) / 4);
         item.args.stride[i] = item.rects[i].stride / 4;
@@ -70,9 +76,11 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
     return GPU_OK;
 }
 
-static int by_destination(const void *a, const void *b)
+static int by_dispatch(const void *a, const void *b)
 {
     const struct recon_item *x = a, *y = b;
+    if (x->variant != y->variant)
+        return x->variant < y->variant ? -1 : 1;
     if (x->host != y->host)
         return (uintptr_t)x->host < (uintptr_t)y->host ? -1 : 1;
     return (x->window.index > y->window.index) - (x->window.index < y->window.index);
@@ -85,7 +93,7 @@ int recon_deliver_plan(struct recon *r, const struct recon_chunk *chunk)
         err = recon_deliver_prepare(r, &chunk->deliveries[i], &r->items[i]);
     if (err < 0)
         return err;
-    qsort(r->items, chunk->delivery_count, sizeof(*r->items), by_destination);
+    qsort(r->items, chunk->delivery_count, sizeof(*r->items), by_dispatch);
     pthread_mutex_lock(&r->g->lock);
     for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
         err = gpu_host_reserve(r->items[i].host, 3 * (size_t)chunk->delivery_count);
@@ -93,31 +101,61 @@ int recon_deliver_plan(struct recon *r, const struct recon_chunk *chunk)
     return err;
 }
 
-void recon_deliver_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk)
+/* One dispatch for the items from first on that share its pipeline and window; returns the first one that does not. */
+static uint32_t record_group(struct recon *r, VkCommandBuffer commands, uint32_t first, uint32_t end)
 {
     struct gpu *g = r->g;
-    gpu_label_begin(g, commands, "deliver");
-    g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->deliver_pipeline);
-    recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER), RECON_B(BIND_HOST));
-    for (uint32_t first = 0, next; first < chunk->delivery_count; first = next) {
-        const struct recon_item *item = &r->items[first];
-        uint32_t words = 0, rows = 0;
-        for (next = first; next < chunk->delivery_count && !by_destination(item, &r->items[next]); next++) {
-            uint32_t sum = 0;
-            for (uint32_t i = 0; i < r->items[next].rect_count; i++) {
-                words = r->items[next].rects[i].bytes / 4 > words ? r->items[next].rects[i].bytes / 4 : words;
-                sum += r->items[next].rects[i].rows;
-            }
-            rows = sum > rows ? sum : rows;
+    const struct recon_item *item = &r->items[first];
+    uint32_t words = 0, rows = 0, next = first;
+    for (; next < end && !by_dispatch(item, &r->items[next]); next++) {
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < r->items[next].rect_count; i++) {
+            words = r->items[next].rects[i].bytes / 4 > words ? r->items[next].rects[i].bytes / 4 : words;
+            sum += r->items[next].rects[i].rows;
         }
-        struct recon_push push = {.first_picture = first};
-        g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline, SET_HOST, 1, &item->window.set, 0, NULL);
-        g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
-        g->vk.vkCmdDispatch(commands, (words + DELIVER_GROUP_X - 1) / DELIVER_GROUP_X, (rows + DELIVER_GROUP_Y - 1) / DELIVER_GROUP_Y,
-                            next - first);
+        rows = sum > rows ? sum : rows;
     }
+    struct recon_push push = {.first_picture = first};
+    g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->deliver_pipelines[item->variant]);
+    g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline, SET_HOST, 1, &item->window.set, 0, NULL);
+    g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
+    g->vk.vkCmdDispatch(commands, (words + DELIVER_GROUP_X - 1) / DELIVER_GROUP_X, (rows + DELIVER_GROUP_Y - 1) / DELIVER_GROUP_Y, next - first);
+    return next;
+}
+
+/* Planes as they are: a texel is four samples, so a row of words is a row of texels. */
+static void record_copy(struct recon *r, VkCommandBuffer commands, const struct recon_item *item)
+{
+    for (uint32_t i = 0; i < item->rect_count; i++) {
+        const struct gpu_rect *rect = &item->rects[i];
+        uint32_t shift = i ? 1 : 0;
+        VkBufferImageCopy region = {
+            .bufferOffset = rect->offset, .bufferRowLength = rect->stride / 4,
+            .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, item->args.slot, 1},
+            .imageOffset = {(int32_t)(item->args.crop_x >> shift) / 4, (int32_t)(item->args.crop_y >> shift), 0},
+            .imageExtent = {rect->bytes / 4, rect->rows, 1}};
+        r->g->vk.vkCmdCopyImageToBuffer(commands, r->images[BIND_FRAME_Y - BIND_WORK_Y + i].image, VK_IMAGE_LAYOUT_GENERAL,
+                                        gpu_host_buffer(item->host), 1, &region);
+    }
+}
+
+/* Deliveries do not depend on each other: one barrier in front of those that shaders make, one in front of the copies. */
+void recon_deliver_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk)
+{
+    uint32_t count = chunk->delivery_count, shaded = 0;
+    gpu_label_begin(r->g, commands, "deliver");
+    while (shaded < count && r->items[shaded].variant != RECON_BY_COPY)
+        shaded++;
+    if (shaded)
+        recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER), RECON_B(BIND_HOST));
+    for (uint32_t first = 0; first < shaded;)
+        first = record_group(r, commands, first, shaded);
+    if (shaded < count)
+        recon_sync(r, commands, BARRIER_TRANSFER, RECON_FRAMES, RECON_B(BIND_HOST));
+    for (uint32_t i = shaded; i < count; i++)
+        record_copy(r, commands, &r->items[i]);
     recon_sync_host(r, commands, RECON_B(BIND_HOST));
-    gpu_label_end(g, commands);
+    gpu_label_end(r->g, commands);
 }
 
 void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk, uint64_t value)

@@ -21,6 +21,9 @@
     (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_MOTION) | RECON_B(BIND_SLICES) | RECON_B(BIND_COEFFS) |           \
      RECON_B(BIND_WEIGHTS) | RECON_B(BIND_SCALING) | RECON_B(BIND_DELIVER))
 
+#define RECON_DELIVER_VARIANTS 6
+#define RECON_BY_COPY RECON_DELIVER_VARIANTS
+
 struct recon_section {
     uint64_t offset, size;
 };
@@ -29,6 +32,7 @@ struct recon_section {
 struct recon_item {
     struct gpu_host *host;
     struct gpu_window window;
+    uint32_t variant;        /* of the pipeline: format, and whether aligned; RECON_BY_COPY: no shader */
     struct recon_deliver_args args;
     struct gpu_rect rects[3];
     uint32_t rect_count;
@@ -70,7 +74,8 @@ struct recon {
     uint32_t unit_bytes;
 
     const struct gpu_layout *layout;
-    VkPipeline pipelines[RECON_MAX_PASSES], copy_pipeline, deliver_pipeline;
+    VkPipeline pipelines[RECON_MAX_PASSES], copy_pipeline, deliver_pipelines[RECON_DELIVER_VARIANTS];
+    bool deliver_by_copy;                /* image to buffer copies where a delivery needs no shader: faster on software */
     VkDescriptorPool descriptors;
     struct gpu_image images[RECON_IMAGE_COUNT]; /* from BIND_WORK_Y on */
     struct gpu_buffer scratch;

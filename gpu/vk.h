@@ -159,6 +159,7 @@ struct gpu_window {
 };
 /* The window that holds bytes [begin, end). GPU_ERR_INVALID where they are outside the host or wider than any window. */
 int gpu_host_window(const struct gpu_host *h, uint64_t begin, uint64_t end, struct gpu_window *out);
+VkBuffer gpu_host_buffer(const struct gpu_host *h);
 /* A rectangle that the submission of `value` writes; where h is not direct it is copied to the host's memory when that is done.
  * Room for it was made by gpu_host_reserve. Called with gpu.lock held. */
 struct gpu_rect {
