@@ -48,8 +48,8 @@ static inline bool h264_cabac_overrun(const struct h264_cabac_engine *e)
     return !e->end;
 }
 
-/* First byte that the engine has not begun, once a terminating bin was 1: there is no renormalisation then, and the last bit that
- * a 9-bit register has read is the last one that the encoder flushed (9.3.1.2). */
+/* First byte that the engine has not begun, once a terminating bin was 1: there is no renormalisation then, and the last bit
+ * that a 9-bit register has read is the last one that the encoder flushed (9.3.1.2). */
 static inline const uint8_t *h264_cabac_tail(const struct h264_cabac_engine *e)
 {
     return e->next - (e->left >> 3);
@@ -134,7 +134,8 @@ static inline unsigned h264_cabac_terminate(struct h264_cabac_engine *e)
     return 0;
 }
 
-/* Suffix of UEGk (9.3.2.3): Exp-Golomb of order k in bypass bins. A prefix past 2^24 gives a value that no syntax element allows. */
+/* Suffix of UEGk (9.3.2.3): Exp-Golomb of order k in bypass bins. A prefix past 2^24 gives a value that no syntax element
+ * allows. */
 static inline __attribute__((always_inline)) uint32_t h264_cabac_exp_golomb(struct h264_cabac_engine *e, unsigned k)
 {
     uint32_t v = 0;

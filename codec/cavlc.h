@@ -41,8 +41,8 @@ static inline unsigned h264_cavlc_token(uint64_t window, enum h264_nc_class colu
     return h264_cavlc_coeff_token[column][zeros][(window >> (60 - zeros)) & 7];
 }
 
-/* total_zeros of a block of 15, 16 coefficients, or of chroma DC with 4 or 8: length << 4 | total_zeros, or 0. total is less than the
- * number of coefficients. */
+/* total_zeros of a block of 15, 16 coefficients, or of chroma DC with 4 or 8: length << 4 | total_zeros, or 0. total is less
+ * than the number of coefficients. */
 static inline unsigned h264_cavlc_zeros(uint64_t window, unsigned total, unsigned max_coeff)
 {
     unsigned zeros = (unsigned)__builtin_clzll(window | (uint64_t)1 << 54), next = (window >> (61 - zeros)) & 3;
@@ -67,9 +67,9 @@ static inline unsigned h264_cavlc_run(uint64_t window, unsigned zeros_left)
     return entry;
 }
 
-/* residual_block_cavlc (7.3.5.3.2, 9.2) after coeff_token, which was not 0: levels go to out[scan[i << scan_shift]] of coefficients
- * i = 0 .. max_coeff - 1. Returns false on a code or value that is not allowed. Compiled for 16-bit and 32-bit levels. Reads at most
- * 96 bytes past the position, and clamps it afterwards. */
+/* residual_block_cavlc (7.3.5.3.2, 9.2) after coeff_token, which was not 0: levels go to out[scan[i << scan_shift]] of
+ * coefficients i = 0 .. max_coeff - 1. Returns false on a code or value that is not allowed. Compiled for 16-bit and 32-bit
+ * levels. Reads at most 96 bytes past the position, and clamps it afterwards. */
 bool h264_cavlc_levels_16(struct h264_bits *b, unsigned token, unsigned max_coeff, const uint8_t *scan, unsigned scan_shift,
                           int16_t *out);
 bool h264_cavlc_levels_32(struct h264_bits *b, unsigned token, unsigned max_coeff, const uint8_t *scan, unsigned scan_shift,

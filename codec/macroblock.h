@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the files of step 2 share: the parser of one slice, the edges that macroblocks leave for their neighbours, and the functions
- * of each clause.
+ * What the files of step 2 share: the parser of one slice, the edges that macroblocks leave for their neighbours, and the
+ * functions of each clause.
  *
- * A macroblock is parsed with small grids around it (one row above, one column to the left) that are filled from the edges of its
- * neighbours; when it is complete its own edge replaces the one of the macroblock above in the line. So syntax functions know
- * nothing of addresses, and another neighbour derivation (6.4.12.2) only fills the grids differently.
+ * A macroblock is parsed with small grids around it (one row above, one column to the left) that are filled from the edges of
+ * its neighbours; when it is complete its own edge replaces the one of the macroblock above in the line. So syntax functions
+ * know nothing of addresses, and another neighbour derivation (6.4.12.2) only fills the grids differently.
  */
 #ifndef PELTON_CODEC_MACROBLOCK_H
 #define PELTON_CODEC_MACROBLOCK_H
@@ -31,7 +31,7 @@ struct mb_edge {
     uint16_t flags;
     uint8_t cbp;           /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4; 0x2f for I_PCM, 0x0f where not available */
     uint8_t ref_gt0;       /* CABAC: ref_idx > 0; bit list * 4 + quadrant; inferred and direct: 0 */
-    int8_t mode_right[4];  /* Intra4x4PredMode or Intra8x8PredMode of 4x4 blocks; 2 for others, MODE_NONE: dcPredModePredictedFlag */
+    int8_t mode_right[4];  /* Intra4x4PredMode or Intra8x8PredMode of 4x4 blocks; 2: others; MODE_NONE: see below */
     int8_t mode_bottom[4];
     uint32_t cbf[3];       /* CABAC: coded_block_flag as grid of bits, see CBF_BIT */
     union {
@@ -44,7 +44,7 @@ struct mb_edge {
     } u;
 };
 
-#define MODE_NONE (-1)
+#define MODE_NONE (-1) /* sets dcPredModePredictedFlag (8.3.1.1) */
 
 /* Grids of 4x4 blocks with a border above and to the left: x and y from -1 to 3. */
 #define GRID_ROW 8
@@ -56,8 +56,8 @@ struct mb_edge {
 #define CBF_TOP 0x0000001eu  /* bits of y == -1, x >= 0 */
 #define CBF_ALL 0x01ffffffu
 
-/* Units are taken from the picture for this many macroblocks at once, at their most: so no layout of slices needs more units than
- * the macroblocks of the picture at their most. */
+/* Units are taken from the picture for this many macroblocks at once, at their most: so no layout of slices needs more units
+ * than the macroblocks of the picture at their most. */
 #define UNIT_CHUNK_MBS 8
 
 struct mb_inter_type {

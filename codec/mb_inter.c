@@ -4,8 +4,8 @@
  */
 #include "codec/macroblock.h"
 
-/* ref_idx > 0 of the 8x8 quadrants of one list, as bits of a 3x3 grid with a border above and to the left: A is the bit before, B the
- * third bit before. */
+/* ref_idx > 0 of the 8x8 quadrants of one list, as bits of a 3x3 grid with a border above and to the left: A is the bit
+ * before, B the third bit before. */
 #define REF_BIT(x, y) (((y) + 1) * 3 + (x) + 1)
 
 static unsigned ref_grid(const struct mb_parser *p, unsigned list)

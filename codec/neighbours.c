@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Neighbouring macroblocks (6.4.9 to 6.4.12) of a frame without MBAFF: A to the left, B above, C above right, D above left. Available
- * are macroblocks of the same slice, which without slice groups and arbitrary slice order are those from first_mb_in_slice on.
+ * Neighbouring macroblocks (6.4.9 to 6.4.12) of a frame without MBAFF: A to the left, B above, C above right, D above left.
+ * Available are macroblocks of the same slice, which without slice groups and arbitrary slice order are those from
+ * first_mb_in_slice on.
  */
 #include "codec/macroblock.h"
 

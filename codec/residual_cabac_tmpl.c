@@ -46,10 +46,10 @@ static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac
     return good;
 }
 
-/* A block of 4x4 shape, 15 or 16 coefficients, with its coded_block_flag. unit: where levels go, NULL: a unit is taken. scan starts
- * at the first coefficient. Returns 1 when coded, 0 when not, -1 on an error. */
-static int NAME(block_4x4)(struct mb_parser *p, const struct NAME(contexts) *cx, unsigned cbf_inc, const uint8_t *scan, unsigned count,
-                           COEFF *unit)
+/* A block of 4x4 shape, 15 or 16 coefficients, with its coded_block_flag. unit: where levels go, NULL: a unit is taken. scan
+ * starts at the first coefficient. Returns 1 when coded, 0 when not, -1 on an error. */
+static int NAME(block_4x4)(struct mb_parser *p, const struct NAME(contexts) *cx, unsigned cbf_inc, const uint8_t *scan,
+                           unsigned count, COEFF *unit)
 {
     struct h264_cabac_engine e = p->cabac.e;
     uint8_t at[16];
@@ -77,7 +77,8 @@ static int NAME(block_4x4)(struct mb_parser *p, const struct NAME(contexts) *cx,
 }
 
 /* Chroma DC of 4 or 8 coefficients */
-static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts) *cx, unsigned cbf_inc, unsigned count, COEFF *out)
+static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts) *cx, unsigned cbf_inc, unsigned count,
+                                 COEFF *out)
 {
     struct h264_cabac_engine e = p->cabac.e;
     uint8_t at[8];
@@ -136,7 +137,8 @@ static uint32_t NAME(cbf_grid)(const struct mb_parser *p, unsigned c, unsigned w
 {
     bool intra = p->mb->kind != REC_MB_INTER;
 
-    return (h264_neighbour_cbf(p->a, intra)->cbf[c] >> w & CBF_LEFT) | (h264_neighbour_cbf(p->b, intra)->cbf[c] >> 5 * h & CBF_TOP);
+    return (h264_neighbour_cbf(p->a, intra)->cbf[c] >> w & CBF_LEFT) |
+           (h264_neighbour_cbf(p->b, intra)->cbf[c] >> 5 * h & CBF_TOP);
 }
 
 /* For an 8x8 block a neighbour with 4x4 blocks has no transBlockN: its coded_block_flag counts as 0 (9.3.3.1.1.9). */

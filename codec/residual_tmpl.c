@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Units of coefficients, for both entropy codings. Compiled for 16-bit and 32-bit levels: COEFF is the type, NAME(x) adds the suffix,
- * LEVEL_FITS(level) says whether a level is one that the standard allows.
+ * Units of coefficients, for both entropy codings. Compiled for 16-bit and 32-bit levels: COEFF is the type, NAME(x) adds the
+ * suffix, LEVEL_FITS(level) says whether a level is one that the standard allows.
  */
 
 /* The next n units, zeroed. h264_units_reserve has made room for all that a macroblock can have. */

@@ -80,7 +80,8 @@ static void units_return(struct mb_parser *p)
     uint32_t end = p->unit_end;
 
     if (p->unit_next < end)
-        atomic_compare_exchange_strong_explicit(&p->pic->unit_count, &end, p->unit_next, memory_order_relaxed, memory_order_relaxed);
+        atomic_compare_exchange_strong_explicit(&p->pic->unit_count, &end, p->unit_next, memory_order_relaxed,
+                                                memory_order_relaxed);
 }
 
 /* What a skipped macroblock leaves for its neighbours. */
@@ -187,7 +188,8 @@ static int slice_data_cabac(struct mb_parser *p)
     return H264_OK;
 }
 
-/* Slice data that this version has no parser for. Step 1 refuses it with a diagnosis; these tables must not be read past their end. */
+/* Slice data that this version has no parser for. Step 1 refuses it with a diagnosis; these tables must not be read past
+ * their end. */
 static bool unsupported(const struct h264_slice *slice)
 {
     const struct h264_slice_header *hdr = &slice->hdr;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Developer's look at step 2 of the decoder: entropy-decodes every slice of an Annex B file and prints a checksum of all records,
- * the macroblocks decoded and missing, errors, and the time that h264_slice_decode took.
+ * Developer's look at step 2 of the decoder: entropy-decodes every slice of an Annex B file and prints a checksum of all
+ * records, the macroblocks decoded and missing, errors, and the time that h264_slice_decode took.
  *
  *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] FILE
  *
- * -r decodes all slices of a window of pictures (-w, 32 unless told) in random order: the checksum must not change. -m flips bits in
- * the slice data first. Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
+ * -r decodes all slices of a window of pictures (-w, 32 unless told) in random order: the checksum must not change. -m flips
+ * bits in the slice data first. Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
  */
 #include "codec/internal.h"
 
@@ -99,8 +99,8 @@ static void decode_slice(struct run *run, struct h264_slice *slice)
     if (error) {
         run->errors++;
         if (!run->mutate)
-            fprintf(stderr, "picture %u slice %u: %s after %u macroblocks\n", slice->pic->id, slice->index, h264_error_text(error),
-                    slice->mbs_decoded);
+            fprintf(stderr, "picture %u slice %u: %s after %u macroblocks\n", slice->pic->id, slice->index,
+                    h264_error_text(error), slice->mbs_decoded);
     }
 }
 

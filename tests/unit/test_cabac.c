@@ -282,8 +282,8 @@ static void contexts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bins_round_trip), cmocka_unit_test(exp_golomb), cmocka_unit_test(overrun),
-                                       cmocka_unit_test(contexts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bins_round_trip), cmocka_unit_test(exp_golomb),
+                                       cmocka_unit_test(overrun), cmocka_unit_test(contexts)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
