@@ -19,20 +19,21 @@ void log_init(const char *role, int level)
     log_threshold = level;
 }
 
-int log_level_parse(const char *name)
+bool log_level_parse(const char *name, int *out)
 {
     static const struct {
         const char *name;
         int level;
-    } names[] = {{"quiet", LOG_LEVEL_ERROR}, {"panic", LOG_LEVEL_ERROR},     {"fatal", LOG_LEVEL_ERROR},
-                 {"error", LOG_LEVEL_ERROR}, {"warning", LOG_LEVEL_WARNING}, {"info", LOG_LEVEL_INFO},
-                 {"verbose", LOG_LEVEL_DEBUG}, {"debug", LOG_LEVEL_DEBUG},   {"trace", LOG_LEVEL_DEBUG}};
+    } names[] = {{"quiet", LOG_LEVEL_QUIET},   {"panic", LOG_LEVEL_ERROR},     {"fatal", LOG_LEVEL_ERROR},
+                 {"error", LOG_LEVEL_ERROR},   {"warning", LOG_LEVEL_WARNING}, {"info", LOG_LEVEL_INFO},
+                 {"verbose", LOG_LEVEL_DEBUG}, {"debug", LOG_LEVEL_DEBUG},     {"trace", LOG_LEVEL_DEBUG}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(names[i].name, name) == 0) {
-            return names[i].level;
+            *out = names[i].level;
+            return true;
         }
     }
-    return -1;
+    return false;
 }
 
 void log_line(int level, const char *format, ...)

@@ -6,10 +6,13 @@
 #ifndef PELTON_LOG_H
 #define PELTON_LOG_H
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+#include <stdbool.h>
+
+enum log_level { LOG_LEVEL_QUIET = -1, LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 void log_init(const char *role, int level); /* role: static string in front of each line */
-int log_level_parse(const char *name);      /* FFmpeg's names; -1: unknown */
+/* FFmpeg's names; "quiet" is LOG_LEVEL_QUIET. False: unknown. */
+bool log_level_parse(const char *name, int *out);
 void log_line(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -145,9 +145,8 @@ static int parse_option(int option, struct options *o, char error[256])
     case OPT_VERSION: o->version = true; return 0;
     case 'h': o->help = true; return 0;
     case OPT_LOG:
-        o->log_level = log_level_parse(optarg);
         o->log_name = optarg;
-        if (o->log_level < 0) {
+        if (!log_level_parse(optarg, &o->log_level)) {
             snprintf(error, 256, "--log-level %.100s: expected quiet, error, warning, info or debug", optarg);
             return -1;
         }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PING_MS = 5000, DEAD_MS = 15000 };
+enum { PING_MS = 5000, DEAD_MS = 15000, FLOOD_MS = 500 /* past the deadline, however much comes in */ };
 
 static _Thread_local struct pelton_failure thread_failure;
 
@@ -73,10 +73,12 @@ int64_t pelton_deadline(int timeout_ms)
 
 /* ---- out ---- */
 
+/* 1: all is out, 0: not yet. A daemon that has gone may have said why: that is still to be read, so pelton_pump ends it. */
 static int flush(struct pelton *conn)
 {
-    int rc = frame_writer_flush(&conn->writer, conn->fd);
-    return rc < 0 ? pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has gone") : rc;
+    int rc = conn->broken ? 1 : frame_writer_flush(&conn->writer, conn->fd);
+    conn->broken |= rc < 0;
+    return rc < 0 ? 1 : rc;
 }
 
 int pelton_send(struct pelton *conn, unsigned type, uint32_t request_id, uint32_t object_id, const ProtobufCMessage *body,
@@ -96,8 +98,8 @@ int pelton_send(struct pelton *conn, unsigned type, uint32_t request_id, uint32_
     if (rc < 0) {
         return pelton_die(conn, PELTON_ERR_GONE, "", "the daemon does not read any more");
     }
-    rc = flush(conn); /* what does not fit goes out with the next pump */
-    return rc < 0 ? rc : PELTON_OK;
+    flush(conn); /* what does not fit goes out with the next pump */
+    return PELTON_OK;
 }
 
 /* ---- in ---- */
@@ -255,29 +257,32 @@ int pelton_pump(struct pelton *conn, int64_t deadline_ms)
     if (conn->dead) {
         return pelton_fail_with(conn, &conn->death);
     }
-    int64_t silence_from = pelton_now_ms();
-    if (conn->heard_ms < silence_from - DEAD_MS && conn->pinged_ms <= conn->heard_ms) {
-        conn->heard_ms = silence_from - PING_MS; /* nobody listened in between: ask first */
+    int64_t entered = pelton_now_ms();
+    if (conn->heard_ms < entered - DEAD_MS && conn->pinged_ms <= conn->heard_ms) {
+        conn->heard_ms = entered - PING_MS; /* nobody listened in between: ask first */
     }
     for (bool first = true;; first = false) {
         int rc = read_once(conn);
-        if (rc != 0) {
-            return rc < 0 ? rc : 1;
+        if (rc < 0) {
+            return rc;
+        }
+        if (rc > 0) {
+            return deadline_ms < entered && entered - deadline_ms > FLOOD_MS ? 0 : 1;
+        }
+        if (conn->broken) {
+            return pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has gone");
         }
         int64_t now = pelton_now_ms(), again = now;
         if (!first && now >= deadline_ms) {
             return 0;
         }
         rc = check_silence(conn, now, &again);
-        if (rc == 0) {
-            rc = flush(conn);
-        }
         if (rc < 0) {
             return rc;
         }
         int64_t until = again < deadline_ms ? again : deadline_ms;
         int wait = until <= now ? 0 : (int)(until - now);
-        struct pollfd p = {.fd = conn->fd, .events = (short)(POLLIN | (rc == 0 ? POLLOUT : 0))};
+        struct pollfd p = {.fd = conn->fd, .events = (short)(POLLIN | (flush(conn) == 0 ? POLLOUT : 0))};
         if (poll(&p, 1, wait) < 0 && errno != EINTR) {
             return pelton_die(conn, PELTON_ERR_GONE, "", "poll: %s", strerror(errno));
         }

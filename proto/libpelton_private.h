@@ -63,7 +63,7 @@ struct pelton {
     struct frame_writer writer;
     uint32_t last_request, last_object;
     int64_t heard_ms, pinged_ms;
-    bool welcomed, device_known;
+    bool welcomed, device_known, broken /* nothing can be sent any more */;
     struct pelton_device device;
     struct pelton_request *request;
     struct pelton_stream *streams;

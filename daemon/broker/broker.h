@@ -7,6 +7,7 @@
 #define PELTON_BROKER_H
 
 #include "daemon/broker/pool.h"
+#include "daemon/broker/quarantine.h"
 #include "daemon/broker/restart.h"
 #include "daemon/channel.h"
 #include "daemon/options.h"
@@ -163,6 +164,7 @@ struct broker {
     struct worker worker;
     bool worker_died; /* and has not been restarted since */
     struct restart_policy restart;
+    struct quarantine quarantine;
     bool pumping;         /* recovery.c */
     struct stream *trial;
     uint64_t trial_ms;

@@ -8,7 +8,7 @@
  * - One stream kills worker after worker. With several streams open nobody knows which it was, so those with a strike are then
  *   opened one at a time, each on trial until it has passed the place where it was, or stands still because its reader holds all
  *   slots, or TRIAL_MS have gone by. The second strike, which only a stream that was alone or on trial can get, ends the stream;
- *   passing the place forgives the first.
+ *   passing the place forgives the first. Its source is then refused for a while (quarantine.h).
  * - Workers die too often (restart.h), or cannot be started: what waits is refused, never left hanging.
  */
 #include "daemon/broker/broker.h"
@@ -132,6 +132,8 @@ static bool can_resume(const struct stream *s)
 static bool condemn(struct stream *s)
 {
     if (s->strikes >= STRIKES) {
+        struct quarantine_key key = quarantine_key_of(s->fd, s->open->uri);
+        quarantine_add(&s->broker->quarantine, &key, uv_now(&s->broker->loop) + s->broker->options->restart_window_ms);
         if (s->lost.code) {
             stream_fail(s, s->lost.code, s->lost.hint, "%s", s->lost.cause);
         } else {

@@ -104,7 +104,7 @@ static void admit_private_uri(struct stream *s)
     s->resumable = stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-int source_admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
+static int admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
 {
     struct pelton_open_params p;
     if (s->open->uri[0] && f->h.n_fds > 0) {
@@ -121,6 +121,20 @@ int source_admit(struct stream *s, struct frame *f, struct pelton_failure *failu
         return PELTON_OK;
     }
     return admit_allowed_path(s, failure);
+}
+
+int source_admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
+{
+    int rc = admit(s, f, failure);
+    if (rc < 0) {
+        return rc;
+    }
+    struct quarantine_key key = quarantine_key_of(s->fd, s->open->uri);
+    if (quarantine_has(&s->broker->quarantine, &key, uv_now(&s->broker->loop))) {
+        return refuse(failure, PELTON_ERR_WORKER_LOST, stream_name(s), "the decoding process died twice at this source before",
+                      "please report this stream");
+    }
+    return PELTON_OK;
 }
 
 /* A description of its own, so that reading moves neither the client's offset nor that of a worker that has died. */

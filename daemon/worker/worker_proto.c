@@ -226,14 +226,14 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd
     if (rc == 0) {
         rc = engine_need(w, failure);
     }
-    if (rc < 0) {
-        if (fd >= 0) {
-            close(fd);
-        }
-        return rc;
+    if (rc == 0) {
+        p.fd = fd;
+        rc = session_open(w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->session);
     }
-    p.fd = fd;
-    return session_open(w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->session);
+    if (rc < 0 && fd >= 0) {
+        close(fd); /* the session's only where it was opened */
+    }
+    return rc;
 }
 
 static void on_open(struct worker_proto *w, struct frame *f, const Pelton__Open *m)

@@ -306,7 +306,6 @@ int session_open(struct engine *e, const struct pelton_open_params *params, uint
 {
     struct session *s = calloc(1, sizeof *s);
     if (!s) {
-        close(params->fd);
         return PELTON_ERR_NOMEM;
     }
     s->engine = e;

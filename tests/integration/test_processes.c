@@ -100,20 +100,24 @@ static void pipe_cannot_resume(void)
 static void killer_is_set_aside(void)
 {
     struct pelton *conn = must_spawn(NULL);
-    struct pelton_stream *s = must_open(conn, "frames=50 crash=10", NULL);
+    struct pelton_stream *s = NULL, *again = NULL;
     struct pelton_frame f;
+    int fd = script_fd("frames=50 crash=10");
+    struct pelton_open_params p = script_params(fd, "killer");
+    CHECK_INT(pelton_open(conn, &p, 2000, NULL, &s), 0);
     for (uint64_t i = 0; i < 10; i++) {
         must_next(s, i, &f);
         pelton_release(s, &f);
     }
     CHECK_INT(pelton_next(s, 5000, &f), PELTON_ERR_WORKER_LOST);
-    CHECK_TEXT(pelton_failure(conn)->cause,
-               "frames=50 crash=10: the decoding process died twice at this stream, which is set aside");
-    struct pelton_info info;
-    int fd = script_fd("crash=0");
-    struct pelton_open_params p = script_params(fd, "probe");
-    CHECK_INT(pelton_probe(conn, &p, 5000, &info), 0); /* that alone does no harm */
+    CHECK_TEXT(pelton_failure(conn)->cause, "killer: the decoding process died twice at this stream, which is set aside");
+    p.name = "another name";
+    CHECK_INT(pelton_open(conn, &p, 2000, NULL, &again), PELTON_ERR_WORKER_LOST);
+    CHECK_TEXT(pelton_failure(conn)->cause, "another name: the decoding process died twice at this source before");
     close(fd);
+    again = must_open(conn, "frames=5", NULL);
+    CHECK_INT(drain_stream(again, 0), 5);
+    pelton_stream_close(again);
     pelton_stream_close(s);
     pelton_close(conn);
 }
