@@ -2,9 +2,9 @@
  *
  * Channels: see channel.h.
  *
- * The happy path is on_frame for each frame that comes, channel_send for each that goes, channel_close. The failure modes are: the
- * peer closes or breaks the framing, it does not read (8 MiB queued), no memory. All end in one on_lost, from the loop and never
- * from inside channel_send, so that a sender may go on to use what it sends from. Close waits for the one handle.
+ * The happy path is on_frame for each frame that comes, channel_send for each that goes, channel_close. The failure modes are:
+ * the peer closes or breaks the framing, it does not read (8 MiB queued), no memory. All end in one on_lost, from the loop and
+ * never from inside channel_send, so that a sender may go on to use what it sends from. Close waits for the one handle.
  */
 #include "daemon/channel.h"
 

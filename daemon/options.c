@@ -35,11 +35,13 @@ static const struct key {
     {"streams", KIND_NUMBER, offsetof(struct options, streams), 1, 10000, 64, "most open streams"},
     {"hello_ms", KIND_NUMBER, offsetof(struct options, hello_ms), 10, 600000, 5000, "time for a client to say hello"},
     {"ping_ms", KIND_NUMBER, offsetof(struct options, ping_ms), 10, 600000, 5000, "silence before a ping"},
-    {"dead_ms", KIND_NUMBER, offsetof(struct options, dead_ms), 10, 3600000, 15000, "silence before a client with streams is cut"},
+    {"dead_ms", KIND_NUMBER, offsetof(struct options, dead_ms), 10, 3600000, 15000,
+     "silence before a client with streams is cut"},
     {"worker_dead_ms", KIND_NUMBER, offsetof(struct options, worker_dead_ms), 10, 3600000, 60000, "the same for a worker"},
     {"restarts", KIND_NUMBER, offsetof(struct options, restarts), 0, 16, 3, "worker restarts in restart_window_ms"},
     {"restart_window_ms", KIND_NUMBER, offsetof(struct options, restart_window_ms), 1, 86400000, 300000, "see restarts"},
-    {"allow_paths", KIND_TEXT, offsetof(struct options, allow_paths), 0, 0, 0, "folders that clients may name, ':' between them"},
+    {"allow_paths", KIND_TEXT, offsetof(struct options, allow_paths), 0, 0, 0,
+     "folders that clients may name, ':' between them"},
 };
 
 static void set_number(const struct key *k, struct options *o, uint64_t value)

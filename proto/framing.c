@@ -2,8 +2,8 @@
  *
  * Framing: see framing.h and PROTOCOL.md, "Frames".
  *
- * The happy path is fill, next until 0, fill, …; put, flush. The failure modes are: the peer closes (FRAME_ERR_CLOSED), it sends
- * a length or descriptors that the protocol forbids (the reader stays in error and gives nothing more), it does not read
+ * The happy path is fill, next until 0, fill, …; put, flush. The failure modes are: the peer closes (FRAME_ERR_CLOSED), it
+ * sends a length or descriptors that the protocol forbids (the reader stays in error and gives nothing more), it does not read
  * (FRAME_ERR_QUEUE). A reader allocates no more than the frame it has been promised, after the length was checked.
  */
 #include "proto/framing.h"
@@ -174,7 +174,8 @@ int frame_reader_fill(struct frame_reader *r, int fd)
         struct cmsghdr align;
     } control;
     struct iovec iov = {.iov_base = r->buffer + r->end, .iov_len = r->capacity - r->end};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct msghdr msg = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     ssize_t n;
     do {
         n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Framing on a SOCK_STREAM: a 16-byte little-endian header, then one packed protobuf message; descriptors travel by SCM_RIGHTS
- * with the first byte of their frame. No I/O loop here: the owner of the descriptor calls fill when it is readable and flush when
- * it is writable, blocking or not. Thread: one at a time per object.
+ * with the first byte of their frame. No I/O loop here: the owner of the descriptor calls fill when it is readable and flush
+ * when it is writable, blocking or not. Thread: one at a time per object.
  */
 #ifndef PELTON_FRAMING_H
 #define PELTON_FRAMING_H

@@ -3,8 +3,8 @@
  * libpelton's core: one socket, frames in and out, each handed to the question or stream it belongs to.
  *
  * The happy path is pelton_send, then pelton_pump until what was awaited has come. The failure modes are: the deadline passes;
- * the daemon closes or falls silent (a ping after 5 s without a byte, PELTON_ERR_GONE after 15 s while waiting); it sends what the
- * protocol forbids (PELTON_ERR_PROTOCOL). After either of the last two the connection is dead and every call repeats why.
+ * the daemon closes or falls silent (a ping after 5 s without a byte, PELTON_ERR_GONE after 15 s while waiting); it sends what
+ * the protocol forbids (PELTON_ERR_PROTOCOL). After either of the last two the connection is dead and every call repeats why.
  */
 #include "proto/libpelton_private.h"
 
@@ -170,7 +170,8 @@ static int dispatch(struct pelton *conn, struct frame *f)
     }
     ProtobufCMessage *body = wire_unpack(f);
     if (!body) {
-        return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon sent a %s that cannot be parsed", wire_type_name(f->h.type));
+        return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon sent a %s that cannot be parsed",
+                          wire_type_name(f->h.type));
     }
     if (dispatch_answer(conn, f, body)) {
         return PELTON_OK;
@@ -289,8 +290,8 @@ int pelton_pump(struct pelton *conn, int64_t deadline_ms)
     }
 }
 
-int pelton_ask(struct pelton *conn, unsigned type, uint32_t object_id, const ProtobufCMessage *body, const int *fds, unsigned n_fds,
-               unsigned want, int64_t deadline_ms, ProtobufCMessage **out)
+int pelton_ask(struct pelton *conn, unsigned type, uint32_t object_id, const ProtobufCMessage *body, const int *fds,
+               unsigned n_fds, unsigned want, int64_t deadline_ms, ProtobufCMessage **out)
 {
     struct pelton_request r = {.id = ++conn->last_request};
     int rc = pelton_send(conn, type, r.id, object_id, body, fds, n_fds);

@@ -97,7 +97,8 @@ int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
     const char *name = path ? path : env && env[0] ? env : "/run/pelton/pelton.sock";
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(name) >= sizeof address.sun_path) {
-        return pelton_fail(NULL, PELTON_ERR_USAGE, "", "the socket's path is longer than %zu bytes", sizeof address.sun_path - 1);
+        return pelton_fail(NULL, PELTON_ERR_USAGE, "", "the socket's path is longer than %zu bytes",
+                           sizeof address.sun_path - 1);
     }
     memcpy(address.sun_path, name, strlen(name) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

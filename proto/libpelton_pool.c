@@ -36,8 +36,8 @@ static bool format_valid(const Pelton__FormatChanged *m)
     if (m->memfd_size == 0) {
         return true; /* no pool: nothing is going to be read */
     }
-    if (m->n_planes == 0 || m->width == 0 || m->height == 0 || m->slots == 0 || m->slots > MAX_SLOTS || m->slot_size == 0 || m->slot_size > MAX_SLOT_SIZE ||
-        m->memfd_size / m->slots < m->slot_size || m->memfd_size > SIZE_MAX) {
+    if (m->n_planes == 0 || m->width == 0 || m->height == 0 || m->slots == 0 || m->slots > MAX_SLOTS || m->slot_size == 0 ||
+        m->slot_size > MAX_SLOT_SIZE || m->memfd_size / m->slots < m->slot_size || m->memfd_size > SIZE_MAX) {
         return false;
     }
     for (size_t i = 0; i < m->n_planes; i++) {
@@ -48,13 +48,14 @@ static bool format_valid(const Pelton__FormatChanged *m)
     return true;
 }
 
-/* Without F_SEAL_SHRINK a read could end in SIGBUS; without the write seal the frame could change while it is read by others. */
+/* Without F_SEAL_SHRINK a read could end in SIGBUS; without the write seal another reader could change the frame. */
 static int memory_map(struct pelton_pool *pool, const Pelton__FormatChanged *m, int fd)
 {
     struct stat st;
     int seals = fcntl(fd, F_GET_SEALS);
     int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
-    if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size < m->memfd_size) {
+    if (seals < 0 || (seals & wanted) != wanted || fstat(fd, &st) < 0 || st.st_size < 0 ||
+        (uint64_t)st.st_size < m->memfd_size) {
         return PELTON_ERR_PROTOCOL;
     }
     void *memory = mmap(NULL, (size_t)m->memfd_size, PROT_READ, MAP_SHARED, fd, 0);

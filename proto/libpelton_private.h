@@ -85,8 +85,8 @@ int pelton_send(struct pelton *conn, unsigned type, uint32_t request_id, uint32_
 /* Waits until something was dispatched or the deadline passed: 1, 0 or negative (failure set). */
 int pelton_pump(struct pelton *conn, int64_t deadline_ms);
 /* Sends a question and waits for the answer of the type wanted; wire_free it. */
-int pelton_ask(struct pelton *conn, unsigned type, uint32_t object_id, const ProtobufCMessage *body, const int *fds, unsigned n_fds,
-               unsigned want, int64_t deadline_ms, ProtobufCMessage **out);
+int pelton_ask(struct pelton *conn, unsigned type, uint32_t object_id, const ProtobufCMessage *body, const int *fds,
+               unsigned n_fds, unsigned want, int64_t deadline_ms, ProtobufCMessage **out);
 /* A frame for a stream; negative: the daemon broke the protocol. */
 int pelton_stream_message(struct pelton_stream *s, struct frame *f, const ProtobufCMessage *body);
 void pelton_stream_free(struct pelton_stream *s); /* takes it off the connection's list */

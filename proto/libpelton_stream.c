@@ -2,9 +2,9 @@
  *
  * Streams of a connection: open, frames, statistics, close.
  *
- * The happy path is Open -> OpenReply, FormatChanged, FrameReady…, Eos. The failure modes are: Open is answered by an Error; the
- * stream ends with a failure, which pelton_next gives after the frames that came before it; the daemon speaks of slots or epochs
- * that do not exist (PELTON_ERR_PROTOCOL); the connection ends, and frames already received can still be taken.
+ * The happy path is Open -> OpenReply, FormatChanged, FrameReady…, Eos. The failure modes are: Open is answered by an Error;
+ * the stream ends with a failure, which pelton_next gives after the frames that came before it; the daemon speaks of slots or
+ * epochs that do not exist (PELTON_ERR_PROTOCOL); the connection ends, and frames already received can still be taken.
  * PELTON_LATEST and PELTON_FIFO ask for each frame with a Credit, so that the newest is chosen when it is wanted.
  */
 #include "proto/libpelton_private.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The messages of the wire protocol, from one list, and their conversion from and to the structs of pelton.h. PROTOCOL.md is the
- * normative text. Nothing here does I/O.
+ * The messages of the wire protocol, from one list, and their conversion from and to the structs of pelton.h. PROTOCOL.md is
+ * the normative text. Nothing here does I/O.
  */
 #ifndef PELTON_WIRE_H
 #define PELTON_WIRE_H

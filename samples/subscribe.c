@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * subscribe FILE: prints each frame's sequence, time, size and mean luma. Uses the daemon at $PELTON_SOCKET where that is set, else
- * a private one. Build: cc subscribe.c $(pkg-config --cflags --libs pelton)
+ * subscribe FILE: prints each frame's sequence, time, size and mean luma. Uses the daemon at $PELTON_SOCKET where that is set,
+ * else a private one. Build: cc subscribe.c $(pkg-config --cflags --libs pelton)
  */
 #include "proto/pelton.h"
 
@@ -37,7 +37,8 @@ static double mean_luma(const struct pelton_frame *f)
 
 static int subscribe(struct pelton *conn, const char *path)
 {
-    struct pelton_open_params params = {.fd = open(path, O_RDONLY | O_CLOEXEC), .name = path, .start_us = -1, .duration_us = -1};
+    struct pelton_open_params params = {
+        .fd = open(path, O_RDONLY | O_CLOEXEC), .name = path, .start_us = -1, .duration_us = -1};
     struct pelton_stream *stream = NULL;
     struct pelton_frame frame;
     if (params.fd < 0) {

@@ -104,7 +104,8 @@ void asks_worker_lost(struct broker *b)
             stream_send_stats(a->stream, a->client_request);
             ask_free(b, a);
         } else if (a->worker_request) {
-            struct pelton_failure failure = {PELTON_ERR_WORKER_LOST, "the process that knows the devices has died", "run pelton doctor"};
+            struct pelton_failure failure = {PELTON_ERR_WORKER_LOST, "the process that knows the devices has died",
+                                             "run pelton doctor"};
             client_error(a->client, a->client_request, 0, &failure, true);
             ask_free(b, a);
         }

@@ -2,9 +2,9 @@
  *
  * The broker as a whole: set up, the tick, the end.
  *
- * The happy path is run until a signal, a Shutdown, or, for a private daemon, the end of its one connection. The failure modes at
- * the start are logged and become the exit code. The end waits for everything that may still be in flight: the listener, every
- * client's channel, the worker's process and channel; then timer and signals close, and the loop runs out.
+ * The happy path is run until a signal, a Shutdown, or, for a private daemon, the end of its one connection. The failure modes
+ * at the start are logged and become the exit code. The end waits for everything that may still be in flight: the listener,
+ * every client's channel, the worker's process and channel; then timer and signals close, and the loop runs out.
  */
 #include "daemon/broker/broker_main.h"
 

@@ -102,7 +102,8 @@ struct client {
 };
 int client_accept(struct broker *b, int fd, bool is_private); /* fd becomes the client's */
 void client_close(struct client *c, const char *reason);       /* reason NULL: nothing to say any more */
-void client_error(struct client *c, uint32_t request_id, uint32_t object_id, const struct pelton_failure *failure, bool retryable);
+void client_error(struct client *c, uint32_t request_id, uint32_t object_id, const struct pelton_failure *failure,
+                  bool retryable);
 void client_request(struct client *c, struct frame *f); /* every message after the hello */
 void clients_check(struct broker *b, uint64_t now_ms);
 

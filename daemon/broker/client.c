@@ -2,9 +2,9 @@
  *
  * Clients of the broker: the table, the hello, the end.
  *
- * The happy path is accept, Hello -> Welcome, requests, close. The failure modes are: no room (clients, clients per user: an Error,
- * then the end), no hello in time, garbage, silence with streams open, 8 MiB queued for a reader that does not read. All end in
- * client_close: its streams go at once, the memory when the channel has closed.
+ * The happy path is accept, Hello -> Welcome, requests, close. The failure modes are: no room (clients, clients per user: an
+ * Error, then the end), no hello in time, garbage, silence with streams open, 8 MiB queued for a reader that does not read. All
+ * end in client_close: its streams go at once, the memory when the channel has closed.
  */
 #include "daemon/broker/broker.h"
 
@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-void client_error(struct client *c, uint32_t request_id, uint32_t object_id, const struct pelton_failure *failure, bool retryable)
+void client_error(struct client *c, uint32_t request_id, uint32_t object_id, const struct pelton_failure *failure,
+                  bool retryable)
 {
     Pelton__Error m = PELTON__ERROR__INIT;
     m.code = failure->code;

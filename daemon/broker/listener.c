@@ -2,8 +2,8 @@
  *
  * The listening socket, our own or systemd's, and sd_notify.
  *
- * The happy path is bind with mode 0660, accept. The failure modes are: the folder is missing or not ours, another daemon listens
- * there (a socket file that nobody answers is replaced), no descriptors left (accepting pauses until the next tick).
+ * The happy path is bind with mode 0660, accept. The failure modes are: the folder is missing or not ours, another daemon
+ * listens there (a socket file that nobody answers is replaced), no descriptors left (accepting pauses until the next tick).
  */
 #include "daemon/broker/broker.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A pool as the broker sees it: the descriptor of its memory, and who holds which slot. Frames stay readable by whoever has them
- * after the worker that wrote them has died, because this descriptor and the readers' mappings keep the memory.
+ * A pool as the broker sees it: the descriptor of its memory, and who holds which slot. Frames stay readable by whoever has
+ * them after the worker that wrote them has died, because this descriptor and the readers' mappings keep the memory.
  *
  * A slot is FREE (the worker's) -> PENDING (announced, not yet sent) -> CLIENT -> FREE.
  */

@@ -3,12 +3,12 @@
  * Streams and the life of workers: what waits is handed over, what a dead worker had is handed to the next one.
  *
  * The happy path is pump: start a worker if there is none, send Open for each queued stream. The failure modes:
- * - The worker dies. Each stream it had gets a strike and, where its source can be read again, waits for the next worker, which is
- *   told the first sequence still wanted; the subscriber sees a new epoch and DISCONT. Where it cannot, the stream fails by name.
+ * - The worker dies. Each stream it had gets a strike and, where its source can be read again, waits for the next worker, which
+ *   is told the first sequence still wanted; the subscriber sees a new epoch and DISCONT. Where it cannot, it fails by name.
  * - One stream kills worker after worker. With several streams open nobody knows which it was, so those with a strike are then
- *   opened one at a time, each on trial until it has passed the place where it was, or stands still because its reader holds all
- *   slots, or TRIAL_MS have gone by. The second strike, which only a stream that was alone or on trial can get, ends the stream;
- *   passing the place forgives the first. Its source is then refused for a while (quarantine.h).
+ *   opened one at a time, each on trial until it has passed the place where it was, or stands still because its reader holds
+ *   all slots, or TRIAL_MS have gone by. The second strike, which only a stream that was alone or on trial can get, ends the
+ *   stream; passing the place forgives the first. Its source is then refused for a while (quarantine.h).
  * - Workers die too often (restart.h), or cannot be started: what waits is refused, never left hanging.
  */
 #include "daemon/broker/broker.h"

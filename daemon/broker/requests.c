@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What clients may say after their hello. Each answer goes to the request it belongs to; a type that is not known, or a body that
- * cannot be parsed, is answered by an Error and changes nothing.
+ * What clients may say after their hello. Each answer goes to the request it belongs to; a type that is not known, or a body
+ * that cannot be parsed, is answered by an Error and changes nothing.
  */
 #include "daemon/broker/broker.h"
 

@@ -2,9 +2,9 @@
  *
  * What a client may open, and opening it again for the next worker.
  *
- * The happy path is a descriptor from the client: it has been opened with the client's rights. The failure modes are a descriptor
- * that was not opened for reading (reopening it here would lend the daemon's rights), an address that this client may not name,
- * and, later, a source that cannot be read from its start a second time (pipe, socket, address): not resumable.
+ * The happy path is a descriptor from the client: it has been opened with the client's rights. The failure modes are a
+ * descriptor that was not opened for reading (reopening it here would lend the daemon's rights), an address that this client
+ * may not name, and, later, a source that cannot be read from its start a second time (pipe, socket, address): not resumable.
  */
 #include "daemon/broker/broker.h"
 

@@ -2,10 +2,10 @@
  *
  * Streams of the broker: frames from the worker to the one subscriber, slots back.
  *
- * The happy path is info, format, frame…, end, each passed on as it comes. The failure modes are: the subscriber is slow (latest
- * and fifo drop here, lossless keeps the worker's slots and so holds up its own source only), it lies about slots (ignored), the
- * worker does (it is killed), the worker dies (recovery.c queues the stream again; frames that had been announced stay valid).
- * The end is told when no announced frame waits any more.
+ * The happy path is info, format, frame…, end, each passed on as it comes. The failure modes are: the subscriber is slow
+ * (latest and fifo drop here, lossless keeps the worker's slots and so holds up its own source only), it lies about slots
+ * (ignored), the worker does (it is killed), the worker dies (recovery.c queues the stream again; frames that had been
+ * announced stay valid). The end is told when no announced frame waits any more.
  */
 #include "daemon/broker/broker.h"
 

@@ -2,10 +2,10 @@
  *
  * The worker process as the broker holds it: this program once more, joined by a socketpair.
  *
- * The happy path is start on first need, frames to and fro, stop. The failure modes are: it cannot be started; it dies (its end of
- * the socketpair closes after the last frame it sent, SIGCHLD comes before or after); it breaks the protocol or falls silent, and
- * is killed. It is gone when the process is reaped, its handle closed and the channel closed: then recovery decides.
- * It dies with us by PR_SET_PDEATHSIG and by the end of the socketpair.
+ * The happy path is start on first need, frames to and fro, stop. The failure modes are: it cannot be started; it dies (its end
+ * of the socketpair closes after the last frame it sent, SIGCHLD comes before or after); it breaks the protocol or falls
+ * silent, and is killed. It is gone when the process is reaped, its handle closed and the channel closed: then recovery
+ * decides. It dies with us by PR_SET_PDEATHSIG and by the end of the socketpair.
  */
 #include "daemon/broker/broker.h"
 
@@ -112,9 +112,12 @@ static int spawn(struct broker *b, int peer)
 {
     char *argv[ARGS], pid[16];
     build_arguments(b->options, pid, argv);
-    uv_stdio_container_t stdio[WORKER_FD + 1] = {
-        {.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO}, {.flags = UV_INHERIT_FD, .data.fd = peer}};
-    uv_process_options_t options = {.exit_cb = on_exit, .file = "/proc/self/exe", .args = argv, .stdio_count = WORKER_FD + 1, .stdio = stdio};
+    uv_stdio_container_t stdio[WORKER_FD + 1] = {{.flags = UV_IGNORE},
+                                                 {.flags = UV_IGNORE},
+                                                 {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+                                                 {.flags = UV_INHERIT_FD, .data.fd = peer}};
+    uv_process_options_t options = {
+        .exit_cb = on_exit, .file = "/proc/self/exe", .args = argv, .stdio_count = WORKER_FD + 1, .stdio = stdio};
     b->worker.process.data = b;
     int rc = uv_spawn(&b->loop, &b->worker.process, &options);
     if (rc < 0) {

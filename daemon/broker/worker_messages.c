@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the worker says. It parses hostile video, so it is believed no more than a client: a message that cannot be right ends it.
+ * What the worker says. It parses hostile video, so it is believed no more than a client: a message that cannot be right ends
+ * it.
  */
 #include "daemon/broker/broker.h"
 

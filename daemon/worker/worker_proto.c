@@ -2,10 +2,10 @@
  *
  * Messages of the broker to calls of session.h, and back.
  *
- * The happy path is Open -> session_open -> on_info, on_format, on_frame…, on_end, each sent on as one message. The failure modes
- * are: the engine cannot be created (the stream ends with the reason and the device's log line), the session fails (on_end carries
- * cause and hint, which go on unchanged), the broker is gone (everything is closed, then the process ends; an alarm sees to it).
- * The end is the engine closed, which has all sessions ended, and the channel closed.
+ * The happy path is Open -> session_open -> on_info, on_format, on_frame…, on_end, each sent on as one message. The failure
+ * modes are: the engine cannot be created (the stream ends with the reason and the device's log line), the session fails
+ * (on_end carries cause and hint, which go on unchanged), the broker is gone (everything is closed, then the process ends; an
+ * alarm sees to it). The end is the engine closed, which has all sessions ended, and the channel closed.
  */
 #include "daemon/worker/worker_proto.h"
 
@@ -209,7 +209,8 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
     if (rc < 0) {
         failure->code = rc;
         wire_copy(failure->cause, sizeof failure->cause, w->complaint[0] ? w->complaint : "the decoder cannot be set up");
-        wire_copy(failure->hint, sizeof failure->hint, rc == PELTON_ERR_NO_DEVICE ? "run pelton doctor, or use --device cpu" : "");
+        wire_copy(failure->hint, sizeof failure->hint,
+                  rc == PELTON_ERR_NO_DEVICE ? "run pelton doctor, or use --device cpu" : "");
         return rc;
     }
     send_current_device(w, 0);

@@ -6,7 +6,7 @@
  *   frames=N width=W height=H slots=N interval=ms   a stream of N gray frames, pel value = sequence & 255
  *   epoch=N          a new format every N frames
  *   crash=N hang=N   the process dies, or stands still, before frame N
- *   fail=CODE at=N   ends with that failure before frame N; unsupported=1: refused at the start; lost=N: GPU lost before frame N
+ *   fail=CODE at=N   ends with that failure before frame N; unsupported=1: refused at once; lost=N: GPU lost before frame N
  * With a URI in place of a descriptor the URI is the script.
  */
 #include "daemon/worker/session.h"
@@ -260,9 +260,16 @@ static void announce(struct session *s, uint32_t slot)
 {
     memset(s->memory + slot * s->slot_size, (int)(s->sequence & 255), s->slot_size);
     s->held[slot] = ++s->generation;
-    struct session_frame f = {.sequence = s->sequence, .epoch = s->epoch, .slot = slot, .generation = s->generation,
-                              .pts = (int64_t)s->sequence, .dts = (int64_t)s->sequence, .duration = 1,
-                              .flags = s->sequence == 0 ? PELTON_FRAME_KEY : 0, .received_ns = now_ns(), .decoded_ns = now_ns()};
+    struct session_frame f = {.sequence = s->sequence,
+                              .epoch = s->epoch,
+                              .slot = slot,
+                              .generation = s->generation,
+                              .pts = (int64_t)s->sequence,
+                              .dts = (int64_t)s->sequence,
+                              .duration = 1,
+                              .flags = s->sequence == 0 ? PELTON_FRAME_KEY : 0,
+                              .received_ns = now_ns(),
+                              .decoded_ns = now_ns()};
     s->callbacks->on_frame(s->ctx, &f);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * libpelton against daemons that lie, stall and break off: always a named error in time, never a crash, a hang or a bad pointer.
+ * libpelton against daemons that lie, stall and break off: always a named error in time, never a crash, a hang or a bad
+ * pointer.
  */
 #include "tests/integration/harness.h"
 
@@ -111,8 +112,28 @@ static void welcome_then_stall(struct raw *r, int arg)
 }
 
 /* Good format and pool; then `arg` says which one number is wrong. */
-enum lie { TRUTH, NO_SEALS, NO_SHRINK_SEAL, SHORT_MEMFD, NO_MEMFD, NOT_A_MEMFD, MANY_SLOTS, HUGE_SLOT, ZERO_SLOTS, PLANE_OUTSIDE, PLANE_TALL,
-           STRIDE_SMALL, STRIDE_HUGE, OFFSET_HUGE, FIVE_PLANES, SIZE_OVERFLOW, SAME_EPOCH, BAD_SLOT, BAD_EPOCH, LIES };
+enum lie {
+    TRUTH,
+    NO_SEALS,
+    NO_SHRINK_SEAL,
+    SHORT_MEMFD,
+    NO_MEMFD,
+    NOT_A_MEMFD,
+    MANY_SLOTS,
+    HUGE_SLOT,
+    ZERO_SLOTS,
+    PLANE_OUTSIDE,
+    PLANE_TALL,
+    STRIDE_SMALL,
+    STRIDE_HUGE,
+    OFFSET_HUGE,
+    FIVE_PLANES,
+    SIZE_OVERFLOW,
+    SAME_EPOCH,
+    BAD_SLOT,
+    BAD_EPOCH,
+    LIES
+};
 
 static int make_pool(enum lie lie)
 {
@@ -191,7 +212,8 @@ static void rave(struct raw *r, int seed)
     uint32_t id = accept_open(r);
     for (int i = 0; i < 50; i++) {
         uint8_t bytes[128];
-        struct frame_header h = {.length = random_u32() % 40, .type = (uint16_t)(random_u32() % 38), .request_id = random_u32() % 3};
+        struct frame_header h = {
+            .length = random_u32() % 40, .type = (uint16_t)(random_u32() % 38), .request_id = random_u32() % 3};
         h.type = h.type == WIRE_GOODBYE ? WIRE_FRAME_READY : h.type;
         h.object_id = random_u32() % 3 ? id : 0;
         frame_header_pack(&h, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Processes that die, stop and hang: worker, client, daemon. Nothing may hang, nothing may be left behind, and one must not cost
- * another a frame.
+ * Processes that die, stop and hang: worker, client, daemon. Nothing may hang, nothing may be left behind, and one must not
+ * cost another a frame.
  */
 #include "tests/integration/harness.h"
 
@@ -88,7 +88,8 @@ static void pipe_cannot_resume(void)
         pelton_release(s, &f);
     }
     CHECK_INT(rc, PELTON_ERR_WORKER_LOST);
-    CHECK_TEXT(pelton_failure(conn)->cause, "the pipe: the decoding process died, and this source cannot be read a second time");
+    CHECK_TEXT(pelton_failure(conn)->cause,
+               "the pipe: the decoding process died, and this source cannot be read a second time");
     pelton_stream_close(s);
     s = must_open(conn, "frames=3", NULL); /* the daemon is well */
     CHECK_INT(drain_stream(s, 0), 3);

@@ -260,7 +260,8 @@ static void devices(void)
     CHECK(device.software);
     pelton_close(conn);
 
-    struct pelton_spawn_params p = {.program = fake_program(), .device = "none", .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC)};
+    struct pelton_spawn_params p = {
+        .program = fake_program(), .device = "none", .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC)};
     CHECK_INT(pelton_spawn(&p, 5000, &conn), 0);
     CHECK_INT(pelton_device(conn, &device), PELTON_ERR_NO_DEVICE);
     CHECK_TEXT(pelton_failure(conn)->cause, "no device matches \"none\"");
