@@ -4,6 +4,10 @@
  */
 #include "gpu/vk.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <dlfcn.h>
+#include <link.h>
+#endif
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +110,23 @@ static void load_instance(VkInstance instance)
     pthread_mutex_unlock(&loader_lock);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+static int pin_library(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    if (info->dlpi_name && *info->dlpi_name)
+        dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    return 0;
+}
+#endif
+
+/* Drivers keep some memory from their globals; once the loader has unloaded them, the leak checker would see it as lost. */
+static void pin_drivers(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    dl_iterate_phdr(pin_library, NULL);
+#endif
+}
+
 static bool have_layer(const char *name)
 {
     VkLayerProperties layers[64];
@@ -173,6 +194,7 @@ void gpu_instance_close(struct gpu *g)
 {
     if (!g->instance)
         return;
+    pin_drivers();
     if (g->messenger) {
         PFN_vkDestroyDebugUtilsMessengerEXT destroy =
             (PFN_vkDestroyDebugUtilsMessengerEXT)vkGetInstanceProcAddr(g->instance, "vkDestroyDebugUtilsMessengerEXT");

@@ -33,7 +33,7 @@ static void set_worst(struct recon *r, uint32_t width)
 {
     const struct recon_params *p = &r->params;
     uint64_t one = (uint64_t)p->mb_width * p->mb_height, units = one * recon_units_per_mb(p) + one * USUAL_UNITS_PER_MB * (width - 1);
-    uint64_t most = r->g->limits.maxStorageBufferRange / r->unit_bytes;
+    uint64_t most = r->g->limits.maxStorageBufferRange / r->unit_bytes - 16; /* room for what a pass adds beside the units */
     r->worst = (struct recon_shape){
         .mb_width = p->mb_width, .mb_height = p->mb_height, .pictures = width, .mb_total = (uint32_t)(one * width),
         .unit_total = (uint32_t)(units < most ? units : most), .deliveries = r->delivery_capacity,
