@@ -84,7 +84,13 @@ struct h264_pps {
     atomic_int refs;
     uint8_t id, sps_id;
     uint8_t entropy_coding_mode_flag, bottom_field_pic_order_in_frame_present_flag;
-    uint8_t num_slice_groups;             /* 1; more is refused for now */
+    uint8_t num_slice_groups;             /* 1: no FMO */
+    uint8_t slice_group_map_type, slice_group_change_direction_flag;
+    uint32_t slice_group_change_rate;
+    uint32_t run_length[8];               /* type 0: run_length_minus1 + 1 */
+    uint32_t top_left[8], bottom_right[8]; /* type 2, map units */
+    uint32_t pic_size_in_map_units;       /* type 6: entries of slice_group_id */
+    uint8_t *slice_group_id;              /* type 6, else NULL */
     uint8_t num_ref_default[2];
     uint8_t weighted_pred_flag, weighted_bipred_idc;
     int8_t pic_init_qp;                   /* 26 + pic_init_qp_minus26 */
@@ -111,7 +117,7 @@ struct h264_mmco { uint8_t op; uint32_t a, b; };        /* operands in the order
 
 struct h264_slice_header {
     uint8_t nal_unit_type, nal_ref_idc, idr;
-    uint32_t first_mb;
+    uint32_t first_mb;                    /* address: first_mb_in_slice * (1 + MbaffFrameFlag) */
     uint8_t type;                         /* enum h264_slice_type, slice_type % 5 */
     uint8_t pps_id;
     uint8_t colour_plane_id, field_pic_flag, bottom_field_flag;
@@ -134,6 +140,7 @@ struct h264_slice_header {
     uint8_t disable_deblocking_filter_idc;
     int8_t filter_offset_a, filter_offset_b; /* doubled */
     uint32_t slice_group_change_cycle;
+    uint32_t slice_id;                    /* of a data partition A */
 };
 
 /* ---- pictures ---- */
@@ -163,15 +170,23 @@ struct h264_slice {
     uint8_t *nal;                         /* NAL unit bytes with emulation prevention, from the header byte; inside pic->bytes */
     size_t nal_size;
     size_t data_bit_offset;               /* first bit of slice_data() in the RBSP (emulation bytes removed, header byte included) */
+    /* Data partitions B and C of a slice whose nal is partition A (nal_unit_type 2): as nal; NULL: lost, or there was none. */
+    uint8_t *nal_b, *nal_c;
+    size_t nal_b_size, nal_c_size, data_bit_offset_b, data_bit_offset_c;
+    const uint8_t *slice_group_map;       /* group by macroblock address (8.2.2.8), inside pic; NULL: one group */
     uint8_t num_ref[2];                   /* entries of RefPicList0/1 in use */
     struct {
-        struct h264_picture *pic;         /* NULL: "no reference picture" */
+        /* NULL: "no reference picture". Of a frame decoded as two fields: the first field's picture, whichever the structure
+         * (h264_picture_of_parity); of separate planes: that of plane 0. */
+        struct h264_picture *pic;
         uint8_t structure;                /* REC_TOP, REC_BOTTOM, REC_FRAME */
         uint8_t long_term;                /* marking at the time this picture is decoded */
         int32_t poc;                      /* PicOrderCnt of that frame or field, at that time */
+        int32_t field_poc[2];             /* of the frame's fields, for field macroblocks of MBAFF frames */
         uint32_t id;                      /* pic->id * 4 + structure: identity that outlives refs_held (colocated motion) */
     } ref[2][REC_MAX_REFS];
-    uint32_t end_mb;                      /* first_mb_in_slice of the next slice of this picture, or mb_count: decode stops before it */
+    uint32_t end_mb;                      /* address of the first macroblock of the next slice of this picture (and slice group, whatever the
+                                             order of arrival), or mb_count: decode stops before it */
     int status;                           /* result of step 2 */
     uint32_t mbs_decoded;                 /* by step 2 */
 };
@@ -184,13 +199,22 @@ struct h264_picture {
     atomic_int refs;
     uint32_t id;                          /* counts up in decoding order; never reused within a stream */
     const struct h264_sps *sps;
-    uint8_t structure;                    /* REC_FRAME, or the field that was decoded first of a field pair */
+    uint8_t structure;                    /* REC_FRAME, or REC_TOP or REC_BOTTOM: a field is a picture of its own */
+    /* The two fields of a frame share the frame slot, which the first one owns: the caller gives the second first_field->slot. */
+    struct h264_picture *first_field;     /* of a second field: the other one, a reference; else NULL */
+    struct h264_picture *second_field;    /* of a first field: borrowed, for those who hold the second too; else NULL */
+    uint8_t paired;                       /* a first field that has a second one: set before next_output gives it */
+    /* separate_colour_plane_flag: each plane is a picture of its own with the records of 4:0:0, sharing the slot of plane 0. */
+    uint8_t colour_plane;                 /* colour_plane_id */
+    struct h264_picture *plane0;          /* of planes 1 and 2: that of plane 0, a reference; else NULL */
+    struct h264_picture *planes[2];       /* of plane 0: planes 1 and 2, borrowed */
     uint8_t mbaff, idr, nal_ref_idc, has_b_slices, recovery_point;
     uint8_t non_existing;                 /* inferred by a frame_num gap: no slices, a copy source only */
-    int32_t poc[2];                       /* TopFieldOrderCnt, BottomFieldOrderCnt */
-    int32_t output_poc;                   /* min of both, before an MMCO 5 resets them */
+    int32_t poc[2];                       /* TopFieldOrderCnt, BottomFieldOrderCnt; of a field only its own is valid */
+    int32_t output_poc;                   /* PicOrderCnt: min of both, or a field's own; before an MMCO 5 resets them */
     int64_t tag;                          /* the caller's number of the access unit (h264_stream_feed) */
-    uint32_t mb_width, mb_height, mb_count;
+    uint32_t mb_width, mb_height;         /* PicWidthInMbs, FrameHeightInMbs */
+    uint32_t mb_count;                    /* PicSizeInMbs */
 
     struct h264_slice *slices;
     uint32_t slice_count, slice_capacity;
@@ -207,7 +231,8 @@ struct h264_picture {
     int16_t *weights; uint32_t weight_count;
     struct rec_scaling *scaling; uint32_t scaling_count;
 
-    struct h264_picture *refs_held[2 * REC_MAX_REFS + 2]; /* distinct pictures that slices of this one name */
+    struct h264_picture *refs_held[6 * (REC_MAX_REFS + 2)]; /* distinct pictures that slices of this one name, with their second
+                                                             * fields and other planes */
     uint32_t refs_held_count;
     atomic_uint missing_mbs;
     uint8_t corrupt;                      /* data was lost or concealed, here or in a reference */
@@ -223,6 +248,19 @@ struct h264_picture {
     size_t bytes_size;
     struct h264_picture *next_free;
 };
+
+/* The picture that decoded this parity of the frame that pic's slot holds: of a frame picture pic itself; of a first field whose
+ * second is asked for, that one (NULL: there was none). */
+static inline struct h264_picture *h264_picture_of_parity(struct h264_picture *pic, unsigned structure)
+{
+    return structure == REC_FRAME || (pic->structure & structure) ? pic : pic->second_field;
+}
+
+/* ChromaArrayType of a picture's records: 0 for separate planes. */
+static inline unsigned h264_chroma_array_type(const struct h264_sps *sps)
+{
+    return sps->separate_colour_plane_flag ? 0 : sps->chroma_format_idc;
+}
 
 /* Memory for picture arrays; get returns 64-byte-aligned memory of undefined content or NULL. Both are called on any thread. */
 struct h264_allocator {
@@ -259,7 +297,8 @@ int h264_stream_flush(struct h264_stream *s); /* end of stream: the rest becomes
 /* Complete pictures in decoding order; NULL when none waits. The caller owns one reference. non_existing pictures come too: their
  * samples are a copy of the previous reference picture (refs_held[0], if any). */
 struct h264_picture *h264_stream_next_decode(struct h264_stream *s);
-/* Pictures in output order; may come before they are decoded. The caller owns one reference. */
+/* Pictures in output order; may come before they are decoded. The caller owns one reference. Of a frame coded as two fields the
+ * first one comes, and stands for the frame: its slot is complete when both (paired) are decoded. */
 struct h264_picture *h264_stream_next_output(struct h264_stream *s);
 
 const struct h264_sps *h264_stream_sps(const struct h264_stream *s); /* active, or the last received; NULL */
