@@ -56,8 +56,6 @@ const struct h264_sps *h264_sps_ref(const struct h264_sps *sps);
 void h264_sps_unref(const struct h264_sps *sps);
 const struct h264_pps *h264_pps_ref(const struct h264_pps *pps);
 void h264_pps_unref(const struct h264_pps *pps);
-/* Whether this version decodes slices of these sets: H264_OK or H264_ERR_UNSUPPORTED. */
-int h264_params_supported(const struct h264_sps *sps, const struct h264_pps *pps, struct h264_diag *diag);
 
 /* scaling_list() (7.3.2.1.1.1) of count coefficients into raster order. Returns whether useDefaultScalingMatrixFlag. */
 bool h264_scaling_list(struct h264_bits *b, unsigned count, uint8_t *raster);

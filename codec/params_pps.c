@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Picture parameter set (7.3.2.2, 7.4.2.2), and what this version supports of both sets.
+ * Picture parameter set (7.3.2.2, 7.4.2.2).
  */
 #include "codec/params.h"
 
 #include <stdlib.h>
+
+#define MAX_MAP_UNITS 139264 /* MaxFS of level 6.2 */
 
 static int range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element, int64_t value, const char *what)
 {
@@ -20,10 +22,31 @@ static int bits_for(uint32_t values)
     return n;
 }
 
-/* Slice groups (FMO) are read over, not kept: slices that use them are refused. */
+/* slice_group_id[] of map type 6 */
+static int parse_group_ids(struct h264_bits *b, struct h264_pps *pps, struct h264_diag *diag)
+{
+    uint32_t units = h264_bits_ue(b);
+    unsigned bits = (unsigned)bits_for(pps->num_slice_groups);
+
+    if (units >= MAX_MAP_UNITS || ((size_t)units + 1) * bits > b->limit - b->pos)
+        return range_error(b, diag, "pic_size_in_map_units_minus1", units, "more than the picture parameter set holds");
+    pps->slice_group_id = malloc((size_t)units + 1);
+    if (!pps->slice_group_id)
+        return H264_ERR_NOMEM;
+    pps->pic_size_in_map_units = units + 1;
+    for (uint32_t i = 0; i <= units; i++) {
+        uint32_t group = h264_bits_u(b, bits);
+
+        if (group >= pps->num_slice_groups)
+            return range_error(b, diag, "slice_group_id", group, "must be below num_slice_groups");
+        pps->slice_group_id[i] = (uint8_t)group;
+    }
+    return H264_OK;
+}
+
 static int parse_slice_groups(struct h264_bits *b, struct h264_pps *pps, struct h264_diag *diag)
 {
-    uint32_t groups = h264_bits_ue(b), type, units;
+    uint32_t groups = h264_bits_ue(b), type, last;
 
     if (groups > 7)
         return range_error(b, diag, "num_slice_groups_minus1", groups, "must be at most 7");
@@ -31,20 +54,29 @@ static int parse_slice_groups(struct h264_bits *b, struct h264_pps *pps, struct 
     if (!groups)
         return H264_OK;
     type = h264_bits_ue(b);
-    if (type > 6)
-        return range_error(b, diag, "slice_group_map_type", type, "must be at most 6");
+    if (type > 6 || (type >= 3 && type <= 5 && groups != 1))
+        return range_error(b, diag, "slice_group_map_type", type, "must be at most 6; 3 to 5 have two slice groups");
+    pps->slice_group_map_type = (uint8_t)type;
     if (type == 0) {
-        for (uint32_t i = 0; i <= groups; i++)
-            h264_bits_ue(b); /* run_length_minus1 */
+        for (uint32_t i = 0; i <= groups; i++) {
+            last = h264_bits_ue(b); /* run_length_minus1 */
+            pps->run_length[i] = last < MAX_MAP_UNITS ? last + 1 : MAX_MAP_UNITS;
+        }
     } else if (type == 2) {
-        for (uint32_t i = 0; i < 2 * groups; i++)
-            h264_bits_ue(b); /* top_left, bottom_right */
+        for (uint32_t i = 0; i < groups; i++) {
+            pps->top_left[i] = h264_bits_ue(b);
+            pps->bottom_right[i] = h264_bits_ue(b);
+            if (pps->top_left[i] > pps->bottom_right[i])
+                return range_error(b, diag, "top_left", pps->top_left[i], "must be at most bottom_right");
+        }
     } else if (type >= 3 && type <= 5) {
-        h264_bits_skip(b, 1); /* slice_group_change_direction_flag */
-        h264_bits_ue(b);      /* slice_group_change_rate_minus1 */
+        pps->slice_group_change_direction_flag = (uint8_t)h264_bits_flag(b);
+        last = h264_bits_ue(b); /* slice_group_change_rate_minus1 */
+        if (last >= MAX_MAP_UNITS)
+            return range_error(b, diag, "slice_group_change_rate_minus1", last, "must be below PicSizeInMapUnits");
+        pps->slice_group_change_rate = last + 1;
     } else if (type == 6) {
-        units = h264_bits_ue(b); /* pic_size_in_map_units_minus1 */
-        h264_bits_skip(b, ((size_t)units + 1) * (size_t)bits_for(groups + 1));
+        return parse_group_ids(b, pps, diag);
     }
     return H264_OK;
 }
@@ -143,7 +175,7 @@ int h264_pps_parse(const uint8_t *rbsp, size_t size, unsigned chroma_format_idc,
     if (!error && h264_bits_overrun(&b))
         error = h264_fail(diag, H264_ERR_TRUNCATED, "pic_parameter_set_rbsp", (int64_t)size, "the data ends too early");
     if (error) {
-        free(pps);
+        h264_pps_unref(pps);
         return error;
     }
     *out = pps;
@@ -178,28 +210,8 @@ void h264_pps_unref(const struct h264_pps *pps)
 {
     struct h264_pps *own = (struct h264_pps *)(uintptr_t)pps;
 
-    if (own && atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) == 1)
+    if (own && atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) == 1) {
+        free(own->slice_group_id);
         free(own);
-}
-
-int h264_params_supported(const struct h264_sps *sps, const struct h264_pps *pps, struct h264_diag *diag)
-{
-    if (!sps->frame_mbs_only_flag)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "frame_mbs_only_flag", 0, "interlaced coding is not supported yet");
-    if (sps->separate_colour_plane_flag)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "separate_colour_plane_flag", 1,
-                         "separate colour planes are not supported");
-    if (sps->chroma_format_idc != 1)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "chroma_format_idc", sps->chroma_format_idc,
-                         "only 4:2:0 is supported yet");
-    if (sps->bit_depth[0] != 8)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "bit_depth_luma_minus8", sps->bit_depth[0] - 8,
-                         "only 8 bits are supported yet");
-    if (sps->bit_depth[1] != 8)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "bit_depth_chroma_minus8", sps->bit_depth[1] - 8,
-                         "only 8 bits are supported yet");
-    if (pps->num_slice_groups > 1)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "num_slice_groups_minus1", pps->num_slice_groups - 1,
-                         "flexible macroblock ordering is not supported");
-    return H264_OK;
+    }
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Sequence parameter set (7.3.2.1.1, 7.4.2.1.1). Any valid set is parsed and kept; tools that are missing are refused when a
- * slice activates it (h264_params_supported).
+ * Sequence parameter set (7.3.2.1.1, 7.4.2.1.1).
  */
 #include "codec/params.h"
 

@@ -27,6 +27,12 @@ int h264_slice_peek(const uint8_t *rbsp, size_t size, uint32_t *first_mb, uint32
     return H264_OK;
 }
 
+/* MbaffFrameFlag (7.4.3) */
+static unsigned mbaff_frame(const struct h264_sps *sps, const struct h264_slice_header *h)
+{
+    return sps->mb_adaptive_frame_field_flag && !h->field_pic_flag;
+}
+
 static bool inter_slice(const struct h264_slice_header *h)
 {
     return h->type != H264_I && h->type != H264_SI;
@@ -252,6 +258,24 @@ static int parse_references(struct h264_bits *b, const struct h264_sps *sps, con
     return h->nal_ref_idc ? parse_marking(b, h, diag) : H264_OK;
 }
 
+/* slice_group_change_cycle: Ceil(Log2(PicSizeInMapUnits / SliceGroupChangeRate + 1)) bits (7.4.3) */
+static int parse_group_cycle(struct h264_bits *b, const struct h264_sps *sps, const struct h264_pps *pps,
+                             struct h264_slice_header *h, struct h264_diag *diag)
+{
+    uint32_t units = (uint32_t)sps->mb_width * sps->map_height, most;
+    unsigned bits = 0;
+
+    if (pps->num_slice_groups == 1 || pps->slice_group_map_type < 3 || pps->slice_group_map_type > 5)
+        return H264_OK;
+    most = (units + pps->slice_group_change_rate - 1) / pps->slice_group_change_rate;
+    while ((1u << bits) < most + 1)
+        bits++;
+    h->slice_group_change_cycle = h264_bits_u(b, bits);
+    if (h->slice_group_change_cycle > most)
+        return range_error(b, diag, "slice_group_change_cycle", h->slice_group_change_cycle, "the slice group has fewer units");
+    return H264_OK;
+}
+
 static int parse_body(struct h264_bits *b, const struct h264_sps *sps, const struct h264_pps *pps, struct h264_slice_header *h,
                       struct h264_diag *diag)
 {
@@ -269,15 +293,21 @@ static int parse_body(struct h264_bits *b, const struct h264_sps *sps, const str
     h->pps_id = (uint8_t)value;
     if ((error = parse_identity(b, sps, pps, h, diag)) || (error = parse_references(b, sps, pps, h, diag)))
         return error;
+    if (h->first_mb >= (uint32_t)sps->mb_width * sps->mb_height >> (h->field_pic_flag | mbaff_frame(sps, h)))
+        return range_error(b, diag, "first_mb_in_slice", h->first_mb, "lies outside the picture");
+    h->first_mb <<= mbaff_frame(sps, h);
     if (pps->entropy_coding_mode_flag && inter_slice(h)) {
         value = h264_bits_ue(b);
         if (value > 2)
             return range_error(b, diag, "cabac_init_idc", value, "must be at most 2");
         h->cabac_init_idc = (uint8_t)value;
     }
-    if ((error = parse_qp(b, sps, pps, h, diag)))
+    if ((error = parse_qp(b, sps, pps, h, diag)) || (error = parse_deblocking(b, pps, h, diag)) ||
+        (error = parse_group_cycle(b, sps, pps, h, diag)))
         return error;
-    return parse_deblocking(b, pps, h, diag);
+    if (h->nal_unit_type == H264_NAL_PARTITION_A)
+        h->slice_id = h264_bits_ue(b);
+    return H264_OK;
 }
 
 int h264_slice_header_parse(const uint8_t *rbsp, size_t size, const struct h264_sps *sps, const struct h264_pps *pps,

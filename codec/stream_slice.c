@@ -112,15 +112,6 @@ static int unescape_header(struct h264_stream *s, const uint8_t *nal, size_t siz
     return error;
 }
 
-static int check_header(const struct h264_sps *sps, const struct h264_slice_header *h, struct h264_diag *diag)
-{
-    if (h->type == H264_SP || h->type == H264_SI)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "slice_type", h->type, "SP and SI slices are not supported");
-    if (h->first_mb >= (uint32_t)sps->mb_width * sps->mb_height)
-        return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb, "lies outside the picture");
-    return H264_OK;
-}
-
 static int place_and_add(struct h264_stream *s, const struct h264_sps *sps, const struct h264_pps *pps,
                          const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal, size_t size,
                          struct h264_diag *diag)
@@ -160,11 +151,10 @@ int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, st
     error = h264_slice_peek(s->rbsp, n, &first_mb, &type, &pps_id);
     if (error)
         return h264_fail(diag, error, "first_mb_in_slice", (int64_t)n, "the slice header is malformed");
-    if ((error = h264_stream_find_params(s, pps_id, &sps, &pps, diag)) || (error = h264_params_supported(sps, pps, diag)) ||
+    if ((error = h264_stream_find_params(s, pps_id, &sps, &pps, diag)) ||
         (error = h264_slice_header_parse(s->rbsp, n, sps, pps, &h, &data_bit, diag)))
         return error;
     if (h.redundant_pic_cnt) /* the primary coded picture is what is decoded */
         return H264_OK;
-    error = check_header(sps, &h, diag);
-    return error ? error : place_and_add(s, sps, pps, &h, data_bit, nal, size, diag);
+    return place_and_add(s, sps, pps, &h, data_bit, nal, size, diag);
 }

@@ -26,7 +26,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sps && pps) {
         struct rec_scaling scaling;
         h264_pps_scaling(sps, pps, &scaling);
-        h264_params_supported(sps, pps, &diag);
     }
     h264_pps_unref(pps);
     h264_sps_unref(sps);

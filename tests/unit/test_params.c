@@ -367,42 +367,6 @@ static void test_pps_values(void **state)
     h264_pps_unref(pps);
 }
 
-static void unsupported(struct sps_fields sf, struct pps_fields pf, const char *element)
-{
-    struct h264_diag diag = {0};
-    struct h264_sps *sps;
-    struct h264_pps *pps;
-
-    assert_int_equal(parse_sps(&sf, &sps, NULL), H264_OK);
-    assert_int_equal(parse_pps(&pf, sf.chroma_format_idc, &pps, NULL), H264_OK);
-    assert_int_equal(h264_params_supported(sps, pps, &diag), element ? H264_ERR_UNSUPPORTED : H264_OK);
-    if (element)
-        assert_string_equal(diag.element, element);
-    h264_pps_unref(pps);
-    h264_sps_unref(sps);
-}
-
-static void test_unsupported(void **state)
-{
-    struct sps_fields sf = plain_sps();
-    struct pps_fields pf = {.id = 0};
-
-    unsupported(sf, pf, NULL);
-    sf.field_coding = 1;
-    unsupported(sf, pf, "frame_mbs_only_flag");
-    sf = plain_sps();
-    for (unsigned i = 0; i < 4; i++) {
-        sf.chroma_format_idc = i;
-        unsupported(sf, pf, i == 1 ? NULL : "chroma_format_idc");
-    }
-    sf = plain_sps();
-    sf.bit_depth = 10;
-    unsupported(sf, pf, "bit_depth_luma_minus8");
-    sf = plain_sps();
-    pf.slice_groups = 1;
-    unsupported(sf, pf, "num_slice_groups_minus1");
-}
-
 /* Every cut must be an error or a set, from memory of exactly that size and its padding. */
 static void truncate_all(const struct bw *w, int (*parse)(const uint8_t *, size_t))
 {
@@ -481,7 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sps_values),  cmocka_unit_test(test_sps_dpb_size), cmocka_unit_test(test_sps_limits),
         cmocka_unit_test(test_scaling_sps), cmocka_unit_test(test_scaling_pps),  cmocka_unit_test(test_pps_values),
-        cmocka_unit_test(test_unsupported), cmocka_unit_test(test_truncation),   cmocka_unit_test(test_random),
+        cmocka_unit_test(test_truncation),  cmocka_unit_test(test_random),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
