@@ -47,6 +47,7 @@
 #define REC_MB_FIELD 2         /* field macroblock: of an MBAFF frame, or of a field picture */
 #define REC_MB_BYPASS 4        /* TransformBypassModeFlag: lossless */
 #define REC_MB_SKIP 8          /* P_Skip or B_Skip; only for statistics */
+#define REC_MB_SI 16           /* mb_type SI: kind INTRA_4X4 whose residual is decoded by 8.6.2 */
 
 /* rec_mb.intra_avail: neighbours that intra prediction may use, constrained_intra_pred_flag and slices applied (8.3.1.2).
  * The halves of A differ only in MBAFF frames. */
@@ -122,7 +123,9 @@ struct rec_slice {
     REC_I8 filter_offset_a;       /* FilterOffsetA, FilterOffsetB: already doubled, -12..12 */
     REC_I8 filter_offset_b;
     REC_U8 slice_type;            /* 0 P, 1 B, 2 I, 3 SP, 4 SI */
-    REC_U8 reserved[16];
+    REC_I8 qs[3];                 /* SP, SI: QSY, QSC of Cb and Cr (8.6) */
+    REC_U8 sp_for_switch;         /* SP: sp_for_switch_flag */
+    REC_U8 reserved[12];
 };
 /* Weights, int16. Explicit: for list 0 then list 1 (B only), for each ref_idx: w_Y, o_Y, w_Cb, o_Cb, w_Cr, o_Cr; offsets already
  * scaled to the bit depth; absent flags filled with their inferred values. Implicit: w1 of [refIdxL0][refIdxL1], row length
@@ -140,7 +143,9 @@ struct rec_picture {
     REC_U32 slot;          /* frame slot that it is written to */
     REC_U32 work;          /* layer of the unfiltered images */
     REC_U32 mb_width;      /* PicWidthInMbs */
-    REC_U32 mb_height;     /* FrameHeightInMbs; records of a field picture cover PicSizeInMbs */
+    REC_U32 mb_height;     /* FrameHeightInMbs, of field pictures too, whose records cover half as many rows: PicSizeInMbs.
+                            * MBAFF: records are in raster order too; those of a field macroblock pair lie one above the
+                            * other, top field macroblock first */
     REC_U32 mb_base;       /* first rec_mb and rec_motion in the batch's arrays */
     REC_U32 slice_base;
     REC_U32 coeff_base;    /* in units */
@@ -154,7 +159,9 @@ struct rec_picture {
     REC_U8 has_intra;      /* any macroblock is intra */
     REC_U8 has_inter;
     REC_U8 has_deblock;
-    REC_U8 reserved[3];
+    REC_U8 colour_plane;   /* plane of the slot that is written and referred to; not 0 only for separate planes, where
+                            * chroma_format_idc is 0 and the store has that of 4:4:4 */
+    REC_U8 reserved[2];
     REC_U32 mb_count;      /* PicSizeInMbs */
     REC_U32 reserved2[3];
 };
