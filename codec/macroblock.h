@@ -5,7 +5,7 @@
  *
  * A macroblock is parsed with small grids around it (one row above, one column to the left) that are filled from the edges of
  * its neighbours; when it is complete its own edge replaces the one of the macroblock above in the line. So syntax functions
- * know nothing of addresses, and another neighbour derivation (6.4.12.2) only fills the grids differently.
+ * know nothing of addresses: slice groups and macroblock pairs (6.4.12.2) only fill the grids differently.
  */
 #ifndef PELTON_CODEC_MACROBLOCK_H
 #define PELTON_CODEC_MACROBLOCK_H
@@ -23,7 +23,8 @@ enum {
     EDGE_TRANSFORM_8X8 = 32,   /* transform_size_8x8_flag */
     EDGE_CHROMA_MODE = 64,     /* intra_chroma_pred_mode is not DC */
     EDGE_PCM = 128,
-    EDGE_CBF_DC = 256          /* coded_block_flag of the DC block of component 0; << 1, << 2: of 1 and 2 */
+    EDGE_CBF_DC = 256,         /* coded_block_flag of the DC block of component 0; << 1, << 2: of 1 and 2 */
+    EDGE_SI = 2048             /* mb_type SI */
 };
 
 /* What a macroblock leaves to the macroblocks to its right and below, of its slice. */
@@ -31,6 +32,7 @@ struct mb_edge {
     uint16_t flags;
     uint8_t cbp;           /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4; 0x2f for I_PCM, 0x0f where not available */
     uint8_t ref_gt0;       /* CABAC: ref_idx > 0; bit list * 4 + quadrant; inferred and direct: 0 */
+    uint8_t ref_gt1;       /* the same for ref_idx > 1: what frame macroblocks see of field macroblocks */
     int8_t mode_right[4];  /* Intra4x4PredMode or Intra8x8PredMode of 4x4 blocks; 2: others; MODE_NONE: see below */
     int8_t mode_bottom[4];
     uint32_t cbf[3];       /* CABAC: coded_block_flag as grid of bits, see CBF_BIT */
@@ -55,6 +57,30 @@ struct mb_edge {
 #define CBF_LEFT 0x00108420u /* bits of x == -1, y >= 0 */
 #define CBF_TOP 0x0000001eu  /* bits of y == -1, x >= 0 */
 #define CBF_ALL 0x01ffffffu
+
+/* The edges of a macroblock pair of an MBAFF frame: top and bottom macroblock. */
+struct mb_pair {
+    struct mb_edge mb[2];
+    uint32_t pair;         /* CurrMbAddr / 2 */
+    uint8_t field;         /* mb_field_decoding_flag */
+};
+
+#define ADDR_NONE 0xffffffffu /* the line holds no macroblock of this slice here */
+
+/* Neighbours in MBAFF frames, neighbours_mbaff.c. */
+struct mb_mbaff {
+    struct mb_pair *line;          /* [mb_width], scratch */
+    struct mb_pair cur;            /* the pair being parsed */
+    const struct mb_pair *a, *b, *c; /* neighbouring pairs (6.4.10), NULL: not available */
+    struct {
+        uint32_t pair;
+        uint16_t flags[2];         /* of both edges */
+        uint8_t field;
+    } d, replaced;                 /* pair D (ADDR_NONE: not available); the pair whose place in the line the last one took */
+    struct mb_edge mixed[2];       /* stand for A and B where those are of the other kind, frame or field */
+    uint8_t bottom;                /* the macroblock is the bottom one of its pair */
+    uint8_t inferred;              /* mb_field_decoding_flag where it is not present (7.4.4) */
+};
 
 /* Units are taken from the picture for this many macroblocks at once, at their most: so no layout of slices needs more units
  * than the macroblocks of the picture at their most. */
@@ -87,23 +113,32 @@ struct mb_parser {
     const struct h264_pps *pps;
     uint32_t mb_width, first_mb, end_mb;
     uint8_t cabac_mode;         /* entropy_coding_mode_flag */
-    uint8_t slice_type;
+    uint8_t slice_type;         /* SP counts as P, SI as I */
+    uint8_t si_slice;
+    uint8_t partitioned;        /* residual data is in partitions: of intra macroblocks in B, of inter macroblocks in C */
+    uint8_t mbaff_frame;        /* MbaffFrameFlag */
     uint8_t chroma_array_type;  /* ChromaArrayType */
     uint8_t chroma_blocks;      /* 4x4 blocks of a chroma component: 0, 4, 8, 16 */
     uint8_t wide;               /* 32-bit levels */
     uint8_t field;              /* field macroblock: scans and contexts */
-    uint8_t num_ref[2];         /* ref_idx is below this */
+    uint8_t num_ref[2];         /* ref_idx is below this: in MBAFF field macroblocks twice as many */
     int qp_bd_offset[2];        /* QpBdOffsetY, QpBdOffsetC */
     struct mb_edge skipped;     /* the edge of a skipped macroblock */
     struct mb_edge *line;       /* [mb_width], scratch */
+    const uint8_t *groups;      /* slice group by macroblock address, NULL: one */
+    uint32_t *line_addr;        /* [mb_width], scratch; slice groups: address of the macroblock whose edge the line holds */
+    uint16_t avail_mask, avail_need; /* a neighbour serves intra prediction where flags & mask == need */
 
     /* units */
     uint32_t units_per_mb, unit_next, unit_end;
 
     /* of the macroblock being parsed */
     uint32_t addr, mb_x;
+    uint32_t index;                /* of its records: raster */
     const struct mb_edge *a, *b;   /* neighbours, or the edge that is not available */
+    const struct mb_edge *a_lower; /* neighbour of the lower half: differs from a where a field macroblock has a frame pair there */
     uint16_t d_flags;              /* flags of the edge that the line held at mb_x - 1 before this row */
+    uint32_t d_addr;               /* slice groups: address of that macroblock */
     uint8_t intra_avail, deblock;  /* REC_AVAIL_*, REC_DEBLOCK_* */
     uint8_t last_delta;            /* mb_qp_delta of the macroblock before was not 0 */
     int8_t qp, qpc[2];             /* QPY and QPC of both components */
@@ -118,7 +153,9 @@ struct mb_parser {
     uint8_t mvd[2][GRID_SIZE][2];
 
     struct h264_bits bits;         /* CAVLC, and I_PCM samples */
+    struct h264_bits part[2];      /* data partitions B and C; data NULL: lost */
     struct h264_cabac cabac;
+    struct mb_mbaff mbaff;
 };
 
 /* blkIdx -> column and row (6.4.3) */
@@ -141,6 +178,22 @@ static inline unsigned mb_context_bin(struct mb_parser *p, unsigned ctx)
 extern const struct mb_edge h264_edge_none[2]; /* a neighbour that is not available, [current is intra] */
 void h264_neighbours_find(struct mb_parser *p);
 void h264_neighbours_publish(struct mb_parser *p);
+/* neighbours_mbaff.c (6.4.10, 6.4.12.2): a pair begins at p->addr; one of its macroblocks is chosen, and p->field with it: then
+ * p->a and p->b serve mb_skip_flag; then all of the above. */
+void h264_mbaff_begin(struct mb_parser *p);
+void h264_mbaff_select(struct mb_parser *p, unsigned bottom, unsigned field);
+void h264_mbaff_find(struct mb_parser *p);
+void h264_mbaff_publish(struct mb_parser *p);
+/* slice_data_mbaff.c: slice_data() (7.3.4) of an MBAFF frame, from p->addr on. */
+int h264_slice_data_mbaff_cavlc(struct mb_parser *p);
+int h264_slice_data_mbaff_cabac(struct mb_parser *p);
+/* NextMbAddress (8.2.2.9) of the macroblock, or macroblock pair, that p->addr names. */
+void h264_next_address(struct mb_parser *p);
+/* Whether intra prediction may use a neighbour with these flags (8.3.1.2, constrained_intra_pred_flag). */
+static inline bool h264_edge_serves_intra(const struct mb_parser *p, unsigned flags)
+{
+    return (flags & p->avail_mask) == p->avail_need;
+}
 /* The edge that stands for A or B in the derivation of coded_block_flag contexts. */
 static inline const struct mb_edge *h264_neighbour_cbf(const struct mb_edge *n, bool intra)
 {
@@ -149,7 +202,8 @@ static inline const struct mb_edge *h264_neighbour_cbf(const struct mb_edge *n, 
 
 /* mb_cabac.c: syntax elements (9.3.2, 9.3.3.1). Values out of range are left to the caller. */
 unsigned h264_cabac_mb_skip_flag(struct mb_parser *p);
-unsigned h264_cabac_mb_type(struct mb_parser *p); /* I: 0..25, P: intra from 5, B: intra from 23 */
+unsigned h264_cabac_mb_field_decoding_flag(struct mb_parser *p);
+unsigned h264_cabac_mb_type(struct mb_parser *p); /* I: 0..25, P: intra from 5, B: intra from 23; SI: SI, then as I */
 unsigned h264_cabac_sub_mb_type(struct mb_parser *p);
 unsigned h264_cabac_ref_idx(struct mb_parser *p, unsigned inc);
 int32_t h264_cabac_mvd(struct mb_parser *p, unsigned component, unsigned sum);

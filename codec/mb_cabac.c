@@ -16,6 +16,14 @@ unsigned h264_cabac_mb_skip_flag(struct mb_parser *p)
     return mb_context_bin(p, (p->slice_type == H264_B ? 24 : 11) + flags_inc(p, EDGE_CODED));
 }
 
+/* 9.3.3.1.1.2 */
+unsigned h264_cabac_mb_field_decoding_flag(struct mb_parser *p)
+{
+    const struct mb_pair *a = p->mbaff.a, *b = p->mbaff.b;
+
+    return mb_context_bin(p, 70 + (a && a->field) + (b && b->field));
+}
+
 /* Table 9-36 after its first bin. tail: ctxIdx of the bins for luma, chroma (twice) and prediction mode (twice). */
 static unsigned intra_16x16_type(struct mb_parser *p, const uint8_t tail[5])
 {
@@ -35,6 +43,15 @@ static unsigned mb_type_i(struct mb_parser *p)
     static const uint8_t tail[5] = {6, 7, 8, 9, 10};
 
     return mb_context_bin(p, 3 + flags_inc(p, EDGE_NOT_I_NXN)) ? intra_16x16_type(p, tail) : 0;
+}
+
+/* 9.3.3.1.1.3, ctxIdxOffset 0: the prefix is 0 for SI. */
+static unsigned mb_type_si(struct mb_parser *p)
+{
+    unsigned a = (p->a->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
+    unsigned b = (p->b->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
+
+    return mb_context_bin(p, a + b) ? 1 + mb_type_i(p) : 0;
 }
 
 static unsigned mb_type_p(struct mb_parser *p)
@@ -72,6 +89,8 @@ static unsigned mb_type_b(struct mb_parser *p)
 
 unsigned h264_cabac_mb_type(struct mb_parser *p)
 {
+    if (p->si_slice)
+        return mb_type_si(p);
     return p->slice_type == H264_I ? mb_type_i(p) : p->slice_type == H264_P ? mb_type_p(p) : mb_type_b(p);
 }
 

@@ -11,18 +11,21 @@
 /* Neighbours that each Intra4x4PredMode and Intra8x8PredMode needs (8.3.1.2.1 to 8.3.1.2.9, 8.3.2.2.2 to 8.3.2.2.10). */
 static const uint8_t nxn_needs[9] = {NEED_B, NEED_A, 0, NEED_B, NEED_ABD, NEED_ABD, NEED_ABD, NEED_B, NEED_A};
 
-/* Availability of A, B and D for the block at column x, row y of the macroblock. */
+/* Availability of A, B and D for the block at column x, row y of the macroblock. A is that of the half where the block lies; D of
+ * the blocks in the left column lies beside the block above. */
 static unsigned block_avail(const struct mb_parser *p, unsigned x, unsigned y)
 {
-    unsigned avail = p->intra_avail & NEED_ABD;
+    static const uint8_t half[4] = {REC_AVAIL_A_UPPER, REC_AVAIL_A_UPPER, REC_AVAIL_A_LOWER, REC_AVAIL_A_LOWER};
+    unsigned avail = p->intra_avail, a;
 
     if (x && y)
         return NEED_ABD;
     if (x)
         return NEED_A | (avail & NEED_B ? NEED_B | REC_AVAIL_D : 0);
+    a = avail & half[y] ? NEED_A : 0;
     if (y)
-        return NEED_B | ((avail & NEED_A) == NEED_A ? NEED_A | REC_AVAIL_D : 0);
-    return avail;
+        return NEED_B | a | (avail & half[y - 1] ? REC_AVAIL_D : 0);
+    return a | (avail & (NEED_B | REC_AVAIL_D));
 }
 
 /* predIntra4x4PredMode and the mode itself; -1 when the mode needs a neighbour that is not available. */
@@ -126,23 +129,44 @@ static bool pcm_samples(struct mb_parser *p)
     return !h264_bits_overrun(b);
 }
 
+/* The samples stand in the slice's data, or in partition B. */
+static bool pcm_read(struct mb_parser *p)
+{
+    struct h264_bits a = p->bits;
+    bool good;
+
+    if (p->partitioned)
+        p->bits = p->part[0];
+    if (p->cabac_mode)
+        p->bits.pos = (size_t)(h264_cabac_tail(&p->cabac.e) - p->bits.data) * 8;
+    else
+        h264_bits_align(&p->bits);
+    good = !h264_bits_overrun(&p->bits) && pcm_samples(p);
+    if (good && p->cabac_mode)
+        h264_cabac_start(&p->cabac.e, p->bits.data + (p->bits.pos >> 3), p->bits.data + p->bits.size);
+    if (p->partitioned) {
+        p->part[0] = p->bits;
+        p->bits = a;
+    }
+    return good;
+}
+
 bool h264_intra_pcm(struct mb_parser *p)
 {
     struct mb_edge *edge = &p->edge;
     int8_t qp = p->qp;
 
+    if (p->partitioned && !p->part[0].data) { /* lost: a flat macroblock stands for it */
+        p->mb->kind = REC_MB_INTRA_16X16;
+        p->mb->intra_mode[0] = 2;
+        return true;
+    }
     p->mb->kind = REC_MB_INTRA_PCM;
     if (!h264_units_reserve(p))
         return false;
-    if (p->cabac_mode)
-        p->bits.pos = (size_t)(h264_cabac_tail(&p->cabac.e) - p->bits.data) * 8;
-    else
-        h264_bits_align(&p->bits);
     p->mb->coeff = p->unit_next;
-    if (h264_bits_overrun(&p->bits) || !pcm_samples(p))
+    if (!pcm_read(p))
         return false;
-    if (p->cabac_mode)
-        h264_cabac_start(&p->cabac.e, p->bits.data + (p->bits.pos >> 3), p->bits.data + p->bits.size);
     p->mb->nonzero = 0xffff;
     p->last_delta = 0;
     edge->flags |= EDGE_PCM | EDGE_NOT_I_NXN | EDGE_CBF_DC * 7;

@@ -18,10 +18,10 @@ void h264_set_qp(struct mb_parser *p, int qp)
 
 static void record_begin(struct mb_parser *p)
 {
-    struct rec_mb *mb = p->mb = &p->pic->mbs[p->addr];
+    struct rec_mb *mb = p->mb = &p->pic->mbs[p->index];
 
-    p->motion = &p->pic->motion[p->addr];
-    p->syntax = &p->pic->syntax[p->addr];
+    p->motion = &p->pic->motion[p->index];
+    p->syntax = &p->pic->syntax[p->index];
     memset(mb, 0, sizeof(*mb));
     mb->slice = p->slice->index;
     mb->coeff = p->unit_next;
@@ -46,7 +46,10 @@ static void record_end(struct mb_parser *p)
     if (p->field)
         mb->flags |= REC_MB_FIELD;
     p->syntax->decoded = 1;
-    h264_neighbours_publish(p);
+    if (p->mbaff_frame)
+        h264_mbaff_publish(p);
+    else
+        h264_neighbours_publish(p);
 }
 
 /* P_Skip, B_Skip */
@@ -103,6 +106,36 @@ static bool read_qp_delta(struct mb_parser *p)
     return true;
 }
 
+static bool residual_data(struct mb_parser *p)
+{
+    if (p->cabac_mode)
+        return p->wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
+    return p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
+}
+
+/* From its data partition; where that is lost there is no residual. For nC of an intra macroblock inter neighbours count as
+ * empty where intra prediction is constrained (9.2.1), so that partition B can do without C. */
+static bool residual_partition(struct mb_parser *p)
+{
+    static const struct mb_edge empty = {.flags = EDGE_AVAILABLE};
+    bool inter = p->mb->kind == REC_MB_INTER, good = true;
+    struct h264_bits a = p->bits;
+
+    if (!p->part[inter].data)
+        return true;
+    if (!inter && p->pps->constrained_intra_pred_flag) {
+        if ((p->a->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
+            p->a = &empty;
+        if ((p->b->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
+            p->b = &empty;
+    }
+    p->bits = p->part[inter];
+    good = residual_data(p) && !h264_bits_overrun(&p->bits);
+    p->part[inter] = p->bits;
+    p->bits = a;
+    return good;
+}
+
 /* All that follows the prediction syntax: coded_block_pattern is known. */
 static bool residual(struct mb_parser *p)
 {
@@ -115,9 +148,7 @@ static bool residual(struct mb_parser *p)
     if (!read_qp_delta(p) || !h264_units_reserve(p))
         return false;
     p->mb->coeff = p->unit_next;
-    if (p->cabac_mode)
-        return p->wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
-    return p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
+    return p->partitioned ? residual_partition(p) : residual_data(p);
 }
 
 static unsigned read_transform_size_8x8_flag(struct mb_parser *p)
@@ -152,6 +183,27 @@ static bool intra_macroblock(struct mb_parser *p, unsigned mb_type)
         mb->kind = REC_MB_INTRA_8X8;
     return h264_intra_nxn_modes(p, mb->kind == REC_MB_INTRA_8X8) && h264_intra_chroma_mode(p) &&
            read_coded_block_pattern(p, false) && residual(p);
+}
+
+/* mb_type SI (Table 7-12): Intra_4x4 whose neighbours may be of its own kind. */
+static bool si_macroblock(struct mb_parser *p)
+{
+    uint16_t mask = p->avail_mask;
+
+    p->avail_mask &= (uint16_t)~EDGE_SI;
+    if (p->mbaff_frame) {
+        h264_mbaff_select(p, p->mbaff.bottom, p->field);
+        h264_mbaff_find(p);
+    } else {
+        h264_neighbours_find(p);
+    }
+    p->avail_mask = mask;
+    p->mb->intra_avail = p->intra_avail;
+    p->syntax->part = H264_PART_INTRA;
+    p->edge.flags |= EDGE_INTRA | EDGE_SI | EDGE_NOT_I_NXN;
+    p->mb->kind = REC_MB_INTRA_4X4;
+    p->mb->flags |= REC_MB_SI;
+    return h264_intra_nxn_modes(p, false) && h264_intra_chroma_mode(p) && read_coded_block_pattern(p, false) && residual(p);
 }
 
 static bool inter_macroblock(struct mb_parser *p, unsigned mb_type)
@@ -189,9 +241,12 @@ bool h264_macroblock(struct mb_parser *p)
     p->edge.flags = EDGE_AVAILABLE | EDGE_CODED | EDGE_NOT_DIRECT;
     edge_modes(&p->edge, 2);
     mb_type = p->cabac_mode ? h264_cabac_mb_type(p) : h264_bits_ue(&p->bits);
-    if (mb_type >= inter + 26)
+    if (mb_type >= inter + 26 + p->si_slice)
         return false;
-    good = mb_type < inter ? inter_macroblock(p, mb_type) : intra_macroblock(p, mb_type - inter);
+    if (p->si_slice)
+        good = mb_type ? intra_macroblock(p, mb_type - 1) : si_macroblock(p);
+    else
+        good = mb_type < inter ? inter_macroblock(p, mb_type) : intra_macroblock(p, mb_type - inter);
     if (!good || (p->cabac_mode ? h264_cabac_overrun(&p->cabac.e) : h264_bits_overrun(&p->bits)))
         return false;
     record_end(p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Neighbouring macroblocks (6.4.9 to 6.4.12) of a frame without MBAFF: A to the left, B above, C above right, D above left.
- * Available are macroblocks of the same slice, which without slice groups and arbitrary slice order are those from
- * first_mb_in_slice on.
+ * Neighbouring macroblocks (6.4.9 to 6.4.12) of a field, or a frame without MBAFF: A to the left, B above, C above right, D
+ * above left. Available are macroblocks of the same slice (6.4.8), which without slice groups are those from first_mb_in_slice
+ * on; with slice groups the line keeps the address of each edge.
  */
 #include "codec/macroblock.h"
 
@@ -13,37 +13,59 @@ const struct mb_edge h264_edge_none[2] = {
      .mode_bottom = {MODE_NONE, MODE_NONE, MODE_NONE, MODE_NONE}, .cbf = {CBF_ALL, CBF_ALL, CBF_ALL}},
 };
 
-/* Neighbours, availability for intra prediction (8.3.1.2) and the edges that deblocking visits (8.7) of macroblock p->addr. */
-void h264_neighbours_find(struct mb_parser *p)
+/* a, b: whether A and B are available; c, d: flags of C and D, 0 where not available. */
+static inline void set_neighbours(struct mb_parser *p, bool a, bool b, unsigned c, unsigned d)
 {
     const struct h264_slice_header *hdr = &p->slice->hdr;
-    uint32_t w = p->mb_width, x = p->mb_x, since = p->addr - p->first_mb;
-    bool a = x > 0 && since >= 1, b = since >= w;
-    bool c = x + 1 < w && since + 1 >= w, d = x > 0 && since >= w + 1; /* C is w - 1, D w + 1 macroblocks back */
-    unsigned need = p->pps->constrained_intra_pred_flag ? EDGE_INTRA : EDGE_AVAILABLE;
     unsigned avail = 0, deblock = 0;
 
-    p->a = a ? &p->line[x - 1] : &h264_edge_none[0];
-    p->b = b ? &p->line[x] : &h264_edge_none[0];
-    if (p->a->flags & need)
+    p->a = p->a_lower = a ? &p->line[p->mb_x - 1] : &h264_edge_none[0];
+    p->b = b ? &p->line[p->mb_x] : &h264_edge_none[0];
+    if (h264_edge_serves_intra(p, p->a->flags))
         avail |= REC_AVAIL_A;
-    if (p->b->flags & need)
+    if (h264_edge_serves_intra(p, p->b->flags))
         avail |= REC_AVAIL_B;
-    if (c && p->line[x + 1].flags & need)
+    if (h264_edge_serves_intra(p, c))
         avail |= REC_AVAIL_C;
-    if (d && p->d_flags & need)
+    if (h264_edge_serves_intra(p, d))
         avail |= REC_AVAIL_D;
     p->intra_avail = (uint8_t)avail;
     if (hdr->disable_deblocking_filter_idc != 1) {
         bool within = hdr->disable_deblocking_filter_idc == 2;
 
         deblock = REC_DEBLOCK_INTERNAL;
-        if (x > 0 && (a || !within))
+        if (p->mb_x > 0 && (a || !within))
             deblock |= REC_DEBLOCK_LEFT;
-        if (p->addr >= w && (b || !within))
+        if (p->addr >= p->mb_width && (b || !within))
             deblock |= REC_DEBLOCK_TOP;
     }
     p->deblock = (uint8_t)deblock;
+}
+
+static void find_in_group(struct mb_parser *p)
+{
+    uint32_t w = p->mb_width, x = p->mb_x, addr = p->addr;
+    const uint32_t *at = p->line_addr;
+    bool left = x > 0, right = x + 1 < w, above = addr >= w;
+    unsigned d = 0;
+
+    if (left && above) /* still in the line, where A is of another slice */
+        d = at[x - 1] == addr - w - 1 ? p->line[x - 1].flags : p->d_addr == addr - w - 1 ? p->d_flags : 0;
+    set_neighbours(p, left && at[x - 1] == addr - 1, above && at[x] == addr - w,
+                   right && above && at[x + 1] == addr - w + 1 ? p->line[x + 1].flags : 0, d);
+}
+
+/* Neighbours, availability for intra prediction (8.3.1.2) and the edges that deblocking visits (8.7) of macroblock p->addr. */
+void h264_neighbours_find(struct mb_parser *p)
+{
+    uint32_t w = p->mb_width, x = p->mb_x, since = p->addr - p->first_mb;
+    bool c = x + 1 < w && since + 1 >= w, d = x > 0 && since >= w + 1; /* C is w - 1, D w + 1 macroblocks back */
+
+    p->index = p->addr;
+    if (p->groups)
+        find_in_group(p);
+    else
+        set_neighbours(p, x > 0 && since >= 1, since >= w, c ? p->line[x + 1].flags : 0, d ? p->d_flags : 0);
 }
 
 /* The macroblock is complete: its edge takes the place of the one above. */
@@ -53,4 +75,8 @@ void h264_neighbours_publish(struct mb_parser *p)
 
     p->d_flags = slot->flags;
     *slot = p->edge;
+    if (p->groups) {
+        p->d_addr = p->line_addr[p->mb_x];
+        p->line_addr[p->mb_x] = p->addr;
+    }
 }

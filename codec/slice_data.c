@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2: slice_data() (7.3.4) of one slice into the records of its picture. Scratch keeps the buffers of one worker.
+ * Step 2: slice_data() (7.3.4) of one slice into the records of its picture. Scratch keeps the buffers of one worker. MBAFF
+ * frames are parsed by slice_data_mbaff.c.
  */
 #include "codec/cavlc.h"
 #include "codec/macroblock.h"
@@ -14,9 +15,13 @@ struct h264_scratch {
     struct mb_parser parser;
     uint8_t *rbsp;
     size_t rbsp_capacity;
-    struct mb_edge *line;
-    size_t line_capacity;
+    void *line;
+    size_t line_capacity; /* macroblocks */
 };
+
+/* What a macroblock column takes of the line: a pair of an MBAFF frame; or an edge and its address. */
+#define LINE_BYTES (sizeof(struct mb_pair) > sizeof(struct mb_edge) + 4 ? sizeof(struct mb_pair) : sizeof(struct mb_edge) + 4)
+
 
 struct h264_scratch *h264_scratch_create(void)
 {
@@ -47,7 +52,7 @@ static int scratch_grow(struct h264_scratch *s, size_t rbsp, size_t line)
     if (line > s->line_capacity) {
         free(s->line);
         s->line_capacity = 0;
-        s->line = malloc(line * sizeof(*s->line));
+        s->line = malloc(line * LINE_BYTES);
         if (!s->line)
             return H264_ERR_NOMEM;
         s->line_capacity = line;
@@ -57,7 +62,7 @@ static int scratch_grow(struct h264_scratch *s, size_t rbsp, size_t line)
 
 bool h264_units_reserve(struct mb_parser *p)
 {
-    uint32_t mbs = p->end_mb - p->addr, n, start;
+    uint32_t mbs = p->groups ? 1 : p->end_mb - p->addr, n, start; /* end_mb - addr counts other groups too */
 
     if (p->unit_end - p->unit_next >= p->units_per_mb)
         return true;
@@ -95,10 +100,35 @@ static void skipped_edge(const struct mb_parser *p, struct mb_edge *edge)
     memset(edge->mode_bottom, mode, sizeof(edge->mode_bottom));
 }
 
-static void parser_begin(struct mb_parser *p, struct h264_slice *slice, struct mb_edge *line)
+/* The line before the first macroblock: nothing in it is of this slice. */
+static void line_begin(struct mb_parser *p, void *line)
+{
+    p->mbaff.line = line;
+    p->line = line;
+    p->line_addr = (uint32_t *)(p->line + p->mb_width);
+    p->d_flags = 0;
+    p->d_addr = ADDR_NONE;
+    p->mbaff.replaced.pair = ADDR_NONE;
+    for (uint32_t x = 0; x < p->mb_width && p->mbaff_frame; x++)
+        p->mbaff.line[x].pair = ADDR_NONE;
+    if (p->groups && !p->mbaff_frame)
+        memset(p->line_addr, 0xff, p->mb_width * sizeof(*p->line_addr));
+}
+
+/* Which neighbours serve intra prediction. SI macroblocks do not where intra prediction is constrained, but for each other. */
+static void intra_begin(struct mb_parser *p)
+{
+    bool constrained = p->pps->constrained_intra_pred_flag;
+
+    p->avail_need = constrained ? EDGE_INTRA : EDGE_AVAILABLE;
+    p->avail_mask = p->avail_need | (constrained && p->si_slice ? EDGE_SI : 0);
+}
+
+static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *line)
 {
     static const uint8_t chroma_blocks[4] = {0, 4, 8, 16};
     const struct h264_sps *sps = slice->sps;
+    unsigned type = slice->hdr.type;
 
     p->slice = slice;
     p->pic = slice->pic;
@@ -108,8 +138,12 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, struct m
     p->first_mb = slice->hdr.first_mb;
     p->end_mb = slice->end_mb < p->pic->mb_count ? slice->end_mb : p->pic->mb_count;
     p->cabac_mode = p->pps->entropy_coding_mode_flag;
-    p->slice_type = slice->hdr.type;
-    p->chroma_array_type = sps->separate_colour_plane_flag ? 0 : sps->chroma_format_idc;
+    p->slice_type = (uint8_t)(type == H264_SP ? H264_P : type == H264_SI ? H264_I : type);
+    p->si_slice = type == H264_SI;
+    p->partitioned = slice->hdr.nal_unit_type == H264_NAL_PARTITION_A;
+    p->mbaff_frame = p->pic->mbaff;
+    p->groups = slice->slice_group_map;
+    p->chroma_array_type = (uint8_t)h264_chroma_array_type(sps);
     p->chroma_blocks = chroma_blocks[p->chroma_array_type & 3];
     p->wide = h264_coeff_bytes(sps) == 4;
     p->field = slice->hdr.field_pic_flag;
@@ -119,21 +153,32 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, struct m
     p->qp_bd_offset[1] = 6 * (sps->bit_depth[1] - 8);
     p->units_per_mb = h264_units_per_mb(sps);
     p->unit_next = p->unit_end = 0;
-    p->line = line;
-    p->addr = p->first_mb;
-    p->mb_x = p->first_mb % p->mb_width;
-    p->d_flags = 0;
+    p->addr = p->first_mb & ~(uint32_t)p->mbaff_frame;
+    p->mb_x = (p->addr >> p->mbaff_frame) % p->mb_width;
     p->last_delta = 0;
+    line_begin(p, line);
+    intra_begin(p);
     h264_set_qp(p, slice->hdr.qp);
     skipped_edge(p, &p->skipped);
+}
+
+void h264_next_address(struct mb_parser *p)
+{
+    uint32_t step = 1u << p->mbaff_frame, addr = p->addr & ~(step - 1);
+    uint8_t group = p->groups ? p->groups[addr] : 0;
+
+    do {
+        addr += step;
+        if (++p->mb_x == p->mb_width)
+            p->mb_x = 0;
+    } while (p->groups && addr < p->end_mb && p->groups[addr] != group);
+    p->addr = addr;
 }
 
 static void next_macroblock(struct mb_parser *p)
 {
     p->slice->mbs_decoded++;
-    p->addr++;
-    if (++p->mb_x == p->mb_width)
-        p->mb_x = 0;
+    h264_next_address(p);
 }
 
 static int slice_data_cavlc(struct mb_parser *p)
@@ -147,6 +192,8 @@ static int slice_data_cavlc(struct mb_parser *p)
             if (run > p->end_mb - p->addr || h264_bits_overrun(b))
                 return H264_ERR_DATA;
             for (uint32_t i = 0; i < run; i++) {
+                if (p->addr >= p->end_mb) /* other slice groups lie between */
+                    return H264_ERR_DATA;
                 h264_neighbours_find(p);
                 h264_macroblock_skip(p);
                 next_macroblock(p);
@@ -166,59 +213,75 @@ static int slice_data_cavlc(struct mb_parser *p)
 
 static int slice_data_cabac(struct mb_parser *p)
 {
-    struct h264_cabac *c = &p->cabac;
-    size_t start = h264_bits_byte_pos(&p->bits); /* after cabac_alignment_one_bit */
-    unsigned contexts = p->chroma_array_type == 3 ? H264_CABAC_CONTEXTS : 460;
-
-    h264_cabac_init_contexts(c, p->slice_type == H264_I ? 0 : 1 + p->slice->hdr.cabac_init_idc, p->qp, contexts);
-    h264_cabac_start(&c->e, p->bits.data + start, p->bits.data + p->bits.size);
     do {
         if (p->addr >= p->end_mb)
             return H264_ERR_DATA;
         h264_neighbours_find(p);
         if (p->slice_type != H264_I && h264_cabac_mb_skip_flag(p)) {
-            if (h264_cabac_overrun(&c->e))
+            if (h264_cabac_overrun(&p->cabac.e))
                 return H264_ERR_DATA;
             h264_macroblock_skip(p);
         } else if (!h264_macroblock(p)) {
             return H264_ERR_DATA;
         }
         next_macroblock(p);
-    } while (!h264_cabac_terminate(&c->e));
+    } while (!h264_cabac_terminate(&p->cabac.e));
     return H264_OK;
 }
 
-/* Slice data that this version has no parser for. Step 1 refuses it with a diagnosis; these tables must not be read past
- * their end. */
-static bool unsupported(const struct h264_slice *slice)
+static int slice_data(struct mb_parser *p)
 {
-    const struct h264_slice_header *hdr = &slice->hdr;
+    if (p->cabac_mode) {
+        struct h264_cabac *c = &p->cabac;
+        size_t start = h264_bits_byte_pos(&p->bits); /* after cabac_alignment_one_bit */
+        unsigned contexts = p->chroma_array_type == 3 ? H264_CABAC_CONTEXTS : 460;
 
-    return hdr->type > H264_I || slice->pic->mbaff || slice->pps->num_slice_groups > 1 ||
-           (hdr->nal_unit_type >= H264_NAL_PARTITION_A && hdr->nal_unit_type <= H264_NAL_PARTITION_C);
+        h264_cabac_init_contexts(c, p->slice_type == H264_I ? 0 : 1 + p->slice->hdr.cabac_init_idc, p->qp, contexts);
+        h264_cabac_start(&c->e, p->bits.data + start, p->bits.data + p->bits.size);
+        return p->mbaff_frame ? h264_slice_data_mbaff_cabac(p) : slice_data_cabac(p);
+    }
+    return p->mbaff_frame ? h264_slice_data_mbaff_cavlc(p) : slice_data_cavlc(p);
+}
+
+/* One NAL unit into the scratch at *at; a reader of its slice data, or one without data where the unit is lost or too short. */
+static void begin_bits(struct h264_scratch *scratch, const uint8_t *nal, size_t nal_size, size_t bit, size_t *at,
+                       struct h264_bits *bits)
+{
+    uint8_t *rbsp = scratch->rbsp + *at;
+    size_t size;
+
+    memset(bits, 0, sizeof(*bits));
+    if (!nal)
+        return;
+    size = h264_unescape(nal, nal_size, rbsp, NULL);
+    memset(rbsp + size, 0, SLICE_PADDING);
+    *at += size + SLICE_PADDING;
+    h264_bits_init(bits, rbsp, size);
+    bits->pos = bit;
+    if (bit > bits->end)
+        bits->data = NULL;
 }
 
 static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     struct mb_parser *p = &scratch->parser;
-    size_t size;
+    size_t b_size = slice->nal_b ? slice->nal_b_size : 0, c_size = slice->nal_c ? slice->nal_c_size : 0, at = 0;
     int error;
 
-    if (unsupported(slice))
-        return H264_ERR_UNSUPPORTED;
     if (slice->hdr.first_mb >= slice->pic->mb_count || slice->end_mb <= slice->hdr.first_mb)
         return H264_ERR_DATA;
-    error = scratch_grow(scratch, slice->nal_size + SLICE_PADDING, slice->pic->mb_width);
+    error = scratch_grow(scratch, slice->nal_size + b_size + c_size + 3 * SLICE_PADDING, slice->pic->mb_width);
     if (error)
         return error;
-    size = h264_unescape(slice->nal, slice->nal_size, scratch->rbsp, NULL);
-    memset(scratch->rbsp + size, 0, SLICE_PADDING);
     parser_begin(p, slice, scratch->line);
-    h264_bits_init(&p->bits, scratch->rbsp, size);
+    begin_bits(scratch, slice->nal, slice->nal_size, slice->data_bit_offset, &at, &p->bits);
     if (slice->data_bit_offset >= p->bits.end)
         return H264_ERR_TRUNCATED;
-    p->bits.pos = slice->data_bit_offset;
-    error = p->cabac_mode ? slice_data_cabac(p) : slice_data_cavlc(p);
+    if (p->partitioned) {
+        begin_bits(scratch, slice->nal_b, b_size, slice->data_bit_offset_b, &at, &p->part[0]);
+        begin_bits(scratch, slice->nal_c, c_size, slice->data_bit_offset_c, &at, &p->part[1]);
+    }
+    error = slice_data(p);
     units_return(p);
     return error;
 }
