@@ -4,6 +4,12 @@
  */
 #include "codec/dpb.h"
 
+static void drop(struct h264_dpb_entry *e)
+{
+    h264_picture_unref(e->second);
+    h264_picture_unref(e->pic);
+}
+
 void h264_dpb_sweep(struct h264_dpb *dpb)
 {
     unsigned kept = 0;
@@ -14,7 +20,7 @@ void h264_dpb_sweep(struct h264_dpb *dpb)
         if (h264_entry_marked(e) || e->waiting)
             dpb->entries[kept++] = *e;
         else
-            h264_picture_unref(e->pic);
+            drop(e);
     }
     dpb->count = kept;
 }
@@ -28,42 +34,43 @@ void h264_dpb_unmark_all(struct h264_dpb *dpb)
 void h264_dpb_clear(struct h264_dpb *dpb)
 {
     for (unsigned i = 0; i < dpb->count; i++)
-        h264_picture_unref(dpb->entries[i].pic);
+        drop(&dpb->entries[i]);
     dpb->count = 0;
     dpb->max_long_term = 0;
 }
 
-static unsigned marked_count(const struct h264_dpb *dpb)
+static unsigned marked_count(const struct h264_dpb *dpb, const struct h264_dpb_entry *own)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < dpb->count; i++)
-        n += h264_entry_marked(&dpb->entries[i]) != 0;
+        n += &dpb->entries[i] != own && h264_entry_marked(&dpb->entries[i]) != 0;
     return n;
 }
 
 /* The short-term entry of smallest FrameNumWrap, or NULL. */
-static struct h264_dpb_entry *oldest_short_term(struct h264_dpb *dpb, uint32_t frame_num)
+static struct h264_dpb_entry *oldest_short_term(struct h264_dpb *dpb, uint32_t frame_num, const struct h264_dpb_entry *own)
 {
     struct h264_dpb_entry *oldest = NULL;
 
     for (unsigned i = 0; i < dpb->count; i++) {
         struct h264_dpb_entry *e = &dpb->entries[i];
 
-        if (e->short_term && (!oldest || h264_frame_num_wrap(dpb, e, frame_num) < h264_frame_num_wrap(dpb, oldest, frame_num)))
+        if (e != own && e->short_term &&
+            (!oldest || h264_frame_num_wrap(dpb, e, frame_num) < h264_frame_num_wrap(dpb, oldest, frame_num)))
             oldest = e;
     }
     return oldest;
 }
 
-void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num)
+void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num, const struct h264_dpb_entry *own)
 {
-    while (marked_count(dpb) >= dpb->max_refs) {
-        struct h264_dpb_entry *e = oldest_short_term(dpb, frame_num);
+    while (marked_count(dpb, own) >= dpb->max_refs) {
+        struct h264_dpb_entry *e = oldest_short_term(dpb, frame_num, own);
 
         /* Long-term frames alone may not fill the window; where they do, the first makes room. */
         for (unsigned i = 0; !e && i < dpb->count; i++)
-            if (dpb->entries[i].long_term)
+            if (&dpb->entries[i] != own && dpb->entries[i].long_term)
                 e = &dpb->entries[i];
         if (!e)
             break;
@@ -71,13 +78,7 @@ void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num)
     }
 }
 
-/* Which picture a PicNum or LongTermPicNum names: an entry and its fields. For fields, numbers are doubled and odd ones have
- * the parity of the current field (8.2.4.1). */
-struct named {
-    struct h264_dpb_entry *entry;
-    unsigned fields;
-};
-
+/* For fields, numbers are doubled and odd ones have the parity of the current field (8.2.4.1). */
 static unsigned fields_of(const struct h264_slice_header *h, int64_t number)
 {
     unsigned own = h->bottom_field_flag ? REC_BOTTOM : REC_TOP;
@@ -85,10 +86,8 @@ static unsigned fields_of(const struct h264_slice_header *h, int64_t number)
     return !h->field_pic_flag ? REC_FRAME : number & 1 ? own : REC_FRAME - own;
 }
 
-static struct named find_short_term(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t difference_minus1)
+struct h264_dpb_named h264_dpb_short_term(struct h264_dpb *dpb, const struct h264_slice_header *h, int64_t pic_num)
 {
-    int64_t current = h->field_pic_flag ? 2 * (int64_t)h->frame_num + 1 : h->frame_num;
-    int64_t pic_num = current - ((int64_t)difference_minus1 + 1);
     unsigned fields = fields_of(h, pic_num);
     /* The shift of a negative number rounds down, as needed. */
     int64_t wrap = h->field_pic_flag ? pic_num >> 1 : pic_num;
@@ -97,12 +96,12 @@ static struct named find_short_term(struct h264_dpb *dpb, const struct h264_slic
         struct h264_dpb_entry *e = &dpb->entries[i];
 
         if ((e->short_term & fields) == fields && h264_frame_num_wrap(dpb, e, h->frame_num) == wrap)
-            return (struct named){e, fields};
+            return (struct h264_dpb_named){e, fields};
     }
-    return (struct named){NULL, 0};
+    return (struct h264_dpb_named){NULL, fields};
 }
 
-static struct named find_long_term(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t long_term_pic_num)
+struct h264_dpb_named h264_dpb_long_term(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t long_term_pic_num)
 {
     unsigned fields = fields_of(h, long_term_pic_num);
     uint32_t index = h->field_pic_flag ? long_term_pic_num >> 1 : long_term_pic_num;
@@ -111,9 +110,17 @@ static struct named find_long_term(struct h264_dpb *dpb, const struct h264_slice
         struct h264_dpb_entry *e = &dpb->entries[i];
 
         if ((e->long_term & fields) == fields && e->long_term_frame_idx == index)
-            return (struct named){e, fields};
+            return (struct h264_dpb_named){e, fields};
     }
-    return (struct named){NULL, 0};
+    return (struct h264_dpb_named){NULL, fields};
+}
+
+/* The picture of difference_of_pic_nums_minus1 (8.2.5.4.1) */
+static struct h264_dpb_named at_difference(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t difference_minus1)
+{
+    int64_t current = h->field_pic_flag ? 2 * (int64_t)h->frame_num + 1 : h->frame_num;
+
+    return h264_dpb_short_term(dpb, h, current - ((int64_t)difference_minus1 + 1));
 }
 
 /* A LongTermFrameIdx that is about to be given away leaves its holder, unless that is `keep`, whose other field it is. */
@@ -129,7 +136,7 @@ static void free_long_term_idx(struct h264_dpb *dpb, uint32_t index, const struc
 
 static int assign_long_term(struct h264_dpb *dpb, const struct h264_slice_header *h, const struct h264_mmco *m)
 {
-    struct named n = find_short_term(dpb, h, m->a);
+    struct h264_dpb_named n = at_difference(dpb, h, m->a);
 
     if (!n.entry || m->b >= 2 * H264_DPB_MAX)
         return H264_ERR_DATA;
@@ -150,19 +157,20 @@ static void limit_long_term(struct h264_dpb *dpb, uint32_t max_plus1)
     dpb->max_long_term = max_plus1;
 }
 
-static int apply(struct h264_dpb *dpb, const struct h264_slice_header *h, const struct h264_mmco *m, uint32_t *long_term_idx)
+static int apply(struct h264_dpb *dpb, const struct h264_slice_header *h, const struct h264_mmco *m,
+                 const struct h264_dpb_entry *own, uint32_t *long_term_idx)
 {
-    struct named n;
+    struct h264_dpb_named n;
 
     switch (m->op) {
     case 1: /* 8.2.5.4.1 */
-        n = find_short_term(dpb, h, m->a);
+        n = at_difference(dpb, h, m->a);
         if (!n.entry)
             return H264_ERR_DATA;
         n.entry->short_term &= (uint8_t)~n.fields;
         return H264_OK;
     case 2: /* 8.2.5.4.2 */
-        n = find_long_term(dpb, h, m->a);
+        n = h264_dpb_long_term(dpb, h, m->a);
         if (!n.entry)
             return H264_ERR_DATA;
         n.entry->long_term &= (uint8_t)~n.fields;
@@ -180,24 +188,25 @@ static int apply(struct h264_dpb *dpb, const struct h264_slice_header *h, const 
     default: /* 8.2.5.4.6 */
         if (m->a >= 2 * H264_DPB_MAX)
             return H264_ERR_DATA;
-        free_long_term_idx(dpb, m->a, NULL);
+        free_long_term_idx(dpb, m->a, own);
         *long_term_idx = m->a;
         return m->a < dpb->max_long_term ? H264_OK : H264_ERR_DATA;
     }
 }
 
-int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t *long_term_idx, bool *reset)
+int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h, const struct h264_dpb_entry *own,
+                   uint32_t *long_term_idx, bool *reset)
 {
     int result = H264_OK;
 
     for (unsigned i = 0; i < h->mmco_count; i++) {
-        if (apply(dpb, h, &h->mmco[i], long_term_idx))
+        if (apply(dpb, h, &h->mmco[i], own, long_term_idx))
             result = H264_ERR_DATA;
         if (h->mmco[i].op == 5)
             *reset = true;
     }
-    if (marked_count(dpb) >= dpb->max_refs) {
-        h264_dpb_slide(dpb, h->frame_num); /* the operations made no room for the current picture */
+    if (marked_count(dpb, own) >= dpb->max_refs) {
+        h264_dpb_slide(dpb, h->frame_num, own); /* the operations made no room for the current picture */
         result = H264_ERR_DATA;
     }
     return result;

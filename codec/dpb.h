@@ -15,13 +15,14 @@
 #define H264_NO_LONG_TERM UINT32_MAX
 
 struct h264_dpb_entry {
-    struct h264_picture *pic; /* one reference */
+    struct h264_picture *pic;    /* one reference: a frame, or the field of one that was decoded first */
+    struct h264_picture *second; /* one reference: the second field, or NULL */
     uint8_t short_term;       /* fields marked as used for short-term reference: REC_TOP | REC_BOTTOM */
     uint8_t long_term;        /* fields marked as used for long-term reference */
     uint8_t waiting;          /* needed for output */
     uint32_t frame_num;
     uint32_t long_term_frame_idx;
-    int32_t poc[2];
+    int32_t poc[2]; /* of a field alone, twice its own */
 };
 
 struct h264_dpb {
@@ -52,12 +53,22 @@ static inline int32_t h264_frame_num_wrap(const struct h264_dpb *dpb, const stru
 
 /* ---- marking (dpb.c) ---- */
 
-/* Sliding window (8.2.5.3) before a picture of this frame_num is marked. */
-void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num);
-/* Adaptive marking (8.2.5.4) but for operation 6 of the current picture itself. *long_term_idx: LongTermFrameIdx of the current
+/* A picture that a PicNum or LongTermPicNum names: an entry, NULL where there is none, and its fields. */
+struct h264_dpb_named {
+    struct h264_dpb_entry *entry;
+    unsigned fields;
+};
+/* The picture of a picNumLX or a LongTermPicNum (8.2.4.1), for the current picture of h. */
+struct h264_dpb_named h264_dpb_short_term(struct h264_dpb *dpb, const struct h264_slice_header *h, int64_t pic_num);
+struct h264_dpb_named h264_dpb_long_term(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t long_term_pic_num);
+
+/* Sliding window (8.2.5.3) before a picture of this frame_num is marked. own: the entry of its first field, else NULL. */
+void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num, const struct h264_dpb_entry *own);
+/* Adaptive marking (8.2.5.4) but for operation 6 of the current picture itself; own as above. *long_term_idx: LongTermFrameIdx of the current
  * picture or H264_NO_LONG_TERM; *reset: operation 5 was among them. Returns H264_ERR_DATA where an operation names a picture
  * that is not there; the others are carried out. */
-int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t *long_term_idx, bool *reset);
+int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h, const struct h264_dpb_entry *own,
+                   uint32_t *long_term_idx, bool *reset);
 /* Removes entries that are neither marked nor waiting. */
 void h264_dpb_sweep(struct h264_dpb *dpb);
 void h264_dpb_unmark_all(struct h264_dpb *dpb);
@@ -67,7 +78,7 @@ void h264_dpb_clear(struct h264_dpb *dpb);
 
 /* RefPicList0 and RefPicList1 of a slice (8.2.4): fills num_ref and ref. Returns H264_ERR_DATA when a modification names a
  * picture that is not there; the lists are usable all the same. */
-int h264_ref_lists(const struct h264_dpb *dpb, int32_t current_poc, struct h264_slice *slice);
+int h264_ref_lists(struct h264_dpb *dpb, int32_t current_poc, struct h264_slice *slice);
 
 /* ---- picture order count (poc.c) ---- */
 
@@ -101,14 +112,17 @@ void h264_queue_free(struct h264_queue *q);
 
 /* All waiting pictures leave in order of POC (C.4.4, C.4.5.3). */
 void h264_output_flush(struct h264_dpb *dpb, struct h264_queue *out);
-/* A complete picture enters the DPB, or goes out at once (C.4.5.1, C.4.5.2): e describes it. Bumps while no buffer is free. */
+/* A frame or a first field enters the DPB, or goes out at once (C.4.5.1, C.4.5.2): e describes it and keeps its references. Bumps
+ * while no buffer is free. */
 void h264_output_store(struct h264_dpb *dpb, const struct h264_dpb_entry *e, struct h264_queue *out);
 /* Pictures beyond `reorder` waiting ones leave. */
 void h264_output_trim(struct h264_dpb *dpb, unsigned reorder, struct h264_queue *out);
 
 /* ---- picture construction (picture.c) ---- */
 
-struct h264_picture *h264_picture_create(const struct h264_allocator *allocator, const struct h264_sps *sps);
+/* structure: REC_FRAME, or a field */
+struct h264_picture *h264_picture_create(const struct h264_allocator *allocator, const struct h264_sps *sps,
+                                         unsigned structure);
 /* A new slice at the end of pic->slices, zeroed but for pic and index; NULL without memory. */
 struct h264_slice *h264_picture_add_slice(struct h264_picture *pic);
 /* pic->refs_held gains other, once. */

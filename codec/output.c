@@ -113,7 +113,8 @@ void h264_output_store(struct h264_dpb *dpb, const struct h264_dpb_entry *e, str
     }
     if (dpb->count == sizeof(dpb->entries) / sizeof(dpb->entries[0]))
         return;
-    dpb->entries[dpb->count] = *e;
+    dpb->entries[dpb->count++] = *e;
     h264_picture_ref(e->pic);
-    dpb->count++;
+    if (e->second)
+        h264_picture_ref(e->second);
 }

@@ -36,7 +36,8 @@ void h264_free(const struct h264_allocator *allocator, void *memory, size_t size
         allocator->put(allocator->ctx, memory, size);
 }
 
-struct h264_picture *h264_picture_create(const struct h264_allocator *allocator, const struct h264_sps *sps)
+struct h264_picture *h264_picture_create(const struct h264_allocator *allocator, const struct h264_sps *sps,
+                                         unsigned structure)
 {
     struct h264_picture *pic = calloc(1, sizeof(*pic));
 
@@ -46,10 +47,10 @@ struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
     atomic_init(&pic->unit_count, 0);
     atomic_init(&pic->missing_mbs, 0);
     pic->sps = h264_sps_ref(sps);
-    pic->structure = REC_FRAME;
+    pic->structure = (uint8_t)structure;
     pic->mb_width = sps->mb_width;
     pic->mb_height = sps->mb_height;
-    pic->mb_count = pic->mb_width * pic->mb_height;
+    pic->mb_count = pic->mb_width * pic->mb_height / (structure == REC_FRAME ? 1 : 2);
     pic->slot = -1;
     pic->allocator = allocator ? allocator : &default_allocator;
     return pic;
@@ -190,6 +191,10 @@ static void reap(struct h264_picture *dead)
             h264_sps_unref(pic->slices[i].sps);
             h264_pps_unref(pic->slices[i].pps);
         }
+        if (pic->first_field)
+            drop(pic->first_field, &dead);
+        if (pic->plane0)
+            drop(pic->plane0, &dead);
         free(pic->slices);
         h264_sps_unref(pic->sps);
         free(pic);

@@ -1,154 +1,226 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Reference picture lists (8.2.4): initialisation for frames, modification, and what a slice keeps of them.
+ * Reference picture lists (8.2.4): initialisation for frames and for fields, modification, and what a slice keeps of them.
  */
 #include "codec/dpb.h"
 
-/* Longest initial list or list under modification: REC_MAX_REFS and the temporary element. */
-#define LIST_MAX (REC_MAX_REFS + 1)
+/* Longest initial list (both fields of every entry) or list under modification (REC_MAX_REFS and the temporary element). */
+#define LIST_MAX (2 * (H264_DPB_MAX + 1) + 1)
+
+struct item {
+    const struct h264_dpb_entry *entry; /* NULL: "no reference picture" */
+    unsigned fields;
+};
 
 struct list {
-    const struct h264_dpb_entry *items[LIST_MAX];
+    struct item items[LIST_MAX];
     unsigned count;
 };
 
-/* Sorts items from `from` on by rising key. */
-static void sort_tail(struct list *l, unsigned from,
-                      int64_t (*key)(const struct h264_dpb *, const struct h264_dpb_entry *, int64_t),
-                      const struct h264_dpb *dpb, int64_t context)
+/* What initialisation needs of the current picture. */
+struct current {
+    const struct h264_dpb *dpb;
+    uint32_t frame_num;
+    int32_t poc;
+    unsigned structure;
+    bool with_non_existing; /* with POC type 0, inferred frames have no POC and stay out of B lists */
+};
+
+/* Marks that an entry needs to enter a list: a frame both fields; with fields, refFrameList holds frames with any. */
+static bool listed(const struct current *c, unsigned marks)
+{
+    return c->structure == REC_FRAME ? marks == REC_FRAME : marks != 0;
+}
+
+typedef int64_t (*sort_key)(const struct current *c, const struct h264_dpb_entry *e);
+
+/* Sorts items from `from` on by rising sign * key. */
+static void sort_tail(struct list *l, unsigned from, sort_key key, int sign, const struct current *c)
 {
     for (unsigned i = from + 1; i < l->count; i++) {
-        const struct h264_dpb_entry *e = l->items[i];
+        struct item item = l->items[i];
         unsigned j = i;
 
-        for (; j > from && key(dpb, l->items[j - 1], context) > key(dpb, e, context); j--)
+        for (; j > from && sign * key(c, l->items[j - 1].entry) > sign * key(c, item.entry); j--)
             l->items[j] = l->items[j - 1];
-        l->items[j] = e;
+        l->items[j] = item;
     }
 }
 
-static int64_t key_pic_num_falling(const struct h264_dpb *dpb, const struct h264_dpb_entry *e, int64_t frame_num)
+static int64_t key_frame_num(const struct current *c, const struct h264_dpb_entry *e)
 {
-    return -(int64_t)h264_frame_num_wrap(dpb, e, (uint32_t)frame_num);
+    return h264_frame_num_wrap(c->dpb, e, c->frame_num);
 }
 
-static int64_t key_long_term(const struct h264_dpb *dpb, const struct h264_dpb_entry *e, int64_t context)
+static int64_t key_long_term(const struct current *c, const struct h264_dpb_entry *e)
 {
     return e->long_term_frame_idx;
 }
 
-static int64_t key_poc(const struct h264_dpb *dpb, const struct h264_dpb_entry *e, int64_t sign)
+static int64_t key_poc(const struct current *c, const struct h264_dpb_entry *e)
 {
-    return sign * h264_frame_poc(e->poc);
+    return h264_frame_poc(e->poc);
 }
 
-static void append_long_term(const struct h264_dpb *dpb, struct list *l)
+static void append(struct list *l, const struct h264_dpb_entry *e)
+{
+    l->items[l->count++] = (struct item){e, REC_FRAME};
+}
+
+static void append_long_term(const struct current *c, struct list *l)
 {
     unsigned from = l->count;
 
-    for (unsigned i = 0; i < dpb->count; i++)
-        if (dpb->entries[i].long_term == REC_FRAME)
-            l->items[l->count++] = &dpb->entries[i];
-    sort_tail(l, from, key_long_term, dpb, 0);
+    for (unsigned i = 0; i < c->dpb->count; i++)
+        if (listed(c, c->dpb->entries[i].long_term))
+            append(l, &c->dpb->entries[i]);
+    sort_tail(l, from, key_long_term, 1, c);
 }
 
-/* 8.2.4.2.1 */
-static void init_p(const struct h264_dpb *dpb, uint32_t frame_num, struct list *l)
+/* 8.2.4.2.1, 8.2.4.2.2 */
+static void append_by_frame_num(const struct current *c, struct list *l)
 {
-    for (unsigned i = 0; i < dpb->count; i++)
-        if (dpb->entries[i].short_term == REC_FRAME)
-            l->items[l->count++] = &dpb->entries[i];
-    sort_tail(l, 0, key_pic_num_falling, dpb, frame_num);
-    append_long_term(dpb, l);
+    for (unsigned i = 0; i < c->dpb->count; i++)
+        if (listed(c, c->dpb->entries[i].short_term))
+            append(l, &c->dpb->entries[i]);
+    sort_tail(l, 0, key_frame_num, -1, c);
 }
 
-/* Short-term frames before (sign -1, falling) or after (sign 1, rising) the current one in output order. */
-static void append_by_poc(const struct h264_dpb *dpb, int32_t current_poc, bool with_non_existing, int sign, struct list *l)
+/* Short-term frames before (sign -1, falling) or after (sign 1, rising) the current one in output order (8.2.4.2.3, 8.2.4.2.4). */
+static void append_by_poc(const struct current *c, int sign, struct list *l)
 {
     unsigned from = l->count;
 
-    for (unsigned i = 0; i < dpb->count; i++) {
-        const struct h264_dpb_entry *e = &dpb->entries[i];
+    for (unsigned i = 0; i < c->dpb->count; i++) {
+        const struct h264_dpb_entry *e = &c->dpb->entries[i];
         int32_t poc = h264_frame_poc(e->poc);
 
-        if (e->short_term == REC_FRAME && (with_non_existing || !e->pic->non_existing) &&
-            (sign < 0 ? poc <= current_poc : poc > current_poc))
-            l->items[l->count++] = e;
+        if (listed(c, e->short_term) && (c->with_non_existing || !e->pic->non_existing) &&
+            (sign < 0 ? poc <= c->poc : poc > c->poc))
+            append(l, e);
     }
-    sort_tail(l, from, key_poc, dpb, sign);
+    sort_tail(l, from, key_poc, sign, c);
 }
 
-/* 8.2.4.2.3. With POC type 0, inferred frames have no POC and stay out of the lists. */
-static void init_b(const struct h264_dpb *dpb, int32_t current_poc, bool with_non_existing, struct list lists[2])
+/* The next entry of `frames` at or after *at that has the field marked; frames->count: none. */
+static unsigned next_of_parity(const struct list *frames, unsigned at, unsigned parity, bool long_term)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        append_by_poc(dpb, current_poc, with_non_existing, i ? 1 : -1, &lists[i]);
-        append_by_poc(dpb, current_poc, with_non_existing, i ? -1 : 1, &lists[i]);
-        append_long_term(dpb, &lists[i]);
+    for (; at < frames->count; at++) {
+        const struct h264_dpb_entry *e = frames->items[at].entry;
+
+        if ((long_term ? e->long_term : e->short_term) & parity)
+            break;
     }
-    if (lists[1].count > 1 && !memcmp(lists[0].items, lists[1].items, lists[1].count * sizeof(lists[1].items[0]))) {
-        const struct h264_dpb_entry *e = lists[1].items[0];
+    return at;
+}
 
-        lists[1].items[0] = lists[1].items[1];
-        lists[1].items[1] = e;
+/* 8.2.4.2.5: fields of frames in turn, first one of the current parity; when one parity runs out, the rest of the other. */
+static void alternate(const struct current *c, const struct list *frames, bool long_term, struct list *l)
+{
+    unsigned parity[2] = {c->structure, REC_FRAME - c->structure}, at[2], turn = 0;
+
+    for (unsigned i = 0; i < 2; i++)
+        at[i] = next_of_parity(frames, 0, parity[i], long_term);
+    while (at[0] < frames->count || at[1] < frames->count) {
+        if (at[turn] < frames->count) {
+            l->items[l->count++] = (struct item){frames->items[at[turn]].entry, parity[turn]};
+            at[turn] = next_of_parity(frames, at[turn] + 1, parity[turn], long_term);
+        }
+        if (at[turn ^ 1] < frames->count)
+            turn ^= 1;
     }
 }
 
-static const struct h264_dpb_entry *find_short_term(const struct h264_dpb *dpb, uint32_t frame_num, int64_t pic_num)
+/* Short-term frames are in l; completes the list. */
+static void init_rest(const struct current *c, struct list *l)
 {
-    for (unsigned i = 0; i < dpb->count; i++)
-        if (dpb->entries[i].short_term == REC_FRAME && h264_frame_num_wrap(dpb, &dpb->entries[i], frame_num) == pic_num)
-            return &dpb->entries[i];
-    return NULL;
+    struct list short_term, long_term = {.count = 0};
+
+    if (c->structure == REC_FRAME) {
+        append_long_term(c, l);
+        return;
+    }
+    short_term = *l;
+    append_long_term(c, &long_term);
+    l->count = 0;
+    alternate(c, &short_term, false, l);
+    alternate(c, &long_term, true, l);
 }
 
-static const struct h264_dpb_entry *find_long_term(const struct h264_dpb *dpb, uint32_t long_term_pic_num)
+static bool same_item(const struct item *a, const struct item *b)
 {
-    for (unsigned i = 0; i < dpb->count; i++)
-        if (dpb->entries[i].long_term == REC_FRAME && dpb->entries[i].long_term_frame_idx == long_term_pic_num)
-            return &dpb->entries[i];
-    return NULL;
+    return a->entry == b->entry && a->fields == b->fields;
 }
 
-/* Puts e (NULL: the picture is lost, its place stays empty) at index and closes the gap where it stood (8.2.4.3.1, 8.2.4.3.2).
- */
-static void move_to(struct list *l, unsigned index, const struct h264_dpb_entry *e)
+/* RefPicList1 of more than one entry must not equal RefPicList0. */
+static void tell_apart(const struct list *l0, struct list *l1)
+{
+    struct item first = l1->items[0];
+
+    for (unsigned i = 0; i < l1->count; i++)
+        if (!same_item(&l0->items[i], &l1->items[i]))
+            return;
+    if (l1->count > 1) {
+        l1->items[0] = l1->items[1];
+        l1->items[1] = first;
+    }
+}
+
+static void init_lists(const struct current *c, unsigned slice_type, struct list lists[2])
+{
+    if (slice_type == H264_P || slice_type == H264_SP) {
+        append_by_frame_num(c, &lists[0]);
+        init_rest(c, &lists[0]);
+    } else if (slice_type == H264_B) {
+        for (int i = 0; i < 2; i++) {
+            append_by_poc(c, i ? 1 : -1, &lists[i]);
+            append_by_poc(c, i ? -1 : 1, &lists[i]);
+            init_rest(c, &lists[i]);
+        }
+        tell_apart(&lists[0], &lists[1]);
+    }
+}
+
+/* Puts item (without entry: the picture is lost, its place stays empty) at index and closes the gap where it stood (8.2.4.3.1,
+ * 8.2.4.3.2). */
+static void move_to(struct list *l, unsigned index, struct item item)
 {
     unsigned to = index + 1;
 
     for (unsigned i = l->count; i > index; i--)
         l->items[i] = l->items[i - 1];
-    l->items[index] = e;
+    l->items[index] = item;
     for (unsigned i = index + 1; i <= l->count; i++)
-        if (!e || l->items[i] != e)
+        if (!item.entry || !same_item(&l->items[i], &item))
             l->items[to++] = l->items[i];
 }
 
 /* 8.2.4.3; l->count entries are in use and one more exists. */
-static int modify(const struct h264_dpb *dpb, const struct h264_slice_header *h, unsigned list, struct list *l)
+static int modify(struct h264_dpb *dpb, const struct h264_slice_header *h, unsigned list, struct list *l)
 {
-    int64_t max_pic_num = dpb->max_frame_num, pred = h->frame_num;
+    int64_t max_pic_num = (int64_t)dpb->max_frame_num << h->field_pic_flag;
+    int64_t current = h->field_pic_flag ? 2 * (int64_t)h->frame_num + 1 : h->frame_num, pred = current;
     int result = H264_OK;
     unsigned index = 0;
 
     for (unsigned i = 0; i < h->list_mod_count[list]; i++) {
         const struct h264_list_mod *m = &h->list_mod[list][i];
-        const struct h264_dpb_entry *e;
+        struct h264_dpb_named n;
 
         if (index == l->count)
             return H264_ERR_DATA;
         if (m->op == 2) {
-            e = find_long_term(dpb, m->value);
+            n = h264_dpb_long_term(dpb, h, m->value);
         } else {
             if (m->value >= max_pic_num)
                 return H264_ERR_DATA;
             pred += m->op == 0 ? -((int64_t)m->value + 1) : (int64_t)m->value + 1;
             pred = (pred + max_pic_num) % max_pic_num;
-            e = find_short_term(dpb, h->frame_num, pred > h->frame_num ? pred - max_pic_num : pred);
+            n = h264_dpb_short_term(dpb, h, pred > current ? pred - max_pic_num : pred);
         }
-        if (!e)
+        if (!n.entry)
             result = H264_ERR_DATA;
-        move_to(l, index++, e);
+        move_to(l, index++, (struct item){n.entry, n.fields});
     }
     return result;
 }
@@ -157,36 +229,37 @@ static void store(struct h264_slice *slice, unsigned list, const struct list *l)
 {
     slice->num_ref[list] = (uint8_t)l->count;
     for (unsigned i = 0; i < l->count; i++) {
-        const struct h264_dpb_entry *e = l->items[i];
+        const struct h264_dpb_entry *e = l->items[i].entry;
+        unsigned fields = l->items[i].fields;
 
-        slice->ref[list][i].structure = REC_FRAME;
+        slice->ref[list][i].structure = (uint8_t)fields;
         if (!e) {
             slice->ref[list][i].id = UINT32_MAX;
             continue;
         }
         slice->ref[list][i].pic = e->pic;
-        slice->ref[list][i].long_term = e->long_term != 0;
-        slice->ref[list][i].poc = h264_frame_poc(e->poc);
-        slice->ref[list][i].id = e->pic->id * 4 + REC_FRAME;
+        slice->ref[list][i].long_term = (e->long_term & fields) != 0;
+        slice->ref[list][i].poc = fields == REC_FRAME ? h264_frame_poc(e->poc) : e->poc[fields == REC_BOTTOM];
+        slice->ref[list][i].field_poc[0] = e->poc[0];
+        slice->ref[list][i].field_poc[1] = e->poc[1];
+        slice->ref[list][i].id = e->pic->id * 4 + fields;
     }
 }
 
-int h264_ref_lists(const struct h264_dpb *dpb, int32_t current_poc, struct h264_slice *slice)
+int h264_ref_lists(struct h264_dpb *dpb, int32_t current_poc, struct h264_slice *slice)
 {
     const struct h264_slice_header *h = &slice->hdr;
+    struct current current = {dpb, h->frame_num, current_poc, slice->pic->structure, slice->sps->poc_type != 0};
     struct list lists[2] = {{.count = 0}};
     int result = H264_OK;
 
-    if (h->type == H264_B)
-        init_b(dpb, current_poc, slice->sps->poc_type != 0, lists);
-    else if (h->type == H264_P || h->type == H264_SP)
-        init_p(dpb, h->frame_num, &lists[0]);
+    init_lists(&current, h->type, lists);
     for (unsigned list = 0; list < 2; list++) {
         struct list *l = &lists[list];
 
         /* Entries past the initial list are "no reference picture", entries past num_ref_idx_active are cut (8.2.4.2). */
         for (unsigned i = l->count; i <= h->num_ref[list]; i++)
-            l->items[i] = NULL;
+            l->items[i] = (struct item){NULL, slice->pic->structure};
         l->count = h->num_ref[list];
         if (modify(dpb, h, list, l))
             result = H264_ERR_DATA;

@@ -28,6 +28,8 @@ void h264_stream_free(struct h264_stream *s)
     if (!s)
         return;
     h264_picture_unref(s->cur);
+    h264_picture_unref(s->first);
+    h264_picture_unref(s->pending.pic);
     h264_dpb_clear(&s->dpb);
     h264_queue_free(&s->decode);
     h264_queue_free(&s->output);
@@ -173,8 +175,9 @@ int h264_stream_flush(struct h264_stream *s)
 
     if (error)
         s->stats.errors++;
-    if (h264_queue_reserve(&s->output, H264_DPB_MAX + 1))
+    if (h264_queue_reserve(&s->output, H264_DPB_MAX + 2))
         return H264_ERR_NOMEM;
+    h264_stream_close_field(s);
     h264_output_flush(&s->dpb, &s->output);
     return error;
 }

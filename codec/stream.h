@@ -44,6 +44,8 @@ struct h264_stream {
     uint32_t recovery; /* recovery_frame_cnt of an SEI for the next picture, or H264_NO_RECOVERY */
     uint32_t next_id;
 
+    struct h264_picture *first;    /* a reference: field whose second one may come next, or NULL; its entry is in the DPB */
+    struct h264_dpb_entry pending; /* or here with references, where pic is not NULL: both fields of a non-reference frame enter at once */
     struct h264_picture *cur;
     bool cur_boundary; /* a NAL unit that starts an access unit came after cur's last slice */
     uint8_t *bytes;    /* NAL units of cur's slices */
@@ -76,6 +78,8 @@ int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, st
  */
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
                               struct h264_diag *diag);
+/* No second field of the last first field comes: it is complete as it is. */
+void h264_stream_close_field(struct h264_stream *s);
 /* No further slice of s->cur comes. Does nothing without one. */
 int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag);
 

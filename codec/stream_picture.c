@@ -64,7 +64,7 @@ static int reserve_queues(struct h264_stream *s)
 static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, uint32_t frame_num)
 {
     struct h264_slice_header h = {.nal_ref_idc = 1, .frame_num = frame_num};
-    struct h264_picture *pic = h264_picture_create(s->allocator, sps), *source = last_reference(&s->dpb);
+    struct h264_picture *pic = h264_picture_create(s->allocator, sps, REC_FRAME), *source = last_reference(&s->dpb);
     struct h264_dpb_entry e = {.short_term = REC_FRAME, .frame_num = frame_num};
 
     if (!pic)
@@ -88,7 +88,7 @@ static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, ui
         pic->poc[1] = source->poc[1];
     }
     pic->output_poc = h264_frame_poc(pic->poc);
-    h264_dpb_slide(&s->dpb, frame_num);
+    h264_dpb_slide(&s->dpb, frame_num, NULL);
     e.pic = pic;
     e.poc[0] = pic->poc[0];
     e.poc[1] = pic->poc[1];
@@ -157,27 +157,109 @@ static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps, co
     return true;
 }
 
+/* The entry of the first field that awaits its second one. */
+static struct h264_dpb_entry *first_entry(struct h264_stream *s)
+{
+    if (s->pending.pic)
+        return &s->pending;
+    for (unsigned i = 0; i < s->dpb.count; i++)
+        if (s->dpb.entries[i].pic == s->first)
+            return &s->dpb.entries[i];
+    return NULL;
+}
+
+static bool has_reset(const struct h264_slice_header *h)
+{
+    for (unsigned i = 0; i < h->mmco_count; i++)
+        if (h->mmco[i].op == 5)
+            return true;
+    return false;
+}
+
+/* Whether h opens the second field of s->first's frame: the next field in decoding order, of the other parity and the same
+ * frame_num. One with operation 5 stands alone (3.30), and so does an IDR picture but for encoders that give both fields type 5. */
+static bool is_second(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h)
+{
+    const struct h264_dpb_entry *e = s->first ? first_entry(s) : NULL;
+
+    return e && sps == s->first->sps && h->field_pic_flag &&
+           s->first->structure == (h->bottom_field_flag ? REC_TOP : REC_BOTTOM) && e->frame_num == h->frame_num &&
+           (!h->nal_ref_idc || s->first->nal_ref_idc) && (!h->idr || s->first->idr) && !has_reset(h);
+}
+
+static void trim(struct h264_stream *s, const struct h264_sps *sps)
+{
+    if (sps->poc_type == 2 || s->low_delay_output)
+        h264_output_trim(&s->dpb, sps->reorder_frames, &s->output);
+}
+
+void h264_stream_close_field(struct h264_stream *s)
+{
+    struct h264_picture *first = s->first;
+
+    if (!first)
+        return;
+    if (s->pending.pic) {
+        h264_output_store(&s->dpb, &s->pending, &s->output);
+        h264_picture_unref(s->pending.second);
+        h264_picture_unref(s->pending.pic);
+        s->pending.pic = s->pending.second = NULL;
+    }
+    s->first = NULL;
+    trim(s, first->sps);
+    h264_picture_unref(first);
+}
+
+/* What a new frame or first field changes before it. *skip: it is not decoded. */
+static int begin_frame(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h, bool *skip,
+                       struct h264_diag *diag)
+{
+    int error;
+
+    h264_stream_close_field(s);
+    *skip = !enter_sequence(s, sps, h);
+    if (*skip)
+        return H264_OK;
+    error = fill_gap(s, sps, h, diag);
+    return error ? error : reserve_queues(s);
+}
+
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
                               struct h264_diag *diag)
 {
-    struct h264_picture *pic;
+    struct h264_picture *pic, *first = NULL;
+    bool skip = false;
     int error = reserve_queues(s);
 
-    if (error || !enter_sequence(s, sps, h) || (error = fill_gap(s, sps, h, diag)) || (error = reserve_queues(s)))
+    if (error)
         return error;
-    pic = h264_picture_create(s->allocator, sps);
+    if (is_second(s, sps, h))
+        first = s->first;
+    else if ((error = begin_frame(s, sps, h, &skip, diag)) || skip)
+        return error;
+    pic = h264_picture_create(s->allocator, sps,
+                              !h->field_pic_flag     ? REC_FRAME
+                              : h->bottom_field_flag ? REC_BOTTOM
+                                                     : REC_TOP);
     if (!pic)
         return H264_ERR_NOMEM;
+    if (first) {
+        pic->first_field = h264_picture_ref(first);
+        first->second_field = pic;
+    }
     h264_poc_derive(&s->poc, sps, h, pic->poc);
+    if (h->field_pic_flag)
+        pic->poc[!h->bottom_field_flag] = pic->poc[h->bottom_field_flag];
     pic->id = s->next_id++;
     pic->tag = s->tag;
     pic->idr = h->idr;
     pic->nal_ref_idc = h->nal_ref_idc;
+    pic->mbaff = sps->mb_adaptive_frame_field_flag && !h->field_pic_flag;
     pic->recovery_point = s->recovery != H264_NO_RECOVERY;
     pic->output_poc = h264_frame_poc(pic->poc);
     if (s->leading && !s->started)
         s->leading_poc = pic->output_poc;
-    if (s->leading && pic->output_poc < s->leading_poc)
+    if (s->leading && !first && pic->output_poc < s->leading_poc)
         pic->corrupt = 1;
     s->started = true;
     s->recovery = H264_NO_RECOVERY;
@@ -188,27 +270,34 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     return H264_OK;
 }
 
-/* 8.2.5.1: marks earlier pictures and sets the current one's marks in e. */
-static int mark(struct h264_stream *s, const struct h264_slice_header *h, struct h264_dpb_entry *e, bool *reset)
+/* 8.2.5.1: marks earlier pictures and sets the marks of the current frame, or field of the entry e. own: e where it is in the DPB
+ * already. */
+static int mark(struct h264_stream *s, const struct h264_picture *pic, struct h264_dpb_entry *e,
+                const struct h264_dpb_entry *own, bool *reset)
 {
+    const struct h264_slice_header *h = &pic->slices[0].hdr;
+    uint32_t long_term_idx = H264_NO_LONG_TERM;
     int error = H264_OK;
 
-    e->long_term_frame_idx = H264_NO_LONG_TERM;
     if (!h->nal_ref_idc)
         return H264_OK;
     if (h->idr) { /* the buffer was emptied when the picture began */
         s->dpb.max_long_term = h->long_term_reference_flag;
         if (h->long_term_reference_flag)
-            e->long_term_frame_idx = 0;
+            long_term_idx = 0;
     } else if (h->adaptive_marking_flag) {
-        error = h264_dpb_adapt(&s->dpb, h, &e->long_term_frame_idx, reset);
-    } else {
-        h264_dpb_slide(&s->dpb, h->frame_num);
+        error = h264_dpb_adapt(&s->dpb, h, own, &long_term_idx, reset);
+    } else if (!e->short_term) { /* 8.2.5.3: not for the second field of a short-term reference */
+        h264_dpb_slide(&s->dpb, h->frame_num, own);
     }
-    if (e->long_term_frame_idx == H264_NO_LONG_TERM)
-        e->short_term = REC_FRAME;
-    else
-        e->long_term = REC_FRAME;
+    if (long_term_idx == H264_NO_LONG_TERM) {
+        e->short_term |= pic->structure;
+        return error;
+    }
+    if (e->long_term && e->long_term_frame_idx != long_term_idx)
+        e->long_term = 0;
+    e->long_term |= pic->structure;
+    e->long_term_frame_idx = long_term_idx;
     return error;
 }
 
@@ -224,12 +313,68 @@ static void reset_numbers(struct h264_stream *s, struct h264_dpb_entry *e)
     s->leading = false;
 }
 
+/* Marking and numbering of a complete picture whose entry e is. */
+static int settle(struct h264_stream *s, const struct h264_picture *pic, struct h264_dpb_entry *e,
+                  const struct h264_dpb_entry *own, struct h264_diag *diag)
+{
+    const struct h264_slice_header *h = &pic->slices[0].hdr;
+    bool reset = false;
+    int error = mark(s, pic, e, own, &reset);
+
+    if (error)
+        h264_fail(diag, error, "memory_management_control_operation", h->mmco_count, "names a picture that is not there");
+    if (reset)
+        reset_numbers(s, e);
+    h264_poc_after(&s->poc, pic->sps, h, reset, e->poc);
+    if (h->nal_ref_idc)
+        s->prev_ref_frame_num = e->frame_num;
+    return error;
+}
+
+/* A frame, or a field that is the first of its frame as yet. */
+static int finish_frame(struct h264_stream *s, struct h264_picture *pic, struct h264_diag *diag)
+{
+    struct h264_dpb_entry e = {.pic = pic,
+                               .waiting = 1,
+                               .frame_num = pic->slices[0].hdr.frame_num,
+                               .long_term_frame_idx = H264_NO_LONG_TERM,
+                               .poc = {pic->poc[0], pic->poc[1]}};
+    int error = settle(s, pic, &e, NULL, diag);
+
+    if (pic->structure != REC_FRAME) {
+        s->first = h264_picture_ref(pic);
+        if (!pic->nal_ref_idc) {
+            s->pending = e;
+            h264_picture_ref(pic);
+            return error;
+        }
+    }
+    h264_output_store(&s->dpb, &e, &s->output);
+    if (pic->structure == REC_FRAME)
+        trim(s, pic->sps);
+    return error;
+}
+
+/* The second field joins the entry of the first one. */
+static int finish_second(struct h264_stream *s, struct h264_picture *pic, struct h264_diag *diag)
+{
+    struct h264_dpb_entry *e = first_entry(s);
+    unsigned i = pic->structure == REC_BOTTOM;
+    int error = H264_OK;
+
+    pic->first_field->paired = 1;
+    if (e) {
+        e->second = h264_picture_ref(pic);
+        e->poc[i] = pic->poc[i];
+        error = settle(s, pic, e, e == &s->pending ? NULL : e, diag);
+    }
+    h264_stream_close_field(s);
+    return error;
+}
+
 int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
 {
     struct h264_picture *pic = s->cur;
-    const struct h264_slice_header *h;
-    struct h264_dpb_entry e = {.pic = pic, .waiting = 1};
-    bool reset = false;
     int error;
 
     if (!pic)
@@ -237,24 +382,12 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
     s->cur = NULL;
     if (!pic->slice_count || h264_picture_complete(pic, s->bytes, s->bytes_size)) {
         error = pic->slice_count ? H264_ERR_NOMEM : H264_OK;
+        if (pic->first_field)
+            pic->first_field->second_field = NULL;
         h264_picture_unref(pic);
         return error;
     }
-    h = &pic->slices[0].hdr;
-    e.frame_num = h->frame_num;
-    e.poc[0] = pic->poc[0];
-    e.poc[1] = pic->poc[1];
-    error = mark(s, h, &e, &reset);
-    if (error)
-        h264_fail(diag, error, "memory_management_control_operation", h->mmco_count, "names a picture that is not there");
-    if (reset)
-        reset_numbers(s, &e);
-    h264_poc_after(&s->poc, pic->sps, h, reset, e.poc);
-    if (h->nal_ref_idc)
-        s->prev_ref_frame_num = e.frame_num;
-    h264_output_store(&s->dpb, &e, &s->output);
-    if (pic->sps->poc_type == 2 || s->low_delay_output)
-        h264_output_trim(&s->dpb, pic->sps->reorder_frames, &s->output);
+    error = pic->first_field ? finish_second(s, pic, diag) : finish_frame(s, pic, diag);
     h264_queue_push(&s->decode, pic);
     h264_picture_unref(pic);
     return error;

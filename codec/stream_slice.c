@@ -66,8 +66,13 @@ static void hold_refs(struct h264_picture *pic, const struct h264_slice *slice)
 {
     for (unsigned list = 0; list < 2; list++)
         for (unsigned i = 0; i < slice->num_ref[list]; i++)
-            if (slice->ref[list][i].pic)
-                h264_picture_hold(pic, slice->ref[list][i].pic);
+            if (slice->ref[list][i].pic) {
+                struct h264_picture *ref = slice->ref[list][i].pic;
+
+                h264_picture_hold(pic, ref);
+                if (ref->second_field && ref->second_field != pic)
+                    h264_picture_hold(pic, ref->second_field);
+            }
 }
 
 static int add_slice(struct h264_stream *s, const struct h264_pps *pps, const struct h264_slice_header *h, size_t data_bit,
@@ -93,7 +98,7 @@ static int add_slice(struct h264_stream *s, const struct h264_pps *pps, const st
     s->stats.slices++;
     if (h->type == H264_B)
         pic->has_b_slices = 1;
-    if (h264_ref_lists(&s->dpb, h264_frame_poc(pic->poc), slice)) {
+    if (h264_ref_lists(&s->dpb, pic->output_poc, slice)) {
         hold_refs(pic, slice);
         return h264_fail(diag, H264_ERR_DATA, "modification_of_pic_nums_idc", 0, "names a reference picture that is not there");
     }
