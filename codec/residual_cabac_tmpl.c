@@ -142,12 +142,17 @@ static uint32_t NAME(cbf_grid)(const struct mb_parser *p, unsigned c, unsigned w
 }
 
 /* For an 8x8 block a neighbour with 4x4 blocks has no transBlockN: its coded_block_flag counts as 0 (9.3.3.1.1.9). */
+static inline bool NAME(lacks_8x8)(const struct mb_edge *n)
+{
+    return n->flags & EDGE_AVAILABLE && !(n->flags & (EDGE_TRANSFORM_8X8 | EDGE_PCM));
+}
+
 static uint32_t NAME(cbf_8x8_mask)(const struct mb_parser *p)
 {
-    unsigned other = EDGE_AVAILABLE, same = EDGE_TRANSFORM_8X8 | EDGE_PCM;
+    uint32_t upper = CBF_LEFT & ((1u << CBF_BIT(-1, 2)) - 1);
 
-    return (p->a->flags & other && !(p->a->flags & same) ? 0 : CBF_LEFT) |
-           (p->b->flags & other && !(p->b->flags & same) ? 0 : CBF_TOP);
+    return (NAME(lacks_8x8)(p->a) ? 0 : upper) | (NAME(lacks_8x8)(p->a_lower) ? 0 : CBF_LEFT & ~upper) |
+           (NAME(lacks_8x8)(p->b) ? 0 : CBF_TOP);
 }
 
 static unsigned NAME(cbf_dc_inc)(const struct mb_parser *p, unsigned c)
