@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Step 3: motion vectors from differences (8.4.1), macroblock by macroblock in address order. Neighbours are available only
- * inside the slice, which slice numbers in the records tell. Direct modes are in motion_direct.c.
+ * inside the slice, which slice numbers in the records tell. Direct modes are in motion_direct.c, MBAFF frames in
+ * motion_mbaff.c.
  */
-#include "codec/motion.h"
+#include "codec/motion_grid.h"
 
 /* 8.4.1.1 */
 static void derive_p_skip(struct motion_walk *w)
@@ -83,22 +84,7 @@ static void derive_8x16(struct motion_walk *w, int list)
         motion_store(cur, list, i, i & 2 ? mv1 : mv0);
 }
 
-/* ---- 8x8 partitions: one list's neighbourhood in a grid ---- */
-
-/* Blocks x -1..4, y -1..3 of 4x4 samples at GRID_AT(x, y). Blocks not derived yet are unavailable, as those to the right are.
- */
-#define GRID_STRIDE   8
-#define GRID_AT(x, y) (((y) + 1) * GRID_STRIDE + (x) + 1)
-struct motion_grid {
-    struct motion_mv mv[5 * GRID_STRIDE];
-    int8_t ref[5 * GRID_STRIDE];
-};
-
-static void grid_set(struct motion_grid *g, int at, struct motion_neighbour n)
-{
-    g->ref[at] = (int8_t)n.ref;
-    g->mv[at] = n.mv;
-}
+/* ---- 8x8 partitions ---- */
 
 static void grid_load(struct motion_grid *g, const struct motion_walk *w, int list)
 {
@@ -111,86 +97,17 @@ static void grid_load(struct motion_grid *g, const struct motion_walk *w, int li
     grid_set(g, GRID_AT(4, -1), motion_neighbour_at(w->c, list, 12, 2));
 }
 
-static inline struct motion_neighbour grid_get(const struct motion_grid *g, int at)
-{
-    return (struct motion_neighbour){g->ref[at], g->mv[at]};
-}
-
-/* Predict the partition of width blocks at grid position at */
-static struct motion_mv grid_predict(const struct motion_grid *g, int at, int width, int ref)
-{
-    int c = at - GRID_STRIDE + width;
-
-    if (g->ref[c] == MOTION_UNAVAILABLE)
-        c = at - GRID_STRIDE - 1;
-    return motion_predict(grid_get(g, at - 1), grid_get(g, at - GRID_STRIDE), grid_get(g, c), ref);
-}
-
-/* Width and height of the sub-macroblock partitions in blocks, by enum h264_sub (Tables 7-17, 7-18) */
-static const uint8_t sub_width[4] = {2, 2, 1, 1}, sub_height[4] = {2, 1, 2, 1};
-
-/* The same for width x height blocks */
-static inline void grid_fill(struct motion_grid *g, int at, int width, int height, struct motion_neighbour n)
-{
-    for (int j = 0; j < height; j++)
-        for (int i = 0; i < width; i++)
-            grid_set(g, at + j * GRID_STRIDE + i, n);
-}
-
-static inline void derive_sub_part(struct rec_motion *cur, struct motion_grid *g, int list, int x, int y, int width, int height,
-                                   int ref)
-{
-    struct motion_mv mv = motion_add(grid_predict(g, GRID_AT(x, y), width, ref), motion_load(cur, list, 4 * y + x));
-
-    grid_fill(g, GRID_AT(x, y), width, height, (struct motion_neighbour){ref, mv});
-}
-
-static void derive_sub_8x8(struct rec_motion *cur, struct motion_grid *g, int list, int quadrant, unsigned sub)
-{
-    int x0 = (quadrant & 1) * 2, y0 = (quadrant >> 1) * 2, ref = cur->ref_idx[list][quadrant];
-
-    if (ref < 0) {
-        grid_fill(g, GRID_AT(x0, y0), 2, 2, (struct motion_neighbour){ref, {0, 0}});
-        return;
-    }
-    if (sub == H264_SUB_8X8) { /* by far the most frequent */
-        derive_sub_part(cur, g, list, x0, y0, 2, 2, ref);
-        return;
-    }
-    for (int y = y0; y < y0 + 2; y += sub_height[sub])
-        for (int x = x0; x < x0 + 2; x += sub_width[sub])
-            derive_sub_part(cur, g, list, x, y, sub_width[sub], sub_height[sub], ref);
-}
-
-static void load_direct_8x8(const struct rec_motion *cur, struct motion_grid *g, int list, int quadrant)
-{
-    int x0 = (quadrant & 1) * 2, y0 = (quadrant >> 1) * 2;
-
-    for (int y = y0; y < y0 + 2; y++)
-        for (int x = x0; x < x0 + 2; x++)
-            grid_set(g, GRID_AT(x, y), motion_neighbour_at(cur, list, 4 * y + x, quadrant));
-}
-
 static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *syntax)
 {
-    unsigned direct = 0;
+    unsigned direct = direct_quadrants(syntax);
 
-    for (int q = 0; q < 4; q++)
-        direct |= (syntax->sub[q] == H264_SUB_DIRECT ? 1u : 0u) << q;
     if (direct)
         h264_motion_direct(w, direct);
     for (int list = 0; list < w->lists; list++) {
         struct motion_grid g;
 
         grid_load(&g, w, list);
-        for (int q = 0; q < 4; q++) {
-            if (direct >> q & 1)
-                load_direct_8x8(w->cur, &g, list, q);
-            else
-                derive_sub_8x8(w->cur, &g, list, q, syntax->sub[q] & 3u);
-        }
-        for (int y = 0; y < 4; y++)
-            memcpy(w->cur->mv[list][4 * y], &g.mv[GRID_AT(0, y)], 4 * sizeof g.mv[0]);
+        grid_derive_8x8(w->cur, &g, list, syntax, direct, false);
     }
 }
 
@@ -226,7 +143,7 @@ static void derive_mb(struct motion_walk *w)
 
 /* ---- the walk ---- */
 
-static void enter_slice(struct motion_walk *w, uint32_t index)
+void h264_motion_enter_slice(struct motion_walk *w, uint32_t index)
 {
     w->slice_index = index;
     w->slice = &w->pic->slices[index];
@@ -248,6 +165,26 @@ static inline void find_neighbours(struct motion_walk *w)
     w->d = above && left && mb[-1 - (ptrdiff_t)width].slice == slice ? w->cur - width - 1 : NULL;
 }
 
+/* A frame of frame macroblocks, or a field */
+static void walk_picture(struct motion_walk *w)
+{
+    const struct h264_picture *pic = w->pic;
+
+    for (w->mb = 0; w->mb < pic->mb_count; w->mb++) {
+        uint32_t slice = pic->mbs[w->mb].slice;
+
+        w->cur = &pic->motion[w->mb];
+        if (slice < pic->slice_count) { /* else concealed: complete already */
+            if (slice != w->slice_index)
+                h264_motion_enter_slice(w, slice);
+            find_neighbours(w);
+            derive_mb(w);
+        }
+        if (++w->mb_x == pic->mb_width)
+            w->mb_x = 0;
+    }
+}
+
 int h264_picture_derive_motion(struct h264_picture *pic)
 {
     struct motion_walk w = {.pic = pic, .slice_index = REC_NO_SLICE, .mb_width = pic->mb_width};
@@ -260,19 +197,10 @@ int h264_picture_derive_motion(struct h264_picture *pic)
     error = h264_fill_slices(pic);
     if (error < 0)
         return error;
-    for (w.mb = 0; w.mb < pic->mb_count; w.mb++) {
-        uint32_t slice = pic->mbs[w.mb].slice;
-
-        w.cur = &pic->motion[w.mb];
-        if (slice < pic->slice_count) { /* else concealed: complete already */
-            if (slice != w.slice_index)
-                enter_slice(&w, slice);
-            find_neighbours(&w);
-            derive_mb(&w);
-        }
-        if (++w.mb_x == pic->mb_width)
-            w.mb_x = 0;
-    }
+    if (pic->mbaff)
+        h264_motion_walk_mbaff(&w);
+    else
+        walk_picture(&w);
     if (w.lost_reference)
         pic->corrupt = 1;
     pic->motion_done = 1;

@@ -23,15 +23,24 @@ struct motion_neighbour {
     struct motion_mv mv;
 };
 
+/* The kinds of macroblocks that count references in their own way (8.4.2.1): frame, or field of either parity in MBAFF frames.
+ * In pictures without MBAFF all are 0. */
+enum motion_kind { MOTION_PLAIN, MOTION_TOP_FIELD, MOTION_BOTTOM_FIELD };
+
 /* What direct prediction needs of the colocated picture, set up per slice (8.4.1.2). */
 struct motion_direct {
     const struct h264_picture *col; /* NULL: none usable, everything counts as intra */
     bool col_short_term;
     bool inference_8x8;
+    /* Frames and fields meet, or MBAFF: motion_colocated.c finds each block; else it is that of the same address in col. */
+    bool crossed;
+    const struct h264_picture *parity[2]; /* crossed: what decoded the top and the bottom field of RefPicList1[0] */
+    unsigned nearer;                      /* crossed: the field that stands for it in frame macroblocks (Table 8-6) */
     uint32_t map_slice;          /* slice of col that map belongs to, REC_NO_SLICE: none */
     int8_t map[2][REC_MAX_REFS]; /* temporal: refIdxCol of each list -> refIdxL0 */
-    int16_t scale[REC_MAX_REFS]; /* temporal: DistScaleFactor by refIdxL0 */
-    bool unscaled[REC_MAX_REFS]; /* temporal: mvL0 = mvCol */
+    /* temporal, by motion_kind and refIdxL0: DistScaleFactor, and whether mvL0 = mvCol */
+    int16_t scale[3][2 * REC_MAX_REFS];
+    bool unscaled[3][2 * REC_MAX_REFS];
 };
 
 struct motion_walk {
@@ -41,8 +50,9 @@ struct motion_walk {
     int lists; /* 1 in P slices, 2 in B slices */
     uint32_t mb_width;
     uint32_t mb, mb_x;
+    enum motion_kind kind;
     struct rec_motion *cur;
-    const struct rec_motion *a, *b, *c, *d; /* neighbouring macroblocks, NULL: not available */
+    const struct rec_motion *a, *b, *c, *d; /* neighbouring macroblocks, NULL: not available; not used in MBAFF frames */
     struct motion_direct direct;
     bool lost_reference; /* a colocated reference is not in list 0 any more */
 };
@@ -129,9 +139,50 @@ static inline void motion_neighbours_16x16(const struct motion_walk *w, int list
     n[2] = motion_neighbour_c(w, list);
 }
 
+/* motion.c: w->slice becomes slice index of the picture. */
+void h264_motion_enter_slice(struct motion_walk *w, uint32_t index);
+
+/* motion_mbaff.c: the walk over the macroblock pairs of an MBAFF frame. */
+void h264_motion_walk_mbaff(struct motion_walk *w);
+/* The neighbours of the whole macroblock, as motion_neighbours_16x16, scaled to frame or field as the current one is. */
+void h264_motion_neighbours_mbaff(const struct motion_walk *w, int list, struct motion_neighbour n[3]);
+
 /* motion_direct.c: set up for w->slice; then derive the quadrants in mask of w->cur (8.4.1.2). */
 void h264_motion_direct_begin(struct motion_walk *w);
 void h264_motion_direct(struct motion_walk *w, unsigned quadrants);
+
+/* Motion of one colocated block: list 0 where it is used, else list 1. */
+struct motion_colocated {
+    int list, ref; /* ref -1: intra */
+    struct motion_mv mv;
+};
+
+static inline struct motion_colocated motion_colocated_block(const struct rec_motion *m, int block)
+{
+    int quadrant = (block >> 1 & 1) + (block >> 3) * 2;
+    struct motion_colocated c = {0, m->ref_idx[0][quadrant], {0, 0}};
+
+    if (c.ref < 0) {
+        c.list = 1;
+        c.ref = m->ref_idx[1][quadrant];
+    }
+    if (c.ref >= 0)
+        c.mv = motion_load(m, c.list, block);
+    return c;
+}
+
+/* Of a picture that a reference names, what holds the motion of pic's colour plane. */
+static inline struct h264_picture *h264_colocated_plane(const struct h264_picture *pic, struct h264_picture *col)
+{
+    return col && pic->colour_plane ? col->planes[pic->colour_plane - 1] : col;
+}
+
+/* motion_colocated.c: colocated pictures (Table 8-6) and, where frames and fields meet, blocks (8.4.1.2.1). */
+void h264_colocated_begin(struct motion_walk *w);
+/* The block that belongs to `block` of the current macroblock, not scaled (spatial). */
+struct motion_colocated h264_colocated_crossed(const struct motion_walk *w, int block);
+/* The same with its vector scaled to frame or field and its reference found in list 0 (8.4.1.2.3): ref becomes refIdxL0. */
+struct motion_colocated h264_colocated_temporal(struct motion_walk *w, int block);
 
 /* DistScaleFactor (8-197, 8-198): td is DiffPicOrderCnt(pic1, pic0), not 0. */
 int h264_dist_scale_factor(int64_t tb, int64_t td);

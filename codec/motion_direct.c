@@ -19,57 +19,6 @@ int h264_dist_scale_factor(int64_t tb, int64_t td)
     return (int)clip3(-1024, 1023, (b * tx + 32) >> 6);
 }
 
-/* ---- the colocated picture (8.4.1.2.1) ---- */
-
-/* RefPicList1[0] where its motion can be read: decoded, of the same size, step 3 done. */
-static const struct h264_picture *colocated_of(const struct h264_slice *slice)
-{
-    const struct h264_picture *col = slice->num_ref[1] > 0 ? slice->ref[1][0].pic : NULL;
-
-    if (!col || col->non_existing || !col->motion_done || col->mb_count != slice->pic->mb_count)
-        return NULL;
-    return col;
-}
-
-uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_picture *out[32])
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < pic->slice_count; i++) {
-        const struct h264_slice *slice = &pic->slices[i];
-        struct h264_picture *col = slice->hdr.type == H264_B && slice->num_ref[1] > 0 ? slice->ref[1][0].pic : NULL;
-        uint32_t known = 0;
-
-        if (!col || col->non_existing)
-            continue;
-        while (known < n && out[known] != col)
-            known++;
-        if (known == n && n < 32)
-            out[n++] = col;
-    }
-    return n;
-}
-
-/* Motion of one colocated block: list 0 where it is used, else list 1. */
-struct colocated {
-    int list, ref; /* ref -1: intra */
-    struct motion_mv mv;
-};
-
-static inline struct colocated colocated_block(const struct rec_motion *m, int block)
-{
-    int quadrant = (block >> 1 & 1) + (block >> 3) * 2;
-    struct colocated c = {0, m->ref_idx[0][quadrant], {0, 0}};
-
-    if (c.ref < 0) {
-        c.list = 1;
-        c.ref = m->ref_idx[1][quadrant];
-    }
-    if (c.ref >= 0)
-        c.mv = motion_load(m, c.list, block);
-    return c;
-}
-
 /* direct_8x8_inference_flag: the corner of the macroblock stands for its quadrant. */
 static const uint8_t corner_block[4] = {0, 3, 12, 15};
 static const uint8_t first_block[4] = {0, 2, 8, 10};
@@ -94,7 +43,10 @@ static struct spatial spatial_prediction(const struct motion_walk *w)
     struct motion_neighbour n[2][3];
 
     for (int list = 0; list < 2; list++) {
-        motion_neighbours_16x16(w, list, n[list]);
+        if (w->pic->mbaff)
+            h264_motion_neighbours_mbaff(w, list, n[list]);
+        else
+            motion_neighbours_16x16(w, list, n[list]);
         s.ref[list] = min_positive(n[list][0].ref, min_positive(n[list][1].ref, n[list][2].ref));
         s.mv[list] = (struct motion_mv){0, 0};
     }
@@ -111,10 +63,10 @@ static struct spatial spatial_prediction(const struct motion_walk *w)
     return s;
 }
 
-/* colZeroFlag */
-static inline bool col_zero(const struct rec_motion *col, int block)
+/* colZeroFlag. col: the colocated macroblock, NULL where frames and fields meet; vectors are not scaled there. */
+static inline bool col_zero(const struct motion_walk *w, const struct rec_motion *col, int block)
 {
-    struct colocated c = colocated_block(col, block);
+    struct motion_colocated c = col ? motion_colocated_block(col, block) : h264_colocated_crossed(w, block);
 
     return c.ref == 0 && c.mv.x >= -1 && c.mv.x <= 1 && c.mv.y >= -1 && c.mv.y <= 1;
 }
@@ -125,15 +77,17 @@ static inline struct motion_mv spatial_mv(const struct spatial *s, int list, boo
     return still && s->ref[list] == 0 ? (struct motion_mv){0, 0} : s->mv[list];
 }
 
-static void spatial_quadrant(struct motion_walk *w, const struct spatial *s, const struct rec_motion *col, int quadrant)
+/* matters: a colocated block that stands still could change something. */
+static void spatial_quadrant(struct motion_walk *w, const struct spatial *s, bool matters, int quadrant)
 {
-    bool still = col && w->direct.inference_8x8 && col_zero(col, corner_block[quadrant]);
+    const struct rec_motion *col = matters && !w->direct.crossed ? &w->direct.col->motion[w->mb] : NULL;
+    bool still = matters && w->direct.inference_8x8 && col_zero(w, col, corner_block[quadrant]);
 
     for (int i = 0; i < 4; i++) {
         int block = first_block[quadrant] + block_offset[i];
 
-        if (col && !w->direct.inference_8x8)
-            still = col_zero(col, block);
+        if (matters && !w->direct.inference_8x8)
+            still = col_zero(w, col, block);
         for (int list = 0; list < 2; list++)
             motion_store(w->cur, list, block, spatial_mv(s, list, still));
     }
@@ -142,11 +96,10 @@ static void spatial_quadrant(struct motion_walk *w, const struct spatial *s, con
 static void direct_spatial(struct motion_walk *w, unsigned quadrants)
 {
     struct spatial s = spatial_prediction(w);
-    /* The colocated vectors matter only where they could turn a vector into zero. */
-    bool matters = (s.ref[0] == 0 && !motion_is_zero(s.mv[0])) || (s.ref[1] == 0 && !motion_is_zero(s.mv[1]));
-    const struct rec_motion *col = w->direct.col && w->direct.col_short_term && matters ? &w->direct.col->motion[w->mb] : NULL;
+    bool matters = w->direct.col && w->direct.col_short_term &&
+                   ((s.ref[0] == 0 && !motion_is_zero(s.mv[0])) || (s.ref[1] == 0 && !motion_is_zero(s.mv[1])));
 
-    if (quadrants == 15 && !col) {
+    if (quadrants == 15 && !matters) {
         for (int list = 0; list < 2; list++) {
             memset(w->cur->ref_idx[list], s.ref[list], sizeof w->cur->ref_idx[list]);
             motion_fill(w->cur, list, s.mv[list]);
@@ -157,7 +110,7 @@ static void direct_spatial(struct motion_walk *w, unsigned quadrants)
         if (quadrants >> q & 1) {
             w->cur->ref_idx[0][q] = (int8_t)s.ref[0];
             w->cur->ref_idx[1][q] = (int8_t)s.ref[1];
-            spatial_quadrant(w, &s, col, q);
+            spatial_quadrant(w, &s, matters, q);
         }
 }
 
@@ -182,7 +135,7 @@ static void map_references(struct motion_walk *w, uint32_t map_slice)
 }
 
 /* MapColToList0: a picture that is not in list 0 any more breaks a rule of the standard; index 0 stands for it. */
-static int map_to_list0(struct motion_walk *w, const struct colocated *c)
+static int map_to_list0(struct motion_walk *w, const struct motion_colocated *c)
 {
     uint32_t slice = w->direct.col->mbs[w->mb].slice;
     int found;
@@ -200,9 +153,9 @@ static int map_to_list0(struct motion_walk *w, const struct colocated *c)
 static void temporal_block(struct motion_walk *w, int block, int ref, struct motion_mv col)
 {
     struct motion_mv mv0 = col, mv1 = {0, 0};
-    int scale = w->direct.scale[ref];
+    int scale = w->direct.scale[w->kind][ref];
 
-    if (!w->direct.unscaled[ref]) {
+    if (!w->direct.unscaled[w->kind][ref]) {
         mv0 = (struct motion_mv){(int16_t)((scale * col.x + 128) >> 8), (int16_t)((scale * col.y + 128) >> 8)};
         mv1 = (struct motion_mv){(int16_t)(mv0.x - col.x), (int16_t)(mv0.y - col.y)};
     }
@@ -210,52 +163,71 @@ static void temporal_block(struct motion_walk *w, int block, int ref, struct mot
     motion_store(w->cur, 1, block, mv1);
 }
 
-static void temporal_quadrant(struct motion_walk *w, const struct rec_motion *col, int quadrant)
+/* The colocated block, its reference found in list 0. */
+static inline struct motion_colocated temporal_colocated(struct motion_walk *w, int block)
 {
-    struct colocated c = {0, -1, {0, 0}};
-    int ref = 0;
+    struct motion_colocated c = {0, 0, {0, 0}};
+
+    if (!w->direct.col)
+        return c;
+    if (w->direct.crossed)
+        return h264_colocated_temporal(w, block);
+    c = motion_colocated_block(&w->direct.col->motion[w->mb], block);
+    c.ref = c.ref < 0 ? 0 : map_to_list0(w, &c);
+    return c;
+}
+
+static void temporal_quadrant(struct motion_walk *w, int quadrant)
+{
+    struct motion_colocated c = {0, 0, {0, 0}};
 
     for (int i = 0; i < 4; i++) {
         int block = first_block[quadrant] + block_offset[i];
 
-        if (col && (i == 0 || !w->direct.inference_8x8)) {
-            c = colocated_block(col, w->direct.inference_8x8 ? corner_block[quadrant] : block);
-            ref = c.ref < 0 ? 0 : map_to_list0(w, &c);
-        }
-        temporal_block(w, block, ref, c.mv);
+        if (i == 0 || !w->direct.inference_8x8)
+            c = temporal_colocated(w, w->direct.inference_8x8 ? corner_block[quadrant] : block);
+        temporal_block(w, block, c.ref, c.mv);
     }
-    w->cur->ref_idx[0][quadrant] = (int8_t)ref; /* blocks of a quadrant share refIdxCol */
+    w->cur->ref_idx[0][quadrant] = (int8_t)c.ref; /* blocks of a quadrant share refIdxCol */
     w->cur->ref_idx[1][quadrant] = 0;
 }
 
 static void direct_temporal(struct motion_walk *w, unsigned quadrants)
 {
-    const struct rec_motion *col = w->direct.col ? &w->direct.col->motion[w->mb] : NULL;
-
     for (int q = 0; q < 4; q++)
         if (quadrants >> q & 1)
-            temporal_quadrant(w, col, q);
+            temporal_quadrant(w, q);
 }
 
 /* ---- */
 
-/* DistScaleFactor of each entry of list 0; the current picture's POC is that before an MMCO 5. */
+/* DistScaleFactor of refIdxL0 i for one kind of macroblock; POCs of currPicOrField, pic1 and pic0 */
+static void set_scale(struct motion_direct *d, enum motion_kind kind, unsigned i, bool long_term, int64_t current, int64_t poc1,
+                      int64_t poc0)
+{
+    d->unscaled[kind][i] = long_term || poc1 == poc0;
+    d->scale[kind][i] = (int16_t)(d->unscaled[kind][i] ? 256 : h264_dist_scale_factor(current - poc0, poc1 - poc0));
+}
+
 static void temporal_scales(struct motion_walk *w)
 {
     const struct h264_slice *slice = w->slice;
-    int64_t current = slice->pic->output_poc, poc1 = slice->ref[1][0].poc;
+    struct motion_direct *d = &w->direct;
 
-    for (unsigned i = 0; i < REC_MAX_REFS; i++) {
-        int64_t poc0 = slice->ref[0][i].poc;
-
-        w->direct.unscaled[i] = i >= slice->num_ref[0] || slice->ref[0][i].long_term || poc1 == poc0;
-        w->direct.scale[i] = (int16_t)(w->direct.unscaled[i] ? 256 : h264_dist_scale_factor(current - poc0, poc1 - poc0));
-    }
+    d->unscaled[0][0] = d->unscaled[1][0] = d->unscaled[2][0] = true; /* where list 0 is empty */
+    for (unsigned i = 0; i < slice->num_ref[0]; i++)
+        set_scale(d, MOTION_PLAIN, i, slice->ref[0][i].long_term, slice->pic->output_poc, slice->ref[1][0].poc,
+                  slice->ref[0][i].poc);
+    for (unsigned bottom = 0; bottom < 2 && slice->pic->mbaff; bottom++)
+        for (unsigned i = 0; i < 2u * slice->num_ref[0]; i++)
+            set_scale(d, bottom ? MOTION_BOTTOM_FIELD : MOTION_TOP_FIELD, i, slice->ref[0][i >> 1].long_term,
+                      slice->pic->poc[bottom], slice->ref[1][0].field_poc[bottom],
+                      slice->ref[0][i >> 1].field_poc[bottom ^ (i & 1)]);
 }
 
 void h264_motion_direct_begin(struct motion_walk *w)
 {
-    w->direct.col = colocated_of(w->slice);
+    h264_colocated_begin(w);
     w->direct.col_short_term = !w->slice->ref[1][0].long_term;
     w->direct.inference_8x8 = w->slice->sps->direct_8x8_inference_flag;
     w->direct.map_slice = REC_NO_SLICE;
@@ -268,7 +240,7 @@ static inline void prefetch_colocated(const struct motion_walk *w)
 {
     uint32_t mb = w->mb + 4;
 
-    if (w->direct.col && mb < w->pic->mb_count) {
+    if (w->direct.col && mb < w->direct.col->mb_count) {
         __builtin_prefetch(w->direct.col->motion[mb].mv[0]);
         __builtin_prefetch(w->direct.col->motion[mb].ref_idx);
     }

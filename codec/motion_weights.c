@@ -2,6 +2,7 @@
  *
  * Step 3: the slice records, with their prediction weights (8.4.2.3) and scaling lists.
  */
+#include "codec/macroblock.h"
 #include "codec/motion.h"
 
 static uint8_t weight_mode(const struct h264_slice *slice)
@@ -19,8 +20,8 @@ static uint32_t weight_entries(const struct h264_slice *slice)
     switch (weight_mode(slice)) {
     case REC_WEIGHT_EXPLICIT:
         return 6u * (slice->num_ref[0] + (slice->hdr.type == H264_B ? slice->num_ref[1] : 0u));
-    case REC_WEIGHT_IMPLICIT:
-        return (uint32_t)slice->num_ref[0] * slice->num_ref[1];
+    case REC_WEIGHT_IMPLICIT: /* MBAFF: of frame macroblocks, then twice with both numbers doubled */
+        return (uint32_t)slice->num_ref[0] * slice->num_ref[1] * (slice->pic->mbaff ? 9u : 1u);
     default:
         return 0;
     }
@@ -40,23 +41,52 @@ static void fill_explicit(const struct h264_slice *slice, int16_t *out)
             }
 }
 
-/* w1 of 8.4.2.3.1, implicit mode */
-static int16_t implicit_weight(const struct h264_slice *slice, unsigned i, unsigned j)
+/* w1 of 8.4.2.3.1, implicit mode, from PicOrderCnt of currPicOrField, pic0 and pic1 */
+static int16_t implicit_weight(int64_t current, int64_t poc0, int64_t poc1)
 {
-    int64_t current = slice->pic->output_poc, poc0 = slice->ref[0][i].poc, poc1 = slice->ref[1][j].poc;
     int w1;
 
-    if (poc0 == poc1 || slice->ref[0][i].long_term || slice->ref[1][j].long_term)
+    if (poc0 == poc1)
         return 32;
     w1 = h264_dist_scale_factor(current - poc0, poc1 - poc0) >> 2;
     return (int16_t)(w1 < -64 || w1 > 128 ? 32 : w1);
 }
 
-static void fill_implicit(const struct h264_slice *slice, int16_t *out)
+static bool long_term(const struct h264_slice *slice, unsigned i, unsigned j)
 {
+    return slice->ref[0][i].long_term || slice->ref[1][j].long_term;
+}
+
+static int16_t *fill_implicit(const struct h264_slice *slice, int16_t *out)
+{
+    int64_t current = slice->pic->output_poc;
+
     for (unsigned i = 0; i < slice->num_ref[0]; i++)
         for (unsigned j = 0; j < slice->num_ref[1]; j++)
-            *out++ = implicit_weight(slice, i, j);
+            *out++ = long_term(slice, i, j) ? 32 : implicit_weight(current, slice->ref[0][i].poc, slice->ref[1][j].poc);
+    return out;
+}
+
+/* Field macroblocks of parity `bottom` in an MBAFF frame: their reference indices name fields (8.4.2.1). */
+static int16_t *fill_implicit_field(const struct h264_slice *slice, unsigned bottom, int16_t *out)
+{
+    int64_t current = slice->pic->poc[bottom];
+
+    for (unsigned i = 0; i < 2u * slice->num_ref[0]; i++)
+        for (unsigned j = 0; j < 2u * slice->num_ref[1]; j++) {
+            int64_t poc0 = slice->ref[0][i >> 1].field_poc[bottom ^ (i & 1)];
+            int64_t poc1 = slice->ref[1][j >> 1].field_poc[bottom ^ (j & 1)];
+
+            *out++ = long_term(slice, i >> 1, j >> 1) ? 32 : implicit_weight(current, poc0, poc1);
+        }
+    return out;
+}
+
+static void fill_implicit_tables(const struct h264_slice *slice, int16_t *out)
+{
+    out = fill_implicit(slice, out);
+    for (unsigned bottom = 0; bottom < 2 && slice->pic->mbaff; bottom++)
+        out = fill_implicit_field(slice, bottom, out);
 }
 
 /* Index of the scaling lists of slice i: those of the first slice with the same parameter sets. */
@@ -70,6 +100,27 @@ static uint32_t scaling_index(const struct h264_picture *pic, uint32_t i, uint32
         if (pic->slices[k].pps == slice->pps && pic->slices[k].sps == slice->sps)
             return pic->rec_slices[k].scaling;
     return (*count)++;
+}
+
+/* The lists of a plane that is coded by itself take the place of those of Y (8.5.9). */
+static void choose_plane(struct rec_scaling *s, unsigned plane)
+{
+    memmove(s->m4[0], s->m4[plane], sizeof s->m4[0]);
+    memmove(s->m4[3], s->m4[3 + plane], sizeof s->m4[0]);
+    memmove(s->m8[0], s->m8[2 * plane], sizeof s->m8[0]);
+    memmove(s->m8[1], s->m8[2 * plane + 1], sizeof s->m8[0]);
+}
+
+/* QSY, and QSC of both chroma components (8.6.1): of 8-bit video only, as SP and SI slices are. */
+static void fill_qs(const struct h264_slice *slice, struct rec_slice *out)
+{
+    out->sp_for_switch = slice->hdr.sp_for_switch_flag;
+    out->qs[0] = slice->hdr.qs;
+    for (int i = 0; i < 2; i++) {
+        int index = slice->hdr.qs + slice->pps->chroma_qp_offset[i];
+
+        out->qs[1 + i] = (int8_t)h264_chroma_qpc[index < 0 ? 0 : index > 51 ? 51 : index];
+    }
 }
 
 static void fill_slice(const struct h264_slice *slice, struct rec_slice *out)
@@ -86,6 +137,8 @@ static void fill_slice(const struct h264_slice *slice, struct rec_slice *out)
         .filter_offset_b = slice->hdr.filter_offset_b,
         .slice_type = slice->hdr.type,
     };
+    if (slice->hdr.type == H264_SP || slice->hdr.type == H264_SI)
+        fill_qs(slice, out);
 }
 
 int h264_fill_slices(struct h264_picture *pic)
@@ -113,10 +166,11 @@ int h264_fill_slices(struct h264_picture *pic)
 
         fill_slice(slice, out);
         h264_pps_scaling(slice->sps, slice->pps, &pic->scaling[out->scaling]);
+        choose_plane(&pic->scaling[out->scaling], pic->colour_plane);
         if (out->weight_mode == REC_WEIGHT_EXPLICIT)
             fill_explicit(slice, pic->weights + out->weights);
         else if (out->weight_mode == REC_WEIGHT_IMPLICIT)
-            fill_implicit(slice, pic->weights + out->weights);
+            fill_implicit_tables(slice, pic->weights + out->weights);
     }
     /* For concealed macroblocks: one past the slices. view.c gives it its reference. */
     pic->rec_slices[pic->slice_count] = (struct rec_slice){.num_ref = {1, 0}, .slice_type = H264_P};

@@ -13,16 +13,23 @@ static const struct h264_picture *substitute(const struct h264_picture *pic)
     return pic;
 }
 
-/* The picture that concealed macroblocks copy: the first reference of the first slice that has one. */
-static const struct h264_picture *conceal_source(const struct h264_picture *pic)
+/* The frame or field that concealed macroblocks copy: the first reference of the first slice that has one. */
+static uint16_t conceal_source(const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
 
         if (slice->num_ref[0] > 0 && slice->ref[0][0].pic && slice->ref[0][0].pic->slot >= 0)
-            return slice->ref[0][0].pic;
+            return (uint16_t)REC_REF((uint32_t)slice->ref[0][0].pic->slot, slice->ref[0][0].structure);
     }
-    return substitute(pic);
+    return (uint16_t)REC_REF((uint32_t)substitute(pic)->slot, pic->structure);
+}
+
+/* Whether all fields that a reference names were decoded: of a single field the other one is not there. */
+static bool parity_exists(struct h264_picture *ref, unsigned structure)
+{
+    return (!(structure & REC_TOP) || h264_picture_of_parity(ref, REC_TOP)) &&
+           (!(structure & REC_BOTTOM) || h264_picture_of_parity(ref, REC_BOTTOM));
 }
 
 /* Slots of one slice. Returns a mask of the lists in which an entry is missing. */
@@ -35,13 +42,13 @@ static unsigned fill_refs(const struct h264_picture *pic, const struct h264_slic
         for (unsigned i = 0; i < slice->num_ref[list]; i++) {
             const struct h264_picture *ref = slice->ref[list][i].pic;
 
-            missing[list][i] = !ref || ref->slot < 0;
+            missing[list][i] = !ref || ref->slot < 0 || !parity_exists(slice->ref[list][i].pic, slice->ref[list][i].structure);
             if (missing[list][i]) {
                 ref = substitute(pic);
                 lists |= 1u << list;
             }
             out->ref[list][i] =
-                (uint16_t)REC_REF((uint32_t)ref->slot, missing[list][i] ? (unsigned)REC_FRAME : slice->ref[list][i].structure);
+                (uint16_t)REC_REF((uint32_t)ref->slot, missing[list][i] ? pic->structure : slice->ref[list][i].structure);
         }
     return lists;
 }
@@ -54,6 +61,8 @@ static bool uses_missing(const struct h264_picture *pic, uint32_t index, bool mi
         for (int k = 0; k < 8 && pic->mbs[i].slice == index; k++) {
             int ref_idx = pic->motion[i].ref_idx[k >> 2][k & 3];
 
+            if (pic->mbaff && (pic->mbs[i].flags & REC_MB_FIELD))
+                ref_idx >>= 1;
             if (ref_idx >= 0 && ref_idx < REC_MAX_REFS && missing[k >> 2][ref_idx])
                 return true;
         }
@@ -92,7 +101,8 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
                  .mb_height = pic->sps->mb_height,
                  .structure = pic->structure,
                  .mbaff = pic->mbaff,
-                 .chroma_format_idc = sps->chroma_format_idc,
+                 .chroma_format_idc = (uint8_t)h264_chroma_array_type(sps),
+                 .colour_plane = pic->colour_plane,
                  .bit_depth = {sps->bit_depth[0], sps->bit_depth[1]},
                  .coeff_bytes = (uint8_t)h264_coeff_bytes(sps),
                  .mb_count = pic->mb_count},
@@ -117,7 +127,7 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
             pic->corrupt = 1;
     }
     if (concealed)
-        pic->rec_slices[pic->slice_count].ref[0][0] = (uint16_t)REC_REF((uint32_t)conceal_source(pic)->slot, REC_FRAME);
+        pic->rec_slices[pic->slice_count].ref[0][0] = conceal_source(pic);
     find_kinds(pic, &view.head);
     spread_corruption(pic);
     *out = view;

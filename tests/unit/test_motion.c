@@ -139,7 +139,7 @@ static void build_world(struct world *w, uint8_t type, uint32_t slices)
     w->sps.mb_height = MB_H;
     memset(&w->sps.scaling, 16, sizeof w->sps.scaling);
     for (int i = 0; i < 2; i++)
-        w->other[i] = (struct h264_picture){.id = 4u + (uint32_t)i, .output_poc = 4 * i, .slot = 4 + i};
+        w->other[i] = (struct h264_picture){.id = 4u + (uint32_t)i, .structure = REC_FRAME, .output_poc = 4 * i, .slot = 4 + i};
     build_picture(w, &w->cur, 7, 8);
     build_colocated(w);
     build_slices(w, type, slices);
