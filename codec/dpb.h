@@ -118,6 +118,11 @@ void h264_output_store(struct h264_dpb *dpb, const struct h264_dpb_entry *e, str
 /* Pictures beyond `reorder` waiting ones leave. */
 void h264_output_trim(struct h264_dpb *dpb, unsigned reorder, struct h264_queue *out);
 
+/* ---- slice groups (slice_groups.c) ---- */
+
+/* mbToSliceGroupMap (8.2.2) of a picture with more than one slice group: map[PicSizeInMbs], by macroblock address. */
+void h264_slice_group_map(const struct h264_sps *sps, const struct h264_pps *pps, const struct h264_slice_header *h, uint8_t *map);
+
 /* ---- picture construction (picture.c) ---- */
 
 /* structure: REC_FRAME, or a field */
@@ -127,7 +132,8 @@ struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
 struct h264_slice *h264_picture_add_slice(struct h264_picture *pic);
 /* pic->refs_held gains other, once. */
 void h264_picture_hold(struct h264_picture *pic, struct h264_picture *other);
-/* All slices are there: allocates the arrays and copies the slices' bytes out of `bytes` (concatenated NAL units). */
+/* All slices are there: allocates the arrays, makes slice group maps and copies the slices' bytes out of `bytes`, where nal_at says
+ * where a NAL unit starts. */
 int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t size);
 
 #endif

@@ -160,10 +160,18 @@ struct h264_mb_syntax {
 /* After step 2 an inter macroblock's rec_motion holds: ref_idx as parsed (0 inferred; -1 list unused; direct: unspecified) and in
  * mv the *mvd* of each partition at the raster block of the partition's upper left corner, 0 elsewhere. Step 3 replaces both. */
 
+struct h264_group_map {
+    struct h264_group_map *next;
+    const struct h264_pps *pps; /* whose it is; borrowed from a slice */
+    size_t size;
+    uint8_t groups[];           /* [mb_count] */
+};
+
 /* One slice: all that its decode needs. */
 struct h264_slice {
     struct h264_picture *pic;
     uint32_t index;
+    /* redundant_pic_cnt > 0: h264_slice_decode leaves it alone; h264_picture_derive_motion decodes it where the primary one is lost. */
     struct h264_slice_header hdr;
     const struct h264_sps *sps;          /* owned references */
     const struct h264_pps *pps;
@@ -173,6 +181,7 @@ struct h264_slice {
     /* Data partitions B and C of a slice whose nal is partition A (nal_unit_type 2): as nal; NULL: lost, or there was none. */
     uint8_t *nal_b, *nal_c;
     size_t nal_b_size, nal_c_size, data_bit_offset_b, data_bit_offset_c;
+    size_t nal_at[3];                     /* step 1's own: where nal, nal_b, nal_c are in pic->bytes */
     const uint8_t *slice_group_map;       /* group by macroblock address (8.2.2.8), inside pic; NULL: one group */
     uint8_t num_ref[2];                   /* entries of RefPicList0/1 in use */
     struct {
@@ -218,6 +227,7 @@ struct h264_picture {
 
     struct h264_slice *slices;
     uint32_t slice_count, slice_capacity;
+    struct h264_group_map *group_maps;    /* slice group maps of the slices */
     uint8_t *bytes;                       /* NAL units of the slices */
 
     struct rec_mb *mbs;                   /* [mb_count], 64-byte aligned */

@@ -73,6 +73,13 @@ int h264_slice_peek(const uint8_t *rbsp, size_t size, uint32_t *first_mb, uint32
 int h264_slice_header_parse(const uint8_t *rbsp, size_t size, const struct h264_sps *sps, const struct h264_pps *pps,
                             struct h264_slice_header *hdr, size_t *data_bit, struct h264_diag *diag);
 
+/* ---- slice data ---- */
+
+/* h264_slice_decode for a redundant slice too. */
+int h264_slice_decode_now(struct h264_slice *slice, struct h264_scratch *scratch);
+/* Redundant slices of pic in place of primary ones that step 2 did not get through (redundant.c). */
+void h264_decode_redundant(struct h264_picture *pic);
+
 /* ---- pictures (picture.c) ---- */
 
 static inline unsigned h264_coeff_bytes(const struct h264_sps *sps)

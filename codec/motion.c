@@ -192,6 +192,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
 
     if (pic->motion_done)
         return H264_OK;
+    h264_decode_redundant(pic);
     if (h264_conceal(pic))
         pic->corrupt = 1;
     error = h264_fill_slices(pic);

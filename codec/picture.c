@@ -113,11 +113,82 @@ static int alloc_arrays(struct h264_picture *pic)
     return H264_OK;
 }
 
+/* One map for all slices of the same PPS: slice_group_change_cycle is equal in all slices of a picture. */
+static int make_group_maps(struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        struct h264_slice *slice = &pic->slices[i];
+        struct h264_group_map *map = pic->group_maps;
+        size_t size = sizeof(*map) + pic->mb_count;
+
+        if (slice->pps->num_slice_groups == 1)
+            continue;
+        while (map && map->pps != slice->pps)
+            map = map->next;
+        if (!map) {
+            map = h264_alloc(pic->allocator, size);
+            if (!map)
+                return H264_ERR_NOMEM;
+            *map = (struct h264_group_map){.next = pic->group_maps, .pps = slice->pps, .size = size};
+            pic->group_maps = map;
+            h264_slice_group_map(pic->sps, slice->pps, &slice->hdr, map->groups);
+        }
+        slice->slice_group_map = map->groups;
+    }
+    return H264_OK;
+}
+
+/* Slices of one group in order of addresses: each ends before the next one. */
+static void end_in_order(struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        struct h264_slice *slice = &pic->slices[i];
+
+        slice->end_mb = i + 1 < pic->slice_count ? slice[1].hdr.first_mb : pic->mb_count;
+    }
+}
+
+/* Any order, any groups: from the last address down, the start of the slice that follows in each group. Redundant slices end
+ * nothing and end by themselves. */
+static int end_by_address(struct h264_picture *pic)
+{
+    uint32_t *starts = calloc(pic->mb_count, sizeof(*starts)), next[8];
+
+    if (!starts)
+        return H264_ERR_NOMEM;
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        pic->slices[i].end_mb = pic->mb_count;
+        if (!pic->slices[i].hdr.redundant_pic_cnt)
+            starts[pic->slices[i].hdr.first_mb] = i + 1;
+    }
+    for (unsigned group = 0; group < 8; group++)
+        next[group] = pic->mb_count;
+    for (uint32_t mb = pic->mb_count; mb-- > 0;) {
+        struct h264_slice *slice = starts[mb] ? &pic->slices[starts[mb] - 1] : NULL;
+        unsigned group = slice && slice->slice_group_map ? slice->slice_group_map[mb] : 0;
+
+        if (slice) {
+            slice->end_mb = next[group];
+            next[group] = mb;
+        }
+    }
+    free(starts);
+    return H264_OK;
+}
+
+static int set_ends(struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        if (pic->group_maps || pic->slices[i].hdr.redundant_pic_cnt ||
+            (i && pic->slices[i].hdr.first_mb <= pic->slices[i - 1].hdr.first_mb))
+            return end_by_address(pic);
+    end_in_order(pic);
+    return H264_OK;
+}
+
 int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t size)
 {
-    size_t at = 0;
-
-    if (alloc_arrays(pic))
+    if (alloc_arrays(pic) || make_group_maps(pic) || set_ends(pic))
         return H264_ERR_NOMEM;
     pic->bytes = h264_alloc(pic->allocator, size + H264_BITS_PADDING);
     if (!pic->bytes)
@@ -129,9 +200,9 @@ int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         struct h264_slice *slice = &pic->slices[i];
 
-        slice->nal = pic->bytes + at;
-        at += slice->nal_size;
-        slice->end_mb = i + 1 < pic->slice_count ? pic->slices[i + 1].hdr.first_mb : pic->mb_count;
+        slice->nal = pic->bytes + slice->nal_at[0];
+        slice->nal_b = slice->nal_b_size ? pic->bytes + slice->nal_at[1] : NULL;
+        slice->nal_c = slice->nal_c_size ? pic->bytes + slice->nal_at[2] : NULL;
     }
     return H264_OK;
 }
@@ -162,6 +233,12 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
     h264_free(a, pic->weights, pic->weight_count * sizeof(*pic->weights));
     h264_free(a, pic->scaling, pic->scaling_count * sizeof(*pic->scaling));
     h264_free(a, pic->bytes, pic->bytes_size);
+    while (pic->group_maps) {
+        struct h264_group_map *map = pic->group_maps;
+
+        pic->group_maps = map->next;
+        h264_free(a, map, map->size);
+    }
     pic->total_coeff = NULL;
     pic->coeffs = NULL;
     pic->rec_slices = NULL;

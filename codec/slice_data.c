@@ -156,29 +156,35 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->addr = p->first_mb & ~(uint32_t)p->mbaff_frame;
     p->mb_x = (p->addr >> p->mbaff_frame) % p->mb_width;
     p->last_delta = 0;
+    p->lost_partition = false;
     line_begin(p, line);
     intra_begin(p);
     h264_set_qp(p, slice->hdr.qp);
     skipped_edge(p, &p->skipped);
 }
 
-void h264_next_address(struct mb_parser *p)
+/* step: 1 macroblock, or the 2 of a pair */
+static inline void next_address(struct mb_parser *p, uint32_t step)
 {
-    uint32_t step = 1u << p->mbaff_frame, addr = p->addr & ~(step - 1);
-    uint8_t group = p->groups ? p->groups[addr] : 0;
+    uint32_t from = p->addr & ~(step - 1), addr = from;
 
     do {
         addr += step;
         if (++p->mb_x == p->mb_width)
             p->mb_x = 0;
-    } while (p->groups && addr < p->end_mb && p->groups[addr] != group);
+    } while (p->groups && addr < p->end_mb && p->groups[addr] != p->groups[from]);
     p->addr = addr;
+}
+
+void h264_next_pair(struct mb_parser *p)
+{
+    next_address(p, 2);
 }
 
 static void next_macroblock(struct mb_parser *p)
 {
     p->slice->mbs_decoded++;
-    h264_next_address(p);
+    next_address(p, 1);
 }
 
 static int slice_data_cavlc(struct mb_parser *p)
@@ -283,12 +289,17 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
     }
     error = slice_data(p);
     units_return(p);
-    return error;
+    return error || !p->lost_partition ? error : H264_ERR_DATA;
 }
 
-int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
+int h264_slice_decode_now(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     slice->mbs_decoded = 0;
     slice->status = decode(slice, scratch);
     return slice->status;
+}
+
+int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
+{
+    return slice->hdr.redundant_pic_cnt ? H264_OK : h264_slice_decode_now(slice, scratch);
 }

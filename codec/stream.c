@@ -34,6 +34,7 @@ void h264_stream_free(struct h264_stream *s)
     h264_queue_free(&s->decode);
     h264_queue_free(&s->output);
     h264_stream_free_params(s);
+    free(s->starts);
     free(s->bytes);
     free(s->rbsp);
     free(s);
@@ -94,11 +95,11 @@ static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, stru
     switch (nal[0] & 31) {
     case H264_NAL_SLICE:
     case H264_NAL_IDR:
-        return h264_stream_slice(s, nal, size, diag);
     case H264_NAL_PARTITION_A:
+        return h264_stream_slice(s, nal, size, diag);
     case H264_NAL_PARTITION_B:
     case H264_NAL_PARTITION_C:
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "nal_unit_type", nal[0] & 31, "data partitioning is not supported");
+        return h264_stream_partition(s, nal, size, diag);
     case H264_NAL_SEI:
         s->cur_boundary = true;
         return parse_sei(s, nal, size);

@@ -47,6 +47,8 @@ struct h264_stream {
     struct h264_picture *first;    /* a reference: field whose second one may come next, or NULL; its entry is in the DPB */
     struct h264_dpb_entry pending; /* or here with references, where pic is not NULL: both fields of a non-reference frame enter at once */
     struct h264_picture *cur;
+    uint8_t *starts;   /* [mb_count of cur] a primary slice starts at this address */
+    size_t starts_capacity;
     bool cur_boundary; /* a NAL unit that starts an access unit came after cur's last slice */
     uint8_t *bytes;    /* NAL units of cur's slices */
     size_t bytes_size, bytes_capacity;
@@ -72,6 +74,8 @@ void h264_stream_free_params(struct h264_stream *s);
 
 /* stream_slice.c */
 int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+/* slice_data_partition_b_layer_rbsp() or ..._c_... (7.3.2.9.2, 7.3.2.9.3): joins the slice of its partition A. */
+int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
 
 /* stream_picture.c */
 /* Activation, random access, gaps, POC: s->cur becomes the picture that h opens, or stays NULL (H264_OK) where it is skipped.

@@ -5,6 +5,8 @@
  */
 #include "codec/stream.h"
 
+#include <stdlib.h>
+
 /* Whether pictures of both sets can refer to each other. */
 static bool same_sequence(const struct h264_sps *a, const struct h264_sps *b)
 {
@@ -224,6 +226,21 @@ static int begin_frame(struct h264_stream *s, const struct h264_sps *sps, const 
     return error ? error : reserve_queues(s);
 }
 
+/* No slice starts anywhere as yet. */
+static int clear_starts(struct h264_stream *s, uint32_t mb_count)
+{
+    if (s->starts_capacity < mb_count) {
+        uint8_t *starts = realloc(s->starts, mb_count);
+
+        if (!starts)
+            return H264_ERR_NOMEM;
+        s->starts = starts;
+        s->starts_capacity = mb_count;
+    }
+    memset(s->starts, 0, mb_count);
+    return H264_OK;
+}
+
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
                               struct h264_diag *diag)
 {
@@ -241,8 +258,10 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
                               !h->field_pic_flag     ? REC_FRAME
                               : h->bottom_field_flag ? REC_BOTTOM
                                                      : REC_TOP);
-    if (!pic)
+    if (!pic || clear_starts(s, pic->mb_count)) {
+        h264_picture_unref(pic);
         return H264_ERR_NOMEM;
+    }
     if (first) {
         pic->first_field = h264_picture_ref(first);
         first->second_field = pic;

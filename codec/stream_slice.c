@@ -24,10 +24,10 @@ static bool identical(const struct h264_stream *s, const struct h264_slice *firs
     return first->nal_size == size && !memcmp(s->bytes, nal, size);
 }
 
-enum place { SAME_PICTURE, NEW_PICTURE, DUPLICATE, OUT_OF_ORDER };
+enum place { SAME_PICTURE, NEW_PICTURE, DUPLICATE };
 
-/* Where a slice goes. Encoders that give every IDR picture the same idr_pic_id are common: a second slice at macroblock 0 opens
- * a new picture, unless it is the same slice sent twice. */
+/* Where a slice goes; slices of a picture may come in any order. Encoders that give every IDR picture the same idr_pic_id are
+ * common: a second slice at macroblock 0 opens a new picture, unless it is the same slice sent twice. */
 static enum place place_slice(const struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
                               const uint8_t *nal, size_t size)
 {
@@ -39,11 +39,11 @@ static enum place place_slice(const struct h264_stream *s, const struct h264_sps
     last = &cur->slices[cur->slice_count - 1];
     if (differs(&last->hdr, h))
         return NEW_PICTURE;
-    if (h->first_mb > last->hdr.first_mb)
+    if (h->redundant_pic_cnt || !s->starts[h->first_mb])
         return SAME_PICTURE;
     if (h->first_mb == 0 && cur->slices[0].hdr.first_mb == 0)
         return !s->cur_boundary && identical(s, &cur->slices[0], nal, size) ? DUPLICATE : NEW_PICTURE;
-    return h->first_mb == last->hdr.first_mb ? DUPLICATE : OUT_OF_ORDER;
+    return DUPLICATE;
 }
 
 static int append_bytes(struct h264_stream *s, const uint8_t *nal, size_t size)
@@ -93,8 +93,11 @@ static int add_slice(struct h264_stream *s, const struct h264_pps *pps, const st
     slice->hdr = *h;
     slice->sps = h264_sps_ref(pic->sps);
     slice->pps = h264_pps_ref(pps);
+    slice->nal_at[0] = s->bytes_size - size;
     slice->nal_size = size;
     slice->data_bit_offset = data_bit;
+    if (!h->redundant_pic_cnt)
+        s->starts[h->first_mb] = 1;
     s->stats.slices++;
     if (h->type == H264_B)
         pic->has_b_slices = 1;
@@ -126,9 +129,6 @@ static int place_and_add(struct h264_stream *s, const struct h264_sps *sps, cons
     switch (place_slice(s, sps, h, nal, size)) {
     case DUPLICATE:
         return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb, "the slice was there before");
-    case OUT_OF_ORDER:
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "first_mb_in_slice", h->first_mb,
-                         "arbitrary slice order is not supported");
     case NEW_PICTURE:
         finished = h264_stream_finish_picture(s, diag);
         error = h264_stream_begin_picture(s, sps, h, finished ? NULL : diag);
@@ -159,7 +159,45 @@ int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, st
     if ((error = h264_stream_find_params(s, pps_id, &sps, &pps, diag)) ||
         (error = h264_slice_header_parse(s->rbsp, n, sps, pps, &h, &data_bit, diag)))
         return error;
-    if (h.redundant_pic_cnt) /* the primary coded picture is what is decoded */
-        return H264_OK;
     return place_and_add(s, sps, pps, &h, data_bit, nal, size, diag);
+}
+
+/* The slice of cur whose partition A has this slice_id; the last, as a slice_id may come again in redundant pictures. */
+static struct h264_slice *find_partition_a(const struct h264_picture *cur, uint32_t slice_id)
+{
+    for (uint32_t i = cur ? cur->slice_count : 0; i-- > 0;)
+        if (cur->slices[i].hdr.nal_unit_type == H264_NAL_PARTITION_A && cur->slices[i].hdr.slice_id == slice_id)
+            return &cur->slices[i];
+    return NULL;
+}
+
+int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+{
+    bool is_b = (nal[0] & 31) == H264_NAL_PARTITION_B;
+    struct h264_slice *slice;
+    struct h264_bits b;
+    uint32_t slice_id;
+    size_t n;
+    int error = unescape_header(s, nal, size, &n);
+
+    if (error)
+        return error;
+    h264_bits_init(&b, s->rbsp, n);
+    h264_bits_skip(&b, 8);
+    slice_id = h264_bits_ue(&b);
+    slice = find_partition_a(s->cur, slice_id);
+    if (!slice || (is_b ? slice->nal_b_size : slice->nal_c_size))
+        return h264_fail(diag, H264_ERR_DATA, "slice_id", slice_id, "the partition belongs to no slice");
+    if (slice->sps->separate_colour_plane_flag)
+        h264_bits_skip(&b, 2); /* colour_plane_id */
+    if (slice->pps->redundant_pic_cnt_present_flag && h264_bits_ue(&b) != slice->hdr.redundant_pic_cnt)
+        return h264_fail(diag, H264_ERR_DATA, "redundant_pic_cnt", slice_id, "the partition belongs to no slice");
+    if (h264_bits_overrun(&b))
+        return h264_fail(diag, H264_ERR_TRUNCATED, "slice_id", slice_id, "the data ends inside the partition's header");
+    if (append_bytes(s, nal, size))
+        return H264_ERR_NOMEM;
+    slice->nal_at[is_b ? 1 : 2] = s->bytes_size - size;
+    *(is_b ? &slice->nal_b_size : &slice->nal_c_size) = size;
+    *(is_b ? &slice->data_bit_offset_b : &slice->data_bit_offset_c) = b.pos;
+    return H264_OK;
 }
