@@ -154,6 +154,7 @@ struct mb_parser {
 
     struct h264_bits bits;         /* CAVLC, and I_PCM samples */
     struct h264_bits part[2];      /* data partitions B and C; data NULL: lost */
+    bool lost_partition;           /* a macroblock lacks residual for it */
     struct h264_cabac cabac;
     struct mb_mbaff mbaff;
 };
@@ -187,8 +188,8 @@ void h264_mbaff_publish(struct mb_parser *p);
 /* slice_data_mbaff.c: slice_data() (7.3.4) of an MBAFF frame, from p->addr on. */
 int h264_slice_data_mbaff_cavlc(struct mb_parser *p);
 int h264_slice_data_mbaff_cabac(struct mb_parser *p);
-/* NextMbAddress (8.2.2.9) of the macroblock, or macroblock pair, that p->addr names. */
-void h264_next_address(struct mb_parser *p);
+/* NextMbAddress (8.2.2.9) of the macroblock pair that p->addr names. */
+void h264_next_pair(struct mb_parser *p);
 /* Whether intra prediction may use a neighbour with these flags (8.3.1.2, constrained_intra_pred_flag). */
 static inline bool h264_edge_serves_intra(const struct mb_parser *p, unsigned flags)
 {

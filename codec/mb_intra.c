@@ -159,6 +159,7 @@ bool h264_intra_pcm(struct mb_parser *p)
     if (p->partitioned && !p->part[0].data) { /* lost: a flat macroblock stands for it */
         p->mb->kind = REC_MB_INTRA_16X16;
         p->mb->intra_mode[0] = 2;
+        p->lost_partition = true;
         return true;
     }
     p->mb->kind = REC_MB_INTRA_PCM;

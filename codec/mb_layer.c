@@ -113,27 +113,40 @@ static bool residual_data(struct mb_parser *p)
     return p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
 }
 
+/* The partition is of no more use, and nor is what this macroblock got of it. */
+static void lose_partition(struct mb_parser *p, struct h264_bits *part)
+{
+    part->data = NULL;
+    p->lost_partition = true;
+    memset(p->mb->coded, 0, sizeof(p->mb->coded));
+    p->mb->nonzero = 0;
+    memset(&p->edge.u.total, 0, sizeof(p->edge.u.total));
+}
+
 /* From its data partition; where that is lost there is no residual. For nC of an intra macroblock inter neighbours count as
  * empty where intra prediction is constrained (9.2.1), so that partition B can do without C. */
-static bool residual_partition(struct mb_parser *p)
+static void residual_partition(struct mb_parser *p)
 {
     static const struct mb_edge empty = {.flags = EDGE_AVAILABLE};
-    bool inter = p->mb->kind == REC_MB_INTER, good = true;
-    struct h264_bits a = p->bits;
+    bool inter = p->mb->kind == REC_MB_INTER;
+    struct h264_bits a = p->bits, *part = &p->part[inter];
 
-    if (!p->part[inter].data)
-        return true;
+    if (!part->data) {
+        p->lost_partition = true;
+        return;
+    }
     if (!inter && p->pps->constrained_intra_pred_flag) {
         if ((p->a->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
             p->a = &empty;
         if ((p->b->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
             p->b = &empty;
     }
-    p->bits = p->part[inter];
-    good = residual_data(p) && !h264_bits_overrun(&p->bits);
-    p->part[inter] = p->bits;
+    p->bits = *part;
+    if (residual_data(p) && !h264_bits_overrun(&p->bits))
+        *part = p->bits;
+    else
+        lose_partition(p, part);
     p->bits = a;
-    return good;
 }
 
 /* All that follows the prediction syntax: coded_block_pattern is known. */
@@ -148,7 +161,10 @@ static bool residual(struct mb_parser *p)
     if (!read_qp_delta(p) || !h264_units_reserve(p))
         return false;
     p->mb->coeff = p->unit_next;
-    return p->partitioned ? residual_partition(p) : residual_data(p);
+    if (!p->partitioned)
+        return residual_data(p);
+    residual_partition(p);
+    return true;
 }
 
 static unsigned read_transform_size_8x8_flag(struct mb_parser *p)

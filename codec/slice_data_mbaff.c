@@ -81,7 +81,7 @@ int h264_slice_data_mbaff_cavlc(struct mb_parser *p)
         if (more < 0)
             return more;
         p->slice->mbs_decoded += 2;
-        h264_next_address(p);
+        h264_next_pair(p);
     } while (more);
     return H264_OK;
 }
@@ -123,7 +123,7 @@ int h264_slice_data_mbaff_cabac(struct mb_parser *p)
         if (error)
             return error;
         p->slice->mbs_decoded += 2;
-        h264_next_address(p);
+        h264_next_pair(p);
     } while (!h264_cabac_terminate(&p->cabac.e));
     return H264_OK;
 }
