@@ -41,18 +41,28 @@ static const uint8_t need_chroma[4] = {0, NEED_LEFT, NEED_TOP, NEED_LEFT | NEED_
 #define LEFT_COLUMN 0x0505u
 #define TOP_ROW     0x0033u
 
+/* Rows of macroblock records */
+static uint32_t mb_rows(const struct rec_picture *head)
+{
+    return head->structure == REC_FRAME ? head->mb_height : head->mb_height / 2;
+}
+
 static int check_head(const struct rec_view *v, uint32_t slot_count, const char **reason)
 {
     const struct rec_picture *head = &v->head;
     int bytes = head->bit_depth[0] == 8 && head->bit_depth[1] == 8 ? 2 : 4;
 
-    REQUIRE(head->structure == REC_FRAME && head->mbaff == 0, "head: not a frame of frame macroblocks");
+    REQUIRE(head->structure >= REC_TOP && head->structure <= REC_FRAME, "head: structure");
+    REQUIRE(head->mbaff <= 1 && (!head->mbaff || head->structure == REC_FRAME), "head: mbaff");
     REQUIRE(head->chroma_format_idc <= 3, "head: chroma_format_idc");
+    REQUIRE(head->colour_plane <= 2 && (!head->colour_plane || head->chroma_format_idc == 0), "head: colour_plane");
     for (int i = 0; i < 2; i++)
         REQUIRE(head->bit_depth[i] >= 8 && head->bit_depth[i] <= 14, "head: bit_depth");
     REQUIRE(head->coeff_bytes == bytes, "head: coeff_bytes");
     REQUIRE(head->mb_width > 0 && head->mb_height > 0, "head: empty picture");
-    REQUIRE((uint64_t)head->mb_width * head->mb_height == head->mb_count, "head: mb_count");
+    REQUIRE(head->structure == REC_FRAME ? !head->mbaff || head->mb_height % 2 == 0 : head->mb_height % 2 == 0,
+            "head: half a macroblock pair");
+    REQUIRE((uint64_t)head->mb_width * mb_rows(head) == head->mb_count, "head: mb_count");
     REQUIRE(head->slot < slot_count, "head: slot");
     REQUIRE(head->has_intra <= 1 && head->has_inter <= 1 && head->has_deblock <= 1, "head: flags");
     REQUIRE(v->mbs && (v->motion || !head->has_inter), "view: no macroblocks");
@@ -80,7 +90,7 @@ static int check_explicit(const struct rec_view *v, const struct rec_slice *s, c
 
 static int check_implicit(const struct rec_view *v, const struct rec_slice *s, const char **reason)
 {
-    uint32_t entries = (uint32_t)s->num_ref[0] * s->num_ref[1];
+    uint32_t entries = (uint32_t)s->num_ref[0] * s->num_ref[1] * (v->head.mbaff ? 9u : 1u);
 
     REQUIRE(s->slice_type == 1, "slice: implicit weights outside of a B slice");
     REQUIRE((uint64_t)s->weights + entries <= v->weight_count, "slice: weights out of bounds");
@@ -89,20 +99,46 @@ static int check_implicit(const struct rec_view *v, const struct rec_slice *s, c
     return 0;
 }
 
+/* SP and SI slices belong to a profile of 8-bit 4:2:0. */
+static int check_switching(const struct rec_view *v, const struct rec_slice *s, const char **reason)
+{
+    REQUIRE(v->head.chroma_format_idc <= 1 && v->head.coeff_bytes == 2, "slice: SP or SI in this format");
+    for (int i = 0; i < 3; i++)
+        REQUIRE(s->qs[i] >= 0 && s->qs[i] <= 51, "slice: QS");
+    REQUIRE(s->sp_for_switch <= 1, "slice: sp_for_switch");
+    return 0;
+}
+
+/* A frame refers to frames, a field to fields; the samples that are being written may only be named where a reference is
+ * missing, and reading them does no harm. */
+static int check_refs(const struct rec_view *v, const struct rec_slice *s, uint32_t slot_count, const char **reason)
+{
+    bool frame = v->head.structure == REC_FRAME;
+
+    for (int list = 0; list < 2; list++) {
+        REQUIRE(s->num_ref[list] <= (v->head.mbaff ? REC_MAX_REFS / 2 : REC_MAX_REFS), "slice: num_ref");
+        for (unsigned i = 0; i < s->num_ref[list]; i++) {
+            unsigned structure = REC_REF_STRUCTURE(s->ref[list][i]);
+
+            REQUIRE(frame ? structure == REC_FRAME : structure == REC_TOP || structure == REC_BOTTOM,
+                    "slice: structure of a reference");
+            REQUIRE((uint32_t)REC_REF_SLOT(s->ref[list][i]) < slot_count, "slice: slot of a reference");
+        }
+    }
+    return 0;
+}
+
 static int check_slice(const struct rec_view *v, const struct rec_slice *s, uint32_t slot_count, const char **reason)
 {
     REQUIRE(s->slice_type <= 4, "slice: slice_type");
+    if (s->slice_type >= 3 && check_switching(v, s, reason) < 0)
+        return -1;
     REQUIRE(s->scaling < v->scaling_count, "slice: scaling");
     REQUIRE(s->log2_denom[0] <= 7 && s->log2_denom[1] <= 7, "slice: log2_denom");
     REQUIRE(s->filter_offset_a >= -12 && s->filter_offset_a <= 12, "slice: filter_offset_a");
     REQUIRE(s->filter_offset_b >= -12 && s->filter_offset_b <= 12, "slice: filter_offset_b");
-    for (int list = 0; list < 2; list++) {
-        REQUIRE(s->num_ref[list] <= REC_MAX_REFS, "slice: num_ref");
-        for (unsigned i = 0; i < s->num_ref[list]; i++) {
-            REQUIRE(REC_REF_STRUCTURE(s->ref[list][i]) == REC_FRAME, "slice: structure of a reference");
-            REQUIRE((uint32_t)REC_REF_SLOT(s->ref[list][i]) < slot_count, "slice: slot of a reference");
-        }
-    }
+    if (check_refs(v, s, slot_count, reason) < 0)
+        return -1;
     REQUIRE(s->weight_mode <= REC_WEIGHT_IMPLICIT, "slice: weight_mode");
     if (s->weight_mode == REC_WEIGHT_EXPLICIT)
         return check_explicit(v, s, reason);
@@ -155,15 +191,49 @@ static int check_qp(const struct rec_view *v, const struct rec_mb *m, const char
 
 /* ---- intra ---- */
 
-static int check_availability(const struct rec_mb *m, bool left, bool above, bool right, const char **reason)
+/* Where a macroblock is, and which neighbours the picture has for it. */
+struct position {
+    const struct rec_mb *mb, *other; /* other: of its pair in an MBAFF frame, else NULL */
+    bool left, right;
+    bool above, corner; /* above: B, and C where there is one; corner: D */
+    bool above_right;
+    bool split_left; /* A may be two macroblocks: left of a field macroblock a frame macroblock pair */
+};
+
+static struct position position_of(const struct rec_view *v, uint32_t address, uint32_t x, uint32_t y)
 {
-    unsigned avail = m->intra_avail;
+    const struct rec_mb *mb = &v->mbs[address];
+    uint32_t width = v->head.mb_width;
+    struct position p = {.mb = mb, .left = x > 0, .right = x + 1 < width, .above = y > 0};
+
+    p.corner = p.above && p.left;
+    p.above_right = p.above && p.right;
+    if (!v->head.mbaff)
+        return p;
+    p.other = y & 1 ? mb - width : mb + width;
+    if ((y & 1) && !(mb->flags & REC_MB_FIELD)) { /* its own pair's top macroblock is above it (Table 6-4) */
+        p.corner = p.left;
+        p.above_right = false;
+        return p;
+    }
+    p.above = y >= 2;
+    p.corner = p.above && p.left;
+    p.above_right = p.above && p.right;
+    p.split_left = p.left && (mb->flags & REC_MB_FIELD) && !(mb[-1].flags & REC_MB_FIELD);
+    return p;
+}
+
+static int check_availability(const struct position *p, const char **reason)
+{
+    unsigned avail = p->mb->intra_avail;
 
     REQUIRE(avail < 32, "macroblock: intra_avail");
-    REQUIRE((avail & REC_AVAIL_A) == 0 || (avail & REC_AVAIL_A) == REC_AVAIL_A, "macroblock: half of A in a frame picture");
-    REQUIRE(left || !(avail & (REC_AVAIL_A | REC_AVAIL_D)), "macroblock: neighbour left of the picture");
-    REQUIRE(above || !(avail & (REC_AVAIL_B | REC_AVAIL_C | REC_AVAIL_D)), "macroblock: neighbour above the picture");
-    REQUIRE(right || !(avail & REC_AVAIL_C), "macroblock: neighbour right of the picture");
+    REQUIRE((avail & REC_AVAIL_A) == 0 || (avail & REC_AVAIL_A) == REC_AVAIL_A || p->split_left,
+            "macroblock: half of A where A is one macroblock");
+    REQUIRE(p->left || !(avail & REC_AVAIL_A), "macroblock: neighbour left of the picture");
+    REQUIRE(p->corner || !(avail & REC_AVAIL_D), "macroblock: neighbour D outside the picture");
+    REQUIRE(p->above || !(avail & REC_AVAIL_B), "macroblock: neighbour above the picture");
+    REQUIRE(p->above_right || !(avail & REC_AVAIL_C), "macroblock: neighbour C outside the picture, or not decoded yet");
     return 0;
 }
 
@@ -181,12 +251,15 @@ static unsigned available_whole(const struct rec_mb *m)
     return have;
 }
 
-/* Intra_4x4 with step 1, Intra_8x8 with step 4: bit blkIdx of each mask tells whether that block has the neighbour. */
+/* Intra_4x4 with step 1, Intra_8x8 with step 4: bit blkIdx of each mask tells whether that block has the neighbour. Blocks 0,
+ * 2, 8, 10 are the left column; the corner of block 8 lies beside the upper half. */
 static int check_nxn(const struct rec_mb *m, int step, const char **reason)
 {
-    bool a = (m->intra_avail & REC_AVAIL_A) == REC_AVAIL_A, b = m->intra_avail & REC_AVAIL_B, d = m->intra_avail & REC_AVAIL_D;
-    unsigned left = ~LEFT_COLUMN | (a ? LEFT_COLUMN : 0), top = ~TOP_ROW | (b ? TOP_ROW : 0);
-    unsigned corner = ~(LEFT_COLUMN | TOP_ROW) | (a ? LEFT_COLUMN & ~1u : 0) | (b ? TOP_ROW & ~1u : 0) | (d ? 1u : 0);
+    bool upper = m->intra_avail & REC_AVAIL_A_UPPER, lower = m->intra_avail & REC_AVAIL_A_LOWER;
+    bool b = m->intra_avail & REC_AVAIL_B, d = m->intra_avail & REC_AVAIL_D;
+    unsigned left = ~LEFT_COLUMN | (upper ? 0x0005u : 0) | (lower ? 0x0500u : 0), top = ~TOP_ROW | (b ? TOP_ROW : 0);
+    unsigned corner = ~(LEFT_COLUMN | TOP_ROW) | (upper ? 0x0104u : 0) | (lower ? 0x0400u : 0) | (b ? TOP_ROW & ~1u : 0) |
+                      (d ? 1u : 0);
 
     for (int blk = 0; blk < 16; blk += step) {
         unsigned mode = m->intra_mode[blk >> 3] >> (4 * (blk & 7)) & 15;
@@ -218,21 +291,22 @@ static int check_intra(const struct rec_view *v, const struct rec_mb *m, const c
 
 /* ---- inter ---- */
 
-static int check_quadrant(const struct rec_slice *s, const struct rec_motion *motion, int q, const char **reason)
+static int check_quadrant(const struct rec_slice *s, const struct rec_motion *motion, int q, int fields, const char **reason)
 {
     for (int list = 0; list < 2; list++)
-        REQUIRE(motion->ref_idx[list][q] >= -1 && motion->ref_idx[list][q] < s->num_ref[list], "motion: ref_idx");
+        REQUIRE(motion->ref_idx[list][q] >= -1 && motion->ref_idx[list][q] < s->num_ref[list] * fields, "motion: ref_idx");
     REQUIRE(motion->ref_idx[0][q] >= 0 || motion->ref_idx[1][q] >= 0, "motion: a quadrant without a reference");
     return 0;
 }
 
-static int check_motion(const struct rec_slice *s, const struct rec_motion *motion, const char **reason)
+/* fields: 2 for a field macroblock of an MBAFF frame, where an index names a field (8.4.2.1), else 1 */
+static int check_motion(const struct rec_slice *s, const struct rec_motion *motion, int fields, const char **reason)
 {
     uint32_t refs[2];
 
     memcpy(refs, motion->ref_idx, sizeof refs);
     for (int q = 0; q < 4; q++) {
-        if (check_quadrant(s, motion, q, reason) < 0)
+        if (check_quadrant(s, motion, q, fields, reason) < 0)
             return -1;
         if (refs[0] == (refs[0] & 255) * 0x01010101u && refs[1] == (refs[1] & 255) * 0x01010101u)
             return 0; /* as are the other three */
@@ -250,16 +324,34 @@ static int check_no_motion(const struct rec_motion *motion, const char **reason)
 
 /* ---- the macroblock ---- */
 
-static int check_flags(const struct rec_mb *m, const char **reason)
+static int check_field(const struct rec_view *v, const struct position *p, const char **reason)
 {
+    bool field = p->mb->flags & REC_MB_FIELD;
+
+    if (v->head.structure != REC_FRAME)
+        REQUIRE(field, "macroblock: frame macroblock in a field picture");
+    else if (!v->head.mbaff)
+        REQUIRE(!field, "macroblock: field macroblock in a frame picture");
+    else
+        REQUIRE(field == !!(p->other->flags & REC_MB_FIELD), "macroblock: a pair of a frame and a field macroblock");
+    return 0;
+}
+
+static int check_flags(const struct rec_view *v, const struct rec_mb *m, const char **reason)
+{
+    const unsigned known = REC_MB_TRANSFORM_8X8 | REC_MB_FIELD | REC_MB_BYPASS | REC_MB_SKIP | REC_MB_SI;
     bool t8x8 = m->flags & REC_MB_TRANSFORM_8X8;
+    unsigned slice_type = v->slices[m->slice].slice_type;
 
     REQUIRE(m->kind <= REC_MB_INTER, "macroblock: kind");
-    REQUIRE((m->flags & ~(REC_MB_TRANSFORM_8X8 | REC_MB_FIELD | REC_MB_BYPASS | REC_MB_SKIP)) == 0, "macroblock: flags");
-    REQUIRE(!(m->flags & REC_MB_FIELD), "macroblock: field macroblock in a frame picture");
+    REQUIRE((m->flags & ~known) == 0, "macroblock: flags");
     REQUIRE(m->kind == REC_MB_INTER || t8x8 == (m->kind == REC_MB_INTRA_8X8),
             "macroblock: transform size of an intra macroblock");
     REQUIRE(m->kind == REC_MB_INTER || !(m->flags & REC_MB_SKIP), "macroblock: skipped, but not inter");
+    REQUIRE(!(m->flags & REC_MB_SI) || (m->kind == REC_MB_INTRA_4X4 && slice_type == 4),
+            "macroblock: SI without Intra_4x4 prediction, or outside of an SI slice");
+    REQUIRE(slice_type < 3 || !(m->flags & (REC_MB_TRANSFORM_8X8 | REC_MB_BYPASS)),
+            "macroblock: 8x8 transform or lossless in an SP or SI slice");
     REQUIRE(m->deblock < 8, "macroblock: deblock");
     return 0;
 }
@@ -267,20 +359,22 @@ static int check_flags(const struct rec_mb *m, const char **reason)
 static int check_mb(const struct rec_view *v, uint32_t address, uint32_t x, uint32_t y, const char **reason)
 {
     const struct rec_mb *m = &v->mbs[address];
-    bool left = x > 0, above = y > 0, right = x + 1 < v->head.mb_width;
+    struct position p = position_of(v, address, x, y);
 
     REQUIRE(m->slice < v->slice_count, "macroblock: slice");
-    REQUIRE(left || !(m->deblock & REC_DEBLOCK_LEFT), "macroblock: filters the picture's left border");
-    REQUIRE(above || !(m->deblock & REC_DEBLOCK_TOP), "macroblock: filters the picture's top border");
-    if (check_flags(m, reason) < 0 || check_qp(v, m, reason) < 0 || check_coefficients(v, m, reason) < 0)
+    REQUIRE(p.left || !(m->deblock & REC_DEBLOCK_LEFT), "macroblock: filters the picture's left border");
+    REQUIRE(p.above || !(m->deblock & REC_DEBLOCK_TOP), "macroblock: filters the picture's top border");
+    if (check_field(v, &p, reason) < 0 || check_flags(v, m, reason) < 0 || check_qp(v, m, reason) < 0 ||
+        check_coefficients(v, m, reason) < 0)
         return -1;
     if (m->kind == REC_MB_INTER) {
         REQUIRE(v->head.has_inter, "head: has_inter is 0 with an inter macroblock");
-        return check_motion(&v->slices[m->slice], &v->motion[address], reason);
+        return check_motion(&v->slices[m->slice], &v->motion[address], v->head.mbaff && (m->flags & REC_MB_FIELD) ? 2 : 1,
+                            reason);
     }
     if (v->motion && check_no_motion(&v->motion[address], reason) < 0)
         return -1;
-    if (check_availability(m, left, above, right, reason) < 0)
+    if (check_availability(&p, reason) < 0)
         return -1;
     return check_intra(v, m, reason);
 }
@@ -295,7 +389,7 @@ static int check_all(const struct rec_view *v, uint32_t slot_count, const char *
     for (uint32_t i = 0; i < v->slice_count; i++)
         if (check_slice(v, &v->slices[i], slot_count, reason) < 0)
             return -1;
-    for (uint32_t y = 0; y < v->head.mb_height; y++)
+    for (uint32_t y = 0; y < mb_rows(&v->head); y++)
         for (uint32_t x = 0; x < v->head.mb_width; x++, address++) {
             const struct rec_mb *m = &v->mbs[address];
 

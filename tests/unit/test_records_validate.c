@@ -161,7 +161,11 @@ static void build(struct fixture *f)
     X(f->mbs[2].slice = REC_NO_SLICE, "macroblock: slice")                            \
     X(f->mbs[2].kind = REC_MB_MISSING, "kind")                                        \
     X(f->mbs[2].kind = 255, "kind")                                                   \
-    X(f->mbs[2].flags = 16, "flags")                                                  \
+    X(f->mbs[2].flags = 32, "flags")                                                  \
+    X(f->mbs[2].flags = REC_MB_SI, "SI without")                                      \
+    X(f->slices[0].qs[1] = -1 + 0 * (f->slices[0].slice_type = 3), "QS")              \
+    X(f->mbs[2].flags = 1 + 0 * (f->slices[0].slice_type = 3), "SP or SI slice")      \
+    X(f->view.head.colour_plane = 1, "colour_plane")                                  \
     X(f->mbs[2].flags = REC_MB_FIELD, "field macroblock")                             \
     X(f->mbs[0].flags = REC_MB_TRANSFORM_8X8, "transform size")                       \
     X(f->mbs[5].flags = 0, "transform size")                                          \
@@ -191,9 +195,9 @@ static void build(struct fixture *f)
     X(f->mbs[0].intra_chroma_mode = 3, "chroma predicts")                             \
     X(f->mbs[0].intra_avail = REC_AVAIL_A, "left of the picture")                     \
     X(f->mbs[0].intra_avail = REC_AVAIL_B, "above the picture")                       \
-    X(f->mbs[0].intra_avail = REC_AVAIL_C, "above the picture")                       \
-    X(f->mbs[0].intra_avail = REC_AVAIL_D, "left of the picture")                     \
-    X(set_intra(f, 7, REC_MB_INTRA_16X16, REC_AVAIL_C), "right of the picture")       \
+    X(f->mbs[0].intra_avail = REC_AVAIL_C, "neighbour C")                             \
+    X(f->mbs[0].intra_avail = REC_AVAIL_D, "neighbour D")                             \
+    X(set_intra(f, 7, REC_MB_INTRA_16X16, REC_AVAIL_C), "neighbour C")                \
     X(f->mbs[6].intra_mode[0] = 4, "Intra16x16PredMode")                              \
     X((f->mbs[6].intra_avail = 0, f->mbs[6].intra_mode[0] = 0), "Intra_16x16")        \
     X((f->mbs[6].intra_avail = REC_AVAIL_B, f->mbs[6].intra_mode[0] = 1), "Intra_16x16") \
