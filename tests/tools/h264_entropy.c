@@ -71,16 +71,25 @@ static uint64_t picture_checksum(struct run *run, const struct h264_picture *pic
     return h;
 }
 
-static void flip_bits(struct h264_slice *slice, uint64_t *state)
+static void flip_bits(uint8_t *nal, size_t size, size_t from, uint64_t *state)
 {
-    size_t from = slice->data_bit_offset, bits = slice->nal_size * 8;
+    size_t bits = size * 8;
     unsigned flips = (unsigned)(next_random(state) >> 32) % 4;
 
     for (unsigned i = 0; i < flips && bits > from; i++) {
         size_t at = from + (next_random(state) >> 24) % (bits - from);
 
-        slice->nal[at >> 3] ^= (uint8_t)(1u << (at & 7));
+        nal[at >> 3] ^= (uint8_t)(1u << (at & 7));
     }
+}
+
+static void mutate_slice(struct h264_slice *slice, uint64_t *state)
+{
+    flip_bits(slice->nal, slice->nal_size, slice->data_bit_offset, state);
+    if (slice->nal_b)
+        flip_bits(slice->nal_b, slice->nal_b_size, slice->data_bit_offset_b, state);
+    if (slice->nal_c)
+        flip_bits(slice->nal_c, slice->nal_c_size, slice->data_bit_offset_c, state);
 }
 
 static void decode_slice(struct run *run, struct h264_slice *slice)
@@ -89,7 +98,7 @@ static void decode_slice(struct run *run, struct h264_slice *slice)
     int error;
 
     if (run->mutate)
-        flip_bits(slice, &run->mutate);
+        mutate_slice(slice, &run->mutate);
     clock_gettime(CLOCK_MONOTONIC, &t0);
     error = h264_slice_decode(slice, run->scratch);
     clock_gettime(CLOCK_MONOTONIC, &t1);
