@@ -4,10 +4,28 @@
  */
 #include "codec/dpb.h"
 
-static void drop(struct h264_dpb_entry *e)
+void h264_entry_add(struct h264_dpb_entry *e, struct h264_picture *pic)
 {
-    h264_picture_unref(e->second);
+    e->others[e->other_count++] = h264_picture_ref(pic);
+    for (unsigned i = 0; i < 2; i++)
+        if (pic->planes[i])
+            e->others[e->other_count++] = h264_picture_ref(pic->planes[i]);
+}
+
+void h264_entry_hold(struct h264_dpb_entry *e)
+{
+    h264_picture_ref(e->pic);
+    for (unsigned i = 0; i < 2; i++)
+        if (e->pic->planes[i])
+            e->others[e->other_count++] = h264_picture_ref(e->pic->planes[i]);
+}
+
+void h264_entry_drop(struct h264_dpb_entry *e)
+{
+    while (e->other_count > 0)
+        h264_picture_unref(e->others[--e->other_count]);
     h264_picture_unref(e->pic);
+    e->pic = NULL;
 }
 
 void h264_dpb_sweep(struct h264_dpb *dpb)
@@ -20,7 +38,7 @@ void h264_dpb_sweep(struct h264_dpb *dpb)
         if (h264_entry_marked(e) || e->waiting)
             dpb->entries[kept++] = *e;
         else
-            drop(e);
+            h264_entry_drop(e);
     }
     dpb->count = kept;
 }
@@ -34,7 +52,7 @@ void h264_dpb_unmark_all(struct h264_dpb *dpb)
 void h264_dpb_clear(struct h264_dpb *dpb)
 {
     for (unsigned i = 0; i < dpb->count; i++)
-        drop(&dpb->entries[i]);
+        h264_entry_drop(&dpb->entries[i]);
     dpb->count = 0;
     dpb->max_long_term = 0;
 }

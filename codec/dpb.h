@@ -15,8 +15,9 @@
 #define H264_NO_LONG_TERM UINT32_MAX
 
 struct h264_dpb_entry {
-    struct h264_picture *pic;    /* one reference: a frame, or the field of one that was decoded first */
-    struct h264_picture *second; /* one reference: the second field, or NULL */
+    struct h264_picture *pic; /* one reference: a frame, or the field of one that was decoded first */
+    struct h264_picture *others[5]; /* references: the second field, the other colour planes of both */
+    unsigned other_count;
     uint8_t short_term;       /* fields marked as used for short-term reference: REC_TOP | REC_BOTTOM */
     uint8_t long_term;        /* fields marked as used for long-term reference */
     uint8_t waiting;          /* needed for output */
@@ -50,6 +51,12 @@ static inline int32_t h264_frame_num_wrap(const struct h264_dpb *dpb, const stru
 {
     return (int32_t)e->frame_num - (e->frame_num > frame_num ? (int32_t)dpb->max_frame_num : 0);
 }
+
+/* Another picture of e's frame, with its colour planes. */
+void h264_entry_add(struct h264_dpb_entry *e, struct h264_picture *pic);
+/* e->pic, with its colour planes; and the end of all. */
+void h264_entry_hold(struct h264_dpb_entry *e);
+void h264_entry_drop(struct h264_dpb_entry *e);
 
 /* ---- marking (dpb.c) ---- */
 
@@ -112,9 +119,9 @@ void h264_queue_free(struct h264_queue *q);
 
 /* All waiting pictures leave in order of POC (C.4.4, C.4.5.3). */
 void h264_output_flush(struct h264_dpb *dpb, struct h264_queue *out);
-/* A frame or a first field enters the DPB, or goes out at once (C.4.5.1, C.4.5.2): e describes it and keeps its references. Bumps
- * while no buffer is free. */
-void h264_output_store(struct h264_dpb *dpb, const struct h264_dpb_entry *e, struct h264_queue *out);
+/* A frame or a first field enters the DPB, or goes out at once (C.4.5.1, C.4.5.2): e, whose references it takes. Bumps while
+ * no buffer is free. */
+void h264_output_store(struct h264_dpb *dpb, struct h264_dpb_entry *e, struct h264_queue *out);
 /* Pictures beyond `reorder` waiting ones leave. */
 void h264_output_trim(struct h264_dpb *dpb, unsigned reorder, struct h264_queue *out);
 
@@ -132,6 +139,10 @@ struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
 struct h264_slice *h264_picture_add_slice(struct h264_picture *pic);
 /* pic->refs_held gains other, once. */
 void h264_picture_hold(struct h264_picture *pic, struct h264_picture *other);
+/* And its second field, and the colour planes of both. */
+void h264_picture_hold_frame(struct h264_picture *pic, struct h264_picture *other);
+/* The slices of a colour plane become a picture of their own that holds pic; NULL without memory. */
+struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned plane);
 /* All slices are there: allocates the arrays, makes slice group maps and copies the slices' bytes out of `bytes`, where nal_at says
  * where a NAL unit starts. */
 int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t size);

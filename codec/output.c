@@ -94,7 +94,7 @@ void h264_output_trim(struct h264_dpb *dpb, unsigned reorder, struct h264_queue 
     h264_dpb_sweep(dpb);
 }
 
-void h264_output_store(struct h264_dpb *dpb, const struct h264_dpb_entry *e, struct h264_queue *out)
+void h264_output_store(struct h264_dpb *dpb, struct h264_dpb_entry *e, struct h264_queue *out)
 {
     h264_dpb_sweep(dpb);
     while (dpb->count >= dpb->size) {
@@ -104,6 +104,7 @@ void h264_output_store(struct h264_dpb *dpb, const struct h264_dpb_entry *e, str
         if (!h264_entry_marked(e) && (!first || h264_frame_poc(e->poc) < h264_frame_poc(first->poc))) {
             if (e->waiting)
                 h264_queue_push(out, e->pic);
+            h264_entry_drop(e);
             return;
         }
         if (!first) /* cannot be while marking keeps within max_refs <= size */
@@ -111,10 +112,11 @@ void h264_output_store(struct h264_dpb *dpb, const struct h264_dpb_entry *e, str
         output(first, out);
         h264_dpb_sweep(dpb);
     }
-    if (dpb->count == sizeof(dpb->entries) / sizeof(dpb->entries[0]))
+    if (dpb->count == sizeof(dpb->entries) / sizeof(dpb->entries[0])) {
+        h264_entry_drop(e);
         return;
+    }
     dpb->entries[dpb->count++] = *e;
-    h264_picture_ref(e->pic);
-    if (e->second)
-        h264_picture_ref(e->second);
+    e->pic = NULL;
+    e->other_count = 0;
 }

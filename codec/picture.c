@@ -85,6 +85,62 @@ void h264_picture_hold(struct h264_picture *pic, struct h264_picture *other)
         pic->refs_held[pic->refs_held_count++] = h264_picture_ref(other);
 }
 
+void h264_picture_hold_frame(struct h264_picture *pic, struct h264_picture *other)
+{
+    for (; other && other != pic; other = other->second_field) {
+        h264_picture_hold(pic, other);
+        for (unsigned i = 0; i < 2; i++)
+            if (other->planes[i])
+                h264_picture_hold(pic, other->planes[i]);
+    }
+}
+
+static void copy_identity(struct h264_picture *to, const struct h264_picture *from)
+{
+    to->idr = from->idr;
+    to->nal_ref_idc = from->nal_ref_idc;
+    to->mbaff = from->mbaff;
+    to->has_b_slices = from->has_b_slices;
+    to->recovery_point = from->recovery_point;
+    to->corrupt = from->corrupt;
+    to->poc[0] = from->poc[0];
+    to->poc[1] = from->poc[1];
+    to->output_poc = from->output_poc;
+    to->tag = from->tag;
+}
+
+struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned plane)
+{
+    struct h264_picture *to = h264_picture_create(pic->allocator, pic->sps, pic->structure);
+    uint32_t kept = 0;
+
+    if (!to)
+        return NULL;
+    copy_identity(to, pic);
+    to->colour_plane = (uint8_t)plane;
+    to->plane0 = h264_picture_ref(pic);
+    if (pic->first_field)
+        to->first_field = h264_picture_ref(pic->first_field);
+    for (uint32_t i = 0; i < pic->refs_held_count; i++)
+        h264_picture_hold(to, pic->refs_held[i]);
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        struct h264_slice *slice = &pic->slices[i], *moved = NULL;
+
+        if (slice->hdr.colour_plane_id == plane && (moved = h264_picture_add_slice(to))) {
+            uint32_t index = moved->index;
+
+            *moved = *slice;
+            moved->pic = to;
+            moved->index = index;
+        } else { /* without memory for one, it stays here and repeats an address: the last one wins */
+            slice->index = kept;
+            pic->slices[kept++] = *slice;
+        }
+    }
+    pic->slice_count = kept;
+    return to;
+}
+
 static size_t coeffs_size(const struct h264_picture *pic)
 {
     return (size_t)pic->unit_capacity * 16 * h264_coeff_bytes(pic->sps);

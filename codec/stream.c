@@ -29,7 +29,7 @@ void h264_stream_free(struct h264_stream *s)
         return;
     h264_picture_unref(s->cur);
     h264_picture_unref(s->first);
-    h264_picture_unref(s->pending.pic);
+    h264_entry_drop(&s->pending);
     h264_dpb_clear(&s->dpb);
     h264_queue_free(&s->decode);
     h264_queue_free(&s->output);

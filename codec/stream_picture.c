@@ -94,9 +94,8 @@ static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, ui
     e.pic = pic;
     e.poc[0] = pic->poc[0];
     e.poc[1] = pic->poc[1];
-    h264_output_store(&s->dpb, &e, &s->output);
     h264_queue_push(&s->decode, pic);
-    h264_picture_unref(pic);
+    h264_output_store(&s->dpb, &e, &s->output); /* takes the reference */
     return H264_OK;
 }
 
@@ -201,12 +200,8 @@ void h264_stream_close_field(struct h264_stream *s)
 
     if (!first)
         return;
-    if (s->pending.pic) {
+    if (s->pending.pic)
         h264_output_store(&s->dpb, &s->pending, &s->output);
-        h264_picture_unref(s->pending.second);
-        h264_picture_unref(s->pending.pic);
-        s->pending.pic = s->pending.second = NULL;
-    }
     s->first = NULL;
     trim(s, first->sps);
     h264_picture_unref(first);
@@ -291,10 +286,9 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
 
 /* 8.2.5.1: marks earlier pictures and sets the marks of the current frame, or field of the entry e. own: e where it is in the DPB
  * already. */
-static int mark(struct h264_stream *s, const struct h264_picture *pic, struct h264_dpb_entry *e,
-                const struct h264_dpb_entry *own, bool *reset)
+static int mark(struct h264_stream *s, const struct h264_picture *pic, const struct h264_slice_header *h,
+                struct h264_dpb_entry *e, const struct h264_dpb_entry *own, bool *reset)
 {
-    const struct h264_slice_header *h = &pic->slices[0].hdr;
     uint32_t long_term_idx = H264_NO_LONG_TERM;
     int error = H264_OK;
 
@@ -333,12 +327,11 @@ static void reset_numbers(struct h264_stream *s, struct h264_dpb_entry *e)
 }
 
 /* Marking and numbering of a complete picture whose entry e is. */
-static int settle(struct h264_stream *s, const struct h264_picture *pic, struct h264_dpb_entry *e,
-                  const struct h264_dpb_entry *own, struct h264_diag *diag)
+static int settle(struct h264_stream *s, const struct h264_picture *pic, const struct h264_slice_header *h,
+                  struct h264_dpb_entry *e, const struct h264_dpb_entry *own, struct h264_diag *diag)
 {
-    const struct h264_slice_header *h = &pic->slices[0].hdr;
     bool reset = false;
-    int error = mark(s, pic, e, own, &reset);
+    int error = mark(s, pic, h, e, own, &reset);
 
     if (error)
         h264_fail(diag, error, "memory_management_control_operation", h->mmco_count, "names a picture that is not there");
@@ -351,20 +344,21 @@ static int settle(struct h264_stream *s, const struct h264_picture *pic, struct 
 }
 
 /* A frame, or a field that is the first of its frame as yet. */
-static int finish_frame(struct h264_stream *s, struct h264_picture *pic, struct h264_diag *diag)
+static int finish_frame(struct h264_stream *s, struct h264_picture *pic, const struct h264_slice_header *h,
+                        struct h264_diag *diag)
 {
     struct h264_dpb_entry e = {.pic = pic,
                                .waiting = 1,
-                               .frame_num = pic->slices[0].hdr.frame_num,
+                               .frame_num = h->frame_num,
                                .long_term_frame_idx = H264_NO_LONG_TERM,
                                .poc = {pic->poc[0], pic->poc[1]}};
-    int error = settle(s, pic, &e, NULL, diag);
+    int error = settle(s, pic, h, &e, NULL, diag);
 
+    h264_entry_hold(&e);
     if (pic->structure != REC_FRAME) {
         s->first = h264_picture_ref(pic);
         if (!pic->nal_ref_idc) {
             s->pending = e;
-            h264_picture_ref(pic);
             return error;
         }
     }
@@ -375,7 +369,8 @@ static int finish_frame(struct h264_stream *s, struct h264_picture *pic, struct 
 }
 
 /* The second field joins the entry of the first one. */
-static int finish_second(struct h264_stream *s, struct h264_picture *pic, struct h264_diag *diag)
+static int finish_second(struct h264_stream *s, struct h264_picture *pic, const struct h264_slice_header *h,
+                         struct h264_diag *diag)
 {
     struct h264_dpb_entry *e = first_entry(s);
     unsigned i = pic->structure == REC_BOTTOM;
@@ -383,31 +378,66 @@ static int finish_second(struct h264_stream *s, struct h264_picture *pic, struct
 
     pic->first_field->paired = 1;
     if (e) {
-        e->second = h264_picture_ref(pic);
+        h264_entry_add(e, pic);
         e->poc[i] = pic->poc[i];
-        error = settle(s, pic, e, e == &s->pending ? NULL : e, diag);
+        error = settle(s, pic, h, e, e == &s->pending ? NULL : e, diag);
     }
     h264_stream_close_field(s);
     return error;
 }
 
+/* The arrays of pic, and of its other colour planes, which become pictures of their own here. */
+static int complete(struct h264_stream *s, struct h264_picture *pic)
+{
+    for (unsigned i = 0; pic->sps->separate_colour_plane_flag && i < 2; i++) {
+        struct h264_picture *plane = h264_picture_take_plane(pic, i + 1);
+
+        if (!plane)
+            return H264_ERR_NOMEM;
+        pic->planes[i] = plane;
+        plane->id = s->next_id++;
+        if (h264_picture_complete(plane, s->bytes, s->bytes_size))
+            return H264_ERR_NOMEM;
+    }
+    return h264_picture_complete(pic, s->bytes, s->bytes_size);
+}
+
+/* What only this function holds of pic. */
+static void release(struct h264_picture *pic)
+{
+    struct h264_picture *planes[2] = {pic->planes[0], pic->planes[1]};
+
+    h264_picture_unref(pic);
+    h264_picture_unref(planes[0]);
+    h264_picture_unref(planes[1]);
+}
+
 int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
 {
     struct h264_picture *pic = s->cur;
+    struct h264_slice_header h;
     int error;
 
     if (!pic)
         return H264_OK;
     s->cur = NULL;
-    if (!pic->slice_count || h264_picture_complete(pic, s->bytes, s->bytes_size)) {
-        error = pic->slice_count ? H264_ERR_NOMEM : H264_OK;
+    error = pic->slice_count ? H264_OK : H264_ERR_DATA;
+    if (!error) {
+        h = pic->slices[0].hdr;
+        error = complete(s, pic);
+    }
+    if (error) {
+        error = error == H264_ERR_NOMEM ? error : H264_OK; /* of a picture without slices its only slice told the error */
         if (pic->first_field)
             pic->first_field->second_field = NULL;
-        h264_picture_unref(pic);
+        release(pic);
         return error;
     }
-    error = pic->first_field ? finish_second(s, pic, diag) : finish_frame(s, pic, diag);
+    error = pic->first_field ? finish_second(s, pic, &h, diag) : finish_frame(s, pic, &h, diag);
     h264_queue_push(&s->decode, pic);
-    h264_picture_unref(pic);
+    for (unsigned i = 0; i < 2; i++)
+        if (pic->planes[i])
+            h264_queue_push(&s->decode, pic->planes[i]);
+    release(pic);
     return error;
 }

@@ -39,7 +39,7 @@ static enum place place_slice(const struct h264_stream *s, const struct h264_sps
     last = &cur->slices[cur->slice_count - 1];
     if (differs(&last->hdr, h))
         return NEW_PICTURE;
-    if (h->redundant_pic_cnt || !s->starts[h->first_mb])
+    if (h->redundant_pic_cnt || !(s->starts[h->first_mb] >> h->colour_plane_id & 1))
         return SAME_PICTURE;
     if (h->first_mb == 0 && cur->slices[0].hdr.first_mb == 0)
         return !s->cur_boundary && identical(s, &cur->slices[0], nal, size) ? DUPLICATE : NEW_PICTURE;
@@ -66,13 +66,7 @@ static void hold_refs(struct h264_picture *pic, const struct h264_slice *slice)
 {
     for (unsigned list = 0; list < 2; list++)
         for (unsigned i = 0; i < slice->num_ref[list]; i++)
-            if (slice->ref[list][i].pic) {
-                struct h264_picture *ref = slice->ref[list][i].pic;
-
-                h264_picture_hold(pic, ref);
-                if (ref->second_field && ref->second_field != pic)
-                    h264_picture_hold(pic, ref->second_field);
-            }
+            h264_picture_hold_frame(pic, slice->ref[list][i].pic);
 }
 
 static int add_slice(struct h264_stream *s, const struct h264_pps *pps, const struct h264_slice_header *h, size_t data_bit,
@@ -97,7 +91,7 @@ static int add_slice(struct h264_stream *s, const struct h264_pps *pps, const st
     slice->nal_size = size;
     slice->data_bit_offset = data_bit;
     if (!h->redundant_pic_cnt)
-        s->starts[h->first_mb] = 1;
+        s->starts[h->first_mb] |= (uint8_t)(1 << h->colour_plane_id);
     s->stats.slices++;
     if (h->type == H264_B)
         pic->has_b_slices = 1;
