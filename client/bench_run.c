@@ -117,7 +117,7 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
             return 0;
         }
         if (rc < 0) {
-            return fail_pelton(b->f, b->conn, lane->source.name);
+            return interrupted() ? interrupted() : fail_pelton(b->f, b->conn, lane->source.name);
         }
         *news = true;
         if (rc == 0) {

@@ -300,6 +300,9 @@ static int next_frame(struct decode *d, struct pelton_frame *frame)
             return rc;
         }
         if (rc != PELTON_ERR_TIMEOUT) {
+            if (interrupted()) { /* a terminal's SIGINT also ends a private daemon */
+                return -interrupted();
+            }
             return -fail_pelton(d->f, d->conn, d->source.name);
         }
         if (now_ns() >= limit) {
