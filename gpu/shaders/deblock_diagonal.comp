@@ -19,8 +19,10 @@ void main()
         return;
     rec_picture picture = pictures[index];
     uint at = (picture.mb_base + uint(mb_at.y) * push.mb_width + uint(mb_at.x)) * STRENGTH_WORDS;
-    if (uint(picture.has_deblock) != 0u && deblock_needed(at))
-        deblock_mb(at, mb_at, int(picture.work), int(picture.slot));
-    else
+    if (uint(picture.has_deblock) != 0u && deblock_needed(at)) {
+        deblock_begin(mb_at, int(picture.work));
+        deblock_end(at, mb_at, int(picture.slot));
+    } else {
         copy_mb(mb_at, int(picture.work), int(picture.slot));
+    }
 }

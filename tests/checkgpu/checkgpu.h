@@ -80,6 +80,12 @@ void check_mb_filter(struct check_env *env, struct check_picture *p, uint32_t ad
 /* Reconstruct n pictures as a batch both ways and compare. Frees them. 0, or -1 after a mismatch or an error (reported). */
 int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n);
 
+/* has_intra and so on, as a decoder would say them. */
+void check_finish_head(struct check_picture *p);
+
+/* Time per stage of batches of 1, 2, 4.. up to most pictures of 1080p, printed. 0, or -1. */
+int check_timing(struct check_env *env, uint32_t most);
+
 /* Groups: 0, or -1. */
 int check_group_residual(struct check_env *env);
 int check_group_bypass(struct check_env *env);

@@ -159,8 +159,7 @@ static int run_kind(struct check_env *env, struct check_picture **pictures, uint
     return err ? -1 : 0;
 }
 
-/* What a decoder would say in the head. */
-static void finish_head(struct check_picture *p)
+void check_finish_head(struct check_picture *p)
 {
     struct rec_picture *h = &p->view.head;
     h->has_intra = h->has_inter = h->has_deblock = 0;
@@ -175,7 +174,7 @@ static int reference(struct check_env *env, struct check_picture **pictures, uin
 {
     const char *reason = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        finish_head(pictures[i]);
+        check_finish_head(pictures[i]);
         if (records_validate(&pictures[i]->view, env->refs + env->width, &reason) < 0) {
             printf("checkgpu: group %s seed %" PRIu64 " batch %lu: built records are not valid: %s\n", env->group, env->seed, env->batches,
                    reason ? reason : "?");

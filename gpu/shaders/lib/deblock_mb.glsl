@@ -152,16 +152,20 @@ void copy_mb(ivec2 mb_at, int layer, int slot)
     }
 }
 
-/* All threads of the workgroup together; at is the first word of the macroblock's strengths. */
-void deblock_mb(uint at, ivec2 mb_at, int layer, int slot)
+/* Both by all threads of the workgroup together; at is the first word of the macroblock's strengths. The first half needs no neighbour. */
+void deblock_begin(ivec2 mb_at, int layer)
 {
-    int t = int(gl_LocalInvocationIndex);
-    bool left = (strengths[at] & 0xffffu) != 0u, top = (strengths[at + 2u] & 0xffffu) != 0u;
     barrier();
-    for (int i = t; i < 96; i += DEBLOCK_THREADS) {
+    for (int i = int(gl_LocalInvocationIndex); i < 96; i += DEBLOCK_THREADS) {
         ivec3 k = mb_texel(i);
         texel_to_tile(k.x, k.y, k.z, load_work(k.x, picture_texel(k, mb_at, layer)));
     }
+}
+
+void deblock_end(uint at, ivec2 mb_at, int slot)
+{
+    int t = int(gl_LocalInvocationIndex);
+    bool left = (strengths[at] & 0xffffu) != 0u, top = (strengths[at + 2u] & 0xffffu) != 0u;
     ivec3 l = left_texel(t), a = top_texel(t);
     if (left)
         texel_to_tile(l.x, l.y, l.z, load_frame(l.x, picture_texel(l, mb_at, slot)));
@@ -178,7 +182,7 @@ void deblock_mb(uint at, ivec2 mb_at, int layer, int slot)
     }
     if (left)
         store_frame(l.x, picture_texel(l, mb_at, slot), texel_of_tile(l.x, l.y, l.z));
-    if (top && t < 24 && a.z > (a.x == 0 ? -4 : -2))
+    if (top && t < 24 && a.z > (a.x == 0 ? -4 : -2)) /* the farthest row is only read */
         store_frame(a.x, picture_texel(a, mb_at, slot), texel_of_tile(a.x, a.y, a.z));
 }
 
