@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking, one dispatch per diagonal x + 2 y = step of all pictures, which is the order of 8.7 as far as it matters. Grid: x macroblocks of
- * the diagonal, y pictures.
+ * Deblocking, one dispatch per diagonal x + 2 y = step of all pictures, which is the order of 8.7 as far as it matters. Grid: x
+ * macroblocks of the diagonal, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a picture, rows of all pictures from the top
- * downwards. It waits only for the row above, a lower ticket, so it ends on any device.
+ * Deblocking in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a picture, rows of all pictures from
+ * the top downwards. It waits only for the row above, a lower ticket, so it ends on any device.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]: holds the shaders against the slow reference. Exit code 0, 1 after a
- * mismatch, 2 for wrong usage, 77 without a device. The seed of the day is printed, so any failure can be repeated.
- * checkgpu --time N: instead prints how long batches of up to N pictures take, by stage.
+ * checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]: holds the shaders against the slow reference. Exit code
+ * 0, 1 after a mismatch, 2 for wrong usage, 77 without a device. The seed of the day is printed, so any failure can be
+ * repeated. checkgpu --time N: instead prints how long batches of up to N pictures take, by stage.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -16,8 +16,9 @@ static const struct {
     const char *name;
     int (*run)(struct check_env *env);
 } groups[] = {
-    {"residual", check_group_residual}, {"bypass", check_group_bypass}, {"inter", check_group_inter}, {"intra", check_group_intra},
-    {"deblock", check_group_deblock},   {"random", check_group_random}, {"sizes", check_group_sizes},
+    {"residual", check_group_residual}, {"bypass", check_group_bypass},   {"inter", check_group_inter},
+    {"intra", check_group_intra},       {"deblock", check_group_deblock}, {"random", check_group_random},
+    {"sizes", check_group_sizes},
 };
 #define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
 
@@ -55,8 +56,8 @@ static int run_groups(struct check_env *env, const char *only)
         env->batches = env->pictures = env->mbs = 0;
         int result = groups[i].run(env);
         check_close(env);
-        printf("checkgpu %s: %s, %lu batches, %lu pictures, %lu macroblocks, %.1f s\n", env->group, result ? "FAILED" : "ok", env->batches,
-               env->pictures, env->mbs, now() - start);
+        printf("checkgpu %s: %s, %lu batches, %lu pictures, %lu macroblocks, %.1f s\n", env->group, result ? "FAILED" : "ok",
+               env->batches, env->pictures, env->mbs, now() - start);
         fflush(stdout);
         failed |= result != 0;
     }
@@ -96,7 +97,8 @@ int main(int argc, char **argv)
         return err == GPU_ERR_NO_DEVICE ? 77 : 1;
     }
     const struct gpu_device_info *info = gpu_info(env.gpu);
-    printf("checkgpu: %s%s, subgroups of %u, seed %" PRIu64 "\n", info->name, info->software ? " (software)" : "", info->subgroup_size, env.seed);
+    printf("checkgpu: %s%s, subgroups of %u, seed %" PRIu64 "\n", info->name, info->software ? " (software)" : "",
+           info->subgroup_size, env.seed);
     env.group = "time";
     env.random = env.seed + 1;
     int failed = timed > 0 ? check_timing(&env, (uint32_t)timed) : run_groups(&env, only);

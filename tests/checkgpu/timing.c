@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where the GPU's time goes: batches of 1080p pictures like those of a stream (all intra; P: a third skipped, a tenth intra; B: both lists, two
- * thirds without residual), by stage and kind of wavefront. Nothing is compared here; the groups do that.
+ * Where the GPU's time goes: batches of 1080p pictures like those of a stream (all intra; P: a third skipped, a tenth intra; B:
+ * both lists, two thirds without residual), by stage and kind of wavefront. Nothing is compared here; the groups do that.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -14,7 +14,9 @@ static const char *const stages[RECON_STAGES] = {"upload", "classify", "residual
 
 static void build_mb(struct check_env *env, struct check_picture *p, uint32_t addr, int type)
 {
-    struct check_motion motion = {.width = check_chance(env, 70) ? 16 : 8, .height = check_chance(env, 70) ? 16 : 8, .lists = type == 'B' ? 0 : 1,
+    struct check_motion motion = {.width = check_chance(env, 70) ? 16 : 8,
+                                  .height = check_chance(env, 70) ? 16 : 8,
+                                  .lists = type == 'B' ? 0 : 1,
                                   .fraction = {-1, -1}};
     bool intra = type == 'I' || check_chance(env, type == 'P' ? 10 : 3), skip = !intra && check_chance(env, 35);
     if (intra) {
@@ -26,7 +28,8 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
         p->mbs[addr].flags = check_chance(env, 50) ? REC_MB_TRANSFORM_8X8 : 0;
     }
     check_mb_filter(env, p, addr);
-    p->mbs[addr].deblock = REC_DEBLOCK_INTERNAL | (addr % env->mb_width ? REC_DEBLOCK_LEFT : 0) | (addr >= env->mb_width ? REC_DEBLOCK_TOP : 0);
+    p->mbs[addr].deblock =
+        REC_DEBLOCK_INTERNAL | (addr % env->mb_width ? REC_DEBLOCK_LEFT : 0) | (addr >= env->mb_width ? REC_DEBLOCK_TOP : 0);
     if (intra || (!skip && check_chance(env, type == 'B' ? 40 : 60)))
         check_mb_residual(env, p, addr, LEVELS_SPARSE, 30);
 }
