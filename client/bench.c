@@ -15,7 +15,8 @@
 static void append_word(char *line, size_t size, const char *word)
 {
     size_t n = strlen(line);
-    bool plain = word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+%@") == strlen(word);
+    bool plain =
+        word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+%@") == strlen(word);
     snprintf(line + n, size - n, plain ? " %s" : " '%s'", word);
 }
 
@@ -33,9 +34,10 @@ static void describe_command(struct bench *b)
         bool given;
         const char *name, *value;
     } words[] = {
-        {o->device_given, "--device", o->device}, {o->socket != NULL, "--socket", o->socket},
-        {o->lookahead_given, "-c", o->lookahead}, {o->stages, "--stages", NULL},
-        {o->against != NULL, "--against", "ffmpeg"}, {o->ffmpeg != NULL, "--ffmpeg", o->ffmpeg}, {o->verify != NULL, "--verify", NULL},
+        {o->device_given, "--device", o->device},    {o->socket != NULL, "--socket", o->socket},
+        {o->lookahead_given, "-c", o->lookahead},    {o->stages, "--stages", NULL},
+        {o->against != NULL, "--against", "ffmpeg"}, {o->ffmpeg != NULL, "--ffmpeg", o->ffmpeg},
+        {o->verify != NULL, "--verify", NULL},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (words[i].given) {
@@ -79,7 +81,8 @@ static int judge(struct bench *b)
 {
     const struct bench_run *run = &b->runs[BENCH_DELIVERED];
     if (b->o->min_fps_given && run->fps < b->o->min_fps) {
-        return fail_with(b->f, X_THRESHOLD, "--stages shows where the time goes", "%.1f frames per second were delivered, %g wanted", run->fps, b->o->min_fps);
+        return fail_with(b->f, X_THRESHOLD, "--stages shows where the time goes",
+                         "%.1f frames per second were delivered, %g wanted", run->fps, b->o->min_fps);
     }
     return 0;
 }

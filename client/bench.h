@@ -42,10 +42,10 @@ struct bench {
     size_t n_samples, room_samples;
     struct bench_peer peers[MAX_PEERS];
     unsigned n_peers;
-    uint64_t file_frames;              /* of one pass over all inputs; 0: not known */
+    uint64_t file_frames; /* of one pass over all inputs; 0: not known */
     bool verify_wanted, verified;
     uint64_t verified_frames;
-    char verify_why[320];              /* why not verified */
+    char verify_why[320]; /* why not verified */
 };
 
 int bench_warm_up(struct bench *b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The ffmpeg program on the same inputs: one thread, all threads, and NVIDIA's fixed-function decoder where ffmpeg has it. As many
- * processes at once as there are streams. Their time includes the start of a process, some hundredths of a second.
+ * The ffmpeg program on the same inputs: one thread, all threads, and NVIDIA's fixed-function decoder where ffmpeg has it. As
+ * many processes at once as there are streams. Their time includes the start of a process, some hundredths of a second.
  */
 #include "client/bench.h"
 #include "client/bench_child.h"
@@ -84,7 +84,8 @@ struct peer_kind {
     const char *name, *option, *value;
 };
 
-static unsigned peer_command(const struct bench *b, const struct peer_kind *kind, const char *input, const char *loops, const char **argv)
+static unsigned peer_command(const struct bench *b, const struct peer_kind *kind, const char *input, const char *loops,
+                             const char **argv)
 {
     unsigned n = 0;
     argv[n++] = bench_ffmpeg(b);

@@ -20,9 +20,11 @@ enum { N_CPU = 4, N_GPU = 7 };
 
 static void stages_of(const struct pelton_stats *s, struct stage cpu[N_CPU], struct stage gpu[N_GPU])
 {
-    const struct stage c[N_CPU] = {{"demux", s->cpu_demux}, {"entropy", s->cpu_entropy}, {"motion", s->cpu_motion}, {"submit", s->cpu_submit}};
-    const struct stage g[N_GPU] = {{"upload", s->gpu_upload}, {"classify", s->gpu_classify}, {"residual", s->gpu_residual}, {"inter", s->gpu_inter},
-                                   {"intra", s->gpu_intra}, {"deblock", s->gpu_deblock}, {"deliver", s->gpu_deliver}};
+    const struct stage c[N_CPU] = {
+        {"demux", s->cpu_demux}, {"entropy", s->cpu_entropy}, {"motion", s->cpu_motion}, {"submit", s->cpu_submit}};
+    const struct stage g[N_GPU] = {{"upload", s->gpu_upload},  {"classify", s->gpu_classify}, {"residual", s->gpu_residual},
+                                   {"inter", s->gpu_inter},    {"intra", s->gpu_intra},       {"deblock", s->gpu_deblock},
+                                   {"deliver", s->gpu_deliver}};
     memcpy(cpu, c, sizeof c);
     memcpy(gpu, g, sizeof g);
 }
@@ -40,8 +42,8 @@ static void print_stages(const struct bench *b)
     for (int i = 0; i < N_GPU; i++) {
         printf("  gpu %-22s %10.3f %12.3f\n", gpu[i].name, gpu[i].seconds, gpu[i].seconds * 1e3 / frames);
     }
-    printf("  bytes in %.1f MB, uploaded %.1f MB, delivered %.1f MB\n", (double)run->total.bytes_in * 1e-6, (double)run->total.bytes_uploaded * 1e-6,
-           (double)run->total.bytes_delivered * 1e-6);
+    printf("  bytes in %.1f MB, uploaded %.1f MB, delivered %.1f MB\n", (double)run->total.bytes_in * 1e-6,
+           (double)run->total.bytes_uploaded * 1e-6, (double)run->total.bytes_delivered * 1e-6);
 }
 
 static void print_percentiles(const char *name, const struct percentiles *p)
@@ -55,8 +57,9 @@ void bench_print(const struct bench *b)
     if (b->device_known) {
         printf("device  %s%s, %s\n", b->device.name, b->device.software ? " (software)" : "", b->device.driver);
     }
-    printf("input   %s, %s, %ux%u %s; %u input%s, %u stream%s each\n\n", b->info.codec, b->info.profile, b->info.width, b->info.height, b->info.pix_fmt,
-           b->o->n_inputs, b->o->n_inputs == 1 ? "" : "s", b->o->streams, b->o->streams == 1 ? "" : "s");
+    printf("input   %s, %s, %ux%u %s; %u input%s, %u stream%s each\n\n", b->info.codec, b->info.profile, b->info.width,
+           b->info.height, b->info.pix_fmt, b->o->n_inputs, b->o->n_inputs == 1 ? "" : "s", b->o->streams,
+           b->o->streams == 1 ? "" : "s");
     printf("%-28s %10s %10s %10s\n", "", "frames", "seconds", "fps");
     for (int m = 0; m < BENCH_MODES; m++) {
         const struct bench_run *r = &b->runs[m];

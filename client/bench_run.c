@@ -104,7 +104,8 @@ static void add_sample(struct bench *b, const struct pelton_frame *frame)
     b->taken_ms[b->n_samples++] = (double)(now_ns() - frame->received_ns) * 1e-6;
 }
 
-/* What this stream has now, a bounded part of it, so that other streams and the clock get their turn. *news: it had something. */
+/* What this stream has now, a bounded part of it, so that other streams and the clock get their turn. *news: it had something.
+ */
 static int drain_lane(struct run *r, struct lane *lane, bool *news)
 {
     struct bench *b = r->b;
@@ -116,7 +117,7 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
             return 0;
         }
         if (rc < 0) {
-            return fail_pelton(b->f, b->conn, lane->source.name);
+            return interrupted() ? interrupted() : fail_pelton(b->f, b->conn, lane->source.name);
         }
         *news = true;
         if (rc == 0) {
@@ -163,7 +164,8 @@ static int wait_for_news(struct run *r, uint64_t *frames_before)
     poll(&fd, 1, WAIT_MS);
     if (limit >= 0 && now_ns() - r->news_ns > (int64_t)limit * 1000000) {
         if (!progressed(r, frames_before)) {
-            return fail_with(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "no frame within %g s", b->o->timeout);
+            return fail_with(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "no frame within %g s",
+                             b->o->timeout);
         }
         r->news_ns = now_ns();
     }

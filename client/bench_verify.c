@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int compare_frame(struct bench *b, const char *input, const struct pelton_frame *frame, AVFrame *picture, FILE *reference, uint64_t number)
+static int compare_frame(struct bench *b, const char *input, const struct pelton_frame *frame, AVFrame *picture,
+                         FILE *reference, uint64_t number)
 {
     char got[33], expected[33];
     int rc = picture_borrow(frame, picture, b->f);
@@ -26,8 +27,9 @@ static int compare_frame(struct bench *b, const char *input, const struct pelton
         strcpy(expected, "no further frame");
     }
     if (strcmp(got, expected)) {
-        return fail_with(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own", "%s: frame %llu differs from FFmpeg's: expected %s, got %s",
-                    input, (unsigned long long)number, expected, got);
+        return fail_with(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own",
+                         "%s: frame %llu differs from FFmpeg's: expected %s, got %s", input, (unsigned long long)number,
+                         expected, got);
     }
     return 0;
 }
@@ -51,7 +53,8 @@ static int compare_stream(struct bench *b, const char *input, struct pelton_stre
         }
     }
     if (rc == 0 && framemd5_next(reference, expected)) {
-        rc = fail_with(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own", "%s: %llu frames, FFmpeg has more", input, (unsigned long long)n);
+        rc = fail_with(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own",
+                       "%s: %llu frames, FFmpeg has more", input, (unsigned long long)n);
     }
     if (picture) {
         memset(picture->data, 0, sizeof picture->data);
@@ -63,8 +66,9 @@ static int compare_stream(struct bench *b, const char *input, struct pelton_stre
 
 static int verify_input(struct bench *b, const char *input)
 {
-    const char *const command[] = {bench_ffmpeg(b), "-v", "error", "-nostdin", "-flags", "unaligned", "-i", input, "-map", "0:v:0",
-                                   "-fps_mode", "passthrough", "-autoscale", "0", "-f", "framemd5", "-", NULL};
+    const char *const command[] = {
+        bench_ffmpeg(b), "-v",        "error",       "-nostdin",   "-flags", "unaligned", "-i",       input, "-map",
+        "0:v:0",         "-fps_mode", "passthrough", "-autoscale", "0",      "-f",        "framemd5", "-",   NULL};
     struct child child;
     struct source source;
     struct pelton_stream *stream = NULL;

@@ -42,7 +42,8 @@ static bool set_colours(struct convert *c, const AVFrame *in, enum AVPixelFormat
         from_range = in->color_range == AVCOL_RANGE_JPEG;
         to_range = is_rgb(format) ? to_range : from_range;
     }
-    sws_setColorspaceDetails(c->sws, matrix, from_range, is_rgb(format) ? table : matrix, to_range, brightness, contrast, saturation);
+    sws_setColorspaceDetails(c->sws, matrix, from_range, is_rgb(format) ? table : matrix, to_range, brightness, contrast,
+                             saturation);
     return true;
 }
 
@@ -89,8 +90,8 @@ int convert_frame(struct convert **c, const AVFrame *in, enum AVPixelFormat form
         *c = create(in, format);
     }
     if (!*c) {
-        return fail_with(f, X_USAGE, "yuv420p, nv12, gray, rgb24 and others of ffmpeg -pix_fmts fit", "%s cannot be converted to %s",
-                    av_get_pix_fmt_name(in->format), av_get_pix_fmt_name(format));
+        return fail_with(f, X_USAGE, "yuv420p, nv12, gray, rgb24 and others of ffmpeg -pix_fmts fit",
+                         "%s cannot be converted to %s", av_get_pix_fmt_name(in->format), av_get_pix_fmt_name(format));
     }
     AVFrame *to = (*c)->frame;
     sws_scale((*c)->sws, (const uint8_t *const *)in->data, in->linesize, 0, in->height, to->data, to->linesize);

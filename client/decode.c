@@ -14,12 +14,16 @@
 #include "client/ui.h"
 #include "client/verify.h"
 
+#include <libavutil/avutil.h>
 #include <libavutil/mathematics.h>
 #include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SLICE_MS = 200 }; /* how soon an interrupt is noticed while no frame comes */
+enum {
+    SLICE_MS = 200,               /* how soon an interrupt is noticed while no frame comes */
+    DURATION_MARGIN_US = 1000000, /* -t counts from the first frame, which may lie after -ss; the daemon counts from -ss */
+};
 
 struct decode {
     struct options *o;
@@ -41,6 +45,7 @@ struct decode {
     struct progress_state state;
     uint64_t corrupt, left_out;
     int64_t first_pts, start_ns;
+    bool enough; /* -t has passed */
     uint32_t width, height;
 };
 
@@ -67,7 +72,8 @@ static int check_options(struct decode *d)
     if (o->pix_fmt) {
         d->wanted = av_get_pix_fmt(o->pix_fmt);
         if (d->wanted == AV_PIX_FMT_NONE) {
-            return fail_with(d->f, X_USAGE, "ffmpeg -pix_fmts lists the names", "--pix-fmt %s: no such pixel format", o->pix_fmt);
+            return fail_with(d->f, X_USAGE, "ffmpeg -pix_fmts lists the names", "--pix-fmt %s: no such pixel format",
+                             o->pix_fmt);
         }
         d->converts = !daemon_delivers(o->pix_fmt);
     }
@@ -96,8 +102,12 @@ static void keep_alive(void *ctx)
 
 static int open_output(struct decode *d)
 {
-    const struct output_params params = {.format = d->format, .path = d->o->output, .overwrite = d->o->overwrite, .single = d->o->max_frames == 1,
-                                         .idle = keep_alive, .idle_ctx = d};
+    const struct output_params params = {.format = d->format,
+                                         .path = d->o->output,
+                                         .overwrite = d->o->overwrite,
+                                         .single = d->o->max_frames == 1,
+                                         .idle = keep_alive,
+                                         .idle_ctx = d};
     return output_open(&params, &d->out, d->f);
 }
 
@@ -106,6 +116,9 @@ static int open_stream(struct decode *d)
     struct pelton_open_params params;
     source_params(d->o, &d->source, &params);
     params.pix_fmt = d->converts ? NULL : d->o->pix_fmt;
+    if (params.duration_us >= 0) {
+        params.duration_us += DURATION_MARGIN_US;
+    }
     if (pelton_open(d->conn, &params, timeout_ms(d->o), &d->info, &d->stream) < 0) {
         return fail_pelton(d->f, d->conn, d->source.name);
     }
@@ -113,8 +126,8 @@ static int open_stream(struct decode *d)
         announce_device(&d->device);
     }
     sync_init(&d->sync, &d->info, d->o->start_us);
-    ui_log(LOG_VERBOSE, "%s: %s, %s %s, %s, %ux%u", d->source.name, d->info.container, d->info.codec, d->info.profile, d->info.pix_fmt,
-           d->info.width, d->info.height);
+    ui_log(LOG_VERBOSE, "%s: %s, %s %s, %s, %ux%u", d->source.name, d->info.container, d->info.codec, d->info.profile,
+           d->info.pix_fmt, d->info.width, d->info.height);
     return 0;
 }
 
@@ -131,7 +144,8 @@ static void set_goal(struct decode *d)
     if (o->duration_us >= 0 && (duration <= 0 || (double)o->duration_us * 1e-6 < duration)) {
         duration = (double)o->duration_us * 1e-6;
     }
-    double frames = d->info.frames > 0 && o->start_us < 0 && o->duration_us < 0 ? (double)d->info.frames : duration * rate.num / rate.den;
+    double frames =
+        d->info.frames > 0 && o->start_us < 0 && o->duration_us < 0 ? (double)d->info.frames : duration * rate.num / rate.den;
     if (o->max_frames > 0 && (frames <= 0 || (double)o->max_frames < frames)) {
         frames = (double)o->max_frames;
     }
@@ -165,7 +179,8 @@ static void describe_frame(const struct decode *d, const AVFrame *frame, struct 
 static int begin_without_frame(struct decode *d)
 {
     enum AVPixelFormat format = d->wanted != AV_PIX_FMT_NONE ? d->wanted : av_get_pix_fmt(d->info.pix_fmt);
-    if (!d->out || output_begun(d->out) || format == AV_PIX_FMT_NONE || d->info.width == 0 || d->info.width > 65536 || d->info.height > 65536) {
+    if (!d->out || output_begun(d->out) || format == AV_PIX_FMT_NONE || d->info.width == 0 || d->info.width > 65536 ||
+        d->info.height > 65536) {
         return 0;
     }
     AVFrame *p = d->picture;
@@ -177,6 +192,17 @@ static int begin_without_frame(struct decode *d)
     struct output_stream s;
     describe_frame(d, p, &s);
     return output_begin(d->out, &s, d->f);
+}
+
+/* -t, counted from the first frame as ffmpeg counts it. */
+static bool duration_passed(const struct decode *d, const struct pelton_frame *frame)
+{
+    if (d->o->duration_us < 0 || frame->pts == INT64_MIN || d->first_pts == INT64_MIN || frame->time_base.num <= 0 ||
+        frame->time_base.den <= 0) {
+        return false;
+    }
+    AVRational tb = {frame->time_base.num, frame->time_base.den};
+    return frame->pts - d->first_pts >= av_rescale_q(d->o->duration_us, AV_TIME_BASE_Q, tb);
 }
 
 /* When the frame is written, in the muxer's time base for synced formats, else in the frame's own. */
@@ -234,6 +260,10 @@ static int take_frame(struct decode *d, const struct pelton_frame *frame)
     if (d->first_pts == INT64_MIN) {
         d->first_pts = frame->pts;
     }
+    if (duration_passed(d, frame)) {
+        d->enough = true;
+        return 0;
+    }
     if (!frame_time(d, frame, &at)) {
         d->left_out++;
         return 0;
@@ -270,10 +300,14 @@ static int next_frame(struct decode *d, struct pelton_frame *frame)
             return rc;
         }
         if (rc != PELTON_ERR_TIMEOUT) {
+            if (interrupted()) { /* a terminal's SIGINT also ends a private daemon */
+                return -interrupted();
+            }
             return -fail_pelton(d->f, d->conn, d->source.name);
         }
         if (now_ns() >= limit) {
-            return -fail_with(d->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "%s: no frame within %g s", d->source.name, d->o->timeout);
+            return -fail_with(d->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "%s: no frame within %g s",
+                              d->source.name, d->o->timeout);
         }
         progress_update(&d->progress, &d->state);
     }
@@ -293,7 +327,7 @@ static int decode_loop(struct decode *d)
             return rc;
         }
         progress_update(&d->progress, &d->state);
-        if (d->o->max_frames > 0 && d->state.frames >= d->o->max_frames) {
+        if (d->enough || (d->o->max_frames > 0 && d->state.frames >= d->o->max_frames)) {
             return 0;
         }
     }
@@ -311,8 +345,9 @@ static void summary(const struct decode *d)
     struct pelton_rational rate = sync_frame_rate(&d->info);
     double media = (double)d->state.frames * rate.den / rate.num;
     ui_log(LOG_INFO, "%llu frames, %ux%u, %.2f s, %.1f fps (%.2fx), %llu corrupt%s, %s%s", (unsigned long long)d->state.frames,
-           d->width ? d->width : d->info.width, d->height ? d->height : d->info.height, s, (double)d->state.frames / s, media / s,
-           (unsigned long long)d->corrupt, verified, d->device.name[0] ? d->device.name : "unknown device", d->device.software ? " (software)" : "");
+           d->width ? d->width : d->info.width, d->height ? d->height : d->info.height, s, (double)d->state.frames / s,
+           media / s, (unsigned long long)d->corrupt, verified, d->device.name[0] ? d->device.name : "unknown device",
+           d->device.software ? " (software)" : "");
 }
 
 static int run(struct decode *d)
@@ -348,7 +383,8 @@ static int run(struct decode *d)
 
 int cmd_decode(struct options *o, struct failure *f)
 {
-    struct decode d = {.o = o, .f = f, .source = {.fd = -1}, .wanted = AV_PIX_FMT_NONE, .first_pts = INT64_MIN, .picture = av_frame_alloc()};
+    struct decode d = {
+        .o = o, .f = f, .source = {.fd = -1}, .wanted = AV_PIX_FMT_NONE, .first_pts = INT64_MIN, .picture = av_frame_alloc()};
     int rc = d.picture ? check_options(&d) : fail_with(f, X_OTHER, "close other programs", "out of memory");
     if (rc == 0) {
         interrupts_catch();

@@ -65,11 +65,13 @@ static void check_machine(struct doctor *d)
         add(d, GOOD, "system", "", "%s %s %s", u.sysname, u.release, u.machine);
     }
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    add(d, cpus >= 4 ? GOOD : NOTE, "cpu", cpus >= 4 ? "" : "entropy decoding scales with cores: few cores bound the frame rate", "%ld cores", cpus);
+    add(d, cpus >= 4 ? GOOD : NOTE, "cpu",
+        cpus >= 4 ? "" : "entropy decoding scales with cores: few cores bound the frame rate", "%ld cores", cpus);
     struct stat st;
     bool container = stat("/.dockerenv", &st) == 0 || stat("/run/.containerenv", &st) == 0;
     if (container) {
-        add(d, NOTE, "container", "give it the devices: --device /dev/dri, or --gpus all with NVIDIA_DRIVER_CAPABILITIES=graphics,compute",
+        add(d, NOTE, "container",
+            "give it the devices: --device /dev/dri, or --gpus all with NVIDIA_DRIVER_CAPABILITIES=graphics,compute",
             "this is a container");
     }
 }
@@ -77,11 +79,13 @@ static void check_machine(struct doctor *d)
 static void check_memfd(struct doctor *d)
 {
     int fd = memfd_create("pelton-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    bool sealed = fd >= 0 && ftruncate(fd, 4096) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) == 0;
+    bool sealed =
+        fd >= 0 && ftruncate(fd, 4096) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) == 0;
     if (sealed) {
         add(d, GOOD, "memfd", "", "sealed shared memory works (the size of /dev/shm does not matter)");
     } else {
-        add(d, BAD, "memfd", "Linux 5.1 or newer is needed, and a seccomp filter that allows memfd_create", "no sealed shared memory: %s", strerror(errno));
+        add(d, BAD, "memfd", "Linux 5.1 or newer is needed, and a seccomp filter that allows memfd_create",
+            "no sealed shared memory: %s", strerror(errno));
     }
     if (fd >= 0) {
         close(fd);
@@ -104,11 +108,13 @@ static void check_limits(struct doctor *d)
     if (getrlimit(RLIMIT_MEMLOCK, &r) == 0) {
         bool enough = r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 64u << 20;
         limit_text(r.rlim_cur, text, sizeof text);
-        add(d, enough ? GOOD : NOTE, "memlock", enough ? "" : "some drivers pin imported memory: raise ulimit -l where frames are copied instead", "%s", text);
+        add(d, enough ? GOOD : NOTE, "memlock",
+            enough ? "" : "some drivers pin imported memory: raise ulimit -l where frames are copied instead", "%s", text);
     }
     if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
         bool enough = r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 256;
-        add(d, enough ? GOOD : NOTE, "open files", enough ? "" : "raise ulimit -n for many streams", "%llu", (unsigned long long)r.rlim_cur);
+        add(d, enough ? GOOD : NOTE, "open files", enough ? "" : "raise ulimit -n for many streams", "%llu",
+            (unsigned long long)r.rlim_cur);
     }
 }
 
@@ -138,7 +144,8 @@ static void check_nodes(struct doctor *d)
         } else if (stat(path, &st) == 0) {
             struct group *g = getgrgid(st.st_gid);
             char advice[256];
-            snprintf(advice, sizeof advice, in_group(st.st_gid) ? "ask the administrator for access" : "sudo usermod -aG %s $USER, then log in again",
+            snprintf(advice, sizeof advice,
+                     in_group(st.st_gid) ? "ask the administrator for access" : "sudo usermod -aG %s $USER, then log in again",
                      g ? g->gr_name : "render");
             add(d, NOTE, "node", advice, "%s: %s (group %s)", path, strerror(EACCES), g ? g->gr_name : "unknown");
         }
@@ -160,8 +167,8 @@ static void check_socket(struct doctor *d, const struct options *o)
         add(d, BAD, "socket", "name the socket with --socket or PELTON_SOCKET", "%s: not a socket", path);
     } else if (access(path, R_OK | W_OK) < 0) {
         struct group *g = getgrgid(st.st_gid);
-        add(d, NOTE, "socket", "join its group and log in again", "%s: %s (mode %04o, group %s)", path, strerror(errno), (unsigned)st.st_mode & 07777,
-            g ? g->gr_name : "unknown");
+        add(d, NOTE, "socket", "join its group and log in again", "%s: %s (mode %04o, group %s)", path, strerror(errno),
+            (unsigned)st.st_mode & 07777, g ? g->gr_name : "unknown");
     } else {
         add(d, GOOD, "socket", "", "%s (mode %04o)", path, (unsigned)st.st_mode & 07777);
     }
@@ -177,13 +184,15 @@ static int check_devices(struct doctor *d, const struct options *o, struct pelto
         return fail_pelton(f, conn, NULL);
     }
     for (size_t i = 0; i < n; i++) {
-        add(d, list[i].software ? NOTE : GOOD, "device", list[i].software ? "a software device: correct, and slow" : "", "%s, %s, uuid %s", list[i].name,
-            list[i].driver, list[i].uuid);
+        add(d, list[i].software ? NOTE : GOOD, "device", list[i].software ? "a software device: correct, and slow" : "",
+            "%s, %s, uuid %s", list[i].name, list[i].driver, list[i].uuid);
     }
     free(list);
     if (n == 0) {
-        add(d, BAD, "device", "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device", "no Vulkan device");
-        return fail_with(f, X_NO_DEVICE, "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device", "no Vulkan device");
+        add(d, BAD, "device", "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
+            "no Vulkan device");
+        return fail_with(f, X_NO_DEVICE, "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
+                         "no Vulkan device");
     }
     if (pelton_device(conn, &chosen) < 0) {
         return fail_pelton(f, conn, NULL);

@@ -92,16 +92,23 @@ int fail_errno(struct failure *f, int code, int error, const char *name)
     const char *hint = "check the path";
     switch (error) {
     case ENOSPC:
-    case EDQUOT: hint = "free some space, or write elsewhere; what was written so far is kept"; break;
-    case EPIPE: hint = "the program that reads the output ended before the stream did"; break;
-    case EFBIG: hint = "the file system or ulimit -f does not allow a larger file"; break;
+    case EDQUOT:
+        hint = "free some space, or write elsewhere; what was written so far is kept";
+        break;
+    case EPIPE:
+        hint = "the program that reads the output ended before the stream did";
+        break;
+    case EFBIG:
+        hint = "the file system or ulimit -f does not allow a larger file";
+        break;
     case EACCES:
     case EPERM:
     case EROFS:
         hint = "check the permissions of the file and its folder";
         code = X_PERMISSION;
         break;
-    default: break;
+    default:
+        break;
     }
     return fail_with(f, code, hint, "%s: %s", name, strerror(error));
 }

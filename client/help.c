@@ -17,10 +17,20 @@ static const struct {
     int code;
     const char *what;
 } exit_codes[] = {
-    {0, "success"}, {1, "any other error"}, {2, "usage or configuration"}, {3, "a threshold (--min-fps) was missed"},
-    {4, "the input: not found, empty, not a video, truncated"}, {5, "the stream uses what is not supported"},
-    {6, "damaged stream under --on-error fail"}, {7, "no device"}, {8, "no daemon"}, {9, "permission"},
-    {10, "frames differ from the reference"}, {11, "time-out"}, {130, "SIGINT"}, {143, "SIGTERM"},
+    {0, "success"},
+    {1, "any other error"},
+    {2, "usage or configuration"},
+    {3, "a threshold (--min-fps) was missed"},
+    {4, "the input: not found, empty, not a video, truncated"},
+    {5, "the stream uses what is not supported"},
+    {6, "damaged stream under --on-error fail"},
+    {7, "no device"},
+    {8, "no daemon"},
+    {9, "permission"},
+    {10, "frames differ from the reference"},
+    {11, "time-out"},
+    {130, "SIGINT"},
+    {143, "SIGTERM"},
 };
 
 /* Words of text from column `at` on, broken before WIDTH, further lines indented. */
@@ -57,7 +67,8 @@ static void print_option(const struct option_row *row)
         printf("\n%*s", INDENT, "");
     }
     char text[512];
-    snprintf(text, sizeof text, "%s%s%s%s", row->help, row->fallback ? " [" : "", row->fallback ? row->fallback : "", row->fallback ? "]" : "");
+    snprintf(text, sizeof text, "%s%s%s%s", row->help, row->fallback ? " [" : "", row->fallback ? row->fallback : "",
+             row->fallback ? "]" : "");
     print_wrapped(text, INDENT, INDENT);
 }
 
@@ -113,10 +124,17 @@ static void roff(const char *text)
     }
     for (; *text; text++) {
         switch (*text) {
-        case '-': fputs("\\-", stdout); break;
-        case '\\': fputs("\\e", stdout); break;
-        case '\n': fputs("\n.PP\n", stdout); break;
-        default: putchar(*text);
+        case '-':
+            fputs("\\-", stdout);
+            break;
+        case '\\':
+            fputs("\\e", stdout);
+            break;
+        case '\n':
+            fputs("\n.PP\n", stdout);
+            break;
+        default:
+            putchar(*text);
         }
     }
 }
@@ -175,8 +193,10 @@ static void manual(void)
         roff(commands[i].usage);
         printf("\n.br\n");
     }
-    printf(".SH DESCRIPTION\nOptions are accepted with one dash or two, and with _ or \\- inside a name, so FFmpeg's spellings fit.\n");
-    printf("Without a daemon named by \\fB\\-\\-socket\\fR or \\fBPELTON_SOCKET\\fR, or running at /run/pelton/pelton.sock, a private one\n");
+    printf(".SH DESCRIPTION\nOptions are accepted with one dash or two, and with _ or \\- inside a name, so FFmpeg's spellings "
+           "fit.\n");
+    printf("Without a daemon named by \\fB\\-\\-socket\\fR or \\fBPELTON_SOCKET\\fR, or running at /run/pelton/pelton.sock, a "
+           "private one\n");
     printf("is started for the length of the command.\n");
     for (unsigned i = 0; i < n_commands; i++) {
         roff_command(&commands[i]);
@@ -250,7 +270,8 @@ static void completion_script(void)
     }
     printf("    \"help help\") words=\"");
     print_command_words();
-    printf("\" ;;\n    \"completion completion\") words=\"bash zsh\" ;;\n    *)\n        case \"$cur\" in\n        -*) case \"${COMP_WORDS[1]}\" in\n");
+    printf("\" ;;\n    \"completion completion\") words=\"bash zsh\" ;;\n    *)\n        case \"$cur\" in\n        -*) case "
+           "\"${COMP_WORDS[1]}\" in\n");
     for (unsigned c = 0; c < n_commands; c++) {
         printf("            %s) words=\"", commands[c].name);
         print_option_words(commands[c].bit);
@@ -264,7 +285,8 @@ int cmd_completion(struct options *o, struct failure *f)
 {
     bool zsh = o->topic && !strcmp(o->topic, "zsh");
     if (!zsh && (!o->topic || strcmp(o->topic, "bash"))) {
-        return fail_with(f, X_USAGE, "pelton completion bash, or zsh", "%s: no completion for this shell", o->topic ? o->topic : "no shell named");
+        return fail_with(f, X_USAGE, "pelton completion bash, or zsh", "%s: no completion for this shell",
+                         o->topic ? o->topic : "no shell named");
     }
     if (zsh) {
         puts("autoload -U +X bashcompinit && bashcompinit");

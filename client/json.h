@@ -20,7 +20,7 @@ void json_open(struct json *j, const char *name, char bracket);
 void json_close(struct json *j, char bracket);
 void json_text(struct json *j, const char *name, const char *value); /* NULL: null */
 void json_int(struct json *j, const char *name, int64_t value);
-void json_number(struct json *j, const char *name, double value);    /* not finite: null */
+void json_number(struct json *j, const char *name, double value); /* not finite: null */
 void json_bool(struct json *j, const char *name, bool value);
 void json_null(struct json *j, const char *name);
 

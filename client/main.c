@@ -30,7 +30,8 @@ int main(int argc, char **argv)
         rc = o.command->run(&o, &f);
     }
     if (fflush(stdout) != 0 && rc == 0) {
-        rc = fail_with(&f, X_OTHER, "what reads standard output has ended, or its disk is full", "standard output cannot be written");
+        rc = fail_with(&f, X_OTHER, "what reads standard output has ended, or its disk is full",
+                       "standard output cannot be written");
     }
     failure_print(&f);
     return rc;

@@ -10,8 +10,8 @@ const struct option_row option_rows[] = {
     {OPT_INPUT, "i", "input", "IN", NULL, "FILE", CMD_DECODE | CMD_PROBE | CMD_BENCH,
      "Input: a file, - for standard input, or a URL that the daemon opens. bench takes several."},
     {OPT_OUTPUT, "o", "output", "OUT", NULL, "FILE", CMD_DECODE,
-     "Output: a file, - for standard output, or for PNG a name with a number, as in frame%04d.png. May also stand without -o as the last "
-     "word."},
+     "Output: a file, - for standard output, or for PNG a name with a number, as in frame%04d.png. May also stand without -o "
+     "as the last word."},
     {OPT_FORMAT, "f", "format", "FORMAT", "from the output's extension", FORMATS, CMD_DECODE,
      "Output format: yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska (mkv; uncompressed), image2 (png), null."},
     {OPT_YES, "y", "overwrite", NULL, NULL, NULL, CMD_DECODE, "Overwrite an output file that exists."},
@@ -22,10 +22,11 @@ const struct option_row option_rows[] = {
      "Stop after this much of the stream. For bench: measure this long, repeating the input as often as needed."},
     {OPT_FRAMES, "frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE, "Stop after N frames."},
     {OPT_PIX_FMT, "pix-fmt", NULL, "FORMAT", "the stream's own", "yuv420p nv12 gray rgb24 bgr24 rgba yuv444p", CMD_DECODE,
-     "Pixel format, by FFmpeg's name. The daemon delivers yuv420p, nv12 and gray; others are converted in the client."},
+     "Pixel format, by FFmpeg's name. The daemon delivers yuv420p, nv12 and gray (the luma plane as coded); others are "
+     "converted in the client, as ffmpeg converts them."},
     {OPT_VERIFY, "verify", NULL, "REF", NULL, "FILE", CMD_DECODE,
-     "Compare each frame with a reference: a framemd5 file, a file with one MD5 of all frames, or a y4m or raw file. Exit code 10 names the "
-     "first frame that differs."},
+     "Compare each frame with a reference: a framemd5 file, a file with one MD5 of all frames, or a y4m or raw file. Exit code "
+     "10 names the first frame that differs."},
     {OPT_BENCH_VERIFY, "verify", NULL, NULL, NULL, NULL, CMD_BENCH,
      "Decode each input once more and compare every frame with FFmpeg's MD5 (outside the timed part). --against does it too."},
     {OPT_ON_ERROR, "on-error", NULL, "show|drop|fail", "show", "show drop fail", CMD_DECODE,
@@ -34,7 +35,9 @@ const struct option_row option_rows[] = {
      "Progress on standard error; kv has the form of ffmpeg -progress."},
     {OPT_STREAMS, "streams", NULL, "N", "1", NULL, CMD_BENCH, "Decode each input N times at once."},
     {OPT_LOOP, "loop", NULL, "N", "1", NULL, CMD_BENCH, "Decode each input N times in a row."},
-    {OPT_STAGES, "stages", NULL, NULL, NULL, NULL, CMD_BENCH, "Print the seconds of each stage on the CPU and on the GPU."},
+    {OPT_STAGES, "stages", NULL, NULL, NULL, NULL, CMD_BENCH,
+     "Print the seconds of each stage on the CPU and on the GPU (a daemon named by --socket needs timestamps=true for the "
+     "latter)."},
     {OPT_AGAINST, "against", NULL, "ffmpeg", NULL, "ffmpeg", CMD_BENCH,
      "Measure the ffmpeg program in the same run: one thread, all threads, and h264_cuvid where it has that."},
     {OPT_FFMPEG, "ffmpeg", NULL, "PATH", "ffmpeg in PATH", "FILE", CMD_BENCH, "The ffmpeg program for --against and --verify."},
@@ -43,16 +46,20 @@ const struct option_row option_rows[] = {
     {OPT_JSON, "json", NULL, NULL, NULL, NULL, CMD_PROBE | CMD_DOCTOR, "Print JSON."},
     {OPT_DEPTH, "depth", NULL, "N", "the daemon's choice", NULL, CMD_DECODE | CMD_BENCH, "Frames in the shared pool."},
     {OPT_DEVICE, "device", NULL, "DEVICE", "auto", "auto gpu cpu", CMD_DAEMON,
-     "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or its UUID. Starts a private daemon."},
+     "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or its UUID. Starts a private "
+     "daemon."},
     {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON,
      "Use the daemon that listens there."},
-    {OPT_CONFIG, "c", "config", "KEY=VALUE", NULL, NULL, CMD_DAEMON, "Configuration of the private daemon; may be given several times."},
+    {OPT_CONFIG, "c", "config", "KEY=VALUE", NULL, NULL, CMD_DAEMON,
+     "Configuration of the private daemon; may be given several times."},
     {OPT_LOOKAHEAD, "lookahead", NULL, "N", "by memory", NULL, CMD_DECODE | CMD_BENCH,
      "Pictures of a stream that may be in work at once, in the private daemon."},
     {OPT_TIMEOUT, "timeout", NULL, "SECONDS", "120", NULL, CMD_DAEMON,
      "Give up with exit code 11 when nothing arrives for this long; 0 waits for ever."},
-    {OPT_LOG_LEVEL, "log-level", "loglevel v", "LEVEL", "info", "quiet panic fatal error warning info verbose debug trace", CMD_ALL,
-     "quiet, panic, fatal, error, warning, info, verbose, debug, trace, or FFmpeg's number. From verbose on the daemon's log is shown."},
+    {OPT_LOG_LEVEL, "log-level", "loglevel v", "LEVEL", "info", "quiet panic fatal error warning info verbose debug trace",
+     CMD_ALL,
+     "quiet, panic, fatal, error, warning, info, verbose, debug, trace, or FFmpeg's number. From verbose on the daemon's log "
+     "is shown."},
     {OPT_MAN, "man", NULL, NULL, NULL, NULL, CMD_HELP, "Print the manual page's source."},
     {OPT_HELP, "help", "h ?", NULL, NULL, NULL, CMD_ALL, "Explain the command."},
 };
@@ -60,9 +67,9 @@ const unsigned n_option_rows = sizeof option_rows / sizeof option_rows[0];
 
 const struct command commands[] = {
     {CMD_DECODE, "decode", "-i IN [-o OUT] [options]", "decode a stream to a file or a pipe",
-     "Frames leave in output order, cropped, in the stream's own pixel format unless --pix-fmt says otherwise. rawvideo, y4m, md5 and PNG hold "
-     "each decoded frame once. framemd5 gives the lines that ffmpeg gives, time stamps included; so a frame whose time stamp lies before "
-     "its predecessor's may be left out, as ffmpeg leaves it out.\n"
+     "Frames leave in output order, cropped, in the stream's own pixel format unless --pix-fmt says otherwise. rawvideo, y4m, "
+     "md5 and PNG hold each decoded frame once. framemd5 gives the lines that ffmpeg gives, time stamps included; so a frame "
+     "whose time stamp lies before its predecessor's may be left out, as ffmpeg leaves it out.\n"
      "Data goes to standard output only with -; everything said goes to standard error.",
      "pelton decode -i clip.mp4 -o out.y4m\n"
      "pelton decode -i clip.mp4 -f framemd5 -\n"
@@ -74,14 +81,19 @@ const struct command commands[] = {
      "Exit code 0 where the stream can be decoded, 5 where it cannot; the syntax element that stands in the way is named.",
      "pelton probe clip.mp4\npelton probe --json clip.264", cmd_probe},
     {CMD_BENCH, "bench", "-i IN... [options]", "measure frames per second, latency and stages",
-     "Three numbers: frames left on the GPU, frames read back to host memory, and frames delivered to one reader through shared memory. "
-     "The time runs from the first request to the last frame. Latency is the time from reading an access unit to the readable frame.",
-     "pelton bench -i clip.mp4 --loop 4 --against ffmpeg\npelton bench -i clip.mp4 --streams 8 --stages --json figures.json", cmd_bench},
+     "Three numbers: frames left on the GPU, frames read back to host memory, and frames delivered to one reader through "
+     "shared memory. Each run follows a short warm-up in the same daemon; its time runs from the first request to the last "
+     "frame. Latency is the time from reading an access unit to the readable frame: with a file read as fast as possible, the "
+     "look-ahead's length.",
+     "pelton bench -i clip.mp4 --loop 4 --against ffmpeg\npelton bench -i clip.mp4 --streams 8 --stages --json figures.json",
+     cmd_bench},
     {CMD_DOCTOR, "doctor", "[--json]", "check devices, drivers, groups, sockets and limits",
      "Exit code 0 where decoding is possible, 7 where there is no device.", "pelton doctor", cmd_doctor},
-    {CMD_VERSION, "version", "", "print versions", "The version of pelton, of its protocol and of the FFmpeg libraries.", "", cmd_version},
-    {CMD_HELP, "help", "[COMMAND]", "explain a command", "Without a command: the list of commands.", "pelton help decode", cmd_help},
-    {CMD_COMPLETION, "completion", "bash|zsh", "print a shell completion script", "",
-     "eval \"$(pelton completion bash)\"", cmd_completion},
+    {CMD_VERSION, "version", "", "print versions", "The version of pelton, of its protocol and of the FFmpeg libraries.", "",
+     cmd_version},
+    {CMD_HELP, "help", "[COMMAND]", "explain a command", "Without a command: the list of commands.", "pelton help decode",
+     cmd_help},
+    {CMD_COMPLETION, "completion", "bash|zsh", "print a shell completion script", "", "eval \"$(pelton completion bash)\"",
+     cmd_completion},
 };
 const unsigned n_commands = sizeof commands / sizeof commands[0];

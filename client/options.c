@@ -16,8 +16,8 @@ static const struct {
     const char *name;
     int level;
 } log_levels[] = {
-    {"quiet", LOG_QUIET}, {"panic", LOG_PANIC}, {"fatal", LOG_FATAL}, {"error", LOG_ERROR}, {"warning", LOG_WARNING},
-    {"info", LOG_INFO}, {"verbose", LOG_VERBOSE}, {"debug", LOG_DEBUG}, {"trace", LOG_TRACE},
+    {"quiet", LOG_QUIET}, {"panic", LOG_PANIC},     {"fatal", LOG_FATAL}, {"error", LOG_ERROR}, {"warning", LOG_WARNING},
+    {"info", LOG_INFO},   {"verbose", LOG_VERBOSE}, {"debug", LOG_DEBUG}, {"trace", LOG_TRACE},
 };
 
 const struct command *command_find(const char *name)
@@ -68,7 +68,8 @@ static bool row_has_name(const struct option_row *row, const char *typed, size_t
 }
 
 /* The row of this command; *elsewhere is one of another command. */
-static const struct option_row *row_find(const char *typed, size_t length, unsigned command, const struct option_row **elsewhere)
+static const struct option_row *row_find(const char *typed, size_t length, unsigned command,
+                                         const struct option_row **elsewhere)
 {
     *elsewhere = NULL;
     for (unsigned i = 0; i < n_option_rows; i++) {
@@ -131,7 +132,8 @@ static int parse_time(struct failure *f, const char *option, const char *value, 
     return 0;
 }
 
-static int parse_choice(struct failure *f, const char *option, const char *value, const char *const *words, const int *values, int *out)
+static int parse_choice(struct failure *f, const char *option, const char *value, const char *const *words, const int *values,
+                        int *out)
 {
     char hint[96] = "one of:";
     for (unsigned i = 0; words[i]; i++) {
@@ -156,7 +158,8 @@ static int parse_log_level(struct failure *f, const char *value, int *out)
     char *end;
     long n = strtol(value, &end, 10);
     if (end == value || *end || n < -8 || n > 1000) {
-        return bad_value(f, "-loglevel", value, "quiet, panic, fatal, error, warning, info, verbose, debug, trace, or a number");
+        return bad_value(f, "-loglevel", value,
+                         "quiet, panic, fatal, error, warning, info, verbose, debug, trace, or a number");
     }
     *out = (int)n;
     return 0;
@@ -180,7 +183,7 @@ static int add_input(struct failure *f, const char *value, struct options *o)
     unsigned most = o->command->bit == CMD_BENCH ? MAX_INPUTS : 1;
     if (o->n_inputs >= most) {
         return fail_with(f, X_USAGE, most == 1 ? "run the command once for each input" : "measure them in several runs",
-                    "%s: more than %u input%s", value, most, most == 1 ? "" : "s");
+                         "%s: more than %u input%s", value, most, most == 1 ? "" : "s");
     }
     o->inputs[o->n_inputs++] = value;
     return 0;
@@ -188,7 +191,8 @@ static int add_input(struct failure *f, const char *value, struct options *o)
 
 static int parse_on_error(struct failure *f, const char *value, int *out)
 {
-    return parse_choice(f, "--on-error", value, (const char *const[]){"show", "drop", "fail", NULL}, (const int[]){0, 1, 2}, out);
+    return parse_choice(f, "--on-error", value, (const char *const[]){"show", "drop", "fail", NULL}, (const int[]){0, 1, 2},
+                        out);
 }
 
 static int parse_progress(struct failure *f, const char *value, enum progress_kind *out)
@@ -224,43 +228,91 @@ static int apply_against(struct failure *f, const char *value, struct options *o
 static int apply_number_option(const struct option_row *row, const char *value, struct options *o, struct failure *f)
 {
     switch (row->id) {
-    case OPT_START: return parse_time(f, "-ss", value, &o->start_us);
-    case OPT_DURATION: return parse_time(f, "-t", value, &o->duration_us);
-    case OPT_FRAMES: return parse_count(f, "-frames:v", value, 1, INT64_MAX, &o->max_frames);
-    case OPT_STREAMS: return parse_u32(f, "--streams", value, 256, &o->streams);
-    case OPT_LOOP: return parse_u32(f, "--loop", value, 1000000, &o->loops);
-    case OPT_DEPTH: return parse_u32(f, "--depth", value, 1024, &o->depth);
-    case OPT_TIMEOUT: return parse_number(f, "--timeout", value, &o->timeout);
-    case OPT_MIN_FPS: o->min_fps_given = true; return parse_number(f, "--min-fps", value, &o->min_fps);
-    default: return apply_lookahead(f, value, o);
+    case OPT_START:
+        return parse_time(f, "-ss", value, &o->start_us);
+    case OPT_DURATION:
+        return parse_time(f, "-t", value, &o->duration_us);
+    case OPT_FRAMES:
+        return parse_count(f, "-frames:v", value, 1, INT64_MAX, &o->max_frames);
+    case OPT_STREAMS:
+        return parse_u32(f, "--streams", value, 256, &o->streams);
+    case OPT_LOOP:
+        return parse_u32(f, "--loop", value, 1000000, &o->loops);
+    case OPT_DEPTH:
+        return parse_u32(f, "--depth", value, 1024, &o->depth);
+    case OPT_TIMEOUT:
+        return parse_number(f, "--timeout", value, &o->timeout);
+    case OPT_MIN_FPS:
+        o->min_fps_given = true;
+        return parse_number(f, "--min-fps", value, &o->min_fps);
+    default:
+        return apply_lookahead(f, value, o);
     }
 }
 
 static int apply(const struct option_row *row, const char *value, struct options *o, struct failure *f)
 {
     switch (row->id) {
-    case OPT_INPUT: return add_input(f, value, o);
-    case OPT_OUTPUT: o->output = value; return 0;
-    case OPT_FORMAT: o->format = value; return 0;
-    case OPT_YES: o->overwrite = OVERWRITE_YES; return 0;
-    case OPT_NO: o->overwrite = OVERWRITE_NO; return 0;
-    case OPT_PIX_FMT: o->pix_fmt = value; return 0;
-    case OPT_VERIFY: o->verify = value; return 0;
-    case OPT_BENCH_VERIFY: o->verify = ""; return 0;
-    case OPT_ON_ERROR: return parse_on_error(f, value, &o->on_error);
-    case OPT_PROGRESS: return parse_progress(f, value, &o->progress);
-    case OPT_DEVICE: o->device = value; o->device_given = true; return 0;
-    case OPT_SOCKET: o->socket = value; return 0;
-    case OPT_CONFIG: return parse_config(f, value, o);
-    case OPT_LOG_LEVEL: return parse_log_level(f, value, &o->log_level);
-    case OPT_JSON: o->json = true; return 0;
-    case OPT_JSON_FILE: o->json_file = value; return 0;
-    case OPT_STAGES: o->stages = true; return 0;
-    case OPT_AGAINST: return apply_against(f, value, o);
-    case OPT_FFMPEG: o->ffmpeg = value; return 0;
-    case OPT_MAN: o->man = true; return 0;
-    case OPT_HELP: o->help = true; return 0;
-    default: return apply_number_option(row, value, o, f);
+    case OPT_INPUT:
+        return add_input(f, value, o);
+    case OPT_OUTPUT:
+        o->output = value;
+        return 0;
+    case OPT_FORMAT:
+        o->format = value;
+        return 0;
+    case OPT_YES:
+        o->overwrite = OVERWRITE_YES;
+        return 0;
+    case OPT_NO:
+        o->overwrite = OVERWRITE_NO;
+        return 0;
+    case OPT_PIX_FMT:
+        o->pix_fmt = value;
+        return 0;
+    case OPT_VERIFY:
+        o->verify = value;
+        return 0;
+    case OPT_BENCH_VERIFY:
+        o->verify = "";
+        return 0;
+    case OPT_ON_ERROR:
+        return parse_on_error(f, value, &o->on_error);
+    case OPT_PROGRESS:
+        return parse_progress(f, value, &o->progress);
+    case OPT_DEVICE:
+        o->device = value;
+        o->device_given = true;
+        return 0;
+    case OPT_SOCKET:
+        o->socket = value;
+        return 0;
+    case OPT_CONFIG:
+        return parse_config(f, value, o);
+    case OPT_LOG_LEVEL:
+        return parse_log_level(f, value, &o->log_level);
+    case OPT_JSON:
+        o->json = true;
+        return 0;
+    case OPT_JSON_FILE:
+        o->json_file = value;
+        return 0;
+    case OPT_STAGES:
+        o->stages = true;
+        return 0;
+    case OPT_AGAINST:
+        return apply_against(f, value, o);
+    case OPT_FFMPEG:
+        o->ffmpeg = value;
+        return 0;
+    case OPT_MAN:
+        o->man = true;
+        return 0;
+    case OPT_HELP:
+        o->help = true;
+        return 0;
+    default:
+        return apply_number_option(row, value, o, f);
     }
 }
 
@@ -275,7 +327,8 @@ static int positional(const char *word, struct options *o, struct failure *f)
         o->output = word;
         return 0;
     case CMD_PROBE:
-    case CMD_BENCH: return add_input(f, word, o);
+    case CMD_BENCH:
+        return add_input(f, word, o);
     case CMD_HELP:
     case CMD_COMPLETION:
         if (!o->topic) {
@@ -283,7 +336,8 @@ static int positional(const char *word, struct options *o, struct failure *f)
             return 0;
         }
         break;
-    default: break;
+    default:
+        break;
     }
     return fail_with(f, X_USAGE, "see: pelton help", "%s: unexpected word", word);
 }
@@ -298,7 +352,8 @@ static int parse_option(int argc, char **argv, int *i, struct options *o, struct
     char hint[80];
     snprintf(hint, sizeof hint, "see: pelton help %s", o->command->name);
     if (!row) {
-        return fail_with(f, X_USAGE, hint, elsewhere ? "%s: not an option of pelton %s" : "%s: no such option (pelton %s)", word, o->command->name);
+        return fail_with(f, X_USAGE, hint, elsewhere ? "%s: not an option of pelton %s" : "%s: no such option (pelton %s)",
+                         word, o->command->name);
     }
     if (!row->arg && value) {
         return fail_with(f, X_USAGE, hint, "%s: takes no argument", word);
@@ -322,15 +377,18 @@ static int choose_command(int argc, char **argv, struct options *o, struct failu
     }
     o->command = command_find(word);
     if (!o->command) {
-        return fail_with(f, X_USAGE, word[0] == '-' ? "the command comes first, as in: pelton decode -i IN -o OUT" : "pelton help lists the commands",
-                    "%s: no such command", word);
+        return fail_with(f, X_USAGE,
+                         word[0] == '-' ? "the command comes first, as in: pelton decode -i IN -o OUT"
+                                        : "pelton help lists the commands",
+                         "%s: no such command", word);
     }
     return 0;
 }
 
 int options_parse(int argc, char **argv, struct options *o, struct failure *f)
 {
-    *o = (struct options){.log_level = LOG_INFO, .start_us = -1, .duration_us = -1, .timeout = 120, .streams = 1, .loops = 1, .device = "auto"};
+    *o = (struct options){
+        .log_level = LOG_INFO, .start_us = -1, .duration_us = -1, .timeout = 120, .streams = 1, .loops = 1, .device = "auto"};
     int rc = choose_command(argc, argv, o, f);
     bool words_only = false;
     for (int i = 2; rc == 0 && i < argc; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Output files. The happy path is output_open (the file exists, nothing overwritten unasked), output_begin (header), output_frame
- * for each frame, output_close (trailer, flush). The failure modes are: an unknown format, a file that exists, no permission, a
- * full disk, a reader that has gone, a pixel format that the container cannot hold. libavformat writes through our own write
- * function, so that the system's error is known exactly.
+ * Output files. The happy path is output_open (the file exists, nothing overwritten unasked), output_begin (header),
+ * output_frame for each frame, output_close (trailer, flush). The failure modes are: an unknown format, a file that exists, no
+ * permission, a full disk, a reader that has gone, a pixel format that the container cannot hold. libavformat writes through
+ * our own write function, so that the system's error is known exactly.
  */
 #include "client/output.h"
 #include "client/output_image.h"
@@ -73,7 +73,8 @@ int output_format_choose(const char *name, const char *path, const struct output
     if (name) {
         return fail_with(f, X_USAGE, hint, "-f %s: no such output format", name);
     }
-    return fail_with(f, X_USAGE, hint, "%s: no output format follows from this name", strcmp(path, "-") ? path : "standard output");
+    return fail_with(f, X_USAGE, hint, "%s: no output format follows from this name",
+                     strcmp(path, "-") ? path : "standard output");
 }
 
 /* ---- the file ---- */
@@ -95,7 +96,8 @@ static int open_file(struct output *o, struct failure *f)
     }
     struct stat st;
     bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-    bool yes = o->params.overwrite == OVERWRITE_YES || special || (o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(path));
+    bool yes =
+        o->params.overwrite == OVERWRITE_YES || special || (o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(path));
     if (!yes) {
         return fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", path);
     }
@@ -133,8 +135,8 @@ static int write_failed(struct output *o, int error, struct failure *f)
     }
     char text[128];
     av_strerror(error, text, sizeof text);
-    return fail_with(f, X_OTHER, o->params.format->hint[0] ? o->params.format->hint : "try another -f", "%s: %s cannot write it: %s", name,
-                o->params.format->name, text);
+    return fail_with(f, X_OTHER, o->params.format->hint[0] ? o->params.format->hint : "try another -f",
+                     "%s: %s cannot write it: %s", name, o->params.format->name, text);
 }
 
 static int create_muxer(struct output *o, struct failure *f)
@@ -236,7 +238,8 @@ int output_begin(struct output *o, const struct output_stream *s, struct failure
     if (!st) {
         return out_of_memory(f);
     }
-    describe(st, s, o->mux->oformat->video_codec == AV_CODEC_ID_WRAPPED_AVFRAME ? AV_CODEC_ID_WRAPPED_AVFRAME : AV_CODEC_ID_RAWVIDEO);
+    describe(st, s,
+             o->mux->oformat->video_codec == AV_CODEC_ID_WRAPPED_AVFRAME ? AV_CODEC_ID_WRAPPED_AVFRAME : AV_CODEC_ID_RAWVIDEO);
     if (!strcmp(o->params.format->name, "matroska")) {
         st->codecpar->codec_id = AV_CODEC_ID_RAWVIDEO;
     }
@@ -260,7 +263,8 @@ static int pack(struct output *o, const AVFrame *frame, struct failure *f)
             return out_of_memory(f);
         }
     }
-    size = av_image_copy_to_buffer(o->packed, size, (const uint8_t *const *)frame->data, frame->linesize, frame->format, frame->width, frame->height, 1);
+    size = av_image_copy_to_buffer(o->packed, size, (const uint8_t *const *)frame->data, frame->linesize, frame->format,
+                                   frame->width, frame->height, 1);
     o->packet->data = o->packed;
     o->packet->size = size;
     return 0;

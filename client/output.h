@@ -17,7 +17,7 @@ struct output_format {
     const char *alias;      /* ours, or NULL */
     const char *extensions; /* separated by spaces */
     enum output_kind kind;
-    bool synced;            /* time stamps as the ffmpeg command gives them, see sync.h */
+    bool synced; /* time stamps as the ffmpeg command gives them, see sync.h */
     const char *hint;
 };
 
@@ -28,7 +28,7 @@ struct output_params {
     const struct output_format *format;
     const char *path; /* "-": standard output */
     enum overwrite overwrite;
-    bool single;      /* one frame at most: PNG needs no number in its name */
+    bool single;          /* one frame at most: PNG needs no number in its name */
     void (*idle)(void *); /* called while a write waits, see sink.h */
     void *idle_ctx;
 };

@@ -31,8 +31,8 @@ int output_images_open(const struct output_params *params, struct output_images 
     bool to_stdout = strcmp(params->path, "-") == 0;
     bool numbered = !to_stdout && av_get_frame_filename(name, sizeof name, params->path, 1) == 0;
     if (!to_stdout && !numbered && !params->single) {
-        return fail_with(f, X_USAGE, "write -o frame%04d.png, or take one frame with -frames:v 1", "%s: a name for many images needs a number in it",
-                    params->path);
+        return fail_with(f, X_USAGE, "write -o frame%04d.png, or take one frame with -frames:v 1",
+                         "%s: a name for many images needs a number in it", params->path);
     }
     struct output_images *o = calloc(1, sizeof *o);
     if (!o) {
@@ -81,7 +81,9 @@ static int prepare(struct output_images *o, const AVFrame *frame, struct failure
     o->encoder->pix_fmt = frame->format;
     o->encoder->sample_aspect_ratio = frame->sample_aspect_ratio;
     o->encoder->time_base = (AVRational){1, 25};
-    return avcodec_open2(o->encoder, codec, NULL) < 0 ? fail_with(f, X_OTHER, "--pix-fmt rgb24 fits", "the PNG encoder refuses the frames") : 0;
+    return avcodec_open2(o->encoder, codec, NULL) < 0
+               ? fail_with(f, X_OTHER, "--pix-fmt rgb24 fits", "the PNG encoder refuses the frames")
+               : 0;
 }
 
 static int write_all(struct output_images *o, int fd, const char *name, struct failure *f)

@@ -18,8 +18,8 @@ int picture_borrow(const struct pelton_frame *in, AVFrame *out, struct failure *
     int linesize[4];
     if (format == AV_PIX_FMT_NONE || in->width == 0 || in->height == 0 || in->width > 65536 || in->height > 65536 ||
         av_image_fill_linesizes(linesize, format, (int)in->width) < 0 || av_pix_fmt_count_planes(format) != (int)in->planes) {
-        return fail_with(f, X_OTHER, "the daemon may be newer than this program: see pelton version", "a frame of unknown kind: %.16s %ux%u",
-                    in->pix_fmt, in->width, in->height);
+        return fail_with(f, X_OTHER, "the daemon may be newer than this program: see pelton version",
+                         "a frame of unknown kind: %.16s %ux%u", in->pix_fmt, in->width, in->height);
     }
     for (uint32_t i = 0; i < in->planes; i++) {
         if (in->plane_width[i] < (uint32_t)linesize[i] || in->stride[i] < in->plane_width[i] || in->stride[i] > INT32_MAX) {
@@ -37,7 +37,9 @@ int picture_borrow(const struct pelton_frame *in, AVFrame *out, struct failure *
     out->color_primaries = in->colour.primaries ? in->colour.primaries : AVCOL_PRI_UNSPECIFIED;
     out->color_trc = in->colour.transfer ? in->colour.transfer : AVCOL_TRC_UNSPECIFIED;
     out->colorspace = in->colour.matrix;
-    out->color_range = in->colour.range == 2 ? AVCOL_RANGE_JPEG : in->colour.range == 1 ? AVCOL_RANGE_MPEG : AVCOL_RANGE_UNSPECIFIED;
+    out->color_range = in->colour.range == 2   ? AVCOL_RANGE_JPEG
+                       : in->colour.range == 1 ? AVCOL_RANGE_MPEG
+                                               : AVCOL_RANGE_UNSPECIFIED;
     out->chroma_location = in->colour.siting;
     return 0;
 }

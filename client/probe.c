@@ -31,7 +31,8 @@ static void print_text(const char *name, const struct pelton_info *i)
     char level[16];
     level_text(i->level, level, sizeof level);
     printf("%-12s %s\n%-12s %s\n", "input", name, "container", i->container);
-    printf("%-12s %s\n%-12s %s\n%-12s %s\n", "codec", i->codec, "profile", i->profile[0] ? i->profile : "unknown", "level", level);
+    printf("%-12s %s\n%-12s %s\n%-12s %s\n", "codec", i->codec, "profile", i->profile[0] ? i->profile : "unknown", "level",
+           level);
     printf("%-12s %ux%u (coded %ux%u)\n", "size", i->width, i->height, i->coded_width, i->coded_height);
     if (i->sar.num > 0 && i->sar.den > 0) {
         printf("%-12s %d:%d\n", "sar", i->sar.num, i->sar.den);
@@ -50,7 +51,8 @@ static void print_text(const char *name, const struct pelton_info *i)
     if (i->supported) {
         printf("%-12s yes\n", "decodes");
     } else {
-        printf("%-12s no: %s%s%s\n", "decodes", i->unsupported_element, i->unsupported_what[0] ? ", " : "", i->unsupported_what);
+        printf("%-12s no: %s%s%s\n", "decodes", i->unsupported_element, i->unsupported_what[0] ? ", " : "",
+               i->unsupported_what);
     }
 }
 
@@ -106,8 +108,8 @@ static int probe(struct options *o, struct source *source, struct pelton *conn, 
         print_text(source->name, &info);
     }
     if (!info.supported) {
-        return fail_with(f, X_UNSUPPORTED, "ffmpeg may decode it on the CPU", "%s: not supported: %s%s%s", source->name, info.unsupported_element,
-                    info.unsupported_what[0] ? ", " : "", info.unsupported_what);
+        return fail_with(f, X_UNSUPPORTED, "ffmpeg may decode it on the CPU", "%s: not supported: %s%s%s", source->name,
+                         info.unsupported_element, info.unsupported_what[0] ? ", " : "", info.unsupported_what);
     }
     return 0;
 }

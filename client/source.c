@@ -35,13 +35,16 @@ static int log_descriptor(void)
 
 static int spawn(const struct options *o, struct pelton **out, struct failure *f)
 {
-    const char *extra[MAX_CONFIG + 2];
+    const char *extra[MAX_CONFIG + 3];
     unsigned n = 0;
     for (unsigned i = 0; i < o->n_config; i++) {
         extra[n++] = o->config[i];
     }
     if (o->lookahead_given) {
         extra[n++] = o->lookahead;
+    }
+    if (o->stages) {
+        extra[n++] = "timestamps=true";
     }
     extra[n] = NULL;
     int log_fd = log_descriptor();
@@ -56,14 +59,14 @@ static int spawn(const struct options *o, struct pelton **out, struct failure *f
 /* What can only be asked of a daemon of our own. */
 static bool wants_private(const struct options *o)
 {
-    return o->device_given || o->n_config > 0 || o->lookahead_given;
+    return o->device_given || o->n_config > 0 || o->lookahead_given || o->stages;
 }
 
 static int check_private(const struct options *o, struct failure *f)
 {
     if (o->n_config > 0 || o->lookahead_given) {
-        return fail_with(f, X_USAGE, "set it in that daemon's configuration, or leave --socket out", "%s: -c and --lookahead are for a private daemon",
-                    o->socket);
+        return fail_with(f, X_USAGE, "set it in that daemon's configuration, or leave --socket out",
+                         "%s: -c and --lookahead are for a private daemon", o->socket);
     }
     return 0;
 }

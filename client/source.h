@@ -7,7 +7,8 @@
 
 #include "client/options.h"
 
-/* A running daemon where one is named or found and no private one is asked for, else a private daemon. Tells of a software device. */
+/* A running daemon where one is named or found and no private one is asked for, else a private daemon. Tells of a software
+ * device. */
 int connection_open(const struct options *o, struct pelton **out, struct failure *f);
 
 /* Says once, on stderr, that frames come from a software device. */

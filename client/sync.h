@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Time stamps of framemd5: those that FFmpeg 5.1's command gives a stream of variable frame rate, whose unit is one frame of the
- * guessed frame rate. Pure functions; no I/O.
+ * Time stamps of framemd5: those that FFmpeg 5.1's command gives a stream of variable frame rate, whose unit is one frame of
+ * the guessed frame rate. Pure functions; no I/O.
  */
 #ifndef CLIENT_SYNC_H
 #define CLIENT_SYNC_H

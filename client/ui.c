@@ -132,7 +132,8 @@ static void print_bar(struct progress *p, const struct progress_state *s)
     if (share >= 0) {
         fprintf(stderr, "%3.0f%%  ", share * 100);
     }
-    fprintf(stderr, "%llu frames  %.1f fps  %.2fx%s\033[K", (unsigned long long)s->frames, (double)s->frames / elapsed, s->media_s / elapsed, eta);
+    fprintf(stderr, "%llu frames  %.1f fps  %.2fx%s\033[K", (unsigned long long)s->frames, (double)s->frames / elapsed,
+            s->media_s / elapsed, eta);
     p->drawn = true;
 }
 
@@ -143,7 +144,8 @@ static void print_line(const struct progress *p, const struct progress_state *s)
     if (share >= 0) {
         snprintf(percent, sizeof percent, "%.0f%%, ", share * 100);
     }
-    fprintf(stderr, "%s%llu frames, %.1f fps, %.2fx\n", percent, (unsigned long long)s->frames, (double)s->frames / elapsed, s->media_s / elapsed);
+    fprintf(stderr, "%s%llu frames, %.1f fps, %.2fx\n", percent, (unsigned long long)s->frames, (double)s->frames / elapsed,
+            s->media_s / elapsed);
 }
 
 /* The keys, and their order, of ffmpeg -progress. */
@@ -159,9 +161,10 @@ static void print_kv(const struct progress *p, const struct progress_state *s, b
     } else {
         fprintf(stderr, "bitrate=N/A\n");
     }
-    fprintf(stderr, "total_size=%llu\nout_time_us=%lld\nout_time_ms=%lld\nout_time=%s.%06lld\n", (unsigned long long)s->bytes, us, us, clock, us % 1000000);
-    fprintf(stderr, "dup_frames=0\ndrop_frames=%llu\nspeed=%.3gx\nprogress=%s\n", (unsigned long long)s->dropped, s->media_s / elapsed,
-            last ? "end" : "continue");
+    fprintf(stderr, "total_size=%llu\nout_time_us=%lld\nout_time_ms=%lld\nout_time=%s.%06lld\n", (unsigned long long)s->bytes,
+            us, us, clock, us % 1000000);
+    fprintf(stderr, "dup_frames=0\ndrop_frames=%llu\nspeed=%.3gx\nprogress=%s\n", (unsigned long long)s->dropped,
+            s->media_s / elapsed, last ? "end" : "continue");
 }
 
 void progress_update(struct progress *p, const struct progress_state *s)
@@ -172,9 +175,15 @@ void progress_update(struct progress *p, const struct progress_state *s)
     }
     p->next_ns = now + interval_ns(p);
     switch (p->kind) {
-    case PROGRESS_BAR: print_bar(p, s); break;
-    case PROGRESS_KV: print_kv(p, s, false); break;
-    default: print_line(p, s); break;
+    case PROGRESS_BAR:
+        print_bar(p, s);
+        break;
+    case PROGRESS_KV:
+        print_kv(p, s, false);
+        break;
+    default:
+        print_line(p, s);
+        break;
     }
 }
 

@@ -107,7 +107,9 @@ int verify_open(const char *path, struct verify **out, struct failure *f)
     if (!v) {
         int error = ferror(file) ? errno : 0;
         fclose(file);
-        return error ? fail_errno(f, X_OTHER, error, path) : fail_with(f, X_USAGE, "a framemd5, MD5, y4m or raw file is wanted", "%s: nothing in the reference", path);
+        return error
+                   ? fail_errno(f, X_OTHER, error, path)
+                   : fail_with(f, X_USAGE, "a framemd5, MD5, y4m or raw file is wanted", "%s: nothing in the reference", path);
     }
     v->kind = kind_of(head, n, v->whole);
     v->path = path;
@@ -146,8 +148,8 @@ uint64_t verify_frames(const struct verify *v)
 
 static int mismatch(struct verify *v, const char *expected, const char *got, struct failure *f)
 {
-    return fail_with(f, X_MISMATCH, "compare the pictures: pelton decode -f png, and ffmpeg", "frame %llu differs from %s: expected %s, got %s",
-                (unsigned long long)v->frames, v->path, expected, got);
+    return fail_with(f, X_MISMATCH, "compare the pictures: pelton decode -f png, and ffmpeg",
+                     "frame %llu differs from %s: expected %s, got %s", (unsigned long long)v->frames, v->path, expected, got);
 }
 
 static int pack(struct verify *v, const AVFrame *frame, struct failure *f)
@@ -163,7 +165,8 @@ static int pack(struct verify *v, const AVFrame *frame, struct failure *f)
     if (size <= 0 || v->size == 0) {
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
     }
-    av_image_copy_to_buffer(v->packed, size, (const uint8_t *const *)frame->data, frame->linesize, frame->format, frame->width, frame->height, 1);
+    av_image_copy_to_buffer(v->packed, size, (const uint8_t *const *)frame->data, frame->linesize, frame->format, frame->width,
+                            frame->height, 1);
     return 0;
 }
 
@@ -228,7 +231,9 @@ int verify_frame(struct verify *v, const AVFrame *frame, struct failure *f)
             av_md5_update(v->md5, v->packed, v->size);
         }
         break;
-    default: rc = compare_bytes(v, frame, f); break;
+    default:
+        rc = compare_bytes(v, frame, f);
+        break;
     }
     v->frames += rc == 0;
     return rc;
@@ -243,8 +248,9 @@ static int compare_whole(struct verify *v, struct failure *f)
         snprintf(got + 2 * i, 3, "%02x", digest[i]);
     }
     if (strcmp(got, v->whole)) {
-        return fail_with(f, X_MISMATCH, "a framemd5 reference would name the frame", "the %llu frames differ from %s: expected %s, got %s",
-                    (unsigned long long)v->frames, v->path, v->whole, got);
+        return fail_with(f, X_MISMATCH, "a framemd5 reference would name the frame",
+                         "the %llu frames differ from %s: expected %s, got %s", (unsigned long long)v->frames, v->path,
+                         v->whole, got);
     }
     return 0;
 }
@@ -253,8 +259,11 @@ int verify_end(struct verify *v, struct failure *f)
 {
     char expected[33];
     switch (v->kind) {
-    case REF_MD5: return compare_whole(v, f);
-    case REF_FRAMEMD5: return framemd5_next(v->file, expected) ? mismatch(v, expected, "no further frame", f) : 0;
-    default: return getc(v->file) != EOF ? mismatch(v, "a further frame", "none", f) : 0;
+    case REF_MD5:
+        return compare_whole(v, f);
+    case REF_FRAMEMD5:
+        return framemd5_next(v->file, expected) ? mismatch(v, expected, "no further frame", f) : 0;
+    default:
+        return getc(v->file) != EOF ? mismatch(v, "a further frame", "none", f) : 0;
     }
 }

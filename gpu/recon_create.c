@@ -29,6 +29,15 @@ static int check_params(struct gpu *g, const struct recon_params *p)
     return GPU_OK;
 }
 
+/* H200, 1080p, intra and deblocking: 2.85 ms a picture by diagonals and 1.59 persistent with 1 picture a batch, 0.116 and 0.065
+ * with 32. Threads of a software device wait for each other instead of working. */
+static uint8_t choose_wavefront(const struct recon *r)
+{
+    if (r->params.wavefront)
+        return r->params.wavefront;
+    return r->g->info.software ? 1 : 2;
+}
+
 static void set_worst(struct recon *r, uint32_t width)
 {
     const struct recon_params *p = &r->params;
@@ -38,7 +47,7 @@ static void set_worst(struct recon *r, uint32_t width)
         .mb_width = p->mb_width, .mb_height = p->mb_height, .pictures = width, .mb_total = (uint32_t)(one * width),
         .unit_total = (uint32_t)(units < most ? units : most), .deliveries = r->delivery_capacity,
         .subgroup_size = r->g->info.subgroup_size, .has_intra = true, .has_inter = true, .has_deblock = true,
-        .software = r->g->info.software, .wavefront = p->wavefront ? p->wavefront : 1,
+        .software = r->g->info.software, .wavefront = choose_wavefront(r),
     };
 }
 

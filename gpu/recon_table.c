@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The passes of H.264 reconstruction in their order, and the scratch memory between them. See the head of each shader for what it does.
+ * The passes of H.264 reconstruction in their order, and the scratch memory between them. See the head of each shader for what
+ * it does.
  */
 #include "gpu/recon_table.h"
 
@@ -22,7 +23,8 @@
 
 static uint64_t lists_size(const struct recon_shape *worst)
 {
-    /* of a macroblock: 16 luma blocks, 4 chroma quadrants, 24 residual blocks; the last workgroup of a case may be nearly empty */
+    /* of a macroblock: 16 luma blocks, 4 chroma quadrants, 24 residual blocks; the last workgroup of a case may be nearly empty
+     */
     return ((uint64_t)worst->mb_total * (16 + 4 + 24) + CASE_COUNT * LIST_GROUP) * 4;
 }
 
@@ -154,59 +156,73 @@ static bool deblock_patient(const struct recon_shape *shape)
 
 /* ---- passes ---- */
 
-#define SHADER(name) .spirv = shader_##name, .spirv_size = sizeof(shader_##name)
+#define SHADER(name)   .spirv = shader_##name, .spirv_size = sizeof(shader_##name)
 #define CONSTANTS(...) .constants = {__VA_ARGS__}, .constant_count = sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
-#define WORK(work) .indirect = true, .indirect_offset = 4 * (COUNTER_ARGS + 3 * (work))
+#define WORK(work)     .indirect = true, .indirect_offset = 4 * (COUNTER_ARGS + 3 * (work))
 
-#define RECORDS (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_SLICES))
-#define LISTED (RECORDS | RECON_B(BIND_LISTS) | RECON_B(BIND_COUNTERS))
-#define WORK_IMAGES (RECON_B(BIND_WORK_Y) | RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR))
+#define RECORDS      (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_SLICES))
+#define LISTED       (RECORDS | RECON_B(BIND_LISTS) | RECON_B(BIND_COUNTERS))
+#define WORK_IMAGES  (RECON_B(BIND_WORK_Y) | RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR))
 #define FRAME_IMAGES (RECON_B(BIND_FRAME_Y) | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR))
-#define TICKETS (RECON_B(BIND_COUNTERS) | RECON_B(BIND_PROGRESS))
+#define TICKETS      (RECON_B(BIND_COUNTERS) | RECON_B(BIND_PROGRESS))
 
-#define RESIDUAL_PASS(label, work, first, last)                                                                                  \
-    {                                                                                                                            \
-        .name = label, .stage = RECON_RESIDUAL, SHADER(residual), CONSTANTS(work, first, last), WORK(work),                      \
-        .reads = LISTED | RECON_B(BIND_COEFFS) | RECON_B(BIND_SCALING), .writes = RECON_B(BIND_RESIDUAL),                        \
-        .wanted = any_residual                                                                                                   \
+#define RESIDUAL_PASS(label, work, first, last)                                                                                \
+    {                                                                                                                          \
+        .name = label, .stage = RECON_RESIDUAL, SHADER(residual), CONSTANTS(work, first, last), WORK(work),                    \
+        .reads = LISTED | RECON_B(BIND_COEFFS) | RECON_B(BIND_SCALING), .writes = RECON_B(BIND_RESIDUAL),                      \
+        .wanted = any_residual                                                                                                 \
     }
 
 #define PREDICTED (LISTED | RECON_B(BIND_MOTION) | RECON_B(BIND_WEIGHTS) | RECON_B(BIND_RESIDUAL))
 
-#define LUMA_PASS(label, both, position_class, work)                                                                             \
-    {                                                                                                                            \
-        .name = label, .stage = RECON_INTER, SHADER(inter_luma), CONSTANTS(both, position_class), WORK(work),                    \
-        .reads = PREDICTED | RECON_B(BIND_FRAME_Y), .writes = RECON_B(BIND_WORK_Y), .wanted = any_inter                          \
+#define LUMA_PASS(label, both, position_class, work)                                                                           \
+    {                                                                                                                          \
+        .name = label, .stage = RECON_INTER, SHADER(inter_luma), CONSTANTS(both, position_class), WORK(work),                  \
+        .reads = PREDICTED | RECON_B(BIND_FRAME_Y), .writes = RECON_B(BIND_WORK_Y), .wanted = any_inter                        \
     }
 
-#define CHROMA_PASS(label, split, both)                                                                                          \
-    {                                                                                                                            \
-        .name = label, .stage = RECON_INTER, SHADER(inter_chroma), CONSTANTS(split, both), WORK(WORK_CHROMA + 2 * (split) + (both)), \
-        .reads = PREDICTED | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR),                                                    \
-        .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter                                             \
+#define CHROMA_PASS(label, split, both)                                                                                        \
+    {                                                                                                                          \
+        .name = label, .stage = RECON_INTER, SHADER(inter_chroma), CONSTANTS(split, both),                                     \
+        WORK(WORK_CHROMA + 2 * (split) + (both)), .reads = PREDICTED | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR),        \
+        .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter                                           \
     }
 
 /* The persistent wavefronts; patient: see lib/progress.glsl. */
-#define INTRA_PASS(label, patient, condition)                                                                                    \
-    {                                                                                                                            \
-        .name = label, .stage = RECON_INTRA, SHADER(intra_persistent), CONSTANTS(patient), .groups = row_groups,                 \
-        .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS, .wanted = condition  \
+#define INTRA_PASS(label, patient, condition)                                                                                  \
+    {                                                                                                                          \
+        .name = label, .stage = RECON_INTRA, SHADER(intra_persistent), CONSTANTS(patient), .groups = row_groups,               \
+        .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS,                    \
+        .wanted = condition                                                                                                    \
     }
 
-#define DEBLOCK_PASS(label, patient, condition)                                                                                  \
-    {                                                                                                                            \
-        .name = label, .stage = RECON_DEBLOCK, SHADER(deblock_persistent), CONSTANTS(patient), .groups = row_groups,             \
-        .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS, .writes = FRAME_IMAGES | TICKETS,     \
-        .wanted = condition                                                                                                      \
+#define DEBLOCK_PASS(label, patient, condition)                                                                                \
+    {                                                                                                                          \
+        .name = label, .stage = RECON_DEBLOCK, SHADER(deblock_persistent), CONSTANTS(patient), .groups = row_groups,           \
+        .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS, .writes = FRAME_IMAGES | TICKETS,   \
+        .wanted = condition                                                                                                    \
     }
 
 const struct recon_pass recon_passes[] = {
-    {.name = "classify: count", .stage = RECON_CLASSIFY, SHADER(classify), CONSTANTS(0), .groups = classify_groups,
-     .reads = RECORDS | RECON_B(BIND_MOTION), .writes = RECON_B(BIND_COUNTERS)},
-    {.name = "classify: starts", .stage = RECON_CLASSIFY, SHADER(classify_starts), .reads = RECON_B(BIND_COUNTERS),
+    {.name = "classify: count",
+     .stage = RECON_CLASSIFY,
+     SHADER(classify),
+     CONSTANTS(0),
+     .groups = classify_groups,
+     .reads = RECORDS | RECON_B(BIND_MOTION),
      .writes = RECON_B(BIND_COUNTERS)},
-    {.name = "classify: write", .stage = RECON_CLASSIFY, SHADER(classify), CONSTANTS(1), .groups = classify_groups,
-     .reads = RECORDS | RECON_B(BIND_MOTION) | RECON_B(BIND_COUNTERS), .writes = RECON_B(BIND_COUNTERS) | RECON_B(BIND_LISTS)},
+    {.name = "classify: starts",
+     .stage = RECON_CLASSIFY,
+     SHADER(classify_starts),
+     .reads = RECON_B(BIND_COUNTERS),
+     .writes = RECON_B(BIND_COUNTERS)},
+    {.name = "classify: write",
+     .stage = RECON_CLASSIFY,
+     SHADER(classify),
+     CONSTANTS(1),
+     .groups = classify_groups,
+     .reads = RECORDS | RECON_B(BIND_MOTION) | RECON_B(BIND_COUNTERS),
+     .writes = RECON_B(BIND_COUNTERS) | RECON_B(BIND_LISTS)},
 
     RESIDUAL_PASS("residual: 4x4", WORK_RES_4X4, CASE_RES_4X4, CASE_RES_4X4),
     RESIDUAL_PASS("residual: 16x16", WORK_RES_16X16, CASE_RES_16X16, CASE_RES_16X16),
@@ -226,18 +242,40 @@ const struct recon_pass recon_passes[] = {
     CHROMA_PASS("inter chroma: split, one list", 1, 0),
     CHROMA_PASS("inter chroma: split, both lists", 1, 1),
 
-    {.name = "intra: diagonals", .stage = RECON_INTRA, SHADER(intra_diagonal), .steps = diagonal_steps, .groups = diagonal_groups,
-     .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES, .writes = WORK_IMAGES, .wanted = intra_by_diagonals},
+    {.name = "intra: diagonals",
+     .stage = RECON_INTRA,
+     SHADER(intra_diagonal),
+     .steps = diagonal_steps,
+     .groups = diagonal_groups,
+     .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES,
+     .writes = WORK_IMAGES,
+     .wanted = intra_by_diagonals},
     INTRA_PASS("intra: persistent", 0, intra_persistent),
     INTRA_PASS("intra: persistent, software", 1, intra_patient),
 
-    {.name = "deblock: strengths", .stage = RECON_DEBLOCK, SHADER(deblock_strength), .groups = strength_groups,
-     .reads = RECORDS | RECON_B(BIND_MOTION), .writes = RECON_B(BIND_STRENGTHS), .wanted = any_deblock},
-    {.name = "deblock: diagonals", .stage = RECON_DEBLOCK, SHADER(deblock_diagonal), .steps = diagonal_steps, .groups = diagonal_groups,
-     .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES, .writes = FRAME_IMAGES, .wanted = deblock_by_diagonals},
+    {.name = "deblock: strengths",
+     .stage = RECON_DEBLOCK,
+     SHADER(deblock_strength),
+     .groups = strength_groups,
+     .reads = RECORDS | RECON_B(BIND_MOTION),
+     .writes = RECON_B(BIND_STRENGTHS),
+     .wanted = any_deblock},
+    {.name = "deblock: diagonals",
+     .stage = RECON_DEBLOCK,
+     SHADER(deblock_diagonal),
+     .steps = diagonal_steps,
+     .groups = diagonal_groups,
+     .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES,
+     .writes = FRAME_IMAGES,
+     .wanted = deblock_by_diagonals},
     DEBLOCK_PASS("deblock: persistent", 0, deblock_persistent),
     DEBLOCK_PASS("deblock: persistent, software", 1, deblock_patient),
-    {.name = "store", .stage = RECON_DEBLOCK, SHADER(store_frame), .groups = store_groups,
-     .reads = RECON_B(BIND_PICTURES) | WORK_IMAGES, .writes = FRAME_IMAGES, .wanted = no_deblock},
+    {.name = "store",
+     .stage = RECON_DEBLOCK,
+     SHADER(store_frame),
+     .groups = store_groups,
+     .reads = RECON_B(BIND_PICTURES) | WORK_IMAGES,
+     .writes = FRAME_IMAGES,
+     .wanted = no_deblock},
 };
 const uint32_t recon_pass_count = sizeof(recon_passes) / sizeof(recon_passes[0]);

@@ -134,7 +134,7 @@ struct batch {
     struct store *store;
     uint64_t serial, ticket;
     uint32_t n, m;
-    struct job **jobs; /* [store.width] */
+    struct job **jobs; /* [store.width]; NULL where a slot is only filled with grey */
     struct recon_picture *pictures;
     struct rec_view *views;
     struct {

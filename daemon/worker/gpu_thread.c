@@ -54,14 +54,16 @@ static void complete_batch(struct engine *e, struct batch *b)
 {
     uv_mutex_unlock(&e->lock);
     for (uint32_t i = 0; i < b->n; i++)
-        h264_picture_done(b->jobs[i]->pic);
+        if (b->jobs[i])
+            h264_picture_done(b->jobs[i]->pic);
     struct recon_times times;
     recon_times(b->store->recon, &times);
     int64_t now = now_ns();
     uv_mutex_lock(&e->lock);
     b->store->times = times;
     for (uint32_t i = 0; i < b->n; i++)
-        job_done(b->jobs[i]);
+        if (b->jobs[i])
+            job_done(b->jobs[i]);
     for (uint32_t i = 0; i < b->m; i++) {
         b->outputs[i].output->state = OUTPUT_COMPLETE;
         b->outputs[i].output->frame.decoded_ns = now;
@@ -344,7 +346,8 @@ static void prepare(struct batch *b, uint32_t i)
 static void charge_submit(struct batch *b, double cpu)
 {
     for (uint32_t i = 0; i < b->n; i++)
-        b->jobs[i]->session->stats.cpu_submit += cpu / b->n;
+        if (b->jobs[i])
+            b->jobs[i]->session->stats.cpu_submit += cpu / b->n;
 }
 
 static bool submit(struct engine *e, struct store *st)
@@ -356,7 +359,8 @@ static bool submit(struct engine *e, struct store *st)
     if (b->n) {
         uv_mutex_unlock(&e->lock);
         for (uint32_t i = 0; i < b->n; i++)
-            prepare(b, i);
+            if (b->jobs[i])
+                prepare(b, i);
         uv_mutex_lock(&e->lock);
     }
     scheduler_deliveries(e, b);

@@ -96,17 +96,43 @@ static bool may_take_slot(struct session *s, const struct store *st, bool oldest
     return false;
 }
 
-static void take(struct batch *b, struct job *job)
+static void take_slot(struct store *st, struct job *job)
 {
-    struct store *st = b->store;
     job->store = st;
-    job->state = JOB_SUBMITTED;
-    job->batch = b->serial;
     job->pic->slot = st->free_slots[--st->free_count];
     st->live++;
     job->session->held++;
+}
+
+static void take(struct batch *b, struct job *job)
+{
+    if (!job->store)
+        take_slot(b->store, job);
+    job->state = JOB_SUBMITTED;
+    job->batch = b->serial;
     job->session->gpu_pictures++;
     b->jobs[b->n++] = job;
+}
+
+/* A damaged stream's P or B picture without any reference reads its own slot (h264_picture_view), which holds whatever was
+ * there before, perhaps a frame of another stream: its slot becomes grey first, by a batch before its own. */
+static bool needs_fill(const struct job *job)
+{
+    if (job->store || job->failed || job->pic->refs_held_count)
+        return false;
+    for (uint32_t i = 0; i < job->pic->slice_count; i++)
+        if (job->pic->slices[i].hdr.type != H264_I)
+            return true;
+    return false;
+}
+
+/* The batch does not name the job: it may be discarded before the batch is done. */
+static void fill(struct batch *b, struct job *job)
+{
+    take_slot(b->store, job);
+    job->batch = b->serial;
+    b->pictures[b->n] = (struct recon_picture){.slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
+    b->jobs[b->n++] = NULL;
 }
 
 /* `ahead` counts pictures that were submitted before an older one of their session; see store.c. */
@@ -129,8 +155,15 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
             return;
         if (!references_submitted(job, b->store, b->serial))
             continue;
-        if (!may_take_slot(s, b->store, oldest, ahead))
+        if (job->batch == b->serial)
             return;
+        if (!job->store && !may_take_slot(s, b->store, oldest, ahead))
+            return;
+        if (needs_fill(job)) {
+            if (oldest)
+                fill(b, job);
+            return;
+        }
         take(b, job);
         ahead += !oldest;
         waiting = !oldest;

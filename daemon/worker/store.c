@@ -90,6 +90,7 @@ static int store_create(struct engine *e, const struct store_key *key, uint32_t 
     }
     for (uint32_t i = 0; i < slots; i++)
         st->free_slots[st->free_count++] = (int32_t)(slots - 1 - i);
+    st->width = recon_width(st->recon);
     st->memory = recon_memory(st->recon);
     recon_times(st->recon, &st->times);
     *out = st;

@@ -173,13 +173,27 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
     uv_mutex_unlock(&st->engine->lock);
 }
 
+/* Streams that do not announce how far they reorder. */
+static void note_order(struct stream *st, const struct h264_picture *pic)
+{
+    const struct h264_slice_header *hdr = pic->slice_count ? &pic->slices[0].hdr : NULL;
+    bool reset = false; /* MMCO 5: the counts start again with this picture */
+    if (pic->sps->vui_present && pic->sps->vui.bitstream_restriction_flag)
+        return;
+    for (unsigned i = 0; hdr && i < hdr->mmco_count; i++)
+        reset |= hdr->mmco[i].op == 5;
+    timestamps_order(&st->times, reset ? 0 : pic->output_poc, pic->has_b_slices, pic->idr || reset);
+}
+
 static void drain(struct stream *st)
 {
     struct session *s = st->session;
     struct h264_picture *pic;
     while ((pic = h264_stream_next_decode(st->codec))) {
-        if (!pic->non_existing)
+        if (!pic->non_existing) {
+            note_order(st, pic);
             timestamps_decoded(&st->times, pic->tag);
+        }
         if (st->pictures++ == 0) {
             uv_mutex_lock(&st->engine->lock);
             s->lookahead = lookahead_for(st->engine, pic->mb_count);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define TIMESTAMPS_NONE INT64_MIN
+#define TIMESTAMPS_REORDER 16
 #define TIMESTAMPS_RING 1024 /* access units between feeding and output; far more than DPB and look-ahead hold */
 
 struct packet_times {
@@ -20,12 +21,16 @@ struct packet_times {
 
 struct timestamps {
     AVRational time_base;
-    int delay;                /* frames of reordering that the container or parser announces */
+    int announced;            /* frames of reordering that the container or parser announces */
+    int delay;                /* the same, and what the pictures have shown since */
     int64_t default_duration; /* of one frame, in time_base; 0 unknown */
     struct packet_times ring[TIMESTAMPS_RING];
     int64_t next_us;                /* decoding time of the next packet where it has none, microseconds */
     int64_t queue[TIMESTAMPS_RING]; /* delayed_dts of pictures that have not been output, in decoding order */
     unsigned queue_head, queue_count;
+    int32_t recent_poc[TIMESTAMPS_REORDER]; /* the highest since the last restart, descending */
+    unsigned recent_count;
+    int64_t risen;              /* what the delay grew after the start, in time_base */
     int64_t last_pts, last_dts; /* of frames given out */
     unsigned pts_faults, dts_faults;
 };
@@ -33,6 +38,9 @@ struct timestamps {
 void timestamps_init(struct timestamps *t, AVRational time_base, int delay, AVRational frame_rate);
 /* A packet is fed under tag. */
 void timestamps_packet(struct timestamps *t, const struct packet_times *packet);
+/* Before timestamps_decoded, for streams that do not announce their reordering (no bitstream_restriction): the delay grows where
+ * the picture order count shows more of it. restart: an IDR picture or MMCO 5. */
+void timestamps_order(struct timestamps *t, int32_t poc, bool has_b_slices, bool restart);
 /* A picture of access unit tag comes out of step 1 in decoding order; it will be output. */
 void timestamps_decoded(struct timestamps *t, int64_t tag);
 /* A picture of access unit tag is output: *out gets the packet's times with the presentation time guessed. */

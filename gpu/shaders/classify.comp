@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Sort blocks into case lists (cases.h): one thread looks at one 4x4 luma block, at the chroma of a quadrant and at the residual that
- * belong to it. Runs twice: counting, then, with the starts known (classify_starts), writing entries. One atomic per subgroup
- * and case. Grid: x blocks of a picture, y pictures.
+ * Sort blocks into case lists (cases.h): one thread looks at one 4x4 luma block, at the chroma of a quadrant and at the
+ * residual that belong to it. Runs twice: counting, then, with the starts known (classify_starts), writing entries. One atomic
+ * per subgroup and case. Grid: x blocks of a picture, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -27,7 +27,8 @@ void emit(uint kase, uint entry)
         if (mine) {
             uint base = 0u;
             if (subgroupElect())
-                base = atomicAdd(counters[(WRITE != 0u ? COUNTER_CURSOR : COUNTER_LENGTH) + kase], subgroupBallotBitCount(voters));
+                base =
+                    atomicAdd(counters[(WRITE != 0u ? COUNTER_CURSOR : COUNTER_LENGTH) + kase], subgroupBallotBitCount(voters));
             if (WRITE != 0u)
                 lists[subgroupBroadcastFirst(base) + subgroupBallotExclusiveBitCount(voters)] = entry;
             waiting = false;
@@ -73,7 +74,8 @@ uint luma_residual_case(rec_mb mb, uint blk)
 
 void main()
 {
-    uint picture = push.first_picture + gl_WorkGroupID.y, addr = gl_GlobalInvocationID.x >> 4, block = gl_GlobalInvocationID.x & 15u;
+    uint picture = push.first_picture + gl_WorkGroupID.y, addr = gl_GlobalInvocationID.x >> 4,
+         block = gl_GlobalInvocationID.x & 15u;
     if (gl_WorkGroupID.y >= push.picture_count || addr >= pictures[picture].mb_count)
         return;
     uint at = pictures[picture].mb_base + addr, where = picture << 24 | addr << 4;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking, one dispatch per diagonal x + 2 y = step of all pictures, which is the order of 8.7 as far as it matters. Grid: x macroblocks of
- * the diagonal, y pictures.
+ * Deblocking, one dispatch per diagonal x + 2 y = step of all pictures, which is the order of 8.7 as far as it matters. Grid: x
+ * macroblocks of the diagonal, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -19,8 +19,10 @@ void main()
         return;
     rec_picture picture = pictures[index];
     uint at = (picture.mb_base + uint(mb_at.y) * push.mb_width + uint(mb_at.x)) * STRENGTH_WORDS;
-    if (uint(picture.has_deblock) != 0u && deblock_needed(at))
-        deblock_mb(at, mb_at, int(picture.work), int(picture.slot));
-    else
+    if (uint(picture.has_deblock) != 0u && deblock_needed(at)) {
+        deblock_begin(mb_at, int(picture.work));
+        deblock_end(at, mb_at, int(picture.slot));
+    } else {
         copy_mb(mb_at, int(picture.work), int(picture.slot));
+    }
 }

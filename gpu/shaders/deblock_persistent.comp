@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a picture, rows of all pictures from the top
- * downwards. It waits only for the row above, a lower ticket, so it ends on any device.
+ * Deblocking in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a picture, rows of all pictures from
+ * the top downwards. It waits only for the row above, a lower ticket, so it ends on any device.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -23,9 +23,10 @@ void main()
     for (uint x = 0u; x < push.mb_width; x++) {
         uint at = (picture.mb_base + row * push.mb_width + x) * STRENGTH_WORDS;
         if (filtered && deblock_needed(at)) {
+            deblock_begin(ivec2(x, row), int(picture.work));
             if (row > 0u && (strengths[at + 2u] & 0xffffu) != 0u)
                 progress_wait(progress - 1u, min(x + 2u, push.mb_width));
-            deblock_mb(at, ivec2(x, row), int(picture.work), int(picture.slot));
+            deblock_end(at, ivec2(x, row), int(picture.slot));
         } else {
             copy_mb(ivec2(x, row), int(picture.work), int(picture.slot));
         }

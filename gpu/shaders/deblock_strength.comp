@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking strengths of all edges in parallel (8.7.2.1), from records alone, and the thresholds that go with them (8.7.2.2). 32
- * threads do one macroblock: one strength each, of four luma samples of an edge; the first nine also one set of thresholds.
+ * Deblocking strengths of all edges in parallel (8.7.2.1), from records alone, and the thresholds that go with them (8.7.2.2).
+ * 32 threads do one macroblock: one strength each, of four luma samples of an edge; the first nine also one set of thresholds.
  * Grid: x groups of four macroblocks, y pictures.
  */
 #version 460
@@ -61,10 +61,11 @@ uint thresholds(uint slice_base, uint p, uint q, uint c)
 
 void main()
 {
-    uint picture = push.first_picture + gl_WorkGroupID.y, t = gl_LocalInvocationIndex & 31u, local_mb = gl_LocalInvocationIndex >> 5;
+    uint picture = push.first_picture + gl_WorkGroupID.y, t = gl_LocalInvocationIndex & 31u,
+         local_mb = gl_LocalInvocationIndex >> 5;
     uint addr = gl_WorkGroupID.x * GROUP_MBS + local_mb;
-    bool inside = gl_WorkGroupID.y < push.picture_count && addr < pictures[picture].mb_count &&
-                  uint(pictures[picture].has_deblock) != 0u;
+    bool inside =
+        gl_WorkGroupID.y < push.picture_count && addr < pictures[picture].mb_count && uint(pictures[picture].has_deblock) != 0u;
     if (t < 4u)
         words[local_mb * 4u + t] = 0u;
     barrier();
@@ -79,8 +80,9 @@ void main()
         uint p = edge > 0u ? q : direction == 0u ? left : top;
         uint step = direction == 0u ? 1u : 4u, q_block = edge * step + segment * (5u - step);
         uint p_block = edge > 0u ? q_block - step : q_block + 3u * step;
-        bool visited = edge > 0u ? (deblock & REC_DEBLOCK_INTERNAL) != 0u && ((edge & 1u) == 0u || (flags & REC_MB_TRANSFORM_8X8) == 0u)
-                                 : p != q;
+        bool visited =
+            edge > 0u ? (deblock & REC_DEBLOCK_INTERNAL) != 0u && ((edge & 1u) == 0u || (flags & REC_MB_TRANSFORM_8X8) == 0u)
+                      : p != q;
         uint strength = 0u;
         if (visited) {
             if (is_intra(uint(mbs[p].kind)) || is_intra(uint(mbs[q].kind)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Chroma interprediction, 4:2:0 (8.4.2.2.2): one thread predicts, weighs and adds the residual of the 4x4 samples of one component that
- * belong to an 8x8 luma quadrant. SPLIT: its four 2x2 parts have vectors of their own. BOTH: both lists. z of the grid is the
- * component.
+ * Chroma interprediction, 4:2:0 (8.4.2.2.2): one thread predicts, weighs and adds the residual of the 4x4 samples of one
+ * component that belong to an 8x8 luma quadrant. SPLIT: its four 2x2 parts have vectors of their own. BOTH: both lists. z of
+ * the grid is the component.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luma interprediction (8.4.2): one thread predicts, weighs and adds the residual of one 4x4 block: four texels. BOTH is 0: one pipeline
- * per position class, CLASS a constant. BOTH is 1: the pair of classes is the case of the whole workgroup, so the switch over
- * it never diverges and 36 pipelines are saved.
+ * Luma interprediction (8.4.2): one thread predicts, weighs and adds the residual of one 4x4 block: four texels. BOTH is 0: one
+ * pipeline per position class, CLASS a constant. BOTH is 1: the pair of classes is the case of the whole workgroup, so the
+ * switch over it never diverges and 36 pipelines are saved.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -23,7 +23,8 @@ void predict_list(uint position_class, uint at, uint slice, uint list, uint ref_
 {
     int x = int(motion[at].mv[list][block][0]), y = int(motion[at].mv[list][block][1]);
     uint ref = uint(slices[slice].ref[list][ref_idx & (REC_MAX_REFS - 1u)]);
-    luma_predict(position_class, luma_block(corner.x + (x >> 2), corner.y + (y >> 2), int(REC_REF_SLOT(ref)), uvec2(x & 3, y & 3)), p);
+    luma_predict(position_class,
+                 luma_block(corner.x + (x >> 2), corner.y + (y >> 2), int(REC_REF_SLOT(ref)), uvec2(x & 3, y & 3)), p);
 }
 
 void main()
@@ -35,7 +36,8 @@ void main()
         return;
     rec_picture picture = pictures[item.picture];
     uint at = picture.mb_base + item.addr, blk = swap_blk(item.block), slice = picture.slice_base + mbs[at].slice;
-    ivec2 corner = ivec2(item.addr % push.mb_width, item.addr / push.mb_width) * 16 + ivec2(item.block & 3u, item.block >> 2) * 4;
+    ivec2 corner =
+        ivec2(item.addr % push.mb_width, item.addr / push.mb_width) * 16 + ivec2(item.block & 3u, item.block >> 2) * 4;
     int ref0 = int(motion[at].ref_idx[0][blk >> 2]), ref1 = int(motion[at].ref_idx[1][blk >> 2]);
     uint pair = (item.kase - CASE_LUMA_BOTH) >> 1;
     bool weighted = ((item.kase - first) & 1u) != 0u;

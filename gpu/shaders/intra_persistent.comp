@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a picture, rows of all pictures from the top
- * downwards. It waits only for the row above, a lower ticket, so it ends on any device. A row's progress is the number of macroblocks
- * from the left that need no more waiting for; it jumps over macroblocks that are not intra.
+ * Intra prediction in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a picture, rows of all pictures
+ * from the top downwards. It waits only for the row above, a lower ticket, so it ends on any device. A row's progress is the
+ * number of macroblocks from the left that need no more waiting for; it jumps over macroblocks that are not intra.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -20,7 +20,8 @@ void main()
     if (ticket >= push.picture_count * push.mb_height)
         return;
     rec_picture picture = pictures[push.first_picture + ticket % push.picture_count];
-    uint row = ticket / push.picture_count, progress = (ticket % push.picture_count) * push.mb_height + row, t = gl_LocalInvocationIndex;
+    uint row = ticket / push.picture_count, progress = (ticket % push.picture_count) * push.mb_height + row,
+         t = gl_LocalInvocationIndex;
     if (uint(picture.has_intra) == 0u)
         return;
     for (uint x0 = 0u; x0 < push.mb_width; x0 += 32u) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual samples of coded blocks (8.5): scaling and inverse transforms; samples of I_PCM and of lossless blocks are copied. One thread
- * does one block of a case list: 4x4, or 8x8 for which it writes four units. KIND is the pipeline (cases.h). A thread of the
- * 16x16 kind reads all sixteen DC levels and computes the one it needs: no pass of its own, and the cache holds them.
+ * Residual samples of coded blocks (8.5): scaling and inverse transforms; samples of I_PCM and of lossless blocks are copied.
+ * One thread does one block of a case list: 4x4, or 8x8 for which it writes four units. KIND is the pipeline (cases.h). A
+ * thread of the 16x16 kind reads all sixteen DC levels and computes the one it needs: no pass of its own, and the cache holds
+ * them.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -85,7 +86,8 @@ void block_4x4(rec_picture picture, rec_mb mb, uint c, uint b, uint unit)
 
 void block_8x8(rec_picture picture, rec_mb mb, uint unit)
 {
-    uint table = picture.scaling_base + slices[picture.slice_base + mb.slice].scaling, list = uint(mb.kind) == REC_MB_INTER ? 1u : 0u;
+    uint table = picture.scaling_base + slices[picture.slice_base + mb.slice].scaling,
+         list = uint(mb.kind) == REC_MB_INTER ? 1u : 0u;
     int qp = int(mb.qp[0]), m = qp % 6;
     int d[64];
     for (uint y = 0u; y < 8u; y++) {
@@ -128,8 +130,10 @@ void main()
         return;
     rec_picture picture = pictures[item.picture];
     rec_mb mb = mbs[picture.mb_base + item.addr];
-    uint c = item.kase == CASE_RES_COPY_8X8 ? 0u : KIND == WORK_RES_CHROMA ? item.kase - CASE_RES_CHROMA + 1u :
-             KIND == WORK_RES_COPY ? item.kase - CASE_RES_COPY : 0u;
+    uint c = item.kase == CASE_RES_COPY_8X8 ? 0u
+             : KIND == WORK_RES_CHROMA      ? item.kase - CASE_RES_CHROMA + 1u
+             : KIND == WORK_RES_COPY        ? item.kase - CASE_RES_COPY
+                                            : 0u;
     uint unit = unit_of(picture.coeff_base, mb, c, item.block);
     if (unit >= push.unit_total)
         return;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNITS_PER_MB 24
+#define UNITS_PER_MB      24
 #define WEIGHTS_PER_SLICE (2 * REC_MAX_REFS * 6)
 
 void check_picture_free(struct check_picture *p)
@@ -66,11 +66,23 @@ struct check_picture *check_picture_create(struct check_env *env, uint32_t index
         check_picture_free(p);
         return NULL;
     }
-    p->view = (struct rec_view){
-        .head = {.slot = env->refs + index, .mb_width = env->mb_width, .mb_height = env->mb_height, .structure = REC_FRAME,
-                 .chroma_format_idc = 1, .bit_depth = {8, 8}, .coeff_bytes = 2, .mb_count = mbs},
-        .mbs = p->mbs, .motion = p->motion, .slices = p->slices, .coeffs = p->coeffs, .weights = p->weights, .scaling = p->scaling,
-        .slice_count = slices, .weight_count = slices * WEIGHTS_PER_SLICE, .scaling_count = scaling};
+    p->view = (struct rec_view){.head = {.slot = env->refs + index,
+                                         .mb_width = env->mb_width,
+                                         .mb_height = env->mb_height,
+                                         .structure = REC_FRAME,
+                                         .chroma_format_idc = 1,
+                                         .bit_depth = {8, 8},
+                                         .coeff_bytes = 2,
+                                         .mb_count = mbs},
+                                .mbs = p->mbs,
+                                .motion = p->motion,
+                                .slices = p->slices,
+                                .coeffs = p->coeffs,
+                                .weights = p->weights,
+                                .scaling = p->scaling,
+                                .slice_count = slices,
+                                .weight_count = slices * WEIGHTS_PER_SLICE,
+                                .scaling_count = scaling};
     fill_scaling(env, p->scaling, scaling);
     for (uint32_t i = 0; i < slices; i++)
         fill_slice(env, p, i);
@@ -130,7 +142,8 @@ void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t 
     m->coeff = unit;
     m->nonzero = 0;
     for (int c = 0; c < 3; c++) {
-        unsigned blocks = c ? 4 : 16, all = c ? 15 : 0xffff, step = c == 0 && (m->flags & REC_MB_TRANSFORM_8X8) ? 4 : 1, coded = 0;
+        unsigned blocks = c ? 4 : 16, all = c ? 15 : 0xffff, step = c == 0 && (m->flags & REC_MB_TRANSFORM_8X8) ? 4 : 1,
+                 coded = 0;
         bool has_dc = c > 0 || m->kind == REC_MB_INTRA_16X16;
         for (unsigned b = 0; b < blocks; b += step)
             if (levels != LEVELS_NONE && check_chance(env, percent))

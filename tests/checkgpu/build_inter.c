@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Interprediction: every fractional position, partition size, list and kind of weighting; vectors inside, across the border and far
- * outside; every pair of positions with both lists.
+ * Interprediction: every fractional position, partition size, list and kind of weighting; vectors inside, across the border and
+ * far outside; every pair of positions with both lists.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -21,7 +21,8 @@ static int vector(struct check_env *env, enum check_reach reach, int position, i
     return whole * 4 + (fraction >= 0 ? fraction : (int)check_random(env, 4));
 }
 
-static void set_partition(struct check_env *env, struct check_picture *p, uint32_t addr, const struct check_motion *m, int list, int x0, int y0)
+static void set_partition(struct check_env *env, struct check_picture *p, uint32_t addr, const struct check_motion *m, int list,
+                          int x0, int y0)
 {
     int fraction = m->fraction[list];
     int mb_x = (int)(addr % env->mb_width) * 16, mb_y = (int)(addr / env->mb_width) * 16;
@@ -76,7 +77,10 @@ struct cursor {
 static void combination(struct check_env *env, unsigned n, struct check_motion *m)
 {
     unsigned size = n / 16 % 7, lists = n / 112 % 3;
-    *m = (struct check_motion){.width = sizes[size][0], .height = sizes[size][1], .lists = (int)lists + 1, .fraction = {-1, -1},
+    *m = (struct check_motion){.width = sizes[size][0],
+                               .height = sizes[size][1],
+                               .lists = (int)lists + 1,
+                               .fraction = {-1, -1},
                                .reach = (enum check_reach)check_random(env, 3)};
     m->fraction[lists == 1] = (int)(n % 16);
 }
@@ -87,8 +91,11 @@ static void fill_picture(struct check_env *env, struct check_picture *p, struct 
         struct check_motion m;
         unsigned n = cursor->next[p->slices[p->mbs[addr].slice].weight_mode]++;
         if (pairs)
-            m = (struct check_motion){.width = sizes[n % 7][0], .height = sizes[n % 7][1], .lists = 3,
-                                      .fraction = {(int)(n % 16), (int)(n / 16 % 16)}, .reach = (enum check_reach)check_random(env, 3)};
+            m = (struct check_motion){.width = sizes[n % 7][0],
+                                      .height = sizes[n % 7][1],
+                                      .lists = 3,
+                                      .fraction = {(int)(n % 16), (int)(n / 16 % 16)},
+                                      .reach = (enum check_reach)check_random(env, 3)};
         else
             combination(env, n, &m);
         check_mb_inter(env, p, addr, &m);

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction: every mode of every kind with every set of available neighbours that allows it, counted, among inter macroblocks and
- * I_PCM.
+ * Intra prediction: every mode of every kind with every set of available neighbours that allows it, counted, among inter
+ * macroblocks and I_PCM.
  */
 #include "tests/checkgpu/checkgpu.h"
 
 #include <string.h>
 
 enum { NEED_A = 1, NEED_B = 2, NEED_D = 4 };
-static const uint8_t needs_nxn[9] = {NEED_B, NEED_A, 0, NEED_B, NEED_A | NEED_B | NEED_D, NEED_A | NEED_B | NEED_D, NEED_A | NEED_B | NEED_D,
-                                     NEED_B, NEED_A};
+static const uint8_t needs_nxn[9] = {
+    NEED_B, NEED_A, 0, NEED_B, NEED_A | NEED_B | NEED_D, NEED_A | NEED_B | NEED_D, NEED_A | NEED_B | NEED_D, NEED_B, NEED_A};
 static const uint8_t needs_16x16[4] = {NEED_B, NEED_A, 0, NEED_A | NEED_B | NEED_D};
 static const uint8_t needs_chroma[4] = {0, NEED_A, NEED_B, NEED_A | NEED_B | NEED_D};
 
 /* The least 4 bits of a set: A, B, C, D. */
 static unsigned avail_of(unsigned set)
 {
-    return (set & 1 ? REC_AVAIL_A : 0) | (set & 2 ? REC_AVAIL_B : 0) | (set & 4 ? REC_AVAIL_C : 0) | (set & 8 ? REC_AVAIL_D : 0);
+    return (set & 1 ? REC_AVAIL_A : 0) | (set & 2 ? REC_AVAIL_B : 0) | (set & 4 ? REC_AVAIL_C : 0) |
+           (set & 8 ? REC_AVAIL_D : 0);
 }
 
 static unsigned set_of(unsigned avail)
 {
-    return (avail & REC_AVAIL_A ? 1u : 0u) | (avail & REC_AVAIL_B ? 2u : 0u) | (avail & REC_AVAIL_C ? 4u : 0u) | (avail & REC_AVAIL_D ? 8u : 0u);
+    return (avail & REC_AVAIL_A ? 1u : 0u) | (avail & REC_AVAIL_B ? 2u : 0u) | (avail & REC_AVAIL_C ? 4u : 0u) |
+           (avail & REC_AVAIL_D ? 8u : 0u);
 }
 
 /* What a block at (x, y), in blocks, of a macroblock has. */
@@ -114,7 +116,8 @@ static struct check_picture *build(struct check_env *env, uint32_t index)
         } else if (check_chance(env, 10)) {
             check_mb_pcm(env, p, addr);
         } else {
-            check_mb_intra(env, p, addr, (int)check_random(env, 3), avail_of(check_chance(env, 40) ? 15 : check_random(env, 16)));
+            check_mb_intra(env, p, addr, (int)check_random(env, 3),
+                           avail_of(check_chance(env, 40) ? 15 : check_random(env, 16)));
             note(&p->mbs[addr]);
         }
         check_mb_filter(env, p, addr);

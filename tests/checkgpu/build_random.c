@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything mixed: batches of pictures of different kinds, several slices with weights, references and thresholds of their own, pictures
- * that refer to earlier batches; and frames of all small sizes, of odd ones, and one of 1080p.
+ * Everything mixed: batches of pictures of different kinds, several slices with weights, references and thresholds of their
+ * own, pictures that refer to earlier batches; and frames of all small sizes, of odd ones, and one of 1080p.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -12,7 +12,10 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
     struct rec_mb *m = &p->mbs[addr];
     const struct rec_slice *s = &p->slices[m->slice];
     const int *size = sizes[check_random(env, 7)];
-    struct check_motion motion = {.width = size[0], .height = size[1], .lists = s->slice_type == 0 ? 1 : 0, .fraction = {-1, -1},
+    struct check_motion motion = {.width = size[0],
+                                  .height = size[1],
+                                  .lists = s->slice_type == 0 ? 1 : 0,
+                                  .fraction = {-1, -1},
                                   .reach = check_chance(env, 60) ? REACH_NEAR : (enum check_reach)check_random(env, 3)};
     if (s->slice_type == 2 || check_chance(env, intra)) {
         if (check_chance(env, 5)) {
@@ -20,7 +23,8 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
             check_mb_filter(env, p, addr);
             return;
         }
-        check_mb_intra(env, p, addr, (int)check_random(env, 3), check_chance(env, 70) ? 31 : REC_AVAIL_A | check_random(env, 32));
+        check_mb_intra(env, p, addr, (int)check_random(env, 3),
+                       check_chance(env, 70) ? 31 : REC_AVAIL_A | check_random(env, 32));
     } else {
         bool skip = check_chance(env, 30);
         if (skip)
@@ -30,7 +34,11 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
     }
     check_mb_filter(env, p, addr);
     if (!(m->flags & REC_MB_SKIP))
-        check_mb_residual(env, p, addr, check_chance(env, 50) ? LEVELS_SPARSE : check_chance(env, 20) ? LEVELS_DENSE : LEVELS_NONE, 40);
+        check_mb_residual(env, p, addr,
+                          check_chance(env, 50)   ? LEVELS_SPARSE
+                          : check_chance(env, 20) ? LEVELS_DENSE
+                                                  : LEVELS_NONE,
+                          40);
 }
 
 static struct check_picture *build(struct check_env *env, uint32_t index)
@@ -69,7 +77,8 @@ static int run_batch(struct check_env *env, uint32_t n, bool swap)
         for (uint32_t s = 0; s < pictures[i]->view.slice_count; s++)
             for (int list = 0; list < 2; list++)
                 for (uint32_t k = 0; k < pictures[i]->slices[s].num_ref[list]; k++)
-                    pictures[i]->slices[s].ref[list][k] = (uint16_t)(pictures[i]->slices[s].ref[list][k] + REC_REF(env->refs, 0));
+                    pictures[i]->slices[s].ref[list][k] =
+                        (uint16_t)(pictures[i]->slices[s].ref[list][k] + REC_REF(env->refs, 0));
         pictures[i]->view.head.slot = i;
     }
     return check_run(env, pictures, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual: every QP with sparse, dense and extreme levels, flat and random scaling, every kind of macroblock and transform; and lossless
- * macroblocks with every direction of prediction.
+ * Residual: every QP with sparse, dense and extreme levels, flat and random scaling, every kind of macroblock and transform;
+ * and lossless macroblocks with every direction of prediction.
  */
 #include "tests/checkgpu/checkgpu.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]: holds the shaders against the slow reference. Exit code 0, 1 after a
- * mismatch, 2 for wrong usage, 77 without a device. The seed of the day is printed, so any failure can be repeated.
+ * checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]: holds the shaders against the slow reference. Exit code
+ * 0, 1 after a mismatch, 2 for wrong usage, 77 without a device. The seed of the day is printed, so any failure can be
+ * repeated. checkgpu --time N: instead prints how long batches of up to N pictures take, by stage.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -15,8 +16,9 @@ static const struct {
     const char *name;
     int (*run)(struct check_env *env);
 } groups[] = {
-    {"residual", check_group_residual}, {"bypass", check_group_bypass}, {"inter", check_group_inter}, {"intra", check_group_intra},
-    {"deblock", check_group_deblock},   {"random", check_group_random}, {"sizes", check_group_sizes},
+    {"residual", check_group_residual}, {"bypass", check_group_bypass},   {"inter", check_group_inter},
+    {"intra", check_group_intra},       {"deblock", check_group_deblock}, {"random", check_group_random},
+    {"sizes", check_group_sizes},
 };
 #define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
 
@@ -28,7 +30,7 @@ static void print_log(void *ctx, int level, const char *line)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP]\ngroups:");
+    fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] [--time PICTURES]\ngroups:");
     for (size_t i = 0; i < GROUP_COUNT; i++)
         fprintf(stderr, " %s", groups[i].name);
     fprintf(stderr, "\n");
@@ -54,8 +56,8 @@ static int run_groups(struct check_env *env, const char *only)
         env->batches = env->pictures = env->mbs = 0;
         int result = groups[i].run(env);
         check_close(env);
-        printf("checkgpu %s: %s, %lu batches, %lu pictures, %lu macroblocks, %.1f s\n", env->group, result ? "FAILED" : "ok", env->batches,
-               env->pictures, env->mbs, now() - start);
+        printf("checkgpu %s: %s, %lu batches, %lu pictures, %lu macroblocks, %.1f s\n", env->group, result ? "FAILED" : "ok",
+               env->batches, env->pictures, env->mbs, now() - start);
         fflush(stdout);
         failed |= result != 0;
     }
@@ -67,6 +69,7 @@ int main(int argc, char **argv)
     struct check_env env = {.seed = (uint64_t)time(NULL) / 86400};
     struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .log = print_log};
     const char *only = NULL;
+    int timed = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (value && !strcmp(argv[i], "--device"))
@@ -75,6 +78,8 @@ int main(int argc, char **argv)
             env.seed = strtoull(value, NULL, 0);
         else if (value && !strcmp(argv[i], "--wavefront"))
             env.wavefront = atoi(value);
+        else if (value && !strcmp(argv[i], "--time"))
+            timed = atoi(value);
         else if (value && !strcmp(argv[i], "--only"))
             only = value;
         else
@@ -83,6 +88,7 @@ int main(int argc, char **argv)
     bool known = !only;
     for (size_t i = 0; i < GROUP_COUNT; i++)
         known |= only && !strcmp(only, groups[i].name);
+    params.timestamps = timed > 0;
     if (!known || env.wavefront < 0 || env.wavefront > 2)
         return usage();
     int err = gpu_open(&params, &env.gpu);
@@ -91,8 +97,11 @@ int main(int argc, char **argv)
         return err == GPU_ERR_NO_DEVICE ? 77 : 1;
     }
     const struct gpu_device_info *info = gpu_info(env.gpu);
-    printf("checkgpu: %s%s, subgroups of %u, seed %" PRIu64 "\n", info->name, info->software ? " (software)" : "", info->subgroup_size, env.seed);
-    int failed = run_groups(&env, only);
+    printf("checkgpu: %s%s, subgroups of %u, seed %" PRIu64 "\n", info->name, info->software ? " (software)" : "",
+           info->subgroup_size, env.seed);
+    env.group = "time";
+    env.random = env.seed + 1;
+    int failed = timed > 0 ? check_timing(&env, (uint32_t)timed) : run_groups(&env, only);
     unsigned messages = gpu_validation_messages(env.gpu);
     if (messages)
         printf("checkgpu: %u validation messages\n", messages);

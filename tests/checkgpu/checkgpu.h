@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu builds records without a bitstream, has them reconstructed by the shaders and by the slow reference, and compares every
- * sample of the unfiltered and the filtered pictures.
+ * checkgpu builds records without a bitstream, has them reconstructed by the shaders and by the slow reference, and compares
+ * every sample of the unfiltered and the filtered pictures.
  *
  * Groups are lists of built inputs (build_*.c); env.c owns the device, the frame stores and the comparison.
  */
@@ -21,9 +21,9 @@
 struct check_env {
     const char *group;
     uint64_t seed;
-    uint64_t random;                  /* state of the generator */
+    uint64_t random; /* state of the generator */
     struct gpu *gpu;
-    int wavefront;                    /* 0: both kinds, else the one */
+    int wavefront;                             /* 0: both kinds, else the one */
     uint32_t mb_width, mb_height, refs, width; /* slots 0..refs-1 are read, refs..refs+width-1 are written */
     struct recon *recons[CHECK_KINDS];
     struct ref_frame *frames[CHECK_SLOTS], *unfiltered[CHECK_SLOTS];
@@ -52,7 +52,8 @@ struct check_picture {
     struct rec_scaling *scaling;
 };
 
-/* slices: macroblocks are split into that many runs. All are B slices with all reference slots in both lists, in random order. */
+/* slices: macroblocks are split into that many runs. All are B slices with all reference slots in both lists, in random order.
+ */
 struct check_picture *check_picture_create(struct check_env *env, uint32_t index, uint32_t slices);
 void check_picture_free(struct check_picture *p);
 /* Random weights for a slice; mode is REC_WEIGHT_*. */
@@ -68,9 +69,9 @@ void check_mb_intra(struct check_env *env, struct check_picture *p, uint32_t add
 /* Inter: partition sizes, vectors. */
 enum check_reach { REACH_NEAR, REACH_BORDER, REACH_FAR };
 struct check_motion {
-    int width, height;    /* of a partition: 16, 8, 4 */
-    int lists;            /* 1: list 0, 2: list 1, 3: both; 0: random per quadrant */
-    int fraction[2];      /* x + 4 * y per list; -1: random */
+    int width, height; /* of a partition: 16, 8, 4 */
+    int lists;         /* 1: list 0, 2: list 1, 3: both; 0: random per quadrant */
+    int fraction[2];   /* x + 4 * y per list; -1: random */
     enum check_reach reach;
 };
 void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t addr, const struct check_motion *m);
@@ -79,6 +80,12 @@ void check_mb_filter(struct check_env *env, struct check_picture *p, uint32_t ad
 
 /* Reconstruct n pictures as a batch both ways and compare. Frees them. 0, or -1 after a mismatch or an error (reported). */
 int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n);
+
+/* has_intra and so on, as a decoder would say them. */
+void check_finish_head(struct check_picture *p);
+
+/* Time per stage of batches of 1, 2, 4.. up to most pictures of 1080p, printed. 0, or -1. */
+int check_timing(struct check_env *env, uint32_t most);
 
 /* Groups: 0, or -1. */
 int check_group_residual(struct check_env *env);

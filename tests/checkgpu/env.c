@@ -45,14 +45,20 @@ void check_close(struct check_env *env)
     }
 }
 
-/* A batch with more coefficients than usual would be split, and its unfiltered layers used twice: room for four times as many. */
+/* A batch with more coefficients than usual would be split, and its unfiltered layers used twice: room for four times as many.
+ */
 static int open_stores(struct check_env *env)
 {
     for (int i = 0; i < CHECK_KINDS; i++) {
         if (env->wavefront && env->wavefront != i + 1)
             continue;
-        struct recon_params params = {.mb_width = env->mb_width, .mb_height = env->mb_height, .chroma_format_idc = 1, .bit_depth = {8, 8},
-                                      .slots = env->refs + env->width, .width = 4 * env->width, .wavefront = (uint8_t)(i + 1)};
+        struct recon_params params = {.mb_width = env->mb_width,
+                                      .mb_height = env->mb_height,
+                                      .chroma_format_idc = 1,
+                                      .bit_depth = {8, 8},
+                                      .slots = env->refs + env->width,
+                                      .width = 4 * env->width,
+                                      .wavefront = (uint8_t)(i + 1)};
         int err = recon_create(env->gpu, &params, &env->recons[i]);
         if (err < 0) {
             printf("checkgpu: recon_create: %s\n", gpu_error_text(err));
@@ -99,12 +105,14 @@ static void describe_mb(const struct rec_view *v, uint32_t addr)
     const struct rec_mb *m = &v->mbs[addr];
     const struct rec_motion *o = &v->motion[addr];
     const struct rec_slice *s = &v->slices[m->slice];
-    printf("  kind %u flags %u coded %04x %04x %04x qp %d %d %d avail %u deblock %u nonzero %04x modes %08x %08x chroma mode %u\n", m->kind,
-           m->flags, m->coded[0], m->coded[1], m->coded[2], m->qp[0], m->qp[1], m->qp[2], m->intra_avail, m->deblock, m->nonzero,
-           m->intra_mode[0], m->intra_mode[1], m->intra_chroma_mode);
+    printf(
+        "  kind %u flags %u coded %04x %04x %04x qp %d %d %d avail %u deblock %u nonzero %04x modes %08x %08x chroma mode %u\n",
+        m->kind, m->flags, m->coded[0], m->coded[1], m->coded[2], m->qp[0], m->qp[1], m->qp[2], m->intra_avail, m->deblock,
+        m->nonzero, m->intra_mode[0], m->intra_mode[1], m->intra_chroma_mode);
     printf("  slice %u: weight mode %u, offsets %d %d\n", m->slice, s->weight_mode, s->filter_offset_a, s->filter_offset_b);
     for (int list = 0; list < 2 && m->kind == REC_MB_INTER; list++) {
-        printf("  list %d: ref_idx %d %d %d %d mv", list, o->ref_idx[list][0], o->ref_idx[list][1], o->ref_idx[list][2], o->ref_idx[list][3]);
+        printf("  list %d: ref_idx %d %d %d %d mv", list, o->ref_idx[list][0], o->ref_idx[list][1], o->ref_idx[list][2],
+               o->ref_idx[list][3]);
         for (int b = 0; b < 16; b++)
             printf(" %d,%d", o->mv[list][b][0], o->mv[list][b][1]);
         printf("\n");
@@ -112,7 +120,8 @@ static void describe_mb(const struct rec_view *v, uint32_t addr)
 }
 
 /* Compare what is in env->got with a frame of the reference. */
-static int compare(struct check_env *env, const struct check_picture *p, const struct ref_frame *want, const char *what, int kind, uint32_t index)
+static int compare(struct check_env *env, const struct check_picture *p, const struct ref_frame *want, const char *what,
+                   int kind, uint32_t index)
 {
     for (int c = 0; c < 3; c++) {
         uint32_t width = want->width >> (c > 0), height = want->height >> (c > 0), size = c ? 8 : 16;
@@ -123,10 +132,11 @@ static int compare(struct check_env *env, const struct check_picture *p, const s
                 if (got == expected)
                     continue;
                 uint32_t addr = y / size * env->mb_width + x / size;
-                printf("checkgpu: MISMATCH group %s seed %" PRIu64 " batch %lu picture %u (%s, wavefront %d, %ux%u macroblocks): macroblock %u "
+                printf("checkgpu: MISMATCH group %s seed %" PRIu64
+                       " batch %lu picture %u (%s, wavefront %d, %ux%u macroblocks): macroblock %u "
                        "plane %d at %u,%u (in it %u,%u): want %u, got %u\n",
-                       env->group, env->seed, env->batches, index, what, kind + 1, env->mb_width, env->mb_height, addr, c, x, y, x % size,
-                       y % size, expected, got);
+                       env->group, env->seed, env->batches, index, what, kind + 1, env->mb_width, env->mb_height, addr, c, x, y,
+                       x % size, y % size, expected, got);
                 describe_mb(&p->view, addr);
                 return -1;
             }
@@ -159,8 +169,7 @@ static int run_kind(struct check_env *env, struct check_picture **pictures, uint
     return err ? -1 : 0;
 }
 
-/* What a decoder would say in the head. */
-static void finish_head(struct check_picture *p)
+void check_finish_head(struct check_picture *p)
 {
     struct rec_picture *h = &p->view.head;
     h->has_intra = h->has_inter = h->has_deblock = 0;
@@ -175,10 +184,10 @@ static int reference(struct check_env *env, struct check_picture **pictures, uin
 {
     const char *reason = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        finish_head(pictures[i]);
+        check_finish_head(pictures[i]);
         if (records_validate(&pictures[i]->view, env->refs + env->width, &reason) < 0) {
-            printf("checkgpu: group %s seed %" PRIu64 " batch %lu: built records are not valid: %s\n", env->group, env->seed, env->batches,
-                   reason ? reason : "?");
+            printf("checkgpu: group %s seed %" PRIu64 " batch %lu: built records are not valid: %s\n", env->group, env->seed,
+                   env->batches, reason ? reason : "?");
             return -1;
         }
         if (ref_reconstruct(&pictures[i]->view, env->frames, env->refs + env->width, env->unfiltered[i]) < 0) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A libpelton without a daemon: frames are made in this process, so that the command's output, options and exit codes are tested
- * in milliseconds. The environment chooses the stream:
- *   FAKE_SIZE=WxH  FAKE_FRAMES=N  FAKE_RATE=num/den  FAKE_PIX_FMT=yuv420p|nv12|gray
- *   FAKE_PTS=file with "pts duration" lines, in FAKE_TIME_BASE=num/den
- *   FAKE_MATRIX, FAKE_RANGE, FAKE_SITING (as in struct pelton_colour)
- *   FAKE_CORRUPT=n (every n-th frame)  FAKE_FAIL=code after the last frame  FAKE_OPEN=code  FAKE_CONNECT=code
- *   FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1  FAKE_UNSUPPORTED=syntax element  FAKE_NO_DEVICE=1
+ * A libpelton without a daemon: frames are made in this process, so that the command's output, options and exit codes are
+ * tested in milliseconds. The environment chooses the stream: FAKE_SIZE=WxH  FAKE_FRAMES=N  FAKE_RATE=num/den
+ * FAKE_PIX_FMT=yuv420p|nv12|gray FAKE_PTS=file with "pts duration" lines, in FAKE_TIME_BASE=num/den FAKE_MATRIX, FAKE_RANGE,
+ * FAKE_SITING (as in struct pelton_colour) FAKE_CORRUPT=n (every n-th frame)  FAKE_FAIL=code after the last frame
+ * FAKE_OPEN=code  FAKE_CONNECT=code FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1  FAKE_UNSUPPORTED=syntax element
+ * FAKE_NO_DEVICE=1
  */
 #include "proto/pelton.h"
 
@@ -105,7 +104,9 @@ void pelton_close(struct pelton *conn)
 
 int pelton_device(struct pelton *conn, struct pelton_device *out)
 {
-    *out = (struct pelton_device){.name = "Fake 3000", .uuid = "00000000-0000-0000-0000-000000000000", .driver = "fake 1.0",
+    *out = (struct pelton_device){.name = "Fake 3000",
+                                  .uuid = "00000000-0000-0000-0000-000000000000",
+                                  .driver = "fake 1.0",
                                   .software = setting("FAKE_SOFTWARE", 0) != 0};
     return 0;
 }
@@ -135,8 +136,16 @@ static void fill_info(struct pelton_info *info)
     if (getenv("FAKE_SIZE")) {
         sscanf(getenv("FAKE_SIZE"), "%ux%u", &w, &h);
     }
-    *info = (struct pelton_info){.container = "fake", .codec = "h264", .profile = "High", .level = 31, .width = w, .height = h, .sar = {1, 1},
-                                 .start_pts = INT64_MIN, .duration_us = -1, .supported = true};
+    *info = (struct pelton_info){.container = "fake",
+                                 .codec = "h264",
+                                 .profile = "High",
+                                 .level = 31,
+                                 .width = w,
+                                 .height = h,
+                                 .sar = {1, 1},
+                                 .start_pts = INT64_MIN,
+                                 .duration_us = -1,
+                                 .supported = true};
     info->coded_width = (w + 15) & ~15u;
     info->coded_height = (h + 15) & ~15u;
     info->frame_rate = info->avg_frame_rate = rational("FAKE_RATE", 25, 1);
@@ -177,7 +186,8 @@ static void read_times(struct pelton_stream *s)
     fclose(file);
 }
 
-int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info, struct pelton_stream **out)
+int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
+                struct pelton_stream **out)
 {
     struct pelton_info found;
     fill_info(&found);
@@ -257,8 +267,12 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
     f.time_base = s->info.time_base;
     f.sar = s->info.sar;
     f.flags = n == 0 ? PELTON_FRAME_KEY : corrupt && n % (uint64_t)corrupt == 0 ? PELTON_FRAME_CORRUPT : 0;
-    f.colour = (struct pelton_colour){.primaries = 2, .transfer = 2, .matrix = (uint8_t)setting("FAKE_MATRIX", 2),
-                                      .range = (uint8_t)setting("FAKE_RANGE", 0), .siting = (uint8_t)setting("FAKE_SITING", 0), .source = 1};
+    f.colour = (struct pelton_colour){.primaries = 2,
+                                      .transfer = 2,
+                                      .matrix = (uint8_t)setting("FAKE_MATRIX", 2),
+                                      .range = (uint8_t)setting("FAKE_RANGE", 0),
+                                      .siting = (uint8_t)setting("FAKE_SITING", 0),
+                                      .source = 1};
     f.received_ns = now_ns() - 1000000;
     f.decoded_ns = now_ns();
     paint(&f, s->slots[f.slot]);

@@ -27,14 +27,34 @@ CASES = [
 ]
 
 
+# Other containers and companions, for times.py.
+MORE = [
+    ("audio-mp4", "mp4", "-f lavfi -i sine=duration=2 -c:a aac -r 25"),
+    ("audio-ts", "ts", "-f lavfi -i sine=duration=2 -c:a mp2 -r 25"),
+    ("audio-late-mkv", "mkv", "-f lavfi -itsoffset 0.3 -i sine=duration=2 -c:a mp2 -r 25"),
+    ("mov", "mov", "-r 24"),
+    ("avi", "avi", "-r 25"),
+    ("flv", "flv", "-r 25"),
+    ("nut", "nut", "-r 30"),
+    ("fragments-mp4", "mp4", "-r 25 -movflags +frag_keyframe+empty_moov"),
+    ("raw", "264", "-r 50"),
+    ("edit-mp4", "mp4", "-r 25 -output_ts_offset 1"),
+]
+
+
 def run(command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def record(d, name, ext, options):
+def make(d, name, ext, options):
     path = os.path.join(d, name + "." + ext)
-    run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc=size=32x32:rate=25", *options.split(), "-frames:v", "48", "-c:v", "libx264",
-         "-bf", "2", "-g", "12", path])
+    run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc=size=32x32:rate=25", *options.split(),
+         "-frames:v", "48", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "2", "-g", "12", path])
+    return path
+
+
+def record(d, name, ext, options):
+    path = make(d, name, ext, options)
     info = json.loads(run(["ffprobe", "-v", "error", "-of", "json", "-show_entries", "stream=time_base,r_frame_rate,avg_frame_rate:format=start_time",
                            "-show_frames", "-show_entries", "frame=best_effort_timestamp,pkt_duration", path]))
     stream = info["streams"][0]
@@ -48,9 +68,16 @@ def record(d, name, ext, options):
     return [name, stream["time_base"], stream["r_frame_rate"], stream["avg_frame_rate"], start_pts, tb, frames, pts]
 
 
-with tempfile.TemporaryDirectory() as d, open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "sync_cases.tsv"), "w") as out:
-    print("# Recorded from ffmpeg 5.1 by record_sync.py: name, time base, rate, average rate, start pts, tb of framemd5, pts:duration…, pts of framemd5…", file=out)
-    for case in CASES:
-        row = record(d, *case)
-        print("\t".join(row), file=out)
-        print(row[0], row[1:6], len(row[6].split()), "->", len(row[7].split()), file=sys.stderr)
+def main():
+    target = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sync_cases.tsv")
+    with tempfile.TemporaryDirectory() as d, open(target, "w") as out:
+        print("# Recorded from ffmpeg 5.1 by record_sync.py: name, time base, rate, average rate, start pts, tb of framemd5, pts:duration, "
+              "pts of framemd5", file=out)
+        for case in CASES:
+            row = record(d, *case)
+            print("\t".join(row), file=out)
+            print(row[0], row[1:6], len(row[6].split()), "->", len(row[7].split()), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -32,7 +32,8 @@ static void check_case(char *line)
         column[i] = strsep(&line, "\t\n");
         assert_non_null(column[i]);
     }
-    struct pelton_info info = {.time_base = parse_rational(column[1]), .frame_rate = parse_rational(column[2]),
+    struct pelton_info info = {.time_base = parse_rational(column[1]),
+                               .frame_rate = parse_rational(column[2]),
                                .avg_frame_rate = parse_rational(column[3])};
     info.start_pts = !strcmp(column[4], "none") ? INT64_MIN : strtoll(column[4], NULL, 10);
     struct sync s;
@@ -103,7 +104,8 @@ static void ffmpeg_spellings(void **state)
 {
     struct options o;
     struct failure f;
-    assert_int_equal(parse(&o, &f, "pelton decode -y -ss 1:02.5 -i a.mp4 -t 200ms -frames:v 7 -pix_fmt nv12 -loglevel error -f y4m -"), 0);
+    assert_int_equal(
+        parse(&o, &f, "pelton decode -y -ss 1:02.5 -i a.mp4 -t 200ms -frames:v 7 -pix_fmt nv12 -loglevel error -f y4m -"), 0);
     assert_string_equal(o.inputs[0], "a.mp4");
     assert_string_equal(o.output, "-");
     assert_string_equal(o.pix_fmt, "nv12");
@@ -112,7 +114,8 @@ static void ffmpeg_spellings(void **state)
     assert_int_equal(o.max_frames, 7);
     assert_int_equal(o.log_level, LOG_ERROR);
     assert_int_equal(o.overwrite, OVERWRITE_YES);
-    assert_int_equal(parse(&o, &f, "pelton decode --input=a.mp4 --pix-fmt=gray --log_level=16 -o b.yuv --on-error drop --progress kv"), 0);
+    assert_int_equal(
+        parse(&o, &f, "pelton decode --input=a.mp4 --pix-fmt=gray --log_level=16 -o b.yuv --on-error drop --progress kv"), 0);
     assert_string_equal(o.pix_fmt, "gray");
     assert_string_equal(o.output, "b.yuv");
     assert_int_equal(o.on_error, 1);
@@ -131,11 +134,24 @@ static void bad_options(void **state)
     static const struct {
         const char *line, *word;
     } cases[] = {
-        {"pelton decode --nonsense", "--nonsense"}, {"pelton decode -i", "-i"}, {"pelton decode -y=1", "-y=1"}, {"pelton decode -frames:v 0", "-frames:v"},
-        {"pelton decode -frames:v -3", "-3"}, {"pelton decode -ss soon", "soon"}, {"pelton decode -t -1", "-t"}, {"pelton decode -i a -i b", "b"},
-        {"pelton decode -i a b c", "c"}, {"pelton decode --streams 2", "--streams"}, {"pelton decode -c novalue", "novalue"},
-        {"pelton decode --on-error maybe", "maybe"}, {"pelton decode -loglevel loud", "loud"}, {"pelton encode", "encode"}, {"pelton -i a", "-i"},
-        {"pelton bench --against x264", "x264"}, {"pelton decode --timeout x", "x"}, {"pelton bench --streams 99999", "99999"},
+        {"pelton decode --nonsense", "--nonsense"},
+        {"pelton decode -i", "-i"},
+        {"pelton decode -y=1", "-y=1"},
+        {"pelton decode -frames:v 0", "-frames:v"},
+        {"pelton decode -frames:v -3", "-3"},
+        {"pelton decode -ss soon", "soon"},
+        {"pelton decode -t -1", "-t"},
+        {"pelton decode -i a -i b", "b"},
+        {"pelton decode -i a b c", "c"},
+        {"pelton decode --streams 2", "--streams"},
+        {"pelton decode -c novalue", "novalue"},
+        {"pelton decode --on-error maybe", "maybe"},
+        {"pelton decode -loglevel loud", "loud"},
+        {"pelton encode", "encode"},
+        {"pelton -i a", "-i"},
+        {"pelton bench --against x264", "x264"},
+        {"pelton decode --timeout x", "x"},
+        {"pelton bench --streams 99999", "99999"},
         {"pelton version now", "now"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -153,7 +169,8 @@ static void option_table_is_sound(void **state)
     for (unsigned i = 0; i < n_option_rows; i++) {
         assert_true(option_rows[i].commands != 0 && option_rows[i].help[0]);
         for (unsigned k = i + 1; k < n_option_rows; k++) {
-            assert_false(!strcmp(option_rows[i].name, option_rows[k].name) && (option_rows[i].commands & option_rows[k].commands));
+            assert_false(!strcmp(option_rows[i].name, option_rows[k].name) &&
+                         (option_rows[i].commands & option_rows[k].commands));
         }
     }
 }
@@ -165,9 +182,20 @@ static void formats_follow_names(void **state)
     static const struct {
         const char *name, *path, *format;
     } cases[] = {
-        {NULL, "a.y4m", "yuv4mpegpipe"}, {NULL, "a.yuv", "rawvideo"}, {NULL, "d.x/a.MKV", "matroska"}, {NULL, "f%03d.png", "image2"},
-        {NULL, "a.framemd5", "framemd5"}, {"md5", "-", "md5"}, {"raw", "a.mkv", "rawvideo"}, {"png", "-", "image2"}, {"null", "-", "null"},
-        {NULL, "-", NULL}, {NULL, "d.y4m/a", NULL}, {NULL, "a.mp4", NULL}, {"mp4", "a.mp4", NULL}, {"", "a.y4m", NULL},
+        {NULL, "a.y4m", "yuv4mpegpipe"},
+        {NULL, "a.yuv", "rawvideo"},
+        {NULL, "d.x/a.MKV", "matroska"},
+        {NULL, "f%03d.png", "image2"},
+        {NULL, "a.framemd5", "framemd5"},
+        {"md5", "-", "md5"},
+        {"raw", "a.mkv", "rawvideo"},
+        {"png", "-", "image2"},
+        {"null", "-", "null"},
+        {NULL, "-", NULL},
+        {NULL, "d.y4m/a", NULL},
+        {NULL, "a.mp4", NULL},
+        {"mp4", "a.mp4", NULL},
+        {"", "a.y4m", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct output_format *format = NULL;
@@ -191,8 +219,9 @@ static void causes_stay_on_one_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sync_equals_ffmpeg), cmocka_unit_test(sync_without_times), cmocka_unit_test(ffmpeg_spellings),
-        cmocka_unit_test(bad_options), cmocka_unit_test(option_table_is_sound), cmocka_unit_test(formats_follow_names),
+        cmocka_unit_test(sync_equals_ffmpeg),      cmocka_unit_test(sync_without_times),
+        cmocka_unit_test(ffmpeg_spellings),        cmocka_unit_test(bad_options),
+        cmocka_unit_test(option_table_is_sound),   cmocka_unit_test(formats_follow_names),
         cmocka_unit_test(causes_stay_on_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@ import argparse, os, pathlib, shutil, socket, subprocess, sys, tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
 
+REORDERED = 4  # frames at the end of a cut stream: the last is damaged, B pictures before it may be lost
 OK, OTHER, USAGE, INPUT, UNSUPPORTED, NO_DEVICE, NO_DAEMON = 0, 1, 2, 4, 5, 7, 8
 
 
@@ -87,8 +88,9 @@ def main():
             elif least is not None:
                 got = frames(run.stdout.decode())
                 expected = frames(t.ffmpeg_framemd5(args, whole))
-                if len(got) < least or got != expected[: len(got)]:
-                    bad.append("%s: %d frames, at least %d of FFmpeg's first expected" % (name, len(got), least))
+                sound = len(got) - (REORDERED if run.returncode else 0)
+                if sound < least or got[:sound] != expected[:sound]:
+                    bad.append("%s: %d frames, at least %d of FFmpeg's first expected" % (name, sound, least))
             if not bad or not bad[-1].startswith(name):
                 print("ok %s: exit %d%s" % (name, run.returncode, ": " + causes[0][8:] if causes else ""))
 

@@ -2,68 +2,71 @@
  *
  * The cases that classify sorts blocks into, and the words of BIND_COUNTERS. Included by C and GLSL.
  *
- * A list entry is picture << 24 | macroblock address << 4 | block; it says where, its case says what to do there. The entries of a case
- * are contiguous and start at a multiple of LIST_GROUP, so all threads of a workgroup have the same case.
+ * A list entry is picture << 24 | macroblock address << 4 | block; it says where, its case says what to do there. The entries
+ * of a case are contiguous and start at a multiple of LIST_GROUP, so all threads of a workgroup have the same case.
  */
 #ifndef PELTON_CASES_H
 #define PELTON_CASES_H
 
-#define LIST_GROUP 64 /* threads of a workgroup that works off a list */
-#define LIST_ROW 32768 /* workgroups in x of an indirect dispatch before y counts */
+#define LIST_PICTURES 256   /* most pictures of a batch */
+#define LIST_GROUP    64    /* threads of a workgroup that works off a list */
+#define LIST_ROW      32768 /* workgroups in x of an indirect dispatch before y counts */
 
 /* Fractional positions of a luma vector (8.4.2.2.1), by the filters they need. Names of samples as in Figure 8-4. */
-#define LUMA_FULL 0     /* G */
-#define LUMA_ROW 1      /* a b c */
-#define LUMA_COLUMN 2   /* d h n */
+#define LUMA_FULL     0 /* G */
+#define LUMA_ROW      1 /* a b c */
+#define LUMA_COLUMN   2 /* d h n */
 #define LUMA_DIAGONAL 3 /* e g p r */
 #define LUMA_CENTRE_V 4 /* f j q: x is the half, row filter first */
 #define LUMA_CENTRE_H 5 /* i k: y is the half, column filter first */
-#define LUMA_CLASSES 6
+#define LUMA_CLASSES  6
 
-/* Luma: one list: class; both lists: class of list 0, class of list 1. Each without and with weights. Blocks are raster blocks. */
-#define CASE_LUMA_ONE 0
+/* Luma: one list: class; both lists: class of list 0, class of list 1. Each without and with weights. Blocks are raster blocks.
+ */
+#define CASE_LUMA_ONE  0
 #define CASE_LUMA_BOTH (CASE_LUMA_ONE + 2 * LUMA_CLASSES)
 /* Chroma of an 8x8 quadrant: + 4 where its blocks move apart, + 2 for both lists, + 1 with weights. Block is the quadrant. */
 #define CASE_CHROMA (CASE_LUMA_BOTH + 2 * LUMA_CLASSES * LUMA_CLASSES)
 /* Residual; block is blkIdx, of the component. */
-#define CASE_RES_4X4 (CASE_CHROMA + 8)
-#define CASE_RES_16X16 (CASE_RES_4X4 + 1)
-#define CASE_RES_8X8 (CASE_RES_4X4 + 2)
-#define CASE_RES_CHROMA (CASE_RES_4X4 + 3)   /* Cb, Cr */
-#define CASE_RES_COPY (CASE_RES_4X4 + 5)     /* Y, Cb, Cr: I_PCM and lossless */
+#define CASE_RES_4X4      (CASE_CHROMA + 8)
+#define CASE_RES_16X16    (CASE_RES_4X4 + 1)
+#define CASE_RES_8X8      (CASE_RES_4X4 + 2)
+#define CASE_RES_CHROMA   (CASE_RES_4X4 + 3) /* Cb, Cr */
+#define CASE_RES_COPY     (CASE_RES_4X4 + 5) /* Y, Cb, Cr: I_PCM and lossless */
 #define CASE_RES_COPY_8X8 (CASE_RES_4X4 + 8)
-#define CASE_COUNT (CASE_RES_4X4 + 9)
-#define CASE_NONE 0xffffu
+#define CASE_COUNT        (CASE_RES_4X4 + 9)
+#define CASE_NONE         0xffffu
 
 #define CASE_SLOTS 128 /* at least CASE_COUNT + 1 */
 
 /* Pipelines that work off lists: each a range of cases. */
-#define WORK_LUMA_ONE 0                         /* LUMA_CLASSES of them */
-#define WORK_LUMA_BOTH (WORK_LUMA_ONE + LUMA_CLASSES)
-#define WORK_CHROMA (WORK_LUMA_BOTH + 1)        /* 4: split * 2 + both lists */
-#define WORK_RES_4X4 (WORK_CHROMA + 4)
-#define WORK_RES_16X16 (WORK_RES_4X4 + 1)
-#define WORK_RES_8X8 (WORK_RES_4X4 + 2)
+#define WORK_LUMA_ONE   0 /* LUMA_CLASSES of them */
+#define WORK_LUMA_BOTH  (WORK_LUMA_ONE + LUMA_CLASSES)
+#define WORK_CHROMA     (WORK_LUMA_BOTH + 1) /* 4: split * 2 + both lists */
+#define WORK_RES_4X4    (WORK_CHROMA + 4)
+#define WORK_RES_16X16  (WORK_RES_4X4 + 1)
+#define WORK_RES_8X8    (WORK_RES_4X4 + 2)
 #define WORK_RES_CHROMA (WORK_RES_4X4 + 3)
-#define WORK_RES_COPY (WORK_RES_4X4 + 4)
-#define WORK_COUNT (WORK_RES_4X4 + 5)
+#define WORK_RES_COPY   (WORK_RES_4X4 + 4)
+#define WORK_COUNT      (WORK_RES_4X4 + 5)
 
 /* Words of BIND_COUNTERS. */
-#define COUNTER_LENGTH 0                        /* entries of each case */
-#define COUNTER_START CASE_SLOTS                /* first entry of each case in BIND_LISTS */
-#define COUNTER_CURSOR (2 * CASE_SLOTS)         /* next entry to be written */
-#define COUNTER_ARGS (3 * CASE_SLOTS)           /* 3 words of each pipeline: an indirect dispatch */
-#define COUNTER_TICKET_INTRA (4 * CASE_SLOTS)
+#define COUNTER_LENGTH         0                /* entries of each case */
+#define COUNTER_START          CASE_SLOTS       /* first entry of each case in BIND_LISTS */
+#define COUNTER_CURSOR         (2 * CASE_SLOTS) /* next entry to be written */
+#define COUNTER_ARGS           (3 * CASE_SLOTS) /* 3 words of each pipeline: an indirect dispatch */
+#define COUNTER_TICKET_INTRA   (4 * CASE_SLOTS)
 #define COUNTER_TICKET_DEBLOCK (4 * CASE_SLOTS + 1)
-#define COUNTER_WORDS (4 * CASE_SLOTS + 2)
+#define COUNTER_WORDS          (4 * CASE_SLOTS + 2)
 
-/* BIND_STRENGTHS, one macroblock: words 0..3 hold bS in nibbles, direction * 16 + edge * 4 + segment (direction 0: vertical edges; a
- * segment is 4 luma samples of the edge); from STRENGTH_PARAMS, by place * 3 + component: alpha, beta << 8, tC0 for bS 1, 2, 3
+/* BIND_STRENGTHS, one macroblock: words 0..3 hold bS in nibbles, direction * 16 + edge * 4 + segment (direction 0: vertical
+ * edges; a segment is 4 luma samples of the edge); from STRENGTH_PARAMS, by place * 3 + component: alpha, beta << 8, tC0 for bS
+ * 1, 2, 3
  * << 16, 21, 26. Places are the left edge, the top edge and edges inside. */
-#define STRENGTH_WORDS 16
+#define STRENGTH_WORDS  16
 #define STRENGTH_PARAMS 4
-#define STRENGTH_LEFT 0
-#define STRENGTH_TOP 1
+#define STRENGTH_LEFT   0
+#define STRENGTH_TOP    1
 #define STRENGTH_INSIDE 2
 
 #endif

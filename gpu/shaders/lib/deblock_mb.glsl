@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblock one macroblock (8.7) by a workgroup of 32 threads, 16 lines of luma and 8 of each chroma component at once: vertical edges, then
- * horizontal ones. The macroblock's samples come from the unfiltered images, those to the left and above from the frame, where
- * earlier macroblocks left them filtered; all go to the frame. Where no edge has a strength it is a copy.
+ * Deblock one macroblock (8.7) by a workgroup of 32 threads, 16 lines of luma and 8 of each chroma component at once: vertical
+ * edges, then horizontal ones. The macroblock's samples come from the unfiltered images, those to the left and above from the
+ * frame, where earlier macroblocks left them filtered; all go to the frame. Where no edge has a strength it is a copy.
  */
 #ifndef PELTON_DEBLOCK_MB_GLSL
 #define PELTON_DEBLOCK_MB_GLSL
+
+#include "gpu/shaders/lib/deblock_line.glsl"
 
 #define DEBLOCK_THREADS 32
 
@@ -16,18 +18,6 @@ layout(set = SET_BATCH, binding = BIND_WORK_CR, r32ui) readonly uniform uimage2D
 layout(set = SET_BATCH, binding = BIND_FRAME_Y, r32ui) coherent uniform uimage2DArray frame_y;
 layout(set = SET_BATCH, binding = BIND_FRAME_CB, r32ui) coherent uniform uimage2DArray frame_cb;
 layout(set = SET_BATCH, binding = BIND_FRAME_CR, r32ui) coherent uniform uimage2DArray frame_cr;
-
-/* Luma: columns and rows -4..15. Chroma: columns -4..7, rows -4..7, of which -2 and -1 are used. One int a sample, odd pitches. */
-#define LUMA_PITCH 21
-#define LUMA_SIZE (20 * LUMA_PITCH)
-#define CHROMA_PITCH 13
-#define CHROMA_SIZE (12 * CHROMA_PITCH)
-shared int tile[LUMA_SIZE + 2 * CHROMA_SIZE];
-
-int tile_at(int c, int x, int y)
-{
-    return c == 0 ? (y + 4) * LUMA_PITCH + x + 4 : LUMA_SIZE + (c - 1) * CHROMA_SIZE + (y + 4) * CHROMA_PITCH + x + 4;
-}
 
 void texel_to_tile(int c, int tx, int y, uint w)
 {
@@ -88,47 +78,6 @@ ivec3 picture_texel(ivec3 k, ivec2 mb_at, int layer)
     return ivec3(mb_at * ivec2(n, n * 4) + k.yz, layer);
 }
 
-/* Filter one line of samples across an edge (8.7.2.3, 8.7.2.4): q0 at tile[at], p0 one step before it. */
-void filter_line(int at, int step, uint strength, uint params, bool chroma)
-{
-    int alpha = int(params & 0xffu), beta = int((params >> 8) & 0xffu);
-    int p0 = tile[at - step], p1 = tile[at - 2 * step], q0 = tile[at], q1 = tile[at + step];
-    if (strength == 0u || abs(p0 - q0) >= alpha || abs(p1 - p0) >= beta || abs(q1 - q0) >= beta)
-        return;
-    int p2 = tile[at - 3 * step], q2 = tile[at + 2 * step];
-    bool p_flat = !chroma && abs(p2 - p0) < beta, q_flat = !chroma && abs(q2 - q0) < beta;
-    if (strength < 4u) {
-        int tc0 = int((params >> (11u + 5u * strength)) & 31u);
-        int tc = tc0 + (chroma ? 1 : int(p_flat) + int(q_flat));
-        int delta = clamp((((q0 - p0) << 2) + (p1 - q1) + 4) >> 3, -tc, tc);
-        tile[at - step] = clip1(p0 + delta);
-        tile[at] = clip1(q0 - delta);
-        int middle = (p0 + q0 + 1) >> 1;
-        if (p_flat)
-            tile[at - 2 * step] = p1 + clamp((p2 + middle - (p1 << 1)) >> 1, -tc0, tc0);
-        if (q_flat)
-            tile[at + step] = q1 + clamp((q2 + middle - (q1 << 1)) >> 1, -tc0, tc0);
-        return;
-    }
-    bool close = abs(p0 - q0) < (alpha >> 2) + 2;
-    if (p_flat && close) {
-        int p3 = tile[at - 4 * step];
-        tile[at - step] = (p2 + 2 * p1 + 2 * p0 + 2 * q0 + q1 + 4) >> 3;
-        tile[at - 2 * step] = (p2 + p1 + p0 + q0 + 2) >> 2;
-        tile[at - 3 * step] = (2 * p3 + 3 * p2 + p1 + p0 + q0 + 4) >> 3;
-    } else {
-        tile[at - step] = (2 * p1 + p0 + q1 + 2) >> 2;
-    }
-    if (q_flat && close) {
-        int q3 = tile[at + 3 * step];
-        tile[at] = (p1 + 2 * p0 + 2 * q0 + 2 * q1 + q2 + 4) >> 3;
-        tile[at + step] = (p0 + q0 + q1 + q2 + 2) >> 2;
-        tile[at + 2 * step] = (2 * q3 + 3 * q2 + q1 + q0 + p0 + 4) >> 3;
-    } else {
-        tile[at] = (2 * q1 + q0 + p1 + 2) >> 2;
-    }
-}
-
 /* All edges of one direction: threads 0..15 a line of luma, 16..23 of Cb, 24..31 of Cr, where only every other edge exists. */
 void filter_direction(int direction, uint at)
 {
@@ -152,16 +101,21 @@ void copy_mb(ivec2 mb_at, int layer, int slot)
     }
 }
 
-/* All threads of the workgroup together; at is the first word of the macroblock's strengths. */
-void deblock_mb(uint at, ivec2 mb_at, int layer, int slot)
+/* Both by all threads of the workgroup together; at is the first word of the macroblock's strengths. The first half needs no
+ * neighbour. */
+void deblock_begin(ivec2 mb_at, int layer)
 {
-    int t = int(gl_LocalInvocationIndex);
-    bool left = (strengths[at] & 0xffffu) != 0u, top = (strengths[at + 2u] & 0xffffu) != 0u;
     barrier();
-    for (int i = t; i < 96; i += DEBLOCK_THREADS) {
+    for (int i = int(gl_LocalInvocationIndex); i < 96; i += DEBLOCK_THREADS) {
         ivec3 k = mb_texel(i);
         texel_to_tile(k.x, k.y, k.z, load_work(k.x, picture_texel(k, mb_at, layer)));
     }
+}
+
+void deblock_end(uint at, ivec2 mb_at, int slot)
+{
+    int t = int(gl_LocalInvocationIndex);
+    bool left = (strengths[at] & 0xffffu) != 0u, top = (strengths[at + 2u] & 0xffffu) != 0u;
     ivec3 l = left_texel(t), a = top_texel(t);
     if (left)
         texel_to_tile(l.x, l.y, l.z, load_frame(l.x, picture_texel(l, mb_at, slot)));
@@ -178,7 +132,7 @@ void deblock_mb(uint at, ivec2 mb_at, int layer, int slot)
     }
     if (left)
         store_frame(l.x, picture_texel(l, mb_at, slot), texel_of_tile(l.x, l.y, l.z));
-    if (top && t < 24 && a.z > (a.x == 0 ? -4 : -2))
+    if (top && t < 24 && a.z > (a.x == 0 ? -4 : -2)) /* the farthest row is only read */
         store_frame(a.x, picture_texel(a, mb_at, slot), texel_of_tile(a.x, a.y, a.z));
 }
 

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction (8.3) of one macroblock by a workgroup of 32 threads, from shared tiles that hold the macroblock and its neighbours.
+ * Intra prediction (8.3) of one macroblock by a workgroup of 32 threads, from shared tiles that hold the macroblock and its
+ * neighbours.
  *
- * Intra4x4 and Intra8x8 (8.3.1.2, 8.3.2.2) share one rule. Let E(i) be the border: E(0) the corner, E(1..) the row above from left to
- * right, E(-1..) the column to the left downwards. Every directional mode copies one E, or filters two or three neighbours of it, and
- * the exceptions at the ends come from clamping i.
+ * Intra4x4 and Intra8x8 (8.3.1.2, 8.3.2.2) share one rule. Let E(i) be the border: E(0) the corner, E(1..) the row above from
+ * left to right, E(-1..) the column to the left downwards. Every directional mode copies one E, or filters two or three
+ * neighbours of it, and the exceptions at the ends come from clamping i.
  */
 #ifndef PELTON_INTRA_BLOCK_GLSL
 #define PELTON_INTRA_BLOCK_GLSL
 
 #define INTRA_THREADS 32
-#define LUMA_PITCH 25   /* columns -1..23 */
-#define CHROMA_PITCH 9  /* columns -1..7 */
-#define CHROMA_TILE 81
+#define LUMA_PITCH    25 /* columns -1..23 */
+#define CHROMA_PITCH  9  /* columns -1..7 */
+#define CHROMA_TILE   81
 
 shared int luma_tile[17 * LUMA_PITCH];
 shared int chroma_tile[2 * CHROMA_TILE];
 shared int border8[25]; /* filtered E(-8..16) */
 
-#define LUMA_AT(x, y) luma_tile[((y) + 1) * LUMA_PITCH + (x) + 1]
-#define CHROMA_AT(c, x, y) chroma_tile[(c) * CHROMA_TILE + ((y) + 1) * CHROMA_PITCH + (x) + 1]
+#define LUMA_AT(x, y)      luma_tile[((y) + 1) * LUMA_PITCH + (x) + 1]
+#define CHROMA_AT(c, x, y) chroma_tile[(c)*CHROMA_TILE + ((y) + 1) * CHROMA_PITCH + (x) + 1]
 
 /* 8.3.1.1: a DC of n samples on each side; sums of unavailable sides are not used. */
 int intra_dc(bool left, bool top, int left_sum, int top_sum, int log2_n)
@@ -29,7 +30,8 @@ int intra_dc(bool left, bool top, int left_sum, int top_sum, int log2_n)
     return left ? (left_sum + (1 << (log2_n - 1))) >> log2_n : top ? (top_sum + (1 << (log2_n - 1))) >> log2_n : 128;
 }
 
-/* Which border samples make sample (x, y) of a directional mode: index of E, and 1, 2 (E(i), E(i + 1)) or 3 (around E(i)) taps. */
+/* Which border samples make sample (x, y) of a directional mode: index of E, and 1, 2 (E(i), E(i + 1)) or 3 (around E(i)) taps.
+ */
 ivec2 intra_direction(int mode, int x, int y)
 {
     int z;
@@ -106,63 +108,9 @@ int intra_8x8(int mode, int x, int y, bool left, bool top)
         return intra_dc(left, top, left_sum, top_sum, 3);
     }
     ivec2 d = intra_direction(mode, x, y);
-    int e = border8[clamp(d.x, -8, 16) + 8], next = border8[clamp(d.x + 1, -8, 16) + 8], before = border8[clamp(d.x - 1, -8, 16) + 8];
+    int e = border8[clamp(d.x, -8, 16) + 8], next = border8[clamp(d.x + 1, -8, 16) + 8],
+        before = border8[clamp(d.x - 1, -8, 16) + 8];
     return d.y == 1 ? e : d.y == 2 ? (e + next + 1) >> 1 : (before + 2 * e + next + 2) >> 2;
-}
-
-/* 8.3.3.4, 8.3.4.4: sample (x, y) of a plane of n x n samples from its border sums (h, v). */
-int intra_plane(int h, int v, int ends, int n, int x, int y)
-{
-    int scale = n == 16 ? 5 : 34, b = (scale * h + 32) >> 6, c = (scale * v + 32) >> 6, centre = n / 2 - 1;
-    return clip1((16 * ends + b * (x - centre) + c * (y - centre) + 16) >> 5);
-}
-
-int intra_16x16(int mode, int x, int y, bool left, bool top)
-{
-    if (mode == 0)
-        return LUMA_AT(x, -1);
-    if (mode == 1)
-        return LUMA_AT(-1, y);
-    int a = 0, b = 0;
-    if (mode == 2) {
-        for (int k = 0; k < 16; k++) {
-            a += LUMA_AT(-1, k);
-            b += LUMA_AT(k, -1);
-        }
-        return intra_dc(left, top, a, b, 4);
-    }
-    for (int k = 0; k < 8; k++) {
-        a += (k + 1) * (LUMA_AT(8 + k, -1) - LUMA_AT(6 - k, -1));
-        b += (k + 1) * (LUMA_AT(-1, 8 + k) - LUMA_AT(-1, 6 - k));
-    }
-    return intra_plane(a, b, LUMA_AT(-1, 15) + LUMA_AT(15, -1), 16, x, y);
-}
-
-/* 8.3.4 for 4:2:0; c is 0 or 1. */
-int intra_chroma(int mode, int c, int x, int y, bool left, bool top)
-{
-    if (mode == 2)
-        return CHROMA_AT(c, x, -1);
-    if (mode == 1)
-        return CHROMA_AT(c, -1, y);
-    int a = 0, b = 0;
-    if (mode == 0) {
-        int x0 = x & 4, y0 = y & 4;
-        for (int k = 0; k < 4; k++) {
-            a += CHROMA_AT(c, -1, y0 + k);
-            b += CHROMA_AT(c, x0 + k, -1);
-        }
-        if (x0 != y0 && left && top) { /* off the diagonal one side is preferred */
-            left = y0 != 0;
-            top = x0 != 0;
-        }
-        return intra_dc(left, top, a, b, 2);
-    }
-    for (int k = 0; k < 4; k++) {
-        a += (k + 1) * (CHROMA_AT(c, 4 + k, -1) - CHROMA_AT(c, 2 - k, -1));
-        b += (k + 1) * (CHROMA_AT(c, -1, 4 + k) - CHROMA_AT(c, -1, 2 - k));
-    }
-    return intra_plane(a, b, CHROMA_AT(c, -1, 7) + CHROMA_AT(c, 7, -1), 8, x, y);
 }
 
 #endif

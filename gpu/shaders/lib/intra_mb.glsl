@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One intra macroblock by a workgroup of 32 threads: neighbours into shared tiles, prediction plus residual inside them, texels out.
- * The 4x4 blocks of Intra4x4 go in their own wavefront of ten steps, two blocks at a time.
+ * One intra macroblock by a workgroup of 32 threads: neighbours into shared tiles, prediction plus residual inside them, texels
+ * out. The 4x4 blocks of Intra4x4 go in their own wavefront of ten steps, two blocks at a time.
  */
 #ifndef PELTON_INTRA_MB_GLSL
 #define PELTON_INTRA_MB_GLSL
 
 #include "gpu/shaders/lib/intra_block.glsl"
+#include "gpu/shaders/lib/intra_residual.glsl"
+#include "gpu/shaders/lib/intra_whole.glsl"
 
-layout(set = SET_BATCH, binding = BIND_RESIDUAL, scalar) readonly buffer residual_buffer { int16_t residual[]; };
 layout(set = SET_BATCH, binding = BIND_WORK_Y, r32ui) coherent uniform uimage2DArray work_y;
 layout(set = SET_BATCH, binding = BIND_WORK_CB, r32ui) coherent uniform uimage2DArray work_cb;
 layout(set = SET_BATCH, binding = BIND_WORK_CR, r32ui) coherent uniform uimage2DArray work_cr;
@@ -39,27 +40,6 @@ void load_border(ivec2 mb_at, int layer)
     }
     if (t < 16)
         CHROMA_AT(t >> 3, -1, t & 7) = sample_c(t >> 3, ivec2(max(c0.x - 1, 0), c0.y + (t & 7)), layer);
-}
-
-/* Residual of sample (x, y) of component c. */
-int residual_at(uint coeff_base, rec_mb mb, uint c, int x, int y)
-{
-    uint b = c == 0u ? swap_blk(uint((y >> 2) * 4 + (x >> 2))) : uint((y >> 2) * 2 + (x >> 2));
-    if ((uint(mb.coded[c]) >> b & 1u) == 0u)
-        return 0;
-    return int(residual[unit_of(coeff_base, mb, c, b) * 16u + uint((y & 3) * 4 + (x & 3))]);
-}
-
-/* Residual of a sample, summed along the direction of prediction where a lossless block of size n predicts straight down or straight to the
- * right (8.5.15). mode is 0 vertical, 1 horizontal. */
-int residual_of(uint coeff_base, rec_mb mb, uint c, int x, int y, int mode, int n)
-{
-    if ((uint(mb.flags) & REC_MB_BYPASS) == 0u || mode > 1)
-        return residual_at(coeff_base, mb, c, x, y);
-    int sum = 0;
-    for (int k = (mode == 0 ? y : x) & -n; k <= (mode == 0 ? y : x); k++)
-        sum += mode == 0 ? residual_at(coeff_base, mb, c, x, k) : residual_at(coeff_base, mb, c, k, y);
-    return sum;
 }
 
 int mode_of(rec_mb mb, uint nibble)

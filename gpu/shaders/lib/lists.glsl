@@ -9,7 +9,7 @@ layout(set = SET_BATCH, binding = BIND_LISTS, scalar) readonly buffer list_buffe
 layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) readonly buffer counter_buffer { uint counters[]; };
 
 struct work_item {
-    uint kase;  /* the same for the whole workgroup */
+    uint kase; /* the same for the whole workgroup */
     uint picture, addr, block;
 };
 

@@ -2,8 +2,8 @@
  *
  * Tickets and progress of the persistent wavefronts. All functions are called by all threads of a workgroup together.
  *
- * llvmpipe (22.3) ends every loop of a shader once all its loops together have gone round 65535 times, so there (PATIENT) one turn of the
- * waiting loop asks 64 times: enough for tests, but a software device is better served by diagonals.
+ * llvmpipe (22.3) ends every loop of a shader once all its loops together have gone round 65535 times, so there (PATIENT) one
+ * turn of the waiting loop asks 256 times: enough for tests, but a software device is better served by diagonals.
  */
 #ifndef PELTON_PROGRESS_GLSL
 #define PELTON_PROGRESS_GLSL
@@ -32,8 +32,10 @@ void progress_publish(uint at, uint value)
         atomicMax(progress_of[at], value);
 }
 
-#define ASK_4(at) atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u);
+#define ASK_4(at)                                                                                                              \
+    atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u);
 #define ASK_16(at) ASK_4(at) ASK_4(at) ASK_4(at) ASK_4(at)
+#define ASK_64(at) ASK_16(at) ASK_16(at) ASK_16(at) ASK_16(at)
 
 /* Wait for a value that a lower ticket publishes. */
 void progress_wait(uint at, uint value)
@@ -41,10 +43,10 @@ void progress_wait(uint at, uint value)
     if (gl_LocalInvocationIndex == 0u) {
         while (atomicOr(progress_of[at], 0u) < value) {
             if (PATIENT != 0u) {
-                ASK_16(at)
-                ASK_16(at)
-                ASK_16(at)
-                ASK_16(at)
+                ASK_64(at)
+                ASK_64(at)
+                ASK_64(at)
+                ASK_64(at)
             }
         }
     }

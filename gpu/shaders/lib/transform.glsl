@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Inverse transforms (8.5.12.2, 8.5.13) and level scales (8.5.9). Arrays are indexed by constants only, once loops are unrolled.
+ * Inverse transforms (8.5.12.2, 8.5.13) and level scales (8.5.9). Arrays are indexed by constants only, once loops are
+ * unrolled.
  */
 #ifndef PELTON_TRANSFORM_GLSL
 #define PELTON_TRANSFORM_GLSL
 
 /* normAdjust of m = qP % 6 by position class (8.5.9). */
-const ivec3 norm4[6] = ivec3[](ivec3(10, 16, 13), ivec3(11, 18, 14), ivec3(13, 20, 16), ivec3(14, 23, 18), ivec3(16, 25, 20), ivec3(18, 29, 23));
-const int norm8[36] = int[](20, 18, 32, 19, 25, 24, 22, 19, 35, 21, 28, 26, 26, 23, 42, 24, 33, 31, 28, 25, 45, 26, 35, 33, 32, 28, 51, 30, 40, 38, 36, 32, 58, 34, 46, 43);
+const ivec3 norm4[6] =
+    ivec3[](ivec3(10, 16, 13), ivec3(11, 18, 14), ivec3(13, 20, 16), ivec3(14, 23, 18), ivec3(16, 25, 20), ivec3(18, 29, 23));
+const int norm8[36] = int[](20, 18, 32, 19, 25, 24, 22, 19, 35, 21, 28, 26, 26, 23, 42, 24, 33, 31, 28, 25, 45, 26, 35, 33, 32,
+                            28, 51, 30, 40, 38, 36, 32, 58, 34, 46, 43);
 
 /* normAdjust4x4(m, row y, column x) */
 int norm_adjust4(int m, int i)

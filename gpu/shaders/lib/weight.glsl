@@ -24,7 +24,8 @@ weight_pair weights_of(rec_picture picture, uint slice, int ref0, int ref1, uint
     int denom = int(slices[slice].log2_denom[c == 0u ? 0 : 1]);
     uint at0 = at + uint(max(ref0, 0)) * 6u + 2u * c, at1 = at + (count0 + uint(max(ref1, 0))) * 6u + 2u * c;
     if (ref0 >= 0 && ref1 >= 0)
-        return weight_pair(int(weights[at0]), int(weights[at1]), (int(weights[at0 + 1u]) + int(weights[at1 + 1u]) + 1) >> 1, denom);
+        return weight_pair(int(weights[at0]), int(weights[at1]), (int(weights[at0 + 1u]) + int(weights[at1 + 1u]) + 1) >> 1,
+                           denom);
     uint used = ref0 >= 0 ? at0 : at1;
     return weight_pair(int(weights[used]), 0, int(weights[used + 1u]), denom);
 }

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sessions: containers and time stamps against ffmpeg, schedules, options, failures, and an end at every point.
+
+  sessions.py SESSION_REFERENCE
+
+Exit code 77 where ffmpeg with libx264 is absent.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = sys.argv[1]
+failures = []
+
+
+def run(*args, env=None, stdin=None):
+    env = dict(os.environ, **(env or {}))
+    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=120, env=env, stdin=stdin)
+
+
+def ffmpeg(*args):
+    return subprocess.run(["ffmpeg", "-v", "error", "-y", *map(str, args)], capture_output=True, text=True, check=True).stdout
+
+
+def expect(what, got, want):
+    if got != want:
+        failures.append(what)
+        print(f"FAILED {what}\n  got  {str(got)[:300]}\n  want {str(want)[:300]}")
+
+
+def session_frames(*args):
+    lines = run("--frames", *args).stdout.splitlines()[:-1]
+    return [(int(line.split()[1]), line.split()[4]) for line in lines]
+
+
+def ffmpeg_frames(path, *options):
+    out = ffmpeg(*options, "-i", path, "-map", "0:v:0", "-f", "framemd5", "-fps_mode", "passthrough", "-copyts", "-enc_time_base", -1, "-")
+    rows = [line.split(",") for line in out.splitlines() if not line.startswith("#")]
+    return [(int(row[2]), row[5].strip()) for row in rows]
+
+
+def md5s(frames):
+    return [md5 for _, md5 in frames]
+
+
+def containers(clip, base):
+    for ext in ("mkv", "ts", "flv", "mov", "264"):
+        ffmpeg("-i", clip, "-c", "copy", f"{base}.{ext}")
+    ffmpeg("-ss", 1.3, "-i", clip, "-c", "copy", f"{base}-cut.mp4")
+    for path in (clip, *(f"{base}.{ext}" for ext in ("mkv", "ts", "flv", "mov")), f"{base}-cut.mp4"):
+        expect(f"time stamps of {path}", session_frames(path), ffmpeg_frames(path))
+    raw, want = session_frames(f"{base}.264"), ffmpeg_frames(f"{base}.264")
+    expect("frames of raw H.264", md5s(raw), md5s(want))
+    expect("time stamps of raw H.264", max(abs(a[0] - b[0]) for a, b in zip(raw, want)) <= 1, True)
+
+
+def seeks(clip, base):
+    for ss in (0.01, 1.3, 2.0, 3.5):
+        want = md5s(ffmpeg_frames(clip, "-ss", ss, "-t", 0.7))
+        for path in (clip, f"{base}.mkv", f"{base}.ts", f"{base}.264"):
+            expect(f"{path} from {ss}", md5s(session_frames("--ss", int(ss * 1e6), "--t", 700000, path)), want)
+
+
+def schedules(clip, whole):
+    for args in (["--lookahead", 1, "--threads", 1], ["--lookahead", 2, "--batch", 1], ["--lookahead", 60, "--batch", 16, "--threads", 4],
+                 ["--shuffle", 1, "--lookahead", 30, "--threads", 4], ["--shuffle", 2, "--threads", 3], ["--depth", 1], ["--hold", "--depth", 200],
+                 ["--sessions", 4], ["--sessions", 3, "--depth", 1, "--shuffle", 5], ["--fd"]):
+        got = set(run(*args, clip).stdout.splitlines())
+        expect(f"schedule {args}", got, {whole})
+
+
+def options(clip, frames):
+    expect("loops", md5s(session_frames("--loops", 3, clip)), md5s(frames) * 3)
+    looped = [pts for pts, _ in session_frames("--loops", 2, clip)]
+    expect("time stamps grow over loops", looped, sorted(set(looped)))
+    expect("max_frames", md5s(session_frames("--max", 7, clip)), md5s(frames)[:7])
+    expect("max_frames over loops", len(session_frames("--loops", 0, "--max", 150, clip)), 150)
+    expect("resume", md5s(session_frames("--resume", 50, clip)), md5s(frames)[50:])
+    expect("latest drops", len(session_frames("--policy", "latest", "--hold", "--depth", 4, clip)), 4)
+    for transport in ("none", "readback"):
+        expect(f"transport {transport}", run("--transport", transport, clip).stdout.split()[1], str(len(frames)))
+    for fmt in ("nv12", "gray"):
+        raw = subprocess.run(["ffmpeg", "-v", "error", "-i", clip, "-vf", "extractplanes=y" if fmt == "gray" else "null", "-pix_fmt", fmt, "-f", "md5", "-"],
+                             capture_output=True, text=True, check=True).stdout.strip()
+        expect(fmt, "MD5=" + run("--pix-fmt", fmt, clip).stdout.split()[0], raw)
+    flags = [int(line.split()[3]) for line in run("--frames", clip).stdout.splitlines()[:-1]]
+    expect("LAST once, at the end", [bool(f & 8) for f in flags], [False] * (len(flags) - 1) + [True])
+    expect("KEY first", flags[0] & 1, 1)
+    with open(clip.replace(".mp4", ".264"), "rb") as pipe:
+        cat = subprocess.Popen(["cat"], stdin=pipe, stdout=subprocess.PIPE)
+        expect("a pipe", run("--fd", "-", stdin=cat.stdout).stdout.split()[1:], [str(len(frames))])
+        cat.wait()
+
+
+def error_of(*args, env=None):
+    out = run(*args, env=env)
+    return out.returncode, out.stderr.splitlines()[:1]
+
+
+def bad_inputs(clip, folder):
+    def write(name, data):
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(data)
+        return os.path.join(folder, name)
+
+    with open(clip, "rb") as f:
+        whole = f.read()
+    ffmpeg("-i", clip, "-c", "copy", "-movflags", "faststart", os.path.join(folder, "fast.mp4"))
+    with open(os.path.join(folder, "fast.mp4"), "rb") as f:
+        fast = f.read()
+    ffmpeg("-i", clip, "-t", 1, "-c:v", "mpeg4", os.path.join(folder, "mpeg4.mkv"))
+    cases = [("missing.mp4", 4, "No such file"), ("", 4, "Is a directory"), ("mpeg4.mkv", 5, "video is mpeg4")]
+    write("empty.mp4", b""), write("text.txt", b"hello world\n" * 500), write("moov.mp4", whole[:3000]), write("cut.mp4", fast[: len(fast) * 2 // 3])
+    cases += [("empty.mp4", 4, "empty"), ("text.txt", 4, "not a video"), ("moov.mp4", 4, "moov"), ("cut.mp4", 4, "truncated")]
+    for name, code, text in cases:
+        got, line = error_of(os.path.join(folder, name))
+        expect(f"bad input {name}", (got, bool(line) and text in line[0]), (code, True))
+    expect("frames before the cut", int(run(os.path.join(folder, "cut.mp4")).stdout.split()[1]) > 50, True)
+    expect("pixel format", error_of("--pix-fmt", "rgb24", clip)[0], 2)
+    ffmpeg("-i", clip, "-t", 1, "-c:v", "libx264", "-flags", "+ildct+ilme", os.path.join(folder, "mbaff.264"))
+    got, line = error_of(os.path.join(folder, "mbaff.264"))
+    expect("interlaced", (got, "frame_mbs_only_flag" in "".join(line)), (5, True))
+    expect("probe of an unsupported stream", run("--probe", os.path.join(folder, "mbaff.264")).returncode, 0)
+    expect("probe", "supported 1" in run("--probe", clip).stdout, True)
+
+
+def ends(clip, frames):
+    for n in (1, 2, 3, 10, len(frames) - 1, len(frames)):
+        for args in ([], ["--sessions", 2, "--shuffle", 3], ["--loops", 0]):
+            expect(f"close after {n} {args}", run("--close-after", n, *args, clip).returncode, 0)
+    for n in (1, 2, 5, 20):
+        out = run("--sessions", 2, clip, env={"PELTON_TEST_LOSE_GPU": str(n)})
+        expect(f"device lost at batch {n}", "device lost" in out.stderr, True)
+
+
+def damage(base):
+    with open(f"{base}.264", "rb") as f:
+        data = bytearray(f.read())
+    for at in range(5000, len(data), 997):
+        data[at] ^= 1 << at % 8
+    path = f"{base}-damaged.264"
+    with open(path, "wb") as f:
+        f.write(data)
+    out = run("--sessions", 3, path)
+    expect("damage gives the same frames each time", (out.returncode, len(set(out.stdout.splitlines()))), (0, 1))
+    expect("damage is flagged", any(int(line.split()[3]) & 2 for line in run("--frames", path).stdout.splitlines()[:-1]), True)
+    kept = session_frames("--on-error", 1, path)
+    expect("drop leaves damaged frames out", 0 < len(kept) < len(session_frames(path)), True)
+    expect("fail", run("--on-error", 2, path).returncode, 6)
+
+
+def main():
+    encoders = subprocess.run(["ffmpeg", "-hide_banner", "-encoders"], capture_output=True, text=True).stdout if shutil.which("ffmpeg") else ""
+    if "libx264" not in encoders:
+        print("skipped: no ffmpeg with libx264")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        base = os.path.join(folder, "clip")
+        clip = base + ".mp4"
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x180:r=30000/1001:d=4", "-c:v", "libx264", "-preset", "fast", "-bf", 3, "-g", 30,
+               "-x264-params", "slices=3", "-pix_fmt", "yuv420p", clip)
+        frames = ffmpeg_frames(clip)
+        whole = run(clip).stdout.strip()
+        expect("number of frames", whole.split()[1:], [str(len(frames))])
+        containers(clip, base)
+        seeks(clip, base)
+        schedules(clip, whole)
+        options(clip, frames)
+        bad_inputs(clip, folder)
+        ends(clip, frames)
+        damage(base)
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
