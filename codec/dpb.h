@@ -33,6 +33,9 @@ struct h264_dpb {
     unsigned max_refs;      /* Max(max_num_ref_frames, 1) */
     uint32_t max_long_term; /* MaxLongTermFrameIdx + 1; 0: "no long-term frame indices" */
     uint32_t max_frame_num;
+    /* Second view: the base view's picture of the same access unit, where it is a reference; borrowed. */
+    struct h264_dpb_entry inter_view;
+    unsigned inter_view_lists; /* bit X: it is appended to the initial list X (H.8.2.1) */
 };
 
 static inline unsigned h264_entry_marked(const struct h264_dpb_entry *e)

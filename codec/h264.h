@@ -78,6 +78,9 @@ struct h264_sps {
     struct h264_vui vui;
     uint8_t max_dpb_frames;               /* MaxDpbFrames, or max_dec_frame_buffering where given (A.3.1, E.2.1) */
     uint8_t reorder_frames;               /* max_num_reorder_frames, given or inferred */
+    /* Subset sequence parameter sets of multiview streams (H.7.3.2.1.4), else 0. */
+    uint16_t num_views, view_id[2];       /* of the first two views */
+    uint8_t view_refs[2];                 /* [anchor_pic_flag]: bit X: the second view refers to the first in list X */
 };
 
 struct h264_pps {
@@ -112,11 +115,13 @@ void h264_pps_scaling(const struct h264_sps *sps, const struct h264_pps *pps, st
 
 enum h264_slice_type { H264_P = 0, H264_B = 1, H264_I = 2, H264_SP = 3, H264_SI = 4 };
 
-struct h264_list_mod { uint8_t op; uint32_t value; };  /* modification_of_pic_nums_idc and its operand */
+struct h264_list_mod { uint8_t op; uint32_t value; };  /* modification_of_pic_nums_idc (4, 5: other views) and its operand */
 struct h264_mmco { uint8_t op; uint32_t a, b; };        /* operands in the order of 7.3.3.3 */
 
 struct h264_slice_header {
     uint8_t nal_unit_type, nal_ref_idc, idr;
+    uint8_t anchor_pic_flag;              /* nal_unit_type 20 (H.7.3.1.1): with view_id; else 0 */
+    uint16_t view_id;
     uint32_t first_mb;                    /* address: first_mb_in_slice * (1 + MbaffFrameFlag) */
     uint8_t type;                         /* enum h264_slice_type, slice_type % 5 */
     uint8_t pps_id;
@@ -214,6 +219,7 @@ struct h264_picture {
     struct h264_picture *second_field;    /* of a first field: borrowed, for those who hold the second too; else NULL */
     uint8_t paired;                       /* a first field that has a second one: set before next_output gives it */
     /* separate_colour_plane_flag: each plane is a picture of its own with the records of 4:0:0, sharing the slot of plane 0. */
+    uint8_t view;                         /* 1: of the second view (h264_stream_params.views) */
     uint8_t colour_plane;                 /* colour_plane_id */
     struct h264_picture *plane0;          /* of planes 1 and 2: that of plane 0, a reference; else NULL */
     struct h264_picture *planes[2];       /* of plane 0: planes 1 and 2, borrowed */
@@ -289,6 +295,7 @@ struct h264_stream;
 struct h264_stream_params {
     const struct h264_allocator *allocator; /* NULL: malloc; else outlives every picture */
     bool low_delay_output;                  /* output as soon as max_num_reorder_frames allows, never wait for a full DPB without need */
+    unsigned views;                         /* 2: the second view of multiview streams too; its pictures come in the same queues */
     int  strict;                            /* 1: refuse frame_num gaps that the SPS forbids, instead of concealing */
 };
 

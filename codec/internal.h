@@ -47,6 +47,7 @@ int h264_fail(struct h264_diag *diag, int error, const char *element, int64_t va
 
 /* rbsp holds the header byte too. The set has one reference. */
 int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag);
+int h264_subset_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag);
 /* transform_8x8 lists: six instead of two for 4:4:4, hence chroma_format_idc of the SPS that the PPS names. */
 int h264_pps_parse(const uint8_t *rbsp, size_t size, unsigned chroma_format_idc, struct h264_pps **out, struct h264_diag *diag);
 /* The ids of a PPS without parsing the rest. */

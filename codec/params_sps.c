@@ -164,32 +164,38 @@ static int parse_body(struct h264_bits *b, struct h264_sps *sps, struct h264_dia
     return H264_OK;
 }
 
-int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag)
+int h264_sps_parse_data(struct h264_bits *b, struct h264_sps **out, struct h264_diag *diag)
 {
     struct h264_sps *sps;
-    struct h264_bits b;
     int error;
 
-    h264_bits_init(&b, rbsp, size);
-    if (b.size < 5)
-        return h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)size, "the data ends too early");
+    if (b->size < 5)
+        return h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)b->size, "the data ends too early");
     sps = calloc(1, sizeof(*sps));
     if (!sps)
         return H264_ERR_NOMEM;
     atomic_init(&sps->refs, 1);
-    h264_bits_skip(&b, 8);
-    sps->profile_idc = (uint8_t)h264_bits_u(&b, 8);
-    sps->constraint_flags = (uint8_t)h264_bits_u(&b, 8);
-    sps->level_idc = (uint8_t)h264_bits_u(&b, 8);
-    error = parse_body(&b, sps, diag);
-    if (!error && h264_bits_overrun(&b))
-        error = h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)size, "the data ends too early");
+    h264_bits_skip(b, 8);
+    sps->profile_idc = (uint8_t)h264_bits_u(b, 8);
+    sps->constraint_flags = (uint8_t)h264_bits_u(b, 8);
+    sps->level_idc = (uint8_t)h264_bits_u(b, 8);
+    error = parse_body(b, sps, diag);
+    if (!error && h264_bits_overrun(b))
+        error = h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)b->size, "the data ends too early");
     if (error) {
         free(sps);
         return error;
     }
     *out = sps;
     return H264_OK;
+}
+
+int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag)
+{
+    struct h264_bits b;
+
+    h264_bits_init(&b, rbsp, size);
+    return h264_sps_parse_data(&b, out, diag);
 }
 
 /* Sets are immutable but for their count. */

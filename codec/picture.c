@@ -107,6 +107,7 @@ static void copy_identity(struct h264_picture *to, const struct h264_picture *fr
     to->poc[1] = from->poc[1];
     to->output_poc = from->output_poc;
     to->tag = from->tag;
+    to->view = from->view;
 }
 
 struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned plane)

@@ -4,8 +4,8 @@
  */
 #include "codec/dpb.h"
 
-/* Longest initial list (both fields of every entry) or list under modification (REC_MAX_REFS and the temporary element). */
-#define LIST_MAX (2 * (H264_DPB_MAX + 1) + 1)
+/* Longest initial list (both fields of every entry, another view) or list under modification (REC_MAX_REFS and the temporary element). */
+#define LIST_MAX (2 * (H264_DPB_MAX + 1) + 2)
 
 struct item {
     const struct h264_dpb_entry *entry; /* NULL: "no reference picture" */
@@ -201,7 +201,7 @@ static int modify(struct h264_dpb *dpb, const struct h264_slice_header *h, unsig
     int64_t max_pic_num = (int64_t)dpb->max_frame_num << h->field_pic_flag;
     int64_t current = h->field_pic_flag ? 2 * (int64_t)h->frame_num + 1 : h->frame_num, pred = current;
     int result = H264_OK;
-    unsigned index = 0;
+    unsigned index = 0, fields = !h->field_pic_flag ? REC_FRAME : h->bottom_field_flag ? REC_BOTTOM : REC_TOP;
 
     for (unsigned i = 0; i < h->list_mod_count[list]; i++) {
         const struct h264_list_mod *m = &h->list_mod[list][i];
@@ -209,7 +209,9 @@ static int modify(struct h264_dpb *dpb, const struct h264_slice_header *h, unsig
 
         if (index == l->count)
             return H264_ERR_DATA;
-        if (m->op == 2) {
+        if (m->op >= 4) { /* H.8.2.2.3: there is one inter-view reference */
+            n = (struct h264_dpb_named){dpb->inter_view.pic ? &dpb->inter_view : NULL, fields};
+        } else if (m->op == 2) {
             n = h264_dpb_long_term(dpb, h, m->value);
         } else {
             if (m->value >= max_pic_num)
@@ -257,6 +259,8 @@ int h264_ref_lists(struct h264_dpb *dpb, int32_t current_poc, struct h264_slice 
     for (unsigned list = 0; list < 2; list++) {
         struct list *l = &lists[list];
 
+        if (dpb->inter_view.pic && dpb->inter_view_lists >> list & 1) /* H.8.2.1 */
+            l->items[l->count++] = (struct item){&dpb->inter_view, slice->pic->structure};
         /* Entries past the initial list are "no reference picture", entries past num_ref_idx_active are cut (8.2.4.2). */
         for (unsigned i = l->count; i <= h->num_ref[list]; i++)
             l->items[i] = (struct item){NULL, slice->pic->structure};

@@ -16,7 +16,7 @@ int h264_slice_peek(const uint8_t *rbsp, size_t size, uint32_t *first_mb, uint32
     uint32_t v[3];
 
     h264_bits_init(&b, rbsp, size);
-    h264_bits_skip(&b, 8);
+    h264_bits_skip(&b, size && (rbsp[0] & 31) == H264_NAL_EXTENSION ? 32 : 8);
     for (unsigned i = 0; i < 3; i++)
         v[i] = h264_bits_ue(&b);
     if (h264_bits_overrun(&b))
@@ -105,8 +105,8 @@ static int parse_list_mod(struct h264_bits *b, struct h264_slice_header *h, unsi
 
         if (op == 3)
             break;
-        if (op > 3 || h264_bits_overrun(b))
-            return range_error(b, diag, "modification_of_pic_nums_idc", op, "must be at most 3");
+        if (op > (h->nal_unit_type == H264_NAL_EXTENSION ? 5 : 3) || h264_bits_overrun(b))
+            return range_error(b, diag, "modification_of_pic_nums_idc", op, "must be at most 3, or 5 in other views");
         if (n == most)
             return range_error(b, diag, "modification_of_pic_nums_idc", n, "more modifications than a list has entries");
         h->list_mod[list][n].op = (uint8_t)op;
@@ -310,6 +310,18 @@ static int parse_body(struct h264_bits *b, const struct h264_sps *sps, const str
     return H264_OK;
 }
 
+/* nal_unit_header_mvc_extension() (H.7.3.1.1) */
+static void parse_view(struct h264_bits *b, struct h264_slice_header *h)
+{
+    h264_bits_skip(b, 1);         /* svc_extension_flag */
+    h->idr = !h264_bits_flag(b);  /* non_idr_flag */
+    h264_bits_skip(b, 6);         /* priority_id */
+    h->view_id = (uint16_t)h264_bits_u(b, 10);
+    h264_bits_skip(b, 3);         /* temporal_id */
+    h->anchor_pic_flag = (uint8_t)h264_bits_flag(b);
+    h264_bits_skip(b, 2);         /* inter_view_flag, reserved_one_bit */
+}
+
 int h264_slice_header_parse(const uint8_t *rbsp, size_t size, const struct h264_sps *sps, const struct h264_pps *pps,
                             struct h264_slice_header *hdr, size_t *data_bit, struct h264_diag *diag)
 {
@@ -322,6 +334,8 @@ int h264_slice_header_parse(const uint8_t *rbsp, size_t size, const struct h264_
     h.nal_ref_idc = (uint8_t)h264_bits_u(&b, 2);
     h.nal_unit_type = (uint8_t)h264_bits_u(&b, 5);
     h.idr = h.nal_unit_type == H264_NAL_IDR;
+    if (h.nal_unit_type == H264_NAL_EXTENSION)
+        parse_view(&b, &h);
     error = parse_body(&b, sps, pps, &h, diag);
     if (!error && h264_bits_overrun(&b))
         error = h264_fail(diag, H264_ERR_TRUNCATED, "slice_header", (int64_t)size, "the data ends inside the slice header");

@@ -12,6 +12,7 @@
 int h264_stream_create(const struct h264_stream_params *params, struct h264_stream **out)
 {
     struct h264_stream *s = calloc(1, sizeof(*s));
+    int error;
 
     if (!s)
         return H264_ERR_NOMEM;
@@ -19,6 +20,13 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
     s->low_delay_output = params->low_delay_output;
     s->strict = params->strict != 0;
     s->recovery = H264_NO_RECOVERY;
+    error = h264_stream_view_create(s, params);
+    if (error) {
+        free(s);
+        return error;
+    }
+    if (s->view)
+        s->view->view_index = 1;
     *out = s;
     return H264_OK;
 }
@@ -27,6 +35,7 @@ void h264_stream_free(struct h264_stream *s)
 {
     if (!s)
         return;
+    h264_stream_free(s->view);
     h264_picture_unref(s->cur);
     h264_picture_unref(s->first);
     h264_entry_drop(&s->pending);
@@ -92,6 +101,8 @@ static int parse_sei(struct h264_stream *s, const uint8_t *nal, size_t size)
 
 static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
 {
+    int error;
+
     switch (nal[0] & 31) {
     case H264_NAL_SLICE:
     case H264_NAL_IDR:
@@ -108,7 +119,12 @@ static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, stru
         return h264_stream_store_sps(s, nal, size, diag);
     case H264_NAL_PPS:
         s->cur_boundary = true;
-        return h264_stream_store_pps(s, nal, size, diag);
+        error = h264_stream_view_params(s, nal, size);
+        return error ? error : h264_stream_store_pps(s, nal, size, diag);
+    case H264_NAL_SUBSET_SPS:
+        return h264_stream_view_params(s, nal, size);
+    case H264_NAL_EXTENSION:
+        return h264_stream_view_slice(s, nal, size, diag);
     case H264_NAL_AUD:
     case H264_NAL_END_SEQUENCE:
     case H264_NAL_END_STREAM:
@@ -172,7 +188,7 @@ int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, in
 
 int h264_stream_flush(struct h264_stream *s)
 {
-    int error = h264_stream_finish_picture(s, NULL);
+    int error = h264_stream_finish_picture(s, NULL), view_error;
 
     if (error)
         s->stats.errors++;
@@ -180,7 +196,8 @@ int h264_stream_flush(struct h264_stream *s)
         return H264_ERR_NOMEM;
     h264_stream_close_field(s);
     h264_output_flush(&s->dpb, &s->output);
-    return error;
+    view_error = h264_stream_view_flush(s);
+    return error ? error : view_error;
 }
 
 /* AVCDecoderConfigurationRecord (ISO/IEC 14496-15): `count` parameter sets with 16-bit lengths. */

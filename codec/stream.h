@@ -55,6 +55,8 @@ struct h264_stream {
     uint8_t *rbsp; /* scratch */
     size_t rbsp_capacity;
 
+    struct h264_stream *view; /* of the second view, or NULL */
+    uint8_t view_index;       /* 1: this is that stream */
     bool have_tag;
     int64_t tag;
     struct h264_queue decode, output;
@@ -74,6 +76,12 @@ void h264_stream_free_params(struct h264_stream *s);
 
 /* stream_slice.c */
 int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+/* Its two halves: the header with the sets that it names, and where it goes. */
+int h264_stream_parse_slice(struct h264_stream *s, const uint8_t *nal, size_t size, const struct h264_sps **sps,
+                            const struct h264_pps **pps, struct h264_slice_header *h, size_t *data_bit, struct h264_diag *diag);
+int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps, const struct h264_pps *pps,
+                            const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal, size_t size,
+                            struct h264_diag *diag);
 /* slice_data_partition_b_layer_rbsp() or ..._c_... (7.3.2.9.2, 7.3.2.9.3): joins the slice of its partition A. */
 int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
 
@@ -86,5 +94,13 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
 void h264_stream_close_field(struct h264_stream *s);
 /* No further slice of s->cur comes. Does nothing without one. */
 int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag);
+
+/* stream_view.c; all of these do nothing without s->view. */
+int h264_stream_view_create(struct h264_stream *s, const struct h264_stream_params *params);
+int h264_stream_view_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+int h264_stream_view_params(struct h264_stream *s, const uint8_t *nal, size_t size);
+/* After the base picture of the access unit. */
+int h264_stream_view_finish(struct h264_stream *s, struct h264_diag *diag);
+int h264_stream_view_flush(struct h264_stream *s);
 
 #endif

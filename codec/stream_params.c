@@ -26,7 +26,9 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     size_t n;
     int error = h264_stream_unescape(s, nal, size, &n);
 
-    if (error || (error = h264_sps_parse(s->rbsp, n, &sps, diag)))
+    if (!error)
+        error = s->view_index ? h264_subset_sps_parse(s->rbsp, n, &sps, diag) : h264_sps_parse(s->rbsp, n, &sps, diag);
+    if (error)
         return error;
     slot = &s->sps[sps->id];
     if (slot->sps && slot->size == n && !memcmp(slot->bytes, s->rbsp, n)) {

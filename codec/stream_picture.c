@@ -41,7 +41,8 @@ static void start_without_idr(struct h264_stream *s, const struct h264_slice_hea
 /* Decoding starts at an IDR picture, a recovery point or an intra slice that opens a picture. */
 static bool may_start(const struct h264_stream *s, const struct h264_slice_header *h)
 {
-    return h->idr || (h->first_mb == 0 && (s->recovery != H264_NO_RECOVERY || h->type == H264_I));
+    return h->idr || (h->first_mb == 0 && h->anchor_pic_flag) ||
+           (h->first_mb == 0 && (s->recovery != H264_NO_RECOVERY || h->type == H264_I));
 }
 
 static struct h264_picture *last_reference(const struct h264_dpb *dpb)
@@ -267,6 +268,7 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     pic->id = s->next_id++;
     pic->tag = s->tag;
     pic->idr = h->idr;
+    pic->view = s->view_index;
     pic->nal_ref_idc = h->nal_ref_idc;
     pic->mbaff = sps->mb_adaptive_frame_field_flag && !h->field_pic_flag;
     pic->recovery_point = s->recovery != H264_NO_RECOVERY;
@@ -416,10 +418,10 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
 {
     struct h264_picture *pic = s->cur;
     struct h264_slice_header h;
-    int error;
+    int error, view_error;
 
     if (!pic)
-        return H264_OK;
+        return h264_stream_view_finish(s, diag);
     s->cur = NULL;
     error = pic->slice_count ? H264_OK : H264_ERR_DATA;
     if (!error) {
@@ -439,5 +441,6 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
         if (pic->planes[i])
             h264_queue_push(&s->decode, pic->planes[i]);
     release(pic);
-    return error;
+    view_error = h264_stream_view_finish(s, error ? NULL : diag);
+    return error ? error : view_error;
 }

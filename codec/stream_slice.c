@@ -114,9 +114,9 @@ static int unescape_header(struct h264_stream *s, const uint8_t *nal, size_t siz
     return error;
 }
 
-static int place_and_add(struct h264_stream *s, const struct h264_sps *sps, const struct h264_pps *pps,
-                         const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal, size_t size,
-                         struct h264_diag *diag)
+int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps, const struct h264_pps *pps,
+                            const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal, size_t size,
+                            struct h264_diag *diag)
 {
     int finished = H264_OK, error;
 
@@ -136,13 +136,11 @@ static int place_and_add(struct h264_stream *s, const struct h264_sps *sps, cons
     return finished ? finished : error;
 }
 
-int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+int h264_stream_parse_slice(struct h264_stream *s, const uint8_t *nal, size_t size, const struct h264_sps **sps,
+                            const struct h264_pps **pps, struct h264_slice_header *h, size_t *data_bit, struct h264_diag *diag)
 {
-    const struct h264_sps *sps;
-    const struct h264_pps *pps;
-    struct h264_slice_header h;
     uint32_t first_mb, type, pps_id;
-    size_t n, data_bit;
+    size_t n;
     int error = unescape_header(s, nal, size, &n);
 
     if (error)
@@ -150,10 +148,19 @@ int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, st
     error = h264_slice_peek(s->rbsp, n, &first_mb, &type, &pps_id);
     if (error)
         return h264_fail(diag, error, "first_mb_in_slice", (int64_t)n, "the slice header is malformed");
-    if ((error = h264_stream_find_params(s, pps_id, &sps, &pps, diag)) ||
-        (error = h264_slice_header_parse(s->rbsp, n, sps, pps, &h, &data_bit, diag)))
-        return error;
-    return place_and_add(s, sps, pps, &h, data_bit, nal, size, diag);
+    error = h264_stream_find_params(s, pps_id, sps, pps, diag);
+    return error ? error : h264_slice_header_parse(s->rbsp, n, *sps, *pps, h, data_bit, diag);
+}
+
+int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+{
+    const struct h264_sps *sps;
+    const struct h264_pps *pps;
+    struct h264_slice_header h;
+    size_t data_bit;
+    int error = h264_stream_parse_slice(s, nal, size, &sps, &pps, &h, &data_bit, diag);
+
+    return error ? error : h264_stream_place_slice(s, sps, pps, &h, data_bit, nal, size, diag);
 }
 
 /* The slice of cur whose partition A has this slice_id; the last, as a slice_id may come again in redundant pictures. */
