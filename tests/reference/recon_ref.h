@@ -4,7 +4,7 @@
  * rec_view. It is the oracle of the shader tests and the back half of the CPU decoder of tests/tools. It shares no code with
  * the shaders.
  *
- * Frame pictures of frame macroblocks, any chroma format, 8 to 14 bits. Records must have passed records_validate.
+ * Frames, fields and MBAFF frames, any chroma format, 8 to 14 bits. Records must have passed records_validate.
  * All functions are pure but for their outputs. Samples are 16 bits wide at every depth.
  */
 #ifndef PELTON_RECON_REF_H
@@ -30,9 +30,9 @@ void ref_frame_free(struct ref_frame *frame); /* NULL is allowed */
 uint32_t ref_mb_width(uint8_t chroma_format_idc, int component);
 uint32_t ref_mb_height(uint8_t chroma_format_idc, int component);
 
-/* frames[slot] are the filtered frames that inter prediction reads, frames[head.slot] is written. unfiltered receives the
- * picture before deblocking. 0, or -1 for records that are outside of what this reference does (fields, MBAFF) or refer to a
- * frame that is not there. */
+/* frames[slot] are the filtered frames that inter prediction reads, frames[head.slot] is written: a field picture writes its
+ * own rows, a colour plane its own plane. unfiltered receives the picture before deblocking. 0, or -1 for records that refer to
+ * a frame that is not there. */
 int ref_reconstruct(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count,
                     struct ref_frame *unfiltered);
 
@@ -79,6 +79,9 @@ void ref_weight(const struct ref_weights *weights, const uint16_t *pred0, const 
 struct ref_weights ref_weights_of(const struct rec_view *view, const struct rec_slice *slice, int ref_idx_l0, int ref_idx_l1,
                                   int component);
 
+/* The same for a macroblock: in MBAFF frames a field macroblock's indices name fields (8.4.2.1, 8.4.2.3). */
+struct ref_weights ref_weights_of_mb(const struct rec_view *view, uint32_t mb, int ref_idx_l0, int ref_idx_l1, int component);
+
 /* One raster block (4x4 luma samples and the chroma samples that belong to it) of component c of macroblock mb: prediction,
  * weighted, before the residual. pred: stride is the block's width. 0, or -1 where a reference frame is missing. */
 int ref_inter_block(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count, uint32_t mb, int block,
@@ -110,10 +113,15 @@ void ref_intra_avail(uint8_t intra_avail, int blk_x, int blk_y, int size, struct
 /* Predict and add the residual for one component of intra macroblock mb, in unfiltered. */
 void ref_intra_mb(const struct rec_view *view, uint32_t mb, const int32_t residual[3][256], struct ref_frame *unfiltered);
 
+/* 6.4.12 (Table 6-4): the macroblock that covers the location (x, y) relative to macroblock mb of max_w x max_h samples, where
+ * -1 <= x <= max_w and y >= -1, and the row in it. The location must be inside the picture and not below or right of what is
+ * decoded. */
+uint32_t ref_neighbour_mb(const struct rec_view *view, uint32_t mb, int x, int y, int max_w, int max_h, int *inner_y);
+
 /* ---- deblocking (8.7): ref_deblock.c ---- */
 
-/* 8.7.2.1: strength between luma samples p0 and q0 given as picture coordinates; vertical: the edge is vertical; the two are in
- * neighbouring 4x4 blocks. */
+/* 8.7.2.1: strength between luma samples p0 and q0 given as coordinates of the frame or field; they are in one row where the
+ * edge is vertical, and in neighbouring 4x4 blocks. */
 int ref_deblock_strength(const struct rec_view *view, int px, int py, int qx, int qy);
 /* 8.7.2.2 to 8.7.2.4: one line of samples across an edge: s points to q0, step leads from p0 to q0 (p_i = s[-(i+1) * step]).
  * chroma: chromaStyleFilteringFlag. qp_av is qPav. */
@@ -122,7 +130,7 @@ void ref_deblock_line(uint16_t *s, int step, int bs, int qp_av, int offset_a, in
 int ref_alpha(int index_a);
 int ref_beta(int index_b);
 int ref_tc0(int index_a, int bs);
-/* The whole picture, macroblock by macroblock in place. */
-void ref_deblock_picture(const struct rec_view *view, struct ref_frame *frame);
+/* One macroblock's edges, in place; macroblocks are filtered in decoding order. */
+void ref_deblock_mb(const struct rec_view *view, uint32_t mb, struct ref_frame *frame);
 
 #endif

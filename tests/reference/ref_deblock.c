@@ -25,21 +25,27 @@ struct block {
     const struct rec_motion *motion;
     const struct rec_slice *slice;
     int raster, quadrant;
+    bool field, fields_named; /* field macroblock; of an MBAFF frame, where reference indices name fields */
+    bool bottom;
 };
 
 static struct block block_at(const struct rec_view *view, int x, int y)
 {
-    uint32_t address = (uint32_t)(y / 16) * view->head.mb_width + (uint32_t)(x / 16);
+    int row;
+    uint32_t address = ref_mb_at(view, x, y, &row);
     struct block b = {.mb = &view->mbs[address], .motion = view->motion ? &view->motion[address] : NULL};
 
     b.slice = &view->slices[b.mb->slice];
-    b.raster = (y % 16 / 4) * 4 + x % 16 / 4;
-    b.quadrant = (y % 16 / 8) * 2 + x % 16 / 8;
+    b.raster = row / 4 * 4 + x % 16 / 4;
+    b.quadrant = row / 8 * 2 + x % 16 / 8;
+    b.field = ref_is_field(view, address);
+    b.fields_named = b.field && view->head.mbaff;
+    b.bottom = address / view->head.mb_width & 1;
     return b;
 }
 
 /* Reference picture and vector of each prediction of a block; their number. Pictures are told apart by REC_REF, which is unique
- * in a frame picture whatever list or index names it. */
+ * whatever list or index names it; fields of different parity are different pictures. */
 static int predictions(const struct block *b, uint16_t ref[2], const int16_t *mv[2])
 {
     int n = 0;
@@ -49,16 +55,18 @@ static int predictions(const struct block *b, uint16_t ref[2], const int16_t *mv
 
         if (ref_idx < 0)
             continue;
-        ref[n] = b->slice->ref[list][ref_idx];
+        ref[n] = b->slice->ref[list][b->fields_named ? ref_idx >> 1 : ref_idx];
+        if (b->fields_named)
+            ref[n] = (uint16_t)REC_REF(REC_REF_SLOT(ref[n]), b->bottom ^ (ref_idx & 1) ? REC_BOTTOM : REC_TOP);
         mv[n++] = b->motion->mv[list][b->raster];
     }
     return n;
 }
 
-/* A difference of at least 4 quarter samples in either direction */
-static bool far(const int16_t *a, const int16_t *b)
+/* A difference of at least 4 quarter samples in either direction, of a frame: vertically 2 of a field */
+static bool far(const int16_t *a, const int16_t *b, bool field)
 {
-    return abs(a[0] - b[0]) >= 4 || abs(a[1] - b[1]) >= 4;
+    return abs(a[0] - b[0]) >= 4 || abs(a[1] - b[1]) >= (field ? 2 : 4);
 }
 
 /* The last conditions of 8.7.2.1: bS 1 by motion */
@@ -72,15 +80,15 @@ static bool motion_differs(const struct block *p, const struct block *q)
     if (n != predictions(q, ref_q, mv_q))
         return true;
     if (n == 1)
-        return ref_p[0] != ref_q[0] || far(mv_p[0], mv_q[0]);
+        return ref_p[0] != ref_q[0] || far(mv_p[0], mv_q[0], p->field);
     straight = ref_p[0] == ref_q[0] && ref_p[1] == ref_q[1];
     crossed = ref_p[0] == ref_q[1] && ref_p[1] == ref_q[0];
     if (!straight && !crossed)
         return true;
     /* Where both pairings are possible (one picture used twice), either may be the one without a difference. */
-    if (straight && !far(mv_p[0], mv_q[0]) && !far(mv_p[1], mv_q[1]))
+    if (straight && !far(mv_p[0], mv_q[0], p->field) && !far(mv_p[1], mv_q[1], p->field))
         return false;
-    return !(crossed && !far(mv_p[0], mv_q[1]) && !far(mv_p[1], mv_q[0]));
+    return !(crossed && !far(mv_p[0], mv_q[1], p->field) && !far(mv_p[1], mv_q[0], p->field));
 }
 
 static bool switching(const struct block *b)
@@ -91,12 +99,13 @@ static bool switching(const struct block *b)
 int ref_deblock_strength(const struct rec_view *view, int px, int py, int qx, int qy)
 {
     struct block p = block_at(view, px, py), q = block_at(view, qx, qy);
+    bool vertical = py == qy;
 
     if (ref_is_intra(p.mb) || ref_is_intra(q.mb) || switching(&p) || switching(&q))
-        return p.mb != q.mb ? 4 : 3;
+        return p.mb != q.mb && (vertical || (!p.field && !q.field)) ? 4 : 3;
     if ((p.mb->nonzero >> p.raster & 1) || (q.mb->nonzero >> q.raster & 1))
         return 2;
-    return motion_differs(&p, &q);
+    return p.field != q.field || motion_differs(&p, &q); /* mixedModeEdgeFlag */
 }
 
 /* 8.7.2.4: bS 4, the side of v; v[0] is the sample at the edge, o the other side. */
@@ -154,52 +163,98 @@ void ref_deblock_line(uint16_t *s, int step, int bs, int qp_av, int offset_a, in
     }
 }
 
-/* One edge of a macroblock in one component. position: distance from the macroblock's border in samples of the component. */
-static void filter_edge(const struct rec_view *view, struct ref_frame *frame, uint32_t mb, int component, bool vertical,
-                        int position)
+/* One edge of one component of a macroblock. */
+struct edge {
+    const struct rec_view *view;
+    struct ref_plane plane;
+    uint32_t mb;
+    int component;
+    bool vertical;
+    int position;  /* distance from the macroblock's border in samples of the component */
+    int other_row; /* of a frame macroblock below a field macroblock pair: 0, then 1: its rows are filtered as two fields */
+    bool as_fields;
+};
+
+/* The luma row of the macroblock whose strength counts for row k of a vertical edge. Beside a pair of the other kind a row of
+ * subsampled chroma must stay in its own field or half. */
+static int luma_row(const struct edge *e, int k)
 {
-    int mb_w = (int)ref_mb_width(view->head.chroma_format_idc, component);
-    int mb_h = (int)ref_mb_height(view->head.chroma_format_idc, component);
-    int scale_x = 16 / mb_w, scale_y = 16 / mb_h; /* SubWidthC, SubHeightC */
-    int x0 = (int)(mb % view->head.mb_width) * mb_w, y0 = (int)(mb / view->head.mb_width) * mb_h;
-    const struct rec_mb *q_mb = &view->mbs[mb];
-    const struct rec_mb *p_mb = position > 0 ? q_mb : vertical ? q_mb - 1 : q_mb - view->head.mb_width;
-    const struct rec_slice *slice = &view->slices[q_mb->slice];
-    int qp_av = (p_mb->qp[component] + q_mb->qp[component] + 1) >> 1;
-    bool chroma_style = component > 0 && view->head.chroma_format_idc != 3;
+    const struct rec_view *view = e->view;
 
-    for (int k = 0; k < (vertical ? mb_h : mb_w); k++) {
-        int x = vertical ? x0 + position : x0 + k, y = vertical ? y0 + k : y0 + position;
-        int lx = x * scale_x, ly = y * scale_y; /* the corresponding luma sample q0 */
-        int bs = ref_deblock_strength(view, vertical ? lx - 1 : lx, vertical ? ly : ly - 1, lx, ly);
-        uint32_t stride = frame->stride[component];
+    if (ref_place_of(view, e->mb, e->component).height == 16)
+        return k;
+    if (e->position == 0 && view->head.mbaff && ref_is_field(view, e->mb) && !ref_is_field(view, e->mb - 1))
+        return 2 * k;
+    return k / 2 * 4 + k % 2;
+}
 
-        ref_deblock_line(frame->plane[component] + (size_t)y * stride + x, vertical ? 1 : (int)stride, bs, qp_av,
-                         slice->filter_offset_a, slice->filter_offset_b, chroma_style, ref_bit_depth(view, component));
+/* Line k of the edge: strength, QP and filter */
+static void filter_line(const struct edge *e, int k)
+{
+    const struct rec_view *view = e->view;
+    const struct rec_slice *slice = &view->slices[view->mbs[e->mb].slice];
+    struct ref_place at = ref_place_of(view, e->mb, e->component), luma = ref_place_of(view, e->mb, 0);
+    int step = e->as_fields ? 2 : at.step, scale_x = 16 / at.width, scale_y = 16 / at.height;
+    int x = at.x + (e->vertical ? e->position : k);
+    int y = at.y + (e->vertical ? k : e->position) * at.step + e->other_row;
+    int qx = x * scale_x, qy = luma.y + (e->vertical ? luma_row(e, k) : e->position * scale_y) * luma.step + e->other_row;
+    int px = e->vertical ? qx - 1 : qx, py = e->vertical ? qy : qy - step, row;
+    const struct rec_mb *p = &view->mbs[ref_mb_at(view, px, py, &row)];
+    int qp_av = (p->qp[e->component] + view->mbs[e->mb].qp[e->component] + 1) >> 1;
+
+    ref_deblock_line(e->plane.samples + y * e->plane.stride + x, e->vertical ? 1 : (int)e->plane.stride * step,
+                     ref_deblock_strength(view, px, py, qx, qy), qp_av, slice->filter_offset_a, slice->filter_offset_b,
+                     e->component > 0 && view->head.chroma_format_idc != 3, ref_bit_depth(view, e->component));
+}
+
+static void filter_edge(const struct edge *e)
+{
+    struct ref_place at = ref_place_of(e->view, e->mb, e->component);
+
+    for (int k = 0; k < (e->vertical ? at.height : at.width); k++)
+        filter_line(e, k);
+}
+
+/* The top edge of a frame macroblock below a pair of field macroblocks: its top rows as two fields, each against the field
+ * macroblock of its parity (8.7). */
+static bool below_fields(const struct rec_view *view, uint32_t mb)
+{
+    uint32_t width = view->head.mb_width;
+
+    return view->head.mbaff && !(mb / width & 1) && !ref_is_field(view, mb) && ref_is_field(view, mb - width);
+}
+
+static void filter_border(struct edge e)
+{
+    if (!e.vertical && below_fields(e.view, e.mb)) {
+        e.as_fields = true;
+        filter_edge(&e);
+        e.other_row = 1;
     }
+    filter_edge(&e);
 }
 
 /* All edges of one direction of one component, in order */
 static void filter_direction(const struct rec_view *view, struct ref_frame *frame, uint32_t mb, int component, bool vertical)
 {
     const struct rec_mb *m = &view->mbs[mb];
-    uint8_t format = view->head.chroma_format_idc;
-    bool chroma_style = component > 0 && format != 3;
-    int size = (int)(vertical ? ref_mb_width(format, component) : ref_mb_height(format, component));
-    int spacing = !chroma_style && (m->flags & REC_MB_TRANSFORM_8X8) ? 8 : 4;
+    struct ref_place at = ref_place_of(view, mb, component);
+    bool chroma_style = component > 0 && view->head.chroma_format_idc != 3;
+    int size = vertical ? at.width : at.height, spacing = !chroma_style && (m->flags & REC_MB_TRANSFORM_8X8) ? 8 : 4;
+    struct edge e = {.view = view, .mb = mb, .component = component, .vertical = vertical};
 
+    e.plane = ref_plane_of(frame, ref_plane_index(view, component), view->head.structure);
     if (m->deblock & (vertical ? REC_DEBLOCK_LEFT : REC_DEBLOCK_TOP))
-        filter_edge(view, frame, mb, component, vertical, 0);
-    for (int position = spacing; position < size && (m->deblock & REC_DEBLOCK_INTERNAL); position += spacing)
-        filter_edge(view, frame, mb, component, vertical, position);
+        filter_border(e);
+    for (e.position = spacing; e.position < size && (m->deblock & REC_DEBLOCK_INTERNAL); e.position += spacing)
+        filter_edge(&e);
 }
 
-void ref_deblock_picture(const struct rec_view *view, struct ref_frame *frame)
+void ref_deblock_mb(const struct rec_view *view, uint32_t mb, struct ref_frame *frame)
 {
-    for (uint32_t mb = 0; mb < view->head.mb_count; mb++)
-        for (int component = 0; component < 3; component++)
-            if (ref_mb_width(view->head.chroma_format_idc, component)) {
-                filter_direction(view, frame, mb, component, true);
-                filter_direction(view, frame, mb, component, false);
-            }
+    for (int component = 0; component < 3; component++)
+        if (ref_mb_width(view->head.chroma_format_idc, component)) {
+            filter_direction(view, frame, mb, component, true);
+            filter_direction(view, frame, mb, component, false);
+        }
 }

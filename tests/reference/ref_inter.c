@@ -197,32 +197,70 @@ struct ref_weights ref_weights_of(const struct rec_view *view, const struct rec_
     return k;
 }
 
+struct ref_weights ref_weights_of_mb(const struct rec_view *view, uint32_t mb, int ref_idx_l0, int ref_idx_l1, int component)
+{
+    const struct rec_slice *slice = &view->slices[view->mbs[mb].slice];
+    int n = slice->num_ref[0] * slice->num_ref[1];
+    bool bottom = mb / view->head.mb_width & 1;
+    struct ref_weights k;
+
+    if (!view->head.mbaff || !ref_is_field(view, mb))
+        return ref_weights_of(view, slice, ref_idx_l0, ref_idx_l1, component);
+    k = ref_weights_of(view, slice, ref_idx_l0 >> 1, ref_idx_l1 >> 1, component); /* -1 stays */
+    if (k.mode == REC_WEIGHT_IMPLICIT && ref_idx_l0 >= 0 && ref_idx_l1 >= 0) {
+        k.w[1] = view->weights[slice->weights + (uint32_t)(n + (bottom ? 4 * n : 0) + ref_idx_l0 * 2 * slice->num_ref[1] +
+                                                           ref_idx_l1)];
+        k.w[0] = 64 - k.w[1];
+    }
+    return k;
+}
+
+/* The frame or field that a reference index of a macroblock names (8.4.2.1). */
+static uint16_t reference_of(const struct rec_view *view, uint32_t mb, int list, int ref_idx)
+{
+    const struct rec_slice *slice = &view->slices[view->mbs[mb].slice];
+    unsigned bottom = mb / view->head.mb_width & 1;
+    uint16_t ref;
+
+    if (!view->head.mbaff || !ref_is_field(view, mb))
+        return slice->ref[list][ref_idx];
+    ref = slice->ref[list][ref_idx >> 1];
+    return (uint16_t)REC_REF(REC_REF_SLOT(ref), bottom ^ (ref_idx & 1) ? REC_BOTTOM : REC_TOP);
+}
+
+/* Table 8-9: vertical offset of a chroma vector between fields of different parity, in quarter samples; 4:2:0 only */
+static int chroma_offset(const struct rec_view *view, uint32_t mb, unsigned reference)
+{
+    bool bottom = ref_is_field_picture(view) ? view->head.structure == REC_BOTTOM : (mb / view->head.mb_width & 1) != 0;
+
+    if (view->head.chroma_format_idc != 1 || reference == REC_FRAME || bottom == (reference == REC_BOTTOM))
+        return 0;
+    return bottom ? 2 : -2;
+}
+
 /* Prediction from one list */
 static int predict_list(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count, uint32_t mb,
                         int block, int component, int list, uint16_t pred[16])
 {
-    const struct rec_slice *slice = &view->slices[view->mbs[mb].slice];
     const struct rec_motion *motion = &view->motion[mb];
     int quadrant = (block >> 1 & 1) + (block >> 3 & 1) * 2;
-    uint16_t ref = slice->ref[list][motion->ref_idx[list][quadrant]];
+    uint16_t ref = reference_of(view, mb, list, motion->ref_idx[list][quadrant]);
     uint8_t format = view->head.chroma_format_idc;
-    int mb_w = (int)ref_mb_width(format, component), mb_h = (int)ref_mb_height(format, component);
-    int w = mb_w / 4, h = mb_h / 4;
-    int x = (int)(mb % view->head.mb_width) * mb_w + (block & 3) * w;
-    int y = (int)(mb / view->head.mb_width) * mb_h + (block >> 2) * h;
-    int width = (int)view->head.mb_width * mb_w, height = (int)view->head.mb_height * mb_h;
+    struct ref_place at = ref_place_of(view, mb, component);
+    int w = at.width / 4, h = at.height / 4;
+    int x = at.x + (block & 3) * w, y = at.y / at.step + (block >> 2) * h; /* in the frame or field referred to */
     const int16_t *mv = motion->mv[list][block];
-    const struct ref_frame *frame;
+    struct ref_plane plane;
 
-    if (REC_REF_STRUCTURE(ref) != REC_FRAME || REC_REF_SLOT(ref) >= slot_count || !frames[REC_REF_SLOT(ref)])
+    if (REC_REF_SLOT(ref) >= slot_count || !frames[REC_REF_SLOT(ref)])
         return -1;
-    frame = frames[REC_REF_SLOT(ref)];
+    plane = ref_plane_of(frames[REC_REF_SLOT(ref)], ref_plane_index(view, component), REC_REF_STRUCTURE(ref));
     if (component == 0 || format == 3)
-        ref_inter_luma(frame->plane[component], frame->stride[component], width, height, x, y, w, h, mv[0], mv[1],
+        ref_inter_luma(plane.samples, (uint32_t)plane.stride, plane.width, plane.height, x, y, w, h, mv[0], mv[1],
                        ref_bit_depth(view, component), pred);
     else
-        ref_inter_chroma(frame->plane[component], frame->stride[component], width, height, x, y, w, h, mv[0], mv[1], 3,
-                         format == 1 ? 3 : 2, pred);
+        ref_inter_chroma(plane.samples, (uint32_t)plane.stride, plane.width, plane.height, x, y, w, h, mv[0],
+                         mv[1] + chroma_offset(view, mb, REC_REF_STRUCTURE(ref)), 3, format == 1 ? 3 : 2, pred);
     return 0;
 }
 
@@ -244,8 +282,7 @@ int ref_inter_block(const struct rec_view *view, struct ref_frame *const *frames
     }
     if (!used[0] && !used[1])
         return -1;
-    weights = ref_weights_of(view, &view->slices[view->mbs[mb].slice], motion->ref_idx[0][quadrant],
-                             motion->ref_idx[1][quadrant], component);
+    weights = ref_weights_of_mb(view, mb, motion->ref_idx[0][quadrant], motion->ref_idx[1][quadrant], component);
     ref_weight(&weights, used[0] ? from[0] : NULL, used[1] ? from[1] : NULL, n, ref_bit_depth(view, component), pred);
     return 0;
 }

@@ -251,35 +251,78 @@ void ref_intra_avail(uint8_t intra_avail, int blk_x, int blk_y, int size, struct
     n->top = blk_y > 0 || b;
     if (blk_x > 0)
         n->corner = blk_y > 0 || b;
+    else if (blk_y > 0) /* in A, one row above the block */
+        n->corner = (intra_avail & (blk_y <= 2 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER)) != 0;
     else
-        n->corner = blk_y > 0 ? a : (intra_avail & REC_AVAIL_D) != 0;
+        n->corner = (intra_avail & REC_AVAIL_D) != 0;
     if (blk_y == 0)
         n->top_right = blk_x + step < 4 ? b : (intra_avail & REC_AVAIL_C) != 0;
     else /* inside the macroblock: decoded already? (6.4.3) */
         n->top_right = blk_x + step < 4 && ref_blk_idx(blk_x + step, blk_y - 1) < ref_blk_idx(blk_x, blk_y);
 }
 
-/* Where a macroblock's component lies. */
+/* Where a macroblock's component lies, and the samples around it; those that are not available are NULL. */
 struct target {
+    const struct rec_view *view;
+    uint32_t mb;
+    int component;
     uint16_t *origin; /* its upper left sample */
-    uint32_t stride;
+    ptrdiff_t stride;
     int width, height;
     int bit_depth;
     const int32_t *residual; /* stride width */
+    const uint16_t *left[16], *top, *top_right, *corner;
 };
+
+/* The sample at (x, y) relative to the macroblock, outside of it (6.4.12) */
+static const uint16_t *outside(const struct target *t, const struct ref_plane *plane, int x, int y)
+{
+    int row;
+    uint32_t mb = ref_neighbour_mb(t->view, t->mb, x, y, t->width, t->height, &row);
+    struct ref_place at = ref_place_of(t->view, mb, t->component);
+
+    return plane->samples + (at.y + row * at.step) * plane->stride + at.x + (x + t->width) % t->width;
+}
+
+static void find_outside(struct target *t, const struct ref_plane *plane)
+{
+    unsigned avail = t->view->mbs[t->mb].intra_avail;
+
+    for (int y = 0; y < t->height; y++)
+        if (avail & (y < t->height / 2 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER))
+            t->left[y] = outside(t, plane, -1, y);
+    if (avail & REC_AVAIL_B)
+        t->top = outside(t, plane, 0, -1);
+    if (avail & REC_AVAIL_C)
+        t->top_right = outside(t, plane, t->width, -1);
+    if (avail & REC_AVAIL_D)
+        t->corner = outside(t, plane, -1, -1);
+}
+
+static int above(const struct target *t, int x, int y)
+{
+    if (y > 0)
+        return t->origin[(y - 1) * t->stride + x];
+    return x < t->width ? t->top[x] : t->top_right[x - t->width];
+}
+
+static int corner_of(const struct target *t, int x, int y)
+{
+    if (x > 0)
+        return above(t, x - 1, y);
+    return y > 0 ? *t->left[y - 1] : *t->corner;
+}
 
 static void load_neighbours(const struct target *t, int x, int y, int width, int height, struct ref_neighbours *n)
 {
-    const uint16_t *s = t->origin + (size_t)y * t->stride + x;
-
     for (int i = 0; n->left && i < height; i++)
-        n->left_samples[i] = s[(ptrdiff_t)i * t->stride - 1];
+        n->left_samples[i] = x > 0 ? t->origin[(y + i) * t->stride + x - 1] : *t->left[y + i];
     for (int i = 0; n->top && i < width; i++)
-        n->top_samples[i] = s[i - (ptrdiff_t)t->stride];
+        n->top_samples[i] = above(t, x + i, y);
     for (int i = width; n->top_right && i < 2 * width; i++)
-        n->top_samples[i] = s[i - (ptrdiff_t)t->stride];
+        n->top_samples[i] = above(t, x + i, y);
     if (n->corner)
-        n->corner_sample = s[-(ptrdiff_t)t->stride - 1];
+        n->corner_sample = corner_of(t, x, y);
 }
 
 /* 8.5.14: u = Clip1(pred + residual) */
@@ -287,8 +330,15 @@ static void add_residual(const struct target *t, int x, int y, int width, int he
 {
     for (int j = 0; j < height; j++)
         for (int i = 0; i < width; i++)
-            t->origin[(size_t)(y + j) * t->stride + (size_t)(x + i)] =
+            t->origin[(y + j) * t->stride + x + i] =
                 (uint16_t)ref_clip1(pred[j * width + i] + t->residual[(y + j) * t->width + x + i], t->bit_depth);
+}
+
+static void store(const struct target *t, int x, int y, int width, int height, const uint16_t *samples)
+{
+    for (int j = 0; j < height; j++)
+        for (int i = 0; i < width; i++)
+            t->origin[(y + j) * t->stride + x + i] = samples[j * width + i];
 }
 
 static void intra_nxn(const struct rec_mb *mb, const struct target *t, int size)
@@ -307,11 +357,16 @@ static void intra_nxn(const struct rec_mb *mb, const struct target *t, int size)
             ref_intra_4x4(mode, &n, t->bit_depth, pred);
         else
             ref_intra_8x8(mode, &n, t->bit_depth, pred);
-        add_residual(t, 4 * bx, 4 * by, size, size, pred);
+        if (ref_is_switching(t->view, t->mb)) {
+            ref_switching_luma(t->view, t->mb, blk, pred, pred);
+            store(t, 4 * bx, 4 * by, 4, 4, pred);
+        } else {
+            add_residual(t, 4 * bx, 4 * by, size, size, pred);
+        }
     }
 }
 
-static void intra_whole(const struct rec_mb *mb, const struct target *t, bool chroma)
+static void intra_16x16(const struct rec_mb *mb, const struct target *t)
 {
     struct ref_neighbours n = {0};
     uint16_t pred[256];
@@ -319,11 +374,47 @@ static void intra_whole(const struct rec_mb *mb, const struct target *t, bool ch
     ref_intra_avail(mb->intra_avail, 0, 0, 16, &n);
     n.top_right = false;
     load_neighbours(t, 0, 0, t->width, t->height, &n);
-    if (chroma)
-        ref_intra_chroma(mb->intra_chroma_mode, &n, t->height, t->bit_depth, pred);
-    else
-        ref_intra_16x16((int)(mb->intra_mode[0] & 15), &n, t->bit_depth, pred);
+    ref_intra_16x16((int)(mb->intra_mode[0] & 15), &n, t->bit_depth, pred);
     add_residual(t, 0, 0, t->width, t->height, pred);
+}
+
+/* DC prediction looks at each 4x4 block's own neighbours (8.3.4), so the halves of A count separately. */
+static void predict_chroma(const struct rec_mb *mb, const struct target *t, uint16_t pred[128])
+{
+    struct ref_neighbours n = {0};
+
+    ref_intra_avail(mb->intra_avail, 0, 0, 16, &n);
+    n.top_right = false;
+    if (mb->intra_chroma_mode != 0 || n.left || !(mb->intra_avail & REC_AVAIL_A)) {
+        load_neighbours(t, 0, 0, t->width, t->height, &n);
+        ref_intra_chroma(mb->intra_chroma_mode, &n, t->height, t->bit_depth, pred);
+        return;
+    }
+    load_neighbours(t, 0, 0, t->width, t->height, &n);
+    for (int half = 0; half < 2; half++) {
+        struct ref_neighbours part = n;
+        uint16_t whole[128];
+        int from = half * t->height / 2;
+
+        part.left = mb->intra_avail & (half ? REC_AVAIL_A_LOWER : REC_AVAIL_A_UPPER);
+        for (int y = from; part.left && y < from + t->height / 2; y++)
+            part.left_samples[y] = *t->left[y];
+        ref_intra_chroma(0, &part, t->height, t->bit_depth, whole);
+        memcpy(pred + from * 8, whole + from * 8, (size_t)t->height / 2 * 8 * sizeof pred[0]);
+    }
+}
+
+static void intra_chroma(const struct rec_mb *mb, const struct target *t)
+{
+    uint16_t pred[128];
+
+    predict_chroma(mb, t, pred);
+    if (ref_is_switching(t->view, t->mb)) {
+        ref_switching_chroma(t->view, t->mb, t->component, pred, pred);
+        store(t, 0, 0, t->width, t->height, pred);
+    } else {
+        add_residual(t, 0, 0, t->width, t->height, pred);
+    }
 }
 
 void ref_intra_mb(const struct rec_view *view, uint32_t mb, const int32_t residual[3][256], struct ref_frame *unfiltered)
@@ -332,24 +423,30 @@ void ref_intra_mb(const struct rec_view *view, uint32_t mb, const int32_t residu
     const struct rec_mb *m = &view->mbs[mb];
 
     for (int i = 0; i < 3; i++) {
+        struct ref_place at = ref_place_of(view, mb, i);
         struct target t = {
-            .stride = unfiltered->stride[i],
-            .width = (int)ref_mb_width(view->head.chroma_format_idc, i),
-            .height = (int)ref_mb_height(view->head.chroma_format_idc, i),
+            .view = view,
+            .mb = mb,
+            .component = i,
+            .width = at.width,
+            .height = at.height,
             .bit_depth = ref_bit_depth(view, i),
             .residual = residual[i],
         };
+        struct ref_plane plane;
 
         if (!t.width)
             continue;
-        t.origin = unfiltered->plane[i] + (size_t)(mb / view->head.mb_width) * (size_t)t.height * t.stride +
-                   (size_t)(mb % view->head.mb_width) * (size_t)t.width;
+        plane = ref_plane_of(unfiltered, ref_plane_index(view, i), view->head.structure);
+        t.origin = plane.samples + at.y * plane.stride + at.x;
+        t.stride = plane.stride * at.step;
+        find_outside(&t, &plane);
         if (m->kind == REC_MB_INTRA_PCM)
             add_residual(&t, 0, 0, t.width, t.height, zero);
         else if (i > 0 && view->head.chroma_format_idc != 3)
-            intra_whole(m, &t, true);
+            intra_chroma(m, &t);
         else if (m->kind == REC_MB_INTRA_16X16)
-            intra_whole(m, &t, false);
+            intra_16x16(m, &t);
         else
             intra_nxn(m, &t, m->kind == REC_MB_INTRA_8X8 ? 8 : 4);
     }

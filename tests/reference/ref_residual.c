@@ -208,19 +208,23 @@ static int32_t coeff_at(const struct rec_view *view, uint32_t unit, int i)
     return view->head.coeff_bytes == 2 ? ((const int16_t *)view->coeffs)[at] : ((const int32_t *)view->coeffs)[at];
 }
 
-/* Coefficients of block blk, zeros where it has no unit. */
-static void load_unit(const struct component *c, int blk, int32_t v[16])
+void ref_load_unit(const struct rec_view *view, const struct rec_mb *mb, int component, int blk, int32_t v[16])
 {
-    uint32_t unit = c->mb->coeff;
+    uint32_t unit = mb->coeff;
 
     memset(v, 0, 16 * sizeof v[0]);
-    if (!(c->mb->coded[c->index] >> blk & 1))
+    if (!(mb->coded[component] >> blk & 1))
         return;
-    for (int i = 0; i < c->index; i++)
-        unit += (uint32_t)__builtin_popcount(c->mb->coded[i]);
-    unit += (uint32_t)__builtin_popcount(c->mb->coded[c->index] & ((1u << blk) - 1));
+    for (int i = 0; i < component; i++)
+        unit += (uint32_t)__builtin_popcount(mb->coded[i]);
+    unit += (uint32_t)__builtin_popcount(mb->coded[component] & ((1u << blk) - 1));
     for (int i = 0; i < 16; i++)
-        v[i] = coeff_at(c->view, unit, i);
+        v[i] = coeff_at(view, unit, i);
+}
+
+static void load_unit(const struct component *c, int blk, int32_t v[16])
+{
+    ref_load_unit(c->view, c->mb, c->index, blk, v);
 }
 
 static void store(const struct component *c, int x, int y, int size, const int32_t *r)

@@ -2,9 +2,10 @@
  *
  * refdec: decode an H.264 byte stream on the CPU with steps 1 to 3 of the codec and the slow reference reconstruction.
  *
- *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] STREAM
+ *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] STREAM
  *
  * --md5 prints one MD5 over all cropped frames in output order, -o writes them (planar, 8 bits or 16 bits little endian),
+ * fields woven; 4:0:0 is luma alone unless --pix-fmt names a yuv420p format, which adds mid-grey chroma,
  * --compare reports the first sample that differs from such a file, --frames prints a line for each picture and each frame.
  * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs a tool that is not supported.
  */
@@ -19,11 +20,11 @@
 
 #define SLOTS 64
 
-/* A frame slot; held while its picture lives. */
+/* A frame slot; held while its pictures live: a frame, two fields, or planes of these. */
 struct slot {
-    struct refdec *owner;
     struct ref_frame *frame;
-    bool used, done;
+    unsigned users;
+    bool done;
 };
 
 struct refdec {
@@ -36,15 +37,15 @@ struct refdec {
     uint64_t frames_out;
     FILE *out, *compare;
     struct md5 md5;
-    bool print_md5, print_frames, mismatch, unsupported, failed;
+    bool print_md5, print_frames, grey_chroma, mismatch, unsupported, failed;
 };
 
 static void on_free(struct h264_picture *pic)
 {
     struct slot *slot = pic->user;
 
-    if (slot)
-        slot->used = slot->done = false;
+    if (slot && --slot->users == 0)
+        slot->done = false;
 }
 
 static bool frame_fits(const struct ref_frame *frame, const struct h264_picture *pic)
@@ -53,13 +54,35 @@ static bool frame_fits(const struct ref_frame *frame, const struct h264_picture 
            frame->chroma_format_idc == pic->sps->chroma_format_idc;
 }
 
-/* Give pic a free slot with a frame of its size. */
+/* The picture whose slot pic shares: that of the first field, and of plane 0. */
+static const struct h264_picture *slot_owner(const struct h264_picture *pic)
+{
+    if (pic->plane0)
+        pic = pic->plane0;
+    return pic->first_field ? pic->first_field : pic;
+}
+
+static void join_slot(struct refdec *d, struct h264_picture *pic, int slot)
+{
+    d->slots[slot].users++;
+    pic->slot = slot;
+    pic->user = &d->slots[slot];
+    pic->on_free = on_free;
+}
+
+/* Give pic the slot that it shares, or a free one with a frame of its size. */
 static bool take_slot(struct refdec *d, struct h264_picture *pic)
 {
+    const struct h264_picture *owner = slot_owner(pic);
+
+    if (owner != pic && owner->slot >= 0) {
+        join_slot(d, pic, owner->slot);
+        return true;
+    }
     for (int i = 0; i < SLOTS; i++) {
         struct slot *slot = &d->slots[i];
 
-        if (slot->used)
+        if (slot->users)
             continue;
         if (!frame_fits(slot->frame, pic)) {
             ref_frame_free(slot->frame);
@@ -67,10 +90,7 @@ static bool take_slot(struct refdec *d, struct h264_picture *pic)
         }
         if (!slot->frame)
             return false;
-        slot->used = true;
-        pic->slot = i;
-        pic->user = slot;
-        pic->on_free = on_free;
+        join_slot(d, pic, i);
         return true;
     }
     return false;
@@ -80,7 +100,7 @@ static bool take_slot(struct refdec *d, struct h264_picture *pic)
 static void frames_for(struct refdec *d, const struct h264_picture *pic, struct ref_frame *frames[SLOTS])
 {
     for (int i = 0; i < SLOTS; i++)
-        frames[i] = d->slots[i].used && frame_fits(d->slots[i].frame, pic) ? d->slots[i].frame : NULL;
+        frames[i] = d->slots[i].users && frame_fits(d->slots[i].frame, pic) ? d->slots[i].frame : NULL;
     if (!frame_fits(d->unfiltered, pic)) {
         ref_frame_free(d->unfiltered);
         d->unfiltered = ref_frame_create(pic->mb_width, pic->sps->mb_height, pic->sps->chroma_format_idc);
@@ -147,7 +167,8 @@ static void decode_picture(struct refdec *d, struct h264_picture *pic)
     else
         decode_slices(d, pic);
     if (d->print_frames)
-        printf("picture %" PRIu32 " poc %" PRId32 " slices %" PRIu32 " type %d ref %d missing %u slot %d%s%s\n", pic->id,
+        printf("picture %" PRIu32 " %s poc %" PRId32 " slices %" PRIu32 " type %d ref %d missing %u slot %d%s%s\n", pic->id,
+               pic->structure == REC_FRAME ? pic->mbaff ? "mbaff" : "frame" : pic->structure == REC_TOP ? "top" : "bottom",
                pic->output_poc, pic->slice_count, pic->slice_count ? pic->slices[0].hdr.type : -1, pic->nal_ref_idc,
                atomic_load(&pic->missing_mbs), (int)pic->slot, pic->corrupt ? " corrupt" : "",
                pic->non_existing ? " non-existing" : "");
@@ -172,20 +193,43 @@ static struct crop crop_of(const struct h264_sps *sps, int plane)
     return c;
 }
 
+/* The picture and the macroblock record that cover row y of a plane. */
+static const struct h264_picture *picture_at(const struct h264_picture *pic, int plane, uint32_t x, uint32_t y, uint32_t *mb)
+{
+    uint32_t column = x / ref_mb_width(pic->sps->chroma_format_idc, plane), h = ref_mb_height(pic->sps->chroma_format_idc, plane);
+    uint32_t row = y / h;
+
+    if (pic->structure != REC_FRAME) {
+        if ((y & 1) != (pic->structure == REC_BOTTOM) && pic->second_field)
+            pic = pic->second_field;
+        row = y / 2 / h;
+    } else if (pic->mbaff && pic->mbs && (pic->mbs[(row & ~1u) * pic->mb_width + column].flags & REC_MB_FIELD)) {
+        row = (row & ~1u) + (y & 1);
+    }
+    *mb = row * pic->mb_width + column;
+    return pic;
+}
+
 static void report_difference(struct refdec *d, const struct h264_picture *pic, int plane, uint32_t x, uint32_t y, int got,
                               int want)
 {
-    uint32_t mb = y / ref_mb_height(pic->sps->chroma_format_idc, plane) * pic->mb_width +
-                  x / ref_mb_width(pic->sps->chroma_format_idc, plane);
-    const struct rec_mb *m = pic->mbs ? &pic->mbs[mb] : NULL;
+    uint32_t mb;
+    const struct h264_picture *at = picture_at(pic, plane, x, y, &mb);
+    const struct rec_mb *m = at->mbs ? &at->mbs[mb] : NULL;
 
     printf("frame %" PRIu64 " (picture %" PRIu32 ", poc %" PRId32 ") plane %d at %" PRIu32 ",%" PRIu32 " macroblock %" PRIu32
-           ": %d instead of %d\n",
-           d->frames_out, pic->id, pic->output_poc, plane, x, y, mb, got, want);
-    if (m && !pic->non_existing)
+           " (column %" PRIu32 " row %" PRIu32 "): %d instead of %d\n",
+           d->frames_out, at->id, at->output_poc, plane, x, y, mb, mb % at->mb_width, mb / at->mb_width, got, want);
+    if (m && !at->non_existing)
         printf("  kind %d flags %d part %d slice %" PRIu32 " qp %d coded %04x nonzero %04x deblock %d avail %d\n", m->kind,
-               m->flags, pic->syntax[mb].part, m->slice, m->qp[0], m->coded[0], m->nonzero, m->deblock, m->intra_avail);
+               m->flags, at->syntax[mb].part, m->slice, m->qp[0], m->coded[0], m->nonzero, m->deblock, m->intra_avail);
     d->mismatch = true;
+}
+
+/* Samples have the same size in all planes; above 8 bits they are little endian. */
+static unsigned bytes_per_sample(const struct h264_sps *sps)
+{
+    return sps->bit_depth[0] > 8 || (sps->chroma_format_idc && sps->bit_depth[1] > 8) ? 2 : 1;
 }
 
 static void emit_row(struct refdec *d, const struct h264_picture *pic, int plane, const struct crop *c, uint32_t y,
@@ -193,7 +237,7 @@ static void emit_row(struct refdec *d, const struct h264_picture *pic, int plane
 {
     const struct ref_frame *frame = d->slots[pic->slot].frame;
     const uint16_t *samples = frame->plane[plane] + (size_t)(c->y + y) * frame->stride[plane] + c->x;
-    unsigned bytes = pic->sps->bit_depth[plane > 0] > 8 ? 2 : 1;
+    unsigned bytes = bytes_per_sample(pic->sps);
     size_t size = (size_t)c->width * bytes;
 
     for (uint32_t x = 0; x < c->width; x++) {
@@ -218,6 +262,33 @@ static void emit_row(struct refdec *d, const struct h264_picture *pic, int plane
     }
 }
 
+/* A field whose other one never came: its rows stand for both. */
+static void fill_missing_field(struct refdec *d, const struct h264_picture *pic)
+{
+    struct ref_frame *frame = d->slots[pic->slot].frame;
+    uint32_t from = pic->structure == REC_BOTTOM, to = !from;
+
+    for (int plane = 0; plane < 3; plane++)
+        for (uint32_t y = 0; y + 1 < pic->sps->mb_height * ref_mb_height(frame->chroma_format_idc, plane); y += 2)
+            memcpy(frame->plane[plane] + (size_t)(y + to) * frame->stride[plane],
+                   frame->plane[plane] + (size_t)(y + from) * frame->stride[plane], frame->stride[plane] * sizeof(uint16_t));
+}
+
+/* The chroma planes of a 4:0:0 frame that is written as 4:2:0 */
+static void emit_grey(struct refdec *d, const struct h264_sps *sps)
+{
+    struct crop luma = crop_of(sps, 0);
+    unsigned bytes = bytes_per_sample(sps), grey = 1u << (sps->bit_depth[0] - 1);
+    uint8_t sample[2] = {(uint8_t)grey, (uint8_t)(grey >> 8)};
+    size_t samples = 2 * (size_t)((luma.width + 1) / 2) * ((luma.height + 1) / 2);
+
+    for (size_t i = 0; i < samples; i++) {
+        md5_update(&d->md5, sample, bytes);
+        if (d->out && fwrite(sample, 1, bytes, d->out) != bytes)
+            d->failed = true;
+    }
+}
+
 static void emit_frame(struct refdec *d, const struct h264_picture *pic)
 {
     uint8_t *row = malloc((size_t)pic->mb_width * 16 * 4);
@@ -226,6 +297,8 @@ static void emit_frame(struct refdec *d, const struct h264_picture *pic)
         d->failed = true;
         return;
     }
+    if (pic->structure != REC_FRAME && !pic->paired)
+        fill_missing_field(d, pic);
     for (int plane = 0; plane < 3; plane++) {
         struct crop c;
 
@@ -235,6 +308,8 @@ static void emit_frame(struct refdec *d, const struct h264_picture *pic)
         for (uint32_t y = 0; y < c.height; y++)
             emit_row(d, pic, plane, &c, y, row);
     }
+    if (d->grey_chroma && pic->sps->chroma_format_idc == 0)
+        emit_grey(d, pic->sps);
     if (d->print_frames)
         printf("frame %" PRIu64 " picture %" PRIu32 " poc %" PRId32 "\n", d->frames_out, pic->id, pic->output_poc);
     d->frames_out++;
@@ -320,7 +395,7 @@ static uint8_t *read_file(const char *path, size_t *size)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: refdec [--md5] [-o FILE] [--compare FILE] [--frames] STREAM\n");
+    fprintf(stderr, "usage: refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] STREAM\n");
     return 2;
 }
 
@@ -334,6 +409,8 @@ static const char *parse_arguments(struct refdec *d, int argc, char **argv)
             d->print_md5 = true;
         else if (strcmp(argv[i], "--frames") == 0)
             d->print_frames = true;
+        else if (strcmp(argv[i], "--pix-fmt") == 0 && i + 1 < argc)
+            d->grey_chroma = strncmp(argv[++i], "yuv420p", 7) == 0;
         else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc && !d->out)
             d->out = fopen(argv[++i], "wb");
         else if (strcmp(argv[i], "--compare") == 0 && i + 1 < argc && !d->compare)
