@@ -15,12 +15,12 @@
 #define H264_NO_LONG_TERM UINT32_MAX
 
 struct h264_dpb_entry {
-    struct h264_picture *pic; /* one reference: a frame, or the field of one that was decoded first */
+    struct h264_picture *pic;       /* one reference: a frame, or the field of one that was decoded first */
     struct h264_picture *others[5]; /* references: the second field, the other colour planes of both */
     unsigned other_count;
-    uint8_t short_term;       /* fields marked as used for short-term reference: REC_TOP | REC_BOTTOM */
-    uint8_t long_term;        /* fields marked as used for long-term reference */
-    uint8_t waiting;          /* needed for output */
+    uint8_t short_term; /* fields marked as used for short-term reference: REC_TOP | REC_BOTTOM */
+    uint8_t long_term;  /* fields marked as used for long-term reference */
+    uint8_t waiting;    /* needed for output */
     uint32_t frame_num;
     uint32_t long_term_frame_idx;
     int32_t poc[2]; /* of a field alone, twice its own */
@@ -74,9 +74,9 @@ struct h264_dpb_named h264_dpb_long_term(struct h264_dpb *dpb, const struct h264
 
 /* Sliding window (8.2.5.3) before a picture of this frame_num is marked. own: the entry of its first field, else NULL. */
 void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num, const struct h264_dpb_entry *own);
-/* Adaptive marking (8.2.5.4) but for operation 6 of the current picture itself; own as above. *long_term_idx: LongTermFrameIdx of the current
- * picture or H264_NO_LONG_TERM; *reset: operation 5 was among them. Returns H264_ERR_DATA where an operation names a picture
- * that is not there; the others are carried out. */
+/* Adaptive marking (8.2.5.4) but for operation 6 of the current picture itself; own as above. *long_term_idx: LongTermFrameIdx
+ * of the current picture or H264_NO_LONG_TERM; *reset: operation 5 was among them. Returns H264_ERR_DATA where an operation
+ * names a picture that is not there; the others are carried out. */
 int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h, const struct h264_dpb_entry *own,
                    uint32_t *long_term_idx, bool *reset);
 /* Removes entries that are neither marked nor waiting. */
@@ -131,7 +131,8 @@ void h264_output_trim(struct h264_dpb *dpb, unsigned reorder, struct h264_queue 
 /* ---- slice groups (slice_groups.c) ---- */
 
 /* mbToSliceGroupMap (8.2.2) of a picture with more than one slice group: map[PicSizeInMbs], by macroblock address. */
-void h264_slice_group_map(const struct h264_sps *sps, const struct h264_pps *pps, const struct h264_slice_header *h, uint8_t *map);
+void h264_slice_group_map(const struct h264_sps *sps, const struct h264_pps *pps, const struct h264_slice_header *h,
+                          uint8_t *map);
 
 /* ---- picture construction (picture.c) ---- */
 
@@ -146,8 +147,8 @@ void h264_picture_hold(struct h264_picture *pic, struct h264_picture *other);
 void h264_picture_hold_frame(struct h264_picture *pic, struct h264_picture *other);
 /* The slices of a colour plane become a picture of their own that holds pic; NULL without memory. */
 struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned plane);
-/* All slices are there: allocates the arrays, makes slice group maps and copies the slices' bytes out of `bytes`, where nal_at says
- * where a NAL unit starts. */
+/* All slices are there: allocates the arrays, makes slice group maps and copies the slices' bytes out of `bytes`, where nal_at
+ * says where a NAL unit starts. */
 int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t size);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define MAX_VIEWS 1024
+#define MAX_VIEWS     1024
 #define MAX_VIEW_REFS 15
 
 /* num_anchor_refs_lX[i] or num_non_anchor_refs_lX[i] and the view_id of each. Returns whether `base` is the first of them. */

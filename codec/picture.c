@@ -36,8 +36,7 @@ void h264_free(const struct h264_allocator *allocator, void *memory, size_t size
         allocator->put(allocator->ctx, memory, size);
 }
 
-struct h264_picture *h264_picture_create(const struct h264_allocator *allocator, const struct h264_sps *sps,
-                                         unsigned structure)
+struct h264_picture *h264_picture_create(const struct h264_allocator *allocator, const struct h264_sps *sps, unsigned structure)
 {
     struct h264_picture *pic = calloc(1, sizeof(*pic));
 

@@ -4,7 +4,8 @@
  */
 #include "codec/dpb.h"
 
-/* Longest initial list (both fields of every entry, another view) or list under modification (REC_MAX_REFS and the temporary element). */
+/* Longest initial list (both fields of every entry, another view) or list under modification (REC_MAX_REFS and the temporary
+ * element). */
 #define LIST_MAX (2 * (H264_DPB_MAX + 1) + 2)
 
 struct item {
@@ -86,7 +87,8 @@ static void append_by_frame_num(const struct current *c, struct list *l)
     sort_tail(l, 0, key_frame_num, -1, c);
 }
 
-/* Short-term frames before (sign -1, falling) or after (sign 1, rising) the current one in output order (8.2.4.2.3, 8.2.4.2.4). */
+/* Short-term frames before (sign -1, falling) or after (sign 1, rising) the current one in output order (8.2.4.2.3, 8.2.4.2.4).
+ */
 static void append_by_poc(const struct current *c, int sign, struct list *l)
 {
     unsigned from = l->count;

@@ -116,7 +116,8 @@ static void map_units(const struct shape *s, const struct h264_pps *pps, const s
     }
 }
 
-void h264_slice_group_map(const struct h264_sps *sps, const struct h264_pps *pps, const struct h264_slice_header *h, uint8_t *map)
+void h264_slice_group_map(const struct h264_sps *sps, const struct h264_pps *pps, const struct h264_slice_header *h,
+                          uint8_t *map)
 {
     struct shape s = {sps->mb_width, sps->map_height, (uint32_t)sps->mb_width * sps->map_height};
 

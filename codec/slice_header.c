@@ -313,13 +313,13 @@ static int parse_body(struct h264_bits *b, const struct h264_sps *sps, const str
 /* nal_unit_header_mvc_extension() (H.7.3.1.1) */
 static void parse_view(struct h264_bits *b, struct h264_slice_header *h)
 {
-    h264_bits_skip(b, 1);         /* svc_extension_flag */
-    h->idr = !h264_bits_flag(b);  /* non_idr_flag */
-    h264_bits_skip(b, 6);         /* priority_id */
+    h264_bits_skip(b, 1);        /* svc_extension_flag */
+    h->idr = !h264_bits_flag(b); /* non_idr_flag */
+    h264_bits_skip(b, 6);        /* priority_id */
     h->view_id = (uint16_t)h264_bits_u(b, 10);
-    h264_bits_skip(b, 3);         /* temporal_id */
+    h264_bits_skip(b, 3); /* temporal_id */
     h->anchor_pic_flag = (uint8_t)h264_bits_flag(b);
-    h264_bits_skip(b, 2);         /* inter_view_flag, reserved_one_bit */
+    h264_bits_skip(b, 2); /* inter_view_flag, reserved_one_bit */
 }
 
 int h264_slice_header_parse(const uint8_t *rbsp, size_t size, const struct h264_sps *sps, const struct h264_pps *pps,

@@ -44,10 +44,11 @@ struct h264_stream {
     uint32_t recovery; /* recovery_frame_cnt of an SEI for the next picture, or H264_NO_RECOVERY */
     uint32_t next_id;
 
-    struct h264_picture *first;    /* a reference: field whose second one may come next, or NULL; its entry is in the DPB */
-    struct h264_dpb_entry pending; /* or here with references, where pic is not NULL: both fields of a non-reference frame enter at once */
+    struct h264_picture *first; /* a reference: field whose second one may come next, or NULL; its entry is in the DPB */
+    struct h264_dpb_entry
+        pending; /* or here with references, where pic is not NULL: both fields of a non-reference frame enter at once */
     struct h264_picture *cur;
-    uint8_t *starts;   /* [mb_count of cur] bit colour_plane_id: a primary slice starts at this address */
+    uint8_t *starts; /* [mb_count of cur] bit colour_plane_id: a primary slice starts at this address */
     size_t starts_capacity;
     bool cur_boundary; /* a NAL unit that starts an access unit came after cur's last slice */
     uint8_t *bytes;    /* NAL units of cur's slices */

@@ -179,7 +179,8 @@ static bool has_reset(const struct h264_slice_header *h)
 }
 
 /* Whether h opens the second field of s->first's frame: the next field in decoding order, of the other parity and the same
- * frame_num. One with operation 5 stands alone (3.30), and so does an IDR picture but for encoders that give both fields type 5. */
+ * frame_num. One with operation 5 stands alone (3.30), and so does an IDR picture but for encoders that give both fields
+ * type 5. */
 static bool is_second(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h)
 {
     const struct h264_dpb_entry *e = s->first ? first_entry(s) : NULL;
@@ -250,10 +251,7 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
         first = s->first;
     else if ((error = begin_frame(s, sps, h, &skip, diag)) || skip)
         return error;
-    pic = h264_picture_create(s->allocator, sps,
-                              !h->field_pic_flag     ? REC_FRAME
-                              : h->bottom_field_flag ? REC_BOTTOM
-                                                     : REC_TOP);
+    pic = h264_picture_create(s->allocator, sps, !h->field_pic_flag ? REC_FRAME : h->bottom_field_flag ? REC_BOTTOM : REC_TOP);
     if (!pic || clear_starts(s, pic->mb_count)) {
         h264_picture_unref(pic);
         return H264_ERR_NOMEM;
@@ -286,8 +284,8 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     return H264_OK;
 }
 
-/* 8.2.5.1: marks earlier pictures and sets the marks of the current frame, or field of the entry e. own: e where it is in the DPB
- * already. */
+/* 8.2.5.1: marks earlier pictures and sets the marks of the current frame, or field of the entry e. own: e where it is in the
+ * DPB already. */
 static int mark(struct h264_stream *s, const struct h264_picture *pic, const struct h264_slice_header *h,
                 struct h264_dpb_entry *e, const struct h264_dpb_entry *own, bool *reset)
 {

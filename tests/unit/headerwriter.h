@@ -14,7 +14,7 @@ struct sps_fields {
     int offset_for_non_ref_pic, offset_for_top_to_bottom_field;
     unsigned cycle;
     int offset_for_ref_frame[4];
-    unsigned max_num_ref_frames, gaps_allowed, mb_width, mb_height, field_coding;
+    unsigned max_num_ref_frames, gaps_allowed, mb_width, mb_height, field_coding, mbaff, separate_planes;
     unsigned crop[4];
     /* Called for the body of the scaling matrix and of the VUI where not NULL. */
     void (*scaling)(struct bw *w);
@@ -45,7 +45,7 @@ static inline void write_sps(struct bw *w, const struct sps_fields *f)
     if (f->profile_idc >= 100) {
         bw_ue(w, f->chroma_format_idc);
         if (f->chroma_format_idc == 3)
-            bw_u(w, 1, 0);
+            bw_u(w, 1, f->separate_planes);
         bw_ue(w, f->bit_depth - 8);
         bw_ue(w, f->bit_depth - 8);
         bw_u(w, 1, 0);
@@ -71,7 +71,7 @@ static inline void write_sps(struct bw *w, const struct sps_fields *f)
     bw_ue(w, f->mb_height - 1);
     bw_u(w, 1, !f->field_coding);
     if (f->field_coding)
-        bw_u(w, 1, 0);
+        bw_u(w, 1, f->mbaff);
     bw_u(w, 1, 1); /* direct_8x8_inference_flag */
     bw_u(w, 1, f->crop[0] || f->crop[1] || f->crop[2] || f->crop[3]);
     if (f->crop[0] || f->crop[1] || f->crop[2] || f->crop[3])
@@ -128,6 +128,8 @@ struct op {
 struct slice_fields {
     unsigned idr, ref_idc, first_mb, type, pps_id, frame_num, idr_pic_id, poc_lsb;
     int delta_poc;
+    unsigned field; /* 0 frame, REC_TOP, REC_BOTTOM; only with field_coding */
+    unsigned plane, partition, slice_id, cycle, cycle_bits;
     unsigned redundant_pic_cnt, num_ref[2];
     struct op mods[2][8]; /* op 1..3 for modification_of_pic_nums_idc 0..2 */
     unsigned long_term_reference;
@@ -140,16 +142,23 @@ static inline void write_slice(struct bw *w, const struct slice_fields *f, const
 {
     bw_u(w, 1, 0);
     bw_u(w, 2, f->ref_idc);
-    bw_u(w, 5, f->idr ? 5 : 1);
+    bw_u(w, 5, f->idr ? 5 : f->partition ? 2 : 1);
     bw_ue(w, f->first_mb);
     bw_ue(w, f->type);
     bw_ue(w, f->pps_id);
+    if (sps->separate_planes)
+        bw_u(w, 2, f->plane);
     bw_u(w, sps->log2_max_frame_num, f->frame_num);
+    if (sps->field_coding) {
+        bw_u(w, 1, f->field != 0);
+        if (f->field)
+            bw_u(w, 1, f->field == REC_BOTTOM);
+    }
     if (f->idr)
         bw_ue(w, f->idr_pic_id);
     if (sps->poc_type == 0)
         bw_u(w, sps->log2_max_poc_lsb, f->poc_lsb);
-    if (sps->poc_type == 0 && pps->bottom_poc)
+    if (sps->poc_type == 0 && pps->bottom_poc && !f->field)
         bw_se(w, f->delta_poc);
     if (sps->poc_type == 1)
         bw_se(w, f->delta_poc);
@@ -191,6 +200,9 @@ static inline void write_slice(struct bw *w, const struct slice_fields *f, const
     if (pps->cabac && f->type != H264_I)
         bw_ue(w, 0);
     bw_se(w, 0);
+    bw_u(w, f->cycle_bits, f->cycle);
+    if (f->partition)
+        bw_ue(w, f->slice_id);
     bw_u(w, 16, 0x5555 + f->first_mb); /* stands for slice_data() */
     bw_trailing(w);
 }
