@@ -2,10 +2,11 @@
  *
  * refdec: decode an H.264 byte stream on the CPU with steps 1 to 3 of the codec and the slow reference reconstruction.
  *
- *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] STREAM
+ *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N] STREAM
  *
  * --md5 prints one MD5 over all cropped frames in output order, -o writes them (planar, 8 bits or 16 bits little endian),
  * fields woven; 4:0:0 is luma alone unless --pix-fmt names a yuv420p format, which adds mid-grey chroma,
+ * --view 1 writes the second view of a stereo stream instead of the base view,
  * --compare reports the first sample that differs from such a file, --frames prints a line for each picture and each frame.
  * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs a tool that is not supported.
  */
@@ -35,6 +36,7 @@ struct refdec {
     struct h264_picture *waiting[SLOTS]; /* output order, not decoded yet */
     unsigned waiting_count;
     uint64_t frames_out;
+    uint8_t view; /* that is written */
     FILE *out, *compare;
     struct md5 md5;
     bool print_md5, print_frames, grey_chroma, mismatch, unsupported, failed;
@@ -330,10 +332,12 @@ static void drain(struct refdec *d, bool last)
         d->waiting[d->waiting_count++] = pic;
     while (done < d->waiting_count) {
         pic = d->waiting[done];
-        if (pic->slot >= 0 && d->slots[pic->slot].done)
-            emit_frame(d, pic);
-        else if (!last)
+        if (pic->slot >= 0 && d->slots[pic->slot].done) {
+            if (pic->view == d->view)
+                emit_frame(d, pic);
+        } else if (!last) {
             break;
+        }
         h264_picture_unref(pic);
         done++;
     }
@@ -395,7 +399,7 @@ static uint8_t *read_file(const char *path, size_t *size)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] STREAM\n");
+    fprintf(stderr, "usage: refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N] STREAM\n");
     return 2;
 }
 
@@ -411,6 +415,8 @@ static const char *parse_arguments(struct refdec *d, int argc, char **argv)
             d->print_frames = true;
         else if (strcmp(argv[i], "--pix-fmt") == 0 && i + 1 < argc)
             d->grey_chroma = strncmp(argv[++i], "yuv420p", 7) == 0;
+        else if (strcmp(argv[i], "--view") == 0 && i + 1 < argc)
+            d->view = argv[++i][0] == '1';
         else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc && !d->out)
             d->out = fopen(argv[++i], "wb");
         else if (strcmp(argv[i], "--compare") == 0 && i + 1 < argc && !d->compare)
@@ -435,7 +441,7 @@ static int run(struct refdec *d, const char *path)
     }
     d->scratch = h264_scratch_create();
     md5_init(&d->md5);
-    if (d->scratch && h264_stream_create(&(struct h264_stream_params){0}, &d->stream) == H264_OK)
+    if (d->scratch && h264_stream_create(&(struct h264_stream_params){.views = d->view + 1u}, &d->stream) == H264_OK)
         decode_stream(d, data, size);
     else
         d->failed = true;
