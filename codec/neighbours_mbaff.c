@@ -62,7 +62,8 @@ void h264_mbaff_select(struct mb_parser *p, unsigned bottom, unsigned field)
         p->b = m->b ? &m->b->mb[row_above(p, m->b->field)] : &h264_edge_none[0];
 }
 
-/* Availability of the left column: a frame macroblock sees both macroblocks of a field pair in turn. */
+/* Availability of the left column: a frame macroblock sees both macroblocks of a field pair in turn, the bottom one in the odd
+ * rows. */
 static unsigned avail_left(const struct mb_parser *p)
 {
     const struct mb_pair *a = p->mbaff.a;
@@ -76,7 +77,7 @@ static unsigned avail_left(const struct mb_parser *p)
         return (p->mbaff.bottom ? bottom : top) ? REC_AVAIL_A : 0;
     if (p->field)
         return (top ? REC_AVAIL_A_UPPER : 0) | (bottom ? REC_AVAIL_A_LOWER : 0);
-    return top && bottom ? REC_AVAIL_A : 0;
+    return top && bottom ? REC_AVAIL_A : bottom ? REC_AVAIL_D8 : 0;
 }
 
 static unsigned flags_c(const struct mb_parser *p)

@@ -57,6 +57,9 @@
 #define REC_AVAIL_B 4
 #define REC_AVAIL_C 8
 #define REC_AVAIL_D 16
+/* Only where it is not what A_UPPER says: a frame macroblock of an MBAFF frame whose left pair is of field macroblocks, one of
+ * them unavailable. The sample p[-1, 7], corner of the lower left Intra_8x8 block, is there though its column is not. */
+#define REC_AVAIL_D8 32
 
 /* rec_mb.deblock: which edges the deblocking filter visits (8.7), disable_deblocking_filter_idc and slices applied.
  * 0 = the macroblock is not filtered. LEFT and TOP are never set at the picture's own border. */

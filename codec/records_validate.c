@@ -198,6 +198,7 @@ struct position {
     bool above, corner; /* above: B, and C where there is one; corner: D */
     bool above_right;
     bool split_left; /* A may be two macroblocks: left of a field macroblock a frame macroblock pair */
+    bool mixed_left; /* A is rows of two macroblocks in turn: left of a frame macroblock a field macroblock pair */
 };
 
 static struct position position_of(const struct rec_view *v, uint32_t address, uint32_t x, uint32_t y)
@@ -211,6 +212,7 @@ static struct position position_of(const struct rec_view *v, uint32_t address, u
     if (!v->head.mbaff)
         return p;
     p.other = y & 1 ? mb - width : mb + width;
+    p.mixed_left = p.left && !(mb->flags & REC_MB_FIELD) && (mb[-1].flags & REC_MB_FIELD);
     if ((y & 1) && !(mb->flags & REC_MB_FIELD)) { /* its own pair's top macroblock is above it (Table 6-4) */
         p.corner = p.left;
         p.above_right = false;
@@ -227,7 +229,9 @@ static int check_availability(const struct position *p, const char **reason)
 {
     unsigned avail = p->mb->intra_avail;
 
-    REQUIRE(avail < 32, "macroblock: intra_avail");
+    REQUIRE(avail < 64, "macroblock: intra_avail");
+    REQUIRE(!(avail & REC_AVAIL_D8) || (p->mixed_left && !(avail & REC_AVAIL_A)),
+            "macroblock: intra_avail: D8 where A_UPPER tells");
     REQUIRE((avail & REC_AVAIL_A) == 0 || (avail & REC_AVAIL_A) == REC_AVAIL_A || p->split_left,
             "macroblock: half of A where A is one macroblock");
     REQUIRE(p->left || !(avail & REC_AVAIL_A), "macroblock: neighbour left of the picture");

@@ -252,7 +252,8 @@ void ref_intra_avail(uint8_t intra_avail, int blk_x, int blk_y, int size, struct
     if (blk_x > 0)
         n->corner = blk_y > 0 || b;
     else if (blk_y > 0) /* in A, one row above the block */
-        n->corner = (intra_avail & (blk_y <= 2 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER)) != 0;
+        n->corner = (intra_avail & (blk_y == 2 ? REC_AVAIL_A_UPPER | REC_AVAIL_D8
+                                               : blk_y == 1 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER)) != 0;
     else
         n->corner = (intra_avail & REC_AVAIL_D) != 0;
     if (blk_y == 0)
@@ -291,6 +292,8 @@ static void find_outside(struct target *t, const struct ref_plane *plane)
     for (int y = 0; y < t->height; y++)
         if (avail & (y < t->height / 2 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER))
             t->left[y] = outside(t, plane, -1, y);
+    if (avail & REC_AVAIL_D8)
+        t->left[t->height / 2 - 1] = outside(t, plane, -1, t->height / 2 - 1);
     if (avail & REC_AVAIL_B)
         t->top = outside(t, plane, 0, -1);
     if (avail & REC_AVAIL_C)

@@ -210,8 +210,9 @@ static void check_mvd(bool frame, bool top, const bool pair_frame[4])
     }
 }
 
-/* Exactly the macroblocks that a location names decide whether it is available, where only intra ones are. */
-static void check_available(bool frame, bool top, const bool pair_frame[4], int location, unsigned bit, int from, int to)
+/* Exactly the macroblocks that a location names decide whether it is available, where only intra ones are. any: one of the bits
+ * is enough. */
+static void check_available(bool frame, bool top, const bool pair_frame[4], int location, unsigned any, int from, int to)
 {
     for (int intra = 0; intra < 1 << 10; intra++) {
         bool expected = true;
@@ -227,7 +228,7 @@ static void check_available(bool frame, bool top, const bool pair_frame[4], int 
 
             expected = expected && at.pair >= 0 && (intra >> (at.pair * 2 + at.mb) & 1);
         }
-        assert_int_equal((f.p.intra_avail & bit) != 0, expected);
+        assert_int_equal((f.p.intra_avail & any) != 0, expected);
     }
 }
 
@@ -244,6 +245,7 @@ static void check_intra(bool frame, bool top, const bool pair_frame[4])
 {
     check_available(frame, top, pair_frame, LOC_A, REC_AVAIL_A_UPPER, 0, 8);
     check_available(frame, top, pair_frame, LOC_A, REC_AVAIL_A_LOWER, 8, 16);
+    check_available(frame, top, pair_frame, LOC_A, REC_AVAIL_A_UPPER | REC_AVAIL_D8, 7, 8);
     check_available(frame, top, pair_frame, LOC_B, REC_AVAIL_B, -1, 0);
     check_available(frame, top, pair_frame, LOC_C, REC_AVAIL_C, -1, 0);
     check_available(frame, top, pair_frame, LOC_D, REC_AVAIL_D, -1, 0);

@@ -187,7 +187,8 @@ static void build(struct fixture *f)
     X(f->mbs[4].qp[0] = -1, "QPY")                                                    \
     X(f->mbs[4].qp[1] = 52, "QPC")                                                    \
     X(f->mbs[4].qp[2] = -1, "QPC")                                                    \
-    X(f->mbs[6].intra_avail = 32, "intra_avail")                                      \
+    X(f->mbs[6].intra_avail = 64, "intra_avail")                                      \
+    X(f->mbs[6].intra_avail = REC_AVAIL_D8, "D8")                                     \
     X(f->mbs[6].intra_avail = REC_AVAIL_A_UPPER, "half of A")                         \
     X(f->mbs[6].intra_chroma_mode = 4, "intra_chroma_pred_mode")                      \
     X(f->mbs[0].intra_chroma_mode = 1, "chroma predicts")                             \
