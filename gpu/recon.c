@@ -86,6 +86,15 @@ static int acquire_flight(struct recon *r, struct recon_flight **out)
     return err;
 }
 
+/* SP and SI slices transform their prediction (8.6), for which there is no shader. */
+static bool has_switching_slices(const struct rec_view *v)
+{
+    for (uint32_t i = 0; i < v->slice_count; i++)
+        if (v->slices[i].slice_type >= 3)
+            return true;
+    return false;
+}
+
 static bool picture_valid(const struct recon *r, const struct recon_picture *p)
 {
     const struct recon_params *q = &r->params;
@@ -96,7 +105,8 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
         return p->copy_from < q->slots || p->copy_from == COPY_FILL;
     const struct rec_picture *h = &v->head;
     uint32_t mbs = q->mb_width * q->mb_height;
-    return h->mb_width == q->mb_width && h->mb_height == q->mb_height && h->mb_count == mbs && h->structure == REC_FRAME &&
+    return h->mb_width == q->mb_width && h->mb_height == q->mb_height && h->mb_count == mbs &&
+           h->structure == REC_FRAME && !h->mbaff && !h->colour_plane && !has_switching_slices(v) &&
            h->chroma_format_idc == q->chroma_format_idc && h->bit_depth[0] == q->bit_depth[0] && h->bit_depth[1] == q->bit_depth[1] &&
            h->coeff_bytes * 16u == r->unit_bytes && (v->motion || !h->has_inter);
 }

@@ -253,6 +253,114 @@ static void test_corruptions(void **state)
     CASES(DEFINE)
 }
 
+/* ---- fields, MBAFF, colour planes ---- */
+
+/* The first 8 macroblocks as the top field of a frame of 4 x 4, in slice 0: P, of fields. */
+static void build_field(struct fixture *f)
+{
+    build(f);
+    f->view.head.structure = REC_TOP;
+    f->view.head.mb_height = 4;
+    f->view.head.mb_count = 8;
+    f->slices[0].ref[0][0] = REC_REF(3, REC_BOTTOM);
+    f->slices[0].ref[0][1] = REC_REF(2, REC_TOP);
+    f->view.slice_count = 1;
+    for (int i = 0; i < 8; i++)
+        f->mbs[i].flags |= REC_MB_FIELD;
+}
+
+/* All but the last row as an MBAFF frame of 4 x 2: the pairs of columns 1 and 2 are of field macroblocks. */
+static void build_mbaff(struct fixture *f)
+{
+    build(f);
+    f->view.head.mbaff = 1;
+    f->view.head.mb_height = 2;
+    f->view.head.mb_count = 8;
+    f->view.slice_count = 1;
+    for (int i = 0; i < 8; i++) {
+        f->mbs[i].deblock &= (uint8_t)~(i < 4 || i % 4 % 3 ? REC_DEBLOCK_TOP : 0);
+        f->mbs[i].flags |= i % 4 % 3 ? REC_MB_FIELD : 0;
+    }
+    f->mbs[5].intra_avail = REC_AVAIL_A_UPPER; /* left of it is a pair of frame macroblocks */
+    f->mbs[6].intra_avail = REC_AVAIL_A;
+    f->motion[2].ref_idx[0][0] = 3; /* two fields for each frame of the list */
+}
+
+/* clang-format off */
+#define FIELD_CASES(X)                                                                   \
+    X(f->view.head.mb_height = 3, "half a macroblock pair")                              \
+    X(f->view.head.mb_count = 16, "mb_count")                                            \
+    X(f->view.head.structure = 0, "structure")                                           \
+    X(f->view.head.mbaff = 1, "mbaff")                                                   \
+    X(f->slices[0].ref[0][0] = REC_REF(2, REC_FRAME), "structure of")                    \
+    X(f->slices[0].ref[0][0] = REC_REF_NONE, "structure of")                             \
+    X(f->mbs[3].flags &= ~REC_MB_FIELD, "frame macroblock in a field")                   \
+    X(f->motion[2].ref_idx[0][0] = 2, "ref_idx")
+
+#define MBAFF_CASES(X)                                                                   \
+    X((f->view.head.mb_height = 1, f->view.head.mb_count = 4), "half a macroblock pair") \
+    X(f->view.head.mbaff = 2, "mbaff")                                                   \
+    X(f->slices[0].num_ref[0] = 17, "num_ref")                                           \
+    X(f->mbs[6].flags &= ~REC_MB_FIELD, "a pair of a frame and a field")                 \
+    X(f->motion[2].ref_idx[0][0] = 4, "ref_idx")                                         \
+    X(f->motion[3].ref_idx[0][0] = 2, "ref_idx")                                         \
+    X(f->mbs[6].intra_avail = REC_AVAIL_A_UPPER, "half of A")                            \
+    X(f->mbs[5].intra_avail = REC_AVAIL_B, "above the picture")                          \
+    X(f->mbs[5].intra_avail = REC_AVAIL_D, "neighbour D")                                \
+    X(set_intra(f, 4, REC_MB_INTRA_16X16, REC_AVAIL_B | REC_AVAIL_C), "neighbour C")     \
+    X(set_intra(f, 3, REC_MB_INTRA_16X16, REC_AVAIL_B), "above the picture")             \
+    X(f->mbs[6].deblock |= REC_DEBLOCK_TOP, "top border")                                \
+    X(f->mbs[3].deblock |= REC_DEBLOCK_TOP, "top border")                                \
+    X((f->slices[0].slice_type = 1, f->slices[0].num_ref[1] = 1,                         \
+       f->slices[0].ref[1][0] = REC_REF(1, REC_FRAME), f->slices[0].weight_mode = 2,     \
+       f->slices[0].weights = 0, f->view.weight_count = 17), "weights out")
+
+/* clang-format on */
+
+#define DEFINE_FIELD(statement, reason)                                                                                        \
+    {                                                                                                                          \
+        build_field(f);                                                                                                        \
+        (void)(statement);                                                                                                     \
+        expect_refused(f, #statement, reason);                                                                                 \
+    }
+#define DEFINE_MBAFF(statement, reason)                                                                                        \
+    {                                                                                                                          \
+        build_mbaff(f);                                                                                                        \
+        (void)(statement);                                                                                                     \
+        expect_refused(f, #statement, reason);                                                                                 \
+    }
+
+static void expect_valid(const struct fixture *f)
+{
+    const char *reason = "";
+
+    if (records_validate(&f->view, SLOTS, &reason) < 0)
+        fail_msg("%s", reason);
+}
+
+static void test_structures(void **state)
+{
+    struct fixture fixture, *f = &fixture;
+
+    build_field(f);
+    expect_valid(f);
+    FIELD_CASES(DEFINE_FIELD)
+    build_mbaff(f);
+    expect_valid(f);
+    set_intra(f, 4, REC_MB_INTRA_16X16, REC_AVAIL_B); /* above a bottom frame macroblock is the top one of its pair */
+    expect_valid(f);
+    set_intra(f, 7, REC_MB_INTRA_16X16, REC_AVAIL_D); /* in the left pair */
+    expect_valid(f);
+    MBAFF_CASES(DEFINE_MBAFF)
+    build(f); /* a colour plane by itself */
+    f->view.head.chroma_format_idc = 0;
+    f->view.head.colour_plane = 2;
+    f->mbs[1].coded[1] = f->mbs[1].coded[2] = f->mbs[6].coded[2] = 0;
+    expect_valid(f);
+    f->view.head.colour_plane = 3;
+    expect_refused(f, "colour_plane 3", "colour_plane");
+}
+
 /* Every Intra_4x4 and Intra_8x8 mode in every block with every set of neighbours, against the standard's conditions. */
 static void test_intra_modes(void **state)
 {
@@ -283,6 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid),
         cmocka_unit_test(test_corruptions),
+        cmocka_unit_test(test_structures),
         cmocka_unit_test(test_intra_modes),
     };
 
