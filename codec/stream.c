@@ -17,6 +17,7 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
     if (!s)
         return H264_ERR_NOMEM;
     s->allocator = params->allocator;
+    s->capabilities = params->capabilities;
     s->low_delay_output = params->low_delay_output;
     s->strict = params->strict != 0;
     s->recovery = H264_NO_RECOVERY;
@@ -276,4 +277,10 @@ const struct h264_sps *h264_stream_sps(const struct h264_stream *s)
 void h264_stream_stats(const struct h264_stream *s, struct h264_stats *out)
 {
     *out = s->stats;
+    if (s->view) { /* whose access units and NAL units are counted above */
+        out->pictures += s->view->stats.pictures;
+        out->slices += s->view->stats.slices;
+        out->errors += s->view->stats.errors;
+        out->gaps += s->view->stats.gaps;
+    }
 }
