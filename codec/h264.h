@@ -292,7 +292,16 @@ void h264_picture_unref(struct h264_picture *pic); /* NULL is allowed */
 
 struct h264_stream;
 
+/* What the consumer of the records can reconstruct. A slice that needs more is refused with H264_ERR_UNSUPPORTED, and diag names the
+ * syntax element. Everything else of the standard arrives as records of progressive pictures. */
+struct h264_capabilities {
+    uint8_t chroma_formats;                 /* bit n: chroma_format_idc n */
+    uint8_t max_bit_depth[2];               /* luma, chroma */
+    bool interlaced, separate_planes, switching; /* fields and MBAFF; colour planes; SP and SI slices */
+};
+
 struct h264_stream_params {
+    const struct h264_capabilities *capabilities; /* NULL: all of the standard; else outlives the stream */
     const struct h264_allocator *allocator; /* NULL: malloc; else outlives every picture */
     bool low_delay_output;                  /* output as soon as max_num_reorder_frames allows, never wait for a full DPB without need */
     unsigned views;                         /* 2: the second view of multiview streams too; its pictures come in the same queues */

@@ -28,6 +28,7 @@ struct h264_stored_pps {
 
 struct h264_stream {
     const struct h264_allocator *allocator;
+    const struct h264_capabilities *capabilities; /* NULL: all */
     bool low_delay_output, strict;
 
     struct h264_stored_sps sps[H264_MAX_SPS];

@@ -114,12 +114,39 @@ static int unescape_header(struct h264_stream *s, const uint8_t *nal, size_t siz
     return error;
 }
 
+/* What the consumer cannot reconstruct is refused before anything of the slice is kept. */
+static int check_capabilities(const struct h264_capabilities *can, const struct h264_sps *sps, const struct h264_slice_header *h,
+                              struct h264_diag *diag)
+{
+    if (!can)
+        return H264_OK;
+    if (!sps->frame_mbs_only_flag && !can->interlaced)
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "frame_mbs_only_flag", 0, "interlaced coding is not supported yet");
+    if (sps->separate_colour_plane_flag && !can->separate_planes)
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "separate_colour_plane_flag", 1,
+                         "separate colour planes are not supported yet");
+    if (!(can->chroma_formats >> sps->chroma_format_idc & 1))
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "chroma_format_idc", sps->chroma_format_idc,
+                         "this chroma format is not supported yet");
+    if (sps->bit_depth[0] > can->max_bit_depth[0])
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "bit_depth_luma_minus8", sps->bit_depth[0] - 8,
+                         "this bit depth is not supported yet");
+    if (sps->bit_depth[1] > can->max_bit_depth[1])
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "bit_depth_chroma_minus8", sps->bit_depth[1] - 8,
+                         "this bit depth is not supported yet");
+    if ((h->type == H264_SP || h->type == H264_SI) && !can->switching)
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "slice_type", h->type, "SP and SI slices are not supported yet");
+    return H264_OK;
+}
+
 int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps, const struct h264_pps *pps,
                             const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal, size_t size,
                             struct h264_diag *diag)
 {
-    int finished = H264_OK, error;
+    int finished = H264_OK, error = check_capabilities(s->capabilities, sps, h, diag);
 
+    if (error)
+        return error;
     switch (place_slice(s, sps, h, nal, size)) {
     case DUPLICATE:
         return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb, "the slice was there before");

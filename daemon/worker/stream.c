@@ -317,11 +317,14 @@ static void flush(struct stream *st)
     st->held = NULL;
 }
 
+/* What the shaders do; streams that need more are refused by step 1. */
+static const struct h264_capabilities capabilities = {.chroma_formats = 1 << 1, .max_bit_depth = {8, 8}};
+
 /* A new state of step 1: at the start and at each loop. */
 static int open_codec(struct stream *st)
 {
     const AVCodecParameters *par = st->source.stream->codecpar;
-    struct h264_stream_params params = {.allocator = &st->session->account->allocator};
+    struct h264_stream_params params = {.capabilities = &capabilities, .allocator = &st->session->account->allocator};
     h264_stream_free(st->codec);
     st->codec = NULL;
     if (h264_stream_create(&params, &st->codec)) {
