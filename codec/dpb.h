@@ -113,7 +113,7 @@ struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
 struct h264_slice *h264_picture_add_slice(struct h264_picture *pic);
 /* pic->refs_held gains other, once. */
 void h264_picture_hold(struct h264_picture *pic, struct h264_picture *other);
-/* All slices are there: allocates the arrays and copies the slices' bytes out of `bytes` (concatenated NAL units). */
+/* All slices are there: copies the slices' bytes out of `bytes` (concatenated NAL units). */
 int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t size);
 
 #endif

@@ -41,7 +41,7 @@ static const uint8_t need_chroma[4] = {0, NEED_LEFT, NEED_TOP, NEED_LEFT | NEED_
 #define LEFT_COLUMN 0x0505u
 #define TOP_ROW     0x0033u
 
-static int check_head(const struct rec_view *v, uint32_t slot_count, const char **reason)
+static int check_head(const struct rec_view *v, const char **reason)
 {
     const struct rec_picture *head = &v->head;
     int bytes = head->bit_depth[0] == 8 && head->bit_depth[1] == 8 ? 2 : 4;
@@ -53,7 +53,6 @@ static int check_head(const struct rec_view *v, uint32_t slot_count, const char 
     REQUIRE(head->coeff_bytes == bytes, "head: coeff_bytes");
     REQUIRE(head->mb_width > 0 && head->mb_height > 0, "head: empty picture");
     REQUIRE((uint64_t)head->mb_width * head->mb_height == head->mb_count, "head: mb_count");
-    REQUIRE(head->slot < slot_count, "head: slot");
     REQUIRE(head->has_intra <= 1 && head->has_inter <= 1 && head->has_deblock <= 1, "head: flags");
     REQUIRE(v->mbs && (v->motion || !head->has_inter), "view: no macroblocks");
     REQUIRE(v->slices && v->slice_count > 0, "view: no slices");
@@ -89,20 +88,15 @@ static int check_implicit(const struct rec_view *v, const struct rec_slice *s, c
     return 0;
 }
 
-static int check_slice(const struct rec_view *v, const struct rec_slice *s, uint32_t slot_count, const char **reason)
+static int check_slice(const struct rec_view *v, const struct rec_slice *s, const char **reason)
 {
     REQUIRE(s->slice_type <= 4, "slice: slice_type");
     REQUIRE(s->scaling < v->scaling_count, "slice: scaling");
     REQUIRE(s->log2_denom[0] <= 7 && s->log2_denom[1] <= 7, "slice: log2_denom");
     REQUIRE(s->filter_offset_a >= -12 && s->filter_offset_a <= 12, "slice: filter_offset_a");
     REQUIRE(s->filter_offset_b >= -12 && s->filter_offset_b <= 12, "slice: filter_offset_b");
-    for (int list = 0; list < 2; list++) {
+    for (int list = 0; list < 2; list++)
         REQUIRE(s->num_ref[list] <= REC_MAX_REFS, "slice: num_ref");
-        for (unsigned i = 0; i < s->num_ref[list]; i++) {
-            REQUIRE(REC_REF_STRUCTURE(s->ref[list][i]) == REC_FRAME, "slice: structure of a reference");
-            REQUIRE((uint32_t)REC_REF_SLOT(s->ref[list][i]) < slot_count, "slice: slot of a reference");
-        }
-    }
     REQUIRE(s->weight_mode <= REC_WEIGHT_IMPLICIT, "slice: weight_mode");
     if (s->weight_mode == REC_WEIGHT_EXPLICIT)
         return check_explicit(v, s, reason);
@@ -285,15 +279,15 @@ static int check_mb(const struct rec_view *v, uint32_t address, uint32_t x, uint
     return check_intra(v, m, reason);
 }
 
-static int check_all(const struct rec_view *v, uint32_t slot_count, const char **reason)
+static int check_content(const struct rec_view *v, const char **reason)
 {
     uint32_t address = 0;
     bool intra = false, inter = false, deblock = false;
 
-    if (check_head(v, slot_count, reason) < 0)
+    if (check_head(v, reason) < 0)
         return -1;
     for (uint32_t i = 0; i < v->slice_count; i++)
-        if (check_slice(v, &v->slices[i], slot_count, reason) < 0)
+        if (check_slice(v, &v->slices[i], reason) < 0)
             return -1;
     for (uint32_t y = 0; y < v->head.mb_height; y++)
         for (uint32_t x = 0; x < v->head.mb_width; x++, address++) {
@@ -310,12 +304,53 @@ static int check_all(const struct rec_view *v, uint32_t slot_count, const char *
     return 0;
 }
 
-int records_validate(const struct rec_view *view, uint32_t slot_count, const char **reason)
+static int check_references(const struct rec_slice *s, uint32_t slot_count, const char **reason)
 {
-    const char *why = NULL;
-    int error = check_all(view, slot_count, &why);
+    for (int list = 0; list < 2; list++) {
+        REQUIRE(s->num_ref[list] <= REC_MAX_REFS, "slice: num_ref");
+        for (unsigned i = 0; i < s->num_ref[list]; i++) {
+            REQUIRE(REC_REF_STRUCTURE(s->ref[list][i]) == REC_FRAME, "slice: structure of a reference");
+            REQUIRE((uint32_t)REC_REF_SLOT(s->ref[list][i]) < slot_count, "slice: slot of a reference");
+        }
+    }
+    return 0;
+}
 
+static int check_slots(const struct rec_view *v, uint32_t slot_count, const char **reason)
+{
+    REQUIRE(v->head.slot < slot_count, "head: slot");
+    for (uint32_t i = 0; i < v->slice_count; i++)
+        if (check_references(&v->slices[i], slot_count, reason) < 0)
+            return -1;
+    return 0;
+}
+
+static int result(int error, const char *why, const char **reason)
+{
     if (error < 0 && reason)
         *reason = why;
     return error;
+}
+
+int records_validate_content(const struct rec_view *view, const char **reason)
+{
+    const char *why = NULL;
+    int error = check_content(view, &why);
+
+    return result(error, why, reason);
+}
+
+int records_validate_slots(const struct rec_view *view, uint32_t slot_count, const char **reason)
+{
+    const char *why = NULL;
+    int error = check_slots(view, slot_count, &why);
+
+    return result(error, why, reason);
+}
+
+int records_validate(const struct rec_view *view, uint32_t slot_count, const char **reason)
+{
+    int error = records_validate_content(view, reason);
+
+    return error < 0 ? error : records_validate_slots(view, slot_count, reason);
 }

@@ -18,6 +18,7 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
     s->allocator = params->allocator;
     s->low_delay_output = params->low_delay_output;
     s->strict = params->strict != 0;
+    s->late_arrays = params->late_arrays;
     s->recovery = H264_NO_RECOVERY;
     *out = s;
     return H264_OK;
@@ -165,6 +166,15 @@ int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, in
     }
     error = feed_units(s, data, size, s->nal_length_size, first ? NULL : diag);
     return first ? first : error;
+}
+
+int h264_stream_end_access_unit(struct h264_stream *s, struct h264_diag *diag)
+{
+    struct h264_diag met = {"slice_header", 0, "out of memory"};
+    int first = H264_OK;
+
+    note_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
+    return first;
 }
 
 int h264_stream_flush(struct h264_stream *s)

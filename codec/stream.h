@@ -28,7 +28,7 @@ struct h264_stored_pps {
 
 struct h264_stream {
     const struct h264_allocator *allocator;
-    bool low_delay_output, strict;
+    bool low_delay_output, strict, late_arrays;
 
     struct h264_stored_sps sps[H264_MAX_SPS];
     struct h264_stored_pps pps[H264_MAX_PPS];

@@ -71,7 +71,7 @@ static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, ui
         return H264_ERR_NOMEM;
     if (source)
         h264_picture_hold(pic, source);
-    if (h264_picture_complete(pic, NULL, 0)) {
+    if (h264_picture_complete(pic, NULL, 0) || h264_picture_alloc(pic)) {
         h264_picture_unref(pic);
         return H264_ERR_NOMEM;
     }
@@ -235,7 +235,7 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
     if (!pic)
         return H264_OK;
     s->cur = NULL;
-    if (!pic->slice_count || h264_picture_complete(pic, s->bytes, s->bytes_size)) {
+    if (!pic->slice_count || h264_picture_complete(pic, s->bytes, s->bytes_size) || (!s->late_arrays && h264_picture_alloc(pic))) {
         error = pic->slice_count ? H264_ERR_NOMEM : H264_OK;
         h264_picture_unref(pic);
         return error;
