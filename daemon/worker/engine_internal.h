@@ -155,7 +155,10 @@ void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hin
 struct memory {
     uv_mutex_t lock;
     void *free_list[MEMORY_CLASSES];
-    uint64_t cached, limit;
+    struct slab *slabs[MEMORY_CLASSES]; /* with a free block */
+    struct gpu *gpu;                    /* of the slabs; NULL: all blocks from the heap. Set before the first block is taken */
+    size_t slab_bytes;
+    uint64_t cached, limit;             /* bytes of free blocks */
 };
 /* A session's view of it, which the codec holds. Lives until the session and the last block are gone: pictures may be freed on
  * another thread a moment after their session. */
