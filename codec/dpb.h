@@ -147,7 +147,7 @@ void h264_picture_hold(struct h264_picture *pic, struct h264_picture *other);
 void h264_picture_hold_frame(struct h264_picture *pic, struct h264_picture *other);
 /* The slices of a colour plane become a picture of their own that holds pic; NULL without memory. */
 struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned plane);
-/* All slices are there: allocates the arrays, makes slice group maps and copies the slices' bytes out of `bytes`, where nal_at
+/* All slices are there: makes slice group maps and copies the slices' bytes out of `bytes`, where nal_at
  * says where a NAL unit starts. */
 int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t size);
 

@@ -239,7 +239,6 @@ struct h264_picture {
     struct rec_mb *mbs;                   /* [mb_count], 64-byte aligned */
     struct rec_motion *motion;            /* [mb_count] */
     struct h264_mb_syntax *syntax;        /* [mb_count] */
-    uint8_t (*total_coeff)[48];           /* [mb_count]: TotalCoeff by component*16 + blkIdx, for nC (9.2.1) */
     void *coeffs;                         /* units of 16, int16_t or int32_t */
     uint32_t unit_capacity;
     atomic_uint unit_count;               /* slices take chunks from here */
@@ -253,6 +252,7 @@ struct h264_picture {
     atomic_uint missing_mbs;
     uint8_t corrupt;                      /* data was lost or concealed, here or in a reference */
     uint8_t motion_done;                  /* step 3 has finished */
+    uint8_t has_intra, has_inter, has_deblock; /* of rec_picture; by step 3 */
 
     /* The caller's. */
     int32_t slot;                         /* frame slot, -1 until the caller chooses one; needed by h264_picture_view of this and of readers */
@@ -306,6 +306,7 @@ struct h264_stream_params {
     bool low_delay_output;                  /* output as soon as max_num_reorder_frames allows, never wait for a full DPB without need */
     unsigned views;                         /* 2: the second view of multiview streams too; its pictures come in the same queues */
     int  strict;                            /* 1: refuse frame_num gaps that the SPS forbids, instead of concealing */
+    bool late_arrays;                       /* the caller calls h264_picture_alloc before step 2 of a picture with slices */
 };
 
 int h264_stream_create(const struct h264_stream_params *params, struct h264_stream **out);
@@ -318,6 +319,10 @@ int h264_stream_extradata(struct h264_stream *s, const uint8_t *data, size_t siz
  * a picture is complete when the next one starts or when h264_stream_feed is called with tag of another access unit.
  * Afterwards drain both queues. Returns the first error met, having taken everything that could be used. Copies what it keeps. */
 int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag, struct h264_diag *diag);
+/* Everything of the picture that is being fed has come, so it is complete now and not when the next one begins. The two fields of
+ * a frame are two access units, and their frame is complete when it has both or the next picture begins. Drain again afterwards.
+ * Does nothing in profiles with arbitrary slice order, whose pictures are often cut wrongly. */
+int h264_stream_end_access_unit(struct h264_stream *s, struct h264_diag *diag);
 int h264_stream_flush(struct h264_stream *s); /* end of stream: the rest becomes available for output */
 
 /* Complete pictures in decoding order; NULL when none waits. The caller owns one reference. non_existing pictures come too: their
@@ -339,6 +344,10 @@ struct h264_scratch;
 struct h264_scratch *h264_scratch_create(void);
 void h264_scratch_free(struct h264_scratch *scratch);
 
+/* The arrays that steps 2 and 3 write, where late_arrays left them out. Once per picture, any thread. On an error the picture
+ * goes through neither step, nor does one that h264_picture_colocated relates to it. */
+int h264_picture_alloc(struct h264_picture *pic);
+
 /* Step 2 for one slice. Different slices, of one picture too, may run at the same time with different scratch. On an error the
  * macroblocks up to it stay decoded. Returns slice->status. */
 int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);
@@ -347,6 +356,8 @@ int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);
  * h264_picture_derive_motion. */
 /* Step 3. The pictures named by h264_picture_colocated must have finished theirs. */
 int h264_picture_derive_motion(struct h264_picture *pic);
+/* After step 3, any thread: the records but for slots; rec_slice.ref and head.slot are not filled yet. For records_validate_content. */
+void h264_picture_records(const struct h264_picture *pic, struct rec_view *out);
 /* Writes up to 32 distinct pictures whose motion step 3 of pic reads, returns their number. */
 uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_picture *out[32]);
 

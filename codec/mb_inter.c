@@ -36,7 +36,8 @@ static void edge_motion(struct mb_parser *p, unsigned list, unsigned refs)
     for (int y = 0; y < 4; y++)
         memcpy(p->edge.u.mvd.right[list][y], p->mvd[list][GRID(3, y)], 2);
     p->edge.ref_gt0 |= (uint8_t)(inner_refs(refs) << list * 4);
-    p->edge.ref_gt1 |= (uint8_t)(inner_refs(refs >> REF_GT1) << list * 4);
+    if (p->mbaff_frame)
+        p->edge.ref_gt1 |= (uint8_t)(inner_refs(refs >> REF_GT1) << list * 4);
 }
 
 /* ref_idx below num, inferred where num is 1, of w x h quadrants from q on */

@@ -106,13 +106,6 @@ static bool read_qp_delta(struct mb_parser *p)
     return true;
 }
 
-static bool residual_data(struct mb_parser *p)
-{
-    if (p->cabac_mode)
-        return p->wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
-    return p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
-}
-
 /* The partition is of no more use, and nor is what this macroblock got of it. */
 static void lose_partition(struct mb_parser *p, struct h264_bits *part)
 {
@@ -123,7 +116,7 @@ static void lose_partition(struct mb_parser *p, struct h264_bits *part)
     memset(&p->edge.u.total, 0, sizeof(p->edge.u.total));
 }
 
-/* From its data partition; where that is lost there is no residual. For nC of an intra macroblock inter neighbours count as
+/* CAVLC, from its data partition; where that is lost there is no residual. For nC of an intra macroblock inter neighbours count as
  * empty where intra prediction is constrained (9.2.1), so that partition B can do without C. */
 static void residual_partition(struct mb_parser *p)
 {
@@ -142,7 +135,7 @@ static void residual_partition(struct mb_parser *p)
             p->b = &empty;
     }
     p->bits = *part;
-    if (residual_data(p) && !h264_bits_overrun(&p->bits))
+    if ((p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p)) && !h264_bits_overrun(&p->bits))
         *part = p->bits;
     else
         lose_partition(p, part);
@@ -161,8 +154,10 @@ static bool residual(struct mb_parser *p)
     if (!read_qp_delta(p) || !h264_units_reserve(p))
         return false;
     p->mb->coeff = p->unit_next;
+    if (p->cabac_mode)
+        return p->wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
     if (!p->partitioned)
-        return residual_data(p);
+        return p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
     residual_partition(p);
     return true;
 }

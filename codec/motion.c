@@ -204,6 +204,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
         walk_picture(&w);
     if (w.lost_reference)
         pic->corrupt = 1;
+    h264_find_kinds(pic);
     pic->motion_done = 1;
     return H264_OK;
 }

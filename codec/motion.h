@@ -192,5 +192,7 @@ uint32_t h264_conceal(struct h264_picture *pic);
 
 /* motion_weights.c: rec_slices but for their references, weight tables, scaling lists. */
 int h264_fill_slices(struct h264_picture *pic);
+/* pic->has_intra, has_inter, has_deblock (view.c) */
+void h264_find_kinds(struct h264_picture *pic);
 
 #endif

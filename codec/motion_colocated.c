@@ -71,13 +71,14 @@ void h264_colocated_begin(struct motion_walk *w)
     if (!col)
         return;
     d->nearer = nearer_field(w->slice);
-    for (unsigned i = 0; i < 2; i++) {
-        d->parity[i] = h264_colocated_plane(pic, h264_picture_of_parity(col, i ? REC_BOTTOM : REC_TOP));
+    for (unsigned i = 0; i < 2; i++) { /* a field that is not named may still be in work */
+        bool named = w->slice->ref[1][0].structure & (i ? REC_BOTTOM : REC_TOP);
+
+        d->parity[i] = named ? h264_colocated_plane(pic, h264_picture_of_parity(col, i ? REC_BOTTOM : REC_TOP)) : NULL;
         if (!usable(d->parity[i], pic))
             d->parity[i] = NULL;
     }
-    d->crossed = pic->mbaff || (pic->structure == REC_FRAME) != (col->structure == REC_FRAME) ||
-                 (d->parity[0] && d->parity[0]->mbaff);
+    d->crossed = pic->mbaff || col->mbaff || (pic->structure == REC_FRAME) != (col->structure == REC_FRAME);
     d->col = d->parity[pic->structure == REC_FRAME ? 0 : w->slice->ref[1][0].structure == REC_BOTTOM];
     if (d->crossed && !d->col) /* of a frame's fields one may be missing */
         d->col = d->parity[0] ? d->parity[0] : d->parity[1];

@@ -2,11 +2,11 @@
  *
  * Pictures: creation by step 1, arrays, references, end.
  *
- * h264_picture_create -> slices are added -> h264_picture_complete (arrays exist) -> steps 2, 3, view, submission by the caller
+ * h264_picture_create -> slices are added -> h264_picture_complete -> h264_picture_alloc -> steps 2, 3, view, submission by the caller
  * -> h264_picture_done (what only reconstruction needed goes) -> last h264_picture_unref.
  *
  * Content of the arrays when step 2 starts: mbs have slice REC_NO_SLICE and kind REC_MB_MISSING, syntax is zero (decoded 0);
- * motion, total_coeff and coeffs are undefined, and a macroblock's entries are to be read only once its syntax says decoded.
+ * motion and coeffs are undefined, and a macroblock's entries are to be read only once its syntax says decoded.
  * rec_slices is zero.
  */
 #include "codec/dpb.h"
@@ -151,7 +151,7 @@ static size_t rec_slices_size(const struct h264_picture *pic)
     return ((size_t)pic->slice_count + 1) * sizeof(struct rec_slice);
 }
 
-static int alloc_arrays(struct h264_picture *pic)
+int h264_picture_alloc(struct h264_picture *pic)
 {
     const struct h264_allocator *a = pic->allocator;
     size_t n = pic->mb_count;
@@ -159,7 +159,6 @@ static int alloc_arrays(struct h264_picture *pic)
     pic->unit_capacity = pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK;
     if (!(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) || !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
         !(pic->syntax = h264_alloc(a, n * sizeof(*pic->syntax))) ||
-        !(pic->total_coeff = h264_alloc(a, n * sizeof(*pic->total_coeff))) ||
         !(pic->coeffs = h264_alloc(a, coeffs_size(pic))) || !(pic->rec_slices = h264_alloc(a, rec_slices_size(pic))))
         return H264_ERR_NOMEM; /* the picture's end frees what there is */
     for (size_t i = 0; i < n; i++)
@@ -244,7 +243,7 @@ static int set_ends(struct h264_picture *pic)
 
 int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t size)
 {
-    if (alloc_arrays(pic) || make_group_maps(pic) || set_ends(pic))
+    if (make_group_maps(pic) || set_ends(pic))
         return H264_ERR_NOMEM;
     pic->bytes = h264_alloc(pic->allocator, size + H264_BITS_PADDING);
     if (!pic->bytes)
@@ -283,7 +282,6 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
 {
     const struct h264_allocator *a = pic->allocator;
 
-    h264_free(a, pic->total_coeff, (size_t)pic->mb_count * sizeof(*pic->total_coeff));
     h264_free(a, pic->coeffs, coeffs_size(pic));
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
     h264_free(a, pic->weights, pic->weight_count * sizeof(*pic->weights));
@@ -295,7 +293,6 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
         pic->group_maps = map->next;
         h264_free(a, map, map->size);
     }
-    pic->total_coeff = NULL;
     pic->coeffs = NULL;
     pic->rec_slices = NULL;
     pic->weights = NULL;

@@ -194,6 +194,9 @@ struct rec_view {
 /* Check every index of a picture once, so that shaders may trust the records: kinds, slices, coefficient offsets, reference
  * indices against lists, slots against slot_count, intra modes against availability, weights, scaling, QP ranges. Returns 0, or a negative number and, where reason is not NULL, a static string. Thread: any. */
 int records_validate(const struct rec_view *view, uint32_t slot_count, const char **reason);
+/* Its two parts: everything but slots, which is the work and needs no batch; and slots, as soon as they are chosen. */
+int records_validate_content(const struct rec_view *view, const char **reason);
+int records_validate_slots(const struct rec_view *view, uint32_t slot_count, const char **reason);
 #endif
 
 #endif

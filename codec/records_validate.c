@@ -47,7 +47,7 @@ static uint32_t mb_rows(const struct rec_picture *head)
     return head->structure == REC_FRAME ? head->mb_height : head->mb_height / 2;
 }
 
-static int check_head(const struct rec_view *v, uint32_t slot_count, const char **reason)
+static int check_head(const struct rec_view *v, const char **reason)
 {
     const struct rec_picture *head = &v->head;
     int bytes = head->bit_depth[0] == 8 && head->bit_depth[1] == 8 ? 2 : 4;
@@ -63,7 +63,6 @@ static int check_head(const struct rec_view *v, uint32_t slot_count, const char 
     REQUIRE(head->structure == REC_FRAME ? !head->mbaff || head->mb_height % 2 == 0 : head->mb_height % 2 == 0,
             "head: half a macroblock pair");
     REQUIRE((uint64_t)head->mb_width * mb_rows(head) == head->mb_count, "head: mb_count");
-    REQUIRE(head->slot < slot_count, "head: slot");
     REQUIRE(head->has_intra <= 1 && head->has_inter <= 1 && head->has_deblock <= 1, "head: flags");
     REQUIRE(v->mbs && (v->motion || !head->has_inter), "view: no macroblocks");
     REQUIRE(v->slices && v->slice_count > 0, "view: no slices");
@@ -109,26 +108,7 @@ static int check_switching(const struct rec_view *v, const struct rec_slice *s, 
     return 0;
 }
 
-/* A frame refers to frames, a field to fields; the samples that are being written may only be named where a reference is
- * missing, and reading them does no harm. */
-static int check_refs(const struct rec_view *v, const struct rec_slice *s, uint32_t slot_count, const char **reason)
-{
-    bool frame = v->head.structure == REC_FRAME;
-
-    for (int list = 0; list < 2; list++) {
-        REQUIRE(s->num_ref[list] <= (v->head.mbaff ? REC_MAX_REFS / 2 : REC_MAX_REFS), "slice: num_ref");
-        for (unsigned i = 0; i < s->num_ref[list]; i++) {
-            unsigned structure = REC_REF_STRUCTURE(s->ref[list][i]);
-
-            REQUIRE(frame ? structure == REC_FRAME : structure == REC_TOP || structure == REC_BOTTOM,
-                    "slice: structure of a reference");
-            REQUIRE((uint32_t)REC_REF_SLOT(s->ref[list][i]) < slot_count, "slice: slot of a reference");
-        }
-    }
-    return 0;
-}
-
-static int check_slice(const struct rec_view *v, const struct rec_slice *s, uint32_t slot_count, const char **reason)
+static int check_slice(const struct rec_view *v, const struct rec_slice *s, const char **reason)
 {
     REQUIRE(s->slice_type <= 4, "slice: slice_type");
     if (s->slice_type >= 3 && check_switching(v, s, reason) < 0)
@@ -137,8 +117,8 @@ static int check_slice(const struct rec_view *v, const struct rec_slice *s, uint
     REQUIRE(s->log2_denom[0] <= 7 && s->log2_denom[1] <= 7, "slice: log2_denom");
     REQUIRE(s->filter_offset_a >= -12 && s->filter_offset_a <= 12, "slice: filter_offset_a");
     REQUIRE(s->filter_offset_b >= -12 && s->filter_offset_b <= 12, "slice: filter_offset_b");
-    if (check_refs(v, s, slot_count, reason) < 0)
-        return -1;
+    for (int list = 0; list < 2; list++)
+        REQUIRE(s->num_ref[list] <= (v->head.mbaff ? REC_MAX_REFS / 2 : REC_MAX_REFS), "slice: num_ref");
     REQUIRE(s->weight_mode <= REC_WEIGHT_IMPLICIT, "slice: weight_mode");
     if (s->weight_mode == REC_WEIGHT_EXPLICIT)
         return check_explicit(v, s, reason);
@@ -383,15 +363,15 @@ static int check_mb(const struct rec_view *v, uint32_t address, uint32_t x, uint
     return check_intra(v, m, reason);
 }
 
-static int check_all(const struct rec_view *v, uint32_t slot_count, const char **reason)
+static int check_content(const struct rec_view *v, const char **reason)
 {
     uint32_t address = 0;
     bool intra = false, inter = false, deblock = false;
 
-    if (check_head(v, slot_count, reason) < 0)
+    if (check_head(v, reason) < 0)
         return -1;
     for (uint32_t i = 0; i < v->slice_count; i++)
-        if (check_slice(v, &v->slices[i], slot_count, reason) < 0)
+        if (check_slice(v, &v->slices[i], reason) < 0)
             return -1;
     for (uint32_t y = 0; y < mb_rows(&v->head); y++)
         for (uint32_t x = 0; x < v->head.mb_width; x++, address++) {
@@ -408,12 +388,60 @@ static int check_all(const struct rec_view *v, uint32_t slot_count, const char *
     return 0;
 }
 
-int records_validate(const struct rec_view *view, uint32_t slot_count, const char **reason)
+/* A frame refers to frames, a field to fields; the samples that are being written may only be named where a reference is
+ * missing, and reading them does no harm. */
+static int check_references(const struct rec_view *v, const struct rec_slice *s, uint32_t slot_count, const char **reason)
 {
-    const char *why = NULL;
-    int error = check_all(view, slot_count, &why);
+    bool frame = v->head.structure == REC_FRAME;
 
+    for (int list = 0; list < 2; list++) {
+        REQUIRE(s->num_ref[list] <= REC_MAX_REFS, "slice: num_ref");
+        for (unsigned i = 0; i < s->num_ref[list]; i++) {
+            unsigned structure = REC_REF_STRUCTURE(s->ref[list][i]);
+
+            REQUIRE(frame ? structure == REC_FRAME : structure == REC_TOP || structure == REC_BOTTOM,
+                    "slice: structure of a reference");
+            REQUIRE((uint32_t)REC_REF_SLOT(s->ref[list][i]) < slot_count, "slice: slot of a reference");
+        }
+    }
+    return 0;
+}
+
+static int check_slots(const struct rec_view *v, uint32_t slot_count, const char **reason)
+{
+    REQUIRE(v->head.slot < slot_count, "head: slot");
+    for (uint32_t i = 0; i < v->slice_count; i++)
+        if (check_references(v, &v->slices[i], slot_count, reason) < 0)
+            return -1;
+    return 0;
+}
+
+static int result(int error, const char *why, const char **reason)
+{
     if (error < 0 && reason)
         *reason = why;
     return error;
+}
+
+int records_validate_content(const struct rec_view *view, const char **reason)
+{
+    const char *why = NULL;
+    int error = check_content(view, &why);
+
+    return result(error, why, reason);
+}
+
+int records_validate_slots(const struct rec_view *view, uint32_t slot_count, const char **reason)
+{
+    const char *why = NULL;
+    int error = check_slots(view, slot_count, &why);
+
+    return result(error, why, reason);
+}
+
+int records_validate(const struct rec_view *view, uint32_t slot_count, const char **reason)
+{
+    int error = records_validate_content(view, reason);
+
+    return error < 0 ? error : records_validate_slots(view, slot_count, reason);
 }

@@ -140,7 +140,7 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->cabac_mode = p->pps->entropy_coding_mode_flag;
     p->slice_type = (uint8_t)(type == H264_SP ? H264_P : type == H264_SI ? H264_I : type);
     p->si_slice = type == H264_SI;
-    p->partitioned = slice->hdr.nal_unit_type == H264_NAL_PARTITION_A;
+    p->partitioned = slice->hdr.nal_unit_type == H264_NAL_PARTITION_A && !p->cabac_mode; /* no profile has it with CABAC */
     p->mbaff_frame = p->pic->mbaff;
     p->groups = slice->slice_group_map;
     p->chroma_array_type = (uint8_t)h264_chroma_array_type(sps);

@@ -20,6 +20,7 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
     s->capabilities = params->capabilities;
     s->low_delay_output = params->low_delay_output;
     s->strict = params->strict != 0;
+    s->late_arrays = params->late_arrays;
     s->recovery = H264_NO_RECOVERY;
     error = h264_stream_view_create(s, params);
     if (error) {
@@ -172,6 +173,15 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
     return first;
 }
 
+/* Where slices may come in any order (Baseline and Extended, A.2.1, A.2.3), those who cut access units by first_mb_in_slice cut
+ * inside of pictures: there only the next picture's first slice tells that one is complete. */
+static bool cut_may_be_wrong(const struct h264_stream *s)
+{
+    const struct h264_sps *sps = s->cur ? s->cur->sps : NULL;
+
+    return sps && ((sps->profile_idc == 66 && !(sps->constraint_flags & 0x40)) || sps->profile_idc == 88);
+}
+
 int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag, struct h264_diag *diag)
 {
     struct h264_diag met = {"slice_header", 0, "out of memory"};
@@ -179,12 +189,23 @@ int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, in
 
     if (!s->have_tag || s->tag != tag) {
         s->stats.access_units++;
-        note_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
+        if (!cut_may_be_wrong(s))
+            note_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
         s->have_tag = true;
         s->tag = tag;
     }
     error = feed_units(s, data, size, s->nal_length_size, first ? NULL : diag);
     return first ? first : error;
+}
+
+int h264_stream_end_access_unit(struct h264_stream *s, struct h264_diag *diag)
+{
+    struct h264_diag met = {"slice_header", 0, "out of memory"};
+    int first = H264_OK;
+
+    if (!cut_may_be_wrong(s))
+        note_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
+    return first;
 }
 
 int h264_stream_flush(struct h264_stream *s)

@@ -74,7 +74,7 @@ static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, ui
         return H264_ERR_NOMEM;
     if (source)
         h264_picture_hold(pic, source);
-    if (h264_picture_complete(pic, NULL, 0)) {
+    if (h264_picture_complete(pic, NULL, 0) || h264_picture_alloc(pic)) {
         h264_picture_unref(pic);
         return H264_ERR_NOMEM;
     }
@@ -386,7 +386,14 @@ static int finish_second(struct h264_stream *s, struct h264_picture *pic, const 
     return error;
 }
 
-/* The arrays of pic, and of its other colour planes, which become pictures of their own here. */
+static int complete_one(const struct h264_stream *s, struct h264_picture *pic)
+{
+    int error = h264_picture_complete(pic, s->bytes, s->bytes_size);
+
+    return error || s->late_arrays ? error : h264_picture_alloc(pic);
+}
+
+/* pic, and its other colour planes, which become pictures of their own here. */
 static int complete(struct h264_stream *s, struct h264_picture *pic)
 {
     for (unsigned i = 0; pic->sps->separate_colour_plane_flag && i < 2; i++) {
@@ -396,10 +403,10 @@ static int complete(struct h264_stream *s, struct h264_picture *pic)
             return H264_ERR_NOMEM;
         pic->planes[i] = plane;
         plane->id = s->next_id++;
-        if (h264_picture_complete(plane, s->bytes, s->bytes_size))
+        if (complete_one(s, plane))
             return H264_ERR_NOMEM;
     }
-    return h264_picture_complete(pic, s->bytes, s->bytes_size);
+    return complete_one(s, pic);
 }
 
 /* What only this function holds of pic. */

@@ -69,7 +69,7 @@ static bool uses_missing(const struct h264_picture *pic, uint32_t index, bool mi
     return false;
 }
 
-static void find_kinds(const struct h264_picture *pic, struct rec_picture *head)
+void h264_find_kinds(struct h264_picture *pic)
 {
     unsigned intra = 0, inter = 0, deblock = 0;
 
@@ -78,9 +78,9 @@ static void find_kinds(const struct h264_picture *pic, struct rec_picture *head)
         inter |= pic->mbs[i].kind == REC_MB_INTER;
         deblock |= pic->mbs[i].deblock;
     }
-    head->has_intra = intra != 0;
-    head->has_inter = inter != 0;
-    head->has_deblock = deblock != 0;
+    pic->has_intra = intra != 0;
+    pic->has_inter = inter != 0;
+    pic->has_deblock = deblock != 0;
 }
 
 static void spread_corruption(struct h264_picture *pic)
@@ -90,14 +90,14 @@ static void spread_corruption(struct h264_picture *pic)
             pic->corrupt = 1;
 }
 
-int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
+void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
 {
     const struct h264_sps *sps = pic->sps;
     bool concealed = atomic_load(&pic->missing_mbs) > 0;
     uint32_t units = atomic_load(&pic->unit_count);
-    struct rec_view view = {
-        .head = {.slot = (uint32_t)pic->slot,
-                 .mb_width = pic->mb_width,
+
+    *out = (struct rec_view){
+        .head = {.mb_width = pic->mb_width,
                  .mb_height = pic->sps->mb_height,
                  .structure = pic->structure,
                  .mbaff = pic->mbaff,
@@ -105,6 +105,9 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
                  .colour_plane = pic->colour_plane,
                  .bit_depth = {sps->bit_depth[0], sps->bit_depth[1]},
                  .coeff_bytes = (uint8_t)h264_coeff_bytes(sps),
+                 .has_intra = pic->has_intra,
+                 .has_inter = pic->has_inter,
+                 .has_deblock = pic->has_deblock,
                  .mb_count = pic->mb_count},
         .mbs = pic->mbs,
         .motion = pic->motion,
@@ -117,6 +120,11 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
         .weight_count = pic->weight_count,
         .scaling_count = pic->scaling_count,
     };
+}
+
+int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
+{
+    struct rec_view view;
 
     if (pic->slot < 0 || !pic->motion_done)
         return H264_ERR_DATA;
@@ -126,10 +134,11 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
         if (fill_refs(pic, &pic->slices[i], &pic->rec_slices[i], missing) && uses_missing(pic, i, missing))
             pic->corrupt = 1;
     }
-    if (concealed)
+    h264_picture_records(pic, &view);
+    if (atomic_load(&pic->missing_mbs) > 0)
         pic->rec_slices[pic->slice_count].ref[0][0] = conceal_source(pic);
-    find_kinds(pic, &view.head);
     spread_corruption(pic);
+    view.head.slot = (uint32_t)pic->slot;
     *out = view;
     return H264_OK;
 }

@@ -24,7 +24,7 @@ struct options {
 
     /* engine */
     const char *device;
-    uint64_t threads, lookahead, batch, wavefront, shuffle_seed;
+    uint64_t threads, lookahead, batch, wavefront, arena, shuffle_seed;
     bool validation, timestamps;
 
     /* broker */

@@ -85,6 +85,9 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     if (pthread_mutex_init(&g->lock, NULL))
         goto error;
     g->lock_made = true;
+    if (pthread_mutex_init(&g->arena_lock, NULL))
+        goto error;
+    g->arena_lock_made = true;
     const char *env = getenv("PELTON_VALIDATION");
     TRY(gpu_instance_open(g, params->validation || (env && !strcmp(env, "1"))));
     TRY(choose_device(g, params->device));
@@ -119,8 +122,11 @@ void gpu_close(struct gpu *g)
         g->vk.vkDestroyDevice(g->device, NULL);
     }
     gpu_instance_close(g);
+    if (g->arena_lock_made)
+        pthread_mutex_destroy(&g->arena_lock);
     if (g->lock_made)
         pthread_mutex_destroy(&g->lock);
+    free(g->arenas);
     free(g);
 }
 

@@ -66,4 +66,11 @@ int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **
 bool gpu_host_is_direct(const struct gpu_host *h);
 void gpu_host_free(struct gpu_host *h); /* waits until no submitted batch uses it */
 
+/* Host memory that the device copies uploads out of by itself: records whose pointers lie in an arena are not packed by the CPU.
+ * Memory is 64-byte aligned at least, of undefined content, cached for the host; what a batch names must stay as it is until the
+ * batch is done. All are freed before gpu_close. Thread: any, for both. */
+struct gpu_arena;
+int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory);
+void gpu_arena_free(struct gpu_arena *a); /* NULL allowed */
+
 #endif

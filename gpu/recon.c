@@ -139,8 +139,7 @@ static void note_submitted(struct recon *r, struct recon_flight *f, const struct
     r->times.pictures += chunk->picture_count;
     r->times.deliveries += chunk->delivery_count;
     r->times.batches += last;
-    for (uint32_t i = 0; i < f->region_count; i++)
-        r->times.upload_bytes += f->regions[i].size;
+    r->times.upload_bytes += f->upload_bytes;
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
         for (uint32_t k = 0; k < r->items[i].rect_count; k++)
             r->times.deliver_bytes += (uint64_t)r->items[i].rects[k].bytes * r->items[i].rects[k].rows;
@@ -167,6 +166,17 @@ error:
     return err;
 }
 
+static uint64_t last_value(struct recon *r)
+{
+    uint64_t value = 0;
+    pthread_mutex_lock(&r->lock);
+    for (uint32_t i = 0; i < r->flight_count; i++)
+        if (r->flights[i].busy && r->flights[i].value > value)
+            value = r->flights[i].value;
+    pthread_mutex_unlock(&r->lock);
+    return value;
+}
+
 int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries, uint32_t m,
                  uint64_t *ticket)
 {
@@ -186,5 +196,7 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
     }
     if (err == GPU_OK)
         *ticket = r->submitted;
+    else if (!atomic_load(&r->g->lost))
+        gpu_wait(r->g, last_value(r), UINT64_MAX); /* earlier parts of the call still read its records */
     return err;
 }

@@ -138,7 +138,7 @@ int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes)
     gpu_buffer_free(g, &f->upload);
     const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT, to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     if (g->unified)
-        return gpu_buffer_create(g, bytes, shader, GPU_MEMORY_SHARED, &f->staging);
+        return gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_SHARED, &f->staging);
     err = gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_DEVICE, &f->upload);
     if (err == GPU_OK)
         err = gpu_buffer_create(g, bytes, from, GPU_MEMORY_UPLOAD, &f->staging);
@@ -181,8 +181,9 @@ static int create_flight(struct recon *r, struct recon_flight *f)
 {
     struct gpu *g = r->g;
     int err = GPU_ERR_NOMEM;
-    f->regions = calloc(r->worst.pictures + 3, sizeof(*f->regions));
-    if (!f->regions)
+    f->regions = calloc(3 * (size_t)r->worst.pictures + 16, sizeof(*f->regions));
+    f->copies = calloc(3 * (size_t)r->worst.pictures, sizeof(*f->copies));
+    if (!f->regions || !f->copies)
         goto error;
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = g->family};
     VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &f->pool));
@@ -246,6 +247,7 @@ static void free_flight(struct recon *r, struct recon_flight *f)
     gpu_buffer_free(g, &f->upload);
     gpu_buffer_free(g, &f->staging);
     free(f->regions);
+    free(f->copies);
 }
 
 void recon_free(struct recon *r)

@@ -50,6 +50,12 @@ struct recon_chunk {
     uint32_t copies;
 };
 
+/* Records that the device fetches itself. */
+struct recon_copy {
+    VkBuffer from;
+    VkBufferCopy region;
+};
+
 /* One submission in flight; all of it is reused for ever. */
 struct recon_flight {
     VkCommandPool pool;
@@ -59,8 +65,12 @@ struct recon_flight {
     uint8_t query_stages[RECON_QUERIES]; /* stage that ended at query i; query 0 starts */
     uint32_t query_count;
     struct gpu_buffer staging, upload;   /* unified: only staging, which the shaders read */
-    VkBufferCopy *regions;               /* [width + 2] */
+    VkBufferCopy *regions;               /* of staging, to be uploaded; [3 * width + 16] */
     uint32_t region_count;
+    struct recon_copy *copies;           /* from arenas; [3 * width] */
+    uint32_t copy_count;
+    struct recon_section open[BIND_DELIVER + 1]; /* recon_pack.c: the region of each section that may still grow */
+    uint64_t upload_bytes;
     bool busy;                           /* submitted and not yet found complete; under recon.lock */
     uint64_t value, ticket;              /* on the timeline; the ticket that ends with it, or 0 */
 };

@@ -115,30 +115,43 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
     chunk->bytes = lay_out(r, &c, shape.deliveries, chunk->sections);
 }
 
-/* Upload bytes [begin, end) as well; regions come in order and join where they touch. */
-static void add_region(struct recon_flight *f, uint64_t begin, uint64_t end)
+#define DIRECT_BYTES 4096 /* less is not worth a copy command of its own */
+
+static void close_region(struct recon_flight *f, struct recon_section *open)
 {
-    VkBufferCopy *last = f->region_count ? &f->regions[f->region_count - 1] : NULL;
-    if (last && last->srcOffset + last->size >= begin)
-        last->size = end - last->srcOffset;
-    else
-        f->regions[f->region_count++] = (VkBufferCopy){begin, begin, end - begin};
+    if (open->size)
+        f->regions[f->region_count++] = (VkBufferCopy){open->offset, open->offset, open->size};
+    f->upload_bytes += open->size;
+    open->size = 0;
 }
 
-static void copy_records(uint8_t *to, uint64_t at, const void *from, uint64_t count, uint64_t size)
+/* Bytes of staging are to be uploaded; those of a section come in order and join where they touch. */
+static void staged(struct recon_flight *f, uint32_t section, uint64_t begin, uint64_t bytes)
 {
-    if (count)
-        memcpy(to + at * size, from, count * size);
+    struct recon_section *open = &f->open[section];
+    if (!open->size || open->offset + open->size != begin) {
+        close_region(f, open);
+        open->offset = begin;
+    }
+    open->size += bytes;
 }
 
-/* Motion is 4 bytes in 5 of what a picture without coefficients has: pictures without it leave a gap that is not uploaded. */
-static void pack_motion(struct recon_flight *f, const struct recon_section *section, const struct rec_view *view, uint64_t mb_base)
+/* Records to entry `at` of a section: by way of staging, or, where they lie in an arena, by the device alone. */
+static void put(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, uint32_t section, uint64_t at, const void *from,
+                uint64_t count, uint64_t size)
 {
-    if (!view->head.has_inter || !view->motion)
+    uint64_t to = chunk->sections[section].offset + at * size, bytes = count * size, offset;
+    VkBuffer buffer;
+    bool may = section == BIND_MBS || section == BIND_MOTION || section == BIND_COEFFS;
+    if (!bytes)
         return;
-    uint64_t begin = section->offset + mb_base * sizeof(struct rec_motion), size = view->head.mb_count * sizeof(struct rec_motion);
-    memcpy(f->staging.map + begin, view->motion, size);
-    add_region(f, begin, begin + size);
+    if (may && bytes >= DIRECT_BYTES && gpu_arena_find(r->g, from, bytes, &buffer, &offset)) {
+        f->copies[f->copy_count++] = (struct recon_copy){buffer, {offset, to, bytes}};
+        f->upload_bytes += bytes;
+        return;
+    }
+    memcpy(f->staging.map + to, from, bytes);
+    staged(f, section, to, bytes);
 }
 
 static uint32_t unit_total(const struct rec_mb *mb)
@@ -150,23 +163,38 @@ static uint32_t unit_total(const struct rec_mb *mb)
 static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *units, const struct rec_view *view)
 {
     uint32_t next = 0, most = packed_units(r, view);
-    for (uint32_t i = 0; i < view->head.mb_count; i++) {
+    for (uint64_t i = 0; i < view->head.mb_count; i++) {
         struct rec_mb mb = view->mbs[i];
         uint32_t n = unit_total(&mb);
         if (n <= most - next && n <= view->unit_count && mb.coeff <= view->unit_count - n)
-            copy_records(units, next, (const uint8_t *)view->coeffs + (uint64_t)mb.coeff * r->unit_bytes, n, r->unit_bytes);
+            memcpy(units + (uint64_t)next * r->unit_bytes, (const uint8_t *)view->coeffs + (uint64_t)mb.coeff * r->unit_bytes,
+                   (uint64_t)n * r->unit_bytes);
         mb.coeff = next;
         next += n;
-        copy_records(to, i, &mb, 1, sizeof(mb));
+        memcpy(to + i * sizeof(mb), &mb, sizeof(mb));
     }
 }
 
+static void pack_macroblocks(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, const struct rec_view *view,
+                             const struct counts *c)
+{
+    uint64_t mbs = chunk->sections[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb), units = packed_units(r, view);
+    uint64_t coeffs = chunk->sections[BIND_COEFFS].offset + c->units * r->unit_bytes;
+    if (units == view->unit_count) {
+        put(r, f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count, sizeof(struct rec_mb));
+        put(r, f, chunk, BIND_COEFFS, c->units, view->coeffs, units, r->unit_bytes);
+        return;
+    }
+    pack_compact(r, f->staging.map + mbs, f->staging.map + coeffs, view);
+    staged(f, BIND_MBS, mbs, view->head.mb_count * sizeof(struct rec_mb));
+    staged(f, BIND_COEFFS, coeffs, units * r->unit_bytes);
+}
+
+/* Motion is 4 bytes in 5 of what a picture without coefficients has: pictures without it leave a gap that is not uploaded. */
 static void pack_picture(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, const struct recon_picture *picture,
                          struct counts *c)
 {
     const struct rec_view *view = picture->view;
-    const struct recon_section *s = chunk->sections;
-    uint8_t *map = f->staging.map;
     struct rec_picture head = view->head;
     head.slot = picture->slot;
     head.work = c->pictures;
@@ -175,31 +203,26 @@ static void pack_picture(struct recon *r, struct recon_flight *f, const struct r
     head.coeff_base = (uint32_t)c->units;
     head.weight_base = (uint32_t)c->weights;
     head.scaling_base = (uint32_t)c->scaling;
-    copy_records(map + s[BIND_PICTURES].offset, c->pictures, &head, 1, sizeof(head));
-    uint8_t *mbs = map + s[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb), *units = map + s[BIND_COEFFS].offset + c->units * r->unit_bytes;
-    if (packed_units(r, view) < view->unit_count) {
-        pack_compact(r, mbs, units, view);
-    } else {
-        copy_records(mbs, 0, view->mbs, head.mb_count, sizeof(struct rec_mb));
-        copy_records(units, 0, view->coeffs, view->unit_count, r->unit_bytes);
-    }
-    copy_records(map + s[BIND_SLICES].offset, c->slices, view->slices, view->slice_count, sizeof(struct rec_slice));
-    copy_records(map + s[BIND_WEIGHTS].offset, c->weights, view->weights, view->weight_count, sizeof(int16_t));
-    copy_records(map + s[BIND_SCALING].offset, c->scaling, view->scaling, view->scaling_count, sizeof(struct rec_scaling));
-    pack_motion(f, &s[BIND_MOTION], view, c->mbs);
+    put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
+    pack_macroblocks(r, f, chunk, view, c);
+    if (view->head.has_inter && view->motion)
+        put(r, f, chunk, BIND_MOTION, c->mbs, view->motion, head.mb_count, sizeof(struct rec_motion));
+    put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count, sizeof(struct rec_slice));
+    put(r, f, chunk, BIND_WEIGHTS, c->weights, view->weights, view->weight_count, sizeof(int16_t));
+    put(r, f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count, sizeof(struct rec_scaling));
     add_picture(r, c, view);
 }
 
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
-    const struct recon_section *s = chunk->sections;
     struct counts c = {0};
-    f->region_count = 0;
-    add_region(f, 0, s[BIND_MOTION].offset);
+    f->region_count = f->copy_count = 0;
+    f->upload_bytes = 0;
     for (uint32_t i = 0; i < chunk->picture_count; i++)
         if (chunk->pictures[i].view)
             pack_picture(r, f, chunk, &chunk->pictures[i], &c);
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        copy_records(f->staging.map + s[BIND_DELIVER].offset, i, &r->items[i].args, 1, sizeof(struct recon_deliver_args));
-    add_region(f, s[BIND_SLICES].offset, chunk->bytes);
+        put(r, f, chunk, BIND_DELIVER, i, &r->items[i].args, 1, sizeof(struct recon_deliver_args));
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++)
+        close_region(f, &f->open[i]);
 }

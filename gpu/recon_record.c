@@ -87,10 +87,13 @@ static void record_upload(struct recon *r, struct recon_flight *f, const struct 
 {
     struct gpu *g = r->g;
     barrier_forget(&r->barriers, RECON_UPLOADED);
-    if (!g->unified && chunk->shape.pictures + chunk->delivery_count) {
-        g->vk.vkCmdCopyBuffer(f->commands, f->staging.buffer, f->upload.buffer, f->region_count, f->regions);
+    VkBuffer to = g->unified ? f->staging.buffer : f->upload.buffer;
+    if (!g->unified && f->region_count)
+        g->vk.vkCmdCopyBuffer(f->commands, f->staging.buffer, to, f->region_count, f->regions);
+    for (uint32_t i = 0; i < f->copy_count; i++)
+        g->vk.vkCmdCopyBuffer(f->commands, f->copies[i].from, to, 1, &f->copies[i].region);
+    if ((!g->unified && f->region_count) || f->copy_count)
         barrier_accessed(&r->barriers, BARRIER_TRANSFER, 0, RECON_UPLOADED);
-    }
     if (!chunk->shape.pictures || !r->zeroed)
         return;
     recon_sync(r, f->commands, BARRIER_TRANSFER, 0, r->zeroed);

@@ -9,8 +9,7 @@
 
 #include "shaders/classify.spv.h"
 #include "shaders/classify_starts.spv.h"
-#include "shaders/deblock_diagonal.spv.h"
-#include "shaders/deblock_persistent.spv.h"
+#include "shaders/deblock.spv.h"
 #include "shaders/deblock_strength.spv.h"
 #include "shaders/inter_chroma.spv.h"
 #include "shaders/inter_luma.spv.h"
@@ -45,7 +44,7 @@ static uint64_t strengths_size(const struct recon_shape *worst)
 
 static uint64_t progress_size(const struct recon_shape *worst)
 {
-    return (uint64_t)worst->pictures * worst->mb_height * 2 * 4; /* intra, deblocking */
+    return (uint64_t)worst->mb_total * PROGRESS_WORDS * 4;
 }
 
 const struct recon_buffer recon_buffers[] = {
@@ -95,6 +94,17 @@ static void row_groups(const struct recon_shape *shape, uint32_t step, uint32_t 
     xyz[0] = shape->mb_height * shape->pictures;
 }
 
+/* Columns of macroblocks, in parts: each does two rows more than it writes, so it is no shorter than the device needs to be
+ * full. */
+static void column_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
+{
+    uint32_t rows = shape->mb_total / 8192;
+    rows = rows < 2 ? 2 : rows > 16 ? 16 : rows;
+    xyz[0] = shape->mb_width;
+    xyz[1] = divide_up(shape->mb_height, rows);
+    xyz[2] = shape->pictures;
+}
+
 static void store_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
 {
     xyz[0] = divide_up(shape->mb_width * 4, 32);
@@ -139,21 +149,6 @@ static bool no_deblock(const struct recon_shape *shape)
     return !shape->has_deblock;
 }
 
-static bool deblock_by_diagonals(const struct recon_shape *shape)
-{
-    return shape->has_deblock && shape->wavefront != 2;
-}
-
-static bool deblock_persistent(const struct recon_shape *shape)
-{
-    return shape->has_deblock && shape->wavefront == 2 && !shape->software;
-}
-
-static bool deblock_patient(const struct recon_shape *shape)
-{
-    return shape->has_deblock && shape->wavefront == 2 && shape->software;
-}
-
 /* ---- passes ---- */
 
 #define SHADER(name)   .spirv = shader_##name, .spirv_size = sizeof(shader_##name)
@@ -188,18 +183,11 @@ static bool deblock_patient(const struct recon_shape *shape)
         .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter                                           \
     }
 
-/* The persistent wavefronts; patient: see lib/progress.glsl. */
+/* The persistent wavefront; patient: see lib/progress.glsl. */
 #define INTRA_PASS(label, patient, condition)                                                                                  \
     {                                                                                                                          \
         .name = label, .stage = RECON_INTRA, SHADER(intra_persistent), CONSTANTS(patient), .groups = row_groups,               \
         .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS,                    \
-        .wanted = condition                                                                                                    \
-    }
-
-#define DEBLOCK_PASS(label, patient, condition)                                                                                \
-    {                                                                                                                          \
-        .name = label, .stage = RECON_DEBLOCK, SHADER(deblock_persistent), CONSTANTS(patient), .groups = row_groups,           \
-        .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS, .writes = FRAME_IMAGES | TICKETS,   \
         .wanted = condition                                                                                                    \
     }
 
@@ -260,16 +248,13 @@ const struct recon_pass recon_passes[] = {
      .reads = RECORDS | RECON_B(BIND_MOTION),
      .writes = RECON_B(BIND_STRENGTHS),
      .wanted = any_deblock},
-    {.name = "deblock: diagonals",
+    {.name = "deblock",
      .stage = RECON_DEBLOCK,
-     SHADER(deblock_diagonal),
-     .steps = diagonal_steps,
-     .groups = diagonal_groups,
-     .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES,
+     SHADER(deblock),
+     .groups = column_groups,
+     .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES,
      .writes = FRAME_IMAGES,
-     .wanted = deblock_by_diagonals},
-    DEBLOCK_PASS("deblock: persistent", 0, deblock_persistent),
-    DEBLOCK_PASS("deblock: persistent, software", 1, deblock_patient),
+     .wanted = any_deblock},
     {.name = "store",
      .stage = RECON_DEBLOCK,
      SHADER(store_frame),

@@ -71,6 +71,10 @@ struct gpu {
 
     pthread_mutex_t lock;             /* queue, submitted, hosts */
     bool lock_made;
+    pthread_mutex_t arena_lock;       /* arenas */
+    bool arena_lock_made;
+    struct gpu_arena **arenas;        /* by address */
+    size_t arena_count, arena_capacity;
     VkSemaphore timeline;             /* counts submissions */
     uint64_t submitted;
     atomic_bool lost;
@@ -143,6 +147,10 @@ int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, en
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer);
 int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, struct gpu_image *out);
 void gpu_image_free(struct gpu *g, struct gpu_image *image);
+
+/* arena.c */
+/* The buffer that memory[size] lies in; false where no arena holds it. Thread: any. */
+bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, VkBuffer *buffer, uint64_t *offset);
 
 /* pipeline.c */
 int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t push_size, const struct gpu_layout **out);

@@ -14,6 +14,8 @@
 #include <time.h>
 
 #define MEMORY_CACHE_LIMIT (1ull << 30)
+#define SLAB_BYTES         (64u << 20)
+#define SLAB_BYTES_SMALL   (4u << 20) /* where the device has no memory of its own to be far from */
 
 int64_t now_ns(void)
 {
@@ -63,9 +65,9 @@ static void stop_threads(struct engine *e)
 
 static void engine_free(struct engine *e)
 {
-    gpu_close(e->gpu);
     free(e->workers);
     memory_free(&e->memory);
+    gpu_close(e->gpu);
     uv_cond_destroy(&e->gpu_work);
     uv_cond_destroy(&e->work);
     uv_mutex_destroy(&e->lock);
@@ -116,6 +118,10 @@ static int open_device(struct engine *e)
         return err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_NO_DEVICE;
     e->device = gpu_info(e->gpu);
     e->software = e->device->software;
+    if (e->params.arena == 2 || (e->params.arena == 0 && !e->software)) {
+        e->memory.gpu = e->gpu;
+        e->memory.slab_bytes = e->software ? SLAB_BYTES_SMALL : SLAB_BYTES;
+    }
     return 0;
 }
 

@@ -41,6 +41,7 @@ struct job {
     bool failed; /* not reconstructable: copied from another frame */
     bool queued; /* in engine.entropy */
     bool motion_done;
+    bool allocated; /* the picture's arrays exist */
     uint32_t slice_next, slices_left, slice_chunk;
     uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
     uint32_t motion_waits; /* jobs whose motion must come first, plus one for the own entropy */
@@ -123,7 +124,8 @@ struct store_key store_key_of(const struct h264_picture *pic);
  * meanwhile. */
 int store_attach(struct engine *e, struct session *s, const struct store_key *key, uint32_t dpb_frames);
 void store_detach(struct session *s);
-uint32_t store_base(uint32_t dpb_frames);       /* slots that a stream needs to make progress in decoding order */
+uint32_t store_base(uint32_t dpb_frames); /* slots that a stream needs to make progress in decoding order */
+bool store_serves(const struct session *s, const struct h264_picture *pic); /* the session's store can hold pic */
 void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
 uint32_t lookahead_for(const struct engine *e, uint32_t mb_count);
 
@@ -153,7 +155,10 @@ void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hin
 struct memory {
     uv_mutex_t lock;
     void *free_list[MEMORY_CLASSES];
-    uint64_t cached, limit;
+    struct slab *slabs[MEMORY_CLASSES]; /* with a free block */
+    struct gpu *gpu;                    /* of the slabs; NULL: all blocks from the heap. Set before the first block is taken */
+    size_t slab_bytes;
+    uint64_t cached, limit;             /* bytes of free blocks */
 };
 /* A session's view of it, which the codec holds. Lives until the session and the last block are gone: pictures may be freed on
  * another thread a moment after their session. */

@@ -198,11 +198,11 @@ static bool ensure_store(struct engine *e, struct session *s)
         job = job->next;
     if (!job || job->state != JOB_READY)
         return false;
-    struct store_key key = store_key_of(job->pic);
-    uint32_t dpb = job->pic->sps->max_dpb_frames > 1 ? job->pic->sps->max_dpb_frames : 1;
-    if (s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(dpb))
+    if (store_serves(s, job->pic))
         return false;
-    int err = store_attach(e, s, &key, dpb);
+    struct store_key key = store_key_of(job->pic);
+    uint32_t dpb = job->pic->sps->max_dpb_frames;
+    int err = store_attach(e, s, &key, dpb > 1 ? dpb : 1);
     if (err == GPU_ERR_LOST)
         gpu_failed(e, err);
     else if (err)
@@ -326,14 +326,15 @@ static bool tend(struct engine *e, struct session *s)
 
 /* ---- submission ---- */
 
-/* Slots into records, records past the validator; a picture that fails either is copied from a reference. */
+/* Slots into records that have passed the rest of the validator (jobs.c); a picture that fails is copied from a reference. */
 static void prepare(struct batch *b, uint32_t i)
 {
     struct job *job = b->jobs[i];
     struct recon_picture *p = &b->pictures[i];
     const char *reason;
     *p = (struct recon_picture){.view = &b->views[i], .slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
-    if (!job->failed && (h264_picture_view(job->pic, &b->views[i]) || records_validate(&b->views[i], b->store->slots, &reason)))
+    if (!job->failed &&
+        (h264_picture_view(job->pic, &b->views[i]) || records_validate_slots(&b->views[i], b->store->slots, &reason)))
         job->failed = true;
     if (!job->failed)
         return;

@@ -53,22 +53,26 @@ static void motion_push(struct engine *e, struct job *job)
     uv_cond_signal(&e->work);
 }
 
+/* After prev; NULL: first. */
+static void entropy_insert(struct engine *e, struct job *job, struct job *prev)
+{
+    struct job *next = prev ? prev->next_entropy : e->entropy;
+    job->queued = true;
+    job->prev_entropy = prev;
+    job->next_entropy = next;
+    *(prev ? &prev->next_entropy : &e->entropy) = job;
+    *(next ? &next->prev_entropy : &e->entropy_last) = job;
+    e->entropy_count++;
+}
+
+/* What is decoded as it arrives goes before what is decoded ahead. */
 static void entropy_push(struct engine *e, struct job *job)
 {
-    job->queued = true;
-    job->next_entropy = NULL;
-    job->prev_entropy = e->entropy_last;
-    if (e->entropy_last)
-        e->entropy_last->next_entropy = job;
-    else
-        e->entropy = job;
-    e->entropy_last = job;
-    e->entropy_count++;
-    uint32_t chunks = job->slice_chunk ? (job->slices_left + job->slice_chunk - 1) / job->slice_chunk : 1;
-    if (chunks > 1)
-        uv_cond_broadcast(&e->work);
-    else
-        uv_cond_signal(&e->work);
+    struct job *prev = e->entropy_last;
+    while (job->session->params.realtime && prev && !prev->session->params.realtime)
+        prev = prev->prev_entropy;
+    entropy_insert(e, job, prev);
+    uv_cond_signal(&e->work);
 }
 
 static void entropy_remove(struct engine *e, struct job *job)
@@ -183,7 +187,12 @@ static void run_motion(struct engine *e, struct job *job)
     bool skip = s->abort;
     uv_mutex_unlock(&e->lock);
     double cpu = thread_cpu_seconds();
+    struct rec_view view;
     int err = skip ? 0 : h264_picture_derive_motion(job->pic);
+    if (!skip && !err) {
+        h264_picture_records(job->pic, &view);
+        err = records_validate_content(&view, NULL);
+    }
     cpu = thread_cpu_seconds() - cpu;
     uv_mutex_lock(&e->lock);
     s->stats.cpu_motion += cpu;
@@ -227,6 +236,28 @@ static struct job *pick_entropy(struct engine *e, struct worker *w)
     return NULL;
 }
 
+/* Arrays come as late as this, so that pictures that only wait in the window take no memory for them. The job is nobody
+ * else's meanwhile, and then the first of the queue. After abort nothing is decoded into them. */
+static void allocate(struct engine *e, struct job *job)
+{
+    struct session *s = job->session;
+    bool skip = s->abort;
+    entropy_remove(e, job);
+    uv_mutex_unlock(&e->lock);
+    int err = skip ? 0 : h264_picture_alloc(job->pic);
+    uv_mutex_lock(&e->lock);
+    job->allocated = true;
+    if (err) {
+        session_fail(s, PELTON_ERR_NOMEM, "out of memory", "decode fewer streams at once");
+        s->abort = true;
+        atomic_store(&s->stop, true);
+        uv_cond_broadcast(&s->room);
+    }
+    entropy_insert(e, job, NULL);
+    if (job->slices_left > job->slice_chunk)
+        uv_cond_broadcast(&e->work);
+}
+
 static bool worker_step(struct engine *e, struct worker *w)
 {
     if (e->motion) {
@@ -240,6 +271,8 @@ static bool worker_step(struct engine *e, struct worker *w)
     struct job *job = pick_entropy(e, w);
     if (!job)
         return false;
+    if (!job->allocated)
+        allocate(e, job);
     uint32_t from = job->slice_next, end = job->pic->slice_count;
     uint32_t to = end - from > job->slice_chunk ? from + job->slice_chunk : end;
     job->slice_next = to;

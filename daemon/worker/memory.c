@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Memory of picture arrays: free lists by size class, so that a running stream neither calls malloc nor takes page
- * faults for the same few sizes again and again. What is cached is bounded; the rest goes back to the heap. An account counts
- * what one session holds.
+ * faults for the same few sizes again and again. Big blocks come from slabs, each an arena that the GPU fetches records from
+ * without help of the CPU. What is cached is bounded: the rest goes back to the heap, and a slab goes when nothing in it is in
+ * use. An account counts what one session holds.
  */
 #include "daemon/worker/engine_internal.h"
 
@@ -10,6 +11,17 @@
 #include <string.h>
 
 #define MEMORY_ALIGN 64
+#define SLAB_BLOCK   65536u /* blocks of this size and more */
+#define SLAB_HEAD    64u    /* before each block: its slab */
+
+/* Blocks of one class. In its class's list while any is free. */
+struct slab {
+    struct slab *next, *prev;
+    struct gpu_arena *arena;
+    size_t block; /* bytes, head included */
+    unsigned class, count, used;
+    void *free_list;
+};
 
 /* Four classes per power of two: at most a quarter is wasted. */
 static unsigned size_class(size_t size, size_t *rounded)
@@ -32,15 +44,111 @@ int memory_init(struct memory *m, uint64_t cache_limit)
     return uv_mutex_init(&m->lock) == 0 ? 0 : PELTON_ERR_NOMEM;
 }
 
+static void slab_link(struct memory *m, struct slab *slab)
+{
+    slab->prev = NULL;
+    slab->next = m->slabs[slab->class];
+    if (slab->next)
+        slab->next->prev = slab;
+    m->slabs[slab->class] = slab;
+}
+
+static void slab_unlink(struct memory *m, struct slab *slab)
+{
+    *(slab->prev ? &slab->prev->next : &m->slabs[slab->class]) = slab->next;
+    if (slab->next)
+        slab->next->prev = slab->prev;
+}
+
+static void slab_free(struct slab *slab)
+{
+    gpu_arena_free(slab->arena);
+    free(slab);
+}
+
 void memory_free(struct memory *m)
 {
-    for (unsigned c = 0; c < MEMORY_CLASSES; c++)
+    for (unsigned c = 0; c < MEMORY_CLASSES; c++) {
         while (m->free_list[c]) {
             void *block = m->free_list[c];
             memcpy(&m->free_list[c], block, sizeof(void *));
             free(block);
         }
+        while (m->slabs[c]) {
+            struct slab *slab = m->slabs[c];
+            slab_unlink(m, slab);
+            slab_free(slab);
+        }
+    }
     uv_mutex_destroy(&m->lock);
+}
+
+/* Without the lock: the device may take its time. */
+static struct slab *slab_create(struct memory *m, unsigned class, size_t rounded)
+{
+    struct slab *slab = calloc(1, sizeof *slab);
+    uint8_t *memory;
+    void *base;
+    if (!slab)
+        return NULL;
+    slab->class = class;
+    slab->block = rounded + SLAB_HEAD;
+    slab->count = (unsigned)(m->slab_bytes / slab->block);
+    slab->count = slab->count > 32 ? 32 : slab->count ? slab->count : 1;
+    if (gpu_arena_create(m->gpu, slab->count * slab->block, &slab->arena, &base)) {
+        free(slab);
+        return NULL;
+    }
+    memory = base;
+    for (unsigned i = slab->count; i-- > 0;) {
+        uint8_t *block = memory + i * slab->block + SLAB_HEAD;
+        memcpy(block - SLAB_HEAD, &slab, sizeof(void *));
+        memcpy(block, &slab->free_list, sizeof(void *));
+        slab->free_list = block;
+    }
+    return slab;
+}
+
+static void *slab_get(struct memory *m, unsigned class, size_t rounded)
+{
+    uv_mutex_lock(&m->lock);
+    struct slab *slab = m->slabs[class];
+    if (!slab) {
+        uv_mutex_unlock(&m->lock);
+        slab = slab_create(m, class, rounded);
+        if (!slab)
+            return NULL;
+        uv_mutex_lock(&m->lock);
+        slab_link(m, slab);
+        m->cached += (uint64_t)slab->count * rounded;
+    }
+    void *block = slab->free_list;
+    memcpy(&slab->free_list, block, sizeof(void *));
+    m->cached -= rounded;
+    if (++slab->used == slab->count)
+        slab_unlink(m, slab);
+    uv_mutex_unlock(&m->lock);
+    return block;
+}
+
+static void slab_put(struct memory *m, void *block, size_t rounded)
+{
+    struct slab *slab;
+    memcpy(&slab, (uint8_t *)block - SLAB_HEAD, sizeof(void *));
+    uv_mutex_lock(&m->lock);
+    if (slab->used-- == slab->count)
+        slab_link(m, slab);
+    memcpy(block, &slab->free_list, sizeof(void *));
+    slab->free_list = block;
+    m->cached += rounded;
+    bool drop = slab->used == 0 && m->cached > m->limit;
+    if (drop) {
+        slab_unlink(m, slab);
+        m->cached -= (uint64_t)slab->count * rounded;
+    }
+    uv_mutex_unlock(&m->lock);
+    if (drop)
+        slab_free(slab);
 }
 
 static void *memory_get(struct memory *m, size_t size, size_t *rounded)
@@ -49,6 +157,8 @@ static void *memory_get(struct memory *m, size_t size, size_t *rounded)
         return NULL;
     unsigned c = size_class(size, rounded);
     void *block = NULL;
+    if (m->gpu && *rounded >= SLAB_BLOCK)
+        return slab_get(m, c, *rounded);
     uv_mutex_lock(&m->lock);
     if (m->free_list[c]) {
         block = m->free_list[c];
@@ -62,6 +172,10 @@ static void *memory_get(struct memory *m, size_t size, size_t *rounded)
 static void memory_put(struct memory *m, void *block, size_t size, size_t *rounded)
 {
     unsigned c = size_class(size, rounded);
+    if (m->gpu && *rounded >= SLAB_BLOCK) {
+        slab_put(m, block, *rounded);
+        return;
+    }
     uv_mutex_lock(&m->lock);
     bool keep = m->cached + *rounded <= m->limit;
     if (keep) {

@@ -150,8 +150,7 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
         waiting = true;
         if (job->state != JOB_READY)
             continue;
-        struct store_key key = store_key_of(job->pic);
-        if (!store_key_equal(&key, &b->store->key))
+        if (!store_serves(s, job->pic))
             return;
         if (!references_submitted(job, b->store, b->serial))
             continue;

@@ -26,6 +26,7 @@ struct engine_params {
     unsigned threads;            /* codec workers; 0: number of CPUs */
     unsigned lookahead;          /* pictures of a stream between step 1 and delivery; 0: by memory */
     unsigned batch;              /* most pictures of a GPU batch; 0: by device */
+    uint8_t arena;               /* records in memory that the GPU fetches itself; 0: on hardware, 1: never, 2: always */
     uint8_t wavefront;           /* recon_params.wavefront */
     uint64_t shuffle_seed;       /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut) */
     bool validation, timestamps;

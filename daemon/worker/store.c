@@ -122,6 +122,15 @@ uint32_t store_base(uint32_t dpb_frames)
     return dpb_frames + 2 + DELIVERY_SLOTS;
 }
 
+/* A stream changes its store where a picture needs more of it than before, which only an IDR picture can: those before it must all
+ * have been submitted, as a picture cannot read references from another store. */
+bool store_serves(const struct session *s, const struct h264_picture *pic)
+{
+    struct store_key key = store_key_of(pic);
+    uint32_t dpb = pic->sps->max_dpb_frames;
+    return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(dpb > 1 ? dpb : 1);
+}
+
 void store_detach(struct session *s)
 {
     if (!s->store)

@@ -302,6 +302,10 @@ static void feed(struct stream *st)
     drain(st);
     if (err < 0)
         feed_failed(st, err);
+    err = h264_stream_end_access_unit(st->codec, &st->diag); /* a packet holds all of its pictures */
+    drain(st);
+    if (err < 0)
+        feed_failed(st, err);
     struct h264_stats stats;
     h264_stream_stats(st->codec, &stats);
     if (!st->failed && (stats.slices || st->tag > INFO_UNITS))
@@ -324,7 +328,8 @@ static const struct h264_capabilities capabilities = {.chroma_formats = 1 << 1, 
 static int open_codec(struct stream *st)
 {
     const AVCodecParameters *par = st->source.stream->codecpar;
-    struct h264_stream_params params = {.capabilities = &capabilities, .allocator = &st->session->account->allocator};
+    struct h264_stream_params params = {
+        .capabilities = &capabilities, .allocator = &st->session->account->allocator, .late_arrays = true};
     h264_stream_free(st->codec);
     st->codec = NULL;
     if (h264_stream_create(&params, &st->codec)) {

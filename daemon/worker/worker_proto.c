@@ -194,6 +194,7 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
         .threads = (unsigned)o->threads,
         .lookahead = (unsigned)o->lookahead,
         .batch = (unsigned)o->batch,
+        .arena = (uint8_t)o->arena,
         .wavefront = (uint8_t)o->wavefront,
         .shuffle_seed = o->shuffle_seed,
         .validation = o->validation,

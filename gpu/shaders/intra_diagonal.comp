@@ -19,6 +19,16 @@ void main()
         return;
     rec_picture picture = pictures[index];
     uint addr = uint(at.y) * push.mb_width + uint(at.x);
-    if (is_intra(uint(mbs[picture.mb_base + addr].kind)))
-        reconstruct_mb(picture, addr, at);
+    if (!is_intra(uint(mbs[picture.mb_base + addr].kind)))
+        return;
+    int t = int(gl_LocalInvocationIndex), layer = int(picture.work);
+    intra_fetched f = intra_fetch(picture, addr);
+    residual_stage(f);
+    put_left(t, load_left(t, at, layer));
+    if (t < ABOVE_PAIRS)
+        put_above(above_pair(t), load_above(above_pair(t), at, layer));
+    barrier();
+    reconstruct_mb(f.mb);
+    barrier();
+    store_mb(at, layer);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Intra prediction in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a picture, rows of all pictures
- * from the top downwards. It waits only for the row above, a lower ticket, so it ends on any device. A row's progress is the
- * number of macroblocks from the left that need no more waiting for; it jumps over macroblocks that are not intra.
+ * from the top downwards, and visits the row's intra macroblocks. It waits only where a macroblock above, a lower ticket's, is
+ * intra too and may be used, so it ends on any device. Samples pass from row to row inside the words that are waited for
+ * (lib/progress.glsl), so there is no flag beside them and no memory barrier.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -12,7 +13,56 @@
 
 layout(local_size_x = INTRA_THREADS) in;
 
-shared uint intra_mask; /* of the 32 macroblocks that are looked at */
+#define ROW_WORDS 32 /* 1024 macroblocks */
+shared uint intra_here[ROW_WORDS], intra_above[ROW_WORDS];
+
+void find_intra(uint base, uint row)
+{
+    uint t = gl_LocalInvocationIndex;
+    intra_here[t] = 0u;
+    intra_above[t] = 0u;
+    barrier();
+    for (uint x = t; x < push.mb_width; x += INTRA_THREADS) {
+        if (is_intra(uint(mbs[base + x].kind)))
+            atomicOr(intra_here[x >> 5], 1u << (x & 31u));
+        if (row > 0u && is_intra(uint(mbs[base - push.mb_width + x].kind)))
+            atomicOr(intra_above[x >> 5], 1u << (x & 31u));
+    }
+    barrier();
+}
+
+/* The first intra macroblock of the row from x on, or mb_width. */
+uint next_intra(uint x)
+{
+    while (x < push.mb_width) {
+        uint mask = intra_here[x >> 5] >> (x & 31u);
+        if (mask != 0u)
+            return x + uint(findLSB(mask));
+        x = (x | 31u) + 1u;
+    }
+    return push.mb_width;
+}
+
+/* Pair k of the row above macroblock x. */
+uint wait_above(ivec3 k, uint base, ivec2 at, uint avail, int layer)
+{
+    uint x = uint(at.x + k.x), bit = k.x < 0 ? REC_AVAIL_D : k.x == 0 ? REC_AVAIL_B : REC_AVAIL_C;
+    if (x >= push.mb_width || (avail & bit) == 0u)
+        return 0u;
+    if ((intra_above[x >> 5] >> (x & 31u) & 1u) == 0u)
+        return load_above(k, at, layer);
+    return progress_wait((base - push.mb_width + x) * PROGRESS_WORDS + uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z));
+}
+
+/* The last row of the macroblock, for those below. */
+void publish(uint at)
+{
+    int t = int(gl_LocalInvocationIndex), c = (t >> 2) - 2, x = 2 * (t & 3);
+    if (t < 8)
+        progress_publish(at + uint(t), uint(LUMA_AT(2 * t, 15)) | uint(LUMA_AT(2 * t + 1, 15)) << 8);
+    else if (t < 16)
+        progress_publish(at + uint(t), uint(CHROMA_AT(c, x, 7)) | uint(CHROMA_AT(c, x + 1, 7)) << 8);
+}
 
 void main()
 {
@@ -20,26 +70,40 @@ void main()
     if (ticket >= push.picture_count * push.mb_height)
         return;
     rec_picture picture = pictures[push.first_picture + ticket % push.picture_count];
-    uint row = ticket / push.picture_count, progress = (ticket % push.picture_count) * push.mb_height + row,
-         t = gl_LocalInvocationIndex;
+    uint row = ticket / push.picture_count, base = picture.mb_base + row * push.mb_width;
     if (uint(picture.has_intra) == 0u)
         return;
-    for (uint x0 = 0u; x0 < push.mb_width; x0 += 32u) {
-        if (t == 0u)
-            intra_mask = 0u;
+    find_intra(base, row);
+    uint x = next_intra(0u), previous = 0xfffffff0u;
+    if (x >= push.mb_width)
+        return;
+    int t = int(gl_LocalInvocationIndex), layer = int(picture.work), c = (t >> 3) - 2;
+    intra_fetched next = intra_fetch(picture, row * push.mb_width + x);
+    while (x < push.mb_width) {
+        ivec2 at = ivec2(x, row);
+        intra_fetched now = next;
+        uint following = next_intra(x + 1u);
+        if (following < push.mb_width)
+            next = intra_fetch(picture, row * push.mb_width + following);
+        int left = 0;
+        if (previous + 1u != x)
+            left = load_left(t, at, layer);
+        else
+            left = t < 16 ? LUMA_AT(15, t) : CHROMA_AT(c, 7, t & 7);
+        uint pair = 0u;
+        if (t < ABOVE_PAIRS)
+            pair = wait_above(above_pair(t), base, at, uint(now.mb.intra_avail), layer);
+        put_left(t, left);
+        if (t < ABOVE_PAIRS)
+            put_above(above_pair(t), pair);
+        residual_stage(now);
         barrier();
-        if (x0 + t < push.mb_width && is_intra(uint(mbs[picture.mb_base + row * push.mb_width + x0 + t].kind)))
-            atomicOr(intra_mask, 1u << t);
+        reconstruct_mb(now.mb);
         barrier();
-        uint mask = intra_mask;
-        while (mask != 0u) {
-            uint x = x0 + uint(findLSB(mask));
-            progress_publish(progress, x);
-            if (row > 0u)
-                progress_wait(progress - 1u, min(x + 2u, push.mb_width));
-            reconstruct_mb(picture, row * push.mb_width + x, ivec2(x, row));
-            mask &= mask - 1u;
-        }
-        progress_publish(progress, min(x0 + 32u, push.mb_width));
+        publish((base + x) * PROGRESS_WORDS);
+        store_mb(at, layer);
+        barrier();
+        previous = x;
+        x = following;
     }
 }

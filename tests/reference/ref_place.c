@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Reference: where macroblocks and their neighbours lie: frames, single fields, and the macroblock pairs of MBAFF frames (6.4.1,
- * 6.4.12).
+ * Reference: where macroblocks and their neighbours lie: frames, single fields, and the macroblock pairs of MBAFF frames
+ * (6.4.1, 6.4.12).
  */
 #include "ref_internal.h"
 

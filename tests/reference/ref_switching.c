@@ -69,8 +69,8 @@ static bool secondary(const struct rec_view *view, const struct rec_mb *m)
     return (m->flags & REC_MB_SI) || view->slices[m->slice].sp_for_switch;
 }
 
-/* The level of coefficient i at QS, from the prediction's coefficient and the level in the stream. extra: bits by which the chroma
- * DC transform enlarges it. */
+/* The level of coefficient i at QS, from the prediction's coefficient and the level in the stream. extra: bits by which the
+ * chroma DC transform enlarges it. */
 static int32_t requantised(bool after, int32_t pred, int32_t level, int i, int qp, int qs, int extra)
 {
     int scale = level_scale2[qs % 6][kind_of(i)], bits = 15 + extra + qs / 6;

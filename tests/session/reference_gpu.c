@@ -86,6 +86,33 @@ void gpu_host_free(struct gpu_host *h)
     free(h);
 }
 
+struct gpu_arena {
+    void *memory;
+};
+
+int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
+{
+    struct gpu_arena *a = malloc(sizeof *a);
+    (void)g;
+    if (!a)
+        return GPU_ERR_NOMEM;
+    a->memory = aligned_alloc(64, (size + 63) & ~(size_t)63);
+    if (!a->memory) {
+        free(a);
+        return GPU_ERR_NOMEM;
+    }
+    *memory = a->memory;
+    *out = a;
+    return GPU_OK;
+}
+
+void gpu_arena_free(struct gpu_arena *a)
+{
+    if (a)
+        free(a->memory);
+    free(a);
+}
+
 int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out)
 {
     struct recon *r = calloc(1, sizeof *r);

@@ -198,8 +198,8 @@ static struct crop crop_of(const struct h264_sps *sps, int plane)
 /* The picture and the macroblock record that cover row y of a plane. */
 static const struct h264_picture *picture_at(const struct h264_picture *pic, int plane, uint32_t x, uint32_t y, uint32_t *mb)
 {
-    uint32_t column = x / ref_mb_width(pic->sps->chroma_format_idc, plane), h = ref_mb_height(pic->sps->chroma_format_idc, plane);
-    uint32_t row = y / h;
+    uint32_t column = x / ref_mb_width(pic->sps->chroma_format_idc, plane);
+    uint32_t h = ref_mb_height(pic->sps->chroma_format_idc, plane), row = y / h;
 
     if (pic->structure != REC_FRAME) {
         if ((y & 1) != (pic->structure == REC_BOTTOM) && pic->second_field)

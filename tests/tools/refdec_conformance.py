@@ -5,9 +5,9 @@
     refdec_conformance.py REFDEC [--streams DIR] [--tag TAG] [--match TEXT] [--jobs N] [-v]
 
 Every row of the manifest runs, or those with the tag. A table by tag stands at the end; rows whose expected result is contested
-(tag `disputed`) are printed with their oracle, passed or not. Rows of stereo streams with "second view MD5" are decoded a second
-time for that view. Containers other than a raw byte stream are unpacked with ffmpeg. Exit 77 (skipped) where the streams are not
-there.
+(tag `disputed`) are printed with their oracle, passed or not. Rows of stereo streams whose features name the second view's MD5
+are decoded once more for that view. Containers other than a raw byte stream are unpacked with ffmpeg. Exit 77 (skipped) where
+the streams are not there.
 """
 import argparse
 import csv
@@ -48,8 +48,9 @@ def decode(refdec, streams, row, view, folder):
     want = SECOND_VIEW.search(row["features"]).group(1) if view else row["md5"]
     note = done.stderr.strip().split("\n")[0]
     name = row["file"] + (" view 1" if view else "")
+    seconds = time.monotonic() - begin
     return (done.returncode == 0 and md5 == want,
-            f"{name} [{row['tags']}] exit {done.returncode} frames {frames}/{row['frames']} {time.monotonic() - begin:.1f} s {note}")
+            f"{name} [{row['tags']}] exit {done.returncode} frames {frames}/{row['frames']} {seconds:.1f} s {note}")
 
 
 def jobs_of(rows):

@@ -464,8 +464,8 @@ static void check_block(const struct world *w, const struct case_8_4_1_2_1 *c, i
     }
     for (int i = 0; i < 2; i++)
         if (got->ref_idx[0][q] != want || got->mv[0][(q & 2) * 4 + (q & 1) * 2][i] != mv[i])
-            fail_msg("current %d col %d bottom %d address %d quadrant %d: refIdxL0 %d, %d wanted; mv[%d] %d, %d wanted", c->current,
-                     c->col, c->bottom, addr, q, got->ref_idx[0][q], want, i, got->mv[0][(q & 2) * 4 + (q & 1) * 2][i], mv[i]);
+            fail_msg("current %d col %d bottom %d address %d quadrant %d: refIdxL0 %d, %d wanted; mv[%d] %d, %d wanted",
+                     c->current, c->col, c->bottom, addr, q, got->ref_idx[0][q], want, i, got->mv[0][(q & 2) * 4 + (q & 1) * 2][i], mv[i]);
 }
 
 static void test_direct_crossed(void **state)

@@ -56,8 +56,11 @@
 #define COUNTER_CURSOR         (2 * CASE_SLOTS) /* next entry to be written */
 #define COUNTER_ARGS           (3 * CASE_SLOTS) /* 3 words of each pipeline: an indirect dispatch */
 #define COUNTER_TICKET_INTRA   (4 * CASE_SLOTS)
-#define COUNTER_TICKET_DEBLOCK (4 * CASE_SLOTS + 1)
-#define COUNTER_WORDS          (4 * CASE_SLOTS + 2)
+#define COUNTER_WORDS          (4 * CASE_SLOTS + 1)
+
+/* BIND_PROGRESS, one macroblock: its last row once it is known, two samples a word, Y, Cb, Cr. */
+#define PROGRESS_WORDS 16
+#define PROGRESS_VALID 0x80000000u
 
 /* BIND_STRENGTHS, one macroblock: words 0..3 hold bS in nibbles, direction * 16 + edge * 4 + segment (direction 0: vertical
  * edges; a segment is 4 luma samples of the edge); from STRENGTH_PARAMS, by place * 3 + component: alpha, beta << 8, tC0 for bS

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblock one macroblock (8.7) by a workgroup of 32 threads, 16 lines of luma and 8 of each chroma component at once: vertical
- * edges, then horizontal ones. The macroblock's samples come from the unfiltered images, those to the left and above from the
- * frame, where earlier macroblocks left them filtered; all go to the frame. Where no edge has a strength it is a copy.
+ * One macroblock of a column, by a workgroup of 32 threads: 16 lines of luma and 8 of each chroma component. Thread t is a row
+ * of samples for vertical edges and a column of them for horizontal ones; the tile turns one into the other.
  */
 #ifndef PELTON_DEBLOCK_MB_GLSL
 #define PELTON_DEBLOCK_MB_GLSL
@@ -11,135 +10,152 @@
 
 #define DEBLOCK_THREADS 32
 
-layout(set = SET_BATCH, binding = BIND_STRENGTHS, scalar) readonly buffer strength_buffer { uint strengths[]; };
-layout(set = SET_BATCH, binding = BIND_WORK_Y, r32ui) readonly uniform uimage2DArray work_y;
-layout(set = SET_BATCH, binding = BIND_WORK_CB, r32ui) readonly uniform uimage2DArray work_cb;
-layout(set = SET_BATCH, binding = BIND_WORK_CR, r32ui) readonly uniform uimage2DArray work_cr;
-layout(set = SET_BATCH, binding = BIND_FRAME_Y, r32ui) coherent uniform uimage2DArray frame_y;
-layout(set = SET_BATCH, binding = BIND_FRAME_CB, r32ui) coherent uniform uimage2DArray frame_cb;
-layout(set = SET_BATCH, binding = BIND_FRAME_CR, r32ui) coherent uniform uimage2DArray frame_cr;
+/* The macroblock, four columns of the one to its left and the last four rows of those above: columns and rows -4..15, or -4..7
+ * for chroma. One int a sample, odd pitches. */
+#define LUMA_PITCH   21
+#define LUMA_SIZE    (20 * LUMA_PITCH)
+#define CHROMA_PITCH 13
+#define CHROMA_SIZE  (12 * CHROMA_PITCH)
+shared int tile[LUMA_SIZE + 2 * CHROMA_SIZE];
 
-void texel_to_tile(int c, int tx, int y, uint w)
+/* Strengths and thresholds (BIND_STRENGTHS) of the macroblock and, from STRENGTH_WORDS on, of the one to its left. */
+shared uint edges[2 * STRENGTH_WORDS];
+
+/* A thread's share of the work. */
+struct deblock_line {
+    int c;        /* component */
+    int line;     /* row or column */
+    int size;     /* of the macroblock */
+    int pitch;    /* of the tile */
+    int origin;   /* tile index of the macroblock's first sample */
+    uint segment; /* of strengths, along an edge */
+};
+
+deblock_line line_of(int t)
 {
-    int at = tile_at(c, tx * 4, y);
-    tile[at] = int(w & 0xffu);
-    tile[at + 1] = int((w >> 8) & 0xffu);
-    tile[at + 2] = int((w >> 16) & 0xffu);
-    tile[at + 3] = int(w >> 24);
+    deblock_line k;
+    bool luma = t < 16;
+    k.c = luma ? 0 : 1 + ((t - 16) >> 3);
+    k.line = luma ? t : t & 7;
+    k.size = luma ? 16 : 8;
+    k.pitch = luma ? LUMA_PITCH : CHROMA_PITCH;
+    k.origin = (luma ? 0 : LUMA_SIZE + (k.c - 1) * CHROMA_SIZE) + 4 * k.pitch + 4;
+    k.segment = uint(luma ? k.line >> 2 : k.line >> 1);
+    return k;
 }
 
-uint texel_of_tile(int c, int tx, int y)
+uint strength_at(uint base, uint direction, uint edge, uint segment)
 {
-    int at = tile_at(c, tx * 4, y);
-    return uint(tile[at]) | uint(tile[at + 1]) << 8 | uint(tile[at + 2]) << 16 | uint(tile[at + 3]) << 24;
+    uint n = direction * 16u + edge * 4u + segment;
+    return edges[base + (n >> 3)] >> (4u * (n & 7u)) & 15u;
 }
 
-uint load_work(int c, ivec3 at)
+uint params_at(uint base, uint place, int c)
 {
-    return c == 0 ? imageLoad(work_y, at).x : c == 1 ? imageLoad(work_cb, at).x : imageLoad(work_cr, at).x;
+    return edges[base + STRENGTH_PARAMS + place * 3u + uint(c)];
 }
 
-uint load_frame(int c, ivec3 at)
-{
-    return c == 0 ? imageLoad(frame_y, at).x : c == 1 ? imageLoad(frame_cb, at).x : imageLoad(frame_cr, at).x;
-}
-
-void store_frame(int c, ivec3 at, uint w)
-{
-    if (c == 0)
-        imageStore(frame_y, at, uvec4(w));
-    else if (c == 1)
-        imageStore(frame_cb, at, uvec4(w));
-    else
-        imageStore(frame_cr, at, uvec4(w));
-}
-
-/* Texel i of a macroblock: 64 of luma, then 16 of each chroma component: component, column, row. */
-ivec3 mb_texel(int i)
-{
-    return i < 64 ? ivec3(0, i & 3, i >> 2) : ivec3(1 + ((i - 64) >> 4), i & 1, ((i - 64) >> 1) & 7);
-}
-
-/* Texel i of what lies to the left: 16 rows of luma, 8 of each chroma component. */
-ivec3 left_texel(int i)
-{
-    return i < 16 ? ivec3(0, -1, i) : ivec3(1 + ((i - 16) >> 3), -1, i & 7);
-}
-
-/* Texel i of what lies above: 4 rows of luma, then 2 rows of each chroma component; 24 in all. */
-ivec3 top_texel(int i)
-{
-    return i < 16 ? ivec3(0, i & 3, (i >> 2) - 4) : ivec3(1 + ((i - 16) >> 2), i & 1, ((i >> 1) & 1) - 2);
-}
-
-ivec3 picture_texel(ivec3 k, ivec2 mb_at, int layer)
-{
-    int n = k.x == 0 ? 4 : 2;
-    return ivec3(mb_at * ivec2(n, n * 4) + k.yz, layer);
-}
-
-/* All edges of one direction: threads 0..15 a line of luma, 16..23 of Cb, 24..31 of Cr, where only every other edge exists. */
-void filter_direction(int direction, uint at)
-{
-    int t = int(gl_LocalInvocationIndex), c = t < 16 ? 0 : 1 + ((t - 16) >> 3), line = c == 0 ? t : t & 7;
-    uint segment = uint(c == 0 ? line >> 2 : line >> 1);
-    for (uint edge = 0u; edge < 4u; edge += c == 0 ? 1u : 2u) {
-        uint n = uint(direction) * 16u + edge * 4u + segment;
-        uint strength = strengths[at + (n >> 3)] >> (4u * (n & 7u)) & 15u;
-        uint place = edge > 0u ? STRENGTH_INSIDE : direction == 0 ? STRENGTH_LEFT : STRENGTH_TOP;
-        int across = int(edge) * (c == 0 ? 4 : 2), step = direction == 0 ? 1 : c == 0 ? LUMA_PITCH : CHROMA_PITCH;
-        int q0 = direction == 0 ? tile_at(c, across, line) : tile_at(c, line, across);
-        filter_line(q0, step, strength, strengths[at + STRENGTH_PARAMS + place * 3u + uint(c)], c != 0);
+/* v[i + 1] lies after the edge. */
+#define FILTER_EDGE(v, i, strength, params, chroma)                                                                            \
+    {                                                                                                                          \
+        ivec4 p = v[i].wzyx, q = v[i + 1];                                                                                     \
+        filter_line(p, q, strength, params, chroma);                                                                           \
+        v[i] = p.wzyx;                                                                                                         \
+        v[i + 1] = q;                                                                                                          \
     }
+
+/* All edges of one direction of a line: v[0] lies before the macroblock. In chroma every other edge exists, and the distance
+ * from one to the next is four samples too. */
+void filter_edges(inout ivec4 v[5], uint base, uint direction, int c, uint segment)
+{
+    uint first = params_at(base, direction == 0u ? STRENGTH_LEFT : STRENGTH_TOP, c),
+         inside = params_at(base, STRENGTH_INSIDE, c), scale = c == 0 ? 1u : 2u;
+    bool chroma = c != 0;
+    FILTER_EDGE(v, 0, strength_at(base, direction, 0u, segment), first, chroma)
+    FILTER_EDGE(v, 1, strength_at(base, direction, scale, segment), inside, chroma)
+    FILTER_EDGE(v, 2, chroma ? 0u : strength_at(base, direction, 2u, segment), inside, chroma)
+    FILTER_EDGE(v, 3, chroma ? 0u : strength_at(base, direction, 3u, segment), inside, chroma)
 }
 
-void copy_mb(ivec2 mb_at, int layer, int slot)
+/* Horizontal edges of the column of samples at the tile's index at (of row 0). */
+void filter_column(int at, deblock_line k, uint base, uint segment)
 {
-    for (int i = int(gl_LocalInvocationIndex); i < 96; i += DEBLOCK_THREADS) {
-        ivec3 k = mb_texel(i);
-        store_frame(k.x, picture_texel(k, mb_at, slot), load_work(k.x, picture_texel(k, mb_at, layer)));
+    ivec4 v[5];
+    for (int i = 0; i < 5; i++)
+        if (i < 3 || k.c == 0)
+            for (int j = 0; j < 4; j++)
+                v[i][j] = tile[at + (4 * i + j - 4) * k.pitch];
+    filter_edges(v, base, 1u, k.c, segment);
+    for (int i = 0; i < 5; i++)
+        if (i < 3 || k.c == 0)
+            for (int j = 0; j < 4; j++)
+                tile[at + (4 * i + j - 4) * k.pitch] = v[i][j];
+}
+
+bool any_strength(uint base)
+{
+    return (edges[base] | edges[base + 1u] | edges[base + 2u] | edges[base + 3u]) != 0u;
+}
+
+ivec4 unpack4(uint w)
+{
+    return ivec4(w & 0xffu, (w >> 8) & 0xffu, (w >> 16) & 0xffu, w >> 24);
+}
+
+/* The last four samples of a row of the macroblock to the left, after its vertical edges. They depend on no other edges than
+ * the last two; in chroma on the last one. w are its last three texels. */
+ivec4 filter_left(uvec3 w, deblock_line k)
+{
+    ivec4 v[3] = ivec4[](unpack4(w.x), unpack4(w.y), unpack4(w.z));
+    uint base = STRENGTH_WORDS, inside = params_at(base, STRENGTH_INSIDE, k.c);
+    bool chroma = k.c != 0;
+    FILTER_EDGE(v, 0, chroma ? 0u : strength_at(base, 0u, 2u, k.segment), inside, chroma)
+    FILTER_EDGE(v, 1, strength_at(base, 0u, chroma ? 2u : 3u, k.segment), inside, chroma)
+    return v[2];
+}
+
+void tile_put(int at, ivec4 v)
+{
+    tile[at] = v.x;
+    tile[at + 1] = v.y;
+    tile[at + 2] = v.z;
+    tile[at + 3] = v.w;
+}
+
+ivec4 tile_get(int at)
+{
+    return ivec4(tile[at], tile[at + 1], tile[at + 2], tile[at + 3]);
+}
+
+/* Filter the macroblock whose row of samples is w, and left, that of the macroblock to its left; edges[] has its strengths, the
+ * tile the rows above. What is right afterwards: see deblock.comp. */
+void deblock_mb(deblock_line k, uvec3 left, uvec4 w)
+{
+    int t = int(gl_LocalInvocationIndex), row = k.origin + k.line * k.pitch;
+    bool left_filtered = any_strength(STRENGTH_WORDS), filtered = any_strength(0u);
+    tile_put(row - 4, left_filtered ? filter_left(left, k) : unpack4(left.z));
+    barrier();
+    if (left_filtered && k.line < 4) { /* its last four columns */
+        uint segment = k.c == 0 ? 3u : uint(2 + (k.line >> 1));
+        filter_column(k.origin - 4 + k.line, k, STRENGTH_WORDS, segment);
     }
-}
-
-/* Both by all threads of the workgroup together; at is the first word of the macroblock's strengths. The first half needs no
- * neighbour. */
-void deblock_begin(ivec2 mb_at, int layer)
-{
     barrier();
-    for (int i = int(gl_LocalInvocationIndex); i < 96; i += DEBLOCK_THREADS) {
-        ivec3 k = mb_texel(i);
-        texel_to_tile(k.x, k.y, k.z, load_work(k.x, picture_texel(k, mb_at, layer)));
+    ivec4 v[5] = ivec4[](ivec4(0), unpack4(w.x), unpack4(w.y), unpack4(w.z), unpack4(w.w));
+    if (filtered) {
+        v[0] = tile_get(row - 4);
+        filter_edges(v, 0u, 0u, k.c, k.segment);
+        tile_put(row - 4, v[0]);
     }
-}
-
-void deblock_end(uint at, ivec2 mb_at, int slot)
-{
-    int t = int(gl_LocalInvocationIndex);
-    bool left = (strengths[at] & 0xffffu) != 0u, top = (strengths[at + 2u] & 0xffffu) != 0u;
-    ivec3 l = left_texel(t), a = top_texel(t);
-    if (left)
-        texel_to_tile(l.x, l.y, l.z, load_frame(l.x, picture_texel(l, mb_at, slot)));
-    if (top && t < 24)
-        texel_to_tile(a.x, a.y, a.z, load_frame(a.x, picture_texel(a, mb_at, slot)));
-    barrier();
-    filter_direction(0, at);
-    barrier();
-    filter_direction(1, at);
-    barrier();
-    for (int i = t; i < 96; i += DEBLOCK_THREADS) {
-        ivec3 k = mb_texel(i);
-        store_frame(k.x, picture_texel(k, mb_at, slot), texel_of_tile(k.x, k.y, k.z));
+    tile_put(row, v[1]);
+    tile_put(row + 4, v[2]);
+    if (k.c == 0) {
+        tile_put(row + 8, v[3]);
+        tile_put(row + 12, v[4]);
     }
-    if (left)
-        store_frame(l.x, picture_texel(l, mb_at, slot), texel_of_tile(l.x, l.y, l.z));
-    if (top && t < 24 && a.z > (a.x == 0 ? -4 : -2)) /* the farthest row is only read */
-        store_frame(a.x, picture_texel(a, mb_at, slot), texel_of_tile(a.x, a.y, a.z));
-}
-
-/* Does any edge of the macroblock have a strength? */
-bool deblock_needed(uint at)
-{
-    return (strengths[at] | strengths[at + 1u] | strengths[at + 2u] | strengths[at + 3u]) != 0u;
+    barrier();
+    if (filtered)
+        filter_column(k.origin + k.line, k, 0u, k.segment);
+    barrier();
 }
 
 #endif

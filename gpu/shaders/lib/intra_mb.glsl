@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One intra macroblock by a workgroup of 32 threads: neighbours into shared tiles, prediction plus residual inside them, texels
- * out. The 4x4 blocks of Intra4x4 go in their own wavefront of ten steps, two blocks at a time.
+ * One intra macroblock by a workgroup of 32 threads: its residual and its neighbours lie in shared tiles, prediction plus
+ * residual is done inside them, texels go out. The 4x4 blocks of Intra4x4 go in their own wavefront of ten steps, two blocks at
+ * a time.
  */
 #ifndef PELTON_INTRA_MB_GLSL
 #define PELTON_INTRA_MB_GLSL
@@ -10,36 +11,61 @@
 #include "gpu/shaders/lib/intra_residual.glsl"
 #include "gpu/shaders/lib/intra_whole.glsl"
 
-layout(set = SET_BATCH, binding = BIND_WORK_Y, r32ui) coherent uniform uimage2DArray work_y;
-layout(set = SET_BATCH, binding = BIND_WORK_CB, r32ui) coherent uniform uimage2DArray work_cb;
-layout(set = SET_BATCH, binding = BIND_WORK_CR, r32ui) coherent uniform uimage2DArray work_cr;
+layout(set = SET_BATCH, binding = BIND_WORK_Y, r32ui) uniform uimage2DArray work_y;
+layout(set = SET_BATCH, binding = BIND_WORK_CB, r32ui) uniform uimage2DArray work_cb;
+layout(set = SET_BATCH, binding = BIND_WORK_CR, r32ui) uniform uimage2DArray work_cr;
 
-int sample_y(ivec2 p, int layer)
+uint work_texel(int c, ivec3 at)
 {
-    return int(imageLoad(work_y, ivec3(p.x >> 2, p.y, layer)).x >> (8 * (p.x & 3)) & 0xffu);
+    return c == 0 ? imageLoad(work_y, at).x : c == 1 ? imageLoad(work_cb, at).x : imageLoad(work_cr, at).x;
 }
 
-int sample_c(int c, ivec2 p, int layer)
+/* Column -1: threads 0..15 luma, 16..31 chroma. */
+void put_left(int t, int v)
 {
-    ivec3 at = ivec3(p.x >> 2, p.y, layer);
-    return int((c == 0 ? imageLoad(work_cb, at).x : imageLoad(work_cr, at).x) >> (8 * (p.x & 3)) & 0xffu);
-}
-
-/* Samples outside of the picture are never used, only not fetched. */
-void load_border(ivec2 mb_at, int layer)
-{
-    int t = int(gl_LocalInvocationIndex), width = int(push.mb_width) * 16;
-    ivec2 y0 = mb_at * 16, c0 = mb_at * 8;
-    if (t < LUMA_PITCH)
-        luma_tile[t] = sample_y(ivec2(clamp(y0.x - 1 + t, 0, width - 1), max(y0.y - 1, 0)), layer);
     if (t < 16)
-        LUMA_AT(-1, t) = sample_y(ivec2(max(y0.x - 1, 0), y0.y + t), layer);
-    if (t < 18) {
-        int c = t / CHROMA_PITCH, x = t % CHROMA_PITCH - 1;
-        CHROMA_AT(c, x, -1) = sample_c(c, max(c0 + ivec2(x, -1), 0), layer);
+        LUMA_AT(-1, t) = v;
+    else
+        CHROMA_AT((t >> 3) - 2, -1, t & 7) = v;
+}
+
+/* The same from the images. */
+int load_left(int t, ivec2 mb_at, int layer)
+{
+    int c = t < 16 ? 0 : (t >> 3) - 1, n = c == 0 ? 4 : 2;
+    return mb_at.x == 0 ? 0 : int(work_texel(c, ivec3(mb_at.x * n - 1, mb_at.y * n * 4 + (t & (n * 4 - 1)), layer)) >> 24);
+}
+
+/* Row -1 comes in pairs of samples, thread by thread: the corner, 8 above and 4 above to the right; 4 above of each chroma
+ * component; their corners. */
+#define ABOVE_PAIRS 23
+
+/* x: -1, 0 or 1: the macroblock. y: component. z: pair of samples in its last row. */
+ivec3 above_pair(int i)
+{
+    if (i < 13)
+        return i == 0 ? ivec3(-1, 0, 7) : i < 9 ? ivec3(0, 0, i - 1) : ivec3(1, 0, i - 9);
+    return i < 21 ? ivec3(0, 1 + ((i - 13) >> 2), (i - 13) & 3) : ivec3(-1, i - 20, 3);
+}
+
+uint load_above(ivec3 k, ivec2 mb_at, int layer)
+{
+    int n = k.y == 0 ? 4 : 2, x = mb_at.x + k.x;
+    if (mb_at.y == 0 || x < 0 || x >= int(push.mb_width))
+        return 0u;
+    return work_texel(k.y, ivec3(x * n + (k.z >> 1), mb_at.y * n * 4 - 1, layer)) >> (16 * (k.z & 1)) & 0xffffu;
+}
+
+void put_above(ivec3 k, uint pair)
+{
+    int size = k.y == 0 ? 16 : 8, x = k.x * size + 2 * k.z;
+    for (int i = k.x < 0 ? 1 : 0; i < 2; i++) {
+        int v = int(pair >> (8 * i) & 0xffu);
+        if (k.y == 0)
+            LUMA_AT(x + i, -1) = v;
+        else
+            CHROMA_AT(k.y - 1, x + i, -1) = v;
     }
-    if (t < 16)
-        CHROMA_AT(t >> 3, -1, t & 7) = sample_c(t >> 3, ivec2(max(c0.x - 1, 0), c0.y + (t & 7)), layer);
 }
 
 int mode_of(rec_mb mb, uint nibble)
@@ -47,7 +73,7 @@ int mode_of(rec_mb mb, uint nibble)
     return int(mb.intra_mode[nibble >> 3] >> (4u * (nibble & 7u)) & 15u);
 }
 
-void reconstruct_4x4(rec_mb mb, uint coeff_base, bool left, bool top, bool top_right)
+void reconstruct_4x4(rec_mb mb, bool left, bool top, bool top_right)
 {
     int t = int(gl_LocalInvocationIndex), x = t & 3, y = (t >> 2) & 3;
     for (int step = 0; step < 10; step++) {
@@ -58,13 +84,13 @@ void reconstruct_4x4(rec_mb mb, uint coeff_base, bool left, bool top, bool top_r
             /* blocks inside whose upper right neighbour comes later or lies in the next macroblock */
             bool right = row == 0 ? (column == 3 ? top_right : top) : (0xa8a0u >> raster & 1u) == 0u;
             int p = intra_4x4(mode, bx, by, x, y, left || column > 0, top || row > 0, right);
-            LUMA_AT(bx + x, by + y) = clip1(p + residual_of(coeff_base, mb, 0u, bx + x, by + y, mode, 4));
+            LUMA_AT(bx + x, by + y) = clip1(p + residual_of(mb, 0u, bx + x, by + y, mode, 4));
         }
         barrier();
     }
 }
 
-void reconstruct_8x8(rec_mb mb, uint coeff_base, uint avail)
+void reconstruct_8x8(rec_mb mb, uint avail)
 {
     int t = int(gl_LocalInvocationIndex);
     bool mb_left = (avail & REC_AVAIL_A) == REC_AVAIL_A, mb_top = (avail & REC_AVAIL_B) != 0u;
@@ -79,62 +105,65 @@ void reconstruct_8x8(rec_mb mb, uint coeff_base, uint avail)
         for (int k = 0; k < 2; k++) {
             int x = t & 7, y = (t >> 3) + 4 * k;
             int p = intra_8x8(mode, x, y, left, top);
-            LUMA_AT(bx + x, by + y) = clip1(p + residual_of(coeff_base, mb, 0u, bx + x, by + y, mode, 8));
+            LUMA_AT(bx + x, by + y) = clip1(p + residual_of(mb, 0u, bx + x, by + y, mode, 8));
         }
         barrier();
     }
 }
 
-void reconstruct_16x16(rec_mb mb, uint coeff_base, bool left, bool top)
+void reconstruct_16x16(rec_mb mb, bool left, bool top)
 {
     int t = int(gl_LocalInvocationIndex), mode = uint(mb.kind) == REC_MB_INTRA_PCM ? 4 : mode_of(mb, 0u);
+    ivec2 sums = intra_16x16_sums(mode);
     for (int k = 0; k < 8; k++) {
         int x = t & 15, y = (t >> 4) + 2 * k;
-        int p = mode == 4 ? 0 : intra_16x16(mode, x, y, left, top);
-        LUMA_AT(x, y) = clip1(p + residual_of(coeff_base, mb, 0u, x, y, mode, 16));
+        int p = mode == 4 ? 0 : intra_16x16(mode, x, y, left, top, sums);
+        LUMA_AT(x, y) = clip1(p + residual_of(mb, 0u, x, y, mode, 16));
     }
     barrier();
 }
 
-/* Each thread: one texel of one component. */
-void reconstruct_chroma(rec_mb mb, uint coeff_base, bool left, bool top, ivec2 corner, int layer)
+/* Each thread: four samples of one component. */
+void reconstruct_chroma(rec_mb mb, bool left, bool top)
 {
     int t = int(gl_LocalInvocationIndex), c = t >> 4, x = (t & 1) * 4, y = (t >> 1) & 7, mode = int(mb.intra_chroma_mode);
     int direction = mode == 2 ? 0 : mode == 1 ? 1 : 2;
-    ivec4 v;
+    ivec2 sums = intra_chroma_sums(mode, c, x, y & 4);
     for (int k = 0; k < 4; k++) {
-        int p = uint(mb.kind) == REC_MB_INTRA_PCM ? 0 : intra_chroma(mode, c, x + k, y, left, top);
-        v[k] = p + residual_of(coeff_base, mb, uint(1 + c), x + k, y, direction, 8);
+        int p = uint(mb.kind) == REC_MB_INTRA_PCM ? 0 : intra_chroma(mode, c, x + k, y, left, top, sums);
+        CHROMA_AT(c, x + k, y) = clip1(p + residual_of(mb, uint(1 + c), x + k, y, direction, 8));
     }
-    ivec3 to = ivec3((corner.x >> 1) + x >> 2, (corner.y >> 1) + y, layer);
-    if (c == 0)
-        imageStore(work_cb, to, uvec4(pack4(v)));
-    else
-        imageStore(work_cr, to, uvec4(pack4(v)));
 }
 
-/* All threads of the workgroup together. */
-void reconstruct_mb(rec_picture picture, uint addr, ivec2 mb_at)
+/* All threads of the workgroup together: tiles hold what the macroblock needs, and afterwards the macroblock. */
+void reconstruct_mb(rec_mb mb)
 {
-    rec_mb mb = mbs[picture.mb_base + addr];
-    int t = int(gl_LocalInvocationIndex), layer = int(picture.work);
     uint avail = uint(mb.intra_avail), kind = uint(mb.kind);
     bool left = (avail & REC_AVAIL_A) == REC_AVAIL_A, top = (avail & REC_AVAIL_B) != 0u;
-    barrier();
-    load_border(mb_at, layer);
-    barrier();
+    reconstruct_chroma(mb, left, top);
     if (kind == REC_MB_INTRA_4X4)
-        reconstruct_4x4(mb, picture.coeff_base, left, top, (avail & REC_AVAIL_C) != 0u);
+        reconstruct_4x4(mb, left, top, (avail & REC_AVAIL_C) != 0u);
     else if (kind == REC_MB_INTRA_8X8)
-        reconstruct_8x8(mb, picture.coeff_base, avail);
+        reconstruct_8x8(mb, avail);
     else
-        reconstruct_16x16(mb, picture.coeff_base, left, top);
-    reconstruct_chroma(mb, picture.coeff_base, left, top, mb_at * 16, layer);
+        reconstruct_16x16(mb, left, top);
+}
+
+void store_mb(ivec2 mb_at, int layer)
+{
+    int t = int(gl_LocalInvocationIndex), c = t >> 4;
     for (int i = t; i < 64; i += INTRA_THREADS) {
         int x = (i & 3) * 4, y = i >> 2;
         ivec4 v = ivec4(LUMA_AT(x, y), LUMA_AT(x + 1, y), LUMA_AT(x + 2, y), LUMA_AT(x + 3, y));
         imageStore(work_y, ivec3(mb_at.x * 4 + (i & 3), mb_at.y * 16 + y, layer), uvec4(pack4(v)));
     }
+    int x = (t & 1) * 4, y = (t >> 1) & 7;
+    ivec4 v = ivec4(CHROMA_AT(c, x, y), CHROMA_AT(c, x + 1, y), CHROMA_AT(c, x + 2, y), CHROMA_AT(c, x + 3, y));
+    ivec3 to = ivec3(mb_at.x * 2 + (t & 1), mb_at.y * 8 + y, layer);
+    if (c == 0)
+        imageStore(work_cb, to, uvec4(pack4(v)));
+    else
+        imageStore(work_cr, to, uvec4(pack4(v)));
 }
 
 #endif

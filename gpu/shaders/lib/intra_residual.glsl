@@ -1,30 +1,69 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual samples one at a time, as intra macroblocks add them; lossless ones included.
+ * Residual samples of an intra macroblock: fetched by all threads at once, which takes no neighbour and so goes ahead of the
+ * wavefront, then added one at a time; lossless ones included.
  */
 #ifndef PELTON_INTRA_RESIDUAL_GLSL
 #define PELTON_INTRA_RESIDUAL_GLSL
 
-layout(set = SET_BATCH, binding = BIND_RESIDUAL, scalar) readonly buffer residual_buffer { int16_t residual[]; };
+layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) readonly buffer residual_buffer { uvec4 residual[]; };
 
-/* Residual of sample (x, y) of component c. */
-int residual_at(uint coeff_base, rec_mb mb, uint c, int x, int y)
+shared int residual_tile[256 + 2 * 64];
+
+/* A macroblock's record, and a thread's share of its residual: half a block of luma, a row of a block of chroma. */
+struct intra_fetched {
+    rec_mb mb;
+    uvec4 y;
+    uvec2 c;
+};
+
+intra_fetched intra_fetch(rec_picture picture, uint addr)
 {
-    uint b = c == 0u ? swap_blk(uint((y >> 2) * 4 + (x >> 2))) : uint((y >> 2) * 2 + (x >> 2));
-    if ((uint(mb.coded[c]) >> b & 1u) == 0u)
-        return 0;
-    return int(residual[unit_of(coeff_base, mb, c, b) * 16u + uint((y & 3) * 4 + (x & 3))]);
+    intra_fetched f;
+    uint t = gl_LocalInvocationIndex, b = t >> 1, c = 1u + (t >> 4), block = (t >> 2) & 3u;
+    f.mb = mbs[picture.mb_base + addr];
+    f.y = uvec4(0u);
+    f.c = uvec2(0u);
+    if ((uint(f.mb.coded[0]) >> b & 1u) != 0u)
+        f.y = residual[unit_of(picture.coeff_base, f.mb, 0u, b) * 2u + (t & 1u)];
+    if ((uint(f.mb.coded[c]) >> block & 1u) != 0u) {
+        uvec4 rows = residual[unit_of(picture.coeff_base, f.mb, c, block) * 2u + ((t >> 1) & 1u)];
+        f.c = (t & 1u) == 0u ? rows.xy : rows.zw;
+    }
+    return f;
+}
+
+void residual_put(uint at, uvec2 w)
+{
+    residual_tile[at] = low16(w.x);
+    residual_tile[at + 1u] = high16(w.x);
+    residual_tile[at + 2u] = low16(w.y);
+    residual_tile[at + 3u] = high16(w.y);
+}
+
+void residual_stage(intra_fetched f)
+{
+    uint t = gl_LocalInvocationIndex, raster = swap_blk(t >> 1), block = (t >> 2) & 3u;
+    uint y = (raster >> 2) * 64u + (t & 1u) * 32u + (raster & 3u) * 4u;
+    residual_put(y, f.y.xy);
+    residual_put(y + 16u, f.y.zw);
+    residual_put(256u + (t >> 4) * 64u + ((block >> 1) * 4u + (t & 3u)) * 8u + (block & 1u) * 4u, f.c);
+}
+
+int residual_at(uint c, int x, int y)
+{
+    return residual_tile[c == 0u ? y * 16 + x : 192 + int(c) * 64 + y * 8 + x];
 }
 
 /* Residual of a sample, summed along the direction of prediction where a lossless block of size n predicts straight down or
  * straight to the right (8.5.15). mode is 0 vertical, 1 horizontal. */
-int residual_of(uint coeff_base, rec_mb mb, uint c, int x, int y, int mode, int n)
+int residual_of(rec_mb mb, uint c, int x, int y, int mode, int n)
 {
     if ((uint(mb.flags) & REC_MB_BYPASS) == 0u || mode > 1)
-        return residual_at(coeff_base, mb, c, x, y);
+        return residual_at(c, x, y);
     int sum = 0;
     for (int k = (mode == 0 ? y : x) & -n; k <= (mode == 0 ? y : x); k++)
-        sum += mode == 0 ? residual_at(coeff_base, mb, c, x, k) : residual_at(coeff_base, mb, c, k, y);
+        sum += mode == 0 ? residual_at(c, x, k) : residual_at(c, k, y);
     return sum;
 }
 

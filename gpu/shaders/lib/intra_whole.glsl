@@ -14,52 +14,59 @@ int intra_plane(int h, int v, int ends, int n, int x, int y)
     return clip1((16 * ends + b * (x - centre) + c * (y - centre) + 16) >> 5);
 }
 
-int intra_16x16(int mode, int x, int y, bool left, bool top)
+/* What samples of an Intra16x16 macroblock have in common: sums of the borders (DC), or H and V (plane). */
+ivec2 intra_16x16_sums(int mode)
+{
+    ivec2 sums = ivec2(0);
+    if (mode == 2)
+        for (int k = 0; k < 16; k++)
+            sums += ivec2(LUMA_AT(-1, k), LUMA_AT(k, -1));
+    if (mode == 3)
+        for (int k = 0; k < 8; k++)
+            sums += (k + 1) * ivec2(LUMA_AT(8 + k, -1) - LUMA_AT(6 - k, -1), LUMA_AT(-1, 8 + k) - LUMA_AT(-1, 6 - k));
+    return sums;
+}
+
+int intra_16x16(int mode, int x, int y, bool left, bool top, ivec2 sums)
 {
     if (mode == 0)
         return LUMA_AT(x, -1);
     if (mode == 1)
         return LUMA_AT(-1, y);
-    int a = 0, b = 0;
-    if (mode == 2) {
-        for (int k = 0; k < 16; k++) {
-            a += LUMA_AT(-1, k);
-            b += LUMA_AT(k, -1);
-        }
-        return intra_dc(left, top, a, b, 4);
-    }
-    for (int k = 0; k < 8; k++) {
-        a += (k + 1) * (LUMA_AT(8 + k, -1) - LUMA_AT(6 - k, -1));
-        b += (k + 1) * (LUMA_AT(-1, 8 + k) - LUMA_AT(-1, 6 - k));
-    }
-    return intra_plane(a, b, LUMA_AT(-1, 15) + LUMA_AT(15, -1), 16, x, y);
+    if (mode == 2)
+        return intra_dc(left, top, sums.x, sums.y, 4);
+    return intra_plane(sums.x, sums.y, LUMA_AT(-1, 15) + LUMA_AT(15, -1), 16, x, y);
 }
 
-/* 8.3.4 for 4:2:0; c is 0 or 1. */
-int intra_chroma(int mode, int c, int x, int y, bool left, bool top)
+/* The same for the chroma block of 4x4 samples at (x0, y0) (8.3.4, 4:2:0); c is 0 or 1. */
+ivec2 intra_chroma_sums(int mode, int c, int x0, int y0)
+{
+    ivec2 sums = ivec2(0);
+    if (mode == 0)
+        for (int k = 0; k < 4; k++)
+            sums += ivec2(CHROMA_AT(c, -1, y0 + k), CHROMA_AT(c, x0 + k, -1));
+    if (mode == 3)
+        for (int k = 0; k < 4; k++)
+            sums += (k + 1) * ivec2(CHROMA_AT(c, 4 + k, -1) - CHROMA_AT(c, 2 - k, -1),
+                                    CHROMA_AT(c, -1, 4 + k) - CHROMA_AT(c, -1, 2 - k));
+    return sums;
+}
+
+int intra_chroma(int mode, int c, int x, int y, bool left, bool top, ivec2 sums)
 {
     if (mode == 2)
         return CHROMA_AT(c, x, -1);
     if (mode == 1)
         return CHROMA_AT(c, -1, y);
-    int a = 0, b = 0;
     if (mode == 0) {
         int x0 = x & 4, y0 = y & 4;
-        for (int k = 0; k < 4; k++) {
-            a += CHROMA_AT(c, -1, y0 + k);
-            b += CHROMA_AT(c, x0 + k, -1);
-        }
         if (x0 != y0 && left && top) { /* off the diagonal one side is preferred */
             left = y0 != 0;
             top = x0 != 0;
         }
-        return intra_dc(left, top, a, b, 2);
+        return intra_dc(left, top, sums.x, sums.y, 2);
     }
-    for (int k = 0; k < 4; k++) {
-        a += (k + 1) * (CHROMA_AT(c, 4 + k, -1) - CHROMA_AT(c, 2 - k, -1));
-        b += (k + 1) * (CHROMA_AT(c, -1, 4 + k) - CHROMA_AT(c, -1, 2 - k));
-    }
-    return intra_plane(a, b, CHROMA_AT(c, -1, 7) + CHROMA_AT(c, 7, -1), 8, x, y);
+    return intra_plane(sums.x, sums.y, CHROMA_AT(c, -1, 7) + CHROMA_AT(c, 7, -1), 8, x, y);
 }
 
 #endif
