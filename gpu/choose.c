@@ -168,6 +168,7 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out)
     info->device_id = basic.deviceID;
     info->subgroup_size = subgroup.subgroupSize;
     info->memory_bytes = device_memory(physical);
+    info->image_layers = basic.limits.maxImageArrayLayers;
     info->external_memory_host = import;
     info->usable = !missing;
 }

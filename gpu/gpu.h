@@ -33,6 +33,7 @@ struct gpu_device_info {
     bool software;             /* kind is GPU_KIND_SOFTWARE: VK_PHYSICAL_DEVICE_TYPE_CPU */
     uint32_t api_version, vendor_id, device_id, subgroup_size;
     uint64_t memory_bytes;     /* largest device-local heap */
+    uint32_t image_layers;     /* maxImageArrayLayers */
     bool external_memory_host; /* VK_EXT_external_memory_host */
     bool usable;               /* has all that pelton needs */
     char missing[128];         /* first missing feature where not usable */

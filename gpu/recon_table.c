@@ -98,8 +98,8 @@ static void row_groups(const struct recon_shape *shape, uint32_t step, uint32_t 
  * full. */
 static void column_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
 {
-    uint32_t rows = shape->mb_total / 8192;
-    rows = rows < 2 ? 2 : rows > 16 ? 16 : rows;
+    uint32_t rows = shape->mb_total / 1920; /* about 1920 workgroups, from 8 pictures of 1080p on more; see docs/kernels.md */
+    rows = rows < 2 ? 2 : rows > 34 ? 34 : rows;
     xyz[0] = shape->mb_width;
     xyz[1] = divide_up(shape->mb_height, rows);
     xyz[2] = shape->pictures;

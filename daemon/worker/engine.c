@@ -12,8 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MEMORY_CACHE_LIMIT (1ull << 30)
+#define WINDOW_BUDGET      (8ull << 30) /* look-ahead beyond what each stream is sure of: at most this, */
+#define WINDOW_SHARE       16           /* and at most this part of the machine's memory */
 #define SLAB_BYTES         (64u << 20)
 #define SLAB_BYTES_SMALL   (4u << 20) /* where the device has no memory of its own to be far from */
 
@@ -106,6 +109,14 @@ static int start_threads(struct engine *e)
     return 0;
 }
 
+/* Of the machine's memory. */
+static uint64_t window_budget(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / WINDOW_SHARE : 0;
+    return bytes > WINDOW_BUDGET ? WINDOW_BUDGET : bytes;
+}
+
 static int open_device(struct engine *e)
 {
     struct gpu_params params = {.device = e->params.device,
@@ -118,6 +129,9 @@ static int open_device(struct engine *e)
         return err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_NO_DEVICE;
     e->device = gpu_info(e->gpu);
     e->software = e->device->software;
+    e->window_budget = e->software ? 0 : window_budget();
+    if (e->window_budget > e->memory.limit)
+        e->memory.limit = e->window_budget;
     if (e->params.arena == 2 || (e->params.arena == 0 && !e->software)) {
         e->memory.gpu = e->gpu;
         e->memory.slab_bytes = e->software ? SLAB_BYTES_SMALL : SLAB_BYTES;

@@ -47,6 +47,7 @@ struct job {
     uint32_t motion_waits; /* jobs whose motion must come first, plus one for the own entropy */
     struct job_wait waits[32];
     struct job_wait *waiters;
+    uint64_t bytes; /* of engine.window_bytes */
     uint64_t batch; /* serial number of the batch that holds it, 0 before */
     struct job *next_entropy, *prev_entropy, *next_motion;
     struct job *next; /* session.window, in decoding order */
@@ -127,7 +128,9 @@ void store_detach(struct session *s);
 uint32_t store_base(uint32_t dpb_frames); /* slots that a stream needs to make progress in decoding order */
 bool store_serves(const struct session *s, const struct h264_picture *pic); /* the session's store can hold pic */
 void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
-uint32_t lookahead_for(const struct engine *e, uint32_t mb_count);
+uint32_t pictures_ahead(const struct session *s); /* how many were submitted before an older one of the session */
+uint64_t window_picture_bytes(uint32_t mb_count);   /* host memory of a picture in a window, an upper estimate */
+uint32_t lookahead_for(const struct engine *e, uint32_t mb_count, uint32_t *sure);
 
 /* ---- batches (scheduler.c, gpu_thread.c) ---- */
 
@@ -208,7 +211,7 @@ struct session {
 
     struct job *window, **window_tail; /* decoding order, PARSING to DONE; retired from the front */
     uint32_t window_busy;              /* of these, not DONE */
-    uint32_t lookahead;
+    uint32_t lookahead, lookahead_sure; /* most pictures of the window that are not DONE; what it has whatever others use */
     struct output *outputs, **outputs_tail;
     uint32_t live_pictures; /* jobs that exist */
 
@@ -273,6 +276,7 @@ struct engine {
     struct session *sessions;
     struct store *stores;
     struct memory memory;
+    uint64_t window_bytes, window_budget; /* of pictures in all windows that are not DONE; see store.c */
     uint64_t serial; /* of the last batch */
     uint32_t turn;   /* rotates the session that goes first */
 

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_NS   300000u /* for a batch, before looking for new work again */
+#define WAIT_NS   100000u  /* for a batch, before looking for new work again */
+#define FULL_NS   1000000u /* the same while no batch can be submitted anyway */
 #define UNREF_MAX 64
 
 void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint)
@@ -46,6 +47,7 @@ static void job_done(struct job *job)
     struct session *s = job->session;
     job->state = JOB_DONE;
     s->window_busy--;
+    s->engine->window_bytes -= job->bytes;
     uv_cond_signal(&s->room);
 }
 
@@ -215,7 +217,7 @@ static uint32_t pool_depth(const struct engine *e, const struct session *s)
 {
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
-    return e->software ? 8 : 24;
+    return e->software ? 8 : 32;
 }
 
 /* The first frame that waits decides the epoch. */
@@ -414,8 +416,9 @@ static void sleep_until_news(struct engine *e)
         return;
     }
     uint64_t ticket = busy->first->ticket;
+    bool full = busy->in_flight >= BATCHES_IN_FLIGHT && !e->stores->next;
     uv_mutex_unlock(&e->lock);
-    int err = recon_wait(busy->recon, ticket, WAIT_NS);
+    int err = recon_wait(busy->recon, ticket, full ? FULL_NS : WAIT_NS);
     uv_mutex_lock(&e->lock);
     if (err < 0)
         gpu_failed(e, err);

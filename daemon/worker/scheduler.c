@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-#define BATCHES_IN_FLIGHT 2 /* one runs, the next is recorded; what becomes ready meanwhile makes the one after it wider */
-
 static struct batch *batch_take(struct store *st)
 {
     struct batch *b = st->spare;
@@ -138,14 +136,15 @@ static void fill(struct batch *b, struct job *job)
 /* `ahead` counts pictures that were submitted before an older one of their session; see store.c. */
 static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
 {
-    bool waiting = false;
-    uint32_t ahead = 0;
+    bool waiting = false, counted = false;
+    uint32_t ahead = pictures_ahead(s);
     most = most > b->store->width - b->n ? b->store->width : b->n + most;
     for (struct job *job = s->window; job && b->n < most; job = job->next) {
         if (job->state >= JOB_SUBMITTED) {
-            ahead += waiting;
+            ahead -= counted && !waiting; /* it was, until the older one went into this batch */
             continue;
         }
+        counted = true;
         bool oldest = !waiting;
         waiting = true;
         if (job->state != JOB_READY)

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#define BATCHES_IN_FLIGHT 2 /* one runs, the next is recorded; what becomes ready meanwhile makes the one after it wider */
+
 /* Pictures for the next batch of st, perhaps none; they are SUBMITTED and have slots. NULL: enough is in flight. */
 struct batch *scheduler_collect(struct engine *e, struct store *st);
 /* Adds the frames whose turn has come; pictures of b count as submitted. */

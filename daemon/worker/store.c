@@ -5,7 +5,12 @@
  * A slot belongs to a picture from its submission until the picture's last holder (DPB, readers, output) lets go: its life is
  * the picture's (job_picture_freed). No session can starve another, as the quotas of a store never exceed its slots; and a
  * session cannot starve itself: pictures submitted ahead of the oldest waiting one may use only quota - base slots, so that
- * `base` stay for progress in decoding order, which needs at most the DPB, the picture itself and what is being delivered.
+ * `base` stay for progress in decoding order, which needs at most the DPB, the picture itself and what is being delivered. The
+ * first sessions of a store get all it can give; a new one takes back what they do not use, but for a fair share.
+ *
+ * Host memory: pictures between step 1 and reconstruction are bounded by lookahead_sure per session (at most 320 MiB), and beyond
+ * that by engine.window_budget over all sessions; reconstructed ones by the slots. A picture of the window that nobody has begun
+ * to decode holds its bytes only.
  */
 #include "daemon/worker/engine_internal.h"
 
@@ -14,7 +19,11 @@
 
 #define IDLE_STORES    2   /* kept, because building pipelines takes long */
 #define DELIVERY_SLOTS 4   /* frames that left the DPB and are still being delivered */
-#define MB_BYTES       900 /* host memory of a picture per macroblock, typical: records, motion, coefficients */
+#define MB_BYTES       944 /* host memory of a picture per macroblock: records, motion, room for coefficients */
+#define EXTRA_SLOTS    24  /* a session that would get less looks for another store */
+#define MOST_SLOTS     1024
+#define MOST_BYTES     (5ull << 29) /* of one image: drivers refuse allocations of 4 GiB */
+#define MOST_AHEAD     1024
 
 bool store_key_equal(const struct store_key *a, const struct store_key *b)
 {
@@ -30,14 +39,22 @@ struct store_key store_key_of(const struct h264_picture *pic)
                               .bit_depth = {pic->sps->bit_depth[0], pic->sps->bit_depth[1]}};
 }
 
-/* Pictures between step 1 and reconstruction: as many as a batch can use, within a budget of host memory. */
-uint32_t lookahead_for(const struct engine *e, uint32_t mb_count)
+uint64_t window_picture_bytes(uint32_t mb_count)
+{
+    return (uint64_t)mb_count * MB_BYTES + 1;
+}
+
+/* Pictures between step 1 and reconstruction. Independent ones are in different groups of pictures, often hundreds apart: what a
+ * GPU can use is far more than what one batch holds. */
+uint32_t lookahead_for(const struct engine *e, uint32_t mb_count, uint32_t *sure)
 {
     if (e->params.lookahead)
-        return e->params.lookahead;
-    uint64_t budget = (e->software ? 64ull : 320ull) << 20;
-    uint32_t most = e->software ? 8 : 48, fit = (uint32_t)(budget / ((uint64_t)mb_count * MB_BYTES + 1));
-    return fit > most ? most : fit < 4 ? 4 : fit;
+        return *sure = e->params.lookahead;
+    uint64_t picture = window_picture_bytes(mb_count), budget = (e->software ? 64ull : 320ull) << 20;
+    uint32_t most = e->software ? 8 : 48;
+    uint64_t fit = budget / picture, ahead = e->window_budget / picture;
+    *sure = fit > most ? most : fit < 4 ? 4 : (uint32_t)fit;
+    return ahead > MOST_AHEAD ? MOST_AHEAD : ahead < *sure ? *sure : (uint32_t)ahead;
 }
 
 static void store_free(struct store *st)
@@ -97,18 +114,19 @@ static int store_create(struct engine *e, const struct store_key *key, uint32_t 
     return 0;
 }
 
-/* How many slots a new store gets: room for more sessions on a device with memory to spare. */
-static uint32_t store_slots(const struct engine *e, const struct store_key *key, uint32_t quota)
+/* How many slots a new store gets: room for more sessions, and for more pictures ahead, on a device with memory to spare. */
+static uint32_t store_slots(const struct engine *e, const struct store_key *key, uint32_t base, uint32_t extra)
 {
     if (e->software)
-        return quota;
-    uint64_t fit = e->device->memory_bytes / 8 / (frame_bytes(key) + 1);
-    uint64_t want = (uint64_t)quota * 8;
-    if (want > 512)
-        want = 512;
-    if (want > fit)
-        want = fit;
-    return want < quota ? quota : (uint32_t)want;
+        return base + extra;
+    uint64_t luma = (uint64_t)key->mb_width * key->mb_height * 256 * (key->bit_depth[0] > 8 ? 2 : 1) + 1;
+    uint64_t want = e->params.lookahead ? 8ull * (base + extra) : MOST_SLOTS;
+    uint64_t fit = e->device->memory_bytes / 8 / (frame_bytes(key) + 1), least = base + (extra < EXTRA_SLOTS ? extra : EXTRA_SLOTS);
+    fit = fit > MOST_BYTES / luma ? MOST_BYTES / luma : fit;
+    fit = fit > e->device->image_layers ? e->device->image_layers : fit;
+    want = want > MOST_SLOTS ? MOST_SLOTS : want;
+    want = want > fit ? fit : want;
+    return want < least ? (uint32_t)least : (uint32_t)want;
 }
 
 static uint32_t batch_width(const struct engine *e, uint32_t slots)
@@ -142,29 +160,92 @@ void store_detach(struct session *s)
     s->gpu_pictures = 0;
 }
 
-static struct store *store_find(struct engine *e, const struct store_key *key, uint32_t quota)
+/* Slots of st that no session is promised. */
+static uint32_t slots_to_give(const struct engine *e, const struct store *st)
 {
-    for (struct store *st = e->stores; st; st = st->next)
-        if (store_key_equal(&st->key, key) && st->slots - st->reserved >= quota && st->free_count >= quota)
-            return st;
+    uint32_t promised = 0;
+    for (const struct session *s = e->sessions; s; s = s->next)
+        if (s->store == st && s->quota > s->held)
+            promised += s->quota - s->held;
+    return st->free_count > promised ? st->free_count - promised : 0;
+}
+
+uint32_t pictures_ahead(const struct session *s)
+{
+    const struct job *job = s->window;
+    uint32_t ahead = 0;
+    while (job && job->state >= JOB_SUBMITTED)
+        job = job->next;
+    for (; job; job = job->next)
+        ahead += job->state >= JOB_SUBMITTED;
+    return ahead;
+}
+
+/* Sessions keep what their pictures ahead occupy, and their share of the store were there one session more. */
+static void take_back(struct engine *e, struct store *st)
+{
+    uint32_t users = 1;
+    for (const struct session *s = e->sessions; s; s = s->next)
+        users += s->store == st;
+    for (struct session *s = e->sessions; s; s = s->next) {
+        uint32_t share = st->slots / users, ahead;
+        if (s->store != st)
+            continue;
+        share = share > s->base + EXTRA_SLOTS ? share - s->base : EXTRA_SLOTS;
+        ahead = pictures_ahead(s);
+        share = s->base + (ahead > share ? ahead : share);
+        if (share < s->quota) {
+            st->reserved -= s->quota - share;
+            s->quota = share;
+        }
+    }
+}
+
+/* A store with room for a session; *extra becomes what it gets beyond base, at least EXTRA_SLOTS where it wants as many. */
+static struct store *store_find(struct engine *e, const struct store_key *key, uint32_t base, uint32_t *extra)
+{
+    uint32_t least = *extra < EXTRA_SLOTS ? *extra : EXTRA_SLOTS;
+    for (struct store *st = e->stores; st; st = st->next) {
+        if (!store_key_equal(&st->key, key))
+            continue;
+        if (slots_to_give(e, st) < base + *extra)
+            take_back(e, st);
+        uint32_t room = slots_to_give(e, st);
+        if (room < base + least)
+            continue;
+        *extra = room - base < *extra ? room - base : *extra;
+        return st;
+    }
     return NULL;
+}
+
+/* With fewer slots where memory is short; in the end the least that still makes progress. */
+static int store_create_any(struct engine *e, const struct store_key *key, uint32_t base, uint32_t *extra, struct store **out)
+{
+    uint32_t slots = store_slots(e, key, base, *extra);
+    int err = store_create(e, key, slots, batch_width(e, slots), out);
+    while (err == GPU_ERR_NOMEM && slots / 2 > base + EXTRA_SLOTS) {
+        slots /= 2;
+        err = store_create(e, key, slots, batch_width(e, slots), out);
+    }
+    if (err == GPU_ERR_NOMEM) {
+        slots = base + 1;
+        err = store_create(e, key, slots, 1, out);
+    }
+    *extra = slots - base < *extra ? slots - base : *extra;
+    return err;
 }
 
 int store_attach(struct engine *e, struct session *s, const struct store_key *key, uint32_t dpb_frames)
 {
+    uint32_t base = store_base(dpb_frames), sure;
+    uint32_t extra = lookahead_for(e, key->mb_width * key->mb_height, &sure);
     store_detach(s);
-    uint32_t base = store_base(dpb_frames);
-    uint32_t extra = lookahead_for(e, key->mb_width * key->mb_height);
-    struct store *st = store_find(e, key, base + extra);
+    struct store *st = store_find(e, key, base, &extra);
     if (!st) {
         store_collect(e, false);
         uv_mutex_unlock(&e->lock);
-        uint32_t slots = store_slots(e, key, base + extra);
-        int err = store_create(e, key, slots, batch_width(e, slots), &st);
-        if (err == GPU_ERR_NOMEM) { /* the least that still makes progress */
-            extra = 1;
-            err = store_create(e, key, base + extra, 1, &st);
-        }
+        int err = store_create_any(e, key, base, &extra, &st);
         uv_mutex_lock(&e->lock);
         if (err)
             return err;

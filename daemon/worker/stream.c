@@ -196,7 +196,7 @@ static void drain(struct stream *st)
         }
         if (st->pictures++ == 0) {
             uv_mutex_lock(&st->engine->lock);
-            s->lookahead = lookahead_for(st->engine, pic->mb_count);
+            s->lookahead = lookahead_for(st->engine, pic->mb_count, &s->lookahead_sure);
             uv_mutex_unlock(&st->engine->lock);
         }
         if (job_create(s, pic)) {
@@ -222,12 +222,18 @@ static void account_cpu(struct stream *st)
     st->cpu = cpu;
 }
 
+static bool has_room(const struct session *s)
+{
+    const struct engine *e = s->engine;
+    return s->window_busy < s->lookahead_sure || (s->window_busy < s->lookahead && e->window_bytes < e->window_budget);
+}
+
 static void wait_for_room(struct stream *st)
 {
     struct session *s = st->session;
     uv_mutex_lock(&st->engine->lock);
     account_cpu(st);
-    while (s->window_busy >= s->lookahead && !stopped(st)) {
+    while (!has_room(s) && !stopped(st)) {
         s->source_waits = true;
         if (st->engine->params.shuffle_seed)
             uv_cond_broadcast(&st->engine->work);

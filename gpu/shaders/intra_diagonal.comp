@@ -5,6 +5,7 @@
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/common.glsl"
 #include "gpu/shaders/lib/intra_mb.glsl"
 #include "gpu/shaders/lib/diagonal.glsl"
@@ -22,13 +23,15 @@ void main()
     if (!is_intra(uint(mbs[picture.mb_base + addr].kind)))
         return;
     int t = int(gl_LocalInvocationIndex), layer = int(picture.work);
-    intra_fetched f = intra_fetch(picture, addr);
-    residual_stage(f);
+    rec_mb mb = mbs[picture.mb_base + addr];
+    intra_plan plan;
+    residual_stage(residual_fetch(picture.coeff_base, mb));
     put_left(t, load_left(t, at, layer));
     if (t < ABOVE_PAIRS)
         put_above(above_pair(t), load_above(above_pair(t), at, layer));
     barrier();
-    reconstruct_mb(f.mb);
+    plan_mb(mb, plan);
+    reconstruct_mb(mb, plan);
     barrier();
     store_mb(at, layer);
 }

@@ -7,7 +7,9 @@
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/common.glsl"
+#define PLAN_TABLES
 #include "gpu/shaders/lib/intra_mb.glsl"
 #include "gpu/shaders/lib/progress.glsl"
 
@@ -77,33 +79,41 @@ void main()
     uint x = next_intra(0u), previous = 0xfffffff0u;
     if (x >= push.mb_width)
         return;
+    fill_tables();
     int t = int(gl_LocalInvocationIndex), layer = int(picture.work), c = (t >> 3) - 2;
-    intra_fetched next = intra_fetch(picture, row * push.mb_width + x);
+    /* records come two macroblocks ahead, residual one: nothing is loaded by an address that is still on its way */
+    uint x1 = next_intra(x + 1u);
+    rec_mb mb = mbs[base + x], mb1 = mbs[base + min(x1, push.mb_width - 1u)];
+    intra_residual next = residual_fetch(picture.coeff_base, mb);
     while (x < push.mb_width) {
         ivec2 at = ivec2(x, row);
-        intra_fetched now = next;
-        uint following = next_intra(x + 1u);
-        if (following < push.mb_width)
-            next = intra_fetch(picture, row * push.mb_width + following);
+        intra_plan plan;
+        residual_stage(next);
+        uint x2 = next_intra(x1 + 1u);
+        if (x1 < push.mb_width)
+            next = residual_fetch(picture.coeff_base, mb1);
+        rec_mb mb2 = mbs[base + min(x2, push.mb_width - 1u)];
         int left = 0;
         if (previous + 1u != x)
             left = load_left(t, at, layer);
         else
             left = t < 16 ? LUMA_AT(15, t) : CHROMA_AT(c, 7, t & 7);
-        uint pair = 0u;
-        if (t < ABOVE_PAIRS)
-            pair = wait_above(above_pair(t), base, at, uint(now.mb.intra_avail), layer);
-        put_left(t, left);
-        if (t < ABOVE_PAIRS)
-            put_above(above_pair(t), pair);
-        residual_stage(now);
         barrier();
-        reconstruct_mb(now.mb);
+        plan_mb(mb, plan);
+        put_left(t, left);
+        if (t < ABOVE_PAIRS) {
+            ivec3 k = above_pair(t);
+            put_above(k, wait_above(k, base, at, uint(mb.intra_avail), layer));
+        }
+        barrier();
+        reconstruct_mb(mb, plan);
         barrier();
         publish((base + x) * PROGRESS_WORDS);
         store_mb(at, layer);
-        barrier();
         previous = x;
-        x = following;
+        x = x1;
+        x1 = x2;
+        mb = mb1;
+        mb1 = mb2;
     }
 }

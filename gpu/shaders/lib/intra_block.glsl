@@ -19,7 +19,8 @@ shared int luma_tile[17 * LUMA_PITCH];
 shared int chroma_tile[2 * CHROMA_TILE];
 shared int border8[25]; /* filtered E(-8..16) */
 
-#define LUMA_AT(x, y)      luma_tile[((y) + 1) * LUMA_PITCH + (x) + 1]
+#define LUMA_INDEX(x, y)   (((y) + 1) * LUMA_PITCH + (x) + 1)
+#define LUMA_AT(x, y)      luma_tile[LUMA_INDEX(x, y)]
 #define CHROMA_AT(c, x, y) chroma_tile[(c)*CHROMA_TILE + ((y) + 1) * CHROMA_PITCH + (x) + 1]
 
 /* 8.3.1.1: a DC of n samples on each side; sums of unavailable sides are not used. */
@@ -58,16 +59,38 @@ ivec2 intra_direction(int mode, int x, int y)
     }
 }
 
-/* E of the 4x4 block at (bx, by) in samples; last is 8, or 4 where what is above and to the right is unavailable. */
-int border4(int bx, int by, int i, int last)
+/* How a sample is made, decided before the border is known: three indices of 9 bits and whether the last two only are
+ * averaged. 0: DC. */
+uint plan_of(int before, int e, int next, int taps)
 {
-    i = clamp(i, -4, last);
-    return i >= 0 ? LUMA_AT(bx + i - 1, by - 1) : LUMA_AT(bx - 1, by - i - 1);
+    return uint(taps) | uint(taps == 3 ? before : e) << 2 | uint(e) << 11 | uint(taps == 1 ? e : next) << 20;
 }
 
-int intra_4x4(int mode, int bx, int by, int x, int y, bool left, bool top, bool top_right)
+int plan_filter(uint plan, int before, int e, int next)
 {
-    if (mode == 2) {
+    return (plan & 3u) == 2u ? (e + next + 1) >> 1 : (before + 2 * e + next + 2) >> 2;
+}
+
+/* Tile index of E of the block at (bx, by) in samples. */
+int border_index(int bx, int by, int i)
+{
+    return i >= 0 ? LUMA_INDEX(bx + i - 1, by - 1) : LUMA_INDEX(bx - 1, by - i - 1);
+}
+
+/* Of sample (x, y) of a 4x4 block; without top_right what is above and to the right is unavailable. */
+uint work_out_4x4(int mode, int bx, int by, int x, int y, bool top_right)
+{
+    if (mode == 2)
+        return 0u;
+    ivec2 d = intra_direction(mode, x, y);
+    int last = top_right ? 8 : 4;
+    return plan_of(border_index(bx, by, clamp(d.x - 1, -4, last)), border_index(bx, by, clamp(d.x, -4, last)),
+                   border_index(bx, by, clamp(d.x + 1, -4, last)), d.y);
+}
+
+int intra_4x4(uint plan, int bx, int by, bool left, bool top)
+{
+    if ((plan & 3u) == 0u) {
         int left_sum = 0, top_sum = 0;
         for (int k = 0; k < 4; k++) {
             left_sum += LUMA_AT(bx - 1, by + k);
@@ -75,31 +98,35 @@ int intra_4x4(int mode, int bx, int by, int x, int y, bool left, bool top, bool 
         }
         return intra_dc(left, top, left_sum, top_sum, 2);
     }
-    ivec2 d = intra_direction(mode, x, y);
-    int last = top_right ? 8 : 4, e = border4(bx, by, d.x, last);
-    if (d.y == 1)
-        return e;
-    int next = border4(bx, by, d.x + 1, last);
-    return d.y == 2 ? (e + next + 1) >> 1 : (border4(bx, by, d.x - 1, last) + 2 * e + next + 2) >> 2;
+    return plan_filter(plan, luma_tile[(plan >> 2) & 511u], luma_tile[(plan >> 11) & 511u], luma_tile[plan >> 20]);
 }
 
 /* 8.3.2.2.1 for E(i), -8 <= i <= 16: a side without a neighbour counts itself. */
-int filter_border8(int bx, int by, int i, bool left, bool top, bool corner, bool top_right)
+uint plan_border8(int bx, int by, int i, bool left, bool top, bool corner, bool top_right)
 {
-    int e[3];
+    ivec3 e;
     for (int k = -1; k <= 1; k++) {
         int n = clamp(i + k, -8, 16);
         bool there = n == 0 ? corner : n < 0 ? left : top;
         n = there ? n : i;
         n = top_right ? n : min(n, 8);
-        e[k + 1] = n >= 0 ? LUMA_AT(bx + n - 1, by - 1) : LUMA_AT(bx - 1, by - n - 1);
+        e[k + 1] = border_index(bx, by, n);
     }
-    return (e[0] + 2 * e[1] + e[2] + 2) >> 2;
+    return plan_of(e.x, e.y, e.z, 3);
 }
 
-int intra_8x8(int mode, int x, int y, bool left, bool top)
+/* Indices of border8. */
+uint work_out_8x8(int mode, int x, int y)
 {
-    if (mode == 2) {
+    if (mode == 2)
+        return 0u;
+    ivec2 d = intra_direction(mode, x, y);
+    return plan_of(clamp(d.x - 1, -8, 16) + 8, clamp(d.x, -8, 16) + 8, clamp(d.x + 1, -8, 16) + 8, d.y);
+}
+
+int intra_8x8(uint plan, bool left, bool top)
+{
+    if ((plan & 3u) == 0u) {
         int left_sum = 0, top_sum = 0;
         for (int k = 0; k < 8; k++) {
             left_sum += border8[k];
@@ -107,10 +134,37 @@ int intra_8x8(int mode, int x, int y, bool left, bool top)
         }
         return intra_dc(left, top, left_sum, top_sum, 3);
     }
-    ivec2 d = intra_direction(mode, x, y);
-    int e = border8[clamp(d.x, -8, 16) + 8], next = border8[clamp(d.x + 1, -8, 16) + 8],
-        before = border8[clamp(d.x - 1, -8, 16) + 8];
-    return d.y == 1 ? e : d.y == 2 ? (e + next + 1) >> 1 : (before + 2 * e + next + 2) >> 2;
+    return plan_filter(plan, border8[(plan >> 2) & 511u], border8[(plan >> 11) & 511u], border8[plan >> 20]);
 }
+
+#ifdef PLAN_TABLES
+/* For a workgroup that does many macroblocks: by mode, then sample. table4 is of the block at (0, 0), with what is above and to
+ * the right, then without it. */
+#define TABLE4_MODES (9 * 16)
+shared uint table4[2 * TABLE4_MODES];
+shared uint table8[9 * 64];
+
+void fill_tables()
+{
+    for (int i = int(gl_LocalInvocationIndex); i < 2 * TABLE4_MODES; i += INTRA_THREADS)
+        table4[i] = work_out_4x4((i % TABLE4_MODES) >> 4, 0, 0, i & 3, (i >> 2) & 3, i < TABLE4_MODES);
+    for (int i = int(gl_LocalInvocationIndex); i < 9 * 64; i += INTRA_THREADS)
+        table8[i] = work_out_8x8(i >> 6, i & 7, (i >> 3) & 7);
+}
+
+uint plan_4x4(int mode, int bx, int by, int x, int y, bool top_right)
+{
+    const uint all_three = 1u << 2 | 1u << 11 | 1u << 20;
+    return table4[(top_right ? 0 : TABLE4_MODES) + mode * 16 + y * 4 + x] + uint(LUMA_INDEX(bx - 1, by - 1)) * all_three;
+}
+
+uint plan_8x8(int mode, int x, int y)
+{
+    return table8[mode * 64 + y * 8 + x];
+}
+#else
+#define plan_4x4 work_out_4x4
+#define plan_8x8 work_out_8x8
+#endif
 
 #endif

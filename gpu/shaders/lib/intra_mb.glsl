@@ -70,42 +70,97 @@ void put_above(ivec3 k, uint pair)
 
 int mode_of(rec_mb mb, uint nibble)
 {
-    return int(mb.intra_mode[nibble >> 3] >> (4u * (nibble & 7u)) & 15u);
+    uint word = nibble < 8u ? mb.intra_mode[0] : mb.intra_mode[1];
+    return int(word >> (4u * (nibble & 7u)) & 15u);
 }
 
-void reconstruct_4x4(rec_mb mb, bool left, bool top, bool top_right)
+/* What a thread does in each step of Intra4x4 (10 of them) or Intra8x8 (two of each block, and the borders of the blocks),
+ * and the residual it adds; made while neighbours are waited for. Indexed by constants only, once loops are unrolled. */
+struct intra_plan {
+    uint how[12];
+    int add[10];
+};
+
+/* Column and row of the thread's block of a step, in blocks; the row may lie outside. */
+ivec2 step_block(int step)
+{
+    int second = int(gl_LocalInvocationIndex) >> 4;
+    return ivec2((step & 1) + 2 * second, (step >> 1) - second);
+}
+
+void plan_steps_4x4(rec_mb mb, inout intra_plan plan)
 {
     int t = int(gl_LocalInvocationIndex), x = t & 3, y = (t >> 2) & 3;
-    for (int step = 0; step < 10; step++) {
-        int row = (step >> 1) - (t >> 4), column = (step & 1) + 2 * (t >> 4);
-        if (row >= 0 && row < 4) {
-            uint raster = uint(row * 4 + column);
-            int mode = mode_of(mb, swap_blk(raster)), bx = column * 4, by = row * 4;
-            /* blocks inside whose upper right neighbour comes later or lies in the next macroblock */
-            bool right = row == 0 ? (column == 3 ? top_right : top) : (0xa8a0u >> raster & 1u) == 0u;
-            int p = intra_4x4(mode, bx, by, x, y, left || column > 0, top || row > 0, right);
-            LUMA_AT(bx + x, by + y) = clip1(p + residual_of(mb, 0u, bx + x, by + y, mode, 4));
+    bool mb_top = (uint(mb.intra_avail) & REC_AVAIL_B) != 0u, mb_right = (uint(mb.intra_avail) & REC_AVAIL_C) != 0u;
+    [[unroll]] for (int step = 0; step < 10; step++) {
+        ivec2 b = step_block(step);
+        if (b.y < 0 || b.y > 3)
+            continue;
+        uint raster = uint(b.y * 4 + b.x);
+        int mode = mode_of(mb, swap_blk(raster)), bx = b.x * 4, by = b.y * 4;
+        /* blocks inside whose upper right neighbour comes later or lies in the next macroblock */
+        bool right = b.y == 0 ? (b.x == 3 ? mb_right : mb_top) : (0xa8a0u >> raster & 1u) == 0u;
+        plan.how[step] = plan_4x4(mode, bx, by, x, y, right);
+        plan.add[step] = residual_of(mb, 0u, bx + x, by + y, mode, 4);
+    }
+}
+
+void plan_steps_8x8(rec_mb mb, inout intra_plan plan)
+{
+    int t = int(gl_LocalInvocationIndex);
+    uint avail = uint(mb.intra_avail);
+    bool mb_left = (avail & REC_AVAIL_A) == REC_AVAIL_A, mb_top = (avail & REC_AVAIL_B) != 0u;
+    [[unroll]] for (int i = 0; i < 4; i++) {
+        int bx = (i & 1) * 8, by = (i >> 1) * 8, mode = mode_of(mb, uint(4 * i));
+        bool corner = i == 0 ? (avail & REC_AVAIL_D) != 0u : i == 1 ? mb_top : i == 2 ? mb_left : true;
+        bool right = i == 0 ? mb_top : i == 1 ? (avail & REC_AVAIL_C) != 0u : i == 2;
+        plan.how[8 + i] = plan_border8(bx, by, min(t, 24) - 8, mb_left || bx > 0, mb_top || by > 0, corner, right);
+        [[unroll]] for (int k = 0; k < 2; k++) {
+            int x = t & 7, y = (t >> 3) + 4 * k;
+            plan.how[2 * i + k] = plan_8x8(mode, x, y);
+            plan.add[2 * i + k] = residual_of(mb, 0u, bx + x, by + y, mode, 8);
+        }
+    }
+}
+
+/* Needs the residual's tile, no neighbour. */
+void plan_mb(rec_mb mb, out intra_plan plan)
+{
+    [[unroll]] for (int i = 0; i < 12; i++)
+        plan.how[i] = 0u;
+    [[unroll]] for (int i = 0; i < 10; i++)
+        plan.add[i] = 0;
+    if (uint(mb.kind) == REC_MB_INTRA_4X4)
+        plan_steps_4x4(mb, plan);
+    else if (uint(mb.kind) == REC_MB_INTRA_8X8)
+        plan_steps_8x8(mb, plan);
+}
+
+void reconstruct_4x4(intra_plan plan, bool left, bool top)
+{
+    int t = int(gl_LocalInvocationIndex), x = t & 3, y = (t >> 2) & 3;
+    [[unroll]] for (int step = 0; step < 10; step++) {
+        ivec2 b = step_block(step);
+        if (b.y >= 0 && b.y < 4) {
+            int p = intra_4x4(plan.how[step], b.x * 4, b.y * 4, left || b.x > 0, top || b.y > 0);
+            LUMA_AT(b.x * 4 + x, b.y * 4 + y) = clip1(p + plan.add[step]);
         }
         barrier();
     }
 }
 
-void reconstruct_8x8(rec_mb mb, uint avail)
+void reconstruct_8x8(intra_plan plan, bool mb_left, bool mb_top)
 {
     int t = int(gl_LocalInvocationIndex);
-    bool mb_left = (avail & REC_AVAIL_A) == REC_AVAIL_A, mb_top = (avail & REC_AVAIL_B) != 0u;
-    for (int i = 0; i < 4; i++) {
-        int bx = (i & 1) * 8, by = (i >> 1) * 8, mode = mode_of(mb, uint(4 * i));
-        bool left = mb_left || bx > 0, top = mb_top || by > 0;
-        bool corner = i == 0 ? (avail & REC_AVAIL_D) != 0u : i == 1 ? mb_top : i == 2 ? mb_left : true;
-        bool right = i == 0 ? mb_top : i == 1 ? (avail & REC_AVAIL_C) != 0u : i == 2;
+    [[unroll]] for (int i = 0; i < 4; i++) {
+        int bx = (i & 1) * 8, by = (i >> 1) * 8;
+        uint how = plan.how[8 + i];
         if (t < 25)
-            border8[t] = filter_border8(bx, by, t - 8, left, top, corner, right);
+            border8[t] = plan_filter(how, luma_tile[(how >> 2) & 511u], luma_tile[(how >> 11) & 511u], luma_tile[how >> 20]);
         barrier();
-        for (int k = 0; k < 2; k++) {
-            int x = t & 7, y = (t >> 3) + 4 * k;
-            int p = intra_8x8(mode, x, y, left, top);
-            LUMA_AT(bx + x, by + y) = clip1(p + residual_of(mb, 0u, bx + x, by + y, mode, 8));
+        [[unroll]] for (int k = 0; k < 2; k++) {
+            int p = intra_8x8(plan.how[2 * i + k], mb_left || bx > 0, mb_top || by > 0);
+            LUMA_AT(bx + (t & 7), by + (t >> 3) + 4 * k) = clip1(p + plan.add[2 * i + k]);
         }
         barrier();
     }
@@ -136,15 +191,15 @@ void reconstruct_chroma(rec_mb mb, bool left, bool top)
 }
 
 /* All threads of the workgroup together: tiles hold what the macroblock needs, and afterwards the macroblock. */
-void reconstruct_mb(rec_mb mb)
+void reconstruct_mb(rec_mb mb, intra_plan plan)
 {
     uint avail = uint(mb.intra_avail), kind = uint(mb.kind);
     bool left = (avail & REC_AVAIL_A) == REC_AVAIL_A, top = (avail & REC_AVAIL_B) != 0u;
     reconstruct_chroma(mb, left, top);
     if (kind == REC_MB_INTRA_4X4)
-        reconstruct_4x4(mb, left, top, (avail & REC_AVAIL_C) != 0u);
+        reconstruct_4x4(plan, left, top);
     else if (kind == REC_MB_INTRA_8X8)
-        reconstruct_8x8(mb, avail);
+        reconstruct_8x8(plan, left, top);
     else
         reconstruct_16x16(mb, left, top);
 }

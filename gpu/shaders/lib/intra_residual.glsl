@@ -10,24 +10,22 @@ layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) readonly buffer residua
 
 shared int residual_tile[256 + 2 * 64];
 
-/* A macroblock's record, and a thread's share of its residual: half a block of luma, a row of a block of chroma. */
-struct intra_fetched {
-    rec_mb mb;
+/* A thread's share of a macroblock's residual: half a block of luma, a row of a block of chroma. */
+struct intra_residual {
     uvec4 y;
     uvec2 c;
 };
 
-intra_fetched intra_fetch(rec_picture picture, uint addr)
+intra_residual residual_fetch(uint coeff_base, rec_mb mb)
 {
-    intra_fetched f;
-    uint t = gl_LocalInvocationIndex, b = t >> 1, c = 1u + (t >> 4), block = (t >> 2) & 3u;
-    f.mb = mbs[picture.mb_base + addr];
-    f.y = uvec4(0u);
-    f.c = uvec2(0u);
-    if ((uint(f.mb.coded[0]) >> b & 1u) != 0u)
-        f.y = residual[unit_of(picture.coeff_base, f.mb, 0u, b) * 2u + (t & 1u)];
-    if ((uint(f.mb.coded[c]) >> block & 1u) != 0u) {
-        uvec4 rows = residual[unit_of(picture.coeff_base, f.mb, c, block) * 2u + ((t >> 1) & 1u)];
+    intra_residual f = intra_residual(uvec4(0u), uvec2(0u));
+    uint t = gl_LocalInvocationIndex, b = t >> 1, block = (t >> 2) & 3u, y = uint(mb.coded[0]);
+    uint c = t < 16u ? uint(mb.coded[1]) : uint(mb.coded[2]), unit = coeff_base + mb.coeff;
+    if ((y >> b & 1u) != 0u)
+        f.y = residual[(unit + uint(bitCount(y & ((1u << b) - 1u)))) * 2u + (t & 1u)];
+    if ((c >> block & 1u) != 0u) {
+        unit += uint(bitCount(y)) + uint(t < 16u ? 0 : bitCount(uint(mb.coded[1])));
+        uvec4 rows = residual[(unit + uint(bitCount(c & ((1u << block) - 1u)))) * 2u + ((t >> 1) & 1u)];
         f.c = (t & 1u) == 0u ? rows.xy : rows.zw;
     }
     return f;
@@ -41,7 +39,7 @@ void residual_put(uint at, uvec2 w)
     residual_tile[at + 3u] = high16(w.y);
 }
 
-void residual_stage(intra_fetched f)
+void residual_stage(intra_residual f)
 {
     uint t = gl_LocalInvocationIndex, raster = swap_blk(t >> 1), block = (t >> 2) & 3u;
     uint y = (raster >> 2) * 64u + (t & 1u) * 32u + (raster & 3u) * 4u;
