@@ -301,6 +301,7 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
     }
     error = slice_data(p);
     units_return(p);
+    slice->lost_partition = p->lost_partition;
     return error || !p->lost_partition ? error : H264_ERR_DATA;
 }
 
