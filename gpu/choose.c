@@ -99,6 +99,7 @@ static const char *missing_feature(VkPhysicalDevice physical, const VkPhysicalDe
         const char *name;
     } needed[] = {
         {features.features.shaderInt16, "shaderInt16"},
+        {features.features.shaderStorageImageExtendedFormats, "shaderStorageImageExtendedFormats"},
         {v11.storageBuffer16BitAccess, "storageBuffer16BitAccess"},
         {v12.storageBuffer8BitAccess, "storageBuffer8BitAccess"},
         {v12.shaderInt8, "shaderInt8"},

@@ -22,7 +22,8 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe)
     VkPhysicalDeviceVulkan11Features v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v12,
                                             .storageBuffer16BitAccess = VK_TRUE};
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v11,
-                                          .features = {.shaderInt16 = VK_TRUE, .robustBufferAccess = probe->robust}};
+                                          .features = {.shaderInt16 = VK_TRUE, .shaderStorageImageExtendedFormats = VK_TRUE,
+                                                       .robustBufferAccess = probe->robust}};
     const char *extension = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features,
                                .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue,

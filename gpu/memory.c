@@ -84,34 +84,40 @@ static void record_clear(struct gpu *g, VkCommandBuffer commands, void *ctx)
                                     .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED, .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
                                     .image = image->image, .subresourceRange = range};
     g->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
-    VkClearColorValue grey = {.uint32 = {0x80808080u, 0, 0, 0}};
+    VkClearColorValue grey = {.uint32 = {image->grey[0], image->grey[1], 0, 0}};
     g->vk.vkCmdClearColorImage(commands, image->image, VK_IMAGE_LAYOUT_GENERAL, &grey, 1, &range);
     VkMemoryBarrier after = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
                              .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
     g->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &after, 0, NULL, 0, NULL);
 }
 
+static VkFormat texel_format(const struct gpu_image *image)
+{
+    return image->texel_bytes == 8 ? VK_FORMAT_R32G32_UINT : VK_FORMAT_R32_UINT;
+}
+
 static int create_view(struct gpu *g, struct gpu_image *image)
 {
     int err = GPU_OK;
     VkImageViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO, .image = image->image,
-                                  .viewType = VK_IMAGE_VIEW_TYPE_2D_ARRAY, .format = VK_FORMAT_R32_UINT,
+                                  .viewType = VK_IMAGE_VIEW_TYPE_2D_ARRAY, .format = texel_format(image),
                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, image->layers}};
     VK(g, g->vk.vkCreateImageView(g->device, &info, NULL, &image->view));
 error:
     return err;
 }
 
-int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, struct gpu_image *out)
+int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out)
 {
     int err = GPU_OK;
-    struct gpu_image image = {.width = width, .height = height, .layers = layers};
+    uint32_t grey = (1u << (depth - 1)) * (wide ? 0x10001u : 0x1010101u);
+    struct gpu_image image = {.width = width, .height = height, .layers = layers, .texel_bytes = wide ? 8 : 4, .grey = {grey, wide ? grey : 0}};
     if (!width || !height || !layers || width > g->limits.maxImageDimension2D || height > g->limits.maxImageDimension2D ||
         layers > g->limits.maxImageArrayLayers) {
         gpu_log(g, 0, "%u images of %u x %u texels are more than the device can hold", layers, width, height);
         return GPU_ERR_FEATURE;
     }
-    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, .imageType = VK_IMAGE_TYPE_2D, .format = VK_FORMAT_R32_UINT,
+    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, .imageType = VK_IMAGE_TYPE_2D, .format = texel_format(&image),
                               .extent = {width, height, 1}, .mipLevels = 1, .arrayLayers = layers, .samples = VK_SAMPLE_COUNT_1_BIT,
                               .tiling = VK_IMAGE_TILING_OPTIMAL,
                               .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};

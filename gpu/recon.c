@@ -104,10 +104,12 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
     if (!v)
         return p->copy_from < q->slots || p->copy_from == COPY_FILL;
     const struct rec_picture *h = &v->head;
-    uint32_t mbs = q->mb_width * q->mb_height;
+    uint32_t mbs = q->mb_width * q->mb_height / (h->structure == REC_FRAME ? 1 : 2);
+    if (!q->interlaced && (h->structure != REC_FRAME || h->mbaff))
+        return false;
     return h->mb_width == q->mb_width && h->mb_height == q->mb_height && h->mb_count == mbs &&
-           h->structure == REC_FRAME && !h->mbaff && !h->colour_plane && !has_switching_slices(v) &&
-           h->chroma_format_idc == q->chroma_format_idc && h->bit_depth[0] == q->bit_depth[0] && h->bit_depth[1] == q->bit_depth[1] &&
+           (!h->colour_plane || q->separate_planes) && !has_switching_slices(v) &&
+           h->chroma_format_idc == recon_chroma_format(q) && h->bit_depth[0] == q->bit_depth[0] && h->bit_depth[1] == q->bit_depth[1] &&
            h->coeff_bytes * 16u == r->unit_bytes && (v->motion || !h->has_inter);
 }
 

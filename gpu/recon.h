@@ -17,17 +17,22 @@ struct recon;
 
 struct recon_params {
     uint32_t mb_width, mb_height;      /* frame, in macroblocks */
-    uint8_t chroma_format_idc;         /* 1 for now; others: GPU_ERR_FEATURE */
-    uint8_t bit_depth[2];              /* 8, 8 for now */
+    uint8_t chroma_format_idc;         /* 0..3 */
+    uint8_t bit_depth[2];              /* 8..14. Where either is more than 8 frames have samples of 16 bits */
+    bool interlaced;                   /* field pictures and MBAFF frames may come too; mb_height is even */
+    bool separate_planes;              /* of 4:4:4: pictures are one plane each (rec_picture.colour_plane), with records of 4:0:0 */
     uint32_t slots;                    /* frame slots */
     uint32_t width;                    /* most pictures of one batch */
     uint32_t flight;                   /* batches in flight, 2..4; 0 = 3 */
     uint8_t wavefront;                 /* 0 = chosen by device, 1 = one dispatch per diagonal, 2 = persistent with tickets */
 };
 
-enum recon_format { RECON_I420, RECON_NV12, RECON_GRAY8 };
+/* Planes Y, Cb, Cr; Y and CbCr; Y. Samples are those of the frame store, of 8 bits or of 16, little endian. 4:2:0 stores give I420,
+ * NV12 (8 bits), 4:2:2 ones I422, 4:4:4 ones I444, all GRAY. */
+enum recon_format { RECON_I420, RECON_NV12, RECON_GRAY, RECON_I422, RECON_I444 };
 
-/* Write the frame in slot, cropped, to host memory. Strides and offsets are multiples of 4; widths are in luma samples. */
+/* Write the frame in slot, cropped, to host memory. Strides and offsets are multiples of 4, of 8 for samples of 16 bits; widths are
+ * in luma samples. */
 struct recon_delivery {
     uint32_t slot;
     struct gpu_host *host;
@@ -67,9 +72,10 @@ int recon_wait(struct recon *r, uint64_t ticket, uint64_t timeout_ns);
 struct recon_times { double seconds[RECON_STAGES]; uint64_t pictures, batches, deliveries; uint64_t upload_bytes, deliver_bytes; };
 void recon_times(struct recon *r, struct recon_times *out);
 
-/* Copy the whole of a slot's filtered frame to memory as 8-bit planes (tests): planes of mb_width*16 x mb_height*16 and half that. Waits. */
-int recon_read_slot(struct recon *r, uint32_t slot, uint8_t *y, uint8_t *cb, uint8_t *cr);
-/* The same for the unfiltered layer of picture i of the last batch (tests). */
-int recon_read_work(struct recon *r, uint32_t layer, uint8_t *y, uint8_t *cb, uint8_t *cr);
+/* Copy the whole of a slot's filtered frame to memory (tests): planes of mb_width*16 x mb_height*16 samples and what the chroma format
+ * has, of the store's sample size. 4:0:0 leaves cb and cr alone. Waits. */
+int recon_read_slot(struct recon *r, uint32_t slot, void *y, void *cb, void *cr);
+/* The same for the unfiltered layer of picture i of the last batch (tests). A field's rows are the upper half of it. */
+int recon_read_work(struct recon *r, uint32_t layer, void *y, void *cb, void *cr);
 
 #endif

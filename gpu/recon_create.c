@@ -16,18 +16,24 @@
 uint64_t recon_units_per_mb(const struct recon_params *p)
 {
     static const uint8_t units[4] = {16, 24, 32, 48};
-    return units[p->chroma_format_idc];
+    return units[recon_chroma_format(p)];
 }
 
-static int check_params(struct gpu *g, const struct recon_params *p)
+uint8_t recon_chroma_format(const struct recon_params *p)
+{
+    return p->separate_planes ? 0 : p->chroma_format_idc;
+}
+
+static int check_params(const struct recon_params *p)
 {
     if (!p->mb_width || !p->mb_height || p->mb_width > 1024 || p->mb_height > 1024 || !p->slots || !p->width || p->wavefront > 2 ||
         p->flight > RECON_MAX_FLIGHT || p->flight == 1 || p->chroma_format_idc > 3)
         return GPU_ERR_INVALID;
-    if (p->chroma_format_idc != 1 || p->bit_depth[0] != 8 || p->bit_depth[1] != 8) {
-        gpu_log(g, 0, "chroma_format_idc %u with %u and %u bits is not reconstructed", p->chroma_format_idc, p->bit_depth[0], p->bit_depth[1]);
-        return GPU_ERR_FEATURE;
-    }
+    for (int i = 0; i < 2; i++)
+        if (p->bit_depth[i] < 8 || p->bit_depth[i] > 14)
+            return GPU_ERR_INVALID;
+    if ((p->interlaced && p->mb_height % 2) || (p->separate_planes && p->chroma_format_idc != 3))
+        return GPU_ERR_INVALID;
     return GPU_OK;
 }
 
@@ -50,6 +56,7 @@ static void set_worst(struct recon *r, uint32_t width)
         .unit_total = (uint32_t)(units < most ? units : most), .deliveries = r->delivery_capacity,
         .subgroup_size = r->g->info.subgroup_size, .has_intra = true, .has_inter = true, .has_deblock = true,
         .software = r->g->info.software, .wavefront = choose_wavefront(r),
+        .chroma_format_idc = recon_chroma_format(p), .any_format = p->chroma_format_idc != 1 || r->wide || p->interlaced,
     };
 }
 
@@ -94,8 +101,10 @@ static int create_images(struct recon *r)
     int err = GPU_OK;
     uint32_t w = r->params.mb_width * 4, h = r->params.mb_height * 16;
     for (uint32_t i = 0; i < RECON_IMAGE_COUNT && err == GPU_OK; i++) {
-        bool chroma = i % 3;
-        err = gpu_image_create(r->g, chroma ? w / 2 : w, chroma ? h / 2 : h, i < 3 ? r->worst.pictures : r->params.slots, &r->images[i]);
+        bool chroma = i % 3, none = chroma && (i < 3 ? recon_chroma_format(&r->params) : r->params.chroma_format_idc) == 0;
+        uint32_t width = none ? 1 : chroma && r->params.chroma_format_idc < 3 ? w / 2 : w;
+        uint32_t height = none ? 1 : chroma && r->params.chroma_format_idc < 2 ? h / 2 : h, layers = i < 3 ? r->worst.pictures : r->params.slots;
+        err = gpu_image_create(r->g, width, height, none ? 1 : layers, r->params.bit_depth[chroma && !r->params.separate_planes], r->wide, &r->images[i]);
     }
     return err;
 }
@@ -118,6 +127,31 @@ static int create_scratch(struct recon *r)
                              GPU_MEMORY_DEVICE, &r->scratch);
 }
 
+int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide, size_t wide_size,
+                   const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out)
+{
+    const struct recon_params *p = &r->params;
+    uint32_t all[CONSTANT_COUNT] = {0};
+    for (uint32_t i = 0; i < constant_count; i++)
+        all[i] = constants[i];
+    all[CONSTANT_CHROMA_FORMAT] = recon_chroma_format(p);
+    all[CONSTANT_DEPTH_LUMA] = p->bit_depth[0];
+    all[CONSTANT_DEPTH_CHROMA] = p->bit_depth[p->separate_planes ? 0 : 1];
+    all[CONSTANT_INTERLACED] = p->interlaced;
+    if (r->wide && wide)
+        return gpu_pipeline_get(r->g, r->layout, wide, wide_size, all, CONSTANT_COUNT, name, out);
+    return gpu_pipeline_get(r->g, r->layout, spirv, spirv_size, all, CONSTANT_COUNT, name, out);
+}
+
+int recon_pass_pipeline(struct recon *r, uint32_t index)
+{
+    const struct recon_pass *p = &recon_passes[index];
+    if (r->pipelines[index])
+        return GPU_OK;
+    return recon_pipeline(r, p->spirv, p->spirv_size, p->spirv_wide, p->spirv_wide_size, p->constants, p->constant_count, p->name,
+                          &r->pipelines[index]);
+}
+
 static int create_pipelines(struct recon *r)
 {
     int err = gpu_layout_get(r->g, RECON_BUFFERS, RECON_IMAGES, sizeof(struct recon_push), &r->layout);
@@ -126,7 +160,7 @@ static int create_pipelines(struct recon *r)
     for (uint32_t i = 0; i < recon_pass_count && err == GPU_OK; i++) {
         const struct recon_pass *p = &recon_passes[i];
         if (!p->wanted || p->wanted(&r->worst)) /* others wait for a batch that wants them */
-            err = gpu_pipeline_get(r->g, r->layout, p->spirv, p->spirv_size, p->constants, p->constant_count, p->name, &r->pipelines[i]);
+            err = recon_pass_pipeline(r, i);
     }
     return err;
 }
@@ -209,7 +243,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
 {
     if (recon_pass_count > RECON_MAX_PASSES)
         return GPU_ERR_INVALID;
-    int err = check_params(g, params);
+    int err = check_params(params);
     if (err < 0)
         return err;
     struct recon *r = calloc(1, sizeof(*r));
@@ -218,7 +252,8 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     r->g = g;
     r->params = *params;
     r->flight_count = params->flight ? params->flight : 3;
-    r->unit_bytes = 32;
+    r->wide = params->bit_depth[0] > 8 || params->bit_depth[1] > 8;
+    r->unit_bytes = r->wide ? 64 : 32;
     r->deliver_by_copy = g->info.software;
     r->delivery_capacity = params->width < 32 ? 64 : 2 * params->width;
     err = GPU_ERR_NOMEM;

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 
 #include "shaders/copy_frame.spv.h"
+#include "shaders/copy_frame_wide.spv.h"
 #include "shaders/deliver.spv.h"
+#include "shaders/deliver_wide.spv.h"
 
 #define DELIVER_GROUP_X 64
 #define DELIVER_GROUP_Y 4
@@ -16,46 +18,80 @@
 #define COPY_GROUP_Y 8
 
 _Static_assert(sizeof(struct recon_deliver_args) == 52, "recon_deliver_args");
-_Static_assert(RECON_I420 == DELIVER_I420 && RECON_NV12 == DELIVER_NV12 && RECON_GRAY8 == DELIVER_GRAY8, "recon_format");
+_Static_assert(RECON_I420 == DELIVER_I420 && RECON_NV12 == DELIVER_NV12 && RECON_GRAY == DELIVER_GRAY &&
+               RECON_I422 == DELIVER_I422 && RECON_I444 == DELIVER_I444, "recon_format");
+
+static bool format_valid(const struct recon *r, enum recon_format format)
+{
+    uint8_t chroma = r->params.chroma_format_idc;
+    switch (format) {
+    case RECON_I420:
+        return chroma == 1;
+    case RECON_NV12:
+        return chroma == 1 && !r->wide;
+    case RECON_GRAY:
+        return true;
+    case RECON_I422:
+        return chroma == 2;
+    case RECON_I444:
+        return chroma == 3;
+    }
+    return false;
+}
 
 int recon_deliver_pipelines(struct recon *r)
 {
-    int err = gpu_pipeline_get(r->g, r->layout, shader_copy_frame, sizeof(shader_copy_frame), NULL, 0, "copy_frame", &r->copy_pipeline);
-    if (err < 0)
-        return err;
+    int err = recon_pipeline(r, shader_copy_frame, sizeof(shader_copy_frame), shader_copy_frame_wide, sizeof(shader_copy_frame_wide), NULL, 0,
+                             "copy_frame", &r->copy_pipeline);
     for (uint32_t i = 0; i < RECON_DELIVER_VARIANTS && err == GPU_OK; i++) {
         const uint32_t constants[2] = {i / 2, i % 2};
-        err = gpu_pipeline_get(r->g, r->layout, shader_deliver, sizeof(shader_deliver), constants, 2, "deliver", &r->deliver_pipelines[i]);
+        if (format_valid(r, (enum recon_format)(i / 2)))
+            err = recon_pipeline(r, shader_deliver, sizeof(shader_deliver), shader_deliver_wide, sizeof(shader_deliver_wide), constants, 2,
+                                 "deliver", &r->deliver_pipelines[i]);
     }
     return err;
 }
 
-/* The planes of a delivery: bytes of a row, rounded up to words, and rows. */
-static uint32_t plane_shapes(const struct recon_delivery *d, struct gpu_rect rects[3])
+/* How often chroma is halved in x and y. */
+static uint32_t shift_x(enum recon_format format)
 {
-    uint32_t chroma_width = (d->width + 1) / 2, chroma_height = (d->height + 1) / 2;
-    uint32_t count = d->format == RECON_I420 ? 3 : d->format == RECON_NV12 ? 2 : 1;
+    return format == RECON_I444 || format == RECON_GRAY ? 0 : 1;
+}
+
+static uint32_t shift_y(enum recon_format format)
+{
+    return format == RECON_I420 || format == RECON_NV12 ? 1 : 0;
+}
+
+/* The planes of a delivery: bytes of a row, rounded up to texels of the store, and rows. */
+static uint32_t plane_shapes(const struct recon *r, const struct recon_delivery *d, struct gpu_rect rects[3])
+{
+    uint32_t sx = shift_x(d->format), sy = shift_y(d->format), texel = r->wide ? 8 : 4;
+    uint32_t chroma_width = (d->width + sx) >> sx, chroma_height = (d->height + sy) >> sy;
+    uint32_t count = d->format == RECON_NV12 ? 2 : d->format == RECON_GRAY ? 1 : 3;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t bytes = i == 0 ? d->width : count == 2 ? 2 * chroma_width : chroma_width;
-        rects[i] = (struct gpu_rect){d->offset[i], d->stride[i], (bytes + 3) / 4 * 4, i == 0 ? d->height : chroma_height};
+        uint32_t samples = i == 0 ? d->width : count == 2 ? 2 * chroma_width : chroma_width;
+        rects[i] = (struct gpu_rect){d->offset[i], d->stride[i], (samples + 3) / 4 * texel, i == 0 ? d->height : chroma_height};
     }
     return count;
 }
 
 int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, struct recon_item *out)
 {
-    uint32_t frame_width = r->params.mb_width * 16, frame_height = r->params.mb_height * 16;
-    if (!d->host || d->slot >= r->params.slots || (unsigned)d->format > RECON_GRAY8 || d->crop_x % 2 || d->crop_y % 2)
+    uint32_t frame_width = r->params.mb_width * 16, frame_height = r->params.mb_height * 16, texel = r->wide ? 8 : 4;
+    if (!d->host || d->slot >= r->params.slots || (unsigned)d->format > RECON_I444 || !format_valid(r, d->format))
+        return GPU_ERR_INVALID;
+    if (d->crop_x % (1u << shift_x(d->format)) || d->crop_y % (1u << shift_y(d->format)))
         return GPU_ERR_INVALID;
     if (!d->width || !d->height || d->crop_x >= frame_width || d->crop_y >= frame_height || d->width > frame_width - d->crop_x ||
         d->height > frame_height - d->crop_y)
         return GPU_ERR_INVALID;
-    struct recon_item item = {.host = d->host};
+    struct recon_item item = {.host = d->host, .format = d->format};
     uint64_t begin = UINT64_MAX, end = 0;
-    item.rect_count = plane_shapes(d, item.rects);
+    item.rect_count = plane_shapes(r, d, item.rects);
     for (uint32_t i = 0; i < item.rect_count; i++) {
         const struct gpu_rect *rect = &item.rects[i];
-        if (rect->offset % 4 || rect->stride % 4 || rect->stride < rect->bytes || rect->offset > UINT64_MAX / 2)
+        if (rect->offset % texel || rect->stride % texel || rect->stride < rect->bytes || rect->offset > UINT64_MAX / 2)
             return GPU_ERR_INVALID;
         uint64_t plane_end = rect->offset + (uint64_t)rect->stride * (rect->rows - 1) + rect->bytes;
         begin = rect->offset < begin ? rect->offset : begin;
@@ -66,7 +102,7 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
         return err;
     item.args = (struct recon_deliver_args){.slot = d->slot, .crop_x = d->crop_x, .crop_y = d->crop_y,
                                             .width = d->width, .height = d->height};
-    bool aligned = d->crop_x % 8 == 0;
+    bool aligned = d->crop_x % (4u << shift_x(d->format)) == 0;
     item.variant = r->deliver_by_copy && aligned && d->format != RECON_NV12 ? RECON_BY_COPY : 2 * (uint32_t)d->format + aligned;
     for (uint32_t i = 0; i < item.rect_count; i++) {
         item.args.offset[i] = (uint32_t)((item.rects[i].offset - item.window.offset) / 4);
@@ -123,17 +159,17 @@ static uint32_t record_group(struct recon *r, VkCommandBuffer commands, uint32_t
     return next;
 }
 
-/* Planes as they are: a texel is four samples, so a row of words is a row of texels. */
+/* Planes as they are: a texel is four samples, so a row of a plane is a row of texels. */
 static void record_copy(struct recon *r, VkCommandBuffer commands, const struct recon_item *item)
 {
     for (uint32_t i = 0; i < item->rect_count; i++) {
         const struct gpu_rect *rect = &item->rects[i];
-        uint32_t shift = i ? 1 : 0;
+        uint32_t sx = i ? shift_x(item->format) : 0, sy = i ? shift_y(item->format) : 0, texel = r->wide ? 8 : 4;
         VkBufferImageCopy region = {
-            .bufferOffset = rect->offset, .bufferRowLength = rect->stride / 4,
+            .bufferOffset = rect->offset, .bufferRowLength = rect->stride / texel,
             .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, item->args.slot, 1},
-            .imageOffset = {(int32_t)(item->args.crop_x >> shift) / 4, (int32_t)(item->args.crop_y >> shift), 0},
-            .imageExtent = {rect->bytes / 4, rect->rows, 1}};
+            .imageOffset = {(int32_t)(item->args.crop_x >> sx) / 4, (int32_t)(item->args.crop_y >> sy), 0},
+            .imageExtent = {rect->bytes / texel, rect->rows, 1}};
         r->g->vk.vkCmdCopyImageToBuffer(commands, r->images[BIND_FRAME_Y - BIND_WORK_Y + i].image, VK_IMAGE_LAYOUT_GENERAL,
                                         gpu_host_buffer(item->host), 1, &region);
     }

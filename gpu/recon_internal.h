@@ -21,7 +21,7 @@
     (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_MOTION) | RECON_B(BIND_SLICES) | RECON_B(BIND_COEFFS) |           \
      RECON_B(BIND_WEIGHTS) | RECON_B(BIND_SCALING) | RECON_B(BIND_DELIVER))
 
-#define RECON_DELIVER_VARIANTS 6
+#define RECON_DELIVER_VARIANTS 10 /* formats, each also for what is cropped by whole texels */
 #define RECON_BY_COPY RECON_DELIVER_VARIANTS
 
 struct recon_section {
@@ -32,6 +32,7 @@ struct recon_section {
 struct recon_item {
     struct gpu_host *host;
     struct gpu_window window;
+    enum recon_format format;
     uint32_t variant;        /* of the pipeline: format, and whether aligned; RECON_BY_COPY: no shader */
     struct recon_deliver_args args;
     struct gpu_rect rects[3];
@@ -82,6 +83,7 @@ struct recon {
     uint32_t delivery_capacity;          /* per submission */
     uint64_t upload_capacity;            /* usual size of a flight's staging */
     uint32_t unit_bytes;
+    bool wide;                           /* samples of 16 bits, coefficients of 32 */
 
     const struct gpu_layout *layout;
     VkPipeline pipelines[RECON_MAX_PASSES], copy_pipeline, deliver_pipelines[RECON_DELIVER_VARIANTS];
@@ -105,6 +107,12 @@ struct recon {
 
 /* recon_create.c */
 uint64_t recon_units_per_mb(const struct recon_params *p);
+/* ChromaArrayType of the records */
+uint8_t recon_chroma_format(const struct recon_params *p);
+/* The pipeline of a shader, in the compilation and with the constants of this store. wide NULL: the same for all sample sizes. */
+int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide, size_t wide_size,
+                   const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out);
+int recon_pass_pipeline(struct recon *r, uint32_t index);
 /* Make a flight's buffers hold bytes; it must be idle. */
 int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes);
 
@@ -141,6 +149,6 @@ void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage
 void recon_times_add(struct recon *r, struct recon_flight *f);
 
 /* recon_read.c: for tests, beside recon_read_slot */
-int recon_write_slot(struct recon *r, uint32_t slot, const uint8_t *y, const uint8_t *cb, const uint8_t *cr);
+int recon_write_slot(struct recon *r, uint32_t slot, const void *y, const void *cb, const void *cr);
 
 #endif

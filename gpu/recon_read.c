@@ -33,12 +33,12 @@ static void record_transfer(struct gpu *g, VkCommandBuffer commands, void *ctx)
             g->vk.vkCmdCopyBufferToImage(commands, t->buffer, image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
         else
             g->vk.vkCmdCopyImageToBuffer(commands, image->image, VK_IMAGE_LAYOUT_GENERAL, t->buffer, 1, &region);
-        offset += 4ull * image->width * image->height;
+        offset += (uint64_t)image->texel_bytes * image->width * image->height;
     }
     memory_barrier(g, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_HOST_BIT);
 }
 
-static int transfer(struct recon *r, struct gpu_image *images, uint32_t layer, bool write, uint8_t *planes[3])
+static int transfer(struct recon *r, struct gpu_image *images, uint32_t layer, bool write, void *planes[3])
 {
     struct gpu *g = r->g;
     struct gpu_buffer buffer = {0};
@@ -47,32 +47,33 @@ static int transfer(struct recon *r, struct gpu_image *images, uint32_t layer, b
     if (layer >= images[0].layers)
         return GPU_ERR_INVALID;
     for (int i = 0; i < 3; i++)
-        total += sizes[i] = 4ull * images[i].width * images[i].height;
+        total += sizes[i] = (uint64_t)images[i].texel_bytes * images[i].width * images[i].height;
     TRY(gpu_buffer_create(g, total, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &buffer));
     uint8_t *at = buffer.map;
-    for (int i = 0; write && i < 3; at += sizes[i++])
+    int planes_used = r->params.chroma_format_idc ? 3 : 1;
+    for (int i = 0; write && i < planes_used; at += sizes[i++])
         memcpy(at, planes[i], sizes[i]);
     struct transfer t = {images, layer, buffer.buffer, write};
     TRY(gpu_run(g, record_transfer, &t));
     at = buffer.map;
-    for (int i = 0; !write && i < 3; at += sizes[i++])
+    for (int i = 0; !write && i < planes_used; at += sizes[i++])
         memcpy(planes[i], at, sizes[i]);
 error:
     gpu_buffer_free(g, &buffer);
     return err;
 }
 
-int recon_read_slot(struct recon *r, uint32_t slot, uint8_t *y, uint8_t *cb, uint8_t *cr)
+int recon_read_slot(struct recon *r, uint32_t slot, void *y, void *cb, void *cr)
 {
-    return transfer(r, &r->images[BIND_FRAME_Y - BIND_WORK_Y], slot, false, (uint8_t *[3]){y, cb, cr});
+    return transfer(r, &r->images[BIND_FRAME_Y - BIND_WORK_Y], slot, false, (void *[3]){y, cb, cr});
 }
 
-int recon_read_work(struct recon *r, uint32_t layer, uint8_t *y, uint8_t *cb, uint8_t *cr)
+int recon_read_work(struct recon *r, uint32_t layer, void *y, void *cb, void *cr)
 {
-    return transfer(r, r->images, layer, false, (uint8_t *[3]){y, cb, cr});
+    return transfer(r, r->images, layer, false, (void *[3]){y, cb, cr});
 }
 
-int recon_write_slot(struct recon *r, uint32_t slot, const uint8_t *y, const uint8_t *cb, const uint8_t *cr)
+int recon_write_slot(struct recon *r, uint32_t slot, const void *y, const void *cb, const void *cr)
 {
-    return transfer(r, &r->images[BIND_FRAME_Y - BIND_WORK_Y], slot, true, (uint8_t *[3]){(uint8_t *)y, (uint8_t *)cb, (uint8_t *)cr});
+    return transfer(r, &r->images[BIND_FRAME_Y - BIND_WORK_Y], slot, true, (void *[3]){(void *)y, (void *)cb, (void *)cr});
 }

@@ -102,13 +102,15 @@ static void record_upload(struct recon *r, struct recon_flight *f, const struct 
             g->vk.vkCmdFillBuffer(f->commands, r->scratch.buffer, r->regions[i].offset, r->regions[i].size, 0);
 }
 
-static int pass_pipeline(struct recon *r, uint32_t index)
+/* What a pass reads and writes depends on which planes there are. */
+static uint32_t pass_reads(const struct recon_pass *pass, const struct recon_shape *shape)
 {
-    const struct recon_pass *pass = &recon_passes[index];
-    if (r->pipelines[index])
-        return GPU_OK;
-    return gpu_pipeline_get(r->g, r->layout, pass->spirv, pass->spirv_size, pass->constants, pass->constant_count, pass->name,
-                            &r->pipelines[index]);
+    return pass->reads | (shape->chroma_format_idc != 1 ? pass->reads_more : 0);
+}
+
+static uint32_t pass_writes(const struct recon_pass *pass, const struct recon_shape *shape)
+{
+    return pass->writes | (shape->chroma_format_idc != 1 ? pass->writes_more : 0);
 }
 
 static void record_steps(struct recon *r, VkCommandBuffer commands, const struct recon_pass *pass, const struct recon_chunk *chunk,
@@ -123,7 +125,7 @@ static void record_steps(struct recon *r, VkCommandBuffer commands, const struct
             pass->groups(shape, step, xyz);
         if (!xyz[0] || !xyz[1] || !xyz[2])
             continue;
-        recon_sync(r, commands, BARRIER_COMPUTE, pass->reads, pass->writes);
+        recon_sync(r, commands, BARRIER_COMPUTE, pass_reads(pass, shape), pass_writes(pass, shape));
         push.step = step;
         r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
         r->g->vk.vkCmdDispatch(commands, xyz[0], xyz[1], xyz[2]);
@@ -135,7 +137,7 @@ static void record_indirect(struct recon *r, VkCommandBuffer commands, const str
     const struct recon_shape *shape = &chunk->shape;
     struct recon_push push = {.picture_count = shape->pictures, .param = pass->param, .mb_width = shape->mb_width,
                               .mb_height = shape->mb_height, .mb_total = shape->mb_total, .unit_total = shape->unit_total};
-    sync_indirect(r, commands, pass->reads, pass->writes);
+    sync_indirect(r, commands, pass_reads(pass, shape), pass_writes(pass, shape));
     r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
     r->g->vk.vkCmdDispatchIndirect(commands, r->scratch.buffer, r->regions[BIND_COUNTERS].offset + pass->indirect_offset);
 }
@@ -148,7 +150,7 @@ static int record_pass(struct recon *r, struct recon_flight *f, const struct rec
     uint32_t steps = pass->steps ? pass->steps(&chunk->shape) : 1;
     if (!steps)
         return GPU_OK;
-    int err = pass_pipeline(r, index);
+    int err = recon_pass_pipeline(r, index);
     if (err < 0)
         return err;
     gpu_label_begin(r->g, f->commands, pass->name);

@@ -7,24 +7,37 @@
 
 #include "gpu/shaders/lib/cases.h"
 
+#include "shaders/any_deblock_diagonal.spv.h"
+#include "shaders/any_deblock_diagonal_wide.spv.h"
+#include "shaders/any_deblock_persistent.spv.h"
+#include "shaders/any_deblock_persistent_wide.spv.h"
+#include "shaders/any_deblock_strength.spv.h"
+#include "shaders/any_intra_diagonal.spv.h"
+#include "shaders/any_intra_diagonal_wide.spv.h"
+#include "shaders/any_intra_persistent.spv.h"
+#include "shaders/any_intra_persistent_wide.spv.h"
 #include "shaders/classify.spv.h"
 #include "shaders/classify_starts.spv.h"
 #include "shaders/deblock.spv.h"
 #include "shaders/deblock_strength.spv.h"
 #include "shaders/inter_chroma.spv.h"
+#include "shaders/inter_chroma_wide.spv.h"
 #include "shaders/inter_luma.spv.h"
+#include "shaders/inter_luma_wide.spv.h"
 #include "shaders/intra_diagonal.spv.h"
 #include "shaders/intra_persistent.spv.h"
 #include "shaders/residual.spv.h"
+#include "shaders/residual_wide.spv.h"
 #include "shaders/store_frame.spv.h"
+#include "shaders/store_frame_wide.spv.h"
 
 /* ---- scratch ---- */
 
 static uint64_t lists_size(const struct recon_shape *worst)
 {
-    /* of a macroblock: 16 luma blocks, 4 chroma quadrants, 24 residual blocks; the last workgroup of a case may be nearly empty
-     */
-    return ((uint64_t)worst->mb_total * (16 + 4 + 24) + CASE_COUNT * LIST_GROUP) * 4;
+    /* of a macroblock: 16 luma blocks, 4 chroma quadrants, residual blocks; the last workgroup of a case may be nearly empty */
+    static const uint32_t units[4] = {16, 24, 32, 48};
+    return ((uint64_t)worst->mb_total * (16 + 4 + units[worst->chroma_format_idc]) + CASE_COUNT * LIST_GROUP) * 4;
 }
 
 static uint64_t counters_size(const struct recon_shape *worst)
@@ -39,7 +52,7 @@ static uint64_t residual_size(const struct recon_shape *worst)
 
 static uint64_t strengths_size(const struct recon_shape *worst)
 {
-    return (uint64_t)worst->mb_total * STRENGTH_WORDS * 4;
+    return (uint64_t)worst->mb_total * (worst->any_format ? ANY_WORDS : STRENGTH_WORDS) * 4;
 }
 
 static uint64_t progress_size(const struct recon_shape *worst)
@@ -126,23 +139,56 @@ static bool any_inter(const struct recon_shape *shape)
 
 static bool intra_by_diagonals(const struct recon_shape *shape)
 {
-    return shape->has_intra && shape->wavefront != 2;
+    return shape->has_intra && shape->wavefront != 2 && !shape->any_format;
 }
 
 static bool intra_persistent(const struct recon_shape *shape)
 {
-    return shape->has_intra && shape->wavefront == 2 && !shape->software;
+    return shape->has_intra && shape->wavefront == 2 && !shape->software && !shape->any_format;
 }
 
 static bool intra_patient(const struct recon_shape *shape)
 {
-    return shape->has_intra && shape->wavefront == 2 && shape->software;
+    return shape->has_intra && shape->wavefront == 2 && shape->software && !shape->any_format;
 }
+
+static bool plain_deblock(const struct recon_shape *shape)
+{
+    return shape->has_deblock && !shape->any_format;
+}
+
+/* Frames of any format: by diagonals, persistent, persistent on a software device. */
+static bool by_diagonals(const struct recon_shape *shape)
+{
+    return shape->any_format && shape->wavefront != 2;
+}
+
+static bool persistent(const struct recon_shape *shape)
+{
+    return shape->any_format && shape->wavefront == 2 && !shape->software;
+}
+
+static bool patient(const struct recon_shape *shape)
+{
+    return shape->any_format && shape->wavefront == 2 && shape->software;
+}
+
+#define BOTH_CONDITIONS(name, has, how)                                                                                        \
+    static bool name(const struct recon_shape *shape)                                                                          \
+    {                                                                                                                          \
+        return shape->has && how(shape);                                                                                       \
+    }
+BOTH_CONDITIONS(any_intra_by_diagonals, has_intra, by_diagonals)
+BOTH_CONDITIONS(any_intra_persistent, has_intra, persistent)
+BOTH_CONDITIONS(any_intra_patient, has_intra, patient)
 
 static bool any_deblock(const struct recon_shape *shape)
 {
-    return shape->has_deblock;
+    return shape->has_deblock && shape->any_format;
 }
+BOTH_CONDITIONS(any_deblock_by_diagonals, has_deblock, by_diagonals)
+BOTH_CONDITIONS(any_deblock_persistent, has_deblock, persistent)
+BOTH_CONDITIONS(any_deblock_patient, has_deblock, patient)
 
 static bool no_deblock(const struct recon_shape *shape)
 {
@@ -152,6 +198,7 @@ static bool no_deblock(const struct recon_shape *shape)
 /* ---- passes ---- */
 
 #define SHADER(name)   .spirv = shader_##name, .spirv_size = sizeof(shader_##name)
+#define SHADERS(name)  SHADER(name), .spirv_wide = shader_##name##_wide, .spirv_wide_size = sizeof(shader_##name##_wide)
 #define CONSTANTS(...) .constants = {__VA_ARGS__}, .constant_count = sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
 #define WORK(work)     .indirect = true, .indirect_offset = 4 * (COUNTER_ARGS + 3 * (work))
 
@@ -163,7 +210,7 @@ static bool no_deblock(const struct recon_shape *shape)
 
 #define RESIDUAL_PASS(label, work, first, last)                                                                                \
     {                                                                                                                          \
-        .name = label, .stage = RECON_RESIDUAL, SHADER(residual), CONSTANTS(work, first, last), WORK(work),                    \
+        .name = label, .stage = RECON_RESIDUAL, SHADERS(residual), CONSTANTS(work, first, last), WORK(work),                    \
         .reads = LISTED | RECON_B(BIND_COEFFS) | RECON_B(BIND_SCALING), .writes = RECON_B(BIND_RESIDUAL),                      \
         .wanted = any_residual                                                                                                 \
     }
@@ -172,13 +219,14 @@ static bool no_deblock(const struct recon_shape *shape)
 
 #define LUMA_PASS(label, both, position_class, work)                                                                           \
     {                                                                                                                          \
-        .name = label, .stage = RECON_INTER, SHADER(inter_luma), CONSTANTS(both, position_class), WORK(work),                  \
-        .reads = PREDICTED | RECON_B(BIND_FRAME_Y), .writes = RECON_B(BIND_WORK_Y), .wanted = any_inter                        \
+        .name = label, .stage = RECON_INTER, SHADERS(inter_luma), CONSTANTS(both, position_class), WORK(work),                  \
+        .reads = PREDICTED | RECON_B(BIND_FRAME_Y), .writes = RECON_B(BIND_WORK_Y), .wanted = any_inter,                       \
+        .reads_more = FRAME_IMAGES, .writes_more = WORK_IMAGES                                                                 \
     }
 
 #define CHROMA_PASS(label, split, both)                                                                                        \
     {                                                                                                                          \
-        .name = label, .stage = RECON_INTER, SHADER(inter_chroma), CONSTANTS(split, both),                                     \
+        .name = label, .stage = RECON_INTER, SHADERS(inter_chroma), CONSTANTS(split, both),                                     \
         WORK(WORK_CHROMA + 2 * (split) + (both)), .reads = PREDICTED | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR),        \
         .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter                                           \
     }
@@ -188,6 +236,21 @@ static bool no_deblock(const struct recon_shape *shape)
     {                                                                                                                          \
         .name = label, .stage = RECON_INTRA, SHADER(intra_persistent), CONSTANTS(patient), .groups = row_groups,               \
         .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS,                    \
+        .wanted = condition                                                                                                    \
+    }
+
+/* The wavefronts of any format. */
+#define ANY_INTRA_PASS(label, patient, condition)                                                                              \
+    {                                                                                                                          \
+        .name = label, .stage = RECON_INTRA, SHADERS(any_intra_persistent), CONSTANTS(patient), .groups = row_groups,          \
+        .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS,                    \
+        .wanted = condition                                                                                                    \
+    }
+
+#define ANY_DEBLOCK_PASS(label, patient, condition)                                                                            \
+    {                                                                                                                          \
+        .name = label, .stage = RECON_DEBLOCK, SHADERS(any_deblock_persistent), CONSTANTS(patient), .groups = row_groups,      \
+        .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS, .writes = FRAME_IMAGES | TICKETS,   \
         .wanted = condition                                                                                                    \
     }
 
@@ -212,11 +275,11 @@ const struct recon_pass recon_passes[] = {
      .reads = RECORDS | RECON_B(BIND_MOTION) | RECON_B(BIND_COUNTERS),
      .writes = RECON_B(BIND_COUNTERS) | RECON_B(BIND_LISTS)},
 
-    RESIDUAL_PASS("residual: 4x4", WORK_RES_4X4, CASE_RES_4X4, CASE_RES_4X4),
-    RESIDUAL_PASS("residual: 16x16", WORK_RES_16X16, CASE_RES_16X16, CASE_RES_16X16),
-    RESIDUAL_PASS("residual: 8x8", WORK_RES_8X8, CASE_RES_8X8, CASE_RES_8X8),
+    RESIDUAL_PASS("residual: 4x4", WORK_RES_4X4, CASE_RES_4X4, CASE_RES_4X4 + 2),
+    RESIDUAL_PASS("residual: 16x16", WORK_RES_16X16, CASE_RES_16X16, CASE_RES_16X16 + 2),
+    RESIDUAL_PASS("residual: 8x8", WORK_RES_8X8, CASE_RES_8X8, CASE_RES_8X8 + 2),
     RESIDUAL_PASS("residual: chroma", WORK_RES_CHROMA, CASE_RES_CHROMA, CASE_RES_CHROMA + 1),
-    RESIDUAL_PASS("residual: samples", WORK_RES_COPY, CASE_RES_COPY, CASE_RES_COPY_8X8),
+    RESIDUAL_PASS("residual: samples", WORK_RES_COPY, CASE_RES_COPY, CASE_RES_COPY_8X8 + 2),
 
     LUMA_PASS("inter luma: G", 0, LUMA_FULL, WORK_LUMA_ONE + LUMA_FULL),
     LUMA_PASS("inter luma: a b c", 0, LUMA_ROW, WORK_LUMA_ONE + LUMA_ROW),
@@ -240,6 +303,16 @@ const struct recon_pass recon_passes[] = {
      .wanted = intra_by_diagonals},
     INTRA_PASS("intra: persistent", 0, intra_persistent),
     INTRA_PASS("intra: persistent, software", 1, intra_patient),
+    {.name = "intra, any format: diagonals",
+     .stage = RECON_INTRA,
+     SHADERS(any_intra_diagonal),
+     .steps = diagonal_steps,
+     .groups = diagonal_groups,
+     .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES,
+     .writes = WORK_IMAGES,
+     .wanted = any_intra_by_diagonals},
+    ANY_INTRA_PASS("intra, any format: persistent", 0, any_intra_persistent),
+    ANY_INTRA_PASS("intra, any format: persistent, software", 1, any_intra_patient),
 
     {.name = "deblock: strengths",
      .stage = RECON_DEBLOCK,
@@ -247,17 +320,34 @@ const struct recon_pass recon_passes[] = {
      .groups = strength_groups,
      .reads = RECORDS | RECON_B(BIND_MOTION),
      .writes = RECON_B(BIND_STRENGTHS),
-     .wanted = any_deblock},
+     .wanted = plain_deblock},
     {.name = "deblock",
      .stage = RECON_DEBLOCK,
      SHADER(deblock),
      .groups = column_groups,
      .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES,
      .writes = FRAME_IMAGES,
+     .wanted = plain_deblock},
+    {.name = "deblock, any format: strengths",
+     .stage = RECON_DEBLOCK,
+     SHADER(any_deblock_strength),
+     .groups = strength_groups,
+     .reads = RECORDS | RECON_B(BIND_MOTION),
+     .writes = RECON_B(BIND_STRENGTHS),
      .wanted = any_deblock},
+    {.name = "deblock, any format: diagonals",
+     .stage = RECON_DEBLOCK,
+     SHADERS(any_deblock_diagonal),
+     .steps = diagonal_steps,
+     .groups = diagonal_groups,
+     .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES,
+     .writes = FRAME_IMAGES,
+     .wanted = any_deblock_by_diagonals},
+    ANY_DEBLOCK_PASS("deblock, any format: persistent", 0, any_deblock_persistent),
+    ANY_DEBLOCK_PASS("deblock, any format: persistent, software", 1, any_deblock_patient),
     {.name = "store",
      .stage = RECON_DEBLOCK,
-     SHADER(store_frame),
+     SHADERS(store_frame),
      .groups = store_groups,
      .reads = RECON_B(BIND_PICTURES) | WORK_IMAGES,
      .writes = FRAME_IMAGES,

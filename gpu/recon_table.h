@@ -20,6 +20,8 @@ struct recon_shape {
     bool has_intra, has_inter, has_deblock; /* any picture of the batch */
     bool software;
     uint8_t wavefront;             /* 1 diagonal dispatches, 2 persistent */
+    uint8_t chroma_format_idc;     /* of the records */
+    bool any_format;               /* not progressive 8-bit 4:2:0: intra prediction and deblocking have passes of their own */
 };
 
 /* A device-local scratch buffer: size for a batch. Buffers 0..6 and 12 are packed and uploaded by recon.c. */
@@ -36,9 +38,12 @@ struct recon_pass {
     enum recon_stage stage;        /* whose time it counts */
     const uint32_t *spirv;         /* embedded at build time */
     size_t spirv_size;             /* bytes */
-    uint32_t constants[8];         /* specialisation constants, ids 0.. */
+    const uint32_t *spirv_wide;    /* for samples of 16 bits; NULL: spirv */
+    size_t spirv_wide_size;
+    uint32_t constants[CONSTANT_CHROMA_FORMAT]; /* specialisation constants, ids 0..; those behind them are the store's */
     uint32_t constant_count;
     uint32_t reads, writes;        /* RECON_B masks of bindings */
+    uint32_t reads_more, writes_more; /* as well where chroma is not that of 4:2:0 */
     uint32_t param;                /* recon_push.param */
     /* One of: an indirect dispatch of the arguments (3 uint) at byte offset indirect of BIND_COUNTERS... */
     bool indirect;

@@ -132,12 +132,13 @@ struct gpu_buffer {
     uint8_t *map;
 };
 
-/* An image array of 32-bit texels, in VK_IMAGE_LAYOUT_GENERAL for ever, with a view of all layers. */
+/* An image array of 32-bit texels, or of pairs of them, in VK_IMAGE_LAYOUT_GENERAL for ever, with a view of all layers. */
 struct gpu_image {
     VkImage image;
     VkDeviceMemory memory;
     VkImageView view;
-    uint32_t width, height, layers;
+    uint32_t width, height, layers, texel_bytes;
+    uint32_t grey[2];
     uint64_t bytes;
 };
 
@@ -145,7 +146,8 @@ uint32_t gpu_memory_type(const struct gpu *g, uint32_t bits, VkMemoryPropertyFla
                          VkMemoryPropertyFlags unwanted); /* UINT32_MAX: none */
 int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, enum gpu_memory kind, struct gpu_buffer *out);
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer);
-int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, struct gpu_image *out);
+/* Four samples a texel, of 8 bits or, wide, 16; grey at first, which is half of what depth bits hold. */
+int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out);
 void gpu_image_free(struct gpu *g, struct gpu_image *image);
 
 /* arena.c */

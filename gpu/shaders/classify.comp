@@ -58,18 +58,28 @@ bool together(uint at, uint list, uint block)
     return same;
 }
 
-uint luma_residual_case(rec_mb mb, uint blk)
+/* Of luma, and of chroma that is coded like it. */
+uint luma_residual_case(rec_mb mb, uint c, uint blk)
 {
-    if ((uint(mb.coded[0]) >> blk & 1u) == 0u)
+    if ((uint(mb.coded[c]) >> blk & 1u) == 0u)
         return CASE_NONE;
     bool size8 = (uint(mb.flags) & REC_MB_TRANSFORM_8X8) != 0u;
     if (size8 && (blk & 3u) != 0u)
         return CASE_NONE;
     if (uint(mb.kind) == REC_MB_INTRA_PCM)
-        return CASE_RES_COPY;
+        return CASE_RES_COPY + c;
     if ((uint(mb.flags) & REC_MB_BYPASS) != 0u)
-        return size8 ? CASE_RES_COPY_8X8 : CASE_RES_COPY;
-    return size8 ? CASE_RES_8X8 : uint(mb.kind) == REC_MB_INTRA_16X16 ? CASE_RES_16X16 : CASE_RES_4X4;
+        return (size8 ? CASE_RES_COPY_8X8 : CASE_RES_COPY) + c;
+    return (size8 ? CASE_RES_8X8 : uint(mb.kind) == REC_MB_INTRA_16X16 ? CASE_RES_16X16 : CASE_RES_4X4) + c;
+}
+
+/* Of subsampled chroma: c is 0 or 1. */
+uint chroma_residual_case(rec_mb mb, uint c, uint b)
+{
+    if ((uint(mb.coded[1u + c]) >> b & 1u) == 0u)
+        return CASE_NONE;
+    bool plain = uint(mb.kind) == REC_MB_INTRA_PCM || (uint(mb.flags) & REC_MB_BYPASS) != 0u;
+    return (plain ? CASE_RES_COPY + 1 : CASE_RES_CHROMA) + c;
 }
 
 void main()
@@ -92,18 +102,20 @@ void main()
         luma = CASE_LUMA_ONE + 2u * class0 + weighted;
         if (both)
             luma = CASE_LUMA_BOTH + 2u * (class0 * LUMA_CLASSES + luma_class(at, 1u, block)) + weighted;
-        if ((blk & 3u) == 0u) {
+        if ((CHROMA_FORMAT == 1u || CHROMA_FORMAT == 2u) && (blk & 3u) == 0u) {
             bool alike = (!use0 || together(at, 0u, block)) && (!use1 || together(at, 1u, block));
             chroma = CASE_CHROMA + (alike ? 0u : 4u) + (both ? 2u : 0u) + weighted;
         }
     }
     emit(luma, where | block);
     emit(chroma, where | blk >> 2);
-    emit(luma_residual_case(mb, blk), where | blk);
-    uint residual = CASE_NONE;
-    if (block < 8u && (uint(mb.coded[1u + (block >> 2)]) >> (block & 3u) & 1u) != 0u) {
-        bool plain = uint(mb.kind) == REC_MB_INTRA_PCM || (uint(mb.flags) & REC_MB_BYPASS) != 0u;
-        residual = (plain ? CASE_RES_COPY + 1 : CASE_RES_CHROMA) + (block >> 2);
+    emit(luma_residual_case(mb, 0u, blk), where | blk);
+    if (CHROMA_FORMAT == 3u) {
+        emit(luma_residual_case(mb, 1u, blk), where | blk);
+        emit(luma_residual_case(mb, 2u, blk), where | blk);
+    } else if (CHROMA_FORMAT != 0u) {
+        const uint bits = CHROMA_FORMAT == 1u ? 2u : 3u; /* of a block's number */
+        emit(block >> bits < 2u ? chroma_residual_case(mb, block >> bits, block & ((1u << bits) - 1u)) : CASE_NONE,
+             where | (block & ((1u << bits) - 1u)));
     }
-    emit(residual, where | (block & 3u));
 }

@@ -30,8 +30,8 @@ uvec2 cases_of(uint work)
     if (work < WORK_RES_4X4)
         return uvec2(CASE_CHROMA + 2u * (work - WORK_CHROMA), 2u);
     if (work < WORK_RES_CHROMA)
-        return uvec2(CASE_RES_4X4 + (work - WORK_RES_4X4), 1u);
-    return work == WORK_RES_CHROMA ? uvec2(CASE_RES_CHROMA, 2u) : uvec2(CASE_RES_COPY, 4u);
+        return uvec2(CASE_RES_4X4 + 3u * (work - WORK_RES_4X4), 3u);
+    return work == WORK_RES_CHROMA ? uvec2(CASE_RES_CHROMA, 2u) : uvec2(CASE_RES_COPY, 6u);
 }
 
 void main()
@@ -49,5 +49,6 @@ void main()
     bool chroma = i >= WORK_CHROMA && i < WORK_RES_4X4;
     counters[COUNTER_ARGS + 3u * i] = min(groups, LIST_ROW);
     counters[COUNTER_ARGS + 3u * i + 1u] = (groups + LIST_ROW - 1u) / LIST_ROW;
-    counters[COUNTER_ARGS + 3u * i + 2u] = chroma ? 2u : 1u; /* z: the plane */
+    uint luma = CHROMA_FORMAT == 3u && i < WORK_CHROMA ? 3u : 1u;
+    counters[COUNTER_ARGS + 3u * i + 2u] = chroma ? 2u : luma; /* z: the component */
 }

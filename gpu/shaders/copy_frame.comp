@@ -6,13 +6,14 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_scalar_block_layout : require
-#include "gpu/shaders/lib/bindings.h"
+#include "gpu/shaders/lib/format.glsl"
+#include "gpu/shaders/lib/sample.glsl"
 
 layout(local_size_x = 32, local_size_y = 8) in;
 
-layout(set = SET_BATCH, binding = BIND_FRAME_Y, r32ui) uniform uimage2DArray frame_y;
-layout(set = SET_BATCH, binding = BIND_FRAME_CB, r32ui) uniform uimage2DArray frame_cb;
-layout(set = SET_BATCH, binding = BIND_FRAME_CR, r32ui) uniform uimage2DArray frame_cr;
+layout(set = SET_BATCH, binding = BIND_FRAME_Y, SAMPLE_FORMAT) uniform uimage2DArray frame_y;
+layout(set = SET_BATCH, binding = BIND_FRAME_CB, SAMPLE_FORMAT) uniform uimage2DArray frame_cb;
+layout(set = SET_BATCH, binding = BIND_FRAME_CR, SAMPLE_FORMAT) uniform uimage2DArray frame_cr;
 layout(push_constant, scalar) uniform push_block { recon_push push; };
 
 void main()
@@ -23,7 +24,7 @@ void main()
         return;
     ivec3 to = ivec3(at, push.first_picture), from = ivec3(at, push.param);
     bool fill = push.param == COPY_FILL, has_chroma = at.x < chroma.x && at.y < chroma.y;
-    uvec4 y = uvec4(COPY_GREY), cb = y, cr = y;
+    uvec4 y = texel_of(ivec4(1 << (DEPTH_LUMA - 1u))), cb = texel_of(ivec4(1 << (DEPTH_CHROMA - 1u))), cr = cb;
     if (!fill) {
         y = imageLoad(frame_y, from);
         if (has_chroma) {

@@ -1,36 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Crop frames and write them to host memory as I420, NV12 or GRAY8. One thread writes one 32-bit word: x is the word in a row,
- * y the row, plane below plane, z the delivery (recon_push.first_picture is the first one of the group, whose deliveries share the
- * format).
+ * Crop frames and write them to host memory: three planes, NV12 or luma alone, in the frames' own sample size. One thread writes
+ * one 32-bit word: x is the word in a row, y the row, plane below plane, z the delivery (recon_push.first_picture is the first one of
+ * the group, whose deliveries share the format).
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_scalar_block_layout : require
-#include "gpu/shaders/lib/bindings.h"
+#include "gpu/shaders/lib/format.glsl"
+#include "gpu/shaders/lib/sample.glsl"
 
 layout(local_size_x = 64, local_size_y = 4) in;
 
 layout(set = SET_BATCH, binding = BIND_DELIVER, scalar) readonly buffer deliver_buffer { recon_deliver_args deliveries[]; };
-layout(set = SET_BATCH, binding = BIND_FRAME_Y, r32ui) readonly uniform uimage2DArray frame_y;
-layout(set = SET_BATCH, binding = BIND_FRAME_CB, r32ui) readonly uniform uimage2DArray frame_cb;
-layout(set = SET_BATCH, binding = BIND_FRAME_CR, r32ui) readonly uniform uimage2DArray frame_cr;
+layout(set = SET_BATCH, binding = BIND_FRAME_Y, SAMPLE_FORMAT) readonly uniform uimage2DArray frame_y;
+layout(set = SET_BATCH, binding = BIND_FRAME_CB, SAMPLE_FORMAT) readonly uniform uimage2DArray frame_cb;
+layout(set = SET_BATCH, binding = BIND_FRAME_CR, SAMPLE_FORMAT) readonly uniform uimage2DArray frame_cr;
 layout(set = SET_HOST, binding = HOST_BINDING, scalar) writeonly buffer host_buffer { uint host[]; };
 layout(push_constant, scalar) uniform push_block { recon_push push; };
 
 layout(constant_id = 0) const uint FORMAT = DELIVER_I420;
-layout(constant_id = 1) const bool ALIGNED = false; /* crop_x is a multiple of 8: no word lies across two texels */
+layout(constant_id = 1) const uint ALIGNED = 0u; /* every plane is cropped by whole texels from the left: no word lies across two */
 
-/* Samples x..x+3 of a row, or with ALIGNED those that the texel of x has; those to the right of the frame repeat its last texel
+#define SHIFT_X (FORMAT == DELIVER_I444 ? 0u : 1u) /* of chroma */
+#define SHIFT_Y (FORMAT == DELIVER_I444 || FORMAT == DELIVER_I422 ? 0u : 1u)
+
+/* The word of samples x.. of a row, or with ALIGNED that of the texel of x; those to the right of the frame repeat its last texel
  * and are never inside the crop. */
+#ifdef PELTON_WIDE
+#define WORD_SAMPLES 2u
+#define FUNNEL(image, x, y, slot)                                                                                                \
+    int t = int((x) >> 2), last = imageSize(image).x - 1;                                                                        \
+    uvec2 lo = imageLoad(image, ivec3(min(t, last), y, slot)).xy;                                                                \
+    if (ALIGNED != 0u || ((x)&1u) == 0u)                                                                                         \
+        return ((x)&2u) == 0u ? lo.x : lo.y;                                                                                     \
+    uint hi = imageLoad(image, ivec3(min(t + 1, last), y, slot)).x;                                                              \
+    return ((x)&2u) == 0u ? lo.x >> 16 | lo.y << 16 : lo.y >> 16 | hi << 16;
+#else
+#define WORD_SAMPLES 4u
 #define FUNNEL(image, x, y, slot)                                                                                                \
     int t = int((x) >> 2), last = imageSize(image).x - 1;                                                                        \
     uint shift = ((x)&3u) * 8u;                                                                                                  \
     uint lo = imageLoad(image, ivec3(min(t, last), y, slot)).x;                                                                  \
-    if (ALIGNED || shift == 0u)                                                                                                  \
+    if (ALIGNED != 0u || shift == 0u)                                                                                            \
         return lo >> shift;                                                                                                      \
     uint hi = imageLoad(image, ivec3(min(t + 1, last), y, slot)).x;                                                              \
     return (lo >> shift) | (hi << (32u - shift));
+#endif
 
 uint load_y(uint x, uint y, uint slot)
 {
@@ -56,28 +72,28 @@ void main()
 {
     recon_deliver_args d = deliveries[push.first_picture + gl_GlobalInvocationID.z];
     uint word = gl_GlobalInvocationID.x, row = gl_GlobalInvocationID.y;
-    uint chroma_width = (d.width + 1u) / 2u, chroma_height = (d.height + 1u) / 2u;
-    uint plane = 0u, bytes = d.width;
+    uint chroma_width = (d.width + SHIFT_X) >> SHIFT_X, chroma_height = (d.height + SHIFT_Y) >> SHIFT_Y;
+    uint plane = 0u, samples = d.width;
     if (row >= d.height) {
         row -= d.height;
         plane = row >= chroma_height ? 2u : 1u;
         row -= plane == 2u ? chroma_height : 0u;
-        bytes = FORMAT == DELIVER_NV12 ? 2u * chroma_width : chroma_width;
+        samples = FORMAT == DELIVER_NV12 ? 2u * chroma_width : chroma_width;
     }
-    uint planes = FORMAT == DELIVER_I420 ? 3u : FORMAT == DELIVER_NV12 ? 2u : 1u;
-    if (plane >= planes || (plane != 0u && row >= chroma_height) || word * 4u >= bytes)
+    uint planes = FORMAT == DELIVER_GRAY ? 1u : FORMAT == DELIVER_NV12 ? 2u : 3u;
+    if (plane >= planes || (plane != 0u && row >= chroma_height) || word * WORD_SAMPLES >= samples)
         return;
     uint value;
-    if (FORMAT == DELIVER_GRAY8 || plane == 0u) {
-        value = load_y(d.crop_x + 4u * word, d.crop_y + row, d.slot);
+    if (FORMAT == DELIVER_GRAY || plane == 0u) {
+        value = load_y(d.crop_x + WORD_SAMPLES * word, d.crop_y + row, d.slot);
     } else {
-        uint y = d.crop_y / 2u + row, x = d.crop_x / 2u;
+        uint y = (d.crop_y >> SHIFT_Y) + row, x = d.crop_x >> SHIFT_X;
         if (FORMAT == DELIVER_NV12)
             value = interleave(load_cb(x + 2u * word, y, d.slot), load_cr(x + 2u * word, y, d.slot));
         else if (plane == 1u)
-            value = load_cb(x + 4u * word, y, d.slot);
+            value = load_cb(x + WORD_SAMPLES * word, y, d.slot);
         else
-            value = load_cr(x + 4u * word, y, d.slot);
+            value = load_cr(x + WORD_SAMPLES * word, y, d.slot);
     }
     host[d.offset[plane] + row * d.stride[plane] + word] = value;
 }

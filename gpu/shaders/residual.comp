@@ -16,7 +16,11 @@ layout(constant_id = 0) const uint KIND = WORK_RES_4X4;
 layout(constant_id = 1) const uint FIRST = CASE_RES_4X4;
 layout(constant_id = 2) const uint LAST = CASE_RES_4X4;
 
+#ifdef PELTON_WIDE
+layout(set = SET_BATCH, binding = BIND_COEFFS, std430) readonly buffer coeff_buffer { ivec4 coeffs[]; };
+#else
 layout(set = SET_BATCH, binding = BIND_COEFFS, std430) readonly buffer coeff_buffer { uvec4 coeffs[]; };
+#endif
 layout(set = SET_BATCH, binding = BIND_SCALING, scalar) readonly buffer scaling_buffer { rec_scaling scaling[]; };
 layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) writeonly buffer residual_buffer { uvec4 residual[]; };
 
@@ -30,9 +34,30 @@ uvec4 pack8(ivec4 a, ivec4 b)
     return uvec4(pack2(a.x, a.y), pack2(a.z, a.w), pack2(b.x, b.y), pack2(b.z, b.w));
 }
 
+/* Levels 4 k .. 4 k + 3 of a unit, or of what follows it. */
+ivec4 levels(uint unit, uint k)
+{
+#ifdef PELTON_WIDE
+    return coeffs[unit * 4u + k];
+#else
+    uvec4 q = coeffs[unit * 2u + (k >> 1)];
+    uvec2 w = (k & 1u) == 0u ? q.xy : q.zw;
+    return ivec4(low16(w.x), high16(w.x), low16(w.y), high16(w.y));
+#endif
+}
+
 int dc_level(uint unit)
 {
+#ifdef PELTON_WIDE
+    return coeffs[unit * 4u].x;
+#else
     return low16(coeffs[unit * 2u].x);
+#endif
+}
+
+int qp_of(rec_mb mb, uint c)
+{
+    return int(mb.qp[c]) + 6 * (depth_of(int(c)) - 8);
 }
 
 /* 8.5.10: DC of the block at column x and row y; first is the unit of blkIdx 0. Row k of the matrix has a sign change per k. */
@@ -48,52 +73,60 @@ int luma_dc(uint first, uint x, uint y, int level_scale, int qp)
     return scale_level(sum, level_scale, qp, 6);
 }
 
-/* 8.5.11.1, 8.5.11.2 for 4:2:0. */
-int chroma_dc(uint first, uint b, int level_scale, int qp)
+/* 8.5.11.1, 8.5.11.2; weight is the scaling list's first entry. 4:2:2 has four rows of two and QP'c,dc. */
+int chroma_dc(uint first, uint b, int weight, int qp)
 {
+    const uint negative[4] = uint[](0x0u, 0xcu, 0x6u, 0xau);
     int sum = 0;
+    if (CHROMA_FORMAT == 2u) {
+        for (uint k = 0u; k < 8u; k++) {
+            int level = dc_level(first + k);
+            sum += ((b & k & 1u) ^ (negative[b >> 1] >> (k >> 1) & 1u)) != 0u ? -level : level;
+        }
+        return scale_level(sum, weight * norm_adjust4((qp + 3) % 6, 0), qp + 3, 6);
+    }
     for (uint k = 0u; k < 4u; k++) {
         int level = dc_level(first + k);
         sum += (bitCount(b & k) & 1) != 0 ? -level : level;
     }
-    return ((sum * level_scale) << (qp / 6)) >> 5;
+    return ((sum * weight * norm_adjust4(qp % 6, 0)) << (qp / 6)) >> 5;
 }
 
 void block_4x4(rec_picture picture, rec_mb mb, uint c, uint b, uint unit)
 {
     bool inter = uint(mb.kind) == REC_MB_INTER;
     uint table = picture.scaling_base + slices[picture.slice_base + mb.slice].scaling, list = c + (inter ? 3u : 0u);
-    int qp = int(mb.qp[c]), m = qp % 6;
+    int qp = qp_of(mb, c), m = qp % 6;
     int d[16];
     for (uint i = 0u; i < 4u; i++) {
-        uvec4 q = coeffs[unit * 2u + (i >> 1)];
-        uvec2 w = (i & 1u) == 0u ? q.xy : q.zw;
-        d[4u * i] = low16(w.x), d[4u * i + 1u] = high16(w.x), d[4u * i + 2u] = low16(w.y), d[4u * i + 3u] = high16(w.y);
+        ivec4 v = levels(unit, i);
+        d[4u * i] = v.x, d[4u * i + 1u] = v.y, d[4u * i + 2u] = v.z, d[4u * i + 3u] = v.w;
     }
     for (int i = 0; i < 16; i++)
         d[i] = scale_level(d[i], int(scaling[table].m4[list][i]) * norm_adjust4(m, i), qp, 4);
-    int dc_scale = int(scaling[table].m4[list][0]) * norm_adjust4(m, 0);
+    int weight = int(scaling[table].m4[list][0]);
     if (KIND == WORK_RES_16X16) {
         uint raster = swap_blk(b);
-        d[0] = uint(mb.coded[0]) != 0xffffu ? 0 : luma_dc(unit - b, raster & 3u, raster >> 2, dc_scale, qp);
+        d[0] = uint(mb.coded[c]) != 0xffffu ? 0 : luma_dc(unit - b, raster & 3u, raster >> 2, weight * norm_adjust4(m, 0), qp);
     } else if (KIND == WORK_RES_CHROMA) {
-        d[0] = (uint(mb.coded[c]) & 15u) != 15u ? 0 : chroma_dc(unit - b, b, dc_scale, qp);
+        const uint all = CHROMA_FORMAT == 2u ? 255u : 15u;
+        d[0] = (uint(mb.coded[c]) & all) != all ? 0 : chroma_dc(unit - b, b, weight, qp);
     }
     inverse4(d);
     residual[unit * 2u] = pack8(ivec4(d[0], d[1], d[2], d[3]), ivec4(d[4], d[5], d[6], d[7]));
     residual[unit * 2u + 1u] = pack8(ivec4(d[8], d[9], d[10], d[11]), ivec4(d[12], d[13], d[14], d[15]));
 }
 
-void block_8x8(rec_picture picture, rec_mb mb, uint unit)
+void block_8x8(rec_picture picture, rec_mb mb, uint c, uint unit)
 {
     uint table = picture.scaling_base + slices[picture.slice_base + mb.slice].scaling,
-         list = uint(mb.kind) == REC_MB_INTER ? 1u : 0u;
-    int qp = int(mb.qp[0]), m = qp % 6;
+         list = 2u * c + (uint(mb.kind) == REC_MB_INTER ? 1u : 0u);
+    int qp = qp_of(mb, c), m = qp % 6;
     int d[64];
     for (uint y = 0u; y < 8u; y++) {
-        uvec4 q = coeffs[unit * 2u + y];
+        ivec4 left = levels(unit, 2u * y), right = levels(unit, 2u * y + 1u);
         for (uint x = 0u; x < 8u; x++) {
-            int level = (x & 1u) == 0u ? low16(q[x >> 1]) : high16(q[x >> 1]);
+            int level = x < 4u ? left[x] : right[x - 4u];
             int s = int(scaling[table].m8[list][8u * y + x]) * norm_adjust8(m, int(x), int(y));
             d[8u * y + x] = scale_level(level, s, qp, 6);
         }
@@ -110,16 +143,9 @@ void block_8x8(rec_picture picture, rec_mb mb, uint unit)
 /* Samples are levels; an 8x8 block is cut into its 4x4 blocks. */
 void copy_units(uint unit, bool size8)
 {
-    if (!size8) {
-        residual[unit * 2u] = coeffs[unit * 2u];
-        residual[unit * 2u + 1u] = coeffs[unit * 2u + 1u];
-        return;
-    }
-    for (uint h = 0u; h < 8u; h++) {
-        uint row = unit * 2u + (h >> 2) * 4u + (h & 1u) * 2u;
-        bool right = (h & 2u) != 0u;
-        uvec4 a = coeffs[row], b = coeffs[row + 1u];
-        residual[unit * 2u + h] = right ? uvec4(a.zw, b.zw) : uvec4(a.xy, b.xy);
+    for (uint h = 0u; h < (size8 ? 8u : 2u); h++) { /* half a unit: two rows of four samples */
+        uint row = size8 ? (h >> 2) * 8u + (h & 1u) * 4u + ((h >> 1) & 1u) : 2u * h;
+        residual[unit * 2u + h] = pack8(levels(unit, row), levels(unit, row + (size8 ? 2u : 1u)));
     }
 }
 
@@ -130,17 +156,14 @@ void main()
         return;
     rec_picture picture = pictures[item.picture];
     rec_mb mb = mbs[picture.mb_base + item.addr];
-    uint c = item.kase == CASE_RES_COPY_8X8 ? 0u
-             : KIND == WORK_RES_CHROMA      ? item.kase - CASE_RES_CHROMA + 1u
-             : KIND == WORK_RES_COPY        ? item.kase - CASE_RES_COPY
-                                            : 0u;
+    uint c = (item.kase - FIRST) % 3u + (KIND == WORK_RES_CHROMA ? 1u : 0u); /* cases are in the order of components */
     uint unit = unit_of(picture.coeff_base, mb, c, item.block);
     if (unit >= push.unit_total)
         return;
     if (KIND == WORK_RES_COPY)
-        copy_units(unit, item.kase == CASE_RES_COPY_8X8);
+        copy_units(unit, item.kase >= CASE_RES_COPY_8X8);
     else if (KIND == WORK_RES_8X8)
-        block_8x8(picture, mb, unit);
+        block_8x8(picture, mb, c, unit);
     else
         block_4x4(picture, mb, c, item.block, unit);
 }

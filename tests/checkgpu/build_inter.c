@@ -25,9 +25,11 @@ static void set_partition(struct check_env *env, struct check_picture *p, uint32
                           int x0, int y0)
 {
     int fraction = m->fraction[list];
-    int mb_x = (int)(addr % env->mb_width) * 16, mb_y = (int)(addr / env->mb_width) * 16;
+    bool field = p->mbs[addr].flags & REC_MB_FIELD;
+    int height = (int)env->mb_height * (field ? 8 : 16), row = (int)(addr / env->mb_width);
+    int mb_x = (int)(addr % env->mb_width) * 16, mb_y = (env->mbaff && field ? row / 2 : row) * 16;
     int mv_x = vector(env, m->reach, mb_x + x0, m->width, (int)env->mb_width * 16, fraction < 0 ? -1 : fraction & 3);
-    int mv_y = vector(env, m->reach, mb_y + y0, m->height, (int)env->mb_height * 16, fraction < 0 ? -1 : fraction >> 2);
+    int mv_y = vector(env, m->reach, mb_y + y0, m->height, height, fraction < 0 ? -1 : fraction >> 2);
     for (int y = y0; y < y0 + m->height; y += 4) {
         for (int x = x0; x < x0 + m->width; x += 4) {
             p->motion[addr].mv[list][y + x / 4][0] = (int16_t)mv_x;
@@ -48,7 +50,8 @@ void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t add
         int same = m->width == 16 && (q & 1) ? q - 1 : m->height == 16 && (q & 2) ? q - 2 : q;
         lists[q] = same < q ? lists[same] : m->lists ? m->lists : check_range(env, 1, 3);
         for (int list = 0; list < 2; list++) {
-            refs[list][q] = same < q ? refs[list][same] : (int)check_random(env, s->num_ref[list]);
+            refs[list][q] = same < q ? refs[list][same] : (int)check_random(env, s->num_ref[list] *
+                                                                                               (env->mbaff && (p->mbs[addr].flags & REC_MB_FIELD) ? 2 : 1));
             if (lists[q] >> list & 1)
                 o->ref_idx[list][q] = (int8_t)refs[list][q];
         }

@@ -29,9 +29,16 @@ static unsigned set_of(unsigned avail)
 /* What a block at (x, y), in blocks, of a macroblock has. */
 static unsigned block_has(unsigned avail, unsigned x, unsigned y)
 {
-    bool a = x > 0 || (avail & REC_AVAIL_A), b = y > 0 || (avail & REC_AVAIL_B);
-    bool d = x > 0 && y > 0 ? true : x > 0 ? b : y > 0 ? a : (avail & REC_AVAIL_D) != 0;
+    bool a = x > 0 || (avail & (y < 2 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER)), b = y > 0 || (avail & REC_AVAIL_B);
+    bool above_a = (avail & (y < 3 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER)) != 0;
+    bool d = x > 0 && y > 0 ? true : x > 0 ? b : y > 0 ? above_a : (avail & REC_AVAIL_D) != 0;
     return (a ? NEED_A : 0) | (b ? NEED_B : 0) | (d ? NEED_D : 0);
+}
+
+/* What a prediction of the whole macroblock has: all of A. */
+static unsigned whole_has(unsigned avail)
+{
+    return block_has((avail & REC_AVAIL_A) == REC_AVAIL_A ? avail : avail & ~(unsigned)REC_AVAIL_A, 0, 0);
 }
 
 static unsigned pick(struct check_env *env, const uint8_t *needs, unsigned count, unsigned has)
@@ -46,22 +53,23 @@ static unsigned pick(struct check_env *env, const uint8_t *needs, unsigned count
 void check_mb_intra(struct check_env *env, struct check_picture *p, uint32_t addr, int kind, unsigned avail)
 {
     struct rec_mb *m = &p->mbs[addr];
-    uint32_t x = addr % env->mb_width, y = addr / env->mb_width;
-    if (x == 0)
-        avail &= ~(unsigned)(REC_AVAIL_A | REC_AVAIL_D);
-    if (y == 0)
-        avail &= ~(unsigned)(REC_AVAIL_B | REC_AVAIL_C | REC_AVAIL_D);
-    if (x + 1 == env->mb_width)
-        avail &= ~(unsigned)REC_AVAIL_C;
+    struct check_place place = check_place_of(p, addr);
+    avail &= place.avail;
+    if (!place.split_left && (avail & REC_AVAIL_A) != REC_AVAIL_A)
+        avail &= ~(unsigned)REC_AVAIL_A;
+    if (place.split_left && check_chance(env, 50))
+        avail &= ~(unsigned)(check_chance(env, 50) ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER);
+    if (place.mixed_left && !(avail & REC_AVAIL_A) && check_chance(env, 50))
+        avail |= REC_AVAIL_D8;
     m->kind = (uint8_t)kind;
-    m->flags = (uint8_t)((m->flags & REC_MB_BYPASS) | (kind == REC_MB_INTRA_8X8 ? REC_MB_TRANSFORM_8X8 : 0));
+    m->flags = (uint8_t)((m->flags & (REC_MB_BYPASS | REC_MB_FIELD)) | (kind == REC_MB_INTRA_8X8 ? REC_MB_TRANSFORM_8X8 : 0));
     m->intra_avail = (uint8_t)avail;
     memset(p->motion[addr].ref_idx, -1, sizeof(p->motion[addr].ref_idx));
     memset(p->motion[addr].mv, 0, sizeof(p->motion[addr].mv));
     memset(m->intra_mode, 0, sizeof(m->intra_mode));
-    m->intra_chroma_mode = (uint8_t)pick(env, needs_chroma, 4, block_has(avail, 0, 0));
+    m->intra_chroma_mode = (uint8_t)pick(env, needs_chroma, 4, whole_has(avail));
     if (kind == REC_MB_INTRA_16X16)
-        m->intra_mode[0] = pick(env, needs_16x16, 4, block_has(avail, 0, 0));
+        m->intra_mode[0] = pick(env, needs_16x16, 4, whole_has(avail));
     for (unsigned blk = 0; blk < 16 && kind != REC_MB_INTRA_16X16; blk += kind == REC_MB_INTRA_8X8 ? 4 : 1) {
         unsigned bx = (blk & 1) | (blk >> 1 & 2), by = (blk >> 1 & 1) | (blk >> 2 & 2);
         m->intra_mode[blk >> 3] |= pick(env, needs_nxn, 9, block_has(avail, bx, by)) << (4 * (blk & 7));

@@ -18,7 +18,8 @@ static const struct {
 } groups[] = {
     {"residual", check_group_residual}, {"bypass", check_group_bypass},   {"inter", check_group_inter},
     {"intra", check_group_intra},       {"deblock", check_group_deblock}, {"random", check_group_random},
-    {"sizes", check_group_sizes},
+    {"sizes", check_group_sizes},       {"formats", check_group_formats}, {"fields", check_group_fields},
+    {"mbaff", check_group_mbaff},
 };
 #define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
 
@@ -54,6 +55,9 @@ static int run_groups(struct check_env *env, const char *only)
         env->group = groups[i].name;
         env->random = env->seed * 0x9e3779b97f4a7c15u + i + 1;
         env->batches = env->pictures = env->mbs = 0;
+        env->format = (struct check_format){.chroma_format_idc = 1, .bit_depth = {8, 8}};
+        env->structure = REC_FRAME;
+        env->mbaff = env->colour_plane = 0;
         int result = groups[i].run(env);
         check_close(env);
         printf("checkgpu %s: %s, %lu batches, %lu pictures, %lu macroblocks, %.1f s\n", env->group, result ? "FAILED" : "ok",
@@ -100,6 +104,8 @@ int main(int argc, char **argv)
     printf("checkgpu: %s%s, subgroups of %u, seed %" PRIu64 "\n", info->name, info->software ? " (software)" : "",
            info->subgroup_size, env.seed);
     env.group = "time";
+    env.format = (struct check_format){.chroma_format_idc = 1, .bit_depth = {8, 8}};
+    env.structure = REC_FRAME;
     env.random = env.seed + 1;
     int failed = timed > 0 ? check_timing(&env, (uint32_t)timed) : run_groups(&env, only);
     unsigned messages = gpu_validation_messages(env.gpu);

@@ -25,9 +25,14 @@ struct check_env {
     struct gpu *gpu;
     int wavefront;                             /* 0: both kinds, else the one */
     uint32_t mb_width, mb_height, refs, width; /* slots 0..refs-1 are read, refs..refs+width-1 are written */
+    struct check_format {                      /* of the frame stores that check_open makes */
+        uint8_t chroma_format_idc, bit_depth[2];
+        bool interlaced, separate_planes;
+    } format;
+    uint8_t structure, mbaff, colour_plane; /* of the pictures that check_picture_create makes */
     struct recon *recons[CHECK_KINDS];
     struct ref_frame *frames[CHECK_SLOTS], *unfiltered[CHECK_SLOTS];
-    uint8_t *got[3];
+    void *got[3]; /* samples of 8 or 16 bits */
     unsigned long batches, pictures, mbs;
     unsigned failures;
 };
@@ -47,7 +52,8 @@ struct check_picture {
     struct rec_mb *mbs;
     struct rec_motion *motion;
     struct rec_slice *slices;
-    int16_t *coeffs; /* [mb_count * 24][16] */
+    int16_t *coeffs; /* [mb_count * 48][16]; NULL where they are wide */
+    int32_t *wide;
     int16_t *weights;
     struct rec_scaling *scaling;
 };
@@ -77,6 +83,12 @@ struct check_motion {
 void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t addr, const struct check_motion *m);
 /* QP, and which edges are filtered, at random. */
 void check_mb_filter(struct check_env *env, struct check_picture *p, uint32_t addr);
+/* Neighbours that the picture has for a macroblock: REC_AVAIL_* and REC_DEBLOCK_* that may be set. */
+struct check_place {
+    unsigned avail, deblock;
+    bool split_left, mixed_left; /* records_validate.c: position */
+};
+struct check_place check_place_of(const struct check_picture *p, uint32_t addr);
 
 /* Reconstruct n pictures as a batch both ways and compare. Frees them. 0, or -1 after a mismatch or an error (reported). */
 int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n);
@@ -95,6 +107,9 @@ int check_group_intra(struct check_env *env);
 int check_group_deblock(struct check_env *env);
 int check_group_random(struct check_env *env);
 int check_group_sizes(struct check_env *env);
+int check_group_formats(struct check_env *env);
+int check_group_fields(struct check_env *env);
+int check_group_mbaff(struct check_env *env);
 
 /* Report a case that no input exercised. */
 int check_uncovered(struct check_env *env, const char *what, unsigned a, unsigned b, unsigned c);

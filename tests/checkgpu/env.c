@@ -54,8 +54,10 @@ static int open_stores(struct check_env *env)
             continue;
         struct recon_params params = {.mb_width = env->mb_width,
                                       .mb_height = env->mb_height,
-                                      .chroma_format_idc = 1,
-                                      .bit_depth = {8, 8},
+                                      .chroma_format_idc = env->format.chroma_format_idc,
+                                      .bit_depth = {env->format.bit_depth[0], env->format.bit_depth[1]},
+                                      .interlaced = env->format.interlaced,
+                                      .separate_planes = env->format.separate_planes,
                                       .slots = env->refs + env->width,
                                       .width = 4 * env->width,
                                       .wavefront = (uint8_t)(i + 1)};
@@ -66,13 +68,13 @@ static int open_stores(struct check_env *env)
         }
     }
     for (uint32_t i = 0; i < env->refs + env->width; i++) {
-        env->frames[i] = ref_frame_create(env->mb_width, env->mb_height, 1);
-        env->unfiltered[i] = ref_frame_create(env->mb_width, env->mb_height, 1);
+        env->frames[i] = ref_frame_create(env->mb_width, env->mb_height, env->format.chroma_format_idc);
+        env->unfiltered[i] = ref_frame_create(env->mb_width, env->mb_height, env->format.chroma_format_idc);
         if (!env->frames[i] || !env->unfiltered[i])
             return -1;
     }
     for (int i = 0; i < 3; i++) {
-        env->got[i] = malloc((size_t)env->mb_width * env->mb_height * 256);
+        env->got[i] = malloc((size_t)env->mb_width * env->mb_height * 512);
         if (!env->got[i])
             return -1;
     }
@@ -87,11 +89,13 @@ int check_open(struct check_env *env, uint32_t mb_width, uint32_t mb_height, uin
     env->width = width;
     if (open_stores(env) < 0)
         return -1;
-    for (uint32_t i = 0; i < refs; i++) { /* references come to the device as I_PCM pictures */
+    uint32_t planes = env->format.separate_planes ? 3 : 1;
+    for (uint32_t i = 0; i < refs * planes; i++) { /* references come to the device as I_PCM pictures */
+        env->colour_plane = (uint8_t)(i % planes);
         struct check_picture *p = check_picture_create(env, 0, 1);
         if (!p)
             return -1;
-        p->view.head.slot = i;
+        p->view.head.slot = i / planes;
         for (uint32_t addr = 0; addr < p->view.head.mb_count; addr++)
             check_mb_pcm(env, p, addr);
         if (check_run(env, &p, 1) < 0)
@@ -119,24 +123,49 @@ static void describe_mb(const struct rec_view *v, uint32_t addr)
     }
 }
 
-/* Compare what is in env->got with a frame of the reference. */
-static int compare(struct check_env *env, const struct check_picture *p, const struct ref_frame *want, const char *what,
-                   int kind, uint32_t index)
+static uint16_t got_sample(const struct check_env *env, int c, size_t at)
 {
-    for (int c = 0; c < 3; c++) {
-        uint32_t width = want->width >> (c > 0), height = want->height >> (c > 0), size = c ? 8 : 16;
-        for (uint32_t y = 0; y < height; y++) {
+    bool wide = env->format.bit_depth[0] > 8 || env->format.bit_depth[1] > 8;
+    return wide ? ((const uint16_t *)env->got[c])[at] : ((const uint8_t *)env->got[c])[at];
+}
+
+/* The macroblock of row y of the frame; rows of other fields do not come here. */
+static uint32_t mb_of(const struct rec_view *v, uint32_t column, uint32_t y, uint32_t height)
+{
+    uint32_t row = y / height;
+    if (v->head.structure != REC_FRAME)
+        row = y / 2 / height;
+    else if (v->head.mbaff && (v->mbs[(row & ~1u) * v->head.mb_width + column].flags & REC_MB_FIELD))
+        row = (row & ~1u) + (y & 1);
+    return row * v->head.mb_width + column;
+}
+
+/* Compare what is in env->got with the plane and the rows of a frame of the reference that the picture writes. compact: rows of a
+ * field and a plane of its own come without others between them. */
+static int compare(struct check_env *env, const struct check_picture *p, const struct ref_frame *want, bool compact, int kind,
+                   uint32_t index)
+{
+    const struct rec_picture *h = &p->view.head;
+    const char *what = compact ? "unfiltered" : "filtered";
+    uint32_t step = h->structure == REC_FRAME ? 1 : 2, first = h->structure == REC_BOTTOM;
+    for (int c = 0; c < (h->chroma_format_idc ? 3 : 1); c++) {
+        int plane = c + h->colour_plane;
+        uint32_t size = ref_mb_width(h->chroma_format_idc, c), rows = ref_mb_height(h->chroma_format_idc, c);
+        uint32_t width = env->mb_width * size, height = env->mb_height * rows;
+        for (uint32_t y = first; y < height; y += step) {
             for (uint32_t x = 0; x < width; x++) {
-                uint16_t expected = want->plane[c][(size_t)y * want->stride[c] + x];
-                uint8_t got = env->got[c][(size_t)y * width + x];
+                uint16_t expected = want->plane[plane][(size_t)y * want->stride[plane] + x];
+                uint16_t got = got_sample(env, compact ? c : plane, (size_t)(compact ? y / step : y) * width + x);
                 if (got == expected)
                     continue;
-                uint32_t addr = y / size * env->mb_width + x / size;
+                uint32_t addr = mb_of(&p->view, x / size, y, rows);
                 printf("checkgpu: MISMATCH group %s seed %" PRIu64
                        " batch %lu picture %u (%s, wavefront %d, %ux%u macroblocks): macroblock %u "
                        "plane %d at %u,%u (in it %u,%u): want %u, got %u\n",
                        env->group, env->seed, env->batches, index, what, kind + 1, env->mb_width, env->mb_height, addr, c, x, y,
-                       x % size, y % size, expected, got);
+                       x % size, y % rows, expected, got);
+                printf("  structure %u mbaff %u chroma_format_idc %u plane %u, %u and %u bits\n", h->structure, h->mbaff,
+                       h->chroma_format_idc, h->colour_plane, h->bit_depth[0], h->bit_depth[1]);
                 describe_mb(&p->view, addr);
                 return -1;
             }
@@ -157,11 +186,11 @@ static int run_kind(struct check_env *env, struct check_picture **pictures, uint
         err = recon_wait(r, ticket, UINT64_MAX);
     for (uint32_t i = 0; i < n && err == 0; i++) {
         err = recon_read_work(r, i, env->got[0], env->got[1], env->got[2]);
-        if (err == 0 && compare(env, pictures[i], env->unfiltered[i], "unfiltered", kind, i) < 0)
+        if (err == 0 && compare(env, pictures[i], env->unfiltered[i], true, kind, i) < 0)
             return -1;
         if (err == 0)
             err = recon_read_slot(r, jobs[i].slot, env->got[0], env->got[1], env->got[2]);
-        if (err == 0 && compare(env, pictures[i], env->frames[jobs[i].slot], "filtered", kind, i) < 0)
+        if (err == 0 && compare(env, pictures[i], env->frames[jobs[i].slot], false, kind, i) < 0)
             return -1;
     }
     if (err)

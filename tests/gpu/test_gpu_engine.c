@@ -83,7 +83,7 @@ static void model(const struct frame *f, const struct recon_delivery *d, uint8_t
     for (uint32_t y = 0; y < d->height; y++)
         for (uint32_t x = 0; x < d->width; x++)
             memory[d->offset[0] - base + (uint64_t)y * d->stride[0] + x] = f->y[d->crop_y + y][d->crop_x + x];
-    if (d->format == RECON_GRAY8)
+    if (d->format == RECON_GRAY)
         return;
     for (uint32_t y = 0; y < ch; y++) {
         for (uint32_t x = 0; x < 2 * cw; x++) {
@@ -232,7 +232,7 @@ static void deliver_staged(void **state)
     /* a host that is freed before anyone asks gets its frame all the same */
     struct frame f, got = {0};
     uint64_t ticket = 0;
-    struct recon_delivery d = {.slot = 1, .host = host, .stride = {WIDTH}, .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY8};
+    struct recon_delivery d = {.slot = 1, .host = host, .stride = {WIDTH}, .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY};
     fill_slot(r, 1, &f);
     assert_int_equal(recon_submit(r, NULL, 0, &d, 1, &ticket), GPU_OK);
     gpu_host_free(host);
@@ -261,7 +261,7 @@ static void deliver_wide(void **state)
     fill_slot(r, 3, &f);
     for (int i = 0; i < 3; i++)
         d[i] = (struct recon_delivery){.slot = 3, .host = i == 1 ? second : host, .offset = {i == 2 ? size - sizeof(f.y) : 0},
-                                       .stride = {WIDTH}, .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY8};
+                                       .stride = {WIDTH}, .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY};
     assert_int_equal(recon_submit(r, NULL, 0, d, 3, &ticket), GPU_OK);
     assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
     assert_memory_equal(memory, f.y, sizeof(f.y));
@@ -309,7 +309,7 @@ static void order_and_splitting(void **state)
     fill_slot(r, 0, &f);
     for (uint32_t i = 0; i < N; i++)
         d[i] = (struct recon_delivery){.slot = i % SLOTS, .host = host, .offset = {i * BYTES}, .stride = {WIDTH}, .width = WIDTH,
-                                       .height = HEIGHT, .format = RECON_GRAY8};
+                                       .height = HEIGHT, .format = RECON_GRAY};
     for (uint32_t i = 1; i < SLOTS; i++) {
         struct recon_picture p = {NULL, i, i - 1};
         assert_int_equal(recon_submit(r, &p, 1, NULL, 0, &ticket), GPU_OK);
@@ -536,7 +536,7 @@ static int whole_life(struct gpu *g, uint8_t *memory, size_t size)
     int err = recon_create(g, &params, &r);
     if (err == GPU_OK)
         err = gpu_host_import(g, memory, size, &host);
-    struct recon_delivery d = {.slot = 0, .host = host, .stride = {WIDTH}, .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY8};
+    struct recon_delivery d = {.slot = 0, .host = host, .stride = {WIDTH}, .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY};
     if (err == GPU_OK)
         err = recon_submit(r, NULL, 0, &d, 1, &ticket);
     if (err == GPU_OK)

@@ -177,7 +177,7 @@ static void put_plane(uint8_t *to, uint32_t stride, uint32_t step, const uint16_
 static void put_frame(struct recon *r, const struct recon_delivery *d)
 {
     const struct ref_frame *f = r->frames[d->slot];
-    for (int c = 0; c < (d->format == RECON_GRAY8 ? 1 : 3); c++) {
+    for (int c = 0; c < (d->format == RECON_GRAY ? 1 : 3); c++) {
         uint32_t sub = c ? 1 : 0, plane = d->format == RECON_NV12 && c ? 1u : (uint32_t)c, step = d->format == RECON_NV12 && c ? 2 : 1;
         put_plane(d->host->memory + d->offset[plane] + (step == 2 && c == 2), d->stride[plane], step,
                   f->plane[c] + (size_t)(d->crop_y >> sub) * f->stride[c] + (d->crop_x >> sub), f->stride[c],

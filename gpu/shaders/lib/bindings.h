@@ -20,7 +20,7 @@
 #define BIND_PROGRESS 11  /* zeroed at the start of a batch: progress of the persistent wavefronts */
 #define BIND_DELIVER 12   /* recon_deliver_args[] of the batch's deliveries */
 #define BIND_HOST 13      /* the destination of one delivery group (gpu_host); bound by a second descriptor set in the deliver pass */
-#define BIND_WORK_Y 14    /* r32ui image arrays, four 8-bit samples a texel, lowest byte leftmost */
+#define BIND_WORK_Y 14    /* image arrays, four samples a texel, lowest leftmost: r32ui, or rg32ui of 16 bits */
 #define BIND_WORK_CB 15
 #define BIND_WORK_CR 16
 #define BIND_FRAME_Y 17
@@ -33,14 +33,22 @@
 #define SET_HOST 1
 #define HOST_BINDING 0
 
+/* Specialisation constants that all pipelines of a frame store share (lib/format.glsl); a pass has those before them. */
+#define CONSTANT_CHROMA_FORMAT 4
+#define CONSTANT_DEPTH_LUMA    5
+#define CONSTANT_DEPTH_CHROMA  6
+#define CONSTANT_INTERLACED    7
+#define CONSTANT_COUNT         8
+
 /* FORMAT of deliver; the values of enum recon_format */
 #define DELIVER_I420 0
 #define DELIVER_NV12 1
-#define DELIVER_GRAY8 2
+#define DELIVER_GRAY 2
+#define DELIVER_I422 3
+#define DELIVER_I444 4
 
 /* recon_push.param of copy_frame: this, or the source slot */
 #define COPY_FILL 0xffffffffu
-#define COPY_GREY 0x80808080u
 
 /* One delivery. 52 bytes. Offsets and strides in 32-bit words; crop, width and height in luma samples. */
 struct recon_deliver_args {

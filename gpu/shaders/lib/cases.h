@@ -27,14 +27,14 @@
 #define CASE_LUMA_BOTH (CASE_LUMA_ONE + 2 * LUMA_CLASSES)
 /* Chroma of an 8x8 quadrant: + 4 where its blocks move apart, + 2 for both lists, + 1 with weights. Block is the quadrant. */
 #define CASE_CHROMA (CASE_LUMA_BOTH + 2 * LUMA_CLASSES * LUMA_CLASSES)
-/* Residual; block is blkIdx, of the component. */
+/* Residual; block is blkIdx, of the component. Three cases, of Y, Cb and Cr, but for chroma, which has two. */
 #define CASE_RES_4X4      (CASE_CHROMA + 8)
-#define CASE_RES_16X16    (CASE_RES_4X4 + 1)
-#define CASE_RES_8X8      (CASE_RES_4X4 + 2)
-#define CASE_RES_CHROMA   (CASE_RES_4X4 + 3) /* Cb, Cr */
-#define CASE_RES_COPY     (CASE_RES_4X4 + 5) /* Y, Cb, Cr: I_PCM and lossless */
-#define CASE_RES_COPY_8X8 (CASE_RES_4X4 + 8)
-#define CASE_COUNT        (CASE_RES_4X4 + 9)
+#define CASE_RES_16X16    (CASE_RES_4X4 + 3)
+#define CASE_RES_8X8      (CASE_RES_4X4 + 6)
+#define CASE_RES_CHROMA   (CASE_RES_4X4 + 9)
+#define CASE_RES_COPY     (CASE_RES_4X4 + 11) /* I_PCM and lossless */
+#define CASE_RES_COPY_8X8 (CASE_RES_4X4 + 14)
+#define CASE_COUNT        (CASE_RES_4X4 + 17)
 #define CASE_NONE         0xffffu
 
 #define CASE_SLOTS 128 /* at least CASE_COUNT + 1 */
@@ -56,9 +56,11 @@
 #define COUNTER_CURSOR         (2 * CASE_SLOTS) /* next entry to be written */
 #define COUNTER_ARGS           (3 * CASE_SLOTS) /* 3 words of each pipeline: an indirect dispatch */
 #define COUNTER_TICKET_INTRA   (4 * CASE_SLOTS)
-#define COUNTER_WORDS          (4 * CASE_SLOTS + 1)
+#define COUNTER_TICKET_DEBLOCK (4 * CASE_SLOTS + 1) /* of any_deblock_persistent */
+#define COUNTER_WORDS          (4 * CASE_SLOTS + 2)
 
-/* BIND_PROGRESS, one macroblock: its last row once it is known, two samples a word, Y, Cb, Cr. */
+/* BIND_PROGRESS, one macroblock: its last row once it is known, two samples a word, Y, Cb, Cr. Or (lib/any_progress.glsl) one word
+ * for each row of macroblocks and kind of wavefront. */
 #define PROGRESS_WORDS 16
 #define PROGRESS_VALID 0x80000000u
 
@@ -71,5 +73,24 @@
 #define STRENGTH_LEFT   0
 #define STRENGTH_TOP    1
 #define STRENGTH_INSIDE 2
+
+/* The same where any_deblock.glsl filters. Words 0..3 as above, but for the left edge: word 4 holds its bS in 8 nibbles (two
+ * rows of luma each, or beside a pair of field macroblocks two rows of one field); word 5, in 4 nibbles, a second top edge: that
+ * of a frame macroblock below a pair of field macroblocks to the bottom one; word 6 ANY_* below. From ANY_PARAMS, by place * 3 +
+ * component, thresholds as above, for 8 bits. */
+#define ANY_WORDS        24
+#define ANY_LEFT_WORD    4
+#define ANY_TOP2_WORD    5
+#define ANY_FLAGS_WORD   6
+#define ANY_PARAMS       7
+#define ANY_SIZE8        1 /* transform_size_8x8_flag */
+#define ANY_LEFT_ROWS    2 /* frame macroblock beside field macroblocks: rows belong to them in turn */
+#define ANY_LEFT_HALVES  4 /* field macroblock beside frame macroblocks: its upper half is beside the top one */
+#define ANY_TOP_FIELDS   8 /* two top edges */
+#define ANY_PLACE_LEFT   0
+#define ANY_PLACE_LEFT2  1 /* the second, lower or bottom, macroblock of the pair */
+#define ANY_PLACE_TOP    2
+#define ANY_PLACE_TOP2   3
+#define ANY_PLACE_INSIDE 4
 
 #endif

@@ -12,6 +12,7 @@
 #include "codec/records.h"
 #include "gpu/shaders/lib/bindings.h"
 #include "gpu/shaders/lib/cases.h"
+#include "gpu/shaders/lib/format.glsl"
 
 layout(push_constant, scalar) uniform push_block { recon_push push; };
 

@@ -22,7 +22,7 @@ int tap_weight(int i)
 
 ivec4 scale5(ivec4 v)
 {
-    return clamp((v + 16) >> 5, 0, 255);
+    return clamp((v + 16) >> 5, 0, luma_source.top);
 }
 
 ivec4 mean2(ivec4 a, ivec4 b)
@@ -103,7 +103,7 @@ void luma_centre_v(luma_block k, out ivec4 p[4])
         }
     }
     for (int i = 0; i < 4; i++) {
-        ivec4 j = clamp((sum[i] + 512) >> 10, 0, 255);
+        ivec4 j = clamp((sum[i] + 512) >> 10, 0, luma_source.top);
         p[i] = k.fraction.y == 2u ? j : mean2(j, scale5(half_row[i]));
     }
 }
@@ -124,7 +124,7 @@ void luma_centre_h(luma_block k, out ivec4 p[4])
         }
     }
     for (int i = 0; i < 4; i++) {
-        ivec4 j = clamp((tap_row(sum_a[i], sum_b[i], sum_c[i]) + 512) >> 10, 0, 255);
+        ivec4 j = clamp((tap_row(sum_a[i], sum_b[i], sum_c[i]) + 512) >> 10, 0, luma_source.top);
         ivec4 h = k.fraction.x == 1u ? ivec4(sum_a[i].zw, sum_b[i].xy) : ivec4(sum_a[i].w, sum_b[i].xyz);
         p[i] = mean2(j, scale5(h));
     }
