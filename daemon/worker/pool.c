@@ -48,7 +48,7 @@ bool pool_layout(const char *pix_fmt, uint32_t width, uint32_t height, struct se
         *pixels = RECON_NV12;
     } else if (!strcmp(pix_fmt, "gray")) {
         add_plane(format, width, height, &end);
-        *pixels = RECON_GRAY8;
+        *pixels = RECON_GRAY;
     } else {
         return false;
     }

@@ -99,8 +99,9 @@ struct check_picture *check_picture_create(struct check_env *env, uint32_t index
         p->mbs[i].kind = REC_MB_INTER;
         p->mbs[i].flags = env->structure == REC_FRAME ? 0 : REC_MB_FIELD;
         /* macroblock pairs are in one slice */
-        p->mbs[i].slice = (uint32_t)((uint64_t)(env->mbaff ? i / env->mb_width / 2 * 2 * env->mb_width + i % env->mb_width * 2 : i) *
-                                     slices / mbs);
+        p->mbs[i].slice =
+            (uint32_t)((uint64_t)(env->mbaff ? i / env->mb_width / 2 * 2 * env->mb_width + i % env->mb_width * 2 : i) * slices /
+                       mbs);
         memset(p->motion[i].ref_idx[1], -1, sizeof(p->motion[i].ref_idx[1]));
     }
     return p;
@@ -194,8 +195,8 @@ void check_mb_pcm(struct check_env *env, struct check_picture *p, uint32_t addr)
     static const int spreads[] = {0, 2, 6, 15, 60, 255};
     static const unsigned chroma_blocks[4] = {0, 4, 8, 16};
     unsigned chroma = chroma_blocks[p->view.head.chroma_format_idc];
-    int spread = spreads[check_random(env, 6)], up = env->format.bit_depth[0] < env->format.bit_depth[1]
-                                                         ? env->format.bit_depth[0] - 8 : env->format.bit_depth[1] - 8;
+    int spread = spreads[check_random(env, 6)],
+        up = env->format.bit_depth[0] < env->format.bit_depth[1] ? env->format.bit_depth[0] - 8 : env->format.bit_depth[1] - 8;
     m->kind = REC_MB_INTRA_PCM;
     m->flags &= REC_MB_FIELD;
     m->qp[0] = 0;

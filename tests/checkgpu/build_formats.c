@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Everything but progressive 8-bit 4:2:0: chroma formats, depths, separate colour planes, lossless macroblocks in all of them;
- * field pictures that refer to fields, also to the other one of their own frame; MBAFF frames whose pairs change between frame and
- * field at random. Built like the random group.
+ * field pictures that refer to fields, also to the other one of their own frame; MBAFF frames whose pairs change between frame
+ * and field at random. Built like the random group.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -121,15 +121,19 @@ static int run_format(struct check_env *env, uint32_t mb_width, uint32_t mb_heig
     return result;
 }
 
-/* Every format has pipelines of its own, so these are chosen: each chroma format with 8 bits and more, each depth, and depths that
- * differ. */
+/* Every format has pipelines of its own, so these are chosen: each chroma format with 8 bits and more, each depth, and depths
+ * that differ. */
 int check_group_formats(struct check_env *env)
 {
     static const struct check_format formats[] = {
-        {.chroma_format_idc = 2, .bit_depth = {8, 8}},   {.chroma_format_idc = 3, .bit_depth = {8, 8}},
-        {.chroma_format_idc = 0, .bit_depth = {8, 8}},   {.chroma_format_idc = 1, .bit_depth = {10, 10}},
-        {.chroma_format_idc = 2, .bit_depth = {9, 11}},  {.chroma_format_idc = 3, .bit_depth = {14, 14}},
-        {.chroma_format_idc = 1, .bit_depth = {8, 12}},  {.chroma_format_idc = 0, .bit_depth = {13, 8}},
+        {.chroma_format_idc = 2, .bit_depth = {8, 8}},
+        {.chroma_format_idc = 3, .bit_depth = {8, 8}},
+        {.chroma_format_idc = 0, .bit_depth = {8, 8}},
+        {.chroma_format_idc = 1, .bit_depth = {10, 10}},
+        {.chroma_format_idc = 2, .bit_depth = {9, 11}},
+        {.chroma_format_idc = 3, .bit_depth = {14, 14}},
+        {.chroma_format_idc = 1, .bit_depth = {8, 12}},
+        {.chroma_format_idc = 0, .bit_depth = {13, 8}},
         {.chroma_format_idc = 3, .bit_depth = {10, 8}, .separate_planes = true},
     };
     for (unsigned i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {

@@ -50,8 +50,10 @@ void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t add
         int same = m->width == 16 && (q & 1) ? q - 1 : m->height == 16 && (q & 2) ? q - 2 : q;
         lists[q] = same < q ? lists[same] : m->lists ? m->lists : check_range(env, 1, 3);
         for (int list = 0; list < 2; list++) {
-            refs[list][q] = same < q ? refs[list][same] : (int)check_random(env, s->num_ref[list] *
-                                                                                               (env->mbaff && (p->mbs[addr].flags & REC_MB_FIELD) ? 2 : 1));
+            refs[list][q] =
+                same < q
+                    ? refs[list][same]
+                    : (int)check_random(env, s->num_ref[list] * (env->mbaff && (p->mbs[addr].flags & REC_MB_FIELD) ? 2 : 1));
             if (lists[q] >> list & 1)
                 o->ref_idx[list][q] = (int8_t)refs[list][q];
         }

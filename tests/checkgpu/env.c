@@ -140,8 +140,8 @@ static uint32_t mb_of(const struct rec_view *v, uint32_t column, uint32_t y, uin
     return row * v->head.mb_width + column;
 }
 
-/* Compare what is in env->got with the plane and the rows of a frame of the reference that the picture writes. compact: rows of a
- * field and a plane of its own come without others between them. */
+/* Compare what is in env->got with the plane and the rows of a frame of the reference that the picture writes. compact: rows of
+ * a field and a plane of its own come without others between them. */
 static int compare(struct check_env *env, const struct check_picture *p, const struct ref_frame *want, bool compact, int kind,
                    uint32_t index)
 {

@@ -373,8 +373,14 @@ static void invalid_arguments(void **state)
     struct recon_params params = {.mb_width = 0, .mb_height = 1, .chroma_format_idc = 1, .bit_depth = {8, 8}, .slots = 1, .width = 1};
     assert_int_equal(recon_create(gpu, &params, &none), GPU_ERR_INVALID);
     params.mb_width = 1;
-    params.chroma_format_idc = 3;
-    assert_int_equal(recon_create(gpu, &params, &none), GPU_ERR_FEATURE);
+    params.bit_depth[1] = 15;
+    assert_int_equal(recon_create(gpu, &params, &none), GPU_ERR_INVALID);
+    params.bit_depth[1] = 8;
+    params.interlaced = true; /* half a macroblock pair */
+    assert_int_equal(recon_create(gpu, &params, &none), GPU_ERR_INVALID);
+    params.interlaced = false;
+    params.separate_planes = true;
+    assert_int_equal(recon_create(gpu, &params, &none), GPU_ERR_INVALID);
     assert_null(none);
     recon_free(r);
     gpu_host_free(host);
