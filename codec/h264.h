@@ -203,6 +203,7 @@ struct h264_slice {
                                              order of arrival), or mb_count: decode stops before it */
     int status;                           /* result of step 2 */
     uint32_t mbs_decoded;                 /* by step 2 */
+    uint8_t lost_partition;               /* by step 2: macroblocks lack the residual of a lost or damaged data partition */
 };
 
 /* Life cycle (the job of ARCHITECTURE.md): created PARSING by h264_stream_feed with one reference for the caller's decode list,

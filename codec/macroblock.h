@@ -32,7 +32,6 @@ struct mb_edge {
     uint16_t flags;
     uint8_t cbp;           /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4; 0x2f for I_PCM, 0x0f where not available */
     uint8_t ref_gt0;       /* CABAC: ref_idx > 0; bit list * 4 + quadrant; inferred and direct: 0 */
-    uint8_t ref_gt1;       /* the same for ref_idx > 1: what frame macroblocks see of field macroblocks */
     int8_t mode_right[4];  /* Intra4x4PredMode or Intra8x8PredMode of 4x4 blocks; 2: others; MODE_NONE: see below */
     int8_t mode_bottom[4];
     uint32_t cbf[3];       /* CABAC: coded_block_flag as grid of bits, see CBF_BIT */
@@ -61,6 +60,7 @@ struct mb_edge {
 /* The edges of a macroblock pair of an MBAFF frame: top and bottom macroblock. */
 struct mb_pair {
     struct mb_edge mb[2];
+    uint8_t ref_gt1[2];    /* as ref_gt0 of the edge, for ref_idx > 1: what frame macroblocks see of field macroblocks */
     uint32_t pair;         /* CurrMbAddr / 2 */
     uint8_t field;         /* mb_field_decoding_flag */
 };
@@ -77,6 +77,7 @@ struct mb_mbaff {
         uint16_t flags[2];         /* of both edges */
         uint8_t field;
     } d, replaced;                 /* pair D (ADDR_NONE: not available); the pair whose place in the line the last one took */
+    uint8_t ref_gt1;               /* for the pair, under construction */
     struct mb_edge mixed[2];       /* stand for A and B where those are of the other kind, frame or field */
     uint8_t bottom;                /* the macroblock is the bottom one of its pair */
     uint8_t inferred;              /* mb_field_decoding_flag where it is not present (7.4.4) */
@@ -117,6 +118,7 @@ struct mb_parser {
     uint8_t si_slice;
     uint8_t partitioned;        /* residual data is in partitions: of intra macroblocks in B, of inter macroblocks in C */
     uint8_t mbaff_frame;        /* MbaffFrameFlag */
+    uint8_t plain;              /* neither MBAFF nor slice groups */
     uint8_t chroma_array_type;  /* ChromaArrayType */
     uint8_t chroma_blocks;      /* 4x4 blocks of a chroma component: 0, 4, 8, 16 */
     uint8_t wide;               /* 32-bit levels */
@@ -179,6 +181,7 @@ static inline unsigned mb_context_bin(struct mb_parser *p, unsigned ctx)
 extern const struct mb_edge h264_edge_none[2]; /* a neighbour that is not available, [current is intra] */
 void h264_neighbours_find(struct mb_parser *p);
 void h264_neighbours_publish(struct mb_parser *p);
+void h264_neighbours_publish_group(struct mb_parser *p); /* with slice groups */
 /* neighbours_mbaff.c (6.4.10, 6.4.12.2): a pair begins at p->addr; one of its macroblocks is chosen, and p->field with it: then
  * p->a and p->b serve mb_skip_flag; then all of the above. */
 void h264_mbaff_begin(struct mb_parser *p);

@@ -89,9 +89,9 @@ static unsigned mb_type_b(struct mb_parser *p)
 
 unsigned h264_cabac_mb_type(struct mb_parser *p)
 {
-    if (p->si_slice)
-        return mb_type_si(p);
-    return p->slice_type == H264_I ? mb_type_i(p) : p->slice_type == H264_P ? mb_type_p(p) : mb_type_b(p);
+    if (p->slice_type == H264_I)
+        return p->si_slice ? mb_type_si(p) : mb_type_i(p);
+    return p->slice_type == H264_P ? mb_type_p(p) : mb_type_b(p);
 }
 
 /* Table 9-38 */

@@ -5,9 +5,8 @@
 #include "codec/macroblock.h"
 
 /* ref_idx > 0 of the 8x8 quadrants of one list, as bits of a 3x3 grid with a border above and to the left: A is the bit
- * before, B the third bit before. ref_idx > 1 of the quadrants inside follows REF_GT1 bits later. */
+ * before, B the third bit before. */
 #define REF_BIT(x, y) (((y) + 1) * 3 + (x) + 1)
-#define REF_GT1       16
 
 static unsigned ref_grid(const struct mb_parser *p, unsigned list)
 {
@@ -25,19 +24,21 @@ static void mvd_grid(struct mb_parser *p, unsigned list)
         memcpy(p->mvd[list][GRID(-1, y)], p->a->u.mvd.right[list][y], 2);
 }
 
-static unsigned inner_refs(unsigned grid)
-{
-    return (grid >> REF_BIT(0, 0) & 3) | (grid >> REF_BIT(0, 1) & 3) << 2;
-}
-
 static void edge_motion(struct mb_parser *p, unsigned list, unsigned refs)
 {
     memcpy(p->edge.u.mvd.bottom[list], p->mvd[list][GRID(0, 3)], 8);
     for (int y = 0; y < 4; y++)
         memcpy(p->edge.u.mvd.right[list][y], p->mvd[list][GRID(3, y)], 2);
-    p->edge.ref_gt0 |= (uint8_t)(inner_refs(refs) << list * 4);
-    if (p->mbaff_frame)
-        p->edge.ref_gt1 |= (uint8_t)(inner_refs(refs >> REF_GT1) << list * 4);
+    refs = (refs >> REF_BIT(0, 0) & 3) | (refs >> REF_BIT(0, 1) & 3) << 2;
+    p->edge.ref_gt0 |= (uint8_t)(refs << list * 4);
+}
+
+/* ref_idx > 1 of the list, as far as it is read: pairs of the other kind ask for it. */
+static __attribute__((noinline)) void mbaff_refs(struct mb_parser *p, unsigned list)
+{
+    for (unsigned q = 0; q < 4; q++)
+        if (p->motion->ref_idx[list][q] > 1)
+            p->mbaff.ref_gt1 |= (uint8_t)(1u << (list * 4 + q));
 }
 
 /* ref_idx below num, inferred where num is 1, of w x h quadrants from q on */
@@ -57,9 +58,11 @@ static bool read_ref_idx(struct mb_parser *p, unsigned num, unsigned list, unsig
     for (unsigned y = 0; y < h; y++) {
         for (unsigned x = 0; x < w; x++) {
             p->motion->ref_idx[list][q + y * 2 + x] = (int8_t)ref;
-            *grid |= ((unsigned)(ref > 0) | (unsigned)(ref > 1) << REF_GT1) << (at + y * 3 + x);
+            *grid |= (unsigned)(ref > 0) << (at + y * 3 + x);
         }
     }
+    if (p->mbaff_frame)
+        mbaff_refs(p, list);
     return true;
 }
 

@@ -46,10 +46,12 @@ static void record_end(struct mb_parser *p)
     if (p->field)
         mb->flags |= REC_MB_FIELD;
     p->syntax->decoded = 1;
-    if (p->mbaff_frame)
+    if (p->plain)
+        h264_neighbours_publish(p);
+    else if (p->mbaff_frame)
         h264_mbaff_publish(p);
     else
-        h264_neighbours_publish(p);
+        h264_neighbours_publish_group(p);
 }
 
 /* P_Skip, B_Skip */

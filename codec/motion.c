@@ -195,6 +195,9 @@ int h264_picture_derive_motion(struct h264_picture *pic)
     h264_decode_redundant(pic);
     if (h264_conceal(pic))
         pic->corrupt = 1;
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        if (pic->slices[i].lost_partition)
+            pic->corrupt = 1;
     error = h264_fill_slices(pic);
     if (error < 0)
         return error;

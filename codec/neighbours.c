@@ -42,7 +42,7 @@ static inline void set_neighbours(struct mb_parser *p, bool a, bool b, unsigned 
     p->deblock = (uint8_t)deblock;
 }
 
-static void find_in_group(struct mb_parser *p)
+static __attribute__((noinline)) void find_in_group(struct mb_parser *p)
 {
     uint32_t w = p->mb_width, x = p->mb_x, addr = p->addr;
     const uint32_t *at = p->line_addr;
@@ -75,8 +75,11 @@ void h264_neighbours_publish(struct mb_parser *p)
 
     p->d_flags = slot->flags;
     *slot = p->edge;
-    if (p->groups) {
-        p->d_addr = p->line_addr[p->mb_x];
-        p->line_addr[p->mb_x] = p->addr;
-    }
+}
+
+void h264_neighbours_publish_group(struct mb_parser *p)
+{
+    h264_neighbours_publish(p);
+    p->d_addr = p->line_addr[p->mb_x];
+    p->line_addr[p->mb_x] = p->addr;
 }

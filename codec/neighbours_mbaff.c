@@ -129,10 +129,10 @@ static void mix_mvd(const struct mb_parser *p, const uint8_t from[2], uint8_t to
     to[1] = (uint8_t)(y < 255 ? y : 255);
 }
 
-/* Reference indices greater than 0 as this macroblock counts them. */
-static unsigned refs_seen(const struct mb_parser *p, const struct mb_edge *edge)
+/* Reference indices greater than 0, of an edge in a pair of the other kind, as this macroblock counts them. */
+static unsigned refs_seen(const struct mb_parser *p, const struct mb_pair *pair, const struct mb_edge *edge)
 {
-    return p->field ? edge->ref_gt0 : edge->ref_gt1;
+    return p->field ? edge->ref_gt0 : pair->ref_gt1[edge - pair->mb];
 }
 
 /* coded_block_flag and total_coeff of component c, w x h blocks */
@@ -156,7 +156,7 @@ static void mix_left(struct mb_parser *p)
 {
     struct mb_edge *e = &p->mbaff.mixed[0];
     unsigned upper = 1 + (row_left(p, 0, 4) & 2), lower = 1 + (row_left(p, 2, 4) & 2); /* quadrants */
-    unsigned refs[2] = {refs_seen(p, p->a), refs_seen(p, p->a_lower)}, chroma_w = p->chroma_blocks == 16 ? 4 : 2;
+    unsigned refs[2] = {refs_seen(p, p->mbaff.a, p->a), refs_seen(p, p->mbaff.a, p->a_lower)}, chroma_w = p->chroma_blocks == 16 ? 4 : 2;
 
     *e = *p->a;
     e->cbp = (uint8_t)((p->a->cbp & 0xf0) | (p->a->cbp >> upper & 1) << 1 | (p->a_lower->cbp >> lower & 1) << 3);
@@ -183,7 +183,7 @@ static void mix_above(struct mb_parser *p)
     struct mb_edge *e = &p->mbaff.mixed[1];
 
     *e = *p->b;
-    e->ref_gt0 = (uint8_t)refs_seen(p, p->b);
+    e->ref_gt0 = (uint8_t)refs_seen(p, p->mbaff.b, p->b);
     for (unsigned list = 0; list < 2 && p->cabac_mode; list++)
         for (unsigned x = 0; x < 4; x++)
             mix_mvd(p, p->b->u.mvd.bottom[list][x], e->u.mvd.bottom[list][x]);
@@ -204,6 +204,7 @@ void h264_mbaff_find(struct mb_parser *p)
         avail |= REC_AVAIL_D;
     p->intra_avail = (uint8_t)avail;
     p->deblock = (uint8_t)deblock_edges(p);
+    m->ref_gt1 = 0;
     if (m->a && m->a->field != p->field)
         mix_left(p);
     if (m->b && m->b->field != p->field && (p->field || !m->bottom))
@@ -217,6 +218,7 @@ void h264_mbaff_publish(struct mb_parser *p)
     struct mb_pair *slot = &m->line[p->mb_x];
 
     m->cur.mb[m->bottom] = p->edge;
+    m->cur.ref_gt1[m->bottom] = m->ref_gt1;
     if (!m->bottom)
         return;
     m->replaced.pair = slot->pair;

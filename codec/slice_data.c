@@ -143,6 +143,7 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->partitioned = slice->hdr.nal_unit_type == H264_NAL_PARTITION_A && !p->cabac_mode; /* no profile has it with CABAC */
     p->mbaff_frame = p->pic->mbaff;
     p->groups = slice->slice_group_map;
+    p->plain = !p->mbaff_frame && !p->groups;
     p->chroma_array_type = (uint8_t)h264_chroma_array_type(sps);
     p->chroma_blocks = chroma_blocks[p->chroma_array_type & 3];
     p->wide = h264_coeff_bytes(sps) == 4;
@@ -163,28 +164,39 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     skipped_edge(p, &p->skipped);
 }
 
-/* step: 1 macroblock, or the 2 of a pair */
-static inline void next_address(struct mb_parser *p, uint32_t step)
+static inline void next_in_row(struct mb_parser *p, uint32_t step)
 {
-    uint32_t from = p->addr & ~(step - 1), addr = from;
+    p->addr += step;
+    if (++p->mb_x == p->mb_width)
+        p->mb_x = 0;
+}
+
+/* step: 1 macroblock, or the 2 of a pair */
+static __attribute__((noinline)) void next_in_group(struct mb_parser *p, uint32_t step)
+{
+    uint8_t group = p->groups[p->addr];
 
     do {
-        addr += step;
-        if (++p->mb_x == p->mb_width)
-            p->mb_x = 0;
-    } while (p->groups && addr < p->end_mb && p->groups[addr] != p->groups[from]);
-    p->addr = addr;
+        next_in_row(p, step);
+    } while (p->addr < p->end_mb && p->groups[p->addr] != group);
 }
 
 void h264_next_pair(struct mb_parser *p)
 {
-    next_address(p, 2);
+    p->addr &= ~1u;
+    if (p->groups)
+        next_in_group(p, 2);
+    else
+        next_in_row(p, 2);
 }
 
-static void next_macroblock(struct mb_parser *p)
+static inline void next_macroblock(struct mb_parser *p)
 {
     p->slice->mbs_decoded++;
-    next_address(p, 1);
+    if (p->plain)
+        next_in_row(p, 1);
+    else
+        next_in_group(p, 1);
 }
 
 static int slice_data_cavlc(struct mb_parser *p)
@@ -289,6 +301,7 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
     }
     error = slice_data(p);
     units_return(p);
+    slice->lost_partition = p->lost_partition;
     return error || !p->lost_partition ? error : H264_ERR_DATA;
 }
 

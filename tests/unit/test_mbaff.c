@@ -276,7 +276,7 @@ static void test_ref_idx(void **state)
         setup(&f, true, other);
         for (int mb = 0; mb < 2; mb++) {
             f.line[0].mb[mb].ref_gt0 = f.line[1].mb[mb].ref_gt0 = 0xff;
-            f.line[0].mb[mb].ref_gt1 = f.line[1].mb[mb].ref_gt1 = 0;
+            f.line[0].ref_gt1[mb] = f.line[1].ref_gt1[mb] = 0;
         }
         find(&f, frame, true);
         assert_int_equal(f.p.a->ref_gt0 & 0xaa, frame ? 0 : 0xaa);

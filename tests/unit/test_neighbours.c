@@ -97,7 +97,7 @@ static void visit(struct walk *w, uint32_t first)
     if (!p->mbaff_frame) {
         h264_neighbours_find(p);
         assert_int_equal(p->intra_avail, expected(w, first, p->addr));
-        h264_neighbours_publish(p);
+        h264_neighbours_publish_group(p);
         return;
     }
     h264_mbaff_begin(p);
