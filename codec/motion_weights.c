@@ -5,6 +5,8 @@
 #include "codec/macroblock.h"
 #include "codec/motion.h"
 
+#include <string.h>
+
 static uint8_t weight_mode(const struct h264_slice *slice)
 {
     if (slice->hdr.type == H264_P || slice->hdr.type == H264_SP)
@@ -150,10 +152,13 @@ int h264_fill_slices(struct h264_picture *pic)
         pic->rec_slices[i].scaling = scaling_index(pic, i, &scaling);
         weights += weight_entries(&pic->slices[i]);
     }
-    pic->scaling = h264_alloc(pic->allocator, (scaling ? scaling : 1) * sizeof *pic->scaling);
+    if (!scaling) /* a colour plane of which every slice is lost: concealed macroblocks name lists, too, and use none */
+        scaling = 1;
+    pic->scaling = h264_alloc(pic->allocator, scaling * sizeof *pic->scaling);
     if (!pic->scaling)
         return H264_ERR_NOMEM;
     pic->scaling_count = scaling;
+    memset(pic->scaling, 16, sizeof *pic->scaling);
     if (weights) {
         pic->weights = h264_alloc(pic->allocator, weights * sizeof *pic->weights);
         if (!pic->weights)

@@ -276,6 +276,13 @@ static int parse_group_cycle(struct h264_bits *b, const struct h264_sps *sps, co
     return H264_OK;
 }
 
+/* SP and SI slices exist in the Extended profile only (A.2.3), and their transform of the prediction (8.6) in its formats. */
+static bool switching_allowed(const struct h264_sps *sps, const struct h264_pps *pps)
+{
+    return sps->chroma_format_idc == 1 && sps->bit_depth[0] == 8 && sps->bit_depth[1] == 8 &&
+           !sps->qpprime_y_zero_transform_bypass_flag && !pps->transform_8x8_mode_flag;
+}
+
 static int parse_body(struct h264_bits *b, const struct h264_sps *sps, const struct h264_pps *pps, struct h264_slice_header *h,
                       struct h264_diag *diag)
 {
@@ -287,6 +294,8 @@ static int parse_body(struct h264_bits *b, const struct h264_sps *sps, const str
     if (type > 9)
         return range_error(b, diag, "slice_type", type, "must be at most 9");
     h->type = (uint8_t)(type % 5);
+    if ((h->type == H264_SP || h->type == H264_SI) && !switching_allowed(sps, pps))
+        return h264_fail(diag, H264_ERR_DATA, "slice_type", type, "SP and SI slices need an 8-bit 4:2:0 stream without 8x8 transform");
     value = h264_bits_ue(b);
     if (value >= H264_MAX_PPS)
         return range_error(b, diag, "pic_parameter_set_id", value, "must be at most 255");
