@@ -12,6 +12,7 @@
 #define RECON_MAX_FLIGHT 4
 #define RECON_MAX_PASSES 128
 #define RECON_QUERIES (RECON_MAX_PASSES + 8)
+#define RECON_NO_PASS RECON_MAX_PASSES
 
 #define RECON_BUFFERS 0x1fffu /* bindings 0..12 */
 #define RECON_IMAGES (0x3fu << BIND_WORK_Y)
@@ -64,6 +65,7 @@ struct recon_flight {
     VkDescriptorSet set;
     VkQueryPool queries;
     uint8_t query_stages[RECON_QUERIES]; /* stage that ended at query i; query 0 starts */
+    uint8_t query_passes[RECON_QUERIES]; /* pass of the table, or RECON_NO_PASS */
     uint32_t query_count;
     struct gpu_buffer staging, upload;   /* unified: only staging, which the shaders read */
     VkBufferCopy *regions;               /* of staging, to be uploaded; [3 * width + 16] */
@@ -103,6 +105,7 @@ struct recon {
     bool lock_made;
     uint64_t submitted, done;            /* tickets */
     struct recon_times times;
+    double pass_seconds[RECON_MAX_PASSES];
 };
 
 /* recon_create.c */
@@ -144,7 +147,9 @@ void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk, u
 void recon_copies_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk);
 
 /* times.c */
-void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage);
+void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage, uint32_t pass);
+/* GPU seconds spent in each pass of the table since creation. */
+void recon_pass_times(struct recon *r, double seconds[RECON_MAX_PASSES]);
 /* Add up a finished submission; with lock held. */
 void recon_times_add(struct recon *r, struct recon_flight *f);
 

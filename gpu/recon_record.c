@@ -160,7 +160,7 @@ static int record_pass(struct recon *r, struct recon_flight *f, const struct rec
     else
         record_steps(r, f->commands, pass, chunk, steps);
     gpu_label_end(r->g, f->commands);
-    recon_stamp(r, f, pass->stage);
+    recon_stamp(r, f, pass->stage, index);
     return GPU_OK;
 }
 
@@ -175,17 +175,17 @@ int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chu
     f->query_count = 0;
     if (f->queries)
         g->vk.vkResetQueryPool(g->device, f->queries, 0, RECON_QUERIES);
-    recon_stamp(r, f, RECON_UPLOAD);
+    recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
     record_upload(r, f, chunk);
     g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
     if (chunk->copies)
         recon_copies_record(r, f->commands, chunk);
-    recon_stamp(r, f, RECON_UPLOAD);
+    recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
     for (uint32_t i = 0; chunk->shape.pictures && i < recon_pass_count; i++)
         TRY(record_pass(r, f, chunk, i));
     if (chunk->delivery_count) {
         recon_deliver_record(r, f->commands, chunk);
-        recon_stamp(r, f, RECON_DELIVER);
+        recon_stamp(r, f, RECON_DELIVER, RECON_NO_PASS);
     }
     VK(g, g->vk.vkEndCommandBuffer(f->commands));
 error:

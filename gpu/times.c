@@ -5,11 +5,14 @@
  */
 #include "gpu/recon_internal.h"
 
-void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage)
+#include <string.h>
+
+void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage, uint32_t pass)
 {
     if (!f->queries || f->query_count >= RECON_QUERIES)
         return;
     f->query_stages[f->query_count] = (uint8_t)stage;
+    f->query_passes[f->query_count] = (uint8_t)pass;
     r->g->vk.vkCmdWriteTimestamp(f->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, f->queries, f->query_count++);
 }
 
@@ -23,8 +26,19 @@ void recon_times_add(struct recon *r, struct recon_flight *f)
                                                   sizeof(*ticks), VK_QUERY_RESULT_64_BIT);
     if (result != VK_SUCCESS)
         return;
-    for (uint32_t i = 1; i < f->query_count; i++)
-        r->times.seconds[f->query_stages[i]] += (double)((ticks[i] - ticks[i - 1]) & g->tick_mask) * g->limits.timestampPeriod * 1e-9;
+    for (uint32_t i = 1; i < f->query_count; i++) {
+        double seconds = (double)((ticks[i] - ticks[i - 1]) & g->tick_mask) * g->limits.timestampPeriod * 1e-9;
+        r->times.seconds[f->query_stages[i]] += seconds;
+        if (f->query_passes[i] < RECON_MAX_PASSES)
+            r->pass_seconds[f->query_passes[i]] += seconds;
+    }
+}
+
+void recon_pass_times(struct recon *r, double seconds[RECON_MAX_PASSES])
+{
+    pthread_mutex_lock(&r->lock);
+    memcpy(seconds, r->pass_seconds, sizeof(r->pass_seconds));
+    pthread_mutex_unlock(&r->lock);
 }
 
 void recon_times(struct recon *r, struct recon_times *out)

@@ -2,7 +2,8 @@
  *
  * checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]: holds the shaders against the slow reference. Exit code
  * 0, 1 after a mismatch, 2 for wrong usage, 77 without a device. The seed of the day is printed, so any failure can be
- * repeated. checkgpu --time N: instead prints how long batches of up to N pictures take, by stage.
+ * repeated. checkgpu --time N: instead prints how long batches of up to N pictures take, by stage; with --clip FILE those of a raw
+ * stream (--pictures N: only its first N).
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -31,7 +32,7 @@ static void print_log(void *ctx, int level, const char *line)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] [--time PICTURES]\ngroups:");
+    fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] [--time PICTURES [--clip FILE [--pictures N]]]\ngroups:");
     for (size_t i = 0; i < GROUP_COUNT; i++)
         fprintf(stderr, " %s", groups[i].name);
     fprintf(stderr, "\n");
@@ -72,8 +73,8 @@ int main(int argc, char **argv)
 {
     struct check_env env = {.seed = (uint64_t)time(NULL) / 86400};
     struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .log = print_log};
-    const char *only = NULL;
-    int timed = 0;
+    const char *only = NULL, *clip = NULL;
+    int timed = 0, pictures = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (value && !strcmp(argv[i], "--device"))
@@ -84,6 +85,10 @@ int main(int argc, char **argv)
             env.wavefront = atoi(value);
         else if (value && !strcmp(argv[i], "--time"))
             timed = atoi(value);
+        else if (value && !strcmp(argv[i], "--clip"))
+            clip = value;
+        else if (value && !strcmp(argv[i], "--pictures"))
+            pictures = atoi(value);
         else if (value && !strcmp(argv[i], "--only"))
             only = value;
         else
@@ -93,7 +98,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < GROUP_COUNT; i++)
         known |= only && !strcmp(only, groups[i].name);
     params.timestamps = timed > 0;
-    if (!known || env.wavefront < 0 || env.wavefront > 2)
+    if (!known || env.wavefront < 0 || env.wavefront > 2 || pictures < 0 || (clip && timed < 1))
         return usage();
     int err = gpu_open(&params, &env.gpu);
     if (err < 0) {
@@ -107,7 +112,9 @@ int main(int argc, char **argv)
     env.format = (struct check_format){.chroma_format_idc = 1, .bit_depth = {8, 8}};
     env.structure = REC_FRAME;
     env.random = env.seed + 1;
-    int failed = timed > 0 ? check_timing(&env, (uint32_t)timed) : run_groups(&env, only);
+    int failed = clip      ? check_replay(&env, clip, (uint32_t)timed, (uint32_t)pictures)
+                 : timed > 0 ? check_timing(&env, (uint32_t)timed)
+                             : run_groups(&env, only);
     unsigned messages = gpu_validation_messages(env.gpu);
     if (messages)
         printf("checkgpu: %u validation messages\n", messages);

@@ -99,6 +99,10 @@ void check_finish_head(struct check_picture *p);
 /* Time per stage of batches of 1, 2, 4.. up to most pictures of 1080p, printed. 0, or -1. */
 int check_timing(struct check_env *env, uint32_t most);
 
+/* Time per stage of the pictures of a clip (its first `most`; 0: all), in batches of 1, 4, 8.. up to widest; env->wavefront as in
+ * recon_params. 0, or -1. */
+int check_replay(struct check_env *env, const char *path, uint32_t widest, uint32_t most);
+
 /* Groups: 0, or -1. */
 int check_group_residual(struct check_env *env);
 int check_group_bypass(struct check_env *env);

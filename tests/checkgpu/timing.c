@@ -88,6 +88,9 @@ static int time_batch(struct check_env *env, uint32_t n, int type)
 int check_timing(struct check_env *env, uint32_t most)
 {
     int result = 0;
+    double bandwidth = 0;
+    if (gpu_bandwidth(env->gpu, &bandwidth) == GPU_OK)
+        printf("device memory: %.0f GB/s, read and written\n", bandwidth * 1e-9);
     for (uint32_t n = 1; n <= most && n <= CHECK_SLOTS - 2 && result == 0; n *= 2) {
         result = check_open(env, 120, 68, 2, n);
         for (const char *type = "IPB"; *type && result == 0; type++)

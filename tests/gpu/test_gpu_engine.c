@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -615,6 +616,20 @@ static void no_validation_messages(void **state)
     assert_int_equal(gpu_validation_messages(gpu), 0);
 }
 
+/* The copy is timed by the device: never slower than the wall clock says, which has the fill and a copy more. */
+static void bandwidth(void **state)
+{
+    struct timespec begin, end;
+    double bytes_per_second = 0, bytes = 2.0 * 8 * (gpu_info(gpu)->software ? 64 << 20 : 256 << 20);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    assert_int_equal(gpu_bandwidth(gpu, &bytes_per_second), GPU_OK);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    print_message("%.1f GB/s\n", bytes_per_second * 1e-9);
+    assert_true(bytes / bytes_per_second < seconds);
+    assert_true(bytes_per_second < 1e14);
+}
+
 int main(void)
 {
     struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .timestamps = true, .log = log_line};
@@ -629,7 +644,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choice), cmocka_unit_test(open_by_name), cmocka_unit_test(deliver), cmocka_unit_test(deliver_staged),
         cmocka_unit_test(deliver_wide), cmocka_unit_test(copy_and_fill), cmocka_unit_test(order_and_splitting),
-        cmocka_unit_test(invalid_arguments), cmocka_unit_test(packing), cmocka_unit_test(too_large),
+        cmocka_unit_test(invalid_arguments), cmocka_unit_test(packing), cmocka_unit_test(too_large), cmocka_unit_test(bandwidth),
         cmocka_unit_test(every_call_fails_once), cmocka_unit_test(failed_submissions), cmocka_unit_test(no_validation_messages),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
