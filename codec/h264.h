@@ -15,6 +15,7 @@
 #ifndef PELTON_H264_H
 #define PELTON_H264_H
 
+#include "codec/h264_sei.h"
 #include "codec/records.h"
 
 #include <stdatomic.h>
@@ -47,12 +48,14 @@ struct h264_diag {
 struct h264_vui {
     uint8_t aspect_ratio_idc;
     uint16_t sar_width, sar_height;       /* 0:0 unknown */
+    uint8_t overscan_info_present, overscan_appropriate;
     uint8_t video_signal_type_present, video_format, full_range;
     uint8_t colour_description_present, colour_primaries, transfer, matrix; /* H.273 code points, 2 = unspecified */
     uint8_t chroma_loc_present, chroma_loc_top, chroma_loc_bottom;
     uint8_t timing_info_present, fixed_frame_rate;
     uint32_t num_units_in_tick, time_scale;
     uint8_t nal_hrd_present, vcl_hrd_present, pic_struct_present;
+    uint8_t cpb_count[2];                 /* cpb_cnt_minus1 + 1 of the NAL and the VCL HRD, where present */
     uint8_t cpb_removal_delay_length, dpb_output_delay_length, time_offset_length, initial_cpb_removal_delay_length;
     uint8_t bitstream_restriction_flag;
     uint8_t max_num_reorder_frames, max_dec_frame_buffering;
@@ -224,7 +227,10 @@ struct h264_picture {
     uint8_t colour_plane;                 /* colour_plane_id */
     struct h264_picture *plane0;          /* of planes 1 and 2: that of plane 0, a reference; else NULL */
     struct h264_picture *planes[2];       /* of plane 0: planes 1 and 2, borrowed */
-    uint8_t mbaff, idr, nal_ref_idc, has_b_slices, recovery_point;
+    uint8_t mbaff, idr, nal_ref_idc, has_b_slices;
+    int8_t pic_struct;                    /* of pic_timing (Table D-1), -1 where not given */
+    struct h264_recovery_point recovery;  /* of the SEI before it */
+    struct h264_sei *sei;                 /* all messages before it, owned; NULL: none. A first field has those of the second too once paired */
     uint8_t non_existing;                 /* inferred by a frame_num gap: no slices, a copy source only */
     int32_t poc[2];                       /* TopFieldOrderCnt, BottomFieldOrderCnt; of a field only its own is valid */
     int32_t output_poc;                   /* PicOrderCnt: min of both, or a field's own; before an MMCO 5 resets them */

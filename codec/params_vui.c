@@ -5,13 +5,14 @@
 #include "codec/params.h"
 
 /* hrd_parameters() (E.1.2) */
-static int parse_hrd(struct h264_bits *b, struct h264_vui *v, struct h264_diag *diag)
+static int parse_hrd(struct h264_bits *b, struct h264_vui *v, bool vcl, struct h264_diag *diag)
 {
     uint32_t cpb_cnt = h264_bits_ue(b);
 
     if (cpb_cnt > 31)
         return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA, "cpb_cnt_minus1", cpb_cnt,
                          "must be at most 31");
+    v->cpb_count[vcl] = (uint8_t)(cpb_cnt + 1);
     h264_bits_skip(b, 8); /* bit_rate_scale, cpb_size_scale */
     for (uint32_t i = 0; i <= cpb_cnt; i++) {
         h264_bits_ue(b); /* bit_rate_value_minus1 */
@@ -99,8 +100,9 @@ int h264_vui_parse(struct h264_bits *b, struct h264_vui *v, struct h264_diag *di
     int error;
 
     parse_aspect_ratio(b, v);
-    if (h264_bits_flag(b))    /* overscan_info_present_flag */
-        h264_bits_skip(b, 1); /* overscan_appropriate_flag */
+    v->overscan_info_present = (uint8_t)h264_bits_flag(b);
+    if (v->overscan_info_present)
+        v->overscan_appropriate = (uint8_t)h264_bits_flag(b);
     parse_video_signal(b, v);
     error = parse_chroma_loc(b, v, diag);
     if (error)
@@ -112,10 +114,10 @@ int h264_vui_parse(struct h264_bits *b, struct h264_vui *v, struct h264_diag *di
         v->fixed_frame_rate = (uint8_t)h264_bits_flag(b);
     }
     v->nal_hrd_present = (uint8_t)h264_bits_flag(b);
-    if (v->nal_hrd_present && (error = parse_hrd(b, v, diag)))
+    if (v->nal_hrd_present && (error = parse_hrd(b, v, false, diag)))
         return error;
     v->vcl_hrd_present = (uint8_t)h264_bits_flag(b);
-    if (v->vcl_hrd_present && (error = parse_hrd(b, v, diag)))
+    if (v->vcl_hrd_present && (error = parse_hrd(b, v, true, diag)))
         return error;
     if (v->nal_hrd_present || v->vcl_hrd_present)
         h264_bits_skip(b, 1); /* low_delay_hrd_flag */

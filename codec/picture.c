@@ -10,6 +10,7 @@
  * rec_slices is zero.
  */
 #include "codec/dpb.h"
+#include "codec/sei.h"
 
 #include <stdlib.h>
 
@@ -51,6 +52,7 @@ struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
     pic->mb_height = sps->mb_height;
     pic->mb_count = pic->mb_width * pic->mb_height / (structure == REC_FRAME ? 1 : 2);
     pic->slot = -1;
+    pic->pic_struct = -1;
     pic->allocator = allocator ? allocator : &default_allocator;
     return pic;
 }
@@ -100,7 +102,8 @@ static void copy_identity(struct h264_picture *to, const struct h264_picture *fr
     to->nal_ref_idc = from->nal_ref_idc;
     to->mbaff = from->mbaff;
     to->has_b_slices = from->has_b_slices;
-    to->recovery_point = from->recovery_point;
+    to->recovery = from->recovery;
+    to->pic_struct = from->pic_struct;
     to->corrupt = from->corrupt;
     to->poc[0] = from->poc[0];
     to->poc[1] = from->poc[1];
@@ -326,6 +329,7 @@ static void reap(struct h264_picture *dead)
         if (pic->plane0)
             drop(pic->plane0, &dead);
         free(pic->slices);
+        h264_sei_free(pic->sei);
         h264_sps_unref(pic->sps);
         free(pic);
     }

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-#define SEI_BYTES_MAX 65536
-
 int h264_stream_create(const struct h264_stream_params *params, struct h264_stream **out)
 {
     struct h264_stream *s = calloc(1, sizeof(*s));
@@ -21,7 +19,6 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
     s->low_delay_output = params->low_delay_output;
     s->strict = params->strict != 0;
     s->late_arrays = params->late_arrays;
-    s->recovery = H264_NO_RECOVERY;
     error = h264_stream_view_create(s, params);
     if (error) {
         free(s);
@@ -45,6 +42,7 @@ void h264_stream_free(struct h264_stream *s)
     h264_queue_free(&s->decode);
     h264_queue_free(&s->output);
     h264_stream_free_params(s);
+    h264_sei_inbox_free(&s->sei);
     free(s->starts);
     free(s->bytes);
     free(s->rbsp);
@@ -65,39 +63,17 @@ int h264_stream_unescape(struct h264_stream *s, const uint8_t *nal, size_t size,
     return H264_OK;
 }
 
-/* sei_message() lists (7.3.2.3); only recovery_point (D.1.8) matters here. A malformed SEI is no error of the pictures. */
-static int parse_sei(struct h264_stream *s, const uint8_t *nal, size_t size)
+/* Messages for the next picture. A malformed SEI is no error of the pictures. */
+static int store_sei(struct h264_stream *s, const uint8_t *nal, size_t size)
 {
-    size_t n, at = 1;
-    int error;
+    struct h264_sei_message m;
+    size_t n;
+    int error = h264_stream_unescape(s, nal, size, &n);
 
-    if (size > SEI_BYTES_MAX)
-        return H264_OK;
-    error = h264_stream_unescape(s, nal, size, &n);
-    if (error)
-        return error;
-    while (at + 2 < n) {
-        size_t type = 0, payload = 0;
-
-        while (at < n && s->rbsp[at] == 255)
-            type += s->rbsp[at++];
-        if (at < n)
-            type += s->rbsp[at++];
-        while (at < n && s->rbsp[at] == 255)
-            payload += s->rbsp[at++];
-        if (at < n)
-            payload += s->rbsp[at++];
-        if (payload > n - at)
-            break;
-        if (type == 6) {
-            struct h264_bits b;
-
-            h264_bits_init(&b, s->rbsp, n);
-            h264_bits_skip(&b, at * 8);
-            s->recovery = h264_bits_ue(&b) & 0xffff;
-        }
-        at += payload;
-    }
+    if (error || h264_sei_collect(&s->sei, s->rbsp, n) == H264_ERR_NOMEM)
+        return H264_ERR_NOMEM;
+    if (h264_sei_peek(&s->sei, H264_SEI_RECOVERY_POINT, &m) && h264_sei_recovery_point(&m, &s->recovery))
+        s->recovery.present = false;
     return H264_OK;
 }
 
@@ -115,7 +91,7 @@ static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, stru
         return h264_stream_partition(s, nal, size, diag);
     case H264_NAL_SEI:
         s->cur_boundary = true;
-        return parse_sei(s, nal, size);
+        return store_sei(s, nal, size);
     case H264_NAL_SPS:
         s->cur_boundary = true;
         return h264_stream_store_sps(s, nal, size, diag);

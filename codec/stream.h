@@ -10,8 +10,7 @@
 #define PELTON_CODEC_STREAM_H
 
 #include "codec/dpb.h"
-
-#define H264_NO_RECOVERY UINT32_MAX
+#include "codec/sei.h"
 
 struct h264_stored_sps {
     uint8_t *bytes; /* RBSP as received */
@@ -42,7 +41,8 @@ struct h264_stream {
     bool started; /* a random access point was met */
     bool leading; /* started without an IDR: earlier POCs than leading_poc lack their references */
     int32_t leading_poc;
-    uint32_t recovery; /* recovery_frame_cnt of an SEI for the next picture, or H264_NO_RECOVERY */
+    struct h264_sei_inbox sei;           /* messages for the next picture */
+    struct h264_recovery_point recovery; /* that of them, if any */
     uint32_t next_id;
 
     struct h264_picture *first; /* a reference: field whose second one may come next, or NULL; its entry is in the DPB */

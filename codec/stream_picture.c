@@ -42,7 +42,7 @@ static void start_without_idr(struct h264_stream *s, const struct h264_slice_hea
 static bool may_start(const struct h264_stream *s, const struct h264_slice_header *h)
 {
     return h->idr || (h->first_mb == 0 && h->anchor_pic_flag) ||
-           (h->first_mb == 0 && (s->recovery != H264_NO_RECOVERY || h->type == H264_I));
+           (h->first_mb == 0 && (s->recovery.present || h->type == H264_I));
 }
 
 static struct h264_picture *last_reference(const struct h264_dpb *dpb)
@@ -238,6 +238,26 @@ static int clear_starts(struct h264_stream *s, uint32_t mb_count)
     return H264_OK;
 }
 
+static void clear_sei(struct h264_stream *s)
+{
+    h264_sei_clear(&s->sei);
+    s->recovery.present = false;
+}
+
+/* The messages before pic become its own. Without memory for them the picture stands alone. */
+static void take_sei(struct h264_stream *s, struct h264_picture *pic)
+{
+    const struct h264_sei_message *m;
+    struct h264_pic_timing timing;
+
+    if (h264_sei_take(&s->sei, &pic->sei))
+        s->stats.errors++;
+    m = h264_sei_find(pic->sei, H264_SEI_PIC_TIMING);
+    if (m && !h264_sei_pic_timing(m, pic->sps, &timing) && timing.has_pic_struct)
+        pic->pic_struct = (int8_t)timing.pic_struct;
+    clear_sei(s);
+}
+
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
                               struct h264_diag *diag)
 {
@@ -247,10 +267,12 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
 
     if (error)
         return error;
-    if (is_second(s, sps, h))
+    if (is_second(s, sps, h)) {
         first = s->first;
-    else if ((error = begin_frame(s, sps, h, &skip, diag)) || skip)
+    } else if ((error = begin_frame(s, sps, h, &skip, diag)) || skip) {
+        clear_sei(s);
         return error;
+    }
     pic = h264_picture_create(s->allocator, sps, !h->field_pic_flag ? REC_FRAME : h->bottom_field_flag ? REC_BOTTOM : REC_TOP);
     if (!pic || clear_starts(s, pic->mb_count)) {
         h264_picture_unref(pic);
@@ -269,14 +291,14 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     pic->view = s->view_index;
     pic->nal_ref_idc = h->nal_ref_idc;
     pic->mbaff = sps->mb_adaptive_frame_field_flag && !h->field_pic_flag;
-    pic->recovery_point = s->recovery != H264_NO_RECOVERY;
+    pic->recovery = s->recovery;
+    take_sei(s, pic);
     pic->output_poc = h264_frame_poc(pic->poc);
     if (s->leading && !s->started)
         s->leading_poc = pic->output_poc;
     if (s->leading && !first && pic->output_poc < s->leading_poc)
         pic->corrupt = 1;
     s->started = true;
-    s->recovery = H264_NO_RECOVERY;
     s->cur = pic;
     s->cur_boundary = false;
     s->bytes_size = 0;
@@ -368,6 +390,17 @@ static int finish_frame(struct h264_stream *s, struct h264_picture *pic, const s
     return error;
 }
 
+/* The first field stands for the frame. */
+static void join_sei(struct h264_picture *first, struct h264_picture *second)
+{
+    struct h264_sei **end = &first->sei;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = second->sei;
+    second->sei = NULL;
+}
+
 /* The second field joins the entry of the first one. */
 static int finish_second(struct h264_stream *s, struct h264_picture *pic, const struct h264_slice_header *h,
                          struct h264_diag *diag)
@@ -377,6 +410,7 @@ static int finish_second(struct h264_stream *s, struct h264_picture *pic, const 
     int error = H264_OK;
 
     pic->first_field->paired = 1;
+    join_sei(pic->first_field, pic);
     if (e) {
         h264_entry_add(e, pic);
         e->poc[i] = pic->poc[i];

@@ -134,7 +134,7 @@ static bool wanted(struct stream *st, const struct packet_times *t)
 
 static uint32_t frame_flags(struct stream *st, const struct h264_picture *pic)
 {
-    uint32_t flags = pic->idr || pic->recovery_point ? PELTON_FRAME_KEY : 0;
+    uint32_t flags = pic->idr || pic->recovery.present ? PELTON_FRAME_KEY : 0;
     if (st->discontinuity)
         flags |= PELTON_FRAME_DISCONT;
     st->discontinuity = false;

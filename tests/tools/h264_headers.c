@@ -44,7 +44,7 @@ static void print_decoded(const struct h264_picture *pic)
         printf(" inferred\n");
         return;
     }
-    printf("%s%s ref_idc %u frame_num %u poc %d slices %u", pic->idr ? " IDR" : "", pic->recovery_point ? " recovery" : "",
+    printf("%s%s ref_idc %u frame_num %u poc %d slices %u", pic->idr ? " IDR" : "", pic->recovery.present ? " recovery" : "",
            pic->nal_ref_idc, pic->slices[0].hdr.frame_num, pic->output_poc, pic->slice_count);
     for (uint32_t i = 0; i < pic->slice_count; i++)
         if (!i || pic->slices[i].hdr.type != pic->slices[i - 1].hdr.type) {

@@ -543,7 +543,7 @@ static void test_starts_without_idr(void **state)
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 8, .poc_lsb = 10)), H264_OK);
     flush(&c);
     assert_int_equal(c.decoded_count, 3);
-    assert_int_equal(c.decoded[0]->recovery_point, 1);
+    assert_int_equal(c.decoded[0]->recovery.present, 1);
     assert_int_equal(c.decoded[0]->corrupt, 0);
     assert_int_equal(c.decoded[1]->corrupt, 1);
     assert_int_equal(c.decoded[2]->corrupt, 0);
