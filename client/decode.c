@@ -38,7 +38,6 @@ struct decode {
     struct verify *verify;
     struct convert *convert;
     enum AVPixelFormat wanted; /* AV_PIX_FMT_NONE: as delivered */
-    bool converts;
     AVFrame *picture;
     struct sync sync;
     struct progress progress;
@@ -50,11 +49,6 @@ struct decode {
 };
 
 /* ---- before the first frame ---- */
-
-static bool daemon_delivers(const char *pix_fmt)
-{
-    return !strcmp(pix_fmt, "yuv420p") || !strcmp(pix_fmt, "nv12") || !strcmp(pix_fmt, "gray");
-}
 
 static int check_options(struct decode *d)
 {
@@ -75,7 +69,6 @@ static int check_options(struct decode *d)
             return fail_with(d->f, X_USAGE, "ffmpeg -pix_fmts lists the names", "--pix-fmt %s: no such pixel format",
                              o->pix_fmt);
         }
-        d->converts = !daemon_delivers(o->pix_fmt);
     }
     return output_format_choose(o->format, o->output, &d->format, d->f);
 }
@@ -115,7 +108,8 @@ static int open_stream(struct decode *d)
 {
     struct pelton_open_params params;
     source_params(d->o, &d->source, &params);
-    params.pix_fmt = d->converts ? NULL : d->o->pix_fmt;
+    params.pix_fmt = d->wanted != AV_PIX_FMT_NONE ? av_get_pix_fmt_name(d->wanted) : NULL;
+    params.any_pix_fmt = true; /* what the daemon cannot give out is converted here */
     if (params.duration_us >= 0) {
         params.duration_us += DURATION_MARGIN_US;
     }
@@ -269,6 +263,9 @@ static int take_frame(struct decode *d, const struct pelton_frame *frame)
         return 0;
     }
     if (d->wanted != AV_PIX_FMT_NONE && d->picture->format != d->wanted) {
+        if (!d->convert) {
+            ui_log(LOG_INFO, "%s is converted to %s in the client", frame->pix_fmt, d->o->pix_fmt);
+        }
         rc = convert_frame(&d->convert, d->picture, d->wanted, &picture, d->f);
         if (rc) {
             return rc;
@@ -358,9 +355,6 @@ static int run(struct decode *d)
     rc = rc ? rc : open_output(d);
     if (rc) {
         return rc;
-    }
-    if (d->converts && ui_says(LOG_INFO)) {
-        ui_log(LOG_INFO, "%s is converted to %s in the client", d->info.pix_fmt, d->o->pix_fmt);
     }
     d->start_ns = now_ns();
     progress_start(&d->progress, d->o->progress);

@@ -54,7 +54,7 @@ static int parse_format(struct h264_bits *b, struct h264_sps *sps, struct h264_d
     if (chroma_depth > 6)
         return range_error(b, diag, "bit_depth_chroma_minus8", chroma_depth, "must be at most 6");
     sps->bit_depth[0] = (uint8_t)(8 + luma_depth);
-    sps->bit_depth[1] = (uint8_t)(8 + chroma_depth);
+    sps->bit_depth[1] = (uint8_t)(8 + (sps->chroma_format_idc == 0 || sps->separate_colour_plane_flag ? luma_depth : chroma_depth));
     sps->qpprime_y_zero_transform_bypass_flag = (uint8_t)h264_bits_flag(b);
     parse_scaling_matrix(b, sps);
     return H264_OK;

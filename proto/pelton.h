@@ -78,7 +78,9 @@ struct pelton_open_params {
     const char *uri;            /* opened by the daemon (configured sources, allowed URLs); NULL: fd */
     int fd;                     /* an open file, pipe or socket, passed by descriptor; stays the caller's */
     const char *name;           /* what messages call it; for fd: the path as typed */
-    const char *pix_fmt;        /* FFmpeg's name; NULL: the stream's own. yuv420p, nv12, gray */
+    const char *pix_fmt;        /* FFmpeg's name; NULL: the stream's own. Besides that: gray of the same depth, nv12 of 8-bit 4:2:0, planar
+                                 * YUV of 4:0:0 (grey chroma) */
+    bool any_pix_fmt;           /* where pix_fmt cannot be made of the stream, its own instead of a failure */
     enum pelton_policy policy;
     uint32_t depth;             /* frames of the pool; 0: the daemon's choice */
     enum pelton_transport transport;

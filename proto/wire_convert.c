@@ -95,6 +95,7 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
     out->max_frames = in->max_frames;
     out->on_error = (uint32_t)in->on_error;
     out->streams = in->streams;
+    out->any_pix_fmt = in->any_pix_fmt;
 }
 
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
@@ -118,6 +119,7 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
     out->max_frames = in->max_frames;
     out->on_error = (int)in->on_error;
     out->streams = in->streams;
+    out->any_pix_fmt = in->any_pix_fmt;
     return PELTON_OK;
 }
 

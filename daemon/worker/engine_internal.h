@@ -74,7 +74,7 @@ struct pool {
     struct session_format format;
     void *memory; /* NULL for PELTON_NONE */
     struct gpu_host *host;
-    enum recon_format pixels;
+    enum recon_format delivered; /* what the frame store writes; of 4:0:0 given out with chroma planes luma alone */
     bool announced, retired; /* on_format queued; a newer epoch exists */
     uint32_t busy;           /* slots not FREE */
     uint32_t events;         /* not yet called back, that name the pool */
@@ -86,19 +86,20 @@ struct pool {
     struct pool *next;
 };
 
-int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format pixels, bool memory, struct pool **out);
+int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format delivered, bool memory, struct pool **out);
 void pool_free(struct pool *pool);                 /* GPU thread, without the lock */
 bool pool_take(struct pool *pool, uint32_t *slot); /* FREE -> WRITING, new generation */
 void pool_put(struct pool *pool, uint32_t slot);   /* -> FREE */
-/* Planes of one frame of pix_fmt; fills planes, offsets, strides, sizes and slot_size. False: pix_fmt is not known. */
-bool pool_layout(const char *pix_fmt, uint32_t width, uint32_t height, struct session_format *format,
-                 enum recon_format *pixels);
+/* Planes of one frame; fills pix_fmt, planes, offsets, strides, sizes and slot_size. */
+struct pixels;
+void pool_layout(const struct pixels *pixels, uint32_t width, uint32_t height, struct session_format *format);
 
 /* ---- frame stores (store.c) ---- */
 
 struct store_key {
     uint32_t mb_width, mb_height;
     uint8_t chroma_format_idc, bit_depth[2];
+    bool interlaced, separate_planes;
 };
 
 /* A recon and the meaning of its slots. Shared by sessions of one picture size; each reserves a quota of slots. */
@@ -121,16 +122,16 @@ struct store {
 
 bool store_key_equal(const struct store_key *a, const struct store_key *b);
 struct store_key store_key_of(const struct h264_picture *pic);
-/* Attach s to a store for pictures of key; detaches it from its former one. GPU thread, with the lock, which it drops
+/* Attach s to a store for pictures like pic; detaches it from its former one. GPU thread, with the lock, which it drops
  * meanwhile. */
-int store_attach(struct engine *e, struct session *s, const struct store_key *key, uint32_t dpb_frames);
+int store_attach(struct engine *e, struct session *s, const struct h264_picture *pic);
 void store_detach(struct session *s);
-uint32_t store_base(uint32_t dpb_frames); /* slots that a stream needs to make progress in decoding order */
+uint32_t store_base(const struct h264_picture *pic); /* slots that a stream needs to make progress in decoding order */
 bool store_serves(const struct session *s, const struct h264_picture *pic); /* the session's store can hold pic */
 void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
 uint32_t pictures_ahead(const struct session *s); /* how many were submitted before an older one of the session */
-uint64_t window_picture_bytes(uint32_t mb_count);   /* host memory of a picture in a window, an upper estimate */
-uint32_t lookahead_for(const struct engine *e, uint32_t mb_count, uint32_t *sure);
+uint64_t window_picture_bytes(const struct h264_picture *pic); /* host memory of a picture in a window, an upper estimate */
+uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t *sure);
 
 /* ---- batches (scheduler.c, gpu_thread.c) ---- */
 

@@ -3,6 +3,7 @@
  * What a picture's frames look like to readers: size, aspect, colour. A change of any of it begins a new epoch.
  */
 #include "daemon/worker/format.h"
+#include "daemon/worker/pixels.h"
 
 #include <string.h>
 
@@ -42,14 +43,17 @@ static struct pelton_colour picture_colour(const struct session *s, const struct
     return colour;
 }
 
-bool format_of(const struct session *s, const struct h264_picture *pic, struct session_format *out, enum recon_format *pixels)
+bool format_of(const struct session *s, const struct h264_picture *pic, struct session_format *out, enum recon_format *delivered)
 {
     const struct h264_sps *sps = pic->sps;
     uint32_t width = sps->mb_width * 16u - sps->crop_left - sps->crop_right;
     uint32_t height = sps->mb_height * 16u - sps->crop_top - sps->crop_bottom;
     struct session_format f = {.memfd = -1};
-    if (!pool_layout(s->pix_fmt ? s->pix_fmt : sps->chroma_format_idc ? "yuv420p" : "gray", width, height, &f, pixels))
+    struct pixels pixels;
+    if (!pixels_choose(s->pix_fmt, sps, &pixels, delivered) &&
+        (!s->params.any_pix_fmt || !pixels_choose(NULL, sps, &pixels, delivered)))
         return false;
+    pool_layout(&pixels, width, height, &f);
     f.time_base = s->info.time_base;
     f.sar = s->container_sar.num ? s->container_sar : (struct pelton_rational){0, 1};
     if (!f.sar.num && sps->vui_present && sps->vui.sar_width && sps->vui.sar_height)

@@ -202,9 +202,7 @@ static bool ensure_store(struct engine *e, struct session *s)
         return false;
     if (store_serves(s, job->pic))
         return false;
-    struct store_key key = store_key_of(job->pic);
-    uint32_t dpb = job->pic->sps->max_dpb_frames;
-    int err = store_attach(e, s, &key, dpb > 1 ? dpb : 1);
+    int err = store_attach(e, s, job->pic);
     if (err == GPU_ERR_LOST)
         gpu_failed(e, err);
     else if (err)
@@ -225,12 +223,12 @@ static bool ensure_pool(struct engine *e, struct session *s)
 {
     struct output *out = s->outputs;
     struct session_format format;
-    enum recon_format pixels;
+    enum recon_format delivered;
     while (out && out->state != OUTPUT_QUEUED)
         out = out->next;
     if (!out)
         return false;
-    if (!format_of(s, out->pic, &format, &pixels)) {
+    if (!format_of(s, out->pic, &format, &delivered)) {
         fail_session(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
         return true;
     }
@@ -241,7 +239,7 @@ static bool ensure_pool(struct engine *e, struct session *s)
     bool memory = s->params.transport != PELTON_NONE;
     struct pool *pool = NULL;
     uv_mutex_unlock(&e->lock);
-    int err = pool_create(e->gpu, &format, pixels, memory, &pool);
+    int err = pool_create(e->gpu, &format, delivered, memory, &pool);
     uv_mutex_lock(&e->lock);
     if (err) {
         fail_session(s, err, "no memory for its frames");

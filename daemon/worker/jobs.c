@@ -138,7 +138,7 @@ int job_create(struct session *s, struct h264_picture *pic)
         return PELTON_ERR_NOMEM;
     job->pic = pic;
     job->session = s;
-    job->bytes = window_picture_bytes(pic->mb_count);
+    job->bytes = window_picture_bytes(pic);
     job->slices_left = pic->non_existing ? 0 : pic->slice_count;
     job->slice_chunk = 1;
     if (e->params.shuffle_seed && shuffle_slices(job, e->params.shuffle_seed)) {

@@ -7,6 +7,7 @@
  * descriptor.
  */
 #include "daemon/worker/engine_internal.h"
+#include "daemon/worker/pixels.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -32,31 +33,38 @@ static void add_plane(struct session_format *f, uint32_t width, uint32_t height,
     *end = align_up(*end + (uint64_t)f->stride[p] * height, PLANE_ALIGN);
 }
 
-bool pool_layout(const char *pix_fmt, uint32_t width, uint32_t height, struct session_format *format, enum recon_format *pixels)
+void pool_layout(const struct pixels *pixels, uint32_t width, uint32_t height, struct session_format *format)
 {
     uint64_t end = 0;
-    uint32_t half_width = (width + 1) / 2, half_height = (height + 1) / 2;
+    uint32_t bytes = pixels->depth > 8 ? 2 : 1, half_width = (width + 1) / 2, half_height = (height + 1) / 2;
     format->planes = 0;
-    if (!strcmp(pix_fmt, "yuv420p")) {
-        add_plane(format, width, height, &end);
-        add_plane(format, half_width, half_height, &end);
-        add_plane(format, half_width, half_height, &end);
-        *pixels = RECON_I420;
-    } else if (!strcmp(pix_fmt, "nv12")) {
-        add_plane(format, width, height, &end);
-        add_plane(format, 2 * half_width, half_height, &end);
-        *pixels = RECON_NV12;
-    } else if (!strcmp(pix_fmt, "gray")) {
-        add_plane(format, width, height, &end);
-        *pixels = RECON_GRAY;
-    } else {
-        return false;
-    }
-    strcpy(format->pix_fmt, pix_fmt);
+    add_plane(format, bytes * width, height, &end);
+    if (pixels->planes == RECON_NV12)
+        add_plane(format, bytes * 2 * half_width, half_height, &end);
+    else
+        for (int p = 0; p < 2 && pixels->planes != RECON_GRAY; p++)
+            add_plane(format, bytes * (pixels->planes == RECON_I444 ? width : half_width),
+                      pixels->planes == RECON_I420 ? half_height : height, &end);
+    strcpy(format->pix_fmt, pixels->name);
     format->width = width;
     format->height = height;
     format->slot_size = align_up(end, PAGE_ALIGN);
-    return true;
+}
+
+/* Mid-grey in the planes that no delivery writes. */
+static void fill_chroma(struct pool *pool)
+{
+    const struct session_format *f = &pool->format;
+    struct pixels pixels = {0};
+    if (pool->delivered != RECON_GRAY || f->planes == 1 || !pixels_by_name(f->pix_fmt, &pixels))
+        return;
+    for (uint32_t slot = 0; slot < f->slots; slot++) {
+        uint8_t *from = (uint8_t *)pool->memory + slot * f->slot_size + f->plane_offset[1];
+        size_t size = f->slot_size - f->plane_offset[1];
+        memset(from, pixels.depth > 8 ? 0 : 128, size);
+        for (size_t i = 1; pixels.depth > 8 && i < size; i += 2)
+            from[i] = (uint8_t)(1 << (pixels.depth - 9));
+    }
 }
 
 /* The mapping comes before the seals: F_SEAL_FUTURE_WRITE lets nobody map it writable again. */
@@ -73,6 +81,7 @@ static int pool_map(struct gpu *gpu, struct pool *pool)
     if (memory == MAP_FAILED)
         return PELTON_ERR_NOMEM;
     pool->memory = memory;
+    fill_chroma(pool);
     int err = gpu_host_import(gpu, memory, f->memfd_size, &pool->host);
     if (err)
         return err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : PELTON_ERR_NOMEM;
@@ -81,14 +90,14 @@ static int pool_map(struct gpu *gpu, struct pool *pool)
     return 0;
 }
 
-int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format pixels, bool memory, struct pool **out)
+int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format delivered, bool memory, struct pool **out)
 {
     struct pool *pool = calloc(1, sizeof *pool);
     if (!pool)
         return PELTON_ERR_NOMEM;
     pool->format = *format;
     pool->format.memfd = -1;
-    pool->pixels = pixels;
+    pool->delivered = delivered;
     int err = 0;
     if (memory) {
         pool->slots = calloc(format->slots, sizeof *pool->slots);

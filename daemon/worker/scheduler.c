@@ -229,7 +229,7 @@ static void deliver(struct batch *b, struct session *s, struct output *out, stru
                                  .crop_y = sps->crop_top,
                                  .width = f->width,
                                  .height = f->height,
-                                 .format = pool->pixels};
+                                 .format = pool->delivered};
     for (uint32_t p = 0; p < f->planes; p++) {
         d->offset[p] = slot * f->slot_size + f->plane_offset[p];
         d->stride[p] = f->stride[p];
@@ -280,7 +280,7 @@ static void collect_outputs(struct session *s, struct batch *b)
     for (struct output *out = s->outputs; out && b->m < BATCH_DELIVERIES && !s->abort; out = out->next) {
         const struct job *job = out->pic->user;
         struct session_format format;
-        enum recon_format pixels;
+        enum recon_format delivered;
         uint32_t slot;
         if (out->state != OUTPUT_QUEUED)
             continue;
@@ -288,7 +288,7 @@ static void collect_outputs(struct session *s, struct batch *b)
             return;
         if (refuse_corrupt(s, out))
             continue;
-        if (!format_of(s, out->pic, &format, &pixels) || !format_equal(&format, &s->pools->format))
+        if (!format_of(s, out->pic, &format, &delivered) || !format_equal(&format, &s->pools->format))
             return;
         if (!s->pools->memory) { /* PELTON_NONE: done when the picture is */
             out->pool = s->pools;

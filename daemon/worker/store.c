@@ -19,7 +19,7 @@
 
 #define IDLE_STORES    2   /* kept, because building pipelines takes long */
 #define DELIVERY_SLOTS 4   /* frames that left the DPB and are still being delivered */
-#define MB_BYTES       944 /* host memory of a picture per macroblock: records, motion, room for coefficients */
+#define MB_BYTES       176 /* host memory of a picture per macroblock: records and motion; to it comes room for coefficients */
 #define EXTRA_SLOTS    24  /* a session that would get less looks for another store */
 #define MOST_SLOTS     1024
 #define MOST_BYTES     (5ull << 29) /* of one image: drivers refuse allocations of 4 GiB */
@@ -28,7 +28,8 @@
 bool store_key_equal(const struct store_key *a, const struct store_key *b)
 {
     return a->mb_width == b->mb_width && a->mb_height == b->mb_height && a->chroma_format_idc == b->chroma_format_idc &&
-           a->bit_depth[0] == b->bit_depth[0] && a->bit_depth[1] == b->bit_depth[1];
+           a->bit_depth[0] == b->bit_depth[0] && a->bit_depth[1] == b->bit_depth[1] && a->interlaced == b->interlaced &&
+           a->separate_planes == b->separate_planes;
 }
 
 struct store_key store_key_of(const struct h264_picture *pic)
@@ -36,23 +37,33 @@ struct store_key store_key_of(const struct h264_picture *pic)
     return (struct store_key){.mb_width = pic->sps->mb_width,
                               .mb_height = pic->sps->mb_height,
                               .chroma_format_idc = pic->sps->chroma_format_idc,
-                              .bit_depth = {pic->sps->bit_depth[0], pic->sps->bit_depth[1]}};
+                              .bit_depth = {pic->sps->bit_depth[0], pic->sps->bit_depth[1]},
+                              .interlaced = !pic->sps->frame_mbs_only_flag,
+                              .separate_planes = pic->sps->separate_colour_plane_flag};
 }
 
-uint64_t window_picture_bytes(uint32_t mb_count)
+static const uint32_t samples_per_mb[4] = {256, 384, 512, 768};
+
+static bool is_wide(const uint8_t bit_depth[2])
 {
-    return (uint64_t)mb_count * MB_BYTES + 1;
+    return bit_depth[0] > 8 || bit_depth[1] > 8;
+}
+
+uint64_t window_picture_bytes(const struct h264_picture *pic)
+{
+    uint32_t samples = samples_per_mb[h264_chroma_array_type(pic->sps) & 3];
+    return (uint64_t)pic->mb_count * (MB_BYTES + samples * (is_wide(pic->sps->bit_depth) ? 4 : 2)) + 1;
 }
 
 /* Pictures between step 1 and reconstruction. Independent ones are in different groups of pictures, often hundreds apart: what a
  * GPU can use is far more than what one batch holds. */
-uint32_t lookahead_for(const struct engine *e, uint32_t mb_count, uint32_t *sure)
+uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t *sure)
 {
     if (e->params.lookahead)
         return *sure = e->params.lookahead;
-    uint64_t picture = window_picture_bytes(mb_count), budget = (e->software ? 64ull : 320ull) << 20;
+    uint64_t budget = (e->software ? 64ull : 320ull) << 20;
     uint32_t most = e->software ? 8 : 48;
-    uint64_t fit = budget / picture, ahead = e->window_budget / picture;
+    uint64_t fit = budget / picture_bytes, ahead = e->window_budget / picture_bytes;
     *sure = fit > most ? most : fit < 4 ? 4 : (uint32_t)fit;
     return ahead > MOST_AHEAD ? MOST_AHEAD : ahead < *sure ? *sure : (uint32_t)ahead;
 }
@@ -76,9 +87,7 @@ static void store_free(struct store *st)
 
 static uint64_t frame_bytes(const struct store_key *key)
 {
-    static const uint32_t samples[4] = {256, 384, 512, 768};
-    uint32_t depth = key->bit_depth[0] > key->bit_depth[1] ? key->bit_depth[0] : key->bit_depth[1];
-    return (uint64_t)key->mb_width * key->mb_height * samples[key->chroma_format_idc & 3] * (depth > 8 ? 2 : 1);
+    return (uint64_t)key->mb_width * key->mb_height * samples_per_mb[key->chroma_format_idc & 3] * (is_wide(key->bit_depth) ? 2 : 1);
 }
 
 /* Without the lock. */
@@ -96,6 +105,8 @@ static int store_create(struct engine *e, const struct store_key *key, uint32_t 
                                   .mb_height = key->mb_height,
                                   .chroma_format_idc = key->chroma_format_idc,
                                   .bit_depth = {key->bit_depth[0], key->bit_depth[1]},
+                                  .interlaced = key->interlaced,
+                                  .separate_planes = key->separate_planes,
                                   .slots = slots,
                                   .width = width,
                                   .flight = st->flight,
@@ -119,7 +130,7 @@ static uint32_t store_slots(const struct engine *e, const struct store_key *key,
 {
     if (e->software)
         return base + extra;
-    uint64_t luma = (uint64_t)key->mb_width * key->mb_height * 256 * (key->bit_depth[0] > 8 ? 2 : 1) + 1;
+    uint64_t luma = (uint64_t)key->mb_width * key->mb_height * 256 * (is_wide(key->bit_depth) ? 2 : 1) + 1;
     uint64_t want = e->params.lookahead ? 8ull * (base + extra) : MOST_SLOTS;
     uint64_t fit = e->device->memory_bytes / 8 / (frame_bytes(key) + 1), least = base + (extra < EXTRA_SLOTS ? extra : EXTRA_SLOTS);
     fit = fit > MOST_BYTES / luma ? MOST_BYTES / luma : fit;
@@ -135,9 +146,10 @@ static uint32_t batch_width(const struct engine *e, uint32_t slots)
     return width < slots ? width : slots;
 }
 
-uint32_t store_base(uint32_t dpb_frames)
+uint32_t store_base(const struct h264_picture *pic)
 {
-    return dpb_frames + 2 + DELIVERY_SLOTS;
+    uint32_t dpb_frames = pic->sps->max_dpb_frames;
+    return (dpb_frames > 1 ? dpb_frames : 1) + 2 + DELIVERY_SLOTS;
 }
 
 /* A stream changes its store where a picture needs more of it than before, which only an IDR picture can: those before it must all
@@ -145,8 +157,7 @@ uint32_t store_base(uint32_t dpb_frames)
 bool store_serves(const struct session *s, const struct h264_picture *pic)
 {
     struct store_key key = store_key_of(pic);
-    uint32_t dpb = pic->sps->max_dpb_frames;
-    return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(dpb > 1 ? dpb : 1);
+    return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(pic);
 }
 
 void store_detach(struct session *s)
@@ -236,16 +247,17 @@ static int store_create_any(struct engine *e, const struct store_key *key, uint3
     return err;
 }
 
-int store_attach(struct engine *e, struct session *s, const struct store_key *key, uint32_t dpb_frames)
+int store_attach(struct engine *e, struct session *s, const struct h264_picture *pic)
 {
-    uint32_t base = store_base(dpb_frames), sure;
-    uint32_t extra = lookahead_for(e, key->mb_width * key->mb_height, &sure);
+    struct store_key key = store_key_of(pic);
+    uint32_t base = store_base(pic), sure;
+    uint32_t extra = lookahead_for(e, window_picture_bytes(pic), &sure);
     store_detach(s);
-    struct store *st = store_find(e, key, base, &extra);
+    struct store *st = store_find(e, &key, base, &extra);
     if (!st) {
         store_collect(e, false);
         uv_mutex_unlock(&e->lock);
-        int err = store_create_any(e, key, base, &extra, &st);
+        int err = store_create_any(e, &key, base, &extra, &st);
         uv_mutex_lock(&e->lock);
         if (err)
             return err;

@@ -7,6 +7,7 @@
  * source.h, an unsupported syntax element (what came before it is still decoded and delivered), and stop at any moment.
  */
 #include "daemon/worker/engine_internal.h"
+#include "daemon/worker/pixels.h"
 #include "daemon/worker/source.h"
 #include "daemon/worker/timestamps.h"
 
@@ -70,6 +71,9 @@ static void info_from_sps(struct stream *st)
     info->width = info->coded_width - sps->crop_left - sps->crop_right;
     info->height = info->coded_height - sps->crop_top - sps->crop_bottom;
     info->level = sps->level_idc;
+    struct pixels pixels;
+    pixels_of(sps, &pixels);
+    snprintf(info->pix_fmt, sizeof info->pix_fmt, "%s", pixels.name);
     if (info->sar.num == 0 && sps->vui_present && sps->vui.sar_width)
         info->sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
 }
@@ -196,7 +200,7 @@ static void drain(struct stream *st)
         }
         if (st->pictures++ == 0) {
             uv_mutex_lock(&st->engine->lock);
-            s->lookahead = lookahead_for(st->engine, pic->mb_count, &s->lookahead_sure);
+            s->lookahead = lookahead_for(st->engine, window_picture_bytes(pic), &s->lookahead_sure);
             uv_mutex_unlock(&st->engine->lock);
         }
         if (job_create(s, pic)) {
@@ -328,7 +332,7 @@ static void flush(struct stream *st)
 }
 
 /* What the shaders do; streams that need more are refused by step 1. */
-static const struct h264_capabilities capabilities = {.chroma_formats = 1 << 1, .max_bit_depth = {8, 8}};
+static const struct h264_capabilities capabilities = {.chroma_formats = 0xf, .max_bit_depth = {14, 14}};
 
 /* A new state of step 1: at the start and at each loop. */
 static int open_codec(struct stream *st)
@@ -422,13 +426,12 @@ static void run(struct stream *st)
 static int stream_open(struct stream *st)
 {
     struct session *s = st->session;
-    struct session_format layout;
-    enum recon_format pixels;
+    struct pixels pixels;
     struct pelton_failure failure = {0};
-    if (s->pix_fmt && !pool_layout(s->pix_fmt, 16, 16, &layout, &pixels)) {
+    if (s->pix_fmt && !s->params.any_pix_fmt && !pixels_by_name(s->pix_fmt, &pixels)) {
         char cause[128];
         snprintf(cause, sizeof cause, "pixel format %.40s is not supported", s->pix_fmt);
-        fail(st, PELTON_ERR_USAGE, cause, "use yuv420p, nv12 or gray");
+        fail(st, PELTON_ERR_USAGE, cause, "the stream's own format, nv12 of 8-bit 4:2:0, and gray are given out");
         return -1;
     }
     int err = source_open(&st->source, s->uri, s->fd, s->name, &s->stop, &failure);

@@ -15,17 +15,23 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     t.add_arguments(p)
     p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS", str(t.ROOT.parent / "shared/streams")))
-    p.add_argument("--tag", default="progressive-420-8")
+    p.add_argument("--tag", help="rows with this tag only")
+    p.add_argument("--without", default="", metavar="TAG,TAG", help="leave rows with any of these tags out")
     p.add_argument("--no-framemd5", action="store_true", help="only the manifest's MD5")
     p.add_argument("--every", type=int, default=1, help="take every n-th row")
     return p.parse_args()
+
+
+def chosen(args, row):
+    tags = set(row["tags"].split(","))
+    return (not args.tag or args.tag in tags) and not tags & set(args.without.split(",")) and (not args.only or args.only in row["file"])
 
 
 def check(args, daemon, row):
     """None when equal, else what differs."""
     path = os.path.join(args.streams, row["file"])
     try:
-        run = t.decode(args, daemon, path, "md5")
+        run = t.decode(args, daemon, path, "md5", "--pix-fmt", row["pix_fmt"])
         if t.failure(run):
             return t.failure(run)
         got = run.stdout.decode().strip().replace("MD5=", "")
@@ -33,7 +39,7 @@ def check(args, daemon, row):
             return "md5 %s, listed %s" % (got, row["md5"])
         if args.no_framemd5 or row["ffmpeg"] != "equal":
             return None
-        return t.compare_framemd5(args, daemon, path)
+        return t.compare_framemd5(args, daemon, path, "--pix-fmt", row["pix_fmt"])
     except subprocess.TimeoutExpired:
         return "no end after %g s" % args.timeout
 
@@ -45,8 +51,7 @@ def main():
         print("skipped: no streams at", args.streams)
         return t.SKIPPED
     with open(manifest) as f:
-        rows = [r for r in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE) if args.tag in r["tags"].split(",")]
-    rows = [r for r in rows if not args.only or args.only in r["file"]][:: args.every]
+        rows = [r for r in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE) if chosen(args, r)][:: args.every]
     start, bad = time.time(), 0
     with t.Daemon(args) as daemon, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for row, why in zip(rows, pool.map(lambda r: check(args, daemon, r), rows)):
