@@ -206,7 +206,7 @@ int pelton_open(struct pelton *conn, const struct pelton_open_params *params, in
     s->conn = conn;
     s->params = *params;
     s->info = found;
-    if (params->pix_fmt) {
+    if (params->pix_fmt && (!strcmp(params->pix_fmt, "yuv420p") || !strcmp(params->pix_fmt, "nv12") || !strcmp(params->pix_fmt, "gray"))) {
         snprintf(s->info.pix_fmt, sizeof s->info.pix_fmt, "%s", params->pix_fmt);
     }
     s->frames = (uint64_t)setting("FAKE_FRAMES", 10);
