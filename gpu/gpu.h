@@ -65,7 +65,7 @@ int gpu_bandwidth(struct gpu *g, double *bytes_per_second);
 
 /* Host memory that the GPU writes frames into: a mapping of a memfd, page aligned (address and size), alive until gpu_host_free.
  * Imported by VK_EXT_external_memory_host; where that is missing or refused, a staging buffer that is copied when a batch
- * completes (direct = false). */
+ * completes (direct = false). Thread of gpu_host_import: any. */
 struct gpu_host;
 int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **out);
 bool gpu_host_is_direct(const struct gpu_host *h);

@@ -86,6 +86,7 @@ struct pool {
     struct pool *next;
 };
 
+/* Allocating and pinning a pool takes a tenth of a second: not on the GPU thread, which all sessions wait for. Any thread. */
 int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format delivered, bool memory, struct pool **out);
 void pool_free(struct pool *pool);                 /* GPU thread, without the lock */
 bool pool_take(struct pool *pool, uint32_t *slot); /* FREE -> WRITING, new generation */
@@ -149,6 +150,19 @@ struct batch {
     } outputs[BATCH_DELIVERIES];
     struct recon_delivery deliveries[BATCH_DELIVERIES];
 };
+
+/* A thread that makes the next pool of a session. One at a time; GPU thread, with the lock. */
+struct pool_maker {
+    struct session *session;
+    uv_thread_t thread;
+    struct session_format format;
+    enum recon_format delivered;
+    bool running, done; /* the thread exists; it has nothing more to do than to end */
+    int error;
+    struct pool *pool;
+};
+bool pool_maker_start(struct session *s, const struct session_format *format, enum recon_format delivered);
+struct pool *pool_maker_result(struct session *s, int *error); /* after done; drops the lock to join the thread */
 
 void gpu_thread_main(void *engine);
 void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint); /* with the lock */
@@ -219,6 +233,7 @@ struct session {
     struct store *store;
     uint32_t quota, base, held; /* frame slots: allowed, of these needed for in-order progress, in use */
     struct pool *pools;         /* newest first; pools is the current one */
+    struct pool_maker maker;    /* of the next one */
     uint32_t epoch;
 
     struct event *events, **events_tail;
@@ -275,6 +290,7 @@ struct engine {
     uint32_t entropy_count;
     struct job *motion, *motion_last; /* pictures whose motion may be derived */
     struct session *sessions;
+    uint32_t session_count;
     struct store *stores;
     struct memory memory;
     uint64_t window_bytes, window_budget; /* of pictures in all windows that are not DONE; see store.c */

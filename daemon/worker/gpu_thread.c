@@ -16,6 +16,10 @@
 #define FULL_NS   1000000u /* the same while no batch can be submitted anyway */
 #define UNREF_MAX 64
 
+#define POOLS_SLOTS 256 /* of all pools together, while each has at least */
+#define LEAST_DEPTH 8
+#define MOST_DEPTH  32
+
 void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint)
 {
     for (struct session *s = e->sessions; s; s = s->next) {
@@ -211,11 +215,29 @@ static bool ensure_store(struct engine *e, struct session *s)
     return true;
 }
 
+/* Many streams deliver few frames at a time each; and what a pool holds is pinned memory. */
 static uint32_t pool_depth(const struct engine *e, const struct session *s)
 {
+    uint32_t depth = POOLS_SLOTS / e->session_count;
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
-    return e->software ? 8 : 32;
+    return e->software || depth < LEAST_DEPTH ? LEAST_DEPTH : depth > MOST_DEPTH ? MOST_DEPTH : depth;
+}
+
+/* A pool has been made: it is the session's current one. */
+static void take_pool(struct engine *e, struct session *s)
+{
+    int err = 0;
+    struct pool *pool = pool_maker_result(s, &err);
+    if (err) {
+        fail_session(s, err, "no memory for its frames");
+        return;
+    }
+    s->epoch++;
+    if (s->pools)
+        s->pools->retired = true;
+    pool->next = s->pools;
+    s->pools = pool;
 }
 
 /* The first frame that waits decides the epoch. */
@@ -224,6 +246,8 @@ static bool ensure_pool(struct engine *e, struct session *s)
     struct output *out = s->outputs;
     struct session_format format;
     enum recon_format delivered;
+    if (s->maker.running)
+        return false;
     while (out && out->state != OUTPUT_QUEUED)
         out = out->next;
     if (!out)
@@ -236,20 +260,8 @@ static bool ensure_pool(struct engine *e, struct session *s)
         return false;
     format.epoch = s->epoch + 1;
     format.slots = pool_depth(e, s);
-    bool memory = s->params.transport != PELTON_NONE;
-    struct pool *pool = NULL;
-    uv_mutex_unlock(&e->lock);
-    int err = pool_create(e->gpu, &format, delivered, memory, &pool);
-    uv_mutex_lock(&e->lock);
-    if (err) {
-        fail_session(s, err, "no memory for its frames");
-        return true;
-    }
-    s->epoch++;
-    if (s->pools)
-        s->pools->retired = true;
-    pool->next = s->pools;
-    s->pools = pool;
+    if (!pool_maker_start(s, &format, delivered))
+        fail_session(s, PELTON_ERR_NOMEM, "no thread for its frames");
     return true;
 }
 
@@ -282,7 +294,7 @@ static bool names_retired(const struct session *s)
 
 static bool may_release(const struct session *s)
 {
-    if (!s->thread_ended || s->window || s->outputs || s->live_pictures || s->events || s->released)
+    if (!s->thread_ended || s->window || s->outputs || s->live_pictures || s->events || s->released || s->maker.running)
         return false;
     for (const struct pool *p = s->pools; p; p = p->next)
         if (p->events)
@@ -294,7 +306,9 @@ static bool tend(struct engine *e, struct session *s)
 {
     struct h264_picture *unref[UNREF_MAX];
     uint32_t count = 0;
-    bool any = false, news;
+    bool any = s->maker.running && s->maker.done, news;
+    if (any)
+        take_pool(e, s);
     if (s->abort)
         any |= discard(s, unref, &count);
     else

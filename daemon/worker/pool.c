@@ -2,6 +2,7 @@
  *
  * The pool of one epoch: a memfd that the GPU writes frames into and that readers map.
  *
+ * It is made by a thread of its own (pool_maker_*), as its pages are allocated and pinned meanwhile.
  * Life cycle of a slot: FREE -> WRITING (a batch delivers into it) -> HELD (announced) -> FREE (session_release). The pool goes
  * when it is retired by a newer epoch, or the session ends, and no slot is busy; readers keep their own mapping of the
  * descriptor.
@@ -125,6 +126,37 @@ void pool_free(struct pool *pool)
         close(pool->format.memfd);
     free(pool->slots);
     free(pool);
+}
+
+static void make(void *session)
+{
+    struct session *s = session;
+    struct engine *e = s->engine;
+    struct pool *pool = NULL;
+    int err = pool_create(e->gpu, &s->maker.format, s->maker.delivered, s->params.transport != PELTON_NONE, &pool);
+    uv_mutex_lock(&e->lock);
+    s->maker.error = err;
+    s->maker.pool = pool;
+    s->maker.done = true;
+    engine_wake_gpu(e);
+    uv_mutex_unlock(&e->lock);
+}
+
+bool pool_maker_start(struct session *s, const struct session_format *format, enum recon_format delivered)
+{
+    s->maker = (struct pool_maker){.format = *format, .delivered = delivered};
+    s->maker.running = uv_thread_create(&s->maker.thread, make, s) == 0;
+    return s->maker.running;
+}
+
+struct pool *pool_maker_result(struct session *s, int *error)
+{
+    uv_mutex_unlock(&s->engine->lock);
+    uv_thread_join(&s->maker.thread);
+    uv_mutex_lock(&s->engine->lock);
+    s->maker.running = false;
+    *error = s->maker.error;
+    return s->maker.pool;
 }
 
 bool pool_take(struct pool *pool, uint32_t *slot)

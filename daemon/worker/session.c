@@ -84,6 +84,7 @@ int session_open(struct engine *e, const struct pelton_open_params *params, uint
     s->thread_started = true;
     s->next = e->sessions;
     e->sessions = s;
+    e->session_count++;
     uv_mutex_unlock(&e->lock);
     *out = s;
     return 0;
@@ -263,6 +264,7 @@ static void session_end(struct session *s)
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
+    e->session_count--;
     fill_stats(s, &stats);
     uv_mutex_unlock(&e->lock);
     if (s->callbacks.on_end)
