@@ -86,15 +86,6 @@ static int acquire_flight(struct recon *r, struct recon_flight **out)
     return err;
 }
 
-/* SP and SI slices transform their prediction (8.6), for which there is no shader. */
-static bool has_switching_slices(const struct rec_view *v)
-{
-    for (uint32_t i = 0; i < v->slice_count; i++)
-        if (v->slices[i].slice_type >= 3)
-            return true;
-    return false;
-}
-
 static bool picture_valid(const struct recon *r, const struct recon_picture *p)
 {
     const struct recon_params *q = &r->params;
@@ -108,7 +99,7 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
     if (!q->interlaced && (h->structure != REC_FRAME || h->mbaff))
         return false;
     return h->mb_width == q->mb_width && h->mb_height == q->mb_height && h->mb_count == mbs &&
-           (!h->colour_plane || q->separate_planes) && !has_switching_slices(v) &&
+           (!h->colour_plane || q->separate_planes) &&
            h->chroma_format_idc == recon_chroma_format(q) && h->bit_depth[0] == q->bit_depth[0] && h->bit_depth[1] == q->bit_depth[1] &&
            h->coeff_bytes * 16u == r->unit_bytes && (v->motion || !h->has_inter);
 }

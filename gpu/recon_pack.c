@@ -83,13 +83,21 @@ static void add_picture(const struct recon *r, struct counts *c, const struct re
     c->scaling += view->scaling_count;
 }
 
+static bool has_switching_slices(const struct rec_view *view)
+{
+    for (uint32_t i = 0; i < view->slice_count; i++)
+        if (view->slices[i].slice_type >= 3)
+            return true;
+    return false;
+}
+
 void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries,
                       uint32_t m, struct recon_chunk *chunk)
 {
     struct counts c = {0};
     struct recon_shape shape = r->worst;
     uint32_t taken = 0, copies = 0;
-    shape.has_intra = shape.has_inter = shape.has_deblock = false;
+    shape.has_intra = shape.has_inter = shape.has_deblock = shape.has_switching = false;
     for (; taken < n; taken++) {
         const struct rec_view *view = pictures[taken].view;
         struct counts more = c;
@@ -105,7 +113,9 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
         shape.has_intra |= view->head.has_intra;
         shape.has_inter |= view->head.has_inter;
         shape.has_deblock |= view->head.has_deblock;
+        shape.has_switching |= has_switching_slices(view);
     }
+    shape.any_format |= shape.has_switching;
     shape.pictures = c.pictures;
     shape.mb_total = (uint32_t)c.mbs;
     shape.unit_total = (uint32_t)c.units;

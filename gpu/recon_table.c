@@ -30,6 +30,8 @@
 #include "shaders/residual_wide.spv.h"
 #include "shaders/store_frame.spv.h"
 #include "shaders/store_frame_wide.spv.h"
+#include "shaders/switching_inter.spv.h"
+#include "shaders/switching_residual.spv.h"
 
 /* ---- scratch ---- */
 
@@ -52,7 +54,7 @@ static uint64_t residual_size(const struct recon_shape *worst)
 
 static uint64_t strengths_size(const struct recon_shape *worst)
 {
-    return (uint64_t)worst->mb_total * (worst->any_format ? ANY_WORDS : STRENGTH_WORDS) * 4;
+    return (uint64_t)worst->mb_total * ANY_WORDS * 4; /* SP and SI slices may come in any store */
 }
 
 static uint64_t progress_size(const struct recon_shape *worst)
@@ -79,6 +81,12 @@ static uint32_t divide_up(uint32_t n, uint32_t by)
 static void classify_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
 {
     xyz[0] = divide_up(shape->mb_width * shape->mb_height * 16, 128);
+    xyz[1] = shape->pictures;
+}
+
+static void mb_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
+{
+    xyz[0] = shape->mb_width * shape->mb_height;
     xyz[1] = shape->pictures;
 }
 
@@ -178,9 +186,22 @@ static bool patient(const struct recon_shape *shape)
     {                                                                                                                          \
         return shape->has && how(shape);                                                                                       \
     }
-BOTH_CONDITIONS(any_intra_by_diagonals, has_intra, by_diagonals)
-BOTH_CONDITIONS(any_intra_persistent, has_intra, persistent)
-BOTH_CONDITIONS(any_intra_patient, has_intra, patient)
+BOTH_CONDITIONS(any_intra_by_diagonals, has_intra && !shape->has_switching, by_diagonals)
+BOTH_CONDITIONS(any_intra_persistent, has_intra && !shape->has_switching, persistent)
+BOTH_CONDITIONS(any_intra_patient, has_intra && !shape->has_switching, patient)
+BOTH_CONDITIONS(si_intra_by_diagonals, has_intra && shape->has_switching, by_diagonals)
+BOTH_CONDITIONS(si_intra_persistent, has_intra && shape->has_switching, persistent)
+BOTH_CONDITIONS(si_intra_patient, has_intra && shape->has_switching, patient)
+
+static bool switching_residual(const struct recon_shape *shape)
+{
+    return shape->has_switching && shape->unit_total > 0;
+}
+
+static bool switching_inter(const struct recon_shape *shape)
+{
+    return shape->has_switching && shape->has_inter;
+}
 
 static bool any_deblock(const struct recon_shape *shape)
 {
@@ -239,12 +260,20 @@ static bool no_deblock(const struct recon_shape *shape)
         .wanted = condition                                                                                                    \
     }
 
-/* The wavefronts of any format. */
-#define ANY_INTRA_PASS(label, patient, condition)                                                                              \
+/* The wavefronts of any format. switching: there are SP or SI slices. */
+#define ANY_INTRA_DIAGONALS(label, switching, condition)                                                                       \
     {                                                                                                                          \
-        .name = label, .stage = RECON_INTRA, SHADERS(any_intra_persistent), CONSTANTS(patient), .groups = row_groups,          \
-        .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS,                    \
-        .wanted = condition                                                                                                    \
+        .name = label, .stage = RECON_INTRA, SHADERS(any_intra_diagonal), CONSTANTS(0, switching), .steps = diagonal_steps,    \
+        .groups = diagonal_groups, .reads = RECORDS | RECON_B(BIND_COEFFS) | RECON_B(BIND_RESIDUAL) | WORK_IMAGES,             \
+        .writes = WORK_IMAGES, .wanted = condition                                                                             \
+    }
+
+#define ANY_INTRA_PASS(label, patient, switching, condition)                                                                   \
+    {                                                                                                                          \
+        .name = label, .stage = RECON_INTRA, SHADERS(any_intra_persistent), CONSTANTS(patient, switching),                     \
+        .groups = row_groups,                                                                                                  \
+        .reads = RECORDS | RECON_B(BIND_COEFFS) | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS,                              \
+        .writes = WORK_IMAGES | TICKETS, .wanted = condition                                                                   \
     }
 
 #define ANY_DEBLOCK_PASS(label, patient, condition)                                                                            \
@@ -280,6 +309,13 @@ const struct recon_pass recon_passes[] = {
     RESIDUAL_PASS("residual: 8x8", WORK_RES_8X8, CASE_RES_8X8, CASE_RES_8X8 + 2),
     RESIDUAL_PASS("residual: chroma", WORK_RES_CHROMA, CASE_RES_CHROMA, CASE_RES_CHROMA + 1),
     RESIDUAL_PASS("residual: samples", WORK_RES_COPY, CASE_RES_COPY, CASE_RES_COPY_8X8 + 2),
+    {.name = "residual: SP and SI",
+     .stage = RECON_RESIDUAL,
+     SHADER(switching_residual),
+     .groups = mb_groups,
+     .reads = RECORDS,
+     .writes = RECON_B(BIND_RESIDUAL),
+     .wanted = switching_residual},
 
     LUMA_PASS("inter luma: G", 0, LUMA_FULL, WORK_LUMA_ONE + LUMA_FULL),
     LUMA_PASS("inter luma: a b c", 0, LUMA_ROW, WORK_LUMA_ONE + LUMA_ROW),
@@ -292,6 +328,13 @@ const struct recon_pass recon_passes[] = {
     CHROMA_PASS("inter chroma: both lists", 0, 1),
     CHROMA_PASS("inter chroma: split, one list", 1, 0),
     CHROMA_PASS("inter chroma: split, both lists", 1, 1),
+    {.name = "inter: SP",
+     .stage = RECON_INTER,
+     SHADER(switching_inter),
+     .groups = mb_groups,
+     .reads = RECORDS | RECON_B(BIND_COEFFS) | WORK_IMAGES,
+     .writes = WORK_IMAGES,
+     .wanted = switching_inter},
 
     {.name = "intra: diagonals",
      .stage = RECON_INTRA,
@@ -303,16 +346,12 @@ const struct recon_pass recon_passes[] = {
      .wanted = intra_by_diagonals},
     INTRA_PASS("intra: persistent", 0, intra_persistent),
     INTRA_PASS("intra: persistent, software", 1, intra_patient),
-    {.name = "intra, any format: diagonals",
-     .stage = RECON_INTRA,
-     SHADERS(any_intra_diagonal),
-     .steps = diagonal_steps,
-     .groups = diagonal_groups,
-     .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES,
-     .writes = WORK_IMAGES,
-     .wanted = any_intra_by_diagonals},
-    ANY_INTRA_PASS("intra, any format: persistent", 0, any_intra_persistent),
-    ANY_INTRA_PASS("intra, any format: persistent, software", 1, any_intra_patient),
+    ANY_INTRA_DIAGONALS("intra, any format: diagonals", 0, any_intra_by_diagonals),
+    ANY_INTRA_PASS("intra, any format: persistent", 0, 0, any_intra_persistent),
+    ANY_INTRA_PASS("intra, any format: persistent, software", 1, 0, any_intra_patient),
+    ANY_INTRA_DIAGONALS("intra, SI: diagonals", 1, si_intra_by_diagonals),
+    ANY_INTRA_PASS("intra, SI: persistent", 0, 1, si_intra_persistent),
+    ANY_INTRA_PASS("intra, SI: persistent, software", 1, 1, si_intra_patient),
 
     {.name = "deblock: strengths",
      .stage = RECON_DEBLOCK,

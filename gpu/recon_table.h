@@ -22,6 +22,7 @@ struct recon_shape {
     uint8_t wavefront;             /* 1 diagonal dispatches, 2 persistent */
     uint8_t chroma_format_idc;     /* of the records */
     bool any_format;               /* not progressive 8-bit 4:2:0: intra prediction and deblocking have passes of their own */
+    bool has_switching;            /* any slice is SP or SI; then any_format is set too */
 };
 
 /* A device-local scratch buffer: size for a batch. Buffers 0..6 and 12 are packed and uploaded by recon.c. */

@@ -2,7 +2,7 @@
  *
  * Everything but progressive 8-bit 4:2:0: chroma formats, depths, separate colour planes, lossless macroblocks in all of them;
  * field pictures that refer to fields, also to the other one of their own frame; MBAFF frames whose pairs change between frame
- * and field at random. Built like the random group.
+ * and field at random; all of these, and progressive frames, with SP and SI slices. Built like the random group.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -29,19 +29,31 @@ static void build_inter(struct check_env *env, struct check_picture *p, uint32_t
     const int *size = sizes[check_random(env, 7)];
     struct check_motion motion = {.width = size[0],
                                   .height = size[1],
-                                  .lists = p->slices[m->slice].slice_type == 0 ? 1 : 0,
+                                  .lists = p->slices[m->slice].slice_type == 1 ? 0 : 1,
                                   .fraction = {-1, -1},
                                   .reach = check_chance(env, 60) ? REACH_NEAR : (enum check_reach)check_random(env, 3)};
     check_mb_inter(env, p, addr, &motion);
     if (mix->near && check_chance(env, 70))
         near_vectors(env, &p->motion[addr]);
-    m->flags |= check_chance(env, 40) ? REC_MB_TRANSFORM_8X8 : 0;
+    m->flags |= p->slices[m->slice].slice_type < 3 && check_chance(env, 40) ? REC_MB_TRANSFORM_8X8 : 0;
+}
+
+static void build_intra(struct check_env *env, struct check_picture *p, uint32_t addr)
+{
+    struct rec_mb *m = &p->mbs[addr];
+    unsigned slice_type = p->slices[m->slice].slice_type, avail = check_chance(env, 70) ? 31 : check_random(env, 32);
+    bool si = slice_type == 4 && check_chance(env, 60);
+    int kind = slice_type < 3 ? (int)check_random(env, 3) : si || check_chance(env, 50) ? REC_MB_INTRA_4X4 : REC_MB_INTRA_16X16;
+    check_mb_intra(env, p, addr, kind, avail);
+    m->flags |= si ? REC_MB_SI : 0;
 }
 
 static void build_mb(struct check_env *env, struct check_picture *p, uint32_t addr, const struct mixture *mix)
 {
     struct rec_mb *m = &p->mbs[addr];
-    bool intra = p->slices[m->slice].slice_type == 2 || check_chance(env, mix->intra), bypass = check_chance(env, mix->bypass);
+    unsigned slice_type = p->slices[m->slice].slice_type;
+    bool intra = slice_type == 2 || slice_type == 4 || check_chance(env, mix->intra);
+    bool bypass = slice_type < 3 && check_chance(env, mix->bypass);
     if (intra && check_chance(env, 5)) {
         check_mb_pcm(env, p, addr);
         check_mb_filter(env, p, addr);
@@ -49,7 +61,7 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
     }
     m->flags = (uint8_t)((m->flags & REC_MB_FIELD) | (bypass ? REC_MB_BYPASS : 0));
     if (intra)
-        check_mb_intra(env, p, addr, (int)check_random(env, 3), check_chance(env, 70) ? 31 : check_random(env, 32));
+        build_intra(env, p, addr);
     else
         build_inter(env, p, addr, mix);
     check_mb_filter(env, p, addr);
@@ -65,6 +77,13 @@ static void build_slice(struct check_env *env, struct check_picture *p, uint32_t
 {
     struct rec_slice *slice = &p->slices[index];
     slice->slice_type = (uint8_t)(check_chance(env, 60) ? 1 : check_random(env, 3));
+    if (env->switching && check_chance(env, 75))
+        slice->slice_type = check_chance(env, 70) ? 3 : 4;
+    if (slice->slice_type >= 3) {
+        slice->sp_for_switch = slice->slice_type == 3 && check_chance(env, 40);
+        for (int i = 0; i < 3; i++)
+            slice->qs[i] = (int8_t)check_random(env, 52);
+    }
     slice->scaling = check_random(env, 3);
     slice->num_ref[1] = slice->slice_type == 1 ? slice->num_ref[1] : 0;
     check_slice_weights(env, p, index, (int)check_random(env, slice->slice_type == 1 ? 3 : 2));
@@ -207,4 +226,15 @@ int check_group_fields(struct check_env *env)
 int check_group_mbaff(struct check_env *env)
 {
     return run_interlaced_formats(env, true);
+}
+
+/* Progressive frames, whose other pictures have shaders of their own; fields; MBAFF frames. */
+int check_group_switching(struct check_env *env)
+{
+    env->switching = true;
+    env->format = (struct check_format){.chroma_format_idc = 1, .bit_depth = {8, 8}};
+    if (run_format(env, 7, 5, 24) < 0)
+        return -1;
+    env->format.interlaced = true;
+    return run_interlaced(env, 6, 6, 8, false) < 0 || run_interlaced(env, 5, 8, 8, true) < 0 ? -1 : 0;
 }

@@ -20,7 +20,7 @@ static const struct {
     {"residual", check_group_residual}, {"bypass", check_group_bypass},   {"inter", check_group_inter},
     {"intra", check_group_intra},       {"deblock", check_group_deblock}, {"random", check_group_random},
     {"sizes", check_group_sizes},       {"formats", check_group_formats}, {"fields", check_group_fields},
-    {"mbaff", check_group_mbaff},
+    {"mbaff", check_group_mbaff},       {"switching", check_group_switching},
 };
 #define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
 
@@ -59,6 +59,7 @@ static int run_groups(struct check_env *env, const char *only)
         env->format = (struct check_format){.chroma_format_idc = 1, .bit_depth = {8, 8}};
         env->structure = REC_FRAME;
         env->mbaff = env->colour_plane = 0;
+        env->switching = false;
         int result = groups[i].run(env);
         check_close(env);
         printf("checkgpu %s: %s, %lu batches, %lu pictures, %lu macroblocks, %.1f s\n", env->group, result ? "FAILED" : "ok",

@@ -30,6 +30,7 @@ struct check_env {
         bool interlaced, separate_planes;
     } format;
     uint8_t structure, mbaff, colour_plane; /* of the pictures that check_picture_create makes */
+    bool switching;                         /* slices may be SP and SI */
     struct recon *recons[CHECK_KINDS];
     struct ref_frame *frames[CHECK_SLOTS], *unfiltered[CHECK_SLOTS];
     void *got[3]; /* samples of 8 or 16 bits */
@@ -114,6 +115,7 @@ int check_group_sizes(struct check_env *env);
 int check_group_formats(struct check_env *env);
 int check_group_fields(struct check_env *env);
 int check_group_mbaff(struct check_env *env);
+int check_group_switching(struct check_env *env);
 
 /* Report a case that no input exercised. */
 int check_uncovered(struct check_env *env, const char *what, unsigned a, unsigned b, unsigned c);

@@ -14,6 +14,11 @@
 #include "gpu/shaders/lib/place.glsl"
 #include "gpu/shaders/lib/any_intra_block.glsl"
 
+layout(constant_id = 1) const uint SWITCHING = 0; /* there may be SI macroblocks */
+#ifndef PELTON_WIDE
+#include "gpu/shaders/lib/any_intra_switching.glsl"
+#endif
+
 #define INTRA_THREADS 32
 
 layout(set = SET_BATCH, binding = BIND_RESIDUAL, scalar) readonly buffer residual_buffer { int16_t residual[]; };
@@ -21,7 +26,7 @@ layout(set = SET_BATCH, binding = BIND_RESIDUAL, scalar) readonly buffer residua
 /* The component that is being done, and where it lies in the unfiltered image. */
 struct {
     int c, x, y, step, height, layer, depth;
-    uint coeff_base;
+    uint coeff_base, slice;
     rec_mb mb;
     uint avail;
 } now;
@@ -88,6 +93,11 @@ bool left_of(int y)
     return (now.avail & (y < 8 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER)) != 0u;
 }
 
+bool is_si()
+{
+    return SWITCHING != 0u && (uint(now.mb.flags) & REC_MB_SI) != 0u;
+}
+
 void reconstruct_4x4()
 {
     int t = int(gl_LocalInvocationIndex), x = t & 3, y = (t >> 2) & 3;
@@ -103,6 +113,13 @@ void reconstruct_4x4()
             put_sample(bx + x, by + y, p + residual_of(bx + x, by + y, mode, 4));
         }
         barrier();
+#ifndef PELTON_WIDE
+        if (is_si()) {
+            if (x + y == 0 && row >= 0 && row < 4)
+                switching_luma(now.coeff_base, now.mb, now.slice, column * 4, row * 4);
+            barrier();
+        }
+#endif
     }
 }
 
@@ -152,6 +169,10 @@ void reconstruct_chroma()
         put_sample(x, y, p + residual_of(x, y, direction, 16));
     }
     barrier();
+#ifndef PELTON_WIDE
+    if (is_si())
+        switching_chroma(now.coeff_base, now.mb, now.slice, uint(now.c));
+#endif
 }
 
 /* All threads of the workgroup together. */
@@ -160,6 +181,7 @@ void reconstruct_mb(rec_picture picture, uint addr)
     now.mb = mbs[picture.mb_base + addr];
     now.avail = uint(now.mb.intra_avail);
     now.coeff_base = picture.coeff_base;
+    now.slice = picture.slice_base + now.mb.slice;
     now.layer = int(picture.work);
     uint field = pair_field(picture, uint(now.mb.flags), addr), kind = uint(now.mb.kind);
     for (int c = 0; c < COMPONENTS; c++) {

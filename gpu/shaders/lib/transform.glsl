@@ -12,12 +12,17 @@ const ivec3 norm4[6] =
 const int norm8[36] = int[](20, 18, 32, 19, 25, 24, 22, 19, 35, 21, 28, 26, 26, 23, 42, 24, 33, 31, 28, 25, 45, 26, 35, 33, 32,
                             28, 51, 30, 40, 38, 36, 32, 58, 34, 46, 43);
 
+/* What stands for coefficient i in n: x where row and column are even, y where both are odd. */
+int at_position(ivec3 n, int i)
+{
+    int odd = (i & 1) + ((i >> 2) & 1);
+    return odd == 0 ? n.x : odd == 2 ? n.y : n.z;
+}
+
 /* normAdjust4x4(m, row y, column x) */
 int norm_adjust4(int m, int i)
 {
-    ivec3 n = norm4[m];
-    int odd = (i & 1) + ((i >> 2) & 1);
-    return odd == 0 ? n.x : odd == 2 ? n.y : n.z;
+    return at_position(norm4[m], i);
 }
 
 int norm_adjust8(int m, int x, int y)
