@@ -332,7 +332,7 @@ static void flush(struct stream *st)
 }
 
 /* What the shaders do; streams that need more are refused by step 1. */
-static const struct h264_capabilities capabilities = {.chroma_formats = 0xf, .max_bit_depth = {14, 14}};
+static const struct h264_capabilities capabilities = {.chroma_formats = 0xf, .max_bit_depth = {14, 14}, .switching = true};
 
 /* A new state of step 1: at the start and at each loop. */
 static int open_codec(struct stream *st)
