@@ -9,6 +9,7 @@
 #include "client/convert.h"
 #include "client/output.h"
 #include "client/picture.h"
+#include "client/side_data.h"
 #include "client/source.h"
 #include "client/sync.h"
 #include "client/ui.h"
@@ -36,6 +37,7 @@ struct decode {
     const struct output_format *format;
     struct output *out;
     struct verify *verify;
+    struct side_file *side;
     struct convert *convert;
     enum AVPixelFormat wanted; /* AV_PIX_FMT_NONE: as delivered */
     AVFrame *picture;
@@ -56,7 +58,7 @@ static int check_options(struct decode *d)
     if (o->n_inputs == 0) {
         return fail_with(d->f, X_USAGE, "as in: pelton decode -i clip.mp4 -o out.y4m", "no input: -i is missing");
     }
-    if (!o->output && !o->format && !o->verify) {
+    if (!o->output && !o->format && !o->verify && !o->side_data) {
         return fail_with(d->f, X_USAGE, "-o FILE, or -f framemd5 -, or -f null -", "no output");
     }
     if (!o->output) {
@@ -79,6 +81,9 @@ static int open_files(struct decode *d)
     int rc = source_open(o->inputs[0], &d->source, d->f);
     if (rc == 0 && o->verify) {
         rc = verify_open(o->verify, &d->verify, d->f);
+    }
+    if (rc == 0 && o->side_data) {
+        rc = side_file_open(o->side_data, o->overwrite, &d->side, d->f);
     }
     return rc;
 }
@@ -110,6 +115,7 @@ static int open_stream(struct decode *d)
     source_params(d->o, &d->source, &params);
     params.pix_fmt = d->wanted != AV_PIX_FMT_NONE ? av_get_pix_fmt_name(d->wanted) : NULL;
     params.any_pix_fmt = true; /* what the daemon cannot give out is converted here */
+    params.side_data = d->side ? PELTON_SIDE_ALL : PELTON_SIDE_NONE;
     if (params.duration_us >= 0) {
         params.duration_us += DURATION_MARGIN_US;
     }
@@ -278,6 +284,9 @@ static int take_frame(struct decode *d, const struct pelton_frame *frame)
         ((AVFrame *)picture)->pts = at;
         rc = write_picture(d, picture);
     }
+    if (rc == 0 && d->side) {
+        rc = side_file_frame(d->side, d->state.frames, frame, d->f);
+    }
     if (rc == 0) {
         account(d, frame);
     }
@@ -367,6 +376,9 @@ static int run(struct decode *d)
     rc = rc ? rc : header;
     int finish = output_close(d->out, d->f);
     d->out = NULL;
+    int side = side_file_close(d->side, d->f);
+    d->side = NULL;
+    finish = finish ? finish : side;
     progress_end(&d->progress, &d->state);
     if (d->left_out > 0) {
         ui_log(LOG_WARNING, "%llu frames left out: their time had passed", (unsigned long long)d->left_out);
@@ -386,6 +398,7 @@ int cmd_decode(struct options *o, struct failure *f)
     }
     struct failure ignored = {0};
     output_close(d.out, &ignored);
+    side_file_close(d.side, &ignored);
     pelton_stream_close(d.stream);
     pelton_close(d.conn);
     source_close(&d.source);

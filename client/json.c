@@ -25,7 +25,11 @@ static void quoted(FILE *file, const char *text)
 
 static void begin_value(struct json *j, const char *name)
 {
-    fprintf(j->file, "%s%s%*s", j->more ? "," : "", j->depth ? "\n" : "", 2 * j->depth, "");
+    if (j->compact) {
+        fputs(j->more ? ", " : "", j->file);
+    } else {
+        fprintf(j->file, "%s%s%*s", j->more ? "," : "", j->depth ? "\n" : "", 2 * j->depth, "");
+    }
     if (name) {
         quoted(j->file, name);
         fputs(": ", j->file);
@@ -44,7 +48,7 @@ void json_open(struct json *j, const char *name, char bracket)
 void json_close(struct json *j, char bracket)
 {
     j->depth--;
-    if (j->more) {
+    if (j->more && !j->compact) {
         fprintf(j->file, "\n%*s", 2 * j->depth, "");
     }
     putc(bracket, j->file);

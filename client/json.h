@@ -12,6 +12,7 @@
 struct json {
     FILE *file;
     int depth;
+    bool compact; /* one line */
     bool more; /* a value stands before this one */
 };
 

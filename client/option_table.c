@@ -27,6 +27,9 @@ const struct option_row option_rows[] = {
     {OPT_VERIFY, "verify", NULL, "REF", NULL, "FILE", CMD_DECODE,
      "Compare each frame with a reference: a framemd5 file, a file with one MD5 of all frames, or a y4m or raw file. Exit code "
      "10 names the first frame that differs."},
+    {OPT_SIDE_DATA, "side-data", NULL, "FILE", NULL, "FILE", CMD_DECODE,
+     "Write what comes beside the samples to FILE, one line of JSON for each frame: time code, captions, user data, frame packing, "
+     "recovery points, colour and who told it, and every other SEI message in hexadecimal."},
     {OPT_BENCH_VERIFY, "verify", NULL, NULL, NULL, NULL, CMD_BENCH,
      "Decode each input once more and compare every frame with FFmpeg's MD5 (outside the timed part). --against does it too."},
     {OPT_ON_ERROR, "on-error", NULL, "show|drop|fail", "show", "show drop fail", CMD_DECODE,

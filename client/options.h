@@ -48,6 +48,7 @@ struct options {
     const char *socket, *device, *config[MAX_CONFIG];
     unsigned n_config;
     bool device_given, lookahead_given;
+    const char *side_data; /* a file for it */
     const char *verify; /* a reference file; for bench "" */
     const char *against, *ffmpeg, *json_file, *topic;
     bool json, stages, man, help, min_fps_given;
@@ -73,6 +74,7 @@ enum option_id {
     OPT_PIX_FMT,
     OPT_VERIFY,
     OPT_BENCH_VERIFY,
+    OPT_SIDE_DATA,
     OPT_ON_ERROR,
     OPT_PROGRESS,
     OPT_DEVICE,

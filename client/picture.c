@@ -34,9 +34,10 @@ int picture_borrow(const struct pelton_frame *in, AVFrame *out, struct failure *
     out->pts = in->pts;
     out->time_base = (AVRational){in->time_base.num, in->time_base.den};
     out->sample_aspect_ratio = (AVRational){in->sar.num, in->sar.den};
-    out->color_primaries = in->colour.primaries ? in->colour.primaries : AVCOL_PRI_UNSPECIFIED;
-    out->color_trc = in->colour.transfer ? in->colour.transfer : AVCOL_TRC_UNSPECIFIED;
-    out->colorspace = in->colour.matrix;
+    /* What is only assumed is left unsaid, as FFmpeg leaves it. */
+    out->color_primaries = in->colour.source && in->colour.primaries ? in->colour.primaries : AVCOL_PRI_UNSPECIFIED;
+    out->color_trc = in->colour.source && in->colour.transfer ? in->colour.transfer : AVCOL_TRC_UNSPECIFIED;
+    out->colorspace = in->colour.source ? in->colour.matrix : AVCOL_SPC_UNSPECIFIED;
     out->color_range = in->colour.range == 2   ? AVCOL_RANGE_JPEG
                        : in->colour.range == 1 ? AVCOL_RANGE_MPEG
                                                : AVCOL_RANGE_UNSPECIFIED;

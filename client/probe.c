@@ -3,10 +3,13 @@
  * pelton probe: what a stream is, and whether it can be decoded.
  */
 #include "client/json.h"
+#include "client/side_data.h"
 #include "client/source.h"
 #include "client/ui.h"
 
+#include <libavutil/pixdesc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double ratio(struct pelton_rational r)
@@ -26,6 +29,28 @@ static void level_text(int32_t level, char *out, size_t size)
     }
 }
 
+static const char *or_unknown(const char *name)
+{
+    return name ? name : "unknown";
+}
+
+static void print_colour(const struct pelton_colour *c)
+{
+    printf("%-12s %s, %s/%s/%s, chroma %s (%s)\n", "colour", c->range == 2 ? "pc" : "tv",
+           or_unknown(av_color_space_name(c->matrix)), or_unknown(av_color_primaries_name(c->primaries)),
+           or_unknown(av_color_transfer_name(c->transfer)), or_unknown(av_chroma_location_name(c->siting)), colour_source(c));
+}
+
+static void print_sei(const struct pelton_probe_sei *sei)
+{
+    for (uint32_t n = 0; n < sei->types; n++) {
+        const char *name = sei_name(sei->type[n].type);
+        char number[16];
+        snprintf(number, sizeof number, "type %u", sei->type[n].type);
+        printf("%-12s %s: %u in %u frames\n", n ? "" : "sei", name ? name : number, sei->type[n].count, sei->pictures);
+    }
+}
+
 static void print_text(const char *name, const struct pelton_info *i)
 {
     char level[16];
@@ -38,6 +63,7 @@ static void print_text(const char *name, const struct pelton_info *i)
         printf("%-12s %d:%d\n", "sar", i->sar.num, i->sar.den);
     }
     printf("%-12s %s\n", "pix_fmt", i->pix_fmt[0] ? i->pix_fmt : "unknown");
+    print_colour(&i->colour);
     printf("%-12s %.6g fps (%d/%d)\n", "rate", ratio(i->frame_rate), i->frame_rate.num, i->frame_rate.den);
     if (i->duration_us > 0) {
         printf("%-12s %.3f s\n", "duration", (double)i->duration_us * 1e-6);
@@ -63,7 +89,7 @@ static void json_rational(struct json *j, const char *name, struct pelton_ration
     json_text(j, name, text);
 }
 
-static void print_json(const char *name, const struct pelton_info *i)
+static void print_json(const char *name, const struct pelton_info *i, const struct pelton_probe_sei *sei)
 {
     struct json j = {.file = stdout};
     json_open(&j, NULL, '{');
@@ -91,6 +117,23 @@ static void print_json(const char *name, const struct pelton_info *i)
     json_bool(&j, "supported", i->supported);
     json_text(&j, "unsupported_element", i->supported ? NULL : i->unsupported_element);
     json_text(&j, "unsupported_what", i->supported ? NULL : i->unsupported_what);
+    json_colour(&j, "colour", &i->colour);
+    json_vui(&j, "vui", &i->vui);
+    json_open(&j, "sei", '{');
+    json_int(&j, "pictures", sei->pictures);
+    json_open(&j, "counts", '[');
+    for (uint32_t n = 0; n < sei->types; n++) {
+        json_open(&j, NULL, '{');
+        json_int(&j, "type", sei->type[n].type);
+        json_text(&j, "name", sei_name(sei->type[n].type));
+        json_int(&j, "count", sei->type[n].count);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_open(&j, "first", '{');
+    json_side_data(&j, sei->first);
+    json_close(&j, '}');
+    json_close(&j, '}');
     json_close(&j, '}');
 }
 
@@ -98,15 +141,19 @@ static int probe(struct options *o, struct source *source, struct pelton *conn, 
 {
     struct pelton_open_params params;
     struct pelton_info info;
+    struct pelton_probe_sei sei;
     source_params(o, source, &params);
-    if (pelton_probe(conn, &params, timeout_ms(o), &info) < 0) {
+    params.side_data = PELTON_SIDE_ALL;
+    if (pelton_probe_sei(conn, &params, timeout_ms(o), &info, &sei) < 0) {
         return fail_pelton(f, conn, source->name);
     }
     if (o->json) {
-        print_json(source->name, &info);
+        print_json(source->name, &info, &sei);
     } else {
         print_text(source->name, &info);
+        print_sei(&sei);
     }
+    free(sei.first);
     if (!info.supported) {
         return fail_with(f, X_UNSUPPORTED, "ffmpeg may decode it on the CPU", "%s: not supported: %s%s%s", source->name,
                          info.unsupported_element, info.unsupported_what[0] ? ", " : "", info.unsupported_what);

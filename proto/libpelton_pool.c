@@ -88,11 +88,8 @@ static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged 
     if (m->sar) {
         pool->sar = (struct pelton_rational){m->sar->num, m->sar->den};
     }
-    if (m->colour) {
-        const Pelton__Colour *c = m->colour;
-        pool->colour = (struct pelton_colour){(uint8_t)c->primaries, (uint8_t)c->transfer, (uint8_t)c->matrix,
-                                              (uint8_t)c->range,     (uint8_t)c->siting,   (uint8_t)c->source};
-    }
+    wire_colour_to(m->colour, &pool->colour);
+    wire_vui_to(m->vui, &pool->vui);
 }
 
 int pelton_pool_map(const Pelton__FormatChanged *m, int fd, struct pelton_pool **out)
@@ -145,6 +142,7 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         .sar = pool->sar,
         .flags = m->flags,
         .colour = pool->colour,
+        .vui = pool->vui,
         .received_ns = m->received_ns,
         .decoded_ns = m->decoded_ns,
         .dropped_source = m->dropped_source,

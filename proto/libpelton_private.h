@@ -18,6 +18,7 @@ struct pelton_pool {
     uint32_t stride[4], plane_width[4], plane_height[4];
     struct pelton_rational time_base, sar;
     struct pelton_colour colour;
+    struct pelton_vui vui;
     const uint8_t *memory; /* NULL without a pool */
     size_t memory_size;
     uint32_t users; /* frames queued or held by the caller */
@@ -33,6 +34,13 @@ struct pelton_queued {
     struct pelton_frame frame;
 };
 
+/* Side data of a frame that is queued or held by the caller. */
+struct pelton_side {
+    struct pelton_side *next;
+    uint32_t epoch, slot, generation;
+    struct pelton_side_data *data;
+};
+
 struct pelton_stream {
     struct pelton *conn;
     struct pelton_stream *next;
@@ -44,6 +52,7 @@ struct pelton_stream {
     struct pelton_stats totals; /* from the end */
     struct pelton_pool *pools; /* newest first */
     struct pelton_queued *head, **tail;
+    struct pelton_side *sides;
 };
 
 /* A question in flight: the answer is copied here by pelton_dispatch. */

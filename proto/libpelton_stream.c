@@ -59,6 +59,32 @@ static int take_format(struct pelton_stream *s, struct frame *f, const Pelton__F
     return PELTON_OK;
 }
 
+static int take_side(struct pelton_stream *s, const Pelton__FrameReady *m, struct pelton_frame *frame)
+{
+    struct pelton_side_data *data;
+    struct pelton_side *side = malloc(sizeof *side);
+    if (!side) {
+        return PELTON_ERR_NOMEM;
+    }
+    int rc = wire_side_unpack(m->side_data.data, m->side_data.len, &data);
+    if (rc < 0) {
+        free(side);
+        return rc;
+    }
+    *side = (struct pelton_side){s->sides, m->epoch, m->slot, m->generation, data};
+    s->sides = side;
+    frame->side = data;
+    return 0;
+}
+
+static void drop_side(struct pelton_side **link)
+{
+    struct pelton_side *side = *link;
+    *link = side->next;
+    free(side->data);
+    free(side);
+}
+
 static int take_frame(struct pelton_stream *s, const Pelton__FrameReady *m)
 {
     struct pelton_queued *q = calloc(1, sizeof *q);
@@ -69,6 +95,13 @@ static int take_frame(struct pelton_stream *s, const Pelton__FrameReady *m)
     if (!pool || !pelton_pool_frame(pool, m, &q->frame)) {
         free(q);
         return pelton_die(s->conn, PELTON_ERR_PROTOCOL, "", "the daemon sent a frame in a slot that does not exist");
+    }
+    if (m->side_data.len) {
+        int rc = take_side(s, m, &q->frame);
+        if (rc < 0) {
+            free(q);
+            return pelton_die(s->conn, rc, "", "the side data of a frame cannot be read");
+        }
     }
     pool->users++;
     s->credit_out = false;
@@ -103,7 +136,8 @@ int pelton_stream_message(struct pelton_stream *s, struct frame *f, const Protob
 static bool params_valid(const struct pelton_open_params *p)
 {
     return p && (p->uri ? p->uri[0] != 0 : p->fd >= 0) && (int)p->policy >= 0 && p->policy <= PELTON_FIFO &&
-           (int)p->transport >= 0 && p->transport <= PELTON_READBACK && p->on_error >= 0 && p->on_error <= 2;
+           (int)p->transport >= 0 && p->transport <= PELTON_READBACK && p->on_error >= 0 && p->on_error <= 2 && (int)p->side_data >= 0 &&
+           p->side_data <= PELTON_SIDE_ALL;
 }
 
 static struct pelton_stream *stream_create(struct pelton *conn, const struct pelton_open_params *params)
@@ -132,6 +166,9 @@ void pelton_stream_free(struct pelton_stream *s)
         struct pelton_queued *next = s->head->next;
         free(s->head);
         s->head = next;
+    }
+    while (s->sides) {
+        drop_side(&s->sides);
     }
     while (s->pools) {
         struct pelton_pool *older = s->pools->next;
@@ -200,7 +237,26 @@ int pelton_open(struct pelton *conn, const struct pelton_open_params *params, in
     return PELTON_OK;
 }
 
-int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info)
+static int sei_to(const Pelton__Info *info, struct pelton_probe_sei *out)
+{
+    struct pelton_probe_sei sei = {0};
+    if (info && info->side_data.len) {
+        int rc = wire_side_unpack(info->side_data.data, info->side_data.len, &sei.first);
+        if (rc < 0) {
+            return rc;
+        }
+    }
+    for (size_t i = 0; info && i < info->n_sei && i < PELTON_MAX_SEI_TYPES; i++) {
+        sei.type[sei.types].type = info->sei[i]->type;
+        sei.type[sei.types++].count = info->sei[i]->count;
+    }
+    sei.pictures = info ? info->probed : 0;
+    *out = sei;
+    return 0;
+}
+
+int pelton_probe_sei(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
+                     struct pelton_probe_sei *sei)
 {
     if (!params_valid(params)) {
         return pelton_fail(conn, PELTON_ERR_USAGE, "", "neither a URI nor a descriptor, or an option out of range");
@@ -215,9 +271,18 @@ int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, i
     if (rc < 0) {
         return rc;
     }
-    wire_info_to(((const Pelton__ProbeReply *)body)->info, info);
+    const Pelton__Info *reply = ((const Pelton__ProbeReply *)body)->info;
+    rc = sei ? sei_to(reply, sei) : 0;
+    if (rc == 0) {
+        wire_info_to(reply, info);
+    }
     wire_free(body);
-    return PELTON_OK;
+    return rc < 0 ? pelton_fail(conn, rc, "", "the daemon's answer cannot be read") : PELTON_OK;
+}
+
+int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info)
+{
+    return pelton_probe_sei(conn, params, timeout_ms, info, NULL);
 }
 
 /* ---- frames ---- */
@@ -273,6 +338,14 @@ void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
         return;
     }
     pool->users--;
+    for (struct pelton_side **link = &s->sides; *link;) {
+        const struct pelton_side *side = *link;
+        if (side->epoch == frame->epoch && side->slot == frame->slot && side->generation == frame->generation) {
+            drop_side(link);
+        } else {
+            link = &(*link)->next;
+        }
+    }
     Pelton__Release release = PELTON__RELEASE__INIT;
     release.epoch = frame->epoch;
     release.slot = frame->slot;

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/pelton_side.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -90,9 +92,12 @@ struct pelton_open_params {
     uint64_t max_frames;        /* 0: all */
     int on_error;               /* 0 show (flagged CORRUPT), 1 drop, 2 fail */
     uint32_t streams;           /* benchmarks: the same source this many times at once; 0 = 1 */
+    enum pelton_side_request side_data; /* what pelton_frame.side carries; for a probe what pelton_info.side does */
 };
 
 struct pelton_rational { int32_t num, den; };
+
+struct pelton_colour { uint8_t primaries, transfer, matrix, range /* 0 unknown 1 limited 2 full */, siting, source /* 0 assumed 1 bitstream 2 container 3 user */; };
 
 /* What the container and the bitstream say; known once pelton_open returns. */
 struct pelton_info {
@@ -105,11 +110,20 @@ struct pelton_info {
     bool supported;
     char unsupported_element[64];             /* the syntax element that stops us, where not supported */
     char unsupported_what[128];
+    struct pelton_colour colour;
+    struct pelton_vui vui;
+};
+
+/* What the first access units of a stream carry beside their samples. */
+enum { PELTON_MAX_SEI_TYPES = 32 };
+struct pelton_probe_sei {
+    uint32_t pictures;                        /* that were looked at */
+    uint32_t types;
+    struct { uint32_t type, count; } type[PELTON_MAX_SEI_TYPES]; /* payloadType, messages */
+    struct pelton_side_data *first;           /* the first message of each kind; the caller's: free() it. NULL: none */
 };
 
 enum { PELTON_FRAME_KEY = 1, PELTON_FRAME_CORRUPT = 2, PELTON_FRAME_DISCONT = 4, PELTON_FRAME_LAST = 8 };
-
-struct pelton_colour { uint8_t primaries, transfer, matrix, range /* 0 unknown 1 limited 2 full */, siting, source /* 0 assumed 1 bitstream 2 container 3 user */; };
 
 struct pelton_frame {
     uint64_t sequence;          /* counts frames of the source; a gap proves drops */
@@ -128,6 +142,8 @@ struct pelton_frame {
     struct pelton_colour colour;
     int64_t received_ns, decoded_ns;   /* CLOCK_MONOTONIC: access unit read; frame readable */
     uint64_t dropped_source, dropped_decoder, dropped_client;
+    struct pelton_vui vui;
+    const struct pelton_side_data *side; /* NULL: nothing came, or it was not asked for; valid until pelton_release */
 };
 
 /* Opens and subscribes. Fills *info when not NULL. On PELTON_ERR_UNSUPPORTED *info is filled too. */
@@ -135,6 +151,9 @@ int pelton_open(struct pelton *conn, const struct pelton_open_params *params, in
                 struct pelton_stream **out);
 /* Only the information; nothing is decoded. Returns 0 also for streams that are not supported (info->supported). */
 int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info);
+/* The same, and what its SEI messages say (sei is filled on success). */
+int pelton_probe_sei(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
+                     struct pelton_probe_sei *sei);
 
 /* 1: *out is the next frame. 0: the stream has ended. Negative: enum pelton_error (PELTON_ERR_TIMEOUT: nothing yet). */
 int pelton_next(struct pelton_stream *stream, int timeout_ms, struct pelton_frame *out);

@@ -9,6 +9,7 @@
 #include "proto/framing.h"
 #include "proto/pelton.h"
 #include "proto/pelton.pb-c.h"
+#include "proto/wire_side.h"
 
 enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
 
@@ -57,7 +58,11 @@ void wire_copy(char *out, size_t size, const char *in);
 struct wire_info {
     Pelton__Info msg;
     Pelton__Rational time_base, frame_rate, avg_frame_rate, sar;
+    Pelton__Colour colour;
+    Pelton__Vui vui;
 };
+void wire_colour_from(const struct pelton_colour *in, Pelton__Colour *out);
+void wire_colour_to(const Pelton__Colour *in, struct pelton_colour *out); /* in may be NULL: nothing known */
 void wire_info_from(const struct pelton_info *in, struct wire_info *out);
 void wire_info_to(const Pelton__Info *in, struct pelton_info *out); /* in may be NULL: all unknown */
 

@@ -18,6 +18,26 @@ static struct pelton_rational rational_to(const Pelton__Rational *in)
     return in ? (struct pelton_rational){in->num, in->den} : (struct pelton_rational){0, 0};
 }
 
+void wire_colour_from(const struct pelton_colour *in, Pelton__Colour *out)
+{
+    pelton__colour__init(out);
+    out->primaries = in->primaries;
+    out->transfer = in->transfer;
+    out->matrix = in->matrix;
+    out->range = in->range;
+    out->siting = in->siting;
+    out->source = in->source;
+}
+
+void wire_colour_to(const Pelton__Colour *in, struct pelton_colour *out)
+{
+    *out = (struct pelton_colour){0};
+    if (in) {
+        *out = (struct pelton_colour){(uint8_t)in->primaries, (uint8_t)in->transfer, (uint8_t)in->matrix,
+                                      (uint8_t)in->range,     (uint8_t)in->siting,   (uint8_t)in->source};
+    }
+}
+
 void wire_info_from(const struct pelton_info *in, struct wire_info *out)
 {
     Pelton__Info *m = &out->msg;
@@ -46,6 +66,12 @@ void wire_info_from(const struct pelton_info *in, struct wire_info *out)
     m->supported = in->supported;
     m->unsupported_element = (char *)in->unsupported_element;
     m->unsupported_what = (char *)in->unsupported_what;
+    wire_colour_from(&in->colour, &out->colour);
+    m->colour = &out->colour;
+    if (in->vui.present) {
+        wire_vui_from(&in->vui, &out->vui);
+        m->vui = &out->vui;
+    }
 }
 
 void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
@@ -76,6 +102,8 @@ void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
     out->supported = in->supported;
     wire_copy(out->unsupported_element, sizeof out->unsupported_element, in->unsupported_element);
     wire_copy(out->unsupported_what, sizeof out->unsupported_what, in->unsupported_what);
+    wire_colour_to(in->colour, &out->colour);
+    wire_vui_to(in->vui, &out->vui);
 }
 
 void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
@@ -96,11 +124,13 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
     out->on_error = (uint32_t)in->on_error;
     out->streams = in->streams;
     out->any_pix_fmt = in->any_pix_fmt;
+    out->side_data = (uint32_t)in->side_data;
 }
 
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
 {
-    if (in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 2) {
+    if (in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 2 ||
+        in->side_data > PELTON_SIDE_ALL) {
         return PELTON_ERR_USAGE;
     }
     memset(out, 0, sizeof *out);
@@ -120,6 +150,7 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
     out->on_error = (int)in->on_error;
     out->streams = in->streams;
     out->any_pix_fmt = in->any_pix_fmt;
+    out->side_data = (enum pelton_side_request)in->side_data;
     return PELTON_OK;
 }
 

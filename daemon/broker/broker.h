@@ -23,6 +23,7 @@ struct pending_frame {
     struct pending_frame *next;
     struct broker_pool *pool;
     Pelton__FrameReady msg;
+    uint8_t side[]; /* its side data */
 };
 
 enum stream_state {

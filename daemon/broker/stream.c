@@ -286,12 +286,16 @@ static struct broker_pool *pool_of_worker(struct stream *s, uint32_t worker_epoc
 
 static bool enqueue(struct stream *s, struct broker_pool *p, const Pelton__FrameReady *m)
 {
-    struct pending_frame *f = calloc(1, sizeof *f);
+    struct pending_frame *f = calloc(1, sizeof *f + m->side_data.len);
     if (!f) {
         return false;
     }
     f->pool = p;
     f->msg = *m;
+    f->msg.side_data.data = f->side;
+    if (m->side_data.len) {
+        memcpy(f->side, m->side_data.data, m->side_data.len);
+    }
     f->msg.base.n_unknown_fields = 0;
     f->msg.base.unknown_fields = NULL;
     f->msg.epoch = p->epoch;

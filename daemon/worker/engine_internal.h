@@ -61,7 +61,7 @@ struct output {
     struct h264_picture *pic; /* own reference */
     enum output_state state;
     bool drop; /* not to be announced: before start_us, or dropped by policy */
-    struct session_frame frame;
+    struct session_frame frame; /* owns its side */
     struct pool *pool; /* once submitted */
     struct output *next;
 };
@@ -198,7 +198,7 @@ struct event {
     struct event *next;
     enum event_kind kind;
     struct pool *pool; /* its events counts it; may be NULL */
-    struct session_frame frame;
+    struct session_frame frame; /* owns its side */
 };
 
 struct session {
@@ -239,6 +239,7 @@ struct session {
     struct event *events, **events_tail;
     struct pelton_info info;
     bool info_ready, info_sent;
+    struct pelton_probe_sei probe_sei; /* first is the session's */
     bool has_container_colour;
     struct pelton_colour container_colour;
     struct pelton_rational container_sar;

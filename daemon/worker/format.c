@@ -3,6 +3,8 @@
  * What a picture's frames look like to readers: size, aspect, colour. A change of any of it begins a new epoch.
  */
 #include "daemon/worker/format.h"
+
+#include "daemon/worker/side_data.h"
 #include "daemon/worker/pixels.h"
 
 #include <string.h>
@@ -17,26 +19,29 @@ static struct pelton_colour assumed_colour(uint32_t height)
         .primaries = code, .transfer = height >= 720 ? 1 : 6, .matrix = code, .range = 1, .source = 0};
 }
 
-static struct pelton_colour picture_colour(const struct session *s, const struct h264_sps *sps, uint32_t height)
+struct pelton_colour format_colour(const struct session *s, const struct h264_sps *sps)
 {
     const struct h264_vui *vui = &sps->vui;
-    struct pelton_colour colour = assumed_colour(height);
-    colour.siting = 1; /* left, the standard's default (chroma_loc_info_present_flag 0) */
-    if (sps->vui_present && vui->video_signal_type_present) {
-        colour.range = vui->full_range ? 2 : 1;
-        colour.source = 1;
-        if (vui->colour_description_present) {
-            colour.primaries = vui->colour_primaries;
-            colour.transfer = vui->transfer;
-            colour.matrix = vui->matrix;
-        } else {
-            colour.primaries = colour.transfer = colour.matrix = UNSPECIFIED;
-        }
-    } else if (s->has_container_colour) {
+    struct pelton_colour colour = assumed_colour(sps->mb_height * 16u - sps->crop_top - sps->crop_bottom);
+    bool signal = sps->vui_present && vui->video_signal_type_present;
+    if (s->has_container_colour) {
         uint8_t range = colour.range;
         colour = s->container_colour;
         if (colour.range == 0)
             colour.range = range;
+    } else if (signal) {
+        colour.primaries = colour.transfer = colour.matrix = UNSPECIFIED;
+    }
+    if (colour.siting == 0)
+        colour.siting = 1; /* left, the standard's default (chroma_loc_info_present_flag 0) */
+    if (signal) {
+        colour.range = vui->full_range ? 2 : 1;
+        colour.source = vui->colour_description_present || !s->has_container_colour ? 1 : colour.source;
+    }
+    if (signal && vui->colour_description_present) {
+        colour.primaries = vui->colour_primaries;
+        colour.transfer = vui->transfer;
+        colour.matrix = vui->matrix;
     }
     if (sps->vui_present && vui->chroma_loc_present)
         colour.siting = (uint8_t)(vui->chroma_loc_top + 1); /* FFmpeg's numbers: 0 is unknown */
@@ -58,7 +63,8 @@ bool format_of(const struct session *s, const struct h264_picture *pic, struct s
     f.sar = s->container_sar.num ? s->container_sar : (struct pelton_rational){0, 1};
     if (!f.sar.num && sps->vui_present && sps->vui.sar_width && sps->vui.sar_height)
         f.sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
-    f.colour = picture_colour(s, sps, height);
+    f.colour = format_colour(s, sps);
+    f.vui = side_vui(sps);
     *out = f;
     return true;
 }
@@ -68,8 +74,16 @@ static bool same_rational(struct pelton_rational a, struct pelton_rational b)
     return a.num == b.num && a.den == b.den;
 }
 
+static bool same_vui(const struct pelton_vui *a, const struct pelton_vui *b)
+{
+    return a->present == b->present && a->video_format == b->video_format && a->overscan == b->overscan &&
+           a->fixed_frame_rate == b->fixed_frame_rate && a->num_units_in_tick == b->num_units_in_tick &&
+           a->time_scale == b->time_scale && a->reorder_frames == b->reorder_frames && a->hrd == b->hrd &&
+           a->pic_struct == b->pic_struct;
+}
+
 bool format_equal(const struct session_format *a, const struct session_format *b)
 {
     return a->width == b->width && a->height == b->height && !strcmp(a->pix_fmt, b->pix_fmt) && same_rational(a->sar, b->sar) &&
-           !memcmp(&a->colour, &b->colour, sizeof a->colour);
+           !memcmp(&a->colour, &b->colour, sizeof a->colour) && same_vui(&a->vui, &b->vui);
 }

@@ -124,9 +124,10 @@ static void announce_frame(struct session *s, struct output *out)
     s->stats.frames++;
     if (pool->memory)
         s->stats.bytes_delivered += pool->format.slot_size;
-    if (shown && post(s, EVENT_FRAME, pool, &out->frame))
+    if (shown && post(s, EVENT_FRAME, pool, &out->frame)) {
         pool->slots[out->frame.slot].state = POOL_HELD;
-    else if (pool->memory)
+        out->frame.side = NULL; /* the event's */
+    } else if (pool->memory)
         pool_put(pool, out->frame.slot);
 }
 
@@ -149,6 +150,7 @@ static bool announce(struct session *s, struct h264_picture **unref, uint32_t *c
         if (!out->drop)
             announce_frame(s, out);
         unref[(*count)++] = out->pic;
+        free(out->frame.side);
         free(out);
         any = true;
     }
@@ -175,6 +177,7 @@ static bool discard(struct session *s, struct h264_picture **unref, uint32_t *co
         }
         *at = out->next;
         unref[(*count)++] = out->pic;
+        free(out->frame.side);
         free(out);
         any = true;
     }

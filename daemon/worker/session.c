@@ -26,8 +26,10 @@ static void session_free(struct session *s)
     while (s->events) {
         struct event *ev = s->events;
         s->events = ev->next;
+        free(ev->frame.side);
         free(ev);
     }
+    free(s->probe_sei.first);
     if (s->fd >= 0)
         close(s->fd);
     account_unref(s->account);
@@ -236,7 +238,7 @@ static void dispatch_events(struct session *s)
     bool quiet = s->closing;
     uv_mutex_unlock(&e->lock);
     if (info && !quiet && s->callbacks.on_info)
-        s->callbacks.on_info(s->ctx, &s->info);
+        s->callbacks.on_info(s->ctx, &s->info, s->probe_only && s->params.side_data ? &s->probe_sei : NULL);
     bool any = events != NULL;
     for (struct event *ev = events; ev; ev = ev->next)
         if (!s->closing) /* a callback may close it */
@@ -247,6 +249,7 @@ static void dispatch_events(struct session *s)
         events = ev->next;
         if (ev->pool)
             ev->pool->events--;
+        free(ev->frame.side);
         free(ev);
     }
     if (any)

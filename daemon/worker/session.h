@@ -48,6 +48,7 @@ struct session_format {
     uint32_t stride[4], plane_width[4], plane_height[4];
     struct pelton_rational time_base, sar;
     struct pelton_colour colour;
+    struct pelton_vui vui;
     int memfd;                   /* borrowed: dup it to keep it; -1 without a pool (PELTON_NONE) */
     uint64_t memfd_size;
 };
@@ -59,10 +60,12 @@ struct session_frame {
     uint32_t flags;              /* PELTON_FRAME_* */
     int64_t received_ns, decoded_ns;
     uint64_t dropped_source, dropped_decoder;
+    struct pelton_side_data *side; /* as one block, the engine's: borrowed for the callback; may be NULL */
 };
 
 struct session_callbacks {
-    void (*on_info)(void *ctx, const struct pelton_info *info);           /* once, when the source is open */
+    /* Once, when the source is open; sei: of a probe that asked for side data, else NULL. */
+    void (*on_info)(void *ctx, const struct pelton_info *info, const struct pelton_probe_sei *sei);
     void (*on_format)(void *ctx, const struct session_format *format);    /* before the first frame of each epoch */
     void (*on_frame)(void *ctx, const struct session_frame *frame);       /* not for PELTON_NONE and PELTON_READBACK */
     void (*on_end)(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats); /* failure->code 0: end of stream */

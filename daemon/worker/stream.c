@@ -8,6 +8,8 @@
  */
 #include "daemon/worker/engine_internal.h"
 #include "daemon/worker/pixels.h"
+#include "daemon/worker/format.h"
+#include "daemon/worker/side_data.h"
 #include "daemon/worker/source.h"
 #include "daemon/worker/timestamps.h"
 
@@ -17,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PROBE_UNITS 250      /* access units that a probe for side data reads, */
+#define PROBE_NS   NS_PER_S /* and how long it waits for them */
 #define INFO_UNITS 300 /* access units after which information is given even though no slice was seen */
 
 struct stream {
@@ -41,6 +45,8 @@ struct stream {
     int64_t pace_start_ns, pace_start_us;
     uint64_t pictures;
     struct pelton_info info;
+    struct side_probe probe;
+    int64_t probe_start_ns;
     struct h264_diag diag;
     double cpu;
 };
@@ -76,6 +82,27 @@ static void info_from_sps(struct stream *st)
     snprintf(info->pix_fmt, sizeof info->pix_fmt, "%s", pixels.name);
     if (info->sar.num == 0 && sps->vui_present && sps->vui.sar_width)
         info->sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
+    info->colour = format_colour(st->session, sps);
+    info->vui = side_vui(sps);
+}
+
+/* Pictures of a probe are looked at, not decoded. */
+static void drain_probe(struct stream *st)
+{
+    struct h264_picture *pic;
+    while ((pic = h264_stream_next_decode(st->codec)))
+        h264_picture_unref(pic);
+    while ((pic = h264_stream_next_output(st->codec))) {
+        if (!st->session->info_ready)
+            side_probe_add(&st->probe, pic);
+        h264_picture_unref(pic);
+    }
+}
+
+/* Enough of a probed stream was seen for what was asked. */
+static bool probed(const struct stream *st)
+{
+    return !st->session->params.side_data || st->tag >= PROBE_UNITS || now_ns() - st->probe_start_ns > PROBE_NS;
 }
 
 static void give_info(struct stream *st, bool supported, const char *element, const char *what)
@@ -83,6 +110,13 @@ static void give_info(struct stream *st, bool supported, const char *element, co
     struct session *s = st->session;
     if (st->codec)
         info_from_sps(st);
+    if (s->probe_only && !s->info_ready) {
+        if (st->codec) {
+            h264_stream_flush(st->codec);
+            drain_probe(st);
+        }
+        side_probe_end(&st->probe);
+    }
     st->info.supported = supported;
     snprintf(st->info.unsupported_element, sizeof st->info.unsupported_element, "%s", element);
     snprintf(st->info.unsupported_what, sizeof st->info.unsupported_what, "%s", what);
@@ -90,6 +124,7 @@ static void give_info(struct stream *st, bool supported, const char *element, co
     bool first = !s->info_ready;
     if (first) {
         s->info = st->info;
+        s->probe_sei = st->probe.out;
         s->info_ready = true;
     }
     uv_mutex_unlock(&st->engine->lock);
@@ -169,7 +204,8 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
                                         .dts = t.dts == TIMESTAMPS_NONE ? t.dts : t.dts + st->loop_offset,
                                         .duration = t.duration,
                                         .received_ns = t.received_ns,
-                                        .flags = frame_flags(st, pic)};
+                                        .flags = frame_flags(st, pic),
+                                        .side = side_data_of(pic, s->params.side_data)};
     uv_mutex_lock(&st->engine->lock);
     *s->outputs_tail = out;
     s->outputs_tail = &out->next;
@@ -193,6 +229,10 @@ static void drain(struct stream *st)
 {
     struct session *s = st->session;
     struct h264_picture *pic;
+    if (s->probe_only) {
+        drain_probe(st);
+        return;
+    }
     while ((pic = h264_stream_next_decode(st->codec))) {
         if (!pic->non_existing) {
             note_order(st, pic);
@@ -318,7 +358,7 @@ static void feed(struct stream *st)
         feed_failed(st, err);
     struct h264_stats stats;
     h264_stream_stats(st->codec, &stats);
-    if (!st->failed && (stats.slices || st->tag > INFO_UNITS))
+    if (!st->failed && (stats.slices || st->tag > INFO_UNITS) && (!s->probe_only || probed(st)))
         give_info(st, true, "", "");
 }
 
@@ -495,6 +535,7 @@ void stream_thread_main(void *session)
     }
     st->session = s;
     st->engine = s->engine;
+    st->probe_start_ns = now_ns();
     st->loop_begin = TIMESTAMPS_NONE;
     st->info.start_pts = INT64_MIN;
     st->info.duration_us = st->info.frames = -1;

@@ -46,15 +46,34 @@ static void send_on(struct worker_stream *ws, unsigned type, const ProtobufCMess
     channel_send(&ws->worker->ch, type, 0, ws->wid, body, NULL, 0);
 }
 
-static void on_info(void *ctx, const struct pelton_info *info)
+static void send_probe(struct worker_stream *ws, Pelton__Info *info, const struct pelton_probe_sei *sei)
+{
+    Pelton__ProbeReply m = PELTON__PROBE_REPLY__INIT;
+    Pelton__SeiCount counts[PELTON_MAX_SEI_TYPES], *list[PELTON_MAX_SEI_TYPES];
+    uint8_t *side = sei && sei->first ? wire_side_pack(sei->first, &info->side_data.len) : NULL;
+    info->side_data.data = side;
+    info->side_data.len = side ? info->side_data.len : 0;
+    for (uint32_t i = 0; sei && i < sei->types; i++) {
+        pelton__sei_count__init(&counts[i]);
+        counts[i].type = sei->type[i].type;
+        counts[i].count = sei->type[i].count;
+        list[i] = &counts[i];
+    }
+    info->n_sei = sei ? sei->types : 0;
+    info->sei = list;
+    info->probed = sei ? sei->pictures : 0;
+    m.info = info;
+    send_on(ws, WIRE_PROBE_REPLY, &m.base);
+    free(side);
+}
+
+static void on_info(void *ctx, const struct pelton_info *info, const struct pelton_probe_sei *sei)
 {
     struct worker_stream *ws = ctx;
     struct wire_info w;
     wire_info_from(info, &w);
     if (ws->probe) {
-        Pelton__ProbeReply m = PELTON__PROBE_REPLY__INIT;
-        m.info = &w.msg;
-        send_on(ws, WIRE_PROBE_REPLY, &m.base);
+        send_probe(ws, &w.msg, sei);
     } else {
         Pelton__OpenReply m = PELTON__OPEN_REPLY__INIT;
         m.info = &w.msg;
@@ -68,7 +87,8 @@ static void on_format(void *ctx, const struct session_format *f)
     Pelton__FormatChanged m = PELTON__FORMAT_CHANGED__INIT;
     Pelton__Plane planes[4], *list[4];
     Pelton__Rational time_base = PELTON__RATIONAL__INIT, sar = PELTON__RATIONAL__INIT;
-    Pelton__Colour colour = PELTON__COLOUR__INIT;
+    Pelton__Colour colour;
+    Pelton__Vui vui;
     m.n_planes = f->planes > 4 ? 4 : f->planes;
     for (size_t i = 0; i < m.n_planes; i++) {
         pelton__plane__init(&planes[i]);
@@ -82,16 +102,13 @@ static void on_format(void *ctx, const struct session_format *f)
     time_base.den = f->time_base.den;
     sar.num = f->sar.num;
     sar.den = f->sar.den;
-    colour.primaries = f->colour.primaries;
-    colour.transfer = f->colour.transfer;
-    colour.matrix = f->colour.matrix;
-    colour.range = f->colour.range;
-    colour.siting = f->colour.siting;
-    colour.source = f->colour.source;
+    wire_colour_from(&f->colour, &colour);
+    wire_vui_from(&f->vui, &vui);
     m.planes = list;
     m.time_base = &time_base;
     m.sar = &sar;
     m.colour = &colour;
+    m.vui = f->vui.present ? &vui : NULL;
     m.epoch = f->epoch;
     m.slots = f->slots;
     m.pix_fmt = (char *)f->pix_fmt;
@@ -117,7 +134,11 @@ static void on_frame_ready(void *ctx, const struct session_frame *f)
     m.decoded_ns = f->decoded_ns;
     m.dropped_source = f->dropped_source;
     m.dropped_decoder = f->dropped_decoder;
+    uint8_t *side = f->side ? wire_side_pack(f->side, &m.side_data.len) : NULL;
+    m.side_data.data = side;
+    m.side_data.len = side ? m.side_data.len : 0;
     send_on(ctx, WIRE_FRAME_READY, &m.base);
+    free(side);
 }
 
 static void send_end(struct worker_stream *ws, const struct pelton_failure *failure, const struct pelton_stats *stats)

@@ -159,9 +159,11 @@ static void fill_info(struct pelton_info *info)
     }
 }
 
-int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info)
+int pelton_probe_sei(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
+                     struct pelton_probe_sei *sei)
 {
     fill_info(info);
+    *sei = (struct pelton_probe_sei){0};
     return 0;
 }
 

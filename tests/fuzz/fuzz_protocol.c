@@ -15,12 +15,17 @@ static void convert(unsigned type, const ProtobufCMessage *body)
     struct pelton_failure failure;
     struct pelton_stats stats;
     struct pelton_info info;
+    struct pelton_side_data *side;
 
     if (type == WIRE_OPEN)
         wire_open_to((const Pelton__Open *)body, &open);
     else if (type == WIRE_OPEN_REPLY)
         wire_info_to(((const Pelton__OpenReply *)body)->info, &info);
-    else if (type == WIRE_STATS_REPLY)
+    else if (type == WIRE_FRAME_READY) {
+        const Pelton__FrameReady *frame = (const Pelton__FrameReady *)body;
+        if (wire_side_unpack(frame->side_data.data, frame->side_data.len, &side) == 0)
+            free(side);
+    } else if (type == WIRE_STATS_REPLY)
         wire_stats_to((const Pelton__StatsReply *)body, &stats);
     else if (type == WIRE_EOS)
         wire_failure_to(((const Pelton__Eos *)body)->failure, &failure);

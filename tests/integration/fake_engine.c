@@ -222,7 +222,7 @@ static bool open_source(struct session *s)
         strcpy(info.unsupported_element, "fake_flag");
         strcpy(info.unsupported_what, "is set");
     }
-    s->callbacks->on_info(s->ctx, &info);
+    s->callbacks->on_info(s->ctx, &info, NULL);
     if (s->script.unsupported) {
         fail(s, PELTON_ERR_UNSUPPORTED, "fake_flag is set");
     } else if (s->probe_only) {

@@ -213,6 +213,67 @@ static void random_bodies(void)
     }
 }
 
+/* ---- side data ---- */
+
+static const struct pelton_sei_message side_messages[] = {{5, 18, (const uint8_t *)"0123456789abcdef\1\2"}, {300, 0, NULL}};
+
+/* Every member has a value of its own. */
+static struct pelton_side_data full_side(void)
+{
+    struct pelton_side_data s = {
+        .has = 511,
+        .recovery_point = {300, true, false, 2},
+        .cpb_removal_delay = 0xfedcba98,
+        .dpb_output_delay = 7,
+        .pic_struct = 4,
+        .clocks = 2,
+        .clock = {{1, 4, 7, 23, 58, 59, 29, true, false, true, false, -5}, {2, 6, 1, 0, 0, 12, 3, false, true, false, true, 9}},
+        .frame_packing = {8, 1, false, 3, 2, true, false, true, false, true, false, true, {1, 2, 3, 4}},
+        .display_orientation = {false, true, false, 0xc000, 1},
+        .mastering_display = {{1, 2, 3, 4, 5, 6}, {7, 65535}, 40000000, 50},
+        .content_light = {1000, 400},
+        .preferred_transfer_characteristics = 18,
+        .active_format = 0,
+        .captions_size = 3,
+        .captions = (const uint8_t *)"\xfc\x94\x20",
+        .messages = 2,
+        .message = side_messages,
+        .left_out = 9,
+    };
+    return s;
+}
+
+static void side_data(void)
+{
+    struct pelton_side_data in = full_side(), *out = NULL;
+    size_t size;
+    uint8_t *bytes = wire_side_pack(&in, &size);
+    CHECK(bytes && wire_side_unpack(bytes, size, &out) == 0);
+    CHECK(out->captions_size == 3 && memcmp(out->captions, in.captions, 3) == 0);
+    CHECK(out->messages == 2 && out->message[0].type == 5 && out->message[0].size == 18 && out->message[1].type == 300 &&
+          out->message[1].size == 0);
+    CHECK(memcmp(out->message[0].bytes, side_messages[0].bytes, 18) == 0);
+    CHECK(out->recovery_point.exact_match_flag && out->clock[0].time_offset == -5 && out->frame_packing.grid_position[3] == 4 &&
+          out->mastering_display.white_point[1] == 65535 && out->active_format == 0 && out->has == 511);
+    size_t again_size;
+    uint8_t *again = wire_side_pack(out, &again_size);
+    CHECK(again && again_size == size && memcmp(again, bytes, size) == 0);
+    free(again);
+    free(out);
+    for (size_t n = 0; n < size; n++) { /* every cut is a message or an error */
+        out = NULL;
+        int rc = wire_side_unpack(bytes, n, &out);
+        CHECK(rc == 0 ? out != NULL : rc == PELTON_ERR_PROTOCOL && !out);
+        free(out);
+    }
+    free(bytes);
+    struct pelton_side_data nothing = {0};
+    bytes = wire_side_pack(&nothing, &size);
+    CHECK(bytes && size == 0 && wire_side_unpack(bytes, 0, &out) == 0 && out->has == 0 && out->messages == 0);
+    free(out);
+    free(bytes);
+}
+
 /* ---- golden bytes: what the wire looks like may never change by accident ---- */
 
 static void check_golden(const char *name, unsigned type, uint32_t request, uint32_t object, const ProtobufCMessage *body)
@@ -264,6 +325,10 @@ static void golden(void)
     ready.received_ns = 123456789012;
     ready.decoded_ns = 123456799012;
     check_golden("frame_ready", WIRE_FRAME_READY, 0, 1, &ready.base);
+    struct pelton_side_data side = full_side();
+    ready.side_data.data = wire_side_pack(&side, &ready.side_data.len);
+    check_golden("side_data", WIRE_FRAME_READY, 0, 1, &ready.base);
+    free(ready.side_data.data);
     Pelton__Error error = PELTON__ERROR__INIT;
     error.code = PELTON_ERR_LIMIT;
     error.message = "no room";
@@ -315,7 +380,7 @@ int main(int argc, char **argv)
     static const struct test tests[] = {
         {"header_layout", header_layout},         {"round_trip", round_trip},
         {"limits_of_writing", limits_of_writing}, {"limits_of_reading", limits_of_reading},
-        {"random_bodies", random_bodies},         {"golden", golden},
+        {"random_bodies", random_bodies},         {"side_data", side_data}, {"golden", golden},
         {"pool_slots", pool_slots},               {"restarts_in_a_window", restarts_in_a_window},
     };
     return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);

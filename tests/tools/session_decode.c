@@ -56,7 +56,7 @@ static struct {
 static unsigned running;
 static int worst;
 
-static void on_info(void *ctx, const struct pelton_info *i)
+static void on_info(void *ctx, const struct pelton_info *i, const struct pelton_probe_sei *sei)
 {
     if (!opt.probe)
         return;
