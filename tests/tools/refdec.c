@@ -157,6 +157,20 @@ static void decode_slices(struct refdec *d, struct h264_picture *pic)
     }
 }
 
+/* owner: the picture that stands for the frame. refs: of all pictures that slices name. */
+static void print_picture(struct h264_picture *pic)
+{
+    printf("picture %" PRIu32 " %s poc %" PRId32 " slices %" PRIu32 " type %d ref %d missing %u slot %d%s%s%s owner %" PRIu32 " refs",
+           pic->id,
+           pic->structure == REC_FRAME ? pic->mbaff ? "mbaff" : "frame" : pic->structure == REC_TOP ? "top" : "bottom",
+           pic->output_poc, pic->slice_count, pic->slice_count ? pic->slices[0].hdr.type : -1, pic->nal_ref_idc,
+           atomic_load(&pic->missing_mbs), (int)pic->slot, pic->corrupt ? " corrupt" : "",
+           pic->non_existing ? " non-existing" : "", pic->idr ? " idr" : "", slot_owner(pic)->id);
+    for (uint32_t i = 0; i < pic->refs_held_count; i++)
+        printf(" %" PRIu32, pic->refs_held[i]->id);
+    printf("\n");
+}
+
 static void decode_picture(struct refdec *d, struct h264_picture *pic)
 {
     if (!take_slot(d, pic)) {
@@ -169,11 +183,7 @@ static void decode_picture(struct refdec *d, struct h264_picture *pic)
     else
         decode_slices(d, pic);
     if (d->print_frames)
-        printf("picture %" PRIu32 " %s poc %" PRId32 " slices %" PRIu32 " type %d ref %d missing %u slot %d%s%s\n", pic->id,
-               pic->structure == REC_FRAME ? pic->mbaff ? "mbaff" : "frame" : pic->structure == REC_TOP ? "top" : "bottom",
-               pic->output_poc, pic->slice_count, pic->slice_count ? pic->slices[0].hdr.type : -1, pic->nal_ref_idc,
-               atomic_load(&pic->missing_mbs), (int)pic->slot, pic->corrupt ? " corrupt" : "",
-               pic->non_existing ? " non-existing" : "");
+        print_picture(pic);
     h264_picture_done(pic);
     d->slots[pic->slot].done = true;
 }
