@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Concealment: macroblocks that no slice covered become records that copy the first reference, or mid-grey where there is none.
+ * Concealment: macroblocks that no slice covered become records that go on with the motion around them, in space and in time,
+ * or, where there is no picture to copy, with the samples to the left and above.
+ *
+ * It is data like any other: the macroblocks name a slice record of their own, the last one, whose lists hold the references
+ * that the slices of the picture name. Those next to decoded macroblocks come first, then those next to them, so motion spreads
+ * inwards from all sides.
  */
-#include "codec/motion.h"
+#include "codec/conceal.h"
 
-/* Copy of reference 0: inter 16x16, vector 0, no residual, not filtered. */
-static void conceal_inter(struct rec_mb *mb, struct rec_motion *motion)
-{
-    mb->kind = REC_MB_INTER;
-    memset(motion, 0, sizeof *motion);
-    memset(motion->ref_idx[1], -1, sizeof motion->ref_idx[1]);
-}
-
-/* DC prediction without neighbours: mid-grey. */
-static void conceal_intra(struct rec_mb *mb, struct rec_motion *motion)
-{
-    mb->kind = REC_MB_INTRA_16X16;
-    mb->intra_mode[0] = 2;
-    memset(motion, 0, sizeof *motion);
-    memset(motion->ref_idx, -1, sizeof motion->ref_idx);
-}
+#include <stdlib.h>
 
 /* All macroblocks of a field picture are field macroblocks, and of a pair in an MBAFF frame both are or none. */
 static uint8_t field_flag(const struct h264_picture *pic, uint32_t i)
@@ -33,7 +23,7 @@ static uint8_t field_flag(const struct h264_picture *pic, uint32_t i)
     return pic->mbs[other].flags & REC_MB_FIELD;
 }
 
-uint32_t h264_conceal(struct h264_picture *pic)
+uint32_t h264_conceal_find(struct h264_picture *pic)
 {
     uint32_t missing = 0;
 
@@ -42,11 +32,107 @@ uint32_t h264_conceal(struct h264_picture *pic)
             continue;
         missing++;
         pic->mbs[i] = (struct rec_mb){.slice = pic->slice_count, .flags = field_flag(pic, i)};
-        if (pic->refs_held_count > 0)
-            conceal_inter(&pic->mbs[i], &pic->motion[i]);
-        else
-            conceal_intra(&pic->mbs[i], &pic->motion[i]);
+        memset(&pic->motion[i], 0, sizeof pic->motion[i]);
+        memset(pic->motion[i].ref_idx, -1, sizeof pic->motion[i].ref_idx);
     }
     atomic_store(&pic->missing_mbs, missing);
     return missing;
+}
+
+/* DC prediction from the left and from above; mid-grey without both. In MBAFF frames neighbours are not worth their rules. */
+static void conceal_intra(struct h264_picture *pic, uint32_t i)
+{
+    struct rec_mb *mb = &pic->mbs[i];
+
+    mb->kind = REC_MB_INTRA_16X16;
+    mb->intra_mode[0] = 2;
+    if (pic->mbaff)
+        return;
+    mb->intra_avail = (uint8_t)((i % pic->mb_width ? REC_AVAIL_A : 0) | (i >= pic->mb_width ? REC_AVAIL_B : 0));
+}
+
+static void conceal_inter(struct conceal *c, uint32_t i)
+{
+    c->pic->mbs[i].kind = REC_MB_INTER;
+    h264_conceal_motion(c, i);
+}
+
+/* A picture that is mostly intra macroblocks though it could refer to others has nothing to do with them. */
+static bool mostly_intra(const struct h264_picture *pic)
+{
+    uint32_t intra = 0, inter = 0;
+
+    for (uint32_t i = 0; i < pic->mb_count; i++) {
+        uint32_t slice = pic->mbs[i].slice;
+
+        if (slice >= pic->slice_count || pic->slices[slice].hdr.type == H264_I || pic->slices[slice].hdr.type == H264_SI)
+            continue;
+        intra += pic->mbs[i].kind != REC_MB_INTER;
+        inter += pic->mbs[i].kind == REC_MB_INTER;
+    }
+    return intra > 3 * inter;
+}
+
+/* Appends the missing neighbours of macroblock i, which are one further than it. */
+static uint32_t reach(struct conceal *c, uint32_t i, uint32_t *queue, uint32_t end)
+{
+    uint32_t width = c->pic->mb_width, x = i % width, next[4], n = 0;
+
+    if (x > 0)
+        next[n++] = i - 1;
+    if (x + 1 < width)
+        next[n++] = i + 1;
+    if (i >= width)
+        next[n++] = i - width;
+    if (i + width < c->pic->mb_count)
+        next[n++] = i + width;
+    for (uint32_t k = 0; k < n; k++)
+        if (c->depth[next[k]] == CONCEAL_MISSING) {
+            c->depth[next[k]] = (uint8_t)(c->depth[i] + (c->depth[i] < CONCEAL_FAR));
+            queue[end++] = next[k];
+        }
+    return end;
+}
+
+/* From what was decoded inwards; depth tells those whose turn was before. */
+static void spread(struct conceal *c, uint32_t *queue)
+{
+    uint32_t begin = 0, end = 0;
+
+    for (uint32_t i = 0; i < c->pic->mb_count; i++)
+        c->depth[i] = c->pic->mbs[i].slice < c->pic->slice_count ? CONCEAL_KNOWN : CONCEAL_MISSING;
+    for (uint32_t i = 0; i < c->pic->mb_count; i++)
+        if (c->depth[i] == CONCEAL_KNOWN)
+            end = reach(c, i, queue, end);
+    if (!end) { /* nothing was decoded */
+        memset(c->depth, CONCEAL_FAR, c->pic->mb_count);
+        for (uint32_t i = 0; i < c->pic->mb_count; i++)
+            queue[end++] = i;
+    }
+    for (; begin < end; begin++) {
+        conceal_inter(c, queue[begin]);
+        end = reach(c, queue[begin], queue, end);
+    }
+}
+
+int h264_conceal(struct h264_picture *pic)
+{
+    struct conceal c = {.pic = pic};
+    uint32_t *queue;
+    int error;
+
+    if (!h264_conceal_references(&c) || mostly_intra(pic)) {
+        for (uint32_t i = 0; i < pic->mb_count; i++)
+            if (pic->mbs[i].slice == pic->slice_count)
+                conceal_intra(pic, i);
+        return H264_OK;
+    }
+    c.depth = malloc(pic->mb_count);
+    queue = malloc(pic->mb_count * sizeof *queue);
+    error = c.depth && queue ? H264_OK : H264_ERR_NOMEM;
+    if (!error)
+        spread(&c, queue);
+    free(queue);
+    free(c.depth);
+    return error;
 }

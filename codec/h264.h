@@ -256,6 +256,11 @@ struct h264_picture {
     struct h264_picture *refs_held[6 * (REC_MAX_REFS + 2)]; /* distinct pictures that slices of this one name, with their second
                                                              * fields and other planes */
     uint32_t refs_held_count;
+    /* Of a picture that names no reference: what was decoded before it, for concealment; a reference, or NULL. */
+    struct h264_picture *previous;
+    /* Where the references of concealed macroblocks stand in the slices; slice REC_NO_SLICE: previous. */
+    struct { uint32_t slice; uint8_t list, index; } conceal_refs[REC_MAX_REFS];
+    uint8_t conceal_ref_count;
     atomic_uint missing_mbs;
     uint8_t corrupt;                      /* data was lost or concealed, here or in a reference */
     uint8_t motion_done;                  /* step 3 has finished */
@@ -359,14 +364,16 @@ int h264_picture_alloc(struct h264_picture *pic);
  * macroblocks up to it stay decoded. Returns slice->status. */
 int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);
 
-/* Between step 2 and 3, once per picture: macroblocks that no slice covered are counted and become concealment records. Called by
- * h264_picture_derive_motion. */
-/* Step 3. The pictures named by h264_picture_colocated must have finished theirs. */
+/* Step 3. The pictures named by h264_picture_colocated and h264_picture_conceal_source must have finished theirs. Macroblocks that
+ * no slice covered are counted and become concealment records. */
 int h264_picture_derive_motion(struct h264_picture *pic);
 /* After step 3, any thread: the records but for slots; rec_slice.ref and head.slot are not filled yet. For records_validate_content. */
 void h264_picture_records(const struct h264_picture *pic, struct rec_view *out);
 /* Writes up to 32 distinct pictures whose motion step 3 of pic reads, returns their number. */
 uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_picture *out[32]);
+/* After step 2 of all slices: 1 and the picture whose motion step 3 of pic reads where macroblocks are missing, or 0. Not to be
+ * called before, as concealment waits for pictures that decoding does not wait for. */
+uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264_picture **out);
 
 /* Slots of pic and of all pictures it refers to must be chosen. Fills rec_slice.ref and the view; pointers stay valid until
  * h264_picture_done. slots of missing references are replaced by any held one, or by pic's own. */

@@ -188,12 +188,14 @@ static void walk_picture(struct motion_walk *w)
 int h264_picture_derive_motion(struct h264_picture *pic)
 {
     struct motion_walk w = {.pic = pic, .slice_index = REC_NO_SLICE, .mb_width = pic->mb_width};
+    uint32_t missing;
     int error;
 
     if (pic->motion_done)
         return H264_OK;
     h264_decode_redundant(pic);
-    if (h264_conceal(pic))
+    missing = h264_conceal_find(pic);
+    if (missing)
         pic->corrupt = 1;
     for (uint32_t i = 0; i < pic->slice_count; i++)
         if (pic->slices[i].lost_partition)
@@ -207,6 +209,12 @@ int h264_picture_derive_motion(struct h264_picture *pic)
         walk_picture(&w);
     if (w.lost_reference)
         pic->corrupt = 1;
+    if (missing && (error = h264_conceal(pic)) < 0)
+        return error;
+    if (!missing && pic->previous) {
+        h264_picture_unref(pic->previous);
+        pic->previous = NULL;
+    }
     h264_find_kinds(pic);
     pic->motion_done = 1;
     return H264_OK;

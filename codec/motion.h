@@ -187,8 +187,10 @@ struct motion_colocated h264_colocated_temporal(struct motion_walk *w, int block
 /* DistScaleFactor (8-197, 8-198): td is DiffPicOrderCnt(pic1, pic0), not 0. */
 int h264_dist_scale_factor(int64_t tb, int64_t td);
 
-/* conceal.c: records for macroblocks that no slice covered; they name slice slice_count. Returns their number. */
-uint32_t h264_conceal(struct h264_picture *pic);
+/* conceal.c: macroblocks that no slice covered are marked: they name slice slice_count. Returns their number. */
+uint32_t h264_conceal_find(struct h264_picture *pic);
+/* Their records, when those of all others are complete. */
+int h264_conceal(struct h264_picture *pic);
 
 /* motion_weights.c: rec_slices but for their references, weight tables, scaling lists. */
 int h264_fill_slices(struct h264_picture *pic);

@@ -177,7 +177,7 @@ int h264_fill_slices(struct h264_picture *pic)
         else if (out->weight_mode == REC_WEIGHT_IMPLICIT)
             fill_implicit_tables(slice, pic->weights + out->weights);
     }
-    /* For concealed macroblocks: one past the slices. view.c gives it its reference. */
-    pic->rec_slices[pic->slice_count] = (struct rec_slice){.num_ref = {1, 0}, .slice_type = H264_P};
+    /* For concealed macroblocks: one past the slices. conceal_motion.c gives it its lists, view.c their slots. */
+    pic->rec_slices[pic->slice_count] = (struct rec_slice){.slice_type = H264_P};
     return H264_OK;
 }

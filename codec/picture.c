@@ -110,6 +110,8 @@ static void copy_identity(struct h264_picture *to, const struct h264_picture *fr
     to->output_poc = from->output_poc;
     to->tag = from->tag;
     to->view = from->view;
+    if (from->previous)
+        to->previous = h264_picture_ref(from->previous);
 }
 
 struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned plane)
@@ -302,6 +304,9 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
     pic->scaling = NULL;
     pic->bytes = NULL;
     pic->weight_count = pic->scaling_count = 0;
+    if (pic->previous)
+        drop(pic->previous, dead);
+    pic->previous = NULL;
     for (uint32_t i = 0; i < pic->refs_held_count; i++)
         drop(pic->refs_held[i], dead);
     pic->refs_held_count = 0;

@@ -37,6 +37,7 @@ void h264_stream_free(struct h264_stream *s)
     h264_stream_free(s->view);
     h264_picture_unref(s->cur);
     h264_picture_unref(s->first);
+    h264_picture_unref(s->before);
     h264_entry_drop(&s->pending);
     h264_dpb_clear(&s->dpb);
     h264_queue_free(&s->decode);

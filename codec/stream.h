@@ -48,6 +48,7 @@ struct h264_stream {
     struct h264_picture *first; /* a reference: field whose second one may come next, or NULL; its entry is in the DPB */
     struct h264_dpb_entry
         pending; /* or here with references, where pic is not NULL: both fields of a non-reference frame enter at once */
+    struct h264_picture *before; /* a reference: what was last in output order before the IDR picture that begins, or NULL */
     struct h264_picture *cur;
     uint8_t *starts; /* [mb_count of cur] bit colour_plane_id: a primary slice starts at this address */
     size_t starts_capacity;

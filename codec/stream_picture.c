@@ -55,6 +55,51 @@ static struct h264_picture *last_reference(const struct h264_dpb *dpb)
     return last;
 }
 
+/* The picture in the DPB that is nearest in output order. */
+static struct h264_picture *nearest_picture(const struct h264_dpb *dpb, int32_t poc)
+{
+    const struct h264_dpb_entry *nearest = NULL;
+    int64_t least = INT64_MAX;
+
+    for (unsigned i = 0; i < dpb->count; i++) {
+        int64_t d = (int64_t)h264_frame_poc(dpb->entries[i].poc) - poc;
+
+        if ((d < 0 ? -d : d) < least) {
+            least = d < 0 ? -d : d;
+            nearest = &dpb->entries[i];
+        }
+    }
+    return nearest ? nearest->pic : NULL;
+}
+
+/* What concealment may copy where pic turns out to name no reference. */
+static void set_previous(struct h264_stream *s, struct h264_picture *pic, struct h264_picture *first)
+{
+    struct h264_picture *previous = first ? first : s->before ? s->before : nearest_picture(&s->dpb, pic->output_poc);
+
+    if (previous && same_sequence(previous->sps, pic->sps))
+        pic->previous = h264_picture_ref(previous);
+    h264_picture_unref(s->before);
+    s->before = NULL;
+}
+
+/* All slices are there. A picture that predicts, and has nothing to predict from, takes what was before. */
+static void settle_previous(struct h264_picture *pic)
+{
+    bool predicts = false;
+
+    if (!pic->previous)
+        return;
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        predicts |= pic->slices[i].num_ref[0] > 0;
+    if (predicts && !pic->refs_held_count)
+        h264_picture_hold_frame(pic, pic->previous);
+    else if (pic->refs_held_count) {
+        h264_picture_unref(pic->previous);
+        pic->previous = NULL;
+    }
+}
+
 /* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a gap's. */
 static int reserve_queues(struct h264_stream *s)
 {
@@ -149,6 +194,10 @@ static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps, co
         return false;
     }
     if (h->idr) {
+        struct h264_picture *last = nearest_picture(&s->dpb, INT32_MAX);
+
+        h264_picture_unref(s->before);
+        s->before = last ? h264_picture_ref(last) : NULL;
         restart(s);
         s->leading = false;
     }
@@ -294,6 +343,7 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     pic->recovery = s->recovery;
     take_sei(s, pic);
     pic->output_poc = h264_frame_poc(pic->poc);
+    set_previous(s, pic, first);
     if (s->leading && !s->started)
         s->leading_poc = pic->output_poc;
     if (s->leading && !first && pic->output_poc < s->leading_poc)
@@ -465,6 +515,7 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
     error = pic->slice_count ? H264_OK : H264_ERR_DATA;
     if (!error) {
         h = pic->slices[0].hdr;
+        settle_previous(pic);
         error = complete(s, pic);
     }
     if (error) {

@@ -13,23 +13,24 @@ static const struct h264_picture *substitute(const struct h264_picture *pic)
     return pic;
 }
 
-/* The frame or field that concealed macroblocks copy: the first reference of the first slice that has one. */
-static uint16_t conceal_source(const struct h264_picture *pic)
-{
-    for (uint32_t i = 0; i < pic->slice_count; i++) {
-        const struct h264_slice *slice = &pic->slices[i];
-
-        if (slice->num_ref[0] > 0 && slice->ref[0][0].pic && slice->ref[0][0].pic->slot >= 0)
-            return (uint16_t)REC_REF((uint32_t)slice->ref[0][0].pic->slot, slice->ref[0][0].structure);
-    }
-    return (uint16_t)REC_REF((uint32_t)substitute(pic)->slot, pic->structure);
-}
-
 /* Whether all fields that a reference names were decoded: of a single field the other one is not there. */
 static bool parity_exists(struct h264_picture *ref, unsigned structure)
 {
     return (!(structure & REC_TOP) || h264_picture_of_parity(ref, REC_TOP)) &&
            (!(structure & REC_BOTTOM) || h264_picture_of_parity(ref, REC_BOTTOM));
+}
+
+/* What stands for entry i of a list: the nearest entry that is there, else any reference. */
+static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice *out, int list, int count, int i,
+                         const bool *missing)
+{
+    for (int d = 1; d < count; d++) {
+        if (i - d >= 0 && !missing[i - d])
+            return out->ref[list][i - d];
+        if (i + d < count && !missing[i + d])
+            return out->ref[list][i + d];
+    }
+    return (uint16_t)REC_REF((uint32_t)substitute(pic)->slot, pic->structure);
 }
 
 /* Slots of one slice. Returns a mask of the lists in which an entry is missing. */
@@ -43,14 +44,40 @@ static unsigned fill_refs(const struct h264_picture *pic, const struct h264_slic
             const struct h264_picture *ref = slice->ref[list][i].pic;
 
             missing[list][i] = !ref || ref->slot < 0 || !parity_exists(slice->ref[list][i].pic, slice->ref[list][i].structure);
+            if (!missing[list][i])
+                out->ref[list][i] = (uint16_t)REC_REF((uint32_t)ref->slot, slice->ref[list][i].structure);
+        }
+    for (int list = 0; list < 2; list++)
+        for (int i = 0; i < slice->num_ref[list]; i++)
             if (missing[list][i]) {
-                ref = substitute(pic);
+                out->ref[list][i] = stand_in(pic, out, list, slice->num_ref[list], i, missing[list]);
                 lists |= 1u << list;
             }
-            out->ref[list][i] =
-                (uint16_t)REC_REF((uint32_t)ref->slot, missing[list][i] ? pic->structure : slice->ref[list][i].structure);
-        }
     return lists;
+}
+
+/* The field of pic's own parity, or the other one where only that is there or is what pic completes. */
+static uint16_t previous_reference(const struct h264_picture *pic)
+{
+    unsigned structure = pic->structure;
+
+    if (pic->previous->slot < 0)
+        return (uint16_t)REC_REF((uint32_t)substitute(pic)->slot, structure);
+    if (structure != REC_FRAME && (pic->previous == pic->first_field || !parity_exists(pic->previous, structure)))
+        structure = REC_FRAME - structure;
+    return (uint16_t)REC_REF((uint32_t)pic->previous->slot, structure);
+}
+
+/* The lists of the slice of concealed macroblocks are the same; the slots of other slices are filled in. */
+static void fill_concealment(const struct h264_picture *pic, struct rec_slice *out)
+{
+    for (unsigned i = 0; i < pic->conceal_ref_count; i++) {
+        uint32_t slice = pic->conceal_refs[i].slice;
+
+        out->ref[0][i] = out->ref[1][i] = slice == REC_NO_SLICE
+                                              ? previous_reference(pic)
+                                              : pic->rec_slices[slice].ref[pic->conceal_refs[i].list][pic->conceal_refs[i].index];
+    }
 }
 
 /* Whether a macroblock of slice index predicts from an entry that is missing. Entries past what the
@@ -136,7 +163,7 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
     }
     h264_picture_records(pic, &view);
     if (atomic_load(&pic->missing_mbs) > 0)
-        pic->rec_slices[pic->slice_count].ref[0][0] = conceal_source(pic);
+        fill_concealment(pic, &pic->rec_slices[pic->slice_count]);
     spread_corruption(pic);
     view.head.slot = (uint32_t)pic->slot;
     *out = view;

@@ -45,7 +45,8 @@ struct job {
     uint32_t slice_next, slices_left, slice_chunk;
     uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
     uint32_t motion_waits; /* jobs whose motion must come first, plus one for the own entropy */
-    struct job_wait waits[32];
+    struct job_wait waits[33]; /* of its colocated pictures, and of the one that concealment goes on from */
+    uint32_t wait_count;
     struct job_wait *waiters;
     uint64_t bytes; /* of engine.window_bytes */
     uint64_t batch; /* serial number of the batch that holds it, 0 before */

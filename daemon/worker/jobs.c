@@ -98,20 +98,34 @@ static int shuffle_slices(struct job *job, uint64_t seed)
     return 0;
 }
 
+static void wait_for_motion(struct job *job, const struct h264_picture *pic)
+{
+    struct job *other = pic->user;
+    if (!other || other == job || other->motion_done)
+        return;
+    struct job_wait *wait = &job->waits[job->wait_count++];
+    wait->waiter = job;
+    wait->next = other->waiters;
+    other->waiters = wait;
+    job->motion_waits++;
+}
+
 static void register_waits(struct job *job)
 {
     struct h264_picture *col[32];
-    uint32_t n = h264_picture_colocated(job->pic, col), used = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        struct job *other = col[i]->user;
-        if (!other || other == job || other->motion_done)
-            continue;
-        struct job_wait *wait = &job->waits[used++];
-        wait->waiter = job;
-        wait->next = other->waiters;
-        other->waiters = wait;
-        job->motion_waits++;
-    }
+    uint32_t n = h264_picture_colocated(job->pic, col);
+    for (uint32_t i = 0; i < n; i++)
+        wait_for_motion(job, col[i]);
+}
+
+/* Every slice was tried: its motion may begin when that of others, which concealment may read too, is complete. */
+static void entropy_finished(struct engine *e, struct job *job)
+{
+    struct h264_picture *source;
+    if (h264_picture_conceal_source(job->pic, &source))
+        wait_for_motion(job, source);
+    if (--job->motion_waits == 0)
+        motion_push(e, job);
 }
 
 /* A non-existing picture has no slices and no motion: its samples are a copy. */
@@ -217,8 +231,8 @@ static void run_slices(struct engine *e, struct worker *w, struct job *job, uint
     uv_mutex_lock(&e->lock);
     s->stats.cpu_entropy += cpu;
     job->slices_left -= to - from;
-    if (job->slices_left == 0 && --job->motion_waits == 0)
-        motion_push(e, job);
+    if (job->slices_left == 0)
+        entropy_finished(e, job);
 }
 
 /* With shuffle_seed the window is let fill up first, then any picture of it may be next. */

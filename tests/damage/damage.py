@@ -207,7 +207,7 @@ def plan(args, sources):
         r = random.Random("%s plan %d" % (args.seed, i))
         kind = args.kind or r.choices(list(KINDS), list(KINDS.values()))[0]
         group = kind if kind in sources else "plain"
-        if sources[group]:
+        if sources[group] and args.number in (None, i):
             out.append((i, r.choice(sources[group]), kind))
     return out
 
@@ -294,6 +294,7 @@ def main():
     p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS") or str(t.ROOT.parent / "shared" / "streams"))
     p.add_argument("--count", type=int, default=60)
     p.add_argument("--seed", default=t.SEED)
+    p.add_argument("--number", type=int, help="only this stream of the seed")
     p.add_argument("--kind", choices=list(KINDS))
     p.add_argument("--through", choices=("worker", "refdec"), default="worker", help="refdec: the slow C reference, without a daemon")
     p.add_argument("--keep", help="folder in which the damaged streams and their frames stay")

@@ -565,7 +565,8 @@ static void test_idr_with_p_and_b(void **state)
     flush(&c);
     expect_list(&c, 3, 0, "- - -");
     assert_int_equal(c.decoded[3]->slice_count, 2);
-    assert_int_equal(c.decoded[3]->refs_held_count, 0);
+    assert_int_equal(c.decoded[3]->refs_held_count, 1); /* what was before the IDR picture stands in */
+    assert_ptr_equal(c.decoded[3]->refs_held[0], c.decoded[2]);
     close_stream(&c);
 }
 
