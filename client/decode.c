@@ -35,9 +35,12 @@ struct decode {
     struct pelton_info info;
     struct pelton_device device;
     const struct output_format *format;
-    struct output *out;
+    struct output *out, *second;
     struct verify *verify;
     struct side_file *side;
+    int64_t at; /* when the last frame of the base view was written, */
+    bool passed; /* or that it was left out */
+    uint64_t second_frames;
     struct convert *convert;
     enum AVPixelFormat wanted; /* AV_PIX_FMT_NONE: as delivered */
     AVFrame *picture;
@@ -51,6 +54,18 @@ struct decode {
 };
 
 /* ---- before the first frame ---- */
+
+static int check_second(struct decode *d)
+{
+    const struct options *o = d->o;
+    const struct output_format *format;
+    int rc = output_format_choose(o->format, o->second_view, &format, d->f);
+    if (rc == 0 && format != d->format) {
+        return fail_with(d->f, X_USAGE, "both views are written in one format; -o names the base view's file",
+                         "--second-view %s: not in the format of the output, %s", o->second_view, d->format->name);
+    }
+    return rc;
+}
 
 static int check_options(struct decode *d)
 {
@@ -72,7 +87,8 @@ static int check_options(struct decode *d)
                              o->pix_fmt);
         }
     }
-    return output_format_choose(o->format, o->output, &d->format, d->f);
+    int rc = output_format_choose(o->format, o->output, &d->format, d->f);
+    return rc || !o->second_view ? rc : check_second(d);
 }
 
 static int open_files(struct decode *d)
@@ -100,13 +116,18 @@ static void keep_alive(void *ctx)
 
 static int open_output(struct decode *d)
 {
-    const struct output_params params = {.format = d->format,
-                                         .path = d->o->output,
-                                         .overwrite = d->o->overwrite,
-                                         .single = d->o->max_frames == 1,
-                                         .idle = keep_alive,
-                                         .idle_ctx = d};
-    return output_open(&params, &d->out, d->f);
+    struct output_params params = {.format = d->format,
+                                   .path = d->o->output,
+                                   .overwrite = d->o->overwrite,
+                                   .single = d->o->max_frames == 1,
+                                   .idle = keep_alive,
+                                   .idle_ctx = d};
+    int rc = output_open(&params, &d->out, d->f);
+    if (rc || !d->o->second_view) {
+        return rc;
+    }
+    params.path = d->o->second_view;
+    return output_open(&params, &d->second, d->f);
 }
 
 static int open_stream(struct decode *d)
@@ -115,6 +136,7 @@ static int open_stream(struct decode *d)
     source_params(d->o, &d->source, &params);
     params.pix_fmt = d->wanted != AV_PIX_FMT_NONE ? av_get_pix_fmt_name(d->wanted) : NULL;
     params.any_pix_fmt = true; /* what the daemon cannot give out is converted here */
+    params.views = d->o->second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
     params.side_data = d->side ? PELTON_SIDE_ALL : PELTON_SIDE_NONE;
     if (params.duration_us >= 0) {
         params.duration_us += DURATION_MARGIN_US;
@@ -219,17 +241,17 @@ static bool frame_time(struct decode *d, const struct pelton_frame *in, int64_t 
     return true;
 }
 
-static int write_picture(struct decode *d, const AVFrame *picture)
+static int write_picture(struct decode *d, struct output *out, const AVFrame *picture)
 {
-    if (!output_begun(d->out)) {
+    if (!output_begun(out)) {
         struct output_stream s;
         describe_frame(d, picture, &s);
-        int rc = output_begin(d->out, &s, d->f);
+        int rc = output_begin(out, &s, d->f);
         if (rc) {
             return rc;
         }
     }
-    return output_frame(d->out, picture, d->f);
+    return output_frame(out, picture, d->f);
 }
 
 static void account(struct decode *d, const struct pelton_frame *frame)
@@ -249,10 +271,43 @@ static void account(struct decode *d, const struct pelton_frame *frame)
     d->state.media_s = media;
 }
 
-static int take_frame(struct decode *d, const struct pelton_frame *frame)
+/* As the user wants its pixels: *picture becomes d->picture or another one. */
+static int in_wanted_format(struct decode *d, const struct pelton_frame *frame, const AVFrame **picture)
 {
-    const AVFrame *picture = d->picture;
-    int64_t at;
+    *picture = d->picture;
+    if (d->wanted == AV_PIX_FMT_NONE || d->picture->format == d->wanted) {
+        return 0;
+    }
+    if (!d->convert) {
+        ui_log(LOG_INFO, "%s is converted to %s in the client", frame->pix_fmt, d->o->pix_fmt);
+    }
+    return convert_frame(&d->convert, d->picture, d->wanted, picture, d->f);
+}
+
+/* Goes with the base view's frame before it. */
+static int take_second(struct decode *d, const struct pelton_frame *frame)
+{
+    const AVFrame *picture;
+    int rc = d->passed || !d->second ? 0 : picture_borrow(frame, d->picture, d->f);
+    if (rc || d->passed || !d->second) {
+        return rc;
+    }
+    rc = in_wanted_format(d, frame, &picture);
+    if (rc == 0) {
+        ((AVFrame *)picture)->pts = d->at;
+        rc = write_picture(d, d->second, picture);
+    }
+    if (rc == 0 && d->side) {
+        rc = side_file_frame(d->side, d->second_frames, frame, d->f);
+    }
+    d->second_frames += rc == 0;
+    d->corrupt += rc == 0 && (frame->flags & PELTON_FRAME_CORRUPT);
+    return rc;
+}
+
+static int take_base(struct decode *d, const struct pelton_frame *frame)
+{
+    const AVFrame *picture;
     int rc = picture_borrow(frame, d->picture, d->f);
     if (rc) {
         return rc;
@@ -264,25 +319,18 @@ static int take_frame(struct decode *d, const struct pelton_frame *frame)
         d->enough = true;
         return 0;
     }
-    if (!frame_time(d, frame, &at)) {
+    d->passed = !frame_time(d, frame, &d->at);
+    if (d->passed) {
         d->left_out++;
         return 0;
     }
-    if (d->wanted != AV_PIX_FMT_NONE && d->picture->format != d->wanted) {
-        if (!d->convert) {
-            ui_log(LOG_INFO, "%s is converted to %s in the client", frame->pix_fmt, d->o->pix_fmt);
-        }
-        rc = convert_frame(&d->convert, d->picture, d->wanted, &picture, d->f);
-        if (rc) {
-            return rc;
-        }
-    }
-    if (d->verify) {
+    rc = in_wanted_format(d, frame, &picture);
+    if (rc == 0 && d->verify) {
         rc = verify_frame(d->verify, picture, d->f);
     }
     if (rc == 0) {
-        ((AVFrame *)picture)->pts = at;
-        rc = write_picture(d, picture);
+        ((AVFrame *)picture)->pts = d->at;
+        rc = write_picture(d, d->out, picture);
     }
     if (rc == 0 && d->side) {
         rc = side_file_frame(d->side, d->state.frames, frame, d->f);
@@ -327,13 +375,14 @@ static int decode_loop(struct decode *d)
         if (rc <= 0) {
             return -rc;
         }
-        rc = take_frame(d, &frame);
+        rc = frame.view ? take_second(d, &frame) : take_base(d, &frame);
         pelton_release(d->stream, &frame);
         if (rc) {
             return rc;
         }
         progress_update(&d->progress, &d->state);
-        if (d->enough || (d->o->max_frames > 0 && d->state.frames >= d->o->max_frames)) {
+        /* With two views the daemon ends the stream: the second one's last frame is still to come. */
+        if (d->enough || (!d->second && d->o->max_frames > 0 && d->state.frames >= d->o->max_frames)) {
             return 0;
         }
     }
@@ -374,8 +423,13 @@ static int run(struct decode *d)
     }
     int header = begin_without_frame(d);
     rc = rc ? rc : header;
-    int finish = output_close(d->out, d->f);
+    int finish = output_close(d->out, d->f), second = output_close(d->second, d->f);
     d->out = NULL;
+    finish = finish ? finish : second;
+    if (rc == 0 && finish == 0 && d->o->second_view && d->second_frames == 0) {
+        finish = fail_with(d->f, X_INPUT, "leave --second-view out", "%s: there is no second view in it", d->source.name);
+    }
+    d->second = NULL;
     int side = side_file_close(d->side, d->f);
     d->side = NULL;
     finish = finish ? finish : side;
@@ -398,6 +452,7 @@ int cmd_decode(struct options *o, struct failure *f)
     }
     struct failure ignored = {0};
     output_close(d.out, &ignored);
+    output_close(d.second, &ignored);
     side_file_close(d.side, &ignored);
     pelton_stream_close(d.stream);
     pelton_close(d.conn);

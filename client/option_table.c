@@ -27,6 +27,9 @@ const struct option_row option_rows[] = {
     {OPT_VERIFY, "verify", NULL, "REF", NULL, "FILE", CMD_DECODE,
      "Compare each frame with a reference: a framemd5 file, a file with one MD5 of all frames, or a y4m or raw file. Exit code "
      "10 names the first frame that differs."},
+    {OPT_SECOND_VIEW, "second-view", NULL, "FILE", NULL, "FILE", CMD_DECODE,
+     "Write the second view of a stereo stream (Stereo High, MVC) to FILE, in the format of the output, which holds the base view. "
+     "Without this option the second view is not decoded."},
     {OPT_SIDE_DATA, "side-data", NULL, "FILE", NULL, "FILE", CMD_DECODE,
      "Write what comes beside the samples to FILE, one line of JSON for each frame: time code, captions, user data, frame packing, "
      "recovery points, colour and who told it, and every other SEI message in hexadecimal."},

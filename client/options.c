@@ -273,6 +273,9 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_VERIFY:
         o->verify = value;
         return 0;
+    case OPT_SECOND_VIEW:
+        o->second_view = value;
+        return 0;
     case OPT_SIDE_DATA:
         o->side_data = value;
         return 0;

@@ -48,6 +48,7 @@ struct options {
     const char *socket, *device, *config[MAX_CONFIG];
     unsigned n_config;
     bool device_given, lookahead_given;
+    const char *second_view; /* a file for it */
     const char *side_data; /* a file for it */
     const char *verify; /* a reference file; for bench "" */
     const char *against, *ffmpeg, *json_file, *topic;
@@ -75,6 +76,7 @@ enum option_id {
     OPT_VERIFY,
     OPT_BENCH_VERIFY,
     OPT_SIDE_DATA,
+    OPT_SECOND_VIEW,
     OPT_ON_ERROR,
     OPT_PROGRESS,
     OPT_DEVICE,

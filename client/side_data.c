@@ -353,6 +353,9 @@ int side_file_frame(struct side_file *s, uint64_t number, const struct pelton_fr
     char sar[32];
     json_open(&j, NULL, '{');
     json_int(&j, "frame", (int64_t)number);
+    if (frame->view) {
+        json_int(&j, "view", frame->view);
+    }
     json_int(&j, "sequence", (int64_t)frame->sequence);
     if (frame->pts != INT64_MIN && frame->time_base.den > 0) {
         json_int(&j, "pts", frame->pts);

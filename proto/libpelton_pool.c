@@ -132,6 +132,7 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         .epoch = m->epoch,
         .slot = m->slot,
         .generation = m->generation,
+        .view = m->view,
         .width = pool->width,
         .height = pool->height,
         .planes = pool->planes,

@@ -76,6 +76,8 @@ int pelton_fd(const struct pelton *conn);                            /* readable
 enum pelton_policy { PELTON_LOSSLESS, PELTON_LATEST, PELTON_FIFO };
 enum pelton_transport { PELTON_SHM, PELTON_NONE /* decoded, left on the GPU: benchmarks */, PELTON_READBACK /* written to host, not announced frame by frame: benchmarks */ };
 
+enum pelton_views { PELTON_VIEW_BASE, PELTON_VIEWS_BOTH /* of Stereo High streams the second one too */ };
+
 struct pelton_open_params {
     const char *uri;            /* opened by the daemon (configured sources, allowed URLs); NULL: fd */
     int fd;                     /* an open file, pipe or socket, passed by descriptor; stays the caller's */
@@ -92,6 +94,7 @@ struct pelton_open_params {
     uint64_t max_frames;        /* 0: all */
     int on_error;               /* 0 show (flagged CORRUPT), 1 drop, 2 fail */
     uint32_t streams;           /* benchmarks: the same source this many times at once; 0 = 1 */
+    enum pelton_views views;
     enum pelton_side_request side_data; /* what pelton_frame.side carries; for a probe what pelton_info.side does */
 };
 
@@ -128,6 +131,7 @@ enum { PELTON_FRAME_KEY = 1, PELTON_FRAME_CORRUPT = 2, PELTON_FRAME_DISCONT = 4,
 struct pelton_frame {
     uint64_t sequence;          /* counts frames of the source; a gap proves drops */
     uint32_t epoch, slot, generation;
+    uint32_t view;              /* 1: of the second view; it follows the base view's frame of the same access unit */
     uint32_t width, height;     /* cropped */
     char pix_fmt[16];
     uint32_t planes;

@@ -125,12 +125,13 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
     out->streams = in->streams;
     out->any_pix_fmt = in->any_pix_fmt;
     out->side_data = (uint32_t)in->side_data;
+    out->views = (uint32_t)in->views;
 }
 
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
 {
     if (in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 2 ||
-        in->side_data > PELTON_SIDE_ALL) {
+        in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH) {
         return PELTON_ERR_USAGE;
     }
     memset(out, 0, sizeof *out);
@@ -151,6 +152,7 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
     out->streams = in->streams;
     out->any_pix_fmt = in->any_pix_fmt;
     out->side_data = (enum pelton_side_request)in->side_data;
+    out->views = (enum pelton_views)in->views;
     return PELTON_OK;
 }
 

@@ -128,7 +128,7 @@ struct store_key store_key_of(const struct h264_picture *pic);
  * meanwhile. */
 int store_attach(struct engine *e, struct session *s, const struct h264_picture *pic);
 void store_detach(struct session *s);
-uint32_t store_base(const struct h264_picture *pic); /* slots that a stream needs to make progress in decoding order */
+uint32_t store_base(const struct session *s, const struct h264_picture *pic); /* slots that a stream needs to make progress in decoding order */
 bool store_serves(const struct session *s, const struct h264_picture *pic); /* the session's store can hold pic */
 void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
 uint32_t pictures_ahead(const struct session *s); /* how many were submitted before an older one of the session */

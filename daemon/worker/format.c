@@ -48,6 +48,11 @@ struct pelton_colour format_colour(const struct session *s, const struct h264_sp
     return colour;
 }
 
+static bool same_layout(const struct session_format *a, const struct session_format *b)
+{
+    return a->width == b->width && a->height == b->height && !strcmp(a->pix_fmt, b->pix_fmt);
+}
+
 bool format_of(const struct session *s, const struct h264_picture *pic, struct session_format *out, enum recon_format *delivered)
 {
     const struct h264_sps *sps = pic->sps;
@@ -65,6 +70,11 @@ bool format_of(const struct session *s, const struct h264_picture *pic, struct s
         f.sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
     f.colour = format_colour(s, sps);
     f.vui = side_vui(sps);
+    if (pic->view && s->pools && same_layout(&f, &s->pools->format)) { /* shown as the base view is */
+        f.sar = s->pools->format.sar;
+        f.colour = s->pools->format.colour;
+        f.vui = s->pools->format.vui;
+    }
     *out = f;
     return true;
 }
@@ -84,6 +94,6 @@ static bool same_vui(const struct pelton_vui *a, const struct pelton_vui *b)
 
 bool format_equal(const struct session_format *a, const struct session_format *b)
 {
-    return a->width == b->width && a->height == b->height && !strcmp(a->pix_fmt, b->pix_fmt) && same_rational(a->sar, b->sar) &&
+    return same_layout(a, b) && same_rational(a->sar, b->sar) &&
            !memcmp(&a->colour, &b->colour, sizeof a->colour) && same_vui(&a->vui, &b->vui);
 }

@@ -55,6 +55,7 @@ struct session_format {
 
 struct session_frame {
     uint64_t sequence;
+    uint8_t view; /* 1: the second view */
     uint32_t epoch, slot, generation;
     int64_t pts, dts, duration;
     uint32_t flags;              /* PELTON_FRAME_* */

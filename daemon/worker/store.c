@@ -146,9 +146,11 @@ static uint32_t batch_width(const struct engine *e, uint32_t slots)
     return width < slots ? width : slots;
 }
 
-uint32_t store_base(const struct h264_picture *pic)
+uint32_t store_base(const struct session *s, const struct h264_picture *pic)
 {
     uint32_t dpb_frames = pic->sps->max_dpb_frames;
+    if (s->params.views == PELTON_VIEWS_BOTH) /* their sets may tell different sizes, and both share the store */
+        return 2 * 16 + 2 + DELIVERY_SLOTS;
     return (dpb_frames > 1 ? dpb_frames : 1) + 2 + DELIVERY_SLOTS;
 }
 
@@ -157,7 +159,7 @@ uint32_t store_base(const struct h264_picture *pic)
 bool store_serves(const struct session *s, const struct h264_picture *pic)
 {
     struct store_key key = store_key_of(pic);
-    return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(pic);
+    return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(s, pic);
 }
 
 void store_detach(struct session *s)
@@ -250,7 +252,7 @@ static int store_create_any(struct engine *e, const struct store_key *key, uint3
 int store_attach(struct engine *e, struct session *s, const struct h264_picture *pic)
 {
     struct store_key key = store_key_of(pic);
-    uint32_t base = store_base(pic), sure;
+    uint32_t base = store_base(s, pic), sure;
     uint32_t extra = lookahead_for(e, window_picture_bytes(pic), &sure);
     store_detach(s);
     struct store *st = store_find(e, &key, base, &extra);

@@ -9,6 +9,7 @@
 #include "daemon/worker/engine_internal.h"
 #include "daemon/worker/pixels.h"
 #include "daemon/worker/format.h"
+#include "daemon/worker/second_view.h"
 #include "daemon/worker/side_data.h"
 #include "daemon/worker/source.h"
 #include "daemon/worker/timestamps.h"
@@ -33,7 +34,9 @@ struct stream {
     AVPacket *packet;
     struct h264_picture *held;    /* an output picture that has not come out in decoding order yet */
     int64_t tag;                  /* of the last access unit */
+    struct second_view second;
     uint64_t sequence;            /* of the next frame */
+    uint64_t frames;              /* of the base view, given out or given before */
     int64_t loop_offset;          /* added to time stamps */
     int64_t loop_begin, loop_end; /* first time stamp and largest end of a frame, without it */
     uint64_t loops;
@@ -165,10 +168,10 @@ static bool wanted(struct stream *st, const struct packet_times *t)
         st->enough = true;
         return false;
     }
-    uint64_t sequence = st->sequence++;
-    if (s->params.max_frames && st->sequence >= s->params.max_frames)
+    st->frames++;
+    if (s->params.max_frames && st->frames >= s->params.max_frames)
         st->enough = true;
-    return sequence >= s->resume_sequence;
+    return true;
 }
 
 static uint32_t frame_flags(struct stream *st, const struct h264_picture *pic)
@@ -180,30 +183,25 @@ static uint32_t frame_flags(struct stream *st, const struct h264_picture *pic)
     return flags;
 }
 
-/* Takes the reference of pic. */
-static void output_picture(struct stream *st, struct h264_picture *pic)
+/* A frame for the reader, unless an earlier worker gave it out. Takes the reference of pic. */
+static void emit(struct stream *st, struct h264_picture *pic, const struct packet_times *t)
 {
     struct session *s = st->session;
-    struct packet_times t;
-    timestamps_output(&st->times, pic->tag, &t);
-    if (t.pts != TIMESTAMPS_NONE && st->loop_begin == TIMESTAMPS_NONE)
-        st->loop_begin = st->loop_end = t.pts;
-    if (t.pts != TIMESTAMPS_NONE && t.pts + t.duration > st->loop_end)
-        st->loop_end = t.pts + t.duration;
-    bool keep = wanted(st, &t);
-    struct output *out = keep ? calloc(1, sizeof *out) : NULL;
-    if (keep && !out)
+    uint64_t sequence = st->sequence++;
+    struct output *out = sequence >= s->resume_sequence ? calloc(1, sizeof *out) : NULL;
+    if (sequence >= s->resume_sequence && !out)
         fail(st, PELTON_ERR_NOMEM, "out of memory", "");
     if (!out) {
         h264_picture_unref(pic);
         return;
     }
     out->pic = pic;
-    out->frame = (struct session_frame){.sequence = st->sequence - 1,
-                                        .pts = t.pts == TIMESTAMPS_NONE ? t.pts : t.pts + st->loop_offset,
-                                        .dts = t.dts == TIMESTAMPS_NONE ? t.dts : t.dts + st->loop_offset,
-                                        .duration = t.duration,
-                                        .received_ns = t.received_ns,
+    out->frame = (struct session_frame){.sequence = sequence,
+                                        .view = pic->view,
+                                        .pts = t->pts == TIMESTAMPS_NONE ? t->pts : t->pts + st->loop_offset,
+                                        .dts = t->dts == TIMESTAMPS_NONE ? t->dts : t->dts + st->loop_offset,
+                                        .duration = t->duration,
+                                        .received_ns = t->received_ns,
                                         .flags = frame_flags(st, pic),
                                         .side = side_data_of(pic, s->params.side_data)};
     uv_mutex_lock(&st->engine->lock);
@@ -211,6 +209,43 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
     s->outputs_tail = &out->next;
     engine_wake_gpu(st->engine);
     uv_mutex_unlock(&st->engine->lock);
+}
+
+/* A frame of the second view; last: its base frame does not come any more. Takes the reference of pic. */
+static void output_second(struct stream *st, struct h264_picture *pic, bool last)
+{
+    static const struct packet_times unknown = {.pts = TIMESTAMPS_NONE, .dts = TIMESTAMPS_NONE};
+    const struct second_view_base *base = second_view_base(&st->second, pic->tag);
+    if (base && !base->keep)
+        h264_picture_unref(pic);
+    else if (base)
+        emit(st, pic, &base->times);
+    else if (last || !second_view_hold(&st->second, pic))
+        emit(st, pic, &unknown);
+}
+
+/* Takes the reference of pic. */
+static void output_picture(struct stream *st, struct h264_picture *pic)
+{
+    struct packet_times t;
+    if (pic->view) {
+        output_second(st, pic, false);
+        return;
+    }
+    int64_t tag = pic->tag;
+    timestamps_output(&st->times, tag, &t);
+    if (t.pts != TIMESTAMPS_NONE && st->loop_begin == TIMESTAMPS_NONE)
+        st->loop_begin = st->loop_end = t.pts;
+    if (t.pts != TIMESTAMPS_NONE && t.pts + t.duration > st->loop_end)
+        st->loop_end = t.pts + t.duration;
+    bool keep = wanted(st, &t);
+    if (keep)
+        emit(st, pic, &t);
+    else
+        h264_picture_unref(pic);
+    second_view_note(&st->second, &t, keep);
+    while ((pic = second_view_take(&st->second, tag, false)))
+        output_second(st, pic, false);
 }
 
 /* Streams that do not announce how far they reorder. */
@@ -234,7 +269,7 @@ static void drain(struct stream *st)
         return;
     }
     while ((pic = h264_stream_next_decode(st->codec))) {
-        if (!pic->non_existing) {
+        if (!pic->non_existing && !pic->view) {
             note_order(st, pic);
             timestamps_decoded(&st->times, pic->tag);
         }
@@ -366,6 +401,9 @@ static void flush(struct stream *st)
 {
     h264_stream_flush(st->codec);
     drain(st);
+    struct h264_picture *alone;
+    while ((alone = second_view_take(&st->second, 0, true)))
+        output_second(st, alone, true);
     if (st->held) /* named for output, never completed */
         h264_picture_unref(st->held);
     st->held = NULL;
@@ -379,7 +417,7 @@ static int open_codec(struct stream *st)
 {
     const AVCodecParameters *par = st->source.stream->codecpar;
     struct h264_stream_params params = {
-        .capabilities = &capabilities, .allocator = &st->session->account->allocator, .late_arrays = true};
+        .capabilities = &capabilities, .allocator = &st->session->account->allocator, .late_arrays = true, .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1};
     h264_stream_free(st->codec);
     st->codec = NULL;
     if (h264_stream_create(&params, &st->codec)) {
@@ -457,8 +495,8 @@ static void run(struct stream *st)
         else if (!next_loop(st))
             return;
     }
-    if (st->failed && st->codec)
-        flush(st); /* what came before is still wanted */
+    if ((st->failed || st->session->params.views == PELTON_VIEWS_BOTH) && st->codec)
+        flush(st); /* what came before is still wanted, and the other views of what was given out */
 }
 
 /* ---- life ---- */

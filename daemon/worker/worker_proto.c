@@ -126,6 +126,7 @@ static void on_frame_ready(void *ctx, const struct session_frame *f)
     m.epoch = f->epoch;
     m.slot = f->slot;
     m.generation = f->generation;
+    m.view = f->view;
     m.pts = f->pts;
     m.dts = f->dts;
     m.duration = f->duration;

@@ -3,9 +3,10 @@
 """Decode every row of a stream manifest through peltond and compare with the listed MD5.
 
 Where the manifest says that FFmpeg is equal, `pelton decode -f framemd5 -` is compared with FFmpeg's lines as well.
+Of streams whose row names a second view's MD5 both views are decoded and compared.
 One daemon serves all rows, so that pipelines are compiled once. Exit codes: 0 all equal, 1 not, 77 skipped (no streams).
 """
-import argparse, concurrent.futures, csv, os, pathlib, subprocess, sys, time
+import argparse, concurrent.futures, csv, os, pathlib, re, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -27,6 +28,18 @@ def chosen(args, row):
     return (not args.tag or args.tag in tags) and not tags & set(args.without.split(",")) and (not args.only or args.only in row["file"])
 
 
+def check_views(args, daemon, path, row, second):
+    """Both views of one decode."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = t.decode(args, daemon, path, "md5", "--pix-fmt", row["pix_fmt"], "--second-view", folder + "/second")
+        if t.failure(run):
+            return t.failure(run)
+        for view, got, want in (("base", run.stdout.decode(), row["md5"]), ("second", open(folder + "/second").read(), second)):
+            if got.strip() != "MD5=" + want:
+                return "%s view of both: %s, listed %s" % (view, got.strip(), want)
+    return None
+
+
 def check(args, daemon, row):
     """None when equal, else what differs."""
     path = os.path.join(args.streams, row["file"])
@@ -37,6 +50,10 @@ def check(args, daemon, row):
         got = run.stdout.decode().strip().replace("MD5=", "")
         if got != row["md5"]:
             return "md5 %s, listed %s" % (got, row["md5"])
+        second = re.search("second view ([0-9a-f]{32})", row["features"])
+        why = check_views(args, daemon, path, row, second.group(1)) if second else None
+        if why:
+            return why
         if args.no_framemd5 or row["ffmpeg"] != "equal":
             return None
         return t.compare_framemd5(args, daemon, path, "--pix-fmt", row["pix_fmt"])
