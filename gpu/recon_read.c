@@ -13,6 +13,12 @@ struct transfer {
     bool write;
 };
 
+/* Planes that the format lacks have an image of one texel and one layer in their place (recon_create.c). */
+static bool is_plane(const struct gpu_image *image)
+{
+    return image->width > 1;
+}
+
 static void memory_barrier(struct gpu *g, VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to)
 {
     VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
@@ -29,6 +35,8 @@ static void record_transfer(struct gpu *g, VkCommandBuffer commands, void *ctx)
         const struct gpu_image *image = &t->images[i];
         VkBufferImageCopy region = {.bufferOffset = offset, .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, t->layer, 1},
                                     .imageExtent = {image->width, image->height, 1}};
+        if (!is_plane(image))
+            continue;
         if (t->write)
             g->vk.vkCmdCopyBufferToImage(commands, t->buffer, image->image, VK_IMAGE_LAYOUT_GENERAL, 1, &region);
         else
@@ -50,14 +58,15 @@ static int transfer(struct recon *r, struct gpu_image *images, uint32_t layer, b
         total += sizes[i] = (uint64_t)images[i].texel_bytes * images[i].width * images[i].height;
     TRY(gpu_buffer_create(g, total, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &buffer));
     uint8_t *at = buffer.map;
-    int planes_used = r->params.chroma_format_idc ? 3 : 1;
-    for (int i = 0; write && i < planes_used; at += sizes[i++])
-        memcpy(at, planes[i], sizes[i]);
+    for (int i = 0; i < 3; at += sizes[i++])
+        if (write && is_plane(&images[i]))
+            memcpy(at, planes[i], sizes[i]);
     struct transfer t = {images, layer, buffer.buffer, write};
     TRY(gpu_run(g, record_transfer, &t));
     at = buffer.map;
-    for (int i = 0; !write && i < planes_used; at += sizes[i++])
-        memcpy(planes[i], at, sizes[i]);
+    for (int i = 0; i < 3; at += sizes[i++])
+        if (!write && is_plane(&images[i]))
+            memcpy(planes[i], at, sizes[i]);
 error:
     gpu_buffer_free(g, &buffer);
     return err;

@@ -2,7 +2,8 @@
  *
  * checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]: holds the shaders against the slow reference. Exit code
  * 0, 1 after a mismatch, 2 for wrong usage, 77 without a device. The seed of the day is printed, so any failure can be
- * repeated. checkgpu --time N: instead prints how long batches of up to N pictures take, by stage; with --clip FILE those of a raw
+ * repeated. checkgpu --time N: instead prints how long batches of up to N pictures take, by stage; --format says of which format,
+ * with --clip FILE they are those of a raw
  * stream (--pictures N: only its first N).
  */
 #include "tests/checkgpu/checkgpu.h"
@@ -32,7 +33,8 @@ static void print_log(void *ctx, int level, const char *line)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] [--time PICTURES [--clip FILE [--pictures N]]]\ngroups:");
+    fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] [--time PICTURES [--format NAME | --clip FILE "
+                    "[--pictures N]]]\ngroups:");
     for (size_t i = 0; i < GROUP_COUNT; i++)
         fprintf(stderr, " %s", groups[i].name);
     fprintf(stderr, "\n");
@@ -74,7 +76,7 @@ int main(int argc, char **argv)
 {
     struct check_env env = {.seed = (uint64_t)time(NULL) / 86400};
     struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .log = print_log};
-    const char *only = NULL, *clip = NULL;
+    const char *only = NULL, *clip = NULL, *format = "420";
     int timed = 0, pictures = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
@@ -86,6 +88,8 @@ int main(int argc, char **argv)
             env.wavefront = atoi(value);
         else if (value && !strcmp(argv[i], "--time"))
             timed = atoi(value);
+        else if (value && !strcmp(argv[i], "--format"))
+            format = value;
         else if (value && !strcmp(argv[i], "--clip"))
             clip = value;
         else if (value && !strcmp(argv[i], "--pictures"))
@@ -114,7 +118,7 @@ int main(int argc, char **argv)
     env.structure = REC_FRAME;
     env.random = env.seed + 1;
     int failed = clip      ? check_replay(&env, clip, (uint32_t)timed, (uint32_t)pictures)
-                 : timed > 0 ? check_timing(&env, (uint32_t)timed)
+                 : timed > 0 ? check_timing(&env, (uint32_t)timed, format)
                              : run_groups(&env, only);
     unsigned messages = gpu_validation_messages(env.gpu);
     if (messages)

@@ -97,8 +97,8 @@ int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n
 /* has_intra and so on, as a decoder would say them. */
 void check_finish_head(struct check_picture *p);
 
-/* Time per stage of batches of 1, 2, 4.. up to most pictures of 1080p, printed. 0, or -1. */
-int check_timing(struct check_env *env, uint32_t most);
+/* Time per stage of batches of 1, 2, 4.. up to most pictures of 1080p of a format (timing.c has their names), printed. 0, or -1. */
+int check_timing(struct check_env *env, uint32_t most, const char *format);
 
 /* Time per stage of the pictures of a clip (its first `most`; 0: all), in batches of 1, 4, 8.. up to widest; env->wavefront as in
  * recon_params. 0, or -1. */
