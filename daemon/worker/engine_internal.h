@@ -48,7 +48,7 @@ struct job {
     struct job_wait waits[33]; /* of its colocated pictures, and of the one that concealment goes on from */
     uint32_t wait_count;
     struct job_wait *waiters;
-    uint64_t bytes; /* of engine.window_bytes */
+    uint32_t seat;  /* session.seat when it took its slot */
     uint64_t batch; /* serial number of the batch that holds it, 0 before */
     struct job *next_entropy, *prev_entropy, *next_motion;
     struct job *next; /* session.window, in decoding order */
@@ -104,13 +104,15 @@ struct store_key {
     bool interlaced, separate_planes;
 };
 
-/* A recon and the meaning of its slots. Shared by sessions of one picture size; each reserves a quota of slots. */
+/* A recon and the meaning of its slots. Shared by sessions of one picture size; each has a quota of slots. */
 struct store {
     struct store_key key;
     struct recon *recon;
     uint32_t slots, width, flight;
-    uint32_t reserved; /* sum of the quotas of the sessions that use it */
+    uint32_t users;    /* sessions */
     uint32_t live;     /* slots in use */
+    uint32_t owed;     /* free slots that sessions are sure of, as of the batch being collected */
+    uint32_t kept;     /* free slots that pictures ahead leave for the next session */
     int32_t *free_slots;
     uint32_t free_count;
     struct batch *first, *last; /* in flight, oldest first */
@@ -124,8 +126,9 @@ struct store {
 
 bool store_key_equal(const struct store_key *a, const struct store_key *b);
 struct store_key store_key_of(const struct h264_picture *pic);
-/* Attach s to a store for pictures like pic; detaches it from its former one. GPU thread, with the lock, which it drops
- * meanwhile. */
+/* Attach s to a store for pictures like pic; detaches it from its former one. STORE_LATER: other sessions have to give back
+ * slots first. GPU thread, with the lock, which it drops meanwhile. */
+#define STORE_LATER 1
 int store_attach(struct engine *e, struct session *s, const struct h264_picture *pic);
 void store_detach(struct session *s);
 uint32_t store_base(const struct session *s, const struct h264_picture *pic); /* slots that a stream needs to make progress in decoding order */
@@ -133,7 +136,8 @@ bool store_serves(const struct session *s, const struct h264_picture *pic); /* t
 void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
 uint32_t pictures_ahead(const struct session *s); /* how many were submitted before an older one of the session */
 uint64_t window_picture_bytes(const struct h264_picture *pic); /* host memory of a picture in a window, an upper estimate */
-uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t *sure);
+uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions);
+uint32_t slots_owed(const struct engine *e, const struct store *st); /* free slots that its sessions are sure of */
 
 /* ---- batches (scheduler.c, gpu_thread.c) ---- */
 
@@ -227,12 +231,14 @@ struct session {
 
     struct job *window, **window_tail; /* decoding order, PARSING to DONE; retired from the front */
     uint32_t window_busy;              /* of these, not DONE */
-    uint32_t lookahead, lookahead_sure; /* most pictures of the window that are not DONE; what it has whatever others use */
+    uint64_t picture_bytes;            /* window_picture_bytes of its first picture, 0 before it */
     struct output *outputs, **outputs_tail;
     uint32_t live_pictures; /* jobs that exist */
 
     struct store *store;
     uint32_t quota, base, held; /* frame slots: allowed, of these needed for in-order progress, in use */
+    uint32_t want, seat;        /* pictures ahead that it can use; counts the stores it was attached to */
+    int64_t store_wait_ns;      /* since when it waits for slots of a store; 0: it does not */
     struct pool *pools;         /* newest first; pools is the current one */
     struct pool_maker maker;    /* of the next one */
     uint32_t epoch;
@@ -295,7 +301,8 @@ struct engine {
     uint32_t session_count;
     struct store *stores;
     struct memory memory;
-    uint64_t window_bytes, window_budget; /* of pictures in all windows that are not DONE; see store.c */
+    uint64_t window_budget; /* host memory of the pictures in all windows that are not DONE; see store.c */
+    bool store_waits;       /* GPU thread: a session waits for slots of a store */
     uint64_t serial; /* of the last batch */
     uint32_t turn;   /* rotates the session that goes first */
 

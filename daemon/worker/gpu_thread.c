@@ -14,6 +14,7 @@
 
 #define WAIT_NS   100000u  /* for a batch, before looking for new work again */
 #define FULL_NS   1000000u /* the same while no batch can be submitted anyway */
+#define STORE_NS  10000000u /* while a session waits for slots of a store */
 #define UNREF_MAX 64
 
 #define POOLS_SLOTS 256 /* of all pools together, while each has at least */
@@ -51,7 +52,6 @@ static void job_done(struct job *job)
     struct session *s = job->session;
     job->state = JOB_DONE;
     s->window_busy--;
-    s->engine->window_bytes -= job->bytes;
     uv_cond_signal(&s->room);
 }
 
@@ -210,6 +210,10 @@ static bool ensure_store(struct engine *e, struct session *s)
     if (store_serves(s, job->pic))
         return false;
     int err = store_attach(e, s, job->pic);
+    if (err == STORE_LATER) {
+        e->store_waits = true;
+        return false;
+    }
     if (err == GPU_ERR_LOST)
         gpu_failed(e, err);
     else if (err)
@@ -410,6 +414,7 @@ static bool submit(struct engine *e, struct store *st)
 static bool round_once(struct engine *e)
 {
     bool any = false;
+    e->store_waits = false;
     for (struct store *st = e->stores; st; st = st->next)
         any |= complete(e, st);
     for (struct session *s = e->sessions; s; s = s->next)
@@ -426,7 +431,9 @@ static void sleep_until_news(struct engine *e)
         if (st->first && (!busy || st->first->serial < busy->first->serial))
             busy = st;
     if (!busy) {
-        if (!e->gpu_signal)
+        if (!e->gpu_signal && e->store_waits)
+            uv_cond_timedwait(&e->gpu_work, &e->lock, STORE_NS);
+        else if (!e->gpu_signal)
             uv_cond_wait(&e->gpu_work, &e->lock);
         return;
     }

@@ -33,7 +33,7 @@ static void job_picture_freed(struct h264_picture *pic)
     if (job->store) {
         job->store->free_slots[job->store->free_count++] = pic->slot;
         job->store->live--;
-        s->held--;
+        s->held -= job->seat == s->seat;
     }
     s->live_pictures--;
     engine_wake_gpu(e);
@@ -152,7 +152,6 @@ int job_create(struct session *s, struct h264_picture *pic)
         return PELTON_ERR_NOMEM;
     job->pic = pic;
     job->session = s;
-    job->bytes = window_picture_bytes(pic);
     job->slices_left = pic->non_existing ? 0 : pic->slice_count;
     job->slice_chunk = 1;
     if (e->params.shuffle_seed && shuffle_slices(job, e->params.shuffle_seed)) {
@@ -167,7 +166,6 @@ int job_create(struct session *s, struct h264_picture *pic)
     uv_mutex_lock(&e->lock);
     s->live_pictures++;
     s->window_busy++;
-    e->window_bytes += job->bytes;
     *s->window_tail = job;
     s->window_tail = &job->next;
     job_start(job);

@@ -76,11 +76,17 @@ static bool starved(const struct session *s)
     return !head || head->state < JOB_SUBMITTED;
 }
 
-static bool may_take_slot(struct session *s, const struct store *st, bool oldest, uint32_t ahead)
+/* Whether a picture of s may take a slot; store.c has the rule. The oldest one then takes it. */
+static bool claim_slot(struct session *s, struct store *st, bool oldest, uint32_t ahead)
 {
+    uint32_t in_order = s->held > ahead ? s->held - ahead : 0;
     if (!oldest)
-        return st->free_count && s->held < s->quota && ahead < s->quota - s->base;
-    if (s->held < s->quota && st->free_count)
+        return s->held < s->quota && ahead < s->quota - s->base && st->free_count > st->owed + st->kept;
+    if (in_order < s->base && st->free_count) {
+        st->owed -= st->owed > 0;
+        return true;
+    }
+    if (s->held < s->quota && st->free_count > st->owed)
         return true;
     if (!starved(s))
         return false;
@@ -97,6 +103,7 @@ static bool may_take_slot(struct session *s, const struct store *st, bool oldest
 static void take_slot(struct store *st, struct job *job)
 {
     job->store = st;
+    job->seat = job->session->seat;
     job->pic->slot = st->free_slots[--st->free_count];
     st->live++;
     job->session->held++;
@@ -155,7 +162,7 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
             continue;
         if (job->batch == b->serial)
             return;
-        if (!job->store && !may_take_slot(s, b->store, oldest, ahead))
+        if (!job->store && !claim_slot(s, b->store, oldest, ahead))
             return;
         if (needs_fill(job)) {
             if (oldest)
@@ -195,6 +202,7 @@ struct batch *scheduler_collect(struct engine *e, struct store *st)
     if (!b)
         return NULL;
     b->serial = e->serial + 1;
+    st->owed = slots_owed(e, st);
     uint32_t count = 0, at = 0;
     for (struct session *s = e->sessions; s; s = s->next)
         count += s->store == st && !s->abort && ready_job(s);

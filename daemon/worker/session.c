@@ -56,7 +56,6 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
     s->outputs_tail = &s->outputs;
     s->events_tail = &s->events;
     s->opened_ns = now_ns();
-    s->lookahead = s->lookahead_sure = e->params.lookahead ? e->params.lookahead : 1; /* until the picture size is known */
     s->account = account_create(&e->memory);
     if (failed || !s->account) {
         s->fd = -1; /* stays the caller's */

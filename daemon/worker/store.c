@@ -3,14 +3,17 @@
  * Frame stores: one recon per picture size and format, its slots, and each session's quota of them.
  *
  * A slot belongs to a picture from its submission until the picture's last holder (DPB, readers, output) lets go: its life is
- * the picture's (job_picture_freed). No session can starve another, as the quotas of a store never exceed its slots; and a
- * session cannot starve itself: pictures submitted ahead of the oldest waiting one may use only quota - base slots, so that
- * `base` stay for progress in decoding order, which needs at most the DPB, the picture itself and what is being delivered. The
- * first sessions of a store get all it can give; a new one takes back what they do not use, but for a fair share.
+ * the picture's (job_picture_freed). Each session is sure of `base` slots for progress in decoding order, which needs at most
+ * the DPB, the picture itself and what is being delivered. Pictures submitted ahead of the oldest waiting one take what is left
+ * beyond what all sessions are sure of (slots_owed), so that no session starves another or itself; a quota, the same for all
+ * sessions and new as they come and go, keeps them even. A new session finds the slots that pictures ahead leave for it
+ * (store.kept), or waits a moment until the others are down to their new quotas; only where that takes long (their readers stand
+ * still), or where the store holds as many sessions as is good for it, it gets a second store, whose pictures share no batches
+ * with the first one's.
  *
- * Host memory: pictures between step 1 and reconstruction are bounded by lookahead_sure per session (at most 320 MiB), and beyond
- * that by engine.window_budget over all sessions; reconstructed ones by the slots. A picture of the window that nobody has begun
- * to decode holds its bytes only.
+ * Host memory: pictures between step 1 and reconstruction are bounded by engine.window_budget, of which each session has the same
+ * part, but at least LEAST_WINDOW pictures; reconstructed ones by the slots. A picture of the window that nobody has begun to
+ * decode holds its bytes only.
  */
 #include "daemon/worker/engine_internal.h"
 
@@ -20,8 +23,13 @@
 #define IDLE_STORES    2   /* kept, because building pipelines takes long */
 #define DELIVERY_SLOTS 4   /* frames that left the DPB and are still being delivered */
 #define MB_BYTES       176 /* host memory of a picture per macroblock: records and motion; to it comes room for coefficients */
-#define EXTRA_SLOTS    24  /* a session that would get less looks for another store */
-#define MOST_SLOTS     1024
+#define EXTRA_SLOTS    24  /* beyond base, where memory is short */
+#define LEAST_EXTRA    6   /* a session that would get less has a store of its own */
+#define KEPT_PART      16  /* of the slots, for the next session */
+#define PATIENCE_NS    NS_PER_S
+#define LEAST_WINDOW   8
+#define SOFTWARE_BYTES (64ull << 20)
+#define MOST_SLOTS     1280
 #define MOST_BYTES     (5ull << 29) /* of one image: drivers refuse allocations of 4 GiB */
 #define MOST_AHEAD     1024
 
@@ -55,17 +63,18 @@ uint64_t window_picture_bytes(const struct h264_picture *pic)
     return (uint64_t)pic->mb_count * (MB_BYTES + samples * (is_wide(pic->sps->bit_depth) ? 4 : 2)) + 1;
 }
 
-/* Pictures between step 1 and reconstruction. Independent ones are in different groups of pictures, often hundreds apart: what a
- * GPU can use is far more than what one batch holds. */
-uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t *sure)
+/* Pictures between step 1 and reconstruction of each of so many sessions. Independent ones are in different groups of pictures,
+ * often hundreds apart: what a GPU can use of one stream is far more than what one batch holds; of many streams, few each. */
+uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
 {
     if (e->params.lookahead)
-        return *sure = e->params.lookahead;
-    uint64_t budget = (e->software ? 64ull : 320ull) << 20;
-    uint32_t most = e->software ? 8 : 48;
-    uint64_t fit = budget / picture_bytes, ahead = e->window_budget / picture_bytes;
-    *sure = fit > most ? most : fit < 4 ? 4 : (uint32_t)fit;
-    return ahead > MOST_AHEAD ? MOST_AHEAD : ahead < *sure ? *sure : (uint32_t)ahead;
+        return e->params.lookahead;
+    if (e->software) {
+        uint64_t fit = SOFTWARE_BYTES / picture_bytes;
+        return fit > LEAST_WINDOW ? LEAST_WINDOW : fit < 4 ? 4 : (uint32_t)fit;
+    }
+    uint64_t fit = e->window_budget / (sessions ? sessions : 1) / picture_bytes;
+    return fit > MOST_AHEAD ? MOST_AHEAD : fit < LEAST_WINDOW ? LEAST_WINDOW : (uint32_t)fit;
 }
 
 static void store_free(struct store *st)
@@ -118,6 +127,7 @@ static int store_create(struct engine *e, const struct store_key *key, uint32_t 
     }
     for (uint32_t i = 0; i < slots; i++)
         st->free_slots[st->free_count++] = (int32_t)(slots - 1 - i);
+    st->kept = e->software ? 0 : slots / KEPT_PART;
     st->width = recon_width(st->recon);
     st->memory = recon_memory(st->recon);
     recon_times(st->recon, &st->times);
@@ -162,27 +172,6 @@ bool store_serves(const struct session *s, const struct h264_picture *pic)
     return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(s, pic);
 }
 
-void store_detach(struct session *s)
-{
-    if (!s->store)
-        return;
-    session_account_gpu(s, &s->gpu_sum);
-    s->store->reserved -= s->quota;
-    s->store->idle_since = s->engine->serial;
-    s->store = NULL;
-    s->gpu_pictures = 0;
-}
-
-/* Slots of st that no session is promised. */
-static uint32_t slots_to_give(const struct engine *e, const struct store *st)
-{
-    uint32_t promised = 0;
-    for (const struct session *s = e->sessions; s; s = s->next)
-        if (s->store == st && s->quota > s->held)
-            promised += s->quota - s->held;
-    return st->free_count > promised ? st->free_count - promised : 0;
-}
-
 uint32_t pictures_ahead(const struct session *s)
 {
     const struct job *job = s->window;
@@ -194,84 +183,115 @@ uint32_t pictures_ahead(const struct session *s)
     return ahead;
 }
 
-/* Sessions keep what their pictures ahead occupy, and their share of the store were there one session more. */
-static void take_back(struct engine *e, struct store *st)
+uint32_t slots_owed(const struct engine *e, const struct store *st)
 {
-    uint32_t users = 1;
-    for (const struct session *s = e->sessions; s; s = s->next)
-        users += s->store == st;
-    for (struct session *s = e->sessions; s; s = s->next) {
-        uint32_t share = st->slots / users, ahead;
+    uint32_t owed = 0;
+    for (const struct session *s = e->sessions; s; s = s->next) {
         if (s->store != st)
             continue;
-        share = share > s->base + EXTRA_SLOTS ? share - s->base : EXTRA_SLOTS;
-        ahead = pictures_ahead(s);
-        share = s->base + (ahead > share ? ahead : share);
-        if (share < s->quota) {
-            st->reserved -= s->quota - share;
-            s->quota = share;
-        }
+        uint32_t ahead = pictures_ahead(s), in_order = s->held > ahead ? s->held - ahead : 0;
+        owed += s->base > in_order ? s->base - in_order : 0;
     }
+    return owed;
 }
 
-/* A store with room for a session; *extra becomes what it gets beyond base, at least EXTRA_SLOTS where it wants as many. */
-static struct store *store_find(struct engine *e, const struct store_key *key, uint32_t base, uint32_t *extra)
+/* Slots beyond base for each session of st; were there one more, that needs `base` itself, where that is not 0. */
+static uint32_t even_extra(const struct engine *e, const struct store *st, uint32_t base)
 {
-    uint32_t least = *extra < EXTRA_SLOTS ? *extra : EXTRA_SLOTS;
+    uint32_t sum = base, users = st->users + (base != 0);
+    for (const struct session *s = e->sessions; s; s = s->next)
+        sum += s->store == st ? s->base : 0;
+    return users && st->slots > sum ? (st->slots - sum) / users : 0;
+}
+
+static void set_quotas(struct engine *e, struct store *st)
+{
+    uint32_t extra = even_extra(e, st, 0);
+    for (struct session *s = e->sessions; s; s = s->next)
+        if (s->store == st)
+            s->quota = s->base + (s->want < extra ? s->want : extra);
+}
+
+void store_detach(struct session *s)
+{
+    struct store *st = s->store;
+    if (!st)
+        return;
+    session_account_gpu(s, &s->gpu_sum);
+    st->users--;
+    st->idle_since = s->engine->serial;
+    s->store = NULL;
+    s->gpu_pictures = 0;
+    set_quotas(s->engine, st);
+}
+
+/* A store for a session. *later: there is one, once the sessions that use it have given back slots. */
+static struct store *store_find(struct engine *e, const struct store_key *key, uint32_t base, uint32_t want, bool *later)
+{
+    uint32_t least = want < LEAST_EXTRA ? want : LEAST_EXTRA;
+    *later = false;
     for (struct store *st = e->stores; st; st = st->next) {
-        if (!store_key_equal(&st->key, key))
+        if (!store_key_equal(&st->key, key) || even_extra(e, st, base) < least)
             continue;
-        if (slots_to_give(e, st) < base + *extra)
-            take_back(e, st);
-        uint32_t room = slots_to_give(e, st);
-        if (room < base + least)
-            continue;
-        *extra = room - base < *extra ? room - base : *extra;
-        return st;
+        if (st->free_count >= slots_owed(e, st) + base)
+            return st;
+        *later = true;
     }
     return NULL;
 }
 
 /* With fewer slots where memory is short; in the end the least that still makes progress. */
-static int store_create_any(struct engine *e, const struct store_key *key, uint32_t base, uint32_t *extra, struct store **out)
+static int store_create_any(struct engine *e, const struct store_key *key, uint32_t base, uint32_t want, struct store **out)
 {
-    uint32_t slots = store_slots(e, key, base, *extra);
+    uint32_t slots = store_slots(e, key, base, want);
     int err = store_create(e, key, slots, batch_width(e, slots), out);
     while (err == GPU_ERR_NOMEM && slots / 2 > base + EXTRA_SLOTS) {
         slots /= 2;
         err = store_create(e, key, slots, batch_width(e, slots), out);
     }
-    if (err == GPU_ERR_NOMEM) {
-        slots = base + 1;
-        err = store_create(e, key, slots, 1, out);
-    }
-    *extra = slots - base < *extra ? slots - base : *extra;
+    if (err == GPU_ERR_NOMEM)
+        err = store_create(e, key, base + 1, 1, out);
     return err;
+}
+
+static void attach(struct engine *e, struct session *s, struct store *st, uint32_t base, uint32_t want)
+{
+    s->store = st;
+    s->base = base;
+    s->want = want;
+    s->held = 0;
+    s->seat++;
+    s->store_wait_ns = 0;
+    s->gpu_base = st->times;
+    s->gpu_pictures = 0;
+    st->users++;
+    set_quotas(e, st);
 }
 
 int store_attach(struct engine *e, struct session *s, const struct h264_picture *pic)
 {
     struct store_key key = store_key_of(pic);
-    uint32_t base = store_base(s, pic), sure;
-    uint32_t extra = lookahead_for(e, window_picture_bytes(pic), &sure);
+    uint32_t base = store_base(s, pic), want = lookahead_for(e, window_picture_bytes(pic), 1);
+    bool later;
     store_detach(s);
-    struct store *st = store_find(e, &key, base, &extra);
+    struct store *st = store_find(e, &key, base, want, &later);
+    if (!st && later) {
+        if (!s->store_wait_ns)
+            s->store_wait_ns = now_ns();
+        if (now_ns() - s->store_wait_ns < PATIENCE_NS)
+            return STORE_LATER;
+    }
     if (!st) {
         store_collect(e, false);
         uv_mutex_unlock(&e->lock);
-        int err = store_create_any(e, &key, base, &extra, &st);
+        int err = store_create_any(e, &key, base, want, &st);
         uv_mutex_lock(&e->lock);
         if (err)
             return err;
         st->next = e->stores;
         e->stores = st;
     }
-    s->store = st;
-    s->base = base;
-    s->quota = base + extra;
-    st->reserved += s->quota;
-    s->gpu_base = st->times;
-    s->gpu_pictures = 0;
+    attach(e, s, st, base, want);
     return 0;
 }
 
@@ -282,7 +302,7 @@ void store_collect(struct engine *e, bool all)
         uint32_t idle = 0;
         for (struct store **at = &e->stores; *at; at = &(*at)->next) {
             struct store *st = *at;
-            if (st->reserved || st->live || st->in_flight)
+            if (st->users || st->live || st->in_flight)
                 continue;
             idle++;
             if (!oldest || st->idle_since < (*oldest)->idle_since)

@@ -275,7 +275,7 @@ static void drain(struct stream *st)
         }
         if (st->pictures++ == 0) {
             uv_mutex_lock(&st->engine->lock);
-            s->lookahead = lookahead_for(st->engine, window_picture_bytes(pic), &s->lookahead_sure);
+            s->picture_bytes = window_picture_bytes(pic);
             uv_mutex_unlock(&st->engine->lock);
         }
         if (job_create(s, pic)) {
@@ -304,7 +304,7 @@ static void account_cpu(struct stream *st)
 static bool has_room(const struct session *s)
 {
     const struct engine *e = s->engine;
-    return s->window_busy < s->lookahead_sure || (s->window_busy < s->lookahead && e->window_bytes < e->window_budget);
+    return s->window_busy < (s->picture_bytes ? lookahead_for(e, s->picture_bytes, e->session_count) : 1);
 }
 
 static void wait_for_room(struct stream *st)
