@@ -7,10 +7,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE (2u << 20)
 
 struct gpu_arena {
     struct gpu *g;
     struct gpu_buffer buffer;
+    void *pages; /* where the memory is ours: pages_size bytes */
+    size_t pages_size;
 };
 
 /* Index of the first arena behind p. With arena_lock held. */
@@ -44,6 +49,36 @@ static int insert(struct gpu *g, struct gpu_arena *a)
     return GPU_OK;
 }
 
+/* Huge pages of our own, there before the driver sees them, and imported: it pins few of them quickly. What it allocates itself are
+ * small pages, one by one, and nothing can be submitted meanwhile. */
+static int import_pages(struct gpu_arena *a, size_t size)
+{
+    size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    uint8_t *pages = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return GPU_ERR_NOMEM;
+    uint8_t *first = pages + (HUGE_PAGE - (uintptr_t)pages % HUGE_PAGE) % HUGE_PAGE;
+    madvise(first, size, MADV_HUGEPAGE);
+    for (size_t at = 0; at < size; at += 4096)
+        ((volatile uint8_t *)first)[at] = 0;
+    int err = gpu_buffer_import(a->g, first, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, &a->buffer);
+    if (err < 0) {
+        munmap(pages, size + HUGE_PAGE);
+        return err;
+    }
+    a->pages = pages;
+    a->pages_size = size + HUGE_PAGE;
+    return GPU_OK;
+}
+
+static void release(struct gpu_arena *a)
+{
+    gpu_buffer_free(a->g, &a->buffer);
+    if (a->pages)
+        munmap(a->pages, a->pages_size);
+    free(a);
+}
+
 int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
 {
     if (!size)
@@ -54,15 +89,16 @@ int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **
     if (!a)
         return GPU_ERR_NOMEM;
     a->g = g;
-    int err = gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_READBACK, &a->buffer);
+    int err = size < HUGE_PAGE || getenv("PELTON_OLD_ARENA") ? GPU_ERR_FEATURE : import_pages(a, size);
+    if (err < 0)
+        err = gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_READBACK, &a->buffer);
     if (err == GPU_OK) {
         pthread_mutex_lock(&g->arena_lock);
         err = insert(g, a);
         pthread_mutex_unlock(&g->arena_lock);
     }
     if (err < 0) {
-        gpu_buffer_free(g, &a->buffer);
-        free(a);
+        release(a);
         return err;
     }
     *memory = a->buffer.map;
@@ -80,8 +116,7 @@ void gpu_arena_free(struct gpu_arena *a)
     g->arena_count--;
     memmove(&g->arenas[at], &g->arenas[at + 1], (g->arena_count - at) * sizeof(struct gpu_arena *));
     pthread_mutex_unlock(&g->arena_lock);
-    gpu_buffer_free(g, &a->buffer);
-    free(a);
+    release(a);
 }
 
 bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, VkBuffer *buffer, uint64_t *offset)

@@ -29,47 +29,52 @@ struct gpu_host {
     size_t pending_count, pending_capacity;
 };
 
-static int import_buffer(struct gpu *g, struct gpu_host *h)
+/* vk.h */
+int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage, struct gpu_buffer *out)
 {
     int err = GPU_OK;
     const VkExternalMemoryHandleTypeFlagBits handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     VkExternalMemoryBufferCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = &external, .size = h->size,
-                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = &external, .size = size, .usage = usage};
     VkMemoryHostPointerPropertiesEXT pointer = {.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
     VkMemoryRequirements needs;
-    VK(g, g->vk.vkGetMemoryHostPointerPropertiesEXT(g->device, handle, h->memory, &pointer));
-    VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &h->buffer.buffer));
-    g->vk.vkGetBufferMemoryRequirements(g->device, h->buffer.buffer, &needs);
+    struct gpu_buffer b = {.size = size, .map = memory};
+    if (!g->host_alignment || (uintptr_t)memory % g->host_alignment || size % g->host_alignment)
+        return GPU_ERR_FEATURE;
+    VK(g, g->vk.vkGetMemoryHostPointerPropertiesEXT(g->device, handle, memory, &pointer));
+    VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
+    g->vk.vkGetBufferMemoryRequirements(g->device, b.buffer, &needs);
     uint32_t type = gpu_memory_type(g, needs.memoryTypeBits & pointer.memoryTypeBits,
                                     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
                                     VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0);
     err = GPU_ERR_FEATURE;
-    if (type == UINT32_MAX || needs.size > h->size)
+    if (type == UINT32_MAX || needs.size > size)
         goto error;
     VkImportMemoryHostPointerInfoEXT import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT, .handleType = handle,
-                                               .pHostPointer = h->memory};
-    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &import, .allocationSize = h->size,
+                                               .pHostPointer = memory};
+    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &import, .allocationSize = size,
                                      .memoryTypeIndex = type};
-    VK(g, g->vk.vkAllocateMemory(g->device, &allocate, NULL, &h->buffer.memory));
-    VK(g, g->vk.vkBindBufferMemory(g->device, h->buffer.buffer, h->buffer.memory, 0));
-    h->direct = true;
+    VK(g, g->vk.vkAllocateMemory(g->device, &allocate, NULL, &b.memory));
+    VK(g, g->vk.vkBindBufferMemory(g->device, b.buffer, b.memory, 0));
+    *out = b;
     return GPU_OK;
 error:
-    gpu_buffer_free(g, &h->buffer);
+    gpu_buffer_free(g, &b);
     return err;
 }
 
 static int create_buffer(struct gpu *g, struct gpu_host *h)
 {
     const char *off = getenv("PELTON_NO_HOST_IMPORT");
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     bool wanted = g->host_alignment && !(off && !strcmp(off, "1"));
-    if (wanted && !((uintptr_t)h->memory % g->host_alignment) && !(h->size % g->host_alignment) && import_buffer(g, h) == GPU_OK)
+    h->direct = wanted && gpu_buffer_import(g, h->memory, h->size, usage, &h->buffer) == GPU_OK;
+    if (h->direct)
         return GPU_OK;
     if (atomic_load(&g->lost))
         return GPU_ERR_LOST;
     gpu_log(g, wanted ? 1 : 2, "frames pass through a staging buffer of %llu bytes", (unsigned long long)h->size);
-    return gpu_buffer_create(g, h->size, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &h->buffer);
+    return gpu_buffer_create(g, h->size, usage, GPU_MEMORY_READBACK, &h->buffer);
 }
 
 static int create_windows(struct gpu *g, struct gpu_host *h)

@@ -145,6 +145,9 @@ struct gpu_image {
 uint32_t gpu_memory_type(const struct gpu *g, uint32_t bits, VkMemoryPropertyFlags required, VkMemoryPropertyFlags wanted,
                          VkMemoryPropertyFlags unwanted); /* UINT32_MAX: none */
 int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, enum gpu_memory kind, struct gpu_buffer *out);
+/* Of memory that stays the caller's and outlives the buffer; GPU_ERR_FEATURE where the device cannot, or size or address are not
+ * multiples of its alignment. In host.c. */
+int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage, struct gpu_buffer *out);
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer);
 /* Four samples a texel, of 8 bits or, wide, 16; grey at first, which is half of what depth bits hold. */
 int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out);

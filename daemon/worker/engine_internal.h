@@ -49,6 +49,7 @@ struct job {
     uint32_t wait_count;
     struct job_wait *waiters;
     uint32_t seat;  /* session.seat when it took its slot */
+    uint64_t turn;  /* its place in engine.entropy */
     uint64_t batch; /* serial number of the batch that holds it, 0 before */
     struct job *next_entropy, *prev_entropy, *next_motion;
     struct job *next; /* session.window, in decoding order */
@@ -234,6 +235,7 @@ struct session {
     uint64_t picture_bytes;            /* window_picture_bytes of its first picture, 0 before it */
     struct output *outputs, **outputs_tail;
     uint32_t live_pictures; /* jobs that exist */
+    uint64_t turn;          /* of its last job */
 
     struct store *store;
     uint32_t quota, base, held; /* frame slots: allowed, of these needed for in-order progress, in use */
@@ -294,7 +296,8 @@ struct engine {
     bool gpu_signal;    /* something changed since the GPU thread looked */
     bool stopping, gpu_stop, gpu_lost;
 
-    struct job *entropy, *entropy_last; /* pictures with slices that nobody has taken */
+    struct job *entropy, *entropy_last; /* pictures with slices that nobody has taken, in the order of their turns */
+    uint64_t turn_taken;                /* of the last one that was begun */
     uint32_t entropy_count;
     struct job *motion, *motion_last; /* pictures whose motion may be derived */
     struct session *sessions;

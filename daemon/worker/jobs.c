@@ -4,7 +4,7 @@
  *
  * Every slice of every picture in the look-ahead window may be taken at once; no worker waits for another. A picture's motion
  * job is queued when its last slice is decoded and its colocated pictures have finished theirs (counters, never a blocking
- * wait). Oldest pictures go first; with shuffle_seed the order is random over the window, which proves that it does not matter.
+ * wait). A session's oldest pictures go first, and sessions take turns; with shuffle_seed the order is random over the window, which proves that it does not matter.
  */
 #include "daemon/worker/engine_internal.h"
 
@@ -65,11 +65,15 @@ static void entropy_insert(struct engine *e, struct job *job, struct job *prev)
     e->entropy_count++;
 }
 
-/* What is decoded as it arrives goes before what is decoded ahead. */
+/* Sessions take turns, a picture each, however far ahead each of them has read: one that comes or falls behind need not wait for
+ * the others' look-ahead. What is decoded as it arrives goes before what is decoded ahead. */
 static void entropy_push(struct engine *e, struct job *job)
 {
+    struct session *s = job->session;
     struct job *prev = e->entropy_last;
-    while (job->session->params.realtime && prev && !prev->session->params.realtime)
+    s->turn = s->turn < e->turn_taken ? e->turn_taken : s->turn + 1;
+    job->turn = s->params.realtime ? 0 : s->turn;
+    while (prev && prev->turn > job->turn)
         prev = prev->prev_entropy;
     entropy_insert(e, job, prev);
     uv_cond_signal(&e->work);
@@ -257,6 +261,8 @@ static void allocate(struct engine *e, struct job *job)
     struct session *s = job->session;
     bool skip = s->abort;
     entropy_remove(e, job);
+    if (job->turn > e->turn_taken)
+        e->turn_taken = job->turn;
     uv_mutex_unlock(&e->lock);
     int err = skip ? 0 : h264_picture_alloc(job->pic);
     uv_mutex_lock(&e->lock);

@@ -28,6 +28,7 @@
 #define KEPT_PART      16  /* of the slots, for the next session */
 #define PATIENCE_NS    NS_PER_S
 #define LEAST_WINDOW   8
+#define MANY_SESSIONS  8
 #define SOFTWARE_BYTES (64ull << 20)
 #define MOST_SLOTS     1280
 #define MOST_BYTES     (5ull << 29) /* of one image: drivers refuse allocations of 4 GiB */
@@ -64,7 +65,8 @@ uint64_t window_picture_bytes(const struct h264_picture *pic)
 }
 
 /* Pictures between step 1 and reconstruction of each of so many sessions. Independent ones are in different groups of pictures,
- * often hundreds apart: what a GPU can use of one stream is far more than what one batch holds; of many streams, few each. */
+ * often hundreds apart: what a GPU can use of one stream is far more than what one batch holds; of many streams, few each, and
+ * more would only wait: latency for nothing. */
 uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
 {
     if (e->params.lookahead)
@@ -73,8 +75,11 @@ uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t 
         uint64_t fit = SOFTWARE_BYTES / picture_bytes;
         return fit > LEAST_WINDOW ? LEAST_WINDOW : fit < 4 ? 4 : (uint32_t)fit;
     }
-    uint64_t fit = e->window_budget / (sessions ? sessions : 1) / picture_bytes;
-    return fit > MOST_AHEAD ? MOST_AHEAD : fit < LEAST_WINDOW ? LEAST_WINDOW : (uint32_t)fit;
+    sessions = sessions ? sessions : 1;
+    uint64_t most = MOST_AHEAD / (sessions < MANY_SESSIONS ? sessions : 2 * sessions);
+    uint64_t fit = e->window_budget / sessions / picture_bytes;
+    fit = fit > most ? most : fit;
+    return fit < LEAST_WINDOW ? LEAST_WINDOW : (uint32_t)fit;
 }
 
 static void store_free(struct store *st)
