@@ -59,8 +59,7 @@ static int import_pages(struct gpu_arena *a, size_t size)
         return GPU_ERR_NOMEM;
     uint8_t *first = pages + (HUGE_PAGE - (uintptr_t)pages % HUGE_PAGE) % HUGE_PAGE;
     madvise(first, size, MADV_HUGEPAGE);
-    for (size_t at = 0; at < size; at += 4096)
-        ((volatile uint8_t *)first)[at] = 0;
+    madvise(first, size, MADV_POPULATE_WRITE); /* an older system makes them on first use */
     int err = gpu_buffer_import(a->g, first, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, &a->buffer);
     if (err < 0) {
         munmap(pages, size + HUGE_PAGE);
@@ -89,7 +88,7 @@ int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **
     if (!a)
         return GPU_ERR_NOMEM;
     a->g = g;
-    int err = size < HUGE_PAGE || getenv("PELTON_OLD_ARENA") ? GPU_ERR_FEATURE : import_pages(a, size);
+    int err = size < HUGE_PAGE ? GPU_ERR_FEATURE : import_pages(a, size);
     if (err < 0)
         err = gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_READBACK, &a->buffer);
     if (err == GPU_OK) {
