@@ -10,6 +10,7 @@
 #include "daemon/worker/engine_internal.h"
 #include "daemon/worker/pixels.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,10 @@ static int pool_map(struct gpu *gpu, struct pool *pool)
     if (memory == MAP_FAILED)
         return PELTON_ERR_NOMEM;
     pool->memory = memory;
+    /* Pages are made here: inside the driver they would come one by one, while nothing can be submitted. */
+    madvise(memory, f->memfd_size, MADV_HUGEPAGE);
+    if (madvise(memory, f->memfd_size, MADV_POPULATE_WRITE) && errno == ENOMEM)
+        return PELTON_ERR_NOMEM;
     fill_chroma(pool);
     int err = gpu_host_import(gpu, memory, f->memfd_size, &pool->host);
     if (err)
