@@ -119,6 +119,20 @@ static const char *missing_feature(VkPhysicalDevice physical, const VkPhysicalDe
     return NULL;
 }
 
+/* Is the size of subgroups always the same, and can a pipeline ask that they be full? */
+static bool has_fixed_subgroups(VkPhysicalDevice physical)
+{
+    VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &control};
+    VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &sizes};
+    if (!has_extension(physical, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
+        return false;
+    vkGetPhysicalDeviceFeatures2(physical, &features);
+    vkGetPhysicalDeviceProperties2(physical, &properties);
+    return control.computeFullSubgroups && sizes.minSubgroupSize == sizes.maxSubgroupSize;
+}
+
 static void format_uuid(const uint8_t uuid[16], char out[37])
 {
     char *p = out;
@@ -171,6 +185,7 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out)
     info->memory_bytes = device_memory(physical);
     info->image_layers = basic.limits.maxImageArrayLayers;
     info->external_memory_host = import;
+    info->fixed_subgroups = v12 && has_fixed_subgroups(physical);
     info->usable = !missing;
 }
 

@@ -14,8 +14,10 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe)
     float priority = 1.0f;
     VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = probe->family,
                                      .queueCount = 1, .pQueuePriorities = &priority};
+    VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
+                                                              .computeFullSubgroups = VK_TRUE};
     VkPhysicalDeviceVulkan12Features v12 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = g->info.fixed_subgroups ? &control : NULL,
         .storageBuffer8BitAccess = VK_TRUE, .shaderInt8 = VK_TRUE, .scalarBlockLayout = VK_TRUE,
         .timelineSemaphore = VK_TRUE, .hostQueryReset = VK_TRUE,
     };
@@ -24,10 +26,15 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe)
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v11,
                                           .features = {.shaderInt16 = VK_TRUE, .shaderStorageImageExtendedFormats = VK_TRUE,
                                                        .robustBufferAccess = probe->robust}};
-    const char *extension = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    const char *extensions[2];
+    uint32_t extension_count = 0;
+    if (probe->host_alignment)
+        extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    if (g->info.fixed_subgroups)
+        extensions[extension_count++] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features,
                                .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue,
-                               .enabledExtensionCount = probe->host_alignment ? 1 : 0, .ppEnabledExtensionNames = &extension};
+                               .enabledExtensionCount = extension_count, .ppEnabledExtensionNames = extensions};
     VK(g, vkCreateDevice(g->physical, &info, NULL, &g->device));
     volkLoadDeviceTable(&g->vk, g->device);
     g->vk.vkGetDeviceQueue(g->device, probe->family, 0, &g->queue);

@@ -35,6 +35,7 @@ struct gpu_device_info {
     uint64_t memory_bytes;     /* largest device-local heap */
     uint32_t image_layers;     /* maxImageArrayLayers */
     bool external_memory_host; /* VK_EXT_external_memory_host */
+    bool fixed_subgroups;      /* VK_EXT_subgroup_size_control says that subgroup_size is the only one, and subgroups can be full */
     bool usable;               /* has all that pelton needs */
     char missing[128];         /* first missing feature where not usable */
 };

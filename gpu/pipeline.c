@@ -57,7 +57,7 @@ int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t pu
 }
 
 static int create_pipeline(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
-                           const uint32_t *constants, uint32_t constant_count, VkPipeline *out)
+                           const uint32_t *constants, uint32_t constant_count, bool whole, VkPipeline *out)
 {
     int err = GPU_OK;
     VkShaderModule module = VK_NULL_HANDLE;
@@ -70,6 +70,7 @@ static int create_pipeline(struct gpu *g, const struct gpu_layout *layout, const
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .flags = whole ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT : 0,
                   .module = module, .pName = "main", .pSpecializationInfo = constant_count ? &special : NULL},
         .layout = layout->pipeline,
     };
@@ -82,10 +83,16 @@ error:
 int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
                      const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out)
 {
+    return gpu_pipeline_get_whole(g, layout, spirv, spirv_size, constants, constant_count, false, name, out);
+}
+
+int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
+                           const uint32_t *constants, uint32_t constant_count, bool whole, const char *name, VkPipeline *out)
+{
     if (constant_count > 8)
         return GPU_ERR_INVALID;
     for (struct gpu_pipeline *p = g->pipelines; p; p = p->next) {
-        if (p->layout == layout && p->spirv == spirv && p->constant_count == constant_count &&
+        if (p->layout == layout && p->spirv == spirv && p->whole == whole && p->constant_count == constant_count &&
             (!constant_count || !memcmp(p->constants, constants, constant_count * 4))) {
             *out = p->pipeline;
             return GPU_OK;
@@ -97,9 +104,10 @@ int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint3
     p->layout = layout;
     p->spirv = spirv;
     p->constant_count = constant_count;
+    p->whole = whole;
     if (constant_count)
         memcpy(p->constants, constants, constant_count * 4);
-    int err = create_pipeline(g, layout, spirv, spirv_size, constants, constant_count, &p->pipeline);
+    int err = create_pipeline(g, layout, spirv, spirv_size, constants, constant_count, whole, &p->pipeline);
     if (err < 0) {
         gpu_log(g, 0, "no pipeline for the pass %s", name);
         free(p);

@@ -54,7 +54,7 @@ static void set_worst(struct recon *r, uint32_t width)
     r->worst = (struct recon_shape){
         .mb_width = p->mb_width, .mb_height = p->mb_height, .pictures = width, .mb_total = (uint32_t)(one * width),
         .unit_total = (uint32_t)(units < most ? units : most), .deliveries = r->delivery_capacity,
-        .subgroup_size = r->g->info.subgroup_size, .has_intra = true, .has_inter = true, .has_deblock = true,
+        .whole_warps = r->g->info.fixed_subgroups && r->g->info.subgroup_size == 32, .has_intra = true, .has_inter = true, .has_deblock = true,
         .software = r->g->info.software, .wavefront = choose_wavefront(r),
         .chroma_format_idc = recon_chroma_format(p), .any_format = p->chroma_format_idc != 1 || r->wide || p->interlaced,
     };
@@ -127,8 +127,8 @@ static int create_scratch(struct recon *r)
                              GPU_MEMORY_DEVICE, &r->scratch);
 }
 
-int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide, size_t wide_size,
-                   const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out)
+static int make_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *constants, uint32_t constant_count,
+                         bool whole, const char *name, VkPipeline *out)
 {
     const struct recon_params *p = &r->params;
     uint32_t all[CONSTANT_COUNT] = {0};
@@ -138,9 +138,15 @@ int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, co
     all[CONSTANT_DEPTH_LUMA] = p->bit_depth[0];
     all[CONSTANT_DEPTH_CHROMA] = p->bit_depth[p->separate_planes ? 0 : 1];
     all[CONSTANT_INTERLACED] = p->interlaced;
+    return gpu_pipeline_get_whole(r->g, r->layout, spirv, spirv_size, all, CONSTANT_COUNT, whole, name, out);
+}
+
+int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide, size_t wide_size,
+                   const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out)
+{
     if (r->wide && wide)
-        return gpu_pipeline_get(r->g, r->layout, wide, wide_size, all, CONSTANT_COUNT, name, out);
-    return gpu_pipeline_get(r->g, r->layout, spirv, spirv_size, all, CONSTANT_COUNT, name, out);
+        return make_pipeline(r, wide, wide_size, constants, constant_count, false, name, out);
+    return make_pipeline(r, spirv, spirv_size, constants, constant_count, false, name, out);
 }
 
 int recon_pass_pipeline(struct recon *r, uint32_t index)
@@ -148,6 +154,8 @@ int recon_pass_pipeline(struct recon *r, uint32_t index)
     const struct recon_pass *p = &recon_passes[index];
     if (r->pipelines[index])
         return GPU_OK;
+    if (p->whole_subgroups)
+        return make_pipeline(r, p->spirv, p->spirv_size, p->constants, p->constant_count, true, p->name, &r->pipelines[index]);
     return recon_pipeline(r, p->spirv, p->spirv_size, p->spirv_wide, p->spirv_wide_size, p->constants, p->constant_count, p->name,
                           &r->pipelines[index]);
 }

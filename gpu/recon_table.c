@@ -150,9 +150,14 @@ static bool intra_by_diagonals(const struct recon_shape *shape)
     return shape->has_intra && shape->wavefront != 2 && !shape->any_format;
 }
 
+static bool intra_in_roles(const struct recon_shape *shape)
+{
+    return shape->has_intra && shape->wavefront == 2 && shape->whole_warps && !shape->software && !shape->any_format;
+}
+
 static bool intra_persistent(const struct recon_shape *shape)
 {
-    return shape->has_intra && shape->wavefront == 2 && !shape->software && !shape->any_format;
+    return shape->has_intra && shape->wavefront == 2 && !shape->whole_warps && !shape->software && !shape->any_format;
 }
 
 static bool intra_patient(const struct recon_shape *shape)
@@ -252,10 +257,11 @@ static bool no_deblock(const struct recon_shape *shape)
         .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter                                           \
     }
 
-/* The persistent wavefront; patient: see lib/progress.glsl. */
-#define INTRA_PASS(label, patient, condition)                                                                                  \
+/* The persistent wavefront; patient: see lib/progress.glsl; serial: one role after the other. */
+#define INTRA_PASS(label, patient, serial, condition)                                                                          \
     {                                                                                                                          \
-        .name = label, .stage = RECON_INTRA, SHADER(intra_persistent), CONSTANTS(patient), .groups = row_groups,               \
+        .name = label, .stage = RECON_INTRA, SHADER(intra_persistent), CONSTANTS(patient, serial, (serial) ? 32 : 128),        \
+        .whole_subgroups = !(serial), .groups = row_groups,                                                                    \
         .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS,                    \
         .wanted = condition                                                                                                    \
     }
@@ -344,8 +350,9 @@ const struct recon_pass recon_passes[] = {
      .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES,
      .writes = WORK_IMAGES,
      .wanted = intra_by_diagonals},
-    INTRA_PASS("intra: persistent", 0, intra_persistent),
-    INTRA_PASS("intra: persistent, software", 1, intra_patient),
+    INTRA_PASS("intra: persistent, in roles", 0, 0, intra_in_roles),
+    INTRA_PASS("intra: persistent", 0, 1, intra_persistent),
+    INTRA_PASS("intra: persistent, software", 1, 1, intra_patient),
     ANY_INTRA_DIAGONALS("intra, any format: diagonals", 0, any_intra_by_diagonals),
     ANY_INTRA_PASS("intra, any format: persistent", 0, 0, any_intra_persistent),
     ANY_INTRA_PASS("intra, any format: persistent, software", 1, 0, any_intra_patient),

@@ -16,7 +16,7 @@ struct recon_shape {
     uint32_t mb_total;             /* macroblocks of all pictures */
     uint32_t unit_total;           /* coefficient units of all pictures */
     uint32_t deliveries;
-    uint32_t subgroup_size;
+    bool whole_warps;              /* subgroups are always of 32 threads */
     bool has_intra, has_inter, has_deblock; /* any picture of the batch */
     bool software;
     uint8_t wavefront;             /* 1 diagonal dispatches, 2 persistent */
@@ -43,6 +43,7 @@ struct recon_pass {
     size_t spirv_wide_size;
     uint32_t constants[CONSTANT_CHROMA_FORMAT]; /* specialisation constants, ids 0..; those behind them are the store's */
     uint32_t constant_count;
+    bool whole_subgroups;          /* its subgroups must be full; only wanted where the device says how large they are */
     uint32_t reads, writes;        /* RECON_B masks of bindings */
     uint32_t reads_more, writes_more; /* as well where chroma is not that of 4:2:0 */
     uint32_t param;                /* recon_push.param */

@@ -43,6 +43,7 @@ struct gpu_pipeline {
     const struct gpu_layout *layout;
     const uint32_t *spirv;
     uint32_t constants[8], constant_count;
+    bool whole;
     VkPipeline pipeline;
 };
 
@@ -159,6 +160,9 @@ bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, VkBuffer *
 
 /* pipeline.c */
 int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t push_size, const struct gpu_layout **out);
+/* A pipeline of the shader with these constants, ids 0..; whole: its subgroups must be full, which gpu.info.fixed_subgroups allows. */
+int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
+                           const uint32_t *constants, uint32_t constant_count, bool whole, const char *name, VkPipeline *out);
 int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
                      const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out);
 void gpu_pipelines_free(struct gpu *g);

@@ -7,6 +7,9 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/common.glsl"
+#define LUMA_TILES     1
+#define LANE           int(gl_LocalInvocationIndex)
+#define role_barrier() barrier()
 #include "gpu/shaders/lib/intra_mb.glsl"
 #include "gpu/shaders/lib/diagonal.glsl"
 
@@ -22,16 +25,23 @@ void main()
     uint addr = uint(at.y) * push.mb_width + uint(at.x);
     if (!is_intra(uint(mbs[picture.mb_base + addr].kind)))
         return;
-    int t = int(gl_LocalInvocationIndex), layer = int(picture.work);
+    int t = LANE, layer = int(picture.work);
     rec_mb mb = mbs[picture.mb_base + addr];
-    intra_plan plan;
-    residual_stage(residual_fetch(picture.coeff_base, mb));
-    put_left(t, load_left(t, at, layer));
-    if (t < ABOVE_PAIRS)
-        put_above(above_pair(t), load_above(above_pair(t), at, layer));
+    stage_luma_residual(0u, luma_residual(picture.coeff_base, mb));
+    stage_chroma_residual(chroma_residual(picture.coeff_base, mb));
+    plan_luma(mb, 0);
+    luma_tile[LUMA_GREY] = 128;
+    if (t < 16)
+        LUMA_AT(0, -1, t) = load_left(0, t, at, layer);
+    else
+        CHROMA_AT((t >> 3) - 2, -1, t & 7) = load_left((t >> 3) - 1, t & 7, at, layer);
+    if (t < LUMA_PAIRS)
+        put_above(luma_pair(t), 0, load_above(luma_pair(t), at, layer));
+    else if (t < LUMA_PAIRS + CHROMA_PAIRS)
+        put_above(chroma_pair(t - LUMA_PAIRS), 0, load_above(chroma_pair(t - LUMA_PAIRS), at, layer));
     barrier();
-    plan_mb(mb, plan);
-    reconstruct_mb(mb, plan);
-    barrier();
-    store_mb(at, layer);
+    reconstruct_chroma(mb);
+    reconstruct_luma(luma_of(mb), 0);
+    store_luma(0, at, layer);
+    store_chroma(at, layer);
 }

@@ -2,68 +2,216 @@
  *
  * Intra prediction in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a picture, rows of all pictures
  * from the top downwards, and visits the row's intra macroblocks. It waits only where a macroblock above, a lower ticket's, is
- * intra too and may be used, so it ends on any device. Samples pass from row to row inside the words that are waited for
+ * intra too and its samples are used, so it ends on any device. Samples pass from row to row inside the words that are waited for
  * (lib/progress.glsl), so there is no flag beside them and no memory barrier.
+ *
+ * What takes time is the chain from one macroblock to the next, so what is not part of it is done beside it. Four roles, a subgroup
+ * of 32 each, go through the row in step:
+ *   luma     reconstructs macroblock i and announces its last row;
+ *   chroma   the same, on its own;
+ *   borders  waits for the luma samples around macroblock i + 1;
+ *   plans    stores the luma of macroblock i - 1, and works out plan and residual of i + 1.
+ * Luma tiles, plans and residual are there twice, for odd and even i. Where subgroups are not of 32 (SERIAL), one workgroup of 32
+ * threads plays all roles in turn.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_basic : require
 #include "gpu/shaders/lib/common.glsl"
+
+layout(constant_id = 1) const uint SERIAL = 1;
+layout(local_size_x = 32, local_size_x_id = 2) in;
+
+#define LUMA_TILES  2
+#define LANE        int(SERIAL != 0u ? gl_LocalInvocationIndex : gl_SubgroupInvocationID)
+#define IS_ROLE(n)  (SERIAL != 0u || gl_SubgroupID == (n))
+#define ROLE_LUMA   0u
+#define ROLE_CHROMA 1u
+#define ROLE_BORDER 2u
+#define ROLE_PLAN   3u
+
+void role_barrier()
+{
+    if (SERIAL != 0u)
+        barrier();
+    else
+        subgroupBarrier();
+}
+
 #define PLAN_TABLES
 #include "gpu/shaders/lib/intra_mb.glsl"
 #include "gpu/shaders/lib/progress.glsl"
 
-layout(local_size_x = INTRA_THREADS) in;
-
 #define ROW_WORDS 32 /* 1024 macroblocks */
 shared uint intra_here[ROW_WORDS], intra_above[ROW_WORDS];
+shared uint row_list[ROW_WORDS * 32]; /* columns of the row's intra macroblocks */
+shared uint row_count;
 
-void find_intra(uint base, uint row)
+/* The row: where its records, units and samples lie. */
+uint row_base, row_coeff;
+int row_y, row_layer;
+
+void find_intra()
 {
-    uint t = gl_LocalInvocationIndex;
-    intra_here[t] = 0u;
-    intra_above[t] = 0u;
+    uint t = gl_LocalInvocationIndex, size = gl_WorkGroupSize.x;
+    if (t < ROW_WORDS) {
+        intra_here[t] = 0u;
+        intra_above[t] = 0u;
+    }
     barrier();
-    for (uint x = t; x < push.mb_width; x += INTRA_THREADS) {
-        if (is_intra(uint(mbs[base + x].kind)))
+    for (uint x = t; x < push.mb_width; x += size) {
+        if (is_intra(uint(mbs[row_base + x].kind)))
             atomicOr(intra_here[x >> 5], 1u << (x & 31u));
-        if (row > 0u && is_intra(uint(mbs[base - push.mb_width + x].kind)))
+        if (row_y > 0 && is_intra(uint(mbs[row_base - push.mb_width + x].kind)))
             atomicOr(intra_above[x >> 5], 1u << (x & 31u));
     }
     barrier();
-}
-
-/* The first intra macroblock of the row from x on, or mb_width. */
-uint next_intra(uint x)
-{
-    while (x < push.mb_width) {
-        uint mask = intra_here[x >> 5] >> (x & 31u);
-        if (mask != 0u)
-            return x + uint(findLSB(mask));
-        x = (x | 31u) + 1u;
+    for (uint x = t; x <= push.mb_width; x += size) {
+        uint before = bitCount(intra_here[x >> 5] & ((1u << (x & 31u)) - 1u));
+        for (uint w = 0u; w < x >> 5; w++)
+            before += bitCount(intra_here[w]);
+        if (x == push.mb_width)
+            row_count = before;
+        else if ((intra_here[x >> 5] >> (x & 31u) & 1u) != 0u)
+            row_list[before] = x;
     }
-    return push.mb_width;
+    barrier();
 }
 
-/* Pair k of the row above macroblock x. */
-uint wait_above(ivec3 k, uint base, ivec2 at, uint avail, int layer)
+/* Column of the i-th macroblock, or of the last one. */
+uint column_of(uint i)
 {
-    uint x = uint(at.x + k.x), bit = k.x < 0 ? REC_AVAIL_D : k.x == 0 ? REC_AVAIL_B : REC_AVAIL_C;
+    return row_list[min(i, row_count - 1u)];
+}
+
+/* Is the i-th macroblock beside the one before it in the list? */
+bool adjoins(uint i)
+{
+    return i > 0u && i < row_count && row_list[i - 1u] + 1u == row_list[i];
+}
+
+/* Does a block of luma use the samples above and to the right of the macroblock? */
+bool uses_right(rec_mb mb)
+{
+    int mode = mode_of(uvec2(mb.intra_mode[0], mb.intra_mode[1]), uint(mb.kind) == REC_MB_INTRA_4X4 ? 5u : 4u);
+    if (uint(mb.kind) == REC_MB_INTRA_4X4)
+        return mode == 3 || mode == 7;
+    return uint(mb.kind) == REC_MB_INTRA_8X8 && mode != 1 && mode != 6 && mode != 8; /* the filter of the row above takes one more */
+}
+
+/* Pair k of the row above the macroblock in column x. */
+uint wait_above(ivec3 k, uint x0, uint avail)
+{
+    uint x = x0 + uint(k.x), bit = k.x < 0 ? REC_AVAIL_D : k.x == 0 ? REC_AVAIL_B : REC_AVAIL_C;
     if (x >= push.mb_width || (avail & bit) == 0u)
         return 0u;
     if ((intra_above[x >> 5] >> (x & 31u) & 1u) == 0u)
-        return load_above(k, at, layer);
-    return progress_wait((base - push.mb_width + x) * PROGRESS_WORDS + uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z));
+        return load_above(k, ivec2(x0, row_y), row_layer);
+    return progress_wait((row_base - push.mb_width + x) * PROGRESS_WORDS + uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z));
 }
 
-/* The last row of the macroblock, for those below. */
-void publish(uint at)
+/* ---- luma ---- */
+
+shared uvec4 luma_info[2]; /* of odd and even macroblocks: what reconstruct_luma takes */
+
+void luma_role(uint i)
 {
-    int t = int(gl_LocalInvocationIndex), c = (t >> 2) - 2, x = 2 * (t & 3);
+    int tile = int(i & 1u), base = tile * LUMA_TILE, t = LANE;
+    uvec4 info = luma_info[tile];
+    reconstruct_luma(intra_luma(info.x & 0xffu, info.x >> 8 & 0xffu, info.yz, info.x >> 16 != 0u), tile);
     if (t < 8)
-        progress_publish(at + uint(t), uint(LUMA_AT(2 * t, 15)) | uint(LUMA_AT(2 * t + 1, 15)) << 8);
-    else if (t < 16)
-        progress_publish(at + uint(t), uint(CHROMA_AT(c, x, 7)) | uint(CHROMA_AT(c, x + 1, 7)) << 8);
+        progress_publish((row_base + column_of(i)) * PROGRESS_WORDS + uint(t),
+                         uint(LUMA_AT(base, 2 * t, 15)) | uint(LUMA_AT(base, 2 * t + 1, 15)) << 8);
+    else if (t >= 16 && adjoins(i + 1u))
+        LUMA_AT(LUMA_TILE - base, -1, t - 16) = LUMA_AT(base, 15, t - 16);
+}
+
+/* ---- borders of luma ---- */
+
+rec_mb border_mb; /* of the macroblock that comes next */
+
+void border_role(uint i)
+{
+    int base = int(i & 1u) * LUMA_TILE, t = LANE;
+    uint x = column_of(i), avail = uint(border_mb.intra_avail) & (uses_right(border_mb) ? 0xffu : 0xffu - REC_AVAIL_C);
+    border_mb = mbs[row_base + column_of(i + 1u)];
+    if (t < LUMA_PAIRS)
+        put_above(luma_pair(t), base, wait_above(luma_pair(t), x, avail));
+    else if (t >= 16 && !adjoins(i))
+        LUMA_AT(base, -1, t - 16) = load_left(0, t - 16, ivec2(x, row_y), row_layer);
+}
+
+/* ---- plans ---- */
+
+/* Records come two macroblocks ahead, residual one: nothing is loaded by an address that is still on its way. */
+rec_mb plan_mb, plan_mb_next;
+uvec4 plan_residual;
+
+void plan_begin()
+{
+    plan_mb = mbs[row_base + column_of(0u)];
+    plan_mb_next = mbs[row_base + column_of(1u)];
+    plan_residual = luma_residual(row_coeff, plan_mb);
+}
+
+void plan_role(uint i)
+{
+    int tile = int(i & 1u);
+    rec_mb mb = plan_mb;
+    stage_luma_residual(uint(tile), plan_residual);
+    plan_mb = plan_mb_next;
+    plan_residual = luma_residual(row_coeff, plan_mb);
+    plan_mb_next = mbs[row_base + column_of(i + 2u)];
+    if (LANE == 0)
+        luma_info[tile] = uvec4(uint(mb.kind) | uint(mb.intra_avail) << 8 | (uint(mb.flags) & REC_MB_BYPASS) << 16, mb.intra_mode[0],
+                                mb.intra_mode[1], 0u);
+    plan_luma(mb, tile);
+}
+
+/* ---- chroma ---- */
+
+rec_mb chroma_mb, chroma_mb_next;
+uvec2 chroma_ahead;
+
+void chroma_begin()
+{
+    chroma_mb = mbs[row_base + column_of(0u)];
+    chroma_mb_next = mbs[row_base + column_of(1u)];
+    chroma_ahead = chroma_residual(row_coeff, chroma_mb);
+}
+
+/* What macroblock i needs, and then nothing more of the one before. */
+void chroma_border(uint i)
+{
+    int t = LANE, left = 0;
+    uint x = column_of(i);
+    if (t >= 16)
+        left = adjoins(i) ? CHROMA_AT((t >> 3) - 2, 7, t & 7) : load_left((t >> 3) - 1, t & 7, ivec2(x, row_y), row_layer);
+    role_barrier();
+    if (t >= 16)
+        CHROMA_AT((t >> 3) - 2, -1, t & 7) = left;
+    stage_chroma_residual(chroma_ahead);
+    if (t < CHROMA_PAIRS)
+        put_above(chroma_pair(t), 0, wait_above(chroma_pair(t), x, uint(chroma_mb.intra_avail)));
+    role_barrier();
+}
+
+void chroma_role(uint i)
+{
+    int t = LANE, c = (t >> 2) & 1, pair = 2 * (t & 3);
+    uint x = column_of(i);
+    rec_mb mb = chroma_mb;
+    chroma_mb = chroma_mb_next;
+    chroma_ahead = chroma_residual(row_coeff, chroma_mb);
+    chroma_mb_next = mbs[row_base + column_of(i + 2u)];
+    reconstruct_chroma(mb);
+    if (t < 8)
+        progress_publish((row_base + x) * PROGRESS_WORDS + 8u + uint(t),
+                         uint(CHROMA_AT(c, pair, 7)) | uint(CHROMA_AT(c, pair + 1, 7)) << 8);
+    store_chroma(ivec2(x, row_y), row_layer);
+    if (i + 1u < row_count)
+        chroma_border(i + 1u);
 }
 
 void main()
@@ -72,48 +220,48 @@ void main()
     if (ticket >= push.picture_count * push.mb_height)
         return;
     rec_picture picture = pictures[push.first_picture + ticket % push.picture_count];
-    uint row = ticket / push.picture_count, base = picture.mb_base + row * push.mb_width;
     if (uint(picture.has_intra) == 0u)
         return;
-    find_intra(base, row);
-    uint x = next_intra(0u), previous = 0xfffffff0u;
-    if (x >= push.mb_width)
+    row_y = int(ticket / push.picture_count);
+    row_layer = int(picture.work);
+    row_base = picture.mb_base + uint(row_y) * push.mb_width;
+    row_coeff = picture.coeff_base;
+    find_intra();
+    uint count = row_count;
+    if (count == 0u)
         return;
     fill_tables();
-    int t = int(gl_LocalInvocationIndex), layer = int(picture.work), c = (t >> 3) - 2;
-    /* records come two macroblocks ahead, residual one: nothing is loaded by an address that is still on its way */
-    uint x1 = next_intra(x + 1u);
-    rec_mb mb = mbs[base + x], mb1 = mbs[base + min(x1, push.mb_width - 1u)];
-    intra_residual next = residual_fetch(picture.coeff_base, mb);
-    while (x < push.mb_width) {
-        ivec2 at = ivec2(x, row);
-        intra_plan plan;
-        residual_stage(next);
-        uint x2 = next_intra(x1 + 1u);
-        if (x1 < push.mb_width)
-            next = residual_fetch(picture.coeff_base, mb1);
-        rec_mb mb2 = mbs[base + min(x2, push.mb_width - 1u)];
-        int left = 0;
-        if (previous + 1u != x)
-            left = load_left(t, at, layer);
-        else
-            left = t < 16 ? LUMA_AT(15, t) : CHROMA_AT(c, 7, t & 7);
-        barrier();
-        plan_mb(mb, plan);
-        put_left(t, left);
-        if (t < ABOVE_PAIRS) {
-            ivec3 k = above_pair(t);
-            put_above(k, wait_above(k, base, at, uint(mb.intra_avail), layer));
-        }
-        barrier();
-        reconstruct_mb(mb, plan);
-        barrier();
-        publish((base + x) * PROGRESS_WORDS);
-        store_mb(at, layer);
-        previous = x;
-        x = x1;
-        x1 = x2;
-        mb = mb1;
-        mb1 = mb2;
+    if (gl_LocalInvocationIndex == 0u)
+        luma_tile[LUMA_GREY] = 128;
+    barrier();
+    if (IS_ROLE(ROLE_CHROMA)) {
+        chroma_begin();
+        chroma_border(0u);
     }
+    if (IS_ROLE(ROLE_PLAN)) {
+        plan_begin();
+        plan_role(0u);
+    }
+    if (IS_ROLE(ROLE_BORDER)) {
+        border_mb = mbs[row_base + column_of(0u)];
+        border_role(0u);
+    }
+    barrier();
+    for (uint i = 0u; i < count; i++) {
+        if (IS_ROLE(ROLE_LUMA))
+            luma_role(i);
+        if (IS_ROLE(ROLE_CHROMA))
+            chroma_role(i);
+        if (IS_ROLE(ROLE_PLAN)) {
+            if (i > 0u)
+                store_luma(int(~i & 1u), ivec2(column_of(i - 1u), row_y), row_layer);
+            if (i + 1u < count)
+                plan_role(i + 1u);
+        }
+        if (IS_ROLE(ROLE_BORDER) && i + 1u < count)
+            border_role(i + 1u);
+        barrier();
+    }
+    if (IS_ROLE(ROLE_PLAN))
+        store_luma(int(~count & 1u), ivec2(column_of(count - 1u), row_y), row_layer);
 }

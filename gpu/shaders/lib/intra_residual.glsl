@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual samples of an intra macroblock: fetched by all threads at once, which takes no neighbour and so goes ahead of the
+ * Residual samples of an intra macroblock: fetched by 32 threads at once, which takes no neighbour and so goes ahead of the
  * wavefront, then added one at a time; lossless ones included.
  */
 #ifndef PELTON_INTRA_RESIDUAL_GLSL
@@ -8,27 +8,27 @@
 
 layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) readonly buffer residual_buffer { uvec4 residual[]; };
 
-shared int residual_tile[256 + 2 * 64];
+/* Luma, one after the other for each tile of samples; Cb, Cr. */
+#define CHROMA_RESIDUAL (LUMA_TILES * 256)
+shared int residual_tile[CHROMA_RESIDUAL + 2 * 64];
 
-/* A thread's share of a macroblock's residual: half a block of luma, a row of a block of chroma. */
-struct intra_residual {
-    uvec4 y;
-    uvec2 c;
-};
-
-intra_residual residual_fetch(uint coeff_base, rec_mb mb)
+/* A thread's share of a macroblock's luma: half a block. */
+uvec4 luma_residual(uint coeff_base, rec_mb mb)
 {
-    intra_residual f = intra_residual(uvec4(0u), uvec2(0u));
-    uint t = gl_LocalInvocationIndex, b = t >> 1, block = (t >> 2) & 3u, y = uint(mb.coded[0]);
-    uint c = t < 16u ? uint(mb.coded[1]) : uint(mb.coded[2]), unit = coeff_base + mb.coeff;
-    if ((y >> b & 1u) != 0u)
-        f.y = residual[(unit + uint(bitCount(y & ((1u << b) - 1u)))) * 2u + (t & 1u)];
-    if ((c >> block & 1u) != 0u) {
-        unit += uint(bitCount(y)) + uint(t < 16u ? 0 : bitCount(uint(mb.coded[1])));
-        uvec4 rows = residual[(unit + uint(bitCount(c & ((1u << block) - 1u)))) * 2u + ((t >> 1) & 1u)];
-        f.c = (t & 1u) == 0u ? rows.xy : rows.zw;
-    }
-    return f;
+    uint b = uint(LANE) >> 1, coded = uint(mb.coded[0]);
+    if ((coded >> b & 1u) == 0u)
+        return uvec4(0u);
+    return residual[(coeff_base + mb.coeff + uint(bitCount(coded & ((1u << b) - 1u)))) * 2u + (uint(LANE) & 1u)];
+}
+
+/* Of chroma: a row of a block. */
+uvec2 chroma_residual(uint coeff_base, rec_mb mb)
+{
+    uint t = uint(LANE), block = (t >> 2) & 3u, c = 1u + (t >> 4);
+    if ((uint(mb.coded[c]) >> block & 1u) == 0u)
+        return uvec2(0u);
+    uvec4 rows = residual[unit_of(coeff_base, mb, c, block) * 2u + ((t >> 1) & 1u)];
+    return (t & 1u) == 0u ? rows.xy : rows.zw;
 }
 
 void residual_put(uint at, uvec2 w)
@@ -39,29 +39,28 @@ void residual_put(uint at, uvec2 w)
     residual_tile[at + 3u] = high16(w.y);
 }
 
-void residual_stage(intra_residual f)
+void stage_luma_residual(uint tile, uvec4 w)
 {
-    uint t = gl_LocalInvocationIndex, raster = swap_blk(t >> 1), block = (t >> 2) & 3u;
-    uint y = (raster >> 2) * 64u + (t & 1u) * 32u + (raster & 3u) * 4u;
-    residual_put(y, f.y.xy);
-    residual_put(y + 16u, f.y.zw);
-    residual_put(256u + (t >> 4) * 64u + ((block >> 1) * 4u + (t & 3u)) * 8u + (block & 1u) * 4u, f.c);
+    uint raster = swap_blk(uint(LANE) >> 1), at = tile * 256u + (raster >> 2) * 64u + (uint(LANE) & 1u) * 32u + (raster & 3u) * 4u;
+    residual_put(at, w.xy);
+    residual_put(at + 16u, w.zw);
 }
 
-int residual_at(uint c, int x, int y)
+void stage_chroma_residual(uvec2 w)
 {
-    return residual_tile[c == 0u ? y * 16 + x : 192 + int(c) * 64 + y * 8 + x];
+    uint t = uint(LANE), block = (t >> 2) & 3u;
+    residual_put(CHROMA_RESIDUAL + (t >> 4) * 64u + ((block >> 1) * 4u + (t & 3u)) * 8u + (block & 1u) * 4u, w);
 }
 
-/* Residual of a sample, summed along the direction of prediction where a lossless block of size n predicts straight down or
- * straight to the right (8.5.15). mode is 0 vertical, 1 horizontal. */
-int residual_of(rec_mb mb, uint c, int x, int y, int mode, int n)
+/* Residual of sample (x, y) of the component whose tile begins at `at` and is `pitch` wide, summed along the direction of prediction
+ * where a lossless block of size n predicts straight down or straight to the right (8.5.15). mode is 0 vertical, 1 horizontal. */
+int residual_of(bool bypass, int at, int pitch, int x, int y, int mode, int n)
 {
-    if ((uint(mb.flags) & REC_MB_BYPASS) == 0u || mode > 1)
-        return residual_at(c, x, y);
+    if (!bypass || mode > 1)
+        return residual_tile[at + y * pitch + x];
     int sum = 0;
     for (int k = (mode == 0 ? y : x) & -n; k <= (mode == 0 ? y : x); k++)
-        sum += mode == 0 ? residual_at(c, x, k) : residual_at(c, k, y);
+        sum += residual_tile[mode == 0 ? at + k * pitch + x : at + y * pitch + k];
     return sum;
 }
 

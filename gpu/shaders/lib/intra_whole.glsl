@@ -15,27 +15,27 @@ int intra_plane(int h, int v, int ends, int n, int x, int y)
 }
 
 /* What samples of an Intra16x16 macroblock have in common: sums of the borders (DC), or H and V (plane). */
-ivec2 intra_16x16_sums(int mode)
+ivec2 intra_16x16_sums(int mode, int base)
 {
     ivec2 sums = ivec2(0);
     if (mode == 2)
         for (int k = 0; k < 16; k++)
-            sums += ivec2(LUMA_AT(-1, k), LUMA_AT(k, -1));
+            sums += ivec2(LUMA_AT(base, -1, k), LUMA_AT(base, k, -1));
     if (mode == 3)
         for (int k = 0; k < 8; k++)
-            sums += (k + 1) * ivec2(LUMA_AT(8 + k, -1) - LUMA_AT(6 - k, -1), LUMA_AT(-1, 8 + k) - LUMA_AT(-1, 6 - k));
+            sums += (k + 1) * ivec2(LUMA_AT(base, 8 + k, -1) - LUMA_AT(base, 6 - k, -1), LUMA_AT(base, -1, 8 + k) - LUMA_AT(base, -1, 6 - k));
     return sums;
 }
 
-int intra_16x16(int mode, int x, int y, bool left, bool top, ivec2 sums)
+int intra_16x16(int mode, int base, int x, int y, bool left, bool top, ivec2 sums)
 {
     if (mode == 0)
-        return LUMA_AT(x, -1);
+        return LUMA_AT(base, x, -1);
     if (mode == 1)
-        return LUMA_AT(-1, y);
+        return LUMA_AT(base, -1, y);
     if (mode == 2)
         return intra_dc(left, top, sums.x, sums.y, 4);
-    return intra_plane(sums.x, sums.y, LUMA_AT(-1, 15) + LUMA_AT(15, -1), 16, x, y);
+    return intra_plane(sums.x, sums.y, LUMA_AT(base, -1, 15) + LUMA_AT(base, 15, -1), 16, x, y);
 }
 
 /* The same for the chroma block of 4x4 samples at (x0, y0) (8.3.4, 4:2:0); c is 0 or 1. */
