@@ -29,6 +29,7 @@ void main()
     rec_mb mb = mbs[picture.mb_base + addr];
     stage_luma_residual(0u, luma_residual(picture.coeff_base, mb));
     stage_chroma_residual(chroma_residual(picture.coeff_base, mb));
+    barrier();
     plan_luma(mb, 0);
     luma_tile[LUMA_GREY] = 128;
     if (t < 16)

@@ -113,13 +113,13 @@ uint wait_above(ivec3 k, uint x0, uint avail)
 
 /* ---- luma ---- */
 
-shared uvec4 luma_info[2]; /* of odd and even macroblocks: what reconstruct_luma takes */
+shared uint luma_info[2]; /* of odd and even macroblocks: what reconstruct_luma takes */
 
 void luma_role(uint i)
 {
     int tile = int(i & 1u), base = tile * LUMA_TILE, t = LANE;
-    uvec4 info = luma_info[tile];
-    reconstruct_luma(intra_luma(info.x & 0xffu, info.x >> 8 & 0xffu, info.yz, info.x >> 16 != 0u), tile);
+    uint info = luma_info[tile];
+    reconstruct_luma(intra_luma(info & 0xffu, info >> 8 & 0xffu, info >> 16), tile);
     if (t < 8)
         progress_publish((row_base + column_of(i)) * PROGRESS_WORDS + uint(t),
                          uint(LUMA_AT(base, 2 * t, 15)) | uint(LUMA_AT(base, 2 * t + 1, 15)) << 8);
@@ -164,8 +164,7 @@ void plan_role(uint i)
     plan_residual = luma_residual(row_coeff, plan_mb);
     plan_mb_next = mbs[row_base + column_of(i + 2u)];
     if (LANE == 0)
-        luma_info[tile] = uvec4(uint(mb.kind) | uint(mb.intra_avail) << 8 | (uint(mb.flags) & REC_MB_BYPASS) << 16, mb.intra_mode[0],
-                                mb.intra_mode[1], 0u);
+        luma_info[tile] = uint(mb.kind) | uint(mb.intra_avail) << 8 | (mb.intra_mode[0] & 15u) << 16;
     plan_luma(mb, tile);
 }
 
@@ -210,8 +209,6 @@ void chroma_role(uint i)
         progress_publish((row_base + x) * PROGRESS_WORDS + 8u + uint(t),
                          uint(CHROMA_AT(c, pair, 7)) | uint(CHROMA_AT(c, pair + 1, 7)) << 8);
     store_chroma(ivec2(x, row_y), row_layer);
-    if (i + 1u < row_count)
-        chroma_border(i + 1u);
 }
 
 void main()
@@ -233,35 +230,31 @@ void main()
     fill_tables();
     if (gl_LocalInvocationIndex == 0u)
         luma_tile[LUMA_GREY] = 128;
-    barrier();
-    if (IS_ROLE(ROLE_CHROMA)) {
+    if (IS_ROLE(ROLE_CHROMA))
         chroma_begin();
-        chroma_border(0u);
-    }
-    if (IS_ROLE(ROLE_PLAN)) {
+    if (IS_ROLE(ROLE_PLAN))
         plan_begin();
-        plan_role(0u);
-    }
-    if (IS_ROLE(ROLE_BORDER)) {
+    if (IS_ROLE(ROLE_BORDER))
         border_mb = mbs[row_base + column_of(0u)];
-        border_role(0u);
-    }
     barrier();
-    for (uint i = 0u; i < count; i++) {
-        if (IS_ROLE(ROLE_LUMA))
-            luma_role(i);
-        if (IS_ROLE(ROLE_CHROMA))
-            chroma_role(i);
-        if (IS_ROLE(ROLE_PLAN)) {
-            if (i > 0u)
-                store_luma(int(~i & 1u), ivec2(column_of(i - 1u), row_y), row_layer);
-            if (i + 1u < count)
-                plan_role(i + 1u);
+    /* in step s: plans and borders of macroblock s, reconstruction of s - 1, the store of s - 2 */
+    [[dont_unroll]] for (uint s = 0u; s <= count + 1u; s++) {
+        if (IS_ROLE(ROLE_LUMA) && s > 0u && s <= count)
+            luma_role(s - 1u);
+        if (IS_ROLE(ROLE_CHROMA)) {
+            if (s > 0u && s <= count)
+                chroma_role(s - 1u);
+            if (s < count)
+                chroma_border(s);
         }
-        if (IS_ROLE(ROLE_BORDER) && i + 1u < count)
-            border_role(i + 1u);
+        if (IS_ROLE(ROLE_PLAN)) {
+            if (s > 1u)
+                store_luma(int(s & 1u), ivec2(column_of(s - 2u), row_y), row_layer);
+            if (s < count)
+                plan_role(s);
+        }
+        if (IS_ROLE(ROLE_BORDER) && s < count)
+            border_role(s);
         barrier();
     }
-    if (IS_ROLE(ROLE_PLAN))
-        store_luma(int(~count & 1u), ivec2(column_of(count - 1u), row_y), row_layer);
 }

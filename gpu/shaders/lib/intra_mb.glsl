@@ -67,8 +67,7 @@ void put_above(ivec3 k, int base, uint pair)
 /* ---- what is known before ---- */
 
 #define PLAN_STEPS 12
-/* What a thread does in each step of Intra4x4 (10 of them) or Intra8x8 (two of each block, and from 8 on the borders of the
- * blocks). */
+/* What a thread does in each step of Intra4x4 (10 of them), or, for each block of Intra8x8, of its border and twice of itself. */
 shared uint plans[LUMA_TILES * PLAN_STEPS * INTRA_THREADS];
 #define PLAN_AT(tile, step) plans[((tile)*PLAN_STEPS + (step)) * INTRA_THREADS + LANE]
 
@@ -89,7 +88,7 @@ void plan_4x4_steps(rec_mb mb, int tile)
     uint avail = uint(mb.intra_avail);
     bool mb_left = (avail & REC_AVAIL_A) == REC_AVAIL_A, mb_top = (avail & REC_AVAIL_B) != 0u, mb_right = (avail & REC_AVAIL_C) != 0u;
     uvec2 modes = uvec2(mb.intra_mode[0], mb.intra_mode[1]);
-    [[unroll]] for (int step = 0; step < 10; step++) {
+    [[dont_unroll]] for (int step = 0; step < 10; step++) {
         ivec2 b = step_block(step);
         if (b.y < 0 || b.y > 3)
             continue;
@@ -106,20 +105,37 @@ void plan_8x8_steps(rec_mb mb, int tile)
     uint avail = uint(mb.intra_avail);
     bool mb_left = (avail & REC_AVAIL_A) == REC_AVAIL_A, mb_top = (avail & REC_AVAIL_B) != 0u;
     uvec2 modes = uvec2(mb.intra_mode[0], mb.intra_mode[1]);
-    [[unroll]] for (int i = 0; i < 4; i++) {
+    [[dont_unroll]] for (int i = 0; i < 4; i++) {
         int bx = (i & 1) * 8, by = (i >> 1) * 8, mode = mode_of(modes, uint(4 * i));
         bool corner = i == 0 ? (avail & REC_AVAIL_D) != 0u : i == 1 ? mb_top : i == 2 ? mb_left : true;
         bool right = i == 0 ? mb_top : i == 1 ? (avail & REC_AVAIL_C) != 0u : i == 2;
-        PLAN_AT(tile, 8 + i) =
+        PLAN_AT(tile, 3 * i) =
             plan_border8(tile * LUMA_TILE, bx, by, min(LANE, 24) - 8, mb_left || bx > 0, mb_top || by > 0, corner, right);
-        PLAN_AT(tile, 2 * i) = plan_8x8(mode, LANE & 7, LANE >> 3);
-        PLAN_AT(tile, 2 * i + 1) = plan_8x8(mode, LANE & 7, (LANE >> 3) + 4);
+        PLAN_AT(tile, 3 * i + 1) = plan_8x8(mode, LANE & 7, LANE >> 3);
+        PLAN_AT(tile, 3 * i + 2) = plan_8x8(mode, LANE & 7, (LANE >> 3) + 4);
     }
 }
 
-/* Needs no neighbour. */
+void sum_lossless_luma(rec_mb mb, int tile)
+{
+    int sums[8], n = uint(mb.kind) == REC_MB_INTRA_4X4 ? 4 : uint(mb.kind) == REC_MB_INTRA_8X8 ? 8 : 16;
+    uvec2 modes = uvec2(mb.intra_mode[0], mb.intra_mode[1]);
+    role_barrier();
+    for (int k = 0; k < 8; k++) {
+        int x = LANE & 15, y = (LANE >> 4) + 2 * k;
+        uint blk = swap_blk(uint((y >> 2) * 4 + (x >> 2)));
+        sums[k] = residual_sum(uint(tile) * 256u, 16, x, y, mode_of(modes, n == 4 ? blk : n == 8 ? blk & 12u : 0u), n);
+    }
+    role_barrier();
+    for (int k = 0; k < 8; k++)
+        residual_tile[tile * 256 + LANE + 32 * k] = sums[k];
+}
+
+/* Needs no neighbour, but the residual in its tile. */
 void plan_luma(rec_mb mb, int tile)
 {
+    if ((uint(mb.flags) & REC_MB_BYPASS) != 0u && uint(mb.kind) != REC_MB_INTRA_PCM)
+        sum_lossless_luma(mb, tile);
     if (uint(mb.kind) == REC_MB_INTRA_4X4)
         plan_4x4_steps(mb, tile);
     else if (uint(mb.kind) == REC_MB_INTRA_8X8)
@@ -128,72 +144,57 @@ void plan_luma(rec_mb mb, int tile)
 
 /* ---- reconstruction ---- */
 
-/* What luma needs of the record. */
+/* What luma needs of the record: kind, intra_avail, Intra16x16PredMode. */
 struct intra_luma {
-    uint kind, avail;
-    uvec2 modes;
-    bool bypass;
+    uint kind, avail, mode;
 };
 
 intra_luma luma_of(rec_mb mb)
 {
-    return intra_luma(uint(mb.kind), uint(mb.intra_avail), uvec2(mb.intra_mode[0], mb.intra_mode[1]),
-                      (uint(mb.flags) & REC_MB_BYPASS) != 0u);
+    return intra_luma(uint(mb.kind), uint(mb.intra_avail), mb.intra_mode[0] & 15u);
 }
 
-void reconstruct_4x4(intra_luma mb, int tile)
+void reconstruct_4x4(int tile)
 {
-    int x = LANE & 3, y = (LANE >> 2) & 3, base = tile * LUMA_TILE, add[10];
-    uint how[10];
-    [[unroll]] for (int step = 0; step < 10; step++) {
-        ivec2 b = step_block(step);
-        add[step] = 0;
-        how[step] = PLAN_AT(tile, step);
-        if (b.y >= 0 && b.y < 4)
-            add[step] = residual_of(mb.bypass, tile * 256, 16, b.x * 4 + x, b.y * 4 + y,
-                                    mode_of(mb.modes, swap_blk(uint(b.y * 4 + b.x))), 4);
-    }
-    [[unroll]] for (int step = 0; step < 10; step++) {
-        ivec2 b = step_block(step);
-        if (b.y >= 0 && b.y < 4)
-            LUMA_AT(base, b.x * 4 + x, b.y * 4 + y) = clip1(intra_4x4(how[step]) + add[step]);
+    int second = LANE >> 4, x = 8 * second + (LANE & 3), y = ((LANE >> 2) & 3) - 4 * second, base = tile * LUMA_TILE;
+    uint next = PLAN_AT(tile, 0);
+    [[dont_unroll]] for (int step = 0; step < 10; step++) {
+        uint how = next;
+        ivec2 at = ivec2(x + 4 * (step & 1), y + 4 * (step >> 1));
+        next = PLAN_AT(tile, step + 1);
+        if (at.y >= 0 && at.y < 16)
+            LUMA_AT(base, at.x, at.y) = clip1(intra_4x4(how) + residual_tile[tile * 256 + at.y * 16 + at.x]);
         role_barrier();
     }
 }
 
 void reconstruct_8x8(intra_luma mb, int tile)
 {
-    int base = tile * LUMA_TILE, x = LANE & 7, y = LANE >> 3, add[8];
-    uint how[PLAN_STEPS];
+    int base = tile * LUMA_TILE, x = LANE & 7, y = LANE >> 3;
     bool mb_left = (mb.avail & REC_AVAIL_A) == REC_AVAIL_A, mb_top = (mb.avail & REC_AVAIL_B) != 0u;
-    [[unroll]] for (int step = 0; step < PLAN_STEPS; step++)
-        how[step] = PLAN_AT(tile, step);
-    [[unroll]] for (int i = 0; i < 8; i++)
-        add[i] = residual_of(mb.bypass, tile * 256, 16, ((i >> 1) & 1) * 8 + x, (i >> 2) * 8 + (i & 1) * 4 + y,
-                             mode_of(mb.modes, uint(4 * (i >> 1))), 8);
-    [[unroll]] for (int i = 0; i < 4; i++) {
+    [[dont_unroll]] for (int i = 0; i < 4; i++) {
         int bx = (i & 1) * 8, by = (i >> 1) * 8;
-        uint border = how[8 + i];
+        uint border = PLAN_AT(tile, 3 * i), how = PLAN_AT(tile, 3 * i + 1), lower = PLAN_AT(tile, 3 * i + 2);
+        int at = tile * 256 + (by + y) * 16 + bx + x;
         if (LANE < 25)
             border8[LANE] = plan_filter(border, luma_tile[PLAN_BEFORE(border)], luma_tile[PLAN_E(border)], luma_tile[PLAN_NEXT(border)]);
         role_barrier();
-        [[unroll]] for (int k = 0; k < 2; k++) {
-            int p = intra_8x8(how[2 * i + k], mb_left || bx > 0, mb_top || by > 0);
-            LUMA_AT(base, bx + x, by + y + 4 * k) = clip1(p + add[2 * i + k]);
-        }
+        bool left = mb_left || bx > 0, top = mb_top || by > 0;
+        LUMA_AT(base, bx + x, by + y) = clip1(intra_8x8(how, left, top) + residual_tile[at]);
+        LUMA_AT(base, bx + x, by + y + 4) = clip1(intra_8x8(lower, left, top) + residual_tile[at + 64]);
         role_barrier();
     }
 }
 
 void reconstruct_16x16(intra_luma mb, int tile)
 {
-    int base = tile * LUMA_TILE, mode = mb.kind == REC_MB_INTRA_PCM ? 4 : mode_of(mb.modes, 0u);
+    int base = tile * LUMA_TILE, mode = mb.kind == REC_MB_INTRA_PCM ? 4 : int(mb.mode);
     bool left = (mb.avail & REC_AVAIL_A) == REC_AVAIL_A, top = (mb.avail & REC_AVAIL_B) != 0u;
     ivec2 sums = intra_16x16_sums(mode, base);
-    [[unroll]] for (int k = 0; k < 8; k++) {
+    [[dont_unroll]] for (int k = 0; k < 8; k++) {
         int x = LANE & 15, y = (LANE >> 4) + 2 * k;
         int p = mode == 4 ? 0 : intra_16x16(mode, base, x, y, left, top, sums);
-        LUMA_AT(base, x, y) = clip1(p + residual_of(mb.bypass, tile * 256, 16, x, y, mode, 16));
+        LUMA_AT(base, x, y) = clip1(p + residual_tile[tile * 256 + LANE + 32 * k]);
     }
     role_barrier();
 }
@@ -202,7 +203,7 @@ void reconstruct_16x16(intra_luma mb, int tile)
 void reconstruct_luma(intra_luma mb, int tile)
 {
     if (mb.kind == REC_MB_INTRA_4X4)
-        reconstruct_4x4(mb, tile);
+        reconstruct_4x4(tile);
     else if (mb.kind == REC_MB_INTRA_8X8)
         reconstruct_8x8(mb, tile);
     else
@@ -212,14 +213,18 @@ void reconstruct_luma(intra_luma mb, int tile)
 /* The same for chroma; each thread four samples of one component. */
 void reconstruct_chroma(rec_mb mb)
 {
-    int t = LANE, c = t >> 4, x = (t & 1) * 4, y = (t >> 1) & 7, mode = int(mb.intra_chroma_mode);
-    int direction = mode == 2 ? 0 : mode == 1 ? 1 : 2;
-    uint avail = uint(mb.intra_avail);
-    bool left = (avail & REC_AVAIL_A) == REC_AVAIL_A, top = (avail & REC_AVAIL_B) != 0u, bypass = (uint(mb.flags) & REC_MB_BYPASS) != 0u;
+    int t = LANE, c = t >> 4, x = (t & 1) * 4, y = (t >> 1) & 7, mode = int(mb.intra_chroma_mode), add[4];
+    uint avail = uint(mb.intra_avail), at = CHROMA_RESIDUAL + uint(c) * 64u;
+    bool left = (avail & REC_AVAIL_A) == REC_AVAIL_A, top = (avail & REC_AVAIL_B) != 0u;
     ivec2 sums = intra_chroma_sums(mode, c, x, y & 4);
+    for (int k = 0; k < 4; k++)
+        add[k] = residual_tile[at + uint(y * 8 + x + k)];
+    if ((uint(mb.flags) & REC_MB_BYPASS) != 0u && uint(mb.kind) != REC_MB_INTRA_PCM)
+        [[dont_unroll]] for (int k = 0; k < 4; k++)
+            add[k] = residual_sum(at, 8, x + k, y, mode == 2 ? 0 : mode == 1 ? 1 : 2, 8);
     for (int k = 0; k < 4; k++) {
         int p = uint(mb.kind) == REC_MB_INTRA_PCM ? 0 : intra_chroma(mode, c, x + k, y, left, top, sums);
-        CHROMA_AT(c, x + k, y) = clip1(p + residual_of(bypass, CHROMA_RESIDUAL + c * 64, 8, x + k, y, direction, 8));
+        CHROMA_AT(c, x + k, y) = clip1(p + add[k]);
     }
     role_barrier();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Residual samples of an intra macroblock: fetched by 32 threads at once, which takes no neighbour and so goes ahead of the
- * wavefront, then added one at a time; lossless ones included.
+ * wavefront, then added one at a time.
  */
 #ifndef PELTON_INTRA_RESIDUAL_GLSL
 #define PELTON_INTRA_RESIDUAL_GLSL
@@ -52,16 +52,14 @@ void stage_chroma_residual(uvec2 w)
     residual_put(CHROMA_RESIDUAL + (t >> 4) * 64u + ((block >> 1) * 4u + (t & 3u)) * 8u + (block & 1u) * 4u, w);
 }
 
-/* Residual of sample (x, y) of the component whose tile begins at `at` and is `pitch` wide, summed along the direction of prediction
- * where a lossless block of size n predicts straight down or straight to the right (8.5.15). mode is 0 vertical, 1 horizontal. */
-int residual_of(bool bypass, int at, int pitch, int x, int y, int mode, int n)
+/* A lossless block that predicts straight down or straight to the right (8.5.15): residual becomes the sum of what lies before it in
+ * the block. Sample (x, y) of the component whose tile begins at `at`; n: size of the block; mode: 0 vertical, 1 horizontal. */
+int residual_sum(uint at, int pitch, int x, int y, int mode, int n)
 {
-    if (!bypass || mode > 1)
-        return residual_tile[at + y * pitch + x];
     int sum = 0;
     for (int k = (mode == 0 ? y : x) & -n; k <= (mode == 0 ? y : x); k++)
-        sum += residual_tile[mode == 0 ? at + k * pitch + x : at + y * pitch + k];
-    return sum;
+        sum += residual_tile[at + uint(mode == 0 ? k * pitch + x : y * pitch + k)];
+    return mode > 1 ? residual_tile[at + uint(y * pitch + x)] : sum;
 }
 
 #endif
