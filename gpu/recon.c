@@ -86,6 +86,13 @@ static int acquire_flight(struct recon *r, struct recon_flight **out)
     return err;
 }
 
+/* All rows, or those of one field each. */
+static bool rows_valid(const struct recon *r, const struct recon_picture *p)
+{
+    bool fields = (p->rows == REC_TOP || p->rows == REC_BOTTOM) && (p->rows_from == REC_TOP || p->rows_from == REC_BOTTOM);
+    return (!p->rows && !p->rows_from) || (fields && r->params.interlaced);
+}
+
 static bool picture_valid(const struct recon *r, const struct recon_picture *p)
 {
     const struct recon_params *q = &r->params;
@@ -93,7 +100,7 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
     if (p->slot >= q->slots)
         return false;
     if (!v)
-        return p->copy_from < q->slots || p->copy_from == COPY_FILL;
+        return (p->copy_from < q->slots || p->copy_from == COPY_FILL) && rows_valid(r, p);
     const struct rec_picture *h = &v->head;
     uint32_t mbs = q->mb_width * q->mb_height / (h->structure == REC_FRAME ? 1 : 2);
     if (!q->interlaced && (h->structure != REC_FRAME || h->mbaff))

@@ -40,6 +40,7 @@ struct recon_delivery {
     uint32_t stride[3];                /* bytes */
     uint32_t crop_x, crop_y, width, height; /* luma samples; even where chroma is subsampled; the last column and row may be odd-sized chroma-rounded up */
     enum recon_format format;
+    uint8_t structure;                 /* 0: all rows; REC_TOP, REC_BOTTOM: those of a field, which crop_y and height count */
 };
 
 enum recon_stage { RECON_UPLOAD, RECON_CLASSIFY, RECON_RESIDUAL, RECON_INTER, RECON_INTRA, RECON_DEBLOCK, RECON_DELIVER, RECON_STAGES };
@@ -50,10 +51,13 @@ uint32_t recon_width(const struct recon *r);  /* pictures that one submission re
                                                * exceed the device's limits. recon_submit splits calls that are longer. */
 uint64_t recon_memory(const struct recon *r); /* device bytes it holds */
 
-/* One picture of a batch: its records, or a copy of another slot's frame (a non-existing picture, a lost one). */
+/* One picture of a batch: its records, or a copy of another slot's frame (a non-existing picture, a lost one), or of one field of it,
+ * which may be the other one of the same slot, or of some planes. */
 struct recon_picture {
     const struct rec_view *view;       /* NULL: copy_from -> slot; both negative-free; copy_from 0xffffffff: fill with mid-grey */
     uint32_t slot, copy_from;
+    uint8_t rows, rows_from;           /* of a copy: 0 for whole frames, else REC_TOP or REC_BOTTOM each */
+    uint8_t planes;                    /* of a copy: bit i for plane i; 0: all */
 };
 
 /* Pack the records, upload, reconstruct pictures[0..n), then write deliveries[0..m) (of these or of earlier pictures).

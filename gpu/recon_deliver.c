@@ -78,7 +78,8 @@ static uint32_t plane_shapes(const struct recon *r, const struct recon_delivery 
 
 int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, struct recon_item *out)
 {
-    uint32_t frame_width = r->params.mb_width * 16, frame_height = r->params.mb_height * 16, texel = r->wide ? 8 : 4;
+    uint32_t step = d->structure == REC_TOP || d->structure == REC_BOTTOM ? 2 : 1;
+    uint32_t frame_width = r->params.mb_width * 16, frame_height = r->params.mb_height * 16 / step, texel = r->wide ? 8 : 4;
     if (!d->host || d->slot >= r->params.slots || (unsigned)d->format > RECON_I444 || !format_valid(r, d->format))
         return GPU_ERR_INVALID;
     if (d->crop_x % (1u << shift_x(d->format)) || d->crop_y % (1u << shift_y(d->format)))
@@ -101,9 +102,10 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
     if (err < 0)
         return err;
     item.args = (struct recon_deliver_args){.slot = d->slot, .crop_x = d->crop_x, .crop_y = d->crop_y,
-                                            .width = d->width, .height = d->height};
+                                            .width = d->width, .height = d->height,
+                                            .row_step = step, .row_first = d->structure == REC_BOTTOM};
     bool aligned = d->crop_x % (4u << shift_x(d->format)) == 0;
-    item.variant = r->deliver_by_copy && aligned && d->format != RECON_NV12 ? RECON_BY_COPY : 2 * (uint32_t)d->format + aligned;
+    item.variant = r->deliver_by_copy && step == 1 && aligned && d->format != RECON_NV12 ? RECON_BY_COPY : 2 * (uint32_t)d->format + aligned;
     for (uint32_t i = 0; i < item.rect_count; i++) {
         item.args.offset[i] = (uint32_t)((item.rects[i].offset - item.window.offset) / 4);
         item.args.stride[i] = item.rects[i].stride / 4;
@@ -212,9 +214,11 @@ void recon_copies_record(struct recon *r, VkCommandBuffer commands, const struct
     recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES, RECON_FRAMES);
     for (uint32_t i = 0; i < chunk->picture_count; i++) {
         const struct recon_picture *p = &chunk->pictures[i];
-        if (p->view || p->slot == p->copy_from)
+        if (p->view || (p->slot == p->copy_from && p->rows == p->rows_from))
             continue;
-        struct recon_push push = {.first_picture = p->slot, .param = p->copy_from};
+        uint32_t rows = p->rows ? p->rows : REC_FRAME, rows_from = p->rows ? p->rows_from : REC_FRAME;
+        struct recon_push push = {.first_picture = p->slot, .param = p->copy_from,
+                                  .step = COPY_WHAT(rows, rows_from, p->planes ? p->planes : 7u)};
         g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
         g->vk.vkCmdDispatch(commands, (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X, (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1);
     }

@@ -32,9 +32,20 @@ struct job_wait { /* "waiter needs the motion of the job whose list this is in" 
     struct job_wait *next;
 };
 
+/* What the pictures of one frame share: a frame is one picture, two fields, three colour planes, or three of each field. */
+struct frame_state {
+    uint8_t pictures, submitted, done; /* how many there are, and how many of them are past that; all are there before the output is */
+    bool corrupt;                      /* as of the pictures submitted */
+    bool filled;                       /* of a single field: its rows stand for the other one's too */
+    uint64_t batch;                    /* the last one that writes the slot */
+    int32_t poc[2];                    /* of the fields */
+};
+
 /* The engine's side of a picture; lives exactly as long as the picture (on_free releases both job and frame slot). */
 struct job {
     struct h264_picture *pic; /* the reference of the session's window, until the job is retired from it */
+    struct job *owner;        /* of the frame slot: that of the first field, of plane 0, whose picture this one holds; else itself */
+    struct frame_state frame; /* the owner's */
     struct session *session;
     struct store *store; /* where slot lies, NULL before submission */
     enum job_state state;
@@ -60,7 +71,8 @@ struct job {
 enum output_state { OUTPUT_QUEUED, OUTPUT_SUBMITTED, OUTPUT_COMPLETE };
 
 struct output {
-    struct h264_picture *pic; /* own reference */
+    struct h264_picture *pic; /* own reference; its job is the frame's owner */
+    uint8_t structure;        /* REC_FRAME, or the field that leaves */
     enum output_state state;
     bool drop; /* not to be announced: before start_us, or dropped by policy */
     struct session_frame frame; /* owns its side */
@@ -327,6 +339,8 @@ double thread_cpu_seconds(void);
 /* ---- jobs.c ---- */
 
 int job_create(struct session *s, struct h264_picture *pic); /* stream thread; takes the caller's reference */
+bool frame_submitted(const struct job *owner);               /* every picture of the frame is; with the lock */
+bool frame_is_single_field(const struct job *owner);         /* the other one never came; once the frame is output */
 void worker_main(void *worker);
 void jobs_retire(struct session *s, struct h264_picture **unref, uint32_t *count, uint32_t max); /* with the lock */
 

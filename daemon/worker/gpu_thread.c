@@ -51,6 +51,7 @@ static void job_done(struct job *job)
 {
     struct session *s = job->session;
     job->state = JOB_DONE;
+    job->owner->frame.done++;
     s->window_busy--;
     uv_cond_signal(&s->room);
 }
@@ -117,7 +118,8 @@ static void announce_frame(struct session *s, struct output *out)
         pool->announced = post(s, EVENT_FORMAT, pool, NULL);
     out->frame.epoch = pool->format.epoch;
     out->frame.dropped_decoder = s->dropped_decoder;
-    if (out->pic->corrupt) {
+    const struct job *owner = out->pic->user;
+    if (owner->frame.corrupt) {
         out->frame.flags |= PELTON_FRAME_CORRUPT;
         s->stats.corrupt++;
     }
@@ -133,8 +135,9 @@ static void announce_frame(struct session *s, struct output *out)
 
 static bool output_finished(const struct output *out)
 {
+    const struct job *owner = out->pic->user;
     if (out->state == OUTPUT_SUBMITTED && !out->pool->memory)
-        return ((const struct job *)out->pic->user)->state == JOB_DONE;
+        return owner->frame.done == owner->frame.pictures;
     return out->state == OUTPUT_COMPLETE;
 }
 
@@ -361,8 +364,7 @@ static void prepare(struct batch *b, uint32_t i)
         return;
     if (!job->pic->non_existing)
         job->pic->corrupt = 1;
-    p->view = NULL;
-    p->copy_from = copy_source(job);
+    copy_instead(job, p);
 }
 
 static void charge_submit(struct batch *b, double cpu)
@@ -384,6 +386,9 @@ static bool submit(struct engine *e, struct store *st)
             if (b->jobs[i])
                 prepare(b, i);
         uv_mutex_lock(&e->lock);
+        for (uint32_t i = 0; i < b->n; i++)
+            if (b->jobs[i])
+                b->jobs[i]->owner->frame.corrupt |= b->jobs[i]->pic->corrupt;
     }
     scheduler_deliveries(e, b);
     if (!b->n && !b->m) {

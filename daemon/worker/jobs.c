@@ -30,7 +30,7 @@ static void job_picture_freed(struct h264_picture *pic)
     struct session *s = job->session;
     struct engine *e = s->engine;
     uv_mutex_lock(&e->lock);
-    if (job->store) {
+    if (job->store && job->owner == job) {
         job->store->free_slots[job->store->free_count++] = pic->slot;
         job->store->live--;
         s->held -= job->seat == s->seat;
@@ -148,6 +148,35 @@ static void job_start(struct job *job)
     entropy_push(e, job);
 }
 
+/* The job whose frame slot pic shares; pic holds that one's picture. */
+static struct job *find_owner(const struct h264_picture *pic)
+{
+    const struct h264_picture *owner = pic->plane0 ? pic->plane0 : pic;
+    owner = owner->first_field ? owner->first_field : owner;
+    return owner == pic ? NULL : owner->user;
+}
+
+static void join_frame(struct job *job)
+{
+    const struct h264_picture *pic = job->pic;
+    struct job *owner = find_owner(pic);
+    job->owner = owner ? owner : job;
+    job->owner->frame.pictures++;
+    for (unsigned i = 0; i < 2; i++)
+        if (pic->structure & (i ? REC_BOTTOM : REC_TOP))
+            job->owner->frame.poc[i] = pic->poc[i];
+}
+
+bool frame_submitted(const struct job *owner)
+{
+    return owner->frame.submitted == owner->frame.pictures;
+}
+
+bool frame_is_single_field(const struct job *owner)
+{
+    return owner->pic->structure != REC_FRAME && !owner->pic->paired;
+}
+
 int job_create(struct session *s, struct h264_picture *pic)
 {
     struct engine *e = s->engine;
@@ -168,6 +197,7 @@ int job_create(struct session *s, struct h264_picture *pic)
     pic->user = job;
     pic->on_free = job_picture_freed;
     uv_mutex_lock(&e->lock);
+    join_frame(job);
     s->live_pictures++;
     s->window_busy++;
     *s->window_tail = job;

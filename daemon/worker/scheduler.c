@@ -73,7 +73,7 @@ static bool starved(const struct session *s)
     if (in_flight(s))
         return false;
     const struct job *head = s->outputs ? s->outputs->pic->user : NULL;
-    return !head || head->state < JOB_SUBMITTED;
+    return !head || !frame_submitted(head);
 }
 
 /* Whether a picture of s may take a slot; store.c has the rule. The oldest one then takes it. */
@@ -100,9 +100,14 @@ static bool claim_slot(struct session *s, struct store *st, bool oldest, uint32_
     return false;
 }
 
+/* A free slot, or that of the picture's frame. */
 static void take_slot(struct store *st, struct job *job)
 {
     job->store = st;
+    if (job->owner != job) {
+        job->pic->slot = job->owner->pic->slot;
+        return;
+    }
     job->seat = job->session->seat;
     job->pic->slot = st->free_slots[--st->free_count];
     st->live++;
@@ -114,7 +119,8 @@ static void take(struct batch *b, struct job *job)
     if (!job->store)
         take_slot(b->store, job);
     job->state = JOB_SUBMITTED;
-    job->batch = b->serial;
+    job->batch = job->owner->frame.batch = b->serial;
+    job->owner->frame.submitted++;
     job->session->gpu_pictures++;
     b->jobs[b->n++] = job;
 }
@@ -131,16 +137,24 @@ static bool needs_fill(const struct job *job)
     return false;
 }
 
+/* A copy writes what the picture itself would: rows of its field, its plane. */
+static void copy_part(const struct h264_picture *pic, struct recon_picture *p)
+{
+    p->rows = p->rows_from = pic->structure == REC_FRAME ? 0 : pic->structure;
+    p->planes = pic->sps->separate_colour_plane_flag && !pic->non_existing ? (uint8_t)(1 << pic->colour_plane) : 0;
+}
+
 /* The batch does not name the job: it may be discarded before the batch is done. */
 static void fill(struct batch *b, struct job *job)
 {
     take_slot(b->store, job);
     job->batch = b->serial;
     b->pictures[b->n] = (struct recon_picture){.slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
+    copy_part(job->pic, &b->pictures[b->n]);
     b->jobs[b->n++] = NULL;
 }
 
-/* `ahead` counts pictures that were submitted before an older one of their session; see store.c. */
+/* `ahead` counts frames that were submitted before an older picture of their session; see store.c. */
 static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
 {
     bool waiting = false, counted = false;
@@ -148,7 +162,7 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
     most = most > b->store->width - b->n ? b->store->width : b->n + most;
     for (struct job *job = s->window; job && b->n < most; job = job->next) {
         if (job->state >= JOB_SUBMITTED) {
-            ahead -= counted && !waiting; /* it was, until the older one went into this batch */
+            ahead -= counted && !waiting && job->owner == job; /* it was, until the older one went into this batch */
             continue;
         }
         counted = true;
@@ -162,7 +176,9 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
             continue;
         if (job->batch == b->serial)
             return;
-        if (!job->store && !claim_slot(s, b->store, oldest, ahead))
+        if (job->owner->store ? job->owner->store != b->store : job->owner != job)
+            continue; /* the first picture of the frame goes first */
+        if (!job->owner->store && !claim_slot(s, b->store, oldest, ahead))
             return;
         if (needs_fill(job)) {
             if (oldest)
@@ -170,20 +186,25 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
             return;
         }
         take(b, job);
-        ahead += !oldest;
+        ahead += !oldest && job->owner == job;
         waiting = !oldest;
     }
 }
 
-/* The pixels that a failed picture copies: its first reference's, else grey. */
-uint32_t copy_source(const struct job *job)
+void copy_instead(const struct job *job, struct recon_picture *out)
 {
+    *out = (struct recon_picture){.slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
+    copy_part(job->pic, out);
     for (uint32_t i = 0; i < job->pic->refs_held_count; i++) {
-        const struct job *ref = job->pic->refs_held[i]->user;
-        if (ref && ref->store == job->store && ref->batch != job->batch)
-            return (uint32_t)job->pic->refs_held[i]->slot;
+        const struct h264_picture *from = job->pic->refs_held[i];
+        const struct job *ref = from->user;
+        if (!ref || ref->store != job->store || ref->batch == job->batch)
+            continue;
+        out->copy_from = (uint32_t)from->slot;
+        if (out->rows && from->structure != REC_FRAME)
+            out->rows_from = from->structure;
+        return;
     }
-    return UINT32_MAX;
 }
 
 static bool ready_job(const struct session *s)
@@ -192,6 +213,28 @@ static bool ready_job(const struct session *s)
         if (job->state == JOB_READY)
             return true;
     return false;
+}
+
+/* A field whose other one never came: its rows stand for both, by a batch after its own and before the delivery. */
+static bool wants_other_field(const struct session *s, const struct output *out, const struct batch *b)
+{
+    const struct job *job = out->pic->user;
+    return out->state == OUTPUT_QUEUED && out->structure == REC_FRAME && frame_is_single_field(job) && !job->frame.filled &&
+           frame_submitted(job) && job->store == b->store && job->frame.batch < b->serial && s->pools && s->pools->memory;
+}
+
+static void collect_single_fields(struct session *s, struct batch *b)
+{
+    for (struct output *out = s->outputs; out && b->n < b->store->width; out = out->next) {
+        struct job *job = out->pic->user;
+        if (!wants_other_field(s, out, b))
+            continue;
+        uint32_t slot = (uint32_t)job->pic->slot;
+        b->pictures[b->n] = (struct recon_picture){
+            .slot = slot, .copy_from = slot, .rows = REC_FRAME - job->pic->structure, .rows_from = job->pic->structure};
+        b->jobs[b->n++] = NULL;
+        job->frame.filled = true;
+    }
 }
 
 struct batch *scheduler_collect(struct engine *e, struct store *st)
@@ -204,8 +247,11 @@ struct batch *scheduler_collect(struct engine *e, struct store *st)
     b->serial = e->serial + 1;
     st->owed = slots_owed(e, st);
     uint32_t count = 0, at = 0;
-    for (struct session *s = e->sessions; s; s = s->next)
+    for (struct session *s = e->sessions; s; s = s->next) {
         count += s->store == st && !s->abort && ready_job(s);
+        if (s->store == st && !s->abort && st->key.interlaced)
+            collect_single_fields(s, b);
+    }
     if (!count)
         return b;
     uint32_t share = (st->width + count - 1) / count, first = e->turn++ % count;
@@ -237,7 +283,10 @@ static void deliver(struct batch *b, struct session *s, struct output *out, stru
                                  .crop_y = sps->crop_top,
                                  .width = f->width,
                                  .height = f->height,
-                                 .format = pool->delivered};
+                                 .format = pool->delivered,
+                                 .structure = out->structure};
+    if (out->structure != REC_FRAME)
+        d->crop_y /= 2;
     for (uint32_t p = 0; p < f->planes; p++) {
         d->offset[p] = slot * f->slot_size + f->plane_offset[p];
         d->stride[p] = f->stride[p];
@@ -262,7 +311,7 @@ static void drop_output(struct session *s, struct output *out)
 /* on_error: 0 show, 1 drop, 2 fail. True: the frame is not delivered. */
 static bool refuse_corrupt(struct session *s, struct output *out)
 {
-    if (!out->pic->corrupt)
+    if (!((const struct job *)out->pic->user)->frame.corrupt)
         return false;
     if (s->params.on_error == 1) {
         drop_output(s, out);
@@ -292,7 +341,9 @@ static void collect_outputs(struct session *s, struct batch *b)
         uint32_t slot;
         if (out->state != OUTPUT_QUEUED)
             continue;
-        if (job->state < JOB_SUBMITTED || job->store != b->store || !s->pools)
+        if (!frame_submitted(job) || job->store != b->store || !s->pools)
+            return;
+        if (s->pools->memory && out->structure == REC_FRAME && frame_is_single_field(job) && !job->frame.filled)
             return;
         if (refuse_corrupt(s, out))
             continue;

@@ -184,7 +184,7 @@ uint32_t pictures_ahead(const struct session *s)
     while (job && job->state >= JOB_SUBMITTED)
         job = job->next;
     for (; job; job = job->next)
-        ahead += job->state >= JOB_SUBMITTED;
+        ahead += job->state >= JOB_SUBMITTED && job->owner == job;
     return ahead;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Copy one frame slot to another, or fill it with mid-grey: a lost or non-existing picture. One thread copies one texel of luma
- * and, where it lies inside the chroma planes, one of each of them. recon_push.first_picture is the destination, param the source.
+ * Copy one frame slot to another, or fill it with mid-grey: a lost or non-existing picture; or only the rows of one field, or some
+ * planes. One thread copies one texel of luma and, where it lies inside the chroma planes, one of each of them.
+ * recon_push.first_picture is the destination, param the source, step what of it (COPY_WHAT).
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -22,7 +23,11 @@ void main()
     ivec3 luma = imageSize(frame_y), chroma = imageSize(frame_cb);
     if (at.x >= luma.x || at.y >= luma.y)
         return;
-    ivec3 to = ivec3(at, push.first_picture), from = ivec3(at, push.param);
+    uint rows = COPY_ROWS(push.step), planes = COPY_PLANES(push.step);
+    if ((rows >> (at.y & 1) & 1u) == 0u)
+        return;
+    int from_y = COPY_ROWS_FROM(push.step) == rows ? at.y : at.y ^ 1; /* planes of frames with fields have even numbers of rows */
+    ivec3 to = ivec3(at, push.first_picture), from = ivec3(at.x, from_y, push.param);
     bool fill = push.param == COPY_FILL, has_chroma = at.x < chroma.x && at.y < chroma.y;
     uvec4 y = texel_of(ivec4(1 << (DEPTH_LUMA - 1u))), cb = texel_of(ivec4(1 << (DEPTH_CHROMA - 1u))), cr = cb;
     if (!fill) {
@@ -32,9 +37,10 @@ void main()
             cr = imageLoad(frame_cr, from);
         }
     }
-    imageStore(frame_y, to, y);
-    if (has_chroma) {
+    if ((planes & 1u) != 0u)
+        imageStore(frame_y, to, y);
+    if (has_chroma && (planes & 2u) != 0u)
         imageStore(frame_cb, to, cb);
+    if (has_chroma && (planes & 4u) != 0u)
         imageStore(frame_cr, to, cr);
-    }
 }

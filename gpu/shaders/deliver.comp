@@ -85,9 +85,9 @@ void main()
         return;
     uint value;
     if (FORMAT == DELIVER_GRAY || plane == 0u) {
-        value = load_y(d.crop_x + WORD_SAMPLES * word, d.crop_y + row, d.slot);
+        value = load_y(d.crop_x + WORD_SAMPLES * word, (d.crop_y + row) * d.row_step + d.row_first, d.slot);
     } else {
-        uint y = (d.crop_y >> SHIFT_Y) + row, x = d.crop_x >> SHIFT_X;
+        uint y = ((d.crop_y >> SHIFT_Y) + row) * d.row_step + d.row_first, x = d.crop_x >> SHIFT_X;
         if (FORMAT == DELIVER_NV12)
             value = interleave(load_cb(x + 2u * word, y, d.slot), load_cr(x + 2u * word, y, d.slot));
         else if (plane == 1u)

@@ -27,6 +27,7 @@ struct recon {
     struct gpu *gpu;
     struct recon_params params;
     struct ref_frame **frames, *work;
+    bool wide; /* samples of 16 bits */
     uint64_t submitted, batches;
     _Atomic uint64_t done;
     struct recon_times times;
@@ -121,6 +122,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     r->gpu = g;
     r->params = *params;
     r->frames = calloc(params->slots, sizeof *r->frames);
+    r->wide = params->bit_depth[0] > 8 || params->bit_depth[1] > 8;
     r->work = ref_frame_create(params->mb_width, params->mb_height, params->chroma_format_idc);
     bool failed = !r->frames || !r->work;
     for (uint32_t i = 0; i < params->slots && !failed; i++) {
@@ -156,32 +158,48 @@ uint64_t recon_memory(const struct recon *r)
     return (uint64_t)r->params.slots * r->params.mb_width * r->params.mb_height * 384;
 }
 
-static void copy_frame(struct recon *r, uint32_t slot, uint32_t from)
+static void copy_frame(struct recon *r, const struct recon_picture *p)
 {
-    struct ref_frame *to = r->frames[slot];
+    struct ref_frame *to = r->frames[p->slot];
     for (int c = 0; c < 3; c++) {
-        size_t samples = (size_t)to->stride[c] * r->params.mb_height * ref_mb_height(to->chroma_format_idc, c);
-        for (size_t i = 0; i < samples; i++)
-            to->plane[c][i] = from == UINT32_MAX ? 128 : r->frames[from]->plane[c][i];
+        uint32_t height = r->params.mb_height * ref_mb_height(to->chroma_format_idc, c);
+        if (p->planes && !(p->planes >> c & 1))
+            continue;
+        for (uint32_t y = 0; y < height; y++) {
+            if (p->rows && (y & 1) != (p->rows == REC_BOTTOM))
+                continue;
+            size_t row = (size_t)y * to->stride[c], source = (size_t)(p->rows == p->rows_from ? y : y ^ 1) * to->stride[c];
+            for (uint32_t x = 0; x < to->stride[c]; x++)
+                to->plane[c][row + x] = p->copy_from == UINT32_MAX ? (uint16_t)(1 << (r->params.bit_depth[c > 0] - 1))
+                                                                   : r->frames[p->copy_from]->plane[c][source + x];
+        }
     }
 }
 
-static void put_plane(uint8_t *to, uint32_t stride, uint32_t step, const uint16_t *from, uint32_t from_stride, uint32_t width,
-                      uint32_t height)
+static void put_plane(const struct recon *r, uint8_t *to, uint32_t stride, uint32_t step, const uint16_t *from, size_t from_stride,
+                      uint32_t width, uint32_t height)
 {
     for (uint32_t y = 0; y < height; y++)
-        for (uint32_t x = 0; x < width; x++)
-            to[(size_t)y * stride + (size_t)x * step] = (uint8_t)from[(size_t)y * from_stride + x];
+        for (uint32_t x = 0; x < width; x++) {
+            uint16_t sample = from[y * from_stride + x];
+            uint8_t *at = to + (size_t)y * stride + (size_t)x * step * (r->wide ? 2 : 1);
+            at[0] = (uint8_t)sample;
+            if (r->wide)
+                at[1] = (uint8_t)(sample >> 8);
+        }
 }
 
 static void put_frame(struct recon *r, const struct recon_delivery *d)
 {
     const struct ref_frame *f = r->frames[d->slot];
+    bool nv12 = d->format == RECON_NV12, field = d->structure == REC_TOP || d->structure == REC_BOTTOM;
     for (int c = 0; c < (d->format == RECON_GRAY ? 1 : 3); c++) {
-        uint32_t sub = c ? 1 : 0, plane = d->format == RECON_NV12 && c ? 1u : (uint32_t)c, step = d->format == RECON_NV12 && c ? 2 : 1;
-        put_plane(d->host->memory + d->offset[plane] + (step == 2 && c == 2), d->stride[plane], step,
-                  f->plane[c] + (size_t)(d->crop_y >> sub) * f->stride[c] + (d->crop_x >> sub), f->stride[c],
-                  (d->width + sub) >> sub, (d->height + sub) >> sub);
+        uint32_t sub_x = c && d->format != RECON_I444, sub_y = c && (nv12 || d->format == RECON_I420);
+        uint32_t plane = nv12 && c ? 1u : (uint32_t)c, rows = field ? 2 : 1;
+        size_t first = (size_t)(d->crop_y >> sub_y) * rows + (d->structure == REC_BOTTOM);
+        put_plane(r, d->host->memory + d->offset[plane] + (nv12 && c == 2), d->stride[plane], nv12 && c ? 2 : 1,
+                  f->plane[c] + first * f->stride[c] + (d->crop_x >> sub_x), (size_t)f->stride[c] * rows,
+                  (d->width + sub_x) >> sub_x, (d->height + sub_y) >> sub_y);
     }
 }
 
@@ -194,7 +212,7 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
         return GPU_ERR_INVALID;
     for (uint32_t i = 0; i < n; i++)
         if (!pictures[i].view)
-            copy_frame(r, pictures[i].slot, pictures[i].copy_from);
+            copy_frame(r, &pictures[i]);
         else if (ref_reconstruct(pictures[i].view, r->frames, r->params.slots, r->work))
             return GPU_ERR_INVALID;
     for (uint32_t i = 0; i < m; i++)

@@ -49,21 +49,27 @@
 
 /* recon_push.param of copy_frame: this, or the source slot */
 #define COPY_FILL 0xffffffffu
+/* recon_push.step of copy_frame: rows that are written and that are read (REC_TOP, REC_BOTTOM, REC_FRAME), and planes */
+#define COPY_WHAT(rows, rows_from, planes) ((rows) | (rows_from) << 2 | (planes) << 4)
+#define COPY_ROWS(what) ((what)&3u)
+#define COPY_ROWS_FROM(what) ((what) >> 2 & 3u)
+#define COPY_PLANES(what) ((what) >> 4)
 
-/* One delivery. 52 bytes. Offsets and strides in 32-bit words; crop, width and height in luma samples. */
+/* One delivery. 52 bytes. Offsets and strides in 32-bit words; crop, width and height in luma samples. Row y is row y * row_step +
+ * row_first of the frame: of a field every other one. */
 struct recon_deliver_args {
 #ifdef VULKAN
     uint slot;
     uint crop_x, crop_y, width, height;
     uint offset[3];
     uint stride[3];
-    uint reserved[2];
+    uint row_step, row_first;
 #else
     uint32_t slot;
     uint32_t crop_x, crop_y, width, height;
     uint32_t offset[3];
     uint32_t stride[3];
-    uint32_t reserved[2];
+    uint32_t row_step, row_first;
 #endif
 };
 
