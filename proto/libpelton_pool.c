@@ -142,6 +142,7 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         .time_base = pool->time_base,
         .sar = pool->sar,
         .flags = m->flags,
+        .field_order = m->field_order <= PELTON_BOTTOM_FIELD ? (enum pelton_field_order)m->field_order : PELTON_PROGRESSIVE,
         .colour = pool->colour,
         .vui = pool->vui,
         .received_ns = m->received_ns,

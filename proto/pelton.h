@@ -85,6 +85,7 @@ struct pelton_open_params {
     const char *pix_fmt;        /* FFmpeg's name; NULL: the stream's own. Besides that: gray of the same depth, nv12 of 8-bit 4:2:0, planar
                                  * YUV of 4:0:0 (grey chroma) */
     bool any_pix_fmt;           /* where pix_fmt cannot be made of the stream, its own instead of a failure */
+    bool fields;                /* of sequences that may be interlaced each field leaves as a frame of its own, of half the height */
     enum pelton_policy policy;
     uint32_t depth;             /* frames of the pool; 0: the daemon's choice */
     enum pelton_transport transport;
@@ -128,6 +129,10 @@ struct pelton_probe_sei {
 
 enum { PELTON_FRAME_KEY = 1, PELTON_FRAME_CORRUPT = 2, PELTON_FRAME_DISCONT = 4, PELTON_FRAME_LAST = 8 };
 
+/* A frame of an interlaced stream holds both fields, woven; the first one in time is the one named. With params.fields each field is
+ * a frame of half the height. */
+enum pelton_field_order { PELTON_PROGRESSIVE, PELTON_TOP_FIRST, PELTON_BOTTOM_FIRST, PELTON_TOP_FIELD, PELTON_BOTTOM_FIELD };
+
 struct pelton_frame {
     uint64_t sequence;          /* counts frames of the source; a gap proves drops */
     uint32_t epoch, slot, generation;
@@ -143,6 +148,7 @@ struct pelton_frame {
     int64_t duration;           /* in time_base, 0 unknown */
     struct pelton_rational time_base, sar;
     uint32_t flags;
+    enum pelton_field_order field_order;
     struct pelton_colour colour;
     int64_t received_ns, decoded_ns;   /* CLOCK_MONOTONIC: access unit read; frame readable */
     uint64_t dropped_source, dropped_decoder, dropped_client;

@@ -126,6 +126,7 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
     out->any_pix_fmt = in->any_pix_fmt;
     out->side_data = (uint32_t)in->side_data;
     out->views = (uint32_t)in->views;
+    out->fields = in->fields;
 }
 
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
@@ -153,6 +154,7 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
     out->any_pix_fmt = in->any_pix_fmt;
     out->side_data = (enum pelton_side_request)in->side_data;
     out->views = (enum pelton_views)in->views;
+    out->fields = in->fields;
     return PELTON_OK;
 }
 

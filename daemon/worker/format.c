@@ -63,6 +63,8 @@ bool format_of(const struct session *s, const struct h264_picture *pic, struct s
     if (!pixels_choose(s->pix_fmt, sps, &pixels, delivered) &&
         (!s->params.any_pix_fmt || !pixels_choose(NULL, sps, &pixels, delivered)))
         return false;
+    if (s->params.fields && !sps->frame_mbs_only_flag)
+        height /= 2; /* cropping is in units of two rows (7-21, 7-22) */
     pool_layout(&pixels, width, height, &f);
     f.time_base = s->info.time_base;
     f.sar = s->container_sar.num ? s->container_sar : (struct pelton_rational){0, 1};

@@ -16,8 +16,8 @@
 struct batch *scheduler_collect(struct engine *e, struct store *st);
 /* Adds the frames whose turn has come; pictures of b count as submitted. */
 void scheduler_deliveries(struct engine *e, struct batch *b);
-/* Slot that a failed picture copies, or UINT32_MAX. */
-uint32_t copy_source(const struct job *job);
+/* What a failed picture becomes: a copy of its first reference's samples, else grey. */
+void copy_instead(const struct job *job, struct recon_picture *out);
 /* Back to the store's spare batches. */
 void batch_put(struct batch *b);
 

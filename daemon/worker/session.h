@@ -59,6 +59,7 @@ struct session_frame {
     uint32_t epoch, slot, generation;
     int64_t pts, dts, duration;
     uint32_t flags;              /* PELTON_FRAME_* */
+    enum pelton_field_order field_order;
     int64_t received_ns, decoded_ns;
     uint64_t dropped_source, dropped_decoder;
     struct pelton_side_data *side; /* as one block, the engine's: borrowed for the callback; may be NULL */

@@ -7,6 +7,7 @@
  * source.h, an unsupported syntax element (what came before it is still decoded and delivered), and stop at any moment.
  */
 #include "daemon/worker/engine_internal.h"
+#include "daemon/worker/field_order.h"
 #include "daemon/worker/pixels.h"
 #include "daemon/worker/format.h"
 #include "daemon/worker/second_view.h"
@@ -42,6 +43,10 @@ struct stream {
     uint64_t loops;
     int64_t start_pts, end_pts; /* frames outside are not given out */
     bool discontinuity;
+    bool field_open;        /* a first field whose second one may come is counted by timestamps when that is known */
+    int64_t field_tag;
+    bool interlaced;        /* the last frame given out was */
+    bool half_ticks;        /* fields leave apart, so the time base given out is half the container's */
     bool enough; /* duration or max_frames are reached */
     bool failed; /* the session's failure is set, or the stream is unsupported */
     bool unsupported;
@@ -69,6 +74,22 @@ static bool stopped(struct stream *st)
 
 /* ---- information ---- */
 
+/* Twice as many pictures of half the height: times count in half units. */
+static void info_of_fields(struct stream *st)
+{
+    struct pelton_info *info = &st->info;
+    info->height /= 2;
+    if (st->half_ticks || info->time_base.den > INT32_MAX / 2 || info->frame_rate.num > INT32_MAX / 2 ||
+        info->avg_frame_rate.num > INT32_MAX / 2)
+        return;
+    st->half_ticks = true;
+    info->time_base.den *= 2;
+    info->frame_rate.num *= 2;
+    info->avg_frame_rate.num *= 2;
+    info->start_pts *= info->start_pts != INT64_MIN ? 2 : 1;
+    info->frames *= info->frames > 0 ? 2 : 1;
+}
+
 static void info_from_sps(struct stream *st)
 {
     const struct h264_sps *sps = h264_stream_sps(st->codec);
@@ -83,6 +104,8 @@ static void info_from_sps(struct stream *st)
     struct pixels pixels;
     pixels_of(sps, &pixels);
     snprintf(info->pix_fmt, sizeof info->pix_fmt, "%s", pixels.name);
+    if (st->session->params.fields && !sps->frame_mbs_only_flag)
+        info_of_fields(st);
     if (info->sar.num == 0 && sps->vui_present && sps->vui.sar_width)
         info->sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
     info->colour = format_colour(st->session, sps);
@@ -174,41 +197,80 @@ static bool wanted(struct stream *st, const struct packet_times *t)
     return true;
 }
 
-static uint32_t frame_flags(struct stream *st, const struct h264_picture *pic)
+static uint32_t frame_flags(struct stream *st, const struct h264_picture *pic, bool second)
 {
-    uint32_t flags = pic->idr || pic->recovery.present ? PELTON_FRAME_KEY : 0;
+    uint32_t flags = second ? 0 : pic->idr || pic->recovery.present ? PELTON_FRAME_KEY : 0;
     if (st->discontinuity)
         flags |= PELTON_FRAME_DISCONT;
     st->discontinuity = false;
     return flags;
 }
 
-/* A frame for the reader, unless an earlier worker gave it out. Takes the reference of pic. */
-static void emit(struct stream *st, struct h264_picture *pic, const struct packet_times *t)
+/* In the time base that is given out; fields: of one field of two. */
+static int64_t given_time(const struct stream *st, int64_t ts)
+{
+    return ts == TIMESTAMPS_NONE ? ts : (ts + st->loop_offset) * (st->half_ticks ? 2 : 1);
+}
+
+/* One frame for the reader, or one field of it (structure), unless an earlier worker gave it out. */
+static void emit_part(struct stream *st, struct h264_picture *pic, const struct packet_times *t, uint8_t structure, bool second,
+                      enum pelton_field_order order)
 {
     struct session *s = st->session;
     uint64_t sequence = st->sequence++;
     struct output *out = sequence >= s->resume_sequence ? calloc(1, sizeof *out) : NULL;
     if (sequence >= s->resume_sequence && !out)
         fail(st, PELTON_ERR_NOMEM, "out of memory", "");
-    if (!out) {
-        h264_picture_unref(pic);
+    if (!out)
         return;
-    }
-    out->pic = pic;
+    int64_t duration = t->duration * (st->half_ticks ? 2 : 1), part = structure == REC_FRAME ? duration : duration / 2;
+    int64_t pts = given_time(st, t->pts);
+    out->pic = h264_picture_ref(pic);
+    out->structure = structure;
     out->frame = (struct session_frame){.sequence = sequence,
                                         .view = pic->view,
-                                        .pts = t->pts == TIMESTAMPS_NONE ? t->pts : t->pts + st->loop_offset,
-                                        .dts = t->dts == TIMESTAMPS_NONE ? t->dts : t->dts + st->loop_offset,
-                                        .duration = t->duration,
+                                        .pts = second && pts != TIMESTAMPS_NONE ? pts + part : pts,
+                                        .dts = given_time(st, t->dts),
+                                        .duration = part,
                                         .received_ns = t->received_ns,
-                                        .flags = frame_flags(st, pic),
-                                        .side = side_data_of(pic, s->params.side_data)};
+                                        .flags = frame_flags(st, pic, second),
+                                        .field_order = structure == REC_FRAME ? order
+                                                       : structure == REC_TOP ? PELTON_TOP_FIELD
+                                                                              : PELTON_BOTTOM_FIELD,
+                                        .side = second ? NULL : side_data_of(pic, s->params.side_data)};
     uv_mutex_lock(&st->engine->lock);
     *s->outputs_tail = out;
     s->outputs_tail = &out->next;
     engine_wake_gpu(st->engine);
     uv_mutex_unlock(&st->engine->lock);
+}
+
+/* With params.fields frames of sequences that may be interlaced (frame_mbs_only_flag 0) leave as their fields, the first one
+ * first; of a single field only that. Takes the reference of pic. */
+static void emit(struct stream *st, struct h264_picture *pic, const struct packet_times *t)
+{
+    const struct job *job = pic->user;
+    int32_t poc[2] = {job->frame.poc[0], job->frame.poc[1]}; /* written by this thread only */
+    bool view_interlaced = st->interlaced;
+    enum pelton_field_order order = field_order(pic, poc, pic->view ? &view_interlaced : &st->interlaced);
+    if (!st->session->params.fields || pic->sps->frame_mbs_only_flag) {
+        emit_part(st, pic, t, REC_FRAME, false, order);
+    } else {
+        bool single = frame_is_single_field(job);
+        uint8_t first = single ? pic->structure : poc[0] <= poc[1] ? REC_TOP : REC_BOTTOM;
+        emit_part(st, pic, t, first, false, order);
+        if (!single)
+            emit_part(st, pic, t, REC_FRAME - first, true, order);
+    }
+    h264_picture_unref(pic);
+}
+
+/* No second field came. */
+static void close_field(struct stream *st)
+{
+    if (st->field_open)
+        timestamps_decoded(&st->times, st->field_tag, true);
+    st->field_open = false;
 }
 
 /* A frame of the second view; last: its base frame does not come any more. Takes the reference of pic. */
@@ -233,6 +295,10 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
         return;
     }
     int64_t tag = pic->tag;
+    if (st->session->params.fields)
+        give_info(st, true, "", ""); /* decides the time base */
+    if (st->field_open && st->field_tag == tag)
+        close_field(st);
     timestamps_output(&st->times, tag, &t);
     if (t.pts != TIMESTAMPS_NONE && st->loop_begin == TIMESTAMPS_NONE)
         st->loop_begin = st->loop_end = t.pts;
@@ -260,6 +326,22 @@ static void note_order(struct stream *st, const struct h264_picture *pic)
     timestamps_order(&st->times, reset ? 0 : pic->output_poc, pic->has_b_slices, pic->idr || reset);
 }
 
+/* A frame is decoded when its second field is. */
+static void count_picture(struct stream *st, const struct h264_picture *pic)
+{
+    if (pic->first_field) {
+        timestamps_decoded(&st->times, pic->tag, pic->tag != st->field_tag);
+        st->field_open = false;
+        return;
+    }
+    close_field(st);
+    note_order(st, pic);
+    st->field_open = pic->structure != REC_FRAME;
+    st->field_tag = pic->tag;
+    if (!st->field_open)
+        timestamps_decoded(&st->times, pic->tag, false);
+}
+
 static void drain(struct stream *st)
 {
     struct session *s = st->session;
@@ -269,10 +351,8 @@ static void drain(struct stream *st)
         return;
     }
     while ((pic = h264_stream_next_decode(st->codec))) {
-        if (!pic->non_existing && !pic->view) {
-            note_order(st, pic);
-            timestamps_decoded(&st->times, pic->tag);
-        }
+        if (!pic->non_existing && !pic->view && !pic->plane0)
+            count_picture(st, pic);
         if (st->pictures++ == 0) {
             uv_mutex_lock(&st->engine->lock);
             s->picture_bytes = window_picture_bytes(pic);
@@ -410,7 +490,8 @@ static void flush(struct stream *st)
 }
 
 /* What the shaders do; streams that need more are refused by step 1. */
-static const struct h264_capabilities capabilities = {.chroma_formats = 0xf, .max_bit_depth = {14, 14}, .switching = true};
+static const struct h264_capabilities capabilities = {
+    .chroma_formats = 0xf, .max_bit_depth = {14, 14}, .interlaced = true, .separate_planes = true, .switching = true};
 
 /* A new state of step 1: at the start and at each loop. */
 static int open_codec(struct stream *st)
@@ -426,7 +507,7 @@ static int open_codec(struct stream *st)
     }
     AVRational rate = st->source.stream->r_frame_rate;
     timestamps_init(&st->times, st->source.stream->time_base, par->video_delay,
-                    rate.num ? rate : st->source.stream->avg_frame_rate);
+                    rate.num ? rate : st->source.stream->avg_frame_rate, st->source.stream->avg_frame_rate);
     if (par->extradata_size <= 0)
         return 0;
     int err = h264_stream_extradata(st->codec, par->extradata, (size_t)par->extradata_size, &st->diag);

@@ -131,6 +131,7 @@ static void on_frame_ready(void *ctx, const struct session_frame *f)
     m.dts = f->dts;
     m.duration = f->duration;
     m.flags = f->flags;
+    m.field_order = (uint32_t)f->field_order;
     m.received_ns = f->received_ns;
     m.decoded_ns = f->decoded_ns;
     m.dropped_source = f->dropped_source;

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifdef FUZZ_ALL
     struct h264_stream_params params = {.views = 2};
 #else
-    static const struct h264_capabilities capabilities = {.chroma_formats = 0xf, .max_bit_depth = {14, 14}};
+    static const struct h264_capabilities capabilities = {.chroma_formats = 0xf, .max_bit_depth = {14, 14}, .interlaced = true, .separate_planes = true};
     struct h264_stream_params params = {.capabilities = &capabilities};
 #endif
     struct h264_scratch *scratch = h264_scratch_create();

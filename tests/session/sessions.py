@@ -121,9 +121,8 @@ def bad_inputs(clip, folder):
     expect("frames before the cut", int(run(os.path.join(folder, "cut.mp4")).stdout.split()[1]) > 50, True)
     expect("pixel format", error_of("--pix-fmt", "rgb24", clip)[0], 2)
     ffmpeg("-i", clip, "-t", 1, "-c:v", "libx264", "-flags", "+ildct+ilme", os.path.join(folder, "mbaff.264"))
-    got, line = error_of(os.path.join(folder, "mbaff.264"))
-    expect("interlaced", (got, "frame_mbs_only_flag" in "".join(line)), (5, True))
-    expect("probe of an unsupported stream", run("--probe", os.path.join(folder, "mbaff.264")).returncode, 0)
+    expect("interlaced", error_of(os.path.join(folder, "mbaff.264"))[0], 0)
+    expect("probe of an unsupported stream", run("--probe", os.path.join(folder, "mpeg4.mkv")).returncode, 0)
     expect("probe", "supported 1" in run("--probe", clip).stdout, True)
 
 
