@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Generate streams and compare decoders on them: the slow reference with FFmpeg where FFmpeg decodes by the standard, and pelton
+with the reference everywhere.
+
+  agree.py --count 200                        streams of the day's seed (PELTON_SEED)
+  agree.py --seed 4711 --count 1              one stream; --gen "--only mbaff,cabac" goes to streamgen
+  agree.py --count 2000 --each 50             more streams for features that fewer than 50 contain
+
+Streams that differ stay in --dir. Exit codes: 0 all agree, 1 not, 77 skipped (no FFmpeg).
+"""
+import argparse, collections, concurrent.futures, hashlib, pathlib, shutil, subprocess, sys, tempfile, time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import peltontest as t
+
+FFMPEG = ["-v", "error", "-nostdin", "-flags", "unaligned", "-cpuflags", "0"]
+
+
+def md5_of(command, timeout):
+    """MD5 of what a command writes to stdout, or how it failed."""
+    try:
+        run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return "timeout"
+    if run.returncode:
+        return "exit %d: %s" % (run.returncode, run.stderr.decode(errors="replace").strip().replace("\n", " | ")[:300])
+    return hashlib.md5(run.stdout).hexdigest()
+
+
+def reference(args, path):
+    run = subprocess.run([args.bin + "/refdec", "--md5", path], capture_output=True, text=True, timeout=args.timeout)
+    text = run.stderr.strip().replace("\n", " | ")[:300]
+    return "exit %d: %s" % (run.returncode, text) if run.returncode or text else run.stdout.split()[0]
+
+
+def ffmpeg(args, path):
+    return md5_of([args.ffmpeg, *FFMPEG, "-i", path, "-autoscale", "0", "-fps_mode", "passthrough", "-f", "rawvideo", "-"], args.timeout)
+
+
+def pelton(args, daemon, path):
+    run = t.decode(args, daemon, path, "rawvideo")
+    return t.failure(run) or hashlib.md5(run.stdout).hexdigest()
+
+
+def one(args, daemon, seed, options):
+    """(options, fields of streamgen's line or None, what differs or None)"""
+    path = str(args.dir / ("%s%s.264" % (seed, "".join(c if c.isalnum() else "_" for c in options))))
+    made = subprocess.run([args.bin + "/streamgen", "--seed", str(seed), *options.split(), "-o", path], capture_output=True, text=True)
+    if made.returncode:
+        return None, "streamgen: exit %d: %s" % (made.returncode, made.stderr.strip())
+    fields = made.stdout.rstrip("\n").split("\t")
+    ours, why = reference(args, path), None
+    if len(ours) != 32:
+        why = "refdec: " + ours
+    elif fields[1] == "ffmpeg" and not args.no_ffmpeg:
+        theirs = ffmpeg(args, path)
+        why = None if theirs == ours else "refdec %s, FFmpeg %s" % (ours, theirs)
+    if daemon and not why:
+        theirs = pelton(args, daemon, path)
+        why = None if theirs == ours else "refdec %s, pelton %s" % (ours, theirs)
+    if not why and not args.keep:
+        pathlib.Path(path).unlink()
+    return fields, why and "%s: %s" % (path, why)
+
+
+def features(args):
+    return subprocess.run([args.bin + "/streamgen", "--list"], capture_output=True, text=True, check=True).stdout.split()
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    t.add_arguments(p)
+    p.add_argument("--seed", type=int, default=None)
+    p.add_argument("--count", type=int, default=200)
+    p.add_argument("--each", type=int, default=0, help="streams for each feature, at least")
+    p.add_argument("--gen", default="", help="options of streamgen")
+    p.add_argument("--dir", type=pathlib.Path, default=None)
+    p.add_argument("--keep", action="store_true", help="streams that agree stay too")
+    p.add_argument("--no-ffmpeg", action="store_true")
+    p.add_argument("--no-pelton", action="store_true", help="the reference and FFmpeg alone")
+    args = p.parse_args()
+    if not args.no_ffmpeg and not shutil.which(args.ffmpeg):
+        print("skipped: no", args.ffmpeg)
+        return t.SKIPPED
+    seed = args.seed if args.seed is not None else int(t.SEED) * 100000
+    print("seed %d" % seed)
+    args.dir = args.dir or pathlib.Path(tempfile.mkdtemp(prefix="streamgen-"))
+    args.dir.mkdir(parents=True, exist_ok=True)
+    if args.no_pelton:
+        return run(args, None, seed)
+    with t.Daemon(args) as daemon:
+        return run(args, daemon, seed)
+
+
+def run(args, daemon, seed):
+    start, bad, total, oracle = time.time(), 0, 0, 0
+    counts = collections.Counter()
+
+    def batch(jobs):
+        nonlocal bad, total, oracle
+        for fields, why in pool.map(lambda job: one(args, daemon, *job), jobs):
+            total += 1
+            if fields:
+                counts.update(fields[7].split(","))
+                oracle += fields[1] == "ffmpeg"
+            if why:
+                bad += 1
+                print("DIFFERS %s" % why, flush=True)
+                if fields:
+                    print("        %s" % " ".join(fields), flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        batch((seed + i, args.gen) for i in range(args.count))
+        for f in features(args) if args.each else ():
+            for turn in range(8): # a feature that is allowed need not come up in a small stream
+                missing = args.each - counts[f]
+                if missing > 0:
+                    batch((seed + total + i, args.gen + " --with " + f) for i in range(missing))
+    print("streams with each feature: " + ", ".join("%s %d" % (f, counts[f]) for f in features(args)))
+    print("%d of %d streams agree (%d of them decoded by FFmpeg too), %.0f s" % (total - bad, total, oracle, time.time() - start))
+    short = [f for f in features(args) if counts[f] < args.each]
+    if short:
+        print("too few: " + ", ".join(short))
+    return 1 if bad or short or not total else 0
+
+
+sys.exit(main())

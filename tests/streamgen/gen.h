@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The generator's state, from stream to macroblock. Contexts, neighbours and predictions are derived from the clauses of the
+ * standard and not with the decoder's functions, so that a mistake is not made twice; tables of numbers and the structs that hold
+ * parameter sets and slice headers are the decoder's.
+ *
+ *   streamgen.c  command line; retries with smaller vectors what check.c finds out of range
+ *   stream.c     frames, access units, order of output
+ *   sets.c, sets_write.c  parameter sets: choice, syntax
+ *   dpb.c        marking, reference lists: what may be referred to
+ *   header.c     slice header: choice and syntax
+ *   slice.c      slices of a picture, slice_data()
+ *   mb.c         macroblock_layer(): choice
+ *   pred.c       intra modes, partitions, references, vectors
+ *   element.c    syntax elements in CAVLC or CABAC
+ *   residual.c   levels, their bounds, residual_block()
+ *   neighbour.c  6.4.8 to 6.4.12
+ */
+#ifndef PELTON_STREAMGEN_GEN_H
+#define PELTON_STREAMGEN_GEN_H
+
+#include "cabac_writer.h"
+#include "codec/h264.h"
+#include "features.h"
+#include "sink.h"
+
+#define MAX_MBS 256
+
+/* What the command line and retries impose. */
+struct limits {
+    unsigned frames;      /* 0: chosen */
+    unsigned width, height; /* macroblocks of the frame; 0: chosen */
+    unsigned slices;      /* most per picture; 0: no limit */
+    bool no_residual;
+    unsigned mvd_shift;   /* vectors are this many times halved */
+};
+
+enum mb_kind { MB_I4X4, MB_I8X8, MB_I16X16, MB_PCM, MB_SI, MB_INTER, MB_DIRECT, MB_SKIP };
+
+/* What later macroblocks of the slice ask of one. Blocks of 4x4 are in raster order: y * 4 + x, in every component. */
+struct mb {
+    int32_t slice;            /* number of the slice that it belongs to; -1: not coded yet */
+    uint8_t kind;             /* enum mb_kind */
+    uint8_t field, t8x8;
+    uint8_t cbp;              /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4 */
+    uint8_t chroma_mode;
+    int8_t mode[16];          /* Intra4x4PredMode, Intra8x8PredMode */
+    uint8_t total[3][16];     /* total_coeff */
+    uint8_t cbf_dc;           /* bit per component */
+    uint16_t cbf[3];          /* coded_block_flag, bit per block */
+    int8_t ref[2][4];         /* ref_idx by quadrant; -1: none, or direct */
+    int16_t mvd[2][16][2];
+};
+
+/* A frame of the decoded picture buffer: fields by parity, 0 top. */
+struct dpb_frame {
+    uint32_t id;              /* counts frames; of the one being coded g->frame_count */
+    uint32_t frame_num;
+    uint8_t short_term, long_term; /* bit per field */
+    uint8_t long_term_idx;
+    uint8_t non_existing;
+    uint64_t refers;          /* frames that its motion may refer to: bit id % 64 */
+};
+
+struct dpb {
+    struct dpb_frame frames[18];
+    unsigned count;
+    int max_long_term_idx;    /* MaxLongTermFrameIdx; -1: no long-term frame indices */
+};
+
+/* An entry that a list may hold. */
+struct ref_choice {
+    uint8_t long_term, parity; /* parity: 0 top, 1 bottom; of a frame 0 */
+    int32_t pic_num;          /* PicNum or LongTermPicNum */
+};
+
+/* The picture being coded: a frame or a field. */
+struct picture {
+    struct rng rng;
+    uint8_t structure;        /* REC_FRAME, REC_TOP, REC_BOTTOM */
+    uint8_t mbaff, idr, nal_ref_idc, second_field;
+    uint32_t frame_num, idr_pic_id;
+    int32_t poc[2];           /* of the frame */
+    uint32_t poc_lsb;
+    int32_t delta_poc_bottom, delta_poc[2];
+    unsigned width, height, mb_count;
+    uint8_t types, types_used; /* slice types that may, and do, occur: bit per enum h264_slice_type */
+    uint8_t long_term_reference, adaptive_marking; /* dec_ref_pic_marking, the same in every slice */
+    uint8_t mmco_count, mmco5;
+    struct h264_mmco mmco[16];
+    const struct h264_pps *pps[2]; /* those that its slices choose from: they agree in what a picture shares */
+    unsigned pps_count;
+    uint32_t group_cycle;
+    uint8_t groups[MAX_MBS];  /* slice group by macroblock address */
+    uint8_t plane;            /* colour_plane_id */
+    uint8_t view;
+    struct ref_choice refs[36];
+    unsigned ref_count;
+    bool list_gaps;           /* initial lists hold frames that must not be referred to */
+    int32_t slice_count;
+    struct mb mbs[MAX_MBS];
+};
+
+/* Scaling lists as they are sent: 4x4 lists 0 to 5, 8x8 lists 6 to 11 (7.3.2.1.1.1). */
+struct scaling_lists {
+    uint16_t present, use_default; /* bit per list */
+    uint8_t sent[12];              /* values before one that repeats to the end; 64, or 16: all are sent */
+    uint8_t value[12][64];         /* in scan order */
+};
+
+struct slice {
+    struct h264_slice_header hdr;
+    const struct h264_pps *pps;
+    unsigned usable[2];       /* ref_idx below this names a picture */
+};
+
+struct gen {
+    struct rng rng;
+    const struct profile *profile;
+    struct limits limits;
+    uint64_t on, used;        /* features */
+    bool not_ffmpeg;          /* it holds what FFmpeg is known not to decode by the standard */
+    struct sink out;
+
+    struct h264_sps sps;      /* active */
+    struct scaling_lists sps_lists, pps_lists[4];
+    struct h264_pps pps[4];
+    unsigned pps_count;
+    unsigned max_weight;      /* of all scaling lists that may be in force */
+    unsigned mv_limit[2];     /* quarter samples */
+
+    /* order */
+    uint32_t frame_count;     /* written */
+    struct dpb dpb;
+    uint32_t prev_ref_frame_num, prev_frame_num, frame_num_offset;
+    bool prev_mmco5, prev_was_non_ref;
+    int32_t prev_poc;         /* prevPicOrderCntMsb + prevPicOrderCntLsb */
+    int32_t next_slot;        /* output order goes on from here: slots of poc_step */
+    int poc_step;
+    unsigned reorder;         /* frames whose decoding order is shuffled */
+    bool may_reset;           /* memory_management_control_operation 5 fits the output order here */
+    uint32_t idr_pic_id;
+
+    struct picture pic;
+};
+
+static inline bool gen_has(const struct gen *g, uint64_t feature)
+{
+    return (g->on & feature) != 0;
+}
+
+/* Whether to make use of a feature here, one time in n; counts as used. */
+static inline bool gen_use(struct gen *g, struct rng *r, uint64_t feature, unsigned n)
+{
+    bool use = gen_has(g, feature) && rng_one_in(r, n);
+
+    if (use)
+        g->used |= feature;
+    return use;
+}
+
+/* stream.c */
+void gen_stream(struct gen *g);
+/* sets.c: the second time, at an IDR picture, the format and the size stay. */
+void sets_choose(struct gen *g);
+void sets_free(struct gen *g);
+/* sets_write.c */
+void sets_write(struct gen *g);
+/* dpb.c: prepare fills pic.refs and the marking syntax before a picture, finish marks it. */
+void dpb_prepare(struct gen *g);
+void dpb_finish(struct gen *g);
+void dpb_gap(struct gen *g, unsigned frames);
+bool dpb_allows_temporal(const struct gen *g);
+/* header.c */
+void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type, const struct h264_pps *pps);
+/* Up to and including slice_id of a data partition. */
+void header_write(const struct gen *g, const struct slice *s, struct sink *out);
+/* slice.c */
+void picture_write(struct gen *g);
+
+#endif

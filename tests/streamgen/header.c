@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Slice header: choice (7.4.3) and syntax (7.3.3).
+ */
+#include "gen.h"
+
+#include <string.h>
+
+static bool is_intra(unsigned type)
+{
+    return type == H264_I || type == H264_SI;
+}
+
+/* modification_of_pic_nums_idc and its operand that lead from *pred to the picture (8.2.4.3.1): either way around MaxPicNum. */
+static struct h264_list_mod short_term_mod(const struct gen *g, struct rng *r, int32_t *pred, int32_t pic_num)
+{
+    int32_t field = g->pic.structure != REC_FRAME, max = 1 << (g->sps.log2_max_frame_num + field);
+    int32_t target = pic_num < 0 ? pic_num + max : pic_num, diff = target - *pred;
+
+    *pred = target;
+    if (diff > 0 ? rng_one_in(r, 4) : !rng_one_in(r, 4)) {
+        diff = diff < 0 ? -diff : max - diff;
+        return (struct h264_list_mod){0, (uint32_t)(diff - 1)};
+    }
+    return (struct h264_list_mod){1, (uint32_t)(diff > 0 ? diff - 1 : max + diff - 1)};
+}
+
+/* ref_pic_list_modification() of a list of num entries; returns how many of its entries name pictures for sure. */
+static unsigned choose_modification(struct gen *g, struct rng *r, struct slice *s, unsigned list, unsigned num)
+{
+    struct picture *p = &g->pic;
+    int32_t pred = p->structure == REC_FRAME ? (int32_t)p->frame_num : 2 * (int32_t)p->frame_num + 1;
+    unsigned initial = num < p->ref_count ? num : p->ref_count, count, distinct = 0;
+    uint64_t named = 0;
+
+    if (!p->list_gaps && !gen_use(g, r, F_REORDER, 2))
+        return initial;
+    count = p->list_gaps ? num : 1 + rng_below(r, num < 5 ? num : 5);
+    g->used |= F_REORDER;
+    s->hdr.list_mod_count[list] = (uint8_t)count;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned k = rng_below(r, p->ref_count);
+        const struct ref_choice *ref = &p->refs[k];
+
+        distinct += !(named >> k & 1);
+        named |= (uint64_t)1 << k;
+        s->hdr.list_mod[list][i] = ref->long_term ? (struct h264_list_mod){2, (uint32_t)ref->pic_num} :
+                                                    short_term_mod(g, r, &pred, ref->pic_num);
+    }
+    count += p->list_gaps || initial < distinct ? 0 : initial - distinct;
+    return count < num ? count : num;
+}
+
+static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
+{
+    struct picture *p = &g->pic;
+    unsigned most = p->structure == REC_FRAME ? 16 : 32, num;
+
+    for (unsigned list = 0; list < (s->hdr.type == H264_B ? 2u : 1u); list++) {
+        num = 1 + rng_below(r, p->ref_count);
+        if (gen_has(g, F_REORDER) && rng_one_in(r, 4))
+            num = 1 + rng_below(r, p->ref_count + 3 < most ? p->ref_count + 3 : most);
+        if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && num < p->ref_count)
+            num = p->ref_count;
+        if (rng_one_in(r, 3) && s->pps->num_ref_default[list] <= p->ref_count && s->pps->num_ref_default[list] >= num)
+            num = s->pps->num_ref_default[list];
+        s->hdr.num_ref[list] = (uint8_t)num;
+        s->usable[list] = choose_modification(g, r, s, list, num);
+        /* direct_8x8 in temporal mode may ask for every picture, which the list has where nothing was pushed out */
+        if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && list == 0 && s->hdr.list_mod_count[0]) {
+            s->hdr.list_mod_count[0] = 0;
+            s->usable[0] = p->ref_count;
+        }
+    }
+}
+
+/* pred_weight_table(): in B slices no sum of two weights leaves -128 .. 127 (8.4.2.3.2) */
+static void choose_weights(struct gen *g, struct rng *r, struct slice *s)
+{
+    struct h264_slice_header *h = &s->hdr;
+    bool bi = h->type == H264_B;
+
+    g->used |= F_EXPLICIT;
+    h->luma_log2_denom = (uint8_t)rng_below(r, 8);
+    h->chroma_log2_denom = (uint8_t)rng_below(r, 8);
+    for (unsigned list = 0; list < 2; list++) {
+        for (unsigned i = 0; i < h->num_ref[list]; i++) {
+            for (unsigned c = 0; c < 3; c++) {
+                unsigned denom = c ? h->chroma_log2_denom : h->luma_log2_denom;
+                int inferred = 1 << denom, near = bi ? 63 : 127;
+                bool sent = rng_one_in(r, 2) || (bi && denom == 7);
+
+                if (c == 2) /* one flag for both */
+                    sent = h->weight[list][i][1][0] != inferred || h->weight[list][i][1][1] || (bi && denom == 7);
+                h->weight[list][i][c][0] = (int16_t)(!sent               ? inferred
+                                                     : rng_one_in(r, 2) ? rng_range(r, -near - 1, near)
+                                                                        : rng_range(r, inferred / 2, inferred > near ? near : inferred));
+                h->weight[list][i][c][1] = (int16_t)(!sent ? 0 : rng_one_in(r, 2) ? rng_range(r, -128, 127) : rng_range(r, -9, 9));
+            }
+        }
+    }
+}
+
+static void choose_qp(struct gen *g, struct rng *r, struct slice *s)
+{
+    int lowest = -6 * (g->sps.bit_depth[0] - 8);
+
+    s->hdr.qp = s->pps->pic_init_qp;
+    if (!rng_one_in(r, 3))
+        s->hdr.qp = (int8_t)rng_range(r, rng_one_in(r, 3) ? lowest : 12, rng_one_in(r, 3) ? 51 : 38);
+    if (gen_has(g, F_LOSSLESS) && rng_one_in(r, 2))
+        s->hdr.qp = (int8_t)lowest;
+    s->hdr.qs = rng_one_in(r, 2) ? s->pps->pic_init_qs : (int8_t)rng_range(r, 0, 51);
+    if (!s->pps->deblocking_filter_control_present_flag)
+        return;
+    if (gen_use(g, r, F_NODEBLOCK, 3))
+        s->hdr.disable_deblocking_filter_idc = (uint8_t)rng_range(r, 1, 2);
+    if (s->hdr.disable_deblocking_filter_idc != 1 && gen_use(g, r, F_DEBLOCK, 1)) {
+        s->hdr.filter_offset_a = (int8_t)(2 * rng_range(r, -6, 6));
+        s->hdr.filter_offset_b = (int8_t)(2 * rng_range(r, -6, 6));
+    }
+}
+
+void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type, const struct h264_pps *pps)
+{
+    struct picture *p = &g->pic;
+    struct h264_slice_header *h = &s->hdr;
+    bool temporal;
+
+    memset(s, 0, sizeof(*s));
+    s->pps = pps;
+    h->type = (uint8_t)type;
+    h->nal_ref_idc = p->nal_ref_idc;
+    h->idr = p->idr;
+    h->nal_unit_type = p->idr ? 5 : 1;
+    h->pps_id = pps->id;
+    h->colour_plane_id = p->plane;
+    h->field_pic_flag = p->structure != REC_FRAME;
+    h->bottom_field_flag = p->structure == REC_BOTTOM;
+    h->frame_num = p->frame_num;
+    h->slice_group_change_cycle = p->group_cycle;
+    h->cabac_init_idc = (uint8_t)rng_below(r, 3);
+    h->sp_for_switch_flag = rng_one_in(r, 4);
+    choose_qp(g, r, s);
+    if (is_intra(type))
+        return;
+    temporal = type == H264_B && gen_has(g, F_TEMPORAL) && (!gen_has(g, F_SPATIAL) || rng_one_in(r, 2)) && dpb_allows_temporal(g);
+    h->direct_spatial_mv_pred_flag = !temporal;
+    choose_lists(g, r, s);
+    if (type == H264_B ? pps->weighted_bipred_idc == 1 : pps->weighted_pred_flag)
+        choose_weights(g, r, s);
+    if (type == H264_B && pps->weighted_bipred_idc == 2)
+        g->used |= F_IMPLICIT;
+}
+
+static void write_identity(const struct gen *g, const struct slice *s, struct sink *out)
+{
+    const struct picture *p = &g->pic;
+    const struct h264_sps *sps = &g->sps;
+    bool bottom = s->pps->bottom_field_pic_order_in_frame_present_flag && !s->hdr.field_pic_flag;
+
+    if (sps->separate_colour_plane_flag)
+        sink_u(out, 2, s->hdr.colour_plane_id);
+    sink_u(out, sps->log2_max_frame_num, s->hdr.frame_num);
+    if (!sps->frame_mbs_only_flag) {
+        sink_u(out, 1, s->hdr.field_pic_flag);
+        if (s->hdr.field_pic_flag)
+            sink_u(out, 1, s->hdr.bottom_field_flag);
+    }
+    if (s->hdr.idr)
+        sink_ue(out, p->idr_pic_id);
+    if (sps->poc_type == 0) {
+        sink_u(out, sps->log2_max_poc_lsb, p->poc_lsb);
+        if (bottom)
+            sink_se(out, p->delta_poc_bottom);
+    }
+    if (sps->poc_type == 1 && !sps->delta_pic_order_always_zero_flag) {
+        sink_se(out, p->delta_poc[0]);
+        if (bottom)
+            sink_se(out, p->delta_poc[1]);
+    }
+}
+
+static void write_lists(const struct slice *s, struct sink *out)
+{
+    const struct h264_slice_header *h = &s->hdr;
+    unsigned lists = h->type == H264_B ? 2 : 1;
+    bool override = false;
+
+    for (unsigned list = 0; list < lists; list++)
+        override |= h->num_ref[list] != s->pps->num_ref_default[list];
+    sink_u(out, 1, override);
+    for (unsigned list = 0; list < lists && override; list++)
+        sink_ue(out, h->num_ref[list] - 1u);
+    for (unsigned list = 0; list < lists; list++) {
+        sink_u(out, 1, h->list_mod_count[list] > 0);
+        for (unsigned i = 0; i < h->list_mod_count[list]; i++) {
+            sink_ue(out, h->list_mod[list][i].op);
+            sink_ue(out, h->list_mod[list][i].value);
+        }
+        if (h->list_mod_count[list])
+            sink_ue(out, 3);
+    }
+}
+
+static void write_weights(const struct gen *g, const struct slice *s, struct sink *out)
+{
+    const struct h264_slice_header *h = &s->hdr;
+    bool chroma = g->sps.chroma_format_idc && !g->sps.separate_colour_plane_flag;
+
+    sink_ue(out, h->luma_log2_denom);
+    if (chroma)
+        sink_ue(out, h->chroma_log2_denom);
+    for (unsigned list = 0; list < (h->type == H264_B ? 2u : 1u); list++) {
+        for (unsigned i = 0; i < h->num_ref[list]; i++) {
+            for (unsigned c = 0; c < (chroma ? 3u : 1u); c++) {
+                const int16_t(*w)[2] = &h->weight[list][i][c];
+                int inferred = 1 << (c ? h->chroma_log2_denom : h->luma_log2_denom);
+
+                if (c < 2) { /* one flag for both chroma components */
+                    bool sent = (*w)[0] != inferred || (*w)[1] || (c && (w[1][0] != inferred || w[1][1]));
+
+                    sink_u(out, 1, sent);
+                    if (!sent)
+                        break;
+                }
+                sink_se(out, (*w)[0]);
+                sink_se(out, (*w)[1]);
+            }
+        }
+    }
+}
+
+/* dec_ref_pic_marking() */
+static void write_marking(const struct picture *p, struct sink *out)
+{
+    if (p->idr) {
+        sink_u(out, 1, 0); /* no_output_of_prior_pics_flag */
+        sink_u(out, 1, p->long_term_reference);
+        return;
+    }
+    sink_u(out, 1, p->adaptive_marking);
+    for (unsigned i = 0; i < p->mmco_count; i++) {
+        sink_ue(out, p->mmco[i].op);
+        if (p->mmco[i].op != 5)
+            sink_ue(out, p->mmco[i].a);
+        if (p->mmco[i].op == 3)
+            sink_ue(out, p->mmco[i].b);
+    }
+    if (p->adaptive_marking)
+        sink_ue(out, 0);
+}
+
+static void write_group_cycle(const struct gen *g, const struct slice *s, struct sink *out)
+{
+    unsigned units = g->sps.mb_width * g->sps.map_height, rate = s->pps->slice_group_change_rate, bits = 0;
+
+    if (s->pps->num_slice_groups == 1 || s->pps->slice_group_map_type < 3 || s->pps->slice_group_map_type > 5)
+        return;
+    while (1u << bits < (units + rate - 1) / rate + 1) /* Ceil(Log2(PicSizeInMapUnits / SliceGroupChangeRate + 1)) */
+        bits++;
+    sink_u(out, bits, s->hdr.slice_group_change_cycle);
+}
+
+static void write_deblocking(const struct slice *s, struct sink *out)
+{
+    sink_ue(out, s->hdr.disable_deblocking_filter_idc);
+    if (s->hdr.disable_deblocking_filter_idc == 1)
+        return;
+    sink_se(out, s->hdr.filter_offset_a / 2);
+    sink_se(out, s->hdr.filter_offset_b / 2);
+}
+
+void header_write(const struct gen *g, const struct slice *s, struct sink *out)
+{
+    const struct h264_slice_header *h = &s->hdr;
+    const struct h264_pps *pps = s->pps;
+
+    sink_u(out, 1, 0);
+    sink_u(out, 2, h->nal_ref_idc);
+    sink_u(out, 5, h->nal_unit_type);
+    sink_ue(out, h->first_mb);
+    sink_ue(out, h->type);
+    sink_ue(out, h->pps_id);
+    write_identity(g, s, out);
+    if (pps->redundant_pic_cnt_present_flag)
+        sink_ue(out, h->redundant_pic_cnt);
+    if (h->type == H264_B)
+        sink_u(out, 1, h->direct_spatial_mv_pred_flag);
+    if (!is_intra(h->type)) {
+        write_lists(s, out);
+        if (h->type == H264_B ? pps->weighted_bipred_idc == 1 : pps->weighted_pred_flag)
+            write_weights(g, s, out);
+    }
+    if (h->nal_ref_idc)
+        write_marking(&g->pic, out);
+    if (pps->entropy_coding_mode_flag && !is_intra(h->type))
+        sink_ue(out, h->cabac_init_idc);
+    sink_se(out, h->qp - pps->pic_init_qp);
+    if (h->type == H264_SP)
+        sink_u(out, 1, h->sp_for_switch_flag);
+    if (h->type == H264_SP || h->type == H264_SI)
+        sink_se(out, h->qs - pps->pic_init_qs);
+    if (pps->deblocking_filter_control_present_flag)
+        write_deblocking(s, out);
+    write_group_cycle(g, s, out);
+    if (h->nal_unit_type == 2)
+        sink_ue(out, h->slice_id);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * streamgen: write a valid H.264 stream that is chosen at random.
+ *
+ *   streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] [--mbs WxH] [--slices N] [--no-residual] -o FILE
+ *   streamgen --list
+ *
+ * --only allows these features and no others that are optional, --with makes sure that these are allowed, --without forbids some.
+ * The line on stdout: seed, oracle (ffmpeg, or reference where FFmpeg does not decode the stream by the standard), profile, size in
+ * macroblocks, frames, bytes, features used. The same seed and options give the same bytes.
+ */
+#include "check.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    uint64_t seed, force, forbid;
+    bool only;
+    struct limits limits;
+    const char *out;
+};
+
+/* What FFmpeg does not decode, or not by the standard. */
+static const uint64_t not_ffmpeg[] = {FEATURE_FMO0, FEATURE_FMO1, FEATURE_FMO2, FEATURE_FMO3, FEATURE_FMO4, FEATURE_FMO5,
+                                      FEATURE_FMO6, FEATURE_ASO, FEATURE_PARTITIONS, FEATURE_SP, FEATURE_SI, FEATURE_PLANES,
+                                      FEATURE_DEPTHDIFF, FEATURE_LOSSLESS};
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] [--mbs WxH]\n"
+                    "                 [--slices N] [--no-residual] -o FILE | --list\n");
+    return 2;
+}
+
+static int list(void)
+{
+    for (unsigned i = 0; i < FEATURE_COUNT; i++)
+        puts(feature_names[i]);
+    return 0;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    static const struct option table[] = {{"seed", 1, NULL, 's'},   {"only", 1, NULL, 'O'},        {"with", 1, NULL, 'w'},
+                                          {"without", 1, NULL, 'W'}, {"frames", 1, NULL, 'f'},      {"mbs", 1, NULL, 'm'},
+                                          {"slices", 1, NULL, 'S'},  {"no-residual", 0, NULL, 'n'}, {"list", 0, NULL, 'l'},
+                                          {NULL, 0, NULL, 0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "o:", table, NULL)) != -1) {
+        switch (c) {
+        case 's':
+            o->seed = strtoull(optarg, NULL, 0);
+            break;
+        case 'O':
+            o->only = true;
+            __attribute__((fallthrough));
+        case 'w':
+            if (!features_parse(optarg, &o->force))
+                return 2;
+            break;
+        case 'W':
+            if (!features_parse(optarg, &o->forbid))
+                return 2;
+            break;
+        case 'f':
+            o->limits.frames = (unsigned)atoi(optarg);
+            break;
+        case 'm':
+            if (sscanf(optarg, "%ux%u", &o->limits.width, &o->limits.height) != 2 || !o->limits.width || !o->limits.height ||
+                o->limits.width > 16 || o->limits.height > 16)
+                return usage();
+            break;
+        case 'S':
+            o->limits.slices = (unsigned)atoi(optarg);
+            break;
+        case 'n':
+            o->limits.no_residual = true;
+            break;
+        case 'l':
+            exit(list());
+        case 'o':
+            o->out = optarg;
+            break;
+        default:
+            return usage();
+        }
+    }
+    return o->out && optind == argc ? 0 : usage();
+}
+
+/* The stream with vectors halved until all are in range. */
+static bool generate(const struct options *o, struct gen *g)
+{
+    for (unsigned shift = 0; shift < 16; shift++) {
+        sink_free(&g->out);
+        memset(g, 0, sizeof(*g));
+        g->rng.state = o->seed;
+        g->limits = o->limits;
+        g->limits.mvd_shift = shift;
+        g->profile = features_choose(&g->rng, o->force, o->forbid, o->only, &g->on);
+        if (!g->profile) {
+            fprintf(stderr, "streamgen: no profile has all of these features\n");
+            return false;
+        }
+        gen_stream(g);
+        if (check_vectors(g))
+            return true;
+    }
+    fprintf(stderr, "streamgen: vectors out of range\n");
+    return false;
+}
+
+static void report(const struct options *o, struct gen *g)
+{
+    for (unsigned i = 0; i < sizeof(not_ffmpeg) / sizeof(not_ffmpeg[0]); i++)
+        g->not_ffmpeg |= g->used >> not_ffmpeg[i] & 1;
+    printf("%llu\t%s\t%s\t%ux%u\t%u\t%zu\t", (unsigned long long)o->seed, g->not_ffmpeg ? "reference" : "ffmpeg", g->profile->name,
+           g->sps.mb_width, g->sps.mb_height, g->frame_count + 1, g->out.bits / 8);
+    for (unsigned i = 0, n = 0; i < FEATURE_COUNT; i++)
+        if (g->used >> i & 1)
+            printf("%s%s", n++ ? "," : "", feature_names[i]);
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.seed = 1};
+    int status = parse(argc, argv, &o);
+    struct gen *g = calloc(1, sizeof(*g));
+    FILE *f = NULL;
+
+    if (status || !g) {
+        free(g);
+        return status ? status : 1;
+    }
+    status = 1;
+    if (generate(&o, g)) {
+        f = fopen(o.out, "wb");
+        if (f && fwrite(g->out.data, 1, g->out.bits / 8, f) == g->out.bits / 8)
+            status = 0;
+        if (!f || fclose(f) || status)
+            perror(o.out), status = 1;
+        else
+            report(&o, g);
+    }
+    sink_free(&g->out);
+    free(g);
+    return status;
+}
