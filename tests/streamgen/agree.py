@@ -103,7 +103,7 @@ def run(args, daemon, seed):
         for fields, why in pool.map(lambda job: one(args, daemon, *job), jobs):
             total += 1
             if fields:
-                counts.update(fields[7].split(","))
+                counts.update(fields[6].split(","))
                 oracle += fields[1] == "ffmpeg"
             if why:
                 bad += 1
