@@ -251,8 +251,7 @@ static void choose_marking(struct gen *g)
         choose_current_long(g, &d, first_long, first_long ? first->long_term_idx : 0);
     while (!first && frames_but_current(g, &d) >= most && (f = choose_frame(g, &d)))
         remove_frame(g, f, true);
-    if (first_long)
-        g->not_ffmpeg = true;
+    gen_not_ffmpeg(g, first_long, "long-term-second-field");
 }
 
 void dpb_prepare(struct gen *g)

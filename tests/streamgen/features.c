@@ -54,6 +54,8 @@ static const struct profile profiles[] = {
     {"CAVLC 4:4:4 Intra", 44, 0x10, 14, 1, (INTRA_ONLY & ~BIT(CABAC)) | FORMATS_444 | BIT(INTRA444)},
     {"Stereo High", 128, 0, 8, 0, (HIGH & ~(BIT(MONO) | BIT(UNPAIRED) | BIT(GAPS))) | BIT(MVC)},
 };
+/* Those that FFmpeg does not decode: most streams do without. */
+#define RARE (BIT(GAPS) | BIT(UNPAIRED) | DEPTHS | BIT(PLANES) | BIT(LOSSLESS))
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
 
 bool features_parse(const char *names, uint64_t *set)
@@ -124,7 +126,7 @@ const struct profile *features_choose(struct rng *r, uint64_t force, uint64_t fo
     fit[0] = fit[rng_below(r, n)];
     on = force;
     for (unsigned i = 0; i < FEATURE_COUNT && !all; i++)
-        if (rng_below(r, 100) < 45)
+        if (rng_below(r, 100) < ((uint64_t)1 << i & RARE ? 15 : 45))
             on |= (uint64_t)1 << i & ~forbid;
     if (fit[0]->profile_idc == 44)
         on |= BIT(INTRA444);

@@ -119,7 +119,8 @@ struct gen {
     const struct profile *profile;
     struct limits limits;
     uint64_t on, used;        /* features */
-    bool not_ffmpeg;          /* it holds what FFmpeg is known not to decode by the standard */
+    bool odd;                 /* one stream in four has what FFmpeg gets wrong though it has the feature; else it is left out */
+    const char *not_ffmpeg;   /* what it holds that FFmpeg is known not to decode by the standard; NULL: nothing */
     struct sink out;
 
     struct h264_sps sps;      /* active */
@@ -143,6 +144,12 @@ struct gen {
 
     struct picture pic;
 };
+
+static inline void gen_not_ffmpeg(struct gen *g, bool holds, const char *what)
+{
+    if (holds && !g->not_ffmpeg)
+        g->not_ffmpeg = what;
+}
 
 static inline bool gen_has(const struct gen *g, uint64_t feature)
 {

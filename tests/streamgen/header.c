@@ -58,7 +58,7 @@ static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
 
     for (unsigned list = 0; list < (s->hdr.type == H264_B ? 2u : 1u); list++) {
         num = 1 + rng_below(r, p->ref_count);
-        if (gen_has(g, F_REORDER) && rng_one_in(r, 4))
+        if (g->odd && gen_has(g, F_REORDER) && rng_one_in(r, 4))
             num = 1 + rng_below(r, p->ref_count + 3 < most ? p->ref_count + 3 : most);
         if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && num < p->ref_count)
             num = p->ref_count;
@@ -66,6 +66,7 @@ static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
             num = s->pps->num_ref_default[list];
         s->hdr.num_ref[list] = (uint8_t)num;
         s->usable[list] = choose_modification(g, r, s, list, num);
+        gen_not_ffmpeg(g, s->usable[list] < num, "empty-list-entries"); /* drops the slice */
         /* direct_8x8 in temporal mode may ask for every picture, which the list has where nothing was pushed out */
         if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && list == 0 && s->hdr.list_mod_count[0]) {
             s->hdr.list_mod_count[0] = 0;
@@ -114,7 +115,8 @@ static void choose_qp(struct gen *g, struct rng *r, struct slice *s)
     if (!s->pps->deblocking_filter_control_present_flag)
         return;
     if (gen_use(g, r, F_NODEBLOCK, 3))
-        s->hdr.disable_deblocking_filter_idc = (uint8_t)rng_range(r, 1, 2);
+        s->hdr.disable_deblocking_filter_idc = (uint8_t)rng_range(r, 1, s->hdr.field_pic_flag && !g->odd ? 1 : 2);
+    gen_not_ffmpeg(g, s->hdr.field_pic_flag && s->hdr.disable_deblocking_filter_idc == 2, "field-deblocking-2");
     if (s->hdr.disable_deblocking_filter_idc != 1 && gen_use(g, r, F_DEBLOCK, 1)) {
         s->hdr.filter_offset_a = (int8_t)(2 * rng_range(r, -6, 6));
         s->hdr.filter_offset_b = (int8_t)(2 * rng_range(r, -6, 6));
@@ -221,8 +223,10 @@ static void write_weights(const struct gen *g, const struct slice *s, struct sin
                     bool sent = (*w)[0] != inferred || (*w)[1] || (c && (w[1][0] != inferred || w[1][1]));
 
                     sink_u(out, 1, sent);
-                    if (!sent)
+                    if (!sent && c) /* nor is the other one */
                         break;
+                    if (!sent)
+                        continue;
                 }
                 sink_se(out, (*w)[0]);
                 sink_se(out, (*w)[1]);

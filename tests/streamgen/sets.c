@@ -120,7 +120,7 @@ static void choose_poc(struct gen *g)
         sps->num_ref_frames_in_poc_cycle = (uint8_t)rng_range(r, 0, 4);
         if (sps->delta_pic_order_always_zero_flag)
             sps->num_ref_frames_in_poc_cycle = (uint8_t)rng_range(r, 1, 4);
-        sps->offset_for_non_ref_pic = sps->delta_pic_order_always_zero_flag ? -2 : rng_range(r, -6, 6);
+        sps->offset_for_non_ref_pic = sps->delta_pic_order_always_zero_flag ? 2 : rng_range(r, -6, 6);
         sps->offset_for_top_to_bottom_field = rng_range(r, sps->delta_pic_order_always_zero_flag ? 0 : -1, 1);
         for (unsigned i = 0; i < sps->num_ref_frames_in_poc_cycle; i++)
             sps->offset_for_ref_frame[i] = rng_range(r, 4, 9);
@@ -205,7 +205,7 @@ static void choose_shared(struct gen *g, struct h264_pps *pps)
     struct rng *r = &g->rng;
 
     pps->bottom_field_pic_order_in_frame_present_flag = rng_one_in(r, 2);
-    pps->constrained_intra_pred_flag = gen_use(g, r, F_CONSTRAINED, 2);
+    pps->constrained_intra_pred_flag = (g->odd || !g->sps.mb_adaptive_frame_field_flag) && gen_use(g, r, F_CONSTRAINED, 2);
     pps->redundant_pic_cnt_present_flag = gen_has(g, F_REDUNDANT);
     if (gen_use(g, r, F_CHROMAQP, 1))
         pps->chroma_qp_offset[0] = pps->chroma_qp_offset[1] = (int8_t)rng_range(r, -12, 12);

@@ -268,8 +268,11 @@ static void one_slice(struct gen *g, const struct layout *l, unsigned i, unsigne
     struct picture *p = &g->pic;
     struct rng r = rng_fork(p->rng, 77 + i + 500u * redundant);
     struct slice s;
+    unsigned k;
 
-    header_choose(g, &r, &s, choose_type(g, &r), p->pps[rng_below(&r, p->pps_count)]);
+    k = rng_below(&r, p->pps_count);
+    gen_not_ffmpeg(g, k > 0, "sets-in-a-picture"); /* it decodes macroblocks with the set of the first slice */
+    header_choose(g, &r, &s, choose_type(g, &r), p->pps[k]);
     s.hdr.redundant_pic_cnt = redundant;
     s.hdr.slice_id = i;
     if (!p->idr && !s.pps->entropy_coding_mode_flag && gen_use(g, &r, F_PARTITIONS, 2))
@@ -304,6 +307,5 @@ void picture_write(struct gen *g)
         write_plane(g, plane);
     if (p->types_used & (p->types_used - 1))
         g->used |= F_MIXED;
-    if (p->types_used & 1 << H264_P && p->types_used & 1 << H264_B)
-        g->not_ffmpeg = true; /* the strength of edges between P and B slices */
+    gen_not_ffmpeg(g, p->types_used & 1 << H264_P && p->types_used & 1 << H264_B, "edges-between-p-and-b");
 }

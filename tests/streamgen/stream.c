@@ -72,11 +72,15 @@ static void choose_types(struct gen *g)
 
     if (!p->idr && p->ref_count)
         allowed |= (uint8_t)((gen_has(g, F_P) ? 1 << H264_P : 0) | (gen_has(g, F_B) ? 1 << H264_B : 0));
+    if (!g->odd && p->second_field && p->nal_ref_idc) /* its colocated picture may be the first field */
+        allowed &= (uint8_t)~(1 << H264_B);
     do {
         p->types = kinds[rng_one_in(r, 6) ? 4 : rng_below(r, gen_has(g, F_MIXED) ? 4 : 2)];
         if (gen_has(g, F_MIXED) && rng_one_in(r, 3))
             p->types = (uint8_t)(1 + rng_below(r, 7));
         p->types &= allowed;
+        if (!g->odd && p->types & 1 << H264_P) /* the strength of edges between P and B slices */
+            p->types &= (uint8_t)~(1 << H264_B);
         if (allowed == 1 << H264_I)
             p->types = allowed;
     } while (!p->types);
@@ -84,17 +88,17 @@ static void choose_types(struct gen *g)
         p->types |= 1 << H264_SP;
     if (gen_has(g, F_SI) && rng_one_in(r, 3))
         p->types |= 1 << H264_SI;
-    if (p->second_field && p->nal_ref_idc && p->types & 1 << H264_B)
-        g->not_ffmpeg = true; /* its colocated picture may be the first field */
+    gen_not_ffmpeg(g, p->second_field && p->nal_ref_idc && p->types & 1 << H264_B, "b-second-field");
 }
 
 static void choose_sets(struct gen *g)
 {
     unsigned pair = g->pps_count == 4 ? rng_below(&g->pic.rng, 2) * 2 : 0;
 
-    g->pic.pps_count = g->pps_count > 1 ? 2 : 1;
+    g->pic.pps_count = g->odd && g->pps_count > 1 && rng_one_in(&g->pic.rng, 4) ? 2 : 1;
+    pair += g->pic.pps_count == 1 && g->pps_count > 1 ? rng_below(&g->pic.rng, 2) : 0;
     g->pic.pps[0] = &g->pps[pair];
-    g->pic.pps[1] = &g->pps[pair + (g->pps_count > 1)];
+    g->pic.pps[1] = &g->pps[pair + g->pic.pps_count - 1];
 }
 
 /* One picture: g->pic has its identity; its place in the order of output is (top, difference). */
@@ -114,7 +118,7 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     dpb_prepare(g);
     choose_types(g);
     g->used |= field ? F_FIELDS : p->mbaff ? F_MBAFF : 0;
-    g->not_ffmpeg |= p->mbaff && p->pps[0]->constrained_intra_pred_flag;
+    gen_not_ffmpeg(g, p->mbaff && p->pps[0]->constrained_intra_pred_flag, "mbaff-constrained-intra");
     picture_write(g);
     dpb_finish(g);
     if (!p->nal_ref_idc)
@@ -148,7 +152,7 @@ static void code_frame(struct gen *g, bool idr, int top, int difference)
         first = REC_TOP;
     code_picture(g, first, top, difference);
     if (p->nal_ref_idc && gen_use(g, &p->rng, F_UNPAIRED, 4)) {
-        g->not_ffmpeg = true;
+        gen_not_ffmpeg(g, true, "unpaired-field");
         return;
     }
     p->idr = 0;
@@ -168,7 +172,7 @@ static void maybe_gap(struct gen *g)
     if (!g->sps.gaps_in_frame_num_allowed || (!shorts && g->dpb.count >= g->sps.max_num_ref_frames) ||
         !gen_use(g, &g->pic.rng, F_GAPS, 3))
         return;
-    g->not_ffmpeg = true;
+    gen_not_ffmpeg(g, true, "gaps");
     for (unsigned i = 0; i < frames; i++) {
         step_frame_num(g, (g->prev_ref_frame_num + 1) % max);
         dpb_gap(g, 1);
@@ -235,6 +239,7 @@ void gen_stream(struct gen *g)
 {
     unsigned frames = g->limits.frames ? g->limits.frames : 2 + rng_below(&g->rng, rng_one_in(&g->rng, 8) ? 24 : 7), n;
 
+    g->odd = rng_one_in(&g->rng, 4);
     sets_choose(g);
     sets_write(g);
     for (unsigned i = 0; i < frames; i += n) {

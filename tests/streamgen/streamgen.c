@@ -6,8 +6,7 @@
  *   streamgen --list
  *
  * --only allows these features and no others that are optional, --with makes sure that these are allowed, --without forbids some.
- * The line on stdout: seed, oracle (ffmpeg, or reference where FFmpeg does not decode the stream by the standard), profile, size in
- * macroblocks, frames, bytes, features used. The same seed and options give the same bytes.
+ * The line on stdout: seed, ffmpeg or what keeps FFmpeg from decoding the stream by the standard, profile, pixel format, size in macroblocks, frames, bytes, features used. The same seed and options give the same bytes.
  */
 #include "check.h"
 
@@ -116,10 +115,16 @@ static bool generate(const struct options *o, struct gen *g)
 
 static void report(const struct options *o, struct gen *g)
 {
+    static const char *const formats[4] = {"gray", "yuv420p", "yuv422p", "yuv444p"};
+    char depth[16];
+
     for (unsigned i = 0; i < sizeof(not_ffmpeg) / sizeof(not_ffmpeg[0]); i++)
-        g->not_ffmpeg |= g->used >> not_ffmpeg[i] & 1;
-    printf("%llu\t%s\t%s\t%ux%u\t%u\t%zu\t", (unsigned long long)o->seed, g->not_ffmpeg ? "reference" : "ffmpeg", g->profile->name,
-           g->sps.mb_width, g->sps.mb_height, g->frame_count + 1, g->out.bits / 8);
+        gen_not_ffmpeg(g, g->used >> not_ffmpeg[i] & 1, feature_names[not_ffmpeg[i]]);
+    gen_not_ffmpeg(g, g->sps.bit_depth[0] == 11 || g->sps.bit_depth[0] == 13, "depth");
+    snprintf(depth, sizeof(depth), g->sps.bit_depth[0] == 8 && g->sps.bit_depth[1] == 8 ? "" : "%dle",
+             g->sps.bit_depth[0] > g->sps.bit_depth[1] ? g->sps.bit_depth[0] : g->sps.bit_depth[1]);
+    printf("%llu\t%s\t%s\t%s%s\t%ux%u\t%u\t%zu\t", (unsigned long long)o->seed, g->not_ffmpeg ? g->not_ffmpeg : "ffmpeg", g->profile->name,
+           formats[g->sps.chroma_format_idc], depth, g->sps.mb_width, g->sps.mb_height, g->frame_count + 1, g->out.bits / 8);
     for (unsigned i = 0, n = 0; i < FEATURE_COUNT; i++)
         if (g->used >> i & 1)
             printf("%s%s", n++ ? "," : "", feature_names[i]);
