@@ -6,7 +6,8 @@
  *   streamgen --list
  *
  * --only allows these features and no others that are optional, --with makes sure that these are allowed, --without forbids some.
- * The line on stdout: seed, ffmpeg or what keeps FFmpeg from decoding the stream by the standard, profile, pixel format, size in macroblocks, frames, bytes, features used. The same seed and options give the same bytes.
+ * The line on stdout: seed, ffmpeg or what keeps FFmpeg from decoding the stream by the standard, profile, pixel format, size in
+ * macroblocks, frames, bytes, features used. The same seed and options give the same bytes.
  */
 #include "check.h"
 
