@@ -38,7 +38,8 @@ int picture_borrow(const struct pelton_frame *in, AVFrame *out, struct failure *
     out->color_primaries = in->colour.source && in->colour.primaries ? in->colour.primaries : AVCOL_PRI_UNSPECIFIED;
     out->color_trc = in->colour.source && in->colour.transfer ? in->colour.transfer : AVCOL_TRC_UNSPECIFIED;
     out->colorspace = in->colour.source ? in->colour.matrix : AVCOL_SPC_UNSPECIFIED;
-    out->color_range = in->colour.range == 2   ? AVCOL_RANGE_JPEG
+    out->color_range = !in->colour.source      ? AVCOL_RANGE_UNSPECIFIED
+                       : in->colour.range == 2 ? AVCOL_RANGE_JPEG
                        : in->colour.range == 1 ? AVCOL_RANGE_MPEG
                                                : AVCOL_RANGE_UNSPECIFIED;
     out->chroma_location = in->colour.siting;

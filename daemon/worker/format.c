@@ -19,16 +19,18 @@ static struct pelton_colour assumed_colour(uint32_t height)
         .primaries = code, .transfer = height >= 720 ? 1 : 6, .matrix = code, .range = 1, .source = 0};
 }
 
+static bool has_description(const struct pelton_colour *c)
+{
+    return c->primaries != UNSPECIFIED || c->transfer != UNSPECIFIED || c->matrix != UNSPECIFIED;
+}
+
 struct pelton_colour format_colour(const struct session *s, const struct h264_sps *sps)
 {
     const struct h264_vui *vui = &sps->vui;
     struct pelton_colour colour = assumed_colour(sps->mb_height * 16u - sps->crop_top - sps->crop_bottom);
     bool signal = sps->vui_present && vui->video_signal_type_present;
     if (s->has_container_colour) {
-        uint8_t range = colour.range;
         colour = s->container_colour;
-        if (colour.range == 0)
-            colour.range = range;
     } else if (signal) {
         colour.primaries = colour.transfer = colour.matrix = UNSPECIFIED;
     }
@@ -36,7 +38,8 @@ struct pelton_colour format_colour(const struct session *s, const struct h264_sp
         colour.siting = 1; /* left, the standard's default (chroma_loc_info_present_flag 0) */
     if (signal) {
         colour.range = vui->full_range ? 2 : 1;
-        colour.source = vui->colour_description_present || !s->has_container_colour ? 1 : colour.source;
+        if (!has_description(&colour) || vui->colour_description_present || !s->has_container_colour)
+            colour.source = 1; /* libavformat gives a range that it has from the bitstream as the container's */
     }
     if (signal && vui->colour_description_present) {
         colour.primaries = vui->colour_primaries;

@@ -7,6 +7,7 @@ STREAMS = [
     "--profile baseline --slices 2 --ref 3 --crf 30", "--profile main --bframes 2 --b-adapt 0 --direct temporal --weightb --crf 30",
     "--profile main --no-cabac --bframes 2 --b-adapt 0 --direct spatial --crf 30", "--profile high --cqm jvt --bframes 2 --b-adapt 0 --crf 26",
     "--profile high --no-cabac --slice-max-mbs 3 --constrained-intra --crf 30", "--profile main --weightp 2 --ref 4 --qp 1",
+    "--pic-struct --nal-hrd vbr --vbv-maxrate 500 --vbv-bufsize 500 --frame-packing 3 --cll 10,4 --intra-refresh --keyint 3 --crf 40",
 ]
 
 
@@ -40,6 +41,11 @@ def inputs(kind):
         yield struct.pack("<IHBBII", 0xFFFFFFFF, 1, 0, 0, 0, 0)
         yield header(1)[:9]
         return
+    if kind == "sei":  # captions, active format, orientation, mastering display, alternative transfer, a time code
+        head = bytes([15, 0, 23, 19, 5, 24, 1])
+        for number, payload in ((4, b"\xb5\0\x31GA94\x03\xc2\xff\xfc\x94\x20\xfd\x80\x80\xff"), (4, b"\xb5\0\x31DTG1\x41\xfa"),
+                                (47, b"\x18\0\x14"), (137, bytes(24)), (147, b"\x12"), (1, b"\x5f" * 20)):
+            yield head + 2 * (b"\6" + bytes([number, len(payload)]) + payload + b"\x80")
     for options in STREAMS:
         stream = encode(options)
         if kind in ("nal", "slice"):
@@ -48,6 +54,8 @@ def inputs(kind):
         for nal in nal_units(stream):
             if kind == "params" and nal[0] & 31 in (7, 8):
                 yield unescape(nal)
+            if kind == "sei" and nal[0] & 31 == 6:
+                yield bytes([15, 0, 23, 19, 5, 24, 0]) + unescape(nal)
             if kind == "slice_header" and nal[0] & 31 in (1, 5):
                 yield bytes([0, 0, 3, 1, 3, 2, 0, 1]) + unescape(nal)[:200]
 
