@@ -90,14 +90,15 @@ uint32_t isp_planes(const struct isp_params *params, uint32_t row_bytes[3], uint
 struct isp_zone {
     uint32_t cells;
     uint32_t luma;             /* sum of (54 R + 183 G + 19 B) / 256, rounded down */
-    uint32_t log_luma;         /* sum of 4096 log2(luma), to within 0.1 % of a stop; luma 0 counts as 1 */
-    uint32_t red, green, blue; /* sums over the cells that are not clipped, before white balance */
-    uint32_t clipped;          /* cells of which a raw sample is white or more */
+    uint32_t log_luma;         /* sum of 4096 log2(luma), to within 0.01 of a stop; luma 0 counts as 1 */
+    uint32_t red, green, blue; /* sums over the cells that are not clipped */
+    uint32_t clipped;          /* cells of which a sample has reached 65535 */
     uint32_t dark;             /* cells of a luma under 1/256 */
 };
 
 struct isp_statistics {
     uint32_t columns, rows;
+    float gain[3];             /* of the frame */
     uint32_t histogram[256];   /* of luma / 256 */
     struct isp_zone zones[ISP_ZONES * ISP_ZONES]; /* [row * columns + column] */
 };
@@ -106,7 +107,7 @@ struct isp_statistics {
 struct isp_measures {
     double mean, log_mean;     /* weighted, 0..1; log_mean is the geometric mean */
     double clipped, dark;      /* weighted shares */
-    double grey_red, grey_blue; /* gains of the grey world relative to green, from what is not clipped; 1 where there is no light */
+    double grey_red, grey_blue; /* white balance of the grey world: gains relative to green's, from what is not clipped; 1 without light */
 };
 void isp_measure(const struct isp_statistics *statistics, const uint8_t *weights, struct isp_measures *out);
 
@@ -120,9 +121,10 @@ struct isp;
 struct isp_camera;
 
 struct isp_options {
-    uint32_t width;            /* most frames of one batch, 1..64; 0: 16 */
+    uint32_t width;            /* most frames of one batch, 1..64; 0: chosen */
     uint32_t group;            /* frames between whose passes there is a barrier, 1..width; 0: chosen */
     uint32_t flight;           /* batches in flight, 1..4; 0: 3 */
+    uint8_t textures;          /* bilinear sampling by the texture unit: 0 chosen by device, 1 no, 2 yes. It may differ in the last bits */
 };
 
 int isp_create(struct gpu *g, const struct isp_options *options, struct isp **out);

@@ -13,12 +13,13 @@ static int create_layout(struct gpu *g, struct gpu_layout *layout)
     VkDescriptorSetLayoutBinding bindings[32];
     uint32_t count = 0;
     for (uint32_t i = 0; i < 32; i++) {
-        if (!((layout->buffers | layout->images) & (1u << i)))
+        if (!((layout->buffers | layout->images | layout->textures) & (1u << i)))
             continue;
-        bool image = layout->images & (1u << i);
         bindings[count++] = (VkDescriptorSetLayoutBinding){
             .binding = i, .descriptorCount = 1, .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-            .descriptorType = image ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
+            .descriptorType = layout->textures & (1u << i) ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
+                              : layout->images & (1u << i) ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
+                                                           : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
     }
     VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = count, .pBindings = bindings};
     VK(g, g->vk.vkCreateDescriptorSetLayout(g->device, &set, NULL, &layout->set));
@@ -31,10 +32,10 @@ error:
     return err;
 }
 
-int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t push_size, const struct gpu_layout **out)
+int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t textures, uint32_t push_size, const struct gpu_layout **out)
 {
     for (struct gpu_layout *l = g->layouts; l; l = l->next) {
-        if (l->buffers == buffers && l->images == images && l->push_size == push_size) {
+        if (l->buffers == buffers && l->images == images && l->textures == textures && l->push_size == push_size) {
             *out = l;
             return GPU_OK;
         }
@@ -44,6 +45,7 @@ int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t pu
         return GPU_ERR_NOMEM;
     layout->buffers = buffers;
     layout->images = images;
+    layout->textures = textures;
     layout->push_size = push_size;
     layout->next = g->layouts;
     g->layouts = layout; /* half built, it is freed with the device */

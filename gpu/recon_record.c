@@ -5,52 +5,19 @@
  */
 #include "gpu/recon_internal.h"
 
-static const struct {
-    VkPipelineStageFlags stage;
-    VkAccessFlags writes, all;
-} vk_stages[BARRIER_STAGES] = {
-    [BARRIER_TRANSFER] = {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-                          VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT},
-    [BARRIER_COMPUTE] = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT},
-    [BARRIER_INDIRECT] = {VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, VK_ACCESS_INDIRECT_COMMAND_READ_BIT},
-    [BARRIER_HOST] = {VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_WRITE_BIT, VK_ACCESS_HOST_READ_BIT},
-};
-
 static void record_barrier(struct recon *r, VkCommandBuffer commands, const struct barrier_need *need)
 {
-    VkPipelineStageFlags from = 0, to = 0;
-    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER};
-    if (!need->from)
-        return;
-    for (int i = 0; i < BARRIER_STAGES; i++) {
-        if (need->from & (1u << i))
-            from |= vk_stages[i].stage;
-        if (need->flush & (1u << i))
-            memory.srcAccessMask |= vk_stages[i].writes;
-        if (need->to & (1u << i)) {
-            to |= vk_stages[i].stage;
-            memory.dstAccessMask |= vk_stages[i].all;
-        }
-    }
-    r->g->vk.vkCmdPipelineBarrier(commands, from, to, 0, memory.srcAccessMask ? 1 : 0, &memory, 0, NULL, 0, NULL);
-    barrier_applied(&r->barriers, need);
+    gpu_barrier_record(r->g, commands, &r->barriers, need);
 }
 
 void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage stage, uint32_t reads, uint32_t writes)
 {
-    struct barrier_need need = {0};
-    barrier_declare(&r->barriers, stage, reads, writes, &need);
-    record_barrier(r, commands, &need);
-    barrier_accessed(&r->barriers, stage, reads, writes);
+    gpu_sync(r->g, commands, &r->barriers, stage, reads, writes);
 }
 
-/* What the host does afterwards is ordered by the timeline, not by barriers: it is not noted as an access. */
 void recon_sync_host(struct recon *r, VkCommandBuffer commands, uint32_t reads)
 {
-    struct barrier_need need = {0};
-    barrier_declare(&r->barriers, BARRIER_HOST, reads, 0, &need);
-    record_barrier(r, commands, &need);
+    gpu_sync_host(r->g, commands, &r->barriers, reads);
 }
 
 static void sync_indirect(struct recon *r, VkCommandBuffer commands, uint32_t reads, uint32_t writes)

@@ -32,7 +32,7 @@
 /* One descriptor set layout and the pipeline layout {set 0: this, set 1: a gpu_host}. Shared by all users of equal masks. */
 struct gpu_layout {
     struct gpu_layout *next;
-    uint32_t buffers, images; /* masks of bindings in set 0 */
+    uint32_t buffers, images, textures; /* masks of bindings in set 0; textures with their sampler */
     uint32_t push_size;
     VkDescriptorSetLayout set;
     VkPipelineLayout pipeline;
@@ -138,6 +138,7 @@ struct gpu_image {
     VkImage image;
     VkDeviceMemory memory;
     VkImageView view;
+    VkImageView texture;      /* four samples of 16 bits a texel, 0..1; only by gpu_image_create_texture */
     uint32_t width, height, layers, texel_bytes;
     uint32_t grey[2];
     uint64_t bytes;
@@ -152,14 +153,24 @@ int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageF
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer);
 /* Four samples a texel, of 8 bits or, wide, 16; grey at first, which is half of what depth bits hold. */
 int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out);
+/* Wide, black at first, and also readable as a texture. */
+int gpu_image_create_texture(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, struct gpu_image *out);
 void gpu_image_free(struct gpu *g, struct gpu_image *image);
 
 /* arena.c */
 /* The buffer that memory[size] lies in; false where no arena holds it. Thread: any. */
 bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, VkBuffer *buffer, uint64_t *offset);
 
+/* sync.c: record the barrier in front of a command that accesses the resources of the masks reads and writes from a stage of enum
+ * barrier_stage, and note the access. What the host does after the submission is ordered by the timeline: noted as no access. */
+struct barrier_state;
+struct barrier_need;
+void gpu_barrier_record(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state, const struct barrier_need *need);
+void gpu_sync(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state, int stage, uint32_t reads, uint32_t writes);
+void gpu_sync_host(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state, uint32_t reads);
+
 /* pipeline.c */
-int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t push_size, const struct gpu_layout **out);
+int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t textures, uint32_t push_size, const struct gpu_layout **out);
 /* A pipeline of the shader with these constants, ids 0..; whole: its subgroups must be full, which gpu.info.fixed_subgroups allows. */
 int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
                            const uint32_t *constants, uint32_t constant_count, bool whole, const char *name, VkPipeline *out);

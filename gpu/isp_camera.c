@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One camera: its table on the device, its pipelines, where its frames' parts lie.
+ */
+#include "gpu/isp_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shaders/isp_develop.spv.h"
+#include "shaders/isp_edge.spv.h"
+#include "shaders/isp_finish.spv.h"
+
+static uint32_t padded(uint32_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+/* A thread writes 4 pixels, so rows on the device have a multiple of that. */
+static void lay_out(struct isp_camera *c)
+{
+    uint32_t at = 0;
+    c->raw_stride = padded(isp_row_bytes(&c->params));
+    c->raw_bytes = c->raw_stride * c->params.height;
+    c->planes = isp_planes(&c->params, c->row_bytes, c->rows);
+    for (uint32_t i = 0; i < c->planes; i++) {
+        uint64_t wide = (uint64_t)c->row_bytes[i] * ((c->args.out_width + 3) / 4 * 4);
+        c->out_stride[i] = padded((uint32_t)((wide + c->args.out_width - 1) / c->args.out_width));
+        c->out_offset[i] = at;
+        at += c->out_stride[i] * c->rows[i];
+    }
+    c->out_bytes = at;
+    c->args.raw_stride = c->raw_stride / 4;
+    for (uint32_t i = 0; i < c->planes; i++)
+        c->args.plane_stride[i] = c->out_stride[i] / 4;
+}
+
+struct table_copy {
+    VkBuffer from, to;
+    uint64_t bytes;
+};
+
+static void record_table(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct table_copy *copy = ctx;
+    VkBufferCopy region = {0, 0, copy->bytes};
+    g->vk.vkCmdCopyBuffer(commands, copy->from, copy->to, 1, &region);
+    VkMemoryBarrier after = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+                             .dstAccessMask = VK_ACCESS_SHADER_READ_BIT};
+    g->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &after, 0, NULL, 0, NULL);
+}
+
+static int create_table(struct isp_camera *c, const struct isp_params *params)
+{
+    struct gpu *g = c->isp->g;
+    struct gpu_buffer staging = {0};
+    uint64_t bytes = 4 * isp_table_words(params, &c->args);
+    int err = GPU_ERR_FEATURE;
+    if (bytes > g->limits.maxStorageBufferRange) {
+        gpu_log(g, 0, "a lens map of %llu bytes exceeds the device's buffers", (unsigned long long)bytes);
+        goto error;
+    }
+    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    TRY(gpu_buffer_create(g, bytes, shader | VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_DEVICE, &c->table));
+    TRY(gpu_buffer_create(g, bytes, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_READBACK, &staging));
+    isp_table_fill(params, &c->args, (uint32_t *)(void *)staging.map);
+    struct table_copy copy = {staging.buffer, c->table.buffer, bytes};
+    TRY(gpu_run(g, record_table, &copy));
+    c->isp->table_bytes += bytes;
+error:
+    gpu_buffer_free(g, &staging);
+    return err;
+}
+
+static int create_set(struct isp_camera *c)
+{
+    struct gpu *g = c->isp->g;
+    int err = GPU_OK;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &c->descriptors));
+    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = c->descriptors,
+                                       .descriptorSetCount = 1, .pSetLayouts = &g->host_set};
+    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &c->set));
+    VkDescriptorBufferInfo buffer = {c->table.buffer, 0, VK_WHOLE_SIZE};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = c->set, .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &buffer};
+    g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
+error:
+    return err;
+}
+
+int isp_camera_pipelines(struct isp_camera *c, bool statistics)
+{
+    const struct isp_params *p = &c->params;
+    struct isp *isp = c->isp;
+    bool edge = p->demosaic == ISP_EDGE && p->order != ISP_MONO;
+    uint32_t pack = p->packing == ISP_MIPI ? p->depth : p->depth > 8;
+    const uint32_t develop[] = {p->order, pack, p->defect != 0, p->demosaic, statistics};
+    const uint32_t finish[] = {isp_sampling(p, isp->textures), p->format, p->tone != ISP_TONE_LINEAR && p->format != ISP_RGB48};
+    int err = GPU_OK;
+    if (!c->develop[statistics] && edge)
+        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_edge, sizeof(shader_isp_edge), develop, 5, "isp edge", &c->develop[statistics]));
+    if (!c->develop[statistics])
+        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_develop, sizeof(shader_isp_develop), develop, 5, "isp develop", &c->develop[statistics]));
+    if (!c->finish)
+        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_finish, sizeof(shader_isp_finish), finish, 3, "isp finish", &c->finish));
+error:
+    return err;
+}
+
+int isp_camera_create(struct isp *isp, const struct isp_params *params, struct isp_camera **out, char why[ISP_WHY])
+{
+    int err = isp_params_check(params, why);
+    if (err < 0)
+        return err;
+    if (atomic_load(&isp->g->lost))
+        return GPU_ERR_LOST;
+    struct isp_camera *c = calloc(1, sizeof(*c));
+    if (!c)
+        return GPU_ERR_NOMEM;
+    c->isp = isp;
+    c->params = *params;
+    c->params.tone_table = NULL;
+    isp_table_args(params, &c->args);
+    lay_out(c);
+    TRY(isp_store_get(isp, params->width, params->height, &c->store));
+    TRY(isp_reserve(isp, c->raw_bytes, c->out_bytes));
+    TRY(create_table(c, params));
+    TRY(create_set(c));
+    TRY(isp_camera_pipelines(c, true));
+    *out = c;
+    return GPU_OK;
+error:
+    isp_camera_free(c);
+    return err;
+}
+
+void isp_camera_free(struct isp_camera *c)
+{
+    if (!c)
+        return;
+    struct isp *isp = c->isp;
+    if (c->last_value > 0)
+        isp_drain(isp); /* flights name their frames' cameras until they are found complete */
+    if (c->descriptors)
+        isp->g->vk.vkDestroyDescriptorPool(isp->g->device, c->descriptors, NULL);
+    isp->table_bytes -= c->table.size;
+    gpu_buffer_free(isp->g, &c->table);
+    isp_store_put(isp, c->store);
+    free(c);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The camera pipeline's own structures, shared by the isp*.c files.
+ */
+#ifndef PELTON_ISP_INTERNAL_H
+#define PELTON_ISP_INTERNAL_H
+
+#include "gpu/barrier.h"
+#include "gpu/isp.h"
+#include "gpu/shaders/lib/isp_args.h"
+#include "gpu/vk.h"
+
+#define ISP_MAX_FLIGHT 4
+#define ISP_MAX_WIDTH 64
+#define ISP_ARGS_AREA 16384u          /* bytes at the start of a flight's upload: isp_args of its frames; then the raw samples */
+#define ISP_BUFFERS ((1u << ISP_BIND_RAW) | (1u << ISP_BIND_ARGS) | (1u << ISP_BIND_OUTPUT) | (1u << ISP_BIND_STATISTICS))
+#define ISP_QUERIES (2 * ISP_MAX_WIDTH + 3)
+
+/* Resources of barriers: bindings, and what a flight's results are copied to. */
+#define ISP_BIT(resource) (1u << (resource))
+#define ISP_RES_READBACK 6
+#define ISP_RES_HOST 7
+
+/* Developed frames of one sensor size, shared by the cameras that have it; a layer for each frame of a group, a set for each flight. */
+struct isp_store {
+    struct isp_store *next;
+    uint32_t width, height, users;
+    struct gpu_image image;
+    VkDescriptorPool descriptors;
+    VkDescriptorSet sets[ISP_MAX_FLIGHT];
+};
+
+struct isp_camera {
+    struct isp *isp;
+    struct isp_store *store;
+    struct isp_params params;         /* tone_table is NULL */
+    struct gpu_buffer table;
+    VkDescriptorPool descriptors;
+    VkDescriptorSet set;
+    VkPipeline develop[2], finish;    /* without and with statistics */
+    struct isp_args args;             /* what is the same for every frame */
+    uint32_t planes, row_bytes[3], rows[3];
+    uint32_t raw_stride, raw_bytes, out_bytes; /* of a frame on the device; multiples of 16 */
+    uint32_t out_offset[3], out_stride[3];
+    uint64_t last_value;              /* submission that used it last */
+};
+
+/* One frame of a submission: its place in the flight's buffers. */
+struct isp_item {
+    struct isp_frame frame;
+    uint64_t raw_at, out_at;          /* bytes, in the raw samples and in the output */
+    VkBuffer fetch_from;              /* the arena that the device copies from; or none */
+    uint64_t fetch_at;
+};
+
+/* One submission in flight; all of it is reused for ever. */
+struct isp_flight {
+    uint32_t index;
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    VkQueryPool queries;
+    uint8_t query_stages[ISP_QUERIES]; /* stage that ended at query i; query 0 starts */
+    uint32_t query_count;
+    struct gpu_buffer staging, upload; /* unified: only staging, which the shaders read */
+    struct gpu_buffer output, statistics, readback;
+    VkBufferCopy *regions;            /* while recording */
+    size_t region_capacity;
+    struct isp_item items[ISP_MAX_WIDTH];
+    uint32_t count;
+    bool measured;                    /* any item wants statistics */
+    bool busy;                        /* submitted and not yet found complete */
+    uint64_t value, ticket;           /* on the timeline; the ticket that ends with it, or 0 */
+};
+
+struct isp {
+    struct gpu *g;
+    uint32_t width, group, flight_count, next_flight;
+    bool textures;
+    const struct gpu_layout *layout;
+    VkSampler sampler;
+    struct isp_store *stores;
+    struct isp_flight flights[ISP_MAX_FLIGHT];
+    uint64_t raw_size, out_size;      /* what a flight's buffers hold */
+    uint64_t table_bytes;             /* of all cameras */
+    struct barrier_state barriers;    /* as of the last submission */
+    uint64_t submitted, done;         /* tickets */
+    struct isp_times times;
+};
+
+/* isp_params.c: the output's size, with the region's origin */
+void isp_output_size(const struct isp_params *p, struct isp_rect *region);
+
+/* isp_table.c */
+/* How the finish pass gets its samples; a function of the parameters. */
+uint32_t isp_sampling(const struct isp_params *p, bool textures);
+/* The camera's table: words is its length; fills what of args depends on the parameters alone. */
+uint64_t isp_table_words(const struct isp_params *p, struct isp_args *args);
+void isp_table_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table);
+void isp_table_args(const struct isp_params *p, struct isp_args *args);
+
+/* isp_statistics.c */
+void isp_statistics_read(const uint32_t *words, struct isp_statistics *out, uint32_t width, uint32_t height);
+void isp_zones(uint32_t width, uint32_t height, uint32_t *columns, uint32_t *rows);
+
+/* isp_create.c */
+/* Make every flight's buffers hold at least one frame of so many bytes, and a batch's worth where the device allows. */
+int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes);
+int isp_store_get(struct isp *isp, uint32_t width, uint32_t height, struct isp_store **out);
+void isp_store_put(struct isp *isp, struct isp_store *store);
+
+/* isp_camera.c */
+int isp_camera_pipelines(struct isp_camera *camera, bool statistics);
+
+/* isp_record.c */
+int isp_record(struct isp *isp, struct isp_flight *f);
+void isp_times_add(struct isp *isp, const struct isp_flight *f);
+
+/* isp.c: wait until nothing is in flight */
+int isp_drain(struct isp *isp);
+
+#endif

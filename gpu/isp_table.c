@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a camera keeps on the device: for each output pixel where in the developed frame it comes from, and the tone curve. All of
+ * it is computed here once, in double precision; so every lens model costs the same, and every device gets the same map.
+ *
+ * A map entry is two 16-bit offsets in 1/32 of a pixel (OpenCV's precision) from the base of its block of ISP_BLOCK_X x ISP_BLOCK_Y
+ * pixels. 4 bytes a pixel are read from the cache by all frames of a batch.
+ */
+#include "gpu/isp_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAP_ONE (1 << ISP_MAP_BITS)
+
+static uint32_t blocks(uint32_t size, uint32_t block)
+{
+    return (size + block - 1) / block;
+}
+
+uint32_t isp_sampling(const struct isp_params *p, bool textures)
+{
+    struct isp_rect out;
+    isp_output_size(p, &out);
+    bool same = !p->region.width ? out.width == p->width && out.height == p->height
+                                 : out.width == p->region.width && out.height == p->region.height;
+    if (p->lens.model == ISP_LENS_NONE && same)
+        return ISP_SAMPLE_NONE;
+    if (p->interpolation == ISP_INTERPOLATE_BICUBIC)
+        return ISP_SAMPLE_BICUBIC;
+    return textures ? ISP_SAMPLE_TEXTURE : ISP_SAMPLE_BILINEAR;
+}
+
+uint64_t isp_table_words(const struct isp_params *p, struct isp_args *args)
+{
+    struct isp_rect out;
+    isp_output_size(p, &out);
+    uint64_t words = 0;
+    args->map_base = 0;
+    if (isp_sampling(p, false) != ISP_SAMPLE_NONE) {
+        words = 2ull * blocks(out.width, ISP_BLOCK_X) * blocks(out.height, ISP_BLOCK_Y);
+        words = (words + 3) / 4 * 4;
+        args->map = (uint32_t)words;
+        args->map_stride = blocks(out.width, ISP_BLOCK_X) * ISP_BLOCK_X;
+        words += (uint64_t)args->map_stride * blocks(out.height, ISP_BLOCK_Y) * ISP_BLOCK_Y;
+    }
+    args->tone = (uint32_t)words;
+    return words + 2 * (ISP_TONE_STEPS + 1);
+}
+
+/* One coordinate in 1/32 pixel, rounded to even as rint does and OpenCV with it; what is far outside stays just outside. */
+static int32_t quantise(double v, uint32_t size)
+{
+    if (v < -64)
+        v = -64;
+    if (v > size + 64.0)
+        v = size + 64.0;
+    return (int32_t)rint(v * MAP_ONE);
+}
+
+static bool source(const struct isp_params *p, const struct isp_pinhole *straight, const struct isp_rect *region,
+                   const struct isp_rect *out, uint32_t x, uint32_t y, int32_t at[2])
+{
+    double sx = region->x + (x + 0.5) * region->width / out->width - 0.5, sy = region->y + (y + 0.5) * region->height / out->height - 0.5;
+    double px, py;
+    if (!isp_lens_distort(&p->lens, straight, sx, sy, &px, &py))
+        return false;
+    at[0] = quantise(px, p->width);
+    at[1] = quantise(py, p->height);
+    return true;
+}
+
+struct map_block {
+    int32_t at[ISP_BLOCK_Y][ISP_BLOCK_X][2];
+    bool seen[ISP_BLOCK_Y][ISP_BLOCK_X];
+};
+
+static void block_write(const struct map_block *b, uint32_t *bases, uint32_t *map, uint32_t stride)
+{
+    int32_t low[2] = {INT32_MAX, INT32_MAX};
+    for (uint32_t y = 0; y < ISP_BLOCK_Y; y++)
+        for (uint32_t x = 0; x < ISP_BLOCK_X; x++)
+            for (int i = 0; i < 2 && b->seen[y][x]; i++)
+                low[i] = b->at[y][x][i] < low[i] ? b->at[y][x][i] : low[i];
+    for (int i = 0; i < 2; i++)
+        bases[i] = low[i] == INT32_MAX ? 0 : (uint32_t)low[i];
+    for (uint32_t y = 0; y < ISP_BLOCK_Y; y++) {
+        for (uint32_t x = 0; x < ISP_BLOCK_X; x++) {
+            uint32_t dx = (uint32_t)b->at[y][x][0] - bases[0], dy = (uint32_t)b->at[y][x][1] - bases[1];
+            bool far = dx > 0xffff || dy > 0xffff || (dx == 0xffff && dy == 0xffff);
+            map[(uint64_t)y * stride + x] = !b->seen[y][x] || far ? ISP_MAP_NONE : dx | dy << 16;
+        }
+    }
+}
+
+static void fill_map(const struct isp_params *p, const struct isp_args *args, uint32_t *table)
+{
+    struct isp_rect out, region = p->region.width ? p->region : (struct isp_rect){0, 0, p->width, p->height};
+    struct isp_pinhole straight = p->camera.fx > 0 ? p->camera : p->lens.camera;
+    struct map_block block;
+    isp_output_size(p, &out);
+    uint32_t columns = blocks(out.width, ISP_BLOCK_X), rows = blocks(out.height, ISP_BLOCK_Y);
+    for (uint32_t by = 0; by < rows; by++) {
+        for (uint32_t bx = 0; bx < columns; bx++) {
+            memset(&block, 0, sizeof(block));
+            for (uint32_t y = 0; y < ISP_BLOCK_Y && by * ISP_BLOCK_Y + y < out.height; y++)
+                for (uint32_t x = 0; x < ISP_BLOCK_X && bx * ISP_BLOCK_X + x < out.width; x++)
+                    block.seen[y][x] = source(p, &straight, &region, &out, bx * ISP_BLOCK_X + x, by * ISP_BLOCK_Y + y, block.at[y][x]);
+            block_write(&block, table + args->map_base + 2 * (by * columns + bx),
+                        table + args->map + (uint64_t)by * ISP_BLOCK_Y * args->map_stride + bx * ISP_BLOCK_X, args->map_stride);
+        }
+    }
+}
+
+/* Linear light 0..1 to a signal 0..1. */
+static double toned(const struct isp_params *p, double v)
+{
+    if (p->format == ISP_RGB48)
+        return v;
+    switch (p->tone) {
+    case ISP_TONE_SRGB: /* IEC 61966-2-1 */
+        return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
+    case ISP_TONE_BT709: /* Rec. ITU-R BT.709-6, 1.2 */
+        return v < 0.018 ? 4.5 * v : 1.099 * pow(v, 0.45) - 0.099;
+    case ISP_TONE_TABLE: {
+        double at = v * (p->tone_count - 1);
+        uint32_t i = (uint32_t)at, next = i + 1 < p->tone_count ? i + 1 : i;
+        return (p->tone_table[i] + (at - i) * (p->tone_table[next] - (double)p->tone_table[i])) / 65535;
+    }
+    default:
+        return v;
+    }
+}
+
+void isp_table_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table)
+{
+    if (isp_sampling(p, false) != ISP_SAMPLE_NONE)
+        fill_map(p, args, table);
+    for (uint32_t i = 0; i <= ISP_TONE_STEPS; i++) {
+        double here = toned(p, (double)i / ISP_TONE_STEPS), next = i < ISP_TONE_STEPS ? toned(p, (i + 1.0) / ISP_TONE_STEPS) : here;
+        float pair[2] = {(float)here, (float)(next - here)};
+        memcpy(table + args->tone + 2 * i, pair, sizeof(pair));
+    }
+}
+
+/* Rec. ITU-R BT.709-6 3 and BT.601-7 2.5: Y, Cb, Cr of full scale 1 and +-0.5, then code values (BT.709 3.4, H.273 full range). */
+static void fill_matrix(const struct isp_params *p, struct isp_args *args)
+{
+    bool gray = p->format == ISP_GRAY8, full = p->full_range || gray;
+    double kr = p->matrix == ISP_MATRIX_BT601 ? 0.299 : 0.2126, kb = p->matrix == ISP_MATRIX_BT601 ? 0.114 : 0.0722;
+    double unit = p->format == ISP_P010 ? 4 : 1, largest = p->format == ISP_P010 ? 1023 : 255;
+    double y = full ? largest : 219 * unit, c = full ? largest : 224 * unit;
+    const double luma[3] = {kr, 1 - kr - kb, kb};
+    for (int i = 0; i < 3; i++) {
+        args->luma[i] = (float)(luma[i] * y);
+        args->cb[i] = (float)(((i == 2) - luma[i]) / (2 * (1 - kb)) * c);
+        args->cr[i] = (float)(((i == 0) - luma[i]) / (2 * (1 - kr)) * c);
+    }
+    args->luma_offset = (float)(full ? 0 : 16 * unit);
+    args->chroma_offset = (float)(128 * unit);
+}
+
+void isp_table_args(const struct isp_params *p, struct isp_args *args)
+{
+    struct isp_rect out;
+    bool identity = true;
+    for (int i = 0; i < 9; i++)
+        identity &= p->colour[i] == 0;
+    for (int i = 0; i < 9; i++)
+        args->colour[i] = (identity ? i % 4 == 0 : p->colour[i]) * (ISP_TONE_STEPS / 65535.0f);
+    isp_output_size(p, &out);
+    args->width = p->width;
+    args->height = p->height;
+    for (int i = 0; i < 4; i++)
+        args->black[i] = p->black[i];
+    args->defect = p->defect;
+    args->out_width = out.width;
+    args->out_height = out.height;
+    args->region_x = (int32_t)out.x;
+    args->region_y = (int32_t)out.y;
+    isp_zones(p->width, p->height, &args->zone_columns, &args->zone_rows);
+    fill_matrix(p, args);
+}

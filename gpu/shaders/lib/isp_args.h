@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the shaders of the camera pipeline see. Included by C and GLSL.
+ */
+#ifndef PELTON_ISP_ARGS_H
+#define PELTON_ISP_ARGS_H
+
+#define ISP_BIND_RAW 0        /* uint[]: raw samples of all frames, rows padded to 16 bytes */
+#define ISP_BIND_ARGS 1       /* isp_args[], one per frame of the batch */
+#define ISP_BIND_OUTPUT 2     /* planes of all frames */
+#define ISP_BIND_STATISTICS 3 /* uint[ISP_STATISTICS_WORDS] per frame, zeroed at the start of a batch */
+#define ISP_BIND_RGB 4        /* rg32ui image array of developed frames: 16-bit red, green; blue, 0 */
+#define ISP_BIND_TEXTURE 5    /* the same as rgba16 */
+
+#define ISP_SET_BATCH 0
+#define ISP_SET_CAMERA 1      /* binding 0: uint[]: map bases, map, tone curve (isp_table.c) */
+
+/* Tiles of the develop pass, of which statistics zones are made; of the finish pass, whose map entries share a base. */
+#define ISP_TILE_X 64u
+#define ISP_TILE_Y 32u
+#define ISP_BLOCK_X 64u
+#define ISP_BLOCK_Y 16u
+
+/* The map: 1/32 pixel, as in OpenCV; x in the low half, relative to the block's base. This entry: no light from there. */
+#define ISP_MAP_BITS 5
+#define ISP_MAP_NONE 0xffffffffu
+
+/* The tone curve: pairs of floats (value, step to the next), 0..1, over equal parts of linear light. */
+#define ISP_TONE_STEPS 1024
+
+/* Statistics of a frame: copies of the histogram, which spread the atomics, then zones. */
+#define ISP_HISTOGRAMS 4u
+#define ISP_HISTOGRAM_BINS 256u
+#define ISP_ZONE_WORDS 8u     /* luma, log, red, green, blue, clipped, dark, 0 */
+#define ISP_ZONE_COUNT 256u
+#define ISP_STATISTICS_WORDS (ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS + ISP_ZONE_COUNT * ISP_ZONE_WORDS)
+
+/* Sampling of the finish pass (specialisation constant) */
+#define ISP_SAMPLE_NONE 0     /* a region at its own size, no lens */
+#define ISP_SAMPLE_BILINEAR 1
+#define ISP_SAMPLE_BICUBIC 2
+#define ISP_SAMPLE_TEXTURE 3  /* bilinear by the device's texture unit */
+
+#ifdef VULKAN
+#define ISP_UINT uint
+#define ISP_INT int
+#define ISP_FLOAT float
+#else
+#define ISP_UINT uint32_t
+#define ISP_INT int32_t
+#define ISP_FLOAT float
+#endif
+
+/* One frame. Offsets and strides in 32-bit words. */
+struct isp_args {
+    ISP_UINT raw, raw_stride;
+    ISP_UINT width, height;
+    ISP_UINT black[4];
+    ISP_UINT defect;
+    ISP_FLOAT gain[4];              /* of the four places of black: (raw - black) * gain is 0..65535 */
+    ISP_UINT layer;                 /* of ISP_BIND_RGB */
+    ISP_UINT statistics;
+    ISP_UINT zone_columns, zone_rows;
+    ISP_UINT out_width, out_height;
+    ISP_INT region_x, region_y;     /* ISP_SAMPLE_NONE */
+    ISP_UINT map_stride;            /* words; the map starts behind the bases */
+    ISP_UINT map_base, map, tone;   /* words in the camera's table */
+    ISP_UINT plane[3], plane_stride[3];
+    ISP_FLOAT colour[9];            /* of 16-bit samples to 0..ISP_TONE_STEPS */
+    ISP_FLOAT luma[3], luma_offset; /* of toned samples 0..1 to code values */
+    ISP_FLOAT cb[3], cr[3], chroma_offset;
+};
+
+#define ISP_ARGS_WORDS 51
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Bindings and helpers of the camera pipeline's shaders. Conversions between integers and floats go through the mantissa of
+ * 2^23 + value, which is a full-rate addition and rounds to the nearest, ties to even;
+ * `precise`, as compilers may otherwise see that nothing is added.
+ */
+#include "gpu/shaders/lib/isp_args.h"
+
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_ARGS, scalar) readonly buffer args_buffer { isp_args args[]; };
+layout(push_constant, scalar) uniform push_block { uint first_frame; };
+
+#define MAGIC 8388608.0
+
+/* 0 <= v < 2^23 */
+float to_float(uint v)
+{
+    precise float f = uintBitsToFloat(0x4b000000u | v) - MAGIC;
+    return f;
+}
+
+/* 0 <= v <= 65535 */
+uint to_uint(float v)
+{
+    precise float biased = v + MAGIC;
+    return floatBitsToUint(biased) & 0xffffu;
+}
+
+uint to_pair(float low, float high)
+{
+    return to_uint(low) | to_uint(high) << 16;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A tile of raw samples with its surroundings in shared memory: unpacked, black level off, white balanced, defects clamped. Who
+ * includes this defines TILE_X, TILE_Y (even), HALO_X (a multiple of 4) and HALO_Y (even), of which DEFECT eats 2, and THREADS.
+ * Samples are whole numbers 0..65535; outside the picture they mirror about its border samples, which keeps their colour.
+ */
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly buffer raw_buffer { uint raw[]; };
+
+layout(constant_id = 0) const uint ORDER = 0u;
+layout(constant_id = 1) const uint PACK = 0u; /* 0: 8 bits, 1: 16-bit words; MIPI of 10, 12, 14 bits: their number */
+layout(constant_id = 2) const uint DEFECT = 0u;
+
+#define MONO (ORDER == 4u)
+#define RED_X (ORDER == 1u || ORDER == 3u ? 1 : 0) /* where red is in a cell of 2x2 */
+#define RED_Y (ORDER == 2u || ORDER == 3u ? 1 : 0)
+
+#define COLUMNS (TILE_X + 2 * HALO_X)
+#define ROWS (TILE_Y + 2 * HALO_Y)
+
+shared float loaded[ROWS][COLUMNS];
+shared float cleaned[ROWS][COLUMNS];
+
+int mirror(int i, int size)
+{
+    i = abs(i);
+    i = i < size ? i : 2 * (size - 1) - i;
+    return max(i, 0);
+}
+
+/* Samples x..x+3 of a row that starts at word `row`; x is a multiple of 4. Words behind the row's end may be read. */
+uvec4 unpack(uint row, uint x)
+{
+    if (PACK == 0u) {
+        uint w = raw[row + (x >> 2)];
+        return uvec4(w & 0xffu, (w >> 8) & 0xffu, (w >> 16) & 0xffu, w >> 24);
+    }
+    if (PACK == 1u) {
+        uint w0 = raw[row + (x >> 1)], w1 = raw[row + (x >> 1) + 1u];
+        return uvec4(w0 & 0xffffu, w0 >> 16, w1 & 0xffffu, w1 >> 16);
+    }
+    uint byte = (x >> 2) * (PACK >> 1), at = row + (byte >> 2), shift = (byte & 3u) * 8u;
+    uint w0 = raw[at], w1 = raw[at + 1u], a = w0, b = w1;
+    if (shift != 0u) {
+        a = w0 >> shift | w1 << (32u - shift);
+        b = w1 >> shift;
+        if (PACK == 14u)
+            b |= raw[at + 2u] << (32u - shift);
+    }
+    if (PACK == 10u) /* four high bytes, then the low bits, the first sample's lowest */
+        return uvec4((a & 0xffu) << 2 | (b & 3u), (a >> 8 & 0xffu) << 2 | (b >> 2 & 3u), (a >> 16 & 0xffu) << 2 | (b >> 4 & 3u),
+                     (a >> 24) << 2 | (b >> 6 & 3u));
+    if (PACK == 12u)
+        return uvec4((a & 0xffu) << 4 | (a >> 16 & 0xfu), (a >> 8 & 0xffu) << 4 | (a >> 20 & 0xfu), (a >> 24) << 4 | (b >> 8 & 0xfu),
+                     (b & 0xffu) << 4 | (b >> 12 & 0xfu));
+    return uvec4((a & 0xffu) << 6 | (b & 0x3fu), (a >> 8 & 0xffu) << 6 | (b >> 6 & 0x3fu), (a >> 16 & 0xffu) << 6 | (b >> 12 & 0x3fu),
+                 (a >> 24) << 6 | (b >> 18 & 0x3fu));
+}
+
+uvec4 fetch(uint frame, int x, uint row)
+{
+    int width = int(args[frame].width);
+    if (x >= 0 && x + 3 < width)
+        return unpack(row, uint(x));
+    uvec4 v;
+    for (int k = 0; k < 4; k++) {
+        uint at = uint(mirror(x + k, width));
+        v[k] = unpack(row, at & ~3u)[at & 3u];
+    }
+    return v;
+}
+
+float level(uint value, uint black, float gain)
+{
+    return roundEven(min(to_float(max(value, black) - black) * gain, 65535.0));
+}
+
+/* ISP_MONO: neighbours are next to each other; else two apart. */
+float clamp_defect(int row, int column, float excess)
+{
+    int d = MONO ? 1 : 2;
+    float low = 65535.0, high = 0.0;
+    for (int i = 0; i < 9; i++) {
+        float v = loaded[row + (i / 3 - 1) * d][column + (i % 3 - 1) * d];
+        if (i == 4)
+            continue;
+        low = min(low, v);
+        high = max(high, v);
+    }
+    return clamp(loaded[row][column], low - excess, high + excess);
+}
+
+/* The whole workgroup. origin: of the tile in the picture; even. */
+void load_tile(uint frame, ivec2 origin)
+{
+    int height = int(args[frame].height);
+    for (int i = int(gl_LocalInvocationIndex); i < ROWS * (COLUMNS / 4); i += THREADS) {
+        int row = i / (COLUMNS / 4), column = i % (COLUMNS / 4) * 4;
+        int y = mirror(origin.y - HALO_Y + row, height);
+        uvec4 v = fetch(frame, origin.x - HALO_X + column, args[frame].raw + uint(y) * args[frame].raw_stride);
+        uint place = uint(y & 1) * 2u;
+        uint black0 = args[frame].black[place], black1 = args[frame].black[place + 1u];
+        float gain0 = args[frame].gain[place], gain1 = args[frame].gain[place + 1u];
+        loaded[row][column] = level(v.x, black0, gain0);
+        loaded[row][column + 1] = level(v.y, black1, gain1);
+        loaded[row][column + 2] = level(v.z, black0, gain0);
+        loaded[row][column + 3] = level(v.w, black1, gain1);
+    }
+    barrier();
+    if (DEFECT == 0u)
+        return;
+    float defect = float(args[frame].defect);
+    for (int i = int(gl_LocalInvocationIndex); i < (ROWS - 4) * (COLUMNS - 4); i += THREADS) {
+        int row = 2 + i / (COLUMNS - 4), column = 2 + i % (COLUMNS - 4);
+        cleaned[row][column] = clamp_defect(row, column, roundEven(defect * args[frame].gain[(row & 1) * 2 + (column & 1)]));
+    }
+    barrier();
+}
+
+float sample_at(int row, int column)
+{
+    return DEFECT != 0u ? cleaned[row][column] : loaded[row][column];
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The camera pipeline as slow plain C, a whole frame at a time, stage after stage. What docs/cameras.md says, once more.
+ */
+#ifndef PELTON_TESTS_ISP_REF_H
+#define PELTON_TESTS_ISP_REF_H
+
+#include "gpu/isp.h"
+
+/* raw -> level[width * height]: unpacked, black level off, white balanced, defects clamped; 0..65535. */
+void ref_level(const struct isp_params *p, const float gain[3], const uint8_t *raw, uint32_t stride, uint16_t *level);
+/* level -> rgb[width * height][3] */
+void ref_demosaic(const struct isp_params *p, const uint16_t *level, uint16_t (*rgb)[3]);
+/* level -> statistics, but for log_luma, which holds the true logarithms' sum, rounded down. */
+void ref_statistics(const struct isp_params *p, const uint16_t *level, struct isp_statistics *out);
+/* rgb -> planes without padding */
+void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], uint8_t *planes[3]);
+/* One raw sample, by the definition of the packing. */
+uint32_t ref_unpack(const struct isp_params *p, const uint8_t *row, uint32_t x);
+/* Its opposite: the row is all zero before. */
+void ref_pack(const struct isp_params *p, uint8_t *row, uint32_t x, uint32_t value);
+
+#endif
