@@ -91,6 +91,22 @@ bool dpb_allows_temporal(const struct gen *g)
     return !g->pic.list_gaps && !(needed & ~whole);
 }
 
+bool dpb_has_reset(const struct gen *g)
+{
+    for (unsigned i = 0; i < g->dpb.count; i++)
+        if (g->dpb.frames[i].reset)
+            return true;
+    return false;
+}
+
+bool dpb_has_sliced(const struct gen *g)
+{
+    for (unsigned i = 0; i < g->dpb.count; i++)
+        if (g->dpb.frames[i].sliced)
+            return true;
+    return false;
+}
+
 /* Operation 2 or 1 on the field, or frame, of f. */
 static void unmark(struct gen *g, struct dpb_frame *f, unsigned parity)
 {
@@ -372,6 +388,8 @@ void dpb_finish(struct gen *g)
         *f = (struct dpb_frame){.id = g->frame_count, .frame_num = p->mmco5 ? 0 : p->frame_num};
     }
     f->refers |= refers;
+    f->reset |= p->mmco5;
+    f->sliced |= p->slice_count > 1;
     if (idx >= 0) {
         f->long_term |= p->structure;
         f->long_term_idx = (uint8_t)idx;

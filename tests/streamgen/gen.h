@@ -59,6 +59,8 @@ struct dpb_frame {
     uint8_t short_term, long_term; /* bit per field */
     uint8_t long_term_idx;
     uint8_t non_existing;
+    uint8_t reset;            /* memory_management_control_operation 5 */
+    uint8_t sliced;           /* coded in more than one slice */
     uint64_t refers;          /* frames that its motion may refer to: bit id % 64 */
 };
 
@@ -139,6 +141,7 @@ struct gen {
     int32_t next_slot;        /* output order goes on from here: slots of poc_step */
     int poc_step;
     unsigned reorder;         /* frames whose decoding order is shuffled */
+    bool delimiters;          /* access unit delimiters */
     bool may_reset;           /* memory_management_control_operation 5 fits the output order here */
     uint32_t idr_pic_id;
 
@@ -178,6 +181,9 @@ void dpb_prepare(struct gen *g);
 void dpb_finish(struct gen *g);
 void dpb_gap(struct gen *g, unsigned frames);
 bool dpb_allows_temporal(const struct gen *g);
+/* Whether a picture that may be referred to was reset, or coded in several slices. */
+bool dpb_has_reset(const struct gen *g);
+bool dpb_has_sliced(const struct gen *g);
 /* header.c */
 void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type, const struct h264_pps *pps);
 /* Up to and including slice_id of a data partition. */

@@ -149,6 +149,8 @@ void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type,
     temporal = type == H264_B && gen_has(g, F_TEMPORAL) && (!gen_has(g, F_SPATIAL) || rng_one_in(r, 2)) && dpb_allows_temporal(g);
     h->direct_spatial_mv_pred_flag = !temporal;
     choose_lists(g, r, s);
+    gen_not_ffmpeg(g, type == H264_B && dpb_has_reset(g), "b-after-reset"); /* it keeps the PicOrderCnt from before */
+    gen_not_ffmpeg(g, temporal && dpb_has_sliced(g), "temporal-from-slices"); /* it keeps the lists of one slice */
     if (type == H264_B ? pps->weighted_bipred_idc == 1 : pps->weighted_pred_flag)
         choose_weights(g, r, s);
     if (type == H264_B && pps->weighted_bipred_idc == 2)

@@ -65,6 +65,7 @@ static void write_pcm(struct mbw *w)
     struct sink *s = w->out[w->partitioned ? 1 : 0];
 
     w->g->used |= F_PCM;
+    gen_not_ffmpeg(w->g, w->sps->bit_depth[0] > 8, "deep-pcm"); /* qPp in the deblocking filter */
     put_mb_type(w, intra_base(w) + 25);
     begin(w, MB_PCM);
     sink_zero_align(s);
@@ -164,7 +165,7 @@ static void write_intra(struct mbw *w)
         kinds[n++] = MB_I16X16;
     if (w->si)
         kinds[n++] = MB_SI;
-    if (gen_has(w->g, F_PCM) && rng_one_in(&w->rng, 24)) {
+    if (gen_has(w->g, F_PCM) && rng_one_in(&w->rng, 24) && (w->g->odd || w->sps->bit_depth[0] == 8)) {
         write_pcm(w);
         return;
     }

@@ -101,6 +101,18 @@ static void choose_sets(struct gen *g)
     g->pic.pps[1] = &g->pps[pair + g->pic.pps_count - 1];
 }
 
+/* Needed after memory_management_control_operation 5, as the next picture may look like another slice (7.4.1.2.4). */
+static void write_delimiter(struct gen *g)
+{
+    struct sink s = {0};
+
+    sink_u(&s, 8, 9);
+    sink_u(&s, 3, 7); /* primary_pic_type: any */
+    sink_trailing(&s);
+    sink_nal(&g->out, &s);
+    sink_free(&s);
+}
+
 /* One picture: g->pic has its identity; its place in the order of output is (top, difference). */
 static void code_picture(struct gen *g, unsigned structure, int top, int difference)
 {
@@ -112,6 +124,8 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     p->width = g->sps.mb_width;
     p->height = (unsigned)g->sps.mb_height >> field;
     p->mb_count = p->width * p->height;
+    if (g->delimiters || g->prev_mmco5)
+        write_delimiter(g);
     if (!p->second_field)
         step_frame_num(g, p->frame_num);
     set_poc(g, top, difference);
@@ -213,7 +227,7 @@ static void code_group(struct gen *g, unsigned index, unsigned n)
         slots[i - 1] = slots[k];
         slots[k] = t;
     }
-    g->may_reset = n == 1;
+    g->may_reset = n == 1 && (g->odd || !gen_has(g, F_B));
     for (unsigned i = 0; i < n; i++) {
         start_frame(g, index + i, false);
         code_frame(g, false, (g->next_slot + (int)slots[i]) * g->poc_step, g->poc_step == 2 || rng_one_in(&r, 2) ? 1 : -1);
@@ -239,6 +253,7 @@ void gen_stream(struct gen *g)
 {
     unsigned frames = g->limits.frames ? g->limits.frames : 2 + rng_below(&g->rng, rng_one_in(&g->rng, 8) ? 24 : 7), n;
 
+    g->delimiters = rng_one_in(&g->rng, 3);
     g->odd = rng_one_in(&g->rng, 4);
     sets_choose(g);
     sets_write(g);
