@@ -107,7 +107,7 @@ static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, stru
     case H264_NAL_AUD:
     case H264_NAL_END_SEQUENCE:
     case H264_NAL_END_STREAM:
-        s->cur_boundary = true;
+        s->cur_boundary = s->cur_ended = true;
         return H264_OK;
     default: /* filler, auxiliary pictures, other views and layers, reserved */
         return H264_OK;

@@ -52,6 +52,7 @@ struct h264_stream {
     struct h264_picture *cur;
     uint8_t *starts; /* [mb_count of cur] bit colour_plane_id: a primary slice starts at this address */
     size_t starts_capacity;
+    bool cur_ended;    /* so did one that can only stand between access units: a delimiter, the end of a sequence */
     bool cur_boundary; /* a NAL unit that starts an access unit came after cur's last slice */
     uint8_t *bytes;    /* NAL units of cur's slices */
     size_t bytes_size, bytes_capacity;

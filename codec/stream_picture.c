@@ -350,7 +350,7 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
         pic->corrupt = 1;
     s->started = true;
     s->cur = pic;
-    s->cur_boundary = false;
+    s->cur_boundary = s->cur_ended = false;
     s->bytes_size = 0;
     s->stats.pictures++;
     return H264_OK;

@@ -34,7 +34,7 @@ static enum place place_slice(const struct h264_stream *s, const struct h264_sps
     const struct h264_picture *cur = s->cur;
     const struct h264_slice *last;
 
-    if (!cur || cur->sps != sps || !cur->slice_count)
+    if (!cur || cur->sps != sps || !cur->slice_count || s->cur_ended)
         return NEW_PICTURE;
     last = &cur->slices[cur->slice_count - 1];
     if (differs(&last->hdr, h))

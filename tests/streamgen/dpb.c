@@ -147,6 +147,8 @@ static void remove_frame(struct gen *g, struct dpb_frame *f, bool both)
 {
     unsigned first = rng_below(&g->pic.rng, 2);
 
+    both |= !g->odd;
+    gen_not_ffmpeg(g, !both && g->pic.structure != REC_FRAME, "mmco-one-field");
     if (g->pic.structure == REC_FRAME) {
         unmark(g, f, 0);
         return;

@@ -81,8 +81,12 @@ static void choose_size(struct gen *g)
 
     sps->frame_mbs_only_flag = !fields;
     sps->mb_adaptive_frame_field_flag = gen_has(g, F_MBAFF);
-    sps->mb_width = (uint16_t)(g->limits.width ? g->limits.width : 1 + rng_below(&g->rng, most));
-    sps->map_height = (uint16_t)(g->limits.height ? (g->limits.height + fields) >> fields : 1 + rng_below(&g->rng, most >> fields));
+    sps->mb_width = (uint16_t)(1 + rng_below(&g->rng, most));
+    sps->map_height = (uint16_t)(1 + rng_below(&g->rng, most >> fields));
+    if (g->limits.width) {
+        sps->mb_width = (uint16_t)g->limits.width;
+        sps->map_height = (uint16_t)((g->limits.height + fields) >> fields);
+    }
     sps->mb_height = (uint16_t)(sps->map_height << fields);
     do {
         level = &levels[rng_below(&g->rng, LEVELS)];
@@ -261,11 +265,18 @@ static void choose_pps(struct gen *g)
 
 void sets_choose(struct gen *g)
 {
+    struct rng r = g->rng; /* forks keep what one choice takes from moving the next */
+
     if (!g->sps.profile_idc) {
+        g->rng = rng_fork(r, 1);
         choose_format(g);
+        g->rng = rng_fork(r, 2);
         choose_size(g);
         g->sps.id = (uint8_t)(rng_one_in(&g->rng, 3) ? rng_below(&g->rng, 32) : 0);
     }
+    g->rng = rng_fork(r, 3);
     choose_order(g);
+    g->rng = rng_fork(r, 4);
     choose_pps(g);
+    g->rng = rng_fork(r, 5);
 }

@@ -251,8 +251,10 @@ static void code_idr(struct gen *g, unsigned index)
 
 void gen_stream(struct gen *g)
 {
-    unsigned frames = g->limits.frames ? g->limits.frames : 2 + rng_below(&g->rng, rng_one_in(&g->rng, 8) ? 24 : 7), n;
+    unsigned frames = 2 + rng_below(&g->rng, rng_one_in(&g->rng, 8) ? 24 : 7), n;
 
+    if (g->limits.frames)
+        frames = g->limits.frames;
     g->delimiters = rng_one_in(&g->rng, 3);
     g->odd = rng_one_in(&g->rng, 4);
     sets_choose(g);

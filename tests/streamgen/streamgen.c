@@ -25,7 +25,7 @@ struct options {
 
 /* What FFmpeg does not decode, or not by the standard. */
 static const uint64_t not_ffmpeg[] = {FEATURE_FMO0, FEATURE_FMO1, FEATURE_FMO2, FEATURE_FMO3, FEATURE_FMO4, FEATURE_FMO5,
-                                      FEATURE_FMO6, FEATURE_ASO, FEATURE_PARTITIONS, FEATURE_SP, FEATURE_SI, FEATURE_PLANES,
+                                      FEATURE_FMO6, FEATURE_ASO, FEATURE_REDUNDANT, FEATURE_PARTITIONS, FEATURE_SP, FEATURE_SI, FEATURE_PLANES,
                                       FEATURE_DEPTHDIFF, FEATURE_LOSSLESS};
 
 static int usage(void)
@@ -106,6 +106,7 @@ static bool generate(const struct options *o, struct gen *g)
             fprintf(stderr, "streamgen: no profile has all of these features\n");
             return false;
         }
+        g->rng = rng_fork((struct rng){o->seed}, 1);
         gen_stream(g);
         if (check_vectors(g))
             return true;
