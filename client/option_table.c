@@ -35,8 +35,9 @@ const struct option_row option_rows[] = {
      "recovery points, colour and who told it, and every other SEI message in hexadecimal."},
     {OPT_BENCH_VERIFY, "verify", NULL, NULL, NULL, NULL, CMD_BENCH,
      "Decode each input once more and compare every frame with FFmpeg's MD5 (outside the timed part). --against does it too."},
-    {OPT_ON_ERROR, "on-error", NULL, "show|drop|fail", "show", "show drop fail", CMD_DECODE,
-     "Damaged frames: deliver them concealed, leave them out, or end with exit code 6."},
+    {OPT_ON_ERROR, "on-error", NULL, "show|drop|fail|all", "show", "show drop fail all", CMD_DECODE,
+     "Damaged frames: deliver them concealed, leave them out, or end with exit code 6. all also shows what comes before the first "
+     "IDR picture or recovery point of a stream that starts in between."},
     {OPT_PROGRESS, "progress", NULL, "kv|bar|none", "bar on a terminal, else a line every 10 s", "kv bar none", CMD_DECODE,
      "Progress on standard error; kv has the form of ffmpeg -progress."},
     {OPT_STREAMS, "streams", NULL, "N", "1", NULL, CMD_BENCH, "Decode each input N times at once."},

@@ -191,8 +191,8 @@ static int add_input(struct failure *f, const char *value, struct options *o)
 
 static int parse_on_error(struct failure *f, const char *value, int *out)
 {
-    return parse_choice(f, "--on-error", value, (const char *const[]){"show", "drop", "fail", NULL}, (const int[]){0, 1, 2},
-                        out);
+    return parse_choice(f, "--on-error", value, (const char *const[]){"show", "drop", "fail", "all", NULL},
+                        (const int[]){0, 1, 2, 3}, out);
 }
 
 static int parse_progress(struct failure *f, const char *value, enum progress_kind *out)

@@ -262,7 +262,11 @@ struct h264_picture {
     struct { uint32_t slice; uint8_t list, index; } conceal_refs[REC_MAX_REFS];
     uint8_t conceal_ref_count;
     atomic_uint missing_mbs;
-    uint8_t corrupt;                      /* data was lost or concealed, here or in a reference */
+    /* The latest damage that reaches the samples: the number of the picture where it happened (they count up), 0: none. What came
+     * before `clean` is over. missing_damage: what a missing reference means here. */
+    uint32_t damage, clean, missing_damage;
+    uint8_t corrupt;                      /* damage is not 0 */
+    uint8_t unrecovered;                  /* decoding started after what it needs (without an IDR picture): not for output */
     uint8_t motion_done;                  /* step 3 has finished */
     uint8_t has_intra, has_inter, has_deblock; /* of rec_picture; by step 3 */
 
@@ -317,6 +321,7 @@ struct h264_stream_params {
     const struct h264_allocator *allocator; /* NULL: malloc; else outlives every picture */
     bool low_delay_output;                  /* output as soon as max_num_reorder_frames allows, never wait for a full DPB without need */
     unsigned views;                         /* 2: the second view of multiview streams too; its pictures come in the same queues */
+    bool any_start;                         /* decode from the first slice on, not only from an IDR picture or a recovery point */
     int  strict;                            /* 1: refuse frame_num gaps that the SPS forbids, instead of concealing */
     bool late_arrays;                       /* the caller calls h264_picture_alloc before step 2 of a picture with slices */
 };
@@ -374,6 +379,9 @@ uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_pict
 /* After step 2 of all slices: 1 and the picture whose motion step 3 of pic reads where macroblocks are missing, or 0. Not to be
  * called before, as concealment waits for pictures that decoding does not wait for. */
 uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264_picture **out);
+
+/* Something of pic is lost that the codec did not see: it is marked, and what refers to it will be. */
+void h264_picture_damage(struct h264_picture *pic);
 
 /* Slots of pic and of all pictures it refers to must be chosen. Fills rec_slice.ref and the view; pointers stay valid until
  * h264_picture_done. slots of missing references are replaced by any held one, or by pic's own. */

@@ -81,7 +81,10 @@ int h264_slice_decode_now(struct h264_slice *slice, struct h264_scratch *scratch
 /* Redundant slices of pic in place of primary ones that step 2 did not get through (redundant.c). */
 void h264_decode_redundant(struct h264_picture *pic);
 
-/* ---- pictures (picture.c) ---- */
+/* ---- pictures (picture.c, recovery.c) ---- */
+
+/* The number of damage that happens in picture id; above 1. */
+uint32_t h264_damage_of(uint32_t id);
 
 static inline unsigned h264_coeff_bytes(const struct h264_sps *sps)
 {

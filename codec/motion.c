@@ -189,17 +189,17 @@ int h264_picture_derive_motion(struct h264_picture *pic)
 {
     struct motion_walk w = {.pic = pic, .slice_index = REC_NO_SLICE, .mb_width = pic->mb_width};
     uint32_t missing;
+    bool failed = false;
     int error;
 
     if (pic->motion_done)
         return H264_OK;
     h264_decode_redundant(pic);
     missing = h264_conceal_find(pic);
-    if (missing)
-        pic->corrupt = 1;
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        if (pic->slices[i].lost_partition)
-            pic->corrupt = 1;
+        failed |= pic->slices[i].lost_partition || (pic->slices[i].status < 0 && !pic->slices[i].hdr.redundant_pic_cnt);
+    if (missing || failed)
+        h264_picture_damage(pic);
     error = h264_fill_slices(pic);
     if (error < 0)
         return error;
@@ -208,7 +208,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
     else
         walk_picture(&w);
     if (w.lost_reference)
-        pic->corrupt = 1;
+        h264_picture_damage(pic);
     if (missing && (error = h264_conceal(pic)) < 0)
         return error;
     if (!missing && pic->previous) {

@@ -105,6 +105,10 @@ static void copy_identity(struct h264_picture *to, const struct h264_picture *fr
     to->recovery = from->recovery;
     to->pic_struct = from->pic_struct;
     to->corrupt = from->corrupt;
+    to->damage = from->damage;
+    to->clean = from->clean;
+    to->missing_damage = from->missing_damage;
+    to->unrecovered = from->unrecovered;
     to->poc[0] = from->poc[0];
     to->poc[1] = from->poc[1];
     to->output_poc = from->output_poc;

@@ -25,10 +25,23 @@ struct h264_stored_pps {
     uint8_t chroma_format_idc; /* with which it was parsed */
 };
 
+/* recovery.c. Damage is numbered as in h264_picture.damage. */
+struct h264_recovery_state {
+    /* Damage counts from `clean` on in pictures at or after clean_poc, from clean_before on in those before. */
+    uint32_t clean, clean_before;
+    int32_t clean_poc;
+    uint32_t lost; /* not 0: started without an IDR picture, and the recovery point is still to come: what missing references do */
+    bool leading;  /* pictures before leading_poc (INT32_MAX: it is not known yet) lack references */
+    bool hide;     /* because decoding started there: they are not for output */
+    int32_t leading_poc;
+    bool pending; /* a recovery point was announced by picture from_id: it comes frame_cnt after from_frame_num */
+    uint32_t from_id, from_frame_num, frame_cnt;
+};
+
 struct h264_stream {
     const struct h264_allocator *allocator;
     const struct h264_capabilities *capabilities; /* NULL: all */
-    bool low_delay_output, strict, late_arrays;
+    bool low_delay_output, strict, late_arrays, any_start;
 
     struct h264_stored_sps sps[H264_MAX_SPS];
     struct h264_stored_pps pps[H264_MAX_PPS];
@@ -39,8 +52,7 @@ struct h264_stream {
     struct h264_poc_state poc;
     uint32_t prev_ref_frame_num;
     bool started; /* a random access point was met */
-    bool leading; /* started without an IDR: earlier POCs than leading_poc lack their references */
-    int32_t leading_poc;
+    struct h264_recovery_state recovering;
     struct h264_sei_inbox sei;           /* messages for the next picture */
     struct h264_recovery_point recovery; /* that of them, if any */
     uint32_t next_id;
@@ -94,6 +106,10 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
  */
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
                               struct h264_diag *diag);
+/* recovery.c: what the picture that h begins, whose numbers are known, has to do with damage before it. */
+void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h, struct h264_picture *pic);
+/* After operation 5 in a picture of this frame_num, which is 0 now. */
+void h264_recovery_reset(struct h264_stream *s, uint32_t frame_num);
 /* No second field of the last first field comes: it is complete as it is. */
 void h264_stream_close_field(struct h264_stream *s);
 /* No further slice of s->cur comes. Does nothing without one. */

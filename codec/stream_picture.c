@@ -35,13 +35,12 @@ static void start_without_idr(struct h264_stream *s, const struct h264_slice_hea
 {
     s->poc = (struct h264_poc_state){.prev_frame_num = h->frame_num};
     s->prev_ref_frame_num = h->frame_num;
-    s->leading = true;
 }
 
 /* Decoding starts at an IDR picture, a recovery point or an intra slice that opens a picture. */
 static bool may_start(const struct h264_stream *s, const struct h264_slice_header *h)
 {
-    return h->idr || (h->first_mb == 0 && h->anchor_pic_flag) ||
+    return h->idr || s->any_start || (h->first_mb == 0 && h->anchor_pic_flag) ||
            (h->first_mb == 0 && (s->recovery.present || h->type == H264_I));
 }
 
@@ -127,7 +126,7 @@ static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, ui
     pic->tag = s->tag;
     pic->nal_ref_idc = 1;
     pic->non_existing = 1;
-    pic->corrupt = 1;
+    h264_picture_damage(pic);
     if (sps->poc_type != 0) {
         h264_poc_derive(&s->poc, sps, &h, pic->poc);
         h264_poc_after(&s->poc, sps, &h, false, pic->poc);
@@ -199,7 +198,6 @@ static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps, co
         h264_picture_unref(s->before);
         s->before = last ? h264_picture_ref(last) : NULL;
         restart(s);
-        s->leading = false;
     }
     if (s->active != sps)
         activate(s, sps);
@@ -344,10 +342,7 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     take_sei(s, pic);
     pic->output_poc = h264_frame_poc(pic->poc);
     set_previous(s, pic, first);
-    if (s->leading && !s->started)
-        s->leading_poc = pic->output_poc;
-    if (s->leading && !first && pic->output_poc < s->leading_poc)
-        pic->corrupt = 1;
+    h264_recovery_begin(s, h, pic);
     s->started = true;
     s->cur = pic;
     s->cur_boundary = s->cur_ended = false;
@@ -394,8 +389,8 @@ static void reset_numbers(struct h264_stream *s, struct h264_dpb_entry *e)
     h264_output_flush(&s->dpb, &s->output);
     e->poc[0] = (int32_t)((uint32_t)e->poc[0] - first);
     e->poc[1] = (int32_t)((uint32_t)e->poc[1] - first);
+    h264_recovery_reset(s, e->frame_num);
     e->frame_num = 0;
-    s->leading = false;
 }
 
 /* Marking and numbering of a complete picture whose entry e is. */

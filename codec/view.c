@@ -33,27 +33,41 @@ static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice 
     return (uint16_t)REC_REF((uint32_t)substitute(pic)->slot, pic->structure);
 }
 
-/* Slots of one slice. Returns a mask of the lists in which an entry is missing. */
-static unsigned fill_refs(const struct h264_picture *pic, const struct h264_slice *slice, struct rec_slice *out,
-                          bool missing[2][REC_MAX_REFS])
+/* The latest damage of the fields that a reference names. */
+static uint32_t damage_of(struct h264_picture *ref, unsigned structure)
 {
-    unsigned lists = 0;
+    uint32_t worst = 0;
+
+    for (unsigned parity = REC_TOP; parity <= REC_BOTTOM; parity++) {
+        const struct h264_picture *field = structure & parity ? h264_picture_of_parity(ref, parity) : NULL;
+
+        worst = field && field->damage > worst ? field->damage : worst;
+    }
+    return worst;
+}
+
+/* Slots of one slice, and the damage that each entry brings. Returns whether any does. */
+static bool fill_refs(const struct h264_picture *pic, const struct h264_slice *slice, struct rec_slice *out,
+                      uint32_t damage[2][REC_MAX_REFS])
+{
+    bool missing[2][REC_MAX_REFS], any = false;
 
     for (int list = 0; list < 2; list++)
         for (unsigned i = 0; i < slice->num_ref[list]; i++) {
-            const struct h264_picture *ref = slice->ref[list][i].pic;
+            struct h264_picture *ref = slice->ref[list][i].pic;
+            unsigned structure = slice->ref[list][i].structure;
 
-            missing[list][i] = !ref || ref->slot < 0 || !parity_exists(slice->ref[list][i].pic, slice->ref[list][i].structure);
+            missing[list][i] = !ref || ref->slot < 0 || !parity_exists(ref, structure);
             if (!missing[list][i])
-                out->ref[list][i] = (uint16_t)REC_REF((uint32_t)ref->slot, slice->ref[list][i].structure);
+                out->ref[list][i] = (uint16_t)REC_REF((uint32_t)ref->slot, structure);
+            damage[list][i] = missing[list][i] ? pic->missing_damage : damage_of(ref, structure);
+            any |= damage[list][i] != 0;
         }
     for (int list = 0; list < 2; list++)
         for (int i = 0; i < slice->num_ref[list]; i++)
-            if (missing[list][i]) {
+            if (missing[list][i])
                 out->ref[list][i] = stand_in(pic, out, list, slice->num_ref[list], i, missing[list]);
-                lists |= 1u << list;
-            }
-    return lists;
+    return any;
 }
 
 /* The field of pic's own parity, or the other one where only that is there or is what pic completes. */
@@ -73,27 +87,37 @@ static void fill_concealment(const struct h264_picture *pic, struct rec_slice *o
 {
     for (unsigned i = 0; i < pic->conceal_ref_count; i++) {
         uint32_t slice = pic->conceal_refs[i].slice;
+        unsigned list = pic->conceal_refs[i].list, index = pic->conceal_refs[i].index;
+        uint16_t ref = slice == REC_NO_SLICE ? previous_reference(pic) : pic->rec_slices[slice].ref[list][index];
 
-        out->ref[0][i] = out->ref[1][i] = slice == REC_NO_SLICE
-                                              ? previous_reference(pic)
-                                              : pic->rec_slices[slice].ref[pic->conceal_refs[i].list][pic->conceal_refs[i].index];
+        out->ref[0][i] = out->ref[1][i] = ref;
     }
 }
 
-/* Whether a macroblock of slice index predicts from an entry that is missing. Entries past what the
- * buffer holds are legal while nothing uses them. */
-static bool uses_missing(const struct h264_picture *pic, uint32_t index, bool missing[2][REC_MAX_REFS])
+/* The latest damage that macroblocks of slice index predict from. Entries past what the buffer holds are legal while nothing
+ * uses them. */
+static uint32_t damage_used(const struct h264_picture *pic, uint32_t index, uint32_t damage[2][REC_MAX_REFS])
 {
+    uint32_t worst = 0;
+
     for (uint32_t i = 0; i < pic->mb_count; i++)
         for (int k = 0; k < 8 && pic->mbs[i].slice == index; k++) {
             int ref_idx = pic->motion[i].ref_idx[k >> 2][k & 3];
 
             if (pic->mbaff && (pic->mbs[i].flags & REC_MB_FIELD))
                 ref_idx >>= 1;
-            if (ref_idx >= 0 && ref_idx < REC_MAX_REFS && missing[k >> 2][ref_idx])
-                return true;
+            if (ref_idx >= 0 && ref_idx < REC_MAX_REFS && damage[k >> 2][ref_idx] > worst)
+                worst = damage[k >> 2][ref_idx];
         }
-    return false;
+    return worst;
+}
+
+/* The motion of the colocated picture may be wrong, too. */
+static uint32_t damage_colocated(const struct h264_slice *slice)
+{
+    bool direct = slice->hdr.type == H264_B && slice->num_ref[1] && slice->ref[1][0].pic;
+
+    return direct ? damage_of(slice->ref[1][0].pic, slice->ref[1][0].structure) : 0;
 }
 
 void h264_find_kinds(struct h264_picture *pic)
@@ -110,11 +134,18 @@ void h264_find_kinds(struct h264_picture *pic)
     pic->has_deblock = deblock != 0;
 }
 
-static void spread_corruption(struct h264_picture *pic)
+static void take_damage(struct h264_picture *pic, uint32_t damage)
 {
-    for (uint32_t i = 0; i < pic->refs_held_count; i++)
-        if (pic->refs_held[i]->corrupt)
-            pic->corrupt = 1;
+    if (damage > pic->damage)
+        pic->damage = damage;
+}
+
+/* What happened before an IDR picture or a recovery point is over. */
+static void settle_damage(struct h264_picture *pic)
+{
+    if (pic->damage < pic->clean)
+        pic->damage = 0;
+    pic->corrupt |= pic->damage != 0;
 }
 
 void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
@@ -156,15 +187,17 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
     if (pic->slot < 0 || !pic->motion_done)
         return H264_ERR_DATA;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
-        bool missing[2][REC_MAX_REFS] = {{false}};
+        uint32_t damage[2][REC_MAX_REFS] = {{0}};
 
-        if (fill_refs(pic, &pic->slices[i], &pic->rec_slices[i], missing) && uses_missing(pic, i, missing))
-            pic->corrupt = 1;
+        if (fill_refs(pic, &pic->slices[i], &pic->rec_slices[i], damage)) {
+            take_damage(pic, damage_used(pic, i, damage));
+            take_damage(pic, damage_colocated(&pic->slices[i]));
+        }
     }
     h264_picture_records(pic, &view);
     if (atomic_load(&pic->missing_mbs) > 0)
         fill_concealment(pic, &pic->rec_slices[pic->slice_count]);
-    spread_corruption(pic);
+    settle_damage(pic);
     view.head.slot = (uint32_t)pic->slot;
     *out = view;
     return H264_OK;

@@ -93,7 +93,8 @@ struct pelton_open_params {
     uint32_t loops;             /* with loop: how many times; 0: for ever */
     int64_t start_us, duration_us; /* -ss and -t; -1: absent */
     uint64_t max_frames;        /* 0: all */
-    int on_error;               /* 0 show (flagged CORRUPT), 1 drop, 2 fail */
+    int on_error;               /* 0 show (flagged CORRUPT), 1 drop, 2 fail, 3 show what comes before the
+                                 * first IDR picture or recovery point, too */
     uint32_t streams;           /* benchmarks: the same source this many times at once; 0 = 1 */
     enum pelton_views views;
     enum pelton_side_request side_data; /* what pelton_frame.side carries; for a probe what pelton_info.side does */

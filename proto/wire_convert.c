@@ -131,7 +131,7 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
 
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
 {
-    if (in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 2 ||
+    if (in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 3 ||
         in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH) {
         return PELTON_ERR_USAGE;
     }

@@ -363,7 +363,7 @@ static void prepare(struct batch *b, uint32_t i)
     if (!job->failed)
         return;
     if (!job->pic->non_existing)
-        job->pic->corrupt = 1;
+        h264_picture_damage(job->pic);
     copy_instead(job, p);
 }
 

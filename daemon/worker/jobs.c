@@ -244,10 +244,8 @@ static void run_motion(struct engine *e, struct job *job)
     cpu = thread_cpu_seconds() - cpu;
     uv_mutex_lock(&e->lock);
     s->stats.cpu_motion += cpu;
-    if (err) {
-        job->failed = true;
-        job->pic->corrupt = 1;
-    }
+    if (err)
+        job->failed = true; /* marked when it is submitted */
     motion_finished(e, job);
 }
 

@@ -308,7 +308,7 @@ static void drop_output(struct session *s, struct output *out)
     engine_wake_gpu(s->engine);
 }
 
-/* on_error: 0 show, 1 drop, 2 fail. True: the frame is not delivered. */
+/* on_error: 0 and 3 show, 1 drop, 2 fail. True: the frame is not delivered. */
 static bool refuse_corrupt(struct session *s, struct output *out)
 {
     if (!((const struct job *)out->pic->user)->frame.corrupt)

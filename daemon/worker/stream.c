@@ -304,7 +304,7 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
         st->loop_begin = st->loop_end = t.pts;
     if (t.pts != TIMESTAMPS_NONE && t.pts + t.duration > st->loop_end)
         st->loop_end = t.pts + t.duration;
-    bool keep = wanted(st, &t);
+    bool keep = !pic->unrecovered && wanted(st, &t);
     if (keep)
         emit(st, pic, &t);
     else
@@ -498,7 +498,11 @@ static int open_codec(struct stream *st)
 {
     const AVCodecParameters *par = st->source.stream->codecpar;
     struct h264_stream_params params = {
-        .capabilities = &capabilities, .allocator = &st->session->account->allocator, .late_arrays = true, .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1};
+        .capabilities = &capabilities,
+        .allocator = &st->session->account->allocator,
+        .late_arrays = true,
+        .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1,
+        .any_start = st->session->params.on_error == 3};
     h264_stream_free(st->codec);
     st->codec = NULL;
     if (h264_stream_create(&params, &st->codec)) {

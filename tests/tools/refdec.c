@@ -343,7 +343,7 @@ static void drain(struct refdec *d, bool last)
     while (done < d->waiting_count) {
         pic = d->waiting[done];
         if (pic->slot >= 0 && d->slots[pic->slot].done) {
-            if (pic->view == d->view)
+            if (pic->view == d->view && !pic->unrecovered)
                 emit_frame(d, pic);
         } else if (!last) {
             break;

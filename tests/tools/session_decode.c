@@ -10,7 +10,7 @@
  *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N
  *     --transport T     shm none readback
  *     --policy P        lossless latest fifo
- *     --on-error N      0 show, 1 drop, 2 fail
+ *     --on-error N      0 show, 1 drop, 2 fail, 3 show all
  *     --loops N --ss US --t US --max N --resume SEQUENCE --realtime
  *     --sessions N      the same file this many times at once; every one must give the same MD5
  *     --close-after N   close the session after N frames

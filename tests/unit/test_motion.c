@@ -641,6 +641,7 @@ static void test_missing_reference(void **state)
     direct_picture(&w, true);
     w.cur.pic.refs_held[0] = &w.col.pic;
     w.cur.pic.refs_held_count = 1;
+    w.cur.pic.missing_damage = 5;
     w.cur.slices[0].ref[0][1].pic = NULL; /* spatial direct without neighbours uses index 0 only */
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
     assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
