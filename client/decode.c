@@ -38,13 +38,11 @@ struct decode {
     struct output *out, *second;
     struct verify *verify;
     struct side_file *side;
-    int64_t at; /* when the last frame of the base view was written, */
-    bool passed; /* or that it was left out */
     uint64_t second_frames;
     struct convert *convert;
     enum AVPixelFormat wanted; /* AV_PIX_FMT_NONE: as delivered */
     AVFrame *picture;
-    struct sync sync;
+    struct sync sync, second_sync;
     struct progress progress;
     struct progress_state state;
     uint64_t corrupt, left_out;
@@ -148,6 +146,7 @@ static int open_stream(struct decode *d)
         announce_device(&d->device);
     }
     sync_init(&d->sync, &d->info, d->o->start_us);
+    d->second_sync = d->sync;
     ui_log(LOG_VERBOSE, "%s: %s, %s %s, %s, %ux%u", d->source.name, d->info.container, d->info.codec, d->info.profile,
            d->info.pix_fmt, d->info.width, d->info.height);
     return 0;
@@ -227,16 +226,16 @@ static bool duration_passed(const struct decode *d, const struct pelton_frame *f
     return frame->pts - d->first_pts >= av_rescale_q(d->o->duration_us, AV_TIME_BASE_Q, tb);
 }
 
-/* When the frame is written, in the muxer's time base for synced formats, else in the frame's own. */
-static bool frame_time(struct decode *d, const struct pelton_frame *in, int64_t *out)
+/* When the frame is written, in the muxer's time base for synced formats, else in the frame's own. count: frames before it. */
+static bool frame_time(struct decode *d, struct sync *sync, uint64_t count, const struct pelton_frame *in, int64_t *out)
 {
     if (d->format->synced) {
-        return sync_frame(&d->sync, in->pts, in->duration, out);
+        return sync_frame(sync, in->pts, in->duration, out);
     }
     if (!strcmp(d->format->name, "matroska")) {
-        *out = in->pts == INT64_MIN ? 0 : in->pts + d->sync.offset; /* equal ones are moved apart by output_frame */
+        *out = in->pts == INT64_MIN ? 0 : in->pts + sync->offset; /* equal ones are moved apart by output_frame */
     } else {
-        *out = (int64_t)d->state.frames;
+        *out = (int64_t)count;
     }
     return true;
 }
@@ -284,17 +283,17 @@ static int in_wanted_format(struct decode *d, const struct pelton_frame *frame, 
     return convert_frame(&d->convert, d->picture, d->wanted, picture, d->f);
 }
 
-/* Goes with the base view's frame before it. */
 static int take_second(struct decode *d, const struct pelton_frame *frame)
 {
     const AVFrame *picture;
-    int rc = d->passed || !d->second ? 0 : picture_borrow(frame, d->picture, d->f);
-    if (rc || d->passed || !d->second) {
+    int64_t at;
+    int rc = picture_borrow(frame, d->picture, d->f);
+    if (rc || !frame_time(d, &d->second_sync, d->second_frames, frame, &at)) {
         return rc;
     }
     rc = in_wanted_format(d, frame, &picture);
     if (rc == 0) {
-        ((AVFrame *)picture)->pts = d->at;
+        ((AVFrame *)picture)->pts = at;
         rc = write_picture(d, d->second, picture);
     }
     if (rc == 0 && d->side) {
@@ -308,6 +307,7 @@ static int take_second(struct decode *d, const struct pelton_frame *frame)
 static int take_base(struct decode *d, const struct pelton_frame *frame)
 {
     const AVFrame *picture;
+    int64_t at;
     int rc = picture_borrow(frame, d->picture, d->f);
     if (rc) {
         return rc;
@@ -319,8 +319,7 @@ static int take_base(struct decode *d, const struct pelton_frame *frame)
         d->enough = true;
         return 0;
     }
-    d->passed = !frame_time(d, frame, &d->at);
-    if (d->passed) {
+    if (!frame_time(d, &d->sync, d->state.frames, frame, &at)) {
         d->left_out++;
         return 0;
     }
@@ -329,7 +328,7 @@ static int take_base(struct decode *d, const struct pelton_frame *frame)
         rc = verify_frame(d->verify, picture, d->f);
     }
     if (rc == 0) {
-        ((AVFrame *)picture)->pts = d->at;
+        ((AVFrame *)picture)->pts = at;
         rc = write_picture(d, d->out, picture);
     }
     if (rc == 0 && d->side) {
@@ -375,7 +374,7 @@ static int decode_loop(struct decode *d)
         if (rc <= 0) {
             return -rc;
         }
-        rc = frame.view ? take_second(d, &frame) : take_base(d, &frame);
+        rc = frame.view && d->second ? take_second(d, &frame) : take_base(d, &frame);
         pelton_release(d->stream, &frame);
         if (rc) {
             return rc;

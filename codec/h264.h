@@ -228,7 +228,6 @@ struct h264_picture {
     struct h264_picture *plane0;          /* of planes 1 and 2: that of plane 0, a reference; else NULL */
     struct h264_picture *planes[2];       /* of plane 0: planes 1 and 2, borrowed */
     uint8_t mbaff, idr, nal_ref_idc, has_b_slices;
-    int8_t pic_struct;                    /* of pic_timing (Table D-1), -1 where not given */
     struct h264_recovery_point recovery;  /* of the SEI before it */
     struct h264_sei *sei;                 /* all messages before it, owned; NULL: none. A first field has those of the second too once paired */
     uint8_t non_existing;                 /* inferred by a frame_num gap: no slices, a copy source only */

@@ -52,7 +52,6 @@ struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
     pic->mb_height = sps->mb_height;
     pic->mb_count = pic->mb_width * pic->mb_height / (structure == REC_FRAME ? 1 : 2);
     pic->slot = -1;
-    pic->pic_struct = -1;
     pic->allocator = allocator ? allocator : &default_allocator;
     return pic;
 }
@@ -103,7 +102,6 @@ static void copy_identity(struct h264_picture *to, const struct h264_picture *fr
     to->mbaff = from->mbaff;
     to->has_b_slices = from->has_b_slices;
     to->recovery = from->recovery;
-    to->pic_struct = from->pic_struct;
     to->corrupt = from->corrupt;
     to->damage = from->damage;
     to->clean = from->clean;

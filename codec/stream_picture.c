@@ -294,14 +294,8 @@ static void clear_sei(struct h264_stream *s)
 /* The messages before pic become its own. Without memory for them the picture stands alone. */
 static void take_sei(struct h264_stream *s, struct h264_picture *pic)
 {
-    const struct h264_sei_message *m;
-    struct h264_pic_timing timing;
-
     if (h264_sei_take(&s->sei, &pic->sei))
         s->stats.errors++;
-    m = h264_sei_find(pic->sei, H264_SEI_PIC_TIMING);
-    if (m && !h264_sei_pic_timing(m, pic->sps, &timing) && timing.has_pic_struct)
-        pic->pic_struct = (int8_t)timing.pic_struct;
     clear_sei(s);
 }
 

@@ -197,9 +197,15 @@ static bool wanted(struct stream *st, const struct packet_times *t)
     return true;
 }
 
+/* Decoding may start there with nothing missing in output order from there on. */
+static bool is_entry(const struct h264_recovery_point *r)
+{
+    return r->present && r->recovery_frame_cnt == 0;
+}
+
 static uint32_t frame_flags(struct stream *st, const struct h264_picture *pic, bool second)
 {
-    uint32_t flags = second ? 0 : pic->idr || pic->recovery.present ? PELTON_FRAME_KEY : 0;
+    uint32_t flags = second ? 0 : pic->idr || is_entry(&pic->recovery) ? PELTON_FRAME_KEY : 0;
     if (st->discontinuity)
         flags |= PELTON_FRAME_DISCONT;
     st->discontinuity = false;

@@ -184,6 +184,7 @@ def compare_frames(name, ours, theirs):
             said = a["colour"]["source"] == "bitstream" or (key == "chroma_location" and key in b)
             mine = a["colour"][key] if said else None
             expect("%s frame %d %s" % (name, i, key), None if mine == "unknown" else mine, b.get(key))
+        expect("%s frame %d key" % (name, i), a["key"], b["key_frame"] == 1)
         expect("%s frame %d aspect" % (name, i), a["sample_aspect_ratio"], b.get("sample_aspect_ratio"))
         listed = b.get("side_data_list", [])
         expect("%s frame %d side data" % (name, i), kinds_of_ours(a), {KINDS[d["side_data_type"]] for d in listed if d["side_data_type"] in KINDS})
@@ -277,7 +278,7 @@ def check_conformance(args, daemon):
     return count
 
 
-CONFORMANCE = ("x264/bluray.264", "x264/pulldown_sei.264", "x264/high_opengop.264", "made/rw_nalzoo.264")
+CONFORMANCE = ("x264/mbaff_bff.264", "x264/fakeinterlaced.264", "x264/bluray.264", "x264/pulldown_sei.264", "x264/high_opengop.264", "made/rw_nalzoo.264")
 
 
 def main():

@@ -368,10 +368,63 @@ static void test_planes(void **state)
     close_stream(&c);
 }
 
+/* user_data_unregistered of one byte */
+static void send_sei(struct ctx *c, unsigned byte)
+{
+    struct bw w = {.bits = 0};
+
+    bw_u(&w, 8, 6);
+    bw_u(&w, 8, 5);
+    bw_u(&w, 8, 1);
+    bw_u(&w, 8, byte);
+    bw_trailing(&w);
+    assert_int_equal(feed(c, &w), H264_OK);
+}
+
+/* The bytes of the messages of a frame, fields apart by '|'. */
+static void expect_sei(const struct h264_picture *pic, const char *expected)
+{
+    char text[64] = "";
+
+    for (const struct h264_sei *sei = pic->sei; sei; sei = sei->next) {
+        for (uint32_t i = 0; i < sei->count; i++)
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%c", sei->messages[i].bytes[0]);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", sei->next ? "|" : "");
+    }
+    assert_string_equal(text, expected);
+}
+
+/* The first field has the messages of both; a field that stays alone only its own; slices of a picture share its. */
+static void test_sei_of_fields(void **state)
+{
+    struct ctx c = field_ctx(4);
+
+    open_stream(&c);
+    send_sei(&c, 'a');
+    send_sei(&c, 'b');
+    assert_int_equal(slice(&c, FIELD_I(REC_TOP, .idr = 1)), H264_OK);
+    send_sei(&c, 'c');
+    assert_int_equal(slice(&c, FIELD_P(REC_BOTTOM, .poc_lsb = 1, .num_ref = {1})), H264_OK);
+    assert_int_equal(slice(&c, FIELD_P(REC_TOP, .frame_num = 1, .poc_lsb = 8, .num_ref = {1})), H264_OK);
+    send_sei(&c, 'd');
+    assert_int_equal(slice(&c, FIELD_P(REC_TOP, .frame_num = 2, .poc_lsb = 16, .num_ref = {1})), H264_OK);
+    send_sei(&c, 'e');
+    assert_int_equal(slice(&c, FIELD_P(REC_TOP, .frame_num = 3, .poc_lsb = 24, .num_ref = {1})), H264_OK);
+    send_sei(&c, 'f'); /* before nothing */
+    flush(&c);
+    assert_int_equal(c.decoded_count, 5);
+    expect_sei(c.decoded[0], "ab|c");
+    expect_sei(c.decoded[1], "");
+    expect_sei(c.decoded[2], "");
+    expect_sei(c.decoded[3], "d");
+    expect_sei(c.decoded[4], "e");
+    close_stream(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_p_fields),       cmocka_unit_test(test_b_fields),
+        cmocka_unit_test(test_sei_of_fields), cmocka_unit_test(test_p_fields),       cmocka_unit_test(test_b_fields),
         cmocka_unit_test(test_b_second_field), cmocka_unit_test(test_field_modification),
         cmocka_unit_test(test_mmco_fields),    cmocka_unit_test(test_window_of_one),
         cmocka_unit_test(test_unpaired),       cmocka_unit_test(test_map_types),
