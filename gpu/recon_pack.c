@@ -97,7 +97,7 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
     struct counts c = {0};
     struct recon_shape shape = r->worst;
     uint32_t taken = 0, copies = 0;
-    shape.has_intra = shape.has_inter = shape.has_deblock = shape.has_switching = false;
+    shape.has_intra = shape.has_inter = shape.has_deblock = shape.has_mbaff = shape.has_switching = false;
     for (; taken < n; taken++) {
         const struct rec_view *view = pictures[taken].view;
         struct counts more = c;
@@ -113,6 +113,7 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
         shape.has_intra |= view->head.has_intra;
         shape.has_inter |= view->head.has_inter;
         shape.has_deblock |= view->head.has_deblock;
+        shape.has_mbaff |= view->head.mbaff;
         shape.has_switching |= has_switching_slices(view);
     }
     shape.any_format |= shape.has_switching;

@@ -20,6 +20,7 @@
 #include "shaders/classify_starts.spv.h"
 #include "shaders/deblock.spv.h"
 #include "shaders/deblock_strength.spv.h"
+#include "shaders/deblock_wide.spv.h"
 #include "shaders/inter_chroma.spv.h"
 #include "shaders/inter_chroma_wide.spv.h"
 #include "shaders/inter_luma.spv.h"
@@ -212,9 +213,20 @@ static bool any_deblock(const struct recon_shape *shape)
 {
     return shape->has_deblock && shape->any_format;
 }
-BOTH_CONDITIONS(any_deblock_by_diagonals, has_deblock, by_diagonals)
-BOTH_CONDITIONS(any_deblock_persistent, has_deblock, persistent)
-BOTH_CONDITIONS(any_deblock_patient, has_deblock, patient)
+
+/* In MBAFF frames edges depend on more than columns allow for; a batch with one takes the wavefront. */
+static bool columns_32(const struct recon_shape *shape)
+{
+    return any_deblock(shape) && !shape->has_mbaff && shape->chroma_format_idc < 2;
+}
+
+static bool columns_48(const struct recon_shape *shape)
+{
+    return any_deblock(shape) && !shape->has_mbaff && shape->chroma_format_idc >= 2;
+}
+BOTH_CONDITIONS(any_deblock_by_diagonals, has_deblock && shape->has_mbaff, by_diagonals)
+BOTH_CONDITIONS(any_deblock_persistent, has_deblock && shape->has_mbaff, persistent)
+BOTH_CONDITIONS(any_deblock_patient, has_deblock && shape->has_mbaff, patient)
 
 static bool no_deblock(const struct recon_shape *shape)
 {
@@ -280,6 +292,13 @@ static bool no_deblock(const struct recon_shape *shape)
         .groups = row_groups,                                                                                                  \
         .reads = RECORDS | RECON_B(BIND_COEFFS) | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS,                              \
         .writes = WORK_IMAGES | TICKETS, .wanted = condition                                                                   \
+    }
+
+/* By columns of macroblocks: a thread for each line of one; any: layout of the strengths. */
+#define DEBLOCK_PASS(label, threads, any, condition)                                                                           \
+    {                                                                                                                          \
+        .name = label, .stage = RECON_DEBLOCK, SHADERS(deblock), CONSTANTS(threads, any), .groups = column_groups,             \
+        .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES, .writes = FRAME_IMAGES, .wanted = condition                  \
     }
 
 #define ANY_DEBLOCK_PASS(label, patient, condition)                                                                            \
@@ -367,13 +386,7 @@ const struct recon_pass recon_passes[] = {
      .reads = RECORDS | RECON_B(BIND_MOTION),
      .writes = RECON_B(BIND_STRENGTHS),
      .wanted = plain_deblock},
-    {.name = "deblock",
-     .stage = RECON_DEBLOCK,
-     SHADER(deblock),
-     .groups = column_groups,
-     .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES,
-     .writes = FRAME_IMAGES,
-     .wanted = plain_deblock},
+    DEBLOCK_PASS("deblock", 32, 0, plain_deblock),
     {.name = "deblock, any format: strengths",
      .stage = RECON_DEBLOCK,
      SHADER(any_deblock_strength),
@@ -381,7 +394,9 @@ const struct recon_pass recon_passes[] = {
      .reads = RECORDS | RECON_B(BIND_MOTION),
      .writes = RECON_B(BIND_STRENGTHS),
      .wanted = any_deblock},
-    {.name = "deblock, any format: diagonals",
+    DEBLOCK_PASS("deblock, any format", 32, 1, columns_32),
+    DEBLOCK_PASS("deblock, any format: 4:2:2, 4:4:4", 48, 1, columns_48),
+    {.name = "deblock, MBAFF: diagonals",
      .stage = RECON_DEBLOCK,
      SHADERS(any_deblock_diagonal),
      .steps = diagonal_steps,
@@ -389,8 +404,8 @@ const struct recon_pass recon_passes[] = {
      .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES,
      .writes = FRAME_IMAGES,
      .wanted = any_deblock_by_diagonals},
-    ANY_DEBLOCK_PASS("deblock, any format: persistent", 0, any_deblock_persistent),
-    ANY_DEBLOCK_PASS("deblock, any format: persistent, software", 1, any_deblock_patient),
+    ANY_DEBLOCK_PASS("deblock, MBAFF: persistent", 0, any_deblock_persistent),
+    ANY_DEBLOCK_PASS("deblock, MBAFF: persistent, software", 1, any_deblock_patient),
     {.name = "store",
      .stage = RECON_DEBLOCK,
      SHADERS(store_frame),

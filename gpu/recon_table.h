@@ -21,7 +21,8 @@ struct recon_shape {
     bool software;
     uint8_t wavefront;             /* 1 diagonal dispatches, 2 persistent */
     uint8_t chroma_format_idc;     /* of the records */
-    bool any_format;               /* not progressive 8-bit 4:2:0: intra prediction and deblocking have passes of their own */
+    bool any_format;               /* not progressive 8-bit 4:2:0: intra prediction and strengths have passes of their own */
+    bool has_mbaff;                /* any picture */
     bool has_switching;            /* any slice is SP or SI; then any_format is set too */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking in frames of any format in one dispatch: a workgroup takes the next ticket, a row of macroblocks, or of pairs, of a
+ * Deblocking of batches with MBAFF frames, of any format, in one dispatch: a workgroup takes the next ticket, a row of macroblocks, or of pairs, of a
  * picture, rows of all pictures from the top downwards. It waits only for the row above, a lower ticket, so it ends on any device.
  */
 #version 460

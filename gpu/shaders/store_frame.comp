@@ -7,6 +7,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/common.glsl"
 #include "gpu/shaders/lib/images.glsl"
+#include "gpu/shaders/lib/place.glsl"
 
 layout(local_size_x = 32, local_size_y = 4) in;
 

@@ -74,7 +74,7 @@
 #define STRENGTH_TOP    1
 #define STRENGTH_INSIDE 2
 
-/* The same where any_deblock.glsl filters. Words 0..3 as above, but for the left edge: word 4 holds its bS in 8 nibbles (two
+/* The same from any_deblock_strength. Words 0..3 as above, but for the left edge: word 4 holds its bS in 8 nibbles (two
  * rows of luma each, or beside a pair of field macroblocks two rows of one field); word 5, in 4 nibbles, a second top edge: that
  * of a frame macroblock below a pair of field macroblocks to the bottom one; word 6 ANY_* below. From ANY_PARAMS, by place * 3 +
  * component, thresholds as above, for 8 bits. */

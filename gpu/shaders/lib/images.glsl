@@ -45,18 +45,4 @@ void store_frame(int c, ivec3 at, uvec4 texel)
         imageStore(frame_cr, at, texel);
 }
 
-/* The plane of its slot that a picture's component is written to: separate colour planes are pictures of 4:0:0. */
-int frame_plane(rec_picture picture, int c)
-{
-    return CHROMA_FORMAT == 0u ? int(picture.colour_plane) : c;
-}
-
-/* The row of its slot that a picture's row is written to. */
-int frame_row(rec_picture picture, int y)
-{
-    if (INTERLACED == 0u || uint(picture.structure) == REC_FRAME)
-        return y;
-    return 2 * y + (uint(picture.structure) == REC_BOTTOM ? 1 : 0);
-}
-
 #endif
