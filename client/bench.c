@@ -37,7 +37,7 @@ static void describe_command(struct bench *b)
         {o->device_given, "--device", o->device},    {o->socket != NULL, "--socket", o->socket},
         {o->lookahead_given, "-c", o->lookahead},    {o->stages, "--stages", NULL},
         {o->against != NULL, "--against", "ffmpeg"}, {o->ffmpeg != NULL, "--ffmpeg", o->ffmpeg},
-        {o->verify != NULL, "--verify", NULL},
+        {o->verify != NULL, "--verify", NULL},       {o->live, "--live", NULL},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (words[i].given) {
@@ -66,7 +66,7 @@ static int all_runs(struct bench *b)
     if (rc == 0 && b->verify_wanted) {
         rc = bench_verify(b);
     }
-    for (int mode = 0; rc == 0 && mode < BENCH_MODES; mode++) {
+    for (int mode = b->o->live ? BENCH_DELIVERED : 0; rc == 0 && mode < BENCH_MODES; mode++) {
         rc = bench_measure(b, (enum bench_mode)mode);
     }
     pelton_close(b->conn);
@@ -97,6 +97,10 @@ int cmd_bench(struct options *o, struct failure *f)
             return fail_with(f, X_USAGE, "name a file", "standard input cannot be measured: it is read more than once");
         }
     }
+    if (o->live && (o->against || o->min_fps_given)) {
+        return fail_with(f, X_USAGE, "measure frames per second without --live",
+                         "--live measures latency: --against and --min-fps have no meaning");
+    }
     struct bench *b = calloc(1, sizeof *b);
     if (!b) {
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
@@ -114,8 +118,7 @@ int cmd_bench(struct options *o, struct failure *f)
         rc = bench_write_json(b, f);
     }
     rc = rc ? rc : judge(b);
-    free(b->decoded_ms);
-    free(b->taken_ms);
+    free(b->samples);
     free(b);
     return rc;
 }

@@ -17,7 +17,19 @@ struct bench_run {
 };
 
 struct percentiles {
-    double p50, p95, p99; /* ms */
+    double p50, p95, p99, most; /* ms */
+};
+
+/* One delivered frame. Samples of one stream are in output order. */
+struct bench_sample {
+    uint32_t stream;
+    int64_t received_ns, decoded_ns, taken_ns; /* access unit read; frame readable; frame in the reader's hands */
+};
+
+/* Streams read at their own pace: what a decoder adds to the delay that their reordering demands anyhow. */
+struct bench_live {
+    unsigned reordering;               /* pictures that a frame waits for, in the stream that reorders most */
+    struct percentiles decoded, taken; /* since the last access unit that the frame had to wait for */
 };
 
 enum { MAX_PEERS = 3 };
@@ -38,7 +50,8 @@ struct bench {
     char command_line[2048];
     struct bench_run runs[BENCH_MODES];
     struct percentiles decoded, taken; /* since the access unit was read: frame readable; frame in the reader's hands */
-    double *decoded_ms, *taken_ms;
+    struct bench_live live;
+    struct bench_sample *samples;
     size_t n_samples, room_samples;
     struct bench_peer peers[MAX_PEERS];
     unsigned n_peers;
@@ -51,6 +64,7 @@ struct bench {
 int bench_warm_up(struct bench *b);
 int bench_measure(struct bench *b, enum bench_mode mode);
 int bench_verify(struct bench *b);
+void bench_latency(struct bench *b); /* percentiles of the samples, and live where that was asked for */
 void bench_against_ffmpeg(struct bench *b);
 const char *bench_ffmpeg(const struct bench *b); /* the program's path */
 void bench_print(const struct bench *b);

@@ -48,7 +48,15 @@ static void print_stages(const struct bench *b)
 
 static void print_percentiles(const char *name, const struct percentiles *p)
 {
-    printf("%-28s %10.2f %10.2f %10.2f\n", name, p->p50, p->p95, p->p99);
+    printf("%-36s %10.2f %10.2f %10.2f %10.2f\n", name, p->p50, p->p95, p->p99, p->most);
+}
+
+static void print_memory(const struct bench *b)
+{
+    const struct pelton_stats *s = &b->runs[BENCH_DELIVERED].total;
+    double streams = (double)b->o->streams * b->o->n_inputs;
+    printf("\nmemory a stream, at most     host %.1f MB, device %.1f MB\n", (double)s->memory_host * 1e-6 / streams,
+           (double)s->memory_gpu * 1e-6 / streams);
 }
 
 void bench_print(const struct bench *b)
@@ -63,6 +71,9 @@ void bench_print(const struct bench *b)
     printf("%-28s %10s %10s %10s\n", "", "frames", "seconds", "fps");
     for (int m = 0; m < BENCH_MODES; m++) {
         const struct bench_run *r = &b->runs[m];
+        if (!r->measured) {
+            continue;
+        }
         printf("%-28s %10llu %10.3f %10.1f\n", mode_names[m], (unsigned long long)r->frames, r->seconds, r->fps);
     }
     for (unsigned i = 0; i < b->n_peers; i++) {
@@ -73,9 +84,15 @@ void bench_print(const struct bench *b)
             printf("%-28s %10llu %10.3f %10.1f\n", p->name, (unsigned long long)p->frames, p->seconds, p->fps);
         }
     }
-    printf("\n%-28s %10s %10s %10s\n", "latency, delivered, ms", "p50", "p95", "p99");
+    printf("\n%-36s %10s %10s %10s %10s\n", "latency, delivered, ms", "p50", "p95", "p99", "most");
     print_percentiles("  read -> frame readable", &b->decoded);
     print_percentiles("  read -> taken by reader", &b->taken);
+    if (b->o->live) {
+        printf("  the stream's reordering: %u picture%s\n", b->live.reordering, b->live.reordering == 1 ? "" : "s");
+        print_percentiles("  last one needed -> frame readable", &b->live.decoded);
+        print_percentiles("  last one needed -> taken by reader", &b->live.taken);
+    }
+    print_memory(b);
     if (b->o->stages) {
         print_stages(b);
     }
@@ -95,6 +112,7 @@ static void write_percentiles(struct json *j, const char *name, const struct per
     json_number(j, "p50", p->p50);
     json_number(j, "p95", p->p95);
     json_number(j, "p99", p->p99);
+    json_number(j, "most", p->most);
     json_close(j, '}');
 }
 
@@ -131,23 +149,34 @@ static void write_runs(const struct bench *b, struct json *j)
 {
     json_open(j, "fps", '{');
     for (int m = 0; m < BENCH_MODES; m++) {
-        json_number(j, mode_keys[m], b->runs[m].fps);
+        json_number(j, mode_keys[m], b->runs[m].measured ? b->runs[m].fps : __builtin_nan(""));
     }
     json_close(j, '}');
     json_open(j, "seconds", '{');
     for (int m = 0; m < BENCH_MODES; m++) {
-        json_number(j, mode_keys[m], b->runs[m].seconds);
+        json_number(j, mode_keys[m], b->runs[m].measured ? b->runs[m].seconds : __builtin_nan(""));
     }
     json_close(j, '}');
     json_int(j, "frames", (int64_t)b->runs[BENCH_DELIVERED].frames);
     json_int(j, "corrupt", (int64_t)b->runs[BENCH_DELIVERED].corrupt);
     write_percentiles(j, "latency_ms", &b->decoded);
     write_percentiles(j, "latency_reader_ms", &b->taken);
+    if (b->o->live) {
+        json_open(j, "live", '{');
+        json_int(j, "reordering", b->live.reordering);
+        write_percentiles(j, "latency_ms", &b->live.decoded);
+        write_percentiles(j, "latency_reader_ms", &b->live.taken);
+        json_close(j, '}');
+    }
     struct stage cpu[N_CPU], gpu[N_GPU];
     const struct pelton_stats *s = &b->runs[BENCH_DELIVERED].total;
     stages_of(s, cpu, gpu);
     write_stages(j, "cpu_seconds", cpu, N_CPU);
     write_stages(j, "gpu_seconds", gpu, N_GPU);
+    json_open(j, "memory_bytes", '{'); /* of all streams, each at its most */
+    json_int(j, "host", (int64_t)s->memory_host);
+    json_int(j, "device", (int64_t)s->memory_gpu);
+    json_close(j, '}');
     json_open(j, "bytes", '{');
     json_int(j, "in", (int64_t)s->bytes_in);
     json_int(j, "uploaded", (int64_t)s->bytes_uploaded);

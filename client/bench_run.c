@@ -42,6 +42,7 @@ static int open_lane(struct run *r, struct lane *lane, const char *input, uint64
     params.transport = transports[r->mode];
     params.duration_us = -1;
     params.max_frames = max_frames;
+    params.realtime = b->o->live && max_frames == 0;
     params.loop = max_frames == 0 && (b->o->duration_us > 0 || b->o->loops > 1);
     params.loops = b->o->duration_us > 0 ? 0 : b->o->loops;
     if (pelton_open(b->conn, &params, timeout_ms(b->o), &info, &lane->stream) < 0) {
@@ -87,21 +88,18 @@ static int open_lanes(struct run *r, uint64_t max_frames)
     return 0;
 }
 
-static void add_sample(struct bench *b, const struct pelton_frame *frame)
+static void add_sample(struct bench *b, uint32_t stream, const struct pelton_frame *frame)
 {
     if (b->n_samples == b->room_samples) {
         size_t room = b->room_samples ? b->room_samples * 2 : 4096;
-        double *decoded = realloc(b->decoded_ms, room * sizeof *decoded);
-        b->decoded_ms = decoded ? decoded : b->decoded_ms;
-        double *taken = realloc(b->taken_ms, room * sizeof *taken);
-        b->taken_ms = taken ? taken : b->taken_ms;
-        if (!decoded || !taken) {
+        struct bench_sample *samples = realloc(b->samples, room * sizeof *samples);
+        if (!samples) {
             return;
         }
+        b->samples = samples;
         b->room_samples = room;
     }
-    b->decoded_ms[b->n_samples] = (double)(frame->decoded_ns - frame->received_ns) * 1e-6;
-    b->taken_ms[b->n_samples++] = (double)(now_ns() - frame->received_ns) * 1e-6;
+    b->samples[b->n_samples++] = (struct bench_sample){stream, frame->received_ns, frame->decoded_ns, now_ns()};
 }
 
 /* What this stream has now, a bounded part of it, so that other streams and the clock get their turn. *news: it had something.
@@ -127,7 +125,7 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
         }
         result->corrupt += (frame.flags & PELTON_FRAME_CORRUPT) != 0;
         if (r->mode == BENCH_DELIVERED) {
-            add_sample(b, &frame);
+            add_sample(b, (uint32_t)(lane - r->lanes), &frame);
             result->frames++;
         }
         pelton_release(lane->stream, &frame);
@@ -238,23 +236,6 @@ static int collect(struct run *r)
     return 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void percentiles(double *ms, size_t n, struct percentiles *out)
-{
-    if (n == 0) {
-        return;
-    }
-    qsort(ms, n, sizeof *ms, compare_doubles);
-    out->p50 = ms[(n - 1) / 2];
-    out->p95 = ms[(size_t)((double)(n - 1) * 0.95)];
-    out->p99 = ms[(size_t)((double)(n - 1) * 0.99)];
-}
-
 int bench_measure(struct bench *b, enum bench_mode mode)
 {
     struct run r = {.b = b, .mode = mode};
@@ -273,8 +254,7 @@ int bench_measure(struct bench *b, enum bench_mode mode)
     result->seconds = (double)(end_ns - r.start_ns) * 1e-9;
     result->fps = (double)result->frames / result->seconds;
     if (mode == BENCH_DELIVERED) {
-        percentiles(b->decoded_ms, b->n_samples, &b->decoded);
-        percentiles(b->taken_ms, b->n_samples, &b->taken);
+        bench_latency(b);
     }
     return 0;
 }

@@ -45,6 +45,9 @@ const struct option_row option_rows[] = {
     {OPT_STAGES, "stages", NULL, NULL, NULL, NULL, CMD_BENCH,
      "Print the seconds of each stage on the CPU and on the GPU (a daemon named by --socket needs timestamps=true for the "
      "latter)."},
+    {OPT_LIVE, "live", NULL, NULL, NULL, NULL, CMD_BENCH,
+     "Read the inputs at their own pace, as a live source would, and measure only the latency of delivered frames: since their "
+     "access unit was read, and since the last access unit that they had to wait for in a stream that reorders."},
     {OPT_AGAINST, "against", NULL, "ffmpeg", NULL, "ffmpeg", CMD_BENCH,
      "Measure the ffmpeg program in the same run: one thread, all threads, and h264_cuvid where it has that."},
     {OPT_FFMPEG, "ffmpeg", NULL, "PATH", "ffmpeg in PATH", "FILE", CMD_BENCH, "The ffmpeg program for --against and --verify."},

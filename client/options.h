@@ -52,7 +52,7 @@ struct options {
     const char *side_data; /* a file for it */
     const char *verify; /* a reference file; for bench "" */
     const char *against, *ffmpeg, *json_file, *topic;
-    bool json, stages, man, help, min_fps_given;
+    bool json, stages, live, man, help, min_fps_given;
     enum overwrite overwrite;
     enum progress_kind progress;
     int log_level, on_error;
@@ -90,6 +90,7 @@ enum option_id {
     OPT_STREAMS,
     OPT_LOOP,
     OPT_STAGES,
+    OPT_LIVE,
     OPT_AGAINST,
     OPT_FFMPEG,
     OPT_DEPTH,
