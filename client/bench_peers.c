@@ -180,10 +180,12 @@ void bench_against_ffmpeg(struct bench *b)
         {"ffmpeg, h264_cuvid", "-c:v", "h264_cuvid"},
     };
     for (unsigned i = 0; i < MAX_PEERS && !interrupted(); i++) {
-        struct bench_peer *peer = &b->peers[b->n_peers];
+        struct bench_peer *peer = &b->peers[b->n_peers++];
         if (i < 2 || has_decoder(b, kinds[i].value)) {
             measure_peer(b, &kinds[i], peer);
-            b->n_peers++;
+        } else {
+            snprintf(peer->name, sizeof peer->name, "%s", kinds[i].name);
+            snprintf(peer->why, sizeof peer->why, "%s has no %s", bench_ffmpeg(b), kinds[i].value);
         }
     }
 }

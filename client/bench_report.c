@@ -112,7 +112,6 @@ static void write_percentiles(struct json *j, const char *name, const struct per
     json_number(j, "p50", p->p50);
     json_number(j, "p95", p->p95);
     json_number(j, "p99", p->p99);
-    json_number(j, "most", p->most);
     json_close(j, '}');
 }
 
@@ -166,6 +165,8 @@ static void write_runs(const struct bench *b, struct json *j)
         json_int(j, "reordering", b->live.reordering);
         write_percentiles(j, "latency_ms", &b->live.decoded);
         write_percentiles(j, "latency_reader_ms", &b->live.taken);
+        json_number(j, "most_ms", b->live.decoded.most);
+        json_number(j, "most_reader_ms", b->live.taken.most);
         json_close(j, '}');
     }
     struct stage cpu[N_CPU], gpu[N_GPU];

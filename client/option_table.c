@@ -55,9 +55,9 @@ const struct option_row option_rows[] = {
     {OPT_JSON_FILE, "json", NULL, "FILE", NULL, "FILE", CMD_BENCH, "Write the figures as JSON to FILE; - is standard output."},
     {OPT_JSON, "json", NULL, NULL, NULL, NULL, CMD_PROBE | CMD_DOCTOR, "Print JSON."},
     {OPT_DEPTH, "depth", NULL, "N", "the daemon's choice", NULL, CMD_DECODE | CMD_BENCH, "Frames in the shared pool."},
-    {OPT_DEVICE, "device", NULL, "DEVICE", "auto", "auto gpu cpu", CMD_DAEMON,
-     "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or its UUID. Starts a private "
-     "daemon."},
+    {OPT_DEVICE, "device", NULL, "DEVICE", "auto", "auto gpu cpu all", CMD_DAEMON,
+     "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or its UUID. all: every GPU, and "
+     "several of these with commas between: streams are shared among them. Starts a private daemon."},
     {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON,
      "Use the daemon that listens there."},
     {OPT_CONFIG, "c", "config", "KEY=VALUE", NULL, NULL, CMD_DAEMON,

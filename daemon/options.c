@@ -21,7 +21,7 @@ static const struct key {
     uint64_t min, max, preset;
     const char *help;
 } keys[] = {
-    {"device", KIND_TEXT, offsetof(struct options, device), 0, 0, 0, "auto, gpu, cpu, part of a name, or a UUID"},
+    {"device", KIND_TEXT, offsetof(struct options, device), 0, 0, 0, "auto, gpu, cpu, part of a name, or a UUID; all, or several with commas"},
     {"threads", KIND_NUMBER, offsetof(struct options, threads), 0, 1024, 0, "codec workers; 0: one per CPU"},
     {"lookahead", KIND_NUMBER, offsetof(struct options, lookahead), 0, 4096, 0, "pictures in flight per stream; 0: by memory"},
     {"batch", KIND_NUMBER, offsetof(struct options, batch), 0, 4096, 0, "most pictures of a GPU batch; 0: by device"},

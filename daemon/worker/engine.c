@@ -152,6 +152,7 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     memory_init(&e->memory, MEMORY_CACHE_LIMIT);
     av_log_set_level(AV_LOG_QUIET);
     int err = open_device(e);
+    e->params.device = NULL; /* borrowed for the call */
     if (!err)
         err = uv_async_init(loop, &e->async, on_async) ? PELTON_ERR_NOMEM : 0;
     if (err) {

@@ -17,9 +17,10 @@
 #define STORE_NS  10000000u /* while a session waits for slots of a store */
 #define UNREF_MAX 64
 
-#define POOLS_SLOTS 256 /* of all pools together, while each has at least */
-#define LEAST_DEPTH 8
+#define POOLS_SLOTS 192 /* of all pools together, while each has at least */
+#define LEAST_DEPTH 4
 #define MOST_DEPTH  32
+#define SOFTWARE_DEPTH 8
 
 void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint)
 {
@@ -228,10 +229,10 @@ static bool ensure_store(struct engine *e, struct session *s)
 /* Many streams deliver few frames at a time each; and what a pool holds is pinned memory. */
 static uint32_t pool_depth(const struct engine *e, const struct session *s)
 {
-    uint32_t depth = POOLS_SLOTS / e->session_count;
+    uint32_t depth = e->software ? SOFTWARE_DEPTH : POOLS_SLOTS / e->session_count;
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
-    return e->software || depth < LEAST_DEPTH ? LEAST_DEPTH : depth > MOST_DEPTH ? MOST_DEPTH : depth;
+    return depth < LEAST_DEPTH ? LEAST_DEPTH : depth > MOST_DEPTH ? MOST_DEPTH : depth;
 }
 
 /* A pool has been made: it is the session's current one. */

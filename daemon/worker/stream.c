@@ -507,6 +507,7 @@ static int open_codec(struct stream *st)
         .capabilities = &capabilities,
         .allocator = &st->session->account->allocator,
         .late_arrays = true,
+        .low_delay_output = st->session->params.realtime || st->source.size < 0, /* live: no frame waits for what it does not need */
         .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1,
         .any_start = st->session->params.on_error == 3};
     h264_stream_free(st->codec);

@@ -11,7 +11,7 @@
 
 #include "daemon/channel.h"
 #include "daemon/log.h"
-#include "daemon/worker/session.h"
+#include "daemon/worker/engines.h"
 #include "proto/wire.h"
 
 #include <stdio.h>
@@ -26,6 +26,7 @@ struct worker_stream {
     struct worker_proto *worker;
     uint32_t wid;
     bool probe;
+    struct engines_entry *engine;
     struct session *session;
 };
 
@@ -33,7 +34,7 @@ struct worker_proto {
     uv_loop_t loop;
     const struct options *options;
     struct channel ch;
-    struct engine *engine;
+    struct engines engines;
     struct worker_stream *streams;
     bool ending;
     char complaint[256]; /* the engine's last error line */
@@ -166,6 +167,7 @@ static void stream_free(struct worker_stream *ws)
         link = &(*link)->next;
     }
     *link = ws->next;
+    engines_give(ws->engine);
     free(ws);
 }
 
@@ -199,11 +201,15 @@ static void device_message(const struct gpu_device_info *in, Pelton__Device *out
     out->missing = (char *)in->missing;
 }
 
+/* The first of them, which says how many there are. */
 static void send_current_device(struct worker_proto *w, uint32_t request_id)
 {
     Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
     Pelton__Device device, *list[] = {&device};
-    device_message(engine_device(w->engine), &device);
+    char name[300];
+    device_message(engine_device(w->engines.entries[0].engine), &device);
+    snprintf(name, sizeof name, "%s and %u more", device.name, (unsigned)w->engines.count - 1);
+    device.name = w->engines.count > 1 ? name : device.name;
     m.n_devices = 1;
     m.devices = list;
     channel_send(&w->ch, WIRE_DEVICES_REPLY, request_id, 0, &m.base, NULL, 0);
@@ -225,11 +231,9 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
         .log = engine_log,
         .log_ctx = w,
     };
-    if (w->engine) {
-        return PELTON_OK;
-    }
+    bool known = w->engines.count > 0;
     w->complaint[0] = 0;
-    int rc = engine_create(&w->loop, &params, &w->engine);
+    int rc = engines_open(&w->engines, &w->loop, &params);
     if (rc < 0) {
         failure->code = rc;
         wire_copy(failure->cause, sizeof failure->cause, w->complaint[0] ? w->complaint : "the decoder cannot be set up");
@@ -237,7 +241,9 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
                   rc == PELTON_ERR_NO_DEVICE ? "run pelton doctor, or use --device cpu" : "");
         return rc;
     }
-    send_current_device(w, 0);
+    if (!known) {
+        send_current_device(w, 0);
+    }
     return PELTON_OK;
 }
 
@@ -253,7 +259,8 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd
     }
     if (rc == 0) {
         p.fd = fd;
-        rc = session_open(w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->session);
+        ws->engine = engines_take(&w->engines);
+        rc = session_open(ws->engine->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->session);
     }
     if (rc < 0 && fd >= 0) {
         close(fd); /* the session's only where it was opened */
@@ -313,7 +320,7 @@ static void on_devices(struct worker_proto *w, const struct frame *f, const Pelt
         size_t i = reply.n_devices;
         device_message(&devices[i], &bodies[i]);
         list[i] = &bodies[i];
-        if (w->engine && strcmp(devices[i].uuid, engine_device(w->engine)->uuid) == 0) {
+        if (w->engines.count && strcmp(devices[i].uuid, engine_device(w->engines.entries[0].engine)->uuid) == 0) {
             reply.current = (int32_t)i;
         }
     }
@@ -332,10 +339,9 @@ static void on_stats(struct worker_proto *w, const struct worker_stream *ws, con
     }
 }
 
-static void on_engine_closed(void *ctx)
+static void on_engines_closed(void *ctx)
 {
     struct worker_proto *w = ctx;
-    w->engine = NULL;
     channel_close(&w->ch);
 }
 
@@ -346,11 +352,7 @@ static void worker_end(struct worker_proto *w)
     }
     w->ending = true;
     alarm(END_SECONDS); /* whatever a driver does meanwhile */
-    if (w->engine) {
-        engine_close(w->engine, on_engine_closed, w);
-    } else {
-        channel_close(&w->ch);
-    }
+    engines_close(&w->engines, on_engines_closed, w);
 }
 
 static void dispatch(struct worker_proto *w, struct frame *f, ProtobufCMessage *body)

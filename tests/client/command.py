@@ -246,6 +246,9 @@ def bench(d, clip):
           and set(j["latency_ms"]) == {"p50", "p95", "p99"} and set(j["cpu_seconds"]) == {"demux", "entropy", "motion", "submit"}
           and set(j["gpu_seconds"]) == {"upload", "classify", "residual", "inter", "intra", "deblock", "deliver"}, str(j))
     check("bench -t", json.loads(pelton("bench", "-i", clip, "-t", "0.3", "--json", "-").stdout)["seconds"]["delivered"] >= 0.3)
+    j = json.loads(pelton("bench", "-i", clip, "--live", "--json", "-").stdout)
+    check("bench --live", j["live"]["reordering"] == 0 and set(j["live"]["latency_ms"]) == {"p50", "p95", "p99"} and j["fps"]["gpu"] is None and j["frames"] == 10, str(j))
+    fails("bench --live alone", pelton("bench", "-i", clip, "--live", "--against", "ffmpeg"), 2)
     fails("threshold", pelton("bench", "-i", clip, "--min-fps", "999999"), 3)
     fails("bench verifies", pelton("bench", "-i", real, "--verify"), 10, "frame 0")
     fake = d + "/fake-ffmpeg"
