@@ -151,13 +151,15 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
     return first;
 }
 
-/* Where slices may come in any order (Baseline and Extended, A.2.1, A.2.3), those who cut access units by first_mb_in_slice cut
- * inside of pictures: there only the next picture's first slice tells that one is complete. */
+/* Where slices may come in any order (Baseline and Extended, A.2.1, A.2.3), and where each colour plane has a slice with
+ * first_mb_in_slice 0, those who cut access units by that cut inside of pictures: there only the next picture's first slice tells
+ * that one is complete. */
 static bool cut_may_be_wrong(const struct h264_stream *s)
 {
     const struct h264_sps *sps = s->cur ? s->cur->sps : NULL;
 
-    return sps && ((sps->profile_idc == 66 && !(sps->constraint_flags & 0x40)) || sps->profile_idc == 88);
+    return sps && (sps->separate_colour_plane_flag || sps->profile_idc == 88 ||
+                   (sps->profile_idc == 66 && !(sps->constraint_flags & 0x40)));
 }
 
 int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag, struct h264_diag *diag)

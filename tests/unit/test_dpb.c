@@ -796,6 +796,28 @@ static void test_noise(void **state)
     close_stream(&c);
 }
 
+/* After memory_management_control_operation 5 the next picture can have the frame_num and the POC of the one before: an access unit
+ * delimiter tells them apart where slices may come in any order. */
+static void test_delimiter(void **state)
+{
+    static const uint8_t delimiter[] = {0, 0, 0, 1, 9, 0xf0};
+    struct ctx c = plain_ctx(4, 1);
+
+    (void)state;
+    c.sps.profile_idc = 66;
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR(.frame_num = 0)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .first_mb = 6, .mmco = {{5, 0, 0}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .mmco = {{5, 0, 0}})), H264_OK);
+    assert_int_equal(h264_stream_feed(c.s, delimiter, sizeof(delimiter), c.tag, &c.diag), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .first_mb = 8)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 3);
+    assert_int_equal(c.decoded[1]->slice_count, 2);
+    assert_int_equal(c.decoded[2]->slice_count, 1);
+    close_stream(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -830,6 +852,7 @@ int main(void)
         cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_release),
         cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_delimiter),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
