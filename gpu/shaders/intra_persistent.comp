@@ -18,6 +18,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_memory_scope_semantics : require
 #include "gpu/shaders/lib/common.glsl"
 
 layout(constant_id = 1) const uint SERIAL = 1;
@@ -36,7 +37,7 @@ void role_barrier()
     if (SERIAL != 0u)
         barrier();
     else
-        subgroupBarrier();
+        controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
 }
 
 #define PLAN_TABLES
@@ -100,15 +101,22 @@ bool uses_right(rec_mb mb)
     return uint(mb.kind) == REC_MB_INTRA_8X8 && mode != 1 && mode != 6 && mode != 8; /* the filter of the row above takes one more */
 }
 
-/* Pair k of the row above the macroblock in column x. */
-uint wait_above(ivec3 k, uint x0, uint avail)
+/* Pair k of the row above the macroblock in column x0: with PROGRESS_VALID, or not there yet. */
+uint ask_above(ivec3 k, uint x0, uint avail)
 {
     uint x = x0 + uint(k.x), bit = k.x < 0 ? REC_AVAIL_D : k.x == 0 ? REC_AVAIL_B : REC_AVAIL_C;
     if (x >= push.mb_width || (avail & bit) == 0u)
-        return 0u;
+        return PROGRESS_VALID;
     if ((intra_above[x >> 5] >> (x & 31u) & 1u) == 0u)
-        return load_above(k, ivec2(x0, row_y), row_layer);
-    return progress_wait((row_base - push.mb_width + x) * PROGRESS_WORDS + uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z));
+        return PROGRESS_VALID | load_above(k, ivec2(x0, row_y), row_layer);
+    return progress_of[(row_base - push.mb_width + x) * PROGRESS_WORDS + uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z)];
+}
+
+/* The same once it is there; asked: what ask_above said. */
+uint wait_above(ivec3 k, uint x0, uint asked)
+{
+    uint at = (row_base - push.mb_width + x0 + uint(k.x)) * PROGRESS_WORDS + uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z);
+    return (asked & PROGRESS_VALID) != 0u ? asked : progress_wait(at);
 }
 
 /* ---- luma ---- */
@@ -137,7 +145,7 @@ void border_role(uint i)
     uint x = column_of(i), avail = uint(border_mb.intra_avail) & (uses_right(border_mb) ? 0xffu : 0xffu - REC_AVAIL_C);
     border_mb = mbs[row_base + column_of(i + 1u)];
     if (t < LUMA_PAIRS)
-        put_above(luma_pair(t), base, wait_above(luma_pair(t), x, avail));
+        put_above(luma_pair(t), base, wait_above(luma_pair(t), x, ask_above(luma_pair(t), x, avail)));
     else if (t >= 16 && !adjoins(i))
         LUMA_AT(base, -1, t - 16) = load_left(0, t - 16, ivec2(x, row_y), row_layer);
 }
@@ -172,12 +180,14 @@ void plan_role(uint i)
 
 rec_mb chroma_mb, chroma_mb_next;
 uvec2 chroma_ahead;
+uint chroma_asked; /* of the words above: mostly they are there already, and have come when they are needed */
 
 void chroma_begin()
 {
     chroma_mb = mbs[row_base + column_of(0u)];
     chroma_mb_next = mbs[row_base + column_of(1u)];
     chroma_ahead = chroma_residual(row_coeff, chroma_mb);
+    chroma_asked = LANE < CHROMA_PAIRS ? ask_above(chroma_pair(LANE), column_of(0u), uint(chroma_mb.intra_avail)) : 0u;
 }
 
 /* What macroblock i needs, and then nothing more of the one before. */
@@ -192,7 +202,7 @@ void chroma_border(uint i)
         CHROMA_AT((t >> 3) - 2, -1, t & 7) = left;
     stage_chroma_residual(chroma_ahead);
     if (t < CHROMA_PAIRS)
-        put_above(chroma_pair(t), 0, wait_above(chroma_pair(t), x, uint(chroma_mb.intra_avail)));
+        put_above(chroma_pair(t), 0, wait_above(chroma_pair(t), x, chroma_asked));
     role_barrier();
 }
 
@@ -204,6 +214,7 @@ void chroma_role(uint i)
     chroma_mb = chroma_mb_next;
     chroma_ahead = chroma_residual(row_coeff, chroma_mb);
     chroma_mb_next = mbs[row_base + column_of(i + 2u)];
+    chroma_asked = t < CHROMA_PAIRS ? ask_above(chroma_pair(t), column_of(i + 1u), uint(chroma_mb.intra_avail)) : 0u;
     reconstruct_chroma(mb);
     if (t < 8)
         progress_publish((row_base + x) * PROGRESS_WORDS + 8u + uint(t),

@@ -21,7 +21,7 @@
 
 shared int luma_tile[LUMA_GREY + 1];
 shared int chroma_tile[2 * CHROMA_TILE];
-shared int border8[25]; /* filtered E(-8..16) */
+shared int border8[32]; /* filtered E(-8..16) */
 
 #define LUMA_INDEX(x, y)   (((y) + 1) * LUMA_PITCH + (x) + 1)
 /* of a tile that begins at base */
@@ -148,17 +148,22 @@ uint work_out_8x8(int mode, int x, int y)
     return plan_of(clamp(d.x - 1, -8, 16) + 8, clamp(d.x, -8, 16) + 8, clamp(d.x + 1, -8, 16) + 8, d.y);
 }
 
-int intra_8x8(uint plan, bool left, bool top)
+int intra_8x8_dc(bool left, bool top)
 {
-    if ((plan & 3u) == 0u) {
-        int left_sum = 0, top_sum = 0;
-        for (int k = 0; k < 8; k++) {
-            left_sum += border8[k];
-            top_sum += border8[9 + k];
-        }
-        return intra_dc(left, top, left_sum, top_sum, 3);
+    int left_sum = 0, top_sum = 0;
+    [[unroll]] for (int k = 0; k < 8; k++) {
+        left_sum += border8[k];
+        top_sum += border8[9 + k];
     }
-    return plan_filter(plan, border8[PLAN_BEFORE(plan)], border8[PLAN_E(plan)], border8[PLAN_NEXT(plan)]);
+    return intra_dc(left, top, left_sum, top_sum, 3);
+}
+
+/* Two samples that are no DC. */
+ivec2 intra_8x8(uint plan, uint other)
+{
+    ivec3 a = ivec3(border8[PLAN_BEFORE(plan)], border8[PLAN_E(plan)], border8[PLAN_NEXT(plan)]);
+    ivec3 b = ivec3(border8[PLAN_BEFORE(other)], border8[PLAN_E(other)], border8[PLAN_NEXT(other)]);
+    return ivec2(plan_filter(plan, a.x, a.y, a.z), plan_filter(other, b.x, b.y, b.z));
 }
 
 #ifdef PLAN_TABLES

@@ -173,29 +173,28 @@ void reconstruct_8x8(intra_luma mb, int tile)
     int base = tile * LUMA_TILE, x = LANE & 7, y = LANE >> 3;
     bool mb_left = (mb.avail & REC_AVAIL_A) == REC_AVAIL_A, mb_top = (mb.avail & REC_AVAIL_B) != 0u;
     [[dont_unroll]] for (int i = 0; i < 4; i++) {
-        int bx = (i & 1) * 8, by = (i >> 1) * 8;
+        int bx = (i & 1) * 8, by = (i >> 1) * 8, at = tile * 256 + (by + y) * 16 + bx + x;
         uint border = PLAN_AT(tile, 3 * i), how = PLAN_AT(tile, 3 * i + 1), lower = PLAN_AT(tile, 3 * i + 2);
-        int at = tile * 256 + (by + y) * 16 + bx + x;
-        if (LANE < 25)
-            border8[LANE] = plan_filter(border, luma_tile[PLAN_BEFORE(border)], luma_tile[PLAN_E(border)], luma_tile[PLAN_NEXT(border)]);
+        ivec2 add = ivec2(residual_tile[at], residual_tile[at + 64]), p;
+        border8[LANE] = plan_filter(border, luma_tile[PLAN_BEFORE(border)], luma_tile[PLAN_E(border)], luma_tile[PLAN_NEXT(border)]);
         role_barrier();
-        bool left = mb_left || bx > 0, top = mb_top || by > 0;
-        LUMA_AT(base, bx + x, by + y) = clip1(intra_8x8(how, left, top) + residual_tile[at]);
-        LUMA_AT(base, bx + x, by + y + 4) = clip1(intra_8x8(lower, left, top) + residual_tile[at + 64]);
+        if (how == 0u) /* of all threads or of none */
+            p = ivec2(intra_8x8_dc(mb_left || bx > 0, mb_top || by > 0));
+        else
+            p = intra_8x8(how, lower);
+        LUMA_AT(base, bx + x, by + y) = clip1(p.x + add.x);
+        LUMA_AT(base, bx + x, by + y + 4) = clip1(p.y + add.y);
         role_barrier();
     }
 }
 
 void reconstruct_16x16(intra_luma mb, int tile)
 {
-    int base = tile * LUMA_TILE, mode = mb.kind == REC_MB_INTRA_PCM ? 4 : int(mb.mode);
+    int base = tile * LUMA_TILE, mode = mb.kind == REC_MB_INTRA_PCM ? 4 : int(mb.mode), p[8];
     bool left = (mb.avail & REC_AVAIL_A) == REC_AVAIL_A, top = (mb.avail & REC_AVAIL_B) != 0u;
-    ivec2 sums = intra_16x16_sums(mode, base);
-    [[dont_unroll]] for (int k = 0; k < 8; k++) {
-        int x = LANE & 15, y = (LANE >> 4) + 2 * k;
-        int p = mode == 4 ? 0 : intra_16x16(mode, base, x, y, left, top, sums);
-        LUMA_AT(base, x, y) = clip1(p + residual_tile[tile * 256 + LANE + 32 * k]);
-    }
+    intra_16x16(mode, base, LANE & 15, LANE >> 4, left, top, p);
+    [[unroll]] for (int k = 0; k < 8; k++)
+        LUMA_AT(base, LANE & 15, (LANE >> 4) + 2 * k) = clip1(p[k] + residual_tile[tile * 256 + LANE + 32 * k]);
     role_barrier();
 }
 
@@ -216,16 +215,14 @@ void reconstruct_chroma(rec_mb mb)
     int t = LANE, c = t >> 4, x = (t & 1) * 4, y = (t >> 1) & 7, mode = int(mb.intra_chroma_mode), add[4];
     uint avail = uint(mb.intra_avail), at = CHROMA_RESIDUAL + uint(c) * 64u;
     bool left = (avail & REC_AVAIL_A) == REC_AVAIL_A, top = (avail & REC_AVAIL_B) != 0u;
-    ivec2 sums = intra_chroma_sums(mode, c, x, y & 4);
+    ivec4 p = intra_chroma(uint(mb.kind) == REC_MB_INTRA_PCM ? 4 : mode, c, x, y, left, top);
     for (int k = 0; k < 4; k++)
         add[k] = residual_tile[at + uint(y * 8 + x + k)];
     if ((uint(mb.flags) & REC_MB_BYPASS) != 0u && uint(mb.kind) != REC_MB_INTRA_PCM)
         [[dont_unroll]] for (int k = 0; k < 4; k++)
             add[k] = residual_sum(at, 8, x + k, y, mode == 2 ? 0 : mode == 1 ? 1 : 2, 8);
-    for (int k = 0; k < 4; k++) {
-        int p = uint(mb.kind) == REC_MB_INTRA_PCM ? 0 : intra_chroma(mode, c, x + k, y, left, top, sums);
-        CHROMA_AT(c, x + k, y) = clip1(p + add[k]);
-    }
+    for (int k = 0; k < 4; k++)
+        CHROMA_AT(c, x + k, y) = clip1(p[k] + add[k]);
     role_barrier();
 }
 
