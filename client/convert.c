@@ -96,6 +96,8 @@ int convert_frame(struct convert **c, const AVFrame *in, enum AVPixelFormat form
     AVFrame *to = (*c)->frame;
     sws_scale((*c)->sws, (const uint8_t *const *)in->data, in->linesize, 0, in->height, to->data, to->linesize);
     to->pts = in->pts;
+    to->interlaced_frame = in->interlaced_frame;
+    to->top_field_first = in->top_field_first;
     to->time_base = in->time_base;
     to->sample_aspect_ratio = in->sample_aspect_ratio;
     to->color_primaries = in->color_primaries;

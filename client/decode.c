@@ -134,6 +134,7 @@ static int open_stream(struct decode *d)
     source_params(d->o, &d->source, &params);
     params.pix_fmt = d->wanted != AV_PIX_FMT_NONE ? av_get_pix_fmt_name(d->wanted) : NULL;
     params.any_pix_fmt = true; /* what the daemon cannot give out is converted here */
+    params.fields = d->o->fields;
     params.views = d->o->second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
     params.side_data = d->side ? PELTON_SIDE_ALL : PELTON_SIDE_NONE;
     if (params.duration_us >= 0) {
@@ -192,6 +193,7 @@ static void describe_frame(const struct decode *d, const AVFrame *frame, struct 
         .matrix = frame->colorspace,
         .range = frame->color_range,
         .siting = frame->chroma_location,
+        .field_order = !frame->interlaced_frame ? AV_FIELD_PROGRESSIVE : frame->top_field_first ? AV_FIELD_TB : AV_FIELD_BT,
     };
     s->sar = s->sar.num > 0 && s->sar.den > 0 ? s->sar : (AVRational){0, 1};
 }

@@ -21,9 +21,14 @@ const struct option_row option_rows[] = {
     {OPT_DURATION, "t", "duration", "TIME", NULL, NULL, CMD_DECODE | CMD_BENCH,
      "Stop after this much of the stream. For bench: measure this long, repeating the input as often as needed."},
     {OPT_FRAMES, "frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE, "Stop after N frames."},
-    {OPT_PIX_FMT, "pix-fmt", NULL, "FORMAT", "the stream's own", "yuv420p nv12 gray rgb24 bgr24 rgba yuv444p", CMD_DECODE,
-     "Pixel format, by FFmpeg's name. The daemon delivers yuv420p, nv12 and gray (the luma plane as coded); others are "
-     "converted in the client, as ffmpeg converts them."},
+    {OPT_PIX_FMT, "pix-fmt", NULL, "FORMAT", "the stream's own",
+     "gray gray10le yuv420p nv12 yuv420p10le yuv422p yuv422p10le yuv444p yuv444p10le gbrp rgb24 bgr24 rgba", CMD_DECODE,
+     "Pixel format, by FFmpeg's name. The daemon delivers the stream's own (gray, yuv420p, yuv422p, yuv444p, gbrp, with 9le to 14le "
+     "above 8 bits), gray of the same depth (the luma plane as coded), nv12 of yuv420p, and of gray streams planar YUV with grey "
+     "chroma; others are converted in the client, as ffmpeg converts them."},
+    {OPT_FIELDS, "fields", NULL, NULL, NULL, NULL, CMD_DECODE,
+     "Of sequences that may be interlaced write each field as a picture of its own, of half the height and at twice the rate, the "
+     "first one in time first. Without this option frames hold both fields, woven."},
     {OPT_VERIFY, "verify", NULL, "REF", NULL, "FILE", CMD_DECODE,
      "Compare each frame with a reference: a framemd5 file, a file with one MD5 of all frames, or a y4m or raw file. Exit code "
      "10 names the first frame that differs."},

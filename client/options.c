@@ -270,6 +270,9 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_PIX_FMT:
         o->pix_fmt = value;
         return 0;
+    case OPT_FIELDS:
+        o->fields = true;
+        return 0;
     case OPT_VERIFY:
         o->verify = value;
         return 0;

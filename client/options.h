@@ -52,7 +52,7 @@ struct options {
     const char *side_data; /* a file for it */
     const char *verify; /* a reference file; for bench "" */
     const char *against, *ffmpeg, *json_file, *topic;
-    bool json, stages, live, man, help, min_fps_given;
+    bool json, stages, live, man, help, min_fps_given, fields;
     enum overwrite overwrite;
     enum progress_kind progress;
     int log_level, on_error;
@@ -76,6 +76,7 @@ enum option_id {
     OPT_VERIFY,
     OPT_BENCH_VERIFY,
     OPT_SIDE_DATA,
+    OPT_FIELDS,
     OPT_SECOND_VIEW,
     OPT_ON_ERROR,
     OPT_PROGRESS,

@@ -223,6 +223,7 @@ static void describe(AVStream *st, const struct output_stream *s, enum AVCodecID
     p->color_space = s->matrix;
     p->color_range = s->range;
     p->chroma_location = s->siting;
+    p->field_order = s->field_order;
     st->time_base = s->time_base;
     st->avg_frame_rate = s->frame_rate;
     st->sample_aspect_ratio = s->sar;

@@ -48,6 +48,7 @@ struct output_stream {
     enum AVColorSpace matrix;
     enum AVColorRange range;
     enum AVChromaLocation siting;
+    enum AVFieldOrder field_order; /* of the first frame */
 };
 int output_begin(struct output *out, const struct output_stream *stream, struct failure *f);
 bool output_begun(const struct output *out);

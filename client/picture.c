@@ -43,6 +43,8 @@ int picture_borrow(const struct pelton_frame *in, AVFrame *out, struct failure *
                        : in->colour.range == 1 ? AVCOL_RANGE_MPEG
                                                : AVCOL_RANGE_UNSPECIFIED;
     out->chroma_location = in->colour.siting;
+    out->interlaced_frame = in->field_order == PELTON_TOP_FIRST || in->field_order == PELTON_BOTTOM_FIRST;
+    out->top_field_first = in->field_order == PELTON_TOP_FIRST;
     return 0;
 }
 

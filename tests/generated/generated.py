@@ -20,6 +20,29 @@ SOURCES = {
 }
 
 
+def source_format(row):
+    """The pixel format that x264 gets, so that it converts nothing but to RGB."""
+    words = row["x264"].split()
+    option = lambda name, default: words[words.index(name) + 1] if name in words else default
+    family = {"i420": "yuv420p", "i422": "yuv422p", "i444": "yuv444p", "rgb": "yuv444p", "i400": "gray"}[option("--output-csp", "i420")]
+    return family + ("10le" if option("--output-depth", "8") == "10" else "")
+
+
+def wanted_format(row):
+    """FFmpeg gives 4:0:0 out with grey chroma."""
+    return ["--pix-fmt", source_format(row).replace("gray", "yuv420p")] if "i400" in row["x264"] else []
+
+
+def available(rows):
+    """The rows that this x264 can make; others are named."""
+    if "8/10" in subprocess.run(["x264", "--help"], capture_output=True, text=True).stdout:
+        return rows
+    without = {r["name"] for r in rows if "--output-depth 10" in r["x264"]}
+    without |= {r["name"] for r in rows if r["source"] == "join" and without & set(r["size"].split("+"))}
+    print("skipped, as this x264 has no 10 bits:", " ".join(sorted(without)))
+    return [r for r in rows if r["name"] not in without]
+
+
 def make(args, row, made):
     """The path of a row's stream."""
     path = args.dir / (row["name"] + "." + row["container"])
@@ -30,8 +53,8 @@ def make(args, row, made):
         part.write_bytes(b"".join(made[n].read_bytes() for n in row["size"].split("+")))
     else:
         y4m, coded = path.with_suffix(".y4m"), path.with_suffix(".x264.264" if row["container"] == "264" else ".x264.mkv")
-        source = SOURCES[row["source"]].format(s=row["size"]) + ",format=yuv420p"
-        run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-frames:v", row["frames"], "-f", "yuv4mpegpipe", str(y4m)])
+        source = SOURCES[row["source"]].format(s=row["size"]) + ",format=" + source_format(row)
+        run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-frames:v", row["frames"], "-strict", "-1", "-f", "yuv4mpegpipe", str(y4m)])
         run(["x264", "--quiet", "--no-progress", "--threads", "1", *row["x264"].split(), "-o", str(coded), str(y4m)])
         if row["container"] in ("264", "mkv"):
             coded.rename(part)
@@ -64,6 +87,7 @@ def main():
         if not shutil.which(tool):
             print("skipped: no", tool)
             return t.SKIPPED
+    rows = rows if complete else available(rows)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         plain = [r for r in rows if r["source"] != "join"]
         made = dict(zip((r["name"] for r in plain), pool.map(lambda r: make(args, r, None), plain)))
@@ -73,7 +97,7 @@ def main():
     rows = [r for r in rows if not args.only or args.only in r["name"]]
     start, bad = time.time(), 0
     with t.Daemon(args) as daemon, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for row, why in zip(rows, pool.map(lambda r: t.compare_framemd5(args, daemon, str(made[r["name"]])), rows)):
+        for row, why in zip(rows, pool.map(lambda r: t.compare_framemd5(args, daemon, str(made[r["name"]]), *wanted_format(r)), rows)):
             if why:
                 bad += 1
                 print("DIFFERS %s: %s" % (row["name"], why), flush=True)

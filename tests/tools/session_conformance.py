@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""MD5 of all frames that a session gives, against MANIFEST.tsv, for the progressive-420-8 streams, smallest first.
+"""MD5 of all frames that a session gives, against MANIFEST.tsv, smallest stream first.
 
-  session_conformance.py [--pixels N] [--limit N] [--jobs N] PROGRAM [arguments of session_decode]
+  session_conformance.py [--tag TAG] [--pixels N] [--limit N] [--jobs N] PROGRAM [arguments of session_decode]
 
 --pixels: only streams with at most N luma samples in all their frames. Exit code 77 where the streams are absent.
 """
@@ -19,10 +19,10 @@ def streams_dir():
     return os.environ.get("PELTON_STREAMS", os.path.join(root, "..", "shared", "streams"))
 
 
-def rows(folder, most):
+def rows(folder, tag, most):
     with open(os.path.join(folder, "MANIFEST.tsv"), newline="") as f:
         for row in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE):
-            if "progressive-420-8" not in row["tags"].split(","):
+            if tag not in row["tags"].split(",") + [""]:
                 continue
             width, height = (int(v) for v in row["size"].split("x"))
             row["pixels"] = width * height * int(row["frames"] or 1)
@@ -32,7 +32,7 @@ def rows(folder, most):
 
 def check(command, folder, row):
     try:
-        run = subprocess.run(command + [os.path.join(folder, row["file"])], capture_output=True, text=True, timeout=600)
+        run = subprocess.run(command + ["--pix-fmt", row["pix_fmt"], os.path.join(folder, row["file"])], capture_output=True, text=True, timeout=600)
     except subprocess.TimeoutExpired:
         return "hangs"
     want = f"{row['md5']} {row['frames']}".strip()
@@ -48,6 +48,7 @@ def check(command, folder, row):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--tag", default="")
     parser.add_argument("--pixels", type=int, default=1 << 62)
     parser.add_argument("--limit", type=int, default=1 << 30)
     parser.add_argument("--jobs", type=int, default=2)
@@ -57,7 +58,7 @@ def main():
     if not os.path.exists(os.path.join(folder, "MANIFEST.tsv")):
         print("skipped: no streams at", folder)
         return 77
-    todo = sorted(rows(folder, args.pixels), key=lambda row: row["pixels"])[: args.limit]
+    todo = sorted(rows(folder, args.tag, args.pixels), key=lambda row: row["pixels"])[: args.limit]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for row, problem in zip(todo, pool.map(lambda row: check(args.command, folder, row), todo)):

@@ -4,8 +4,9 @@
  *
  *   session_decode [options] FILE
  *     -o FILE           write the frames (tightly packed planes)
- *     --frames          one line per frame: sequence pts duration flags MD5
- *     --pix-fmt F       yuv420p nv12 gray
+ *     --frames          one line per frame: sequence pts duration flags MD5 field order
+ *     --pix-fmt F       the stream's own format, gray, nv12
+ *     --fields          fields apart
  *     --device D        auto gpu cpu NAME
  *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N
  *     --transport T     shm none readback
@@ -122,8 +123,8 @@ static void take_frame(struct run *r, const struct session_frame *frame)
         char text[33];
         to_hex(one, text);
         av_free(one);
-        printf("%llu %lld %lld %u %s\n", (unsigned long long)frame->sequence, (long long)frame->pts, (long long)frame->duration,
-               frame->flags, text);
+        printf("%llu %lld %lld %u %s %d\n", (unsigned long long)frame->sequence, (long long)frame->pts, (long long)frame->duration,
+               frame->flags, text, (int)frame->field_order);
     }
 }
 
@@ -190,7 +191,7 @@ static int choice(const char *text, const char *const *names)
 
 enum { O_DEVICE = 256, O_THREADS, O_LOOKAHEAD, O_BATCH, O_DEPTH, O_SHUFFLE, O_WAVEFRONT, O_TRANSPORT, O_POLICY, O_ON_ERROR,
        O_LOOPS, O_SS, O_T, O_MAX, O_RESUME, O_REALTIME, O_SESSIONS, O_CLOSE, O_FD, O_HOLD, O_PROBE, O_VALIDATE, O_STATS,
-       O_FRAMES, O_PIX_FMT };
+       O_FRAMES, O_FIELDS, O_PIX_FMT };
 
 static const struct option options[] = {
     {"device", 1, NULL, O_DEVICE},     {"threads", 1, NULL, O_THREADS},     {"lookahead", 1, NULL, O_LOOKAHEAD},
@@ -201,7 +202,7 @@ static const struct option options[] = {
     {"realtime", 0, NULL, O_REALTIME}, {"sessions", 1, NULL, O_SESSIONS},   {"close-after", 1, NULL, O_CLOSE},
     {"fd", 0, NULL, O_FD},             {"hold", 0, NULL, O_HOLD},           {"probe", 0, NULL, O_PROBE},
     {"validate", 0, NULL, O_VALIDATE}, {"stats", 0, NULL, O_STATS},         {"frames", 0, NULL, O_FRAMES},
-    {"pix-fmt", 1, NULL, O_PIX_FMT},   {NULL, 0, NULL, 0}};
+    {"fields", 0, NULL, O_FIELDS},     {"pix-fmt", 1, NULL, O_PIX_FMT},   {NULL, 0, NULL, 0}};
 
 static void set_option(int c, struct engine_params *e)
 {
@@ -232,6 +233,7 @@ static void set_option(int c, struct engine_params *e)
     case O_PROBE: opt.probe = true; break;
     case O_STATS: opt.stats = true; break;
     case O_FRAMES: opt.lines = true; break;
+    case O_FIELDS: opt.open.fields = true; break;
     case O_PIX_FMT: opt.open.pix_fmt = optarg; break;
     case 'o': opt.out = fopen(optarg, "wb"); break;
     default: exit(2);
