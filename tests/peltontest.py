@@ -68,6 +68,14 @@ def ffmpeg_framemd5(args, path):
     return subprocess.run(command, capture_output=True, timeout=args.timeout).stdout.decode()
 
 
+def x264_source(options):
+    """The pixel format that x264 gets for these options, so that it converts nothing but to RGB."""
+    words = options.split()
+    option = lambda name, default: words[words.index(name) + 1] if name in words else default
+    family = {"i420": "yuv420p", "i422": "yuv422p", "i444": "yuv444p", "rgb": "yuv444p", "i400": "gray"}[option("--output-csp", "i420")]
+    return family + ("10le" if option("--output-depth", "8") == "10" else "")
+
+
 def first_difference(ours, theirs):
     """None, or one line on the first line that differs; the version of libavformat may."""
     ours, theirs = ours.splitlines(), theirs.splitlines()

@@ -20,17 +20,9 @@ SOURCES = {
 }
 
 
-def source_format(row):
-    """The pixel format that x264 gets, so that it converts nothing but to RGB."""
-    words = row["x264"].split()
-    option = lambda name, default: words[words.index(name) + 1] if name in words else default
-    family = {"i420": "yuv420p", "i422": "yuv422p", "i444": "yuv444p", "rgb": "yuv444p", "i400": "gray"}[option("--output-csp", "i420")]
-    return family + ("10le" if option("--output-depth", "8") == "10" else "")
-
-
 def wanted_format(row):
     """FFmpeg gives 4:0:0 out with grey chroma."""
-    return ["--pix-fmt", source_format(row).replace("gray", "yuv420p")] if "i400" in row["x264"] else []
+    return ["--pix-fmt", t.x264_source(row["x264"]).replace("gray", "yuv420p")] if "i400" in row["x264"] else []
 
 
 def available(rows):
@@ -53,7 +45,7 @@ def make(args, row, made):
         part.write_bytes(b"".join(made[n].read_bytes() for n in row["size"].split("+")))
     else:
         y4m, coded = path.with_suffix(".y4m"), path.with_suffix(".x264.264" if row["container"] == "264" else ".x264.mkv")
-        source = SOURCES[row["source"]].format(s=row["size"]) + ",format=" + source_format(row)
+        source = SOURCES[row["source"]].format(s=row["size"]) + ",format=" + t.x264_source(row["x264"])
         run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-frames:v", row["frames"], "-strict", "-1", "-f", "yuv4mpegpipe", str(y4m)])
         run(["x264", "--quiet", "--no-progress", "--threads", "1", *row["x264"].split(), "-o", str(coded), str(y4m)])
         if row["container"] in ("264", "mkv"):

@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
 
 REORDERED = 4  # frames at the end of a cut stream: the last is damaged, B pictures before it may be lost
-OK, OTHER, USAGE, INPUT, UNSUPPORTED, NO_DEVICE, NO_DAEMON = 0, 1, 2, 4, 5, 7, 8
+OK, OTHER, USAGE, INPUT, UNSUPPORTED, DECODE, NO_DEVICE, NO_DAEMON = 0, 1, 2, 4, 5, 6, 7, 8
 
 
 def sh(*command):
@@ -109,9 +109,12 @@ def main():
         case("MP4 without its index", decode("no_moov.mp4", *null), INPUT, ["no_moov.mp4"])
         case("MP4 cut short", decode("cut.mp4", *md5), INPUT, ["cut.mp4"], least=10, whole=media.path("front_moov.mp4"))
         case("HEVC", decode("hevc.mkv", *null), UNSUPPORTED, ["hevc"])
-        case("interlaced", decode("interlaced.264", *null), UNSUPPORTED, ["frame_mbs_only_flag"])
-        case("4:4:4", decode("yuv444.264", *null), UNSUPPORTED, ["chroma_format_idc"])
-        case("10 bits", decode("ten.264", *null), UNSUPPORTED, ["bit_depth"])
+        for name in ("interlaced", "yuv444", "ten"):
+            case(name, decode(name + ".264", *md5), OK, least=30, whole=media.path(name + ".264"))
+            media.cut(name + ".264", name + "_cut.264", 0.6)
+            case(name + " cut short", decode(name + "_cut.264", *null), OK)
+            case(name + " cut short, damage fatal", decode(name + "_cut.264", "--on-error", "fail", *null), (OK, DECODE))
+        case("pixel format of another depth", decode("ten.264", "-pix_fmt", "nv12", *null), OK)
         run = subprocess.run(decode("no_idr.264", *md5), stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
         if run.returncode not in (OK,) or len(frames(run.stdout.decode())) < 20:
             bad.append("no IDR at the start: exit %d, %d frames: %s" % (run.returncode, len(frames(run.stdout.decode())), run.stderr.decode()))

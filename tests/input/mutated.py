@@ -12,6 +12,10 @@ import peltontest as t
 STREAMS = [
     "--profile baseline --slices 2 --ref 3", "--profile main --bframes 3 --b-adapt 0 --direct temporal --weightb",
     "--profile main --no-cabac --bframes 2 --b-adapt 0 --direct spatial --weightp 2", "--profile high --cqm jvt --bframes 2",
+    "--profile high --tff --bframes 2 --direct temporal", "--profile main --no-cabac --bff --slices 2 --bframes 1 --constrained-intra",
+    "--profile high422 --output-csp i422 --tff --bframes 2", "--profile high444 --output-csp i444 --no-cabac --bframes 2 --weightp 2",
+    "--profile high10 --output-depth 10 --bframes 2", "--profile high444 --output-csp i444 --output-depth 10 --qp 0",
+    "--profile high --output-csp i400 --bframes 2 --ref 4",
     "--profile high --slice-max-mbs 5 --constrained-intra", "--profile high --ref 8 --b-pyramid normal --bframes 5 --keyint 12",
 ]
 
@@ -21,7 +25,7 @@ def make(args, d):
     for i, options in enumerate(STREAMS):
         y4m, out = d + "/s.y4m", "%s/s%d.264" % (d, i)
         subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "mandelbrot=size=128x96:rate=25", "-frames:v", "16",
-                        "-pix_fmt", "yuv420p", y4m], check=True)
+                        "-pix_fmt", t.x264_source(options), "-strict", "-1", y4m], check=True)
         subprocess.run(["x264", "--quiet", "--no-progress", "--threads", "1", "--crf", "28", *options.split(), "-o", out, y4m], check=True, capture_output=True)
         sources.append(pathlib.Path(out).read_bytes())
     return sources
