@@ -18,7 +18,8 @@ static void free_buffers(struct isp *isp, struct isp_flight *f)
 static int create_buffers(struct isp *isp, struct isp_flight *f, uint64_t raw_size, uint64_t out_size)
 {
     struct gpu *g = isp->g;
-    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT, to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+    const VkBufferUsageFlags from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT, to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     uint64_t bytes = ISP_ARGS_AREA + raw_size;
     int err = GPU_OK;
     TRY(gpu_buffer_create(g, out_size, shader | from, GPU_MEMORY_DEVICE, &f->output));
@@ -47,7 +48,8 @@ static void write_set(struct isp *isp, struct isp_store *store, const struct isp
     for (uint32_t i = 0; i < 6; i++) {
         writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = store->sets[f->index],
                                            .dstBinding = i, .descriptorCount = 1};
-        writes[i].descriptorType = i < ISP_BIND_RGB    ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+        writes[i].descriptorType = i == ISP_BIND_ARGS  ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+                                   : i < ISP_BIND_RGB  ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
                                    : i == ISP_BIND_RGB ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
                                                        : VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
         if (i < ISP_BIND_RGB)
@@ -114,10 +116,11 @@ static int create_sets(struct isp *isp, struct isp_store *s)
 {
     struct gpu *g = isp->g;
     int err = GPU_OK;
-    VkDescriptorPoolSize sizes[3] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4 * isp->flight_count},
+    VkDescriptorPoolSize sizes[4] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3 * isp->flight_count},
                                      {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, isp->flight_count},
-                                     {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, isp->flight_count}};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = isp->flight_count, .poolSizeCount = 3, .pPoolSizes = sizes};
+                                     {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, isp->flight_count},
+                                     {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, isp->flight_count}};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = isp->flight_count, .poolSizeCount = 4, .pPoolSizes = sizes};
     VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &s->descriptors));
     for (uint32_t i = 0; i < isp->flight_count; i++) {
         VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = s->descriptors,
@@ -221,6 +224,8 @@ static void choose(struct isp *isp, const struct isp_options *o)
 int isp_create(struct gpu *g, const struct isp_options *options, struct isp **out)
 {
     const struct isp_options none = {0}, *o = options ? options : &none;
+    const struct gpu_bindings bindings = {.buffers = ISP_BIT(ISP_BIND_RAW) | ISP_BIT(ISP_BIND_OUTPUT) | ISP_BIT(ISP_BIND_STATISTICS),
+                                          .images = ISP_BIT(ISP_BIND_RGB), .textures = ISP_BIT(ISP_BIND_TEXTURE), .uniforms = ISP_BIT(ISP_BIND_ARGS)};
     if (o->width > ISP_MAX_WIDTH || o->flight > ISP_MAX_FLIGHT || o->textures > 2 || (o->width && o->group > o->width) || o->group > ISP_MAX_WIDTH)
         return GPU_ERR_INVALID;
     int err = GPU_OK;
@@ -231,7 +236,7 @@ int isp_create(struct gpu *g, const struct isp_options *options, struct isp **ou
     choose(isp, o);
     if (isp->group > isp->width)
         isp->width = isp->group;
-    TRY(gpu_layout_get(g, ISP_BUFFERS, ISP_BIT(ISP_BIND_RGB), ISP_BIT(ISP_BIND_TEXTURE), 4, &isp->layout));
+    TRY(gpu_layout_get(g, &bindings, 4, &isp->layout));
     TRY(create_sampler(isp));
     for (uint32_t i = 0; i < isp->flight_count; i++) {
         isp->flights[i].index = i;

@@ -10,10 +10,11 @@
 #include "gpu/shaders/lib/isp_args.h"
 #include "gpu/vk.h"
 
+_Static_assert(sizeof(struct isp_args) == 4 * ISP_ARGS_WORDS, "C and GLSL agree");
+
 #define ISP_MAX_FLIGHT 4
-#define ISP_MAX_WIDTH 64
+#define ISP_MAX_WIDTH ISP_MOST_FRAMES
 #define ISP_ARGS_AREA 16384u          /* bytes at the start of a flight's upload: isp_args of its frames; then the raw samples */
-#define ISP_BUFFERS ((1u << ISP_BIND_RAW) | (1u << ISP_BIND_ARGS) | (1u << ISP_BIND_OUTPUT) | (1u << ISP_BIND_STATISTICS))
 #define ISP_QUERIES (2 * ISP_MAX_WIDTH + 3)
 
 /* Resources of barriers: bindings, and what a flight's results are copied to. */

@@ -10,17 +10,20 @@
 static int create_layout(struct gpu *g, struct gpu_layout *layout)
 {
     int err = GPU_OK;
+    const struct {
+        uint32_t mask;
+        VkDescriptorType type;
+    } kinds[] = {{layout->bindings.buffers, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER},
+                 {layout->bindings.images, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE},
+                 {layout->bindings.textures, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER},
+                 {layout->bindings.uniforms, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER}};
     VkDescriptorSetLayoutBinding bindings[32];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < 32; i++) {
-        if (!((layout->buffers | layout->images | layout->textures) & (1u << i)))
-            continue;
-        bindings[count++] = (VkDescriptorSetLayoutBinding){
-            .binding = i, .descriptorCount = 1, .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-            .descriptorType = layout->textures & (1u << i) ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
-                              : layout->images & (1u << i) ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE
-                                                           : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
-    }
+    for (uint32_t i = 0; i < 32; i++)
+        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+            if (kinds[k].mask & (1u << i))
+                bindings[count++] = (VkDescriptorSetLayoutBinding){
+                    .binding = i, .descriptorCount = 1, .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .descriptorType = kinds[k].type};
     VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = count, .pBindings = bindings};
     VK(g, g->vk.vkCreateDescriptorSetLayout(g->device, &set, NULL, &layout->set));
     VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, layout->push_size};
@@ -32,10 +35,10 @@ error:
     return err;
 }
 
-int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t textures, uint32_t push_size, const struct gpu_layout **out)
+int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out)
 {
     for (struct gpu_layout *l = g->layouts; l; l = l->next) {
-        if (l->buffers == buffers && l->images == images && l->textures == textures && l->push_size == push_size) {
+        if (!memcmp(&l->bindings, bindings, sizeof(*bindings)) && l->push_size == push_size) {
             *out = l;
             return GPU_OK;
         }
@@ -43,9 +46,7 @@ int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t te
     struct gpu_layout *layout = calloc(1, sizeof(*layout));
     if (!layout)
         return GPU_ERR_NOMEM;
-    layout->buffers = buffers;
-    layout->images = images;
-    layout->textures = textures;
+    layout->bindings = *bindings;
     layout->push_size = push_size;
     layout->next = g->layouts;
     g->layouts = layout; /* half built, it is freed with the device */

@@ -162,7 +162,8 @@ int recon_pass_pipeline(struct recon *r, uint32_t index)
 
 static int create_pipelines(struct recon *r)
 {
-    int err = gpu_layout_get(r->g, RECON_BUFFERS, RECON_IMAGES, 0, sizeof(struct recon_push), &r->layout);
+    const struct gpu_bindings bindings = {.buffers = RECON_BUFFERS, .images = RECON_IMAGES};
+    int err = gpu_layout_get(r->g, &bindings, sizeof(struct recon_push), &r->layout);
     if (err == GPU_OK)
         err = recon_deliver_pipelines(r);
     for (uint32_t i = 0; i < recon_pass_count && err == GPU_OK; i++) {

@@ -29,10 +29,15 @@
             goto error;                                                                                                          \
     } while (0)
 
+/* Masks of bindings in set 0; textures have a sampler with them. */
+struct gpu_bindings {
+    uint32_t buffers, images, textures, uniforms;
+};
+
 /* One descriptor set layout and the pipeline layout {set 0: this, set 1: a gpu_host}. Shared by all users of equal masks. */
 struct gpu_layout {
     struct gpu_layout *next;
-    uint32_t buffers, images, textures; /* masks of bindings in set 0; textures with their sampler */
+    struct gpu_bindings bindings;
     uint32_t push_size;
     VkDescriptorSetLayout set;
     VkPipelineLayout pipeline;
@@ -170,7 +175,7 @@ void gpu_sync(struct gpu *g, VkCommandBuffer commands, struct barrier_state *sta
 void gpu_sync_host(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state, uint32_t reads);
 
 /* pipeline.c */
-int gpu_layout_get(struct gpu *g, uint32_t buffers, uint32_t images, uint32_t textures, uint32_t push_size, const struct gpu_layout **out);
+int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out);
 /* A pipeline of the shader with these constants, ids 0..; whole: its subgroups must be full, which gpu.info.fixed_subgroups allows. */
 int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
                            const uint32_t *constants, uint32_t constant_count, bool whole, const char *name, VkPipeline *out);

@@ -9,7 +9,6 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
-#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/isp_common.glsl"
 
 layout(local_size_x = 32, local_size_y = 8) in;
@@ -26,23 +25,27 @@ layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, rg32ui) writeonly uniform ui
 
 layout(constant_id = 3) const uint DEMOSAIC = 0u;
 
-float window[8][6]; /* rows y - 2.., columns x - 2.. */
+/* Columns x - 2 .. x + 3 of a row */
+struct window_row {
+    vec2 left, here, right;
+};
+
+window_row row_at(int row, int column)
+{
+    return window_row(pair_at(row, column - 2), pair_at(row, column), pair_at(row, column + 2));
+}
 
 float scaled(float sum, float scale)
 {
     return clamp(sum * scale, 0.0, 65535.0);
 }
 
-/* Pixel (i, j) of the thread's 2 x 4. */
-vec3 pixel(int i, int j)
+/* A pixel from itself and what is around it: sums of the two samples next to it in its column and row, of the two beyond, and of
+ * the four at its corners. */
+vec3 pixel(bool red_column, bool red_row, float c, float ns, float we, float far_ns, float far_we, float corners)
 {
-    float c = window[j + 2][i + 2];
     if (MONO)
         return vec3(c);
-    float ns = window[j + 1][i + 2] + window[j + 3][i + 2], we = window[j + 2][i + 1] + window[j + 2][i + 3];
-    float corners = window[j + 1][i + 1] + window[j + 1][i + 3] + window[j + 3][i + 1] + window[j + 3][i + 3];
-    float far_ns = window[j][i + 2] + window[j + 4][i + 2], far_we = window[j + 2][i] + window[j + 2][i + 4];
-    bool red_column = ((i ^ RED_X) & 1) == 0, red_row = ((j ^ RED_Y) & 1) == 0;
     if (red_column == red_row) {
         float green, other;
         if (DEMOSAIC == 0u) {
@@ -65,25 +68,41 @@ vec3 pixel(int i, int j)
     return red_row ? vec3(along, c, across) : vec3(across, c, along);
 }
 
+void store(ivec2 at, uint layer, vec3 v)
+{
+    imageStore(rgb, ivec3(at, layer), uvec4(to_pair(v.r, v.g), to_uint(v.b), 0u, 0u));
+}
+
+/* Two pixels of a row, from it and two rows above and below. */
+void make(ivec2 at, uint layer, bool red_row, window_row n2, window_row n1, window_row c, window_row s1, window_row s2)
+{
+    vec2 ns = n1.here + s1.here, far_ns = n2.here + s2.here;
+    float corners = n1.left.y + s1.left.y + n1.here.y + s1.here.y;
+    float corners_right = n1.here.x + s1.here.x + n1.right.x + s1.right.x;
+    store(at, layer, pixel(RED_X == 0, red_row, c.here.x, ns.x, c.left.y + c.here.y, far_ns.x, c.left.x + c.right.x, corners));
+    store(at + ivec2(1, 0), layer, pixel(RED_X == 1, red_row, c.here.y, ns.y, c.here.x + c.right.x, far_ns.y, c.left.y + c.right.y, corners_right));
+}
+
 void main()
 {
-    uint frame = first_frame + gl_WorkGroupID.z;
+    uint frame = first_frame + gl_WorkGroupID.z, layer = args[frame].layer;
     ivec2 origin = ivec2(gl_WorkGroupID.xy) * ivec2(TILE_X, TILE_Y), size = ivec2(args[frame].width, args[frame].height);
     ivec2 inside = ivec2(gl_LocalInvocationID.xy) * ivec2(2, 4), at = origin + inside;
+    int row = inside.y + HALO_Y - 2, column = inside.x + HALO_X;
     statistics_begin();
     load_tile(frame, origin);
-    [[unroll]] for (int j = 0; j < 8; j++)
-        [[unroll]] for (int i = 0; i < 6; i++)
-            window[j][i] = sample_at(inside.y + HALO_Y - 2 + j, inside.x + HALO_X - 2 + i);
-    [[unroll]] for (int j = 0; j < 4; j++) {
-        if (at.x >= size.x || at.y + j >= size.y)
-            continue;
-        [[unroll]] for (int i = 0; i < 2; i++) {
-            vec3 c = pixel(i, j);
-            imageStore(rgb, ivec3(at + ivec2(i, j), args[frame].layer), uvec4(to_pair(c.r, c.g), to_uint(c.b), 0u, 0u));
-        }
-        if ((j & 1) == 0)
-            cell_measure(window[j + 2][2], window[j + 2][3], window[j + 3][2], window[j + 3][3]);
+    window_row r0 = row_at(row, column), r1 = row_at(row + 1, column), r2 = row_at(row + 2, column), r3 = row_at(row + 3, column);
+    window_row r4 = row_at(row + 4, column), r5 = row_at(row + 5, column);
+    if (at.x < size.x && at.y < size.y) {
+        make(at, layer, RED_Y == 0, r0, r1, r2, r3, r4);
+        make(at + ivec2(0, 1), layer, RED_Y == 1, r1, r2, r3, r4, r5);
+        cell_measure(r2.here.x, r2.here.y, r3.here.x, r3.here.y);
+    }
+    window_row r6 = row_at(row + 6, column), r7 = row_at(row + 7, column);
+    if (at.x < size.x && at.y + 2 < size.y) {
+        make(at + ivec2(0, 2), layer, RED_Y == 0, r2, r3, r4, r5, r6);
+        make(at + ivec2(0, 3), layer, RED_Y == 1, r3, r4, r5, r6, r7);
+        cell_measure(r4.here.x, r4.here.y, r5.here.x, r5.here.y);
     }
     statistics_end(frame, origin);
 }

@@ -7,18 +7,17 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_shader_16bit_storage : require
-#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/isp_common.glsl"
 
 layout(local_size_x = 16, local_size_y = 8) in;
 
 layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, rg32ui) readonly uniform uimage2DArray rgb;
 layout(set = ISP_SET_BATCH, binding = ISP_BIND_TEXTURE) uniform sampler2DArray texels;
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly buffer output_buffer { uint words[]; };
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly buffer output_halves { uint16_t halves[]; };
-layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly buffer table_buffer { uint table[]; };
-layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly buffer table_pairs { vec2 pairs[]; };
-layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly buffer table_quads { uvec4 quads[]; };
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly restrict buffer output_buffer { uint words[]; };
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly restrict buffer output_halves { uint16_t halves[]; };
+layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly restrict buffer table_buffer { uint table[]; };
+layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly restrict buffer table_pairs { vec2 pairs[]; };
+layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly restrict buffer table_quads { uvec4 quads[]; };
 
 layout(constant_id = 0) const uint SAMPLING = ISP_SAMPLE_NONE;
 layout(constant_id = 1) const uint FORMAT = 0u;
@@ -75,10 +74,11 @@ vec3 bicubic(ivec2 at, uint frame)
     return vec3(clamp(sum >> 11, 0, 65535));
 }
 
+/* A little to the right and below, as texture units may round their 1/256 down. */
 vec3 textured(ivec2 at, uint frame)
 {
     vec2 size = vec2(args[frame].width, args[frame].height);
-    return 65535.0 * textureLod(texels, vec3((vec2(at) / 32.0 + 0.5) / size, args[frame].layer), 0.0).rgb;
+    return 65535.0 * textureLod(texels, vec3((vec2(at) / 32.0 + (0.5 + 1.0 / 1024.0)) / size, args[frame].layer), 0.0).rgb;
 }
 
 vec3 sampled(uint entry, ivec2 base, uint frame)
@@ -104,10 +104,10 @@ float curve(float v, uint frame)
 
 vec3 toned(vec3 v, uint frame)
 {
-    vec3 t;
-    [[unroll]] for (int i = 0; i < 3; i++)
-        t[i] = clamp(args[frame].colour[3 * i] * v.r + args[frame].colour[3 * i + 1] * v.g + args[frame].colour[3 * i + 2] * v.b, 0.0,
-                     float(ISP_TONE_STEPS));
+    vec3 red = vec3(args[frame].colour[0], args[frame].colour[3], args[frame].colour[6]);
+    vec3 green = vec3(args[frame].colour[1], args[frame].colour[4], args[frame].colour[7]);
+    vec3 blue = vec3(args[frame].colour[2], args[frame].colour[5], args[frame].colour[8]);
+    vec3 t = clamp(red * v.r + green * v.g + blue * v.b, 0.0, float(ISP_TONE_STEPS));
     if (CURVE == 0u)
         return t * (1.0 / float(ISP_TONE_STEPS));
     return vec3(curve(t.r, frame), curve(t.g, frame), curve(t.b, frame));
@@ -128,49 +128,47 @@ uint words10(float a, float b)
     return to_uint(a) << 6 | to_uint(b) << 22;
 }
 
-vec3 px[2][4];
-
-void store_luma(ivec2 at, int j, uint frame)
+void store_luma(ivec2 at, uint frame, vec3 a, vec3 b, vec3 c, vec3 d)
 {
-    float y[4];
-    [[unroll]] for (int i = 0; i < 4; i++)
-        y[i] = dot3(args[frame].luma, px[j][i], args[frame].luma_offset);
-    uint row = args[frame].plane[0] + uint(at.y + j) * args[frame].plane_stride[0];
+    float offset = args[frame].luma_offset;
+    float y0 = dot3(args[frame].luma, a, offset), y1 = dot3(args[frame].luma, b, offset);
+    float y2 = dot3(args[frame].luma, c, offset), y3 = dot3(args[frame].luma, d, offset);
+    uint row = args[frame].plane[0] + uint(at.y) * args[frame].plane_stride[0];
     if (FORMAT == P010) {
-        words[row + uint(at.x >> 1)] = words10(y[0], y[1]);
-        words[row + uint(at.x >> 1) + 1u] = words10(y[2], y[3]);
+        words[row + uint(at.x >> 1)] = words10(y0, y1);
+        words[row + uint(at.x >> 1) + 1u] = words10(y2, y3);
     } else {
-        words[row + uint(at.x >> 2)] = bytes(y[0], y[1], y[2], y[3]);
+        words[row + uint(at.x >> 2)] = bytes(y0, y1, y2, y3);
     }
 }
 
-void store_chroma(ivec2 at, uint frame)
+/* left, right: means of four pixels each */
+void store_chroma(ivec2 at, uint frame, vec3 left, vec3 right)
 {
-    float most = FORMAT == P010 ? 1023.0 : 255.0, cb[2], cr[2];
-    [[unroll]] for (int i = 0; i < 2; i++) {
-        vec3 mean = 0.25 * (px[0][2 * i] + px[0][2 * i + 1] + px[1][2 * i] + px[1][2 * i + 1]);
-        cb[i] = min(dot3(args[frame].cb, mean, args[frame].chroma_offset), most);
-        cr[i] = min(dot3(args[frame].cr, mean, args[frame].chroma_offset), most);
-    }
+    float most = FORMAT == P010 ? 1023.0 : 255.0, offset = args[frame].chroma_offset;
+    float cb0 = min(dot3(args[frame].cb, left, offset), most), cr0 = min(dot3(args[frame].cr, left, offset), most);
+    float cb1 = min(dot3(args[frame].cb, right, offset), most), cr1 = min(dot3(args[frame].cr, right, offset), most);
     uint row = args[frame].plane[1] + uint(at.y >> 1) * args[frame].plane_stride[1];
     if (FORMAT == NV12) {
-        words[row + uint(at.x >> 2)] = bytes(cb[0], cr[0], cb[1], cr[1]);
+        words[row + uint(at.x >> 2)] = bytes(cb0, cr0, cb1, cr1);
     } else if (FORMAT == P010) {
-        words[row + uint(at.x >> 1)] = words10(cb[0], cr[0]);
-        words[row + uint(at.x >> 1) + 1u] = words10(cb[1], cr[1]);
+        words[row + uint(at.x >> 1)] = words10(cb0, cr0);
+        words[row + uint(at.x >> 1) + 1u] = words10(cb1, cr1);
     } else {
         uint last = args[frame].plane[2] + uint(at.y >> 1) * args[frame].plane_stride[2];
-        halves[2u * row + uint(at.x >> 2)] = uint16_t(to_uint(cb[0]) | to_uint(cb[1]) << 8);
-        halves[2u * last + uint(at.x >> 2)] = uint16_t(to_uint(cr[0]) | to_uint(cr[1]) << 8);
+        halves[2u * row + uint(at.x >> 2)] = uint16_t(to_uint(cb0) | to_uint(cb1) << 8);
+        halves[2u * last + uint(at.x >> 2)] = uint16_t(to_uint(cr0) | to_uint(cr1) << 8);
     }
 }
 
-void store_rgb(ivec2 at, int j, uint frame)
+void store_rgb(ivec2 at, uint frame, vec3 a, vec3 b, vec3 c, vec3 d)
 {
-    uint row = args[frame].plane[0] + uint(at.y + j) * args[frame].plane_stride[0];
+    uint row = args[frame].plane[0] + uint(at.y) * args[frame].plane_stride[0], x = uint(at.x >> 2);
     float scale = FORMAT == RGB48 ? 65535.0 : 255.0;
-    vec3 a = scale * px[j][0], b = scale * px[j][1], c = scale * px[j][2], d = scale * px[j][3];
-    uint x = uint(at.x >> 2);
+    a *= scale;
+    b *= scale;
+    c *= scale;
+    d *= scale;
     if (FORMAT == RGB24) {
         words[row + 3u * x] = bytes(a.r, a.g, a.b, b.r);
         words[row + 3u * x + 1u] = bytes(b.g, b.b, c.r, c.g);
@@ -190,6 +188,22 @@ void store_rgb(ivec2 at, int j, uint frame)
     }
 }
 
+void store_row(ivec2 at, uint frame, vec3 a, vec3 b, vec3 c, vec3 d)
+{
+    if (FORMAT == RGB24 || FORMAT == RGBA || FORMAT == RGB48)
+        store_rgb(at, frame, a, b, c, d);
+    else
+        store_luma(at, frame, a, b, c, d);
+}
+
+/* One output pixel. entry: of the map. */
+vec3 developed(ivec2 at, uint entry, ivec2 base, uint frame)
+{
+    if (SAMPLING == ISP_SAMPLE_NONE)
+        return toned(vec3(load(at + ivec2(args[frame].region_x, args[frame].region_y), frame)), frame);
+    return toned(sampled(entry, base, frame), frame);
+}
+
 void main()
 {
     uint frame = first_frame + gl_WorkGroupID.z;
@@ -197,32 +211,21 @@ void main()
     if (at.x >= size.x || at.y >= size.y)
         return;
     ivec2 base = ivec2(0);
+    uvec4 upper = uvec4(0u), lower = uvec4(0u);
     if (SAMPLING != ISP_SAMPLE_NONE) {
-        uint block = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-        base = ivec2(table[args[frame].map_base + 2u * block], table[args[frame].map_base + 2u * block + 1u]);
+        uint block = args[frame].map_base + 2u * (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x);
+        uint entry = (args[frame].map + uint(at.y) * args[frame].map_stride + uint(at.x)) >> 2;
+        base = ivec2(table[block], table[block + 1u]);
+        upper = quads[entry];
+        lower = quads[entry + (args[frame].map_stride >> 2)];
     }
-    [[unroll]] for (int j = 0; j < 2; j++) {
-        uvec4 entries = uvec4(0u);
-        if (SAMPLING != ISP_SAMPLE_NONE)
-            entries = quads[(args[frame].map + uint(at.y + j) * args[frame].map_stride + uint(at.x)) >> 2];
-        [[unroll]] for (int i = 0; i < 4; i++) {
-            vec3 v;
-            if (SAMPLING == ISP_SAMPLE_NONE)
-                v = vec3(load(at + ivec2(i, j) + ivec2(args[frame].region_x, args[frame].region_y), frame));
-            else
-                v = sampled(entries[i], base, frame);
-            px[j][i] = toned(v, frame);
-        }
-    }
-    bool rgb_format = FORMAT == RGB24 || FORMAT == RGBA || FORMAT == RGB48;
-    [[unroll]] for (int j = 0; j < 2; j++) {
-        if (at.y + j >= size.y)
-            continue;
-        if (rgb_format)
-            store_rgb(at, j, frame);
-        else
-            store_luma(at, j, frame);
-    }
-    if (!rgb_format && FORMAT != GRAY8)
-        store_chroma(at, frame);
+    vec3 a0 = developed(at, upper.x, base, frame), b0 = developed(at + ivec2(1, 0), upper.y, base, frame);
+    vec3 c0 = developed(at + ivec2(2, 0), upper.z, base, frame), d0 = developed(at + ivec2(3, 0), upper.w, base, frame);
+    vec3 a1 = developed(at + ivec2(0, 1), lower.x, base, frame), b1 = developed(at + ivec2(1, 1), lower.y, base, frame);
+    vec3 c1 = developed(at + ivec2(2, 1), lower.z, base, frame), d1 = developed(at + ivec2(3, 1), lower.w, base, frame);
+    store_row(at, frame, a0, b0, c0, d0);
+    if (at.y + 1 < size.y)
+        store_row(at + ivec2(0, 1), frame, a1, b1, c1, d1);
+    if (FORMAT == I420 || FORMAT == NV12 || FORMAT == P010)
+        store_chroma(at, frame, 0.25 * (a0 + b0 + a1 + b1), 0.25 * (c0 + d0 + c1 + d1));
 }

@@ -6,7 +6,7 @@
 #define PELTON_ISP_ARGS_H
 
 #define ISP_BIND_RAW 0        /* uint[]: raw samples of all frames, rows padded to 16 bytes */
-#define ISP_BIND_ARGS 1       /* isp_args[], one per frame of the batch */
+#define ISP_BIND_ARGS 1       /* uniform isp_args[ISP_MOST_FRAMES], one per frame of the batch */
 #define ISP_BIND_OUTPUT 2     /* planes of all frames */
 #define ISP_BIND_STATISTICS 3 /* uint[ISP_STATISTICS_WORDS] per frame, zeroed at the start of a batch */
 #define ISP_BIND_RGB 4        /* rg32ui image array of developed frames: 16-bit red, green; blue, 0 */
@@ -72,5 +72,6 @@ struct isp_args {
 };
 
 #define ISP_ARGS_WORDS 51
+#define ISP_MOST_FRAMES 64     /* of a batch */
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include "gpu/shaders/lib/isp_args.h"
 
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_ARGS, scalar) readonly buffer args_buffer { isp_args args[]; };
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_ARGS, scalar) uniform args_block { isp_args args[ISP_MOST_FRAMES]; };
 layout(push_constant, scalar) uniform push_block { uint first_frame; };
 
 #define MAGIC 8388608.0

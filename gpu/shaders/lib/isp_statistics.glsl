@@ -10,7 +10,8 @@ layout(constant_id = 4) const uint STATISTICS = 0u;
 shared uint shared_bins[ISP_HISTOGRAM_BINS];
 shared uint shared_sums[ISP_ZONE_WORDS];
 
-uint sums[ISP_ZONE_WORDS] = uint[](0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u);
+uvec4 sums_low = uvec4(0u); /* luma, log, red, green */
+uvec3 sums_high = uvec3(0u); /* blue, clipped, dark */
 
 /* 4096 log2(v) for 1 <= v <= 65535: log2(1 + f) is taken as f + 0.344 f (1 - f). */
 uint log_of(uint v)
@@ -35,13 +36,8 @@ void statistics_begin()
 void cell_add(uint red, uint green, uint blue, bool clipped)
 {
     uint luma = (54u * red + 183u * green + 19u * blue) >> 8;
-    sums[0] += luma;
-    sums[1] += log_of(max(luma, 1u));
-    sums[2] += clipped ? 0u : red;
-    sums[3] += clipped ? 0u : green;
-    sums[4] += clipped ? 0u : blue;
-    sums[5] += clipped ? 1u : 0u;
-    sums[6] += luma < 256u ? 1u : 0u;
+    sums_low += uvec4(luma, log_of(max(luma, 1u)), clipped ? 0u : red, clipped ? 0u : green);
+    sums_high += uvec3(clipped ? 0u : blue, clipped ? 1u : 0u, luma < 256u ? 1u : 0u);
     atomicAdd(shared_bins[luma >> 8], 1u);
 }
 
@@ -50,10 +46,13 @@ void statistics_end(uint frame, ivec2 origin)
 {
     if (STATISTICS == 0u)
         return;
-    for (uint i = 0u; i < 7u; i++) {
-        uint sum = subgroupAdd(sums[i]);
-        if (subgroupElect())
-            atomicAdd(shared_sums[i], sum);
+    uvec4 low = subgroupAdd(sums_low);
+    uvec3 high = subgroupAdd(sums_high);
+    if (subgroupElect()) {
+        for (uint i = 0u; i < 4u; i++)
+            atomicAdd(shared_sums[i], low[i]);
+        for (uint i = 0u; i < 3u; i++)
+            atomicAdd(shared_sums[4u + i], high[i]);
     }
     barrier();
     uint base = args[frame].statistics, copy = (gl_WorkGroupID.x + gl_WorkGroupID.y) % ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS;

@@ -17,8 +17,8 @@ layout(constant_id = 2) const uint DEFECT = 0u;
 #define COLUMNS (TILE_X + 2 * HALO_X)
 #define ROWS (TILE_Y + 2 * HALO_Y)
 
-shared float loaded[ROWS][COLUMNS];
-shared float cleaned[ROWS][COLUMNS];
+shared vec2 loaded[ROWS][COLUMNS / 2];
+shared vec2 cleaned[ROWS][COLUMNS / 2];
 
 int mirror(int i, int size)
 {
@@ -56,22 +56,28 @@ uvec4 unpack(uint row, uint x)
                  (a >> 24) << 6 | (b >> 18 & 0x3fu));
 }
 
-uvec4 fetch(uint frame, int x, uint row)
+uint one(uint row, int x, int width)
 {
-    int width = int(args[frame].width);
+    uint at = uint(mirror(x, width));
+    uvec4 v = unpack(row, at & ~3u);
+    return (at & 2u) == 0u ? ((at & 1u) == 0u ? v.x : v.y) : ((at & 1u) == 0u ? v.z : v.w);
+}
+
+uvec4 fetch(int x, uint row, int width)
+{
     if (x >= 0 && x + 3 < width)
         return unpack(row, uint(x));
-    uvec4 v;
-    for (int k = 0; k < 4; k++) {
-        uint at = uint(mirror(x + k, width));
-        v[k] = unpack(row, at & ~3u)[at & 3u];
-    }
-    return v;
+    return uvec4(one(row, x, width), one(row, x + 1, width), one(row, x + 2, width), one(row, x + 3, width));
 }
 
 float level(uint value, uint black, float gain)
 {
     return roundEven(min(to_float(max(value, black) - black) * gain, 65535.0));
+}
+
+float loaded_at(int row, int column)
+{
+    return loaded[row][column >> 1][column & 1];
 }
 
 /* ISP_MONO: neighbours are next to each other; else two apart. */
@@ -80,30 +86,30 @@ float clamp_defect(int row, int column, float excess)
     int d = MONO ? 1 : 2;
     float low = 65535.0, high = 0.0;
     for (int i = 0; i < 9; i++) {
-        float v = loaded[row + (i / 3 - 1) * d][column + (i % 3 - 1) * d];
         if (i == 4)
             continue;
+        float v = loaded_at(row + (i / 3 - 1) * d, column + (i % 3 - 1) * d);
         low = min(low, v);
         high = max(high, v);
     }
-    return clamp(loaded[row][column], low - excess, high + excess);
+    return clamp(loaded_at(row, column), low - excess, high + excess);
 }
 
 /* The whole workgroup. origin: of the tile in the picture; even. */
 void load_tile(uint frame, ivec2 origin)
 {
-    int height = int(args[frame].height);
-    for (int i = int(gl_LocalInvocationIndex); i < ROWS * (COLUMNS / 4); i += THREADS) {
-        int row = i / (COLUMNS / 4), column = i % (COLUMNS / 4) * 4;
+    const int skipped = DEFECT == 0u ? 2 : 0; /* rows above and below that only the clamp asks for */
+    int width = int(args[frame].width), height = int(args[frame].height);
+    uvec4 black = uvec4(args[frame].black[0], args[frame].black[1], args[frame].black[2], args[frame].black[3]);
+    vec4 gain = vec4(args[frame].gain[0], args[frame].gain[1], args[frame].gain[2], args[frame].gain[3]);
+    for (int i = int(gl_LocalInvocationIndex); i < (ROWS - 2 * skipped) * (COLUMNS / 4); i += THREADS) {
+        int row = i / (COLUMNS / 4) + skipped, column = i % (COLUMNS / 4) * 4;
         int y = mirror(origin.y - HALO_Y + row, height);
-        uvec4 v = fetch(frame, origin.x - HALO_X + column, args[frame].raw + uint(y) * args[frame].raw_stride);
-        uint place = uint(y & 1) * 2u;
-        uint black0 = args[frame].black[place], black1 = args[frame].black[place + 1u];
-        float gain0 = args[frame].gain[place], gain1 = args[frame].gain[place + 1u];
-        loaded[row][column] = level(v.x, black0, gain0);
-        loaded[row][column + 1] = level(v.y, black1, gain1);
-        loaded[row][column + 2] = level(v.z, black0, gain0);
-        loaded[row][column + 3] = level(v.w, black1, gain1);
+        uvec4 v = fetch(origin.x - HALO_X + column, args[frame].raw + uint(y) * args[frame].raw_stride, width);
+        uvec2 b = (y & 1) == 0 ? black.xy : black.zw;
+        vec2 g = (y & 1) == 0 ? gain.xy : gain.zw;
+        loaded[row][column >> 1] = vec2(level(v.x, b.x, g.x), level(v.y, b.y, g.y));
+        loaded[row][(column >> 1) + 1] = vec2(level(v.z, b.x, g.x), level(v.w, b.y, g.y));
     }
     barrier();
     if (DEFECT == 0u)
@@ -111,12 +117,19 @@ void load_tile(uint frame, ivec2 origin)
     float defect = float(args[frame].defect);
     for (int i = int(gl_LocalInvocationIndex); i < (ROWS - 4) * (COLUMNS - 4); i += THREADS) {
         int row = 2 + i / (COLUMNS - 4), column = 2 + i % (COLUMNS - 4);
-        cleaned[row][column] = clamp_defect(row, column, roundEven(defect * args[frame].gain[(row & 1) * 2 + (column & 1)]));
+        vec2 g = (row & 1) == 0 ? gain.xy : gain.zw;
+        cleaned[row][column >> 1][column & 1] = clamp_defect(row, column, roundEven(defect * ((column & 1) == 0 ? g.x : g.y)));
     }
     barrier();
 }
 
+/* column: even */
+vec2 pair_at(int row, int column)
+{
+    return DEFECT != 0u ? cleaned[row][column >> 1] : loaded[row][column >> 1];
+}
+
 float sample_at(int row, int column)
 {
-    return DEFECT != 0u ? cleaned[row][column] : loaded[row][column];
+    return DEFECT != 0u ? cleaned[row][column >> 1][column & 1] : loaded[row][column >> 1][column & 1];
 }
