@@ -109,7 +109,7 @@ static const uint8_t colours[][4] = {
     [ISP_RGGB] = {0, 1, 1, 2}, [ISP_GRBG] = {1, 0, 2, 1}, [ISP_GBRG] = {1, 2, 0, 1}, [ISP_BGGR] = {2, 1, 1, 0}, [ISP_MONO] = {1, 1, 1, 1},
 };
 
-static void fill_args(const struct isp *isp, const struct isp_flight *f, uint32_t index, struct isp_args *out)
+static void fill_args(const struct isp_flight *f, uint32_t index, struct isp_args *out)
 {
     const struct isp_item *item = &f->items[index];
     const struct isp_camera *c = item->frame.camera;
@@ -117,7 +117,7 @@ static void fill_args(const struct isp *isp, const struct isp_flight *f, uint32_
     struct isp_args args = c->args;
     float white = p->white ? p->white : (float)((1u << p->depth) - 1);
     args.raw = (uint32_t)(item->raw_at / 4);
-    args.layer = index % isp->group;
+    args.rgb = (uint32_t)item->rgb_at;
     args.statistics = index * ISP_STATISTICS_WORDS;
     for (int i = 0; i < 4; i++)
         args.gain[i] = item->frame.gain[colours[p->order][i]] * 65535.0f / (white - p->black[i]);
@@ -138,16 +138,19 @@ static void stage_raw(struct isp_flight *f, const struct isp_item *item)
 /* As many of frames[0..n) as fit one flight, which is idle. */
 static int pack(struct isp *isp, struct isp_flight *f, const struct isp_frame *frames, uint32_t n)
 {
-    uint64_t raw_at = 0, out_at = 0;
+    uint64_t raw_at = 0, out_at = 0, rgb_at = 0;
     int err = GPU_OK;
     f->count = 0;
     f->measured = false;
     while (f->count < n && f->count < isp->width) {
         struct isp_item *item = &f->items[f->count];
         struct isp_camera *c = frames[f->count].camera;
+        uint64_t pixels = (uint64_t)c->params.width * c->params.height;
         if (raw_at + c->raw_bytes + 16 > isp->raw_size || out_at + c->out_bytes > isp->out_size)
             break;
-        *item = (struct isp_item){.frame = frames[f->count], .raw_at = raw_at, .out_at = out_at};
+        if (!(f->count % isp->group) || rgb_at + pixels > isp->rgb.size / 8)
+            rgb_at = 0; /* a new group */
+        *item = (struct isp_item){.frame = frames[f->count], .raw_at = raw_at, .out_at = out_at, .rgb_at = rgb_at};
         float *gain = item->frame.gain;
         if (gain[0] == 0 && gain[1] == 0 && gain[2] == 0)
             gain[0] = gain[1] = gain[2] = 1;
@@ -158,9 +161,10 @@ static int pack(struct isp *isp, struct isp_flight *f, const struct isp_frame *f
         err = isp_camera_pipelines(c, item->frame.statistics != NULL);
         if (err < 0)
             return err;
-        fill_args(isp, f, f->count, (struct isp_args *)(void *)f->staging.map + f->count);
+        fill_args(f, f->count, (struct isp_args *)(void *)f->staging.map + f->count);
         raw_at += c->raw_bytes;
         out_at += c->out_bytes;
+        rgb_at += pixels;
         f->count++;
     }
     return GPU_OK;

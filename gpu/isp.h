@@ -124,7 +124,6 @@ struct isp_options {
     uint32_t width;            /* most frames of one batch, 1..64; 0: chosen */
     uint32_t group;            /* frames between whose passes there is a barrier, 1..width; 0: chosen */
     uint32_t flight;           /* batches in flight, 1..4; 0: 3 */
-    uint8_t textures;          /* bilinear sampling by the texture unit: 0 chosen by device, 1 no, 2 yes. It may differ in the last bits */
 };
 
 int isp_create(struct gpu *g, const struct isp_options *options, struct isp **out);

@@ -98,7 +98,7 @@ int isp_camera_pipelines(struct isp_camera *c, bool statistics)
     bool edge = p->demosaic == ISP_EDGE && p->order != ISP_MONO;
     uint32_t pack = p->packing == ISP_MIPI ? p->depth : p->depth > 8;
     const uint32_t develop[] = {p->order, pack, p->defect != 0, p->demosaic, statistics};
-    const uint32_t finish[] = {isp_sampling(p, isp->textures), p->format, p->tone != ISP_TONE_LINEAR && p->format != ISP_RGB48};
+    const uint32_t finish[] = {isp_sampling(p), p->format, p->tone != ISP_TONE_LINEAR && p->format != ISP_RGB48};
     int err = GPU_OK;
     if (!c->develop[statistics] && edge)
         TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_edge, sizeof(shader_isp_edge), develop, 5, "isp edge", &c->develop[statistics]));
@@ -125,8 +125,7 @@ int isp_camera_create(struct isp *isp, const struct isp_params *params, struct i
     c->params.tone_table = NULL;
     isp_table_args(params, &c->args);
     lay_out(c);
-    TRY(isp_store_get(isp, params->width, params->height, &c->store));
-    TRY(isp_reserve(isp, c->raw_bytes, c->out_bytes));
+    TRY(isp_reserve(isp, c->raw_bytes, c->out_bytes, (uint64_t)params->width * params->height));
     TRY(create_table(c, params));
     TRY(create_set(c));
     TRY(isp_camera_pipelines(c, true));
@@ -148,6 +147,5 @@ void isp_camera_free(struct isp_camera *c)
         isp->g->vk.vkDestroyDescriptorPool(isp->g->device, c->descriptors, NULL);
     isp->table_bytes -= c->table.size;
     gpu_buffer_free(isp->g, &c->table);
-    isp_store_put(isp, c->store);
     free(c);
 }

@@ -22,18 +22,8 @@ _Static_assert(sizeof(struct isp_args) == 4 * ISP_ARGS_WORDS, "C and GLSL agree"
 #define ISP_RES_READBACK 6
 #define ISP_RES_HOST 7
 
-/* Developed frames of one sensor size, shared by the cameras that have it; a layer for each frame of a group, a set for each flight. */
-struct isp_store {
-    struct isp_store *next;
-    uint32_t width, height, users;
-    struct gpu_image image;
-    VkDescriptorPool descriptors;
-    VkDescriptorSet sets[ISP_MAX_FLIGHT];
-};
-
 struct isp_camera {
     struct isp *isp;
-    struct isp_store *store;
     struct isp_params params;         /* tone_table is NULL */
     struct gpu_buffer table;
     VkDescriptorPool descriptors;
@@ -49,7 +39,7 @@ struct isp_camera {
 /* One frame of a submission: its place in the flight's buffers. */
 struct isp_item {
     struct isp_frame frame;
-    uint64_t raw_at, out_at;          /* bytes, in the raw samples and in the output */
+    uint64_t raw_at, out_at, rgb_at;  /* bytes, in the raw samples and in the output; pixels, in the developed frames */
     VkBuffer fetch_from;              /* the arena that the device copies from; or none */
     uint64_t fetch_at;
 };
@@ -59,6 +49,7 @@ struct isp_flight {
     uint32_t index;
     VkCommandPool pool;
     VkCommandBuffer commands;
+    VkDescriptorSet set;
     VkQueryPool queries;
     uint8_t query_stages[ISP_QUERIES]; /* stage that ended at query i; query 0 starts */
     uint32_t query_count;
@@ -76,12 +67,12 @@ struct isp_flight {
 struct isp {
     struct gpu *g;
     uint32_t width, group, flight_count, next_flight;
-    bool textures;
     const struct gpu_layout *layout;
-    VkSampler sampler;
-    struct isp_store *stores;
+    VkDescriptorPool descriptors;
+    struct gpu_buffer rgb;            /* developed frames of one group */
     struct isp_flight flights[ISP_MAX_FLIGHT];
     uint64_t raw_size, out_size;      /* what a flight's buffers hold */
+    uint64_t pixels;                  /* of the largest camera; rgb holds `group` times as many */
     uint64_t table_bytes;             /* of all cameras */
     struct barrier_state barriers;    /* as of the last submission */
     uint64_t submitted, done;         /* tickets */
@@ -93,7 +84,7 @@ void isp_output_size(const struct isp_params *p, struct isp_rect *region);
 
 /* isp_table.c */
 /* How the finish pass gets its samples; a function of the parameters. */
-uint32_t isp_sampling(const struct isp_params *p, bool textures);
+uint32_t isp_sampling(const struct isp_params *p);
 /* The camera's table: words is its length; fills what of args depends on the parameters alone. */
 uint64_t isp_table_words(const struct isp_params *p, struct isp_args *args);
 void isp_table_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table);
@@ -104,10 +95,8 @@ void isp_statistics_read(const uint32_t *words, struct isp_statistics *out, uint
 void isp_zones(uint32_t width, uint32_t height, uint32_t *columns, uint32_t *rows);
 
 /* isp_create.c */
-/* Make every flight's buffers hold at least one frame of so many bytes, and a batch's worth where the device allows. */
-int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes);
-int isp_store_get(struct isp *isp, uint32_t width, uint32_t height, struct isp_store **out);
-void isp_store_put(struct isp *isp, struct isp_store *store);
+/* Make all buffers hold at least one frame of so many bytes and pixels, and a batch's or group's worth where the device allows. */
+int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes, uint64_t pixels);
 
 /* isp_camera.c */
 int isp_camera_pipelines(struct isp_camera *camera, bool statistics);

@@ -100,7 +100,7 @@ static void dispatch(struct isp *isp, struct isp_flight *f, VkPipeline pipeline,
 {
     struct gpu *g = isp->g;
     const struct isp_camera *c = f->items[first].frame.camera;
-    VkDescriptorSet sets[2] = {c->store->sets[f->index], c->set};
+    VkDescriptorSet sets[2] = {f->set, c->set};
     g->vk.vkCmdBindPipeline(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, isp->layout->pipeline, 0, 2, sets, 0, NULL);
     g->vk.vkCmdPushConstants(f->commands, isp->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &first);
@@ -172,8 +172,11 @@ int isp_record(struct isp *isp, struct isp_flight *f)
     stamp(isp, f, ISP_STAGE_UPLOAD);
     TRY(record_upload(isp, f));
     stamp(isp, f, ISP_STAGE_UPLOAD);
-    for (uint32_t i = 0; i < f->count; i += isp->group)
-        record_group(isp, f, i, i + isp->group < f->count ? i + isp->group : f->count);
+    for (uint32_t i = 0, end; i < f->count; i = end) {
+        for (end = i + 1; end < f->count && f->items[end].rgb_at; end++)
+            ;
+        record_group(isp, f, i, end);
+    }
     TRY(record_delivery(isp, f));
     VK(g, g->vk.vkEndCommandBuffer(f->commands));
 error:

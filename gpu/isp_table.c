@@ -18,7 +18,7 @@ static uint32_t blocks(uint32_t size, uint32_t block)
     return (size + block - 1) / block;
 }
 
-uint32_t isp_sampling(const struct isp_params *p, bool textures)
+uint32_t isp_sampling(const struct isp_params *p)
 {
     struct isp_rect out;
     isp_output_size(p, &out);
@@ -26,9 +26,7 @@ uint32_t isp_sampling(const struct isp_params *p, bool textures)
                                  : out.width == p->region.width && out.height == p->region.height;
     if (p->lens.model == ISP_LENS_NONE && same)
         return ISP_SAMPLE_NONE;
-    if (p->interpolation == ISP_INTERPOLATE_BICUBIC)
-        return ISP_SAMPLE_BICUBIC;
-    return textures ? ISP_SAMPLE_TEXTURE : ISP_SAMPLE_BILINEAR;
+    return p->interpolation == ISP_INTERPOLATE_BICUBIC ? ISP_SAMPLE_BICUBIC : ISP_SAMPLE_BILINEAR;
 }
 
 uint64_t isp_table_words(const struct isp_params *p, struct isp_args *args)
@@ -37,7 +35,7 @@ uint64_t isp_table_words(const struct isp_params *p, struct isp_args *args)
     isp_output_size(p, &out);
     uint64_t words = 0;
     args->map_base = 0;
-    if (isp_sampling(p, false) != ISP_SAMPLE_NONE) {
+    if (isp_sampling(p) != ISP_SAMPLE_NONE) {
         words = 2ull * blocks(out.width, ISP_BLOCK_X) * blocks(out.height, ISP_BLOCK_Y);
         words = (words + 3) / 4 * 4;
         args->map = (uint32_t)words;
@@ -134,7 +132,7 @@ static double toned(const struct isp_params *p, double v)
 
 void isp_table_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table)
 {
-    if (isp_sampling(p, false) != ISP_SAMPLE_NONE)
+    if (isp_sampling(p) != ISP_SAMPLE_NONE)
         fill_map(p, args, table);
     for (uint32_t i = 0; i <= ISP_TONE_STEPS; i++) {
         double here = toned(p, (double)i / ISP_TONE_STEPS), next = i < ISP_TONE_STEPS ? toned(p, (i + 1.0) / ISP_TONE_STEPS) : here;

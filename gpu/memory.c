@@ -96,43 +96,38 @@ static VkFormat texel_format(const struct gpu_image *image)
     return image->texel_bytes == 8 ? VK_FORMAT_R32G32_UINT : VK_FORMAT_R32_UINT;
 }
 
-/* Each view has only the usage that its format allows. */
-static int create_view(struct gpu *g, struct gpu_image *image, VkFormat format, VkImageUsageFlags usage, VkImageView *out)
+static int create_view(struct gpu *g, struct gpu_image *image)
 {
     int err = GPU_OK;
-    VkImageViewUsageCreateInfo narrowed = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_CREATE_INFO, .usage = usage};
-    VkImageViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO, .pNext = &narrowed, .image = image->image,
-                                  .viewType = VK_IMAGE_VIEW_TYPE_2D_ARRAY, .format = format,
+    VkImageViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO, .image = image->image,
+                                  .viewType = VK_IMAGE_VIEW_TYPE_2D_ARRAY, .format = texel_format(image),
                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, image->layers}};
-    VK(g, g->vk.vkCreateImageView(g->device, &info, NULL, out));
+    VK(g, g->vk.vkCreateImageView(g->device, &info, NULL, &image->view));
 error:
     return err;
 }
 
-static int create_image(struct gpu *g, bool texture, struct gpu_image *out)
+int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out)
 {
     int err = GPU_OK;
-    struct gpu_image image = *out;
-    const VkImageUsageFlags usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-    if (!image.width || !image.height || !image.layers || image.width > g->limits.maxImageDimension2D ||
-        image.height > g->limits.maxImageDimension2D || image.layers > g->limits.maxImageArrayLayers) {
-        gpu_log(g, 0, "%u images of %u x %u texels are more than the device can hold", image.layers, image.width, image.height);
+    uint32_t grey = (1u << (depth - 1)) * (wide ? 0x10001u : 0x1010101u);
+    struct gpu_image image = {.width = width, .height = height, .layers = layers, .texel_bytes = wide ? 8 : 4, .grey = {grey, wide ? grey : 0}};
+    if (!width || !height || !layers || width > g->limits.maxImageDimension2D || height > g->limits.maxImageDimension2D ||
+        layers > g->limits.maxImageArrayLayers) {
+        gpu_log(g, 0, "%u images of %u x %u texels are more than the device can hold", layers, width, height);
         return GPU_ERR_FEATURE;
     }
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, .imageType = VK_IMAGE_TYPE_2D, .format = texel_format(&image),
-                              .flags = texture ? VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT : 0,
-                              .extent = {image.width, image.height, 1}, .mipLevels = 1, .arrayLayers = image.layers,
-                              .samples = VK_SAMPLE_COUNT_1_BIT, .tiling = VK_IMAGE_TILING_OPTIMAL,
-                              .usage = usage | (texture ? VK_IMAGE_USAGE_SAMPLED_BIT : 0)};
+                              .extent = {width, height, 1}, .mipLevels = 1, .arrayLayers = layers, .samples = VK_SAMPLE_COUNT_1_BIT,
+                              .tiling = VK_IMAGE_TILING_OPTIMAL,
+                              .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     VkMemoryRequirements needs;
     VK(g, g->vk.vkCreateImage(g->device, &info, NULL, &image.image));
     g->vk.vkGetImageMemoryRequirements(g->device, image.image, &needs);
     image.bytes = needs.size;
     TRY(allocate(g, &needs, GPU_MEMORY_DEVICE, &image.memory));
     VK(g, g->vk.vkBindImageMemory(g->device, image.image, image.memory, 0));
-    TRY(create_view(g, &image, info.format, VK_IMAGE_USAGE_STORAGE_BIT, &image.view));
-    if (texture)
-        TRY(create_view(g, &image, VK_FORMAT_R16G16B16A16_UNORM, VK_IMAGE_USAGE_SAMPLED_BIT, &image.texture));
+    TRY(create_view(g, &image));
     TRY(gpu_run(g, record_clear, &image));
     *out = image;
     return GPU_OK;
@@ -141,28 +136,8 @@ error:
     return err;
 }
 
-int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out)
-{
-    uint32_t grey = (1u << (depth - 1)) * (wide ? 0x10001u : 0x1010101u);
-    struct gpu_image image = {.width = width, .height = height, .layers = layers, .texel_bytes = wide ? 8 : 4, .grey = {grey, wide ? grey : 0}};
-    int err = create_image(g, false, &image);
-    if (err == GPU_OK)
-        *out = image;
-    return err;
-}
-
-int gpu_image_create_texture(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, struct gpu_image *out)
-{
-    struct gpu_image image = {.width = width, .height = height, .layers = layers, .texel_bytes = 8};
-    int err = create_image(g, true, &image);
-    if (err == GPU_OK)
-        *out = image;
-    return err;
-}
-
 void gpu_image_free(struct gpu *g, struct gpu_image *image)
 {
-    g->vk.vkDestroyImageView(g->device, image->texture, NULL);
     g->vk.vkDestroyImageView(g->device, image->view, NULL);
     g->vk.vkDestroyImage(g->device, image->image, NULL);
     g->vk.vkFreeMemory(g->device, image->memory, NULL);

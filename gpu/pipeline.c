@@ -15,7 +15,6 @@ static int create_layout(struct gpu *g, struct gpu_layout *layout)
         VkDescriptorType type;
     } kinds[] = {{layout->bindings.buffers, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER},
                  {layout->bindings.images, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE},
-                 {layout->bindings.textures, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER},
                  {layout->bindings.uniforms, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER}};
     VkDescriptorSetLayoutBinding bindings[32];
     uint32_t count = 0;

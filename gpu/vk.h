@@ -29,9 +29,9 @@
             goto error;                                                                                                          \
     } while (0)
 
-/* Masks of bindings in set 0; textures have a sampler with them. */
+/* Masks of bindings in set 0. */
 struct gpu_bindings {
-    uint32_t buffers, images, textures, uniforms;
+    uint32_t buffers, images, uniforms;
 };
 
 /* One descriptor set layout and the pipeline layout {set 0: this, set 1: a gpu_host}. Shared by all users of equal masks. */
@@ -143,7 +143,6 @@ struct gpu_image {
     VkImage image;
     VkDeviceMemory memory;
     VkImageView view;
-    VkImageView texture;      /* four samples of 16 bits a texel, 0..1; only by gpu_image_create_texture */
     uint32_t width, height, layers, texel_bytes;
     uint32_t grey[2];
     uint64_t bytes;
@@ -158,8 +157,6 @@ int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageF
 void gpu_buffer_free(struct gpu *g, struct gpu_buffer *buffer);
 /* Four samples a texel, of 8 bits or, wide, 16; grey at first, which is half of what depth bits hold. */
 int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, uint32_t depth, bool wide, struct gpu_image *out);
-/* Wide, black at first, and also readable as a texture. */
-int gpu_image_create_texture(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers, struct gpu_image *out);
 void gpu_image_free(struct gpu *g, struct gpu_image *image);
 
 /* arena.c */

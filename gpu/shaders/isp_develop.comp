@@ -21,7 +21,7 @@ layout(local_size_x = 32, local_size_y = 8) in;
 #include "gpu/shaders/lib/isp_tile.glsl"
 #include "gpu/shaders/lib/isp_statistics.glsl"
 
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, rg32ui) writeonly uniform uimage2DArray rgb;
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, scalar) writeonly restrict buffer rgb_buffer { uvec4 rgb_pairs[]; };
 
 layout(constant_id = 3) const uint DEMOSAIC = 0u;
 
@@ -68,40 +68,37 @@ vec3 pixel(bool red_column, bool red_row, float c, float ns, float we, float far
     return red_row ? vec3(along, c, across) : vec3(across, c, along);
 }
 
-void store(ivec2 at, uint layer, vec3 v)
-{
-    imageStore(rgb, ivec3(at, layer), uvec4(to_pair(v.r, v.g), to_uint(v.b), 0u, 0u));
-}
-
-/* Two pixels of a row, from it and two rows above and below. */
-void make(ivec2 at, uint layer, bool red_row, window_row n2, window_row n1, window_row c, window_row s1, window_row s2)
+/* Two pixels of a row, from it and two rows above and below. to: the pair of pixels in the buffer. */
+void make(uint to, bool red_row, window_row n2, window_row n1, window_row c, window_row s1, window_row s2)
 {
     vec2 ns = n1.here + s1.here, far_ns = n2.here + s2.here;
     float corners = n1.left.y + s1.left.y + n1.here.y + s1.here.y;
     float corners_right = n1.here.x + s1.here.x + n1.right.x + s1.right.x;
-    store(at, layer, pixel(RED_X == 0, red_row, c.here.x, ns.x, c.left.y + c.here.y, far_ns.x, c.left.x + c.right.x, corners));
-    store(at + ivec2(1, 0), layer, pixel(RED_X == 1, red_row, c.here.y, ns.y, c.here.x + c.right.x, far_ns.y, c.left.y + c.right.y, corners_right));
+    vec3 a = pixel(RED_X == 0, red_row, c.here.x, ns.x, c.left.y + c.here.y, far_ns.x, c.left.x + c.right.x, corners);
+    vec3 b = pixel(RED_X == 1, red_row, c.here.y, ns.y, c.here.x + c.right.x, far_ns.y, c.left.y + c.right.y, corners_right);
+    rgb_pairs[to] = uvec4(to_pair(a.r, a.g), to_uint(a.b), to_pair(b.r, b.g), to_uint(b.b));
 }
 
 void main()
 {
-    uint frame = first_frame + gl_WorkGroupID.z, layer = args[frame].layer;
+    uint frame = first_frame + gl_WorkGroupID.z;
     ivec2 origin = ivec2(gl_WorkGroupID.xy) * ivec2(TILE_X, TILE_Y), size = ivec2(args[frame].width, args[frame].height);
     ivec2 inside = ivec2(gl_LocalInvocationID.xy) * ivec2(2, 4), at = origin + inside;
     int row = inside.y + HALO_Y - 2, column = inside.x + HALO_X;
+    uint pitch = uint(size.x) >> 1, to = (args[frame].rgb >> 1) + uint(at.y) * pitch + (uint(at.x) >> 1);
     statistics_begin();
     load_tile(frame, origin);
     window_row r0 = row_at(row, column), r1 = row_at(row + 1, column), r2 = row_at(row + 2, column), r3 = row_at(row + 3, column);
     window_row r4 = row_at(row + 4, column), r5 = row_at(row + 5, column);
     if (at.x < size.x && at.y < size.y) {
-        make(at, layer, RED_Y == 0, r0, r1, r2, r3, r4);
-        make(at + ivec2(0, 1), layer, RED_Y == 1, r1, r2, r3, r4, r5);
+        make(to, RED_Y == 0, r0, r1, r2, r3, r4);
+        make(to + pitch, RED_Y == 1, r1, r2, r3, r4, r5);
         cell_measure(r2.here.x, r2.here.y, r3.here.x, r3.here.y);
     }
     window_row r6 = row_at(row + 6, column), r7 = row_at(row + 7, column);
     if (at.x < size.x && at.y + 2 < size.y) {
-        make(at + ivec2(0, 2), layer, RED_Y == 0, r2, r3, r4, r5, r6);
-        make(at + ivec2(0, 3), layer, RED_Y == 1, r3, r4, r5, r6, r7);
+        make(to + 2u * pitch, RED_Y == 0, r2, r3, r4, r5, r6);
+        make(to + 3u * pitch, RED_Y == 1, r3, r4, r5, r6, r7);
         cell_measure(r4.here.x, r4.here.y, r5.here.x, r5.here.y);
     }
     statistics_end(frame, origin);

@@ -23,7 +23,7 @@ layout(local_size_x = 16, local_size_y = 8) in;
 #include "gpu/shaders/lib/isp_tile.glsl"
 #include "gpu/shaders/lib/isp_statistics.glsl"
 
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, rg32ui) writeonly uniform uimage2DArray rgb;
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, scalar) writeonly restrict buffer rgb_buffer { uvec4 rgb_pairs[]; };
 
 /* Around the tile: directional differences with 4 pixels, their gradients with 3, the chosen difference with 1. */
 #define DIFF_X (TILE_X + 8)
@@ -124,9 +124,10 @@ void main()
         make_chosen();
     }
     if (at.x < size.x && at.y < size.y) {
-        for (int i = 0; i < 4; i++) {
-            vec3 c = pixel(inside.x + (i & 1), inside.y + (i >> 1));
-            imageStore(rgb, ivec3(at + ivec2(i & 1, i >> 1), args[frame].layer), uvec4(to_pair(c.r, c.g), to_uint(c.b), 0u, 0u));
+        uint to = (args[frame].rgb + uint(at.y * size.x + at.x)) >> 1;
+        for (int j = 0; j < 2; j++) {
+            vec3 a = pixel(inside.x, inside.y + j), b = pixel(inside.x + 1, inside.y + j);
+            rgb_pairs[to + uint(j * size.x >> 1)] = uvec4(to_pair(a.r, a.g), to_uint(a.b), to_pair(b.r, b.g), to_uint(b.b));
         }
         int r = inside.y + HALO_Y, c = inside.x + HALO_X;
         cell_measure(sample_at(r, c), sample_at(r, c + 1), sample_at(r + 1, c), sample_at(r + 1, c + 1));

@@ -11,8 +11,7 @@
 
 layout(local_size_x = 16, local_size_y = 8) in;
 
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, rg32ui) readonly uniform uimage2DArray rgb;
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_TEXTURE) uniform sampler2DArray texels;
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, scalar) readonly restrict buffer rgb_buffer { uvec2 rgb[]; };
 layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly restrict buffer output_buffer { uint words[]; };
 layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly restrict buffer output_halves { uint16_t halves[]; };
 layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly restrict buffer table_buffer { uint table[]; };
@@ -36,7 +35,7 @@ uvec3 load(ivec2 at, uint frame)
 {
     if (any(greaterThanEqual(uvec2(at), uvec2(args[frame].width, args[frame].height))))
         return uvec3(0u);
-    uvec2 v = imageLoad(rgb, ivec3(at, args[frame].layer)).xy;
+    uvec2 v = rgb[args[frame].rgb + uint(at.y) * args[frame].width + uint(at.x)];
     return uvec3(v.x & 0xffffu, v.x >> 16, v.y);
 }
 
@@ -74,23 +73,12 @@ vec3 bicubic(ivec2 at, uint frame)
     return vec3(clamp(sum >> 11, 0, 65535));
 }
 
-/* A little to the right and below, as texture units may round their 1/256 down. */
-vec3 textured(ivec2 at, uint frame)
-{
-    vec2 size = vec2(args[frame].width, args[frame].height);
-    return 65535.0 * textureLod(texels, vec3((vec2(at) / 32.0 + (0.5 + 1.0 / 1024.0)) / size, args[frame].layer), 0.0).rgb;
-}
-
 vec3 sampled(uint entry, ivec2 base, uint frame)
 {
     if (entry == ISP_MAP_NONE)
         return vec3(0.0);
     ivec2 at = base + ivec2(entry & 0xffffu, entry >> 16);
-    if (SAMPLING == ISP_SAMPLE_BILINEAR)
-        return bilinear(at, frame);
-    if (SAMPLING == ISP_SAMPLE_BICUBIC)
-        return bicubic(at, frame);
-    return textured(at, frame);
+    return SAMPLING == ISP_SAMPLE_BILINEAR ? bilinear(at, frame) : bicubic(at, frame);
 }
 
 /* v: 0..ISP_TONE_STEPS. Continuous, so a whole number may come out of either of its neighbours' pieces. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkisp [--device NAME] [--seed N] [--only GROUP] [--textures 1|2] [--width N] [--group N]: holds the camera pipeline against its
+ * checkisp [--device NAME] [--seed N] [--only GROUP] [--width N] [--group N]: holds the camera pipeline against its
  * slow reference. Exit code 0, 1 after a mismatch, 2 for wrong usage, 77 without a device. checkisp --time WxH: instead prints how
  * long the variants take on frames of that size.
  */
@@ -23,7 +23,7 @@ static void print_log(void *ctx, int level, const char *line)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: checkisp [--device NAME] [--seed N] [--textures 1|2] [--width N] [--group N] [--only GROUP] [--time WxH]\ngroups:");
+    fprintf(stderr, "usage: checkisp [--device NAME] [--seed N] [--width N] [--group N] [--only GROUP] [--time WxH]\ngroups:");
     for (size_t i = 0; i < check_group_count; i++)
         fprintf(stderr, " %s", check_groups[i].name);
     fprintf(stderr, "\n");
@@ -65,7 +65,7 @@ static int run_groups(struct check_env *env, uint64_t seed, const char *only)
 
 static int check(struct gpu *gpu, const struct isp_options *options, uint64_t seed, const char *only)
 {
-    struct check_env env = {.gpu = gpu, .textures = options->textures ? options->textures == 2 : !gpu_info(gpu)->software};
+    struct check_env env = {.gpu = gpu};
     int err = open_memory(&env);
     if (err == GPU_OK)
         err = isp_create(gpu, options, &env.isp);
@@ -94,8 +94,6 @@ int main(int argc, char **argv)
             params.device = value;
         else if (value && !strcmp(argv[i], "--seed"))
             seed = strtoull(value, NULL, 0);
-        else if (value && !strcmp(argv[i], "--textures"))
-            options.textures = (uint8_t)atoi(value);
         else if (value && !strcmp(argv[i], "--width"))
             options.width = (uint32_t)atoi(value);
         else if (value && !strcmp(argv[i], "--group"))

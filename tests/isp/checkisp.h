@@ -12,7 +12,6 @@
 struct check_env {
     struct gpu *gpu;
     struct isp *isp;
-    bool textures;              /* the texture unit samples: results may differ in the last bits */
     struct gpu_host *host;
     uint8_t *memory;            /* of host */
     struct gpu_arena *arena;    /* 16 MiB */

@@ -99,19 +99,14 @@ void check_describe(const struct check_frame *f, struct isp_frame *out, struct c
 }
 
 /* How much a code value may differ, and in how many of a thousand samples. Whole numbers all the way are exact. */
-static void tolerance(const struct check_env *env, const struct isp_params *p, int *most, double *share)
+static void tolerance(const struct isp_params *p, int *most, double *share)
 {
-    bool sampled = p->lens.model != ISP_LENS_NONE || p->out_width || p->out_height;
     bool wide = p->format == ISP_RGB48, edge = p->demosaic == ISP_EDGE && p->order != ISP_MONO, matrix = p->colour[0] != 0;
     *most = wide ? 0 : 1;
     *share = wide ? 0 : p->format == ISP_P010 ? 5 : 2;
     if (wide && (edge || matrix)) {
         *most = 2;
         *share = matrix ? 100 : 10;
-    }
-    if (env->textures && sampled && p->interpolation == ISP_INTERPOLATE_BILINEAR) {
-        *most = wide ? 48 : p->format == ISP_P010 ? 2 : 1;
-        *share = wide ? 1000 : 100;
     }
 }
 
@@ -138,7 +133,7 @@ static int compare_planes(struct check_env *env, const struct check_frame *f)
     double share;
     unsigned long long samples = 0, inexact = 0;
     uint32_t at[3] = {0}, bytes = p->format == ISP_P010 || p->format == ISP_RGB48 ? 2 : 1;
-    tolerance(env, p, &most, &share);
+    tolerance(p, &most, &share);
     for (uint32_t i = 0; i < f->planes; i++) {
         for (uint32_t y = 0; y < f->rows[i]; y++) {
             const uint8_t *got = env->memory + f->offset[i] + (size_t)y * f->out_stride[i], *wanted = f->reference[i] + (size_t)y * f->row_bytes[i];

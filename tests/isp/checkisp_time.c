@@ -21,7 +21,6 @@ struct variant {
 static const struct variant variants[] = {
     {"Malvar, lens, statistics", {.width = 16}, ISP_MALVAR, true, false, true, true, false},
     {"  + colour matrix", {.width = 16}, ISP_MALVAR, true, false, true, true, true},
-    {"  bilinear by loads", {.width = 16, .textures = 1}, ISP_MALVAR, true, false, true, true, false},
     {"  bicubic", {.width = 16}, ISP_MALVAR, true, true, true, true, false},
     {"  groups of 1", {.width = 16, .group = 1}, ISP_MALVAR, true, false, true, true, false},
     {"  groups of 2", {.width = 16, .group = 2}, ISP_MALVAR, true, false, true, true, false},

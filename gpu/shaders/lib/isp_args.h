@@ -9,8 +9,8 @@
 #define ISP_BIND_ARGS 1       /* uniform isp_args[ISP_MOST_FRAMES], one per frame of the batch */
 #define ISP_BIND_OUTPUT 2     /* planes of all frames */
 #define ISP_BIND_STATISTICS 3 /* uint[ISP_STATISTICS_WORDS] per frame, zeroed at the start of a batch */
-#define ISP_BIND_RGB 4        /* rg32ui image array of developed frames: 16-bit red, green; blue, 0 */
-#define ISP_BIND_TEXTURE 5    /* the same as rgba16 */
+#define ISP_BIND_RGB 4        /* uvec2[]: developed frames of a group: 16-bit red, green; blue */
+#define ISP_BIND_COUNT 5
 
 #define ISP_SET_BATCH 0
 #define ISP_SET_CAMERA 1      /* binding 0: uint[]: map bases, map, tone curve (isp_table.c) */
@@ -39,7 +39,6 @@
 #define ISP_SAMPLE_NONE 0     /* a region at its own size, no lens */
 #define ISP_SAMPLE_BILINEAR 1
 #define ISP_SAMPLE_BICUBIC 2
-#define ISP_SAMPLE_TEXTURE 3  /* bilinear by the device's texture unit */
 
 #ifdef VULKAN
 #define ISP_UINT uint
@@ -58,7 +57,7 @@ struct isp_args {
     ISP_UINT black[4];
     ISP_UINT defect;
     ISP_FLOAT gain[4];              /* of the four places of black: (raw - black) * gain is 0..65535 */
-    ISP_UINT layer;                 /* of ISP_BIND_RGB */
+    ISP_UINT rgb;                   /* first pixel in ISP_BIND_RGB */
     ISP_UINT statistics;
     ISP_UINT zone_columns, zone_rows;
     ISP_UINT out_width, out_height;
