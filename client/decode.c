@@ -53,14 +53,28 @@ struct decode {
 
 /* ---- before the first frame ---- */
 
-static int check_second(struct decode *d)
+/* Standard output takes one thing. */
+static bool stdout_taken_twice(const struct decode *d)
+{
+    const char *const paths[] = {d->format->kind == OUTPUT_NULL ? NULL : d->o->output, d->o->second_view, d->o->side_data};
+    unsigned taken = 0;
+    for (unsigned i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        taken += paths[i] && !strcmp(paths[i], "-");
+    }
+    return taken > 1;
+}
+
+static int check_outputs(struct decode *d)
 {
     const struct options *o = d->o;
-    const struct output_format *format;
-    int rc = output_format_choose(o->format, o->second_view, &format, d->f);
+    const struct output_format *format = d->format;
+    int rc = o->second_view ? output_format_choose(o->format, o->second_view, &format, d->f) : 0;
     if (rc == 0 && format != d->format) {
         return fail_with(d->f, X_USAGE, "both views are written in one format; -o names the base view's file",
                          "--second-view %s: not in the format of the output, %s", o->second_view, d->format->name);
+    }
+    if (rc == 0 && stdout_taken_twice(d)) {
+        return fail_with(d->f, X_USAGE, "give one of them a file", "two outputs go to standard output");
     }
     return rc;
 }
@@ -86,7 +100,7 @@ static int check_options(struct decode *d)
         }
     }
     int rc = output_format_choose(o->format, o->output, &d->format, d->f);
-    return rc || !o->second_view ? rc : check_second(d);
+    return rc ? rc : check_outputs(d);
 }
 
 static int open_files(struct decode *d)

@@ -10,6 +10,7 @@
 #include <libavutil/pixdesc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SEI_REGISTERED = 4, SEI_UNREGISTERED = 5 };
@@ -313,7 +314,9 @@ static int open_descriptor(const char *path, enum overwrite overwrite, struct fa
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) {
-        if (overwrite != OVERWRITE_YES && !(overwrite == OVERWRITE_ASK && ui_ask_overwrite(path))) {
+        struct stat st;
+        bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+        if (!special && overwrite != OVERWRITE_YES && !(overwrite == OVERWRITE_ASK && ui_ask_overwrite(path))) {
             fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", path);
             return -1;
         }

@@ -17,6 +17,7 @@ STREAMS = [
     "--profile high10 --output-depth 10 --bframes 2", "--profile high444 --output-csp i444 --output-depth 10 --qp 0",
     "--profile high --output-csp i400 --bframes 2 --ref 4",
     "--profile high --slice-max-mbs 5 --constrained-intra", "--profile high --ref 8 --b-pyramid normal --bframes 5 --keyint 12",
+    "--pic-struct --nal-hrd vbr --vbv-maxrate 500 --vbv-bufsize 500 --frame-packing 3 --cll 10,4 --intra-refresh --keyint 4",
 ]
 
 
@@ -76,7 +77,7 @@ def main():
             path = d + "/m.264"
             pathlib.Path(path).write_bytes(mutate(r, sources[i % len(sources)]))
             try:
-                run = t.decode(args, daemon, path, "md5")
+                run = t.decode(args, daemon, path, "md5", "--side-data", "/dev/null")
             except subprocess.TimeoutExpired:
                 bad.append("stream %d of seed %d: no end" % (i, args.seed))
                 continue
