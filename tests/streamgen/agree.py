@@ -5,6 +5,7 @@ with the reference everywhere.
 
   agree.py --count 200                        streams of the day's seed (PELTON_SEED)
   agree.py --seed 4711 --count 1              one stream; --gen "--only mbaff,cabac" goes to streamgen
+  agree.py --file F                           no generation: the reference, FFmpeg and pelton on a file
   agree.py --count 2000 --each 50             more streams for features that fewer than 50 contain
 
 Streams that differ stay in --dir. Exit codes: 0 all agree, 1 not, 77 skipped (no FFmpeg).
@@ -52,18 +53,23 @@ def one(args, daemon, seed, options):
     if made.returncode:
         return None, "streamgen: exit %d: %s" % (made.returncode, made.stderr.strip())
     fields = made.stdout.rstrip("\n").split("\t")
-    ours, why = reference(args, path), None
-    if len(ours) != 32:
-        why = "refdec: " + ours
-    elif fields[1] == "ffmpeg" and not args.no_ffmpeg:
-        theirs = ffmpeg(args, path, *(["-vf", "extractplanes=y"] if fields[3].startswith("gray") else [])) # it adds chroma
-        why = None if theirs == ours else "refdec %s, FFmpeg %s" % (ours, theirs)
-    if daemon and not why:
-        theirs = pelton(args, daemon, path)
-        why = None if theirs == ours else "refdec %s, pelton %s" % (ours, theirs)
+    why = compare(args, daemon, path, not args.no_ffmpeg and fields[1] == "ffmpeg", fields[3].startswith("gray"))
     if not why and not args.keep:
         pathlib.Path(path).unlink()
     return fields, why and "%s: %s" % (path, why)
+
+
+def compare(args, daemon, path, with_ffmpeg, luma_alone):
+    """None, or what differs"""
+    ours = reference(args, path)
+    if len(ours) != 32:
+        return "refdec: " + ours
+    if with_ffmpeg:
+        theirs = ffmpeg(args, path, *(["-vf", "extractplanes=y"] if luma_alone else [])) # it adds chroma
+        if theirs != ours:
+            return "refdec %s, FFmpeg %s" % (ours, theirs)
+    theirs = pelton(args, daemon, path) if daemon else ours
+    return None if theirs == ours else "refdec %s, pelton %s" % (ours, theirs)
 
 
 def features(args):
@@ -78,6 +84,7 @@ def main():
     p.add_argument("--each", type=int, default=0, help="streams for each feature, at least")
     p.add_argument("--gen", default="", help="options of streamgen")
     p.add_argument("--dir", type=pathlib.Path, default=None)
+    p.add_argument("--file", help="compare on this stream, FFmpeg too unless --no-ffmpeg")
     p.add_argument("--keep", action="store_true", help="streams that agree stay too")
     p.add_argument("--no-ffmpeg", action="store_true")
     p.add_argument("--no-pelton", action="store_true", help="the reference and FFmpeg alone")
@@ -85,6 +92,11 @@ def main():
     if not args.no_ffmpeg and not shutil.which(args.ffmpeg):
         print("skipped: no", args.ffmpeg)
         return t.SKIPPED
+    if args.file and args.no_pelton:
+        return report_file(args, None)
+    if args.file:
+        with t.Daemon(args) as daemon:
+            return report_file(args, daemon)
     seed = args.seed if args.seed is not None else int(t.SEED) * 100000
     print("seed %d" % seed)
     args.dir = args.dir or pathlib.Path(tempfile.mkdtemp(prefix="streamgen-"))
@@ -93,6 +105,12 @@ def main():
         return run(args, None, seed)
     with t.Daemon(args) as daemon:
         return run(args, daemon, seed)
+
+
+def report_file(args, daemon):
+    why = compare(args, daemon, args.file, not args.no_ffmpeg, False)
+    print(why or "agree")
+    return 1 if why else 0
 
 
 def run(args, daemon, seed):
