@@ -269,6 +269,8 @@ static void choose_marking(struct gen *g)
         choose_current_long(g, &d, first_long, first_long ? first->long_term_idx : 0);
     while (!first && frames_but_current(g, &d) >= most && (f = choose_frame(g, &d)))
         remove_frame(g, f, true);
+    if (!first && frames_but_current(g, &d) >= most) /* the only field of a frame, which this frame cannot name: it slides out */
+        p->adaptive_marking = p->mmco_count = 0;
     gen_not_ffmpeg(g, first_long, "long-term-second-field");
 }
 
