@@ -126,6 +126,7 @@ static void write_16x16(struct mbw *w)
     bool chroma = w->chroma_array_type == 1 || w->chroma_array_type == 2;
     unsigned mode, cbp;
 
+    w->mb->kind = MB_I16X16; /* what SI neighbours serve depends on it */
     do {
         mode = rng_below(&w->rng, 4);
     } while (!intra_16x16_allowed(w, mode));
