@@ -81,7 +81,7 @@ static uint32_t divide_up(uint32_t n, uint32_t by)
 
 static void classify_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
 {
-    xyz[0] = divide_up(shape->mb_width * shape->mb_height * 16, 128);
+    xyz[0] = divide_up(shape->mb_width * shape->mb_height * 16, CLASSIFY_BLOCKS);
     xyz[1] = shape->pictures;
 }
 

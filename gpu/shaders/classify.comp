@@ -1,39 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Sort blocks into case lists (cases.h): one thread looks at one 4x4 luma block, at the chroma of a quadrant and at the
- * residual that belong to it. Runs twice: counting, then, with the starts known (classify_starts), writing entries. One atomic
- * per subgroup and case. Grid: x blocks of a picture, y pictures.
+ * Sort blocks into case lists (cases.h): a thread looks at one 4x4 luma block after the other, each time at the chroma of a
+ * quadrant and at the residual that belong to it. Runs twice: counting, then, with the starts known (classify_starts), writing
+ * entries. What a workgroup finds it adds up in shared memory: all workgroups count in the same few words, so it asks once for each
+ * case. When writing it therefore looks at its blocks twice. Grid: x CLASSIFY_BLOCKS blocks of a picture, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/common.glsl"
 
-layout(local_size_x = 128) in;
+layout(local_size_x = CLASSIFY_THREADS) in;
 layout(constant_id = 0) const uint WRITE = 0;
 
 layout(set = SET_BATCH, binding = BIND_MOTION, scalar) readonly buffer motion_buffer { rec_motion motion[]; };
 layout(set = SET_BATCH, binding = BIND_LISTS, scalar) writeonly buffer list_buffer { uint lists[]; };
 layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) buffer counter_buffer { uint counters[]; };
 
+/* Entries of each case that the workgroup has; then where the next one goes. */
+shared uint found[CASE_SLOTS];
+bool writing = false;
+
 void emit(uint kase, uint entry)
 {
-    bool waiting = kase != CASE_NONE;
-    while (waiting) {
-        uint now = subgroupBroadcastFirst(kase);
-        bool mine = now == kase;
-        uvec4 voters = subgroupBallot(mine);
-        if (mine) {
-            uint base = 0u;
-            if (subgroupElect())
-                base =
-                    atomicAdd(counters[(WRITE != 0u ? COUNTER_CURSOR : COUNTER_LENGTH) + kase], subgroupBallotBitCount(voters));
-            if (WRITE != 0u)
-                lists[subgroupBroadcastFirst(base) + subgroupBallotExclusiveBitCount(voters)] = entry;
-            waiting = false;
-        }
-    }
+    if (kase == CASE_NONE)
+        return;
+    uint at = atomicAdd(found[kase], 1u);
+    if (writing)
+        lists[at] = entry;
 }
 
 uint luma_class(uint at, uint list, uint block)
@@ -82,12 +76,8 @@ uint chroma_residual_case(rec_mb mb, uint c, uint b)
     return (plain ? CASE_RES_COPY + 1 : CASE_RES_CHROMA) + c;
 }
 
-void main()
+void look_at(uint picture, uint addr, uint block)
 {
-    uint picture = push.first_picture + gl_WorkGroupID.y, addr = gl_GlobalInvocationID.x >> 4,
-         block = gl_GlobalInvocationID.x & 15u;
-    if (gl_WorkGroupID.y >= push.picture_count || addr >= pictures[picture].mb_count)
-        return;
     uint at = pictures[picture].mb_base + addr, where = picture << 24 | addr << 4;
     rec_mb mb = mbs[at];
     uint blk = swap_blk(block);
@@ -117,5 +107,27 @@ void main()
         const uint bits = CHROMA_FORMAT == 1u ? 2u : 3u; /* of a block's number */
         emit(block >> bits < 2u ? chroma_residual_case(mb, block >> bits, block & ((1u << bits) - 1u)) : CASE_NONE,
              where | (block & ((1u << bits) - 1u)));
+    }
+}
+
+void main()
+{
+    uint picture = push.first_picture + gl_WorkGroupID.y, t = gl_LocalInvocationIndex;
+    if (gl_WorkGroupID.y >= push.picture_count)
+        return;
+    if (t < CASE_SLOTS)
+        found[t] = 0u;
+    barrier();
+    [[dont_unroll]] for (uint turn = 0u; turn <= WRITE; turn++) {
+        writing = turn > 0u;
+        [[dont_unroll]] for (uint i = t; i < CLASSIFY_BLOCKS; i += CLASSIFY_THREADS) {
+            uint index = gl_WorkGroupID.x * CLASSIFY_BLOCKS + i;
+            if (index >> 4 < pictures[picture].mb_count)
+                look_at(picture, index >> 4, index & 15u);
+        }
+        barrier();
+        if (turn == 0u && t < CASE_SLOTS && found[t] > 0u)
+            found[t] = atomicAdd(counters[(WRITE != 0u ? COUNTER_CURSOR : COUNTER_LENGTH) + t], found[t]);
+        barrier();
     }
 }

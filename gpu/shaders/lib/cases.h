@@ -8,9 +8,11 @@
 #ifndef PELTON_CASES_H
 #define PELTON_CASES_H
 
-#define LIST_PICTURES 256   /* most pictures of a batch */
-#define LIST_GROUP    64    /* threads of a workgroup that works off a list */
-#define LIST_ROW      32768 /* workgroups in x of an indirect dispatch before y counts */
+#define LIST_PICTURES    256  /* most pictures of a batch */
+#define LIST_GROUP       64   /* threads of a workgroup that works off a list */
+#define CLASSIFY_THREADS 256
+#define CLASSIFY_BLOCKS  512  /* that a workgroup of classify looks at */
+#define LIST_ROW         32768 /* workgroups in x of an indirect dispatch before y counts */
 
 /* Fractional positions of a luma vector (8.4.2.2.1), by the filters they need. Names of samples as in Figure 8-4. */
 #define LUMA_FULL     0 /* G */
