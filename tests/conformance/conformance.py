@@ -4,7 +4,7 @@
 
 Where the manifest says that FFmpeg is equal, `pelton decode -f framemd5 -` is compared with FFmpeg's lines as well.
 Of streams whose row names a second view's MD5 both views are decoded and compared.
-One daemon serves all rows, so that pipelines are compiled once. Exit codes: 0 all equal, 1 not, 77 skipped (no streams).
+All rows: conformance.py --device cpu, or gpu. One daemon serves them, so that pipelines are compiled once. Exit codes: 0 all equal, 1 not, 77 skipped (no streams).
 """
 import argparse, concurrent.futures, csv, os, pathlib, re, subprocess, sys, tempfile, time
 
@@ -20,6 +20,7 @@ def arguments():
     p.add_argument("--without", default="", metavar="TAG,TAG", help="leave rows with any of these tags out")
     p.add_argument("--no-framemd5", action="store_true", help="only the manifest's MD5")
     p.add_argument("--every", type=int, default=1, help="take every n-th row")
+    p.add_argument("--part", metavar="I/N", help="the I-th of N parts of the rows; I may be \"day\", which changes with the day's seed")
     return p.parse_args()
 
 
@@ -38,6 +39,16 @@ def check_views(args, daemon, path, row, second):
             if got.strip() != "MD5=" + want:
                 return "%s view of both: %s, listed %s" % (view, got.strip(), want)
     return None
+
+
+def part(args, rows):
+    """Rows in turn, so that each part has some of every kind."""
+    if not args.part:
+        return rows
+    which, n = args.part.split("/")
+    which = int(t.SEED) if which == "day" else int(which)
+    print("part %d of %s, seed %s" % (which % int(n), n, t.SEED))
+    return rows[which % int(n) :: int(n)]
 
 
 def check(args, daemon, row):
@@ -69,6 +80,7 @@ def main():
         return t.SKIPPED
     with open(manifest) as f:
         rows = [r for r in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE) if chosen(args, r)][:: args.every]
+    rows = part(args, rows)
     start, bad = time.time(), 0
     with t.Daemon(args) as daemon, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for row, why in zip(rows, pool.map(lambda r: check(args, daemon, r), rows)):
