@@ -30,8 +30,8 @@ def md5_of(command, timeout):
     return hashlib.md5(run.stdout).hexdigest()
 
 
-def reference(args, path):
-    run = subprocess.run([args.bin + "/refdec", "--md5", path], capture_output=True, text=True, timeout=args.timeout)
+def reference(args, path, *more):
+    run = subprocess.run([args.bin + "/refdec", *more, "--md5", path], capture_output=True, text=True, timeout=args.timeout)
     text = run.stderr.strip().replace("\n", " | ")[:300]
     return "exit %d: %s" % (run.returncode, text) if run.returncode or text else run.stdout.split()[0]
 
@@ -46,6 +46,15 @@ def pelton(args, daemon, path):
     return t.failure(run) or hashlib.md5(run.stdout).hexdigest()
 
 
+def second_view(args, daemon, path):
+    """None, or how the second view of a stereo stream differs"""
+    out, ours = path + ".view1", reference(args, path, "--view", "1")
+    run = t.decode(args, daemon, path, "rawvideo", "--second-view", out)
+    theirs = t.failure(run) or hashlib.md5(pathlib.Path(out).read_bytes()).hexdigest()
+    pathlib.Path(out).unlink(missing_ok=True)
+    return None if ours == theirs else "second view: refdec %s, pelton %s" % (ours, theirs)
+
+
 def one(args, daemon, seed, options):
     """(options, fields of streamgen's line or None, what differs or None)"""
     path = str(args.dir / ("%s%s.264" % (seed, "".join(c if c.isalnum() else "_" for c in options))))
@@ -54,6 +63,8 @@ def one(args, daemon, seed, options):
         return None, "streamgen: exit %d: %s" % (made.returncode, made.stderr.strip())
     fields = made.stdout.rstrip("\n").split("\t")
     why = compare(args, daemon, path, not args.no_ffmpeg and fields[1] == "ffmpeg", fields[3].startswith("gray"))
+    if daemon and not why and "mvc" in fields[7].split(","):
+        why = second_view(args, daemon, path)
     if not why and not args.keep:
         pathlib.Path(path).unlink()
     return fields, why and "%s: %s" % (path, why)

@@ -52,7 +52,7 @@ static const struct profile profiles[] = {
     {"High 4:4:4 Predictive", 244, 0, 14, 0, HIGH | FORMATS_444},
     {"High 4:4:4 Intra", 244, 0x10, 14, 1, INTRA_ONLY | FORMATS_444},
     {"CAVLC 4:4:4 Intra", 44, 0x10, 14, 1, (INTRA_ONLY & ~BIT(CABAC)) | FORMATS_444 | BIT(INTRA444)},
-    {"Stereo High", 128, 0, 8, 0, (HIGH & ~(BIT(MONO) | BIT(UNPAIRED) | BIT(GAPS))) | BIT(MVC)},
+    {"Stereo High", 128, 0, 8, 0, (HIGH & ~(BIT(MONO) | BIT(UNPAIRED) | BIT(GAPS) | BIT(MMCO) | BIT(LONGTERM))) | BIT(MVC)},
 };
 /* Those that FFmpeg does not decode: most streams do without. */
 #define RARE (BIT(GAPS) | BIT(UNPAIRED) | DEPTHS | BIT(PLANES) | BIT(LOSSLESS))
@@ -130,6 +130,8 @@ const struct profile *features_choose(struct rng *r, uint64_t force, uint64_t fo
             on |= (uint64_t)1 << i & ~forbid;
     if (fit[0]->profile_idc == 44)
         on |= BIT(INTRA444);
+    if (fit[0]->profile_idc == 128)
+        on |= BIT(MVC);
     if (!(on & BIT(P)) && !fit[0]->intra && !all && !(forbid & BIT(P)) && !rng_one_in(r, 6))
         on |= BIT(P);
     on = implied(on) & (fit[0]->allowed | force);

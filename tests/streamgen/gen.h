@@ -25,6 +25,7 @@
 #include "sink.h"
 
 #define MAX_MBS 256
+#define SECOND_VIEW_ID 5 /* view_id of a stereo stream's second view; the base view has 0 */
 
 /* What the command line and retries impose. */
 struct limits {
@@ -97,7 +98,7 @@ struct picture {
     uint8_t plane;            /* colour_plane_id */
     uint8_t view;
     struct ref_choice refs[36];
-    unsigned ref_count;
+    unsigned ref_count, list_length; /* with the base view's picture at the end of a second view's lists */
     bool list_gaps;           /* initial lists hold frames that must not be referred to */
     int32_t slice_count;
     struct mb mbs[MAX_MBS];

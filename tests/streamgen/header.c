@@ -30,10 +30,10 @@ static unsigned choose_modification(struct gen *g, struct rng *r, struct slice *
 {
     struct picture *p = &g->pic;
     int32_t pred = p->structure == REC_FRAME ? (int32_t)p->frame_num : 2 * (int32_t)p->frame_num + 1;
-    unsigned initial = num < p->ref_count ? num : p->ref_count, count, distinct = 0;
+    unsigned initial = num < p->list_length ? num : p->list_length, count, distinct = 0;
     uint64_t named = 0;
 
-    if (!p->list_gaps && !gen_use(g, r, F_REORDER, 2))
+    if (!p->list_gaps && (!p->ref_count || !gen_use(g, r, F_REORDER, 2)))
         return initial;
     count = p->list_gaps ? num : 1 + rng_below(r, num < 5 ? num : 5);
     g->used |= F_REORDER;
@@ -57,12 +57,12 @@ static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
     unsigned most = p->structure == REC_FRAME ? 16 : 32, num;
 
     for (unsigned list = 0; list < (s->hdr.type == H264_B ? 2u : 1u); list++) {
-        num = 1 + rng_below(r, p->ref_count);
+        num = 1 + rng_below(r, p->list_length);
         if (g->odd && gen_has(g, F_REORDER) && rng_one_in(r, 4))
-            num = 1 + rng_below(r, p->ref_count + 3 < most ? p->ref_count + 3 : most);
-        if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && num < p->ref_count)
-            num = p->ref_count;
-        if (rng_one_in(r, 3) && s->pps->num_ref_default[list] <= p->ref_count && s->pps->num_ref_default[list] >= num)
+            num = 1 + rng_below(r, p->list_length + 3 < most ? p->list_length + 3 : most);
+        if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && num < p->list_length)
+            num = p->list_length;
+        if (rng_one_in(r, 3) && s->pps->num_ref_default[list] <= p->list_length && s->pps->num_ref_default[list] >= num)
             num = s->pps->num_ref_default[list];
         s->hdr.num_ref[list] = (uint8_t)num;
         s->usable[list] = choose_modification(g, r, s, list, num);
@@ -70,7 +70,7 @@ static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
         /* direct_8x8 in temporal mode may ask for every picture, which the list has where nothing was pushed out */
         if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && list == 0 && s->hdr.list_mod_count[0]) {
             s->hdr.list_mod_count[0] = 0;
-            s->usable[0] = p->ref_count;
+            s->usable[0] = p->list_length;
         }
     }
 }
@@ -134,7 +134,7 @@ void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type,
     h->type = (uint8_t)type;
     h->nal_ref_idc = p->nal_ref_idc;
     h->idr = p->idr;
-    h->nal_unit_type = p->idr ? 5 : 1;
+    h->nal_unit_type = p->view ? 20 : p->idr ? 5 : 1;
     h->pps_id = pps->id;
     h->colour_plane_id = p->plane;
     h->field_pic_flag = p->structure != REC_FRAME;
@@ -146,7 +146,7 @@ void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type,
     choose_qp(g, r, s);
     if (is_intra(type))
         return;
-    temporal = type == H264_B && gen_has(g, F_TEMPORAL) && (!gen_has(g, F_SPATIAL) || rng_one_in(r, 2)) && dpb_allows_temporal(g);
+    temporal = type == H264_B && !p->view && gen_has(g, F_TEMPORAL) && (!gen_has(g, F_SPATIAL) || rng_one_in(r, 2)) && dpb_allows_temporal(g);
     h->direct_spatial_mv_pred_flag = !temporal;
     choose_lists(g, r, s);
     gen_not_ffmpeg(g, type == H264_B && dpb_has_reset(g), "b-after-reset"); /* it keeps the PicOrderCnt from before */
@@ -277,6 +277,19 @@ static void write_deblocking(const struct slice *s, struct sink *out)
     sink_se(out, s->hdr.filter_offset_b / 2);
 }
 
+/* nal_unit_header_mvc_extension() (H.7.3.1.1) of the second view */
+static void write_view(const struct slice *s, struct sink *out)
+{
+    sink_u(out, 1, 0);            /* svc_extension_flag */
+    sink_u(out, 1, !s->hdr.idr);  /* non_idr_flag */
+    sink_u(out, 6, 0);            /* priority_id */
+    sink_u(out, 10, SECOND_VIEW_ID);
+    sink_u(out, 3, 0);            /* temporal_id */
+    sink_u(out, 1, s->hdr.idr);   /* anchor_pic_flag */
+    sink_u(out, 1, 0);            /* inter_view_flag */
+    sink_u(out, 1, 1);            /* reserved_one_bit */
+}
+
 void header_write(const struct gen *g, const struct slice *s, struct sink *out)
 {
     const struct h264_slice_header *h = &s->hdr;
@@ -285,6 +298,8 @@ void header_write(const struct gen *g, const struct slice *s, struct sink *out)
     sink_u(out, 1, 0);
     sink_u(out, 2, h->nal_ref_idc);
     sink_u(out, 5, h->nal_unit_type);
+    if (h->nal_unit_type == 20)
+        write_view(s, out);
     sink_ue(out, h->first_mb);
     sink_ue(out, h->type);
     sink_ue(out, h->pps_id);

@@ -179,15 +179,47 @@ static void write_pps(struct gen *g, unsigned i)
     sink_free(&s);
 }
 
+/* subset_seq_parameter_set_rbsp() of a stereo stream (H.7.3.2.1.4): the second view may refer to the first in both lists. */
+static void write_subset(struct gen *g)
+{
+    struct sink s = {0};
+
+    sink_u(&s, 8, 0x6f);
+    write_sps_data(g, 128, g->sps.id, &s);
+    sink_u(&s, 1, 1); /* bit_equal_to_one */
+    sink_ue(&s, 1);   /* num_views_minus1 */
+    sink_ue(&s, 0);
+    sink_ue(&s, SECOND_VIEW_ID);
+    for (unsigned i = 0; i < 4; i++) { /* anchor pictures list 0 and 1, other pictures list 0 and 1: one reference, the base view */
+        sink_ue(&s, 1);
+        sink_ue(&s, 0);
+    }
+    sink_ue(&s, 0); /* num_level_values_signalled_minus1 */
+    sink_u(&s, 8, g->sps.level_idc);
+    sink_ue(&s, 0);   /* num_applicable_ops_minus1 */
+    sink_u(&s, 3, 0); /* applicable_op_temporal_id */
+    sink_ue(&s, 1);   /* applicable_op_num_target_views_minus1 */
+    sink_ue(&s, 0);
+    sink_ue(&s, SECOND_VIEW_ID);
+    sink_ue(&s, 1);   /* applicable_op_num_views_minus1 */
+    sink_u(&s, 1, 0); /* mvc_vui_parameters_present_flag */
+    sink_u(&s, 1, 0); /* additional_extension2_flag */
+    sink_trailing(&s);
+    sink_nal(&g->out, &s);
+    sink_free(&s);
+}
+
 void sets_write(struct gen *g)
 {
     struct sink s = {0};
 
     sink_u(&s, 8, 0x67);
-    write_sps_data(g, g->sps.profile_idc, g->sps.id, &s);
+    write_sps_data(g, gen_has(g, F_MVC) ? 100 : g->sps.profile_idc, g->sps.id, &s);
     sink_trailing(&s);
     sink_nal(&g->out, &s);
     sink_free(&s);
+    if (gen_has(g, F_MVC))
+        write_subset(g);
     for (unsigned i = 0; i < g->pps_count; i++)
         write_pps(g, i);
 }

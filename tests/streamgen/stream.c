@@ -70,7 +70,7 @@ static void choose_types(struct gen *g)
     struct rng *r = &p->rng;
     uint8_t allowed = 1 << H264_I;
 
-    if (!p->idr && p->ref_count)
+    if (p->view ? p->list_length > 0 : !p->idr && p->ref_count > 0)
         allowed |= (uint8_t)((gen_has(g, F_P) ? 1 << H264_P : 0) | (gen_has(g, F_B) ? 1 << H264_B : 0));
     if (!g->odd && p->second_field && p->nal_ref_idc) /* its colocated picture may be the first field */
         allowed &= (uint8_t)~(1 << H264_B);
@@ -84,6 +84,8 @@ static void choose_types(struct gen *g)
         if (allowed == 1 << H264_I)
             p->types = allowed;
     } while (!p->types);
+    if (p->view && p->idr) /* its list 1 would have nothing but the base view's picture, which has no motion for direct modes */
+        p->types = 1 << H264_P | 1 << H264_I;
     if (p->types & 1 << H264_P && gen_has(g, F_SP) && rng_one_in(r, 2))
         p->types |= 1 << H264_SP;
     if (gen_has(g, F_SI) && rng_one_in(r, 3))
@@ -113,6 +115,18 @@ static void write_delimiter(struct gen *g)
     sink_free(&s);
 }
 
+/* Of the same access unit, with the same marking: the base view's picture is one more entry of its lists (H.8.2.1). */
+static void code_second_view(struct gen *g)
+{
+    struct picture *p = &g->pic;
+
+    p->view = 1;
+    p->list_length = p->ref_count + 1;
+    p->rng = rng_fork(p->rng, 3);
+    choose_types(g);
+    picture_write(g);
+}
+
 /* One picture: g->pic has its identity; its place in the order of output is (top, difference). */
 static void code_picture(struct gen *g, unsigned structure, int top, int difference)
 {
@@ -130,10 +144,14 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
         step_frame_num(g, p->frame_num);
     set_poc(g, top, difference);
     dpb_prepare(g);
+    p->view = 0;
+    p->list_length = p->ref_count;
     choose_types(g);
     g->used |= field ? F_FIELDS : p->mbaff ? F_MBAFF : 0;
     gen_not_ffmpeg(g, p->mbaff && p->pps[0]->constrained_intra_pred_flag, "mbaff-constrained-intra");
     picture_write(g);
+    if (gen_use(g, &p->rng, F_MVC, 1))
+        code_second_view(g);
     dpb_finish(g);
     if (!p->nal_ref_idc)
         return;
