@@ -74,7 +74,18 @@ static int fail_open(const struct source *src, int error, struct pelton_failure 
     return fail(failure, error == AVERROR(EACCES) ? PELTON_ERR_PERMISSION : PELTON_ERR_INPUT, src->name, text, "");
 }
 
-static int open_format(struct source *src, const char *uri)
+/* A start code and a sequence parameter set or an access unit delimiter. Back at the beginning afterwards. */
+static bool begins_byte_stream(AVIOContext *io)
+{
+    uint8_t bytes[5] = {0};
+    if (avio_seek(io, 0, SEEK_SET) < 0 || avio_read(io, bytes, 5) != 5 || avio_seek(io, 0, SEEK_SET) < 0)
+        return false;
+    uint8_t header = bytes[2] ? bytes[3] : bytes[4];
+    bool start = !bytes[0] && !bytes[1] && (bytes[2] == 1 || (!bytes[2] && bytes[3] == 1));
+    return start && !(header & 0x80) && ((header & 31) == 7 || (header & 31) == 9);
+}
+
+static int open_as(struct source *src, const char *uri, const AVInputFormat *format)
 {
     AVDictionary *options = NULL;
     src->format = avformat_alloc_context();
@@ -86,8 +97,17 @@ static int open_format(struct source *src, const char *uri)
         /* Playlists and the like inside a descriptor must not open anything else. */
         av_dict_set(&options, "protocol_whitelist", "none", 0);
     }
-    int err = avformat_open_input(&src->format, src->fd >= 0 ? src->name : uri, NULL, &options);
+    int err = avformat_open_input(&src->format, src->fd >= 0 ? src->name : uri, format, &options);
     av_dict_free(&options);
+    return err;
+}
+
+/* libavformat does not take byte streams with many slices of a second view for H.264. */
+static int open_format(struct source *src, const char *uri)
+{
+    int err = open_as(src, uri, NULL);
+    if (err == AVERROR_INVALIDDATA && src->fd >= 0 && begins_byte_stream(src->io))
+        err = open_as(src, uri, av_find_input_format("h264"));
     return err < 0 ? err : avformat_find_stream_info(src->format, NULL);
 }
 

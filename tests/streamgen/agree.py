@@ -37,7 +37,7 @@ def reference(args, path, *more):
 
 
 def ffmpeg(args, path, *more):
-    return md5_of([args.ffmpeg, *FFMPEG, "-i", path, "-autoscale", "0", "-fps_mode", "passthrough", *more, "-f", "rawvideo", "-"],
+    return md5_of([args.ffmpeg, *FFMPEG, "-f", "h264", "-i", path, "-autoscale", "0", "-fps_mode", "passthrough", *more, "-f", "rawvideo", "-"],
                   args.timeout)
 
 
