@@ -42,7 +42,10 @@ def ffmpeg(args, path, *more):
 
 
 def pelton(args, daemon, path):
-    run = t.decode(args, daemon, path, "rawvideo")
+    try:
+        run = t.decode(args, daemon, path, "rawvideo")
+    except subprocess.TimeoutExpired:
+        return "timeout"
     return t.failure(run) or hashlib.md5(run.stdout).hexdigest()
 
 
