@@ -75,6 +75,9 @@ const struct option_row option_rows[] = {
      CMD_ALL,
      "quiet, panic, fatal, error, warning, info, verbose, debug, trace, or FFmpeg's number. From verbose on the daemon's log "
      "is shown."},
+    {OPT_SIZE, "size", NULL, "WxH", "the file's", NULL, CMD_CALIB,
+     "Size of the pictures that the calibration is wanted for; another aspect ratio than the file's is refused."},
+    {OPT_CAMERA, "camera", NULL, "N", "0", NULL, CMD_CALIB, "Which camera of a Kalibr camchain."},
     {OPT_MAN, "man", NULL, NULL, NULL, NULL, CMD_HELP, "Print the manual page's source."},
     {OPT_HELP, "help", "h ?", NULL, NULL, NULL, CMD_ALL, "Explain the command."},
 };
@@ -104,6 +107,11 @@ const struct command commands[] = {
      cmd_bench},
     {CMD_DOCTOR, "doctor", "[--json]", "check devices, drivers, groups, sockets and limits",
      "Exit code 0 where decoding is possible, 7 where there is no device.", "pelton doctor", cmd_doctor},
+    {CMD_CALIB, "calib", "check FILE [--size WxH]", "read a camera's calibration file",
+     "Reads ROS camera_info, OpenCV (YAML, XML) and Kalibr files and prints the camera that pelton makes of them: model, "
+     "matrix, coefficients, how far the lens bends, and the straight cameras that show no black (alpha 0) and everything "
+     "(alpha 1). Exit code 4 where the file makes no sense or is for another aspect ratio, 5 where its model is unknown.",
+     "pelton calib check left.yaml --size 1920x1080", cmd_calib},
     {CMD_VERSION, "version", "", "print versions", "The version of pelton, of its protocol and of the FFmpeg libraries.", "",
      cmd_version},
     {CMD_HELP, "help", "[COMMAND]", "explain a command", "Without a command: the list of commands.", "pelton help decode",

@@ -206,6 +206,28 @@ static int parse_progress(struct failure *f, const char *value, enum progress_ki
     return rc;
 }
 
+static int parse_camera(struct failure *f, const char *value, uint32_t *out)
+{
+    uint64_t n;
+    int rc = parse_count(f, "--camera", value, 0, 1000, &n);
+    if (rc == 0) {
+        *out = (uint32_t)n;
+    }
+    return rc;
+}
+
+static int parse_size(struct failure *f, const char *value, struct options *o)
+{
+    unsigned width = 0, height = 0;
+    char rest;
+    if (sscanf(value, "%5ux%5u%c", &width, &height, &rest) != 2 || !width || !height) {
+        return fail_with(f, X_USAGE, "as in --size 1920x1080", "--size: %s is no size", value);
+    }
+    o->width = width;
+    o->height = height;
+    return 0;
+}
+
 static int apply_lookahead(struct failure *f, const char *value, struct options *o)
 {
     uint32_t n;
@@ -238,6 +260,8 @@ static int apply_number_option(const struct option_row *row, const char *value, 
         return parse_u32(f, "--streams", value, 256, &o->streams);
     case OPT_LOOP:
         return parse_u32(f, "--loop", value, 1000000, &o->loops);
+    case OPT_CAMERA:
+        return parse_camera(f, value, &o->camera);
     case OPT_DEPTH:
         return parse_u32(f, "--depth", value, 1024, &o->depth);
     case OPT_TIMEOUT:
@@ -323,6 +347,8 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_HELP:
         o->help = true;
         return 0;
+    case OPT_SIZE:
+        return parse_size(f, value, o);
     default:
         return apply_number_option(row, value, o, f);
     }
@@ -341,6 +367,12 @@ static int positional(const char *word, struct options *o, struct failure *f)
     case CMD_PROBE:
     case CMD_BENCH:
         return add_input(f, word, o);
+    case CMD_CALIB:
+        if (o->topic) {
+            return add_input(f, word, o);
+        }
+        o->topic = word;
+        return 0;
     case CMD_HELP:
     case CMD_COMPLETION:
         if (!o->topic) {

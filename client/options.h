@@ -20,8 +20,9 @@ enum command_bit {
     CMD_VERSION = 16,
     CMD_HELP = 32,
     CMD_COMPLETION = 64,
+    CMD_CALIB = 128,
     CMD_DAEMON = CMD_DECODE | CMD_PROBE | CMD_BENCH | CMD_DOCTOR, /* those that talk to one */
-    CMD_ALL = 127,
+    CMD_ALL = 255,
 };
 
 enum progress_kind { PROGRESS_AUTO, PROGRESS_NONE, PROGRESS_BAR, PROGRESS_KV };
@@ -60,6 +61,7 @@ struct options {
     uint64_t max_frames;
     double timeout, min_fps; /* seconds; timeout 0: for ever */
     uint32_t streams, loops, depth;
+    uint32_t width, height, camera; /* calib: of the pictures, 0 as the file says; which of a chain */
     char lookahead[48];
 };
 
@@ -98,6 +100,8 @@ enum option_id {
     OPT_MIN_FPS,
     OPT_MAN,
     OPT_HELP,
+    OPT_SIZE,
+    OPT_CAMERA,
 };
 
 struct option_row {
@@ -138,6 +142,7 @@ int cmd_decode(struct options *o, struct failure *f);
 int cmd_probe(struct options *o, struct failure *f);
 int cmd_bench(struct options *o, struct failure *f);
 int cmd_doctor(struct options *o, struct failure *f);
+int cmd_calib(struct options *o, struct failure *f);
 int cmd_version(struct options *o, struct failure *f);
 int cmd_help(struct options *o, struct failure *f);
 int cmd_completion(struct options *o, struct failure *f);
