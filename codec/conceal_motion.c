@@ -219,7 +219,7 @@ static void add_colocated(const struct conceal *c, struct candidates *list, uint
 
         for (int l = 0; l < 2; l++)
             if (m->ref_idx[l][q] >= 0)
-                add_candidate(list, motion_load(m, l, block), reference_distance(col, i, l, m->ref_idx[l][q]), 32);
+                add_candidate(list, motion_load(m, l, block), reference_distance(col, i, l, m->ref_idx[l][q]), 12);
     }
 }
 
