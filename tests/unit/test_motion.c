@@ -633,6 +633,40 @@ static void test_concealment(void **state)
     free_world(&w);
 }
 
+/* What moves all around, and at the same place in the picture before, goes on: scaled to the nearest reference. */
+static void test_concealed_motion(void **state)
+{
+    static struct world w;
+    struct rec_view view;
+    const char *reason = NULL;
+
+    direct_picture(&w, true);
+    for (int i = 0; i < MBS; i++) {
+        w.cur.mbs[i] = (struct rec_mb){.kind = REC_MB_INTER};
+        w.cur.syntax[i] = (struct h264_mb_syntax){.part = H264_PART_16X16, .decoded = i != 7};
+        memset(&w.cur.motion[i], 0, sizeof w.cur.motion[i]);
+        memset(w.cur.motion[i].ref_idx[1], -1, 4);
+        w.cur.motion[i].mv[0][0][0] = i ? 0 : 16; /* differences: all vectors are that of the first macroblock */
+        w.cur.motion[i].mv[0][0][1] = i ? 0 : -8;
+    }
+    w.cur.pic.refs_held[0] = &w.other[1];
+    w.cur.pic.refs_held_count = 1;
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
+    for (int q = 0; q < 4; q++) {
+        int ref = view.motion[7].ref_idx[0][q];
+        int64_t scaled = 16 * ((int64_t)w.cur.pic.output_poc - w.cur.slices[0].ref[0][ref].poc) /
+                         ((int64_t)w.cur.pic.output_poc - w.cur.slices[0].ref[0][0].poc);
+
+        assert_in_range(ref, 0, w.cur.slices[0].num_ref[0] - 1);
+        assert_int_equal(view.motion[7].mv[0][q * 2 + (q >> 1) * 4][0], scaled);
+        assert_int_equal(view.motion[7].mv[0][q * 2 + (q >> 1) * 4][1], -scaled / 2);
+    }
+    if (records_validate(&view, 8, &reason) < 0)
+        fail_msg("%s", reason);
+    free_world(&w);
+}
+
 static void test_missing_reference(void **state)
 {
     static struct world w;
@@ -662,6 +696,7 @@ int main(void)
         cmocka_unit_test(test_p_pictures),       cmocka_unit_test(test_b_spatial),         cmocka_unit_test(test_b_temporal),
         cmocka_unit_test(test_temporal_special), cmocka_unit_test(test_colocated_list),    cmocka_unit_test(test_weight_tables),
         cmocka_unit_test(test_concealment),      cmocka_unit_test(test_missing_reference),
+        cmocka_unit_test(test_concealed_motion),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
