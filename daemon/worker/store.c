@@ -28,10 +28,11 @@
 #define KEPT_PART      16  /* of the slots, for the next session */
 #define PATIENCE_NS    NS_PER_S
 #define LEAST_WINDOW   8
-#define MANY_SESSIONS  8
 #define SOFTWARE_BYTES (64ull << 20)
 #define MOST_SLOTS     1280
 #define MOST_BYTES     (5ull << 29) /* of one image: drivers refuse allocations of 4 GiB */
+#define AHEAD_PER_WORKER 12 /* pictures of all windows together, within these limits */
+#define LEAST_AHEAD    128
 #define MOST_AHEAD     1024
 
 bool store_key_equal(const struct store_key *a, const struct store_key *b)
@@ -64,9 +65,8 @@ uint64_t window_picture_bytes(const struct h264_picture *pic)
     return (uint64_t)pic->mb_count * (MB_BYTES + samples * (is_wide(pic->sps->bit_depth) ? 4 : 2)) + 1;
 }
 
-/* Pictures between step 1 and reconstruction of each of so many sessions. Independent ones are in different groups of pictures,
- * often hundreds apart: what a GPU can use of one stream is far more than what one batch holds; of many streams, few each, and
- * more would only wait: latency for nothing. */
+/* Pictures between step 1 and reconstruction of each of so many sessions. More than keep the workers busy would only wait: they
+ * cost latency, and memory that has to be pinned. */
 uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
 {
     if (e->params.lookahead)
@@ -76,7 +76,8 @@ uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t 
         return fit > LEAST_WINDOW ? LEAST_WINDOW : fit < 4 ? 4 : (uint32_t)fit;
     }
     sessions = sessions ? sessions : 1;
-    uint64_t most = MOST_AHEAD / (sessions < MANY_SESSIONS ? sessions : 2 * sessions);
+    uint64_t most = AHEAD_PER_WORKER * e->worker_count;
+    most = (most > MOST_AHEAD ? MOST_AHEAD : most < LEAST_AHEAD ? LEAST_AHEAD : most) / sessions;
     uint64_t fit = e->window_budget / sessions / picture_bytes;
     fit = fit > most ? most : fit;
     return fit < LEAST_WINDOW ? LEAST_WINDOW : (uint32_t)fit;
