@@ -3,7 +3,7 @@
  * pelton bench: the order of things. One daemon serves all runs: a short warm-up, the verification, the three timed runs, then
  * the peers, so that no two of them share the machine.
  */
-#include "client/bench.h"
+#include "client/bench_model.h"
 #include "client/source.h"
 #include "client/ui.h"
 
@@ -113,6 +113,9 @@ int cmd_bench(struct options *o, struct failure *f)
     int rc = all_runs(b);
     if (rc == 0 && !(o->json_file && !strcmp(o->json_file, "-"))) {
         bench_print(b);
+    }
+    if (rc == 0 && o->chart) {
+        rc = bench_chart(b, o->chart, f);
     }
     if (rc == 0 && o->json_file) {
         rc = bench_write_json(b, f);

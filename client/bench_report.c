@@ -2,7 +2,7 @@
  *
  * The figures of pelton bench, as a table and as JSON.
  */
-#include "client/bench.h"
+#include "client/bench_model.h"
 #include "client/json.h"
 
 #include <errno.h>
@@ -95,6 +95,7 @@ void bench_print(const struct bench *b)
     print_memory(b);
     if (b->o->stages) {
         print_stages(b);
+        bench_model_print(b);
     }
     if (b->verified) {
         printf("\nverified %llu frames equal FFmpeg's MD5\n", (unsigned long long)b->verified_frames);
@@ -185,6 +186,28 @@ static void write_runs(const struct bench *b, struct json *j)
     json_close(j, '}');
 }
 
+static void write_model(const struct bench *b, struct json *j)
+{
+    struct model_pass passes[MODEL_PASSES];
+    if (!bench_model(b, passes)) {
+        return;
+    }
+    json_number(j, "device_bandwidth", b->runs[BENCH_DELIVERED].total.device_bandwidth);
+    json_open(j, "model", '[');
+    for (int i = 0; i < MODEL_PASSES; i++) {
+        const struct model_pass *p = &passes[i];
+        json_open(j, NULL, '{');
+        json_text(j, "pass", p->name);
+        json_number(j, "operations", p->operations);
+        json_number(j, "bytes_in", p->bytes_in);
+        json_number(j, "bytes_out", p->bytes_out);
+        json_number(j, "floor_seconds", p->floor > 0 ? p->floor : __builtin_nan(""));
+        json_number(j, "seconds", p->seconds);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static void write_peers(const struct bench *b, struct json *j)
 {
     json_open(j, "peers", '[');
@@ -213,6 +236,7 @@ int bench_write_json(const struct bench *b, struct failure *f)
     json_open(&j, NULL, '{');
     write_head(b, &j);
     write_runs(b, &j);
+    write_model(b, &j);
     json_bool(&j, "verified", b->verified);
     json_int(&j, "verified_frames", (int64_t)b->verified_frames);
     json_text(&j, "not_verified", b->verified ? NULL : b->verify_why[0] ? b->verify_why : "not asked for");

@@ -216,6 +216,7 @@ static void add_stats(struct pelton_stats *t, const struct pelton_stats *s)
     t->gpu_intra += s->gpu_intra;
     t->gpu_deblock += s->gpu_deblock;
     t->gpu_deliver += s->gpu_deliver;
+    t->device_bandwidth = s->device_bandwidth;
     t->wall = s->wall > t->wall ? s->wall : t->wall;
 }
 

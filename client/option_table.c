@@ -48,8 +48,9 @@ const struct option_row option_rows[] = {
     {OPT_STREAMS, "streams", NULL, "N", "1", NULL, CMD_BENCH, "Decode each input N times at once."},
     {OPT_LOOP, "loop", NULL, "N", "1", NULL, CMD_BENCH, "Decode each input N times in a row."},
     {OPT_STAGES, "stages", NULL, NULL, NULL, NULL, CMD_BENCH,
-     "Print the seconds of each stage on the CPU and on the GPU (a daemon named by --socket needs timestamps=true for the "
+     "Print the seconds of each stage on the CPU and on the GPU, and a model of what each pass needs at least (a daemon named by --socket needs timestamps=true for the "
      "latter)."},
+    {OPT_CHART, "chart", NULL, "FILE", NULL, "FILE", CMD_BENCH, "Draw the frames per second, the peers' too, into FILE (SVG)."},
     {OPT_LIVE, "live", NULL, NULL, NULL, NULL, CMD_BENCH,
      "Read the inputs at their own pace, as a live source would, and measure only the latency of delivered frames: since their "
      "access unit was read, and since the last access unit that they had to wait for in a stream that reorders."},

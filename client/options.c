@@ -330,6 +330,9 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_JSON_FILE:
         o->json_file = value;
         return 0;
+    case OPT_CHART:
+        o->chart = value;
+        return 0;
     case OPT_LIVE:
         o->live = true;
         return 0;

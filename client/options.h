@@ -52,7 +52,7 @@ struct options {
     const char *second_view; /* a file for it */
     const char *side_data; /* a file for it */
     const char *verify; /* a reference file; for bench "" */
-    const char *against, *ffmpeg, *json_file, *topic;
+    const char *against, *ffmpeg, *json_file, *chart, *topic;
     bool json, stages, live, man, help, min_fps_given, fields;
     enum overwrite overwrite;
     enum progress_kind progress;
@@ -94,6 +94,7 @@ enum option_id {
     OPT_LOOP,
     OPT_STAGES,
     OPT_LIVE,
+    OPT_CHART,
     OPT_AGAINST,
     OPT_FFMPEG,
     OPT_DEPTH,

@@ -176,6 +176,7 @@ struct pelton_stats {
     uint64_t memory_host, memory_gpu;   /* bytes held by this stream now */
     double wall, cpu_demux, cpu_entropy, cpu_motion, cpu_submit;
     double gpu_upload, gpu_classify, gpu_residual, gpu_inter, gpu_intra, gpu_deblock, gpu_deliver;
+    double device_bandwidth;   /* bytes per second of device memory, read and written; 0: not measured (timestamps=true does) */
 };
 int pelton_stats(struct pelton_stream *stream, int timeout_ms, struct pelton_stats *out);
 void pelton_stream_close(struct pelton_stream *stream); /* NULL allowed */

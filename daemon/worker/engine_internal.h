@@ -258,6 +258,7 @@ struct session {
     uint32_t epoch;
 
     struct event *events, **events_tail;
+    bool news; /* loop thread: it has some, or information */
     struct pelton_info info;
     bool info_ready, info_sent;
     struct pelton_probe_sei probe_sei; /* first is the session's */
@@ -301,6 +302,7 @@ struct engine {
     struct gpu *gpu;
     const struct gpu_device_info *device;
     bool software;
+    double bandwidth; /* of device memory, bytes per second, where stages are timed */
 
     uv_mutex_t lock;
     uv_cond_t work;     /* codec workers */

@@ -188,6 +188,7 @@ static void fill_stats(struct session *s, struct pelton_stats *out)
     out->memory_host = s->ended_ns ? s->peak_host : host_bytes(s);
     out->memory_gpu = s->ended_ns ? s->peak_gpu : gpu_bytes(s);
     out->bytes_uploaded = gpu.upload_bytes;
+    out->device_bandwidth = s->engine->bandwidth;
     out->gpu_upload = gpu.seconds[RECON_UPLOAD];
     out->gpu_classify = gpu.seconds[RECON_CLASSIFY];
     out->gpu_residual = gpu.seconds[RECON_RESIDUAL];
@@ -291,8 +292,13 @@ static bool end_one(struct engine *e)
 void sessions_dispatch(struct engine *e)
 {
     /* Sessions are added and removed on this thread only, at the head of the list or in end_one. */
+    uv_mutex_lock(&e->lock);
     for (struct session *s = e->sessions; s; s = s->next)
-        dispatch_events(s);
+        s->news = s->events || (s->info_ready && !s->info_sent);
+    uv_mutex_unlock(&e->lock);
+    for (struct session *s = e->sessions; s; s = s->next)
+        if (s->news)
+            dispatch_events(s);
     while (end_one(e))
         ;
 }

@@ -52,6 +52,11 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     return 0;
 }
 
+int gpu_bandwidth(struct gpu *g, double *bytes_per_second)
+{
+    return GPU_ERR_FEATURE; /* no timestamps */
+}
+
 void gpu_close(struct gpu *g)
 {
     free(g);
