@@ -61,7 +61,8 @@ const struct gpu_device_info *gpu_info(const struct gpu *g);
 unsigned gpu_validation_messages(const struct gpu *g); /* how many the layer has printed */
 
 /* Bytes read and written per second by a shader that copies device memory that is larger than its caches (software: 16 MiB);
- * takes a millisecond of the queue, of a software device a fraction of a second, and waits for it. GPU_ERR_FEATURE where the queue has no timestamps. gpu_params.timestamps is not needed. */
+ * takes a millisecond of the queue, of a software device a fraction of a second, and waits for it. GPU_ERR_FEATURE where the queue
+ * has no timestamps. gpu_params.timestamps is not needed. */
 int gpu_bandwidth(struct gpu *g, double *bytes_per_second);
 
 /* Host memory that the GPU writes frames into: a mapping of a memfd, page aligned (address and size), alive until gpu_host_free.
