@@ -98,14 +98,14 @@ int isp_camera_pipelines(struct isp_camera *c, bool statistics)
     bool edge = p->demosaic == ISP_EDGE && p->order != ISP_MONO;
     uint32_t pack = p->packing == ISP_MIPI ? p->depth : p->depth > 8;
     const uint32_t develop[] = {p->order, pack, p->defect != 0, p->demosaic, statistics};
-    const uint32_t finish[] = {isp_sampling(p), p->format, p->tone != ISP_TONE_LINEAR && p->format != ISP_RGB48};
+    const uint32_t finish[] = {isp_sampling(p), p->format, p->tone != ISP_TONE_LINEAR && p->format != ISP_RGB48, isp_has_matrix(p)};
     int err = GPU_OK;
     if (!c->develop[statistics] && edge)
         TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_edge, sizeof(shader_isp_edge), develop, 5, "isp edge", &c->develop[statistics]));
     if (!c->develop[statistics])
         TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_develop, sizeof(shader_isp_develop), develop, 5, "isp develop", &c->develop[statistics]));
     if (!c->finish)
-        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_finish, sizeof(shader_isp_finish), finish, 3, "isp finish", &c->finish));
+        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_finish, sizeof(shader_isp_finish), finish, 4, "isp finish", &c->finish));
 error:
     return err;
 }

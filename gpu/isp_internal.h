@@ -83,6 +83,8 @@ struct isp {
 void isp_output_size(const struct isp_params *p, struct isp_rect *region);
 
 /* isp_table.c */
+/* All nine zero: no matrix. */
+bool isp_has_matrix(const struct isp_params *p);
 /* How the finish pass gets its samples; a function of the parameters. */
 uint32_t isp_sampling(const struct isp_params *p);
 /* The camera's table: words is its length; fills what of args depends on the parameters alone. */

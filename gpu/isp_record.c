@@ -120,10 +120,9 @@ static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, 
     gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, ISP_BIT(ISP_BIND_RAW) | args, rgb | ISP_BIT(ISP_BIND_STATISTICS));
     for (uint32_t i = begin; i < end; i += n) {
         const struct isp_camera *c = f->items[i].frame.camera;
-        bool edge = c->params.demosaic == ISP_EDGE && c->params.order != ISP_MONO; /* tiles of a quarter */
+        bool edge = c->params.demosaic == ISP_EDGE && c->params.order != ISP_MONO;
         n = run_length(f, i, end);
-        dispatch(isp, f, c->develop[f->items[i].frame.statistics != NULL], i, groups(c->params.width, edge ? ISP_TILE_X / 2 : ISP_TILE_X),
-                 groups(c->params.height, edge ? ISP_TILE_Y / 2 : ISP_TILE_Y), n);
+        dispatch(isp, f, c->develop[f->items[i].frame.statistics != NULL], i, groups(c->params.width, edge ? 32 : 64), groups(c->params.height, 16), n);
     }
     gpu_label_end(isp->g, f->commands);
     stamp(isp, f, ISP_STAGE_DEVELOP);

@@ -158,14 +158,20 @@ static void fill_matrix(const struct isp_params *p, struct isp_args *args)
     args->chroma_offset = (float)(128 * unit);
 }
 
+bool isp_has_matrix(const struct isp_params *p)
+{
+    bool any = false;
+    for (int i = 0; i < 9; i++)
+        any |= p->colour[i] != 0;
+    return any;
+}
+
 void isp_table_args(const struct isp_params *p, struct isp_args *args)
 {
     struct isp_rect out;
-    bool identity = true;
+    bool matrix = isp_has_matrix(p);
     for (int i = 0; i < 9; i++)
-        identity &= p->colour[i] == 0;
-    for (int i = 0; i < 9; i++)
-        args->colour[i] = (identity ? i % 4 == 0 : p->colour[i]) * (ISP_TONE_STEPS / 65535.0f);
+        args->colour[i] = (matrix ? p->colour[i] : i % 4 == 0) * (ISP_TONE_STEPS / 65535.0f);
     isp_output_size(p, &out);
     args->width = p->width;
     args->height = p->height;

@@ -3,19 +3,20 @@
  * Raw samples to linear RGB of 16 bits, and statistics beside it: unpack, black level, white balance, defect clamp and demosaic in
  * one pass over a tile in shared memory. DEMOSAIC 0: bilinear. 1: H. S. Malvar, L. He, R. Cutler, "High-quality linear interpolation
  * for demosaicing of Bayer-patterned color images", ICASSP 2004, figure 2, whose coefficients are here times 16.
- * A thread makes 2 x 4 pixels; all sums are of whole numbers under 2^24, so floats are exact; results round to nearest, ties to even.
+ * A thread makes 2 x 2 pixels; all sums are of whole numbers under 2^24, so floats are exact; results round to nearest, ties to even.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/isp_common.glsl"
 
 layout(local_size_x = 32, local_size_y = 8) in;
 
 #define THREADS 256
 #define TILE_X 64
-#define TILE_Y 32
+#define TILE_Y 16
 #define HALO_X 4
 #define HALO_Y 4
 #include "gpu/shaders/lib/isp_tile.glsl"
@@ -83,23 +84,17 @@ void main()
 {
     uint frame = first_frame + gl_WorkGroupID.z;
     ivec2 origin = ivec2(gl_WorkGroupID.xy) * ivec2(TILE_X, TILE_Y), size = ivec2(args[frame].width, args[frame].height);
-    ivec2 inside = ivec2(gl_LocalInvocationID.xy) * ivec2(2, 4), at = origin + inside;
+    ivec2 inside = ivec2(gl_LocalInvocationID.xy) * 2, at = origin + inside;
     int row = inside.y + HALO_Y - 2, column = inside.x + HALO_X;
     uint pitch = uint(size.x) >> 1, to = (args[frame].rgb >> 1) + uint(at.y) * pitch + (uint(at.x) >> 1);
     statistics_begin();
     load_tile(frame, origin);
-    window_row r0 = row_at(row, column), r1 = row_at(row + 1, column), r2 = row_at(row + 2, column), r3 = row_at(row + 3, column);
-    window_row r4 = row_at(row + 4, column), r5 = row_at(row + 5, column);
     if (at.x < size.x && at.y < size.y) {
+        window_row r0 = row_at(row, column), r1 = row_at(row + 1, column), r2 = row_at(row + 2, column);
+        window_row r3 = row_at(row + 3, column), r4 = row_at(row + 4, column), r5 = row_at(row + 5, column);
         make(to, RED_Y == 0, r0, r1, r2, r3, r4);
         make(to + pitch, RED_Y == 1, r1, r2, r3, r4, r5);
         cell_measure(r2.here.x, r2.here.y, r3.here.x, r3.here.y);
-    }
-    window_row r6 = row_at(row + 6, column), r7 = row_at(row + 7, column);
-    if (at.x < size.x && at.y + 2 < size.y) {
-        make(to + 2u * pitch, RED_Y == 0, r2, r3, r4, r5, r6);
-        make(to + 3u * pitch, RED_Y == 1, r3, r4, r5, r6, r7);
-        cell_measure(r4.here.x, r4.here.y, r5.here.x, r5.here.y);
     }
     statistics_end(frame, origin);
 }

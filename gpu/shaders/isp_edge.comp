@@ -11,6 +11,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/isp_common.glsl"
 
 layout(local_size_x = 16, local_size_y = 8) in;

@@ -31,21 +31,36 @@ layout(constant_id = 2) const uint CURVE = 0u; /* 0: linear */
 #define RGBA 5u
 #define RGB48 6u
 
+layout(constant_id = 3) const uint MATRIX = 0u; /* 0: colours stay as they are */
+
+uvec3 split(uvec2 v)
+{
+    return uvec3(v.x & 0xffffu, v.x >> 16, v.y);
+}
+
 uvec3 load(ivec2 at, uint frame)
 {
     if (any(greaterThanEqual(uvec2(at), uvec2(args[frame].width, args[frame].height))))
         return uvec3(0u);
-    uvec2 v = rgb[args[frame].rgb + uint(at.y) * args[frame].width + uint(at.x)];
-    return uvec3(v.x & 0xffffu, v.x >> 16, v.y);
+    return split(rgb[args[frame].rgb + uint(at.y) * args[frame].width + uint(at.x)]);
 }
 
 vec3 bilinear(ivec2 at, uint frame)
 {
     ivec2 p = at >> ISP_MAP_BITS;
     uvec2 f = uvec2(at & 31), g = 32u - f;
-    uvec3 v = g.x * g.y * load(p, frame) + f.x * g.y * load(p + ivec2(1, 0), frame) + g.x * f.y * load(p + ivec2(0, 1), frame) +
-              f.x * f.y * load(p + ivec2(1, 1), frame);
-    return vec3((v + 512u) >> 10);
+    uvec3 v;
+    uint width = args[frame].width;
+    if (uint(p.x) < width - 1u && uint(p.y) < args[frame].height - 1u) {
+        uint i = args[frame].rgb + uint(p.y) * width + uint(p.x);
+        v = g.x * g.y * split(rgb[i]) + f.x * g.y * split(rgb[i + 1u]) + g.x * f.y * split(rgb[i + width]) +
+            f.x * f.y * split(rgb[i + width + 1u]);
+    } else {
+        v = g.x * g.y * load(p, frame) + f.x * g.y * load(p + ivec2(1, 0), frame) + g.x * f.y * load(p + ivec2(0, 1), frame) +
+            f.x * f.y * load(p + ivec2(1, 1), frame);
+    }
+    v = (v + 512u) >> 10;
+    return vec3(to_float(v.x), to_float(v.y), to_float(v.z));
 }
 
 /* R. G. Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -0.75, in 1/2048. */
@@ -92,6 +107,10 @@ float curve(float v, uint frame)
 
 vec3 toned(vec3 v, uint frame)
 {
+    if (MATRIX == 0u) {
+        v = min(v * args[frame].colour[0], vec3(ISP_TONE_STEPS));
+        return CURVE == 0u ? v * (1.0 / float(ISP_TONE_STEPS)) : vec3(curve(v.r, frame), curve(v.g, frame), curve(v.b, frame));
+    }
     vec3 red = vec3(args[frame].colour[0], args[frame].colour[3], args[frame].colour[6]);
     vec3 green = vec3(args[frame].colour[1], args[frame].colour[4], args[frame].colour[7]);
     vec3 blue = vec3(args[frame].colour[2], args[frame].colour[5], args[frame].colour[8]);

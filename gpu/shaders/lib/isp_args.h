@@ -15,7 +15,8 @@
 #define ISP_SET_BATCH 0
 #define ISP_SET_CAMERA 1      /* binding 0: uint[]: map bases, map, tone curve (isp_table.c) */
 
-/* Tiles of the develop pass, of which statistics zones are made; of the finish pass, whose map entries share a base. */
+/* Tiles that statistics zones are made of, a whole number of workgroups each; blocks of the finish pass, whose map entries share a
+ * base. */
 #define ISP_TILE_X 64u
 #define ISP_TILE_Y 32u
 #define ISP_BLOCK_X 64u

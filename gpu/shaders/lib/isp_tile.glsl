@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A tile of raw samples with its surroundings in shared memory: unpacked, black level off, white balanced, defects clamped. Who
- * includes this defines TILE_X, TILE_Y (even), HALO_X (a multiple of 4) and HALO_Y (even), of which DEFECT eats 2, and THREADS.
+ * includes this defines TILE_X, HALO_X (multiples of 4), TILE_Y (even) and HALO_Y (even), of which DEFECT eats 2, and THREADS.
  * Samples are whole numbers 0..65535; outside the picture they mirror about its border samples, which keeps their colour.
  */
 layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly buffer raw_buffer { uint raw[]; };
@@ -63,16 +63,14 @@ uint one(uint row, int x, int width)
     return (at & 2u) == 0u ? ((at & 1u) == 0u ? v.x : v.y) : ((at & 1u) == 0u ? v.z : v.w);
 }
 
-uvec4 fetch(int x, uint row, int width)
+/* black: with the mantissa's bias on top */
+vec2 level(uvec2 value, vec2 black, vec2 gain)
 {
-    if (x >= 0 && x + 3 < width)
-        return unpack(row, uint(x));
-    return uvec4(one(row, x, width), one(row, x + 1, width), one(row, x + 2, width), one(row, x + 3, width));
-}
-
-float level(uint value, uint black, float gain)
-{
-    return roundEven(min(to_float(max(value, black) - black) * gain, 65535.0));
+    precise vec2 above = max(uintBitsToFloat(uvec2(0x4b000000u) | value) - black, vec2(0.0));
+    precise vec2 scaled = min(above * gain, vec2(65535.0));
+    precise vec2 biased = scaled + MAGIC;
+    precise vec2 whole = biased - MAGIC;
+    return whole;
 }
 
 float loaded_at(int row, int column)
@@ -100,16 +98,21 @@ void load_tile(uint frame, ivec2 origin)
 {
     const int skipped = DEFECT == 0u ? 2 : 0; /* rows above and below that only the clamp asks for */
     int width = int(args[frame].width), height = int(args[frame].height);
-    uvec4 black = uvec4(args[frame].black[0], args[frame].black[1], args[frame].black[2], args[frame].black[3]);
+    vec4 black = vec4(args[frame].black[0], args[frame].black[1], args[frame].black[2], args[frame].black[3]) + MAGIC;
     vec4 gain = vec4(args[frame].gain[0], args[frame].gain[1], args[frame].gain[2], args[frame].gain[3]);
     for (int i = int(gl_LocalInvocationIndex); i < (ROWS - 2 * skipped) * (COLUMNS / 4); i += THREADS) {
-        int row = i / (COLUMNS / 4) + skipped, column = i % (COLUMNS / 4) * 4;
-        int y = mirror(origin.y - HALO_Y + row, height);
-        uvec4 v = fetch(origin.x - HALO_X + column, args[frame].raw + uint(y) * args[frame].raw_stride, width);
-        uvec2 b = (y & 1) == 0 ? black.xy : black.zw;
-        vec2 g = (y & 1) == 0 ? gain.xy : gain.zw;
-        loaded[row][column >> 1] = vec2(level(v.x, b.x, g.x), level(v.y, b.y, g.y));
-        loaded[row][(column >> 1) + 1] = vec2(level(v.z, b.x, g.x), level(v.w, b.y, g.y));
+        int row = i / (COLUMNS / 4) + skipped, column = i % (COLUMNS / 4) * 2; /* of pairs */
+        int y = mirror(origin.y - HALO_Y + row, height), x = origin.x - HALO_X + 2 * column;
+        uint from = args[frame].raw + uint(y) * args[frame].raw_stride;
+        vec2 b = (y & 1) == 0 ? black.xy : black.zw, g = (y & 1) == 0 ? gain.xy : gain.zw;
+        if (x >= 0 && x + 3 < width) {
+            uvec4 v = unpack(from, uint(x));
+            loaded[row][column] = level(v.xy, b, g);
+            loaded[row][column + 1] = level(v.zw, b, g);
+        } else {
+            [[dont_unroll]] for (int k = 0; k < 2; k++)
+                loaded[row][column + k] = level(uvec2(one(from, x + 2 * k, width), one(from, x + 2 * k + 1, width)), b, g);
+        }
     }
     barrier();
     if (DEFECT == 0u)
