@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a family of kernels is made of: tables of variants, one row each, and functions that know its data.
+ */
+#ifndef PELTON_KERNELS_INTERNAL_H
+#define PELTON_KERNELS_INTERNAL_H
+
+#include "gpu/kernels/kernels.h"
+#include "gpu/shaders/lib/bench_args.h"
+#include "gpu/vk.h"
+
+#define KERNEL_BINDINGS 4
+#define KERNEL_MAX_PASSES 4
+#define KERNEL_SHADER(shader) .spirv = shader_##shader, .spirv_size = sizeof(shader_##shader)
+#define KERNEL_CONSTANTS(...)                                                                                                    \
+    .constants = {__VA_ARGS__}, .constant_count = sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
+
+struct kernel_data;
+
+struct kernel_pass {
+    const uint32_t *spirv;
+    size_t spirv_size;
+    uint32_t constants[8], constant_count;
+    uint32_t param;            /* of groups() and constants(); what it means is the family's business */
+    bool diagonals;            /* a dispatch per diagonal x + 2 y of macroblocks, with barriers between them */
+};
+
+enum kernel_memory { KERNEL_DEVICE, KERNEL_HOST_CACHED, KERNEL_HOST_UNCACHED, KERNEL_MEMFD };
+
+struct kernel_variant {
+    const char *name;
+    uint32_t formats;          /* mask of enum kernel_format */
+    bool whole;                /* needs full subgroups of a size that is known */
+    bool clear;                /* the output is cleared first, in the measured time */
+    bool clear_scratch;        /* the scratch buffer too */
+    bool box_only;
+    bool copy;                 /* no shader: the queue's own copy of input to output */
+    enum kernel_memory memory; /* of the output */
+    uint32_t param;            /* the family's */
+    uint32_t pass_count;
+    struct kernel_pass passes[KERNEL_MAX_PASSES];
+};
+
+/* Host copies of a case's data. */
+struct kernel_data {
+    uint64_t size[KERNEL_BINDINGS]; /* bytes of each buffer; 0: none */
+    uint8_t *input, *params;
+    void *reference;           /* the family's; one allocation */
+    uint32_t counts[KERNEL_MAX_PASSES]; /* of case lists */
+};
+
+struct kernel_family {
+    const char *name;
+    const struct kernel_variant *variants;
+    uint32_t variant_count;
+    const struct kernel_case *cases;
+    uint32_t case_count;
+    struct kernel_case quick;
+    bool has_taps, has_pictures, has_image;
+    uint64_t (*size)(const struct kernel_case *c, uint32_t binding);
+    uint64_t (*traffic)(const struct kernel_case *c);
+    /* Random input and params; *random is the generator's state. */
+    void (*fill)(const struct kernel_case *c, struct kernel_data *d, uint64_t *random);
+    /* d->reference, allocated; GPU_ERR_NOMEM. */
+    int (*reference)(const struct kernel_case *c, struct kernel_data *d);
+    /* The largest difference; more than *allowed is a failure. */
+    double (*compare)(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint8_t *output,
+                      double *allowed);
+    void (*groups)(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
+                   uint32_t step, uint32_t xyz[3]);
+    /* Constants that depend on the case, over those of the row; NULL: none. Returns their number. */
+    uint32_t (*constants)(const struct kernel_case *c, const struct kernel_pass *p, uint32_t constants[8]);
+    uint32_t (*items)(const struct kernel_case *c); /* push.items; NULL: 0 */
+};
+
+extern const struct kernel_family kernel_reduce, kernel_blur;
+
+/* kernels.c */
+uint32_t kernel_random(uint64_t *state);
+uint32_t kernel_format_bytes(enum kernel_format format, uint32_t width, uint32_t height);
+
+#endif
