@@ -89,6 +89,9 @@ static int judge(struct bench *b)
 
 int cmd_bench(struct options *o, struct failure *f)
 {
+    if (o->kernels) {
+        return bench_kernels(o, f);
+    }
     if (o->n_inputs == 0) {
         return fail_with(f, X_USAGE, "as in: pelton bench -i clip.mp4", "no input: -i is missing");
     }

@@ -68,6 +68,8 @@ void bench_latency(struct bench *b); /* percentiles of the samples, and live whe
 void bench_against_ffmpeg(struct bench *b);
 const char *bench_ffmpeg(const struct bench *b); /* the program's path */
 void bench_print(const struct bench *b);
+/* pelton bench --kernels: families of compute kernels, in this process. */
+int bench_kernels(const struct options *o, struct failure *f);
 int bench_write_json(const struct bench *b, struct failure *f);
 
 #endif

@@ -54,6 +54,18 @@ const struct option_row option_rows[] = {
     {OPT_LIVE, "live", NULL, NULL, NULL, NULL, CMD_BENCH,
      "Read the inputs at their own pace, as a live source would, and measure only the latency of delivered frames: since their "
      "access unit was read, and since the last access unit that they had to wait for in a stream that reorders."},
+    {OPT_KERNELS, "kernels", NULL, NULL, NULL, NULL, CMD_BENCH,
+     "Measure families of compute kernels instead of streams: those named behind it (reduce, blur, readback, wavefront, inter), or all. "
+     "Each variant is checked against a slow reference on random input before and after it is timed."},
+    {OPT_VARIANT, "variant", NULL, "NAME", "all", NULL, CMD_BENCH, "Of the kernels only this variant."},
+    {OPT_KERNEL_SIZE, "size", NULL, "WxH", "those of docs/kernels.md", NULL, CMD_BENCH,
+     "Size of the kernels' pictures: multiples of 8."},
+    {OPT_KERNEL_FORMAT, "format", NULL, "FORMAT", "all that the family has", "rgba8 rgba32f nv12 bayer8 luma8", CMD_BENCH,
+     "Format of the kernels' pictures."},
+    {OPT_TAPS, "taps", NULL, "N", "3, 5 .. 19", NULL, CMD_BENCH, "Width of the blurs: odd, 3 to 19."},
+    {OPT_ROUNDS, "rounds", NULL, "N", "7", NULL, CMD_BENCH, "Timed rounds of each kernel, of which the median counts."},
+    {OPT_CSV, "csv", NULL, "FILE", NULL, "FILE", CMD_BENCH, "Write the kernels' figures to FILE, one line each; - is standard output."},
+    {OPT_PLOT, "plot", NULL, "FILE", NULL, "FILE", CMD_BENCH, "Draw the kernels' figures as SVG."},
     {OPT_AGAINST, "against", NULL, "ffmpeg", NULL, "ffmpeg", CMD_BENCH,
      "Measure the ffmpeg program in the same run: one thread, all threads, and h264_cuvid where it has that."},
     {OPT_FFMPEG, "ffmpeg", NULL, "PATH", "ffmpeg in PATH", "FILE", CMD_BENCH, "The ffmpeg program for --against and --verify."},
@@ -99,12 +111,13 @@ const struct command commands[] = {
     {CMD_PROBE, "probe", "IN [--json]", "say what a stream is, and whether it can be decoded",
      "Exit code 0 where the stream can be decoded, 5 where it cannot; the syntax element that stands in the way is named.",
      "pelton probe clip.mp4\npelton probe --json clip.264", cmd_probe},
-    {CMD_BENCH, "bench", "-i IN... [options]", "measure frames per second, latency and stages",
+    {CMD_BENCH, "bench", "-i IN... | --kernels [FAMILY...] [options]", "measure frames per second, latency and stages",
      "Three numbers: frames left on the GPU, frames read back to host memory, and frames delivered to one reader through "
      "shared memory. Each run follows a short warm-up in the same daemon; its time runs from the first request to the last "
      "frame. Latency is the time from reading an access unit to the readable frame: with a file read as fast as possible, the "
      "look-ahead's length.",
-     "pelton bench -i clip.mp4 --loop 4 --against ffmpeg\npelton bench -i clip.mp4 --streams 8 --stages --json figures.json",
+     "pelton bench -i clip.mp4 --loop 4 --against ffmpeg\npelton bench -i clip.mp4 --streams 8 --stages --json figures.json\n"
+     "pelton bench --kernels reduce --size 1920x1080 --csv reduce.csv --plot reduce.svg",
      cmd_bench},
     {CMD_DOCTOR, "doctor", "[--json]", "check devices, drivers, groups, sockets and limits",
      "Exit code 0 where decoding is possible, 7 where there is no device.", "pelton doctor", cmd_doctor},

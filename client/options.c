@@ -111,6 +111,18 @@ static int parse_u32(struct failure *f, const char *option, const char *value, u
     return rc;
 }
 
+static int parse_kernel_size(struct failure *f, const char *value, uint32_t *width, uint32_t *height)
+{
+    unsigned w, h;
+    int end = 0;
+    if (sscanf(value, "%5ux%5u%n", &w, &h, &end) != 2 || value[end]) {
+        return bad_value(f, "--size", value, "as in: --size 1920x1080");
+    }
+    *width = w;
+    *height = h;
+    return 0;
+}
+
 static int parse_number(struct failure *f, const char *option, const char *value, double *out)
 {
     char *end;
@@ -262,6 +274,10 @@ static int apply_number_option(const struct option_row *row, const char *value, 
         return parse_u32(f, "--loop", value, 1000000, &o->loops);
     case OPT_CAMERA:
         return parse_camera(f, value, &o->camera);
+    case OPT_TAPS:
+        return parse_u32(f, "--taps", value, 19, &o->kernel_taps);
+    case OPT_ROUNDS:
+        return parse_u32(f, "--rounds", value, 1000, &o->rounds);
     case OPT_DEPTH:
         return parse_u32(f, "--depth", value, 1024, &o->depth);
     case OPT_TIMEOUT:
@@ -332,6 +348,23 @@ static int apply(const struct option_row *row, const char *value, struct options
         return 0;
     case OPT_CHART:
         o->chart = value;
+        return 0;
+    case OPT_KERNELS:
+        o->kernels = true;
+        return 0;
+    case OPT_VARIANT:
+        o->variant = value;
+        return 0;
+    case OPT_CSV:
+        o->csv = value;
+        return 0;
+    case OPT_PLOT:
+        o->plot = value;
+        return 0;
+    case OPT_KERNEL_SIZE:
+        return parse_kernel_size(f, value, &o->kernel_width, &o->kernel_height);
+    case OPT_KERNEL_FORMAT:
+        snprintf(o->kernel_format, sizeof o->kernel_format, "%s", value);
         return 0;
     case OPT_LIVE:
         o->live = true;
@@ -435,7 +468,7 @@ static int choose_command(int argc, char **argv, struct options *o, struct failu
 int options_parse(int argc, char **argv, struct options *o, struct failure *f)
 {
     *o = (struct options){
-        .log_level = LOG_INFO, .start_us = -1, .duration_us = -1, .timeout = 120, .streams = 1, .loops = 1, .device = "auto"};
+        .log_level = LOG_INFO, .start_us = -1, .duration_us = -1, .timeout = 120, .streams = 1, .loops = 1, .rounds = 7, .device = "auto"};
     int rc = choose_command(argc, argv, o, f);
     bool words_only = false;
     for (int i = 2; rc == 0 && i < argc; i++) {

@@ -54,6 +54,10 @@ struct options {
     const char *verify; /* a reference file; for bench "" */
     const char *against, *ffmpeg, *json_file, *chart, *topic;
     bool json, stages, live, man, help, min_fps_given, fields;
+    const char *variant, *csv, *plot; /* of the kernel bench */
+    char kernel_format[16];
+    uint32_t kernel_width, kernel_height, kernel_taps, rounds;
+    bool kernels;
     enum overwrite overwrite;
     enum progress_kind progress;
     int log_level, on_error;
@@ -95,6 +99,14 @@ enum option_id {
     OPT_STAGES,
     OPT_LIVE,
     OPT_CHART,
+    OPT_KERNELS,
+    OPT_VARIANT,
+    OPT_KERNEL_SIZE,
+    OPT_KERNEL_FORMAT,
+    OPT_TAPS,
+    OPT_ROUNDS,
+    OPT_CSV,
+    OPT_PLOT,
     OPT_AGAINST,
     OPT_FFMPEG,
     OPT_DEPTH,

@@ -201,6 +201,6 @@ static uint32_t constants(const struct kernel_case *c, const struct kernel_pass 
 const struct kernel_family kernel_blur = {
     .name = "blur", .variants = variants, .variant_count = sizeof(variants) / sizeof(*variants),
     .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(1920, 1080, KERNEL_RGBA8, 9, true),
-    .has_taps = true, .size = size, .traffic = traffic, .fill = fill, .reference = reference, .compare = compare, .groups = groups,
+    .axis = KERNEL_AXIS_TAPS, .size = size, .traffic = traffic, .fill = fill, .reference = reference, .compare = compare, .groups = groups,
     .constants = constants,
 };

@@ -353,7 +353,7 @@ int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const
     why[0] = 0;
     if (!not && (c->width % 8 || c->height % 8 || c->width < 16 || c->height < 16 || c->width > 8192 || c->height > 8192))
         not = "sizes are multiples of 8 from 16 to 8192";
-    if (!not && family->has_taps && (c->taps < 3 || c->taps > BENCH_MAX_TAPS || c->taps % 2 == 0))
+    if (!not && family->axis == KERNEL_AXIS_TAPS && (c->taps < 3 || c->taps > BENCH_MAX_TAPS || c->taps % 2 == 0))
         not = "widths of blurs are odd, 3 to 19";
     int err = not ? 1 : kernel_case_open(b, family, c);
     if (err == GPU_ERR_FEATURE)

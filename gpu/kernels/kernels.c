@@ -35,6 +35,11 @@ const char *kernel_family_name(const struct kernel_family *family)
     return family->name;
 }
 
+enum kernel_axis kernel_family_axis(const struct kernel_family *family)
+{
+    return family->axis;
+}
+
 uint32_t kernel_variant_count(const struct kernel_family *family)
 {
     return family->variant_count;
@@ -87,9 +92,9 @@ bool kernel_format_find(const char *name, enum kernel_format *out)
 void kernel_case_text(const struct kernel_family *family, const struct kernel_case *c, char *out, size_t size)
 {
     char more[48] = "";
-    if (family->has_taps)
+    if (family->axis == KERNEL_AXIS_TAPS)
         snprintf(more, sizeof(more), " %s %u", c->gauss ? "gauss" : "box", c->taps);
-    else if (family->has_pictures)
+    else if (family->axis == KERNEL_AXIS_PICTURES)
         snprintf(more, sizeof(more), " x%u", c->pictures);
     snprintf(out, size, "%ux%u %s%s", c->width, c->height, format_names[c->format], more);
 }

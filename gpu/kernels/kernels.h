@@ -43,6 +43,9 @@ uint32_t kernel_family_count(void);
 const struct kernel_family *kernel_family(uint32_t index);
 const struct kernel_family *kernel_family_find(const char *name); /* NULL: none */
 const char *kernel_family_name(const struct kernel_family *family);
+/* What sets a family's cases apart, beside their size and format. */
+enum kernel_axis { KERNEL_AXIS_SIZE, KERNEL_AXIS_TAPS, KERNEL_AXIS_PICTURES };
+enum kernel_axis kernel_family_axis(const struct kernel_family *family);
 uint32_t kernel_variant_count(const struct kernel_family *family);
 const struct kernel_variant *kernel_variant(const struct kernel_family *family, uint32_t index);
 const struct kernel_variant *kernel_variant_find(const struct kernel_family *family, const char *name);

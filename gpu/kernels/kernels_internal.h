@@ -56,7 +56,8 @@ struct kernel_family {
     const struct kernel_case *cases;
     uint32_t case_count;
     struct kernel_case quick;
-    bool has_taps, has_pictures, has_image;
+    enum kernel_axis axis;
+    bool has_image;
     uint64_t (*size)(const struct kernel_case *c, uint32_t binding);
     uint64_t (*traffic)(const struct kernel_case *c);
     /* Random input and params; *random is the generator's state. */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Charts of kernels as SVG: microseconds a run, logarithmic, over the family's axis.
+ */
+#include "client/bench_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WIDTH = 900, HEIGHT = 360, LEFT = 70, TOP = 40, PLOT_W = 540, PLOT_H = 270, LEGEND = LEFT + PLOT_W + 20, MAX_KEYS = 64 };
+
+static bool same_panel(const struct kernel_row *a, const struct kernel_row *b)
+{
+    enum kernel_axis axis = kernel_family_axis(a->family);
+    if (a->family != b->family || a->c.format != b->c.format) {
+        return false;
+    }
+    if (axis == KERNEL_AXIS_SIZE) {
+        return true;
+    }
+    return a->c.width == b->c.width && a->c.height == b->c.height && (axis != KERNEL_AXIS_TAPS || a->c.gauss == b->c.gauss);
+}
+
+/* What a case is on the axis; growing. */
+static double key(const struct kernel_row *row)
+{
+    switch (kernel_family_axis(row->family)) {
+    case KERNEL_AXIS_TAPS: return row->c.taps;
+    case KERNEL_AXIS_PICTURES: return row->c.pictures;
+    default: return (double)row->c.width * row->c.height;
+    }
+}
+
+struct panel {
+    const struct kernel_row *rows;
+    size_t count, first;
+    double keys[MAX_KEYS + 1], least, most;
+    unsigned n_keys;
+};
+
+static bool in_panel(const struct panel *p, size_t i)
+{
+    return same_panel(&p->rows[p->first], &p->rows[i]);
+}
+
+static void measure(struct panel *p)
+{
+    p->least = INFINITY;
+    p->most = 0;
+    for (size_t i = p->first; i < p->count; i++) {
+        unsigned at = 0;
+        if (!in_panel(p, i) || !(p->rows[i].result.batch > 0)) {
+            continue;
+        }
+        p->least = fmin(p->least, 1e6 * p->rows[i].result.batch);
+        p->most = fmax(p->most, 1e6 * p->rows[i].result.batch);
+        while (at < p->n_keys && p->keys[at] < key(&p->rows[i])) {
+            at++;
+        }
+        if (p->n_keys < MAX_KEYS && (at == p->n_keys || p->keys[at] > key(&p->rows[i]))) {
+            memmove(&p->keys[at + 1], &p->keys[at], (p->n_keys - at) * sizeof *p->keys);
+            p->keys[at] = key(&p->rows[i]);
+            p->n_keys++;
+        }
+    }
+    p->least = pow(10, floor(log10(p->least)));
+    p->most = pow(10, ceil(log10(p->most * 1.0001)));
+}
+
+static double x_of(const struct panel *p, double k)
+{
+    unsigned at = 0;
+    while (at < p->n_keys && p->keys[at] < k) {
+        at++;
+    }
+    return p->n_keys < 2 ? LEFT + PLOT_W / 2.0 : LEFT + (double)at * PLOT_W / (p->n_keys - 1);
+}
+
+static double y_of(const struct panel *p, double us)
+{
+    return TOP + PLOT_H * (1 - log(us / p->least) / log(p->most / p->least));
+}
+
+static void draw_axes(FILE *file, const struct panel *p, const char *device)
+{
+    const struct kernel_row *row = &p->rows[p->first];
+    enum kernel_axis axis = kernel_family_axis(row->family);
+    char text[96];
+    struct kernel_case c = row->c;
+    kernel_case_text(row->family, &c, text, sizeof text);
+    if (axis == KERNEL_AXIS_SIZE) {
+        snprintf(text, sizeof text, "%s", kernel_format_name(c.format));
+    } else {
+        *strrchr(text, ' ') = 0;
+    }
+    fprintf(file, "<text x='%d' y='24' font-weight='bold'>%s, %s: microseconds a run in a batch (%s)</text>\n", LEFT,
+            kernel_family_name(row->family), text, device);
+    fprintf(file, "<rect x='%d' y='%d' width='%d' height='%d' fill='none' stroke='#888'/>\n", LEFT, TOP, PLOT_W, PLOT_H);
+    for (double us = p->least; us < p->most * 1.001; us *= 10) {
+        fprintf(file, "<line x1='%d' x2='%d' y1='%.1f' y2='%.1f' stroke='#ccc'/><text x='%d' y='%.1f' text-anchor='end'>%g</text>\n", LEFT,
+                LEFT + PLOT_W, y_of(p, us), y_of(p, us), LEFT - 6, y_of(p, us) + 4, us);
+    }
+    for (unsigned i = 0; i < p->n_keys; i++) {
+        const char *unit = axis == KERNEL_AXIS_SIZE ? " MP" : "";
+        fprintf(file, "<text x='%.1f' y='%d' text-anchor='middle'>%.3g%s</text>\n", x_of(p, p->keys[i]), TOP + PLOT_H + 18,
+                axis == KERNEL_AXIS_SIZE ? 1e-6 * p->keys[i] : p->keys[i], unit);
+    }
+}
+
+static void draw_variant(FILE *file, const struct panel *p, const struct kernel_variant *variant, unsigned line)
+{
+    static const char *const dashes[] = {"none", "6 3", "2 2"};
+    double hue = fmod(line * 47.0, 360);
+    fprintf(file, "<polyline fill='none' stroke='hsl(%.0f,75%%,42%%)' stroke-width='1.6' stroke-dasharray='%s' points='", hue, dashes[line / 8 % 3]);
+    for (size_t i = p->first; i < p->count; i++) {
+        const struct kernel_row *row = &p->rows[i];
+        if (in_panel(p, i) && row->variant == variant && row->result.batch > 0) {
+            fprintf(file, "%.1f,%.1f ", x_of(p, key(row)), y_of(p, 1e6 * row->result.batch));
+        }
+    }
+    fprintf(file, "'/>\n<text x='%d' y='%u' fill='hsl(%.0f,75%%,35%%)'>%s</text>\n", LEGEND, TOP + 10 + 13 * line, hue, kernel_variant_name(variant));
+}
+
+static void draw_panel(FILE *file, struct panel *p, const char *device)
+{
+    unsigned line = 0;
+    draw_axes(file, p, device);
+    for (uint32_t v = 0; v < kernel_variant_count(p->rows[p->first].family); v++) {
+        const struct kernel_variant *variant = kernel_variant(p->rows[p->first].family, v);
+        bool there = false;
+        for (size_t i = p->first; i < p->count && !there; i++) {
+            there = in_panel(p, i) && p->rows[i].variant == variant;
+        }
+        if (there) {
+            draw_variant(file, p, variant, line++);
+        }
+    }
+}
+
+static bool begins_panel(const struct kernel_row *rows, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (same_panel(&rows[k], &rows[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void bench_plot(FILE *file, const char *device, const struct kernel_row *rows, size_t count)
+{
+    unsigned panels = 0;
+    for (size_t i = 0; i < count; i++) {
+        panels += begins_panel(rows, i);
+    }
+    fprintf(file, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%u' font-family='sans-serif' font-size='11'>\n"
+            "<rect width='100%%' height='100%%' fill='white'/>\n", WIDTH, panels * HEIGHT);
+    panels = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct panel p = {.rows = rows, .count = count, .first = i};
+        if (!begins_panel(rows, i)) {
+            continue;
+        }
+        measure(&p);
+        fprintf(file, "<g transform='translate(0,%u)'>\n", panels++ * HEIGHT);
+        if (p.n_keys) {
+            draw_panel(file, &p, device);
+        }
+        fprintf(file, "</g>\n");
+    }
+    fprintf(file, "</svg>\n");
+}
