@@ -134,8 +134,9 @@ static int create_descriptors(struct kernel_bench *b)
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = b->sets, .poolSizeCount = 3,
                                        .pPoolSizes = sizes};
     bool image = b->family->has_image;
-    TRY(gpu_layout_get(g, (1u << KERNEL_BINDINGS) - 1, image ? 1u << BENCH_BIND_IMAGE : 0, image ? 1u << BENCH_BIND_TEXTURE : 0,
-                       sizeof(struct kernel_push), &b->layout));
+    struct gpu_bindings bindings = {.buffers = (1u << KERNEL_BINDINGS) - 1, .images = image ? 1u << BENCH_BIND_IMAGE : 0,
+                                    .textures = image ? 1u << BENCH_BIND_TEXTURE : 0};
+    TRY(gpu_layout_get(g, &bindings, sizeof(struct kernel_push), &b->layout));
     VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &b->pool));
     for (uint32_t i = 0; i < b->sets; i++)
         layouts[i] = b->layout->set;
