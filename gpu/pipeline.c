@@ -15,7 +15,8 @@ static int create_layout(struct gpu *g, struct gpu_layout *layout)
         VkDescriptorType type;
     } kinds[] = {{layout->bindings.buffers, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER},
                  {layout->bindings.images, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE},
-                 {layout->bindings.uniforms, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER}};
+                 {layout->bindings.uniforms, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER},
+                 {layout->bindings.textures, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER}};
     VkDescriptorSetLayoutBinding bindings[32];
     uint32_t count = 0;
     for (uint32_t i = 0; i < 32; i++)

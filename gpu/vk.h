@@ -31,7 +31,7 @@
 
 /* Masks of bindings in set 0. */
 struct gpu_bindings {
-    uint32_t buffers, images, uniforms;
+    uint32_t buffers, images, uniforms, textures; /* textures with their sampler */
 };
 
 /* One descriptor set layout and the pipeline layout {set 0: this, set 1: a gpu_host}. Shared by all users of equal masks. */
