@@ -129,8 +129,6 @@ static int open_device(struct engine *e)
         return err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_NO_DEVICE;
     e->device = gpu_info(e->gpu);
     e->software = e->device->software;
-    if (e->params.timestamps && gpu_bandwidth(e->gpu, &e->bandwidth) == GPU_ERR_LOST)
-        return PELTON_ERR_GPU_LOST;
     e->window_budget = e->software ? 0 : window_budget();
     if (e->window_budget > e->memory.limit)
         e->memory.limit = e->window_budget;

@@ -303,6 +303,8 @@ struct engine {
     const struct gpu_device_info *device;
     bool software;
     double bandwidth; /* of device memory, bytes per second, where stages are timed */
+    bool measure;     /* GPU thread: that has to be done, and how often it was */
+    unsigned measured;
 
     uv_mutex_t lock;
     uv_cond_t work;     /* codec workers */

@@ -16,6 +16,7 @@
 #define FULL_NS   1000000u /* the same while no batch can be submitted anyway */
 #define STORE_NS  10000000u /* while a session waits for slots of a store */
 #define UNREF_MAX 64
+#define MEASUREMENTS 3
 
 #define POOLS_SLOTS 192 /* of all pools together, while each has at least */
 #define LEAST_DEPTH 4
@@ -341,6 +342,7 @@ static bool tend(struct engine *e, struct session *s)
     if (may_release(s)) {
         collect_pools(e, s, true);
         store_detach(s);
+        e->measure |= e->params.timestamps && e->measured < MEASUREMENTS;
         s->released = true;
         session_maybe_end(s);
     } else if (any && news) {
@@ -430,6 +432,21 @@ static bool round_once(struct engine *e)
     return any;
 }
 
+/* After the first sessions: by then the device's clocks are up. The best time counts. */
+static void measure_bandwidth(struct engine *e)
+{
+    double bandwidth = 0;
+    e->measure = false;
+    e->measured++;
+    if (e->gpu_lost)
+        return;
+    uv_mutex_unlock(&e->lock);
+    int err = gpu_bandwidth(e->gpu, &bandwidth);
+    uv_mutex_lock(&e->lock);
+    if (err == GPU_OK && bandwidth > e->bandwidth)
+        e->bandwidth = bandwidth;
+}
+
 static void sleep_until_news(struct engine *e)
 {
     struct store *busy = NULL;
@@ -459,6 +476,8 @@ void gpu_thread_main(void *engine)
     uv_mutex_lock(&e->lock);
     while (!e->gpu_stop) {
         e->gpu_signal = false;
+        if (e->measure)
+            measure_bandwidth(e);
         if (!round_once(e))
             sleep_until_news(e);
     }
