@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One submission's command buffer: upload; develop and finish, group after group, so that a group's developed frames are still in the
- * device's cache when they are read; then the copies into the readers' memory.
+ * One submission's command buffer: upload; develop and finish, group after group; then the copies into the readers' memory.
  */
 #include "gpu/isp_internal.h"
 

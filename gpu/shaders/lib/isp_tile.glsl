@@ -4,7 +4,7 @@
  * includes this defines TILE_X, HALO_X (multiples of 4), TILE_Y (even) and HALO_Y (even), of which DEFECT eats 2, and THREADS.
  * Samples are whole numbers 0..65535; outside the picture they mirror about its border samples, which keeps their colour.
  */
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly buffer raw_buffer { uint raw[]; };
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly restrict buffer raw_buffer { uint raw[]; };
 
 layout(constant_id = 0) const uint ORDER = 0u;
 layout(constant_id = 1) const uint PACK = 0u; /* 0: 8 bits, 1: 16-bit words; MIPI of 10, 12, 14 bits: their number */
@@ -16,6 +16,7 @@ layout(constant_id = 2) const uint DEFECT = 0u;
 
 #define COLUMNS (TILE_X + 2 * HALO_X)
 #define ROWS (TILE_Y + 2 * HALO_Y)
+#define LOADS ((ROWS * (COLUMNS / 4) + THREADS - 1) / THREADS)
 
 shared vec2 loaded[ROWS][COLUMNS / 2];
 shared vec2 cleaned[ROWS][COLUMNS / 2];
@@ -27,24 +28,24 @@ int mirror(int i, int size)
     return max(i, 0);
 }
 
-/* Samples x..x+3 of a row that starts at word `row`; x is a multiple of 4. Words behind the row's end may be read. */
-uvec4 unpack(uint row, uint x)
+/* The words that hold samples x..x+3 of a row that starts at word `row`; x is a multiple of 4. */
+uvec3 fetch(uint row, uint x)
 {
-    if (PACK == 0u) {
-        uint w = raw[row + (x >> 2)];
-        return uvec4(w & 0xffu, (w >> 8) & 0xffu, (w >> 16) & 0xffu, w >> 24);
-    }
-    if (PACK == 1u) {
-        uint w0 = raw[row + (x >> 1)], w1 = raw[row + (x >> 1) + 1u];
-        return uvec4(w0 & 0xffffu, w0 >> 16, w1 & 0xffffu, w1 >> 16);
-    }
-    uint byte = (x >> 2) * (PACK >> 1), at = row + (byte >> 2), shift = (byte & 3u) * 8u;
-    uint w0 = raw[at], w1 = raw[at + 1u], a = w0, b = w1;
+    uint at = row + (PACK == 0u ? x >> 2 : PACK == 1u ? x >> 1 : ((x >> 2) * (PACK >> 1)) >> 2);
+    return uvec3(raw[at], PACK == 0u ? 0u : raw[at + 1u], PACK == 14u ? raw[at + 2u] : 0u);
+}
+
+/* Samples x..x+3 out of their words. */
+uvec4 unpack(uvec3 w, uint x)
+{
+    if (PACK == 0u)
+        return uvec4(w.x & 0xffu, (w.x >> 8) & 0xffu, (w.x >> 16) & 0xffu, w.x >> 24);
+    if (PACK == 1u)
+        return uvec4(w.x & 0xffffu, w.x >> 16, w.y & 0xffffu, w.y >> 16);
+    uint shift = (((x >> 2) * (PACK >> 1)) & 3u) * 8u, a = w.x, b = w.y;
     if (shift != 0u) {
-        a = w0 >> shift | w1 << (32u - shift);
-        b = w1 >> shift;
-        if (PACK == 14u)
-            b |= raw[at + 2u] << (32u - shift);
+        a = w.x >> shift | w.y << (32u - shift);
+        b = w.y >> shift | (PACK == 14u ? w.z << (32u - shift) : 0u);
     }
     if (PACK == 10u) /* four high bytes, then the low bits, the first sample's lowest */
         return uvec4((a & 0xffu) << 2 | (b & 3u), (a >> 8 & 0xffu) << 2 | (b >> 2 & 3u), (a >> 16 & 0xffu) << 2 | (b >> 4 & 3u),
@@ -59,7 +60,7 @@ uvec4 unpack(uint row, uint x)
 uint one(uint row, int x, int width)
 {
     uint at = uint(mirror(x, width));
-    uvec4 v = unpack(row, at & ~3u);
+    uvec4 v = unpack(fetch(row, at & ~3u), at);
     return (at & 2u) == 0u ? ((at & 1u) == 0u ? v.x : v.y) : ((at & 1u) == 0u ? v.z : v.w);
 }
 
@@ -98,18 +99,30 @@ void load_tile(uint frame, ivec2 origin)
 {
     const int skipped = DEFECT == 0u ? 2 : 0; /* rows above and below that only the clamp asks for */
     int width = int(args[frame].width), height = int(args[frame].height);
+    uint start = args[frame].raw, stride = args[frame].raw_stride;
     vec4 black = vec4(args[frame].black[0], args[frame].black[1], args[frame].black[2], args[frame].black[3]) + MAGIC;
     vec4 gain = vec4(args[frame].gain[0], args[frame].gain[1], args[frame].gain[2], args[frame].gain[3]);
-    for (int i = int(gl_LocalInvocationIndex); i < (ROWS - 2 * skipped) * (COLUMNS / 4); i += THREADS) {
+    uvec3 words[LOADS]; /* all are asked for before the first is needed */
+    [[unroll]] for (int n = 0; n < LOADS; n++) {
+        int i = int(gl_LocalInvocationIndex) + n * THREADS, x = origin.x - HALO_X + i % (COLUMNS / 4) * 4;
+        int y = mirror(origin.y - HALO_Y + i / (COLUMNS / 4) + skipped, height);
+        words[n] = uvec3(0u);
+        if (i < (ROWS - 2 * skipped) * (COLUMNS / 4) && x >= 0 && x + 3 < width)
+            words[n] = fetch(start + uint(y) * stride, uint(x));
+    }
+    [[unroll]] for (int n = 0; n < LOADS; n++) {
+        int i = int(gl_LocalInvocationIndex) + n * THREADS;
         int row = i / (COLUMNS / 4) + skipped, column = i % (COLUMNS / 4) * 2; /* of pairs */
-        int y = mirror(origin.y - HALO_Y + row, height), x = origin.x - HALO_X + 2 * column;
-        uint from = args[frame].raw + uint(y) * args[frame].raw_stride;
+        int x = origin.x - HALO_X + 2 * column, y = mirror(origin.y - HALO_Y + row, height);
         vec2 b = (y & 1) == 0 ? black.xy : black.zw, g = (y & 1) == 0 ? gain.xy : gain.zw;
+        if (i >= (ROWS - 2 * skipped) * (COLUMNS / 4))
+            break;
         if (x >= 0 && x + 3 < width) {
-            uvec4 v = unpack(from, uint(x));
+            uvec4 v = unpack(words[n], uint(x));
             loaded[row][column] = level(v.xy, b, g);
             loaded[row][column + 1] = level(v.zw, b, g);
         } else {
+            uint from = start + uint(y) * stride;
             [[dont_unroll]] for (int k = 0; k < 2; k++)
                 loaded[row][column + k] = level(uvec2(one(from, x + 2 * k, width), one(from, x + 2 * k + 1, width)), b, g);
         }
