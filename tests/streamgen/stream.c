@@ -183,7 +183,8 @@ static void code_frame(struct gen *g, bool idr, int top, int difference)
     if (idr && first == REC_BOTTOM && g->sps.poc_type == 1 && g->sps.delta_pic_order_always_zero_flag)
         first = REC_TOP;
     code_picture(g, first, top, difference);
-    if (p->nal_ref_idc && gen_use(g, &p->rng, F_UNPAIRED, 4)) {
+    /* A frame picture cannot name it to make room: it must be able to slide out. */
+    if (p->nal_ref_idc && !gen_has(g, F_LONGTERM) && gen_use(g, &p->rng, F_UNPAIRED, 4)) {
         gen_not_ffmpeg(g, true, "unpaired-field");
         return;
     }
