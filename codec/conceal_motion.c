@@ -79,7 +79,7 @@ static struct h264_picture *motion_source(const struct h264_picture *pic)
     struct h264_picture *col = first_listed(pic, 1);
 
     col = col ? col : first_listed(pic, 0);
-    return col ? col : h264_colocated_plane(pic, pic->previous);
+    return col || pic->sps->separate_colour_plane_flag ? col : pic->previous; /* whose planes may be gone */
 }
 
 uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264_picture **out)
@@ -118,7 +118,7 @@ bool h264_conceal_references(struct conceal *c)
     if (comparable(pic, col))
         c->col = col;
     if (!c->count && pic->previous) {
-        h264_picture_hold_frame(pic, pic->previous);
+        h264_picture_hold(pic, pic->previous);
         c->refs[0] = (struct conceal_ref){pic->previous->id * 4 + pic->structure, usual_distance(c->col)};
         pic->conceal_refs[0].slice = REC_NO_SLICE;
         c->count = 1;

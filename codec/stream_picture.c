@@ -92,7 +92,7 @@ static void settle_previous(struct h264_picture *pic)
     for (uint32_t i = 0; i < pic->slice_count; i++)
         predicts |= pic->slices[i].num_ref[0] > 0;
     if (predicts && !pic->refs_held_count)
-        h264_picture_hold_frame(pic, pic->previous);
+        h264_picture_hold(pic, pic->previous); /* its second field may be gone */
     else if (pic->refs_held_count) {
         h264_picture_unref(pic->previous);
         pic->previous = NULL;

@@ -51,7 +51,10 @@ static bool references_submitted(struct job *job, const struct store *st, uint64
             job->failed = true;
             continue;
         }
+        const struct frame_state *frame = &ref->owner->frame; /* concealment holds one picture of a frame and reads all */
         if (ref->state < JOB_SUBMITTED || ref->batch == serial)
+            return false;
+        if (ref->owner != job->owner && (!frame_submitted(ref->owner) || frame->batch == serial))
             return false;
         if (ref->store != st)
             job->failed = true;
