@@ -552,6 +552,57 @@ static void test_starts_without_idr(void **state)
     close_stream(&c);
 }
 
+static int send_recovery_point(struct ctx *c, unsigned frame_cnt, unsigned broken_link)
+{
+    struct bw sei = {.bits = 0};
+
+    bw_u(&sei, 8, 6);
+    bw_u(&sei, 8, 6);
+    bw_u(&sei, 8, 1);
+    bw_ue(&sei, frame_cnt); /* 1 bit for 0, 3 bits for 1 and 2 */
+    bw_u(&sei, 1, 1);
+    bw_u(&sei, 1, broken_link);
+    bw_u(&sei, 2, 0);
+    if (frame_cnt)
+        bw_u(&sei, 1, 1); /* the message's bits are whole bytes */
+    else
+        bw_u(&sei, 3, 4);
+    bw_trailing(&sei);
+    return feed(c, &sei);
+}
+
+/* Gradual refresh: what comes before the recovery point is not for output where decoding starts at its announcement; damage
+ * before the announcement is over at the point, later damage is not. */
+static void test_recovery_point(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    open_stream(&c);
+    assert_int_equal(send_recovery_point(&c, 2, 0), H264_OK);
+    for (unsigned i = 5; i < 10; i++)
+        assert_int_equal(slice(&c, REF_P(.frame_num = i, .poc_lsb = 2 * i & 15)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 5);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(c.decoded[i]->unrecovered, i < 2);
+    assert_true(c.decoded[1]->damage >= c.decoded[1]->clean);
+    assert_true(c.decoded[0]->damage < c.decoded[2]->clean);
+    assert_true(c.decoded[0]->id + 2 >= c.decoded[2]->clean); /* damage in the picture that announces it counts */
+    close_stream(&c);
+
+    c = plain_ctx(4, 1);
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    assert_int_equal(send_recovery_point(&c, 0, 1), H264_OK); /* broken link: what precedes it in output order is marked, and shown */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 12)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 4, .poc_lsb = 10)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded[3]->corrupt, 0);
+    assert_int_equal(c.decoded[4]->corrupt, 1);
+    assert_int_equal(c.decoded[4]->unrecovered, 0);
+    close_stream(&c);
+}
+
 static void test_idr_with_p_and_b(void **state)
 {
     struct slice_fields p = {.idr = 1, .ref_idc = 1, .type = H264_P};
@@ -844,6 +895,7 @@ int main(void)
         cmocka_unit_test(test_redundant_left_alone),
         cmocka_unit_test(test_new_picture),
         cmocka_unit_test(test_starts_without_idr),
+        cmocka_unit_test(test_recovery_point),
         cmocka_unit_test(test_idr_with_p_and_b),
         cmocka_unit_test(test_size_change_without_idr),
         cmocka_unit_test(test_missing_sets),
