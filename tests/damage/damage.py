@@ -136,9 +136,9 @@ def damage(r, s, kind):
         for _ in range(r.choice((1, 1, 2, 3))):
             lost.add(r.choice(slices))
     elif kind == "redundant":
-        # Every second slice is a redundant copy: its primary one goes.
-        for i in r.sample(range(0, len(slices), 2), min(3, len(slices) // 2)):
-            lost.add(slices[i])
+        # The first slice of a picture of two is the primary one, the other its copy.
+        primary = [i for i, after in zip(slices, slices[1:]) if s.picture_of[i] == s.picture_of[after]]
+        lost.update(r.sample(primary, min(3, len(primary))))
     elif kind == "partitions":
         parts = [i for i in range(len(s.units)) if s.kind(i) in (3, 4)]
         for i in r.sample(parts, min(len(parts), r.choice((1, 2, 4)))):
