@@ -151,6 +151,7 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         .dropped_decoder = m->dropped_decoder,
         .dropped_client = m->dropped_client,
     };
+    wire_camera_to(m->camera, &out->camera);
     wire_copy(out->pix_fmt, sizeof out->pix_fmt, pool->pix_fmt);
     const uint8_t *slot = pool->memory + (uint64_t)m->slot * pool->slot_size;
     for (uint32_t i = 0; i < pool->planes; i++) {

@@ -134,6 +134,16 @@ enum { PELTON_FRAME_KEY = 1, PELTON_FRAME_CORRUPT = 2, PELTON_FRAME_DISCONT = 4,
  * a frame of half the height. */
 enum pelton_field_order { PELTON_PROGRESSIVE, PELTON_TOP_FIRST, PELTON_BOTTOM_FIRST, PELTON_TOP_FIELD, PELTON_BOTTOM_FIELD };
 
+/* What a camera did for a frame. Units and names are libcamera's. */
+enum pelton_ae_state { PELTON_AE_SEARCHING, PELTON_AE_CONVERGED, PELTON_AE_LOCKED };
+struct pelton_camera {
+    bool present;               /* false: the frame is not of a camera */
+    double exposure_us, analogue_gain, digital_gain; /* in effect for this frame */
+    double red_gain, blue_gain;
+    double mean, clipped;       /* of linear luminance, 0..1, metered */
+    enum pelton_ae_state ae_state;
+};
+
 struct pelton_frame {
     uint64_t sequence;          /* counts frames of the source; a gap proves drops */
     uint32_t epoch, slot, generation;
@@ -154,6 +164,7 @@ struct pelton_frame {
     int64_t received_ns, decoded_ns;   /* CLOCK_MONOTONIC: access unit read; frame readable */
     uint64_t dropped_source, dropped_decoder, dropped_client;
     struct pelton_vui vui;
+    struct pelton_camera camera;
     const struct pelton_side_data *side; /* NULL: nothing came, or it was not asked for; valid until pelton_release */
 };
 
@@ -179,6 +190,17 @@ struct pelton_stats {
     double device_bandwidth;   /* bytes per second of device memory, read and written; 0: not measured (timestamps=true does) */
 };
 int pelton_stats(struct pelton_stream *stream, int timeout_ms, struct pelton_stats *out);
+
+/* Controls of a camera, by libcamera's names: AeEnable, AeLocked, ExposureTime (us), AnalogueGain, DigitalGain, ExposureValue, ... */
+enum { PELTON_MAX_CONTROLS = 16, PELTON_CONTROL_VALUES = 4 };
+struct pelton_control {
+    char name[32];
+    uint32_t n;                 /* values */
+    double value[PELTON_CONTROL_VALUES], least, most;
+};
+/* Sets n_set of them, perhaps none, then out holds all there are. PELTON_ERR_USAGE: no such control, out of range, or no camera. */
+int pelton_controls(struct pelton_stream *stream, int timeout_ms, const struct pelton_control *set, uint32_t n_set,
+                    struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out);
 void pelton_stream_close(struct pelton_stream *stream); /* NULL allowed */
 
 /* Devices of the daemon's machine, for doctor; *out is malloc'd. */

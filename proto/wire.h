@@ -33,6 +33,10 @@ enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
     X(STATS_REPLY, 24, stats_reply) \
     X(DEVICES, 25, devices) \
     X(DEVICES_REPLY, 26, devices_reply) \
+    X(CONTROLS, 27, controls) \
+    X(CONTROLS_REPLY, 28, controls_reply) \
+    X(SOURCES, 29, sources) \
+    X(SOURCES_REPLY, 30, sources_reply) \
     X(FORMAT_CHANGED, 32, format_changed) \
     X(FRAME_READY, 33, frame_ready) \
     X(SOURCE_STATE, 34, source_state) \
@@ -78,5 +82,16 @@ void wire_failure_to(const Pelton__Failure *in, struct pelton_failure *out); /* 
 
 void wire_device_from(const struct pelton_device *in, Pelton__Device *out);
 void wire_device_to(const Pelton__Device *in, struct pelton_device *out); /* in may be NULL: empty */
+
+void wire_camera_from(const struct pelton_camera *in, Pelton__Camera *out);
+void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out); /* in may be NULL: not present */
+
+struct wire_controls {
+    Pelton__Control msg[PELTON_MAX_CONTROLS], *list[PELTON_MAX_CONTROLS];
+};
+/* Values are borrowed from in; n is at most PELTON_MAX_CONTROLS. */
+void wire_controls_from(const struct pelton_control *in, uint32_t n, struct wire_controls *out);
+/* PELTON_ERR_USAGE: more controls, or more values of one, than there can be. */
+int wire_controls_to(Pelton__Control *const *in, size_t n, struct pelton_control out[PELTON_MAX_CONTROLS]);
 
 #endif

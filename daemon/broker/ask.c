@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Questions of clients that only the worker can answer: the totals of a stream, the machine's devices.
+ * Questions of clients that only the worker can answer: the totals of a stream, the controls of a camera, the machine's devices.
  *
  * The happy path is ask, send, answer. The failure modes are: the stream ends meanwhile (its final totals are the answer), the
  * worker dies first (totals: the last known are given; devices: an error, for asking may be what killed it), the client or the
@@ -41,6 +41,25 @@ void ask_stats(struct stream *s, uint32_t client_request)
     }
 }
 
+static void refuse_controls(struct client *c, uint32_t client_request, const struct stream *s)
+{
+    struct pelton_failure failure = {.code = PELTON_ERR_USAGE, .cause = "the stream has ended", .hint = ""};
+    client_error(c, client_request, s->object_id, &failure, true);
+}
+
+void ask_controls(struct stream *s, uint32_t client_request, ProtobufCMessage *controls)
+{
+    struct broker *b = s->broker;
+    struct ask *a = s->state == STREAM_OPEN && worker_running(b) ? ask_create(s->client, s, client_request) : NULL;
+    if (!a) {
+        refuse_controls(s->client, client_request, s);
+        wire_free(controls);
+        return;
+    }
+    a->controls = controls;
+    asks_send(b);
+}
+
 void ask_devices(struct client *c, uint32_t client_request, bool current)
 {
     struct ask *a = ask_create(c, NULL, client_request);
@@ -57,7 +76,9 @@ void asks_send(struct broker *b)
             continue;
         }
         a->worker_request = ++b->last_request;
-        if (a->stream) {
+        if (a->controls) {
+            channel_send(&b->worker.ch, WIRE_CONTROLS, a->worker_request, a->stream->wid, a->controls, NULL, 0);
+        } else if (a->stream) {
             channel_send(&b->worker.ch, WIRE_STATS, a->worker_request, a->stream->wid, NULL, NULL, 0);
         } else {
             Pelton__Devices m = PELTON__DEVICES__INIT;
@@ -74,6 +95,7 @@ static void ask_free(struct broker *b, struct ask *a)
         link = &(*link)->next;
     }
     *link = a->next;
+    wire_free(a->controls);
     free(a);
 }
 
@@ -86,12 +108,12 @@ void asks_answer(struct broker *b, const struct frame *f, ProtobufCMessage *body
     if (!a) {
         return;
     }
-    if (f->h.type == WIRE_STATS_REPLY && a->stream) {
+    if (f->h.type == WIRE_STATS_REPLY && a->stream && !a->controls) {
         wire_stats_to((const Pelton__StatsReply *)body, &a->stream->totals);
         a->stream->totals.dropped += a->stream->dropped_client;
         stream_send_stats(a->stream, a->client_request);
     } else {
-        channel_send(&a->client->ch, f->h.type, a->client_request, 0, body, NULL, 0);
+        channel_send(&a->client->ch, f->h.type, a->client_request, a->stream ? a->stream->object_id : 0, body, NULL, 0);
     }
     ask_free(b, a);
 }
@@ -100,7 +122,10 @@ void asks_worker_lost(struct broker *b)
 {
     for (struct ask *a = b->asks, *next; a; a = next) {
         next = a->next;
-        if (a->stream) {
+        if (a->controls) {
+            refuse_controls(a->client, a->client_request, a->stream);
+            ask_free(b, a);
+        } else if (a->stream) {
             stream_send_stats(a->stream, a->client_request);
             ask_free(b, a);
         } else if (a->worker_request) {
@@ -118,7 +143,11 @@ void asks_stream_ended(struct stream *s)
     for (struct ask *a = b->asks, *next; a; a = next) {
         next = a->next;
         if (a->stream == s) {
-            stream_send_stats(s, a->client_request);
+            if (a->controls) {
+                refuse_controls(a->client, a->client_request, s);
+            } else {
+                stream_send_stats(s, a->client_request);
+            }
             ask_free(b, a);
         }
     }

@@ -23,6 +23,7 @@ struct pending_frame {
     struct pending_frame *next;
     struct broker_pool *pool;
     Pelton__FrameReady msg;
+    Pelton__Camera camera; /* where msg has one */
     uint8_t side[]; /* its side data */
 };
 
@@ -113,11 +114,13 @@ void clients_check(struct broker *b, uint64_t now_ms);
 struct ask {
     struct ask *next;
     struct client *client;
-    struct stream *stream; /* of Stats, NULL for Devices */
+    struct stream *stream; /* of Stats and Controls, NULL for Devices */
+    ProtobufCMessage *controls; /* of Controls, owned */
     uint32_t client_request, worker_request; /* worker_request 0: not sent yet */
     bool current;
 };
 void ask_stats(struct stream *s, uint32_t client_request);
+void ask_controls(struct stream *s, uint32_t client_request, ProtobufCMessage *controls); /* takes it over */
 void ask_devices(struct client *c, uint32_t client_request, bool current);
 void asks_send(struct broker *b);
 void asks_answer(struct broker *b, const struct frame *f, ProtobufCMessage *body);

@@ -78,6 +78,18 @@ static void on_stream(struct client *c, const struct frame *f, const ProtobufCMe
     }
 }
 
+/* Takes the body over. */
+static void controls(struct client *c, const struct frame *f, ProtobufCMessage *body)
+{
+    struct stream *s = stream_find(c->broker, c, f->h.object_id);
+    if (s) {
+        ask_controls(s, f->h.request_id, body);
+        return;
+    }
+    wire_free(body);
+    refuse(c, f, PELTON_ERR_USAGE, "no such stream", false);
+}
+
 void client_request(struct client *c, struct frame *f)
 {
     if (!wire_type_body(f->h.type)) {
@@ -94,6 +106,7 @@ void client_request(struct client *c, struct frame *f)
     switch (f->h.type) {
     case WIRE_OPEN:
     case WIRE_PROBE: open_or_probe(c, f, body); return;
+    case WIRE_CONTROLS: controls(c, f, body); return;
     case WIRE_CLOSE:
     case WIRE_RELEASE:
     case WIRE_CREDIT:

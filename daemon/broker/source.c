@@ -8,6 +8,8 @@
  */
 #include "daemon/broker/broker.h"
 
+#include "daemon/camera/params.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -96,12 +98,13 @@ static int admit_allowed_path(struct stream *s, struct pelton_failure *failure)
                   "pass an open file, or have the folder added to allow_paths");
 }
 
-/* A private daemon runs as its user and may open what he names. Only a plain file is the same when it is opened again. */
+/* A private daemon runs as its user and may open what he names. Only a plain file is the same when it is opened again; a camera
+ * goes on. */
 static void admit_private_uri(struct stream *s)
 {
     struct stat st;
     const char *path = strncmp(s->open->uri, "file:", 5) == 0 ? s->open->uri + 5 : s->open->uri;
-    s->resumable = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    s->resumable = camera_address(path) || (stat(path, &st) == 0 && S_ISREG(st.st_mode));
 }
 
 static int admit(struct stream *s, struct frame *f, struct pelton_failure *failure)

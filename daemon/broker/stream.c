@@ -293,6 +293,12 @@ static bool enqueue(struct stream *s, struct broker_pool *p, const Pelton__Frame
     f->pool = p;
     f->msg = *m;
     f->msg.side_data.data = f->side;
+    if (m->camera) {
+        f->camera = *m->camera;
+        f->camera.base.n_unknown_fields = 0;
+        f->camera.base.unknown_fields = NULL;
+        f->msg.camera = &f->camera;
+    }
     if (m->side_data.len) {
         memcpy(f->side, m->side_data.data, m->side_data.len);
     }

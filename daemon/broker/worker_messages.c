@@ -57,6 +57,11 @@ static bool on_stream(struct broker *b, struct stream *s, struct frame *f, Proto
         return (memfd >= 0) == (m->memfd_size > 0) && stream_format(s, m, memfd);
     }
     case WIRE_FRAME_READY: return stream_frame(s, (const Pelton__FrameReady *)body);
+    case WIRE_SOURCE_STATE: {
+        const Pelton__SourceState *m = (const Pelton__SourceState *)body;
+        stream_state(s, m->state, m->cause);
+        return true;
+    }
     case WIRE_EOS: on_end(b, s, (const Pelton__Eos *)body); return true;
     default: return false;
     }
@@ -70,7 +75,7 @@ void worker_message(struct broker *b, struct frame *f)
         /* heard_ms has noted it */
     } else if (f->h.type == WIRE_DEVICES_REPLY) {
         on_devices(b, f, body);
-    } else if (f->h.type == WIRE_STATS_REPLY || f->h.type == WIRE_ERROR) {
+    } else if (f->h.type == WIRE_STATS_REPLY || f->h.type == WIRE_CONTROLS_REPLY || f->h.type == WIRE_ERROR) {
         asks_answer(b, f, body);
     } else {
         struct stream *s = stream_find_wid(b, f->h.object_id);

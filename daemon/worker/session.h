@@ -62,6 +62,7 @@ struct session_frame {
     enum pelton_field_order field_order;
     int64_t received_ns, decoded_ns;
     uint64_t dropped_source, dropped_decoder;
+    const struct pelton_camera *camera; /* of cameras, borrowed; else NULL */
     struct pelton_side_data *side; /* as one block, the engine's: borrowed for the callback; may be NULL */
 };
 
@@ -70,6 +71,7 @@ struct session_callbacks {
     void (*on_info)(void *ctx, const struct pelton_info *info, const struct pelton_probe_sei *sei);
     void (*on_format)(void *ctx, const struct session_format *format);    /* before the first frame of each epoch */
     void (*on_frame)(void *ctx, const struct session_frame *frame);       /* not for PELTON_NONE and PELTON_READBACK */
+    void (*on_state)(void *ctx, bool running, const char *cause);         /* cameras: lost, opened again; may be NULL */
     void (*on_end)(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats); /* failure->code 0: end of stream */
 };
 

@@ -9,6 +9,7 @@
  */
 #include "daemon/worker/worker_proto.h"
 
+#include "daemon/camera/camera.h"
 #include "daemon/channel.h"
 #include "daemon/log.h"
 #include "daemon/worker/engines.h"
@@ -27,7 +28,8 @@ struct worker_stream {
     uint32_t wid;
     bool probe;
     struct engines_entry *engine;
-    struct session *session;
+    struct session *session;      /* either */
+    struct camera_reader *camera; /* or */
 };
 
 struct worker_proto {
@@ -35,6 +37,7 @@ struct worker_proto {
     const struct options *options;
     struct channel ch;
     struct engines engines;
+    struct camera_host *cameras; /* NULL: none was asked for yet */
     struct worker_stream *streams;
     bool ending;
     char complaint[256]; /* the engine's last error line */
@@ -140,6 +143,11 @@ static void on_frame_ready(void *ctx, const struct session_frame *f)
     uint8_t *side = f->side ? wire_side_pack(f->side, &m.side_data.len) : NULL;
     m.side_data.data = side;
     m.side_data.len = side ? m.side_data.len : 0;
+    Pelton__Camera camera;
+    if (f->camera) {
+        wire_camera_from(f->camera, &camera);
+        m.camera = &camera;
+    }
     send_on(ctx, WIRE_FRAME_READY, &m.base);
     free(side);
 }
@@ -177,7 +185,18 @@ static void on_end(void *ctx, const struct pelton_failure *failure, const struct
     stream_free(ctx);
 }
 
-static const struct session_callbacks session_callbacks = {on_info, on_format, on_frame_ready, on_end};
+static void on_state(void *ctx, bool running, const char *cause)
+{
+    struct worker_stream *ws = ctx;
+    Pelton__SourceState m = PELTON__SOURCE_STATE__INIT;
+    m.state = running ? PELTON__SOURCE_STATE__STATE__RUNNING : PELTON__SOURCE_STATE__STATE__RESTARTING;
+    m.cause = (char *)cause;
+    log_line(LOG_LEVEL_WARNING, "camera: %s", running ? "opened again" : cause);
+    send_on(ws, WIRE_SOURCE_STATE, &m.base);
+}
+
+static const struct session_callbacks session_callbacks = {
+    .on_info = on_info, .on_format = on_format, .on_frame = on_frame_ready, .on_state = on_state, .on_end = on_end};
 
 /* ---- the engine ---- */
 
@@ -247,6 +266,27 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
     return PELTON_OK;
 }
 
+/* Of several devices cameras use the first that is not a list. */
+static int cameras_need(struct worker_proto *w, struct pelton_failure *failure)
+{
+    const char *device = w->options->device;
+    const struct camera_host_params params = {
+        .device = device && (strchr(device, ',') || !strcmp(device, "all")) ? NULL : device,
+        .validation = w->options->validation,
+        .log = engine_log,
+        .log_ctx = w,
+    };
+    if (w->cameras) {
+        return PELTON_OK;
+    }
+    int rc = camera_host_create(&w->loop, &params, &w->cameras);
+    if (rc < 0) {
+        failure->code = rc;
+        wire_copy(failure->cause, sizeof failure->cause, w->complaint[0] ? w->complaint : "frames of cameras cannot be developed here");
+    }
+    return rc;
+}
+
 /* ---- broker to session ---- */
 
 static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd, struct pelton_failure *failure)
@@ -257,7 +297,13 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd
     if (rc == 0) {
         rc = engine_need(w, failure);
     }
-    if (rc == 0) {
+    if (rc == 0 && camera_address(p.uri)) {
+        rc = cameras_need(w, failure);
+        if (rc == 0) {
+            ws->engine = engines_take(&w->engines);
+            rc = camera_open(w->cameras, ws->engine->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->camera, failure);
+        }
+    } else if (rc == 0) {
         p.fd = fd;
         ws->engine = engines_take(&w->engines);
         rc = session_open(ws->engine->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->session);
@@ -333,16 +379,50 @@ static void on_stats(struct worker_proto *w, const struct worker_stream *ws, con
     struct pelton_stats stats = {0};
     Pelton__StatsReply m;
     if (ws) {
-        session_stats(ws->session, &stats);
+        if (ws->camera) {
+            camera_stats(ws->camera, &stats);
+        } else {
+            session_stats(ws->session, &stats);
+        }
         wire_stats_from(&stats, &m);
         channel_send(&w->ch, WIRE_STATS_REPLY, f->h.request_id, f->h.object_id, &m.base, NULL, 0);
     }
+}
+
+static void on_controls(struct worker_proto *w, const struct worker_stream *ws, const struct frame *f, const Pelton__Controls *m)
+{
+    struct pelton_failure failure = {PELTON_ERR_USAGE, "no camera", ""};
+    struct pelton_control set[CAMERA_CONTROLS], out[CAMERA_CONTROLS];
+    uint32_t n = 0;
+    if (ws && ws->camera && wire_controls_to(m->set, m->n_set, set) == 0 &&
+        camera_controls(ws->camera, set, (uint32_t)m->n_set, out, &n, &failure) == 0) {
+        Pelton__ControlsReply reply = PELTON__CONTROLS_REPLY__INIT;
+        struct wire_controls controls;
+        wire_controls_from(out, n, &controls);
+        reply.n_controls = n;
+        reply.controls = controls.list;
+        channel_send(&w->ch, WIRE_CONTROLS_REPLY, f->h.request_id, f->h.object_id, &reply.base, NULL, 0);
+        return;
+    }
+    Pelton__Error e = PELTON__ERROR__INIT;
+    e.code = failure.code;
+    e.message = failure.cause;
+    e.hint = failure.hint;
+    channel_send(&w->ch, WIRE_ERROR, f->h.request_id, f->h.object_id, &e.base, NULL, 0);
 }
 
 static void on_engines_closed(void *ctx)
 {
     struct worker_proto *w = ctx;
     channel_close(&w->ch);
+}
+
+/* The engines decode the clips of simulated sensors, so they go last. */
+static void on_cameras_closed(void *ctx)
+{
+    struct worker_proto *w = ctx;
+    w->cameras = NULL;
+    engines_close(&w->engines, on_engines_closed, w);
 }
 
 static void worker_end(struct worker_proto *w)
@@ -352,7 +432,11 @@ static void worker_end(struct worker_proto *w)
     }
     w->ending = true;
     alarm(END_SECONDS); /* whatever a driver does meanwhile */
-    engines_close(&w->engines, on_engines_closed, w);
+    if (w->cameras) {
+        camera_host_close(w->cameras, on_cameras_closed, w);
+    } else {
+        engines_close(&w->engines, on_engines_closed, w);
+    }
 }
 
 static void dispatch(struct worker_proto *w, struct frame *f, ProtobufCMessage *body)
@@ -367,15 +451,20 @@ static void dispatch(struct worker_proto *w, struct frame *f, ProtobufCMessage *
     case WIRE_PROBE: on_open(w, f, ((const Pelton__Probe *)body)->source); break;
     case WIRE_DEVICES: on_devices(w, f, (const Pelton__Devices *)body); break;
     case WIRE_STATS: on_stats(w, ws, f); break;
+    case WIRE_CONTROLS: on_controls(w, ws, f, (const Pelton__Controls *)body); break;
     case WIRE_PING: channel_send(&w->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0); break;
     case WIRE_SHUTDOWN: worker_end(w); break;
     case WIRE_CLOSE:
-        if (ws) {
+        if (ws && ws->camera) {
+            camera_close(ws->camera);
+        } else if (ws) {
             session_close(ws->session);
         }
         break;
     case WIRE_RELEASE:
-        if (ws) {
+        if (ws && ws->camera) {
+            camera_release(ws->camera, release->epoch, release->slot, release->generation);
+        } else if (ws) {
             session_release(ws->session, release->epoch, release->slot, release->generation);
         }
         break;

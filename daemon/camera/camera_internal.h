@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the files of the camera host share. host.lock guards every field that is not marked with the thread that owns it; nothing slow
+ * happens under it.
+ *
+ * Life cycle of a raw frame: FREE -> FILLING (capture) -> FULL -> DEVELOPING (a batch) -> FREE.
+ * Life cycle of a camera: OPENING -> RUNNING <-> BACKOFF -> ENDED; freed when its thread has ended, nothing is in flight and no reader
+ * is left.
+ */
+#ifndef PELTON_CAMERA_INTERNAL_H
+#define PELTON_CAMERA_INTERNAL_H
+
+#include "daemon/camera/camera.h"
+#include "daemon/camera/source.h"
+#include "daemon/worker/engine_internal.h"
+#include "gpu/isp.h"
+
+enum { RAWS = 4, CAMERA_READERS = 48 };
+
+enum raw_state { RAW_FREE, RAW_FILLING, RAW_FULL, RAW_DEVELOPING };
+struct raw {
+    enum raw_state state;
+    uint8_t *memory;
+    uint64_t sequence;
+    struct source_frame frame;
+};
+
+enum camera_state { CAMERA_OPENING, CAMERA_RUNNING, CAMERA_BACKOFF, CAMERA_ENDED };
+
+struct camera {
+    struct camera *next;
+    struct camera_host *host;
+    char *uri;
+    struct camera_params params; /* as asked; from RUNNING on the device's, changed by the capture thread only while it opens */
+    const struct source_ops *ops;
+    void *source;              /* capture thread */
+    uv_thread_t thread;
+    bool thread_started, thread_ended, stop, known; /* known: the device was open once, so its format stands */
+    enum camera_state state;
+    uv_cond_t room;            /* a raw frame is free, or stop */
+    struct raw raws[RAWS];
+    uint64_t sequence, lost;   /* of the next frame; dropped by the device or for want of a raw frame */
+    uint32_t n_readers, flying;
+    struct pelton_failure failure;
+    int64_t period_ns;
+
+    /* control */
+    struct ae ae;
+    bool awb;
+    uint32_t metering;
+    double red_gain, blue_gain; /* as they are now */
+    double mean, clipped;       /* of the last frame measured */
+
+    /* development thread */
+    struct isp_camera *meter;  /* develops into a few pixels where no reader takes the frame */
+};
+
+struct camera_event {
+    struct camera_event *next;
+    enum { EVENT_OF_FORMAT, EVENT_OF_FRAME, EVENT_OF_STATE } kind;
+    struct session_frame frame;
+    struct pelton_camera camera;
+    bool running;              /* EVENT_OF_STATE */
+    char cause[256];
+};
+
+struct camera_reader {
+    struct camera_reader *next;
+    struct camera *camera;
+    struct session_callbacks callbacks;
+    void *ctx;
+    struct pelton_open_params params; /* no strings */
+    char name[256];
+    enum isp_format format;
+    bool probe, closing, info_sent, format_posted;
+    bool info_ready, ready, released; /* the device is known; its pool exists; it has been taken down */
+    bool calling;              /* its callbacks are running */
+    uint64_t base;             /* of its sequence numbers */
+    bool done;                 /* no frames any more: max_frames, or the camera has ended */
+    struct pelton_failure failure;
+    struct isp_camera *isp;    /* development thread */
+    struct pool *pool;
+    struct camera_event *events, **events_tail;
+    uint32_t flying;
+    uint64_t dropped, frames;
+    struct pelton_stats stats;
+    int64_t opened_ns;
+};
+
+/* A frame on the device. */
+struct flight {
+    struct flight *next;
+    struct camera *camera;
+    struct raw *raw;
+    uint64_t ticket;
+    float gain[3];
+    double digital;
+    enum ae_state state;
+    uint32_t n;
+    struct {
+        struct camera_reader *reader;
+        uint32_t slot;
+    } to[CAMERA_READERS];
+    struct isp_statistics statistics;
+};
+
+struct camera_host {
+    uv_loop_t *loop;
+    uv_async_t async;
+    uv_mutex_t lock;
+    uv_cond_t work;            /* the development thread */
+    uv_thread_t thread;
+    bool signal, stopping, closing, lost, joined;
+    struct camera *cameras;
+    struct camera_reader *readers;
+    struct flight *flights, **flights_tail; /* development thread */
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+
+    struct gpu *gpu;           /* development thread, after start-up */
+    struct isp *isp;
+    void *scratch;             /* where meters write */
+    struct gpu_host *scratch_host;
+};
+
+void host_wake(struct camera_host *h);   /* with the lock */
+void host_notify(struct camera_host *h); /* any thread */
+void develop_thread(void *host);
+void capture_thread(void *camera);
+void reader_post(struct camera_reader *r, const struct camera_event *ev); /* with the lock */
+
+/* control.c, with the lock */
+void control_start(struct camera *c);
+void control_frame(struct camera *c, const struct isp_statistics *statistics, const struct ae_exposure *in_effect);
+
+/* reader.c */
+void reader_params(const struct camera *c, enum isp_format format, struct isp_params *out); /* without the lock: the device is open */
+bool reader_format_of(const char *pix_fmt, bool any, enum isp_format *out);
+const char *reader_pix_fmt(enum isp_format format);
+void reader_layout(const struct camera *c, enum isp_format format, struct session_format *out);
+
+/* Sources; NULL: out of memory. */
+void *sim_source_create(struct camera *c, struct engine *engine);
+extern const struct source_ops sim_source_ops;
+bool sim_source_close(void *source); /* loop thread: stops the clip; true when nothing of it is left */
+void *bayer_source_create(void);
+extern const struct source_ops bayer_source_ops;
+
+#endif

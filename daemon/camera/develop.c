@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The development thread: sets readers up and takes them down, submits raw frames, measures and hands on what has finished.
+ *
+ * The failure modes are: a reader's format is refused (it ends, with the reason), no memory (the same), the device is lost (every
+ * reader ends with PELTON_ERR_GPU_LOST, which has the worker restarted).
+ */
+#include "daemon/camera/camera_internal.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_NS      500000u
+#define METER_SIDE   16u
+enum { FLYING = 2, LEAST_SLOTS = 4, MOST_SLOTS = 32, USUAL_SLOTS = 6 };
+
+static void reader_fail(struct camera_reader *r, int code, const char *cause)
+{
+    r->done = true;
+    if (r->failure.code)
+        return;
+    r->failure.code = code;
+    snprintf(r->failure.cause, sizeof r->failure.cause, "%.100s: %.150s", r->name, cause);
+}
+
+static void device_failed(struct camera_host *h, int error)
+{
+    h->lost |= error == GPU_ERR_LOST;
+    for (struct camera_reader *r = h->readers; r; r = r->next)
+        reader_fail(r, error == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : PELTON_ERR_OTHER, gpu_error_text(error));
+}
+
+/* ---- readers ---- */
+
+/* Without the lock: nobody else looks at isp and pool before ready is set. */
+static int set_up(struct camera_host *h, struct camera_reader *r, char why[ISP_WHY])
+{
+    struct camera *c = r->camera;
+    struct isp_params params;
+    struct session_format format;
+    reader_params(c, r->format, &params);
+    int err = isp_camera_create(h->isp, &params, &r->isp, why);
+    if (err < 0) {
+        if (!why[0])
+            snprintf(why, ISP_WHY, "%s", gpu_error_text(err));
+        return err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_INPUT;
+    }
+    reader_layout(c, r->format, &format);
+    format.slots = r->params.depth ? r->params.depth : USUAL_SLOTS;
+    format.slots = format.slots < LEAST_SLOTS ? LEAST_SLOTS : format.slots > MOST_SLOTS ? MOST_SLOTS : format.slots;
+    err = pool_create(h->gpu, &format, RECON_I420, true, &r->pool);
+    if (err < 0)
+        snprintf(why, ISP_WHY, "no memory for %u frames", format.slots);
+    return err;
+}
+
+static void take_down(struct camera_reader *r)
+{
+    isp_camera_free(r->isp);
+    pool_free(r->pool);
+    r->isp = NULL;
+    r->pool = NULL;
+}
+
+static bool make_meter(struct camera_host *h, struct camera *c)
+{
+    struct isp_params params;
+    char why[ISP_WHY] = "";
+    reader_params(c, ISP_GRAY8, &params);
+    params.lens = (struct isp_lens){0};
+    params.out_width = params.out_height = METER_SIDE;
+    return isp_camera_create(h->isp, &params, &c->meter, why) == 0;
+}
+
+/* True where something has changed. */
+static bool tend_reader(struct camera_host *h, struct camera_reader *r)
+{
+    struct camera *c = r->camera;
+    if (!r->info_ready && c->known && !r->closing && !r->done) {
+        char why[ISP_WHY] = "";
+        bool needs = !r->probe && r->params.transport == PELTON_SHM;
+        uv_mutex_unlock(&h->lock);
+        int err = needs ? set_up(h, r, why) : 0;
+        uv_mutex_lock(&h->lock);
+        r->ready = r->info_ready = true;
+        host_notify(h);
+        if (err < 0)
+            reader_fail(r, err, why);
+        r->done |= r->probe;
+        return true;
+    }
+    bool drained = c->state == CAMERA_ENDED;
+    for (int i = 0; i < RAWS; i++)
+        drained &= c->raws[i].state == RAW_FREE;
+    if (drained && !r->done) {
+        r->done = true;
+        r->failure = r->failure.code ? r->failure : c->failure;
+    }
+    if ((r->closing || r->done) && !r->released && r->flying == 0 && !r->calling && (r->closing || !r->events)) {
+        r->ready = false; /* its slots cannot be released any more */
+        uv_mutex_unlock(&h->lock);
+        take_down(r);
+        uv_mutex_lock(&h->lock);
+        r->released = true;
+        host_notify(h);
+        return true;
+    }
+    return false;
+}
+
+/* ---- finished frames ---- */
+
+static void post_frame(struct flight *f, struct camera_reader *r, uint32_t slot, int64_t now)
+{
+    const struct camera *c = f->camera;
+    const struct raw *raw = f->raw;
+    const struct ae_exposure *e = &raw->frame.in_effect;
+    struct camera_event ev = {.kind = EVENT_OF_FRAME};
+    int64_t us = raw->frame.captured_ns / 1000;
+    ev.frame = (struct session_frame){.sequence = r->base + raw->sequence, .epoch = 1, .slot = slot, .generation = r->pool->slots[slot].generation,
+                                      .pts = us, .dts = us, .duration = c->period_ns / 1000, .flags = PELTON_FRAME_KEY,
+                                      .received_ns = raw->frame.captured_ns, .decoded_ns = now, .dropped_source = c->lost,
+                                      .dropped_decoder = r->dropped};
+    ev.camera = (struct pelton_camera){true, e->time_us, e->analogue, f->digital, f->gain[0] / f->digital, f->gain[2] / f->digital,
+                                       c->mean, c->clipped, (enum pelton_ae_state)f->state};
+    r->pool->slots[slot].state = POOL_HELD;
+    r->stats.frames++;
+    r->stats.bytes_delivered += r->pool->format.slot_size;
+    reader_post(r, &ev);
+}
+
+static void finish(struct camera_host *h, struct flight *f, bool good)
+{
+    struct camera *c = f->camera;
+    int64_t now = now_ns();
+    if (good) {
+        struct ae_exposure e = f->raw->frame.in_effect;
+        e.digital = f->digital;
+        control_frame(c, &f->statistics, &e);
+        f->state = c->ae.state;
+    }
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct camera_reader *r = f->to[i].reader;
+        r->flying--;
+        if (good && !r->closing && !r->done)
+            post_frame(f, r, f->to[i].slot, now);
+        else
+            pool_put(r->pool, f->to[i].slot);
+        if (r->params.max_frames && r->stats.frames >= r->params.max_frames)
+            r->done = true;
+    }
+    f->raw->state = RAW_FREE;
+    c->flying--;
+    uv_cond_signal(&c->room);
+    host_notify(h);
+    free(f);
+}
+
+static bool finish_done(struct camera_host *h)
+{
+    bool any = false;
+    if (!h->flights)
+        return false;
+    uv_mutex_unlock(&h->lock);
+    uint64_t done = h->lost ? UINT64_MAX : isp_done(h->isp);
+    uv_mutex_lock(&h->lock);
+    while (h->flights && h->flights->ticket <= done) {
+        struct flight *f = h->flights;
+        h->flights = f->next;
+        if (!h->flights)
+            h->flights_tail = &h->flights;
+        finish(h, f, !h->lost && f->ticket > 0);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- new frames ---- */
+
+static struct raw *oldest_full(struct camera *c)
+{
+    struct raw *oldest = NULL;
+    for (int i = 0; i < RAWS; i++)
+        if (c->raws[i].state == RAW_FULL && (!oldest || c->raws[i].sequence < oldest->sequence))
+            oldest = &c->raws[i];
+    return oldest;
+}
+
+static bool reads(const struct camera_reader *r, const struct camera *c)
+{
+    return r->camera == c && !r->closing && !r->done && !r->probe && r->params.transport == PELTON_SHM;
+}
+
+/* A source that keeps no time waits for readers that want every frame. */
+static bool must_wait(const struct camera_host *h, const struct camera *c)
+{
+    for (const struct camera_reader *r = h->readers; r && !c->params.realtime; r = r->next)
+        if (reads(r, c) && (!r->ready || (r->params.policy == PELTON_LOSSLESS && r->pool->busy == r->pool->format.slots)))
+            return true;
+    return false;
+}
+
+static void aim(struct camera_host *h, struct flight *f, struct isp_frame *frame, struct camera_reader *r)
+{
+    uint32_t slot;
+    if (!pool_take(r->pool, &slot)) {
+        r->dropped++;
+        return;
+    }
+    *frame = (struct isp_frame){.camera = r->isp, .host = r->pool->host};
+    for (uint32_t i = 0; i < r->pool->format.planes; i++) {
+        frame->offset[i] = slot * r->pool->format.slot_size + r->pool->format.plane_offset[i];
+        frame->stride[i] = r->pool->format.stride[i];
+    }
+    f->to[f->n].reader = r;
+    f->to[f->n++].slot = slot;
+    r->flying++;
+}
+
+static uint32_t targets(struct camera_host *h, struct flight *f, struct isp_frame frames[CAMERA_READERS])
+{
+    struct camera *c = f->camera;
+    for (struct camera_reader *r = h->readers; r && f->n < CAMERA_READERS; r = r->next)
+        if (r->ready && reads(r, c))
+            aim(h, f, &frames[f->n], r);
+    if (f->n)
+        return f->n;
+    frames[0] = (struct isp_frame){.camera = c->meter, .host = h->scratch_host, .stride = {METER_SIDE}};
+    return 1;
+}
+
+static void expose(struct flight *f)
+{
+    struct camera *c = f->camera;
+    const struct ae_exposure *e = &f->raw->frame.in_effect;
+    double digital = ae_total(&c->ae.asked) / (e->time_us * e->analogue), most = c->ae.params.digital_max;
+    f->digital = digital < 1 || !(digital <= most) ? (digital > most ? most : 1) : digital;
+    f->gain[0] = (float)(f->digital * c->red_gain);
+    f->gain[1] = (float)f->digital;
+    f->gain[2] = (float)(f->digital * c->blue_gain);
+}
+
+/* With the lock, which it drops to submit. */
+static bool submit(struct camera_host *h, struct camera *c)
+{
+    struct raw *raw = c->flying < FLYING ? oldest_full(c) : NULL;
+    if (!raw || must_wait(h, c))
+        return false;
+    struct flight *f = calloc(1, sizeof *f);
+    struct isp_frame frames[CAMERA_READERS];
+    if (!f || (!c->meter && !make_meter(h, c))) {
+        free(f);
+        raw->state = RAW_FREE;
+        uv_cond_signal(&c->room);
+        return false;
+    }
+    f->camera = c;
+    f->raw = raw;
+    expose(f);
+    uint32_t n = targets(h, f, frames);
+    const struct isp_params shape = {.width = c->params.width, .packing = (enum isp_packing)c->params.packing, .depth = c->params.depth};
+    for (uint32_t i = 0; i < n; i++) {
+        frames[i].raw = raw->memory;
+        frames[i].raw_stride = isp_row_bytes(&shape);
+        memcpy(frames[i].gain, f->gain, sizeof f->gain);
+    }
+    frames[0].statistics = &f->statistics;
+    raw->state = RAW_DEVELOPING;
+    c->flying++;
+    uv_mutex_unlock(&h->lock);
+    int err = h->lost ? GPU_ERR_LOST : isp_submit(h->isp, frames, n, &f->ticket);
+    uv_mutex_lock(&h->lock);
+    if (err) {
+        f->ticket = 0; /* counts as finished */
+        device_failed(h, err);
+    }
+    *h->flights_tail = f;
+    h->flights_tail = &f->next;
+    return true;
+}
+
+/* ---- cameras that nobody needs any more ---- */
+
+static bool tend_camera(struct camera_host *h, struct camera *c)
+{
+    if (!c->thread_ended)
+        return false;
+    bool any = false;
+    for (int i = 0; i < RAWS && c->n_readers == 0; i++)
+        if (c->raws[i].state == RAW_FULL) {
+            c->raws[i].state = RAW_FREE;
+            any = true;
+        }
+    if (c->n_readers > 0 || c->flying > 0 || !c->meter)
+        return any;
+    struct isp_camera *meter = c->meter;
+    uv_mutex_unlock(&h->lock);
+    isp_camera_free(meter);
+    uv_mutex_lock(&h->lock);
+    c->meter = NULL;
+    host_notify(h);
+    return true;
+}
+
+static bool round_once(struct camera_host *h)
+{
+    bool any = finish_done(h);
+    for (struct camera_reader *r = h->readers; r; r = r->next)
+        any |= tend_reader(h, r);
+    for (struct camera *c = h->cameras; c; c = c->next) {
+        any |= submit(h, c);
+        any |= tend_camera(h, c);
+    }
+    return any;
+}
+
+static void sleep_until_news(struct camera_host *h)
+{
+    if (!h->flights) {
+        if (!h->signal)
+            uv_cond_wait(&h->work, &h->lock);
+        return;
+    }
+    uint64_t ticket = h->flights->ticket;
+    uv_mutex_unlock(&h->lock);
+    int err = isp_wait(h->isp, ticket, WAIT_NS);
+    uv_mutex_lock(&h->lock);
+    if (err < 0) {
+        h->lost = true; /* whatever is in flight counts as finished */
+        device_failed(h, err);
+    }
+}
+
+void develop_thread(void *host)
+{
+    struct camera_host *h = host;
+    pthread_setname_np(pthread_self(), "pelton-develop");
+    uv_mutex_lock(&h->lock);
+    while (!h->stopping || h->flights) {
+        h->signal = false;
+        if (!round_once(h))
+            sleep_until_news(h);
+    }
+    uv_mutex_unlock(&h->lock);
+}

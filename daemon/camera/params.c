@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Camera settings: see params.h. Each row of the table is a key, its kind, its range and where it is stored.
+ */
+#include "daemon/camera/params.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum kind { NUMBER, COUNT, BIG, FLAG, TIME_US, WORD, SIZE, FORMAT, LIGHT, LENS, MAINS };
+
+#define AT(member) offsetof(struct camera_params, member)
+
+static const char *const demosaics[] = {"bilinear", "malvar", "edge", NULL};
+static const char *const tones[] = {"linear", "srgb", "bt709", NULL};
+static const char *const meterings[] = {"matrix", "centre", NULL};
+static const char *const interpolations[] = {"bilinear", "bicubic", NULL};
+
+static const struct row {
+    const char *key;
+    enum kind kind;
+    size_t at;
+    double least, most;
+    const char *const *words;
+    const char *help;
+} rows[] = {
+    {"size", SIZE, 0, 0, 0, NULL, "of the sensor, as 1920x1080"},
+    {"format", FORMAT, 0, 0, 0, NULL, "S + order (RGGB GRBG GBRG BGGR) + depth (8 10 12 14 16), P for MIPI packing: SRGGB12P; Y8..Y16"},
+    {"fps", NUMBER, AT(fps), 0.1, 1000, NULL, "frames per second"},
+    {"black", COUNT, AT(black), 0, 65534, NULL, "black level in raw units"},
+    {"realtime", FLAG, AT(realtime), 0, 0, NULL, "at the sensor's pace; no: as fast as frames are taken"},
+    {"loop", FLAG, AT(loop), 0, 0, NULL, "raw files: from the start again"},
+    {"frames", BIG, AT(frames), 0, 1e15, NULL, "end after so many"},
+    {"scene_frames", COUNT, AT(scene_frames), 1, 32, NULL, "simulated: frames of the clip, played to and fro"},
+    {"electrons", NUMBER, AT(electrons), 0, 1e7, NULL, "simulated: full well, sets the photon noise; 0 none"},
+    {"noise", NUMBER, AT(noise), 0, 0.5, NULL, "simulated: read noise, share of the full scale"},
+    {"mains_hz", NUMBER, AT(mains_hz), 0, 1000, NULL, "simulated: mains frequency of the scene's lamps"},
+    {"mains_depth", NUMBER, AT(mains_depth), 0, 1, NULL, "simulated: how much the lamps flicker"},
+    {"light", LIGHT, 0, 0, 0, NULL, "simulated: FACTOR@FRAME, several with commas"},
+    {"seed", BIG, AT(seed), 0, 1.8e19, NULL, "simulated: of the noise"},
+    {"lost_at", BIG, AT(lost_at), 0, 1e15, NULL, "simulated: unplugged for two seconds after so many frames"},
+    {"lens", LENS, 0, 0, 0, NULL, "brown:fx,fy,cx,cy,k1,k2,p1,p2,k3,k4,k5,k6 or fisheye:fx,fy,cx,cy,k1,k2,k3,k4"},
+    {"rectify", FLAG, AT(rectify), 0, 0, NULL, "straighten the lens"},
+    {"rectify.alpha", NUMBER, AT(alpha), 0, 1, NULL, "0: no black borders, 1: all that the sensor saw"},
+    {"rectify.interpolation", WORD, AT(interpolation), 0, 0, interpolations, "bilinear or bicubic"},
+    {"ae.enable", FLAG, AT(ae_enable), 0, 0, NULL, "exposure control"},
+    {"ae.target", NUMBER, AT(ae.target), 0.001, 0.9, NULL, "mean of linear luminance"},
+    {"ae.ev", NUMBER, AT(ae.ev), -8, 8, NULL, "stops above the target"},
+    {"ae.dead_band", NUMBER, AT(ae.dead_band), 0.001, 1, NULL, "stops"},
+    {"ae.leave_band", NUMBER, AT(ae.leave_band), 0.001, 4, NULL, "stops"},
+    {"ae.slew", NUMBER, AT(ae.slew), 0.05, 16, NULL, "stops a frame"},
+    {"ae.flicker", MAINS, AT(ae.flicker_us), 0, 0, NULL, "50Hz, 60Hz or off"},
+    {"ae.exposure_min", TIME_US, AT(ae.time_min), 1, 1e8, NULL, "as 100us or 20ms"},
+    {"ae.exposure_max", TIME_US, AT(ae.time_max), 1, 1e8, NULL, "the same"},
+    {"ae.gain_min", NUMBER, AT(ae.analogue_min), 1, 1000, NULL, "analogue"},
+    {"ae.gain_max", NUMBER, AT(ae.analogue_max), 1, 1000, NULL, "analogue"},
+    {"ae.digital_max", NUMBER, AT(ae.digital_max), 1, 64, NULL, "digital gain"},
+    {"ae.metering", WORD, AT(metering), 0, 0, meterings, "matrix or centre"},
+    {"exposure", TIME_US, AT(exposure_us), 1, 1e8, NULL, "at the start"},
+    {"gain", NUMBER, AT(analogue_gain), 1, 1000, NULL, "analogue, at the start"},
+    {"awb", FLAG, AT(awb), 0, 0, NULL, "white balance of the grey world"},
+    {"red_gain", NUMBER, AT(red_gain), 0.01, 64, NULL, "without awb"},
+    {"blue_gain", NUMBER, AT(blue_gain), 0.01, 64, NULL, "without awb"},
+    {"demosaic", WORD, AT(demosaic), 0, 0, demosaics, "bilinear, malvar or edge"},
+    {"tone", WORD, AT(tone), 0, 0, tones, "linear, srgb or bt709"},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static const struct {
+    const char *scheme;
+    enum camera_kind kind;
+} schemes[] = {{"sim://", CAMERA_SIM}, {"v4l2://", CAMERA_V4L2}, {"bayer://", CAMERA_BAYER}};
+
+static const struct row *row_find(const char *key)
+{
+    for (unsigned i = 0; i < ROWS; i++)
+        if (!strcmp(rows[i].key, key))
+            return &rows[i];
+    return NULL;
+}
+
+bool camera_params_known(const char *key)
+{
+    return row_find(key) != NULL;
+}
+
+const char *camera_params_key(unsigned index, const char **help)
+{
+    if (index >= ROWS)
+        return NULL;
+    *help = rows[index].help;
+    return rows[index].key;
+}
+
+static bool parse_double(const char *text, const char **end, double *out)
+{
+    char *stop;
+    double value = strtod(text, &stop);
+    if (stop == text || !isfinite(value))
+        return false;
+    *end = stop;
+    *out = value;
+    return true;
+}
+
+static bool parse_number(const char *text, double least, double most, double *out)
+{
+    const char *end;
+    double value;
+    if (!parse_double(text, &end, &value) || *end || value < least || value > most)
+        return false;
+    *out = value;
+    return true;
+}
+
+static bool parse_time(const char *text, double least, double most, double *out)
+{
+    const char *end;
+    double value;
+    if (!parse_double(text, &end, &value))
+        return false;
+    value *= !strcmp(end, "ms") ? 1e3 : !strcmp(end, "s") ? 1e6 : !strcmp(end, "us") || !*end ? 1 : NAN;
+    if (!(value >= least && value <= most))
+        return false;
+    *out = value;
+    return true;
+}
+
+static bool parse_flag(const char *text, bool *out)
+{
+    static const char *const words[] = {"no", "yes", "false", "true", "0", "1", "off", "on"};
+    for (unsigned i = 0; i < 8; i++)
+        if (!strcasecmp(text, words[i])) {
+            *out = i % 2;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_word(const char *text, const char *const *words, uint32_t *out)
+{
+    for (uint32_t i = 0; words[i]; i++)
+        if (!strcasecmp(text, words[i])) {
+            *out = i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_size(const char *text, struct camera_params *p)
+{
+    unsigned width, height;
+    int used = 0;
+    if (sscanf(text, "%5ux%5u%n", &width, &height, &used) != 2 || text[used] || width < 16 || height < 16 || width > 8192 || height > 8192)
+        return false;
+    p->width = width;
+    p->height = height;
+    return true;
+}
+
+/* V4L2's names: SRGGB12P, Y10. */
+static bool parse_format(const char *text, struct camera_params *p)
+{
+    static const char *const orders[] = {"SRGGB", "SGRBG", "SGBRG", "SBGGR", "Y"};
+    for (uint32_t i = 0; i < 5; i++) {
+        size_t length = strlen(orders[i]);
+        if (strncasecmp(text, orders[i], length))
+            continue;
+        unsigned depth;
+        int used = 0;
+        const char *rest = text + length;
+        if (!isdigit((unsigned char)*rest) || sscanf(rest, "%2u%n", &depth, &used) != 1)
+            return false;
+        bool packed = !strcasecmp(rest + used, "P");
+        if ((rest[used] && !packed) || depth < 8 || depth > 16 || depth % 2 || (packed && (depth == 8 || depth == 16)))
+            return false;
+        p->order = i;
+        p->depth = depth;
+        p->packing = packed ? ISP_MIPI : ISP_UNPACKED;
+        return true;
+    }
+    return false;
+}
+
+static bool parse_light(const char *text, struct camera_params *p)
+{
+    uint32_t n = 0;
+    double light[CAMERA_LIGHT_STEPS], from[CAMERA_LIGHT_STEPS];
+    for (;;) {
+        const char *end;
+        if (n == CAMERA_LIGHT_STEPS || !parse_double(text, &end, &light[n]) || light[n] < 0 || light[n] > 1e6)
+            return false;
+        from[n] = 0;
+        if (*end == '@' && (!parse_double(end + 1, &end, &from[n]) || from[n] < 0 || from[n] > 1e15))
+            return false;
+        n++;
+        if (!*end)
+            break;
+        if (*end != ',')
+            return false;
+        text = end + 1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        p->light[i] = light[i];
+        p->light_from[i] = (uint64_t)from[i];
+    }
+    p->light_steps = n;
+    return true;
+}
+
+static bool parse_lens(const char *text, struct camera_params *p)
+{
+    struct isp_lens lens = {0};
+    double values[12] = {0};
+    const char *colon = strchr(text, ':');
+    uint32_t most, n = 0;
+    if (!strcasecmp(text, "none")) {
+        p->lens = lens;
+        return true;
+    }
+    if (!strncasecmp(text, "brown:", 6)) {
+        lens.model = ISP_LENS_BROWN_CONRADY;
+        most = 12;
+    } else if (!strncasecmp(text, "fisheye:", 8)) {
+        lens.model = ISP_LENS_FISHEYE;
+        most = 8;
+    } else {
+        return false;
+    }
+    for (text = colon + 1;; text++) {
+        if (n == most || !parse_double(text, &text, &values[n++]))
+            return false;
+        if (!*text)
+            break;
+        if (*text != ',')
+            return false;
+    }
+    if (n < 4 || !(values[0] > 0) || !(values[1] > 0))
+        return false;
+    lens.camera = (struct isp_pinhole){values[0], values[1], values[2], values[3]};
+    memcpy(lens.coefficients, values + 4, sizeof lens.coefficients);
+    p->lens = lens;
+    return true;
+}
+
+static bool parse_mains(const char *text, double *out)
+{
+    double hz;
+    const char *end;
+    if (!strcasecmp(text, "off")) {
+        *out = 0;
+        return true;
+    }
+    if (!parse_double(text, &end, &hz) || strcasecmp(end, "Hz") || hz < 10 || hz > 1000)
+        return false;
+    *out = 5e5 / hz;
+    return true;
+}
+
+static bool parse_big(const char *text, const struct row *row, uint64_t *out)
+{
+    char *end;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || (double)value > row->most)
+        return false;
+    *out = value;
+    return true;
+}
+
+static bool parse_count(const char *text, const struct row *row, uint32_t *out)
+{
+    uint64_t value;
+    if (!parse_big(text, row, &value) || (double)value < row->least)
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+static bool parse(const struct row *row, const char *text, struct camera_params *p)
+{
+    void *at = (char *)p + row->at;
+    switch (row->kind) {
+    case NUMBER: return parse_number(text, row->least, row->most, at);
+    case COUNT: return parse_count(text, row, at);
+    case BIG: return parse_big(text, row, at);
+    case FLAG: return parse_flag(text, at);
+    case TIME_US: return parse_time(text, row->least, row->most, at);
+    case WORD: return parse_word(text, row->words, at);
+    case SIZE: return parse_size(text, p);
+    case FORMAT: return parse_format(text, p);
+    case LIGHT: return parse_light(text, p);
+    case LENS: return parse_lens(text, p);
+    case MAINS: return parse_mains(text, at);
+    }
+    return false;
+}
+
+int camera_params_set(struct camera_params *params, const char *key, const char *value, char why[CAMERA_WHY])
+{
+    const struct row *row = row_find(key);
+    if (!row) {
+        snprintf(why, CAMERA_WHY, "%.60s: no such camera setting", key);
+        return -1;
+    }
+    if (!parse(row, value, params)) {
+        if (row->kind == NUMBER || row->kind == COUNT || row->kind == TIME_US)
+            snprintf(why, CAMERA_WHY, "%s=%.60s: from %g to %g; %.80s", key, value, row->least, row->most, row->help);
+        else
+            snprintf(why, CAMERA_WHY, "%s=%.60s: expected %.110s", key, value, row->help);
+        return -1;
+    }
+    return 0;
+}
+
+static const char *rest_of_address(const char *uri, enum camera_kind *kind)
+{
+    for (unsigned i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        if (!strncmp(uri, schemes[i].scheme, strlen(schemes[i].scheme))) {
+            *kind = schemes[i].kind;
+            return uri + strlen(schemes[i].scheme);
+        }
+    return NULL;
+}
+
+bool camera_address(const char *uri)
+{
+    enum camera_kind kind;
+    return uri && rest_of_address(uri, &kind);
+}
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Up to a byte of `until`; false where it does not fit or an escape is bad. */
+static bool unescape(const char **text, const char *until, char *out, size_t size)
+{
+    const char *at = *text;
+    size_t n = 0;
+    for (; *at && !strchr(until, *at); at++) {
+        int c = (unsigned char)*at;
+        if (c == '%') {
+            if (hex(at[1]) < 0 || hex(at[2]) < 0)
+                return false;
+            c = 16 * hex(at[1]) + hex(at[2]);
+            at += 2;
+        }
+        if (n + 1 >= size || c == 0)
+            return false;
+        out[n++] = (char)c;
+    }
+    out[n] = 0;
+    *text = at;
+    return true;
+}
+
+static void set_defaults(struct camera_params *p)
+{
+    *p = (struct camera_params){.fps = 30,
+                                .order = ISP_RGGB,
+                                .depth = 12,
+                                .packing = ISP_MIPI,
+                                .realtime = true,
+                                .scene_frames = 8,
+                                .electrons = 10000,
+                                .noise = 0.001,
+                                .light_steps = 1,
+                                .light = {1},
+                                .seed = 1,
+                                .ae_enable = true,
+                                .exposure_us = 10000,
+                                .analogue_gain = 1,
+                                .red_gain = 1,
+                                .blue_gain = 1,
+                                .demosaic = ISP_MALVAR,
+                                .tone = ISP_TONE_SRGB};
+    ae_defaults(&p->ae);
+}
+
+/* What single keys cannot know. */
+static int check_whole(struct camera_params *p, char why[CAMERA_WHY])
+{
+    const char *text = ae_check(&p->ae);
+    if (!p->path[0])
+        text = "the address names no file or device";
+    else if (p->kind == CAMERA_BAYER && !p->width)
+        text = "size is missing: a raw file does not say it";
+    else if (p->width % 2 || p->height % 2)
+        text = "the sensor's size is odd";
+    else if (p->rectify && p->lens.model == ISP_LENS_NONE)
+        text = "rectify without a lens";
+    if (text)
+        snprintf(why, CAMERA_WHY, "%s", text);
+    return text ? -1 : 0;
+}
+
+int camera_params_parse(const char *uri, struct camera_params *out, char why[CAMERA_WHY])
+{
+    struct camera_params p;
+    enum camera_kind kind;
+    const char *at = rest_of_address(uri, &kind);
+    if (!at) {
+        snprintf(why, CAMERA_WHY, "not the address of a camera");
+        return -1;
+    }
+    set_defaults(&p);
+    p.kind = kind;
+    if (!unescape(&at, "?", p.path, sizeof p.path)) {
+        snprintf(why, CAMERA_WHY, "the path is too long, or holds a bad %% escape");
+        return -1;
+    }
+    at += *at == '?';
+    while (*at) {
+        char key[64], value[512];
+        if (!unescape(&at, "=&", key, sizeof key) || *at++ != '=' || !unescape(&at, "&", value, sizeof value)) {
+            snprintf(why, CAMERA_WHY, "expected key=value after '?' and '&'");
+            return -1;
+        }
+        if (camera_params_set(&p, key, value, why) < 0)
+            return -1;
+        at += *at == '&';
+    }
+    if (check_whole(&p, why) < 0)
+        return -1;
+    *out = p;
+    return 0;
+}
+
+bool camera_address_append(char *address, const char *key, const char *value)
+{
+    size_t n = strlen(address);
+    int put = snprintf(address + n, CAMERA_ADDRESS - n, "%c%s=", strchr(address, '?') ? '&' : '?', key);
+    if (put < 0 || (size_t)put >= CAMERA_ADDRESS - n) {
+        address[n] = 0;
+        return false;
+    }
+    size_t end = n + (size_t)put;
+    for (; *value; value++) {
+        bool plain = isalnum((unsigned char)*value) || strchr("-_.,:@/+", *value);
+        put = snprintf(address + end, CAMERA_ADDRESS - end, plain ? "%c" : "%%%02X", (unsigned char)*value);
+        if (put < 0 || (size_t)put >= CAMERA_ADDRESS - end) {
+            address[n] = 0;
+            return false;
+        }
+        end += (size_t)put;
+    }
+    return true;
+}

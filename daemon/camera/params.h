@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a camera is and how it is to be developed: one table of keys for addresses (`sim://clip.mp4?size=640x480&ae.target=0.2`) and for
+ * the configuration file (nested keys become `ae.target`). Plain C, no I/O.
+ *
+ *   sim://CLIP           the simulated sensor; CLIP is a path as it would be after a shell
+ *   v4l2://DEVICE        a V4L2 capture device, v4l2:///dev/video0
+ *   bayer://FILE         raw frames one after the other in a file
+ *
+ * In an address %XX stands for a byte, so that paths may hold '?'.
+ */
+#ifndef PELTON_CAMERA_PARAMS_H
+#define PELTON_CAMERA_PARAMS_H
+
+#include "daemon/camera/ae.h"
+#include "gpu/isp.h"
+
+enum { CAMERA_PATH = 1024, CAMERA_WHY = 200, CAMERA_ADDRESS = 4096, CAMERA_LIGHT_STEPS = 16 };
+
+enum camera_kind { CAMERA_SIM, CAMERA_V4L2, CAMERA_BAYER };
+
+struct camera_params {
+    enum camera_kind kind;
+    char path[CAMERA_PATH];
+    uint32_t width, height;    /* of the sensor; 0: the source's choice */
+    double fps;
+    uint32_t order, packing, depth; /* enum isp_order, enum isp_packing */
+    uint32_t black;            /* raw units */
+    bool realtime;             /* else as fast as possible; sim and bayer */
+    bool loop;                 /* bayer: from the start again */
+    uint64_t frames;           /* ends after so many; 0: never */
+
+    /* the simulated sensor */
+    uint32_t scene_frames;     /* of the clip, played to and fro */
+    double electrons;          /* a full well, which sets the photon noise; 0: none */
+    double noise;              /* read noise, share of the full scale */
+    double mains_hz, mains_depth; /* the light's flicker: twice the frequency, share of the mean */
+    uint32_t light_steps;      /* the scene's light: light[i] from frame light_from[i] on */
+    double light[CAMERA_LIGHT_STEPS];
+    uint64_t light_from[CAMERA_LIGHT_STEPS];
+    uint64_t seed;
+    uint64_t lost_at;          /* unplugged after so many frames, for two seconds; 0: never */
+
+    /* lens: of the simulated sensor, and straightened where rectify is set */
+    struct isp_lens lens;
+    bool rectify;
+    double alpha;
+    uint32_t interpolation;    /* enum isp_interpolation */
+
+    /* exposure, white balance, development */
+    bool ae_enable, awb;
+    struct ae_params ae;
+    double exposure_us, analogue_gain; /* at the start */
+    uint32_t metering;         /* enum isp_metering */
+    double red_gain, blue_gain; /* without awb */
+    uint32_t demosaic, tone;   /* enum isp_demosaic, enum isp_tone */
+};
+
+/* Whether an address names a camera at all. */
+bool camera_address(const char *uri);
+/* 0, or -1 with one line that names the key and its value. */
+int camera_params_parse(const char *uri, struct camera_params *out, char why[CAMERA_WHY]);
+/* One key; value as in an address, unescaped. 0, or -1 with the line. */
+int camera_params_set(struct camera_params *params, const char *key, const char *value, char why[CAMERA_WHY]);
+bool camera_params_known(const char *key);
+/* Appends `key=value` to an address of CAMERA_ADDRESS bytes, escaped; false where it is full. */
+bool camera_address_append(char *address, const char *key, const char *value);
+/* All keys for documentation: one at a time, NULL at the end. */
+const char *camera_params_key(unsigned index, const char **help);
+
+#endif

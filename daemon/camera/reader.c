@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a reader gets: its format, its development, the layout of its frames.
+ */
+#include "daemon/camera/camera_internal.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name; /* FFmpeg's */
+    enum isp_format format;
+} formats[] = {{"yuv420p", ISP_I420}, {"nv12", ISP_NV12},   {"p010le", ISP_P010},  {"gray", ISP_GRAY8},
+               {"rgb24", ISP_RGB24},  {"rgba", ISP_RGBA},   {"rgb48le", ISP_RGB48}};
+enum { FORMATS = sizeof formats / sizeof *formats, PLANE_ALIGN = 256, SLOT_ALIGN = 4096 };
+
+bool reader_format_of(const char *pix_fmt, bool any, enum isp_format *out)
+{
+    *out = ISP_I420;
+    for (int i = 0; pix_fmt && i < FORMATS; i++)
+        if (!strcmp(formats[i].name, pix_fmt)) {
+            *out = formats[i].format;
+            return true;
+        }
+    return !pix_fmt || any;
+}
+
+const char *reader_pix_fmt(enum isp_format format)
+{
+    for (int i = 0; i < FORMATS; i++)
+        if (formats[i].format == format)
+            return formats[i].name;
+    return "";
+}
+
+void reader_params(const struct camera *c, enum isp_format format, struct isp_params *out)
+{
+    const struct camera_params *p = &c->params;
+    *out = (struct isp_params){.width = p->width,
+                               .height = p->height,
+                               .order = (enum isp_order)p->order,
+                               .packing = (enum isp_packing)p->packing,
+                               .depth = p->depth,
+                               .demosaic = (enum isp_demosaic)p->demosaic,
+                               .interpolation = (enum isp_interpolation)p->interpolation,
+                               .tone = (enum isp_tone)p->tone,
+                               .format = format};
+    for (int i = 0; i < 4; i++)
+        out->black[i] = (uint16_t)p->black;
+    if (p->rectify && isp_lens_new_camera(&p->lens, p->width, p->height, p->alpha, &out->camera))
+        out->lens = p->lens;
+}
+
+static void describe_colour(const struct camera *c, enum isp_format format, struct pelton_colour *out)
+{
+    static const uint8_t transfer[] = {[ISP_TONE_LINEAR] = 8, [ISP_TONE_SRGB] = 13, [ISP_TONE_BT709] = 1};
+    bool rgb = format == ISP_RGB24 || format == ISP_RGBA || format == ISP_RGB48;
+    *out = (struct pelton_colour){.primaries = 1,
+                                  .transfer = format == ISP_RGB48 ? 8 : transfer[c->params.tone],
+                                  .matrix = rgb ? 0 : 1,
+                                  .range = rgb || format == ISP_GRAY8 ? 2 : 1,
+                                  .siting = 2,
+                                  .source = 3};
+}
+
+void reader_layout(const struct camera *c, enum isp_format format, struct session_format *out)
+{
+    struct isp_params params;
+    uint32_t row_bytes[3], rows[3];
+    uint64_t end = 0;
+    reader_params(c, format, &params);
+    *out = (struct session_format){.epoch = 1, .width = params.width, .height = params.height, .time_base = {1, 1000000}, .sar = {1, 1}, .memfd = -1};
+    out->planes = isp_planes(&params, row_bytes, rows);
+    for (uint32_t i = 0; i < out->planes; i++) {
+        out->plane_offset[i] = end;
+        out->plane_width[i] = row_bytes[i];
+        out->plane_height[i] = rows[i];
+        out->stride[i] = (row_bytes[i] + PLANE_ALIGN - 1) / PLANE_ALIGN * PLANE_ALIGN;
+        end += (uint64_t)out->stride[i] * rows[i];
+    }
+    out->slot_size = (end + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+    strcpy(out->pix_fmt, reader_pix_fmt(format));
+    describe_colour(c, format, &out->colour);
+}

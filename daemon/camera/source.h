@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Where raw frames come from: what the simulated sensor, raw files and V4L2 devices have in common. All but open are called on the
+ * camera's own thread; they may block for about a tenth of a second, then come back with SOURCE_AGAIN so that a stop is noticed.
+ */
+#ifndef PELTON_CAMERA_SOURCE_H
+#define PELTON_CAMERA_SOURCE_H
+
+#include "daemon/camera/params.h"
+#include "proto/pelton.h"
+
+enum { SOURCE_OK = 0, SOURCE_AGAIN = 1, SOURCE_END = 2 }; /* or negative: enum pelton_error, with the failure filled */
+
+struct source_frame {
+    struct ae_exposure in_effect; /* of this frame */
+    int64_t captured_ns;       /* CLOCK_MONOTONIC, first byte */
+    uint64_t lost;             /* frames that the device has dropped before this one */
+};
+
+struct source_ops {
+    /* Opens the device anew. params: as asked; size, format and limits become the device's. */
+    int (*open)(void *source, struct camera_params *params, struct pelton_failure *failure);
+    /* raw: height rows of isp_row_bytes. raw NULL: the frame is thrown away. */
+    int (*read)(void *source, uint8_t *raw, struct source_frame *out, struct pelton_failure *failure);
+    void (*set)(void *source, const struct ae_exposure *e); /* time and analogue gain; digital is the developer's */
+    void (*close)(void *source); /* open may follow */
+    void (*free)(void *source);
+};
+
+#endif

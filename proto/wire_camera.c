@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What cameras say, from and to messages.
+ */
+#include "proto/wire.h"
+
+#include <string.h>
+
+#define CAMERA_FIELDS(X) \
+    X(exposure_us) X(analogue_gain) X(digital_gain) X(red_gain) X(blue_gain) X(mean) X(clipped)
+
+void wire_camera_from(const struct pelton_camera *in, Pelton__Camera *out)
+{
+    pelton__camera__init(out);
+#define CAMERA_COPY(field) out->field = in->field;
+    CAMERA_FIELDS(CAMERA_COPY)
+    out->ae_state = (uint32_t)in->ae_state;
+}
+
+void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!in) {
+        return;
+    }
+    CAMERA_FIELDS(CAMERA_COPY)
+#undef CAMERA_COPY
+    out->ae_state = in->ae_state <= PELTON_AE_LOCKED ? (enum pelton_ae_state)in->ae_state : PELTON_AE_SEARCHING;
+    out->present = true;
+}
+
+void wire_controls_from(const struct pelton_control *in, uint32_t n, struct wire_controls *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        pelton__control__init(&out->msg[i]);
+        out->msg[i].name = (char *)in[i].name;
+        out->msg[i].n_values = in[i].n;
+        out->msg[i].values = (double *)in[i].value;
+        out->msg[i].least = in[i].least;
+        out->msg[i].most = in[i].most;
+        out->list[i] = &out->msg[i];
+    }
+}
+
+int wire_controls_to(Pelton__Control *const *in, size_t n, struct pelton_control out[PELTON_MAX_CONTROLS])
+{
+    if (n > PELTON_MAX_CONTROLS) {
+        return PELTON_ERR_USAGE;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (in[i]->n_values > PELTON_CONTROL_VALUES) {
+            return PELTON_ERR_USAGE;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        memset(&out[i], 0, sizeof out[i]);
+        wire_copy(out[i].name, sizeof out[i].name, in[i]->name);
+        out[i].n = (uint32_t)in[i]->n_values;
+        memcpy(out[i].value, in[i]->values, out[i].n * sizeof out[i].value[0]);
+        out[i].least = in[i]->least;
+        out[i].most = in[i]->most;
+    }
+    return PELTON_OK;
+}

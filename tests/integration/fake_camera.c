@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A worker without cameras: every one of them is refused.
+ */
+#include "daemon/camera/camera.h"
+
+#include <stdlib.h>
+
+int camera_host_create(uv_loop_t *loop, const struct camera_host_params *params, struct camera_host **out)
+{
+    return PELTON_ERR_UNSUPPORTED;
+}
+
+/* Nothing below is reached without a host. */
+
+void camera_host_close(struct camera_host *h, void (*closed)(void *ctx), void *ctx)
+{
+    abort();
+}
+
+int camera_open(struct camera_host *h, struct engine *engine, const struct pelton_open_params *params, uint64_t resume_sequence,
+                bool probe_only, const struct session_callbacks *callbacks, void *ctx, struct camera_reader **out,
+                struct pelton_failure *failure)
+{
+    abort();
+}
+
+void camera_release(struct camera_reader *r, uint32_t epoch, uint32_t slot, uint32_t generation)
+{
+    abort();
+}
+
+void camera_stats(struct camera_reader *r, struct pelton_stats *out)
+{
+    abort();
+}
+
+void camera_close(struct camera_reader *r)
+{
+    abort();
+}
+
+int camera_controls(struct camera_reader *r, const struct pelton_control *set, uint32_t n_set,
+                    struct pelton_control out[CAMERA_CONTROLS], uint32_t *n_out, struct pelton_failure *failure)
+{
+    abort();
+}
