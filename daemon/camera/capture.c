@@ -26,12 +26,22 @@ static struct raw *free_raw(struct camera *c)
     return NULL;
 }
 
+/* A source that keeps no time waits until a frame is measured before it takes the next: exposure control then sees what it would see in
+ * real time, whatever the machine. */
+static bool ahead(const struct camera *c)
+{
+    bool busy = false;
+    for (int i = 0; i < RAWS; i++)
+        busy |= c->raws[i].state != RAW_FREE;
+    return busy && !c->params.realtime;
+}
+
 /* With the lock, which it drops. */
 static int take_frame(struct camera *c, struct pelton_failure *failure)
 {
     struct camera_host *h = c->host;
     struct raw *raw = free_raw(c);
-    if (!raw && !c->params.realtime) {
+    if (ahead(c)) {
         uv_cond_wait(&c->room, &h->lock);
         return SOURCE_AGAIN;
     }

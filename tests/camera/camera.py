@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cameras through the daemon: exposure control in a closed loop, readers that stop and die, controls, loss, bad addresses.
+camera.py [--seconds N] NAME..."""
+import argparse, os, pathlib, signal, subprocess, sys, tempfile, time, urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t
+
+CLIP = t.ROOT.parent / "shared/streams/clips/street-1080p-crf23.mp4"
+FAILURES = []
+
+
+def check(good, what):
+    if not good:
+        FAILURES.append(what)
+    print(("ok   " if good else "FAIL ") + what)
+
+
+def make_clip(args, folder):
+    """A few frames of a real scene where the clips are, else of FFmpeg's test scene."""
+    path = folder + "/scene.mp4"
+    source = ["-i", str(CLIP)] if CLIP.exists() else ["-f", "lavfi", "-i", "testsrc2=size=640x360"]
+    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-vf", "scale=640:360", "-frames:v", "8", "-c:v", "libx264", "-pix_fmt",
+                    "yuv420p", path], check=True)
+    return path
+
+
+def address(path, **keys):
+    keys = {"size": "320x240", "seed": t.SEED, **{k.replace("__", "."): v for k, v in keys.items()}}
+    return "sim://" + urllib.parse.quote(path) + "?" + urllib.parse.urlencode(keys)
+
+
+class Frame:
+    def __init__(self, line):
+        w = line.split()
+        self.sequence = int(w[1])
+        self.time, self.analogue, self.digital, self.mean, self.clipped = map(float, w[2:7])
+        self.state, self.age = w[7], float(w[8])
+        self.dropped = sum(map(int, w[9:12]))
+        self.total = self.time * self.analogue * self.digital
+
+
+def watch(args, uri, *more):
+    p = subprocess.run([args.bin + "/camera_watch", *more, uri], capture_output=True, text=True, timeout=args.timeout)
+    lines = p.stdout.splitlines()
+    return [Frame(l) for l in lines if l.startswith("frame")], [l for l in lines if not l.startswith("frame")]
+
+
+def settled(frames, jump, target, brighter):
+    """Frames from the jump until the mean stays within 5 % of the target; the largest overshoot on the way."""
+    last, over = 0, 0
+    for f in frames:
+        error = f.mean / target - 1
+        if abs(error) > 0.05:
+            last = f.sequence - jump + 1
+        if f.sequence > jump:
+            over = max(over, -error if brighter else error)
+    return last, over
+
+
+def loop(args, clip):
+    target, up, down, end = 0.18, 60, 420, 760
+    for flicker in ("off", "50Hz"):
+        uri = address(clip, scene_frames=1, realtime="no", frames=end, light=f"0.4@0,6.4@{up},0.4@{down}", ae__target=target, ae__flicker=flicker)
+        frames, rest = watch(args, uri)
+        check(len(frames) == end and not rest, f"loop {flicker}: {len(frames)} frames of {end} {rest}")
+        if len(frames) != end:
+            continue
+        for name, a, b, brighter in (("up", up, down, True), ("down", down, end, False)):
+            n, over = settled(frames[a:b], a, target, brighter)
+            check(n <= 12 and over < 0.1, f"loop {flicker}: light x16 {name}: within 5 % after {n} frames, overshoot {100 * over:.1f} %")
+            steady = frames[a + 15:a + 315]
+            totals = {round(f.total, 3) for f in steady}
+            check(len(totals) == 1 and all(f.state == "converged" for f in steady), f"loop {flicker}: {name}: {len(totals)} exposure over 300 frames, all converged")
+        if flicker == "50Hz":
+            wrong = [f.time for f in frames[up - 30:up] + frames[down + 40:] if abs(f.time / 10000 - round(f.time / 10000)) > 1e-6]
+            check(not wrong and frames[down + 40].time >= 10000, f"loop 50Hz: exposure {frames[down + 40].time / 1000:g} ms, multiples of 10 ms")
+
+
+def lamps(args, clip):
+    """Lamps at 50 Hz: brightness swings from frame to frame with any exposure time, and hardly with multiples of 10 ms."""
+    swing = {}
+    for flicker in ("off", "50Hz"):
+        frames, _ = watch(args, address(clip, scene_frames=1, realtime="no", fps=29, frames=80, light=0.4, mains_hz=50, mains_depth=0.4, ae__flicker=flicker,
+                                        ae__exposure_max="33ms" if flicker == "50Hz" else "7ms"))
+        means = [f.mean for f in frames[40:]] or [0]
+        swing[flicker] = (max(means) - min(means)) / 0.18
+    check(swing["off"] > 3 * swing["50Hz"] and swing["50Hz"] < 0.02,
+          f"lamps: the mean swings by {100 * swing['off']:.1f} % at 7 ms, by {100 * swing['50Hz']:.2f} % at multiples of 10 ms")
+
+
+def start_reader(args, daemon, uri, out):
+    return subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket, uri], stdout=out)
+
+
+def serve(args, clip):
+    """Three readers; one is stopped half way, one killed: the third misses nothing."""
+    fps = 30
+    uri = address(clip, fps=fps)
+    with open(args.folder + "/Config", "w") as f:
+        f.write("version: 1\nsources:\n  cam: {uri: \"%s\"}\n" % uri)
+    args.set = [f"dead_ms={1000 * args.seconds * 2}"]
+    with t.Daemon(args, "-c", args.folder + "/Config") as daemon:
+        outs = [open(args.folder + f"/reader{i}", "w+") for i in range(3)]
+        readers = [start_reader(args, daemon, "source:cam", o) for o in outs]
+        time.sleep(args.seconds / 2 + 2)
+        readers[0].send_signal(signal.SIGSTOP)
+        readers[1].kill()
+        time.sleep(args.seconds / 2)
+        readers[2].terminate()
+        readers[2].wait(10)
+        for r in readers[:2]:
+            r.kill()
+            r.wait(10)
+        outs[2].flush()
+        lines = open(outs[2].name).read().split("\n")[:-1]
+    frames = [Frame(l) for l in lines if l.startswith("frame")]
+    missing = sum(b.sequence - a.sequence - 1 for a, b in zip(frames, frames[1:]))
+    lost = frames[-1].dropped - frames[0].dropped if frames else -1
+    ages = sorted(f.age for f in frames[5:]) or [1e9]
+    check(len(frames) > args.seconds * fps * 0.8, f"serve: {len(frames)} frames in {args.seconds} s at {fps}")
+    check(missing == 0 and lost == 0, f"serve: the third reader misses {missing}, dropped {lost}")
+    check(ages[int(len(ages) * 0.99)] < 2000 / fps, f"serve: age p50 {ages[len(ages) // 2]:.1f} ms, p99 {ages[int(len(ages) * 0.99)]:.1f} ms, largest {ages[-1]:.1f} ms")
+
+
+def controls(args, clip):
+    base = dict(scene_frames=1, realtime="no", frames=60)
+    frames, rest = watch(args, address(clip, **base), "--set", "ExposureTime=5000", "--set", "AnalogueGain=2")
+    check(rest == ["control ExposureTime 5000", "control AnalogueGain 2"], f"controls: {rest}")
+    last = frames[-1] if frames else Frame("frame 0 0 0 0 0 0 - 0 0 0 0")
+    check((last.time, last.analogue, last.state) == (5000, 2, "locked"), f"controls: {last.time} us x {last.analogue}, {last.state}")
+    _, rest = watch(args, address(clip, **base), "--set", "ExposureTime=1e9")
+    check(len(rest) == 1 and rest[0].startswith("error -2 ExposureTime: 1 value from"), f"controls: {rest}")
+    _, rest = watch(args, address(clip, **base), "--set", "Zoom=2")
+    check(len(rest) == 1 and "Zoom: this camera has no such control" in rest[0], f"controls: {rest}")
+
+
+def lost(args, clip):
+    frames, rest = watch(args, address(clip, frames=120, lost_at=40, fps=60))
+    times = len(frames)
+    check(times >= 100 and not rest and frames[-1].sequence >= 100, f"lost: {times} frames with two seconds of unplugged camera between")
+
+
+def bad(args, clip):
+    cases = [(address(clip, size="321x240"), "odd"), (address(clip, format="SRGGB11"), "format=SRGGB11"), (address(clip, zoom="2"), "zoom: no such camera setting"),
+             (address(clip, ae__target="9"), "ae.target=9"), ("sim:///nowhere.mp4", "No such file"), ("bayer://" + clip, "size is missing"),
+             ("bayer://" + clip + "?size=4096x4096", "less than one frame"), (address(clip, rectify="yes"), "rectify without a lens"),
+             ("v4l2:///dev/null", "")]
+    for uri, words in cases:
+        frames, rest = watch(args, uri)
+        check(not frames and len(rest) == 1 and rest[0].startswith("error -") and words in rest[0], f"bad: {rest}")
+
+
+TESTS = {f.__name__: f for f in (loop, lamps, controls, lost, bad)}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    t.add_arguments(p)
+    p.add_argument("--seconds", type=int, default=10)
+    p.add_argument("names", nargs="*")
+    args = p.parse_args()
+    print("seed", t.SEED)
+    with tempfile.TemporaryDirectory() as folder:
+        args.folder = folder
+        clip = make_clip(args, folder)
+        for name in args.names or TESTS:
+            TESTS[name](args, clip)
+    return 1 if FAILURES else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * camera_watch [--socket PATH] [--latest] [--frames N] [--set Name=Value]... ADDRESS: a line for each frame of a camera:
+ * sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client; --set once the first has come.
+ */
+#include "proto/pelton.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int complain(const struct pelton *conn)
+{
+    const struct pelton_failure *f = pelton_failure(conn);
+    printf("error %d %s\n", f->code, f->cause);
+    return 1;
+}
+
+static double age_ms(int64_t since_ns)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return ((double)t.tv_sec * 1e9 + (double)t.tv_nsec - (double)since_ns) * 1e-6;
+}
+
+static void print_frame(const struct pelton_frame *f)
+{
+    static const char *const states[] = {"searching", "converged", "locked"};
+    const struct pelton_camera *c = &f->camera;
+    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu\n", (unsigned long long)f->sequence, c->exposure_us,
+           c->analogue_gain, c->digital_gain, c->mean, c->clipped, c->present ? states[c->ae_state] : "absent", age_ms(f->received_ns),
+           (unsigned long long)f->dropped_source, (unsigned long long)f->dropped_decoder, (unsigned long long)f->dropped_client);
+    fflush(stdout);
+}
+
+static int set(struct pelton *conn, struct pelton_stream *s, const char *text)
+{
+    struct pelton_control wish = {.n = 1}, out[PELTON_MAX_CONTROLS];
+    uint32_t n = 0;
+    if (sscanf(text, "%31[^=]=%lf,%lf", wish.name, &wish.value[0], &wish.value[1]) == 3)
+        wish.n = 2;
+    if (pelton_controls(s, 5000, &wish, 1, out, &n) < 0)
+        return complain(conn);
+    for (uint32_t i = 0; i < n; i++)
+        if (!strcmp(out[i].name, wish.name))
+            printf("control %s %g\n", out[i].name, out[i].value[0]);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *socket = NULL, *sets[8];
+    struct pelton_open_params params = {.fd = -1, .start_us = -1, .duration_us = -1};
+    struct pelton_spawn_params spawn = {.device = "cpu", .log_fd = -1};
+    struct pelton *conn = NULL;
+    struct pelton_stream *stream = NULL;
+    struct pelton_frame frame;
+    int n_sets = 0, rc = 0;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--latest"))
+            params.policy = PELTON_LATEST;
+        else if (!strcmp(argv[i], "--socket") && i + 1 < argc)
+            socket = argv[++i];
+        else if (!strcmp(argv[i], "--frames") && i + 1 < argc)
+            params.max_frames = strtoull(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--set") && i + 1 < argc && n_sets < 8)
+            sets[n_sets++] = argv[++i];
+        else
+            params.uri = params.name = argv[i];
+    }
+    rc = socket ? pelton_connect(socket, 10000, &conn) : pelton_spawn(&spawn, 30000, &conn);
+    if (rc < 0)
+        return complain(NULL);
+    rc = pelton_open(conn, &params, 60000, NULL, &stream);
+    for (uint64_t n = 0; rc >= 0 && (rc = pelton_next(stream, 20000, &frame)) > 0; n++) {
+        print_frame(&frame);
+        pelton_release(stream, &frame);
+        for (int i = 0; n == 0 && i < n_sets; i++)
+            set(conn, stream, sets[i]);
+    }
+    if (rc < 0)
+        complain(conn);
+    pelton_stream_close(stream);
+    pelton_close(conn);
+    return rc < 0;
+}
