@@ -102,12 +102,11 @@ static int open_as(struct source *src, const char *uri, const AVInputFormat *for
     return err;
 }
 
-/* libavformat does not take byte streams with many slices of a second view for H.264. */
+/* libavformat takes small byte streams for something else, and those with many slices of a second view for nothing it knows. */
 static int open_format(struct source *src, const char *uri)
 {
-    int err = open_as(src, uri, NULL);
-    if (err == AVERROR_INVALIDDATA && src->fd >= 0 && begins_byte_stream(src->io))
-        err = open_as(src, uri, av_find_input_format("h264"));
+    bool byte_stream = src->fd >= 0 && begins_byte_stream(src->io);
+    int err = open_as(src, uri, byte_stream ? av_find_input_format("h264") : NULL);
     return err < 0 ? err : avformat_find_stream_info(src->format, NULL);
 }
 
