@@ -42,10 +42,17 @@ int main(int argc, char **argv)
         puts("peltond " PELTON_VERSION);
         return 0;
     }
-    if (options.check) {
-        puts("the configuration is good");
+    if (options.check || options.print) {
+        if (options.print) {
+            options_print(&options, stdout);
+        } else {
+            puts("the configuration is good");
+        }
+        options_free(&options);
         return 0;
     }
     log_init(options.worker_fd >= 0 ? "peltond worker" : "peltond", options.log_level);
-    return options.worker_fd >= 0 ? worker_process(&options) : broker_run(&options);
+    int rc = options.worker_fd >= 0 ? worker_process(&options) : broker_run(&options);
+    options_free(&options);
+    return rc;
 }

@@ -4,6 +4,8 @@
  */
 #include "daemon/options.h"
 
+#include "daemon/config.h"
+
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -125,16 +127,48 @@ static int parse_fd(const char *text, int *out, char error[256])
     return 0;
 }
 
-enum { OPT_SOCKET = 256, OPT_DEVICE, OPT_PRIVATE, OPT_WORKER, OPT_PARENT, OPT_CHECK, OPT_LOG, OPT_VERSION };
+enum { OPT_SOCKET = 256, OPT_DEVICE, OPT_PRIVATE, OPT_WORKER, OPT_PARENT, OPT_CHECK, OPT_PRINT, OPT_LOG, OPT_VERSION };
 
 static const struct option long_options[] = {
     {"socket", required_argument, NULL, OPT_SOCKET},   {"device", required_argument, NULL, OPT_DEVICE},
     {"private-fd", required_argument, NULL, OPT_PRIVATE}, {"worker-fd", required_argument, NULL, OPT_WORKER},
     {"parent", required_argument, NULL, OPT_PARENT},   {"check", no_argument, NULL, OPT_CHECK},
     {"log-level", required_argument, NULL, OPT_LOG},   {"loglevel", required_argument, NULL, OPT_LOG},
-    {"version", no_argument, NULL, OPT_VERSION},       {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, OPT_VERSION},       {"print-config", no_argument, NULL, OPT_PRINT},
+          {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
+
+static int add_value(const char *text, struct options *o, char error[256])
+{
+    if (o->n_values == OPTIONS_MAX_VALUES) {
+        snprintf(error, 256, "more than %d -c values", OPTIONS_MAX_VALUES);
+        return -1;
+    }
+    if (parse_value(text, o, error) < 0) {
+        return -1;
+    }
+    o->values[o->n_values++] = text;
+    return 0;
+}
+
+/* A value of the configuration file is the same as one of -c, but for what only the file has. */
+static int file_value(void *ctx, const char *key, const char *value, char error[256])
+{
+    struct options *o = ctx;
+    char *text = NULL;
+    bool path = strcmp(key, "listen.unix.path") == 0;
+    if (o->n_texts == OPTIONS_MAX_VALUES || (path ? (text = strdup(value)) == NULL : asprintf(&text, "%s=%s", key, value) < 0)) {
+        snprintf(error, 256, "more than %d values, or no memory", OPTIONS_MAX_VALUES);
+        return -1;
+    }
+    o->texts[o->n_texts++] = text;
+    if (path) {
+        o->socket = o->socket ? o->socket : text; /* the command line's goes first */
+        return 0;
+    }
+    return add_value(text, o, error);
+}
 
 static int parse_option(int option, struct options *o, char error[256])
 {
@@ -145,6 +179,7 @@ static int parse_option(int option, struct options *o, char error[256])
     case OPT_WORKER: return parse_fd(optarg, &o->worker_fd, error);
     case OPT_PARENT: return parse_fd(optarg, &o->parent, error);
     case OPT_CHECK: o->check = true; return 0;
+    case OPT_PRINT: o->print = true; return 0;
     case OPT_VERSION: o->version = true; return 0;
     case 'h': o->help = true; return 0;
     case OPT_LOG:
@@ -155,12 +190,10 @@ static int parse_option(int option, struct options *o, char error[256])
         }
         return 0;
     case 'c':
-        if (o->n_values == OPTIONS_MAX_VALUES) {
-            snprintf(error, 256, "more than %d -c values", OPTIONS_MAX_VALUES);
-            return -1;
+        if (!strchr(optarg, '=')) {
+            return config_read(optarg, file_value, o, &o->sources, &o->n_sources, error);
         }
-        o->values[o->n_values++] = optarg;
-        return parse_value(optarg, o, error);
+        return add_value(optarg, o, error);
     default: snprintf(error, 256, "unknown option, or one without its value; see --help"); return -1;
     }
 }
@@ -173,11 +206,13 @@ int options_parse(int argc, char **argv, struct options *out, char error[256])
     int option;
     while ((option = getopt_long(argc, argv, "hc:", long_options, NULL)) != -1) {
         if (parse_option(option, &o, error) < 0) {
+            options_free(&o);
             return -1;
         }
     }
     if (optind < argc) {
         snprintf(error, 256, "%.100s: unexpected argument", argv[optind]);
+        options_free(&o);
         return -1;
     }
     *out = o;
@@ -186,10 +221,12 @@ int options_parse(int argc, char **argv, struct options *out, char error[256])
 
 void options_usage(FILE *to)
 {
-    fputs("usage: peltond [--socket PATH] [--device DEVICE] [-c KEY=VALUE]... [--log-level LEVEL] [--check]\n\n"
+    fputs("usage: peltond [--socket PATH] [--device DEVICE] [-c FILE] [-c KEY=VALUE]... [--log-level LEVEL] [--check]\n\n"
           "  --socket PATH      listen there (default $PELTON_SOCKET, then /run/pelton/pelton.sock)\n"
           "  --private-fd N     serve the one connection on descriptor N and end with it\n"
-          "  --check            check the arguments and end\n"
+          "  -c FILE            configuration file (YAML): the keys below, listen: {unix: {path}}, and sources\n"
+          "  --check            check arguments and configuration, and end\n"
+          "  --print-config     print the configuration that results, and end\n"
           "  --log-level LEVEL  quiet, error, warning, info, debug\n\nkeys of -c:\n", to);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         fprintf(to, "  %-18s %s", keys[i].name, keys[i].help);
@@ -198,4 +235,38 @@ void options_usage(FILE *to)
         }
         fputc('\n', to);
     }
+}
+
+void options_print(const struct options *o, FILE *to)
+{
+    fputs("version: 1\n", to);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *field = (const char *)o + keys[i].offset;
+        const char *text = keys[i].kind == KIND_TEXT ? *(const char *const *)field : NULL;
+        if (keys[i].kind == KIND_BOOL) {
+            fprintf(to, "%s: %s\n", keys[i].name, *(const bool *)field ? "true" : "false");
+        } else if (keys[i].kind == KIND_NUMBER) {
+            fprintf(to, "%s: %llu\n", keys[i].name, (unsigned long long)*(const uint64_t *)field);
+        } else if (text) {
+            fprintf(to, "%s: \"%s\"\n", keys[i].name, text);
+        }
+    }
+    if (o->n_sources) {
+        fputs("sources:\n", to);
+    }
+    for (unsigned i = 0; i < o->n_sources; i++) {
+        char uri[4096];
+        config_redact(o->sources[i].uri, uri, sizeof uri);
+        fprintf(to, "  %s: {uri: \"%s\"}\n", o->sources[i].name, uri);
+    }
+}
+
+void options_free(struct options *o)
+{
+    for (unsigned i = 0; i < o->n_texts; i++) {
+        free(o->texts[i]);
+    }
+    config_sources_free(o->sources, o->n_sources);
+    o->sources = NULL;
+    o->n_sources = o->n_texts = 0;
 }

@@ -11,6 +11,11 @@
 
 enum { OPTIONS_MAX_VALUES = 64 };
 
+struct option_source {
+    char name[64];
+    char *uri;               /* settings of cameras included */
+};
+
 struct options {
     const char *socket;      /* NULL: $PELTON_SOCKET or the default */
     int private_fd;          /* -1: a daemon for all */
@@ -18,9 +23,13 @@ struct options {
     int parent;              /* pid of the broker, for the worker */
     int log_level;
     const char *log_name;    /* as typed */
-    bool check, help, version;
+    bool check, print, help, version;
     const char *values[OPTIONS_MAX_VALUES]; /* the -c values as typed */
     unsigned n_values;
+    char *texts[OPTIONS_MAX_VALUES]; /* of values that came from a file */
+    unsigned n_texts;
+    struct option_source *sources;
+    unsigned n_sources;
 
     /* engine */
     const char *device;
@@ -37,5 +46,7 @@ struct options {
 /* 0, or -1 with one line in error. */
 int options_parse(int argc, char **argv, struct options *out, char error[256]);
 void options_usage(FILE *to);
+void options_print(const struct options *o, FILE *to); /* as a configuration file, without passwords */
+void options_free(struct options *o);
 
 #endif

@@ -203,6 +203,13 @@ int pelton_controls(struct pelton_stream *stream, int timeout_ms, const struct p
                     struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out);
 void pelton_stream_close(struct pelton_stream *stream); /* NULL allowed */
 
+/* Sources that the daemon's configuration names; a stream of one is opened by uri "source:NAME". *out is malloc'd. */
+struct pelton_source {
+    char name[64], uri[256];    /* without passwords */
+    uint32_t readers;
+};
+int pelton_sources(struct pelton *conn, int timeout_ms, struct pelton_source **out, size_t *count);
+
 /* Devices of the daemon's machine, for doctor; *out is malloc'd. */
 int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **out, size_t *count);
 

@@ -5,11 +5,14 @@
  */
 #include "daemon/broker/broker.h"
 
+#include "daemon/config.h"
 #include "daemon/log.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { LISTED_SOURCES = 200 /* what a message holds */ };
 
 static void refuse(struct client *c, const struct frame *f, int code, const char *cause, bool retryable)
 {
@@ -78,6 +81,34 @@ static void on_stream(struct client *c, const struct frame *f, const ProtobufCMe
     }
 }
 
+static uint32_t readers_of(const struct broker *b, const char *uri)
+{
+    uint32_t n = 0;
+    for (const struct stream *s = b->streams; s; s = s->next) {
+        n += s->state != STREAM_ENDED && strcmp(s->open->uri, uri) == 0;
+    }
+    return n;
+}
+
+static void list_sources(struct client *c, const struct frame *f)
+{
+    const struct options *o = c->broker->options;
+    Pelton__SourcesReply m = PELTON__SOURCES_REPLY__INIT;
+    Pelton__Source bodies[LISTED_SOURCES], *list[LISTED_SOURCES];
+    char uris[LISTED_SOURCES][200];
+    for (; m.n_sources < o->n_sources && m.n_sources < LISTED_SOURCES; m.n_sources++) {
+        size_t i = m.n_sources;
+        pelton__source__init(&bodies[i]);
+        config_redact(o->sources[i].uri, uris[i], sizeof uris[i]);
+        bodies[i].name = o->sources[i].name;
+        bodies[i].uri = uris[i];
+        bodies[i].readers = readers_of(c->broker, o->sources[i].uri);
+        list[i] = &bodies[i];
+    }
+    m.sources = list;
+    channel_send(&c->ch, WIRE_SOURCES_REPLY, f->h.request_id, 0, &m.base, NULL, 0);
+}
+
 /* Takes the body over. */
 static void controls(struct client *c, const struct frame *f, ProtobufCMessage *body)
 {
@@ -112,6 +143,7 @@ void client_request(struct client *c, struct frame *f)
     case WIRE_CREDIT:
     case WIRE_STATS: on_stream(c, f, body); break;
     case WIRE_DEVICES: ask_devices(c, f->h.request_id, ((const Pelton__Devices *)body)->current); break;
+    case WIRE_SOURCES: list_sources(c, f); break;
     case WIRE_PING: channel_send(&c->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0); break;
     case WIRE_PONG: break;
     case WIRE_GOODBYE: client_close(c, NULL); break;

@@ -14,10 +14,13 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define NAMED "source:"
 
 static int refuse(struct pelton_failure *failure, int code, const char *name, const char *cause, const char *hint)
 {
@@ -107,6 +110,27 @@ static void admit_private_uri(struct stream *s)
     s->resumable = camera_address(path) || (stat(path, &st) == 0 && S_ISREG(st.st_mode));
 }
 
+/* "source:NAME" becomes the address of the configuration, which any client may read. */
+static int admit_named(struct stream *s, struct pelton_failure *failure)
+{
+    const struct options *o = s->broker->options;
+    const char *name = s->open->uri + strlen(NAMED);
+    for (unsigned i = 0; i < o->n_sources; i++) {
+        if (strcmp(o->sources[i].name, name) != 0) {
+            continue;
+        }
+        char *uri = strdup(o->sources[i].uri);
+        if (!uri) {
+            return refuse(failure, PELTON_ERR_NOMEM, stream_name(s), "out of memory", "");
+        }
+        free(s->open->uri); /* protobuf-c's strings are malloc's */
+        s->open->uri = uri;
+        admit_private_uri(s);
+        return PELTON_OK;
+    }
+    return refuse(failure, PELTON_ERR_INPUT, name, "no source of this name", "pelton sources lists them");
+}
+
 static int admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
 {
     struct pelton_open_params p;
@@ -118,6 +142,9 @@ static int admit(struct stream *s, struct frame *f, struct pelton_failure *failu
     }
     if (!s->open->uri[0]) {
         return admit_descriptor(s, f, failure);
+    }
+    if (strncmp(s->open->uri, NAMED, strlen(NAMED)) == 0) {
+        return admit_named(s, failure);
     }
     if (s->client->is_private && s->client->uid == geteuid()) {
         admit_private_uri(s);

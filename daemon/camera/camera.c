@@ -5,7 +5,7 @@
  * A reader ends when it was closed, has its frames, or its camera has ended; then the development thread takes it down (released), and
  * on_end is called here. A camera goes when its last reader has gone, its thread has ended, and nothing of it is on the device. Lists
  * are changed on the loop thread only, under the lock; the development thread walks them under the lock, which it drops at times: so
- * what it may be looking at (a reader not released, a camera with a thread, flights or a meter) stays in its list.
+ * what it may be looking at (a reader not released, a camera not undeveloped) stays in its list.
  */
 #include "daemon/camera/camera_internal.h"
 
@@ -112,7 +112,7 @@ static bool free_one(struct camera_host *h)
     uv_mutex_lock(&h->lock);
     for (struct camera **at = &h->cameras; *at && !gone;) {
         struct camera *c = *at;
-        bool idle = c->n_readers == 0 && c->thread_ended && !c->meter && c->flying == 0;
+        bool idle = c->n_readers == 0 && c->thread_ended && c->undeveloped;
         if (idle && (c->ops != &sim_source_ops || sim_source_close(c->source))) {
             gone = c;
             *at = c->next;

@@ -41,6 +41,7 @@ struct camera {
     struct raw raws[RAWS];
     uint64_t sequence, lost;   /* of the next frame; dropped by the device or for want of a raw frame */
     uint32_t n_readers, flying;
+    bool undeveloped;          /* nothing of it is on the device any more, nor will be */
     struct pelton_failure failure;
     int64_t period_ns;
 
@@ -52,6 +53,7 @@ struct camera {
     double mean, clipped;       /* of the last frame measured */
 
     /* development thread */
+    struct isp_camera *isp[ISP_FORMATS]; /* made for the first reader that wants the format */
     struct isp_camera *meter;  /* develops into a few pixels where no reader takes the frame */
 };
 
@@ -78,7 +80,6 @@ struct camera_reader {
     uint64_t base;             /* of its sequence numbers */
     bool done;                 /* no frames any more: max_frames, or the camera has ended */
     struct pelton_failure failure;
-    struct isp_camera *isp;    /* development thread */
     struct pool *pool;
     struct camera_event *events, **events_tail;
     uint32_t flying;

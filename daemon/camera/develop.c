@@ -34,14 +34,14 @@ static void device_failed(struct camera_host *h, int error)
 
 /* ---- readers ---- */
 
-/* Without the lock: nobody else looks at isp and pool before ready is set. */
+/* Without the lock: nobody else looks at the pool before ready is set. */
 static int set_up(struct camera_host *h, struct camera_reader *r, char why[ISP_WHY])
 {
     struct camera *c = r->camera;
     struct isp_params params;
     struct session_format format;
     reader_params(c, r->format, &params);
-    int err = isp_camera_create(h->isp, &params, &r->isp, why);
+    int err = c->isp[r->format] ? 0 : isp_camera_create(h->isp, &params, &c->isp[r->format], why);
     if (err < 0) {
         if (!why[0])
             snprintf(why, ISP_WHY, "%s", gpu_error_text(err));
@@ -58,12 +58,11 @@ static int set_up(struct camera_host *h, struct camera_reader *r, char why[ISP_W
 
 static void take_down(struct camera_reader *r)
 {
-    isp_camera_free(r->isp);
     pool_free(r->pool);
-    r->isp = NULL;
     r->pool = NULL;
 }
 
+/* With the lock, which it drops. */
 static bool make_meter(struct camera_host *h, struct camera *c)
 {
     struct isp_params params;
@@ -71,7 +70,10 @@ static bool make_meter(struct camera_host *h, struct camera *c)
     reader_params(c, ISP_GRAY8, &params);
     params.lens = (struct isp_lens){0};
     params.out_width = params.out_height = METER_SIDE;
-    return isp_camera_create(h->isp, &params, &c->meter, why) == 0;
+    uv_mutex_unlock(&h->lock);
+    int err = isp_camera_create(h->isp, &params, &c->meter, why);
+    uv_mutex_lock(&h->lock);
+    return err == 0;
 }
 
 /* True where something has changed. */
@@ -209,7 +211,7 @@ static void aim(struct camera_host *h, struct flight *f, struct isp_frame *frame
         r->dropped++;
         return;
     }
-    *frame = (struct isp_frame){.camera = r->isp, .host = r->pool->host};
+    *frame = (struct isp_frame){.camera = r->camera->isp[r->format], .host = r->pool->host};
     for (uint32_t i = 0; i < r->pool->format.planes; i++) {
         frame->offset[i] = slot * r->pool->format.slot_size + r->pool->format.plane_offset[i];
         frame->stride[i] = r->pool->format.stride[i];
@@ -293,13 +295,14 @@ static bool tend_camera(struct camera_host *h, struct camera *c)
             c->raws[i].state = RAW_FREE;
             any = true;
         }
-    if (c->n_readers > 0 || c->flying > 0 || !c->meter)
+    if (c->n_readers > 0 || c->flying > 0 || c->undeveloped)
         return any;
-    struct isp_camera *meter = c->meter;
     uv_mutex_unlock(&h->lock);
-    isp_camera_free(meter);
+    isp_camera_free(c->meter);
+    for (int i = 0; i < ISP_FORMATS; i++)
+        isp_camera_free(c->isp[i]);
     uv_mutex_lock(&h->lock);
-    c->meter = NULL;
+    c->undeveloped = true;
     host_notify(h);
     return true;
 }

@@ -314,6 +314,7 @@ int camera_params_set(struct camera_params *params, const char *key, const char 
             snprintf(why, CAMERA_WHY, "%s=%.60s: expected %.110s", key, value, row->help);
         return -1;
     }
+    params->rectify |= !strcmp(key, "rectify.alpha");
     return 0;
 }
 

@@ -18,6 +18,7 @@
 
 #define LOST_NS  (2 * NS_PER_S)
 #define SLICE_NS (NS_PER_S / 10)
+#define LATE_FRAMES 8
 
 struct sim_source {
     struct camera *camera;
@@ -211,7 +212,7 @@ static int read_sim(void *source, uint8_t *raw, struct source_frame *out, struct
     if (!wait_until_due(s))
         return SOURCE_AGAIN;
     int64_t period = (int64_t)(1e9 / s->params.fps), late = now_ns() - s->due_ns;
-    if (s->params.realtime && late > period) { /* as a sensor that has overrun */
+    if (s->params.realtime && late > LATE_FRAMES * period) { /* the machine cannot keep the sensor's time */
         out->lost = (uint64_t)(late / period);
         s->due_ns += (int64_t)out->lost * period;
     }

@@ -152,7 +152,7 @@ def bad(args, clip):
         check(not frames and len(rest) == 1 and rest[0].startswith("error -") and words in rest[0], f"bad: {rest}")
 
 
-TESTS = {f.__name__: f for f in (loop, lamps, controls, lost, bad)}
+TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, lost, bad)}
 
 
 def main():

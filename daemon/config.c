@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The configuration file: see config.h. libyaml's events are turned into dotted keys with values; everything else about YAML (lists,
+ * anchors, tags) is refused by place.
+ */
+#include "daemon/config.h"
+
+#include "daemon/camera/params.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+enum { DEPTH = 8, KEY = 160, MAX_SOURCES = 256, MAX_SETTINGS = 64 };
+
+struct setting {
+    char key[KEY], value[512];
+    yaml_mark_t at;
+};
+
+struct reader {
+    const char *path;
+    config_value_fn value;
+    void *ctx;
+    char *why;
+    struct option_source *sources;
+    unsigned n_sources;
+    char key[KEY];             /* dotted, of the mapping or scalar to come */
+    size_t length[DEPTH];      /* of key, outside each open mapping */
+    unsigned depth;
+    bool wants_key;
+    struct setting *settings;  /* of the source that is being read; the first is its uri, where it has one */
+    unsigned n_settings;
+    bool version;
+};
+
+static int refuse(const struct reader *r, const yaml_mark_t *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static int refuse(const struct reader *r, const yaml_mark_t *at, const char *format, ...)
+{
+    va_list args;
+    int n = snprintf(r->why, CONFIG_WHY, "%.80s:%zu:%zu: ", r->path, at->line + 1, at->column + 1);
+    va_start(args, format);
+    vsnprintf(r->why + n, CONFIG_WHY - (size_t)n, format, args);
+    va_end(args);
+    return -1;
+}
+
+void config_redact(const char *uri, char *out, size_t size)
+{
+    const char *host = strstr(uri, "://"), *at = host ? strchr(host + 3, '@') : NULL, *slash = host ? strchr(host + 3, '/') : NULL;
+    const char *colon = at && (!slash || at < slash) ? memchr(host + 3, ':', (size_t)(at - host - 3)) : NULL;
+    if (colon)
+        snprintf(out, size, "%.*s:***%s", (int)(colon - uri), uri, at);
+    else
+        snprintf(out, size, "%s", uri);
+}
+
+void config_sources_free(struct option_source *sources, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        free(sources[i].uri);
+    free(sources);
+}
+
+/* ---- sources ---- */
+
+static const struct setting *uri_of(const struct reader *r)
+{
+    for (unsigned i = 0; i < r->n_settings; i++)
+        if (!strcmp(r->settings[i].key, "uri"))
+            return &r->settings[i];
+    return NULL;
+}
+
+/* The settings become part of the address. */
+static int make_address(const struct reader *r, char address[CAMERA_ADDRESS])
+{
+    const struct setting *uri = uri_of(r);
+    bool camera = camera_address(uri->value);
+    struct camera_params params;
+    char why[CAMERA_WHY];
+    snprintf(address, CAMERA_ADDRESS, "%s", uri->value);
+    for (unsigned i = 0; i < r->n_settings; i++) {
+        const struct setting *s = &r->settings[i];
+        if (s == uri)
+            continue;
+        if (!camera || !camera_params_known(s->key))
+            return refuse(r, &s->at, "%s: no setting of %s", s->key, camera ? "a camera" : "this kind of source");
+        if (camera_params_parse(uri->value, &params, why) == 0 && camera_params_set(&params, s->key, s->value, why) < 0)
+            return refuse(r, &s->at, "%s", why);
+        if (!camera_address_append(address, s->key, s->value))
+            return refuse(r, &s->at, "%s: the settings are too long", s->key);
+    }
+    if (camera && camera_params_parse(address, &params, why) < 0)
+        return refuse(r, &uri->at, "%s", why);
+    return 0;
+}
+
+static int finish_source(struct reader *r, const char *name, const yaml_mark_t *at)
+{
+    char address[CAMERA_ADDRESS];
+    if (!uri_of(r))
+        return refuse(r, at, "source %s has no uri", name);
+    if (strlen(name) >= sizeof r->sources->name || r->n_sources == MAX_SOURCES)
+        return refuse(r, at, "source %.64s: the name is too long, or there are more than %d", name, MAX_SOURCES);
+    for (unsigned i = 0; i < r->n_sources; i++)
+        if (!strcmp(r->sources[i].name, name))
+            return refuse(r, at, "source %s: named twice", name);
+    if (make_address(r, address) < 0)
+        return -1;
+    struct option_source *grown = realloc(r->sources, (r->n_sources + 1) * sizeof *grown);
+    char *uri = strdup(address);
+    r->sources = grown ? grown : r->sources;
+    if (!grown || !uri) {
+        free(uri);
+        return refuse(r, at, "out of memory");
+    }
+    snprintf(grown[r->n_sources].name, sizeof grown->name, "%s", name);
+    grown[r->n_sources++].uri = uri;
+    r->n_settings = 0;
+    return 0;
+}
+
+static int source_setting(struct reader *r, const char *value, const yaml_mark_t *at)
+{
+    const char *name = r->key + strlen("sources."), *dot = strchr(name, '.');
+    if (!dot)
+        return refuse(r, at, "%.100s: expected {uri: ...}", r->key);
+    if (r->n_settings == MAX_SETTINGS || strlen(value) >= sizeof r->settings->value)
+        return refuse(r, at, "%.100s: too many settings, or too long", r->key);
+    struct setting *s = &r->settings[r->n_settings++];
+    snprintf(s->key, sizeof s->key, "%s", dot + 1);
+    snprintf(s->value, sizeof s->value, "%s", value);
+    s->at = *at;
+    return 0;
+}
+
+/* ---- events ---- */
+
+static int take_scalar(struct reader *r, const char *value, const yaml_mark_t *at)
+{
+    char why[CONFIG_WHY] = "";
+    if (!strcmp(r->key, "version")) {
+        r->version = !strcmp(value, "1");
+        return r->version ? 0 : refuse(r, at, "version %.20s: this program reads version 1", value);
+    }
+    if (!strncmp(r->key, "sources.", 8))
+        return source_setting(r, value, at);
+    return r->value(r->ctx, r->key, value, why) < 0 ? refuse(r, at, "%s", why) : 0;
+}
+
+static int open_mapping(struct reader *r, const yaml_mark_t *at)
+{
+    if (r->depth == DEPTH)
+        return refuse(r, at, "nested too deeply");
+    r->depth++;
+    r->wants_key = true;
+    return 0;
+}
+
+static void shorten_key(struct reader *r)
+{
+    r->key[r->depth ? r->length[r->depth - 1] : 0] = 0;
+}
+
+static int close_mapping(struct reader *r, const yaml_mark_t *at)
+{
+    if (r->depth == 3 && !strncmp(r->key, "sources.", 8) && finish_source(r, r->key + strlen("sources."), at) < 0)
+        return -1;
+    r->depth--;
+    shorten_key(r);
+    r->wants_key = true;
+    return 0;
+}
+
+static int take_key(struct reader *r, const char *text, const yaml_mark_t *at)
+{
+    size_t n = strlen(r->key), more = strlen(text);
+    if (n + more + 2 > sizeof r->key || more == 0)
+        return refuse(r, at, "a key is empty or too long");
+    r->length[r->depth - 1] = n;
+    snprintf(r->key + n, sizeof r->key - n, "%s%s", n ? "." : "", text);
+    r->wants_key = false;
+    return 0;
+}
+
+static int take_event(struct reader *r, const yaml_event_t *e)
+{
+    const char *text = e->type == YAML_SCALAR_EVENT ? (const char *)e->data.scalar.value : "";
+    switch (e->type) {
+    case YAML_MAPPING_START_EVENT:
+        return r->wants_key ? refuse(r, &e->start_mark, "a mapping where a key is expected") : open_mapping(r, &e->start_mark);
+    case YAML_MAPPING_END_EVENT: return close_mapping(r, &e->start_mark);
+    case YAML_SCALAR_EVENT:
+        if (r->depth == 0)
+            return text[0] ? refuse(r, &e->start_mark, "expected keys with values") : 0; /* an empty file */
+        if (strlen(text) != e->data.scalar.length)
+            return refuse(r, &e->start_mark, "a zero byte");
+        if (r->wants_key)
+            return take_key(r, text, &e->start_mark);
+        if (take_scalar(r, text, &e->start_mark) < 0)
+            return -1;
+        shorten_key(r);
+        r->wants_key = true;
+        return 0;
+    case YAML_SEQUENCE_START_EVENT:
+    case YAML_ALIAS_EVENT: return refuse(r, &e->start_mark, "%.100s: neither lists nor aliases are expected", r->key);
+    default: return 0;
+    }
+}
+
+static int read_events(struct reader *r, yaml_parser_t *parser)
+{
+    for (;;) {
+        yaml_event_t e;
+        if (!yaml_parser_parse(parser, &e))
+            return refuse(r, &parser->problem_mark, "%s", parser->problem ? parser->problem : "not YAML");
+        int rc = take_event(r, &e);
+        bool end = e.type == YAML_STREAM_END_EVENT;
+        yaml_event_delete(&e);
+        if (rc < 0 || end)
+            return rc;
+    }
+}
+
+int config_read(const char *path, config_value_fn value, void *ctx, struct option_source **sources, unsigned *n_sources, char why[CONFIG_WHY])
+{
+    struct reader r = {.path = path, .value = value, .ctx = ctx, .why = why, .sources = *sources, .n_sources = *n_sources};
+    yaml_parser_t parser;
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        snprintf(why, CONFIG_WHY, "%.150s: %m", path);
+        return -1;
+    }
+    r.settings = calloc(MAX_SETTINGS, sizeof *r.settings);
+    if (!r.settings || !yaml_parser_initialize(&parser)) {
+        snprintf(why, CONFIG_WHY, "out of memory");
+        free(r.settings);
+        fclose(file);
+        return -1;
+    }
+    yaml_parser_set_input_file(&parser, file);
+    int rc = read_events(&r, &parser);
+    yaml_parser_delete(&parser);
+    fclose(file);
+    free(r.settings);
+    *sources = r.sources;
+    *n_sources = r.n_sources;
+    return rc;
+}

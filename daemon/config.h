@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The configuration file, YAML: the keys of -c at the top, `listen: {unix: {path}}`, and `sources`, each a name with its uri and, for
+ * cameras, the settings of daemon/camera/params.h (nested keys or dotted ones).
+ */
+#ifndef PELTON_CONFIG_H
+#define PELTON_CONFIG_H
+
+#include "daemon/options.h"
+
+enum { CONFIG_WHY = 256 };
+
+/* Takes one scalar of the top level; 0, or -1 with the reason. */
+typedef int (*config_value_fn)(void *ctx, const char *key, const char *value, char why[CONFIG_WHY]);
+
+/* Reads the file; sources are added to *sources (NULL, 0 at first; config_sources_free). 0, or -1 with "FILE:LINE:COLUMN: reason". */
+int config_read(const char *path, config_value_fn value, void *ctx, struct option_source **sources, unsigned *n_sources,
+                char why[CONFIG_WHY]);
+void config_sources_free(struct option_source *sources, unsigned n);
+/* An address without its password. */
+void config_redact(const char *uri, char *out, size_t size);
+
+#endif
