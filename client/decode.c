@@ -390,6 +390,10 @@ static int decode_loop(struct decode *d)
         if (rc <= 0) {
             return -rc;
         }
+        if (frame.received_ns < d->o->not_before_ns) {
+            pelton_release(d->stream, &frame);
+            continue;
+        }
         rc = frame.view && d->second ? take_second(d, &frame) : take_base(d, &frame);
         pelton_release(d->stream, &frame);
         if (rc) {

@@ -9,20 +9,20 @@
 const struct option_row option_rows[] = {
     {OPT_INPUT, "i", "input", "IN", NULL, "FILE", CMD_DECODE | CMD_PROBE | CMD_BENCH,
      "Input: a file, - for standard input, or a URL that the daemon opens. bench takes several."},
-    {OPT_OUTPUT, "o", "output", "OUT", NULL, "FILE", CMD_DECODE,
+    {OPT_OUTPUT, "o", "output", "OUT", NULL, "FILE", CMD_DECODE | CMD_FRAMES,
      "Output: a file, - for standard output, or for PNG a name with a number, as in frame%04d.png. May also stand without -o "
      "as the last word."},
-    {OPT_FORMAT, "f", "format", "FORMAT", "from the output's extension", FORMATS, CMD_DECODE,
+    {OPT_FORMAT, "f", "format", "FORMAT", "from the output's extension", FORMATS, CMD_DECODE | CMD_FRAMES,
      "Output format: yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska (mkv; uncompressed), image2 (png), null."},
-    {OPT_YES, "y", "overwrite", NULL, NULL, NULL, CMD_DECODE, "Overwrite an output file that exists."},
-    {OPT_NO, "n", NULL, NULL, NULL, NULL, CMD_DECODE, "Never overwrite, never ask."},
+    {OPT_YES, "y", "overwrite", NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES, "Overwrite an output file that exists."},
+    {OPT_NO, "n", NULL, NULL, NULL, NULL, CMD_DECODE | CMD_FRAMES, "Never overwrite, never ask."},
     {OPT_START, "ss", "start", "TIME", NULL, NULL, CMD_DECODE,
      "Start there: seconds (12.5), [HH:]MM:SS[.m], or with a unit (200ms)."},
-    {OPT_DURATION, "t", "duration", "TIME", NULL, NULL, CMD_DECODE | CMD_BENCH,
+    {OPT_DURATION, "t", "duration", "TIME", NULL, NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW | CMD_BENCH,
      "Stop after this much of the stream. For bench: measure this long, repeating the input as often as needed."},
-    {OPT_FRAMES, "frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE, "Stop after N frames."},
+    {OPT_FRAMES, "frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW, "Stop after N frames."},
     {OPT_PIX_FMT, "pix-fmt", NULL, "FORMAT", "the stream's own",
-     "gray gray10le yuv420p nv12 yuv420p10le yuv422p yuv422p10le yuv444p yuv444p10le gbrp rgb24 bgr24 rgba", CMD_DECODE,
+     "gray gray10le yuv420p nv12 yuv420p10le yuv422p yuv422p10le yuv444p yuv444p10le gbrp rgb24 bgr24 rgba", CMD_DECODE | CMD_FRAMES,
      "Pixel format, by FFmpeg's name. The daemon delivers the stream's own (gray, yuv420p, yuv422p, yuv444p, gbrp, with 9le to 14le "
      "above 8 bits), gray of the same depth (the luma plane as coded), nv12 of yuv420p, and of gray streams planar YUV with grey "
      "chroma; others are converted in the client, as ffmpeg converts them."},
@@ -43,7 +43,7 @@ const struct option_row option_rows[] = {
     {OPT_ON_ERROR, "on-error", NULL, "show|drop|fail|all", "show", "show drop fail all", CMD_DECODE,
      "Damaged frames: deliver them concealed, leave them out, or end with exit code 6. all also shows what comes before the first "
      "IDR picture or recovery point of a stream that starts in between."},
-    {OPT_PROGRESS, "progress", NULL, "kv|bar|none", "bar on a terminal, else a line every 10 s", "kv bar none", CMD_DECODE,
+    {OPT_PROGRESS, "progress", NULL, "kv|bar|none", "bar on a terminal, else a line every 10 s", "kv bar none", CMD_DECODE | CMD_PIPE | CMD_VIEW,
      "Progress on standard error; kv has the form of ffmpeg -progress."},
     {OPT_STREAMS, "streams", NULL, "N", "1", NULL, CMD_BENCH, "Decode each input N times at once."},
     {OPT_LOOP, "loop", NULL, "N", "1", NULL, CMD_BENCH, "Decode each input N times in a row."},
@@ -71,7 +71,7 @@ const struct option_row option_rows[] = {
     {OPT_FFMPEG, "ffmpeg", NULL, "PATH", "ffmpeg in PATH", "FILE", CMD_BENCH, "The ffmpeg program for --against and --verify."},
     {OPT_MIN_FPS, "min-fps", NULL, "N", NULL, NULL, CMD_BENCH, "Exit code 3 where fewer frames per second reach the reader."},
     {OPT_JSON_FILE, "json", NULL, "FILE", NULL, "FILE", CMD_BENCH, "Write the figures as JSON to FILE; - is standard output."},
-    {OPT_JSON, "json", NULL, NULL, NULL, NULL, CMD_PROBE | CMD_DOCTOR, "Print JSON."},
+    {OPT_JSON, "json", NULL, NULL, NULL, NULL, CMD_PROBE | CMD_DOCTOR | CMD_SOURCES | CMD_INFO | CMD_GET, "Print JSON."},
     {OPT_DEPTH, "depth", NULL, "N", "the daemon's choice", NULL, CMD_DECODE | CMD_BENCH, "Frames in the shared pool."},
     {OPT_DEVICE, "device", NULL, "DEVICE", "auto", "auto gpu cpu all", CMD_DAEMON,
      "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or its UUID. all: every GPU, and "
@@ -91,6 +91,10 @@ const struct option_row option_rows[] = {
     {OPT_SIZE, "size", NULL, "WxH", "the file's", NULL, CMD_CALIB,
      "Size of the pictures that the calibration is wanted for; another aspect ratio than the file's is refused."},
     {OPT_CAMERA, "camera", NULL, "N", "0", NULL, CMD_CALIB, "Which camera of a Kalibr camchain."},
+    {OPT_POLICY, "policy", NULL, "POLICY", "latest", "latest fifo lossless", CMD_PIPE | CMD_VIEW,
+     "What a reader that is slower than the source gets: the newest frame (latest), up to four that wait (fifo), or every one for as "
+     "long as the pool has room (lossless)."},
+    {OPT_AFTER_NOW, "after-now", NULL, NULL, NULL, NULL, CMD_SNAPSHOT, "A frame that was captured after this command began."},
     {OPT_MAN, "man", NULL, NULL, NULL, NULL, CMD_HELP, "Print the manual page's source."},
     {OPT_HELP, "help", "h ?", NULL, NULL, NULL, CMD_ALL, "Explain the command."},
 };
@@ -121,6 +125,19 @@ const struct command commands[] = {
      cmd_bench},
     {CMD_DOCTOR, "doctor", "[--json]", "check devices, drivers, groups, sockets and limits",
      "Exit code 0 where decoding is possible, 7 where there is no device.", "pelton doctor", cmd_doctor},
+    {CMD_SOURCES, "sources", "[--json]", "list the sources that the daemon's configuration names", "", "pelton sources --socket /run/pelton/pelton.sock",
+     cmd_sources},
+    {CMD_INFO, "info", "NAME [--json]", "say what a source is, and its controls",
+     "NAME is a name of the configuration, or an address: sim://clip.mp4, bayer://frames.raw, a URL.", "pelton info front", cmd_info},
+    {CMD_VIEW, "view", "NAME", "show a source in a window", "Needs ffplay, which comes with ffmpeg.", "pelton view sim://clip.mp4", cmd_view},
+    {CMD_PIPE, "pipe", "NAME [-f FORMAT] [-o OUT]", "write a source's frames to a pipe or a file",
+     "As decode, but of the newest frames: a reader that is too slow misses some, and hurts nobody.", "pelton pipe front | ffmpeg -i - out.mp4",
+     cmd_pipe},
+    {CMD_SNAPSHOT, "snapshot", "NAME -o FILE", "write one frame", "", "pelton snapshot front -o now.png --after-now", cmd_snapshot},
+    {CMD_GET, "get", "NAME [CONTROL...]", "print a camera's controls", "Names and units are libcamera's.", "pelton get front ExposureTime", cmd_get},
+    {CMD_SET, "set", "NAME CONTROL=VALUE...", "set a camera's controls",
+     "ExposureTime, AnalogueGain and DigitalGain end exposure control; AeEnable=1 begins it again. What is set lasts while the camera has readers.",
+     "pelton set front ExposureTime=5000 AnalogueGain=2\npelton set front AeEnable=true ExposureValue=-1", cmd_set},
     {CMD_CALIB, "calib", "check FILE [--size WxH]", "read a camera's calibration file",
      "Reads ROS camera_info, OpenCV (YAML, XML) and Kalibr files and prints the camera that pelton makes of them: model, "
      "matrix, coefficients, how far the lens bends, and the straight cameras that show no black (alpha 0) and everything "

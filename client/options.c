@@ -192,7 +192,7 @@ static int parse_config(struct failure *f, const char *value, struct options *o)
 
 static int add_input(struct failure *f, const char *value, struct options *o)
 {
-    unsigned most = o->command->bit == CMD_BENCH ? MAX_INPUTS : 1;
+    unsigned most = o->command->bit & (CMD_BENCH | CMD_GET | CMD_SET) ? MAX_INPUTS : 1;
     if (o->n_inputs >= most) {
         return fail_with(f, X_USAGE, most == 1 ? "run the command once for each input" : "measure them in several runs",
                          "%s: more than %u input%s", value, most, most == 1 ? "" : "s");
@@ -205,6 +205,18 @@ static int parse_on_error(struct failure *f, const char *value, int *out)
 {
     return parse_choice(f, "--on-error", value, (const char *const[]){"show", "drop", "fail", "all", NULL},
                         (const int[]){0, 1, 2, 3}, out);
+}
+
+static int parse_policy(struct failure *f, const char *value, struct options *o)
+{
+    int policy;
+    int rc = parse_choice(f, "--policy", value, (const char *const[]){"latest", "fifo", "lossless", NULL},
+                          (const int[]){PELTON_LATEST, PELTON_FIFO, PELTON_LOSSLESS}, &policy);
+    if (rc == 0) {
+        o->policy = (enum pelton_policy)policy;
+        o->policy_given = true;
+    }
+    return rc;
 }
 
 static int parse_progress(struct failure *f, const char *value, enum progress_kind *out)
@@ -325,6 +337,11 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_BENCH_VERIFY:
         o->verify = "";
         return 0;
+    case OPT_POLICY:
+        return parse_policy(f, value, o);
+    case OPT_AFTER_NOW:
+        o->after_now = true;
+        return 0;
     case OPT_ON_ERROR:
         return parse_on_error(f, value, &o->on_error);
     case OPT_PROGRESS:
@@ -402,6 +419,12 @@ static int positional(const char *word, struct options *o, struct failure *f)
         return 0;
     case CMD_PROBE:
     case CMD_BENCH:
+    case CMD_INFO:
+    case CMD_VIEW:
+    case CMD_PIPE:
+    case CMD_SNAPSHOT:
+    case CMD_GET:
+    case CMD_SET:
         return add_input(f, word, o);
     case CMD_CALIB:
         if (o->topic) {

@@ -21,8 +21,17 @@ enum command_bit {
     CMD_HELP = 32,
     CMD_COMPLETION = 64,
     CMD_CALIB = 128,
-    CMD_DAEMON = CMD_DECODE | CMD_PROBE | CMD_BENCH | CMD_DOCTOR, /* those that talk to one */
-    CMD_ALL = 255,
+    CMD_PIPE = 256,
+    CMD_SNAPSHOT = 512,
+    CMD_VIEW = 1024,
+    CMD_SOURCES = 2048,
+    CMD_INFO = 4096,
+    CMD_GET = 8192,
+    CMD_SET = 16384,
+    CMD_FRAMES = CMD_PIPE | CMD_SNAPSHOT, /* frames of a source into a file or a pipe */
+    CMD_ASKS = CMD_SOURCES | CMD_INFO | CMD_GET | CMD_SET,
+    CMD_DAEMON = CMD_DECODE | CMD_PROBE | CMD_BENCH | CMD_DOCTOR | CMD_FRAMES | CMD_VIEW | CMD_ASKS, /* those that talk to one */
+    CMD_ALL = 32767,
 };
 
 enum progress_kind { PROGRESS_AUTO, PROGRESS_NONE, PROGRESS_BAR, PROGRESS_KV };
@@ -63,6 +72,9 @@ struct options {
     int log_level, on_error;
     int64_t start_us, duration_us; /* -1: absent */
     uint64_t max_frames;
+    enum pelton_policy policy; /* of the reader */
+    bool policy_given, after_now;
+    int64_t not_before_ns; /* CLOCK_MONOTONIC: frames captured earlier are left out; 0: none */
     double timeout, min_fps; /* seconds; timeout 0: for ever */
     uint32_t streams, loops, depth;
     uint32_t width, height, camera; /* calib: of the pictures, 0 as the file says; which of a chain */
@@ -115,6 +127,8 @@ enum option_id {
     OPT_HELP,
     OPT_SIZE,
     OPT_CAMERA,
+    OPT_POLICY,
+    OPT_AFTER_NOW,
 };
 
 struct option_row {
@@ -155,6 +169,13 @@ int cmd_decode(struct options *o, struct failure *f);
 int cmd_probe(struct options *o, struct failure *f);
 int cmd_bench(struct options *o, struct failure *f);
 int cmd_doctor(struct options *o, struct failure *f);
+int cmd_sources(struct options *o, struct failure *f);
+int cmd_info(struct options *o, struct failure *f);
+int cmd_get(struct options *o, struct failure *f);
+int cmd_set(struct options *o, struct failure *f);
+int cmd_pipe(struct options *o, struct failure *f);
+int cmd_snapshot(struct options *o, struct failure *f);
+int cmd_view(struct options *o, struct failure *f);
 int cmd_calib(struct options *o, struct failure *f);
 int cmd_version(struct options *o, struct failure *f);
 int cmd_help(struct options *o, struct failure *f);

@@ -134,7 +134,7 @@ static int check_file(int fd, const char *name, struct failure *f)
 int source_open(const char *name, struct source *out, struct failure *f)
 {
     struct source s = {.fd = -1, .name = name};
-    if (is_url(name)) {
+    if (is_url(name) || strncmp(name, "source:", 7) == 0) {
         s.uri = name;
         *out = s;
         return 0;
@@ -180,12 +180,12 @@ void source_params(const struct options *o, const struct source *s, struct pelto
         .uri = s->uri,
         .fd = s->fd,
         .name = s->name,
-        .policy = PELTON_LOSSLESS,
+        .policy = o->policy,
         .transport = PELTON_SHM,
         .depth = o->depth,
         .start_us = o->start_us,
         .duration_us = o->duration_us,
-        .max_frames = o->max_frames,
+        .max_frames = o->not_before_ns ? 0 : o->max_frames, /* earlier ones are not counted */
         .on_error = o->on_error,
     };
 }

@@ -130,6 +130,9 @@ void develop_thread(void *host);
 void capture_thread(void *camera);
 void reader_post(struct camera_reader *r, const struct camera_event *ev); /* with the lock */
 
+/* Replaces the calibration file by its lens, once the size is known. 0, or a code with the failure. Any thread. */
+int camera_calibrate(struct camera_params *params, struct pelton_failure *failure);
+
 /* control.c, with the lock */
 void control_start(struct camera *c);
 void control_frame(struct camera *c, const struct isp_statistics *statistics, const struct ae_exposure *in_effect);

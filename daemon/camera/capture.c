@@ -80,8 +80,11 @@ static int stream(struct camera *c, struct pelton_failure *failure)
     return c->stop ? SOURCE_END : rc;
 }
 
-static int first_open(struct camera *c, const struct camera_params *params, struct pelton_failure *failure)
+static int first_open(struct camera *c, struct camera_params *params, struct pelton_failure *failure)
 {
+    int rc = camera_calibrate(params, failure);
+    if (rc < 0)
+        return rc;
     const struct isp_params raw = {.width = params->width, .height = params->height, .packing = (enum isp_packing)params->packing,
                                    .depth = params->depth};
     size_t bytes = (size_t)isp_row_bytes(&raw) * params->height;

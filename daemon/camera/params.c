@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum kind { NUMBER, COUNT, BIG, FLAG, TIME_US, WORD, SIZE, FORMAT, LIGHT, LENS, MAINS };
+enum kind { NUMBER, COUNT, BIG, FLAG, TIME_US, WORD, SIZE, FORMAT, LIGHT, LENS, MAINS, PATH };
 
 #define AT(member) offsetof(struct camera_params, member)
 
@@ -45,6 +45,7 @@ static const struct row {
     {"seed", BIG, AT(seed), 0, 1.8e19, NULL, "simulated: of the noise"},
     {"lost_at", BIG, AT(lost_at), 0, 1e15, NULL, "simulated: unplugged for two seconds after so many frames"},
     {"lens", LENS, 0, 0, 0, NULL, "brown:fx,fy,cx,cy,k1,k2,p1,p2,k3,k4,k5,k6 or fisheye:fx,fy,cx,cy,k1,k2,k3,k4"},
+    {"calibration", PATH, AT(calibration), 0, 0, NULL, "file of ROS, OpenCV or Kalibr that says the lens"},
     {"rectify", FLAG, AT(rectify), 0, 0, NULL, "straighten the lens"},
     {"rectify.alpha", NUMBER, AT(alpha), 0, 1, NULL, "0: no black borders, 1: all that the sensor saw"},
     {"rectify.interpolation", WORD, AT(interpolation), 0, 0, interpolations, "bilinear or bicubic"},
@@ -296,6 +297,7 @@ static bool parse(const struct row *row, const char *text, struct camera_params 
     case LIGHT: return parse_light(text, p);
     case LENS: return parse_lens(text, p);
     case MAINS: return parse_mains(text, at);
+    case PATH: return *text && snprintf(at, CAMERA_PATH, "%s", text) < CAMERA_PATH;
     }
     return false;
 }
@@ -394,8 +396,8 @@ static int check_whole(struct camera_params *p, char why[CAMERA_WHY])
         text = "size is missing: a raw file does not say it";
     else if (p->width % 2 || p->height % 2)
         text = "the sensor's size is odd";
-    else if (p->rectify && p->lens.model == ISP_LENS_NONE)
-        text = "rectify without a lens";
+    else if (p->rectify && p->lens.model == ISP_LENS_NONE && !p->calibration[0])
+        text = "rectify without lens or calibration";
     if (text)
         snprintf(why, CAMERA_WHY, "%s", text);
     return text ? -1 : 0;

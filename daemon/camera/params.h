@@ -43,6 +43,7 @@ struct camera_params {
 
     /* lens: of the simulated sensor, and straightened where rectify is set */
     struct isp_lens lens;
+    char calibration[CAMERA_PATH]; /* a file that says the lens, scaled to the frames; empty: none */
     bool rectify;
     double alpha;
     uint32_t interpolation;    /* enum isp_interpolation */

@@ -2,8 +2,10 @@
  *
  * What a reader gets: its format, its development, the layout of its frames.
  */
+#include "camera/calibration.h"
 #include "daemon/camera/camera_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -30,6 +32,26 @@ const char *reader_pix_fmt(enum isp_format format)
         if (formats[i].format == format)
             return formats[i].name;
     return "";
+}
+
+int camera_calibrate(struct camera_params *p, struct pelton_failure *failure)
+{
+    struct calibration calibration;
+    char why[CALIBRATION_WHY] = "";
+    if (!p->calibration[0])
+        return 0;
+    int err = calibration_load(p->calibration, 0, &calibration, why);
+    if (!err)
+        err = calibration_scale(&calibration, p->width, p->height, why);
+    if (err) {
+        *failure = (struct pelton_failure){.code = err == CALIBRATION_ERR_UNSUPPORTED ? PELTON_ERR_UNSUPPORTED : PELTON_ERR_INPUT};
+        snprintf(failure->cause, sizeof failure->cause, "%.100s: %.150s", p->calibration, why);
+        snprintf(failure->hint, sizeof failure->hint, "pelton calib check says what the file holds");
+        return failure->code;
+    }
+    p->lens = calibration.lens;
+    p->calibration[0] = 0;
+    return 0;
 }
 
 void reader_params(const struct camera *c, enum isp_format format, struct isp_params *out)

@@ -164,6 +164,9 @@ static int make_scene(struct sim_source *s, struct camera_params *p, struct pelt
         return fail(s, failure, PELTON_ERR_INPUT, "the clip's size is none that a sensor has");
     if (p->packing == ISP_MIPI && p->depth != 12 && p->width % 4)
         return fail(s, failure, PELTON_ERR_USAGE, "packed rows of 10 and 14 bits have a multiple of 4 samples");
+    int rc = camera_calibrate(p, failure);
+    if (rc < 0)
+        return rc;
     s->params = *p;
     s->sim = sim_create(p);
     s->spare = s->sim ? malloc((size_t)p->width * p->height * 2) : NULL;

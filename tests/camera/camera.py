@@ -136,6 +136,59 @@ def controls(args, clip):
     check(len(rest) == 1 and "Zoom: this camera has no such control" in rest[0], f"controls: {rest}")
 
 
+CALIBRATION = """image_width: 640
+image_height: 480
+camera_name: test
+camera_matrix: {rows: 3, cols: 3, data: [500, 0, 320, 0, 500, 240, 0, 0, 1]}
+distortion_model: plumb_bob
+distortion_coefficients: {rows: 1, cols: 5, data: [-0.3, 0.1, 0, 0, 0]}
+rectification_matrix: {rows: 3, cols: 3, data: [1, 0, 0, 0, 1, 0, 0, 0, 1]}
+projection_matrix: {rows: 3, cols: 4, data: [500, 0, 320, 0, 0, 500, 240, 0, 0, 0, 1, 0]}
+"""
+
+
+def pelton(args, daemon, *words):
+    return subprocess.run([args.bin + "/pelton", words[0], "--socket", daemon.socket, "-loglevel", "error", *words[1:]], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=args.timeout)
+
+
+def cli(args, clip):
+    """The commands, against a daemon with a configuration file."""
+    calibration, config = args.folder + "/lens.yaml", args.folder + "/config.yaml"
+    open(calibration, "w").write(CALIBRATION)
+    with open(config, "w") as f:
+        f.write("version: 1\nsources:\n")
+        f.write(f"  cam: {{uri: \"sim://{clip}\", size: 320x240, fps: 30, ae: {{flicker: 50Hz}}}}\n")
+        f.write(f"  bent: {{uri: \"sim://{clip}\", size: 320x240, calibration: {calibration}, rectify: {{alpha: 0}}, realtime: no}}\n")
+        f.write(f"  wide: {{uri: \"sim://{clip}\", size: 320x160, calibration: {calibration}, rectify: {{alpha: 0}}}}\n")
+    with t.Daemon(args, "-c", config) as daemon:
+        out = pelton(args, daemon, "sources").stdout.splitlines()
+        check([l.split()[0] for l in out] == ["cam", "bent", "wide"], f"cli: sources: {out}")
+        out = pelton(args, daemon, "info", "cam").stdout
+        check("SRGGB12P, 320x240, 30 fps, leaves as yuv420p" in out and "AeFlickerPeriod=10000" in out, "cli: info")
+        p = subprocess.Popen([args.bin + "/pelton", "pipe", "--socket", daemon.socket, "-loglevel", "error", "cam"], stdout=subprocess.PIPE)
+        head = p.stdout.read(100000)
+        out = pelton(args, daemon, "set", "cam", "ExposureTime=4000", "AnalogueGain=1.5")
+        check(out.stdout.split("  ")[0] == "ExposureTime=4000" and out.returncode == 0, f"cli: set: {out.stdout!r} {out.stderr!r}")
+        out = pelton(args, daemon, "get", "cam", "ExposureTime").stdout
+        check(out.startswith("ExposureTime=4000 "), f"cli: get while another reads: {out!r}")
+        out = pelton(args, daemon, "set", "cam", "Zoom=1")
+        check(out.returncode == 2 and "Zoom" in out.stderr, f"cli: set of what is not there: exit code {out.returncode}")
+        p.kill()
+        p.wait()
+        check(head.startswith(b"YUV4MPEG2 W320 H240 F30:1"), f"cli: pipe: {head[:40]}")
+        for name in ("cam", "bent"):
+            png = args.folder + f"/{name}.png"
+            out = pelton(args, daemon, "snapshot", name, "-y", "-o", png, "--after-now")
+            check(out.returncode == 0 and open(png, "rb").read(4) == b"\x89PNG", f"cli: snapshot {name} {out.stderr}")
+        out = pelton(args, daemon, "pipe", "wide")
+        check(out.returncode == 4 and "640" in out.stderr and "320" in out.stderr, f"cli: another aspect ratio: {out.stderr!r}")
+        out = pelton(args, daemon, "pipe", "nobody")
+        check(out.returncode == 4 and "no source of this name" in out.stderr, f"cli: {out.stderr!r}")
+        out = pelton(args, daemon, "pipe", "sim://" + clip)
+        check(out.returncode == 9, f"cli: a shared daemon opens no addresses of clients: exit code {out.returncode}")
+
+
 def lost(args, clip):
     frames, rest = watch(args, address(clip, frames=120, lost_at=40, fps=60))
     times = len(frames)
@@ -145,14 +198,14 @@ def lost(args, clip):
 def bad(args, clip):
     cases = [(address(clip, size="321x240"), "odd"), (address(clip, format="SRGGB11"), "format=SRGGB11"), (address(clip, zoom="2"), "zoom: no such camera setting"),
              (address(clip, ae__target="9"), "ae.target=9"), ("sim:///nowhere.mp4", "No such file"), ("bayer://" + clip, "size is missing"),
-             ("bayer://" + clip + "?size=4096x4096", "less than one frame"), (address(clip, rectify="yes"), "rectify without a lens"),
+             ("bayer://" + clip + "?size=4096x4096", "less than one frame"), (address(clip, rectify="yes"), "rectify without lens"),
              ("v4l2:///dev/null", "")]
     for uri, words in cases:
         frames, rest = watch(args, uri)
         check(not frames and len(rest) == 1 and rest[0].startswith("error -") and words in rest[0], f"bad: {rest}")
 
 
-TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, lost, bad)}
+TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, cli, lost, bad)}
 
 
 def main():
