@@ -311,3 +311,17 @@ void pelton_stream_close(struct pelton_stream *s)
     free(s->duration);
     free(s);
 }
+
+int pelton_sources(struct pelton *conn, int timeout_ms, struct pelton_source **out, size_t *count)
+{
+    *out = calloc(1, sizeof **out);
+    *count = 0;
+    return *out ? 0 : fail(&conn->failure, PELTON_ERR_NOMEM, "out of memory");
+}
+
+/* No stream of this library is a camera's. */
+int pelton_controls(struct pelton_stream *s, int timeout_ms, const struct pelton_control *set, uint32_t n_set,
+                    struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out)
+{
+    return fail(&s->conn->failure, PELTON_ERR_USAGE, "no camera");
+}
