@@ -8,6 +8,7 @@
  * what it may be looking at (a reader not released, a camera not undeveloped) stays in its list.
  */
 #include "daemon/camera/camera_internal.h"
+#include "daemon/camera/v4l2.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,8 +76,8 @@ static int camera_create(struct camera_host *h, struct engine *engine, const cha
         c->ops = &bayer_source_ops;
         c->source = bayer_source_create();
     } else if (rc == 0) {
-        snprintf(why, CAMERA_WHY, "V4L2 capture is not part of this build");
-        rc = PELTON_ERR_UNSUPPORTED;
+        c->ops = &v4l2_source_ops;
+        c->source = v4l2_source_create();
     }
     if (rc == 0 && (!c->uri || !c->source))
         rc = PELTON_ERR_NOMEM;

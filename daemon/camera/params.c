@@ -183,6 +183,7 @@ static bool parse_format(const char *text, struct camera_params *p)
         p->order = i;
         p->depth = depth;
         p->packing = packed ? ISP_MIPI : ISP_UNPACKED;
+        p->format_given = true;
         return true;
     }
     return false;

@@ -25,6 +25,7 @@ struct camera_params {
     uint32_t width, height;    /* of the sensor; 0: the source's choice */
     double fps;
     uint32_t order, packing, depth; /* enum isp_order, enum isp_packing */
+    bool format_given;
     uint32_t black;            /* raw units */
     bool realtime;             /* else as fast as possible; sim and bayer */
     bool loop;                 /* bayer: from the start again */

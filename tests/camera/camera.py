@@ -41,8 +41,8 @@ class Frame:
         self.total = self.time * self.analogue * self.digital
 
 
-def watch(args, uri, *more):
-    p = subprocess.run([args.bin + "/camera_watch", *more, uri], capture_output=True, text=True, timeout=args.timeout)
+def watch(args, uri, *more, env=None):
+    p = subprocess.run([args.bin + "/camera_watch", *more, uri], capture_output=True, text=True, timeout=args.timeout, env=env)
     lines = p.stdout.splitlines()
     return [Frame(l) for l in lines if l.startswith("frame")], [l for l in lines if not l.startswith("frame")]
 
@@ -197,17 +197,61 @@ def lost(args, clip):
     check(times >= 100 and not rest and frames[-1].sequence >= 100, f"lost: {times} frames with two seconds of unplugged camera between")
 
 
+SHIM = {"fourcc": "pRAA", "depth": 10, "packed": 1, "width": 320, "height": 240, "stride": 512, "fps": 60, "light": 0.02}
+
+
+def write_shim(path, **changes):
+    with open(path + ".new", "w") as f:
+        f.writelines(f"{k}={v}\n" for k, v in {**SHIM, **changes}.items())
+    os.replace(path + ".new", path)
+
+
+def v4l2(args, clip):
+    """Capture and controls against a device made of ioctls (v4l2_shim.c)."""
+    path = args.folder + "/video-shim"
+    env = {**os.environ, "V4L2_SHIM": path, "LD_PRELOAD": args.bin + "/v4l2_shim.so"}
+    uri = "v4l2://" + path + "?fps=60"
+    for name, changes, keys in (("SRGGB10P, padded rows", {}, ""), ("SGRBG8", {"fourcc": "GRBG", "depth": 8, "packed": 0, "stride": 320}, "&format=SGRBG8"),
+                                ("SBGGR12", {"fourcc": "BG12", "depth": 12, "packed": 0, "stride": 640}, "&size=320x240"),
+                                ("GREY", {"fourcc": "GREY", "depth": 8, "packed": 0, "stride": 320}, "")):
+        write_shim(path, **changes)
+        frames, rest = watch(args, uri + keys, "--frames", "60", env=env)
+        good = len(frames) == 60 and not rest and abs(frames[-1].mean / 0.18 - 1) < 0.05 and frames[-1].state == "converged"
+        check(good, f"v4l2: {name}: {len(frames)} frames, mean {frames[-1].mean if frames else 0:.4f}, {frames[-1].time if frames else 0:.0f} us {rest}")
+    write_shim(path, damaged=10, skip=7)
+    frames, rest = watch(args, uri, "--frames", "60", env=env)
+    gaps = sum(b.sequence - a.sequence - 1 for a, b in zip(frames, frames[1:]))
+    check(len(frames) == 60 and gaps > 8 and abs(gaps - (frames[-1].dropped - frames[0].dropped)) <= 2, f"v4l2: damaged and skipped frames: {gaps} gaps, counted")
+    cases = [({"busy": 1}, "", "the device is busy, held by"), ({"gone": 1}, "", "no such device"),
+             ({}, "&format=SGRBG12P", "no SGRBG12P; the device has SRGGB10P"), ({}, "&size=640x480", "asked for 640x480, the device gives 320x240 in SRGGB10P"),
+             ({"fourcc": "YUYV"}, "", "no raw format; the device has YUYV"), ({"width": 321}, "", "cannot be developed")]
+    for changes, keys, words in cases:
+        write_shim(path, **changes)
+        with open(path):
+            frames, rest = watch(args, uri + keys, env=env)
+        check(not frames and len(rest) == 1 and words in rest[0], f"v4l2: {rest}")
+    write_shim(path)
+    p = subprocess.Popen([args.bin + "/camera_watch", "--frames", "90", uri], stdout=subprocess.PIPE, text=True, env=env)
+    for _ in range(30):
+        p.stdout.readline()
+    write_shim(path, gone=1)
+    time.sleep(1.5)
+    write_shim(path)
+    rest = p.stdout.read().splitlines()
+    check(p.wait(20) == 0 and sum(l.startswith("frame") for l in rest) == 60, f"v4l2: unplugged for 1.5 s while streaming: {len(rest)} frames after it")
+
+
 def bad(args, clip):
     cases = [(address(clip, size="321x240"), "odd"), (address(clip, format="SRGGB11"), "format=SRGGB11"), (address(clip, zoom="2"), "zoom: no such camera setting"),
              (address(clip, ae__target="9"), "ae.target=9"), ("sim:///nowhere.mp4", "No such file"), ("bayer://" + clip, "size is missing"),
              ("bayer://" + clip + "?size=4096x4096", "less than one frame"), (address(clip, rectify="yes"), "rectify without lens"),
-             ("v4l2:///dev/null", "")]
+             ("v4l2:///dev/null", "not a video capture device")]
     for uri, words in cases:
         frames, rest = watch(args, uri)
         check(not frames and len(rest) == 1 and rest[0].startswith("error -") and words in rest[0], f"bad: {rest}")
 
 
-TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, cli, lost, bad)}
+TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, cli, lost, v4l2, bad)}
 
 
 def main():
