@@ -18,7 +18,7 @@ void v4l2_fourcc_name(uint32_t fourcc, char out[12]); /* SRGGB12P; else the four
 struct v4l2_controls {
     uint32_t time_id, gain_id; /* 0: the device has none */
     double time_unit;          /* microseconds of one step */
-    double gain_unit;          /* of the control that is a factor of one */
+    double gain_unit, gain_base; /* factor = gain_base + control / gain_unit */
     int64_t time, gain;        /* as the device has them */
 };
 /* Finds them, switches the device's own exposure control off, and narrows the limits of params to the device's. */

@@ -86,7 +86,8 @@ static void open_gain(int fd, struct v4l2_controls *c, struct camera_params *p)
         return;
     c->gain_id = q.id;
     c->gain_unit = q.minimum > 0 ? q.minimum : GAIN_STEPS;
-    double most = q.minimum > 0 ? q.maximum / c->gain_unit : 1 + q.maximum / c->gain_unit;
+    c->gain_base = q.minimum > 0 ? 0 : 1;
+    double most = c->gain_base + q.maximum / c->gain_unit;
     p->ae.analogue_step = 1 / c->gain_unit;
     narrow(&p->ae.analogue_min, &p->ae.analogue_max, 1, fmin(1000, fmax(1, most)));
 }
@@ -104,21 +105,14 @@ void v4l2_controls_open(int fd, struct v4l2_controls *c, struct camera_params *p
         p->ae.analogue_min = p->ae.analogue_max = 1;
 }
 
-static int64_t gain_steps(const struct v4l2_controls *c, double gain)
-{
-    return llround(c->gain_unit == GAIN_STEPS ? (gain - 1) * c->gain_unit : gain * c->gain_unit);
-}
-
 static double gain_factor(const struct v4l2_controls *c)
 {
-    if (!c->gain_id)
-        return 1;
-    return c->gain_unit == GAIN_STEPS ? 1 + (double)c->gain / c->gain_unit : (double)c->gain / c->gain_unit;
+    return c->gain_id ? c->gain_base + (double)c->gain / c->gain_unit : 1;
 }
 
 struct ae_exposure v4l2_controls_set(int fd, struct v4l2_controls *c, const struct ae_exposure *e)
 {
-    int64_t time = c->time_id ? llround(e->time_us / c->time_unit) : -1, gain = c->gain_id ? gain_steps(c, e->analogue) : -1;
+    int64_t time = c->time_id ? llround(e->time_us / c->time_unit) : -1, gain = c->gain_id ? llround((e->analogue - c->gain_base) * c->gain_unit) : -1;
     struct v4l2_ext_control controls[2];
     struct v4l2_ext_controls all = {.which = V4L2_CTRL_WHICH_CUR_VAL, .controls = controls};
     memset(controls, 0, sizeof controls);
