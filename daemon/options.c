@@ -141,7 +141,7 @@ static const struct option long_options[] = {
 
 static int add_value(const char *text, struct options *o, char error[256])
 {
-    if (o->n_values == OPTIONS_MAX_VALUES) {
+    if (o->n_values == OPTIONS_MAX_VALUES + (o->worker_fd >= 0)) {
         snprintf(error, 256, "more than %d -c values", OPTIONS_MAX_VALUES);
         return -1;
     }

@@ -24,7 +24,7 @@ struct options {
     int log_level;
     const char *log_name;    /* as typed */
     bool check, print, help, version;
-    const char *values[OPTIONS_MAX_VALUES]; /* the -c values as typed */
+    const char *values[OPTIONS_MAX_VALUES + 1]; /* the -c values as typed; a broker may add one for its workers */
     unsigned n_values;
     char *texts[OPTIONS_MAX_VALUES]; /* of values that came from a file */
     unsigned n_texts;

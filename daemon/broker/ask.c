@@ -29,15 +29,19 @@ static struct ask *ask_create(struct client *c, struct stream *s, uint32_t clien
     return a;
 }
 
+static struct worker *worker_of(const struct ask *a)
+{
+    return a->stream ? a->stream->worker : a->client->broker->workers;
+}
+
 void ask_stats(struct stream *s, uint32_t client_request)
 {
-    struct broker *b = s->broker;
-    if (s->state != STREAM_OPEN || !worker_running(b)) {
+    if (s->state != STREAM_OPEN || !worker_running(s->worker)) {
         stream_send_stats(s, client_request);
         return;
     }
     if (ask_create(s->client, s, client_request)) {
-        asks_send(b);
+        asks_send(s->broker);
     }
 }
 
@@ -49,15 +53,14 @@ static void refuse_controls(struct client *c, uint32_t client_request, const str
 
 void ask_controls(struct stream *s, uint32_t client_request, ProtobufCMessage *controls)
 {
-    struct broker *b = s->broker;
-    struct ask *a = s->state == STREAM_OPEN && worker_running(b) ? ask_create(s->client, s, client_request) : NULL;
+    struct ask *a = s->state == STREAM_OPEN && worker_running(s->worker) ? ask_create(s->client, s, client_request) : NULL;
     if (!a) {
         refuse_controls(s->client, client_request, s);
         wire_free(controls);
         return;
     }
     a->controls = controls;
-    asks_send(b);
+    asks_send(s->broker);
 }
 
 void ask_devices(struct client *c, uint32_t client_request, bool current)
@@ -71,19 +74,20 @@ void ask_devices(struct client *c, uint32_t client_request, bool current)
 
 void asks_send(struct broker *b)
 {
-    for (struct ask *a = b->asks; a && worker_running(b); a = a->next) {
-        if (a->worker_request) {
+    for (struct ask *a = b->asks; a; a = a->next) {
+        struct worker *w = worker_of(a);
+        if (a->worker_request || !worker_running(w) || (a->current && b->devices != DEVICES_READY)) {
             continue;
         }
         a->worker_request = ++b->last_request;
         if (a->controls) {
-            channel_send(&b->worker.ch, WIRE_CONTROLS, a->worker_request, a->stream->wid, a->controls, NULL, 0);
+            channel_send(&w->ch, WIRE_CONTROLS, a->worker_request, a->stream->wid, a->controls, NULL, 0);
         } else if (a->stream) {
-            channel_send(&b->worker.ch, WIRE_STATS, a->worker_request, a->stream->wid, NULL, NULL, 0);
+            channel_send(&w->ch, WIRE_STATS, a->worker_request, a->stream->wid, NULL, NULL, 0);
         } else {
             Pelton__Devices m = PELTON__DEVICES__INIT;
             m.current = a->current;
-            channel_send(&b->worker.ch, WIRE_DEVICES, a->worker_request, 0, &m.base, NULL, 0);
+            channel_send(&w->ch, WIRE_DEVICES, a->worker_request, 0, &m.base, NULL, 0);
         }
     }
 }
@@ -99,16 +103,30 @@ static void ask_free(struct broker *b, struct ask *a)
     free(a);
 }
 
-void asks_answer(struct broker *b, const struct frame *f, ProtobufCMessage *body)
+/* Of several devices the first, which says how many there are. */
+static void send_current(struct broker *b, const struct ask *a)
 {
+    Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
+    Pelton__Device device, *list[] = {&device};
+    wire_device_from(&b->device, &device);
+    m.n_devices = 1;
+    m.devices = list;
+    channel_send(&a->client->ch, WIRE_DEVICES_REPLY, a->client_request, 0, &m.base, NULL, 0);
+}
+
+void asks_answer(struct worker *w, const struct frame *f, ProtobufCMessage *body)
+{
+    struct broker *b = w->broker;
     struct ask *a = b->asks;
     while (a && (a->worker_request == 0 || a->worker_request != f->h.request_id)) {
         a = a->next;
     }
-    if (!a) {
+    if (!a || worker_of(a) != w) {
         return;
     }
-    if (f->h.type == WIRE_STATS_REPLY && a->stream && !a->controls) {
+    if (f->h.type == WIRE_DEVICES_REPLY && a->current && b->device_known) {
+        send_current(b, a);
+    } else if (f->h.type == WIRE_STATS_REPLY && a->stream && !a->controls) {
         wire_stats_to((const Pelton__StatsReply *)body, &a->stream->totals);
         a->stream->totals.dropped += a->stream->dropped_client;
         stream_send_stats(a->stream, a->client_request);
@@ -118,10 +136,14 @@ void asks_answer(struct broker *b, const struct frame *f, ProtobufCMessage *body
     ask_free(b, a);
 }
 
-void asks_worker_lost(struct broker *b)
+void asks_worker_lost(struct worker *w)
 {
+    struct broker *b = w->broker;
     for (struct ask *a = b->asks, *next; a; a = next) {
         next = a->next;
+        if (worker_of(a) != w) {
+            continue;
+        }
         if (a->controls) {
             refuse_controls(a->client, a->client_request, a->stream);
             ask_free(b, a);

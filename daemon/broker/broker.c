@@ -4,7 +4,7 @@
  *
  * The happy path is run until a signal, a Shutdown, or, for a private daemon, the end of its one connection. The failure modes
  * at the start are logged and become the exit code. The end waits for everything that may still be in flight: the listener,
- * every client's channel, the worker's process and channel; then timer and signals close, and the loop runs out.
+ * every client's channel, each worker's process and channel; then timer and signals close, and the loop runs out.
  */
 #include "daemon/broker/broker_main.h"
 
@@ -33,10 +33,10 @@ static void on_tick(uv_timer_t *timer)
     struct broker *b = timer->data;
     uint64_t now = uv_now(&b->loop);
     clients_check(b, now);
-    worker_check(b, now);
+    workers_check(b, now);
     recovery_check(b, now);
     listener_resume(b);
-    if (!b->clients && !b->worker.spawned) {
+    if (!b->clients && !workers_spawned(b)) {
         uv_timer_stop(timer); /* nothing to watch: sleep */
     }
 }
@@ -50,7 +50,7 @@ void broker_tick(struct broker *b)
 
 void broker_try_finish(struct broker *b)
 {
-    if (!b->closing || b->clients || b->worker.spawned || b->listen_fd >= 0 || uv_is_closing((uv_handle_t *)&b->tick)) {
+    if (!b->closing || b->clients || workers_spawned(b) || b->listen_fd >= 0 || uv_is_closing((uv_handle_t *)&b->tick)) {
         return;
     }
     uv_close((uv_handle_t *)&b->tick, NULL);
@@ -70,7 +70,7 @@ void broker_shutdown(struct broker *b)
     for (struct client *c = b->clients; c; c = c->next) {
         client_close(c, "the daemon ends");
     }
-    worker_stop(b);
+    workers_stop(b);
     broker_try_finish(b);
 }
 
@@ -94,8 +94,7 @@ static void broker_init(struct broker *b, const struct options *options)
     b->options = options;
     b->listen_fd = -1;
     b->streams_tail = &b->streams;
-    b->restart.limit = options->restarts;
-    b->restart.window_ms = options->restart_window_ms;
+    devices_init(b);
     read_boot_id(b->boot_id);
     uv_timer_init(&b->loop, &b->tick);
     uv_signal_init(&b->loop, &b->sigterm);

@@ -16,6 +16,7 @@
 
 struct broker;
 struct client;
+struct worker;
 
 /* ---- streams: one open source with its one subscriber, or a probe ---- */
 
@@ -28,7 +29,7 @@ struct pending_frame {
 };
 
 enum stream_state {
-    STREAM_QUEUED, /* waits for a worker */
+    STREAM_QUEUED, /* waits for its worker, or for one to be chosen */
     STREAM_OPEN,   /* the worker has it under the number wid */
     STREAM_ENDED   /* the worker has finished; kept for its totals until the client closes it */
 };
@@ -40,6 +41,7 @@ struct stream {
     uint32_t object_id, open_request; /* of the client */
     bool probe, replied, eos_sent;
     enum stream_state state;
+    struct worker *worker; /* chosen once, when devices are known; NULL before */
     uint32_t wid; /* new for each worker, so that late messages of an old one find nothing */
 
     /* source (source.c) */
@@ -70,7 +72,7 @@ struct stream {
 struct stream *stream_create(struct client *c, const struct frame *f, ProtobufCMessage *body);
 void stream_free(struct stream *s); /* tells the worker; takes it off the broker's list */
 struct stream *stream_find(struct broker *b, const struct client *c, uint32_t object_id);
-struct stream *stream_find_wid(struct broker *b, uint32_t wid);
+struct stream *stream_find_wid(struct worker *w, uint32_t wid);
 const char *stream_name(const struct stream *s);
 void stream_info(struct stream *s, const Pelton__Info *info);
 bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd); /* false: the worker broke the protocol */
@@ -122,34 +124,62 @@ struct ask {
 void ask_stats(struct stream *s, uint32_t client_request);
 void ask_controls(struct stream *s, uint32_t client_request, ProtobufCMessage *controls); /* takes it over */
 void ask_devices(struct client *c, uint32_t client_request, bool current);
-void asks_send(struct broker *b);
-void asks_answer(struct broker *b, const struct frame *f, ProtobufCMessage *body);
+void asks_send(struct broker *b); /* those whose worker runs */
+void asks_answer(struct worker *w, const struct frame *f, ProtobufCMessage *body);
 void asks_stream_ended(struct stream *s);
-void asks_worker_lost(struct broker *b);
+void asks_worker_lost(struct worker *w);
 void asks_refuse(struct broker *b, const struct pelton_failure *failure); /* those that wait for a worker */
 void asks_forget(struct broker *b, const struct client *c, const struct stream *s); /* of either */
 void stream_send_stats(struct stream *s, uint32_t client_request);
 
-/* ---- the worker (worker_link.c, worker_messages.c, recovery.c) ---- */
+/* ---- the workers, one a device (worker_link.c, worker_messages.c, recovery.c) ---- */
+
+enum { WORKERS_MAX = 16, DEVICE_NAME_BYTES = 64 };
 
 struct worker {
+    struct broker *broker;
+    const char *device; /* its --device; NULL: what the -c values say */
+    bool died;          /* and has not been restarted since */
+    struct restart_policy restart;
+    struct stream *trial; /* recovery.c */
+    uint64_t trial_ms;
+
+    /* of the present process: all that follows is cleared when one is started */
     uv_process_t process;
     struct channel ch;
     bool spawned;                         /* from worker_start to recovery_worker_gone */
     bool exited, reaped, channel_closed;  /* what is over: the process, its handle, the channel */
     bool stopping;                        /* we asked it to end */
     uint64_t stop_ms, exit_ms;
+    uint32_t question; /* of devices.c, not answered yet; 0: none */
+    bool opened;       /* it has said so */
 };
-bool worker_running(const struct broker *b);
-int worker_start(struct broker *b, struct pelton_failure *failure);
-void worker_stop(struct broker *b);
-void worker_kill(struct broker *b, const char *why);
-void worker_check(struct broker *b, uint64_t now_ms);
-void worker_message(struct broker *b, struct frame *f);
-void recovery_worker_gone(struct broker *b); /* from worker_link, when process and channel have both ended */
-void recovery_pump(struct broker *b);        /* hands what waits to the worker, starting one where needed */
+bool worker_running(const struct worker *w);
+int worker_start(struct worker *w, struct pelton_failure *failure);
+void worker_kill(struct worker *w, const char *why);
+void worker_message(struct worker *w, struct frame *f);
+void workers_stop(struct broker *b);
+bool workers_spawned(const struct broker *b); /* any */
+void workers_check(struct broker *b, uint64_t now_ms);
+void recovery_worker_gone(struct worker *w); /* from worker_link, when process and channel have both ended */
+bool recovery_have(struct worker *w);        /* whether it runs, started where needed; what waits for one that cannot is refused */
+void recovery_refuse(struct broker *b, const struct worker *w, const struct pelton_failure *failure); /* w NULL: all that wait */
+void recovery_pump(struct broker *b);        /* hands what waits to the workers, starting them where needed */
 void recovery_progress(struct stream *s);    /* a frame came, or the stream ended */
 void recovery_check(struct broker *b, uint64_t now_ms);
+
+/* ---- devices (devices.c) ---- */
+
+enum devices_state {
+    DEVICES_WRONG,   /* the list cannot be used */
+    DEVICES_LIST,    /* the first worker has to say which there are */
+    DEVICES_OPENING, /* several: each worker has to open its own before any gets streams */
+    DEVICES_READY
+};
+void devices_init(struct broker *b);
+bool devices_need(struct broker *b); /* true: streams may be given out; false: recovery_pump is called then, or all is refused */
+bool devices_answer(struct worker *w, const struct frame *f, const ProtobufCMessage *body); /* true: it was our question */
+struct worker *devices_choose(struct broker *b); /* for a new stream */
 
 /* ---- the broker ---- */
 
@@ -166,16 +196,15 @@ struct broker {
     unsigned n_clients, n_streams;
     struct stream *streams, **streams_tail; /* in the order of their opening */
     struct ask *asks;
-    struct worker worker;
-    bool worker_died; /* and has not been restarted since */
-    struct restart_policy restart;
+    enum devices_state devices;
+    char device_names[WORKERS_MAX][DEVICE_NAME_BYTES]; /* where there are several */
+    struct worker workers[WORKERS_MAX];
+    unsigned n_workers; /* at least 1 */
     struct quarantine quarantine;
-    bool pumping;         /* recovery.c */
-    struct stream *trial;
-    uint64_t trial_ms;
+    bool pumping; /* recovery.c */
     uint32_t last_wid, last_request;
     bool device_known;
-    struct pelton_device device;
+    struct pelton_device device; /* of the first worker; its name says how many more there are */
     char boot_id[40];
 };
 void broker_shutdown(struct broker *b);

@@ -2,7 +2,8 @@
  *
  * Streams and the life of workers: what waits is handed over, what a dead worker had is handed to the next one.
  *
- * The happy path is pump: start a worker if there is none, send Open for each queued stream. The failure modes:
+ * The happy path is pump: start the workers that are wanted, send Open for each queued stream. A stream stays with the worker that
+ * was chosen for it, so a death is the affair of one device and its streams. The failure modes:
  * - The worker dies. Each stream it had gets a strike and, where its source can be read again, waits for the next worker, which
  *   is told the first sequence still wanted; the subscriber sees a new epoch and DISCONT. Where it cannot, it fails by name.
  * - One stream kills worker after worker. With several streams open nobody knows which it was, so those with a strike are then
@@ -33,7 +34,7 @@ static void stream_to_worker(struct stream *s)
     s->open->resume_sequence = s->next_sequence;
     s->open->name = (char *)stream_name(s);
     s->open->uri = s->has_fd ? "" : uri; /* a path that was opened here goes on as its descriptor */
-    channel_send(&b->worker.ch, s->probe ? WIRE_PROBE : WIRE_OPEN, 0, s->wid, s->body, &fd, fd >= 0);
+    channel_send(&s->worker->ch, s->probe ? WIRE_PROBE : WIRE_OPEN, 0, s->wid, s->body, &fd, fd >= 0);
     s->open->uri = uri;
     s->open->name = name;
     if (owned) {
@@ -42,65 +43,92 @@ static void stream_to_worker(struct stream *s)
     source_sent(s);
 }
 
-static struct stream *first_queued(struct broker *b)
+/* Of that worker; NULL: of any, or of none yet. */
+static struct stream *first_queued(struct broker *b, const struct worker *w)
 {
     struct stream *s = b->streams;
-    while (s && s->state != STREAM_QUEUED) {
+    while (s && (s->state != STREAM_QUEUED || (w && s->worker != w))) {
         s = s->next;
     }
     return s;
 }
 
-static bool waits_for_worker(struct broker *b)
+/* A question that waits for the first worker. */
+static bool first_unsent(const struct broker *b)
 {
     const struct ask *a = b->asks;
     while (a && a->worker_request) {
         a = a->next;
     }
-    return a || first_queued(b);
+    return a != NULL;
 }
 
-static void refuse_all(struct broker *b, const struct pelton_failure *failure)
+static bool waits_for_worker(struct broker *b)
+{
+    return first_unsent(b) || first_queued(b, NULL);
+}
+
+void recovery_refuse(struct broker *b, const struct worker *w, const struct pelton_failure *failure)
 {
     struct stream *s;
-    asks_refuse(b, failure);
-    while ((s = first_queued(b)) != NULL) {
+    if (!w || w == b->workers) { /* the first answers for all */
+        asks_refuse(b, failure);
+    }
+    while ((s = first_queued(b, w)) != NULL) {
         stream_fail(s, failure->code, failure->hint, "%.100s: %.150s", stream_name(s), failure->cause);
     }
 }
 
-static bool have_worker(struct broker *b)
+bool recovery_have(struct worker *w)
 {
+    struct broker *b = w->broker;
     struct pelton_failure failure = {0};
-    if (b->worker.spawned) {
-        return worker_running(b); /* else it is about to be gone, and recovery comes here again */
+    if (w->spawned) {
+        return worker_running(w); /* else it is about to be gone, and recovery comes here again */
     }
-    if (b->worker_died && !restart_allowed(&b->restart, uv_now(&b->loop))) {
+    if (w->died && !restart_allowed(&w->restart, uv_now(&b->loop))) {
         failure.code = PELTON_ERR_WORKER_LOST;
         snprintf(failure.cause, sizeof failure.cause, "the decoding process died more than %llu times in %llu s",
-                 (unsigned long long)b->restart.limit, (unsigned long long)(b->restart.window_ms + 999) / 1000);
+                 (unsigned long long)w->restart.limit, (unsigned long long)(w->restart.window_ms + 999) / 1000);
         wire_copy(failure.hint, sizeof failure.hint, "the daemon's log says how; try another device");
-    } else if (worker_start(b, &failure) == 0) {
-        b->worker_died = false;
+    } else if (worker_start(w, &failure) == 0) {
+        w->died = false;
         return true;
     }
-    refuse_all(b, &failure);
+    recovery_refuse(b, b->devices == DEVICES_READY ? w : NULL, &failure);
     return false;
+}
+
+static void pump_worker(struct worker *w)
+{
+    struct stream *s;
+    while (!w->trial && (s = first_queued(w->broker, w)) != NULL && recovery_have(w)) {
+        stream_to_worker(s);
+        if (s->strikes > 0) {
+            w->trial = s;
+            w->trial_ms = uv_now(&w->broker->loop);
+        }
+    }
 }
 
 void recovery_pump(struct broker *b)
 {
-    if (b->pumping || b->closing || !waits_for_worker(b) || !have_worker(b)) {
+    if (b->pumping || b->closing || !waits_for_worker(b)) {
         return;
     }
     b->pumping = true;
-    asks_send(b);
-    struct stream *s;
-    while (!b->trial && (s = first_queued(b)) != NULL) {
-        stream_to_worker(s);
-        if (s->strikes > 0) {
-            b->trial = s;
-            b->trial_ms = uv_now(&b->loop);
+    bool ready = devices_need(b);
+    if (first_unsent(b) && (!ready || recovery_have(b->workers))) {
+        asks_send(b);
+    }
+    if (ready) {
+        for (struct stream *s = b->streams; s; s = s->next) {
+            if (s->state == STREAM_QUEUED && !s->worker) {
+                s->worker = devices_choose(b);
+            }
+        }
+        for (unsigned i = 0; i < b->n_workers; i++) {
+            pump_worker(&b->workers[i]);
         }
     }
     b->pumping = false;
@@ -155,31 +183,32 @@ static bool condemn(struct stream *s)
     return false;
 }
 
-void recovery_worker_gone(struct broker *b)
+void recovery_worker_gone(struct worker *w)
 {
+    struct broker *b = w->broker;
     unsigned open = 0;
-    struct stream *trial = b->trial;
-    b->trial = NULL;
-    b->device_known = false;
-    b->worker_died = true;
+    struct stream *trial = w->trial;
+    w->trial = NULL;
+    w->died = true;
+    b->device_known &= w != b->workers;
     for (struct stream *s = b->streams; s; s = s->next) {
-        open += s->state == STREAM_OPEN;
+        open += s->worker == w && s->state == STREAM_OPEN;
     }
     b->pumping = true; /* not before all are judged */
     for (struct stream *s = b->streams; s; s = s->next) {
-        if (s->state == STREAM_OPEN) {
+        if (s->worker == w && s->state == STREAM_OPEN) {
             stream_survive(s, open == 1 || s == trial);
         }
     }
     for (struct stream *s = b->streams, *next; s; s = next) {
         next = s->next;
-        if (s->state == STREAM_QUEUED && s->restarts > 0 && !condemn(s)) {
+        if (s->worker == w && s->state == STREAM_QUEUED && s->restarts > 0 && !condemn(s)) {
             s->lost.code = 0;
             stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, "the decoding process died");
         }
     }
     b->pumping = false;
-    asks_worker_lost(b);
+    asks_worker_lost(w);
     recovery_pump(b);
 }
 
@@ -187,22 +216,29 @@ void recovery_worker_gone(struct broker *b)
 
 void recovery_progress(struct stream *s)
 {
-    struct broker *b = s->broker;
+    struct worker *w = s->worker;
     bool passed = s->state == STREAM_ENDED || s->next_sequence >= s->death_sequence + PASSED_FRAMES;
     bool stands_still = s->pools && s->pools->held == s->pools->n_slots;
     if (passed) {
         s->strikes = 0;
     }
-    if ((passed || stands_still) && b->trial == s) {
-        b->trial = NULL;
-        recovery_pump(b);
+    if ((passed || stands_still) && w && w->trial == s) {
+        w->trial = NULL;
+        recovery_pump(s->broker);
     }
 }
 
 void recovery_check(struct broker *b, uint64_t now_ms)
 {
-    if (b->trial && now_ms - b->trial_ms >= TRIAL_MS) {
-        b->trial = NULL;
+    bool over = false;
+    for (unsigned i = 0; i < b->n_workers; i++) {
+        struct worker *w = &b->workers[i];
+        if (w->trial && now_ms - w->trial_ms >= TRIAL_MS) {
+            w->trial = NULL;
+            over = true;
+        }
+    }
+    if (over) {
         recovery_pump(b);
     }
 }

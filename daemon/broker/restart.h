@@ -16,6 +16,8 @@ struct restart_policy {
     unsigned count;
 };
 
+/* Fewer than limit lie in the window before now_ms. */
+bool restart_possible(struct restart_policy *p, uint64_t now_ms);
 /* True, and the restart is counted, where fewer than limit lie in the window before now_ms. */
 bool restart_allowed(struct restart_policy *p, uint64_t now_ms);
 

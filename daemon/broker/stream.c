@@ -63,11 +63,11 @@ static void stream_unlink(struct stream *s)
 void stream_free(struct stream *s)
 {
     struct broker *b = s->broker;
-    if (s->state == STREAM_OPEN && worker_running(b)) {
-        channel_send(&b->worker.ch, WIRE_CLOSE, 0, s->wid, NULL, NULL, 0);
+    if (s->state == STREAM_OPEN && worker_running(s->worker)) {
+        channel_send(&s->worker->ch, WIRE_CLOSE, 0, s->wid, NULL, NULL, 0);
     }
-    if (b->trial == s) {
-        b->trial = NULL;
+    if (s->worker && s->worker->trial == s) {
+        s->worker->trial = NULL;
     }
     asks_forget(b, NULL, s);
     stream_unlink(s);
@@ -98,10 +98,10 @@ struct stream *stream_find(struct broker *b, const struct client *c, uint32_t ob
     return NULL;
 }
 
-struct stream *stream_find_wid(struct broker *b, uint32_t wid)
+struct stream *stream_find_wid(struct worker *w, uint32_t wid)
 {
-    for (struct stream *s = b->streams; s; s = s->next) {
-        if (s->state == STREAM_OPEN && s->wid == wid) {
+    for (struct stream *s = w->broker->streams; s; s = s->next) {
+        if (s->state == STREAM_OPEN && s->worker == w && s->wid == wid) {
             return s;
         }
     }
@@ -126,14 +126,14 @@ static void pools_trim(struct stream *s)
 /* The slot is free here; the worker wants to know where it is the one that wrote it. */
 static void tell_release(struct stream *s, const struct broker_pool *p, uint32_t slot, uint32_t generation)
 {
-    if (s->state != STREAM_OPEN || p->wid != s->wid || !worker_running(s->broker)) {
+    if (s->state != STREAM_OPEN || p->wid != s->wid || !worker_running(s->worker)) {
         return;
     }
     Pelton__Release m = PELTON__RELEASE__INIT;
     m.epoch = p->worker_epoch;
     m.slot = slot;
     m.generation = generation;
-    channel_send(&s->broker->worker.ch, WIRE_RELEASE, 0, s->wid, &m.base, NULL, 0);
+    channel_send(&s->worker->ch, WIRE_RELEASE, 0, s->wid, &m.base, NULL, 0);
 }
 
 void stream_release(struct stream *s, const Pelton__Release *m)

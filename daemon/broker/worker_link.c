@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The worker process as the broker holds it: this program once more, joined by a socketpair.
+ * The worker processes as the broker holds them, one a device: this program once more, joined by a socketpair.
  *
  * The happy path is start on first need, frames to and fro, stop. The failure modes are: it cannot be started; it dies (its end
  * of the socketpair closes after the last frame it sent, SIGCHLD comes before or after); it breaks the protocol or falls
@@ -13,42 +13,41 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WORKER_FD = 3, STOP_MS = 1000, STRAY_MS = 500, ARGS = 2 * OPTIONS_MAX_VALUES + 16 };
+enum { WORKER_FD = 3, STOP_MS = 1000, STRAY_MS = 500, ARGS = 2 * OPTIONS_MAX_VALUES + 18 };
 
-bool worker_running(const struct broker *b)
+bool worker_running(const struct worker *w)
 {
-    const struct worker *w = &b->worker;
     return w->spawned && !w->exited && !w->stopping && w->ch.open && !w->ch.lost && !w->ch.closing;
 }
 
-static void try_gone(struct broker *b)
+static void try_gone(struct worker *w)
 {
-    struct worker *w = &b->worker;
     if (w->spawned && w->reaped && w->channel_closed) {
         w->spawned = false;
-        recovery_worker_gone(b);
-        broker_try_finish(b);
+        recovery_worker_gone(w);
+        broker_try_finish(w->broker);
     }
 }
 
 static void on_reaped(uv_handle_t *handle)
 {
-    struct broker *b = handle->data;
-    b->worker.reaped = true;
-    try_gone(b);
+    struct worker *w = handle->data;
+    w->reaped = true;
+    try_gone(w);
 }
 
 static void on_exit(uv_process_t *process, int64_t status, int signal)
 {
-    struct broker *b = process->data;
-    b->worker.exited = true;
-    b->worker.exit_ms = uv_now(&b->loop);
-    if (!b->worker.stopping) {
+    struct worker *w = process->data;
+    w->exited = true;
+    w->exit_ms = uv_now(&w->broker->loop);
+    if (!w->stopping) {
         log_line(LOG_LEVEL_ERROR, "worker %d ended: %s %d", process->pid, signal ? "signal" : "exit status",
                  signal ? signal : (int)status);
     }
@@ -62,28 +61,31 @@ static void on_frame(struct channel *ch, struct frame *f)
 
 static void on_lost(struct channel *ch, int error)
 {
-    struct broker *b = ch->ctx;
+    struct worker *w = ch->ctx;
     if (error != FRAME_ERR_CLOSED) {
         log_line(LOG_LEVEL_ERROR, "worker: %s", frame_error_text(error));
     }
-    if (!b->worker.exited && !b->worker.stopping) {
-        uv_process_kill(&b->worker.process, SIGKILL);
+    if (!w->exited && !w->stopping) {
+        uv_process_kill(&w->process, SIGKILL);
     }
     channel_close(ch);
 }
 
 static void on_closed(struct channel *ch)
 {
-    struct broker *b = ch->ctx;
-    b->worker.channel_closed = true;
-    try_gone(b);
+    struct worker *w = ch->ctx;
+    w->channel_closed = true;
+    try_gone(w);
 }
 
 static const struct channel_callbacks worker_callbacks = {on_frame, on_lost, on_closed};
 
-static void build_arguments(const struct options *o, char pid[16], char *argv[ARGS])
+/* Cores are shared out among devices. */
+static void build_arguments(const struct worker *w, char pid[16], char threads[32], char *argv[ARGS])
 {
-    unsigned n = 0;
+    const struct options *o = w->broker->options;
+    unsigned n = 0, count = w->broker->n_workers;
+    uint64_t all = o->threads ? o->threads : uv_available_parallelism();
     snprintf(pid, 16, "%d", (int)getpid());
     argv[n++] = "peltond";
     argv[n++] = "--worker-fd";
@@ -96,47 +98,51 @@ static void build_arguments(const struct options *o, char pid[16], char *argv[AR
         argv[n++] = "-c";
         argv[n++] = (char *)o->values[i];
     }
-    if (o->device) {
+    if (count > 1) {
+        snprintf(threads, 32, "threads=%llu", (unsigned long long)((all + count - 1) / count));
+        argv[n++] = "-c";
+        argv[n++] = threads;
+    }
+    if (w->device) {
         argv[n++] = "--device";
-        argv[n++] = (char *)o->device;
+        argv[n++] = (char *)w->device;
     }
     argv[n] = NULL;
 }
 
 static void on_unspawned(uv_handle_t *handle)
 {
-    ((struct broker *)handle->data)->worker.reaped = true;
+    ((struct worker *)handle->data)->reaped = true;
 }
 
-static int spawn(struct broker *b, int peer)
+static int spawn(struct worker *w, int peer)
 {
-    char *argv[ARGS], pid[16];
-    build_arguments(b->options, pid, argv);
+    char *argv[ARGS], pid[16], threads[32];
+    build_arguments(w, pid, threads, argv);
     uv_stdio_container_t stdio[WORKER_FD + 1] = {{.flags = UV_IGNORE},
                                                  {.flags = UV_IGNORE},
                                                  {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
                                                  {.flags = UV_INHERIT_FD, .data.fd = peer}};
     uv_process_options_t options = {
         .exit_cb = on_exit, .file = "/proc/self/exe", .args = argv, .stdio_count = WORKER_FD + 1, .stdio = stdio};
-    b->worker.process.data = b;
-    int rc = uv_spawn(&b->loop, &b->worker.process, &options);
+    w->process.data = w;
+    int rc = uv_spawn(&w->broker->loop, &w->process, &options);
     if (rc < 0) {
-        uv_close((uv_handle_t *)&b->worker.process, on_unspawned);
+        uv_close((uv_handle_t *)&w->process, on_unspawned);
     }
     return rc;
 }
 
-int worker_start(struct broker *b, struct pelton_failure *failure)
+int worker_start(struct worker *w, struct pelton_failure *failure)
 {
-    struct worker *w = &b->worker;
     int pair[2], rc;
     if (w->process.type == UV_PROCESS && !w->reaped) {
         rc = UV_EBUSY; /* the handle of a failed start has not closed yet */
     } else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
         rc = -errno;
     } else {
-        memset(w, 0, sizeof *w);
-        rc = spawn(b, pair[1]);
+        memset(&w->process, 0, sizeof *w - offsetof(struct worker, process));
+        rc = spawn(w, pair[1]);
         close(pair[1]);
         if (rc < 0) {
             close(pair[0]);
@@ -148,37 +154,52 @@ int worker_start(struct broker *b, struct pelton_failure *failure)
         return -1;
     }
     w->spawned = true;
-    if (channel_open(&w->ch, &b->loop, pair[0], &worker_callbacks, b) < 0) {
+    if (channel_open(&w->ch, &w->broker->loop, pair[0], &worker_callbacks, w) < 0) {
         w->channel_closed = true;
         uv_process_kill(&w->process, SIGKILL);
     }
     log_line(LOG_LEVEL_INFO, "worker %d started", w->process.pid);
-    broker_tick(b);
+    broker_tick(w->broker);
     return 0;
 }
 
-void worker_stop(struct broker *b)
+static void worker_stop(struct worker *w)
 {
-    struct worker *w = &b->worker;
     if (!w->spawned || w->stopping) {
         return;
     }
     channel_send(&w->ch, WIRE_SHUTDOWN, 0, 0, NULL, NULL, 0);
     w->stopping = true;
-    w->stop_ms = uv_now(&b->loop);
+    w->stop_ms = uv_now(&w->broker->loop);
 }
 
-void worker_kill(struct broker *b, const char *why)
+void workers_stop(struct broker *b)
 {
-    if (b->worker.spawned && !b->worker.exited) {
-        log_line(LOG_LEVEL_ERROR, "worker %d is killed: %s", b->worker.process.pid, why);
-        uv_process_kill(&b->worker.process, SIGKILL);
+    for (unsigned i = 0; i < b->n_workers; i++) {
+        worker_stop(&b->workers[i]);
     }
 }
 
-void worker_check(struct broker *b, uint64_t now_ms)
+bool workers_spawned(const struct broker *b)
 {
-    struct worker *w = &b->worker;
+    unsigned i = 0;
+    while (i < b->n_workers && !b->workers[i].spawned) {
+        i++;
+    }
+    return i < b->n_workers;
+}
+
+void worker_kill(struct worker *w, const char *why)
+{
+    if (w->spawned && !w->exited) {
+        log_line(LOG_LEVEL_ERROR, "worker %d is killed: %s", w->process.pid, why);
+        uv_process_kill(&w->process, SIGKILL);
+    }
+}
+
+static void worker_check(struct worker *w, uint64_t now_ms)
+{
+    const struct options *o = w->broker->options;
     if (!w->spawned) {
         return;
     }
@@ -190,7 +211,14 @@ void worker_check(struct broker *b, uint64_t now_ms)
         if (now_ms - w->stop_ms >= STOP_MS) {
             uv_process_kill(&w->process, SIGKILL);
         }
-    } else if (channel_check_silence(&w->ch, now_ms, b->options->ping_ms, b->options->worker_dead_ms)) {
-        worker_kill(b, "it does not answer");
+    } else if (channel_check_silence(&w->ch, now_ms, o->ping_ms, o->worker_dead_ms)) {
+        worker_kill(w, "it does not answer");
+    }
+}
+
+void workers_check(struct broker *b, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < b->n_workers; i++) {
+        worker_check(&b->workers[i], now_ms);
     }
 }

@@ -7,26 +7,38 @@
 
 #include "daemon/log.h"
 
-static void on_devices(struct broker *b, const struct frame *f, ProtobufCMessage *body)
+#include <stdio.h>
+#include <string.h>
+
+static void note_device(struct broker *b, const Pelton__Device *m)
+{
+    wire_device_to(m, &b->device);
+    if (b->n_workers > 1) {
+        size_t n = strlen(b->device.name);
+        snprintf(b->device.name + n, sizeof b->device.name - n, " and %u more", b->n_workers - 1);
+    }
+    b->device_known = true;
+}
+
+static void on_devices(struct worker *w, const struct frame *f, ProtobufCMessage *body)
 {
     const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
-    if (m->current >= 0 && (size_t)m->current < m->n_devices) {
-        wire_device_to(m->devices[m->current], &b->device);
-        b->device_known = true;
+    if (w == w->broker->workers && m->current >= 0 && (size_t)m->current < m->n_devices) {
+        note_device(w->broker, m->devices[m->current]);
     }
-    if (f->h.request_id) {
-        asks_answer(b, f, body);
+    if (f->h.request_id && !devices_answer(w, f, body)) {
+        asks_answer(w, f, body);
     }
 }
 
 /* The device is lost for this process: the next one can go on. */
-static void on_end(struct broker *b, struct stream *s, const Pelton__Eos *m)
+static void on_end(struct worker *w, struct stream *s, const Pelton__Eos *m)
 {
     struct pelton_failure failure;
     wire_failure_to(m->failure, &failure);
     if (failure.code == PELTON_ERR_GPU_LOST) {
         s->lost = failure;
-        worker_kill(b, "it has lost its device");
+        worker_kill(w, "it has lost its device");
         return; /* recovery takes the stream up */
     }
     wire_stats_to(m->stats, &s->totals);
@@ -34,7 +46,7 @@ static void on_end(struct broker *b, struct stream *s, const Pelton__Eos *m)
 }
 
 /* False: the worker broke the protocol. */
-static bool on_stream(struct broker *b, struct stream *s, struct frame *f, ProtobufCMessage *body)
+static bool on_stream(struct worker *w, struct stream *s, struct frame *f, ProtobufCMessage *body)
 {
     switch (f->h.type) {
     case WIRE_OPEN_REPLY: {
@@ -62,28 +74,30 @@ static bool on_stream(struct broker *b, struct stream *s, struct frame *f, Proto
         stream_state(s, m->state, m->cause);
         return true;
     }
-    case WIRE_EOS: on_end(b, s, (const Pelton__Eos *)body); return true;
+    case WIRE_EOS: on_end(w, s, (const Pelton__Eos *)body); return true;
     default: return false;
     }
 }
 
-void worker_message(struct broker *b, struct frame *f)
+void worker_message(struct worker *w, struct frame *f)
 {
     ProtobufCMessage *body = wire_unpack(f);
     bool right = body != NULL;
     if (!right || f->h.type == WIRE_PONG) {
         /* heard_ms has noted it */
     } else if (f->h.type == WIRE_DEVICES_REPLY) {
-        on_devices(b, f, body);
+        on_devices(w, f, body);
     } else if (f->h.type == WIRE_STATS_REPLY || f->h.type == WIRE_CONTROLS_REPLY || f->h.type == WIRE_ERROR) {
-        asks_answer(b, f, body);
+        if (!devices_answer(w, f, body)) {
+            asks_answer(w, f, body);
+        }
     } else {
-        struct stream *s = stream_find_wid(b, f->h.object_id);
-        right = !s || s->lost.code || on_stream(b, s, f, body);
+        struct stream *s = stream_find_wid(w, f->h.object_id);
+        right = !s || s->lost.code || on_stream(w, s, f, body);
     }
     if (!right) {
         log_line(LOG_LEVEL_ERROR, "worker: message %u cannot be right", f->h.type);
-        worker_kill(b, "it broke the protocol");
+        worker_kill(w, "it broke the protocol");
     }
     wire_free(body);
 }

@@ -12,7 +12,7 @@
 #include "daemon/camera/camera.h"
 #include "daemon/channel.h"
 #include "daemon/log.h"
-#include "daemon/worker/engines.h"
+#include "daemon/worker/session.h"
 #include "proto/wire.h"
 
 #include <stdio.h>
@@ -27,7 +27,6 @@ struct worker_stream {
     struct worker_proto *worker;
     uint32_t wid;
     bool probe;
-    struct engines_entry *engine;
     struct session *session;      /* either */
     struct camera_reader *camera; /* or */
 };
@@ -36,7 +35,10 @@ struct worker_proto {
     uv_loop_t loop;
     const struct options *options;
     struct channel ch;
-    struct engines engines;
+    const char *device; /* the one of this process, once it was looked for; NULL: the default */
+    unsigned threads;   /* of the engine */
+    char uuid[64];      /* where device is one of all */
+    struct engine *engine; /* NULL: not needed yet */
     struct camera_host *cameras; /* NULL: none was asked for yet */
     struct worker_stream *streams;
     bool ending;
@@ -175,7 +177,6 @@ static void stream_free(struct worker_stream *ws)
         link = &(*link)->next;
     }
     *link = ws->next;
-    engines_give(ws->engine);
     free(ws);
 }
 
@@ -220,26 +221,54 @@ static void device_message(const struct gpu_device_info *in, Pelton__Device *out
     out->missing = (char *)in->missing;
 }
 
-/* The first of them, which says how many there are. */
 static void send_current_device(struct worker_proto *w, uint32_t request_id)
 {
     Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
     Pelton__Device device, *list[] = {&device};
-    char name[300];
-    device_message(engine_device(w->engines.entries[0].engine), &device);
-    snprintf(name, sizeof name, "%s and %u more", device.name, (unsigned)w->engines.count - 1);
-    device.name = w->engines.count > 1 ? name : device.name;
+    device_message(engine_device(w->engine), &device);
     m.n_devices = 1;
     m.devices = list;
     channel_send(&w->ch, WIRE_DEVICES_REPLY, request_id, 0, &m.base, NULL, 0);
 }
 
+/* For "all" the first usable GPU, with its share of the cores: the broker starts a worker for each of the others, by its UUID. On a
+ * machine without any, what auto takes. */
+static void device_find(struct worker_proto *w)
+{
+    struct gpu_device_info *infos = NULL;
+    size_t count = 0;
+    unsigned n = 0;
+    w->device = w->options->device;
+    w->threads = (unsigned)w->options->threads;
+    if (!w->device || strcmp(w->device, "all") != 0) {
+        return;
+    }
+    w->device = NULL;
+    if (gpu_list(&infos, &count) < 0) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (infos[i].usable && !infos[i].software && n++ == 0) {
+            wire_copy(w->uuid, sizeof w->uuid, infos[i].uuid);
+            w->device = w->uuid;
+        }
+    }
+    free(infos);
+    if (n > 1) {
+        w->threads = ((w->threads ? w->threads : uv_available_parallelism()) + n - 1) / n;
+    }
+}
+
 static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
 {
     const struct options *o = w->options;
+    if (w->engine) {
+        return PELTON_OK;
+    }
+    device_find(w);
     const struct engine_params params = {
-        .device = o->device,
-        .threads = (unsigned)o->threads,
+        .device = w->device,
+        .threads = w->threads,
         .lookahead = (unsigned)o->lookahead,
         .batch = (unsigned)o->batch,
         .arena = (uint8_t)o->arena,
@@ -250,9 +279,8 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
         .log = engine_log,
         .log_ctx = w,
     };
-    bool known = w->engines.count > 0;
     w->complaint[0] = 0;
-    int rc = engines_open(&w->engines, &w->loop, &params);
+    int rc = engine_create(&w->loop, &params, &w->engine);
     if (rc < 0) {
         failure->code = rc;
         wire_copy(failure->cause, sizeof failure->cause, w->complaint[0] ? w->complaint : "the decoder cannot be set up");
@@ -260,18 +288,14 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
                   rc == PELTON_ERR_NO_DEVICE ? "run pelton doctor, or use --device cpu" : "");
         return rc;
     }
-    if (!known) {
-        send_current_device(w, 0);
-    }
+    send_current_device(w, 0);
     return PELTON_OK;
 }
 
-/* Of several devices cameras use the first that is not a list. */
 static int cameras_need(struct worker_proto *w, struct pelton_failure *failure)
 {
-    const char *device = w->options->device;
     const struct camera_host_params params = {
-        .device = device && (strchr(device, ',') || !strcmp(device, "all")) ? NULL : device,
+        .device = w->device,
         .validation = w->options->validation,
         .log = engine_log,
         .log_ctx = w,
@@ -300,13 +324,11 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd
     if (rc == 0 && camera_address(p.uri)) {
         rc = cameras_need(w, failure);
         if (rc == 0) {
-            ws->engine = engines_take(&w->engines);
-            rc = camera_open(w->cameras, ws->engine->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->camera, failure);
+            rc = camera_open(w->cameras, w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->camera, failure);
         }
     } else if (rc == 0) {
         p.fd = fd;
-        ws->engine = engines_take(&w->engines);
-        rc = session_open(ws->engine->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->session);
+        rc = session_open(w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->session);
     }
     if (rc < 0 && fd >= 0) {
         close(fd); /* the session's only where it was opened */
@@ -366,7 +388,7 @@ static void on_devices(struct worker_proto *w, const struct frame *f, const Pelt
         size_t i = reply.n_devices;
         device_message(&devices[i], &bodies[i]);
         list[i] = &bodies[i];
-        if (w->engines.count && strcmp(devices[i].uuid, engine_device(w->engines.entries[0].engine)->uuid) == 0) {
+        if (w->engine && strcmp(devices[i].uuid, engine_device(w->engine)->uuid) == 0) {
             reply.current = (int32_t)i;
         }
     }
@@ -411,18 +433,27 @@ static void on_controls(struct worker_proto *w, const struct worker_stream *ws, 
     channel_send(&w->ch, WIRE_ERROR, f->h.request_id, f->h.object_id, &e.base, NULL, 0);
 }
 
-static void on_engines_closed(void *ctx)
+static void on_engine_closed(void *ctx)
 {
     struct worker_proto *w = ctx;
     channel_close(&w->ch);
 }
 
-/* The engines decode the clips of simulated sensors, so they go last. */
+static void engine_end(struct worker_proto *w)
+{
+    if (w->engine) {
+        engine_close(w->engine, on_engine_closed, w);
+    } else {
+        channel_close(&w->ch);
+    }
+}
+
+/* The engine decodes the clips of simulated sensors, so it goes last. */
 static void on_cameras_closed(void *ctx)
 {
     struct worker_proto *w = ctx;
     w->cameras = NULL;
-    engines_close(&w->engines, on_engines_closed, w);
+    engine_end(w);
 }
 
 static void worker_end(struct worker_proto *w)
@@ -435,7 +466,7 @@ static void worker_end(struct worker_proto *w)
     if (w->cameras) {
         camera_host_close(w->cameras, on_cameras_closed, w);
     } else {
-        engines_close(&w->engines, on_engines_closed, w);
+        engine_end(w);
     }
 }
 
