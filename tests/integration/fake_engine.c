@@ -7,7 +7,8 @@
  *   epoch=N          a new format every N frames
  *   crash=N hang=N   the process dies, or stands still, before frame N
  *   fail=CODE at=N   ends with that failure before frame N; unsupported=1: refused at once; lost=N: GPU lost before frame N
- * With a URI in place of a descriptor the URI is the script.
+ * With a URI in place of a descriptor the URI is the script. A device has the name that was asked for; "none" does not exist, and at
+ * "crash" the process dies.
  */
 #include "daemon/worker/session.h"
 
@@ -57,12 +58,15 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
         params->log(params->log_ctx, 0, "no device matches \"none\"");
         return PELTON_ERR_NO_DEVICE;
     }
+    if (params->device && strcmp(params->device, "crash") == 0) {
+        raise(SIGKILL);
+    }
     struct engine *e = calloc(1, sizeof *e);
     if (!e) {
         return PELTON_ERR_NOMEM;
     }
     e->loop = loop;
-    strcpy(e->device.name, "fake");
+    snprintf(e->device.name, sizeof e->device.name, "%.60s", params->device ? params->device : "fake");
     strcpy(e->device.uuid, "00000000-0000-0000-0000-000000000001");
     strcpy(e->device.driver, "fake engine");
     e->device.software = e->device.usable = true;
@@ -80,6 +84,10 @@ int gpu_list(struct gpu_device_info **out, size_t *count)
     struct gpu_device_info *list = calloc(2, sizeof *list);
     strcpy(list[0].name, "fake");
     strcpy(list[1].name, "other");
+    for (int i = 0; i < 2; i++) {
+        snprintf(list[i].uuid, sizeof list[i].uuid, "00000000-0000-0000-0000-00000000000%d", i + 1);
+        list[i].usable = true;
+    }
     *out = list;
     *count = 2;
     return 0;
