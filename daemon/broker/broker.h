@@ -179,7 +179,7 @@ enum devices_state {
 void devices_init(struct broker *b);
 bool devices_need(struct broker *b); /* true: streams may be given out; false: recovery_pump is called then, or all is refused */
 bool devices_answer(struct worker *w, const struct frame *f, const ProtobufCMessage *body); /* true: it was our question */
-struct worker *devices_choose(struct broker *b); /* for a new stream */
+struct worker *devices_choose(const struct stream *s); /* for a new stream */
 
 /* ---- the broker ---- */
 

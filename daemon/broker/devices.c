@@ -9,6 +9,8 @@
  */
 #include "daemon/broker/broker.h"
 
+#include "daemon/camera/params.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -144,10 +146,15 @@ static unsigned streams_of(const struct broker *b, const struct worker *w)
     return n;
 }
 
-/* The worker with the fewest streams, of those that run or may be started. */
-struct worker *devices_choose(struct broker *b)
+/* The worker with the fewest streams, of those that run or may be started. Cameras, which one process has to hold, are the first
+ * worker's. */
+struct worker *devices_choose(const struct stream *s)
 {
+    struct broker *b = s->broker;
     struct worker *best = NULL;
+    if (camera_address(s->open->uri)) {
+        return b->workers;
+    }
     unsigned fewest = 0;
     for (unsigned i = 0; i < b->n_workers; i++) {
         struct worker *w = &b->workers[i];

@@ -124,7 +124,7 @@ void recovery_pump(struct broker *b)
     if (ready) {
         for (struct stream *s = b->streams; s; s = s->next) {
             if (s->state == STREAM_QUEUED && !s->worker) {
-                s->worker = devices_choose(b);
+                s->worker = devices_choose(s);
             }
         }
         for (unsigned i = 0; i < b->n_workers; i++) {
