@@ -52,7 +52,7 @@ static const struct kernel_variant variants[] = {
     SEPARABLE("half-separable-cached-128x2-32x8", 128, 2, 32, 8, 1, 1),
     INLINE("half-inline-cached-16x16", BOTH, 16, 16, 1, 1),
     INLINE("half-inline-cached-32x16", ONLY_32, 32, 16, 1, 1),
-    {.name = "half-runs-8", .formats = ONLY_32, .param = 1, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_runs)}}},
+    {.name = "half-runs", .formats = ONLY_32, .param = 1, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_runs)}}},
 };
 
 #define ONE(w, h, f, t, g) {.width = w, .height = h, .format = f, .taps = t, .gauss = g}
@@ -184,7 +184,7 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
 static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
                    uint32_t step, uint32_t xyz[3])
 {
-    uint32_t x = p->constant_count ? p->constants[0] : 64, y = p->constant_count ? p->constants[1] : 32;
+    uint32_t x = p->constant_count ? p->constants[0] : 32, y = p->constant_count ? p->constants[1] : 64;
     xyz[0] = (c->width + x - 1) / x;
     xyz[1] = (c->height + y - 1) / y;
 }

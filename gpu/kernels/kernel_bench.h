@@ -11,6 +11,7 @@
 
 struct kernel_push {
     uint32_t width, height, step, pictures, items, groups;
+    float weights[BENCH_MAX_TAPS / 2 + 1];
 };
 
 struct kernel_bench {

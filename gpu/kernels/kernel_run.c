@@ -93,7 +93,9 @@ static void dispatch(struct kernel_bench *b, VkCommandBuffer commands, uint32_t 
     if (!xyz[0] || !xyz[1] || !xyz[2])
         return;
     struct kernel_push push = {b->c.width, b->c.height, step, b->c.pictures, b->family->items ? b->family->items(&b->c) : 0,
-                               first[0] * first[1] * first[2]};
+                               first[0] * first[1] * first[2], {0}};
+    if (b->family->axis == KERNEL_AXIS_TAPS)
+        memcpy(push.weights, (const float *)(const void *)b->data.params + b->c.taps / 2, (b->c.taps / 2 + 1) * sizeof(float));
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->pipelines[pass]);
     g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->layout->pipeline, 0, 1, &b->descriptors[set], 0, NULL);
     g->vk.vkCmdPushConstants(commands, b->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);

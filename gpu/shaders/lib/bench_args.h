@@ -32,6 +32,7 @@ layout(push_constant) uniform Push {
     uint width, height, step, pictures;
     uint items;  /* values that are reduced */
     uint groups; /* workgroups of the first pass */
+    float weights[BENCH_MAX_TAPS / 2 + 1]; /* of blurs, from the middle outwards */
 } push;
 #endif
 
