@@ -10,7 +10,7 @@
 #define KERNEL_MAX_SETS 64
 
 struct kernel_push {
-    uint32_t width, height, step, pictures, items, groups;
+    uint32_t width, height, step, pictures, items, patient, groups;
     float weights[BENCH_MAX_TAPS / 2 + 1];
 };
 

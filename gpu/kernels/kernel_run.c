@@ -93,7 +93,7 @@ static void dispatch(struct kernel_bench *b, VkCommandBuffer commands, uint32_t 
     if (!xyz[0] || !xyz[1] || !xyz[2])
         return;
     struct kernel_push push = {b->c.width, b->c.height, step, b->c.pictures, b->family->items ? b->family->items(&b->c) : 0,
-                               first[0] * first[1] * first[2], {0}};
+                               b->g->info.software, first[0] * first[1] * first[2], {0}};
     if (b->family->axis == KERNEL_AXIS_TAPS)
         memcpy(push.weights, (const float *)(const void *)b->data.params + b->c.taps / 2, (b->c.taps / 2 + 1) * sizeof(float));
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->pipelines[pass]);
@@ -119,7 +119,7 @@ static void run_sets(struct kernel_bench *b, VkCommandBuffer commands, uint32_t 
         for (uint32_t step = 0; step < steps; step++) {
             for (uint32_t s = first; s < end; s++)
                 dispatch(b, commands, p, step, s);
-            if (step + 1 < steps || p + 1 < v->pass_count)
+            if (step + 1 < steps || (p + 1 < v->pass_count && !v->independent))
                 all_done(b->g, commands);
         }
     }
@@ -355,6 +355,8 @@ int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const
     why[0] = 0;
     if (!not && (c->width % 8 || c->height % 8 || c->width < 16 || c->height < 16 || c->width > 8192 || c->height > 8192))
         not = "sizes are multiples of 8 from 16 to 8192";
+    if (!not && family->whole_blocks && (c->width % 16 || c->height % 16 || c->pictures < 1 || c->pictures > 128))
+        not = "1 to 128 pictures of whole macroblocks";
     if (!not && family->axis == KERNEL_AXIS_TAPS && (c->taps < 3 || c->taps > BENCH_MAX_TAPS || c->taps % 2 == 0))
         not = "widths of blurs are odd, 3 to 19";
     int err = not ? 1 : kernel_case_open(b, family, c);

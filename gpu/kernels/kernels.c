@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct kernel_family *const families[] = {&kernel_reduce, &kernel_blur};
+static const struct kernel_family *const families[] = {&kernel_reduce, &kernel_blur, &kernel_readback, &kernel_wavefront, &kernel_inter};
 #define FAMILIES (sizeof(families) / sizeof(*families))
 
 static const char *const format_names[KERNEL_FORMATS] = {"rgba8", "rgba32f", "nv12", "bayer8", "luma8"};

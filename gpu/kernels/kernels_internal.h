@@ -34,6 +34,7 @@ struct kernel_variant {
     bool clear;                /* the output is cleared first, in the measured time */
     bool clear_scratch;        /* the scratch buffer too */
     bool box_only;
+    bool independent;          /* passes need no barrier between them */
     bool copy;                 /* no shader: the queue's own copy of input to output */
     enum kernel_memory memory; /* of the output */
     uint32_t param;            /* the family's */
@@ -58,6 +59,7 @@ struct kernel_family {
     struct kernel_case quick;
     enum kernel_axis axis;
     bool has_image;
+    bool whole_blocks;         /* sizes are multiples of 16 */
     uint64_t (*size)(const struct kernel_case *c, uint32_t binding);
     uint64_t (*traffic)(const struct kernel_case *c);
     /* Random input and params; *random is the generator's state. */
@@ -74,7 +76,7 @@ struct kernel_family {
     uint32_t (*items)(const struct kernel_case *c); /* push.items; NULL: 0 */
 };
 
-extern const struct kernel_family kernel_reduce, kernel_blur;
+extern const struct kernel_family kernel_reduce, kernel_blur, kernel_readback, kernel_wavefront, kernel_inter;
 
 /* kernels.c */
 uint32_t kernel_random(uint64_t *state);

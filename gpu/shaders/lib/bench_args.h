@@ -31,6 +31,7 @@
 layout(push_constant) uniform Push {
     uint width, height, step, pictures;
     uint items;  /* values that are reduced */
+    uint patient; /* a software device waits */
     uint groups; /* workgroups of the first pass */
     float weights[BENCH_MAX_TAPS / 2 + 1]; /* of blurs, from the middle outwards */
 } push;
