@@ -37,7 +37,7 @@ static int open_device(struct kernels *k)
     if (err < 0) {
         return fail_with(k->f, err == GPU_ERR_NO_DEVICE ? X_NO_DEVICE : X_OTHER, "pelton doctor says what is there", "%s", gpu_error_text(err));
     }
-    if (gpu_bandwidth(k->g, &k->copy) < 0) {
+    if (kernel_copy_bandwidth(k->bench, &k->copy) < 0) {
         k->copy = 0;
     }
     return 0;

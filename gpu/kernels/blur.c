@@ -12,12 +12,13 @@
 #include "shaders/bench_blur_inline.spv.h"
 #include "shaders/bench_blur_pass.spv.h"
 #include "shaders/bench_blur_runs.spv.h"
+#include "shaders/bench_blur_slide.spv.h"
 
 #define BOTH (1u << KERNEL_RGBA8 | 1u << KERNEL_RGBA32F)
 #define ONLY_32 (1u << KERNEL_RGBA8)
 
 /* What a pass's FROM and TO are: the case's format, or halves. */
-enum { TO_SAME, TO_HALF, FROM_HALF };
+enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, SLIDE };
 
 #define DIRECT(label, lx, ly, cache)                                                                                             \
     {.name = label, .formats = BOTH, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_direct), KERNEL_CONSTANTS(lx, ly, 0, cache)}}}
@@ -52,7 +53,8 @@ static const struct kernel_variant variants[] = {
     SEPARABLE("half-separable-cached-128x2-32x8", 128, 2, 32, 8, 1, 1),
     INLINE("half-inline-cached-16x16", BOTH, 16, 16, 1, 1),
     INLINE("half-inline-cached-32x16", ONLY_32, 32, 16, 1, 1),
-    {.name = "half-runs", .formats = ONLY_32, .param = 1, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_runs)}}},
+    {.name = "half-runs", .formats = ONLY_32, .param = 1, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_runs), .param = RUNS}}},
+    {.name = "slide", .formats = ONLY_32, .box_only = true, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_slide), .param = SLIDE}}},
 };
 
 #define ONE(w, h, f, t, g) {.width = w, .height = h, .format = f, .taps = t, .gauss = g}
@@ -184,7 +186,7 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
 static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
                    uint32_t step, uint32_t xyz[3])
 {
-    uint32_t x = p->constant_count ? p->constants[0] : 32, y = p->constant_count ? p->constants[1] : 64;
+    uint32_t x = p->param == RUNS ? 32 : p->param == SLIDE ? 232 : p->constants[0], y = p->param >= RUNS ? 64 : p->constants[1];
     xyz[0] = (c->width + x - 1) / x;
     xyz[1] = (c->height + y - 1) / y;
 }

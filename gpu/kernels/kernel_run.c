@@ -375,3 +375,25 @@ int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const
         snprintf(why, KERNEL_WHY, "%s", gpu_error_text(err));
     return err;
 }
+
+int kernel_copy_bandwidth(struct kernel_bench *b, double *bytes_per_second)
+{
+    struct kernel_case c = {.width = 8192, .height = 4096, .format = KERNEL_NV12};
+    struct kernel_result r = {0};
+    char why[KERNEL_WHY];
+    double best = 0;
+    uint32_t rounds = b->rounds;
+    if (b->g->info.software)
+        c.width = c.height = 1024;
+    int err = gpu_bandwidth(b->g, &best);
+    b->rounds = rounds && rounds < 5 ? 5 : rounds;
+    if (err == GPU_OK && b->rounds)
+        err = kernel_run(b, &kernel_readback, kernel_variant_find(&kernel_readback, "device-linear"), &c, &r, why);
+    b->rounds = rounds;
+    if (err < 0)
+        return err;
+    if (r.batch > 0 && (double)r.bytes / r.batch > best)
+        best = (double)r.bytes / r.batch;
+    *bytes_per_second = best;
+    return GPU_OK;
+}
