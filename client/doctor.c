@@ -5,6 +5,7 @@
 #include "client/json.h"
 #include "client/source.h"
 #include "client/ui.h"
+#include "gpu/tune.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -176,6 +177,37 @@ static void check_socket(struct doctor *d, const struct options *o)
 
 /* ---- devices ---- */
 
+/* The kernels that a daemon of this user takes on the device. */
+static void check_kernels(struct doctor *d, const struct options *o, const struct pelton_device *device)
+{
+    struct gpu_device_info info = {.software = device->software};
+    struct tune tune;
+    bool plain = false;
+    snprintf(info.name, sizeof info.name, "%s", device->name);
+    snprintf(info.uuid, sizeof info.uuid, "%.36s", device->uuid);
+    snprintf(info.driver, sizeof info.driver, "%s", device->driver);
+    for (unsigned i = 0; i < o->n_config; i++) {
+        plain = plain || !strcmp(o->config[i], "tune=false");
+    }
+    if (plain) {
+        tune_preset(&info, &tune);
+    } else {
+        tune_load(&info, &tune);
+    }
+    if (o->tune_force[0] && !tune_force(o->tune_force + strlen("tune_force="), &tune)) {
+        add(d, BAD, "kernels", "see: pelton help doctor", "%s: no such family and variant", o->tune_force);
+        return;
+    }
+    for (int f = 0; f < TUNE_FAMILIES; f++) {
+        const uint8_t *choice = tune.choice[f];
+        bool known = plain || device->software || tune.source[f] != TUNE_BY_KIND;
+        add(d, known ? GOOD : NOTE, "kernels", known ? "" : "pelton tune measures which are fastest here",
+            "%s: %s up to 720p, %s up to 1440p, %s beyond (%s)", tune_family_name((enum tune_family)f),
+            tune_variant_name((enum tune_family)f, choice[TUNE_SMALL]), tune_variant_name((enum tune_family)f, choice[TUNE_HD]),
+            tune_variant_name((enum tune_family)f, choice[TUNE_LARGE]), tune_source_text(tune.source[f]));
+    }
+}
+
 static int check_devices(struct doctor *d, const struct options *o, struct pelton *conn, struct failure *f)
 {
     struct pelton_device *list = NULL, chosen;
@@ -198,6 +230,7 @@ static int check_devices(struct doctor *d, const struct options *o, struct pelto
         return fail_pelton(f, conn, NULL);
     }
     add(d, chosen.software ? NOTE : GOOD, "chosen", "", "%s%s", chosen.name, chosen.software ? " (software)" : "");
+    check_kernels(d, o, &chosen);
     return 0;
 }
 

@@ -73,11 +73,16 @@ const struct option_row option_rows[] = {
     {OPT_JSON_FILE, "json", NULL, "FILE", NULL, "FILE", CMD_BENCH, "Write the figures as JSON to FILE; - is standard output."},
     {OPT_JSON, "json", NULL, NULL, NULL, NULL, CMD_PROBE | CMD_DOCTOR | CMD_SOURCES | CMD_INFO | CMD_GET, "Print JSON."},
     {OPT_DEPTH, "depth", NULL, "N", "the daemon's choice", NULL, CMD_DECODE | CMD_BENCH, "Frames in the shared pool."},
-    {OPT_DEVICE, "device", NULL, "DEVICE", "auto", "auto gpu cpu all", CMD_DAEMON,
+    {OPT_DEVICE, "device", NULL, "DEVICE", "auto", "auto gpu cpu all", CMD_DAEMON | CMD_TUNE,
      "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or its UUID. all: every GPU, and "
      "several of these with commas between: streams are shared among them. Starts a private daemon."},
     {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON,
      "Use the daemon that listens there."},
+    {OPT_NO_TUNE, "no-tune", NULL, NULL, NULL, NULL, CMD_DAEMON,
+     "Kernels by kind of device, whatever pelton tune has measured: the same on every run. Starts a private daemon."},
+    {OPT_TUNE_FORCE, "tune-force", NULL, "FAMILY=VARIANT", NULL, NULL, CMD_DAEMON,
+     "This kernel, whatever was measured: wavefront=intra-diagonal, wavefront=intra-persistent, readback=memfd-linear, "
+     "readback=memfd-copy; several with commas. It changes the time, never the result."},
     {OPT_CONFIG, "c", "config", "KEY=VALUE", NULL, NULL, CMD_DAEMON,
      "Configuration of the private daemon; may be given several times."},
     {OPT_LOOKAHEAD, "lookahead", NULL, "N", "by memory", NULL, CMD_DECODE | CMD_BENCH,
@@ -143,6 +148,10 @@ const struct command commands[] = {
      "matrix, coefficients, how far the lens bends, and the straight cameras that show no black (alpha 0) and everything "
      "(alpha 1). Exit code 4 where the file makes no sense or is for another aspect ratio, 5 where its model is unknown.",
      "pelton calib check left.yaml --size 1920x1080", cmd_calib},
+    {CMD_TUNE, "tune", "[--device DEVICE]", "measure which kernels are fastest on a device, and keep it",
+     "A second or two on a GPU. The choice is kept in $XDG_CACHE_HOME/pelton (else ~/.cache/pelton) for this device and driver, and every "
+     "daemon of the user takes it; pelton doctor shows it. It changes the time, never the result.",
+     "pelton tune --device gpu", cmd_tune},
     {CMD_VERSION, "version", "", "print versions", "The version of pelton, of its protocol and of the FFmpeg libraries.", "",
      cmd_version},
     {CMD_HELP, "help", "[COMMAND]", "explain a command", "Without a command: the list of commands.", "pelton help decode",

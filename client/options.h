@@ -31,7 +31,8 @@ enum command_bit {
     CMD_FRAMES = CMD_PIPE | CMD_SNAPSHOT, /* frames of a source into a file or a pipe */
     CMD_ASKS = CMD_SOURCES | CMD_INFO | CMD_GET | CMD_SET,
     CMD_DAEMON = CMD_DECODE | CMD_PROBE | CMD_BENCH | CMD_DOCTOR | CMD_FRAMES | CMD_VIEW | CMD_ASKS, /* those that talk to one */
-    CMD_ALL = 32767,
+    CMD_TUNE = 32768,
+    CMD_ALL = 65535,
 };
 
 enum progress_kind { PROGRESS_AUTO, PROGRESS_NONE, PROGRESS_BAR, PROGRESS_KV };
@@ -78,7 +79,7 @@ struct options {
     double timeout, min_fps; /* seconds; timeout 0: for ever */
     uint32_t streams, loops, depth;
     uint32_t width, height, camera; /* calib: of the pictures, 0 as the file says; which of a chain */
-    char lookahead[48];
+    char lookahead[48], tune_force[160];
 };
 
 enum option_id {
@@ -112,6 +113,8 @@ enum option_id {
     OPT_LIVE,
     OPT_CHART,
     OPT_KERNELS,
+    OPT_NO_TUNE,
+    OPT_TUNE_FORCE,
     OPT_VARIANT,
     OPT_KERNEL_SIZE,
     OPT_KERNEL_FORMAT,
@@ -168,6 +171,7 @@ void print_libraries(void);
 int cmd_decode(struct options *o, struct failure *f);
 int cmd_probe(struct options *o, struct failure *f);
 int cmd_bench(struct options *o, struct failure *f);
+int cmd_tune(struct options *o, struct failure *f);
 int cmd_doctor(struct options *o, struct failure *f);
 int cmd_sources(struct options *o, struct failure *f);
 int cmd_info(struct options *o, struct failure *f);

@@ -28,6 +28,8 @@ static const struct key {
     {"lookahead", KIND_NUMBER, offsetof(struct options, lookahead), 0, 4096, 0, "pictures in flight per stream; 0: by memory"},
     {"batch", KIND_NUMBER, offsetof(struct options, batch), 0, 4096, 0, "most pictures of a GPU batch; 0: by device"},
     {"wavefront", KIND_NUMBER, offsetof(struct options, wavefront), 0, 255, 0, "kind of wavefront; 0: by device"},
+    {"tune", KIND_BOOL, offsetof(struct options, tune), 0, 1, 1, "kernels as pelton tune has measured them"},
+    {"tune_force", KIND_TEXT, offsetof(struct options, tune_force), 0, 0, 0, "family=variant: that kernel, whatever was measured"},
     {"arena", KIND_NUMBER, offsetof(struct options, arena), 0, 2, 0, "records that the GPU fetches itself; 0: on hardware, 1: never, 2: always"},
     {"shuffle_seed", KIND_NUMBER, offsetof(struct options, shuffle_seed), 0, UINT64_MAX, 0, "decode slices in a random order"},
     {"validation", KIND_BOOL, offsetof(struct options, validation), 0, 1, 0, "Vulkan validation layer"},

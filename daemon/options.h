@@ -32,9 +32,9 @@ struct options {
     unsigned n_sources;
 
     /* engine */
-    const char *device;
+    const char *device, *tune_force;
     uint64_t threads, lookahead, batch, wavefront, arena, shuffle_seed;
-    bool validation, timestamps;
+    bool validation, timestamps, tune;
 
     /* broker */
     uint64_t workers, clients, clients_per_uid, streams;

@@ -25,6 +25,7 @@ struct recon_params {
     uint32_t width;                    /* most pictures of one batch */
     uint32_t flight;                   /* batches in flight, 2..4; 0 = 3 */
     uint8_t wavefront;                 /* 0 = chosen by device, 1 = one dispatch per diagonal, 2 = persistent with tickets */
+    uint8_t delivery;                  /* 0 = chosen by device, 1 = by shaders, 2 = by the queue's copies where no sample has to be moved by itself */
 };
 
 /* Planes Y, Cb, Cr; Y and CbCr; Y. Samples are those of the frame store, of 8 bits or of 16, little endian. 4:2:0 stores give I420,

@@ -26,7 +26,7 @@ uint8_t recon_chroma_format(const struct recon_params *p)
 
 static int check_params(const struct recon_params *p)
 {
-    if (!p->mb_width || !p->mb_height || p->mb_width > 1024 || p->mb_height > 1024 || !p->slots || !p->width || p->wavefront > 2 ||
+    if (!p->mb_width || !p->mb_height || p->mb_width > 1024 || p->mb_height > 1024 || !p->slots || !p->width || p->wavefront > 2 || p->delivery > 2 ||
         p->flight > RECON_MAX_FLIGHT || p->flight == 1 || p->chroma_format_idc > 3)
         return GPU_ERR_INVALID;
     for (int i = 0; i < 2; i++)
@@ -263,7 +263,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     r->flight_count = params->flight ? params->flight : 3;
     r->wide = params->bit_depth[0] > 8 || params->bit_depth[1] > 8;
     r->unit_bytes = r->wide ? 64 : 32;
-    r->deliver_by_copy = g->info.software;
+    r->deliver_by_copy = params->delivery ? params->delivery == 2 : g->info.software;
     r->delivery_capacity = params->width < 32 ? 64 : 2 * params->width;
     err = GPU_ERR_NOMEM;
     if (pthread_mutex_init(&r->lock, NULL))

@@ -129,6 +129,14 @@ static int open_device(struct engine *e)
         return err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_NO_DEVICE;
     e->device = gpu_info(e->gpu);
     e->software = e->device->software;
+    if (e->params.no_tune)
+        tune_preset(e->device, &e->tune);
+    else
+        tune_load(e->device, &e->tune);
+    if (e->params.tune_force && !tune_force(e->params.tune_force, &e->tune)) {
+        e->params.log(e->params.log_ctx, 0, "tune_force names no such family and variant of kernels");
+        return PELTON_ERR_USAGE;
+    }
     e->window_budget = e->software ? 0 : window_budget();
     if (e->window_budget > e->memory.limit)
         e->memory.limit = e->window_budget;
@@ -152,7 +160,7 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     memory_init(&e->memory, MEMORY_CACHE_LIMIT);
     av_log_set_level(AV_LOG_QUIET);
     int err = open_device(e);
-    e->params.device = NULL; /* borrowed for the call */
+    e->params.device = e->params.tune_force = NULL; /* borrowed for the call */
     if (!err)
         err = uv_async_init(loop, &e->async, on_async) ? PELTON_ERR_NOMEM : 0;
     if (err) {

@@ -14,6 +14,7 @@
 #include "codec/h264.h"
 #include "daemon/worker/session.h"
 #include "gpu/recon.h"
+#include "gpu/tune.h"
 
 #include <stdatomic.h>
 
@@ -302,6 +303,7 @@ struct engine {
     struct gpu *gpu;
     const struct gpu_device_info *device;
     bool software;
+    struct tune tune; /* which kernels its stores take */
     double bandwidth; /* of device memory, bytes per second, where stages are timed */
     bool measure;     /* GPU thread: that has to be done, and how often it was */
     unsigned measured;

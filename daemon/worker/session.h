@@ -29,6 +29,8 @@ struct engine_params {
     uint8_t arena;               /* records in memory that the GPU fetches itself; 0: on hardware, 1: never, 2: always */
     uint8_t wavefront;           /* recon_params.wavefront */
     uint64_t shuffle_seed;       /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut) */
+    bool no_tune;                /* kernels by kind of device, whatever was measured */
+    const char *tune_force;      /* "family=variant" of gpu/tune.h; NULL or empty: none. Kept until engine_create returns */
     bool validation, timestamps;
     gpu_log_fn log;
     void *log_ctx;

@@ -116,6 +116,7 @@ static int store_create(struct engine *e, const struct store_key *key, uint32_t 
     st->width = width;
     st->flight = 3;
     st->free_slots = malloc(slots * sizeof *st->free_slots);
+    enum tune_size size = tune_size_of(16 * key->mb_width, 16 * key->mb_height);
     struct recon_params params = {.mb_width = key->mb_width,
                                   .mb_height = key->mb_height,
                                   .chroma_format_idc = key->chroma_format_idc,
@@ -125,7 +126,8 @@ static int store_create(struct engine *e, const struct store_key *key, uint32_t 
                                   .slots = slots,
                                   .width = width,
                                   .flight = st->flight,
-                                  .wavefront = e->params.wavefront};
+                                  .wavefront = e->params.wavefront ? e->params.wavefront : tune_wavefront(&e->tune, size),
+                                  .delivery = tune_delivery(&e->tune, size)};
     int err = st->free_slots ? recon_create(e->gpu, &params, &st->recon) : GPU_ERR_NOMEM;
     if (err) {
         store_free(st);

@@ -273,6 +273,8 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
         .batch = (unsigned)o->batch,
         .arena = (uint8_t)o->arena,
         .wavefront = (uint8_t)o->wavefront,
+        .no_tune = !o->tune,
+        .tune_force = o->tune_force,
         .shuffle_seed = o->shuffle_seed,
         .validation = o->validation,
         .timestamps = o->timestamps,

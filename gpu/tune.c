@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Choices of kernels: table, cache, measurement.
+ */
+#include "gpu/tune.h"
+#include "gpu/kernels/kernels.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VARIANTS 2
+#define ROUNDS 9
+#define BETTER 0.97 /* of the preset's time: less is noise */
+
+/* variants[0] and [1] are 1 and 2 of recon_params. */
+static const struct {
+    const char *name, *variants[VARIANTS];
+    enum kernel_format format;
+    uint8_t hardware, software; /* presets */
+} families[TUNE_FAMILIES] = {
+    [TUNE_WAVEFRONT] = {"wavefront", {"intra-diagonal", "intra-persistent"}, KERNEL_LUMA8, 1, 0},
+    [TUNE_READBACK] = {"readback", {"memfd-linear", "memfd-copy"}, KERNEL_NV12, 0, 1},
+};
+
+static const struct {
+    uint32_t width, height;
+} sizes[TUNE_SIZES] = {{848, 480}, {1920, 1088}, {3840, 2160}};
+
+static const char *const size_names[TUNE_SIZES] = {"small", "hd", "large"};
+
+/* Devices measured before, by part of their name. */
+static const struct {
+    const char *name;
+    struct tune tune;
+} shipped[] = {
+    {"NVIDIA H200", {.choice = {[TUNE_WAVEFRONT] = {1, 1, 1}, [TUNE_READBACK] = {0, 0, 0}}}},
+};
+
+void tune_preset(const struct gpu_device_info *info, struct tune *out)
+{
+    memset(out, 0, sizeof(*out));
+    for (int f = 0; f < TUNE_FAMILIES; f++)
+        memset(out->choice[f], info->software ? families[f].software : families[f].hardware, TUNE_SIZES);
+}
+
+static int find(const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return i;
+    return -1;
+}
+
+static int find_family(const char *name)
+{
+    for (int f = 0; f < TUNE_FAMILIES; f++)
+        if (!strcmp(families[f].name, name))
+            return f;
+    return -1;
+}
+
+static bool cache_folder(char *path, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n;
+    if (cache && cache[0] == '/')
+        n = snprintf(path, size, "%s", cache);
+    else if (home && home[0] == '/')
+        n = snprintf(path, size, "%s/.cache", home);
+    else
+        return false;
+    return n > 0 && (size_t)n < size;
+}
+
+static bool cache_path(const struct gpu_device_info *info, char *path, size_t size)
+{
+    char folder[2048];
+    int n = cache_folder(folder, sizeof(folder)) ? snprintf(path, size, "%s/pelton/tune-%s.tsv", folder, info->uuid) : -1;
+    return n > 0 && (size_t)n < size;
+}
+
+/* Lines "family size variant" behind one that names the driver; a file of another driver, or with anything else in it, is not used. */
+static bool read_cache(FILE *file, const struct gpu_device_info *info, struct tune *tune)
+{
+    char line[512], driver[sizeof(info->driver) + 16], family[32], size[32], variant[32];
+    unsigned found = 0;
+    snprintf(driver, sizeof(driver), "driver\t%s\n", info->driver);
+    if (!fgets(line, sizeof(line), file) || strcmp(line, driver) != 0)
+        return false;
+    while (fgets(line, sizeof(line), file)) {
+        int end = 0;
+        if (sscanf(line, "%31s %31s %31s %n", family, size, variant, &end) != 3 || line[end])
+            return false;
+        int f = find_family(family), s = find(size_names, TUNE_SIZES, size);
+        int v = f < 0 ? -1 : find(families[f].variants, VARIANTS, variant);
+        if (s < 0 || v < 0)
+            return false;
+        tune->choice[f][s] = (uint8_t)v;
+        tune->source[f] = TUNE_MEASURED;
+        found |= 1u << (f * TUNE_SIZES + s);
+    }
+    return found == (1u << (TUNE_FAMILIES * TUNE_SIZES)) - 1;
+}
+
+void tune_load(const struct gpu_device_info *info, struct tune *out)
+{
+    char path[4096];
+    tune_preset(info, out);
+    for (size_t i = 0; i < sizeof(shipped) / sizeof(*shipped); i++) {
+        if (strstr(info->name, shipped[i].name)) {
+            *out = shipped[i].tune;
+            for (int f = 0; f < TUNE_FAMILIES; f++)
+                out->source[f] = TUNE_SHIPPED;
+        }
+    }
+    FILE *file = cache_path(info, path, sizeof(path)) ? fopen(path, "re") : NULL;
+    if (!file)
+        return;
+    struct tune measured = *out;
+    if (read_cache(file, info, &measured))
+        *out = measured;
+    fclose(file);
+}
+
+int tune_save(const struct gpu_device_info *info, const struct tune *tune, char *path, size_t size)
+{
+    char folder[2048], temporary[4096];
+    if (!cache_folder(folder, sizeof(folder)) || !cache_path(info, path, size)) {
+        snprintf(path, size, "$XDG_CACHE_HOME");
+        errno = ENOENT;
+        return -1;
+    }
+    mkdir(folder, 0700); /* one that is there stays; what else is wrong, fopen says */
+    int n = snprintf(temporary, sizeof(temporary), "%s/pelton", folder);
+    mkdir(temporary, 0700);
+    snprintf(temporary + n, sizeof(temporary) - (size_t)n, "/tune-%s.%ld", info->uuid, (long)getpid());
+    FILE *file = fopen(temporary, "we");
+    if (!file)
+        return -1;
+    fprintf(file, "driver\t%s\n", info->driver);
+    for (int f = 0; f < TUNE_FAMILIES; f++)
+        for (int s = 0; s < TUNE_SIZES; s++)
+            fprintf(file, "%s\t%s\t%s\n", families[f].name, size_names[s], families[f].variants[tune->choice[f][s]]);
+    bool bad = ferror(file) != 0;
+    bad = fclose(file) != 0 || bad;
+    if (bad || rename(temporary, path) < 0) {
+        unlink(temporary);
+        return -1;
+    }
+    return 0;
+}
+
+static int measure_family(struct kernel_bench *b, int f, enum tune_size size, uint32_t pictures, uint8_t *choice)
+{
+    const struct kernel_family *family = kernel_family_find(families[f].name);
+    struct kernel_case c = {.width = sizes[size].width, .height = sizes[size].height, .format = families[f].format, .pictures = pictures};
+    double seconds[VARIANTS] = {0};
+    for (int v = 0; v < VARIANTS; v++) {
+        struct kernel_result r;
+        char why[KERNEL_WHY];
+        int err = kernel_run(b, family, kernel_variant_find(family, families[f].variants[v]), &c, &r, why);
+        if (err < 0)
+            return err;
+        seconds[v] = err == GPU_OK ? r.batch : 0;
+    }
+    int preset = *choice, other = !preset;
+    if (seconds[other] > 0 && (seconds[preset] <= 0 || seconds[other] < BETTER * seconds[preset]))
+        *choice = (uint8_t)other;
+    return GPU_OK;
+}
+
+int tune_measure(struct gpu *g, struct tune *out)
+{
+    struct kernel_bench *b = NULL;
+    struct tune tune;
+    bool software = gpu_info(g)->software;
+    int err = kernel_bench_create(g, 1, software ? 3 : ROUNDS, &b);
+    tune_preset(gpu_info(g), &tune);
+    for (int f = 0; f < TUNE_FAMILIES && err == GPU_OK; f++) {
+        for (int s = 0; s < (software ? 1 : TUNE_SIZES) && err == GPU_OK; s++)
+            err = measure_family(b, f, (enum tune_size)s, software ? 1 : 4, &tune.choice[f][s]);
+        if (software) /* seconds would become minutes: one size stands for all */
+            memset(tune.choice[f], tune.choice[f][0], TUNE_SIZES);
+        tune.source[f] = TUNE_MEASURED;
+    }
+    kernel_bench_free(b);
+    if (err == GPU_OK)
+        *out = tune;
+    return err;
+}
+
+bool tune_force(const char *text, struct tune *tune)
+{
+    char family[32], variant[32];
+    while (*text) {
+        int end = 0;
+        if (sscanf(text, "%31[^=,]=%31[^=,]%n", family, variant, &end) != 2 || (text[end] && text[end] != ','))
+            return false;
+        int f = find_family(family), v = f < 0 ? -1 : find(families[f].variants, VARIANTS, variant);
+        if (v < 0)
+            return false;
+        memset(tune->choice[f], v, TUNE_SIZES);
+        tune->source[f] = TUNE_FORCED;
+        text += end + (text[end] == ',');
+    }
+    return true;
+}
+
+enum tune_size tune_size_of(uint32_t width, uint32_t height)
+{
+    uint64_t samples = (uint64_t)width * height;
+    return samples <= 1280 * 720 ? TUNE_SMALL : samples <= 2560 * 1440 ? TUNE_HD : TUNE_LARGE;
+}
+
+const char *tune_family_name(enum tune_family family)
+{
+    return families[family].name;
+}
+
+const char *tune_variant_name(enum tune_family family, uint8_t choice)
+{
+    return families[family].variants[choice];
+}
+
+const char *tune_source_text(enum tune_source source)
+{
+    static const char *const texts[] = {"by kind of device", "from the table of known devices", "measured", "forced"};
+    return texts[source];
+}
+
+uint8_t tune_wavefront(const struct tune *tune, enum tune_size size)
+{
+    return (uint8_t)(1 + tune->choice[TUNE_WAVEFRONT][size]);
+}
+
+uint8_t tune_delivery(const struct tune *tune, enum tune_size size)
+{
+    return (uint8_t)(1 + tune->choice[TUNE_READBACK][size]);
+}
