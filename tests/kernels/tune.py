@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""pelton tune and its choices: kept, shown by doctor, forced; whatever is chosen, every frame is the same. Exit code 77: no device or x264."""
+import argparse, glob, os, pathlib, subprocess, sys, tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t
+
+CHOICES = [["--no-tune"], *(["--tune-force", f"wavefront={w},readback={r}"] for w in ("intra-diagonal", "intra-persistent")
+                            for r in ("memfd-linear", "memfd-copy")), []]
+
+
+def run(args, *words, code=0):
+    r = subprocess.run([args.bin + "/pelton", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=args.timeout)
+    if r.returncode == 7:
+        sys.exit(t.SKIPPED)
+    if r.returncode != code:
+        raise SystemExit(f"pelton {' '.join(words)}: exit code {r.returncode}, not {code}\n{r.stdout}{r.stderr}")
+    return r.stdout
+
+
+def kernels(args, *more):
+    return [l for l in run(args, "doctor", "--device", args.device, *more).splitlines() if "  kernels" in l]
+
+
+def main():
+    p = argparse.ArgumentParser()
+    t.add_arguments(p)
+    args = p.parse_args()
+    print("PELTON_SEED=" + t.SEED)
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        before = kernels(args)
+        run(args, "tune", "--device", args.device)
+        files = glob.glob(cache + "/pelton/tune-*.tsv")
+        assert len(files) == 1, files
+        assert all("(measured)" in l for l in kernels(args)) and not any("(measured)" in l for l in before), before
+        assert not any("(measured)" in l for l in kernels(args, "--no-tune"))
+        forced = kernels(args, "--tune-force", "wavefront=intra-persistent")
+        assert any("intra-persistent up to 720p" in l and "(forced)" in l for l in forced), forced
+        good = open(files[0]).read()
+        for bad in (good.replace("driver\t", "driver\tanother "), good + "reduce\thd\tx\n", good[:-20], ""):
+            open(files[0], "w").write(bad)
+            assert kernels(args) == before, bad
+        open(files[0], "w").write(good)
+        run(args, "doctor", "--device", args.device, "--tune-force", "wavefront=no-such", code=0)
+
+        clip = cache + "/clip.264"
+        made = subprocess.run([args.ffmpeg, "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s=208x144,noise=alls=20:all_seed={t.SEED}",
+                               "-frames:v", "6", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-g", "3", clip])
+        if made.returncode:
+            sys.exit(t.SKIPPED)
+        results = {tuple(c): run(args, "decode", "--device", args.device, *c, "-i", clip, "-f", "framemd5", "-") for c in CHOICES}
+        for choice, result in results.items():
+            assert result.count("\n") > 6 and result == results[()], choice
+        wrong = subprocess.run([args.bin + "/pelton", "decode", "--device", args.device, "--tune-force", "wavefront=x", "-i", clip, "-f", "null", "-"],
+                               capture_output=True)
+        assert wrong.returncode != 0
+    print(f"{len(results)} choices, one result")
+
+
+main()
