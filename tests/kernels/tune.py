@@ -43,7 +43,7 @@ def main():
             open(files[0], "w").write(bad)
             assert kernels(args) == before, bad
         open(files[0], "w").write(good)
-        run(args, "doctor", "--device", args.device, "--tune-force", "wavefront=no-such", code=0)
+        run(args, "doctor", "--device", args.device, "--tune-force", "wavefront=no-such", code=2)
 
         clip = cache + "/clip.264"
         made = subprocess.run([args.ffmpeg, "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s=208x144,noise=alls=20:all_seed={t.SEED}",
