@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Choices of kernels: table, cache, measurement.
+ * Choices of kernels: table and cache. kernels/tune_measure.c measures.
  */
 #include "gpu/tune.h"
-#include "gpu/kernels/kernels.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,22 +12,15 @@
 #include <unistd.h>
 
 #define VARIANTS 2
-#define ROUNDS 9
-#define BETTER 0.97 /* of the preset's time: less is noise */
 
 /* variants[0] and [1] are 1 and 2 of recon_params. */
 static const struct {
     const char *name, *variants[VARIANTS];
-    enum kernel_format format;
     uint8_t hardware, software; /* presets */
 } families[TUNE_FAMILIES] = {
-    [TUNE_WAVEFRONT] = {"wavefront", {"intra-diagonal", "intra-persistent"}, KERNEL_LUMA8, 1, 0},
-    [TUNE_READBACK] = {"readback", {"memfd-linear", "memfd-copy"}, KERNEL_NV12, 0, 1},
+    [TUNE_WAVEFRONT] = {"wavefront", {"intra-diagonal", "intra-persistent"}, 1, 0},
+    [TUNE_READBACK] = {"readback", {"memfd-linear", "memfd-copy"}, 0, 1},
 };
-
-static const struct {
-    uint32_t width, height;
-} sizes[TUNE_SIZES] = {{848, 480}, {1920, 1088}, {3840, 2160}};
 
 static const char *const size_names[TUNE_SIZES] = {"small", "hd", "large"};
 
@@ -152,45 +144,6 @@ int tune_save(const struct gpu_device_info *info, const struct tune *tune, char 
         return -1;
     }
     return 0;
-}
-
-static int measure_family(struct kernel_bench *b, int f, enum tune_size size, uint32_t pictures, uint8_t *choice)
-{
-    const struct kernel_family *family = kernel_family_find(families[f].name);
-    struct kernel_case c = {.width = sizes[size].width, .height = sizes[size].height, .format = families[f].format, .pictures = pictures};
-    double seconds[VARIANTS] = {0};
-    for (int v = 0; v < VARIANTS; v++) {
-        struct kernel_result r;
-        char why[KERNEL_WHY];
-        int err = kernel_run(b, family, kernel_variant_find(family, families[f].variants[v]), &c, &r, why);
-        if (err < 0)
-            return err;
-        seconds[v] = err == GPU_OK ? r.batch : 0;
-    }
-    int preset = *choice, other = !preset;
-    if (seconds[other] > 0 && (seconds[preset] <= 0 || seconds[other] < BETTER * seconds[preset]))
-        *choice = (uint8_t)other;
-    return GPU_OK;
-}
-
-int tune_measure(struct gpu *g, struct tune *out)
-{
-    struct kernel_bench *b = NULL;
-    struct tune tune;
-    bool software = gpu_info(g)->software;
-    int err = kernel_bench_create(g, 1, software ? 3 : ROUNDS, &b);
-    tune_preset(gpu_info(g), &tune);
-    for (int f = 0; f < TUNE_FAMILIES && err == GPU_OK; f++) {
-        for (int s = 0; s < (software ? 1 : TUNE_SIZES) && err == GPU_OK; s++)
-            err = measure_family(b, f, (enum tune_size)s, software ? 1 : 4, &tune.choice[f][s]);
-        if (software) /* seconds would become minutes: one size stands for all */
-            memset(tune.choice[f], tune.choice[f][0], TUNE_SIZES);
-        tune.source[f] = TUNE_MEASURED;
-    }
-    kernel_bench_free(b);
-    if (err == GPU_OK)
-        *out = tune;
-    return err;
 }
 
 bool tune_force(const char *text, struct tune *tune)
