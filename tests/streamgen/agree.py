@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Generate streams and compare decoders on them: the slow reference with FFmpeg where FFmpeg decodes by the standard, and pelton
-with the reference everywhere.
+with the reference everywhere. What the reference reads of SEI messages and VUI is compared with what the generator wrote; every
+second stream reaches the reference in the form of a file format, with an avcC record.
 
   agree.py --count 200                        streams of the day's seed (PELTON_SEED)
   agree.py --seed 4711 --count 1              one stream; --gen "--only mbaff,cabac" goes to streamgen
@@ -10,13 +11,13 @@ with the reference everywhere.
 
 Streams that differ stay in --dir. Exit codes: 0 all agree, 1 not, 77 skipped (no FFmpeg).
 """
-import argparse, collections, concurrent.futures, hashlib, pathlib, shutil, subprocess, sys, tempfile, time
+import argparse, collections, concurrent.futures, hashlib, itertools, pathlib, shutil, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import peltontest as t
 
-FFMPEG = ["-v", "error", "-nostdin", "-flags", "unaligned", "-cpuflags", "0"]
+FFMPEG = ["-v", "error", "-nostdin", "-noautorotate", "-flags", "unaligned", "-cpuflags", "0"]
 
 
 def md5_of(command, timeout):
@@ -33,7 +34,17 @@ def md5_of(command, timeout):
 def reference(args, path, *more):
     run = subprocess.run([args.bin + "/refdec", *more, "--md5", path], capture_output=True, text=True, timeout=args.timeout)
     text = run.stderr.strip().replace("\n", " | ")[:300]
-    return "exit %d: %s" % (run.returncode, text) if run.returncode or text else run.stdout.split()[0]
+    return "exit %d: %s" % (run.returncode, text) if run.returncode or text else run.stdout.splitlines()[-1].split()[0]
+
+
+def side_data(args, path, notes, *more):
+    """None, or how what refdec reads beside the pictures differs from what streamgen wrote, or pictures from avcC from those without"""
+    run = subprocess.run([args.bin + "/refdec", "--sei", "--parse", *more, path], capture_output=True, text=True, timeout=args.timeout)
+    expected = pathlib.Path(notes).read_text()
+    if run.stdout == expected:
+        return None
+    pairs = itertools.zip_longest(expected.splitlines(), run.stdout.splitlines(), fillvalue="nothing")
+    return "wrote %.300s; refdec read %.300s" % next(p for p in pairs if p[0] != p[1])
 
 
 def ffmpeg(args, path, *more):
@@ -61,7 +72,8 @@ def second_view(args, daemon, path):
 def one(args, daemon, seed, options):
     """(options, fields of streamgen's line or None, what differs or None)"""
     path = str(args.dir / ("%s%s.264" % (seed, "".join(c if c.isalnum() else "_" for c in options))))
-    made = subprocess.run([args.bin + "/streamgen", "--seed", str(seed), *options.split(), "-o", path], capture_output=True, text=True)
+    made = subprocess.run([args.bin + "/streamgen", "--seed", str(seed), *options.split(), "--sei", path + ".sei", "-o", path],
+                          capture_output=True, text=True)
     if made.returncode:
         return None, "streamgen: exit %d: %s" % (made.returncode, made.stderr.strip())
     fields = made.stdout.rstrip("\n").split("\t")
@@ -72,10 +84,15 @@ def one(args, daemon, seed, options):
         else:
             args.seen.add(fields[3])
     why = compare(args, daemon, path, not args.no_ffmpeg and fields[1] == "ffmpeg", fields[3].startswith("gray"))
+    more = ["--avcc"] if seed % 2 else []
+    why = why or side_data(args, path, path + ".sei", *more)
+    if more and not why and reference(args, path) != reference(args, path, *more):
+        why = "refdec decodes it otherwise from avcC"
     if daemon and not why and "mvc" in fields[7].split(","):
         why = second_view(args, daemon, path)
     if not why and not args.keep:
         pathlib.Path(path).unlink()
+        pathlib.Path(path + ".sei").unlink()
     return fields, why and "%s: %s" % (path, why)
 
 

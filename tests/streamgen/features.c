@@ -12,10 +12,13 @@ const char *const feature_names[FEATURE_COUNT] = {FEATURES(FEATURE_NAME)};
 #undef FEATURE_NAME
 
 #define BIT(name) ((uint64_t)1 << FEATURE_##name)
+/* What stands beside the pictures: chosen apart from the rest, so that pictures are the same with and without. */
+#define ASIDE (BIT(SEI) | BIT(VUI) | BIT(UNITS))
 /* What every profile has. */
 #define COMMON                                                                                                                 \
     (BIT(CAVLC) | BIT(SLICES) | BIT(PCM) | BIT(I4X4) | BIT(I16X16) | BIT(QP) | BIT(CHROMAQP) | BIT(DEBLOCK) | BIT(NODEBLOCK) |   \
-     BIT(BIGCOEFF) | BIT(CONSTRAINED) | BIT(SETS) | BIT(CROP) | BIT(IDRS))
+     BIT(BIGCOEFF) | BIT(CONSTRAINED) | BIT(SETS) | BIT(CROP) | BIT(IDRS) | \
+     ASIDE)
 /* What those with P slices have. */
 #define INTER                                                                                                                  \
     (BIT(P) | BIT(SKIP) | BIT(SUB) | BIT(REORDER) | BIT(MMCO) | BIT(LONGTERM) | BIT(FARMV) | BIT(POC1) | BIT(POC2) | BIT(GAPS) | \
@@ -115,6 +118,7 @@ const struct profile *features_choose(struct rng *r, uint64_t force, uint64_t fo
 {
     const struct profile *fit[PROFILES];
     unsigned n = 0;
+    struct rng aside = rng_fork(*r, 1);
     uint64_t on;
 
     force = implied(force);
@@ -126,7 +130,7 @@ const struct profile *features_choose(struct rng *r, uint64_t force, uint64_t fo
     fit[0] = fit[rng_below(r, n)];
     on = force;
     for (unsigned i = 0; i < FEATURE_COUNT && !all; i++)
-        if (rng_below(r, 100) < ((uint64_t)1 << i & RARE ? 15 : 45))
+        if (rng_below((uint64_t)1 << i & ASIDE ? &aside : r, 100) < ((uint64_t)1 << i & RARE ? 15 : 45))
             on |= (uint64_t)1 << i & ~forbid;
     if (fit[0]->profile_idc == 44)
         on |= BIT(INTRA444);

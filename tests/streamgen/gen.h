@@ -14,6 +14,7 @@
  *   pred.c       intra modes, partitions, references, vectors
  *   element.c    syntax elements in CAVLC or CABAC
  *   residual.c   levels, their bounds, residual_block()
+ *   sei.c        SEI messages, VUI
  *   neighbour.c  6.4.8 to 6.4.12
  */
 #ifndef PELTON_STREAMGEN_GEN_H
@@ -23,6 +24,8 @@
 #include "codec/h264.h"
 #include "features.h"
 #include "sink.h"
+
+#include <stdio.h>
 
 #define MAX_MBS 256
 #define SECOND_VIEW_ID 5 /* view_id of a stereo stream's second view; the base view has 0 */
@@ -89,7 +92,7 @@ struct picture {
     unsigned width, height, mb_count;
     uint8_t types, types_used; /* slice types that may, and do, occur: bit per enum h264_slice_type */
     uint8_t long_term_reference, adaptive_marking; /* dec_ref_pic_marking, the same in every slice */
-    uint8_t mmco_count, mmco5;
+    uint8_t mmco_count, mmco5, no_output_of_prior_pics;
     struct h264_mmco mmco[16];
     const struct h264_pps *pps[2]; /* those that its slices choose from: they agree in what a picture shares */
     unsigned pps_count;
@@ -125,6 +128,7 @@ struct gen {
     bool odd;                 /* one stream in four has what FFmpeg gets wrong though it has the feature; else it is left out */
     const char *not_ffmpeg;   /* what it holds that FFmpeg is known not to decode by the standard; NULL: nothing */
     struct sink out;
+    FILE *notes;              /* what "refdec --sei" is to print */
 
     struct h264_sps sps;      /* active */
     struct scaling_lists sps_lists, pps_lists[4];
@@ -177,6 +181,10 @@ void sets_choose(struct gen *g);
 void sets_free(struct gen *g);
 /* sets_write.c */
 void sets_write(struct gen *g);
+/* sei.c */
+void sei_write(struct gen *g);
+void vui_choose(struct gen *g);
+void vui_write_head(struct gen *g, struct sink *s);
 /* dpb.c: prepare fills pic.refs and the marking syntax before a picture, finish marks it. */
 void dpb_prepare(struct gen *g);
 void dpb_finish(struct gen *g);

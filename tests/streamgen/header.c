@@ -241,7 +241,7 @@ static void write_weights(const struct gen *g, const struct slice *s, struct sin
 static void write_marking(const struct picture *p, struct sink *out)
 {
     if (p->idr) {
-        sink_u(out, 1, 0); /* no_output_of_prior_pics_flag */
+        sink_u(out, 1, p->no_output_of_prior_pics);
         sink_u(out, 1, p->long_term_reference);
         return;
     }

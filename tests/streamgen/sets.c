@@ -272,6 +272,7 @@ void sets_choose(struct gen *g)
         choose_format(g);
         g->rng = rng_fork(r, 2);
         choose_size(g);
+        vui_choose(g);
         g->sps.id = (uint8_t)(rng_one_in(&g->rng, 3) ? rng_below(&g->rng, 32) : 0);
     }
     g->rng = rng_fork(r, 3);

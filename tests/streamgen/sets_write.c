@@ -33,16 +33,9 @@ static void write_lists(struct sink *s, const struct scaling_lists *l, unsigned 
     }
 }
 
-static void write_vui(const struct gen *g, struct sink *s)
+static void write_vui(struct gen *g, struct sink *s)
 {
-    sink_u(s, 1, 0); /* aspect_ratio_info_present_flag */
-    sink_u(s, 1, 0); /* overscan_info_present_flag */
-    sink_u(s, 1, 0); /* video_signal_type_present_flag */
-    sink_u(s, 1, 0); /* chroma_loc_info_present_flag */
-    sink_u(s, 1, 0); /* timing_info_present_flag */
-    sink_u(s, 1, 0); /* nal_hrd_parameters_present_flag */
-    sink_u(s, 1, 0); /* vcl_hrd_parameters_present_flag */
-    sink_u(s, 1, 0); /* pic_struct_present_flag */
+    vui_write_head(g, s);
     sink_u(s, 1, 1); /* bitstream_restriction_flag */
     sink_u(s, 1, 1); /* motion_vectors_over_pic_boundaries_flag */
     sink_ue(s, 0);   /* max_bytes_per_pic_denom */
@@ -82,7 +75,7 @@ static void write_crop(const struct h264_sps *sps, struct sink *s)
 }
 
 /* seq_parameter_set_data() */
-static void write_sps_data(const struct gen *g, unsigned profile_idc, unsigned id, struct sink *s)
+static void write_sps_data(struct gen *g, unsigned profile_idc, unsigned id, struct sink *s)
 {
     const struct h264_sps *sps = &g->sps;
 

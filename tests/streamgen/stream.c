@@ -115,6 +115,31 @@ static void write_delimiter(struct gen *g)
     sink_free(&s);
 }
 
+static void write_empty(struct gen *g, unsigned type)
+{
+    struct sink s = {0};
+
+    sink_u(&s, 8, type);
+    sink_nal(&g->out, &s);
+    sink_free(&s);
+}
+
+/* filler_data_rbsp() after a picture (7.3.2.7) */
+static void maybe_filler(struct gen *g)
+{
+    struct rng r = rng_fork(g->pic.rng, 99);
+    struct sink s = {0};
+
+    if (!gen_use(g, &r, F_UNITS, 3))
+        return;
+    sink_u(&s, 8, 12);
+    for (unsigned n = rng_below(&r, 20); n; n--)
+        sink_u(&s, 8, 0xff);
+    sink_trailing(&s);
+    sink_nal(&g->out, &s);
+    sink_free(&s);
+}
+
 /* Of the same access unit, with the same marking: the base view's picture is one more entry of its lists (H.8.2.1). */
 static void code_second_view(struct gen *g)
 {
@@ -138,12 +163,13 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     p->width = g->sps.mb_width;
     p->height = (unsigned)g->sps.mb_height >> field;
     p->mb_count = p->width * p->height;
-    if (g->delimiters || g->prev_mmco5)
+    if (!p->idr && (g->delimiters || g->prev_mmco5)) /* of IDR pictures before the parameter sets */
         write_delimiter(g);
     if (!p->second_field)
         step_frame_num(g, p->frame_num);
     set_poc(g, top, difference);
     dpb_prepare(g);
+    sei_write(g);
     p->view = 0;
     p->list_length = p->ref_count;
     choose_types(g);
@@ -152,6 +178,7 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     picture_write(g);
     if (gen_use(g, &p->rng, F_MVC, 1))
         code_second_view(g);
+    maybe_filler(g);
     dpb_finish(g);
     if (!p->nal_ref_idc)
         return;
@@ -258,10 +285,21 @@ static void code_group(struct gen *g, unsigned index, unsigned n)
 
 static void code_idr(struct gen *g, unsigned index)
 {
+    struct rng aside = rng_fork(g->rng, 7000 + index);
+    bool again = !index; /* the parameter sets */
+
+    if (index && gen_use(g, &aside, F_UNITS, 2))
+        write_empty(g, 10); /* end_of_seq_rbsp() */
+    if (g->delimiters)
+        write_delimiter(g);
     if (index && gen_use(g, &g->rng, F_SETS, 2)) {
         sets_choose(g);
-        sets_write(g);
+        again = true;
     }
+    if (again)
+        sets_write(g);
+    g->pic.no_output_of_prior_pics = index && g->odd && gen_use(g, &aside, F_UNITS, 3);
+    gen_not_ffmpeg(g, g->pic.no_output_of_prior_pics, "no-output-of-prior-pics"); /* pelton shows them all the same */
     g->used |= index ? F_IDRS : 0;
     start_frame(g, index, true);
     code_frame(g, true, 0, rng_one_in(&g->pic.rng, 2));
@@ -277,7 +315,6 @@ void gen_stream(struct gen *g)
     g->delimiters = rng_one_in(&g->rng, 3);
     g->odd = rng_one_in(&g->rng, 4);
     sets_choose(g);
-    sets_write(g);
     for (unsigned i = 0; i < frames; i += n) {
         struct rng r = rng_fork(g->rng, 9000 + i);
 
@@ -290,5 +327,7 @@ void gen_stream(struct gen *g)
         n = n < frames - i ? n : frames - i;
         code_group(g, i, n);
     }
+    if (gen_use(g, &g->rng, F_UNITS, 2))
+        write_empty(g, 11); /* end_of_stream_rbsp() */
     sets_free(g);
 }

@@ -2,9 +2,10 @@
  *
  * streamgen: write a valid H.264 stream that is chosen at random.
  *
- *   streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] [--mbs WxH] [--slices N] [--no-residual] -o FILE
+ *   streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] [--mbs WxH] [--slices N] [--no-residual] [--sei FILE] -o FILE
  *   streamgen --list
  *
+ * --sei writes what "refdec --sei" is to print of the stream.
  * --only allows these features and no others that are optional, --with makes sure that these are allowed, --without forbids some.
  * The line on stdout: seed, ffmpeg or what keeps FFmpeg from decoding the stream by the standard, profile, pixel format, size in
  * macroblocks, frames, bytes, features used. The same seed and options give the same bytes.
@@ -20,7 +21,7 @@ struct options {
     uint64_t seed, force, forbid;
     bool only;
     struct limits limits;
-    const char *out;
+    const char *out, *notes;
 };
 
 /* What FFmpeg does not decode, or not by the standard. */
@@ -31,7 +32,7 @@ static const uint64_t not_ffmpeg[] = {FEATURE_FMO0, FEATURE_FMO1, FEATURE_FMO2, 
 static int usage(void)
 {
     fprintf(stderr, "usage: streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] [--mbs WxH]\n"
-                    "                 [--slices N] [--no-residual] -o FILE | --list\n");
+                    "                 [--slices N] [--no-residual] [--sei FILE] -o FILE | --list\n");
     return 2;
 }
 
@@ -47,6 +48,7 @@ static int parse(int argc, char **argv, struct options *o)
     static const struct option table[] = {{"seed", 1, NULL, 's'},   {"only", 1, NULL, 'O'},        {"with", 1, NULL, 'w'},
                                           {"without", 1, NULL, 'W'}, {"frames", 1, NULL, 'f'},      {"mbs", 1, NULL, 'm'},
                                           {"slices", 1, NULL, 'S'},  {"no-residual", 0, NULL, 'n'}, {"list", 0, NULL, 'l'},
+                                          {"sei", 1, NULL, 'e'},
                                           {NULL, 0, NULL, 0}};
     int c;
 
@@ -80,6 +82,9 @@ static int parse(int argc, char **argv, struct options *o)
         case 'n':
             o->limits.no_residual = true;
             break;
+        case 'e':
+            o->notes = optarg;
+            break;
         case 'l':
             exit(list());
         case 'o':
@@ -93,11 +98,13 @@ static int parse(int argc, char **argv, struct options *o)
 }
 
 /* The stream with vectors halved until all are in range. */
-static bool generate(const struct options *o, struct gen *g)
+static bool generate(const struct options *o, struct gen *g, FILE *notes)
 {
     for (unsigned shift = 0; shift < 16; shift++) {
         sink_free(&g->out);
         memset(g, 0, sizeof(*g));
+        rewind(notes);
+        g->notes = notes;
         g->rng.state = o->seed;
         g->limits = o->limits;
         g->limits.mvd_shift = shift;
@@ -133,28 +140,49 @@ static void report(const struct options *o, struct gen *g)
     printf("\n");
 }
 
+static bool write_file(const char *path, const void *data, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    bool good = f && fwrite(data, 1, size, f) == size;
+
+    if (f && fclose(f))
+        good = false;
+    if (!good)
+        perror(path);
+    return good;
+}
+
+static int run(const struct options *o, struct gen *g)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *notes = open_memstream(&text, &size);
+    int status = 1;
+
+    if (!notes)
+        return 1;
+    if (generate(o, g, notes) && fflush(notes) == 0 && write_file(o->out, g->out.data, g->out.bits / 8) &&
+        (!o->notes || write_file(o->notes, text, (size_t)ftell(notes)))) {
+        report(o, g);
+        status = 0;
+    }
+    fclose(notes);
+    free(text);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.seed = 1};
     int status = parse(argc, argv, &o);
     struct gen *g = calloc(1, sizeof(*g));
-    FILE *f = NULL;
 
-    if (status || !g) {
-        free(g);
-        return status ? status : 1;
-    }
-    status = 1;
-    if (generate(&o, g)) {
-        f = fopen(o.out, "wb");
-        if (f && fwrite(g->out.data, 1, g->out.bits / 8, f) == g->out.bits / 8)
-            status = 0;
-        if (!f || fclose(f) || status)
-            perror(o.out), status = 1;
-        else
-            report(&o, g);
-    }
-    sink_free(&g->out);
+    if (!status && g)
+        status = run(&o, g);
+    else if (!status)
+        status = 1;
+    if (g)
+        sink_free(&g->out);
     free(g);
     return status;
 }

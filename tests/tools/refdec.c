@@ -2,17 +2,22 @@
  *
  * refdec: decode an H.264 byte stream on the CPU with steps 1 to 3 of the codec and the slow reference reconstruction.
  *
- *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N] STREAM
+ *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N] [--sei] [--avcc] [--parse] STREAM
  *
  * --md5 prints one MD5 over all cropped frames in output order, -o writes them (planar, 8 bits or 16 bits little endian),
  * fields woven; 4:0:0 is luma alone unless --pix-fmt names a yuv420p format, which adds mid-grey chroma,
  * --view 1 writes the second view of a stereo stream instead of the base view,
- * --compare reports the first sample that differs from such a file, --frames prints a line for each picture and each frame.
+ * --compare reports the first sample that differs from such a file, --frames prints a line for each picture and each frame,
+ * --sei writes one for each SEI message, and for the VUI of each IDR picture, in decoding order,
+ * --avcc feeds the stream as a file format would: parameter sets of its beginning in an avcC record, then NAL units with lengths,
+ * --parse leaves the samples out: they are not reconstructed, nothing is written.
  * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs a tool that is not supported.
  */
 #include "codec/h264.h"
 #include "tests/reference/recon_ref.h"
+#include "tests/tools/avcc.h"
 #include "tests/tools/md5.h"
+#include "tests/tools/sei_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,6 +31,7 @@ struct slot {
     struct ref_frame *frame;
     unsigned users;
     bool done;
+    unsigned sei_printed; /* lists of messages of the frame */
 };
 
 struct refdec {
@@ -39,7 +45,7 @@ struct refdec {
     uint8_t view; /* that is written */
     FILE *out, *compare;
     struct md5 md5;
-    bool print_md5, print_frames, grey_chroma, mismatch, unsupported, failed;
+    bool print_md5, print_frames, print_sei, avcc, parse_alone, grey_chroma, mismatch, unsupported, failed;
 };
 
 static void on_free(struct h264_picture *pic)
@@ -92,6 +98,7 @@ static bool take_slot(struct refdec *d, struct h264_picture *pic)
         }
         if (!slot->frame)
             return false;
+        slot->sei_printed = 0;
         join_slot(d, pic, i);
         return true;
     }
@@ -147,11 +154,12 @@ static void decode_slices(struct refdec *d, struct h264_picture *pic)
         d->failed = true;
         return;
     }
-    frames_for(d, pic, frames);
+    if (!d->parse_alone)
+        frames_for(d, pic, frames);
     if (records_validate(&view, SLOTS, &reason) < 0) {
         fprintf(stderr, "picture %" PRIu32 ": refused: %s\n", pic->id, reason);
         d->failed = true;
-    } else if (ref_reconstruct(&view, frames, SLOTS, d->unfiltered) < 0) {
+    } else if (!d->parse_alone && ref_reconstruct(&view, frames, SLOTS, d->unfiltered) < 0) {
         fprintf(stderr, "picture %" PRIu32 ": a reference is not there\n", pic->id);
         d->failed = true;
     }
@@ -171,6 +179,32 @@ static void print_picture(struct h264_picture *pic)
     printf("\n");
 }
 
+static void print_messages(const struct h264_sei *sei, const struct h264_sps *sps)
+{
+    for (uint32_t i = 0; i < sei->count; i++) {
+        struct sei_values v;
+        int error = sei_values_read(&sei->messages[i], sps, &v);
+
+        if (error)
+            printf("sei %" PRIu32 " %s\n", sei->messages[i].type, h264_error_text(error));
+        else
+            sei_values_print(stdout, &v);
+    }
+}
+
+/* Those of a second field stand with the first one's. */
+static void print_sei(struct refdec *d, const struct h264_picture *pic)
+{
+    unsigned n = 0, *printed = &d->slots[pic->slot].sei_printed;
+
+    if (pic->idr && !pic->view && !pic->plane0 && pic->sps->vui_present)
+        vui_print(stdout, &pic->sps->vui);
+    for (const struct h264_sei *sei = slot_owner(pic)->sei; sei; sei = sei->next)
+        if (n++ >= *printed)
+            print_messages(sei, pic->sps);
+    *printed = n;
+}
+
 static void decode_picture(struct refdec *d, struct h264_picture *pic)
 {
     if (!take_slot(d, pic)) {
@@ -178,6 +212,8 @@ static void decode_picture(struct refdec *d, struct h264_picture *pic)
         d->failed = true;
         return;
     }
+    if (d->print_sei)
+        print_sei(d, pic);
     if (pic->non_existing)
         fill_non_existing(d, pic);
     else
@@ -343,7 +379,7 @@ static void drain(struct refdec *d, bool last)
     while (done < d->waiting_count) {
         pic = d->waiting[done];
         if (pic->slot >= 0 && d->slots[pic->slot].done) {
-            if (pic->view == d->view && !pic->unrecovered)
+            if (pic->view == d->view && !pic->unrecovered && !d->parse_alone)
                 emit_frame(d, pic);
         } else if (!last) {
             break;
@@ -357,31 +393,53 @@ static void drain(struct refdec *d, bool last)
 
 /* ---- input ---- */
 
-/* Next start code prefix 00 00 01 at or after at; size where there is none. */
-static size_t find_start(const uint8_t *data, size_t size, size_t at)
+static void report_error(struct refdec *d, size_t at, int error, const struct h264_diag *diag)
 {
-    for (; at + 3 <= size; at++)
-        if (data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1)
-            return at;
-    return size;
+    if (error < 0)
+        fprintf(stderr, "byte %zu: %s: %s %" PRId64 " %s\n", at, h264_error_text(error), diag->element ? diag->element : "",
+                diag->value, diag->what ? diag->what : "");
+    if (error == H264_ERR_UNSUPPORTED)
+        d->unsupported = true;
+}
+
+/* Byte stream or, once there was an avcC record, NAL units with lengths of four bytes */
+static void feed(struct refdec *d, const uint8_t *data, size_t at, size_t size)
+{
+    struct h264_diag diag = {0};
+    uint8_t *unit = d->avcc ? avcc_unit(data + at, &size) : NULL;
+
+    if (d->avcc && !unit)
+        d->failed = true;
+    else
+        report_error(d, at, h264_stream_feed(d->stream, unit ? unit : data + at, size, 0, &diag), &diag);
+    free(unit);
+    drain(d, false);
+}
+
+/* The parameter sets at the beginning go into the avcC record; what comes before them is left out. The place after them. */
+static size_t feed_record(struct refdec *d, const uint8_t *data, size_t size)
+{
+    struct h264_diag diag = {0};
+    size_t length, after = 0;
+    uint8_t *record = avcc_record(data, size, &length, &after);
+
+    if (record)
+        report_error(d, 0, h264_stream_extradata(d->stream, record, length, &diag), &diag);
+    else
+        d->failed = true;
+    free(record);
+    return after;
 }
 
 static void decode_stream(struct refdec *d, const uint8_t *data, size_t size)
 {
-    size_t at = find_start(data, size, 0);
+    size_t at = annexb_start(data, size, d->avcc ? feed_record(d, data, size) : 0);
     int error;
 
     while (at < size) {
-        size_t next = find_start(data, size, at + 3);
-        struct h264_diag diag = {0};
+        size_t next = annexb_start(data, size, at + 3);
 
-        error = h264_stream_feed(d->stream, data + at, next - at, 0, &diag);
-        if (error < 0)
-            fprintf(stderr, "byte %zu: %s: %s %" PRId64 " %s\n", at, h264_error_text(error), diag.element ? diag.element : "",
-                    diag.value, diag.what ? diag.what : "");
-        if (error == H264_ERR_UNSUPPORTED)
-            d->unsupported = true;
-        drain(d, false);
+        feed(d, data, at, next - at);
         at = next;
     }
     error = h264_stream_flush(d->stream);
@@ -409,7 +467,8 @@ static uint8_t *read_file(const char *path, size_t *size)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N] STREAM\n");
+    fprintf(stderr, "usage: refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N]\n"
+                    "              [--sei] [--avcc] [--parse] STREAM\n");
     return 2;
 }
 
@@ -423,6 +482,12 @@ static const char *parse_arguments(struct refdec *d, int argc, char **argv)
             d->print_md5 = true;
         else if (strcmp(argv[i], "--frames") == 0)
             d->print_frames = true;
+        else if (strcmp(argv[i], "--sei") == 0)
+            d->print_sei = true;
+        else if (strcmp(argv[i], "--avcc") == 0)
+            d->avcc = true;
+        else if (strcmp(argv[i], "--parse") == 0)
+            d->parse_alone = true;
         else if (strcmp(argv[i], "--pix-fmt") == 0 && i + 1 < argc)
             d->grey_chroma = strncmp(argv[++i], "yuv420p", 7) == 0;
         else if (strcmp(argv[i], "--view") == 0 && i + 1 < argc)

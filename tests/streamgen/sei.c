@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * SEI messages before a picture (D.1), every kind that the codec reads and some that it passes on, and the VUI (E.1). No message
+ * changes samples, so values are any that the syntax allows; where the semantics tie them to the picture they hold. The timing of
+ * the hypothetical reference decoder is not kept. What is written goes to g->notes too, as text.
+ */
+#include "gen.h"
+
+#include "codec/params.h"
+#include "tests/tools/sei_text.h"
+
+#include <string.h>
+
+struct messages {
+    struct gen *g;
+    struct rng *r;
+    struct sink nal; /* empty: none begun */
+};
+
+static unsigned bits(struct rng *r, unsigned n)
+{
+    return n ? rng_next(r) >> (32 - n) : 0;
+}
+
+static void put_number(struct sink *s, size_t v)
+{
+    for (; v >= 255; v -= 255)
+        sink_u(s, 8, 255);
+    sink_u(s, 8, (uint32_t)v);
+}
+
+static void end_unit(struct messages *m)
+{
+    if (!m->nal.bits)
+        return;
+    sink_trailing(&m->nal);
+    sink_nal(&m->g->out, &m->nal);
+    sink_free(&m->nal);
+}
+
+/* sei_message(): payload as written, values as they are to be read. Several may share a NAL unit. */
+static void put_message(struct messages *m, struct sink *payload, const struct sei_values *v)
+{
+    if (payload->bits & 7) {
+        sink_u(payload, 1, 1); /* bit_equal_to_one */
+        sink_zero_align(payload);
+    }
+    if (rng_one_in(m->r, 2))
+        end_unit(m);
+    if (!m->nal.bits)
+        sink_u(&m->nal, 8, 6);
+    put_number(&m->nal, v->type);
+    put_number(&m->nal, payload->bits / 8);
+    for (size_t i = 0; i < payload->bits / 8; i++)
+        sink_u(&m->nal, 8, payload->data[i]);
+    sei_values_print(m->g->notes, v);
+    sink_free(payload);
+}
+
+static void put_buffering_period(struct messages *m)
+{
+    const struct h264_vui *vui = &m->g->sps.vui;
+    struct sei_values v = {.type = H264_SEI_BUFFERING_PERIOD};
+    struct sink s = {0};
+
+    v.period.seq_parameter_set_id = m->g->sps.id;
+    sink_ue(&s, m->g->sps.id);
+    for (unsigned k = 0; k < 2; k++) {
+        v.period.count[k] = vui->cpb_count[k];
+        for (unsigned i = 0; i < vui->cpb_count[k]; i++) {
+            uint32_t delay = bits(m->r, vui->initial_cpb_removal_delay_length), offset = bits(m->r, vui->initial_cpb_removal_delay_length);
+
+            v.period.initial_cpb_removal_delay[k][i] = delay | 1;
+            v.period.initial_cpb_removal_delay_offset[k][i] = offset;
+            sink_u(&s, vui->initial_cpb_removal_delay_length, delay | 1);
+            sink_u(&s, vui->initial_cpb_removal_delay_length, offset);
+        }
+    }
+    put_message(m, &s, &v);
+}
+
+/* hh:mm:ss, from seconds on only as much as the flags say */
+static void put_time(struct messages *m, struct h264_clock_timestamp *c, struct sink *s)
+{
+    unsigned parts = c->full_timestamp_flag ? 3 : rng_below(m->r, 4);
+
+    c->has_seconds = parts > 0;
+    c->has_minutes = parts > 1;
+    c->has_hours = parts > 2;
+    if (!c->full_timestamp_flag)
+        sink_u(s, 1, c->has_seconds);
+    if (!c->has_seconds)
+        return;
+    c->seconds = (uint8_t)rng_below(m->r, 60);
+    sink_u(s, 6, c->seconds);
+    if (!c->full_timestamp_flag)
+        sink_u(s, 1, c->has_minutes);
+    if (!c->has_minutes)
+        return;
+    c->minutes = (uint8_t)rng_below(m->r, 60);
+    sink_u(s, 6, c->minutes);
+    if (!c->full_timestamp_flag)
+        sink_u(s, 1, c->has_hours);
+    if (!c->has_hours)
+        return;
+    c->hours = (uint8_t)rng_below(m->r, 24);
+    sink_u(s, 5, c->hours);
+}
+
+static void put_clock(struct messages *m, struct h264_clock_timestamp *c, unsigned offset_length, struct sink *s)
+{
+    struct rng *r = m->r;
+    uint32_t offset = bits(r, offset_length);
+
+    *c = (struct h264_clock_timestamp){.present = true, .ct_type = (uint8_t)rng_below(r, 3)};
+    c->nuit_field_based_flag = rng_one_in(r, 2);
+    c->counting_type = (uint8_t)rng_below(r, 7);
+    c->full_timestamp_flag = rng_one_in(r, 2);
+    c->discontinuity_flag = rng_one_in(r, 2);
+    c->cnt_dropped_flag = c->counting_type >= 2 && rng_one_in(r, 2);
+    c->n_frames = (uint8_t)rng_below(r, 60);
+    sink_u(s, 2, c->ct_type);
+    sink_u(s, 1, c->nuit_field_based_flag);
+    sink_u(s, 5, c->counting_type);
+    sink_u(s, 1, c->full_timestamp_flag);
+    sink_u(s, 1, c->discontinuity_flag);
+    sink_u(s, 1, c->cnt_dropped_flag);
+    sink_u(s, 8, c->n_frames);
+    put_time(m, c, s);
+    if (!offset_length)
+        return;
+    sink_u(s, offset_length, offset);
+    c->time_offset = (int32_t)((int64_t)offset - ((int64_t)(offset >> (offset_length - 1) & 1) << offset_length));
+}
+
+/* Table D-1 for what the picture is */
+static unsigned choose_pic_struct(struct messages *m)
+{
+    const struct picture *p = &m->g->pic;
+
+    if (p->structure != REC_FRAME)
+        return p->structure == REC_TOP ? 1 : 2;
+    if (m->g->sps.frame_mbs_only_flag)
+        return m->g->sps.vui.fixed_frame_rate && rng_one_in(m->r, 2) ? 7 + rng_below(m->r, 2) : 0;
+    return (p->poc[0] <= p->poc[1] ? 3 : 4) + 2 * rng_below(m->r, 2);
+}
+
+static void put_pic_timing(struct messages *m)
+{
+    static const uint8_t clocks[9] = {1, 1, 1, 2, 2, 3, 3, 2, 3}; /* NumClockTS */
+    const struct h264_vui *vui = &m->g->sps.vui;
+    struct sei_values v = {.type = H264_SEI_PIC_TIMING};
+    struct h264_pic_timing *t = &v.timing;
+    struct sink s = {0};
+
+    t->has_delays = vui->nal_hrd_present || vui->vcl_hrd_present;
+    t->has_pic_struct = vui->pic_struct_present;
+    if (t->has_delays) {
+        t->cpb_removal_delay = bits(m->r, vui->cpb_removal_delay_length);
+        t->dpb_output_delay = bits(m->r, vui->dpb_output_delay_length);
+        sink_u(&s, vui->cpb_removal_delay_length, t->cpb_removal_delay);
+        sink_u(&s, vui->dpb_output_delay_length, t->dpb_output_delay);
+    }
+    if (t->has_pic_struct) {
+        t->pic_struct = (uint8_t)choose_pic_struct(m);
+        t->clock_count = clocks[t->pic_struct];
+        sink_u(&s, 4, t->pic_struct);
+        for (unsigned i = 0; i < t->clock_count; i++) {
+            bool present = rng_one_in(m->r, 2);
+
+            sink_u(&s, 1, present);
+            if (present)
+                put_clock(m, &t->clock[i], t->has_delays ? vui->time_offset_length : 24, &s);
+        }
+    }
+    put_message(m, &s, &v);
+}
+
+/* Of an IDR picture: all is right from here on. */
+static void put_recovery_point(struct messages *m)
+{
+    struct sei_values v = {.type = H264_SEI_RECOVERY_POINT, .recovery = {.present = true, .exact_match_flag = true}};
+    struct sink s = {0};
+
+    sink_ue(&s, 0);
+    sink_u(&s, 1, 1); /* exact_match_flag */
+    sink_u(&s, 1, 0); /* broken_link_flag */
+    sink_u(&s, 2, 0); /* changing_slice_group_idc */
+    put_message(m, &s, &v);
+}
+
+static void put_packing_values(struct rng *r, struct h264_frame_packing *p, struct sink *s)
+{
+    p->type = (uint8_t)rng_below(r, 7);
+    p->quincunx_sampling_flag = p->type == 0 || (p->type < 5 && rng_one_in(r, 2));
+    p->content_interpretation_type = (uint8_t)rng_below(r, 3);
+    p->spatial_flipping_flag = (p->type == 3 || p->type == 4) && rng_one_in(r, 2);
+    p->frame0_flipped_flag = p->spatial_flipping_flag && rng_one_in(r, 2);
+    p->current_frame_is_frame0_flag = p->type == 5 && rng_one_in(r, 2);
+    p->frame0_self_contained_flag = p->type != 5 && rng_one_in(r, 2);
+    p->frame1_self_contained_flag = p->type != 5 && rng_one_in(r, 2);
+    sink_u(s, 7, p->type);
+    sink_u(s, 1, p->quincunx_sampling_flag);
+    sink_u(s, 6, p->content_interpretation_type);
+    sink_u(s, 1, p->spatial_flipping_flag);
+    sink_u(s, 1, p->frame0_flipped_flag);
+    sink_u(s, 1, 0); /* field_views_flag */
+    sink_u(s, 1, p->current_frame_is_frame0_flag);
+    sink_u(s, 1, p->frame0_self_contained_flag);
+    sink_u(s, 1, p->frame1_self_contained_flag);
+    for (unsigned i = 0; !p->quincunx_sampling_flag && p->type != 5 && i < 4; i++) {
+        p->grid_position[i / 2][i % 2] = (uint8_t)rng_below(r, 16);
+        sink_u(s, 4, p->grid_position[i / 2][i % 2]);
+    }
+    sink_u(s, 8, 0); /* frame_packing_arrangement_reserved_byte */
+    p->repetition_period = rng_below(r, 16385);
+    sink_ue(s, p->repetition_period);
+}
+
+static void put_frame_packing(struct messages *m)
+{
+    struct sei_values v = {.type = H264_SEI_FRAME_PACKING};
+    struct sink s = {0};
+
+    v.packing.frame_packing_arrangement_id = rng_below(m->r, 256);
+    v.packing.cancel_flag = rng_one_in(m->r, 4);
+    sink_ue(&s, v.packing.frame_packing_arrangement_id);
+    sink_u(&s, 1, v.packing.cancel_flag);
+    if (!v.packing.cancel_flag)
+        put_packing_values(m->r, &v.packing, &s);
+    sink_u(&s, 1, 0); /* frame_packing_arrangement_extension_flag */
+    put_message(m, &s, &v);
+}
+
+static void put_orientation(struct messages *m)
+{
+    struct sei_values v = {.type = H264_SEI_DISPLAY_ORIENTATION};
+    struct h264_display_orientation *o = &v.orientation;
+    struct sink s = {0};
+
+    o->cancel_flag = rng_one_in(m->r, 4);
+    sink_u(&s, 1, o->cancel_flag);
+    if (!o->cancel_flag) {
+        o->hor_flip = rng_one_in(m->r, 2);
+        o->ver_flip = rng_one_in(m->r, 2);
+        o->anticlockwise_rotation = (uint16_t)bits(m->r, 16);
+        o->repetition_period = rng_below(m->r, 16385);
+        sink_u(&s, 1, o->hor_flip);
+        sink_u(&s, 1, o->ver_flip);
+        sink_u(&s, 16, o->anticlockwise_rotation);
+        sink_ue(&s, o->repetition_period);
+        sink_u(&s, 1, 0); /* display_orientation_extension_flag */
+    }
+    put_message(m, &s, &v);
+}
+
+static void put_colour_volume(struct messages *m)
+{
+    struct sei_values v = {.type = H264_SEI_MASTERING_DISPLAY}, light = {.type = H264_SEI_CONTENT_LIGHT};
+    struct h264_mastering_display *d = &v.display;
+    struct sink s = {0};
+
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned value = rng_below(m->r, 50001);
+
+        *(i < 6 ? &d->primaries[i / 2][i % 2] : &d->white_point[i % 2]) = (uint16_t)value;
+        sink_u(&s, 16, value);
+    }
+    d->max_luminance = rng_next(m->r) | 1;
+    d->min_luminance = rng_below(m->r, d->max_luminance);
+    sink_u(&s, 32, d->max_luminance);
+    sink_u(&s, 32, d->min_luminance);
+    put_message(m, &s, &v);
+    light.light.max_content_light_level = (uint16_t)bits(m->r, 16);
+    light.light.max_pic_average_light_level = (uint16_t)bits(m->r, 16);
+    sink_u(&s, 16, light.light.max_content_light_level);
+    sink_u(&s, 16, light.light.max_pic_average_light_level);
+    put_message(m, &s, &light);
+}
+
+static void put_transfer(struct messages *m)
+{
+    struct sei_values v = {.type = H264_SEI_ALTERNATIVE_TRANSFER, .transfer = rng_one_in(m->r, 2) ? 14 : 18};
+    struct sink s = {0};
+
+    sink_u(&s, 8, v.transfer);
+    put_message(m, &s, &v);
+}
+
+/* user_data_registered_itu_t_t35 of ATSC (A/53 part 4, 6.2.3, 6.2.4): closed captions, or the active format */
+static void put_registered(struct messages *m)
+{
+    struct sei_values v = {.type = H264_SEI_REGISTERED};
+    uint8_t data[31 * 3];
+    bool captions = rng_one_in(m->r, 2);
+    unsigned count = rng_below(m->r, 32);
+    struct sink s = {0};
+
+    sink_u(&s, 24, 0xb50031);
+    sink_u(&s, 32, captions ? 0x47413934 : 0x44544731); /* GA94, DTG1 */
+    if (captions) {
+        v.user = SEI_USER_CAPTIONS;
+        v.bytes = data;
+        v.size = count * 3;
+        sink_u(&s, 16, 0x03c0 | count);
+        sink_u(&s, 8, 0xff);
+        for (unsigned i = 0; i < v.size; i++)
+            sink_u(&s, 8, data[i] = (uint8_t)(i % 3 ? bits(m->r, 8) : 0xf8 | bits(m->r, 3)));
+        sink_u(&s, 8, 0xff);
+    } else {
+        v.user = SEI_USER_FORMAT;
+        v.active_format = (uint8_t)(8 + rng_below(m->r, 4));
+        sink_u(&s, 16, 0x41f0u | v.active_format);
+    }
+    put_message(m, &s, &v);
+}
+
+/* What the codec passes on unread: other user data, filler, reserved types; types and sizes above 254 take several bytes. */
+static void put_bytes(struct messages *m)
+{
+    static const uint32_t types[5] = {H264_SEI_REGISTERED, H264_SEI_UNREGISTERED, 3, 220, 700};
+    uint8_t data[600];
+    struct sei_values v = {.type = types[rng_below(m->r, 5)], .bytes = data};
+    struct sink s = {0};
+
+    v.size = 17 + rng_below(m->r, rng_one_in(m->r, 4) ? 580 : 30);
+    for (unsigned i = 0; i < v.size; i++) {
+        data[i] = (uint8_t)(v.type == 3 ? 0xff : v.type == H264_SEI_REGISTERED && !i ? 0x26 : bits(m->r, rng_one_in(m->r, 3) ? 2 : 8));
+        sink_u(&s, 8, data[i]);
+    }
+    put_message(m, &s, &v);
+}
+
+void sei_write(struct gen *g)
+{
+    static void (*const kinds[])(struct messages *) = {put_frame_packing, put_orientation, put_colour_volume, put_transfer,
+                                                       put_registered, put_bytes, put_bytes};
+    struct rng r = rng_fork(g->pic.rng, 88);
+    struct messages m = {.g = g, .r = &r};
+    bool vui = g->sps.vui_present, delays = vui && (g->sps.vui.nal_hrd_present || g->sps.vui.vcl_hrd_present);
+
+    if (g->pic.idr && vui)
+        vui_print(g->notes, &g->sps.vui);
+    if (!gen_use(g, &r, F_SEI, 1))
+        return;
+    if (delays && g->pic.idr)
+        put_buffering_period(&m);
+    if (delays || (vui && g->sps.vui.pic_struct_present))
+        put_pic_timing(&m);
+    if (g->pic.idr && rng_one_in(&r, 2))
+        put_recovery_point(&m);
+    for (unsigned n = rng_below(&r, 4); n; n--)
+        kinds[rng_below(&r, sizeof(kinds) / sizeof(kinds[0]))](&m);
+    end_unit(&m);
+}
+
+/* ---- VUI ---- */
+
+/* What a VUI says where a part of it is absent (E.2.1) */
+static void vui_default(struct h264_vui *v)
+{
+    *v = (struct h264_vui){.video_format = 5, .colour_primaries = 2, .transfer = 2, .matrix = 2};
+}
+
+static void choose_hrd(struct rng *r, struct h264_vui *v)
+{
+    v->nal_hrd_present = rng_one_in(r, 2);
+    v->vcl_hrd_present = rng_one_in(r, 2);
+    if (v->nal_hrd_present)
+        v->cpb_count[0] = (uint8_t)(1 + rng_below(r, rng_one_in(r, 8) ? 32 : 3));
+    if (v->vcl_hrd_present)
+        v->cpb_count[1] = (uint8_t)(1 + rng_below(r, rng_one_in(r, 8) ? 32 : 3));
+    if (!v->nal_hrd_present && !v->vcl_hrd_present)
+        return;
+    v->initial_cpb_removal_delay_length = (uint8_t)(1 + rng_below(r, 32));
+    v->cpb_removal_delay_length = (uint8_t)(1 + rng_below(r, 32));
+    v->dpb_output_delay_length = (uint8_t)(1 + rng_below(r, 32));
+    v->time_offset_length = (uint8_t)rng_below(r, 32);
+}
+
+static void choose_signal(struct rng *r, struct h264_vui *v)
+{
+    static const uint8_t matrices[5] = {1, 5, 6, 7, 9}; /* 0 would make 4:4:4 RGB */
+
+    v->video_signal_type_present = rng_one_in(r, 2);
+    if (!v->video_signal_type_present)
+        return;
+    v->video_format = (uint8_t)rng_below(r, 6);
+    v->full_range = rng_one_in(r, 2);
+    v->colour_description_present = rng_one_in(r, 2);
+    if (!v->colour_description_present)
+        return;
+    v->colour_primaries = (uint8_t)rng_range(r, 4, 9);
+    v->transfer = (uint8_t)rng_range(r, 4, 17);
+    v->matrix = matrices[rng_below(r, 5)];
+}
+
+void vui_choose(struct gen *g)
+{
+    struct rng r = rng_fork(g->rng, 66);
+    struct h264_vui *v = &g->sps.vui;
+
+    vui_default(v);
+    if (!gen_has(g, F_VUI))
+        return;
+    v->aspect_ratio_idc = (uint8_t)(rng_one_in(&r, 2) ? 255 : rng_below(&r, 17));
+    if (v->aspect_ratio_idc == 255) {
+        v->sar_width = (uint16_t)(100 + rng_below(&r, 100)); /* FFmpeg refuses those that make less than a sample of a picture */
+        v->sar_height = (uint16_t)(100 + rng_below(&r, 100));
+    } else {
+        v->sar_width = h264_sample_aspect_ratio[v->aspect_ratio_idc][0];
+        v->sar_height = h264_sample_aspect_ratio[v->aspect_ratio_idc][1];
+    }
+    v->overscan_info_present = rng_one_in(&r, 2);
+    v->overscan_appropriate = v->overscan_info_present && rng_one_in(&r, 2);
+    choose_signal(&r, v);
+    v->chroma_loc_present = g->sps.chroma_format_idc == 1 && rng_one_in(&r, 2);
+    if (v->chroma_loc_present) {
+        v->chroma_loc_top = (uint8_t)rng_below(&r, 6);
+        v->chroma_loc_bottom = (uint8_t)rng_below(&r, 6);
+    }
+    v->timing_info_present = rng_one_in(&r, 2);
+    if (v->timing_info_present) {
+        v->num_units_in_tick = 1 + bits(&r, rng_one_in(&r, 2) ? 10 : 20);
+        v->time_scale = v->num_units_in_tick * (2 + rng_below(&r, 240)) + rng_below(&r, v->num_units_in_tick);
+        v->fixed_frame_rate = rng_one_in(&r, 2);
+    }
+    if (!gen_has(g, F_SEI)) /* they ask for messages with each picture (D.2.1, D.2.2) */
+        return;
+    choose_hrd(&r, v);
+    v->pic_struct_present = rng_one_in(&r, 2);
+}
+
+/* hrd_parameters(): rates that go up (E.2.2) */
+static void write_hrd(const struct h264_vui *v, unsigned count, struct sink *s)
+{
+    sink_ue(s, count - 1);
+    sink_u(s, 4, 2); /* bit_rate_scale */
+    sink_u(s, 4, 3); /* cpb_size_scale */
+    for (unsigned i = 0; i < count; i++) {
+        sink_ue(s, 5000 + 1000 * i); /* bit_rate_value_minus1 */
+        sink_ue(s, 9000 - 100 * i);  /* cpb_size_value_minus1 */
+        sink_u(s, 1, i & 1);         /* cbr_flag */
+    }
+    sink_u(s, 5, v->initial_cpb_removal_delay_length - 1u);
+    sink_u(s, 5, v->cpb_removal_delay_length - 1u);
+    sink_u(s, 5, v->dpb_output_delay_length - 1u);
+    sink_u(s, 5, v->time_offset_length);
+}
+
+static void write_signal(const struct h264_vui *v, struct sink *s)
+{
+    sink_u(s, 1, v->video_signal_type_present);
+    if (!v->video_signal_type_present)
+        return;
+    sink_u(s, 3, v->video_format);
+    sink_u(s, 1, v->full_range);
+    sink_u(s, 1, v->colour_description_present);
+    if (v->colour_description_present) {
+        sink_u(s, 8, v->colour_primaries);
+        sink_u(s, 8, v->transfer);
+        sink_u(s, 8, v->matrix);
+    }
+}
+
+/* Up to pic_struct_present_flag. aspect_ratio_idc 0 is what absence means. */
+void vui_write_head(struct gen *g, struct sink *s)
+{
+    const struct h264_vui *v = &g->sps.vui;
+
+    g->used |= g->on & F_VUI;
+    sink_u(s, 1, v->aspect_ratio_idc != 0);
+    if (v->aspect_ratio_idc)
+        sink_u(s, 8, v->aspect_ratio_idc);
+    if (v->aspect_ratio_idc == 255) {
+        sink_u(s, 16, v->sar_width);
+        sink_u(s, 16, v->sar_height);
+    }
+    sink_u(s, 1, v->overscan_info_present);
+    if (v->overscan_info_present)
+        sink_u(s, 1, v->overscan_appropriate);
+    write_signal(v, s);
+    sink_u(s, 1, v->chroma_loc_present);
+    if (v->chroma_loc_present) {
+        sink_ue(s, v->chroma_loc_top);
+        sink_ue(s, v->chroma_loc_bottom);
+    }
+    sink_u(s, 1, v->timing_info_present);
+    if (v->timing_info_present) {
+        sink_u(s, 32, v->num_units_in_tick);
+        sink_u(s, 32, v->time_scale);
+        sink_u(s, 1, v->fixed_frame_rate);
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        sink_u(s, 1, v->cpb_count[k] > 0); /* nal_hrd_parameters_present_flag, vcl_hrd_parameters_present_flag */
+        if (v->cpb_count[k])
+            write_hrd(v, v->cpb_count[k], s);
+    }
+    if (v->nal_hrd_present || v->vcl_hrd_present)
+        sink_u(s, 1, 0); /* low_delay_hrd_flag */
+    sink_u(s, 1, v->pic_struct_present);
+}
