@@ -7,6 +7,7 @@
  */
 #include "gpu/kernels/kernel_bench.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
 #define WARM_SECONDS 0.06
 #define QUERIES (2 * KERNEL_MAX_SETS + 2)
 
@@ -308,7 +312,8 @@ static int run_in_memfd(struct kernel_bench *b, uint64_t size, struct kernel_res
     size = (size + page - 1) / page * page;
     int fd = memfd_create("pelton-kernels", MFD_CLOEXEC | MFD_ALLOW_SEALING), err = GPU_ERR_NOMEM;
     void *map = fd >= 0 && ftruncate(fd, (off_t)size) == 0 ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-    if (map == MAP_FAILED)
+    /* sealed as the daemon's pools are: only this mapping may write */
+    if (map == MAP_FAILED || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) < 0)
         goto error;
     TRY(gpu_host_import(b->g, map, size, &host));
     if (gpu_host_is_direct(host)) {
