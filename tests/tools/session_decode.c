@@ -242,7 +242,7 @@ static void set_option(int c, struct engine_params *e)
 
 static void start(struct run *r, struct engine *e, const char *file)
 {
-    static const struct session_callbacks callbacks = {on_info, on_format, on_frame, on_end};
+    static const struct session_callbacks callbacks = {.on_info = on_info, .on_format = on_format, .on_frame = on_frame, .on_end = on_end};
     struct pelton_open_params p = opt.open;
     r->engine = e;
     r->memfd = -1;
