@@ -152,6 +152,24 @@ static struct pelton_stream *find_stream(struct pelton *conn, uint32_t id)
     return NULL;
 }
 
+static struct pelton_stream *find_opening(struct pelton *conn, uint32_t request_id)
+{
+    struct pelton_stream *s = request_id ? conn->streams : NULL;
+    while (s && (s->replied || s->open_request != request_id)) {
+        s = s->next;
+    }
+    return s;
+}
+
+static int dispatch_opened(struct pelton_stream *s, const struct frame *f, const ProtobufCMessage *body)
+{
+    struct pelton_failure refusal = {0};
+    if (f->h.type == WIRE_ERROR) {
+        failure_of_error((const Pelton__Error *)body, &refusal);
+    }
+    return pelton_stream_opened(s, f, body, &refusal);
+}
+
 /* An error that answers nothing: about the whole connection where no object is named. */
 static int dispatch_error(struct pelton *conn, const struct frame *f, const Pelton__Error *m)
 {
@@ -178,7 +196,9 @@ static int dispatch(struct pelton *conn, struct frame *f)
     }
     int rc = PELTON_OK;
     struct pelton_stream *s;
-    if (f->h.type == WIRE_WELCOME) {
+    if ((s = find_opening(conn, f->h.request_id)) != NULL) {
+        rc = dispatch_opened(s, f, body);
+    } else if (f->h.type == WIRE_WELCOME) {
         rc = dispatch_welcome(conn, (const Pelton__Welcome *)body);
     } else if (f->h.type == WIRE_PING) {
         rc = pelton_send(conn, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0);

@@ -46,7 +46,8 @@ struct pelton_stream {
     struct pelton_stream *next;
     uint32_t id; /* object_id */
     enum pelton_policy policy;
-    bool replied, ended, credit_out;
+    uint32_t open_request;
+    bool replied, refused, ended, credit_out;
     struct pelton_info info;
     struct pelton_failure end; /* code 0: as it should */
     struct pelton_stats totals; /* from the end */
@@ -98,6 +99,9 @@ int pelton_ask(struct pelton *conn, unsigned type, uint32_t object_id, const Pro
                unsigned n_fds, unsigned want, int64_t deadline_ms, ProtobufCMessage **out);
 /* A frame for a stream; negative: the daemon broke the protocol. */
 int pelton_stream_message(struct pelton_stream *s, struct frame *f, const ProtobufCMessage *body);
+/* The answer to its Open, or another message with that number. The same. */
+int pelton_stream_opened(struct pelton_stream *s, const struct frame *f, const ProtobufCMessage *body,
+                         const struct pelton_failure *refusal);
 void pelton_stream_free(struct pelton_stream *s); /* takes it off the connection's list */
 int pelton_handshake(struct pelton *conn, int64_t deadline_ms);
 

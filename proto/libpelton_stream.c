@@ -130,6 +130,21 @@ int pelton_stream_message(struct pelton_stream *s, struct frame *f, const Protob
     }
 }
 
+int pelton_stream_opened(struct pelton_stream *s, const struct frame *f, const ProtobufCMessage *body,
+                         const struct pelton_failure *refusal)
+{
+    s->replied = true;
+    if (refusal->code) {
+        s->refused = s->ended = true;
+        s->end = *refusal;
+    } else if (f->h.type == WIRE_OPEN_REPLY) {
+        wire_info_to(((const Pelton__OpenReply *)body)->info, &s->info);
+    } else {
+        return pelton_die(s->conn, PELTON_ERR_PROTOCOL, "", "the daemon answered with a %s", wire_type_name(f->h.type));
+    }
+    return PELTON_OK;
+}
+
 /* ---- open and close ---- */
 
 /* Out of range would be lost in the message's unsigned fields. */
@@ -206,29 +221,54 @@ static int await_refusal(struct pelton_stream *s, int64_t deadline)
     return pelton_fail(s->conn, PELTON_ERR_UNSUPPORTED, "", "%s: %s", s->info.unsupported_element, s->info.unsupported_what);
 }
 
-int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
-                struct pelton_stream **out)
+int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params, struct pelton_stream **out)
 {
     if (!params_valid(params)) {
         return pelton_fail(conn, PELTON_ERR_USAGE, "", "neither a URI nor a descriptor, or an option out of range");
     }
-    int64_t deadline = pelton_deadline(timeout_ms);
     struct pelton_stream *s = stream_create(conn, params);
     if (!s) {
         return pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
     }
     Pelton__Open open;
     wire_open_from(params, &open);
-    ProtobufCMessage *body;
-    int rc = pelton_ask(conn, WIRE_OPEN, s->id, &open.base, &params->fd, params->uri ? 0 : 1, WIRE_OPEN_REPLY, deadline, &body);
-    if (rc == 0) {
-        wire_info_to(((const Pelton__OpenReply *)body)->info, &s->info);
-        wire_free(body);
-        if (info) {
-            *info = s->info;
-        }
-        rc = s->info.supported ? 0 : await_refusal(s, deadline);
+    s->open_request = ++conn->last_request;
+    int rc = pelton_send(conn, WIRE_OPEN, s->open_request, s->id, &open.base, &params->fd, params->uri ? 0 : 1);
+    if (rc < 0) {
+        pelton_stream_free(s);
+        return rc;
     }
+    *out = s;
+    return PELTON_OK;
+}
+
+int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info *info)
+{
+    int64_t deadline = pelton_deadline(timeout_ms);
+    int rc = 1;
+    while (!s->replied && (rc = pelton_pump(s->conn, deadline)) > 0) {
+    }
+    if (!s->replied) {
+        return rc < 0 ? rc : pelton_fail(s->conn, PELTON_ERR_TIMEOUT, "", "no answer from the daemon in time");
+    }
+    if (s->refused) {
+        return pelton_fail_with(s->conn, &s->end);
+    }
+    if (info) {
+        *info = s->info;
+    }
+    return s->info.supported ? PELTON_OK : await_refusal(s, deadline);
+}
+
+int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
+                struct pelton_stream **out)
+{
+    struct pelton_stream *s;
+    int rc = pelton_open_start(conn, params, &s);
+    if (rc < 0) {
+        return rc;
+    }
+    rc = pelton_open_wait(s, timeout_ms, info);
     if (rc < 0) {
         pelton_stream_close(s);
         return rc;

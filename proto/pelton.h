@@ -171,6 +171,10 @@ struct pelton_frame {
 /* Opens and subscribes. Fills *info when not NULL. On PELTON_ERR_UNSUPPORTED *info is filled too. */
 int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
                 struct pelton_stream **out);
+/* The same in two steps, so that many streams open at once. After pelton_open_start *out can be read (its failure comes from
+ * pelton_next) and has to be closed. pelton_open_wait gives what pelton_open would; it closes nothing. */
+int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params, struct pelton_stream **out);
+int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info *info);
 /* Only the information; nothing is decoded. Returns 0 also for streams that are not supported (info->supported). */
 int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info);
 /* The same, and what its SEI messages say (sei is filled on success). */

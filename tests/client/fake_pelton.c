@@ -226,6 +226,17 @@ int pelton_open(struct pelton *conn, const struct pelton_open_params *params, in
     return 0;
 }
 
+int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params, struct pelton_stream **out)
+{
+    return pelton_open(conn, params, 0, NULL, out);
+}
+
+int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info *info)
+{
+    *info = s->info;
+    return 0;
+}
+
 /* A slope with its own step for each plane and frame; the padding holds what must never be seen. */
 static void paint(struct pelton_frame *f, uint8_t *base)
 {

@@ -246,6 +246,35 @@ static void addresses(void)
     daemon_stop(&d);
 }
 
+/* Many at once, some of which cannot be opened: each tells its own story, to who waits and to who reads on. */
+static void opened_at_once(void)
+{
+    enum { N = 40 };
+    const char *scripts[] = {"frames=9", "unsupported=1", "nothing", "frames=3 slots=1"};
+    const int want[] = {0, PELTON_ERR_UNSUPPORTED, PELTON_ERR_INPUT, 0};
+    struct pelton *conn = must_spawn(NULL);
+    struct pelton_stream *s[N];
+    struct pelton_info info;
+    struct pelton_frame f;
+    for (int i = 0; i < N; i++) {
+        struct pelton_open_params p = script_params(script_fd(scripts[i % 4]), scripts[i % 4]);
+        CHECK_INT(pelton_open_start(conn, &p, &s[i]), 0);
+        close(p.fd);
+    }
+    for (int i = N - 1; i >= 0; i--) {
+        if (i < N / 2) {
+            CHECK_INT(pelton_open_wait(s[i], 5000, &info), want[i % 4]);
+        }
+        if (want[i % 4]) {
+            CHECK_INT(pelton_next(s[i], 5000, &f), want[i % 4]);
+        } else {
+            CHECK_INT(drain_stream(s[i], 0), i % 4 ? 3 : 9);
+        }
+        pelton_stream_close(s[i]);
+    }
+    pelton_close(conn);
+}
+
 static void devices(void)
 {
     struct pelton *conn = must_spawn(NULL);
@@ -308,6 +337,7 @@ int main(int argc, char **argv)
         {"bad_sources", bad_sources},
         {"unsupported", unsupported},
         {"addresses", addresses},
+        {"opened_at_once", opened_at_once},
         {"devices", devices},
         {"many_streams", many_streams},
     };
