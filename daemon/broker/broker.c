@@ -35,6 +35,7 @@ static void on_tick(uv_timer_t *timer)
     clients_check(b, now);
     workers_check(b, now);
     recovery_check(b, now);
+    reconnect_check(b, now);
     listener_resume(b);
     if (!b->clients && !workers_spawned(b)) {
         uv_timer_stop(timer); /* nothing to watch: sleep */

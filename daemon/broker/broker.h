@@ -30,6 +30,7 @@ struct pending_frame {
 
 enum stream_state {
     STREAM_QUEUED, /* waits for its worker, or for one to be chosen */
+    STREAM_WAITING, /* its source is to be opened again at retry_ms */
     STREAM_OPEN,   /* the worker has it under the number wid */
     STREAM_ENDED   /* the worker has finished; kept for its totals until the client closes it */
 };
@@ -50,6 +51,10 @@ struct stream {
     int fd;                 /* -1: by URI, or a pipe that has been handed on */
     bool has_fd, resumable;
     off_t start_offset;
+
+    bool live;                 /* opened again when it ends or fails (reconnect.c) */
+    uint64_t opened_ms, wait_ms, retry_ms;
+    uint64_t sequence_base;    /* of the worker's numbers, which begin anew each time */
 
     /* delivery (stream.c) */
     struct broker_pool *pools; /* newest first */
@@ -91,6 +96,12 @@ int source_admit(struct stream *s, struct frame *f, struct pelton_failure *failu
 /* The descriptor to send to a worker, at the position where the source starts; *owned: close it after sending. -1: none. */
 int source_descriptor(struct stream *s, bool *owned);
 void source_sent(struct stream *s);
+
+/* ---- network sources that come back (reconnect.c) ---- */
+
+bool reconnect_address(const char *uri);
+bool reconnect_later(struct stream *s, const struct pelton_failure *failure); /* false: this stream ends */
+void reconnect_check(struct broker *b, uint64_t now_ms);
 
 /* ---- clients (client.c, requests.c) ---- */
 

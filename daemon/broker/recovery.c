@@ -31,7 +31,9 @@ static void stream_to_worker(struct stream *s)
     s->wid = ++b->last_wid;
     s->state = STREAM_OPEN;
     char *uri = s->open->uri, *name = s->open->name;
-    s->open->resume_sequence = s->next_sequence;
+    s->opened_ms = uv_now(&b->loop);
+    s->sequence_base = s->live ? s->next_sequence : 0;
+    s->open->resume_sequence = s->live ? 0 : s->next_sequence;
     s->open->name = (char *)stream_name(s);
     s->open->uri = s->has_fd ? "" : uri; /* a path that was opened here goes on as its descriptor */
     channel_send(&s->worker->ch, s->probe ? WIRE_PROBE : WIRE_OPEN, 0, s->wid, s->body, &fd, fd >= 0);

@@ -126,6 +126,8 @@ static int admit_named(struct stream *s, struct pelton_failure *failure)
         free(s->open->uri); /* protobuf-c's strings are malloc's */
         s->open->uri = uri;
         admit_private_uri(s);
+        s->live = reconnect_address(uri);
+        s->resumable |= s->live;
         return PELTON_OK;
     }
     return refuse(failure, PELTON_ERR_INPUT, name, "no source of this name", "pelton sources lists them");

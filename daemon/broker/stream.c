@@ -244,6 +244,9 @@ void stream_send_stats(struct stream *s, uint32_t client_request)
 void stream_info(struct stream *s, const Pelton__Info *info)
 {
     if (s->replied) {
+        if (s->live) {
+            stream_state(s, PELTON__SOURCE_STATE__STATE__RUNNING, "");
+        }
         return; /* of a source that was opened again */
     }
     s->replied = true;
@@ -317,8 +320,10 @@ static bool enqueue(struct stream *s, struct broker_pool *p, const Pelton__Frame
     return true;
 }
 
-bool stream_frame(struct stream *s, const Pelton__FrameReady *m)
+bool stream_frame(struct stream *s, const Pelton__FrameReady *from_worker)
 {
+    Pelton__FrameReady shifted = *from_worker, *m = &shifted;
+    shifted.sequence += s->sequence_base;
     struct broker_pool *p = pool_of_worker(s, m->epoch);
     if (!p || !broker_pool_take(p, m->slot, m->generation)) {
         log_line(LOG_LEVEL_ERROR, "%s: a frame in a slot that is not free", stream_name(s));

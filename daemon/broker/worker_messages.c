@@ -42,7 +42,9 @@ static void on_end(struct worker *w, struct stream *s, const Pelton__Eos *m)
         return; /* recovery takes the stream up */
     }
     wire_stats_to(m->stats, &s->totals);
-    stream_end(s, &failure);
+    if (!reconnect_later(s, &failure)) {
+        stream_end(s, &failure);
+    }
 }
 
 /* False: the worker broke the protocol. */

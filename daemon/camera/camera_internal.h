@@ -15,7 +15,7 @@
 #include "daemon/worker/engine_internal.h"
 #include "gpu/isp.h"
 
-enum { RAWS = 4, CAMERA_READERS = 48 };
+enum { RAWS = 8, CAMERA_READERS = 48 };
 
 enum raw_state { RAW_FREE, RAW_FILLING, RAW_FULL, RAW_DEVELOPING };
 struct raw {

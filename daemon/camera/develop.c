@@ -14,7 +14,7 @@
 
 #define WAIT_NS      500000u
 #define METER_SIDE   16u
-enum { FLYING = 2, LEAST_SLOTS = 4, MOST_SLOTS = 32, USUAL_SLOTS = 6 };
+enum { FLYING = 2, LEAST_SLOTS = 4, MOST_SLOTS = 32, USUAL_SLOTS = 12 };
 
 static void reader_fail(struct camera_reader *r, int code, const char *cause)
 {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define PACKET_STREAM_BACK_US 5000000
+#define SILENCE_US "10000000" /* of a network source, until it counts as lost */
 
 static int fail(struct pelton_failure *failure, int code, const char *name, const char *what, const char *hint)
 {
@@ -96,7 +97,10 @@ static int open_as(struct source *src, const char *uri, const AVInputFormat *for
         src->format->pb = src->io;
         /* Playlists and the like inside a descriptor must not open anything else. */
         av_dict_set(&options, "protocol_whitelist", "none", 0);
-    }
+    } else if (!strncmp(uri, "rtsp", 4))
+        av_dict_set(&options, "timeout", SILENCE_US, 0);
+    else
+        av_dict_set(&options, "rw_timeout", SILENCE_US, 0);
     int err = avformat_open_input(&src->format, src->fd >= 0 ? src->name : uri, format, &options);
     av_dict_free(&options);
     return err;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cameras through the daemon: exposure control in a closed loop, readers that stop and die, controls, loss, bad addresses.
 camera.py [--seconds N] NAME..."""
-import argparse, os, pathlib, signal, subprocess, sys, tempfile, time, urllib.parse
+import argparse, os, pathlib, signal, socket, subprocess, sys, tempfile, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -197,6 +197,45 @@ def lost(args, clip):
     check(times >= 100 and not rest and frames[-1].sequence >= 100, f"lost: {times} frames with two seconds of unplugged camera between")
 
 
+def listener(args, clip, port):
+    return subprocess.Popen([args.ffmpeg, "-v", "error", "-nostdin", "-re", "-stream_loop", "-1", "-i", clip, "-c", "copy",
+                             "-f", "mpegts", f"tcp://127.0.0.1:{port}?listen=1"], stderr=subprocess.DEVNULL)
+
+
+def network(args, clip):
+    """A network source that is reset and comes back: FFmpeg's own listener on loopback."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    config = args.folder + "/network.yaml"
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  door: {{uri: \"tcp://127.0.0.1:{port}\"}}\n")
+    args.set = []
+    with t.Daemon(args, "-c", config) as daemon:
+        out = pelton(args, daemon, "pipe", "door")
+        check(out.returncode == 4 and "refused" in out.stderr, f"network: nobody listens: {out.stderr!r}")
+        server = listener(args, clip, port)
+        time.sleep(1)
+        out = open(args.folder + "/network", "w+")
+        reader = start_reader(args, daemon, "source:door", out)
+        time.sleep(6)
+        server.kill()
+        server.wait()
+        first = sum(l.startswith("frame") for l in open(out.name))
+        time.sleep(1.5)
+        server = listener(args, clip, port)
+        time.sleep(7)
+        reader.terminate()
+        reader.wait(10)
+        server.kill()
+        server.wait()
+        lines = open(out.name).read().split("\n")[:-1]
+        tries = sum("again in" in l for l in daemon.lines())
+    numbers = [int(l.split()[1]) for l in lines if l.startswith("frame")]
+    check(first > 10 and len(numbers) > first + 10 and numbers == sorted(set(numbers)), f"network: {first} frames, reset, {len(numbers) - first} after it")
+    check(1 <= tries <= 5 and not any(l.startswith("error") for l in lines), f"network: opened again after {tries} waits")
+
+
 SHIM = {"fourcc": "pRAA", "depth": 10, "packed": 1, "width": 320, "height": 240, "stride": 512, "fps": 60, "light": 0.02}
 
 
@@ -251,7 +290,7 @@ def bad(args, clip):
         check(not frames and len(rest) == 1 and rest[0].startswith("error -") and words in rest[0], f"bad: {rest}")
 
 
-TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, cli, lost, v4l2, bad)}
+TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, cli, lost, v4l2, network, bad)}
 
 
 def main():
