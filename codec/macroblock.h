@@ -210,7 +210,7 @@ unsigned h264_cabac_mb_field_decoding_flag(struct mb_parser *p);
 unsigned h264_cabac_mb_type(struct mb_parser *p); /* I: 0..25, P: intra from 5, B: intra from 23; SI: SI, then as I */
 unsigned h264_cabac_sub_mb_type(struct mb_parser *p);
 unsigned h264_cabac_ref_idx(struct mb_parser *p, unsigned inc);
-int32_t h264_cabac_mvd(struct mb_parser *p, unsigned component, unsigned sum);
+void h264_cabac_mvd(struct mb_parser *p, unsigned sum_x, unsigned sum_y, int32_t mvd[2]); /* both components */
 int32_t h264_cabac_mb_qp_delta(struct mb_parser *p);
 unsigned h264_cabac_intra_chroma_pred_mode(struct mb_parser *p);
 int h264_cabac_intra_pred_mode(struct mb_parser *p); /* -1: prev_intra4x4_pred_mode_flag, else rem_intra4x4_pred_mode */

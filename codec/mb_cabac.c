@@ -5,6 +5,28 @@
  */
 #include "codec/macroblock.h"
 
+/* Several bins of one syntax element. The engine is a copy, which stays in registers: that of the parser would be stored and
+ * loaded with every bin, because the byte of a context that is stored could be part of it. */
+struct bins {
+    struct h264_cabac_engine e;
+    uint8_t *state;
+};
+
+static inline __attribute__((always_inline)) struct bins bins_begin(struct mb_parser *p)
+{
+    return (struct bins){p->cabac.e, p->cabac.state};
+}
+
+static inline __attribute__((always_inline)) void bins_end(struct mb_parser *p, const struct bins *b)
+{
+    p->cabac.e = b->e;
+}
+
+static inline __attribute__((always_inline)) unsigned bin(struct bins *b, unsigned ctx)
+{
+    return h264_cabac_decide(&b->e, b->state + ctx);
+}
+
 static unsigned flags_inc(const struct mb_parser *p, unsigned flag)
 {
     return !!(p->a->flags & flag) + !!(p->b->flags & flag);
@@ -25,139 +47,168 @@ unsigned h264_cabac_mb_field_decoding_flag(struct mb_parser *p)
 }
 
 /* Table 9-36 after its first bin. tail: ctxIdx of the bins for luma, chroma (twice) and prediction mode (twice). */
-static unsigned intra_16x16_type(struct mb_parser *p, const uint8_t tail[5])
+static inline __attribute__((always_inline)) unsigned intra_16x16_type(struct bins *b, const uint8_t tail[5])
 {
     unsigned type;
 
-    if (h264_cabac_terminate(&p->cabac.e))
+    if (h264_cabac_terminate(&b->e))
         return 25; /* I_PCM */
-    type = 1 + 12 * mb_context_bin(p, tail[0]);
-    if (mb_context_bin(p, tail[1]))
-        type += 4 + 4 * mb_context_bin(p, tail[2]);
-    type += 2 * mb_context_bin(p, tail[3]);
-    return type + mb_context_bin(p, tail[4]);
+    type = 1 + 12 * bin(b, tail[0]);
+    if (bin(b, tail[1]))
+        type += 4 + 4 * bin(b, tail[2]);
+    type += 2 * bin(b, tail[3]);
+    return type + bin(b, tail[4]);
 }
 
-static unsigned mb_type_i(struct mb_parser *p)
+static inline __attribute__((always_inline)) unsigned mb_type_i(const struct mb_parser *p, struct bins *b)
 {
     static const uint8_t tail[5] = {6, 7, 8, 9, 10};
 
-    return mb_context_bin(p, 3 + flags_inc(p, EDGE_NOT_I_NXN)) ? intra_16x16_type(p, tail) : 0;
+    return bin(b, 3 + flags_inc(p, EDGE_NOT_I_NXN)) ? intra_16x16_type(b, tail) : 0;
 }
 
 /* 9.3.3.1.1.3, ctxIdxOffset 0: the prefix is 0 for SI. */
-static unsigned mb_type_si(struct mb_parser *p)
+static inline __attribute__((always_inline)) unsigned mb_type_si(const struct mb_parser *p, struct bins *b)
 {
-    unsigned a = (p->a->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
-    unsigned b = (p->b->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
+    unsigned inc = (p->a->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
 
-    return mb_context_bin(p, a + b) ? 1 + mb_type_i(p) : 0;
+    inc += (p->b->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
+    return bin(b, inc) ? 1 + mb_type_i(p, b) : 0;
 }
 
-static unsigned mb_type_p(struct mb_parser *p)
+static inline __attribute__((always_inline)) unsigned mb_type_p(struct bins *b)
 {
     static const uint8_t tail[5] = {18, 19, 19, 20, 20};
 
-    if (mb_context_bin(p, 14))
-        return 5 + (mb_context_bin(p, 17) ? intra_16x16_type(p, tail) : 0);
-    if (mb_context_bin(p, 15))
-        return mb_context_bin(p, 17) ? 1 : 2;
-    return mb_context_bin(p, 16) ? 3 : 0;
+    if (bin(b, 14))
+        return 5 + (bin(b, 17) ? intra_16x16_type(b, tail) : 0);
+    if (bin(b, 15))
+        return bin(b, 17) ? 1 : 2;
+    return bin(b, 16) ? 3 : 0;
 }
 
-static unsigned mb_type_b(struct mb_parser *p)
+static inline __attribute__((always_inline)) unsigned mb_type_b(const struct mb_parser *p, struct bins *b)
 {
     static const uint8_t tail[5] = {33, 34, 34, 35, 35};
     unsigned v;
 
-    if (!mb_context_bin(p, 27 + flags_inc(p, EDGE_NOT_DIRECT)))
+    if (!bin(b, 27 + flags_inc(p, EDGE_NOT_DIRECT)))
         return 0;
-    if (!mb_context_bin(p, 30))
-        return 1 + mb_context_bin(p, 32);
-    v = mb_context_bin(p, 31) << 3;
-    v |= mb_context_bin(p, 32) << 2;
-    v |= mb_context_bin(p, 32) << 1;
-    v |= mb_context_bin(p, 32);
+    if (!bin(b, 30))
+        return 1 + bin(b, 32);
+    v = bin(b, 31) << 3;
+    v |= bin(b, 32) << 2;
+    v |= bin(b, 32) << 1;
+    v |= bin(b, 32);
     if (v < 8)
         return 3 + v;
     if (v == 13)
-        return 23 + (mb_context_bin(p, 32) ? intra_16x16_type(p, tail) : 0);
+        return 23 + (bin(b, 32) ? intra_16x16_type(b, tail) : 0);
     if (v >= 14)
         return v == 14 ? 11 : 22;
-    return 12 + 2 * (v - 8) + mb_context_bin(p, 32);
+    return 12 + 2 * (v - 8) + bin(b, 32);
 }
 
 unsigned h264_cabac_mb_type(struct mb_parser *p)
 {
+    struct bins b = bins_begin(p);
+    unsigned type;
+
     if (p->slice_type == H264_I)
-        return p->si_slice ? mb_type_si(p) : mb_type_i(p);
-    return p->slice_type == H264_P ? mb_type_p(p) : mb_type_b(p);
+        type = p->si_slice ? mb_type_si(p, &b) : mb_type_i(p, &b);
+    else
+        type = p->slice_type == H264_P ? mb_type_p(&b) : mb_type_b(p, &b);
+    bins_end(p, &b);
+    return type;
 }
 
 /* Table 9-38 */
-unsigned h264_cabac_sub_mb_type(struct mb_parser *p)
+static inline __attribute__((always_inline)) unsigned sub_type_p(struct bins *b)
+{
+    if (bin(b, 21))
+        return 0;
+    if (!bin(b, 22))
+        return 1;
+    return bin(b, 23) ? 2 : 3;
+}
+
+static inline __attribute__((always_inline)) unsigned sub_type_b(struct bins *b)
 {
     unsigned v;
 
-    if (p->slice_type == H264_P) {
-        if (mb_context_bin(p, 21))
-            return 0;
-        if (!mb_context_bin(p, 22))
-            return 1;
-        return mb_context_bin(p, 23) ? 2 : 3;
-    }
-    if (!mb_context_bin(p, 36))
+    if (!bin(b, 36))
         return 0;
-    if (!mb_context_bin(p, 37))
-        return 1 + mb_context_bin(p, 39);
-    if (!mb_context_bin(p, 38)) {
-        v = mb_context_bin(p, 39) << 1;
-        return 3 + (v | mb_context_bin(p, 39));
+    if (!bin(b, 37))
+        return 1 + bin(b, 39);
+    if (!bin(b, 38)) {
+        v = bin(b, 39) << 1;
+        return 3 + (v | bin(b, 39));
     }
-    if (mb_context_bin(p, 39))
-        return 11 + mb_context_bin(p, 39);
-    v = mb_context_bin(p, 39) << 1;
-    return 7 + (v | mb_context_bin(p, 39));
+    if (bin(b, 39))
+        return 11 + bin(b, 39);
+    v = bin(b, 39) << 1;
+    return 7 + (v | bin(b, 39));
+}
+
+unsigned h264_cabac_sub_mb_type(struct mb_parser *p)
+{
+    struct bins b = bins_begin(p);
+    unsigned type = p->slice_type == H264_P ? sub_type_p(&b) : sub_type_b(&b);
+
+    bins_end(p, &b);
+    return type;
 }
 
 /* 9.3.3.1.1.6; inc: condTermFlagA + 2 * condTermFlagB. Stops at 32, which no list allows. */
 unsigned h264_cabac_ref_idx(struct mb_parser *p, unsigned inc)
 {
-    unsigned v = 0;
+    struct bins b = bins_begin(p);
+    unsigned v = bin(&b, 54 + inc);
 
-    if (!mb_context_bin(p, 54 + inc))
-        return 0;
-    v = 1;
-    if (!mb_context_bin(p, 58))
-        return v;
-    for (v = 2; v < 32 && mb_context_bin(p, 59); v++)
-        ;
+    if (v && bin(&b, 58))
+        for (v = 2; v < 32 && bin(&b, 59); v++)
+            ;
+    bins_end(p, &b);
     return v;
 }
 
 /* UEG3 with signedValFlag 1, uCoff 9; sum: absMvdComp of A and B (9.3.3.1.1.7) */
-int32_t h264_cabac_mvd(struct mb_parser *p, unsigned component, unsigned sum)
+static inline __attribute__((always_inline)) int32_t mvd_component(struct bins *b, unsigned base, unsigned sum)
 {
-    unsigned base = component ? 47 : 40, v = 1;
+    int32_t v = 1, sign;
 
-    if (!mb_context_bin(p, base + (sum > 2) + (sum > 32)))
+    if (!bin(b, base + (sum > 2) + (sum > 32)))
         return 0;
-    while (v < 9 && mb_context_bin(p, base + (v < 4 ? 2 + v : 6)))
+    while (v < 4 && bin(b, base + 2 + (unsigned)v))
         v++;
+    if (v == 4)
+        while (v < 9 && bin(b, base + 6))
+            v++;
     if (v == 9)
-        v += h264_cabac_exp_golomb(&p->cabac.e, 3);
-    return h264_cabac_bypass(&p->cabac.e) ? -(int32_t)v : (int32_t)v;
+        v += (int32_t)h264_cabac_exp_golomb(&b->e, 3);
+    sign = -(int32_t)h264_cabac_bypass(&b->e);
+    return (v ^ sign) - sign;
+}
+
+void h264_cabac_mvd(struct mb_parser *p, unsigned sum_x, unsigned sum_y, int32_t mvd[2])
+{
+    struct bins b = bins_begin(p);
+
+    mvd[0] = mvd_component(&b, 40, sum_x);
+    mvd[1] = mvd_component(&b, 47, sum_y);
+    bins_end(p, &b);
 }
 
 /* 9.3.2.7. Stops at a value past every range of mb_qp_delta. */
 int32_t h264_cabac_mb_qp_delta(struct mb_parser *p)
 {
-    unsigned k = 0;
+    struct bins b = bins_begin(p);
+    unsigned k = bin(&b, 60 + p->last_delta);
 
-    if (!mb_context_bin(p, 60 + p->last_delta))
-        return 0;
-    for (k = 1; k < 256 && mb_context_bin(p, k == 1 ? 62 : 63); k++)
-        ;
+    if (k && bin(&b, 62))
+        for (k = 2; k < 256 && bin(&b, 63); k++)
+            ;
+    bins_end(p, &b);
     return k & 1 ? (int32_t)(k + 1) / 2 : -(int32_t)(k / 2);
 }
 
@@ -174,32 +225,33 @@ unsigned h264_cabac_intra_chroma_pred_mode(struct mb_parser *p)
 
 int h264_cabac_intra_pred_mode(struct mb_parser *p)
 {
-    unsigned v;
+    struct bins b = bins_begin(p);
+    int v = -1;
 
-    if (mb_context_bin(p, 68))
-        return -1;
-    v = mb_context_bin(p, 69);
-    v |= mb_context_bin(p, 69) << 1;
-    v |= mb_context_bin(p, 69) << 2;
-    return (int)v;
+    if (!bin(&b, 68)) {
+        v = (int)bin(&b, 69);
+        v |= (int)bin(&b, 69) << 1;
+        v |= (int)bin(&b, 69) << 2;
+    }
+    bins_end(p, &b);
+    return v;
 }
 
 /* 9.3.3.1.1.4: for luma a neighbouring 8x8 block counts when its bit is clear. */
 unsigned h264_cabac_coded_block_pattern(struct mb_parser *p)
 {
-    unsigned a = ~p->a->cbp, b = ~p->b->cbp, cbp, inc;
+    struct bins bins = bins_begin(p);
+    unsigned a = ~p->a->cbp, b = ~p->b->cbp, cbp;
 
-    cbp = mb_context_bin(p, 73 + (a >> 1 & 1) + (b >> 1 & 2));
-    cbp |= mb_context_bin(p, 73 + !(cbp & 1) + (b >> 2 & 2)) << 1;
-    cbp |= mb_context_bin(p, 73 + (a >> 3 & 1) + 2 * !(cbp & 1)) << 2;
-    cbp |= mb_context_bin(p, 73 + !(cbp & 4) + 2 * !(cbp & 2)) << 3;
-    if (p->chroma_array_type == 0 || p->chroma_array_type == 3)
-        return cbp;
+    cbp = bin(&bins, 73 + (a >> 1 & 1) + (b >> 1 & 2));
+    cbp |= bin(&bins, 73 + !(cbp & 1) + (b >> 2 & 2)) << 1;
+    cbp |= bin(&bins, 73 + (a >> 3 & 1) + 2 * !(cbp & 1)) << 2;
+    cbp |= bin(&bins, 73 + !(cbp & 4) + 2 * !(cbp & 2)) << 3;
     a = p->a->cbp >> 4;
     b = p->b->cbp >> 4;
-    inc = (a != 0) + 2 * (b != 0);
-    if (mb_context_bin(p, 77 + inc))
-        cbp |= 16u << mb_context_bin(p, 81 + (a == 2) + 2 * (b == 2));
+    if (p->chroma_array_type && p->chroma_array_type < 3 && bin(&bins, 77 + (a != 0) + 2 * (b != 0)))
+        cbp |= 16u << bin(&bins, 81 + (a == 2) + 2 * (b == 2));
+    bins_end(p, &bins);
     return cbp;
 }
 

@@ -86,8 +86,7 @@ static bool read_mvd(struct mb_parser *p, unsigned list, unsigned x, unsigned y,
     } else {
         unsigned packed;
 
-        mvd[0] = h264_cabac_mvd(p, 0, at[-1][0] + at[-GRID_ROW][0]);
-        mvd[1] = h264_cabac_mvd(p, 1, at[-1][1] + at[-GRID_ROW][1]);
+        h264_cabac_mvd(p, (unsigned)at[-1][0] + at[-GRID_ROW][0], (unsigned)at[-1][1] + at[-GRID_ROW][1], mvd);
         packed = clamp_mvd(mvd[0]) | clamp_mvd(mvd[1]) << 8;
         if (packed) {
             for (unsigned i = 0; i < h; i++)
