@@ -73,6 +73,26 @@ static unsigned clamp_mvd(int32_t v)
     return magnitude < 255 ? magnitude : 255;
 }
 
+/* x and y as they lie in the grid, in both halves */
+static uint32_t pack_mvd(unsigned x, unsigned y)
+{
+    uint8_t bytes[4] = {(uint8_t)x, (uint8_t)y, (uint8_t)x, (uint8_t)y};
+    uint32_t packed;
+
+    memcpy(&packed, bytes, sizeof(packed));
+    return packed;
+}
+
+/* w: 1, 2 or 4 */
+static void fill_mvd(uint8_t (*at)[2], uint32_t packed, unsigned w, unsigned h)
+{
+    for (; h--; at += GRID_ROW) {
+        memcpy(at, &packed, w == 1 ? 2 : 4);
+        if (w == 4)
+            memcpy(at + 2, &packed, 4);
+    }
+}
+
 /* mvd of the partition of w x h 4x4 blocks at column x, row y */
 static bool read_mvd(struct mb_parser *p, unsigned list, unsigned x, unsigned y, unsigned w, unsigned h)
 {
@@ -84,17 +104,12 @@ static bool read_mvd(struct mb_parser *p, unsigned list, unsigned x, unsigned y,
         mvd[0] = h264_bits_se(&p->bits);
         mvd[1] = h264_bits_se(&p->bits);
     } else {
-        unsigned packed;
+        uint32_t packed;
 
         h264_cabac_mvd(p, (unsigned)at[-1][0] + at[-GRID_ROW][0], (unsigned)at[-1][1] + at[-GRID_ROW][1], mvd);
-        packed = clamp_mvd(mvd[0]) | clamp_mvd(mvd[1]) << 8;
-        if (packed) {
-            for (unsigned i = 0; i < h; i++)
-                for (unsigned j = 0; j < w; j++) {
-                    at[i * GRID_ROW + j][0] = (uint8_t)packed;
-                    at[i * GRID_ROW + j][1] = (uint8_t)(packed >> 8);
-                }
-        }
+        packed = pack_mvd(clamp_mvd(mvd[0]), clamp_mvd(mvd[1]));
+        if (packed)
+            fill_mvd(at, packed, w, h);
     }
     if (mvd[0] != (int16_t)mvd[0] || mvd[1] != (int16_t)mvd[1])
         return false;
