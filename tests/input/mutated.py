@@ -38,7 +38,7 @@ def mutate(r, data):
     for _ in range(r.choice((1, 1, 2, 5, 20))):
         kind, at = r.randrange(7), r.randrange(max(1, len(data)))
         if kind == 0:
-            data[at] ^= 1 << r.randrange(8)
+            data[at:at + 1] = bytes(b ^ 1 << r.randrange(8) for b in data[at:at + 1]) # none left: none flipped
         elif kind == 1:
             data[at:at + r.randrange(1, 16)] = bytes(r.randrange(256) for _ in range(r.randrange(1, 16)))
         elif kind == 2:

@@ -115,10 +115,13 @@ static void sizes(void **state)
 
 static uint32_t random_state;
 
+/* 0..n-1: a counter, mixed. */
 static uint32_t below(uint32_t n)
 {
-    random_state = random_state * 1664525u + 1013904223u;
-    return (uint32_t)((uint64_t)(random_state ^ random_state >> 15) * n >> 32);
+    uint32_t x = random_state += 0x9e3779b9u;
+    x = (x ^ x >> 16) * 0x21f0aaadu;
+    x = (x ^ x >> 15) * 0x735a2d97u;
+    return (uint32_t)((uint64_t)(x ^ x >> 15) * n >> 32);
 }
 
 static size_t mutate(char *text, size_t size, size_t room)
@@ -168,7 +171,8 @@ static void mutations(void **state)
         if (err < 0 ? !why[0] : !(c.lens.camera.fx > 0 && c.lens.camera.fy > 0 && isfinite(c.lens.coefficients[0])))
             fail_msg("mutation %d: %d \"%s\"", i, err, why);
     }
-    assert_true(good > 1000);
+    print_message("%u of 40000 files were still good\n", good);
+    assert_true(good > 400);
 }
 
 /* There and back again. */
