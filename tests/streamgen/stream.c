@@ -319,7 +319,8 @@ void gen_stream(struct gen *g)
         struct rng r = rng_fork(g->rng, 9000 + i);
 
         n = 1;
-        if (i == 0 || g->profile->intra || (gen_has(g, F_IDRS) && rng_one_in(&r, 5))) {
+        /* An IDR picture of the second view may refer to the base view alone (3.69, H.8.2.1): a stereo stream has its first only. */
+        if (i == 0 || g->profile->intra || (gen_has(g, F_IDRS) && !gen_has(g, F_MVC) && rng_one_in(&r, 5))) {
             code_idr(g, i);
             continue;
         }
