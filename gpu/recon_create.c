@@ -19,6 +19,11 @@ uint64_t recon_units_per_mb(const struct recon_params *p)
     return units[recon_chroma_format(p)];
 }
 
+uint8_t recon_chroma_depth(const struct recon_params *p)
+{
+    return p->bit_depth[p->separate_planes ? 0 : 1];
+}
+
 uint8_t recon_chroma_format(const struct recon_params *p)
 {
     return p->separate_planes ? 0 : p->chroma_format_idc;
@@ -135,8 +140,6 @@ static int make_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_si
     for (uint32_t i = 0; i < constant_count; i++)
         all[i] = constants[i];
     all[CONSTANT_CHROMA_FORMAT] = recon_chroma_format(p);
-    all[CONSTANT_DEPTH_LUMA] = p->bit_depth[0];
-    all[CONSTANT_DEPTH_CHROMA] = p->bit_depth[p->separate_planes ? 0 : 1];
     all[CONSTANT_INTERLACED] = p->interlaced;
     return gpu_pipeline_get_whole(r->g, r->layout, spirv, spirv_size, all, CONSTANT_COUNT, whole, name, out);
 }

@@ -218,6 +218,7 @@ void recon_copies_record(struct recon *r, VkCommandBuffer commands, const struct
             continue;
         uint32_t rows = p->rows ? p->rows : REC_FRAME, rows_from = p->rows ? p->rows_from : REC_FRAME;
         struct recon_push push = {.first_picture = p->slot, .param = p->copy_from,
+                                  .depth_luma = r->params.bit_depth[0], .depth_chroma = recon_chroma_depth(&r->params),
                                   .step = COPY_WHAT(rows, rows_from, p->planes ? p->planes : 7u)};
         g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
         g->vk.vkCmdDispatch(commands, (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X, (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1);

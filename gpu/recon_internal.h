@@ -112,6 +112,8 @@ struct recon {
 uint64_t recon_units_per_mb(const struct recon_params *p);
 /* ChromaArrayType of the records */
 uint8_t recon_chroma_format(const struct recon_params *p);
+/* Bits of the samples of the chroma planes: those of luma where the three planes are coded alike. */
+uint8_t recon_chroma_depth(const struct recon_params *p);
 /* The pipeline of a shader, in the compilation and with the constants of this store. wide NULL: the same for all sample sizes. */
 int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide, size_t wide_size,
                    const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out);

@@ -80,12 +80,18 @@ static uint32_t pass_writes(const struct recon_pass *pass, const struct recon_sh
     return pass->writes | (shape->chroma_format_idc != 1 ? pass->writes_more : 0);
 }
 
+static struct recon_push push_of(const struct recon *r, const struct recon_pass *pass, const struct recon_shape *shape)
+{
+    return (struct recon_push){.picture_count = shape->pictures, .param = pass->param, .mb_width = shape->mb_width,
+                               .mb_height = shape->mb_height, .mb_total = shape->mb_total, .unit_total = shape->unit_total,
+                               .depth_luma = r->params.bit_depth[0], .depth_chroma = recon_chroma_depth(&r->params)};
+}
+
 static void record_steps(struct recon *r, VkCommandBuffer commands, const struct recon_pass *pass, const struct recon_chunk *chunk,
                          uint32_t steps)
 {
     const struct recon_shape *shape = &chunk->shape;
-    struct recon_push push = {.picture_count = shape->pictures, .param = pass->param, .mb_width = shape->mb_width,
-                              .mb_height = shape->mb_height, .mb_total = shape->mb_total, .unit_total = shape->unit_total};
+    struct recon_push push = push_of(r, pass, shape);
     for (uint32_t step = 0; step < steps; step++) {
         uint32_t xyz[3] = {1, 1, 1};
         if (pass->groups)
@@ -102,8 +108,7 @@ static void record_steps(struct recon *r, VkCommandBuffer commands, const struct
 static void record_indirect(struct recon *r, VkCommandBuffer commands, const struct recon_pass *pass, const struct recon_chunk *chunk)
 {
     const struct recon_shape *shape = &chunk->shape;
-    struct recon_push push = {.picture_count = shape->pictures, .param = pass->param, .mb_width = shape->mb_width,
-                              .mb_height = shape->mb_height, .mb_total = shape->mb_total, .unit_total = shape->unit_total};
+    struct recon_push push = push_of(r, pass, shape);
     sync_indirect(r, commands, pass_reads(pass, shape), pass_writes(pass, shape));
     r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
     r->g->vk.vkCmdDispatchIndirect(commands, r->scratch.buffer, r->regions[BIND_COUNTERS].offset + pass->indirect_offset);

@@ -15,7 +15,6 @@ layout(local_size_x = 32, local_size_y = 8) in;
 layout(set = SET_BATCH, binding = BIND_FRAME_Y, SAMPLE_FORMAT) uniform uimage2DArray frame_y;
 layout(set = SET_BATCH, binding = BIND_FRAME_CB, SAMPLE_FORMAT) uniform uimage2DArray frame_cb;
 layout(set = SET_BATCH, binding = BIND_FRAME_CR, SAMPLE_FORMAT) uniform uimage2DArray frame_cr;
-layout(push_constant, scalar) uniform push_block { recon_push push; };
 
 void main()
 {

@@ -17,7 +17,6 @@ layout(set = SET_BATCH, binding = BIND_FRAME_Y, SAMPLE_FORMAT) readonly uniform 
 layout(set = SET_BATCH, binding = BIND_FRAME_CB, SAMPLE_FORMAT) readonly uniform uimage2DArray frame_cb;
 layout(set = SET_BATCH, binding = BIND_FRAME_CR, SAMPLE_FORMAT) readonly uniform uimage2DArray frame_cr;
 layout(set = SET_HOST, binding = HOST_BINDING, scalar) writeonly buffer host_buffer { uint host[]; };
-layout(push_constant, scalar) uniform push_block { recon_push push; };
 
 layout(constant_id = 0) const uint FORMAT = DELIVER_I420;
 layout(constant_id = 1) const uint ALIGNED = 0u; /* every plane is cropped by whole texels from the left: no word lies across two */

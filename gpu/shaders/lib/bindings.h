@@ -35,10 +35,8 @@
 
 /* Specialisation constants that all pipelines of a frame store share (lib/format.glsl); a pass has those before them. */
 #define CONSTANT_CHROMA_FORMAT 4
-#define CONSTANT_DEPTH_LUMA    5
-#define CONSTANT_DEPTH_CHROMA  6
-#define CONSTANT_INTERLACED    7
-#define CONSTANT_COUNT         8
+#define CONSTANT_INTERLACED    5
+#define CONSTANT_COUNT         6
 
 /* FORMAT of deliver; the values of enum recon_format */
 #define DELIVER_I420 0
@@ -78,9 +76,11 @@ struct recon_push {
 #ifdef VULKAN
     uint first_picture, picture_count, step, param;
     uint mb_width, mb_height, mb_total, unit_total;
+    uint depth_luma, depth_chroma; /* bits of a sample; shaders of 8-bit stores do not look */
 #else
     uint32_t first_picture, picture_count, step, param;
     uint32_t mb_width, mb_height, mb_total, unit_total;
+    uint32_t depth_luma, depth_chroma;
 #endif
 };
 

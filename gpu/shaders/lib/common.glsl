@@ -14,8 +14,6 @@
 #include "gpu/shaders/lib/cases.h"
 #include "gpu/shaders/lib/format.glsl"
 
-layout(push_constant, scalar) uniform push_block { recon_push push; };
-
 layout(set = SET_BATCH, binding = BIND_PICTURES, scalar) readonly buffer picture_buffer { rec_picture pictures[]; };
 layout(set = SET_BATCH, binding = BIND_MBS, scalar) readonly buffer mb_buffer { rec_mb mbs[]; };
 layout(set = SET_BATCH, binding = BIND_SLICES, scalar) readonly buffer slice_buffer { rec_slice slices[]; };

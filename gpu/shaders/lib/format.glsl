@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * What a frame store holds, as specialisation constants that every pipeline of it gets; the defaults are those of progressive
- * 8-bit 4:2:0. PELTON_WIDE, a second compilation, has samples of 16 bits.
+ * 8-bit 4:2:0. PELTON_WIDE, a second compilation, has samples of 16 bits; how many of these count is a push constant, so that one
+ * set of pipelines serves all depths (there are 48 pairs above 8 bits, and compiling a set takes seconds).
  */
 #ifndef PELTON_FORMAT_GLSL
 #define PELTON_FORMAT_GLSL
@@ -9,9 +10,17 @@
 #include "gpu/shaders/lib/bindings.h"
 
 layout(constant_id = CONSTANT_CHROMA_FORMAT) const uint CHROMA_FORMAT = 1u; /* ChromaArrayType */
-layout(constant_id = CONSTANT_DEPTH_LUMA) const uint DEPTH_LUMA = 8u;
-layout(constant_id = CONSTANT_DEPTH_CHROMA) const uint DEPTH_CHROMA = 8u;
 layout(constant_id = CONSTANT_INTERLACED) const uint INTERLACED = 0u; /* field pictures and MBAFF frames may come */
+
+layout(push_constant, scalar) uniform push_block { recon_push push; };
+
+#ifdef PELTON_WIDE
+#define DEPTH_LUMA   push.depth_luma
+#define DEPTH_CHROMA push.depth_chroma
+#else
+#define DEPTH_LUMA   8u
+#define DEPTH_CHROMA 8u
+#endif
 
 /* Of components Y, Cb, Cr. */
 #define COMPONENTS (CHROMA_FORMAT == 0u ? 1 : 3)
