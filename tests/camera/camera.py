@@ -122,8 +122,8 @@ def serve(args, clip):
     check(len(frames) > args.seconds * fps * 0.8, f"serve: {len(frames)} frames in {args.seconds} s at {fps}")
     check(missing == 0 and lost == 0, f"serve: the third reader misses {missing}, dropped {lost}")
     at = {share: ages[int(len(ages) * share / 100)] for share in (50, 95, 99)}
-    # p95: a machine that does other things at the same time is not what is tested
-    check(at[95] < 2000 / fps, "serve: age " + ", ".join(f"p{k} {v:.1f} ms" for k, v in at.items()) + f", largest {ages[-1]:.1f} ms")
+    check(ages[-1] < 2000 / fps, # every frame: ctest runs this test alone
+          "serve: age " + ", ".join(f"p{k} {v:.1f} ms" for k, v in at.items()) + f", largest {ages[-1]:.1f} ms")
 
 
 def controls(args, clip):
