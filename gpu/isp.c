@@ -106,7 +106,8 @@ static const char *frame_fault(const struct isp *isp, const struct isp_frame *fr
 
 /* The colour of each of the 2x2 places: 0 red, 1 green, 2 blue. */
 static const uint8_t colours[][4] = {
-    [ISP_RGGB] = {0, 1, 1, 2}, [ISP_GRBG] = {1, 0, 2, 1}, [ISP_GBRG] = {1, 2, 0, 1}, [ISP_BGGR] = {2, 1, 1, 0}, [ISP_MONO] = {1, 1, 1, 1},
+    [ISP_RGGB] = {0, 1, 1, 2}, [ISP_GRBG] = {1, 0, 2, 1}, [ISP_GBRG] = {1, 2, 0, 1},
+    [ISP_BGGR] = {2, 1, 1, 0}, [ISP_MONO] = {1, 1, 1, 1}, [ISP_YUV] = {1, 1, 1, 1},
 };
 
 static void fill_args(const struct isp_flight *f, uint32_t index, struct isp_args *out)
@@ -121,6 +122,8 @@ static void fill_args(const struct isp_flight *f, uint32_t index, struct isp_arg
     args.statistics = index * ISP_STATISTICS_WORDS;
     for (int i = 0; i < 4; i++)
         args.gain[i] = item->frame.gain[colours[p->order][i]] * 65535.0f / (white - p->black[i]);
+    if (p->order == ISP_YUV) /* of luma, for the statistics */
+        args.gain[0] = 65535.0f / (p->full_range ? 255 : 219);
     for (uint32_t i = 0; i < c->planes; i++)
         args.plane[i] = (uint32_t)((item->out_at + c->out_offset[i]) / 4);
     *out = args;
@@ -131,7 +134,8 @@ static void stage_raw(struct isp_flight *f, const struct isp_item *item)
     const struct isp_camera *c = item->frame.camera;
     uint8_t *to = f->staging.map + ISP_ARGS_AREA + item->raw_at;
     uint32_t bytes = isp_row_bytes(&c->params);
-    for (uint32_t row = 0; row < c->params.height; row++)
+    uint32_t rows = isp_raw_rows(&c->params);
+    for (uint32_t row = 0; row < rows; row++)
         memcpy(to + (size_t)row * c->raw_stride, (const uint8_t *)item->frame.raw + (size_t)row * item->frame.raw_stride, bytes);
 }
 
@@ -154,7 +158,7 @@ static int pack(struct isp *isp, struct isp_flight *f, const struct isp_frame *f
         float *gain = item->frame.gain;
         if (gain[0] == 0 && gain[1] == 0 && gain[2] == 0)
             gain[0] = gain[1] = gain[2] = 1;
-        uint64_t bytes = (uint64_t)item->frame.raw_stride * (c->params.height - 1) + isp_row_bytes(&c->params);
+        uint64_t bytes = (uint64_t)item->frame.raw_stride * (isp_raw_rows(&c->params) - 1) + isp_row_bytes(&c->params);
         if (isp->g->unified || !gpu_arena_find(isp->g, item->frame.raw, bytes, &item->fetch_from, &item->fetch_at))
             stage_raw(f, item);
         f->measured |= item->frame.statistics != NULL;

@@ -16,12 +16,19 @@
 #include "gpu/gpu.h"
 #include "gpu/isp_lens.h"
 
-/* The colours of the upper left 2x2 samples, row by row; or samples that are grey. */
-enum isp_order { ISP_RGGB, ISP_GRBG, ISP_GBRG, ISP_BGGR, ISP_MONO };
+/* The colours of the upper left 2x2 samples, row by row; samples that are grey; or pictures that the camera has developed itself, in
+ * Y, Cb, Cr. */
+enum isp_order { ISP_RGGB, ISP_GRBG, ISP_GBRG, ISP_BGGR, ISP_MONO, ISP_YUV };
 
 enum isp_packing {
     ISP_UNPACKED,              /* depth 8: bytes; more: 16-bit little endian words, the value in the low bits */
-    ISP_MIPI                   /* CSI-2, V4L2's "P" formats. 10: 4 samples in 5 bytes; 12: 2 in 3; 14: 4 in 7 */
+    ISP_MIPI,                  /* CSI-2, V4L2's "P" formats. 10: 4 samples in 5 bytes; 12: 2 in 3; 14: 4 in 7 */
+    /* ISP_YUV, depth 8. Rows of one stride: first those of Y, then */
+    ISP_YUYV, ISP_UYVY,        /* none: they hold all, Y0 Cb Y1 Cr or Cb Y0 Cr Y1 */
+    ISP_PAIRS_CBCR, ISP_PAIRS_CRCB, /* height / 2 of pairs (V4L2's NV12, NV21) */
+    ISP_PLANES_420,            /* height / 2 of Cb, as many of Cr, width / 2 samples each */
+    ISP_PLANES_422,            /* height of Cb, as many of Cr, width / 2 samples each */
+    ISP_PLANES_444             /* the same, width samples each */
 };
 
 enum isp_demosaic {
@@ -50,7 +57,11 @@ struct isp_rect {
     uint32_t x, y, width, height;
 };
 
-/* Zero means: no defect clamp, no matrix (all nine zero: identity), no lens, the whole picture, at its own size. */
+/* ISP_YUV: matrix and full_range say what the camera's Y, Cb, Cr are. They leave as they are where nothing is resampled, else by
+ * way of R, G, B; these are toned as the camera has toned them. Black, white, defect, demosaic and gains do nothing; tone must be linear and the colour matrix zero.
+ * Statistics are those of Y.
+ *
+ * Zero means: no defect clamp, no matrix (all nine zero: identity), no lens, the whole picture, at its own size. */
 struct isp_params {
     uint32_t width, height;    /* of the sensor's picture: even, 16..8192 */
     enum isp_order order;
@@ -80,6 +91,8 @@ struct isp_params {
 int isp_params_check(const struct isp_params *params, char why[ISP_WHY]);
 /* Bytes of a row of raw samples without padding. */
 uint32_t isp_row_bytes(const struct isp_params *params);
+/* Rows of the raw picture: height, more for ISP_YUV with planes of chroma. */
+uint32_t isp_raw_rows(const struct isp_params *params);
 /* The output's planes: their number; bytes of a row without padding and rows of each. */
 uint32_t isp_planes(const struct isp_params *params, uint32_t row_bytes[3], uint32_t rows[3]);
 
@@ -136,7 +149,7 @@ void isp_camera_free(struct isp_camera *camera); /* waits until no batch uses it
 
 struct isp_frame {
     struct isp_camera *camera;
-    const void *raw;           /* height rows; in a gpu_arena the device fetches them by itself, else they are copied at once */
+    const void *raw;           /* isp_raw_rows rows; in a gpu_arena the device fetches them by itself, else they are copied at once */
     uint32_t raw_stride;       /* bytes, at least isp_row_bytes */
     float gain[3];             /* white balance times digital gain: R, G, B (ISP_MONO: G), 0..256; all zero: 1 */
     struct gpu_host *host;

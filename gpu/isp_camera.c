@@ -11,6 +11,7 @@
 #include "shaders/isp_develop.spv.h"
 #include "shaders/isp_edge.spv.h"
 #include "shaders/isp_finish.spv.h"
+#include "shaders/isp_picture.spv.h"
 
 static uint32_t padded(uint32_t bytes)
 {
@@ -22,7 +23,7 @@ static void lay_out(struct isp_camera *c)
 {
     uint32_t at = 0;
     c->raw_stride = padded(isp_row_bytes(&c->params));
-    c->raw_bytes = c->raw_stride * c->params.height;
+    c->raw_bytes = c->raw_stride * isp_raw_rows(&c->params);
     c->planes = isp_planes(&c->params, c->row_bytes, c->rows);
     for (uint32_t i = 0; i < c->planes; i++) {
         uint64_t wide = (uint64_t)c->row_bytes[i] * ((c->args.out_width + 3) / 4 * 4);
@@ -95,11 +96,14 @@ int isp_camera_pipelines(struct isp_camera *c, bool statistics)
 {
     const struct isp_params *p = &c->params;
     struct isp *isp = c->isp;
-    bool edge = p->demosaic == ISP_EDGE && p->order != ISP_MONO;
+    bool edge = isp_edge_directed(p);
     uint32_t pack = p->packing == ISP_MIPI ? p->depth : p->depth > 8;
     const uint32_t develop[] = {p->order, pack, p->defect != 0, p->demosaic, statistics};
     const uint32_t finish[] = {isp_sampling(p), p->format, p->tone != ISP_TONE_LINEAR && p->format != ISP_RGB48, isp_has_matrix(p)};
+    const uint32_t picture[] = {p->packing, 0, 0, 0, statistics};
     int err = GPU_OK;
+    if (!c->develop[statistics] && p->order == ISP_YUV)
+        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_picture, sizeof(shader_isp_picture), picture, 5, "isp picture", &c->develop[statistics]));
     if (!c->develop[statistics] && edge)
         TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_edge, sizeof(shader_isp_edge), develop, 5, "isp edge", &c->develop[statistics]));
     if (!c->develop[statistics])

@@ -82,6 +82,12 @@ struct isp {
 /* isp_params.c: the output's size, with the region's origin */
 void isp_output_size(const struct isp_params *p, struct isp_rect *region);
 
+/* The demosaic that has a shader of its own, tiles of 32 samples. */
+static inline bool isp_edge_directed(const struct isp_params *p)
+{
+    return p->demosaic == ISP_EDGE && p->order < ISP_MONO;
+}
+
 /* isp_table.c */
 /* All nine zero: no matrix. */
 bool isp_has_matrix(const struct isp_params *p);

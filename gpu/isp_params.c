@@ -23,16 +23,27 @@ static int refuse(char why[ISP_WHY], const char *format, ...)
     return GPU_ERR_INVALID;
 }
 
+static int check_picture(const struct isp_params *p, char why[ISP_WHY])
+{
+    if (p->depth != 8)
+        return refuse(why, "depth %u: pictures in Y, Cb, Cr have 8 bits", p->depth);
+    if (p->tone != ISP_TONE_LINEAR || isp_has_matrix(p))
+        return refuse(why, "pictures in Y, Cb, Cr are toned already");
+    return GPU_OK;
+}
+
 static int check_samples(const struct isp_params *p, char why[ISP_WHY])
 {
     if (p->width < SMALLEST || p->width > LARGEST || p->height < SMALLEST || p->height > LARGEST)
         return refuse(why, "the sensor's size %u x %u is outside %u..%u", p->width, p->height, SMALLEST, LARGEST);
     if (p->width % 2 || p->height % 2)
         return refuse(why, "the sensor's size %u x %u is odd", p->width, p->height);
-    if ((unsigned)p->order > ISP_MONO)
+    if ((unsigned)p->order > ISP_YUV)
         return refuse(why, "order %d is unknown", (int)p->order);
-    if ((unsigned)p->packing > ISP_MIPI)
-        return refuse(why, "packing %d is unknown", (int)p->packing);
+    if ((unsigned)p->packing > ISP_PLANES_444 || (p->packing > ISP_MIPI) != (p->order == ISP_YUV))
+        return refuse(why, "packing %d is unknown of order %d", (int)p->packing, (int)p->order);
+    if (p->order == ISP_YUV)
+        return check_picture(p, why);
     bool mipi = p->packing == ISP_MIPI;
     if (p->depth < 8 || p->depth > 16 || p->depth % 2 || (mipi && (p->depth == 8 || p->depth == 16)))
         return refuse(why, "depth %u does not exist with %s packing", p->depth, mipi ? "MIPI" : "no");
@@ -117,9 +128,23 @@ void isp_output_size(const struct isp_params *p, struct isp_rect *region)
 
 uint32_t isp_row_bytes(const struct isp_params *p)
 {
+    if (p->packing == ISP_YUYV || p->packing == ISP_UYVY)
+        return p->width * 2;
     if (p->packing == ISP_MIPI)
         return p->width * p->depth / 8;
     return p->depth == 8 ? p->width : p->width * 2;
+}
+
+uint32_t isp_raw_rows(const struct isp_params *p)
+{
+    switch (p->packing) {
+    case ISP_PAIRS_CBCR:
+    case ISP_PAIRS_CRCB: return p->height / 2 * 3;
+    case ISP_PLANES_420: return p->height * 2;
+    case ISP_PLANES_422:
+    case ISP_PLANES_444: return p->height * 3;
+    default: return p->height;
+    }
 }
 
 uint32_t isp_planes(const struct isp_params *p, uint32_t row_bytes[3], uint32_t rows[3])

@@ -79,7 +79,7 @@ static int record_upload(struct isp *isp, struct isp_flight *f)
         bool fetched = item->fetch_from;
         err = copy_rows(isp, f, fetched ? item->fetch_from : f->staging.buffer, fetched ? item->fetch_at : at,
                         fetched ? item->frame.raw_stride : c->raw_stride, f->upload.buffer, at, c->raw_stride,
-                        isp_row_bytes(&c->params), c->params.height);
+                        isp_row_bytes(&c->params), isp_raw_rows(&c->params));
     }
     barrier_accessed(&isp->barriers, BARRIER_TRANSFER, 0, uploaded);
     return err;
@@ -119,7 +119,7 @@ static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, 
     gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, ISP_BIT(ISP_BIND_RAW) | args, rgb | ISP_BIT(ISP_BIND_STATISTICS));
     for (uint32_t i = begin; i < end; i += n) {
         const struct isp_camera *c = f->items[i].frame.camera;
-        bool edge = c->params.demosaic == ISP_EDGE && c->params.order != ISP_MONO;
+        bool edge = isp_edge_directed(&c->params);
         n = run_length(f, i, end);
         dispatch(isp, f, c->develop[f->items[i].frame.statistics != NULL], i, groups(c->params.width, edge ? 32 : 64), groups(c->params.height, 16), n);
     }

@@ -158,6 +158,36 @@ static void fill_matrix(const struct isp_params *p, struct isp_args *args)
     args->chroma_offset = (float)(128 * unit);
 }
 
+/* Codes 0..255 of Y, Cb, Cr as they are, in the output's depth, where the finish pass does nothing but store them; else R, G, B by
+ * the inverse of BT.709 3 and BT.601 2.5. GRAY8: Y of full range. */
+static void fill_picture(const struct isp_params *p, struct isp_args *args)
+{
+    bool gray = p->format == ISP_GRAY8, rgb = p->format >= ISP_RGB24, ten = p->format == ISP_P010;
+    double kr = p->matrix == ISP_MATRIX_BT601 ? 0.299 : 0.2126, kb = p->matrix == ISP_MATRIX_BT601 ? 0.114 : 0.0722, kg = 1 - kr - kb;
+    double low = p->full_range ? 0 : 16, y = 65535.0 / (p->full_range ? 255 : 219), c = 65535.0 / (p->full_range ? 255 : 224);
+    const double red = 2 * (1 - kr) * c, blue = 2 * (1 - kb) * c, green[2] = {-blue * kb / kg, -red * kr / kg};
+    double m[3][4] = {{y, 0, red, -y * low - red * 128},
+                      {y, green[0], green[1], -y * low - (green[0] + green[1]) * 128},
+                      {y, blue, 0, -y * low - blue * 128}};
+    if (gray || (!rgb && isp_sampling(p) == ISP_SAMPLE_NONE)) {
+        double most = ten ? 1023 : 255, unit = 65535 / most, scale = gray ? y : (ten ? (p->full_range ? 1023 / 255.0 : 4) : 1) * unit;
+        double middle = (ten ? 512 : 128) * unit - 128 * scale;
+        const double as_is[3][4] = {{scale, 0, 0, gray ? -y * low : 0}, {0, scale, 0, middle}, {0, 0, scale, middle}};
+        memcpy(m, as_is, sizeof(m));
+        for (int i = 0; i < 3; i++) {
+            args->luma[i] = i == 0 ? (float)most : 0;
+            args->cb[i] = i == 1 ? (float)most : 0;
+            args->cr[i] = i == 2 ? (float)most : 0;
+        }
+        args->luma_offset = 0;
+        args->chroma_offset = 1 / 1024.0f; /* halves, of means, round up on every device */
+    }
+    for (int i = 0; i < 12; i++)
+        args->picture[i] = (float)m[i / 4][i % 4];
+    for (int i = 0; i < 4; i++)
+        args->black[i] = (uint32_t)low;
+}
+
 bool isp_has_matrix(const struct isp_params *p)
 {
     bool any = false;
@@ -184,4 +214,6 @@ void isp_table_args(const struct isp_params *p, struct isp_args *args)
     args->region_y = (int32_t)out.y;
     isp_zones(p->width, p->height, &args->zone_columns, &args->zone_rows);
     fill_matrix(p, args);
+    if (p->order == ISP_YUV)
+        fill_picture(p, args);
 }

@@ -148,6 +148,30 @@ static int group_statistics(struct check_env *env)
     return failed;
 }
 
+/* Cameras that develop themselves: every layout and output, plain, cut, scaled, straightened. */
+static int group_picture(struct check_env *env)
+{
+    int failed = 0;
+    for (int i = 0; i < 7 * ISP_FORMATS * 2; i++) {
+        struct check_frame f = {.pattern = i % 3, .in_arena = check_random(env, 2), .padded = check_random(env, 2), .statistics = check_random(env, 2)};
+        struct isp_params *p = &f.params;
+        check_params(env, p);
+        *p = (struct isp_params){.width = p->width + 2 * check_random(env, 2), .height = p->height, .depth = 8, .order = ISP_YUV};
+        p->packing = (enum isp_packing)(ISP_YUYV + i % 7);
+        p->format = (enum isp_format)(i / 7 % ISP_FORMATS);
+        p->matrix = (enum isp_matrix)check_random(env, 2);
+        p->full_range = check_random(env, 2);
+        if (i >= 7 * ISP_FORMATS && check_random(env, 2))
+            check_lens(env, p);
+        else if (i >= 7 * ISP_FORMATS && check_random(env, 2))
+            p->region = (struct isp_rect){1, 3, p->width / 4 * 2, p->height / 4 * 2};
+        else if (i >= 7 * ISP_FORMATS)
+            p->out_width = p->out_height = 22;
+        failed |= check_run(env, &f, 1);
+    }
+    return failed;
+}
+
 /* Cameras of different sizes and outputs, more frames than a batch holds, of which some are measured. */
 static int group_batch(struct check_env *env)
 {
@@ -189,7 +213,11 @@ static int group_refusals(struct check_env *env)
         {{.width = 640, .height = 480, .depth = 9}, "depth 9"},
         {{.width = 640, .height = 480, .depth = 8, .packing = ISP_MIPI}, "depth 8"},
         {{.width = 642, .height = 480, .depth = 10, .packing = ISP_MIPI}, "width 642"},
-        {{.width = 640, .height = 480, .depth = 10, .order = (enum isp_order)5}, "order 5"},
+        {{.width = 640, .height = 480, .depth = 10, .order = (enum isp_order)6}, "order 6"},
+        {{.width = 640, .height = 480, .depth = 8, .order = ISP_YUV}, "packing 0 is unknown of order 5"},
+        {{.width = 640, .height = 480, .depth = 8, .packing = ISP_YUYV}, "packing 2 is unknown of order 0"},
+        {{.width = 640, .height = 480, .depth = 10, .order = ISP_YUV, .packing = ISP_YUYV}, "depth 10"},
+        {{.width = 640, .height = 480, .depth = 8, .order = ISP_YUV, .packing = ISP_YUYV, .tone = ISP_TONE_SRGB}, "toned already"},
         {{.width = 640, .height = 480, .depth = 10, .black = {64, 64, 1023, 64}}, "black level 1023"},
         {{.width = 640, .height = 480, .depth = 10, .white = 1024}, "white level 1024"},
         {{.width = 640, .height = 480, .depth = 10, .demosaic = ISP_DEMOSAICS}, "demosaic 3"},
@@ -240,6 +268,6 @@ static int group_refusals(struct check_env *env)
 
 const struct check_group check_groups[] = {
     {"packing", group_packing}, {"demosaic", group_demosaic},     {"lens", group_lens},   {"format", group_format},
-    {"batch", group_batch},     {"statistics", group_statistics}, {"refusals", group_refusals},
+    {"picture", group_picture}, {"batch", group_batch},     {"statistics", group_statistics}, {"refusals", group_refusals},
 };
 const size_t check_group_count = sizeof(check_groups) / sizeof(check_groups[0]);

@@ -36,9 +36,12 @@ static uint32_t raw_value(struct check_env *env, const struct check_frame *f, ui
 static void make_raw(struct check_env *env, struct check_frame *f)
 {
     const struct isp_params *p = &f->params;
-    for (uint32_t y = 0; y < p->height; y++) {
-        memset(f->raw + (size_t)y * f->stride, 0, f->stride);
-        for (uint32_t x = 0; x < p->width; x++)
+    for (uint32_t y = 0; y < isp_raw_rows(p); y++) {
+        uint8_t *row = f->raw + (size_t)y * f->stride;
+        memset(row, 0, f->stride);
+        for (uint32_t i = 0; i < isp_row_bytes(p) && p->order == ISP_YUV; i++)
+            row[i] = f->pattern == 1 ? (uint8_t)(100 + (i + y) % 40 + check_random(env, 9)) : (uint8_t)raw_value(env, f, i, y);
+        for (uint32_t x = 0; x < p->width && p->order != ISP_YUV; x++)
             ref_pack(p, f->raw + (size_t)y * f->stride, x, raw_value(env, f, x, y));
     }
 }
@@ -52,8 +55,12 @@ static void make_reference(struct check_frame *f)
         f->reference[i] = malloc((size_t)f->row_bytes[i] * f->rows[i]);
     if (!level || !rgb || !f->reference[f->planes - 1])
         abort();
-    ref_level(p, f->gain, f->raw, f->stride, level);
-    ref_demosaic(p, level, rgb);
+    if (p->order == ISP_YUV) {
+        ref_picture(p, f->raw, f->stride, level, rgb);
+    } else {
+        ref_level(p, f->gain, f->raw, f->stride, level);
+        ref_demosaic(p, level, rgb);
+    }
     ref_finish(p, rgb, f->reference);
     ref_statistics(p, level, &f->wanted);
     free(level);
@@ -69,7 +76,7 @@ int check_prepare(struct check_env *env, struct check_frame *f, uint64_t *at, ui
         return 1;
     }
     f->stride = isp_row_bytes(&f->params) + (f->padded ? 1 + check_random(env, 40) : 0);
-    size_t bytes = (size_t)f->stride * f->params.height;
+    size_t bytes = (size_t)f->stride * isp_raw_rows(&f->params);
     if (f->in_arena) {
         f->raw = env->arena_memory + *arena_at;
         *arena_at += (bytes + 63) / 64 * 64;
@@ -101,7 +108,7 @@ void check_describe(const struct check_frame *f, struct isp_frame *out, struct c
 /* How much a code value may differ, and in how many of a thousand samples. Whole numbers all the way are exact. */
 static void tolerance(const struct isp_params *p, int *most, double *share)
 {
-    bool wide = p->format == ISP_RGB48, edge = p->demosaic == ISP_EDGE && p->order != ISP_MONO, matrix = p->colour[0] != 0;
+    bool wide = p->format == ISP_RGB48, edge = p->demosaic == ISP_EDGE && p->order < ISP_MONO, matrix = p->colour[0] != 0 || p->order == ISP_YUV;
     *most = wide ? 0 : 1;
     *share = wide ? 0 : p->format == ISP_P010 ? 5 : 2;
     if (wide && (edge || matrix)) {

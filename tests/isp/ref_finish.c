@@ -144,13 +144,17 @@ static double component(const struct isp_params *p, const double v[3], int which
 static void put_luma(const struct isp_params *p, uint8_t *row, uint32_t x, const double v[3])
 {
     double scale = p->format == ISP_P010 ? 4 : 1, most = p->format == ISP_P010 ? 1023 : 255, y = component(p, v, 0);
-    put(p, row, x, p->full_range || p->format == ISP_GRAY8 ? most * y : scale * (16 + 219 * y), most);
+    put(p, row, x, ref_picture_as_is(p) ? most * v[0] : p->full_range || p->format == ISP_GRAY8 ? most * y : scale * (16 + 219 * y), most);
 }
 
 static void put_chroma(const struct isp_params *p, uint8_t *cb, uint8_t *cr, uint32_t x, const double v[3])
 {
     double scale = p->format == ISP_P010 ? 4 : 1, most = p->format == ISP_P010 ? 1023 : 255, range = p->full_range ? most : 224 * scale;
     double b = 128 * scale + range * component(p, v, 1), r = 128 * scale + range * component(p, v, 2);
+    if (ref_picture_as_is(p)) {
+        b = most * v[1] + 1 / 1024.0; /* halves round up */
+        r = most * v[2] + 1 / 1024.0;
+    }
     if (p->format == ISP_I420) {
         put(p, cb, x, b, most);
         put(p, cr, x, r, most);

@@ -58,7 +58,7 @@ static uint32_t mirrored(int64_t i, uint32_t size)
 /* 0 red, 1 green, 2 blue at (x, y) */
 static int colour_at(const struct isp_params *p, uint32_t x, uint32_t y)
 {
-    static const char *orders[] = {"RGGB", "GRBG", "GBRG", "BGGR", "GGGG"};
+    static const char *orders[] = {"RGGB", "GRBG", "GBRG", "BGGR", "GGGG", "GGGG"};
     switch (orders[p->order][y % 2 * 2 + x % 2]) {
     case 'R': return 0;
     case 'G': return 1;
@@ -130,7 +130,7 @@ static void add_cell(const struct isp_params *p, const uint16_t *level, uint32_t
         clipped |= v == 65535;
     }
     uint32_t red = sum[0], green = (sum[1] + 1) / 2, blue = sum[2];
-    if (p->order == ISP_MONO)
+    if (p->order >= ISP_MONO)
         red = green = blue = (all + 2) / 4;
     uint32_t luma = (54 * red + 183 * green + 19 * blue) / 256;
     struct isp_zone *z = &out->zones[row * out->columns + column];

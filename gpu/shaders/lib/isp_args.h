@@ -69,9 +69,10 @@ struct isp_args {
     ISP_FLOAT colour[9];            /* of 16-bit samples to 0..ISP_TONE_STEPS */
     ISP_FLOAT luma[3], luma_offset; /* of toned samples 0..1 to code values */
     ISP_FLOAT cb[3], cr[3], chroma_offset;
+    ISP_FLOAT picture[12];          /* ISP_YUV: of Y, Cb, Cr, 1 to three samples of 16 bits */
 };
 
-#define ISP_ARGS_WORDS 51
+#define ISP_ARGS_WORDS 63
 #define ISP_MOST_FRAMES 64     /* of a batch */
 
 #endif
