@@ -133,6 +133,14 @@ static bool has_fixed_subgroups(VkPhysicalDevice physical)
     return control.computeFullSubgroups && sizes.minSubgroupSize == sizes.maxSubgroupSize;
 }
 
+static bool has_half_floats(VkPhysicalDevice physical)
+{
+    VkPhysicalDeviceVulkan12Features v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v12};
+    vkGetPhysicalDeviceFeatures2(physical, &features);
+    return v12.shaderFloat16;
+}
+
 static void format_uuid(const uint8_t uuid[16], char out[37])
 {
     char *p = out;
@@ -161,6 +169,7 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out)
     VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &driver};
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, .pNext = &subgroup};
     VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
+    const VkSubgroupFeatureFlags shuffles = VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT;
     *out = (struct gpu_probe){.limits = basic.limits, .family = UINT32_MAX};
     const char *missing = v12 ? NULL : "Vulkan 1.2";
     if (v12) {
@@ -186,6 +195,8 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out)
     info->image_layers = basic.limits.maxImageArrayLayers;
     info->external_memory_host = import;
     info->fixed_subgroups = v12 && has_fixed_subgroups(physical);
+    info->half_floats = v12 && has_half_floats(physical);
+    info->shuffles = (subgroup.supportedOperations & shuffles) == shuffles;
     info->usable = !missing;
 }
 

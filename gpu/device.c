@@ -19,7 +19,7 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe)
     VkPhysicalDeviceVulkan12Features v12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = g->info.fixed_subgroups ? &control : NULL,
         .storageBuffer8BitAccess = VK_TRUE, .shaderInt8 = VK_TRUE, .scalarBlockLayout = VK_TRUE,
-        .timelineSemaphore = VK_TRUE, .hostQueryReset = VK_TRUE,
+        .timelineSemaphore = VK_TRUE, .hostQueryReset = VK_TRUE, .shaderFloat16 = g->info.half_floats,
     };
     VkPhysicalDeviceVulkan11Features v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v12,
                                             .storageBuffer16BitAccess = VK_TRUE};

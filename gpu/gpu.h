@@ -36,6 +36,8 @@ struct gpu_device_info {
     uint32_t image_layers;     /* maxImageArrayLayers */
     bool external_memory_host; /* VK_EXT_external_memory_host */
     bool fixed_subgroups;      /* VK_EXT_subgroup_size_control says that subgroup_size is the only one, and subgroups can be full */
+    bool half_floats;          /* shaderFloat16 */
+    bool shuffles;             /* of subgroups, by any and by relative places */
     bool usable;               /* has all that pelton needs */
     char missing[128];         /* first missing feature where not usable */
 };

@@ -9,16 +9,18 @@
 #include <string.h>
 
 #include "shaders/bench_blur_direct.spv.h"
+#include "shaders/bench_blur_halves.spv.h"
 #include "shaders/bench_blur_inline.spv.h"
 #include "shaders/bench_blur_pass.spv.h"
 #include "shaders/bench_blur_runs.spv.h"
+#include "shaders/bench_blur_shuffle.spv.h"
 #include "shaders/bench_blur_slide.spv.h"
 
 #define BOTH (1u << KERNEL_RGBA8 | 1u << KERNEL_RGBA32F)
 #define ONLY_32 (1u << KERNEL_RGBA8)
 
 /* What a pass's FROM and TO are: the case's format, or halves. */
-enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, SLIDE };
+enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, HALVES, SLIDE, SHUFFLE };
 
 #define DIRECT(label, lx, ly, cache)                                                                                             \
     {.name = label, .formats = BOTH, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_direct), KERNEL_CONSTANTS(lx, ly, 0, cache)}}}
@@ -32,6 +34,17 @@ enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, SLIDE };
     {                                                                                                                            \
         .name = label, .formats = mask, .param = half, .pass_count = 1, .passes = {                                              \
             {KERNEL_SHADER(bench_blur_inline), KERNEL_CONSTANTS(lx, ly, half ? BENCH_HALF : BENCH_RGBA32F, cache)}}              \
+    }
+
+#define SHUFFLES(label, threads, down, rows)                                                                                     \
+    {                                                                                                                            \
+        .name = label, .formats = ONLY_32, .box_only = true, .whole = true, .shuffles = true, .pass_count = 1,                   \
+        .passes = {{KERNEL_SHADER(bench_blur_shuffle), KERNEL_CONSTANTS(threads, down, rows), .param = SHUFFLE}}                 \
+    }
+#define IN_HALVES(label, rows)                                                                                                   \
+    {                                                                                                                            \
+        .name = label, .formats = ONLY_32, .halves = true, .param = 1, .pass_count = 1,                                          \
+        .passes = {{KERNEL_SHADER(bench_blur_halves), KERNEL_CONSTANTS(rows), .param = HALVES}}                                  \
     }
 
 static const struct kernel_variant variants[] = {
@@ -54,7 +67,15 @@ static const struct kernel_variant variants[] = {
     INLINE("half-inline-cached-16x16", BOTH, 16, 16, 1, 1),
     INLINE("half-inline-cached-32x16", ONLY_32, 32, 16, 1, 1),
     {.name = "half-runs", .formats = ONLY_32, .param = 1, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_runs), .param = RUNS}}},
+    IN_HALVES("half-runs-packed-64", 64),
+    IN_HALVES("half-runs-packed-88", 88),
     {.name = "slide", .formats = ONLY_32, .box_only = true, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_slide), .param = SLIDE}}},
+    SHUFFLES("shuffle-64x4", 64, 64, 4),
+    SHUFFLES("shuffle-64x2", 64, 64, 2),
+    SHUFFLES("shuffle-128x4", 64, 128, 4),
+    SHUFFLES("shuffle-128x8", 64, 128, 8),
+    SHUFFLES("shuffle-32x4", 64, 32, 4),
+    SHUFFLES("shuffle-64x4-256", 256, 64, 4),
 };
 
 #define ONE(w, h, f, t, g) {.width = w, .height = h, .format = f, .taps = t, .gauss = g}
@@ -186,7 +207,13 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
 static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
                    uint32_t step, uint32_t xyz[3])
 {
-    uint32_t x = p->param == RUNS ? 32 : p->param == SLIDE ? 232 : p->constants[0], y = p->param >= RUNS ? 64 : p->constants[1];
+    uint32_t x = p->constants[0], y = p->constants[1];
+    switch (p->param) {
+    case RUNS: x = 32, y = 64; break;
+    case HALVES: x = 32, y = p->constants[0]; break;
+    case SLIDE: x = 232, y = 64; break;
+    case SHUFFLE: x = p->constants[0] / d->subgroup * (4 * d->subgroup - 24); break;
+    }
     xyz[0] = (c->width + x - 1) / x;
     xyz[1] = (c->height + y - 1) / y;
 }

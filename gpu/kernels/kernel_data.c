@@ -101,6 +101,7 @@ static int fill_data(struct kernel_bench *b)
     d->params = calloc(1, d->size[BENCH_BIND_PARAMS] + 16);
     if (!d->input || !d->params)
         return GPU_ERR_NOMEM;
+    d->subgroup = b->g->info.subgroup_size;
     b->family->fill(&b->c, d, &b->random);
     return b->family->reference(&b->c, d);
 }

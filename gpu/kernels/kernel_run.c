@@ -362,6 +362,10 @@ static const char *impossible(const struct kernel_bench *b, const struct kernel_
         return "only for equal weights";
     if (v->whole && !b->g->info.fixed_subgroups)
         return "the device does not say how large its subgroups are";
+    if (v->halves && !b->g->info.half_floats)
+        return "the device does not compute in halves";
+    if (v->shuffles && (!b->g->info.shuffles || b->g->info.subgroup_size < 8))
+        return "the device does not shuffle in subgroups of eight or more";
     return NULL;
 }
 

@@ -31,6 +31,8 @@ struct kernel_variant {
     const char *name;
     uint32_t formats;          /* mask of enum kernel_format */
     bool whole;                /* needs full subgroups of a size that is known */
+    bool halves;               /* computes in them */
+    bool shuffles;             /* in subgroups, of eight or more */
     bool clear;                /* the output is cleared first, in the measured time */
     bool clear_scratch;        /* the scratch buffer too */
     bool box_only;
@@ -48,6 +50,7 @@ struct kernel_data {
     uint8_t *input, *params;
     void *reference;           /* the family's; one allocation */
     uint32_t counts[KERNEL_MAX_PASSES]; /* of case lists */
+    uint32_t subgroup;         /* the device's */
 };
 
 struct kernel_family {
