@@ -46,6 +46,7 @@ static int open_lane(struct run *r, struct lane *lane, const char *input, uint64
     params.realtime = b->o->live && max_frames == 0;
     params.loop = max_frames == 0 && (b->o->duration_us > 0 || b->o->loops > 1);
     params.loops = b->o->duration_us > 0 ? 0 : b->o->loops;
+    params.devices = b->device_known ? b->device.devices / r->n : 1; /* of fewer streams than devices */
     return pelton_open_start(b->conn, &params, &lane->stream) < 0 ? fail_pelton(b->f, b->conn, input) : 0;
 }
 
@@ -194,33 +195,6 @@ static int drain_all(struct run *r)
     return rc < 0 ? fail_pelton(b->f, b->conn, r->lanes[0].source.name) : 0;
 }
 
-static void add_stats(struct pelton_stats *t, const struct pelton_stats *s)
-{
-    t->access_units += s->access_units;
-    t->frames += s->frames;
-    t->corrupt += s->corrupt;
-    t->dropped += s->dropped;
-    t->bytes_in += s->bytes_in;
-    t->bytes_uploaded += s->bytes_uploaded;
-    t->bytes_delivered += s->bytes_delivered;
-    t->worker_restarts += s->worker_restarts;
-    t->memory_host += s->memory_host;
-    t->memory_gpu += s->memory_gpu;
-    t->cpu_demux += s->cpu_demux;
-    t->cpu_entropy += s->cpu_entropy;
-    t->cpu_motion += s->cpu_motion;
-    t->cpu_submit += s->cpu_submit;
-    t->gpu_upload += s->gpu_upload;
-    t->gpu_classify += s->gpu_classify;
-    t->gpu_residual += s->gpu_residual;
-    t->gpu_inter += s->gpu_inter;
-    t->gpu_intra += s->gpu_intra;
-    t->gpu_deblock += s->gpu_deblock;
-    t->gpu_deliver += s->gpu_deliver;
-    t->device_bandwidth = s->device_bandwidth;
-    t->wall = s->wall > t->wall ? s->wall : t->wall;
-}
-
 static int collect(struct run *r)
 {
     struct bench_run *result = &r->b->runs[r->mode];
@@ -229,7 +203,7 @@ static int collect(struct run *r)
         if (pelton_stats(r->lanes[i].stream, timeout_ms(r->b->o), &s) < 0) {
             return fail_pelton(r->b->f, r->b->conn, r->lanes[i].source.name);
         }
-        add_stats(&result->total, &s);
+        pelton_stats_add(&result->total, &s);
     }
     if (r->mode != BENCH_DELIVERED) {
         result->frames = result->total.frames;

@@ -145,19 +145,21 @@ static int open_output(struct decode *d)
 static int open_stream(struct decode *d)
 {
     struct pelton_open_params params;
+    bool known = pelton_device(d->conn, &d->device) == 0 && d->device.name[0]; /* where not, opening says why */
     source_params(d->o, &d->source, &params);
     params.pix_fmt = d->wanted != AV_PIX_FMT_NONE ? av_get_pix_fmt_name(d->wanted) : NULL;
     params.any_pix_fmt = true; /* what the daemon cannot give out is converted here */
     params.fields = d->o->fields;
     params.views = d->o->second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
     params.side_data = d->side ? PELTON_SIDE_ALL : PELTON_SIDE_NONE;
+    params.devices = known ? d->device.devices : 1;
     if (params.duration_us >= 0) {
         params.duration_us += DURATION_MARGIN_US;
     }
     if (pelton_open(d->conn, &params, timeout_ms(d->o), &d->info, &d->stream) < 0) {
         return fail_pelton(d->f, d->conn, d->source.name);
     }
-    if (pelton_device(d->conn, &d->device) == 0 && d->device.name[0]) {
+    if (known) {
         announce_device(&d->device);
     }
     sync_init(&d->sync, &d->info, d->o->start_us);

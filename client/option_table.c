@@ -75,7 +75,7 @@ const struct option_row option_rows[] = {
     {OPT_DEPTH, "depth", NULL, "N", "the daemon's choice", NULL, CMD_DECODE | CMD_BENCH, "Frames in the shared pool."},
     {OPT_DEVICE, "device", NULL, "DEVICE", "auto", "auto gpu cpu all", CMD_DAEMON | CMD_TUNE,
      "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or its UUID. all: every GPU, and "
-     "several of these with commas between: streams are shared among them. Starts a private daemon."},
+     "several of these with commas between: streams are shared among them, and a file's stretches between IDR pictures. Starts a private daemon."},
     {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON,
      "Use the daemon that listens there."},
     {OPT_NO_TUNE, "no-tune", NULL, NULL, NULL, NULL, CMD_DAEMON,

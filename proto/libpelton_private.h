@@ -54,6 +54,7 @@ struct pelton_stream {
     struct pelton_pool *pools; /* newest first */
     struct pelton_queued *head, **tail;
     struct pelton_side *sides;
+    struct pelton_share *share; /* not NULL: the caller's view of several streams, and nothing else here is used */
 };
 
 /* A question in flight: the answer is copied here by pelton_dispatch. */
@@ -103,6 +104,18 @@ int pelton_stream_message(struct pelton_stream *s, struct frame *f, const Protob
 int pelton_stream_opened(struct pelton_stream *s, const struct frame *f, const ProtobufCMessage *body,
                          const struct pelton_failure *refusal);
 void pelton_stream_free(struct pelton_stream *s); /* takes it off the connection's list */
+void pelton_stream_take(struct pelton_stream *s, struct pelton_frame *out); /* the head of its queue, which is there */
+
+/* A file on several devices (libpelton_share.c); the functions of pelton.h call these. */
+struct pelton_share;
+bool pelton_share_wanted(const struct pelton_open_params *params); /* and possible */
+int pelton_share_start(struct pelton *conn, const struct pelton_open_params *params, struct pelton_share **out);
+int pelton_share_wait(struct pelton_share *share, int timeout_ms, struct pelton_info *info);
+int pelton_share_next(struct pelton *conn, struct pelton_share *share, int timeout_ms, struct pelton_frame *out);
+void pelton_share_release(struct pelton_share *share, const struct pelton_frame *frame);
+int pelton_share_stats(struct pelton_share *share, int timeout_ms, struct pelton_stats *out);
+void pelton_share_close(struct pelton_share *share); /* its streams */
+void pelton_share_free(struct pelton_share *share);  /* the rest; NULL allowed */
 int pelton_handshake(struct pelton *conn, int64_t deadline_ms);
 
 #endif

@@ -152,7 +152,8 @@ static bool params_valid(const struct pelton_open_params *p)
 {
     return p && (p->uri ? p->uri[0] != 0 : p->fd >= 0) && (int)p->policy >= 0 && p->policy <= PELTON_FIFO &&
            (int)p->transport >= 0 && p->transport <= PELTON_READBACK && p->on_error >= 0 && p->on_error <= 3 && (int)p->side_data >= 0 &&
-           p->side_data <= PELTON_SIDE_ALL && (int)p->views >= 0 && p->views <= PELTON_VIEWS_BOTH;
+           p->side_data <= PELTON_SIDE_ALL && (int)p->views >= 0 && p->views <= PELTON_VIEWS_BOTH && p->part <= p->parts &&
+           p->parts <= PELTON_MAX_DEVICES;
 }
 
 static struct pelton_stream *stream_create(struct pelton *conn, const struct pelton_open_params *params)
@@ -190,6 +191,7 @@ void pelton_stream_free(struct pelton_stream *s)
         pelton_pool_unmap(s->pools);
         s->pools = older;
     }
+    pelton_share_free(s->share);
     free(s);
 }
 
@@ -198,7 +200,9 @@ void pelton_stream_close(struct pelton_stream *s)
     if (!s) {
         return;
     }
-    if (!s->conn->dead) {
+    if (s->share) {
+        pelton_share_close(s->share);
+    } else if (!s->conn->dead) {
         struct pelton_failure before = s->conn->failure;
         pelton_send(s->conn, WIRE_CLOSE, 0, s->id, NULL, NULL, 0);
         s->conn->failure = before; /* closing tells nothing new */
@@ -221,6 +225,20 @@ static int await_refusal(struct pelton_stream *s, int64_t deadline)
     return pelton_fail(s->conn, PELTON_ERR_UNSUPPORTED, "", "%s: %s", s->info.unsupported_element, s->info.unsupported_what);
 }
 
+static int share_start(struct pelton_stream *s, const struct pelton_open_params *params)
+{
+    s->replied = true; /* nothing is asked under its number */
+    return pelton_share_start(s->conn, params, &s->share);
+}
+
+static int send_open(struct pelton_stream *s, const struct pelton_open_params *params)
+{
+    Pelton__Open open;
+    wire_open_from(params, &open);
+    s->open_request = ++s->conn->last_request;
+    return pelton_send(s->conn, WIRE_OPEN, s->open_request, s->id, &open.base, &params->fd, params->uri ? 0 : 1);
+}
+
 int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params, struct pelton_stream **out)
 {
     if (!params_valid(params)) {
@@ -230,10 +248,7 @@ int pelton_open_start(struct pelton *conn, const struct pelton_open_params *para
     if (!s) {
         return pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
     }
-    Pelton__Open open;
-    wire_open_from(params, &open);
-    s->open_request = ++conn->last_request;
-    int rc = pelton_send(conn, WIRE_OPEN, s->open_request, s->id, &open.base, &params->fd, params->uri ? 0 : 1);
+    int rc = pelton_share_wanted(params) ? share_start(s, params) : send_open(s, params);
     if (rc < 0) {
         pelton_stream_free(s);
         return rc;
@@ -244,6 +259,9 @@ int pelton_open_start(struct pelton *conn, const struct pelton_open_params *para
 
 int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info *info)
 {
+    if (s->share) {
+        return pelton_share_wait(s->share, timeout_ms, info);
+    }
     int64_t deadline = pelton_deadline(timeout_ms);
     int rc = 1;
     while (!s->replied && (rc = pelton_pump(s->conn, deadline)) > 0) {
@@ -327,7 +345,7 @@ int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, i
 
 /* ---- frames ---- */
 
-static void dequeue(struct pelton_stream *s, struct pelton_frame *out)
+void pelton_stream_take(struct pelton_stream *s, struct pelton_frame *out)
 {
     struct pelton_queued *q = s->head;
     *out = q->frame;
@@ -351,10 +369,13 @@ static int ask_for_frame(struct pelton_stream *s)
 
 int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out)
 {
+    if (s->share) {
+        return pelton_share_next(s->conn, s->share, timeout_ms, out);
+    }
     int64_t deadline = pelton_deadline(timeout_ms);
     for (;;) {
         if (s->head) {
-            dequeue(s, out);
+            pelton_stream_take(s, out);
             return 1;
         }
         if (s->ended) {
@@ -373,6 +394,10 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
 
 void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
 {
+    if (s->share) {
+        pelton_share_release(s->share, frame);
+        return;
+    }
     struct pelton_pool *pool = pool_find(s, frame->epoch);
     if (!pool || pool->users == 0) {
         return;
@@ -398,6 +423,9 @@ void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
 
 int pelton_stats(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out)
 {
+    if (s->share) {
+        return pelton_share_stats(s->share, timeout_ms, out);
+    }
     if (s->ended) {
         *out = s->totals;
         return PELTON_OK;
@@ -410,4 +438,31 @@ int pelton_stats(struct pelton_stream *s, int timeout_ms, struct pelton_stats *o
     wire_stats_to((const Pelton__StatsReply *)body, out);
     wire_free(body);
     return PELTON_OK;
+}
+
+void pelton_stats_add(struct pelton_stats *t, const struct pelton_stats *s)
+{
+    t->access_units += s->access_units;
+    t->frames += s->frames;
+    t->corrupt += s->corrupt;
+    t->dropped += s->dropped;
+    t->bytes_in += s->bytes_in;
+    t->bytes_uploaded += s->bytes_uploaded;
+    t->bytes_delivered += s->bytes_delivered;
+    t->worker_restarts += s->worker_restarts;
+    t->memory_host += s->memory_host;
+    t->memory_gpu += s->memory_gpu;
+    t->cpu_demux += s->cpu_demux;
+    t->cpu_entropy += s->cpu_entropy;
+    t->cpu_motion += s->cpu_motion;
+    t->cpu_submit += s->cpu_submit;
+    t->gpu_upload += s->gpu_upload;
+    t->gpu_classify += s->gpu_classify;
+    t->gpu_residual += s->gpu_residual;
+    t->gpu_inter += s->gpu_inter;
+    t->gpu_intra += s->gpu_intra;
+    t->gpu_deblock += s->gpu_deblock;
+    t->gpu_deliver += s->gpu_deliver;
+    t->device_bandwidth = s->device_bandwidth;
+    t->wall = s->wall > t->wall ? s->wall : t->wall;
 }

@@ -55,6 +55,7 @@ const struct pelton_failure *pelton_failure(const struct pelton *conn);
 struct pelton_device {
     char name[256], uuid[40], driver[256];
     bool software;
+    uint32_t devices;           /* how many the daemon shares streams among, this one included */
 };
 
 /* Connect to a daemon's Unix socket; path NULL: $PELTON_SOCKET, then /run/pelton/pelton.sock. */
@@ -78,6 +79,8 @@ enum pelton_transport { PELTON_SHM, PELTON_NONE /* decoded, left on the GPU: ben
 
 enum pelton_views { PELTON_VIEW_BASE, PELTON_VIEWS_BOTH /* of Stereo High streams the second one too */ };
 
+enum { PELTON_MAX_DEVICES = 16 };
+
 struct pelton_open_params {
     const char *uri;            /* opened by the daemon (configured sources, allowed URLs); NULL: fd */
     int fd;                     /* an open file, pipe or socket, passed by descriptor; stays the caller's */
@@ -97,6 +100,10 @@ struct pelton_open_params {
                                  * first IDR picture or recovery point, too */
     uint32_t streams;           /* benchmarks: the same source this many times at once; 0 = 1 */
     enum pelton_views views;
+    uint32_t devices;           /* a file is shared among so many of the daemon's devices, a stretch between two IDR pictures each in turn,
+                                 * and its frames come in order all the same; 0, 1: one device. For regular files by fd, lossless and whole:
+                                 * with fields, both views, realtime, on_error 2 or any other source one device decodes all */
+    uint32_t part, parts;       /* below that: only every parts-th stretch, from `part` on; frames keep their numbers. 0, 0: all */
     enum pelton_side_request side_data; /* what pelton_frame.side carries; for a probe what pelton_info.side does */
 };
 
@@ -194,6 +201,7 @@ struct pelton_stats {
     double device_bandwidth;   /* bytes per second of device memory, read and written; 0: not measured (timestamps=true does) */
 };
 int pelton_stats(struct pelton_stream *stream, int timeout_ms, struct pelton_stats *out);
+void pelton_stats_add(struct pelton_stats *sum, const struct pelton_stats *more); /* wall: the larger one; bandwidth: that of more */
 
 /* Controls of a camera, by libcamera's names: AeEnable, AeLocked, ExposureTime (us), AnalogueGain, DigitalGain, ExposureValue, ... */
 enum { PELTON_MAX_CONTROLS = 16, PELTON_CONTROL_VALUES = 4 };

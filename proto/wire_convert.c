@@ -127,12 +127,21 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
     out->side_data = (uint32_t)in->side_data;
     out->views = (uint32_t)in->views;
     out->fields = in->fields;
+    out->part = in->part;
+    out->parts = in->parts;
+}
+
+/* What numbers its frames by more than one a picture, or takes them as they come, is not shared. */
+static bool parts_valid(const Pelton__Open *in)
+{
+    bool whole = in->fields || in->realtime || in->views != PELTON_VIEW_BASE || in->policy != PELTON_LOSSLESS;
+    return in->parts < 2 ? in->part == 0 : in->parts <= PELTON_MAX_DEVICES && in->part < in->parts && !whole;
 }
 
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
 {
     if (in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 3 ||
-        in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH) {
+        in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH || !parts_valid(in)) {
         return PELTON_ERR_USAGE;
     }
     memset(out, 0, sizeof *out);
@@ -155,6 +164,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
     out->side_data = (enum pelton_side_request)in->side_data;
     out->views = (enum pelton_views)in->views;
     out->fields = in->fields;
+    out->part = in->part;
+    out->parts = in->parts;
     return PELTON_OK;
 }
 
@@ -206,6 +217,7 @@ void wire_device_from(const struct pelton_device *in, Pelton__Device *out)
     out->driver = (char *)in->driver;
     out->software = in->software;
     out->usable = true;
+    out->devices = in->devices;
 }
 
 void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
@@ -216,5 +228,6 @@ void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
         wire_copy(out->uuid, sizeof out->uuid, in->uuid);
         wire_copy(out->driver, sizeof out->driver, in->driver);
         out->software = in->software;
+        out->devices = in->devices ? in->devices : 1;
     }
 }

@@ -145,7 +145,7 @@ void stream_send_stats(struct stream *s, uint32_t client_request);
 
 /* ---- the workers, one a device (worker_link.c, worker_messages.c, recovery.c) ---- */
 
-enum { WORKERS_MAX = 16, DEVICE_NAME_BYTES = 64 };
+enum { WORKERS_MAX = PELTON_MAX_DEVICES, DEVICE_NAME_BYTES = 64 };
 
 struct worker {
     struct broker *broker;

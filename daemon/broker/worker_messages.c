@@ -13,6 +13,7 @@
 static void note_device(struct broker *b, const Pelton__Device *m)
 {
     wire_device_to(m, &b->device);
+    b->device.devices = b->n_workers;
     if (b->n_workers > 1) {
         size_t n = strlen(b->device.name);
         snprintf(b->device.name + n, sizeof b->device.name - n, " and %u more", b->n_workers - 1);

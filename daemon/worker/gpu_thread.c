@@ -21,6 +21,8 @@
 #define POOLS_SLOTS 192 /* of all pools together, while each has at least */
 #define LEAST_DEPTH 4
 #define MOST_DEPTH  32
+#define PART_DEPTH  256       /* of a part of a file: others' frames come out while it decodes ahead, */
+#define PART_BYTES  (1u << 30) /* within so much memory */
 #define SOFTWARE_DEPTH 8
 
 void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint)
@@ -228,11 +230,13 @@ static bool ensure_store(struct engine *e, struct session *s)
 }
 
 /* Many streams deliver few frames at a time each; and what a pool holds is pinned memory. */
-static uint32_t pool_depth(const struct engine *e, const struct session *s)
+static uint32_t pool_depth(const struct engine *e, const struct session *s, uint64_t slot_size)
 {
     uint32_t depth = e->software ? SOFTWARE_DEPTH : POOLS_SLOTS / e->session_count;
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
+    if (s->params.parts > 1 && !e->software && PART_BYTES / slot_size > depth)
+        return PART_BYTES / slot_size > PART_DEPTH ? PART_DEPTH : (uint32_t)(PART_BYTES / slot_size);
     return depth < LEAST_DEPTH ? LEAST_DEPTH : depth > MOST_DEPTH ? MOST_DEPTH : depth;
 }
 
@@ -271,7 +275,7 @@ static bool ensure_pool(struct engine *e, struct session *s)
     if (s->pools && format_equal(&format, &s->pools->format))
         return false;
     format.epoch = s->epoch + 1;
-    format.slots = pool_depth(e, s);
+    format.slots = pool_depth(e, s, format.slot_size);
     if (!pool_maker_start(s, &format, delivered))
         fail_session(s, PELTON_ERR_NOMEM, "no thread for its frames");
     return true;

@@ -10,6 +10,7 @@
 #include "daemon/worker/field_order.h"
 #include "daemon/worker/pixels.h"
 #include "daemon/worker/format.h"
+#include "daemon/worker/part.h"
 #include "daemon/worker/second_view.h"
 #include "daemon/worker/side_data.h"
 #include "daemon/worker/source.h"
@@ -36,6 +37,7 @@ struct stream {
     struct h264_picture *held;    /* an output picture that has not come out in decoding order yet */
     int64_t tag;                  /* of the last access unit */
     struct second_view second;
+    struct part part;
     uint64_t sequence;            /* of the next frame */
     uint64_t frames;              /* of the base view, given out or given before */
     int64_t loop_offset;          /* added to time stamps */
@@ -251,10 +253,23 @@ static void emit_part(struct stream *st, struct h264_picture *pic, const struct 
     uv_mutex_unlock(&st->engine->lock);
 }
 
+/* A frame that another session gives out: it counts here, too. Takes the reference of pic. */
+static void leave_out(struct stream *st, struct h264_picture *pic)
+{
+    st->sequence++;
+    st->discontinuity = false;
+    field_order(pic, pic->poc, &st->interlaced); /* what the next frame is may depend on it */
+    h264_picture_unref(pic);
+}
+
 /* With params.fields frames of sequences that may be interlaced (frame_mbs_only_flag 0) leave as their fields, the first one
  * first; of a single field only that. Takes the reference of pic. */
 static void emit(struct stream *st, struct h264_picture *pic, const struct packet_times *t)
 {
+    if (part_left_out(pic)) {
+        leave_out(st, pic);
+        return;
+    }
     const struct job *job = pic->user;
     int32_t poc[2] = {job->frame.poc[0], job->frame.poc[1]}; /* written by this thread only */
     bool view_interlaced = st->interlaced;
@@ -364,7 +379,9 @@ static void drain(struct stream *st)
             s->picture_bytes = window_picture_bytes(pic);
             uv_mutex_unlock(&st->engine->lock);
         }
-        if (job_create(s, pic)) {
+        if (part_leaves_out(&st->part, pic)) {
+            h264_picture_unref(pic);
+        } else if (job_create(s, pic)) {
             h264_picture_unref(pic);
             fail(st, PELTON_ERR_NOMEM, "out of memory", "");
         }
@@ -544,6 +561,7 @@ static bool next_loop(struct stream *st)
     if (st->loop_begin != TIMESTAMPS_NONE)
         st->loop_offset += st->loop_end - st->loop_begin;
     st->discontinuity = true;
+    part_restart(&st->part);
     return open_codec(st) == 0;
 }
 
@@ -665,6 +683,7 @@ void stream_thread_main(void *session)
     }
     st->session = s;
     st->engine = s->engine;
+    st->part = (struct part){.index = s->params.part, .count = s->params.parts};
     st->probe_start_ns = now_ns();
     st->loop_begin = TIMESTAMPS_NONE;
     st->info.start_pts = INT64_MIN;

@@ -5,6 +5,7 @@
  *
  *   frames=N width=W height=H slots=N interval=ms   a stream of N gray frames, pel value = sequence & 255
  *   epoch=N          a new format every N frames
+ *   gop=N            a stretch begins every N frames (parts of a file)
  *   crash=N hang=N   the process dies, or stands still, before frame N
  *   fail=CODE at=N   ends with that failure before frame N; unsupported=1: refused at once; lost=N: GPU lost before frame N
  * With a URI in place of a descriptor the URI is the script. A device has the name that was asked for; "none" does not exist, and at
@@ -30,7 +31,7 @@ struct engine {
 };
 
 struct script {
-    long frames, width, height, slots, interval, epoch, crash, hang, fail, at, unsupported, lost;
+    long frames, width, height, slots, interval, epoch, gop, crash, hang, fail, at, unsupported, lost;
 };
 
 struct session {
@@ -43,6 +44,7 @@ struct session {
     char name[128];
     bool probe_only, opened, announced, closing;
     uint64_t sequence, resume, max_frames;
+    uint32_t part, parts;
     enum pelton_transport transport;
     uint32_t epoch, generation;
     uint32_t held[64]; /* generation of each slot in a reader's hands, 0 free */
@@ -98,12 +100,12 @@ int gpu_list(struct gpu_device_info **out, size_t *count)
 static void script_parse(struct session *s, char *text)
 {
     struct script *p = &s->script;
-    *p = (struct script){.frames = 10, .width = 64, .height = 48, .slots = 4, .crash = -1, .hang = -1, .at = -1, .lost = -1};
+    *p = (struct script){.frames = 10, .width = 64, .height = 48, .slots = 4, .gop = 1, .crash = -1, .hang = -1, .at = -1, .lost = -1};
     const struct {
         const char *name;
         long *value;
     } keys[] = {{"frames", &p->frames}, {"width", &p->width}, {"height", &p->height},           {"slots", &p->slots},
-                {"crash", &p->crash},   {"hang", &p->hang},   {"interval", &p->interval},       {"epoch", &p->epoch},
+                {"gop", &p->gop},       {"crash", &p->crash},   {"hang", &p->hang},   {"interval", &p->interval},       {"epoch", &p->epoch},
                 {"fail", &p->fail},     {"at", &p->at},       {"unsupported", &p->unsupported}, {"lost", &p->lost}};
     char *save = NULL;
     for (char *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
@@ -264,6 +266,16 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* Of this part. */
+static bool last_frame(const struct session *s)
+{
+    uint64_t next = s->sequence + 1, gop = (uint64_t)s->script.gop, frames = (uint64_t)s->script.frames;
+    if (s->parts > 1 && next % gop == 0) {
+        next += gop * (s->parts - 1);
+    }
+    return next >= frames;
+}
+
 static void announce(struct session *s, uint32_t slot)
 {
     memset(s->memory + slot * s->slot_size, (int)(s->sequence & 255), s->slot_size);
@@ -275,7 +287,7 @@ static void announce(struct session *s, uint32_t slot)
                               .pts = (int64_t)s->sequence,
                               .dts = (int64_t)s->sequence,
                               .duration = 1,
-                              .flags = s->sequence == 0 ? PELTON_FRAME_KEY : 0,
+                              .flags = (s->sequence == 0 ? PELTON_FRAME_KEY : 0) | (last_frame(s) ? PELTON_FRAME_LAST : 0),
                               .received_ns = now_ns(),
                               .decoded_ns = now_ns()};
     s->callbacks->on_frame(s->ctx, &f);
@@ -288,7 +300,8 @@ static bool produce(struct session *s)
     if (s->closing) {
         return false;
     }
-    bool wanted = s->sequence >= s->resume;
+    bool left_out = s->parts > 1 && s->sequence / (uint64_t)s->script.gop % s->parts != s->part;
+    bool wanted = s->sequence >= s->resume && !left_out;
     bool new_epoch = s->script.epoch && s->sequence % (uint64_t)s->script.epoch == 0;
     if (wanted && (!s->announced || new_epoch)) {
         s->announced = true;
@@ -301,7 +314,7 @@ static bool produce(struct session *s)
         }
         announce(s, (uint32_t)slot);
     }
-    s->stats.frames++;
+    s->stats.frames += !left_out;
     s->sequence++;
     return true;
 }
@@ -330,8 +343,13 @@ int session_open(struct engine *e, const struct pelton_open_params *params, uint
     s->resume = resume_sequence;
     s->max_frames = params->max_frames;
     s->transport = params->transport;
+    s->part = params->part;
+    s->parts = params->parts;
     snprintf(s->name, sizeof s->name, "%s", params->name);
     script_read(s, params->fd, params->uri);
+    if (s->script.gop < 1) {
+        s->script.gop = 1;
+    }
     if (s->script.slots < 1 || s->script.slots > 64) {
         s->script.slots = 4;
     }

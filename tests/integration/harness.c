@@ -179,7 +179,7 @@ struct pelton_stream *must_open(struct pelton *conn, const char *script, const s
     return s;
 }
 
-static void check_pels(const struct pelton_frame *f)
+void check_pels(const struct pelton_frame *f)
 {
     for (uint32_t y = 0; y < f->plane_height[0]; y++) {
         const uint8_t *row = f->data[0] + (size_t)y * f->stride[0];

@@ -53,6 +53,7 @@ int script_pipe(const char *script);
 struct pelton_open_params script_params(int fd, const char *name);
 /* Opens a script of which the name is also the name of the stream. */
 struct pelton_stream *must_open(struct pelton *conn, const char *script, const struct pelton_open_params *more);
+void check_pels(const struct pelton_frame *f); /* as the fake engine paints them */
 void must_next(struct pelton_stream *s, uint64_t sequence, struct pelton_frame *out);
 /* Frames until the end, released at once: their number. Checks that each sequence follows and that the pels fit. */
 uint64_t drain_stream(struct pelton_stream *s, uint64_t from);
