@@ -285,7 +285,7 @@ static void copy_and_fill(void **state)
         expect_slot(r, i, &grey); /* a new store is grey, not another process's memory */
         fill_slot(r, i, &f[i]);
     }
-    const struct recon_picture pictures[] = {{NULL, 0, 1}, {NULL, 2, COPY_FILL}, {NULL, 3, 3}};
+    const struct recon_picture pictures[] = {{.slot = 0, .copy_from = 1}, {.slot = 2, .copy_from = COPY_FILL}, {.slot = 3, .copy_from = 3}};
     assert_int_equal(recon_submit(r, pictures, 3, NULL, 0, &ticket), GPU_OK);
     assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
     expect_slot(r, 0, &f[1]);
@@ -312,7 +312,7 @@ static void order_and_splitting(void **state)
         d[i] = (struct recon_delivery){.slot = i % SLOTS, .host = host, .offset = {i * BYTES}, .stride = {WIDTH}, .width = WIDTH,
                                        .height = HEIGHT, .format = RECON_GRAY};
     for (uint32_t i = 1; i < SLOTS; i++) {
-        struct recon_picture p = {NULL, i, i - 1};
+        struct recon_picture p = {.slot = i, .copy_from = i - 1};
         assert_int_equal(recon_submit(r, &p, 1, NULL, 0, &ticket), GPU_OK);
         assert_int_equal(ticket, i);
     }
@@ -365,7 +365,7 @@ static void invalid_arguments(void **state)
     for (int i = 0; i < 14; i++)
         assert_int_equal(recon_submit(r, NULL, 0, &bad[i], 1, &ticket), GPU_ERR_INVALID);
     struct rec_view view = {.head = {.mb_width = MB_WIDTH + 1, .mb_height = MB_HEIGHT}};
-    const struct recon_picture pictures[] = {{NULL, SLOTS, 0}, {NULL, 0, SLOTS}, {&view, 0, 0}};
+    const struct recon_picture pictures[] = {{.slot = SLOTS}, {.copy_from = SLOTS}, {.view = &view}};
     for (int i = 0; i < 3; i++)
         assert_int_equal(recon_submit(r, &pictures[i], 1, NULL, 0, &ticket), GPU_ERR_INVALID);
     assert_int_equal(ticket, 77);
@@ -444,7 +444,7 @@ static void packing(void **state)
             ((uint8_t *)&frames[i])[k] = (uint8_t)random_below(256);
         views[i] = pcm_view(&pcm[i], &frames[i], i & 1 ? 50 : 0);
         assert_int_equal(records_validate(&views[i], SLOTS, &reason), 0);
-        pictures[i] = (struct recon_picture){&views[i], i % SLOTS, 0};
+        pictures[i] = (struct recon_picture){.view = &views[i], .slot = i % SLOTS};
     }
     for (uint32_t n = 1; n <= N; n++) {
         assert_int_equal(recon_submit(r, pictures, n, NULL, 0, &ticket), GPU_OK);
@@ -588,7 +588,7 @@ static void failed_submissions(void **state)
     struct gpu *g = NULL;
     struct recon *r = NULL;
     struct gpu_host *host = NULL;
-    struct recon_picture fill = {NULL, 1, COPY_FILL};
+    struct recon_picture fill = {.slot = 1, .copy_from = COPY_FILL};
     uint64_t ticket = 0;
     uint8_t *memory = map_memfd(4096);
     assert_int_equal(gpu_open(&params, &g), GPU_OK);
