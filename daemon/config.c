@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The configuration file: see config.h. libyaml's events are turned into dotted keys with values; everything else about YAML (lists,
- * anchors, tags) is refused by place.
+ * The configuration file: see config.h. libyaml's events are turned into dotted keys with values; a list is a value with commas; everything
+ * else about YAML (anchors, tags) is refused by place.
  */
 #include "daemon/config.h"
 
@@ -30,6 +30,8 @@ struct reader {
     size_t length[DEPTH];      /* of key, outside each open mapping */
     unsigned depth;
     bool wants_key;
+    unsigned lists;            /* open ones; their scalars are collected, commas between */
+    char list[512];
     struct setting *settings;  /* of the source that is being read; the first is its uri, where it has one */
     unsigned n_settings;
     bool version;
@@ -186,12 +188,40 @@ static int take_key(struct reader *r, const char *text, const yaml_mark_t *at)
     return 0;
 }
 
+/* A value is there: of a key, or of a list. */
+static int take_value(struct reader *r, const char *text, const yaml_mark_t *at)
+{
+    if (take_scalar(r, text, at) < 0)
+        return -1;
+    shorten_key(r);
+    r->wants_key = true;
+    return 0;
+}
+
+static int take_item(struct reader *r, const char *text, const yaml_mark_t *at)
+{
+    size_t n = strlen(r->list);
+    if (n + strlen(text) + 2 > sizeof r->list)
+        return refuse(r, at, "%.100s: the list is too long", r->key);
+    snprintf(r->list + n, sizeof r->list - n, "%s%s", n ? "," : "", text);
+    return 0;
+}
+
+static int open_list(struct reader *r, const yaml_mark_t *at)
+{
+    if (r->depth == 0 || r->wants_key || r->lists == 2)
+        return refuse(r, at, "%.100s: no list is expected here", r->key);
+    if (r->lists++ == 0)
+        r->list[0] = 0;
+    return 0;
+}
+
 static int take_event(struct reader *r, const yaml_event_t *e)
 {
     const char *text = e->type == YAML_SCALAR_EVENT ? (const char *)e->data.scalar.value : "";
     switch (e->type) {
     case YAML_MAPPING_START_EVENT:
-        return r->wants_key ? refuse(r, &e->start_mark, "a mapping where a key is expected") : open_mapping(r, &e->start_mark);
+        return r->wants_key || r->lists ? refuse(r, &e->start_mark, "a mapping where a key or a number is expected") : open_mapping(r, &e->start_mark);
     case YAML_MAPPING_END_EVENT: return close_mapping(r, &e->start_mark);
     case YAML_SCALAR_EVENT:
         if (r->depth == 0)
@@ -200,13 +230,10 @@ static int take_event(struct reader *r, const yaml_event_t *e)
             return refuse(r, &e->start_mark, "a zero byte");
         if (r->wants_key)
             return take_key(r, text, &e->start_mark);
-        if (take_scalar(r, text, &e->start_mark) < 0)
-            return -1;
-        shorten_key(r);
-        r->wants_key = true;
-        return 0;
-    case YAML_SEQUENCE_START_EVENT:
-    case YAML_ALIAS_EVENT: return refuse(r, &e->start_mark, "%.100s: neither lists nor aliases are expected", r->key);
+        return r->lists ? take_item(r, text, &e->start_mark) : take_value(r, text, &e->start_mark);
+    case YAML_SEQUENCE_START_EVENT: return open_list(r, &e->start_mark);
+    case YAML_SEQUENCE_END_EVENT: return --r->lists ? 0 : take_value(r, r->list, &e->start_mark);
+    case YAML_ALIAS_EVENT: return refuse(r, &e->start_mark, "%.100s: no alias is expected", r->key);
     default: return 0;
     }
 }

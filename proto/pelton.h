@@ -203,8 +203,8 @@ struct pelton_stats {
 int pelton_stats(struct pelton_stream *stream, int timeout_ms, struct pelton_stats *out);
 void pelton_stats_add(struct pelton_stats *sum, const struct pelton_stats *more); /* wall: the larger one; bandwidth: that of more */
 
-/* Controls of a camera, by libcamera's names: AeEnable, AeLocked, ExposureTime (us), AnalogueGain, DigitalGain, ExposureValue, ... */
-enum { PELTON_MAX_CONTROLS = 16, PELTON_CONTROL_VALUES = 4 };
+/* Controls of a camera, by libcamera's names: AeEnable, ExposureTime (us), AnalogueGain, ColourCorrectionMatrix, ScalerCrop, ... */
+enum { PELTON_MAX_CONTROLS = 32, PELTON_CONTROL_VALUES = 9 };
 struct pelton_control {
     char name[32];
     uint32_t n;                 /* values */

@@ -53,6 +53,7 @@ static void camera_free(struct camera *c)
     for (int i = 0; i < RAWS; i++)
         free(c->raws[i].memory);
     uv_cond_destroy(&c->room);
+    free(c->tone.values);
     free(c->uri);
     free(c);
 }
@@ -222,7 +223,7 @@ static void send_info(struct camera_reader *r)
     const struct camera *c = r->camera;
     const struct camera_params *p = &c->params;
     static const char *const kinds[] = {"sim", "v4l2", "bayer"}, *const orders[] = {"SRGGB", "SGRBG", "SGBRG", "SBGGR", "Y"};
-    struct pelton_info info = {.width = p->width, .height = p->height, .coded_width = p->width, .coded_height = p->height,
+    struct pelton_info info = {.width = p->out_width, .height = p->out_height, .coded_width = p->width, .coded_height = p->height,
                                .time_base = {1, 1000000}, .frame_rate = {(int32_t)(p->fps * 1000 + 0.5), 1000}, .sar = {1, 1},
                                .start_pts = INT64_MIN, .duration_us = -1, .frames = -1, .supported = true};
     struct session_format format;
@@ -357,8 +358,10 @@ static void maybe_closed(struct camera_host *h)
 static void on_async(uv_async_t *async)
 {
     struct camera_host *h = async->data;
-    for (struct camera_reader *r = h->readers; r; r = r->next)
+    for (struct camera_reader *r = h->readers; r; r = r->next) {
+        reader_pool_make(r);
         dispatch(h, r);
+    }
     while (end_one(h))
         ;
     while (free_one(h))

@@ -25,6 +25,11 @@ struct raw {
     struct source_frame frame;
 };
 
+struct camera_tone {
+    uint16_t *values;          /* NULL: none */
+    uint32_t count;
+};
+
 enum camera_state { CAMERA_OPENING, CAMERA_RUNNING, CAMERA_BACKOFF, CAMERA_ENDED };
 
 struct camera {
@@ -44,16 +49,25 @@ struct camera {
     bool undeveloped;          /* nothing of it is on the device any more, nor will be */
     struct pelton_failure failure;
     int64_t period_ns;
+    struct camera_tone tone;   /* from known on */
 
     /* control */
     struct ae ae;
+    struct ae_params limits;   /* as set; those of ae are narrower where time or gain are manual */
+    struct ae_exposure manual;
+    bool time_manual, gain_manual, locked;
     bool awb;
     uint32_t metering;
+    struct isp_rect meter_region;
+    double ccm[9];
+    struct isp_rect crop;
+    uint32_t look;             /* counts the changes of ccm and crop */
     double red_gain, blue_gain; /* as they are now */
     double mean, clipped;       /* of the last frame measured */
 
     /* development thread */
     struct isp_camera *isp[ISP_FORMATS]; /* made for the first reader that wants the format */
+    uint32_t isp_look[ISP_FORMATS]; /* the look it was made for */
     struct isp_camera *meter;  /* develops into a few pixels where no reader takes the frame */
 };
 
@@ -75,7 +89,13 @@ struct camera_reader {
     char name[256];
     enum isp_format format;
     bool probe, closing, info_sent, format_posted;
-    bool info_ready, ready, released; /* the device is known; its pool exists; it has been taken down */
+    bool prepared, info_ready, ready, released; /* development is set up; the device is known; its pool exists; it has been taken down */
+    bool pool_wanted, pool_making; /* reader_pool.c */
+    int64_t ready_ns;          /* frames of a device in real time from then on are its own */
+    struct session_format layout;
+    struct pool *made;         /* of the thread that makes it */
+    int pool_error;
+    uv_work_t work;
     bool calling;              /* its callbacks are running */
     uint64_t base;             /* of its sequence numbers */
     bool done;                 /* no frames any more: max_frames, or the camera has ended */
@@ -128,20 +148,24 @@ void host_wake(struct camera_host *h);   /* with the lock */
 void host_notify(struct camera_host *h); /* any thread */
 void develop_thread(void *host);
 void capture_thread(void *camera);
+void reader_fail(struct camera_reader *r, int code, const char *cause); /* with the lock */
+void reader_pool_make(struct camera_reader *r); /* loop thread, without the lock: where its pool is wanted */
 void reader_post(struct camera_reader *r, const struct camera_event *ev); /* with the lock */
 
 /* Replaces the calibration file by its lens, once the size is known. 0, or a code with the failure. Any thread. */
 int camera_calibrate(struct camera_params *params, struct pelton_failure *failure);
+/* The values of a tone table, free() them; without one *out is untouched. Any thread. */
+int camera_tone_load(const struct camera_params *params, struct camera_tone *out, struct pelton_failure *failure);
 
 /* control.c, with the lock */
 void control_start(struct camera *c);
 void control_frame(struct camera *c, const struct isp_statistics *statistics, const struct ae_exposure *in_effect);
 
 /* reader.c */
-void reader_params(const struct camera *c, enum isp_format format, struct isp_params *out); /* without the lock: the device is open */
+void reader_params(const struct camera *c, enum isp_format format, struct isp_params *out); /* with the lock; the device is open */
 bool reader_format_of(const char *pix_fmt, bool any, enum isp_format *out);
 const char *reader_pix_fmt(enum isp_format format);
-void reader_layout(const struct camera *c, enum isp_format format, struct session_format *out);
+void reader_layout(const struct camera *c, enum isp_format format, struct session_format *out); /* the same */
 
 /* Sources; NULL: out of memory. */
 void *sim_source_create(struct camera *c, struct engine *engine);

@@ -80,11 +80,21 @@ static int stream(struct camera *c, struct pelton_failure *failure)
     return c->stop ? SOURCE_END : rc;
 }
 
-static int first_open(struct camera *c, struct camera_params *params, struct pelton_failure *failure)
+/* What the settings name is read, and what they leave open is filled in: without the lock. */
+static int complete(struct camera *c, struct camera_params *params, struct pelton_failure *failure)
 {
     int rc = camera_calibrate(params, failure);
-    if (rc < 0)
+    if (rc < 0 || (rc = camera_tone_load(params, &c->tone, failure)) < 0)
         return rc;
+    const struct isp_rect all = {0, 0, params->width, params->height};
+    params->region = params->region.width ? params->region : all;
+    params->out_width = params->out_width ? params->out_width : params->region.width;
+    params->out_height = params->out_height ? params->out_height : params->region.height;
+    return 0;
+}
+
+static int first_open(struct camera *c, struct camera_params *params, struct pelton_failure *failure)
+{
     const struct isp_params raw = {.width = params->width, .height = params->height, .packing = (enum isp_packing)params->packing,
                                    .depth = params->depth};
     size_t bytes = (size_t)isp_row_bytes(&raw) * params->height;
@@ -112,12 +122,15 @@ static int open_source(struct camera *c, struct pelton_failure *failure)
     struct camera_params params = c->params;
     uv_mutex_unlock(&c->host->lock);
     int rc = c->ops->open(c->source, &params, failure);
+    bool opened = rc >= 0;
+    if (opened && !c->known)
+        rc = complete(c, &params, failure);
     uv_mutex_lock(&c->host->lock);
-    if (rc < 0)
+    if (!opened)
         return rc;
-    if (!c->known) {
+    if (rc >= 0 && !c->known) {
         rc = first_open(c, &params, failure);
-    } else if (!same_frames(&params, &c->params)) {
+    } else if (rc >= 0 && !same_frames(&params, &c->params)) {
         *failure = (struct pelton_failure){.code = PELTON_ERR_INPUT};
         snprintf(failure->cause, sizeof failure->cause, "%.120s: the camera has come back with frames of another kind", c->params.path);
         rc = failure->code;

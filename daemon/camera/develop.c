@@ -14,9 +14,9 @@
 
 #define WAIT_NS      500000u
 #define METER_SIDE   16u
-enum { FLYING = 2, LEAST_SLOTS = 4, MOST_SLOTS = 32, USUAL_SLOTS = 12 };
+enum { FLYING = 2, LEAST_SLOTS = 4, MOST_SLOTS = 64, USUAL_SLOTS = 12 };
 
-static void reader_fail(struct camera_reader *r, int code, const char *cause)
+void reader_fail(struct camera_reader *r, int code, const char *cause)
 {
     r->done = true;
     if (r->failure.code)
@@ -34,26 +34,28 @@ static void device_failed(struct camera_host *h, int error)
 
 /* ---- readers ---- */
 
-/* Without the lock: nobody else looks at the pool before ready is set. */
-static int set_up(struct camera_host *h, struct camera_reader *r, char why[ISP_WHY])
+static int isp_failure(int err, char why[ISP_WHY])
 {
-    struct camera *c = r->camera;
+    if (!why[0])
+        snprintf(why, ISP_WHY, "%s", gpu_error_text(err));
+    return err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_INPUT;
+}
+
+/* With the lock, which it drops: what develops frames of that format, made for the present look. The old one goes. */
+static int make_developer(struct camera_host *h, struct camera *c, enum isp_format format, char why[ISP_WHY])
+{
     struct isp_params params;
-    struct session_format format;
-    reader_params(c, r->format, &params);
-    int err = c->isp[r->format] ? 0 : isp_camera_create(h->isp, &params, &c->isp[r->format], why);
-    if (err < 0) {
-        if (!why[0])
-            snprintf(why, ISP_WHY, "%s", gpu_error_text(err));
-        return err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_INPUT;
+    struct isp_camera *made = NULL;
+    reader_params(c, format, &params);
+    c->isp_look[format] = c->look;
+    uv_mutex_unlock(&h->lock);
+    int err = isp_camera_create(h->isp, &params, &made, why);
+    if (err == 0) {
+        isp_camera_free(c->isp[format]);
+        c->isp[format] = made;
     }
-    reader_layout(c, r->format, &format);
-    format.slots = r->params.depth ? r->params.depth : USUAL_SLOTS;
-    format.slots = format.slots < LEAST_SLOTS ? LEAST_SLOTS : format.slots > MOST_SLOTS ? MOST_SLOTS : format.slots;
-    err = pool_create(h->gpu, &format, RECON_I420, true, &r->pool);
-    if (err < 0)
-        snprintf(why, ISP_WHY, "no memory for %u frames", format.slots);
-    return err;
+    uv_mutex_lock(&h->lock);
+    return err < 0 ? isp_failure(err, why) : 0;
 }
 
 static void take_down(struct camera_reader *r)
@@ -63,34 +65,49 @@ static void take_down(struct camera_reader *r)
 }
 
 /* With the lock, which it drops. */
-static bool make_meter(struct camera_host *h, struct camera *c)
+static int make_meter(struct camera_host *h, struct camera *c, char why[ISP_WHY])
 {
     struct isp_params params;
-    char why[ISP_WHY] = "";
     reader_params(c, ISP_GRAY8, &params);
     params.lens = (struct isp_lens){0};
+    params.region = (struct isp_rect){0};
     params.out_width = params.out_height = METER_SIDE;
     uv_mutex_unlock(&h->lock);
     int err = isp_camera_create(h->isp, &params, &c->meter, why);
     uv_mutex_lock(&h->lock);
-    return err == 0;
+    return err < 0 ? isp_failure(err, why) : 0;
+}
+
+/* With the lock, which it drops. All that takes long is done before the reader's first frame, its pool by a thread of its own
+ * (reader_pool.c), so that it joins without holding up the others. */
+static void prepare(struct camera_host *h, struct camera_reader *r)
+{
+    struct camera *c = r->camera;
+    char why[ISP_WHY] = "";
+    bool needs = !r->probe && r->params.transport == PELTON_SHM;
+    r->prepared = true;
+    int err = needs && !c->isp[r->format] ? make_developer(h, c, r->format, why) : 0;
+    if (!err && needs && !c->meter)
+        err = make_meter(h, c, why);
+    if (err < 0) {
+        reader_fail(r, err, why);
+    } else if (needs) {
+        reader_layout(c, r->format, &r->layout);
+        r->layout.slots = r->params.depth ? r->params.depth : USUAL_SLOTS;
+        r->layout.slots = r->layout.slots < LEAST_SLOTS ? LEAST_SLOTS : r->layout.slots > MOST_SLOTS ? MOST_SLOTS : r->layout.slots;
+        r->pool_wanted = true;
+    }
+    r->info_ready = !r->pool_wanted;
+    r->done |= r->probe;
+    host_notify(h);
 }
 
 /* True where something has changed. */
 static bool tend_reader(struct camera_host *h, struct camera_reader *r)
 {
     struct camera *c = r->camera;
-    if (!r->info_ready && c->known && !r->closing && !r->done) {
-        char why[ISP_WHY] = "";
-        bool needs = !r->probe && r->params.transport == PELTON_SHM;
-        uv_mutex_unlock(&h->lock);
-        int err = needs ? set_up(h, r, why) : 0;
-        uv_mutex_lock(&h->lock);
-        r->ready = r->info_ready = true;
-        host_notify(h);
-        if (err < 0)
-            reader_fail(r, err, why);
-        r->done |= r->probe;
+    if (!r->prepared && c->known && !r->closing && !r->done) {
+        prepare(h, r);
         return true;
     }
     bool drained = c->state == CAMERA_ENDED;
@@ -100,7 +117,8 @@ static bool tend_reader(struct camera_host *h, struct camera_reader *r)
         r->done = true;
         r->failure = r->failure.code ? r->failure : c->failure;
     }
-    if ((r->closing || r->done) && !r->released && r->flying == 0 && !r->calling && (r->closing || !r->events)) {
+    bool idle = r->flying == 0 && !r->calling && !r->pool_wanted && !r->pool_making;
+    if ((r->closing || r->done) && !r->released && idle && (r->closing || !r->events)) {
         r->ready = false; /* its slots cannot be released any more */
         uv_mutex_unlock(&h->lock);
         take_down(r);
@@ -225,7 +243,7 @@ static uint32_t targets(struct camera_host *h, struct flight *f, struct isp_fram
 {
     struct camera *c = f->camera;
     for (struct camera_reader *r = h->readers; r && f->n < CAMERA_READERS; r = r->next)
-        if (r->ready && reads(r, c))
+        if (r->ready && reads(r, c) && (!c->params.realtime || f->raw->frame.captured_ns >= r->ready_ns))
             aim(h, f, &frames[f->n], r);
     if (f->n)
         return f->n;
@@ -244,15 +262,30 @@ static void expose(struct flight *f)
     f->gain[2] = (float)(f->digital * c->blue_gain);
 }
 
+/* One developer from before the last change of the look; false: there is none. With the lock, which it drops. */
+static bool renew(struct camera_host *h, struct camera *c)
+{
+    char why[ISP_WHY] = "";
+    for (int format = 0; format < ISP_FORMATS; format++)
+        if (c->isp[format] && c->isp_look[format] != c->look) {
+            make_developer(h, c, (enum isp_format)format, why); /* where that fails the old one goes on */
+            return true;
+        }
+    return false;
+}
+
 /* With the lock, which it drops to submit. */
 static bool submit(struct camera_host *h, struct camera *c)
 {
     struct raw *raw = c->flying < FLYING ? oldest_full(c) : NULL;
+    char why[ISP_WHY] = "";
     if (!raw || must_wait(h, c))
         return false;
+    if (renew(h, c))
+        return true;
     struct flight *f = calloc(1, sizeof *f);
     struct isp_frame frames[CAMERA_READERS];
-    if (!f || (!c->meter && !make_meter(h, c))) {
+    if (!f || (!c->meter && make_meter(h, c, why) < 0)) {
         free(f);
         raw->state = RAW_FREE;
         uv_cond_signal(&c->room);

@@ -12,13 +12,15 @@
 #include <string.h>
 #include <strings.h>
 
-enum kind { NUMBER, COUNT, BIG, FLAG, TIME_US, WORD, SIZE, FORMAT, LIGHT, LENS, MAINS, PATH };
+enum kind { NUMBER, COUNT, BIG, FLAG, TIME_US, WORD, SIZE, FORMAT, LIGHT, LENS, MAINS, PATH, BLACK, MATRIX, RECT, TABLE };
 
 #define AT(member) offsetof(struct camera_params, member)
 
 static const char *const demosaics[] = {"bilinear", "malvar", "edge", NULL};
-static const char *const tones[] = {"linear", "srgb", "bt709", NULL};
-static const char *const meterings[] = {"matrix", "centre", NULL};
+static const char *const tones[] = {"linear", "srgb", "bt709", "table", NULL};
+static const char *const meterings[] = {"matrix", "centre", "spot", "region", NULL};
+static const char *const matrices[] = {"bt709", "bt601", NULL};
+static const char *const ranges[] = {"limited", "full", NULL};
 static const char *const interpolations[] = {"bilinear", "bicubic", NULL};
 
 static const struct row {
@@ -29,10 +31,12 @@ static const struct row {
     const char *const *words;
     const char *help;
 } rows[] = {
-    {"size", SIZE, 0, 0, 0, NULL, "of the sensor, as 1920x1080"},
+    {"size", SIZE, AT(width), 16, 8192, NULL, "of the sensor, WxH, each from 16 to 8192"},
     {"format", FORMAT, 0, 0, 0, NULL, "S + order (RGGB GRBG GBRG BGGR) + depth (8 10 12 14 16), P for MIPI packing: SRGGB12P; Y8..Y16"},
     {"fps", NUMBER, AT(fps), 0.1, 1000, NULL, "frames per second"},
-    {"black", COUNT, AT(black), 0, 65534, NULL, "black level in raw units"},
+    {"black", BLACK, 0, 0, 65534, NULL, "black level in raw units, from 0 to 65534; or four, of the upper left 2x2 samples, row by row"},
+    {"white", COUNT, AT(white), 1, 65535, NULL, "raw value that becomes full scale; without it the largest there is"},
+    {"defect", COUNT, AT(defect), 0, 65535, NULL, "defect clamp: raw units that a sample may exceed its like neighbours by; 0 none"},
     {"realtime", FLAG, AT(realtime), 0, 0, NULL, "at the sensor's pace; no: as fast as frames are taken"},
     {"loop", FLAG, AT(loop), 0, 0, NULL, "raw files: from the start again"},
     {"frames", BIG, AT(frames), 0, 1e15, NULL, "end after so many"},
@@ -61,14 +65,21 @@ static const struct row {
     {"ae.gain_min", NUMBER, AT(ae.analogue_min), 1, 1000, NULL, "analogue"},
     {"ae.gain_max", NUMBER, AT(ae.analogue_max), 1, 1000, NULL, "analogue"},
     {"ae.digital_max", NUMBER, AT(ae.digital_max), 1, 64, NULL, "digital gain"},
-    {"ae.metering", WORD, AT(metering), 0, 0, meterings, "matrix or centre"},
+    {"ae.metering", WORD, AT(metering), 0, 0, meterings, "matrix, centre, spot (the middle ninth) or region"},
+    {"ae.region", RECT, AT(meter_region), 1, 8192, NULL, "x,y,w,h in the sensor's samples, sizes from 1 to 8192: what ae.metering=region looks at"},
     {"exposure", TIME_US, AT(exposure_us), 1, 1e8, NULL, "at the start"},
     {"gain", NUMBER, AT(analogue_gain), 1, 1000, NULL, "analogue, at the start"},
     {"awb", FLAG, AT(awb), 0, 0, NULL, "white balance of the grey world"},
     {"red_gain", NUMBER, AT(red_gain), 0.01, 64, NULL, "without awb"},
     {"blue_gain", NUMBER, AT(blue_gain), 0.01, 64, NULL, "without awb"},
     {"demosaic", WORD, AT(demosaic), 0, 0, demosaics, "bilinear, malvar or edge"},
-    {"tone", WORD, AT(tone), 0, 0, tones, "linear, srgb or bt709"},
+    {"ccm", MATRIX, 0, -64, 64, NULL, "colour matrix, camera RGB to output RGB: nine numbers from -64 to 64, row by row"},
+    {"tone", WORD, AT(tone), 0, 0, tones, "linear, srgb, bt709 or table"},
+    {"tone_table", TABLE, AT(tone_table), 0, 0, NULL, "2 to 128 values from 0 to 65535 over equal steps of linear light, or a file of up to 65536"},
+    {"region", RECT, AT(region), 1, 8192, NULL, "x,y,w,h of the straightened picture, sizes from 1 to 8192: what leaves"},
+    {"output", SIZE, AT(out_width), 1, 8192, NULL, "size of the frames, WxH, each from 1 to 8192; even for 4:2:0"},
+    {"range", WORD, AT(full_range), 0, 0, ranges, "of Y, Cb, Cr: limited or full"},
+    {"matrix", WORD, AT(matrix), 0, 0, matrices, "of Y, Cb, Cr: bt709 or bt601"},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -153,14 +164,85 @@ static bool parse_word(const char *text, const char *const *words, uint32_t *out
     return false;
 }
 
-static bool parse_size(const char *text, struct camera_params *p)
+/* Two neighbours: width, height. */
+static bool parse_size(const char *text, const struct row *row, uint32_t *out)
 {
     unsigned width, height;
     int used = 0;
-    if (sscanf(text, "%5ux%5u%n", &width, &height, &used) != 2 || text[used] || width < 16 || height < 16 || width > 8192 || height > 8192)
+    if (!isdigit((unsigned char)*text) || sscanf(text, "%5ux%5u%n", &width, &height, &used) != 2 || text[used] || width < row->least ||
+        height < row->least || width > row->most || height > row->most)
         return false;
-    p->width = width;
-    p->height = height;
+    out[0] = width;
+    out[1] = height;
+    return true;
+}
+
+/* Numbers with commas between; how many there are, 0 where one is wrong or there are more than most_numbers. */
+static uint32_t parse_list(const char *text, double least, double most, double *out, uint32_t most_numbers)
+{
+    for (uint32_t n = 0; n < most_numbers; text++) {
+        if (!parse_double(text, &text, &out[n]) || out[n] < least || out[n] > most)
+            return 0;
+        n++;
+        if (!*text)
+            return n;
+        if (*text != ',')
+            return 0;
+    }
+    return 0;
+}
+
+static bool parse_black(const char *text, const struct row *row, struct camera_params *p)
+{
+    double values[4];
+    uint32_t n = parse_list(text, row->least, row->most, values, 4);
+    if (n != 1 && n != 4)
+        return false;
+    for (uint32_t i = 0; i < 4; i++)
+        p->black[i] = (uint32_t)values[n == 1 ? 0 : i];
+    return true;
+}
+
+static bool parse_ccm(const char *text, const struct row *row, struct camera_params *p)
+{
+    double values[9];
+    if (parse_list(text, row->least, row->most, values, 9) != 9)
+        return false;
+    memcpy(p->ccm, values, sizeof values);
+    return true;
+}
+
+static bool parse_rect(const char *text, const struct row *row, struct isp_rect *out)
+{
+    double v[4];
+    if (parse_list(text, 0, row->most, v, 4) != 4 || v[2] < row->least || v[3] < row->least)
+        return false;
+    for (int i = 0; i < 4; i++)
+        if (v[i] != floor(v[i]))
+            return false;
+    *out = (struct isp_rect){(uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3]};
+    return true;
+}
+
+uint32_t camera_tone_listed(const char *text, uint16_t out[CAMERA_TONE_LISTED])
+{
+    double values[CAMERA_TONE_LISTED];
+    uint32_t n = parse_list(text, 0, 65535, values, CAMERA_TONE_LISTED);
+    if (n < 2)
+        return 0;
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = (uint16_t)values[i];
+    return n;
+}
+
+static bool parse_tone_table(const char *text, struct camera_params *p)
+{
+    uint16_t values[CAMERA_TONE_LISTED];
+    bool list = strspn(text, "0123456789.,-+eE ") == strlen(text);
+    if (!*text || strlen(text) >= sizeof p->tone_table || (list && !camera_tone_listed(text, values)))
+        return false;
+    snprintf(p->tone_table, sizeof p->tone_table, "%s", text);
+    p->tone = ISP_TONE_TABLE;
     return true;
 }
 
@@ -293,11 +375,15 @@ static bool parse(const struct row *row, const char *text, struct camera_params 
     case FLAG: return parse_flag(text, at);
     case TIME_US: return parse_time(text, row->least, row->most, at);
     case WORD: return parse_word(text, row->words, at);
-    case SIZE: return parse_size(text, p);
+    case SIZE: return parse_size(text, row, at);
     case FORMAT: return parse_format(text, p);
     case LIGHT: return parse_light(text, p);
     case LENS: return parse_lens(text, p);
     case MAINS: return parse_mains(text, at);
+    case BLACK: return parse_black(text, row, p);
+    case MATRIX: return parse_ccm(text, row, p);
+    case RECT: return parse_rect(text, row, at);
+    case TABLE: return parse_tone_table(text, p);
     case PATH: return *text && snprintf(at, CAMERA_PATH, "%s", text) < CAMERA_PATH;
     }
     return false;
@@ -387,10 +473,36 @@ static void set_defaults(struct camera_params *p)
     ae_defaults(&p->ae);
 }
 
+static bool inside(const struct isp_rect *r, const struct camera_params *p)
+{
+    return !r->width || !p->width || (r->width <= p->width && r->height <= p->height && r->x <= p->width - r->width && r->y <= p->height - r->height);
+}
+
+/* Where the sensor's size and depth are not given, the rest is found out when it is open. */
+static const char *check_picture(const struct camera_params *p)
+{
+    uint32_t white = p->white ? p->white : p->format_given ? (1u << p->depth) - 1 : 65535;
+    if (p->format_given && white >= 1u << p->depth)
+        return "white is more than the samples' bits hold";
+    for (int i = 0; i < 4; i++)
+        if (p->black[i] >= white)
+            return "black is not less than white";
+    if (!inside(&p->region, p))
+        return "region lies outside the sensor's size";
+    if (!inside(&p->meter_region, p))
+        return "ae.region lies outside the sensor's size";
+    if (p->metering == CAMERA_METER_REGION && !p->meter_region.width)
+        return "ae.metering=region without ae.region";
+    if (p->tone == ISP_TONE_TABLE && !p->tone_table[0])
+        return "tone=table without tone_table";
+    return NULL;
+}
+
 /* What single keys cannot know. */
 static int check_whole(struct camera_params *p, char why[CAMERA_WHY])
 {
     const char *text = ae_check(&p->ae);
+    text = text ? text : check_picture(p);
     if (!p->path[0])
         text = "the address names no file or device";
     else if (p->kind == CAMERA_BAYER && !p->width)

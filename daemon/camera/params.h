@@ -15,9 +15,12 @@
 #include "daemon/camera/ae.h"
 #include "gpu/isp.h"
 
-enum { CAMERA_PATH = 1024, CAMERA_WHY = 200, CAMERA_ADDRESS = 4096, CAMERA_LIGHT_STEPS = 16 };
+enum { CAMERA_PATH = 1024, CAMERA_WHY = 200, CAMERA_ADDRESS = 4096, CAMERA_LIGHT_STEPS = 16, CAMERA_TONE_LISTED = 128 };
 
 enum camera_kind { CAMERA_SIM, CAMERA_V4L2, CAMERA_BAYER };
+
+/* What of the picture sets the exposure. Spot: the middle ninth. Region: meter_region. */
+enum camera_metering { CAMERA_METER_MATRIX, CAMERA_METER_CENTRE, CAMERA_METER_SPOT, CAMERA_METER_REGION };
 
 struct camera_params {
     enum camera_kind kind;
@@ -26,7 +29,9 @@ struct camera_params {
     double fps;
     uint32_t order, packing, depth; /* enum isp_order, enum isp_packing */
     bool format_given;
-    uint32_t black;            /* raw units */
+    uint32_t black[4];         /* raw units, of the upper left 2x2 samples, row by row */
+    uint32_t white;            /* raw units; 0: the largest of depth */
+    uint32_t defect;           /* raw units; 0: no clamp */
     bool realtime;             /* else as fast as possible; sim and bayer */
     bool loop;                 /* bayer: from the start again */
     uint64_t frames;           /* ends after so many; 0: never */
@@ -53,9 +58,15 @@ struct camera_params {
     bool ae_enable, awb;
     struct ae_params ae;
     double exposure_us, analogue_gain; /* at the start */
-    uint32_t metering;         /* enum isp_metering */
+    uint32_t metering;         /* enum camera_metering */
+    struct isp_rect meter_region; /* of the sensor's samples; width 0: none */
     double red_gain, blue_gain; /* without awb */
     uint32_t demosaic, tone;   /* enum isp_demosaic, enum isp_tone */
+    char tone_table[CAMERA_PATH]; /* a file, or values with commas between; empty: none. camera_tone_listed */
+    double ccm[9];             /* camera RGB to output RGB, row by row; all zero: none */
+    struct isp_rect region;    /* of the straight picture; width 0: all */
+    uint32_t out_width, out_height; /* 0: the region's */
+    uint32_t matrix, full_range; /* enum isp_matrix; 1: full */
 };
 
 /* Whether an address names a camera at all. */
@@ -65,6 +76,8 @@ int camera_params_parse(const char *uri, struct camera_params *out, char why[CAM
 /* One key; value as in an address, unescaped. 0, or -1 with the line. */
 int camera_params_set(struct camera_params *params, const char *key, const char *value, char why[CAMERA_WHY]);
 bool camera_params_known(const char *key);
+/* The values of a tone table that is a list: their number, 0 where the text is none (it is a file's name then). */
+uint32_t camera_tone_listed(const char *text, uint16_t out[CAMERA_TONE_LISTED]);
 /* Appends `key=value` to an address of CAMERA_ADDRESS bytes, escaped; false where it is full. */
 bool camera_address_append(char *address, const char *key, const char *value);
 /* All keys for documentation: one at a time, NULL at the end. */

@@ -5,7 +5,9 @@
 #include "camera/calibration.h"
 #include "daemon/camera/camera_internal.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -54,6 +56,58 @@ int camera_calibrate(struct camera_params *p, struct pelton_failure *failure)
     return 0;
 }
 
+/* Numbers with anything but digits between; '#' starts a comment. The number of values, or 0. */
+static uint32_t read_tone_file(FILE *file, uint16_t *out, uint32_t most)
+{
+    uint32_t n = 0;
+    for (int c = getc(file); c != EOF; c = getc(file)) {
+        unsigned value;
+        if (c == '#') {
+            while (c != EOF && c != '\n')
+                c = getc(file);
+            continue;
+        }
+        if (strchr(" ,;\t\r\n", c))
+            continue;
+        ungetc(c, file);
+        if (n == most || fscanf(file, "%6u", &value) != 1 || value > UINT16_MAX)
+            return 0;
+        out[n++] = (uint16_t)value;
+    }
+    return n;
+}
+
+static int tone_failure(struct pelton_failure *failure, const char *name, const char *cause)
+{
+    *failure = (struct pelton_failure){.code = PELTON_ERR_INPUT};
+    snprintf(failure->cause, sizeof failure->cause, "tone_table=%.120s: %s", name, cause);
+    return failure->code;
+}
+
+int camera_tone_load(const struct camera_params *p, struct camera_tone *out, struct pelton_failure *failure)
+{
+    enum { TONE_MOST = 65536 };
+    int rc = 0;
+    if (p->tone != ISP_TONE_TABLE)
+        return 0;
+    uint16_t *values = malloc(TONE_MOST * sizeof *values);
+    if (!values)
+        return tone_failure(failure, p->tone_table, "out of memory");
+    uint32_t n = camera_tone_listed(p->tone_table, values);
+    FILE *file = n ? NULL : fopen(p->tone_table, "re");
+    if (!n && !file)
+        rc = tone_failure(failure, p->tone_table, strerror(errno));
+    else if (!n && (n = read_tone_file(file, values, TONE_MOST)) < 2)
+        rc = tone_failure(failure, p->tone_table, "expected 2 to 65536 values from 0 to 65535");
+    if (file)
+        fclose(file);
+    if (rc < 0)
+        free(values);
+    else
+        *out = (struct camera_tone){values, n};
+    return rc;
+}
+
 void reader_params(const struct camera *c, enum isp_format format, struct isp_params *out)
 {
     const struct camera_params *p = &c->params;
@@ -65,21 +119,33 @@ void reader_params(const struct camera *c, enum isp_format format, struct isp_pa
                                .demosaic = (enum isp_demosaic)p->demosaic,
                                .interpolation = (enum isp_interpolation)p->interpolation,
                                .tone = (enum isp_tone)p->tone,
-                               .format = format};
+                               .format = format,
+                               .white = (uint16_t)p->white,
+                               .defect = (uint16_t)p->defect,
+                               .region = c->crop,
+                               .out_width = p->out_width,
+                               .out_height = p->out_height,
+                               .tone_table = c->tone.values,
+                               .tone_count = c->tone.count,
+                               .matrix = (enum isp_matrix)p->matrix,
+                               .full_range = p->full_range};
     for (int i = 0; i < 4; i++)
-        out->black[i] = (uint16_t)p->black;
+        out->black[i] = (uint16_t)p->black[i];
+    for (int i = 0; i < 9; i++)
+        out->colour[i] = (float)c->ccm[i];
     if (p->rectify && isp_lens_new_camera(&p->lens, p->width, p->height, p->alpha, &out->camera))
         out->lens = p->lens;
 }
 
 static void describe_colour(const struct camera *c, enum isp_format format, struct pelton_colour *out)
 {
-    static const uint8_t transfer[] = {[ISP_TONE_LINEAR] = 8, [ISP_TONE_SRGB] = 13, [ISP_TONE_BT709] = 1};
+    static const uint8_t transfer[] = {[ISP_TONE_LINEAR] = 8, [ISP_TONE_SRGB] = 13, [ISP_TONE_BT709] = 1, [ISP_TONE_TABLE] = 2};
+    const struct camera_params *p = &c->params;
     bool rgb = format == ISP_RGB24 || format == ISP_RGBA || format == ISP_RGB48;
     *out = (struct pelton_colour){.primaries = 1,
-                                  .transfer = format == ISP_RGB48 ? 8 : transfer[c->params.tone],
-                                  .matrix = rgb ? 0 : 1,
-                                  .range = rgb || format == ISP_GRAY8 ? 2 : 1,
+                                  .transfer = format == ISP_RGB48 ? 8 : transfer[p->tone],
+                                  .matrix = rgb ? 0 : p->matrix == ISP_MATRIX_BT601 ? 6 : 1,
+                                  .range = rgb || format == ISP_GRAY8 || p->full_range ? 2 : 1,
                                   .siting = 2,
                                   .source = 3};
 }
@@ -90,7 +156,7 @@ void reader_layout(const struct camera *c, enum isp_format format, struct sessio
     uint32_t row_bytes[3], rows[3];
     uint64_t end = 0;
     reader_params(c, format, &params);
-    *out = (struct session_format){.epoch = 1, .width = params.width, .height = params.height, .time_base = {1, 1000000}, .sar = {1, 1}, .memfd = -1};
+    *out = (struct session_format){.epoch = 1, .width = params.out_width, .height = params.out_height, .time_base = {1, 1000000}, .sar = {1, 1}, .memfd = -1};
     out->planes = isp_planes(&params, row_bytes, rows);
     for (uint32_t i = 0; i < out->planes; i++) {
         out->plane_offset[i] = end;

@@ -237,16 +237,17 @@ static void pack_row(const struct camera_params *p, const uint16_t *in, uint8_t 
     }
 }
 
-static void expose_row(struct sim *sim, const uint16_t *scene, double factor, double gain)
+static void expose_row(struct sim *sim, uint32_t y, const uint16_t *scene, double factor, double gain)
 {
     const struct camera_params *p = &sim->params;
-    float most = (float)((1u << p->depth) - 1), black = (float)p->black, span = most - black;
+    float most = (float)(p->white ? p->white : (1u << p->depth) - 1);
+    const float black[2] = {(float)p->black[y % 2 * 2], (float)p->black[y % 2 * 2 + 1]};
     float scale = (float)(factor / 65535), shot = p->electrons > 0 ? (float)(gain / p->electrons) : 0, read = (float)(p->noise * gain);
     uint32_t at = (uint32_t)(next_random(sim) >> 20) % DEVIATES;
     for (uint32_t x = 0; x < p->width; x++) {
         float v = scene[x] * scale, sigma = sqrtf(v * shot + read * read);
         at = (at + 1) % DEVIATES;
-        v = black + span * (v + sigma * sim->deviates[at]) + 0.5f;
+        v = black[x % 2] + (most - black[x % 2]) * (v + sigma * sim->deviates[at]) + 0.5f;
         sim->row[x] = (uint16_t)(v < 0 ? 0 : v > most ? most : v);
     }
 }
@@ -258,7 +259,7 @@ void sim_frame(struct sim *sim, uint8_t *raw, struct ae_exposure *in_effect)
     const struct ae_exposure e = sim->queue[0];
     double factor = light_of(p, sim->frame) * e.time_us / UNIT_US * e.analogue;
     for (uint32_t y = 0; y < p->height; y++) {
-        expose_row(sim, scene + (size_t)y * p->width, factor * lamps(p, sim->frame, y, e.time_us), e.analogue);
+        expose_row(sim, y, scene + (size_t)y * p->width, factor * lamps(p, sim->frame, y, e.time_us), e.analogue);
         pack_row(p, sim->row, raw + (size_t)y * sim->row_bytes);
     }
     memmove(sim->queue, sim->queue + 1, SETTINGS * sizeof *sim->queue);
