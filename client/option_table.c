@@ -22,10 +22,10 @@ const struct option_row option_rows[] = {
      "Stop after this much of the stream. For bench: measure this long, repeating the input as often as needed."},
     {OPT_FRAMES, "frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW, "Stop after N frames."},
     {OPT_PIX_FMT, "pix-fmt", NULL, "FORMAT", "the stream's own",
-     "gray gray10le yuv420p nv12 yuv420p10le yuv422p yuv422p10le yuv444p yuv444p10le gbrp rgb24 bgr24 rgba", CMD_DECODE | CMD_FRAMES,
+     "gray gray10le yuv420p nv12 p010le yuv420p10le yuv422p yuv422p10le yuv444p yuv444p10le gbrp rgb24 bgr24 rgba rgb48le", CMD_DECODE | CMD_FRAMES,
      "Pixel format, by FFmpeg's name. The daemon delivers the stream's own (gray, yuv420p, yuv422p, yuv444p, gbrp, with 9le to 14le "
      "above 8 bits), gray of the same depth (the luma plane as coded), nv12 of yuv420p, and of gray streams planar YUV with grey "
-     "chroma; others are converted in the client, as ffmpeg converts them."},
+     "chroma; of cameras yuv420p, nv12, p010le, gray, rgb24, rgba and rgb48le (16-bit linear); others are converted in the client, as ffmpeg converts them."},
     {OPT_FIELDS, "fields", NULL, NULL, NULL, NULL, CMD_DECODE,
      "Of sequences that may be interlaced write each field as a picture of its own, of half the height and at twice the rate, the "
      "first one in time first. Without this option frames hold both fields, woven."},
@@ -141,7 +141,7 @@ const struct command commands[] = {
     {CMD_SNAPSHOT, "snapshot", "NAME -o FILE", "write one frame", "", "pelton snapshot front -o now.png --after-now", cmd_snapshot},
     {CMD_GET, "get", "NAME [CONTROL...]", "print a camera's controls", "Names and units are libcamera's.", "pelton get front ExposureTime", cmd_get},
     {CMD_SET, "set", "NAME CONTROL=VALUE...", "set a camera's controls",
-     "ExposureTime, AnalogueGain and DigitalGain end exposure control; AeEnable=1 begins it again. What is set lasts while the camera has readers.",
+     "ExposureTime and AnalogueGain make themselves manual, DigitalGain all three; AeEnable=1 begins exposure control again. What is set lasts while the camera has readers.",
      "pelton set front ExposureTime=5000 AnalogueGain=2\npelton set front AeEnable=true ExposureValue=-1", cmd_set},
     {CMD_CALIB, "calib", "check FILE [--size WxH]", "read a camera's calibration file",
      "Reads ROS camera_info, OpenCV (YAML, XML) and Kalibr files and prints the camera that pelton makes of them: model, "

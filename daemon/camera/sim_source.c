@@ -18,7 +18,7 @@
 
 #define LOST_NS  (2 * NS_PER_S)
 #define SLICE_NS (NS_PER_S / 10)
-#define LATE_FRAMES 30
+#define LATE_FRAMES 8 /* as many as drivers commonly keep */
 
 struct sim_source {
     struct camera *camera;

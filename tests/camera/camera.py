@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cameras through the daemon: exposure control in a closed loop, readers that stop and die, controls, loss, bad addresses.
 camera.py [--seconds N] NAME..."""
-import argparse, os, pathlib, signal, socket, subprocess, sys, tempfile, time, urllib.parse
+import argparse, os, pathlib, signal, socket, struct, subprocess, sys, tempfile, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -115,7 +115,7 @@ def serve(args, clip):
             r.wait(10)
         outs[2].flush()
         lines = open(outs[2].name).read().split("\n")[:-1]
-    frames = [Frame(l) for l in lines if l.startswith("frame")][fps:] # in the first second the others are still joining
+    frames = [Frame(l) for l in lines if l.startswith("frame")] # from the first one on, while the others are still joining
     missing = sum(b.sequence - a.sequence - 1 for a, b in zip(frames, frames[1:]))
     lost = frames[-1].dropped - frames[0].dropped if frames else -1
     ages = sorted(f.age for f in frames) or [1e9]
@@ -149,8 +149,8 @@ projection_matrix: {rows: 3, cols: 4, data: [500, 0, 320, 0, 0, 500, 240, 0, 0, 
 """
 
 
-def pelton(args, daemon, *words):
-    return subprocess.run([args.bin + "/pelton", words[0], "--socket", daemon.socket, "-loglevel", "error", *words[1:]], capture_output=True, text=True,
+def pelton(args, daemon, *words, text=True):
+    return subprocess.run([args.bin + "/pelton", words[0], "--socket", daemon.socket, "-loglevel", "error", *words[1:]], capture_output=True, text=text,
                           stdin=subprocess.DEVNULL, timeout=args.timeout)
 
 
@@ -236,6 +236,122 @@ def network(args, clip):
     check(1 <= tries <= 5 and not any(l.startswith("error") for l in lines), f"network: opened again after {tries} waits")
 
 
+def write_raw(path, width, height, colours, frames=400):
+    """12-bit RGGB words, one value for each place of the 2x2 cell."""
+    red, green1, green2, blue = (struct.pack("<H", c) for c in colours)
+    with open(path, "wb") as f:
+        f.write((((red + green1) * (width // 2) + (green2 + blue) * (width // 2)) * (height // 2)) * frames)
+
+
+def pixel(args, daemon, name, pix_fmt, *more):
+    """The first frame of a source, raw."""
+    out = pelton(args, daemon, "pipe", name, "-frames:v", "1", "--pix-fmt", pix_fmt, "-f", "rawvideo", "-o", "-", *more, text=False)
+    return out.stdout
+
+
+def words(data, n=3):
+    return struct.unpack("<%dH" % n, data[:2 * n]) if len(data) >= 2 * n else ()
+
+
+def near(a, b, by):
+    return len(a) == len(b) and all(abs(x - y) <= by for x, y in zip(a, b))
+
+
+def settings(args, clip):
+    """Each setting of the development pipeline through the configuration file, against what it has to make of samples of one colour."""
+    raw, config, curve = args.folder + "/flat.raw", args.folder + "/settings.yaml", args.folder + "/curve.txt"
+    width, height, black, white, samples = 64, 48, (100, 200, 210, 300), 4000, (1000, 2000, 2010, 3000)
+    write_raw(raw, width, height, samples)
+    open(curve, "w").write("# halves\n" + "\n".join(str(i // 2) for i in range(0, 65536, 257)))
+    linear = [65535 * (s - b) / (white - b) for s, b in zip(samples, black)]
+    r, g, b = linear[0], (linear[1] + linear[2]) / 2, linear[3]
+    base = f"uri: \"bayer://{raw}\", size: {width}x{height}, format: SRGGB12, loop: yes, realtime: no, ae: {{enable: no}}, black: {list(black)}, white: {white}"
+    sources = {"flat": "", "ccm": "ccm: [[0.5, 0.25, 0], [0, 1, 0], [0.5, 0, -0.5]]", "linear": "tone: linear", "list": "tone: table, tone_table: [0, 65535, 65535]",
+               "file": f"tone_table: {curve}", "part": "region: [8, 8, 32, 24], output: 16x12, range: full, matrix: bt601, tone: linear",
+               "limited": "matrix: bt601, tone: linear", "other": "tone: linear", "gains": "red_gain: 2, blue_gain: 0.5",
+               "plain": "tone: linear, black: 0"}
+    with open(config, "w") as f:
+        f.write("version: 1\nsources:\n" + "".join(f"  {name}: {{{base}{', ' + more if more else ''}}}\n" for name, more in sources.items()))
+    with t.Daemon(args, "-c", config) as daemon:
+        get = lambda name, pix_fmt: pixel(args, daemon, name, pix_fmt)
+        have = words(get("flat", "rgb48le"))
+        check(near(have, (r, g, b), 40), f"settings: black, white: {have}, expected {r:.0f} {g:.0f} {b:.0f}")
+        have, want = words(get("ccm", "rgb48le")), (r / 2 + g / 4, g, max(0, r / 2 - b / 2))
+        check(near(have, want, 40), f"settings: ccm: {have}, expected {want}")
+        have = words(get("gains", "rgb48le"))
+        check(near(have, (2 * r, g, b / 2), 40), f"settings: red_gain, blue_gain: {have}")
+        for name, curve_of in (("linear", lambda v: v), ("list", lambda v: min(1, 2 * v)), ("file", lambda v: v / 2)):
+            have, want = tuple(get(name, "rgb24")[:3]), [255 * curve_of(v / 65535) for v in (r, g, b)]
+            check(near(have, want, 1.5), f"settings: tone {name}: {have}, expected {[round(w) for w in want]}")
+        for name, kr, kb, low, span in (("part", .299, .114, 0, 255), ("limited", .299, .114, 16, 219), ("other", .2126, .0722, 16, 219)):
+            have, luma = get(name, "yuv420p")[:1], (kr * r + kb * b + (1 - kr - kb) * g) / 65535
+            check(near(have, [low + span * luma], 1.5), f"settings: matrix and range of {name}: Y {have[:1]!r}, expected {low + span * luma:.1f}")
+        sizes = {"yuv420p": 1.5, "nv12": 1.5, "p010le": 3, "gray": 1, "rgb24": 3, "rgba": 4, "rgb48le": 6}
+        have = {f: len(get("part", f)) for f in sizes}
+        check(have == {f: int(16 * 12 * n) for f, n in sizes.items()}, f"settings: formats by --pix-fmt, region and output size: {have}")
+    bad_settings(args, raw)
+
+
+def becomes(pipe, size, level, within=60):
+    """Frames until the mean of one is that, to within 2; None: it is not."""
+    for n in range(within):
+        frame = pipe.read(size)
+        if len(frame) < size:
+            return None
+        if abs(sum(frame) / size - level) <= 2:
+            return n
+    return None
+
+
+def live(args, clip):
+    """Controls that change the picture while a reader takes it: crop, matrix, gains, modes."""
+    raw, config, width, height = args.folder + "/halves.raw", args.folder + "/live.yaml", 64, 48
+    half = width // 2 * struct.pack("<H", 0) + width // 2 * struct.pack("<H", 2048)
+    with open(raw, "wb") as f:
+        f.write(half * height * 4)
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  cam: {{uri: \"bayer://{raw}\", size: {width}x{height}, format: SRGGB12, loop: yes, fps: 30, tone: linear, ae: {{enable: no}}}}\n")
+    with t.Daemon(args, "-c", config) as daemon:
+        p = subprocess.Popen([args.bin + "/pelton", "pipe", "--socket", daemon.socket, "-loglevel", "error", "cam", "--pix-fmt", "gray", "-f", "rawvideo", "-o", "-"],
+                             stdout=subprocess.PIPE)
+        steps = [("", 63.8), ("ScalerCrop=32,0,32,48", 127.5), ("ColourCorrectionMatrix=0.5,0,0,0,0.5,0,0,0,0.5", 63.8), ("ScalerCrop=0,0,32,48", 0),
+                 ("ScalerCrop=40,8,20,20", 63.8), ("ColourCorrectionMatrix=1,0,0,0,1,0,0,0,1", 127.5), ("ColourGains=0.125,0.125", 127.5 * (0.7152 + 0.2848 / 8))]
+        for change, level in steps:
+            out = pelton(args, daemon, "set", "cam", change) if change else None
+            n = becomes(p.stdout, width * height, level)
+            check(n is not None and (not out or out.stdout.startswith(change + "  (")), f"live: {change or 'as configured'}: grey {level:.0f} after {n} frames {out.stderr if out else ''}")
+        out = pelton(args, daemon, "set", "cam", "ExposureTimeMode=1", "AnalogueGainMode=0", "AeMeteringMode=1")
+        have = dict(l.split("  ")[0].split("=") for l in pelton(args, daemon, "get", "cam").stdout.splitlines())
+        want = {"ExposureTimeMode": "1", "AnalogueGainMode": "0", "AeEnable": "1", "AeMeteringMode": "1", "ScalerCrop": "40,8,20,20", "AwbEnable": "0"}
+        check(all(have.get(k) == v for k, v in want.items()), f"live: get: {have}")
+        cases = {"ScalerCrop=40,0,30,48": "within the sensor's picture (sensor: 64 x 48)", "ScalerCrop=0,0,8.5,8": "whole numbers", "ColourCorrectionMatrix=1,2": "9 values from -64 to 64",
+                 "AeMeteringMode=3": "needs AeRegion", "ColourGains=0,1": "2 values from 0.125 to 64"}
+        for change, expected in cases.items():
+            out = pelton(args, daemon, "set", "cam", change)
+            check(out.returncode == 2 and change in out.stderr and expected in out.stderr, f"live: {out.stderr.splitlines()[:1]}")
+        p.kill()
+        p.wait()
+
+
+def bad_settings(args, raw):
+    """Every refusal names setting, value and range, with its place in the file."""
+    config = args.folder + "/bad.yaml"
+    cases = {"ccm: [1, 2, 3]": ("ccm=1,2,3", "nine numbers from -64 to 64"), "ccm: [1, 0, 0, 0, 1, 0, 0, 0, 65]": ("ccm=1,0,0", "from -64 to 64"),
+             "white: 70000": ("white=70000", "from 1 to 65535"), "black: [1, 2]": ("black=1,2", "from 0 to 65534"), "black: 4095": ("black is not less than white",),
+             "defect: -1": ("defect=-1", "from 0 to 65535"), "region: [0, 0, 65, 10]": ("region lies outside",), "output: 0x10": ("output=0x10", "from 1 to 8192"),
+             "range: wide": ("range=wide", "limited or full"), "matrix: bt2020": ("matrix=bt2020", "bt709 or bt601"), "tone: table": ("without tone_table",),
+             "tone_table: [0, 70000]": ("tone_table=0,70000", "from 0 to 65535"), "ae: {metering: region}": ("without ae.region",), "ae: {ev: 9}": ("ae.ev=9", "from -8 to 8"),
+             "ae: {region: [0, 0, 65, 1]}": ("ae.region lies outside",), "zoom: 2": ("zoom: no setting of a camera",), "ccm: [[[1]]]": ("no list",)}
+    wrong = []
+    for setting, expected in cases.items():
+        with open(config, "w") as f:
+            f.write(f"version: 1\nsources:\n  cam:\n    uri: \"bayer://{raw}\"\n    size: 64x48\n    format: SRGGB12\n    {setting}\n")
+        out = subprocess.run([args.bin + "/peltond", "--check", "-c", config], capture_output=True, text=True, timeout=args.timeout)
+        if out.returncode != 2 or not out.stderr.startswith("peltond: " + config + ":") or not all(w in out.stderr for w in expected):
+            wrong.append((setting, out.stderr))
+    check(not wrong, f"settings: {len(cases)} refusals name setting, value, range and place {wrong}")
+
+
 SHIM = {"fourcc": "pRAA", "depth": 10, "packed": 1, "width": 320, "height": 240, "stride": 512, "fps": 60, "light": 0.02}
 
 
@@ -290,7 +406,7 @@ def bad(args, clip):
         check(not frames and len(rest) == 1 and rest[0].startswith("error -") and words in rest[0], f"bad: {rest}")
 
 
-TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, cli, lost, v4l2, network, bad)}
+TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, settings, live, cli, lost, v4l2, network, bad)}
 
 
 def main():
