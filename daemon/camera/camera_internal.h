@@ -21,7 +21,7 @@ enum raw_state { RAW_FREE, RAW_FILLING, RAW_FULL, RAW_DEVELOPING };
 struct raw {
     enum raw_state state;
     uint8_t *memory;
-    uint64_t sequence;
+    uint64_t sequence, lost;   /* lost: before it, since the camera was opened */
     struct source_frame frame;
 };
 
@@ -121,6 +121,7 @@ struct flight {
     struct {
         struct camera_reader *reader;
         uint32_t slot;
+        uint64_t dropped;      /* before it, for want of a slot */
     } to[CAMERA_READERS];
     struct isp_statistics statistics;
 };

@@ -62,6 +62,7 @@ static int take_frame(struct camera *c, struct pelton_failure *failure)
     if (raw) {
         raw->frame = frame;
         raw->sequence = c->sequence;
+        raw->lost = c->lost;
         raw->state = RAW_FULL;
         host_wake(h);
     }

@@ -132,7 +132,7 @@ static bool tend_reader(struct camera_host *h, struct camera_reader *r)
 
 /* ---- finished frames ---- */
 
-static void post_frame(struct flight *f, struct camera_reader *r, uint32_t slot, int64_t now)
+static void post_frame(struct flight *f, struct camera_reader *r, uint32_t slot, uint64_t dropped, int64_t now)
 {
     const struct camera *c = f->camera;
     const struct raw *raw = f->raw;
@@ -141,8 +141,8 @@ static void post_frame(struct flight *f, struct camera_reader *r, uint32_t slot,
     int64_t us = raw->frame.captured_ns / 1000;
     ev.frame = (struct session_frame){.sequence = r->base + raw->sequence, .epoch = 1, .slot = slot, .generation = r->pool->slots[slot].generation,
                                       .pts = us, .dts = us, .duration = c->period_ns / 1000, .flags = PELTON_FRAME_KEY,
-                                      .received_ns = raw->frame.captured_ns, .decoded_ns = now, .dropped_source = c->lost,
-                                      .dropped_decoder = r->dropped};
+                                      .received_ns = raw->frame.captured_ns, .decoded_ns = now, .dropped_source = raw->lost,
+                                      .dropped_decoder = dropped};
     ev.camera = (struct pelton_camera){true, e->time_us, e->analogue, f->digital, f->gain[0] / f->digital, f->gain[2] / f->digital,
                                        c->mean, c->clipped, (enum pelton_ae_state)f->state};
     r->pool->slots[slot].state = POOL_HELD;
@@ -165,7 +165,7 @@ static void finish(struct camera_host *h, struct flight *f, bool good)
         struct camera_reader *r = f->to[i].reader;
         r->flying--;
         if (good && !r->closing && !r->done)
-            post_frame(f, r, f->to[i].slot, now);
+            post_frame(f, r, f->to[i].slot, f->to[i].dropped, now);
         else
             pool_put(r->pool, f->to[i].slot);
         if (r->params.max_frames && r->stats.frames >= r->params.max_frames)
@@ -235,6 +235,7 @@ static void aim(struct camera_host *h, struct flight *f, struct isp_frame *frame
         frame->stride[i] = r->pool->format.stride[i];
     }
     f->to[f->n].reader = r;
+    f->to[f->n].dropped = r->dropped;
     f->to[f->n++].slot = slot;
     r->flying++;
 }
