@@ -27,6 +27,12 @@ static const struct {
     {PELTON_ERR_GONE, X_OTHER, "the daemon ended: its log says why"},
     {PELTON_ERR_PROTOCOL, X_NO_DAEMON, "the daemon is of another version: see pelton version"},
     {PELTON_ERR_NOMEM, X_OTHER, "fewer streams, or a smaller --lookahead, take less memory"},
+    {PELTON_ERR_NOT_FOUND, X_INPUT, "check the address; ls /dev/v4l/by-id lists cameras"},
+    {PELTON_ERR_BUSY, X_INPUT, "a capture device serves one program: end the other one"},
+    {PELTON_ERR_UNPLUGGED, X_INPUT, "check the cable"},
+    {PELTON_ERR_REFUSED, X_INPUT, "check address and port, and that the server runs"},
+    {PELTON_ERR_DNS, X_INPUT, "check the host's name"},
+    {PELTON_ERR_AUTH, X_PERMISSION, "check user and password"},
     {PELTON_ERR_LIMIT, X_OTHER, "a quota of the daemon is used up: close other readers or raise it"},
 };
 

@@ -38,7 +38,14 @@ enum pelton_error {
     PELTON_ERR_GONE = -14,        /* the connection has ended */
     PELTON_ERR_PROTOCOL = -15,
     PELTON_ERR_NOMEM = -16,
-    PELTON_ERR_LIMIT = -17        /* a quota of the daemon */
+    PELTON_ERR_LIMIT = -17,       /* a quota of the daemon */
+    /* sources: cameras and the network */
+    PELTON_ERR_NOT_FOUND = -18,   /* no such device, no such stream on the server */
+    PELTON_ERR_BUSY = -19,        /* another process has the device; the cause names it where that is to be seen */
+    PELTON_ERR_UNPLUGGED = -20,   /* it was there */
+    PELTON_ERR_REFUSED = -21,     /* nobody listens at the address */
+    PELTON_ERR_DNS = -22,         /* the host's name is not known */
+    PELTON_ERR_AUTH = -23         /* the server wants another user or password */
 };
 
 struct pelton;        /* a connection */

@@ -63,7 +63,7 @@ static int open_bayer(void *source, struct camera_params *p, struct pelton_failu
         return fail(p->path, failure, strerror(errno));
     errno = 0;
     s->params = *p;
-    s->frame_bytes = (size_t)isp_row_bytes(&raw) * p->height;
+    s->frame_bytes = (size_t)isp_row_bytes(&raw) * isp_raw_rows(&raw);
     s->frames = st.st_size > 0 ? (uint64_t)st.st_size / s->frame_bytes : 0;
     s->next = 0;
     s->due_ns = now_ns();

@@ -222,15 +222,15 @@ static void send_info(struct camera_reader *r)
 {
     const struct camera *c = r->camera;
     const struct camera_params *p = &c->params;
-    static const char *const kinds[] = {"sim", "v4l2", "bayer"}, *const orders[] = {"SRGGB", "SGRBG", "SGBRG", "SBGGR", "Y"};
+    static const char *const kinds[] = {"sim", "v4l2", "bayer"};
     struct pelton_info info = {.width = p->out_width, .height = p->out_height, .coded_width = p->width, .coded_height = p->height,
                                .time_base = {1, 1000000}, .frame_rate = {(int32_t)(p->fps * 1000 + 0.5), 1000}, .sar = {1, 1},
                                .start_pts = INT64_MIN, .duration_us = -1, .frames = -1, .supported = true};
     struct session_format format;
     info.avg_frame_rate = info.frame_rate;
     snprintf(info.container, sizeof info.container, "%s", kinds[p->kind]);
-    snprintf(info.codec, sizeof info.codec, "bayer");
-    snprintf(info.profile, sizeof info.profile, "%s%u%s", orders[p->order], p->depth, p->packing == ISP_MIPI ? "P" : "");
+    snprintf(info.codec, sizeof info.codec, "%s", p->coding == CAMERA_MJPEG ? "mjpeg" : p->order == ISP_YUV ? "rawvideo" : "bayer");
+    camera_format_name(p, info.profile);
     snprintf(info.pix_fmt, sizeof info.pix_fmt, "%s", reader_pix_fmt(r->format));
     reader_layout(c, r->format, &format);
     info.colour = format.colour;

@@ -98,7 +98,7 @@ static int first_open(struct camera *c, struct camera_params *params, struct pel
 {
     const struct isp_params raw = {.width = params->width, .height = params->height, .packing = (enum isp_packing)params->packing,
                                    .depth = params->depth};
-    size_t bytes = (size_t)isp_row_bytes(&raw) * params->height;
+    size_t bytes = (size_t)isp_row_bytes(&raw) * isp_raw_rows(&raw);
     for (int i = 0; i < RAWS; i++) {
         c->raws[i].memory = malloc(bytes);
         if (!c->raws[i].memory) {

@@ -88,11 +88,14 @@ void control_frame(struct camera *c, const struct isp_statistics *statistics, co
     const struct isp_rect region = metered(c);
     isp_metering_weights(kinds[c->metering], statistics, &region, c->params.width, c->params.height, weights);
     isp_measure(statistics, weights, &m);
+    if (c->params.order == ISP_YUV) /* toned by the camera, about as BT.709 says */
+        m.mean = pow(m.mean, 1 / 0.45);
     c->mean = m.mean;
     c->clipped = m.clipped;
     const struct ae_measure measure = {m.mean, m.clipped, *in_effect};
-    ae_frame(&c->ae, &measure);
-    if (c->awb && c->params.order != ISP_MONO && m.grey_red > 0 && m.grey_blue > 0) {
+    if (in_effect->time_us > 0) /* else it is the camera's own business */
+        ae_frame(&c->ae, &measure);
+    if (c->awb && c->params.order < ISP_MONO && m.grey_red > 0 && m.grey_blue > 0) {
         c->red_gain = towards(c->red_gain, m.grey_red);
         c->blue_gain = towards(c->blue_gain, m.grey_blue);
     }

@@ -256,7 +256,7 @@ static void expose(struct flight *f)
 {
     struct camera *c = f->camera;
     const struct ae_exposure *e = &f->raw->frame.in_effect;
-    double digital = ae_total(&c->ae.asked) / (e->time_us * e->analogue), most = c->ae.params.digital_max;
+    double digital = e->time_us > 0 ? ae_total(&c->ae.asked) / (e->time_us * e->analogue) : 1, most = c->ae.params.digital_max;
     f->digital = digital < 1 || !(digital <= most) ? (digital > most ? most : 1) : digital;
     f->gain[0] = (float)(f->digital * c->red_gain);
     f->gain[1] = (float)f->digital;

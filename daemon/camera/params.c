@@ -21,6 +21,7 @@ static const char *const tones[] = {"linear", "srgb", "bt709", "table", NULL};
 static const char *const meterings[] = {"matrix", "centre", "spot", "region", NULL};
 static const char *const matrices[] = {"bt709", "bt601", NULL};
 static const char *const ranges[] = {"limited", "full", NULL};
+static const char *const memories[] = {"auto", "mmap", "userptr", NULL};
 static const char *const interpolations[] = {"bilinear", "bicubic", NULL};
 
 static const struct row {
@@ -32,12 +33,14 @@ static const struct row {
     const char *help;
 } rows[] = {
     {"size", SIZE, AT(width), 16, 8192, NULL, "of the sensor, WxH, each from 16 to 8192"},
-    {"format", FORMAT, 0, 0, 0, NULL, "S + order (RGGB GRBG GBRG BGGR) + depth (8 10 12 14 16), P for MIPI packing: SRGGB12P; Y8..Y16"},
+    {"format", FORMAT, 0, 0, 0, NULL, "S + order (RGGB GRBG GBRG BGGR) + depth (8 10 12 14 16), P for MIPI packing: SRGGB12P; Y8..Y16; V4L2: YUYV UYVY NV12 NV21 YU12 MJPG H264 too"},
     {"fps", NUMBER, AT(fps), 0.1, 1000, NULL, "frames per second"},
     {"black", BLACK, 0, 0, 65534, NULL, "black level in raw units, from 0 to 65534; or four, of the upper left 2x2 samples, row by row"},
     {"white", COUNT, AT(white), 1, 65535, NULL, "raw value that becomes full scale; without it the largest there is"},
     {"defect", COUNT, AT(defect), 0, 65535, NULL, "defect clamp: raw units that a sample may exceed its like neighbours by; 0 none"},
     {"realtime", FLAG, AT(realtime), 0, 0, NULL, "at the sensor's pace; no: as fast as frames are taken"},
+    {"buffers", WORD, AT(buffers), 0, 0, memories, "V4L2: auto, mmap or userptr"},
+    {"wait", FLAG, AT(wait), 0, 0, NULL, "V4L2: a device that is absent at the start is waited for; named sources always are"},
     {"loop", FLAG, AT(loop), 0, 0, NULL, "raw files: from the start again"},
     {"frames", BIG, AT(frames), 0, 1e15, NULL, "end after so many"},
     {"scene_frames", COUNT, AT(scene_frames), 1, 32, NULL, "simulated: frames of the clip, played to and fro"},
@@ -246,10 +249,49 @@ static bool parse_tone_table(const char *text, struct camera_params *p)
     return true;
 }
 
+/* What needs no development, by V4L2's names. */
+static const struct {
+    const char *name;
+    uint32_t packing, coding;
+} pictures[] = {
+    {"YUYV", ISP_YUYV, CAMERA_SAMPLES},       {"UYVY", ISP_UYVY, CAMERA_SAMPLES},       {"NV12", ISP_PAIRS_CBCR, CAMERA_SAMPLES},
+    {"NV21", ISP_PAIRS_CRCB, CAMERA_SAMPLES}, {"YU12", ISP_PLANES_420, CAMERA_SAMPLES}, {"MJPG", ISP_PLANES_422, CAMERA_MJPEG},
+    {"H264", ISP_PLANES_420, CAMERA_H264},
+};
+enum { PICTURES = sizeof pictures / sizeof *pictures };
+
+static const char *const orders[] = {"SRGGB", "SGRBG", "SGBRG", "SBGGR", "Y"};
+
+void camera_format_name(const struct camera_params *p, char out[12])
+{
+    if (p->order != ISP_YUV) {
+        snprintf(out, 12, "%s%u%s", orders[p->order], p->depth & 31, p->packing == ISP_MIPI ? "P" : "");
+        return;
+    }
+    for (int i = 0; i < PICTURES; i++)
+        if (pictures[i].packing == p->packing && pictures[i].coding == p->coding)
+            snprintf(out, 12, "%s", pictures[i].name);
+}
+
+static bool parse_picture(const char *text, struct camera_params *p)
+{
+    for (int i = 0; i < PICTURES; i++)
+        if (!strcasecmp(text, pictures[i].name)) {
+            p->order = ISP_YUV;
+            p->depth = 8;
+            p->packing = pictures[i].packing;
+            p->coding = pictures[i].coding;
+            p->format_given = true;
+            return true;
+        }
+    return false;
+}
+
 /* V4L2's names: SRGGB12P, Y10. */
 static bool parse_format(const char *text, struct camera_params *p)
 {
-    static const char *const orders[] = {"SRGGB", "SGRBG", "SGBRG", "SBGGR", "Y"};
+    if (parse_picture(text, p))
+        return true;
     for (uint32_t i = 0; i < 5; i++) {
         size_t length = strlen(orders[i]);
         if (strncasecmp(text, orders[i], length))
@@ -265,6 +307,7 @@ static bool parse_format(const char *text, struct camera_params *p)
         p->order = i;
         p->depth = depth;
         p->packing = packed ? ISP_MIPI : ISP_UNPACKED;
+        p->coding = CAMERA_SAMPLES;
         p->format_given = true;
         return true;
     }
@@ -404,6 +447,7 @@ int camera_params_set(struct camera_params *params, const char *key, const char 
         return -1;
     }
     params->rectify |= !strcmp(key, "rectify.alpha");
+    params->ae_given |= !strcmp(key, "ae.enable");
     return 0;
 }
 
@@ -507,6 +551,10 @@ static int check_whole(struct camera_params *p, char why[CAMERA_WHY])
         text = "the address names no file or device";
     else if (p->kind == CAMERA_BAYER && !p->width)
         text = "size is missing: a raw file does not say it";
+    else if (p->kind == CAMERA_SIM && p->order == ISP_YUV)
+        text = "format: the simulated sensor has raw ones";
+    else if (p->kind == CAMERA_BAYER && (p->coding != CAMERA_SAMPLES || p->packing >= ISP_PLANES_420))
+        text = "format: files hold raw samples, YUYV, UYVY, NV12 or NV21";
     else if (p->width % 2 || p->height % 2)
         text = "the sensor's size is odd";
     else if (p->rectify && p->lens.model == ISP_LENS_NONE && !p->calibration[0])

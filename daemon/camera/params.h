@@ -17,6 +17,11 @@
 
 enum { CAMERA_PATH = 1024, CAMERA_WHY = 200, CAMERA_ADDRESS = 4096, CAMERA_LIGHT_STEPS = 16, CAMERA_TONE_LISTED = 128 };
 
+/* How a device's frames come: as samples, or coded. */
+enum camera_coding { CAMERA_SAMPLES, CAMERA_MJPEG, CAMERA_H264 };
+
+enum camera_buffers { CAMERA_BUFFERS_AUTO, CAMERA_BUFFERS_MMAP, CAMERA_BUFFERS_USERPTR };
+
 enum camera_kind { CAMERA_SIM, CAMERA_V4L2, CAMERA_BAYER };
 
 /* What of the picture sets the exposure. Spot: the middle ninth. Region: meter_region. */
@@ -28,7 +33,10 @@ struct camera_params {
     uint32_t width, height;    /* of the sensor; 0: the source's choice */
     double fps;
     uint32_t order, packing, depth; /* enum isp_order, enum isp_packing */
+    uint32_t coding;           /* enum camera_coding: MJPEG becomes ISP_PLANES_422, H.264 goes to a decoding session */
     bool format_given;
+    uint32_t buffers;          /* enum camera_buffers, of V4L2 devices */
+    bool wait;                 /* V4L2: a device that is absent at the start is waited for */
     uint32_t black[4];         /* raw units, of the upper left 2x2 samples, row by row */
     uint32_t white;            /* raw units; 0: the largest of depth */
     uint32_t defect;           /* raw units; 0: no clamp */
@@ -56,6 +64,7 @@ struct camera_params {
 
     /* exposure, white balance, development */
     bool ae_enable, awb;
+    bool ae_given;             /* ae.enable was set */
     struct ae_params ae;
     double exposure_us, analogue_gain; /* at the start */
     uint32_t metering;         /* enum camera_metering */
@@ -80,6 +89,8 @@ bool camera_params_known(const char *key);
 uint32_t camera_tone_listed(const char *text, uint16_t out[CAMERA_TONE_LISTED]);
 /* Appends `key=value` to an address of CAMERA_ADDRESS bytes, escaped; false where it is full. */
 bool camera_address_append(char *address, const char *key, const char *value);
+/* Their format's name, as in the setting. */
+void camera_format_name(const struct camera_params *params, char out[12]);
 /* All keys for documentation: one at a time, NULL at the end. */
 const char *camera_params_key(unsigned index, const char **help);
 

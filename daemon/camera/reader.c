@@ -133,6 +133,12 @@ void reader_params(const struct camera *c, enum isp_format format, struct isp_pa
         out->black[i] = (uint16_t)p->black[i];
     for (int i = 0; i < 9; i++)
         out->colour[i] = (float)c->ccm[i];
+    if (p->order == ISP_YUV) { /* developed already */
+        out->tone = ISP_TONE_LINEAR;
+        out->white = out->defect = 0;
+        memset(out->black, 0, sizeof out->black);
+        memset(out->colour, 0, sizeof out->colour);
+    }
     if (p->rectify && isp_lens_new_camera(&p->lens, p->width, p->height, p->alpha, &out->camera))
         out->lens = p->lens;
 }
@@ -148,6 +154,10 @@ static void describe_colour(const struct camera *c, enum isp_format format, stru
                                   .range = rgb || format == ISP_GRAY8 || p->full_range ? 2 : 1,
                                   .siting = 2,
                                   .source = 3};
+    if (c->params.order == ISP_YUV) {
+        out->transfer = 1; /* V4L2's default; as BT.601's */
+        out->siting = c->params.coding == CAMERA_MJPEG ? 2 : 1;
+    }
 }
 
 void reader_layout(const struct camera *c, enum isp_format format, struct session_format *out)

@@ -12,7 +12,7 @@
 enum { SOURCE_OK = 0, SOURCE_AGAIN = 1, SOURCE_END = 2 }; /* or negative: enum pelton_error, with the failure filled */
 
 struct source_frame {
-    struct ae_exposure in_effect; /* of this frame */
+    struct ae_exposure in_effect; /* of this frame; time 0: the camera controls it by itself, and it is not known */
     int64_t captured_ns;       /* CLOCK_MONOTONIC, first byte */
     uint64_t lost;             /* frames that the device has dropped before this one */
 };

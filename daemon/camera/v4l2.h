@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Capture from V4L2 devices: raw Bayer and grey formats into memory-mapped buffers, exposure and gain by VIDIOC_S_EXT_CTRLS.
+ * Capture from V4L2 devices: their formats, buffers, exposure and gain. v4l2_device.c is what every kind of device has in common;
+ * v4l2_source.c makes a camera of those whose frames are samples or JPEG, v4l2_stream.c access units of those that give H.264.
+ *
+ * Thread: that of the device's owner, but for v4l2_stream_of and v4l2_holder: any.
  */
 #ifndef PELTON_CAMERA_V4L2_H
 #define PELTON_CAMERA_V4L2_H
 
 #include "daemon/camera/source.h"
 
-struct v4l2_raw_format {
-    uint32_t fourcc, order, depth, packing;
+enum { V4L2_BUFFERS = 8 };
+
+struct v4l2_kind {
+    uint32_t fourcc, order, depth, packing, coding;
 };
-const struct v4l2_raw_format *v4l2_raw_by_fourcc(uint32_t fourcc); /* NULL: none of them */
-const struct v4l2_raw_format *v4l2_raw_by_kind(uint32_t order, uint32_t depth, uint32_t packing);
-void v4l2_fourcc_name(uint32_t fourcc, char out[12]); /* SRGGB12P; else the four characters */
+const struct v4l2_kind *v4l2_kind_by_fourcc(uint32_t fourcc); /* NULL: none of those that can be read */
+void v4l2_fourcc_name(uint32_t fourcc, char out[12]); /* as the format setting; else the four characters */
+/* The device's format for params: the one that was asked for, else by preference: raw Bayer, NV12, YUYV, UYVY, NV21, YU12, MJPEG, grey, H.264;
+ * of these the first that reaches params->fps at this size. NULL: none; list then holds what there is. */
+const struct v4l2_kind *v4l2_kind_choose(int fd, const struct camera_params *params, uint32_t width, uint32_t height, char list[120]);
 
 /* Exposure and gain of an open device (v4l2_controls.c). */
 struct v4l2_controls {
@@ -21,14 +28,56 @@ struct v4l2_controls {
     double gain_unit, gain_base; /* factor = gain_base + control / gain_unit */
     int64_t time, gain;        /* as the device has them */
 };
-/* Finds them, switches the device's own exposure control off, and narrows the limits of params to the device's. */
+/* Finds them and narrows the limits of params to the device's. */
 void v4l2_controls_open(int fd, struct v4l2_controls *c, struct camera_params *params);
+/* Switches the device's own exposure control off. */
+void v4l2_controls_manual(int fd);
 /* What the device made of e. */
 struct ae_exposure v4l2_controls_set(int fd, struct v4l2_controls *c, const struct ae_exposure *e);
 
 int v4l2_ioctl(int fd, unsigned long request, void *argument); /* again where a signal came; -1 with errno */
 /* The process that has the device open, but for this one: "name (pid N)". False: not to be seen. */
 bool v4l2_holder(const char *path, char *out, size_t size);
+
+/* ---- an open device ---- */
+
+struct v4l2_buffer_memory {
+    uint8_t *memory;
+    size_t size;
+};
+
+struct v4l2_device {
+    int fd;                    /* -1: closed */
+    const char *path;          /* borrowed */
+    const struct v4l2_kind *kind;
+    uint32_t width, height, stride, image_bytes; /* stride and size of a whole image: as the driver says */
+    double fps;
+    uint32_t memory_type;      /* V4L2_MEMORY_MMAP or _USERPTR */
+    struct v4l2_buffer_memory buffers[V4L2_BUFFERS];
+    uint32_t n_buffers;
+    bool streaming, counted;
+    uint32_t sequence;         /* the driver's, that comes next */
+    uint64_t lost;             /* since the last good frame */
+    int64_t heard_ns;
+};
+
+/* A filled buffer, which is the caller's until v4l2_device_give. */
+struct v4l2_taken {
+    uint32_t index;
+    const uint8_t *data;
+    size_t size;
+    int64_t captured_ns;
+};
+
+/* Opens, checks, sets format and rate; params become the device's. Negative, with the failure, and nothing open. */
+int v4l2_device_open(struct v4l2_device *d, struct camera_params *params, struct pelton_failure *failure);
+/* Memory-mapped buffers, and streaming. */
+int v4l2_device_start(struct v4l2_device *d, struct pelton_failure *failure);
+/* SOURCE_OK, SOURCE_AGAIN after a tenth of a second without a frame, or after one that is damaged or holds less than `least` bytes; or negative. */
+int v4l2_device_take(struct v4l2_device *d, size_t least, struct v4l2_taken *out, struct pelton_failure *failure);
+int v4l2_device_give(struct v4l2_device *d, uint32_t index, struct pelton_failure *failure);
+void v4l2_device_close(struct v4l2_device *d);
+int v4l2_device_fail(const struct v4l2_device *d, struct pelton_failure *failure, int code, const char *cause, const char *hint);
 
 void *v4l2_source_create(void);
 extern const struct source_ops v4l2_source_ops;

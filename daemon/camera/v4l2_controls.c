@@ -6,24 +6,13 @@
  */
 #include "daemon/camera/v4l2.h"
 
-#include <errno.h>
 #include <linux/videodev2.h>
 #include <math.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #define ABSOLUTE_UNIT_US 100.0
 #define LINE_US          30.0  /* where the device does not say it: a usual one */
 #define GAIN_STEPS       16.0
-
-int v4l2_ioctl(int fd, unsigned long request, void *argument)
-{
-    int rc;
-    do {
-        rc = ioctl(fd, request, argument);
-    } while (rc < 0 && errno == EINTR);
-    return rc;
-}
 
 static bool query(int fd, uint32_t id, struct v4l2_queryctrl *out)
 {
@@ -92,11 +81,15 @@ static void open_gain(int fd, struct v4l2_controls *c, struct camera_params *p)
     narrow(&p->ae.analogue_min, &p->ae.analogue_max, 1, fmin(1000, fmax(1, most)));
 }
 
+void v4l2_controls_manual(int fd)
+{
+    write_one(fd, V4L2_CID_EXPOSURE_AUTO, V4L2_EXPOSURE_MANUAL);
+    write_one(fd, V4L2_CID_AUTOGAIN, 0);
+}
+
 void v4l2_controls_open(int fd, struct v4l2_controls *c, struct camera_params *p)
 {
     *c = (struct v4l2_controls){.time_unit = 1, .gain_unit = 1, .time = -1, .gain = -1};
-    write_one(fd, V4L2_CID_EXPOSURE_AUTO, V4L2_EXPOSURE_MANUAL);
-    write_one(fd, V4L2_CID_AUTOGAIN, 0);
     open_time(fd, c, p);
     open_gain(fd, c, p);
     if (!c->time_id) /* the light is as it is */

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A V4L2 capture device for LD_PRELOAD: whoever opens the file that V4L2_SHIM names gets a descriptor that answers a sensor's ioctls as
- * the file describes, in lines of key=value, which are read anew each time:
+ * V4L2 capture devices for LD_PRELOAD: whoever opens a file whose real path begins with V4L2_SHIM gets a descriptor that answers a camera's
+ * ioctls as that file describes, in lines of key=value, which are read anew each time; without the file the device is unplugged:
  *
- *   fourcc, depth, packed, width, height, stride   the one format
+ *   fourcc, depth, packed, width, height, stride   a raw format
+ *   formats=YUYV,MJPG                              instead of fourcc: several, of which fps=10,30 says how fast each is
+ *   stream=PATH                                    what coded formats give: frames after their length in 32 bits; around again at the end
  *   fps, light                                     light: what 1 ms at gain 1 gives, share of the full scale
  *   busy=1, gone=1                                 refuses to be opened; has been unplugged
  *   damaged=N, skip=N                              each Nth buffer has V4L2_BUF_FLAG_ERROR; each Nth sequence number is left out
+ *   userptr=1                                      takes memory of the user's; 2: says so, then refuses it
+ *   auto=1                                         has exposure control of its own, and exposure only without it
  *
- * Exposure (100 us) and gain (16 is one) take effect two frames after they are set. The descriptor is a timerfd, so that poll works.
+ * Exposure (100 us) and gain (16 is one) take effect two frames after they are set. The descriptor is a timerfd, so that poll works. What
+ * was asked of it is appended to a file PATH.log: memory N, manual, key.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/videodev2.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,40 +30,87 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFERS = 8, DELAY = 2 };
+enum { BUFFERS = 8, DELAY = 2, CODED_BYTES = 1 << 20 };
 
 static struct {
     int fd, memory;
-    unsigned char *frames;
+    char path[PATH_MAX];
+    unsigned fourcc, memory_type;
+    bool automatic;
+    unsigned char *frames, *user[BUFFERS];
     size_t frame_bytes;
     unsigned count, queued[BUFFERS], n_queued, sequence;
+    long stream_at;
     int exposure[DELAY + 1], gain[DELAY + 1];
 } device = {.fd = -1};
 
-static double number(const char *key, double fallback)
+static bool text_of(const char *path, const char *key, char *out, size_t size)
 {
-    const char *path = getenv("V4L2_SHIM");
-    FILE *f = path ? fopen(path, "r") : NULL;
-    char line[128];
+    FILE *f = fopen(path, "r");
+    char line[512];
     size_t n = strlen(key);
+    bool found = false;
     while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, key, n) && line[n] == '=')
-            fallback = atof(line + n + 1);
+        if (!strncmp(line, key, n) && line[n] == '=') {
+            line[strcspn(line, "\n")] = 0;
+            snprintf(out, size, "%s", line + n + 1);
+            found = true;
+        }
     if (f)
         fclose(f);
-    return fallback;
+    return found;
 }
 
-static unsigned fourcc(void)
+static double number_of(const char *path, const char *key, double fallback)
 {
-    const char *path = getenv("V4L2_SHIM");
-    FILE *f = path ? fopen(path, "r") : NULL;
-    char line[128], c[4] = {'R', 'G', 'G', 'B'};
-    while (f && fgets(line, sizeof line, f))
-        sscanf(line, "fourcc=%4c", c);
-    if (f)
+    char text[512];
+    return text_of(path, key, text, sizeof text) ? atof(text) : fallback;
+}
+
+static double number(const char *key, double fallback)
+{
+    return number_of(device.path, key, fallback);
+}
+
+static bool is_gone(const char *path)
+{
+    return access(path, F_OK) < 0 || number_of(path, "gone", 0) != 0;
+}
+
+static void note(const char *what, int value)
+{
+    char path[PATH_MAX + 8];
+    snprintf(path, sizeof path, "%s.log", device.path);
+    FILE *f = fopen(path, "a");
+    if (f) {
+        fprintf(f, "%s %d\n", what, value);
         fclose(f);
-    return v4l2_fourcc(c[0], c[1], c[2], c[3]);
+    }
+}
+
+/* The index-th format of the list, and of the rates beside it; 0: none. */
+static unsigned listed(unsigned index, double *fps)
+{
+    char formats[512], rates[512] = "";
+    if (!text_of(device.path, "formats", formats, sizeof formats) && !text_of(device.path, "fourcc", formats, sizeof formats))
+        strcpy(formats, "RGGB");
+    text_of(device.path, "fps", rates, sizeof rates);
+    const char *f = formats, *r = rates;
+    for (unsigned i = 0; i < index && f; i++) {
+        f = strchr(f, ',') ? strchr(f, ',') + 1 : NULL;
+        r = strchr(r, ',') ? strchr(r, ',') + 1 : r;
+    }
+    *fps = *r ? atof(r) : 30;
+    return f && strlen(f) >= 4 ? v4l2_fourcc((unsigned)f[0], (unsigned)f[1], (unsigned)f[2], (unsigned)f[3]) : 0;
+}
+
+static double rate_of(unsigned fourcc)
+{
+    double fps = 30, best = 30;
+    for (unsigned i = 0, f; (f = listed(i, &fps)) != 0; i++)
+        if (f == fourcc)
+            best = fps;
+    return best;
 }
 
 static int fail(int error)
@@ -66,28 +119,38 @@ static int fail(int error)
     return -1;
 }
 
-int open(const char *path, int flags, ...)
+static int open_device(const char *real)
 {
-    static int (*next)(const char *, int, ...);
-    const char *mine = getenv("V4L2_SHIM");
-    next = next ? next : (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
-    if (!mine || strcmp(path, mine) != 0 || (flags & O_ACCMODE) != O_RDWR) {
-        va_list args;
-        va_start(args, flags);
-        mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
-        va_end(args);
-        return next(path, flags, mode);
-    }
-    if (number("gone", 0))
+    if (is_gone(real))
         return fail(ENOENT);
-    if (number("busy", 0))
+    if (number_of(real, "busy", 0))
         return fail(EBUSY);
+    double fps;
     memset(&device, 0, sizeof device);
+    snprintf(device.path, sizeof device.path, "%s", real);
+    device.memory = -1;
+    device.fourcc = listed(0, &fps);
+    device.automatic = number("auto", 0) != 0;
     for (int i = 0; i <= DELAY; i++) {
         device.exposure[i] = 100;
         device.gain[i] = 16;
     }
     return device.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+}
+
+int open(const char *path, int flags, ...)
+{
+    static int (*next)(const char *, int, ...);
+    const char *mine = getenv("V4L2_SHIM");
+    char real[PATH_MAX];
+    next = next ? next : (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
+    if (mine && (flags & O_ACCMODE) == O_RDWR && realpath(path, real) && !strncmp(real, mine, strlen(mine)))
+        return open_device(real);
+    va_list args;
+    va_start(args, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return next(path, flags, mode);
 }
 
 int close(int fd)
@@ -96,7 +159,8 @@ int close(int fd)
     next = next ? next : (int (*)(int))dlsym(RTLD_NEXT, "close");
     if (fd >= 0 && fd == device.fd) {
         device.fd = -1;
-        next(device.memory);
+        if (device.memory >= 0)
+            next(device.memory);
     }
     return next(fd);
 }
@@ -124,10 +188,9 @@ static void put(unsigned char *row, unsigned x, unsigned value, unsigned depth, 
     }
 }
 
-static void draw(unsigned char *to)
+static void draw_raw(unsigned char *to, unsigned width, unsigned height, unsigned stride)
 {
-    unsigned width = (unsigned)number("width", 320), height = (unsigned)number("height", 240), depth = (unsigned)number("depth", 8);
-    unsigned stride = (unsigned)number("stride", 320), most = (1u << depth) - 1;
+    unsigned depth = (unsigned)number("depth", 8), most = (1u << depth) - 1;
     bool packed = number("packed", 0) != 0;
     double full = number("light", 0.05) * device.exposure[0] / 10.0 * device.gain[0] / 16.0;
     for (unsigned y = 0; y < height; y++)
@@ -137,21 +200,96 @@ static void draw(unsigned char *to)
         }
 }
 
+/* Luma rises to the right and downwards, chroma to the right and upwards; where there is one sample for two rows, of the upper. */
+static void draw_picture(unsigned char *to, unsigned width, unsigned height, unsigned stride)
+{
+    bool yuyv = device.fourcc == V4L2_PIX_FMT_YUYV, uyvy = device.fourcc == V4L2_PIX_FMT_UYVY, planes = device.fourcc == V4L2_PIX_FMT_YUV420;
+    bool swapped = device.fourcc == V4L2_PIX_FMT_NV21;
+    for (unsigned y = 0; y < height; y++)
+        for (unsigned x = 0; x < width; x++) {
+            unsigned luma = 16 + (x + 2 * y + device.sequence) % 220, up = height / 2 - 1 - y / 2, chroma[2] = {64 + x / 2 % 128, 240 - up % 200};
+            unsigned char *row = to + (size_t)y * stride, *below = to + (size_t)height * stride;
+            row[yuyv ? 2 * x : uyvy ? 2 * x + 1 : x] = (unsigned char)luma;
+            unsigned char c = (unsigned char)chroma[x & 1];
+            if (yuyv || uyvy)
+                row[2 * x + yuyv] = (unsigned char)chroma[x & 1];
+            else if (planes)
+                below[((x & 1) * (height / 2) + y / 2) * (size_t)(stride / 2) + x / 2] = c;
+            else
+                below[y / 2 * (size_t)stride + (x ^ swapped)] = c;
+        }
+}
+
+/* Bytes of the next frame of the stream. */
+static size_t give_coded(unsigned char *to)
+{
+    char path[512];
+    unsigned length = 0;
+    FILE *f = text_of(device.path, "stream", path, sizeof path) ? fopen(path, "rb") : NULL;
+    size_t got = 0;
+    for (int turn = 0; f && got == 0 && turn < 2; turn++) {
+        fseek(f, device.stream_at, SEEK_SET);
+        if (fread(&length, 4, 1, f) == 1 && length <= CODED_BYTES)
+            got = fread(to, 1, length, f);
+        device.stream_at = got ? ftell(f) : 0;
+    }
+    if (f)
+        fclose(f);
+    return got;
+}
+
+static bool is_coded(void)
+{
+    return device.fourcc == V4L2_PIX_FMT_MJPEG || device.fourcc == V4L2_PIX_FMT_H264;
+}
+
+static bool is_picture(void)
+{
+    static const unsigned all[] = {V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_UYVY, V4L2_PIX_FMT_NV12, V4L2_PIX_FMT_NV21, V4L2_PIX_FMT_YUV420};
+    bool any = false;
+    for (int i = 0; i < 5; i++)
+        any |= all[i] == device.fourcc;
+    return any;
+}
+
+static unsigned stride_of(void)
+{
+    unsigned width = (unsigned)number("width", 320), packed = device.fourcc == V4L2_PIX_FMT_YUYV || device.fourcc == V4L2_PIX_FMT_UYVY;
+    return is_coded() ? 0 : (unsigned)number("stride", is_picture() ? width << packed : width);
+}
+
+static size_t image_bytes(void)
+{
+    size_t rows = (size_t)number("height", 240), bytes = (size_t)stride_of() * rows;
+    bool below = is_picture() && device.fourcc != V4L2_PIX_FMT_YUYV && device.fourcc != V4L2_PIX_FMT_UYVY;
+    return is_coded() ? CODED_BYTES : below ? bytes / 2 * 3 : bytes;
+}
+
+static size_t draw(unsigned char *to)
+{
+    unsigned width = (unsigned)number("width", 320), height = (unsigned)number("height", 240);
+    if (is_coded())
+        return give_coded(to);
+    if (is_picture())
+        draw_picture(to, width, height, stride_of());
+    else
+        draw_raw(to, width, height, stride_of());
+    return image_bytes();
+}
+
 static int dequeue(struct v4l2_buffer *b)
 {
     unsigned long long ticks;
     struct timespec now;
-    if (number("gone", 0))
-        return fail(ENODEV);
     if (!device.n_queued || read(device.fd, &ticks, sizeof ticks) != sizeof ticks)
         return fail(EAGAIN);
     unsigned every = (unsigned)number("damaged", 0), skip = (unsigned)number("skip", 0), index = device.queued[0];
     memmove(device.queued, device.queued + 1, --device.n_queued * sizeof device.queued[0]);
-    draw(device.frames + index * device.frame_bytes);
+    size_t used = draw(device.memory_type == V4L2_MEMORY_USERPTR ? device.user[index] : device.frames + index * device.frame_bytes);
     memmove(device.exposure, device.exposure + 1, DELAY * sizeof device.exposure[0]);
     memmove(device.gain, device.gain + 1, DELAY * sizeof device.gain[0]);
     clock_gettime(CLOCK_MONOTONIC, &now);
-    *b = (struct v4l2_buffer){.index = index, .type = b->type, .memory = b->memory, .bytesused = (unsigned)device.frame_bytes,
+    *b = (struct v4l2_buffer){.index = index, .type = b->type, .memory = b->memory, .bytesused = (unsigned)used,
                               .flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC, .sequence = device.sequence};
     b->timestamp.tv_sec = now.tv_sec;
     b->timestamp.tv_usec = now.tv_nsec / 1000;
@@ -161,19 +299,39 @@ static int dequeue(struct v4l2_buffer *b)
     return 0;
 }
 
+static int enqueue(const struct v4l2_buffer *b)
+{
+    if (b->index >= device.count || device.n_queued == BUFFERS || b->memory != device.memory_type)
+        return fail(EINVAL);
+    if (b->memory == V4L2_MEMORY_USERPTR) {
+        if (number("userptr", 0) > 1 || b->m.userptr % 4096 || b->length < image_bytes())
+            return fail(EFAULT);
+        device.user[b->index] = (unsigned char *)b->m.userptr;
+    }
+    device.queued[device.n_queued++] = b->index;
+    return 0;
+}
+
 static int stream(bool on)
 {
-    long period = (long)(1e9 / number("fps", 30));
+    long period = (long)(1e9 / rate_of(device.fourcc));
     struct itimerspec t = {.it_interval.tv_nsec = on ? period : 0, .it_value.tv_nsec = on ? period : 0};
     return timerfd_settime(device.fd, 0, &t, NULL);
 }
 
 static int request(struct v4l2_requestbuffers *r)
 {
-    size_t page = 4096, bytes = (size_t)number("stride", 320) * (size_t)number("height", 240);
+    size_t page = 4096;
+    if (r->memory == V4L2_MEMORY_USERPTR && !number("userptr", 0))
+        return fail(EINVAL);
     r->count = r->count > BUFFERS ? BUFFERS : r->count;
-    device.frame_bytes = (bytes + page - 1) / page * page;
+    device.memory_type = r->memory;
+    device.frame_bytes = (image_bytes() + page - 1) / page * page;
     device.count = r->count;
+    device.n_queued = 0;
+    note("memory", (int)r->memory);
+    if (r->memory == V4L2_MEMORY_USERPTR || !r->count)
+        return 0;
     device.memory = memfd_create("v4l2-shim", MFD_CLOEXEC);
     if (device.memory < 0 || ftruncate(device.memory, (off_t)(device.frame_bytes * device.count)) < 0)
         return -1;
@@ -183,8 +341,19 @@ static int request(struct v4l2_requestbuffers *r)
 
 static void describe(struct v4l2_pix_format *f)
 {
-    *f = (struct v4l2_pix_format){.width = (unsigned)number("width", 320), .height = (unsigned)number("height", 240), .pixelformat = fourcc(),
-                                  .field = V4L2_FIELD_NONE, .bytesperline = (unsigned)number("stride", 320)};
+    *f = (struct v4l2_pix_format){.width = (unsigned)number("width", 320), .height = (unsigned)number("height", 240), .pixelformat = device.fourcc,
+                                  .field = V4L2_FIELD_NONE, .bytesperline = stride_of(), .sizeimage = (unsigned)image_bytes(),
+                                  .colorspace = V4L2_COLORSPACE_SRGB};
+}
+
+static int set_format(struct v4l2_pix_format *f)
+{
+    double fps;
+    for (unsigned i = 0, fourcc; (fourcc = listed(i, &fps)) != 0; i++)
+        if (fourcc == f->pixelformat)
+            device.fourcc = fourcc;
+    describe(f);
+    return 0;
 }
 
 static int query(struct v4l2_queryctrl *q)
@@ -200,19 +369,26 @@ static int set_controls(struct v4l2_ext_controls *all)
 {
     for (unsigned i = 0; i < all->count; i++) {
         struct v4l2_ext_control *c = &all->controls[i];
-        if (c->id == V4L2_CID_EXPOSURE_ABSOLUTE)
+        if (c->id == V4L2_CID_EXPOSURE_ABSOLUTE && !device.automatic)
             device.exposure[DELAY] = c->value;
         else if (c->id == V4L2_CID_ANALOGUE_GAIN)
             device.gain[DELAY] = c->value;
+        else if (c->id == V4L2_CID_EXPOSURE_AUTO && number("auto", 0))
+            device.automatic = c->value != V4L2_EXPOSURE_MANUAL;
+        else if (c->id == V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME && is_coded())
+            device.stream_at = 0;
         else
             return fail(EINVAL);
+        if (c->id != V4L2_CID_ANALOGUE_GAIN)
+            note(c->id == V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME ? "key" : c->id == V4L2_CID_EXPOSURE_AUTO ? "auto" : "time", c->value);
     }
     return 0;
 }
 
 static int answer(unsigned long what, void *arg)
 {
-    if (number("gone", 0))
+    double fps;
+    if (is_gone(device.path))
         return fail(ENODEV);
     switch (what) {
     case VIDIOC_QUERYCAP: {
@@ -222,13 +398,19 @@ static int answer(unsigned long what, void *arg)
     }
     case VIDIOC_ENUM_FMT: {
         struct v4l2_fmtdesc *d = arg;
-        d->pixelformat = fourcc();
-        return d->index ? fail(EINVAL) : 0;
+        d->pixelformat = listed(d->index, &fps);
+        return d->pixelformat ? 0 : fail(EINVAL);
     }
-    case VIDIOC_G_FMT:
-    case VIDIOC_S_FMT: describe(&((struct v4l2_format *)arg)->fmt.pix); return 0;
+    case VIDIOC_ENUM_FRAMEINTERVALS: {
+        struct v4l2_frmivalenum *v = arg;
+        v->type = V4L2_FRMIVAL_TYPE_DISCRETE;
+        v->discrete = (struct v4l2_fract){1000, (unsigned)(rate_of(v->pixel_format) * 1000)};
+        return v->index ? fail(EINVAL) : 0;
+    }
+    case VIDIOC_G_FMT: describe(&((struct v4l2_format *)arg)->fmt.pix); return 0;
+    case VIDIOC_S_FMT: return set_format(&((struct v4l2_format *)arg)->fmt.pix);
     case VIDIOC_S_PARM:
-        ((struct v4l2_streamparm *)arg)->parm.capture.timeperframe = (struct v4l2_fract){1000, (unsigned)(number("fps", 30) * 1000)};
+        ((struct v4l2_streamparm *)arg)->parm.capture.timeperframe = (struct v4l2_fract){1000, (unsigned)(rate_of(device.fourcc) * 1000)};
         return 0;
     case VIDIOC_QUERYCTRL: return query(arg);
     case VIDIOC_S_EXT_CTRLS: return set_controls(arg);
@@ -239,7 +421,7 @@ static int answer(unsigned long what, void *arg)
         b->m.offset = (unsigned)(b->index * device.frame_bytes);
         return b->index < device.count ? 0 : fail(EINVAL);
     }
-    case VIDIOC_QBUF: device.queued[device.n_queued++ % BUFFERS] = ((struct v4l2_buffer *)arg)->index; return 0;
+    case VIDIOC_QBUF: return enqueue(arg);
     case VIDIOC_DQBUF: return dequeue(arg);
     case VIDIOC_STREAMON: return stream(true);
     case VIDIOC_STREAMOFF: return stream(false);

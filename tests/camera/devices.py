@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by themselves, JPEG, H.264, memory, plugging in and out;
+and the kernel's own (vivid) where it is there. devices.py NAME..."""
+import argparse, os, pathlib, subprocess, sys, tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t
+
+FAILURES = []
+WIDTH, HEIGHT = 64, 48
+
+
+def check(good, what):
+    if not good:
+        FAILURES.append(what)
+    print(("ok   " if good else "FAIL ") + what, flush=True)
+
+
+def describe(path, **keys):
+    keys = {"width": WIDTH, "height": HEIGHT, "fps": 60, **keys}
+    with open(path + ".new", "w") as f:
+        f.writelines(f"{k}={v}\n" for k, v in keys.items())
+    os.replace(path + ".new", path)
+
+
+def log(path):
+    return open(path + ".log").read().splitlines() if os.path.exists(path + ".log") else []
+
+
+def forget(path):
+    if os.path.exists(path + ".log"):
+        os.remove(path + ".log")
+
+
+def environment(args, prefix):
+    return {**os.environ, "V4L2_SHIM": prefix, "LD_PRELOAD": args.bin + "/v4l2_shim.so"}
+
+
+def pipe(args, uri, fmt, frames, env):
+    command = [args.bin + "/pelton", "pipe", "--device", "cpu", "-loglevel", "error", uri, "-f", "rawvideo", "--pix-fmt", fmt, "-frames:v", str(frames)]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=env, timeout=args.timeout)
+
+
+def drawn(fourcc, sequence, fmt):
+    """What the shim draws, as a reader gets it: chroma of two rows is averaged, halves up."""
+    w, h = WIDTH, HEIGHT
+    luma = bytearray(16 + (x + 2 * y + sequence) % 220 for y in range(h) for x in range(w))
+    cb = bytearray(64 + x % 128 for y in range(h // 2) for x in range(w // 2))
+    cr = bytearray(240 - (h // 2 - 1 - y) % 200 for y in range(h // 2) for x in range(w // 2))
+    if fmt == "yuv420p":
+        return bytes(luma + cb + cr)
+    if fmt == "gray": # always of full range
+        return bytes(min(255, max(0, round((v - 16) * 255 / 219))) for v in luma)
+    return bytes(luma + bytearray(b for pair in zip(cb, cr) for b in pair))
+
+
+def near(a, b, most):
+    return len(a) == len(b) and max(abs(x - y) for x, y in zip(a, b)) <= most
+
+
+def wrong_pixels(rgb, sequence):
+    """BT.601, limited range."""
+    wrong = 0
+    for y in range(0, HEIGHT, 5):
+        for x in range(0, WIDTH, 7):
+            luma = (x + 2 * y + sequence) % 220 / 219 * 255
+            cb, cr = (64 + x // 2 % 128 - 128) / 224 * 255, (240 - (HEIGHT // 2 - 1 - y // 2) % 200 - 128) / 224 * 255
+            wanted = (luma + 1.402 * cr, luma - 0.344136 * cb - 0.714136 * cr, luma + 1.772 * cb)
+            wrong += any(abs(min(255, max(0, v)) - got) > 0.51 for v, got in zip(wanted, rgb[3 * (y * WIDTH + x):][:3]))
+    return wrong
+
+
+def pictures(args, folder):
+    """Y, Cb, Cr in every layout arrives as the device has drawn it."""
+    path = folder + "/video0"
+    env = environment(args, path)
+    for fourcc in ("YUYV", "UYVY", "NV12", "NV21", "YU12"):
+        for fmt, padding in (("yuv420p", 0), ("nv12", 32), ("gray", 0)):
+            describe(path, formats=fourcc, stride=WIDTH * (2 if fourcc in ("YUYV", "UYVY") else 1) + padding)
+            p = pipe(args, "v4l2://" + path, fmt, 3, env)
+            size = len(drawn(fourcc, 0, fmt))
+            got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
+            good = got and all(any(near(g, drawn(fourcc, n, fmt), 0 if fmt != "gray" else 1) for n in range(40)) for g in got)
+            check(good, f"pictures: {fourcc} to {fmt}: {len(got)} frames, as drawn {p.stderr.decode().strip()}")
+    describe(path, formats="YUYV")
+    p = pipe(args, "v4l2://" + path, "rgb24", 1, env)
+    check(len(p.stdout) == 3 * WIDTH * HEIGHT, f"pictures: YUYV to rgb24: {len(p.stdout)} bytes {p.stderr.decode().strip()}")
+    wrong = min(wrong_pixels(p.stdout, n) for n in range(40)) if len(p.stdout) == 3 * WIDTH * HEIGHT else -1
+    check(wrong == 0, f"pictures: YUYV to rgb24: {wrong} pixels are not what BT.601 says")
+
+
+def choice(args, folder):
+    """Without a format: the preferred one that is fast enough."""
+    path = folder + "/video1"
+    env = environment(args, path)
+    cases = [("YUYV,NV12", "30", 30, "NV12"), ("MJPG,YUYV", "60,10", 30, "MJPG"), ("MJPG,YUYV", "60,10", 10, "YUYV"), ("YUYV,RGGB", "60,60", 60, "SRGGB8"),
+             ("GREY,UYVY", "30", 30, "UYVY")]
+    for formats, fps, wish, wanted in cases:
+        describe(path, formats=formats, fps=fps)
+        p = subprocess.run([args.bin + "/pelton", "info", "--device", "cpu", f"v4l2://{path}?fps={wish}"], capture_output=True, text=True, env=env, timeout=args.timeout)
+        check(wanted + "," in p.stdout, f"choice: of {formats} at {fps} fps for {wish} fps: {wanted} {p.stderr.strip()}")
+
+
+def control(args, folder):
+    """Its exposure is the camera's own business until somebody sets it, or asks for exposure control."""
+    path = folder + "/video2"
+    env = environment(args, path)
+    describe(path, formats="YUYV", auto=1)
+    for more, uri, wanted in ((["--frames", "20"], "", None), (["--frames", "20", "--set", "ExposureTime=5000"], "", ["auto 1", "time 50"]),
+                              (["--frames", "5"], "?ae.enable=yes", ["auto 1"])):
+        forget(path)
+        p = subprocess.run([args.bin + "/camera_watch", *more, "v4l2://" + path + uri], capture_output=True, text=True, env=env, timeout=args.timeout)
+        said = [l for l in log(path) if not l.startswith("memory")]
+        frames = [l.split() for l in p.stdout.splitlines() if l.startswith("frame")]
+        good = said == [] and all(float(f[2]) == 0 for f in frames) if wanted is None else said[:len(wanted)] == wanted
+        check(good and len(frames) == int(more[1]), f"control: {' '.join(more)} {uri}: {len(frames)} frames, the device heard {said[:3]}")
+        if wanted == ["auto 1", "time 50"]:
+            check(float(frames[-1][2]) == 5000, f"control: exposure in effect {frames[-1][2]}")
+
+
+def jpeg_frames(args, folder, sampling, count):
+    """Frames of FFmpeg's encoder, and what FFmpeg decodes them to, as yuv420p of full range."""
+    path = f"{folder}/{sampling}.mjpeg"
+    source = ["-f", "lavfi", "-i", f"testsrc2=size={WIDTH}x{HEIGHT}"]
+    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", str(count), "-c:v", "mjpeg", "-q:v", "3", "-pix_fmt", sampling, path], check=True)
+    data = open(path, "rb").read()
+    cuts = [i for i in range(len(data)) if data[i:i + 3] == b"\xff\xd8\xff"] + [len(data)]
+    frames = [data[a:b] for a, b in zip(cuts, cuts[1:])]
+    planes = subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-i", path, "-f", "rawvideo", "-pix_fmt", sampling, "-"], capture_output=True, check=True).stdout
+    return frames, planes
+
+
+def write_stream(path, frames):
+    with open(path, "wb") as f:
+        for frame in frames:
+            f.write(len(frame).to_bytes(4, "little") + frame)
+
+
+def jpeg(args, folder):
+    """JPEG of every sampling, exactly as FFmpeg decodes it; damaged frames are dropped and counted."""
+    path, stream = folder + "/video3", folder + "/stream3"
+    env = environment(args, path)
+    luma, quarter = WIDTH * HEIGHT, WIDTH * HEIGHT // 4
+    for sampling in ("yuvj420p", "yuvj422p", "yuvj444p"):
+        frames, planes = jpeg_frames(args, folder, sampling, 4)
+        write_stream(stream, frames)
+        describe(path, formats="MJPG", stream=stream)
+        p = pipe(args, "v4l2://" + path, "yuv420p", 4, env)
+        size, one = luma + 2 * quarter, len(planes) // 4
+        got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
+        theirs = [planes[i:i + one] for i in range(0, len(planes), one)]
+        same = lambda a, b: a[:luma] == b[:luma] and (sampling != "yuvj420p" or a == b)
+        check(got and all(any(same(g, f) for f in theirs) for g in got), f"jpeg: {sampling}: {len(got)} frames as FFmpeg's {p.stderr.decode().strip()}")
+    frames, _ = jpeg_frames(args, folder, "yuvj420p", 4)
+    write_stream(stream, [frames[0], frames[1][:300], b"\0" * 900, frames[2], b"\xff\xd8"])
+    describe(path, formats="MJPG", stream=stream)
+    p = subprocess.run([args.bin + "/camera_watch", "--frames", "20", "v4l2://" + path], capture_output=True, text=True, env=env, timeout=args.timeout)
+    lines = [l.split() for l in p.stdout.splitlines() if l.startswith("frame")]
+    dropped = int(lines[-1][9]) - int(lines[0][9]) if lines else 0
+    check(len(lines) == 20 and dropped >= 19, f"jpeg: {len(lines)} frames, {dropped} damaged ones dropped {p.stdout.splitlines()[-1:] if not lines else ''}")
+
+
+TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg)}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    t.add_arguments(p)
+    p.add_argument("names", nargs="*")
+    args = p.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.names or TESTS:
+            TESTS[name](args, os.path.realpath(folder))
+    return 1 if FAILURES else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
