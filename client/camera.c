@@ -261,6 +261,12 @@ int cmd_info(struct options *o, struct failure *f)
 
 /* ---- frames ---- */
 
+/* Files can wait for their reader. */
+static bool is_live(const char *name)
+{
+    return strncmp(name, "source:", 7) == 0 || (strstr(name, "://") && strncmp(name, "file://", 7) != 0);
+}
+
 static int frames_of(struct options *o, const char *format, struct failure *f)
 {
     static char name[512];
@@ -272,7 +278,7 @@ static int frames_of(struct options *o, const char *format, struct failure *f)
     o->format = o->format || o->output ? o->format : format;
     o->output = o->output ? o->output : "-";
     if (!o->policy_given) {
-        o->policy = PELTON_LATEST;
+        o->policy = is_live(o->inputs[0]) ? PELTON_LATEST : PELTON_LOSSLESS;
     }
     return cmd_decode(o, f);
 }

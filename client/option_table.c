@@ -96,9 +96,9 @@ const struct option_row option_rows[] = {
     {OPT_SIZE, "size", NULL, "WxH", "the file's", NULL, CMD_CALIB,
      "Size of the pictures that the calibration is wanted for; another aspect ratio than the file's is refused."},
     {OPT_CAMERA, "camera", NULL, "N", "0", NULL, CMD_CALIB, "Which camera of a Kalibr camchain."},
-    {OPT_POLICY, "policy", NULL, "POLICY", "latest", "latest fifo lossless", CMD_PIPE | CMD_VIEW,
-     "What a reader that is slower than the source gets: the newest frame (latest), up to four that wait (fifo), or every one for as "
-     "long as the pool has room (lossless)."},
+    {OPT_POLICY, "policy", NULL, "POLICY", "latest of live sources, lossless of files and for decode", "latest fifo fifo:8 lossless", CMD_DECODE | CMD_PIPE | CMD_VIEW,
+     "What a reader that is slower than the source gets: the newest frame (latest), the newest N in order (fifo:N, 1 to 60; fifo alone: 4), or every "
+     "one (lossless: files wait; a live source drops when the pool is full). What is left out is counted as dropped."},
     {OPT_AFTER_NOW, "after-now", NULL, NULL, NULL, NULL, CMD_SNAPSHOT, "A frame that was captured after this command began."},
     {OPT_MAN, "man", NULL, NULL, NULL, NULL, CMD_HELP, "Print the manual page's source."},
     {OPT_HELP, "help", "h ?", NULL, NULL, NULL, CMD_ALL, "Explain the command."},

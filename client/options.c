@@ -207,14 +207,21 @@ static int parse_on_error(struct failure *f, const char *value, int *out)
                         (const int[]){0, 1, 2, 3}, out);
 }
 
+/* latest, lossless, fifo, fifo:N */
 static int parse_policy(struct failure *f, const char *value, struct options *o)
 {
+    bool counted = strncasecmp(value, "fifo:", 5) == 0;
     int policy;
-    int rc = parse_choice(f, "--policy", value, (const char *const[]){"latest", "fifo", "lossless", NULL},
-                          (const int[]){PELTON_LATEST, PELTON_FIFO, PELTON_LOSSLESS}, &policy);
+    uint32_t waiting = 0;
+    int rc = parse_choice(f, "--policy", counted ? "fifo:N" : value, (const char *const[]){"latest", "fifo", "fifo:N", "lossless", NULL},
+                          (const int[]){PELTON_LATEST, PELTON_FIFO, PELTON_FIFO, PELTON_LOSSLESS}, &policy);
+    if (rc == 0 && counted) {
+        rc = parse_u32(f, "--policy fifo:N,", value + 5, PELTON_FIFO_MOST, &waiting);
+    }
     if (rc == 0) {
         o->policy = (enum pelton_policy)policy;
         o->policy_given = true;
+        o->waiting = waiting;
     }
     return rc;
 }

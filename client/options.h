@@ -74,6 +74,7 @@ struct options {
     int64_t start_us, duration_us; /* -1: absent */
     uint64_t max_frames;
     enum pelton_policy policy; /* of the reader */
+    uint32_t waiting; /* of PELTON_FIFO; 0: the daemon's choice */
     bool policy_given, after_now;
     int64_t not_before_ns; /* CLOCK_MONOTONIC: frames captured earlier are left out; 0: none */
     double timeout, min_fps; /* seconds; timeout 0: for ever */

@@ -182,7 +182,7 @@ void source_params(const struct options *o, const struct source *s, struct pelto
         .name = s->name,
         .policy = o->policy,
         .transport = PELTON_SHM,
-        .depth = o->depth,
+        .depth = o->policy == PELTON_FIFO ? o->waiting : o->depth,
         .start_us = o->start_us,
         .duration_us = o->duration_us,
         .max_frames = o->not_before_ns ? 0 : o->max_frames, /* earlier ones are not counted */

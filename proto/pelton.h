@@ -81,7 +81,10 @@ void pelton_close(struct pelton *conn); /* NULL allowed; a private daemon ends a
 int pelton_device(struct pelton *conn, struct pelton_device *out);   /* from the daemon's welcome */
 int pelton_fd(const struct pelton *conn);                            /* readable when pelton_next(…, 0) may have news */
 
+/* What a reader that is slower than its source gets: every frame (a source that cannot wait drops when the pool is full); the newest one;
+ * the newest `depth`, in order. What is dropped shows as a gap in pelton_frame.sequence and counts. */
 enum pelton_policy { PELTON_LOSSLESS, PELTON_LATEST, PELTON_FIFO };
+enum { PELTON_FIFO_MOST = 60 }; /* frames that may wait */
 enum pelton_transport { PELTON_SHM, PELTON_NONE /* decoded, left on the GPU: benchmarks */, PELTON_READBACK /* written to host, not announced frame by frame: benchmarks */ };
 
 enum pelton_views { PELTON_VIEW_BASE, PELTON_VIEWS_BOTH /* of Stereo High streams the second one too */ };
@@ -97,7 +100,7 @@ struct pelton_open_params {
     bool any_pix_fmt;           /* where pix_fmt cannot be made of the stream, its own instead of a failure */
     bool fields;                /* of sequences that may be interlaced each field leaves as a frame of its own, of half the height */
     enum pelton_policy policy;
-    uint32_t depth;             /* frames of the pool; 0: the daemon's choice */
+    uint32_t depth;             /* PELTON_FIFO: frames that wait; else frames of the pool. 0: the daemon's choice */
     enum pelton_transport transport;
     bool loop, realtime;
     uint32_t loops;             /* with loop: how many times; 0: for ever */

@@ -83,6 +83,7 @@ void stream_info(struct stream *s, const Pelton__Info *info);
 bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd); /* false: the worker broke the protocol */
 bool stream_frame(struct stream *s, const Pelton__FrameReady *m);          /* the same */
 void stream_release(struct stream *s, const Pelton__Release *m);
+uint32_t stream_pool_depth(const struct stream *s); /* slots that the worker is asked for; 0: its choice */
 void stream_credit(struct stream *s, uint32_t count);
 /* Eos, or the answer to Open, once pending frames are gone. A probe, and a stream that was never opened, is freed by it. */
 void stream_end(struct stream *s, const struct pelton_failure *failure);

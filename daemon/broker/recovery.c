@@ -31,14 +31,17 @@ static void stream_to_worker(struct stream *s)
     s->wid = ++b->last_wid;
     s->state = STREAM_OPEN;
     char *uri = s->open->uri, *name = s->open->name;
+    uint32_t depth = s->open->depth;
     s->opened_ms = uv_now(&b->loop);
     s->sequence_base = s->live ? s->next_sequence : 0;
     s->open->resume_sequence = s->live ? 0 : s->next_sequence;
     s->open->name = (char *)stream_name(s);
+    s->open->depth = stream_pool_depth(s);
     s->open->uri = s->has_fd ? "" : uri; /* a path that was opened here goes on as its descriptor */
     channel_send(&s->worker->ch, s->probe ? WIRE_PROBE : WIRE_OPEN, 0, s->wid, s->body, &fd, fd >= 0);
     s->open->uri = uri;
     s->open->name = name;
+    s->open->depth = depth;
     if (owned) {
         close(fd);
     }

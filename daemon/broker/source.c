@@ -142,6 +142,9 @@ static int admit(struct stream *s, struct frame *f, struct pelton_failure *failu
     if (wire_open_to(s->open, &p) < 0) {
         return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "a value is out of range", "");
     }
+    if (p.policy == PELTON_FIFO && p.depth > PELTON_FIFO_MOST) {
+        return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "more than 60 frames cannot wait", "fifo:N takes N from 1 to 60");
+    }
     if (!s->open->uri[0]) {
         return admit_descriptor(s, f, failure);
     }

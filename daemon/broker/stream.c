@@ -17,7 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIFO_DEFAULT = 4 };
+enum {
+    FIFO_DEFAULT = 4,
+    FIFO_SPARE = 4, /* slots besides those that wait: on their way here, and in the subscriber's hands */
+    RESERVE = 2     /* slots that stay free for the frames on their way, so that new ones displace old ones and not the reverse */
+};
 
 struct stream *stream_create(struct client *c, const struct frame *f, ProtobufCMessage *body)
 {
@@ -158,6 +162,27 @@ static struct pending_frame *pending_pop(struct stream *s)
     }
     s->n_pending--;
     return f;
+}
+
+/* Frames that wait for a subscriber that asks for each. */
+static uint32_t most_waiting(const struct stream *s)
+{
+    return s->open->policy == PELTON_LATEST ? 1 : s->open->depth ? s->open->depth : FIFO_DEFAULT;
+}
+
+uint32_t stream_pool_depth(const struct stream *s)
+{
+    return s->open->policy == PELTON_FIFO ? most_waiting(s) + FIFO_SPARE : s->open->depth;
+}
+
+/* Whether the oldest waiting frame has to go: there are more than wanted, or the worker would have to drop a newer one. */
+static bool must_drop(const struct stream *s, const struct broker_pool *p)
+{
+    uint32_t room = p->n_slots - p->held;
+    if (s->credit > 0 || s->n_pending == 0) {
+        return false;
+    }
+    return s->n_pending > most_waiting(s) || room == 0 || (room < RESERVE && s->n_pending > 1);
 }
 
 static void drop_oldest(struct stream *s)
@@ -338,8 +363,7 @@ bool stream_frame(struct stream *s, const Pelton__FrameReady *from_worker)
         return false;
     }
     s->next_sequence = m->sequence + 1;
-    uint32_t depth = s->open->policy == PELTON_LATEST ? 1 : s->open->depth ? s->open->depth : FIFO_DEFAULT;
-    while (s->credit == 0 && s->n_pending > depth) {
+    while (must_drop(s, p)) {
         drop_oldest(s);
     }
     stream_flush(s);

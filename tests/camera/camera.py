@@ -37,7 +37,8 @@ class Frame:
         self.sequence = int(w[1])
         self.time, self.analogue, self.digital, self.mean, self.clipped = map(float, w[2:7])
         self.state, self.age = w[7], float(w[8])
-        self.dropped = sum(map(int, w[9:12]))
+        self.by = list(map(int, w[9:12])) # source, worker, client
+        self.dropped = sum(self.by)
         self.total = self.time * self.analogue * self.digital
 
 
@@ -123,7 +124,36 @@ def serve(args, clip):
     check(missing == 0 and lost == 0, f"serve: the third reader misses {missing}, dropped {lost}")
     at = {share: ages[int(len(ages) * share / 100)] for share in (50, 95, 99)}
     check(ages[-1] < 2000 / fps, # every frame: ctest runs this test alone
-          "serve: age " + ", ".join(f"p{k} {v:.1f} ms" for k, v in at.items()) + f", largest {ages[-1]:.1f} ms")
+          "serve: age " + ", ".join(f"p{k} {v:.1f} ms" for k, v in at.items()) + f", largest {ages[-1]:.1f} ms" +
+          ", late frames: %s" % [(i, f.sequence) for i, f in enumerate(frames) if f.age >= 2000 / fps])
+
+
+POLICIES = {"latest": (["--latest"], 1), "fifo:3": (["--fifo", "3"], 3), "fifo:8": (["--fifo", "8"], 8), "fifo:8, 9 frames held": (["--fifo", "8", "--hold", "9"], 8),
+            "latest, 9 frames held": (["--latest", "--hold", "9"], 1), "lossless": ([], 12)}
+
+
+def policies(args, clip):
+    """Readers slower than their camera, one of each policy: what they miss is a gap, counted, and what they get is as new as promised."""
+    fps = 50
+    config = args.folder + "/policies.yaml"
+    with open(config, "w") as f:
+        f.write("version: 1\nsources:\n  cam: {uri: \"%s\"}\n" % address(clip, fps=fps, scene_frames=1, size="160x120", frames=200))
+    args.set = []
+    with t.Daemon(args, "-c", config) as daemon:
+        readers = {name: subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket, "--slow", "100", *words, "source:cam"], stdout=subprocess.PIPE, text=True)
+                   for name, (words, _) in POLICIES.items()}
+        lines = {name: p.communicate(timeout=args.timeout)[0].splitlines() for name, p in readers.items()}
+    for name, (_, waiting) in POLICIES.items():
+        frames, rest = [Frame(l) for l in lines[name] if l.startswith("frame")], [l for l in lines[name] if not l.startswith("frame")]
+        gaps = [b.sequence - a.sequence - 1 for a, b in zip(frames, frames[1:])]
+        counted = [b.dropped - a.dropped for a, b in zip(frames, frames[1:])]
+        check(gaps == counted and sum(gaps) > 50 and not rest, f"policies: {name}: {len(frames)} frames, {sum(gaps)} missed, {sum(counted)} counted {rest}")
+        if name == "lossless": # of a camera: until the pool is full, then new frames are dropped
+            continue
+        check(frames and frames[-1].by[1] == 0, f"policies: {name}: {frames[-1].by if frames else None} dropped by source, worker, client")
+        settled = sorted(f.age for f in frames[4:-waiting])
+        oldest = settled[len(settled) * 9 // 10] * fps / 1000 if settled else 1e9 # every tenth may be late where the machine is busy
+        check(oldest < waiting + 2.5, f"policies: {name}: frames wait for at most {oldest:.1f} frame times")
 
 
 def controls(args, clip):
@@ -406,7 +436,7 @@ def bad(args, clip):
         check(not frames and len(rest) == 1 and rest[0].startswith("error -") and words in rest[0], f"bad: {rest}")
 
 
-TESTS = {f.__name__: f for f in (loop, lamps, serve, controls, settings, live, cli, lost, v4l2, network, bad)}
+TESTS = {f.__name__: f for f in (loop, lamps, serve, policies, controls, settings, live, cli, lost, v4l2, network, bad)}
 
 
 def main():

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * camera_watch [--socket PATH] [--latest] [--frames N] [--set Name=Value]... ADDRESS: a line for each frame of a camera:
- * sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client; --set once the first has come.
+ * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--slow MS] [--hold K] [--set Name=Value]... ADDRESS: a line for each frame of
+ * a camera: sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client; --set once the first
+ * has come. --slow: so long over each frame; --hold: the last K are not given back.
  */
 #include "proto/pelton.h"
 
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+enum { MOST_HELD = 64 };
 
 static int complain(const struct pelton *conn)
 {
@@ -56,10 +59,19 @@ int main(int argc, char **argv)
     struct pelton *conn = NULL;
     struct pelton_stream *stream = NULL;
     struct pelton_frame frame;
-    int n_sets = 0, rc = 0;
+    struct pelton_frame held[MOST_HELD];
+    int n_sets = 0, slow_ms = 0, rc = 0;
+    unsigned hold = 0;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--latest"))
             params.policy = PELTON_LATEST;
+        else if (!strcmp(argv[i], "--fifo") && i + 1 < argc) {
+            params.policy = PELTON_FIFO;
+            params.depth = (uint32_t)atoi(argv[++i]);
+        } else if (!strcmp(argv[i], "--slow") && i + 1 < argc)
+            slow_ms = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--hold") && i + 1 < argc)
+            hold = (unsigned)atoi(argv[++i]) % MOST_HELD;
         else if (!strcmp(argv[i], "--socket") && i + 1 < argc)
             socket = argv[++i];
         else if (!strcmp(argv[i], "--frames") && i + 1 < argc)
@@ -75,7 +87,11 @@ int main(int argc, char **argv)
     rc = pelton_open(conn, &params, 60000, NULL, &stream);
     for (uint64_t n = 0; rc >= 0 && (rc = pelton_next(stream, 20000, &frame)) > 0; n++) {
         print_frame(&frame);
-        pelton_release(stream, &frame);
+        if (n >= hold)
+            pelton_release(stream, hold ? &held[n % hold] : &frame);
+        if (hold)
+            held[n % hold] = frame;
+        nanosleep(&(struct timespec){.tv_nsec = slow_ms * 1000000L}, NULL);
         for (int i = 0; n == 0 && i < n_sets; i++)
             set(conn, stream, sets[i]);
     }

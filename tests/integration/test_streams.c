@@ -125,6 +125,28 @@ static void fifo_keeps_depth(void)
     pelton_close(conn);
 }
 
+/* A pool too small for what the subscriber holds and what may wait: old frames make room for new ones. */
+static void fifo_gives_way_to_new_frames(void)
+{
+    struct pelton *conn = must_spawn(NULL);
+    struct pelton_open_params p = script_params(-1, NULL);
+    struct pelton_frame held, f;
+    p.policy = PELTON_FIFO;
+    p.depth = 3;
+    struct pelton_stream *s = must_open(conn, "frames=200 slots=4 interval=1", &p);
+    struct pelton_stats stats = {0};
+    CHECK_INT(pelton_next(s, 1000, &held), 1);
+    while (stats.frames < 200) {
+        CHECK_INT(pelton_stats(s, 1000, &stats), 0);
+    }
+    CHECK_INT(pelton_next(s, 1000, &f), 1);
+    CHECK(f.sequence >= 197);
+    CHECK_INT(f.dropped_client, f.sequence - 1 - held.sequence + held.dropped_client);
+    p.depth = PELTON_FIFO_MOST + 1;
+    CHECK_INT(pelton_open(conn, &p, 1000, NULL, &s), PELTON_ERR_USAGE);
+    pelton_close(conn);
+}
+
 static void without_frames(void)
 {
     struct pelton *conn = must_spawn(NULL);
@@ -332,6 +354,8 @@ int main(int argc, char **argv)
         {"lossless_waits", lossless_waits},
         {"latest_gives_the_newest", latest_gives_the_newest},
         {"fifo_keeps_depth", fifo_keeps_depth},
+        {"fifo_gives_way_to_new_frames", fifo_gives_way_to_new_frames},
+    {"fifo_gives_way_to_new_frames", fifo_gives_way_to_new_frames},
         {"without_frames", without_frames},
         {"failures_come_unchanged", failures_come_unchanged},
         {"bad_sources", bad_sources},
