@@ -19,8 +19,8 @@
 
 enum {
     FIFO_DEFAULT = 4,
-    FIFO_SPARE = 4, /* slots besides those that wait: on their way here, and in the subscriber's hands */
-    RESERVE = 2     /* slots that stay free for the frames on their way, so that new ones displace old ones and not the reverse */
+    FIFO_SPARE = 6, /* slots besides those that wait: on their way here, and in the subscriber's hands */
+    RESERVE = 4     /* slots that stay free for the frames on their way, so that new ones displace old ones and not the reverse */
 };
 
 struct stream *stream_create(struct client *c, const struct frame *f, ProtobufCMessage *body)
