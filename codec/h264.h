@@ -125,6 +125,7 @@ struct h264_slice_header {
     uint8_t nal_unit_type, nal_ref_idc, idr;
     uint8_t anchor_pic_flag;              /* nal_unit_type 20 (H.7.3.1.1): with view_id; else 0 */
     uint16_t view_id;
+    uint8_t inter_view_flag;              /* of the base view: the second one may refer to it (H.7.4.1.1) */
     uint32_t first_mb;                    /* address: first_mb_in_slice * (1 + MbaffFrameFlag) */
     uint8_t type;                         /* enum h264_slice_type, slice_type % 5 */
     uint8_t pps_id;

@@ -225,10 +225,18 @@ static void temporal_scales(struct motion_walk *w)
                       slice->ref[0][i >> 1].field_poc[bottom ^ (i & 1)]);
 }
 
+/* A picture of the other view counts as neither short-term nor long-term (H.8.4). */
+static bool is_short_term(const struct h264_slice *slice, unsigned list, unsigned i)
+{
+    const struct h264_picture *ref = slice->ref[list][i].pic;
+
+    return !slice->ref[list][i].long_term && (!ref || ref->view == slice->pic->view);
+}
+
 void h264_motion_direct_begin(struct motion_walk *w)
 {
     h264_colocated_begin(w);
-    w->direct.col_short_term = !w->slice->ref[1][0].long_term;
+    w->direct.col_short_term = is_short_term(w->slice, 1, 0);
     w->direct.inference_8x8 = w->slice->sps->direct_8x8_inference_flag;
     w->direct.map_slice = REC_NO_SLICE;
     if (!w->slice->hdr.direct_spatial_mv_pred_flag)

@@ -20,6 +20,7 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
     s->strict = params->strict != 0;
     s->late_arrays = params->late_arrays;
     s->any_start = params->any_start;
+    s->inter_view_flag = true;
     error = h264_stream_view_create(s, params);
     if (error) {
         free(s);
@@ -77,6 +78,14 @@ static int store_sei(struct h264_stream *s, const uint8_t *nal, size_t size)
     if (h264_sei_peek(&s->sei, H264_SEI_RECOVERY_POINT, &m) && h264_sei_recovery_point(&m, &s->recovery))
         s->recovery.present = false;
     return H264_OK;
+}
+
+/* inter_view_flag of a base view's slice that follows nal: 1 unless a prefix NAL unit says otherwise (H.7.4.1.1). */
+static bool inter_view_after(const uint8_t *nal, size_t size)
+{
+    bool prefix = (nal[0] & 31) == H264_NAL_PREFIX && size >= 4 && !(nal[1] & 0x80); /* svc_extension_flag */
+
+    return !prefix || (nal[3] >> 1 & 1);
 }
 
 static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
@@ -144,6 +153,7 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
                        diag);
         else
             note_error(s, feed_nal(s, nal, nal_size, &met), &met, &first, diag);
+        s->inter_view_flag = inter_view_after(nal, nal_size);
     }
     if (it.truncated)
         note_error(s, h264_fail(&met, H264_ERR_TRUNCATED, "NALUnitLength", 0, "reaches past the end of the data"), &met, &first,

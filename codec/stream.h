@@ -71,6 +71,7 @@ struct h264_stream {
     uint8_t *rbsp; /* scratch */
     size_t rbsp_capacity;
 
+    bool inter_view_flag;     /* of the next slice, if the NAL unit before it tells (H.7.4.1.1) */
     struct h264_stream *view; /* of the second view, or NULL */
     uint8_t view_index;       /* 1: this is that stream */
     bool have_tag;

@@ -187,6 +187,7 @@ int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, st
     size_t data_bit;
     int error = h264_stream_parse_slice(s, nal, size, &sps, &pps, &h, &data_bit, diag);
 
+    h.inter_view_flag = s->inter_view_flag;
     return error ? error : h264_stream_place_slice(s, sps, pps, &h, data_bit, nal, size, diag);
 }
 

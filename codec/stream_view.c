@@ -33,7 +33,7 @@ static void set_inter_view(struct h264_stream *s, const struct h264_sps *sps, co
 
     dpb->inter_view = (struct h264_dpb_entry){0};
     dpb->inter_view_lists = 0;
-    if (!base)
+    if (!base || !base->slice_count || !base->slices[0].hdr.inter_view_flag)
         return;
     dpb->inter_view.pic = base->first_field ? base->first_field : base;
     dpb->inter_view.poc[0] = base->poc[0];

@@ -61,7 +61,7 @@ static void list_refs(struct gen *g)
 
     p->ref_count = 0;
     p->list_gaps = false;
-    for (unsigned i = 0; i < g->dpb.count; i++) {
+    for (unsigned i = 0; i < g->dpb.count && !p->idr; i++) { /* of an IDR picture: none (H.8.2, non_idr_flag 0) */
         const struct dpb_frame *f = &g->dpb.frames[i];
 
         p->list_gaps |= f->non_existing;

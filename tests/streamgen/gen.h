@@ -99,9 +99,9 @@ struct picture {
     uint32_t group_cycle;
     uint8_t groups[MAX_MBS];  /* slice group by macroblock address */
     uint8_t plane;            /* colour_plane_id */
-    uint8_t view;
+    uint8_t view, inter_view_flag; /* the second view may refer to this picture of the base view */
     struct ref_choice refs[36];
-    unsigned ref_count, list_length; /* with the base view's picture at the end of a second view's lists */
+    unsigned ref_count, list_length[2]; /* with the base view's picture at the end of a second view's initial lists */
     bool list_gaps;           /* initial lists hold frames that must not be referred to */
     int32_t slice_count;
     struct mb mbs[MAX_MBS];
@@ -147,6 +147,8 @@ struct gen {
     int poc_step;
     unsigned reorder;         /* frames whose decoding order is shuffled */
     bool delimiters;          /* access unit delimiters */
+    bool prefixes;            /* a prefix NAL unit before each slice of the base view */
+    uint8_t view_refs[2];     /* [anchor_pic_flag]: bit X: the second view refers to the base view in list X */
     bool may_reset;           /* memory_management_control_operation 5 fits the output order here */
     uint32_t idr_pic_id;
 
@@ -195,8 +197,8 @@ bool dpb_has_reset(const struct gen *g);
 bool dpb_has_sliced(const struct gen *g);
 /* header.c */
 void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type, const struct h264_pps *pps);
-/* Up to and including slice_id of a data partition. */
-void header_write(const struct gen *g, const struct slice *s, struct sink *out);
+/* Up to and including slice_id of a data partition; a prefix NAL unit goes to g->out before. */
+void header_write(struct gen *g, const struct slice *s, struct sink *out);
 /* slice.c */
 void picture_write(struct gen *g);
 

@@ -29,23 +29,27 @@ static struct h264_list_mod short_term_mod(const struct gen *g, struct rng *r, i
 static unsigned choose_modification(struct gen *g, struct rng *r, struct slice *s, unsigned list, unsigned num)
 {
     struct picture *p = &g->pic;
+    unsigned length = p->list_length[list], choices = p->ref_count + (length > p->ref_count);
     int32_t pred = p->structure == REC_FRAME ? (int32_t)p->frame_num : 2 * (int32_t)p->frame_num + 1;
-    unsigned initial = num < p->list_length ? num : p->list_length, count, distinct = 0;
+    unsigned initial = num < length ? num : length, count, distinct = 0, named_view = 0;
     uint64_t named = 0;
 
-    if (!p->list_gaps && (!p->ref_count || !gen_use(g, r, F_REORDER, 2)))
+    if (!p->list_gaps && (!choices || !gen_use(g, r, F_REORDER, 2)))
         return initial;
     count = p->list_gaps ? num : 1 + rng_below(r, num < 5 ? num : 5);
     g->used |= F_REORDER;
     s->hdr.list_mod_count[list] = (uint8_t)count;
     for (unsigned i = 0; i < count; i++) {
-        unsigned k = rng_below(r, p->ref_count);
+        unsigned k = rng_below(r, choices);
         const struct ref_choice *ref = &p->refs[k];
 
         distinct += !(named >> k & 1);
         named |= (uint64_t)1 << k;
-        s->hdr.list_mod[list][i] = ref->long_term ? (struct h264_list_mod){2, (uint32_t)ref->pic_num} :
-                                                    short_term_mod(g, r, &pred, ref->pic_num);
+        if (k == p->ref_count) /* the other view: picViewIdxLX goes from -1, or 0, to 0 (H.8.2.2.3) */
+            s->hdr.list_mod[list][i] = (struct h264_list_mod){named_view++ && rng_one_in(r, 2) ? 4 : 5, 0};
+        else
+            s->hdr.list_mod[list][i] = ref->long_term ? (struct h264_list_mod){2, (uint32_t)ref->pic_num} :
+                                                        short_term_mod(g, r, &pred, ref->pic_num);
     }
     count += p->list_gaps || initial < distinct ? 0 : initial - distinct;
     return count < num ? count : num;
@@ -54,15 +58,16 @@ static unsigned choose_modification(struct gen *g, struct rng *r, struct slice *
 static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
 {
     struct picture *p = &g->pic;
-    unsigned most = p->structure == REC_FRAME ? 16 : 32, num;
+    unsigned most = p->structure == REC_FRAME ? 16 : 32, num, length;
 
     for (unsigned list = 0; list < (s->hdr.type == H264_B ? 2u : 1u); list++) {
-        num = 1 + rng_below(r, p->list_length);
+        length = p->list_length[list];
+        num = 1 + rng_below(r, length);
         if (g->odd && gen_has(g, F_REORDER) && rng_one_in(r, 4))
-            num = 1 + rng_below(r, p->list_length + 3 < most ? p->list_length + 3 : most);
-        if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && num < p->list_length)
-            num = p->list_length;
-        if (rng_one_in(r, 3) && s->pps->num_ref_default[list] <= p->list_length && s->pps->num_ref_default[list] >= num)
+            num = 1 + rng_below(r, length + 3 < most ? length + 3 : most);
+        if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && num < length)
+            num = length;
+        if (rng_one_in(r, 3) && s->pps->num_ref_default[list] <= length && s->pps->num_ref_default[list] >= num)
             num = s->pps->num_ref_default[list];
         s->hdr.num_ref[list] = (uint8_t)num;
         s->usable[list] = choose_modification(g, r, s, list, num);
@@ -70,7 +75,7 @@ static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
         /* direct_8x8 in temporal mode may ask for every picture, which the list has where nothing was pushed out */
         if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && list == 0 && s->hdr.list_mod_count[0]) {
             s->hdr.list_mod_count[0] = 0;
-            s->usable[0] = p->list_length;
+            s->usable[0] = length;
         }
     }
 }
@@ -277,29 +282,44 @@ static void write_deblocking(const struct slice *s, struct sink *out)
     sink_se(out, s->hdr.filter_offset_b / 2);
 }
 
-/* nal_unit_header_mvc_extension() (H.7.3.1.1) of the second view */
-static void write_view(const struct slice *s, struct sink *out)
+/* nal_unit_header_mvc_extension() (H.7.3.1.1) */
+static void write_view(const struct gen *g, const struct slice *s, struct sink *out)
 {
-    sink_u(out, 1, 0);            /* svc_extension_flag */
-    sink_u(out, 1, !s->hdr.idr);  /* non_idr_flag */
-    sink_u(out, 6, 0);            /* priority_id */
-    sink_u(out, 10, SECOND_VIEW_ID);
-    sink_u(out, 3, 0);            /* temporal_id */
-    sink_u(out, 1, s->hdr.idr);   /* anchor_pic_flag */
-    sink_u(out, 1, 0);            /* inter_view_flag */
-    sink_u(out, 1, 1);            /* reserved_one_bit */
+    sink_u(out, 1, 0);           /* svc_extension_flag */
+    sink_u(out, 1, !s->hdr.idr); /* non_idr_flag */
+    sink_u(out, 6, 0);           /* priority_id */
+    sink_u(out, 10, g->pic.view ? SECOND_VIEW_ID : 0);
+    sink_u(out, 3, 0);           /* temporal_id */
+    sink_u(out, 1, s->hdr.idr);  /* anchor_pic_flag */
+    sink_u(out, 1, !g->pic.view && g->pic.inter_view_flag);
+    sink_u(out, 1, 1);           /* reserved_one_bit */
 }
 
-void header_write(const struct gen *g, const struct slice *s, struct sink *out)
+/* prefix_nal_unit_rbsp() has nothing of its own here (7.3.2.12). */
+static void write_prefix(struct gen *g, const struct slice *s)
+{
+    struct sink out = {0};
+
+    sink_u(&out, 1, 0);
+    sink_u(&out, 2, s->hdr.nal_ref_idc);
+    sink_u(&out, 5, 14);
+    write_view(g, s, &out);
+    sink_nal(&g->out, &out);
+    sink_free(&out);
+}
+
+void header_write(struct gen *g, const struct slice *s, struct sink *out)
 {
     const struct h264_slice_header *h = &s->hdr;
     const struct h264_pps *pps = s->pps;
 
+    if (g->prefixes && (h->nal_unit_type == 1 || h->nal_unit_type == 5))
+        write_prefix(g, s);
     sink_u(out, 1, 0);
     sink_u(out, 2, h->nal_ref_idc);
     sink_u(out, 5, h->nal_unit_type);
     if (h->nal_unit_type == 20)
-        write_view(s, out);
+        write_view(g, s, out);
     sink_ue(out, h->first_mb);
     sink_ue(out, h->type);
     sink_ue(out, h->pps_id);

@@ -172,7 +172,7 @@ static void write_pps(struct gen *g, unsigned i)
     sink_free(&s);
 }
 
-/* subset_seq_parameter_set_rbsp() of a stereo stream (H.7.3.2.1.4): the second view may refer to the first in both lists. */
+/* subset_seq_parameter_set_rbsp() of a stereo stream (H.7.3.2.1.4): how the second view may refer to the first. */
 static void write_subset(struct gen *g)
 {
     struct sink s = {0};
@@ -183,10 +183,12 @@ static void write_subset(struct gen *g)
     sink_ue(&s, 1);   /* num_views_minus1 */
     sink_ue(&s, 0);
     sink_ue(&s, SECOND_VIEW_ID);
-    for (unsigned i = 0; i < 4; i++) { /* anchor pictures list 0 and 1, other pictures list 0 and 1: one reference, the base view */
-        sink_ue(&s, 1);
-        sink_ue(&s, 0);
-    }
+    for (unsigned anchor = 2; anchor-- > 0;)
+        for (unsigned list = 0; list < 2; list++) { /* no reference, or one: the base view */
+            sink_ue(&s, g->view_refs[anchor] >> list & 1);
+            if (g->view_refs[anchor] >> list & 1)
+                sink_ue(&s, 0);
+        }
     sink_ue(&s, 0); /* num_level_values_signalled_minus1 */
     sink_u(&s, 8, g->sps.level_idc);
     sink_ue(&s, 0);   /* num_applicable_ops_minus1 */

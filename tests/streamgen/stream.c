@@ -70,8 +70,10 @@ static void choose_types(struct gen *g)
     struct rng *r = &p->rng;
     uint8_t allowed = 1 << H264_I;
 
-    if (p->view ? p->list_length > 0 : !p->idr && p->ref_count > 0)
-        allowed |= (uint8_t)((gen_has(g, F_P) ? 1 << H264_P : 0) | (gen_has(g, F_B) ? 1 << H264_B : 0));
+    if (p->list_length[0])
+        allowed |= (uint8_t)(gen_has(g, F_P) ? 1 << H264_P : 0);
+    if (p->list_length[0] && p->list_length[1])
+        allowed |= (uint8_t)(gen_has(g, F_B) ? 1 << H264_B : 0);
     if (!g->odd && p->second_field && p->nal_ref_idc) /* its colocated picture may be the first field */
         allowed &= (uint8_t)~(1 << H264_B);
     do {
@@ -84,8 +86,6 @@ static void choose_types(struct gen *g)
         if (allowed == 1 << H264_I)
             p->types = allowed;
     } while (!p->types);
-    if (p->view && p->idr) /* its list 1 would have nothing but the base view's picture, which has no motion for direct modes */
-        p->types = 1 << H264_P | 1 << H264_I;
     if (p->types & 1 << H264_P && gen_has(g, F_SP) && rng_one_in(r, 2))
         p->types |= 1 << H264_SP;
     if (gen_has(g, F_SI) && rng_one_in(r, 3))
@@ -146,7 +146,8 @@ static void code_second_view(struct gen *g)
     struct picture *p = &g->pic;
 
     p->view = 1;
-    p->list_length = p->ref_count + 1;
+    for (unsigned list = 0; list < 2; list++)
+        p->list_length[list] = p->ref_count + (p->inter_view_flag && g->view_refs[p->idr] >> list & 1);
     p->rng = rng_fork(p->rng, 3);
     choose_types(g);
     picture_write(g);
@@ -157,6 +158,7 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
 {
     struct picture *p = &g->pic;
     bool field = structure != REC_FRAME;
+    struct rng aside = rng_fork(p->rng, 4);
 
     p->structure = (uint8_t)structure;
     p->mbaff = !field && g->sps.mb_adaptive_frame_field_flag;
@@ -171,7 +173,8 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     dpb_prepare(g);
     sei_write(g);
     p->view = 0;
-    p->list_length = p->ref_count;
+    p->list_length[0] = p->list_length[1] = p->ref_count;
+    p->inter_view_flag = !g->prefixes || !rng_one_in(&aside, 4);
     choose_types(g);
     g->used |= field ? F_FIELDS : p->mbaff ? F_MBAFF : 0;
     gen_not_ffmpeg(g, p->mbaff && p->pps[0]->constrained_intra_pred_flag, "mbaff-constrained-intra");
@@ -306,6 +309,15 @@ static void code_idr(struct gen *g, unsigned index)
     g->next_slot = 1;
 }
 
+static void choose_views(struct gen *g)
+{
+    struct rng aside = rng_fork(g->rng, 8000);
+
+    g->prefixes = gen_has(g, F_MVC) ? rng_one_in(&aside, 2) : gen_use(g, &aside, F_UNITS, 4);
+    for (unsigned anchor = 0; anchor < 2; anchor++)
+        g->view_refs[anchor] = (uint8_t)(rng_one_in(&aside, 3) ? rng_below(&aside, 4) : 3);
+}
+
 void gen_stream(struct gen *g)
 {
     unsigned frames = 2 + rng_below(&g->rng, rng_one_in(&g->rng, 8) ? 24 : 7), n;
@@ -314,13 +326,13 @@ void gen_stream(struct gen *g)
         frames = g->limits.frames;
     g->delimiters = rng_one_in(&g->rng, 3);
     g->odd = rng_one_in(&g->rng, 4);
+    choose_views(g);
     sets_choose(g);
     for (unsigned i = 0; i < frames; i += n) {
         struct rng r = rng_fork(g->rng, 9000 + i);
 
         n = 1;
-        /* An IDR picture of the second view may refer to the base view alone (3.69, H.8.2.1): a stereo stream has its first only. */
-        if (i == 0 || g->profile->intra || (gen_has(g, F_IDRS) && !gen_has(g, F_MVC) && rng_one_in(&r, 5))) {
+        if (i == 0 || g->profile->intra || (gen_has(g, F_IDRS) && rng_one_in(&r, 5))) {
             code_idr(g, i);
             continue;
         }

@@ -6,7 +6,7 @@
  *   streamgen --list
  *
  * --sei writes what "refdec --sei" is to print of the stream.
- * --only allows these features and no others that are optional, --with makes sure that these are allowed, --without forbids some.
+ * --only allows these features and no others that are optional, --with looks for a stream that has these, --without forbids some.
  * The line on stdout: seed, ffmpeg or what keeps FFmpeg from decoding the stream by the standard, profile, pixel format, size in
  * macroblocks, frames, bytes, features used. The same seed and options give the same bytes.
  */
@@ -17,8 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ATTEMPTS 50 /* at a stream that has what --with names */
+
 struct options {
     uint64_t seed, force, forbid;
+    uint64_t wanted; /* must come up */
     bool only;
     struct limits limits;
     const char *out, *notes;
@@ -59,9 +62,11 @@ static int parse(int argc, char **argv, struct options *o)
             break;
         case 'O':
             o->only = true;
-            __attribute__((fallthrough));
-        case 'w':
             if (!features_parse(optarg, &o->force))
+                return 2;
+            break;
+        case 'w':
+            if (!features_parse(optarg, &o->force) || !features_parse(optarg, &o->wanted))
                 return 2;
             break;
         case 'W':
@@ -97,15 +102,15 @@ static int parse(int argc, char **argv, struct options *o)
     return o->out && optind == argc ? 0 : usage();
 }
 
-/* The stream with vectors halved until all are in range. */
-static bool generate(const struct options *o, struct gen *g, FILE *notes)
+/* The stream of a seed, with vectors halved until all are in range. */
+static bool generate_from(const struct options *o, uint64_t seed, struct gen *g, FILE *notes)
 {
     for (unsigned shift = 0; shift < 16; shift++) {
         sink_free(&g->out);
         memset(g, 0, sizeof(*g));
         rewind(notes);
         g->notes = notes;
-        g->rng.state = o->seed;
+        g->rng.state = seed;
         g->limits = o->limits;
         g->limits.mvd_shift = shift;
         g->profile = features_choose(&g->rng, o->force, o->forbid, o->only, &g->on);
@@ -113,13 +118,29 @@ static bool generate(const struct options *o, struct gen *g, FILE *notes)
             fprintf(stderr, "streamgen: no profile has all of these features\n");
             return false;
         }
-        g->rng = rng_fork((struct rng){o->seed}, 1);
+        g->rng = rng_fork((struct rng){seed}, 1);
         gen_stream(g);
         if (check_vectors(g))
             return true;
     }
     fprintf(stderr, "streamgen: vectors out of range\n");
     return false;
+}
+
+/* A feature that is allowed need not come up: other seeds, which follow from the one asked for, are tried. Where none has all that
+ * are wanted the last one stays. */
+static bool generate(const struct options *o, struct gen *g, FILE *notes)
+{
+    uint64_t seed = o->seed;
+
+    for (unsigned i = 0; i < ATTEMPTS; i++) {
+        if (!generate_from(o, seed, g, notes))
+            return false;
+        if (!(o->wanted & ~g->used))
+            break;
+        seed = rng_fork((struct rng){o->seed}, 100 + i).state;
+    }
+    return true;
 }
 
 static void report(const struct options *o, struct gen *g)
