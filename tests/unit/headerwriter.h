@@ -35,9 +35,9 @@ static inline struct sps_fields plain_sps(void)
                                .mb_height = 3};
 }
 
-static inline void write_sps(struct bw *w, const struct sps_fields *f)
+/* seq_parameter_set_data() */
+static inline void write_sps_data(struct bw *w, const struct sps_fields *f)
 {
-    bw_u(w, 8, 0x67);
     bw_u(w, 8, f->profile_idc);
     bw_u(w, 8, f->constraint_flags);
     bw_u(w, 8, f->level_idc);
@@ -80,6 +80,12 @@ static inline void write_sps(struct bw *w, const struct sps_fields *f)
     bw_u(w, 1, f->vui != NULL);
     if (f->vui)
         f->vui(w);
+}
+
+static inline void write_sps(struct bw *w, const struct sps_fields *f)
+{
+    bw_u(w, 8, 0x67);
+    write_sps_data(w, f);
     bw_trailing(w);
 }
 
@@ -131,10 +137,24 @@ struct slice_fields {
     unsigned field; /* 0 frame, REC_TOP, REC_BOTTOM; only with field_coding */
     unsigned plane, partition, slice_id, cycle, cycle_bits;
     unsigned redundant_pic_cnt, num_ref[2];
-    struct op mods[2][8]; /* op 1..3 for modification_of_pic_nums_idc 0..2 */
+    struct op mods[2][8]; /* op 1..3, 5, 6 for modification_of_pic_nums_idc 0..2, 4, 5 */
     unsigned long_term_reference;
     struct op mmco[8];
+    unsigned second_view; /* nal_unit_type 20, view_id 1; IDR pictures are its anchor pictures */
 };
+
+/* nal_unit_header_mvc_extension() (H.7.3.1.1) */
+static inline void write_view(struct bw *w, unsigned idr, unsigned view_id, unsigned inter_view_flag)
+{
+    bw_u(w, 1, 0);
+    bw_u(w, 1, !idr);
+    bw_u(w, 6, 0);
+    bw_u(w, 10, view_id);
+    bw_u(w, 3, 0);
+    bw_u(w, 1, idr != 0); /* anchor_pic_flag */
+    bw_u(w, 1, inter_view_flag);
+    bw_u(w, 1, 1);
+}
 
 /* type is enum h264_slice_type; the sets tell what is present. */
 static inline void write_slice(struct bw *w, const struct slice_fields *f, const struct sps_fields *sps,
@@ -142,7 +162,9 @@ static inline void write_slice(struct bw *w, const struct slice_fields *f, const
 {
     bw_u(w, 1, 0);
     bw_u(w, 2, f->ref_idc);
-    bw_u(w, 5, f->idr ? 5 : f->partition ? 2 : 1);
+    bw_u(w, 5, f->second_view ? 20 : f->idr ? 5 : f->partition ? 2 : 1);
+    if (f->second_view)
+        write_view(w, f->idr, 1, 0);
     bw_ue(w, f->first_mb);
     bw_ue(w, f->type);
     bw_ue(w, f->pps_id);

@@ -338,7 +338,7 @@ static void model_spatial(const struct model *m, int mb, struct vector out[2][4]
     for (int list = 0; list < 2; list++)
         for (int i = 0; i < 16; i++) {
             struct vector col = colocated_vector(m->w, mb, i % 4, i / 4, &dummy), v = {ref[list], {0, 0}};
-            bool zero = col.ref == 0 && abs(col.v[0]) <= 1 && abs(col.v[1]) <= 1;
+            bool zero = !m->w->col.pic.view && col.ref == 0 && abs(col.v[0]) <= 1 && abs(col.v[1]) <= 1;
 
             if (ref[0] < 0 && ref[1] < 0)
                 v.ref = 0;
@@ -468,6 +468,7 @@ static void run_random(uint8_t type, bool spatial, bool inference, int rounds)
         w.sps.direct_8x8_inference_flag = inference;
         for (int s = 0; s < 4; s++)
             w.cur.slices[s].hdr.direct_spatial_mv_pred_flag = spatial;
+        w.col.pic.view = spatial && !random_below(8); /* of the other view: colZeroFlag is 0 (H.8.4) */
         random_picture(&w, type == H264_B);
         check_against_model(&w, begin);
         free_world(&w);
