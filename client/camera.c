@@ -105,9 +105,7 @@ static int asked_open(struct options *o, struct asked *a, struct failure *f)
     source_params(o, &source, &params);
     params.transport = PELTON_NONE;
     rc = connection_open(o, &a->conn, f);
-    if (rc == 0 && pelton_open(a->conn, &params, timeout_ms(o), &a->info, &a->stream) < 0) {
-        rc = fail_pelton(f, a->conn, source.name);
-    }
+    rc = rc ? rc : source_stream(o, a->conn, &params, source.name, &a->info, &a->stream, f);
     source_close(&source);
     return rc;
 }

@@ -156,8 +156,9 @@ static int open_stream(struct decode *d)
     if (params.duration_us >= 0) {
         params.duration_us += DURATION_MARGIN_US;
     }
-    if (pelton_open(d->conn, &params, timeout_ms(d->o), &d->info, &d->stream) < 0) {
-        return fail_pelton(d->f, d->conn, d->source.name);
+    int rc = source_stream(d->o, d->conn, &params, d->source.name, &d->info, &d->stream, d->f);
+    if (rc) {
+        return rc;
     }
     if (known) {
         announce_device(&d->device);

@@ -189,3 +189,28 @@ void source_params(const struct options *o, const struct source *s, struct pelto
         .on_error = o->on_error,
     };
 }
+
+int source_stream(const struct options *o, struct pelton *conn, const struct pelton_open_params *params, const char *name, struct pelton_info *info,
+                  struct pelton_stream **out, struct failure *f)
+{
+    enum { PATIENCE_MS = 2000 };
+    struct pelton_stream *s = NULL;
+    int all = timeout_ms(o), first = all >= 0 && all < PATIENCE_MS ? all : PATIENCE_MS;
+    int rc = pelton_open_start(conn, params, &s);
+    rc = rc < 0 ? rc : pelton_open_wait(s, first, info);
+    if (s && rc == PELTON_ERR_TIMEOUT && first != all) {
+        if (pelton_waiting(s)) {
+            ui_log(LOG_WARNING, "%s; waiting for it", pelton_waiting(s));
+        }
+        rc = pelton_open_wait(s, all < 0 ? -1 : all - first, info);
+    }
+    if (rc < 0) {
+        rc = fail_pelton(f, conn, name);
+        if (s) {
+            pelton_stream_close(s);
+        }
+        return rc;
+    }
+    *out = s;
+    return 0;
+}

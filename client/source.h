@@ -26,5 +26,8 @@ void source_close(struct source *s);
 /* Everything that -ss, -t, … say about an input. */
 void source_params(const struct options *o, const struct source *s, struct pelton_open_params *out);
 int timeout_ms(const struct options *o);
+/* As pelton_open; says on stderr when a source is waited for. name: as typed. Returns an exit code. */
+int source_stream(const struct options *o, struct pelton *conn, const struct pelton_open_params *params, const char *name, struct pelton_info *info,
+                  struct pelton_stream **out, struct failure *f);
 
 #endif

@@ -48,6 +48,7 @@ struct pelton_stream {
     enum pelton_policy policy;
     uint32_t open_request;
     bool replied, refused, ended, credit_out;
+    char waiting[256]; /* why its source is not there; empty: it is */
     struct pelton_info info;
     struct pelton_failure end; /* code 0: as it should */
     struct pelton_stats totals; /* from the end */

@@ -117,6 +117,17 @@ static void take_end(struct pelton_stream *s, const Pelton__Eos *m)
     wire_stats_to(m->stats, &s->totals);
 }
 
+static void take_state(struct pelton_stream *s, const Pelton__SourceState *m)
+{
+    bool absent = m->state == PELTON__SOURCE_STATE__STATE__RESTARTING;
+    wire_copy(s->waiting, sizeof s->waiting, !absent ? "" : m->cause[0] ? m->cause : "the source is not there");
+}
+
+const char *pelton_waiting(const struct pelton_stream *s)
+{
+    return s->waiting[0] ? s->waiting : NULL;
+}
+
 int pelton_stream_message(struct pelton_stream *s, struct frame *f, const ProtobufCMessage *body)
 {
     if (s->ended) {
@@ -126,7 +137,8 @@ int pelton_stream_message(struct pelton_stream *s, struct frame *f, const Protob
     case WIRE_FORMAT_CHANGED: return take_format(s, f, (const Pelton__FormatChanged *)body);
     case WIRE_FRAME_READY: return take_frame(s, (const Pelton__FrameReady *)body);
     case WIRE_EOS: take_end(s, (const Pelton__Eos *)body); return PELTON_OK;
-    default: return PELTON_OK; /* SourceState and what newer daemons tell */
+    case WIRE_SOURCE_STATE: take_state(s, (const Pelton__SourceState *)body); return PELTON_OK;
+    default: return PELTON_OK; /* what newer daemons tell */
     }
 }
 
@@ -267,7 +279,7 @@ int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info
     while (!s->replied && (rc = pelton_pump(s->conn, deadline)) > 0) {
     }
     if (!s->replied) {
-        return rc < 0 ? rc : pelton_fail(s->conn, PELTON_ERR_TIMEOUT, "", "no answer from the daemon in time");
+        return rc < 0 ? rc : pelton_fail(s->conn, PELTON_ERR_TIMEOUT, "", "%s", s->waiting[0] ? s->waiting : "no answer from the daemon in time");
     }
     if (s->refused) {
         return pelton_fail_with(s->conn, &s->end);

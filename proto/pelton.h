@@ -43,7 +43,7 @@ enum pelton_error {
     PELTON_ERR_NOT_FOUND = -18,   /* no such device, no such stream on the server */
     PELTON_ERR_BUSY = -19,        /* another process has the device; the cause names it where that is to be seen */
     PELTON_ERR_UNPLUGGED = -20,   /* it was there */
-    PELTON_ERR_REFUSED = -21,     /* nobody listens at the address */
+    PELTON_ERR_REFUSED = -21,     /* nobody listens at the address, or there is no way to it */
     PELTON_ERR_DNS = -22,         /* the host's name is not known */
     PELTON_ERR_AUTH = -23         /* the server wants another user or password */
 };
@@ -192,6 +192,9 @@ int pelton_open(struct pelton *conn, const struct pelton_open_params *params, in
  * pelton_next) and has to be closed. pelton_open_wait gives what pelton_open would; it closes nothing. */
 int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params, struct pelton_stream **out);
 int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info *info);
+/* Why its source is not there at the moment, though the daemon goes on trying (named sources); NULL: it is, as far as is known. Valid until the
+ * next call for the stream. */
+const char *pelton_waiting(const struct pelton_stream *s);
 /* Only the information; nothing is decoded. Returns 0 also for streams that are not supported (info->supported). */
 int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info);
 /* The same, and what its SEI messages say (sei is filled on success). */

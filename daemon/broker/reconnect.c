@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Network sources that the configuration names: when one of them ends or fails after it was open once, it is opened again, for as long
- * as somebody reads it.
+ * Network sources that the configuration names: when one of them ends, fails or is not there yet, it is opened again, for as long as somebody
+ * reads it. What no time mends (a password, another codec) ends it where it was never open.
  *
  * The happy path is Eos of the worker -> wait -> Open again, a new epoch, sequence numbers that go on. Waits are 0.5 s, 1 s, ... 30 s, each
  * shortened at random by up to a half; ten seconds of health make the next one short. The failure modes are those of the source, told to
@@ -34,11 +34,18 @@ static uint64_t jitter(const struct stream *s, uint64_t below)
     return (x >> 32) % below;
 }
 
+/* Whether a source that could not be opened the first time may be there later. */
+static bool can_pass(int code)
+{
+    return code == PELTON_ERR_REFUSED || code == PELTON_ERR_DNS || code == PELTON_ERR_TIMEOUT || code == PELTON_ERR_NOT_FOUND ||
+           code == PELTON_ERR_INPUT;
+}
+
 bool reconnect_later(struct stream *s, const struct pelton_failure *failure)
 {
     struct broker *b = s->broker;
     uint64_t now = uv_now(&b->loop);
-    if (!s->live || !s->replied || s->probe || b->closing) {
+    if (!s->live || (!s->replied && !can_pass(failure->code)) || s->probe || b->closing) {
         return false;
     }
     if (s->wait_ms == 0 || now - s->opened_ms >= HEALTHY_MS) {

@@ -110,6 +110,18 @@ static void admit_private_uri(struct stream *s)
     s->resumable = camera_address(path) || (stat(path, &st) == 0 && S_ISREG(st.st_mode));
 }
 
+/* What a named source adds to its address: a device that is absent is waited for. NULL: out of memory. */
+static char *named_uri(const char *uri)
+{
+    char address[CAMERA_ADDRESS];
+    if (strncmp(uri, "v4l2://", 7) != 0 || strstr(uri, "wait=") || strlen(uri) >= sizeof address) {
+        return strdup(uri);
+    }
+    wire_copy(address, sizeof address, uri);
+    camera_address_append(address, "wait", "yes"); /* an address that is full stays as it is */
+    return strdup(address);
+}
+
 /* "source:NAME" becomes the address of the configuration, which any client may read. */
 static int admit_named(struct stream *s, struct pelton_failure *failure)
 {
@@ -119,7 +131,7 @@ static int admit_named(struct stream *s, struct pelton_failure *failure)
         if (strcmp(o->sources[i].name, name) != 0) {
             continue;
         }
-        char *uri = strdup(o->sources[i].uri);
+        char *uri = named_uri(o->sources[i].uri);
         if (!uri) {
             return refuse(failure, PELTON_ERR_NOMEM, stream_name(s), "out of memory", "");
         }

@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define SCRATCH_BYTES 4096u
 
@@ -53,6 +55,8 @@ static void camera_free(struct camera *c)
     for (int i = 0; i < RAWS; i++)
         free(c->raws[i].memory);
     uv_cond_destroy(&c->room);
+    if (c->stop_fd >= 0)
+        close(c->stop_fd);
     free(c->tone.values);
     free(c->uri);
     free(c);
@@ -68,6 +72,7 @@ static int camera_create(struct camera_host *h, struct engine *engine, const cha
         return PELTON_ERR_NOMEM;
     }
     c->host = h;
+    c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc = camera_params_parse(uri, &c->params, why) < 0 ? PELTON_ERR_USAGE : 0;
     c->uri = strdup(uri);
     if (rc == 0 && c->params.kind == CAMERA_SIM) {
@@ -80,7 +85,7 @@ static int camera_create(struct camera_host *h, struct engine *engine, const cha
         c->ops = &v4l2_source_ops;
         c->source = v4l2_source_create();
     }
-    if (rc == 0 && (!c->uri || !c->source))
+    if (rc == 0 && (!c->uri || !c->source || c->stop_fd < 0))
         rc = PELTON_ERR_NOMEM;
     if (rc == 0 && uv_thread_create(&c->thread, capture_thread, c))
         rc = PELTON_ERR_NOMEM;
@@ -104,6 +109,7 @@ static struct camera *camera_find(struct camera_host *h, const char *uri)
 static void camera_stop(struct camera *c)
 {
     c->stop = true;
+    eventfd_write(c->stop_fd, 1);
     uv_cond_broadcast(&c->room);
 }
 
@@ -176,6 +182,12 @@ int camera_open(struct camera_host *h, struct engine *engine, const struct pelto
     }
     r->next = h->readers;
     h->readers = r;
+    if (c->state == CAMERA_BACKOFF) {
+        struct camera_event ev = {.kind = EVENT_OF_STATE};
+        snprintf(ev.cause, sizeof ev.cause, "%s", c->absent);
+        reader_post(r, &ev);
+        host_notify(h);
+    }
     host_wake(h);
     uv_mutex_unlock(&h->lock);
     *out = r;

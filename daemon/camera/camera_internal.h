@@ -43,11 +43,13 @@ struct camera {
     bool thread_started, thread_ended, stop, known; /* known: the device was open once, so its format stands */
     enum camera_state state;
     uv_cond_t room;            /* a raw frame is free, or stop */
+    int stop_fd;               /* an eventfd that is readable from stop on */
     struct raw raws[RAWS];
     uint64_t sequence, lost;   /* of the next frame; dropped by the device or for want of a raw frame */
     uint32_t n_readers, flying;
     bool undeveloped;          /* nothing of it is on the device any more, nor will be */
     struct pelton_failure failure;
+    char absent[256];          /* CAMERA_BACKOFF: why */
     int64_t period_ns;
     struct camera_tone tone;   /* from known on */
 

@@ -3,11 +3,12 @@
  * The thread of a camera: opens its source, tells it the exposure, takes its frames.
  *
  * The happy path is open, then set - read until it is stopped, or the source ends. The failure modes are: it cannot be opened the
- * first time (the readers are told and it ends), and it is lost later (unplugged, reset, silent): then it is opened again after 0.5 s, 1 s, ...
+ * first time (the readers are told and it ends, unless it may wait for its device), and it is lost later (unplugged, reset, silent): then it is opened again after 0.5 s, 1 s, ...
  * 30 s, each with jitter, until it is there again; the readers stay. Ten seconds of health make the next wait short again. Where no raw
  * frame is free a live source's frame is dropped and counted; others wait.
  */
 #include "daemon/camera/camera_internal.h"
+#include "daemon/camera/watch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -145,6 +146,7 @@ static void tell(struct camera *c, enum camera_state state, const char *cause)
 {
     struct camera_event ev = {.kind = EVENT_OF_STATE, .running = state == CAMERA_RUNNING};
     snprintf(ev.cause, sizeof ev.cause, "%s", cause);
+    snprintf(c->absent, sizeof c->absent, "%s", cause);
     bool change = c->state == CAMERA_BACKOFF ? state != CAMERA_BACKOFF : state == CAMERA_BACKOFF;
     c->state = state;
     for (struct camera_reader *r = c->host->readers; change && r; r = r->next)
@@ -154,13 +156,27 @@ static void tell(struct camera *c, enum camera_state state, const char *cause)
     host_notify(c->host);
 }
 
-/* Half of the wait to all of it. */
-static void back_off(struct camera *c, int64_t *wait_ns)
+/* Half of the wait to all of it; a device that is plugged in ends it. With the lock, which it drops meanwhile. */
+static void back_off(struct camera *c, int code, int64_t *wait_ns)
 {
     int64_t until = now_ns() + *wait_ns / 2 + (int64_t)((uint64_t)now_ns() / 1000 * 2654435761u % (uint64_t)(*wait_ns / 2 + 1));
-    while (!c->stop && now_ns() < until)
+    while (!c->stop && c->params.kind != CAMERA_V4L2 && now_ns() < until)
         uv_cond_timedwait(&c->room, &c->host->lock, (uint64_t)(until - now_ns() > 0 ? until - now_ns() : 1));
+    if (c->params.kind == CAMERA_V4L2) {
+        uv_mutex_unlock(&c->host->lock);
+        bool plugged = watch_wait(c->params.path, code == PELTON_ERR_NOT_FOUND, c->stop_fd, until);
+        uv_mutex_lock(&c->host->lock);
+        if (plugged)
+            *wait_ns = FIRST_WAIT_NS / 2;
+    }
     *wait_ns = *wait_ns * 2 > LAST_WAIT_NS ? LAST_WAIT_NS : *wait_ns * 2;
+}
+
+/* What can be different later. */
+static bool can_pass(const struct camera *c, int code)
+{
+    return c->known || (c->params.wait && (code == PELTON_ERR_NOT_FOUND || code == PELTON_ERR_UNPLUGGED || code == PELTON_ERR_BUSY ||
+                                           code == PELTON_ERR_PERMISSION || code == PELTON_ERR_TIMEOUT));
 }
 
 static void live(struct camera *c)
@@ -169,7 +185,7 @@ static void live(struct camera *c)
     while (!c->stop) {
         struct pelton_failure failure = {0};
         int rc = open_source(c, &failure);
-        if (rc < 0 && !c->known) {
+        if (rc < 0 && !can_pass(c, rc)) {
             c->failure = failure;
             return;
         }
@@ -186,7 +202,7 @@ static void live(struct camera *c)
         if (rc == SOURCE_END)
             return;
         tell(c, CAMERA_BACKOFF, failure.cause);
-        back_off(c, &wait_ns);
+        back_off(c, rc, &wait_ns);
     }
 }
 

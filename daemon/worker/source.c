@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <libavcodec/avcodec.h>
 #include <libavutil/pixdesc.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,8 +57,52 @@ static bool looks_like_mp4(const struct source *src)
            (!memcmp(head + 4, "ftyp", 4) || !memcmp(head + 4, "mdat", 4) || !memcmp(head + 4, "wide", 4));
 }
 
+/* libavformat says no more than EIO where the host's name is not known. */
+static bool is_unknown_host(const char *uri)
+{
+    char host[256] = "";
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    const char *start = uri ? strstr(uri, "://") : NULL;
+    if (!start)
+        return false;
+    start += 3;
+    const char *end = start + strcspn(start, "/?#"), *at = memchr(start, '@', (size_t)(end - start));
+    start = at ? at + 1 : start;
+    if (*start == '[')
+        return false; /* an address */
+    snprintf(host, sizeof host, "%.*s", (int)strcspn(start, ":/?#"), start);
+    bool unknown = host[0] && getaddrinfo(host, NULL, &hints, &found) != 0;
+    if (found)
+        freeaddrinfo(found);
+    return unknown;
+}
+
+/* What a server or the network says; 0: something else. */
+static int fail_network(const struct source *src, int error, struct pelton_failure *failure)
+{
+    switch (error) {
+    case AVERROR(ECONNREFUSED): return fail(failure, PELTON_ERR_REFUSED, src->name, "connection refused", "check address and port, and that the server runs");
+    case AVERROR(EHOSTUNREACH):
+    case AVERROR(ENETUNREACH): return fail(failure, PELTON_ERR_REFUSED, src->name, "there is no way to the host", "check the network");
+    case AVERROR(ETIMEDOUT): return fail(failure, PELTON_ERR_TIMEOUT, src->name, "no answer for ten seconds", "check address and network");
+    case AVERROR(ECONNRESET):
+    case AVERROR(EPIPE):
+    case AVERROR_EOF: return fail(failure, PELTON_ERR_INPUT, src->name, "the server has closed the connection", "");
+    case AVERROR_HTTP_UNAUTHORIZED:
+    case AVERROR_HTTP_FORBIDDEN: return fail(failure, PELTON_ERR_AUTH, src->name, "the server wants another user or password", "check user and password");
+    case AVERROR_HTTP_NOT_FOUND: return fail(failure, PELTON_ERR_NOT_FOUND, src->name, "the server has no such stream", "check the address's path");
+    case AVERROR(EIO):
+        if (is_unknown_host(src->uri))
+            return fail(failure, PELTON_ERR_DNS, src->name, "the host's name is not known", "check the host's name");
+        return 0;
+    default: return 0;
+    }
+}
+
 static int fail_open(const struct source *src, int error, struct pelton_failure *failure)
 {
+    if (src->fd < 0 && error != AVERROR_EXIT && fail_network(src, error, failure) < 0)
+        return failure->code;
     if (error == AVERROR_EXIT)
         return fail(failure, PELTON_ERR_INPUT, src->name, "closed while opening", "");
     if (src->size == 0)
@@ -138,7 +183,7 @@ static int choose_stream(struct source *src, struct pelton_failure *failure)
 int source_open(struct source *src, const char *uri, int fd, const char *name, const atomic_bool *stop,
                 struct pelton_failure *failure)
 {
-    *src = (struct source){.fd = fd, .own_fd = -1, .size = -1, .name = name, .stop = stop};
+    *src = (struct source){.fd = fd, .own_fd = -1, .size = -1, .name = name, .uri = uri, .stop = stop};
     if (uri && !is_address(uri)) {
         src->fd = src->own_fd = open(uri, O_RDONLY | O_CLOEXEC);
         if (src->fd < 0)

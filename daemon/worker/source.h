@@ -18,6 +18,7 @@ struct source {
     AVStream *stream;
     const atomic_bool *stop; /* reads end soon after it is set */
     const char *name;        /* for messages; borrowed */
+    const char *uri;         /* borrowed; NULL: a descriptor */
     int fd;                  /* borrowed; -1 with an address */
     int own_fd;              /* opened here, -1 */
     int64_t position;        /* of a seekable descriptor: pread leaves the shared file offset alone */

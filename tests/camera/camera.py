@@ -243,8 +243,8 @@ def network(args, clip):
         f.write(f"version: 1\nsources:\n  door: {{uri: \"tcp://127.0.0.1:{port}\"}}\n")
     args.set = []
     with t.Daemon(args, "-c", config) as daemon:
-        out = pelton(args, daemon, "pipe", "door")
-        check(out.returncode == 4 and "refused" in out.stderr, f"network: nobody listens: {out.stderr!r}")
+        out = pelton(args, daemon, "pipe", "door", "--timeout", "1")
+        check(out.returncode == 11 and "refused" in out.stderr, f"network: nobody listens: {out.stderr!r}")
         server = listener(args, clip, port)
         time.sleep(1)
         out = open(args.folder + "/network", "w+")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by themselves, JPEG, H.264, memory, plugging in and out;
 and the kernel's own (vivid) where it is there. devices.py NAME..."""
-import argparse, os, pathlib, subprocess, sys, tempfile
+import argparse, os, pathlib, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -161,7 +161,95 @@ def jpeg(args, folder):
     check(len(lines) == 20 and dropped >= 19, f"jpeg: {len(lines)} frames, {dropped} damaged ones dropped {p.stdout.splitlines()[-1:] if not lines else ''}")
 
 
-TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg)}
+class Reader:
+    """camera_watch in the background, its lines with the time they came."""
+
+    def __init__(self, args, socket, uri):
+        self.process = subprocess.Popen([args.bin + "/camera_watch", "--socket", socket, uri], stdout=subprocess.PIPE, text=True)
+        self.lines = []
+        self.thread = threading.Thread(target=self.read, daemon=True)
+        self.thread.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append((time.monotonic(), line.split()))
+
+    def frames_since(self, moment):
+        return [at for at, words in list(self.lines) if words[0] == "frame" and at > moment]
+
+    def wait_frame(self, since, timeout):
+        """Seconds from then until a frame; or None."""
+        while time.monotonic() < since + timeout:
+            frames = self.frames_since(since)
+            if frames:
+                return frames[0] - since
+            time.sleep(0.01)
+        return None
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait(10)
+
+
+def worker_seconds(daemon):
+    """CPU time of the daemon and its workers."""
+    pids = [daemon.process.pid] + [int(p) for p in open(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read().split()]
+    return sum(sum(map(int, open(f"/proc/{p}/stat").read().rsplit(")", 1)[1].split()[11:13])) for p in pids) / os.sysconf("SC_CLK_TCK")
+
+
+def plug(folder, number, link):
+    describe(f"{folder}/video{number}", formats="YUYV")
+    os.makedirs(os.path.dirname(link), exist_ok=True)
+    os.symlink(f"../../video{number}", link)
+
+
+def unplug(folder, number, link):
+    os.remove(link)
+    os.removedirs(os.path.dirname(link))
+    os.remove(f"{folder}/video{number}")
+
+
+def plugging(args, folder):
+    """A named camera that is absent at the start, comes, goes, and comes back under another number; its reader stays. A raw address fails at once."""
+    home = folder + "/plugs"
+    os.makedirs(home)
+    link, config = home + "/v4l/by-id/camera", folder + "/plugging.yaml"
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{link}\"}}\n")
+    started = time.monotonic()
+    p = pipe(args, "v4l2://" + link, "gray", 1, environment(args, home))
+    check(p.returncode == 4 and b"no such device" in p.stderr and time.monotonic() - started < 10, f"plugging: a raw address: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
+    before = dict(os.environ)
+    os.environ.update(environment(args, home))
+    try:
+        with t.Daemon(args, "-c", config) as daemon:
+            os.environ.clear()
+            os.environ.update(before)
+            reader = Reader(args, daemon.socket, "source:cam")
+            time.sleep(3) # the first waits are over, the next is of seconds
+            spent = worker_seconds(daemon)
+            time.sleep(2)
+            spent = worker_seconds(daemon) - spent
+            check(spent < 0.1 and not reader.lines, f"plugging: absent: {spent:.2f} s of CPU in 2 s {reader.lines[:1]}")
+            out = subprocess.run([args.bin + "/pelton", "info", "--socket", daemon.socket, "--timeout", "1", "cam"], capture_output=True, text=True, timeout=args.timeout)
+            check(out.returncode == 11 and "no such device" in out.stderr, f"plugging: info: exit code {out.returncode}, {out.stderr.splitlines()[:1]}")
+            for number in (3, 8):
+                now = time.monotonic()
+                plug(home, number, link)
+                after = reader.wait_frame(now, 10)
+                check(after is not None and after < 1.5, f"plugging: video{number} is there: a frame after {after and round(after, 2)} s")
+                time.sleep(0.5)
+                unplug(home, number, link)
+                time.sleep(2.5)
+                last = time.monotonic()
+            check(not reader.frames_since(last - 1) and reader.process.poll() is None, "plugging: the reader stays without frames")
+            reader.end()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg, plugging)}
 
 
 def main():

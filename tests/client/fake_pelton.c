@@ -237,6 +237,11 @@ int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info
     return 0;
 }
 
+const char *pelton_waiting(const struct pelton_stream *s)
+{
+    return NULL;
+}
+
 /* A slope with its own step for each plane and frame; the padding holds what must never be seen. */
 static void paint(struct pelton_frame *f, uint8_t *base)
 {
