@@ -82,12 +82,22 @@ int fail_with(struct failure *f, int code, const char *hint, const char *cause, 
     return code;
 }
 
+/* Whether a cause says already what it is about: of an address what follows user and password, without settings. */
+static bool says_name(const char *cause, const char *name)
+{
+    char part[256];
+    const char *start = strstr(name, "://"), *at = start ? strrchr(start, '@') : NULL;
+    start = at ? at + 1 : start ? start + 3 : name;
+    snprintf(part, sizeof part, "%.*s", start == name ? (int)sizeof part : (int)strcspn(start, "?"), start);
+    return part[0] && strstr(cause, part);
+}
+
 int fail_pelton(struct failure *f, const struct pelton *conn, const char *name)
 {
     const struct pelton_failure *p = pelton_failure(conn);
     const char *hint = p->hint[0] ? p->hint : hint_of(p->code);
     const char *cause = p->cause[0] ? p->cause : "the daemon gave no cause";
-    if (name && !strstr(cause, name)) {
+    if (name && !says_name(cause, name)) {
         return fail_with(f, exit_code_of(p->code), hint, "%s: %s", name, cause);
     }
     return fail_with(f, exit_code_of(p->code), hint, "%s", cause);

@@ -15,15 +15,33 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PACKET_STREAM_BACK_US 5000000
 #define SILENCE_US "10000000" /* of a network source, until it counts as lost */
+#define SILENCE_S 10
+
+/* The name without the password that an address may hold. */
+static void shown_name(const char *name, char out[121])
+{
+    const char *start = strstr(name, "://");
+    size_t length = start ? strcspn(start + 3, "/?#") : 0, kept = 0;
+    for (size_t i = 0; i < length; i++) /* the last one: passwords may hold others */
+        kept = start[3 + i] == '@' ? i : kept;
+    const char *colon = kept ? memchr(start + 3, ':', kept) : NULL;
+    if (colon)
+        snprintf(out, 121, "%.*s:***%s", (int)(colon - name), name, start + 3 + kept);
+    else
+        snprintf(out, 121, "%s", name);
+}
 
 static int fail(struct pelton_failure *failure, int code, const char *name, const char *what, const char *hint)
 {
+    char shown[121];
+    shown_name(name, shown);
     failure->code = code;
-    snprintf(failure->cause, sizeof failure->cause, "%.120s: %.120s", name, what);
+    snprintf(failure->cause, sizeof failure->cause, "%s: %.120s", shown, what);
     snprintf(failure->hint, sizeof failure->hint, "%s", hint);
     return code;
 }
@@ -80,6 +98,8 @@ static bool is_unknown_host(const char *uri)
 /* What a server or the network says; 0: something else. */
 static int fail_network(const struct source *src, int error, struct pelton_failure *failure)
 {
+    if (error == AVERROR_INVALIDDATA && !strncmp(src->uri, "rtsp", 4)) /* says libavformat of an answer that does not come */
+        error = time(NULL) - src->opened_s >= SILENCE_S - 1 ? AVERROR(ETIMEDOUT) : AVERROR_EOF;
     switch (error) {
     case AVERROR(ECONNREFUSED): return fail(failure, PELTON_ERR_REFUSED, src->name, "connection refused", "check address and port, and that the server runs");
     case AVERROR(EHOSTUNREACH):
@@ -87,7 +107,7 @@ static int fail_network(const struct source *src, int error, struct pelton_failu
     case AVERROR(ETIMEDOUT): return fail(failure, PELTON_ERR_TIMEOUT, src->name, "no answer for ten seconds", "check address and network");
     case AVERROR(ECONNRESET):
     case AVERROR(EPIPE):
-    case AVERROR_EOF: return fail(failure, PELTON_ERR_INPUT, src->name, "the server has closed the connection", "");
+    case AVERROR_EOF: return fail(failure, PELTON_ERR_INPUT, src->name, "the server has closed the connection", "check that it speaks this protocol");
     case AVERROR_HTTP_UNAUTHORIZED:
     case AVERROR_HTTP_FORBIDDEN: return fail(failure, PELTON_ERR_AUTH, src->name, "the server wants another user or password", "check user and password");
     case AVERROR_HTTP_NOT_FOUND: return fail(failure, PELTON_ERR_NOT_FOUND, src->name, "the server has no such stream", "check the address's path");
@@ -142,10 +162,12 @@ static int open_as(struct source *src, const char *uri, const AVInputFormat *for
         src->format->pb = src->io;
         /* Playlists and the like inside a descriptor must not open anything else. */
         av_dict_set(&options, "protocol_whitelist", "none", 0);
-    } else if (!strncmp(uri, "rtsp", 4))
+    } else if (!strncmp(uri, "rtsp", 4)) {
         av_dict_set(&options, "timeout", SILENCE_US, 0);
-    else
+        av_dict_set(&options, "rtsp_flags", "prefer_tcp", 0); /* then UDP; nothing is lost on the way */
+    } else {
         av_dict_set(&options, "rw_timeout", SILENCE_US, 0);
+    }
     int err = avformat_open_input(&src->format, src->fd >= 0 ? src->name : uri, format, &options);
     av_dict_free(&options);
     return err;
@@ -183,7 +205,7 @@ static int choose_stream(struct source *src, struct pelton_failure *failure)
 int source_open(struct source *src, const char *uri, int fd, const char *name, const atomic_bool *stop,
                 struct pelton_failure *failure)
 {
-    *src = (struct source){.fd = fd, .own_fd = -1, .size = -1, .name = name, .uri = uri, .stop = stop};
+    *src = (struct source){.fd = fd, .own_fd = -1, .size = -1, .name = name, .uri = uri, .stop = stop, .opened_s = time(NULL)};
     if (uri && !is_address(uri)) {
         src->fd = src->own_fd = open(uri, O_RDONLY | O_CLOEXEC);
         if (src->fd < 0)

@@ -24,6 +24,7 @@ struct source {
     int64_t position;        /* of a seekable descriptor: pread leaves the shared file offset alone */
     int64_t size;            /* of a seekable descriptor, else -1 */
     bool truncated;          /* the container promised more */
+    time_t opened_s;
     bool started;            /* a packet has been read */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--slow MS] [--hold K] [--set Name=Value]... ADDRESS: a line for each frame of
- * a camera: sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client; --set once the first
+ * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--patience SECONDS] [--slow MS] [--hold K] [--set Name=Value]... ADDRESS: a line for each frame of
+ * a camera: sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client, epoch; --set once the first
  * has come. --slow: so long over each frame; --hold: the last K are not given back.
  */
 #include "proto/pelton.h"
@@ -31,9 +31,9 @@ static void print_frame(const struct pelton_frame *f)
 {
     static const char *const states[] = {"searching", "converged", "locked"};
     const struct pelton_camera *c = &f->camera;
-    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu\n", (unsigned long long)f->sequence, c->exposure_us,
+    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu %u\n", (unsigned long long)f->sequence, c->exposure_us,
            c->analogue_gain, c->digital_gain, c->mean, c->clipped, c->present ? states[c->ae_state] : "absent", age_ms(f->received_ns),
-           (unsigned long long)f->dropped_source, (unsigned long long)f->dropped_decoder, (unsigned long long)f->dropped_client);
+           (unsigned long long)f->dropped_source, (unsigned long long)f->dropped_decoder, (unsigned long long)f->dropped_client, f->epoch);
     fflush(stdout);
 }
 
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     struct pelton_stream *stream = NULL;
     struct pelton_frame frame;
     struct pelton_frame held[MOST_HELD];
-    int n_sets = 0, slow_ms = 0, rc = 0;
+    int n_sets = 0, slow_ms = 0, patience_ms = 60000, rc = 0;
     unsigned hold = 0;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--latest"))
@@ -74,6 +74,8 @@ int main(int argc, char **argv)
             hold = (unsigned)atoi(argv[++i]) % MOST_HELD;
         else if (!strcmp(argv[i], "--socket") && i + 1 < argc)
             socket = argv[++i];
+        else if (!strcmp(argv[i], "--patience") && i + 1 < argc)
+            patience_ms = 1000 * atoi(argv[++i]);
         else if (!strcmp(argv[i], "--frames") && i + 1 < argc)
             params.max_frames = strtoull(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--set") && i + 1 < argc && n_sets < 8)
@@ -84,7 +86,7 @@ int main(int argc, char **argv)
     rc = socket ? pelton_connect(socket, 10000, &conn) : pelton_spawn(&spawn, 30000, &conn);
     if (rc < 0)
         return complain(NULL);
-    rc = pelton_open(conn, &params, 60000, NULL, &stream);
+    rc = pelton_open(conn, &params, patience_ms, NULL, &stream);
     for (uint64_t n = 0; rc >= 0 && (rc = pelton_next(stream, 20000, &frame)) > 0; n++) {
         print_frame(&frame);
         if (n >= hold)

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Network sources: a real RTSP server (rtsp_server.py; skipped where GStreamer is absent), servers that refuse, reset, say nothing.
+network.py NAME..."""
+import argparse, os, pathlib, socket, struct, subprocess, sys, tempfile, threading, time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import peltontest as t
+
+FAILURES, SKIPS = [], []
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def check(good, what):
+    if not good:
+        FAILURES.append(what)
+    print(("ok   " if good else "FAIL ") + what, flush=True)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class RtspServer:
+    def __init__(self, port, path):
+        self.process = subprocess.Popen(["/usr/bin/python3", str(HERE / "rtsp_server.py"), str(port), path], stdout=subprocess.PIPE, text=True)
+        self.there = self.process.stdout.readline() == "ready\n"
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def make_clip(args, folder):
+    path = folder + "/rtsp.mp4"
+    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25", "-t", "4", "-c:v", "libx264", "-bf", "2",
+                    "-g", "25", "-pix_fmt", "yuv420p", path], check=True)
+    return path
+
+
+def hashes(text):
+    return [l.split(",")[-1].strip() for l in text.splitlines() if l and l[0] != "#"]
+
+
+def in_order(part, whole):
+    rest = iter(whole)
+    return all(h in rest for h in part)
+
+
+def decode(args, uri):
+    command = [args.bin + "/pelton", "decode", "--device", "cpu", "-loglevel", "error", "-i", uri, "-f", "framemd5", "-"]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=args.timeout)
+
+
+def watch(args, *words):
+    p = subprocess.run([args.bin + "/camera_watch", *words], capture_output=True, text=True, timeout=args.timeout)
+    return p.stdout.splitlines()
+
+
+def rtsp(args, folder):
+    """Every frame is the file's; what the server says has an exit code; a server that is killed and comes back keeps its readers."""
+    clip, port = make_clip(args, folder), free_port()
+    base = f"rtsp://127.0.0.1:{port}/"
+    server = RtspServer(port, clip)
+    if not server.there:
+        SKIPS.append("rtsp")
+        print("skipped: rtsp: Debian's gir1.2-gst-rtsp-server-1.0, python3-gi and gstreamer1.0-plugins-good are not there")
+        return
+    reference = hashes(t.ffmpeg_framemd5(args, clip))
+    p = decode(args, base + "clip") # frames whose RTP time comes twice are left out, as ffmpeg does
+    got = hashes(p.stdout)
+    check(len(got) >= 0.9 * len(reference) and in_order(got, reference), f"rtsp: {len(got)} of {len(reference)} frames, each bit by bit the file's {p.stderr.strip()}")
+    for uri, code, words in ((base + "nothing", 4, "no such stream"), (base + "locked", 9, "another user or password"),
+                             (base.replace("//", "//me:wrong@") + "locked", 9, "//me:***@127.0.0.1")):
+        p = decode(args, uri)
+        check(p.returncode == code and words in p.stderr and "wrong" not in p.stderr, f"rtsp: exit code {p.returncode}: {p.stderr.splitlines()[:1]}")
+    p = decode(args, base.replace("//", "//me:secret@") + "locked")
+    check(p.returncode == 0 and in_order(hashes(p.stdout), reference), f"rtsp: with the password: {len(hashes(p.stdout))} frames {p.stderr.strip()}")
+    config = folder + "/rtsp.yaml"
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  door: {{uri: \"{base}clip\"}}\n")
+    with t.Daemon(args, "-c", config) as daemon:
+        out = open(folder + "/rtsp.out", "w+")
+        reader = subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket, "source:door"], stdout=out)
+        time.sleep(2)
+        server.end()
+        time.sleep(1.5)
+        server = RtspServer(port, clip)
+        time.sleep(5)
+        stays = reader.poll() is None
+        reader.terminate()
+        reader.wait(10)
+        lines = [l.split() for l in open(out.name).read().splitlines()]
+    server.end()
+    frames = [(int(w[1]), int(w[12])) for w in lines if w[0] == "frame" and len(w) == 13]
+    epochs = sorted({e for _, e in frames})
+    check(stays and len(epochs) >= 2 and all(w[0] == "frame" for w in lines), f"rtsp: killed and started again: {len(frames)} frames in epochs {epochs}, the reader stays")
+    check([n for n, _ in frames] == sorted({n for n, _ in frames}), "rtsp: sequence numbers go on")
+
+
+class Rude(threading.Thread):
+    """Accepts and resets; counts."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.times = []
+
+    def run(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            self.times.append(time.monotonic())
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            peer.close()
+
+
+def resets(args, folder):
+    """A camera that accepts and resets: a raw address fails at once, a named one is tried with longer and longer waits."""
+    rude = Rude()
+    rude.start()
+    uri = f"rtsp://127.0.0.1:{rude.port}/stream"
+    started = time.monotonic()
+    p = decode(args, uri)
+    check(p.returncode == 4 and "closed the connection" in p.stderr and time.monotonic() - started < 5, f"resets: exit code {p.returncode}: {p.stderr.splitlines()[:1]}")
+    rude.times.clear()
+    config = folder + "/rude.yaml"
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  door: {{uri: \"{uri}\"}}\n")
+    with t.Daemon(args, "-c", config) as daemon:
+        lines = watch(args, "--socket", daemon.socket, "--patience", "6", "source:door")
+    gaps = [b - a for a, b in zip(rude.times, rude.times[1:])]
+    check(lines and lines[0].startswith("error -11") and "closed the connection" in lines[0], f"resets: {lines[:1]}")
+    check(2 <= len(rude.times) <= 12 and gaps and max(gaps) > 0.9, f"resets: {len(rude.times)} connections in 6 s, the longest wait {max(gaps or [0]):.1f} s")
+
+
+def codes(args, folder):
+    """Each failure by its number: of the address, of the network."""
+    silent = socket.create_server(("127.0.0.1", 0))
+    cases = [(f"rtsp://127.0.0.1:{free_port()}/x", -21, "refused"), ("rtsp://no-such-host.invalid/x", -22, "name is not known"),
+             (f"tcp://127.0.0.1:{free_port()}", -21, "refused"), ("v4l2:///dev/no-such-device", -18, "no such device")]
+    for uri, code, words in cases:
+        lines = watch(args, uri)
+        check(len(lines) == 1 and lines[0].startswith(f"error {code} ") and words in lines[0], f"codes: {lines}")
+    started = time.monotonic()
+    lines = watch(args, f"rtsp://127.0.0.1:{silent.getsockname()[1]}/x")
+    took = time.monotonic() - started
+    check(len(lines) == 1 and lines[0].startswith("error -11 ") and 8 < took < 25, f"codes: a server that says nothing: {lines} after {took:.0f} s")
+
+
+TESTS = {f.__name__: f for f in (codes, resets, rtsp)}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    t.add_arguments(p)
+    p.add_argument("names", nargs="*")
+    args = p.parse_args()
+    names = args.names or list(TESTS)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            TESTS[name](args, folder)
+    return 1 if FAILURES else t.SKIPPED if len(SKIPS) == len(names) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
