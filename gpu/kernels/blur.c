@@ -36,10 +36,10 @@ enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, HALVES, SLIDE, SHUFFLE };
             {KERNEL_SHADER(bench_blur_inline), KERNEL_CONSTANTS(lx, ly, half ? BENCH_HALF : BENCH_RGBA32F, cache)}}              \
     }
 
-#define SHUFFLES(label, threads, down, rows)                                                                                     \
+#define SHUFFLES(label, threads, down, rows, keep)                                                                               \
     {                                                                                                                            \
         .name = label, .formats = ONLY_32, .box_only = true, .whole = true, .shuffles = true, .pass_count = 1,                   \
-        .passes = {{KERNEL_SHADER(bench_blur_shuffle), KERNEL_CONSTANTS(threads, down, rows), .param = SHUFFLE}}                 \
+        .passes = {{KERNEL_SHADER(bench_blur_shuffle), KERNEL_CONSTANTS(threads, down, rows, keep), .param = SHUFFLE}}                 \
     }
 #define IN_HALVES(label, rows)                                                                                                   \
     {                                                                                                                            \
@@ -70,12 +70,22 @@ static const struct kernel_variant variants[] = {
     IN_HALVES("half-runs-packed-64", 64),
     IN_HALVES("half-runs-packed-88", 88),
     {.name = "slide", .formats = ONLY_32, .box_only = true, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_slide), .param = SLIDE}}},
-    SHUFFLES("shuffle-64x4", 64, 64, 4),
-    SHUFFLES("shuffle-64x2", 64, 64, 2),
-    SHUFFLES("shuffle-128x4", 64, 128, 4),
-    SHUFFLES("shuffle-128x8", 64, 128, 8),
-    SHUFFLES("shuffle-32x4", 64, 32, 4),
-    SHUFFLES("shuffle-64x4-256", 256, 64, 4),
+    SHUFFLES("keep-64x4-t32", 32, 64, 4, 1),
+    SHUFFLES("keep-64x2-t32", 32, 64, 2, 1),
+    SHUFFLES("keep-64x1-t32", 32, 64, 1, 1),
+    SHUFFLES("keep-64x8-t32", 32, 64, 8, 1),
+    SHUFFLES("keep-128x4-t32", 32, 128, 4, 1),
+    SHUFFLES("keep-128x2-t32", 32, 128, 2, 1),
+    SHUFFLES("keep-32x4-t32", 32, 32, 4, 1),
+    SHUFFLES("keep-32x2-t32", 32, 32, 2, 1),
+    SHUFFLES("keep-64x4-t64", 64, 64, 4, 1),
+    SHUFFLES("keep-128x2-t64", 64, 128, 2, 1),
+    SHUFFLES("keep-128x4-t64", 64, 128, 4, 1),
+    SHUFFLES("refetch-64x4-t32", 32, 64, 4, 0),
+    SHUFFLES("refetch-64x2-t32", 32, 64, 2, 0),
+    SHUFFLES("refetch-32x2-t32", 32, 32, 2, 0),
+    SHUFFLES("refetch-128x2-t32", 32, 128, 2, 0),
+    SHUFFLES("keep-256x4-t32", 32, 256, 4, 1),
 };
 
 #define ONE(w, h, f, t, g) {.width = w, .height = h, .format = f, .taps = t, .gauss = g}

@@ -2,7 +2,7 @@
  *
  * A box blur of 32-bit pixels in one dispatch, by subgroups that never wait for each other. A subgroup goes down a strip of four columns a
  * lane, of which the three lanes at either end only serve the others. Each lane keeps sums over TAPS rows of its four columns, two channels
- * a word: a row that comes is added, the one that goes, in the cache from its own coming, subtracted. Along x lanes shuffle what they need
+ * a word: a row that comes, asked for ROWS rows ahead, is added, the one that goes subtracted. Along x lanes shuffle what they need
  * of three neighbours on either side, quads of columns already added up. Sums of 361 bytes are halved where 16 bits would not hold them.
  */
 #version 450
@@ -16,6 +16,7 @@
 layout(constant_id = 0) const uint THREADS = 64;
 layout(constant_id = 1) const uint DOWN = 64; /* rows of a strip */
 layout(constant_id = 2) const uint ROWS = 4;  /* asked for at once */
+layout(constant_id = 3) const uint KEEP = 1;  /* rows stay in shared memory until they go; 0: they are fetched again */
 layout(constant_id = 6) const uint TAPS = 3;
 layout(local_size_x_id = 0) in;
 
@@ -26,6 +27,15 @@ const int R = int(TAPS) / 2;
 const uint EVEN = 0x00ff00ffu, LOW = 0xffffu;
 const uint HALVED = TAPS > 15 ? 1 : 0, KEPT = HALVED != 0 ? 0x7fff7fffu : 0xffffffffu;
 const float MAGIC = 8388608.0; /* 2^23: a float that holds an integer in its low bits */
+
+/* Each lane reads only what it has written. */
+shared uvec4 ring[KEEP != 0 ? TAPS * THREADS : 1];
+
+void keep(uint slot, uvec4 row)
+{
+    if (KEEP != 0)
+        ring[slot * THREADS + gl_LocalInvocationIndex] = row;
+}
 
 /* Columns x..x+3; those outside repeat the border's. inside: no lane of the strip needs that. */
 uvec4 fetch(int x, int y, bool inside)
@@ -95,28 +105,34 @@ void main()
     bool stores = gl_SubgroupInvocationID >= 3 && gl_SubgroupInvocationID + 3 < lanes && x < int(push.width);
     if (left >= int(push.width))
         return;
-    uvec4 even = uvec4(0), odd = uvec4(0);
+    uvec4 even = uvec4(0), odd = uvec4(0), come[ROWS], next[ROWS];
+    uint slot = 0;
     [[unroll]] for (int k = -R; k < R; k++) {
         uvec4 q = fetch(x, top + k, inside);
         even += q & EVEN;
         odd += q >> 8 & EVEN;
+        keep(slot++, q);
     }
+    [[unroll]] for (int row = 0; row < int(ROWS); row++)
+        next[row] = fetch(x, top + row + R, inside);
     for (int y = top; y < end; y += int(ROWS)) {
-        uvec4 come[ROWS], go[ROWS];
-        [[unroll]] for (int row = 0; row < int(ROWS); row++) {
-            come[row] = fetch(x, y + row + R, inside);
-            go[row] = fetch(x, y + row - R, inside);
-        }
+        [[unroll]] for (int row = 0; row < int(ROWS); row++)
+            come[row] = next[row];
+        [[unroll]] for (int row = 0; row < int(ROWS); row++)
+            next[row] = fetch(x, y + int(ROWS) + row + R, inside);
         [[unroll]] for (int row = 0; row < int(ROWS); row++) {
             even += come[row] & EVEN;
             odd += come[row] >> 8 & EVEN;
+            keep(slot, come[row]);
+            slot = slot + 1 == TAPS ? 0 : slot + 1; /* that of the row that goes */
             uvec4 a = along_x(even >> HALVED & KEPT), b = along_x(odd >> HALVED & KEPT), mean;
             [[unroll]] for (int j = 0; j < 4; j++)
                 mean[j] = mean_of_both(a[j], b[j]);
             if (stores)
                 result[(uint(y + row) * push.width + uint(x)) / 4] = mean;
-            even -= go[row] & EVEN;
-            odd -= go[row] >> 8 & EVEN;
+            uvec4 go = KEEP != 0 ? ring[slot * THREADS + gl_LocalInvocationIndex] : fetch(x, y + row - R, inside);
+            even -= go & EVEN;
+            odd -= go >> 8 & EVEN;
         }
     }
 }
