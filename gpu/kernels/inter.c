@@ -174,6 +174,7 @@ static void groups(const struct kernel_case *c, const struct kernel_variant *v, 
 
 const struct kernel_family kernel_inter = {
     .name = "inter", .variants = variants, .variant_count = sizeof(variants) / sizeof(*variants),
-    .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(1920, 1080), .has_image = true,
+    .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(1920, 1080), .image_count = 1,
+    .images = {{VK_FORMAT_R32_UINT, 4, BENCH_BIND_INPUT, BENCH_BIND_IMAGE, BENCH_BIND_TEXTURE, false}},
     .size = size, .traffic = traffic, .fill = fill, .reference = reference, .compare = compare, .groups = groups,
 };

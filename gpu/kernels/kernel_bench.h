@@ -8,10 +8,18 @@
 #include "gpu/kernels/kernels_internal.h"
 
 #define KERNEL_MAX_SETS 64
+#define KERNEL_WARM_SECONDS 0.06 /* until a GPU has raised its clocks */
 
 struct kernel_push {
     uint32_t width, height, step, pictures, items, patient, groups;
-    float weights[BENCH_MAX_TAPS / 2 + 1];
+    float weights[BENCH_WEIGHTS];
+};
+
+/* A layer for each set. */
+struct kernel_bench_image {
+    VkImage image;
+    VkDeviceMemory memory;
+    VkImageView views[KERNEL_MAX_SETS];
 };
 
 struct kernel_bench {
@@ -19,7 +27,8 @@ struct kernel_bench {
     uint64_t random;
     uint32_t rounds;
     VkQueryPool queries;
-    VkSampler sampler;
+    double busy;                           /* when the device last was, on the monotonic clock */
+    VkSampler nearest, linear;             /* beyond the border: the border; nothing */
     const struct gpu_layout *layout;
 
     /* of the case at hand */
@@ -29,9 +38,8 @@ struct kernel_bench {
     uint32_t sets;
     uint64_t stride[KERNEL_BINDINGS];      /* bytes from one set to the next */
     struct gpu_buffer buffers[KERNEL_BINDINGS];
-    VkImage image;                         /* a layer for each set */
-    VkDeviceMemory image_memory;
-    VkImageView view;
+    struct kernel_bench_image images[KERNEL_IMAGES];
+    struct gpu_buffer staging;             /* for results; grows */
     VkDescriptorPool pool;
     VkDescriptorSet descriptors[KERNEL_MAX_SETS];
 
@@ -46,7 +54,17 @@ int kernel_case_open(struct kernel_bench *b, const struct kernel_family *family,
 void kernel_case_close(struct kernel_bench *b);
 /* Let the descriptors of the output name this buffer, which has room for all sets. */
 void kernel_case_output(struct kernel_bench *b, VkBuffer output);
-/* Bytes [at, at + size) of a device buffer to memory. */
-int kernel_download(struct kernel_bench *b, VkBuffer from, uint64_t at, uint64_t size, uint8_t *memory);
+/* Bytes [at, at + size) of a device buffer; *memory lasts until the next call. */
+int kernel_download(struct kernel_bench *b, VkBuffer from, uint64_t at, uint64_t size, const uint8_t **memory);
+
+/* kernel_run.c: of n values, which it sorts, 0 of none; the monotonic clock */
+double kernel_median(double *values, uint32_t n);
+double kernel_seconds(void);
+
+/* kernel_image.c: the family's image `index` of the case at hand; its buffers are there and filled. */
+int kernel_image_create(struct kernel_bench *b, uint32_t index);
+void kernel_image_free(struct kernel_bench *b, uint32_t index); /* half-built is fine */
+void kernel_image_describe(struct kernel_bench *b, uint32_t index, uint32_t set); /* in the set's descriptors */
+void kernel_image_save(struct kernel_bench *b, VkCommandBuffer commands, uint32_t index, uint32_t set); /* to the output buffer */
 
 #endif

@@ -18,8 +18,19 @@
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
-#define WARM_SECONDS 0.06
+#define COOL_SECONDS 0.05 /* of idling before a GPU lowers its clocks */
 #define QUERIES (2 * KERNEL_MAX_SETS + 2)
+
+static int create_sampler(struct gpu *g, VkFilter filter, VkSamplerAddressMode beyond, VkSampler *out)
+{
+    int err = GPU_OK;
+    VkSamplerCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO, .magFilter = filter, .minFilter = filter,
+                                .addressModeU = beyond, .addressModeV = beyond, .addressModeW = beyond,
+                                .borderColor = VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK};
+    VK(g, g->vk.vkCreateSampler(g->device, &info, NULL, out));
+error:
+    return err;
+}
 
 int kernel_bench_create(struct gpu *g, uint64_t seed, uint32_t rounds, struct kernel_bench **out)
 {
@@ -31,9 +42,8 @@ int kernel_bench_create(struct gpu *g, uint64_t seed, uint32_t rounds, struct ke
     b->random = seed | 1;
     b->rounds = g->tick_mask ? rounds : 0;
     VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = QUERIES};
-    VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO, .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
-                                   .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE, .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
-    VK(g, g->vk.vkCreateSampler(g->device, &sampler, NULL, &b->sampler));
+    TRY(create_sampler(g, VK_FILTER_NEAREST, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE, &b->nearest));
+    TRY(create_sampler(g, VK_FILTER_LINEAR, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER, &b->linear));
     VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
     *out = b;
     return GPU_OK;
@@ -48,7 +58,9 @@ void kernel_bench_free(struct kernel_bench *b)
         return;
     kernel_case_close(b);
     b->g->vk.vkDestroyQueryPool(b->g->device, b->queries, NULL);
-    b->g->vk.vkDestroySampler(b->g->device, b->sampler, NULL);
+    b->g->vk.vkDestroySampler(b->g->device, b->nearest, NULL);
+    b->g->vk.vkDestroySampler(b->g->device, b->linear, NULL);
+    gpu_buffer_free(b->g, &b->staging);
     free(b);
 }
 
@@ -99,8 +111,8 @@ static void dispatch(struct kernel_bench *b, VkCommandBuffer commands, uint32_t 
         return;
     struct kernel_push push = {b->c.width, b->c.height, step, b->c.pictures, b->family->items ? b->family->items(&b->c) : 0,
                                b->g->info.software, first[0] * first[1] * first[2], {0}};
-    if (b->family->axis == KERNEL_AXIS_TAPS)
-        memcpy(push.weights, (const float *)(const void *)b->data.params + b->c.taps / 2, (b->c.taps / 2 + 1) * sizeof(float));
+    if (b->family->push)
+        b->family->push(&b->c, &b->data, push.weights);
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->pipelines[pass]);
     g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->layout->pipeline, 0, 1, &b->descriptors[set], 0, NULL);
     g->vk.vkCmdPushConstants(commands, b->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
@@ -182,28 +194,36 @@ static bool dispatchable(const struct kernel_bench *b)
     return true;
 }
 
+struct saving {
+    struct kernel_bench *b;
+    uint32_t set;
+};
+
+static void record_save(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct saving *s = ctx;
+    kernel_image_save(s->b, commands, s->b->variant->image_output - 1, s->set);
+    all_done(g, commands);
+}
+
 /* Compare the outputs of a set with the reference. map: the output is mapped there. */
 static int check(struct kernel_bench *b, uint32_t set, const uint8_t *map, struct kernel_result *out, char why[KERNEL_WHY])
 {
     uint64_t size = b->data.size[BENCH_BIND_OUTPUT], at = set * b->stride[BENCH_BIND_OUTPUT];
     double allowed = 0;
-    uint8_t *got = malloc(size);
-    if (!got)
-        return GPU_ERR_NOMEM;
+    const uint8_t *got = map ? map + at : NULL;
     int err = GPU_OK;
-    if (map)
-        memcpy(got, map + at, size);
-    else
-        err = kernel_download(b, b->output, at, size, got);
-    if (err == GPU_OK) {
-        out->error = b->family->compare(&b->c, b->variant, &b->data, got, &allowed);
-        if (!(out->error <= allowed)) {
-            snprintf(why, KERNEL_WHY, "differs from the reference by %g, %g is allowed (set %u)", out->error, allowed, set);
-            err = GPU_ERR_INVALID;
-        }
-    }
-    free(got);
-    return err;
+    if (b->variant->image_output)
+        err = gpu_run(b->g, record_save, &(struct saving){b, set});
+    if (err == GPU_OK && !map)
+        err = kernel_download(b, b->output, at, size, &got);
+    if (err < 0)
+        return err;
+    out->error = b->family->compare(&b->c, b->variant, &b->data, got, &allowed);
+    if (out->error <= allowed)
+        return GPU_OK;
+    snprintf(why, KERNEL_WHY, "differs from the reference by %g, %g is allowed (set %u)", out->error, allowed, set);
+    return GPU_ERR_INVALID;
 }
 
 static int by_value(const void *a, const void *b)
@@ -212,7 +232,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *values, uint32_t n)
+double kernel_median(double *values, uint32_t n)
 {
     if (!n)
         return 0;
@@ -220,7 +240,7 @@ static double median(double *values, uint32_t n)
     return values[n / 2];
 }
 
-static double seconds_now(void)
+double kernel_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -230,19 +250,19 @@ static double seconds_now(void)
 /* How long a CPU takes to read one result out of memory that the device has written. */
 static double read_by_host(const struct kernel_bench *b, const uint8_t *map, uint8_t *to)
 {
-    double start = seconds_now();
+    double start = kernel_seconds();
     memcpy(to, map, b->data.size[BENCH_BIND_OUTPUT]);
-    return seconds_now() - start;
+    return kernel_seconds() - start;
 }
 
 /* While the host computes references a GPU lowers its clocks, and takes a while to raise them. */
 static int warm_up(struct kernel_bench *b)
 {
-    double start = seconds_now(), least = b->g->info.software ? 0 : WARM_SECONDS;
+    double start = kernel_seconds(), least = b->g->info.software ? 0 : start - b->busy < COOL_SECONDS ? KERNEL_WARM_SECONDS / 6 : KERNEL_WARM_SECONDS;
     int err;
     do {
         err = gpu_run(b->g, record_round, b);
-    } while (err == GPU_OK && seconds_now() - start < least);
+    } while (err == GPU_OK && kernel_seconds() - start < least);
     return err;
 }
 
@@ -272,9 +292,9 @@ static int time_rounds(struct kernel_bench *b, const uint8_t *map, struct kernel
         batches[r] = (double)((ticks[2 * b->sets + 1] - ticks[2 * b->sets]) & g->tick_mask) * unit / b->sets;
         hosts[r] = map ? read_by_host(b, map, to) : 0;
     }
-    out->alone = median(samples, alone);
-    out->batch = median(batches, b->rounds);
-    out->host = median(hosts, b->rounds);
+    out->alone = kernel_median(samples, alone);
+    out->batch = kernel_median(batches, b->rounds);
+    out->host = kernel_median(hosts, b->rounds);
 error:
     free(samples);
     free(to);
@@ -290,6 +310,7 @@ static int run_checked(struct kernel_bench *b, const uint8_t *map, struct kernel
     err = check(b, 0, map, &r, why);
     if (err == GPU_OK && b->rounds) {
         TRY(time_rounds(b, map, &r));
+        b->busy = kernel_seconds();
         err = check(b, b->sets - 1, map, &r, why);
     }
     if (err == GPU_OK || err == GPU_ERR_INVALID)
@@ -382,15 +403,17 @@ int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const
         not = "widths of blurs are odd, 3 to 19";
     int err = not ? 1 : kernel_case_open(b, family, c);
     if (err == GPU_ERR_FEATURE)
-        not = "too large for this device";
+        not = "too large for this device, or of a kind that it has not";
     b->variant = variant;
-    if (!not && err == GPU_OK && !dispatchable(b))
+    if (!not && err == GPU_OK && !variant->hosted && !dispatchable(b))
         not = "more workgroups than the device takes";
     if (not) {
         snprintf(why, KERNEL_WHY, "%s", not);
         return 1;
     }
-    if (err == GPU_OK)
+    if (err == GPU_OK && variant->hosted)
+        err = family->host(b, variant, out, why);
+    else if (err == GPU_OK)
         err = variant->memory == KERNEL_DEVICE ? run_checked(b, NULL, out, why) : run_in_host_memory(b, out, why);
     if (err < 0 && !why[0])
         snprintf(why, KERNEL_WHY, "%s", gpu_error_text(err));

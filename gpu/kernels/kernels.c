@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct kernel_family *const families[] = {&kernel_reduce, &kernel_blur, &kernel_readback, &kernel_wavefront, &kernel_inter};
+static const struct kernel_family *const families[] = {&kernel_reduce, &kernel_blur, &kernel_demosaic, &kernel_undistort, &kernel_readback, &kernel_wavefront,
+                                                     &kernel_inter};
 #define FAMILIES (sizeof(families) / sizeof(*families))
 
-static const char *const format_names[KERNEL_FORMATS] = {"rgba8", "rgba32f", "nv12", "bayer8", "luma8"};
+static const char *const format_names[KERNEL_FORMATS] = {"rgba8", "rgba32f", "nv12", "bayer8", "bayer12", "rgb16", "luma8", "yuv420"};
 
 uint32_t kernel_family_count(void)
 {
@@ -114,7 +115,10 @@ uint32_t kernel_format_bytes(enum kernel_format format, uint32_t width, uint32_t
     switch (format) {
     case KERNEL_RGBA8: return 4 * samples;
     case KERNEL_RGBA32F: return 16 * samples;
-    case KERNEL_NV12: return samples / 2 * 3;
+    case KERNEL_RGB16: return 8 * samples;
+    case KERNEL_NV12:
+    case KERNEL_YUV420:
+    case KERNEL_BAYER12: return samples / 2 * 3;
     default: return samples;
     }
 }

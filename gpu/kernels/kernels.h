@@ -8,7 +8,7 @@
 
 #include "gpu/gpu.h"
 
-enum kernel_format { KERNEL_RGBA8, KERNEL_RGBA32F, KERNEL_NV12, KERNEL_BAYER8, KERNEL_LUMA8, KERNEL_FORMATS };
+enum kernel_format { KERNEL_RGBA8, KERNEL_RGBA32F, KERNEL_NV12, KERNEL_BAYER8, KERNEL_BAYER12, KERNEL_RGB16, KERNEL_LUMA8, KERNEL_YUV420, KERNEL_FORMATS };
 
 /* One measurement apart from the variant. */
 struct kernel_case {

@@ -10,6 +10,7 @@
 #include "gpu/vk.h"
 
 #define KERNEL_BINDINGS 4
+#define KERNEL_IMAGES 2
 #define KERNEL_MAX_PASSES 4
 #define KERNEL_SHADER(shader) .spirv = shader_##shader, .spirv_size = sizeof(shader_##shader)
 #define KERNEL_CONSTANTS(...)                                                                                                    \
@@ -37,6 +38,8 @@ struct kernel_variant {
     bool clear_scratch;        /* the scratch buffer too */
     bool box_only;
     bool independent;          /* passes need no barrier between them */
+    bool hosted;               /* runs by the family's host() */
+    uint32_t image_output;     /* 1 + index of the image that is the output; 0: the buffer */
     bool copy;                 /* no shader: the queue's own copy of input to output */
     enum kernel_memory memory; /* of the output */
     uint32_t param;            /* the family's */
@@ -47,10 +50,19 @@ struct kernel_variant {
 /* Host copies of a case's data. */
 struct kernel_data {
     uint64_t size[KERNEL_BINDINGS]; /* bytes of each buffer; 0: none */
-    uint8_t *input, *params;
+    uint8_t *input, *params, *scratch; /* scratch: filled by families whose size of it counts as input; else what the device leaves */
     void *reference;           /* the family's; one allocation */
     uint32_t counts[KERNEL_MAX_PASSES]; /* of case lists */
     uint32_t subgroup;         /* the device's */
+};
+
+/* Beside the buffers: the same bytes, or the output, as an image. */
+struct kernel_image {
+    VkFormat format;
+    uint32_t pixels;           /* side by side in a texel */
+    uint32_t from;             /* binding of the buffer that fills it; KERNEL_BINDINGS: shaders write it */
+    uint32_t storage, texture; /* its bindings; 0: none */
+    bool linear;               /* the texture is filtered, black beyond its border */
 };
 
 struct kernel_family {
@@ -61,7 +73,9 @@ struct kernel_family {
     uint32_t case_count;
     struct kernel_case quick;
     enum kernel_axis axis;
-    bool has_image;
+    uint32_t image_count;
+    struct kernel_image images[KERNEL_IMAGES];
+    bool fills_scratch;
     bool whole_blocks;         /* sizes are multiples of 16 */
     uint64_t (*size)(const struct kernel_case *c, uint32_t binding);
     uint64_t (*traffic)(const struct kernel_case *c);
@@ -77,9 +91,13 @@ struct kernel_family {
     /* Constants that depend on the case, over those of the row; NULL: none. Returns their number. */
     uint32_t (*constants)(const struct kernel_case *c, const struct kernel_pass *p, uint32_t constants[8]);
     uint32_t (*items)(const struct kernel_case *c); /* push.items; NULL: 0 */
+    void (*push)(const struct kernel_case *c, const struct kernel_data *d, float weights[BENCH_WEIGHTS]); /* push.weights; NULL: 0 */
+    /* Variants that are `hosted`: check, and time where b->rounds is not 0; returns as kernel_run does. NULL: none. Families without
+     * size() have only such. */
+    int (*host)(struct kernel_bench *b, const struct kernel_variant *v, struct kernel_result *out, char why[KERNEL_WHY]);
 };
 
-extern const struct kernel_family kernel_reduce, kernel_blur, kernel_readback, kernel_wavefront, kernel_inter;
+extern const struct kernel_family kernel_reduce, kernel_blur, kernel_demosaic, kernel_undistort, kernel_readback, kernel_wavefront, kernel_inter;
 
 /* kernels.c */
 uint32_t kernel_random(uint64_t *state);

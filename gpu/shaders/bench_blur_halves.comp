@@ -15,9 +15,9 @@ layout(constant_id = 0) const uint TY = 64;
 layout(constant_id = 6) const uint TAPS = 3;
 layout(local_size_x = 128) in;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Words { uint words[]; };
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Quads { uvec4 quads[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer Output { uint result[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Words { uint words[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Quads { uvec4 quads[]; };
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly restrict buffer Output { uint result[]; };
 
 const int R = int(TAPS) / 2, RUN = 8, TX = 32, BEFORE = 12; /* pixels that a run's loads begin in front of it */
 const int PITCH = TX + TX / RUN;                            /* a gap after each run: stores of a subgroup meet other banks */

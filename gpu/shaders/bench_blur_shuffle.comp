@@ -20,8 +20,8 @@ layout(constant_id = 3) const uint KEEP = 1;  /* rows stay in shared memory unti
 layout(constant_id = 6) const uint TAPS = 3;
 layout(local_size_x_id = 0) in;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Quads { uvec4 quads[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer Output { uvec4 result[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Quads { uvec4 quads[]; };
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly restrict buffer Output { uvec4 result[]; };
 
 const int R = int(TAPS) / 2;
 const uint EVEN = 0x00ff00ffu, LOW = 0xffffu;
@@ -105,7 +105,7 @@ void main()
     bool stores = gl_SubgroupInvocationID >= 3 && gl_SubgroupInvocationID + 3 < lanes && x < int(push.width);
     if (left >= int(push.width))
         return;
-    uvec4 even = uvec4(0), odd = uvec4(0), come[ROWS], next[ROWS];
+    uvec4 even = uvec4(0), odd = uvec4(0), come[ROWS], next[ROWS], go[ROWS];
     uint slot = 0;
     [[unroll]] for (int k = -R; k < R; k++) {
         uvec4 q = fetch(x, top + k, inside);
@@ -118,8 +118,10 @@ void main()
     for (int y = top; y < end; y += int(ROWS)) {
         [[unroll]] for (int row = 0; row < int(ROWS); row++)
             come[row] = next[row];
-        [[unroll]] for (int row = 0; row < int(ROWS); row++)
+        [[unroll]] for (int row = 0; row < int(ROWS); row++) {
             next[row] = fetch(x, y + int(ROWS) + row + R, inside);
+            go[row] = KEEP == 0 ? fetch(x, y + row - R, inside) : uvec4(0);
+        }
         [[unroll]] for (int row = 0; row < int(ROWS); row++) {
             even += come[row] & EVEN;
             odd += come[row] >> 8 & EVEN;
@@ -130,9 +132,9 @@ void main()
                 mean[j] = mean_of_both(a[j], b[j]);
             if (stores)
                 result[(uint(y + row) * push.width + uint(x)) / 4] = mean;
-            uvec4 go = KEEP != 0 ? ring[slot * THREADS + gl_LocalInvocationIndex] : fetch(x, y + row - R, inside);
-            even -= go & EVEN;
-            odd -= go >> 8 & EVEN;
+            uvec4 gone = KEEP != 0 ? ring[slot * THREADS + gl_LocalInvocationIndex] : go[row];
+            even -= gone & EVEN;
+            odd -= gone >> 8 & EVEN;
         }
     }
 }

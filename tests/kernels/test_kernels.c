@@ -27,7 +27,8 @@ static uint64_t seed_of_day(void)
 static const struct kernel_case cases[] = {
     {200, 88, KERNEL_RGBA8, 3, false, 1}, {200, 88, KERNEL_RGBA8, 9, true, 2},  {136, 264, KERNEL_RGBA8, 19, false, 3},
     {136, 72, KERNEL_RGBA8, 19, true, 5}, {200, 72, KERNEL_RGBA32F, 5, true, 1}, {104, 72, KERNEL_RGBA32F, 19, false, 1},
-    {200, 120, KERNEL_NV12, 3, false, 1}, {328, 136, KERNEL_BAYER8, 3, false, 1}, {176, 144, KERNEL_LUMA8, 3, false, 3},
+    {200, 120, KERNEL_NV12, 3, false, 1}, {168, 72, KERNEL_BAYER8, 3, false, 1}, {104, 88, KERNEL_BAYER12, 3, false, 1},
+    {136, 104, KERNEL_RGB16, 3, false, 1}, {176, 144, KERNEL_LUMA8, 3, false, 3},
 };
 #define CASES (sizeof(cases) / sizeof(*cases))
 

@@ -11,13 +11,18 @@
 #define BENCH_BIND_PARAMS 3
 #define BENCH_BIND_IMAGE 4   /* the input as a storage image of 32-bit texels */
 #define BENCH_BIND_TEXTURE 5 /* the same, through a sampler */
+#define BENCH_BIND_IMAGE_2 6
+#define BENCH_BIND_TEXTURE_2 7
 
 #define BENCH_RGBA8 0   /* a word a pixel, R in the low byte */
 #define BENCH_RGBA32F 1 /* four floats a pixel, 0..255 */
 #define BENCH_NV12 2    /* four luma samples a word; the chroma plane is not read */
 #define BENCH_BAYER8 3  /* RGGB, four samples a word */
-#define BENCH_LUMA8 4   /* four samples a word */
-#define BENCH_HALF 5    /* four halves a pixel: only between passes */
+#define BENCH_BAYER12 4 /* RGGB, CSI-2: two samples in three bytes, the low bits of both in the last */
+#define BENCH_RGB16 5   /* 16-bit R, G, B, 0 */
+#define BENCH_LUMA8 6   /* four samples a word */
+#define BENCH_YUV420 7
+#define BENCH_HALF 8    /* four halves a pixel: only between passes */
 
 /* 0.2125, 0.7154, 0.0721 in 1/65536 */
 #define BENCH_RED 13926u
@@ -25,6 +30,7 @@
 #define BENCH_BLUE 4725u
 
 #define BENCH_MAX_TAPS 19
+#define BENCH_WEIGHTS 10
 #define BENCH_BINS 256
 
 #ifdef GL_core_profile
@@ -33,7 +39,7 @@ layout(push_constant) uniform Push {
     uint items;  /* values that are reduced */
     uint patient; /* a software device waits */
     uint groups; /* workgroups of the first pass */
-    float weights[BENCH_MAX_TAPS / 2 + 1]; /* of blurs, from the middle outwards */
+    float weights[BENCH_WEIGHTS]; /* of blurs, from the middle outwards; what a family says */
 } push;
 #endif
 
