@@ -32,6 +32,12 @@ struct recon_params {
  * NV12 (8 bits), 4:2:2 ones I422, 4:4:4 ones I444, all GRAY. */
 enum recon_format { RECON_I420, RECON_NV12, RECON_GRAY, RECON_I422, RECON_I444 };
 
+#define RECON_BLURS 16
+
+struct recon_rect {
+    uint32_t x, y, width, height;      /* luma samples of the picture that leaves */
+};
+
 /* Write the frame in slot, cropped, to host memory. Strides and offsets are multiples of 4, of 8 for samples of 16 bits; widths are
  * in luma samples. */
 struct recon_delivery {
@@ -42,6 +48,9 @@ struct recon_delivery {
     uint32_t crop_x, crop_y, width, height; /* luma samples; even where chroma is subsampled; the last column and row may be odd-sized chroma-rounded up */
     enum recon_format format;
     uint8_t structure;                 /* 0: all rows; REC_TOP, REC_BOTTOM: those of a field, which crop_y and height count */
+    uint32_t blur_count;               /* rectangles that leave unreadable; each must touch the picture, and is cut off at its edges.
+                                        * Chroma samples that belong to any luma sample inside count as inside. Slots keep their samples. */
+    struct recon_rect blur[RECON_BLURS];
 };
 
 enum recon_stage { RECON_UPLOAD, RECON_CLASSIFY, RECON_RESIDUAL, RECON_INTER, RECON_INTRA, RECON_DEBLOCK, RECON_DELIVER, RECON_STAGES };

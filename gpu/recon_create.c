@@ -198,7 +198,7 @@ static int create_descriptors(struct recon *r)
 {
     struct gpu *g = r->g;
     int err = GPU_OK;
-    VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 13 * r->flight_count},
+    VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 14 * r->flight_count},
                                      {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, RECON_IMAGE_COUNT * r->flight_count}};
     VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = r->flight_count, .poolSizeCount = 2, .pPoolSizes = sizes};
     VK(g, g->vk.vkCreateDescriptorPool(g->device, &info, NULL, &r->descriptors));
@@ -312,6 +312,7 @@ void recon_free(struct recon *r)
         free_flight(r, &r->flights[i]);
     }
     r->g->vk.vkDestroyDescriptorPool(r->g->device, r->descriptors, NULL);
+    gpu_buffer_free(r->g, &r->blur);
     gpu_buffer_free(r->g, &r->scratch);
     for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++)
         gpu_image_free(r->g, &r->images[i]);
@@ -328,7 +329,7 @@ uint32_t recon_width(const struct recon *r)
 
 uint64_t recon_memory(const struct recon *r)
 {
-    uint64_t bytes = r->scratch.size;
+    uint64_t bytes = r->scratch.size + r->blur.size;
     for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++)
         bytes += r->images[i].bytes;
     for (uint32_t i = 0; i < r->flight_count; i++)

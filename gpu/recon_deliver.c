@@ -10,6 +10,8 @@
 #include "shaders/copy_frame.spv.h"
 #include "shaders/copy_frame_wide.spv.h"
 #include "shaders/deliver.spv.h"
+#include "shaders/deliver_blur.spv.h"
+#include "shaders/deliver_blur_wide.spv.h"
 #include "shaders/deliver_wide.spv.h"
 
 #define DELIVER_GROUP_X 64
@@ -52,13 +54,19 @@ int recon_deliver_pipelines(struct recon *r)
     return err;
 }
 
-/* How often chroma is halved in x and y. */
-static uint32_t shift_x(enum recon_format format)
+int recon_deliver_blurred_pipeline(struct recon *r, enum recon_format format)
+{
+    const uint32_t constants[2] = {(uint32_t)format, 0};
+    return recon_pipeline(r, shader_deliver_blur, sizeof(shader_deliver_blur), shader_deliver_blur_wide, sizeof(shader_deliver_blur_wide),
+                          constants, 2, "deliver, blurred", &r->deliver_pipelines[RECON_BLURRED + (uint32_t)format]);
+}
+
+uint32_t recon_shift_x(enum recon_format format)
 {
     return format == RECON_I444 || format == RECON_GRAY ? 0 : 1;
 }
 
-static uint32_t shift_y(enum recon_format format)
+uint32_t recon_shift_y(enum recon_format format)
 {
     return format == RECON_I420 || format == RECON_NV12 ? 1 : 0;
 }
@@ -66,7 +74,7 @@ static uint32_t shift_y(enum recon_format format)
 /* The planes of a delivery: bytes of a row, rounded up to texels of the store, and rows. */
 static uint32_t plane_shapes(const struct recon *r, const struct recon_delivery *d, struct gpu_rect rects[3])
 {
-    uint32_t sx = shift_x(d->format), sy = shift_y(d->format), texel = r->wide ? 8 : 4;
+    uint32_t sx = recon_shift_x(d->format), sy = recon_shift_y(d->format), texel = r->wide ? 8 : 4;
     uint32_t chroma_width = (d->width + sx) >> sx, chroma_height = (d->height + sy) >> sy;
     uint32_t count = d->format == RECON_NV12 ? 2 : d->format == RECON_GRAY ? 1 : 3;
     for (uint32_t i = 0; i < count; i++) {
@@ -82,12 +90,14 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
     uint32_t frame_width = r->params.mb_width * 16, frame_height = r->params.mb_height * 16 / step, texel = r->wide ? 8 : 4;
     if (!d->host || d->slot >= r->params.slots || (unsigned)d->format > RECON_I444 || !format_valid(r, d->format))
         return GPU_ERR_INVALID;
-    if (d->crop_x % (1u << shift_x(d->format)) || d->crop_y % (1u << shift_y(d->format)))
+    if (d->crop_x % (1u << recon_shift_x(d->format)) || d->crop_y % (1u << recon_shift_y(d->format)))
         return GPU_ERR_INVALID;
     if (!d->width || !d->height || d->crop_x >= frame_width || d->crop_y >= frame_height || d->width > frame_width - d->crop_x ||
         d->height > frame_height - d->crop_y)
         return GPU_ERR_INVALID;
-    struct recon_item item = {.host = d->host, .format = d->format};
+    if (!recon_blur_valid(d))
+        return GPU_ERR_INVALID;
+    struct recon_item item = {.delivery = d, .host = d->host, .format = d->format};
     uint64_t begin = UINT64_MAX, end = 0;
     item.rect_count = plane_shapes(r, d, item.rects);
     for (uint32_t i = 0; i < item.rect_count; i++) {
@@ -104,8 +114,10 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
     item.args = (struct recon_deliver_args){.slot = d->slot, .crop_x = d->crop_x, .crop_y = d->crop_y,
                                             .width = d->width, .height = d->height,
                                             .row_step = step, .row_first = d->structure == REC_BOTTOM};
-    bool aligned = d->crop_x % (4u << shift_x(d->format)) == 0;
+    bool aligned = d->crop_x % (4u << recon_shift_x(d->format)) == 0;
     item.variant = r->deliver_by_copy && step == 1 && aligned && d->format != RECON_NV12 ? RECON_BY_COPY : 2 * (uint32_t)d->format + aligned;
+    if (d->blur_count)
+        item.variant = RECON_BLURRED + (uint32_t)d->format;
     for (uint32_t i = 0; i < item.rect_count; i++) {
         item.args.offset[i] = (uint32_t)((item.rects[i].offset - item.window.offset) / 4);
         item.args.stride[i] = item.rects[i].stride / 4;
@@ -132,6 +144,9 @@ int recon_deliver_plan(struct recon *r, const struct recon_chunk *chunk)
     if (err < 0)
         return err;
     qsort(r->items, chunk->delivery_count, sizeof(*r->items), by_dispatch);
+    err = recon_blur_plan(r, chunk->delivery_count);
+    if (err < 0)
+        return err;
     pthread_mutex_lock(&r->g->lock);
     for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
         err = gpu_host_reserve(r->items[i].host, 3 * (size_t)chunk->delivery_count);
@@ -166,7 +181,7 @@ static void record_copy(struct recon *r, VkCommandBuffer commands, const struct 
 {
     for (uint32_t i = 0; i < item->rect_count; i++) {
         const struct gpu_rect *rect = &item->rects[i];
-        uint32_t sx = i ? shift_x(item->format) : 0, sy = i ? shift_y(item->format) : 0, texel = r->wide ? 8 : 4;
+        uint32_t sx = i ? recon_shift_x(item->format) : 0, sy = i ? recon_shift_y(item->format) : 0, texel = r->wide ? 8 : 4;
         VkBufferImageCopy region = {
             .bufferOffset = rect->offset, .bufferRowLength = rect->stride / texel,
             .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, item->args.slot, 1},
@@ -184,8 +199,9 @@ void recon_deliver_record(struct recon *r, VkCommandBuffer commands, const struc
     gpu_label_begin(r->g, commands, "deliver");
     while (shaded < count && r->items[shaded].variant != RECON_BY_COPY)
         shaded++;
+    recon_blur_record(r, commands, count);
     if (shaded)
-        recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER), RECON_B(BIND_HOST));
+        recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_HOST));
     for (uint32_t first = 0; first < shaded;)
         first = record_group(r, commands, first, shaded);
     if (shaded < count)

@@ -14,7 +14,7 @@
 #define RECON_QUERIES (RECON_MAX_PASSES + 8)
 #define RECON_NO_PASS RECON_MAX_PASSES
 
-#define RECON_BUFFERS 0x1fffu /* bindings 0..12 */
+#define RECON_BUFFERS (0x1fffu | RECON_B(BIND_BLUR)) /* bindings 0..12, and one */
 #define RECON_IMAGES (0x3fu << BIND_WORK_Y)
 #define RECON_IMAGE_COUNT 6
 #define RECON_FRAMES (RECON_B(BIND_FRAME_Y) | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR))
@@ -22,8 +22,11 @@
     (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_MOTION) | RECON_B(BIND_SLICES) | RECON_B(BIND_COEFFS) |           \
      RECON_B(BIND_WEIGHTS) | RECON_B(BIND_SCALING) | RECON_B(BIND_DELIVER))
 
-#define RECON_DELIVER_VARIANTS 10 /* formats, each also for what is cropped by whole texels */
-#define RECON_BY_COPY RECON_DELIVER_VARIANTS
+#define RECON_FORMATS 5
+#define RECON_DELIVER_VARIANTS (2 * RECON_FORMATS) /* each also for what is cropped by whole texels */
+#define RECON_BLURRED RECON_DELIVER_VARIANTS       /* + format: with rectangles; made when they are first asked for */
+#define RECON_DELIVER_PIPELINES (3 * RECON_FORMATS)
+#define RECON_BY_COPY RECON_DELIVER_PIPELINES
 
 struct recon_section {
     uint64_t offset, size;
@@ -31,10 +34,11 @@ struct recon_section {
 
 /* A delivery, checked and ready to be sent, and where it goes. */
 struct recon_item {
+    const struct recon_delivery *delivery;
     struct gpu_host *host;
     struct gpu_window window;
     enum recon_format format;
-    uint32_t variant;        /* of the pipeline: format, and whether aligned; RECON_BY_COPY: no shader */
+    uint32_t variant;        /* of the pipeline: format, and whether aligned or blurred; RECON_BY_COPY: no shader */
     struct recon_deliver_args args;
     struct gpu_rect rects[3];
     uint32_t rect_count;
@@ -88,11 +92,11 @@ struct recon {
     bool wide;                           /* samples of 16 bits, coefficients of 32 */
 
     const struct gpu_layout *layout;
-    VkPipeline pipelines[RECON_MAX_PASSES], copy_pipeline, deliver_pipelines[RECON_DELIVER_VARIANTS];
+    VkPipeline pipelines[RECON_MAX_PASSES], copy_pipeline, deliver_pipelines[RECON_DELIVER_PIPELINES], blur_pipelines[RECON_FORMATS];
     bool deliver_by_copy;                /* image to buffer copies where a delivery needs no shader: faster on software */
     VkDescriptorPool descriptors;
     struct gpu_image images[RECON_IMAGE_COUNT]; /* from BIND_WORK_Y on */
-    struct gpu_buffer scratch;
+    struct gpu_buffer scratch, blur;     /* blur: recon_blur[delivery_capacity], or none yet */
     struct recon_section regions[BIND_DELIVER + 1]; /* of scratch */
     uint32_t zeroed;                     /* mask */
     struct recon_item *items;            /* [delivery_capacity], of the chunk that is being recorded */
@@ -147,6 +151,19 @@ void recon_deliver_record(struct recon *r, VkCommandBuffer commands, const struc
 /* The submission went out. */
 void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk, uint64_t value);
 void recon_copies_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk);
+
+int recon_deliver_blurred_pipeline(struct recon *r, enum recon_format format);
+/* How often chroma is halved in x and y. */
+uint32_t recon_shift_x(enum recon_format format);
+uint32_t recon_shift_y(enum recon_format format);
+
+/* recon_blur.c */
+/* Does every rectangle touch the picture? */
+bool recon_blur_valid(const struct recon_delivery *d);
+/* Make what the items need that are blurred. */
+int recon_blur_plan(struct recon *r, uint32_t count);
+/* The cells of all items that are blurred; leaves them to be read by compute. */
+void recon_blur_record(struct recon *r, VkCommandBuffer commands, uint32_t count);
 
 /* times.c */
 void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage, uint32_t pass);

@@ -33,8 +33,8 @@ static void sync_indirect(struct recon *r, VkCommandBuffer commands, uint32_t re
 
 static void bind_sections(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
-    VkDescriptorBufferInfo infos[BIND_DELIVER + 1];
-    VkWriteDescriptorSet writes[BIND_DELIVER + 1];
+    VkDescriptorBufferInfo infos[BIND_DELIVER + 1], blur = {r->blur.buffer, 0, VK_WHOLE_SIZE};
+    VkWriteDescriptorSet writes[BIND_DELIVER + 2];
     uint32_t count = 0;
     VkBuffer buffer = r->g->unified ? f->staging.buffer : f->upload.buffer;
     for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
@@ -46,6 +46,9 @@ static void bind_sections(struct recon *r, struct recon_flight *f, const struct 
                                                .pBufferInfo = &infos[count]};
         count++;
     }
+    if (r->blur.buffer)
+        writes[count++] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->set, .dstBinding = BIND_BLUR,
+                                                 .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &blur};
     r->g->vk.vkUpdateDescriptorSets(r->g->device, count, writes, 0, NULL);
 }
 

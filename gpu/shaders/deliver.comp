@@ -2,7 +2,8 @@
  *
  * Crop frames and write them to host memory: three planes, NV12 or luma alone, in the frames' own sample size. One thread writes
  * one 32-bit word: x is the word in a row, y the row, plane below plane, z the delivery (recon_push.first_picture is the first one of
- * the group, whose deliveries share the format).
+ * the group, whose deliveries share the format). PELTON_BLUR, a compilation of its own:
+ * samples inside rectangles leave as lib/blur.glsl says.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -67,9 +68,54 @@ uint interleave(uint cb, uint cr)
     return (cb & 0xffu) | (cr & 0xffu) << 8 | (cb & 0xff00u) << 8 | (cr & 0xff00u) << 16;
 }
 
+#ifdef PELTON_BLUR
+#include "gpu/shaders/lib/blur.glsl"
+
+layout(set = SET_BATCH, binding = BIND_BLUR, scalar) readonly buffer blur_buffer { recon_blur blurs[]; };
+
+/* What leaves instead of a sample of rectangle i. */
+uint joined(uint i, uint plane, uvec2 at, uvec2 size, uint index)
+{
+    ivec3 h = blur_between(at.x, blurs[index].rects[i].columns, size.x), v = blur_between(at.y, blurs[index].rects[i].rows, size.y);
+    uint upper = BLUR_PLANE(i, plane) + uint(v.x * BLUR_SIDE), lower = BLUR_PLANE(i, plane) + uint(v.y * BLUR_SIDE);
+    uint a = blurs[index].cells[upper + uint(h.x)], b = blurs[index].cells[upper + uint(h.y)];
+    uint c = blurs[index].cells[lower + uint(h.x)], d = blurs[index].cells[lower + uint(h.y)];
+    uint fx = uint(h.z), fy = uint(v.z), gx = 64u - fx, gy = 64u - fy;
+    return (gx * gy * a + fx * gy * b + gx * fy * c + fx * fy * d + 2048u) >> 12;
+}
+
+/* The first rectangle that the sample lies in counts. */
+uint blurred(uint value, uint plane, uint x, uint y, uint index)
+{
+    uint p = min(plane, 1u), result = value;
+    for (uint i = blurs[index].count; i-- > 0u;) {
+        uvec2 at = uvec2(x - blurs[index].rects[i].x[p], y - blurs[index].rects[i].y[p]); /* wraps where x or y is less */
+        uvec2 size = uvec2(blurs[index].rects[i].width[p], blurs[index].rects[i].height[p]);
+        if (at.x < size.x && at.y < size.y)
+            result = joined(i, plane, at, size, index);
+    }
+    return result;
+}
+
+/* A word of a row of a plane, NV12's second one included. What lies behind the last column fills the word, and is as that is. */
+uint blurred_word(uint value, uint plane, uint word, uint row, uint last, uint index)
+{
+    const uint bits = 32u / WORD_SAMPLES;
+    bool pairs = FORMAT == DELIVER_NV12 && plane != 0u;
+    uint result = 0u;
+    for (uint i = 0u; i < WORD_SAMPLES; i++) {
+        uint at = WORD_SAMPLES * word + i, x = min(pairs ? at >> 1 : at, last);
+        uint s = blurred(bitfieldExtract(value, int(bits * i), int(bits)), pairs ? 1u + (i & 1u) : plane, x, row, index);
+        result |= s << (bits * i);
+    }
+    return result;
+}
+#endif
+
 void main()
 {
-    recon_deliver_args d = deliveries[push.first_picture + gl_GlobalInvocationID.z];
+    uint index = push.first_picture + gl_GlobalInvocationID.z;
+    recon_deliver_args d = deliveries[index];
     uint word = gl_GlobalInvocationID.x, row = gl_GlobalInvocationID.y;
     uint chroma_width = (d.width + SHIFT_X) >> SHIFT_X, chroma_height = (d.height + SHIFT_Y) >> SHIFT_Y;
     uint plane = 0u, samples = d.width;
@@ -94,5 +140,8 @@ void main()
         else
             value = load_cr(x + WORD_SAMPLES * word, y, d.slot);
     }
+#ifdef PELTON_BLUR
+    value = blurred_word(value, plane, word, row, (plane == 0u ? d.width : chroma_width) - 1u, index);
+#endif
     host[d.offset[plane] + row * d.stride[plane] + word] = value;
 }

@@ -26,7 +26,8 @@
 #define BIND_FRAME_Y 17
 #define BIND_FRAME_CB 18
 #define BIND_FRAME_CR 19
-#define BIND_COUNT 20
+#define BIND_BLUR 20      /* recon_blur[], one per delivery of the batch; bound once a delivery asked for it */
+#define BIND_COUNT 21
 
 /* Descriptor sets: 0 holds every binding but BIND_HOST, which is alone in set 1, as binding 0. */
 #define SET_BATCH 0
@@ -44,6 +45,13 @@
 #define DELIVER_GRAY 2
 #define DELIVER_I422 3
 #define DELIVER_I444 4
+
+/* Rectangles that leave unreadable, lib/blur.glsl: a rectangle is at most BLUR_SIDE x BLUR_SIDE cells, none of them smaller than
+ * BLUR_CELL x BLUR_CELL luma samples but where the rectangle is. */
+#define BLUR_RECTS 16 /* of a delivery */
+#define BLUR_SIDE 8
+#define BLUR_CELL 16
+#define BLUR_MOST 256 /* samples of a row or a column of a cell that count: larger cells are sampled at equal steps */
 
 /* recon_push.param of copy_frame: this, or the source slot */
 #define COPY_FILL 0xffffffffu
@@ -68,6 +76,29 @@ struct recon_deliver_args {
     uint32_t offset[3];
     uint32_t stride[3];
     uint32_t row_step, row_first;
+#endif
+};
+
+/* One rectangle in the planes of the delivered picture: [0] luma, [1] chroma. */
+struct recon_blur_rect {
+#ifdef VULKAN
+    uint x[2], y[2], width[2], height[2];
+    uint columns, rows; /* of cells */
+#else
+    uint32_t x[2], y[2], width[2], height[2];
+    uint32_t columns, rows;
+#endif
+};
+
+struct recon_blur {
+#ifdef VULKAN
+    uint count;
+    recon_blur_rect rects[BLUR_RECTS];
+    uint cells[BLUR_RECTS * 3 * BLUR_SIDE * BLUR_SIDE]; /* means: of rectangle, plane, row, column */
+#else
+    uint32_t count;
+    struct recon_blur_rect rects[BLUR_RECTS];
+    uint32_t cells[BLUR_RECTS * 3 * BLUR_SIDE * BLUR_SIDE];
 #endif
 };
 
