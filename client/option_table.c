@@ -29,6 +29,9 @@ const struct option_row option_rows[] = {
     {OPT_FIELDS, "fields", NULL, NULL, NULL, NULL, CMD_DECODE,
      "Of sequences that may be interlaced write each field as a picture of its own, of half the height and at twice the rate, the "
      "first one in time first. Without this option frames hold both fields, woven."},
+    {OPT_BLUR, "blur", NULL, "X,Y,W,H", NULL, NULL, CMD_DECODE | CMD_FRAMES | CMD_VIEW,
+     "Blur a rectangle, in pixels of the picture, so that nothing in it can be read; may be given several times. It is done on the GPU before "
+     "anything leaves, beside what a source's configuration blurs."},
     {OPT_VERIFY, "verify", NULL, "REF", NULL, "FILE", CMD_DECODE,
      "Compare each frame with a reference: a framemd5 file, a file with one MD5 of all frames, or a y4m or raw file. Exit code "
      "10 names the first frame that differs."},

@@ -3,6 +3,7 @@
  * Parsing of the command line by the option table, in FFmpeg's and in GNU's spelling.
  */
 #include "client/options.h"
+#include "proto/blur.h"
 
 #include <errno.h>
 #include <libavutil/parseutils.h>
@@ -109,6 +110,15 @@ static int parse_u32(struct failure *f, const char *option, const char *value, u
         *out = (uint32_t)n;
     }
     return rc;
+}
+
+static int parse_blur(struct failure *f, const char *value, struct options *o)
+{
+    char why[BLUR_WHY];
+    if (blur_parse(value, o->blur, &o->n_blur, why) < 0) {
+        return fail_with(f, X_USAGE, "as in: --blur 100,50,200,80", "--blur %s", why);
+    }
+    return 0;
 }
 
 static int parse_kernel_size(struct failure *f, const char *value, uint32_t *width, uint32_t *height)
@@ -376,6 +386,8 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_KERNELS:
         o->kernels = true;
         return 0;
+    case OPT_BLUR:
+        return parse_blur(f, value, o);
     case OPT_NO_TUNE:
         return parse_config(f, "tune=false", o);
     case OPT_TUNE_FORCE:

@@ -6,6 +6,7 @@
 #define CLIENT_OPTIONS_H
 
 #include "client/exit_code.h"
+#include "proto/pelton.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,6 +80,8 @@ struct options {
     int64_t not_before_ns; /* CLOCK_MONOTONIC: frames captured earlier are left out; 0: none */
     double timeout, min_fps; /* seconds; timeout 0: for ever */
     uint32_t streams, loops, depth;
+    uint32_t n_blur;
+    struct pelton_rect blur[PELTON_MAX_BLURS];
     uint32_t width, height, camera; /* calib: of the pictures, 0 as the file says; which of a chain */
     char lookahead[48], tune_force[160];
 };
@@ -97,6 +100,7 @@ enum option_id {
     OPT_BENCH_VERIFY,
     OPT_SIDE_DATA,
     OPT_FIELDS,
+    OPT_BLUR,
     OPT_SECOND_VIEW,
     OPT_ON_ERROR,
     OPT_PROGRESS,

@@ -187,7 +187,9 @@ void source_params(const struct options *o, const struct source *s, struct pelto
         .duration_us = o->duration_us,
         .max_frames = o->not_before_ns ? 0 : o->max_frames, /* earlier ones are not counted */
         .on_error = o->on_error,
+        .n_blur = o->n_blur,
     };
+    memcpy(out->blur, o->blur, sizeof out->blur);
 }
 
 int source_stream(const struct options *o, struct pelton *conn, const struct pelton_open_params *params, const char *name, struct pelton_info *info,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The configuration file: see config.h. libyaml's events are turned into dotted keys with values; a list is a value with commas; everything
- * else about YAML (anchors, tags) is refused by place.
+ * The configuration file: see config.h. libyaml's events are turned into dotted keys with values; a list is a value with commas, the
+ * rectangles of `blur` with semicolons between; everything else about YAML (anchors, tags) is refused by place.
  */
 #include "daemon/config.h"
 
 #include "daemon/camera/params.h"
+#include "proto/blur.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static int make_address(const struct reader *r, char address[CAMERA_ADDRESS])
     snprintf(address, CAMERA_ADDRESS, "%s", uri->value);
     for (unsigned i = 0; i < r->n_settings; i++) {
         const struct setting *s = &r->settings[i];
-        if (s == uri)
+        if (s == uri || !strcmp(s->key, "blur"))
             continue;
         if (!camera || !camera_params_known(s->key))
             return refuse(r, &s->at, "%s: no setting of %s", s->key, camera ? "a camera" : "this kind of source");
@@ -100,6 +101,17 @@ static int make_address(const struct reader *r, char address[CAMERA_ADDRESS])
     return 0;
 }
 
+static int take_blur(const struct reader *r, struct option_source *out)
+{
+    char why[BLUR_WHY];
+    for (unsigned i = 0; i < r->n_settings; i++) {
+        const struct setting *s = &r->settings[i];
+        if (!strcmp(s->key, "blur") && blur_parse(s->value, out->blur, &out->n_blur, why) < 0)
+            return refuse(r, &s->at, "blur: %s", why);
+    }
+    return 0;
+}
+
 static int finish_source(struct reader *r, const char *name, const yaml_mark_t *at)
 {
     char address[CAMERA_ADDRESS];
@@ -110,7 +122,8 @@ static int finish_source(struct reader *r, const char *name, const yaml_mark_t *
     for (unsigned i = 0; i < r->n_sources; i++)
         if (!strcmp(r->sources[i].name, name))
             return refuse(r, at, "source %s: named twice", name);
-    if (make_address(r, address) < 0)
+    struct option_source made = {.n_blur = 0};
+    if (make_address(r, address) < 0 || take_blur(r, &made) < 0)
         return -1;
     struct option_source *grown = realloc(r->sources, (r->n_sources + 1) * sizeof *grown);
     char *uri = strdup(address);
@@ -119,8 +132,9 @@ static int finish_source(struct reader *r, const char *name, const yaml_mark_t *
         free(uri);
         return refuse(r, at, "out of memory");
     }
-    snprintf(grown[r->n_sources].name, sizeof grown->name, "%s", name);
-    grown[r->n_sources++].uri = uri;
+    snprintf(made.name, sizeof made.name, "%s", name);
+    made.uri = uri;
+    grown[r->n_sources++] = made;
     r->n_settings = 0;
     return 0;
 }
@@ -198,12 +212,21 @@ static int take_value(struct reader *r, const char *text, const yaml_mark_t *at)
     return 0;
 }
 
+/* The list of a source's rectangles, whose lists stay apart. */
+static bool in_blur(const struct reader *r)
+{
+    const char *last = strrchr(r->key, '.');
+    return !strncmp(r->key, "sources.", 8) && last && !strcmp(last, ".blur");
+}
+
 static int take_item(struct reader *r, const char *text, const yaml_mark_t *at)
 {
     size_t n = strlen(r->list);
     if (n + strlen(text) + 2 > sizeof r->list)
         return refuse(r, at, "%.100s: the list is too long", r->key);
-    snprintf(r->list + n, sizeof r->list - n, "%s%s", n ? "," : "", text);
+    if (in_blur(r) && r->lists != 2)
+        return refuse(r, at, "%.100s: expected [[x, y, width, height], ...]", r->key);
+    snprintf(r->list + n, sizeof r->list - n, "%s%s", n && r->list[n - 1] != ';' && text[0] != ';' ? "," : "", text);
     return 0;
 }
 
@@ -213,6 +236,18 @@ static int open_list(struct reader *r, const yaml_mark_t *at)
         return refuse(r, at, "%.100s: no list is expected here", r->key);
     if (r->lists++ == 0)
         r->list[0] = 0;
+    else if (in_blur(r) && r->list[0])
+        return take_item(r, ";", at);
+    return 0;
+}
+
+static int close_list(struct reader *r, const yaml_mark_t *at)
+{
+    size_t n = strlen(r->list);
+    if (--r->lists == 0)
+        return take_value(r, r->list, at);
+    if (in_blur(r) && (!n || r->list[n - 1] == ';'))
+        return refuse(r, at, "%.100s: a rectangle without numbers", r->key);
     return 0;
 }
 
@@ -232,7 +267,7 @@ static int take_event(struct reader *r, const yaml_event_t *e)
             return take_key(r, text, &e->start_mark);
         return r->lists ? take_item(r, text, &e->start_mark) : take_value(r, text, &e->start_mark);
     case YAML_SEQUENCE_START_EVENT: return open_list(r, &e->start_mark);
-    case YAML_SEQUENCE_END_EVENT: return --r->lists ? 0 : take_value(r, r->list, &e->start_mark);
+    case YAML_SEQUENCE_END_EVENT: return close_list(r, &e->start_mark);
     case YAML_ALIAS_EVENT: return refuse(r, &e->start_mark, "%.100s: no alias is expected", r->key);
     default: return 0;
     }

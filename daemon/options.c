@@ -239,6 +239,13 @@ void options_usage(FILE *to)
     }
 }
 
+static void print_blur(const struct option_source *s, FILE *to)
+{
+    for (uint32_t i = 0; i < s->n_blur; i++)
+        fprintf(to, "%s[%u, %u, %u, %u]", i ? ", " : ", blur: [", s->blur[i].x, s->blur[i].y, s->blur[i].width, s->blur[i].height);
+    fputs(s->n_blur ? "]" : "", to);
+}
+
 void options_print(const struct options *o, FILE *to)
 {
     fputs("version: 1\n", to);
@@ -259,7 +266,9 @@ void options_print(const struct options *o, FILE *to)
     for (unsigned i = 0; i < o->n_sources; i++) {
         char uri[4096];
         config_redact(o->sources[i].uri, uri, sizeof uri);
-        fprintf(to, "  %s: {uri: \"%s\"}\n", o->sources[i].name, uri);
+        fprintf(to, "  %s: {uri: \"%s\"", o->sources[i].name, uri);
+        print_blur(&o->sources[i], to);
+        fputs("}\n", to);
     }
 }
 

@@ -5,6 +5,8 @@
 #ifndef PELTON_OPTIONS_H
 #define PELTON_OPTIONS_H
 
+#include "proto/pelton.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +16,8 @@ enum { OPTIONS_MAX_VALUES = 64 };
 struct option_source {
     char name[64];
     char *uri;               /* settings of cameras included */
+    uint32_t n_blur;         /* what of it nobody gets to see */
+    struct pelton_rect blur[PELTON_MAX_BLURS];
 };
 
 struct options {

@@ -21,7 +21,8 @@ struct pelton_share {
 bool pelton_share_wanted(const struct pelton_open_params *p)
 {
     struct stat st;
-    return p->devices > 1 && p->parts == 0 && !p->uri && p->policy == PELTON_LOSSLESS && !p->fields && !p->realtime &&
+    bool sized = p->n_blur == 0 || p->blur_width; /* which picture is the first one, a part alone does not know */
+    return p->devices > 1 && sized && p->parts == 0 && !p->uri && p->policy == PELTON_LOSSLESS && !p->fields && !p->realtime &&
            p->views == PELTON_VIEW_BASE && p->on_error != 2 && fstat(p->fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 

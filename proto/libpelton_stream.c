@@ -164,7 +164,7 @@ static bool params_valid(const struct pelton_open_params *p)
 {
     return p && (p->uri ? p->uri[0] != 0 : p->fd >= 0) && (int)p->policy >= 0 && p->policy <= PELTON_FIFO &&
            (int)p->transport >= 0 && p->transport <= PELTON_READBACK && p->on_error >= 0 && p->on_error <= 3 && (int)p->side_data >= 0 &&
-           p->side_data <= PELTON_SIDE_ALL && (int)p->views >= 0 && p->views <= PELTON_VIEWS_BOTH && p->part <= p->parts &&
+           p->n_blur <= PELTON_MAX_BLURS && p->side_data <= PELTON_SIDE_ALL && (int)p->views >= 0 && p->views <= PELTON_VIEWS_BOTH && p->part <= p->parts &&
            p->parts <= PELTON_MAX_DEVICES;
 }
 

@@ -91,6 +91,10 @@ enum pelton_views { PELTON_VIEW_BASE, PELTON_VIEWS_BOTH /* of Stereo High stream
 
 enum { PELTON_MAX_DEVICES = 16 };
 
+/* Rectangles of a stream that nobody may read: privacy. Pixels of the frames as they leave, fields of --fields counted as frames. */
+enum { PELTON_MAX_BLURS = 16 };
+struct pelton_rect { uint32_t x, y, width, height; };
+
 struct pelton_open_params {
     const char *uri;            /* opened by the daemon (configured sources, allowed URLs); NULL: fd */
     int fd;                     /* an open file, pipe or socket, passed by descriptor; stays the caller's */
@@ -114,6 +118,9 @@ struct pelton_open_params {
                                  * and its frames come in order all the same; 0, 1: one device. For regular files by fd, lossless and whole:
                                  * with fields, both views, realtime, on_error 2 or any other source one device decodes all */
     uint32_t part, parts;       /* below that: only every parts-th stretch, from `part` on; frames keep their numbers. 0, 0: all */
+    uint32_t n_blur;            /* rectangles that leave blurred, beside those of a source's configuration. One that does not touch the picture ends the stream with PELTON_ERR_USAGE */
+    struct pelton_rect blur[PELTON_MAX_BLURS];
+    uint32_t blur_width, blur_height; /* of the pictures that they mean; pictures of another size have them scaled. 0: the first picture's */
     enum pelton_side_request side_data; /* what pelton_frame.side carries; for a probe what pelton_info.side does */
 };
 

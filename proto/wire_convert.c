@@ -4,6 +4,8 @@
  */
 #include "proto/wire.h"
 
+#include "proto/blur.h"
+
 #include <string.h>
 
 static void rational_from(const struct pelton_rational *in, Pelton__Rational *out)
@@ -106,6 +108,8 @@ void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
     wire_vui_to(in->vui, &out->vui);
 }
 
+_Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of the message");
+
 void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
 {
     pelton__open__init(out);
@@ -129,6 +133,10 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
     out->fields = in->fields;
     out->part = in->part;
     out->parts = in->parts;
+    out->n_blur = 4 * (size_t)(in->n_blur < PELTON_MAX_BLURS ? in->n_blur : PELTON_MAX_BLURS); /* more were refused */
+    out->blur = (uint32_t *)in->blur;
+    out->blur_width = in->blur_width;
+    out->blur_height = in->blur_height;
 }
 
 /* What numbers its frames by more than one a picture, or takes them as they come, is not shared. */
@@ -138,6 +146,25 @@ static bool parts_valid(const Pelton__Open *in)
     return in->parts < 2 ? in->part == 0 : in->parts <= PELTON_MAX_DEVICES && in->part < in->parts && !whole;
 }
 
+static int blur_to(const Pelton__Open *in, struct pelton_open_params *out)
+{
+    if (in->n_blur % 4 || in->n_blur > 4 * PELTON_MAX_BLURS || !in->blur_width != !in->blur_height || in->blur_width > BLUR_MOST ||
+        in->blur_height > BLUR_MOST) {
+        return PELTON_ERR_USAGE;
+    }
+    out->blur_width = in->blur_width;
+    out->blur_height = in->blur_height;
+    out->n_blur = (uint32_t)in->n_blur / 4;
+    for (uint32_t i = 0; i < out->n_blur; i++) {
+        const uint32_t *v = in->blur + 4 * i;
+        out->blur[i] = (struct pelton_rect){v[0], v[1], v[2], v[3]};
+        if (!blur_rect_valid(&out->blur[i])) {
+            return PELTON_ERR_USAGE;
+        }
+    }
+    return PELTON_OK;
+}
+
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
 {
     if (in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 3 ||
@@ -145,6 +172,9 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
         return PELTON_ERR_USAGE;
     }
     memset(out, 0, sizeof *out);
+    if (blur_to(in, out) < 0) {
+        return PELTON_ERR_USAGE;
+    }
     out->uri = in->uri[0] ? in->uri : NULL;
     out->fd = -1;
     out->name = in->name[0] ? in->name : out->uri ? out->uri : "input";

@@ -122,6 +122,26 @@ static char *named_uri(const char *uri)
     return strdup(address);
 }
 
+/* Rectangles that the configuration hides are added to those that the client asks for. */
+static int admit_blur(struct stream *s, const struct option_source *source, struct pelton_failure *failure)
+{
+    size_t n = s->open->n_blur, more = 4 * (size_t)source->n_blur;
+    if (!more) {
+        return PELTON_OK;
+    }
+    if (n + more > 4 * PELTON_MAX_BLURS) {
+        return refuse(failure, PELTON_ERR_LIMIT, stream_name(s), "more rectangles to be blurred, with those of the source, than there may be", "");
+    }
+    uint32_t *grown = realloc(s->open->blur, (n + more) * sizeof *grown); /* protobuf-c's arrays are malloc's */
+    if (!grown) {
+        return refuse(failure, PELTON_ERR_NOMEM, stream_name(s), "out of memory", "");
+    }
+    memcpy(grown + n, source->blur, more * sizeof *grown);
+    s->open->blur = grown;
+    s->open->n_blur = n + more;
+    return PELTON_OK;
+}
+
 /* "source:NAME" becomes the address of the configuration, which any client may read. */
 static int admit_named(struct stream *s, struct pelton_failure *failure)
 {
@@ -140,9 +160,31 @@ static int admit_named(struct stream *s, struct pelton_failure *failure)
         admit_private_uri(s);
         s->live = reconnect_address(uri);
         s->resumable |= s->live;
-        return PELTON_OK;
+        return admit_blur(s, &o->sources[i], failure);
     }
     return refuse(failure, PELTON_ERR_INPUT, name, "no source of this name", "pelton sources lists them");
+}
+
+/* The same file or device, whatever the settings behind it. */
+static bool same_address(const char *a, const char *b)
+{
+    a += strncmp(a, "file:", 5) == 0 ? 5 : 0;
+    b += strncmp(b, "file:", 5) == 0 ? 5 : 0;
+    size_t n = camera_address(a) ? strcspn(a, "?") : strlen(a);
+    return strncmp(a, b, n) == 0 && (b[n] == 0 || (b[n] == '?' && camera_address(b)));
+}
+
+/* What the configuration hides of an address is hidden from everybody, whichever way he names it. */
+static int admit_address(struct stream *s, struct pelton_failure *failure)
+{
+    const struct options *o = s->broker->options;
+    int rc = PELTON_OK;
+    for (unsigned i = 0; i < o->n_sources && rc == PELTON_OK; i++) {
+        if (same_address(o->sources[i].uri, s->open->uri)) {
+            rc = admit_blur(s, &o->sources[i], failure);
+        }
+    }
+    return rc;
 }
 
 static int admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
@@ -165,9 +207,10 @@ static int admit(struct stream *s, struct frame *f, struct pelton_failure *failu
     }
     if (s->client->is_private && s->client->uid == geteuid()) {
         admit_private_uri(s);
-        return PELTON_OK;
+        return admit_address(s, failure);
     }
-    return admit_allowed_path(s, failure);
+    int rc = admit_allowed_path(s, failure);
+    return rc < 0 ? rc : admit_address(s, failure);
 }
 
 int source_admit(struct stream *s, struct frame *f, struct pelton_failure *failure)

@@ -293,6 +293,10 @@ bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd)
     if (!p) {
         return false;
     }
+    if (s->open->n_blur && !s->open->blur_width) { /* the next worker may begin at a picture of another size */
+        s->open->blur_width = m->blur_width;
+        s->open->blur_height = m->blur_height;
+    }
     s->last_epoch++;
     p->next = s->pools;
     s->pools = p;

@@ -6,6 +6,7 @@
  * oldest batch in flight or on gpu_work. The failure mode is a lost device: every session fails, and whatever was in flight
  * counts as finished, so that all of it can be taken down.
  */
+#include "daemon/worker/blur.h"
 #include "daemon/worker/scheduler.h"
 
 #include <pthread.h>
@@ -197,7 +198,7 @@ static bool discard(struct session *s, struct h264_picture **unref, uint32_t *co
 static void fail_session(struct session *s, int code, const char *what)
 {
     char cause[256];
-    snprintf(cause, sizeof cause, "%.120s: %.100s", s->name, what);
+    snprintf(cause, sizeof cause, "%.120s: %.125s", s->name, what);
     session_fail(s, code, cause, code == PELTON_ERR_NOMEM ? "decode fewer streams at once" : "");
     s->abort = true;
     atomic_store(&s->stop, true);
@@ -262,6 +263,7 @@ static bool ensure_pool(struct engine *e, struct session *s)
     struct output *out = s->outputs;
     struct session_format format;
     enum recon_format delivered;
+    char why[128];
     if (s->maker.running)
         return false;
     while (out && out->state != OUTPUT_QUEUED)
@@ -274,6 +276,10 @@ static bool ensure_pool(struct engine *e, struct session *s)
     }
     if (s->pools && format_equal(&format, &s->pools->format))
         return false;
+    if (!blur_admit(s, &format, out->structure != REC_FRAME, why)) {
+        fail_session(s, PELTON_ERR_USAGE, why);
+        return true;
+    }
     format.epoch = s->epoch + 1;
     format.slots = pool_depth(e, s, format.slot_size);
     if (!pool_maker_start(s, &format, delivered))

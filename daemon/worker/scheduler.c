@@ -5,6 +5,7 @@
  * A picture may go when its motion is derived and every picture it reads was submitted in an earlier batch: batches execute in
  * the order of submission. So a batch holds pictures that do not refer to each other, of any session and any GOP of the store.
  */
+#include "daemon/worker/blur.h"
 #include "daemon/worker/scheduler.h"
 
 #include <stdlib.h>
@@ -290,6 +291,7 @@ static void deliver(struct batch *b, struct session *s, struct output *out, stru
                                  .structure = out->structure};
     if (out->structure != REC_FRAME)
         d->crop_y /= 2;
+    blur_delivery(s, d);
     for (uint32_t p = 0; p < f->planes; p++) {
         d->offset[p] = slot * f->slot_size + f->plane_offset[p];
         d->stride[p] = f->stride[p];

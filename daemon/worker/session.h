@@ -51,6 +51,7 @@ struct session_format {
     struct pelton_rational time_base, sar;
     struct pelton_colour colour;
     struct pelton_vui vui;
+    uint32_t blur_width, blur_height; /* of the pictures that the rectangles mean; 0: there are none */
     int memfd;                   /* borrowed: dup it to keep it; -1 without a pool (PELTON_NONE) */
     uint64_t memfd_size;
 };

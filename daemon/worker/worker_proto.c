@@ -121,6 +121,8 @@ static void on_format(void *ctx, const struct session_format *f)
     m.width = f->width;
     m.height = f->height;
     m.slot_size = f->slot_size;
+    m.blur_width = f->blur_width;
+    m.blur_height = f->blur_height;
     m.memfd_size = f->memfd >= 0 ? f->memfd_size : 0;
     channel_send(&ws->worker->ch, WIRE_FORMAT_CHANGED, 0, ws->wid, &m.base, &f->memfd, f->memfd >= 0);
 }
