@@ -226,7 +226,7 @@ struct session {
     struct session_callbacks callbacks; /* loop thread */
     void *ctx;
 
-    /* Parameters, copied; constant after session_open. */
+    /* Parameters, copied; constant after session_open, but params.blur_width and blur_height (GPU thread). */
     struct pelton_open_params params;
     char *uri, *name, *pix_fmt;
     int fd;
