@@ -38,6 +38,7 @@ static void describe_command(struct bench *b)
         {o->lookahead_given, "-c", o->lookahead},    {o->stages, "--stages", NULL},
         {o->against != NULL, "--against", "ffmpeg"}, {o->ffmpeg != NULL, "--ffmpeg", o->ffmpeg},
         {o->verify != NULL, "--verify", NULL},       {o->live, "--live", NULL},
+        {o->trace, "--trace", NULL},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (words[i].given) {
@@ -103,6 +104,9 @@ int cmd_bench(struct options *o, struct failure *f)
     if (o->live && (o->against || o->min_fps_given)) {
         return fail_with(f, X_USAGE, "measure frames per second without --live",
                          "--live measures latency: --against and --min-fps have no meaning");
+    }
+    if (o->trace && !o->live) {
+        return fail_with(f, X_USAGE, "add --live", "--trace follows the frames of --live");
     }
     struct bench *b = calloc(1, sizeof *b);
     if (!b) {

@@ -24,6 +24,7 @@ struct percentiles {
 struct bench_sample {
     uint32_t stream;
     int64_t received_ns, decoded_ns, taken_ns; /* access unit read; frame readable; frame in the reader's hands */
+    int64_t trace_ns[PELTON_TRACE_POINTS];
 };
 
 /* Streams read at their own pace: what a decoder adds to the delay that their reordering demands anyhow. */
@@ -65,6 +66,9 @@ int bench_warm_up(struct bench *b);
 int bench_measure(struct bench *b, enum bench_mode mode);
 int bench_verify(struct bench *b);
 void bench_latency(struct bench *b); /* percentiles of the samples, and live where that was asked for */
+/* Percentiles of n values, which it sorts. */
+void bench_percentiles(double *ms, size_t n, struct percentiles *out);
+void bench_trace_print(const struct bench *b); /* the steps of the samples */
 void bench_against_ffmpeg(struct bench *b);
 const char *bench_ffmpeg(const struct bench *b); /* the program's path */
 void bench_print(const struct bench *b);

@@ -24,7 +24,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void percentiles(double *ms, size_t n, struct percentiles *out)
+void bench_percentiles(double *ms, size_t n, struct percentiles *out)
 {
     *out = (struct percentiles){0};
     if (n == 0) {
@@ -85,8 +85,8 @@ static void live(struct bench *b, const struct scratch *m)
             m->taken[done] = (double)(m->frames[i]->taken_ns - m->since[i]) * 1e-6;
         }
     }
-    percentiles(m->decoded, b->n_samples, &b->live.decoded);
-    percentiles(m->taken, b->n_samples, &b->live.taken);
+    bench_percentiles(m->decoded, b->n_samples, &b->live.decoded);
+    bench_percentiles(m->taken, b->n_samples, &b->live.taken);
 }
 
 void bench_latency(struct bench *b)
@@ -104,8 +104,8 @@ void bench_latency(struct bench *b)
             m.decoded[i] = (double)(b->samples[i].decoded_ns - b->samples[i].received_ns) * 1e-6;
             m.taken[i] = (double)(b->samples[i].taken_ns - b->samples[i].received_ns) * 1e-6;
         }
-        percentiles(m.decoded, n, &b->decoded);
-        percentiles(m.taken, n, &b->taken);
+        bench_percentiles(m.decoded, n, &b->decoded);
+        bench_percentiles(m.taken, n, &b->taken);
         if (b->o->live) {
             live(b, &m);
         }

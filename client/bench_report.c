@@ -92,6 +92,9 @@ void bench_print(const struct bench *b)
         print_percentiles("  last one needed -> frame readable", &b->live.decoded);
         print_percentiles("  last one needed -> taken by reader", &b->live.taken);
     }
+    if (b->o->trace) {
+        bench_trace_print(b);
+    }
     print_memory(b);
     if (b->o->stages) {
         print_stages(b);

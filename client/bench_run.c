@@ -99,7 +99,9 @@ static void add_sample(struct bench *b, uint32_t stream, const struct pelton_fra
         b->samples = samples;
         b->room_samples = room;
     }
-    b->samples[b->n_samples++] = (struct bench_sample){stream, frame->received_ns, frame->decoded_ns, now_ns()};
+    struct bench_sample *sample = &b->samples[b->n_samples++];
+    *sample = (struct bench_sample){stream, frame->received_ns, frame->decoded_ns, now_ns(), {0}};
+    memcpy(sample->trace_ns, frame->trace_ns, sizeof sample->trace_ns);
 }
 
 /* What this stream has now, a bounded part of it, so that other streams and the clock get their turn. *news: it had something.

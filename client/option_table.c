@@ -57,6 +57,8 @@ const struct option_row option_rows[] = {
     {OPT_LIVE, "live", NULL, NULL, NULL, NULL, CMD_BENCH,
      "Read the inputs at their own pace, as a live source would, and measure only the latency of delivered frames: since their "
      "access unit was read, and since the last access unit that they had to wait for in a stream that reorders."},
+    {OPT_TRACE, "trace", NULL, NULL, NULL, NULL, CMD_BENCH,
+     "With --live: print how long each step towards a frame took, and the slowest frames step by step."},
     {OPT_KERNELS, "kernels", NULL, NULL, NULL, NULL, CMD_BENCH,
      "Measure families of compute kernels instead of streams: those named behind it (reduce, blur, readback, wavefront, inter), or all. "
      "Each variant is checked against a slow reference on random input before and after it is timed."},

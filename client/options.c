@@ -410,6 +410,9 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_LIVE:
         o->live = true;
         return 0;
+    case OPT_TRACE:
+        o->trace = true;
+        return 0;
     case OPT_STAGES:
         o->stages = true;
         return 0;

@@ -64,7 +64,7 @@ struct options {
     const char *side_data; /* a file for it */
     const char *verify; /* a reference file; for bench "" */
     const char *against, *ffmpeg, *json_file, *chart, *topic;
-    bool json, stages, live, man, help, min_fps_given, fields;
+    bool json, stages, live, trace, man, help, min_fps_given, fields;
     const char *variant, *csv, *plot; /* of the kernel bench */
     char kernel_format[16];
     uint32_t kernel_width, kernel_height, kernel_taps, rounds;
@@ -115,7 +115,7 @@ enum option_id {
     OPT_STREAMS,
     OPT_LOOP,
     OPT_STAGES,
-    OPT_LIVE,
+    OPT_LIVE, OPT_TRACE,
     OPT_CHART,
     OPT_KERNELS,
     OPT_NO_TUNE,

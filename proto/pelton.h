@@ -168,6 +168,21 @@ struct pelton_camera {
     enum pelton_ae_state ae_state;
 };
 
+/* Steps towards a frame, of the last of its pictures: CLOCK_MONOTONIC, in this order between received_ns and decoded_ns but for the
+ * last two. */
+enum pelton_trace_point {
+    PELTON_TRACE_PARSED,        /* headers are parsed, the picture may be decoded */
+    PELTON_TRACE_ENTROPY_BEGIN, /* its first slice is taken */
+    PELTON_TRACE_ENTROPY_END,   /* its last slice is done */
+    PELTON_TRACE_MOTION_BEGIN,
+    PELTON_TRACE_MOTION_END,    /* records are complete and validated */
+    PELTON_TRACE_SUBMIT_BEGIN,  /* chosen for a batch of the GPU */
+    PELTON_TRACE_SUBMIT_END,    /* the GPU has it */
+    PELTON_TRACE_SENT,          /* the daemon writes to its reader that the frame is there */
+    PELTON_TRACE_GPU,           /* a duration: of the batch on the GPU; 0 where the daemon takes no timestamps there */
+    PELTON_TRACE_POINTS
+};
+
 struct pelton_frame {
     uint64_t sequence;          /* counts frames of the source; a gap proves drops */
     uint32_t epoch, slot, generation;
@@ -187,6 +202,7 @@ struct pelton_frame {
     struct pelton_colour colour;
     int64_t received_ns, decoded_ns;   /* CLOCK_MONOTONIC: access unit read; frame readable */
     uint64_t dropped_source, dropped_decoder, dropped_client;
+    int64_t trace_ns[PELTON_TRACE_POINTS]; /* of cameras 0 */
     struct pelton_vui vui;
     struct pelton_camera camera;
     const struct pelton_side_data *side; /* NULL: nothing came, or it was not asked for; valid until pelton_release */

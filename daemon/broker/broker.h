@@ -25,6 +25,7 @@ struct pending_frame {
     struct broker_pool *pool;
     Pelton__FrameReady msg;
     Pelton__Camera camera; /* where msg has one */
+    int64_t trace[PELTON_TRACE_POINTS];
     uint8_t side[]; /* its side data */
 };
 

@@ -325,6 +325,11 @@ static bool enqueue(struct stream *s, struct broker_pool *p, const Pelton__Frame
     f->pool = p;
     f->msg = *m;
     f->msg.side_data.data = f->side;
+    f->msg.trace_ns = f->trace;
+    f->msg.n_trace_ns = m->n_trace_ns < PELTON_TRACE_POINTS ? m->n_trace_ns : PELTON_TRACE_POINTS;
+    for (size_t i = 0; i < f->msg.n_trace_ns; i++) {
+        f->trace[i] = m->trace_ns[i];
+    }
     if (m->camera) {
         f->camera = *m->camera;
         f->camera.base.n_unknown_fields = 0;

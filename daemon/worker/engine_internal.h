@@ -40,6 +40,7 @@ struct frame_state {
     bool filled;                       /* of a single field: its rows stand for the other one's too */
     uint64_t batch;                    /* the last one that writes the slot */
     int32_t poc[2];                    /* of the fields */
+    int64_t trace[PELTON_TRACE_POINTS]; /* of the last picture that got there */
 };
 
 /* The engine's side of a picture; lives exactly as long as the picture (on_free releases both job and frame slot). */
@@ -340,6 +341,7 @@ void engine_wake_gpu(struct engine *e);     /* with the lock */
 void engine_notify(struct engine *e);       /* any thread: run sessions_dispatch on the loop */
 void engine_maybe_closed(struct engine *e); /* loop thread */
 int64_t now_ns(void);
+void job_trace(struct job *job, enum pelton_trace_point point); /* with the lock: it is there now */
 double thread_cpu_seconds(void);
 
 /* ---- jobs.c ---- */

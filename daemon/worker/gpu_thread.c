@@ -61,6 +61,14 @@ static void job_done(struct job *job)
     uv_cond_signal(&s->room);
 }
 
+static int64_t gpu_ns(const struct recon_times *before, const struct recon_times *after)
+{
+    double seconds = 0;
+    for (unsigned i = 0; i < RECON_STAGES; i++)
+        seconds += after->seconds[i] - before->seconds[i];
+    return (int64_t)(seconds * 1e9);
+}
+
 /* What only reconstruction needed goes first, without the lock; then the states change. */
 static void complete_batch(struct engine *e, struct batch *b)
 {
@@ -70,7 +78,7 @@ static void complete_batch(struct engine *e, struct batch *b)
             h264_picture_done(b->jobs[i]->pic);
     struct recon_times times;
     recon_times(b->store->recon, &times);
-    int64_t now = now_ns();
+    int64_t now = now_ns(), gpu = gpu_ns(&b->store->times, &times);
     uv_mutex_lock(&e->lock);
     b->store->times = times;
     for (uint32_t i = 0; i < b->n; i++)
@@ -79,6 +87,7 @@ static void complete_batch(struct engine *e, struct batch *b)
     for (uint32_t i = 0; i < b->m; i++) {
         b->outputs[i].output->state = OUTPUT_COMPLETE;
         b->outputs[i].output->frame.decoded_ns = now;
+        b->outputs[i].output->frame.trace[PELTON_TRACE_GPU] = gpu;
     }
     batch_put(b);
 }
@@ -124,6 +133,8 @@ static void announce_frame(struct session *s, struct output *out)
     out->frame.epoch = pool->format.epoch;
     out->frame.dropped_decoder = s->dropped_decoder;
     const struct job *owner = out->pic->user;
+    for (unsigned i = PELTON_TRACE_PARSED; i <= PELTON_TRACE_MOTION_END; i++)
+        out->frame.trace[i] = owner->frame.trace[i];
     if (owner->frame.corrupt) {
         out->frame.flags |= PELTON_FRAME_CORRUPT;
         s->stats.corrupt++;
@@ -392,6 +403,7 @@ static bool submit(struct engine *e, struct store *st)
     struct batch *b = e->gpu_lost ? NULL : scheduler_collect(e, st);
     if (!b)
         return false;
+    int64_t begin = now_ns();
     double cpu = thread_cpu_seconds();
     if (b->n) {
         uv_mutex_unlock(&e->lock);
@@ -411,7 +423,12 @@ static bool submit(struct engine *e, struct store *st)
     e->serial++;
     uv_mutex_unlock(&e->lock);
     int err = recon_submit(st->recon, b->pictures, b->n, b->deliveries, b->m, &b->ticket);
+    int64_t end = now_ns();
     uv_mutex_lock(&e->lock);
+    for (uint32_t i = 0; i < b->m; i++) {
+        b->outputs[i].output->frame.trace[PELTON_TRACE_SUBMIT_BEGIN] = begin;
+        b->outputs[i].output->frame.trace[PELTON_TRACE_SUBMIT_END] = end;
+    }
     charge_submit(b, thread_cpu_seconds() - cpu);
     if (err) {
         b->ticket = 0; /* counts as finished */

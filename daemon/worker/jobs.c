@@ -42,6 +42,11 @@ static void job_picture_freed(struct h264_picture *pic)
     free(job);
 }
 
+void job_trace(struct job *job, enum pelton_trace_point point)
+{
+    job->owner->frame.trace[point] = now_ns();
+}
+
 static void motion_push(struct engine *e, struct job *job)
 {
     job->next_motion = NULL;
@@ -126,6 +131,7 @@ static void register_waits(struct job *job)
 static void entropy_finished(struct engine *e, struct job *job)
 {
     struct h264_picture *source;
+    job_trace(job, PELTON_TRACE_ENTROPY_END);
     if (h264_picture_conceal_source(job->pic, &source))
         wait_for_motion(job, source);
     if (--job->motion_waits == 0)
@@ -202,6 +208,7 @@ int job_create(struct session *s, struct h264_picture *pic)
     s->window_busy++;
     *s->window_tail = job;
     s->window_tail = &job->next;
+    job_trace(job, PELTON_TRACE_PARSED);
     job_start(job);
     uv_mutex_unlock(&e->lock);
     return 0;
@@ -222,6 +229,7 @@ static void motion_finished(struct engine *e, struct job *job)
 {
     job->motion_done = true;
     job->state = JOB_READY;
+    job_trace(job, PELTON_TRACE_MOTION_END);
     for (struct job_wait *wait = job->waiters; wait; wait = wait->next)
         if (--wait->waiter->motion_waits == 0)
             motion_push(e, wait->waiter);
@@ -233,6 +241,7 @@ static void run_motion(struct engine *e, struct job *job)
 {
     struct session *s = job->session;
     bool skip = s->abort;
+    job_trace(job, PELTON_TRACE_MOTION_BEGIN);
     uv_mutex_unlock(&e->lock);
     double cpu = thread_cpu_seconds();
     struct rec_view view;
@@ -319,8 +328,10 @@ static bool worker_step(struct engine *e, struct worker *w)
     struct job *job = pick_entropy(e, w);
     if (!job)
         return false;
-    if (!job->allocated)
+    if (!job->allocated) {
+        job_trace(job, PELTON_TRACE_ENTROPY_BEGIN);
         allocate(e, job);
+    }
     uint32_t from = job->slice_next, end = job->pic->slice_count;
     uint32_t to = end - from > job->slice_chunk ? from + job->slice_chunk : end;
     job->slice_next = to;

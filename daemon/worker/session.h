@@ -64,6 +64,7 @@ struct session_frame {
     uint32_t flags;              /* PELTON_FRAME_* */
     enum pelton_field_order field_order;
     int64_t received_ns, decoded_ns;
+    int64_t trace[PELTON_TRACE_POINTS]; /* without PELTON_TRACE_SENT */
     uint64_t dropped_source, dropped_decoder;
     const struct pelton_camera *camera; /* of cameras, borrowed; else NULL */
     struct pelton_side_data *side; /* as one block, the engine's: borrowed for the callback; may be NULL */

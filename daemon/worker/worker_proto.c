@@ -142,6 +142,13 @@ static void on_frame_ready(void *ctx, const struct session_frame *f)
     m.field_order = (uint32_t)f->field_order;
     m.received_ns = f->received_ns;
     m.decoded_ns = f->decoded_ns;
+    int64_t trace[PELTON_TRACE_POINTS];
+    memcpy(trace, f->trace, sizeof trace);
+    if (trace[PELTON_TRACE_PARSED]) {
+        trace[PELTON_TRACE_SENT] = (int64_t)uv_hrtime();
+        m.trace_ns = trace;
+        m.n_trace_ns = PELTON_TRACE_POINTS;
+    }
     m.dropped_source = f->dropped_source;
     m.dropped_decoder = f->dropped_decoder;
     uint8_t *side = f->side ? wire_side_pack(f->side, &m.side_data.len) : NULL;
