@@ -299,6 +299,7 @@ struct h264_allocator {
     void *(*get)(void *ctx, size_t size);
     void (*put)(void *ctx, void *memory, size_t size);
     void *ctx;
+    const struct h264_allocator *bytes; /* of NAL units, which only step 2 reads and whose sizes vary; NULL: this one serves them too */
 };
 
 struct h264_picture *h264_picture_ref(struct h264_picture *pic);

@@ -24,7 +24,7 @@ static void default_put(void *ctx, void *memory, size_t size)
     free(memory);
 }
 
-static const struct h264_allocator default_allocator = {default_get, default_put, NULL};
+static const struct h264_allocator default_allocator = {default_get, default_put, NULL, NULL};
 
 void *h264_alloc(const struct h264_allocator *allocator, size_t size)
 {
@@ -35,6 +35,11 @@ void h264_free(const struct h264_allocator *allocator, void *memory, size_t size
 {
     if (memory)
         allocator->put(allocator->ctx, memory, size);
+}
+
+static const struct h264_allocator *bytes_allocator(const struct h264_picture *pic)
+{
+    return pic->allocator->bytes ? pic->allocator->bytes : pic->allocator;
 }
 
 struct h264_picture *h264_picture_create(const struct h264_allocator *allocator, const struct h264_sps *sps, unsigned structure)
@@ -252,7 +257,7 @@ int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t
 {
     if (make_group_maps(pic) || set_ends(pic))
         return H264_ERR_NOMEM;
-    pic->bytes = h264_alloc(pic->allocator, size + H264_BITS_PADDING);
+    pic->bytes = h264_alloc(bytes_allocator(pic), size + H264_BITS_PADDING);
     if (!pic->bytes)
         return H264_ERR_NOMEM;
     pic->bytes_size = size + H264_BITS_PADDING;
@@ -293,7 +298,7 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
     h264_free(a, pic->weights, pic->weight_count * sizeof(*pic->weights));
     h264_free(a, pic->scaling, pic->scaling_count * sizeof(*pic->scaling));
-    h264_free(a, pic->bytes, pic->bytes_size);
+    h264_free(bytes_allocator(pic), pic->bytes, pic->bytes_size);
     while (pic->group_maps) {
         struct h264_group_map *map = pic->group_maps;
 

@@ -17,6 +17,7 @@
 #define MEMORY_CACHE_LIMIT (1ull << 30)
 #define WINDOW_BUDGET      (8ull << 30) /* look-ahead beyond what each stream is sure of: at most this, */
 #define WINDOW_SHARE       16           /* and at most this part of the machine's memory */
+#define EXPECT_NS          5000000 /* a picture takes the GPU less */
 #define SLAB_BYTES         (64u << 20)
 #define SLAB_BYTES_SMALL   (4u << 20) /* where the device has no memory of its own to be far from */
 
@@ -36,7 +37,7 @@ double thread_cpu_seconds(void)
 
 void engine_wake_gpu(struct engine *e)
 {
-    e->gpu_signal = true;
+    atomic_store(&e->gpu_signal, true);
     uv_cond_signal(&e->gpu_work);
 }
 
@@ -45,10 +46,27 @@ void engine_notify(struct engine *e)
     uv_async_send(&e->async);
 }
 
+void engine_expect(struct engine *e)
+{
+    atomic_store(&e->awake_until_ns, now_ns() + EXPECT_NS);
+    engine_notify(e);
+}
+
+static void on_idle(uv_idle_t *idle)
+{
+    const struct engine *e = idle->data;
+    if (now_ns() > atomic_load(&e->awake_until_ns))
+        uv_idle_stop(idle);
+}
+
+/* An idle handle makes the loop go round without sleeping, so that the frame's own call finds it awake. */
 static void on_async(uv_async_t *async)
 {
-    sessions_dispatch(async->data);
-    engine_maybe_closed(async->data);
+    struct engine *e = async->data;
+    sessions_dispatch(e);
+    if (atomic_load(&e->awake_until_ns) > now_ns())
+        uv_idle_start(&e->idle, on_idle);
+    engine_maybe_closed(e);
 }
 
 static void stop_threads(struct engine *e)
@@ -85,6 +103,12 @@ static void on_async_closed(uv_handle_t *handle)
     engine_free(e);
     if (closed)
         closed(ctx);
+}
+
+static void on_idle_closed(uv_handle_t *handle)
+{
+    struct engine *e = handle->data;
+    uv_close((uv_handle_t *)&e->async, on_async_closed);
 }
 
 static int start_threads(struct engine *e)
@@ -167,11 +191,12 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
         engine_free(e);
         return err;
     }
-    e->async.data = e;
+    uv_idle_init(loop, &e->idle);
+    e->async.data = e->idle.data = e;
     err = start_threads(e);
     if (err) {
         stop_threads(e);
-        uv_close((uv_handle_t *)&e->async, on_async_closed);
+        uv_close((uv_handle_t *)&e->idle, on_idle_closed);
         return err;
     }
     *out = e;
@@ -196,7 +221,7 @@ void engine_maybe_closed(struct engine *e)
     if (!last)
         return;
     stop_threads(e);
-    uv_close((uv_handle_t *)&e->async, on_async_closed);
+    uv_close((uv_handle_t *)&e->idle, on_idle_closed);
 }
 
 void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx)

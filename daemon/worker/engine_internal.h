@@ -20,6 +20,7 @@
 
 #define NS_PER_S         1000000000ll
 #define BATCH_DELIVERIES 64
+#define LIVE_PICTURES    2 /* of a live stream that are in work at most; else it is read faster than it plays */
 
 /* ---- pictures (jobs.c) ---- */
 
@@ -55,6 +56,7 @@ struct job {
     bool queued; /* in engine.entropy */
     bool motion_done;
     bool allocated; /* the picture's arrays exist */
+    bool live;      /* of a live stream, whose next picture has not come yet: counts in engine.live_jobs until it is submitted */
     uint32_t slice_next, slices_left, slice_chunk;
     uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
     uint32_t motion_waits; /* jobs whose motion must come first, plus one for the own entropy */
@@ -140,17 +142,17 @@ struct store {
 };
 
 bool store_key_equal(const struct store_key *a, const struct store_key *b);
-struct store_key store_key_of(const struct h264_picture *pic);
-/* Attach s to a store for pictures like pic; detaches it from its former one. STORE_LATER: other sessions have to give back
+struct store_key store_key_of(const struct h264_sps *sps);
+/* Attach s to a store for pictures with this SPS; detaches it from its former one. STORE_LATER: other sessions have to give back
  * slots first. GPU thread, with the lock, which it drops meanwhile. */
 #define STORE_LATER 1
-int store_attach(struct engine *e, struct session *s, const struct h264_picture *pic);
+int store_attach(struct engine *e, struct session *s, const struct h264_sps *sps);
 void store_detach(struct session *s);
-uint32_t store_base(const struct session *s, const struct h264_picture *pic); /* slots that a stream needs to make progress in decoding order */
-bool store_serves(const struct session *s, const struct h264_picture *pic); /* the session's store can hold pic */
+uint32_t store_base(const struct session *s, const struct h264_sps *sps); /* slots that a stream needs to make progress in decoding order */
+bool store_serves(const struct session *s, const struct h264_sps *sps); /* the session's store can hold its pictures */
 void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
 uint32_t pictures_ahead(const struct session *s); /* how many were submitted before an older one of the session */
-uint64_t window_picture_bytes(const struct h264_picture *pic); /* host memory of a picture in a window, an upper estimate */
+uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count); /* host memory of a picture in a window, an upper estimate */
 uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions);
 uint32_t slots_owed(const struct engine *e, const struct store *st); /* free slots that its sessions are sure of */
 
@@ -201,7 +203,7 @@ struct memory {
 /* A session's view of it, which the codec holds. Lives until the session and the last block are gone: pictures may be freed on
  * another thread a moment after their session. */
 struct account {
-    struct h264_allocator allocator;
+    struct h264_allocator allocator, bytes;
     struct memory *memory;
     atomic_uint_fast64_t used;
     atomic_uint refs;
@@ -233,6 +235,8 @@ struct session {
     int fd;
     bool probe_only;
     uint64_t resume_sequence;
+    bool live; /* access units come at their own pace; constant once the source is open */
+    const struct h264_sps *ahead; /* store and pool are made for it while the stream thread waits in room */
 
     uv_thread_t thread;
     bool thread_started, thread_ended;
@@ -300,6 +304,8 @@ struct worker {
 struct engine {
     uv_loop_t *loop;
     uv_async_t async;
+    uv_idle_t idle;               /* keeps the loop thread awake */
+    atomic_llong awake_until_ns;  /* for the frame of a live stream that the GPU is at work on */
     struct engine_params params;
     struct gpu *gpu;
     const struct gpu_device_info *device;
@@ -312,7 +318,8 @@ struct engine {
     uv_mutex_t lock;
     uv_cond_t work;     /* codec workers */
     uv_cond_t gpu_work; /* the GPU thread */
-    bool gpu_signal;    /* something changed since the GPU thread looked */
+    atomic_bool gpu_signal; /* something changed since the GPU thread looked */
+    uint32_t live_jobs;     /* the GPU thread stays awake for them */
     bool stopping, gpu_stop, gpu_lost;
 
     struct job *entropy, *entropy_last; /* pictures with slices that nobody has taken, in the order of their turns */
@@ -339,6 +346,7 @@ struct engine {
 
 void engine_wake_gpu(struct engine *e);     /* with the lock */
 void engine_notify(struct engine *e);       /* any thread: run sessions_dispatch on the loop */
+void engine_expect(struct engine *e);       /* any thread: a frame of a live stream is about to be finished */
 void engine_maybe_closed(struct engine *e); /* loop thread */
 int64_t now_ns(void);
 void job_trace(struct job *job, enum pelton_trace_point point); /* with the lock: it is there now */
@@ -350,6 +358,7 @@ int job_create(struct session *s, struct h264_picture *pic); /* stream thread; t
 bool frame_submitted(const struct job *owner);               /* every picture of the frame is; with the lock */
 bool frame_is_single_field(const struct job *owner);         /* the other one never came; once the frame is output */
 void worker_main(void *worker);
+void job_settled(struct job *job); /* with the lock: it is submitted, or never will be */
 void jobs_retire(struct session *s, struct h264_picture **unref, uint32_t *count, uint32_t max); /* with the lock */
 
 #endif

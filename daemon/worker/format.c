@@ -56,9 +56,9 @@ static bool same_layout(const struct session_format *a, const struct session_for
     return a->width == b->width && a->height == b->height && !strcmp(a->pix_fmt, b->pix_fmt);
 }
 
-bool format_of(const struct session *s, const struct h264_picture *pic, struct session_format *out, enum recon_format *delivered)
+bool format_of(const struct session *s, const struct h264_sps *sps, bool second_view, struct session_format *out,
+               enum recon_format *delivered)
 {
-    const struct h264_sps *sps = pic->sps;
     uint32_t width = sps->mb_width * 16u - sps->crop_left - sps->crop_right;
     uint32_t height = sps->mb_height * 16u - sps->crop_top - sps->crop_bottom;
     struct session_format f = {.memfd = -1};
@@ -75,7 +75,7 @@ bool format_of(const struct session *s, const struct h264_picture *pic, struct s
         f.sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
     f.colour = format_colour(s, sps);
     f.vui = side_vui(sps);
-    if (pic->view && s->pools && same_layout(&f, &s->pools->format)) { /* shown as the base view is */
+    if (second_view && s->pools && same_layout(&f, &s->pools->format)) { /* shown as the base view is */
         f.sar = s->pools->format.sar;
         f.colour = s->pools->format.colour;
         f.vui = s->pools->format.vui;

@@ -10,12 +10,14 @@
 #include "daemon/worker/scheduler.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WAIT_NS   100000u  /* for a batch, before looking for new work again */
 #define FULL_NS   1000000u /* the same while no batch can be submitted anyway */
 #define STORE_NS  10000000u /* while a session waits for slots of a store */
+#define SPIN_NS   20000000u /* on a picture of a live stream, as a thread that sleeps takes a tenth of a millisecond to wake */
 #define UNREF_MAX 64
 #define MEASUREMENTS 3
 
@@ -25,6 +27,7 @@
 #define PART_DEPTH  256       /* of a part of a file: others' frames come out while it decodes ahead, */
 #define PART_BYTES  (1u << 30) /* within so much memory */
 #define SOFTWARE_DEPTH 8
+#define LIVE_DEPTH     8
 
 void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint)
 {
@@ -56,6 +59,7 @@ static void job_done(struct job *job)
 {
     struct session *s = job->session;
     job->state = JOB_DONE;
+    job_settled(job);
     job->owner->frame.done++;
     s->window_busy--;
     uv_cond_signal(&s->room);
@@ -218,17 +222,24 @@ static void fail_session(struct session *s, int code, const char *what)
     engine_wake_gpu(s->engine);
 }
 
+/* Of the oldest picture that waits for a store; NULL: none does. */
+static const struct h264_sps *sps_of_next(const struct session *s)
+{
+    const struct job *job = s->window;
+    if (s->ahead)
+        return s->ahead;
+    while (job && job->state >= JOB_SUBMITTED)
+        job = job->next;
+    return job && job->state == JOB_READY ? job->pic->sps : NULL;
+}
+
 /* The oldest picture that waits decides which store the session uses. */
 static bool ensure_store(struct engine *e, struct session *s)
 {
-    struct job *job = s->window;
-    while (job && job->state >= JOB_SUBMITTED)
-        job = job->next;
-    if (!job || job->state != JOB_READY)
+    const struct h264_sps *sps = sps_of_next(s);
+    if (!sps || store_serves(s, sps))
         return false;
-    if (store_serves(s, job->pic))
-        return false;
-    int err = store_attach(e, s, job->pic);
+    int err = store_attach(e, s, sps);
     if (err == STORE_LATER) {
         e->store_waits = true;
         return false;
@@ -244,7 +255,7 @@ static bool ensure_store(struct engine *e, struct session *s)
 /* Many streams deliver few frames at a time each; and what a pool holds is pinned memory. */
 static uint32_t pool_depth(const struct engine *e, const struct session *s, uint64_t slot_size)
 {
-    uint32_t depth = e->software ? SOFTWARE_DEPTH : POOLS_SLOTS / e->session_count;
+    uint32_t depth = e->software ? SOFTWARE_DEPTH : s->params.realtime ? LIVE_DEPTH : POOLS_SLOTS / e->session_count;
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
     if (s->params.parts > 1 && !e->software && PART_BYTES / slot_size > depth)
@@ -279,9 +290,9 @@ static bool ensure_pool(struct engine *e, struct session *s)
         return false;
     while (out && out->state != OUTPUT_QUEUED)
         out = out->next;
-    if (!out)
+    if (!out && !s->ahead)
         return false;
-    if (!format_of(s, out->pic, &format, &delivered)) {
+    if (!format_of(s, out ? out->pic->sps : s->ahead, out && out->pic->view, &format, &delivered)) {
         fail_session(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
         return true;
     }
@@ -296,6 +307,15 @@ static bool ensure_pool(struct engine *e, struct session *s)
     if (!pool_maker_start(s, &format, delivered))
         fail_session(s, PELTON_ERR_NOMEM, "no thread for its frames");
     return true;
+}
+
+/* What the first frame will need is there, and the stream thread may go on. */
+static void end_ahead(struct session *s)
+{
+    if (s->ahead && (s->abort || (s->pools && store_serves(s, s->ahead)))) {
+        s->ahead = NULL;
+        uv_cond_signal(&s->room);
+    }
 }
 
 /* Frees pools of former epochs that nobody uses, or all of them. */
@@ -339,18 +359,20 @@ static bool tend(struct engine *e, struct session *s)
 {
     struct h264_picture *unref[UNREF_MAX];
     uint32_t count = 0;
-    bool any = s->maker.running && s->maker.done, news;
+    bool any = s->maker.running && s->maker.done;
     if (any)
         take_pool(e, s);
     if (s->abort)
         any |= discard(s, unref, &count);
     else
         any |= ensure_store(e, s) | ensure_pool(e, s);
+    end_ahead(s);
     if (announce(s, unref, &count)) {
+        if (s->events)
+            engine_notify(e);
         session_account_memory(s);
         any = true;
     }
-    news = s->events != NULL || s->abort;
     jobs_retire(s, unref, &count, UNREF_MAX);
     if (count) {
         uv_mutex_unlock(&e->lock);
@@ -366,7 +388,7 @@ static bool tend(struct engine *e, struct session *s)
         e->measure |= e->params.timestamps && e->measured < MEASUREMENTS;
         s->released = true;
         session_maybe_end(s);
-    } else if (any && news) {
+    } else if (any && s->abort) {
         engine_notify(e);
     }
     return any || count;
@@ -396,6 +418,15 @@ static void charge_submit(struct batch *b, double cpu)
     for (uint32_t i = 0; i < b->n; i++)
         if (b->jobs[i])
             b->jobs[i]->session->stats.cpu_submit += cpu / b->n;
+}
+
+/* The reader of a live stream will have to be told soon. */
+static bool expects_frame(const struct engine *e, const struct batch *b)
+{
+    for (uint32_t i = 0; i < b->m && !e->software; i++)
+        if (b->outputs[i].session->live && b->outputs[i].session->window_busy <= LIVE_PICTURES)
+            return true;
+    return false;
 }
 
 static bool submit(struct engine *e, struct store *st)
@@ -429,6 +460,8 @@ static bool submit(struct engine *e, struct store *st)
         b->outputs[i].output->frame.trace[PELTON_TRACE_SUBMIT_BEGIN] = begin;
         b->outputs[i].output->frame.trace[PELTON_TRACE_SUBMIT_END] = end;
     }
+    if (expects_frame(e, b))
+        engine_expect(e);
     charge_submit(b, thread_cpu_seconds() - cpu);
     if (err) {
         b->ticket = 0; /* counts as finished */
@@ -474,6 +507,15 @@ static void measure_bandwidth(struct engine *e)
         e->bandwidth = bandwidth;
 }
 
+static void spin(struct engine *e)
+{
+    int64_t end = now_ns() + SPIN_NS;
+    uv_mutex_unlock(&e->lock);
+    while (!atomic_load(&e->gpu_signal) && now_ns() < end)
+        sched_yield();
+    uv_mutex_lock(&e->lock);
+}
+
 static void sleep_until_news(struct engine *e)
 {
     struct store *busy = NULL;
@@ -481,6 +523,8 @@ static void sleep_until_news(struct engine *e)
         if (st->first && (!busy || st->first->serial < busy->first->serial))
             busy = st;
     if (!busy) {
+        if (e->live_jobs)
+            spin(e);
         if (!e->gpu_signal && e->store_waits)
             uv_cond_timedwait(&e->gpu_work, &e->lock, STORE_NS);
         else if (!e->gpu_signal)
@@ -502,7 +546,7 @@ void gpu_thread_main(void *engine)
     pthread_setname_np(pthread_self(), "pelton-gpu");
     uv_mutex_lock(&e->lock);
     while (!e->gpu_stop) {
-        e->gpu_signal = false;
+        atomic_store(&e->gpu_signal, false);
         if (e->measure)
             measure_bandwidth(e);
         if (!round_once(e))

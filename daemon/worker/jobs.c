@@ -81,7 +81,10 @@ static void entropy_push(struct engine *e, struct job *job)
     while (prev && prev->turn > job->turn)
         prev = prev->prev_entropy;
     entropy_insert(e, job, prev);
-    uv_cond_signal(&e->work);
+    if (job->allocated && job->slices_left > job->slice_chunk)
+        uv_cond_broadcast(&e->work);
+    else
+        uv_cond_signal(&e->work);
 }
 
 static void entropy_remove(struct engine *e, struct job *job)
@@ -183,6 +186,29 @@ bool frame_is_single_field(const struct job *owner)
     return owner->pic->structure != REC_FRAME && !owner->pic->paired;
 }
 
+/* A picture of a live stream is decoded as it comes, unless the stream comes faster than that. Its arrays exist at once, so that
+ * workers for all of its slices wake together; the GPU thread wakes meanwhile. */
+static int begin_live(struct job *job)
+{
+    struct session *s = job->session;
+    struct engine *e = s->engine;
+    uv_mutex_lock(&e->lock);
+    job->live = s->live && s->window_busy < LIVE_PICTURES && !e->software && job->slices_left;
+    uv_mutex_unlock(&e->lock);
+    if (!job->live)
+        return 0;
+    if (h264_picture_alloc(job->pic))
+        return PELTON_ERR_NOMEM;
+    job->allocated = true;
+    return 0;
+}
+
+void job_settled(struct job *job)
+{
+    job->session->engine->live_jobs -= job->live;
+    job->live = false;
+}
+
 int job_create(struct session *s, struct h264_picture *pic)
 {
     struct engine *e = s->engine;
@@ -199,11 +225,19 @@ int job_create(struct session *s, struct h264_picture *pic)
     }
     if (!e->params.shuffle_seed && pic->mb_count)
         job->slice_chunk += (uint32_t)((uint64_t)CHUNK_MBS * pic->slice_count / pic->mb_count);
+    if (begin_live(job)) {
+        free(job->slice_order);
+        free(job);
+        return PELTON_ERR_NOMEM;
+    }
     pic->slot = -1;
     pic->user = job;
     pic->on_free = job_picture_freed;
     uv_mutex_lock(&e->lock);
     join_frame(job);
+    e->live_jobs += job->live;
+    if (job->live)
+        engine_wake_gpu(e);
     s->live_pictures++;
     s->window_busy++;
     *s->window_tail = job;
@@ -328,10 +362,10 @@ static bool worker_step(struct engine *e, struct worker *w)
     struct job *job = pick_entropy(e, w);
     if (!job)
         return false;
-    if (!job->allocated) {
+    if (job->slice_next == 0)
         job_trace(job, PELTON_TRACE_ENTROPY_BEGIN);
+    if (!job->allocated)
         allocate(e, job);
-    }
     uint32_t from = job->slice_next, end = job->pic->slice_count;
     uint32_t to = end - from > job->slice_chunk ? from + job->slice_chunk : end;
     job->slice_next = to;

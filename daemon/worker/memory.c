@@ -151,13 +151,13 @@ static void slab_put(struct memory *m, void *block, size_t rounded)
         slab_free(slab);
 }
 
-static void *memory_get(struct memory *m, size_t size, size_t *rounded)
+static void *memory_get(struct memory *m, size_t size, bool arena, size_t *rounded)
 {
     if (size > SIZE_MAX / 4)
         return NULL;
     unsigned c = size_class(size, rounded);
     void *block = NULL;
-    if (m->gpu && *rounded >= SLAB_BLOCK)
+    if (arena && m->gpu && *rounded >= SLAB_BLOCK)
         return slab_get(m, c, *rounded);
     uv_mutex_lock(&m->lock);
     if (m->free_list[c]) {
@@ -169,10 +169,10 @@ static void *memory_get(struct memory *m, size_t size, size_t *rounded)
     return block ? block : aligned_alloc(MEMORY_ALIGN, *rounded);
 }
 
-static void memory_put(struct memory *m, void *block, size_t size, size_t *rounded)
+static void memory_put(struct memory *m, void *block, size_t size, bool arena, size_t *rounded)
 {
     unsigned c = size_class(size, rounded);
-    if (m->gpu && *rounded >= SLAB_BLOCK) {
+    if (arena && m->gpu && *rounded >= SLAB_BLOCK) {
         slab_put(m, block, *rounded);
         return;
     }
@@ -188,11 +188,10 @@ static void memory_put(struct memory *m, void *block, size_t size, size_t *round
         free(block);
 }
 
-static void *account_get(void *ctx, size_t size)
+static void *get(struct account *a, size_t size, bool arena)
 {
-    struct account *a = ctx;
     size_t rounded;
-    void *block = memory_get(a->memory, size, &rounded);
+    void *block = memory_get(a->memory, size, arena, &rounded);
     if (block) {
         atomic_fetch_add(&a->used, rounded);
         atomic_fetch_add(&a->refs, 1);
@@ -200,15 +199,35 @@ static void *account_get(void *ctx, size_t size)
     return block;
 }
 
-static void account_put(void *ctx, void *block, size_t size)
+static void put(struct account *a, void *block, size_t size, bool arena)
 {
-    struct account *a = ctx;
     size_t rounded;
     if (!block)
         return;
-    memory_put(a->memory, block, size, &rounded);
+    memory_put(a->memory, block, size, arena, &rounded);
     atomic_fetch_sub(&a->used, rounded);
     account_unref(a);
+}
+
+static void *account_get(void *ctx, size_t size)
+{
+    return get(ctx, size, true);
+}
+
+static void account_put(void *ctx, void *block, size_t size)
+{
+    put(ctx, block, size, true);
+}
+
+/* Bytes of access units are of any size: a slab for each new class would be made and pinned while a live stream waits for it. */
+static void *account_get_bytes(void *ctx, size_t size)
+{
+    return get(ctx, size, false);
+}
+
+static void account_put_bytes(void *ctx, void *block, size_t size)
+{
+    put(ctx, block, size, false);
 }
 
 struct account *account_create(struct memory *m)
@@ -216,7 +235,8 @@ struct account *account_create(struct memory *m)
     struct account *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
-    a->allocator = (struct h264_allocator){account_get, account_put, a};
+    a->bytes = (struct h264_allocator){account_get_bytes, account_put_bytes, a, NULL};
+    a->allocator = (struct h264_allocator){account_get, account_put, a, &a->bytes};
     a->memory = m;
     atomic_init(&a->used, 0);
     atomic_init(&a->refs, 1);

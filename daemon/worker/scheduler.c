@@ -123,6 +123,7 @@ static void take(struct batch *b, struct job *job)
     if (!job->store)
         take_slot(b->store, job);
     job->state = JOB_SUBMITTED;
+    job_settled(job);
     job->batch = job->owner->frame.batch = b->serial;
     job->owner->frame.submitted++;
     job->session->gpu_pictures++;
@@ -174,7 +175,7 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
         waiting = true;
         if (job->state != JOB_READY)
             continue;
-        if (!store_serves(s, job->pic))
+        if (!store_serves(s, job->pic->sps))
             return;
         if (!references_submitted(job, b->store, b->serial))
             continue;
@@ -352,7 +353,7 @@ static void collect_outputs(struct session *s, struct batch *b)
             return;
         if (refuse_corrupt(s, out))
             continue;
-        if (!format_of(s, out->pic, &format, &delivered) || !format_equal(&format, &s->pools->format))
+        if (!format_of(s, out->pic->sps, out->pic->view, &format, &delivered) || !format_equal(&format, &s->pools->format))
             return;
         if (!s->pools->memory) { /* PELTON_NONE: done when the picture is */
             out->pool = s->pools;

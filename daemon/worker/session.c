@@ -243,6 +243,8 @@ static void dispatch_events(struct session *s)
     for (struct event *ev = events; ev; ev = ev->next)
         if (!s->closing) /* a callback may close it */
             call_event(s, ev);
+    if (any && s->live)
+        atomic_store(&e->awake_until_ns, 0);
     uv_mutex_lock(&e->lock);
     while (events) {
         struct event *ev = events;

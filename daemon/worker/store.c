@@ -42,14 +42,14 @@ bool store_key_equal(const struct store_key *a, const struct store_key *b)
            a->separate_planes == b->separate_planes;
 }
 
-struct store_key store_key_of(const struct h264_picture *pic)
+struct store_key store_key_of(const struct h264_sps *sps)
 {
-    return (struct store_key){.mb_width = pic->sps->mb_width,
-                              .mb_height = pic->sps->mb_height,
-                              .chroma_format_idc = pic->sps->chroma_format_idc,
-                              .bit_depth = {pic->sps->bit_depth[0], pic->sps->bit_depth[1]},
-                              .interlaced = !pic->sps->frame_mbs_only_flag,
-                              .separate_planes = pic->sps->separate_colour_plane_flag};
+    return (struct store_key){.mb_width = sps->mb_width,
+                              .mb_height = sps->mb_height,
+                              .chroma_format_idc = sps->chroma_format_idc,
+                              .bit_depth = {sps->bit_depth[0], sps->bit_depth[1]},
+                              .interlaced = !sps->frame_mbs_only_flag,
+                              .separate_planes = sps->separate_colour_plane_flag};
 }
 
 static const uint32_t samples_per_mb[4] = {256, 384, 512, 768};
@@ -59,10 +59,10 @@ static bool is_wide(const uint8_t bit_depth[2])
     return bit_depth[0] > 8 || bit_depth[1] > 8;
 }
 
-uint64_t window_picture_bytes(const struct h264_picture *pic)
+uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count)
 {
-    uint32_t samples = samples_per_mb[h264_chroma_array_type(pic->sps) & 3];
-    return (uint64_t)pic->mb_count * (MB_BYTES + samples * (is_wide(pic->sps->bit_depth) ? 4 : 2)) + 1;
+    uint32_t samples = samples_per_mb[h264_chroma_array_type(sps) & 3];
+    return (uint64_t)mb_count * (MB_BYTES + samples * (is_wide(sps->bit_depth) ? 4 : 2)) + 1;
 }
 
 /* Pictures between step 1 and reconstruction of each of so many sessions. More than keep the workers busy would only wait: they
@@ -164,9 +164,9 @@ static uint32_t batch_width(const struct engine *e, uint32_t slots)
     return width < slots ? width : slots;
 }
 
-uint32_t store_base(const struct session *s, const struct h264_picture *pic)
+uint32_t store_base(const struct session *s, const struct h264_sps *sps)
 {
-    uint32_t dpb_frames = pic->sps->max_dpb_frames;
+    uint32_t dpb_frames = sps->max_dpb_frames;
     if (s->params.views == PELTON_VIEWS_BOTH) /* their sets may tell different sizes, and both share the store */
         return 2 * 16 + 2 + DELIVERY_SLOTS;
     return (dpb_frames > 1 ? dpb_frames : 1) + 2 + DELIVERY_SLOTS;
@@ -174,10 +174,10 @@ uint32_t store_base(const struct session *s, const struct h264_picture *pic)
 
 /* A stream changes its store where a picture needs more of it than before, which only an IDR picture can: those before it must all
  * have been submitted, as a picture cannot read references from another store. */
-bool store_serves(const struct session *s, const struct h264_picture *pic)
+bool store_serves(const struct session *s, const struct h264_sps *sps)
 {
-    struct store_key key = store_key_of(pic);
-    return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(s, pic);
+    struct store_key key = store_key_of(sps);
+    return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(s, sps);
 }
 
 uint32_t pictures_ahead(const struct session *s)
@@ -276,10 +276,11 @@ static void attach(struct engine *e, struct session *s, struct store *st, uint32
     set_quotas(e, st);
 }
 
-int store_attach(struct engine *e, struct session *s, const struct h264_picture *pic)
+int store_attach(struct engine *e, struct session *s, const struct h264_sps *sps)
 {
-    struct store_key key = store_key_of(pic);
-    uint32_t base = store_base(s, pic), want = lookahead_for(e, window_picture_bytes(pic), 1);
+    struct store_key key = store_key_of(sps);
+    uint32_t base = store_base(s, sps);
+    uint32_t want = lookahead_for(e, window_picture_bytes(sps, (uint32_t)sps->mb_width * sps->mb_height), 1);
     bool later;
     store_detach(s);
     struct store *st = store_find(e, &key, base, want, &later);

@@ -376,7 +376,7 @@ static void drain(struct stream *st)
             count_picture(st, pic);
         if (st->pictures++ == 0) {
             uv_mutex_lock(&st->engine->lock);
-            s->picture_bytes = window_picture_bytes(pic);
+            s->picture_bytes = window_picture_bytes(pic->sps, pic->mb_count);
             uv_mutex_unlock(&st->engine->lock);
         }
         if (part_leaves_out(&st->part, pic)) {
@@ -524,7 +524,7 @@ static int open_codec(struct stream *st)
         .capabilities = &capabilities,
         .allocator = &st->session->account->allocator,
         .late_arrays = true,
-        .low_delay_output = st->session->params.realtime || st->source.size < 0, /* live: no frame waits for what it does not need */
+        .low_delay_output = st->session->live, /* no frame waits for what it does not need */
         .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1,
         .any_start = st->session->params.on_error == 3};
     h264_stream_free(st->codec);
@@ -643,9 +643,28 @@ static int stream_open(struct stream *st)
     source_colour(&st->source, &s->container_colour, &s->has_container_colour);
     s->container_sar =
         (struct pelton_rational){st->source.stream->sample_aspect_ratio.num, st->source.stream->sample_aspect_ratio.den};
+    s->info = st->info; /* formats need the time base */
+    s->live = s->params.realtime || st->source.size < 0;
     uv_mutex_unlock(&st->engine->lock);
     set_range(st);
     return open_codec(st);
+}
+
+/* What a live stream's first frame needs besides its access unit takes longer than any later frame: where the container has told
+ * the parameter sets, it is made before the first access unit is read. */
+static void prepare(struct stream *st)
+{
+    struct session *s = st->session;
+    const struct h264_sps *sps = h264_stream_sps(st->codec);
+    if (!s->live || s->probe_only || s->params.fields || !sps)
+        return;
+    uv_mutex_lock(&st->engine->lock);
+    s->ahead = sps;
+    engine_wake_gpu(st->engine);
+    while (s->ahead && !stopped(st))
+        uv_cond_wait(&s->room, &st->engine->lock);
+    s->ahead = NULL;
+    uv_mutex_unlock(&st->engine->lock);
 }
 
 static void stream_close(struct stream *st)
@@ -689,6 +708,7 @@ void stream_thread_main(void *session)
     st->info.start_pts = INT64_MIN;
     st->info.duration_us = st->info.frames = -1;
     if (stream_open(st) == 0) {
+        prepare(st);
         run(st);
         if (!st->failed && !stopped(st)) {
             give_info(st, true, "", "");
