@@ -57,6 +57,8 @@ struct isp_rect {
     uint32_t x, y, width, height;
 };
 
+#define ISP_BLURS 16
+
 /* ISP_YUV: matrix and full_range say what the camera's Y, Cb, Cr are. They leave as they are where nothing is resampled, else by
  * way of R, G, B; these are toned as the camera has toned them. Black, white, defect, demosaic and gains do nothing; tone must be linear and the colour matrix zero.
  * Statistics are those of Y.
@@ -83,12 +85,16 @@ struct isp_params {
     enum isp_format format;
     enum isp_matrix matrix;
     bool full_range;           /* of Y, Cb, Cr */
+    uint32_t blur_count;       /* rectangles of the output that leave unreadable; each touches it and is cut off at its edges */
+    struct isp_rect blur[ISP_BLURS];
 };
 
 #define ISP_WHY 160            /* bytes that hold any reason */
 
 /* GPU_OK, or GPU_ERR_INVALID and one line that names the member and its value. Pure. */
 int isp_params_check(const struct isp_params *params, char why[ISP_WHY]);
+/* The output's size, with the region's origin. Pure. */
+void isp_output_size(const struct isp_params *params, struct isp_rect *out);
 /* Bytes of a row of raw samples without padding. */
 uint32_t isp_row_bytes(const struct isp_params *params);
 /* Rows of the raw picture: height, more for ISP_YUV with planes of chroma. */

@@ -133,6 +133,8 @@ int isp_camera_create(struct isp *isp, const struct isp_params *params, struct i
     TRY(create_table(c, params));
     TRY(create_set(c));
     TRY(isp_camera_pipelines(c, true));
+    if (params->blur_count)
+        TRY(isp_blur_prepare(isp));
     TRY(isp_camera_pipelines(c, false)); /* not when the second reader of a running camera comes */
     *out = c;
     return GPU_OK;

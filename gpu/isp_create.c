@@ -172,6 +172,7 @@ void isp_free(struct isp *isp)
         return;
     struct gpu *g = isp->g;
     isp_drain(isp);
+    isp_blur_free(isp);
     for (uint32_t i = 0; i < isp->flight_count; i++) {
         struct isp_flight *f = &isp->flights[i];
         free_buffers(isp, f);
@@ -188,7 +189,7 @@ void isp_free(struct isp *isp)
 
 uint64_t isp_memory(const struct isp *isp)
 {
-    uint64_t bytes = isp->table_bytes + isp->rgb.size;
+    uint64_t bytes = isp->table_bytes + isp->rgb.size + isp->blur.size;
     for (uint32_t i = 0; i < isp->flight_count; i++) {
         const struct isp_flight *f = &isp->flights[i];
         bytes += (isp->g->unified ? f->staging.size : f->upload.size) + f->output.size + f->statistics.size;

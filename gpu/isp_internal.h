@@ -21,6 +21,7 @@ _Static_assert(sizeof(struct isp_args) == 4 * ISP_ARGS_WORDS, "C and GLSL agree"
 #define ISP_BIT(resource) (1u << (resource))
 #define ISP_RES_READBACK 6
 #define ISP_RES_HOST 7
+#define ISP_RES_BLUR 8
 
 struct isp_camera {
     struct isp *isp;
@@ -49,7 +50,7 @@ struct isp_flight {
     uint32_t index;
     VkCommandPool pool;
     VkCommandBuffer commands;
-    VkDescriptorSet set;
+    VkDescriptorSet set, blur_set;
     VkQueryPool queries;
     uint8_t query_stages[ISP_QUERIES]; /* stage that ended at query i; query 0 starts */
     uint32_t query_count;
@@ -70,6 +71,10 @@ struct isp {
     const struct gpu_layout *layout;
     VkDescriptorPool descriptors;
     struct gpu_buffer rgb;            /* developed frames of one group */
+    struct gpu_buffer blur;           /* isp_blur of the frames of a batch; made for the first camera that is blurred */
+    const struct gpu_layout *blur_layout;
+    VkDescriptorPool blur_descriptors;
+    VkPipeline blur_cells, blur_join;
     struct isp_flight flights[ISP_MAX_FLIGHT];
     uint64_t raw_size, out_size;      /* what a flight's buffers hold */
     uint64_t pixels;                  /* of the largest camera; rgb holds `group` times as many */
@@ -78,9 +83,6 @@ struct isp {
     uint64_t submitted, done;         /* tickets */
     struct isp_times times;
 };
-
-/* isp_params.c: the output's size, with the region's origin */
-void isp_output_size(const struct isp_params *p, struct isp_rect *region);
 
 /* The demosaic that has a shader of its own, tiles of 32 samples. */
 static inline bool isp_edge_directed(const struct isp_params *p)
@@ -112,6 +114,13 @@ int isp_camera_pipelines(struct isp_camera *camera, bool statistics);
 /* isp_record.c */
 int isp_record(struct isp *isp, struct isp_flight *f);
 void isp_times_add(struct isp *isp, const struct isp_flight *f);
+
+/* isp_blur.c */
+/* For the first camera that is blurred. */
+int isp_blur_prepare(struct isp *isp);
+void isp_blur_free(struct isp *isp);
+/* Over the pictures of a batch, before they are copied into the readers' memory. */
+void isp_blur_record(struct isp *isp, struct isp_flight *f);
 
 /* isp.c: wait until nothing is in flight */
 int isp_drain(struct isp *isp);

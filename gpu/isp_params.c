@@ -104,6 +104,11 @@ static int check_output(const struct isp_params *p, char why[ISP_WHY])
     if (out.width < 1 || out.width > LARGEST || out.height < 1 || out.height > LARGEST)
         return refuse(why, "the output's size %u x %u is outside 1..%u", out.width, out.height, LARGEST);
     bool halved = p->format == ISP_I420 || p->format == ISP_NV12 || p->format == ISP_P010;
+    if (p->blur_count > ISP_BLURS)
+        return refuse(why, "%u rectangles to be blurred are more than %u", p->blur_count, ISP_BLURS);
+    for (uint32_t i = 0; i < p->blur_count; i++)
+        if (!p->blur[i].width || !p->blur[i].height || p->blur[i].x >= out.width || p->blur[i].y >= out.height)
+            return refuse(why, "the rectangle to be blurred at %u,%u lies outside of the picture, %ux%u", p->blur[i].x, p->blur[i].y, out.width, out.height);
     if (halved && (out.width % 2 || out.height % 2))
         return refuse(why, "the output's size %u x %u is odd, its chroma has half of it", out.width, out.height);
     return GPU_OK;

@@ -175,6 +175,7 @@ int isp_record(struct isp *isp, struct isp_flight *f)
             ;
         record_group(isp, f, i, end);
     }
+    isp_blur_record(isp, f); /* nothing else stands between a picture and its readers */
     TRY(record_delivery(isp, f));
     VK(g, g->vk.vkEndCommandBuffer(f->commands));
 error:

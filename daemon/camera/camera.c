@@ -146,11 +146,6 @@ int camera_open(struct camera_host *h, struct engine *engine, const struct pelto
     int rc = 0;
     if (!r)
         return PELTON_ERR_NOMEM;
-    if (params->n_blur) {
-        *failure = (struct pelton_failure){.code = PELTON_ERR_USAGE, .cause = "cameras cannot be blurred"};
-        free(r);
-        return PELTON_ERR_USAGE;
-    }
     r->params = *params;
     r->params.uri = r->params.name = r->params.pix_fmt = NULL;
     r->callbacks = *callbacks;

@@ -95,6 +95,8 @@ struct camera_reader {
     bool pool_wanted, pool_making; /* reader_pool.c */
     int64_t ready_ns;          /* frames of a device in real time from then on are its own */
     struct session_format layout;
+    struct isp_camera *isp;    /* its own, where it is blurred; development thread */
+    uint32_t isp_look;
     struct pool *made;         /* of the thread that makes it */
     int pool_error;
     uv_work_t work;

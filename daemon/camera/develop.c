@@ -6,6 +6,7 @@
  * reader ends with PELTON_ERR_GPU_LOST, which has the worker restarted).
  */
 #include "daemon/camera/camera_internal.h"
+#include "daemon/worker/blur.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -58,8 +59,40 @@ static int make_developer(struct camera_host *h, struct camera *c, enum isp_form
     return err < 0 ? isp_failure(err, why) : 0;
 }
 
+/* The same for one reader whose frames are blurred: nobody else gets them, and it gets no others. */
+static int make_blurred(struct camera_host *h, struct camera_reader *r, char why[ISP_WHY])
+{
+    struct isp_params params;
+    struct isp_rect out;
+    struct isp_camera *made = NULL;
+    char outside[128];
+    reader_params(r->camera, r->format, &params);
+    isp_output_size(&params, &out);
+    if (blur_outside(&r->params, r->params.blur_width ? r->params.blur_width : out.width,
+                     r->params.blur_height ? r->params.blur_height : out.height, outside)) {
+        snprintf(why, ISP_WHY, "%s", outside);
+        return PELTON_ERR_USAGE;
+    }
+    params.blur_count = r->params.n_blur;
+    for (uint32_t i = 0; i < params.blur_count; i++) {
+        struct pelton_rect rect = blur_scaled(&r->params, i, out.width, out.height);
+        params.blur[i] = (struct isp_rect){rect.x, rect.y, rect.width, rect.height};
+    }
+    r->isp_look = r->camera->look;
+    uv_mutex_unlock(&h->lock);
+    int err = isp_camera_create(h->isp, &params, &made, why);
+    if (err == 0) {
+        isp_camera_free(r->isp);
+        r->isp = made;
+    }
+    uv_mutex_lock(&h->lock);
+    return err < 0 ? isp_failure(err, why) : 0;
+}
+
 static void take_down(struct camera_reader *r)
 {
+    isp_camera_free(r->isp);
+    r->isp = NULL;
     pool_free(r->pool);
     r->pool = NULL;
 }
@@ -86,7 +119,11 @@ static void prepare(struct camera_host *h, struct camera_reader *r)
     char why[ISP_WHY] = "";
     bool needs = !r->probe && r->params.transport == PELTON_SHM;
     r->prepared = true;
-    int err = needs && !c->isp[r->format] ? make_developer(h, c, r->format, why) : 0;
+    int err = 0;
+    if (needs && r->params.n_blur)
+        err = make_blurred(h, r, why);
+    else if (needs && !c->isp[r->format])
+        err = make_developer(h, c, r->format, why);
     if (!err && needs && !c->meter)
         err = make_meter(h, c, why);
     if (err < 0) {
@@ -229,7 +266,7 @@ static void aim(struct camera_host *h, struct flight *f, struct isp_frame *frame
         r->dropped++;
         return;
     }
-    *frame = (struct isp_frame){.camera = r->camera->isp[r->format], .host = r->pool->host};
+    *frame = (struct isp_frame){.camera = r->params.n_blur ? r->isp : r->camera->isp[r->format], .host = r->pool->host};
     for (uint32_t i = 0; i < r->pool->format.planes; i++) {
         frame->offset[i] = slot * r->pool->format.slot_size + r->pool->format.plane_offset[i];
         frame->stride[i] = r->pool->format.stride[i];
@@ -270,6 +307,11 @@ static bool renew(struct camera_host *h, struct camera *c)
     for (int format = 0; format < ISP_FORMATS; format++)
         if (c->isp[format] && c->isp_look[format] != c->look) {
             make_developer(h, c, (enum isp_format)format, why); /* where that fails the old one goes on */
+            return true;
+        }
+    for (struct camera_reader *r = h->readers; r; r = r->next)
+        if (r->camera == c && r->ready && !r->released && r->isp && r->isp_look != c->look) {
+            make_blurred(h, r, why);
             return true;
         }
     return false;

@@ -58,5 +58,5 @@ void main()
             sums[thread] += sums[thread + half_];
     }
     if (thread == 0u)
-        blurs[index].cells[BLUR_PLANE(gl_WorkGroupID.y, plane) + cell.y * uint(BLUR_SIDE) + cell.x] = (sums[0] + count / 2u) / count;
+        blurs[index].cells[BLUR_PLANE(gl_WorkGroupID.y, plane) + cell.y * uint(BLUR_SIDE) + cell.x] = blur_mean(sums[0], count);
 }

@@ -51,6 +51,9 @@ void check_release(struct check_frame *f);
 /* All of it for n frames in one call of isp_submit. */
 int check_run(struct check_env *env, struct check_frame *frames, uint32_t n);
 
+/* f, and the same frame with the rectangles of blurred, which is f's parameters but for them, in one batch: exact. */
+int check_blurred(struct check_env *env, struct check_frame *f, const struct isp_params *blurred);
+
 /* checkisp_cases.c */
 struct check_group {
     const char *name;

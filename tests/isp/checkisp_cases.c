@@ -129,6 +129,27 @@ static int group_format(struct check_env *env)
     return failed;
 }
 
+/* Rectangles in every output format, with and without a lens. */
+static int group_blur(struct check_env *env)
+{
+    int failed = 0;
+    for (int i = 0; i < ISP_FORMATS * 4; i++) {
+        struct check_frame f = {.pattern = i % 2, .padded = check_random(env, 2), .gain = {1, 1, 1}};
+        check_params(env, &f.params);
+        f.params.format = (enum isp_format)(i % ISP_FORMATS);
+        f.params.tone = ISP_TONE_SRGB;
+        if (i / ISP_FORMATS % 2)
+            check_lens(env, &f.params);
+        struct isp_params blurred = f.params;
+        blurred.blur_count = 1 + check_random(env, i % 5 == 0 ? ISP_BLURS : 3);
+        for (uint32_t k = 0; k < blurred.blur_count; k++)
+            blurred.blur[k] = (struct isp_rect){check_random(env, blurred.width), check_random(env, blurred.height), 1 + check_random(env, blurred.width),
+                                                1 + check_random(env, blurred.height)};
+        failed |= check_blurred(env, &f, &blurred);
+    }
+    return failed;
+}
+
 static int group_statistics(struct check_env *env)
 {
     static const struct {
@@ -223,6 +244,8 @@ static int group_refusals(struct check_env *env)
         {{.width = 640, .height = 480, .depth = 10, .demosaic = ISP_DEMOSAICS}, "demosaic 3"},
         {{.width = 640, .height = 480, .depth = 10, .lens = {.model = ISP_LENS_FISHEYE}}, "focal length 0"},
         {{.width = 640, .height = 480, .depth = 10, .lens = {.model = ISP_LENS_FISHEYE, .camera = {NAN, 1, 1, 1}}}, "no number"},
+        {{.width = 640, .height = 480, .depth = 10, .blur_count = 1, .blur = {{640, 0, 1, 1}}}, "640,0 lies outside"},
+        {{.width = 640, .height = 480, .depth = 10, .blur_count = 17}, "17 rectangles"},
         {{.width = 640, .height = 480, .depth = 10, .region = {600, 0, 41, 10}}, "region 600,0 41 x 10"},
         {{.width = 640, .height = 480, .depth = 10, .out_width = 321, .format = ISP_NV12}, "321 x 480 is odd"},
         {{.width = 640, .height = 480, .depth = 10, .out_height = 9000}, "640 x 9000"},
@@ -268,6 +291,6 @@ static int group_refusals(struct check_env *env)
 
 const struct check_group check_groups[] = {
     {"packing", group_packing}, {"demosaic", group_demosaic},     {"lens", group_lens},   {"format", group_format},
-    {"picture", group_picture}, {"batch", group_batch},     {"statistics", group_statistics}, {"refusals", group_refusals},
+    {"picture", group_picture}, {"blur", group_blur}, {"batch", group_batch},     {"statistics", group_statistics}, {"refusals", group_refusals},
 };
 const size_t check_group_count = sizeof(check_groups) / sizeof(check_groups[0]);

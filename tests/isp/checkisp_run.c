@@ -4,6 +4,7 @@
  */
 #include "tests/isp/checkisp.h"
 #include "tests/isp/ref.h"
+#include "tests/reference/ref_blur.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,69 @@ void check_describe(const struct check_frame *f, struct isp_frame *out, struct c
     memcpy(out->gain, f->gain, sizeof(out->gain));
     memcpy(out->offset, f->offset, sizeof(out->offset));
     memcpy(out->stride, f->out_stride, sizeof(out->stride));
+}
+
+/* The planes that came out without rectangles, blurred by the reference: what is to come with them, sample by sample. */
+static int compare_blurred(struct check_env *env, const struct check_frame *f, const struct isp_params *p, const uint8_t *plain, const uint8_t *got, uint32_t i)
+{
+    uint32_t bytes = p->format == ISP_P010 || p->format == ISP_RGB48 ? 2 : 1, drop = p->format == ISP_P010 ? 6 : 0;
+    uint32_t components = i ? (f->planes == 2 ? 2 : 1) : p->format == ISP_RGBA ? 4 : p->format == ISP_RGB24 || p->format == ISP_RGB48 ? 3 : 1;
+    struct isp_rect out;
+    isp_output_size(p, &out);
+    const struct ref_blur_plane plane = {.width = f->row_bytes[i] / bytes / components, .height = f->rows[i], .shift_x = i > 0, .shift_y = i > 0,
+                                         .picture_width = out.width, .picture_height = out.height};
+    struct ref_rect rects[ISP_BLURS];
+    uint16_t *from = malloc(2 * (size_t)plane.width * plane.height), *to = malloc(2 * (size_t)plane.width * plane.height);
+    int failed = !from || !to;
+    for (uint32_t k = 0; k < p->blur_count; k++)
+        rects[k] = (struct ref_rect){p->blur[k].x, p->blur[k].y, p->blur[k].width, p->blur[k].height};
+    for (uint32_t c = 0; c < components && !failed; c++) {
+        for (size_t at = 0; at < (size_t)plane.width * plane.height; at++) {
+            const uint8_t *s = plain + at / plane.width * f->out_stride[i] + (at % plane.width * components + c) * bytes;
+            from[at] = (uint16_t)((bytes == 2 ? s[0] | s[1] << 8 : s[0]) >> drop);
+        }
+        ref_blur(&plane, rects, p->blur_count, from, to);
+        for (size_t at = 0; at < (size_t)plane.width * plane.height && !failed; at++) {
+            const uint8_t *s = got + at / plane.width * f->out_stride[i] + (at % plane.width * components + c) * bytes;
+            uint32_t value = (uint32_t)(bytes == 2 ? s[0] | s[1] << 8 : s[0]);
+            failed = value != (uint32_t)to[at] << drop;
+            if (failed)
+                printf("blur: plane %u, component %u of %zu,%zu: %u instead of %u: format %d\n", i, c, at % plane.width, at / plane.width, value,
+                       (uint32_t)to[at] << drop, p->format);
+        }
+    }
+    env->samples += (unsigned long long)plane.width * plane.height * components;
+    free(from);
+    free(to);
+    return failed;
+}
+
+int check_blurred(struct check_env *env, struct check_frame *f, const struct isp_params *blurred)
+{
+    struct isp_camera *camera = NULL;
+    uint64_t at = 0, arena_at = 0, ticket = 0, size;
+    char why[ISP_WHY] = "";
+    if (check_prepare(env, f, &at, &arena_at))
+        return 1;
+    size = at;
+    int failed = isp_camera_create(env->isp, blurred, &camera, why) < 0;
+    struct isp_frame list[2];
+    check_describe(f, &list[0], env);
+    list[1] = list[0];
+    list[1].camera = camera;
+    list[1].statistics = NULL;
+    for (int i = 0; i < 3; i++)
+        list[1].offset[i] += size;
+    if (failed || isp_submit(env->isp, list, 2, &ticket) < 0 || isp_wait(env->isp, ticket, UINT64_MAX) < 0) {
+        printf("blur: no frames: %s\n", why);
+        failed = 1;
+    }
+    env->frames++;
+    for (uint32_t i = 0; i < f->planes && !failed; i++)
+        failed = compare_blurred(env, f, blurred, env->memory + f->offset[i], env->memory + size + f->offset[i], i);
+    isp_camera_free(camera);
+    check_release(f);
+    return failed;
 }
 
 /* How much a code value may differ, and in how many of a thousand samples. Whole numbers all the way are exact. */

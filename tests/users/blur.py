@@ -179,7 +179,34 @@ def configured(args, daemon):
         check(run.returncode != 0 and what in run.stdout + run.stderr, f"configured: {text}: {(run.stdout + run.stderr).strip()[-90:]}")
 
 
-TESTS = [formats, fields, refused, sizes, configured]
+def camera(args, daemon):
+    """A simulated sensor: the same frames with and without, what a configuration blurs, refusals."""
+    path, config = clip(args, "scene", "yuv420p", size="128x96", frames=2), args.folder + "/camera.yaml"
+    uri = f"sim://{path}?size=128x96&frames=4&seed=1&realtime=no&awb=no&ae.enable=no&fps=1000"
+    rects, size = [(33, 21, 70, 40), (0, 90, 500, 500)], 128 * 96 * 3 // 2
+    half = ((128, 96), (64, 48), (64, 48))
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  cam: {{uri: \"{uri}\", blur: {[list(r) for r in rects]}}}\n  bare: {{uri: \"{uri}\"}}\n"
+                f"  off: {{uri: \"{uri}\", blur: [[128, 0, 1, 1]]}}\n")
+    with t.Daemon(args, "-c", config) as other:
+        def get(name, fmt, *more):
+            return subprocess.run([args.bin + "/pelton", "pipe", "--socket", other.socket, "-loglevel", "error", name, "-f", "rawvideo", "--policy", "lossless",
+                                   "--pix-fmt", fmt, "--frames", "4", "-o", "-", *more], capture_output=True, stdin=subprocess.DEVNULL, timeout=args.timeout)
+        plain, blurred = get("bare", "yuv420p").stdout, get("cam", "yuv420p")
+        good = len(plain) == 4 * size and len(blurred.stdout) == 4 * size
+        for a, b in zip(planes_of(plain, half, False), planes_of(blurred.stdout, half, False)) if good else ():
+            good &= all(b[p] == model(a[p], rects, int(p > 0), int(p > 0), (128, 96), False) for p in range(3))
+        check(good, f"camera: configured: {len(plain)} {len(blurred.stdout)} bytes {blurred.stderr[-100:]}")
+        same = get("bare", "nv12", *words(rects)).stdout
+        check(same == get("cam", "nv12").stdout and len(same) == 4 * size, "camera: a reader's own rectangles are the same ones")
+        shot = subprocess.run([args.bin + "/pelton", "snapshot", "--socket", other.socket, "-loglevel", "error", "cam", "-f", "rawvideo", "-o", "-"],
+                              capture_output=True, timeout=args.timeout).stdout
+        check(len(shot) == size and shot in [blurred.stdout[i:i + size] for i in range(0, 4 * size, size)], "camera: snapshot")
+        out = get("off", "yuv420p")
+        check(out.returncode == 2 and not out.stdout and b"outside" in out.stderr, f"camera: a rectangle outside: {out.returncode} {out.stderr[-120:]}")
+
+
+TESTS = [camera, formats, fields, refused, sizes, configured]
 
 
 def main():

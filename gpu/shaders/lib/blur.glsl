@@ -6,7 +6,17 @@
 #ifndef PELTON_BLUR_GLSL
 #define PELTON_BLUR_GLSL
 
-#define BLUR_PLANE(rect, plane) (((rect) * 3u + (plane)) * uint(BLUR_SIDE * BLUR_SIDE))
+#ifndef BLUR_COMPONENTS
+#define BLUR_COMPONENTS 3u
+#endif
+#define BLUR_PLANE(rect, plane) (((rect) * BLUR_COMPONENTS + (plane)) * uint(BLUR_SIDE * BLUR_SIDE))
+
+/* Rounded; also where half of count does not fit beside the sum. */
+uint blur_mean(uint sum, uint count)
+{
+    uint whole = sum / count, rest = sum % count;
+    return whole + (rest >= (count + 1u) / 2u && rest > 0u ? 1u : 0u);
+}
 
 /* Where column (row) i of n cells begins in a rectangle of `size` samples. */
 uint blur_edge(uint i, uint n, uint size)
