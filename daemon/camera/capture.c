@@ -15,9 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_WAIT_NS (NS_PER_S / 2)
-#define LAST_WAIT_NS  (30 * NS_PER_S)
-#define HEALTHY_NS    (10 * NS_PER_S)
 
 static struct raw *free_raw(struct camera *c)
 {
@@ -156,36 +153,28 @@ static void tell(struct camera *c, enum camera_state state, const char *cause)
     host_notify(c->host);
 }
 
-/* Half of the wait to all of it; a device that is plugged in ends it. With the lock, which it drops meanwhile. */
+/* A device that is plugged in ends it. With the lock, which it drops meanwhile. */
 static void back_off(struct camera *c, int code, int64_t *wait_ns)
 {
-    int64_t until = now_ns() + *wait_ns / 2 + (int64_t)((uint64_t)now_ns() / 1000 * 2654435761u % (uint64_t)(*wait_ns / 2 + 1));
+    int64_t until = watch_backoff(wait_ns);
     while (!c->stop && c->params.kind != CAMERA_V4L2 && now_ns() < until)
         uv_cond_timedwait(&c->room, &c->host->lock, (uint64_t)(until - now_ns() > 0 ? until - now_ns() : 1));
-    if (c->params.kind == CAMERA_V4L2) {
-        uv_mutex_unlock(&c->host->lock);
-        bool plugged = watch_wait(c->params.path, code == PELTON_ERR_NOT_FOUND, c->stop_fd, until);
-        uv_mutex_lock(&c->host->lock);
-        if (plugged)
-            *wait_ns = FIRST_WAIT_NS / 2;
-    }
-    *wait_ns = *wait_ns * 2 > LAST_WAIT_NS ? LAST_WAIT_NS : *wait_ns * 2;
-}
-
-/* What can be different later. */
-static bool can_pass(const struct camera *c, int code)
-{
-    return c->known || (c->params.wait && (code == PELTON_ERR_NOT_FOUND || code == PELTON_ERR_UNPLUGGED || code == PELTON_ERR_BUSY ||
-                                           code == PELTON_ERR_PERMISSION || code == PELTON_ERR_TIMEOUT));
+    if (c->params.kind != CAMERA_V4L2)
+        return;
+    uv_mutex_unlock(&c->host->lock);
+    bool plugged = watch_wait(c->params.path, code == PELTON_ERR_NOT_FOUND, c->stop_fd, until);
+    uv_mutex_lock(&c->host->lock);
+    if (plugged)
+        *wait_ns = 0;
 }
 
 static void live(struct camera *c)
 {
-    int64_t wait_ns = FIRST_WAIT_NS;
+    int64_t wait_ns = 0;
     while (!c->stop) {
         struct pelton_failure failure = {0};
         int rc = open_source(c, &failure);
-        if (rc < 0 && !can_pass(c, rc)) {
+        if (rc < 0 && !c->known && !camera_absence_passes(&c->params, rc)) {
             c->failure = failure;
             return;
         }
@@ -196,8 +185,8 @@ static void live(struct camera *c)
             uv_mutex_unlock(&c->host->lock);
             c->ops->close(c->source);
             uv_mutex_lock(&c->host->lock);
-            if (now_ns() - since > HEALTHY_NS)
-                wait_ns = FIRST_WAIT_NS;
+            if (now_ns() - since > WATCH_HEALTHY_NS)
+                wait_ns = 0;
         }
         if (rc == SOURCE_END)
             return;

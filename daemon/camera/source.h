@@ -17,6 +17,13 @@ struct source_frame {
     uint64_t lost;             /* frames that the device has dropped before this one */
 };
 
+/* Whether a device that cannot be opened is waited for: it is to be, and time may mend it. */
+static inline bool camera_absence_passes(const struct camera_params *p, int code)
+{
+    return p->wait && (code == PELTON_ERR_NOT_FOUND || code == PELTON_ERR_UNPLUGGED || code == PELTON_ERR_BUSY || code == PELTON_ERR_PERMISSION ||
+                       code == PELTON_ERR_TIMEOUT);
+}
+
 struct source_ops {
     /* Opens the device anew. params: as asked; size, format and limits become the device's. */
     int (*open)(void *source, struct camera_params *params, struct pelton_failure *failure);

@@ -79,6 +79,10 @@ int v4l2_device_give(struct v4l2_device *d, uint32_t index, struct pelton_failur
 void v4l2_device_close(struct v4l2_device *d);
 int v4l2_device_fail(const struct v4l2_device *d, struct pelton_failure *failure, int code, const char *cause, const char *hint);
 
+/* Whether an address is that of a camera whose frames come as H.264 (v4l2_stream.h); one that does not say its format is asked: opened for a
+ * moment. */
+bool v4l2_stream_wanted(const char *uri);
+
 void *v4l2_source_create(void);
 extern const struct source_ops v4l2_source_ops;
 

@@ -12,4 +12,8 @@
  * happened to it; absent: also when it can be at once. Blocks; without inotify it only sleeps. */
 bool watch_wait(const char *path, bool absent, int wake_fd, int64_t until_ns);
 
+/* The time of the next try: 0.5 s, 1 s, ... 30 s from now, shortened at random by up to a half. *wait_ns 0: the first; it is moved on. */
+int64_t watch_backoff(int64_t *wait_ns);
+#define WATCH_HEALTHY_NS 10000000000 /* after so long without a failure the next wait is short again */
+
 #endif

@@ -8,6 +8,8 @@
  */
 #include "daemon/worker/engine_internal.h"
 
+#include "daemon/camera/v4l2_stream.h"
+
 #include <libavformat/avformat.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +88,7 @@ static void stop_threads(struct engine *e)
 
 static void engine_free(struct engine *e)
 {
+    v4l2_streams_free(e->streams);
     free(e->workers);
     memory_free(&e->memory);
     gpu_close(e->gpu);
@@ -183,7 +186,8 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     uv_cond_init(&e->gpu_work);
     memory_init(&e->memory, MEMORY_CACHE_LIMIT);
     av_log_set_level(AV_LOG_QUIET);
-    int err = open_device(e);
+    e->streams = v4l2_streams_create();
+    int err = e->streams ? open_device(e) : PELTON_ERR_NOMEM;
     e->params.device = e->params.tune_force = NULL; /* borrowed for the call */
     if (!err)
         err = uv_async_init(loop, &e->async, on_async) ? PELTON_ERR_NOMEM : 0;

@@ -215,12 +215,14 @@ void account_unref(struct account *a); /* NULL allowed */
 
 /* ---- sessions (session.c) ---- */
 
-enum event_kind { EVENT_FORMAT, EVENT_FRAME };
+enum event_kind { EVENT_FORMAT, EVENT_FRAME, EVENT_STATE };
 struct event {
     struct event *next;
     enum event_kind kind;
     struct pool *pool; /* its events counts it; may be NULL */
     struct session_frame frame; /* owns its side */
+    bool running;               /* EVENT_STATE */
+    char cause[256];
 };
 
 struct session {
@@ -307,6 +309,7 @@ struct engine {
     uv_idle_t idle;               /* keeps the loop thread awake */
     atomic_llong awake_until_ns;  /* for the frame of a live stream that the GPU is at work on */
     struct engine_params params;
+    struct v4l2_streams *streams; /* cameras that give H.264 */
     struct gpu *gpu;
     const struct gpu_device_info *device;
     bool software;

@@ -223,6 +223,8 @@ static void call_event(struct session *s, const struct event *ev)
         s->callbacks.on_format(s->ctx, &ev->pool->format);
     else if (ev->kind == EVENT_FRAME && s->callbacks.on_frame)
         s->callbacks.on_frame(s->ctx, &ev->frame);
+    else if (ev->kind == EVENT_STATE && s->callbacks.on_state)
+        s->callbacks.on_state(s->ctx, ev->running, ev->cause);
 }
 
 /* Info, then all events. After session_close nothing but on_end is called. */

@@ -6,6 +6,7 @@
  * The happy path is open, read until 0, close. The failure modes are: nothing there, not a video, no H.264 in it, an I/O error,
  * and a file that ends before its container says so (what was read is used, then source_read reports the truncation).
  */
+#include "daemon/worker/source_camera.h"
 #include "daemon/worker/source_io.h"
 
 #include <errno.h>
@@ -224,6 +225,8 @@ int source_open(struct source *src, const char *uri, int fd, const char *name, c
 
 void source_close(struct source *src)
 {
+    if (src->camera)
+        source_camera_close(src);
     avformat_close_input(&src->format);
     source_io_close(src);
     if (src->own_fd >= 0)
@@ -233,6 +236,8 @@ void source_close(struct source *src)
 
 int source_read(struct source *src, AVPacket *packet, struct pelton_failure *failure)
 {
+    if (src->camera)
+        return source_camera_read(src, packet, failure);
     for (;;) {
         int err = av_read_frame(src->format, packet);
         if (atomic_load(src->stop)) {
@@ -245,7 +250,7 @@ int source_read(struct source *src, AVPacket *packet, struct pelton_failure *fai
             return 0;
         if (err < 0) {
             /* The MP4 demuxer says INVALIDDATA when a sample lies past the end of the file. */
-            if (err == AVERROR_EOF || err == AVERROR_INVALIDDATA)
+            if (src->fd >= 0 && (err == AVERROR_EOF || err == AVERROR_INVALIDDATA))
                 return fail(failure, PELTON_ERR_INPUT, src->name, "truncated: the file ends before its index says so",
                             "the frames up to there were decoded; copy the file again");
             return fail_open(src, err, failure);
@@ -261,6 +266,8 @@ int source_read(struct source *src, AVPacket *packet, struct pelton_failure *fai
 
 int source_rewind(struct source *src)
 {
+    if (src->camera)
+        return PELTON_ERR_INPUT;
     src->truncated = false;
     int64_t start = src->stream->start_time != AV_NOPTS_VALUE ? src->stream->start_time : 0;
     if (!(src->format->iformat->flags & AVFMT_NOTIMESTAMPS) &&
@@ -274,6 +281,8 @@ int source_rewind(struct source *src)
  * further back. */
 int source_seek(struct source *src, int64_t start_us)
 {
+    if (src->camera)
+        return PELTON_ERR_INPUT;
     int flags = src->format->iformat->flags;
     int64_t target = start_us;
     if (flags & AVFMT_NOTIMESTAMPS)
@@ -300,7 +309,7 @@ void source_info(const struct source *src, struct pelton_info *info)
     const AVCodecParameters *par = st->codecpar;
     const char *profile = avcodec_profile_name(par->codec_id, par->profile);
     const char *pix_fmt = av_get_pix_fmt_name((enum AVPixelFormat)par->format);
-    snprintf(info->container, sizeof info->container, "%s", src->format->iformat->name);
+    snprintf(info->container, sizeof info->container, "%s", src->camera ? "v4l2" : src->format->iformat->name);
     snprintf(info->codec, sizeof info->codec, "%s", avcodec_get_name(par->codec_id));
     snprintf(info->profile, sizeof info->profile, "%s", profile ? profile : "");
     snprintf(info->pix_fmt, sizeof info->pix_fmt, "%s", pix_fmt ? pix_fmt : "");

@@ -12,6 +12,12 @@
 #include <libavformat/avformat.h>
 #include <stdatomic.h>
 
+/* Who wants to know when a live source is lost and when it is there again. */
+struct source_watcher {
+    void (*state)(void *ctx, bool running, const char *cause);
+    void *ctx;
+};
+
 struct source {
     AVFormatContext *format;
     AVIOContext *io;
@@ -25,6 +31,10 @@ struct source {
     int64_t size;            /* of a seekable descriptor, else -1 */
     bool truncated;          /* the container promised more */
     time_t opened_s;
+    struct v4l2_subscription *camera; /* source_camera.c: access units come from there, format only describes them */
+    const struct source_watcher *watcher; /* with camera */
+    int64_t captured_ns;     /* of the last packet; 0: not known */
+    uint64_t dropped;        /* packets that the source has dropped */
     bool started;            /* a packet has been read */
 };
 

@@ -6,6 +6,7 @@
  * wait_for_room, until the window has room: that is how back-pressure reaches the source. The failure modes are those of
  * source.h, an unsupported syntax element (what came before it is still decoded and delivered), and stop at any moment.
  */
+#include "daemon/camera/params.h"
 #include "daemon/worker/engine_internal.h"
 #include "daemon/worker/field_order.h"
 #include "daemon/worker/pixels.h"
@@ -13,7 +14,7 @@
 #include "daemon/worker/part.h"
 #include "daemon/worker/second_view.h"
 #include "daemon/worker/side_data.h"
-#include "daemon/worker/source.h"
+#include "daemon/worker/source_camera.h"
 #include "daemon/worker/timestamps.h"
 
 #include <libavcodec/avcodec.h>
@@ -30,6 +31,7 @@ struct stream {
     struct session *session;
     struct engine *engine;
     struct source source;
+    struct source_watcher watcher;
     bool source_opened;
     struct h264_stream *codec;
     struct timestamps times;
@@ -480,7 +482,7 @@ static void feed(struct stream *st)
                              .dts = or_none(p->dts),
                              .duration = p->duration,
                              .discard = (p->flags & AV_PKT_FLAG_DISCARD) != 0,
-                             .received_ns = now_ns()};
+                             .received_ns = st->source.captured_ns ? st->source.captured_ns : now_ns()};
     timestamps_packet(&st->times, &t);
     int err = h264_stream_feed(st->codec, p->data, (size_t)p->size, st->tag, &st->diag);
     uv_mutex_lock(&st->engine->lock);
@@ -611,6 +613,21 @@ static void run(struct stream *st)
 
 /* ---- life ---- */
 
+static void on_source_state(void *ctx, bool running, const char *cause)
+{
+    struct stream *st = ctx;
+    struct event *ev = calloc(1, sizeof *ev);
+    if (!ev)
+        return; /* the next one will be told */
+    ev->kind = EVENT_STATE;
+    ev->running = running;
+    snprintf(ev->cause, sizeof ev->cause, "%s", cause);
+    uv_mutex_lock(&st->engine->lock);
+    session_post(st->session, ev);
+    uv_mutex_unlock(&st->engine->lock);
+    engine_notify(st->engine);
+}
+
 static int stream_open(struct stream *st)
 {
     struct session *s = st->session;
@@ -622,7 +639,9 @@ static int stream_open(struct stream *st)
         fail(st, PELTON_ERR_USAGE, cause, "the stream's own format, nv12 of 8-bit 4:2:0, and gray are given out");
         return -1;
     }
-    int err = source_open(&st->source, s->uri, s->fd, s->name, &s->stop, &failure);
+    st->watcher = (struct source_watcher){on_source_state, st};
+    int err = camera_address(s->uri) ? source_camera_open(&st->source, st->engine->streams, s->uri, s->name, &s->stop, &st->watcher, &failure)
+                                     : source_open(&st->source, s->uri, s->fd, s->name, &s->stop, &failure);
     st->source_opened = true;
     if (st->source.stream)
         source_info(&st->source, &st->info);

@@ -10,6 +10,7 @@
 #include "daemon/worker/worker_proto.h"
 
 #include "daemon/camera/camera.h"
+#include "daemon/camera/v4l2.h"
 #include "daemon/channel.h"
 #include "daemon/log.h"
 #include "daemon/worker/session.h"
@@ -332,7 +333,7 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd
     if (rc == 0) {
         rc = engine_need(w, failure);
     }
-    if (rc == 0 && camera_address(p.uri)) {
+    if (rc == 0 && camera_address(p.uri) && !v4l2_stream_wanted(p.uri)) {
         rc = cameras_need(w, failure);
         if (rc == 0) {
             rc = camera_open(w->cameras, w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->camera, failure);

@@ -249,7 +249,69 @@ def plugging(args, folder):
         os.environ.update(before)
 
 
-TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg, plugging)}
+def h264_units(args, folder, sets_once):
+    """Access units of x264 and FFmpeg's hashes of their pictures."""
+    path = folder + "/camera.264"
+    source = ["-f", "lavfi", "-i", "testsrc2=size=128x96:rate=30"]
+    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", "60", "-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency", "-g", "20",
+                    "-pix_fmt", "yuv420p", "-bsf:v", "h264_metadata=aud=insert", path], check=True)
+    data, aud = open(path, "rb").read(), b"\0\0\0\1\x09"
+    cuts = [i for i in range(len(data)) if data.startswith(aud, i)] + [len(data)]
+    units = [data[a:b] for a, b in zip(cuts, cuts[1:])]
+    nals = lambda unit: [n for n in unit.replace(b"\0\0\0\1", b"\0\0\1").split(b"\0\0\1") if n]
+    if sets_once:
+        units = units[:1] + [b"".join(b"\0\0\0\1" + n for n in nals(u) if n[0] & 31 not in (7, 8)) for u in units[1:]]
+    return units, [l.split(",")[-1].strip() for l in t.ffmpeg_framemd5(args, path).splitlines() if l and l[0] != "#"]
+
+
+def h264(args, folder):
+    """Access units go to the decoder as they are: bit by bit FFmpeg's pictures, for two readers, also where parameter sets come once."""
+    home, stream, config = folder + "/h264", folder + "/stream4", folder + "/h264.yaml"
+    os.makedirs(home)
+    path = home + "/video0"
+    units, wanted = h264_units(args, folder, True)
+    write_stream(stream, units)
+    keys = dict(formats="H264", stream=stream, width=128, height=96, fps=30)
+    describe(path, **keys)
+    command = [args.bin + "/pelton", "decode", "--device", "cpu", "-loglevel", "error", "-i", "v4l2://" + path, "-frames:v", "50", "-f", "framemd5", "-"]
+    p = subprocess.run(command, capture_output=True, text=True, env=environment(args, home), timeout=args.timeout)
+    got = [l.split(",")[-1].strip() for l in p.stdout.splitlines() if l and l[0] != "#"]
+    check(len(got) >= 40 and set(got) <= set(wanted), f"h264: {len(got)} frames, each bit by bit FFmpeg's {p.stderr.strip()}")
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{path}\", format: H264}}\n")
+    before = dict(os.environ)
+    os.environ.update(environment(args, home))
+    try:
+        with t.Daemon(args, "-c", config) as daemon:
+            os.environ.clear()
+            os.environ.update(before)
+            forget(path)
+            readers = [Reader(args, daemon.socket, "source:cam")]
+            time.sleep(1.5)
+            joined = time.monotonic()
+            readers.append(Reader(args, daemon.socket, "source:cam"))
+            after = readers[1].wait_frame(joined, 10)
+            check(after is not None and after < 1.5 and "key 1" in log(path), f"h264: a second reader has a frame after {after and round(after, 2)} s")
+            time.sleep(1)
+            opened = sum(l.startswith("memory") for l in log(path))
+            ages = [float(w[8]) for _, w in readers[0].lines if w[0] == "frame"]
+            late = sorted(ages[-15:])[7] if len(ages) > 30 else 0 # the first ones wait while the decoder is set up
+            check(opened == 1 and 0 < late < 200, f"h264: both from one device; {len(ages)} frames, the median age of the last ones {late:.1f} ms")
+            describe(path, gone=1, **keys)
+            time.sleep(1.5)
+            back = time.monotonic()
+            describe(path, **keys)
+            waits = [r.wait_frame(back, 10) for r in readers]
+            check(all(w is not None and w < 1.5 for w in waits), f"h264: unplugged and back: frames after {waits} s")
+            check(all(r.process.poll() is None and all(w[0] == "frame" for _, w in r.lines) for r in readers), "h264: the readers stay")
+            for r in readers:
+                r.end()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg, h264, plugging)}
 
 
 def main():

@@ -3,12 +3,18 @@
  * A worker without cameras: every one of them is refused.
  */
 #include "daemon/camera/camera.h"
+#include "daemon/camera/v4l2.h"
 
 #include <stdlib.h>
 
 int camera_host_create(uv_loop_t *loop, const struct camera_host_params *params, struct camera_host **out)
 {
     return PELTON_ERR_UNSUPPORTED;
+}
+
+bool v4l2_stream_wanted(const char *uri)
+{
+    return false;
 }
 
 /* Nothing below is reached without a host. */
