@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton sources, info, get, set, pipe, snapshot, view: named sources of a daemon, and cameras by their address.
+ * pelton sources, info, get, set, pipe, snapshot, view: named sources of a daemon, and cameras by their address; reload, stop: the daemon.
  *
  * The happy path is a connection, a stream without frames for what is only asked, or the decode command with a live source's
  * habits (the newest frame, for as long as it lasts). The failure modes are those of the daemon, a name or a control that does not
@@ -40,38 +40,123 @@ static int take_name(struct options *o, char *buffer, size_t size, struct failur
 
 /* ---- sources ---- */
 
-int cmd_sources(struct options *o, struct failure *f)
+static const char *const state_names[] = {"closed", "opening", "running", "lost", "back-off", "ended", "removed"};
+
+static void print_source(const struct pelton_source *s, struct json *j)
 {
-    struct pelton *conn = NULL;
+    double fps = s->frame_rate.den ? (double)s->frame_rate.num / s->frame_rate.den : 0;
+    if (j) {
+        json_open(j, NULL, '{');
+        json_text(j, "name", s->name);
+        json_text(j, "uri", s->uri);
+        json_text(j, "state", state_names[s->state]);
+        json_text(j, "cause", s->cause);
+        json_int(j, "readers", s->readers);
+        json_text(j, "codec", s->codec);
+        json_text(j, "format", s->format);
+        json_int(j, "width", s->width);
+        json_int(j, "height", s->height);
+        json_number(j, "fps", fps);
+        json_close(j, '}');
+        return;
+    }
+    char format[128] = "";
+    if (s->width) {
+        snprintf(format, sizeof format, "  %s %s %ux%u %g fps", s->codec, s->format, s->width, s->height, fps);
+    }
+    printf("%-20s %-8s %3u readers  %s%s%s%s\n", s->name, state_names[s->state], s->readers, s->uri, format, s->cause[0] ? "  " : "", s->cause);
+}
+
+/* Changes until an interrupt. */
+static int watch_sources(const struct options *o, struct pelton *conn, struct failure *f)
+{
+    enum { SLICE_MS = 200 };
+    struct pelton_source source;
+    int rc = pelton_sources_watch(conn, timeout_ms(o));
+    interrupts_catch();
+    while (rc >= 0 && !interrupted()) {
+        rc = pelton_sources_next(conn, SLICE_MS, &source);
+        if (rc == PELTON_ERR_TIMEOUT) {
+            rc = 0;
+            continue;
+        }
+        struct json j = {.file = stdout, .compact = true};
+        if (rc > 0) {
+            print_source(&source, o->json ? &j : NULL);
+            if (fflush(stdout) != 0) {
+                return fail_errno(f, X_OTHER, errno, "standard output");
+            }
+        }
+    }
+    return rc < 0 ? fail_pelton(f, conn, "sources") : interrupted();
+}
+
+static int list_sources(const struct options *o, struct pelton *conn, struct failure *f)
+{
     struct pelton_source *list = NULL;
     size_t n = 0;
     struct json j = {.file = stdout};
-    int rc = connection_open(o, &conn, f);
-    if (rc) {
-        return rc;
-    }
     if (pelton_sources(conn, timeout_ms(o), &list, &n) < 0) {
-        rc = fail_pelton(f, conn, "sources");
-    } else if (o->json) {
+        return fail_pelton(f, conn, "sources");
+    }
+    if (o->json) {
         json_open(&j, NULL, '[');
     }
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        if (!o->json) {
-            printf("%-20s %3u readers  %s\n", list[i].name, list[i].readers, list[i].uri);
-            continue;
-        }
-        json_open(&j, NULL, '{');
-        json_text(&j, "name", list[i].name);
-        json_text(&j, "uri", list[i].uri);
-        json_int(&j, "readers", list[i].readers);
-        json_close(&j, '}');
+    for (size_t i = 0; i < n; i++) {
+        print_source(&list[i], o->json ? &j : NULL);
     }
-    if (rc == 0 && o->json) {
+    if (o->json) {
         json_close(&j, ']');
-    } else if (rc == 0 && n == 0) {
+    } else if (n == 0) {
         ui_log(LOG_INFO, "the daemon's configuration names no sources");
     }
     free(list);
+    return 0;
+}
+
+int cmd_sources(struct options *o, struct failure *f)
+{
+    struct pelton *conn = NULL;
+    int rc = connection_open(o, &conn, f);
+    rc = rc ? rc : o->watch ? watch_sources(o, conn, f) : list_sources(o, conn, f);
+    pelton_close(conn);
+    return rc;
+}
+
+/* ---- the daemon ---- */
+
+/* Only one that others use: a private daemon ends with the command. */
+static int shared_open(struct options *o, struct pelton **conn, struct failure *f)
+{
+    const char *env = getenv("PELTON_SOCKET");
+    const char *path = o->socket ? o->socket : env && env[0] ? env : NULL;
+    return pelton_connect(path, timeout_ms(o), conn) < 0 ? fail_pelton(f, NULL, path) : 0;
+}
+
+int cmd_reload(struct options *o, struct failure *f)
+{
+    struct pelton *conn = NULL;
+    struct pelton_reloaded done;
+    int rc = shared_open(o, &conn, f);
+    if (rc == 0 && pelton_reload(conn, timeout_ms(o), &done) < 0) {
+        rc = fail_pelton(f, conn, NULL);
+    } else if (rc == 0) {
+        printf("sources: %u added, %u removed, %u changed, %u as before\n", done.added, done.removed, done.changed, done.kept);
+        if (done.note[0]) {
+            ui_log(LOG_WARNING, "%s", done.note);
+        }
+    }
+    pelton_close(conn);
+    return rc;
+}
+
+int cmd_stop(struct options *o, struct failure *f)
+{
+    struct pelton *conn = NULL;
+    int rc = shared_open(o, &conn, f);
+    if (rc == 0 && pelton_shutdown(conn, timeout_ms(o)) < 0) {
+        rc = fail_pelton(f, conn, NULL);
+    }
     pelton_close(conn);
     return rc;
 }

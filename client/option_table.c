@@ -81,7 +81,7 @@ const struct option_row option_rows[] = {
     {OPT_DEVICE, "device", NULL, "DEVICE", "auto", "auto gpu cpu all", CMD_DAEMON | CMD_TUNE,
      "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or its UUID. all: every GPU, and "
      "several of these with commas between: streams are shared among them, and a file's stretches between IDR pictures. Starts a private daemon."},
-    {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON,
+    {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON | CMD_RELOAD | CMD_STOP,
      "Use the daemon that listens there."},
     {OPT_NO_TUNE, "no-tune", NULL, NULL, NULL, NULL, CMD_DAEMON,
      "Kernels by kind of device, whatever pelton tune has measured: the same on every run. Starts a private daemon."},
@@ -92,7 +92,7 @@ const struct option_row option_rows[] = {
      "Configuration of the private daemon; may be given several times."},
     {OPT_LOOKAHEAD, "lookahead", NULL, "N", "by memory", NULL, CMD_DECODE | CMD_BENCH,
      "Pictures of a stream that may be in work at once, in the private daemon."},
-    {OPT_TIMEOUT, "timeout", NULL, "SECONDS", "120", NULL, CMD_DAEMON,
+    {OPT_TIMEOUT, "timeout", NULL, "SECONDS", "120", NULL, CMD_DAEMON | CMD_RELOAD | CMD_STOP,
      "Give up with exit code 11 when nothing arrives for this long; 0 waits for ever."},
     {OPT_LOG_LEVEL, "log-level", "loglevel v", "LEVEL", "info", "quiet panic fatal error warning info verbose debug trace",
      CMD_ALL,
@@ -105,6 +105,8 @@ const struct option_row option_rows[] = {
      "What a reader that is slower than the source gets: the newest frame (latest), the newest N in order (fifo:N, 1 to 60; fifo alone: 4), or every "
      "one (lossless: files wait; a live source drops when the pool is full). What is left out is counted as dropped."},
     {OPT_AFTER_NOW, "after-now", NULL, NULL, NULL, NULL, CMD_SNAPSHOT, "A frame that was captured after this command began."},
+    {OPT_WATCH, "watch", NULL, NULL, NULL, NULL, CMD_SOURCES,
+     "Go on with a line for every change of a source's state, readers or format, until interrupted. With --json each line is an object."},
     {OPT_MAN, "man", NULL, NULL, NULL, NULL, CMD_HELP, "Print the manual page's source."},
     {OPT_HELP, "help", "h ?", NULL, NULL, NULL, CMD_ALL, "Explain the command."},
 };
@@ -135,8 +137,10 @@ const struct command commands[] = {
      cmd_bench},
     {CMD_DOCTOR, "doctor", "[--json]", "check devices, drivers, groups, sockets and limits",
      "Exit code 0 where decoding is possible, 7 where there is no device.", "pelton doctor", cmd_doctor},
-    {CMD_SOURCES, "sources", "[--json]", "list the sources that the daemon's configuration names", "", "pelton sources --socket /run/pelton/pelton.sock",
-     cmd_sources},
+    {CMD_SOURCES, "sources", "[--watch] [--json]", "list the sources that the daemon's configuration names",
+     "Name, state, readers, address (without passwords), and what was last known of the format. States: closed (nobody reads it), opening, running, "
+     "lost, back-off (it is opened again after a while), ended; behind them the cause.",
+     "pelton sources --socket /run/pelton/pelton.sock\npelton sources --watch --json", cmd_sources},
     {CMD_INFO, "info", "NAME [--json]", "say what a source is, and its controls",
      "NAME is a name of the configuration, or an address: sim://clip.mp4, bayer://frames.raw, a URL.", "pelton info front", cmd_info},
     {CMD_VIEW, "view", "NAME", "show a source in a window", "Needs ffplay, which comes with ffmpeg.", "pelton view sim://clip.mp4", cmd_view},
@@ -157,6 +161,11 @@ const struct command commands[] = {
      "A second or two on a GPU. The choice is kept in $XDG_CACHE_HOME/pelton (else ~/.cache/pelton) for this device and driver, and every "
      "daemon of the user takes it; pelton doctor shows it. It changes the time, never the result.",
      "pelton tune --device gpu", cmd_tune},
+    {CMD_RELOAD, "reload", "", "have the daemon read its configuration again",
+     "As SIGHUP does. Sources that are as before, and their readers, notice nothing; new ones appear, removed ones end for their readers, changed "
+     "ones are opened anew. With a file that is wrong nothing changes, and exit code 2. For root and the daemon's own user.",
+     "pelton reload --socket /run/pelton/pelton.sock", cmd_reload},
+    {CMD_STOP, "stop", "", "end the daemon", "For root and the daemon's own user.", "pelton stop --socket /run/pelton/pelton.sock", cmd_stop},
     {CMD_VERSION, "version", "", "print versions", "The version of pelton, of its protocol and of the FFmpeg libraries.", "",
      cmd_version},
     {CMD_HELP, "help", "[COMMAND]", "explain a command", "Without a command: the list of commands.", "pelton help decode",

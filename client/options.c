@@ -359,6 +359,9 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_AFTER_NOW:
         o->after_now = true;
         return 0;
+    case OPT_WATCH:
+        o->watch = true;
+        return 0;
     case OPT_ON_ERROR:
         return parse_on_error(f, value, &o->on_error);
     case OPT_PROGRESS:

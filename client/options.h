@@ -33,7 +33,9 @@ enum command_bit {
     CMD_ASKS = CMD_SOURCES | CMD_INFO | CMD_GET | CMD_SET,
     CMD_DAEMON = CMD_DECODE | CMD_PROBE | CMD_BENCH | CMD_DOCTOR | CMD_FRAMES | CMD_VIEW | CMD_ASKS, /* those that talk to one */
     CMD_TUNE = 32768,
-    CMD_ALL = 65535,
+    CMD_RELOAD = 65536,
+    CMD_STOP = 131072,
+    CMD_ALL = 262143,
 };
 
 enum progress_kind { PROGRESS_AUTO, PROGRESS_NONE, PROGRESS_BAR, PROGRESS_KV };
@@ -76,7 +78,7 @@ struct options {
     uint64_t max_frames;
     enum pelton_policy policy; /* of the reader */
     uint32_t waiting; /* of PELTON_FIFO; 0: the daemon's choice */
-    bool policy_given, after_now;
+    bool policy_given, after_now, watch;
     int64_t not_before_ns; /* CLOCK_MONOTONIC: frames captured earlier are left out; 0: none */
     double timeout, min_fps; /* seconds; timeout 0: for ever */
     uint32_t streams, loops, depth;
@@ -137,6 +139,7 @@ enum option_id {
     OPT_CAMERA,
     OPT_POLICY,
     OPT_AFTER_NOW,
+    OPT_WATCH,
 };
 
 struct option_row {
@@ -179,6 +182,8 @@ int cmd_bench(struct options *o, struct failure *f);
 int cmd_tune(struct options *o, struct failure *f);
 int cmd_doctor(struct options *o, struct failure *f);
 int cmd_sources(struct options *o, struct failure *f);
+int cmd_reload(struct options *o, struct failure *f);
+int cmd_stop(struct options *o, struct failure *f);
 int cmd_info(struct options *o, struct failure *f);
 int cmd_get(struct options *o, struct failure *f);
 int cmd_set(struct options *o, struct failure *f);

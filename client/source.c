@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,6 +117,22 @@ static bool is_url(const char *name)
     return true;
 }
 
+/* What messages call an address: without its password. */
+static const char *public_name(const char *uri)
+{
+    static char name[1024];
+    const char *host = strstr(uri, "://") + 3, *end = host + strcspn(host, "/?#"), *at = NULL;
+    for (const char *p = host; p < end; p++) {
+        at = *p == '@' ? p : at;
+    }
+    const char *colon = at ? memchr(host, ':', (size_t)(at - host)) : NULL;
+    if (!colon) {
+        return uri;
+    }
+    snprintf(name, sizeof name, "%.*s:***%s", (int)(colon - uri), uri, at);
+    return name;
+}
+
 static int check_file(int fd, const char *name, struct failure *f)
 {
     struct stat st;
@@ -136,6 +153,7 @@ int source_open(const char *name, struct source *out, struct failure *f)
     struct source s = {.fd = -1, .name = name};
     if (is_url(name) || strncmp(name, "source:", 7) == 0) {
         s.uri = name;
+        s.name = is_url(name) ? public_name(name) : name;
         *out = s;
         return 0;
     }

@@ -8,9 +8,11 @@
 #include "daemon/camera/params.h"
 #include "proto/blur.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <yaml.h>
 
 enum { DEPTH = 8, KEY = 160, MAX_SOURCES = 256, MAX_SETTINGS = 64 };
@@ -50,14 +52,50 @@ static int refuse(const struct reader *r, const yaml_mark_t *at, const char *for
     return -1;
 }
 
+/* Values of these keys behind '?' are secrets. */
+static bool is_secret(const char *key, size_t n)
+{
+    static const char *const keys[] = {"password", "passphrase", "passwd", "pass", "token", "secret", "key"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strlen(keys[i]) == n && strncasecmp(key, keys[i], n) == 0)
+            return true;
+    return false;
+}
+
+static void put(char *out, size_t size, size_t *at, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n && *at + 1 < size; i++)
+        out[(*at)++] = text[i];
+    out[*at] = 0;
+}
+
 void config_redact(const char *uri, char *out, size_t size)
 {
-    const char *host = strstr(uri, "://"), *at = host ? strchr(host + 3, '@') : NULL, *slash = host ? strchr(host + 3, '/') : NULL;
-    const char *colon = at && (!slash || at < slash) ? memchr(host + 3, ':', (size_t)(at - host - 3)) : NULL;
-    if (colon)
-        snprintf(out, size, "%.*s:***%s", (int)(colon - uri), uri, at);
-    else
-        snprintf(out, size, "%s", uri);
+    const char *host = strstr(uri, "://"), *from = uri;
+    size_t at = 0;
+    out[0] = 0;
+    if (host) {
+        const char *end = host + 3 + strcspn(host + 3, "/?#"), *last = NULL;
+        for (const char *p = host + 3; p < end; p++)
+            last = *p == '@' ? p : last;
+        const char *colon = last ? memchr(host + 3, ':', (size_t)(last - host - 3)) : NULL;
+        if (colon) {
+            put(out, size, &at, uri, (size_t)(colon - uri));
+            put(out, size, &at, ":***", 4);
+            from = last;
+        }
+    }
+    for (const char *key = strchr(from, '?'); key && !camera_address(uri);) {
+        size_t n = strcspn(++key, "=&");
+        const char *end = key + n + strcspn(key + n, "&");
+        if (key[n] == '=' && is_secret(key, n)) {
+            put(out, size, &at, from, (size_t)(key + n + 1 - from));
+            put(out, size, &at, "***", 3);
+            from = end;
+        }
+        key = *end ? end : NULL;
+    }
+    put(out, size, &at, from, strlen(from));
 }
 
 void config_sources_free(struct option_source *sources, unsigned n)
@@ -77,25 +115,124 @@ static const struct setting *uri_of(const struct reader *r)
     return NULL;
 }
 
+/* Who we are to a network source: part of its address from here on, like any user and password in an address. */
+struct login {
+    const struct setting *user, *password, *file;
+};
+
+/* RFC 3986, 3.2.1; false where it does not fit. */
+static bool append_escaped(char *out, size_t size, const char *text)
+{
+    size_t n = strlen(out);
+    for (; *text; text++) {
+        bool plain = isalnum((unsigned char)*text) || strchr("-._~", *text);
+        int put_now = snprintf(out + n, size - n, plain ? "%c" : "%%%02X", (unsigned char)*text);
+        if (put_now < 0 || (size_t)put_now >= size - n)
+            return false;
+        n += (size_t)put_now;
+    }
+    return true;
+}
+
+/* A name without a folder is one of systemd's credentials, where it has any; else beside the configuration file. */
+static FILE *open_secret(const struct reader *r, const char *name)
+{
+    char path[1024];
+    const char *credentials = getenv("CREDENTIALS_DIRECTORY"), *slash = strrchr(r->path, '/');
+    if (name[0] == '/')
+        return fopen(name, "re");
+    if (credentials && !strchr(name, '/') && snprintf(path, sizeof path, "%s/%s", credentials, name) < (int)sizeof path) {
+        FILE *file = fopen(path, "re");
+        if (file)
+            return file;
+    }
+    snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - r->path) : 0, r->path, name);
+    return fopen(path, "re");
+}
+
+/* The first line. */
+static int read_secret(const struct reader *r, const struct setting *s, char out[512])
+{
+    FILE *file = open_secret(r, s->value);
+    if (!file)
+        return refuse(r, &s->at, "password_file %.100s: %m", s->value);
+    bool good = fgets(out, 512, file) != NULL;
+    fclose(file);
+    out[good ? strcspn(out, "\r\n") : 0] = 0;
+    return out[0] ? 0 : refuse(r, &s->at, "password_file %.100s: its first line is empty", s->value);
+}
+
+static int add_login(const struct reader *r, const struct login *l, char address[CAMERA_ADDRESS])
+{
+    char secret[512] = "", text[CAMERA_ADDRESS] = "";
+    const struct setting *any = l->password ? l->password : l->file ? l->file : l->user;
+    const char *host = strstr(address, "://");
+    if (!host)
+        return refuse(r, &any->at, "%s: only addresses with a host have one", any->key);
+    host += 3;
+    const char *rest = host + strcspn(host, "/?#");
+    if (memchr(host, '@', (size_t)(rest - host)))
+        return refuse(r, &any->at, "%s: the uri names a user already", any->key);
+    if (!l->user || !l->user->value[0] || strchr(l->user->value, ':'))
+        return refuse(r, &any->at, "%s: needs a user, without ':'", any->key);
+    if (l->password && l->file)
+        return refuse(r, &any->at, "password and password_file: one of them");
+    if (l->file && read_secret(r, l->file, secret) < 0)
+        return -1;
+    snprintf(text, sizeof text, "%.*s", (int)(host - address), address);
+    bool fits = append_escaped(text, sizeof text - 2, l->user->value);
+    if (l->password || l->file) {
+        strcat(text, ":");
+        fits &= append_escaped(text, sizeof text - 2, l->password ? l->password->value : secret);
+    }
+    size_t n = strlen(text);
+    if (!fits || n + 2 + strlen(host) > sizeof text)
+        return refuse(r, &any->at, "%s: the address becomes too long", any->key);
+    snprintf(text + n, sizeof text - n, "@%s", host);
+    memcpy(address, text, sizeof text);
+    return 0;
+}
+
+static bool take_login(const struct setting *s, struct login *l)
+{
+    const struct setting **at = !strcmp(s->key, "user") ? &l->user : !strcmp(s->key, "password") ? &l->password
+                              : !strcmp(s->key, "password_file") ? &l->file : NULL;
+    if (at)
+        *at = s;
+    return at != NULL;
+}
+
+static int add_camera_setting(const struct reader *r, const char *uri, const struct setting *s, char address[CAMERA_ADDRESS])
+{
+    struct camera_params params;
+    char why[CAMERA_WHY];
+    if (!camera_params_known(s->key))
+        return refuse(r, &s->at, "%s: no setting of a camera", s->key);
+    if (camera_params_parse(uri, &params, why) == 0 && camera_params_set(&params, s->key, s->value, why) < 0)
+        return refuse(r, &s->at, "%s", why);
+    return camera_address_append(address, s->key, s->value) ? 0 : refuse(r, &s->at, "%s: the settings are too long", s->key);
+}
+
 /* The settings become part of the address. */
 static int make_address(const struct reader *r, char address[CAMERA_ADDRESS])
 {
     const struct setting *uri = uri_of(r);
     bool camera = camera_address(uri->value);
     struct camera_params params;
+    struct login login = {0};
     char why[CAMERA_WHY];
     snprintf(address, CAMERA_ADDRESS, "%s", uri->value);
     for (unsigned i = 0; i < r->n_settings; i++) {
         const struct setting *s = &r->settings[i];
-        if (s == uri || !strcmp(s->key, "blur"))
+        if (s == uri || !strcmp(s->key, "blur") || (!camera && take_login(s, &login)))
             continue;
-        if (!camera || !camera_params_known(s->key))
-            return refuse(r, &s->at, "%s: no setting of %s", s->key, camera ? "a camera" : "this kind of source");
-        if (camera_params_parse(uri->value, &params, why) == 0 && camera_params_set(&params, s->key, s->value, why) < 0)
-            return refuse(r, &s->at, "%s", why);
-        if (!camera_address_append(address, s->key, s->value))
-            return refuse(r, &s->at, "%s: the settings are too long", s->key);
+        if (!camera)
+            return refuse(r, &s->at, "%s: no setting of this kind of source", s->key);
+        if (add_camera_setting(r, uri->value, s, address) < 0)
+            return -1;
     }
+    if (login.user || login.password || login.file)
+        return add_login(r, &login, address);
     if (camera && camera_params_parse(address, &params, why) < 0)
         return refuse(r, &uri->at, "%s", why);
     return 0;

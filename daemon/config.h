@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The configuration file, YAML: the keys of -c at the top, `listen: {unix: {path}}`, and `sources`, each a name with its uri and, for
- * cameras, the settings of daemon/camera/params.h (nested keys or dotted ones). Any source may have
+ * cameras, the settings of daemon/camera/params.h (nested keys or dotted ones; a list is a value with commas). Network sources take user and
+ * password, or password_file: a path, or the name of one of systemd's credentials. Any source may have
  * `blur: [[x, y, width, height], ...]`.
  */
 #ifndef PELTON_CONFIG_H

@@ -204,7 +204,10 @@ int options_parse(int argc, char **argv, struct options *out, char error[256])
 {
     struct options o;
     set_presets(&o);
+    o.argc = argc;
+    o.argv = argv;
     opterr = 0;
+    optind = 0; /* from the start, also a second time */
     int option;
     while ((option = getopt_long(argc, argv, "hc:", long_options, NULL)) != -1) {
         if (parse_option(option, &o, error) < 0) {
@@ -219,6 +222,42 @@ int options_parse(int argc, char **argv, struct options *out, char error[256])
     }
     *out = o;
     return 0;
+}
+
+/* Whether a key has another value. */
+static bool differs(const struct key *k, const struct options *a, const struct options *b)
+{
+    const void *at = (const char *)a + k->offset, *bt = (const char *)b + k->offset;
+    if (k->kind == KIND_TEXT) {
+        const char *x = *(const char *const *)at, *y = *(const char *const *)bt;
+        return strcmp(x ? x : "", y ? y : "") != 0;
+    }
+    return memcmp(at, bt, k->kind == KIND_BOOL ? sizeof(bool) : sizeof(uint64_t)) != 0;
+}
+
+int options_reread(const struct options *o, struct option_source **sources, unsigned *n_sources, char note[256], char error[256])
+{
+    struct options fresh;
+    if (options_parse(o->argc, o->argv, &fresh, error) < 0) {
+        return -1;
+    }
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (differs(&keys[i], o, &fresh) && at < 160) {
+            at += (size_t)snprintf(note + at, 256 - at, "%s%s", at ? ", " : "only after a restart: ", keys[i].name);
+        }
+    }
+    *sources = fresh.sources;
+    *n_sources = fresh.n_sources;
+    fresh.sources = NULL;
+    fresh.n_sources = 0;
+    options_free(&fresh);
+    return 0;
+}
+
+void options_sources_free(struct option_source *sources, unsigned n)
+{
+    config_sources_free(sources, n);
 }
 
 void options_usage(FILE *to)

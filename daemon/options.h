@@ -34,6 +34,8 @@ struct options {
     unsigned n_texts;
     struct option_source *sources;
     unsigned n_sources;
+    int argc;
+    char **argv;             /* to read it all again */
 
     /* engine */
     const char *device, *tune_force;
@@ -49,6 +51,10 @@ struct options {
 
 /* 0, or -1 with one line in error. */
 int options_parse(int argc, char **argv, struct options *out, char error[256]);
+/* Reads arguments and files again: the sources that result, options_sources_free them, and in note what else has changed and is not taken
+ * over. 0, or -1 with one line in error. */
+int options_reread(const struct options *o, struct option_source **sources, unsigned *n_sources, char note[256], char error[256]);
+void options_sources_free(struct option_source *sources, unsigned n);
 void options_usage(FILE *to);
 void options_print(const struct options *o, FILE *to); /* as a configuration file, without passwords */
 void options_free(struct options *o);

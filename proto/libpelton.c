@@ -206,6 +206,8 @@ static int dispatch(struct pelton *conn, struct frame *f)
         rc = pelton_die(conn, PELTON_ERR_GONE, "", "the daemon said goodbye: %s", ((const Pelton__Goodbye *)body)->reason);
     } else if (f->h.type == WIRE_ERROR) {
         rc = dispatch_error(conn, f, (const Pelton__Error *)body);
+    } else if (f->h.type == WIRE_SOURCE_EVENT) {
+        rc = pelton_source_event(conn, (const Pelton__SourceEvent *)body);
     } else if (f->h.object_id && (s = find_stream(conn, f->h.object_id)) != NULL) {
         rc = pelton_stream_message(s, f, body);
     }

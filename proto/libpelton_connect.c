@@ -304,6 +304,7 @@ void pelton_close(struct pelton *conn)
     while (conn->streams) {
         pelton_stream_free(conn->streams);
     }
+    pelton_changes_free(conn);
     close(conn->fd);
     reap_child(conn);
     if (conn->child_fd >= 0) {

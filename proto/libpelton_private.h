@@ -58,6 +58,11 @@ struct pelton_stream {
     struct pelton_share *share; /* not NULL: the caller's view of several streams, and nothing else here is used */
 };
 
+struct pelton_source_change {
+    struct pelton_source_change *next;
+    struct pelton_source source;
+};
+
 /* A question in flight: the answer is copied here by pelton_dispatch. */
 struct pelton_request {
     uint32_t id;
@@ -79,6 +84,8 @@ struct pelton {
     struct pelton_device device;
     struct pelton_request *request;
     struct pelton_stream *streams;
+    struct pelton_source_change *changes, **changes_tail; /* changes_tail NULL: nothing came yet */
+    unsigned n_changes;
     int dead; /* 0, or the code that every later call returns */
     struct pelton_failure failure, death;
 };
@@ -99,6 +106,8 @@ int pelton_pump(struct pelton *conn, int64_t deadline_ms);
 /* Sends a question and waits for the answer of the type wanted; wire_free it. */
 int pelton_ask(struct pelton *conn, unsigned type, uint32_t object_id, const ProtobufCMessage *body, const int *fds,
                unsigned n_fds, unsigned want, int64_t deadline_ms, ProtobufCMessage **out);
+int pelton_source_event(struct pelton *conn, const Pelton__SourceEvent *m); /* negative: the connection is dead */
+void pelton_changes_free(struct pelton *conn);
 /* A frame for a stream; negative: the daemon broke the protocol. */
 int pelton_stream_message(struct pelton_stream *s, struct frame *f, const ProtobufCMessage *body);
 /* The answer to its Open, or another message with that number. The same. */

@@ -92,24 +92,3 @@ int pelton_controls(struct pelton_stream *s, int timeout_ms, const struct pelton
     return rc == 0 ? PELTON_OK : pelton_fail(s->conn, PELTON_ERR_PROTOCOL, "", "the daemon named more controls than there can be");
 }
 
-int pelton_sources(struct pelton *conn, int timeout_ms, struct pelton_source **out, size_t *count)
-{
-    ProtobufCMessage *body;
-    int rc = pelton_ask(conn, WIRE_SOURCES, 0, NULL, NULL, 0, WIRE_SOURCES_REPLY, pelton_deadline(timeout_ms), &body);
-    if (rc < 0) {
-        return rc;
-    }
-    const Pelton__SourcesReply *m = (const Pelton__SourcesReply *)body;
-    struct pelton_source *list = calloc(m->n_sources + 1, sizeof *list);
-    if (list) {
-        for (size_t i = 0; i < m->n_sources; i++) {
-            wire_copy(list[i].name, sizeof list[i].name, m->sources[i]->name);
-            wire_copy(list[i].uri, sizeof list[i].uri, m->sources[i]->uri);
-            list[i].readers = m->sources[i]->readers;
-        }
-        *count = m->n_sources;
-        *out = list;
-    }
-    wire_free(body);
-    return list ? PELTON_OK : pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
-}

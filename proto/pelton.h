@@ -252,11 +252,41 @@ int pelton_controls(struct pelton_stream *stream, int timeout_ms, const struct p
 void pelton_stream_close(struct pelton_stream *stream); /* NULL allowed */
 
 /* Sources that the daemon's configuration names; a stream of one is opened by uri "source:NAME". *out is malloc'd. */
+enum pelton_source_state {
+    PELTON_SOURCE_CLOSED,       /* nobody reads it */
+    PELTON_SOURCE_OPENING,
+    PELTON_SOURCE_RUNNING,
+    PELTON_SOURCE_LOST,         /* it was running; cause says what happened */
+    PELTON_SOURCE_BACKOFF,      /* it is opened again after a while; cause as before */
+    PELTON_SOURCE_ENDED,        /* for its last reader; cause says why, empty: as it should */
+    PELTON_SOURCE_REMOVED       /* only from pelton_sources_next: the configuration names it no more */
+};
 struct pelton_source {
     char name[64], uri[256];    /* without passwords */
     uint32_t readers;
+    enum pelton_source_state state;
+    char cause[256];
+    char codec[32], format[64]; /* from here on what was known when it was open last; empty and 0: it was not */
+    uint32_t width, height;
+    struct pelton_rational frame_rate;
+    int64_t since_ns;           /* CLOCK_MONOTONIC: in this state since then */
 };
+/* From then on pelton_sources_next gives each source as it is, and again whenever its state, its readers or its format change. */
+int pelton_sources_watch(struct pelton *conn, int timeout_ms);
+/* 1: *out is the next change. PELTON_ERR_TIMEOUT: nothing has changed yet. A caller who is behind by more than 1,024 misses the oldest. */
+int pelton_sources_next(struct pelton *conn, int timeout_ms, struct pelton_source *out);
+/* At most 128; pelton_sources_watch has no limit. */
 int pelton_sources(struct pelton *conn, int timeout_ms, struct pelton_source **out, size_t *count);
+
+/* Have the daemon read its configuration again, as SIGHUP does. For root and the daemon's own user: else PELTON_ERR_PERMISSION.
+ * PELTON_ERR_USAGE: the file is wrong, the failure says where, and nothing has changed. */
+struct pelton_reloaded {
+    uint32_t added, removed, changed, kept; /* sources */
+    char note[256];             /* what takes effect only when the daemon is started again; may be empty */
+};
+int pelton_reload(struct pelton *conn, int timeout_ms, struct pelton_reloaded *out);
+/* End the daemon; the same rights. Returns when it has closed the connection. */
+int pelton_shutdown(struct pelton *conn, int timeout_ms);
 
 /* Devices of the daemon's machine, for doctor; *out is malloc'd. */
 int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **out, size_t *count);

@@ -22,6 +22,8 @@ enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
     X(PONG, 5, pong) \
     X(GOODBYE, 6, goodbye) \
     X(SHUTDOWN, 7, shutdown) \
+    X(RELOAD, 8, reload) \
+    X(RELOAD_REPLY, 9, reload_reply) \
     X(OPEN, 16, open) \
     X(OPEN_REPLY, 17, open_reply) \
     X(PROBE, 18, probe) \
@@ -37,10 +39,12 @@ enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
     X(CONTROLS_REPLY, 28, controls_reply) \
     X(SOURCES, 29, sources) \
     X(SOURCES_REPLY, 30, sources_reply) \
+    X(WATCH_SOURCES, 31, watch_sources) \
     X(FORMAT_CHANGED, 32, format_changed) \
     X(FRAME_READY, 33, frame_ready) \
     X(SOURCE_STATE, 34, source_state) \
-    X(EOS, 35, eos)
+    X(EOS, 35, eos) \
+    X(SOURCE_EVENT, 36, source_event)
 
 enum wire_type {
 #define WIRE_ENUM(name, number, body) WIRE_##name = number,
@@ -85,6 +89,8 @@ void wire_device_to(const Pelton__Device *in, struct pelton_device *out); /* in 
 
 void wire_camera_from(const struct pelton_camera *in, Pelton__Camera *out);
 void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out); /* in may be NULL: not present */
+
+void wire_source_to(const Pelton__Source *in, struct pelton_source *out); /* in may be NULL: empty */
 
 struct wire_controls {
     Pelton__Control msg[PELTON_MAX_CONTROLS], *list[PELTON_MAX_CONTROLS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What cameras say, from and to messages.
+ * What cameras and named sources say, from and to messages.
  */
 #include "proto/wire.h"
 
@@ -61,4 +61,30 @@ int wire_controls_to(Pelton__Control *const *in, size_t n, struct pelton_control
         out[i].most = in[i]->most;
     }
     return PELTON_OK;
+}
+
+void wire_source_to(const Pelton__Source *in, struct pelton_source *out)
+{
+    static const enum pelton_source_state states[] = {
+        [PELTON__SOURCE_STATE__STATE__OPENING] = PELTON_SOURCE_OPENING, [PELTON__SOURCE_STATE__STATE__RUNNING] = PELTON_SOURCE_RUNNING,
+        [PELTON__SOURCE_STATE__STATE__RESTARTING] = PELTON_SOURCE_BACKOFF, [PELTON__SOURCE_STATE__STATE__CLOSED] = PELTON_SOURCE_CLOSED,
+        [PELTON__SOURCE_STATE__STATE__LOST] = PELTON_SOURCE_LOST, [PELTON__SOURCE_STATE__STATE__BACKOFF] = PELTON_SOURCE_BACKOFF,
+        [PELTON__SOURCE_STATE__STATE__ENDED] = PELTON_SOURCE_ENDED};
+    memset(out, 0, sizeof *out);
+    if (!in) {
+        return;
+    }
+    wire_copy(out->name, sizeof out->name, in->name);
+    wire_copy(out->uri, sizeof out->uri, in->uri);
+    wire_copy(out->cause, sizeof out->cause, in->cause);
+    wire_copy(out->codec, sizeof out->codec, in->codec);
+    wire_copy(out->format, sizeof out->format, in->format);
+    out->readers = in->readers;
+    out->state = (unsigned)in->state < sizeof states / sizeof states[0] ? states[in->state] : PELTON_SOURCE_CLOSED;
+    out->width = in->width;
+    out->height = in->height;
+    if (in->frame_rate) {
+        out->frame_rate = (struct pelton_rational){in->frame_rate->num, in->frame_rate->den};
+    }
+    out->since_ns = in->since_ns;
 }

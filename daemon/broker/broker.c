@@ -57,6 +57,7 @@ void broker_try_finish(struct broker *b)
     uv_close((uv_handle_t *)&b->tick, NULL);
     uv_close((uv_handle_t *)&b->sigterm, NULL);
     uv_close((uv_handle_t *)&b->sigint, NULL);
+    uv_close((uv_handle_t *)&b->sighup, NULL);
 }
 
 void broker_shutdown(struct broker *b)
@@ -80,6 +81,16 @@ static void on_signal(uv_signal_t *handle, int signum)
     broker_shutdown(handle->data);
 }
 
+static void on_hangup(uv_signal_t *handle, int signum)
+{
+    struct pelton_reloaded unused;
+    char why[256];
+    struct broker *b = handle->data;
+    if (!b->closing) {
+        reload(b, &unused, why); /* logged there */
+    }
+}
+
 static void read_boot_id(char out[40])
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -100,7 +111,8 @@ static void broker_init(struct broker *b, const struct options *options)
     uv_timer_init(&b->loop, &b->tick);
     uv_signal_init(&b->loop, &b->sigterm);
     uv_signal_init(&b->loop, &b->sigint);
-    b->tick.data = b->sigterm.data = b->sigint.data = b;
+    uv_signal_init(&b->loop, &b->sighup);
+    b->tick.data = b->sigterm.data = b->sigint.data = b->sighup.data = b;
 }
 
 /* A private daemon shares its client's terminal: keys that stop the client are not for it, the connection's end is. */
@@ -114,6 +126,7 @@ static int broker_listen(struct broker *b)
         return client_accept(b, b->options->private_fd, true) < 0 ? 1 : 0;
     }
     uv_signal_start(&b->sigint, on_signal, SIGINT);
+    uv_signal_start(&b->sighup, on_hangup, SIGHUP);
     int rc = listener_open(b);
     if (rc == 0) {
         service_notify("READY=1");
@@ -130,7 +143,12 @@ int broker_run(const struct options *options)
         return 1;
     }
     broker_init(b, options);
-    int rc = broker_listen(b);
+    int rc = 1;
+    if (named_init(b)) {
+        rc = broker_listen(b);
+    } else {
+        log_line(LOG_LEVEL_ERROR, "out of memory");
+    }
     if (rc == 0) {
         broker_tick(b);
     } else {
@@ -138,6 +156,7 @@ int broker_run(const struct options *options)
     }
     uv_run(&b->loop, UV_RUN_DEFAULT);
     uv_loop_close(&b->loop);
+    named_end(b);
     free(b);
     return rc;
 }

@@ -53,9 +53,13 @@ struct stream {
     bool has_fd, resumable;
     off_t start_offset;
 
+    struct named_source *named; /* that it is counted as a reader of (named.c); NULL: none, or not any more */
     bool live;                 /* opened again when it ends or fails (reconnect.c) */
+    size_t own_blur;           /* values of open->blur that the client has asked for */
+    bool moved;                /* its address has changed since it was opened (reload.c) */
     uint64_t opened_ms, wait_ms, retry_ms;
     uint64_t sequence_base;    /* of the worker's numbers, which begin anew each time */
+    uint64_t moved_base;       /* the same where its address has changed */
 
     /* delivery (stream.c) */
     struct broker_pool *pools; /* newest first */
@@ -90,6 +94,7 @@ void stream_credit(struct stream *s, uint32_t count);
 void stream_end(struct stream *s, const struct pelton_failure *failure);
 void stream_fail(struct stream *s, int code, const char *hint, const char *cause, ...) __attribute__((format(printf, 4, 5)));
 void stream_state(struct stream *s, Pelton__SourceState__State state, const char *cause);
+void stream_withdraw(struct stream *s); /* from its worker, which is told */
 
 /* ---- sources (source.c) ---- */
 
@@ -98,6 +103,40 @@ int source_admit(struct stream *s, struct frame *f, struct pelton_failure *failu
 /* The descriptor to send to a worker, at the position where the source starts; *owned: close it after sending. -1: none. */
 int source_descriptor(struct stream *s, bool *owned);
 void source_sent(struct stream *s);
+int source_move(struct stream *s, const struct named_source *n); /* to what the source is now; negative: it cannot */
+
+/* ---- sources that the configuration names (named.c, reload.c) ---- */
+
+struct named_source {
+    struct named_source *next;
+    struct broker *broker;
+    char name[64];
+    char *uri; /* with credentials */
+    uint32_t readers;
+    Pelton__SourceState__State state;
+    char cause[256];
+    char codec[32], format[64]; /* since it was open last; empty: it was not */
+    uint32_t width, height;
+    Pelton__Rational frame_rate;
+    int64_t since_ns;
+    uint32_t n_blur;
+    struct pelton_rect blur[PELTON_MAX_BLURS]; /* what of it nobody gets to see */
+};
+struct named_source *named_create(struct broker *b, const struct option_source *from); /* not in the list yet; NULL: out of memory */
+void named_free(struct named_source *n);
+bool named_init(struct broker *b);
+void named_end(struct broker *b);
+struct named_source *named_find(const struct broker *b, const char *name);
+void named_join(struct stream *s, struct named_source *n);
+void named_leave(struct stream *s, const struct pelton_failure *end); /* end NULL: the reader has closed it */
+void named_info(struct stream *s, const Pelton__Info *info);
+void named_state(struct stream *s, Pelton__SourceState__State state, const char *cause);
+void named_tell(const struct named_source *n, bool removed); /* whoever watches */
+void named_list(struct client *c, uint32_t request_id);
+void named_watch(struct client *c, uint32_t request_id, bool stop);
+
+/* Reads the configuration again. 0 with the counts, or -1 with the reason, and nothing has changed. */
+int reload(struct broker *b, struct pelton_reloaded *out, char why[256]);
 
 /* ---- network sources that come back (reconnect.c) ---- */
 
@@ -114,7 +153,7 @@ struct client {
     uint64_t accepted_ms;
     uid_t uid;
     pid_t pid;
-    bool hello, is_private, closing;
+    bool hello, is_private, closing, watches;
     char name[64];
 };
 int client_accept(struct broker *b, int fd, bool is_private); /* fd becomes the client's */
@@ -201,7 +240,7 @@ struct broker {
     const struct options *options;
     uv_poll_t listener;
     uv_timer_t tick;
-    uv_signal_t sigterm, sigint;
+    uv_signal_t sigterm, sigint, sighup;
     int listen_fd;
     bool closing, listening;
     char socket_path[108]; /* to unlink; empty: not ours */
@@ -209,6 +248,7 @@ struct broker {
     unsigned n_clients, n_streams;
     struct stream *streams, **streams_tail; /* in the order of their opening */
     struct ask *asks;
+    struct named_source *named;
     enum devices_state devices;
     char device_names[WORKERS_MAX][DEVICE_NAME_BYTES]; /* where there are several */
     struct worker workers[WORKERS_MAX];

@@ -61,6 +61,7 @@ bool reconnect_later(struct stream *s, const struct pelton_failure *failure)
     const char *cause = failure->code ? failure->cause : "the source has ended";
     log_line(LOG_LEVEL_WARNING, "%s: %s; again in %llu ms", stream_name(s), cause, (unsigned long long)(s->retry_ms - now));
     stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, cause);
+    named_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, cause);
     return true;
 }
 
@@ -70,6 +71,7 @@ void reconnect_check(struct broker *b, uint64_t now_ms)
     for (struct stream *s = b->streams; s; s = s->next) {
         if (s->state == STREAM_WAITING && now_ms >= s->retry_ms) {
             s->state = STREAM_QUEUED;
+            named_state(s, PELTON__SOURCE_STATE__STATE__OPENING, "");
             any = true;
         }
     }

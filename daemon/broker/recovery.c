@@ -33,8 +33,8 @@ static void stream_to_worker(struct stream *s)
     char *uri = s->open->uri, *name = s->open->name;
     uint32_t depth = s->open->depth;
     s->opened_ms = uv_now(&b->loop);
-    s->sequence_base = s->live ? s->next_sequence : 0;
-    s->open->resume_sequence = s->live ? 0 : s->next_sequence;
+    s->sequence_base = s->live ? s->next_sequence : s->moved_base;
+    s->open->resume_sequence = s->live ? 0 : s->next_sequence - s->moved_base;
     s->open->name = (char *)stream_name(s);
     s->open->depth = stream_pool_depth(s);
     s->open->uri = s->has_fd ? "" : uri; /* a path that was opened here goes on as its descriptor */
@@ -210,6 +210,7 @@ void recovery_worker_gone(struct worker *w)
         if (s->worker == w && s->state == STREAM_QUEUED && s->restarts > 0 && !condemn(s)) {
             s->lost.code = 0;
             stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, "the decoding process died");
+            named_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, "the decoding process died");
         }
     }
     b->pumping = false;

@@ -5,14 +5,11 @@
  */
 #include "daemon/broker/broker.h"
 
-#include "daemon/config.h"
 #include "daemon/log.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { LISTED_SOURCES = 200 /* what a message holds */ };
 
 static void refuse(struct client *c, const struct frame *f, int code, const char *cause, bool retryable)
 {
@@ -50,9 +47,15 @@ static void open_or_probe(struct client *c, struct frame *f, ProtobufCMessage *b
     recovery_pump(b);
 }
 
+/* What an administrator may ask for. */
+static bool may_administer(const struct client *c)
+{
+    return c->is_private || c->uid == 0 || c->uid == geteuid();
+}
+
 static void stop_daemon(struct client *c, const struct frame *f)
 {
-    if (!c->is_private && c->uid != 0 && c->uid != geteuid()) {
+    if (!may_administer(c)) {
         refuse(c, f, PELTON_ERR_PERMISSION, "only the daemon's user may stop it", false);
         return;
     }
@@ -81,32 +84,25 @@ static void on_stream(struct client *c, const struct frame *f, const ProtobufCMe
     }
 }
 
-static uint32_t readers_of(const struct broker *b, const char *uri)
+static void reload_daemon(struct client *c, const struct frame *f)
 {
-    uint32_t n = 0;
-    for (const struct stream *s = b->streams; s; s = s->next) {
-        n += s->state != STREAM_ENDED && strcmp(s->open->uri, uri) == 0;
+    struct pelton_reloaded done;
+    char why[256];
+    if (!may_administer(c)) {
+        refuse(c, f, PELTON_ERR_PERMISSION, "only the daemon's user may have it reload", false);
+        return;
     }
-    return n;
-}
-
-static void list_sources(struct client *c, const struct frame *f)
-{
-    const struct options *o = c->broker->options;
-    Pelton__SourcesReply m = PELTON__SOURCES_REPLY__INIT;
-    Pelton__Source bodies[LISTED_SOURCES], *list[LISTED_SOURCES];
-    char uris[LISTED_SOURCES][200];
-    for (; m.n_sources < o->n_sources && m.n_sources < LISTED_SOURCES; m.n_sources++) {
-        size_t i = m.n_sources;
-        pelton__source__init(&bodies[i]);
-        config_redact(o->sources[i].uri, uris[i], sizeof uris[i]);
-        bodies[i].name = o->sources[i].name;
-        bodies[i].uri = uris[i];
-        bodies[i].readers = readers_of(c->broker, o->sources[i].uri);
-        list[i] = &bodies[i];
+    if (reload(c->broker, &done, why) < 0) {
+        refuse(c, f, PELTON_ERR_USAGE, why, false);
+        return;
     }
-    m.sources = list;
-    channel_send(&c->ch, WIRE_SOURCES_REPLY, f->h.request_id, 0, &m.base, NULL, 0);
+    Pelton__ReloadReply m = PELTON__RELOAD_REPLY__INIT;
+    m.added = done.added;
+    m.removed = done.removed;
+    m.changed = done.changed;
+    m.kept = done.kept;
+    m.note = done.note;
+    channel_send(&c->ch, WIRE_RELOAD_REPLY, f->h.request_id, 0, &m.base, NULL, 0);
 }
 
 /* Takes the body over. */
@@ -143,7 +139,9 @@ void client_request(struct client *c, struct frame *f)
     case WIRE_CREDIT:
     case WIRE_STATS: on_stream(c, f, body); break;
     case WIRE_DEVICES: ask_devices(c, f->h.request_id, ((const Pelton__Devices *)body)->current); break;
-    case WIRE_SOURCES: list_sources(c, f); break;
+    case WIRE_SOURCES: named_list(c, f->h.request_id); break;
+    case WIRE_WATCH_SOURCES: named_watch(c, f->h.request_id, ((const Pelton__WatchSources *)body)->stop); break;
+    case WIRE_RELOAD: reload_daemon(c, f); break;
     case WIRE_PING: channel_send(&c->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0); break;
     case WIRE_PONG: break;
     case WIRE_GOODBYE: client_close(c, NULL); break;

@@ -110,6 +110,14 @@ static void admit_private_uri(struct stream *s)
     s->resumable = camera_address(path) || (stat(path, &st) == 0 && S_ISREG(st.st_mode));
 }
 
+/* What an address says about being opened again. */
+static void note_resumes(struct stream *s)
+{
+    admit_private_uri(s);
+    s->live = reconnect_address(s->open->uri);
+    s->resumable |= s->live;
+}
+
 /* What a named source adds to its address: a device that is absent is waited for. NULL: out of memory. */
 static char *named_uri(const char *uri)
 {
@@ -123,7 +131,7 @@ static char *named_uri(const char *uri)
 }
 
 /* Rectangles that the configuration hides are added to those that the client asks for. */
-static int admit_blur(struct stream *s, const struct option_source *source, struct pelton_failure *failure)
+static int admit_blur(struct stream *s, const struct named_source *source, struct pelton_failure *failure)
 {
     size_t n = s->open->n_blur, more = 4 * (size_t)source->n_blur;
     if (!more) {
@@ -145,24 +153,43 @@ static int admit_blur(struct stream *s, const struct option_source *source, stru
 /* "source:NAME" becomes the address of the configuration, which any client may read. */
 static int admit_named(struct stream *s, struct pelton_failure *failure)
 {
-    const struct options *o = s->broker->options;
     const char *name = s->open->uri + strlen(NAMED);
-    for (unsigned i = 0; i < o->n_sources; i++) {
-        if (strcmp(o->sources[i].name, name) != 0) {
-            continue;
-        }
-        char *uri = named_uri(o->sources[i].uri);
-        if (!uri) {
-            return refuse(failure, PELTON_ERR_NOMEM, stream_name(s), "out of memory", "");
-        }
-        free(s->open->uri); /* protobuf-c's strings are malloc's */
-        s->open->uri = uri;
-        admit_private_uri(s);
-        s->live = reconnect_address(uri);
-        s->resumable |= s->live;
-        return admit_blur(s, &o->sources[i], failure);
+    struct named_source *n = named_find(s->broker, name);
+    if (!n) {
+        return refuse(failure, PELTON_ERR_INPUT, name, "no source of this name", "pelton sources lists them");
     }
-    return refuse(failure, PELTON_ERR_INPUT, name, "no source of this name", "pelton sources lists them");
+    char *uri = named_uri(n->uri), *called = s->open->name[0] ? NULL : strdup(n->name);
+    if (!uri || (!called && !s->open->name[0])) {
+        free(uri);
+        free(called);
+        return refuse(failure, PELTON_ERR_NOMEM, n->name, "out of memory", "");
+    }
+    free(s->open->uri); /* protobuf-c's strings are malloc's */
+    s->open->uri = uri;
+    if (called) { /* messages name the stream: never by an address that may hold a password. An empty string is not malloc's */
+        s->open->name = called;
+    }
+    note_resumes(s);
+    int rc = admit_blur(s, n, failure);
+    if (rc == PELTON_OK && !s->probe) {
+        named_join(s, n);
+    }
+    return rc;
+}
+
+int source_move(struct stream *s, const struct named_source *n)
+{
+    struct pelton_failure failure;
+    char *uri = named_uri(n->uri);
+    if (!uri) {
+        return PELTON_ERR_NOMEM;
+    }
+    free(s->open->uri);
+    s->open->uri = uri;
+    note_resumes(s);
+    s->open->n_blur = s->own_blur;
+    s->open->blur_width = s->open->blur_height = 0;
+    return admit_blur(s, n, &failure);
 }
 
 /* The same file or device, whatever the settings behind it. */
@@ -177,11 +204,10 @@ static bool same_address(const char *a, const char *b)
 /* What the configuration hides of an address is hidden from everybody, whichever way he names it. */
 static int admit_address(struct stream *s, struct pelton_failure *failure)
 {
-    const struct options *o = s->broker->options;
     int rc = PELTON_OK;
-    for (unsigned i = 0; i < o->n_sources && rc == PELTON_OK; i++) {
-        if (same_address(o->sources[i].uri, s->open->uri)) {
-            rc = admit_blur(s, &o->sources[i], failure);
+    for (const struct named_source *n = s->broker->named; n && rc == PELTON_OK; n = n->next) {
+        if (same_address(n->uri, s->open->uri)) {
+            rc = admit_blur(s, n, failure);
         }
     }
     return rc;

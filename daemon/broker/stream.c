@@ -36,6 +36,7 @@ struct stream *stream_create(struct client *c, const struct frame *f, ProtobufCM
     s->probe = f->h.type == WIRE_PROBE;
     s->body = body;
     s->open = s->probe ? ((Pelton__Probe *)body)->source : (Pelton__Open *)body;
+    s->own_blur = s->open->n_blur;
     s->fd = -1;
     s->tail = &s->head;
     s->credit = s->open->policy == PELTON_LOSSLESS ? UINT64_MAX : 0;
@@ -64,15 +65,21 @@ static void stream_unlink(struct stream *s)
     b->n_streams--;
 }
 
-void stream_free(struct stream *s)
+void stream_withdraw(struct stream *s)
 {
-    struct broker *b = s->broker;
     if (s->state == STREAM_OPEN && worker_running(s->worker)) {
         channel_send(&s->worker->ch, WIRE_CLOSE, 0, s->wid, NULL, NULL, 0);
     }
     if (s->worker && s->worker->trial == s) {
         s->worker->trial = NULL;
     }
+}
+
+void stream_free(struct stream *s)
+{
+    struct broker *b = s->broker;
+    stream_withdraw(s);
+    named_leave(s, NULL);
     asks_forget(b, NULL, s);
     stream_unlink(s);
     while (s->head) {
@@ -268,8 +275,9 @@ void stream_send_stats(struct stream *s, uint32_t client_request)
 
 void stream_info(struct stream *s, const Pelton__Info *info)
 {
+    named_info(s, info);
     if (s->replied) {
-        if (s->live) {
+        if (s->live || s->moved) {
             stream_state(s, PELTON__SOURCE_STATE__STATE__RUNNING, "");
         }
         return; /* of a source that was opened again */
@@ -390,6 +398,7 @@ void stream_end(struct stream *s, const struct pelton_failure *failure)
     s->totals.worker_restarts = s->restarts;
     s->totals.dropped += s->dropped_client;
     bool refused = !s->replied;
+    named_leave(s, failure);
     asks_stream_ended(s);
     stream_flush(s);
     recovery_progress(s);

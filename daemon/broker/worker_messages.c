@@ -75,6 +75,7 @@ static bool on_stream(struct worker *w, struct stream *s, struct frame *f, Proto
     case WIRE_SOURCE_STATE: {
         const Pelton__SourceState *m = (const Pelton__SourceState *)body;
         stream_state(s, m->state, m->cause);
+        named_state(s, m->state, m->cause);
         return true;
     }
     case WIRE_EOS: on_end(w, s, (const Pelton__Eos *)body); return true;

@@ -335,6 +335,27 @@ int pelton_sources(struct pelton *conn, int timeout_ms, struct pelton_source **o
     return *out ? 0 : fail(&conn->failure, PELTON_ERR_NOMEM, "out of memory");
 }
 
+/* Nothing to watch, reload or end here. */
+int pelton_sources_watch(struct pelton *conn, int timeout_ms)
+{
+    return fail(&conn->failure, PELTON_ERR_GONE, "no daemon");
+}
+
+int pelton_sources_next(struct pelton *conn, int timeout_ms, struct pelton_source *out)
+{
+    return fail(&conn->failure, PELTON_ERR_GONE, "no daemon");
+}
+
+int pelton_reload(struct pelton *conn, int timeout_ms, struct pelton_reloaded *out)
+{
+    return fail(&conn->failure, PELTON_ERR_PERMISSION, "only the daemon's user may have it reload");
+}
+
+int pelton_shutdown(struct pelton *conn, int timeout_ms)
+{
+    return fail(&conn->failure, PELTON_ERR_PERMISSION, "only the daemon's user may stop it");
+}
+
 /* No stream of this library is a camera's. */
 int pelton_controls(struct pelton_stream *s, int timeout_ms, const struct pelton_control *set, uint32_t n_set,
                     struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out)

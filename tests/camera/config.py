@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The configuration while the daemon runs: reloading, watching sources, passwords.
+config.py NAME..."""
+import argparse, base64, glob, json, os, pathlib, signal, socket, subprocess, sys, tempfile, threading, time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+import peltontest as t
+from camera import FAILURES, Frame, check, make_clip, pelton, start_reader
+
+
+def wait_for(what, limit=20):
+    end = time.monotonic() + limit
+    while not what() and time.monotonic() < end:
+        time.sleep(0.05)
+    return what()
+
+
+class Reader:
+    """camera_watch on a named source, its lines in a file."""
+
+    def __init__(self, args, daemon, name):
+        self.path = args.folder + "/reader-" + name
+        self.process = start_reader(args, daemon, "source:" + name, open(self.path, "w"))
+
+    def lines(self):
+        return open(self.path).read().split("\n")[:-1]
+
+    def frames(self):
+        return [Frame(l) for l in self.lines() if l.startswith("frame")]
+
+    def more(self, n):
+        """Waits for n more frames."""
+        have = len(self.frames())
+        return wait_for(lambda: len(self.frames()) >= have + n)
+
+    def errors(self):
+        return [l for l in self.lines() if l.startswith("error")]
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Watch:
+    def __init__(self, args, daemon):
+        self.path = args.folder + "/watch"
+        self.process = subprocess.Popen([args.bin + "/pelton", "sources", "--watch", "--json", "--socket", daemon.socket, "-loglevel", "error"], stdout=open(self.path, "w"))
+        wait_for(lambda: self.events())
+
+    def events(self):
+        return [json.loads(l) for l in open(self.path).read().split("\n")[:-1]]
+
+    def states(self, name):
+        """Of one source, in order, each once."""
+        out = []
+        for e in self.events():
+            if e["name"] == name and (not out or out[-1] != e["state"]):
+                out.append(e["state"])
+        return out
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(10)
+
+
+def write_config(path, sources):
+    with open(path + ".new", "w") as f:
+        f.write("version: 1\nsources:\n" + "".join(f"  {name}: {{{text}}}\n" for name, text in sources.items()))
+    os.replace(path + ".new", path)
+
+
+def reload(args, clip):
+    """Sources appear, end and change while others go on untouched; a file that is wrong changes nothing."""
+    config = args.folder + "/reload.yaml"
+    sim = f'uri: "sim://{clip}", size: 160x120, fps: 25, scene_frames: 1'
+    before = {"keep": sim + ", seed: 1", "change": sim + ", seed: 2", "gone": sim + ", seed: 3", "idle": sim + ", seed: 4"}
+    write_config(config, before)
+    args.set = []
+    with t.Daemon(args, "-c", config) as daemon:
+        watch = Watch(args, daemon)
+        readers = {n: Reader(args, daemon, n) for n in ("keep", "change", "gone")}
+        check(all(r.more(5) for r in readers.values()), "reload: three readers of three sources")
+        first = readers["keep"].frames()
+        write_config(config, {"keep": before["keep"], "change": sim + ", seed: 2, tone: linear", "idle": sim + ", seed: 5", "fresh": sim + ", seed: 6"})
+        daemon.process.send_signal(signal.SIGHUP)
+        gone = readers["gone"]
+        check(wait_for(gone.errors) and "the configuration names this source no more" in gone.errors()[0] and gone.process.wait(10) == 1, f"reload: a source that is gone: {gone.errors()}")
+        changed_at = len(readers["change"].frames())
+        check(readers["change"].more(20) and not readers["change"].errors(), f"reload: a source that has changed goes on after {changed_at} frames")
+        numbers = [f.sequence for f in readers["change"].frames()]
+        check(numbers == sorted(set(numbers)), "reload: its sequence numbers go on")
+        check(readers["keep"].more(10), "reload: the reader of an unchanged source goes on")
+        names = lambda: [l.split()[0] for l in pelton(args, daemon, "sources").stdout.splitlines()]
+        check(names() == ["keep", "change", "idle", "fresh"], f"reload: {names()}")
+        fresh = Reader(args, daemon, "fresh")
+        check(fresh.more(5), "reload: a new source can be read")
+        for text, words in (("version: 1\nsources:\n  keep: {uri: \"sim:///x\", zoom: 1}\n", ":3:33: zoom: no setting of a camera"), ("version: 2\n", ":1:10: version 2"), ("sources: [", "reload.yaml:")):
+            open(config, "w").write(text)
+            out = pelton(args, daemon, "reload")
+            check(out.returncode == 2 and words in out.stderr, f"reload: of a bad file: exit code {out.returncode} {out.stderr.splitlines()[:1]}")
+        check(names() == ["keep", "change", "idle", "fresh"] and readers["keep"].more(5) and readers["change"].more(5), "reload: after bad files all is as before")
+        write_config(config, {"keep": before["keep"], "fresh": sim + ", seed: 6"})
+        out = pelton(args, daemon, "reload")
+        check(out.stdout == "sources: 0 added, 2 removed, 0 changed, 2 as before\n", f"reload: {out.stdout!r} {out.stderr!r}")
+        frames = readers["keep"].frames()
+        gaps = sum(b.sequence - a.sequence - 1 for a, b in zip(frames, frames[1:]))
+        check(gaps == frames[-1].dropped - frames[0].dropped and frames[-1].sequence - first[0].sequence >= 30, f"reload: the kept source's reader: {len(frames)} frames, {gaps} missed, all counted")
+        wait_for(lambda: "removed" in watch.states("idle"))
+        expected = {"keep": ["closed", "opening", "running"], "gone": ["closed", "opening", "running", "ended", "removed"], "idle": ["closed", "removed"],
+                    "change": ["closed", "opening", "running", "opening", "running", "ended", "removed"]}
+        have = {n: watch.states(n) for n in expected}
+        check(have == expected, f"reload: watched: {have}")
+        for r in list(readers.values()) + [fresh]:
+            r.end()
+        wait_for(lambda: watch.states("keep")[-1] == "closed")
+        check(watch.states("keep")[-1] == "closed" and watch.events()[-1]["readers"] == 0, f"reload: when readers have gone: {watch.events()[-1]}")
+        check(watch.end() == 130, "reload: the watch ends with an interrupt")
+        out = pelton(args, daemon, "stop")
+        check(out.returncode == 0 and daemon.process.wait(10) == 0, f"reload: pelton stop: {out.stderr!r}")
+
+
+def watch(args, clip):
+    """A camera that is unplugged and comes back, as those see it who watch."""
+    config = args.folder + "/watch.yaml"
+    write_config(config, {"cam": f'uri: "sim://{clip}", size: 160x120, fps: 25, lost_at: 20, frames: 60', "bad": 'uri: "sim:///nowhere.mp4"'})
+    args.set = []
+    with t.Daemon(args, "-c", config) as daemon:
+        w = Watch(args, daemon)
+        r, bad = Reader(args, daemon, "cam"), Reader(args, daemon, "bad")
+        check(wait_for(lambda: w.states("cam")[-1] == "ended"), "watch: until the camera has ended")
+        check(w.states("cam") == ["closed", "opening", "running", "lost", "back-off", "running", "ended"], f"watch: {w.states('cam')}")
+        lost = [e for e in w.events() if e["state"] in ("lost", "back-off")]
+        check(lost and all("unplugged" in e["cause"] or "no such device" in e["cause"] for e in lost), f"watch: why: {[e['cause'] for e in lost]}")
+        last = [e for e in w.events() if e["name"] == "cam" and e["state"] == "running"][-1]
+        check((last["readers"], last["codec"], last["format"], last["width"], last["height"], last["fps"]) == (1, "bayer", "SRGGB12P", 160, 120, 25), f"watch: {last}")
+        wait_for(bad.errors)
+        failed = [e for e in w.events() if e["name"] == "bad"][-1]
+        check(failed["state"] == "ended" and "No such file" in failed["cause"], f"watch: {failed}")
+        out = pelton(args, daemon, "sources").stdout.splitlines()
+        check("ended" in out[1] and "No such file" in out[1], f"watch: pelton sources says the same: {out}")
+        for p in (r, bad):
+            p.end()
+        w.end()
+
+
+class AuthServer(threading.Thread):
+    """Speaks enough RTSP to ask for a password, and keeps what it is given."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.given = []
+
+    def run(self):
+        while True:
+            connection, _ = self.socket.accept()
+            with connection, connection.makefile("rwb") as f:
+                lines = []
+                for line in f:
+                    lines.append(line.decode().strip())
+                    if lines[-1]:
+                        continue
+                    number = [l.split(":")[1].strip() for l in lines if l.startswith("CSeq")]
+                    self.given += [l.split()[-1] for l in lines if l.startswith("Authorization: Basic")]
+                    f.write(f"RTSP/1.0 401 Unauthorized\r\nCSeq: {number[0] if number else 0}\r\nWWW-Authenticate: Basic realm=\"door\"\r\n\r\n".encode())
+                    f.flush()
+                    lines = []
+
+
+def passwords(args, clip):
+    """A password reaches the server and nobody else."""
+    server = AuthServer()
+    server.start()
+    user, secret = "ad min", "hE:y/@?s%ecret"
+    config, file = args.folder + "/passwords.yaml", args.folder + "/door.key"
+    open(file, "w").write(secret + "\nnot this\n")
+    uri = f"rtsp://127.0.0.1:{server.port}/live"
+    write_config(config, {"door": f'uri: "{uri}", user: "{user}", password_file: door.key', "inline": f'uri: "{uri}", user: "{user}", password: "{secret}"'})
+    said = subprocess.run([args.bin + "/peltond", "-c", config, "--print-config"], capture_output=True, text=True, timeout=args.timeout).stdout
+    check("rtsp://ad%20min:***@127.0.0.1" in said, f"passwords: {said.splitlines()[-1:]}")
+    args.set = []
+    credentials = args.folder + "/credentials"
+    os.mkdir(credentials)
+    with t.Daemon(args, "-c", config, "--log-level", "debug") as daemon:
+        for name in ("door", "inline"):
+            server.given.clear()
+            out = pelton(args, daemon, "pipe", name, "--timeout", "10")
+            given = {base64.b64decode(g).decode() for g in server.given}
+            check(given == {user + ":" + secret} and out.returncode != 0, f"passwords: {name}: the server was given {given}, exit code {out.returncode}")
+            said += out.stdout + out.stderr
+        said += pelton(args, daemon, "sources", "--json").stdout + pelton(args, daemon, "info", "door", "--timeout", "10").stderr
+        for path in glob.glob("/proc/[0-9]*/cmdline"):
+            try:
+                said += open(path).read().replace("\0", " ") + "\n"
+            except OSError:
+                pass
+        said += "".join(daemon.lines())
+    private = pelton_private(args, f"rtsp://{user.replace(' ', '')}:pa55@127.0.0.1:{server.port}/live")
+    hidden = [s for s in (secret, "hE%3Ay", base64.b64encode((user + ":" + secret).encode()).decode()) if s in said]
+    check("door" in said and not hidden and "pa55" not in private and "***" in private, f"passwords: none in configuration, lists, errors, logs, command lines {hidden} {private!r}")
+    cases = {f'uri: "{uri}", user: a, password: b, password_file: door.key': "one of them", f'uri: "{uri}", user: a, password_file: nowhere': "password_file nowhere: No such file",
+             f'uri: "rtsp://a:b@host/", user: c': "names a user already", f'uri: "{uri}", password: b': "needs a user", f'uri: "sim://{clip}", user: a': "no setting of a camera"}
+    for text, words in cases.items():
+        write_config(config, {"door": text})
+        out = subprocess.run([args.bin + "/peltond", "-c", config, "--check"], capture_output=True, text=True, timeout=args.timeout)
+        check(out.returncode == 2 and words in out.stderr, f"passwords: {out.stderr.strip()!r}")
+    os.rename(file, credentials + "/door.key")
+    write_config(config, {"door": f'uri: "{uri}", user: "{user}", password_file: door.key'})
+    out = subprocess.run([args.bin + "/peltond", "-c", config, "--check"], capture_output=True, text=True, timeout=args.timeout, env={**os.environ, "CREDENTIALS_DIRECTORY": credentials})
+    check(out.returncode == 0, f"passwords: by systemd's credentials {out.stderr!r}")
+
+
+def pelton_private(args, uri):
+    out = subprocess.run([args.bin + "/pelton", "decode", "--device", "cpu", "-i", uri, "-f", "null", "-"], capture_output=True, text=True, timeout=args.timeout, stdin=subprocess.DEVNULL)
+    return out.stderr
+
+
+TESTS = {f.__name__: f for f in (reload, watch, passwords)}
+
+
+def main():
+    p = argparse.ArgumentParser()
+    t.add_arguments(p)
+    p.add_argument("names", nargs="*")
+    args = p.parse_args()
+    print("seed", t.SEED)
+    with tempfile.TemporaryDirectory() as folder:
+        args.folder = folder
+        clip = make_clip(args, folder)
+        for name in args.names or TESTS:
+            TESTS[name](args, clip)
+    return 1 if FAILURES else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
