@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the inputs that a fuzz target starts from: corpus.py KIND DIR."""
-import pathlib, re, struct, subprocess, sys, tempfile
+"""Write the inputs that a fuzz target starts from: corpus.py KIND DIR STREAMGEN."""
+import os, pathlib, re, struct, subprocess, sys, tempfile
 
 STREAMS = [
     "--profile baseline --slices 2 --ref 3 --crf 30", "--profile main --bframes 2 --b-adapt 0 --direct temporal --weightb --crf 30",
@@ -32,7 +32,16 @@ def header(kind, payload=b"", request=1, obj=0):
     return struct.pack("<IHBBII", len(payload), kind, 0, 0, request, obj) + payload
 
 
-def inputs(kind):
+def generated(streamgen):
+    """A small stream with each feature."""
+    for feature in subprocess.run([streamgen, "--list"], check=True, capture_output=True, text=True).stdout.split():
+        with tempfile.NamedTemporaryFile() as f:
+            subprocess.run([streamgen, "--seed", os.environ.get("PELTON_SEED", "1"), "--with", feature, "--frames", "4", "-o", f.name],
+                           check=True, capture_output=True)
+            yield pathlib.Path(f.name).read_bytes()
+
+
+def inputs(kind, streamgen):
     if kind == "protocol":
         # A hello with two varint fields, a ping, an unknown type, a length past the limit, a header cut short.
         yield header(1, b"\x08\x01\x10\x01\x1a\x04test")
@@ -46,6 +55,8 @@ def inputs(kind):
         for number, payload in ((4, b"\xb5\0\x31GA94\x03\xc2\xff\xfc\x94\x20\xfd\x80\x80\xff"), (4, b"\xb5\0\x31DTG1\x41\xfa"),
                                 (47, b"\x18\0\x14"), (137, bytes(24)), (147, b"\x12"), (1, b"\x5f" * 20)):
             yield head + 2 * (b"\6" + bytes([number, len(payload)]) + payload + b"\x80")
+    if kind == "slice":
+        yield from generated(streamgen)
     for options in STREAMS:
         stream = encode(options)
         if kind in ("nal", "slice"):
@@ -60,5 +71,5 @@ def inputs(kind):
                 yield bytes([0, 0, 3, 1, 3, 2, 0, 1]) + unescape(nal)[:200]
 
 
-for i, data in enumerate(inputs(sys.argv[1])):
+for i, data in enumerate(inputs(sys.argv[1], sys.argv[3])):
     (pathlib.Path(sys.argv[2]) / ("seed%03d" % i)).write_bytes(data)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: whole streams up to their records: slice data, motion, concealment; the validator must accept what comes out.
- * fuzz_slice takes what the worker lets through to the shaders; fuzz_slice_all, the same file with FUZZ_ALL, all of the standard.
+ * libFuzzer target: whole streams, both views, up to their records: slice data, motion, concealment; the validator must accept what
+ * comes out.
  */
 #include "fuzz.h"
 
@@ -8,12 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-#ifdef FUZZ_ALL
     struct h264_stream_params params = {.views = 2};
-#else
-    static const struct h264_capabilities capabilities = {.chroma_formats = 0xf, .max_bit_depth = {14, 14}, .interlaced = true, .separate_planes = true};
-    struct h264_stream_params params = {.capabilities = &capabilities};
-#endif
     struct h264_scratch *scratch = h264_scratch_create();
     struct h264_stream *s;
     struct h264_diag diag;

@@ -222,7 +222,7 @@ static void choose_operations(struct gen *g, struct dpb *d)
     struct rng *r = &p->rng;
     struct dpb_frame *f;
 
-    if (g->may_reset && p->structure == REC_FRAME && rng_one_in(r, 6)) {
+    if (g->must_reset || (g->may_reset && rng_one_in(r, 6))) {
         p->mmco[p->mmco_count++].op = 5;
         p->mmco5 = 1;
         d->count = 0;
@@ -259,7 +259,7 @@ static void choose_marking(struct gen *g)
 
     for (unsigned i = 0; i < d.count; i++)
         shorts += d.frames[i].short_term && !is_current(g, &d.frames[i]);
-    if (!gen_has(g, F_MMCO) || (!first_long && !rng_one_in(&p->rng, 2) && (shorts || frames_but_current(g, &d) < most)))
+    if (!gen_has(g, F_MMCO) || (!first_long && !g->must_reset && !rng_one_in(&p->rng, 2) && (shorts || frames_but_current(g, &d) < most)))
         return;
     p->adaptive_marking = 1;
     g->used |= F_MMCO;

@@ -18,7 +18,7 @@ const char *const feature_names[FEATURE_COUNT] = {FEATURES(FEATURE_NAME)};
 #define COMMON                                                                                                                 \
     (BIT(CAVLC) | BIT(SLICES) | BIT(PCM) | BIT(I4X4) | BIT(I16X16) | BIT(QP) | BIT(CHROMAQP) | BIT(DEBLOCK) | BIT(NODEBLOCK) |   \
      BIT(BIGCOEFF) | BIT(CONSTRAINED) | BIT(SETS) | BIT(CROP) | BIT(IDRS) | \
-     ASIDE)
+     BIT(RESIZE) | ASIDE)
 /* What those with P slices have. */
 #define INTER                                                                                                                  \
     (BIT(P) | BIT(SKIP) | BIT(SUB) | BIT(REORDER) | BIT(MMCO) | BIT(LONGTERM) | BIT(FARMV) | BIT(POC1) | BIT(POC2) | BIT(GAPS) | \
@@ -58,7 +58,7 @@ static const struct profile profiles[] = {
     {"Stereo High", 128, 0, 8, 0, (HIGH & ~(BIT(MONO) | BIT(UNPAIRED) | BIT(GAPS) | BIT(MMCO) | BIT(LONGTERM))) | BIT(MVC)},
 };
 /* Those that FFmpeg does not decode: most streams do without. */
-#define RARE (BIT(GAPS) | BIT(UNPAIRED) | DEPTHS | BIT(PLANES) | BIT(LOSSLESS))
+#define RARE (BIT(RESIZE) | BIT(GAPS) | BIT(UNPAIRED) | DEPTHS | BIT(PLANES) | BIT(LOSSLESS))
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
 
 bool features_parse(const char *names, uint64_t *set)
@@ -91,6 +91,7 @@ static uint64_t implied(uint64_t set)
         {BIT(DEPTHDIFF), BIT(DEPTH)},
         {BIT(UNPAIRED), BIT(FIELDS)},
         {BIT(SP), BIT(P)},
+        {BIT(RESIZE), BIT(IDRS)},
         {BIT(MIXED) | BIT(ASO) | BIT(REDUNDANT), BIT(SLICES)},
     };
 

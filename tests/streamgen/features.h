@@ -23,7 +23,7 @@
     X(C422, "422") X(C444, "444") X(DEPTH, "depth") X(DEPTHDIFF, "differing-depths") X(LOSSLESS, "lossless")                    \
     X(INTRA444, "cavlc444-intra") X(POC1, "poc1") X(POC2, "poc2") X(GAPS, "gaps") X(SETS, "parameter-sets")                     \
     X(CROP, "cropping") X(MVC, "mvc") X(IDRS, "idrs") X(UNPAIRED, "unpaired-field") X(SEI, "sei") X(VUI, "vui")            \
-    X(UNITS, "other-nal-units")
+    X(UNITS, "other-nal-units") X(RESIZE, "size-changes")
 
 #define FEATURE_INDEX(name, text) FEATURE_##name,
 enum feature { FEATURES(FEATURE_INDEX) FEATURE_COUNT };

@@ -142,7 +142,6 @@ struct gen {
     struct dpb dpb;
     uint32_t prev_ref_frame_num, prev_frame_num, frame_num_offset;
     bool prev_mmco5, prev_was_non_ref;
-    int32_t prev_poc;         /* prevPicOrderCntMsb + prevPicOrderCntLsb */
     int32_t next_slot;        /* output order goes on from here: slots of poc_step */
     int poc_step;
     unsigned reorder;         /* frames whose decoding order is shuffled */
@@ -150,6 +149,9 @@ struct gen {
     bool prefixes;            /* a prefix NAL unit before each slice of the base view */
     uint8_t view_refs[2];     /* [anchor_pic_flag]: bit X: the second view refers to the base view in list X */
     bool may_reset;           /* memory_management_control_operation 5 fits the output order here */
+    bool must_reset;          /* and is what tells the next field from the second one of lone_field */
+    bool was_reset;           /* the frame has one in either field */
+    uint8_t lone_field;       /* the last picture was a reference field that stands alone: its parity, else 0 */
     uint32_t idr_pic_id;
 
     struct picture pic;
@@ -178,8 +180,8 @@ static inline bool gen_use(struct gen *g, struct rng *r, uint64_t feature, unsig
 
 /* stream.c */
 void gen_stream(struct gen *g);
-/* sets.c: the second time, at an IDR picture, the format and the size stay. */
-void sets_choose(struct gen *g);
+/* sets.c: at a later IDR picture the format stays, and the size unless resize. */
+void sets_choose(struct gen *g, bool resize);
 void sets_free(struct gen *g);
 /* sets_write.c */
 void sets_write(struct gen *g);

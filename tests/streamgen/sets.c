@@ -95,6 +95,7 @@ static void choose_size(struct gen *g)
     sps->direct_8x8_inference_flag = fields || !level->small_direct || rng_one_in(&g->rng, 2);
     g->mv_limit[0] = 2048 * 4 - 1;
     g->mv_limit[1] = level->vertical * 4u - 1;
+    sps->crop_left = sps->crop_right = sps->crop_top = sps->crop_bottom = 0;
     unit_x = subsampled ? 2 : 1;
     unit_y = (sps->chroma_format_idc == 1 ? 2u : 1u) << fields;
     if (gen_use(g, &g->rng, F_CROP, 1)) { /* in crop units here */
@@ -263,17 +264,36 @@ static void choose_pps(struct gen *g)
     }
 }
 
-void sets_choose(struct gen *g)
+/* One that has all tools of the present one (A.2), or that one. */
+static unsigned wider_profile(const struct gen *g)
+{
+    static const uint8_t next[][2] = {{77, 100}, {100, 110}, {110, 122}, {122, 244}};
+    unsigned profile = g->sps.profile_idc;
+
+    for (unsigned i = 0; i < sizeof(next) / sizeof(next[0]); i++)
+        if (profile == next[i][0] && (profile != 77 || !g->sps.constraint_flags))
+            return next[i][1];
+    return profile;
+}
+
+void sets_choose(struct gen *g, bool resize)
 {
     struct rng r = g->rng; /* forks keep what one choice takes from moving the next */
+    bool first = !g->sps.profile_idc;
 
-    if (!g->sps.profile_idc) {
+    if (first) {
         g->rng = rng_fork(r, 1);
         choose_format(g);
+    }
+    if (resize) {
         g->rng = rng_fork(r, 2);
         choose_size(g);
+    }
+    if (first) {
         vui_choose(g);
         g->sps.id = (uint8_t)(rng_one_in(&g->rng, 3) ? rng_below(&g->rng, 32) : 0);
+    } else if (resize && rng_one_in(&g->rng, 2)) {
+        g->sps.profile_idc = (uint8_t)wider_profile(g);
     }
     g->rng = rng_fork(r, 3);
     choose_order(g);

@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static int minimum(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 /* FrameNumOffset (8-6, 8-11) */
 static void step_frame_num(struct gen *g, uint32_t frame_num)
 {
@@ -167,7 +162,7 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     p->mb_count = p->width * p->height;
     if (!p->idr && (g->delimiters || g->prev_mmco5)) /* of IDR pictures before the parameter sets */
         write_delimiter(g);
-    if (!p->second_field)
+    if (!p->second_field || g->prev_mmco5)
         step_frame_num(g, p->frame_num);
     set_poc(g, top, difference);
     dpb_prepare(g);
@@ -185,10 +180,8 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     dpb_finish(g);
     if (!p->nal_ref_idc)
         return;
-    g->prev_poc = p->poc[structure == REC_BOTTOM];
     if (p->mmco5) {
-        g->prev_poc = p->poc[0] - minimum(p->poc[0], p->poc[1]);
-        g->prev_mmco5 = true;
+        g->prev_mmco5 = g->was_reset = true;
         p->frame_num = 0;
     }
     g->prev_ref_frame_num = p->frame_num;
@@ -198,14 +191,17 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
 static void code_frame(struct gen *g, bool idr, int top, int difference)
 {
     struct picture *p = &g->pic;
-    bool fields = gen_has(g, F_FIELDS) && rng_one_in(&p->rng, 2);
+    bool fields = gen_has(g, F_FIELDS) && (rng_one_in(&p->rng, 2) || g->must_reset);
     unsigned first = rng_one_in(&p->rng, 3) ? REC_BOTTOM : REC_TOP;
 
+    if (g->must_reset)
+        first = REC_FRAME - g->lone_field;
     p->idr = idr;
     p->second_field = 0;
     choose_sets(g);
     if (!fields) {
         code_picture(g, REC_FRAME, top, difference);
+        g->lone_field = 0;
         return;
     }
     if (idr && g->sps.poc_type != 2 && !(g->sps.poc_type == 1 && g->sps.delta_pic_order_always_zero_flag))
@@ -213,10 +209,17 @@ static void code_frame(struct gen *g, bool idr, int top, int difference)
     if (idr && first == REC_BOTTOM && g->sps.poc_type == 1 && g->sps.delta_pic_order_always_zero_flag)
         first = REC_TOP;
     code_picture(g, first, top, difference);
+    g->must_reset = false;
+    g->lone_field = 0;
     /* A frame picture cannot name it to make room: it must be able to slide out. */
     if (p->nal_ref_idc && !gen_has(g, F_LONGTERM) && gen_use(g, &p->rng, F_UNPAIRED, 4)) {
         gen_not_ffmpeg(g, true, "unpaired-field");
+        g->lone_field = (uint8_t)first;
         return;
+    }
+    if (p->mmco5) { /* its POC is 0 now (8.2.1) */
+        difference = first == REC_TOP ? 1 : -1;
+        top = first == REC_TOP ? 0 : 1;
     }
     p->idr = 0;
     p->second_field = 1;
@@ -260,6 +263,14 @@ static void start_frame(struct gen *g, unsigned index, bool idr)
         p->idr_pic_id = g->idr_pic_id++ % 3;
         return;
     }
+    if (g->lone_field && g->may_reset && g->sps.poc_type == 0 && gen_use(g, &p->rng, F_MMCO, 2)) {
+        /* As its second field would, but a field with operation 5 is none (3.30): both stand alone. */
+        p->frame_num = g->prev_ref_frame_num;
+        p->nal_ref_idc = 1;
+        g->prev_was_non_ref = false;
+        g->must_reset = true;
+        return;
+    }
     maybe_gap(g);
     p->frame_num = (g->prev_ref_frame_num + 1) % (1u << g->sps.log2_max_frame_num);
 }
@@ -277,12 +288,13 @@ static void code_group(struct gen *g, unsigned index, unsigned n)
         slots[k] = t;
     }
     g->may_reset = n == 1 && (g->odd || !gen_has(g, F_B));
+    g->was_reset = false;
     for (unsigned i = 0; i < n; i++) {
         start_frame(g, index + i, false);
         code_frame(g, false, (g->next_slot + (int)slots[i]) * g->poc_step, g->poc_step == 2 || rng_one_in(&r, 2) ? 1 : -1);
     }
     g->next_slot += (int)n;
-    if (g->pic.mmco5)
+    if (g->was_reset)
         g->next_slot = 1;
 }
 
@@ -295,8 +307,12 @@ static void code_idr(struct gen *g, unsigned index)
         write_empty(g, 10); /* end_of_seq_rbsp() */
     if (g->delimiters)
         write_delimiter(g);
-    if (index && gen_use(g, &g->rng, F_SETS, 2)) {
-        sets_choose(g);
+    if (index && gen_use(g, &aside, F_RESIZE, 2)) {
+        gen_not_ffmpeg(g, g->reorder > 1 || !g->sps.vui_present, "size-change"); /* it drops frames that wait for output */
+        sets_choose(g, true);
+        again = true;
+    } else if (index && gen_use(g, &g->rng, F_SETS, 2)) {
+        sets_choose(g, false);
         again = true;
     }
     if (again)
@@ -327,7 +343,7 @@ void gen_stream(struct gen *g)
     g->delimiters = rng_one_in(&g->rng, 3);
     g->odd = rng_one_in(&g->rng, 4);
     choose_views(g);
-    sets_choose(g);
+    sets_choose(g, true);
     for (unsigned i = 0; i < frames; i += n) {
         struct rng r = rng_fork(g->rng, 9000 + i);
 
