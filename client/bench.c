@@ -109,11 +109,15 @@ int cmd_bench(struct options *o, struct failure *f)
         return fail_with(f, X_USAGE, "add --live", "--trace follows the frames of --live");
     }
     struct bench *b = calloc(1, sizeof *b);
-    if (!b) {
+    struct bench_pass *passes = calloc(o->n_inputs, sizeof *passes);
+    if (!b || !passes) {
+        free(b);
+        free(passes);
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
     }
     b->o = o;
     b->f = f;
+    b->passes = passes;
     b->verify_wanted = o->verify || o->against;
     describe_command(b);
     interrupts_catch();
@@ -128,6 +132,10 @@ int cmd_bench(struct options *o, struct failure *f)
         rc = bench_write_json(b, f);
     }
     rc = rc ? rc : judge(b);
+    for (unsigned i = 0; i < o->n_inputs; i++) {
+        free(passes[i].hash);
+    }
+    free(passes);
     free(b->samples);
     free(b);
     return rc;

@@ -33,6 +33,20 @@ struct bench_live {
     struct percentiles decoded, taken; /* since the last access unit that the frame had to wait for */
 };
 
+/* The frames of an input, by their number in one pass over it. */
+struct bench_pass {
+    uint64_t *hash; /* 0: not known */
+    size_t room;
+    uint64_t frames; /* 0: not known */
+};
+
+/* Where a stream is in its input. */
+struct bench_place {
+    uint64_t next, sequence;
+    unsigned loop;
+    bool lost; /* frames were dropped */
+};
+
 enum { MAX_PEERS = 3 };
 
 struct bench_peer {
@@ -59,12 +73,18 @@ struct bench {
     uint64_t file_frames; /* of one pass over all inputs; 0: not known */
     bool verify_wanted, verified;
     uint64_t verified_frames;
+    struct bench_pass *passes; /* of each input */
+    uint64_t checked_frames;   /* of the delivered run */
     char verify_why[320]; /* why not verified */
 };
 
 int bench_warm_up(struct bench *b);
 int bench_measure(struct bench *b, enum bench_mode mode);
 int bench_verify(struct bench *b);
+/* Frame n of a pass is right. */
+void bench_pass_add(struct bench_pass *pass, uint64_t n, const struct pelton_frame *frame);
+/* The next frame of a stream of the delivered run; not 0: it is not what it was. */
+int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place, const struct pelton_frame *frame);
 void bench_latency(struct bench *b); /* percentiles of the samples, and live where that was asked for */
 /* Percentiles of n values, which it sorts. */
 void bench_percentiles(double *ms, size_t n, struct percentiles *out);

@@ -59,6 +59,20 @@ static void print_memory(const struct bench *b)
            (double)s->memory_gpu * 1e-6 / streams);
 }
 
+static void print_verified(const struct bench *b)
+{
+    unsigned long long checked = b->checked_frames;
+    if (b->verified) {
+        printf("\nverified %llu frames equal FFmpeg's MD5, and %llu frames of the delivered run equal these\n",
+               (unsigned long long)b->verified_frames, checked);
+        return;
+    }
+    printf("\n%s%s%s\n", checked ? "not compared with FFmpeg" : "not verified", b->verify_why[0] ? ": " : "", b->verify_why);
+    if (checked) {
+        printf("verified %llu frames of the delivered run equal the same of other loops or streams\n", checked);
+    }
+}
+
 void bench_print(const struct bench *b)
 {
     printf("$ %s\n", b->command_line);
@@ -100,11 +114,7 @@ void bench_print(const struct bench *b)
         print_stages(b);
         bench_model_print(b);
     }
-    if (b->verified) {
-        printf("\nverified %llu frames equal FFmpeg's MD5\n", (unsigned long long)b->verified_frames);
-    } else {
-        printf("\nnot verified%s%s\n", b->verify_why[0] ? ": " : "", b->verify_why);
-    }
+    print_verified(b);
     if (b->runs[BENCH_DELIVERED].corrupt) {
         printf("%llu frames were damaged\n", (unsigned long long)b->runs[BENCH_DELIVERED].corrupt);
     }
@@ -242,6 +252,7 @@ int bench_write_json(const struct bench *b, struct failure *f)
     write_model(b, &j);
     json_bool(&j, "verified", b->verified);
     json_int(&j, "verified_frames", (int64_t)b->verified_frames);
+    json_int(&j, "checked_frames", (int64_t)b->checked_frames); /* of the delivered run */
     json_text(&j, "not_verified", b->verified ? NULL : b->verify_why[0] ? b->verify_why : "not asked for");
     write_peers(b, &j);
     json_close(&j, '}');

@@ -20,6 +20,7 @@ static const enum pelton_transport transports[BENCH_MODES] = {PELTON_NONE, PELTO
 struct lane {
     struct source source;
     struct pelton_stream *stream;
+    struct bench_place place;
     bool ended;
 };
 
@@ -28,6 +29,7 @@ struct run {
     enum bench_mode mode;
     struct lane *lanes;
     unsigned n, ended;
+    bool timed; /* not the warm-up */
     int64_t start_ns, news_ns; /* news_ns: when something arrived last */
 };
 
@@ -129,8 +131,12 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
         if (r->mode == BENCH_DELIVERED) {
             add_sample(b, (uint32_t)(lane - r->lanes), &frame);
             result->frames++;
+            rc = r->timed ? bench_check_frame(b, (unsigned)(lane - r->lanes) % b->o->n_inputs, &lane->place, &frame) : 0;
         }
         pelton_release(lane->stream, &frame);
+        if (rc) {
+            return rc;
+        }
     }
     return 0;
 }
@@ -216,7 +222,7 @@ static int collect(struct run *r)
 
 int bench_measure(struct bench *b, enum bench_mode mode)
 {
-    struct run r = {.b = b, .mode = mode};
+    struct run r = {.b = b, .mode = mode, .timed = true};
     struct bench_run *result = &b->runs[mode];
     *result = (struct bench_run){0};
     b->n_samples = 0;

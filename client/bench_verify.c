@@ -34,7 +34,8 @@ static int compare_frame(struct bench *b, const char *input, const struct pelton
     return 0;
 }
 
-static int compare_stream(struct bench *b, const char *input, struct pelton_stream *stream, FILE *reference)
+static int compare_stream(struct bench *b, const char *input, struct pelton_stream *stream, FILE *reference,
+                          struct bench_pass *pass)
 {
     AVFrame *picture = av_frame_alloc();
     uint64_t n = 0;
@@ -48,7 +49,8 @@ static int compare_stream(struct bench *b, const char *input, struct pelton_stre
         } else if (got == 0) {
             break;
         } else {
-            rc = interrupted() ? interrupted() : compare_frame(b, input, &frame, picture, reference, n++);
+            rc = interrupted() ? interrupted() : compare_frame(b, input, &frame, picture, reference, n);
+            bench_pass_add(pass, n++, &frame);
             pelton_release(stream, &frame);
         }
     }
@@ -61,10 +63,11 @@ static int compare_stream(struct bench *b, const char *input, struct pelton_stre
     }
     av_frame_free(&picture);
     b->verified_frames += n;
+    pass->frames = n;
     return rc;
 }
 
-static int verify_input(struct bench *b, const char *input)
+static int verify_input(struct bench *b, const char *input, struct bench_pass *pass)
 {
     const char *const command[] = {
         bench_ffmpeg(b), "-v",        "error",       "-nostdin",   "-flags", "unaligned", "-i",       input, "-map",
@@ -84,7 +87,7 @@ static int verify_input(struct bench *b, const char *input)
         rc = pelton_open(b->conn, &params, timeout_ms(b->o), NULL, &stream) < 0 ? fail_pelton(b->f, b->conn, input) : 0;
     }
     uint64_t before = b->verified_frames;
-    rc = rc ? rc : compare_stream(b, input, stream, child.out);
+    rc = rc ? rc : compare_stream(b, input, stream, child.out, pass);
     pelton_stream_close(stream);
     source_close(&source);
     int status = child_wait(&child, rc != 0);
@@ -97,7 +100,7 @@ static int verify_input(struct bench *b, const char *input)
 int bench_verify(struct bench *b)
 {
     for (unsigned i = 0; i < b->o->n_inputs; i++) {
-        int rc = verify_input(b, b->o->inputs[i]);
+        int rc = verify_input(b, b->o->inputs[i], &b->passes[i]);
         if (rc || b->verify_why[0]) {
             return rc;
         }

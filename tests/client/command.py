@@ -242,12 +242,13 @@ def bench(d, clip):
     run = pelton("bench", "-i", clip, "--streams", "3", "--loop", "2", "--stages", "--json", out)
     check("bench", run.returncode == 0 and b"delivered to one reader" in run.stdout and b"$ pelton bench -i" in run.stdout, (run.stdout + run.stderr).decode())
     j = json.load(open(out))
-    check("bench json", j["frames"] == 60 and set(j["fps"]) == {"gpu", "readback", "delivered"} and j["verified"] is False and j["device"]["software"] is False
+    check("bench json", j["frames"] == 60 and j["checked_frames"] == 4 and set(j["fps"]) == {"gpu", "readback", "delivered"} and j["verified"] is False and j["device"]["software"] is False
           and set(j["latency_ms"]) == {"p50", "p95", "p99"} and set(j["cpu_seconds"]) == {"demux", "entropy", "motion", "submit"}
           and set(j["gpu_seconds"]) == {"upload", "classify", "residual", "inter", "intra", "deblock", "deliver"}, str(j))
     check("bench -t", json.loads(pelton("bench", "-i", clip, "-t", "0.3", "--json", "-").stdout)["seconds"]["delivered"] >= 0.3)
     j = json.loads(pelton("bench", "-i", clip, "--live", "--json", "-").stdout)
     check("bench --live", j["live"]["reordering"] == 0 and set(j["live"]["latency_ms"]) == {"p50", "p95", "p99"} and j["fps"]["gpu"] is None and j["frames"] == 10, str(j))
+    fails("bench checks the run itself", pelton("bench", "-i", clip, "--streams", "3", env={"FAKE_FLICKER": "1"}), 10, "frame 0 of loop 1")
     fails("bench --live alone", pelton("bench", "-i", clip, "--live", "--against", "ffmpeg"), 2)
     fails("threshold", pelton("bench", "-i", clip, "--min-fps", "999999"), 3)
     fails("bench verifies", pelton("bench", "-i", real, "--verify"), 10, "frame 0")
@@ -257,7 +258,7 @@ def bench(d, clip):
     pathlib.Path(fake).write_text("#!/bin/sh\ncase \"$*\" in *framemd5*) cat %s/reference;; *decoders*) echo ' V..... h264_cuvid';; *cuvid*) exit 1;; *) echo frame=20;; esac\n" % d)
     os.chmod(fake, 0o755)
     j = json.loads(pelton("bench", "-i", clip, "--loop", "2", "--against", "ffmpeg", "--ffmpeg", fake, "--json", "-").stdout)
-    check("bench verified", j["verified"] is True and j["verified_frames"] == 10, str(j))
+    check("bench verified", j["verified"] is True and j["verified_frames"] == 10 and j["checked_frames"] == 1, str(j))
     check("peers", len(j["peers"]) == 3 and j["peers"][0]["frames"] == 20 and j["peers"][0]["fps"] > 0 and j["peers"][2]["fps"] is None, str(j["peers"]))
     run = pelton("bench", "-i", clip, "--verify", "--ffmpeg", d + "/no-ffmpeg")
     check("bench without ffmpeg", run.returncode == 0 and b"not verified" in run.stdout, (run.stdout + run.stderr).decode())

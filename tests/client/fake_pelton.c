@@ -294,6 +294,8 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
     f.received_ns = now_ns() - 1000000;
     f.decoded_ns = now_ns();
     paint(&f, s->slots[f.slot]);
+    static unsigned given;
+    s->slots[f.slot][0] ^= (uint8_t)(setting("FAKE_FLICKER", 0) ? given++ % 3 : 0);
     s->held++;
     *out = f;
     return 1;
