@@ -8,6 +8,7 @@
 
 #include "daemon/log.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stddef.h>
@@ -107,6 +108,7 @@ static void set_presets(struct options *o)
 {
     memset(o, 0, sizeof *o);
     o->private_fd = o->worker_fd = -1;
+    o->socket_mode = 0660;
     o->log_level = LOG_LEVEL_WARNING;
     o->log_name = "warning";
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -154,22 +156,92 @@ static int add_value(const char *text, struct options *o, char error[256])
     return 0;
 }
 
-/* A value of the configuration file is the same as one of -c, but for what only the file has. */
-static int file_value(void *ctx, const char *key, const char *value, char error[256])
+/* Permission bits, octal as for chmod. */
+static int parse_mode(const char *text, unsigned *out, char error[256])
 {
-    struct options *o = ctx;
-    char *text = NULL;
-    bool path = strcmp(key, "listen.unix.path") == 0;
-    if (o->n_texts == OPTIONS_MAX_VALUES || (path ? (text = strdup(value)) == NULL : asprintf(&text, "%s=%s", key, value) < 0)) {
+    char *end;
+    unsigned long mode = strtoul(text, &end, 8);
+    if (end == text || *end || text[0] == '-' || mode > 0777) {
+        snprintf(error, 256, "listen.unix.mode=%.40s: expected octal digits, from 0 to 0777", text);
+        return -1;
+    }
+    *out = (unsigned)mode;
+    return 0;
+}
+
+static int listen_value(struct options *o, const char *key, const char *text, char error[256])
+{
+    if (strcmp(key, "path") == 0) {
+        o->socket = o->socket ? o->socket : text; /* the command line's goes first */
+    } else if (strcmp(key, "group") == 0) {
+        o->socket_group = text;
+    } else if (strcmp(key, "mode") == 0) {
+        return parse_mode(text, &o->socket_mode, error);
+    } else {
+        snprintf(error, 256, "listen.unix.%.60s: expected path, mode or group", key);
+        return -1;
+    }
+    return 0;
+}
+
+/* PELTON_CONFIG_THREADS for the key threads. NULL: not set. */
+static const char *environment(const char *key)
+{
+    char name[64] = "PELTON_CONFIG_";
+    size_t n = strlen(name);
+    for (; *key && n + 1 < sizeof name; key++) {
+        name[n++] = (char)toupper((unsigned char)*key);
+    }
+    name[n] = 0;
+    return getenv(name);
+}
+
+static int keep_text(struct options *o, char *text, char error[256])
+{
+    if (!text || o->n_texts == OPTIONS_MAX_VALUES) {
+        free(text);
         snprintf(error, 256, "more than %d values, or no memory", OPTIONS_MAX_VALUES);
         return -1;
     }
     o->texts[o->n_texts++] = text;
-    if (path) {
-        o->socket = o->socket ? o->socket : text; /* the command line's goes first */
+    return 0;
+}
+
+/* A value of the configuration file is the same as one of -c, but for what only the file has; the environment's goes before it. */
+static int file_value(void *ctx, const char *key, const char *value, char error[256])
+{
+    static const char listen[] = "listen.unix.";
+    struct options *o = ctx;
+    bool of_socket = strncmp(key, listen, strlen(listen)) == 0;
+    char *text = of_socket ? strdup(value) : NULL;
+    if (!of_socket && environment(key)) {
         return 0;
     }
-    return add_value(text, o, error);
+    if (!of_socket && asprintf(&text, "%s=%s", key, value) < 0) {
+        text = NULL;
+    }
+    if (keep_text(o, text, error) < 0) {
+        return -1;
+    }
+    return of_socket ? listen_value(o, key + strlen(listen), text, error) : add_value(text, o, error);
+}
+
+static int take_environment(struct options *o, char error[256])
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *value = environment(keys[i].name);
+        char *text = NULL;
+        if (!value) {
+            continue;
+        }
+        if (asprintf(&text, "%s=%s", keys[i].name, value) < 0) {
+            text = NULL;
+        }
+        if (keep_text(o, text, error) < 0 || add_value(text, o, error) < 0) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static int parse_option(int option, struct options *o, char error[256])
@@ -209,6 +281,10 @@ int options_parse(int argc, char **argv, struct options *out, char error[256])
     opterr = 0;
     optind = 0; /* from the start, also a second time */
     int option;
+    if (take_environment(&o, error) < 0) {
+        options_free(&o);
+        return -1;
+    }
     while ((option = getopt_long(argc, argv, "hc:", long_options, NULL)) != -1) {
         if (parse_option(option, &o, error) < 0) {
             options_free(&o);
@@ -265,10 +341,11 @@ void options_usage(FILE *to)
     fputs("usage: peltond [--socket PATH] [--device DEVICE] [-c FILE] [-c KEY=VALUE]... [--log-level LEVEL] [--check]\n\n"
           "  --socket PATH      listen there (default $PELTON_SOCKET, then /run/pelton/pelton.sock)\n"
           "  --private-fd N     serve the one connection on descriptor N and end with it\n"
-          "  -c FILE            configuration file (YAML): the keys below, listen: {unix: {path}}, and sources\n"
+          "  -c FILE            configuration file (YAML): the keys below, listen: {unix: {path, mode, group}}, and sources\n"
           "  --check            check arguments and configuration, and end\n"
           "  --print-config     print the configuration that results, and end\n"
-          "  --log-level LEVEL  quiet, error, warning, info, debug\n\nkeys of -c:\n", to);
+          "  --log-level LEVEL  quiet, error, warning, info, debug\n\n"
+          "keys of -c, of the file, and of the environment (PELTON_CONFIG_THREADS=4 goes before the file, -c before both):\n", to);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         fprintf(to, "  %-18s %s", keys[i].name, keys[i].help);
         if (keys[i].kind == KIND_NUMBER) {
@@ -288,6 +365,14 @@ static void print_blur(const struct option_source *s, FILE *to)
 void options_print(const struct options *o, FILE *to)
 {
     fputs("version: 1\n", to);
+    fprintf(to, "listen: {unix: {mode: %04o", o->socket_mode);
+    if (o->socket) {
+        fprintf(to, ", path: \"%s\"", o->socket);
+    }
+    if (o->socket_group) {
+        fprintf(to, ", group: \"%s\"", o->socket_group);
+    }
+    fputs("}}\n", to);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *field = (const char *)o + keys[i].offset;
         const char *text = keys[i].kind == KIND_TEXT ? *(const char *const *)field : NULL;

@@ -22,6 +22,8 @@ struct option_source {
 
 struct options {
     const char *socket;      /* NULL: $PELTON_SOCKET or the default */
+    unsigned socket_mode;    /* of its file */
+    const char *socket_group; /* NULL: the daemon's */
     int private_fd;          /* -1: a daemon for all */
     int worker_fd;           /* -1: the broker */
     int parent;              /* pid of the broker, for the worker */

@@ -55,6 +55,7 @@ void broker_try_finish(struct broker *b)
         return;
     }
     uv_close((uv_handle_t *)&b->tick, NULL);
+    uv_close((uv_handle_t *)&b->watchdog, NULL);
     uv_close((uv_handle_t *)&b->sigterm, NULL);
     uv_close((uv_handle_t *)&b->sigint, NULL);
     uv_close((uv_handle_t *)&b->sighup, NULL);
@@ -109,6 +110,7 @@ static void broker_init(struct broker *b, const struct options *options)
     devices_init(b);
     read_boot_id(b->boot_id);
     uv_timer_init(&b->loop, &b->tick);
+    uv_timer_init(&b->loop, &b->watchdog);
     uv_signal_init(&b->loop, &b->sigterm);
     uv_signal_init(&b->loop, &b->sigint);
     uv_signal_init(&b->loop, &b->sighup);
@@ -129,6 +131,7 @@ static int broker_listen(struct broker *b)
     uv_signal_start(&b->sighup, on_hangup, SIGHUP);
     int rc = listener_open(b);
     if (rc == 0) {
+        service_watchdog(&b->watchdog);
         service_notify("READY=1");
     }
     return rc;

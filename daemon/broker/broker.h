@@ -56,7 +56,6 @@ struct stream {
     struct named_source *named; /* that it is counted as a reader of (named.c); NULL: none, or not any more */
     bool live;                 /* opened again when it ends or fails (reconnect.c) */
     size_t own_blur;           /* values of open->blur that the client has asked for */
-    bool moved;                /* its address has changed since it was opened (reload.c) */
     uint64_t opened_ms, wait_ms, retry_ms;
     uint64_t sequence_base;    /* of the worker's numbers, which begin anew each time */
     uint64_t moved_base;       /* the same where its address has changed */
@@ -239,7 +238,7 @@ struct broker {
     uv_loop_t loop;
     const struct options *options;
     uv_poll_t listener;
-    uv_timer_t tick;
+    uv_timer_t tick, watchdog;
     uv_signal_t sigterm, sigint, sighup;
     int listen_fd;
     bool closing, listening;
@@ -267,6 +266,7 @@ void broker_tick(struct broker *b);       /* keeps the timer running while there
 int listener_open(struct broker *b); /* 0, or an exit code with the reason logged */
 void listener_resume(struct broker *b); /* after accepting had to pause */
 void listener_close(struct broker *b);
+void service_watchdog(uv_timer_t *timer); /* starts it where systemd asks for it */
 void service_notify(const char *state); /* sd_notify(3), where systemd asks for it */
 
 #endif

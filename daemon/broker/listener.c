@@ -2,7 +2,7 @@
  *
  * The listening socket, our own or systemd's, and sd_notify.
  *
- * The happy path is bind with mode 0660, accept. The failure modes are: the folder is missing or not ours, another daemon
+ * The happy path is bind with the mode and group of the configuration, accept. The failure modes are: the folder is missing or not ours, another daemon
  * listens there (a socket file that nobody answers is replaced), no descriptors left (accepting pauses until the next tick).
  */
 #include "daemon/broker/broker.h"
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { EXIT_OTHER = 1, EXIT_PERMISSION = 9, BACKLOG = 128, ACCEPTS = 16, LISTEN_FDS_START = 3 };
+enum { EXIT_OTHER = 1, EXIT_CONFIG = 2, EXIT_PERMISSION = 9, BACKLOG = 128, ACCEPTS = 16, LISTEN_FDS_START = 3 };
 
 static bool set_address(struct sockaddr_un *address, const char *path)
 {
@@ -48,11 +49,31 @@ static bool is_stale(const struct sockaddr_un *address)
     return refused;
 }
 
+/* The group of the configuration; -1: the daemon's own. False: there is none of this name. */
+static bool find_group(const struct options *o, gid_t *out)
+{
+    *out = (gid_t)-1;
+    if (!o->socket_group) {
+        return true;
+    }
+    const struct group *g = getgrnam(o->socket_group);
+    if (!g) {
+        log_line(LOG_LEVEL_ERROR, "listen.unix.group: %s: there is no such group", o->socket_group);
+        return false;
+    }
+    *out = g->gr_gid;
+    return true;
+}
+
 static int bind_and_listen(struct broker *b, const char *path)
 {
     struct sockaddr_un address;
+    gid_t group;
     if (!set_address(&address, path)) {
         return EXIT_OTHER;
+    }
+    if (!find_group(b->options, &group)) {
+        return EXIT_CONFIG;
     }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
@@ -62,10 +83,16 @@ static int bind_and_listen(struct broker *b, const char *path)
     if (is_stale(&address)) {
         unlink(path);
     }
-    mode_t mask = umask(0117); /* 0660 from the first moment */
+    mode_t mask = umask(0777 & ~b->options->socket_mode); /* from the first moment */
     int rc = bind(fd, (const struct sockaddr *)&address, sizeof address);
     int error = errno;
     umask(mask);
+    if (rc == 0 && group != (gid_t)-1 && chown(path, (uid_t)-1, group) < 0) {
+        log_line(LOG_LEVEL_ERROR, "%s: group %s: %s", path, b->options->socket_group, strerror(errno));
+        unlink(path);
+        close(fd);
+        return EXIT_PERMISSION;
+    }
     if (rc < 0 || listen(fd, BACKLOG) < 0) {
         error = rc < 0 ? error : errno;
         log_line(LOG_LEVEL_ERROR, "%s: %s", path, error == EADDRINUSE ? "another daemon listens there" : strerror(error));
@@ -170,5 +197,20 @@ void service_notify(const char *state)
             log_line(LOG_LEVEL_WARNING, "notify: %s", strerror(errno));
         }
         close(fd);
+    }
+}
+
+static void on_watchdog(uv_timer_t *timer)
+{
+    service_notify("WATCHDOG=1");
+}
+
+/* sd_watchdog_enabled(3): twice in the time that systemd allows. */
+void service_watchdog(uv_timer_t *timer)
+{
+    const char *period = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    uint64_t ms = period ? strtoull(period, NULL, 10) / 2000 : 0;
+    if (ms > 0 && (!pid || atoi(pid) == (int)getpid())) {
+        uv_timer_start(timer, on_watchdog, ms, ms);
     }
 }

@@ -65,7 +65,6 @@ static void move_reader(struct stream *s, const struct named_source *n)
         return;
     }
     s->state = STREAM_QUEUED;
-    s->moved = true;
     s->moved_base = s->next_sequence;
     s->discont = true;
     s->wait_ms = 0;

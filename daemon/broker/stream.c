@@ -277,9 +277,7 @@ void stream_info(struct stream *s, const Pelton__Info *info)
 {
     named_info(s, info);
     if (s->replied) {
-        if (s->live || s->moved) {
-            stream_state(s, PELTON__SOURCE_STATE__STATE__RUNNING, "");
-        }
+        stream_state(s, PELTON__SOURCE_STATE__STATE__RUNNING, "");
         return; /* of a source that was opened again */
     }
     s->replied = true;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The configuration while the daemon runs: reloading, watching sources, passwords.
 config.py NAME..."""
-import argparse, base64, glob, json, os, pathlib, signal, socket, subprocess, sys, tempfile, threading, time
+import argparse, base64, glob, grp, json, os, pathlib, signal, socket, subprocess, sys, tempfile, threading, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
@@ -213,12 +213,46 @@ def passwords(args, clip):
     check(out.returncode == 0, f"passwords: by systemd's credentials {out.stderr!r}")
 
 
+def service(args, clip):
+    """What systemd and the environment may say: the socket's mode and group, notifications, watchdog, values."""
+    config, path, notify = args.folder + "/service.yaml", args.folder + "/service.sock", args.folder + "/notify"
+    group = grp.getgrgid(os.getgid()).gr_name
+    open(config, "w").write(f"version: 1\nthreads: 3\nbatch: 2\nlisten: {{unix: {{path: \"{path}\", mode: 0600, group: {group}}}}}\nsources:\n  cam: {{uri: \"sim://{clip}\"}}\n")
+    heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    heard.bind(notify)
+    heard.settimeout(10)
+    env = {**os.environ, "NOTIFY_SOCKET": notify, "WATCHDOG_USEC": "200000", "PELTON_CONFIG_THREADS": "5"}
+    run = lambda *words: subprocess.run([args.bin + "/peltond", *words], capture_output=True, text=True, timeout=args.timeout, env=env)
+    said = run("-c", config, "--print-config").stdout
+    check("threads: 5\n" in said and "batch: 2\n" in said and f'mode: 0600, path: "{path}", group: "{group}"' in said, "service: the environment goes before the file")
+    check("threads: 7\n" in run("-c", config, "-c", "threads=7", "--print-config").stdout, "service: -c goes before both")
+    open(args.folder + "/again.yaml", "w").write(said)
+    check(run("-c", args.folder + "/again.yaml", "--print-config").stdout == said, "service: what --print-config says is a configuration")
+    daemon = subprocess.Popen([args.bin + "/peltond", "-c", config, "--log-level", "quiet"], env=env)
+    messages = [heard.recv(100).decode() for _ in range(4)]
+    check(messages == ["READY=1"] + 3 * ["WATCHDOG=1"], f"service: {messages}")
+    st = os.stat(path)
+    check((st.st_mode & 0o777, st.st_gid) == (0o600, os.getgid()), f"service: the socket has mode {st.st_mode & 0o777:o}, group {st.st_gid}")
+    daemon.send_signal(signal.SIGHUP)
+    messages = []
+    while "READY=1" not in messages and len(messages) < 20:
+        messages.append(heard.recv(100).decode())
+    check("RELOADING=1" in messages, f"service: {messages}")
+    daemon.terminate()
+    check(daemon.wait(10) == 0, "service: ends on SIGTERM")
+    for text, words, code in (("mode: 0999", "listen.unix.mode=0999: expected octal", 2), ("owner: me", "listen.unix.owner: expected path, mode or group", 2),
+                              ("group: nobody-of-this-name", "there is no such group", 2)):
+        open(config, "w").write(f"version: 1\nlisten: {{unix: {{path: \"{path}\", {text}}}}}\n")
+        out = run("-c", config)
+        check(out.returncode == code and words in out.stderr, f"service: {out.stderr.strip()!r}")
+
+
 def pelton_private(args, uri):
     out = subprocess.run([args.bin + "/pelton", "decode", "--device", "cpu", "-i", uri, "-f", "null", "-"], capture_output=True, text=True, timeout=args.timeout, stdin=subprocess.DEVNULL)
     return out.stderr
 
 
-TESTS = {f.__name__: f for f in (reload, watch, passwords)}
+TESTS = {f.__name__: f for f in (reload, watch, passwords, service)}
 
 
 def main():
