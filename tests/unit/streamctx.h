@@ -112,4 +112,35 @@ static inline struct ctx plain_ctx(unsigned max_num_ref_frames, unsigned entries
     return c;
 }
 
+/* Ids of a list of the picture's first slice, e.g. "3 1 0L -". */
+static inline void expect_list(const struct ctx *c, unsigned picture, unsigned list, const char *expected)
+{
+    char text[256] = "";
+    const struct h264_slice *sl;
+
+    assert_true(picture < c->decoded_count);
+    sl = &c->decoded[picture]->slices[0];
+    assert_int_equal(c->decoded[picture]->id, picture);
+    for (unsigned i = 0; i < sl->num_ref[list]; i++) {
+        size_t n = strlen(text);
+
+        if (sl->ref[list][i].pic) {
+            snprintf(text + n, sizeof(text) - n, "%s%u%s", i ? " " : "", sl->ref[list][i].id >> 2,
+                     sl->ref[list][i].long_term ? "L" : "");
+            assert_int_equal(sl->ref[list][i].structure, REC_FRAME);
+            assert_ptr_equal(sl->ref[list][i].pic, c->decoded[sl->ref[list][i].id >> 2]);
+        } else {
+            snprintf(text + n, sizeof(text) - n, "%s-", i ? " " : "");
+        }
+    }
+    assert_string_equal(text, expected);
+}
+
+/* n pictures: an IDR and P pictures, frame_num 0 .. n - 1, POC 2 * frame_num, up to 8 entries in a list. */
+static inline void low_delay_run(struct ctx *c, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(slice(c, i ? REF_P(.frame_num = i & 15, .poc_lsb = 2 * i & 15) : IDR(.idr_pic_id = 0)), H264_OK);
+}
+
 #endif

@@ -10,35 +10,12 @@
 
 #include <cmocka.h>
 
-#include "codec/h264.h"
+#include "motionparts.h"
 #include "tests/reference/recon_ref.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define MB_W 4
 #define MB_H 6
 #define MBS  (MB_W * MB_H)
-
-static uint32_t seed = 11;
-
-static int random_below(int n)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return (int)((seed >> 8) % (uint32_t)n);
-}
-
-static void *get_memory(void *ctx, size_t size)
-{
-    return aligned_alloc(64, (size + 63) & ~(size_t)63);
-}
-
-static void put_memory(void *ctx, void *memory, size_t size)
-{
-    free(memory);
-}
-
-static const struct h264_allocator allocator = {get_memory, put_memory, NULL};
 
 struct built {
     struct h264_picture pic;
@@ -88,12 +65,8 @@ static void set_ref(struct h264_slice *slice, int list, int i, struct h264_pictu
 static void build_world(struct world *w)
 {
     memset(w, 0, sizeof *w);
-    w->sps.chroma_format_idc = 1;
-    w->sps.bit_depth[0] = w->sps.bit_depth[1] = 8;
-    w->sps.mb_width = MB_W;
-    w->sps.mb_height = MB_H;
+    fill_sps(&w->sps, MB_W, MB_H);
     w->sps.direct_8x8_inference_flag = 1;
-    memset(&w->sps.scaling, 16, sizeof w->sps.scaling);
     for (int i = 0; i < 2; i++)
         w->other[i] = (struct h264_picture){.id = 1u + (uint32_t)i, .structure = REC_FRAME, .slot = 1 + i};
 }
@@ -105,9 +78,6 @@ static void free_world(struct world *w)
 }
 
 /* ---- P partitions of an MBAFF frame ---- */
-
-static const int part_w[4] = {4, 4, 2, 2}, part_h[4] = {4, 2, 4, 2};
-static const int sub_w[4] = {2, 2, 1, 1}, sub_h[4] = {2, 1, 2, 1};
 
 static void random_mvd(struct rec_motion *m, int x, int y)
 {
@@ -134,17 +104,17 @@ static void random_mb(struct world *w, int mb)
     memset(m->ref_idx[0], 0, 4);
     if (s->part == H264_PART_SKIP)
         return;
-    for (int y = 0; y < 4; y += part_h[s->part])
-        for (int x = 0; x < 4; x += part_w[s->part]) {
+    for (int y = 0; y < 4; y += part_height[s->part])
+        for (int x = 0; x < 4; x += part_width[s->part]) {
             int8_t ref = (int8_t)random_below(field ? 4 : 2), q = (int8_t)(y + x / 2);
             int sub = s->part == H264_PART_8X8 ? random_below(4) : 0;
 
-            for (int i = 0; i < part_w[s->part] / 2; i++)
-                for (int j = 0; j < part_h[s->part] / 2; j++)
+            for (int i = 0; i < part_width[s->part] / 2; i++)
+                for (int j = 0; j < part_height[s->part] / 2; j++)
                     m->ref_idx[0][q + i + 2 * j] = ref;
             s->sub[q] = (uint8_t)sub;
-            for (int j = 0; j < part_h[s->part]; j += s->part == H264_PART_8X8 ? sub_h[sub] : 4)
-                for (int i = 0; i < part_w[s->part]; i += s->part == H264_PART_8X8 ? sub_w[sub] : 4)
+            for (int j = 0; j < part_height[s->part]; j += s->part == H264_PART_8X8 ? sub_height[sub] : 4)
+                for (int i = 0; i < part_width[s->part]; i += s->part == H264_PART_8X8 ? sub_width[sub] : 4)
                     random_mvd(m, x + i, y + j);
         }
 }
@@ -271,14 +241,14 @@ static void model_mb(struct model *m, int mb)
     memcpy(m->motion[mb].ref_idx, m->w->cur.motion[mb].ref_idx, sizeof m->motion[mb].ref_idx);
     if (s->part == H264_PART_SKIP)
         model_skip(m, mb);
-    for (int y = 0; y < 16 && s->part < H264_PART_8X8; y += 4 * part_h[s->part])
-        for (int x = 0; x < 16; x += 4 * part_w[s->part])
-            model_part(m, mb, s->part, x, y, 4 * part_w[s->part], 4 * part_h[s->part]);
+    for (int y = 0; y < 16 && s->part < H264_PART_8X8; y += 4 * part_height[s->part])
+        for (int x = 0; x < 16; x += 4 * part_width[s->part])
+            model_part(m, mb, s->part, x, y, 4 * part_width[s->part], 4 * part_height[s->part]);
     for (int q = 0; q < 4 && s->part == H264_PART_8X8; q++)
-        for (int y = 0; y < 8; y += 4 * sub_h[s->sub[q]])
-            for (int x = 0; x < 8; x += 4 * sub_w[s->sub[q]])
-                model_part(m, mb, H264_PART_8X8, (q & 1) * 8 + x, (q >> 1) * 8 + y, 4 * sub_w[s->sub[q]],
-                           4 * sub_h[s->sub[q]]);
+        for (int y = 0; y < 8; y += 4 * sub_height[s->sub[q]])
+            for (int x = 0; x < 8; x += 4 * sub_width[s->sub[q]])
+                model_part(m, mb, H264_PART_8X8, (q & 1) * 8 + x, (q >> 1) * 8 + y, 4 * sub_width[s->sub[q]],
+                           4 * sub_height[s->sub[q]]);
     memset(m->done[mb], 1, sizeof m->done[mb]);
 }
 

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Step 1 as a whole on streams made here: slices and pictures, where decoding starts, parameter sets, avcC, failing allocations,
+ * noise.
+ */
+#include "codec/internal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "streamctx.h"
+
+/* ---- pictures and slices ---- */
+
+static void test_slices(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+    const struct h264_picture *pic;
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, IDR()), H264_ERR_DATA); /* sent twice */
+    assert_int_equal(slice(&c, IDR(.first_mb = 5)), H264_OK);
+    assert_int_equal(slice(&c, IDR(.first_mb = 5)), H264_ERR_DATA);
+    assert_int_equal(slice(&c, IDR(.first_mb = 12)), H264_ERR_DATA);
+    assert_int_equal(slice(&c, IDR(.first_mb = 11)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 2);
+    pic = c.decoded[0];
+    assert_int_equal(pic->slice_count, 3);
+    assert_int_equal(pic->slices[0].end_mb, 5);
+    assert_int_equal(pic->slices[1].end_mb, 11);
+    assert_int_equal(pic->slices[2].end_mb, 12);
+    for (unsigned i = 0; i < 3; i++) {
+        struct h264_bits b;
+        uint8_t rbsp[256];
+        size_t n = h264_unescape(pic->slices[i].nal, pic->slices[i].nal_size, rbsp, NULL);
+
+        h264_bits_init(&b, rbsp, n);
+        h264_bits_skip(&b, pic->slices[i].data_bit_offset);
+        assert_int_equal(h264_bits_u(&b, 16), 0x5555 + pic->slices[i].hdr.first_mb);
+        assert_int_equal(pic->slices[i].index, i);
+    }
+    assert_int_equal(pic->mbs[0].kind, REC_MB_MISSING);
+    assert_int_equal(pic->syntax[11].decoded, 0);
+    assert_int_equal(pic->unit_capacity, 12 * 24 + 3 * H264_UNIT_CHUNK);
+    close_stream(&c);
+}
+
+static void test_redundant_left_alone(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    c.pps.redundant = 1;
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, IDR(.redundant_pic_cnt = 1)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 1);
+    assert_int_equal(c.decoded[0]->slice_count, 2);
+    assert_int_equal(c.decoded[0]->slices[0].end_mb, 12);
+    assert_int_equal(h264_slice_decode(&c.decoded[0]->slices[1], NULL), H264_OK);
+    assert_int_equal(c.decoded[0]->slices[1].mbs_decoded, 0);
+    close_stream(&c);
+}
+
+static void test_new_picture(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    c.tag++; /* another access unit completes the picture, whatever the headers say */
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    send_sets(&c); /* so does what starts an access unit */
+    assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 1, .poc_lsb = 2)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 1, .poc_lsb = 4)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 4)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 7);
+    assert_int_equal(c.decoded[1]->tag, 0);
+    assert_int_equal(c.decoded[2]->tag, 1);
+    expect_output(&c, "0 1 2 3 4 5 6");
+    close_stream(&c);
+}
+
+static void test_starts_without_idr(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+    struct h264_stats stats;
+    struct bw sei = {.bits = 0};
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 2)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 6, .poc_lsb = 4)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 0);
+    h264_stream_stats(c.s, &stats);
+    assert_int_equal(stats.skipped_before_idr, 2);
+    bw_u(&sei, 8, 6);
+    bw_u(&sei, 8, 6);
+    bw_u(&sei, 8, 1);
+    bw_ue(&sei, 0);
+    bw_u(&sei, 4, 0);
+    bw_u(&sei, 3, 4);
+    bw_trailing(&sei);
+    assert_int_equal(feed(&c, &sei), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 7, .poc_lsb = 8)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 8, .poc_lsb = 6)), H264_OK); /* lacks what was before */
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 8, .poc_lsb = 10)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 3);
+    assert_int_equal(c.decoded[0]->recovery.present, 1);
+    assert_int_equal(c.decoded[0]->corrupt, 0);
+    assert_int_equal(c.decoded[1]->corrupt, 1);
+    assert_int_equal(c.decoded[2]->corrupt, 0);
+    h264_stream_stats(c.s, &stats);
+    assert_int_equal(stats.gaps, 0);
+    close_stream(&c);
+}
+
+static int send_recovery_point(struct ctx *c, unsigned frame_cnt, unsigned broken_link)
+{
+    struct bw sei = {.bits = 0};
+
+    bw_u(&sei, 8, 6);
+    bw_u(&sei, 8, 6);
+    bw_u(&sei, 8, 1);
+    bw_ue(&sei, frame_cnt); /* 1 bit for 0, 3 bits for 1 and 2 */
+    bw_u(&sei, 1, 1);
+    bw_u(&sei, 1, broken_link);
+    bw_u(&sei, 2, 0);
+    if (frame_cnt)
+        bw_u(&sei, 1, 1); /* the message's bits are whole bytes */
+    else
+        bw_u(&sei, 3, 4);
+    bw_trailing(&sei);
+    return feed(c, &sei);
+}
+
+/* Gradual refresh: what comes before the recovery point is not for output where decoding starts at its announcement; damage
+ * before the announcement is over at the point, later damage is not. */
+static void test_recovery_point(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    open_stream(&c);
+    assert_int_equal(send_recovery_point(&c, 2, 0), H264_OK);
+    for (unsigned i = 5; i < 10; i++)
+        assert_int_equal(slice(&c, REF_P(.frame_num = i, .poc_lsb = 2 * i & 15)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 5);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(c.decoded[i]->unrecovered, i < 2);
+    assert_true(c.decoded[1]->damage >= c.decoded[1]->clean);
+    assert_true(c.decoded[0]->damage < c.decoded[2]->clean);
+    assert_true(c.decoded[0]->id + 2 >= c.decoded[2]->clean); /* damage in the picture that announces it counts */
+    close_stream(&c);
+
+    c = plain_ctx(4, 1);
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    assert_int_equal(send_recovery_point(&c, 0, 1), H264_OK); /* broken link: what precedes it in output order is marked, and shown */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 12)), H264_OK);
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 4, .poc_lsb = 10)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded[3]->corrupt, 0);
+    assert_int_equal(c.decoded[4]->corrupt, 1);
+    assert_int_equal(c.decoded[4]->unrecovered, 0);
+    close_stream(&c);
+}
+
+static void test_idr_with_p_and_b(void **state)
+{
+    struct slice_fields p = {.idr = 1, .ref_idc = 1, .type = H264_P};
+    struct slice_fields b = {.idr = 1, .ref_idc = 1, .type = H264_B, .first_mb = 6, .mods = {{{1, 0}}, {{3, 5}}}};
+    struct ctx c = plain_ctx(4, 3);
+
+    open_stream(&c);
+    low_delay_run(&c, 3);
+    assert_int_equal(slice(&c, p), H264_OK);
+    assert_int_equal(slice(&c, b), H264_ERR_DATA);
+    flush(&c);
+    expect_list(&c, 3, 0, "- - -");
+    assert_int_equal(c.decoded[3]->slice_count, 2);
+    assert_int_equal(c.decoded[3]->refs_held_count, 1); /* what was before the IDR picture stands in */
+    assert_ptr_equal(c.decoded[3]->refs_held[0], c.decoded[2]);
+    close_stream(&c);
+}
+
+static void test_size_change_without_idr(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    open_stream(&c);
+    low_delay_run(&c, 2);
+    for (unsigned i = 0; i < 300; i++) { /* each is refused until an intra picture */
+        c.sps.mb_width = 5 + i % 2;
+        send_sets(&c);
+        assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4)), H264_OK);
+    }
+    flush(&c);
+    expect_output(&c, "0 1");
+    assert_int_equal(slice(&c, ((struct slice_fields){.ref_idc = 1, .type = H264_I, .frame_num = 3, .poc_lsb = 6})), H264_OK);
+    flush(&c);
+    expect_output(&c, "0 1 2");
+    close_stream(&c);
+}
+
+static void test_missing_sets(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR(.pps_id = 3)), H264_ERR_NO_PARAMS);
+    assert_string_equal(c.diag.element, "pic_parameter_set_id");
+    c.pps.id = 3;
+    c.pps.sps_id = 1; /* a PPS may come before its SPS */
+    c.sps.id = 0;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR(.pps_id = 3)), H264_ERR_NO_PARAMS);
+    assert_string_equal(c.diag.element, "seq_parameter_set_id");
+    c.sps.id = 1;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR(.pps_id = 3)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 1);
+    close_stream(&c);
+}
+
+static void twelve_lists(struct bw *w)
+{
+    for (unsigned i = 0; i < 12; i++) {
+        bw_u(w, 1, 1);
+        bw_se(w, -8); /* useDefaultScalingMatrixFlag */
+    }
+}
+
+/* A PPS that came while its SPS was 4:2:0 is parsed anew when that becomes 4:4:4. */
+static void test_pps_follows_chroma_format(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+
+    c.pps.extension = c.pps.transform_8x8 = 1;
+    c.pps.scaling = twelve_lists;
+    open_stream(&c);
+    c.sps.chroma_format_idc = 3;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    c.sps.chroma_format_idc = 1;
+    c.pps.scaling = NULL;
+    send_sets(&c);
+    assert_int_equal(slice(&c, IDR()), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 2);
+    close_stream(&c);
+}
+
+static void test_avcc(void **state)
+{
+    struct ctx c = plain_ctx(4, 1);
+    struct bw w = {.bits = 0}, p = {.bits = 0}, i = {.bits = 0};
+    uint8_t box[512] = {1, 100, 0, 40, 0xff, 0xe1}, unit[512];
+    struct slice_fields idr = IDR();
+    size_t n = 6, m;
+
+    write_sps(&w, &c.sps);
+    write_pps(&p, &c.pps);
+    write_slice(&i, &idr, &c.sps, &c.pps);
+    m = bw_escape(&w, box + n + 2);
+    box[n + 1] = (uint8_t)m;
+    n += 2 + m;
+    box[n++] = 1;
+    m = bw_escape(&p, box + n + 2);
+    box[n + 1] = (uint8_t)m;
+    n += 2 + m;
+    for (size_t cut = 1; cut < n; cut++) {
+        assert_int_equal(h264_stream_create(&(struct h264_stream_params){0}, &c.s), H264_OK);
+        assert_true(h264_stream_extradata(c.s, box, cut, &c.diag) < 0);
+        h264_stream_free(c.s);
+    }
+    assert_int_equal(h264_stream_create(&(struct h264_stream_params){0}, &c.s), H264_OK);
+    assert_int_equal(h264_stream_extradata(c.s, box, n, &c.diag), H264_OK);
+    assert_int_equal(h264_stream_sps(c.s)->mb_width, 4);
+    m = bw_escape(&i, unit + 4);
+    unit[0] = unit[1] = unit[2] = 0;
+    unit[3] = (uint8_t)m;
+    assert_int_equal(h264_stream_feed(c.s, unit, 4 + m, 0, &c.diag), H264_OK);
+    assert_int_equal(h264_stream_feed(c.s, unit, 3 + m, 1, &c.diag), H264_ERR_TRUNCATED);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 2);
+    close_stream(&c);
+}
+
+/* ---- life cycle ---- */
+
+struct counting {
+    size_t live, calls, fail_at;
+};
+
+static void *counting_get(void *ctx, size_t size)
+{
+    struct counting *k = ctx;
+
+    if (++k->calls == k->fail_at)
+        return NULL;
+    k->live += size;
+    return aligned_alloc(64, (size + 63) & ~(size_t)63);
+}
+
+static void counting_put(void *ctx, void *memory, size_t size)
+{
+    struct counting *k = ctx;
+
+    assert_true(k->live >= size);
+    k->live -= size;
+    free(memory);
+}
+
+static void test_failing_allocations(void **state)
+{
+    for (size_t fail_at = 1; fail_at < 60; fail_at++) {
+        struct counting k = {.fail_at = fail_at};
+        struct h264_allocator a = {.get = counting_get, .put = counting_put, .ctx = &k};
+        struct ctx c = plain_ctx(2, 2);
+        struct h264_stats stats;
+
+        c.sps.gaps_allowed = 1;
+        open_with(&c, &(struct h264_stream_params){.allocator = &a});
+        slice(&c, IDR());
+        slice(&c, REF_P(.frame_num = 1, .poc_lsb = 4));
+        slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 2));
+        slice(&c, REF_P(.frame_num = 5, .poc_lsb = 8));
+        slice(&c, REF_P(.frame_num = 6, .poc_lsb = 10));
+        h264_stream_flush(c.s);
+        drain(&c);
+        h264_stream_stats(c.s, &stats);
+        assert_int_equal(stats.errors, k.calls >= fail_at);
+        close_stream(&c);
+        assert_int_equal(k.live, 0);
+    }
+}
+
+static unsigned freed;
+
+static void on_free(struct h264_picture *pic)
+{
+    freed++;
+}
+
+static void test_release(void **state)
+{
+    struct ctx c = plain_ctx(1, 1);
+    struct counting k = {.fail_at = 0};
+    struct h264_allocator a = {.get = counting_get, .put = counting_put, .ctx = &k};
+    size_t before;
+
+    freed = 0;
+    open_with(&c, &(struct h264_stream_params){.allocator = &a});
+    low_delay_run(&c, 40);
+    flush(&c);
+    for (unsigned i = 0; i < 40; i++)
+        c.decoded[i]->on_free = on_free;
+    before = k.live;
+    h264_picture_done(c.decoded[39]);
+    assert_true(k.live < before);
+    assert_null(c.decoded[39]->coeffs);
+    assert_non_null(c.decoded[39]->motion);
+    assert_int_equal(c.decoded[39]->refs_held_count, 0);
+    /* Each of the others holds the one before: the last one's end frees the whole chain. */
+    for (unsigned i = 0; i < 38; i++)
+        h264_picture_unref(c.decoded[i]);
+    assert_int_equal(freed, 0);
+    h264_picture_unref(c.decoded[38]);
+    assert_int_equal(freed, 39);
+    c.decoded[0] = c.decoded[39];
+    c.decoded_count = 1;
+    close_stream(&c);
+    assert_int_equal(freed, 40);
+    assert_int_equal(k.live, 0);
+}
+
+/* Any bytes at all, in units that start like real ones. */
+static void test_noise(void **state)
+{
+    struct ctx c = plain_ctx(4, 4);
+    uint32_t seed = 3;
+
+    open_stream(&c);
+    for (unsigned i = 0; i < 20000; i++) {
+        struct slice_fields f = {.idr = i % 50 == 0,
+                                 .ref_idc = i % 3,
+                                 .type = i % 50 ? i % 3 : 2,
+                                 .frame_num = i * 7 / 5 & 15,
+                                 .poc_lsb = i * 2 & 15,
+                                 .mmco = {{1 + i % 6, i & 3, i & 1}},
+                                 .mods = {{{1 + i % 3, i & 3}}}};
+        struct bw w = {.bits = 0};
+        struct h264_picture *pic;
+
+        write_slice(&w, &f, &c.sps, &c.pps);
+        for (unsigned n = i % 4; n; n--) {
+            seed = seed * 1664525 + 1013904223;
+            w.buf[(seed >> 8) % (w.bits / 8)] ^= (uint8_t)(1 << (seed >> 29));
+        }
+        feed(&c, &w);
+        while ((pic = h264_stream_next_decode(c.s))) {
+            h264_picture_done(pic);
+            h264_picture_unref(pic);
+        }
+        while ((pic = h264_stream_next_output(c.s)))
+            h264_picture_unref(pic);
+    }
+    close_stream(&c);
+}
+
+/* After memory_management_control_operation 5 the next picture can have the frame_num and the POC of the one before: an access unit
+ * delimiter tells them apart where slices may come in any order. */
+static void test_delimiter(void **state)
+{
+    static const uint8_t delimiter[] = {0, 0, 0, 1, 9, 0xf0};
+    struct ctx c = plain_ctx(4, 1);
+
+    (void)state;
+    c.sps.profile_idc = 66;
+    open_stream(&c);
+    assert_int_equal(slice(&c, IDR(.frame_num = 0)), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .first_mb = 6, .mmco = {{5, 0, 0}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .mmco = {{5, 0, 0}})), H264_OK);
+    assert_int_equal(h264_stream_feed(c.s, delimiter, sizeof(delimiter), c.tag, &c.diag), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .first_mb = 8)), H264_OK);
+    flush(&c);
+    assert_int_equal(c.decoded_count, 3);
+    assert_int_equal(c.decoded[1]->slice_count, 2);
+    assert_int_equal(c.decoded[2]->slice_count, 1);
+    close_stream(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_redundant_left_alone),
+        cmocka_unit_test(test_new_picture),
+        cmocka_unit_test(test_starts_without_idr),
+        cmocka_unit_test(test_recovery_point),
+        cmocka_unit_test(test_idr_with_p_and_b),
+        cmocka_unit_test(test_size_change_without_idr),
+        cmocka_unit_test(test_missing_sets),
+        cmocka_unit_test(test_pps_follows_chroma_format),
+        cmocka_unit_test(test_avcc),
+        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_release),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_delimiter),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
