@@ -182,6 +182,8 @@ static void check_kernels(struct doctor *d, const struct options *o, const struc
 {
     struct gpu_device_info info = {.software = device->software};
     struct tune tune;
+    enum tune_cache state = TUNE_CACHE_NONE;
+    char why[TUNE_WHY];
     bool plain = false;
     snprintf(info.name, sizeof info.name, "%s", device->name);
     snprintf(info.uuid, sizeof info.uuid, "%.36s", device->uuid);
@@ -192,7 +194,10 @@ static void check_kernels(struct doctor *d, const struct options *o, const struc
     if (plain) {
         tune_preset(&info, &tune);
     } else {
-        tune_load(&info, &tune);
+        state = tune_load(&info, &tune, why);
+    }
+    if (state == TUNE_CACHE_OLD || state == TUNE_CACHE_BROKEN) {
+        add(d, NOTE, "kernels", "pelton tune makes it again", "%s", why);
     }
     if (o->tune_force[0] && !tune_force(o->tune_force + strlen("tune_force="), &tune)) {
         add(d, BAD, "kernels", "see: pelton help doctor", "%s: no such family and variant", o->tune_force);

@@ -84,7 +84,7 @@ const struct option_row option_rows[] = {
     {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON | CMD_RELOAD | CMD_STOP,
      "Use the daemon that listens there."},
     {OPT_NO_TUNE, "no-tune", NULL, NULL, NULL, NULL, CMD_DAEMON,
-     "Kernels by kind of device, whatever pelton tune has measured: the same on every run. Starts a private daemon."},
+     "Kernels by kind of device, whatever was measured, and nothing is measured: the same on every run. Starts a private daemon."},
     {OPT_TUNE_FORCE, "tune-force", NULL, "FAMILY=VARIANT", NULL, NULL, CMD_DAEMON,
      "This kernel, whatever was measured: wavefront=intra-diagonal, wavefront=intra-persistent, readback=memfd-linear, "
      "readback=memfd-copy; several with commas. It changes the time, never the result."},
@@ -158,7 +158,8 @@ const struct command commands[] = {
      "(alpha 1). Exit code 4 where the file makes no sense or is for another aspect ratio, 5 where its model is unknown.",
      "pelton calib check left.yaml --size 1920x1080", cmd_calib},
     {CMD_TUNE, "tune", "[--device DEVICE]", "measure which kernels are fastest on a device, and keep it",
-     "A second or two on a GPU. The choice is kept in $XDG_CACHE_HOME/pelton (else ~/.cache/pelton) for this device and driver, and every "
+     "A few seconds on a GPU. A daemon does it by itself, in two seconds at most, when it first meets a GPU of which nothing is known; this does "
+     "it again, with more patience. The choice is kept in $XDG_CACHE_HOME/pelton (else ~/.cache/pelton) for this device and driver, and every "
      "daemon of the user takes it; pelton doctor shows it. It changes the time, never the result.",
      "pelton tune --device gpu", cmd_tune},
     {CMD_RELOAD, "reload", "", "have the daemon read its configuration again",

@@ -32,7 +32,7 @@ int cmd_tune(struct options *o, struct failure *f)
     int64_t start = now_ns();
     int rc = 0, err = gpu_open(&(struct gpu_params){.device = o->device, .timestamps = true, .log = on_log}, &g);
     if (err == GPU_OK) {
-        err = tune_measure(g, &tune);
+        err = tune_measure(g, 0, &tune);
     }
     if (err < 0) {
         rc = fail_with(f, err == GPU_ERR_NO_DEVICE ? X_NO_DEVICE : X_OTHER, "pelton doctor says what is there", "%s", gpu_error_text(err));

@@ -68,37 +68,58 @@ static bool cache_folder(char *path, size_t size)
     return n > 0 && (size_t)n < size;
 }
 
-static bool cache_path(const struct gpu_device_info *info, char *path, size_t size)
+static bool cache_path(const struct gpu_device_info *info, const char *ending, char *path, size_t size)
 {
     char folder[2048];
-    int n = cache_folder(folder, sizeof(folder)) ? snprintf(path, size, "%s/pelton/tune-%s.tsv", folder, info->uuid) : -1;
+    int n = cache_folder(folder, sizeof(folder)) ? snprintf(path, size, "%s/pelton/tune-%s.%s", folder, info->uuid, ending) : -1;
     return n > 0 && (size_t)n < size;
 }
 
+bool tune_path(const struct gpu_device_info *info, const char *ending, char *path, size_t size)
+{
+    char folder[2048], below[2100];
+    if (!cache_folder(folder, sizeof(folder)) || !cache_path(info, ending, path, size))
+        return false;
+    mkdir(folder, 0700); /* one that is there stays; what else is wrong, opening the file says */
+    snprintf(below, sizeof(below), "%s/pelton", folder);
+    mkdir(below, 0700);
+    return true;
+}
+
+static enum tune_cache broken(const char *path, unsigned line, char why[TUNE_WHY])
+{
+    snprintf(why, TUNE_WHY, "%.180s: line %u is not what was written, the file is not used", path, line);
+    return TUNE_CACHE_BROKEN;
+}
+
 /* Lines "family size variant" behind one that names the driver; a file of another driver, or with anything else in it, is not used. */
-static bool read_cache(FILE *file, const struct gpu_device_info *info, struct tune *tune)
+static enum tune_cache read_cache(FILE *file, const char *path, const struct gpu_device_info *info, struct tune *tune, char why[TUNE_WHY])
 {
     char line[512], driver[sizeof(info->driver) + 16], family[32], size[32], variant[32];
-    unsigned found = 0;
+    unsigned found = 0, n = 1;
     snprintf(driver, sizeof(driver), "driver\t%s\n", info->driver);
-    if (!fgets(line, sizeof(line), file) || strcmp(line, driver) != 0)
-        return false;
-    while (fgets(line, sizeof(line), file)) {
+    if (!fgets(line, sizeof(line), file) || strncmp(line, "driver\t", 7) != 0 || !strchr(line, '\n'))
+        return broken(path, n, why);
+    if (strcmp(line, driver) != 0) {
+        snprintf(why, TUNE_WHY, "%.180s: of another driver", path);
+        return TUNE_CACHE_OLD;
+    }
+    for (n++; fgets(line, sizeof(line), file); n++) {
         int end = 0;
         if (sscanf(line, "%31s %31s %31s %n", family, size, variant, &end) != 3 || line[end])
-            return false;
+            return broken(path, n, why);
         int f = find_family(family), s = find(size_names, TUNE_SIZES, size);
         int v = f < 0 ? -1 : find(families[f].variants, VARIANTS, variant);
-        if (s < 0 || v < 0)
-            return false;
+        if (s < 0 || v < 0 || found & 1u << (f * TUNE_SIZES + s))
+            return broken(path, n, why);
         tune->choice[f][s] = (uint8_t)v;
         tune->source[f] = TUNE_MEASURED;
         found |= 1u << (f * TUNE_SIZES + s);
     }
-    return found == (1u << (TUNE_FAMILIES * TUNE_SIZES)) - 1;
+    return found == (1u << (TUNE_FAMILIES * TUNE_SIZES)) - 1 ? TUNE_CACHE_GOOD : broken(path, n, why);
 }
 
-void tune_load(const struct gpu_device_info *info, struct tune *out)
+enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, char why[TUNE_WHY])
 {
     char path[4096];
     tune_preset(info, out);
@@ -109,27 +130,26 @@ void tune_load(const struct gpu_device_info *info, struct tune *out)
                 out->source[f] = TUNE_SHIPPED;
         }
     }
-    FILE *file = cache_path(info, path, sizeof(path)) ? fopen(path, "re") : NULL;
+    FILE *file = cache_path(info, "tsv", path, sizeof(path)) ? fopen(path, "re") : NULL;
     if (!file)
-        return;
+        return TUNE_CACHE_NONE;
     struct tune measured = *out;
-    if (read_cache(file, info, &measured))
+    enum tune_cache state = read_cache(file, path, info, &measured, why);
+    if (state == TUNE_CACHE_GOOD)
         *out = measured;
     fclose(file);
+    return state;
 }
 
 int tune_save(const struct gpu_device_info *info, const struct tune *tune, char *path, size_t size)
 {
-    char folder[2048], temporary[4096];
-    if (!cache_folder(folder, sizeof(folder)) || !cache_path(info, path, size)) {
+    char temporary[4096], ending[32];
+    snprintf(ending, sizeof(ending), "%ld", (long)getpid());
+    if (!tune_path(info, "tsv", path, size) || !cache_path(info, ending, temporary, sizeof(temporary))) {
         snprintf(path, size, "$XDG_CACHE_HOME");
         errno = ENOENT;
         return -1;
     }
-    mkdir(folder, 0700); /* one that is there stays; what else is wrong, fopen says */
-    int n = snprintf(temporary, sizeof(temporary), "%s/pelton", folder);
-    mkdir(temporary, 0700);
-    snprintf(temporary + n, sizeof(temporary) - (size_t)n, "/tune-%s.%ld", info->uuid, (long)getpid());
     FILE *file = fopen(temporary, "we");
     if (!file)
         return -1;

@@ -159,7 +159,7 @@ static int open_device(struct engine *e)
     if (e->params.no_tune)
         tune_preset(e->device, &e->tune);
     else
-        tune_load(e->device, &e->tune);
+        tune_first_use(e->gpu, e->params.tune_software, e->params.log, e->params.log_ctx, &e->tune);
     if (e->params.tune_force && !tune_force(e->params.tune_force, &e->tune)) {
         e->params.log(e->params.log_ctx, 0, "tune_force names no such family and variant of kernels");
         return PELTON_ERR_USAGE;

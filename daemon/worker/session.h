@@ -30,6 +30,7 @@ struct engine_params {
     uint8_t wavefront;           /* recon_params.wavefront */
     uint64_t shuffle_seed;       /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut) */
     bool no_tune;                /* kernels by kind of device, whatever was measured */
+    bool tune_software;          /* measure them at first use on software devices too */
     const char *tune_force;      /* "family=variant" of gpu/tune.h; NULL or empty: none. Kept until engine_create returns */
     bool validation, timestamps;
     gpu_log_fn log;

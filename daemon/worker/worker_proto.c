@@ -284,6 +284,7 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
         .arena = (uint8_t)o->arena,
         .wavefront = (uint8_t)o->wavefront,
         .no_tune = !o->tune,
+        .tune_software = o->tune_software,
         .tune_force = o->tune_force,
         .shuffle_seed = o->shuffle_seed,
         .validation = o->validation,

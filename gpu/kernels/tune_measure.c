@@ -2,13 +2,14 @@
  *
  * Which kernels are fastest on a device: a few cases of the kernel bench.
  */
-#include "gpu/kernels/kernels.h"
+#include "gpu/kernels/kernel_bench.h"
 #include "gpu/tune.h"
 
 #include <string.h>
 
 #define VARIANTS 2
 #define ROUNDS 9
+#define QUICK_ROUNDS 3 /* within a budget */
 #define BETTER 0.97 /* of the preset's time: less is noise */
 
 static const enum kernel_format formats[TUNE_FAMILIES] = {[TUNE_WAVEFRONT] = KERNEL_LUMA8, [TUNE_READBACK] = KERNEL_NV12};
@@ -35,20 +36,34 @@ static int measure_family(struct kernel_bench *b, int f, enum tune_size size, ui
     return GPU_OK;
 }
 
-int tune_measure(struct gpu *g, struct tune *out)
+/* Software devices are measured at one size, as seconds would become minutes; on others the budget may end before the last one. */
+static bool left_out(const struct gpu_device_info *info, enum tune_size size, double budget, double begin)
 {
+    if (info->software)
+        return size != TUNE_SMALL;
+    return size != TUNE_HD && budget > 0 && kernel_seconds() - begin > budget;
+}
+
+int tune_measure(struct gpu *g, double budget, struct tune *out)
+{
+    static const enum tune_size order[TUNE_SIZES] = {TUNE_HD, TUNE_SMALL, TUNE_LARGE}; /* as streams are most often */
+    const struct gpu_device_info *info = gpu_info(g);
+    bool out_of[TUNE_FAMILIES][TUNE_SIZES] = {{false}};
     struct kernel_bench *b = NULL;
     struct tune tune;
-    bool software = gpu_info(g)->software;
-    int err = kernel_bench_create(g, 1, software ? 3 : ROUNDS, &b);
-    tune_preset(gpu_info(g), &tune);
-    for (int f = 0; f < TUNE_FAMILIES && err == GPU_OK; f++) {
-        for (int s = 0; s < (software ? 1 : TUNE_SIZES) && err == GPU_OK; s++)
-            err = measure_family(b, f, (enum tune_size)s, software ? 1 : 4, &tune.choice[f][s]);
-        if (software) /* seconds would become minutes: one size stands for all */
-            memset(tune.choice[f], tune.choice[f][0], TUNE_SIZES);
+    double begin = kernel_seconds();
+    int err = kernel_bench_create(g, 1, info->software || budget > 0 ? QUICK_ROUNDS : ROUNDS, &b);
+    tune_preset(info, &tune);
+    for (int i = 0; i < TUNE_FAMILIES * TUNE_SIZES && err == GPU_OK; i++) {
+        int f = i % TUNE_FAMILIES, s = order[i / TUNE_FAMILIES];
+        out_of[f][s] = left_out(info, (enum tune_size)s, budget, begin);
+        if (!out_of[f][s])
+            err = measure_family(b, f, (enum tune_size)s, info->software ? 1 : 4, &tune.choice[f][s]);
         tune.source[f] = TUNE_MEASURED;
     }
+    for (int i = 0; i < TUNE_FAMILIES * TUNE_SIZES; i++)
+        if (out_of[i / TUNE_SIZES][i % TUNE_SIZES])
+            tune.choice[i / TUNE_SIZES][i % TUNE_SIZES] = tune.choice[i / TUNE_SIZES][info->software ? TUNE_SMALL : TUNE_HD];
     kernel_bench_free(b);
     if (err == GPU_OK)
         *out = tune;

@@ -23,6 +23,35 @@ def kernels(args, *more):
     return [l for l in run(args, "doctor", "--device", args.device, *more).splitlines() if "  kernels" in l]
 
 
+def first_use(args):
+    """What daemons do with a device that they do not know; several at once measure once."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "XDG_CACHE_HOME": folder}
+        command = [args.bin + "/pelton", "probe", "--device", args.device, "-loglevel", "verbose"]
+
+        def start(*more):
+            return subprocess.Popen([*command, "-c", "tune_software=true", *more, args.clip], env=env, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+        def lines(processes):
+            return [l for p in processes for l in p.communicate(timeout=args.timeout)[1].splitlines() if "measur" in l]
+
+        assert not lines([start("--no-tune")]) and not os.path.exists(folder + "/pelton")
+        said = lines([start() for _ in range(2)])
+        assert len([l for l in said if "measured in" in l]) == 1 and len(said) == 1, said
+        file, = glob.glob(folder + "/pelton/tune-*.tsv")
+        assert not lines([start()])
+        good = open(file).read()
+        for bad, what in ((good[:-9], "not what was written"), (good.replace("driver\t", "driver\told "), "another driver")):
+            open(file, "w").write(bad)
+            said = lines([start()])
+            assert len(said) == 2 and what in said[0] and "measured in" in said[1], said
+            assert open(file).read().splitlines()[0] == good.splitlines()[0]
+        env["XDG_CACHE_HOME"] = "/proc/no-such-folder"
+        said = lines([start()])
+        assert len(said) == 1 and "no folder" in said[0], said
+
+
 def main():
     p = argparse.ArgumentParser()
     t.add_arguments(p)
@@ -41,7 +70,8 @@ def main():
         good = open(files[0]).read()
         for bad in (good.replace("driver\t", "driver\tanother "), good + "reduce\thd\tx\n", good[:-20], ""):
             open(files[0], "w").write(bad)
-            assert kernels(args) == before, bad
+            now = kernels(args)
+            assert now[1:] == before and ("another driver" if "another " in bad else "is not what was written") in now[0], (bad, now)
         open(files[0], "w").write(good)
         run(args, "doctor", "--device", args.device, "--tune-force", "wavefront=no-such", code=2)
 
@@ -50,6 +80,8 @@ def main():
                                "-frames:v", "6", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-g", "3", clip])
         if made.returncode:
             sys.exit(t.SKIPPED)
+        args.clip = clip
+        first_use(args)
         results = {tuple(c): run(args, "decode", "--device", args.device, *c, "-i", clip, "-f", "framemd5", "-") for c in CHOICES}
         for choice, result in results.items():
             assert result.count("\n") > 6 and result == results[()], choice
