@@ -6,6 +6,7 @@
  * Work is done inside recon_submit; its completion is reported late, one batch per question, so that batches are in flight as on a
  * device. PELTON_TEST_LOSE_GPU=N loses the device at the N-th batch.
  */
+#include "gpu/tune.h"
 #include "gpu/recon.h"
 #include "tests/reference/recon_ref.h"
 
@@ -65,6 +66,11 @@ void gpu_close(struct gpu *g)
 const struct gpu_device_info *gpu_info(const struct gpu *g)
 {
     return &g->info;
+}
+
+void tune_first_use(struct gpu *g, bool software, gpu_log_fn log, void *log_ctx, struct tune *out)
+{
+    tune_preset(gpu_info(g), out);
 }
 
 unsigned gpu_validation_messages(const struct gpu *g)
