@@ -118,4 +118,4 @@ static void set_bayer(void *source, const struct ae_exposure *e)
 {
 }
 
-const struct source_ops bayer_source_ops = {open_bayer, read_bayer, set_bayer, close_bayer, free_bayer};
+const struct source_ops bayer_source_ops = {.open = open_bayer, .read = read_bayer, .set = set_bayer, .close = close_bayer, .free = free_bayer};

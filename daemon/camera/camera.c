@@ -52,8 +52,7 @@ static void camera_free(struct camera *c)
 {
     if (c->source)
         c->ops->free(c->source);
-    for (int i = 0; i < RAWS; i++)
-        free(c->raws[i].memory);
+    gpu_arena_free(c->arena);
     uv_cond_destroy(&c->room);
     if (c->stop_fd >= 0)
         close(c->stop_fd);

@@ -15,12 +15,13 @@
 #include "daemon/worker/engine_internal.h"
 #include "gpu/isp.h"
 
-enum { RAWS = 8, CAMERA_READERS = 48 };
+enum { RAWS = SOURCE_BUFFERS, CAMERA_READERS = 48 };
 
 enum raw_state { RAW_FREE, RAW_FILLING, RAW_FULL, RAW_DEVELOPING };
 struct raw {
     enum raw_state state;
-    uint8_t *memory;
+    uint8_t *memory;           /* in the camera's arena */
+    uint32_t stride;           /* of its frame */
     uint64_t sequence, lost;   /* lost: before it, since the camera was opened */
     struct source_frame frame;
 };
@@ -45,6 +46,10 @@ struct camera {
     uv_cond_t room;            /* a raw frame is free, or stop */
     int stop_fd;               /* an eventfd that is readable from stop on */
     struct raw raws[RAWS];
+    struct gpu_arena *arena;   /* where their memory is, so that the device fetches them without a copy by the CPU */
+    size_t raw_size;
+    bool direct;               /* the device fills them by itself; capture thread */
+    uint32_t copied_stride, direct_stride; /* of frames that are copied there, that the device has written there */
     uint64_t sequence, lost;   /* of the next frame; dropped by the device or for want of a raw frame */
     uint32_t n_readers, flying;
     bool undeveloped;          /* nothing of it is on the device any more, nor will be */

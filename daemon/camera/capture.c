@@ -16,6 +16,9 @@
 #include <string.h>
 
 
+#define PAGE        4096u
+#define ARENA_LEAST (2u << 20) /* smaller ones are the driver's memory, which capture devices do not take */
+
 static struct raw *free_raw(struct camera *c)
 {
     for (int i = 0; i < RAWS; i++)
@@ -61,6 +64,7 @@ static int take_frame(struct camera *c, struct pelton_failure *failure)
         raw->frame = frame;
         raw->sequence = c->sequence;
         raw->lost = c->lost;
+        raw->stride = c->copied_stride;
         raw->state = RAW_FULL;
         host_wake(h);
     }
@@ -68,46 +72,137 @@ static int take_frame(struct camera *c, struct pelton_failure *failure)
     return SOURCE_OK;
 }
 
+/* Gives the device what is free; the number of buffers that it has. With the lock, which it drops; negative: failure. */
+static int lend_free(struct camera *c, struct pelton_failure *failure)
+{
+    int lent = 0;
+    for (uint32_t i = 0; i < RAWS; i++) {
+        int rc = 0;
+        if (c->raws[i].state == RAW_FREE) {
+            c->raws[i].state = RAW_FILLING;
+            uv_mutex_unlock(&c->host->lock);
+            rc = c->ops->lend(c->source, i, failure);
+            uv_mutex_lock(&c->host->lock);
+        }
+        if (rc < 0)
+            return rc;
+        lent += c->raws[i].state == RAW_FILLING;
+    }
+    return lent;
+}
+
+/* As take_frame where the device fills the buffers by itself. */
+static int take_direct(struct camera *c, struct pelton_failure *failure)
+{
+    struct camera_host *h = c->host;
+    struct ae_exposure asked = c->ae.asked;
+    struct source_frame frame = {0};
+    int rc = lend_free(c, failure);
+    if (rc == 0) { /* it drops frames meanwhile, which its numbers tell */
+        uv_cond_wait(&c->room, &h->lock);
+        return SOURCE_AGAIN;
+    }
+    if (rc < 0)
+        return rc;
+    uv_mutex_unlock(&h->lock);
+    c->ops->set(c->source, &asked);
+    rc = c->ops->read(c->source, NULL, &frame, failure);
+    uv_mutex_lock(&h->lock);
+    if (rc != SOURCE_OK)
+        return rc;
+    c->sequence += frame.lost;
+    c->lost += frame.lost;
+    struct raw *raw = &c->raws[frame.index];
+    raw->frame = frame;
+    raw->sequence = c->sequence++;
+    raw->lost = c->lost;
+    raw->stride = c->direct_stride;
+    raw->state = RAW_FULL;
+    host_wake(h);
+    return SOURCE_OK;
+}
+
+/* With the lock, which it drops. */
+static int start(struct camera *c, struct pelton_failure *failure)
+{
+    struct source_buffers buffers = {.size = c->raw_size};
+    uint32_t free = 0;
+    size_t bytes;
+    c->direct = false;
+    if (!c->ops->start)
+        return 0;
+    c->ops->layout(c->source, &bytes, &c->direct_stride);
+    for (uint32_t i = 0; i < RAWS; i++) {
+        buffers.memory[i] = c->raws[i].memory;
+        if (c->raws[i].state == RAW_FREE)
+            free |= 1u << i;
+    }
+    uv_mutex_unlock(&c->host->lock);
+    int rc = c->ops->start(c->source, &buffers, free, failure);
+    uv_mutex_lock(&c->host->lock);
+    c->direct = rc == SOURCE_DIRECT;
+    for (uint32_t i = 0; i < RAWS && c->direct; i++)
+        if (free & 1u << i)
+            c->raws[i].state = RAW_FILLING;
+    return rc;
+}
+
+/* With the lock, which it drops; the source, which has been started, is closed afterwards. */
 static int stream(struct camera *c, struct pelton_failure *failure)
 {
     int rc = SOURCE_OK;
     while (!c->stop && (rc == SOURCE_OK || rc == SOURCE_AGAIN)) {
-        rc = take_frame(c, failure);
+        rc = c->direct ? take_direct(c, failure) : take_frame(c, failure);
         if (c->params.frames && c->sequence >= c->params.frames)
-            return SOURCE_END;
+            rc = SOURCE_END;
     }
+    uv_mutex_unlock(&c->host->lock);
+    c->ops->close(c->source);
+    uv_mutex_lock(&c->host->lock);
+    for (uint32_t i = 0; i < RAWS; i++)
+        if (c->raws[i].state == RAW_FILLING)
+            c->raws[i].state = RAW_FREE;
     return c->stop ? SOURCE_END : rc;
+}
+
+/* Room for frames as they are developed, and as the device would make them. */
+static int make_raws(struct camera *c, const struct camera_params *params, struct pelton_failure *failure)
+{
+    const struct isp_params shape = {.width = params->width, .height = params->height, .packing = (enum isp_packing)params->packing,
+                                     .depth = params->depth};
+    size_t bytes = (size_t)isp_row_bytes(&shape) * isp_raw_rows(&shape), made = 0;
+    uint32_t stride;
+    void *memory;
+    if (c->ops->layout)
+        c->ops->layout(c->source, &made, &stride);
+    c->raw_size = ((made > bytes ? made : bytes) + PAGE - 1) / PAGE * PAGE;
+    size_t all = c->raw_size * RAWS;
+    gpu_arena_free(c->arena); /* of a try that failed later */
+    c->arena = NULL;
+    int err = gpu_arena_create(c->host->gpu, all > ARENA_LEAST ? all : ARENA_LEAST, &c->arena, &memory);
+    if (err < 0) {
+        *failure = (struct pelton_failure){.code = err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : PELTON_ERR_NOMEM, .cause = "no memory for a camera's frames"};
+        return failure->code;
+    }
+    for (size_t i = 0; i < RAWS; i++)
+        c->raws[i].memory = (uint8_t *)memory + i * c->raw_size;
+    c->copied_stride = isp_row_bytes(&shape);
+    return 0;
 }
 
 /* What the settings name is read, and what they leave open is filled in: without the lock. */
 static int complete(struct camera *c, struct camera_params *params, struct pelton_failure *failure)
 {
     int rc = camera_calibrate(params, failure);
+    free(c->tone.values);
+    c->tone = (struct camera_tone){0};
     if (rc < 0 || (rc = camera_tone_load(params, &c->tone, failure)) < 0)
         return rc;
     const struct isp_rect all = {0, 0, params->width, params->height};
     params->region = params->region.width ? params->region : all;
     params->out_width = params->out_width ? params->out_width : params->region.width;
     params->out_height = params->out_height ? params->out_height : params->region.height;
-    return 0;
-}
-
-static int first_open(struct camera *c, struct camera_params *params, struct pelton_failure *failure)
-{
-    const struct isp_params raw = {.width = params->width, .height = params->height, .packing = (enum isp_packing)params->packing,
-                                   .depth = params->depth};
-    size_t bytes = (size_t)isp_row_bytes(&raw) * isp_raw_rows(&raw);
-    for (int i = 0; i < RAWS; i++) {
-        c->raws[i].memory = malloc(bytes);
-        if (!c->raws[i].memory) {
-            *failure = (struct pelton_failure){.code = PELTON_ERR_NOMEM, .cause = "out of memory"};
-            return failure->code;
-        }
-    }
-    c->params = *params;
-    control_start(c);
-    c->known = true;
-    return 0;
+    return make_raws(c, params, failure);
 }
 
 static bool same_frames(const struct camera_params *a, const struct camera_params *b)
@@ -127,12 +222,16 @@ static int open_source(struct camera *c, struct pelton_failure *failure)
     uv_mutex_lock(&c->host->lock);
     if (!opened)
         return rc;
-    if (rc >= 0 && !c->known) {
-        rc = first_open(c, &params, failure);
-    } else if (rc >= 0 && !same_frames(&params, &c->params)) {
+    if (rc >= 0 && c->known && !same_frames(&params, &c->params)) {
         *failure = (struct pelton_failure){.code = PELTON_ERR_INPUT};
         snprintf(failure->cause, sizeof failure->cause, "%.120s: the camera has come back with frames of another kind", c->params.path);
         rc = failure->code;
+    }
+    rc = rc < 0 ? rc : start(c, failure);
+    if (rc >= 0 && !c->known) {
+        c->params = params;
+        control_start(c);
+        c->known = true;
     }
     if (rc < 0)
         c->ops->close(c->source);
@@ -182,9 +281,6 @@ static void live(struct camera *c)
             tell(c, CAMERA_RUNNING, "");
             int64_t since = now_ns();
             rc = stream(c, &failure);
-            uv_mutex_unlock(&c->host->lock);
-            c->ops->close(c->source);
-            uv_mutex_lock(&c->host->lock);
             if (now_ns() - since > WATCH_HEALTHY_NS)
                 wait_ns = 0;
         }

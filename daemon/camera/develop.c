@@ -338,10 +338,9 @@ static bool submit(struct camera_host *h, struct camera *c)
     f->raw = raw;
     expose(f);
     uint32_t n = targets(h, f, frames);
-    const struct isp_params shape = {.width = c->params.width, .packing = (enum isp_packing)c->params.packing, .depth = c->params.depth};
     for (uint32_t i = 0; i < n; i++) {
         frames[i].raw = raw->memory;
-        frames[i].raw_stride = isp_row_bytes(&shape);
+        frames[i].raw_stride = raw->stride;
         memcpy(frames[i].gain, f->gain, sizeof f->gain);
     }
     frames[0].statistics = &f->statistics;

@@ -236,4 +236,4 @@ static void close_sim(void *source)
 {
 }
 
-const struct source_ops sim_source_ops = {open_sim, read_sim, set_sim, close_sim, release};
+const struct source_ops sim_source_ops = {.open = open_sim, .read = read_sim, .set = set_sim, .close = close_sim, .free = release};

@@ -9,12 +9,21 @@
 #include "daemon/camera/params.h"
 #include "proto/pelton.h"
 
+/* Buffers for the frames of a camera, which the device may fill by itself. */
+enum { SOURCE_BUFFERS = 8 };
+struct source_buffers {
+    uint8_t *memory[SOURCE_BUFFERS]; /* page aligned */
+    size_t size;               /* of each; whole pages */
+};
+enum { SOURCE_COPIES, SOURCE_DIRECT };
+
 enum { SOURCE_OK = 0, SOURCE_AGAIN = 1, SOURCE_END = 2 }; /* or negative: enum pelton_error, with the failure filled */
 
 struct source_frame {
     struct ae_exposure in_effect; /* of this frame; time 0: the camera controls it by itself, and it is not known */
     int64_t captured_ns;       /* CLOCK_MONOTONIC, first byte */
     uint64_t lost;             /* frames that the device has dropped before this one */
+    uint32_t index;            /* SOURCE_DIRECT: of the buffer that holds it */
 };
 
 /* Whether a device that cannot be opened is waited for: it is to be, and time may mend it. */
@@ -32,6 +41,11 @@ struct source_ops {
     void (*set)(void *source, const struct ae_exposure *e); /* time and analogue gain; digital is the developer's */
     void (*close)(void *source); /* open may follow */
     void (*free)(void *source);
+    /* Those whose device may fill buffers by itself; else both are NULL. layout: bytes of a frame as it makes them, and of a row. start: after each open, with the
+     * buffers that are free; SOURCE_DIRECT: they are the device's now, and so are those that lend gives it, until read names one or close. */
+    void (*layout)(void *source, size_t *bytes, uint32_t *stride);
+    int (*start)(void *source, const struct source_buffers *buffers, uint32_t free, struct pelton_failure *failure);
+    int (*lend)(void *source, uint32_t index, struct pelton_failure *failure);
 };
 
 #endif

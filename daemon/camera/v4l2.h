@@ -10,7 +10,7 @@
 
 #include "daemon/camera/source.h"
 
-enum { V4L2_BUFFERS = 8 };
+enum { V4L2_BUFFERS = SOURCE_BUFFERS };
 
 struct v4l2_kind {
     uint32_t fourcc, order, depth, packing, coding;
@@ -71,6 +71,8 @@ struct v4l2_taken {
 
 /* Opens, checks, sets format and rate; params become the device's. Negative, with the failure, and nothing open. */
 int v4l2_device_open(struct v4l2_device *d, struct camera_params *params, struct pelton_failure *failure);
+/* USERPTR buffers in this memory, of which those of the mask `free` are queued, and streaming. False: the driver takes none, or other numbers. */
+bool v4l2_device_start_user(struct v4l2_device *d, const struct source_buffers *memory, uint32_t free);
 /* Memory-mapped buffers, and streaming. */
 int v4l2_device_start(struct v4l2_device *d, struct pelton_failure *failure);
 /* SOURCE_OK, SOURCE_AGAIN after a tenth of a second without a frame, or after one that is damaged or holds less than `least` bytes; or negative. */

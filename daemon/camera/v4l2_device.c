@@ -191,6 +191,7 @@ static int set_format(struct v4l2_device *d, struct camera_params *p, struct pel
     p->depth = kind->depth;
     p->packing = kind->packing;
     p->coding = kind->coding;
+    p->realtime = true;
     p->format_given = true; /* when it is opened again */
     take_colour(got, p);
     return check_image(d, failure);
@@ -255,6 +256,34 @@ static int map_buffers(struct v4l2_device *d, struct pelton_failure *failure)
             return fail_errno(d, failure, "VIDIOC_QBUF");
     }
     return d->n_buffers >= 2 ? 0 : v4l2_device_fail(d, failure, PELTON_ERR_NOMEM, "the driver gives fewer than two buffers", "");
+}
+
+static bool request_buffers(const struct v4l2_device *d, uint32_t type, uint32_t count)
+{
+    struct v4l2_requestbuffers request = {.count = count, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = type};
+    return v4l2_ioctl(d->fd, VIDIOC_REQBUFS, &request) == 0 && request.count == count;
+}
+
+/* Drivers pin the memory when it is queued, and may refuse it only then. */
+bool v4l2_device_start_user(struct v4l2_device *d, const struct source_buffers *memory, uint32_t free)
+{
+    int type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
+    bool good = memory->size >= d->image_bytes && request_buffers(d, V4L2_MEMORY_USERPTR, SOURCE_BUFFERS);
+    d->memory_type = V4L2_MEMORY_USERPTR;
+    d->n_buffers = good ? SOURCE_BUFFERS : 0;
+    for (uint32_t i = 0; i < d->n_buffers; i++)
+        d->buffers[i] = (struct v4l2_buffer_memory){memory->memory[i], memory->size};
+    for (uint32_t i = 0; i < d->n_buffers && good; i++)
+        good = !(free & 1u << i) || queue(d, i) == 0;
+    good = good && v4l2_ioctl(d->fd, VIDIOC_STREAMON, &type) == 0;
+    d->streaming = good;
+    d->heard_ns = now_ns();
+    if (!good) {
+        request_buffers(d, V4L2_MEMORY_USERPTR, 0);
+        d->memory_type = V4L2_MEMORY_MMAP;
+        d->n_buffers = 0;
+    }
+    return good;
 }
 
 static int stream_on(struct v4l2_device *d, struct pelton_failure *failure)

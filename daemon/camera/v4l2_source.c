@@ -20,6 +20,7 @@ struct v4l2_source {
     struct mjpeg *mjpeg;
     uint32_t row_bytes, rows;
     size_t least;              /* bytes of a whole frame */
+    bool direct;               /* the device writes into the camera's frames */
     bool own;                  /* the camera controls its exposure itself */
     struct ae_exposure first;  /* what was asked for at the start; time 0: not known yet */
     struct v4l2_controls controls;
@@ -70,17 +71,44 @@ static int open_v4l2(void *source, struct camera_params *p, struct pelton_failur
         return rc;
     v4l2_controls_open(s->device.fd, &s->controls, &s->params);
     rc = prepare(s, failure);
-    rc = rc < 0 ? rc : v4l2_device_start(&s->device, failure);
     if (rc < 0) {
         close_v4l2(s);
         return rc;
     }
     *p = s->params;
+    s->direct = false;
     s->own = p->order == ISP_YUV && !p->ae_enable;
     s->first = (struct ae_exposure){0};
     if (!s->own)
         take_control(s, &(struct ae_exposure){p->exposure_us, p->analogue_gain, 1});
     return 0;
+}
+
+static void layout_v4l2(void *source, size_t *bytes, uint32_t *stride)
+{
+    const struct v4l2_source *s = source;
+    *bytes = s->params.coding == CAMERA_SAMPLES ? s->device.image_bytes : 0;
+    *stride = s->device.stride;
+}
+
+/* Only what lies in the driver's image as it is developed. */
+static int start_v4l2(void *source, const struct source_buffers *buffers, uint32_t free, struct pelton_failure *failure)
+{
+    struct v4l2_source *s = source;
+    bool fits = s->params.coding == CAMERA_SAMPLES && s->params.packing != ISP_PLANES_420 && s->params.buffers != CAMERA_BUFFERS_MMAP;
+    s->direct = fits && v4l2_device_start_user(&s->device, buffers, free);
+    if (s->direct)
+        return SOURCE_DIRECT;
+    if (s->params.buffers == CAMERA_BUFFERS_USERPTR)
+        return v4l2_device_fail(&s->device, failure, PELTON_ERR_UNSUPPORTED, "the device takes no memory of ours", "buffers=auto copies its frames");
+    int rc = v4l2_device_start(&s->device, failure);
+    return rc < 0 ? rc : SOURCE_COPIES;
+}
+
+static int lend_v4l2(void *source, uint32_t index, struct pelton_failure *failure)
+{
+    struct v4l2_source *s = source;
+    return v4l2_device_give(&s->device, index, failure);
 }
 
 static void copy_rows(const uint8_t *from, uint32_t stride, uint8_t *to, uint32_t to_stride, uint32_t bytes, uint32_t rows)
@@ -124,7 +152,8 @@ static int read_v4l2(void *source, uint8_t *raw, struct source_frame *out, struc
     else if (raw)
         copy_frame(s, taken.data, raw);
     out->captured_ns = taken.captured_ns;
-    rc = v4l2_device_give(&s->device, taken.index, failure);
+    out->index = taken.index;
+    rc = s->direct ? 0 : v4l2_device_give(&s->device, taken.index, failure);
     if (rc < 0)
         return rc;
     if (!good) {
@@ -161,4 +190,4 @@ void *v4l2_source_create(void)
     return s;
 }
 
-const struct source_ops v4l2_source_ops = {open_v4l2, read_v4l2, set_v4l2, close_v4l2, free_v4l2};
+const struct source_ops v4l2_source_ops = {open_v4l2, read_v4l2, set_v4l2, close_v4l2, free_v4l2, layout_v4l2, start_v4l2, lend_v4l2};

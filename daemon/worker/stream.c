@@ -243,6 +243,7 @@ static void emit_part(struct stream *st, struct h264_picture *pic, const struct 
                                         .dts = given_time(st, t->dts),
                                         .duration = part,
                                         .received_ns = t->received_ns,
+                                        .dropped_source = st->source.dropped,
                                         .flags = frame_flags(st, pic, second),
                                         .field_order = structure == REC_FRAME ? order
                                                        : structure == REC_TOP ? PELTON_TOP_FIELD

@@ -311,7 +311,34 @@ def h264(args, folder):
         os.environ.update(before)
 
 
-TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg, h264, plugging)}
+def memory(args, folder):
+    """The device writes into our memory where it can (2 in the shim's log is USERPTR, 1 mapped), with the same result; else its frames are copied."""
+    path = folder + "/video5"
+    env = environment(args, path)
+    cases = [("", 0, ["memory 1"]), ("", 1, ["memory 2"]), ("", 2, ["memory 2", "memory 2", "memory 1"]), ("?buffers=mmap", 1, ["memory 1"]),
+             ("?buffers=userptr", 1, ["memory 2"])]
+    for keys, can, wanted in cases:
+        for fourcc in ("YUYV", "NV12"):
+            describe(path, formats=fourcc, userptr=can, stride=WIDTH * (2 if fourcc == "YUYV" else 1) + 64)
+            forget(path)
+            p = pipe(args, "v4l2://" + path + keys, "nv12", 6, env)
+            size = len(drawn(fourcc, 0, "nv12"))
+            got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
+            heard = [l for l in log(path) if l.startswith("memory")]
+            good = len(got) >= 3 and all(any(g == drawn(fourcc, n, "nv12") for n in range(120)) for g in got)
+            check(good and heard == wanted, f"memory: {fourcc}, userptr={can} {keys}: {len(got)} frames, as drawn; {heard} {p.stderr.decode().strip()}")
+    describe(path, formats="YUYV", userptr=0)
+    p = pipe(args, "v4l2://" + path + "?buffers=userptr", "nv12", 1, env)
+    check(p.returncode == 5 and b"takes no memory of ours" in p.stderr, f"memory: refused: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
+    describe(path, formats="RGGB", userptr=1, damaged=10, skip=7, fps=100)
+    p = subprocess.run([args.bin + "/camera_watch", "--frames", "120", "v4l2://" + path + "?fps=100"], capture_output=True, text=True, env=env, timeout=args.timeout)
+    frames = [l.split() for l in p.stdout.splitlines() if l.startswith("frame")]
+    gaps = sum(int(b[1]) - int(a[1]) - 1 for a, b in zip(frames, frames[1:]))
+    lost = int(frames[-1][9]) - int(frames[0][9]) if frames else 0
+    check(len(frames) == 120 and gaps > 10 and gaps >= lost >= gaps - 3, f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
+
+
+TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg, memory, h264, plugging)}
 
 
 def main():
