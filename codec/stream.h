@@ -107,6 +107,12 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
  */
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
                               struct h264_diag *diag);
+/* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a gap's. */
+int h264_stream_reserve(struct h264_stream *s);
+/* stream_gap.c: frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs survive the sliding window; the
+ * others are not made, but FrameNumOffset counts them. */
+int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
+                         struct h264_diag *diag);
 /* recovery.c: what the picture that h begins, whose numbers are known, has to do with damage before it. */
 void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h, struct h264_picture *pic);
 /* After operation 5 in a picture of this frame_num, which is 0 now. */

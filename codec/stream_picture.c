@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Begin and end of a picture in step 1: activation of parameter sets, random access, gaps in frame_num (8.2.5.2), marking and
- * output.
+ * Begin and end of a picture in step 1: activation of parameter sets, random access, marking and output.
  */
 #include "codec/stream.h"
 
@@ -42,16 +41,6 @@ static bool may_start(const struct h264_stream *s, const struct h264_slice_heade
 {
     return h->idr || s->any_start || (h->first_mb == 0 && h->anchor_pic_flag) ||
            (h->first_mb == 0 && (s->recovery.present || h->type == H264_I));
-}
-
-static struct h264_picture *last_reference(const struct h264_dpb *dpb)
-{
-    struct h264_picture *last = NULL;
-
-    for (unsigned i = 0; i < dpb->count; i++)
-        if (h264_entry_marked(&dpb->entries[i]) && (!last || dpb->entries[i].pic->id > last->id))
-            last = dpb->entries[i].pic;
-    return last;
 }
 
 /* The picture in the DPB that is nearest in output order. */
@@ -99,85 +88,11 @@ static void settle_previous(struct h264_picture *pic)
     }
 }
 
-/* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a gap's. */
-static int reserve_queues(struct h264_stream *s)
+int h264_stream_reserve(struct h264_stream *s)
 {
     int error = h264_queue_reserve(&s->decode, 2 * H264_DPB_MAX + 2);
 
     return error ? error : h264_queue_reserve(&s->output, 2 * H264_DPB_MAX + 2);
-}
-
-/* One inferred "non-existing" frame (8.2.5.2). */
-static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, uint32_t frame_num)
-{
-    struct h264_slice_header h = {.nal_ref_idc = 1, .frame_num = frame_num};
-    struct h264_picture *pic = h264_picture_create(s->allocator, sps, REC_FRAME), *source = last_reference(&s->dpb);
-    struct h264_dpb_entry e = {.short_term = REC_FRAME, .frame_num = frame_num};
-
-    if (!pic)
-        return H264_ERR_NOMEM;
-    if (source)
-        h264_picture_hold(pic, source);
-    if (h264_picture_complete(pic, NULL, 0) || h264_picture_alloc(pic)) {
-        h264_picture_unref(pic);
-        return H264_ERR_NOMEM;
-    }
-    pic->id = s->next_id++;
-    pic->tag = s->tag;
-    pic->nal_ref_idc = 1;
-    pic->non_existing = 1;
-    h264_picture_damage(pic);
-    if (sps->poc_type != 0) {
-        h264_poc_derive(&s->poc, sps, &h, pic->poc);
-        h264_poc_after(&s->poc, sps, &h, false, pic->poc);
-    } else if (source) {
-        pic->poc[0] = source->poc[0];
-        pic->poc[1] = source->poc[1];
-    }
-    pic->output_poc = h264_frame_poc(pic->poc);
-    h264_dpb_slide(&s->dpb, frame_num, NULL);
-    e.pic = pic;
-    e.poc[0] = pic->poc[0];
-    e.poc[1] = pic->poc[1];
-    h264_queue_push(&s->decode, pic);
-    h264_output_store(&s->dpb, &e, &s->output); /* takes the reference */
-    return H264_OK;
-}
-
-/* Frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs survive the sliding window; the others are
- * not made, but FrameNumOffset counts them. */
-static int fill_gap(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
-                    struct h264_diag *diag)
-{
-    uint32_t max = s->dpb.max_frame_num, from = (s->prev_ref_frame_num + 1) % max;
-    uint32_t missing = (h->frame_num + max - from) % max;
-    int error;
-
-    if (h->idr || h->frame_num == s->prev_ref_frame_num || !missing)
-        return H264_OK;
-    s->stats.gaps++;
-    if (!sps->gaps_in_frame_num_allowed) {
-        s->stats.errors++;
-        if (s->strict)
-            return h264_fail(diag, H264_ERR_DATA, "frame_num", h->frame_num, "frames are missing before this one");
-    }
-    if (missing > s->dpb.max_refs) {
-        uint32_t skipped = missing - s->dpb.max_refs, last = (from + skipped - 1) % max;
-        struct h264_slice_header inferred = {.nal_ref_idc = 1, .frame_num = last};
-        int32_t poc[2];
-
-        if (sps->poc_type != 0) {
-            h264_poc_derive(&s->poc, sps, &inferred, poc);
-            h264_poc_after(&s->poc, sps, &inferred, false, poc);
-        }
-        from = (last + 1) % max;
-    }
-    for (; from != h->frame_num; from = (from + 1) % max) {
-        if ((error = reserve_queues(s)) || (error = insert_inferred(s, sps, from)))
-            return error;
-        s->prev_ref_frame_num = from;
-    }
-    return H264_OK;
 }
 
 /* Activation and the state of the sequence. False: the picture is skipped. */
@@ -266,8 +181,8 @@ static int begin_frame(struct h264_stream *s, const struct h264_sps *sps, const 
     *skip = !enter_sequence(s, sps, h);
     if (*skip)
         return H264_OK;
-    error = fill_gap(s, sps, h, diag);
-    return error ? error : reserve_queues(s);
+    error = h264_stream_fill_gap(s, sps, h, diag);
+    return error ? error : h264_stream_reserve(s);
 }
 
 /* No slice starts anywhere as yet. */
@@ -304,7 +219,7 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
 {
     struct h264_picture *pic, *first = NULL;
     bool skip = false;
-    int error = reserve_queues(s);
+    int error = h264_stream_reserve(s);
 
     if (error)
         return error;

@@ -269,7 +269,7 @@ static bool no_deblock(const struct recon_shape *shape)
         .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter                                           \
     }
 
-/* The persistent wavefront; patient: see lib/progress.glsl; serial: one role after the other. */
+/* The persistent wavefront; patient: see lib/tickets.glsl; serial: one role after the other. */
 #define INTRA_PASS(label, patient, serial, condition)                                                                          \
     {                                                                                                                          \
         .name = label, .stage = RECON_INTRA, SHADER(intra_persistent), CONSTANTS(patient, serial, (serial) ? 32 : 128),        \

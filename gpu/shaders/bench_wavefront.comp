@@ -5,7 +5,7 @@
  * left and the upper edge are smoothed in place, three samples to either side. ORDER 0: a dispatch does a diagonal x + 2 y. ORDER 1: a
  * workgroup takes a row, in the order of tickets, and waits for the row above. ORDER 2: the input is moved to the output.
  *
- * PATIENT: see lib/progress.glsl.
+ * PATIENT: see lib/tickets.glsl.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -8,6 +8,7 @@
 #include "codec/h264.h"
 #include "gpu/recon_internal.h"
 #include "tests/checkgpu/checkgpu.h"
+#include "tests/tools/read_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -126,21 +127,6 @@ static int decode_clip(struct replay *p, const uint8_t *data, size_t size)
     if (err >= 0)
         err = h264_stream_flush(p->stream);
     return err < 0 ? err : drain(p);
-}
-
-static uint8_t *read_clip(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    uint8_t *data = NULL;
-    long length;
-    if (!file)
-        return NULL;
-    if (fseek(file, 0, SEEK_END) == 0 && (length = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
-        data = malloc((size_t)length + 1);
-        *size = data ? fread(data, 1, (size_t)length, file) : 0;
-    }
-    fclose(file);
-    return data;
 }
 
 /* ---- runs ---- */
@@ -284,7 +270,7 @@ int check_replay(struct check_env *env, const char *path, uint32_t widest, uint3
 {
     struct replay *p = calloc(1, sizeof(*p));
     size_t size = 0;
-    uint8_t *data = read_clip(path, &size);
+    uint8_t *data = read_file(path, &size);
     int err = -1;
     if (!p || !data) {
         printf("checkgpu: cannot read %s\n", path);
@@ -292,7 +278,7 @@ int check_replay(struct check_env *env, const char *path, uint32_t widest, uint3
     }
     p->env = env;
     p->most = most && most < REPLAY_PICTURES ? most : REPLAY_PICTURES;
-    p->allocator = (struct h264_allocator){arena_get, arena_put, p};
+    p->allocator = (struct h264_allocator){.get = arena_get, .put = arena_put, .ctx = p};
     p->capabilities = (struct h264_capabilities){.chroma_formats = 1 << 1, .max_bit_depth = {8, 8}};
     struct h264_stream_params params = {.capabilities = &p->capabilities, .allocator = &p->allocator};
     p->scratch = h264_scratch_create();

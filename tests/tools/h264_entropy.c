@@ -9,6 +9,7 @@
  * bits in the slice data first. Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
  */
 #include "codec/internal.h"
+#include "tests/tools/read_file.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -182,25 +183,6 @@ static bool decode_file(struct run *run, struct h264_stream *s, const uint8_t *d
     }
     h264_stream_flush(s);
     return drain(run, s) && decode_window(run);
-}
-
-static uint8_t *read_file(const char *name, size_t *size)
-{
-    FILE *f = fopen(name, "rb");
-    uint8_t *data = NULL;
-    long end;
-
-    if (!f)
-        return NULL;
-    if (!fseek(f, 0, SEEK_END) && (end = ftell(f)) > 0 && !fseek(f, 0, SEEK_SET) && (data = malloc((size_t)end))) {
-        *size = (size_t)end;
-        if (fread(data, 1, *size, f) != *size) {
-            free(data);
-            data = NULL;
-        }
-    }
-    fclose(f);
-    return data;
 }
 
 static bool parse_arguments(int argc, char **argv, struct run *run)

@@ -9,6 +9,7 @@
  * included.
  */
 #include "codec/internal.h"
+#include "tests/tools/read_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,36 +78,6 @@ static void drain(struct h264_stream *s, struct totals *t)
         t->output++;
         h264_picture_unref(pic);
     }
-}
-
-static uint8_t *read_file(const char *name, size_t *size)
-{
-    FILE *f = fopen(name, "rb");
-    uint8_t *data = NULL;
-    size_t capacity = 0;
-
-    *size = 0;
-    if (!f)
-        return NULL;
-    for (;;) {
-        if (*size == capacity) {
-            uint8_t *more = realloc(data, capacity = capacity ? capacity * 2 : 1 << 20);
-
-            if (!more) {
-                free(data);
-                fclose(f);
-                return NULL;
-            }
-            data = more;
-        }
-        size_t n = fread(data + *size, 1, capacity - *size, f);
-
-        if (!n)
-            break;
-        *size += n;
-    }
-    fclose(f);
-    return data;
 }
 
 /* One call of h264_stream_feed for each NAL unit: cut before every start code. */

@@ -18,6 +18,7 @@
 #include "tests/tools/avcc.h"
 #include "tests/tools/md5.h"
 #include "tests/tools/sei_text.h"
+#include "tests/tools/read_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -446,23 +447,6 @@ static void decode_stream(struct refdec *d, const uint8_t *data, size_t size)
     if (error < 0)
         fprintf(stderr, "at the end: %s\n", h264_error_text(error));
     drain(d, true);
-}
-
-static uint8_t *read_file(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    uint8_t *data = NULL;
-    long length;
-
-    if (!file)
-        return NULL;
-    if (fseek(file, 0, SEEK_END) == 0 && (length = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
-        data = malloc((size_t)length + 1);
-        if (data)
-            *size = fread(data, 1, (size_t)length, file);
-    }
-    fclose(file);
-    return data;
 }
 
 static int usage(void)
