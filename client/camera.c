@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton sources, info, get, set, pipe, snapshot, view: named sources of a daemon, and cameras by their address; reload, stop: the daemon.
+ * pelton sources, info, get, set, pipe, snapshot, view: named sources of a daemon, and cameras by their address.
  *
  * The happy path is a connection, a stream without frames for what is only asked, or the decode command with a live source's
  * habits (the newest frame, for as long as it lasts). The failure modes are those of the daemon, a name or a control that does not
@@ -40,8 +40,6 @@ static int take_name(struct options *o, char *buffer, size_t size, struct failur
 
 /* ---- sources ---- */
 
-static const char *const state_names[] = {"closed", "opening", "running", "lost", "back-off", "ended", "removed"};
-
 static void print_source(const struct pelton_source *s, struct json *j)
 {
     double fps = s->frame_rate.den ? (double)s->frame_rate.num / s->frame_rate.den : 0;
@@ -49,7 +47,7 @@ static void print_source(const struct pelton_source *s, struct json *j)
         json_open(j, NULL, '{');
         json_text(j, "name", s->name);
         json_text(j, "uri", s->uri);
-        json_text(j, "state", state_names[s->state]);
+        json_text(j, "state", source_state_name(s->state));
         json_text(j, "cause", s->cause);
         json_int(j, "readers", s->readers);
         json_text(j, "codec", s->codec);
@@ -64,7 +62,7 @@ static void print_source(const struct pelton_source *s, struct json *j)
     if (s->width) {
         snprintf(format, sizeof format, "  %s %s %ux%u %g fps", s->codec, s->format, s->width, s->height, fps);
     }
-    printf("%-20s %-8s %3u readers  %s%s%s%s\n", s->name, state_names[s->state], s->readers, s->uri, format, s->cause[0] ? "  " : "", s->cause);
+    printf("%-20s %-8s %3u readers  %s%s%s%s\n", s->name, source_state_name(s->state), s->readers, s->uri, format, s->cause[0] ? "  " : "", s->cause);
 }
 
 /* Changes until an interrupt. */
@@ -119,44 +117,6 @@ int cmd_sources(struct options *o, struct failure *f)
     struct pelton *conn = NULL;
     int rc = connection_open(o, &conn, f);
     rc = rc ? rc : o->watch ? watch_sources(o, conn, f) : list_sources(o, conn, f);
-    pelton_close(conn);
-    return rc;
-}
-
-/* ---- the daemon ---- */
-
-/* Only one that others use: a private daemon ends with the command. */
-static int shared_open(struct options *o, struct pelton **conn, struct failure *f)
-{
-    const char *env = getenv("PELTON_SOCKET");
-    const char *path = o->socket ? o->socket : env && env[0] ? env : NULL;
-    return pelton_connect(path, timeout_ms(o), conn) < 0 ? fail_pelton(f, NULL, path) : 0;
-}
-
-int cmd_reload(struct options *o, struct failure *f)
-{
-    struct pelton *conn = NULL;
-    struct pelton_reloaded done;
-    int rc = shared_open(o, &conn, f);
-    if (rc == 0 && pelton_reload(conn, timeout_ms(o), &done) < 0) {
-        rc = fail_pelton(f, conn, NULL);
-    } else if (rc == 0) {
-        printf("sources: %u added, %u removed, %u changed, %u as before\n", done.added, done.removed, done.changed, done.kept);
-        if (done.note[0]) {
-            ui_log(LOG_WARNING, "%s", done.note);
-        }
-    }
-    pelton_close(conn);
-    return rc;
-}
-
-int cmd_stop(struct options *o, struct failure *f)
-{
-    struct pelton *conn = NULL;
-    int rc = shared_open(o, &conn, f);
-    if (rc == 0 && pelton_shutdown(conn, timeout_ms(o)) < 0) {
-        rc = fail_pelton(f, conn, NULL);
-    }
     pelton_close(conn);
     return rc;
 }

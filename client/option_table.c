@@ -76,12 +76,12 @@ const struct option_row option_rows[] = {
     {OPT_FFMPEG, "ffmpeg", NULL, "PATH", "ffmpeg in PATH", "FILE", CMD_BENCH, "The ffmpeg program for --against and --verify."},
     {OPT_MIN_FPS, "min-fps", NULL, "N", NULL, NULL, CMD_BENCH, "Exit code 3 where fewer frames per second reach the reader."},
     {OPT_JSON_FILE, "json", NULL, "FILE", NULL, "FILE", CMD_BENCH, "Write the figures as JSON to FILE; - is standard output."},
-    {OPT_JSON, "json", NULL, NULL, NULL, NULL, CMD_PROBE | CMD_DOCTOR | CMD_SOURCES | CMD_INFO | CMD_GET, "Print JSON."},
+    {OPT_JSON, "json", NULL, NULL, NULL, NULL, CMD_PROBE | CMD_DOCTOR | CMD_SOURCES | CMD_INFO | CMD_GET | CMD_STATS, "Print JSON."},
     {OPT_DEPTH, "depth", NULL, "N", "the daemon's choice", NULL, CMD_DECODE | CMD_BENCH, "Frames in the shared pool."},
     {OPT_DEVICE, "device", NULL, "DEVICE", "auto", "auto gpu cpu all", CMD_DAEMON | CMD_TUNE,
      "auto (a GPU, else a software device with a warning), gpu, cpu, part of a device's name, or its UUID. all: every GPU, and "
      "several of these with commas between: streams are shared among them, and a file's stretches between IDR pictures. Starts a private daemon."},
-    {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON | CMD_RELOAD | CMD_STOP,
+    {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON | CMD_ADMIN,
      "Use the daemon that listens there."},
     {OPT_NO_TUNE, "no-tune", NULL, NULL, NULL, NULL, CMD_DAEMON,
      "Kernels by kind of device, whatever was measured, and nothing is measured: the same on every run. Starts a private daemon."},
@@ -92,7 +92,7 @@ const struct option_row option_rows[] = {
      "Configuration of the private daemon; may be given several times."},
     {OPT_LOOKAHEAD, "lookahead", NULL, "N", "by memory", NULL, CMD_DECODE | CMD_BENCH,
      "Pictures of a stream that may be in work at once, in the private daemon."},
-    {OPT_TIMEOUT, "timeout", NULL, "SECONDS", "120", NULL, CMD_DAEMON | CMD_RELOAD | CMD_STOP,
+    {OPT_TIMEOUT, "timeout", NULL, "SECONDS", "120", NULL, CMD_DAEMON | CMD_ADMIN,
      "Give up with exit code 11 when nothing arrives for this long; 0 waits for ever."},
     {OPT_LOG_LEVEL, "log-level", "loglevel v", "LEVEL", "info", "quiet panic fatal error warning info verbose debug trace",
      CMD_ALL,
@@ -162,6 +162,11 @@ const struct command commands[] = {
      "it again, with more patience. The choice is kept in $XDG_CACHE_HOME/pelton (else ~/.cache/pelton) for this device and driver, and every "
      "daemon of the user takes it; pelton doctor shows it. It changes the time, never the result.",
      "pelton tune --device gpu", cmd_tune},
+    {CMD_STATS, "stats", "[--json]", "print what the daemon is doing",
+     "Its device, and each stream: state, the process that reads it, policy, format, frames sent, frames that wait, slots held, the age of the last frame when "
+     "it was sent, frames missed (of them for want of a fast reader), restarts. Other users' streams only for root and the daemon's own user.",
+     "pelton stats --socket /run/pelton/pelton.sock --json", cmd_stats},
+    {CMD_TOP, "top", "", "the same once a second, with frames per second, until interrupted", "", "pelton top", cmd_top},
     {CMD_RELOAD, "reload", "", "have the daemon read its configuration again",
      "As SIGHUP does. Sources that are as before, and their readers, notice nothing; new ones appear, removed ones end for their readers, changed "
      "ones are opened anew. With a file that is wrong nothing changes, and exit code 2. For root and the daemon's own user.",

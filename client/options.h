@@ -35,7 +35,10 @@ enum command_bit {
     CMD_TUNE = 32768,
     CMD_RELOAD = 65536,
     CMD_STOP = 131072,
-    CMD_ALL = 262143,
+    CMD_STATS = 262144,
+    CMD_TOP = 524288,
+    CMD_ADMIN = CMD_RELOAD | CMD_STOP | CMD_STATS | CMD_TOP, /* about a daemon that others use */
+    CMD_ALL = 1048575,
 };
 
 enum progress_kind { PROGRESS_AUTO, PROGRESS_NONE, PROGRESS_BAR, PROGRESS_KV };
@@ -184,6 +187,8 @@ int cmd_doctor(struct options *o, struct failure *f);
 int cmd_sources(struct options *o, struct failure *f);
 int cmd_reload(struct options *o, struct failure *f);
 int cmd_stop(struct options *o, struct failure *f);
+int cmd_stats(struct options *o, struct failure *f);
+int cmd_top(struct options *o, struct failure *f);
 int cmd_info(struct options *o, struct failure *f);
 int cmd_get(struct options *o, struct failure *f);
 int cmd_set(struct options *o, struct failure *f);

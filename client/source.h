@@ -30,4 +30,6 @@ int timeout_ms(const struct options *o);
 int source_stream(const struct options *o, struct pelton *conn, const struct pelton_open_params *params, const char *name, struct pelton_info *info,
                   struct pelton_stream **out, struct failure *f);
 
+const char *source_state_name(enum pelton_source_state state);
+
 #endif

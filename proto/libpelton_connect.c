@@ -43,9 +43,11 @@ static struct pelton *connection_create(int fd)
 int pelton_handshake(struct pelton *conn, int64_t deadline_ms)
 {
     Pelton__Hello hello = PELTON__HELLO__INIT;
+    char client[64];
     hello.proto_min = WIRE_PROTO_MIN;
     hello.proto_max = WIRE_PROTO_MAX;
-    hello.client = "libpelton " PELTON_VERSION;
+    snprintf(client, sizeof client, "%.32s, libpelton " PELTON_VERSION, program_invocation_short_name);
+    hello.client = client;
     int rc = pelton_send(conn, WIRE_HELLO, 0, 0, &hello.base, NULL, 0);
     while (rc >= 0 && !conn->welcomed) {
         rc = pelton_pump(conn, deadline_ms);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Named sources of the daemon's configuration: the list, their changes, and what administers them.
+ * Named sources of the daemon's configuration: the list, their changes; what the daemon is doing, and what administers it.
  */
 #include "proto/libpelton_private.h"
 
@@ -109,4 +109,42 @@ int pelton_shutdown(struct pelton *conn, int timeout_ms)
         wire_free(body);
     }
     return rc == PELTON_ERR_GONE ? PELTON_OK : rc;
+}
+
+static void stream_status(const Pelton__StreamStatus *in, struct pelton_stream_status *out)
+{
+    *out = (struct pelton_stream_status){.id = in->id, .pid = in->pid, .uid = in->uid, .depth = in->depth, .width = in->width, .height = in->height,
+                                         .frames = in->frames, .waiting = in->waiting, .held = in->held, .slots = in->slots,
+                                         .dropped_source = in->dropped_source, .dropped_decoder = in->dropped_decoder,
+                                         .dropped_client = in->dropped_client, .restarts = in->restarts, .age_ns = in->age_ns};
+    out->state = wire_state_to(in->state);
+    out->policy = in->policy <= PELTON_FIFO ? (enum pelton_policy)in->policy : PELTON_LOSSLESS;
+    wire_copy(out->name, sizeof out->name, in->name);
+    wire_copy(out->source, sizeof out->source, in->source);
+    wire_copy(out->client, sizeof out->client, in->client);
+    wire_copy(out->pix_fmt, sizeof out->pix_fmt, in->pix_fmt);
+}
+
+int pelton_status(struct pelton *conn, int timeout_ms, struct pelton_status *out, struct pelton_stream_status **streams, size_t *count)
+{
+    ProtobufCMessage *body;
+    int rc = pelton_ask(conn, WIRE_STATUS, 0, NULL, NULL, 0, WIRE_STATUS_REPLY, pelton_deadline(timeout_ms), &body);
+    if (rc < 0) {
+        return rc;
+    }
+    const Pelton__StatusReply *m = (const Pelton__StatusReply *)body;
+    struct pelton_stream_status *list = calloc(m->n_streams + 1, sizeof *list);
+    if (list) {
+        for (size_t i = 0; i < m->n_streams; i++) {
+            stream_status(m->streams[i], &list[i]);
+        }
+        *out = (struct pelton_status){.n_streams = m->total_streams, .most_streams = m->most_streams, .n_clients = m->total_clients,
+                                      .most_clients = m->most_clients, .up_ms = m->up_ms};
+        wire_copy(out->server, sizeof out->server, m->server);
+        wire_device_to(m->device, &out->device);
+        *count = m->n_streams;
+        *streams = list;
+    }
+    wire_free(body);
+    return list ? PELTON_OK : pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
 }

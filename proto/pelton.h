@@ -288,6 +288,31 @@ int pelton_reload(struct pelton *conn, int timeout_ms, struct pelton_reloaded *o
 /* End the daemon; the same rights. Returns when it has closed the connection. */
 int pelton_shutdown(struct pelton *conn, int timeout_ms);
 
+/* What the daemon is doing: its streams, those of other users only for root and the daemon's own user. */
+struct pelton_stream_status {
+    uint64_t id;                /* unlike any other stream's since the daemon has started */
+    char name[128], source[64], client[64]; /* source: of the configuration; empty: none */
+    int32_t pid;
+    uint32_t uid;
+    enum pelton_source_state state;
+    enum pelton_policy policy;
+    uint32_t depth;
+    char pix_fmt[16];
+    uint32_t width, height;
+    uint64_t frames;            /* sent */
+    uint32_t waiting, held, slots; /* frames that wait for a credit; slots not free; of so many */
+    uint64_t dropped_source, dropped_decoder, dropped_client, restarts;
+    int64_t age_ns;             /* of the last frame when it was sent, since it was received */
+};
+struct pelton_status {
+    char server[64];
+    struct pelton_device device; /* name empty: none is open */
+    uint32_t n_streams, most_streams, n_clients, most_clients;
+    uint64_t up_ms;
+};
+/* *streams is malloc'd and holds *count, at most 128. */
+int pelton_status(struct pelton *conn, int timeout_ms, struct pelton_status *out, struct pelton_stream_status **streams, size_t *count);
+
 /* Devices of the daemon's machine, for doctor; *out is malloc'd. */
 int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **out, size_t *count);
 

@@ -24,6 +24,8 @@ enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
     X(SHUTDOWN, 7, shutdown) \
     X(RELOAD, 8, reload) \
     X(RELOAD_REPLY, 9, reload_reply) \
+    X(STATUS, 12, status) \
+    X(STATUS_REPLY, 13, status_reply) \
     X(OPEN, 16, open) \
     X(OPEN_REPLY, 17, open_reply) \
     X(PROBE, 18, probe) \
@@ -90,6 +92,7 @@ void wire_device_to(const Pelton__Device *in, struct pelton_device *out); /* in 
 void wire_camera_from(const struct pelton_camera *in, Pelton__Camera *out);
 void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out); /* in may be NULL: not present */
 
+enum pelton_source_state wire_state_to(Pelton__SourceState__State state);
 void wire_source_to(const Pelton__Source *in, struct pelton_source *out); /* in may be NULL: empty */
 
 struct wire_controls {

@@ -63,13 +63,18 @@ int wire_controls_to(Pelton__Control *const *in, size_t n, struct pelton_control
     return PELTON_OK;
 }
 
-void wire_source_to(const Pelton__Source *in, struct pelton_source *out)
+enum pelton_source_state wire_state_to(Pelton__SourceState__State state)
 {
     static const enum pelton_source_state states[] = {
         [PELTON__SOURCE_STATE__STATE__OPENING] = PELTON_SOURCE_OPENING, [PELTON__SOURCE_STATE__STATE__RUNNING] = PELTON_SOURCE_RUNNING,
         [PELTON__SOURCE_STATE__STATE__RESTARTING] = PELTON_SOURCE_BACKOFF, [PELTON__SOURCE_STATE__STATE__CLOSED] = PELTON_SOURCE_CLOSED,
         [PELTON__SOURCE_STATE__STATE__LOST] = PELTON_SOURCE_LOST, [PELTON__SOURCE_STATE__STATE__BACKOFF] = PELTON_SOURCE_BACKOFF,
         [PELTON__SOURCE_STATE__STATE__ENDED] = PELTON_SOURCE_ENDED};
+    return (unsigned)state < sizeof states / sizeof states[0] ? states[state] : PELTON_SOURCE_CLOSED;
+}
+
+void wire_source_to(const Pelton__Source *in, struct pelton_source *out)
+{
     memset(out, 0, sizeof *out);
     if (!in) {
         return;
@@ -80,7 +85,7 @@ void wire_source_to(const Pelton__Source *in, struct pelton_source *out)
     wire_copy(out->codec, sizeof out->codec, in->codec);
     wire_copy(out->format, sizeof out->format, in->format);
     out->readers = in->readers;
-    out->state = (unsigned)in->state < sizeof states / sizeof states[0] ? states[in->state] : PELTON_SOURCE_CLOSED;
+    out->state = wire_state_to(in->state);
     out->width = in->width;
     out->height = in->height;
     if (in->frame_rate) {

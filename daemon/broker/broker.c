@@ -109,6 +109,7 @@ static void broker_init(struct broker *b, const struct options *options)
     b->streams_tail = &b->streams;
     devices_init(b);
     read_boot_id(b->boot_id);
+    b->started_ms = uv_now(&b->loop);
     uv_timer_init(&b->loop, &b->tick);
     uv_timer_init(&b->loop, &b->watchdog);
     uv_signal_init(&b->loop, &b->sigterm);

@@ -41,6 +41,7 @@ struct stream {
     struct broker *broker;
     struct client *client;
     uint32_t object_id, open_request; /* of the client */
+    uint64_t id; /* unlike any other's */
     bool probe, replied, eos_sent;
     enum stream_state state;
     struct worker *worker; /* chosen once, when devices are known; NULL before */
@@ -65,7 +66,10 @@ struct stream {
     struct pending_frame *head, **tail;
     uint32_t n_pending, last_epoch;
     uint64_t credit;    /* UINT64_MAX: lossless */
-    uint64_t next_sequence, dropped_client;
+    uint64_t next_sequence, dropped_client, sent;
+    int64_t age_ns; /* of the last frame when it was sent */
+    char pix_fmt[16];
+    uint32_t width, height;
     uint64_t dropped_base[2], dropped_last[2]; /* source, decoder: of workers that died, of the present one */
     bool discont;
     struct pelton_failure end;
@@ -130,9 +134,12 @@ void named_join(struct stream *s, struct named_source *n);
 void named_leave(struct stream *s, const struct pelton_failure *end); /* end NULL: the reader has closed it */
 void named_info(struct stream *s, const Pelton__Info *info);
 void named_state(struct stream *s, Pelton__SourceState__State state, const char *cause);
+int64_t monotonic_ns(void);
 void named_tell(const struct named_source *n, bool removed); /* whoever watches */
 void named_list(struct client *c, uint32_t request_id);
 void named_watch(struct client *c, uint32_t request_id, bool stop);
+
+void status_send(struct client *c, uint32_t request_id, bool all); /* status.c; all: of every user */
 
 /* Reads the configuration again. 0 with the counts, or -1 with the reason, and nothing has changed. */
 int reload(struct broker *b, struct pelton_reloaded *out, char why[256]);
@@ -255,6 +262,7 @@ struct broker {
     struct quarantine quarantine;
     bool pumping; /* recovery.c */
     uint32_t last_wid, last_request;
+    uint64_t last_stream, started_ms;
     bool device_known;
     struct pelton_device device; /* of the first worker; its name says how many more there are */
     char boot_id[40];

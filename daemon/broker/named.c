@@ -16,7 +16,7 @@
 
 enum { LISTED = 128 /* what a message holds */, LISTED_TEXT = 160 };
 
-static int64_t monotonic_ns(void)
+int64_t monotonic_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -142,6 +142,7 @@ void client_request(struct client *c, struct frame *f)
     case WIRE_SOURCES: named_list(c, f->h.request_id); break;
     case WIRE_WATCH_SOURCES: named_watch(c, f->h.request_id, ((const Pelton__WatchSources *)body)->stop); break;
     case WIRE_RELOAD: reload_daemon(c, f); break;
+    case WIRE_STATUS: status_send(c, f->h.request_id, may_administer(c)); break;
     case WIRE_PING: channel_send(&c->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0); break;
     case WIRE_PONG: break;
     case WIRE_GOODBYE: client_close(c, NULL); break;

@@ -31,6 +31,7 @@ struct stream *stream_create(struct client *c, const struct frame *f, ProtobufCM
     }
     s->broker = c->broker;
     s->client = c;
+    s->id = ++c->broker->last_stream;
     s->object_id = f->h.object_id;
     s->open_request = f->h.request_id;
     s->probe = f->h.type == WIRE_PROBE;
@@ -234,6 +235,8 @@ static void stream_flush(struct stream *s)
         struct pending_frame *f = pending_pop(s);
         broker_pool_send(f->pool, f->msg.slot);
         f->msg.dropped_client = s->dropped_client;
+        s->sent++;
+        s->age_ns = monotonic_ns() - f->msg.received_ns;
         channel_send(&s->client->ch, WIRE_FRAME_READY, 0, s->object_id, &f->msg.base, NULL, 0);
         free(f);
         if (s->credit != UINT64_MAX) {
@@ -303,6 +306,9 @@ bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd)
         s->open->blur_width = m->blur_width;
         s->open->blur_height = m->blur_height;
     }
+    wire_copy(s->pix_fmt, sizeof s->pix_fmt, m->pix_fmt);
+    s->width = m->width;
+    s->height = m->height;
     s->last_epoch++;
     p->next = s->pools;
     s->pools = p;

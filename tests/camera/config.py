@@ -71,6 +71,20 @@ def write_config(path, sources):
     os.replace(path + ".new", path)
 
 
+def stats(args, daemon, readers):
+    have = json.loads(pelton(args, daemon, "stats", "--json").stdout)
+    streams = {s["source"]: s for s in have["streams"]}
+    good = [s["state"] == "running" and s["pid"] == readers[n].process.pid and s["frames"] >= 5 and s["policy"] == "lossless" and 0 < s["slots"] >= s["held"]
+            and (s["pix_fmt"], s["width"], s["height"]) == ("yuv420p", 160, 120) and 0 < s["age_ms"] < 10000 for n, s in streams.items()]
+    check(sorted(streams) == sorted(readers) and all(good) and have["clients"] == 5 and have["software"], f"stats: {have}")
+    p = subprocess.Popen([args.bin + "/pelton", "top", "--socket", daemon.socket], stdout=subprocess.PIPE, text=True)
+    lines = [p.stdout.readline() for _ in range(5)]
+    p.send_signal(signal.SIGINT)
+    check(p.wait(10) == 130 and lines[1].split()[0] == "STREAM" and sorted(l.split()[0] for l in lines[2:]) == sorted("source:" + n for n in readers), f"stats: top: {lines}")
+    fps = [float(l.split()[8]) for l in lines[2:]]
+    check(all(10 < f < 40 for f in fps), f"stats: frames per second {fps}")
+
+
 def reload(args, clip):
     """Sources appear, end and change while others go on untouched; a file that is wrong changes nothing."""
     config = args.folder + "/reload.yaml"
@@ -82,6 +96,7 @@ def reload(args, clip):
         watch = Watch(args, daemon)
         readers = {n: Reader(args, daemon, n) for n in ("keep", "change", "gone")}
         check(all(r.more(5) for r in readers.values()), "reload: three readers of three sources")
+        stats(args, daemon, readers)
         first = readers["keep"].frames()
         write_config(config, {"keep": before["keep"], "change": sim + ", seed: 2, tone: linear", "idle": sim + ", seed: 5", "fresh": sim + ", seed: 6"})
         daemon.process.send_signal(signal.SIGHUP)

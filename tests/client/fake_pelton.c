@@ -353,6 +353,11 @@ int pelton_reload(struct pelton *conn, int timeout_ms, struct pelton_reloaded *o
     return fail(&conn->failure, PELTON_ERR_PERMISSION, "only the daemon's user may have it reload");
 }
 
+int pelton_status(struct pelton *conn, int timeout_ms, struct pelton_status *out, struct pelton_stream_status **streams, size_t *count)
+{
+    return fail(&conn->failure, PELTON_ERR_GONE, "no daemon");
+}
+
 int pelton_shutdown(struct pelton *conn, int timeout_ms)
 {
     return fail(&conn->failure, PELTON_ERR_PERMISSION, "only the daemon's user may stop it");

@@ -118,7 +118,7 @@ static void quotas(void)
 static void unknown_and_unfit_messages(void)
 {
     static const unsigned types[] = {10, 15, 37, 255, 65535, WIRE_HELLO, WIRE_WELCOME, WIRE_OPEN_REPLY, WIRE_FRAME_READY,
-                                     WIRE_EOS, WIRE_RELOAD_REPLY, WIRE_SOURCE_EVENT};
+                                     WIRE_EOS, WIRE_RELOAD_REPLY, WIRE_STATUS_REPLY, WIRE_SOURCE_EVENT};
     struct daemon d;
     struct raw r;
     struct frame f;
@@ -157,7 +157,7 @@ static size_t random_frame(uint8_t *out)
     static const uint16_t types[] = {WIRE_OPEN,  WIRE_PROBE,          WIRE_CLOSE, WIRE_RELEASE, WIRE_CREDIT,
                                      WIRE_STATS, WIRE_DEVICES,        WIRE_PING,  WIRE_PONG,    WIRE_HELLO,
                                      WIRE_ERROR, WIRE_FORMAT_CHANGED, WIRE_SOURCES, WIRE_WATCH_SOURCES, WIRE_CONTROLS,
-                                     WIRE_RELOAD, 99};
+                                     WIRE_RELOAD, WIRE_STATUS, 99};
     struct frame_header h = {.length = random_u32() % 48, .request_id = random_u32() % 4, .object_id = random_u32() % 5};
     h.type = types[random_u32() % (sizeof types / sizeof *types)];
     h.flags = (uint8_t)random_u32();
