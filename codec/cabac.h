@@ -2,8 +2,9 @@
  *
  * CABAC decoding engine (9.3.1.2, 9.3.3.2) and the tables of CABAC parsing.
  *
- * The engine keeps codIOffset in bits 54..62 of a 64-bit word whose lower bits are bits read ahead, so that it touches memory
- * once in 48 bits; codIRange keeps its 9 bits. The state of a context is pStateIdx << 1 | valMPS.
+ * The engine keeps codIOffset in bits 54..62 of a 64-bit word; below are bits read ahead, then a one that marks where they end,
+ * then zeros. So nothing counts them: they run short when the lower half of the word is zero. codIRange keeps its 9 bits. A
+ * context holds what follows from its state (pStateIdx << 1 | valMPS), so that a decision waits for one load.
  */
 #ifndef PELTON_CODEC_CABAC_H
 #define PELTON_CODEC_CABAC_H
@@ -14,27 +15,35 @@
 #define H264_CABAC_TERMINATE 276 /* ctxIdx of DecodeTerminate in the tables of the standard */
 
 extern const int8_t h264_cabac_init_mn[4][H264_CABAC_CONTEXTS][2];
-extern const uint8_t h264_cabac_range_lps[128][4];
-extern const uint8_t h264_cabac_next[2][128];
-extern const uint8_t h264_cabac_sig_8x8[2][63];
-extern const uint8_t h264_cabac_last_8x8[63];
+/* A context in one state. */
+struct h264_cabac_state {
+    uint8_t lps[4];  /* rangeTabLPS by qCodIRangeIdx */
+    uint8_t next[2]; /* the state after the MPS, after the LPS */
+    uint8_t mps;     /* valMPS */
+    uint8_t reserved;
+};
+
+extern const struct h264_cabac_state h264_cabac_states[128];
+extern const uint8_t h264_cabac_sig_8x8[2][64];
+extern const uint8_t h264_cabac_last_8x8[64];
 extern const uint16_t h264_cabac_cbf_base[14];
 extern const uint16_t h264_cabac_sig_base[2][14];
 extern const uint16_t h264_cabac_last_base[2][14];
 extern const uint16_t h264_cabac_abs_base[14];
 
-/* Small enough to live in registers while a macroblock's residual is decoded. */
+/* Functions copy it, so that value and range live in registers; the rest is needed once in 32 bits. */
 struct h264_cabac_engine {
-    uint64_t value;      /* codIOffset << 54 | bits read ahead */
+    uint64_t value;      /* codIOffset << 54 | bits read ahead and their end; between bins 22 of them at least */
     uint32_t range;      /* codIRange, 256..510 between bins */
-    int32_t left;        /* how many bits are read ahead; -8..-1 only inside a bin */
-    const uint8_t *next; /* next byte to load */
-    const uint8_t *end;  /* end of the RBSP; NULL once a bin needed bits past it */
+    const uint8_t *next; /* next byte to load; H264_CABAC_SPENT past end once bins needed bits past it */
+    const uint8_t *end;  /* end of the RBSP */
 };
+
+#define H264_CABAC_SPENT 8
 
 struct h264_cabac {
     struct h264_cabac_engine e;
-    uint8_t state[H264_CABAC_CONTEXTS];
+    struct h264_cabac_state state[H264_CABAC_CONTEXTS];
 };
 
 /* 9.3.1.1. model: 0 for I and SI slices, else 1 + cabac_init_idc. qp: SliceQPY. count: contexts that the slice can use. */
@@ -45,92 +54,119 @@ void h264_cabac_start(struct h264_cabac_engine *e, const uint8_t *data, const ui
 
 static inline bool h264_cabac_overrun(const struct h264_cabac_engine *e)
 {
-    return !e->end;
+    return e->next == e->end + H264_CABAC_SPENT;
 }
 
 /* First byte that the engine has not begun, once a terminating bin was 1: there is no renormalisation then, and the last bit
  * that a 9-bit register has read is the last one that the encoder flushed (9.3.1.2). */
 static inline const uint8_t *h264_cabac_tail(const struct h264_cabac_engine *e)
 {
-    return e->next - (e->left >> 3);
+    return e->next - ((53 - __builtin_ctzll(e->value)) >> 3);
 }
 
+/* Copy back what changes. */
+static inline __attribute__((always_inline)) void h264_cabac_save(struct h264_cabac_engine *to,
+                                                                  const struct h264_cabac_engine *e)
+{
+    to->value = e->value;
+    to->range = e->range;
+    to->next = e->next;
+}
+
+/* 32 bits more in place of the mark. When it is called for past end + 4 and at most 21 bits are read ahead, a bin has used bits
+ * past the end; zeros follow. */
 static inline __attribute__((always_inline)) void h264_cabac_refill(struct h264_cabac_engine *e)
 {
-    uint64_t word = 0;
+    uint32_t word = 0;
 
-    if (e->next < e->end) {
+    if (e->next < e->end + 4) {
         memcpy(&word, e->next, sizeof(word));
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        word = __builtin_bswap64(word);
+        word = __builtin_bswap32(word);
 #endif
-        e->next += 6;
+        e->next += 4;
     } else {
-        e->end = NULL;
+        e->next = e->end + H264_CABAC_SPENT;
     }
-    e->value |= (word >> 16) << (6 - e->left);
-    e->left += 48;
+    e->value = (e->value & (e->value - 1)) | ((uint64_t)word << 1 | 1) << (__builtin_ctzll(e->value) - 32);
 }
 
-/* RenormD (9.3.3.2.2) */
-static inline __attribute__((always_inline)) void h264_cabac_renorm(struct h264_cabac_engine *e)
+/* After at most 22 bits, those of three decisions. */
+static inline __attribute__((always_inline)) void h264_cabac_ready(struct h264_cabac_engine *e)
 {
-    int shift = __builtin_clz(e->range) - 23;
-
-    e->range <<= shift;
-    e->value <<= shift;
-    e->left -= shift;
-    if (__builtin_expect(e->left < 0, 0))
+    if (__builtin_expect(!(uint32_t)e->value, 0))
         h264_cabac_refill(e);
 }
 
-/* DecodeDecision (9.3.3.2.1). The branch on the LPS is as predictable as the bin that the caller branches on, so it costs less
- * than the longer chain of a selection by mask (measured). */
-static inline __attribute__((always_inline)) unsigned h264_cabac_decide(struct h264_cabac_engine *e, uint8_t *state)
+/* DecodeDecision (9.3.3.2.1) without looking after the bits read ahead. The branch on the LPS is as predictable as the bin that
+ * the caller branches on, so it costs less than the longer chain of a selection by mask (measured). */
+static inline __attribute__((always_inline)) unsigned h264_cabac_bin(struct h264_cabac_engine *e,
+                                                                     struct h264_cabac_state *state)
 {
-    uint32_t s = *state;
-    uint32_t lps = h264_cabac_range_lps[s][(e->range >> 6) & 3];
-    uint32_t mps = e->range - lps;
-    uint64_t scaled = (uint64_t)mps << 54;
-    unsigned shift;
+    uint32_t lps, mps, shift;
+    uint64_t row, scaled;
 
+    memcpy(&row, state, sizeof(row));
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    row = __builtin_bswap64(row);
+#endif
+    lps = (uint8_t)(row >> (e->range >> 3 & 24));
+    mps = e->range - lps;
+    scaled = (uint64_t)mps << 54;
     if (e->value < scaled) {
-        *state = h264_cabac_next[0][s];
+        *state = h264_cabac_states[(uint8_t)(row >> 32)];
         shift = mps < 256;
         e->range = mps << shift;
         e->value <<= shift;
-        e->left -= (int32_t)shift;
-        if (__builtin_expect(e->left < 0, 0))
-            h264_cabac_refill(e);
-        return s & 1;
+        return (unsigned)(row >> 48);
     }
-    e->value -= scaled;
-    e->range = lps;
-    *state = h264_cabac_next[1][s];
-    h264_cabac_renorm(e);
-    return ~s & 1;
+    *state = h264_cabac_states[(uint8_t)(row >> 40)];
+    shift = 8 - (31 ^ (uint32_t)__builtin_clz(lps)); /* RenormD (9.3.3.2.2) */
+    e->range = lps << shift;
+    e->value = (e->value - scaled) << shift;
+    return (unsigned)(row >> 48) ^ 1;
 }
 
-/* DecodeBypass (9.3.3.2.3) */
-static inline __attribute__((always_inline)) unsigned h264_cabac_bypass(struct h264_cabac_engine *e)
+static inline __attribute__((always_inline)) unsigned h264_cabac_decide(struct h264_cabac_engine *e,
+                                                                        struct h264_cabac_state *state)
+{
+    unsigned bin = h264_cabac_bin(e, state);
+
+    h264_cabac_ready(e);
+    return bin;
+}
+
+/* DecodeBypass (9.3.3.2.3) without looking after the bits read ahead. */
+static inline __attribute__((always_inline)) unsigned h264_cabac_bypass_bin(struct h264_cabac_engine *e)
 {
     uint64_t scaled = (uint64_t)e->range << 54, mask;
 
     e->value <<= 1;
-    if (__builtin_expect(--e->left < 0, 0))
-        h264_cabac_refill(e);
     mask = (uint64_t)~((int64_t)(e->value - scaled) >> 63);
     e->value -= scaled & mask;
     return (unsigned)mask & 1;
 }
 
+static inline __attribute__((always_inline)) unsigned h264_cabac_bypass(struct h264_cabac_engine *e)
+{
+    unsigned bin = h264_cabac_bypass_bin(e);
+
+    h264_cabac_ready(e);
+    return bin;
+}
+
 /* DecodeTerminate (9.3.3.2.2.3) */
 static inline unsigned h264_cabac_terminate(struct h264_cabac_engine *e)
 {
+    unsigned shift;
+
     e->range -= 2;
     if (e->value >= (uint64_t)e->range << 54)
         return 1;
-    h264_cabac_renorm(e);
+    shift = e->range < 256;
+    e->range <<= shift;
+    e->value <<= shift;
+    h264_cabac_ready(e);
     return 0;
 }
 

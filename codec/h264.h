@@ -167,7 +167,8 @@ struct h264_mb_syntax {
     uint8_t reserved[2];
 };
 /* After step 2 an inter macroblock's rec_motion holds: ref_idx as parsed (0 inferred; -1 list unused; direct: unspecified) and in
- * mv the *mvd* of each partition at the raster block of the partition's upper left corner, 0 elsewhere. Step 3 replaces both. */
+ * mv the *mvd* of each partition at the raster block of the partition's upper left corner, 0 elsewhere. Of H264_PART_DIRECT it is
+ * unspecified. Step 3 replaces both. */
 
 struct h264_group_map {
     struct h264_group_map *next;

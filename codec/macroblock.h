@@ -123,6 +123,7 @@ struct mb_parser {
     uint8_t chroma_blocks;      /* 4x4 blocks of a chroma component: 0, 4, 8, 16 */
     uint8_t wide;               /* 32-bit levels */
     uint8_t field;              /* field macroblock: scans and contexts */
+    uint8_t deblock_idc;        /* disable_deblocking_filter_idc */
     uint8_t num_ref[2];         /* ref_idx is below this: in MBAFF field macroblocks twice as many */
     int qp_bd_offset[2];        /* QpBdOffsetY, QpBdOffsetC */
     struct mb_edge skipped;     /* the edge of a skipped macroblock */

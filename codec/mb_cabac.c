@@ -9,7 +9,7 @@
  * loaded with every bin, because the byte of a context that is stored could be part of it. */
 struct bins {
     struct h264_cabac_engine e;
-    uint8_t *state;
+    struct h264_cabac_state *state;
 };
 
 static inline __attribute__((always_inline)) struct bins bins_begin(struct mb_parser *p)
@@ -19,7 +19,7 @@ static inline __attribute__((always_inline)) struct bins bins_begin(struct mb_pa
 
 static inline __attribute__((always_inline)) void bins_end(struct mb_parser *p, const struct bins *b)
 {
-    p->cabac.e = b->e;
+    h264_cabac_save(&p->cabac.e, &b->e);
 }
 
 static inline __attribute__((always_inline)) unsigned bin(struct bins *b, unsigned ctx)

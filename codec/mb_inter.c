@@ -24,11 +24,15 @@ static void mvd_grid(struct mb_parser *p, unsigned list)
         memcpy(p->mvd[list][GRID(-1, y)], p->a->u.mvd.right[list][y], 2);
 }
 
-static void edge_motion(struct mb_parser *p, unsigned list, unsigned refs)
+static void edge_mvds(struct mb_parser *p, unsigned list)
 {
     memcpy(p->edge.u.mvd.bottom[list], p->mvd[list][GRID(0, 3)], 8);
     for (int y = 0; y < 4; y++)
         memcpy(p->edge.u.mvd.right[list][y], p->mvd[list][GRID(3, y)], 2);
+}
+
+static void edge_refs(struct mb_parser *p, unsigned list, unsigned refs)
+{
     refs = (refs >> REF_BIT(0, 0) & 3) | (refs >> REF_BIT(0, 1) & 3) << 2;
     p->edge.ref_gt0 |= (uint8_t)(refs << list * 4);
 }
@@ -83,38 +87,56 @@ static uint32_t pack_mvd(unsigned x, unsigned y)
     return packed;
 }
 
-/* w: 1, 2 or 4 */
+/* w: 1 or 2 */
 static void fill_mvd(uint8_t (*at)[2], uint32_t packed, unsigned w, unsigned h)
 {
-    for (; h--; at += GRID_ROW) {
+    for (; h--; at += GRID_ROW)
         memcpy(at, &packed, w == 1 ? 2 : 4);
-        if (w == 4)
-            memcpy(at + 2, &packed, 4);
-    }
 }
 
-/* mvd of the partition of w x h 4x4 blocks at column x, row y */
-static bool read_mvd(struct mb_parser *p, unsigned list, unsigned x, unsigned y, unsigned w, unsigned h)
+/* mvd of the partition whose upper left corner is raster block `block`; |mvd| of its neighbours A and B. *packed: its own, as
+ * pack_mvd. */
+static bool read_mvd(struct mb_parser *p, unsigned list, unsigned block, const uint8_t a[2], const uint8_t b[2],
+                     uint32_t *packed)
 {
-    uint8_t(*at)[2] = &p->mvd[list][GRID((int)x, (int)y)];
-    int16_t *mv = p->motion->mv[list][y * 4 + x];
+    int16_t *mv = p->motion->mv[list][block];
     int32_t mvd[2];
 
-    if (!p->cabac_mode) {
+    if (p->cabac_mode) {
+        h264_cabac_mvd(p, (unsigned)a[0] + b[0], (unsigned)a[1] + b[1], mvd);
+    } else {
         mvd[0] = h264_bits_se(&p->bits);
         mvd[1] = h264_bits_se(&p->bits);
-    } else {
-        uint32_t packed;
-
-        h264_cabac_mvd(p, (unsigned)at[-1][0] + at[-GRID_ROW][0], (unsigned)at[-1][1] + at[-GRID_ROW][1], mvd);
-        packed = pack_mvd(clamp_mvd(mvd[0]), clamp_mvd(mvd[1]));
-        if (packed)
-            fill_mvd(at, packed, w, h);
     }
     if (mvd[0] != (int16_t)mvd[0] || mvd[1] != (int16_t)mvd[1])
         return false;
     mv[0] = (int16_t)mvd[0];
     mv[1] = (int16_t)mvd[1];
+    *packed = pack_mvd(clamp_mvd(mvd[0]), clamp_mvd(mvd[1]));
+    return true;
+}
+
+/* mvd of one list of the partitions of type, and what they leave at the edges: that needs no grid. */
+static bool read_mvds(struct mb_parser *p, const struct mb_inter_type *type, unsigned list)
+{
+    const uint8_t(*a)[2] = p->a->u.mvd.right[list], (*b)[2] = p->b->u.mvd.bottom[list];
+    uint32_t edge[2] = {0, 0}; /* of each partition; not read: 0 */
+    uint8_t own[4];
+
+    if (type->lists[0] >> list & 1 && !read_mvd(p, list, 0, a[0], b[0], &edge[0]))
+        return false;
+    memcpy(own, &edge[0], sizeof(own));
+    if (type->part == H264_PART_16X16)
+        edge[1] = edge[0];
+    else if (type->lists[1] >> list & 1 && !(type->part == H264_PART_16X8 ? read_mvd(p, list, 8, a[2], own, &edge[1])
+                                                                          : read_mvd(p, list, 2, own, b[2], &edge[1])))
+        return false;
+    if (p->cabac_mode) { /* the last column is of part 1, and above it of part 0 in 16x8; the last row likewise in 8x16 */
+        memcpy(p->edge.u.mvd.right[list][0], &edge[type->part != H264_PART_16X8], 4);
+        memcpy(p->edge.u.mvd.right[list][2], &edge[1], 4);
+        memcpy(p->edge.u.mvd.bottom[list][0], &edge[type->part != H264_PART_8X16], 4);
+        memcpy(p->edge.u.mvd.bottom[list][2], &edge[1], 4);
+    }
     return true;
 }
 
@@ -123,27 +145,22 @@ bool h264_inter_partitions(struct mb_parser *p, const struct mb_inter_type *type
 {
     unsigned parts = type->part == H264_PART_16X16 ? 1 : 2;
     unsigned w = type->part == H264_PART_8X16 ? 1 : 2, h = type->part == H264_PART_16X8 ? 1 : 2; /* quadrants */
-    unsigned second = type->part == H264_PART_16X8 ? 2 : 1;
-    unsigned lists = p->slice_type == H264_B ? 2 : 1, grid[2] = {0, 0};
+    unsigned second = type->part == H264_PART_16X8 ? 2 : 1, used = type->lists[0] | type->lists[1];
 
-    for (unsigned list = 0; list < lists; list++) {
-        grid[list] = ref_grid(p, list);
+    for (unsigned list = 0; list < 2; list++) {
+        unsigned grid;
+
+        if (!(used >> list & 1))
+            continue;
+        grid = ref_grid(p, list);
         for (unsigned i = 0; i < parts; i++)
-            if (type->lists[i] >> list & 1 && !read_ref_idx(p, p->num_ref[list], list, i * second, w, h, &grid[list]))
+            if (type->lists[i] >> list & 1 && !read_ref_idx(p, p->num_ref[list], list, i * second, w, h, &grid))
                 return false;
+        edge_refs(p, list, grid);
     }
-    for (unsigned list = 0; list < lists; list++) {
-        if (p->cabac_mode)
-            mvd_grid(p, list);
-        for (unsigned i = 0; i < parts; i++) {
-            unsigned q = i * second;
-
-            if (type->lists[i] >> list & 1 && !read_mvd(p, list, (q & 1) * 2, q & 2, w * 2, h * 2))
-                return false;
-        }
-        if (p->cabac_mode)
-            edge_motion(p, list, grid[list]);
-    }
+    for (unsigned list = 0; list < 2; list++)
+        if (used >> list & 1 && !read_mvds(p, type, list))
+            return false;
     return true;
 }
 
@@ -171,25 +188,33 @@ static bool read_sub_mvds(struct mb_parser *p, unsigned list, unsigned q)
     unsigned sub = p->syntax->sub[q], x = (q & 1) * 2, y = q & 2;
     unsigned w = sub == H264_SUB_8X8 || sub == H264_SUB_8X4 ? 2 : 1, h = sub == H264_SUB_8X8 || sub == H264_SUB_4X8 ? 2 : 1;
 
-    for (unsigned i = 0; i < 2; i += h)
-        for (unsigned j = 0; j < 2; j += w)
-            if (!read_mvd(p, list, x + j, y + i, w, h))
+    for (unsigned i = 0; i < 2; i += h) {
+        for (unsigned j = 0; j < 2; j += w) {
+            uint8_t(*at)[2] = &p->mvd[list][GRID((int)(x + j), (int)(y + i))];
+            uint32_t packed;
+
+            if (!read_mvd(p, list, (y + i) * 4 + x + j, at[-1], at[-GRID_ROW], &packed))
                 return false;
+            fill_mvd(at, packed, w, h);
+        }
+    }
     return true;
 }
 
 bool h264_inter_sub_partitions(struct mb_parser *p, bool ref0, bool *transform_8x8)
 {
-    unsigned lists = p->slice_type == H264_B ? 2 : 1, grid[2] = {0, 0};
+    unsigned lists = p->slice_type == H264_B ? 2 : 1;
 
     *transform_8x8 = true;
     if (!read_sub_types(p, transform_8x8))
         return false;
     for (unsigned list = 0; list < lists; list++) {
-        grid[list] = ref_grid(p, list);
+        unsigned grid = ref_grid(p, list);
+
         for (unsigned q = 0; q < 4; q++)
-            if (p->sub_lists[q] >> list & 1 && !read_ref_idx(p, ref0 ? 1 : p->num_ref[list], list, q, 1, 1, &grid[list]))
+            if (p->sub_lists[q] >> list & 1 && !read_ref_idx(p, ref0 ? 1 : p->num_ref[list], list, q, 1, 1, &grid))
                 return false;
+        edge_refs(p, list, grid);
     }
     for (unsigned list = 0; list < lists; list++) {
         if (p->cabac_mode)
@@ -198,7 +223,7 @@ bool h264_inter_sub_partitions(struct mb_parser *p, bool ref0, bool *transform_8
             if (p->sub_lists[q] >> list & 1 && !read_sub_mvds(p, list, q))
                 return false;
         if (p->cabac_mode)
-            edge_motion(p, list, grid[list]);
+            edge_mvds(p, list);
     }
     return true;
 }

@@ -16,20 +16,35 @@ void h264_set_qp(struct mb_parser *p, int qp)
     }
 }
 
-static void record_begin(struct mb_parser *p)
+/* memset of 64 bytes or more is compiled to a loop or a call. */
+static inline void clear_64(void *at)
+{
+    uint8_t *bytes = at;
+
+    memset(bytes, 0, 16);
+    memset(bytes + 16, 0, 16);
+    memset(bytes + 32, 0, 16);
+    memset(bytes + 48, 0, 16);
+}
+
+static inline void record_begin(struct mb_parser *p)
 {
     struct rec_mb *mb = p->mb = &p->pic->mbs[p->index];
 
     p->motion = &p->pic->motion[p->index];
     p->syntax = &p->pic->syntax[p->index];
-    memset(mb, 0, sizeof(*mb));
-    mb->slice = p->slice->index;
-    mb->coeff = p->unit_next;
-    memset(p->motion->mv, 0, sizeof(p->motion->mv));
-    memset(p->motion->ref_idx, -1, sizeof(p->motion->ref_idx));
+    *mb =
+        (struct rec_mb){.slice = p->slice->index, .coeff = p->unit_next, .intra_avail = p->intra_avail, .deblock = p->deblock};
     memset(p->syntax, 0, sizeof(*p->syntax));
-    mb->intra_avail = p->intra_avail;
-    mb->deblock = p->deblock;
+}
+
+/* Direct prediction writes all of the motion record in step 3, which need not be touched until then. */
+static inline void motion_begin(struct mb_parser *p)
+{
+    _Static_assert(sizeof(p->motion->mv) == 128, "rec_motion");
+    clear_64(p->motion->mv[0]);
+    clear_64(p->motion->mv[1]);
+    memset(p->motion->ref_idx, -1, sizeof(p->motion->ref_idx));
 }
 
 static void record_end(struct mb_parser *p)
@@ -63,6 +78,7 @@ void h264_macroblock_skip(struct mb_parser *p)
     if (p->slice_type == H264_B) {
         p->syntax->part = H264_PART_DIRECT;
     } else {
+        motion_begin(p);
         p->syntax->part = H264_PART_SKIP;
         memset(p->motion->ref_idx[0], 0, 4);
     }
@@ -179,6 +195,7 @@ static bool intra_macroblock(struct mb_parser *p, unsigned mb_type)
 {
     struct rec_mb *mb = p->mb;
 
+    motion_begin(p);
     p->syntax->part = H264_PART_INTRA;
     p->edge.flags |= EDGE_INTRA;
     if (mb_type == 25)
@@ -212,6 +229,7 @@ static bool si_macroblock(struct mb_parser *p)
     }
     p->avail_mask = mask;
     p->mb->intra_avail = p->intra_avail;
+    motion_begin(p);
     p->syntax->part = H264_PART_INTRA;
     p->edge.flags |= EDGE_INTRA | EDGE_SI | EDGE_NOT_I_NXN;
     p->mb->kind = REC_MB_INTRA_4X4;
@@ -231,8 +249,10 @@ static bool inter_macroblock(struct mb_parser *p, unsigned mb_type)
         p->edge.flags &= (uint16_t)~EDGE_NOT_DIRECT;
         transform_8x8 = p->sps->direct_8x8_inference_flag;
     } else if (type->part == H264_PART_8X8) {
+        motion_begin(p);
         good = h264_inter_sub_partitions(p, p->slice_type == H264_P && mb_type == 4, &transform_8x8);
     } else {
+        motion_begin(p);
         good = h264_inter_partitions(p, type);
     }
     if (!good || !read_coded_block_pattern(p, true))

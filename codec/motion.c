@@ -159,6 +159,13 @@ static inline void find_neighbours(struct motion_walk *w)
     uint32_t slice = w->slice_index, width = w->mb_width;
     bool left = w->mb_x > 0, above = w->mb >= width, right = w->mb_x + 1 < width;
 
+    if (w->one_slice) {
+        w->a = left ? w->cur - 1 : NULL;
+        w->b = above ? w->cur - width : NULL;
+        w->c = above && right ? w->cur - width + 1 : NULL;
+        w->d = above && left ? w->cur - width - 1 : NULL;
+        return;
+    }
     w->a = left && mb[-1].slice == slice ? w->cur - 1 : NULL;
     w->b = above && mb[-(ptrdiff_t)width].slice == slice ? w->cur - width : NULL;
     w->c = above && right && mb[1 - (ptrdiff_t)width].slice == slice ? w->cur - width + 1 : NULL;
@@ -200,6 +207,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
         failed |= pic->slices[i].lost_partition || (pic->slices[i].status < 0 && !pic->slices[i].hdr.redundant_pic_cnt);
     if (missing || failed)
         h264_picture_damage(pic);
+    w.one_slice = pic->slice_count == 1 && !missing;
     error = h264_fill_slices(pic);
     if (error < 0)
         return error;

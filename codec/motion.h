@@ -47,6 +47,7 @@ struct motion_walk {
     struct h264_picture *pic;
     const struct h264_slice *slice;
     uint32_t slice_index;
+    bool one_slice; /* which covers the picture */
     int lists; /* 1 in P slices, 2 in B slices */
     uint32_t mb_width;
     uint32_t mb, mb_x;

@@ -16,30 +16,20 @@ const struct mb_edge h264_edge_none[2] = {
 /* a, b: whether A and B are available; c, d: flags of C and D, 0 where not available. */
 static inline void set_neighbours(struct mb_parser *p, bool a, bool b, unsigned c, unsigned d)
 {
-    const struct h264_slice_header *hdr = &p->slice->hdr;
-    unsigned avail = 0, deblock = 0;
+    unsigned avail, left = p->mb_x > 0, top = p->addr >= p->mb_width;
 
     p->a = p->a_lower = a ? &p->line[p->mb_x - 1] : &h264_edge_none[0];
     p->b = b ? &p->line[p->mb_x] : &h264_edge_none[0];
-    if (h264_edge_serves_intra(p, p->a->flags))
-        avail |= REC_AVAIL_A;
-    if (h264_edge_serves_intra(p, p->b->flags))
-        avail |= REC_AVAIL_B;
-    if (h264_edge_serves_intra(p, c))
-        avail |= REC_AVAIL_C;
-    if (h264_edge_serves_intra(p, d))
-        avail |= REC_AVAIL_D;
+    avail = h264_edge_serves_intra(p, p->a->flags) * REC_AVAIL_A;
+    avail |= h264_edge_serves_intra(p, p->b->flags) * REC_AVAIL_B;
+    avail |= h264_edge_serves_intra(p, c) * REC_AVAIL_C;
+    avail |= h264_edge_serves_intra(p, d) * REC_AVAIL_D;
     p->intra_avail = (uint8_t)avail;
-    if (hdr->disable_deblocking_filter_idc != 1) {
-        bool within = hdr->disable_deblocking_filter_idc == 2;
-
-        deblock = REC_DEBLOCK_INTERNAL;
-        if (p->mb_x > 0 && (a || !within))
-            deblock |= REC_DEBLOCK_LEFT;
-        if (p->addr >= p->mb_width && (b || !within))
-            deblock |= REC_DEBLOCK_TOP;
+    if (p->deblock_idc == 2) { /* within the slice */
+        left = a;
+        top = b;
     }
-    p->deblock = (uint8_t)deblock;
+    p->deblock = (uint8_t)(p->deblock_idc == 1 ? 0 : REC_DEBLOCK_INTERNAL | left * REC_DEBLOCK_LEFT | top * REC_DEBLOCK_TOP);
 }
 
 static __attribute__((noinline)) void find_in_group(struct mb_parser *p)

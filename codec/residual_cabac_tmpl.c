@@ -6,39 +6,40 @@
 
 /* First contexts of a block category. */
 struct NAME(contexts) {
-    uint8_t *cbf, *sig, *last, *abs;
+    struct h264_cabac_state *cbf, *sig, *last, *abs;
 };
 
 static struct NAME(contexts) NAME(category)(struct mb_parser *p, unsigned cat)
 {
-    uint8_t *state = p->cabac.state;
+    struct h264_cabac_state *state = p->cabac.state;
 
     return (struct NAME(contexts)){state + h264_cabac_cbf_base[cat], state + h264_cabac_sig_base[p->field][cat],
                                    state + h264_cabac_last_base[p->field][cat], state + h264_cabac_abs_base[cat]};
 }
 
 /* coeff_abs_level_minus1 and coeff_sign_flag of n coefficients, last one first. gt1_max: 3 for chroma DC, else 4. */
-static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac_engine *e, uint8_t *abs_ctx, unsigned gt1_max,
-                                                               const uint8_t *at, unsigned n, COEFF *out)
+static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac_engine *e, struct h264_cabac_state *abs_ctx,
+                                                               unsigned gt1_max, const uint8_t *at, unsigned n, COEFF *out)
 {
-    unsigned inc = 1, gt1 = 0, good = 1;
+    struct h264_cabac_state *ctx = abs_ctx + 1, *gt1_ctx = abs_ctx + 5, *gt1_last = gt1_ctx + gt1_max;
+    bool good = true;
 
     while (n--) {
         int32_t level = 1, sign;
 
-        if (h264_cabac_decide(e, abs_ctx + inc)) {
-            uint8_t *ctx = abs_ctx + 5 + gt1;
-
-            for (level = 2; level < 15 && h264_cabac_decide(e, ctx); level++)
-                ;
+        if (h264_cabac_bin(e, ctx)) {
+            do
+                h264_cabac_ready(e);
+            while (++level < 15 && h264_cabac_bin(e, gt1_ctx));
             if (level == 15)
                 level += (int32_t)h264_cabac_exp_golomb(e, 0);
-            gt1 += gt1 < gt1_max;
-            inc = 0;
+            gt1_ctx += gt1_ctx < gt1_last;
+            ctx = abs_ctx;
         } else {
-            inc += (unsigned)(inc - 1) < 3; /* 0 stays, 4 stays */
+            ctx += (size_t)(ctx - abs_ctx - 1) < 3; /* 0 stays, 4 stays */
         }
-        sign = -(int32_t)h264_cabac_bypass(e);
+        sign = -(int32_t)h264_cabac_bypass_bin(e);
+        h264_cabac_ready(e);
         level = (level ^ sign) - sign;
         good &= LEVEL_FITS(level);
         out[at[n]] = (COEFF)level;
@@ -48,32 +49,41 @@ static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac
 
 /* A block of 4x4 shape, 15 or 16 coefficients, with its coded_block_flag. unit: where levels go, NULL: a unit is taken. scan
  * starts at the first coefficient. Returns 1 when coded, 0 when not, -1 on an error. */
-static int NAME(block_4x4)(struct mb_parser *p, const struct NAME(contexts) *cx, unsigned cbf_inc, const uint8_t *scan,
-                           unsigned count, COEFF *unit)
+static inline __attribute__((always_inline)) int NAME(block_4x4)(struct mb_parser *p, struct h264_cabac_engine *e,
+                                                                 const struct NAME(contexts) * cx, unsigned cbf_inc,
+                                                                 const uint8_t *scan, unsigned count, COEFF *unit)
 {
-    struct h264_cabac_engine e = p->cabac.e;
+    struct h264_cabac_state *sig = cx->sig, *last = cx->last;
     uint8_t at[16];
     unsigned n = 0, i = 0;
-    bool good;
 
-    if (!h264_cabac_decide(&e, cx->cbf + cbf_inc)) {
-        p->cabac.e = e;
+    if (!h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
-    }
     for (i = 0; i < count - 1; i++) {
-        if (h264_cabac_decide(&e, cx->sig + i)) {
+        if (h264_cabac_bin(e, sig + i)) {
             at[n++] = scan[i];
-            if (h264_cabac_decide(&e, cx->last + i))
+            if (h264_cabac_bin(e, last + i))
                 break;
         }
+        h264_cabac_ready(e);
     }
+    h264_cabac_ready(e);
     if (i == count - 1)
         at[n++] = scan[i];
     if (!unit)
         unit = NAME(take_units)(p, 1);
-    good = NAME(levels)(&e, cx->abs, 4, at, n, unit);
-    p->cabac.e = e;
-    return good ? 1 : -1;
+    return NAME(levels)(e, cx->abs, 4, at, n, unit) ? 1 : -1;
+}
+
+/* The same for blocks that are rare enough to share the code. */
+static __attribute__((noinline)) int NAME(block_ac)(struct mb_parser *p, const struct NAME(contexts) * cx, unsigned cbf_inc,
+                                                    const uint8_t *scan, unsigned count, COEFF *unit)
+{
+    struct h264_cabac_engine e = p->cabac.e;
+    int got = NAME(block_4x4)(p, &e, cx, cbf_inc, scan, count, unit);
+
+    h264_cabac_save(&p->cabac.e, &e);
+    return got;
 }
 
 /* Chroma DC of 4 or 8 coefficients */
@@ -86,7 +96,7 @@ static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts
     bool good;
 
     if (!h264_cabac_decide(&e, cx->cbf + cbf_inc)) {
-        p->cabac.e = e;
+        h264_cabac_save(&p->cabac.e, &e);
         return 0;
     }
     for (i = 0; i < count - 1; i++) {
@@ -101,35 +111,37 @@ static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts
     if (i == count - 1)
         at[n++] = (uint8_t)i;
     good = NAME(levels)(&e, cx->abs, 3, at, n, out);
-    p->cabac.e = e;
+    h264_cabac_save(&p->cabac.e, &e);
     return good ? 1 : -1;
 }
 
 /* 64 coefficients; cbf_inc is not used, and coded_block_flag inferred to be 1, unless ChromaArrayType is 3. */
-static int NAME(block_8x8)(struct mb_parser *p, const struct NAME(contexts) *cx, unsigned cbf_inc)
+static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parser *p, struct h264_cabac_engine *e,
+                                                                 const struct NAME(contexts) * cx, unsigned cbf_inc)
 {
     const uint8_t *scan = h264_scan_8x8[p->field], *sig_inc = h264_cabac_sig_8x8[p->field];
-    struct h264_cabac_engine e = p->cabac.e;
+    struct h264_cabac_state *sig = cx->sig, *last = cx->last, *sig_ctx = sig, *last_ctx = last; /* those of 0 are the first */
     uint8_t at[64];
     unsigned n = 0, i;
-    bool good;
 
-    if (p->chroma_array_type == 3 && !h264_cabac_decide(&e, cx->cbf + cbf_inc)) {
-        p->cabac.e = e;
+    if (p->chroma_array_type == 3 && !h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
-    }
-    for (i = 0; i < 63; i++) {
-        if (h264_cabac_decide(&e, cx->sig + sig_inc[i])) {
+    for (i = 0; i < 63; i++) { /* the next contexts are found before it is known where this one leads */
+        struct h264_cabac_state *sig_now = sig_ctx, *last_now = last_ctx;
+
+        sig_ctx = sig + sig_inc[i + 1];
+        last_ctx = last + h264_cabac_last_8x8[i + 1];
+        if (h264_cabac_bin(e, sig_now)) {
             at[n++] = scan[i];
-            if (h264_cabac_decide(&e, cx->last + h264_cabac_last_8x8[i]))
+            if (h264_cabac_bin(e, last_now))
                 break;
         }
+        h264_cabac_ready(e);
     }
+    h264_cabac_ready(e);
     if (i == 63)
         at[n++] = scan[63];
-    good = NAME(levels)(&e, cx->abs, 4, at, n, NAME(take_units)(p, 4));
-    p->cabac.e = e;
-    return good ? 1 : -1;
+    return NAME(levels)(e, cx->abs, 4, at, n, NAME(take_units)(p, 4)) ? 1 : -1;
 }
 
 /* The borders of the coded_block_flag grid of a component w blocks wide and h blocks high. */
@@ -168,32 +180,41 @@ static inline unsigned NAME(cbf_inc)(uint32_t grid, unsigned bit)
     return (grid >> (bit - 1) & 1) | (grid >> (bit - 5) & 1) << 1;
 }
 
-/* residual_luma() (7.3.5.3.1) for luma, or a chroma component of 4:4:4 */
-static bool NAME(luma_cabac)(struct mb_parser *p, unsigned c)
+/* Luma, or a chroma component of 4:4:4, with the 8x8 transform */
+static bool NAME(luma_8x8)(struct mb_parser *p, unsigned c)
 {
-    unsigned cat = c ? 2 + 4 * c : 0, i16 = p->mb->kind == REC_MB_INTRA_16X16, coded = 0;
-    bool t8 = p->mb->flags & REC_MB_TRANSFORM_8X8;
-    struct NAME(contexts) cx = NAME(category)(p, t8 ? c ? cat + 3 : 5 : i16 ? cat + 1 : cat + 2);
-    const uint8_t *scan = h264_scan_4x4[p->field] + i16;
-    uint32_t grid = NAME(cbf_grid)(p, c, 4, 4);
-    COEFF *units = NULL;
+    struct NAME(contexts) cx = NAME(category)(p, c ? 5 + 4 * c : 5);
+    uint32_t grid = NAME(cbf_grid)(p, c, 4, 4) & NAME(cbf_8x8_mask)(p);
+    struct h264_cabac_engine e = p->cabac.e;
+    unsigned coded = 0;
 
-    if (t8)
-        grid &= NAME(cbf_8x8_mask)(p);
-    if (i16) {
-        static const uint8_t identity[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-        struct NAME(contexts) dc_cx = NAME(category)(p, cat);
-        COEFF dc[16] = {0};
-        int got = NAME(block_4x4)(p, &dc_cx, NAME(cbf_dc_inc)(p, c), identity, 16, dc);
+    for (unsigned q = 0; q < 4; q++) {
+        unsigned bit = CBF_BIT((q & 1) * 2, q & 2);
+        int got;
 
+        if (!(p->cbp >> q & 1))
+            continue;
+        got = NAME(block_8x8)(p, &e, &cx, NAME(cbf_inc)(grid, bit));
         if (got < 0)
             return false;
-        if (got) {
-            units = NAME(take_luma_dc)(p, dc);
-            p->edge.flags |= (uint16_t)(EDGE_CBF_DC << c);
-            coded = 0xffff;
-        }
+        grid |= got ? 0x63u << bit : 0;
+        coded |= got ? 0xfu << 4 * q : 0;
     }
+    h264_cabac_save(&p->cabac.e, &e);
+    p->edge.cbf[c] = grid;
+    p->mb->coded[c] = (uint16_t)coded;
+    return true;
+}
+
+/* The same in 4x4 blocks */
+static bool NAME(luma_4x4)(struct mb_parser *p, unsigned c)
+{
+    struct NAME(contexts) cx = NAME(category)(p, c ? 4 + 4 * c : 2);
+    const uint8_t *scan = h264_scan_4x4[p->field];
+    uint32_t grid = NAME(cbf_grid)(p, c, 4, 4);
+    struct h264_cabac_engine e = p->cabac.e;
+    unsigned coded = 0;
+
     for (unsigned blk = 0; blk < 16; blk++) {
         unsigned bit = CBF_BIT(mb_blk_x(blk), mb_blk_y(blk));
         int got;
@@ -202,22 +223,52 @@ static bool NAME(luma_cabac)(struct mb_parser *p, unsigned c)
             blk |= 3;
             continue;
         }
-        if (t8) {
-            got = NAME(block_8x8)(p, &cx, NAME(cbf_inc)(grid, bit));
-            grid |= got > 0 ? 0x63u << bit : 0;
-            coded |= got > 0 ? 0xfu << blk : 0;
-            blk |= 3;
-        } else {
-            got = NAME(block_4x4)(p, &cx, NAME(cbf_inc)(grid, bit), scan, 16 - i16, units ? units + blk * 16 : NULL);
-            grid |= got > 0 ? 1u << bit : 0;
-            coded |= got > 0 ? 1u << blk : 0;
-        }
+        got = NAME(block_4x4)(p, &e, &cx, NAME(cbf_inc)(grid, bit), scan, 16, NULL);
         if (got < 0)
             return false;
+        grid |= (unsigned)got << bit;
+        coded |= (unsigned)got << blk;
     }
+    h264_cabac_save(&p->cabac.e, &e);
     p->edge.cbf[c] = grid;
     p->mb->coded[c] = (uint16_t)coded;
     return true;
+}
+
+/* Intra_16x16: DC, then AC where CodedBlockPatternLuma is 15 */
+static bool NAME(luma_16x16)(struct mb_parser *p, unsigned c)
+{
+    static const uint8_t identity[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    unsigned cat = c ? 2 + 4 * c : 0, coded = 0;
+    struct NAME(contexts) dc_cx = NAME(category)(p, cat), cx = NAME(category)(p, cat + 1);
+    const uint8_t *scan = h264_scan_4x4[p->field] + 1;
+    uint32_t grid = NAME(cbf_grid)(p, c, 4, 4);
+    COEFF *units = NULL, dc[16] = {0};
+    int got = NAME(block_ac)(p, &dc_cx, NAME(cbf_dc_inc)(p, c), identity, 16, dc);
+
+    if (got > 0) {
+        units = NAME(take_luma_dc)(p, dc);
+        p->edge.flags |= (uint16_t)(EDGE_CBF_DC << c);
+        coded = 0xffff;
+    }
+    for (unsigned blk = 0; blk < 16 && p->cbp & 15 && got >= 0; blk++) {
+        unsigned bit = CBF_BIT(mb_blk_x(blk), mb_blk_y(blk));
+
+        got = NAME(block_ac)(p, &cx, NAME(cbf_inc)(grid, bit), scan, 15, units ? units + blk * 16 : NULL);
+        grid |= (unsigned)(got > 0) << bit;
+        coded |= (unsigned)(got > 0) << blk;
+    }
+    p->edge.cbf[c] = grid;
+    p->mb->coded[c] = (uint16_t)coded;
+    return got >= 0;
+}
+
+/* residual_luma() (7.3.5.3.1) for luma, or a chroma component of 4:4:4 */
+static bool NAME(luma_cabac)(struct mb_parser *p, unsigned c)
+{
+    if (p->mb->flags & REC_MB_TRANSFORM_8X8)
+        return NAME(luma_8x8)(p, c);
+    return p->mb->kind == REC_MB_INTRA_16X16 ? NAME(luma_16x16)(p, c) : NAME(luma_4x4)(p, c);
 }
 
 /* 4:2:0 and 4:2:2: DC of both components comes before the AC of both. */
@@ -245,7 +296,7 @@ static bool NAME(chroma_cabac)(struct mb_parser *p)
 
             for (unsigned blk = 0; blk < blocks; blk++) {
                 unsigned bit = CBF_BIT(blk & 1, blk >> 1);
-                int ac = NAME(block_4x4)(p, &ac_cx, NAME(cbf_inc)(grid, bit), scan, 15, units ? units + blk * 16 : NULL);
+                int ac = NAME(block_ac)(p, &ac_cx, NAME(cbf_inc)(grid, bit), scan, 15, units ? units + blk * 16 : NULL);
 
                 if (ac < 0)
                     return false;

@@ -148,6 +148,7 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->chroma_blocks = chroma_blocks[p->chroma_array_type & 3];
     p->wide = h264_coeff_bytes(sps) == 4;
     p->field = slice->hdr.field_pic_flag;
+    p->deblock_idc = slice->hdr.disable_deblocking_filter_idc;
     p->num_ref[0] = slice->hdr.num_ref[0];
     p->num_ref[1] = slice->hdr.num_ref[1];
     p->qp_bd_offset[0] = 6 * (sps->bit_depth[0] - 8);

@@ -64,15 +64,15 @@ static void renorm(struct cabac_writer *w)
 void cabac_put(struct cabac_writer *w, unsigned ctx, unsigned bin)
 {
     uint8_t *state = &w->state[ctx], s = *state;
-    uint32_t lps = h264_cabac_range_lps[s][w->range >> 6 & 3];
+    uint32_t lps = h264_cabac_states[s].lps[w->range >> 6 & 3];
 
     w->range -= lps;
     if (bin != (s & 1)) {
         w->low += w->range;
         w->range = lps;
-        *state = h264_cabac_next[1][s];
+        *state = h264_cabac_states[s].next[1];
     } else {
-        *state = h264_cabac_next[0][s];
+        *state = h264_cabac_states[s].next[0];
     }
     renorm(w);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Developer's look at step 2 of the decoder: entropy-decodes every slice of an Annex B file and prints a checksum of all
- * records, the macroblocks decoded and missing, errors, and the time that h264_slice_decode took.
+ * Developer's look at steps 2 and 3 of the decoder: entropy-decodes every slice of an Annex B file, derives its motion,
+ * validates the records, and prints checksums of the records after each step, the macroblocks decoded and missing, errors, and
+ * the processor time that h264_slice_decode took (seconds), and all the rest (motion).
  *
  *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] FILE
  *
@@ -23,8 +24,8 @@ struct run {
     struct h264_picture *window[MAX_WINDOW];
     unsigned count, size;
     uint64_t random, mutate;               /* states of generators; 0: off */
-    uint64_t checksum, mbs, missing, slices, errors, feed_errors, pictures, bytes, units;
-    double seconds;
+    uint64_t checksum, motion_checksum, mbs, missing, slices, errors, feed_errors, refused, pictures, bytes, units;
+    double seconds, motion_seconds;
 };
 
 /* xorshift64* */
@@ -64,7 +65,8 @@ static uint64_t picture_checksum(struct run *run, const struct h264_picture *pic
         h = hash(h, (const uint8_t *)pic->coeffs + mb.coeff * unit_bytes, units * unit_bytes);
         mb.coeff = 0;
         h = hash(h, &mb, sizeof(mb));
-        h = hash(h, &pic->motion[i], sizeof(pic->motion[i]));
+        if (pic->syntax[i].part != H264_PART_DIRECT)
+            h = hash(h, &pic->motion[i], sizeof(pic->motion[i]));
         h = hash(h, &pic->syntax[i], sizeof(pic->syntax[i]));
         run->mbs++;
         run->units += units;
@@ -93,17 +95,24 @@ static void mutate_slice(struct h264_slice *slice, uint64_t *state)
         flip_bits(slice->nal_c, slice->nal_c_size, slice->data_bit_offset_c, state);
 }
 
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static void decode_slice(struct run *run, struct h264_slice *slice)
 {
-    struct timespec t0, t1;
+    double start;
     int error;
 
     if (run->mutate)
         mutate_slice(slice, &run->mutate);
-    clock_gettime(CLOCK_MONOTONIC, &t0);
+    start = cpu_seconds();
     error = h264_slice_decode(slice, run->scratch);
-    clock_gettime(CLOCK_MONOTONIC, &t1);
-    run->seconds += (double)(t1.tv_sec - t0.tv_sec) + (double)(t1.tv_nsec - t0.tv_nsec) * 1e-9;
+    run->seconds += cpu_seconds() - start;
     run->slices++;
     run->bytes += slice->nal_size;
     if (error) {
@@ -111,6 +120,26 @@ static void decode_slice(struct run *run, struct h264_slice *slice)
         if (!run->mutate)
             fprintf(stderr, "picture %u slice %u: %s after %u macroblocks\n", slice->pic->id, slice->index,
                     h264_error_text(error), slice->mbs_decoded);
+    }
+}
+
+/* Step 3, and the border to the GPU */
+static void derive_motion(struct run *run, struct h264_picture *pic)
+{
+    double start = cpu_seconds();
+    const char *reason = "its records";
+    struct rec_view view;
+    bool good = !h264_picture_derive_motion(pic);
+
+    if (good) {
+        h264_picture_records(pic, &view);
+        good = !records_validate_content(&view, &reason);
+    }
+    run->motion_seconds += cpu_seconds() - start;
+    run->motion_checksum = hash(run->motion_checksum, pic->motion, pic->mb_count * sizeof(pic->motion[0]));
+    if (!good) {
+        run->refused++;
+        fprintf(stderr, "picture %u: %s\n", pic->id, reason);
     }
 }
 
@@ -139,6 +168,7 @@ static bool decode_window(struct run *run)
     free(order);
     for (unsigned i = 0; i < run->count; i++) {
         run->checksum += picture_checksum(run, run->window[i]);
+        derive_motion(run, run->window[i]);
         h264_picture_done(run->window[i]);
         h264_picture_unref(run->window[i]);
     }
@@ -206,10 +236,12 @@ static bool parse_arguments(int argc, char **argv, struct run *run)
 
 static void print_run(const struct run *run)
 {
-    printf("checksum %016llx pictures %llu slices %llu mbs %llu missing %llu errors %llu units %llu bytes %llu seconds %.4f",
+    printf("checksum %016llx pictures %llu slices %llu mbs %llu missing %llu errors %llu units %llu bytes %llu seconds %.4f "
+           "motion %.4f motion-checksum %016llx",
            (unsigned long long)run->checksum, (unsigned long long)run->pictures, (unsigned long long)run->slices,
            (unsigned long long)run->mbs, (unsigned long long)run->missing, (unsigned long long)(run->errors + run->feed_errors),
-           (unsigned long long)run->units, (unsigned long long)run->bytes, run->seconds);
+           (unsigned long long)run->units, (unsigned long long)run->bytes, run->seconds, run->motion_seconds,
+           (unsigned long long)run->motion_checksum);
     if (run->mbs)
         printf(" ns/mb %.1f Mbit/s %.1f", run->seconds * 1e9 / (double)run->mbs, (double)run->bytes * 8e-6 / run->seconds);
     printf("\n");
@@ -243,5 +275,5 @@ int main(int argc, char **argv)
     free(data);
     if (!good)
         return 2;
-    return run.missing || run.errors || run.feed_errors;
+    return run.missing || run.errors || run.feed_errors || run.refused;
 }
