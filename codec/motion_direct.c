@@ -93,17 +93,39 @@ static void spatial_quadrant(struct motion_walk *w, const struct spatial *s, boo
     }
 }
 
+/* The four vectors of a quadrant */
+static inline void fill_quadrant(struct rec_motion *m, int list, int quadrant, struct motion_mv mv)
+{
+    struct motion_mv row[2] = {mv, mv};
+
+    memcpy(m->mv[list][first_block[quadrant]], row, sizeof row);
+    memcpy(m->mv[list][first_block[quadrant] + 4], row, sizeof row);
+}
+
+/* A whole macroblock; the corners of the colocated one, which lies where it lies, stand for its quadrants. */
+static void spatial_corners(struct motion_walk *w, const struct spatial *s, bool matters)
+{
+    unsigned still = 0;
+
+    for (int q = 0; q < 4 && matters; q++)
+        still |= (unsigned)col_zero(w, &w->direct.col->motion[w->mb], corner_block[q]) << q;
+    for (int list = 0; list < 2; list++) {
+        memset(w->cur->ref_idx[list], s->ref[list], sizeof w->cur->ref_idx[list]);
+        motion_fill(w->cur, list, s->mv[list]);
+        for (int q = 0; q < 4 && s->ref[list] == 0 && still; q++)
+            if (still >> q & 1)
+                fill_quadrant(w->cur, list, q, (struct motion_mv){0, 0});
+    }
+}
+
 static void direct_spatial(struct motion_walk *w, unsigned quadrants)
 {
     struct spatial s = spatial_prediction(w);
     bool matters = w->direct.col && w->direct.col_short_term &&
                    ((s.ref[0] == 0 && !motion_is_zero(s.mv[0])) || (s.ref[1] == 0 && !motion_is_zero(s.mv[1])));
 
-    if (quadrants == 15 && !matters) {
-        for (int list = 0; list < 2; list++) {
-            memset(w->cur->ref_idx[list], s.ref[list], sizeof w->cur->ref_idx[list]);
-            motion_fill(w->cur, list, s.mv[list]);
-        }
+    if (quadrants == 15 && (!matters || (w->direct.inference_8x8 && !w->direct.crossed))) {
+        spatial_corners(w, &s, matters);
         return;
     }
     for (int q = 0; q < 4; q++)
