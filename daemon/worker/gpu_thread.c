@@ -298,7 +298,8 @@ static bool ensure_pool(struct engine *e, struct session *s)
     }
     if (s->pools && format_equal(&format, &s->pools->format))
         return false;
-    if (!blur_admit(s, &format, out->structure != REC_FRAME, why)) {
+    bool fields = out ? out->structure != REC_FRAME : s->params.fields && !s->ahead->frame_mbs_only_flag;
+    if (!blur_admit(s, &format, fields, why)) {
         fail_session(s, PELTON_ERR_USAGE, why);
         return true;
     }
