@@ -166,6 +166,7 @@ struct pelton_camera {
     double red_gain, blue_gain;
     double mean, clipped;       /* of linear luminance, 0..1, metered */
     enum pelton_ae_state ae_state;
+    struct pelton_rect crop;    /* ScalerCrop: what part of the straightened picture the frame shows */
 };
 
 /* Steps towards a frame, of the last of its pictures: CLOCK_MONOTONIC, in this order between received_ns and decoded_ns but for the

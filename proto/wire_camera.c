@@ -15,6 +15,10 @@ void wire_camera_from(const struct pelton_camera *in, Pelton__Camera *out)
 #define CAMERA_COPY(field) out->field = in->field;
     CAMERA_FIELDS(CAMERA_COPY)
     out->ae_state = (uint32_t)in->ae_state;
+    out->crop_x = in->crop.x;
+    out->crop_y = in->crop.y;
+    out->crop_width = in->crop.width;
+    out->crop_height = in->crop.height;
 }
 
 void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out)
@@ -26,6 +30,7 @@ void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out)
     CAMERA_FIELDS(CAMERA_COPY)
 #undef CAMERA_COPY
     out->ae_state = in->ae_state <= PELTON_AE_LOCKED ? (enum pelton_ae_state)in->ae_state : PELTON_AE_SEARCHING;
+    out->crop = (struct pelton_rect){in->crop_x, in->crop_y, in->crop_width, in->crop_height};
     out->present = true;
 }
 

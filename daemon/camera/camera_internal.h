@@ -125,6 +125,7 @@ struct flight {
     uint64_t ticket;
     float gain[3];
     double digital;
+    struct isp_rect crop;
     enum ae_state state;
     uint32_t n;
     struct {

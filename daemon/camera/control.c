@@ -311,6 +311,15 @@ static void out_of_range(const struct camera *c, enum control id, const struct p
                  table[id].n > 1 ? "s" : "", least, most);
 }
 
+/* Blurred rectangles stay where they are in the picture: nobody may move the scene under them. */
+static bool blurred(const struct camera *c)
+{
+    const struct camera_reader *r = c->host->readers;
+    while (r && (r->camera != c || !r->params.n_blur))
+        r = r->next;
+    return r != NULL;
+}
+
 static int find(const struct camera *c, const struct pelton_control *wish, struct pelton_failure *failure)
 {
     int id = 0;
@@ -321,6 +330,11 @@ static int find(const struct camera *c, const struct pelton_control *wish, struc
         failure->code = PELTON_ERR_USAGE;
         snprintf(failure->cause, sizeof failure->cause, "%.32s: this camera has no such control", wish->name);
         snprintf(failure->hint, sizeof failure->hint, "pelton get lists them");
+        return -1;
+    }
+    if (id == SCALER_CROP && blurred(c)) {
+        failure->code = PELTON_ERR_PERMISSION;
+        snprintf(failure->cause, sizeof failure->cause, "ScalerCrop: parts of this picture are blurred, so it stays as it is");
         return -1;
     }
     limits(c, (enum control)id, &least, &most);

@@ -119,6 +119,10 @@ static void prepare(struct camera_host *h, struct camera_reader *r)
     char why[ISP_WHY] = "";
     bool needs = !r->probe && r->params.transport == PELTON_SHM;
     r->prepared = true;
+    if (r->params.n_blur && memcmp(&c->crop, &c->params.region, sizeof c->crop) != 0) {
+        c->crop = c->params.region; /* its rectangles mean the picture as it is configured; from now on ScalerCrop is refused */
+        c->look++;
+    }
     int err = 0;
     if (needs && r->params.n_blur)
         err = make_blurred(h, r, why);
@@ -181,7 +185,8 @@ static void post_frame(struct flight *f, struct camera_reader *r, uint32_t slot,
                                       .received_ns = raw->frame.captured_ns, .decoded_ns = now, .dropped_source = raw->lost,
                                       .dropped_decoder = dropped};
     ev.camera = (struct pelton_camera){true, e->time_us, e->analogue, f->digital, f->gain[0] / f->digital, f->gain[2] / f->digital,
-                                       c->mean, c->clipped, (enum pelton_ae_state)f->state};
+                                       c->mean, c->clipped, (enum pelton_ae_state)f->state,
+                                       {f->crop.x, f->crop.y, f->crop.width, f->crop.height}};
     r->pool->slots[slot].state = POOL_HELD;
     r->stats.frames++;
     r->stats.bytes_delivered += r->pool->format.slot_size;
@@ -336,6 +341,7 @@ static bool submit(struct camera_host *h, struct camera *c)
     }
     f->camera = c;
     f->raw = raw;
+    f->crop = c->crop;
     expose(f);
     uint32_t n = targets(h, f, frames);
     for (uint32_t i = 0; i < n; i++) {

@@ -39,6 +39,7 @@ class Frame:
         self.state, self.age = w[7], float(w[8])
         self.by = list(map(int, w[9:12])) # source, worker, client
         self.dropped = sum(self.by)
+        self.crop = w[13]
         self.total = self.time * self.analogue * self.digital
 
 
@@ -105,7 +106,9 @@ def serve(args, clip):
     with t.Daemon(args, "-c", args.folder + "/Config") as daemon:
         outs = [open(args.folder + f"/reader{i}", "w+") for i in range(3)]
         readers = [start_reader(args, daemon, "source:cam", o) for o in outs]
-        time.sleep(args.seconds / 2 + 2)
+        while os.path.getsize(outs[2].name) == 0 and readers[2].poll() is None:
+            time.sleep(0.1)
+        time.sleep(args.seconds / 2)
         readers[0].send_signal(signal.SIGSTOP)
         readers[1].kill()
         time.sleep(args.seconds / 2)
@@ -161,10 +164,14 @@ def controls(args, clip):
     base = dict(scene_frames=1, realtime="no", frames=60)
     frames, rest = watch(args, address(clip, **base), "--set", "ExposureTime=5000", "--set", "AnalogueGain=2")
     check(rest == ["control ExposureTime 5000", "control AnalogueGain 2"], f"controls: {rest}")
-    last = frames[-1] if frames else Frame("frame 0 0 0 0 0 0 - 0 0 0 0")
+    last = frames[-1] if frames else Frame("frame 0 0 0 0 0 0 - 0 0 0 0 0 -")
     check((last.time, last.analogue, last.state) == (5000, 2, "locked"), f"controls: {last.time} us x {last.analogue}, {last.state}")
     _, rest = watch(args, address(clip, **base), "--set", "ExposureTime=1e9")
     check(len(rest) == 1 and rest[0].startswith("error -2 ExposureTime=1e+09: 1 value from"), f"controls: {rest}")
+    frames, rest = watch(args, address(clip, **base), "--set", "ScalerCrop=16,8,160,120")
+    crops = [f.crop for f in frames]
+    cut = crops.index("16,8,160,120") if "16,8,160,120" in crops else 0
+    check(cut > 0 and crops == cut * ["0,0,320,240"] + (60 - cut) * ["16,8,160,120"], f"controls: each frame tells its crop, the new one from frame {cut} on")
     _, rest = watch(args, address(clip, **base), "--set", "Zoom=2")
     check(len(rest) == 1 and "Zoom: this camera has no such control" in rest[0], f"controls: {rest}")
 
@@ -341,7 +348,8 @@ def live(args, clip):
     with open(raw, "wb") as f:
         f.write(half * height * 4)
     with open(config, "w") as f:
-        f.write(f"version: 1\nsources:\n  cam: {{uri: \"bayer://{raw}\", size: {width}x{height}, format: SRGGB12, loop: yes, fps: 30, tone: linear, ae: {{enable: no}}}}\n")
+        base = f"uri: \"bayer://{raw}\", size: {width}x{height}, format: SRGGB12, loop: yes, fps: 30, tone: linear, ae: {{enable: no}}"
+        f.write(f"version: 1\nsources:\n  cam: {{{base}}}\n  masked: {{{base}, seed: 2, blur: [[0, 0, 16, 16]]}}\n")
     with t.Daemon(args, "-c", config) as daemon:
         p = subprocess.Popen([args.bin + "/pelton", "pipe", "--socket", daemon.socket, "-loglevel", "error", "cam", "--pix-fmt", "gray", "-f", "rawvideo", "-o", "-"],
                              stdout=subprocess.PIPE)
@@ -362,6 +370,8 @@ def live(args, clip):
             check(out.returncode == 2 and change in out.stderr and expected in out.stderr, f"live: {out.stderr.splitlines()[:1]}")
         p.kill()
         p.wait()
+        out = pelton(args, daemon, "set", "masked", "ScalerCrop=32,0,32,48")
+        check(out.returncode == 9 and "parts of this picture are blurred" in out.stderr, f"live: nobody moves a picture under what is blurred: {out.stderr.splitlines()[:1]}")
 
 
 def bad_settings(args, raw):

@@ -31,18 +31,24 @@ static void print_frame(const struct pelton_frame *f)
 {
     static const char *const states[] = {"searching", "converged", "locked"};
     const struct pelton_camera *c = &f->camera;
-    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu %u\n", (unsigned long long)f->sequence, c->exposure_us,
+    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu %u %u,%u,%u,%u\n", (unsigned long long)f->sequence, c->exposure_us,
            c->analogue_gain, c->digital_gain, c->mean, c->clipped, c->present ? states[c->ae_state] : "absent", age_ms(f->received_ns),
-           (unsigned long long)f->dropped_source, (unsigned long long)f->dropped_decoder, (unsigned long long)f->dropped_client, f->epoch);
+           (unsigned long long)f->dropped_source, (unsigned long long)f->dropped_decoder, (unsigned long long)f->dropped_client, f->epoch,
+           c->crop.x, c->crop.y, c->crop.width, c->crop.height);
     fflush(stdout);
 }
 
 static int set(struct pelton *conn, struct pelton_stream *s, const char *text)
 {
-    struct pelton_control wish = {.n = 1}, out[PELTON_MAX_CONTROLS];
+    struct pelton_control wish = {.n = 0}, out[PELTON_MAX_CONTROLS];
     uint32_t n = 0;
-    if (sscanf(text, "%31[^=]=%lf,%lf", wish.name, &wish.value[0], &wish.value[1]) == 3)
-        wish.n = 2;
+    const char *at = text + strcspn(text, "=");
+    snprintf(wish.name, sizeof wish.name, "%.*s", (int)(at - text), text);
+    while (*at && wish.n < PELTON_CONTROL_VALUES) {
+        char *end;
+        wish.value[wish.n++] = strtod(at + 1, &end);
+        at = end;
+    }
     if (pelton_controls(s, 5000, &wish, 1, out, &n) < 0)
         return complain(conn);
     for (uint32_t i = 0; i < n; i++)
