@@ -83,6 +83,9 @@ const struct option_row option_rows[] = {
      "several of these with commas between: streams are shared among them, and a file's stretches between IDR pictures. Starts a private daemon."},
     {OPT_SOCKET, "socket", NULL, "PATH", "$PELTON_SOCKET, else a private daemon", "FILE", CMD_DAEMON | CMD_ADMIN,
      "Use the daemon that listens there."},
+    {OPT_GPU_DEBUG, "gpu-debug", NULL, NULL, NULL, NULL, CMD_DECODE | CMD_BENCH | CMD_FRAMES | CMD_VIEW,
+     "Print the named values that shaders write, each with its pass, picture and workgroup, on standard error. Slow: for work on the shaders. "
+     "Starts a private daemon."},
     {OPT_NO_TUNE, "no-tune", NULL, NULL, NULL, NULL, CMD_DAEMON,
      "Kernels by kind of device, whatever was measured, and nothing is measured: the same on every run. Starts a private daemon."},
     {OPT_TUNE_FORCE, "tune-force", NULL, "FAMILY=VARIANT", NULL, NULL, CMD_DAEMON,

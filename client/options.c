@@ -391,6 +391,9 @@ static int apply(const struct option_row *row, const char *value, struct options
         return 0;
     case OPT_BLUR:
         return parse_blur(f, value, o);
+    case OPT_GPU_DEBUG:
+        o->gpu_debug = true;
+        return parse_config(f, "gpu_debug=true", o);
     case OPT_NO_TUNE:
         return parse_config(f, "tune=false", o);
     case OPT_TUNE_FORCE:

@@ -64,7 +64,7 @@ struct options {
     const char *output, *format, *pix_fmt;
     const char *socket, *device, *config[MAX_CONFIG];
     unsigned n_config;
-    bool device_given, lookahead_given;
+    bool device_given, lookahead_given, gpu_debug;
     const char *second_view; /* a file for it */
     const char *side_data; /* a file for it */
     const char *verify; /* a reference file; for bench "" */
@@ -124,6 +124,7 @@ enum option_id {
     OPT_CHART,
     OPT_KERNELS,
     OPT_NO_TUNE,
+    OPT_GPU_DEBUG,
     OPT_TUNE_FORCE,
     OPT_VARIANT,
     OPT_KERNEL_SIZE,

@@ -26,9 +26,9 @@ void announce_device(const struct pelton_device *device)
     }
 }
 
-static int log_descriptor(void)
+static int log_descriptor(const struct options *o)
 {
-    if (ui_says(LOG_VERBOSE)) {
+    if (ui_says(LOG_VERBOSE) || o->gpu_debug) {
         return -1;
     }
     return open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -48,7 +48,7 @@ static int spawn(const struct options *o, struct pelton **out, struct failure *f
         extra[n++] = "timestamps=true";
     }
     extra[n] = NULL;
-    int log_fd = log_descriptor();
+    int log_fd = log_descriptor(o);
     struct pelton_spawn_params params = {.device = o->device, .extra = extra, .log_fd = log_fd};
     int rc = pelton_spawn(&params, SPAWN_MS, out);
     if (log_fd >= 0) {

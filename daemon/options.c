@@ -29,6 +29,7 @@ static const struct key {
     {"lookahead", KIND_NUMBER, offsetof(struct options, lookahead), 0, 4096, 0, "pictures in flight per stream; 0: by memory"},
     {"batch", KIND_NUMBER, offsetof(struct options, batch), 0, 4096, 0, "most pictures of a GPU batch; 0: by device"},
     {"wavefront", KIND_NUMBER, offsetof(struct options, wavefront), 0, 255, 0, "kind of wavefront; 0: by device"},
+    {"gpu_debug", KIND_BOOL, offsetof(struct options, gpu_debug), 0, 1, 0, "log the values that shaders write; slow"},
     {"tune", KIND_BOOL, offsetof(struct options, tune), 0, 1, 1, "kernels as measured, at the first use of a device if need be"},
     {"tune_software", KIND_BOOL, offsetof(struct options, tune_software), 0, 1, 0, "measure at first use on software devices too"},
     {"tune_force", KIND_TEXT, offsetof(struct options, tune_force), 0, 0, 0, "family=variant: that kernel, whatever was measured"},

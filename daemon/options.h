@@ -42,7 +42,7 @@ struct options {
     /* engine */
     const char *device, *tune_force;
     uint64_t threads, lookahead, batch, wavefront, arena, shuffle_seed;
-    bool validation, timestamps, tune, tune_software;
+    bool validation, timestamps, gpu_debug, tune, tune_software;
 
     /* broker */
     uint64_t workers, clients, clients_per_uid, streams;

@@ -109,6 +109,8 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     vkGetPhysicalDeviceMemoryProperties(g->physical, &g->memory);
     g->unified = is_unified(g);
     TRY(create_device(g, &probe));
+    if (params->debug)
+        TRY(gpu_debug_open(g));
     gpu_log(g, 2, "device %s (%s)%s", g->info.name, g->info.driver, g->info.software ? ", software" : "");
     *out = g;
     return GPU_OK;
@@ -124,6 +126,7 @@ void gpu_close(struct gpu *g)
     if (g->device) {
         if (!atomic_load(&g->lost))
             g->vk.vkDeviceWaitIdle(g->device);
+        gpu_debug_close(g);
         gpu_pipelines_free(g);
         g->vk.vkDestroyDescriptorSetLayout(g->device, g->host_set, NULL);
         g->vk.vkDestroySemaphore(g->device, g->timeline, NULL);
@@ -164,6 +167,8 @@ int gpu_submit(struct gpu *g, VkCommandBuffer commands, uint64_t *value)
     *value = next;
 error:
     pthread_mutex_unlock(&g->lock);
+    if (err == GPU_OK)
+        gpu_debug_print(g, next);
     return err;
 }
 

@@ -48,6 +48,7 @@ struct gpu_params {
     const char *device;        /* "auto", "gpu", "cpu", a part of a name, or a UUID; NULL = auto (a hardware device, else software) */
     bool validation;           /* Khronos layer with synchronization validation where installed; messages go to log at level 0 */
     bool timestamps;           /* per-pass GPU times */
+    bool debug;                /* values that shaders write (gpu/shaders/lib/debug.glsl) go to log at level 1; every submission is waited for */
     gpu_log_fn log;            /* NULL: silent */
     void *log_ctx;
 };

@@ -168,6 +168,7 @@ int isp_record(struct isp *isp, struct isp_flight *f)
     if (f->queries)
         g->vk.vkResetQueryPool(g->device, f->queries, 0, ISP_QUERIES);
     stamp(isp, f, ISP_STAGE_UPLOAD);
+    gpu_debug_bind(g, f->commands, isp->layout);
     TRY(record_upload(isp, f));
     stamp(isp, f, ISP_STAGE_UPLOAD);
     for (uint32_t i = 0, end; i < f->count; i = end) {

@@ -27,8 +27,8 @@ static int create_layout(struct gpu *g, struct gpu_layout *layout)
     VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = count, .pBindings = bindings};
     VK(g, g->vk.vkCreateDescriptorSetLayout(g->device, &set, NULL, &layout->set));
     VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, layout->push_size};
-    VkDescriptorSetLayout sets[2] = {layout->set, g->host_set};
-    VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = 2, .pSetLayouts = sets,
+    VkDescriptorSetLayout sets[3] = {layout->set, g->host_set, g->host_set}; /* the third one of GPU_DEBUG_SET has the same shape */
+    VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = g->debug ? 3 : 2, .pSetLayouts = sets,
                                        .pushConstantRangeCount = 1, .pPushConstantRanges = &push};
     VK(g, g->vk.vkCreatePipelineLayout(g->device, &info, NULL, &layout->pipeline));
 error:
@@ -94,6 +94,7 @@ int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const
 {
     if (constant_count > 8)
         return GPU_ERR_INVALID;
+    gpu_debug_shader(g, &spirv, &spirv_size);
     for (struct gpu_pipeline *p = g->pipelines; p; p = p->next) {
         if (p->layout == layout && p->spirv == spirv && p->whole == whole && p->constant_count == constant_count &&
             (!constant_count || !memcmp(p->constants, constants, constant_count * 4))) {

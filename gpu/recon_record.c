@@ -153,6 +153,7 @@ int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chu
     recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
     record_upload(r, f, chunk);
     g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
+    gpu_debug_bind(g, f->commands, r->layout);
     if (chunk->copies)
         recon_copies_record(r, f->commands, chunk);
     recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);

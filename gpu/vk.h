@@ -86,6 +86,7 @@ struct gpu {
     atomic_bool lost;
 
     VkDescriptorSetLayout host_set;
+    struct gpu_debug *debug;          /* NULL: no --gpu-debug */
     struct gpu_layout *layouts;
     struct gpu_pipeline *pipelines;
     struct gpu_host *hosts;
@@ -122,6 +123,16 @@ int gpu_completed(struct gpu *g, uint64_t *value);
 int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx);
 void gpu_label_begin(struct gpu *g, VkCommandBuffer commands, const char *name);
 void gpu_label_end(struct gpu *g, VkCommandBuffer commands);
+
+/* debug.c: values out of shaders. All of it does nothing without gpu_params.debug. */
+#define GPU_DEBUG_SET 2
+int gpu_debug_open(struct gpu *g);
+void gpu_debug_close(struct gpu *g);
+void gpu_debug_shader(const struct gpu *g, const uint32_t **spirv, size_t *size); /* the compilation that writes them, where there is one */
+/* Once a command buffer, for the pipelines of the layout. */
+void gpu_debug_bind(struct gpu *g, VkCommandBuffer commands, const struct gpu_layout *layout);
+/* Wait for the submission and log what its shaders wrote. */
+void gpu_debug_print(struct gpu *g, uint64_t value);
 
 /* memory.c */
 enum gpu_memory {

@@ -382,7 +382,7 @@ static void on_async(uv_async_t *async)
 
 static int open_device(struct camera_host *h, const struct camera_host_params *params)
 {
-    const struct gpu_params gpu = {.device = params->device, .validation = params->validation, .log = params->log, .log_ctx = params->log_ctx};
+    const struct gpu_params gpu = {.device = params->device, .validation = params->validation, .debug = params->gpu_debug, .log = params->log, .log_ctx = params->log_ctx};
     const struct isp_options options = {0};
     int err = gpu_open(&gpu, &h->gpu);
     if (err)

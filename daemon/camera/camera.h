@@ -19,7 +19,7 @@ struct camera_reader;
 
 struct camera_host_params {
     const char *device;        /* as gpu_params.device, one only */
-    bool validation;
+    bool validation, gpu_debug;
     gpu_log_fn log;
     void *log_ctx;
 };

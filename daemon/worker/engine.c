@@ -149,6 +149,7 @@ static int open_device(struct engine *e)
     struct gpu_params params = {.device = e->params.device,
                                 .validation = e->params.validation,
                                 .timestamps = e->params.timestamps,
+                                .debug = e->params.gpu_debug,
                                 .log = e->params.log,
                                 .log_ctx = e->params.log_ctx};
     int err = gpu_open(&params, &e->gpu);

@@ -32,7 +32,7 @@ struct engine_params {
     bool no_tune;                /* kernels by kind of device, whatever was measured */
     bool tune_software;          /* measure them at first use on software devices too */
     const char *tune_force;      /* "family=variant" of gpu/tune.h; NULL or empty: none. Kept until engine_create returns */
-    bool validation, timestamps;
+    bool validation, timestamps, gpu_debug;
     gpu_log_fn log;
     void *log_ctx;
 };

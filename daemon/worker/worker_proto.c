@@ -289,6 +289,7 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
         .shuffle_seed = o->shuffle_seed,
         .validation = o->validation,
         .timestamps = o->timestamps,
+        .gpu_debug = o->gpu_debug,
         .log = engine_log,
         .log_ctx = w,
     };
@@ -310,6 +311,7 @@ static int cameras_need(struct worker_proto *w, struct pelton_failure *failure)
     const struct camera_host_params params = {
         .device = w->device,
         .validation = w->options->validation,
+        .gpu_debug = w->options->gpu_debug,
         .log = engine_log,
         .log_ctx = w,
     };

@@ -9,6 +9,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/common.glsl"
+#include "gpu/shaders/lib/debug.glsl"
 
 layout(local_size_x = CLASSIFY_THREADS) in;
 layout(constant_id = 0) const uint WRITE = 0;
@@ -115,6 +116,7 @@ void main()
     uint picture = push.first_picture + gl_WorkGroupID.y, t = gl_LocalInvocationIndex;
     if (gl_WorkGroupID.y >= push.picture_count)
         return;
+    DEBUG_FIRST_X(DEBUG_MB_COUNT, picture, pictures[picture].mb_count);
     if (t < CASE_SLOTS)
         found[t] = 0u;
     barrier();

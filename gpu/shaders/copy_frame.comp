@@ -8,6 +8,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_scalar_block_layout : require
 #include "gpu/shaders/lib/format.glsl"
+#include "gpu/shaders/lib/debug.glsl"
 #include "gpu/shaders/lib/sample.glsl"
 
 layout(local_size_x = 32, local_size_y = 8) in;
@@ -27,6 +28,7 @@ void main()
         return;
     int from_y = COPY_ROWS_FROM(push.step) == rows ? at.y : at.y ^ 1; /* planes of frames with fields have even numbers of rows */
     ivec3 to = ivec3(at, push.first_picture), from = ivec3(at.x, from_y, push.param);
+    DEBUG_FIRST(DEBUG_COPY_FROM, push.first_picture, push.param);
     bool fill = push.param == COPY_FILL, has_chroma = at.x < chroma.x && at.y < chroma.y;
     uvec4 y = texel_of(ivec4(1 << (DEPTH_LUMA - 1u))), cb = texel_of(ivec4(1 << (DEPTH_CHROMA - 1u))), cr = cb;
     if (!fill) {

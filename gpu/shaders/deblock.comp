@@ -18,6 +18,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/common.glsl"
+#include "gpu/shaders/lib/debug.glsl"
 #include "gpu/shaders/lib/place.glsl"
 #include "gpu/shaders/lib/deblock_mb.glsl"
 
@@ -122,6 +123,7 @@ void main()
         return;
     rec_picture picture = pictures[push.first_picture + gl_WorkGroupID.z];
     int height = unit_rows(picture);
+    DEBUG_FIRST(DEBUG_ROWS, push.first_picture + gl_WorkGroupID.z, height);
     if (first >= height)
         return;
     deblock_line row = line_of(t, 0u), column = row;

@@ -8,6 +8,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/common.glsl"
+#include "gpu/shaders/lib/debug.glsl"
 #include "gpu/shaders/lib/lists.glsl"
 #include "gpu/shaders/lib/place.glsl"
 #include "gpu/shaders/lib/luma.glsl"
@@ -48,6 +49,7 @@ void main()
     luma_source.plane = CHROMA_FORMAT == 0u ? uint(picture.colour_plane) : c;
     luma_source.top = top_of(int(c));
     int ref0 = int(motion[at].ref_idx[0][blk >> 2]), ref1 = int(motion[at].ref_idx[1][blk >> 2]);
+    DEBUG_FIRST(DEBUG_REF_IDX, item.picture, ref0);
     uint pair = (item.kase - CASE_LUMA_BOTH) >> 1;
     bool weighted = ((item.kase - first) & 1u) != 0u;
 

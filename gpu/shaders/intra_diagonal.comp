@@ -7,6 +7,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/common.glsl"
+#include "gpu/shaders/lib/debug.glsl"
 #define LUMA_TILES     1
 #define LANE           int(gl_LocalInvocationIndex)
 #define role_barrier() barrier()
@@ -27,6 +28,7 @@ void main()
         return;
     int t = LANE, layer = int(picture.work);
     rec_mb mb = mbs[picture.mb_base + addr];
+    DEBUG_FIRST_X(DEBUG_MB_KIND, index, uint(mb.kind));
     stage_luma_residual(0u, luma_residual(picture.coeff_base, mb));
     stage_chroma_residual(chroma_residual(picture.coeff_base, mb));
     barrier();

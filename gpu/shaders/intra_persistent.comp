@@ -20,6 +20,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_memory_scope_semantics : require
 #include "gpu/shaders/lib/common.glsl"
+#include "gpu/shaders/lib/debug.glsl"
 
 layout(constant_id = 1) const uint SERIAL = 1;
 layout(local_size_x = 32, local_size_x_id = 2) in;
@@ -236,6 +237,7 @@ void main()
     row_coeff = picture.coeff_base;
     find_intra();
     uint count = row_count;
+    DEBUG_ONE(DEBUG_INTRA_MBS, push.first_picture + ticket % push.picture_count, count);
     if (count == 0u)
         return;
     fill_tables();

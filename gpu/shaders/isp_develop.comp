@@ -11,6 +11,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_EXT_control_flow_attributes : require
 #include "gpu/shaders/lib/isp_common.glsl"
+#include "gpu/shaders/lib/debug.glsl"
 
 layout(local_size_x = 32, local_size_y = 8) in;
 
@@ -87,6 +88,7 @@ void main()
     ivec2 inside = ivec2(gl_LocalInvocationID.xy) * 2, at = origin + inside;
     int row = inside.y + HALO_Y - 2, column = inside.x + HALO_X;
     uint pitch = uint(size.x) >> 1, to = (args[frame].rgb >> 1) + uint(at.y) * pitch + (uint(at.x) >> 1);
+    DEBUG_FIRST(DEBUG_GAIN, frame, args[frame].gain[0]);
     statistics_begin();
     load_tile(frame, origin);
     if (at.x < size.x && at.y < size.y) {

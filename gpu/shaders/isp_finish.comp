@@ -8,6 +8,7 @@
 #extension GL_EXT_scalar_block_layout : require
 #extension GL_EXT_shader_16bit_storage : require
 #include "gpu/shaders/lib/isp_common.glsl"
+#include "gpu/shaders/lib/debug.glsl"
 
 layout(local_size_x = 16, local_size_y = 8) in;
 
@@ -230,6 +231,7 @@ void main()
     vec3 c0 = developed(at + ivec2(2, 0), upper.z, base, frame), d0 = developed(at + ivec2(3, 0), upper.w, base, frame);
     vec3 a1 = developed(at + ivec2(0, 1), lower.x, base, frame), b1 = developed(at + ivec2(1, 1), lower.y, base, frame);
     vec3 c1 = developed(at + ivec2(2, 1), lower.z, base, frame), d1 = developed(at + ivec2(3, 1), lower.w, base, frame);
+    DEBUG_FIRST(DEBUG_RED, frame, a0.r);
     store_row(at, frame, a0, b0, c0, d0);
     if (at.y + 1 < size.y)
         store_row(at + ivec2(0, 1), frame, a1, b1, c1, d1);

@@ -8,6 +8,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "gpu/shaders/lib/common.glsl"
+#include "gpu/shaders/lib/debug.glsl"
 #include "gpu/shaders/lib/lists.glsl"
 #include "gpu/shaders/lib/transform.glsl"
 
@@ -156,6 +157,7 @@ void main()
         return;
     rec_picture picture = pictures[item.picture];
     rec_mb mb = mbs[picture.mb_base + item.addr];
+    DEBUG_FIRST(DEBUG_RESIDUAL_MB, item.picture, item.addr);
     uint c = (item.kase - FIRST) % 3u + (KIND == WORK_RES_CHROMA ? 1u : 0u); /* cases are in the order of components */
     uint unit = unit_of(picture.coeff_base, mb, c, item.block);
     if (unit >= push.unit_total)

@@ -6,8 +6,8 @@
  * Work is done inside recon_submit; its completion is reported late, one batch per question, so that batches are in flight as on a
  * device. PELTON_TEST_LOSE_GPU=N loses the device at the N-th batch.
  */
-#include "gpu/tune.h"
 #include "gpu/recon.h"
+#include "gpu/tune.h"
 #include "tests/reference/recon_ref.h"
 
 #include <stdatomic.h>
