@@ -131,6 +131,14 @@ static bool nameable(const struct gen *g, const struct dpb_frame *f)
     return g->pic.structure != REC_FRAME || f->short_term == 3 || f->long_term == 3;
 }
 
+bool dpb_can_clear(const struct gen *g)
+{
+    for (unsigned i = 0; i < g->dpb.count; i++)
+        if (!nameable(g, &g->dpb.frames[i]))
+            return false;
+    return true;
+}
+
 static struct dpb_frame *choose_frame(struct gen *g, struct dpb *d)
 {
     struct dpb_frame *fit[18];
@@ -248,6 +256,19 @@ static struct dpb_frame *first_field(struct gen *g, struct dpb *d)
     return NULL;
 }
 
+/* dec_ref_pic_marking() of an anchor picture that is not IDR: what follows must not refer to what was before (H.3). */
+static void choose_clearing(struct gen *g)
+{
+    struct picture *p = &g->pic;
+    struct dpb d = g->dpb;
+
+    p->adaptive_marking = d.count > 0;
+    for (unsigned i = 0; i < d.count; i++)
+        unmark(g, &d.frames[i], 0);
+    if (d.count)
+        g->used |= F_MMCO;
+}
+
 /* dec_ref_pic_marking() of a reference picture that is not IDR. */
 static void choose_marking(struct gen *g)
 {
@@ -282,6 +303,8 @@ void dpb_prepare(struct gen *g)
     p->adaptive_marking = p->mmco_count = p->mmco5 = p->long_term_reference = 0;
     if (p->idr)
         p->long_term_reference = gen_use(g, &p->rng, F_LONGTERM, 3);
+    else if (p->anchor)
+        choose_clearing(g);
     else if (p->nal_ref_idc)
         choose_marking(g);
 }

@@ -55,7 +55,7 @@ static const struct profile profiles[] = {
     {"High 4:4:4 Predictive", 244, 0, 14, 0, HIGH | FORMATS_444},
     {"High 4:4:4 Intra", 244, 0x10, 14, 1, INTRA_ONLY | FORMATS_444},
     {"CAVLC 4:4:4 Intra", 44, 0x10, 14, 1, (INTRA_ONLY & ~BIT(CABAC)) | FORMATS_444 | BIT(INTRA444)},
-    {"Stereo High", 128, 0, 8, 0, (HIGH & ~(BIT(MONO) | BIT(UNPAIRED) | BIT(GAPS) | BIT(MMCO) | BIT(LONGTERM))) | BIT(MVC)},
+    {"Stereo High", 128, 0, 8, 0, (HIGH & ~(BIT(MONO) | BIT(UNPAIRED) | BIT(GAPS))) | BIT(MVC)},
 };
 /* Those that FFmpeg does not decode: most streams do without. */
 #define RARE (BIT(RESIZE) | BIT(GAPS) | BIT(UNPAIRED) | DEPTHS | BIT(PLANES) | BIT(LOSSLESS))

@@ -99,6 +99,7 @@ struct picture {
     uint32_t group_cycle;
     uint8_t groups[MAX_MBS];  /* slice group by macroblock address */
     uint8_t plane;            /* colour_plane_id */
+    uint8_t anchor;           /* anchor_pic_flag of both views: IDR, or a frame that refers to nothing before and ends all marking */
     uint8_t view, inter_view_flag; /* the second view may refer to this picture of the base view */
     struct ref_choice refs[36];
     unsigned ref_count, list_length[2]; /* with the base view's picture at the end of a second view's initial lists */
@@ -193,6 +194,8 @@ void vui_write_head(struct gen *g, struct sink *s);
 void dpb_prepare(struct gen *g);
 void dpb_finish(struct gen *g);
 void dpb_gap(struct gen *g, unsigned frames);
+/* Whether the frame that comes can unmark all others. */
+bool dpb_can_clear(const struct gen *g);
 bool dpb_allows_temporal(const struct gen *g);
 /* Whether a picture that may be referred to was reset, or coded in several slices. */
 bool dpb_has_reset(const struct gen *g);

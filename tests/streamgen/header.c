@@ -34,6 +34,12 @@ static unsigned choose_modification(struct gen *g, struct rng *r, struct slice *
     unsigned initial = num < length ? num : length, count, distinct = 0, named_view = 0;
     uint64_t named = 0;
 
+    if (p->anchor && (p->ref_count || num > length)) { /* nothing but the base view's picture may be in it (H.8.2) */
+        s->hdr.list_mod_count[list] = (uint8_t)num;
+        for (unsigned i = 0; i < num; i++)
+            s->hdr.list_mod[list][i] = (struct h264_list_mod){i ? 4 : 5, 0};
+        return num;
+    }
     if (!p->list_gaps && (!choices || !gen_use(g, r, F_REORDER, 2)))
         return initial;
     count = p->list_gaps ? num : 1 + rng_below(r, num < 5 ? num : 5);
@@ -290,7 +296,7 @@ static void write_view(const struct gen *g, const struct slice *s, struct sink *
     sink_u(out, 6, 0);           /* priority_id */
     sink_u(out, 10, g->pic.view ? SECOND_VIEW_ID : 0);
     sink_u(out, 3, 0);           /* temporal_id */
-    sink_u(out, 1, s->hdr.idr);  /* anchor_pic_flag */
+    sink_u(out, 1, g->pic.anchor);
     sink_u(out, 1, !g->pic.view && g->pic.inter_view_flag);
     sink_u(out, 1, 1);           /* reserved_one_bit */
 }

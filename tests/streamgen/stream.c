@@ -141,8 +141,11 @@ static void code_second_view(struct gen *g)
     struct picture *p = &g->pic;
 
     p->view = 1;
-    for (unsigned list = 0; list < 2; list++)
-        p->list_length[list] = p->ref_count + (p->inter_view_flag && g->view_refs[p->idr] >> list & 1);
+    for (unsigned list = 0; list < 2; list++) {
+        bool inter_view = p->inter_view_flag && g->view_refs[p->anchor] >> list & 1;
+
+        p->list_length[list] = p->anchor && !inter_view ? 0 : p->ref_count + inter_view;
+    }
     p->rng = rng_fork(p->rng, 3);
     choose_types(g);
     picture_write(g);
@@ -160,6 +163,7 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     p->width = g->sps.mb_width;
     p->height = (unsigned)g->sps.mb_height >> field;
     p->mb_count = p->width * p->height;
+    p->anchor = p->idr || (!field && p->nal_ref_idc && gen_has(g, F_MVC) && gen_has(g, F_MMCO) && dpb_can_clear(g) && rng_one_in(&aside, 6));
     if (!p->idr && (g->delimiters || g->prev_mmco5)) /* of IDR pictures before the parameter sets */
         write_delimiter(g);
     if (!p->second_field || g->prev_mmco5)
@@ -168,7 +172,7 @@ static void code_picture(struct gen *g, unsigned structure, int top, int differe
     dpb_prepare(g);
     sei_write(g);
     p->view = 0;
-    p->list_length[0] = p->list_length[1] = p->ref_count;
+    p->list_length[0] = p->list_length[1] = p->anchor ? 0 : p->ref_count;
     p->inter_view_flag = !g->prefixes || !rng_one_in(&aside, 4);
     choose_types(g);
     g->used |= field ? F_FIELDS : p->mbaff ? F_MBAFF : 0;
@@ -287,7 +291,8 @@ static void code_group(struct gen *g, unsigned index, unsigned n)
         slots[i - 1] = slots[k];
         slots[k] = t;
     }
-    g->may_reset = n == 1 && (g->odd || !gen_has(g, F_B));
+    /* Not in stereo streams: whether the base view's picture, as a reference of the second one, has its POC from before is open. */
+    g->may_reset = n == 1 && (g->odd || !gen_has(g, F_B)) && !gen_has(g, F_MVC);
     g->was_reset = false;
     for (unsigned i = 0; i < n; i++) {
         start_frame(g, index + i, false);
