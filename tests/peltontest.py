@@ -20,14 +20,14 @@ def add_arguments(p):
 class Daemon:
     """A peltond on a socket of its own, ended with the block; its log must stay free of validation messages."""
 
-    def __init__(self, args, *more):
+    def __init__(self, args, *more, env=None):
         self.dir = tempfile.TemporaryDirectory()
         self.socket = self.dir.name + "/pelton.sock"
         self.log = open(self.dir.name + "/log", "w+")
         command = [args.bin + "/peltond", "--socket", self.socket, "--device", args.device]
         for kv in args.set:
             command += ["-c", kv.replace("=day", "=" + SEED)]
-        self.process = subprocess.Popen(command + list(more), stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(command + list(more), stdout=self.log, stderr=self.log, env=env)
 
     def __enter__(self):
         for _ in range(200):

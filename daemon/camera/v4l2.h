@@ -36,7 +36,7 @@ void v4l2_controls_manual(int fd);
 struct ae_exposure v4l2_controls_set(int fd, struct v4l2_controls *c, const struct ae_exposure *e);
 
 int v4l2_ioctl(int fd, unsigned long request, void *argument); /* again where a signal came; -1 with errno */
-/* The process that has the device open, but for this one: "name (pid N)". False: not to be seen. */
+/* The process that has the device open: "name (pid N)"; this one, where its own other descriptors do. False: not to be seen. */
 bool v4l2_holder(const char *path, char *out, size_t size);
 
 /* ---- an open device ---- */

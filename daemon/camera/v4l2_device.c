@@ -50,15 +50,16 @@ static void name_process(int pid, char *out, size_t size)
     snprintf(out, size, "%s (pid %d)", name, pid);
 }
 
-static bool has_open(int pid, const char *real)
+/* How often. */
+static int has_open(int pid, const char *real)
 {
     char folder[64], target[PATH_MAX];
-    bool found = false;
+    int found = 0;
     snprintf(folder, sizeof folder, "/proc/%d/fd", pid);
     DIR *files = opendir(folder);
-    for (struct dirent *f; files && !found && (f = readdir(files)) != NULL;) {
+    for (struct dirent *f; files && (f = readdir(files)) != NULL;) {
         ssize_t n = readlinkat(dirfd(files), f->d_name, target, sizeof target - 1);
-        found = n > 0 && (size_t)n == strlen(real) && !memcmp(target, real, (size_t)n);
+        found += n > 0 && (size_t)n == strlen(real) && !memcmp(target, real, (size_t)n);
     }
     if (files)
         closedir(files);
@@ -72,9 +73,13 @@ bool v4l2_holder(const char *path, char *out, size_t size)
     bool found = false;
     for (struct dirent *p; processes && !found && (p = readdir(processes)) != NULL;) {
         int pid = atoi(p->d_name);
-        found = pid > 0 && pid != (int)getpid() && has_open(pid, real);
+        found = pid > 0 && pid != (int)getpid() && has_open(pid, real) > 0;
         if (found)
             name_process(pid, out, size);
+    }
+    if (processes && !found && has_open(getpid(), real) > 1) {
+        snprintf(out, size, "this daemon, under another address");
+        found = true;
     }
     if (processes)
         closedir(processes);
@@ -95,7 +100,7 @@ static int fail_errno(const struct v4l2_device *d, struct pelton_failure *failur
     int error = errno;
     if (error == EBUSY) {
         bool known = v4l2_holder(d->path, holder, sizeof holder);
-        snprintf(cause, sizeof cause, "the device is busy%s%s", known ? ", held by " : "", known ? holder : "");
+        snprintf(cause, sizeof cause, "the device is busy, held by %s", known ? holder : "a process of another user");
         return v4l2_device_fail(d, failure, PELTON_ERR_BUSY, cause, "a capture device serves one program: end the other one");
     }
     if (error == ENODEV || error == EIO || error == ENXIO)
@@ -129,6 +134,10 @@ static int no_format(const struct v4l2_device *d, const struct camera_params *p,
 {
     char cause[200], name[12];
     camera_format_name(p, name);
+    if (p->format_given && p->order <= ISP_BGGR && strstr(list, name + 5) && !strstr(list, name)) {
+        snprintf(cause, sizeof cause, "the Bayer order of %s contradicts the device, which has %s", name, list);
+        return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, cause, "leave format out, or name one that the device has");
+    }
     snprintf(cause, sizeof cause, "no %s; the device has %s", p->format_given ? name : "format that can be read", list[0] ? list : "none");
     return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, cause, "raw Bayer, grey, YUYV, UYVY, NV12, NV21, YU12, MJPEG and H.264 are read");
 }

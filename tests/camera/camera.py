@@ -419,7 +419,7 @@ def v4l2(args, clip):
     gaps = sum(b.sequence - a.sequence - 1 for a, b in zip(frames, frames[1:]))
     check(len(frames) == 60 and gaps > 8 and abs(gaps - (frames[-1].dropped - frames[0].dropped)) <= 2, f"v4l2: damaged and skipped frames: {gaps} gaps, counted")
     cases = [({"busy": 1}, "", "the device is busy, held by"), ({"gone": 1}, "", "no such device"),
-             ({}, "&format=SGRBG12P", "no SGRBG12P; the device has SRGGB10P"), ({}, "&size=640x480", "asked for 640x480, the device gives 320x240 in SRGGB10P"),
+             ({}, "&format=SGRBG12P", "no SGRBG12P; the device has SRGGB10P"), ({}, "&format=SGRBG10P", "order of SGRBG10P contradicts the device, which has SRGGB10P"), ({}, "&size=640x480", "asked for 640x480, the device gives 320x240 in SRGGB10P"),
              ({"fourcc": "PWC1"}, "", "no format that can be read; the device has PWC1"), ({"width": 321}, "", "cannot be developed")]
     for changes, keys, words in cases:
         write_shim(path, **changes)

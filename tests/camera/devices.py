@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by themselves, JPEG, H.264, memory, plugging in and out;
 and the kernel's own (vivid) where it is there. devices.py NAME..."""
-import argparse, os, pathlib, subprocess, sys, tempfile, threading, time
+import argparse, concurrent.futures, os, pathlib, shutil, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -55,8 +55,16 @@ def drawn(fourcc, sequence, fmt):
     return bytes(luma + bytearray(b for pair in zip(cb, cr) for b in pair))
 
 
-def near(a, b, most):
-    return len(a) == len(b) and max(abs(x - y) for x, y in zip(a, b)) <= most
+def as_drawn(frame, fourcc, fmt):
+    """Whether a frame is one that the shim draws."""
+    most = 1 if fmt == "gray" else 0
+    for n in range(220):
+        luma = 16 + n if fmt != "gray" else round(n * 255 / 219)
+        if abs(frame[0] - luma) <= most:
+            wanted = drawn(fourcc, n, fmt)
+            if len(frame) == len(wanted) and max(abs(x - y) for x, y in zip(frame, wanted)) <= most:
+                return True
+    return False
 
 
 def wrong_pixels(rgb, sequence):
@@ -81,12 +89,12 @@ def pictures(args, folder):
             p = pipe(args, "v4l2://" + path, fmt, 3, env)
             size = len(drawn(fourcc, 0, fmt))
             got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
-            good = got and all(any(near(g, drawn(fourcc, n, fmt), 0 if fmt != "gray" else 1) for n in range(40)) for g in got)
+            good = got and all(as_drawn(g, fourcc, fmt) for g in got)
             check(good, f"pictures: {fourcc} to {fmt}: {len(got)} frames, as drawn {p.stderr.decode().strip()}")
     describe(path, formats="YUYV")
     p = pipe(args, "v4l2://" + path, "rgb24", 1, env)
     check(len(p.stdout) == 3 * WIDTH * HEIGHT, f"pictures: YUYV to rgb24: {len(p.stdout)} bytes {p.stderr.decode().strip()}")
-    wrong = min(wrong_pixels(p.stdout, n) for n in range(40)) if len(p.stdout) == 3 * WIDTH * HEIGHT else -1
+    wrong = min(wrong_pixels(p.stdout, n) for n in range(220)) if len(p.stdout) == 3 * WIDTH * HEIGHT else -1
     check(wrong == 0, f"pictures: YUYV to rgb24: {wrong} pixels are not what BT.601 says")
 
 
@@ -219,34 +227,26 @@ def plugging(args, folder):
     started = time.monotonic()
     p = pipe(args, "v4l2://" + link, "gray", 1, environment(args, home))
     check(p.returncode == 4 and b"no such device" in p.stderr and time.monotonic() - started < 10, f"plugging: a raw address: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
-    before = dict(os.environ)
-    os.environ.update(environment(args, home))
-    try:
-        with t.Daemon(args, "-c", config) as daemon:
-            os.environ.clear()
-            os.environ.update(before)
-            reader = Reader(args, daemon.socket, "source:cam")
-            time.sleep(3) # the first waits are over, the next is of seconds
-            spent = worker_seconds(daemon)
-            time.sleep(2)
-            spent = worker_seconds(daemon) - spent
-            check(spent < 0.1 and not reader.lines, f"plugging: absent: {spent:.2f} s of CPU in 2 s {reader.lines[:1]}")
-            out = subprocess.run([args.bin + "/pelton", "info", "--socket", daemon.socket, "--timeout", "1", "cam"], capture_output=True, text=True, timeout=args.timeout)
-            check(out.returncode == 11 and "no such device" in out.stderr, f"plugging: info: exit code {out.returncode}, {out.stderr.splitlines()[:1]}")
-            for number in (3, 8):
-                now = time.monotonic()
-                plug(home, number, link)
-                after = reader.wait_frame(now, 10)
-                check(after is not None and after < 1.5, f"plugging: video{number} is there: a frame after {after and round(after, 2)} s")
-                time.sleep(0.5)
-                unplug(home, number, link)
-                time.sleep(2.5)
-                last = time.monotonic()
-            check(not reader.frames_since(last - 1) and reader.process.poll() is None, "plugging: the reader stays without frames")
-            reader.end()
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+    with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
+        reader = Reader(args, daemon.socket, "source:cam")
+        time.sleep(3) # the first waits are over, the next is of seconds
+        spent = worker_seconds(daemon)
+        time.sleep(2)
+        spent = worker_seconds(daemon) - spent
+        check(spent < 0.1 and not reader.lines, f"plugging: absent: {spent:.2f} s of CPU in 2 s {reader.lines[:1]}")
+        out = subprocess.run([args.bin + "/pelton", "info", "--socket", daemon.socket, "--timeout", "1", "cam"], capture_output=True, text=True, timeout=args.timeout)
+        check(out.returncode == 11 and "no such device" in out.stderr, f"plugging: info: exit code {out.returncode}, {out.stderr.splitlines()[:1]}")
+        for number in (3, 8):
+            now = time.monotonic()
+            plug(home, number, link)
+            after = reader.wait_frame(now, 10)
+            check(after is not None and after < 2, f"plugging: video{number} is there: a frame after {after and round(after, 2)} s")
+            time.sleep(0.5)
+            unplug(home, number, link)
+            time.sleep(2.5)
+            last = time.monotonic()
+        check(not reader.frames_since(last - 1) and reader.process.poll() is None, "plugging: the reader stays without frames")
+        reader.end()
 
 
 def h264_units(args, folder, sets_once):
@@ -279,36 +279,28 @@ def h264(args, folder):
     check(len(got) >= 40 and set(got) <= set(wanted), f"h264: {len(got)} frames, each bit by bit FFmpeg's {p.stderr.strip()}")
     with open(config, "w") as f:
         f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{path}\", format: H264}}\n")
-    before = dict(os.environ)
-    os.environ.update(environment(args, home))
-    try:
-        with t.Daemon(args, "-c", config) as daemon:
-            os.environ.clear()
-            os.environ.update(before)
-            forget(path)
-            readers = [Reader(args, daemon.socket, "source:cam")]
-            time.sleep(1.5)
-            joined = time.monotonic()
-            readers.append(Reader(args, daemon.socket, "source:cam"))
-            after = readers[1].wait_frame(joined, 10)
-            check(after is not None and after < 1.5 and "key 1" in log(path), f"h264: a second reader has a frame after {after and round(after, 2)} s")
-            time.sleep(1)
-            opened = sum(l.startswith("memory") for l in log(path))
-            ages = [float(w[8]) for _, w in readers[0].lines if w[0] == "frame"]
-            late = sorted(ages[-15:])[7] if len(ages) > 30 else 0 # the first ones wait while the decoder is set up
-            check(opened == 1 and 0 < late < 200, f"h264: both from one device; {len(ages)} frames, the median age of the last ones {late:.1f} ms")
-            describe(path, gone=1, **keys)
-            time.sleep(1.5)
-            back = time.monotonic()
-            describe(path, **keys)
-            waits = [r.wait_frame(back, 10) for r in readers]
-            check(all(w is not None and w < 1.5 for w in waits), f"h264: unplugged and back: frames after {waits} s")
-            check(all(r.process.poll() is None and all(w[0] == "frame" for _, w in r.lines) for r in readers), "h264: the readers stay")
-            for r in readers:
-                r.end()
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+    with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
+        forget(path)
+        readers = [Reader(args, daemon.socket, "source:cam")]
+        time.sleep(1.5)
+        joined = time.monotonic()
+        readers.append(Reader(args, daemon.socket, "source:cam"))
+        after = readers[1].wait_frame(joined, 10)
+        check(after is not None and after < 5 and "key 1" in log(path), f"h264: a second reader has a frame after {after and round(after, 2)} s")
+        time.sleep(1)
+        opened = sum(l.startswith("memory") for l in log(path))
+        ages = [float(w[8]) for _, w in readers[0].lines if w[0] == "frame"]
+        late = sorted(ages[-15:])[7] if len(ages) > 30 else 0 # the first ones wait while the decoder is set up
+        check(opened == 1 and 0 < late < 200, f"h264: both from one device; {len(ages)} frames, the median age of the last ones {late:.1f} ms")
+        describe(path, gone=1, **keys)
+        time.sleep(1.5)
+        back = time.monotonic()
+        describe(path, **keys)
+        waits = [r.wait_frame(back, 10) for r in readers]
+        check(all(w is not None and w < 5 for w in waits), f"h264: unplugged and back: frames after {waits} s")
+        check(all(r.process.poll() is None and all(w[0] == "frame" for _, w in r.lines) for r in readers), "h264: the readers stay")
+        for r in readers:
+            r.end()
 
 
 def memory(args, folder):
@@ -325,7 +317,7 @@ def memory(args, folder):
             size = len(drawn(fourcc, 0, "nv12"))
             got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
             heard = [l for l in log(path) if l.startswith("memory")]
-            good = len(got) >= 3 and all(any(g == drawn(fourcc, n, "nv12") for n in range(120)) for g in got)
+            good = len(got) >= 3 and all(as_drawn(g, fourcc, "nv12") for g in got)
             check(good and heard == wanted, f"memory: {fourcc}, userptr={can} {keys}: {len(got)} frames, as drawn; {heard} {p.stderr.decode().strip()}")
     describe(path, formats="YUYV", userptr=0)
     p = pipe(args, "v4l2://" + path + "?buffers=userptr", "nv12", 1, env)
@@ -338,7 +330,39 @@ def memory(args, folder):
     check(len(frames) == 120 and gaps > 10 and gaps >= lost >= gaps - 3, f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
 
 
-TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg, memory, h264, plugging)}
+def vivid_device():
+    """A device of the kernel's test driver, loaded where that is possible; or None."""
+    def find():
+        for name in sorted(os.listdir("/sys/class/video4linux")) if os.path.isdir("/sys/class/video4linux") else []:
+            if "vivid" in open(f"/sys/class/video4linux/{name}/name").read() and "cap" in open(f"/sys/class/video4linux/{name}/name").read():
+                return "/dev/" + name
+    if not find() and os.geteuid() == 0 and shutil.which("modprobe"):
+        subprocess.run(["modprobe", "vivid", "n_devs=1", "node_types=0x1"], stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+    return find()
+
+
+def vivid(args, folder):
+    """The kernel's own test camera: pictures, raw samples, both kinds of memory, exposure; skipped where it is not to be had."""
+    device = vivid_device()
+    if not device or not os.access(device, os.R_OK | os.W_OK):
+        print("skipped: vivid: the kernel's driver is not there and cannot be loaded")
+        return
+    for fourcc in ("YUYV", "NV12", "SRGGB8", "SRGGB10", "SRGGB12", "Y8"):
+        for buffers in ("mmap", "userptr"):
+            p = pipe(args, f"v4l2://{device}?format={fourcc}&size=640x360&buffers={buffers}", "nv12", 5, None)
+            size = 640 * 360 * 3 // 2
+            check(p.returncode == 0 and len(p.stdout) >= 2 * size and len(p.stdout) % size == 0 and len(set(p.stdout[:size])) > 8,
+                  f"vivid: {fourcc}, {buffers}: {len(p.stdout) // size} frames {p.stderr.decode().strip()}")
+    first = subprocess.Popen([args.bin + "/camera_watch", "--frames", "100000", "v4l2://" + device], stdout=subprocess.PIPE, text=True)
+    first.stdout.readline()
+    p = pipe(args, "v4l2://" + device, "nv12", 1, None)
+    check(p.returncode == 4 and b"busy" in p.stderr and b"held by" in p.stderr, f"vivid: busy: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
+    first.kill()
+    first.wait()
+
+
+TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg, memory, h264, plugging, vivid)}
 
 
 def main():
@@ -346,9 +370,10 @@ def main():
     t.add_arguments(p)
     p.add_argument("names", nargs="*")
     args = p.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        for name in args.names or TESTS:
-            TESTS[name](args, os.path.realpath(folder))
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool: # they wait most of the time
+        running = [pool.submit(TESTS[name], args, os.path.realpath(folder)) for name in args.names or TESTS]
+        for one in running:
+            one.result()
     return 1 if FAILURES else 0
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Network sources: a real RTSP server (rtsp_server.py; skipped where GStreamer is absent), servers that refuse, reset, say nothing.
 network.py NAME..."""
-import argparse, os, pathlib, socket, struct, subprocess, sys, tempfile, threading, time
+import argparse, concurrent.futures, os, pathlib, socket, struct, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -54,6 +54,12 @@ def decode(args, uri):
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=args.timeout)
 
 
+def wait_until(what, seconds):
+    end = time.monotonic() + seconds
+    while not what() and time.monotonic() < end:
+        time.sleep(0.1)
+
+
 def watch(args, *words):
     p = subprocess.run([args.bin + "/camera_watch", *words], capture_output=True, text=True, timeout=args.timeout)
     return p.stdout.splitlines()
@@ -84,11 +90,13 @@ def rtsp(args, folder):
     with t.Daemon(args, "-c", config) as daemon:
         out = open(folder + "/rtsp.out", "w+")
         reader = subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket, "source:door"], stdout=out)
-        time.sleep(2)
+        epochs = lambda: {l.split()[12] for l in open(out.name).read().splitlines() if l.count(" ") == 12}
+        wait_until(lambda: len(epochs()) == 1, 10)
         server.end()
         time.sleep(1.5)
         server = RtspServer(port, clip)
-        time.sleep(5)
+        wait_until(lambda: len(epochs()) == 2, 20)
+        time.sleep(0.5)
         stays = reader.poll() is None
         reader.terminate()
         reader.wait(10)
@@ -162,9 +170,10 @@ def main():
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     names = args.names or list(TESTS)
-    with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            TESTS[name](args, folder)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(3) as pool: # they wait most of the time
+        running = [pool.submit(TESTS[name], args, folder) for name in names]
+        for one in running:
+            one.result()
     return 1 if FAILURES else t.SKIPPED if len(SKIPS) == len(names) else 0
 
 
