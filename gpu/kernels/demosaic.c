@@ -180,7 +180,7 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
 }
 
 static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t step, uint32_t xyz[3])
+                   uint32_t xyz[3])
 {
     uint32_t x = 2 * p->constants[0], y = 2 * p->constants[1] * (METHOD(v) == KERNEL_EDGE ? 1 : p->constants[2]);
     xyz[0] = (c->width + x - 1) / x;

@@ -166,7 +166,7 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
 }
 
 static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t step, uint32_t xyz[3])
+                   uint32_t xyz[3])
 {
     uint32_t n = p->param == BRANCHES ? blocks(c) : d->counts[p->param];
     xyz[0] = (n * (64 / p->constants[0]) + 63) / 64;

@@ -11,7 +11,7 @@
 #define KERNEL_WARM_SECONDS 0.06 /* until a GPU has raised its clocks */
 
 struct kernel_push {
-    uint32_t width, height, step, pictures, items, patient, groups;
+    uint32_t width, height, items, groups;
     float weights[BENCH_WEIGHTS];
 };
 

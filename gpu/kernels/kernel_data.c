@@ -66,8 +66,12 @@ static int fill_data(struct kernel_bench *b)
     if (!d->input || !d->params || (b->family->fills_scratch && !d->scratch))
         return GPU_ERR_NOMEM;
     d->subgroup = b->g->info.subgroup_size;
-    b->family->fill(&b->c, d, &b->random);
-    return b->family->reference(&b->c, d);
+    if (b->family->fill)
+        b->family->fill(&b->c, d, &b->random);
+    d->random = b->random;
+    int err = b->family->reference(&b->c, d);
+    kernel_random(&b->random);
+    return err;
 }
 
 static int create_buffers(struct kernel_bench *b)
@@ -180,7 +184,10 @@ void kernel_case_close(struct kernel_bench *b)
     free(b->data.input);
     free(b->data.params);
     free(b->data.scratch);
-    free(b->data.reference);
+    if (b->family && b->family->forget)
+        b->family->forget(&b->data);
+    else
+        free(b->data.reference);
     b->data = (struct kernel_data){0};
     b->pool = VK_NULL_HANDLE;
     b->family = NULL;

@@ -95,22 +95,22 @@ static void clear(struct kernel_bench *b, VkCommandBuffer commands, uint32_t set
         b->g->vk.vkCmdFillBuffer(commands, b->buffers[scratch].buffer, set * b->stride[scratch], b->data.size[scratch], 0);
 }
 
-static void groups_of(const struct kernel_bench *b, uint32_t pass, uint32_t step, uint32_t xyz[3])
+static void groups_of(const struct kernel_bench *b, uint32_t pass, uint32_t xyz[3])
 {
     xyz[0] = xyz[1] = xyz[2] = 1;
-    b->family->groups(&b->c, b->variant, &b->variant->passes[pass], &b->data, step, xyz);
+    b->family->groups(&b->c, b->variant, &b->variant->passes[pass], &b->data, xyz);
 }
 
-static void dispatch(struct kernel_bench *b, VkCommandBuffer commands, uint32_t pass, uint32_t step, uint32_t set)
+static void dispatch(struct kernel_bench *b, VkCommandBuffer commands, uint32_t pass, uint32_t set)
 {
     struct gpu *g = b->g;
     uint32_t first[3], xyz[3];
-    groups_of(b, 0, 0, first);
-    groups_of(b, pass, step, xyz);
+    groups_of(b, 0, first);
+    groups_of(b, pass, xyz);
     if (!xyz[0] || !xyz[1] || !xyz[2])
         return;
-    struct kernel_push push = {b->c.width, b->c.height, step, b->c.pictures, b->family->items ? b->family->items(&b->c) : 0,
-                               b->g->info.software, first[0] * first[1] * first[2], {0}};
+    struct kernel_push push = {b->c.width, b->c.height, b->family->items ? b->family->items(&b->c) : 0,
+                               first[0] * first[1] * first[2], {0}};
     if (b->family->push)
         b->family->push(&b->c, &b->data, push.weights);
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->pipelines[pass]);
@@ -132,13 +132,10 @@ static void run_sets(struct kernel_bench *b, VkCommandBuffer commands, uint32_t 
         b->g->vk.vkCmdCopyBuffer(commands, b->buffers[BENCH_BIND_INPUT].buffer, b->output, 1, &region);
     }
     for (uint32_t p = 0; p < v->pass_count; p++) {
-        uint32_t steps = v->passes[p].diagonals ? b->c.width / 16 + 2 * (b->c.height / 16 - 1) : 1;
-        for (uint32_t step = 0; step < steps; step++) {
-            for (uint32_t s = first; s < end; s++)
-                dispatch(b, commands, p, step, s);
-            if (step + 1 < steps || (p + 1 < v->pass_count && !v->independent))
-                all_done(b->g, commands);
-        }
+        for (uint32_t s = first; s < end; s++)
+            dispatch(b, commands, p, s);
+        if (p + 1 < v->pass_count && !v->independent)
+            all_done(b->g, commands);
     }
     all_done(b->g, commands);
 }
@@ -186,7 +183,7 @@ static bool dispatchable(const struct kernel_bench *b)
 {
     for (uint32_t p = 0; p < b->variant->pass_count; p++) {
         uint32_t xyz[3];
-        groups_of(b, p, 0, xyz);
+        groups_of(b, p, xyz);
         for (int k = 0; k < 3; k++)
             if (xyz[k] > b->g->limits.maxComputeWorkGroupCount[k])
                 return false;

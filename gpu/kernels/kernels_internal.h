@@ -23,7 +23,6 @@ struct kernel_pass {
     size_t spirv_size;
     uint32_t constants[8], constant_count;
     uint32_t param;            /* of groups() and constants(); what it means is the family's business */
-    bool diagonals;            /* a dispatch per diagonal x + 2 y of macroblocks, with barriers between them */
 };
 
 enum kernel_memory { KERNEL_DEVICE, KERNEL_HOST_CACHED, KERNEL_HOST_UNCACHED, KERNEL_MEMFD };
@@ -54,6 +53,7 @@ struct kernel_data {
     void *reference;           /* the family's; one allocation */
     uint32_t counts[KERNEL_MAX_PASSES]; /* of case lists */
     uint32_t subgroup;         /* the device's */
+    uint64_t random;           /* of the generator, after fill() */
 };
 
 /* Beside the buffers: the same bytes, or the output, as an image. */
@@ -79,15 +79,16 @@ struct kernel_family {
     bool whole_blocks;         /* sizes are multiples of 16 */
     uint64_t (*size)(const struct kernel_case *c, uint32_t binding);
     uint64_t (*traffic)(const struct kernel_case *c);
-    /* Random input and params; *random is the generator's state. */
+    /* Random input and params; *random is the generator's state. NULL: none. */
     void (*fill)(const struct kernel_case *c, struct kernel_data *d, uint64_t *random);
-    /* d->reference, allocated; GPU_ERR_NOMEM. */
+    /* d->reference, allocated; GPU_ERR_NOMEM. forget frees it, after an error too; NULL: free(). */
     int (*reference)(const struct kernel_case *c, struct kernel_data *d);
+    void (*forget)(struct kernel_data *d);
     /* The largest difference; more than *allowed is a failure. */
     double (*compare)(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint8_t *output,
                       double *allowed);
     void (*groups)(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t step, uint32_t xyz[3]);
+                   uint32_t xyz[3]);
     /* Constants that depend on the case, over those of the row; NULL: none. Returns their number. */
     uint32_t (*constants)(const struct kernel_case *c, const struct kernel_pass *p, uint32_t constants[8]);
     uint32_t (*items)(const struct kernel_case *c); /* push.items; NULL: 0 */

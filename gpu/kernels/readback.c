@@ -67,7 +67,7 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
 }
 
 static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t step, uint32_t xyz[3])
+                   uint32_t xyz[3])
 {
     uint32_t pitch = c->width / 4, rows = items(c) / pitch, parts = (rows + 15) / 16;
     uint32_t threads = p->param == LINEAR ? items(c) / 4 : p->param == TILED ? (pitch + 3) / 4 * parts * 64 : pitch * parts;

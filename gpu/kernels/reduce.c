@@ -63,7 +63,7 @@ static uint32_t items(const struct kernel_case *c)
 }
 
 static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t step, uint32_t xyz[3])
+                   uint32_t xyz[3])
 {
     if (p->param)
         return;

@@ -12,7 +12,7 @@
 #define QUICK_ROUNDS 3 /* within a budget */
 #define BETTER 0.97 /* of the preset's time: less is noise */
 
-static const enum kernel_format formats[TUNE_FAMILIES] = {[TUNE_WAVEFRONT] = KERNEL_LUMA8, [TUNE_READBACK] = KERNEL_NV12};
+static const enum kernel_format formats[TUNE_FAMILIES] = {[TUNE_WAVEFRONT] = KERNEL_YUV420, [TUNE_READBACK] = KERNEL_NV12};
 static const struct {
     uint32_t width, height;
 } sizes[TUNE_SIZES] = {{848, 480}, {1920, 1088}, {3840, 2160}};

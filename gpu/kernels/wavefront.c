@@ -1,138 +1,211 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Work with the dependencies of macroblocks: a dispatch per diagonal against one dispatch that synchronises inside.
+ * The passes of reconstruction whose macroblocks wait for each other, as the pipeline runs them (gpu/recon.h): a dispatch per diagonal of
+ * macroblocks against one persistent dispatch with tickets; for deblocking also columns, which need no wavefront but in MBAFF frames. Whole
+ * pictures are compared with the reference; the time is that of one pass, of all pictures of a batch, by the pipeline's own timestamps.
  */
-#include "gpu/kernels/kernels_internal.h"
+#include "gpu/kernels/kernel_bench.h"
+#include "gpu/kernels/wavefront_pictures.h"
+#include "gpu/recon.h"
+#include "tests/reference/recon_ref.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "shaders/bench_wavefront.spv.h"
+#define DISTINCT 2u   /* pictures that differ; a batch repeats them */
+#define MOST 128u
+#define MBAFF 1u      /* of param */
+#define DEBLOCK 2u
+#define DIAGONALS 0u  /* recon_params.wavefront 1 */
+#define PERSISTENT 4u /* 2 */
 
-enum { PREDICT, SMOOTH };
-enum { WHOLE, BY_DIAGONALS, BY_ROWS };
-
-#define FORMATS (1u << KERNEL_LUMA8)
-/* The filter works in place: what it filters is moved there first. */
-#define MOVE {KERNEL_SHADER(bench_wavefront), KERNEL_CONSTANTS(SMOOTH, 2), .param = WHOLE}
-#define DIAGONALS(mode) {KERNEL_SHADER(bench_wavefront), KERNEL_CONSTANTS(mode, 0), .param = BY_DIAGONALS, .diagonals = true}
-#define ROWS(mode) {KERNEL_SHADER(bench_wavefront), KERNEL_CONSTANTS(mode, 1), .param = BY_ROWS}
-
+#define PASS(label, flags) {.name = label, .formats = 1u << KERNEL_YUV420, .hosted = true, .param = flags}
 static const struct kernel_variant variants[] = {
-    {.name = "intra-diagonal", .formats = FORMATS, .param = PREDICT, .pass_count = 1, .passes = {DIAGONALS(PREDICT)}},
-    {.name = "intra-persistent", .formats = FORMATS, .param = PREDICT, .clear_scratch = true, .pass_count = 1, .passes = {ROWS(PREDICT)}},
-    {.name = "deblock-diagonal", .formats = FORMATS, .param = SMOOTH, .pass_count = 2, .passes = {MOVE, DIAGONALS(SMOOTH)}},
-    {.name = "deblock-persistent", .formats = FORMATS, .param = SMOOTH, .clear_scratch = true, .pass_count = 2, .passes = {MOVE, ROWS(SMOOTH)}},
+    PASS("intra-diagonal", DIAGONALS),
+    PASS("intra-persistent", PERSISTENT),
+    PASS("intra-mbaff-diagonal", MBAFF | DIAGONALS),
+    PASS("intra-mbaff-persistent", MBAFF | PERSISTENT),
+    PASS("deblock-columns", DEBLOCK | PERSISTENT),
+    PASS("deblock-mbaff-diagonal", MBAFF | DEBLOCK | DIAGONALS),
+    PASS("deblock-mbaff-persistent", MBAFF | DEBLOCK | PERSISTENT),
 };
 
-#define ONE(n) {.width = 1920, .height = 1088, .format = KERNEL_LUMA8, .pictures = n}
+#define ONE(n) {.width = 1920, .height = 1088, .format = KERNEL_YUV420, .pictures = n}
 static const struct kernel_case cases[] = {ONE(1), ONE(2), ONE(4), ONE(8), ONE(16), ONE(32), ONE(64), ONE(128)};
 
-static uint64_t samples(const struct kernel_case *c)
+/* Of the case: pictures and what the reference makes of them, [mbaff]. */
+struct wavefronts {
+    struct wavefront_picture pictures[2][DISTINCT];
+    struct ref_frame *frames[2][DISTINCT];
+};
+
+static uint32_t distinct(const struct kernel_case *c)
 {
-    return (uint64_t)c->width * c->height * c->pictures;
+    return c->pictures < DISTINCT ? c->pictures : DISTINCT;
 }
 
-static uint64_t size(const struct kernel_case *c, uint32_t binding)
+static bool has_pairs(const struct kernel_case *c)
 {
-    return binding <= BENCH_BIND_OUTPUT ? samples(c) : binding == BENCH_BIND_SCRATCH ? 64 + 4ull * c->height / 16 * c->pictures : 0;
+    return c->height % 32 == 0;
 }
 
 static uint64_t traffic(const struct kernel_case *c)
 {
-    return 2 * samples(c);
+    return 3ull * c->width * c->height * c->pictures;
 }
 
-static uint32_t items(const struct kernel_case *c)
+static void forget(struct kernel_data *d)
 {
-    return (uint32_t)(samples(c) / 4);
-}
-
-static void fill(const struct kernel_case *c, struct kernel_data *d, uint64_t *random)
-{
-    for (uint64_t i = 0; i < samples(c) / 4; i++) {
-        uint32_t r = kernel_random(random);
-        memcpy(d->input + 4 * i, &r, 4);
+    struct wavefronts *w = d->reference;
+    for (uint32_t i = 0; w && i < 2 * DISTINCT; i++) {
+        wavefront_picture_free(&w->pictures[i / DISTINCT][i % DISTINCT]);
+        ref_frame_free(w->frames[i / DISTINCT][i % DISTINCT]);
     }
+    free(w);
+    d->reference = NULL;
 }
 
-static void predict(const struct kernel_case *c, const uint8_t *in, uint8_t *out, uint32_t bx, uint32_t by)
+static int reference_of(const struct kernel_case *c, bool mbaff, uint32_t index, uint64_t *random, struct wavefronts *w)
 {
-    uint32_t w = c->width, top = by * 16, first = bx * 16;
-    for (uint32_t y = top; y < top + 16; y++) {
-        for (uint32_t x = first; x < first + 16; x++) {
-            int above = by ? out[(top - 1) * w + x] : 128, left = bx ? out[y * w + first - 1] : 128;
-            int right = by && x + 16 < w ? out[(top - 1) * w + x + 16] : above;
-            out[y * w + x] = (uint8_t)(((2 * above + left + right + 2) >> 2) + in[y * w + x]);
-        }
-    }
+    uint32_t across = c->width / 16, down = c->height / 16;
+    struct wavefront_picture *p = &w->pictures[mbaff][index];
+    struct ref_frame *unfiltered = ref_frame_create(across, down, 1);
+    w->frames[mbaff][index] = ref_frame_create(across, down, 1);
+    int err = GPU_ERR_NOMEM;
+    if (unfiltered && w->frames[mbaff][index] && wavefront_picture_create(across, down, mbaff, random, p))
+        err = ref_reconstruct(&p->view, &w->frames[mbaff][index], 1, unfiltered) < 0 ? GPU_ERR_INVALID : GPU_OK;
+    ref_frame_free(unfiltered);
+    return err;
 }
 
-static void smooth_line(uint8_t *first, uint32_t stride)
-{
-    int p[6];
-    for (int i = 0; i < 6; i++)
-        p[i] = first[i * (int)stride];
-    for (int i = 1; i < 5; i++)
-        first[i * (int)stride] = (uint8_t)((p[i - 1] + 2 * p[i] + p[i + 1] + 2) >> 2);
-}
-
-static void smooth(const struct kernel_case *c, uint8_t *out, uint32_t bx, uint32_t by)
-{
-    for (uint32_t k = 0; k < 16 && bx; k++)
-        smooth_line(out + (by * 16 + k) * c->width + bx * 16 - 3, 1);
-    for (uint32_t k = 0; k < 16 && by; k++)
-        smooth_line(out + (by * 16 - 3) * c->width + bx * 16 + k, c->width);
-}
-
-/* Both modes, one behind the other, in raster order. */
 static int reference(const struct kernel_case *c, struct kernel_data *d)
 {
-    uint64_t one = (uint64_t)c->width * c->height;
-    uint8_t *out = malloc(2 * samples(c));
-    if (!out)
+    int err = GPU_OK;
+    struct wavefronts *w = calloc(1, sizeof(*w));
+    d->reference = w;
+    if (!w)
         return GPU_ERR_NOMEM;
-    memcpy(out + samples(c), d->input, samples(c));
-    for (uint32_t p = 0; p < c->pictures; p++) {
-        for (uint32_t by = 0; by < c->height / 16; by++) {
-            for (uint32_t bx = 0; bx < c->width / 16; bx++) {
-                predict(c, d->input + p * one, out + p * one, bx, by);
-                smooth(c, out + samples(c) + p * one, bx, by);
-            }
-        }
+    for (uint32_t i = 0; i < distinct(c) && err == GPU_OK; i++) {
+        err = reference_of(c, false, i, &d->random, w);
+        if (err == GPU_OK && has_pairs(c))
+            err = reference_of(c, true, i, &d->random, w);
     }
-    d->reference = out;
-    return GPU_OK;
+    return err;
 }
 
-static double compare(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint8_t *output,
-                      double *allowed)
+static double count_wrong(const struct ref_frame *want, int component, const uint8_t *got)
 {
-    const uint8_t *want = (const uint8_t *)d->reference + (v->param == SMOOTH ? samples(c) : 0);
+    uint32_t width = want->width >> (component > 0), height = want->height >> (component > 0);
     double wrong = 0;
-    for (uint64_t i = 0; i < samples(c); i++)
-        wrong += output[i] != want[i];
-    *allowed = 0;
+    for (uint32_t y = 0; y < height; y++)
+        for (uint32_t x = 0; x < width; x++)
+            wrong += got[y * width + x] != want->plane[component][y * want->stride[component] + x];
     return wrong;
 }
 
-static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t step, uint32_t xyz[3])
+/* The first and the last picture of a batch. */
+static int check(struct kernel_bench *b, struct recon *r, bool mbaff, double *wrong)
 {
-    uint32_t across = c->width / 16, down = c->height / 16;
-    if (p->param == WHOLE) {
-        xyz[0] = (items(c) / 4 + 63) / 64;
-    } else if (p->param == BY_ROWS) {
-        xyz[0] = down * c->pictures;
-    } else {
-        uint32_t first = step < across ? 0 : (step - across + 2) / 2, last = step / 2 < down ? step / 2 : down - 1;
-        xyz[0] = first <= last ? last - first + 1 : 0;
-        xyz[1] = c->pictures;
+    const struct wavefronts *w = b->data.reference;
+    uint64_t samples = (uint64_t)b->c.width * b->c.height;
+    uint8_t *got = malloc(samples / 2 * 3);
+    int err = got ? GPU_OK : GPU_ERR_NOMEM;
+    double sum = 0;
+    for (uint32_t slot = 0; slot < b->c.pictures && err == GPU_OK; slot += b->c.pictures > 1 ? b->c.pictures - 1 : 1) {
+        err = recon_read_slot(r, slot, got, got + samples, got + samples / 4 * 5);
+        for (int i = 0; i < 3 && err == GPU_OK; i++)
+            sum += count_wrong(w->frames[mbaff][slot % DISTINCT], i, got + (i == 0 ? 0 : i == 1 ? samples : samples / 4 * 5));
     }
+    free(got);
+    *wrong = sum;
+    return err;
+}
+
+static int submit(struct recon *r, const struct recon_picture *jobs, uint32_t n, uint32_t rounds, enum recon_stage stage, double *seconds)
+{
+    struct recon_times before, after;
+    uint64_t ticket = 0;
+    int err = GPU_OK;
+    recon_times(r, &before);
+    for (uint32_t i = 0; i < rounds && err == GPU_OK; i++)
+        err = recon_submit(r, jobs, n, NULL, 0, &ticket);
+    if (err == GPU_OK)
+        err = recon_wait(r, ticket, UINT64_MAX);
+    recon_times(r, &after);
+    *seconds = (after.seconds[stage] - before.seconds[stage]) / rounds;
+    return err;
+}
+
+static int time_batches(struct kernel_bench *b, struct recon *r, const struct recon_picture *jobs, enum recon_stage stage, struct kernel_result *out)
+{
+    double *samples = malloc(b->rounds * sizeof(*samples)), unused, start = kernel_seconds(), batch = 0;
+    int err = samples ? GPU_OK : GPU_ERR_NOMEM;
+    while (err == GPU_OK && !b->g->info.software && kernel_seconds() - start < KERNEL_WARM_SECONDS)
+        err = submit(r, jobs, b->c.pictures, 2, stage, &unused);
+    for (uint32_t i = 0; i < b->rounds && err == GPU_OK; i++)
+        err = submit(r, jobs, b->c.pictures, 1, stage, &samples[i]);
+    if (err == GPU_OK)
+        err = submit(r, jobs, b->c.pictures, b->rounds, stage, &batch);
+    if (err == GPU_OK) {
+        out->alone = kernel_median(samples, b->rounds);
+        out->batch = batch;
+    }
+    free(samples);
+    return err;
+}
+
+static int run(struct kernel_bench *b, struct recon *r, uint32_t flags, struct kernel_result *out, char why[KERNEL_WHY])
+{
+    const struct wavefronts *w = b->data.reference;
+    struct rec_view views[MOST];
+    struct recon_picture jobs[MOST];
+    struct kernel_result result = {.bytes = traffic(&b->c), .runs = 1};
+    double unused;
+    for (uint32_t i = 0; i < b->c.pictures; i++) {
+        views[i] = w->pictures[flags & MBAFF ? 1 : 0][i % DISTINCT].view;
+        views[i].head.slot = i;
+        jobs[i] = (struct recon_picture){.view = &views[i], .slot = i};
+    }
+    enum recon_stage stage = flags & DEBLOCK ? RECON_DEBLOCK : RECON_INTRA;
+    int err = submit(r, jobs, b->c.pictures, 1, stage, &unused);
+    if (err == GPU_OK && b->rounds)
+        err = time_batches(b, r, jobs, stage, &result);
+    if (err == GPU_OK)
+        err = check(b, r, flags & MBAFF, &result.error);
+    if (err < 0)
+        return err;
+    *out = result;
+    if (result.error > 0) {
+        snprintf(why, KERNEL_WHY, "%g samples differ from the reference", result.error);
+        return GPU_ERR_INVALID;
+    }
+    return GPU_OK;
+}
+
+static int host(struct kernel_bench *b, const struct kernel_variant *v, struct kernel_result *out, char why[KERNEL_WHY])
+{
+    struct recon *r = NULL;
+    struct recon_params params = {.mb_width = b->c.width / 16, .mb_height = b->c.height / 16, .chroma_format_idc = 1, .bit_depth = {8, 8},
+                                  .interlaced = v->param & MBAFF, .slots = b->c.pictures, .width = b->c.pictures,
+                                  .wavefront = v->param & PERSISTENT ? 2 : 1};
+    if ((v->param & MBAFF) && !has_pairs(&b->c)) {
+        snprintf(why, KERNEL_WHY, "MBAFF frames are of pairs of macroblocks");
+        return 1;
+    }
+    int err = recon_create(b->g, &params, &r);
+    if (err == GPU_OK && recon_width(r) < b->c.pictures) {
+        snprintf(why, KERNEL_WHY, "the device takes batches of %u such pictures", recon_width(r));
+        err = 1;
+    }
+    if (err == GPU_OK)
+        err = run(b, r, v->param, out, why);
+    recon_free(r);
+    return err;
 }
 
 const struct kernel_family kernel_wavefront = {
     .name = "wavefront", .variants = variants, .variant_count = sizeof(variants) / sizeof(*variants),
     .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(4), .axis = KERNEL_AXIS_PICTURES, .whole_blocks = true,
-    .size = size, .traffic = traffic, .fill = fill, .reference = reference, .compare = compare, .groups = groups, .items = items,
+    .traffic = traffic, .reference = reference, .forget = forget, .host = host,
 };

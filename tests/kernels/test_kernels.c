@@ -29,6 +29,7 @@ static const struct kernel_case cases[] = {
     {136, 72, KERNEL_RGBA8, 19, true, 5}, {200, 72, KERNEL_RGBA32F, 5, true, 1}, {104, 72, KERNEL_RGBA32F, 19, false, 1},
     {200, 120, KERNEL_NV12, 3, false, 1}, {168, 72, KERNEL_BAYER8, 3, false, 1}, {104, 88, KERNEL_BAYER12, 3, false, 1},
     {136, 104, KERNEL_RGB16, 3, false, 1}, {176, 144, KERNEL_LUMA8, 3, false, 3},
+    {176, 160, KERNEL_YUV420, 3, false, 3},
 };
 #define CASES (sizeof(cases) / sizeof(*cases))
 

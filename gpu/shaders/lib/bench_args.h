@@ -35,9 +35,8 @@
 
 #ifdef GL_core_profile
 layout(push_constant) uniform Push {
-    uint width, height, step, pictures;
+    uint width, height;
     uint items;  /* values that are reduced */
-    uint patient; /* a software device waits */
     uint groups; /* workgroups of the first pass */
     float weights[BENCH_WEIGHTS]; /* of blurs, from the middle outwards; what a family says */
 } push;
