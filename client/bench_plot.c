@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 900, HEIGHT = 360, LEFT = 70, TOP = 40, PLOT_W = 540, PLOT_H = 270, LEGEND = LEFT + PLOT_W + 20, MAX_KEYS = 64 };
+enum { WIDTH = 920, HEIGHT = 360, LINE = 13, LEFT = 70, TOP = 40, PLOT_W = 540, PLOT_H = 270, LEGEND = LEFT + PLOT_W + 20, MAX_KEYS = 64 };
 
 static bool same_panel(const struct kernel_row *a, const struct kernel_row *b)
 {
@@ -118,21 +118,38 @@ static void draw_variant(FILE *file, const struct panel *p, const struct kernel_
             fprintf(file, "%.1f,%.1f ", x_of(p, key(row)), y_of(p, 1e6 * row->result.batch));
         }
     }
-    fprintf(file, "'/>\n<text x='%d' y='%u' fill='hsl(%.0f,75%%,35%%)'>%s</text>\n", LEGEND, TOP + 10 + 13 * line, hue, kernel_variant_name(variant));
+    fprintf(file, "'/>\n<text x='%d' y='%u' fill='hsl(%.0f,75%%,35%%)'>%s</text>\n", LEGEND, TOP + 10 + LINE * line, hue, kernel_variant_name(variant));
+}
+
+static bool has_variant(const struct panel *p, const struct kernel_variant *variant)
+{
+    for (size_t i = p->first; i < p->count; i++) {
+        if (in_panel(p, i) && p->rows[i].variant == variant) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The legend may be longer than the axis. */
+static unsigned height_of(const struct panel *p)
+{
+    const struct kernel_family *family = p->rows[p->first].family;
+    unsigned lines = 0;
+    for (uint32_t v = 0; v < kernel_variant_count(family); v++) {
+        lines += has_variant(p, kernel_variant(family, v));
+    }
+    return TOP + 30 + LINE * lines > HEIGHT ? TOP + 30 + LINE * lines : HEIGHT;
 }
 
 static void draw_panel(FILE *file, struct panel *p, const char *device)
 {
+    const struct kernel_family *family = p->rows[p->first].family;
     unsigned line = 0;
     draw_axes(file, p, device);
-    for (uint32_t v = 0; v < kernel_variant_count(p->rows[p->first].family); v++) {
-        const struct kernel_variant *variant = kernel_variant(p->rows[p->first].family, v);
-        bool there = false;
-        for (size_t i = p->first; i < p->count && !there; i++) {
-            there = in_panel(p, i) && p->rows[i].variant == variant;
-        }
-        if (there) {
-            draw_variant(file, p, variant, line++);
+    for (uint32_t v = 0; v < kernel_variant_count(family); v++) {
+        if (has_variant(p, kernel_variant(family, v))) {
+            draw_variant(file, p, kernel_variant(family, v), line++);
         }
     }
 }
@@ -149,20 +166,21 @@ static bool begins_panel(const struct kernel_row *rows, size_t i)
 
 void bench_plot(FILE *file, const char *device, const struct kernel_row *rows, size_t count)
 {
-    unsigned panels = 0;
+    unsigned height = 0;
     for (size_t i = 0; i < count; i++) {
-        panels += begins_panel(rows, i);
+        height += begins_panel(rows, i) ? height_of(&(struct panel){.rows = rows, .count = count, .first = i}) : 0;
     }
     fprintf(file, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%u' font-family='sans-serif' font-size='11'>\n"
-            "<rect width='100%%' height='100%%' fill='white'/>\n", WIDTH, panels * HEIGHT);
-    panels = 0;
+            "<rect width='100%%' height='100%%' fill='white'/>\n", WIDTH, height);
+    height = 0;
     for (size_t i = 0; i < count; i++) {
         struct panel p = {.rows = rows, .count = count, .first = i};
         if (!begins_panel(rows, i)) {
             continue;
         }
         measure(&p);
-        fprintf(file, "<g transform='translate(0,%u)'>\n", panels++ * HEIGHT);
+        fprintf(file, "<g transform='translate(0,%u)'>\n", height);
+        height += height_of(&p);
         if (p.n_keys) {
             draw_panel(file, &p, device);
         }
