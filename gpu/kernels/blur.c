@@ -36,10 +36,10 @@ enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, HALVES, SLIDE, SHUFFLE };
             {KERNEL_SHADER(bench_blur_inline), KERNEL_CONSTANTS(lx, ly, half ? BENCH_HALF : BENCH_RGBA32F, cache)}}              \
     }
 
-#define SHUFFLES(label, threads, down, rows, mode)                                                                               \
+#define SHUFFLES(label, threads, down, rows, keep)                                                                               \
     {                                                                                                                            \
         .name = label, .formats = ONLY_32, .box_only = true, .whole = true, .shuffles = true, .pass_count = 1,                   \
-        .passes = {{KERNEL_SHADER(bench_blur_shuffle), KERNEL_CONSTANTS(threads, down, rows, mode), .param = SHUFFLE}}                 \
+        .passes = {{KERNEL_SHADER(bench_blur_shuffle), KERNEL_CONSTANTS(threads, down, rows, keep), .param = SHUFFLE}}                 \
     }
 #define IN_HALVES(label, rows)                                                                                                   \
     {                                                                                                                            \
@@ -70,20 +70,19 @@ static const struct kernel_variant variants[] = {
     IN_HALVES("half-runs-packed-64", 64),
     IN_HALVES("half-runs-packed-32", 32),
     {.name = "slide", .formats = ONLY_32, .box_only = true, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_slide), .param = SLIDE}}},
-    /* a lane's columns, rows of a strip, rows at once; threads where not 64 */
-    SHUFFLES("refetch-4x60-by-4", 64, 60, 4, 2),
-    SHUFFLES("refetch-4x60-by-2", 64, 60, 2, 2),
-    SHUFFLES("refetch-4x64-by-4", 64, 64, 4, 2),
-    SHUFFLES("refetch-4x32-by-4", 64, 32, 4, 2),
-    SHUFFLES("refetch-4x28-by-4", 64, 28, 4, 2),
-    SHUFFLES("refetch-4x120-by-4", 64, 120, 4, 2),
-    SHUFFLES("refetch-4x60-by-4-128", 128, 60, 4, 2),
-    SHUFFLES("refetch-4x32-by-2-128", 128, 32, 2, 2),
-    SHUFFLES("refetch-8x60-by-2", 64, 60, 2, 4),
-    SHUFFLES("refetch-8x60-by-1", 64, 60, 1, 4),
-    SHUFFLES("refetch-8x32-by-2", 64, 32, 2, 4),
-    SHUFFLES("keep-4x60-by-4", 64, 60, 4, 3),
-    SHUFFLES("keep-4x120-by-4", 64, 120, 4, 3),
+    /* rows of a strip, rows at once, threads */
+    SHUFFLES("shuffle-60-4-32", 32, 60, 4, 0),
+    SHUFFLES("shuffle-60-4-64", 64, 60, 4, 0),
+    SHUFFLES("shuffle-60-4-128", 128, 60, 4, 0),
+    SHUFFLES("shuffle-64-4-32", 32, 64, 4, 0),
+    SHUFFLES("shuffle-64-4-64", 64, 64, 4, 0),
+    SHUFFLES("shuffle-60-2-32", 32, 60, 2, 0),
+    SHUFFLES("shuffle-32-4-64", 64, 32, 4, 0),
+    SHUFFLES("shuffle-32-2-32", 32, 32, 2, 0),
+    SHUFFLES("shuffle-keep-60-4-32", 32, 60, 4, 1),
+    SHUFFLES("shuffle-keep-60-4-64", 64, 60, 4, 1),
+    SHUFFLES("shuffle-keep-64-8-32", 32, 64, 8, 1),
+    SHUFFLES("shuffle-keep-120-4-32", 32, 120, 4, 1),
 };
 
 #define ONE(w, h, f, t, g) {.width = w, .height = h, .format = f, .taps = t, .gauss = g}
@@ -217,12 +216,6 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
     return most;
 }
 
-/* Columns that a subgroup stores: those of the lanes that have enough neighbours. */
-static uint32_t shuffle_columns(uint32_t radius, uint32_t columns, uint32_t lanes)
-{
-    return columns * (lanes - 2 * ((radius + columns - 1) / columns));
-}
-
 static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
                    uint32_t xyz[3])
 {
@@ -231,7 +224,7 @@ static void groups(const struct kernel_case *c, const struct kernel_variant *v, 
     case RUNS: x = 32, y = 64; break;
     case HALVES: x = 32, y = p->constants[0]; break;
     case SLIDE: x = 232, y = 64; break;
-    case SHUFFLE: x = p->constants[0] / d->subgroup * shuffle_columns(c->taps / 2, p->constants[3] / 2 * 4, d->subgroup); break;
+    case SHUFFLE: x = p->constants[0] / d->subgroup * (4 * d->subgroup - 24); break;
     }
     xyz[0] = (c->width + x - 1) / x;
     xyz[1] = (c->height + y - 1) / y;

@@ -38,6 +38,7 @@ static const struct kernel_case cases[] = {ONE(1), ONE(2), ONE(4), ONE(8), ONE(1
 struct wavefronts {
     struct wavefront_picture pictures[2][DISTINCT];
     struct ref_frame *frames[2][DISTINCT];
+    bool made[2][DISTINCT];
 };
 
 static uint32_t distinct(const struct kernel_case *c)
@@ -55,13 +56,18 @@ static uint64_t traffic(const struct kernel_case *c)
     return 3ull * c->width * c->height * c->pictures;
 }
 
+static void forget_one(struct wavefronts *w, bool mbaff, uint32_t index)
+{
+    wavefront_picture_free(&w->pictures[mbaff][index]);
+    ref_frame_free(w->frames[mbaff][index]);
+    w->frames[mbaff][index] = NULL;
+}
+
 static void forget(struct kernel_data *d)
 {
     struct wavefronts *w = d->reference;
-    for (uint32_t i = 0; w && i < 2 * DISTINCT; i++) {
-        wavefront_picture_free(&w->pictures[i / DISTINCT][i % DISTINCT]);
-        ref_frame_free(w->frames[i / DISTINCT][i % DISTINCT]);
-    }
+    for (uint32_t i = 0; w && i < 2 * DISTINCT; i++)
+        forget_one(w, i / DISTINCT, i % DISTINCT);
     free(w);
     d->reference = NULL;
 }
@@ -71,26 +77,30 @@ static int reference_of(const struct kernel_case *c, bool mbaff, uint32_t index,
     uint32_t across = c->width / 16, down = c->height / 16;
     struct wavefront_picture *p = &w->pictures[mbaff][index];
     struct ref_frame *unfiltered = ref_frame_create(across, down, 1);
+    forget_one(w, mbaff, index); /* what an attempt without memory has left */
     w->frames[mbaff][index] = ref_frame_create(across, down, 1);
     int err = GPU_ERR_NOMEM;
     if (unfiltered && w->frames[mbaff][index] && wavefront_picture_create(across, down, mbaff, random, p))
         err = ref_reconstruct(&p->view, &w->frames[mbaff][index], 1, unfiltered) < 0 ? GPU_ERR_INVALID : GPU_OK;
     ref_frame_free(unfiltered);
+    w->made[mbaff][index] = err == GPU_OK;
     return err;
 }
 
 static int reference(const struct kernel_case *c, struct kernel_data *d)
 {
+    d->reference = calloc(1, sizeof(struct wavefronts));
+    return d->reference ? GPU_OK : GPU_ERR_NOMEM;
+}
+
+/* Pictures of a kind are made when the first variant asks for them. */
+static int make_pictures(struct kernel_bench *b, bool mbaff)
+{
+    struct wavefronts *w = b->data.reference;
     int err = GPU_OK;
-    struct wavefronts *w = calloc(1, sizeof(*w));
-    d->reference = w;
-    if (!w)
-        return GPU_ERR_NOMEM;
-    for (uint32_t i = 0; i < distinct(c) && err == GPU_OK; i++) {
-        err = reference_of(c, false, i, &d->random, w);
-        if (err == GPU_OK && has_pairs(c))
-            err = reference_of(c, true, i, &d->random, w);
-    }
+    for (uint32_t i = 0; i < distinct(&b->c) && err == GPU_OK; i++)
+        if (!w->made[mbaff][i])
+            err = reference_of(&b->c, mbaff, i, &b->data.random, w);
     return err;
 }
 
@@ -193,7 +203,9 @@ static int host(struct kernel_bench *b, const struct kernel_variant *v, struct k
         snprintf(why, KERNEL_WHY, "MBAFF frames are of pairs of macroblocks");
         return 1;
     }
-    int err = recon_create(b->g, &params, &r);
+    int err = make_pictures(b, v->param & MBAFF);
+    if (err == GPU_OK)
+        err = recon_create(b->g, &params, &r);
     if (err == GPU_OK && recon_width(r) < b->c.pictures) {
         snprintf(why, KERNEL_WHY, "the device takes batches of %u such pictures", recon_width(r));
         err = 1;
