@@ -644,6 +644,8 @@ static int stream_open(struct stream *st)
     int err = camera_address(s->uri) ? source_camera_open(&st->source, st->engine->streams, s->uri, s->name, &s->stop, &st->watcher, &failure)
                                      : source_open(&st->source, s->uri, s->fd, s->name, &s->stop, &failure);
     st->source_opened = true;
+    if (st->source.camera)
+        st->sequence = s->resume_sequence; /* a camera does not begin again: the numbers go on */
     if (st->source.stream)
         source_info(&st->source, &st->info);
     if (err == PELTON_ERR_UNSUPPORTED)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by themselves, JPEG, H.264, memory, plugging in and out;
 and the kernel's own (vivid) where it is there. devices.py NAME..."""
-import argparse, concurrent.futures, os, pathlib, shutil, subprocess, sys, tempfile, threading, time
+import argparse, concurrent.futures, os, pathlib, random, shutil, signal, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -271,6 +271,9 @@ def h264(args, folder):
     path = home + "/video0"
     units, wanted = h264_units(args, folder, True)
     write_stream(stream, units)
+    random_bytes = random.Random(t.SEED)
+    write_stream(folder + "/garbage", [b"\0\0\1" + random_bytes.randbytes(random_bytes.randrange(1, 400)) for _ in range(20)] +
+                 [bytes(b ^ (random_bytes.random() < 0.01) for b in u) for u in units[:20]] + [b"\0\0\1\x67", b"\0" * 50, b"\0\0\1\x65" + b"\0\0\1\x67" * 2000])
     keys = dict(formats="H264", stream=stream, width=128, height=96, fps=30)
     describe(path, **keys)
     command = [args.bin + "/pelton", "decode", "--device", "cpu", "-loglevel", "error", "-i", "v4l2://" + path, "-frames:v", "50", "-f", "framemd5", "-"]
@@ -298,6 +301,17 @@ def h264(args, folder):
         describe(path, **keys)
         waits = [r.wait_frame(back, 10) for r in readers]
         check(all(w is not None and w < 5 for w in waits), f"h264: unplugged and back: frames after {waits} s")
+        describe(path, **{**keys, "stream": folder + "/garbage"})
+        time.sleep(1)
+        children = open(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read().split()
+        for child in children: # the worker
+            os.kill(int(child), signal.SIGKILL)
+        killed = time.monotonic()
+        describe(path, **keys)
+        waits = [r.wait_frame(killed, 20) for r in readers]
+        check(children and all(waits), f"h264: garbage, then a killed worker: frames after {waits} s")
+        numbers = [int(w[1]) for _, w in readers[0].lines if w[0] == "frame"]
+        check(numbers == sorted(set(numbers)), f"h264: {len(numbers)} sequence numbers go on")
         check(all(r.process.poll() is None and all(w[0] == "frame" for _, w in r.lines) for r in readers), "h264: the readers stay")
         for r in readers:
             r.end()
@@ -370,6 +384,7 @@ def main():
     t.add_arguments(p)
     p.add_argument("names", nargs="*")
     args = p.parse_args()
+    print("seed", t.SEED)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool: # they wait most of the time
         running = [pool.submit(TESTS[name], args, os.path.realpath(folder)) for name in args.names or TESTS]
         for one in running:
