@@ -73,6 +73,8 @@ struct isp_params {
     uint16_t white;            /* raw value that becomes full scale; 0: the largest of depth */
     uint16_t defect;           /* a sample may exceed its eight like neighbours' range by so many raw units; 0: no clamp */
     enum isp_demosaic demosaic;
+    float denoise;             /* of luma, before everything that follows: 0 none, up to 1, which expects the noise of 1000 electrons at full
+                                * scale; noise falls with the square. Not for ISP_YUV */
     float colour[9];           /* camera RGB to output RGB, row by row, linear */
     struct isp_lens lens;
     struct isp_pinhole camera; /* the straight camera; fx 0: that of the lens */

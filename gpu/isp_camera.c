@@ -130,6 +130,7 @@ int isp_camera_create(struct isp *isp, const struct isp_params *params, struct i
     isp_table_args(params, &c->args);
     lay_out(c);
     TRY(isp_reserve(isp, c->raw_bytes, c->out_bytes, (uint64_t)params->width * params->height));
+    TRY(isp_denoise_prepare(isp, params->denoise > 0));
     TRY(create_table(c, params));
     TRY(create_set(c));
     TRY(isp_camera_pipelines(c, true));

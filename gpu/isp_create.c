@@ -78,6 +78,7 @@ int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes, uint64_
     int err = isp_drain(isp);
     isp->raw_size = isp->out_size = isp->pixels = 0; /* until all are there */
     gpu_buffer_free(g, &isp->rgb);
+    isp->factors_for = VK_NULL_HANDLE; /* a new buffer may have the old one's handle */
     if (err == GPU_OK)
         err = gpu_buffer_create(g, bytes_of(isp, 8 * most, isp->group, 0), shader, GPU_MEMORY_DEVICE, &isp->rgb);
     for (uint32_t i = 0; i < isp->flight_count && err == GPU_OK; i++) {
@@ -173,6 +174,7 @@ void isp_free(struct isp *isp)
     struct gpu *g = isp->g;
     isp_drain(isp);
     isp_blur_free(isp);
+    isp_denoise_free(isp);
     for (uint32_t i = 0; i < isp->flight_count; i++) {
         struct isp_flight *f = &isp->flights[i];
         free_buffers(isp, f);
@@ -189,7 +191,7 @@ void isp_free(struct isp *isp)
 
 uint64_t isp_memory(const struct isp *isp)
 {
-    uint64_t bytes = isp->table_bytes + isp->rgb.size + isp->blur.size;
+    uint64_t bytes = isp->table_bytes + isp->rgb.size + isp->blur.size + isp->factors.size;
     for (uint32_t i = 0; i < isp->flight_count; i++) {
         const struct isp_flight *f = &isp->flights[i];
         bytes += (isp->g->unified ? f->staging.size : f->upload.size) + f->output.size + f->statistics.size;

@@ -22,6 +22,7 @@ _Static_assert(sizeof(struct isp_args) == 4 * ISP_ARGS_WORDS, "C and GLSL agree"
 #define ISP_RES_READBACK 6
 #define ISP_RES_HOST 7
 #define ISP_RES_BLUR 8
+#define ISP_RES_FACTORS 9
 
 struct isp_camera {
     struct isp *isp;
@@ -75,6 +76,12 @@ struct isp {
     const struct gpu_layout *blur_layout;
     VkDescriptorPool blur_descriptors;
     VkPipeline blur_cells, blur_join;
+    struct gpu_buffer factors;        /* of denoise, for each pixel of rgb; made for the first camera that asks for it */
+    VkBuffer factors_for;             /* the rgb they belong to */
+    const struct gpu_layout *denoise_layout;
+    VkDescriptorPool denoise_descriptors;
+    VkDescriptorSet denoise_set;
+    VkPipeline denoise[2];            /* factors; applied */
     struct isp_flight flights[ISP_MAX_FLIGHT];
     uint64_t raw_size, out_size;      /* what a flight's buffers hold */
     uint64_t pixels;                  /* of the largest camera; rgb holds `group` times as many */
@@ -114,6 +121,13 @@ int isp_camera_pipelines(struct isp_camera *camera, bool statistics);
 /* isp_record.c */
 int isp_record(struct isp *isp, struct isp_flight *f);
 void isp_times_add(struct isp *isp, const struct isp_flight *f);
+
+/* isp_denoise.c */
+/* After each isp_reserve: what denoise keeps beside rgb, once any camera wants it. */
+int isp_denoise_prepare(struct isp *isp, bool wanted);
+void isp_denoise_free(struct isp *isp);
+/* Over the developed frames [begin, end) of a group. */
+void isp_denoise_record(struct isp *isp, struct isp_flight *f, uint32_t begin, uint32_t end);
 
 /* isp_blur.c */
 /* For the first camera that is blurred. */

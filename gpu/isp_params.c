@@ -42,6 +42,8 @@ static int check_samples(const struct isp_params *p, char why[ISP_WHY])
         return refuse(why, "order %d is unknown", (int)p->order);
     if ((unsigned)p->packing > ISP_PLANES_444 || (p->packing > ISP_MIPI) != (p->order == ISP_YUV))
         return refuse(why, "packing %d is unknown of order %d", (int)p->packing, (int)p->order);
+    if (!(p->denoise >= 0 && p->denoise <= 1) || (p->denoise > 0 && p->order == ISP_YUV))
+        return refuse(why, p->order == ISP_YUV ? "denoise %g: the camera develops its pictures itself" : "denoise %g is outside 0..1", (double)p->denoise);
     if (p->order == ISP_YUV)
         return check_picture(p, why);
     bool mipi = p->packing == ISP_MIPI;

@@ -124,6 +124,7 @@ static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, 
         dispatch(isp, f, c->develop[f->items[i].frame.statistics != NULL], i, groups(c->params.width, edge ? 32 : 64), groups(c->params.height, 16), n);
     }
     gpu_label_end(isp->g, f->commands);
+    isp_denoise_record(isp, f, begin, end);
     stamp(isp, f, ISP_STAGE_DEVELOP);
     gpu_label_begin(isp->g, f->commands, "isp finish");
     gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, rgb | args, ISP_BIT(ISP_BIND_OUTPUT));

@@ -75,6 +75,7 @@ static const struct row {
     {"awb", FLAG, AT(awb), 0, 0, NULL, "white balance of the grey world"},
     {"red_gain", NUMBER, AT(red_gain), 0.01, 64, NULL, "without awb"},
     {"blue_gain", NUMBER, AT(blue_gain), 0.01, 64, NULL, "without awb"},
+    {"denoise", NUMBER, AT(denoise), 0, 1, NULL, "of luma; 1 expects the noise of a full well of 1000 electrons"},
     {"demosaic", WORD, AT(demosaic), 0, 0, demosaics, "bilinear, malvar or edge"},
     {"ccm", MATRIX, 0, -64, 64, NULL, "colour matrix, camera RGB to output RGB: nine numbers from -64 to 64, row by row"},
     {"tone", WORD, AT(tone), 0, 0, tones, "linear, srgb, bt709 or table"},

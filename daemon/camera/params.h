@@ -70,6 +70,7 @@ struct camera_params {
     uint32_t metering;         /* enum camera_metering */
     struct isp_rect meter_region; /* of the sensor's samples; width 0: none */
     double red_gain, blue_gain; /* without awb */
+    double denoise;            /* of luma, 0 none */
     uint32_t demosaic, tone;   /* enum isp_demosaic, enum isp_tone */
     char tone_table[CAMERA_PATH]; /* a file, or values with commas between; empty: none. camera_tone_listed */
     double ccm[9];             /* camera RGB to output RGB, row by row; all zero: none */

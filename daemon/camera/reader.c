@@ -117,6 +117,7 @@ void reader_params(const struct camera *c, enum isp_format format, struct isp_pa
                                .packing = (enum isp_packing)p->packing,
                                .depth = p->depth,
                                .demosaic = (enum isp_demosaic)p->demosaic,
+                               .denoise = (float)p->denoise,
                                .interpolation = (enum isp_interpolation)p->interpolation,
                                .tone = (enum isp_tone)p->tone,
                                .format = format,

@@ -129,6 +129,30 @@ static int group_format(struct check_env *env)
     return failed;
 }
 
+/* Luminance denoise of every kind of frame, beside frames without it in a batch. */
+static int group_denoise(struct check_env *env)
+{
+    int failed = 0;
+    for (int i = 0; i < 15; i++) {
+        struct check_frame f[3] = {0};
+        for (int k = 0; k < 3; k++) {
+            struct isp_params *p = &f[k].params;
+            f[k].pattern = (i + k) % 3;
+            f[k].gain[0] = f[k].gain[1] = f[k].gain[2] = 1;
+            f[k].statistics = k == 0;
+            check_params(env, p);
+            p->demosaic = i % 2 ? ISP_BILINEAR : ISP_MALVAR;
+            p->denoise = k == 1 ? 0 : (float)check_uniform(env, 0.02, 1);
+            if (i % 3 == 0) {
+                p->format = ISP_NV12;
+                p->tone = ISP_TONE_SRGB;
+            }
+        }
+        failed |= check_run(env, f, 3);
+    }
+    return failed;
+}
+
 /* Rectangles in every output format, with and without a lens. */
 static int group_blur(struct check_env *env)
 {
@@ -246,6 +270,8 @@ static int group_refusals(struct check_env *env)
         {{.width = 640, .height = 480, .depth = 10, .lens = {.model = ISP_LENS_FISHEYE, .camera = {NAN, 1, 1, 1}}}, "no number"},
         {{.width = 640, .height = 480, .depth = 10, .blur_count = 1, .blur = {{640, 0, 1, 1}}}, "640,0 lies outside"},
         {{.width = 640, .height = 480, .depth = 10, .blur_count = 17}, "17 rectangles"},
+        {{.width = 640, .height = 480, .depth = 10, .denoise = 1.5f}, "denoise 1.5"},
+        {{.width = 640, .height = 480, .depth = 8, .order = ISP_YUV, .packing = ISP_YUYV, .denoise = 0.5f}, "itself"},
         {{.width = 640, .height = 480, .depth = 10, .region = {600, 0, 41, 10}}, "region 600,0 41 x 10"},
         {{.width = 640, .height = 480, .depth = 10, .out_width = 321, .format = ISP_NV12}, "321 x 480 is odd"},
         {{.width = 640, .height = 480, .depth = 10, .out_height = 9000}, "640 x 9000"},
@@ -291,6 +317,6 @@ static int group_refusals(struct check_env *env)
 
 const struct check_group check_groups[] = {
     {"packing", group_packing}, {"demosaic", group_demosaic},     {"lens", group_lens},   {"format", group_format},
-    {"picture", group_picture}, {"blur", group_blur}, {"batch", group_batch},     {"statistics", group_statistics}, {"refusals", group_refusals},
+    {"picture", group_picture}, {"denoise", group_denoise}, {"blur", group_blur}, {"batch", group_batch},     {"statistics", group_statistics}, {"refusals", group_refusals},
 };
 const size_t check_group_count = sizeof(check_groups) / sizeof(check_groups[0]);

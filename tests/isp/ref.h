@@ -16,6 +16,8 @@ void ref_statistics(const struct isp_params *p, const uint16_t *level, struct is
 /* ISP_YUV: raw -> Y as level, and what the finish pass gets: R, G, B, or where ref_picture_as_is Y, Cb, Cr of the output's depth. */
 void ref_picture(const struct isp_params *p, const uint8_t *raw, uint32_t stride, uint16_t *level, uint16_t (*rgb)[3]);
 bool ref_picture_as_is(const struct isp_params *p);
+/* Luma of rgb denoised, in place. */
+void ref_denoise(const struct isp_params *p, uint16_t (*rgb)[3]);
 /* rgb -> planes without padding */
 void ref_finish(const struct isp_params *p, uint16_t (*rgb)[3], uint8_t *planes[3]);
 /* One raw sample, by the definition of the packing. */
