@@ -152,7 +152,8 @@ static AVPacket *make_unit(const uint8_t *sets, size_t sets_size, const uint8_t 
         av_packet_free(&p);
         return NULL;
     }
-    memcpy(p->data, sets, sets_size);
+    if (sets_size)
+        memcpy(p->data, sets, sets_size);
     memcpy(p->data + sets_size, data, size);
     p->pts = p->dts = captured_ns / 1000;
     return p;
