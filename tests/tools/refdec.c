@@ -13,41 +13,15 @@
  * --parse leaves the samples out: they are not reconstructed, nothing is written.
  * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs a tool that is not supported.
  */
-#include "codec/h264.h"
-#include "tests/reference/recon_ref.h"
 #include "tests/tools/avcc.h"
-#include "tests/tools/md5.h"
-#include "tests/tools/sei_text.h"
 #include "tests/tools/read_file.h"
+#include "tests/tools/refdec.h"
+#include "tests/tools/sei_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SLOTS 64
-
-/* A frame slot; held while its pictures live: a frame, two fields, or planes of these. */
-struct slot {
-    struct ref_frame *frame;
-    unsigned users;
-    bool done;
-    unsigned sei_printed; /* lists of messages of the frame */
-};
-
-struct refdec {
-    struct h264_stream *stream;
-    struct h264_scratch *scratch;
-    struct slot slots[SLOTS];
-    struct ref_frame *unfiltered;
-    struct h264_picture *waiting[SLOTS]; /* output order, not decoded yet */
-    unsigned waiting_count;
-    uint64_t frames_out;
-    uint8_t view; /* that is written */
-    FILE *out, *compare;
-    struct md5 md5;
-    bool print_md5, print_frames, print_sei, avcc, parse_alone, grey_chroma, mismatch, unsupported, failed;
-};
 
 static void on_free(struct h264_picture *pic)
 {
@@ -225,146 +199,6 @@ static void decode_picture(struct refdec *d, struct h264_picture *pic)
     d->slots[pic->slot].done = true;
 }
 
-/* ---- output ---- */
-
-struct crop {
-    uint32_t x, y, width, height;
-};
-
-static struct crop crop_of(const struct h264_sps *sps, int plane)
-{
-    uint32_t sub_w = 16 / ref_mb_width(sps->chroma_format_idc, plane),
-             sub_h = 16 / ref_mb_height(sps->chroma_format_idc, plane);
-    struct crop c = {sps->crop_left / sub_w, sps->crop_top / sub_h, 0, 0};
-
-    c.width = (sps->mb_width * 16u - sps->crop_left - sps->crop_right + sub_w - 1) / sub_w;
-    c.height = (sps->mb_height * 16u - sps->crop_top - sps->crop_bottom + sub_h - 1) / sub_h;
-    return c;
-}
-
-/* The picture and the macroblock record that cover row y of a plane. */
-static const struct h264_picture *picture_at(const struct h264_picture *pic, int plane, uint32_t x, uint32_t y, uint32_t *mb)
-{
-    uint32_t column = x / ref_mb_width(pic->sps->chroma_format_idc, plane);
-    uint32_t h = ref_mb_height(pic->sps->chroma_format_idc, plane), row = y / h;
-
-    if (pic->structure != REC_FRAME) {
-        if ((y & 1) != (pic->structure == REC_BOTTOM) && pic->second_field)
-            pic = pic->second_field;
-        row = y / 2 / h;
-    } else if (pic->mbaff && pic->mbs && (pic->mbs[(row & ~1u) * pic->mb_width + column].flags & REC_MB_FIELD)) {
-        row = (row & ~1u) + (y & 1);
-    }
-    *mb = row * pic->mb_width + column;
-    return pic;
-}
-
-static void report_difference(struct refdec *d, const struct h264_picture *pic, int plane, uint32_t x, uint32_t y, int got,
-                              int want)
-{
-    uint32_t mb;
-    const struct h264_picture *at = picture_at(pic, plane, x, y, &mb);
-    const struct rec_mb *m = at->mbs ? &at->mbs[mb] : NULL;
-
-    printf("frame %" PRIu64 " (picture %" PRIu32 ", poc %" PRId32 ") plane %d at %" PRIu32 ",%" PRIu32 " macroblock %" PRIu32
-           " (column %" PRIu32 " row %" PRIu32 "): %d instead of %d\n",
-           d->frames_out, at->id, at->output_poc, plane, x, y, mb, mb % at->mb_width, mb / at->mb_width, got, want);
-    if (m && !at->non_existing)
-        printf("  kind %d flags %d part %d slice %" PRIu32 " qp %d coded %04x nonzero %04x deblock %d avail %d\n", m->kind,
-               m->flags, at->syntax[mb].part, m->slice, m->qp[0], m->coded[0], m->nonzero, m->deblock, m->intra_avail);
-    d->mismatch = true;
-}
-
-/* Samples have the same size in all planes; above 8 bits they are little endian. */
-static unsigned bytes_per_sample(const struct h264_sps *sps)
-{
-    return sps->bit_depth[0] > 8 || (sps->chroma_format_idc && sps->bit_depth[1] > 8) ? 2 : 1;
-}
-
-static void emit_row(struct refdec *d, const struct h264_picture *pic, int plane, const struct crop *c, uint32_t y,
-                     uint8_t *row)
-{
-    const struct ref_frame *frame = d->slots[pic->slot].frame;
-    const uint16_t *samples = frame->plane[plane] + (size_t)(c->y + y) * frame->stride[plane] + c->x;
-    unsigned bytes = bytes_per_sample(pic->sps);
-    size_t size = (size_t)c->width * bytes;
-
-    for (uint32_t x = 0; x < c->width; x++) {
-        row[x * bytes] = (uint8_t)samples[x];
-        if (bytes == 2)
-            row[x * bytes + 1] = (uint8_t)(samples[x] >> 8);
-    }
-    md5_update(&d->md5, row, size);
-    if (d->out && fwrite(row, 1, size, d->out) != size)
-        d->failed = true;
-    if (d->compare && !d->mismatch) {
-        uint8_t *want = row + size;
-
-        if (fread(want, 1, size, d->compare) != size) {
-            printf("frame %" PRIu64 ": the file to compare with has ended\n", d->frames_out);
-            d->mismatch = true;
-            return;
-        }
-        for (uint32_t x = 0; x < c->width && !d->mismatch; x++)
-            if (memcmp(row + x * bytes, want + x * bytes, bytes) != 0)
-                report_difference(d, pic, plane, c->x + x, c->y + y, row[x * bytes], want[x * bytes]);
-    }
-}
-
-/* A field whose other one never came: its rows stand for both. */
-static void fill_missing_field(struct refdec *d, const struct h264_picture *pic)
-{
-    struct ref_frame *frame = d->slots[pic->slot].frame;
-    uint32_t from = pic->structure == REC_BOTTOM, to = !from;
-
-    for (int plane = 0; plane < 3; plane++)
-        for (uint32_t y = 0; y + 1 < pic->sps->mb_height * ref_mb_height(frame->chroma_format_idc, plane); y += 2)
-            memcpy(frame->plane[plane] + (size_t)(y + to) * frame->stride[plane],
-                   frame->plane[plane] + (size_t)(y + from) * frame->stride[plane], frame->stride[plane] * sizeof(uint16_t));
-}
-
-/* The chroma planes of a 4:0:0 frame that is written as 4:2:0 */
-static void emit_grey(struct refdec *d, const struct h264_sps *sps)
-{
-    struct crop luma = crop_of(sps, 0);
-    unsigned bytes = bytes_per_sample(sps), grey = 1u << (sps->bit_depth[0] - 1);
-    uint8_t sample[2] = {(uint8_t)grey, (uint8_t)(grey >> 8)};
-    size_t samples = 2 * (size_t)((luma.width + 1) / 2) * ((luma.height + 1) / 2);
-
-    for (size_t i = 0; i < samples; i++) {
-        md5_update(&d->md5, sample, bytes);
-        if (d->out && fwrite(sample, 1, bytes, d->out) != bytes)
-            d->failed = true;
-    }
-}
-
-static void emit_frame(struct refdec *d, const struct h264_picture *pic)
-{
-    uint8_t *row = malloc((size_t)pic->mb_width * 16 * 4);
-
-    if (!row) {
-        d->failed = true;
-        return;
-    }
-    if (pic->structure != REC_FRAME && !pic->paired)
-        fill_missing_field(d, pic);
-    for (int plane = 0; plane < 3; plane++) {
-        struct crop c;
-
-        if (!ref_mb_width(pic->sps->chroma_format_idc, plane))
-            continue;
-        c = crop_of(pic->sps, plane);
-        for (uint32_t y = 0; y < c.height; y++)
-            emit_row(d, pic, plane, &c, y, row);
-    }
-    if (d->grey_chroma && pic->sps->chroma_format_idc == 0)
-        emit_grey(d, pic->sps);
-    if (d->print_frames)
-        printf("frame %" PRIu64 " picture %" PRIu32 " poc %" PRId32 "\n", d->frames_out, pic->id, pic->output_poc);
-    d->frames_out++;
-    free(row);
-}
-
 /* Pictures may come for output before they are decoded. */
 static void drain(struct refdec *d, bool last)
 {
@@ -381,7 +215,7 @@ static void drain(struct refdec *d, bool last)
         pic = d->waiting[done];
         if (pic->slot >= 0 && d->slots[pic->slot].done) {
             if (pic->view == d->view && !pic->unrecovered && !d->parse_alone)
-                emit_frame(d, pic);
+                refdec_emit(d, pic);
         } else if (!last) {
             break;
         }
