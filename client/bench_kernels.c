@@ -72,39 +72,65 @@ static void print_row(const struct kernels *k, const struct kernel_row *row)
     printf("   error %.3g\n", r->error);
 }
 
-static int run_variant(struct kernels *k, struct kernel_row *row)
+static bool is_wanted(const struct kernels *k, const struct kernel_variant *variant)
 {
-    char why[KERNEL_WHY];
-    int err = kernel_run(k->bench, row->family, row->variant, &row->c, &row->result, why);
+    const char *name = k->o->variant;
+    return !name || !strcmp(name, "all") || !strcmp(name, kernel_variant_name(variant));
+}
+
+/* What came out of kernel_check or kernel_run: *fits: there is something to time, or it has been. */
+static int judge(struct kernels *k, const struct kernel_row *row, int err, const char *why, bool *fits)
+{
+    const char *name = kernel_variant_name(row->variant);
+    *fits = err == GPU_OK;
     if (err == 1) {
-        ui_log(LOG_VERBOSE, "%s: %s", kernel_variant_name(row->variant), why);
+        ui_log(LOG_VERBOSE, "%s: %s", name, why);
         return 0;
     }
-    k->variants++;
     if (err == GPU_ERR_INVALID) {
-        printf("  %-28s WRONG: %s\n", kernel_variant_name(row->variant), why);
+        printf("  %-28s WRONG: %s\n", name, why);
+        k->variants++;
         k->wrong++;
         return 0;
     }
-    if (err < 0) {
-        return fail_with(k->f, X_OTHER, "", "%s: %s", kernel_variant_name(row->variant), why);
+    return err < 0 ? fail_with(k->f, X_OTHER, "", "%s: %s", name, why) : 0;
+}
+
+static int time_variant(struct kernels *k, struct kernel_row *row)
+{
+    char why[KERNEL_WHY];
+    bool fits;
+    int rc = judge(k, row, kernel_run(k->bench, row->family, row->variant, &row->c, &row->result, why), why, &fits);
+    if (rc || !fits) {
+        return rc;
     }
+    k->variants++;
     print_row(k, row);
     return keep(k, row);
 }
 
+/* First all variants are checked, then those that are right are timed. */
 static int run_case(struct kernels *k, const struct kernel_family *family, const struct kernel_case *c)
 {
-    char text[96];
+    char text[96], why[KERNEL_WHY];
+    uint32_t count = kernel_variant_count(family);
+    bool *fits = calloc(count, sizeof *fits);
     int rc = 0;
+    if (!fits) {
+        return fail_with(k->f, X_OTHER, "close other programs", "out of memory");
+    }
     kernel_case_text(family, c, text, sizeof text);
     printf("%s, %s\n", kernel_family_name(family), text);
-    for (uint32_t v = 0; v < kernel_variant_count(family) && rc == 0 && !interrupted(); v++) {
-        struct kernel_row row = {.family = family, .variant = kernel_variant(family, v), .c = *c};
-        if (!k->o->variant || !strcmp(k->o->variant, "all") || !strcmp(k->o->variant, kernel_variant_name(row.variant))) {
-            rc = run_variant(k, &row);
+    for (uint32_t i = 0; i < 2 * count && rc == 0 && !interrupted(); i++) {
+        struct kernel_row row = {.family = family, .variant = kernel_variant(family, i % count), .c = *c};
+        if (i < count && is_wanted(k, row.variant)) {
+            rc = judge(k, &row, kernel_check(k->bench, family, row.variant, c, why), why, &fits[i]);
+        } else if (i >= count && fits[i - count]) {
+            rc = time_variant(k, &row);
         }
     }
+    free(fits);
+    fflush(stdout);
     return rc;
 }
 

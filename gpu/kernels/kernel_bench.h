@@ -8,7 +8,6 @@
 #include "gpu/kernels/kernels_internal.h"
 
 #define KERNEL_MAX_SETS 64
-#define KERNEL_WARM_SECONDS 0.06 /* until a GPU has raised its clocks */
 
 struct kernel_push {
     uint32_t width, height, items, groups;
@@ -60,6 +59,8 @@ int kernel_download(struct kernel_bench *b, VkBuffer from, uint64_t at, uint64_t
 /* kernel_run.c: of n values, which it sorts, 0 of none; the monotonic clock */
 double kernel_median(double *values, uint32_t n);
 double kernel_seconds(void);
+/* How long to keep the device busy before times count: while the host does other things a GPU lowers its clocks. */
+double kernel_warm_seconds(const struct kernel_bench *b);
 
 /* kernel_image.c: the family's image `index` of the case at hand; its buffers are there and filled. */
 int kernel_image_create(struct kernel_bench *b, uint32_t index);

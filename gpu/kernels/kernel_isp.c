@@ -70,10 +70,11 @@ static int median_of(struct kernel_bench *b, struct isp *isp, const struct host_
     double *samples = malloc(b->rounds * sizeof(*samples)), warm;
     if (!samples)
         return GPU_ERR_NOMEM;
-    double start = kernel_seconds();
+    double start = kernel_seconds(), least = kernel_warm_seconds(b);
     do {
         err = run_batch(isp, f, n, stage, &warm);
-    } while (err == GPU_OK && !b->g->info.software && kernel_seconds() - start < KERNEL_WARM_SECONDS);
+    } while (err == GPU_OK && kernel_seconds() - start < least);
+    b->busy = kernel_seconds();
     for (uint32_t r = 0; r < b->rounds && err == GPU_OK; r++)
         err = run_batch(isp, f, n, stage, &samples[r]);
     if (err == GPU_OK)

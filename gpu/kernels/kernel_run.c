@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One variant of one case: run, compare, time, compare again.
+ * One variant of one case: run or time, then compare.
  *
  * Two times are taken. "Alone": one run after the other with barriers between them, the median. "Batch": every pass for all sets of
  * buffers, then a barrier: as a decoder works that has many pictures at hand. The sets are more than the caches of a GPU hold.
@@ -18,6 +18,7 @@
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
+#define WARM_SECONDS 0.1
 #define COOL_SECONDS 0.05 /* of idling before a GPU lowers its clocks */
 #define QUERIES (2 * KERNEL_MAX_SETS + 2)
 
@@ -252,10 +253,16 @@ static double read_by_host(const struct kernel_bench *b, const uint8_t *map, uin
     return kernel_seconds() - start;
 }
 
-/* While the host computes references a GPU lowers its clocks, and takes a while to raise them. */
+double kernel_warm_seconds(const struct kernel_bench *b)
+{
+    if (b->g->info.software)
+        return 0;
+    return kernel_seconds() - b->busy < COOL_SECONDS ? WARM_SECONDS / 5 : WARM_SECONDS;
+}
+
 static int warm_up(struct kernel_bench *b)
 {
-    double start = kernel_seconds(), least = b->g->info.software ? 0 : start - b->busy < COOL_SECONDS ? KERNEL_WARM_SECONDS / 6 : KERNEL_WARM_SECONDS;
+    double start = kernel_seconds(), least = kernel_warm_seconds(b);
     int err;
     do {
         err = gpu_run(b->g, record_round, b);
@@ -303,13 +310,12 @@ static int run_checked(struct kernel_bench *b, const uint8_t *map, struct kernel
     int err = GPU_OK;
     struct kernel_result r = {.bytes = b->family->traffic(&b->c), .runs = b->sets};
     TRY(make_pipelines(b));
-    TRY(gpu_run(b->g, record_once, b));
-    err = check(b, 0, map, &r, why);
-    if (err == GPU_OK && b->rounds) {
+    if (b->rounds) {
         TRY(time_rounds(b, map, &r));
-        b->busy = kernel_seconds();
-        err = check(b, b->sets - 1, map, &r, why);
+    } else {
+        TRY(gpu_run(b->g, record_once, b));
     }
+    err = check(b, b->rounds ? b->sets - 1 : 0, map, &r, why);
     if (err == GPU_OK || err == GPU_ERR_INVALID)
         *out = r;
 error:
@@ -414,6 +420,18 @@ int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const
         err = variant->memory == KERNEL_DEVICE ? run_checked(b, NULL, out, why) : run_in_host_memory(b, out, why);
     if (err < 0 && !why[0])
         snprintf(why, KERNEL_WHY, "%s", gpu_error_text(err));
+    b->busy = b->rounds ? kernel_seconds() : b->busy;
+    return err;
+}
+
+int kernel_check(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *variant,
+                 const struct kernel_case *c, char why[KERNEL_WHY])
+{
+    struct kernel_result unused;
+    uint32_t rounds = b->rounds;
+    b->rounds = 0;
+    int err = kernel_run(b, family, variant, c, &unused, why);
+    b->rounds = rounds;
     return err;
 }
 

@@ -64,6 +64,11 @@ void kernel_case_text(const struct kernel_family *family, const struct kernel_ca
 int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *variant,
                const struct kernel_case *c, struct kernel_result *out, char why[KERNEL_WHY]);
 
+/* The same without times, and with what takes the host long: references and pipelines are kept for kernel_run. Clocks of a GPU that mostly
+ * waits fall to a fifth: check all variants of a case, then time them one after the other. */
+int kernel_check(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *variant,
+                 const struct kernel_case *c, char why[KERNEL_WHY]);
+
 /* Bytes read and written a second by the fastest way to copy device memory: the queue's own copy, or a shader of 16 bytes a thread. */
 int kernel_copy_bandwidth(struct kernel_bench *b, double *bytes_per_second);
 

@@ -149,9 +149,9 @@ static int submit(struct recon *r, const struct recon_picture *jobs, uint32_t n,
 
 static int time_batches(struct kernel_bench *b, struct recon *r, const struct recon_picture *jobs, enum recon_stage stage, struct kernel_result *out)
 {
-    double *samples = malloc(b->rounds * sizeof(*samples)), unused, start = kernel_seconds(), batch = 0;
+    double *samples = malloc(b->rounds * sizeof(*samples)), unused, start = kernel_seconds(), least = kernel_warm_seconds(b), batch = 0;
     int err = samples ? GPU_OK : GPU_ERR_NOMEM;
-    while (err == GPU_OK && !b->g->info.software && kernel_seconds() - start < KERNEL_WARM_SECONDS)
+    while (err == GPU_OK && kernel_seconds() - start < least)
         err = submit(r, jobs, b->c.pictures, 2, stage, &unused);
     for (uint32_t i = 0; i < b->rounds && err == GPU_OK; i++)
         err = submit(r, jobs, b->c.pictures, 1, stage, &samples[i]);
