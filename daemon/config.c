@@ -249,6 +249,20 @@ static int take_blur(const struct reader *r, struct option_source *out)
     return 0;
 }
 
+/* *made gets name and address. False: no memory. */
+static bool add_source(struct option_source **sources, unsigned *n, struct option_source *made, const char *name, const char *address)
+{
+    struct option_source *grown = realloc(*sources, (*n + 1) * sizeof *grown);
+    char *uri = grown ? strdup(address) : NULL;
+    *sources = grown ? grown : *sources;
+    if (!uri)
+        return false;
+    snprintf(made->name, sizeof made->name, "%s", name);
+    made->uri = uri;
+    grown[(*n)++] = *made;
+    return true;
+}
+
 static int finish_source(struct reader *r, const char *name, const yaml_mark_t *at)
 {
     char address[CAMERA_ADDRESS];
@@ -262,16 +276,8 @@ static int finish_source(struct reader *r, const char *name, const yaml_mark_t *
     struct option_source made = {.n_blur = 0};
     if (make_address(r, address) < 0 || take_blur(r, &made) < 0)
         return -1;
-    struct option_source *grown = realloc(r->sources, (r->n_sources + 1) * sizeof *grown);
-    char *uri = strdup(address);
-    r->sources = grown ? grown : r->sources;
-    if (!grown || !uri) {
-        free(uri);
+    if (!add_source(&r->sources, &r->n_sources, &made, name, address))
         return refuse(r, at, "out of memory");
-    }
-    snprintf(made.name, sizeof made.name, "%s", name);
-    made.uri = uri;
-    grown[r->n_sources++] = made;
     r->n_settings = 0;
     return 0;
 }
@@ -447,5 +453,67 @@ int config_read(const char *path, config_value_fn value, void *ctx, struct optio
     free(r.settings);
     *sources = r.sources;
     *n_sources = r.n_sources;
+    return rc;
+}
+
+/* ---- the command line ---- */
+
+static int override_setting(struct option_source *source, const char *key, const char *value, char why[CONFIG_WHY])
+{
+    char address[CAMERA_ADDRESS], *uri;
+    struct camera_params params;
+    snprintf(address, sizeof address, "%s", source->uri);
+    if (!camera_address(address)) {
+        snprintf(why, CONFIG_WHY, "only settings of cameras");
+        return -1;
+    }
+    if (camera_params_parse(address, &params, why) < 0 || camera_params_set(&params, key, value, why) < 0)
+        return -1;
+    if (!camera_address_append(address, key, value) || !(uri = strdup(address))) {
+        snprintf(why, CONFIG_WHY, "the settings are too long");
+        return -1;
+    }
+    if (camera_params_parse(uri, &params, why) < 0) {
+        free(uri);
+        return -1;
+    }
+    free(source->uri);
+    source->uri = uri;
+    return 0;
+}
+
+static int new_source(const char *name, const char *key, const char *value, struct option_source **sources, unsigned *n_sources, char why[CONFIG_WHY])
+{
+    struct option_source made = {.n_blur = 0};
+    struct camera_params params;
+    if (strcmp(key, "uri") != 0 || !value[0] || *n_sources == MAX_SOURCES) {
+        snprintf(why, CONFIG_WHY, "no source of this name, and no uri for a new one");
+        return -1;
+    }
+    if (camera_address(value) && camera_params_parse(value, &params, why) < 0)
+        return -1;
+    if (!add_source(sources, n_sources, &made, name, value)) {
+        snprintf(why, CONFIG_WHY, "out of memory");
+        return -1;
+    }
+    return 0;
+}
+
+int config_override(const char *text, struct option_source **sources, unsigned *n_sources, char why[CONFIG_WHY])
+{
+    char name[64], key[KEY], cause[CONFIG_WHY] = "";
+    const char *from = text + strlen("sources."), *dot = strchr(from, '.'), *equal = strchr(from, '=');
+    if (!dot || !equal || dot > equal || dot == from || (size_t)(dot - from) >= sizeof name || (size_t)(equal - dot - 1) >= sizeof key) {
+        snprintf(why, CONFIG_WHY, "-c %.100s: expected sources.NAME.KEY=VALUE", text);
+        return -1;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)(dot - from), from);
+    snprintf(key, sizeof key, "%.*s", (int)(equal - dot - 1), dot + 1);
+    unsigned i = 0;
+    while (i < *n_sources && strcmp((*sources)[i].name, name) != 0)
+        i++;
+    int rc = i < *n_sources ? override_setting(&(*sources)[i], key, equal + 1, cause) : new_source(name, key, equal + 1, sources, n_sources, cause);
+    if (rc < 0)
+        snprintf(why, CONFIG_WHY, "-c sources.%s: %.150s", name, cause);
     return rc;
 }

@@ -18,6 +18,8 @@ typedef int (*config_value_fn)(void *ctx, const char *key, const char *value, ch
 /* Reads the file; sources are added to *sources (NULL, 0 at first; config_sources_free). 0, or -1 with "FILE:LINE:COLUMN: reason". */
 int config_read(const char *path, config_value_fn value, void *ctx, struct option_source **sources, unsigned *n_sources,
                 char why[CONFIG_WHY]);
+/* "sources.NAME.KEY=VALUE" of the command line: a setting of a camera that the file names, or the uri of a new source. The same. */
+int config_override(const char *text, struct option_source **sources, unsigned *n_sources, char why[CONFIG_WHY]);
 void config_sources_free(struct option_source *sources, unsigned n);
 /* An address without its password. */
 void config_redact(const char *uri, char *out, size_t size);

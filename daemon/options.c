@@ -246,6 +246,27 @@ static int take_environment(struct options *o, char error[256])
     return 0;
 }
 
+/* -c KEY=VALUE; keys of sources wait until all files have been read. */
+static int command_value(const char *text, struct options *o, char error[256])
+{
+    static const char listen[] = "listen.unix.", sources[] = "sources.";
+    const char *equal = strchr(text, '=');
+    if (strncmp(text, sources, strlen(sources)) == 0) {
+        if (o->n_overrides == OPTIONS_MAX_VALUES) {
+            snprintf(error, 256, "more than %d -c values", OPTIONS_MAX_VALUES);
+            return -1;
+        }
+        o->overrides[o->n_overrides++] = text;
+        return 0;
+    }
+    if (strncmp(text, listen, strlen(listen)) == 0) {
+        char key[32];
+        snprintf(key, sizeof key, "%.*s", (int)(equal - text - (long)strlen(listen)), text + strlen(listen));
+        return listen_value(o, key, equal + 1, error);
+    }
+    return add_value(text, o, error);
+}
+
 static int parse_option(int option, struct options *o, char error[256])
 {
     switch (option) {
@@ -269,7 +290,7 @@ static int parse_option(int option, struct options *o, char error[256])
         if (!strchr(optarg, '=')) {
             return config_read(optarg, file_value, o, &o->sources, &o->n_sources, error);
         }
-        return add_value(optarg, o, error);
+        return command_value(optarg, o, error);
     default: snprintf(error, 256, "unknown option, or one without its value; see --help"); return -1;
     }
 }
@@ -289,6 +310,12 @@ int options_parse(int argc, char **argv, struct options *out, char error[256])
     }
     while ((option = getopt_long(argc, argv, "hc:", long_options, NULL)) != -1) {
         if (parse_option(option, &o, error) < 0) {
+            options_free(&o);
+            return -1;
+        }
+    }
+    for (unsigned i = 0; i < o.n_overrides; i++) {
+        if (config_override(o.overrides[i], &o.sources, &o.n_sources, error) < 0) {
             options_free(&o);
             return -1;
         }
@@ -344,6 +371,7 @@ void options_usage(FILE *to)
           "  --socket PATH      listen there (default $PELTON_SOCKET, then /run/pelton/pelton.sock)\n"
           "  --private-fd N     serve the one connection on descriptor N and end with it\n"
           "  -c FILE            configuration file (YAML): the keys below, listen: {unix: {path, mode, group}}, and sources\n"
+          "  -c sources.NAME.KEY=VALUE  a setting of a camera of the file, or the uri of a new source\n"
           "  --check            check arguments and configuration, and end\n"
           "  --print-config     print the configuration that results, and end\n"
           "  --log-level LEVEL  quiet, error, warning, info, debug\n\n"

@@ -32,6 +32,8 @@ struct options {
     bool check, print, help, version;
     const char *values[OPTIONS_MAX_VALUES + 1]; /* the -c values as typed; a broker may add one for its workers */
     unsigned n_values;
+    const char *overrides[OPTIONS_MAX_VALUES]; /* -c sources.NAME.KEY=VALUE as typed */
+    unsigned n_overrides;
     char *texts[OPTIONS_MAX_VALUES]; /* of values that came from a file */
     unsigned n_texts;
     struct option_source *sources;

@@ -241,6 +241,12 @@ def service(args, clip):
     said = run("-c", config, "--print-config").stdout
     check("threads: 5\n" in said and "batch: 2\n" in said and f'mode: 0600, path: "{path}", group: "{group}"' in said, "service: the environment goes before the file")
     check("threads: 7\n" in run("-c", config, "-c", "threads=7", "--print-config").stdout, "service: -c goes before both")
+    said_more = run("-c", config, "-c", "sources.cam.fps=12.5", "-c", "sources.more.uri=sim:///x.mp4", "-c", "listen.unix.mode=0640", "--print-config").stdout
+    check("fps=12.5" in said_more and "more: {uri: \"sim:///x.mp4\"}" in said_more and "mode: 0640" in said_more, "service: settings of sources on the command line")
+    for words, cause in (("sources.cam.fps=0", "fps=0: from 0.1 to 1000"), ("sources.nobody.fps=1", "no source of this name"), ("sources.cam=1", "expected sources.NAME.KEY=VALUE"),
+                         ("sources.cam.zoom=1", "no such camera setting")):
+        out = run("-c", config, "-c", words, "--check")
+        check(out.returncode == 2 and cause in out.stderr, f"service: {out.stderr.strip()!r}")
     open(args.folder + "/again.yaml", "w").write(said)
     check(run("-c", args.folder + "/again.yaml", "--print-config").stdout == said, "service: what --print-config says is a configuration")
     daemon = subprocess.Popen([args.bin + "/peltond", "-c", config, "--log-level", "quiet"], env=env)
