@@ -107,6 +107,7 @@ const struct option_row option_rows[] = {
     {OPT_POLICY, "policy", NULL, "POLICY", "latest of live sources, lossless of files and for decode", "latest fifo fifo:8 lossless", CMD_DECODE | CMD_PIPE | CMD_VIEW,
      "What a reader that is slower than the source gets: the newest frame (latest), the newest N in order (fifo:N, 1 to 60; fifo alone: 4), or every "
      "one (lossless: files wait; a live source drops when the pool is full). What is left out is counted as dropped."},
+    {OPT_MAX_FPS, "max-fps", NULL, "N", "all", NULL, CMD_PIPE | CMD_VIEW, "At most N frames a second, by their times; those in between are left out in the daemon."},
     {OPT_AFTER_NOW, "after-now", NULL, NULL, NULL, NULL, CMD_SNAPSHOT, "A frame that was captured after this command began."},
     {OPT_WATCH, "watch", NULL, NULL, NULL, NULL, CMD_SOURCES,
      "Go on with a line for every change of a source's state, readers or format, until interrupted. With --json each line is an object."},

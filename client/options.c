@@ -311,6 +311,8 @@ static int apply_number_option(const struct option_row *row, const char *value, 
         return parse_u32(f, "--depth", value, 1024, &o->depth);
     case OPT_TIMEOUT:
         return parse_number(f, "--timeout", value, &o->timeout);
+    case OPT_MAX_FPS:
+        return parse_number(f, "--max-fps", value, &o->max_fps);
     case OPT_MIN_FPS:
         o->min_fps_given = true;
         return parse_number(f, "--min-fps", value, &o->min_fps);

@@ -83,7 +83,7 @@ struct options {
     uint32_t waiting; /* of PELTON_FIFO; 0: the daemon's choice */
     bool policy_given, after_now, watch;
     int64_t not_before_ns; /* CLOCK_MONOTONIC: frames captured earlier are left out; 0: none */
-    double timeout, min_fps; /* seconds; timeout 0: for ever */
+    double timeout, min_fps, max_fps; /* seconds; timeout 0: for ever */
     uint32_t streams, loops, depth;
     uint32_t n_blur;
     struct pelton_rect blur[PELTON_MAX_BLURS];
@@ -144,6 +144,7 @@ enum option_id {
     OPT_POLICY,
     OPT_AFTER_NOW,
     OPT_WATCH,
+    OPT_MAX_FPS,
 };
 
 struct option_row {

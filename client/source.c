@@ -203,7 +203,8 @@ void source_params(const struct options *o, const struct source *s, struct pelto
         .depth = o->policy == PELTON_FIFO ? o->waiting : o->depth,
         .start_us = o->start_us,
         .duration_us = o->duration_us,
-        .max_frames = o->not_before_ns ? 0 : o->max_frames, /* earlier ones are not counted */
+        .max_fps = o->max_fps,
+        .max_frames = o->not_before_ns || o->max_fps > 0 ? 0 : o->max_frames, /* what is left out is not counted */
         .on_error = o->on_error,
         .n_blur = o->n_blur,
     };

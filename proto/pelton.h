@@ -105,6 +105,7 @@ struct pelton_open_params {
     bool fields;                /* of sequences that may be interlaced each field leaves as a frame of its own, of half the height */
     enum pelton_policy policy;
     uint32_t depth;             /* PELTON_FIFO: frames that wait; else frames of the pool. 0: the daemon's choice */
+    double max_fps;             /* frames in between are left out, by their times; 0: all. max_frames counts those of the source */
     enum pelton_transport transport;
     bool loop, realtime;
     uint32_t loops;             /* with loop: how many times; 0: for ever */

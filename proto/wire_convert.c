@@ -117,6 +117,7 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
     out->name = (char *)(in->name ? in->name : "");
     out->pix_fmt = (char *)(in->pix_fmt ? in->pix_fmt : "");
     out->policy = (uint32_t)in->policy;
+    out->max_fps = in->max_fps;
     out->depth = in->depth;
     out->transport = (uint32_t)in->transport;
     out->loop = in->loop;
@@ -167,7 +168,7 @@ static int blur_to(const Pelton__Open *in, struct pelton_open_params *out)
 
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
 {
-    if (in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 3 ||
+    if (!(in->max_fps >= 0 && in->max_fps <= 1e6) || in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 3 ||
         in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH || !parts_valid(in)) {
         return PELTON_ERR_USAGE;
     }
@@ -180,6 +181,7 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
     out->name = in->name[0] ? in->name : out->uri ? out->uri : "input";
     out->pix_fmt = in->pix_fmt[0] ? in->pix_fmt : NULL;
     out->policy = (enum pelton_policy)in->policy;
+    out->max_fps = in->max_fps;
     out->depth = in->depth;
     out->transport = (enum pelton_transport)in->transport;
     out->loop = in->loop;

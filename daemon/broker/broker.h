@@ -68,6 +68,8 @@ struct stream {
     uint64_t credit;    /* UINT64_MAX: lossless */
     uint64_t next_sequence, dropped_client, sent;
     int64_t age_ns; /* of the last frame when it was sent */
+    double tick_s, due_s; /* of the present format; when max_fps allows the next frame */
+    bool timed, left_out; /* due_s stands; the base view was left out */
     char pix_fmt[16];
     uint32_t width, height;
     uint64_t dropped_base[2], dropped_last[2]; /* source, decoder: of workers that died, of the present one */

@@ -306,6 +306,7 @@ bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd)
         s->open->blur_width = m->blur_width;
         s->open->blur_height = m->blur_height;
     }
+    s->tick_s = m->time_base && m->time_base->den > 0 ? (double)m->time_base->num / m->time_base->den : 0;
     wire_copy(s->pix_fmt, sizeof s->pix_fmt, m->pix_fmt);
     s->width = m->width;
     s->height = m->height;
@@ -366,6 +367,26 @@ static bool enqueue(struct stream *s, struct broker_pool *p, const Pelton__Frame
     return true;
 }
 
+/* Whether max_fps leaves this frame out. A frame may come a quarter of the period early, so that uneven times do not cost every second one; what
+ * is due grows by whole periods, so that the mean is kept. The second view goes with the first. */
+static bool left_out(struct stream *s, const Pelton__FrameReady *m)
+{
+    double period = s->open->max_fps > 0 ? 1 / s->open->max_fps : 0, now = (double)m->pts * s->tick_s;
+    if (period == 0 || m->pts == INT64_MIN || !(s->tick_s > 0)) {
+        return false;
+    }
+    if (m->view == 1) {
+        return s->left_out;
+    }
+    bool far = !s->timed || now < s->due_s - 2 * period || now > s->due_s + period; /* the first, or times have jumped */
+    s->left_out = !far && now < s->due_s - period / 4;
+    if (!s->left_out) {
+        s->due_s = (far ? now : s->due_s) + period;
+        s->timed = true;
+    }
+    return s->left_out;
+}
+
 bool stream_frame(struct stream *s, const Pelton__FrameReady *from_worker)
 {
     Pelton__FrameReady shifted = *from_worker, *m = &shifted;
@@ -375,7 +396,9 @@ bool stream_frame(struct stream *s, const Pelton__FrameReady *from_worker)
         log_line(LOG_LEVEL_ERROR, "%s: a frame in a slot that is not free", stream_name(s));
         return false;
     }
-    if (m->sequence < s->next_sequence) { /* the client has it from an earlier worker */
+    bool old = m->sequence < s->next_sequence; /* the client has it from an earlier worker */
+    if (old || left_out(s, m)) {
+        s->next_sequence = old ? s->next_sequence : m->sequence + 1;
         broker_pool_release(p, m->slot, m->generation, SLOT_PENDING);
         tell_release(s, p, m->slot, m->generation);
         return true;

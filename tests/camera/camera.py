@@ -143,9 +143,14 @@ def policies(args, clip):
         f.write("version: 1\nsources:\n  cam: {uri: \"%s\"}\n" % address(clip, fps=fps, scene_frames=1, size="160x120", frames=200))
     args.set = []
     with t.Daemon(args, "-c", config) as daemon:
+        seldom = subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket, "--max-fps", "15", "source:cam"], stdout=subprocess.PIPE, text=True)
         readers = {name: subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket, "--slow", "100", *words, "source:cam"], stdout=subprocess.PIPE, text=True)
                    for name, (words, _) in POLICIES.items()}
         lines = {name: p.communicate(timeout=args.timeout)[0].splitlines() for name, p in readers.items()}
+        seldom = [Frame(l).sequence for l in seldom.communicate(timeout=args.timeout)[0].splitlines()]
+    steps = [b - a for a, b in zip(seldom, seldom[1:])]
+    mean = (seldom[-1] - seldom[0]) / max(1, len(steps)) if seldom else 0
+    check(len(steps) > 30 and min(steps) >= 2 and abs(mean - fps / 15) < 0.6, f"policies: 15 of {fps} frames a second: every {mean:.2f}th")
     for name, (_, waiting) in POLICIES.items():
         frames, rest = [Frame(l) for l in lines[name] if l.startswith("frame")], [l for l in lines[name] if not l.startswith("frame")]
         gaps = [b.sequence - a.sequence - 1 for a, b in zip(frames, frames[1:])]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--patience SECONDS] [--slow MS] [--hold K] [--set Name=Value]... ADDRESS: a line for each frame of
+ * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--patience SECONDS] [--slow MS] [--hold K] [--max-fps N] [--set Name=Value]... ADDRESS: a line for each frame of
  * a camera: sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client, epoch; --set once the first
  * has come. --slow: so long over each frame; --hold: the last K are not given back.
  */
@@ -78,6 +78,8 @@ int main(int argc, char **argv)
             slow_ms = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--hold") && i + 1 < argc)
             hold = (unsigned)atoi(argv[++i]) % MOST_HELD;
+        else if (!strcmp(argv[i], "--max-fps") && i + 1 < argc)
+            params.max_fps = atof(argv[++i]);
         else if (!strcmp(argv[i], "--socket") && i + 1 < argc)
             socket = argv[++i];
         else if (!strcmp(argv[i], "--patience") && i + 1 < argc)
