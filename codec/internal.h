@@ -78,6 +78,9 @@ int h264_slice_header_parse(const uint8_t *rbsp, size_t size, const struct h264_
 
 /* h264_slice_decode for a redundant slice too. */
 int h264_slice_decode_now(struct h264_slice *slice, struct h264_scratch *scratch);
+/* What it calls: compiled for any processor, and where the build has H264_BMI2 for those with BMI2. */
+int h264_slice_parse(struct h264_slice *slice, struct h264_scratch *scratch);
+int h264_slice_parse_bmi2(struct h264_slice *slice, struct h264_scratch *scratch);
 /* Redundant slices of pic in place of primary ones that step 2 did not get through (redundant.c). */
 void h264_decode_redundant(struct h264_picture *pic);
 

@@ -162,6 +162,15 @@ struct mb_parser {
     struct mb_mbaff mbaff;
 };
 
+/* What one worker keeps from slice to slice. */
+struct h264_scratch {
+    struct mb_parser parser;
+    uint8_t *rbsp;
+    size_t rbsp_capacity;
+    void *line;
+    size_t line_capacity; /* macroblocks */
+};
+
 /* blkIdx -> column and row (6.4.3) */
 static inline unsigned mb_blk_x(unsigned blk)
 {

@@ -11,31 +11,8 @@
 /* CAVLC blocks are read without a check inside the block; the longest is below this. */
 #define SLICE_PADDING 256
 
-struct h264_scratch {
-    struct mb_parser parser;
-    uint8_t *rbsp;
-    size_t rbsp_capacity;
-    void *line;
-    size_t line_capacity; /* macroblocks */
-};
-
 /* What a macroblock column takes of the line: a pair of an MBAFF frame; or an edge and its address. */
 #define LINE_BYTES (sizeof(struct mb_pair) > sizeof(struct mb_edge) + 4 ? sizeof(struct mb_pair) : sizeof(struct mb_edge) + 4)
-
-
-struct h264_scratch *h264_scratch_create(void)
-{
-    return calloc(1, sizeof(struct h264_scratch));
-}
-
-void h264_scratch_free(struct h264_scratch *scratch)
-{
-    if (!scratch)
-        return;
-    free(scratch->line);
-    free(scratch->rbsp);
-    free(scratch);
-}
 
 static int scratch_grow(struct h264_scratch *s, size_t rbsp, size_t line)
 {
@@ -306,14 +283,9 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
     return error || !p->lost_partition ? error : H264_ERR_DATA;
 }
 
-int h264_slice_decode_now(struct h264_slice *slice, struct h264_scratch *scratch)
+int h264_slice_parse(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     slice->mbs_decoded = 0;
     slice->status = decode(slice, scratch);
     return slice->status;
-}
-
-int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
-{
-    return slice->hdr.redundant_pic_cnt ? H264_OK : h264_slice_decode_now(slice, scratch);
 }

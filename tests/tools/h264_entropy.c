@@ -4,10 +4,10 @@
  * validates the records, and prints checksums of the records after each step, the macroblocks decoded and missing, errors, and
  * the processor time that h264_slice_decode took (seconds), and all the rest (motion).
  *
- *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] FILE
+ *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] FILE
  *
  * -r decodes all slices of a window of pictures (-w, 32 unless told) in random order: the checksum must not change. -m flips
- * bits in the slice data first. Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
+ * bits in the slice data first. -g 1 takes the code for any processor where there is another one. Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
  */
 #include "codec/internal.h"
 #include "tests/tools/read_file.h"
@@ -22,6 +22,7 @@
 struct run {
     struct h264_scratch *scratch;
     struct h264_picture *window[MAX_WINDOW];
+    bool generic;
     unsigned count, size;
     uint64_t random, mutate;               /* states of generators; 0: off */
     uint64_t checksum, motion_checksum, mbs, missing, slices, errors, feed_errors, refused, pictures, bytes, units;
@@ -111,7 +112,10 @@ static void decode_slice(struct run *run, struct h264_slice *slice)
     if (run->mutate)
         mutate_slice(slice, &run->mutate);
     start = cpu_seconds();
-    error = h264_slice_decode(slice, run->scratch);
+    if (run->generic && !slice->hdr.redundant_pic_cnt)
+        error = h264_slice_parse(slice, run->scratch);
+    else
+        error = h264_slice_decode(slice, run->scratch);
     run->seconds += cpu_seconds() - start;
     run->slices++;
     run->bytes += slice->nal_size;
@@ -226,6 +230,8 @@ static bool parse_arguments(int argc, char **argv, struct run *run)
             run->random = value + 0x9e3779b97f4a7c15u;
         else if (argv[i][1] == 'm')
             run->mutate = value * 2 + 0x9e3779b97f4a7c15u;
+        else if (argv[i][1] == 'g')
+            run->generic = value != 0;
         else if (argv[i][1] == 'w' && value > 0 && value <= MAX_WINDOW)
             run->size = (unsigned)value;
         else
@@ -260,7 +266,7 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, INT32_MAX);
     if (!parse_arguments(argc, argv, &run)) {
-        fprintf(stderr, "usage: h264_entropy [-r SEED] [-m SEED] [-w PICTURES] FILE\n");
+        fprintf(stderr, "usage: h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] FILE\n");
         return 2;
     }
     data = read_file(argv[argc - 1], &size);
