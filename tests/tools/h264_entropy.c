@@ -7,7 +7,8 @@
  *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] FILE
  *
  * -r decodes all slices of a window of pictures (-w, 32 unless told) in random order: the checksum must not change. -m flips
- * bits in the slice data first. -g 1 takes the code for any processor where there is another one. Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
+ * bits in the slice data first. -g 1 takes the code for any processor where there is another one. Exit status: 0 every macroblock
+ * was decoded without error, 1 not so, 2 usage or file error.
  */
 #include "codec/internal.h"
 #include "tests/tools/read_file.h"
