@@ -243,7 +243,7 @@ int bench_kernels(const struct options *o, struct failure *f)
     struct kernels k = {.o = o, .f = f};
     enum kernel_format format;
     if (o->kernel_format[0] && !kernel_format_find(o->kernel_format, &format)) {
-        return fail_with(f, X_USAGE, "rgba8, rgba32f, nv12, bayer8 or luma8", "--format %s: no such format", o->kernel_format);
+        return fail_with(f, X_USAGE, "rgba8, rgba32f, nv12, bayer8, bayer12, rgb16, luma8 or yuv420", "--format %s: no such format", o->kernel_format);
     }
     interrupts_catch();
     int rc = open_device(&k);

@@ -60,12 +60,13 @@ const struct option_row option_rows[] = {
     {OPT_TRACE, "trace", NULL, NULL, NULL, NULL, CMD_BENCH,
      "With --live: print how long each step towards a frame took, and the slowest frames step by step."},
     {OPT_KERNELS, "kernels", NULL, NULL, NULL, NULL, CMD_BENCH,
-     "Measure families of compute kernels instead of streams: those named behind it (reduce, blur, readback, wavefront, inter), or all. "
+     "Measure families of compute kernels instead of streams: those named behind it (reduce, blur, demosaic, undistort, readback, wavefront, "
+     "inter), or all. "
      "Each variant is checked against a slow reference on random input before and after it is timed."},
     {OPT_VARIANT, "variant", NULL, "NAME", "all", NULL, CMD_BENCH, "Of the kernels only this variant."},
     {OPT_KERNEL_SIZE, "size", NULL, "WxH", "those of docs/kernels.md", NULL, CMD_BENCH,
      "Size of the kernels' pictures: multiples of 8."},
-    {OPT_KERNEL_FORMAT, "format", NULL, "FORMAT", "all that the family has", "rgba8 rgba32f nv12 bayer8 luma8", CMD_BENCH,
+    {OPT_KERNEL_FORMAT, "format", NULL, "FORMAT", "all that the family has", "rgba8 rgba32f nv12 bayer8 bayer12 rgb16 luma8 yuv420", CMD_BENCH,
      "Format of the kernels' pictures."},
     {OPT_TAPS, "taps", NULL, "N", "3, 5 .. 19", NULL, CMD_BENCH, "Width of the blurs: odd, 3 to 19."},
     {OPT_ROUNDS, "rounds", NULL, "N", "7", NULL, CMD_BENCH, "Timed rounds of each kernel, of which the median counts."},
