@@ -170,6 +170,8 @@ struct h264_mb_syntax {
  * mv the *mvd* of each partition at the raster block of the partition's upper left corner, 0 elsewhere. Of H264_PART_DIRECT it is
  * unspecified. Step 3 replaces both. */
 
+#define H264_SLICE_ENDED 0x80000000u
+
 struct h264_group_map {
     struct h264_group_map *next;
     const struct h264_pps *pps; /* whose it is; borrowed from a slice */
@@ -206,6 +208,11 @@ struct h264_slice {
     } ref[2][REC_MAX_REFS];
     uint32_t end_mb;                      /* address of the first macroblock of the next slice of this picture (and slice group, whatever the
                                              order of arrival), or mb_count: decode stops before it */
+    /* Step 2: its macroblocks before this address are decoded; with H264_SLICE_ENDED none will follow. Rows at a time, released for
+     * whoever derives their motion meanwhile. */
+    atomic_uint ready;
+    uint32_t motion_mb;                   /* step 3 has finished those before this address; 0: not begun */
+    uint8_t motion_lost;                  /* and met a colocated reference that is not in list 0 any more */
     int status;                           /* result of step 2 */
     uint32_t mbs_decoded;                 /* by step 2 */
     uint8_t lost_partition;               /* by step 2: macroblocks lack the residual of a lost or damaged data partition */
@@ -268,6 +275,7 @@ struct h264_picture {
     uint32_t damage, clean, missing_damage;
     uint8_t corrupt;                      /* damage is not 0 */
     uint8_t unrecovered;                  /* decoding started after what it needs (without an IDR picture): not for output */
+    uint8_t follows;                      /* h264_slice_follow may be used */
     uint8_t motion_done;                  /* step 3 has finished */
     uint8_t has_intra, has_inter, has_deblock; /* of rec_picture; by step 3 */
 
@@ -370,6 +378,15 @@ int h264_picture_alloc(struct h264_picture *pic);
 /* Step 2 for one slice. Different slices, of one picture too, may run at the same time with different scratch. On an error the
  * macroblocks up to it stay decoded. Returns slice->status. */
 int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);
+
+/* Step 3 of single slices, while others or the rest of the same one are in step 2: for pictures without MBAFF, slice groups and
+ * redundant slices, whose slices are runs of addresses that need nothing of each other (else h264_picture_follow_begin gives 0).
+ * h264_picture_follow_begin comes after h264_picture_alloc and before step 2, and returns 1 where the rest may be used; the pictures
+ * named by h264_picture_colocated must have finished step 3 before the first h264_slice_follow, each slice in one thread at a time.
+ * h264_slice_follow derives what is ready of a slice: macroblocks [*from, *to), none where they are equal; false once the slice has
+ * ended and all of it is derived. h264_picture_derive_motion does what is left. */
+int h264_picture_follow_begin(struct h264_picture *pic);
+bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to);
 
 /* Step 3. The pictures named by h264_picture_colocated and h264_picture_conceal_source must have finished theirs. Macroblocks that
  * no slice covered are counted and become concealment records. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Step 3: motion vectors from differences (8.4.1), macroblock by macroblock in address order. Neighbours are available only
- * inside the slice, which slice numbers in the records tell. Direct modes are in motion_direct.c, MBAFF frames in
+ * inside the slice, which slice numbers in the records tell. Slices may also be followed one by one while step 2 goes on. Direct modes are in motion_direct.c, MBAFF frames in
  * motion_mbaff.c.
  */
 #include "codec/motion_grid.h"
@@ -181,7 +181,7 @@ static void walk_picture(struct motion_walk *w)
         uint32_t slice = pic->mbs[w->mb].slice;
 
         w->cur = &pic->motion[w->mb];
-        if (slice < pic->slice_count) { /* else concealed: complete already */
+        if (slice < pic->slice_count && w->mb >= pic->slices[slice].motion_mb) { /* else concealed or followed: complete already */
             if (slice != w->slice_index)
                 h264_motion_enter_slice(w, slice);
             find_neighbours(w);
@@ -190,6 +190,63 @@ static void walk_picture(struct motion_walk *w)
         if (++w->mb_x == pic->mb_width)
             w->mb_x = 0;
     }
+}
+
+/* ---- slices by themselves ---- */
+
+int h264_picture_follow_begin(struct h264_picture *pic)
+{
+    int error;
+
+    if (pic->mbaff || pic->group_maps)
+        return 0;
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        if (pic->slices[i].hdr.redundant_pic_cnt)
+            return 0;
+    error = h264_fill_slices(pic);
+    if (error < 0)
+        return error;
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        pic->slices[i].motion_mb = pic->slices[i].hdr.first_mb;
+        atomic_store_explicit(&pic->slices[i].ready, pic->slices[i].hdr.first_mb, memory_order_relaxed);
+    }
+    pic->follows = 1;
+    return 1;
+}
+
+/* find_neighbours for a slice that is all addresses from its first one on; records of other slices are not to be read. */
+static inline void find_neighbours_from(struct motion_walk *w, uint32_t first)
+{
+    uint32_t width = w->mb_width;
+    bool left = w->mb_x > 0, right = w->mb_x + 1 < width;
+
+    w->a = left && w->mb > first ? w->cur - 1 : NULL;
+    w->b = w->mb >= first + width ? w->cur - width : NULL;
+    w->c = right && w->mb + 1 >= first + width ? w->cur - width + 1 : NULL;
+    w->d = left && w->mb > first + width ? w->cur - width - 1 : NULL;
+}
+
+bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
+{
+    struct h264_picture *pic = slice->pic;
+    uint32_t ready = atomic_load_explicit(&slice->ready, memory_order_acquire), end = ready & ~H264_SLICE_ENDED;
+    struct motion_walk w = {.pic = pic, .mb_width = pic->mb_width, .mb = slice->motion_mb};
+
+    *from = *to = slice->motion_mb;
+    if (end <= slice->motion_mb)
+        return !(ready & H264_SLICE_ENDED);
+    w.mb_x = w.mb % pic->mb_width;
+    h264_motion_enter_slice(&w, slice->index);
+    for (; w.mb < end; w.mb++) {
+        w.cur = &pic->motion[w.mb];
+        find_neighbours_from(&w, slice->hdr.first_mb);
+        derive_mb(&w);
+        if (++w.mb_x == pic->mb_width)
+            w.mb_x = 0;
+    }
+    slice->motion_lost |= w.lost_reference;
+    *to = slice->motion_mb = end;
+    return true;
 }
 
 int h264_picture_derive_motion(struct h264_picture *pic)
@@ -208,13 +265,15 @@ int h264_picture_derive_motion(struct h264_picture *pic)
     if (missing || failed)
         h264_picture_damage(pic);
     w.one_slice = pic->slice_count == 1 && !missing;
-    error = h264_fill_slices(pic);
+    error = pic->follows ? H264_OK : h264_fill_slices(pic);
     if (error < 0)
         return error;
     if (pic->mbaff)
         h264_motion_walk_mbaff(&w);
     else
         walk_picture(&w);
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        w.lost_reference |= pic->slices[i].motion_lost;
     if (w.lost_reference)
         h264_picture_damage(pic);
     if (missing && (error = h264_conceal(pic)) < 0)

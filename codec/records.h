@@ -196,6 +196,17 @@ struct rec_view {
 int records_validate(const struct rec_view *view, uint32_t slot_count, const char **reason);
 /* Its two parts: everything but slots, which is the work and needs no batch; and slots, as soon as they are chosen. */
 int records_validate_content(const struct rec_view *view, const char **reason);
+/* The content again in parts: the head and the slices; macroblocks of any ranges of addresses, which may be validated at the same time;
+ * the end, when all are. Of the head has_intra, has_inter and has_deblock, and of the view unit_count, need to be final only there;
+ * before, unit_count is what exists already. seen: zeroed by the caller; those of several ranges are put together by
+ * records_seen_add. */
+struct rec_seen {
+    uint8_t intra, inter, deblock;
+};
+int records_validate_begin(const struct rec_view *view, const char **reason);
+int records_validate_range(const struct rec_view *view, uint32_t from, uint32_t to, struct rec_seen *seen, const char **reason);
+int records_validate_end(const struct rec_view *view, const struct rec_seen *seen, const char **reason);
+void records_seen_add(struct rec_seen *seen, const struct rec_seen *more);
 int records_validate_slots(const struct rec_view *view, uint32_t slot_count, const char **reason);
 #endif
 

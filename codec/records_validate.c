@@ -353,7 +353,7 @@ static int check_mb(const struct rec_view *v, uint32_t address, uint32_t x, uint
         check_coefficients(v, m, reason) < 0)
         return -1;
     if (m->kind == REC_MB_INTER) {
-        REQUIRE(v->head.has_inter, "head: has_inter is 0 with an inter macroblock");
+        REQUIRE(v->motion, "view: an inter macroblock without motion");
         return check_motion(&v->slices[m->slice], &v->motion[address], v->head.mbaff && (m->flags & REC_MB_FIELD) ? 2 : 1,
                             reason);
     }
@@ -388,33 +388,63 @@ static inline bool surely_good(const struct rec_view *v, const struct rec_mb *m,
     return !wrong;
 }
 
-static int check_content(const struct rec_view *v, const char **reason)
+static int check_begin(const struct rec_view *v, const char **reason)
 {
-    const struct rec_picture *head = &v->head;
-    bool plain = head->structure == REC_FRAME && !head->mbaff && head->chroma_format_idc == 1 && head->coeff_bytes == 2 &&
-                 head->has_inter;
-    uint32_t address = 0;
-    bool intra = false, inter = false, deblock = false;
-
     if (check_head(v, reason) < 0)
         return -1;
     for (uint32_t i = 0; i < v->slice_count; i++)
         if (check_slice(v, &v->slices[i], reason) < 0)
             return -1;
-    for (uint32_t y = 0; y < mb_rows(&v->head); y++)
-        for (uint32_t x = 0; x < v->head.mb_width; x++, address++) {
-            const struct rec_mb *m = &v->mbs[address];
-            unsigned edges = REC_DEBLOCK_INTERNAL | (x > 0) * REC_DEBLOCK_LEFT | (y > 0) * REC_DEBLOCK_TOP;
+    return 0;
+}
 
-            if (!(plain && surely_good(v, m, edges, &v->motion[address])) && check_mb(v, address, x, y, reason) < 0)
-                return -1;
-            intra |= m->kind != REC_MB_INTER;
-            inter |= m->kind == REC_MB_INTER;
-            deblock |= m->deblock != 0;
+static int check_range(const struct rec_view *v, uint32_t from, uint32_t to, struct rec_seen *seen, const char **reason)
+{
+    const struct rec_picture *head = &v->head;
+    bool plain = head->structure == REC_FRAME && !head->mbaff && head->chroma_format_idc == 1 && head->coeff_bytes == 2 && v->motion;
+    uint32_t x = from % head->mb_width, y = from / head->mb_width;
+
+    REQUIRE(from <= to && to <= head->mb_count, "view: a range outside the picture");
+    for (uint32_t address = from; address < to; address++) {
+        const struct rec_mb *m = &v->mbs[address];
+        unsigned edges = REC_DEBLOCK_INTERNAL | (x > 0) * REC_DEBLOCK_LEFT | (y > 0) * REC_DEBLOCK_TOP;
+
+        if (!(plain && surely_good(v, m, edges, &v->motion[address])) && check_mb(v, address, x, y, reason) < 0)
+            return -1;
+        seen->intra |= m->kind != REC_MB_INTER;
+        seen->inter |= m->kind == REC_MB_INTER;
+        seen->deblock |= m->deblock != 0;
+        if (++x == head->mb_width) {
+            x = 0;
+            y++;
         }
-    REQUIRE(intra == v->head.has_intra && inter == v->head.has_inter && deblock == v->head.has_deblock,
+    }
+    return 0;
+}
+
+static int check_seen(const struct rec_view *v, const struct rec_seen *seen, const char **reason)
+{
+    REQUIRE(seen->intra == v->head.has_intra && seen->inter == v->head.has_inter && seen->deblock == v->head.has_deblock,
             "head: has_intra, has_inter or has_deblock does not agree with the macroblocks");
     return 0;
+}
+
+/* unit_count may have become less since the ranges were checked. */
+static int check_end(const struct rec_view *v, const struct rec_seen *seen, const char **reason)
+{
+    for (uint32_t i = 0; i < v->head.mb_count; i++)
+        if ((uint64_t)v->mbs[i].coeff + 48 > v->unit_count && check_coefficients(v, &v->mbs[i], reason) < 0)
+            return -1;
+    return check_seen(v, seen, reason);
+}
+
+static int check_content(const struct rec_view *v, const char **reason)
+{
+    struct rec_seen seen = {0};
+
+    if (check_begin(v, reason) < 0 || check_range(v, 0, v->head.mb_count, &seen, reason) < 0)
+        return -1;
+    return check_seen(v, &seen, reason);
 }
 
 /* A frame refers to frames, a field to fields; the samples that are being written may only be named where a reference is
@@ -458,6 +488,37 @@ int records_validate_content(const struct rec_view *view, const char **reason)
     int error = check_content(view, &why);
 
     return result(error, why, reason);
+}
+
+int records_validate_begin(const struct rec_view *view, const char **reason)
+{
+    const char *why = NULL;
+    int error = check_begin(view, &why);
+
+    return result(error, why, reason);
+}
+
+int records_validate_range(const struct rec_view *view, uint32_t from, uint32_t to, struct rec_seen *seen, const char **reason)
+{
+    const char *why = NULL;
+    int error = check_range(view, from, to, seen, &why);
+
+    return result(error, why, reason);
+}
+
+int records_validate_end(const struct rec_view *view, const struct rec_seen *seen, const char **reason)
+{
+    const char *why = NULL;
+    int error = check_end(view, seen, &why);
+
+    return result(error, why, reason);
+}
+
+void records_seen_add(struct rec_seen *seen, const struct rec_seen *more)
+{
+    seen->intra |= more->intra;
+    seen->inter |= more->inter;
+    seen->deblock |= more->deblock;
 }
 
 int records_validate_slots(const struct rec_view *view, uint32_t slot_count, const char **reason)

@@ -145,8 +145,10 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
 static inline void next_in_row(struct mb_parser *p, uint32_t step)
 {
     p->addr += step;
-    if (++p->mb_x == p->mb_width)
+    if (++p->mb_x == p->mb_width) {
         p->mb_x = 0;
+        atomic_store_explicit(&p->slice->ready, p->addr, memory_order_release);
+    }
 }
 
 /* step: 1 macroblock, or the 2 of a pair */
@@ -278,6 +280,7 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
         begin_bits(scratch, slice->nal_c, c_size, slice->data_bit_offset_c, &at, &p->part[1]);
     }
     error = slice_data(p);
+    atomic_store_explicit(&slice->ready, p->addr, memory_order_release);
     units_return(p);
     slice->lost_partition = p->lost_partition;
     return error || !p->lost_partition ? error : H264_ERR_DATA;
@@ -287,5 +290,6 @@ int h264_slice_parse(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     slice->mbs_decoded = 0;
     slice->status = decode(slice, scratch);
+    atomic_fetch_or_explicit(&slice->ready, H264_SLICE_ENDED, memory_order_release);
     return slice->status;
 }

@@ -120,4 +120,32 @@ static inline void free_world(struct world *w)
     put_memory(NULL, w->cur.pic.scaling, 0);
 }
 
+/* Step 2 as a thread that follows it sees it: some macroblocks at a time, of the slices in turn; the last ones are left to the
+ * picture, but where a slice has ended. */
+static inline void follow_slices(struct world *w)
+{
+    struct h264_picture *pic = &w->cur.pic;
+    uint32_t first[5] = {0}, from, to;
+
+    for (uint32_t s = 1; s <= 4; s++) {
+        first[s] = first[s - 1];
+        while (first[s] < MBS && w->cur.mbs[first[s]].slice < s)
+            first[s]++;
+    }
+    for (uint32_t s = 0; s < pic->slice_count; s++)
+        w->cur.slices[s].hdr.first_mb = first[s];
+    assert_int_equal(h264_picture_follow_begin(pic), 1);
+    for (int round = 0; round < 20; round++) {
+        struct h264_slice *slice = &w->cur.slices[random_below((int)pic->slice_count)];
+        uint32_t end = first[slice->index + 1], ready = slice->ready & ~H264_SLICE_ENDED;
+
+        ready += (uint32_t)random_below((int)(end - ready) + 1);
+        atomic_store(&slice->ready, ready | (ready == end ? H264_SLICE_ENDED : 0));
+        while (h264_slice_follow(slice, &from, &to) && from < to)
+            assert_int_equal(to, ready);
+        assert_int_equal(slice->motion_mb, ready);
+        assert_int_equal(h264_slice_follow(slice, &from, &to), ready != end);
+    }
+}
+
 #endif

@@ -300,6 +300,8 @@ static void check_against_model(struct world *w, uint32_t begin)
     m.w = w;
     for (int mb = 0; mb < MBS; mb++)
         model_mb(&m, mb);
+    if (random_below(2))
+        follow_slices(w);
     assert_int_equal(h264_picture_derive_motion(&w->cur.pic), H264_OK);
     for (int i = 0; i < 2 * 16 * MBS; i++) {
         int list = i & 1, block = i >> 1 & 15, mb = i >> 5, x = mb % MB_W * 4 + block % 4, y = mb / MB_W * 4 + block / 4;

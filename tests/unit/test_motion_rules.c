@@ -50,6 +50,13 @@ static void test_temporal_special(void **state)
     assert_int_equal(w.cur.pic.corrupt, 1);
     free_world(&w);
 
+    direct_picture(&w, false); /* the same where the slice was followed */
+    w.cur.slices[0].num_ref[0] = 1;
+    follow_slices(&w);
+    assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
+    assert_int_equal(w.cur.pic.corrupt, 1);
+    free_world(&w);
+
     direct_picture(&w, false); /* the colocated picture is missing: as if it were intra */
     w.cur.slices[0].ref[1][0].pic = NULL;
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);

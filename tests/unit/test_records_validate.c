@@ -221,9 +221,28 @@ static void build(struct fixture *f)
         expect_refused(f, #statement, reason);                                                                                 \
     }
 
+/* The content in parts, as a picture is validated whose slices are. */
+static int validate_in_parts(const struct rec_view *view, const char **reason)
+{
+    struct rec_seen seen = {0}, parts[2] = {{0}};
+    uint32_t n = view->head.mb_count, cuts[4] = {0, n / 3, n - n / 4, n};
+
+    if (records_validate_begin(view, reason) < 0)
+        return -1;
+    for (int i = 2; i >= 0; i--)
+        if (records_validate_range(view, cuts[i], cuts[i + 1], &parts[i & 1], reason) < 0)
+            return -1;
+    records_seen_add(&seen, &parts[0]);
+    records_seen_add(&seen, &parts[1]);
+    return records_validate_end(view, &seen, reason);
+}
+
 static void expect_refused(const struct fixture *f, const char *what, const char *word)
 {
     const char *reason = NULL;
+
+    if (records_validate_content(&f->view, NULL) != validate_in_parts(&f->view, NULL))
+        fail_msg("in parts another result: %s", what);
 
     if (records_validate(&f->view, SLOTS, &reason) >= 0)
         fail_msg("passed: %s", what);
@@ -237,7 +256,7 @@ static void test_valid(void **state)
     const char *reason = NULL;
 
     build(&f);
-    if (records_validate(&f.view, SLOTS, &reason) < 0)
+    if (records_validate(&f.view, SLOTS, &reason) < 0 || validate_in_parts(&f.view, &reason) < 0)
         fail_msg("%s", reason);
     assert_int_equal(records_validate(&f.view, SLOTS, NULL), 0);
     f.mbs[2].coeff = 0xffffffff; /* of no consequence without units */
@@ -334,8 +353,9 @@ static void expect_valid(const struct fixture *f)
 {
     const char *reason = "";
 
-    if (records_validate(&f->view, SLOTS, &reason) < 0)
+    if (records_validate(&f->view, SLOTS, &reason) < 0 || validate_in_parts(&f->view, &reason) < 0)
         fail_msg("%s", reason);
+    assert_true(records_validate_range(&f->view, 1, f->view.head.mb_count + 1, &(struct rec_seen){0}, NULL) < 0);
 }
 
 static void test_structures(void **state)
