@@ -68,6 +68,14 @@ unsigned gpu_validation_messages(const struct gpu *g); /* how many the layer has
  * has no timestamps. gpu_params.timestamps is not needed. */
 int gpu_bandwidth(struct gpu *g, double *bytes_per_second);
 
+/* A little work, `steps` dependent operations of one small workgroup: devices take their clocks down when they have
+ * nothing to do, and need a while to take them up again. gpu_pulse submits it once more, unless the last one is not over; it does
+ * not wait. Thread: one at a time. Freed before gpu_close. */
+struct gpu_pulse;
+int gpu_pulse_create(struct gpu *g, uint32_t steps, struct gpu_pulse **out);
+int gpu_pulse(struct gpu_pulse *p);
+void gpu_pulse_free(struct gpu_pulse *p); /* NULL allowed */
+
 /* Host memory that the GPU writes frames into: a mapping of a memfd, page aligned (address and size), alive until gpu_host_free.
  * Imported by VK_EXT_external_memory_host; where that is missing or refused, a staging buffer that is copied when a batch
  * completes (direct = false). Thread of gpu_host_import: any. */

@@ -256,6 +256,17 @@ static void bandwidth(void **state)
     assert_true(bytes_per_second < 1e14);
 }
 
+/* One that is not over is not submitted again, which the validation layer would say. */
+static void pulses(void **state)
+{
+    struct gpu_pulse *pulse = NULL;
+    assert_int_equal(gpu_pulse_create(gpu, 1000, &pulse), GPU_OK);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(gpu_pulse(pulse), GPU_OK);
+    gpu_pulse_free(pulse);
+    gpu_pulse_free(NULL);
+}
+
 int main(void)
 {
     int failed;
@@ -270,6 +281,7 @@ int main(void)
         cmocka_unit_test(packing),
         cmocka_unit_test(too_large),
         cmocka_unit_test(bandwidth),
+        cmocka_unit_test(pulses),
         cmocka_unit_test(no_validation_messages),
     };
     failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A little work for a device that would take its clocks down between the pictures of a live stream.
+ */
+#include "gpu/vk.h"
+
+#include "shaders/pulse.spv.h"
+
+#include <stdlib.h>
+
+#define THREADS 32 /* of the workgroup */
+
+struct gpu_pulse {
+    struct gpu *g;
+    struct gpu_buffer sink;
+    const struct gpu_layout *layout;
+    VkPipeline pipeline;
+    VkDescriptorPool descriptors;
+    VkDescriptorSet set;
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    uint64_t value; /* of the timeline, when the last one is over */
+};
+
+static int create_set(struct gpu_pulse *p)
+{
+    struct gpu *g = p->g;
+    int err = GPU_OK;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &p->descriptors));
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = p->descriptors,
+                                            .descriptorSetCount = 1, .pSetLayouts = &p->layout->set};
+    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &p->set));
+    VkDescriptorBufferInfo info = {p->sink.buffer, 0, p->sink.size};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = p->set, .dstBinding = 0, .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &info};
+    g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
+error:
+    return err;
+}
+
+static int record(struct gpu_pulse *p, uint32_t steps)
+{
+    struct gpu *g = p->g;
+    int err = GPU_OK;
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = g->family};
+    VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &p->pool));
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = p->pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, &p->commands));
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VK(g, g->vk.vkBeginCommandBuffer(p->commands, &begin));
+    g->vk.vkCmdBindPipeline(p->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->pipeline);
+    g->vk.vkCmdBindDescriptorSets(p->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout->pipeline, 0, 1, &p->set, 0, NULL);
+    g->vk.vkCmdPushConstants(p->commands, p->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(steps), &steps);
+    g->vk.vkCmdDispatch(p->commands, 1, 1, 1);
+    VK(g, g->vk.vkEndCommandBuffer(p->commands));
+error:
+    return err;
+}
+
+int gpu_pulse_create(struct gpu *g, uint32_t steps, struct gpu_pulse **out)
+{
+    int err = GPU_OK;
+    struct gpu_pulse *p = calloc(1, sizeof(*p));
+    if (!p)
+        return GPU_ERR_NOMEM;
+    p->g = g;
+    TRY(gpu_buffer_create(g, THREADS * sizeof(uint32_t), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, GPU_MEMORY_DEVICE, &p->sink));
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = 1}, sizeof(steps), &p->layout));
+    TRY(gpu_pipeline_get(g, p->layout, shader_pulse, sizeof(shader_pulse), NULL, 0, "pulse", &p->pipeline));
+    TRY(create_set(p));
+    TRY(record(p, steps));
+    *out = p;
+    return GPU_OK;
+error:
+    gpu_pulse_free(p);
+    return err;
+}
+
+int gpu_pulse(struct gpu_pulse *p)
+{
+    uint64_t completed = 0;
+    int err = gpu_completed(p->g, &completed);
+    if (err < 0 || p->value > completed)
+        return err;
+    return gpu_submit(p->g, p->commands, &p->value);
+}
+
+void gpu_pulse_free(struct gpu_pulse *p)
+{
+    if (!p)
+        return;
+    struct gpu *g = p->g;
+    if (p->value)
+        gpu_wait(g, p->value, UINT64_MAX);
+    g->vk.vkDestroyCommandPool(g->device, p->pool, NULL);
+    g->vk.vkDestroyDescriptorPool(g->device, p->descriptors, NULL);
+    gpu_buffer_free(g, &p->sink);
+    free(p);
+}
