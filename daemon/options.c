@@ -26,6 +26,7 @@ static const struct key {
 } keys[] = {
     {"device", KIND_TEXT, offsetof(struct options, device), 0, 0, 0, "auto, gpu, cpu, part of a name, or a UUID; all, or several with commas"},
     {"threads", KIND_NUMBER, offsetof(struct options, threads), 0, 1024, 0, "codec workers; 0: one per CPU"},
+    {"live_threads", KIND_NUMBER, offsetof(struct options, live_threads), 0, 1024, 0, "codec workers that stay awake while live streams run"},
     {"lookahead", KIND_NUMBER, offsetof(struct options, lookahead), 0, 4096, 0, "pictures in flight per stream; 0: by memory"},
     {"batch", KIND_NUMBER, offsetof(struct options, batch), 0, 4096, 0, "most pictures of a GPU batch; 0: by device"},
     {"wavefront", KIND_NUMBER, offsetof(struct options, wavefront), 0, 255, 0, "kind of wavefront; 0: by device"},
@@ -33,6 +34,7 @@ static const struct key {
     {"tune", KIND_BOOL, offsetof(struct options, tune), 0, 1, 1, "kernels as measured, at the first use of a device if need be"},
     {"tune_software", KIND_BOOL, offsetof(struct options, tune_software), 0, 1, 0, "measure at first use on software devices too"},
     {"tune_force", KIND_TEXT, offsetof(struct options, tune_force), 0, 0, 0, "family=variant: that kernel, whatever was measured"},
+    {"live_clocks", KIND_BOOL, offsetof(struct options, live_clocks), 0, 1, 1, "live streams keep a GPU's clocks up between pictures"},
     {"arena", KIND_NUMBER, offsetof(struct options, arena), 0, 2, 0, "records that the GPU fetches itself; 0: on hardware, 1: never, 2: always"},
     {"shuffle_seed", KIND_NUMBER, offsetof(struct options, shuffle_seed), 0, UINT64_MAX, 0, "decode slices in a random order"},
     {"validation", KIND_BOOL, offsetof(struct options, validation), 0, 1, 0, "Vulkan validation layer"},

@@ -43,8 +43,8 @@ struct options {
 
     /* engine */
     const char *device, *tune_force;
-    uint64_t threads, lookahead, batch, wavefront, arena, shuffle_seed;
-    bool validation, timestamps, gpu_debug, tune, tune_software;
+    uint64_t threads, live_threads, lookahead, batch, wavefront, arena, shuffle_seed;
+    bool validation, timestamps, gpu_debug, tune, tune_software, live_clocks;
 
     /* broker */
     uint64_t workers, clients, clients_per_uid, streams;

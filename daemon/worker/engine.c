@@ -54,11 +54,11 @@ void engine_expect(struct engine *e)
     engine_notify(e);
 }
 
-static void on_idle(uv_idle_t *idle)
+static void on_awake(uv_idle_t *awake)
 {
-    const struct engine *e = idle->data;
+    const struct engine *e = awake->data;
     if (now_ns() > atomic_load(&e->awake_until_ns))
-        uv_idle_stop(idle);
+        uv_idle_stop(awake);
 }
 
 /* An idle handle makes the loop go round without sleeping, so that the frame's own call finds it awake. */
@@ -67,7 +67,7 @@ static void on_async(uv_async_t *async)
     struct engine *e = async->data;
     sessions_dispatch(e);
     if (atomic_load(&e->awake_until_ns) > now_ns())
-        uv_idle_start(&e->idle, on_idle);
+        uv_idle_start(&e->awake, on_awake);
     engine_maybe_closed(e);
 }
 
@@ -75,11 +75,13 @@ static void stop_threads(struct engine *e)
 {
     uv_mutex_lock(&e->lock);
     e->stopping = e->gpu_stop = true;
-    uv_cond_broadcast(&e->work);
+    workers_wake(e, UINT_MAX);
     engine_wake_gpu(e);
     uv_mutex_unlock(&e->lock);
-    for (unsigned i = 0; i < e->workers_started; i++)
+    for (unsigned i = 0; i < e->workers_started; i++) {
         uv_thread_join(&e->workers[i].thread);
+        uv_cond_destroy(&e->workers[i].wake);
+    }
     if (e->gpu_started)
         uv_thread_join(&e->gpu_thread);
     for (unsigned i = 0; e->workers && i < e->worker_count; i++)
@@ -93,7 +95,6 @@ static void engine_free(struct engine *e)
     memory_free(&e->memory);
     gpu_close(e->gpu);
     uv_cond_destroy(&e->gpu_work);
-    uv_cond_destroy(&e->work);
     uv_mutex_destroy(&e->lock);
     free(e);
 }
@@ -108,7 +109,7 @@ static void on_async_closed(uv_handle_t *handle)
         closed(ctx);
 }
 
-static void on_idle_closed(uv_handle_t *handle)
+static void on_awake_closed(uv_handle_t *handle)
 {
     struct engine *e = handle->data;
     uv_close((uv_handle_t *)&e->async, on_async_closed);
@@ -126,8 +127,12 @@ static int start_threads(struct engine *e)
         w->engine = e;
         w->random = e->params.shuffle_seed * 2 + 1 + i * 0x9e3779b97f4a7c15ull;
         w->scratch = h264_scratch_create();
-        if (!w->scratch || uv_thread_create(&w->thread, worker_main, w))
+        if (!w->scratch || uv_cond_init(&w->wake))
             return PELTON_ERR_NOMEM;
+        if (uv_thread_create(&w->thread, worker_main, w)) {
+            uv_cond_destroy(&w->wake);
+            return PELTON_ERR_NOMEM;
+        }
         e->workers_started++;
     }
     if (uv_thread_create(&e->gpu_thread, gpu_thread_main, e))
@@ -183,7 +188,6 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     e->loop = loop;
     e->params = *params;
     uv_mutex_init(&e->lock);
-    uv_cond_init(&e->work);
     uv_cond_init(&e->gpu_work);
     memory_init(&e->memory, MEMORY_CACHE_LIMIT);
     av_log_set_level(AV_LOG_QUIET);
@@ -196,12 +200,12 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
         engine_free(e);
         return err;
     }
-    uv_idle_init(loop, &e->idle);
-    e->async.data = e->idle.data = e;
+    uv_idle_init(loop, &e->awake);
+    e->async.data = e->awake.data = e;
     err = start_threads(e);
     if (err) {
         stop_threads(e);
-        uv_close((uv_handle_t *)&e->idle, on_idle_closed);
+        uv_close((uv_handle_t *)&e->awake, on_awake_closed);
         return err;
     }
     *out = e;
@@ -226,7 +230,7 @@ void engine_maybe_closed(struct engine *e)
     if (!last)
         return;
     stop_threads(e);
-    uv_close((uv_handle_t *)&e->idle, on_idle_closed);
+    uv_close((uv_handle_t *)&e->awake, on_awake_closed);
 }
 
 void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx)

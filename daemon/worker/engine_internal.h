@@ -16,10 +16,12 @@
 #include "gpu/recon.h"
 #include "gpu/tune.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 
 #define NS_PER_S         1000000000ll
 #define BATCH_DELIVERIES 64
+#define LIVE_NS          1000000000ll /* a live stream without a picture for so long is asleep */
 #define LIVE_PICTURES    2 /* of a live stream that are in work at most; else it is read faster than it plays */
 
 /* ---- pictures (jobs.c) ---- */
@@ -59,6 +61,9 @@ struct job {
     bool live;      /* of a live stream, whose next picture has not come yet: counts in engine.live_jobs until it is submitted */
     uint32_t slice_next, slices_left, slice_chunk;
     uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
+    bool follows;          /* motion of its slices may be derived one by one, once motion_waits is 1 */
+    uint32_t followed;     /* macroblocks whose motion is derived and whose records are validated, and what these have */
+    struct rec_seen seen;
     uint32_t motion_waits; /* jobs whose motion must come first, plus one for the own entropy */
     struct job_wait waits[33]; /* of its colocated pictures, and of the one that concealment goes on from */
     uint32_t wait_count;
@@ -66,7 +71,7 @@ struct job {
     uint32_t seat;  /* session.seat when it took its slot */
     uint64_t turn;  /* its place in engine.entropy */
     uint64_t batch; /* serial number of the batch that holds it, 0 before */
-    struct job *next_entropy, *prev_entropy, *next_motion;
+    struct job *next_entropy, *prev_entropy, *next_motion, *next_follow;
     struct job *next; /* session.window, in decoding order */
 };
 
@@ -301,12 +306,15 @@ struct worker {
     uv_thread_t thread;
     struct h264_scratch *scratch;
     uint64_t random;
+    uv_cond_t wake;
+    atomic_bool idle;
+    struct worker *next_idle;
 };
 
 struct engine {
     uv_loop_t *loop;
     uv_async_t async;
-    uv_idle_t idle;               /* keeps the loop thread awake */
+    uv_idle_t awake;              /* keeps the loop thread awake */
     atomic_llong awake_until_ns;  /* for the frame of a live stream that the GPU is at work on */
     struct engine_params params;
     struct v4l2_streams *streams; /* cameras that give H.264 */
@@ -319,16 +327,18 @@ struct engine {
     unsigned measured;
 
     uv_mutex_t lock;
-    uv_cond_t work;     /* codec workers */
     uv_cond_t gpu_work; /* the GPU thread */
     atomic_bool gpu_signal; /* something changed since the GPU thread looked */
     uint32_t live_jobs;     /* the GPU thread stays awake for them */
+    struct gpu_pulse *pulse; /* GPU thread: keeps the device's clocks up between live pictures; NULL: not needed yet */
+    int64_t live_ns;        /* when the last live picture came; 0: none did */
     bool stopping, gpu_stop, gpu_lost;
 
     struct job *entropy, *entropy_last; /* pictures with slices that nobody has taken, in the order of their turns */
     uint64_t turn_taken;                /* of the last one that was begun */
     uint32_t entropy_count;
     struct job *motion, *motion_last; /* pictures whose motion may be derived */
+    struct job *follow;               /* pictures of one slice, whose motion may be derived while it is decoded */
     struct session *sessions;
     uint32_t session_count;
     struct store *stores;
@@ -339,7 +349,9 @@ struct engine {
     uint32_t turn;   /* rotates the session that goes first */
 
     struct worker *workers;
+    struct worker *idle; /* those without work; the last one to become so first, as its caches are the warmest */
     unsigned worker_count, workers_started;
+    unsigned spinning; /* idle workers that do not sleep */
     uv_thread_t gpu_thread;
     bool gpu_started;
     bool closing; /* loop thread */
@@ -361,6 +373,7 @@ int job_create(struct session *s, struct h264_picture *pic); /* stream thread; t
 bool frame_submitted(const struct job *owner);               /* every picture of the frame is; with the lock */
 bool frame_is_single_field(const struct job *owner);         /* the other one never came; once the frame is output */
 void worker_main(void *worker);
+void workers_wake(struct engine *e, unsigned most); /* with the lock */
 void job_settled(struct job *job); /* with the lock: it is submitted, or never will be */
 void jobs_retire(struct session *s, struct h264_picture **unref, uint32_t *count, uint32_t max); /* with the lock */
 

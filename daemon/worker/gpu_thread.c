@@ -18,6 +18,8 @@
 #define FULL_NS   1000000u /* the same while no batch can be submitted anyway */
 #define STORE_NS  10000000u /* while a session waits for slots of a store */
 #define SPIN_NS   20000000u /* on a picture of a live stream, as a thread that sleeps takes a tenth of a millisecond to wake */
+#define PULSE_NS  1000000u  /* between two pulses */
+#define PULSE_STEPS 200000u /* docs/performance.md: half of that is not enough for an H200 */
 #define UNREF_MAX 64
 #define MEASUREMENTS 3
 
@@ -37,7 +39,7 @@ void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hin
         atomic_store(&s->stop, true);
         uv_cond_broadcast(&s->room);
     }
-    uv_cond_broadcast(&e->work);
+    workers_wake(e, UINT_MAX);
 }
 
 static void gpu_failed(struct engine *e, int error)
@@ -218,7 +220,7 @@ static void fail_session(struct session *s, int code, const char *what)
     s->abort = true;
     atomic_store(&s->stop, true);
     uv_cond_broadcast(&s->room);
-    uv_cond_broadcast(&s->engine->work);
+    workers_wake(s->engine, UINT_MAX);
     engine_wake_gpu(s->engine);
 }
 
@@ -517,6 +519,24 @@ static void spin(struct engine *e)
     uv_mutex_lock(&e->lock);
 }
 
+/* Between the pictures of a live stream: the device's clocks stay up by a little work now and then, none while a picture is decoded.
+ * False where that is not needed, and the thread may sleep. */
+static bool doze(struct engine *e)
+{
+    if (e->params.let_clocks_fall || e->device->kind != GPU_KIND_DISCRETE || e->gpu_lost || !e->live_ns ||
+        now_ns() - e->live_ns > LIVE_NS)
+        return false;
+    uv_mutex_unlock(&e->lock);
+    int err = e->pulse ? GPU_OK : gpu_pulse_create(e->gpu, PULSE_STEPS, &e->pulse);
+    err = err < 0 ? err : gpu_pulse(e->pulse);
+    uv_mutex_lock(&e->lock);
+    if (err < 0)
+        gpu_failed(e, err);
+    else if (!e->gpu_signal)
+        uv_cond_timedwait(&e->gpu_work, &e->lock, PULSE_NS);
+    return true;
+}
+
 static void sleep_until_news(struct engine *e)
 {
     struct store *busy = NULL;
@@ -524,8 +544,10 @@ static void sleep_until_news(struct engine *e)
         if (st->first && (!busy || st->first->serial < busy->first->serial))
             busy = st;
     if (!busy) {
-        if (e->live_jobs)
+        if (e->live_jobs && !e->software)
             spin(e);
+        if (!e->gpu_signal && doze(e))
+            return;
         if (!e->gpu_signal && e->store_waits)
             uv_cond_timedwait(&e->gpu_work, &e->lock, STORE_NS);
         else if (!e->gpu_signal)
@@ -555,4 +577,5 @@ void gpu_thread_main(void *engine)
     }
     store_collect(e, true);
     uv_mutex_unlock(&e->lock);
+    gpu_pulse_free(e->pulse);
 }

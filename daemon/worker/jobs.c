@@ -9,9 +9,11 @@
 #include "daemon/worker/engine_internal.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define LIVE_SLICES 64 /* workers that are woken at once for a live picture */
 #define CHUNK_MBS 256 /* slices smaller than this are taken several at a time */
 
 static uint64_t next_random(uint64_t *state)
@@ -47,6 +49,26 @@ void job_trace(struct job *job, enum pelton_trace_point point)
     job->owner->frame.trace[point] = now_ns();
 }
 
+/* Takes up to most workers off the list of idle ones; they are to be signalled, with the lock or without it. */
+static unsigned workers_take(struct engine *e, unsigned most, struct worker **out)
+{
+    unsigned n = 0;
+    while (e->idle && n < most) {
+        struct worker *w = e->idle;
+        e->idle = w->next_idle;
+        w->idle = false;
+        out[n++] = w;
+    }
+    return n;
+}
+
+void workers_wake(struct engine *e, unsigned most)
+{
+    struct worker *w;
+    for (unsigned i = 0; i < most && workers_take(e, 1, &w); i++)
+        uv_cond_signal(&w->wake);
+}
+
 static void motion_push(struct engine *e, struct job *job)
 {
     job->next_motion = NULL;
@@ -55,7 +77,7 @@ static void motion_push(struct engine *e, struct job *job)
     else
         e->motion = job;
     e->motion_last = job;
-    uv_cond_signal(&e->work);
+    workers_wake(e, 1);
 }
 
 /* After prev; NULL: first. */
@@ -81,10 +103,8 @@ static void entropy_push(struct engine *e, struct job *job)
     while (prev && prev->turn > job->turn)
         prev = prev->prev_entropy;
     entropy_insert(e, job, prev);
-    if (job->allocated && job->slices_left > job->slice_chunk)
-        uv_cond_broadcast(&e->work);
-    else
-        uv_cond_signal(&e->work);
+    if (!job->live)
+        workers_wake(e, 1);
 }
 
 static void entropy_remove(struct engine *e, struct job *job)
@@ -186,6 +206,23 @@ bool frame_is_single_field(const struct job *owner)
     return owner->pic->structure != REC_FRAME && !owner->pic->paired;
 }
 
+/* Arrays for the picture, and what its slices need to be followed. */
+static int prepare_picture(struct job *job)
+{
+    struct rec_view view;
+    int err = h264_picture_alloc(job->pic);
+    if (err)
+        return err;
+    err = h264_picture_follow_begin(job->pic);
+    if (err < 0)
+        return err;
+    if (err) {
+        h264_picture_records(job->pic, &view);
+        job->follows = records_validate_begin(&view, NULL) == 0;
+    }
+    return 0;
+}
+
 /* A picture of a live stream is decoded as it comes, unless the stream comes faster than that. Its arrays exist at once, so that
  * workers for all of its slices wake together; the GPU thread wakes meanwhile. */
 static int begin_live(struct job *job)
@@ -193,14 +230,30 @@ static int begin_live(struct job *job)
     struct session *s = job->session;
     struct engine *e = s->engine;
     uv_mutex_lock(&e->lock);
-    job->live = s->live && s->window_busy < LIVE_PICTURES && !e->software && job->slices_left;
+    job->live = s->live && s->window_busy < LIVE_PICTURES && job->slices_left;
     uv_mutex_unlock(&e->lock);
     if (!job->live)
         return 0;
-    if (h264_picture_alloc(job->pic))
+    if (prepare_picture(job))
         return PELTON_ERR_NOMEM;
     job->allocated = true;
     return 0;
+}
+
+/* With the lock, which it drops: to wake a thread takes a while, and the first one is not to wait for the lock meanwhile. */
+static void start_live(struct job *job)
+{
+    struct engine *e = job->session->engine;
+    struct worker *wake[LIVE_SLICES];
+    uint32_t parts = (job->slices_left + job->slice_chunk - 1) / job->slice_chunk;
+    unsigned n = workers_take(e, parts < LIVE_SLICES ? parts : LIVE_SLICES, wake);
+    e->live_jobs++;
+    e->live_ns = now_ns();
+    atomic_store(&e->gpu_signal, true);
+    uv_mutex_unlock(&e->lock);
+    for (unsigned i = 0; i < n; i++)
+        uv_cond_signal(&wake[i]->wake);
+    uv_cond_signal(&e->gpu_work);
 }
 
 void job_settled(struct job *job)
@@ -235,15 +288,16 @@ int job_create(struct session *s, struct h264_picture *pic)
     pic->on_free = job_picture_freed;
     uv_mutex_lock(&e->lock);
     join_frame(job);
-    e->live_jobs += job->live;
-    if (job->live)
-        engine_wake_gpu(e);
     s->live_pictures++;
     s->window_busy++;
     *s->window_tail = job;
     s->window_tail = &job->next;
     job_trace(job, PELTON_TRACE_PARSED);
     job_start(job);
+    if (job->live) {
+        start_live(job);
+        return 0;
+    }
     uv_mutex_unlock(&e->lock);
     return 0;
 }
@@ -271,6 +325,47 @@ static void motion_finished(struct engine *e, struct job *job)
     engine_wake_gpu(e);
 }
 
+struct followed {
+    uint32_t mbs;
+    struct rec_seen seen;
+};
+
+/* Motion and validation of a slice as far as it is decoded, until it ends. What is refused is left for the picture's motion job to
+ * find. */
+static void follow(struct h264_slice *slice, struct followed *out)
+{
+    uint32_t from, to;
+    while (h264_slice_follow(slice, &from, &to)) {
+        struct rec_view view;
+        if (from == to) {
+            sched_yield();
+            continue;
+        }
+        h264_picture_records(slice->pic, &view);
+        if (records_validate_range(&view, from, to, &out->seen, NULL) == 0)
+            out->mbs += to - from;
+    }
+}
+
+static void note_followed(struct job *job, const struct followed *f)
+{
+    job->followed += f->mbs;
+    records_seen_add(&job->seen, &f->seen);
+}
+
+/* What is left of steps 2 and 3 when all slices are decoded. */
+static int finish_motion(struct job *job)
+{
+    struct rec_view view;
+    int err = h264_picture_derive_motion(job->pic);
+    if (err)
+        return err;
+    h264_picture_records(job->pic, &view);
+    if (job->followed == job->pic->mb_count)
+        return records_validate_end(&view, &job->seen, NULL);
+    return records_validate_content(&view, NULL);
+}
+
 static void run_motion(struct engine *e, struct job *job)
 {
     struct session *s = job->session;
@@ -278,12 +373,7 @@ static void run_motion(struct engine *e, struct job *job)
     job_trace(job, PELTON_TRACE_MOTION_BEGIN);
     uv_mutex_unlock(&e->lock);
     double cpu = thread_cpu_seconds();
-    struct rec_view view;
-    int err = skip ? 0 : h264_picture_derive_motion(job->pic);
-    if (!skip && !err) {
-        h264_picture_records(job->pic, &view);
-        err = records_validate_content(&view, NULL);
-    }
+    int err = skip ? 0 : finish_motion(job);
     cpu = thread_cpu_seconds() - cpu;
     uv_mutex_lock(&e->lock);
     s->stats.cpu_motion += cpu;
@@ -292,20 +382,61 @@ static void run_motion(struct engine *e, struct job *job)
     motion_finished(e, job);
 }
 
+static void slices_done(struct engine *e, struct job *job, uint32_t count)
+{
+    job->slices_left -= count;
+    if (job->slices_left == 0)
+        entropy_finished(e, job);
+}
+
+/* Another worker derives the motion of a live picture's only slice while this one decodes it. */
+static void share_slice(struct engine *e, struct job *job)
+{
+    job->slices_left++; /* the other one's part */
+    job->next_follow = e->follow;
+    e->follow = job;
+    workers_wake(e, 1);
+}
+
+static void run_follow(struct engine *e, struct job *job)
+{
+    struct followed f = {0};
+    uv_mutex_unlock(&e->lock);
+    double cpu = thread_cpu_seconds();
+    follow(&job->pic->slices[0], &f);
+    cpu = thread_cpu_seconds() - cpu;
+    uv_mutex_lock(&e->lock);
+    job->session->stats.cpu_motion += cpu;
+    note_followed(job, &f);
+    slices_done(e, job, 1);
+}
+
+/* Where a slice's motion needs nothing that is not there, it is derived at once, as its records are in the cache. */
 static void run_slices(struct engine *e, struct worker *w, struct job *job, uint32_t from, uint32_t to)
 {
     struct session *s = job->session;
-    bool skip = s->abort;
+    struct followed f = {0};
+    bool skip = s->abort, follows = job->follows && job->motion_waits == 1;
+    bool shared = follows && !skip && job->live && job->pic->slice_count == 1;
+    double entropy = 0, motion = 0;
+    if (shared)
+        share_slice(e, job);
     uv_mutex_unlock(&e->lock);
-    double cpu = thread_cpu_seconds();
-    for (uint32_t i = from; i < to && !skip; i++)
-        h264_slice_decode(&job->pic->slices[job->slice_order ? job->slice_order[i] : i], w->scratch);
-    cpu = thread_cpu_seconds() - cpu;
+    for (uint32_t i = from; i < to && !skip; i++) {
+        struct h264_slice *slice = &job->pic->slices[job->slice_order ? job->slice_order[i] : i];
+        double begin = thread_cpu_seconds();
+        h264_slice_decode(slice, w->scratch);
+        double middle = thread_cpu_seconds();
+        if (follows && !shared)
+            follow(slice, &f);
+        entropy += middle - begin;
+        motion += thread_cpu_seconds() - middle;
+    }
     uv_mutex_lock(&e->lock);
-    s->stats.cpu_entropy += cpu;
-    job->slices_left -= to - from;
-    if (job->slices_left == 0)
-        entropy_finished(e, job);
+    s->stats.cpu_entropy += entropy;
+    s->stats.cpu_motion += motion;
+    note_followed(job, &f);
+    slices_done(e, job, to - from);
 }
 
 /* With shuffle_seed the window is let fill up first, then any picture of it may be next. */
@@ -335,7 +466,7 @@ static void allocate(struct engine *e, struct job *job)
     if (job->turn > e->turn_taken)
         e->turn_taken = job->turn;
     uv_mutex_unlock(&e->lock);
-    int err = skip ? 0 : h264_picture_alloc(job->pic);
+    int err = skip ? 0 : prepare_picture(job);
     uv_mutex_lock(&e->lock);
     job->allocated = true;
     if (err) {
@@ -346,11 +477,17 @@ static void allocate(struct engine *e, struct job *job)
     }
     entropy_insert(e, job, NULL);
     if (job->slices_left > job->slice_chunk)
-        uv_cond_broadcast(&e->work);
+        workers_wake(e, (job->slices_left - 1) / job->slice_chunk);
 }
 
 static bool worker_step(struct engine *e, struct worker *w)
 {
+    if (e->follow) {
+        struct job *job = e->follow;
+        e->follow = job->next_follow;
+        run_follow(e, job);
+        return true;
+    }
     if (e->motion) {
         struct job *job = e->motion;
         e->motion = job->next_motion;
@@ -375,14 +512,39 @@ static bool worker_step(struct engine *e, struct worker *w)
     return true;
 }
 
+/* Of a few, and while a live stream runs: a thread that sleeps takes a tenth of a millisecond to wake, and its core is cold. */
+static void spin(struct engine *e, struct worker *w)
+{
+    e->spinning++;
+    uv_mutex_unlock(&e->lock);
+    for (int64_t end = now_ns() + LIVE_NS; w->idle && now_ns() < end;)
+        sched_yield();
+    uv_mutex_lock(&e->lock);
+    e->spinning--;
+}
+
+static bool may_spin(const struct engine *e)
+{
+    return e->spinning < e->params.live_threads && e->live_ns && now_ns() - e->live_ns < LIVE_NS;
+}
+
 void worker_main(void *worker)
 {
     struct worker *w = worker;
     struct engine *e = w->engine;
     pthread_setname_np(pthread_self(), "pelton-codec");
     uv_mutex_lock(&e->lock);
-    while (!e->stopping)
-        if (!worker_step(e, w))
-            uv_cond_wait(&e->work, &e->lock);
+    while (!e->stopping) {
+        if (worker_step(e, w))
+            continue;
+        w->idle = true;
+        w->next_idle = e->idle;
+        e->idle = w;
+        while (w->idle)
+            if (may_spin(e))
+                spin(e, w);
+            else
+                uv_cond_wait(&w->wake, &e->lock);
+    }
     uv_mutex_unlock(&e->lock);
 }

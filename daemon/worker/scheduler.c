@@ -330,7 +330,7 @@ static bool refuse_corrupt(struct session *s, struct output *out)
         s->abort = true;
         atomic_store(&s->stop, true);
         uv_cond_broadcast(&s->room);
-        uv_cond_broadcast(&s->engine->work);
+        workers_wake(s->engine, UINT_MAX);
         engine_wake_gpu(s->engine);
         return true;
     }

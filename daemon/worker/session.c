@@ -212,7 +212,7 @@ void session_close(struct session *s)
     s->closing = s->abort = true;
     atomic_store(&s->stop, true);
     uv_cond_broadcast(&s->room);
-    uv_cond_broadcast(&e->work);
+    workers_wake(e, UINT_MAX);
     engine_wake_gpu(e);
     uv_mutex_unlock(&e->lock);
 }

@@ -49,7 +49,7 @@ static void wait_for_room(struct stream *st)
     while (!has_room(s) && !stream_stopped(st)) {
         s->source_waits = true;
         if (st->engine->params.shuffle_seed)
-            uv_cond_broadcast(&st->engine->work);
+            workers_wake(st->engine, UINT_MAX);
         uv_cond_wait(&s->room, &st->engine->lock);
     }
     s->source_waits = false;
@@ -332,7 +332,7 @@ static void stream_close(struct stream *st)
         s->abort = true;
     stream_set_last(s);
     s->thread_ended = true;
-    uv_cond_broadcast(&st->engine->work);
+    workers_wake(st->engine, UINT_MAX);
     engine_wake_gpu(st->engine);
     uv_mutex_unlock(&st->engine->lock);
 }

@@ -58,6 +58,20 @@ int gpu_bandwidth(struct gpu *g, double *bytes_per_second)
     return GPU_ERR_FEATURE; /* no timestamps */
 }
 
+int gpu_pulse_create(struct gpu *g, uint32_t steps, struct gpu_pulse **out)
+{
+    return GPU_ERR_FEATURE; /* has no clocks */
+}
+
+int gpu_pulse(struct gpu_pulse *p)
+{
+    return GPU_ERR_FEATURE;
+}
+
+void gpu_pulse_free(struct gpu_pulse *p)
+{
+}
+
 void gpu_close(struct gpu *g)
 {
     free(g);
