@@ -60,6 +60,13 @@ def decode(args, daemon, path, fmt, *more):
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=args.timeout)
 
 
+def decode_pipe(args, daemon, path, fmt, *more):
+    """The same from a pipe, which is a live stream."""
+    command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error", *more, "-i", "-", "-f", fmt, "-"]
+    with open(path, "rb") as stream:
+        return subprocess.run(command, input=stream.read(), capture_output=True, timeout=args.timeout)
+
+
 def ffmpeg_framemd5(args, path):
     """FFmpeg's own decoder: the oracle."""
     # -cpuflags 0: FFmpeg's assembly departs from its own C code in weighted prediction above 8 bits
