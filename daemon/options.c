@@ -26,7 +26,6 @@ static const struct key {
 } keys[] = {
     {"device", KIND_TEXT, offsetof(struct options, device), 0, 0, 0, "auto, gpu, cpu, part of a name, or a UUID; all, or several with commas"},
     {"threads", KIND_NUMBER, offsetof(struct options, threads), 0, 1024, 0, "codec workers; 0: one per CPU"},
-    {"live_threads", KIND_NUMBER, offsetof(struct options, live_threads), 0, 1024, 0, "codec workers that stay awake while live streams run"},
     {"lookahead", KIND_NUMBER, offsetof(struct options, lookahead), 0, 4096, 0, "pictures in flight per stream; 0: by memory"},
     {"batch", KIND_NUMBER, offsetof(struct options, batch), 0, 4096, 0, "most pictures of a GPU batch; 0: by device"},
     {"wavefront", KIND_NUMBER, offsetof(struct options, wavefront), 0, 255, 0, "kind of wavefront; 0: by device"},

@@ -307,7 +307,7 @@ struct worker {
     struct h264_scratch *scratch;
     uint64_t random;
     uv_cond_t wake;
-    atomic_bool idle;
+    bool idle;
     struct worker *next_idle;
 };
 
@@ -351,7 +351,6 @@ struct engine {
     struct worker *workers;
     struct worker *idle; /* those without work; the last one to become so first, as its caches are the warmest */
     unsigned worker_count, workers_started;
-    unsigned spinning; /* idle workers that do not sleep */
     uv_thread_t gpu_thread;
     bool gpu_started;
     bool closing; /* loop thread */

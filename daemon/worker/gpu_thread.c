@@ -530,8 +530,10 @@ static bool doze(struct engine *e)
     int err = e->pulse ? GPU_OK : gpu_pulse_create(e->gpu, PULSE_STEPS, &e->pulse);
     err = err < 0 ? err : gpu_pulse(e->pulse);
     uv_mutex_lock(&e->lock);
-    if (err < 0)
+    if (err == GPU_ERR_LOST)
         gpu_failed(e, err);
+    else if (err < 0)
+        e->params.let_clocks_fall = true; /* streams go on without */
     else if (!e->gpu_signal)
         uv_cond_timedwait(&e->gpu_work, &e->lock, PULSE_NS);
     return true;

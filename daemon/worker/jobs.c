@@ -2,8 +2,8 @@
  *
  * Codec jobs: entropy decoding per slice (step 2) and motion per picture (step 3), on the worker threads.
  *
- * Every slice of every picture in the look-ahead window may be taken at once; no worker waits for another. A picture's motion
- * job is queued when its last slice is decoded and its colocated pictures have finished theirs (counters, never a blocking
+ * Every slice of every picture in the look-ahead window may be taken at once; no worker waits for another, but one that follows
+ * the slice of a live picture. Motion of a slice is derived with it where what it reads is there; a picture's motion job, for what is left, is queued when its last slice is decoded and its colocated pictures have finished theirs (counters, never a blocking
  * wait). A session's oldest pictures go first, and sessions take turns; with shuffle_seed the order is random over the window, which proves that it does not matter.
  */
 #include "daemon/worker/engine_internal.h"
@@ -512,22 +512,6 @@ static bool worker_step(struct engine *e, struct worker *w)
     return true;
 }
 
-/* Of a few, and while a live stream runs: a thread that sleeps takes a tenth of a millisecond to wake, and its core is cold. */
-static void spin(struct engine *e, struct worker *w)
-{
-    e->spinning++;
-    uv_mutex_unlock(&e->lock);
-    for (int64_t end = now_ns() + LIVE_NS; w->idle && now_ns() < end;)
-        sched_yield();
-    uv_mutex_lock(&e->lock);
-    e->spinning--;
-}
-
-static bool may_spin(const struct engine *e)
-{
-    return e->spinning < e->params.live_threads && e->live_ns && now_ns() - e->live_ns < LIVE_NS;
-}
-
 void worker_main(void *worker)
 {
     struct worker *w = worker;
@@ -541,10 +525,7 @@ void worker_main(void *worker)
         w->next_idle = e->idle;
         e->idle = w;
         while (w->idle)
-            if (may_spin(e))
-                spin(e, w);
-            else
-                uv_cond_wait(&w->wake, &e->lock);
+            uv_cond_wait(&w->wake, &e->lock);
     }
     uv_mutex_unlock(&e->lock);
 }

@@ -29,7 +29,6 @@ struct engine_params {
     uint8_t arena;               /* records in memory that the GPU fetches itself; 0: on hardware, 1: never, 2: always */
     uint8_t wavefront;           /* recon_params.wavefront */
     uint64_t shuffle_seed;       /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut) */
-    unsigned live_threads;       /* codec workers that do not sleep between the pictures of live streams */
     bool let_clocks_fall;        /* do not keep the GPU busy between the pictures of live streams */
     bool no_tune;                /* kernels by kind of device, whatever was measured */
     bool tune_software;          /* measure them at first use on software devices too */

@@ -283,7 +283,6 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
         .batch = (unsigned)o->batch,
         .arena = (uint8_t)o->arena,
         .wavefront = (uint8_t)o->wavefront,
-        .live_threads = (unsigned)o->live_threads,
         .let_clocks_fall = !o->live_clocks,
         .no_tune = !o->tune,
         .tune_software = o->tune_software,
