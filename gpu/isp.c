@@ -149,12 +149,12 @@ static int pack(struct isp *isp, struct isp_flight *f, const struct isp_frame *f
     while (f->count < n && f->count < isp->width) {
         struct isp_item *item = &f->items[f->count];
         struct isp_camera *c = frames[f->count].camera;
-        uint64_t pixels = (uint64_t)c->params.width * c->params.height;
+        uint64_t pixels = isp_developed_pixels(c);
         if (raw_at + c->raw_bytes + 16 > isp->raw_size || out_at + c->out_bytes > isp->out_size)
             break;
-        if (!(f->count % isp->group) || rgb_at + pixels > isp->rgb.size / 8)
-            rgb_at = 0; /* a new group */
-        *item = (struct isp_item){.frame = frames[f->count], .raw_at = raw_at, .out_at = out_at, .rgb_at = rgb_at};
+        bool starts = !(f->count % isp->group) || rgb_at + pixels > isp->rgb.size / 8;
+        rgb_at = starts ? 0 : rgb_at;
+        *item = (struct isp_item){.frame = frames[f->count], .raw_at = raw_at, .out_at = out_at, .rgb_at = rgb_at, .starts_group = starts};
         float *gain = item->frame.gain;
         if (gain[0] == 0 && gain[1] == 0 && gain[2] == 0)
             gain[0] = gain[1] = gain[2] = 1;

@@ -155,6 +155,8 @@ uint64_t isp_memory(const struct isp *isp); /* device bytes that it and its came
 int isp_camera_create(struct isp *isp, const struct isp_params *params, struct isp_camera **out, char why[ISP_WHY]);
 void isp_camera_free(struct isp_camera *camera); /* waits until no batch uses it; NULL allowed */
 
+#define ISP_STRIDE 64u         /* planes whose stride is row_bytes rounded up to it are copied in one piece, others row by row: a microsecond a row */
+
 struct isp_frame {
     struct isp_camera *camera;
     const void *raw;           /* isp_raw_rows rows; in a gpu_arena the device fetches them by itself, else they are copied at once */

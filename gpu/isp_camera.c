@@ -11,23 +11,25 @@
 #include "shaders/isp_develop.spv.h"
 #include "shaders/isp_edge.spv.h"
 #include "shaders/isp_finish.spv.h"
+#include "shaders/isp_fused.spv.h"
 #include "shaders/isp_picture.spv.h"
+#include "shaders/isp_statistics.spv.h"
 
-static uint32_t padded(uint32_t bytes)
+static uint32_t padded(uint32_t bytes, uint32_t unit)
 {
-    return (bytes + 15) / 16 * 16;
+    return (bytes + unit - 1) / unit * unit;
 }
 
 /* A thread writes 4 pixels, so rows on the device have a multiple of that. */
 static void lay_out(struct isp_camera *c)
 {
     uint32_t at = 0;
-    c->raw_stride = padded(isp_row_bytes(&c->params));
+    c->raw_stride = padded(isp_row_bytes(&c->params), 16);
     c->raw_bytes = c->raw_stride * isp_raw_rows(&c->params);
     c->planes = isp_planes(&c->params, c->row_bytes, c->rows);
     for (uint32_t i = 0; i < c->planes; i++) {
         uint64_t wide = (uint64_t)c->row_bytes[i] * ((c->args.out_width + 3) / 4 * 4);
-        c->out_stride[i] = padded((uint32_t)((wide + c->args.out_width - 1) / c->args.out_width));
+        c->out_stride[i] = padded((uint32_t)((wide + c->args.out_width - 1) / c->args.out_width), ISP_STRIDE);
         c->out_offset[i] = at;
         at += c->out_stride[i] * c->rows[i];
     }
@@ -52,25 +54,47 @@ static void record_table(struct gpu *g, VkCommandBuffer commands, void *ctx)
     g->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &after, 0, NULL, 0, NULL);
 }
 
-static int create_table(struct isp_camera *c, const struct isp_params *params)
+static int upload_table(struct isp_camera *c, const uint32_t *table, uint64_t bytes)
 {
     struct gpu *g = c->isp->g;
     struct gpu_buffer staging = {0};
-    uint64_t bytes = 4 * isp_table_words(params, &c->args);
-    int err = GPU_ERR_FEATURE;
-    if (bytes > g->limits.maxStorageBufferRange) {
-        gpu_log(g, 0, "a lens map of %llu bytes exceeds the device's buffers", (unsigned long long)bytes);
-        goto error;
-    }
+    int err = GPU_OK;
     const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
     TRY(gpu_buffer_create(g, bytes, shader | VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_DEVICE, &c->table));
     TRY(gpu_buffer_create(g, bytes, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_READBACK, &staging));
-    isp_table_fill(params, &c->args, (uint32_t *)(void *)staging.map);
+    memcpy(staging.map, table, bytes);
     struct table_copy copy = {staging.buffer, c->table.buffer, bytes};
     TRY(gpu_run(g, record_table, &copy));
     c->isp->table_bytes += bytes;
 error:
     gpu_buffer_free(g, &staging);
+    return err;
+}
+
+/* Fused where that can be. */
+static int create_table(struct isp_camera *c, const struct isp_params *params)
+{
+    struct gpu *g = c->isp->g;
+    int err = GPU_OK;
+    uint32_t *table = NULL;
+    bool filled = false;
+    uint64_t bytes = 0;
+    for (c->fused = isp_may_fuse(params); !filled; c->fused = c->fused && filled) {
+        bytes = 4 * isp_table_words(params, c->fused, &c->args);
+        if (bytes > g->limits.maxStorageBufferRange) {
+            gpu_log(g, 0, "a lens map of %llu bytes exceeds the device's buffers", (unsigned long long)bytes);
+            err = GPU_ERR_FEATURE;
+            goto error;
+        }
+        free(table);
+        table = calloc(1, bytes);
+        if (!table)
+            return GPU_ERR_NOMEM;
+        filled = isp_table_fill(params, c->fused, &c->args, table);
+    }
+    err = upload_table(c, table, bytes);
+error:
+    free(table);
     return err;
 }
 
@@ -92,24 +116,42 @@ error:
     return err;
 }
 
-int isp_camera_pipelines(struct isp_camera *c, bool statistics)
+static int develop_pipeline(struct isp_camera *c, bool statistics, VkPipeline *out)
 {
     const struct isp_params *p = &c->params;
     struct isp *isp = c->isp;
-    bool edge = isp_edge_directed(p);
     uint32_t pack = p->packing == ISP_MIPI ? p->depth : p->depth > 8;
-    const uint32_t develop[] = {p->order, pack, p->defect != 0, p->demosaic, statistics};
-    const uint32_t finish[] = {isp_sampling(p), p->format, p->tone != ISP_TONE_LINEAR && p->format != ISP_RGB48, isp_has_matrix(p)};
+    const uint32_t develop[] = {p->order, pack, p->defect != 0, p->demosaic, statistics}, count[] = {p->order, pack, 0, 0, 1};
     const uint32_t picture[] = {p->packing, 0, 0, 0, statistics};
+    if (c->fused)
+        return gpu_pipeline_get(isp->g, isp->layout, shader_isp_statistics, sizeof(shader_isp_statistics), count, 5, "isp statistics", out);
+    if (p->order == ISP_YUV)
+        return gpu_pipeline_get(isp->g, isp->layout, shader_isp_picture, sizeof(shader_isp_picture), picture, 5, "isp picture", out);
+    if (isp_edge_directed(p))
+        return gpu_pipeline_get(isp->g, isp->layout, shader_isp_edge, sizeof(shader_isp_edge), develop, 5, "isp edge", out);
+    return gpu_pipeline_get(isp->g, isp->layout, shader_isp_develop, sizeof(shader_isp_develop), develop, 5, "isp develop", out);
+}
+
+static int finish_pipeline(struct isp_camera *c, VkPipeline *out)
+{
+    const struct isp_params *p = &c->params;
+    struct isp *isp = c->isp;
+    uint32_t pack = p->packing == ISP_MIPI ? p->depth : p->depth > 8, demosaic = p->order == ISP_MONO ? 0 : p->demosaic;
+    bool curve = p->tone != ISP_TONE_LINEAR && p->format != ISP_RGB48;
+    const uint32_t fused[] = {p->order, pack, isp_sampling(p), demosaic, p->format, curve, isp_has_matrix(p)};
+    if (c->fused)
+        return gpu_pipeline_get(isp->g, isp->layout, shader_isp_fused, sizeof(shader_isp_fused), fused, 7, "isp fused", out);
+    const uint32_t finish[] = {isp_sampling(p), p->format, curve, isp_has_matrix(p)};
+    return gpu_pipeline_get(isp->g, isp->layout, shader_isp_finish, sizeof(shader_isp_finish), finish, 4, "isp finish", out);
+}
+
+int isp_camera_pipelines(struct isp_camera *c, bool statistics)
+{
     int err = GPU_OK;
-    if (!c->develop[statistics] && p->order == ISP_YUV)
-        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_picture, sizeof(shader_isp_picture), picture, 5, "isp picture", &c->develop[statistics]));
-    if (!c->develop[statistics] && edge)
-        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_edge, sizeof(shader_isp_edge), develop, 5, "isp edge", &c->develop[statistics]));
-    if (!c->develop[statistics])
-        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_develop, sizeof(shader_isp_develop), develop, 5, "isp develop", &c->develop[statistics]));
+    if (!c->develop[statistics] && (statistics || !c->fused))
+        TRY(develop_pipeline(c, statistics, &c->develop[statistics]));
     if (!c->finish)
-        TRY(gpu_pipeline_get(isp->g, isp->layout, shader_isp_finish, sizeof(shader_isp_finish), finish, 4, "isp finish", &c->finish));
+        TRY(finish_pipeline(c, &c->finish));
 error:
     return err;
 }
@@ -129,9 +171,9 @@ int isp_camera_create(struct isp *isp, const struct isp_params *params, struct i
     c->params.tone_table = NULL;
     isp_table_args(params, &c->args);
     lay_out(c);
-    TRY(isp_reserve(isp, c->raw_bytes, c->out_bytes, (uint64_t)params->width * params->height));
-    TRY(isp_denoise_prepare(isp, params->denoise > 0));
     TRY(create_table(c, params));
+    TRY(isp_reserve(isp, c->raw_bytes, c->out_bytes, isp_developed_pixels(c)));
+    TRY(isp_denoise_prepare(isp, params->denoise > 0));
     TRY(create_set(c));
     TRY(isp_camera_pipelines(c, true));
     if (params->blur_count)

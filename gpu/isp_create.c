@@ -72,7 +72,7 @@ int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes, uint64_
         return GPU_ERR_FEATURE;
     }
     uint64_t raw_size = larger(bytes_of(isp, raw_bytes, isp->width, ahead), isp->raw_size);
-    uint64_t out_size = larger(bytes_of(isp, out_bytes, isp->width, 0), isp->out_size), most = larger(pixels, isp->pixels);
+    uint64_t out_size = larger(bytes_of(isp, out_bytes, isp->width, 0), isp->out_size), most = larger(larger(pixels, isp->pixels), 1);
     if (raw_size == isp->raw_size && out_size == isp->out_size && most == isp->pixels)
         return GPU_OK;
     int err = isp_drain(isp);
@@ -154,7 +154,7 @@ int isp_create(struct gpu *g, const struct isp_options *options, struct isp **ou
     choose(isp, o);
     if (isp->group > isp->width)
         isp->width = isp->group;
-    TRY(gpu_layout_get(g, &bindings, 4, &isp->layout));
+    TRY(gpu_layout_get(g, &bindings, 8, &isp->layout));
     TRY(create_descriptors(isp));
     for (uint32_t i = 0; i < isp->flight_count; i++) {
         isp->flights[i].index = i;

@@ -30,6 +30,7 @@ struct isp_camera {
     struct gpu_buffer table;
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
+    bool fused;                       /* one pass from raw samples to the picture: develop only counts, finish does all the rest */
     VkPipeline develop[2], finish;    /* without and with statistics */
     struct isp_args args;             /* what is the same for every frame */
     uint32_t planes, row_bytes[3], rows[3];
@@ -42,6 +43,7 @@ struct isp_camera {
 struct isp_item {
     struct isp_frame frame;
     uint64_t raw_at, out_at, rgb_at;  /* bytes, in the raw samples and in the output; pixels, in the developed frames */
+    bool starts_group;                /* what was developed before has been read */
     VkBuffer fetch_from;              /* the arena that the device copies from; or none */
     uint64_t fetch_at;
 };
@@ -71,7 +73,7 @@ struct isp {
     uint32_t width, group, flight_count, next_flight;
     const struct gpu_layout *layout;
     VkDescriptorPool descriptors;
-    struct gpu_buffer rgb;            /* developed frames of one group */
+    struct gpu_buffer rgb;            /* developed frames of one group, but for cameras that are fused */
     struct gpu_buffer blur;           /* isp_blur of the frames of a batch; made for the first camera that is blurred */
     const struct gpu_layout *blur_layout;
     VkDescriptorPool blur_descriptors;
@@ -84,7 +86,7 @@ struct isp {
     VkPipeline denoise[2];            /* factors; applied */
     struct isp_flight flights[ISP_MAX_FLIGHT];
     uint64_t raw_size, out_size;      /* what a flight's buffers hold */
-    uint64_t pixels;                  /* of the largest camera; rgb holds `group` times as many */
+    uint64_t pixels;                  /* of the largest camera that is not fused; rgb holds `group` times as many */
     uint64_t table_bytes;             /* of all cameras */
     struct barrier_state barriers;    /* as of the last submission */
     uint64_t submitted, done;         /* tickets */
@@ -97,15 +99,36 @@ static inline bool isp_edge_directed(const struct isp_params *p)
     return p->demosaic == ISP_EDGE && p->order < ISP_MONO;
 }
 
+/* What one frame needs of isp.rgb */
+static inline uint64_t isp_developed_pixels(const struct isp_camera *c)
+{
+    return c->fused ? 0 : (uint64_t)c->params.width * c->params.height;
+}
+
 /* isp_table.c */
 /* All nine zero: no matrix. */
 bool isp_has_matrix(const struct isp_params *p);
 /* How the finish pass gets its samples; a function of the parameters. */
 uint32_t isp_sampling(const struct isp_params *p);
-/* The camera's table: words is its length; fills what of args depends on the parameters alone. */
-uint64_t isp_table_words(const struct isp_params *p, struct isp_args *args);
-void isp_table_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table);
+/* The camera's table: its length; sets where its parts lie. isp_table_args comes before. */
+uint64_t isp_table_words(const struct isp_params *p, bool fused, struct isp_args *args);
+/* False: the camera cannot be fused. */
+bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_args *args, uint32_t *table);
 void isp_table_args(const struct isp_params *p, struct isp_args *args);
+/* Where output pixels come from */
+struct isp_source {
+    const struct isp_params *params;
+    struct isp_rect region, out;
+    struct isp_pinhole straight;
+};
+void isp_source_begin(const struct isp_params *p, struct isp_source *out);
+/* 1/32 pixel of the sensor's picture; false: from nowhere. */
+bool isp_source_at(const struct isp_source *s, uint32_t x, uint32_t y, int32_t at[2]);
+
+/* isp_fuse.c */
+bool isp_may_fuse(const struct isp_params *p); /* but for the size of its tiles */
+uint64_t isp_fuse_words(const struct isp_params *p, struct isp_args *args);
+bool isp_fuse_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table);
 
 /* isp_statistics.c */
 void isp_statistics_read(const uint32_t *words, struct isp_statistics *out, uint32_t width, uint32_t height);

@@ -95,15 +95,16 @@ static uint32_t run_length(const struct isp_flight *f, uint32_t i, uint32_t end)
     return n;
 }
 
-static void dispatch(struct isp *isp, struct isp_flight *f, VkPipeline pipeline, uint32_t first, uint32_t x, uint32_t y, uint32_t frames)
+static void dispatch(struct isp *isp, struct isp_flight *f, VkPipeline pipeline, uint32_t first, uint32_t frames, uint32_t x, uint32_t y, uint32_t z)
 {
     struct gpu *g = isp->g;
     const struct isp_camera *c = f->items[first].frame.camera;
     VkDescriptorSet sets[2] = {f->set, c->set};
     g->vk.vkCmdBindPipeline(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, isp->layout->pipeline, 0, 2, sets, 0, NULL);
-    g->vk.vkCmdPushConstants(f->commands, isp->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &first);
-    g->vk.vkCmdDispatch(f->commands, x, y, frames);
+    const uint32_t range[2] = {first, first + frames};
+    g->vk.vkCmdPushConstants(f->commands, isp->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, 8, range);
+    g->vk.vkCmdDispatch(f->commands, x, y, z);
 }
 
 static uint32_t groups(uint32_t size, uint32_t tile)
@@ -111,27 +112,50 @@ static uint32_t groups(uint32_t size, uint32_t tile)
     return (size + tile - 1) / tile;
 }
 
+static void dispatch_develop(struct isp *isp, struct isp_flight *f, uint32_t first, uint32_t n)
+{
+    const struct isp_camera *c = f->items[first].frame.camera;
+    bool measured = f->items[first].frame.statistics != NULL, narrow = !c->fused && isp_edge_directed(&c->params);
+    if (c->fused && !measured)
+        return;
+    uint32_t x = groups(c->params.width, narrow ? 32 : ISP_TILE_X), y = groups(c->params.height, c->fused ? ISP_TILE_Y : 16);
+    if (c->fused)
+        dispatch(isp, f, c->develop[measured], first, n, n, x, y);
+    else
+        dispatch(isp, f, c->develop[measured], first, n, x, y, n);
+}
+
+/* Fused: frames first, so that those that use a tile of the map do so at a time. */
+static void dispatch_finish(struct isp *isp, struct isp_flight *f, uint32_t first, uint32_t n)
+{
+    const struct isp_camera *c = f->items[first].frame.camera;
+    uint32_t width = c->args.out_width, height = c->args.out_height;
+    if (c->fused)
+        dispatch(isp, f, c->finish, first, n, groups(n, ISP_FUSED_FRAMES), groups(width, ISP_FUSED_X), groups(height, ISP_FUSED_Y));
+    else
+        dispatch(isp, f, c->finish, first, n, groups(width, ISP_BLOCK_X), groups(height, ISP_BLOCK_Y), n);
+}
+
 static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, uint32_t end)
 {
-    const uint32_t args = ISP_BIT(ISP_BIND_ARGS), rgb = ISP_BIT(ISP_BIND_RGB);
-    uint32_t n;
+    const uint32_t args = ISP_BIT(ISP_BIND_ARGS), rgb = ISP_BIT(ISP_BIND_RGB), raw = ISP_BIT(ISP_BIND_RAW);
+    bool developed = false; /* in isp.rgb */
+    for (uint32_t i = begin; i < end; i++)
+        developed |= !f->items[i].frame.camera->fused;
     gpu_label_begin(isp->g, f->commands, "isp develop");
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, ISP_BIT(ISP_BIND_RAW) | args, rgb | ISP_BIT(ISP_BIND_STATISTICS));
-    for (uint32_t i = begin; i < end; i += n) {
-        const struct isp_camera *c = f->items[i].frame.camera;
-        bool edge = isp_edge_directed(&c->params);
+    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, raw | args, (developed ? rgb : 0) | ISP_BIT(ISP_BIND_STATISTICS));
+    for (uint32_t i = begin, n; i < end; i += n) {
         n = run_length(f, i, end);
-        dispatch(isp, f, c->develop[f->items[i].frame.statistics != NULL], i, groups(c->params.width, edge ? 32 : 64), groups(c->params.height, 16), n);
+        dispatch_develop(isp, f, i, n);
     }
     gpu_label_end(isp->g, f->commands);
     isp_denoise_record(isp, f, begin, end);
     stamp(isp, f, ISP_STAGE_DEVELOP);
     gpu_label_begin(isp->g, f->commands, "isp finish");
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, rgb | args, ISP_BIT(ISP_BIND_OUTPUT));
-    for (uint32_t i = begin; i < end; i += n) {
-        const struct isp_camera *c = f->items[i].frame.camera;
+    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, (developed ? rgb : 0) | raw | args, ISP_BIT(ISP_BIND_OUTPUT));
+    for (uint32_t i = begin, n; i < end; i += n) {
         n = run_length(f, i, end);
-        dispatch(isp, f, c->finish, i, groups(c->args.out_width, ISP_BLOCK_X), groups(c->args.out_height, ISP_BLOCK_Y), n);
+        dispatch_finish(isp, f, i, n);
     }
     gpu_label_end(isp->g, f->commands);
     stamp(isp, f, ISP_STAGE_FINISH);
@@ -173,7 +197,7 @@ int isp_record(struct isp *isp, struct isp_flight *f)
     TRY(record_upload(isp, f));
     stamp(isp, f, ISP_STAGE_UPLOAD);
     for (uint32_t i = 0, end; i < f->count; i = end) {
-        for (end = i + 1; end < f->count && f->items[end].rgb_at; end++)
+        for (end = i + 1; end < f->count && !f->items[end].starts_group; end++)
             ;
         record_group(isp, f, i, end);
     }

@@ -29,19 +29,24 @@ uint32_t isp_sampling(const struct isp_params *p)
     return p->interpolation == ISP_INTERPOLATE_BICUBIC ? ISP_SAMPLE_BICUBIC : ISP_SAMPLE_BILINEAR;
 }
 
-uint64_t isp_table_words(const struct isp_params *p, struct isp_args *args)
+/* The map of the two passes */
+static uint64_t map_words(const struct isp_params *p, struct isp_args *args)
 {
-    struct isp_rect out;
-    isp_output_size(p, &out);
     uint64_t words = 0;
     args->map_base = 0;
     if (isp_sampling(p) != ISP_SAMPLE_NONE) {
-        words = 2ull * blocks(out.width, ISP_BLOCK_X) * blocks(out.height, ISP_BLOCK_Y);
+        words = 2ull * blocks(args->out_width, ISP_BLOCK_X) * blocks(args->out_height, ISP_BLOCK_Y);
         words = (words + 3) / 4 * 4;
         args->map = (uint32_t)words;
-        args->map_stride = blocks(out.width, ISP_BLOCK_X) * ISP_BLOCK_X;
-        words += (uint64_t)args->map_stride * blocks(out.height, ISP_BLOCK_Y) * ISP_BLOCK_Y;
+        args->map_stride = blocks(args->out_width, ISP_BLOCK_X) * ISP_BLOCK_X;
+        words += (uint64_t)args->map_stride * blocks(args->out_height, ISP_BLOCK_Y) * ISP_BLOCK_Y;
     }
+    return words;
+}
+
+uint64_t isp_table_words(const struct isp_params *p, bool fused, struct isp_args *args)
+{
+    uint64_t words = fused ? isp_fuse_words(p, args) : map_words(p, args);
     args->tone = (uint32_t)words;
     return words + 2 * (ISP_TONE_STEPS + 1);
 }
@@ -56,15 +61,23 @@ static int32_t quantise(double v, uint32_t size)
     return (int32_t)rint(v * MAP_ONE);
 }
 
-static bool source(const struct isp_params *p, const struct isp_pinhole *straight, const struct isp_rect *region,
-                   const struct isp_rect *out, uint32_t x, uint32_t y, int32_t at[2])
+void isp_source_begin(const struct isp_params *p, struct isp_source *out)
 {
+    out->params = p;
+    out->region = p->region.width ? p->region : (struct isp_rect){0, 0, p->width, p->height};
+    out->straight = p->camera.fx > 0 ? p->camera : p->lens.camera;
+    isp_output_size(p, &out->out);
+}
+
+bool isp_source_at(const struct isp_source *s, uint32_t x, uint32_t y, int32_t at[2])
+{
+    const struct isp_rect *region = &s->region, *out = &s->out;
     double sx = region->x + (x + 0.5) * region->width / out->width - 0.5, sy = region->y + (y + 0.5) * region->height / out->height - 0.5;
     double px, py;
-    if (!isp_lens_distort(&p->lens, straight, sx, sy, &px, &py))
+    if (!isp_lens_distort(&s->params->lens, &s->straight, sx, sy, &px, &py))
         return false;
-    at[0] = quantise(px, p->width);
-    at[1] = quantise(py, p->height);
+    at[0] = quantise(px, s->params->width);
+    at[1] = quantise(py, s->params->height);
     return true;
 }
 
@@ -93,17 +106,16 @@ static void block_write(const struct map_block *b, uint32_t *bases, uint32_t *ma
 
 static void fill_map(const struct isp_params *p, const struct isp_args *args, uint32_t *table)
 {
-    struct isp_rect out, region = p->region.width ? p->region : (struct isp_rect){0, 0, p->width, p->height};
-    struct isp_pinhole straight = p->camera.fx > 0 ? p->camera : p->lens.camera;
+    struct isp_source source;
     struct map_block block;
-    isp_output_size(p, &out);
-    uint32_t columns = blocks(out.width, ISP_BLOCK_X), rows = blocks(out.height, ISP_BLOCK_Y);
+    isp_source_begin(p, &source);
+    uint32_t columns = blocks(source.out.width, ISP_BLOCK_X), rows = blocks(source.out.height, ISP_BLOCK_Y);
     for (uint32_t by = 0; by < rows; by++) {
         for (uint32_t bx = 0; bx < columns; bx++) {
             memset(&block, 0, sizeof(block));
-            for (uint32_t y = 0; y < ISP_BLOCK_Y && by * ISP_BLOCK_Y + y < out.height; y++)
-                for (uint32_t x = 0; x < ISP_BLOCK_X && bx * ISP_BLOCK_X + x < out.width; x++)
-                    block.seen[y][x] = source(p, &straight, &region, &out, bx * ISP_BLOCK_X + x, by * ISP_BLOCK_Y + y, block.at[y][x]);
+            for (uint32_t y = 0; y < ISP_BLOCK_Y && by * ISP_BLOCK_Y + y < source.out.height; y++)
+                for (uint32_t x = 0; x < ISP_BLOCK_X && bx * ISP_BLOCK_X + x < source.out.width; x++)
+                    block.seen[y][x] = isp_source_at(&source, bx * ISP_BLOCK_X + x, by * ISP_BLOCK_Y + y, block.at[y][x]);
             block_write(&block, table + args->map_base + 2 * (by * columns + bx),
                         table + args->map + (uint64_t)by * ISP_BLOCK_Y * args->map_stride + bx * ISP_BLOCK_X, args->map_stride);
         }
@@ -130,15 +142,19 @@ static double toned(const struct isp_params *p, double v)
     }
 }
 
-void isp_table_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table)
+bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_args *args, uint32_t *table)
 {
-    if (isp_sampling(p) != ISP_SAMPLE_NONE)
+    if (fused && !isp_fuse_fill(p, args, table))
+        return false;
+    if (!fused && isp_sampling(p) != ISP_SAMPLE_NONE)
         fill_map(p, args, table);
     for (uint32_t i = 0; i <= ISP_TONE_STEPS; i++) {
-        double here = toned(p, (double)i / ISP_TONE_STEPS), next = i < ISP_TONE_STEPS ? toned(p, (i + 1.0) / ISP_TONE_STEPS) : here;
-        float pair[2] = {(float)here, (float)(next - here)};
-        memcpy(table + args->tone + 2 * i, pair, sizeof(pair));
+        double at = (double)i / ISP_TONE_STEPS, here = toned(p, at), next = i < ISP_TONE_STEPS ? toned(p, (i + 1.0) / ISP_TONE_STEPS) : here;
+        double slope = (next - here) * ISP_TONE_STEPS;
+        float line[2] = {(float)(here - at * slope), (float)slope};
+        memcpy(table + args->tone + 2 * i, line, sizeof(line));
     }
+    return true;
 }
 
 /* Rec. ITU-R BT.709-6 3 and BT.601-7 2.5: Y, Cb, Cr of full scale 1 and +-0.5, then code values (BT.709 3.4, H.273 full range). */
@@ -201,7 +217,7 @@ void isp_table_args(const struct isp_params *p, struct isp_args *args)
     struct isp_rect out;
     bool matrix = isp_has_matrix(p);
     for (int i = 0; i < 9; i++)
-        args->colour[i] = (matrix ? p->colour[i] : i % 4 == 0) * (ISP_TONE_STEPS / 65535.0f);
+        args->colour[i] = (matrix ? p->colour[i] : i % 4 == 0) * (1 / 65535.0f);
     isp_output_size(p, &out);
     args->width = p->width;
     args->height = p->height;

@@ -15,7 +15,7 @@ static const struct {
     enum isp_format format;
 } formats[] = {{"yuv420p", ISP_I420}, {"nv12", ISP_NV12},   {"p010le", ISP_P010},  {"gray", ISP_GRAY8},
                {"rgb24", ISP_RGB24},  {"rgba", ISP_RGBA},   {"rgb48le", ISP_RGB48}};
-enum { FORMATS = sizeof formats / sizeof *formats, PLANE_ALIGN = 256, SLOT_ALIGN = 4096 };
+enum { FORMATS = sizeof formats / sizeof *formats, SLOT_ALIGN = 4096 };
 
 bool reader_format_of(const char *pix_fmt, bool any, enum isp_format *out)
 {
@@ -173,7 +173,7 @@ void reader_layout(const struct camera *c, enum isp_format format, struct sessio
         out->plane_offset[i] = end;
         out->plane_width[i] = row_bytes[i];
         out->plane_height[i] = rows[i];
-        out->stride[i] = (row_bytes[i] + PLANE_ALIGN - 1) / PLANE_ALIGN * PLANE_ALIGN;
+        out->stride[i] = (row_bytes[i] + ISP_STRIDE - 1) / ISP_STRIDE * ISP_STRIDE;
         end += (uint64_t)out->stride[i] * rows[i];
     }
     out->slot_size = (end + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;

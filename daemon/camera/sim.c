@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVIATES = 1 << 16, SETTINGS = 2 /* frames from setting to effect */, ROW_SKEW_US = 10 };
+enum { DEVIATES = 1 << 16, WIDEST = 8192, SETTINGS = 2 /* frames from setting to effect */, ROW_SKEW_US = 10 };
 #define UNIT_US 10000.0        /* at light 1 and gain 1 the scene's white is full scale */
 
 struct sim {
@@ -40,6 +40,7 @@ static void fill_deviates(struct sim *sim)
         sim->deviates[i] = (float)(sqrt(-2 * log(u)) * cos(2 * M_PI * v));
         sim->deviates[i + 1] = (float)(sqrt(-2 * log(u)) * sin(2 * M_PI * v));
     }
+    memcpy(sim->deviates + DEVIATES, sim->deviates, WIDEST * sizeof *sim->deviates);
 }
 
 /* The lens shows at (x, y) what a straight camera with the same K shows at map. */
@@ -66,7 +67,7 @@ struct sim *sim_create(const struct camera_params *params)
     sim->row_bytes = isp_row_bytes(&raw);
     sim->random = params->seed * 0x9e3779b97f4a7c15u | 1;
     sim->map = calloc((size_t)params->width * params->height, sizeof *sim->map);
-    sim->deviates = calloc(DEVIATES, sizeof *sim->deviates);
+    sim->deviates = calloc(DEVIATES + WIDEST, sizeof *sim->deviates);
     sim->row = calloc(params->width, sizeof *sim->row);
     if (!sim->map || !sim->deviates || !sim->row) {
         sim_free(sim);
@@ -224,8 +225,15 @@ static void pack_row(const struct camera_params *p, const uint16_t *in, uint8_t 
         }
         return;
     }
+    for (uint32_t x = 0; p->depth == 12 && x + 2 <= n; x += 2, out += 3) {
+        out[0] = (uint8_t)(in[x] >> 4);
+        out[1] = (uint8_t)(in[x + 1] >> 4);
+        out[2] = (uint8_t)((in[x] & 15) | in[x + 1] << 4);
+    }
+    if (p->depth == 12)
+        return;
     /* CSI-2: the high bytes of a group, then its low bits, the first sample's lowest. */
-    uint32_t group = p->depth == 12 ? 2 : 4;
+    const uint32_t group = 4;
     for (uint32_t x = 0; x + group <= n; x += group) {
         uint32_t rest = 0;
         for (uint32_t i = 0; i < group; i++) {
@@ -237,18 +245,20 @@ static void pack_row(const struct camera_params *p, const uint16_t *in, uint8_t 
     }
 }
 
+/* The deviates go on behind DEVIATES, so that a row reads them without a break: this loop becomes vectors. */
 static void expose_row(struct sim *sim, uint32_t y, const uint16_t *scene, double factor, double gain)
 {
     const struct camera_params *p = &sim->params;
-    float most = (float)(p->white ? p->white : (1u << p->depth) - 1);
-    const float black[2] = {(float)p->black[y % 2 * 2], (float)p->black[y % 2 * 2 + 1]};
-    float scale = (float)(factor / 65535), shot = p->electrons > 0 ? (float)(gain / p->electrons) : 0, read = (float)(p->noise * gain);
-    uint32_t at = (uint32_t)(next_random(sim) >> 20) % DEVIATES;
+    const float most = (float)(p->white ? p->white : (1u << p->depth) - 1);
+    const float even = (float)p->black[y % 2 * 2], odd = (float)p->black[y % 2 * 2 + 1];
+    const float scale = (float)(factor / 65535), shot = p->electrons > 0 ? (float)(gain / p->electrons) : 0, read = (float)(p->noise * gain);
+    const float *deviates = sim->deviates + (next_random(sim) >> 20) % DEVIATES;
+    uint16_t *row = sim->row;
     for (uint32_t x = 0; x < p->width; x++) {
-        float v = scene[x] * scale, sigma = sqrtf(v * shot + read * read);
-        at = (at + 1) % DEVIATES;
-        v = black[x % 2] + (most - black[x % 2]) * (v + sigma * sim->deviates[at]) + 0.5f;
-        sim->row[x] = (uint16_t)(v < 0 ? 0 : v > most ? most : v);
+        float v = scene[x] * scale, sigma = sqrtf(v * shot + read * read), black = x & 1 ? odd : even;
+        v = black + (most - black) * (v + sigma * deviates[x]) + 0.5f;
+        v = v < 0 ? 0 : v;
+        row[x] = (uint16_t)(int32_t)(v > most ? most : v);
     }
 }
 
@@ -262,7 +272,11 @@ void sim_frame(struct sim *sim, uint8_t *raw, struct ae_exposure *in_effect)
         expose_row(sim, y, scene + (size_t)y * p->width, factor * lamps(p, sim->frame, y, e.time_us), e.analogue);
         pack_row(p, sim->row, raw + (size_t)y * sim->row_bytes);
     }
+    *in_effect = e;
+}
+
+void sim_next(struct sim *sim)
+{
     memmove(sim->queue, sim->queue + 1, SETTINGS * sizeof *sim->queue);
     sim->frame++;
-    *in_effect = e;
 }

@@ -32,5 +32,7 @@ int sim_add_picture(struct sim *sim, const struct sim_picture *picture);
 void sim_set(struct sim *sim, double time_us, double analogue);
 /* The next frame, into `raw` (height rows of isp_row_bytes), and what it was exposed with. At least one picture was added. */
 void sim_frame(struct sim *sim, uint8_t *raw, struct ae_exposure *in_effect);
+/* That frame has been captured: what is set from now on is for the one after. */
+void sim_next(struct sim *sim);
 
 #endif

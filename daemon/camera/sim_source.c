@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #define LOST_NS  (2 * NS_PER_S)
-#define SLICE_NS (NS_PER_S / 10)
 #define LATE_FRAMES 8 /* as many as drivers commonly keep */
 
 struct sim_source {
@@ -193,26 +192,34 @@ static int open_sim(void *source, struct camera_params *p, struct pelton_failure
     return 0;
 }
 
-/* False: not yet. */
-static bool wait_until_due(struct sim_source *s)
+/* False: the camera is to stop. asked: the newest settings when the frame is due. */
+static bool wait_until_due(struct sim_source *s, struct ae_exposure *asked)
 {
-    int64_t left = s->due_ns - now_ns();
-    if (!s->params.realtime || left <= 0)
-        return true;
-    int64_t nap = left < SLICE_NS ? left : SLICE_NS;
-    nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
-    return nap == left;
+    struct camera_host *h = s->camera->host;
+    uv_mutex_lock(&h->lock);
+    for (int64_t left = 1; s->params.realtime && !s->camera->stop && left > 0;) {
+        left = s->due_ns - now_ns();
+        if (left > 0)
+            uv_cond_timedwait(&s->camera->room, &h->lock, (uint64_t)left);
+    }
+    bool stop = s->camera->stop;
+    *asked = s->camera->ae.asked;
+    uv_mutex_unlock(&h->lock);
+    return !stop;
 }
 
+/* The frame is made while its exposure would last: it is there when it is due, as from a sensor. */
 static int read_sim(void *source, uint8_t *raw, struct source_frame *out, struct pelton_failure *failure)
 {
     struct sim_source *s = source;
+    struct ae_exposure asked;
     if (s->params.lost_at && s->frames == s->params.lost_at) {
         s->frames++;
         s->lost_until_ns = now_ns() + LOST_NS;
         return fail(s, failure, PELTON_ERR_INPUT, "the device is gone (unplugged?)");
     }
-    if (!wait_until_due(s))
+    sim_frame(s->sim, raw ? raw : s->spare, &out->in_effect);
+    if (!wait_until_due(s, &asked))
         return SOURCE_AGAIN;
     int64_t period = (int64_t)(1e9 / s->params.fps), late = now_ns() - s->due_ns;
     if (s->params.realtime && late > LATE_FRAMES * period) { /* the machine cannot keep the sensor's time */
@@ -222,7 +229,8 @@ static int read_sim(void *source, uint8_t *raw, struct source_frame *out, struct
     out->captured_ns = now_ns();
     s->due_ns += period;
     s->frames++;
-    sim_frame(s->sim, raw ? raw : s->spare, &out->in_effect);
+    sim_set(s->sim, asked.time_us, asked.analogue);
+    sim_next(s->sim);
     return SOURCE_OK;
 }
 

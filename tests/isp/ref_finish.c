@@ -75,7 +75,8 @@ static void source(const struct canvas *c, uint32_t x, uint32_t y, double out[3]
                 row += wx[u] * sample(c, x0 + u - 1, y0 + v - 1, i);
             sum += wy[v] * (p->interpolation == ISP_INTERPOLATE_BICUBIC ? floor(row + 0.5) : row);
         }
-        sum = floor(sum + 0.5);
+        if (p->interpolation == ISP_INTERPOLATE_BICUBIC || p->format == ISP_RGB48)
+            sum = floor(sum + 0.5);
         out[i] = sum < 0 ? 0 : sum > 65535 ? 65535 : sum;
     }
 }

@@ -22,11 +22,22 @@
 #define ISP_BLOCK_X 64u
 #define ISP_BLOCK_Y 16u
 
+/* The fused pass: frames that a workgroup makes one after the other; tiles of the picture, and the largest rectangle of the sensor that one may look at, in shared memory: quarters of a
+ * row, columns that are equal modulo 4; behind them a black texel, and one under it. */
+#define ISP_FUSED_FRAMES 4u
+#define ISP_FUSED_X 32u
+#define ISP_FUSED_Y 32u
+#define ISP_RECT_X 44u
+#define ISP_RECT_Y 40u
+#define ISP_RECT_QUARTER 11u
+#define ISP_TEXEL_BLACK (ISP_RECT_X * ISP_RECT_Y)
+#define ISP_TEXELS (ISP_TEXEL_BLACK + ISP_RECT_X + 1u)
+
 /* The map: 1/32 pixel, as in OpenCV; x in the low half, relative to the block's base. This entry: no light from there. */
 #define ISP_MAP_BITS 5
 #define ISP_MAP_NONE 0xffffffffu
 
-/* The tone curve: pairs of floats (value, step to the next), 0..1, over equal parts of linear light. */
+/* The tone curve: lines (offset, slope) over equal parts of linear light 0..1, and one for 1. */
 #define ISP_TONE_STEPS 1024
 
 /* Statistics of a frame: copies of the histogram, which spread the atomics, then zones. */
@@ -63,10 +74,10 @@ struct isp_args {
     ISP_UINT zone_columns, zone_rows;
     ISP_UINT out_width, out_height;
     ISP_INT region_x, region_y;     /* ISP_SAMPLE_NONE */
-    ISP_UINT map_stride;            /* words; the map starts behind the bases */
+    ISP_UINT map_stride;            /* words; the map starts behind the bases, or the fused pass's tiles */
     ISP_UINT map_base, map, tone;   /* words in the camera's table */
     ISP_UINT plane[3], plane_stride[3];
-    ISP_FLOAT colour[9];            /* of 16-bit samples to 0..ISP_TONE_STEPS */
+    ISP_FLOAT colour[9];            /* of 16-bit samples to 0..1 */
     ISP_FLOAT luma[3], luma_offset; /* of toned samples 0..1 to code values */
     ISP_FLOAT cb[3], cr[3], chroma_offset;
     ISP_FLOAT picture[12];          /* ISP_YUV: of Y, Cb, Cr, 1 to three samples of 16 bits */

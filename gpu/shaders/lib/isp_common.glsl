@@ -7,7 +7,7 @@
 #include "gpu/shaders/lib/isp_args.h"
 
 layout(set = ISP_SET_BATCH, binding = ISP_BIND_ARGS, scalar) uniform args_block { isp_args args[ISP_MOST_FRAMES]; };
-layout(push_constant, scalar) uniform push_block { uint first_frame; };
+layout(push_constant, scalar) uniform push_block { uint first_frame, end_frame; }; /* of the dispatch */
 
 #define MAGIC 8388608.0
 

@@ -55,24 +55,24 @@ void statistics_end(uint frame, ivec2 origin)
             atomicAdd(shared_sums[4u + i], high[i]);
     }
     barrier();
-    uint base = args[frame].statistics, copy = (gl_WorkGroupID.x + gl_WorkGroupID.y) % ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS;
+    uint base = args[frame].statistics, copy = (gl_WorkGroupID.x + gl_WorkGroupID.y + gl_WorkGroupID.z) % ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS;
     for (uint i = gl_LocalInvocationIndex; i < ISP_HISTOGRAM_BINS; i += uint(THREADS))
         if (shared_bins[i] != 0u)
             atomicAdd(statistics[base + copy + i], shared_bins[i]);
+    if (gl_LocalInvocationIndex >= 7u)
+        return;
     uvec2 tiles = (uvec2(args[frame].width, args[frame].height) + uvec2(ISP_TILE_X - 1u, ISP_TILE_Y - 1u)) / uvec2(ISP_TILE_X, ISP_TILE_Y);
     uvec2 zone = uvec2(origin) / uvec2(ISP_TILE_X, ISP_TILE_Y) * uvec2(args[frame].zone_columns, args[frame].zone_rows) / tiles;
     uint at = base + ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS + (zone.y * args[frame].zone_columns + zone.x) * ISP_ZONE_WORDS;
-    if (gl_LocalInvocationIndex < 7u)
-        atomicAdd(statistics[at + gl_LocalInvocationIndex], shared_sums[gl_LocalInvocationIndex]);
+    atomicAdd(statistics[at + gl_LocalInvocationIndex], shared_sums[gl_LocalInvocationIndex]);
 }
 
 /* One cell from its four samples, row by row. */
-void cell_measure(float a, float b, float c, float d)
+void cell_count(uvec4 v)
 {
     if (STATISTICS == 0u)
         return;
-    bool clipped = max(max(a, b), max(c, d)) >= 65535.0;
-    uvec4 v = uvec4(to_uint(a), to_uint(b), to_uint(c), to_uint(d));
+    bool clipped = max(max(v.x, v.y), max(v.z, v.w)) >= 65535u;
     if (MONO) {
         uint mean = (v.x + v.y + v.z + v.w + 2u) >> 2;
         cell_add(mean, mean, mean, clipped);
@@ -81,4 +81,9 @@ void cell_measure(float a, float b, float c, float d)
     uint red = v[RED_Y * 2 + RED_X], blue = v[3 - (RED_Y * 2 + RED_X)];
     uint green = (v.x + v.y + v.z + v.w - red - blue + 1u) >> 1;
     cell_add(red, green, blue, clipped);
+}
+
+void cell_measure(float a, float b, float c, float d)
+{
+    cell_count(uvec4(to_uint(a), to_uint(b), to_uint(c), to_uint(d)));
 }

@@ -2,67 +2,18 @@
  *
  * A tile of raw samples with its surroundings in shared memory: unpacked, black level off, white balanced, defects clamped. Who
  * includes this defines TILE_X, HALO_X (multiples of 4), TILE_Y (even) and HALO_Y (even), of which DEFECT eats 2, and THREADS.
- * Samples are whole numbers 0..65535; outside the picture they mirror about its border samples, which keeps their colour.
+ * Samples are whole numbers 0..65535.
  */
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly restrict buffer raw_buffer { uint raw[]; };
+#include "gpu/shaders/lib/isp_unpack.glsl"
 
-layout(constant_id = 0) const uint ORDER = 0u;
-layout(constant_id = 1) const uint PACK = 0u; /* 0: 8 bits, 1: 16-bit words; MIPI of 10, 12, 14 bits: their number */
 layout(constant_id = 2) const uint DEFECT = 0u;
-
-#define MONO (ORDER == 4u)
-#define RED_X (ORDER == 1u || ORDER == 3u ? 1 : 0) /* where red is in a cell of 2x2 */
-#define RED_Y (ORDER == 2u || ORDER == 3u ? 1 : 0)
 
 #define COLUMNS (TILE_X + 2 * HALO_X)
 #define ROWS (TILE_Y + 2 * HALO_Y)
 #define LOADS ((ROWS * (COLUMNS / 4) + THREADS - 1) / THREADS)
 
 shared vec2 loaded[ROWS][COLUMNS / 2];
-shared vec2 cleaned[ROWS][COLUMNS / 2];
-
-int mirror(int i, int size)
-{
-    i = abs(i);
-    i = i < size ? i : 2 * (size - 1) - i;
-    return max(i, 0);
-}
-
-/* The words that hold samples x..x+3 of a row that starts at word `row`; x is a multiple of 4. */
-uvec3 fetch(uint row, uint x)
-{
-    uint at = row + (PACK == 0u ? x >> 2 : PACK == 1u ? x >> 1 : ((x >> 2) * (PACK >> 1)) >> 2);
-    return uvec3(raw[at], PACK == 0u ? 0u : raw[at + 1u], PACK == 14u ? raw[at + 2u] : 0u);
-}
-
-/* Samples x..x+3 out of their words. */
-uvec4 unpack(uvec3 w, uint x)
-{
-    if (PACK == 0u)
-        return uvec4(w.x & 0xffu, (w.x >> 8) & 0xffu, (w.x >> 16) & 0xffu, w.x >> 24);
-    if (PACK == 1u)
-        return uvec4(w.x & 0xffffu, w.x >> 16, w.y & 0xffffu, w.y >> 16);
-    uint shift = (((x >> 2) * (PACK >> 1)) & 3u) * 8u, a = w.x, b = w.y;
-    if (shift != 0u) {
-        a = w.x >> shift | w.y << (32u - shift);
-        b = w.y >> shift | (PACK == 14u ? w.z << (32u - shift) : 0u);
-    }
-    if (PACK == 10u) /* four high bytes, then the low bits, the first sample's lowest */
-        return uvec4((a & 0xffu) << 2 | (b & 3u), (a >> 8 & 0xffu) << 2 | (b >> 2 & 3u), (a >> 16 & 0xffu) << 2 | (b >> 4 & 3u),
-                     (a >> 24) << 2 | (b >> 6 & 3u));
-    if (PACK == 12u)
-        return uvec4((a & 0xffu) << 4 | (a >> 16 & 0xfu), (a >> 8 & 0xffu) << 4 | (a >> 20 & 0xfu), (a >> 24) << 4 | (b >> 8 & 0xfu),
-                     (b & 0xffu) << 4 | (b >> 12 & 0xfu));
-    return uvec4((a & 0xffu) << 6 | (b & 0x3fu), (a >> 8 & 0xffu) << 6 | (b >> 6 & 0x3fu), (a >> 16 & 0xffu) << 6 | (b >> 12 & 0x3fu),
-                 (a >> 24) << 6 | (b >> 18 & 0x3fu));
-}
-
-uint one(uint row, int x, int width)
-{
-    uint at = uint(mirror(x, width));
-    uvec4 v = unpack(fetch(row, at & ~3u), at);
-    return (at & 2u) == 0u ? ((at & 1u) == 0u ? v.x : v.y) : ((at & 1u) == 0u ? v.z : v.w);
-}
+shared vec2 cleaned[DEFECT != 0u ? ROWS : 1][COLUMNS / 2];
 
 /* black: with the mantissa's bias on top */
 vec2 level(uvec2 value, vec2 black, vec2 gain)
