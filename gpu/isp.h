@@ -141,10 +141,13 @@ void isp_metering_weights(enum isp_metering metering, const struct isp_statistic
 struct isp;
 struct isp_camera;
 
+enum isp_passes { ISP_PASSES_CHOSEN /* two on software devices */, ISP_ONE_PASS, ISP_TWO_PASSES };
+
 struct isp_options {
     uint32_t width;            /* most frames of one batch, 1..64; 0: chosen */
     uint32_t group;            /* frames between whose passes there is a barrier, 1..width; 0: chosen */
     uint32_t flight;           /* batches in flight, 1..4; 0: 3 */
+    enum isp_passes passes;    /* from raw samples to the picture: one only where it can be (docs/cameras.md) */
 };
 
 int isp_create(struct gpu *g, const struct isp_options *options, struct isp **out);

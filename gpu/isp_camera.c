@@ -79,7 +79,7 @@ static int create_table(struct isp_camera *c, const struct isp_params *params)
     uint32_t *table = NULL;
     bool filled = false;
     uint64_t bytes = 0;
-    for (c->fused = isp_may_fuse(params); !filled; c->fused = c->fused && filled) {
+    for (c->fused = c->isp->fuse && isp_may_fuse(params); !filled; c->fused = c->fused && filled) {
         bytes = 4 * isp_table_words(params, c->fused, &c->args);
         if (bytes > g->limits.maxStorageBufferRange) {
             gpu_log(g, 0, "a lens map of %llu bytes exceeds the device's buffers", (unsigned long long)bytes);

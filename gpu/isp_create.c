@@ -137,6 +137,7 @@ static void choose(struct isp *isp, const struct isp_options *o)
     isp->width = o->width ? o->width : software ? 4 : 16;
     isp->group = o->group ? o->group : isp->width;
     isp->flight_count = o->flight ? o->flight : 3;
+    isp->fuse = o->passes == ISP_ONE_PASS || (o->passes == ISP_PASSES_CHOSEN && !software);
 }
 
 int isp_create(struct gpu *g, const struct isp_options *options, struct isp **out)

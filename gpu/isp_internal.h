@@ -71,6 +71,7 @@ struct isp_flight {
 struct isp {
     struct gpu *g;
     uint32_t width, group, flight_count, next_flight;
+    bool fuse;                        /* cameras that can be */
     const struct gpu_layout *layout;
     VkDescriptorPool descriptors;
     struct gpu_buffer rgb;            /* developed frames of one group, but for cameras that are fused */

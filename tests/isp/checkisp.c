@@ -73,6 +73,12 @@ static int check(struct gpu *gpu, const struct isp_options *options, uint64_t se
         printf("checkisp: %s\n", gpu_error_text(err));
     int failed = err < 0 ? 1 : run_groups(&env, seed, only);
     isp_free(env.isp);
+    env.isp = NULL;
+    if (err == GPU_OK && (!only || !strcmp(only, "format"))) { /* what went by one pass, by two */
+        const struct isp_options two = {.width = options->width, .group = options->group, .passes = ISP_TWO_PASSES};
+        failed |= isp_create(gpu, &two, &env.isp) < 0 || run_groups(&env, seed, "format");
+    }
+    isp_free(env.isp);
     gpu_arena_free(env.arena);
     gpu_host_free(env.host);
     if (env.memory)
@@ -83,7 +89,7 @@ static int check(struct gpu *gpu, const struct isp_options *options, uint64_t se
 int main(int argc, char **argv)
 {
     struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .log = print_log};
-    struct isp_options options = {.width = 8, .group = 3};
+    struct isp_options options = {.width = 8, .group = 3, .passes = ISP_ONE_PASS};
     struct gpu *gpu = NULL;
     const char *only = NULL, *day = getenv("PELTON_SEED");
     uint64_t seed = day ? strtoull(day, NULL, 0) : (uint64_t)time(NULL) / 86400;

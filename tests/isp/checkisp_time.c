@@ -22,6 +22,7 @@ static const struct variant variants[] = {
     {"Malvar, lens, statistics", {.width = 16}, ISP_MALVAR, true, false, true, true, false},
     {"  + colour matrix", {.width = 16}, ISP_MALVAR, true, false, true, true, true},
     {"  bicubic", {.width = 16}, ISP_MALVAR, true, true, true, true, false},
+    {"  two passes", {.width = 16, .passes = ISP_TWO_PASSES}, ISP_MALVAR, true, false, true, true, false},
     {"  groups of 1", {.width = 16, .group = 1}, ISP_MALVAR, true, false, true, true, false},
     {"  groups of 2", {.width = 16, .group = 2}, ISP_MALVAR, true, false, true, true, false},
     {"  groups of 4", {.width = 16, .group = 4}, ISP_MALVAR, true, false, true, true, false},
