@@ -111,8 +111,8 @@ static double share_done(const struct progress *p, const struct progress_state *
 
 static void clock_text(double seconds, char *out, size_t size)
 {
-    long long t = seconds < 0 ? 0 : (long long)seconds;
-    snprintf(out, size, "%02lld:%02lld:%02lld", t / 3600, t / 60 % 60, t % 60);
+    unsigned t = seconds < 0 ? 0 : seconds > 359999 ? 359999 : (unsigned)seconds;
+    snprintf(out, size, "%02u:%02u:%02u", t / 3600, t / 60 % 60, t % 60);
 }
 
 static void print_bar(struct progress *p, const struct progress_state *s)

@@ -254,7 +254,7 @@ struct batch *scheduler_collect(struct engine *e, struct store *st)
     uint32_t count = 0, at = 0;
     for (struct session *s = e->sessions; s; s = s->next) {
         count += s->store == st && !s->abort && ready_job(s);
-        if (s->store == st && !s->abort && st->key.interlaced)
+        if (!s->abort && st->key.interlaced) /* also of a session that has gone on to another store */
             collect_single_fields(s, b);
     }
     if (!count)
