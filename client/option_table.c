@@ -163,7 +163,7 @@ const struct command commands[] = {
      "(alpha 1). Exit code 4 where the file makes no sense or is for another aspect ratio, 5 where its model is unknown.",
      "pelton calib check left.yaml --size 1920x1080", cmd_calib},
     {CMD_TUNE, "tune", "[--device DEVICE]", "measure which kernels are fastest on a device, and keep it",
-     "A few seconds on a GPU. A daemon does it by itself, in two seconds at most, when it first meets a GPU of which nothing is known; this does "
+     "A few seconds on a GPU. A daemon does it by itself, in about two seconds, when it first meets a GPU of which nothing is known; this does "
      "it again, with more patience. The choice is kept in $XDG_CACHE_HOME/pelton (else ~/.cache/pelton) for this device and driver, and every "
      "daemon of the user takes it; pelton doctor shows it. It changes the time, never the result.",
      "pelton tune --device gpu", cmd_tune},

@@ -28,7 +28,7 @@ enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, 
 /* Measure: a variant that is 3 % faster than the preset takes its place. budget: seconds after which no further case is begun, 0: none;
  * sizes that it leaves out take the choice of the first one. 0 or enum gpu_error. */
 int tune_measure(struct gpu *g, double budget, struct tune *out);
-/* tune_load, and where nothing is known of device and driver tune_measure in at most two seconds, whose result is kept; broken caches are
+/* tune_load, and where nothing is known of device and driver tune_measure in about two seconds, whose result is kept; broken caches are
  * made again. Software devices are measured only with `software`. One process at a time measures a device, the others wait for it, and
  * nothing is measured where it cannot be kept. Says what it did. Thread: that of the device. */
 void tune_first_use(struct gpu *g, bool software, gpu_log_fn log, void *log_ctx, struct tune *out);
