@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the Python tests share: a peltond of their own, decoding through it, comparing with FFmpeg."""
-import os, pathlib, subprocess, tempfile, time
+import os, pathlib, socket, subprocess, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SKIPPED = 77
@@ -17,6 +17,12 @@ def add_arguments(p):
     p.add_argument("--timeout", type=float, default=240, help="seconds for one decode")
 
 
+def listens(path):
+    """Whether somebody accepts there; the name comes a moment before."""
+    with socket.socket(socket.AF_UNIX) as s:
+        return s.connect_ex(path) == 0
+
+
 class Daemon:
     """A peltond on a socket of its own, ended with the block; its log must stay free of validation messages."""
 
@@ -31,7 +37,7 @@ class Daemon:
 
     def __enter__(self):
         for _ in range(200):
-            if os.path.exists(self.socket):
+            if listens(self.socket):
                 return self
             if self.process.poll() is not None:
                 break
