@@ -58,15 +58,15 @@ def main():
     if not os.path.exists(os.path.join(folder, "MANIFEST.tsv")):
         print("skipped: no streams at", folder)
         return 77
-    todo = sorted(rows(folder, args.tag, args.pixels), key=lambda row: row["pixels"])[: args.limit]
+    chosen = sorted(rows(folder, args.tag, args.pixels), key=lambda row: row["pixels"])[: args.limit]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for row, problem in zip(todo, pool.map(lambda row: check(args.command, folder, row), todo)):
+        for row, problem in zip(chosen, pool.map(lambda row: check(args.command, folder, row), chosen)):
             if problem:
                 failed += 1
                 print(f"{row['file']}: {problem}")
-    print(f"{len(todo) - failed} of {len(todo)} streams equal")
-    return 1 if failed or not todo else 0
+    print(f"{len(chosen) - failed} of {len(chosen)} streams equal")
+    return 1 if failed or not chosen else 0
 
 
 if __name__ == "__main__":
