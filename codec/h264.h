@@ -375,6 +375,26 @@ void h264_scratch_free(struct h264_scratch *scratch);
  * goes through neither step, nor does one that h264_picture_colocated relates to it. */
 int h264_picture_alloc(struct h264_picture *pic);
 
+/* Step 2 on the GPU (codec/entropy.h, gpu/entropy.h), offload.c. All that follows may be called on any thread, by one at a time for
+ * each picture.
+ *
+ * Whether all slices of pic can be decoded there: CABAC, no MBAFF, 8 bits, 4:2:0 or 4:0:0, no slice groups or redundant slices, and
+ * they cover the picture in order. */
+struct ent_slice;
+struct ent_tables;
+bool h264_picture_offloads(const struct h264_picture *pic);
+/* Bytes that h264_slice_export may write. */
+size_t h264_slice_export_size(const struct h264_slice *slice);
+/* A slice of such a picture: all of *out but word, mb_base, unit_base, unit_count and picture, and its RBSP with a few zeros behind
+ * it, written in order, to bytes. *size: what was written. H264_ERR_TRUNCATED where there is no slice data. */
+int h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes, size_t *size);
+void h264_entropy_tables(struct ent_tables *out);
+/* In place of h264_picture_alloc: coeffs are of exactly this many units, at least one; the content of mbs, motion, syntax and coeffs
+ * is undefined, as all of it comes from the GPU. */
+int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units);
+/* The arrays hold all macroblocks of all slices, without an error: the picture is as h264_slice_decode leaves it. */
+void h264_picture_import(struct h264_picture *pic, uint32_t units);
+
 /* Step 2 for one slice. Different slices, of one picture too, may run at the same time with different scratch. On an error the
  * macroblocks up to it stay decoded. Returns slice->status. */
 int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);

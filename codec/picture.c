@@ -163,21 +163,37 @@ static size_t rec_slices_size(const struct h264_picture *pic)
     return ((size_t)pic->slice_count + 1) * sizeof(struct rec_slice);
 }
 
-int h264_picture_alloc(struct h264_picture *pic)
+/* The arrays but for their content; rec_slices is zero. */
+static int alloc_arrays(struct h264_picture *pic, uint32_t units)
 {
     const struct h264_allocator *a = pic->allocator;
     size_t n = pic->mb_count;
 
-    pic->unit_capacity = pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK;
+    pic->unit_capacity = units;
     if (!(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) || !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
         !(pic->syntax = h264_alloc(a, n * sizeof(*pic->syntax))) ||
         !(pic->coeffs = h264_alloc(a, coeffs_size(pic))) || !(pic->rec_slices = h264_alloc(a, rec_slices_size(pic))))
         return H264_ERR_NOMEM; /* the picture's end frees what there is */
+    memset(pic->rec_slices, 0, rec_slices_size(pic));
+    return H264_OK;
+}
+
+int h264_picture_alloc(struct h264_picture *pic)
+{
+    size_t n = pic->mb_count;
+    int error = alloc_arrays(pic, pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK);
+
+    if (error)
+        return error;
     for (size_t i = 0; i < n; i++)
         pic->mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
     memset(pic->syntax, 0, n * sizeof(*pic->syntax));
-    memset(pic->rec_slices, 0, rec_slices_size(pic));
     return H264_OK;
+}
+
+int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units)
+{
+    return alloc_arrays(pic, units ? units : 1);
 }
 
 /* One map for all slices of the same PPS: slice_group_change_cycle is equal in all slices of a picture. */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The ABI of entropy decoding on the GPU (step 2): what a slice is before it is decoded there, and what is said of it afterwards.
+ *
+ * Included by C and by GLSL, as codec/records.h is: plain structs of fixed-width integers in scalar layout, sizes asserted. The
+ * results proper are the records (rec_mb, rec_motion, h264_mb_syntax, units of coefficients), the same as those of
+ * h264_slice_decode.
+ */
+#ifndef PELTON_ENTROPY_H
+#define PELTON_ENTROPY_H
+
+#include "codec/records.h"
+
+/* Contexts of ChromaArrayType 0 and 1. */
+#define ENT_CONTEXTS 460
+/* PicWidthInMbs and bytes of a slice that are decoded there at most: one slice is one small workgroup, whose line of neighbours lies
+ * in shared memory, and whose time must stay far from what a driver takes for a hang. */
+#define ENT_MAX_WIDTH 512
+#define ENT_MAX_BYTES (4u << 20)
+
+/* ent_slice.flags */
+#define ENT_FIELD 1              /* a field picture: scans and contexts */
+#define ENT_TRANSFORM_8X8 2      /* transform_8x8_mode_flag */
+#define ENT_CONSTRAINED_INTRA 4  /* constrained_intra_pred_flag */
+#define ENT_DIRECT_8X8 8         /* direct_8x8_inference_flag */
+#define ENT_BYPASS 16            /* qpprime_y_zero_transform_bypass_flag */
+
+/* One slice. 56 bytes. */
+struct ent_slice {
+    REC_U32 word;       /* its RBSP in the batch's bytes, in words of four */
+    REC_U32 start;      /* first byte of CABAC data in the RBSP */
+    REC_U32 size;       /* bytes of the RBSP */
+    REC_U32 first_mb;   /* addresses [first_mb, end_mb) */
+    REC_U32 end_mb;
+    REC_U32 mb_width;   /* PicWidthInMbs */
+    REC_U32 mb_base;    /* first macroblock of its picture in the batch's arrays */
+    REC_U32 unit_base;  /* first unit of its picture in the batch's coefficients */
+    REC_U32 unit_count; /* units that its picture may take */
+    REC_U32 picture;    /* index of its picture in the batch */
+    REC_U32 slice;      /* rec_mb.slice */
+    REC_U8 type;        /* 0 P, 1 B, 2 I */
+    REC_U8 model;       /* 0: I; else 1 + cabac_init_idc */
+    REC_I8 qp;          /* SliceQPY */
+    REC_U8 flags;       /* ENT_* */
+    REC_I8 chroma_qp_offset[2];
+    REC_U8 num_ref[2];
+    REC_U8 deblock_idc; /* disable_deblocking_filter_idc */
+    REC_U8 chroma_blocks; /* 4x4 blocks of a chroma component: 0 or 4 */
+    REC_U8 reserved[2];
+};
+
+/* ent_result.status; 0 before the slice is begun */
+#define ENT_COMPLETE 1 /* all macroblocks up to end_mb, without an error */
+#define ENT_FAILED 2   /* an error of the bitstream, or too few units: h264_slice_decode finds out */
+
+/* 8 bytes */
+struct ent_result {
+    REC_U32 status;
+    REC_U32 mbs; /* macroblocks decoded */
+};
+
+/* Tables of 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own. Frame, then field where there are two. */
+struct ent_tables {
+    REC_U32 states[128][2]; /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; next after MPS | next after LPS << 8 | valMPS << 16 */
+    REC_I8 init[4][ENT_CONTEXTS][2]; /* (m, n) by ent_slice.model */
+    REC_U8 scan_4x4[2][16];
+    REC_U8 scan_8x8[2][64];
+    REC_U8 sig_8x8[2][64];
+    REC_U8 last_8x8[64];
+    REC_U8 scan_luma_dc[2][16];
+    REC_U8 chroma_qpc[52];
+    REC_U8 reserved[12];
+};
+
+#ifndef VULKAN
+_Static_assert(sizeof(struct ent_slice) == 56, "ent_slice");
+_Static_assert(sizeof(struct ent_result) == 8, "ent_result");
+_Static_assert(sizeof(struct ent_tables) == 5152, "ent_tables");
+#endif
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Step 2 on the GPU, the CPU's part: which pictures can be decoded there, their slices as codec/entropy.h wants them, and the
+ * picture once its arrays have come back.
+ */
+#include "codec/entropy.h"
+#include "codec/cabac.h"
+#include "codec/macroblock.h"
+
+_Static_assert(sizeof(struct h264_mb_syntax) == 8, "the shader writes two words");
+
+static bool slice_offloads(const struct h264_slice *slice)
+{
+    const struct h264_slice_header *hdr = &slice->hdr;
+
+    return slice->pps->entropy_coding_mode_flag && (hdr->type == H264_P || hdr->type == H264_B || hdr->type == H264_I) &&
+           !hdr->redundant_pic_cnt && hdr->nal_unit_type != H264_NAL_PARTITION_A && !slice->slice_group_map &&
+           slice->nal_size <= ENT_MAX_BYTES;
+}
+
+bool h264_picture_offloads(const struct h264_picture *pic)
+{
+    const struct h264_sps *sps = pic->sps;
+    uint32_t next = 0;
+
+    if (pic->mbaff || pic->non_existing || sps->bit_depth[0] != 8 || sps->bit_depth[1] != 8 || sps->chroma_format_idc > 1 ||
+        pic->mb_width > ENT_MAX_WIDTH)
+        return false;
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        const struct h264_slice *slice = &pic->slices[i];
+
+        if (!slice_offloads(slice) || slice->hdr.first_mb != next || slice->end_mb <= next)
+            return false;
+        next = slice->end_mb;
+    }
+    return next == pic->mb_count;
+}
+
+size_t h264_slice_export_size(const struct h264_slice *slice)
+{
+    return slice->nal_size + H264_BITS_PADDING;
+}
+
+int h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes, size_t *size)
+{
+    const struct h264_sps *sps = slice->sps;
+    const struct h264_pps *pps = slice->pps;
+    size_t start = (slice->data_bit_offset + 7) / 8; /* after cabac_alignment_one_bit */
+    size_t rbsp = h264_unescape(slice->nal, slice->nal_size, bytes, NULL);
+
+    if (start >= rbsp)
+        return H264_ERR_TRUNCATED;
+    *size = rbsp + H264_BITS_PADDING;
+    *out = (struct ent_slice){
+        .start = (uint32_t)start,
+        .size = (uint32_t)rbsp,
+        .first_mb = slice->hdr.first_mb,
+        .end_mb = slice->end_mb,
+        .mb_width = slice->pic->mb_width,
+        .slice = slice->index,
+        .type = slice->hdr.type,
+        .model = slice->hdr.type == H264_I ? 0 : (uint8_t)(1 + slice->hdr.cabac_init_idc),
+        .qp = slice->hdr.qp,
+        .flags = (uint8_t)((slice->hdr.field_pic_flag ? ENT_FIELD : 0) | (pps->transform_8x8_mode_flag ? ENT_TRANSFORM_8X8 : 0) |
+                           (pps->constrained_intra_pred_flag ? ENT_CONSTRAINED_INTRA : 0) |
+                           (sps->direct_8x8_inference_flag ? ENT_DIRECT_8X8 : 0) |
+                           (sps->qpprime_y_zero_transform_bypass_flag ? ENT_BYPASS : 0)),
+        .chroma_qp_offset = {pps->chroma_qp_offset[0], pps->chroma_qp_offset[1]},
+        .num_ref = {slice->hdr.num_ref[0], slice->hdr.num_ref[1]},
+        .deblock_idc = slice->hdr.disable_deblocking_filter_idc,
+        .chroma_blocks = sps->chroma_format_idc ? 4 : 0,
+    };
+    return H264_OK;
+}
+
+void h264_entropy_tables(struct ent_tables *out)
+{
+    memset(out, 0, sizeof(*out));
+    for (unsigned i = 0; i < 128; i++) {
+        const struct h264_cabac_state *s = &h264_cabac_states[i];
+
+        out->states[i][0] = (uint32_t)s->lps[0] | (uint32_t)s->lps[1] << 8 | (uint32_t)s->lps[2] << 16 | (uint32_t)s->lps[3] << 24;
+        out->states[i][1] = (uint32_t)s->next[0] | (uint32_t)s->next[1] << 8 | (uint32_t)s->mps << 16;
+    }
+    for (unsigned model = 0; model < 4; model++)
+        memcpy(out->init[model], h264_cabac_init_mn[model], sizeof(out->init[model]));
+    memcpy(out->scan_4x4, h264_scan_4x4, sizeof(out->scan_4x4));
+    memcpy(out->scan_8x8, h264_scan_8x8, sizeof(out->scan_8x8));
+    memcpy(out->sig_8x8, h264_cabac_sig_8x8, sizeof(out->sig_8x8));
+    memcpy(out->last_8x8, h264_cabac_last_8x8, sizeof(out->last_8x8));
+    memcpy(out->scan_luma_dc, h264_scan_luma_dc, sizeof(out->scan_luma_dc));
+    memcpy(out->chroma_qpc, h264_chroma_qpc, sizeof(out->chroma_qpc));
+}
+
+void h264_picture_import(struct h264_picture *pic, uint32_t units)
+{
+    atomic_store_explicit(&pic->unit_count, units, memory_order_relaxed);
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        struct h264_slice *slice = &pic->slices[i];
+
+        slice->status = H264_OK;
+        slice->mbs_decoded = slice->end_mb - slice->hdr.first_mb;
+        slice->lost_partition = 0;
+        atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);
+    }
+}
