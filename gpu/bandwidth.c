@@ -77,7 +77,7 @@ static int measure(struct gpu *g, struct copy_run *run, double *bytes_per_second
     TRY(gpu_run(g, record_copies, run));
     VK(g, g->vk.vkGetQueryPoolResults(g->device, run->queries, 0, 2, sizeof(ticks), ticks, sizeof(*ticks),
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
-    double seconds = (double)((ticks[1] - ticks[0]) & g->tick_mask) * g->limits.timestampPeriod * 1e-9;
+    double seconds = (double)((ticks[1] - ticks[0]) & g->main->tick_mask) * g->limits.timestampPeriod * 1e-9;
     err = seconds > 0 ? GPU_OK : GPU_ERR_FEATURE;
     if (err == GPU_OK)
         *bytes_per_second = 2.0 * COPIES * (double)run->size / seconds;
@@ -88,7 +88,7 @@ error:
 int gpu_bandwidth(struct gpu *g, double *bytes_per_second)
 {
     struct copy_run run = {.size = g->info.software ? 16u << 20 : 256u << 20};
-    if (!g->tick_mask)
+    if (!g->main->tick_mask)
         return GPU_ERR_FEATURE;
     if (run.size > g->limits.maxStorageBufferRange)
         run.size = g->limits.maxStorageBufferRange / (1u << 20) * (1u << 20); /* at least 128 MiB */

@@ -137,11 +137,12 @@ static void print_value(const struct gpu *g, const uint32_t v[8])
             debug_names[name], text);
 }
 
-void gpu_debug_print(struct gpu *g, uint64_t value)
+void gpu_debug_print(struct gpu_queue *q, uint64_t value)
 {
+    struct gpu *g = q->g;
     struct gpu_debug *d = g->debug;
     uint32_t count, v[8];
-    if (!d || d->reading || gpu_wait(g, value, UINT64_MAX) != 0)
+    if (!d || d->reading || gpu_queue_wait(q, value, UINT64_MAX) != 0)
         return;
     d->reading = true;
     int err = gpu_run(g, record_copy, d);

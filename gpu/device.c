@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The device: opening, its queue, its timeline. All submissions of all users count up one timeline semaphore, so "done" is one
- * comparison. A lost device stays lost: every later call says GPU_ERR_LOST and closing does not wait.
+ * The device: opening and closing. A lost device stays lost: every later call says GPU_ERR_LOST and closing does not wait.
  */
 #include "gpu/vk.h"
 
@@ -11,9 +10,6 @@
 static int create_device(struct gpu *g, const struct gpu_probe *probe)
 {
     int err = GPU_OK;
-    float priority = 1.0f;
-    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = probe->family,
-                                     .queueCount = 1, .pQueuePriorities = &priority};
     VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
                                                               .computeFullSubgroups = VK_TRUE};
     VkPhysicalDeviceVulkan12Features v12 = {
@@ -33,14 +29,8 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe)
     if (g->info.fixed_subgroups)
         extensions[extension_count++] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features,
-                               .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue,
                                .enabledExtensionCount = extension_count, .ppEnabledExtensionNames = extensions};
-    VK(g, vkCreateDevice(g->physical, &info, NULL, &g->device));
-    volkLoadDeviceTable(&g->vk, g->device);
-    g->vk.vkGetDeviceQueue(g->device, probe->family, 0, &g->queue);
-    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-    VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-    VK(g, g->vk.vkCreateSemaphore(g->device, &semaphore, NULL, &g->timeline));
+    TRY(gpu_queues_create(g, probe->family, &info));
     VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = 1,
                                             .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
     VkDescriptorSetLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 1, .pBindings = &binding};
@@ -105,7 +95,6 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     g->host_alignment = probe.host_alignment;
     g->family = probe.family;
     g->timestamps = params->timestamps && probe.timestamp_bits;
-    g->tick_mask = probe.timestamp_bits >= 64 ? UINT64_MAX : (1ull << probe.timestamp_bits) - 1;
     vkGetPhysicalDeviceMemoryProperties(g->physical, &g->memory);
     g->unified = is_unified(g);
     TRY(create_device(g, &probe));
@@ -129,7 +118,7 @@ void gpu_close(struct gpu *g)
         gpu_debug_close(g);
         gpu_pipelines_free(g);
         g->vk.vkDestroyDescriptorSetLayout(g->device, g->host_set, NULL);
-        g->vk.vkDestroySemaphore(g->device, g->timeline, NULL);
+        gpu_queues_free(g);
         g->vk.vkDestroyDevice(g->device, NULL);
     }
     gpu_instance_close(g);
@@ -149,53 +138,6 @@ const struct gpu_device_info *gpu_info(const struct gpu *g)
 unsigned gpu_validation_messages(const struct gpu *g)
 {
     return atomic_load(&((struct gpu *)g)->validation_messages);
-}
-
-int gpu_submit(struct gpu *g, VkCommandBuffer commands, uint64_t *value)
-{
-    int err = GPU_OK;
-    if (atomic_load(&g->lost))
-        return GPU_ERR_LOST;
-    pthread_mutex_lock(&g->lock);
-    uint64_t next = g->submitted + 1;
-    VkTimelineSemaphoreSubmitInfo timeline = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-                                              .signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &next};
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &timeline, .commandBufferCount = 1, .pCommandBuffers = &commands,
-                           .signalSemaphoreCount = 1, .pSignalSemaphores = &g->timeline};
-    VK(g, g->vk.vkQueueSubmit(g->queue, 1, &submit, VK_NULL_HANDLE));
-    g->submitted = next;
-    *value = next;
-error:
-    pthread_mutex_unlock(&g->lock);
-    if (err == GPU_OK)
-        gpu_debug_print(g, next);
-    return err;
-}
-
-int gpu_wait(struct gpu *g, uint64_t value, uint64_t timeout_ns)
-{
-    int err = GPU_OK;
-    if (atomic_load(&g->lost))
-        return GPU_ERR_LOST;
-    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .semaphoreCount = 1, .pSemaphores = &g->timeline, .pValues = &value};
-    VkResult result = g->vk.vkWaitSemaphores(g->device, &info, timeout_ns);
-    if (result == VK_TIMEOUT)
-        return 1;
-    VK(g, result);
-error:
-    return err;
-}
-
-int gpu_completed(struct gpu *g, uint64_t *value)
-{
-    int err = GPU_OK;
-    uint64_t v = 0;
-    if (atomic_load(&g->lost))
-        return GPU_ERR_LOST;
-    VK(g, g->vk.vkGetSemaphoreCounterValue(g->device, g->timeline, &v));
-    *value = v;
-error:
-    return err;
 }
 
 int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx)

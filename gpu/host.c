@@ -35,7 +35,9 @@ int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageF
     int err = GPU_OK;
     const VkExternalMemoryHandleTypeFlagBits handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     VkExternalMemoryBufferCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = &external, .size = size, .usage = usage};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = &external, .size = size,
+                               .usage = usage, .sharingMode = gpu_sharing(g), .queueFamilyIndexCount = g->family_count,
+                               .pQueueFamilyIndices = g->families};
     VkMemoryHostPointerPropertiesEXT pointer = {.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
     VkMemoryRequirements needs;
     struct gpu_buffer b = {.size = size, .map = memory};

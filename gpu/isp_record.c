@@ -25,7 +25,7 @@ void isp_times_add(struct isp *isp, const struct isp_flight *f)
                                     VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
         return;
     for (uint32_t i = 1; i < f->query_count; i++)
-        isp->times.seconds[f->query_stages[i]] += (double)((ticks[i] - ticks[i - 1]) & g->tick_mask) * g->limits.timestampPeriod * 1e-9;
+        isp->times.seconds[f->query_stages[i]] += (double)((ticks[i] - ticks[i - 1]) & g->main->tick_mask) * g->limits.timestampPeriod * 1e-9;
 }
 
 static int room_for(struct isp_flight *f, size_t regions)

@@ -36,6 +36,11 @@ static uint32_t type_of_kind(const struct gpu *g, uint32_t bits, enum gpu_memory
     }
 }
 
+VkSharingMode gpu_sharing(const struct gpu *g)
+{
+    return g->family_count > 1 ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE;
+}
+
 static int allocate(struct gpu *g, const VkMemoryRequirements *needs, enum gpu_memory kind, VkDeviceMemory *out)
 {
     int err = GPU_OK;
@@ -52,7 +57,9 @@ int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, en
 {
     int err = GPU_OK;
     struct gpu_buffer b = {.size = size};
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage,
+                               .sharingMode = gpu_sharing(g), .queueFamilyIndexCount = g->family_count,
+                               .pQueueFamilyIndices = g->families};
     VkMemoryRequirements needs;
     VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
     g->vk.vkGetBufferMemoryRequirements(g->device, b.buffer, &needs);
@@ -120,7 +127,9 @@ int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t la
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, .imageType = VK_IMAGE_TYPE_2D, .format = texel_format(&image),
                               .extent = {width, height, 1}, .mipLevels = 1, .arrayLayers = layers, .samples = VK_SAMPLE_COUNT_1_BIT,
                               .tiling = VK_IMAGE_TILING_OPTIMAL,
-                              .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                              .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+                              .sharingMode = gpu_sharing(g), .queueFamilyIndexCount = g->family_count,
+                              .pQueueFamilyIndices = g->families};
     VkMemoryRequirements needs;
     VK(g, g->vk.vkCreateImage(g->device, &info, NULL, &image.image));
     g->vk.vkGetImageMemoryRequirements(g->device, image.image, &needs);

@@ -27,7 +27,7 @@ void recon_times_add(struct recon *r, struct recon_flight *f)
     if (result != VK_SUCCESS)
         return;
     for (uint32_t i = 1; i < f->query_count; i++) {
-        double seconds = (double)((ticks[i] - ticks[i - 1]) & g->tick_mask) * g->limits.timestampPeriod * 1e-9;
+        double seconds = (double)((ticks[i] - ticks[i - 1]) & g->main->tick_mask) * g->limits.timestampPeriod * 1e-9;
         r->times.seconds[f->query_stages[i]] += seconds;
         if (f->query_passes[i] < RECON_MAX_PASSES)
             r->pass_seconds[f->query_passes[i]] += seconds;

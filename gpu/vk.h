@@ -52,6 +52,36 @@ struct gpu_pipeline {
     VkPipeline pipeline;
 };
 
+/* What a queue is for. Uses that the device has no queue for share the main one. */
+enum gpu_queue_use {
+    GPU_QUEUE_MAIN,       /* reconstruction, cameras, everything */
+    GPU_QUEUE_UP,         /* copies to the device; by a copy engine where there is one */
+    GPU_QUEUE_DOWN,       /* copies to the host; by another one */
+    GPU_QUEUE_DELIVER,    /* shaders that write to the host */
+    GPU_QUEUE_BACKGROUND, /* shaders that may take their time; several queues, each user gets one of those with the fewest */
+    GPU_QUEUE_USES
+};
+#define GPU_QUEUES 12
+
+struct gpu_queue {
+    struct gpu *g;
+    enum gpu_queue_use use;
+    VkQueue queue;
+    uint32_t family, place;           /* place: in its family */
+    uint64_t tick_mask;               /* valid bits of a timestamp; 0: it has none */
+    pthread_mutex_t own_lock, *lock;  /* queue, submitted; where two uses are one VkQueue they have one lock */
+    bool lock_made;                   /* and the timeline */
+    VkSemaphore timeline;             /* counts submissions */
+    uint64_t submitted;
+    uint32_t users;                   /* under gpu.lock */
+};
+
+/* Something submitted: done when the queue's timeline has reached the value. */
+struct gpu_point {
+    struct gpu_queue *queue;
+    uint64_t value;
+};
+
 struct gpu {
     gpu_log_fn log;
     void *log_ctx;
@@ -70,19 +100,18 @@ struct gpu {
 
     VkDevice device;
     struct VolkDeviceTable vk;
-    uint32_t family;
-    VkQueue queue;
+    uint32_t family;                  /* of the main queue */
+    struct gpu_queue queues[GPU_QUEUES], *main; /* main: the first */
+    uint32_t queue_count;
+    uint32_t families[GPU_QUEUES], family_count; /* buffers and images are shared among these */
     bool timestamps;
-    uint64_t tick_mask;               /* valid bits of a timestamp */
 
-    pthread_mutex_t lock;             /* queue, submitted, hosts */
+    pthread_mutex_t lock;             /* hosts, users of queues */
     bool lock_made;
     pthread_mutex_t arena_lock;       /* arenas */
     bool arena_lock_made;
     struct gpu_arena **arenas;        /* by address */
     size_t arena_count, arena_capacity;
-    VkSemaphore timeline;             /* counts submissions */
-    uint64_t submitted;
     atomic_bool lost;
 
     VkDescriptorSetLayout host_set;
@@ -112,13 +141,29 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out);
 /* *out is malloc'd, one for each of *count devices. */
 int gpu_probe_all(struct gpu *g, VkPhysicalDevice **devices, struct gpu_device_info **infos, uint32_t *count);
 
-/* device.c */
-/* Submit one command buffer; *value is what the timeline reaches when it and everything before it is done. */
+/* queue.c */
+/* Choose the queues, create the device with them, open the main one. *device has everything but queues. */
+int gpu_queues_create(struct gpu *g, uint32_t main_family, VkDeviceCreateInfo *device);
+void gpu_queues_free(struct gpu *g);
+/* A queue for the use, perhaps shared with others; command pools are made for its family. Buffers and images of memory.c may be used
+ * on all queues. Thread: any, for all functions of queues. */
+int gpu_queue_open(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out);
+void gpu_queue_close(struct gpu_queue *q); /* NULL allowed; it does not wait */
+/* Submit one command buffer, which starts when wait_queue (NULL: none) has reached wait_value and then sees all that was written
+ * until there. *value is what the timeline reaches when it is done; submissions to one queue start in order. */
+int gpu_queue_submit(struct gpu_queue *q, VkCommandBuffer commands, struct gpu_queue *wait_queue, uint64_t wait_value, uint64_t *value);
+/* The same after count points, at most one of each queue. */
+int gpu_queue_submit_after(struct gpu_queue *q, VkCommandBuffer commands, const struct gpu_point *after, uint32_t count, uint64_t *value);
+/* 0, 1 on timeout, or an error. */
+int gpu_queue_wait(struct gpu_queue *q, uint64_t value, uint64_t timeout_ns);
+/* The timeline's value; an error as a negative code. */
+int gpu_queue_completed(struct gpu_queue *q, uint64_t *value);
+/* The same of the main queue. */
 int gpu_submit(struct gpu *g, VkCommandBuffer commands, uint64_t *value);
-/* 0, 1 on timeout, or an error. Thread: any. */
 int gpu_wait(struct gpu *g, uint64_t value, uint64_t timeout_ns);
-/* The timeline's value; an error as a negative code. Thread: any. */
 int gpu_completed(struct gpu *g, uint64_t *value);
+
+/* device.c */
 /* Record by a callback into a command buffer of its own, submit, wait. */
 int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx);
 void gpu_label_begin(struct gpu *g, VkCommandBuffer commands, const char *name);
@@ -132,7 +177,7 @@ void gpu_debug_shader(const struct gpu *g, const uint32_t **spirv, size_t *size)
 /* Once a command buffer, for the pipelines of the layout. */
 void gpu_debug_bind(struct gpu *g, VkCommandBuffer commands, const struct gpu_layout *layout);
 /* Wait for the submission and log what its shaders wrote. */
-void gpu_debug_print(struct gpu *g, uint64_t value);
+void gpu_debug_print(struct gpu_queue *q, uint64_t value);
 
 /* memory.c */
 enum gpu_memory {
@@ -159,6 +204,7 @@ struct gpu_image {
     uint64_t bytes;
 };
 
+VkSharingMode gpu_sharing(const struct gpu *g); /* of buffers and images, with gpu.families */
 uint32_t gpu_memory_type(const struct gpu *g, uint32_t bits, VkMemoryPropertyFlags required, VkMemoryPropertyFlags wanted,
                          VkMemoryPropertyFlags unwanted); /* UINT32_MAX: none */
 int gpu_buffer_create(struct gpu *g, uint64_t size, VkBufferUsageFlags usage, enum gpu_memory kind, struct gpu_buffer *out);

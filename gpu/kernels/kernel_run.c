@@ -41,7 +41,7 @@ int kernel_bench_create(struct gpu *g, uint64_t seed, uint32_t rounds, struct ke
         return GPU_ERR_NOMEM;
     b->g = g;
     b->random = seed | 1;
-    b->rounds = g->tick_mask ? rounds : 0;
+    b->rounds = g->main->tick_mask ? rounds : 0;
     VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = QUERIES};
     TRY(create_sampler(g, VK_FILTER_NEAREST, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE, &b->nearest));
     TRY(create_sampler(g, VK_FILTER_LINEAR, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER, &b->linear));
@@ -292,8 +292,8 @@ static int time_rounds(struct kernel_bench *b, const uint8_t *map, struct kernel
                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
         double unit = g->limits.timestampPeriod * 1e-9;
         for (uint32_t s = 0; s < b->sets; s++)
-            samples[alone++] = (double)((ticks[2 * s + 1] - ticks[2 * s]) & g->tick_mask) * unit;
-        batches[r] = (double)((ticks[2 * b->sets + 1] - ticks[2 * b->sets]) & g->tick_mask) * unit / b->sets;
+            samples[alone++] = (double)((ticks[2 * s + 1] - ticks[2 * s]) & g->main->tick_mask) * unit;
+        batches[r] = (double)((ticks[2 * b->sets + 1] - ticks[2 * b->sets]) & g->main->tick_mask) * unit / b->sets;
         hosts[r] = map ? read_by_host(b, map, to) : 0;
     }
     out->alone = kernel_median(samples, alone);
