@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A V4L2 capture device.
+ * A V4L2 capture device: opened, with a format and a rate. v4l2_buffers.c takes its frames.
  *
- * The happy path is open, format, rate, buffers, stream on, then poll - dequeue - (use) - queue. The failure modes are: no such device,
- * no right to it, not a capture device, held by another process (named where /proc shows it), without the format or the size that was
- * asked for, unplugged (ENODEV, EIO, POLLERR), silent for two seconds, its signal changed. Damaged and short buffers are dropped and
- * counted, as are gaps of the driver's sequence numbers.
+ * The happy path is open, kind of buffers, format, rate. The failure modes are: no such device, no right to it, not a capture device, held by
+ * another process (named where /proc shows it), without the format or the size that was asked for, with frames that cannot be developed.
  */
 #include "daemon/camera/v4l2.h"
 #include "daemon/worker/engine_internal.h"
@@ -16,16 +14,13 @@
 #include <limits.h>
 #include <linux/videodev2.h>
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-enum { MAPPED = 4, POLL_MS = 100, LARGEST_STRIDE = 1 << 20, LARGEST_IMAGE = 1 << 30 };
-#define SILENT_NS (2 * NS_PER_S)
+enum { LARGEST_STRIDE = 1 << 20, LARGEST_IMAGE = 1 << 30 };
 
 int v4l2_ioctl(int fd, unsigned long request, void *argument)
 {
@@ -94,7 +89,7 @@ int v4l2_device_fail(const struct v4l2_device *d, struct pelton_failure *failure
     return code;
 }
 
-static int fail_errno(const struct v4l2_device *d, struct pelton_failure *failure, const char *what)
+int v4l2_device_fail_errno(const struct v4l2_device *d, struct pelton_failure *failure, const char *what)
 {
     char cause[200], holder[100];
     int error = errno;
@@ -117,46 +112,79 @@ static int fail_errno(const struct v4l2_device *d, struct pelton_failure *failur
 
 /* ---- opening ---- */
 
-static int check_capabilities(const struct v4l2_device *d, struct pelton_failure *failure)
+static int check_capabilities(struct v4l2_device *d, struct pelton_failure *failure)
 {
-    struct v4l2_capability cap = {0};
-    if (v4l2_ioctl(d->fd, VIDIOC_QUERYCAP, &cap) < 0)
-        return fail_errno(d, failure, "VIDIOC_QUERYCAP");
-    uint32_t caps = cap.capabilities & V4L2_CAP_DEVICE_CAPS ? cap.device_caps : cap.capabilities;
-    if (caps & V4L2_CAP_VIDEO_CAPTURE_MPLANE)
-        return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, "a multi-planar device, which is not supported", "");
-    if (!(caps & V4L2_CAP_VIDEO_CAPTURE) || !(caps & V4L2_CAP_STREAMING))
+    int type = v4l2_capture_type(d->fd);
+    if (type < 0)
+        return v4l2_device_fail_errno(d, failure, "VIDIOC_QUERYCAP");
+    if (type == 0)
         return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, "no capture device with streaming buffers", "");
+    d->type = (uint32_t)type;
     return 0;
 }
 
-static int no_format(const struct v4l2_device *d, const struct camera_params *p, const char *list, struct pelton_failure *failure)
+static int no_format(const struct v4l2_device *d, const struct camera_params *p, const struct v4l2_choice *choice, struct pelton_failure *failure)
 {
     char cause[200], name[12];
     camera_format_name(p, name);
-    if (p->format_given && p->order <= ISP_BGGR && strstr(list, name + 5) && !strstr(list, name)) {
-        snprintf(cause, sizeof cause, "the Bayer order of %s contradicts the device, which has %s", name, list);
+    if (p->format_given && choice->other_order) {
+        snprintf(cause, sizeof cause, "the Bayer order of %s contradicts the device, which has %s", name, choice->list);
         return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, cause, "leave format out, or name one that the device has");
     }
-    snprintf(cause, sizeof cause, "no %s; the device has %s", p->format_given ? name : "format that can be read", list[0] ? list : "none");
+    snprintf(cause, sizeof cause, "no %s; the device has %s", p->format_given ? name : "format that can be read", choice->list);
     return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, cause, "raw Bayer, grey, YUYV, UYVY, NV12, NV21, YU12, MJPEG and H.264 are read");
 }
 
-/* Rows as isp_row_bytes and isp_raw_rows have them fit the driver's image. */
+static struct isp_params shape_of(const struct v4l2_device *d)
+{
+    return (struct isp_params){.width = d->image.width, .height = d->image.height, .depth = d->kind->depth, .packing = (enum isp_packing)d->kind->packing};
+}
+
+/* Rows as the format's description has them: chroma that lies in a piece of memory of its own has a stride of its own, else that of luma, half of
+ * it where Cb and Cr are apart. */
+static void lay_out(struct v4l2_device *d)
+{
+    const struct v4l2_image *m = &d->image;
+    const struct isp_params shape = shape_of(d);
+    uint32_t row = isp_row_bytes(&shape), stride = m->stride[0] ? m->stride[0] : row;
+    bool apart = d->kind->packing == ISP_PLANES_420, split = d->kind->planes > 1;
+    d->n_parts = d->kind->coding != CAMERA_SAMPLES ? 0 : apart ? 3 : d->kind->planes;
+    d->parts[0] = (struct v4l2_part){stride, row, d->n_parts > 1 ? m->height : isp_raw_rows(&shape)};
+    for (uint32_t i = 1; i < d->n_parts; i++) {
+        uint32_t bytes = apart ? m->width / 2 : row, own = m->stride[i] ? m->stride[i] : bytes;
+        d->parts[i] = (struct v4l2_part){split ? own : stride / 2, bytes, m->height / 2};
+    }
+}
+
+/* So many bytes hold a frame, in each piece of memory. */
+static void count_least(struct v4l2_device *d)
+{
+    size_t before = 0;
+    for (uint32_t i = 0; i < d->n_parts; i++) {
+        const struct v4l2_part *p = &d->parts[i];
+        bool split = d->kind->planes > 1;
+        d->least[split ? i : 0] = (split ? 0 : before) + (size_t)p->stride * (p->rows - 1) + p->bytes;
+        before += (size_t)p->stride * p->rows;
+    }
+}
+
 static int check_image(const struct v4l2_device *d, struct pelton_failure *failure)
 {
-    const struct isp_params shape = {.width = d->width, .height = d->height, .depth = d->kind->depth, .packing = (enum isp_packing)d->kind->packing};
-    bool coded = d->kind->coding != CAMERA_SAMPLES;
+    const struct v4l2_image *m = &d->image;
     char cause[160];
-    if (d->width >= 16 && d->height >= 16 && d->width <= 8192 && d->height <= 8192 && d->width % 2 == 0 && d->height % 2 == 0 &&
-        (coded || (d->stride >= isp_row_bytes(&shape) && d->stride <= LARGEST_STRIDE)))
+    bool good = m->width >= 16 && m->height >= 16 && m->width <= 8192 && m->height <= 8192 && m->width % 2 == 0 && m->height % 2 == 0;
+    if (m->field == V4L2_FIELD_SEQ_TB || m->field == V4L2_FIELD_SEQ_BT || m->field == V4L2_FIELD_ALTERNATE)
+        return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, "its fields come one after another, which is not read", "");
+    for (uint32_t i = 0; i < d->n_parts; i++)
+        good &= d->parts[i].stride >= d->parts[i].bytes && d->parts[i].stride <= LARGEST_STRIDE;
+    if (good && m->planes == d->kind->planes)
         return 0;
-    snprintf(cause, sizeof cause, "frames of %ux%u with rows of %u bytes cannot be developed", d->width, d->height, d->stride);
+    snprintf(cause, sizeof cause, "frames of %ux%u with rows of %u bytes in %u pieces cannot be developed", m->width, m->height, m->stride[0], m->planes);
     return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, cause, "an even size from 16 to 8192");
 }
 
 /* H.273 as V4L2's colour model says it; its defaults for Y, Cb, Cr. */
-static void take_colour(const struct v4l2_pix_format *f, struct camera_params *p)
+static void take_colour(const struct v4l2_image *f, struct camera_params *p)
 {
     uint32_t encoding = f->ycbcr_enc ? f->ycbcr_enc : V4L2_MAP_YCBCR_ENC_DEFAULT(f->colorspace);
     uint32_t range = f->quantization ? f->quantization : V4L2_MAP_QUANTIZATION_DEFAULT(false, f->colorspace, encoding);
@@ -172,43 +200,47 @@ static void take_colour(const struct v4l2_pix_format *f, struct camera_params *p
 
 static int set_format(struct v4l2_device *d, struct camera_params *p, struct pelton_failure *failure)
 {
-    struct v4l2_format f = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE};
-    char list[120], cause[160];
-    if (v4l2_ioctl(d->fd, VIDIOC_G_FMT, &f) < 0)
-        return fail_errno(d, failure, "VIDIOC_G_FMT");
-    uint32_t width = p->width ? p->width : f.fmt.pix.width, height = p->height ? p->height : f.fmt.pix.height;
-    const struct v4l2_kind *kind = v4l2_kind_choose(d->fd, p, width, height, list);
+    struct v4l2_image now;
+    struct v4l2_choice choice;
+    if (v4l2_image_get(d->fd, d->type, &now) < 0)
+        return v4l2_device_fail_errno(d, failure, "VIDIOC_G_FMT");
+    uint32_t width = p->width ? p->width : now.width, height = p->height ? p->height : now.height;
+    v4l2_kind_choose(d->fd, d->type, p, width, height, &choice);
+    const struct v4l2_kind *kind = choice.kind;
     if (!kind)
-        return no_format(d, p, list, failure);
-    f.fmt.pix = (struct v4l2_pix_format){.width = width, .height = height, .pixelformat = kind->fourcc, .field = V4L2_FIELD_NONE};
-    if (v4l2_ioctl(d->fd, VIDIOC_S_FMT, &f) < 0)
-        return fail_errno(d, failure, "VIDIOC_S_FMT");
-    const struct v4l2_pix_format *got = &f.fmt.pix;
-    if (got->pixelformat != kind->fourcc || got->width != width || got->height != height) {
-        char name[12];
-        v4l2_fourcc_name(got->pixelformat, name);
-        snprintf(cause, sizeof cause, "asked for %ux%u, the device gives %ux%u in %s", width, height, got->width, got->height, name);
+        return no_format(d, p, &choice, failure);
+    d->image = (struct v4l2_image){.fourcc = kind->fourcc, .width = width, .height = height};
+    if (v4l2_image_set(d->fd, d->type, &d->image) < 0)
+        return v4l2_device_fail_errno(d, failure, "VIDIOC_S_FMT");
+    if (d->image.fourcc != kind->fourcc || d->image.width != width || d->image.height != height) {
+        char name[12], cause[160];
+        v4l2_fourcc_name(d->image.fourcc, name);
+        snprintf(cause, sizeof cause, "asked for %ux%u, the device gives %ux%u in %s", width, height, d->image.width, d->image.height, name);
         return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, cause, "v4l2-ctl --list-formats-ext");
     }
-    const struct isp_params shape = {.width = width, .depth = kind->depth, .packing = (enum isp_packing)kind->packing};
     d->kind = kind;
-    d->width = p->width = width;
-    d->height = p->height = height;
-    d->stride = got->bytesperline ? got->bytesperline : isp_row_bytes(&shape);
-    d->image_bytes = got->sizeimage < LARGEST_IMAGE ? got->sizeimage : LARGEST_IMAGE;
+    lay_out(d);
+    int rc = check_image(d, failure);
+    if (rc < 0)
+        return rc;
+    count_least(d);
+    for (uint32_t i = 0; i < V4L2_PLANES; i++)
+        d->image.bytes[i] = d->image.bytes[i] < LARGEST_IMAGE ? d->image.bytes[i] : LARGEST_IMAGE;
+    p->width = width;
+    p->height = height;
     p->order = kind->order;
     p->depth = kind->depth;
     p->packing = kind->packing;
     p->coding = kind->coding;
     p->realtime = true;
     p->format_given = true; /* when it is opened again */
-    take_colour(got, p);
-    return check_image(d, failure);
+    take_colour(&d->image, p);
+    return 0;
 }
 
 static void set_rate(struct v4l2_device *d, struct camera_params *p)
 {
-    struct v4l2_streamparm parm = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE};
+    struct v4l2_streamparm parm = {.type = d->type};
     parm.parm.capture.timeperframe = (struct v4l2_fract){1000, (uint32_t)(p->fps * 1000 + 0.5)};
     const struct v4l2_fract *got = &parm.parm.capture.timeperframe;
     if (v4l2_ioctl(d->fd, VIDIOC_S_PARM, &parm) == 0 && got->numerator && got->denominator)
@@ -222,7 +254,7 @@ int v4l2_device_open(struct v4l2_device *d, struct camera_params *p, struct pelt
     *d = (struct v4l2_device){.path = p->path, .memory_type = V4L2_MEMORY_MMAP};
     d->fd = open(d->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (d->fd < 0)
-        return fail_errno(d, failure, "open");
+        return v4l2_device_fail_errno(d, failure, "open");
     int rc = check_capabilities(d, failure);
     rc = rc < 0 ? rc : set_format(d, p, failure);
     if (rc < 0) {
@@ -233,153 +265,4 @@ int v4l2_device_open(struct v4l2_device *d, struct camera_params *p, struct pelt
     v4l2_ioctl(d->fd, VIDIOC_SUBSCRIBE_EVENT, &change); /* sensors have none */
     d->heard_ns = now_ns();
     return 0;
-}
-
-/* ---- buffers ---- */
-
-static int queue(const struct v4l2_device *d, uint32_t index)
-{
-    struct v4l2_buffer b = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = d->memory_type, .index = index};
-    if (d->memory_type == V4L2_MEMORY_USERPTR) {
-        b.m.userptr = (unsigned long)(uintptr_t)d->buffers[index].memory;
-        b.length = (uint32_t)d->buffers[index].size;
-    }
-    return v4l2_ioctl(d->fd, VIDIOC_QBUF, &b);
-}
-
-static int map_buffers(struct v4l2_device *d, struct pelton_failure *failure)
-{
-    struct v4l2_requestbuffers request = {.count = MAPPED, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
-    if (v4l2_ioctl(d->fd, VIDIOC_REQBUFS, &request) < 0)
-        return fail_errno(d, failure, "VIDIOC_REQBUFS");
-    for (uint32_t i = 0; i < request.count && i < V4L2_BUFFERS; i++) {
-        struct v4l2_buffer b = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP, .index = i};
-        if (v4l2_ioctl(d->fd, VIDIOC_QUERYBUF, &b) < 0)
-            return fail_errno(d, failure, "VIDIOC_QUERYBUF");
-        void *memory = mmap(NULL, b.length, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, b.m.offset);
-        if (memory == MAP_FAILED)
-            return fail_errno(d, failure, "mmap");
-        d->buffers[i] = (struct v4l2_buffer_memory){memory, b.length};
-        d->n_buffers = i + 1;
-        if (queue(d, i) < 0)
-            return fail_errno(d, failure, "VIDIOC_QBUF");
-    }
-    return d->n_buffers >= 2 ? 0 : v4l2_device_fail(d, failure, PELTON_ERR_NOMEM, "the driver gives fewer than two buffers", "");
-}
-
-static bool request_buffers(const struct v4l2_device *d, uint32_t type, uint32_t count)
-{
-    struct v4l2_requestbuffers request = {.count = count, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = type};
-    return v4l2_ioctl(d->fd, VIDIOC_REQBUFS, &request) == 0 && request.count == count;
-}
-
-/* Drivers pin the memory when it is queued, and may refuse it only then. */
-bool v4l2_device_start_user(struct v4l2_device *d, const struct source_buffers *memory, uint32_t free)
-{
-    int type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
-    bool good = memory->size >= d->image_bytes && request_buffers(d, V4L2_MEMORY_USERPTR, SOURCE_BUFFERS);
-    d->memory_type = V4L2_MEMORY_USERPTR;
-    d->n_buffers = good ? SOURCE_BUFFERS : 0;
-    for (uint32_t i = 0; i < d->n_buffers; i++)
-        d->buffers[i] = (struct v4l2_buffer_memory){memory->memory[i], memory->size};
-    for (uint32_t i = 0; i < d->n_buffers && good; i++)
-        good = !(free & 1u << i) || queue(d, i) == 0;
-    good = good && v4l2_ioctl(d->fd, VIDIOC_STREAMON, &type) == 0;
-    d->streaming = good;
-    d->heard_ns = now_ns();
-    if (!good) {
-        request_buffers(d, V4L2_MEMORY_USERPTR, 0);
-        d->memory_type = V4L2_MEMORY_MMAP;
-        d->n_buffers = 0;
-    }
-    return good;
-}
-
-static int stream_on(struct v4l2_device *d, struct pelton_failure *failure)
-{
-    int type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
-    if (v4l2_ioctl(d->fd, VIDIOC_STREAMON, &type) < 0)
-        return fail_errno(d, failure, "VIDIOC_STREAMON");
-    d->streaming = true;
-    d->heard_ns = now_ns();
-    return 0;
-}
-
-int v4l2_device_start(struct v4l2_device *d, struct pelton_failure *failure)
-{
-    int rc = map_buffers(d, failure);
-    return rc < 0 ? rc : stream_on(d, failure);
-}
-
-void v4l2_device_close(struct v4l2_device *d)
-{
-    int type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
-    if (d->streaming)
-        v4l2_ioctl(d->fd, VIDIOC_STREAMOFF, &type);
-    for (uint32_t i = 0; i < d->n_buffers && d->memory_type == V4L2_MEMORY_MMAP; i++)
-        munmap(d->buffers[i].memory, d->buffers[i].size);
-    if (d->fd >= 0)
-        close(d->fd);
-    d->fd = -1;
-    d->n_buffers = 0;
-    d->streaming = d->counted = false;
-}
-
-/* ---- frames ---- */
-
-static int wait_frame(const struct v4l2_device *d, struct pelton_failure *failure)
-{
-    struct pollfd p = {.fd = d->fd, .events = POLLIN | POLLPRI};
-    int n = poll(&p, 1, POLL_MS);
-    if (n <= 0 && now_ns() - d->heard_ns > SILENT_NS + (int64_t)(4e9 / d->fps))
-        return v4l2_device_fail(d, failure, PELTON_ERR_TIMEOUT, "no frame for two seconds", "check the cable");
-    if (n <= 0)
-        return SOURCE_AGAIN;
-    if (p.revents & POLLPRI) {
-        struct v4l2_event event = {0};
-        if (v4l2_ioctl(d->fd, VIDIOC_DQEVENT, &event) == 0 && event.type == V4L2_EVENT_SOURCE_CHANGE)
-            return v4l2_device_fail(d, failure, PELTON_ERR_INPUT, "the signal has changed", "");
-    }
-    if (!(p.revents & POLLIN) && (p.revents & (POLLERR | POLLHUP | POLLNVAL))) {
-        errno = ENODEV;
-        return fail_errno(d, failure, "poll");
-    }
-    return p.revents & POLLIN ? SOURCE_OK : SOURCE_AGAIN;
-}
-
-static int64_t time_of(const struct v4l2_buffer *b)
-{
-    int64_t now = now_ns(), at = b->timestamp.tv_sec * NS_PER_S + b->timestamp.tv_usec * 1000ll;
-    bool monotonic = (b->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
-    return monotonic && at <= now && at > now - NS_PER_S ? at : now;
-}
-
-int v4l2_device_take(struct v4l2_device *d, size_t least, struct v4l2_taken *out, struct pelton_failure *failure)
-{
-    struct v4l2_buffer b = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = d->memory_type};
-    int rc = wait_frame(d, failure);
-    if (rc != SOURCE_OK)
-        return rc;
-    if (v4l2_ioctl(d->fd, VIDIOC_DQBUF, &b) < 0)
-        return errno == EAGAIN ? SOURCE_AGAIN : fail_errno(d, failure, "VIDIOC_DQBUF");
-    if (b.index >= d->n_buffers)
-        return v4l2_device_fail(d, failure, PELTON_ERR_INPUT, "the driver names a buffer that is not there", "");
-    d->heard_ns = now_ns();
-    uint32_t gap = d->counted ? b.sequence - d->sequence : 0;
-    d->lost += gap < 1u << 16 ? gap : 0;
-    d->sequence = b.sequence + 1;
-    d->counted = true;
-    const struct v4l2_buffer_memory *m = &d->buffers[b.index];
-    if ((b.flags & V4L2_BUF_FLAG_ERROR) || b.bytesused < least || b.bytesused > m->size) {
-        d->lost++;
-        rc = v4l2_device_give(d, b.index, failure);
-        return rc < 0 ? rc : SOURCE_AGAIN;
-    }
-    *out = (struct v4l2_taken){b.index, m->memory, b.bytesused, time_of(&b)};
-    return SOURCE_OK;
-}
-
-int v4l2_device_give(struct v4l2_device *d, uint32_t index, struct pelton_failure *failure)
-{
-    return queue(d, index) < 0 ? fail_errno(d, failure, "VIDIOC_QBUF") : 0;
 }

@@ -18,8 +18,6 @@ struct v4l2_source {
     struct v4l2_device device;
     struct camera_params params;
     struct mjpeg *mjpeg;
-    uint32_t row_bytes, rows;
-    size_t least;              /* bytes of a whole frame */
     bool direct;               /* the device writes into the camera's frames */
     bool own;                  /* the camera controls its exposure itself */
     struct ae_exposure first;  /* what was asked for at the start; time 0: not known yet */
@@ -38,17 +36,11 @@ static void close_v4l2(void *source)
 static int prepare(struct v4l2_source *s, struct pelton_failure *failure)
 {
     const struct camera_params *p = &s->params;
-    const struct isp_params shape = {.width = p->width, .height = p->height, .depth = p->depth, .packing = (enum isp_packing)p->packing};
-    s->row_bytes = isp_row_bytes(&shape);
-    s->rows = isp_raw_rows(&shape);
-    s->least = (size_t)s->device.stride * (s->rows - 1) + s->row_bytes;
-    if (p->packing == ISP_PLANES_420) /* V4L2's chroma rows have half the stride */
-        s->least = (size_t)s->device.stride * p->height + (size_t)s->device.stride / 2 * (p->height - 1) + p->width / 2;
     if (p->coding == CAMERA_H264)
         return v4l2_device_fail(&s->device, failure, PELTON_ERR_UNSUPPORTED, "the device has nothing but H.264", "format=H264 reads it");
     if (p->coding == CAMERA_SAMPLES)
         return 0;
-    s->least = 4;
+    s->device.least[0] = 4;
     s->mjpeg = mjpeg_create();
     return s->mjpeg ? 0 : v4l2_device_fail(&s->device, failure, PELTON_ERR_NOMEM, "out of memory for JPEG", "");
 }
@@ -87,15 +79,15 @@ static int open_v4l2(void *source, struct camera_params *p, struct pelton_failur
 static void layout_v4l2(void *source, size_t *bytes, uint32_t *stride)
 {
     const struct v4l2_source *s = source;
-    *bytes = s->params.coding == CAMERA_SAMPLES ? s->device.image_bytes : 0;
-    *stride = s->device.stride;
+    *bytes = s->params.coding == CAMERA_SAMPLES ? s->device.image.bytes[0] : 0;
+    *stride = s->device.parts[0].stride;
 }
 
 /* Only what lies in the driver's image as it is developed. */
 static int start_v4l2(void *source, const struct source_buffers *buffers, uint32_t free, struct pelton_failure *failure)
 {
     struct v4l2_source *s = source;
-    bool fits = s->params.coding == CAMERA_SAMPLES && s->params.packing != ISP_PLANES_420 && s->params.buffers != CAMERA_BUFFERS_MMAP;
+    bool fits = s->device.n_parts == 1 && s->params.buffers != CAMERA_BUFFERS_MMAP;
     s->direct = fits && v4l2_device_start_user(&s->device, buffers, free);
     if (s->direct)
         return SOURCE_DIRECT;
@@ -111,21 +103,16 @@ static int lend_v4l2(void *source, uint32_t index, struct pelton_failure *failur
     return v4l2_device_give(&s->device, index, failure);
 }
 
-static void copy_rows(const uint8_t *from, uint32_t stride, uint8_t *to, uint32_t to_stride, uint32_t bytes, uint32_t rows)
+/* The parts behind one another, all with rows as wide as luma's (gpu/isp.h). */
+static void copy_frame(const struct v4l2_source *s, const struct v4l2_taken *taken, uint8_t *to)
 {
-    for (uint32_t y = 0; y < rows; y++)
-        memcpy(to + (size_t)y * to_stride, from + (size_t)y * stride, bytes);
-}
-
-static void copy_frame(const struct v4l2_source *s, const uint8_t *from, uint8_t *to)
-{
-    uint32_t width = s->params.width, height = s->params.height, stride = s->device.stride;
-    if (s->params.packing != ISP_PLANES_420) {
-        copy_rows(from, stride, to, s->row_bytes, s->row_bytes, s->rows);
-        return;
+    const uint8_t *from = taken->data[0];
+    for (uint32_t i = 0; i < s->device.n_parts; i++) {
+        const struct v4l2_part *p = &s->device.parts[i];
+        from = s->device.kind->planes > 1 ? taken->data[i] : from;
+        for (uint32_t y = 0; y < p->rows; y++, from += p->stride, to += s->device.parts[0].bytes)
+            memcpy(to, from, p->bytes);
     }
-    copy_rows(from, stride, to, width, width, height);
-    copy_rows(from + (size_t)stride * height, stride / 2, to + (size_t)width * height, width, width / 2, height);
 }
 
 /* Also of frames that are dropped: each takes the settings that are due. */
@@ -141,16 +128,16 @@ static int read_v4l2(void *source, uint8_t *raw, struct source_frame *out, struc
     struct v4l2_taken taken;
     bool good = true;
     uint64_t lost = s->device.lost;
-    int rc = v4l2_device_take(&s->device, s->least, &taken, failure);
+    int rc = v4l2_device_take(&s->device, &taken, failure);
     if (s->device.lost > lost && rc == SOURCE_AGAIN)
         shift_settings(s, &out->in_effect);
     if (rc != SOURCE_OK)
         return rc;
     shift_settings(s, &out->in_effect);
     if (raw && s->mjpeg)
-        good = mjpeg_decode(s->mjpeg, taken.data, taken.size, s->params.width, s->params.height, raw);
+        good = mjpeg_decode(s->mjpeg, taken.data[0], taken.size, s->params.width, s->params.height, raw);
     else if (raw)
-        copy_frame(s, taken.data, raw);
+        copy_frame(s, &taken, raw);
     out->captured_ns = taken.captured_ns;
     out->index = taken.index;
     rc = s->direct ? 0 : v4l2_device_give(&s->device, taken.index, failure);

@@ -86,19 +86,20 @@ void v4l2_streams_free(struct v4l2_streams *all)
 bool v4l2_stream_wanted(const char *uri)
 {
     struct camera_params p;
-    char why[CAMERA_WHY], list[120];
+    char why[CAMERA_WHY];
     if (camera_params_parse(uri, &p, why) < 0 || p.kind != CAMERA_V4L2)
         return false;
     if (p.format_given)
         return p.coding == CAMERA_H264;
     int fd = open(p.path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    struct v4l2_format f = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE};
-    const struct v4l2_kind *kind = NULL;
-    if (fd >= 0 && v4l2_ioctl(fd, VIDIOC_G_FMT, &f) == 0)
-        kind = v4l2_kind_choose(fd, &p, p.width ? p.width : f.fmt.pix.width, p.height ? p.height : f.fmt.pix.height, list);
+    int type = fd >= 0 ? v4l2_capture_type(fd) : -1;
+    struct v4l2_image now;
+    struct v4l2_choice choice = {0};
+    if (type > 0 && v4l2_image_get(fd, (uint32_t)type, &now) == 0)
+        v4l2_kind_choose(fd, (uint32_t)type, &p, p.width ? p.width : now.width, p.height ? p.height : now.height, &choice);
     if (fd >= 0)
         close(fd);
-    return kind && kind->coding == CAMERA_H264;
+    return choice.kind && choice.kind->coding == CAMERA_H264;
 }
 
 /* ---- access units ---- */
@@ -197,14 +198,14 @@ static void hand_out(struct hub *h, const AVPacket *unit, const AVPacket *with_s
 static int take_unit(struct hub *h, struct pelton_failure *failure)
 {
     struct v4l2_taken taken;
-    int rc = v4l2_device_take(&h->device, LEAST_UNIT, &taken, failure);
+    int rc = v4l2_device_take(&h->device, &taken, failure);
     if (rc != SOURCE_OK)
         return rc;
-    uint32_t seen = look_at(h, taken.data, taken.size);
+    uint32_t seen = look_at(h, taken.data[0], taken.size);
     bool lacks_sets = (seen & 1u << NAL_IDR) && !(seen & 1u << NAL_SPS) && h->sets_size;
-    AVPacket *unit = make_unit(NULL, 0, taken.data, taken.size, taken.captured_ns), *with_sets = NULL;
+    AVPacket *unit = make_unit(NULL, 0, taken.data[0], taken.size, taken.captured_ns), *with_sets = NULL;
     if (lacks_sets)
-        with_sets = make_unit(h->sets, h->sets_size, taken.data, taken.size, taken.captured_ns);
+        with_sets = make_unit(h->sets, h->sets_size, taken.data[0], taken.size, taken.captured_ns);
     rc = v4l2_device_give(&h->device, taken.index, failure);
     if (unit && (with_sets || !lacks_sets)) {
         pthread_mutex_lock(&h->all->lock);
@@ -260,6 +261,7 @@ static int open_device(struct hub *h, struct pelton_failure *failure)
     int rc = v4l2_device_open(&h->device, &h->params, failure);
     if (rc == 0 && h->params.coding != CAMERA_H264)
         rc = v4l2_device_fail(&h->device, failure, PELTON_ERR_UNSUPPORTED, "the device gives no H.264", "");
+    h->device.least[0] = LEAST_UNIT;
     rc = rc < 0 ? rc : v4l2_device_start(&h->device, failure);
     if (rc < 0)
         v4l2_device_close(&h->device);

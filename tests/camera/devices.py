@@ -98,16 +98,33 @@ def pictures(args, folder):
     check(wrong == 0, f"pictures: YUYV to rgb24: {wrong} pixels are not what BT.601 says")
 
 
+def planes(args, folder):
+    """Multi-planar devices, whose frames come in one piece of memory or several, mapped or written to our memory."""
+    path = folder + "/video6"
+    env = environment(args, path)
+    for fourcc, offset, can, wanted in (("YUYV", 0, 1, "memory 2"), ("NV12", 64, 1, "memory 2"), ("YU12", 64, 1, "memory 1"), ("NM12", 0, 1, "memory 1"),
+                                        ("NM21", 128, 0, "memory 1"), ("YM12", 64, 0, "memory 1"), ("RGGB", 64, 1, "memory 2")):
+        fmt = "yuv420p" if fourcc != "RGGB" else "gray"
+        describe(path, formats=fourcc, multi=1, offset=offset, userptr=can, stride=WIDTH * (2 if fourcc == "YUYV" else 1) + 32)
+        forget(path)
+        p = pipe(args, "v4l2://" + path, fmt, 3, env)
+        size = WIDTH * HEIGHT * 3 // 2 if fmt == "yuv420p" else WIDTH * HEIGHT
+        got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
+        drawn_so = fmt == "gray" or all(as_drawn(g, fourcc, fmt) for g in got)
+        rising = fmt != "gray" or all(g[WIDTH * 20 + 8] < g[WIDTH * 20 + 40] for g in got)
+        check(got and drawn_so and rising and wanted in log(path), f"planes: {fourcc}, {offset} bytes before: {len(got)} frames, as drawn, {log(path)[-1:]} {p.stderr.decode().strip()}")
+
+
 def choice(args, folder):
     """Without a format: the preferred one that is fast enough."""
     path = folder + "/video1"
     env = environment(args, path)
     cases = [("YUYV,NV12", "30", 30, "NV12"), ("MJPG,YUYV", "60,10", 30, "MJPG"), ("MJPG,YUYV", "60,10", 10, "YUYV"), ("YUYV,RGGB", "60,60", 60, "SRGGB8"),
-             ("GREY,UYVY", "30", 30, "UYVY")]
+             ("GREY,UYVY", "30", 30, "UYVY"), (",".join(f"X{n:03}" for n in range(80)) + ",RGGB", "30", 30, "SRGGB8")]
     for formats, fps, wish, wanted in cases:
         describe(path, formats=formats, fps=fps)
         p = subprocess.run([args.bin + "/pelton", "info", "--device", "cpu", f"v4l2://{path}?fps={wish}"], capture_output=True, text=True, env=env, timeout=args.timeout)
-        check(wanted + "," in p.stdout, f"choice: of {formats} at {fps} fps for {wish} fps: {wanted} {p.stderr.strip()}")
+        check(wanted + "," in p.stdout, f"choice: of {formats[:20]} at {fps} fps for {wish} fps: {wanted} {p.stderr.strip()}")
 
 
 def control(args, folder):
@@ -376,7 +393,7 @@ def vivid(args, folder):
     first.wait()
 
 
-TESTS = {f.__name__: f for f in (pictures, choice, control, jpeg, memory, h264, plugging, vivid)}
+TESTS = {f.__name__: f for f in (pictures, planes, choice, control, jpeg, memory, h264, plugging, vivid)}
 
 
 def main():

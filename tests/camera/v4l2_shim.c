@@ -11,6 +11,7 @@
  *   damaged=N, skip=N                              each Nth buffer has V4L2_BUF_FLAG_ERROR; each Nth sequence number is left out
  *   userptr=1                                      takes memory of the user's; 2: says so, then refuses it
  *   auto=1                                         has exposure control of its own, and exposure only without it
+ *   multi=1, offset=N                              multi-planar (which NM12, NM21, YM12 need); its planes begin after N bytes
  *
  * Exposure (100 us) and gain (16 is one) take effect two frames after they are set. The descriptor is a timerfd, so that poll works. What
  * was asked of it is appended to a file PATH.log: memory N, manual, key.
@@ -30,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFERS = 8, DELAY = 2, CODED_BYTES = 1 << 20 };
+enum { BUFFERS = 8, PLANES = 3, DELAY = 2, CODED_BYTES = 1 << 20 };
 
 static struct {
     int fd, memory;
@@ -38,7 +39,7 @@ static struct {
     unsigned fourcc, memory_type;
     bool automatic;
     unsigned char *frames, *user[BUFFERS];
-    size_t frame_bytes;
+    size_t frame_bytes, plane_at[PLANES];
     unsigned count, queued[BUFFERS], n_queued, sequence;
     long stream_at;
     int exposure[DELAY + 1], gain[DELAY + 1];
@@ -200,23 +201,36 @@ static void draw_raw(unsigned char *to, unsigned width, unsigned height, unsigne
         }
 }
 
-/* Luma rises to the right and downwards, chroma to the right and upwards; where there is one sample for two rows, of the upper. */
-static void draw_picture(unsigned char *to, unsigned width, unsigned height, unsigned stride)
+static bool is_one_of(const unsigned *list, int n)
 {
-    bool yuyv = device.fourcc == V4L2_PIX_FMT_YUYV, uyvy = device.fourcc == V4L2_PIX_FMT_UYVY, planes = device.fourcc == V4L2_PIX_FMT_YUV420;
-    bool swapped = device.fourcc == V4L2_PIX_FMT_NV21;
+    bool any = false;
+    for (int i = 0; i < n; i++)
+        any |= list[i] == device.fourcc;
+    return any;
+}
+
+static bool is_packed(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_UYVY}, 2); }
+static bool is_apart(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_YUV420, V4L2_PIX_FMT_YUV420M}, 2); }
+static bool is_swapped(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_NV21, V4L2_PIX_FMT_NV21M}, 2); }
+static bool is_split(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_NV12M, V4L2_PIX_FMT_NV21M, V4L2_PIX_FMT_YUV420M}, 3); }
+static bool is_planar(void) { return is_apart() || is_swapped() || is_one_of((const unsigned[]){V4L2_PIX_FMT_NV12, V4L2_PIX_FMT_NV12M}, 2); }
+static bool is_coded(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_MJPEG, V4L2_PIX_FMT_H264}, 2); }
+
+/* Luma rises to the right and downwards, chroma to the right and upwards; where there is one sample for two rows, of the upper. */
+static void draw_picture(unsigned char *const to[PLANES], unsigned width, unsigned height, unsigned stride)
+{
+    bool yuyv = device.fourcc == V4L2_PIX_FMT_YUYV, uyvy = device.fourcc == V4L2_PIX_FMT_UYVY, swapped = is_swapped(), apart = is_apart();
     for (unsigned y = 0; y < height; y++)
         for (unsigned x = 0; x < width; x++) {
             unsigned luma = 16 + (x + 2 * y + device.sequence) % 220, up = height / 2 - 1 - y / 2, chroma[2] = {64 + x / 2 % 128, 240 - up % 200};
-            unsigned char *row = to + (size_t)y * stride, *below = to + (size_t)height * stride;
+            unsigned char *row = to[0] + (size_t)y * stride, c = (unsigned char)chroma[x & 1];
             row[yuyv ? 2 * x : uyvy ? 2 * x + 1 : x] = (unsigned char)luma;
-            unsigned char c = (unsigned char)chroma[x & 1];
             if (yuyv || uyvy)
-                row[2 * x + yuyv] = (unsigned char)chroma[x & 1];
-            else if (planes)
-                below[((x & 1) * (height / 2) + y / 2) * (size_t)(stride / 2) + x / 2] = c;
+                row[2 * x + yuyv] = c;
+            else if (apart)
+                to[1 + (x & 1)][y / 2 * (size_t)(stride / 2) + x / 2] = c;
             else
-                below[y / 2 * (size_t)stride + (x ^ swapped)] = c;
+                to[1][y / 2 * (size_t)stride + (x ^ swapped)] = c;
         }
 }
 
@@ -238,43 +252,66 @@ static size_t give_coded(unsigned char *to)
     return got;
 }
 
-static bool is_coded(void)
-{
-    return device.fourcc == V4L2_PIX_FMT_MJPEG || device.fourcc == V4L2_PIX_FMT_H264;
-}
-
-static bool is_picture(void)
-{
-    static const unsigned all[] = {V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_UYVY, V4L2_PIX_FMT_NV12, V4L2_PIX_FMT_NV21, V4L2_PIX_FMT_YUV420};
-    bool any = false;
-    for (int i = 0; i < 5; i++)
-        any |= all[i] == device.fourcc;
-    return any;
-}
-
 static unsigned stride_of(void)
 {
-    unsigned width = (unsigned)number("width", 320), packed = device.fourcc == V4L2_PIX_FMT_YUYV || device.fourcc == V4L2_PIX_FMT_UYVY;
-    return is_coded() ? 0 : (unsigned)number("stride", is_picture() ? width << packed : width);
+    unsigned width = (unsigned)number("width", 320);
+    return is_coded() ? 0 : (unsigned)number("stride", width << is_packed());
 }
 
-static size_t image_bytes(void)
+static unsigned memory_planes(void)
 {
-    size_t rows = (size_t)number("height", 240), bytes = (size_t)stride_of() * rows;
-    bool below = is_picture() && device.fourcc != V4L2_PIX_FMT_YUYV && device.fourcc != V4L2_PIX_FMT_UYVY;
-    return is_coded() ? CODED_BYTES : below ? bytes / 2 * 3 : bytes;
+    return !is_split() ? 1 : is_apart() ? 3 : 2;
 }
 
-static size_t draw(unsigned char *to)
+/* Of a piece of memory, without what comes before the picture. */
+static size_t image_bytes(unsigned plane)
 {
-    unsigned width = (unsigned)number("width", 320), height = (unsigned)number("height", 240);
+    size_t bytes = (size_t)stride_of() * (size_t)number("height", 240);
+    if (plane)
+        return is_apart() ? bytes / 4 : bytes / 2;
+    return is_coded() ? CODED_BYTES : is_planar() && !is_split() ? bytes / 2 * 3 : bytes;
+}
+
+static size_t offset_of(void)
+{
+    return (size_t)number("offset", 0);
+}
+
+/* Bytes of the frame's first piece of memory. */
+static size_t draw(unsigned char *memory)
+{
+    unsigned width = (unsigned)number("width", 320), height = (unsigned)number("height", 240), stride = stride_of();
+    unsigned char *to[PLANES] = {memory + offset_of()};
+    for (unsigned k = 1; k < PLANES; k++)
+        to[k] = is_split() ? memory + device.plane_at[k] + offset_of() : to[k - 1] + (size_t)stride * height / (k > 1 ? 4 : 1);
     if (is_coded())
-        return give_coded(to);
-    if (is_picture())
-        draw_picture(to, width, height, stride_of());
+        return give_coded(to[0]);
+    if (is_packed() || is_planar())
+        draw_picture(to, width, height, stride);
     else
-        draw_raw(to, width, height, stride_of());
-    return image_bytes();
+        draw_raw(to[0], width, height, stride);
+    return image_bytes(0);
+}
+
+/* What the planes of a multi-planar buffer say; used 0: nothing is in it. */
+static int say_planes(struct v4l2_buffer *b, size_t used)
+{
+    if (b->length < memory_planes())
+        return fail(EINVAL);
+    for (unsigned k = 0; k < memory_planes(); k++) {
+        struct v4l2_plane *p = &b->m.planes[k];
+        *p = (struct v4l2_plane){.length = (unsigned)(image_bytes(k) + offset_of())};
+        p->m.mem_offset = (unsigned)(b->index * device.frame_bytes + device.plane_at[k]);
+        p->data_offset = used ? (unsigned)offset_of() : 0;
+        p->bytesused = used ? p->data_offset + (unsigned)(k ? image_bytes(k) : used) : 0;
+    }
+    b->length = memory_planes();
+    return 0;
+}
+
+static bool is_multi(void)
+{
+    return number("multi", 0) != 0;
 }
 
 static int dequeue(struct v4l2_buffer *b)
@@ -289,14 +326,14 @@ static int dequeue(struct v4l2_buffer *b)
     memmove(device.exposure, device.exposure + 1, DELAY * sizeof device.exposure[0]);
     memmove(device.gain, device.gain + 1, DELAY * sizeof device.gain[0]);
     clock_gettime(CLOCK_MONOTONIC, &now);
-    *b = (struct v4l2_buffer){.index = index, .type = b->type, .memory = b->memory, .bytesused = (unsigned)used,
-                              .flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC, .sequence = device.sequence};
+    *b = (struct v4l2_buffer){.index = index, .type = b->type, .memory = b->memory, .bytesused = is_multi() ? 0 : (unsigned)used, .m = b->m,
+                              .length = b->length, .flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC, .sequence = device.sequence};
     b->timestamp.tv_sec = now.tv_sec;
     b->timestamp.tv_usec = now.tv_nsec / 1000;
     if (every && device.sequence % every == every - 1)
         b->flags |= V4L2_BUF_FLAG_ERROR;
     device.sequence += skip && device.sequence % skip == skip - 1 ? 2 : 1;
-    return 0;
+    return is_multi() ? say_planes(b, used) : 0;
 }
 
 static int enqueue(const struct v4l2_buffer *b)
@@ -304,9 +341,10 @@ static int enqueue(const struct v4l2_buffer *b)
     if (b->index >= device.count || device.n_queued == BUFFERS || b->memory != device.memory_type)
         return fail(EINVAL);
     if (b->memory == V4L2_MEMORY_USERPTR) {
-        if (number("userptr", 0) > 1 || b->m.userptr % 4096 || b->length < image_bytes())
+        unsigned long at = is_multi() ? b->m.planes[0].m.userptr : b->m.userptr;
+        if (number("userptr", 0) > 1 || at % 4096 || (is_multi() ? b->m.planes[0].length : b->length) < image_bytes(0) + offset_of())
             return fail(EFAULT);
-        device.user[b->index] = (unsigned char *)b->m.userptr;
+        device.user[b->index] = (unsigned char *)at;
     }
     device.queued[device.n_queued++] = b->index;
     return 0;
@@ -326,7 +364,11 @@ static int request(struct v4l2_requestbuffers *r)
         return fail(EINVAL);
     r->count = r->count > BUFFERS ? BUFFERS : r->count;
     device.memory_type = r->memory;
-    device.frame_bytes = (image_bytes() + page - 1) / page * page;
+    device.frame_bytes = 0;
+    for (unsigned k = 0; k < memory_planes(); k++) {
+        device.plane_at[k] = device.frame_bytes;
+        device.frame_bytes += (image_bytes(k) + offset_of() + page - 1) / page * page;
+    }
     device.count = r->count;
     device.n_queued = 0;
     note("memory", (int)r->memory);
@@ -339,18 +381,27 @@ static int request(struct v4l2_requestbuffers *r)
     return device.frames == MAP_FAILED ? -1 : 0;
 }
 
-static void describe(struct v4l2_pix_format *f)
+static void describe(struct v4l2_format *f)
 {
-    *f = (struct v4l2_pix_format){.width = (unsigned)number("width", 320), .height = (unsigned)number("height", 240), .pixelformat = device.fourcc,
-                                  .field = V4L2_FIELD_NONE, .bytesperline = stride_of(), .sizeimage = (unsigned)image_bytes(),
-                                  .colorspace = V4L2_COLORSPACE_SRGB};
+    unsigned width = (unsigned)number("width", 320), height = (unsigned)number("height", 240);
+    if (!is_multi()) {
+        f->fmt.pix = (struct v4l2_pix_format){.width = width, .height = height, .pixelformat = device.fourcc, .field = V4L2_FIELD_NONE,
+                                              .bytesperline = stride_of(), .sizeimage = (unsigned)image_bytes(0), .colorspace = V4L2_COLORSPACE_SRGB};
+        return;
+    }
+    f->fmt.pix_mp = (struct v4l2_pix_format_mplane){.width = width, .height = height, .pixelformat = device.fourcc, .field = V4L2_FIELD_NONE,
+                                                    .num_planes = (unsigned char)memory_planes(), .colorspace = V4L2_COLORSPACE_SRGB};
+    for (unsigned k = 0; k < memory_planes(); k++)
+        f->fmt.pix_mp.plane_fmt[k] = (struct v4l2_plane_pix_format){.sizeimage = (unsigned)(image_bytes(k) + offset_of()),
+                                                                    .bytesperline = k && is_apart() ? stride_of() / 2 : stride_of()};
 }
 
-static int set_format(struct v4l2_pix_format *f)
+static int set_format(struct v4l2_format *f)
 {
     double fps;
+    unsigned wanted = is_multi() ? f->fmt.pix_mp.pixelformat : f->fmt.pix.pixelformat;
     for (unsigned i = 0, fourcc; (fourcc = listed(i, &fps)) != 0; i++)
-        if (fourcc == f->pixelformat)
+        if (fourcc == wanted)
             device.fourcc = fourcc;
     describe(f);
     return 0;
@@ -385,15 +436,47 @@ static int set_controls(struct v4l2_ext_controls *all)
     return 0;
 }
 
+static int query_buffer(struct v4l2_buffer *b)
+{
+    if (b->index >= device.count)
+        return fail(EINVAL);
+    if (is_multi())
+        return say_planes(b, 0);
+    b->length = (unsigned)device.frame_bytes;
+    b->m.offset = (unsigned)(b->index * device.frame_bytes);
+    return 0;
+}
+
+/* Of those ioctls that name one: others than the device's own are refused. */
+static bool is_type(unsigned long what, const void *arg)
+{
+    unsigned type = is_multi() ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE;
+    switch (what) {
+    case VIDIOC_ENUM_FMT: return ((const struct v4l2_fmtdesc *)arg)->type == type;
+    case VIDIOC_REQBUFS: return ((const struct v4l2_requestbuffers *)arg)->type == type;
+    case VIDIOC_QUERYBUF:
+    case VIDIOC_QBUF:
+    case VIDIOC_DQBUF: return ((const struct v4l2_buffer *)arg)->type == type;
+    case VIDIOC_G_FMT:
+    case VIDIOC_S_FMT:
+    case VIDIOC_S_PARM:
+    case VIDIOC_STREAMON:
+    case VIDIOC_STREAMOFF: return *(const unsigned *)arg == type; /* it comes first */
+    default: return true;
+    }
+}
+
 static int answer(unsigned long what, void *arg)
 {
     double fps;
     if (is_gone(device.path))
         return fail(ENODEV);
+    if (!is_type(what, arg))
+        return fail(EINVAL);
     switch (what) {
     case VIDIOC_QUERYCAP: {
-        struct v4l2_capability *c = arg;
-        *c = (struct v4l2_capability){.driver = "shim", .card = "shim", .capabilities = V4L2_CAP_VIDEO_CAPTURE | V4L2_CAP_STREAMING};
+        unsigned capture = is_multi() ? V4L2_CAP_VIDEO_CAPTURE_MPLANE : V4L2_CAP_VIDEO_CAPTURE;
+        *(struct v4l2_capability *)arg = (struct v4l2_capability){.driver = "shim", .card = "shim", .capabilities = capture | V4L2_CAP_STREAMING};
         return 0;
     }
     case VIDIOC_ENUM_FMT: {
@@ -407,20 +490,15 @@ static int answer(unsigned long what, void *arg)
         v->discrete = (struct v4l2_fract){1000, (unsigned)(rate_of(v->pixel_format) * 1000)};
         return v->index ? fail(EINVAL) : 0;
     }
-    case VIDIOC_G_FMT: describe(&((struct v4l2_format *)arg)->fmt.pix); return 0;
-    case VIDIOC_S_FMT: return set_format(&((struct v4l2_format *)arg)->fmt.pix);
+    case VIDIOC_G_FMT: describe(arg); return 0;
+    case VIDIOC_S_FMT: return set_format(arg);
     case VIDIOC_S_PARM:
         ((struct v4l2_streamparm *)arg)->parm.capture.timeperframe = (struct v4l2_fract){1000, (unsigned)(rate_of(device.fourcc) * 1000)};
         return 0;
     case VIDIOC_QUERYCTRL: return query(arg);
     case VIDIOC_S_EXT_CTRLS: return set_controls(arg);
     case VIDIOC_REQBUFS: return request(arg);
-    case VIDIOC_QUERYBUF: {
-        struct v4l2_buffer *b = arg;
-        b->length = (unsigned)device.frame_bytes;
-        b->m.offset = (unsigned)(b->index * device.frame_bytes);
-        return b->index < device.count ? 0 : fail(EINVAL);
-    }
+    case VIDIOC_QUERYBUF: return query_buffer(arg);
     case VIDIOC_QBUF: return enqueue(arg);
     case VIDIOC_DQBUF: return dequeue(arg);
     case VIDIOC_STREAMON: return stream(true);
