@@ -16,15 +16,15 @@ struct stage {
     const char *name;
     double seconds;
 };
-enum { N_CPU = 4, N_GPU = 7 };
+enum { N_CPU = 4, N_GPU = 8 };
 
 static void stages_of(const struct pelton_stats *s, struct stage cpu[N_CPU], struct stage gpu[N_GPU])
 {
     const struct stage c[N_CPU] = {
         {"demux", s->cpu_demux}, {"entropy", s->cpu_entropy}, {"motion", s->cpu_motion}, {"submit", s->cpu_submit}};
-    const struct stage g[N_GPU] = {{"upload", s->gpu_upload},  {"classify", s->gpu_classify}, {"residual", s->gpu_residual},
-                                   {"inter", s->gpu_inter},    {"intra", s->gpu_intra},       {"deblock", s->gpu_deblock},
-                                   {"deliver", s->gpu_deliver}};
+    const struct stage g[N_GPU] = {{"upload", s->gpu_upload},   {"classify", s->gpu_classify}, {"residual", s->gpu_residual},
+                                   {"inter", s->gpu_inter},     {"intra", s->gpu_intra},       {"deblock", s->gpu_deblock},
+                                   {"deliver", s->gpu_deliver}, {"entropy", s->gpu_entropy}};
     memcpy(cpu, c, sizeof c);
     memcpy(gpu, g, sizeof g);
 }
@@ -41,6 +41,9 @@ static void print_stages(const struct bench *b)
     }
     for (int i = 0; i < N_GPU; i++) {
         printf("  gpu %-22s %10.3f %12.3f\n", gpu[i].name, gpu[i].seconds, gpu[i].seconds * 1e3 / frames);
+    }
+    if (run->total.gpu_entropy_pictures) {
+        printf("  entropy-decoded on the GPU: %llu pictures\n", (unsigned long long)run->total.gpu_entropy_pictures);
     }
     printf("  bytes in %.1f MB, uploaded %.1f MB, delivered %.1f MB\n", (double)run->total.bytes_in * 1e-6,
            (double)run->total.bytes_uploaded * 1e-6, (double)run->total.bytes_delivered * 1e-6);
@@ -188,6 +191,7 @@ static void write_runs(const struct bench *b, struct json *j)
     stages_of(s, cpu, gpu);
     write_stages(j, "cpu_seconds", cpu, N_CPU);
     write_stages(j, "gpu_seconds", gpu, N_GPU);
+    json_int(j, "gpu_entropy_pictures", (int64_t)s->gpu_entropy_pictures);
     json_open(j, "memory_bytes", '{'); /* of all streams, each at its most */
     json_int(j, "host", (int64_t)s->memory_host);
     json_int(j, "device", (int64_t)s->memory_gpu);

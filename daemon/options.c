@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { KIND_TEXT, KIND_NUMBER, KIND_BOOL };
+enum kind { KIND_TEXT, KIND_NUMBER, KIND_BOOL, KIND_ENTROPY };
+
+/* Values of KIND_ENTROPY, in the order of enum engine_entropy. */
+static const char *const entropy_words[] = {"auto", "cpu", "gpu", "both"};
 
 static const struct key {
     const char *name;
@@ -35,6 +38,8 @@ static const struct key {
     {"tune_force", KIND_TEXT, offsetof(struct options, tune_force), 0, 0, 0, "family=variant: that kernel, whatever was measured"},
     {"live_clocks", KIND_BOOL, offsetof(struct options, live_clocks), 0, 1, 1, "live streams keep a GPU's clocks up between pictures"},
     {"arena", KIND_NUMBER, offsetof(struct options, arena), 0, 2, 0, "records that the GPU fetches itself; 0: on hardware, 1: never, 2: always"},
+    {"entropy", KIND_ENTROPY, offsetof(struct options, entropy), 0, 3, 0,
+     "entropy decoding: auto, cpu, gpu (all that it can), both; auto: both for files, on hardware"},
     {"shuffle_seed", KIND_NUMBER, offsetof(struct options, shuffle_seed), 0, UINT64_MAX, 0, "decode slices in a random order"},
     {"validation", KIND_BOOL, offsetof(struct options, validation), 0, 1, 0, "Vulkan validation layer"},
     {"timestamps", KIND_BOOL, offsetof(struct options, timestamps), 0, 1, 0, "GPU times of each pass"},
@@ -79,6 +84,17 @@ static bool parse_number(const struct key *k, const char *text, uint64_t *out)
     return true;
 }
 
+static bool parse_entropy(const char *text, uint64_t *out)
+{
+    for (size_t i = 0; i < sizeof entropy_words / sizeof *entropy_words; i++) {
+        if (strcmp(text, entropy_words[i]) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static int parse_value(const char *arg, struct options *o, char error[256])
 {
     const char *equal = strchr(arg, '=');
@@ -94,8 +110,11 @@ static int parse_value(const char *arg, struct options *o, char error[256])
         uint64_t number;
         if (k->kind == KIND_TEXT) {
             *(const char **)((char *)o + k->offset) = equal + 1;
-        } else if (parse_number(k, equal + 1, &number)) {
+        } else if (k->kind == KIND_ENTROPY ? parse_entropy(equal + 1, &number) : parse_number(k, equal + 1, &number)) {
             set_number(k, o, number);
+        } else if (k->kind == KIND_ENTROPY) {
+            snprintf(error, 256, "-c %.100s: expected auto, cpu, gpu or both", arg);
+            return -1;
         } else {
             snprintf(error, 256, "-c %.100s: expected a number from %llu to %llu", arg, (unsigned long long)k->min,
                      (unsigned long long)k->max);
@@ -409,6 +428,8 @@ void options_print(const struct options *o, FILE *to)
         const char *text = keys[i].kind == KIND_TEXT ? *(const char *const *)field : NULL;
         if (keys[i].kind == KIND_BOOL) {
             fprintf(to, "%s: %s\n", keys[i].name, *(const bool *)field ? "true" : "false");
+        } else if (keys[i].kind == KIND_ENTROPY) {
+            fprintf(to, "%s: %s\n", keys[i].name, entropy_words[*(const uint64_t *)field]);
         } else if (keys[i].kind == KIND_NUMBER) {
             fprintf(to, "%s: %llu\n", keys[i].name, (unsigned long long)*(const uint64_t *)field);
         } else if (text) {

@@ -27,6 +27,8 @@ void pelton_stats_add(struct pelton_stats *t, const struct pelton_stats *s)
     t->gpu_intra += s->gpu_intra;
     t->gpu_deblock += s->gpu_deblock;
     t->gpu_deliver += s->gpu_deliver;
+    t->gpu_entropy += s->gpu_entropy;
+    t->gpu_entropy_pictures += s->gpu_entropy_pictures;
     t->device_bandwidth = s->device_bandwidth;
     t->wall = s->wall > t->wall ? s->wall : t->wall;
 }

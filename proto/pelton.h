@@ -236,6 +236,8 @@ struct pelton_stats {
     uint64_t memory_host, memory_gpu;   /* bytes held by this stream now */
     double wall, cpu_demux, cpu_entropy, cpu_motion, cpu_submit;
     double gpu_upload, gpu_classify, gpu_residual, gpu_inter, gpu_intra, gpu_deblock, gpu_deliver;
+    double gpu_entropy;            /* several of its batches may run at once, beside everything else */
+    uint64_t gpu_entropy_pictures; /* entropy-decoded on the GPU */
     double device_bandwidth;   /* bytes per second of device memory, read and written; 0: not measured (timestamps=true does) */
 };
 int pelton_stats(struct pelton_stream *stream, int timeout_ms, struct pelton_stats *out);

@@ -21,6 +21,10 @@
 struct engine;
 struct session;
 
+/* Where slices are entropy-decoded (step 2). Auto: by both of files, where the device is hardware with memory to spare; else by the CPU.
+ * GPU: all that it can decode, the CPU the rest. */
+enum engine_entropy { ENGINE_ENTROPY_AUTO, ENGINE_ENTROPY_CPU, ENGINE_ENTROPY_GPU, ENGINE_ENTROPY_BOTH };
+
 struct engine_params {
     const char *device;          /* as gpu_params.device */
     unsigned threads;            /* codec workers; 0: number of CPUs */
@@ -28,6 +32,7 @@ struct engine_params {
     unsigned batch;              /* most pictures of a GPU batch; 0: by device */
     uint8_t arena;               /* records in memory that the GPU fetches itself; 0: on hardware, 1: never, 2: always */
     uint8_t wavefront;           /* recon_params.wavefront */
+    enum engine_entropy entropy;
     uint64_t shuffle_seed;       /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut) */
     bool let_clocks_fall;        /* do not keep the GPU busy between the pictures of live streams */
     bool no_tune;                /* kernels by kind of device, whatever was measured */

@@ -8,7 +8,7 @@
  *     --pix-fmt F       the stream's own format, gray, nv12
  *     --fields          fields apart
  *     --device D        auto gpu cpu NAME
- *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N
+ *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N --entropy auto|cpu|gpu|both
  *     --transport T     shm none readback
  *     --policy P        lossless latest fifo
  *     --on-error N      0 show, 1 drop, 2 fail, 3 show all
@@ -149,12 +149,12 @@ static void print_stats(const struct pelton_stats *s)
     fprintf(stderr,
             "frames %llu corrupt %llu dropped %llu wall %.3f s (%.1f fps) host %.1f MB gpu %.1f MB in %llu B\n"
             "ms per frame: demux+headers %.3f entropy %.3f motion %.3f submit %.3f | gpu upload %.3f classify %.3f residual %.3f "
-            "inter %.3f intra %.3f deblock %.3f deliver %.3f\n",
+            "inter %.3f intra %.3f deblock %.3f deliver %.3f entropy %.3f of %llu pictures\n",
             (unsigned long long)s->frames, (unsigned long long)s->corrupt, (unsigned long long)s->dropped, s->wall,
             (double)s->frames / s->wall, 1e-6 * (double)s->memory_host, 1e-6 * (double)s->memory_gpu,
             (unsigned long long)s->bytes_in, n * s->cpu_demux, n * s->cpu_entropy, n * s->cpu_motion, n * s->cpu_submit,
             n * s->gpu_upload, n * s->gpu_classify, n * s->gpu_residual, n * s->gpu_inter, n * s->gpu_intra, n * s->gpu_deblock,
-            n * s->gpu_deliver);
+            n * s->gpu_deliver, n * s->gpu_entropy, (unsigned long long)s->gpu_entropy_pictures);
 }
 
 static void on_end(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats)
@@ -191,7 +191,7 @@ static int choice(const char *text, const char *const *names)
 
 enum { O_DEVICE = 256, O_THREADS, O_LOOKAHEAD, O_BATCH, O_DEPTH, O_SHUFFLE, O_WAVEFRONT, O_TRANSPORT, O_POLICY, O_ON_ERROR,
        O_LOOPS, O_SS, O_T, O_MAX, O_RESUME, O_REALTIME, O_SESSIONS, O_CLOSE, O_FD, O_HOLD, O_PROBE, O_VALIDATE, O_STATS,
-       O_FRAMES, O_FIELDS, O_PIX_FMT };
+       O_FRAMES, O_FIELDS, O_PIX_FMT, O_ENTROPY };
 
 static const struct option options[] = {
     {"device", 1, NULL, O_DEVICE},     {"threads", 1, NULL, O_THREADS},     {"lookahead", 1, NULL, O_LOOKAHEAD},
@@ -202,11 +202,13 @@ static const struct option options[] = {
     {"realtime", 0, NULL, O_REALTIME}, {"sessions", 1, NULL, O_SESSIONS},   {"close-after", 1, NULL, O_CLOSE},
     {"fd", 0, NULL, O_FD},             {"hold", 0, NULL, O_HOLD},           {"probe", 0, NULL, O_PROBE},
     {"validate", 0, NULL, O_VALIDATE}, {"stats", 0, NULL, O_STATS},         {"frames", 0, NULL, O_FRAMES},
-    {"fields", 0, NULL, O_FIELDS},     {"pix-fmt", 1, NULL, O_PIX_FMT},   {NULL, 0, NULL, 0}};
+    {"fields", 0, NULL, O_FIELDS},     {"pix-fmt", 1, NULL, O_PIX_FMT},   {"entropy", 1, NULL, O_ENTROPY},
+    {NULL, 0, NULL, 0}};
 
 static void set_option(int c, struct engine_params *e)
 {
-    static const char *const transports[] = {"shm", "none", "readback", NULL}, *const policies[] = {"lossless", "latest", "fifo", NULL};
+    static const char *const transports[] = {"shm", "none", "readback", NULL}, *const policies[] = {"lossless", "latest", "fifo", NULL},
+                             *const decoders[] = {"auto", "cpu", "gpu", "both", NULL};
     long long n = optarg ? strtoll(optarg, NULL, 0) : 0;
     switch (c) {
     case O_DEVICE: e->device = optarg; break;
@@ -234,6 +236,7 @@ static void set_option(int c, struct engine_params *e)
     case O_STATS: opt.stats = true; break;
     case O_FRAMES: opt.lines = true; break;
     case O_FIELDS: opt.open.fields = true; break;
+    case O_ENTROPY: e->entropy = (enum engine_entropy)choice(optarg, decoders); break;
     case O_PIX_FMT: opt.open.pix_fmt = optarg; break;
     case 'o': opt.out = fopen(optarg, "wb"); break;
     default: exit(2);
