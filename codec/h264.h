@@ -392,6 +392,8 @@ void h264_entropy_tables(struct ent_tables *out);
 /* In place of h264_picture_alloc: coeffs are of exactly this many units, at least one; the content of mbs, motion, syntax and coeffs
  * is undefined, as all of it comes from the GPU. */
 int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units);
+/* The arrays are not wanted after all, and the picture as before it had any. */
+void h264_picture_free_arrays(struct h264_picture *pic);
 /* The arrays hold all macroblocks of all slices, without an error: the picture is as h264_slice_decode leaves it. */
 void h264_picture_import(struct h264_picture *pic, uint32_t units);
 

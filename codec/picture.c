@@ -196,6 +196,23 @@ int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units)
     return alloc_arrays(pic, units ? units : 1);
 }
 
+void h264_picture_free_arrays(struct h264_picture *pic)
+{
+    const struct h264_allocator *a = pic->allocator;
+    size_t n = pic->mb_count;
+
+    h264_free(a, pic->mbs, n * sizeof(*pic->mbs));
+    h264_free(a, pic->motion, n * sizeof(*pic->motion));
+    h264_free(a, pic->syntax, n * sizeof(*pic->syntax));
+    h264_free(a, pic->coeffs, coeffs_size(pic));
+    h264_free(a, pic->rec_slices, rec_slices_size(pic));
+    pic->mbs = NULL;
+    pic->motion = NULL;
+    pic->syntax = NULL;
+    pic->coeffs = NULL;
+    pic->rec_slices = NULL;
+}
+
 /* One map for all slices of the same PPS: slice_group_change_cycle is equal in all slices of a picture. */
 static int make_group_maps(struct h264_picture *pic)
 {

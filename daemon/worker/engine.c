@@ -84,6 +84,7 @@ static void stop_threads(struct engine *e)
     }
     if (e->gpu_started)
         uv_thread_join(&e->gpu_thread);
+    entropy_gpu_stop(e);
     for (unsigned i = 0; e->workers && i < e->worker_count; i++)
         h264_scratch_free(e->workers[i].scratch);
 }
@@ -138,7 +139,7 @@ static int start_threads(struct engine *e)
     if (uv_thread_create(&e->gpu_thread, gpu_thread_main, e))
         return PELTON_ERR_NOMEM;
     e->gpu_started = true;
-    return 0;
+    return entropy_gpu_start(e);
 }
 
 /* Of the machine's memory. */

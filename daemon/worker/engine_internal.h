@@ -58,6 +58,8 @@ struct job {
     bool queued; /* in engine.entropy */
     bool motion_done;
     bool allocated; /* the picture's arrays exist */
+    bool offloads;  /* the GPU may entropy-decode it, as long as nobody has begun */
+    uint64_t largest_slice; /* bytes; only where offloads has been true */
     bool live;      /* of a live stream, whose next picture has not come yet: counts in engine.live_jobs until it is submitted */
     uint32_t slice_next, slices_left, slice_chunk;
     uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
@@ -260,6 +262,7 @@ struct session {
     uint64_t picture_bytes;            /* window_picture_bytes of its first picture, 0 before it */
     struct output *outputs, **outputs_tail;
     uint32_t live_pictures; /* jobs that exist */
+    uint64_t jobs;          /* that ever were */
     uint64_t turn;          /* of its last job */
 
     struct store *store;
@@ -299,6 +302,20 @@ void session_account_gpu(struct session *s, struct recon_times *out);           
 void sessions_dispatch(struct engine *e);                                            /* loop thread, without the lock */
 void stream_thread_main(void *session);
 
+/* ---- entropy decoding on the GPU (entropy_gpu.c) ---- */
+
+struct entropy_rate {
+    double seconds, bytes; /* of late; 0: nothing is known */
+};
+
+int entropy_gpu_start(struct engine *e); /* no thread where the setting or the device is against it */
+void entropy_gpu_stop(struct engine *e); /* once e->stopping is set and the GPU thread has ended */
+void entropy_gpu_open(struct engine *e); /* GPU thread, with the lock, which it drops meanwhile */
+void entropy_gpu_wake(struct engine *e); /* with the lock: a picture for it is in the queue */
+bool entropy_gpu_works(const struct engine *e);      /* these with the lock */
+uint32_t entropy_gpu_depth(const struct engine *e);  /* pictures that it has in work at most */
+uint64_t entropy_gpu_memory(const struct engine *e); /* bytes of the device */
+
 /* ---- the engine ---- */
 
 struct worker {
@@ -337,6 +354,10 @@ struct engine {
     struct job *entropy, *entropy_last; /* pictures with slices that nobody has taken, in the order of their turns */
     uint64_t turn_taken;                /* of the last one that was begun */
     uint32_t entropy_count;
+    uint64_t entropy_bytes;             /* of their slices */
+    struct entropy_gpu *entropy_gpu;    /* NULL: the CPU does it all */
+    bool entropy_all;                   /* the GPU does all that it can */
+    struct entropy_rate cpu_rate, gpu_rate; /* of one worker, motion included; of a batch, from the queue until it is decoded */
     struct job *motion, *motion_last; /* pictures whose motion may be derived */
     struct job *follow;               /* pictures of one slice, whose motion may be derived while it is decoded */
     struct session *sessions;
@@ -371,6 +392,9 @@ double thread_cpu_seconds(void);
 int job_create(struct session *s, struct h264_picture *pic); /* stream thread; takes the caller's reference */
 bool frame_submitted(const struct job *owner);               /* every picture of the frame is; with the lock */
 bool frame_is_single_field(const struct job *owner);         /* the other one never came; once the frame is output */
+void entropy_remove(struct engine *e, struct job *job); /* these with the lock; out of engine.entropy */
+void entropy_put(struct engine *e, struct job *job);    /* back at its turn, for the workers */
+void job_decoded(struct engine *e, struct job *job);    /* all slices are, or nobody wants them */
 void worker_main(void *worker);
 void workers_wake(struct engine *e, unsigned most); /* with the lock */
 void job_settled(struct job *job); /* with the lock: it is submitted, or never will be */

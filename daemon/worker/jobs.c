@@ -6,7 +6,7 @@
  * the slice of a live picture. Motion of a slice is derived with it where what it reads is there; a picture's motion job, for what is left, is queued when its last slice is decoded and its colocated pictures have finished theirs (counters, never a blocking
  * wait). A session's oldest pictures go first, and sessions take turns; with shuffle_seed the order is random over the window, which proves that it does not matter.
  */
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/entropy_gpu.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define LIVE_SLICES 64 /* workers that are woken at once for a live picture */
+#define FIRST_PICTURES 16 /* of a session: not the GPU's */
 #define CHUNK_MBS 256 /* slices smaller than this are taken several at a time */
 
 static uint64_t next_random(uint64_t *state)
@@ -90,6 +91,13 @@ static void entropy_insert(struct engine *e, struct job *job, struct job *prev)
     *(prev ? &prev->next_entropy : &e->entropy) = job;
     *(next ? &next->prev_entropy : &e->entropy_last) = job;
     e->entropy_count++;
+    e->entropy_bytes += job->pic->bytes_size;
+}
+
+/* Where the GPU decodes all that it can, the workers leave that to it. */
+static bool for_workers(const struct engine *e, const struct job *job)
+{
+    return !e->entropy_all || !job->offloads || job->session->abort;
 }
 
 /* Sessions take turns, a picture each, however far ahead each of them has read: one that comes or falls behind need not wait for
@@ -103,16 +111,28 @@ static void entropy_push(struct engine *e, struct job *job)
     while (prev && prev->turn > job->turn)
         prev = prev->prev_entropy;
     entropy_insert(e, job, prev);
-    if (!job->live)
+    if (job->offloads)
+        entropy_gpu_wake(e);
+    if (!job->live && for_workers(e, job))
         workers_wake(e, 1);
 }
 
-static void entropy_remove(struct engine *e, struct job *job)
+void entropy_put(struct engine *e, struct job *job)
+{
+    struct job *prev = e->entropy_last;
+    while (prev && prev->turn > job->turn)
+        prev = prev->prev_entropy;
+    entropy_insert(e, job, prev);
+    workers_wake(e, 1);
+}
+
+void entropy_remove(struct engine *e, struct job *job)
 {
     *(job->prev_entropy ? &job->prev_entropy->next_entropy : &e->entropy) = job->next_entropy;
     *(job->next_entropy ? &job->next_entropy->prev_entropy : &e->entropy_last) = job->prev_entropy;
     job->queued = false;
     e->entropy_count--;
+    e->entropy_bytes -= job->pic->bytes_size;
 }
 
 static int shuffle_slices(struct job *job, uint64_t seed)
@@ -159,6 +179,12 @@ static void entropy_finished(struct engine *e, struct job *job)
         wait_for_motion(job, source);
     if (--job->motion_waits == 0)
         motion_push(e, job);
+}
+
+void job_decoded(struct engine *e, struct job *job)
+{
+    job->slices_left = 0;
+    entropy_finished(e, job);
 }
 
 /* A non-existing picture has no slices and no motion: its samples are a copy. */
@@ -262,6 +288,19 @@ void job_settled(struct job *job)
     job->live = false;
 }
 
+/* Whether the GPU may entropy-decode it. A session's first pictures are waited for, as are a live stream's. */
+static void note_offload(struct job *job)
+{
+    const struct session *s = job->session;
+    const struct h264_picture *pic = job->pic;
+    if (!h264_picture_offloads(pic))
+        return;
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        if (pic->slices[i].nal_size > job->largest_slice)
+            job->largest_slice = pic->slices[i].nal_size;
+    job->offloads = s->engine->params.entropy == ENGINE_ENTROPY_GPU || (!s->live && s->jobs >= FIRST_PICTURES);
+}
+
 int job_create(struct session *s, struct h264_picture *pic)
 {
     struct engine *e = s->engine;
@@ -283,6 +322,8 @@ int job_create(struct session *s, struct h264_picture *pic)
         free(job);
         return PELTON_ERR_NOMEM;
     }
+    if (e->entropy_gpu && !job->live && !pic->non_existing)
+        note_offload(job);
     pic->slot = -1;
     pic->user = job;
     pic->on_free = job_picture_freed;
@@ -290,6 +331,7 @@ int job_create(struct session *s, struct h264_picture *pic)
     join_frame(job);
     s->live_pictures++;
     s->window_busy++;
+    s->jobs++;
     *s->window_tail = job;
     s->window_tail = &job->next;
     job_trace(job, PELTON_TRACE_PARSED);
@@ -377,6 +419,7 @@ static void run_motion(struct engine *e, struct job *job)
     cpu = thread_cpu_seconds() - cpu;
     uv_mutex_lock(&e->lock);
     s->stats.cpu_motion += cpu;
+    entropy_rate_add(&e->cpu_rate, cpu, 0);
     if (err)
         job->failed = true; /* marked when it is submitted */
     motion_finished(e, job);
@@ -419,6 +462,7 @@ static void run_slices(struct engine *e, struct worker *w, struct job *job, uint
     bool skip = s->abort, follows = job->follows && job->motion_waits == 1;
     bool shared = follows && !skip && job->live && job->pic->slice_count == 1;
     double entropy = 0, motion = 0;
+    uint64_t bytes = 0;
     if (shared)
         share_slice(e, job);
     uv_mutex_unlock(&e->lock);
@@ -429,29 +473,41 @@ static void run_slices(struct engine *e, struct worker *w, struct job *job, uint
         double middle = thread_cpu_seconds();
         if (follows && !shared)
             follow(slice, &f);
+        bytes += slice->nal_size;
         entropy += middle - begin;
         motion += thread_cpu_seconds() - middle;
     }
     uv_mutex_lock(&e->lock);
     s->stats.cpu_entropy += entropy;
     s->stats.cpu_motion += motion;
+    if (bytes)
+        entropy_rate_add(&e->cpu_rate, entropy + motion, (double)bytes);
     note_followed(job, &f);
     slices_done(e, job, to - from);
+}
+
+static bool may_shuffle(const struct engine *e, const struct job *job)
+{
+    const struct session *s = job->session;
+    return for_workers(e, job) && (s->source_waits || s->thread_ended || s->abort);
 }
 
 /* With shuffle_seed the window is let fill up first, then any picture of it may be next. */
 static struct job *pick_entropy(struct engine *e, struct worker *w)
 {
-    if (!e->params.shuffle_seed || !e->entropy)
-        return e->entropy;
+    struct job *first = e->entropy;
+    while (first && !for_workers(e, first))
+        first = first->next_entropy;
+    if (!e->params.shuffle_seed || !first)
+        return first;
     uint32_t eligible = 0;
-    for (struct job *job = e->entropy; job; job = job->next_entropy)
-        eligible += job->session->source_waits || job->session->thread_ended || job->session->abort;
+    for (struct job *job = first; job; job = job->next_entropy)
+        eligible += may_shuffle(e, job);
     if (!eligible)
         return NULL;
     uint32_t n = (uint32_t)(next_random(&w->random) % eligible);
-    for (struct job *job = e->entropy; job; job = job->next_entropy)
-        if ((job->session->source_waits || job->session->thread_ended || job->session->abort) && n-- == 0)
+    for (struct job *job = first; job; job = job->next_entropy)
+        if (may_shuffle(e, job) && n-- == 0)
             return job;
     return NULL;
 }

@@ -167,7 +167,8 @@ static uint64_t host_bytes(struct session *s)
 
 static uint64_t gpu_bytes(const struct session *s)
 {
-    return s->store ? s->store->memory / s->store->slots * s->quota : 0;
+    uint64_t entropy = s->stats.gpu_entropy_pictures ? entropy_gpu_memory(s->engine) / s->engine->session_count : 0;
+    return entropy + (s->store ? s->store->memory / s->store->slots * s->quota : 0);
 }
 
 void session_account_memory(struct session *s)

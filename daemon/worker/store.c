@@ -77,7 +77,8 @@ uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t 
     }
     sessions = sessions ? sessions : 1;
     uint64_t most = AHEAD_PER_WORKER * e->worker_count;
-    most = (most > MOST_AHEAD ? MOST_AHEAD : most < LEAST_AHEAD ? LEAST_AHEAD : most) / sessions;
+    most = most > MOST_AHEAD ? MOST_AHEAD : most < LEAST_AHEAD ? LEAST_AHEAD : most;
+    most = (most + 2 * entropy_gpu_depth(e)) / sessions;
     uint64_t fit = e->window_budget / sessions / picture_bytes;
     fit = fit > most ? most : fit;
     return fit < LEAST_WINDOW ? LEAST_WINDOW : (uint32_t)fit;

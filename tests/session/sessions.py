@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import date
 
 PROGRAM = sys.argv[1]
 failures = []
@@ -169,6 +170,39 @@ def damage(base):
     expect("fail", run("--on-error", 2, path).returncode, 6)
 
 
+def on_gpu(text):
+    """Pictures that the statistics say were entropy-decoded on the GPU."""
+    return int(text.split(" pictures")[0].split()[-1])
+
+
+def entropy(clip, base, whole, frames):
+    """Entropy decoding by the GPU's stand-in: beside the CPU and alone, with pictures it gives up, with its loss, with ends at any point."""
+    seed = os.environ.get("PELTON_SEED") or str(date.today().toordinal())
+    print(f"entropy: PELTON_TEST_ENTROPY_SEED={seed}")
+    env = {"PELTON_TEST_ENTROPY_SEED": seed}
+    for args in (["gpu"], ["gpu", "--lookahead", 1, "--threads", 1], ["gpu", "--sessions", 3, "--shuffle", 4, "--lookahead", 30], ["gpu", "--fd"],
+                 ["both", "--lookahead", 90, "--threads", 1], ["both", "--sessions", 3, "--lookahead", 90, "--depth", 1], ["auto"]):
+        out = run("--stats", "--entropy", *args, clip, env=env)
+        expect(f"entropy {args}", set(out.stdout.splitlines()), {whole})
+        if args == ["gpu"]:
+            expect("all pictures on the GPU", on_gpu(out.stderr), len(frames))
+    for trouble in ("FAILS=3", "FAILS=1"):
+        out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_ENTROPY_FAILS": trouble[6:]})
+        expect(f"entropy, {trouble}", set(out.stdout.splitlines()), {whole})
+    for n in (1, 2, 7):
+        out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_LOSE_ENTROPY": str(n)})
+        expect(f"entropy, lost at batch {n}", set(out.stdout.splitlines()), {whole})
+        out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_LOSE_GPU": str(n)})
+        expect(f"entropy, device lost at batch {n}", "device lost" in out.stderr, True)
+    for n in (1, 3, 10, len(frames)):
+        for args in ([], ["--sessions", 3], ["--loops", 0]):
+            expect(f"entropy, close after {n} {args}", run("--entropy", "gpu", "--close-after", n, *args, clip, env=env).returncode, 0)
+    expect("entropy, loops", run("--entropy", "gpu", "--loops", 3, clip, env=env).stdout, run("--loops", 3, clip).stdout)
+    expect("entropy, from 1.3 s", run("--entropy", "gpu", "--ss", 1300000, clip, env=env).stdout, run("--ss", 1300000, clip).stdout)
+    damaged = f"{base}-damaged.264"
+    expect("entropy, damage", run("--frames", "--entropy", "gpu", damaged, env=env).stdout, run("--frames", damaged).stdout)
+
+
 def main():
     encoders = subprocess.run(["ffmpeg", "-hide_banner", "-encoders"], capture_output=True, text=True).stdout if shutil.which("ffmpeg") else ""
     if "libx264" not in encoders:
@@ -190,6 +224,7 @@ def main():
         interlaced(base)
         ends(clip, frames)
         damage(base)
+        entropy(clip, base, whole, frames)
     print(f"{len(failures)} failures")
     return 1 if failures else 0
 

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Entropy decoding on the GPU: the thread that takes groups of pictures out of the entropy queue, has their slices decoded by the
+ * device, and gives each picture back: decoded, as a codec worker would, or into the queue at its turn, for a worker to decode.
+ *
+ * A group is one batch of gpu/entropy.h: FREE -> DECODING (slices exported and submitted) -> FETCHING (arrays exist, the device
+ * copies into them) -> FREE. Jobs of a group are in no queue and nobody else's. What is damaged is the CPU's: the device only says
+ * that it did not get through. The failure modes are a device that is lost or that has no memory: everything goes back, the thread
+ * ends, and the CPU decodes all from then on.
+ *
+ * Thread: its own; engine.lock guards the jobs' fields and the statistics, groups are the thread's.
+ */
+#include "daemon/worker/entropy_gpu.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WAIT_NS 500000u  /* for a batch, before looking for new work again */
+#define LOOK_NS 1000000u /* between two looks at a queue of which nothing could be taken */
+
+enum group_phase { GROUP_FREE, GROUP_DECODING, GROUP_FETCHING };
+
+struct group {
+    enum group_phase phase;
+    struct gpu_entropy_batch *batch;
+    uint32_t count;
+    struct {
+        struct job *job;
+        uint32_t picture, units; /* in the batch; units 0: not decoded there */
+    } parts[ENTROPY_PICTURES];
+    uint64_t largest; /* bytes of the largest slice */
+    uint64_t bytes;
+    int64_t begin_ns;
+    double seconds; /* of the device */
+};
+
+struct entropy_gpu {
+    struct engine *engine;
+    struct entropy_capacity capacity;
+    struct gpu_entropy *gpu; /* the GPU thread makes it; with the lock */
+    bool wanted, failed;     /* with the lock: it is to be made; it could not be, or fails */
+    bool waits;              /* with the lock: the thread sleeps until there is work */
+    uv_cond_t work;
+    uv_thread_t thread;
+    uint32_t busy;
+    double cpu; /* seconds of this thread that are charged already */
+    struct group groups[ENTROPY_BATCHES];
+};
+
+/* ---- jobs back to the workers ---- */
+
+/* At its turn. With the lock. */
+static void give_back(struct engine *e, struct job *job)
+{
+    job->offloads = false;
+    entropy_put(e, job);
+}
+
+/* What was spent since the last time, to the sessions of the group. With the lock. */
+static void charge(struct entropy_gpu *g, const struct group *group)
+{
+    double cpu = thread_cpu_seconds(), spent = (cpu - g->cpu) / (group->count ? group->count : 1);
+    g->cpu = cpu;
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct session *s = group->parts[i].job->session;
+        s->stats.cpu_entropy += spent;
+        if (group->bytes)
+            s->stats.gpu_entropy += group->seconds * (double)group->parts[i].job->pic->bytes_size / (double)group->bytes;
+    }
+}
+
+/* The group is over: its pictures are decoded, or the CPU's, or nobody wants them any more. With the lock. */
+static void settle(struct entropy_gpu *g, struct group *group)
+{
+    struct engine *e = g->engine;
+    charge(g, group);
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct job *job = group->parts[i].job;
+        if (group->parts[i].units || job->session->abort) {
+            job->session->stats.gpu_entropy_pictures += group->parts[i].units != 0;
+            job_decoded(e, job);
+        } else {
+            give_back(e, job);
+        }
+    }
+    group->count = 0;
+    group->phase = GROUP_FREE;
+    g->busy--;
+}
+
+/* None of it was decoded there. Without the lock. */
+static void forget(struct group *group)
+{
+    gpu_entropy_end(group->batch);
+    group->batch = NULL;
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (group->parts[i].units)
+            h264_picture_free_arrays(group->parts[i].job->pic);
+        group->parts[i].units = 0;
+    }
+}
+
+/* ---- one batch ---- */
+
+static int add_slices(struct gpu_entropy_batch *b, const struct h264_picture *pic, uint32_t picture)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        struct ent_slice slice;
+        size_t size;
+        uint8_t *bytes = gpu_entropy_slice_bytes(b, h264_slice_export_size(&pic->slices[i]));
+        if (!bytes)
+            return GPU_ERR_NOMEM;
+        if (h264_slice_export(&pic->slices[i], &slice, bytes, &size))
+            return GPU_ERR_INVALID;
+        int err = gpu_entropy_add_slice(b, picture, &slice, size);
+        if (err)
+            return err;
+    }
+    return GPU_OK;
+}
+
+/* Pictures that could not be added are not ok in the end. Without the lock. */
+static int begin(struct entropy_gpu *g, struct group *group)
+{
+    uint32_t added = 0;
+    group->batch = gpu_entropy_begin(g->gpu);
+    if (!group->batch)
+        return GPU_ERR_INVALID;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const struct h264_picture *pic = group->parts[i].job->pic;
+        uint32_t *picture = &group->parts[i].picture, units = pic->mb_count * (pic->sps->chroma_format_idc ? 24 : 16);
+        int err = gpu_entropy_add_picture(group->batch, pic->mb_count, units, picture);
+        if (err)
+            *picture = UINT32_MAX;
+        else
+            added += add_slices(group->batch, pic, *picture) == GPU_OK;
+    }
+    return added ? gpu_entropy_submit(group->batch) : GPU_ERR_INVALID;
+}
+
+/* The picture's arrays, which the device is to fill; 0: it has none. */
+static uint32_t fetch(struct group *group, uint32_t i)
+{
+    struct h264_picture *pic = group->parts[i].job->pic;
+    uint32_t units;
+    if (group->parts[i].picture == UINT32_MAX || !gpu_entropy_picture_ok(group->batch, group->parts[i].picture, &units))
+        return 0;
+    units = units ? units : 1;
+    if (h264_picture_alloc_units(pic, units) == H264_OK) {
+        const struct gpu_entropy_target to = {.mbs = pic->mbs, .motion = pic->motion, .syntax = pic->syntax, .coeffs = pic->coeffs};
+        if (gpu_entropy_fetch(group->batch, group->parts[i].picture, &to) == GPU_OK)
+            return units;
+    }
+    h264_picture_free_arrays(pic);
+    return 0;
+}
+
+static int fetch_all(struct group *group)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < group->count; i++) {
+        group->parts[i].units = fetch(group, i);
+        any |= group->parts[i].units != 0;
+    }
+    group->seconds = gpu_entropy_seconds(group->batch);
+    return any ? gpu_entropy_fetch_submit(group->batch) : GPU_ERR_INVALID;
+}
+
+static void import_all(struct group *group)
+{
+    for (uint32_t i = 0; i < group->count; i++)
+        if (group->parts[i].units)
+            h264_picture_import(group->parts[i].job->pic, group->parts[i].units);
+    gpu_entropy_end(group->batch);
+    group->batch = NULL;
+}
+
+/* ---- the thread ---- */
+
+/* The device cannot, or not any more: the CPU does it all. With the lock. */
+static void fail(struct entropy_gpu *g, int error)
+{
+    struct engine *e = g->engine;
+    char line[160];
+    g->failed = true;
+    e->entropy_all = false;
+    workers_wake(e, UINT_MAX);
+    if (error == GPU_ERR_LOST)
+        return; /* the GPU thread says so */
+    snprintf(line, sizeof line, "no entropy decoding on the GPU: %.100s", gpu_error_text(error));
+    if (e->params.log)
+        e->params.log(e->params.log_ctx, error == GPU_ERR_FEATURE ? 2 : 1, line);
+}
+
+/* With the lock, dropped meanwhile. */
+static bool group_step(struct entropy_gpu *g, struct group *group)
+{
+    struct engine *e = g->engine;
+    uv_mutex_unlock(&e->lock);
+    int err = gpu_entropy_poll(group->batch);
+    if (err > 0) {
+        uv_mutex_lock(&e->lock);
+        return false;
+    }
+    bool over = err < 0 || group->phase == GROUP_FETCHING, nothing = false;
+    if (err == 0 && group->phase == GROUP_FETCHING) {
+        import_all(group);
+    } else if (err == 0) {
+        err = fetch_all(group);
+        nothing = err == GPU_ERR_INVALID;
+        over = err != 0;
+    }
+    if (err)
+        forget(group);
+    uv_mutex_lock(&e->lock);
+    if (err && !nothing)
+        fail(g, err);
+    group->phase = GROUP_FETCHING;
+    if (!over)
+        return true;
+    if (!err)
+        entropy_rate_add(&e->gpu_rate, 1e-9 * (double)(now_ns() - group->begin_ns), (double)group->largest);
+    settle(g, group);
+    return true;
+}
+
+static struct group *free_group(struct entropy_gpu *g)
+{
+    for (uint32_t i = 0; i < g->capacity.batches; i++)
+        if (g->groups[i].phase == GROUP_FREE)
+            return &g->groups[i];
+    return NULL;
+}
+
+/* A new group, if there is enough for one. With the lock, dropped meanwhile. */
+static bool take(struct entropy_gpu *g)
+{
+    struct engine *e = g->engine;
+    struct group *group = g->gpu && !g->failed ? free_group(g) : NULL;
+    struct job *jobs[ENTROPY_PICTURES];
+    if (!group || !e->entropy)
+        return false;
+    group->count = entropy_choose(e, &g->capacity, jobs, &group->largest);
+    if (!group->count)
+        return false;
+    group->begin_ns = now_ns();
+    group->bytes = 0;
+    group->seconds = 0;
+    for (uint32_t i = 0; i < group->count; i++) {
+        group->parts[i].job = jobs[i];
+        group->parts[i].units = 0;
+        group->bytes += jobs[i]->pic->bytes_size;
+        job_trace(jobs[i], PELTON_TRACE_ENTROPY_BEGIN);
+    }
+    group->phase = GROUP_DECODING;
+    g->busy++;
+    uv_mutex_unlock(&e->lock);
+    int err = begin(g, group);
+    if (err)
+        forget(group);
+    uv_mutex_lock(&e->lock);
+    if (err && err != GPU_ERR_INVALID)
+        fail(g, err);
+    if (err)
+        settle(g, group);
+    return true;
+}
+
+/* Until there is work, or a batch is done, or it is time to look again. */
+static void rest(struct entropy_gpu *g)
+{
+    struct engine *e = g->engine;
+    if (g->busy) {
+        uv_mutex_unlock(&e->lock);
+        gpu_entropy_wait(g->gpu, WAIT_NS); /* an error comes again from gpu_entropy_poll */
+        uv_mutex_lock(&e->lock);
+        return;
+    }
+    if (e->stopping)
+        return;
+    if (e->entropy && g->gpu && !g->failed && !e->entropy_all) {
+        uv_cond_timedwait(&g->work, &e->lock, LOOK_NS);
+        return;
+    }
+    g->waits = true;
+    while (g->waits && !e->stopping)
+        uv_cond_wait(&g->work, &e->lock);
+}
+
+static void thread_main(void *arg)
+{
+    struct entropy_gpu *g = arg;
+    struct engine *e = g->engine;
+    pthread_setname_np(pthread_self(), "pelton-entropy");
+    uv_mutex_lock(&e->lock);
+    while (!e->stopping || g->busy) {
+        bool any = false;
+        for (uint32_t i = 0; i < g->capacity.batches; i++)
+            if (g->groups[i].phase != GROUP_FREE)
+                any |= group_step(g, &g->groups[i]);
+        any |= take(g);
+        if (!any)
+            rest(g);
+    }
+    uv_mutex_unlock(&e->lock);
+    gpu_entropy_free(g->gpu);
+}
+
+/* ---- from other threads ---- */
+
+int entropy_gpu_start(struct engine *e)
+{
+    struct entropy_capacity capacity = entropy_capacity(e);
+    if (!capacity.pictures)
+        return 0;
+    struct entropy_gpu *g = calloc(1, sizeof *g);
+    if (!g)
+        return PELTON_ERR_NOMEM;
+    g->engine = e;
+    g->capacity = capacity;
+    if (uv_cond_init(&g->work)) {
+        free(g);
+        return PELTON_ERR_NOMEM;
+    }
+    if (uv_thread_create(&g->thread, thread_main, g)) {
+        uv_cond_destroy(&g->work);
+        free(g);
+        return PELTON_ERR_NOMEM;
+    }
+    e->entropy_all = e->params.entropy == ENGINE_ENTROPY_GPU;
+    e->entropy_gpu = g;
+    return 0;
+}
+
+void entropy_gpu_stop(struct engine *e)
+{
+    struct entropy_gpu *g = e->entropy_gpu;
+    if (!g)
+        return;
+    uv_mutex_lock(&e->lock);
+    uv_cond_signal(&g->work);
+    uv_mutex_unlock(&e->lock);
+    uv_thread_join(&g->thread);
+    uv_cond_destroy(&g->work);
+    free(g);
+    e->entropy_gpu = NULL;
+}
+
+/* Pipelines and buffers are made when the first picture comes that can use them, by the GPU thread. */
+void entropy_gpu_open(struct engine *e)
+{
+    struct entropy_gpu *g = e->entropy_gpu;
+    if (!g || !g->wanted || g->gpu || g->failed)
+        return;
+    struct ent_tables tables;
+    struct gpu_entropy_params params = {.batches = g->capacity.batches,
+                                        .pictures = g->capacity.pictures,
+                                        .slices = g->capacity.slices,
+                                        .mbs = g->capacity.mbs,
+                                        .units = g->capacity.units,
+                                        .bytes = g->capacity.bytes,
+                                        .tables = &tables};
+    struct gpu_entropy *gpu = NULL;
+    uv_mutex_unlock(&e->lock);
+    h264_entropy_tables(&tables);
+    int err = gpu_entropy_create(e->gpu, &params, &gpu);
+    uv_mutex_lock(&e->lock);
+    g->gpu = gpu;
+    if (err)
+        fail(g, err);
+    g->waits = false;
+    uv_cond_signal(&g->work);
+}
+
+void entropy_gpu_wake(struct engine *e)
+{
+    struct entropy_gpu *g = e->entropy_gpu;
+    if (!g->wanted) {
+        g->wanted = true;
+        engine_wake_gpu(e);
+    }
+    if (g->waits && g->gpu && !g->failed) {
+        g->waits = false;
+        uv_cond_signal(&g->work);
+    }
+}
+
+bool entropy_gpu_works(const struct engine *e)
+{
+    const struct entropy_gpu *g = e->entropy_gpu;
+    return g && !g->failed;
+}
+
+uint32_t entropy_gpu_depth(const struct engine *e)
+{
+    const struct entropy_gpu *g = e->entropy_gpu;
+    return entropy_gpu_works(e) ? g->capacity.batches * g->capacity.pictures : 0;
+}
+
+uint64_t entropy_gpu_memory(const struct engine *e)
+{
+    const struct entropy_gpu *g = e->entropy_gpu;
+    return g && g->gpu ? (uint64_t)g->capacity.batches * entropy_batch_bytes(&g->capacity) : 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Entropy decoding on the GPU, the worker's side: entropy_gpu.c takes pictures from the queue that the codec workers take theirs
+ * from, and gives them back decoded, or as they were; entropy_share.c decides which.
+ */
+#ifndef PELTON_ENTROPY_GPU_H
+#define PELTON_ENTROPY_GPU_H
+
+#include "daemon/worker/engine_internal.h"
+#include "gpu/entropy.h"
+
+#define ENTROPY_BATCHES  8  /* in flight at most */
+#define ENTROPY_PICTURES 64 /* of one batch at most */
+
+/* What one batch holds, and how many there are; pictures 0: the device decodes none. */
+struct entropy_capacity {
+    uint32_t batches, pictures, mbs, units, bytes, slices;
+};
+/* By the device's memory, and by what the setting asks for. */
+struct entropy_capacity entropy_capacity(const struct engine *e);
+uint64_t entropy_batch_bytes(const struct entropy_capacity *c); /* of device memory */
+
+/* Time is thought of as growing with the bytes of slices: the CPU's with all of them, the GPU's with those of the largest slice. */
+void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes);
+/* Pictures for one batch, at most c->pictures, out of the queue; *largest: bytes of their largest slice. With the lock. */
+uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, struct job *out[ENTROPY_PICTURES], uint64_t *largest);
+
+#endif
