@@ -235,6 +235,11 @@ static int check_devices(struct doctor *d, const struct options *o, struct pelto
         return fail_pelton(f, conn, NULL);
     }
     add(d, chosen.software ? NOTE : GOOD, "chosen", "", "%s%s", chosen.name, chosen.software ? " (software)" : "");
+    if (chosen.entropy_pictures) {
+        add(d, GOOD, "entropy", "", "slices are decoded by the CPU and by the GPU, up to %u pictures at once", chosen.entropy_pictures);
+    } else {
+        add(d, GOOD, "entropy", "", "slices are decoded by the CPU");
+    }
     check_kernels(d, o, &chosen);
     return 0;
 }

@@ -61,6 +61,7 @@ int gpu_list(struct gpu_device_info **out, size_t *count);
 int gpu_open(const struct gpu_params *params, struct gpu **out);
 void gpu_close(struct gpu *g); /* waits for the device; NULL allowed */
 const struct gpu_device_info *gpu_info(const struct gpu *g);
+unsigned gpu_background_queues(const struct gpu *g); /* that run beside the main one; 0: all work is done in turn */
 unsigned gpu_validation_messages(const struct gpu *g); /* how many the layer has printed */
 
 /* Bytes read and written per second by a shader that copies device memory that is larger than its caches (software: 16 MiB);

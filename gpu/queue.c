@@ -180,6 +180,14 @@ int gpu_queue_open(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out
     return err;
 }
 
+unsigned gpu_background_queues(const struct gpu *g)
+{
+    unsigned count = 0;
+    for (uint32_t i = 0; i < g->queue_count; i++)
+        count += g->queues[i].use == GPU_QUEUE_BACKGROUND;
+    return count;
+}
+
 void gpu_queue_close(struct gpu_queue *q)
 {
     if (!q)

@@ -63,6 +63,7 @@ struct pelton_device {
     char name[256], uuid[40], driver[256];
     bool software;
     uint32_t devices;           /* how many the daemon shares streams among, this one included */
+    uint32_t entropy_pictures;  /* that it entropy-decodes at once; 0: the CPU does it */
 };
 
 /* Connect to a daemon's Unix socket; path NULL: $PELTON_SOCKET, then /run/pelton/pelton.sock. */

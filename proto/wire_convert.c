@@ -251,6 +251,7 @@ void wire_device_from(const struct pelton_device *in, Pelton__Device *out)
     out->software = in->software;
     out->usable = true;
     out->devices = in->devices;
+    out->entropy_pictures = in->entropy_pictures;
 }
 
 void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
@@ -262,5 +263,6 @@ void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
         wire_copy(out->driver, sizeof out->driver, in->driver);
         out->software = in->software;
         out->devices = in->devices ? in->devices : 1;
+        out->entropy_pictures = in->entropy_pictures;
     }
 }

@@ -218,6 +218,14 @@ const struct gpu_device_info *engine_device(const struct engine *e)
     return e->device;
 }
 
+uint32_t engine_entropy_pictures(struct engine *e)
+{
+    uv_mutex_lock(&e->lock);
+    uint32_t pictures = entropy_gpu_depth(e);
+    uv_mutex_unlock(&e->lock);
+    return pictures;
+}
+
 unsigned engine_validation_messages(const struct engine *e)
 {
     return gpu_validation_messages(e->gpu);

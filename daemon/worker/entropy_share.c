@@ -32,7 +32,8 @@ struct entropy_capacity entropy_capacity(const struct engine *e)
     struct entropy_capacity c = {0};
     uint64_t mb = MB_BYTES + MB_UNITS * UNIT_BYTES, fit = device->memory_bytes / MEMORY_PART / (mb * HD_MBS);
     enum engine_entropy mode = e->params.entropy;
-    if (mode == ENGINE_ENTROPY_CPU || (mode == ENGINE_ENTROPY_AUTO && (e->software || device->memory_bytes < LEAST_MEMORY)))
+    bool good = !e->software && device->memory_bytes >= LEAST_MEMORY && gpu_background_queues(e->gpu);
+    if (mode == ENGINE_ENTROPY_CPU || (mode == ENGINE_ENTROPY_AUTO && !good))
         return c;
     c.batches = e->software ? SOFTWARE_BATCHES : ENTROPY_BATCHES;
     c.pictures = e->software ? SOFTWARE_PICTURES : ENTROPY_PICTURES;

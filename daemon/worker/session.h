@@ -44,6 +44,7 @@ struct engine_params {
 };
 int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out); /* enum pelton_error */
 const struct gpu_device_info *engine_device(const struct engine *e);
+uint32_t engine_entropy_pictures(struct engine *e); /* that the device entropy-decodes at once; 0: the CPU does it */
 unsigned engine_validation_messages(const struct engine *e);
 void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx); /* closes all sessions first */
 

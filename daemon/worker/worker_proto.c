@@ -236,6 +236,7 @@ static void send_current_device(struct worker_proto *w, uint32_t request_id)
     Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
     Pelton__Device device, *list[] = {&device};
     device_message(engine_device(w->engine), &device);
+    device.entropy_pictures = engine_entropy_pictures(w->engine);
     m.n_devices = 1;
     m.devices = list;
     channel_send(&w->ch, WIRE_DEVICES_REPLY, request_id, 0, &m.base, NULL, 0);

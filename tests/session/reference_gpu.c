@@ -87,6 +87,11 @@ void tune_first_use(struct gpu *g, bool software, gpu_log_fn log, void *log_ctx,
     tune_preset(gpu_info(g), out);
 }
 
+unsigned gpu_background_queues(const struct gpu *g)
+{
+    return 4;
+}
+
 unsigned gpu_validation_messages(const struct gpu *g)
 {
     return 0;
