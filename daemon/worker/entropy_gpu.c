@@ -328,8 +328,10 @@ int entropy_gpu_start(struct engine *e)
         free(g);
         return PELTON_ERR_NOMEM;
     }
+    uv_mutex_lock(&e->lock); /* the GPU thread runs already */
     e->entropy_all = e->params.entropy == ENGINE_ENTROPY_GPU;
     e->entropy_gpu = g;
+    uv_mutex_unlock(&e->lock);
     return 0;
 }
 
