@@ -110,6 +110,11 @@ struct mb_parser {
     /* of the slice */
     struct h264_slice *slice;
     struct h264_picture *pic;
+    struct rec_mb *mbs;         /* arrays of the picture: while this slice is followed, nothing is read or written for each */
+    struct rec_motion *motions; /* macroblock in the lines of the slice and the picture that another thread uses meanwhile */
+    struct h264_mb_syntax *syntaxes;
+    void *coeffs;
+    uint32_t slice_index, mbs_decoded;
     const struct h264_sps *sps;
     const struct h264_pps *pps;
     uint32_t mb_width, first_mb, end_mb;

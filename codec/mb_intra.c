@@ -100,9 +100,9 @@ bool h264_intra_chroma_mode(struct mb_parser *p)
 static void store_sample(const struct mb_parser *p, size_t at, uint32_t sample)
 {
     if (p->wide)
-        ((int32_t *)p->pic->coeffs)[at] = (int32_t)sample;
+        ((int32_t *)p->coeffs)[at] = (int32_t)sample;
     else
-        ((int16_t *)p->pic->coeffs)[at] = (int16_t)sample;
+        ((int16_t *)p->coeffs)[at] = (int16_t)sample;
 }
 
 /* pcm_sample_luma, pcm_sample_chroma: raster order in the stream, units of 4x4 blocks in the record */

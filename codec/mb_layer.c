@@ -29,12 +29,11 @@ static inline void clear_64(void *at)
 
 static inline void record_begin(struct mb_parser *p)
 {
-    struct rec_mb *mb = p->mb = &p->pic->mbs[p->index];
+    struct rec_mb *mb = p->mb = &p->mbs[p->index];
 
-    p->motion = &p->pic->motion[p->index];
-    p->syntax = &p->pic->syntax[p->index];
-    *mb =
-        (struct rec_mb){.slice = p->slice->index, .coeff = p->unit_next, .intra_avail = p->intra_avail, .deblock = p->deblock};
+    p->motion = &p->motions[p->index];
+    p->syntax = &p->syntaxes[p->index];
+    *mb = (struct rec_mb){.slice = p->slice_index, .coeff = p->unit_next, .intra_avail = p->intra_avail, .deblock = p->deblock};
     memset(p->syntax, 0, sizeof(*p->syntax));
 }
 

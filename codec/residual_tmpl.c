@@ -7,7 +7,7 @@
 /* The next n units, zeroed. h264_units_reserve has made room for all that a macroblock can have. */
 static COEFF *NAME(take_units)(struct mb_parser *p, unsigned n)
 {
-    COEFF *unit = (COEFF *)p->pic->coeffs + (size_t)p->unit_next * 16;
+    COEFF *unit = (COEFF *)p->coeffs + (size_t)p->unit_next * 16;
 
     p->unit_next += n;
     memset(unit, 0, n * 16 * sizeof(COEFF));

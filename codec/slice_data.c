@@ -43,7 +43,9 @@ bool h264_units_reserve(struct mb_parser *p)
 
     if (p->unit_end - p->unit_next >= p->units_per_mb)
         return true;
-    n = (mbs < UNIT_CHUNK_MBS ? mbs : UNIT_CHUNK_MBS) * p->units_per_mb;
+    if (p->pic->slice_count > 1 && mbs > UNIT_CHUNK_MBS)
+        mbs = UNIT_CHUNK_MBS;
+    n = mbs * p->units_per_mb;
     start = atomic_load_explicit(&p->pic->unit_count, memory_order_relaxed);
     do {
         if (start > p->pic->unit_capacity || n > p->pic->unit_capacity - start)
@@ -109,6 +111,12 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
 
     p->slice = slice;
     p->pic = slice->pic;
+    p->mbs = p->pic->mbs;
+    p->motions = p->pic->motion;
+    p->syntaxes = p->pic->syntax;
+    p->coeffs = p->pic->coeffs;
+    p->slice_index = slice->index;
+    p->mbs_decoded = 0;
     p->sps = sps;
     p->pps = slice->pps;
     p->mb_width = p->pic->mb_width;
@@ -172,7 +180,7 @@ void h264_next_pair(struct mb_parser *p)
 
 static inline void next_macroblock(struct mb_parser *p)
 {
-    p->slice->mbs_decoded++;
+    p->mbs_decoded++;
     if (p->plain)
         next_in_row(p, 1);
     else
@@ -280,6 +288,7 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
         begin_bits(scratch, slice->nal_c, c_size, slice->data_bit_offset_c, &at, &p->part[1]);
     }
     error = slice_data(p);
+    slice->mbs_decoded = p->mbs_decoded;
     atomic_store_explicit(&slice->ready, p->addr, memory_order_release);
     units_return(p);
     slice->lost_partition = p->lost_partition;

@@ -80,7 +80,7 @@ int h264_slice_data_mbaff_cavlc(struct mb_parser *p)
         more = pair_cavlc(p, &run);
         if (more < 0)
             return more;
-        p->slice->mbs_decoded += 2;
+        p->mbs_decoded += 2;
         h264_next_pair(p);
     } while (more);
     return H264_OK;
@@ -122,7 +122,7 @@ int h264_slice_data_mbaff_cabac(struct mb_parser *p)
         error = pair_cabac(p);
         if (error)
             return error;
-        p->slice->mbs_decoded += 2;
+        p->mbs_decoded += 2;
         h264_next_pair(p);
     } while (!h264_cabac_terminate(&p->cabac.e));
     return H264_OK;
