@@ -15,7 +15,7 @@ void h264_cabac_init_contexts(struct h264_cabac *c, unsigned model, int qp, unsi
 
         pre = pre < 1 ? 1 : pre > 126 ? 126 : pre;
         high = pre >= 64;
-        c->state[i] = h264_cabac_states[(high ? pre - 64 : 63 - pre) << 1 | high];
+        c->state[i] = h264_cabac_rows[(high ? pre - 64 : 63 - pre) << 1 | high];
     }
 }
 
@@ -27,8 +27,8 @@ void h264_cabac_start(struct h264_cabac_engine *e, const uint8_t *data, const ui
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     word = __builtin_bswap64(word);
 #endif
-    e->value = word >> 8 << 7 | 1 << 6;
-    e->range = 510;
+    e->value = word >> 8 << 8 | 1 << 7;
+    e->range = (uint64_t)510 << 55;
     e->next = data < end ? data + 7 : end + H264_CABAC_SPENT;
     e->end = end;
 }

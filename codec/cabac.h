@@ -2,20 +2,21 @@
  *
  * CABAC decoding engine (9.3.1.2, 9.3.3.2) and the tables of CABAC parsing.
  *
- * The engine keeps codIOffset in bits 54..62 of a 64-bit word; below are bits read ahead, then a one that marks where they end,
- * then zeros. So nothing counts them: they run short when the lower half of the word is zero. codIRange keeps its 9 bits. A
- * context holds what follows from its state (pStateIdx << 1 | valMPS), so that a decision waits for one load.
+ * The engine keeps codIOffset in bits 55..63 of a 64-bit word; below are bits read ahead, then a one that marks where they end,
+ * then zeros. So nothing counts them: they run short when the lower half of the word is zero. codIRange is in the same bits of
+ * another, zeros below, so that both are compared as they are and the leading zeros of a range are its renormalisation. A
+ * context holds the row of its state (pStateIdx << 1 | valMPS), so that a decision waits for one load.
  */
 #ifndef PELTON_CODEC_CABAC_H
 #define PELTON_CODEC_CABAC_H
 
 #include "codec/bits.h"
 
-#define H264_CABAC_CONTEXTS 1024
+#define H264_CABAC_CONTEXTS  1024
 #define H264_CABAC_TERMINATE 276 /* ctxIdx of DecodeTerminate in the tables of the standard */
 
 extern const int8_t h264_cabac_init_mn[4][H264_CABAC_CONTEXTS][2];
-/* A context in one state. */
+/* A state in words, for those who do not need it fast. */
 struct h264_cabac_state {
     uint8_t lps[4];  /* rangeTabLPS by qCodIRangeIdx */
     uint8_t next[2]; /* the state after the MPS, after the LPS */
@@ -24,6 +25,9 @@ struct h264_cabac_state {
 };
 
 extern const struct h264_cabac_state h264_cabac_states[128];
+/* The same for decoding: lps[0] in bits 55..62, the others 8, 16, 24 bits below; mps in bit 16, next[1] in 8..15, next[0] in
+ * 0..7 */
+extern const uint64_t h264_cabac_rows[128];
 extern const uint8_t h264_cabac_sig_8x8[2][64];
 extern const uint8_t h264_cabac_last_8x8[64];
 extern const uint16_t h264_cabac_cbf_base[14];
@@ -33,8 +37,8 @@ extern const uint16_t h264_cabac_abs_base[14];
 
 /* Functions copy it, so that value and range live in registers; the rest is needed once in 32 bits. */
 struct h264_cabac_engine {
-    uint64_t value;      /* codIOffset << 54 | bits read ahead and their end; between bins 22 of them at least */
-    uint32_t range;      /* codIRange, 256..510 between bins */
+    uint64_t value;      /* codIOffset << 55 | bits read ahead and their end; between bins 23 of them at least */
+    uint64_t range;      /* codIRange << 55; codIRange is 256..510 between bins */
     const uint8_t *next; /* next byte to load; H264_CABAC_SPENT past end once bins needed bits past it */
     const uint8_t *end;  /* end of the RBSP */
 };
@@ -43,7 +47,7 @@ struct h264_cabac_engine {
 
 struct h264_cabac {
     struct h264_cabac_engine e;
-    struct h264_cabac_state state[H264_CABAC_CONTEXTS];
+    uint64_t state[H264_CABAC_CONTEXTS];
 };
 
 /* 9.3.1.1. model: 0 for I and SI slices, else 1 + cabac_init_idc. qp: SliceQPY. count: contexts that the slice can use. */
@@ -61,7 +65,7 @@ static inline bool h264_cabac_overrun(const struct h264_cabac_engine *e)
  * that a 9-bit register has read is the last one that the encoder flushed (9.3.1.2). */
 static inline const uint8_t *h264_cabac_tail(const struct h264_cabac_engine *e)
 {
-    return e->next - ((53 - __builtin_ctzll(e->value)) >> 3);
+    return e->next - ((54 - __builtin_ctzll(e->value)) >> 3);
 }
 
 /* Copy back what changes. */
@@ -73,7 +77,7 @@ static inline __attribute__((always_inline)) void h264_cabac_save(struct h264_ca
     to->next = e->next;
 }
 
-/* 32 bits more in place of the mark. When it is called for past end + 4 and at most 21 bits are read ahead, a bin has used bits
+/* 32 bits more in place of the mark. When it is called for past end + 4 and at most 22 bits are read ahead, a bin has used bits
  * past the end; zeros follow. */
 static inline __attribute__((always_inline)) void h264_cabac_refill(struct h264_cabac_engine *e)
 {
@@ -98,52 +102,75 @@ static inline __attribute__((always_inline)) void h264_cabac_ready(struct h264_c
         h264_cabac_refill(e);
 }
 
-/* DecodeDecision (9.3.3.2.1) without looking after the bits read ahead. The branch on the LPS is as predictable as the bin that
- * the caller branches on, so it costs less than the longer chain of a selection by mask (measured). */
-static inline __attribute__((always_inline)) unsigned h264_cabac_bin(struct h264_cabac_engine *e,
-                                                                     struct h264_cabac_state *state)
-{
-    uint32_t lps, mps, shift;
-    uint64_t row, scaled;
+#define H264_CABAC_LPS ((uint64_t)0xff << 55)
 
-    memcpy(&row, state, sizeof(row));
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-    row = __builtin_bswap64(row);
+/* DecodeDecision (9.3.3.2.1) without looking after the bits read ahead. A branch on the LPS: the next decision need not wait
+ * for the outcome of this one where it was foreseen. */
+static inline __attribute__((always_inline)) unsigned h264_cabac_bin(struct h264_cabac_engine *e, uint64_t *context)
+{
+    uint64_t row = *context, lps = row << (e->range >> 58 & 24) & H264_CABAC_LPS, mps = e->range - lps;
+    unsigned shift;
+
+    if (e->value < mps) {
+        *context = h264_cabac_rows[(uint8_t)row];
+#ifdef __LZCNT__
+        shift = (unsigned)__builtin_clzll(mps);
+#else
+        shift = (unsigned)(mps >> 63) ^ 1;
 #endif
-    lps = (uint8_t)(row >> (e->range >> 3 & 24));
-    mps = e->range - lps;
-    scaled = (uint64_t)mps << 54;
-    if (e->value < scaled) {
-        *state = h264_cabac_states[(uint8_t)(row >> 32)];
-        shift = mps < 256;
         e->range = mps << shift;
         e->value <<= shift;
-        return (unsigned)(row >> 48);
+        return (unsigned)(row >> 16) & 1;
     }
-    *state = h264_cabac_states[(uint8_t)(row >> 40)];
-    shift = 8 - (31 ^ (uint32_t)__builtin_clz(lps)); /* RenormD (9.3.3.2.2) */
+    *context = h264_cabac_rows[(uint8_t)(row >> 8)];
+    shift = (unsigned)__builtin_clzll(lps); /* RenormD (9.3.3.2.2) */
     e->range = lps << shift;
-    e->value = (e->value - scaled) << shift;
-    return (unsigned)(row >> 48) ^ 1;
+    e->value = (e->value - mps) << shift;
+    return (unsigned)~(row >> 16) & 1;
 }
 
-static inline __attribute__((always_inline)) unsigned h264_cabac_decide(struct h264_cabac_engine *e,
-                                                                        struct h264_cabac_state *state)
+/* The same with selections in place of the branch, for bins whose LPS and whose value are badly foreseen: one branch, the
+ * caller's on the value, instead of two. Compilers make branches of selections, and for a range they would have to count its
+ * zeros slowly. */
+#if defined(__x86_64__) && defined(__LZCNT__)
+static inline __attribute__((always_inline)) unsigned h264_cabac_bin_select(struct h264_cabac_engine *e, uint64_t *context)
 {
-    unsigned bin = h264_cabac_bin(e, state);
+    uint64_t row = *context, lps = row << (e->range >> 58 & 24) & H264_CABAC_LPS, range = e->range - lps, mps = range;
+    uint64_t next = row, bin = row, value = e->value, rest = value;
+    unsigned shift;
+
+    __asm__("sub %[mps], %[rest]\n\t"
+            "cmovnc %[rest], %[value]\n\t"
+            "cmovnc %[lps], %[range]\n\t"
+            "cmovnc %[after_lps], %[next]\n\t"
+            "cmovnc %[not_mps], %[bin]"
+            : [rest] "+&r"(rest), [value] "+&r"(value), [range] "+&r"(range), [next] "+&r"(next), [bin] "+&r"(bin)
+            : [mps] "r"(mps), [lps] "r"(lps), [after_lps] "r"(row >> 8), [not_mps] "r"(~row)
+            : "cc");
+    *context = h264_cabac_rows[(uint8_t)next];
+    shift = (unsigned)__builtin_clzll(range);
+    e->range = range << shift;
+    e->value = value << shift;
+    return (unsigned)(bin >> 16) & 1;
+}
+#else
+#define h264_cabac_bin_select h264_cabac_bin
+#endif
+
+static inline __attribute__((always_inline)) unsigned h264_cabac_decide(struct h264_cabac_engine *e, uint64_t *context)
+{
+    unsigned bin = h264_cabac_bin_select(e, context);
 
     h264_cabac_ready(e);
     return bin;
 }
 
-/* DecodeBypass (9.3.3.2.3) without looking after the bits read ahead. */
+/* DecodeBypass (9.3.3.2.3) without looking after the bits read ahead: codIOffset is doubled after the comparison. */
 static inline __attribute__((always_inline)) unsigned h264_cabac_bypass_bin(struct h264_cabac_engine *e)
 {
-    uint64_t scaled = (uint64_t)e->range << 54, mask;
+    uint64_t half = e->range >> 1, mask = -(uint64_t)(e->value >= half);
 
-    e->value <<= 1;
-    mask = (uint64_t)~((int64_t)(e->value - scaled) >> 63);
-    e->value -= scaled & mask;
+    e->value = (e->value - (half & mask)) << 1;
     return (unsigned)mask & 1;
 }
 
@@ -160,10 +187,10 @@ static inline unsigned h264_cabac_terminate(struct h264_cabac_engine *e)
 {
     unsigned shift;
 
-    e->range -= 2;
-    if (e->value >= (uint64_t)e->range << 54)
+    e->range -= (uint64_t)2 << 55;
+    if (e->value >= e->range)
         return 1;
-    shift = e->range < 256;
+    shift = (unsigned)(e->range >> 63) ^ 1;
     e->range <<= shift;
     e->value <<= shift;
     h264_cabac_ready(e);

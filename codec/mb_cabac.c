@@ -9,7 +9,7 @@
  * loaded with every bin, because the byte of a context that is stored could be part of it. */
 struct bins {
     struct h264_cabac_engine e;
-    struct h264_cabac_state *state;
+    uint64_t *context;
 };
 
 static inline __attribute__((always_inline)) struct bins bins_begin(struct mb_parser *p)
@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void bins_end(struct mb_parser *p, 
 
 static inline __attribute__((always_inline)) unsigned bin(struct bins *b, unsigned ctx)
 {
-    return h264_cabac_decide(&b->e, b->state + ctx);
+    return h264_cabac_decide(&b->e, b->context + ctx);
 }
 
 static unsigned flags_inc(const struct mb_parser *p, unsigned flag)

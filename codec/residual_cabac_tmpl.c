@@ -6,22 +6,22 @@
 
 /* First contexts of a block category. */
 struct NAME(contexts) {
-    struct h264_cabac_state *cbf, *sig, *last, *abs;
+    uint64_t *cbf, *sig, *last, *abs;
 };
 
 static struct NAME(contexts) NAME(category)(struct mb_parser *p, unsigned cat)
 {
-    struct h264_cabac_state *state = p->cabac.state;
+    uint64_t *state = p->cabac.state;
 
     return (struct NAME(contexts)){state + h264_cabac_cbf_base[cat], state + h264_cabac_sig_base[p->field][cat],
                                    state + h264_cabac_last_base[p->field][cat], state + h264_cabac_abs_base[cat]};
 }
 
 /* coeff_abs_level_minus1 and coeff_sign_flag of n coefficients, last one first. gt1_max: 3 for chroma DC, else 4. */
-static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac_engine *e, struct h264_cabac_state *abs_ctx,
+static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac_engine *e, uint64_t *abs_ctx,
                                                                unsigned gt1_max, const uint8_t *at, unsigned n, COEFF *out)
 {
-    struct h264_cabac_state *ctx = abs_ctx + 1, *gt1_ctx = abs_ctx + 5, *gt1_last = gt1_ctx + gt1_max;
+    uint64_t *ctx = abs_ctx + 1, *gt1_ctx = abs_ctx + 5, *gt1_last = gt1_ctx + gt1_max;
     bool good = true;
 
     while (n--) {
@@ -53,14 +53,14 @@ static inline __attribute__((always_inline)) int NAME(block_4x4)(struct mb_parse
                                                                  const struct NAME(contexts) * cx, unsigned cbf_inc,
                                                                  const uint8_t *scan, unsigned count, COEFF *unit)
 {
-    struct h264_cabac_state *sig = cx->sig, *last = cx->last;
+    uint64_t *sig = cx->sig, *last = cx->last;
     uint8_t at[16];
     unsigned n = 0, i = 0;
 
     if (!h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
     for (i = 0; i < count - 1; i++) {
-        if (h264_cabac_bin(e, sig + i)) {
+        if (h264_cabac_bin_select(e, sig + i)) {
             at[n++] = scan[i];
             if (h264_cabac_bin(e, last + i))
                 break;
@@ -120,18 +120,18 @@ static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parse
                                                                  const struct NAME(contexts) * cx, unsigned cbf_inc)
 {
     const uint8_t *scan = h264_scan_8x8[p->field], *sig_inc = h264_cabac_sig_8x8[p->field];
-    struct h264_cabac_state *sig = cx->sig, *last = cx->last, *sig_ctx = sig, *last_ctx = last; /* those of 0 are the first */
+    uint64_t *sig = cx->sig, *last = cx->last, *sig_ctx = sig, *last_ctx = last; /* those of 0 are the first */
     uint8_t at[64];
     unsigned n = 0, i;
 
     if (p->chroma_array_type == 3 && !h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
     for (i = 0; i < 63; i++) { /* the next contexts are found before it is known where this one leads */
-        struct h264_cabac_state *sig_now = sig_ctx, *last_now = last_ctx;
+        uint64_t *sig_now = sig_ctx, *last_now = last_ctx;
 
         sig_ctx = sig + sig_inc[i + 1];
         last_ctx = last + h264_cabac_last_8x8[i + 1];
-        if (h264_cabac_bin(e, sig_now)) {
+        if (h264_cabac_bin_select(e, sig_now)) {
             at[n++] = scan[i];
             if (h264_cabac_bin(e, last_now))
                 break;

@@ -133,18 +133,18 @@ static void init_contexts(struct h264_cabac *c)
 
     init_states(state);
     for (unsigned i = 0; i < H264_CABAC_CONTEXTS; i++)
-        c->state[i] = h264_cabac_states[state[i]];
+        c->state[i] = h264_cabac_rows[state[i]];
 }
 
 /* pStateIdx << 1 | valMPS of a context */
-static unsigned state_of(const struct h264_cabac_state *context)
+static unsigned state_of(const uint64_t *context)
 {
     unsigned s = 0;
 
-    while (s < 128 && memcmp(&h264_cabac_states[s], context, sizeof(*context)))
+    while (s < 128 && h264_cabac_rows[s] != *context)
         s++;
     assert_true(s < 128);
-    assert_int_equal(context->mps, s & 1);
+    assert_int_equal(h264_cabac_states[s].mps, s & 1);
     return s;
 }
 
