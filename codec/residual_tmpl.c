@@ -5,12 +5,13 @@
  */
 
 /* The next n units, zeroed. h264_units_reserve has made room for all that a macroblock can have. */
-static COEFF *NAME(take_units)(struct mb_parser *p, unsigned n)
+static inline __attribute__((always_inline)) COEFF *NAME(take_units)(struct mb_parser *p, unsigned n)
 {
     COEFF *unit = (COEFF *)p->coeffs + (size_t)p->unit_next * 16;
 
     p->unit_next += n;
-    memset(unit, 0, n * 16 * sizeof(COEFF));
+    for (unsigned i = 0; i < n; i++) /* one memset of all would be a call, or a loop whose end is badly foreseen */
+        memset(unit + i * 16, 0, 16 * sizeof(COEFF));
     return unit;
 }
 
