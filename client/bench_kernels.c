@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#define CLOCKS_UP 0.97
+
 struct kernels {
     const struct options *o;
     struct failure *f;
@@ -69,7 +71,11 @@ static void print_row(const struct kernels *k, const struct kernel_row *row)
     if (r->host > 0) {
         printf("   read by a CPU: %.1f us", 1e6 * r->host);
     }
-    printf("   error %.3g\n", r->error);
+    printf("   error %.3g", r->error);
+    if (r->clock > 0 && r->clock < CLOCKS_UP) {
+        printf("   clocks at %.0f %%", 100 * r->clock);
+    }
+    putchar('\n');
 }
 
 static bool is_wanted(const struct kernels *k, const struct kernel_variant *variant)
@@ -115,15 +121,19 @@ static int run_case(struct kernels *k, const struct kernel_family *family, const
     char text[96], why[KERNEL_WHY];
     uint32_t count = kernel_variant_count(family);
     bool *fits = calloc(count, sizeof *fits);
-    int rc = 0;
     if (!fits) {
         return fail_with(k->f, X_OTHER, "close other programs", "out of memory");
     }
+    for (uint32_t i = 0; i < count; i++) {
+        fits[i] = is_wanted(k, kernel_variant(family, i));
+    }
+    int err = kernel_compile(k->bench, family, c, fits);
+    int rc = err < 0 ? fail_with(k->f, X_OTHER, "", "%s", gpu_error_text(err)) : 0;
     kernel_case_text(family, c, text, sizeof text);
     printf("%s, %s\n", kernel_family_name(family), text);
     for (uint32_t i = 0; i < 2 * count && rc == 0 && !interrupted(); i++) {
         struct kernel_row row = {.family = family, .variant = kernel_variant(family, i % count), .c = *c};
-        if (i < count && is_wanted(k, row.variant)) {
+        if (i < count && fits[i]) {
             rc = judge(k, &row, kernel_check(k->bench, family, row.variant, c, why), why, &fits[i]);
         } else if (i >= count && fits[i - count]) {
             rc = time_variant(k, &row);
@@ -214,16 +224,16 @@ static int write_csv(struct kernels *k)
     if (!file) {
         return k->f->code;
     }
-    fprintf(file, "device,family,variant,width,height,format,weights,taps,pictures,alone_us,batch_us,bytes,gb_s,of_copy,host_us,error\n");
+    fprintf(file, "device,family,variant,width,height,format,weights,taps,pictures,alone_us,batch_us,bytes,gb_s,of_copy,host_us,error,clock,spread\n");
     for (size_t i = 0; i < k->count; i++) {
         const struct kernel_row *row = &k->rows[i];
         const struct kernel_result *r = &row->result;
         enum kernel_axis axis = kernel_family_axis(row->family);
         double rate = r->batch > 0 ? (double)r->bytes / r->batch : 0;
-        fprintf(file, "%s,%s,%s,%u,%u,%s,%s,%u,%u,%.3f,%.3f,%llu,%.2f,%.4f,%.2f,%.4g\n", gpu_info(k->g)->name, kernel_family_name(row->family),
+        fprintf(file, "\"%s\",%s,%s,%u,%u,%s,%s,%u,%u,%.3f,%.3f,%llu,%.2f,%.4f,%.2f,%.4g,%.3f,%.3f\n", gpu_info(k->g)->name, kernel_family_name(row->family),
                 kernel_variant_name(row->variant), row->c.width, row->c.height, kernel_format_name(row->c.format),
                 axis != KERNEL_AXIS_TAPS ? "" : row->c.gauss ? "gauss" : "box", row->c.taps, row->c.pictures, 1e6 * r->alone,
-                1e6 * r->batch, (unsigned long long)r->bytes, 1e-9 * rate, k->copy > 0 ? rate / k->copy : 0, 1e6 * r->host, r->error);
+                1e6 * r->batch, (unsigned long long)r->bytes, 1e-9 * rate, k->copy > 0 ? rate / k->copy : 0, 1e6 * r->host, r->error, r->clock, r->spread);
     }
     return close_output(k, file, k->o->csv);
 }

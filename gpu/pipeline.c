@@ -4,8 +4,13 @@
  */
 #include "gpu/vk.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define MOST_THREADS 16
 
 static int create_layout(struct gpu *g, struct gpu_layout *layout)
 {
@@ -59,23 +64,22 @@ int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t 
     return GPU_OK;
 }
 
-static int create_pipeline(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
-                           const uint32_t *constants, uint32_t constant_count, bool whole, VkPipeline *out)
+static int create_pipeline(struct gpu *g, const struct gpu_pipeline_want *w, VkPipeline *out)
 {
     int err = GPU_OK;
     VkShaderModule module = VK_NULL_HANDLE;
     VkSpecializationMapEntry entries[8];
-    for (uint32_t i = 0; i < constant_count; i++)
+    for (uint32_t i = 0; i < w->constant_count; i++)
         entries[i] = (VkSpecializationMapEntry){i, i * 4, 4};
-    VkSpecializationInfo special = {constant_count, entries, constant_count * 4, constants};
-    VkShaderModuleCreateInfo module_info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = spirv_size, .pCode = spirv};
+    VkSpecializationInfo special = {w->constant_count, entries, w->constant_count * 4, w->constants};
+    VkShaderModuleCreateInfo module_info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = w->spirv_size, .pCode = w->spirv};
     VK(g, g->vk.vkCreateShaderModule(g->device, &module_info, NULL, &module));
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .flags = whole ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT : 0,
-                  .module = module, .pName = "main", .pSpecializationInfo = constant_count ? &special : NULL},
-        .layout = layout->pipeline,
+                  .flags = w->whole ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT : 0,
+                  .module = module, .pName = "main", .pSpecializationInfo = w->constant_count ? &special : NULL},
+        .layout = w->layout->pipeline,
     };
     VK(g, g->vk.vkCreateComputePipelines(g->device, VK_NULL_HANDLE, 1, &info, NULL, out));
 error:
@@ -83,44 +87,105 @@ error:
     return err;
 }
 
-int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
-                     const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out)
+static struct gpu_pipeline *find(struct gpu_pipeline *p, const struct gpu_pipeline_want *w)
 {
-    return gpu_pipeline_get_whole(g, layout, spirv, spirv_size, constants, constant_count, false, name, out);
+    while (p && (p->want.layout != w->layout || p->want.spirv != w->spirv || p->want.whole != w->whole ||
+                 p->want.constant_count != w->constant_count || memcmp(p->want.constants, w->constants, w->constant_count * 4) != 0))
+        p = p->next;
+    return p;
+}
+
+struct making {
+    struct gpu *g;
+    struct gpu_pipeline **todo;
+    uint32_t count;
+    atomic_uint next;
+    atomic_int err;
+};
+
+static void *make_some(void *ctx)
+{
+    struct making *m = ctx;
+    for (uint32_t i; (i = atomic_fetch_add(&m->next, 1)) < m->count;) {
+        int err = create_pipeline(m->g, &m->todo[i]->want, &m->todo[i]->pipeline);
+        if (err < 0) {
+            gpu_log(m->g, 0, "no pipeline for the pass %s", m->todo[i]->want.name);
+            atomic_store(&m->err, err);
+        }
+    }
+    return NULL;
+}
+
+static void make_in_threads(struct making *m)
+{
+    pthread_t threads[MOST_THREADS];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t count = 0, most = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (uint32_t)cores;
+    while (count + 1 < most && count + 1 < m->count && pthread_create(&threads[count], NULL, make_some, m) == 0)
+        count++;
+    make_some(m);
+    while (count)
+        pthread_join(threads[--count], NULL);
+}
+
+int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uint32_t n)
+{
+    struct gpu_pipeline *made = NULL, **todo = calloc(n + 1, sizeof(struct gpu_pipeline *));
+    struct making m = {.g = g, .todo = todo, .err = GPU_OK};
+    if (!todo)
+        return GPU_ERR_NOMEM;
+    for (uint32_t i = 0; i < n && atomic_load(&m.err) == GPU_OK; i++) {
+        struct gpu_pipeline_want w = wants[i];
+        if (w.constant_count > 8) {
+            m.err = GPU_ERR_INVALID;
+            break;
+        }
+        gpu_debug_shader(g, &w.spirv, &w.spirv_size);
+        if (find(g->pipelines, &w) || find(made, &w))
+            continue;
+        struct gpu_pipeline *p = calloc(1, sizeof(*p));
+        if (!p) {
+            m.err = GPU_ERR_NOMEM;
+            break;
+        }
+        *p = (struct gpu_pipeline){.next = made, .want = w};
+        made = todo[m.count++] = p;
+    }
+    if (m.count && m.err == GPU_OK)
+        make_in_threads(&m);
+    for (uint32_t i = 0; i < m.count; i++) {
+        if (todo[i]->pipeline) {
+            todo[i]->next = g->pipelines;
+            g->pipelines = todo[i];
+        } else {
+            free(todo[i]);
+        }
+    }
+    free(todo);
+    return m.err;
 }
 
 int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
                            const uint32_t *constants, uint32_t constant_count, bool whole, const char *name, VkPipeline *out)
 {
+    struct gpu_pipeline_want w = {.layout = layout, .spirv = spirv, .spirv_size = spirv_size, .constant_count = constant_count,
+                                  .whole = whole, .name = name};
     if (constant_count > 8)
         return GPU_ERR_INVALID;
-    gpu_debug_shader(g, &spirv, &spirv_size);
-    for (struct gpu_pipeline *p = g->pipelines; p; p = p->next) {
-        if (p->layout == layout && p->spirv == spirv && p->whole == whole && p->constant_count == constant_count &&
-            (!constant_count || !memcmp(p->constants, constants, constant_count * 4))) {
-            *out = p->pipeline;
-            return GPU_OK;
-        }
-    }
-    struct gpu_pipeline *p = calloc(1, sizeof(*p));
-    if (!p)
-        return GPU_ERR_NOMEM;
-    p->layout = layout;
-    p->spirv = spirv;
-    p->constant_count = constant_count;
-    p->whole = whole;
     if (constant_count)
-        memcpy(p->constants, constants, constant_count * 4);
-    int err = create_pipeline(g, layout, spirv, spirv_size, constants, constant_count, whole, &p->pipeline);
-    if (err < 0) {
-        gpu_log(g, 0, "no pipeline for the pass %s", name);
-        free(p);
+        memcpy(w.constants, constants, constant_count * 4);
+    int err = gpu_pipelines_make(g, &w, 1);
+    if (err < 0)
         return err;
-    }
-    p->next = g->pipelines;
-    g->pipelines = p;
-    *out = p->pipeline;
+    gpu_debug_shader(g, &w.spirv, &w.spirv_size);
+    *out = find(g->pipelines, &w)->pipeline;
     return GPU_OK;
+}
+
+int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
+                     const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out)
+{
+    return gpu_pipeline_get_whole(g, layout, spirv, spirv_size, constants, constant_count, false, name, out);
 }
 
 void gpu_pipelines_free(struct gpu *g)

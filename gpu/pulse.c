@@ -17,6 +17,7 @@ struct gpu_pulse {
     VkPipeline pipeline;
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
+    uint32_t steps;
     VkCommandPool pool;
     VkCommandBuffer commands;
     uint64_t value; /* of the timeline, when the last one is over */
@@ -40,7 +41,16 @@ error:
     return err;
 }
 
-static int record(struct gpu_pulse *p, uint32_t steps)
+void gpu_pulse_record(const struct gpu_pulse *p, VkCommandBuffer commands)
+{
+    struct gpu *g = p->g;
+    g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->pipeline);
+    g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout->pipeline, 0, 1, &p->set, 0, NULL);
+    g->vk.vkCmdPushConstants(commands, p->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(p->steps), &p->steps);
+    g->vk.vkCmdDispatch(commands, 1, 1, 1);
+}
+
+static int record(struct gpu_pulse *p)
 {
     struct gpu *g = p->g;
     int err = GPU_OK;
@@ -51,10 +61,7 @@ static int record(struct gpu_pulse *p, uint32_t steps)
     VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, &p->commands));
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VK(g, g->vk.vkBeginCommandBuffer(p->commands, &begin));
-    g->vk.vkCmdBindPipeline(p->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->pipeline);
-    g->vk.vkCmdBindDescriptorSets(p->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout->pipeline, 0, 1, &p->set, 0, NULL);
-    g->vk.vkCmdPushConstants(p->commands, p->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(steps), &steps);
-    g->vk.vkCmdDispatch(p->commands, 1, 1, 1);
+    gpu_pulse_record(p, p->commands);
     VK(g, g->vk.vkEndCommandBuffer(p->commands));
 error:
     return err;
@@ -67,11 +74,12 @@ int gpu_pulse_create(struct gpu *g, uint32_t steps, struct gpu_pulse **out)
     if (!p)
         return GPU_ERR_NOMEM;
     p->g = g;
+    p->steps = steps;
     TRY(gpu_buffer_create(g, THREADS * sizeof(uint32_t), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, GPU_MEMORY_DEVICE, &p->sink));
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = 1}, sizeof(steps), &p->layout));
     TRY(gpu_pipeline_get(g, p->layout, shader_pulse, sizeof(shader_pulse), NULL, 0, "pulse", &p->pipeline));
     TRY(create_set(p));
-    TRY(record(p, steps));
+    TRY(record(p));
     *out = p;
     return GPU_OK;
 error:

@@ -141,7 +141,15 @@ static int make_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_si
         all[i] = constants[i];
     all[CONSTANT_CHROMA_FORMAT] = recon_chroma_format(p);
     all[CONSTANT_INTERLACED] = p->interlaced;
-    return gpu_pipeline_get_whole(r->g, r->layout, spirv, spirv_size, all, CONSTANT_COUNT, whole, name, out);
+    if (!r->wants)
+        return gpu_pipeline_get_whole(r->g, r->layout, spirv, spirv_size, all, CONSTANT_COUNT, whole, name, out);
+    struct gpu_pipeline_want *w = r->want_count < RECON_WANTS ? &r->wants[r->want_count++] : NULL;
+    if (w) {
+        *w = (struct gpu_pipeline_want){.layout = r->layout, .spirv = spirv, .spirv_size = spirv_size, .constant_count = CONSTANT_COUNT,
+                                        .whole = whole, .name = name};
+        memcpy(w->constants, all, sizeof(all));
+    }
+    return GPU_OK;
 }
 
 int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide, size_t wide_size,
@@ -163,18 +171,30 @@ int recon_pass_pipeline(struct recon *r, uint32_t index)
                           &r->pipelines[index]);
 }
 
-static int create_pipelines(struct recon *r)
+static int get_pipelines(struct recon *r)
 {
-    const struct gpu_bindings bindings = {.buffers = RECON_BUFFERS, .images = RECON_IMAGES};
-    int err = gpu_layout_get(r->g, &bindings, sizeof(struct recon_push), &r->layout);
-    if (err == GPU_OK)
-        err = recon_deliver_pipelines(r);
+    int err = recon_deliver_pipelines(r);
     for (uint32_t i = 0; i < recon_pass_count && err == GPU_OK; i++) {
         const struct recon_pass *p = &recon_passes[i];
         if (!p->wanted || p->wanted(&r->worst)) /* others wait for a batch that wants them */
             err = recon_pass_pipeline(r, i);
     }
     return err;
+}
+
+/* What is needed is written down first, so that drivers compile it side by side. */
+static int create_pipelines(struct recon *r)
+{
+    const struct gpu_bindings bindings = {.buffers = RECON_BUFFERS, .images = RECON_IMAGES};
+    struct gpu_pipeline_want wants[RECON_WANTS];
+    int err = gpu_layout_get(r->g, &bindings, sizeof(struct recon_push), &r->layout);
+    r->wants = wants;
+    if (err == GPU_OK)
+        err = get_pipelines(r);
+    if (err == GPU_OK)
+        err = gpu_pipelines_make(r->g, wants, r->want_count);
+    r->wants = NULL;
+    return err == GPU_OK ? get_pipelines(r) : err;
 }
 
 int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes)

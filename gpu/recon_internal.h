@@ -24,6 +24,7 @@
 
 #define RECON_FORMATS 5
 #define RECON_DELIVER_VARIANTS (2 * RECON_FORMATS) /* each also for what is cropped by whole texels */
+#define RECON_WANTS (RECON_MAX_PASSES + 1 + RECON_DELIVER_VARIANTS)
 #define RECON_BLURRED RECON_DELIVER_VARIANTS       /* + format: with rectangles; made when they are first asked for */
 #define RECON_DELIVER_PIPELINES (3 * RECON_FORMATS)
 #define RECON_BY_COPY RECON_DELIVER_PIPELINES
@@ -92,6 +93,8 @@ struct recon {
     bool wide;                           /* samples of 16 bits, coefficients of 32 */
 
     const struct gpu_layout *layout;
+    struct gpu_pipeline_want *wants;     /* while it is being created: pipelines are written down here, not made */
+    uint32_t want_count;
     VkPipeline pipelines[RECON_MAX_PASSES], copy_pipeline, deliver_pipelines[RECON_DELIVER_PIPELINES], blur_pipelines[RECON_FORMATS];
     bool deliver_by_copy;                /* image to buffer copies where a delivery needs no shader: faster on software */
     VkDescriptorPool descriptors;

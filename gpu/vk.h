@@ -43,12 +43,19 @@ struct gpu_layout {
     VkPipelineLayout pipeline;
 };
 
-struct gpu_pipeline {
-    struct gpu_pipeline *next;
+/* A shader with these constants, ids 0..; whole: its subgroups must be full, which gpu.info.fixed_subgroups allows. */
+struct gpu_pipeline_want {
     const struct gpu_layout *layout;
     const uint32_t *spirv;
+    size_t spirv_size;
     uint32_t constants[8], constant_count;
     bool whole;
+    const char *name;        /* for the log; not kept */
+};
+
+struct gpu_pipeline {
+    struct gpu_pipeline *next;
+    struct gpu_pipeline_want want;
     VkPipeline pipeline;
 };
 
@@ -230,12 +237,18 @@ void gpu_sync_host(struct gpu *g, VkCommandBuffer commands, struct barrier_state
 
 /* pipeline.c */
 int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out);
-/* A pipeline of the shader with these constants, ids 0..; whole: its subgroups must be full, which gpu.info.fixed_subgroups allows. */
+/* Make those that are not there yet, several at once on as many cores: drivers compile for up to seconds. Those made stay, after an error too. */
+int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uint32_t n);
+/* Of those kept, or made. */
 int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
                            const uint32_t *constants, uint32_t constant_count, bool whole, const char *name, VkPipeline *out);
 int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
                      const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out);
 void gpu_pipelines_free(struct gpu *g);
+
+/* pulse.c: its work, into a command buffer of another's */
+struct gpu_pulse;
+void gpu_pulse_record(const struct gpu_pulse *p, VkCommandBuffer commands);
 
 /* host.c */
 /* The part of a host that a storage buffer descriptor can reach. */

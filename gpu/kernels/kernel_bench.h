@@ -12,6 +12,7 @@
 struct kernel_push {
     uint32_t width, height, items, groups;
     float weights[BENCH_WEIGHTS];
+    uint32_t halves[BENCH_WEIGHTS]; /* each twice */
 };
 
 /* A layer for each set. */
@@ -24,9 +25,10 @@ struct kernel_bench_image {
 struct kernel_bench {
     struct gpu *g;
     uint64_t random;
-    uint32_t rounds;
+    uint32_t rounds, most_sets;
     VkQueryPool queries;
-    double busy;                           /* when the device last was, on the monotonic clock */
+    struct gpu_pulse *pulse;               /* NULL: nothing is timed, or a software device */
+    double fastest;                        /* seconds of the shortest pulse so far */
     VkSampler nearest, linear;             /* beyond the border: the border; nothing */
     const struct gpu_layout *layout;
 
@@ -59,8 +61,26 @@ int kernel_download(struct kernel_bench *b, VkBuffer from, uint64_t at, uint64_t
 /* kernel_run.c: of n values, which it sorts, 0 of none; the monotonic clock */
 double kernel_median(double *values, uint32_t n);
 double kernel_seconds(void);
-/* How long to keep the device busy before times count: while the host does other things a GPU lowers its clocks. */
-double kernel_warm_seconds(const struct kernel_bench *b);
+
+/* kernel_clock.c: a GPU lowers its clocks while the host does other things, and all times become longer with them. A pulse, which takes
+ * the same number of cycles each time, tells by how much: rounds beside which pulses are slow do not count. */
+struct kernel_watch {
+    double start, before;      /* when watching began; the clocks before the round at hand: 1 the highest seen, 0 not known */
+    double least;              /* of the rounds that count */
+};
+int kernel_clock_open(struct kernel_bench *b);
+void kernel_clock_close(struct kernel_bench *b); /* half-built is fine */
+/* Some of the work that is to be timed, and its time. */
+typedef int (*kernel_round_fn)(void *ctx, double *seconds);
+/* Clocks are up, or have not come up for long. */
+int kernel_watch_begin(struct kernel_bench *b, kernel_round_fn round, void *ctx, struct kernel_watch *w);
+/* A round is over: *counts says whether clocks were up before and after it. Where they stay low for long, rounds count all the same. */
+int kernel_watch_round(struct kernel_bench *b, struct kernel_watch *w, bool *counts);
+/* All of it. */
+struct kernel_steady {
+    double median, spread, clock; /* as in kernel_result */
+};
+int kernel_steady(struct kernel_bench *b, kernel_round_fn round, void *ctx, uint32_t rounds, struct kernel_steady *out);
 
 /* kernel_image.c: the family's image `index` of the case at hand; its buffers are there and filled. */
 int kernel_image_create(struct kernel_bench *b, uint32_t index);

@@ -86,7 +86,7 @@ static int create_buffers(struct kernel_bench *b)
         one += b->stride[i];
     }
     uint64_t sets = b->g->info.software ? 2 : BATCH_BYTES / one;
-    b->sets = sets < 2 ? 2 : sets > KERNEL_MAX_SETS ? KERNEL_MAX_SETS : (uint32_t)sets;
+    b->sets = sets < 2 ? 2 : sets > b->most_sets ? b->most_sets : (uint32_t)sets;
     for (uint32_t i = 0; i < KERNEL_BINDINGS && err == GPU_OK; i++)
         if (b->stride[i])
             err = gpu_buffer_create(b->g, b->stride[i] * b->sets, usage, GPU_MEMORY_DEVICE, &b->buffers[i]);

@@ -64,23 +64,34 @@ static int run_batch(struct isp *isp, const struct host_frames *f, uint32_t n, e
     return err;
 }
 
-static int median_of(struct kernel_bench *b, struct isp *isp, const struct host_frames *f, uint32_t n, enum isp_stage stage, double *out)
+struct batches {
+    struct isp *isp;
+    const struct host_frames *f;
+    uint32_t n;
+    enum isp_stage stage;
+};
+
+static int one_batch(void *ctx, double *seconds)
 {
-    int err = GPU_OK;
-    double *samples = malloc(b->rounds * sizeof(*samples)), warm;
-    if (!samples)
-        return GPU_ERR_NOMEM;
-    double start = kernel_seconds(), least = kernel_warm_seconds(b);
-    do {
-        err = run_batch(isp, f, n, stage, &warm);
-    } while (err == GPU_OK && kernel_seconds() - start < least);
-    b->busy = kernel_seconds();
-    for (uint32_t r = 0; r < b->rounds && err == GPU_OK; r++)
-        err = run_batch(isp, f, n, stage, &samples[r]);
+    const struct batches *t = ctx;
+    return run_batch(t->isp, t->f, t->n, t->stage, seconds);
+}
+
+static int time_batches(struct kernel_bench *b, struct batches t, struct kernel_result *out)
+{
+    struct kernel_steady alone, batch;
+    t.n = 1;
+    int err = kernel_steady(b, one_batch, &t, b->rounds, &alone);
+    t.n = BATCH;
     if (err == GPU_OK)
-        *out = kernel_median(samples, b->rounds);
-    free(samples);
-    return err;
+        err = kernel_steady(b, one_batch, &t, b->rounds, &batch);
+    if (err < 0)
+        return err;
+    out->alone = alone.median;
+    out->batch = batch.median;
+    out->spread = batch.spread;
+    out->clock = alone.clock < batch.clock ? alone.clock : batch.clock;
+    return GPU_OK;
 }
 
 int kernel_isp_run(struct kernel_bench *b, const struct kernel_isp *how, double (*compare)(struct kernel_bench *b, const uint16_t *rgb),
@@ -102,9 +113,7 @@ int kernel_isp_run(struct kernel_bench *b, const struct kernel_isp *how, double 
     if (err == GPU_OK)
         err = run_batch(isp, &f, 2, how->stage, &unused);
     if (err == GPU_OK && b->rounds)
-        err = median_of(b, isp, &f, 1, how->stage, &r.alone);
-    if (err == GPU_OK && b->rounds)
-        err = median_of(b, isp, &f, BATCH, how->stage, &r.batch);
+        err = time_batches(b, (struct batches){isp, &f, 1, how->stage}, &r);
     if (err == GPU_OK) {
         r.error = compare(b, (const uint16_t *)(const void *)(f.memory + f.one));
         if (!(r.error <= allowed)) {

@@ -18,8 +18,6 @@
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
-#define WARM_SECONDS 0.1
-#define COOL_SECONDS 0.05 /* of idling before a GPU lowers its clocks */
 #define QUERIES (2 * KERNEL_MAX_SETS + 2)
 
 static int create_sampler(struct gpu *g, VkFilter filter, VkSamplerAddressMode beyond, VkSampler *out)
@@ -41,11 +39,13 @@ int kernel_bench_create(struct gpu *g, uint64_t seed, uint32_t rounds, struct ke
         return GPU_ERR_NOMEM;
     b->g = g;
     b->random = seed | 1;
+    b->most_sets = KERNEL_MAX_SETS;
     b->rounds = g->main->tick_mask ? rounds : 0;
     VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = QUERIES};
     TRY(create_sampler(g, VK_FILTER_NEAREST, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE, &b->nearest));
     TRY(create_sampler(g, VK_FILTER_LINEAR, VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER, &b->linear));
     VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
+    TRY(kernel_clock_open(b));
     *out = b;
     return GPU_OK;
 error:
@@ -58,6 +58,7 @@ void kernel_bench_free(struct kernel_bench *b)
     if (!b)
         return;
     kernel_case_close(b);
+    kernel_clock_close(b);
     b->g->vk.vkDestroyQueryPool(b->g->device, b->queries, NULL);
     b->g->vk.vkDestroySampler(b->g->device, b->nearest, NULL);
     b->g->vk.vkDestroySampler(b->g->device, b->linear, NULL);
@@ -102,6 +103,14 @@ static void groups_of(const struct kernel_bench *b, uint32_t pass, uint32_t xyz[
     b->family->groups(&b->c, b->variant, &b->variant->passes[pass], &b->data, xyz);
 }
 
+/* The nearest half, of values from 2^-14 to 65504 and what is less as 0. */
+static uint32_t half_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    return bits < 113u << 23 ? 0 : (bits - (112u << 23) + 0xfff + (bits >> 13 & 1)) >> 13;
+}
+
 static void dispatch(struct kernel_bench *b, VkCommandBuffer commands, uint32_t pass, uint32_t set)
 {
     struct gpu *g = b->g;
@@ -111,9 +120,11 @@ static void dispatch(struct kernel_bench *b, VkCommandBuffer commands, uint32_t 
     if (!xyz[0] || !xyz[1] || !xyz[2])
         return;
     struct kernel_push push = {b->c.width, b->c.height, b->family->items ? b->family->items(&b->c) : 0,
-                               first[0] * first[1] * first[2], {0}};
+                               first[0] * first[1] * first[2], {0}, {0}};
     if (b->family->push)
         b->family->push(&b->c, &b->data, push.weights);
+    for (int i = 0; i < BENCH_WEIGHTS; i++)
+        push.halves[i] = half_of(push.weights[i]) * 0x10001u;
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->pipelines[pass]);
     g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, b->layout->pipeline, 0, 1, &b->descriptors[set], 0, NULL);
     g->vk.vkCmdPushConstants(commands, b->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
@@ -163,19 +174,25 @@ static void record_round(struct gpu *g, VkCommandBuffer commands, void *ctx)
 
 /* ---- the variant ---- */
 
+static void want_pipeline(const struct kernel_bench *b, const struct kernel_variant *v, uint32_t pass, struct gpu_pipeline_want *w)
+{
+    const struct kernel_pass *p = &v->passes[pass];
+    *w = (struct gpu_pipeline_want){.layout = b->layout, .spirv = p->spirv, .spirv_size = p->spirv_size, .constant_count = p->constant_count,
+                                    .whole = v->whole, .name = v->name};
+    memcpy(w->constants, p->constants, sizeof(w->constants));
+    if (b->family->constants) {
+        uint32_t n = b->family->constants(&b->c, p, w->constants);
+        w->constant_count = n > w->constant_count ? n : w->constant_count;
+    }
+}
+
 static int make_pipelines(struct kernel_bench *b)
 {
     int err = GPU_OK;
     for (uint32_t i = 0; i < b->variant->pass_count && err == GPU_OK; i++) {
-        const struct kernel_pass *p = &b->variant->passes[i];
-        uint32_t constants[8], count = p->constant_count;
-        memcpy(constants, p->constants, sizeof(constants));
-        if (b->family->constants) {
-            uint32_t n = b->family->constants(&b->c, p, constants);
-            count = n > count ? n : count;
-        }
-        err = gpu_pipeline_get_whole(b->g, b->layout, p->spirv, p->spirv_size, constants, count, b->variant->whole, b->variant->name,
-                                     &b->pipelines[i]);
+        struct gpu_pipeline_want w;
+        want_pipeline(b, b->variant, i, &w);
+        err = gpu_pipeline_get_whole(b->g, w.layout, w.spirv, w.spirv_size, w.constants, w.constant_count, w.whole, w.name, &b->pipelines[i]);
     }
     return err;
 }
@@ -253,21 +270,11 @@ static double read_by_host(const struct kernel_bench *b, const uint8_t *map, uin
     return kernel_seconds() - start;
 }
 
-double kernel_warm_seconds(const struct kernel_bench *b)
+static int one_round(void *ctx, double *seconds)
 {
-    if (b->g->info.software)
-        return 0;
-    return kernel_seconds() - b->busy < COOL_SECONDS ? WARM_SECONDS / 5 : WARM_SECONDS;
-}
-
-static int warm_up(struct kernel_bench *b)
-{
-    double start = kernel_seconds(), least = kernel_warm_seconds(b);
-    int err;
-    do {
-        err = gpu_run(b->g, record_round, b);
-    } while (err == GPU_OK && kernel_seconds() - start < least);
-    return err;
+    struct kernel_bench *b = ctx;
+    *seconds = 0; /* time_rounds reads more of them */
+    return gpu_run(b->g, record_round, b);
 }
 
 static int time_rounds(struct kernel_bench *b, const uint8_t *map, struct kernel_result *out)
@@ -276,6 +283,7 @@ static int time_rounds(struct kernel_bench *b, const uint8_t *map, struct kernel
     int err = GPU_OK;
     uint64_t ticks[QUERIES];
     uint32_t alone = 0;
+    struct kernel_watch watch;
     double *samples = malloc((size_t)b->rounds * (b->sets + 2) * sizeof(*samples)), *batches, *hosts;
     uint8_t *to = malloc(b->data.size[BENCH_BIND_OUTPUT]);
     if (!samples || !to) {
@@ -285,20 +293,26 @@ static int time_rounds(struct kernel_bench *b, const uint8_t *map, struct kernel
     }
     batches = samples + (size_t)b->rounds * b->sets;
     hosts = batches + b->rounds;
-    TRY(warm_up(b));
-    for (uint32_t r = 0; r < b->rounds; r++) {
+    TRY(kernel_watch_begin(b, one_round, b, &watch));
+    for (uint32_t r = 0; r < b->rounds;) {
+        bool counts;
         TRY(gpu_run(g, record_round, b));
         VK(g, g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2 * b->sets + 2, sizeof(ticks), ticks, sizeof(*ticks),
                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+        hosts[r] = map ? read_by_host(b, map, to) : 0;
+        TRY(kernel_watch_round(b, &watch, &counts));
+        if (!counts)
+            continue;
         double unit = g->limits.timestampPeriod * 1e-9;
         for (uint32_t s = 0; s < b->sets; s++)
             samples[alone++] = (double)((ticks[2 * s + 1] - ticks[2 * s]) & g->main->tick_mask) * unit;
-        batches[r] = (double)((ticks[2 * b->sets + 1] - ticks[2 * b->sets]) & g->main->tick_mask) * unit / b->sets;
-        hosts[r] = map ? read_by_host(b, map, to) : 0;
+        batches[r++] = (double)((ticks[2 * b->sets + 1] - ticks[2 * b->sets]) & g->main->tick_mask) * unit / b->sets;
     }
     out->alone = kernel_median(samples, alone);
     out->batch = kernel_median(batches, b->rounds);
+    out->spread = out->batch > 0 ? (batches[b->rounds - 1] - batches[0]) / out->batch : 0;
     out->host = kernel_median(hosts, b->rounds);
+    out->clock = watch.least;
 error:
     free(samples);
     free(to);
@@ -378,32 +392,31 @@ static int run_in_host_memory(struct kernel_bench *b, struct kernel_result *out,
     return err;
 }
 
-static const char *impossible(const struct kernel_bench *b, const struct kernel_variant *v, const struct kernel_case *c)
+const char *kernel_lacks(const struct kernel_bench *b, const struct kernel_variant *v)
 {
-    if (!(v->formats & 1u << c->format))
-        return "not for this format";
-    if (v->box_only && c->gauss)
-        return "only for equal weights";
     if (v->whole && !b->g->info.fixed_subgroups)
         return "the device does not say how large its subgroups are";
     if (v->halves && !b->g->info.half_floats)
         return "the device does not compute in halves";
     if (v->shuffles && (!b->g->info.shuffles || b->g->info.subgroup_size < 8))
         return "the device does not shuffle in subgroups of eight or more";
+    if (v->matrices && !b->g->info.matrices)
+        return "the device does not multiply matrices in subgroups";
     return NULL;
+}
+
+static const char *impossible(const struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *v,
+                              const struct kernel_case *c)
+{
+    const char *not = kernel_not_for(family, v, c);
+    return not ? not : kernel_lacks(b, v);
 }
 
 int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *variant,
                const struct kernel_case *c, struct kernel_result *out, char why[KERNEL_WHY])
 {
-    const char *not = impossible(b, variant, c);
+    const char *not = impossible(b, family, variant, c);
     why[0] = 0;
-    if (!not && (c->width % 8 || c->height % 8 || c->width < 16 || c->height < 16 || c->width > 8192 || c->height > 8192))
-        not = "sizes are multiples of 8 from 16 to 8192";
-    if (!not && family->whole_blocks && (c->width % 16 || c->height % 16 || c->pictures < 1 || c->pictures > 128))
-        not = "1 to 128 pictures of whole macroblocks";
-    if (!not && family->axis == KERNEL_AXIS_TAPS && (c->taps < 3 || c->taps > BENCH_MAX_TAPS || c->taps % 2 == 0))
-        not = "widths of blurs are odd, 3 to 19";
     int err = not ? 1 : kernel_case_open(b, family, c);
     if (err == GPU_ERR_FEATURE)
         not = "too large for this device, or of a kind that it has not";
@@ -420,8 +433,26 @@ int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const
         err = variant->memory == KERNEL_DEVICE ? run_checked(b, NULL, out, why) : run_in_host_memory(b, out, why);
     if (err < 0 && !why[0])
         snprintf(why, KERNEL_WHY, "%s", gpu_error_text(err));
-    b->busy = b->rounds ? kernel_seconds() : b->busy;
     return err;
+}
+
+int kernel_compile(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_case *c, const bool *wanted)
+{
+    struct gpu_pipeline_want *wants = malloc(family->variant_count * KERNEL_MAX_PASSES * sizeof(*wants));
+    uint32_t n = 0;
+    int err = wants ? GPU_OK : GPU_ERR_NOMEM;
+    for (uint32_t v = 0; v < family->variant_count && err == GPU_OK; v++) {
+        const struct kernel_variant *variant = &family->variants[v];
+        if (!wanted[v] || variant->hosted || impossible(b, family, variant, c))
+            continue;
+        err = kernel_case_open(b, family, c);
+        for (uint32_t p = 0; p < variant->pass_count && err == GPU_OK; p++)
+            want_pipeline(b, variant, p, &wants[n++]);
+    }
+    if (err == GPU_OK)
+        err = gpu_pipelines_make(b->g, wants, n);
+    free(wants);
+    return err == GPU_ERR_FEATURE ? GPU_OK : err; /* kernel_run says it for each variant */
 }
 
 int kernel_check(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *variant,

@@ -74,6 +74,23 @@ void kernel_case_get(const struct kernel_family *family, bool quick, uint32_t in
     *out = quick || index >= family->case_count ? family->quick : family->cases[index];
 }
 
+const char *kernel_not_for(const struct kernel_family *family, const struct kernel_variant *v, const struct kernel_case *c)
+{
+    if (!(v->formats & 1u << c->format))
+        return "not for this format";
+    if (v->box_only && c->gauss)
+        return "only for equal weights";
+    if (v->gauss_only && !c->gauss)
+        return "only for Gaussian weights";
+    if (c->width % 8 || c->height % 8 || c->width < 16 || c->height < 16 || c->width > 8192 || c->height > 8192)
+        return "sizes are multiples of 8 from 16 to 8192";
+    if (family->whole_blocks && (c->width % 16 || c->height % 16 || c->pictures < 1 || c->pictures > 128))
+        return "1 to 128 pictures of whole macroblocks";
+    if (family->axis == KERNEL_AXIS_TAPS && (c->taps < 3 || c->taps > BENCH_MAX_TAPS || c->taps % 2 == 0))
+        return "widths of blurs are odd, 3 to 19";
+    return NULL;
+}
+
 const char *kernel_format_name(enum kernel_format format)
 {
     return format_names[format];

@@ -27,6 +27,8 @@ struct kernel_variant;
 struct kernel_result {
     double alone;              /* seconds of one run between barriers: median */
     double batch;              /* seconds a run of many that do not depend on each other: median */
+    double spread;             /* between the shortest and the longest batch, as a part of the median */
+    double clock;              /* the lowest of the device's clocks beside its rounds, as a part of the highest seen; 0: not known */
     double host;               /* seconds in which one CPU reads the result; 0: not measured */
     uint64_t bytes;            /* least traffic: input read once, output written once */
     uint32_t runs;             /* of the batch; their data exceeds the device's caches on a GPU */
@@ -59,6 +61,12 @@ bool kernel_format_find(const char *name, enum kernel_format *out);
 /* "1920x1080 rgba8 gauss 9": in one line. */
 void kernel_case_text(const struct kernel_family *family, const struct kernel_case *c, char *out, size_t size);
 
+/* NULL, or in one line why the variant is not for the case, on any device. */
+const char *kernel_not_for(const struct kernel_family *family, const struct kernel_variant *variant, const struct kernel_case *c);
+
+/* NULL, or why the device cannot run the variant. */
+const char *kernel_lacks(const struct kernel_bench *b, const struct kernel_variant *variant);
+
 /* GPU_OK; 1 where the variant does not exist for the case or the device, GPU_ERR_INVALID where the result differs from the reference
  * (out is filled then, too), or an error. why: one line in all cases but GPU_OK. */
 int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *variant,
@@ -68,6 +76,9 @@ int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const
  * waits fall to a fifth: check all variants of a case, then time them one after the other. */
 int kernel_check(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *variant,
                  const struct kernel_case *c, char why[KERNEL_WHY]);
+
+/* The pipelines of the variants for which wanted[] is set, side by side on all cores. */
+int kernel_compile(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_case *c, const bool *wanted);
 
 /* Bytes read and written a second by the fastest way to copy device memory: the queue's own copy, or a shader of 16 bytes a thread. */
 int kernel_copy_bandwidth(struct kernel_bench *b, double *bytes_per_second);

@@ -4,6 +4,7 @@
  */
 #include "gpu/kernels/kernel_bench.h"
 #include "gpu/tune.h"
+#include "gpu/vk.h"
 
 #include <string.h>
 
@@ -11,13 +12,16 @@
 #define ROUNDS 9
 #define QUICK_ROUNDS 3 /* within a budget */
 #define BETTER 0.97 /* of the preset's time: less is noise */
+#define WORSE 2.0   /* times the other one's time: not measured at other sizes */
+#define SETS 4      /* of buffers: pinning more memory takes longer than measuring it */
 
 static const enum kernel_format formats[TUNE_FAMILIES] = {[TUNE_WAVEFRONT] = KERNEL_YUV420, [TUNE_READBACK] = KERNEL_NV12};
 static const struct {
     uint32_t width, height;
 } sizes[TUNE_SIZES] = {{848, 480}, {1920, 1088}, {3840, 2160}};
 
-static int measure_family(struct kernel_bench *b, int f, enum tune_size size, uint32_t pictures, uint8_t *choice)
+/* *clear: one is so much faster that it will be at other sizes. */
+static int measure_family(struct kernel_bench *b, int f, enum tune_size size, uint32_t pictures, uint8_t *choice, bool *clear)
 {
     const struct kernel_family *family = kernel_family_find(tune_family_name((enum tune_family)f));
     struct kernel_case c = {.width = sizes[size].width, .height = sizes[size].height, .format = formats[f], .pictures = pictures};
@@ -25,14 +29,18 @@ static int measure_family(struct kernel_bench *b, int f, enum tune_size size, ui
     for (int v = 0; v < VARIANTS; v++) {
         struct kernel_result r;
         char why[KERNEL_WHY];
-        int err = kernel_run(b, family, kernel_variant_find(family, tune_variant_name((enum tune_family)f, (uint8_t)v)), &c, &r, why);
+        const char *name = tune_variant_name((enum tune_family)f, (uint8_t)v);
+        double begin = kernel_seconds();
+        int err = kernel_run(b, family, kernel_variant_find(family, name), &c, &r, why);
         if (err < 0)
             return err;
         seconds[v] = err == GPU_OK ? r.batch : 0;
+        gpu_log(b->g, 2, "%s, %u x %u: %.1f us, found in %.2f s", name, c.width, c.height, 1e6 * seconds[v], kernel_seconds() - begin);
     }
     int preset = *choice, other = !preset;
     if (seconds[other] > 0 && (seconds[preset] <= 0 || seconds[other] < BETTER * seconds[preset]))
         *choice = (uint8_t)other;
+    *clear = seconds[*choice] > 0 && seconds[!*choice] > WORSE * seconds[*choice];
     return GPU_OK;
 }
 
@@ -48,18 +56,20 @@ int tune_measure(struct gpu *g, double budget, struct tune *out)
 {
     static const enum tune_size order[TUNE_SIZES] = {TUNE_HD, TUNE_SMALL, TUNE_LARGE}; /* as streams are most often */
     const struct gpu_device_info *info = gpu_info(g);
-    bool out_of[TUNE_FAMILIES][TUNE_SIZES] = {{false}};
+    bool out_of[TUNE_FAMILIES][TUNE_SIZES] = {{false}}, clear[TUNE_FAMILIES] = {false};
     struct kernel_bench *b = NULL;
     struct tune tune;
     double begin = kernel_seconds();
     int err = kernel_bench_create(g, 1, info->software || budget > 0 ? QUICK_ROUNDS : ROUNDS, &b);
+    if (err == GPU_OK)
+        b->most_sets = SETS;
     tune_preset(info, &tune);
     for (int i = 0; i < TUNE_FAMILIES * TUNE_SIZES && err == GPU_OK; i++) {
         int f = i % TUNE_FAMILIES, s = order[i / TUNE_FAMILIES];
         /* threads of a software device wait for each other instead of working: the preset is right, and measuring takes long */
-        out_of[f][s] = (info->software && f == TUNE_WAVEFRONT) || left_out(info, (enum tune_size)s, budget, begin);
+        out_of[f][s] = clear[f] || (info->software && f == TUNE_WAVEFRONT) || left_out(info, (enum tune_size)s, budget, begin);
         if (!out_of[f][s])
-            err = measure_family(b, f, (enum tune_size)s, info->software ? 1 : 4, &tune.choice[f][s]);
+            err = measure_family(b, f, (enum tune_size)s, info->software ? 1 : 4, &tune.choice[f][s], &clear[f]);
         tune.source[f] = TUNE_MEASURED;
     }
     for (int i = 0; i < TUNE_FAMILIES * TUNE_SIZES; i++)

@@ -147,22 +147,34 @@ static int submit(struct recon *r, const struct recon_picture *jobs, uint32_t n,
     return err;
 }
 
-static int time_batches(struct kernel_bench *b, struct recon *r, const struct recon_picture *jobs, enum recon_stage stage, struct kernel_result *out)
+struct batches {
+    struct recon *r;
+    const struct recon_picture *jobs;
+    uint32_t n, times;
+    enum recon_stage stage;
+};
+
+static int run_batches(void *ctx, double *seconds)
 {
-    double *samples = malloc(b->rounds * sizeof(*samples)), unused, start = kernel_seconds(), least = kernel_warm_seconds(b), batch = 0;
-    int err = samples ? GPU_OK : GPU_ERR_NOMEM;
-    while (err == GPU_OK && kernel_seconds() - start < least)
-        err = submit(r, jobs, b->c.pictures, 2, stage, &unused);
-    for (uint32_t i = 0; i < b->rounds && err == GPU_OK; i++)
-        err = submit(r, jobs, b->c.pictures, 1, stage, &samples[i]);
+    const struct batches *t = ctx;
+    return submit(t->r, t->jobs, t->n, t->times, t->stage, seconds);
+}
+
+static int time_batches(struct kernel_bench *b, struct batches *t, struct kernel_result *out)
+{
+    struct kernel_steady alone, batch;
+    t->times = 1;
+    int err = kernel_steady(b, run_batches, t, b->rounds, &alone);
+    t->times = b->rounds;
     if (err == GPU_OK)
-        err = submit(r, jobs, b->c.pictures, b->rounds, stage, &batch);
-    if (err == GPU_OK) {
-        out->alone = kernel_median(samples, b->rounds);
-        out->batch = batch;
-    }
-    free(samples);
-    return err;
+        err = kernel_steady(b, run_batches, t, 1, &batch);
+    if (err < 0)
+        return err;
+    out->alone = alone.median;
+    out->spread = alone.spread;
+    out->batch = batch.median;
+    out->clock = alone.clock < batch.clock ? alone.clock : batch.clock;
+    return GPU_OK;
 }
 
 static int run(struct kernel_bench *b, struct recon *r, uint32_t flags, struct kernel_result *out, char why[KERNEL_WHY])
@@ -180,7 +192,7 @@ static int run(struct kernel_bench *b, struct recon *r, uint32_t flags, struct k
     enum recon_stage stage = flags & DEBLOCK ? RECON_DEBLOCK : RECON_INTRA;
     int err = submit(r, jobs, b->c.pictures, 1, stage, &unused);
     if (err == GPU_OK && b->rounds)
-        err = time_batches(b, r, jobs, stage, &result);
+        err = time_batches(b, &(struct batches){r, jobs, b->c.pictures, 1, stage}, &result);
     if (err == GPU_OK)
         err = check(b, r, flags & MBAFF, &result.error);
     if (err < 0)

@@ -27,7 +27,7 @@ shared uvec2 middle[(TY + BENCH_MAX_TAPS - 1) * PITCH];
 
 f16vec2 weight(int i)
 {
-    return f16vec2(float16_t(push.weights[abs(i - R)]));
+    return unpackFloat2x16(push.halves[abs(i - R)]);
 }
 
 /* Bytes 0 and 2 of a word. */

@@ -39,6 +39,7 @@ layout(push_constant) uniform Push {
     uint items;  /* values that are reduced */
     uint groups; /* workgroups of the first pass */
     float weights[BENCH_WEIGHTS]; /* of blurs, from the middle outwards; what a family says */
+    uint halves[BENCH_WEIGHTS];   /* the same as halves, twice in a word */
 } push;
 #endif
 
