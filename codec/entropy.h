@@ -69,13 +69,16 @@ struct ent_tables {
     REC_U8 last_8x8[64];
     REC_U8 scan_luma_dc[2][16];
     REC_U8 chroma_qpc[52];
-    REC_U8 reserved[12];
+    REC_U8 type_p[5], type_b[23]; /* Tables 7-13, 7-14 by mb_type: enum h264_part | lists of the first partition << 4, of the second << 6 */
+    REC_U8 sub_p[4], sub_b[13];   /* Tables 7-17, 7-18 by sub_mb_type: enum h264_sub | lists << 4 */
+    REC_U8 reserved[3];
+    REC_U16 category[2][6][4]; /* by ctxBlockCat 0..5: first contexts of coded_block_flag (5: none), of both maps, of coeff_abs_level_minus1 */
 };
 
 #ifndef VULKAN
 _Static_assert(sizeof(struct ent_slice) == 56, "ent_slice");
 _Static_assert(sizeof(struct ent_result) == 8, "ent_result");
-_Static_assert(sizeof(struct ent_tables) == 5152, "ent_tables");
+_Static_assert(sizeof(struct ent_tables) == 5284, "ent_tables");
 #endif
 
 #endif

@@ -73,6 +73,31 @@ int h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uin
     return H264_OK;
 }
 
+static void type_tables(struct ent_tables *out)
+{
+    for (unsigned i = 0; i < sizeof(out->type_p); i++)
+        out->type_p[i] = (uint8_t)(h264_mb_type_p[i].part | h264_mb_type_p[i].lists[0] << 4 | h264_mb_type_p[i].lists[1] << 6);
+    for (unsigned i = 0; i < sizeof(out->type_b); i++)
+        out->type_b[i] = (uint8_t)(h264_mb_type_b[i].part | h264_mb_type_b[i].lists[0] << 4 | h264_mb_type_b[i].lists[1] << 6);
+    for (unsigned i = 0; i < sizeof(out->sub_p); i++)
+        out->sub_p[i] = (uint8_t)(h264_sub_mb_type_p[i].sub | h264_sub_mb_type_p[i].lists << 4);
+    for (unsigned i = 0; i < sizeof(out->sub_b); i++)
+        out->sub_b[i] = (uint8_t)(h264_sub_mb_type_b[i].sub | h264_sub_mb_type_b[i].lists << 4);
+}
+
+static void category_tables(struct ent_tables *out)
+{
+    for (unsigned field = 0; field < 2; field++)
+        for (unsigned cat = 0; cat < 6; cat++) {
+            uint16_t *to = out->category[field][cat];
+
+            to[0] = cat < 5 ? h264_cabac_cbf_base[cat] : 0;
+            to[1] = h264_cabac_sig_base[field][cat];
+            to[2] = h264_cabac_last_base[field][cat];
+            to[3] = h264_cabac_abs_base[cat];
+        }
+}
+
 void h264_entropy_tables(struct ent_tables *out)
 {
     memset(out, 0, sizeof(*out));
@@ -90,6 +115,8 @@ void h264_entropy_tables(struct ent_tables *out)
     memcpy(out->last_8x8, h264_cabac_last_8x8, sizeof(out->last_8x8));
     memcpy(out->scan_luma_dc, h264_scan_luma_dc, sizeof(out->scan_luma_dc));
     memcpy(out->chroma_qpc, h264_chroma_qpc, sizeof(out->chroma_qpc));
+    type_tables(out);
+    category_tables(out);
 }
 
 void h264_picture_import(struct h264_picture *pic, uint32_t units)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Bindings of entropy.comp, for C and GLSL.
+ */
+#ifndef PELTON_ENTROPY_ARGS_H
+#define PELTON_ENTROPY_ARGS_H
+
+#define ENT_BIND_TABLES 0
+#define ENT_BIND_SLICES 1
+#define ENT_BIND_BYTES 2
+#define ENT_BIND_MBS 3
+#define ENT_BIND_MOTION 4
+#define ENT_BIND_SYNTAX 5
+#define ENT_BIND_COEFFS 6
+#define ENT_BIND_RESULTS 7
+#define ENT_BIND_COUNTS 8
+#define ENT_BINDINGS 9
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Entropy decoding: buffers, shared memory, and the state of the slice and of the macroblock that is being parsed.
+ *
+ * Of neighbours only what touches the current macroblock is kept: a "left" edge, in registers, and a line of "top" edges. While a
+ * macroblock is parsed both run along: what a block leaves takes the place of what its neighbour left, as blocks come in an order
+ * in which columns and rows grow; in the end they are the macroblock's own edges.
+ */
+#ifndef PELTON_ENTROPY_COMMON_GLSL
+#define PELTON_ENTROPY_COMMON_GLSL
+
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
+#extension GL_EXT_control_flow_attributes : require
+
+#include "codec/entropy.h"
+#include "gpu/shaders/lib/entropy_args.h"
+
+layout(set = 0, binding = ENT_BIND_TABLES, scalar) readonly buffer table_buffer { ent_tables tables; };
+layout(set = 0, binding = ENT_BIND_SLICES, scalar) readonly buffer slice_buffer { ent_slice slices[]; };
+layout(set = 0, binding = ENT_BIND_BYTES, std430) readonly buffer byte_buffer { uint words[]; };
+layout(set = 0, binding = ENT_BIND_MBS, std430) writeonly buffer mb_buffer { uvec4 mbs[]; };          /* two each */
+layout(set = 0, binding = ENT_BIND_MOTION, std430) writeonly buffer motion_buffer { uint motion[]; }; /* 34 each */
+layout(set = 0, binding = ENT_BIND_SYNTAX, std430) writeonly buffer syntax_buffer { uvec2 syntax[]; };
+layout(set = 0, binding = ENT_BIND_COEFFS, scalar) writeonly buffer coeff_buffer { int16_t coeffs[]; };
+layout(set = 0, binding = ENT_BIND_RESULTS, scalar) writeonly buffer result_buffer { ent_result results[]; };
+layout(set = 0, binding = ENT_BIND_COUNTS, std430) buffer count_buffer { uint unit_counts[]; }; /* by picture */
+
+layout(constant_id = 1) const uint LINE_WIDTH = ENT_MAX_WIDTH;
+
+/* What a macroblock leaves to the one below. */
+struct top_edge {
+    uint flags; /* EDGE_* | cbp << 12 | ref_idx > 0 << 18, a bit for each column of both lists */
+    uint modes; /* nibbles, mode + 1, 0: none | coded_block_flag << 16: four columns of luma, two of Cb, two of Cr */
+    uvec2 mvd[2]; /* |mvd| of each list, 255 at most: 16 bits a column, x and y */
+};
+
+shared uvec2 states[128];          /* ent_tables.states */
+shared uvec2 contexts[ENT_CONTEXTS]; /* in their state: a row of states */
+shared uint table_8x8[64];         /* ctxIdxInc of significant_coeff_flag, of last_significant_coeff_flag << 8, scan << 16 */
+shared uint table_4x4[16];         /* scan, place of Intra16x16 DC levels << 8 */
+shared uvec4 category[6];          /* ent_tables.category */
+shared uint chroma_qpc[52];
+shared int chroma_dc[8];
+shared top_edge line[LINE_WIDTH];
+
+/* mb_edge.flags of the CPU; all clear: not available */
+const uint EDGE_AVAILABLE = 1u, EDGE_INTRA = 2u, EDGE_CODED = 4u, EDGE_NOT_I_NXN = 8u, EDGE_NOT_DIRECT = 16u, EDGE_TRANSFORM_8X8 = 32u,
+           EDGE_CHROMA_MODE = 64u, EDGE_PCM = 128u, EDGE_CBF_DC = 256u;
+const uint EDGE_CBP = 12u, EDGE_REFS = 18u; /* where they begin */
+
+const uint P_SLICE = 0u, B_SLICE = 1u, I_SLICE = 2u;
+const uint PART_16X16 = 0u, PART_16X8 = 1u, PART_8X16 = 2u, PART_8X8 = 3u, PART_SKIP = 4u, PART_DIRECT = 5u, PART_INTRA = 6u;
+const uint SUB_8X8 = 0u, SUB_8X4 = 1u, SUB_4X8 = 2u, SUB_4X4 = 3u, SUB_DIRECT = 4u;
+
+/* of the slice */
+ent_slice slice;
+uint unit_next, unit_end; /* in the picture */
+uint units_per_mb;
+int qp;
+uint qpc; /* of Cb, of Cr << 8 */
+uint last_delta;
+bool failed;
+
+/* of the macroblock */
+uint mb_addr, mb_x;
+uint d_flags;               /* of the macroblock above left */
+uint left_flags, top_flags; /* EDGE_* */
+uint left_cbp, top_cbp;
+uint left_refs, top_refs;   /* ref_idx > 0: rows and columns, two bits for each list */
+uint left_modes, top_modes; /* nibbles of rows and columns */
+uint left_cbf, top_cbf;     /* rows and columns: four bits of luma, two of Cb, two of Cr */
+uvec2 left_mvd[2], top_mvd[2]; /* rows and columns of each list */
+uint own_flags;
+uint intra_avail, deblock;
+uint cbp;
+uint kind, mb_flags, coded_y, coded_c, nonzero, coeff, chroma_mode;
+uvec2 intra_modes;
+
+bool is_set(uint flag)
+{
+    return (uint(slice.flags) & flag) != 0u;
+}
+
+/* Bits i of a word, n wide, become v. */
+uint put_bits(uint word, uint v, uint i, uint n)
+{
+    return bitfieldInsert(word, v, int(i), int(n));
+}
+
+uint get_bits(uint word, uint i, uint n)
+{
+    return bitfieldExtract(word, int(i), int(n));
+}
+
+/* Most that the units of a macroblock take are reserved for a few macroblocks at once (UNIT_CHUNK_MBS of the CPU). */
+void units_reserve()
+{
+    if (unit_end - unit_next >= units_per_mb)
+        return;
+    uint n = min(slice.end_mb - mb_addr, 8u) * units_per_mb;
+    uint start = atomicAdd(unit_counts[slice.picture], n);
+    if (start > slice.unit_count || n > slice.unit_count - start) {
+        failed = true;
+        unit_next = unit_end = 0u;
+        return;
+    }
+    if (start != unit_end) /* else the rest of the last chunk goes on in the new one */
+        unit_next = start;
+    unit_end = start + n;
+}
+
+/* What is left goes back where no other slice has taken more since. */
+void units_return()
+{
+    if (unit_next < unit_end)
+        atomicCompSwap(unit_counts[slice.picture], unit_end, unit_next);
+}
+
+#endif
