@@ -60,7 +60,7 @@ static int import_pages(struct gpu_arena *a, size_t size)
     uint8_t *first = pages + (HUGE_PAGE - (uintptr_t)pages % HUGE_PAGE) % HUGE_PAGE;
     madvise(first, size, MADV_HUGEPAGE);
     madvise(first, size, MADV_POPULATE_WRITE); /* an older system makes them on first use */
-    int err = gpu_buffer_import(a->g, first, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, &a->buffer);
+    int err = gpu_buffer_import(a->g, first, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, &a->buffer);
     if (err < 0) {
         munmap(pages, size + HUGE_PAGE);
         return err;
@@ -90,7 +90,8 @@ int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **
     a->g = g;
     int err = size < HUGE_PAGE ? GPU_ERR_FEATURE : import_pages(a, size);
     if (err < 0)
-        err = gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_READBACK, &a->buffer);
+        err = gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                GPU_MEMORY_READBACK, &a->buffer);
     if (err == GPU_OK) {
         pthread_mutex_lock(&g->arena_lock);
         err = insert(g, a);

@@ -1,73 +1,600 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entropy decoding on the GPU: batches, their buffers and commands.
+ * Entropy decoding on the GPU: batches, their buffers and commands. A batch decodes on a background queue of its own and is
+ * fetched by the queue that copies to the host; the host waits between the two, as it allocates what is fetched into.
  */
 #include "gpu/entropy.h"
+#include "gpu/shaders/lib/entropy_args.h"
+#include "gpu/vk.h"
+
+#include "shaders/entropy.spv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT_BYTES 32
+#define SYNTAX_BYTES 8
+#define MAX_GROUPS 65535 /* that any device allows in a dispatch */
+#define BYTES_ALIGN 16
+
+enum batch_state { BATCH_FREE, BATCH_FILLING, BATCH_DECODING, BATCH_DECODED, BATCH_FETCHING, BATCH_FETCHED };
+
+struct batch_picture {
+    uint32_t mb_base, mb_count, unit_base, unit_most;
+    uint32_t next_mb; /* slices cover the picture up to here */
+    bool gap;         /* but not all of it */
+    uint32_t units;   /* once decoded */
+    bool failed;
+};
+
+struct batch_slice {
+    uint32_t picture, mb_count;
+};
+
+/* What a fetch leaves for the host to copy. */
+struct batch_copy {
+    void *to;
+    uint64_t from, size;
+};
+
+struct gpu_entropy_batch {
+    struct gpu_entropy *e;
+    enum batch_state state;
+    uint32_t picture_count, slice_count, mbs, units, bytes;
+    struct batch_picture *pictures;
+    struct batch_slice *slices;
+    uint32_t reserved; /* by gpu_entropy_slice_bytes */
+
+    struct gpu_buffer up;              /* slices, then bytes, of the host */
+    struct gpu_buffer device[ENT_BINDINGS];
+    struct gpu_buffer results;         /* results, then unit counts, for the host */
+    struct gpu_buffer staging;         /* fetched arrays that do not go to an arena; grows */
+    uint64_t staged;
+    struct batch_copy *copies;
+    uint32_t copy_count, copy_capacity;
+
+    struct gpu_queue *queue, *down;
+    VkCommandPool pool, down_pool;
+    VkCommandBuffer commands, down_commands;
+    bool recording;                    /* down_commands */
+    VkQueryPool queries;               /* both ends of the dispatch, or none */
+    VkDescriptorPool descriptors;
+    VkDescriptorSet set;
+    uint64_t value;                    /* of queue or down, by state */
+};
+
+struct gpu_entropy {
+    struct gpu *g;
+    struct gpu_entropy_params params;
+    struct gpu_buffer tables;
+    const struct gpu_layout *layout;
+    VkPipeline pipeline;
+    struct gpu_entropy_batch *batches;
+};
+
+/* ---- creation ---- */
+
+/* Bytes of each buffer of a batch. */
+static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_BINDINGS])
+{
+    sizes[ENT_BIND_TABLES] = sizeof(struct ent_tables);
+    sizes[ENT_BIND_SLICES] = (uint64_t)p->slices * sizeof(struct ent_slice);
+    sizes[ENT_BIND_BYTES] = p->bytes;
+    sizes[ENT_BIND_MBS] = (uint64_t)p->mbs * sizeof(struct rec_mb);
+    sizes[ENT_BIND_MOTION] = (uint64_t)p->mbs * sizeof(struct rec_motion);
+    sizes[ENT_BIND_SYNTAX] = (uint64_t)p->mbs * SYNTAX_BYTES;
+    sizes[ENT_BIND_COEFFS] = (uint64_t)p->units * UNIT_BYTES;
+    sizes[ENT_BIND_RESULTS] = (uint64_t)p->slices * sizeof(struct ent_result);
+    sizes[ENT_BIND_COUNTS] = (uint64_t)p->pictures * sizeof(uint32_t);
+}
+
+static int create_buffers(struct gpu_entropy_batch *b)
+{
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    struct gpu *g = b->e->g;
+    uint64_t sizes[ENT_BINDINGS];
+    int err = GPU_OK;
+    buffer_sizes(&b->e->params, sizes);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        if (i != ENT_BIND_TABLES)
+            TRY(gpu_buffer_create(g, sizes[i], usage, GPU_MEMORY_DEVICE, &b->device[i]));
+    TRY(gpu_buffer_create(g, sizes[ENT_BIND_SLICES] + sizes[ENT_BIND_BYTES], VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
+    TRY(gpu_buffer_create(g, sizes[ENT_BIND_RESULTS] + sizes[ENT_BIND_COUNTS], VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
+                          &b->results));
+error:
+    return err;
+}
+
+static int create_set(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    int err = GPU_OK;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, ENT_BINDINGS};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &b->descriptors));
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = b->descriptors,
+                                            .descriptorSetCount = 1, .pSetLayouts = &b->e->layout->set};
+    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &b->set));
+    VkDescriptorBufferInfo infos[ENT_BINDINGS];
+    VkWriteDescriptorSet writes[ENT_BINDINGS];
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++) {
+        infos[i] = (VkDescriptorBufferInfo){i == ENT_BIND_TABLES ? b->e->tables.buffer : b->device[i].buffer, 0, VK_WHOLE_SIZE};
+        writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = b->set, .dstBinding = i, .descriptorCount = 1,
+                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &infos[i]};
+    }
+    g->vk.vkUpdateDescriptorSets(g->device, ENT_BINDINGS, writes, 0, NULL);
+error:
+    return err;
+}
+
+static int create_commands(struct gpu *g, const struct gpu_queue *queue, VkCommandPool *pool, VkCommandBuffer *commands)
+{
+    int err = GPU_OK;
+    VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                                    .queueFamilyIndex = queue->family};
+    VK(g, g->vk.vkCreateCommandPool(g->device, &info, NULL, pool));
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = *pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, commands));
+error:
+    return err;
+}
+
+static int create_batch(struct gpu_entropy *e, struct gpu_entropy_batch *b)
+{
+    struct gpu *g = e->g;
+    int err = GPU_ERR_NOMEM;
+    b->e = e;
+    b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
+    b->slices = calloc(e->params.slices, sizeof(*b->slices));
+    if (!b->pictures || !b->slices)
+        goto error;
+    TRY(create_buffers(b));
+    TRY(create_set(b));
+    TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &b->queue));
+    TRY(gpu_queue_open(g, GPU_QUEUE_DOWN, &b->down));
+    TRY(create_commands(g, b->queue, &b->pool, &b->commands));
+    TRY(create_commands(g, b->down, &b->down_pool, &b->down_commands));
+    if (g->timestamps && b->queue->tick_mask) {
+        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
+        VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
+    }
+error:
+    return err;
+}
+
+static void free_batch(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    gpu_entropy_end(b);
+    g->vk.vkDestroyQueryPool(g->device, b->queries, NULL);
+    g->vk.vkDestroyCommandPool(g->device, b->down_pool, NULL);
+    g->vk.vkDestroyCommandPool(g->device, b->pool, NULL);
+    gpu_queue_close(b->down);
+    gpu_queue_close(b->queue);
+    g->vk.vkDestroyDescriptorPool(g->device, b->descriptors, NULL);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        gpu_buffer_free(g, &b->device[i]);
+    gpu_buffer_free(g, &b->staging);
+    gpu_buffer_free(g, &b->results);
+    gpu_buffer_free(g, &b->up);
+    free(b->copies);
+    free(b->slices);
+    free(b->pictures);
+}
+
+static bool params_fit(const struct gpu *g, const struct gpu_entropy_params *p)
+{
+    uint64_t sizes[ENT_BINDINGS];
+    buffer_sizes(p, sizes);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        if (sizes[i] > g->limits.maxStorageBufferRange)
+            return false;
+    return p->slices <= MAX_GROUPS;
+}
+
+static void record_tables(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct gpu_entropy *e = ctx;
+    g->vk.vkCmdUpdateBuffer(commands, e->tables.buffer, 0, sizeof(*e->params.tables), e->params.tables);
+}
 
 int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, struct gpu_entropy **out)
 {
-    return GPU_ERR_FEATURE;
+    int err = GPU_OK;
+    if (!params->batches || !params->pictures || !params->slices || !params->mbs || !params->units || !params->bytes || params->bytes % 4)
+        return GPU_ERR_INVALID;
+    if (!params_fit(g, params))
+        return GPU_ERR_FEATURE;
+    struct gpu_entropy *e = calloc(1, sizeof(*e));
+    if (!e)
+        return GPU_ERR_NOMEM;
+    e->g = g;
+    e->params = *params;
+    const uint32_t constants[2] = {g->info.subgroup_size, ENT_MAX_WIDTH};
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4, &e->layout));
+    TRY(gpu_pipeline_get(g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipeline));
+    TRY(gpu_buffer_create(g, sizeof(*params->tables), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          GPU_MEMORY_DEVICE, &e->tables));
+    TRY(gpu_run(g, record_tables, e));
+    e->params.tables = NULL;
+    e->batches = calloc(params->batches, sizeof(*e->batches));
+    if (!e->batches) {
+        err = GPU_ERR_NOMEM;
+        goto error;
+    }
+    for (uint32_t i = 0; i < params->batches; i++)
+        e->batches[i].e = e;
+    for (uint32_t i = 0; i < params->batches; i++)
+        TRY(create_batch(e, &e->batches[i]));
+    *out = e;
+    return GPU_OK;
+error:
+    gpu_entropy_free(e);
+    return err;
 }
 
 void gpu_entropy_free(struct gpu_entropy *e)
 {
+    if (!e)
+        return;
+    for (uint32_t i = 0; e->batches && i < e->params.batches; i++)
+        free_batch(&e->batches[i]);
+    gpu_buffer_free(e->g, &e->tables);
+    free(e->batches);
+    free(e);
 }
+
+/* ---- filling ---- */
 
 struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
 {
+    for (uint32_t i = 0; i < e->params.batches; i++) {
+        struct gpu_entropy_batch *b = &e->batches[i];
+        if (b->state != BATCH_FREE)
+            continue;
+        b->state = BATCH_FILLING;
+        b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->reserved = b->copy_count = 0;
+        b->staged = 0;
+        return b;
+    }
     return NULL;
 }
 
 int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units, uint32_t *picture)
 {
-    return GPU_ERR_FEATURE;
+    const struct gpu_entropy_params *p = &b->e->params;
+    if (b->state != BATCH_FILLING || !mb_count)
+        return GPU_ERR_INVALID;
+    if (b->picture_count == p->pictures || mb_count > p->mbs - b->mbs || units > p->units - b->units)
+        return GPU_ERR_NOMEM;
+    b->pictures[b->picture_count] = (struct batch_picture){.mb_base = b->mbs, .mb_count = mb_count, .unit_base = b->units, .unit_most = units};
+    b->mbs += mb_count;
+    b->units += units;
+    *picture = b->picture_count++;
+    return GPU_OK;
 }
 
 uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most)
 {
-    return NULL;
+    const struct gpu_entropy_params *p = &b->e->params;
+    if (b->state != BATCH_FILLING || b->slice_count == p->slices || most > p->bytes - b->bytes)
+        return NULL;
+    b->reserved = (uint32_t)most;
+    return b->up.map + p->slices * sizeof(struct ent_slice) + b->bytes;
+}
+
+/* All that the shader relies on. */
+static bool slice_valid(const struct ent_slice *s, const struct batch_picture *pic, size_t size)
+{
+    return s->size <= ENT_MAX_BYTES && s->start < s->size && (s->size + 3u) / 4 * 4 <= size && s->first_mb >= pic->next_mb &&
+           s->end_mb > s->first_mb && s->end_mb <= pic->mb_count && s->mb_width && s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 &&
+           s->model <= 3 && s->num_ref[0] <= REC_MAX_REFS && s->num_ref[1] <= REC_MAX_REFS &&
+           (s->chroma_blocks == 0 || s->chroma_blocks == 4);
 }
 
 int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture, const struct ent_slice *slice, size_t size)
 {
-    return GPU_ERR_FEATURE;
+    const struct gpu_entropy_params *p = &b->e->params;
+    if (b->state != BATCH_FILLING || picture >= b->picture_count || size > b->reserved || !slice_valid(slice, &b->pictures[picture], size))
+        return GPU_ERR_INVALID;
+    if (b->slice_count == p->slices)
+        return GPU_ERR_NOMEM;
+    struct batch_picture *pic = &b->pictures[picture];
+    struct ent_slice s = *slice;
+    uint32_t used = (uint32_t)(size + BYTES_ALIGN - 1) / BYTES_ALIGN * BYTES_ALIGN;
+    s.word = b->bytes / 4;
+    s.mb_base = pic->mb_base;
+    s.unit_base = pic->unit_base;
+    s.unit_count = pic->unit_most;
+    s.picture = picture;
+    memcpy(b->up.map + b->slice_count * sizeof(s), &s, sizeof(s));
+    b->slices[b->slice_count++] = (struct batch_slice){picture, s.end_mb - s.first_mb};
+    pic->gap |= s.first_mb != pic->next_mb;
+    pic->next_mb = s.end_mb;
+    b->bytes = used < p->bytes - b->bytes ? b->bytes + used : p->bytes;
+    b->reserved = 0;
+    return GPU_OK;
+}
+
+/* ---- decoding ---- */
+
+static void barrier(struct gpu *g, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
+                    VkAccessFlags accesses)
+{
+    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = wrote, .dstAccessMask = accesses};
+    g->vk.vkCmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, NULL, 0, NULL);
+}
+
+/* Slices and bytes to the device; zeros where the shader writes what is not zero. */
+static void record_inputs(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    const struct gpu_buffer *to = b->device;
+    const uint64_t slices = b->slice_count * sizeof(struct ent_slice);
+    VkBufferCopy copies[2] = {{0, 0, slices}, {b->e->params.slices * sizeof(struct ent_slice), 0, b->bytes}};
+    g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_SLICES].buffer, 1, &copies[0]);
+    g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_BYTES].buffer, 1, &copies[1]);
+    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_MOTION].buffer, 0, b->mbs * sizeof(struct rec_motion), 0);
+    if (b->units)
+        g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COEFFS].buffer, 0, (uint64_t)b->units * UNIT_BYTES, 0);
+    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_RESULTS].buffer, 0, b->slice_count * sizeof(struct ent_result), 0);
+    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COUNTS].buffer, 0, b->picture_count * sizeof(uint32_t), 0);
+}
+
+static void record_results(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    const struct gpu_buffer *from = b->device;
+    VkBufferCopy copies[2] = {{0, 0, b->slice_count * sizeof(struct ent_result)},
+                              {0, b->e->params.slices * sizeof(struct ent_result), b->picture_count * sizeof(uint32_t)}};
+    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_RESULTS].buffer, b->results.buffer, 1, &copies[0]);
+    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_COUNTS].buffer, b->results.buffer, 1, &copies[1]);
+}
+
+static int record_decode(struct gpu_entropy_batch *b)
+{
+    const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    const struct gpu_entropy *e = b->e;
+    struct gpu *g = e->g;
+    VkCommandBuffer c = b->commands;
+    int err = GPU_OK;
+    VK(g, g->vk.vkResetCommandPool(g->device, b->pool, 0));
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    VK(g, g->vk.vkBeginCommandBuffer(c, &begin));
+    gpu_label_begin(g, c, "entropy");
+    if (b->queries)
+        g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
+    record_inputs(b);
+    barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
+    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipeline);
+    g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1, &b->set, 0, NULL);
+    if (b->queries)
+        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
+    g->vk.vkCmdDispatch(c, b->slice_count, 1, 1);
+    if (b->queries)
+        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
+    barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    record_results(b);
+    barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    gpu_label_end(g, c);
+    VK(g, g->vk.vkEndCommandBuffer(c));
+error:
+    return err;
 }
 
 int gpu_entropy_submit(struct gpu_entropy_batch *b)
 {
-    return GPU_ERR_FEATURE;
+    int err = GPU_OK;
+    if (b->state != BATCH_FILLING || !b->slice_count)
+        return GPU_ERR_INVALID;
+    TRY(record_decode(b));
+    TRY(gpu_queue_submit(b->queue, b->commands, NULL, 0, &b->value));
+    b->state = BATCH_DECODING;
+error:
+    return err;
+}
+
+/* What became of each picture. */
+static void read_results(struct gpu_entropy_batch *b)
+{
+    const struct ent_result *results = (const struct ent_result *)b->results.map;
+    const uint32_t *units = (const uint32_t *)(b->results.map + b->e->params.slices * sizeof(*results));
+    for (uint32_t i = 0; i < b->picture_count; i++) {
+        struct batch_picture *pic = &b->pictures[i];
+        pic->units = units[i];
+        pic->failed = pic->gap || pic->next_mb != pic->mb_count || units[i] > pic->unit_most;
+    }
+    for (uint32_t i = 0; i < b->slice_count; i++)
+        if (results[i].status != ENT_COMPLETE || results[i].mbs != b->slices[i].mb_count)
+            b->pictures[b->slices[i].picture].failed = true;
+}
+
+static void copy_staged(const struct gpu_entropy_batch *b)
+{
+    for (uint32_t i = 0; i < b->copy_count; i++)
+        memcpy(b->copies[i].to, b->staging.map + b->copies[i].from, b->copies[i].size);
+}
+
+static bool is_submitted(const struct gpu_entropy_batch *b)
+{
+    return b->state == BATCH_DECODING || b->state == BATCH_FETCHING;
+}
+
+static struct gpu_queue *queue_of(const struct gpu_entropy_batch *b)
+{
+    return b->state == BATCH_DECODING ? b->queue : b->down;
 }
 
 int gpu_entropy_poll(struct gpu_entropy_batch *b)
 {
-    return GPU_ERR_FEATURE;
+    uint64_t completed = 0;
+    if (!is_submitted(b))
+        return b->state == BATCH_DECODED || b->state == BATCH_FETCHED ? GPU_OK : GPU_ERR_INVALID;
+    int err = gpu_queue_completed(queue_of(b), &completed);
+    if (err < 0)
+        return err;
+    if (completed < b->value)
+        return 1;
+    if (b->state == BATCH_DECODING) {
+        read_results(b);
+        b->state = BATCH_DECODED;
+    } else {
+        copy_staged(b);
+        b->state = BATCH_FETCHED;
+    }
+    return GPU_OK;
 }
 
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)
 {
-    return GPU_ERR_FEATURE;
+    struct gpu *g = e->g;
+    int err = GPU_OK;
+    uint32_t count = 0;
+    if (atomic_load(&g->lost))
+        return GPU_ERR_LOST;
+    VkSemaphore semaphores[64];
+    uint64_t values[64];
+    for (uint32_t i = 0; i < e->params.batches && count < 64; i++) {
+        const struct gpu_entropy_batch *b = &e->batches[i];
+        if (!is_submitted(b))
+            continue;
+        semaphores[count] = queue_of(b)->timeline;
+        values[count++] = b->value;
+    }
+    if (!count)
+        return 1;
+    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .flags = VK_SEMAPHORE_WAIT_ANY_BIT, .semaphoreCount = count,
+                                .pSemaphores = semaphores, .pValues = values};
+    VkResult result = g->vk.vkWaitSemaphores(g->device, &info, timeout_ns);
+    if (result == VK_TIMEOUT)
+        return 1;
+    VK(g, result);
+error:
+    return err;
 }
 
 bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture, uint32_t *units)
 {
-    return false;
-}
-
-int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture, const struct gpu_entropy_target *to)
-{
-    return GPU_ERR_FEATURE;
-}
-
-int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
-{
-    return GPU_ERR_FEATURE;
-}
-
-void gpu_entropy_end(struct gpu_entropy_batch *b)
-{
+    if (b->state < BATCH_DECODED || picture >= b->picture_count || b->pictures[picture].failed)
+        return false;
+    *units = b->pictures[picture].units;
+    return true;
 }
 
 double gpu_entropy_seconds(const struct gpu_entropy_batch *b)
 {
-    return 0;
+    struct gpu *g = b->e->g;
+    uint64_t ticks[2] = {0, 0};
+    if (!b->queries || b->state < BATCH_DECODED ||
+        g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks, sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
+        return 0;
+    return (double)((ticks[1] - ticks[0]) & b->queue->tick_mask) * (double)g->limits.timestampPeriod * 1e-9;
+}
+
+/* ---- fetching ---- */
+
+static int begin_fetch(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    int err = GPU_OK;
+    VK(g, g->vk.vkResetCommandPool(g->device, b->down_pool, 0));
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    VK(g, g->vk.vkBeginCommandBuffer(b->down_commands, &begin));
+    b->recording = true;
+error:
+    return err;
+}
+
+/* Room for what every picture may have; made once, before it is named by commands. */
+static int need_staging(struct gpu_entropy_batch *b)
+{
+    const uint64_t size = (uint64_t)b->e->params.mbs * (sizeof(struct rec_mb) + sizeof(struct rec_motion) + SYNTAX_BYTES) +
+                          (uint64_t)b->e->params.units * UNIT_BYTES;
+    return b->staging.buffer ? GPU_OK
+                             : gpu_buffer_create(b->e->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->staging);
+}
+
+static int need_copy(struct gpu_entropy_batch *b)
+{
+    if (b->copy_count < b->copy_capacity)
+        return GPU_OK;
+    uint32_t capacity = 2 * b->copy_capacity + 16;
+    struct batch_copy *grown = realloc(b->copies, capacity * sizeof(*grown));
+    if (!grown)
+        return GPU_ERR_NOMEM;
+    b->copies = grown;
+    b->copy_capacity = capacity;
+    return GPU_OK;
+}
+
+static int fetch_array(struct gpu_entropy_batch *b, uint32_t binding, uint64_t from, uint64_t size, void *to)
+{
+    struct gpu *g = b->e->g;
+    VkBuffer buffer;
+    VkBufferCopy copy = {from, 0, size};
+    int err = GPU_OK;
+    if (!size)
+        return GPU_OK;
+    if (!gpu_arena_find(g, to, size, &buffer, &copy.dstOffset)) {
+        TRY(need_staging(b));
+        TRY(need_copy(b));
+        if (size > b->staging.size - b->staged)
+            return GPU_ERR_INVALID; /* a picture is fetched twice */
+        buffer = b->staging.buffer;
+        copy.dstOffset = b->staged;
+        b->copies[b->copy_count++] = (struct batch_copy){to, b->staged, size};
+        b->staged += size;
+    }
+    g->vk.vkCmdCopyBuffer(b->down_commands, b->device[binding].buffer, buffer, 1, &copy);
+error:
+    return err;
+}
+
+int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture, const struct gpu_entropy_target *to)
+{
+    int err = GPU_OK;
+    if (b->state != BATCH_DECODED || picture >= b->picture_count || b->pictures[picture].failed)
+        return GPU_ERR_INVALID;
+    const struct batch_picture *pic = &b->pictures[picture];
+    const uint64_t base = pic->mb_base, n = pic->mb_count;
+    if (!b->recording)
+        TRY(begin_fetch(b));
+    TRY(fetch_array(b, ENT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb), to->mbs));
+    TRY(fetch_array(b, ENT_BIND_MOTION, base * sizeof(struct rec_motion), n * sizeof(struct rec_motion), to->motion));
+    TRY(fetch_array(b, ENT_BIND_SYNTAX, base * SYNTAX_BYTES, n * SYNTAX_BYTES, to->syntax));
+    TRY(fetch_array(b, ENT_BIND_COEFFS, (uint64_t)pic->unit_base * UNIT_BYTES, (uint64_t)pic->units * UNIT_BYTES, to->coeffs));
+error:
+    return err;
+}
+
+int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    int err = GPU_OK;
+    if (b->state != BATCH_DECODED)
+        return GPU_ERR_INVALID;
+    if (!b->recording) { /* nothing was worth it */
+        b->state = BATCH_FETCHED;
+        return GPU_OK;
+    }
+    barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    b->recording = false;
+    VK(g, g->vk.vkEndCommandBuffer(b->down_commands));
+    TRY(gpu_queue_submit(b->down, b->down_commands, b->queue, b->value, &b->value));
+    b->state = BATCH_FETCHING;
+error:
+    return err;
+}
+
+void gpu_entropy_end(struct gpu_entropy_batch *b)
+{
+    if (!b)
+        return;
+    if (is_submitted(b))
+        gpu_queue_wait(queue_of(b), b->value, UINT64_MAX); /* of a lost device nothing runs any more */
+    if (b->recording)
+        b->e->g->vk.vkEndCommandBuffer(b->down_commands);
+    b->recording = false;
+    b->state = BATCH_FREE;
 }

@@ -23,6 +23,7 @@ static const struct {
     {"sizes", check_group_sizes},       {"formats", check_group_formats}, {"fields", check_group_fields},
     {"mbaff", check_group_mbaff},       {"switching", check_group_switching},
 };
+#define ENTROPY_FILES 256
 #define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
 
 static void print_log(void *ctx, int level, const char *line)
@@ -34,7 +35,7 @@ static void print_log(void *ctx, int level, const char *line)
 static int usage(void)
 {
     fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] [--time PICTURES [--format NAME | --clip FILE "
-                    "[--pictures N]]]\ngroups:");
+                    "[--pictures N]]] [--entropy FILE.. [--pictures N] [--damage ROUNDS]]\ngroups:");
     for (size_t i = 0; i < GROUP_COUNT; i++)
         fprintf(stderr, " %s", groups[i].name);
     fprintf(stderr, "\n");
@@ -76,8 +77,9 @@ int main(int argc, char **argv)
 {
     struct check_env env = {.seed = (uint64_t)time(NULL) / 86400};
     struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .log = print_log};
-    const char *only = NULL, *clip = NULL, *format = "420";
-    int timed = 0, pictures = 0;
+    const char *only = NULL, *clip = NULL, *format = "420", *entropy[ENTROPY_FILES];
+    int timed = 0, pictures = 0, damage = 0;
+    unsigned entropy_count = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (value && !strcmp(argv[i], "--device"))
@@ -94,6 +96,10 @@ int main(int argc, char **argv)
             clip = value;
         else if (value && !strcmp(argv[i], "--pictures"))
             pictures = atoi(value);
+        else if (value && !strcmp(argv[i], "--entropy") && entropy_count < ENTROPY_FILES)
+            entropy[entropy_count++] = value;
+        else if (value && !strcmp(argv[i], "--damage"))
+            damage = atoi(value);
         else if (value && !strcmp(argv[i], "--only"))
             only = value;
         else
@@ -103,7 +109,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < GROUP_COUNT; i++)
         known |= only && !strcmp(only, groups[i].name);
     params.timestamps = timed > 0;
-    if (!known || env.wavefront < 0 || env.wavefront > 2 || pictures < 0 || (clip && timed < 1))
+    if (!known || env.wavefront < 0 || env.wavefront > 2 || pictures < 0 || damage < 0 || (clip && timed < 1))
         return usage();
     int err = gpu_open(&params, &env.gpu);
     if (err < 0) {
@@ -117,7 +123,9 @@ int main(int argc, char **argv)
     env.format = (struct check_format){.chroma_format_idc = 1, .bit_depth = {8, 8}};
     env.structure = REC_FRAME;
     env.random = env.seed + 1;
-    int failed = clip      ? check_replay(&env, clip, (uint32_t)timed, (uint32_t)pictures)
+    int failed = entropy_count && timed ? check_entropy_timing(&env, entropy[0], (uint32_t)timed)
+                 : entropy_count        ? check_entropy(&env, entropy, entropy_count, (uint32_t)pictures, (unsigned)damage)
+                 : clip                 ? check_replay(&env, clip, (uint32_t)timed, (uint32_t)pictures)
                  : timed > 0 ? check_timing(&env, (uint32_t)timed, format)
                              : run_groups(&env, only);
     unsigned messages = gpu_validation_messages(env.gpu);

@@ -104,6 +104,12 @@ int check_timing(struct check_env *env, uint32_t most, const char *format);
  * recon_params. 0, or -1. */
 int check_replay(struct check_env *env, const char *path, uint32_t widest, uint32_t most);
 
+/* Step 2 of the streams (at most `most` pictures of each; 0: all) on the GPU against the CPU's, then as many times with damage. 0, or
+ * -1. */
+int check_entropy(struct check_env *env, const char *const *paths, unsigned count, uint32_t most, unsigned damage_rounds);
+/* Its time, of 1, 16, 64.. up to most pictures of the stream at once. 0, or -1. */
+int check_entropy_timing(struct check_env *env, const char *path, uint32_t most);
+
 /* Groups: 0, or -1. */
 int check_group_residual(struct check_env *env);
 int check_group_bypass(struct check_env *env);

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * checkgpu --entropy FILE: slices of real streams (raw bytes with start codes) decoded by step 2 on the CPU and by the GPU; all arrays
+ * must be equal. Then the same slices damaged, again and again: the GPU may refuse what it likes, but what it lets pass must be what
+ * the CPU makes of it. With --time it is measured instead: so many pictures of the stream at once.
+ */
+#include "codec/entropy.h"
+#include "codec/h264.h"
+#include "gpu/entropy.h"
+#include "tests/checkgpu/checkgpu.h"
+#include "tests/tools/read_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_PICTURES 32
+#define BATCH_MBS 40000
+#define BATCH_SLICES 4096
+#define BATCH_BYTES (8u << 20)
+#define UNITS_PER_MB 24
+#define SLACK 192 /* units that a slice reserves at once */
+
+struct arrays {
+    struct rec_mb *mbs;
+    struct rec_motion *motion;
+    struct h264_mb_syntax *syntax;
+    int16_t *coeffs;
+};
+
+struct entropy {
+    struct check_env *env;
+    struct gpu_entropy *gpu;
+    struct h264_stream *stream;
+    struct h264_scratch *scratch;
+    struct h264_picture **pictures; /* that the GPU can decode */
+    uint32_t count, capacity, most;
+    bool keep;                      /* all of them, else a batch at a time */
+    unsigned damage;                /* rounds */
+    unsigned long equal;            /* pictures that both have decoded */
+    unsigned long refused, passed;  /* damaged pictures */
+    struct gpu_arena *arena;        /* every other picture is fetched into it */
+    uint8_t *arena_memory;
+    size_t arena_size;
+    uint8_t *memory;
+};
+
+/* ---- a batch both ways ---- */
+
+static size_t array_sizes(const struct h264_picture *pic, size_t sizes[4])
+{
+    sizes[0] = pic->mb_count * sizeof(struct rec_mb);
+    sizes[1] = pic->mb_count * sizeof(struct rec_motion);
+    sizes[2] = pic->mb_count * sizeof(struct h264_mb_syntax);
+    sizes[3] = ((size_t)pic->mb_count * UNITS_PER_MB + pic->slice_count * SLACK) * 32;
+    return sizes[0] + sizes[1] + sizes[2] + sizes[3];
+}
+
+static struct arrays arrays_at(const struct h264_picture *pic, uint8_t *memory)
+{
+    size_t sizes[4];
+    array_sizes(pic, sizes);
+    return (struct arrays){(void *)memory, (void *)(memory + sizes[0]), (void *)(memory + sizes[0] + sizes[1]),
+                           (void *)(memory + sizes[0] + sizes[1] + sizes[2])};
+}
+
+static bool decode_cpu(struct entropy *p, struct h264_picture *pic)
+{
+    bool good = true;
+    uint32_t mbs = 0;
+    for (uint32_t i = 0; i < pic->mb_count; i++)
+        pic->mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
+    memset(pic->syntax, 0, pic->mb_count * sizeof(*pic->syntax));
+    atomic_store(&pic->unit_count, 0);
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        good &= h264_slice_decode(&pic->slices[i], p->scratch) == H264_OK;
+        mbs += pic->slices[i].mbs_decoded;
+    }
+    return good && mbs == pic->mb_count;
+}
+
+static int add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic, uint32_t units)
+{
+    uint32_t picture = 0;
+    int err = gpu_entropy_add_picture(b, pic->mb_count, units, &picture);
+    for (uint32_t i = 0; i < pic->slice_count && err == 0; i++) {
+        struct ent_slice slice;
+        size_t size = 0;
+        uint8_t *bytes = gpu_entropy_slice_bytes(b, h264_slice_export_size(&pic->slices[i]));
+        if (!bytes)
+            return GPU_ERR_NOMEM;
+        if (h264_slice_export(&pic->slices[i], &slice, bytes, &size) == H264_OK)
+            err = gpu_entropy_add_slice(b, picture, &slice, size);
+    }
+    return err;
+}
+
+static unsigned unit_count(const struct rec_mb *mb)
+{
+    return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) + __builtin_popcount(mb->coded[2]));
+}
+
+/* Which units slices of one picture get depends on their order in time. */
+static const char *mb_differs(const struct h264_picture *pic, const struct arrays *got, uint32_t addr)
+{
+    struct rec_mb a = pic->mbs[addr], b = got->mbs[addr];
+    const struct h264_mb_syntax *syntax = &pic->syntax[addr];
+    if (pic->slice_count > 1)
+        a.coeff = b.coeff = 0;
+    if (memcmp(&a, &b, sizeof(a)))
+        return "rec_mb";
+    if (memcmp(syntax, &got->syntax[addr], sizeof(*syntax)))
+        return "syntax";
+    if (syntax->part != H264_PART_DIRECT && memcmp(&pic->motion[addr], &got->motion[addr], sizeof(*pic->motion)))
+        return "rec_motion";
+    if (memcmp((const int16_t *)pic->coeffs + (size_t)pic->mbs[addr].coeff * 16, got->coeffs + (size_t)got->mbs[addr].coeff * 16,
+               unit_count(&a) * 32))
+        return "coefficients";
+    return NULL;
+}
+
+static void print_words(const char *what, const void *data, size_t bytes)
+{
+    const uint8_t *words = data;
+    printf("  %s", what);
+    for (size_t i = 0; i + 4 <= bytes; i += 4) {
+        uint32_t word;
+        memcpy(&word, words + i, sizeof(word));
+        printf(" %08x", word);
+    }
+    printf("\n");
+}
+
+static int compare(const struct h264_picture *pic, const struct arrays *got, uint32_t units)
+{
+    for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
+        const char *what;
+        if (got->mbs[addr].coeff > units || unit_count(&got->mbs[addr]) > units - got->mbs[addr].coeff)
+            what = "units";
+        else
+            what = mb_differs(pic, got, addr);
+        if (!what)
+            continue;
+        printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32 ": %s\n", pic->id, addr, pic->mb_count, what);
+        print_words("cpu", &pic->mbs[addr], sizeof(struct rec_mb));
+        print_words("gpu", &got->mbs[addr], sizeof(struct rec_mb));
+        print_words("cpu syntax", &pic->syntax[addr], 8);
+        print_words("gpu syntax", &got->syntax[addr], 8);
+        print_words("cpu motion", &pic->motion[addr], sizeof(struct rec_motion));
+        print_words("gpu motion", &got->motion[addr], sizeof(struct rec_motion));
+        return -1;
+    }
+    if (pic->slice_count == 1 && units != atomic_load(&pic->unit_count)) {
+        printf("checkgpu: MISMATCH picture %" PRIu32 ": %" PRIu32 " units, not %u\n", pic->id, units, atomic_load(&pic->unit_count));
+        return -1;
+    }
+    return 0;
+}
+
+static int finish(struct gpu_entropy *e, struct gpu_entropy_batch *b)
+{
+    int err = gpu_entropy_wait(e, UINT64_MAX);
+    return err < 0 ? err : gpu_entropy_poll(b);
+}
+
+/* Fetch those that are ok: some into the arena, some into other memory. */
+static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_picture **pictures, uint32_t n, struct arrays *got)
+{
+    size_t used[2] = {0, 0}, sizes[4];
+    int err = 0;
+    for (uint32_t i = 0; i < n && err == 0; i++) {
+        uint8_t *base = i & 1 ? p->arena_memory : p->memory;
+        uint32_t units = 0;
+        got[i] = arrays_at(pictures[i], base + used[i & 1]);
+        used[i & 1] += (array_sizes(pictures[i], sizes) + 63) & ~(size_t)63;
+        memset(got[i].mbs, 0xa5, sizes[0] + sizes[1] + sizes[2]);
+        if (gpu_entropy_picture_ok(b, i, &units))
+            err = gpu_entropy_fetch(b, i, &(struct gpu_entropy_target){got[i].mbs, got[i].motion, got[i].syntax, got[i].coeffs});
+    }
+    if (err == 0)
+        err = gpu_entropy_fetch_submit(b);
+    while (err == 0 && (err = gpu_entropy_poll(b)) == 1)
+        err = gpu_entropy_wait(p->gpu, UINT64_MAX) < 0 ? -1 : 0;
+    return err;
+}
+
+/* Whether the GPU has no excuse: on llvmpipe a thread can go through so many iterations of loops (entropy.comp), here estimated. */
+static bool must_pass(const struct entropy *p, const struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        const struct h264_slice *slice = &pic->slices[i];
+        if (gpu_info(p->env->gpu)->software && 100 * (slice->end_mb - slice->hdr.first_mb) + 16 * slice->nal_size > 60000)
+            return false;
+    }
+    return true;
+}
+
+static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n, bool damaged)
+{
+    struct gpu_entropy_batch *b = gpu_entropy_begin(p->gpu);
+    struct arrays got[BATCH_PICTURES];
+    int err = b ? 0 : GPU_ERR_INVALID;
+    for (uint32_t i = 0; i < n && err == 0; i++)
+        err = add_picture(b, pictures[i], pictures[i]->mb_count * UNITS_PER_MB);
+    if (err == 0)
+        err = gpu_entropy_submit(b);
+    bool good[BATCH_PICTURES];
+    for (uint32_t i = 0; i < n; i++) /* meanwhile */
+        good[i] = decode_cpu(p, pictures[i]);
+    if (err == 0)
+        err = finish(p->gpu, b);
+    if (err == 0)
+        err = fetch(p, b, pictures, n, got);
+    if (err != 0)
+        printf("checkgpu: %s\n", gpu_error_text(err));
+    for (uint32_t i = 0; i < n && err == 0; i++) {
+        uint32_t units = 0;
+        bool ok = gpu_entropy_picture_ok(b, i, &units);
+        if (damaged)
+            *(ok ? &p->passed : &p->refused) += 1;
+        p->equal += ok && !damaged;
+        if (ok != good[i] && (ok || (!damaged && must_pass(p, pictures[i])))) {
+            printf("checkgpu: MISMATCH picture %" PRIu32 " is %s for the CPU and %s for the GPU\n", pictures[i]->id, good[i] ? "good" : "bad",
+                   ok ? "good" : "bad");
+            err = -1;
+        }
+        if (ok && err == 0)
+            err = compare(pictures[i], &got[i], units);
+        p->env->mbs += pictures[i]->mb_count;
+    }
+    p->env->pictures += n;
+    p->env->batches++;
+    gpu_entropy_end(b);
+    return err;
+}
+
+/* Other bytes, or an early end; of the slice data above all. */
+static void damage(struct entropy *p, struct h264_slice *slice)
+{
+    size_t header = slice->data_bit_offset / 8 + 2, last = slice->nal_size - 1;
+    if (header >= last)
+        return;
+    if (check_chance(p->env, 15)) {
+        slice->nal_size -= check_random(p->env, (uint32_t)(last - header));
+        return;
+    }
+    for (unsigned n = 1 + check_random(p->env, 3); n > 0; n--)
+        slice->nal[header + check_random(p->env, (uint32_t)(last - header))] = (uint8_t)check_random(p->env, 256);
+}
+
+static int run_damaged(struct entropy *p, struct h264_picture **pictures, uint32_t n)
+{
+    int err = 0;
+    for (unsigned round = 0; round < p->damage && err == 0; round++) {
+        for (uint32_t i = 0; i < n; i++)
+            damage(p, &pictures[i]->slices[check_random(p->env, pictures[i]->slice_count)]);
+        err = run_batch(p, pictures, n, true);
+    }
+    return err;
+}
+
+static bool batch_has_room(const struct entropy *p, const struct h264_picture *pic)
+{
+    size_t mbs = pic->mb_count, slices = pic->slice_count, bytes = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        mbs += p->pictures[i]->mb_count;
+        slices += p->pictures[i]->slice_count;
+        for (uint32_t k = 0; k < p->pictures[i]->slice_count; k++)
+            bytes += p->pictures[i]->slices[k].nal_size + 64;
+    }
+    for (uint32_t k = 0; k < pic->slice_count; k++)
+        bytes += pic->slices[k].nal_size + 64;
+    return p->count < BATCH_PICTURES && mbs <= BATCH_MBS && slices <= BATCH_SLICES && bytes <= BATCH_BYTES;
+}
+
+static int run_pending(struct entropy *p)
+{
+    int err = p->count ? run_batch(p, p->pictures, p->count, false) : 0;
+    if (err == 0 && p->count)
+        err = run_damaged(p, p->pictures, p->count);
+    for (uint32_t i = 0; i < p->count; i++)
+        h264_picture_unref(p->pictures[i]);
+    p->count = 0;
+    return err;
+}
+
+/* ---- the stream ---- */
+
+static int take_picture(struct entropy *p, struct h264_picture *pic)
+{
+    int err = 0;
+    if (!h264_picture_offloads(pic) || pic->mb_count > BATCH_MBS || !p->most) {
+        h264_picture_unref(pic);
+        return 0;
+    }
+    if (!p->keep && !batch_has_room(p, pic))
+        err = run_pending(p);
+    if (p->count == p->capacity) {
+        uint32_t capacity = 2 * p->capacity + BATCH_PICTURES;
+        struct h264_picture **grown = realloc(p->pictures, capacity * sizeof(struct h264_picture *));
+        if (!grown) {
+            h264_picture_unref(pic);
+            return GPU_ERR_NOMEM;
+        }
+        p->pictures = grown;
+        p->capacity = capacity;
+    }
+    p->pictures[p->count++] = pic;
+    p->most--;
+    return err;
+}
+
+static int drain(struct entropy *p)
+{
+    struct h264_picture *pic;
+    int err = 0;
+    while ((pic = h264_stream_next_output(p->stream)))
+        h264_picture_unref(pic);
+    while ((pic = h264_stream_next_decode(p->stream))) {
+        if (err == 0)
+            err = take_picture(p, pic);
+        else
+            h264_picture_unref(pic);
+    }
+    return err;
+}
+
+static size_t next_start(const uint8_t *data, size_t size, size_t at)
+{
+    for (; at + 3 <= size; at++)
+        if (data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1)
+            return at;
+    return size;
+}
+
+/* All pictures of the file that are wanted are taken. */
+static int read_stream(struct entropy *p, const char *path)
+{
+    struct h264_stream_params params = {0};
+    struct h264_diag diag = {0};
+    size_t size = 0;
+    uint8_t *data = read_file(path, &size);
+    int err = data && h264_stream_create(&params, &p->stream) == H264_OK ? 0 : -1;
+    if (err)
+        printf("checkgpu: cannot read %s\n", path);
+    for (size_t at = err ? size : next_start(data, size, 0), end; at < size && err == 0 && p->most; at = end) {
+        end = next_start(data, size, at + 3);
+        h264_stream_feed(p->stream, data + at, end - at, 0, &diag); /* errors are other tests' */
+        err = drain(p);
+    }
+    if (p->stream) {
+        h264_stream_flush(p->stream);
+        err = err ? err : drain(p);
+    }
+    if (err == 0 && !p->keep)
+        err = run_pending(p);
+    h264_stream_free(p->stream);
+    p->stream = NULL;
+    free(data);
+    return err;
+}
+
+static void close_entropy(struct entropy *p)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        h264_picture_unref(p->pictures[i]);
+    free(p->pictures);
+    h264_scratch_free(p->scratch);
+    gpu_entropy_free(p->gpu);
+    gpu_arena_free(p->arena);
+    free(p->memory);
+}
+
+static int open_check(struct entropy *p)
+{
+    struct ent_tables tables;
+    void *memory = NULL;
+    h264_entropy_tables(&tables);
+    struct gpu_entropy_params params = {.batches = 2, .pictures = BATCH_PICTURES, .slices = BATCH_SLICES, .mbs = BATCH_MBS,
+                                        .units = BATCH_MBS * UNITS_PER_MB, .bytes = BATCH_BYTES, .tables = &tables};
+    p->arena_size = (size_t)BATCH_MBS * (32 + 136 + 8 + UNITS_PER_MB * 32) + (size_t)BATCH_SLICES * SLACK * 32 + BATCH_PICTURES * 64;
+    p->scratch = h264_scratch_create();
+    p->memory = malloc(p->arena_size);
+    if (!p->scratch || !p->memory)
+        return GPU_ERR_NOMEM;
+    int err = gpu_entropy_create(p->env->gpu, &params, &p->gpu);
+    if (err == 0)
+        err = gpu_arena_create(p->env->gpu, p->arena_size, &p->arena, &memory);
+    p->arena_memory = memory;
+    return err;
+}
+
+int check_entropy(struct check_env *env, const char *const *paths, unsigned count, uint32_t most, unsigned damage_rounds)
+{
+    struct entropy p = {.env = env, .damage = damage_rounds};
+    int err = open_check(&p);
+    if (err)
+        printf("checkgpu: %s\n", gpu_error_text(err));
+    for (unsigned i = 0; i < count && err == 0; i++) {
+        unsigned long before = env->pictures, equal = p.equal;
+        p.most = most ? most : UINT32_MAX;
+        err = read_stream(&p, paths[i]);
+        printf("checkgpu entropy: %s %s, %lu pictures, %lu equal\n", paths[i], err ? "FAILED" : "ok", env->pictures - before, p.equal - equal);
+    }
+    printf("checkgpu entropy: %lu pictures, %lu macroblocks, %lu equal; damaged: %lu refused, %lu as the CPU has them\n", env->pictures, env->mbs,
+           p.equal, p.refused, p.passed);
+    close_entropy(&p);
+    return err ? -1 : 0;
+}
+
+/* ---- time ---- */
+
+static size_t picture_bytes(const struct h264_picture *pic)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        bytes += h264_slice_export_size(&pic->slices[i]) + 64;
+    return bytes;
+}
+
+/* n pictures, those of the stream round and round, from the first on. */
+static int time_count(struct entropy *p, uint32_t n)
+{
+    struct ent_tables tables;
+    struct gpu_entropy_params params = {.batches = 1, .pictures = n, .tables = &tables};
+    struct gpu_entropy_batch *b = NULL;
+    uint64_t bytes = 0;
+    double best = 0;
+    h264_entropy_tables(&tables);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct h264_picture *pic = p->pictures[i % p->count];
+        params.slices += pic->slice_count;
+        params.mbs += pic->mb_count;
+        params.units += atomic_load(&pic->unit_count) + pic->slice_count * SLACK;
+        bytes += picture_bytes(pic);
+    }
+    params.bytes = (uint32_t)(bytes + 3) & ~3u;
+    int err = gpu_entropy_create(p->env->gpu, &params, &p->gpu);
+    for (int round = 0; round < 3 && err == 0; round++) {
+        b = gpu_entropy_begin(p->gpu);
+        for (uint32_t i = 0; i < n && err == 0; i++) {
+            const struct h264_picture *pic = p->pictures[i % p->count];
+            err = add_picture(b, pic, atomic_load(&pic->unit_count) + pic->slice_count * SLACK);
+        }
+        if (err == 0)
+            err = gpu_entropy_submit(b);
+        if (err == 0)
+            err = finish(p->gpu, b);
+        uint32_t ok = 0, units;
+        for (uint32_t i = 0; i < n; i++)
+            ok += gpu_entropy_picture_ok(b, i, &units);
+        double seconds = gpu_entropy_seconds(b);
+        best = round == 0 || seconds < best ? seconds : best;
+        if (err == 0 && ok != n)
+            printf("checkgpu: %" PRIu32 " of %" PRIu32 " pictures are not ok\n", n - ok, n);
+        gpu_entropy_end(b);
+    }
+    gpu_entropy_free(p->gpu);
+    p->gpu = NULL;
+    if (err == 0)
+        printf("x%-4" PRIu32 " %9.3f ms, %9.3f ms a picture, %8.1f pictures/s, %9.2f Mbit/s, %8.3f Mbit/s a slice\n", n, 1e3 * best,
+               1e3 * best / n, n / best, 8e-6 * (double)bytes / best, 8e-6 * (double)bytes / best / params.slices);
+    fflush(stdout);
+    return err;
+}
+
+int check_entropy_timing(struct check_env *env, const char *path, uint32_t most)
+{
+    struct entropy p = {.env = env, .keep = true, .most = most};
+    p.scratch = h264_scratch_create();
+    int err = p.scratch ? read_stream(&p, path) : GPU_ERR_NOMEM;
+    for (uint32_t i = 0; i < p.count && err == 0; i++)
+        decode_cpu(&p, p.pictures[i]);
+    for (uint32_t n = 1; n <= most && err == 0 && p.count; n = n == 1 ? 16 : n == 16 ? 64 : n == 64 ? 132 : n == 132 ? 264 : n == 264 ? 512 : n * 2)
+        err = time_count(&p, n);
+    if (err)
+        printf("checkgpu: %s\n", gpu_error_text(err));
+    close_entropy(&p);
+    return err ? -1 : 0;
+}
