@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Host memory that the GPU writes frames into. Imported where the device can (direct); otherwise a staging buffer, and the written
- * rectangles wait in a list until the timeline says that they are there, then they are copied row by row.
+ * rectangles wait in a list until a timeline says that they are there, then they are copied row by row.
  */
 #include "gpu/vk.h"
 
@@ -10,7 +10,7 @@
 
 struct pending {
     struct gpu_rect rect;
-    uint64_t value;
+    struct gpu_point point;
 };
 
 struct gpu_host {
@@ -24,8 +24,8 @@ struct gpu_host {
     uint64_t half;                 /* windows start at multiples of this and are at most twice as long */
     uint32_t window_count;
     VkDescriptorSet *windows;
-    uint64_t last_value;           /* submission that wrote here last */
-    struct pending *pending;       /* in order of value */
+    uint64_t last[GPU_QUEUES];     /* of each queue, the submission that wrote here last */
+    struct pending *pending;
     size_t pending_count, pending_capacity;
 };
 
@@ -163,22 +163,25 @@ static void copy_rect(struct gpu_host *h, const struct gpu_rect *rect)
     }
 }
 
-static void flush(struct gpu_host *h, uint64_t completed)
+static void flush(struct gpu_host *h, const struct gpu_queue *queue, uint64_t completed)
 {
-    size_t done = 0;
-    while (done < h->pending_count && h->pending[done].value <= completed)
-        copy_rect(h, &h->pending[done++].rect);
-    h->pending_count -= done;
-    if (h->pending_count && done)
-        memmove(h->pending, h->pending + done, h->pending_count * sizeof(*h->pending));
+    size_t kept = 0;
+    for (size_t i = 0; i < h->pending_count; i++) {
+        const struct gpu_point *point = &h->pending[i].point;
+        if (point->queue == queue && point->value <= completed)
+            copy_rect(h, &h->pending[i].rect);
+        else
+            h->pending[kept++] = h->pending[i];
+    }
+    h->pending_count = kept;
 }
 
-void gpu_hosts_flush(struct gpu *g, uint64_t completed)
+void gpu_hosts_flush(struct gpu *g, const struct gpu_queue *queue, uint64_t completed)
 {
     pthread_mutex_lock(&g->lock);
     for (struct gpu_host *h = g->hosts; h; h = h->next)
         if (h->pending_count)
-            flush(h, completed);
+            flush(h, queue, completed);
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -187,10 +190,13 @@ void gpu_host_free(struct gpu_host *h)
     if (!h)
         return;
     struct gpu *g = h->g;
-    bool done = gpu_wait(g, h->last_value, UINT64_MAX) == 0;
+    bool done[GPU_QUEUES];
+    for (uint32_t i = 0; i < g->queue_count; i++)
+        done[i] = h->last[i] && gpu_queue_wait(&g->queues[i], h->last[i], UINT64_MAX) == 0;
     pthread_mutex_lock(&g->lock);
-    if (done)
-        flush(h, h->last_value);
+    for (uint32_t i = 0; i < g->queue_count; i++)
+        if (done[i])
+            flush(h, &g->queues[i], h->last[i]);
     struct gpu_host **link = &g->hosts;
     while (*link != h)
         link = &(*link)->next;
@@ -230,9 +236,9 @@ int gpu_host_reserve(struct gpu_host *h, size_t rects)
     return GPU_OK;
 }
 
-void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t count, uint64_t value)
+void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t count, const struct gpu_point *point)
 {
-    h->last_value = value;
+    h->last[point->queue - h->g->queues] = point->value;
     for (size_t i = 0; !h->direct && i < count; i++)
-        h->pending[h->pending_count++] = (struct pending){rects[i], value};
+        h->pending[h->pending_count++] = (struct pending){rects[i], *point};
 }

@@ -37,7 +37,7 @@ static int reap(struct isp *isp)
     int err = gpu_completed(isp->g, &completed);
     if (err < 0)
         return err;
-    gpu_hosts_flush(isp->g, completed);
+    gpu_hosts_flush(isp->g, isp->g->main, completed);
     for (uint32_t i = 0; i < isp->flight_count; i++) { /* oldest first */
         struct isp_flight *f = &isp->flights[(isp->next_flight + i) % isp->flight_count];
         if (f->busy && f->value <= completed)
@@ -191,7 +191,7 @@ static void note_written(struct isp *isp, struct isp_flight *f, uint64_t value)
         struct gpu_rect rects[3];
         for (uint32_t k = 0; k < c->planes; k++)
             rects[k] = (struct gpu_rect){frame->offset[k], frame->stride[k], c->row_bytes[k], c->rows[k]};
-        gpu_host_written(frame->host, rects, c->planes, value);
+        gpu_host_written(frame->host, rects, c->planes, &(struct gpu_point){isp->g->main, value});
         c->last_value = value;
     }
     pthread_mutex_unlock(&isp->g->lock);

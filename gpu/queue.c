@@ -56,6 +56,7 @@ static void take(struct gpu *g, struct families *f, uint32_t family, enum gpu_qu
     q->use = use;
     q->family = family;
     q->place = f->taken[family];
+    q->copies_only = !is_compute(&f->properties[family]);
     q->tick_mask = bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
     f->priorities[family][f->taken[family]++] = use == GPU_QUEUE_BACKGROUND ? BACKGROUND_PRIORITY : MAIN_PRIORITY;
 }
@@ -70,12 +71,19 @@ static void take_copying(struct gpu *g, struct families *f, enum gpu_queue_use u
         take(g, f, family, use);
 }
 
-/* One of a family that only computes where there is one: devices run those beside the others. */
+/* Of a family that only computes where there is one: devices run those beside the main queue, while the others of the main queue's
+ * family may have to wait for it. */
+static uint32_t computing_family(const struct families *f)
+{
+    bool beside = false;
+    for (uint32_t i = 0; i < f->count; i++)
+        beside |= is_compute(&f->properties[i]) && !(f->properties[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
+    return find_family(f, is_compute, beside ? VK_QUEUE_GRAPHICS_BIT : 0);
+}
+
 static bool take_computing(struct gpu *g, struct families *f, enum gpu_queue_use use)
 {
-    uint32_t family = find_family(f, is_compute, VK_QUEUE_GRAPHICS_BIT);
-    if (family == UINT32_MAX)
-        family = find_family(f, is_compute, 0);
+    uint32_t family = computing_family(f);
     if (family != UINT32_MAX)
         take(g, f, family, use);
     return family != UINT32_MAX;

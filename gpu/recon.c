@@ -2,34 +2,31 @@
  *
  * Submission and completion of batches.
  *
- * The happy path: a call becomes one submission (more where it does not fit one), each in the next flight of the ring; the last one
- * carries the ticket. A flight is busy until somebody, in any thread, finds the timeline past its value; then its times are added,
- * frames that pass through staging are copied, and the ticket is done.
+ * The happy path: a call becomes one chunk (more where it does not fit one), each in the next flight of the ring; the last one
+ * carries the ticket. A flight is busy until somebody, in any thread, finds the timeline past its last submission and those of the
+ * flights before it over; then its times are added, frames that pass through staging are copied, and the ticket is done.
  * The failure modes: a call with invalid arguments submits nothing; an error while recording leaves what was submitted before
  * running and gives no ticket; a lost device makes every later call fail with GPU_ERR_LOST.
  */
 #include "gpu/recon_internal.h"
 
-/* With lock held. */
+/* In the order of submission, which is the order of tickets: a later flight that is done already waits. With lock held. */
 static int reap(struct recon *r)
 {
-    uint64_t completed = 0;
-    bool any = false;
-    for (uint32_t i = 0; i < r->flight_count; i++)
-        any |= r->flights[i].busy;
-    if (!any)
-        return GPU_OK;
-    int err = gpu_completed(r->g, &completed);
-    if (err < 0)
-        return err;
-    gpu_hosts_flush(r->g, completed);
     for (uint32_t i = 0; i < r->flight_count; i++) {
-        struct recon_flight *f = &r->flights[i];
-        if (!f->busy || f->value > completed)
+        struct recon_flight *f = &r->flights[(r->next_flight + i) % r->flight_count]; /* oldest first */
+        uint64_t completed = 0;
+        if (!f->busy)
             continue;
+        int err = gpu_queue_completed(f->last.queue, &completed);
+        if (err < 0)
+            return err;
+        if (completed < f->last.value)
+            return GPU_OK;
+        gpu_hosts_flush(r->g, f->last.queue, completed);
         recon_times_add(r, f);
         f->busy = false;
-        if (f->ticket > r->done)
+        if (f->ticket)
             r->done = f->ticket;
     }
     return GPU_OK;
@@ -44,38 +41,50 @@ uint64_t recon_done(struct recon *r)
     return done;
 }
 
+/* The oldest flight that is busy. */
+static bool oldest_point(struct recon *r, struct gpu_point *out)
+{
+    for (uint32_t i = 0; i < r->flight_count; i++) {
+        const struct recon_flight *f = &r->flights[(r->next_flight + i) % r->flight_count];
+        if (!f->busy)
+            continue;
+        *out = f->last;
+        return true;
+    }
+    return false;
+}
+
+/* Nobody waits longer than timeout_ns for each flight before it. */
 int recon_wait(struct recon *r, uint64_t ticket, uint64_t timeout_ns)
 {
-    uint64_t value = 0;
+    int err = GPU_OK;
     pthread_mutex_lock(&r->lock);
-    int err = ticket > r->submitted ? GPU_ERR_INVALID : GPU_OK;
-    bool done = ticket <= r->done;
-    for (uint32_t i = 0; i < r->flight_count; i++)
-        if (r->flights[i].busy && r->flights[i].ticket == ticket)
-            value = r->flights[i].value;
-    pthread_mutex_unlock(&r->lock);
-    if (err < 0 || done)
-        return err;
-    err = gpu_wait(r->g, value, timeout_ns);
-    if (err)
-        return err;
-    pthread_mutex_lock(&r->lock);
-    err = reap(r);
+    if (ticket > r->submitted)
+        err = GPU_ERR_INVALID;
+    while (err == GPU_OK && r->done < ticket) {
+        struct gpu_point point;
+        bool busy = oldest_point(r, &point);
+        pthread_mutex_unlock(&r->lock);
+        err = busy ? gpu_queue_wait(point.queue, point.value, timeout_ns) : GPU_ERR_INVALID;
+        pthread_mutex_lock(&r->lock);
+        if (err == GPU_OK)
+            err = reap(r);
+    }
     pthread_mutex_unlock(&r->lock);
     return err;
 }
 
-/* The next flight, idle. */
+/* The next flight, which is the oldest, idle. */
 static int acquire_flight(struct recon *r, struct recon_flight **out)
 {
     struct recon_flight *f = &r->flights[r->next_flight];
     pthread_mutex_lock(&r->lock);
     int err = reap(r);
     bool busy = f->busy;
-    uint64_t value = f->value;
+    struct gpu_point last = f->last;
     pthread_mutex_unlock(&r->lock);
     if (err == GPU_OK && busy) {
-        err = gpu_wait(r->g, value, UINT64_MAX);
+        err = gpu_queue_wait(last.queue, last.value, UINT64_MAX);
         pthread_mutex_lock(&r->lock);
         if (err == GPU_OK)
             err = reap(r);
@@ -122,18 +131,19 @@ static int check_call(const struct recon *r, const struct recon_picture *picture
         }
     }
     for (uint32_t i = 0; i < m && err == GPU_OK; i++) {
-        err = recon_deliver_prepare(r, &deliveries[i], &item);
+        err = recon_deliver_prepare(r, &deliveries[i], false, &item);
         if (err < 0)
             gpu_log(r->g, 0, "delivery %u of a batch lies outside its frame or its host memory", i);
     }
     return err;
 }
 
-static void note_submitted(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, uint64_t value, bool last)
+static void note_submitted(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, const struct gpu_point *point,
+                           bool last)
 {
     pthread_mutex_lock(&r->lock);
     f->busy = true;
-    f->value = value;
+    f->last = *point;
     f->ticket = last ? ++r->submitted : 0;
     r->next_flight = (r->next_flight + 1) % r->flight_count;
     r->times.pictures += chunk->picture_count;
@@ -146,35 +156,43 @@ static void note_submitted(struct recon *r, struct recon_flight *f, const struct
     pthread_mutex_unlock(&r->lock);
 }
 
-static int submit_chunk(struct recon *r, const struct recon_chunk *chunk, bool last)
+static int submit_chunk(struct recon *r, struct recon_chunk *chunk, bool last)
 {
     struct recon_flight *f = NULL;
-    uint64_t value = 0;
+    struct gpu_point point;
     struct barrier_state before = r->barriers;
+    bool main_sent = false;
     int err = GPU_OK;
     TRY(recon_deliver_plan(r, chunk));
+    chunk->parts = recon_chunk_parts(r, chunk);
     TRY(acquire_flight(r, &f));
     TRY(recon_flight_grow(r, f, chunk->bytes));
     recon_chunk_pack(r, f, chunk);
     TRY(recon_record(r, f, chunk));
-    TRY(gpu_submit(r->g, f->commands, &value));
-    recon_deliver_submitted(r, chunk, value);
-    note_submitted(r, f, chunk, value, last);
+    TRY(recon_parts_submit(r, f, chunk, &point, &main_sent));
+    recon_deliver_submitted(r, chunk, &point);
+    note_submitted(r, f, chunk, &point, last);
     return GPU_OK;
 error:
-    r->barriers = before;
+    if (!main_sent)
+        r->barriers = before;
     return err;
 }
 
-static uint64_t last_value(struct recon *r)
+/* Nothing of r runs any more. */
+static void drain(struct recon *r)
 {
-    uint64_t value = 0;
+    int err = GPU_OK;
     pthread_mutex_lock(&r->lock);
-    for (uint32_t i = 0; i < r->flight_count; i++)
-        if (r->flights[i].busy && r->flights[i].value > value)
-            value = r->flights[i].value;
+    struct gpu_point point;
+    while (err == GPU_OK && oldest_point(r, &point)) {
+        pthread_mutex_unlock(&r->lock);
+        err = gpu_queue_wait(point.queue, point.value, UINT64_MAX);
+        pthread_mutex_lock(&r->lock);
+        if (err == GPU_OK)
+            err = reap(r);
+    }
     pthread_mutex_unlock(&r->lock);
-    return value;
 }
 
 int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries, uint32_t m,
@@ -197,6 +215,6 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
     if (err == GPU_OK)
         *ticket = r->submitted;
     else if (!atomic_load(&r->g->lost))
-        gpu_wait(r->g, last_value(r), UINT64_MAX); /* earlier parts of the call still read its records */
+        drain(r); /* earlier chunks of the call still read its records */
     return err;
 }

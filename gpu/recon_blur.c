@@ -93,20 +93,20 @@ static void record_cells(struct recon *r, VkCommandBuffer commands, uint32_t ind
     r->g->vk.vkCmdDispatch(commands, BLUR_SIDE * BLUR_SIDE, item->delivery->blur_count, item->format == RECON_GRAY ? 1 : 3);
 }
 
-void recon_blur_record(struct recon *r, VkCommandBuffer commands, uint32_t count)
+void recon_blur_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state, uint32_t count)
 {
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         if (!blurred(&r->items[i]))
             continue;
         if (!any)
-            recon_sync(r, commands, BARRIER_TRANSFER, 0, RECON_B(BIND_BLUR));
+            gpu_sync(r->g, commands, state, BARRIER_TRANSFER, 0, RECON_B(BIND_BLUR));
         any = true;
         record_rects(r, commands, i);
     }
     if (!any)
         return;
-    recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_BLUR));
+    gpu_sync(r->g, commands, state, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_BLUR));
     for (uint32_t i = 0; i < count; i++)
         if (blurred(&r->items[i]))
             record_cells(r, commands, i);

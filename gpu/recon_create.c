@@ -246,6 +246,22 @@ static void write_set(struct recon *r, struct recon_flight *f)
     }
 }
 
+/* Parts that share the main queue are never used: all goes into one. */
+static int create_commands(struct recon *r, struct recon_flight *f, enum recon_part part)
+{
+    struct gpu *g = r->g;
+    int err = GPU_OK;
+    if (part != RECON_PART_MAIN && r->queues[part] == g->main)
+        return GPU_OK;
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = r->queues[part]->family};
+    VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &f->parts[part].pool));
+    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = f->parts[part].pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &commands, &f->parts[part].commands));
+error:
+    return err;
+}
+
 static int create_flight(struct recon *r, struct recon_flight *f)
 {
     struct gpu *g = r->g;
@@ -254,11 +270,8 @@ static int create_flight(struct recon *r, struct recon_flight *f)
     f->copies = calloc(3 * (size_t)r->worst.pictures, sizeof(*f->copies));
     if (!f->regions || !f->copies)
         goto error;
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = g->family};
-    VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &f->pool));
-    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = f->pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
-    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &commands, &f->commands));
+    for (int i = 0; i < RECON_PARTS; i++)
+        TRY(create_commands(r, f, (enum recon_part)i));
     VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = r->descriptors,
                                        .descriptorSetCount = 1, .pSetLayouts = &r->layout->set};
     VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &f->set));
@@ -293,8 +306,10 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
         goto error;
     r->lock_made = true;
     r->items = calloc(r->delivery_capacity, sizeof(*r->items));
-    if (!r->items)
+    r->slot_reads = calloc(2 * (size_t)params->slots, sizeof(*r->slot_reads));
+    if (!r->items || !r->slot_reads)
         goto error;
+    TRY(recon_queues_open(r));
     TRY(choose_width(r));
     TRY(create_pipelines(r));
     TRY(create_images(r));
@@ -313,7 +328,8 @@ static void free_flight(struct recon *r, struct recon_flight *f)
 {
     struct gpu *g = r->g;
     g->vk.vkDestroyQueryPool(g->device, f->queries, NULL);
-    g->vk.vkDestroyCommandPool(g->device, f->pool, NULL);
+    for (int i = 0; i < RECON_PARTS; i++)
+        g->vk.vkDestroyCommandPool(g->device, f->parts[i].pool, NULL);
     gpu_buffer_free(g, &f->upload);
     gpu_buffer_free(g, &f->staging);
     free(f->regions);
@@ -328,7 +344,7 @@ void recon_free(struct recon *r)
         recon_wait(r, r->submitted, UINT64_MAX);
     for (uint32_t i = 0; i < r->flight_count; i++) {
         if (r->flights[i].busy)
-            gpu_wait(r->g, r->flights[i].value, UINT64_MAX);
+            gpu_queue_wait(r->flights[i].last.queue, r->flights[i].last.value, UINT64_MAX);
         free_flight(r, &r->flights[i]);
     }
     r->g->vk.vkDestroyDescriptorPool(r->g->device, r->descriptors, NULL);
@@ -336,6 +352,8 @@ void recon_free(struct recon *r)
     gpu_buffer_free(r->g, &r->scratch);
     for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++)
         gpu_image_free(r->g, &r->images[i]);
+    recon_queues_close(r);
+    free(r->slot_reads);
     free(r->items);
     if (r->lock_made)
         pthread_mutex_destroy(&r->lock);

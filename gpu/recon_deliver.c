@@ -84,7 +84,7 @@ static uint32_t plane_shapes(const struct recon *r, const struct recon_delivery 
     return count;
 }
 
-int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, struct recon_item *out)
+int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, bool by_copy, struct recon_item *out)
 {
     uint32_t step = d->structure == REC_TOP || d->structure == REC_BOTTOM ? 2 : 1;
     uint32_t frame_width = r->params.mb_width * 16, frame_height = r->params.mb_height * 16 / step, texel = r->wide ? 8 : 4;
@@ -115,7 +115,7 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
                                             .width = d->width, .height = d->height,
                                             .row_step = step, .row_first = d->structure == REC_BOTTOM};
     bool aligned = d->crop_x % (4u << recon_shift_x(d->format)) == 0;
-    item.variant = r->deliver_by_copy && step == 1 && aligned && d->format != RECON_NV12 ? RECON_BY_COPY : 2 * (uint32_t)d->format + aligned;
+    item.variant = by_copy && step == 1 && aligned && d->format != RECON_NV12 ? RECON_BY_COPY : 2 * (uint32_t)d->format + aligned;
     if (d->blur_count)
         item.variant = RECON_BLURRED + (uint32_t)d->format;
     for (uint32_t i = 0; i < item.rect_count; i++) {
@@ -136,14 +136,18 @@ static int by_dispatch(const void *a, const void *b)
     return (x->window.index > y->window.index) - (x->window.index < y->window.index);
 }
 
-int recon_deliver_plan(struct recon *r, const struct recon_chunk *chunk)
+int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk)
 {
     int err = GPU_OK;
+    bool by_copy = recon_deliver_by_copy(r, chunk);
     for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
-        err = recon_deliver_prepare(r, &chunk->deliveries[i], &r->items[i]);
+        err = recon_deliver_prepare(r, &chunk->deliveries[i], by_copy, &r->items[i]);
     if (err < 0)
         return err;
     qsort(r->items, chunk->delivery_count, sizeof(*r->items), by_dispatch);
+    chunk->shaded = 0;
+    while (chunk->shaded < chunk->delivery_count && r->items[chunk->shaded].variant != RECON_BY_COPY)
+        chunk->shaded++;
     err = recon_blur_plan(r, chunk->delivery_count);
     if (err < 0)
         return err;
@@ -193,30 +197,28 @@ static void record_copy(struct recon *r, VkCommandBuffer commands, const struct 
 }
 
 /* Deliveries do not depend on each other: one barrier in front of those that shaders make, one in front of the copies. */
-void recon_deliver_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk)
+void recon_deliver_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state, const struct recon_chunk *chunk)
 {
-    uint32_t count = chunk->delivery_count, shaded = 0;
+    uint32_t count = chunk->delivery_count, shaded = chunk->shaded;
     gpu_label_begin(r->g, commands, "deliver");
-    while (shaded < count && r->items[shaded].variant != RECON_BY_COPY)
-        shaded++;
-    recon_blur_record(r, commands, count);
+    recon_blur_record(r, commands, state, count);
     if (shaded)
-        recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_HOST));
+        gpu_sync(r->g, commands, state, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_HOST));
     for (uint32_t first = 0; first < shaded;)
         first = record_group(r, commands, first, shaded);
     if (shaded < count)
-        recon_sync(r, commands, BARRIER_TRANSFER, RECON_FRAMES, RECON_B(BIND_HOST));
+        gpu_sync(r->g, commands, state, BARRIER_TRANSFER, RECON_FRAMES, RECON_B(BIND_HOST));
     for (uint32_t i = shaded; i < count; i++)
         record_copy(r, commands, &r->items[i]);
-    recon_sync_host(r, commands, RECON_B(BIND_HOST));
+    gpu_sync_host(r->g, commands, state, RECON_B(BIND_HOST));
     gpu_label_end(r->g, commands);
 }
 
-void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk, uint64_t value)
+void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk, const struct gpu_point *point)
 {
     pthread_mutex_lock(&r->g->lock);
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        gpu_host_written(r->items[i].host, r->items[i].rects, r->items[i].rect_count, value);
+        gpu_host_written(r->items[i].host, r->items[i].rects, r->items[i].rect_count, point);
     pthread_mutex_unlock(&r->g->lock);
 }
 

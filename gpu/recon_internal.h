@@ -13,6 +13,7 @@
 #define RECON_MAX_PASSES 128
 #define RECON_QUERIES (RECON_MAX_PASSES + 8)
 #define RECON_NO_PASS RECON_MAX_PASSES
+#define RECON_BEGIN RECON_STAGES /* in query_stages: nothing ended, the command buffer began */
 
 #define RECON_BUFFERS (0x1fffu | RECON_B(BIND_BLUR)) /* bindings 0..12, and one */
 #define RECON_IMAGES (0x3fu << BIND_WORK_Y)
@@ -45,7 +46,11 @@ struct recon_item {
     uint32_t rect_count;
 };
 
-/* What one submission holds: a call of recon_submit is split where it is more than the buffers hold. */
+/* The submissions of a chunk, each on a queue of its own: copies up, reconstruction, then deliveries by shaders or by copies. Where
+ * that would gain nothing all of it is one, RECON_PART_MAIN. */
+enum recon_part { RECON_PART_UP, RECON_PART_MAIN, RECON_PART_DELIVER, RECON_PART_DOWN, RECON_PARTS };
+
+/* What goes through one flight: a call of recon_submit is split where it is more than the buffers hold. */
 struct recon_chunk {
     const struct recon_picture *pictures; /* records and copies mixed */
     uint32_t picture_count;
@@ -55,6 +60,8 @@ struct recon_chunk {
     struct recon_section sections[BIND_DELIVER + 1]; /* those of RECON_UPLOADED */
     uint64_t bytes;
     uint32_t copies;
+    uint32_t shaded;         /* the first so many items are delivered by shaders, the others by copies */
+    bool parts;              /* on several queues */
 };
 
 /* Records that the device fetches itself. */
@@ -63,13 +70,18 @@ struct recon_copy {
     VkBufferCopy region;
 };
 
-/* One submission in flight; all of it is reused for ever. */
+/* One chunk in flight; all of it is reused for ever. */
 struct recon_flight {
-    VkCommandPool pool;
-    VkCommandBuffer commands;
+    struct {
+        VkCommandPool pool;
+        VkCommandBuffer commands;
+        bool used;                       /* by the chunk */
+    } parts[RECON_PARTS];
+    VkCommandBuffer commands;            /* of the part that is being recorded */
+    bool stamped;                        /* its queue has timestamps, and they are wanted */
     VkDescriptorSet set;
     VkQueryPool queries;
-    uint8_t query_stages[RECON_QUERIES]; /* stage that ended at query i; query 0 starts */
+    uint8_t query_stages[RECON_QUERIES]; /* stage that ended at query i, or RECON_BEGIN */
     uint8_t query_passes[RECON_QUERIES]; /* pass of the table, or RECON_NO_PASS */
     uint32_t query_count;
     struct gpu_buffer staging, upload;   /* unified: only staging, which the shaders read */
@@ -80,7 +92,8 @@ struct recon_flight {
     struct recon_section open[BIND_DELIVER + 1]; /* recon_pack.c: the region of each section that may still grow */
     uint64_t upload_bytes;
     bool busy;                           /* submitted and not yet found complete; under recon.lock */
-    uint64_t value, ticket;              /* on the timeline; the ticket that ends with it, or 0 */
+    struct gpu_point last;               /* of its submissions: when that is done, all are */
+    uint64_t ticket;                     /* that ends with it, or 0 */
 };
 
 struct recon {
@@ -96,7 +109,7 @@ struct recon {
     struct gpu_pipeline_want *wants;     /* while it is being created: pipelines are written down here, not made */
     uint32_t want_count;
     VkPipeline pipelines[RECON_MAX_PASSES], copy_pipeline, deliver_pipelines[RECON_DELIVER_PIPELINES], blur_pipelines[RECON_FORMATS];
-    bool deliver_by_copy;                /* image to buffer copies where a delivery needs no shader: faster on software */
+    bool deliver_by_copy;                /* where a delivery needs no shader and the main queue makes it: faster on software */
     VkDescriptorPool descriptors;
     struct gpu_image images[RECON_IMAGE_COUNT]; /* from BIND_WORK_Y on */
     struct gpu_buffer scratch, blur;     /* blur: recon_blur[delivery_capacity], or none yet */
@@ -104,9 +117,14 @@ struct recon {
     uint32_t zeroed;                     /* mask */
     struct recon_item *items;            /* [delivery_capacity], of the chunk that is being recorded */
 
+    struct gpu_queue *queues[RECON_PARTS]; /* the main one where the device has no more */
+    uint64_t tick_mask;                  /* of their timestamps */
+    uint64_t main_value;                 /* last submission to the main queue */
+    uint64_t *slot_reads;                /* [slots][2]: last deliveries by RECON_PART_DELIVER and _DOWN that read it; 0: none */
+
     struct recon_flight flights[RECON_MAX_FLIGHT];
     uint32_t flight_count, next_flight;
-    struct barrier_state barriers;       /* as of the last submission */
+    struct barrier_state barriers;       /* as of the last submission to the main queue */
 
     pthread_mutex_t lock;                /* flights' busy, value, ticket; what follows */
     bool lock_made;
@@ -138,21 +156,31 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
 
 /* recon_record.c */
+/* All parts of a chunk; says which ones are used. */
 int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
 void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage stage, uint32_t reads, uint32_t writes);
 
-/* Make what the device wrote readable by the host. */
-void recon_sync_host(struct recon *r, VkCommandBuffer commands, uint32_t reads);
+/* recon_queues.c */
+int recon_queues_open(struct recon *r);
+void recon_queues_close(struct recon *r);
+/* Whether the chunk, whose deliveries are planned, gains by several queues. */
+bool recon_chunk_parts(const struct recon *r, const struct recon_chunk *chunk);
+/* Whether plain deliveries of the chunk are copies. */
+bool recon_deliver_by_copy(const struct recon *r, const struct recon_chunk *chunk);
+/* Submit what recon_record has recorded, in order, each part after what it needs. *last as recon_flight.last. After an error nothing of
+ * it is running, and *main_sent says whether the main part had been submitted. */
+int recon_parts_submit(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, struct gpu_point *last, bool *main_sent);
 
 /* recon_deliver.c */
 int recon_deliver_pipelines(struct recon *r);
-/* Check one delivery. */
-int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, struct recon_item *out);
-/* Prepare, sort into groups of one dispatch each, and make room in the hosts for what they will write. */
-int recon_deliver_plan(struct recon *r, const struct recon_chunk *chunk);
-void recon_deliver_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk);
+/* Check one delivery. by_copy: without a shader, where no sample has to be moved by itself. */
+int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, bool by_copy, struct recon_item *out);
+/* Prepare, sort into groups of one dispatch each, and make room in the hosts for what they will write. Fills chunk->shaded. */
+int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk);
+/* state: of the queue that they are recorded for. */
+void recon_deliver_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state, const struct recon_chunk *chunk);
 /* The submission went out. */
-void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk, uint64_t value);
+void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk, const struct gpu_point *point);
 void recon_copies_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk);
 
 int recon_deliver_blurred_pipeline(struct recon *r, enum recon_format format);
@@ -166,7 +194,7 @@ bool recon_blur_valid(const struct recon_delivery *d);
 /* Make what the items need that are blurred. */
 int recon_blur_plan(struct recon *r, uint32_t count);
 /* The cells of all items that are blurred; leaves them to be read by compute. */
-void recon_blur_record(struct recon *r, VkCommandBuffer commands, uint32_t count);
+void recon_blur_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state, uint32_t count);
 
 /* times.c */
 void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage, uint32_t pass);

@@ -50,8 +50,10 @@ static int transfer(struct recon *r, struct gpu_image *images, uint32_t layer, b
 {
     struct gpu *g = r->g;
     struct gpu_buffer buffer = {0};
-    int err = GPU_OK;
+    int err = recon_wait(r, r->submitted, UINT64_MAX); /* deliveries read slots on other queues */
     uint64_t sizes[3], total = 0;
+    if (err < 0)
+        return err;
     if (layer >= images[0].layers)
         return GPU_ERR_INVALID;
     for (int i = 0; i < 3; i++)

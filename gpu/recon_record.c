@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One submission's command buffer: upload, clears, copies of slots, the passes of the table, deliveries. Barriers follow from what
- * each declares; their state lives on from submission to submission, which all run on one queue.
+ * A chunk's command buffers: upload, clears, copies of slots, the passes of the table, deliveries. Barriers follow from what each
+ * declares; their state lives on from submission to submission of the main queue. What other queues do is ordered by semaphores
+ * (recon_queues.c), so it is no part of that state.
  */
 #include "gpu/recon_internal.h"
 
@@ -13,11 +14,6 @@ static void record_barrier(struct recon *r, VkCommandBuffer commands, const stru
 void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage stage, uint32_t reads, uint32_t writes)
 {
     gpu_sync(r->g, commands, &r->barriers, stage, reads, writes);
-}
-
-void recon_sync_host(struct recon *r, VkCommandBuffer commands, uint32_t reads)
-{
-    gpu_sync_host(r->g, commands, &r->barriers, reads);
 }
 
 static void sync_indirect(struct recon *r, VkCommandBuffer commands, uint32_t reads, uint32_t writes)
@@ -52,24 +48,30 @@ static void bind_sections(struct recon *r, struct recon_flight *f, const struct 
     r->g->vk.vkUpdateDescriptorSets(r->g->device, count, writes, 0, NULL);
 }
 
-/* The flight's buffers are idle, so what happened to them before is over. */
-static void record_upload(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+/* Does the chunk copy anything up? */
+static bool uploads(const struct recon *r, const struct recon_flight *f)
+{
+    return (!r->g->unified && f->region_count) || f->copy_count;
+}
+
+static void record_upload(struct recon *r, struct recon_flight *f)
 {
     struct gpu *g = r->g;
-    barrier_forget(&r->barriers, RECON_UPLOADED);
     VkBuffer to = g->unified ? f->staging.buffer : f->upload.buffer;
     if (!g->unified && f->region_count)
         g->vk.vkCmdCopyBuffer(f->commands, f->staging.buffer, to, f->region_count, f->regions);
     for (uint32_t i = 0; i < f->copy_count; i++)
         g->vk.vkCmdCopyBuffer(f->commands, f->copies[i].from, to, 1, &f->copies[i].region);
-    if ((!g->unified && f->region_count) || f->copy_count)
-        barrier_accessed(&r->barriers, BARRIER_TRANSFER, 0, RECON_UPLOADED);
+}
+
+static void record_zeros(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
     if (!chunk->shape.pictures || !r->zeroed)
         return;
     recon_sync(r, f->commands, BARRIER_TRANSFER, 0, r->zeroed);
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
         if (r->zeroed & RECON_B(i))
-            g->vk.vkCmdFillBuffer(f->commands, r->scratch.buffer, r->regions[i].offset, r->regions[i].size, 0);
+            r->g->vk.vkCmdFillBuffer(f->commands, r->scratch.buffer, r->regions[i].offset, r->regions[i].size, 0);
 }
 
 /* What a pass reads and writes depends on which planes there are. */
@@ -139,31 +141,104 @@ static int record_pass(struct recon *r, struct recon_flight *f, const struct rec
     return GPU_OK;
 }
 
-int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+static int begin_part(struct recon *r, struct recon_flight *f, enum recon_part part)
 {
     struct gpu *g = r->g;
     int err = GPU_OK;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    bind_sections(r, f, chunk);
-    VK(g, g->vk.vkResetCommandPool(g->device, f->pool, 0));
+    f->parts[part].used = true;
+    f->commands = f->parts[part].commands;
+    f->stamped = f->queries && r->queues[part]->tick_mask;
+    VK(g, g->vk.vkResetCommandPool(g->device, f->parts[part].pool, 0));
     VK(g, g->vk.vkBeginCommandBuffer(f->commands, &begin));
-    f->query_count = 0;
-    if (f->queries)
-        g->vk.vkResetQueryPool(g->device, f->queries, 0, RECON_QUERIES);
-    recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
-    record_upload(r, f, chunk);
-    g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
-    gpu_debug_bind(g, f->commands, r->layout);
+    recon_stamp(r, f, RECON_BEGIN, RECON_NO_PASS);
+error:
+    return err;
+}
+
+static int end_part(struct recon *r, struct recon_flight *f)
+{
+    int err = GPU_OK;
+    VK(r->g, r->g->vk.vkEndCommandBuffer(f->commands));
+error:
+    return err;
+}
+
+static void bind(struct recon *r, struct recon_flight *f)
+{
+    r->g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
+    gpu_debug_bind(r->g, f->commands, r->layout);
+}
+
+/* Clears, copies of slots, the passes. */
+static int record_pictures(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
+    int err = GPU_OK;
+    record_zeros(r, f, chunk);
+    bind(r, f);
     if (chunk->copies)
         recon_copies_record(r, f->commands, chunk);
     recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
     for (uint32_t i = 0; chunk->shape.pictures && i < recon_pass_count; i++)
         TRY(record_pass(r, f, chunk, i));
-    if (chunk->delivery_count) {
-        recon_deliver_record(r, f->commands, chunk);
-        recon_stamp(r, f, RECON_DELIVER, RECON_NO_PASS);
-    }
-    VK(g, g->vk.vkEndCommandBuffer(f->commands));
 error:
     return err;
+}
+
+/* The flight's buffers are idle, so what happened to them before is over. */
+static int record_whole(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
+    int err = GPU_OK;
+    TRY(begin_part(r, f, RECON_PART_MAIN));
+    barrier_forget(&r->barriers, RECON_UPLOADED);
+    record_upload(r, f);
+    if (uploads(r, f))
+        barrier_accessed(&r->barriers, BARRIER_TRANSFER, 0, RECON_UPLOADED);
+    TRY(record_pictures(r, f, chunk));
+    if (chunk->delivery_count) {
+        recon_deliver_record(r, f->commands, &r->barriers, chunk);
+        recon_stamp(r, f, RECON_DELIVER, RECON_NO_PASS);
+    }
+    TRY(end_part(r, f));
+error:
+    return err;
+}
+
+static int record_parts(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
+    struct barrier_state beside = {0};
+    int err = GPU_OK;
+    barrier_forget(&r->barriers, RECON_UPLOADED);
+    if (uploads(r, f)) {
+        TRY(begin_part(r, f, RECON_PART_UP));
+        record_upload(r, f);
+        recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
+        TRY(end_part(r, f));
+    }
+    if (chunk->shape.pictures || chunk->copies) {
+        TRY(begin_part(r, f, RECON_PART_MAIN));
+        TRY(record_pictures(r, f, chunk));
+        TRY(end_part(r, f));
+    }
+    if (chunk->delivery_count) {
+        TRY(begin_part(r, f, chunk->shaded ? RECON_PART_DELIVER : RECON_PART_DOWN));
+        if (chunk->shaded)
+            bind(r, f);
+        recon_deliver_record(r, f->commands, &beside, chunk);
+        recon_stamp(r, f, RECON_DELIVER, RECON_NO_PASS);
+        TRY(end_part(r, f));
+    }
+error:
+    return err;
+}
+
+int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
+    bind_sections(r, f, chunk);
+    f->query_count = 0;
+    if (f->queries)
+        r->g->vk.vkResetQueryPool(r->g->device, f->queries, 0, RECON_QUERIES);
+    for (int i = 0; i < RECON_PARTS; i++)
+        f->parts[i].used = false;
+    return chunk->parts ? record_parts(r, f, chunk) : record_whole(r, f, chunk);
 }

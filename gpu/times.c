@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * GPU time per stage. A timestamp is written when everything before it has finished, so the time between two of them is what lay
- * between, and the sum over the stages is the time that the queue was at work on the batch.
+ * GPU time per stage. A timestamp is written when everything before it on its queue has finished, so the time between two of them is
+ * what lay between, and the sum over the stages of a queue is the time that it was at work on the batch. Queues work side by side, so
+ * the sum over all stages may be more than the time that passed.
  */
 #include "gpu/recon_internal.h"
 
@@ -9,7 +10,7 @@
 
 void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage, uint32_t pass)
 {
-    if (!f->queries || f->query_count >= RECON_QUERIES)
+    if (!f->stamped || f->query_count >= RECON_QUERIES)
         return;
     f->query_stages[f->query_count] = (uint8_t)stage;
     f->query_passes[f->query_count] = (uint8_t)pass;
@@ -27,7 +28,9 @@ void recon_times_add(struct recon *r, struct recon_flight *f)
     if (result != VK_SUCCESS)
         return;
     for (uint32_t i = 1; i < f->query_count; i++) {
-        double seconds = (double)((ticks[i] - ticks[i - 1]) & g->main->tick_mask) * g->limits.timestampPeriod * 1e-9;
+        if (f->query_stages[i] == RECON_BEGIN)
+            continue;
+        double seconds = (double)((ticks[i] - ticks[i - 1]) & r->tick_mask) * g->limits.timestampPeriod * 1e-9;
         r->times.seconds[f->query_stages[i]] += seconds;
         if (f->query_passes[i] < RECON_MAX_PASSES)
             r->pass_seconds[f->query_passes[i]] += seconds;

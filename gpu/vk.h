@@ -75,6 +75,7 @@ struct gpu_queue {
     enum gpu_queue_use use;
     VkQueue queue;
     uint32_t family, place;           /* place: in its family */
+    bool copies_only;                 /* a copy engine */
     uint64_t tick_mask;               /* valid bits of a timestamp; 0: it has none */
     pthread_mutex_t own_lock, *lock;  /* queue, submitted; where two uses are one VkQueue they have one lock */
     bool lock_made;                   /* and the timeline */
@@ -260,15 +261,15 @@ struct gpu_window {
 /* The window that holds bytes [begin, end). GPU_ERR_INVALID where they are outside the host or wider than any window. */
 int gpu_host_window(const struct gpu_host *h, uint64_t begin, uint64_t end, struct gpu_window *out);
 VkBuffer gpu_host_buffer(const struct gpu_host *h);
-/* A rectangle that the submission of `value` writes; where h is not direct it is copied to the host's memory when that is done.
+/* A rectangle that the submission of `point` writes; where h is not direct it is copied to the host's memory when that is done.
  * Room for it was made by gpu_host_reserve. Called with gpu.lock held. */
 struct gpu_rect {
     uint64_t offset;
     uint32_t stride, bytes, rows;
 };
 int gpu_host_reserve(struct gpu_host *h, size_t rects);
-void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t count, uint64_t value);
-/* Copy what submissions up to completed have written to hosts that are not direct. Thread: any. */
-void gpu_hosts_flush(struct gpu *g, uint64_t completed);
+void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t count, const struct gpu_point *point);
+/* Copy what submissions to the queue up to completed have written to hosts that are not direct. Thread: any. */
+void gpu_hosts_flush(struct gpu *g, const struct gpu_queue *queue, uint64_t completed);
 
 #endif

@@ -3,8 +3,8 @@
  * checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]: holds the shaders against the slow reference. Exit code
  * 0, 1 after a mismatch, 2 for wrong usage, 77 without a device. The seed of the day is printed, so any failure can be
  * repeated. checkgpu --time N: instead prints how long batches of up to N pictures take, by stage; --format says of which format,
- * with --clip FILE they are those of a raw
- * stream (--pictures N: only its first N).
+ * with --clip FILE they are those of a raw stream
+ * (--pictures N: only its first N; --flow: with deliveries, as fast as it goes, --flight N batches at once).
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -35,7 +35,7 @@ static void print_log(void *ctx, int level, const char *line)
 static int usage(void)
 {
     fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] [--time PICTURES [--format NAME | --clip FILE "
-                    "[--pictures N]]] [--entropy FILE.. [--pictures N] [--damage ROUNDS]]\ngroups:");
+                    "[--pictures N] [--flow] [--flight 2..4]]] [--entropy FILE.. [--pictures N] [--damage ROUNDS]]\ngroups:");
     for (size_t i = 0; i < GROUP_COUNT; i++)
         fprintf(stderr, " %s", groups[i].name);
     fprintf(stderr, "\n");
@@ -82,6 +82,11 @@ int main(int argc, char **argv)
     unsigned entropy_count = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(argv[i], "--flow")) {
+            env.flow = true;
+            i--; /* it has no value */
+            continue;
+        }
         if (value && !strcmp(argv[i], "--device"))
             params.device = value;
         else if (value && !strcmp(argv[i], "--seed"))
@@ -94,6 +99,8 @@ int main(int argc, char **argv)
             format = value;
         else if (value && !strcmp(argv[i], "--clip"))
             clip = value;
+        else if (value && !strcmp(argv[i], "--flight"))
+            env.flight = atoi(value);
         else if (value && !strcmp(argv[i], "--pictures"))
             pictures = atoi(value);
         else if (value && !strcmp(argv[i], "--entropy") && entropy_count < ENTROPY_FILES)

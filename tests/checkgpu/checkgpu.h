@@ -24,6 +24,8 @@ struct check_env {
     uint64_t random; /* state of the generator */
     struct gpu *gpu;
     int wavefront;                             /* 0: both kinds, else the one */
+    bool flow;                                 /* of a clip: with deliveries, as fast as it goes */
+    int flight;                                /* of a clip: batches in flight; 0: as many as recon takes */
     uint32_t mb_width, mb_height, refs, width; /* slots 0..refs-1 are read, refs..refs+width-1 are written */
     struct check_format {                      /* of the frame stores that check_open makes */
         uint8_t chroma_format_idc, bit_depth[2];
@@ -109,6 +111,22 @@ int check_replay(struct check_env *env, const char *path, uint32_t widest, uint3
 int check_entropy(struct check_env *env, const char *const *paths, unsigned count, uint32_t most, unsigned damage_rounds);
 /* Its time, of 1, 16, 64.. up to most pictures of the stream at once. 0, or -1. */
 int check_entropy_timing(struct check_env *env, const char *path, uint32_t most);
+
+#define CHECK_CLIP_WIDTH 64
+
+/* The pictures of a clip, which are in slots of their own numbers, in some order, and the sums of their frames. */
+struct check_clip {
+    const struct rec_view *views;
+    const uint32_t *order;
+    const uint64_t *sums;
+    uint32_t count;
+};
+
+/* FNV-1a over words. */
+uint64_t check_frame_sum(const uint8_t *frame, size_t size);
+/* Pictures per second with deliveries, in batches of width pictures (at most CHECK_CLIP_WIDTH); what is delivered is compared. 0, or
+ * a negative value. */
+int check_flow(struct gpu *g, struct recon *r, uint32_t width, const struct check_clip *clip);
 
 /* Groups: 0, or -1. */
 int check_group_residual(struct check_env *env);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define REPLAY_PICTURES 512
-#define REPLAY_WIDTH    64
+#define REPLAY_WIDTH    CHECK_CLIP_WIDTH
 #define REPLAY_ARENAS   64
 #define ARENA_BYTES     ((size_t)128 << 20)
 #define BATCHES         24 /* at least, of each measurement */
@@ -139,19 +139,25 @@ static int submit(struct replay *p, const uint32_t *list, uint32_t n, uint64_t *
     return recon_submit(p->recon, jobs, n, NULL, 0, ticket);
 }
 
-/* FNV-1a over words of every frame: made by the first run, later compared. */
+uint64_t check_frame_sum(const uint8_t *frame, size_t size)
+{
+    uint64_t sum = 0xcbf29ce484222325u, word;
+    for (size_t k = 0; k < size; k += sizeof(word)) {
+        memcpy(&word, frame + k, sizeof(word));
+        sum = (sum ^ word) * 0x100000001b3u;
+    }
+    return sum;
+}
+
+/* Of every frame: made by the first run, later compared. */
 static int sum_frames(struct replay *p, bool compare)
 {
     size_t luma = (size_t)p->views[0].head.mb_count * 256;
     uint8_t *frame = malloc(luma * 3 / 2);
     int err = frame ? 0 : GPU_ERR_NOMEM;
     for (uint32_t i = 0; i < p->count && err == 0; i++) {
-        uint64_t sum = 0xcbf29ce484222325u, word;
         err = recon_read_slot(p->recon, i, frame, frame + luma, frame + luma + luma / 4);
-        for (size_t k = 0; k < luma * 3 / 2; k += sizeof(word)) {
-            memcpy(&word, frame + k, sizeof(word));
-            sum = (sum ^ word) * 0x100000001b3u;
-        }
+        uint64_t sum = check_frame_sum(frame, luma * 3 / 2);
         if (compare && err == 0 && sum != p->sums[i]) {
             printf("checkgpu: MISMATCH picture %" PRIu32 " of the clip, type %c\n", i, p->types[i]);
             err = -1;
@@ -241,13 +247,22 @@ static int measure_all(struct replay *p, uint32_t width, bool passes)
     return err;
 }
 
+static int flow(struct replay *p, uint32_t width)
+{
+    uint32_t list[REPLAY_PICTURES], n = choose(p, "IPB", list);
+    shuffle(p->env, list, n);
+    const struct check_clip clip = {.views = p->views, .order = list, .sums = p->sums, .count = n};
+    return check_flow(p->env->gpu, p->recon, width, &clip);
+}
+
 static int replay(struct replay *p, uint32_t widest, int wavefront)
 {
     const struct rec_picture *h = &p->views[0].head;
     int err = 0;
     for (uint32_t width = 1; width <= widest && err == 0; width = width < 4 ? width * 4 : width * 2) {
         struct recon_params params = {.mb_width = h->mb_width, .mb_height = h->mb_height, .chroma_format_idc = 1, .bit_depth = {8, 8},
-                                      .slots = p->count, .width = 2 * width, .wavefront = (uint8_t)wavefront};
+                                      .slots = p->count, .width = 2 * width, .wavefront = (uint8_t)wavefront,
+                                      .flight = (uint32_t)p->env->flight};
         uint64_t ticket = 0;
         err = recon_create(p->env->gpu, &params, &p->recon);
         for (uint32_t i = 0; i < p->count && err == 0; i++)
@@ -257,7 +272,7 @@ static int replay(struct replay *p, uint32_t widest, int wavefront)
         if (err == 0)
             err = sum_frames(p, width > 1);
         if (err == 0)
-            err = measure_all(p, width, width == 1 || width == 32);
+            err = p->env->flow ? flow(p, width) : measure_all(p, width, width == 1 || width == 32);
         if (err == 0)
             err = sum_frames(p, true);
         recon_free(p->recon);
