@@ -156,6 +156,49 @@ static void deliver_wide(void **state)
     munmap(other, 4096 * 4);
 }
 
+#define CHANGES 64
+#define LEAVING 4 /* of each batch, at most */
+
+/* Batches that change slots, each beside deliveries of its own, with as many in flight as there can be: every frame leaves as it was
+ * when its batch came, whichever queue takes it out. */
+static void slots_change_while_frames_leave(void **state)
+{
+    struct recon *r = make_recon();
+    struct gpu_host *host = NULL;
+    struct frame frames[SLOTS];
+    size_t size = (CHANGES * LEAVING * sizeof(struct frame) + 4095) / 4096 * 4096;
+    uint8_t *memory = map_memfd(size), *want = calloc(1, size);
+    uint64_t ticket = 0, at = 0;
+    assert_non_null(want);
+    assert_int_equal(gpu_host_import(gpu, memory, size, &host), GPU_OK);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        fill_slot(r, i, &frames[i]);
+    for (int round = 0; round < CHANGES; round++) {
+        struct recon_delivery d[LEAVING];
+        struct recon_picture copy = {.slot = random_below(SLOTS)};
+        uint32_t count = 1 + random_below(LEAVING);
+        bool chroma = random_below(2);
+        copy.copy_from = (copy.slot + 1 + random_below(SLOTS - 1)) % SLOTS;
+        frames[copy.slot] = frames[copy.copy_from];
+        for (uint32_t i = 0; i < count; i++, at += sizeof(struct frame)) {
+            d[i] = (struct recon_delivery){.slot = random_below(SLOTS), .host = host, .width = WIDTH, .height = HEIGHT,
+                                           .offset = {at, at + WIDTH * HEIGHT, at + WIDTH * HEIGHT * 5 / 4},
+                                           .stride = {WIDTH, chroma ? WIDTH : WIDTH / 2, WIDTH / 2},
+                                           .format = chroma ? RECON_NV12 : RECON_I420};
+            model(&frames[d[i].slot], &d[i], want, 0);
+        }
+        assert_int_equal(recon_submit(r, &copy, 1, d, count, &ticket), GPU_OK);
+        if (round % 8 == 7) /* new content, so that no two frames of a slot are alike for long */
+            fill_slot(r, copy.slot, &frames[copy.slot]);
+    }
+    assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
+    assert_memory_equal(memory, want, size);
+    gpu_host_free(host);
+    recon_free(r);
+    munmap(memory, size);
+    free(want);
+}
+
 int main(void)
 {
     int failed;
@@ -165,6 +208,7 @@ int main(void)
         cmocka_unit_test(deliver),
         cmocka_unit_test(deliver_staged),
         cmocka_unit_test(deliver_wide),
+        cmocka_unit_test(slots_change_while_frames_leave),
         cmocka_unit_test(no_validation_messages),
     };
     failed = cmocka_run_group_tests(tests, NULL, NULL);
