@@ -140,7 +140,9 @@ static int run_case(struct kernels *k, const struct kernel_family *family, const
         }
     }
     free(fits);
-    fflush(stdout);
+    if (fflush(stdout) != 0 && rc == 0) {
+        rc = fail_errno(k->f, X_OTHER, errno, "standard output");
+    }
     return rc;
 }
 

@@ -341,8 +341,18 @@ int cmd_snapshot(struct options *o, struct failure *f)
     return frames_of(o, "image2", f);
 }
 
+/* Without a display ffplay shows its window to nobody, and goes on. */
+static bool has_display(void)
+{
+    return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY") || getenv("SDL_VIDEODRIVER");
+}
+
 int cmd_view(struct options *o, struct failure *f)
 {
+    if (!has_display()) {
+        return fail_with(f, X_OTHER, "pelton snapshot NAME -o now.png writes a picture, pelton pipe NAME all of them; on a console: SDL_VIDEODRIVER=kmsdrm",
+                         "no display: DISPLAY and WAYLAND_DISPLAY are not set");
+    }
     char *const argv[] = {"ffplay", "-hide_banner", "-loglevel", "error", "-fflags", "nobuffer", "-f", "yuv4mpegpipe", "-", NULL};
     posix_spawn_file_actions_t actions;
     int pipe_fds[2], error;

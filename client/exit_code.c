@@ -14,7 +14,7 @@ static const struct {
     const char *hint;
 } pelton_errors[] = {
     {PELTON_ERR_OTHER, X_OTHER, "run again with -loglevel debug to see what the daemon says"},
-    {PELTON_ERR_USAGE, X_USAGE, "see: pelton help"},
+    {PELTON_ERR_USAGE, X_USAGE, "pelton help COMMAND explains the options; docs/cameras.md lists the settings of sources and the controls"},
     {PELTON_ERR_INPUT, X_INPUT, "pelton probe tells what the input is"},
     {PELTON_ERR_UNSUPPORTED, X_UNSUPPORTED, "pelton probe tells what the stream uses; ffmpeg may decode it on the CPU"},
     {PELTON_ERR_DECODE, X_DECODE, "--on-error show delivers damaged frames, --on-error drop leaves them out"},
@@ -92,11 +92,17 @@ static bool says_name(const char *cause, const char *name)
     return part[0] && strstr(cause, part);
 }
 
+const char *plain_name(const char *text)
+{
+    return strncmp(text, "source:", 7) == 0 ? text + 7 : text;
+}
+
 int fail_pelton(struct failure *f, const struct pelton *conn, const char *name)
 {
     const struct pelton_failure *p = pelton_failure(conn);
     const char *hint = p->hint[0] ? p->hint : hint_of(p->code);
-    const char *cause = p->cause[0] ? p->cause : "the daemon gave no cause";
+    const char *cause = p->cause[0] ? plain_name(p->cause) : "the daemon gave no cause";
+    name = name ? plain_name(name) : NULL;
     if (name && !says_name(cause, name)) {
         return fail_with(f, exit_code_of(p->code), hint, "%s: %s", name, cause);
     }

@@ -39,6 +39,9 @@ int fail_pelton(struct failure *f, const struct pelton *conn, const char *name);
 /* errno's text as the cause's end; out of space, a closed pipe and permissions have their own hints. */
 int fail_errno(struct failure *f, int code, int error, const char *name);
 
+/* A text that begins with the address of a named source ("source:front"), from that name on. */
+const char *plain_name(const char *text);
+
 int exit_code_of(int pelton_error);
 
 /* "pelton: CAUSE" and "hint: HINT" on stderr; nothing where code is 0 or there is no cause (an interrupt). */

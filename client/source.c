@@ -211,25 +211,35 @@ void source_params(const struct options *o, const struct source *s, struct pelto
     memcpy(out->blur, o->blur, sizeof out->blur);
 }
 
+/* In slices of time, so that an interrupt is noticed; says once what is waited for. */
+static int await_open(const struct options *o, struct pelton_stream *s, struct pelton_info *info)
+{
+    enum { SLICE_MS = 200, PATIENCE_MS = 2000 };
+    int64_t start = now_ns(), waited_ms = 0, limit_ms = timeout_ms(o) < 0 ? INT64_MAX : timeout_ms(o);
+    bool told = false;
+    for (;;) {
+        int64_t left = limit_ms - waited_ms;
+        int rc = pelton_open_wait(s, left > SLICE_MS ? SLICE_MS : left > 0 ? (int)left : 0, info);
+        waited_ms = (now_ns() - start) / 1000000;
+        if (rc != PELTON_ERR_TIMEOUT || waited_ms >= limit_ms || interrupted()) {
+            return rc;
+        }
+        if (!told && waited_ms >= PATIENCE_MS && pelton_waiting(s)) {
+            ui_log(LOG_WARNING, "%s; waiting for it", plain_name(pelton_waiting(s)));
+            told = true;
+        }
+    }
+}
+
 int source_stream(const struct options *o, struct pelton *conn, const struct pelton_open_params *params, const char *name, struct pelton_info *info,
                   struct pelton_stream **out, struct failure *f)
 {
-    enum { PATIENCE_MS = 2000 };
     struct pelton_stream *s = NULL;
-    int all = timeout_ms(o), first = all >= 0 && all < PATIENCE_MS ? all : PATIENCE_MS;
     int rc = pelton_open_start(conn, params, &s);
-    rc = rc < 0 ? rc : pelton_open_wait(s, first, info);
-    if (s && rc == PELTON_ERR_TIMEOUT && first != all) {
-        if (pelton_waiting(s)) {
-            ui_log(LOG_WARNING, "%s; waiting for it", pelton_waiting(s));
-        }
-        rc = pelton_open_wait(s, all < 0 ? -1 : all - first, info);
-    }
+    rc = rc < 0 ? rc : await_open(o, s, info);
     if (rc < 0) {
-        rc = fail_pelton(f, conn, name);
-        if (s) {
-            pelton_stream_close(s);
-        }
+        rc = interrupted() ? interrupted() : fail_pelton(f, conn, name);
+        pelton_stream_close(s);
         return rc;
     }
     *out = s;

@@ -9,9 +9,11 @@
 #include "proto/blur.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <strings.h>
 #include <yaml.h>
 
@@ -434,7 +436,13 @@ int config_read(const char *path, config_value_fn value, void *ctx, struct optio
 {
     struct reader r = {.path = path, .value = value, .ctx = ctx, .why = why, .sources = *sources, .n_sources = *n_sources};
     yaml_parser_t parser;
+    struct stat st;
     FILE *file = fopen(path, "re");
+    if (file && fstat(fileno(file), &st) == 0 && S_ISDIR(st.st_mode)) {
+        fclose(file);
+        file = NULL;
+        errno = EISDIR;
+    }
     if (!file) {
         snprintf(why, CONFIG_WHY, "%.150s: %m", path);
         return -1;

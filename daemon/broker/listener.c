@@ -33,11 +33,16 @@ static bool set_address(struct sockaddr_un *address, const char *path)
     return true;
 }
 
+static bool is_socket(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
 /* True where the file is a socket that nobody listens on. */
 static bool is_stale(const struct sockaddr_un *address)
 {
-    struct stat st;
-    if (lstat(address->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode)) {
+    if (!is_socket(address->sun_path)) {
         return false;
     }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -95,7 +100,8 @@ static int bind_and_listen(struct broker *b, const char *path)
     }
     if (rc < 0 || listen(fd, BACKLOG) < 0) {
         error = rc < 0 ? error : errno;
-        log_line(LOG_LEVEL_ERROR, "%s: %s", path, error == EADDRINUSE ? "another daemon listens there" : strerror(error));
+        const char *cause = error != EADDRINUSE ? strerror(error) : is_socket(path) ? "another daemon listens there" : "is there and no socket";
+        log_line(LOG_LEVEL_ERROR, "%s: %s", path, cause);
         close(fd);
         return error == EACCES || error == EPERM ? EXIT_PERMISSION : EXIT_OTHER;
     }

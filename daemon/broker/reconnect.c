@@ -59,7 +59,9 @@ bool reconnect_later(struct stream *s, const struct pelton_failure *failure)
     s->dropped_base[1] += s->dropped_last[1];
     s->dropped_last[0] = s->dropped_last[1] = 0;
     const char *cause = failure->code ? failure->cause : "the source has ended";
-    log_line(LOG_LEVEL_WARNING, "%s: %s; again in %llu ms", stream_name(s), cause, (unsigned long long)(s->retry_ms - now));
+    const char *name = stream_name(s);
+    bool named = strncmp(cause, name, strlen(name)) == 0;
+    log_line(LOG_LEVEL_WARNING, "%s%s%s; again in %llu ms", named ? "" : name, named ? "" : ": ", cause, (unsigned long long)(s->retry_ms - now));
     stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, cause);
     named_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, cause);
     return true;

@@ -163,7 +163,7 @@ int camera_open(struct camera_host *h, struct engine *engine, const struct pelto
         rc = camera_create(h, engine, params->uri, &c, why);
     if (rc < 0) {
         failure->code = rc;
-        snprintf(failure->cause, sizeof failure->cause, "%.100s: %.150s", r->name, why[0] ? why : "out of memory");
+        snprintf(failure->cause, sizeof failure->cause, "%.50s: %.199s", r->name, why[0] ? why : "out of memory");
         free(r);
         return rc;
     }

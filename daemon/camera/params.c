@@ -439,7 +439,7 @@ int camera_params_set(struct camera_params *params, const char *key, const char 
         if (row->kind == NUMBER || row->kind == COUNT || row->kind == TIME_US)
             snprintf(why, CAMERA_WHY, "%s=%.60s: from %g to %g; %.80s", key, value, row->least, row->most, row->help);
         else
-            snprintf(why, CAMERA_WHY, "%s=%.60s: expected %.110s", key, value, row->help);
+            snprintf(why, CAMERA_WHY, "%s=%.30s: expected %.150s", key, value, row->help);
         return -1;
     }
     params->rectify |= !strcmp(key, "rectify.alpha");

@@ -139,9 +139,15 @@ def reload(args, clip):
 def watch(args, clip):
     """A camera that is unplugged and comes back, as those see it who watch."""
     config = args.folder + "/watch.yaml"
-    write_config(config, {"cam": f'uri: "sim://{clip}", size: 160x120, fps: 25, lost_at: 20, frames: 60', "bad": 'uri: "sim:///nowhere.mp4"'})
+    write_config(config, {"cam": f'uri: "sim://{clip}", size: 160x120, fps: 25, lost_at: 20, frames: 60', "bad": 'uri: "sim:///nowhere.mp4"',
+                          "absent": 'uri: "v4l2:///dev/nowhere"'})
     args.set = []
     with t.Daemon(args, "-c", config) as daemon:
+        waiting = subprocess.Popen([args.bin + "/pelton", "pipe", "absent", "-f", "null", "-o", "-", "--socket", daemon.socket], stderr=subprocess.PIPE, text=True)
+        said = waiting.stderr.readline()
+        check(said == "warning: /dev/nowhere: no such device; waiting for it\n", f"watch: {said!r}")
+        waiting.send_signal(signal.SIGINT)
+        check(waiting.wait(5) == 130, "watch: an interrupt ends the wait for a camera")
         w = Watch(args, daemon)
         r, bad = Reader(args, daemon, "cam"), Reader(args, daemon, "bad")
         check(wait_for(lambda: w.states("cam")[-1] == "ended"), "watch: until the camera has ended")
@@ -249,6 +255,9 @@ def service(args, clip):
         check(out.returncode == 2 and cause in out.stderr, f"service: {out.stderr.strip()!r}")
     open(args.folder + "/again.yaml", "w").write(said)
     check(run("-c", args.folder + "/again.yaml", "--print-config").stdout == said, "service: what --print-config says is a configuration")
+    for words, code, cause in ((("-c", args.folder), 2, "Is a directory"), (("--socket", config), 1, "is there and no socket")):
+        out = subprocess.run([args.bin + "/peltond", *words], capture_output=True, text=True, timeout=args.timeout)
+        check(out.returncode == code and cause in out.stderr, f"service: {out.stderr.strip()!r}")
     daemon = subprocess.Popen([args.bin + "/peltond", "-c", config, "--log-level", "quiet"], env=env)
     messages = [heard.recv(100).decode() for _ in range(4)]
     check(messages == ["READY=1"] + 3 * ["WATCHDOG=1"], f"service: {messages}")
