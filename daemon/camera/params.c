@@ -33,7 +33,7 @@ static const struct row {
     const char *help;
 } rows[] = {
     {"size", SIZE, AT(width), 16, 8192, NULL, "of the sensor, WxH, each from 16 to 8192"},
-    {"format", FORMAT, 0, 0, 0, NULL, "S + order (RGGB GRBG GBRG BGGR) + depth (8 10 12 14 16), P for MIPI packing: SRGGB12P; Y8..Y16; V4L2: YUYV UYVY NV12 NV21 YU12 MJPG H264 too"},
+    {"format", FORMAT, 0, 0, 0, NULL, "S + order (RGGB GRBG GBRG BGGR) + depth (8 10 12 14 16), P for MIPI packing: SRGGB12P; Y8..Y16; V4L2: YUYV UYVY NV12 NV21 YU12 NM12 NM21 YM12 MJPG H264 too"},
     {"fps", NUMBER, AT(fps), 0.1, 1000, NULL, "frames per second"},
     {"black", BLACK, 0, 0, 65534, NULL, "black level in raw units, from 0 to 65534; or four, of the upper left 2x2 samples, row by row"},
     {"white", COUNT, AT(white), 1, 65535, NULL, "raw value that becomes full scale; without it the largest there is"},
@@ -248,11 +248,12 @@ static bool parse_tone_table(const char *text, struct camera_params *p)
 /* What needs no development, by V4L2's names. */
 static const struct {
     const char *name;
-    uint32_t packing, coding;
+    uint32_t packing, coding, pieces;
 } pictures[] = {
-    {"YUYV", ISP_YUYV, CAMERA_SAMPLES},       {"UYVY", ISP_UYVY, CAMERA_SAMPLES},       {"NV12", ISP_PAIRS_CBCR, CAMERA_SAMPLES},
-    {"NV21", ISP_PAIRS_CRCB, CAMERA_SAMPLES}, {"YU12", ISP_PLANES_420, CAMERA_SAMPLES}, {"MJPG", ISP_PLANES_422, CAMERA_MJPEG},
-    {"H264", ISP_PLANES_420, CAMERA_H264},
+    {"YUYV", ISP_YUYV, CAMERA_SAMPLES, 0},       {"UYVY", ISP_UYVY, CAMERA_SAMPLES, 0},       {"NV12", ISP_PAIRS_CBCR, CAMERA_SAMPLES, 0},
+    {"NV21", ISP_PAIRS_CRCB, CAMERA_SAMPLES, 0}, {"YU12", ISP_PLANES_420, CAMERA_SAMPLES, 0}, {"NM12", ISP_PAIRS_CBCR, CAMERA_SAMPLES, 2},
+    {"NM21", ISP_PAIRS_CRCB, CAMERA_SAMPLES, 2}, {"YM12", ISP_PLANES_420, CAMERA_SAMPLES, 3}, {"MJPG", ISP_PLANES_422, CAMERA_MJPEG, 0},
+    {"H264", ISP_PLANES_420, CAMERA_H264, 0},
 };
 enum { PICTURES = sizeof pictures / sizeof *pictures };
 
@@ -265,7 +266,7 @@ void camera_format_name(const struct camera_params *p, char out[12])
         return;
     }
     for (int i = 0; i < PICTURES; i++)
-        if (pictures[i].packing == p->packing && pictures[i].coding == p->coding)
+        if (pictures[i].packing == p->packing && pictures[i].coding == p->coding && pictures[i].pieces == p->pieces)
             snprintf(out, 12, "%s", pictures[i].name);
 }
 
@@ -277,6 +278,7 @@ static bool parse_picture(const char *text, struct camera_params *p)
             p->depth = 8;
             p->packing = pictures[i].packing;
             p->coding = pictures[i].coding;
+            p->pieces = pictures[i].pieces;
             p->format_given = true;
             return true;
         }
@@ -304,6 +306,7 @@ static bool parse_format(const char *text, struct camera_params *p)
         p->depth = depth;
         p->packing = packed ? ISP_MIPI : ISP_UNPACKED;
         p->coding = CAMERA_SAMPLES;
+        p->pieces = 0;
         p->format_given = true;
         return true;
     }

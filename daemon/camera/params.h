@@ -34,6 +34,7 @@ struct camera_params {
     double fps;
     uint32_t order, packing, depth; /* enum isp_order, enum isp_packing */
     uint32_t coding;           /* enum camera_coding: MJPEG becomes ISP_PLANES_422, H.264 goes to a decoding session */
+    uint32_t pieces;           /* of memory that a frame comes in, 2 or 3 (V4L2's NV12M, ...); 0: one, or as many as the device has */
     bool format_given;
     uint32_t buffers;          /* enum camera_buffers, of V4L2 devices */
     bool wait;                 /* V4L2: a device that is absent at the start is waited for */

@@ -115,7 +115,7 @@ static int check_whole(struct camera_params *p, char why[CAMERA_WHY])
         text = "size is missing: a raw file does not say it";
     else if (p->kind == CAMERA_SIM && p->order == ISP_YUV)
         text = "format: the simulated sensor has raw ones";
-    else if (p->kind == CAMERA_BAYER && (p->coding != CAMERA_SAMPLES || p->packing >= ISP_PLANES_420))
+    else if (p->kind == CAMERA_BAYER && (p->coding != CAMERA_SAMPLES || p->packing >= ISP_PLANES_420 || p->pieces))
         text = "format: files hold raw samples, YUYV, UYVY, NV12 or NV21";
     else if (p->width % 2 || p->height % 2)
         text = "the sensor's size is odd";

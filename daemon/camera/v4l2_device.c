@@ -232,6 +232,7 @@ static int set_format(struct v4l2_device *d, struct camera_params *p, struct pel
     p->depth = kind->depth;
     p->packing = kind->packing;
     p->coding = kind->coding;
+    p->pieces = kind->planes > 1 ? kind->planes : 0;
     p->realtime = true;
     p->format_given = true; /* when it is opened again */
     take_colour(&d->image, p);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * V4L2's formats that can be read, and the choice among those of a device. Formats whose planes lie in several pieces of memory (NV12M, ...)
- * have the names of those that lie in one. Linux' user space API documents them under "Raw Bayer Formats",
+ * V4L2's formats that can be read, and the choice among those of a device. Linux' user space API documents them under "Raw Bayer Formats",
  * "Luma-Only Formats", "Packed YUV formats", "Planar YUV formats" and "Compressed Formats".
  */
 #include "daemon/camera/v4l2.h"
@@ -51,7 +50,7 @@ void v4l2_fourcc_name(uint32_t fourcc, char out[12])
 {
     const struct v4l2_kind *k = v4l2_kind_by_fourcc(fourcc);
     if (k) {
-        const struct camera_params named = {.order = k->order, .depth = k->depth, .packing = k->packing, .coding = k->coding};
+        const struct camera_params named = {.order = k->order, .depth = k->depth, .packing = k->packing, .coding = k->coding, .pieces = k->planes > 1 ? k->planes : 0};
         camera_format_name(&named, out);
         return;
     }
@@ -127,7 +126,7 @@ int v4l2_image_set(int fd, uint32_t type, struct v4l2_image *image)
 
 static bool is_asked(const struct v4l2_kind *k, const struct camera_params *p)
 {
-    return k->order == p->order && k->depth == p->depth && k->packing == p->packing && k->coding == p->coding;
+    return k->order == p->order && k->depth == p->depth && k->packing == p->packing && k->coding == p->coding && (!p->pieces || p->pieces == k->planes);
 }
 
 static double rate(const struct v4l2_fract *interval)
