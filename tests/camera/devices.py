@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by themselves, JPEG, H.264, memory, plugging in and out;
-and the kernel's own (vivid) where it is there. devices.py NAME..."""
-import argparse, concurrent.futures, os, pathlib, random, shutil, signal, subprocess, sys, tempfile, threading, time
+"""Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by themselves, JPEG, H.264, memory, plugging in and out.
+devices.py NAME... vivid.py is about the kernel's own."""
+import argparse, concurrent.futures, os, pathlib, random, signal, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -361,39 +361,7 @@ def memory(args, folder):
     check(len(frames) == 120 and gaps > 10 and gaps >= lost >= gaps - 3, f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
 
 
-def vivid_device():
-    """A device of the kernel's test driver, loaded where that is possible; or None."""
-    def find():
-        for name in sorted(os.listdir("/sys/class/video4linux")) if os.path.isdir("/sys/class/video4linux") else []:
-            if "vivid" in open(f"/sys/class/video4linux/{name}/name").read() and "cap" in open(f"/sys/class/video4linux/{name}/name").read():
-                return "/dev/" + name
-    if not find() and os.geteuid() == 0 and shutil.which("modprobe"):
-        subprocess.run(["modprobe", "vivid", "n_devs=1", "node_types=0x1"], stderr=subprocess.DEVNULL)
-        time.sleep(0.5)
-    return find()
-
-
-def vivid(args, folder):
-    """The kernel's own test camera: pictures, raw samples, both kinds of memory, exposure; skipped where it is not to be had."""
-    device = vivid_device()
-    if not device or not os.access(device, os.R_OK | os.W_OK):
-        print("skipped: vivid: the kernel's driver is not there and cannot be loaded")
-        return
-    for fourcc in ("YUYV", "NV12", "SRGGB8", "SRGGB10", "SRGGB12", "Y8"):
-        for buffers in ("mmap", "userptr"):
-            p = pipe(args, f"v4l2://{device}?format={fourcc}&size=640x360&buffers={buffers}", "nv12", 5, None)
-            size = 640 * 360 * 3 // 2
-            check(p.returncode == 0 and len(p.stdout) >= 2 * size and len(p.stdout) % size == 0 and len(set(p.stdout[:size])) > 8,
-                  f"vivid: {fourcc}, {buffers}: {len(p.stdout) // size} frames {p.stderr.decode().strip()}")
-    first = subprocess.Popen([args.bin + "/camera_watch", "--frames", "100000", "v4l2://" + device], stdout=subprocess.PIPE, text=True)
-    first.stdout.readline()
-    p = pipe(args, "v4l2://" + device, "nv12", 1, None)
-    check(p.returncode == 4 and b"busy" in p.stderr and b"held by" in p.stderr, f"vivid: busy: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
-    first.kill()
-    first.wait()
-
-
-TESTS = {f.__name__: f for f in (pictures, planes, choice, control, jpeg, memory, h264, plugging, vivid)}
+TESTS = {f.__name__: f for f in (pictures, planes, choice, control, jpeg, memory, h264, plugging)}
 
 
 def main():

@@ -102,7 +102,7 @@ def run(args, image, initrd):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--kernel", default="/")
-    p.add_argument("--vivid", default="n_devs=2 node_types=0x1,0x1 multiplanar=1,2 num_inputs=1,1 input_types=0,0", help="parameters of the driver")
+    p.add_argument("--vivid", default="n_devs=4 node_types=0x1,0x1,0x1,0x1 multiplanar=1,2,1,2 num_inputs=1,1,1,1 input_types=0,0,0,0", help="parameters of the driver")
     p.add_argument("--qemu", default="qemu-system-x86_64")
     p.add_argument("--memory", type=int, default=1536, help="MiB")
     p.add_argument("--timeout", type=int, default=600, help="seconds for all of it")
