@@ -174,7 +174,7 @@ static int64_t time_of(const struct v4l2_buffer *b)
 {
     int64_t now = now_ns(), at = b->timestamp.tv_sec * NS_PER_S + b->timestamp.tv_usec * 1000ll;
     bool monotonic = (b->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
-    return monotonic && at <= now && at > now - NS_PER_S ? at : now;
+    return monotonic && at <= now && at > now - 10 * NS_PER_S ? at : now;
 }
 
 /* Where a filled buffer's frame is; false: it is damaged, or not all of it is there. */

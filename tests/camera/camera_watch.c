@@ -2,7 +2,7 @@
  *
  * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--patience SECONDS] [--slow MS] [--hold K] [--max-fps N] [--set Name=Value]... ADDRESS: a line for each frame of
  * a camera: sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client, epoch; --set once the first
- * has come. --slow: so long over each frame; --hold: the last K are not given back.
+ * has come. --patience: to open, and a third of it for each frame. --slow: so long over each frame; --hold: the last K are not given back.
  */
 #include "proto/pelton.h"
 
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     if (rc < 0)
         return complain(NULL);
     rc = pelton_open(conn, &params, patience_ms, NULL, &stream);
-    for (uint64_t n = 0; rc >= 0 && (rc = pelton_next(stream, 20000, &frame)) > 0; n++) {
+    for (uint64_t n = 0; rc >= 0 && (rc = pelton_next(stream, patience_ms / 3, &frame)) > 0; n++) {
         print_frame(&frame);
         if (n >= hold)
             pelton_release(stream, hold ? &held[n % hold] : &frame);

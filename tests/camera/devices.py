@@ -115,6 +115,20 @@ def planes(args, folder):
         check(got and drawn_so and rising and wanted in log(path), f"planes: {fourcc}, {offset} bytes before: {len(got)} frames, as drawn, {log(path)[-1:]} {p.stderr.decode().strip()}")
 
 
+def lies(args, folder):
+    """A driver that says what cannot be: its frames are dropped and counted, its formats refused."""
+    path = folder + "/video7"
+    env = environment(args, path)
+    for fourcc, lie, wanted in (("NM12", "offset", b""), ("NM12", "used", b""), ("YUYV", "used", b""), ("NM12", "stride", b"cannot be developed"), ("YM12", "pieces", b"cannot be developed"),
+                                ("NV12", "index", b"a buffer that is not there")):
+        describe(path, formats=fourcc, multi=1, lie=lie)
+        command = [args.bin + "/camera_watch", "--patience", "6", "v4l2://" + path]
+        p = subprocess.run(command, capture_output=True, env=env, timeout=args.timeout)
+        lines = p.stdout.splitlines()
+        good = not any(l.startswith(b"frame") for l in lines) and p.returncode == 1 and wanted in p.stdout + p.stderr
+        check(good, f"lies: {fourcc}, {lie}: exit code {p.returncode}, {lines[:1]} {p.stderr.decode().splitlines()[:1]}")
+
+
 def choice(args, folder):
     """Without a format: the preferred one that is fast enough."""
     path = folder + "/video1"
@@ -189,8 +203,8 @@ def jpeg(args, folder):
 class Reader:
     """camera_watch in the background, its lines with the time they came."""
 
-    def __init__(self, args, socket, uri):
-        self.process = subprocess.Popen([args.bin + "/camera_watch", "--socket", socket, uri], stdout=subprocess.PIPE, text=True)
+    def __init__(self, args, socket, uri, patience=60):
+        self.process = subprocess.Popen([args.bin + "/camera_watch", "--socket", socket, "--patience", str(patience), uri], stdout=subprocess.PIPE, text=True)
         self.lines = []
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
@@ -361,7 +375,7 @@ def memory(args, folder):
     check(len(frames) == 120 and gaps > 10 and gaps >= lost >= gaps - 3, f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
 
 
-TESTS = {f.__name__: f for f in (pictures, planes, choice, control, jpeg, memory, h264, plugging)}
+TESTS = {f.__name__: f for f in (pictures, planes, lies, choice, control, jpeg, memory, h264, plugging)}
 
 
 def main():

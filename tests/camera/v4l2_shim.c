@@ -11,6 +11,7 @@
  *   damaged=N, skip=N                              each Nth buffer has V4L2_BUF_FLAG_ERROR; each Nth sequence number is left out
  *   userptr=1                                      takes memory of the user's; 2: says so, then refuses it
  *   auto=1                                         has exposure control of its own, and exposure only without it
+ *   lie=offset, used, index, stride, pieces         says of a frame, or of the format, what cannot be
  *   multi=1, offset=N                              multi-planar (which NM12, NM21, YM12 need); its planes begin after N bytes
  *
  * Exposure (100 us) and gain (16 is one) take effect two frames after they are set. The descriptor is a timerfd, so that poll works. What
@@ -71,6 +72,12 @@ static double number_of(const char *path, const char *key, double fallback)
 static double number(const char *key, double fallback)
 {
     return number_of(device.path, key, fallback);
+}
+
+static bool lies(const char *about)
+{
+    char text[512];
+    return text_of(device.path, "lie", text, sizeof text) && !strcmp(text, about);
 }
 
 static bool is_gone(const char *path)
@@ -303,7 +310,8 @@ static int say_planes(struct v4l2_buffer *b, size_t used)
         *p = (struct v4l2_plane){.length = (unsigned)(image_bytes(k) + offset_of())};
         p->m.mem_offset = (unsigned)(b->index * device.frame_bytes + device.plane_at[k]);
         p->data_offset = used ? (unsigned)offset_of() : 0;
-        p->bytesused = used ? p->data_offset + (unsigned)(k ? image_bytes(k) : used) : 0;
+        p->bytesused = used ? p->data_offset + (unsigned)(k ? image_bytes(k) : used) + (lies("used") ? 1 << 20 : 0) : 0;
+        p->data_offset += k && lies("offset") ? 1u << 31 : 0;
     }
     b->length = memory_planes();
     return 0;
@@ -330,6 +338,8 @@ static int dequeue(struct v4l2_buffer *b)
                               .length = b->length, .flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC, .sequence = device.sequence};
     b->timestamp.tv_sec = now.tv_sec;
     b->timestamp.tv_usec = now.tv_nsec / 1000;
+    if (lies("index"))
+        b->index = 1u << 30;
     if (every && device.sequence % every == every - 1)
         b->flags |= V4L2_BUF_FLAG_ERROR;
     device.sequence += skip && device.sequence % skip == skip - 1 ? 2 : 1;
@@ -390,10 +400,10 @@ static void describe(struct v4l2_format *f)
         return;
     }
     f->fmt.pix_mp = (struct v4l2_pix_format_mplane){.width = width, .height = height, .pixelformat = device.fourcc, .field = V4L2_FIELD_NONE,
-                                                    .num_planes = (unsigned char)memory_planes(), .colorspace = V4L2_COLORSPACE_SRGB};
+                                                    .num_planes = lies("pieces") ? 200 : (unsigned char)memory_planes(), .colorspace = V4L2_COLORSPACE_SRGB};
     for (unsigned k = 0; k < memory_planes(); k++)
         f->fmt.pix_mp.plane_fmt[k] = (struct v4l2_plane_pix_format){.sizeimage = (unsigned)(image_bytes(k) + offset_of()),
-                                                                    .bytesperline = k && is_apart() ? stride_of() / 2 : stride_of()};
+                                                                    .bytesperline = k && lies("stride") ? 8 : k && is_apart() ? stride_of() / 2 : stride_of()};
 }
 
 static int set_format(struct v4l2_format *f)

@@ -12,6 +12,7 @@ import devices, peltontest as t
 from devices import check
 
 WIDTH, HEIGHT = 320, 180
+PATIENCE = 150 # seconds: emulation is slow where others work too
 DRIVER = "/sys/bus/platform/drivers/vivid/"
 ADDRESS = f"v4l2://%s?format=%s&size={WIDTH}x{HEIGHT}&fps=10"
 BARS = [tuple(191 * c for c in rgb) for rgb in ((1, 1, 1), (1, 1, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1), (1, 0, 0), (0, 0, 1), (0, 0, 0))] # 75 %
@@ -90,14 +91,14 @@ def formats(args, single, multi):
             good = len(p.stdout) == 2 * size and (falls if grey else worst <= 4)
             check(good, f"vivid: {'multi' if device.multi else 'single'}-planar, {fmt}, {memory}: " +
                   (f"grey levels {[a[0] for a in got]}" if grey else f"colours differ by {worst}") + " " + p.stderr.decode().strip())
-        for name, said in (("depth", b"no SRGGB14"), ("odd", b"asked for 322x180")):
+        for name, wanted in (("depth", b"no SRGGB14"), ("odd", b"asked for 322x180")):
             p = pipe(args, daemon, name, "nv12", 1)
-            check(p.returncode == 5 and said in p.stderr, f"vivid: what it has not: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
+            check(p.returncode == 5 and wanted in p.stderr, f"vivid: what it has not: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
 
 
 def watch(args, daemon, name, *more):
     p = subprocess.run([args.bin + "/camera_watch", "--socket", daemon.socket, *more, "source:" + name], capture_output=True, text=True, timeout=args.timeout)
-    return [l.split() for l in p.stdout.splitlines() if l.startswith("frame")], p.stdout
+    return [l.split() for l in p.stdout.splitlines() if l.startswith("frame")]
 
 
 def controls(args, single, multi):
@@ -106,28 +107,40 @@ def controls(args, single, multi):
     rates = {"slow": 5, "fast": 12.5}
     with serve(args, usual=uri, **{name: f"{uri}&fps={fps}" for name, fps in rates.items()}) as daemon:
         single.control(AUTOGAIN, 1)
-        frames, said = watch(args, daemon, "usual", "--frames", "8")
+        frames = watch(args, daemon, "usual", "--frames", "8")
         check(len(frames) == 8 and float(frames[-1][2]) == 0 and single.control(AUTOGAIN) == 1, f"vivid: left alone: {len(frames)} frames, automatic gain {single.control(AUTOGAIN)}")
-        frames, said = watch(args, daemon, "usual", "--frames", "12", "--set", "AnalogueGain=4")
+        frames = watch(args, daemon, "usual", "--frames", "12", "--set", "AnalogueGain=4")
         check(frames and float(frames[-1][3]) == 4 and (single.control(AUTOGAIN), single.control(GAIN)) == (0, 48),
               f"vivid: gain 4: frames say {frames[-1:]}, the device {single.control(AUTOGAIN)}, {single.control(GAIN)}")
         for name, fps in rates.items():
             started = time.monotonic()
-            frames, said = watch(args, daemon, name, "--frames", "12")
+            frames = watch(args, daemon, name, "--frames", "12")
             out = subprocess.run([args.bin + "/pelton", "info", "--socket", daemon.socket, name], capture_output=True, text=True, timeout=args.timeout).stdout
             lost = int(frames[-1][1]) - int(frames[0][1]) - len(frames) + 1 if frames else -1
             check(len(frames) == 12 and f"{fps:g} fps" in out and time.monotonic() - started > 11 / fps, f"vivid: {fps} frames a second: {out.splitlines()[:1]}, {lost} lost")
         single.control(WRAP_TIME, 1) # time stamps that are no time of this clock
-        frames, said = watch(args, daemon, "usual", "--frames", "8")
+        frames = watch(args, daemon, "usual", "--frames", "8")
         single.control(WRAP_TIME, 0)
         ages = [float(f[8]) for f in frames]
         check(len(ages) == 8 and all(-1 < a < 5000 for a in ages), f"vivid: strange time stamps: ages {ages} ms")
         holder = devices.Reader(args, daemon.socket, "source:usual")
-        holder.wait_frame(time.monotonic(), 30)
+        holder.wait_frame(time.monotonic(), PATIENCE)
         p = subprocess.run([args.bin + "/pelton", "pipe", "--device", "cpu", "-loglevel", "error", uri, "-f", "rawvideo", "-frames:v", "1"], stdin=subprocess.DEVNULL,
                            capture_output=True, timeout=args.timeout)
         check(p.returncode == 4 and b"busy, held by pelton" in p.stderr, f"vivid: busy: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
         holder.end()
+
+
+def said(daemon, what):
+    """How often the daemon's log does."""
+    return sum(what in line for line in daemon.lines())
+
+
+def wait_said(daemon, what, times):
+    until = time.monotonic() + PATIENCE / 3
+    while said(daemon, what) < times and time.monotonic() < until:
+        time.sleep(0.1)
+    return said(daemon, what) >= times
 
 
 def rebind(what):
@@ -138,32 +151,34 @@ def rebind(what):
 def errors(args, single, multi):
     """Errors that the driver injects, while a reader stays."""
     with serve(args, one=ADDRESS % (single.path, "YUYV"), two=ADDRESS % (multi.path, "NM12")) as daemon:
-        readers = [devices.Reader(args, daemon.socket, "source:" + n) for n in ("one", "two")]
+        readers = [devices.Reader(args, daemon.socket, "source:" + n, PATIENCE) for n in ("one", "two")]
         started = time.monotonic()
-        waits = [r.wait_frame(started, 60) for r in readers]
+        waits = [r.wait_frame(started, PATIENCE) for r in readers]
         check(all(w is not None for w in waits), f"vivid: both cameras run: frames after {waits} s")
         if None in waits:
             return
 
-        def survives(device, reader, what, *steps):
-            now = time.monotonic()
-            for number, value in steps:
-                device.control(number, value)
-            time.sleep(1)
+        def survives(device, reader, what, *numbers):
+            now, opened = time.monotonic(), said(daemon, "opened again")
+            for number in numbers:
+                device.control(number, 1)
+            noticed = FLAG_ERROR in numbers or wait_said(daemon, "opened again", opened + 1)
             again = time.monotonic()
-            after = reader.wait_frame(again, 20)
-            check(after is not None, f"vivid: {'multi' if device.multi else 'single'}-planar, {what}: frames again after {after and round(again + after - now, 1)} s")
+            after = reader.wait_frame(again, PATIENCE / 3)
+            check(noticed and after is not None,
+                  f"vivid: {'multi' if device.multi else 'single'}-planar, {what}: {'' if noticed else 'not '}noticed, frames again after {after and round(again + after - now, 1)} s")
 
         # each failure doubles the wait after the next: where frames are mapped a failing start is one more; into our memory, mapped ones are tried then
         for device, reader, steps in ((single, readers[0], (("no buffers", REQBUFS_ERROR), ("none queued", QBUF_ERROR), ("no stream", STREAMON_ERROR))),
                                       (multi, readers[1], (("no stream", STREAMON_ERROR),))):
             before = int(reader.lines[-1][1][9])
-            survives(device, reader, "a damaged frame", (FLAG_ERROR, 1))
+            survives(device, reader, "a damaged frame", FLAG_ERROR)
+            time.sleep(1)
             lost = int(reader.lines[-1][1][9]) - before
-            check(0 < lost < 30, f"vivid: {lost} frames counted as lost")
+            check(lost > 0, f"vivid: {lost} frames counted as lost")
             for what, number in steps:
-                survives(device, reader, f"a fatal error, then {what} at the first try", (number, 1), (FATAL_ERROR, 1))
-        survives(multi, readers[1], "unplugged", (DISCONNECT, 1))
+                survives(device, reader, f"a fatal error, then {what} at the first try", number, FATAL_ERROR)
+        survives(multi, readers[1], "unplugged", DISCONNECT)
         single.control(DROPPED, 50)
         mark = len(readers[0].lines)
         time.sleep(4)
@@ -179,16 +194,16 @@ def errors(args, single, multi):
 def removal(args, single, multi):
     """The driver is taken off its devices, all of them, while readers stay."""
     with serve(args, one=ADDRESS % (single.path, "YUYV"), two=ADDRESS % (multi.path, "NM12")) as daemon:
-        readers = [devices.Reader(args, daemon.socket, "source:" + n) for n in ("one", "two")]
+        readers = [devices.Reader(args, daemon.socket, "source:" + n, PATIENCE) for n in ("one", "two")]
         started = time.monotonic()
-        check(all(r.wait_frame(started, 60) is not None for r in readers), "vivid: both cameras run")
+        check(all(r.wait_frame(started, PATIENCE) is not None for r in readers), "vivid: both cameras run")
         rebind("unbind")
-        gone = time.monotonic()
-        time.sleep(2.5)
-        check(not os.path.exists(single.path) and all(not r.frames_since(gone + 1.5) for r in readers), "vivid: its driver is unbound: no device, no frames")
+        noticed = wait_said(daemon, "the device is gone", 2)
+        time.sleep(1.5) # what was under way has come
+        check(noticed and not os.path.exists(single.path), "vivid: its driver is unbound: no device, which is noticed")
         rebind("bind")
         back = time.monotonic()
-        waits = [r.wait_frame(back, 20) for r in readers]
+        waits = [r.wait_frame(back, PATIENCE / 3) for r in readers]
         check(all(w is not None for w in waits), f"vivid: bound again: frames after {waits} s")
         check(all(r.process.poll() is None and all(w[0] == "frame" for _, w in r.lines) for r in readers), "vivid: the readers stay")
         for r in readers:
@@ -202,13 +217,13 @@ def main():
     p = argparse.ArgumentParser()
     t.add_arguments(p)
     p.add_argument("--vm", action="store_true")
-    p.add_argument("--kernel", default="/")
+    p.add_argument("--kernel", help="of the machine: a folder with boot/ and lib/modules/")
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     pairs = find_devices()
     if not pairs and args.vm:
         here = pathlib.Path(__file__).resolve()
-        machine = [sys.executable, str(here.with_name("vivid_vm.py")), "--kernel", args.kernel]
+        machine = [sys.executable, str(here.with_name("vivid_vm.py"))] + (["--kernel", args.kernel] if args.kernel else [])
         return subprocess.run(machine + ["python3", str(here), "--bin", os.path.abspath(args.bin), "--device", "cpu", *args.names]).returncode
     if not pairs:
         print("skipped: the vivid driver is not loaded, or its devices belong to others")

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a command in a virtual machine whose kernel has the vivid driver loaded: vivid_vm.py [--kernel FOLDER] [--vivid PARAMETERS] COMMAND...
+"""Runs a command in a virtual machine whose kernel has the vivid driver loaded: vivid_vm.py [--kernel FOLDER]... [--vivid PARAMETERS] COMMAND...
 
-The machine is qemu's emulation (no /dev/kvm needed) of Debian's kernel, from the package linux-image-amd64: installed, or only unpacked with dpkg -x
-to FOLDER. It sees this machine's files read-only, under a layer in memory that takes what it writes, and has no network. Exit status: the
+The machine is qemu's emulation (no /dev/kvm needed) of Debian's kernel, from the package linux-image-amd64: installed, or only unpacked to a folder
+(scripts/install-deps does that). It sees this machine's files read-only, under a layer in memory that takes what it writes, and has no network. Exit status: the
 command's; 77 without qemu or such a kernel; 124 where it took too long.
 """
 import argparse, glob, os, re, shlex, shutil, subprocess, sys, tempfile
 
 SKIPPED, TOO_LONG = 77, 124
+FOLDERS = ("", "/var/cache/pelton/kernel")
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "vivid")
 
 INIT = r"""#!/bin/sh
@@ -30,11 +31,11 @@ poweroff -f
 """
 
 
-def kernel_of(folder):
-    """(image, folder of its modules) of the newest kernel that has the driver; or None."""
-    for modules in sorted(glob.glob(f"{folder}/lib/modules/*"), reverse=True):
-        image = f"{folder}/boot/vmlinuz-" + os.path.basename(modules)
-        if os.path.exists(image) and glob.glob(modules + "/kernel/**/vivid.ko", recursive=True):
+def kernel_of(folders):
+    """(image, folder of its modules) of the first kernel that has the driver; or None."""
+    for modules in [m for f in folders for m in sorted(glob.glob(f"{f}/lib/modules/*"), reverse=True)]:
+        image = modules.replace("/lib/modules/", "/boot/vmlinuz-")
+        if os.access(image, os.R_OK) and glob.glob(modules + "/kernel/**/vivid.ko", recursive=True):
             return image, modules
     return None
 
@@ -101,14 +102,14 @@ def run(args, image, initrd):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--kernel", default="/")
+    p.add_argument("--kernel", action="append", default=[], help="a folder with boot/ and lib/modules/")
     p.add_argument("--vivid", default="n_devs=4 node_types=0x1,0x1,0x1,0x1 multiplanar=1,2,1,2 num_inputs=1,1,1,1 input_types=0,0,0,0", help="parameters of the driver")
     p.add_argument("--qemu", default="qemu-system-x86_64")
     p.add_argument("--memory", type=int, default=1536, help="MiB")
     p.add_argument("--timeout", type=int, default=600, help="seconds for all of it")
     p.add_argument("command", nargs=argparse.REMAINDER)
     args = p.parse_args()
-    kernel = kernel_of(args.kernel)
+    kernel = kernel_of(args.kernel or FOLDERS)
     for what, there in (("qemu-system-x86", shutil.which(args.qemu)), ("busybox-static", shutil.which("busybox")), ("linux-image-amd64", kernel)):
         if not there:
             print(f"skipped: no {what} here")
