@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Charts of kernels as SVG: microseconds a run, logarithmic, over the family's axis.
+ * Charts of kernels as SVG: microseconds a run, logarithmic, over the family's axis; bars where one case alone was measured.
  */
 #include "client/bench_kernels.h"
 
@@ -34,7 +34,7 @@ static double key(const struct kernel_row *row)
 struct panel {
     const struct kernel_row *rows;
     size_t count, first;
-    double keys[MAX_KEYS + 1], least, most;
+    double keys[MAX_KEYS + 1], least, most, longest;
     unsigned n_keys;
 };
 
@@ -63,6 +63,7 @@ static void measure(struct panel *p)
             p->n_keys++;
         }
     }
+    p->longest = p->most;
     p->least = pow(10, floor(log10(p->least)));
     p->most = pow(10, ceil(log10(p->most * 1.0001)));
 }
@@ -73,7 +74,7 @@ static double x_of(const struct panel *p, double k)
     while (at < p->n_keys && p->keys[at] < k) {
         at++;
     }
-    return p->n_keys < 2 ? LEFT + PLOT_W / 2.0 : LEFT + (double)at * PLOT_W / (p->n_keys - 1);
+    return LEFT + (double)at * PLOT_W / (p->n_keys - 1);
 }
 
 static double y_of(const struct panel *p, double us)
@@ -81,20 +82,23 @@ static double y_of(const struct panel *p, double us)
     return TOP + PLOT_H * (1 - log(us / p->least) / log(p->most / p->least));
 }
 
-static void draw_axes(FILE *file, const struct panel *p, const char *device)
+static void draw_title(FILE *file, const struct panel *p, const char *device)
 {
     const struct kernel_row *row = &p->rows[p->first];
-    enum kernel_axis axis = kernel_family_axis(row->family);
     char text[96];
-    struct kernel_case c = row->c;
-    kernel_case_text(row->family, &c, text, sizeof text);
-    if (axis == KERNEL_AXIS_SIZE) {
-        snprintf(text, sizeof text, "%s", kernel_format_name(c.format));
-    } else {
+    kernel_case_text(row->family, &row->c, text, sizeof text);
+    if (p->n_keys > 1 && kernel_family_axis(row->family) == KERNEL_AXIS_SIZE) {
+        snprintf(text, sizeof text, "%s", kernel_format_name(row->c.format));
+    } else if (p->n_keys > 1) {
         *strrchr(text, ' ') = 0;
     }
     fprintf(file, "<text x='%d' y='24' font-weight='bold'>%s, %s: microseconds a run in a batch (%s)</text>\n", LEFT,
             kernel_family_name(row->family), text, device);
+}
+
+static void draw_axes(FILE *file, const struct panel *p)
+{
+    enum kernel_axis axis = kernel_family_axis(p->rows[p->first].family);
     fprintf(file, "<rect x='%d' y='%d' width='%d' height='%d' fill='none' stroke='#888'/>\n", LEFT, TOP, PLOT_W, PLOT_H);
     for (double us = p->least; us < p->most * 1.001; us *= 10) {
         fprintf(file, "<line x1='%d' x2='%d' y1='%.1f' y2='%.1f' stroke='#ccc'/><text x='%d' y='%.1f' text-anchor='end'>%g</text>\n", LEFT,
@@ -119,6 +123,21 @@ static void draw_variant(FILE *file, const struct panel *p, const struct kernel_
         }
     }
     fprintf(file, "'/>\n<text x='%d' y='%u' fill='hsl(%.0f,75%%,35%%)'>%s</text>\n", LEGEND, TOP + 10 + LINE * line, hue, kernel_variant_name(variant));
+}
+
+/* One bar a variant, beside its name. */
+static void draw_bar(FILE *file, const struct panel *p, const struct kernel_variant *variant, unsigned line)
+{
+    enum { VALUE_W = 60 };
+    double hue = fmod(line * 47.0, 360), us = 0;
+    unsigned y = TOP + LINE * line;
+    for (size_t i = p->first; i < p->count; i++) {
+        us = in_panel(p, i) && p->rows[i].variant == variant ? 1e6 * p->rows[i].result.batch : us;
+    }
+    double length = us / p->longest * (PLOT_W - VALUE_W);
+    fprintf(file, "<rect x='%d' y='%u' width='%.1f' height='%d' fill='hsl(%.0f,75%%,42%%)'/>\n", LEFT, y, length, LINE - 3, hue);
+    fprintf(file, "<text x='%.1f' y='%u'>%.3g</text>\n", LEFT + length + 4, y + LINE - 4, us);
+    fprintf(file, "<text x='%d' y='%u'>%s</text>\n", LEGEND, y + LINE - 4, kernel_variant_name(variant));
 }
 
 static bool has_variant(const struct panel *p, const struct kernel_variant *variant)
@@ -146,10 +165,13 @@ static void draw_panel(FILE *file, struct panel *p, const char *device)
 {
     const struct kernel_family *family = p->rows[p->first].family;
     unsigned line = 0;
-    draw_axes(file, p, device);
+    draw_title(file, p, device);
+    if (p->n_keys > 1) {
+        draw_axes(file, p);
+    }
     for (uint32_t v = 0; v < kernel_variant_count(family); v++) {
         if (has_variant(p, kernel_variant(family, v))) {
-            draw_variant(file, p, kernel_variant(family, v), line++);
+            (p->n_keys > 1 ? draw_variant : draw_bar)(file, p, kernel_variant(family, v), line++);
         }
     }
 }
