@@ -27,8 +27,24 @@ static inline void clear_64(void *at)
     memset(bytes + 48, 0, 16);
 }
 
+/* What macroblocks a little later write is fetched to be written: another core may have it, as it derived the motion of the last
+ * picture whose records were there. */
+static inline void prefetch_records(const struct mb_parser *p)
+{
+    uintptr_t mb = (uintptr_t)p->mbs + (p->index + 4) * sizeof(*p->mbs);
+    uintptr_t motion = (uintptr_t)p->motions + (p->index + 3) * sizeof(*p->motions);
+    uintptr_t unit = (uintptr_t)p->coeffs + p->unit_next * (p->wide ? 64u : 32u) + 768;
+
+    __builtin_prefetch((const void *)mb, 1);
+    for (unsigned i = 0; i < 3; i++)
+        __builtin_prefetch((const void *)(motion + 64 * i), 1);
+    for (unsigned i = 0; i < 6; i++)
+        __builtin_prefetch((const void *)(unit + 64 * i), 1);
+}
+
 static inline void record_begin(struct mb_parser *p)
 {
+    prefetch_records(p);
     struct rec_mb *mb = p->mb = &p->mbs[p->index];
 
     p->motion = &p->motions[p->index];

@@ -11,6 +11,7 @@
 #include "daemon/camera/v4l2_stream.h"
 
 #include <libavformat/avformat.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,9 +20,19 @@
 #define MEMORY_CACHE_LIMIT (1ull << 30)
 #define WINDOW_BUDGET      (8ull << 30) /* look-ahead beyond what each stream is sure of: at most this, */
 #define WINDOW_SHARE       16           /* and at most this part of the machine's memory */
+#define SPIN_PAUSES        32 /* one to two microseconds */
 #define EXPECT_NS          5000000 /* a picture takes the GPU less */
 #define SLAB_BYTES         (64u << 20)
 #define SLAB_BYTES_SMALL   (4u << 20) /* where the device has no memory of its own to be far from */
+
+void spin_once(void)
+{
+#ifdef __x86_64__
+    for (unsigned i = 0; i < SPIN_PAUSES; i++)
+        __builtin_ia32_pause();
+#endif
+    sched_yield();
+}
 
 int64_t now_ns(void)
 {

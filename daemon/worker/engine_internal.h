@@ -262,6 +262,7 @@ struct session {
     uint64_t picture_bytes;            /* window_picture_bytes of its first picture, 0 before it */
     struct output *outputs, **outputs_tail;
     uint32_t live_pictures; /* jobs that exist */
+    int64_t live_ns;        /* when the last picture that was decoded as it came did */
     uint64_t jobs;          /* that ever were */
     uint64_t turn;          /* of its last job */
 
@@ -324,7 +325,7 @@ struct worker {
     struct h264_scratch *scratch;
     uint64_t random;
     uv_cond_t wake;
-    bool idle;
+    atomic_bool idle;
     struct worker *next_idle;
 };
 
@@ -349,6 +350,7 @@ struct engine {
     uint32_t live_jobs;     /* the GPU thread stays awake for them */
     struct gpu_pulse *pulse; /* GPU thread: keeps the device's clocks up between live pictures; NULL: not needed yet */
     int64_t live_ns;        /* when the last live picture came; 0: none did */
+    int64_t live_due_ns;    /* when the next one of its stream is expected; 0: no telling */
     bool stopping, gpu_stop, gpu_lost;
 
     struct job *entropy, *entropy_last; /* pictures with slices that nobody has taken, in the order of their turns */
@@ -383,6 +385,8 @@ void engine_wake_gpu(struct engine *e);     /* with the lock */
 void engine_notify(struct engine *e);       /* any thread: run sessions_dispatch on the loop */
 void engine_expect(struct engine *e);       /* any thread: a frame of a live stream is about to be finished */
 void engine_maybe_closed(struct engine *e); /* loop thread */
+/* Once round a loop that waits: leaves the core to whom it shares it with. */
+void spin_once(void);
 int64_t now_ns(void);
 void job_trace(struct job *job, enum pelton_trace_point point); /* with the lock: it is there now */
 double thread_cpu_seconds(void);

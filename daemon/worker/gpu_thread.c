@@ -10,7 +10,6 @@
 #include "daemon/worker/scheduler.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -515,7 +514,7 @@ static void spin(struct engine *e)
     int64_t end = now_ns() + SPIN_NS;
     uv_mutex_unlock(&e->lock);
     while (!atomic_load(&e->gpu_signal) && now_ns() < end)
-        sched_yield();
+        spin_once();
     uv_mutex_lock(&e->lock);
 }
 

@@ -9,13 +9,15 @@
 #include "daemon/worker/entropy_gpu.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LIVE_SLICES 64 /* workers that are woken at once for a live picture */
 #define FIRST_PICTURES 16 /* of a session: not the GPU's */
 #define CHUNK_MBS 256 /* slices smaller than this are taken several at a time */
+#define WATCH_BEFORE_NS 1000000 /* a worker is awake when the picture of a live stream is expected, from this long before */
+#define WATCH_AFTER_NS 1000000
+#define WATCH_GAP_NS 200000000 /* pictures that are further apart are not expected */
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -273,8 +275,10 @@ static void start_live(struct job *job)
     struct worker *wake[LIVE_SLICES];
     uint32_t parts = (job->slices_left + job->slice_chunk - 1) / job->slice_chunk;
     unsigned n = workers_take(e, parts < LIVE_SLICES ? parts : LIVE_SLICES, wake);
+    int64_t now = now_ns(), gap = now - job->session->live_ns;
+    job->session->live_ns = e->live_ns = now;
+    e->live_due_ns = gap <= WATCH_GAP_NS ? now + gap : 0;
     e->live_jobs++;
-    e->live_ns = now_ns();
     atomic_store(&e->gpu_signal, true);
     uv_mutex_unlock(&e->lock);
     for (unsigned i = 0; i < n; i++)
@@ -380,7 +384,7 @@ static void follow(struct h264_slice *slice, struct followed *out)
     while (h264_slice_follow(slice, &from, &to)) {
         struct rec_view view;
         if (from == to) {
-            sched_yield();
+            spin_once();
             continue;
         }
         h264_picture_records(slice->pic, &view);
@@ -568,6 +572,28 @@ static bool worker_step(struct engine *e, struct worker *w)
     return true;
 }
 
+/* Until there is work. To wake a thread takes a while, and the core that it wakes on may have slowed down meanwhile; so the worker
+ * that will be taken first is awake when the next picture of a live stream is expected. */
+static void worker_sleep(struct engine *e, struct worker *w)
+{
+    w->idle = true;
+    w->next_idle = e->idle;
+    e->idle = w;
+    while (w->idle) {
+        int64_t due = e->live_due_ns, now = now_ns();
+        if (w != e->idle || due + WATCH_AFTER_NS <= now || e->params.let_clocks_fall) {
+            uv_cond_wait(&w->wake, &e->lock);
+        } else if (now < due - WATCH_BEFORE_NS) {
+            uv_cond_timedwait(&w->wake, &e->lock, (uint64_t)(due - WATCH_BEFORE_NS - now));
+        } else {
+            uv_mutex_unlock(&e->lock);
+            while (atomic_load(&w->idle) && now_ns() < due + WATCH_AFTER_NS)
+                spin_once();
+            uv_mutex_lock(&e->lock);
+        }
+    }
+}
+
 void worker_main(void *worker)
 {
     struct worker *w = worker;
@@ -577,11 +603,7 @@ void worker_main(void *worker)
     while (!e->stopping) {
         if (worker_step(e, w))
             continue;
-        w->idle = true;
-        w->next_idle = e->idle;
-        e->idle = w;
-        while (w->idle)
-            uv_cond_wait(&w->wake, &e->lock);
+        worker_sleep(e, w);
     }
     uv_mutex_unlock(&e->lock);
 }
