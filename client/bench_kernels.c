@@ -124,8 +124,14 @@ static int run_case(struct kernels *k, const struct kernel_family *family, const
     if (!fits) {
         return fail_with(k->f, X_OTHER, "close other programs", "out of memory");
     }
+    bool any = false;
     for (uint32_t i = 0; i < count; i++) {
-        fits[i] = is_wanted(k, kernel_variant(family, i));
+        fits[i] = is_wanted(k, kernel_variant(family, i)) && !kernel_not_for(family, kernel_variant(family, i), c);
+        any |= fits[i];
+    }
+    if (!any) {
+        free(fits);
+        return 0;
     }
     int err = kernel_compile(k->bench, family, c, fits);
     int rc = err < 0 ? fail_with(k->f, X_OTHER, "", "%s", gpu_error_text(err)) : 0;
@@ -185,6 +191,19 @@ static int run_family(struct kernels *k, const struct kernel_family *family)
     return rc;
 }
 
+static bool knows_variant(const struct kernels *k)
+{
+    const struct options *o = k->o;
+    bool known = !o->variant || !strcmp(o->variant, "all");
+    for (unsigned i = 0; i < o->n_inputs && !known; i++) {
+        known = kernel_variant_find(kernel_family_find(o->inputs[i]), o->variant);
+    }
+    for (uint32_t i = 0; o->n_inputs == 0 && i < kernel_family_count() && !known; i++) {
+        known = kernel_variant_find(kernel_family(i), o->variant);
+    }
+    return known;
+}
+
 static int run_families(struct kernels *k)
 {
     int rc = 0;
@@ -192,6 +211,9 @@ static int run_families(struct kernels *k)
         if (!kernel_family_find(k->o->inputs[i])) {
             return fail_with(k->f, X_USAGE, "pelton help bench lists them", "%s: no such family of kernels", k->o->inputs[i]);
         }
+    }
+    if (!knows_variant(k)) {
+        return fail_with(k->f, X_USAGE, "without --variant all are measured, and named", "--variant %s: no such variant of these families", k->o->variant);
     }
     printf("%s, %s; a copy moves %.0f GB/s, read and written\n", gpu_info(k->g)->name, gpu_info(k->g)->driver, 1e-9 * k->copy);
     printf("  %-28s %9s %9s %8s  %s\n", "variant", "alone us", "batch us", "GB/s", "of a copy");

@@ -32,6 +32,10 @@ def main():
         assert len(rows) > 10 and shapes["rect"] == 1 + len(rows) and "polyline" not in shapes, f"a bar for each: {shapes}"
         rows, shapes = bench(args, folder, "wavefront", "--size", "64x64", "--variant", "deblock-columns")
         assert [int(row["pictures"]) for row in rows] == [1, 2, 4, 8, 16, 32, 64, 128] and shapes["polyline"] == 1, f"a line over its numbers of pictures: {shapes}"
+        rows, _ = bench(args, folder, "reduce", "--size", "64x64", "--variant", "bayer")
+        assert [(row["variant"], row["format"]) for row in rows] == [("bayer", "bayer8")], rows
+        r = subprocess.run([args.bin + "/pelton", "bench", "--device", args.device, "--kernels", "reduce", "--variant", "slide"], capture_output=True, text=True)
+        assert r.returncode == 2 and "slide: no such variant" in r.stderr and not r.stdout, r
         more = subprocess.Popen([args.bin + "/pelton", "bench", "--device", args.device, "--kernels", "--rounds", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         more.stdout.close()
         assert more.wait(60) == 1 and b"standard output: Broken pipe" in more.stderr.read(), "ends when nobody reads"
