@@ -45,6 +45,7 @@ static void print_stages(const struct bench *b)
     if (run->total.gpu_entropy_pictures) {
         printf("  entropy-decoded on the GPU: %llu pictures\n", (unsigned long long)run->total.gpu_entropy_pictures);
     }
+    printf("  %-26s %10.3f %12.3f\n", "passed (queues overlap)", run->seconds, run->seconds * 1e3 / frames);
     printf("  bytes in %.1f MB, uploaded %.1f MB, delivered %.1f MB\n", (double)run->total.bytes_in * 1e-6,
            (double)run->total.bytes_uploaded * 1e-6, (double)run->total.bytes_delivered * 1e-6);
 }

@@ -163,9 +163,9 @@ static int submit_chunk(struct recon *r, struct recon_chunk *chunk, bool last)
     struct barrier_state before = r->barriers;
     bool main_sent = false;
     int err = GPU_OK;
-    TRY(recon_deliver_plan(r, chunk));
-    chunk->parts = recon_chunk_parts(r, chunk);
     TRY(acquire_flight(r, &f));
+    chunk->parts = recon_chunk_parts(r, chunk);
+    TRY(recon_deliver_plan(r, chunk));
     TRY(recon_flight_grow(r, f, chunk->bytes));
     recon_chunk_pack(r, f, chunk);
     TRY(recon_record(r, f, chunk));

@@ -163,8 +163,8 @@ void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage st
 /* recon_queues.c */
 int recon_queues_open(struct recon *r);
 void recon_queues_close(struct recon *r);
-/* Whether the chunk, whose deliveries are planned, gains by several queues. */
-bool recon_chunk_parts(const struct recon *r, const struct recon_chunk *chunk);
+/* Whether the chunk gains by several queues. */
+bool recon_chunk_parts(struct recon *r, const struct recon_chunk *chunk);
 /* Whether plain deliveries of the chunk are copies. */
 bool recon_deliver_by_copy(const struct recon *r, const struct recon_chunk *chunk);
 /* Submit what recon_record has recorded, in order, each part after what it needs. *last as recon_flight.last. After an error nothing of

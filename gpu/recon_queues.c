@@ -2,12 +2,10 @@
  *
  * The queues of a store. Of a wide batch the copies up, reconstruction and deliveries are submissions of their own, each on its queue:
  * while one batch is reconstructed, the next one's records come in and the last one's frames leave. Semaphores order what belongs to one
- * batch, and a picture that takes the slot of a frame waits until it has left. A narrow batch, as of a live stream, is one
- * submission: it has nothing beside which it could run, and every semaphore takes its time.
+ * batch, and a picture that takes the slot of a frame waits until it has left. A single picture with nothing else in flight, as of a
+ * live stream, is one submission: there is nothing beside which it could run, and every semaphore takes its time.
  */
 #include "gpu/recon_internal.h"
-
-#define PARTS_LEAST 2 /* pictures or deliveries */
 
 static const enum gpu_queue_use uses[RECON_PARTS] = {[RECON_PART_UP] = GPU_QUEUE_UP, [RECON_PART_MAIN] = GPU_QUEUE_MAIN,
                                                      [RECON_PART_DELIVER] = GPU_QUEUE_DELIVER, [RECON_PART_DOWN] = GPU_QUEUE_DOWN};
@@ -31,27 +29,32 @@ void recon_queues_close(struct recon *r)
         gpu_queue_close(r->queues[i]);
 }
 
-static bool is_wide(const struct recon *r, const struct recon_chunk *chunk)
+static bool has_queues(const struct recon *r)
 {
     for (int i = 0; i < RECON_PARTS; i++)
         if (i != RECON_PART_MAIN && r->queues[i] == r->g->main)
             return false;
-    return chunk->shape.pictures >= PARTS_LEAST || chunk->delivery_count >= PARTS_LEAST;
+    return true;
 }
 
 /* Blurred deliveries share a buffer, which only the main queue knows. */
-bool recon_chunk_parts(const struct recon *r, const struct recon_chunk *chunk)
+bool recon_chunk_parts(struct recon *r, const struct recon_chunk *chunk)
 {
+    bool gains = chunk->shape.pictures > 1 || chunk->delivery_count > 1;
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        if (r->items[i].delivery->blur_count)
+        if (chunk->deliveries[i].blur_count)
             return false;
-    return is_wide(r, chunk);
+    pthread_mutex_lock(&r->lock);
+    for (uint32_t i = 0; i < r->flight_count; i++)
+        gains |= r->flights[i].busy;
+    pthread_mutex_unlock(&r->lock);
+    return gains && has_queues(r);
 }
 
 /* A copy engine has nothing else to do. */
 bool recon_deliver_by_copy(const struct recon *r, const struct recon_chunk *chunk)
 {
-    return r->deliver_by_copy || (is_wide(r, chunk) && r->queues[RECON_PART_DOWN]->copies_only);
+    return r->deliver_by_copy || (chunk->parts && r->queues[RECON_PART_DOWN]->copies_only);
 }
 
 static uint64_t *slot_read(struct recon *r, uint32_t slot, int part)
