@@ -163,7 +163,7 @@ static void list_name(char *list, size_t size, const char *name)
             return;
     if (n + length + 6 < size)
         snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
-    else if (n + 5 < size && !strstr(list, "..."))
+    else if (n + 5 <= size && !strstr(list, "..."))
         snprintf(list + n, size - n, " ...");
 }
 
