@@ -391,6 +391,7 @@ static int open_device(struct camera_host *h, const struct camera_host_params *p
     if (scratch == MAP_FAILED)
         return PELTON_ERR_NOMEM;
     h->scratch = scratch;
+    h->shares = gpu_info(h->gpu)->software; /* on hardware a development costs no CPU time, a copy does */
     if (isp_create(h->gpu, &options, &h->isp) || gpu_host_import(h->gpu, h->scratch, SCRATCH_BYTES, &h->scratch_host))
         return PELTON_ERR_NOMEM;
     return 0;

@@ -131,6 +131,7 @@ struct flight {
     struct {
         struct camera_reader *reader;
         uint32_t slot;
+        uint32_t from;         /* the index of the one that it is a copy of; its own: it is developed for this reader */
         uint64_t dropped;      /* before it, for want of a slot */
     } to[CAMERA_READERS];
     struct isp_statistics statistics;
@@ -143,6 +144,7 @@ struct camera_host {
     uv_cond_t work;            /* the development thread */
     uv_thread_t thread;
     bool signal, stopping, closing, lost, joined;
+    bool shares;               /* readers of the same frames: one is developed for, the others get copies */
     struct camera *cameras;
     struct camera_reader *readers;
     struct flight *flights, **flights_tail; /* development thread */

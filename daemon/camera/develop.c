@@ -220,6 +220,19 @@ static void finish(struct camera_host *h, struct flight *f, bool good)
     free(f);
 }
 
+/* With the lock, which it drops: both pools stay while a frame of theirs is in flight. */
+static void copy_shared(struct camera_host *h, const struct flight *f)
+{
+    uv_mutex_unlock(&h->lock);
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct pool *to = f->to[i].reader->pool, *from = f->to[f->to[i].from].reader->pool;
+        uint64_t size = to->format.slot_size;
+        if (f->to[i].from != i)
+            memcpy((uint8_t *)to->memory + f->to[i].slot * size, (const uint8_t *)from->memory + f->to[f->to[i].from].slot * size, size);
+    }
+    uv_mutex_lock(&h->lock);
+}
+
 static bool finish_done(struct camera_host *h)
 {
     bool any = false;
@@ -233,7 +246,10 @@ static bool finish_done(struct camera_host *h)
         h->flights = f->next;
         if (!h->flights)
             h->flights_tail = &h->flights;
-        finish(h, f, !h->lost && f->ticket > 0);
+        bool good = !h->lost && f->ticket > 0;
+        if (good && h->shares)
+            copy_shared(h, f);
+        finish(h, f, good);
         any = true;
     }
     return any;
@@ -264,32 +280,53 @@ static bool must_wait(const struct camera_host *h, const struct camera *c)
     return false;
 }
 
-static void aim(struct camera_host *h, struct flight *f, struct isp_frame *frame, struct camera_reader *r)
+static struct isp_camera *developer_of(const struct camera_reader *r)
 {
-    uint32_t slot;
+    return r->params.n_blur ? r->isp : r->camera->isp[r->format];
+}
+
+/* Who of the flight gets the same frame; its length: nobody. */
+static uint32_t same_frame(const struct camera_host *h, const struct flight *f, const struct camera_reader *r)
+{
+    uint32_t i = 0;
+    while (i < f->n && !(h->shares && f->to[i].from == i && developer_of(f->to[i].reader) == developer_of(r) &&
+                         f->to[i].reader->pool->format.slot_size == r->pool->format.slot_size))
+        i++;
+    return i;
+}
+
+/* Fills *frame where one has to be developed for r. */
+static bool aim(const struct camera_host *h, struct flight *f, struct isp_frame *frame, struct camera_reader *r)
+{
+    uint32_t slot, from = same_frame(h, f, r);
     if (!pool_take(r->pool, &slot)) {
         r->dropped++;
-        return;
+        return false;
     }
-    *frame = (struct isp_frame){.camera = r->params.n_blur ? r->isp : r->camera->isp[r->format], .host = r->pool->host};
-    for (uint32_t i = 0; i < r->pool->format.planes; i++) {
+    bool develops = from == f->n;
+    if (develops)
+        *frame = (struct isp_frame){.camera = developer_of(r), .host = r->pool->host};
+    for (uint32_t i = 0; i < r->pool->format.planes && develops; i++) {
         frame->offset[i] = slot * r->pool->format.slot_size + r->pool->format.plane_offset[i];
         frame->stride[i] = r->pool->format.stride[i];
     }
     f->to[f->n].reader = r;
     f->to[f->n].dropped = r->dropped;
+    f->to[f->n].from = from;
     f->to[f->n++].slot = slot;
     r->flying++;
+    return develops;
 }
 
 static uint32_t targets(struct camera_host *h, struct flight *f, struct isp_frame frames[CAMERA_READERS])
 {
     struct camera *c = f->camera;
+    uint32_t n = 0;
     for (struct camera_reader *r = h->readers; r && f->n < CAMERA_READERS; r = r->next)
         if (r->ready && reads(r, c) && (!c->params.realtime || f->raw->frame.captured_ns >= r->ready_ns))
-            aim(h, f, &frames[f->n], r);
-    if (f->n)
-        return f->n;
+            n += aim(h, f, &frames[n], r);
+    if (n)
+        return n;
     frames[0] = (struct isp_frame){.camera = c->meter, .host = h->scratch_host, .stride = {METER_SIDE}};
     return 1;
 }

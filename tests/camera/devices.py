@@ -129,6 +129,24 @@ def lies(args, folder):
         check(good, f"lies: {fourcc}, {lie}: exit code {p.returncode}, {lines[:1]} {p.stderr.decode().splitlines()[:1]}")
 
 
+def shared(args, folder):
+    """Several readers of one camera, some of the same format: each gets whole frames, one for each sequence number."""
+    path, config = folder + "/video9", folder + "/shared.yaml"
+    describe(path, formats="YUYV", fps=30)
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{path}\"}}\n")
+    with t.Daemon(args, "-c", config, env=environment(args, path)) as daemon:
+        wanted = [("nv12", 20), ("yuv420p", 50), ("nv12", 60), ("gray", 40), ("nv12", 40), ("yuv420p", 20)]
+        readers = [(fmt, n, subprocess.Popen([args.bin + "/pelton", "pipe", "--socket", daemon.socket, "-loglevel", "error", "cam", "-f", "rawvideo", "--pix-fmt", fmt,
+                                              "-frames:v", str(n)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)) for fmt, n in wanted]
+        with concurrent.futures.ThreadPoolExecutor(len(readers)) as pool:
+            for (fmt, n, _), out in zip(readers, pool.map(lambda r: r[2].communicate(timeout=args.timeout)[0], readers)):
+                size = len(drawn("YUYV", 0, fmt))
+                got = [out[i:i + size] for i in range(0, len(out), size)]
+                good = len(got) == n and all(as_drawn(g, "YUYV", fmt) for g in got) and all(a[0] != b[0] for a, b in zip(got, got[1:]))
+                check(good, f"shared: {fmt}: {len(got)} frames of {n}, as drawn")
+
+
 def choice(args, folder):
     """Without a format: the preferred one that is fast enough."""
     path = folder + "/video1"
@@ -375,7 +393,7 @@ def memory(args, folder):
     check(len(frames) == 120 and gaps > 10 and gaps >= lost >= gaps - 3, f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
 
 
-TESTS = {f.__name__: f for f in (pictures, planes, lies, choice, control, jpeg, memory, h264, plugging)}
+TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control, jpeg, memory, h264, plugging)}
 
 
 def main():

@@ -180,10 +180,11 @@ def errors(args, single, multi):
                 survives(device, reader, f"a fatal error, then {what} at the first try", number, FATAL_ERROR)
         survives(multi, readers[1], "unplugged", DISCONNECT)
         single.control(DROPPED, 50)
-        mark = len(readers[0].lines)
-        time.sleep(4)
+        mark, until, frames = len(readers[0].lines), time.monotonic() + PATIENCE / 3, []
+        while time.monotonic() < until and (len(frames) < 2 or int(frames[-1][1]) - int(frames[0][1]) < 40):
+            time.sleep(0.2)
+            frames = [w for _, w in readers[0].lines[mark:] if w[0] == "frame"]
         single.control(DROPPED, 0)
-        frames = [w for _, w in readers[0].lines[mark:] if w[0] == "frame"]
         gaps, lost = int(frames[-1][1]) - int(frames[0][1]) - len(frames) + 1, int(frames[-1][9]) - int(frames[0][9])
         check(gaps >= 5 and gaps >= lost >= gaps - 3, f"vivid: half of the frames left out: {len(frames)} frames, {gaps} gaps, {lost} counted")
         for r in readers:
