@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/pelton_side.h"
+#include "pelton_side.h" /* beside this file, installed or not */
 
 #ifdef __cplusplus
 extern "C" {

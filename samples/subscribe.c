@@ -3,11 +3,10 @@
  * subscribe FILE: prints each frame's sequence, time, size and mean luma. Uses the daemon at $PELTON_SOCKET where that is set,
  * else a private one. Build: cc subscribe.c $(pkg-config --cflags --libs pelton)
  */
-#include "proto/pelton.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pelton.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What cmake --install leaves: the sample, built with pkg-config and nothing of the source tree, gets frames. Exit code 77: no device, compiler or x264."""
+import argparse, os, pathlib, shutil, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import peltontest as t
+
+
+def run(words, **more):
+    r = subprocess.run(words, capture_output=True, text=True, timeout=120, **more)
+    if r.returncode:
+        raise SystemExit(f"{' '.join(words)}: exit code {r.returncode}\n{r.stdout}{r.stderr}")
+    return r.stdout
+
+
+def main():
+    p = argparse.ArgumentParser()
+    t.add_arguments(p)
+    p.add_argument("--build", required=True)
+    args = p.parse_args()
+    if not shutil.which("cc") or not shutil.which("pkg-config"):
+        return t.SKIPPED
+    with tempfile.TemporaryDirectory() as d:
+        clip, prefix = d + "/clip.mp4", d + "/prefix"
+        made = subprocess.run([args.ffmpeg, "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64", "-frames:v", "9", "-pix_fmt", "yuv420p", "-c:v", "libx264", clip])
+        if made.returncode:
+            return t.SKIPPED
+        run(["cmake", "--install", args.build, "--prefix", prefix])
+        pc, = pathlib.Path(prefix).rglob("pelton.pc")
+        pc.write_text(pc.read_text().replace(pc.read_text().splitlines()[0], "prefix=" + prefix))
+        flags = run(["pkg-config", "--cflags", "--libs", "pelton"], env={**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}).split()
+        run(["cc", str(ROOT / "samples/subscribe.c"), *flags, "-o", d + "/subscribe"], cwd=d)
+        env = {**os.environ, "LD_LIBRARY_PATH": str(pc.parents[1]), "PATH": prefix + "/bin:" + os.environ["PATH"]}
+        env.pop("PELTON_SOCKET", None)
+        lines = run([d + "/subscribe", clip], env=env).splitlines()
+        assert len(lines) == 9 and all("96x64 yuv420p luma" in l for l in lines), lines
+        here = {str(f.relative_to(prefix)) for f in pathlib.Path(prefix).rglob("*")}
+        for wanted in ("bin/pelton", "bin/peltond", "include/pelton.h", "lib/systemd/system/peltond.service", "share/man/man1/pelton.1"):
+            assert wanted in here, wanted
+        assert "ExecStart=/" in open(prefix + "/lib/systemd/system/peltond.service").read()
+    print("installed, built against, 9 frames")
+    return 0
+
+
+sys.exit(main())
