@@ -18,6 +18,7 @@ struct kernels {
     struct failure *f;
     struct gpu *g;
     struct kernel_bench *bench;
+    char device[BENCH_DEVICE];
     double copy;               /* bytes read and written a second by a copy; 0: not known */
     struct kernel_row *rows;
     size_t count, room;
@@ -39,6 +40,7 @@ static int open_device(struct kernels *k)
     if (err < 0) {
         return fail_with(k->f, err == GPU_ERR_NO_DEVICE ? X_NO_DEVICE : X_OTHER, "pelton doctor says what is there", "%s", gpu_error_text(err));
     }
+    snprintf(k->device, sizeof k->device, "%s", gpu_info(k->g)->name);
     if (kernel_copy_bandwidth(k->bench, &k->copy) < 0) {
         k->copy = 0;
     }
@@ -204,9 +206,8 @@ static bool knows_variant(const struct kernels *k)
     return known;
 }
 
-static int run_families(struct kernels *k)
+static int check_families(struct kernels *k)
 {
-    int rc = 0;
     for (unsigned i = 0; i < k->o->n_inputs; i++) {
         if (!kernel_family_find(k->o->inputs[i])) {
             return fail_with(k->f, X_USAGE, "pelton help bench lists them", "%s: no such family of kernels", k->o->inputs[i]);
@@ -215,6 +216,12 @@ static int run_families(struct kernels *k)
     if (!knows_variant(k)) {
         return fail_with(k->f, X_USAGE, "without --variant all are measured, and named", "--variant %s: no such variant of these families", k->o->variant);
     }
+    return 0;
+}
+
+static int run_families(struct kernels *k)
+{
+    int rc = 0;
     printf("%s, %s; a copy moves %.0f GB/s, read and written\n", gpu_info(k->g)->name, gpu_info(k->g)->driver, 1e-9 * k->copy);
     printf("  %-28s %9s %9s %8s  %s\n", "variant", "alone us", "batch us", "GB/s", "of a copy");
     for (unsigned i = 0; i < k->o->n_inputs && rc == 0; i++) {
@@ -248,17 +255,7 @@ static int write_csv(struct kernels *k)
     if (!file) {
         return k->f->code;
     }
-    fprintf(file, "device,family,variant,width,height,format,weights,taps,pictures,alone_us,batch_us,bytes,gb_s,of_copy,host_us,error,clock,spread\n");
-    for (size_t i = 0; i < k->count; i++) {
-        const struct kernel_row *row = &k->rows[i];
-        const struct kernel_result *r = &row->result;
-        enum kernel_axis axis = kernel_family_axis(row->family);
-        double rate = r->batch > 0 ? (double)r->bytes / r->batch : 0;
-        fprintf(file, "\"%s\",%s,%s,%u,%u,%s,%s,%u,%u,%.3f,%.3f,%llu,%.2f,%.4f,%.2f,%.4g,%.3f,%.3f\n", gpu_info(k->g)->name, kernel_family_name(row->family),
-                kernel_variant_name(row->variant), row->c.width, row->c.height, kernel_format_name(row->c.format),
-                axis != KERNEL_AXIS_TAPS ? "" : row->c.gauss ? "gauss" : "box", row->c.taps, row->c.pictures, 1e6 * r->alone,
-                1e6 * r->batch, (unsigned long long)r->bytes, 1e-9 * rate, k->copy > 0 ? rate / k->copy : 0, 1e6 * r->host, r->error, r->clock, r->spread);
-    }
+    bench_csv_write(file, k->device, k->copy, k->rows, k->count);
     return close_output(k, file, k->o->csv);
 }
 
@@ -268,8 +265,42 @@ static int write_plot(struct kernels *k)
     if (!file) {
         return k->f->code;
     }
-    bench_plot(file, gpu_info(k->g)->name, k->rows, k->count);
+    bench_plot(file, k->device, k->rows, k->count);
     return close_output(k, file, k->o->plot);
+}
+
+/* Those of the families asked for. */
+static bool take_row(void *ctx, const struct kernel_row *row)
+{
+    struct kernels *k = ctx;
+    bool wanted = k->o->n_inputs == 0;
+    for (unsigned i = 0; i < k->o->n_inputs; i++) {
+        wanted = wanted || row->family == kernel_family_find(k->o->inputs[i]);
+    }
+    k->variants += wanted;
+    return !wanted || keep(k, row) == 0;
+}
+
+static int read_figures(struct kernels *k)
+{
+    FILE *file = fopen(k->o->figures, "r");
+    if (!file) {
+        return fail_errno(k->f, X_INPUT, errno, k->o->figures);
+    }
+    unsigned line = bench_csv_read(file, k->device, take_row, k);
+    fclose(file);
+    if (line && k->f->code) {
+        return k->f->code;
+    }
+    return line ? fail_with(k->f, X_INPUT, "", "%s: line %u is not what --csv writes, or names a kernel that is not here", k->o->figures, line) : 0;
+}
+
+static int measure(struct kernels *k)
+{
+    interrupts_catch();
+    int rc = open_device(k);
+    rc = rc ? rc : run_families(k);
+    return rc == 0 && interrupted() ? interrupted() : rc;
 }
 
 int bench_kernels(const struct options *o, struct failure *f)
@@ -279,12 +310,12 @@ int bench_kernels(const struct options *o, struct failure *f)
     if (o->kernel_format[0] && !kernel_format_find(o->kernel_format, &format)) {
         return fail_with(f, X_USAGE, "rgba8, rgba32f, nv12, bayer8, bayer12, rgb16, luma8 or yuv420", "--format %s: no such format", o->kernel_format);
     }
-    interrupts_catch();
-    int rc = open_device(&k);
-    rc = rc ? rc : run_families(&k);
-    if (rc == 0 && interrupted()) {
-        rc = interrupted();
+    if (o->list) {
+        bench_csv_list(stdout);
+        return 0;
     }
+    int rc = check_families(&k);
+    rc = rc ? rc : o->figures ? read_figures(&k) : measure(&k);
     if (rc == 0 && k.variants == 0) {
         rc = fail_with(f, X_USAGE, "without --variant, --size and --format all are measured", "no variant fits what was asked for");
     }

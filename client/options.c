@@ -410,6 +410,12 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_PLOT:
         o->plot = value;
         return 0;
+    case OPT_FIGURES:
+        o->figures = value;
+        return 0;
+    case OPT_LIST:
+        o->list = true;
+        return 0;
     case OPT_KERNEL_SIZE:
         return parse_kernel_size(f, value, &o->kernel_width, &o->kernel_height);
     case OPT_KERNEL_FORMAT:

@@ -70,7 +70,8 @@ struct options {
     const char *verify; /* a reference file; for bench "" */
     const char *against, *ffmpeg, *json_file, *chart, *topic;
     bool json, stages, live, trace, man, help, min_fps_given, fields;
-    const char *variant, *csv, *plot; /* of the kernel bench */
+    const char *variant, *csv, *plot, *figures; /* of the kernel bench */
+    bool list;
     char kernel_format[16];
     uint32_t kernel_width, kernel_height, kernel_taps, rounds;
     bool kernels;
@@ -133,6 +134,8 @@ enum option_id {
     OPT_ROUNDS,
     OPT_CSV,
     OPT_PLOT,
+    OPT_FIGURES,
+    OPT_LIST,
     OPT_AGAINST,
     OPT_FFMPEG,
     OPT_DEPTH,

@@ -26,7 +26,7 @@ enum tune_cache { TUNE_CACHE_NONE, TUNE_CACHE_GOOD, TUNE_CACHE_OLD, TUNE_CACHE_B
 /* The best that is known of the device. why: one line where the cache is old or broken; it is not used then. */
 enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, char why[TUNE_WHY]);
 /* Measure: a variant that is 3 % faster than the preset takes its place. budget: seconds after which no further case is begun, 0: none;
- * sizes that it leaves out take the choice of the first one, and so do all where one variant took twice the other's time there. 0 or enum gpu_error. */
+ * sizes that it leaves out take the choice of the next smaller one, and so do those above one where a variant took twice the other's time. 0 or enum gpu_error. */
 int tune_measure(struct gpu *g, double budget, struct tune *out);
 /* tune_load, and where nothing is known of device and driver tune_measure in about two seconds, whose result is kept; broken caches are
  * made again. Software devices are measured only with `software`. One process at a time measures a device, the others wait for it, and

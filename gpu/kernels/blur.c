@@ -243,7 +243,7 @@ static void groups(const struct kernel_case *c, const struct kernel_variant *v, 
     case RUNS: x = 32, y = 64; break;
     case HALVES: x = 32, y = p->constants[0]; break;
     case COLUMNS: x = (p->constants[0] - 24) / 8 * 8; break;
-    case MATRIX: x = 16; break;
+    case MATRIX: x = 64; break;
     case SLIDE: x = 232, y = 64; break;
     case SHUFFLE: x = p->constants[0] / d->subgroup * (4 * d->subgroup - 24); break;
     }

@@ -68,7 +68,7 @@ int kernel_watch_begin(struct kernel_bench *b, kernel_round_fn round, void *ctx,
         if (err == GPU_OK)
             err = read_clock(b, &clock);
     } while (err == GPU_OK && b->pulse && clock < UP && kernel_seconds() - start < RISE_SECONDS);
-    *w = (struct kernel_watch){.start = kernel_seconds(), .before = clock, .least = clock};
+    *w = (struct kernel_watch){.start = kernel_seconds(), .before = clock, .least = b->pulse ? 1 : 0};
     return err;
 }
 

@@ -44,19 +44,19 @@ static int measure_family(struct kernel_bench *b, int f, enum tune_size size, ui
     return GPU_OK;
 }
 
-/* Software devices are measured at one size, as seconds would become minutes; on others the budget may end before the last one. */
-static bool left_out(const struct gpu_device_info *info, enum tune_size size, double budget, double begin)
+/* Software devices are measured at one size, as seconds would become minutes; threads of one wait for each other instead of working, so
+ * its wavefront is the preset. On others the budget may end. */
+static bool left_out(const struct gpu_device_info *info, int f, int size, double budget, double begin)
 {
     if (info->software)
-        return size != TUNE_SMALL;
-    return size != TUNE_HD && budget > 0 && kernel_seconds() - begin > budget;
+        return f == TUNE_WAVEFRONT || size != TUNE_SMALL;
+    return size != TUNE_SMALL && budget > 0 && kernel_seconds() - begin > budget;
 }
 
 int tune_measure(struct gpu *g, double budget, struct tune *out)
 {
-    static const enum tune_size order[TUNE_SIZES] = {TUNE_HD, TUNE_SMALL, TUNE_LARGE}; /* as streams are most often */
     const struct gpu_device_info *info = gpu_info(g);
-    bool out_of[TUNE_FAMILIES][TUNE_SIZES] = {{false}}, clear[TUNE_FAMILIES] = {false};
+    bool clear[TUNE_FAMILIES] = {false};
     struct kernel_bench *b = NULL;
     struct tune tune;
     double begin = kernel_seconds();
@@ -65,16 +65,13 @@ int tune_measure(struct gpu *g, double budget, struct tune *out)
         b->most_sets = SETS;
     tune_preset(info, &tune);
     for (int i = 0; i < TUNE_FAMILIES * TUNE_SIZES && err == GPU_OK; i++) {
-        int f = i % TUNE_FAMILIES, s = order[i / TUNE_FAMILIES];
-        /* threads of a software device wait for each other instead of working: the preset is right, and measuring takes long */
-        out_of[f][s] = clear[f] || (info->software && f == TUNE_WAVEFRONT) || left_out(info, (enum tune_size)s, budget, begin);
-        if (!out_of[f][s])
+        int f = i % TUNE_FAMILIES, s = i / TUNE_FAMILIES;
+        if (s > 0 && (clear[f] || left_out(info, f, s, budget, begin)))
+            tune.choice[f][s] = tune.choice[f][s - 1];
+        else if (!left_out(info, f, s, budget, begin))
             err = measure_family(b, f, (enum tune_size)s, info->software ? 1 : 4, &tune.choice[f][s], &clear[f]);
         tune.source[f] = TUNE_MEASURED;
     }
-    for (int i = 0; i < TUNE_FAMILIES * TUNE_SIZES; i++)
-        if (out_of[i / TUNE_SIZES][i % TUNE_SIZES])
-            tune.choice[i / TUNE_SIZES][i % TUNE_SIZES] = tune.choice[i / TUNE_SIZES][info->software ? TUNE_SMALL : TUNE_HD];
     kernel_bench_free(b);
     if (err == GPU_OK)
         *out = tune;
