@@ -31,6 +31,7 @@ int cmd_tune(struct options *o, struct failure *f)
     char path[4096];
     int64_t start = now_ns();
     int rc = 0, err = gpu_open(&(struct gpu_params){.device = o->device, .timestamps = true, .log = on_log}, &g);
+    int64_t open = now_ns();
     if (err == GPU_OK) {
         err = tune_measure(g, 0, &tune);
     }
@@ -39,7 +40,8 @@ int cmd_tune(struct options *o, struct failure *f)
     } else if (tune_save(gpu_info(g), &tune, path, sizeof path) < 0) {
         rc = fail_errno(f, X_OTHER, errno, path);
     } else {
-        printf("%s, %s: measured in %.1f s, kept in %s\n", gpu_info(g)->name, gpu_info(g)->driver, 1e-9 * (double)(now_ns() - start), path);
+        printf("%s, %s: opened in %.1f s, measured in %.1f s, kept in %s\n", gpu_info(g)->name, gpu_info(g)->driver, 1e-9 * (double)(open - start),
+               1e-9 * (double)(now_ns() - open), path);
         print_choices(&tune);
     }
     gpu_close(g);

@@ -148,36 +148,6 @@ static void format_uuid(const uint8_t uuid[16], char out[37])
         p += snprintf(p, 4, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
 }
 
-static bool has_matrix(const VkCooperativeMatrixPropertiesNV *all, uint32_t count, uint32_t k, VkComponentTypeNV factor, VkComponentTypeNV sum)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const VkCooperativeMatrixPropertiesNV *m = &all[i];
-        if (m->MSize == 16 && m->NSize == 16 && m->KSize == k && m->AType == factor && m->BType == factor && m->CType == sum && m->DType == sum &&
-            m->scope == VK_SCOPE_SUBGROUP_NV)
-            return true;
-    }
-    return false;
-}
-
-/* The memory model is what shaders with matrices are written for. */
-static bool has_matrices(VkPhysicalDevice physical)
-{
-    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
-    VkPhysicalDeviceVulkan12Features v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &matrices};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v12};
-    VkCooperativeMatrixPropertiesNV all[64] = {{0}};
-    uint32_t count = sizeof(all) / sizeof(all[0]);
-    if (!has_extension(physical, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME))
-        return false;
-    vkGetPhysicalDeviceFeatures2(physical, &features);
-    for (uint32_t i = 0; i < count; i++)
-        all[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV;
-    if (!matrices.cooperativeMatrix || !v12.vulkanMemoryModel || vkGetPhysicalDeviceCooperativeMatrixPropertiesNV(physical, &count, all) < 0)
-        return false;
-    return has_matrix(all, count, 32, VK_COMPONENT_TYPE_UINT8_NV, VK_COMPONENT_TYPE_UINT32_NV) &&
-           has_matrix(all, count, 16, VK_COMPONENT_TYPE_FLOAT16_NV, VK_COMPONENT_TYPE_FLOAT32_NV);
-}
-
 static uint64_t device_memory(VkPhysicalDevice physical)
 {
     VkPhysicalDeviceMemoryProperties memory;
@@ -227,7 +197,6 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out)
     info->fixed_subgroups = v12 && has_fixed_subgroups(physical);
     info->half_floats = v12 && has_half_floats(physical);
     info->shuffles = (subgroup.supportedOperations & shuffles) == shuffles;
-    info->matrices = info->fixed_subgroups && info->half_floats && subgroup.subgroupSize == 32 && has_matrices(physical);
     info->usable = !missing;
 }
 

@@ -12,28 +12,22 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe)
     int err = GPU_OK;
     VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
                                                               .computeFullSubgroups = VK_TRUE};
-    VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV,
-                                                            .cooperativeMatrix = VK_TRUE};
-    control.pNext = g->info.matrices ? &matrices : NULL; /* they come with fixed subgroups only */
     VkPhysicalDeviceVulkan12Features v12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = g->info.fixed_subgroups ? &control : NULL,
         .storageBuffer8BitAccess = VK_TRUE, .shaderInt8 = VK_TRUE, .scalarBlockLayout = VK_TRUE,
         .timelineSemaphore = VK_TRUE, .hostQueryReset = VK_TRUE, .shaderFloat16 = g->info.half_floats,
-        .vulkanMemoryModel = g->info.matrices,
     };
     VkPhysicalDeviceVulkan11Features v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v12,
                                             .storageBuffer16BitAccess = VK_TRUE};
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v11,
                                           .features = {.shaderInt16 = VK_TRUE, .shaderStorageImageExtendedFormats = VK_TRUE,
                                                        .robustBufferAccess = probe->robust}};
-    const char *extensions[3];
+    const char *extensions[2];
     uint32_t extension_count = 0;
     if (probe->host_alignment)
         extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     if (g->info.fixed_subgroups)
         extensions[extension_count++] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
-    if (g->info.matrices)
-        extensions[extension_count++] = VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME;
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features,
                                .enabledExtensionCount = extension_count, .ppEnabledExtensionNames = extensions};
     TRY(gpu_queues_create(g, probe->family, &info));

@@ -38,7 +38,6 @@ struct gpu_device_info {
     bool fixed_subgroups;      /* VK_EXT_subgroup_size_control says that subgroup_size is the only one, and subgroups can be full */
     bool half_floats;          /* shaderFloat16 */
     bool shuffles;             /* of subgroups, by any and by relative places */
-    bool matrices;             /* subgroups of 32 multiply them: bytes, 16 x 32 by 32 x 16, and halves, 16 x 16 (VK_NV_cooperative_matrix) */
     bool usable;               /* has all that pelton needs */
     char missing[128];         /* first missing feature where not usable */
 };

@@ -12,7 +12,6 @@
 #include "shaders/bench_blur_direct.spv.h"
 #include "shaders/bench_blur_halves.spv.h"
 #include "shaders/bench_blur_inline.spv.h"
-#include "shaders/bench_blur_matrix.spv.h"
 #include "shaders/bench_blur_pass.spv.h"
 #include "shaders/bench_blur_runs.spv.h"
 #include "shaders/bench_blur_shuffle.spv.h"
@@ -22,7 +21,7 @@
 #define ONLY_32 (1u << KERNEL_RGBA8)
 
 /* What a pass's FROM and TO are: the case's format, or halves. */
-enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, HALVES, COLUMNS, MATRIX, SLIDE, SHUFFLE };
+enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, HALVES, COLUMNS, SLIDE, SHUFFLE };
 
 #define DIRECT(label, lx, ly, cache)                                                                                             \
     {.name = label, .formats = BOTH, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_direct), KERNEL_CONSTANTS(lx, ly, 0, cache)}}}
@@ -55,12 +54,6 @@ enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, HALVES, COLUMNS, MATRIX, SLIDE, SHUFFL
         .passes = {{KERNEL_SHADER(bench_blur_columns), KERNEL_CONSTANTS(threads, down), .param = COLUMNS}}                       \
     }
 
-#define BY_MATRICES(label, down)                                                                                                 \
-    {                                                                                                                            \
-        .name = label, .formats = ONLY_32, .halves = true, .whole = true, .matrices = true, .param = 1, .pass_count = 1,         \
-        .passes = {{KERNEL_SHADER(bench_blur_matrix), KERNEL_CONSTANTS(0, down), .param = MATRIX}}                               \
-    }
-
 static const struct kernel_variant variants[] = {
     DIRECT("direct-16x16", 16, 16, 0),
     DIRECT("direct-64x4", 64, 4, 0),
@@ -85,9 +78,6 @@ static const struct kernel_variant variants[] = {
     IN_HALVES("half-runs-packed-32", 32),
     /* threads, rows of a strip */
     IN_COLUMNS("half-columns-128-64", 128, 64),
-    BY_MATRICES("matrix-64", 64),
-    BY_MATRICES("matrix-128", 128),
-    BY_MATRICES("matrix-256", 256),
     {.name = "slide", .formats = ONLY_32, .box_only = true, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_slide), .param = SLIDE}}},
     /* rows of a strip, rows at once, threads */
     SHUFFLES("shuffle-60-4-32", 32, 60, 4, 0),
@@ -243,7 +233,6 @@ static void groups(const struct kernel_case *c, const struct kernel_variant *v, 
     case RUNS: x = 32, y = 64; break;
     case HALVES: x = 32, y = p->constants[0]; break;
     case COLUMNS: x = (p->constants[0] - 24) / 8 * 8; break;
-    case MATRIX: x = 64; break;
     case SLIDE: x = 232, y = 64; break;
     case SHUFFLE: x = p->constants[0] / d->subgroup * (4 * d->subgroup - 24); break;
     }

@@ -9,6 +9,7 @@
 #define STEPS 16384          /* about 35 us at 1,980 MHz */
 #define UP 0.97              /* of the highest clocks seen */
 #define RISE_SECONDS 0.3     /* in which they rise, if they do */
+#define RAISE_SECONDS 0.05   /* of pulses, between rounds that let them fall */
 #define REPEAT_SECONDS 1.0   /* of rounds that are repeated */
 #define FIRST_SECONDS 0.1    /* of pulses, to see the highest */
 
@@ -78,7 +79,11 @@ int kernel_watch_round(struct kernel_bench *b, struct kernel_watch *w, bool *cou
     int err = read_clock(b, &clock);
     if (err < 0)
         return err;
-    double least = clock < w->before ? clock : w->before;
+    double least = clock < w->before ? clock : w->before, start = kernel_seconds();
+    while (b->pulse && clock < UP && kernel_seconds() - start < RAISE_SECONDS && (err = read_clock(b, &clock)) == GPU_OK) {
+    }
+    if (err < 0)
+        return err;
     w->before = clock;
     *counts = !b->pulse || least >= UP || kernel_seconds() - w->start > REPEAT_SECONDS;
     if (*counts && least < w->least)

@@ -392,24 +392,19 @@ static int run_in_host_memory(struct kernel_bench *b, struct kernel_result *out,
     return err;
 }
 
-const char *kernel_lacks(const struct kernel_bench *b, const struct kernel_variant *v)
+static const char *impossible(const struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *v,
+                              const struct kernel_case *c)
 {
+    const char *not = kernel_not_for(family, v, c);
+    if (not)
+        return not;
     if (v->whole && !b->g->info.fixed_subgroups)
         return "the device does not say how large its subgroups are";
     if (v->halves && !b->g->info.half_floats)
         return "the device does not compute in halves";
     if (v->shuffles && (!b->g->info.shuffles || b->g->info.subgroup_size < 8))
         return "the device does not shuffle in subgroups of eight or more";
-    if (v->matrices && !b->g->info.matrices)
-        return "the device does not multiply matrices in subgroups";
     return NULL;
-}
-
-static const char *impossible(const struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *v,
-                              const struct kernel_case *c)
-{
-    const char *not = kernel_not_for(family, v, c);
-    return not ? not : kernel_lacks(b, v);
 }
 
 int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *variant,

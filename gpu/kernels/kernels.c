@@ -80,8 +80,6 @@ const char *kernel_not_for(const struct kernel_family *family, const struct kern
         return "not for this format";
     if (v->box_only && c->gauss)
         return "only for equal weights";
-    if (v->gauss_only && !c->gauss)
-        return "only for Gaussian weights";
     if (c->width % 8 || c->height % 8 || c->width < 16 || c->height < 16 || c->width > 8192 || c->height > 8192)
         return "sizes are multiples of 8 from 16 to 8192";
     if (family->whole_blocks && (c->width % 16 || c->height % 16 || c->pictures < 1 || c->pictures > 128))

@@ -64,9 +64,6 @@ void kernel_case_text(const struct kernel_family *family, const struct kernel_ca
 /* NULL, or in one line why the variant is not for the case, on any device. */
 const char *kernel_not_for(const struct kernel_family *family, const struct kernel_variant *variant, const struct kernel_case *c);
 
-/* NULL, or why the device cannot run the variant. */
-const char *kernel_lacks(const struct kernel_bench *b, const struct kernel_variant *variant);
-
 /* GPU_OK; 1 where the variant does not exist for the case or the device, GPU_ERR_INVALID where the result differs from the reference
  * (out is filled then, too), or an error. why: one line in all cases but GPU_OK. */
 int kernel_run(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_variant *variant,

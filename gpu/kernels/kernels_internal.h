@@ -33,10 +33,9 @@ struct kernel_variant {
     bool whole;                /* needs full subgroups of a size that is known */
     bool halves;               /* computes in them */
     bool shuffles;             /* in subgroups, of eight or more */
-    bool matrices;             /* multiplies them */
     bool clear;                /* the output is cleared first, in the measured time */
     bool clear_scratch;        /* the scratch buffer too */
-    bool box_only, gauss_only;
+    bool box_only;
     bool independent;          /* passes need no barrier between them */
     bool hosted;               /* runs by the family's host() */
     uint32_t image_output;     /* 1 + index of the image that is the output; 0: the buffer */

@@ -70,13 +70,8 @@ int main(void)
             }
         }
         for (uint32_t v = 0; v < count; v++) {
-            const char *lacks = kernel_lacks(b, kernel_variant(family, v));
             if (runs[v])
                 continue;
-            if (lacks) {
-                printf("%s %s is not tested: %s\n", kernel_family_name(family), kernel_variant_name(kernel_variant(family, v)), lacks);
-                continue;
-            }
             fprintf(stderr, "%s %s: no case has run it\n", kernel_family_name(family), kernel_variant_name(kernel_variant(family, v)));
             failures++;
         }
