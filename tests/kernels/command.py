@@ -34,6 +34,13 @@ def main():
         assert [int(row["pictures"]) for row in rows] == [1, 2, 4, 8, 16, 32, 64, 128] and shapes["polyline"] == 1, f"a line over its numbers of pictures: {shapes}"
         rows, _ = bench(args, folder, "reduce", "--size", "64x64", "--variant", "bayer")
         assert [(row["variant"], row["format"]) for row in rows] == [("bayer", "bayer8")], rows
+        drawn = subprocess.run([args.bin + "/pelton", "bench", "--kernels", "--figures", folder + "/k.csv", "--plot", "-"], capture_output=True, text=True)
+        assert drawn.returncode == 0 and drawn.stdout == open(folder + "/k.svg").read(), f"drawn again from its figures: {drawn}"
+        text = open(folder + "/k.csv").read()
+        for bad in (text.replace("bayer,", "no-such,"), text[text.index("\n") + 1:], text + "x", text.replace("bayer8", "rgba8")):
+            open(folder + "/bad.csv", "w").write(bad)
+            r = subprocess.run([args.bin + "/pelton", "bench", "--kernels", "--figures", folder + "/bad.csv"], capture_output=True, text=True)
+            assert r.returncode == 4 and "is not what --csv writes" in r.stderr, (bad, r)
         r = subprocess.run([args.bin + "/pelton", "bench", "--device", args.device, "--kernels", "reduce", "--variant", "slide"], capture_output=True, text=True)
         assert r.returncode == 2 and "slide: no such variant" in r.stderr and not r.stdout, r
         more = subprocess.Popen([args.bin + "/pelton", "bench", "--device", args.device, "--kernels", "--rounds", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
