@@ -61,7 +61,7 @@ struct ent_result {
 
 /* Tables of 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own. Frame, then field where there are two. */
 struct ent_tables {
-    REC_U32 states[128][2]; /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; next after MPS | next after LPS << 8 | valMPS << 16 */
+    REC_U32 states[128][2]; /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; next after MPS | next after LPS << 8 | valMPS << 31 */
     REC_I8 init[4][ENT_CONTEXTS][2]; /* (m, n) by ent_slice.model */
     REC_U8 scan_4x4[2][16];
     REC_U8 scan_8x8[2][64];

@@ -20,7 +20,7 @@
 #define BATCH_SLICES 4096
 #define BATCH_BYTES (8u << 20)
 #define UNITS_PER_MB 24
-#define SLACK 192 /* units that a slice reserves at once */
+#define SLACK 216 /* units that a slice may reserve beyond those that it has in the end */
 
 struct arrays {
     struct rec_mb *mbs;
@@ -190,7 +190,7 @@ static bool must_pass(const struct entropy *p, const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-        if (gpu_info(p->env->gpu)->software && 100 * (slice->end_mb - slice->hdr.first_mb) + 16 * slice->nal_size > 60000)
+        if (gpu_info(p->env->gpu)->software && 120 * (slice->end_mb - slice->hdr.first_mb) + 16 * slice->nal_size > 60000)
             return false;
     }
     return true;

@@ -19,7 +19,7 @@
 
 layout(set = 0, binding = ENT_BIND_TABLES, scalar) readonly buffer table_buffer { ent_tables tables; };
 layout(set = 0, binding = ENT_BIND_SLICES, scalar) readonly buffer slice_buffer { ent_slice slices[]; };
-layout(set = 0, binding = ENT_BIND_BYTES, std430) readonly buffer byte_buffer { uint words[]; };
+layout(set = 0, binding = ENT_BIND_BYTES, std430) readonly buffer byte_buffer { uint16_t halves[]; };
 layout(set = 0, binding = ENT_BIND_MBS, std430) writeonly buffer mb_buffer { uvec4 mbs[]; };          /* two each */
 layout(set = 0, binding = ENT_BIND_MOTION, std430) writeonly buffer motion_buffer { uint motion[]; }; /* 34 each */
 layout(set = 0, binding = ENT_BIND_SYNTAX, std430) writeonly buffer syntax_buffer { uvec2 syntax[]; };

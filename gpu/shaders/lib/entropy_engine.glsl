@@ -1,124 +1,107 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * CABAC decoding engine (9.3.1.2, 9.3.3.2) in 32 bits.
+ * CABAC decoding engine (9.3.1.2, 9.3.3.2) in 32 bits. One thread waits for every operation, so what counts is how few there are.
  *
- * codIOffset is in the upper 9 bits of `value`, bits read ahead are below, `ahead` of them, at least one between bins; 16 more come
- * when there are none. Words are fetched long before they are needed.
+ * codIOffset and codIRange are in the upper 9 bits of `value` and `range`. Below codIOffset are bits read ahead, `ahead` of them:
+ * after engine_ready at least 8, enough for a decision and another one, or a bypass bin.
  */
 #ifndef PELTON_ENTROPY_ENGINE_GLSL
 #define PELTON_ENTROPY_ENGINE_GLSL
 
-uint range;  /* codIRange, 256..510 between bins */
+uint range; /* 256..510 << 23 between bins */
 uint value;
 int ahead;
-uint loaded; /* bits that have gone into value since engine_start */
-uint first_byte; /* of the RBSP, where the engine was started */
-uint queue;  /* the next 32 bits, or its last 16 */
-bool second_half; /* those */
-uint raw, raw_ahead; /* words as they lie in memory: after those of queue */
-uint next_word; /* the one to fetch next */
+uint next_half, end_half; /* 16 bits of the batch's bytes: to be read next, behind the slice */
 
-uint fetch_word(uint at)
+/* Past the end there are zeros. */
+uint fetch_half()
 {
-    return at < (slice.size + 3u) >> 2 ? words[slice.word + at] : 0u;
+    uint h = next_half < end_half ? uint(halves[next_half]) : 0u;
+    next_half++;
+    return (h << 8 | h >> 8) & 0xffffu;
 }
 
-uint swap_bytes(uint w)
+void engine_ready()
 {
-    return w << 24 | (w & 0xff00u) << 8 | (w >> 8 & 0xff00u) | w >> 24;
+    if (ahead < 8) {
+        value |= fetch_half() << (7 - ahead);
+        ahead += 16;
+    }
 }
 
-/* The next 32 bits from first_byte on, which may lie anywhere in a word. */
-uint next_bits()
-{
-    uint skip = (first_byte & 3u) * 8u;
-    uint bits = swap_bytes(raw) << skip | swap_bytes(raw_ahead) >> 1 >> (31u - skip);
-    raw = raw_ahead;
-    raw_ahead = fetch_word(next_word++);
-    return bits;
-}
-
-/* 9.3.1.2 */
+/* 9.3.1.2, at a byte of the slice's RBSP */
 void engine_start(uint byte)
 {
-    first_byte = byte;
-    raw = fetch_word(byte >> 2);
-    raw_ahead = fetch_word((byte >> 2) + 1u);
-    next_word = (byte >> 2) + 2u;
-    value = next_bits();
-    queue = next_bits();
-    second_half = false;
-    range = 510u;
-    ahead = 23;
-    loaded = 32u;
+    next_half = slice.word * 2u + (byte >> 1);
+    value = fetch_half() << 16;
+    ahead = 7;
+    if ((byte & 1u) != 0u) {
+        value <<= 8;
+        ahead = -1;
+    }
+    range = 510u << 23;
+    engine_ready();
 }
 
 /* Bits from the start of the RBSP that codIOffset has got. */
 uint engine_position()
 {
-    return first_byte * 8u + loaded - uint(ahead);
+    return (next_half - slice.word * 2u) * 16u - uint(ahead);
 }
 
-void engine_ready()
+/* DecodeDecision (9.3.3.2.1) by a context in the state of row, which becomes the state after it. Takes 7 bits at most. */
+bool decide(inout uvec2 row)
 {
-    if (ahead <= 0) {
-        uint bits = second_half ? queue & 0xffffu : queue >> 16;
-        if (second_half)
-            queue = next_bits();
-        second_half = !second_half;
-        value |= bits << (7 - ahead);
-        ahead += 16;
-        loaded += 16u;
-    }
-}
-
-/* DecodeDecision (9.3.3.2.1) by a context that is in state row; row becomes the state after it. */
-uint decide(inout uvec2 row)
-{
-    uint lps = row.x >> (range >> 3 & 24u) & 255u;
-    uvec2 after_mps = states[row.y & 127u], after_lps = states[row.y >> 8 & 127u];
-    uint mps = range - lps, scaled = mps << 23;
-    bool less = value >= scaled; /* the LPS */
-    uint shift = less ? 8u - uint(findMSB(lps)) : mps >> 8 ^ 1u; /* RenormD (9.3.3.2.2) */
-    uint result = row.y >> 16 ^ (less ? 1u : 0u);
-    range = (less ? lps : mps) << shift;
-    value = (less ? value - scaled : value) << shift;
+    uint lps = row.x >> (range >> 26 & 24u) << 24 >> 1;
+    uint mps = range - lps;
+    bool less = value >= mps; /* the LPS */
+    range = less ? lps : mps;
+    value = min(value, value - mps); /* wraps to more where it is the MPS */
+    uint shift = 31u - uint(findMSB(range)); /* RenormD (9.3.3.2.2) */
+    range <<= shift;
+    value <<= shift;
     ahead -= int(shift);
-    row = less ? after_lps : after_mps;
-    engine_ready();
-    return result;
+    bool one = (int(row.y) < 0) != less;
+    row = states[(less ? row.y >> 8 : row.y) & 127u];
+    return one;
 }
 
 uint bin(uint context)
 {
     uvec2 row = contexts[context];
-    uint result = decide(row);
+    engine_ready();
+    bool one = decide(row);
     contexts[context] = row;
-    return result;
+    return one ? 1u : 0u;
 }
 
-/* DecodeBypass (9.3.3.2.3) */
+/* DecodeBypass (9.3.3.2.3), after engine_ready and a decision at most */
+bool bypass_ready()
+{
+    uint half_range = range >> 1;
+    bool one = value >= half_range;
+    value = min(value, value - half_range) << 1;
+    ahead--;
+    return one;
+}
+
 uint bypass()
 {
-    uint half_range = range << 22;
-    bool one = value >= half_range;
-    value = (one ? value - half_range : value) << 1;
-    ahead--;
     engine_ready();
-    return one ? 1u : 0u;
+    return bypass_ready() ? 1u : 0u;
 }
 
 /* DecodeTerminate (9.3.3.2.2.3) */
 bool terminate()
 {
-    range -= 2u;
-    if (value >= range << 23)
+    engine_ready();
+    range -= 2u << 23;
+    if (value >= range)
         return true;
-    uint shift = range >> 8 ^ 1u;
+    uint shift = range >> 31 ^ 1u;
     range <<= shift;
     value <<= shift;
     ahead -= int(shift);
-    engine_ready();
     return false;
 }
 

@@ -23,6 +23,7 @@ void slice_begin()
     mb_x = mb_addr % slice.mb_width;
     d_flags = 0u;
     set_qp(int(slice.qp));
+    end_half = slice.word * 2u + (slice.size + 1u >> 1);
     engine_start(slice.start);
 }
 
@@ -204,7 +205,7 @@ void intra_pcm()
             y = i >> 3 & 7u;
             unit = 16u + (i - 256u >> 6) * 4u + (x >> 2) + (y >> 2) * 2u;
         }
-        uint sample_ = words[slice.word + (byte >> 2)] >> (byte & 3u) * 8u & 255u;
+        uint sample_ = uint(halves[slice.word * 2u + (byte >> 1)]) >> (byte & 1u) * 8u & 255u;
         coeffs[(slice.unit_base + unit_next + unit) * 16u + (y & 3u) * 4u + (x & 3u)] = int16_t(sample_);
     }
     unit_next += count >> 4;

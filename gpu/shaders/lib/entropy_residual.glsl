@@ -7,39 +7,62 @@
 
 const uint CAT_LUMA_DC = 0u, CAT_LUMA_AC = 1u, CAT_LUMA_4X4 = 2u, CAT_CHROMA_DC = 3u, CAT_CHROMA_AC = 4u, CAT_LUMA_8X8 = 5u;
 
-/* significant_coeff_flag and last_significant_coeff_flag (9.3.3.1.3): coefficients that are not 0, as bits. */
-uvec2 significance(uvec4 cx, uint count, bool large)
+/* significant_coeff_flag and last_significant_coeff_flag (9.3.3.1.3) of a block of `count` coefficients, 16 at most: those that are
+ * not 0, as bits. */
+uint significance(uint sig_at, uint last_at, uint count)
 {
-    uvec2 mask = uvec2(0u), sig = contexts[cx.y], last = contexts[cx.z];
-    uint i = 0u, inc = 0u; /* ctxIdxInc of i: sig, last << 8 */
-    for (; i + 1u < count; i++) {
-        uint next_inc = large ? table_8x8[i + 1u] : (i + 1u) * 0x101u;
-        uvec2 next_sig = contexts[cx.y + (next_inc & 15u)], next_last = contexts[cx.z + (next_inc >> 8 & 15u)];
-        uint one = decide(sig);
-        contexts[cx.y + (inc & 15u)] = sig;
-        if (one != 0u) {
-            if (i < 32u)
-                mask.x |= 1u << i;
-            else
-                mask.y |= 1u << (i - 32u);
+    uint mask = 0u, bit = 1u, stop = 1u << (count - 1u);
+    uvec2 sig = contexts[sig_at], last = contexts[last_at];
+    while (bit != stop) {
+        uvec2 next_sig = contexts[sig_at + 1u], next_last = contexts[last_at + 1u];
+        engine_ready();
+        bool one = decide(sig);
+        contexts[sig_at] = sig;
+        if (one) {
+            mask |= bit;
             one = decide(last);
-            contexts[cx.z + (inc >> 8 & 15u)] = last;
-            if (one != 0u)
-                break;
-            if (((inc ^ next_inc) & 0xf00u) == 0u)
-                next_last = last;
+            contexts[last_at] = last;
+            if (one)
+                return mask;
+        }
+        sig = next_sig;
+        last = next_last;
+        sig_at++;
+        last_at++;
+        bit <<= 1;
+    }
+    return mask | bit;
+}
+
+/* The same of 64 coefficients, where some share a context with the one before. */
+uvec2 significance_64(uint sig_at, uint last_at)
+{
+    uvec2 mask = uvec2(0u), sig = contexts[sig_at], last = contexts[last_at];
+    uint inc = 0u, bit = 1u; /* inc: ctxIdxInc, sig, last << 8 */
+    for (uint i = 1u; i < 64u; i++) {
+        uint next_inc = table_8x8[i];
+        uvec2 next_sig = contexts[sig_at + (next_inc & 15u)], next_last = contexts[last_at + (next_inc >> 8 & 15u)];
+        engine_ready();
+        bool one = decide(sig);
+        contexts[sig_at + (inc & 15u)] = sig;
+        if (one) {
+            mask.x |= bit;
+            one = decide(last);
+            contexts[last_at + (inc >> 8 & 15u)] = last;
+            if (one)
+                return i > 32u ? mask.yx : mask;
+            next_last = ((inc ^ next_inc) & 0xf00u) == 0u ? last : next_last;
         }
         sig = ((inc ^ next_inc) & 15u) == 0u ? sig : next_sig;
         last = next_last;
         inc = next_inc;
+        bit <<= 1;
+        if (bit == 0u) { /* the other half */
+            mask = mask.yx;
+            bit = 1u;
+        }
     }
-    if (i + 1u == count) {
-        if (i < 32u)
-            mask.x |= 1u << i;
-        else
-            mask.y |= 1u << (i - 32u);
-    }
-    return mask;
+    return uvec2(mask.y, mask.x | bit);
 }
 
 /* coeff_abs_level_minus1 with its suffix, coeff_sign_flag; context: 0..4, gt1: 5.. are their ctxIdxInc (9.3.3.1.3). */
@@ -48,10 +71,14 @@ int coefficient(uint first, inout uint context, inout uint gt1, uint gt1_last)
     uint level = 1u;
     if (bin(first + context) != 0u) {
         uvec2 row = contexts[first + gt1];
-        do
+        bool more;
+        do {
             level++;
-        while (level < 15u && decide(row) != 0u);
+            engine_ready();
+            more = decide(row);
+        } while (more && level < 14u);
         contexts[first + gt1] = row;
+        level += more ? 1u : 0u;
         if (level == 15u)
             level += exp_golomb(0u);
         gt1 = min(gt1 + 1u, gt1_last);
@@ -83,8 +110,11 @@ bool residual_block(uint cat, uint cbf_inc, uint unit)
     bool large = cat == CAT_LUMA_8X8;
     if (!large && bin(cx.x + cbf_inc) == 0u) /* of 8x8 blocks it is inferred to be 1 */
         return false;
-    uint count = large ? 64u : cat == CAT_CHROMA_DC ? 4u : (cat == CAT_LUMA_AC || cat == CAT_CHROMA_AC) ? 15u : 16u;
-    uvec2 mask = significance(cx, count, large);
+    uvec2 mask = uvec2(0u);
+    if (large)
+        mask = significance_64(cx.y, cx.z);
+    else
+        mask.x = significance(cx.y, cx.z, cat == CAT_CHROMA_DC ? 4u : (cat == CAT_LUMA_AC || cat == CAT_CHROMA_AC) ? 15u : 16u);
     uint at = unit;
     if (cat != CAT_CHROMA_DC) {
         if (unit == NONE) {
