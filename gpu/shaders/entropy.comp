@@ -26,9 +26,13 @@ void fill_shared()
     for (uint i = gl_LocalInvocationIndex; i < 128u; i += step)
         states[i] = uvec2(tables.states[i][0], tables.states[i][1]);
     for (uint i = gl_LocalInvocationIndex; i < 64u; i += step)
-        table_8x8[i] = uint(tables.sig_8x8[field][i]) | uint(tables.last_8x8[i]) << 8 | uint(tables.scan_8x8[field][i]) << 16;
-    for (uint i = gl_LocalInvocationIndex; i < 16u; i += step)
-        table_4x4[i] = uint(tables.scan_4x4[field][i]) | uint(tables.scan_luma_dc[field][i]) << 8;
+        table_8x8[i] = uint(tables.sig_8x8[field][i]) | uint(tables.last_8x8[i]) << 8;
+    for (uint i = gl_LocalInvocationIndex; i < 64u; i += step)
+        scan[SCAN_8X8 + i] = uint(tables.scan_8x8[field][i]);
+    for (uint i = gl_LocalInvocationIndex; i < 16u; i += step) {
+        scan[SCAN_4X4 + i] = uint(tables.scan_4x4[field][i]);
+        scan[SCAN_LUMA_DC + i] = uint(tables.scan_luma_dc[field][i]) * 16u; /* the first of a unit */
+    }
     for (uint i = gl_LocalInvocationIndex; i < 6u; i += step)
         category[i] = uvec4(tables.category[field][i][0], tables.category[field][i][1], tables.category[field][i][2],
                             tables.category[field][i][3]);

@@ -190,7 +190,7 @@ static bool must_pass(const struct entropy *p, const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-        if (gpu_info(p->env->gpu)->software && 120 * (slice->end_mb - slice->hdr.first_mb) + 16 * slice->nal_size > 60000)
+        if (gpu_info(p->env->gpu)->software && 150 * (slice->end_mb - slice->hdr.first_mb) + 22 * slice->nal_size > 60000)
             return false;
     }
     return true;

@@ -38,8 +38,9 @@ struct top_edge {
 
 shared uvec2 states[128];          /* ent_tables.states */
 shared uvec2 contexts[ENT_CONTEXTS]; /* in their state: a row of states */
-shared uint table_8x8[64];         /* ctxIdxInc of significant_coeff_flag, of last_significant_coeff_flag << 8, scan << 16 */
-shared uint table_4x4[16];         /* scan, place of Intra16x16 DC levels << 8 */
+shared uint table_8x8[64];         /* ctxIdxInc of significant_coeff_flag, of last_significant_coeff_flag << 8 */
+shared uint scan[96];              /* where a level goes, from these on: */
+const uint SCAN_4X4 = 0u, SCAN_LUMA_DC = 16u, SCAN_8X8 = 32u;
 shared uvec4 category[6];          /* ent_tables.category */
 shared uint chroma_qpc[52];
 shared int chroma_dc[8];
@@ -70,7 +71,7 @@ uint left_flags, top_flags; /* EDGE_* */
 uint left_cbp, top_cbp;
 uint left_refs, top_refs;   /* ref_idx > 0: rows and columns, two bits for each list */
 uint left_modes, top_modes; /* nibbles of rows and columns */
-uint left_cbf, top_cbf;     /* rows and columns: four bits of luma, two of Cb, two of Cr */
+uint left_cbf[3], top_cbf;  /* the grids of all components; columns: four bits of luma, two of Cb, two of Cr */
 uvec2 left_mvd[2], top_mvd[2]; /* rows and columns of each list */
 uint own_flags;
 uint intra_avail, deblock;

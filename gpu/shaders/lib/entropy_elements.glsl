@@ -122,17 +122,6 @@ uint intra_chroma_pred_mode()
     return v;
 }
 
-/* -1: prev_intra4x4_pred_mode_flag, else rem_intra4x4_pred_mode */
-int intra_pred_mode()
-{
-    if (bin(68u) != 0u)
-        return -1;
-    uint v = 0u;
-    for (uint i = 0u; i < 3u; i++)
-        v |= bin(69u) << i;
-    return int(v);
-}
-
 /* 9.3.3.1.1.4: for luma a neighbouring 8x8 block counts when its bit is clear. */
 uint coded_block_pattern()
 {

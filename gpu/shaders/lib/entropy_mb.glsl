@@ -34,13 +34,19 @@ bool serves_intra(uint flags)
     return (flags & (is_set(ENT_CONSTRAINED_INTRA) ? EDGE_INTRA : EDGE_AVAILABLE)) != 0u;
 }
 
+void no_left_cbf(uint grid)
+{
+    left_cbf[0] = left_cbf[1] = left_cbf[2] = grid;
+}
+
 /* left_* hold what the macroblock before left. */
 void neighbours_find()
 {
     uint w = slice.mb_width, since = mb_addr - slice.first_mb;
     bool a = mb_x > 0u && since >= 1u, b = since >= w, c = mb_x + 1u < w && since + 1u >= w, d = mb_x > 0u && since >= w + 1u;
     if (!a) {
-        left_flags = left_refs = left_modes = left_cbf = 0u;
+        left_flags = left_refs = left_modes = 0u;
+        no_left_cbf(0u);
         left_cbp = 0x0fu;
         left_mvd[0] = left_mvd[1] = uvec2(0u);
     }
@@ -120,7 +126,8 @@ void macroblock_skip()
     }
     own_flags = EDGE_AVAILABLE | (direct ? 0u : EDGE_NOT_DIRECT);
     cbp = 0u;
-    left_cbf = top_cbf = 0u;
+    no_left_cbf(0u);
+    top_cbf = 0u;
     no_motion_edges(0u);
     no_motion_edges(1u);
     no_mode_edges();
@@ -153,22 +160,34 @@ uint mode_needs(uint mode)
     return mode == 1u || mode == 8u ? NEED_A : mode == 2u ? 0u : NEED_B;
 }
 
-/* 8.3.1.1, 8.3.2.1 */
+/* 8.3.1.1, 8.3.2.1. Both contexts stay in registers. */
 void intra_nxn_modes(bool large)
 {
-    uint step = large ? 4u : 1u, n = large ? 8u : 4u;
+    uint step = large ? 4u : 1u, ones = large ? 0xffu : 0xfu;
+    uvec2 predicted = contexts[68], rem_row = contexts[69];
+    bool all = (intra_avail & NEED_ABD) == NEED_ABD;
     for (uint blk = 0u; blk < 16u; blk += step) {
         uint x = (blk & 1u) | (blk >> 1 & 2u), y = (blk >> 1 & 1u) | (blk >> 2 & 2u);
-        uint least = min(get_bits(left_modes, y * 4u, 4u), get_bits(top_modes, x * 4u, 4u));
-        int mode = least == 0u ? 2 : int(least) - 1, rem = intra_pred_mode();
-        if (rem >= 0)
-            mode = rem < mode ? rem : rem + 1;
-        if ((mode_needs(uint(mode)) & ~block_avail(x, y)) != 0u)
+        uint least = min(left_modes >> y * 4u & 15u, top_modes >> x * 4u & 15u); /* mode + 1 */
+        uint mode = least == 0u ? 2u : least - 1u;
+        engine_ready();
+        if (!decide(predicted)) {
+            uint rem = decide(rem_row) ? 1u : 0u;
+            engine_ready();
+            rem += decide(rem_row) ? 2u : 0u;
+            engine_ready();
+            rem += decide(rem_row) ? 4u : 0u;
+            mode = rem < mode ? rem : rem + 1u;
+        }
+        if (!all && (mode_needs(mode) & ~block_avail(x, y)) != 0u)
             failed = true;
-        intra_modes[blk >> 3] |= uint(mode) << (blk & 7u) * 4u;
-        left_modes = put_bits(left_modes, uint(mode + 1) * 0x11u, y * 4u, n);
-        top_modes = put_bits(top_modes, uint(mode + 1) * 0x11u, x * 4u, n);
+        intra_modes[blk >> 3] |= mode << (blk & 7u) * 4u;
+        uint nibbles = (mode + 1u) * 0x11u & ones;
+        left_modes = left_modes & ~(ones << y * 4u) | nibbles << y * 4u;
+        top_modes = top_modes & ~(ones << x * 4u) | nibbles << x * 4u;
     }
+    contexts[68] = predicted;
+    contexts[69] = rem_row;
 }
 
 /* 8.3.4 */
@@ -213,7 +232,8 @@ void intra_pcm()
     coded_c = slice.chroma_blocks == 0 ? 0u : 0xf000fu;
     own_flags |= EDGE_PCM | EDGE_NOT_I_NXN | EDGE_CBF_DC * 7u;
     cbp = 0x2fu;
-    left_cbf = top_cbf = 0xffu;
+    no_left_cbf(CBF_ALL);
+    top_cbf = 0xffu;
     last_delta = 0u;
     engine_start(byte);
 }
@@ -329,11 +349,13 @@ void residual()
 {
     if (cbp == 0u && kind != REC_MB_INTRA_16X16) {
         last_delta = 0u;
-        left_cbf = top_cbf = 0u;
+        no_left_cbf(0u);
+        top_cbf = 0u;
         return;
     }
     if (kind != REC_MB_INTER) { /* coded_block_flag of what is not available (9.3.3.1.1.9) */
-        left_cbf = (left_flags & EDGE_AVAILABLE) != 0u ? left_cbf : 0xffu;
+        if ((left_flags & EDGE_AVAILABLE) == 0u)
+            no_left_cbf(CBF_ALL);
         top_cbf = (top_flags & EDGE_AVAILABLE) != 0u ? top_cbf : 0xffu;
     }
     int delta = mb_qp_delta();
@@ -345,7 +367,8 @@ void residual()
     if (!failed)
         units_reserve();
     coeff = unit_next;
-    residual_blocks();
+    if (!failed)
+        residual_blocks();
 }
 
 void intra_macroblock(uint type)

@@ -65,92 +65,76 @@ uvec2 significance_64(uint sig_at, uint last_at)
     return uvec2(mask.y, mask.x | bit);
 }
 
-/* coeff_abs_level_minus1 with its suffix, coeff_sign_flag; context: 0..4, gt1: 5.. are their ctxIdxInc (9.3.3.1.3). */
-int coefficient(uint first, inout uint context, inout uint gt1, uint gt1_last)
+/* coeff_abs_level_minus1 (9.3.3.1.3) beyond its first bin, which was 1; its contexts are from `at` on. */
+uint large_level(uint at)
 {
+    uvec2 row = contexts[at];
     uint level = 1u;
-    if (bin(first + context) != 0u) {
-        uvec2 row = contexts[first + gt1];
-        bool more;
-        do {
-            level++;
+    bool more;
+    do {
+        level++;
+        engine_ready();
+        more = decide(row);
+    } while (more && level < 14u);
+    contexts[at] = row;
+    if (more)
+        level = 15u + exp_golomb(0u);
+    failed = failed || level > 32767u;
+    return level;
+}
+
+/* Levels of the coefficients in mask, last one first: that of bit i goes to coeffs[to + scan[scan_at + i]], or, of chroma DC, to
+ * chroma_dc[to + i]. abs_at: contexts. */
+void levels(uint mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block, inout uint context, inout uint large)
+{
+    while (mask != 0u) {
+        uint i = uint(findMSB(mask)), at = abs_at + context, level = 1u;
+        uvec2 row = contexts[at];
+        mask ^= 1u << i;
+        engine_ready();
+        bool more = decide(row);
+        contexts[at] = row;
+        if (more) {
+            level = large_level(abs_at + 5u + large);
+            large = min(large + 1u, chroma_dc_block ? 3u : 4u);
+            context = 0u;
             engine_ready();
-            more = decide(row);
-        } while (more && level < 14u);
-        contexts[first + gt1] = row;
-        level += more ? 1u : 0u;
-        if (level == 15u)
-            level += exp_golomb(0u);
-        gt1 = min(gt1 + 1u, gt1_last);
-        context = 0u;
-    } else if (context - 1u < 3u) {
-        context++;
-    }
-    return bypass() != 0u ? -int(level) : int(level);
-}
-
-/* Where a level goes: offsets in coeffs are those of a unit and the scan, of Intra16x16 DC the first of one of 16 units. */
-void store_level(uint cat, uint i, uint at, int level)
-{
-    if (cat == CAT_CHROMA_DC)
-        chroma_dc[at + i] = level;
-    else if (cat == CAT_LUMA_DC)
-        coeffs[at + (table_4x4[i] >> 8) * 16u] = int16_t(level);
-    else if (cat == CAT_LUMA_8X8)
-        coeffs[at + (table_8x8[i] >> 16)] = int16_t(level);
-    else
-        coeffs[at + (table_4x4[i + (cat == CAT_LUMA_4X4 ? 0u : 1u)] & 255u)] = int16_t(level);
-}
-
-/* residual_block_cabac (7.3.5.3.3). unit: NONE where one is to be taken; of chroma DC the place in chroma_dc. */
-const uint NONE = 0xffffffffu;
-bool residual_block(uint cat, uint cbf_inc, uint unit)
-{
-    uvec4 cx = category[cat];
-    bool large = cat == CAT_LUMA_8X8;
-    if (!large && bin(cx.x + cbf_inc) == 0u) /* of 8x8 blocks it is inferred to be 1 */
-        return false;
-    uvec2 mask = uvec2(0u);
-    if (large)
-        mask = significance_64(cx.y, cx.z);
-    else
-        mask.x = significance(cx.y, cx.z, cat == CAT_CHROMA_DC ? 4u : (cat == CAT_LUMA_AC || cat == CAT_CHROMA_AC) ? 15u : 16u);
-    uint at = unit;
-    if (cat != CAT_CHROMA_DC) {
-        if (unit == NONE) {
-            unit = unit_next;
-            unit_next += large ? 4u : cat == CAT_LUMA_DC ? 16u : 1u;
+        } else if (context - 1u < 3u) {
+            context++;
         }
-        at = (slice.unit_base + unit) * 16u;
-    }
-    uint context = 1u, gt1 = 5u, gt1_last = cat == CAT_CHROMA_DC ? 8u : 9u;
-    while ((mask.x | mask.y) != 0u) {
-        uint i = mask.y != 0u ? 32u + uint(findMSB(mask.y)) : uint(findMSB(mask.x));
-        if (i < 32u)
-            mask.x ^= 1u << i;
+        int signed_level = bypass_ready() ? -int(level) : int(level);
+        if (chroma_dc_block)
+            chroma_dc[to + i] = signed_level;
         else
-            mask.y ^= 1u << (i - 32u);
-        int level = coefficient(cx.w, context, gt1, gt1_last);
-        if (level != bitfieldExtract(level, 0, 16))
-            failed = true;
-        store_level(cat, i, at, level);
+            coeffs[to + scan[scan_at + i]] = int16_t(signed_level);
     }
+}
+
+/* residual_block_cabac (7.3.5.3.3) of 16 coefficients at most, with its coded_block_flag. unit: NONE where one is to be taken; `units`
+ * are taken then. */
+const uint NONE = 0xffffffffu;
+bool residual_block(uvec4 cx, uint cbf_inc, uint count, uint scan_at, uint unit, uint units)
+{
+    if (bin(cx.x + cbf_inc) == 0u)
+        return false;
+    uint mask = significance(cx.y, cx.z, count), context = 1u, large = 0u;
+    if (unit == NONE) {
+        unit = unit_next;
+        unit_next += units;
+    }
+    levels(mask, cx.w, scan_at, (slice.unit_base + unit) * 16u, false, context, large);
     return true;
 }
 
-/* coded_block_flag at row y, column x of the component whose bits begin at `first`. */
-uint cbf_inc(uint first, uint x, uint y)
+/* coded_block_flag in 25 bits: a grid of 4x4 blocks with a border to the left and above, A is the bit before, B the fifth bit before. */
+const uint CBF_LEFT = 0x00108420u, CBF_ALL = 0x01ffffffu;
+
+uint cbf_inc(uint grid, uint bit)
 {
-    return (left_cbf >> (first + y) & 1u) | (top_cbf >> (first + x) & 1u) << 1;
+    return (grid >> bit - 1u & 1u) | (grid >> bit - 5u & 1u) << 1;
 }
 
-void cbf_set(uint first, uint x, uint y, uint n, uint flag)
-{
-    uint ones = (1u << n) - 1u;
-    left_cbf = put_bits(left_cbf, flag * ones, first + y, n);
-    top_cbf = put_bits(top_cbf, flag * ones, first + x, n);
-}
-
+/* The DC block of a component. */
 uint dc_inc(uint component)
 {
     uint flag = EDGE_CBF_DC << component;
@@ -160,93 +144,113 @@ uint dc_inc(uint component)
     return (a ? 1u : 0u) + (b ? 2u : 0u);
 }
 
-void chroma_dc_store(uint component)
+/* Luma with the 8x8 transform: coded_block_flag is inferred to be 1. */
+void luma_8x8()
 {
-    for (uint i = 0u; i < 4u; i++)
-        coeffs[(slice.unit_base + unit_next + i) * 16u] = int16_t(chroma_dc[component * 4u + i]);
-    unit_next += 4u;
+    uvec4 cx = category[5];
+    uint grid = 0u;
+    for (uint q = 0u; q < 4u; q++) {
+        if ((cbp >> q & 1u) == 0u)
+            continue;
+        uvec2 mask = significance_64(cx.y, cx.z);
+        uint context = 1u, large = 0u, to = (slice.unit_base + unit_next) * 16u;
+        unit_next += 4u;
+        for (uint half_ = 0u; half_ < 2u; half_++)
+            levels(half_ == 0u ? mask.y : mask.x, cx.w, half_ == 0u ? SCAN_8X8 + 32u : SCAN_8X8, to, false, context, large);
+        grid |= 0x63u << 6u + (q & 1u) * 2u + (q >> 1) * 10u;
+        coded_y |= 15u << 4u * q;
+    }
+    left_cbf[0] = grid;
 }
 
-/* Blocks in the order of the syntax: 0 Intra16x16 DC, 1.. luma, 17, 18 chroma DC, 19.. chroma AC. */
-void residual_blocks()
+/* Luma in 4x4 blocks, of Intra_16x16 with a DC block before. */
+void luma_4x4(bool i16)
 {
-    bool i16 = kind == REC_MB_INTRA_16X16, large = (mb_flags & REC_MB_TRANSFORM_8X8) != 0u;
-    uint luma_unit = NONE, chroma_unit = NONE, dc = 0u; /* dc: components that have one */
-    for (uint k = i16 ? 0u : 1u; k < 27u && !failed; k++) {
-        uint cat, inc, unit, blk = 0u, x = 0u, y = 0u, first = 0u;
-        if (k == 0u) {
-            cat = CAT_LUMA_DC;
-            inc = dc_inc(0u);
-            unit = NONE;
-            luma_unit = unit_next;
-        } else if (k < 17u) {
-            blk = k - 1u;
-            x = (blk & 1u) | (blk >> 1 & 2u);
-            y = (blk >> 1 & 1u) | (blk >> 2 & 2u);
-            if ((cbp >> (blk >> 2) & 1u) == 0u) {
-                cbf_set(0u, x, y, 2u, 0u);
-                k += 3u;
-                continue;
+    uint grid = (left_cbf[0] >> 4 & CBF_LEFT) | (top_cbf & 15u) << 1, base = NONE, count = 16u, scan_at = SCAN_4X4;
+    uvec4 cx = category[i16 ? 1 : 2];
+    if (i16) {
+        uint first = unit_next;
+        if (residual_block(category[0], dc_inc(0u), 16u, SCAN_LUMA_DC, NONE, 16u)) {
+            base = first;
+            own_flags |= EDGE_CBF_DC;
+            coded_y = 0xffffu;
+        }
+        count = 15u;
+        scan_at = SCAN_4X4 + 1u;
+    }
+    for (uint q = 0u; q < 4u; q++) {
+        if ((cbp >> q & 1u) == 0u)
+            continue;
+        uint first = 6u + (q & 1u) * 2u + (q >> 1) * 10u;
+        for (uint k = 0u; k < 4u; k++) {
+            uint bit = first + (k & 1u) + (k >> 1) * 5u, blk = q * 4u + k;
+            if (residual_block(cx, cbf_inc(grid, bit), count, scan_at, base == NONE ? NONE : base + blk, 1u)) {
+                grid |= 1u << bit;
+                coded_y |= 1u << blk;
             }
-            cat = large ? CAT_LUMA_8X8 : i16 ? CAT_LUMA_AC : CAT_LUMA_4X4;
-            inc = cbf_inc(0u, x, y);
-            unit = luma_unit == NONE ? NONE : luma_unit + blk;
-        } else if (k < 19u) {
-            if ((cbp & 0x30u) == 0u)
-                break;
-            cat = CAT_CHROMA_DC;
-            inc = dc_inc(k - 16u);
-            unit = (k - 17u) * 4u;
-        } else {
-            if ((blk = k - 19u & 3u) == 0u) { /* a component begins */
-                chroma_unit = NONE;
-                if ((dc >> (k >= 23u ? 2u : 1u) & 1u) != 0u) {
-                    chroma_unit = unit_next;
-                    chroma_dc_store(k >= 23u ? 1u : 0u);
+        }
+    }
+    left_cbf[0] = grid;
+}
+
+/* DC of both components comes before the AC of both. Returns which have one. */
+uint chroma_dc_blocks()
+{
+    uvec4 cx = category[3];
+    uint got = 0u;
+    for (uint i = 0u; i < 8u; i++)
+        chroma_dc[i] = 0;
+    for (uint c = 0u; c < 2u; c++) {
+        if (bin(cx.x + dc_inc(c + 1u)) == 0u)
+            continue;
+        uint mask = significance(cx.y, cx.z, 4u), context = 1u, large = 0u;
+        levels(mask, cx.w, 0u, c * 4u, true, context, large);
+        own_flags |= EDGE_CBF_DC << c + 1u;
+        got |= 1u << c;
+    }
+    return got;
+}
+
+void chroma()
+{
+    uint dc = chroma_dc_blocks();
+    for (uint c = 0u; c < 2u; c++) {
+        uint grid = (left_cbf[c + 1u] >> 2 & CBF_LEFT) | (top_cbf >> 4u + 2u * c & 3u) << 1, base = NONE, coded = 0u;
+        if ((dc >> c & 1u) != 0u) {
+            base = unit_next;
+            unit_next += 4u;
+            coded = 15u;
+            for (uint i = 0u; i < 4u; i++)
+                coeffs[(slice.unit_base + base + i) * 16u] = int16_t(chroma_dc[c * 4u + i]);
+        }
+        if ((cbp & 0x20u) != 0u) {
+            for (uint k = 0u; k < 4u; k++) {
+                uint bit = 6u + (k & 1u) + (k >> 1) * 5u;
+                if (residual_block(category[4], cbf_inc(grid, bit), 15u, SCAN_4X4 + 1u, base == NONE ? NONE : base + k, 1u)) {
+                    grid |= 1u << bit;
+                    coded |= 1u << k;
                 }
             }
-            if ((cbp & 0x20u) == 0u) {
-                k += 3u;
-                continue;
-            }
-            x = blk & 1u;
-            y = blk >> 1;
-            first = k >= 23u ? 6u : 4u;
-            cat = CAT_CHROMA_AC;
-            inc = cbf_inc(first, x, y);
-            unit = chroma_unit == NONE ? NONE : chroma_unit + blk;
+            left_cbf[c + 1u] = grid;
         }
-        if (k == 17u)
-            for (uint i = 0u; i < 8u; i++)
-                chroma_dc[i] = 0;
-        bool got = residual_block(cat, inc, unit);
-        if (k == 0u || (k >= 17u && k < 19u)) {
-            uint component = k == 0u ? 0u : k - 16u;
-            if (got) {
-                own_flags |= EDGE_CBF_DC << component;
-                dc |= 1u << component;
-            }
-            if (k == 0u) {
-                luma_unit = got ? luma_unit : NONE;
-                coded_y = got ? 0xffffu : 0u;
-            } else if (got) {
-                coded_c |= 0xfu << (component == 2u ? 16u : 0u);
-            }
-        } else if (k < 17u) {
-            cbf_set(0u, x, y, large ? 2u : 1u, got ? 1u : 0u);
-            coded_y |= got ? (large ? 15u : 1u) << blk : 0u;
-            k += large ? 3u : 0u;
-        } else {
-            cbf_set(first, x, y, 1u, got ? 1u : 0u);
-            coded_c |= got ? 1u << (blk + (k >= 23u ? 16u : 0u)) : 0u;
-        }
+        coded_c |= coded << 16u * c;
     }
-    if ((cbp & 0x20u) == 0u) { /* no AC of chroma */
-        left_cbf &= 0xfu;
-        top_cbf &= 0xfu;
-    }
+}
+
+/* residual(); the grids of what is not coded are empty afterwards. */
+void residual_blocks()
+{
+    if ((mb_flags & REC_MB_TRANSFORM_8X8) != 0u)
+        luma_8x8();
+    else
+        luma_4x4(kind == REC_MB_INTRA_16X16);
     uint swap = (coded_y >> 2 ^ coded_y) & 0x0c0cu; /* bits by blkIdx to bits by raster block */
     nonzero = coded_y ^ swap ^ swap << 2;
+    if ((cbp & 0x30u) != 0u)
+        chroma();
+    if ((cbp & 0x20u) == 0u)
+        left_cbf[1] = left_cbf[2] = 0u;
+    top_cbf = (left_cbf[0] >> 21 & 15u) | (left_cbf[1] >> 11 & 3u) << 4 | (left_cbf[2] >> 11 & 3u) << 6;
 }
 
 #endif
