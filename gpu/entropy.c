@@ -17,6 +17,10 @@
 #define MAX_GROUPS 65535 /* that any device allows in a dispatch */
 #define BYTES_ALIGN 16
 
+/* Macroblocks in the line of neighbours: how much shared memory a slice takes decides how many are at work at once. */
+#define LINES 2
+static const uint32_t line_widths[LINES] = {128, ENT_MAX_WIDTH};
+
 enum batch_state { BATCH_FREE, BATCH_FILLING, BATCH_DECODING, BATCH_DECODED, BATCH_FETCHING, BATCH_FETCHED };
 
 struct batch_picture {
@@ -40,7 +44,7 @@ struct batch_copy {
 struct gpu_entropy_batch {
     struct gpu_entropy *e;
     enum batch_state state;
-    uint32_t picture_count, slice_count, mbs, units, bytes;
+    uint32_t picture_count, slice_count, mbs, units, bytes, widest;
     struct batch_picture *pictures;
     struct batch_slice *slices;
     uint32_t reserved; /* by gpu_entropy_slice_bytes */
@@ -68,7 +72,7 @@ struct gpu_entropy {
     struct gpu_entropy_params params;
     struct gpu_buffer tables;
     const struct gpu_layout *layout;
-    VkPipeline pipeline;
+    VkPipeline pipelines[LINES];
     struct gpu_entropy_batch *batches;
 };
 
@@ -211,9 +215,11 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, s
         return GPU_ERR_NOMEM;
     e->g = g;
     e->params = *params;
-    const uint32_t constants[2] = {g->info.subgroup_size, ENT_MAX_WIDTH};
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4, &e->layout));
-    TRY(gpu_pipeline_get(g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipeline));
+    for (uint32_t i = 0; i < LINES; i++) {
+        const uint32_t constants[2] = {g->info.subgroup_size, line_widths[i]};
+        TRY(gpu_pipeline_get(g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipelines[i]));
+    }
     TRY(gpu_buffer_create(g, sizeof(*params->tables), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                           GPU_MEMORY_DEVICE, &e->tables));
     TRY(gpu_run(g, record_tables, e));
@@ -254,7 +260,7 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
         if (b->state != BATCH_FREE)
             continue;
         b->state = BATCH_FILLING;
-        b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->reserved = b->copy_count = 0;
+        b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->widest = b->reserved = b->copy_count = 0;
         b->staged = 0;
         return b;
     }
@@ -312,6 +318,7 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture, const s
     b->slices[b->slice_count++] = (struct batch_slice){picture, s.end_mb - s.first_mb};
     pic->gap |= s.first_mb != pic->next_mb;
     pic->next_mb = s.end_mb;
+    b->widest = s.mb_width > b->widest ? s.mb_width : b->widest;
     b->bytes = used < p->bytes - b->bytes ? b->bytes + used : p->bytes;
     b->reserved = 0;
     return GPU_OK;
@@ -367,7 +374,7 @@ static int record_decode(struct gpu_entropy_batch *b)
         g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
     record_inputs(b);
     barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
-    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipeline);
+    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[b->widest > line_widths[0]]);
     g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1, &b->set, 0, NULL);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);

@@ -20,6 +20,7 @@
 #define BATCH_SLICES 4096
 #define BATCH_BYTES (8u << 20)
 #define UNITS_PER_MB 24
+#define BESIDE 64 /* pictures, from which on their time beside other work is measured */
 #define SLACK 216 /* units that a slice may reserve beyond those that it has in the end */
 
 struct arrays {
@@ -419,6 +420,40 @@ static size_t picture_bytes(const struct h264_picture *pic)
     return bytes;
 }
 
+static int submit_pictures(struct entropy *p, uint32_t n, struct gpu_entropy_batch **out)
+{
+    struct gpu_entropy_batch *b = *out = gpu_entropy_begin(p->gpu);
+    int err = b ? 0 : GPU_ERR_INVALID;
+    for (uint32_t i = 0; i < n && err == 0; i++) {
+        const struct h264_picture *pic = p->pictures[i % p->count];
+        err = add_picture(b, pic, atomic_load(&pic->unit_count) + pic->slice_count * SLACK);
+    }
+    return err ? err : gpu_entropy_submit(b);
+}
+
+/* The same while the main queue copies memory as fast as it can: what either takes from the other. */
+static int time_beside(struct entropy *p, uint32_t n, double alone)
+{
+    double bandwidth[2] = {0, 0}, sum = 0;
+    unsigned count = 0;
+    struct gpu_entropy_batch *b = NULL;
+    int err = 0;
+    for (int i = 0; i < 3 && err == 0; i++) /* the last one counts */
+        err = gpu_bandwidth(p->env->gpu, &bandwidth[0]);
+    if (err == 0)
+        err = submit_pictures(p, n, &b);
+    while (err == 0 && gpu_entropy_poll(b) == 1) {
+        err = gpu_bandwidth(p->env->gpu, &bandwidth[1]);
+        sum += bandwidth[1];
+        count++;
+    }
+    if (err == 0 && count)
+        printf("x%-4" PRIu32 " beside copies on another queue: %.3f times as long; those, %u of them, have %.3f of their speed\n", n,
+               gpu_entropy_seconds(b) / alone, count, sum / count / bandwidth[0]);
+    gpu_entropy_end(b);
+    return err;
+}
+
 /* n pictures, those of the stream round and round, from the first on. */
 static int time_count(struct entropy *p, uint32_t n)
 {
@@ -438,29 +473,25 @@ static int time_count(struct entropy *p, uint32_t n)
     params.bytes = (uint32_t)(bytes + 3) & ~3u;
     int err = gpu_entropy_create(p->env->gpu, &params, &p->gpu);
     for (int round = 0; round < 3 && err == 0; round++) {
-        b = gpu_entropy_begin(p->gpu);
-        for (uint32_t i = 0; i < n && err == 0; i++) {
-            const struct h264_picture *pic = p->pictures[i % p->count];
-            err = add_picture(b, pic, atomic_load(&pic->unit_count) + pic->slice_count * SLACK);
-        }
-        if (err == 0)
-            err = gpu_entropy_submit(b);
+        err = submit_pictures(p, n, &b);
         if (err == 0)
             err = finish(p->gpu, b);
         uint32_t ok = 0, units;
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n && err == 0; i++)
             ok += gpu_entropy_picture_ok(b, i, &units);
-        double seconds = gpu_entropy_seconds(b);
+        double seconds = err == 0 ? gpu_entropy_seconds(b) : 0;
         best = round == 0 || seconds < best ? seconds : best;
         if (err == 0 && ok != n)
             printf("checkgpu: %" PRIu32 " of %" PRIu32 " pictures are not ok\n", n - ok, n);
         gpu_entropy_end(b);
     }
-    gpu_entropy_free(p->gpu);
-    p->gpu = NULL;
     if (err == 0)
         printf("x%-4" PRIu32 " %9.3f ms, %9.3f ms a picture, %8.1f pictures/s, %9.2f Mbit/s, %8.3f Mbit/s a slice\n", n, 1e3 * best,
                1e3 * best / n, n / best, 8e-6 * (double)bytes / best, 8e-6 * (double)bytes / best / params.slices);
+    if (err == 0 && n >= BESIDE)
+        err = time_beside(p, n, best);
+    gpu_entropy_free(p->gpu);
+    p->gpu = NULL;
     fflush(stdout);
     return err;
 }
