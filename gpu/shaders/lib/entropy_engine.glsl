@@ -55,9 +55,10 @@ bool decide(inout uvec2 row)
     uint lps = row.x >> (range >> 26 & 24u) << 24 >> 1;
     uint mps = range - lps;
     bool less = value >= mps; /* the LPS */
-    uint shift = less ? 31u - uint(findMSB(lps)) : mps >> 31 ^ 1u; /* RenormD (9.3.3.2.2) */
-    range = (less ? lps : mps) << shift;
+    range = less ? lps : mps;
     value = min(value, value - mps); /* wraps to more where it is the MPS */
+    uint shift = 31u - uint(findMSB(range)); /* RenormD (9.3.3.2.2) */
+    range <<= shift;
     value <<= shift;
     ahead -= int(shift);
     bool one = (int(row.y) < 0) != less;
