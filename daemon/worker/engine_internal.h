@@ -58,6 +58,8 @@ struct job {
     bool queued; /* in engine.entropy */
     bool motion_done;
     bool allocated; /* the picture's arrays exist */
+    bool counts;    /* in session.arrays */
+    bool urgent;    /* others that have been decoded wait for it */
     bool offloads;  /* the GPU may entropy-decode it, as long as nobody has begun */
     uint64_t largest_slice; /* bytes; only where offloads has been true */
     bool live;      /* of a live stream, whose next picture has not come yet: counts in engine.live_jobs until it is submitted */
@@ -160,6 +162,7 @@ bool store_serves(const struct session *s, const struct h264_sps *sps); /* the s
 void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
 uint32_t pictures_ahead(const struct session *s); /* how many were submitted before an older one of the session */
 uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count); /* host memory of a picture in a window, an upper estimate */
+uint32_t arrays_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions);
 uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions);
 uint32_t slots_owed(const struct engine *e, const struct store *st); /* free slots that its sessions are sure of */
 
@@ -264,6 +267,7 @@ struct session {
     uint32_t live_pictures; /* jobs that exist */
     int64_t live_ns;        /* when the last picture that was decoded as it came did */
     uint64_t jobs;          /* that ever were */
+    uint32_t arrays, arrays_most; /* jobs that a worker has begun and that are not DONE; and how many may be while the GPU decodes, too */
     uint64_t turn;          /* of its last job */
 
     struct store *store;
@@ -359,7 +363,9 @@ struct engine {
     uint64_t entropy_bytes;             /* of their slices */
     struct entropy_gpu *entropy_gpu;    /* NULL: the CPU does it all */
     bool entropy_all;                   /* the GPU does all that it can */
-    struct entropy_rate cpu_rate, gpu_rate; /* of one worker, motion included; of a batch, from the queue until it is decoded */
+    struct entropy_rate cpu_rate, gpu_rate; /* of one worker, motion included; of a batch, from the queue until it is decoded, */
+    struct entropy_rate gpu_fetch;          /* and from then on, a batch counting as one byte */
+    int64_t gpu_chosen_ns;                  /* when the last batch was chosen */
     struct job *motion, *motion_last; /* pictures whose motion may be derived */
     struct job *follow;               /* pictures of one slice, whose motion may be derived while it is decoded */
     struct session *sessions;
@@ -397,7 +403,7 @@ int job_create(struct session *s, struct h264_picture *pic); /* stream thread; t
 bool frame_submitted(const struct job *owner);               /* every picture of the frame is; with the lock */
 bool frame_is_single_field(const struct job *owner);         /* the other one never came; once the frame is output */
 void entropy_remove(struct engine *e, struct job *job); /* these with the lock; out of engine.entropy */
-void entropy_put(struct engine *e, struct job *job);    /* back at its turn, for the workers */
+void entropy_put(struct engine *e, struct job *job);    /* back at its turn, for the workers, at once */
 void job_decoded(struct engine *e, struct job *job);    /* all slices are, or nobody wants them */
 void worker_main(void *worker);
 void workers_wake(struct engine *e, unsigned most); /* with the lock */

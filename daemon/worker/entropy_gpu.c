@@ -16,8 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define WAIT_NS 500000u  /* for a batch, before looking for new work again */
-#define LOOK_NS 1000000u /* between two looks at a queue of which nothing could be taken */
+#define LOOK_NS 2000000u /* between two looks at batches in work, which take many times as long, and at the queue */
+
+#define UNITS_STEP 3 /* units a macroblock: arrays of few different sizes, as memory is kept by size */
 
 enum group_phase { GROUP_FREE, GROUP_DECODING, GROUP_FETCHING };
 
@@ -31,7 +32,7 @@ struct group {
     } parts[ENTROPY_PICTURES];
     uint64_t largest; /* bytes of the largest slice */
     uint64_t bytes;
-    int64_t begin_ns;
+    int64_t begin_ns, decoded_ns;
     double seconds; /* of the device */
 };
 
@@ -147,7 +148,8 @@ static uint32_t fetch(struct group *group, uint32_t i)
     if (group->parts[i].picture == UINT32_MAX || !gpu_entropy_picture_ok(group->batch, group->parts[i].picture, &units))
         return 0;
     units = units ? units : 1;
-    if (h264_picture_alloc_units(pic, units) == H264_OK) {
+    uint32_t step = pic->mb_count * UNITS_STEP;
+    if (h264_picture_alloc_units(pic, (units + step - 1) / step * step) == H264_OK) {
         const struct gpu_entropy_target to = {.mbs = pic->mbs, .motion = pic->motion, .syntax = pic->syntax, .coeffs = pic->coeffs};
         if (gpu_entropy_fetch(group->batch, group->parts[i].picture, &to) == GPU_OK)
             return units;
@@ -203,6 +205,8 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
         uv_mutex_lock(&e->lock);
         return false;
     }
+    if (group->phase == GROUP_DECODING)
+        group->decoded_ns = now_ns();
     bool over = err < 0 || group->phase == GROUP_FETCHING, nothing = false;
     if (err == 0 && group->phase == GROUP_FETCHING) {
         import_all(group);
@@ -219,8 +223,10 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
     group->phase = GROUP_FETCHING;
     if (!over)
         return true;
-    if (!err)
-        entropy_rate_add(&e->gpu_rate, 1e-9 * (double)(now_ns() - group->begin_ns), (double)group->largest);
+    if (!err) {
+        entropy_rate_add(&e->gpu_rate, 1e-9 * (double)(group->decoded_ns - group->begin_ns), (double)group->largest);
+        entropy_rate_add(&e->gpu_fetch, 1e-9 * (double)(now_ns() - group->decoded_ns), 1);
+    }
     settle(g, group);
     return true;
 }
@@ -271,16 +277,8 @@ static bool take(struct entropy_gpu *g)
 static void rest(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
-    if (g->busy) {
-        uv_mutex_unlock(&e->lock);
-        gpu_entropy_wait(g->gpu, WAIT_NS); /* an error comes again from gpu_entropy_poll */
-        uv_mutex_lock(&e->lock);
-        return;
-    }
-    if (e->stopping)
-        return;
-    if (e->entropy && g->gpu && !g->failed && !e->entropy_all) {
-        uv_cond_timedwait(&g->work, &e->lock, LOOK_NS);
+    if (g->busy || (e->entropy && g->gpu && !g->failed && !e->entropy_all && !e->stopping)) {
+        uv_cond_timedwait(&g->work, &e->lock, LOOK_NS); /* gpu_entropy_wait would spin in some drivers */
         return;
     }
     g->waits = true;

@@ -9,6 +9,8 @@
  */
 #include "daemon/worker/entropy_gpu.h"
 
+#include <stdlib.h>
+
 #define MEMORY_PART   8    /* of the device's memory, for all batches together */
 #define LEAST_MEMORY  (2ull << 30) /* devices with less than that have no room for it */
 #define HD_MBS        8160 /* macroblocks of a picture of 1920x1088 */
@@ -21,10 +23,14 @@
 #define SOFTWARE_PICTURES 8
 #define DECAY         0.95 /* of what was measured, each time something new is */
 #define CPU_SECONDS   1e-7 /* a byte, before anything is measured; of one worker */
-#define GPU_SECONDS   1.5e-6
+#define GPU_SECONDS   3e-6
+#define FETCH_SECONDS 0.02 /* a batch, from its end on */
 #define MARGIN        1.3  /* the GPU may be late by so much */
-#define LEAST_PART    2    /* a batch is begun with half of the pictures that it can hold, or more */
-#define MOST_LOOKS    512  /* jobs that are looked at for one batch */
+#define LEAST_PART    2    /* a batch is begun with half of the pictures that it can hold, or more, */
+#define FIRST_BATCH   8    /* the first one, which is measured, with so many */
+#define MOST_CANDIDATES (3 * ENTROPY_PICTURES)
+#define FORGET_NS     500000000ll
+#define FORGET        0.8
 
 struct entropy_capacity entropy_capacity(const struct engine *e)
 {
@@ -93,31 +99,94 @@ static uint32_t choose_all(struct engine *e, struct entropy_capacity room, struc
             break;
         } else { /* larger than a whole batch */
             job->offloads = false;
+            job->urgent = true;
             workers_wake(e, 1);
         }
     }
     return n;
 }
 
+/* Candidates for one batch. */
+struct candidates {
+    struct job *jobs[MOST_CANDIDATES];
+    uint32_t count;
+};
+
 /* From the end, what the GPU will have finished when its turn comes. */
-static uint32_t choose_last(struct engine *e, struct entropy_capacity room, struct job **out)
+static void find_last(struct engine *e, struct candidates *c)
 {
     double cpu = seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count, gpu = MARGIN * seconds_a_byte(&e->gpu_rate, GPU_SECONDS);
+    double fetch = MARGIN * seconds_a_byte(&e->gpu_fetch, FETCH_SECONDS);
     uint64_t before = e->entropy_bytes;
-    uint32_t n = 0, most = room.pictures, looks = 0;
-    for (struct job *job = e->entropy_last; job && n < most && looks < MOST_LOOKS; job = job->prev_entropy, looks++) {
+    c->count = 0;
+    for (struct job *job = e->entropy_last; job && c->count < MOST_CANDIDATES; job = job->prev_entropy) {
         before -= job->pic->bytes_size;
-        if (!eligible(job) || gpu * (double)job->largest_slice > cpu * (double)before || !takes(&room, job))
-            continue;
-        out[n++] = job;
+        if (cpu * (double)before < fetch)
+            return;
+        if (eligible(job) && gpu * (double)job->largest_slice + fetch <= cpu * (double)before)
+            c->jobs[c->count++] = job;
     }
-    return n < (most + LEAST_PART - 1) / LEAST_PART ? 0 : n;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct job *x = *(struct job *const *)a, *y = *(struct job *const *)b;
+    return (x->largest_slice > y->largest_slice) - (x->largest_slice < y->largest_slice);
+}
+
+/* A batch takes as long as its largest slice: of the candidates those whose sizes are most alike. */
+static uint32_t most_alike(struct candidates *c, uint32_t most)
+{
+    double best = 0, sum = 0;
+    uint32_t from = 0;
+    qsort(c->jobs, c->count, sizeof(c->jobs[0]), by_size);
+    for (uint32_t i = 0; i < c->count; i++) {
+        sum += (double)c->jobs[i]->largest_slice;
+        if (i >= most)
+            sum -= (double)c->jobs[i - most]->largest_slice;
+        if (i + 1 >= most && sum / (double)(c->jobs[i]->largest_slice + 1) > best) {
+            best = sum / (double)(c->jobs[i]->largest_slice + 1);
+            from = i + 1 - most;
+        }
+    }
+    return from;
+}
+
+static uint32_t choose_last(struct engine *e, struct entropy_capacity room, struct job **out)
+{
+    struct candidates c;
+    uint32_t n = 0, most = room.pictures, least = e->gpu_rate.bytes > 0 ? (most + LEAST_PART - 1) / LEAST_PART : FIRST_BATCH;
+    find_last(e, &c);
+    if (c.count < least)
+        return 0;
+    most = e->gpu_rate.bytes > 0 ? most : FIRST_BATCH;
+    for (uint32_t i = c.count > most ? most_alike(&c, most) : 0; i < c.count && n < most; i++)
+        if (takes(&room, c.jobs[i]))
+            out[n++] = c.jobs[i];
+    return n;
+}
+
+/* What was measured a while ago may not be so any more, and nothing new is measured as long as it seems too slow. */
+static void forget_slowly(struct engine *e)
+{
+    int64_t now = now_ns();
+    if (!e->gpu_chosen_ns)
+        e->gpu_chosen_ns = now;
+    if (now - e->gpu_chosen_ns < FORGET_NS)
+        return;
+    e->gpu_chosen_ns = now;
+    e->gpu_rate.seconds *= FORGET;
+    e->gpu_fetch.seconds *= FORGET;
 }
 
 uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, struct job *out[ENTROPY_PICTURES], uint64_t *largest)
 {
     uint32_t n = e->entropy_all ? choose_all(e, *c, out) : choose_last(e, *c, out);
     *largest = 1;
+    if (n)
+        e->gpu_chosen_ns = now_ns();
+    else
+        forget_slowly(e);
     for (uint32_t i = 0; i < n; i++) {
         entropy_remove(e, out[i]);
         *largest = out[i]->largest_slice > *largest ? out[i]->largest_slice : *largest;

@@ -63,6 +63,11 @@ static void job_done(struct job *job)
     job_settled(job);
     job->owner->frame.done++;
     s->window_busy--;
+    if (job->counts) {
+        s->arrays--;
+        if (s->engine->entropy_gpu)
+            workers_wake(s->engine, 1);
+    }
     uv_cond_signal(&s->room);
 }
 

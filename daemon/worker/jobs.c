@@ -96,10 +96,17 @@ static void entropy_insert(struct engine *e, struct job *job, struct job *prev)
     e->entropy_bytes += job->pic->bytes_size;
 }
 
+/* The workers have decoded so many pictures of its session that there must be some that the GPU has in work and that these wait for. */
+static bool far_ahead(const struct engine *e, const struct job *job)
+{
+    const struct session *s = job->session;
+    return s->arrays >= s->arrays_most && !job->allocated && !job->urgent && !e->params.shuffle_seed && entropy_gpu_works(e);
+}
+
 /* Where the GPU decodes all that it can, the workers leave that to it. */
 static bool for_workers(const struct engine *e, const struct job *job)
 {
-    return !e->entropy_all || !job->offloads || job->session->abort;
+    return job->session->abort || ((!e->entropy_all || !job->offloads) && !far_ahead(e, job));
 }
 
 /* Sessions take turns, a picture each, however far ahead each of them has read: one that comes or falls behind need not wait for
@@ -122,6 +129,7 @@ static void entropy_push(struct engine *e, struct job *job)
 void entropy_put(struct engine *e, struct job *job)
 {
     struct job *prev = e->entropy_last;
+    job->urgent = true;
     while (prev && prev->turn > job->turn)
         prev = prev->prev_entropy;
     entropy_insert(e, job, prev);
@@ -336,6 +344,7 @@ int job_create(struct session *s, struct h264_picture *pic)
     s->live_pictures++;
     s->window_busy++;
     s->jobs++;
+    s->arrays_most = arrays_for(e, s->picture_bytes, e->session_count);
     *s->window_tail = job;
     s->window_tail = &job->next;
     job_trace(job, PELTON_TRACE_PARSED);
@@ -522,6 +531,8 @@ static void allocate(struct engine *e, struct job *job)
 {
     struct session *s = job->session;
     bool skip = s->abort;
+    job->counts = true;
+    s->arrays++;
     entropy_remove(e, job);
     if (job->turn > e->turn_taken)
         e->turn_taken = job->turn;

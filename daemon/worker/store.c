@@ -34,6 +34,8 @@
 #define AHEAD_PER_WORKER 12 /* pictures of all windows together, within these limits */
 #define LEAST_AHEAD    128
 #define MOST_AHEAD     1024
+#define WAITING_AND_WORK 2 /* pictures for the GPU: as many wait as it has in work */
+#define SMALL_ARRAYS     2 /* theirs are less than that part of what a picture can take */
 
 bool store_key_equal(const struct store_key *a, const struct store_key *b)
 {
@@ -65,9 +67,9 @@ uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count)
     return (uint64_t)mb_count * (MB_BYTES + samples * (is_wide(sps->bit_depth) ? 4 : 2)) + 1;
 }
 
-/* Pictures between step 1 and reconstruction of each of so many sessions. More than keep the workers busy would only wait: they
- * cost latency, and memory that has to be pinned. */
-uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
+/* Pictures of each of so many sessions that the workers decode ahead of reconstruction. More than keep them busy would only wait:
+ * they cost latency, and memory that has to be pinned. */
+uint32_t arrays_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
 {
     if (e->params.lookahead)
         return e->params.lookahead;
@@ -77,11 +79,22 @@ uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t 
     }
     sessions = sessions ? sessions : 1;
     uint64_t most = AHEAD_PER_WORKER * e->worker_count;
-    most = most > MOST_AHEAD ? MOST_AHEAD : most < LEAST_AHEAD ? LEAST_AHEAD : most;
-    most = (most + 2 * entropy_gpu_depth(e)) / sessions;
+    most = (most > MOST_AHEAD ? MOST_AHEAD : most < LEAST_AHEAD ? LEAST_AHEAD : most) / sessions;
     uint64_t fit = e->window_budget / sessions / picture_bytes;
     fit = fit > most ? most : fit;
     return fit < LEAST_WINDOW ? LEAST_WINDOW : (uint32_t)fit;
+}
+
+/* Pictures between step 1 and reconstruction: those, what the GPU has in work, and what is to keep the workers busy meanwhile. Most of
+ * them hold their bytes only, and the arrays of what the GPU has decoded are as small as they can be. */
+uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
+{
+    uint32_t least = arrays_for(e, picture_bytes, sessions), depth = entropy_gpu_depth(e);
+    if (!depth || e->params.lookahead || e->software)
+        return least;
+    sessions = sessions ? sessions : 1;
+    uint64_t more = WAITING_AND_WORK * (uint64_t)depth / sessions, fit = e->window_budget / sessions / (picture_bytes / SMALL_ARRAYS + 1);
+    return least + (uint32_t)(more > fit ? fit : more);
 }
 
 static void store_free(struct store *st)

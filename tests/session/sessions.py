@@ -181,7 +181,7 @@ def entropy(clip, base, whole, frames):
     print(f"entropy: PELTON_TEST_ENTROPY_SEED={seed}")
     env = {"PELTON_TEST_ENTROPY_SEED": seed}
     for args in (["gpu"], ["gpu", "--lookahead", 1, "--threads", 1], ["gpu", "--sessions", 3, "--shuffle", 4, "--lookahead", 30], ["gpu", "--fd"],
-                 ["both", "--lookahead", 90, "--threads", 1], ["both", "--sessions", 3, "--lookahead", 90, "--depth", 1], ["auto"]):
+                 ["both", "--lookahead", 600, "--threads", 1, "--loops", 1], ["both", "--sessions", 3, "--lookahead", 600, "--depth", 1], ["auto"]):
         out = run("--stats", "--entropy", *args, clip, env=env)
         expect(f"entropy {args}", set(out.stdout.splitlines()), {whole})
         if args == ["gpu"]:
