@@ -25,7 +25,7 @@
 #define CPU_SECONDS   1e-7 /* a byte, before anything is measured; of one worker */
 #define GPU_SECONDS   3e-6
 #define FETCH_SECONDS 0.02 /* a batch, from its end on */
-#define MARGIN        1.3  /* the GPU may be late by so much */
+#define MARGIN        1.5  /* the GPU may be late by so much */
 #define LEAST_PART    2    /* a batch is begun with half of the pictures that it can hold, or more, */
 #define FIRST_BATCH   8    /* the first one, which is measured, with so many */
 #define MOST_CANDIDATES (3 * ENTROPY_PICTURES)

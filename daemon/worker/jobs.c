@@ -432,7 +432,6 @@ static void run_motion(struct engine *e, struct job *job)
     cpu = thread_cpu_seconds() - cpu;
     uv_mutex_lock(&e->lock);
     s->stats.cpu_motion += cpu;
-    entropy_rate_add(&e->cpu_rate, cpu, 0);
     if (err)
         job->failed = true; /* marked when it is submitted */
     motion_finished(e, job);
