@@ -83,6 +83,9 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     if (pthread_mutex_init(&g->lock, NULL))
         goto error;
     g->lock_made = true;
+    if (pthread_mutex_init(&g->made_lock, NULL))
+        goto error;
+    g->made_lock_made = true;
     if (pthread_mutex_init(&g->arena_lock, NULL))
         goto error;
     g->arena_lock_made = true;
@@ -122,6 +125,8 @@ void gpu_close(struct gpu *g)
         g->vk.vkDestroyDevice(g->device, NULL);
     }
     gpu_instance_close(g);
+    if (g->made_lock_made)
+        pthread_mutex_destroy(&g->made_lock);
     if (g->arena_lock_made)
         pthread_mutex_destroy(&g->arena_lock);
     if (g->lock_made)

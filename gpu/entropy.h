@@ -7,7 +7,7 @@
  *
  *   begin -> add_picture, (slice_bytes, add_slice).. -> submit -> poll 0 -> picture_ok, fetch.. -> fetch_submit -> poll 0 -> end
  *
- * Thread: gpu_entropy_create in the thread of the struct gpu; the rest in one thread, whichever; gpu_entropy_free when that is over.
+ * Thread: one, whichever, for all of it.
  */
 #ifndef PELTON_GPU_ENTROPY_H
 #define PELTON_GPU_ENTROPY_H

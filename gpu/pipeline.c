@@ -40,7 +40,7 @@ error:
     return err;
 }
 
-int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out)
+static int layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out)
 {
     for (struct gpu_layout *l = g->layouts; l; l = l->next) {
         if (!memcmp(&l->bindings, bindings, sizeof(*bindings)) && l->push_size == push_size) {
@@ -62,6 +62,14 @@ int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t 
     }
     *out = layout;
     return GPU_OK;
+}
+
+int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out)
+{
+    pthread_mutex_lock(&g->made_lock);
+    int err = layout_get(g, bindings, push_size, out);
+    pthread_mutex_unlock(&g->made_lock);
+    return err;
 }
 
 static int create_pipeline(struct gpu *g, const struct gpu_pipeline_want *w, VkPipeline *out)
@@ -134,6 +142,7 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
     struct making m = {.g = g, .todo = todo, .err = GPU_OK};
     if (!todo)
         return GPU_ERR_NOMEM;
+    pthread_mutex_lock(&g->made_lock);
     for (uint32_t i = 0; i < n && atomic_load(&m.err) == GPU_OK; i++) {
         struct gpu_pipeline_want w = wants[i];
         if (w.constant_count > 8) {
@@ -151,8 +160,10 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
         *p = (struct gpu_pipeline){.next = made, .want = w};
         made = todo[m.count++] = p;
     }
+    pthread_mutex_unlock(&g->made_lock);
     if (m.count && m.err == GPU_OK)
         make_in_threads(&m);
+    pthread_mutex_lock(&g->made_lock); /* another thread may have made the same: then there are two */
     for (uint32_t i = 0; i < m.count; i++) {
         if (todo[i]->pipeline) {
             todo[i]->next = g->pipelines;
@@ -161,6 +172,7 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
             free(todo[i]);
         }
     }
+    pthread_mutex_unlock(&g->made_lock);
     free(todo);
     return m.err;
 }
@@ -178,7 +190,9 @@ int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const
     if (err < 0)
         return err;
     gpu_debug_shader(g, &w.spirv, &w.spirv_size);
+    pthread_mutex_lock(&g->made_lock);
     *out = find(g->pipelines, &w)->pipeline;
+    pthread_mutex_unlock(&g->made_lock);
     return GPU_OK;
 }
 

@@ -126,6 +126,8 @@ struct gpu {
     struct gpu_debug *debug;          /* NULL: no --gpu-debug */
     struct gpu_layout *layouts;
     struct gpu_pipeline *pipelines;
+    pthread_mutex_t made_lock;        /* layouts, pipelines */
+    bool made_lock_made;
     struct gpu_host *hosts;
 };
 

@@ -315,7 +315,6 @@ struct entropy_rate {
 
 int entropy_gpu_start(struct engine *e); /* no thread where the setting or the device is against it */
 void entropy_gpu_stop(struct engine *e); /* once e->stopping is set and the GPU thread has ended */
-void entropy_gpu_open(struct engine *e); /* GPU thread, with the lock, which it drops meanwhile */
 void entropy_gpu_wake(struct engine *e); /* with the lock: a picture for it is in the queue */
 bool entropy_gpu_works(const struct engine *e);      /* these with the lock */
 uint32_t entropy_gpu_depth(const struct engine *e);  /* pictures that it has in work at most */

@@ -39,8 +39,8 @@ struct group {
 struct entropy_gpu {
     struct engine *engine;
     struct entropy_capacity capacity;
-    struct gpu_entropy *gpu; /* the GPU thread makes it; with the lock */
-    bool wanted, failed;     /* with the lock: it is to be made; it could not be, or fails */
+    struct gpu_entropy *gpu; /* with the lock; NULL: not needed yet */
+    bool failed;             /* with the lock: it could not be made, or fails */
     bool waits;              /* with the lock: the thread sleeps until there is work */
     uv_cond_t work;
     uv_thread_t thread;
@@ -231,6 +231,31 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
     return true;
 }
 
+/* Pipelines and buffers are made when there is work enough for them, which takes a while. With the lock, dropped meanwhile. */
+static bool open_gpu(struct entropy_gpu *g)
+{
+    struct engine *e = g->engine;
+    if (g->gpu || g->failed || !entropy_worth(e))
+        return false;
+    struct ent_tables tables;
+    struct gpu_entropy_params params = {.batches = g->capacity.batches,
+                                        .pictures = g->capacity.pictures,
+                                        .slices = g->capacity.slices,
+                                        .mbs = g->capacity.mbs,
+                                        .units = g->capacity.units,
+                                        .bytes = g->capacity.bytes,
+                                        .tables = &tables};
+    struct gpu_entropy *gpu = NULL;
+    uv_mutex_unlock(&e->lock);
+    h264_entropy_tables(&tables);
+    int err = gpu_entropy_create(e->gpu, &params, &gpu);
+    uv_mutex_lock(&e->lock);
+    g->gpu = gpu;
+    if (err)
+        fail(g, err);
+    return true;
+}
+
 static struct group *free_group(struct entropy_gpu *g)
 {
     for (uint32_t i = 0; i < g->capacity.batches; i++)
@@ -277,7 +302,7 @@ static bool take(struct entropy_gpu *g)
 static void rest(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
-    if (g->busy || (e->entropy && g->gpu && !g->failed && !e->entropy_all && !e->stopping)) {
+    if (g->busy || (e->entropy && !g->failed && !e->entropy_all && !e->stopping)) {
         uv_cond_timedwait(&g->work, &e->lock, LOOK_NS); /* gpu_entropy_wait would spin in some drivers */
         return;
     }
@@ -297,7 +322,7 @@ static void thread_main(void *arg)
         for (uint32_t i = 0; i < g->capacity.batches; i++)
             if (g->groups[i].phase != GROUP_FREE)
                 any |= group_step(g, &g->groups[i]);
-        any |= take(g);
+        any |= open_gpu(g) || take(g);
         if (!any)
             rest(g);
     }
@@ -347,40 +372,10 @@ void entropy_gpu_stop(struct engine *e)
     e->entropy_gpu = NULL;
 }
 
-/* Pipelines and buffers are made when the first picture comes that can use them, by the GPU thread. */
-void entropy_gpu_open(struct engine *e)
-{
-    struct entropy_gpu *g = e->entropy_gpu;
-    if (!g || !g->wanted || g->gpu || g->failed)
-        return;
-    struct ent_tables tables;
-    struct gpu_entropy_params params = {.batches = g->capacity.batches,
-                                        .pictures = g->capacity.pictures,
-                                        .slices = g->capacity.slices,
-                                        .mbs = g->capacity.mbs,
-                                        .units = g->capacity.units,
-                                        .bytes = g->capacity.bytes,
-                                        .tables = &tables};
-    struct gpu_entropy *gpu = NULL;
-    uv_mutex_unlock(&e->lock);
-    h264_entropy_tables(&tables);
-    int err = gpu_entropy_create(e->gpu, &params, &gpu);
-    uv_mutex_lock(&e->lock);
-    g->gpu = gpu;
-    if (err)
-        fail(g, err);
-    g->waits = false;
-    uv_cond_signal(&g->work);
-}
-
 void entropy_gpu_wake(struct engine *e)
 {
     struct entropy_gpu *g = e->entropy_gpu;
-    if (!g->wanted) {
-        g->wanted = true;
-        engine_wake_gpu(e);
-    }
-    if (g->waits && g->gpu && !g->failed) {
+    if (g->waits && !g->failed) {
         g->waits = false;
         uv_cond_signal(&g->work);
     }

@@ -22,6 +22,7 @@ uint64_t entropy_batch_bytes(const struct entropy_capacity *c); /* of device mem
 
 /* Time is thought of as growing with the bytes of slices: the CPU's with all of them, the GPU's with those of the largest slice. */
 void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes);
+bool entropy_worth(const struct engine *e); /* the queue is so long that the GPU may be of use. With the lock */
 /* Pictures for one batch, at most c->pictures, out of the queue; *largest: bytes of their largest slice. With the lock. */
 uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, struct job *out[ENTROPY_PICTURES], uint64_t *largest);
 

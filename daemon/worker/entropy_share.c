@@ -29,6 +29,7 @@
 #define LEAST_PART    2    /* a batch is begun with half of the pictures that it can hold, or more, */
 #define FIRST_BATCH   8    /* the first one, which is measured, with so many */
 #define MOST_CANDIDATES (3 * ENTROPY_PICTURES)
+#define WORTH_SECONDS 0.1 /* of all workers: a queue that the GPU may help with */
 #define FORGET_NS     500000000ll
 #define FORGET        0.8
 
@@ -164,6 +165,13 @@ static uint32_t choose_last(struct engine *e, struct entropy_capacity room, stru
         if (takes(&room, c.jobs[i]))
             out[n++] = c.jobs[i];
     return n;
+}
+
+bool entropy_worth(const struct engine *e)
+{
+    if (e->entropy_all)
+        return e->entropy != NULL;
+    return seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count * (double)e->entropy_bytes > WORTH_SECONDS;
 }
 
 /* What was measured a while ago may not be so any more, and nothing new is measured as long as it seems too slow. */

@@ -578,7 +578,6 @@ void gpu_thread_main(void *engine)
         atomic_store(&e->gpu_signal, false);
         if (e->measure)
             measure_bandwidth(e);
-        entropy_gpu_open(e);
         if (!round_once(e))
             sleep_until_news(e);
     }
