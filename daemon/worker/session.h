@@ -21,7 +21,7 @@
 struct engine;
 struct session;
 
-/* Where slices are entropy-decoded (step 2). Auto: by both of files, where the device is hardware with memory to spare; else by the CPU.
+/* Where slices are entropy-decoded (step 2). Auto: by the CPU. Both: of files by the GPU too, where it has memory and queues to spare.
  * GPU: all that it can decode, the CPU the rest. */
 enum engine_entropy { ENGINE_ENTROPY_AUTO, ENGINE_ENTROPY_CPU, ENGINE_ENTROPY_GPU, ENGINE_ENTROPY_BOTH };
 
