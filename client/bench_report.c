@@ -16,12 +16,13 @@ struct stage {
     const char *name;
     double seconds;
 };
-enum { N_CPU = 4, N_GPU = 8 };
+enum { N_CPU = 6, N_GPU = 8 };
 
 static void stages_of(const struct pelton_stats *s, struct stage cpu[N_CPU], struct stage gpu[N_GPU])
 {
     const struct stage c[N_CPU] = {
-        {"demux", s->cpu_demux}, {"entropy", s->cpu_entropy}, {"motion", s->cpu_motion}, {"submit", s->cpu_submit}};
+        {"demux", s->cpu_demux},   {"entropy", s->cpu_entropy}, {"motion", s->cpu_motion},
+        {"submit", s->cpu_submit}, {"device", s->cpu_device},   {"wait", s->cpu_wait}};
     const struct stage g[N_GPU] = {{"upload", s->gpu_upload},   {"classify", s->gpu_classify}, {"residual", s->gpu_residual},
                                    {"inter", s->gpu_inter},     {"intra", s->gpu_intra},       {"deblock", s->gpu_deblock},
                                    {"deliver", s->gpu_deliver}, {"entropy", s->gpu_entropy}};

@@ -20,6 +20,8 @@ void pelton_stats_add(struct pelton_stats *t, const struct pelton_stats *s)
     t->cpu_entropy += s->cpu_entropy;
     t->cpu_motion += s->cpu_motion;
     t->cpu_submit += s->cpu_submit;
+    t->cpu_device += s->cpu_device;
+    t->cpu_wait += s->cpu_wait;
     t->gpu_upload += s->gpu_upload;
     t->gpu_classify += s->gpu_classify;
     t->gpu_residual += s->gpu_residual;

@@ -236,6 +236,7 @@ struct pelton_stats {
     uint64_t access_units, frames, corrupt, dropped, bytes_in, bytes_uploaded, bytes_delivered, worker_restarts;
     uint64_t memory_host, memory_gpu;   /* bytes held by this stream now */
     double wall, cpu_demux, cpu_entropy, cpu_motion, cpu_submit;
+    double cpu_device, cpu_wait;   /* of the thread that submits: all it does, shared among its sessions; its waits for the device */
     double gpu_upload, gpu_classify, gpu_residual, gpu_inter, gpu_intra, gpu_deblock, gpu_deliver;
     double gpu_entropy;            /* several of its batches may run at once, beside everything else */
     uint64_t gpu_entropy_pictures; /* entropy-decoded on the GPU */

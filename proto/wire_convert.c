@@ -206,7 +206,7 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
     X(access_units) X(frames) X(corrupt) X(dropped) X(bytes_in) X(bytes_uploaded) X(bytes_delivered) X(worker_restarts) \
     X(memory_host) X(memory_gpu) X(wall) X(cpu_demux) X(cpu_entropy) X(cpu_motion) X(cpu_submit) X(gpu_upload) X(gpu_classify) \
     X(gpu_residual) X(gpu_inter) X(gpu_intra) X(gpu_deblock) X(gpu_deliver) X(device_bandwidth) \
-    X(gpu_entropy) X(gpu_entropy_pictures)
+    X(gpu_entropy) X(gpu_entropy_pictures) X(cpu_device) X(cpu_wait)
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 {

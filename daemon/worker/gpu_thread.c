@@ -543,6 +543,15 @@ static bool doze(struct engine *e)
     return true;
 }
 
+/* CPU time of the GPU thread belongs to all sessions alike. */
+static void charge_thread(struct engine *e, double seconds, double waits)
+{
+    for (struct session *s = e->sessions; s; s = s->next) {
+        s->stats.cpu_device += seconds / e->session_count;
+        s->stats.cpu_wait += waits / e->session_count;
+    }
+}
+
 static void sleep_until_news(struct engine *e)
 {
     struct store *busy = NULL;
@@ -563,8 +572,11 @@ static void sleep_until_news(struct engine *e)
     uint64_t ticket = busy->first->ticket;
     bool full = busy->in_flight >= BATCHES_IN_FLIGHT && !e->stores->next;
     uv_mutex_unlock(&e->lock);
+    double cpu = thread_cpu_seconds();
     int err = recon_wait(busy->recon, ticket, full ? FULL_NS : WAIT_NS);
+    cpu = thread_cpu_seconds() - cpu;
     uv_mutex_lock(&e->lock);
+    charge_thread(e, 0, cpu);
     if (err < 0)
         gpu_failed(e, err);
 }
@@ -575,11 +587,13 @@ void gpu_thread_main(void *engine)
     pthread_setname_np(pthread_self(), "pelton-gpu");
     uv_mutex_lock(&e->lock);
     while (!e->gpu_stop) {
+        double cpu = thread_cpu_seconds();
         atomic_store(&e->gpu_signal, false);
         if (e->measure)
             measure_bandwidth(e);
         if (!round_once(e))
             sleep_until_news(e);
+        charge_thread(e, thread_cpu_seconds() - cpu, 0);
     }
     store_collect(e, true);
     uv_mutex_unlock(&e->lock);

@@ -243,7 +243,7 @@ def bench(d, clip):
     check("bench", run.returncode == 0 and b"delivered to one reader" in run.stdout and b"$ pelton bench -i" in run.stdout, (run.stdout + run.stderr).decode())
     j = json.load(open(out))
     check("bench json", j["frames"] == 60 and j["checked_frames"] == 4 and set(j["fps"]) == {"gpu", "readback", "delivered"} and j["verified"] is False and j["device"]["software"] is False
-          and set(j["latency_ms"]) == {"p50", "p95", "p99"} and set(j["cpu_seconds"]) == {"demux", "entropy", "motion", "submit"}
+          and set(j["latency_ms"]) == {"p50", "p95", "p99"} and set(j["cpu_seconds"]) == {"demux", "entropy", "motion", "submit", "device", "wait"}
           and set(j["gpu_seconds"]) == {"upload", "classify", "residual", "inter", "intra", "deblock", "deliver", "entropy"}, str(j))
     check("bench -t", json.loads(pelton("bench", "-i", clip, "-t", "0.3", "--json", "-").stdout)["seconds"]["delivered"] >= 0.3)
     j = json.loads(pelton("bench", "-i", clip, "--live", "--json", "-").stdout)
