@@ -20,6 +20,7 @@
 #include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     SLICE_MS = 200,               /* how soon an interrupt is noticed while no frame comes */
@@ -53,12 +54,23 @@ struct decode {
 
 /* ---- before the first frame ---- */
 
+enum { OUTPUTS = 3 };
+
+/* NULL: none. */
+static void list_outputs(const struct decode *d, const char *out[OUTPUTS])
+{
+    out[0] = d->format->kind == OUTPUT_NULL ? NULL : d->o->output;
+    out[1] = d->o->second_view;
+    out[2] = d->o->side_data;
+}
+
 /* Standard output takes one thing. */
 static bool stdout_taken_twice(const struct decode *d)
 {
-    const char *const paths[] = {d->format->kind == OUTPUT_NULL ? NULL : d->o->output, d->o->second_view, d->o->side_data};
+    const char *paths[OUTPUTS];
     unsigned taken = 0;
-    for (unsigned i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+    list_outputs(d, paths);
+    for (unsigned i = 0; i < OUTPUTS; i++) {
         taken += paths[i] && !strcmp(paths[i], "-");
     }
     return taken > 1;
@@ -103,10 +115,38 @@ static int check_options(struct decode *d)
     return rc ? rc : check_outputs(d);
 }
 
+static bool is_file(const struct stat *file, const char *path)
+{
+    struct stat other;
+    return stat(path, &other) == 0 && S_ISREG(other.st_mode) && file->st_dev == other.st_dev && file->st_ino == other.st_ino;
+}
+
+/* An output that is an input would be emptied before it is read. */
+static int keep_inputs(const struct decode *d)
+{
+    const char *outputs[OUTPUTS];
+    struct stat input, reference;
+    bool is_open = d->source.fd >= 0 && fstat(d->source.fd, &input) == 0, verifies = d->o->verify && stat(d->o->verify, &reference) == 0;
+    list_outputs(d, outputs);
+    for (unsigned i = 0; i < OUTPUTS; i++) {
+        const char *path = outputs[i];
+        if (path && ((is_open && is_file(&input, path)) || (verifies && is_file(&reference, path)))) {
+            return fail_with(d->f, X_USAGE, "give the output another name", "%s: is an input, and would be overwritten", path);
+        }
+        for (unsigned k = 0; path && strcmp(path, "-") != 0 && k < i; k++) {
+            if (outputs[k] && strcmp(path, outputs[k]) == 0) {
+                return fail_with(d->f, X_USAGE, "give each output a name of its own", "%s: two outputs", path);
+            }
+        }
+    }
+    return 0;
+}
+
 static int open_files(struct decode *d)
 {
     const struct options *o = d->o;
     int rc = source_open(o->inputs[0], &d->source, d->f);
+    rc = rc ? rc : keep_inputs(d);
     if (rc == 0 && o->verify) {
         rc = verify_open(o->verify, &d->verify, d->f);
     }

@@ -249,6 +249,9 @@ int source_read(struct source *src, AVPacket *packet, struct pelton_failure *fai
         if (err == AVERROR_EOF && !src->truncated)
             return 0;
         if (err < 0) {
+            if (err == AVERROR_INVALIDDATA && src->fd >= 0 && src->size < 0 && !src->started && strstr(src->format->iformat->name, "mp4"))
+                return fail(failure, PELTON_ERR_INPUT, src->name, "an MP4 whose index (moov) comes last cannot be read from a pipe",
+                            "name the file, or have it written with ffmpeg -movflags faststart");
             /* The MP4 demuxer says INVALIDDATA when a sample lies past the end of the file. */
             if (src->fd >= 0 && (err == AVERROR_EOF || err == AVERROR_INVALIDDATA))
                 return fail(failure, PELTON_ERR_INPUT, src->name, "truncated: the file ends before its index says so",

@@ -29,6 +29,7 @@ class Media:
         sh(*f, *x264, "-movflags", "+faststart", self.path("front_moov.mp4"))
         sh(*f, "-c:v", "libx265", "-x265-params", "log-level=none", self.path("hevc.mkv"))
         sh(*f, "-c:v", "libx264", "-x264-params", "interlaced=1", self.path("interlaced.264"))
+        sh(*f, "-c:v", "libx264", "-qp", "1", "-vf", "noise=alls=40", self.path("large.mp4")) # more than what is read to probe it
         sh(*f, "-c:v", "libx264", "-pix_fmt", "yuv444p", self.path("yuv444.264"))
         sh(*f, "-c:v", "libx264", "-pix_fmt", "yuv420p10le", self.path("ten.264"))
         sh(ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "sine=duration=1", self.path("sound.wav"))
@@ -108,6 +109,7 @@ def main():
         case("sound only", decode("sound.wav", *null), INPUT, ["video"])
         case("MP4 without its index", decode("no_moov.mp4", *null), INPUT, ["no_moov.mp4"])
         case("MP4 cut short", decode("cut.mp4", *md5), INPUT, ["cut.mp4"], least=10, whole=media.path("front_moov.mp4"))
+        case("MP4 with its index at the end, in a pipe", ["sh", "-c", 'cat "$0" | "$@"', media.path("large.mp4"), *pelton, "-i", "-", *null], INPUT, ["moov", "pipe"])
         case("HEVC", decode("hevc.mkv", *null), UNSUPPORTED, ["hevc"])
         for name in ("interlaced", "yuv444", "ten"):
             case(name, decode(name + ".264", *md5), OK, least=30, whole=media.path(name + ".264"))
@@ -125,6 +127,13 @@ def main():
         dead.close()
         case("dead socket", decode("good.264", "--socket", d + "/dead.sock", *null), NO_DAEMON, ["dead.sock"])
         case("full disk", decode("good.264", "-f", "rawvideo", "-y", "-o", "/dev/full"), OTHER, ["space"])
+        os.symlink("good.264", d + "/link.yuv")
+        before = (media.d / "good.264").read_bytes()
+        case("output is the input", decode("good.264", "-y", "-o", media.path("link.yuv")), USAGE, ["link.yuv", "input"])
+        case("side data into the input", decode("good.264", "-y", "--side-data", media.path("good.264")), USAGE, ["input"])
+        case("output twice", decode("good.264", "-y", "-o", d + "/x.y4m", "--side-data", d + "/x.y4m"), USAGE, ["two outputs"])
+        if (media.d / "good.264").read_bytes() != before:
+            bad.append("the input has been written to")
         case("no such folder", decode("good.264", "-y", "-o", d + "/none/x.y4m"), OTHER, ["x.y4m"])
         case("bad option", [*pelton, "--no-such-option"], USAGE, ["no-such-option"])
         case("bad format", decode("good.264", "-f", "nonsense", "-"), USAGE, ["nonsense"])
