@@ -194,6 +194,7 @@ void h264_cabac_mvd(struct mb_parser *p, unsigned sum_x, unsigned sum_y, int32_t
 {
     struct bins b = bins_begin(p);
 
+    h264_cabac_fill(&b.e);
     mvd[0] = mvd_component(&b, 40, sum_x);
     mvd[1] = mvd_component(&b, 47, sum_y);
     bins_end(p, &b);
@@ -243,6 +244,7 @@ unsigned h264_cabac_coded_block_pattern(struct mb_parser *p)
     struct bins bins = bins_begin(p);
     unsigned a = ~p->a->cbp, b = ~p->b->cbp, cbp;
 
+    h264_cabac_fill(&bins.e);
     cbp = bin(&bins, 73 + (a >> 1 & 1) + (b >> 1 & 2));
     cbp |= bin(&bins, 73 + !(cbp & 1) + (b >> 2 & 2)) << 1;
     cbp |= bin(&bins, 73 + (a >> 3 & 1) + 2 * !(cbp & 1)) << 2;

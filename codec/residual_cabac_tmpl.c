@@ -59,6 +59,7 @@ static inline __attribute__((always_inline)) int NAME(block_4x4)(struct mb_parse
 
     if (!h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
+    h264_cabac_fill(e);
     for (i = 0; i < count - 1; i++) {
         if (h264_cabac_bin_select(e, sig + i)) {
             at[n++] = scan[i];
@@ -95,6 +96,7 @@ static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts
     unsigned n = 0, i = 0, c8x8 = count / 4;
     bool good;
 
+    h264_cabac_fill(&e);
     if (!h264_cabac_decide(&e, cx->cbf + cbf_inc)) {
         h264_cabac_save(&p->cabac.e, &e);
         return 0;
@@ -126,6 +128,7 @@ static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parse
 
     if (p->chroma_array_type == 3 && !h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
+    h264_cabac_fill(e);
     for (i = 0; i < 63; i++) { /* the next contexts are found before it is known where this one leads */
         uint64_t *sig_now = sig_ctx, *last_now = last_ctx;
 

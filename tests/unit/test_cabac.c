@@ -198,6 +198,8 @@ static void read_bins(const struct encoder *e, const struct bin *bins, unsigned 
     for (unsigned i = 0; i < n; i++) {
         const struct bin *b = &bins[i];
 
+        if (i % 5 == 0)
+            h264_cabac_fill(&c.e);
         if (b->op == OP_DECIDE) {
             assert_int_equal(decide(&c.e, &c.state[b->ctx], i & 1), b->value);
         } else if (b->op == OP_BYPASS) {
