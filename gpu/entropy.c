@@ -42,7 +42,7 @@ struct batch_copy {
 };
 
 struct gpu_entropy_batch {
-    struct gpu_entropy *e;
+    struct gpu_entropy *e;             /* NULL: not made yet */
     enum batch_state state;
     uint32_t picture_count, slice_count, mbs, units, bytes, widest;
     struct batch_picture *pictures;
@@ -72,8 +72,9 @@ struct gpu_entropy {
     struct gpu_entropy_params params;
     struct gpu_buffer tables;
     const struct gpu_layout *layout;
-    VkPipeline pipelines[LINES];
+    VkPipeline pipelines[LINES]; /* the device's; when they are needed */
     struct gpu_entropy_batch *batches;
+    uint32_t batch_count;        /* less than params.batches where memory was short */
 };
 
 /* ---- creation ---- */
@@ -169,6 +170,8 @@ error:
 
 static void free_batch(struct gpu_entropy_batch *b)
 {
+    if (!b->e)
+        return;
     struct gpu *g = b->e->g;
     gpu_entropy_end(b);
     g->vk.vkDestroyQueryPool(g->device, b->queries, NULL);
@@ -185,6 +188,15 @@ static void free_batch(struct gpu_entropy_batch *b)
     free(b->copies);
     free(b->slices);
     free(b->pictures);
+    *b = (struct gpu_entropy_batch){0};
+}
+
+static int need_pipeline(struct gpu_entropy *e, uint32_t line)
+{
+    const uint32_t constants[2] = {e->g->info.subgroup_size, line_widths[line]};
+    if (e->pipelines[line])
+        return GPU_OK;
+    return gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipelines[line]);
 }
 
 static bool params_fit(const struct gpu *g, const struct gpu_entropy_params *p)
@@ -216,10 +228,6 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, s
     e->g = g;
     e->params = *params;
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4, &e->layout));
-    for (uint32_t i = 0; i < LINES; i++) {
-        const uint32_t constants[2] = {g->info.subgroup_size, line_widths[i]};
-        TRY(gpu_pipeline_get(g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipelines[i]));
-    }
     TRY(gpu_buffer_create(g, sizeof(*params->tables), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                           GPU_MEMORY_DEVICE, &e->tables));
     TRY(gpu_run(g, record_tables, e));
@@ -229,10 +237,7 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, s
         err = GPU_ERR_NOMEM;
         goto error;
     }
-    for (uint32_t i = 0; i < params->batches; i++)
-        e->batches[i].e = e;
-    for (uint32_t i = 0; i < params->batches; i++)
-        TRY(create_batch(e, &e->batches[i]));
+    e->batch_count = params->batches;
     *out = e;
     return GPU_OK;
 error:
@@ -244,7 +249,7 @@ void gpu_entropy_free(struct gpu_entropy *e)
 {
     if (!e)
         return;
-    for (uint32_t i = 0; e->batches && i < e->params.batches; i++)
+    for (uint32_t i = 0; i < e->batch_count; i++)
         free_batch(&e->batches[i]);
     gpu_buffer_free(e->g, &e->tables);
     free(e->batches);
@@ -255,10 +260,15 @@ void gpu_entropy_free(struct gpu_entropy *e)
 
 struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
 {
-    for (uint32_t i = 0; i < e->params.batches; i++) {
+    for (uint32_t i = 0; i < e->batch_count; i++) {
         struct gpu_entropy_batch *b = &e->batches[i];
         if (b->state != BATCH_FREE)
             continue;
+        if (!b->e && create_batch(e, b) < 0) { /* those before must do */
+            free_batch(b);
+            e->batch_count = i;
+            return NULL;
+        }
         b->state = BATCH_FILLING;
         b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->widest = b->reserved = b->copy_count = 0;
         b->staged = 0;
@@ -359,6 +369,11 @@ static void record_results(struct gpu_entropy_batch *b)
     g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_COUNTS].buffer, b->results.buffer, 1, &copies[1]);
 }
 
+static uint32_t line_of(const struct gpu_entropy_batch *b)
+{
+    return b->widest > line_widths[0];
+}
+
 static int record_decode(struct gpu_entropy_batch *b)
 {
     const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
@@ -374,7 +389,7 @@ static int record_decode(struct gpu_entropy_batch *b)
         g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
     record_inputs(b);
     barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
-    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[b->widest > line_widths[0]]);
+    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[line_of(b)]);
     g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1, &b->set, 0, NULL);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
@@ -395,6 +410,7 @@ int gpu_entropy_submit(struct gpu_entropy_batch *b)
     int err = GPU_OK;
     if (b->state != BATCH_FILLING || !b->slice_count)
         return GPU_ERR_INVALID;
+    TRY(need_pipeline(b->e, line_of(b)));
     TRY(record_decode(b));
     TRY(gpu_queue_submit(b->queue, b->commands, NULL, 0, &b->value));
     b->state = BATCH_DECODING;
@@ -462,7 +478,7 @@ int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)
         return GPU_ERR_LOST;
     VkSemaphore semaphores[64];
     uint64_t values[64];
-    for (uint32_t i = 0; i < e->params.batches && count < 64; i++) {
+    for (uint32_t i = 0; i < e->batch_count && count < 64; i++) {
         const struct gpu_entropy_batch *b = &e->batches[i];
         if (!is_submitted(b))
             continue;

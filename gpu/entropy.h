@@ -7,7 +7,8 @@
  *
  *   begin -> add_picture, (slice_bytes, add_slice).. -> submit -> poll 0 -> picture_ok, fetch.. -> fetch_submit -> poll 0 -> end
  *
- * Thread: one, whichever, for all of it.
+ * Thread: one, whichever, for all of it. The shader is compiled at the first gpu_entropy_submit, which may take a second; memory of a
+ * batch is taken when it is first used.
  */
 #ifndef PELTON_GPU_ENTROPY_H
 #define PELTON_GPU_ENTROPY_H
@@ -28,7 +29,7 @@ struct gpu_entropy_params {
 int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, struct gpu_entropy **out);
 void gpu_entropy_free(struct gpu_entropy *e); /* waits for what is submitted; NULL allowed */
 
-/* NULL: all are in use. */
+/* NULL: all are in use, or there is no memory for one more. */
 struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e);
 /* units: most that the picture may take; where it needs more it is the CPU's. GPU_ERR_NOMEM: the batch is full. */
 int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units, uint32_t *picture);
