@@ -24,7 +24,7 @@ static const struct {
     {PELTON_ERR_TIMEOUT, X_TIMEOUT, "--timeout allows more time; 0 waits for ever"},
     {PELTON_ERR_GPU_LOST, X_OTHER, "the driver reset the device: try again, or use --device cpu"},
     {PELTON_ERR_WORKER_LOST, X_OTHER, "try again with -loglevel debug; a stream that ends the worker is a bug worth a report"},
-    {PELTON_ERR_GONE, X_OTHER, "the daemon ended: its log says why"},
+    {PELTON_ERR_GONE, X_OTHER, "the daemon has ended, or cut this connection off: its log says why"},
     {PELTON_ERR_PROTOCOL, X_NO_DAEMON, "the daemon is of another version: see pelton version"},
     {PELTON_ERR_NOMEM, X_OTHER, "fewer streams, or a smaller --lookahead, take less memory"},
     {PELTON_ERR_NOT_FOUND, X_INPUT, "check the address; ls /dev/v4l/by-id lists cameras"},
