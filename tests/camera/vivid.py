@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kernel's test cameras (its driver vivid), through the daemon: vivid.py [--vm [--kernel FOLDER]] NAME...
+"""The kernel's test cameras (its driver vivid), through the daemon: vivid.py [--vm [--kernel FOLDER]] [--brief] NAME...
 
 Two devices that are single-planar and two that are multi-planar (n_devs=4 node_types=0x1,0x1,0x1,0x1 multiplanar=1,2,1,2), with the input of a
-webcam: colour bars, whose colours are known. --vm: in a virtual machine (vivid_vm.py). Skipped where there is neither driver nor machine.
+webcam: colour bars, whose colours are known. --vm: in a virtual machine (vivid_vm.py). --brief: each third format, and the errors. Skipped where there is neither driver nor machine.
 """
 import argparse, concurrent.futures, contextlib, fcntl, glob, os, pathlib, struct, subprocess, sys, tempfile, time
 
@@ -77,6 +77,7 @@ def formats(args, single, multi):
     cases = [(single, f, m) for f, m in (("YUYV", "userptr"), ("UYVY", "mmap"), ("NV12", "userptr"), ("YU12", "mmap"), ("SRGGB8", "userptr"),
              ("SGRBG10", "mmap"), ("SGBRG12", "userptr"), ("SBGGR16", "mmap"), ("Y12", "userptr"))]
     cases += [(multi, f, m) for f, m in (("NV12", "userptr"), ("NM12", "auto"), ("NM21", "auto"), ("YM12", "auto"), ("SRGGB12", "userptr"))]
+    cases = cases[::3] if args.brief else cases
     size = f"size={WIDTH}x{HEIGHT}"
     sources = {f"f{i}": f"v4l2://{d.path}?format={f}&{size}&buffers={m}&tone=linear&ae.enable=no" for i, (d, f, m) in enumerate(cases)}
     with serve(args, depth=f"v4l2://{single.path}?format=SRGGB14&{size}", odd=f"v4l2://{single.path}?size=322x180", **sources) as daemon:
@@ -220,6 +221,7 @@ def main():
     p = argparse.ArgumentParser()
     t.add_arguments(p)
     p.add_argument("--vm", action="store_true")
+    p.add_argument("--brief", action="store_true")
     p.add_argument("--kernel", help="of the machine: a folder with boot/ and lib/modules/")
     p.add_argument("names", nargs="*")
     args = p.parse_args()
@@ -227,7 +229,7 @@ def main():
     if not pairs and args.vm:
         here = pathlib.Path(__file__).resolve()
         machine = [sys.executable, str(here.with_name("vivid_vm.py"))] + (["--kernel", args.kernel] if args.kernel else [])
-        return subprocess.run(machine + ["python3", str(here), "--bin", os.path.abspath(args.bin), "--device", "cpu", *args.names]).returncode
+        return subprocess.run(machine + ["python3", str(here), "--bin", os.path.abspath(args.bin), "--device", "cpu"] + ["--brief"] * args.brief + args.names).returncode
     if not pairs:
         print("skipped: the vivid driver is not loaded, or its devices belong to others")
         return t.SKIPPED
@@ -239,7 +241,7 @@ def main():
             TESTS[name](args, *pair)
             print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
 
-    wanted = args.names or list(TESTS)
+    wanted = args.names or (["formats", "errors"] if args.brief else list(TESTS))
     with concurrent.futures.ThreadPoolExecutor(2) as pool: # as long as each other
         for one in [pool.submit(run, [n for n in wanted if (n == "formats") == first], pair) for first, pair in zip((True, False), pairs)]:
             one.result()
