@@ -180,6 +180,7 @@ uint64_t isp_done(struct isp *isp);
 /* Wait until ticket is done; timeout_ns ~0 = for ever. 0, 1 on timeout, or an error. */
 int isp_wait(struct isp *isp, uint64_t ticket, uint64_t timeout_ns);
 
+/* What is done in one pass counts as FINISH, with its statistics where all frames of a group are. */
 enum isp_stage { ISP_STAGE_UPLOAD, ISP_STAGE_DEVELOP, ISP_STAGE_FINISH, ISP_STAGE_DELIVER, ISP_STAGES };
 /* GPU seconds since creation, from timestamps; zeros without gpu_params.timestamps. */
 struct isp_times {

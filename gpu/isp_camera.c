@@ -90,7 +90,7 @@ static int create_table(struct isp_camera *c, const struct isp_params *params)
         table = calloc(1, bytes);
         if (!table)
             return GPU_ERR_NOMEM;
-        filled = isp_table_fill(params, c->fused, &c->args, table);
+        filled = isp_table_fill(params, c->fused, &c->args, table, &c->rect);
     }
     err = upload_table(c, table, bytes);
 error:
@@ -138,9 +138,10 @@ static int finish_pipeline(struct isp_camera *c, VkPipeline *out)
     struct isp *isp = c->isp;
     uint32_t pack = p->packing == ISP_MIPI ? p->depth : p->depth > 8, demosaic = p->order == ISP_MONO ? 0 : p->demosaic;
     bool curve = p->tone != ISP_TONE_LINEAR && p->format != ISP_RGB48;
-    const uint32_t fused[] = {p->order, pack, isp_sampling(p), demosaic, p->format, curve, isp_has_matrix(p)};
+    const uint32_t fused[] = {p->order, pack, isp_sampling(p), demosaic, p->format, curve, isp_has_matrix(p),
+                              c->rect | (uint32_t)(p->full_range || p->format == ISP_GRAY8) << 24 | (uint32_t)(p->matrix == ISP_MATRIX_BT601) << 25};
     if (c->fused)
-        return gpu_pipeline_get(isp->g, isp->layout, shader_isp_fused, sizeof(shader_isp_fused), fused, 7, "isp fused", out);
+        return gpu_pipeline_get(isp->g, isp->layout, shader_isp_fused, sizeof(shader_isp_fused), fused, 8, "isp fused", out);
     const uint32_t finish[] = {isp_sampling(p), p->format, curve, isp_has_matrix(p)};
     return gpu_pipeline_get(isp->g, isp->layout, shader_isp_finish, sizeof(shader_isp_finish), finish, 4, "isp finish", out);
 }

@@ -4,15 +4,17 @@
  * where in that rectangle, as addresses in shared memory. Where a tile looks at more than fits there (a strong lens, or a smaller
  * picture), its camera goes by two passes.
  *
- * A tile: x in the low half and y of the rectangle's first pixel; its columns, of 4 pixels (8 bits), loads of 8 samples that
- * cover its samples (8 bits), rows; 65536 / columns and 65536 / loads, rounded up. An entry of the map: fractions in 1/32 pixel, 5 bits of x, 5 of y; address of the pixel to
- * the right, then of the pixel itself, 11 bits each.
+ * A tile: x in the low half and y of the rectangle's first pixel; its pairs of columns (8 bits), loads of 8 samples that cover a row of
+ * its samples (8 bits), rows; 65536 / (rows / 4) and 65536 / loads, rounded up. An entry of the map: fractions in 1/32 pixel, 5 bits of x, 5 of
+ * y; addresses of two pixels, 11 bits each: of the one to the right and the pixel itself in the high bits, or, where the pixel's
+ * column is odd, the other way round with 1 - x. So the first address is that of an even column, as a rule. 0: black.
  */
 #include "gpu/isp_internal.h"
 
-_Static_assert(ISP_TEXELS <= 2048, "an address has 11 bits");
+_Static_assert(ISP_RECT_TEXELS <= 2048, "an address has 11 bits");
+_Static_assert(ISP_RECT_TEXELS <= 8 * ISP_FUSED_THREADS, "a thread makes 2 x 4 pixels");
 
-enum { TILE_WORDS = 4 };
+enum { TILE_WORDS = 4, MOST_COLUMNS = 128 };
 
 static uint32_t tiles(uint32_t size, uint32_t tile)
 {
@@ -28,8 +30,8 @@ bool isp_may_fuse(const struct isp_params *p)
 uint64_t isp_fuse_words(const struct isp_params *p, struct isp_args *args)
 {
     uint32_t columns = tiles(args->out_width, ISP_FUSED_X), rows = tiles(args->out_height, ISP_FUSED_Y);
-    uint64_t words = (uint64_t)TILE_WORDS * columns * rows;
-    args->map_base = 0;
+    uint64_t words = ISP_TONE_WORDS + (uint64_t)TILE_WORDS * columns * rows;
+    args->map_base = ISP_TONE_WORDS;
     args->map = (uint32_t)words;
     args->map_stride = columns * ISP_FUSED_X;
     if (isp_sampling(p) != ISP_SAMPLE_NONE)
@@ -79,61 +81,82 @@ static void look(const struct isp_params *p, const struct isp_source *source, ui
     }
 }
 
-/* The smallest rectangle of the shape that the pass asks for. False: too large. */
-static bool enclose(const struct box *box, struct box *rect, uint32_t tile[TILE_WORDS])
+/* What is as large as the largest of all tiles */
+struct shape {
+    uint32_t columns, rows, loads;
+};
+
+static uint32_t most(uint32_t a, uint32_t b)
 {
-    if (box->left > box->right)
-        *rect = (struct box){2, 0, 6, 2}; /* nothing is looked at */
-    else
-        *rect = (struct box){((box->left + 2) & ~3) - 2, box->top & ~1, ((box->right + 5) & ~3) - 2, (box->bottom + 1) & ~1};
-    uint32_t columns = (uint32_t)(rect->right - rect->left) / 4, rows = (uint32_t)(rect->bottom - rect->top);
-    if (columns * 4 > ISP_RECT_X || rows > ISP_RECT_Y)
-        return false;
-    tile[0] = ((uint32_t)rect->left & 0xffff) | (uint32_t)rect->top << 16;
-    int32_t first = (rect->left - 2) & ~7;
-    uint32_t loads = (uint32_t)(rect->right + 2 - first + 7) / 8;
-    tile[1] = columns | loads << 8 | rows << 16;
-    tile[2] = (65536 + columns - 1) / columns;
-    tile[3] = (65536 + loads - 1) / loads;
-    return true;
+    return a > b ? a : b;
 }
 
-static uint32_t address(int32_t x, int32_t y)
+/* The smallest rectangle that the pass can make. False: too large. */
+static bool enclose(const struct box *box, struct box *rect, struct shape *shape, uint32_t tile[TILE_WORDS])
 {
-    return (uint32_t)y * ISP_RECT_X + (uint32_t)x / 4 + (uint32_t)x % 4 * ISP_RECT_QUARTER;
+    const struct box nothing = {8, 4, 10, 8};
+    if (box->left > box->right)
+        box = &nothing;
+    uint32_t columns = (uint32_t)(((box->right + 1) & ~1) - (box->left & ~1)), rows = ((uint32_t)(box->bottom - (box->top & ~1)) + 3) & ~3u;
+    if (columns > MOST_COLUMNS || rows > MOST_COLUMNS)
+        return false;
+    *rect = (struct box){box->left & ~1, box->top & ~1, (box->left & ~1) + (int32_t)columns, (box->top & ~1) + (int32_t)rows};
+    int32_t first = (rect->left - 2) & ~7;
+    uint32_t loads = (uint32_t)(rect->right + 2 - first + 7) / 8, pairs = columns / 2;
+    tile[0] = ((uint32_t)rect->left & 0xffff) | (uint32_t)rect->top << 16;
+    tile[1] = pairs | loads << 8 | rows << 16;
+    tile[2] = (65536 + rows / 4 - 1) / (rows / 4);
+    tile[3] = (65536 + loads - 1) / loads;
+    *shape = (struct shape){most(shape->columns, columns), most(shape->rows, rows), most(shape->loads, loads)};
+    if (most(pairs, 16) * rows / 4 > ISP_FUSED_THREADS)
+        return false;
+    return shape->columns * shape->rows + shape->columns / 2 + 1 <= ISP_RECT_TEXELS && shape->loads * (shape->rows + 4) <= ISP_RECT_LOADS;
 }
+
+static uint32_t address(const struct shape *shape, uint32_t x, uint32_t y)
+{
+    uint32_t half = shape->columns / 2;
+    return half + 1 + y * half + x / 2 + x % 2 * half * shape->rows;
+}
+
+/* Entries while the shape is not known: x and y in the tile's rectangle, a byte each; the fractions in the low bits. */
+#define NOT_SEEN 0xffffffffu
 
 static void write_entries(const struct view *view, const struct box *rect, uint32_t *map, uint32_t stride)
 {
     for (uint32_t y = 0; y < ISP_FUSED_Y; y++) {
         for (uint32_t x = 0; x < ISP_FUSED_X; x++) {
             const int32_t *at = view->at[y][x];
-            int32_t px = (at[0] >> ISP_MAP_BITS) - rect->left, py = (at[1] >> ISP_MAP_BITS) - rect->top;
-            uint32_t entry = ISP_TEXEL_BLACK << 21 | ISP_TEXEL_BLACK << 10;
-            if (view->seen[y][x])
-                entry = address(px, py) << 21 | address(px + 1, py) << 10 | ((uint32_t)at[1] & 31) << 5 | ((uint32_t)at[0] & 31);
-            map[(uint64_t)y * stride + x] = entry;
+            uint32_t px = (uint32_t)((at[0] >> ISP_MAP_BITS) - rect->left), py = (uint32_t)((at[1] >> ISP_MAP_BITS) - rect->top);
+            map[(uint64_t)y * stride + x] = view->seen[y][x] ? py << 18 | px << 10 | ((uint32_t)at[1] & 31) << 5 | ((uint32_t)at[0] & 31) : NOT_SEEN;
         }
     }
 }
 
+static uint32_t finished(const struct shape *shape, uint32_t entry)
+{
+    uint32_t px = entry >> 10 & 0xff, py = entry >> 18 & 0xff, y = entry & 31 << 5, x = entry & 31;
+    uint32_t here = address(shape, px, py), right = address(shape, px + 1, py);
+    if (entry == NOT_SEEN)
+        return 0;
+    return px & 1 && x ? right << 21 | here << 10 | y | (32 - x) : here << 21 | right << 10 | y | x;
+}
+
 /* A region at its own size */
-static bool fill_plain(const struct isp_params *p, const struct isp_args *args, uint32_t *table)
+static bool fill_plain(const struct isp_args *args, struct shape *shape, uint32_t *table)
 {
     uint32_t columns = tiles(args->out_width, ISP_FUSED_X), rows = tiles(args->out_height, ISP_FUSED_Y);
     bool fits = true;
     for (uint32_t i = 0; i < columns * rows && fits; i++) {
         int32_t x = args->region_x + (int32_t)(i % columns * ISP_FUSED_X), y = args->region_y + (int32_t)(i / columns * ISP_FUSED_Y);
         struct box rect;
-        fits = enclose(&(struct box){x, y, x + (int32_t)ISP_FUSED_X, y + (int32_t)ISP_FUSED_Y}, &rect, table + args->map_base + TILE_WORDS * i);
+        fits = enclose(&(struct box){x, y, x + (int32_t)ISP_FUSED_X, y + (int32_t)ISP_FUSED_Y}, &rect, shape, table + args->map_base + TILE_WORDS * i);
     }
     return fits;
 }
 
-bool isp_fuse_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table)
+static bool fill_map(const struct isp_params *p, const struct isp_args *args, struct shape *shape, uint32_t *table)
 {
-    if (isp_sampling(p) == ISP_SAMPLE_NONE)
-        return fill_plain(p, args, table);
     uint32_t columns = tiles(args->out_width, ISP_FUSED_X), rows = tiles(args->out_height, ISP_FUSED_Y);
     struct isp_source source;
     struct view view;
@@ -142,9 +165,20 @@ bool isp_fuse_fill(const struct isp_params *p, const struct isp_args *args, uint
     for (uint32_t i = 0; i < columns * rows; i++) {
         uint32_t x = i % columns * ISP_FUSED_X, y = i / columns * ISP_FUSED_Y;
         look(p, &source, x, y, &view, &box);
-        if (!enclose(&box, &rect, table + args->map_base + TILE_WORDS * i))
+        if (!enclose(&box, &rect, shape, table + args->map_base + TILE_WORDS * i))
             return false;
         write_entries(&view, &rect, table + args->map + (uint64_t)y * args->map_stride + x, args->map_stride);
     }
+    for (uint64_t i = 0; i < (uint64_t)args->map_stride * rows * ISP_FUSED_Y; i++)
+        table[args->map + i] = finished(shape, table[args->map + i]);
+    return true;
+}
+
+bool isp_fuse_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table, uint32_t *rect)
+{
+    struct shape shape = {0};
+    if (!(isp_sampling(p) == ISP_SAMPLE_NONE ? fill_plain(args, &shape, table) : fill_map(p, args, &shape, table)))
+        return false;
+    *rect = shape.columns | shape.rows << 8 | shape.loads << 16;
     return true;
 }

@@ -31,6 +31,7 @@ struct isp_camera {
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
     bool fused;                       /* one pass from raw samples to the picture: develop only counts, finish does all the rest */
+    uint32_t rect;                    /* fused: isp_fuse_fill */
     VkPipeline develop[2], finish;    /* without and with statistics */
     struct isp_args args;             /* what is the same for every frame */
     uint32_t planes, row_bytes[3], rows[3];
@@ -113,8 +114,8 @@ bool isp_has_matrix(const struct isp_params *p);
 uint32_t isp_sampling(const struct isp_params *p);
 /* The camera's table: its length; sets where its parts lie. isp_table_args comes before. */
 uint64_t isp_table_words(const struct isp_params *p, bool fused, struct isp_args *args);
-/* False: the camera cannot be fused. */
-bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_args *args, uint32_t *table);
+/* rect: what the fused pass needs to know of its tiles. False: the camera cannot be fused. */
+bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_args *args, uint32_t *table, uint32_t *rect);
 void isp_table_args(const struct isp_params *p, struct isp_args *args);
 /* Where output pixels come from */
 struct isp_source {
@@ -129,7 +130,8 @@ bool isp_source_at(const struct isp_source *s, uint32_t x, uint32_t y, int32_t a
 /* isp_fuse.c */
 bool isp_may_fuse(const struct isp_params *p); /* but for the size of its tiles */
 uint64_t isp_fuse_words(const struct isp_params *p, struct isp_args *args);
-bool isp_fuse_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table);
+/* rect: columns, rows << 8 of the largest rectangle, loads << 16 */
+bool isp_fuse_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table, uint32_t *rect);
 
 /* isp_statistics.c */
 void isp_statistics_read(const uint32_t *words, struct isp_statistics *out, uint32_t width, uint32_t height);

@@ -136,27 +136,40 @@ static void dispatch_finish(struct isp *isp, struct isp_flight *f, uint32_t firs
         dispatch(isp, f, c->finish, first, n, groups(width, ISP_BLOCK_X), groups(height, ISP_BLOCK_Y), n);
 }
 
-static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, uint32_t end)
+/* Develop, and what belongs to it, of frames [begin, end) */
+static void record_develop(struct isp *isp, struct isp_flight *f, uint32_t begin, uint32_t end)
 {
-    const uint32_t args = ISP_BIT(ISP_BIND_ARGS), rgb = ISP_BIT(ISP_BIND_RGB), raw = ISP_BIT(ISP_BIND_RAW);
-    bool developed = false; /* in isp.rgb */
-    for (uint32_t i = begin; i < end; i++)
-        developed |= !f->items[i].frame.camera->fused;
-    gpu_label_begin(isp->g, f->commands, "isp develop");
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, raw | args, (developed ? rgb : 0) | ISP_BIT(ISP_BIND_STATISTICS));
     for (uint32_t i = begin, n; i < end; i += n) {
         n = run_length(f, i, end);
         dispatch_develop(isp, f, i, n);
     }
-    gpu_label_end(isp->g, f->commands);
-    isp_denoise_record(isp, f, begin, end);
-    stamp(isp, f, ISP_STAGE_DEVELOP);
+}
+
+/* Where all are fused, what develop does is to count. It comes last then, without a barrier: it fills what the pictures leave idle at
+ * their end. */
+static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, uint32_t end)
+{
+    const uint32_t args = ISP_BIT(ISP_BIND_ARGS), rgb = ISP_BIT(ISP_BIND_RGB), raw = ISP_BIT(ISP_BIND_RAW);
+    const uint32_t counted = ISP_BIT(ISP_BIND_STATISTICS);
+    bool developed = false; /* in isp.rgb */
+    for (uint32_t i = begin; i < end; i++)
+        developed |= !f->items[i].frame.camera->fused;
+    if (developed) {
+        gpu_label_begin(isp->g, f->commands, "isp develop");
+        gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, raw | args, rgb | counted);
+        record_develop(isp, f, begin, end);
+        gpu_label_end(isp->g, f->commands);
+        isp_denoise_record(isp, f, begin, end);
+        stamp(isp, f, ISP_STAGE_DEVELOP);
+    }
     gpu_label_begin(isp->g, f->commands, "isp finish");
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, (developed ? rgb : 0) | raw | args, ISP_BIT(ISP_BIND_OUTPUT));
+    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, (developed ? rgb : 0) | raw | args, ISP_BIT(ISP_BIND_OUTPUT) | (developed ? 0 : counted));
     for (uint32_t i = begin, n; i < end; i += n) {
         n = run_length(f, i, end);
         dispatch_finish(isp, f, i, n);
     }
+    if (!developed)
+        record_develop(isp, f, begin, end);
     gpu_label_end(isp->g, f->commands);
     stamp(isp, f, ISP_STAGE_FINISH);
 }

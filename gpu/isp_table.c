@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+_Static_assert(ISP_TONE_WORDS >= 2 * (ISP_TONE_STEPS + 1) && ISP_TONE_WORDS % 4 == 0, "what comes behind it is read four words at a time");
+
 #define MAP_ONE (1 << ISP_MAP_BITS)
 
 static uint32_t blocks(uint32_t size, uint32_t block)
@@ -29,13 +31,13 @@ uint32_t isp_sampling(const struct isp_params *p)
     return p->interpolation == ISP_INTERPOLATE_BICUBIC ? ISP_SAMPLE_BICUBIC : ISP_SAMPLE_BILINEAR;
 }
 
-/* The map of the two passes */
+/* The table with the map of the two passes */
 static uint64_t map_words(const struct isp_params *p, struct isp_args *args)
 {
-    uint64_t words = 0;
-    args->map_base = 0;
+    uint64_t words = ISP_TONE_WORDS;
+    args->map_base = ISP_TONE_WORDS;
     if (isp_sampling(p) != ISP_SAMPLE_NONE) {
-        words = 2ull * blocks(args->out_width, ISP_BLOCK_X) * blocks(args->out_height, ISP_BLOCK_Y);
+        words += 2ull * blocks(args->out_width, ISP_BLOCK_X) * blocks(args->out_height, ISP_BLOCK_Y);
         words = (words + 3) / 4 * 4;
         args->map = (uint32_t)words;
         args->map_stride = blocks(args->out_width, ISP_BLOCK_X) * ISP_BLOCK_X;
@@ -46,9 +48,7 @@ static uint64_t map_words(const struct isp_params *p, struct isp_args *args)
 
 uint64_t isp_table_words(const struct isp_params *p, bool fused, struct isp_args *args)
 {
-    uint64_t words = fused ? isp_fuse_words(p, args) : map_words(p, args);
-    args->tone = (uint32_t)words;
-    return words + 2 * (ISP_TONE_STEPS + 1);
+    return fused ? isp_fuse_words(p, args) : map_words(p, args);
 }
 
 /* One coordinate in 1/32 pixel, rounded to even as rint does and OpenCV with it; what is far outside stays just outside. */
@@ -142,17 +142,18 @@ static double toned(const struct isp_params *p, double v)
     }
 }
 
-bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_args *args, uint32_t *table)
+bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_args *args, uint32_t *table, uint32_t *rect)
 {
-    if (fused && !isp_fuse_fill(p, args, table))
+    const double unit = fused && !isp_has_matrix(p) ? 1 / 65535.0 : 1; /* of what the curve gets */
+    if (fused && !isp_fuse_fill(p, args, table, rect))
         return false;
     if (!fused && isp_sampling(p) != ISP_SAMPLE_NONE)
         fill_map(p, args, table);
     for (uint32_t i = 0; i <= ISP_TONE_STEPS; i++) {
         double at = (double)i / ISP_TONE_STEPS, here = toned(p, at), next = i < ISP_TONE_STEPS ? toned(p, (i + 1.0) / ISP_TONE_STEPS) : here;
         double slope = (next - here) * ISP_TONE_STEPS;
-        float line[2] = {(float)(here - at * slope), (float)slope};
-        memcpy(table + args->tone + 2 * i, line, sizeof(line));
+        float line[2] = {(float)(here - at * slope), (float)(slope * unit)};
+        memcpy(table + 2 * i, line, sizeof(line));
     }
     return true;
 }

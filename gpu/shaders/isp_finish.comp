@@ -105,7 +105,7 @@ vec3 developed(ivec2 at, uint entry, ivec2 base, uint frame)
         v = vec3(load(at + ivec2(args[frame].region_x, args[frame].region_y), frame));
     else
         v = sampled(entry, base, frame);
-    return toned(v, vec3(1.0), frame);
+    return toned(v, vec3(1.0));
 }
 
 void main()

@@ -28,8 +28,8 @@ uvec4 level(uvec4 value, vec2 black, vec2 gain)
 void main()
 {
     uint frame = first_frame + gl_WorkGroupID.x;
-    uvec2 origin = gl_WorkGroupID.yz * uvec2(ISP_TILE_X, ISP_TILE_Y), size = uvec2(args[frame].width, args[frame].height);
-    vec4 black = vec4(args[frame].black[0], args[frame].black[1], args[frame].black[2], args[frame].black[3]) + MAGIC;
+    uvec2 origin = gl_WorkGroupID.yz * uvec2(ISP_TILE_X, ISP_TILE_Y), size = uvec2(CAMERA.width, CAMERA.height);
+    vec4 black = vec4(CAMERA.black[0], CAMERA.black[1], CAMERA.black[2], CAMERA.black[3]) + MAGIC;
     vec4 gain = vec4(args[frame].gain[0], args[frame].gain[1], args[frame].gain[2], args[frame].gain[3]) * (1.0 / 65536.0);
     statistics_begin();
     barrier();
@@ -37,17 +37,20 @@ void main()
         uvec2 at = origin + uvec2(i % COLUMNS * 8u, i / COLUMNS * 2u);
         if (at.x >= size.x || at.y >= size.y)
             break;
-        uint row = args[frame].raw + at.y * args[frame].raw_stride;
-        words_8 first = fetch_8(row, at.x), second = fetch_8(row + args[frame].raw_stride, at.x);
+        uint row = args[frame].raw + at.y * CAMERA.raw_stride;
+        words_8 first = fetch_8(row, at.x), second = fetch_8(row + CAMERA.raw_stride, at.x);
         uvec4 upper[2], lower[2];
         unpack_8(first, at.x, upper[0], upper[1]);
         unpack_8(second, at.x, lower[0], lower[1]);
-        [[unroll]] for (uint n = 0u; n < 2u; n++) {
-            uvec4 a = level(upper[n], black.xy, gain.xy), b = level(lower[n], black.zw, gain.zw);
-            if (at.x + 4u * n < size.x)
-                cell_count(uvec4(a.xy, b.xy));
-            if (at.x + 4u * n + 2u < size.x)
-                cell_count(uvec4(a.zw, b.zw));
+        uvec4 a = level(upper[0], black.xy, gain.xy), b = level(lower[0], black.zw, gain.zw);
+        uvec4 c = level(upper[1], black.xy, gain.xy), d = level(lower[1], black.zw, gain.zw);
+        uvec4 cells[4] = {uvec4(a.xy, b.xy), uvec4(a.zw, b.zw), uvec4(c.xy, d.xy), uvec4(c.zw, d.zw)};
+        if (at.x + 8u <= size.x) { /* without branches between them */
+            [[unroll]] for (uint n = 0u; n < 4u; n++)
+                cell_count(cells[n]);
+        } else {
+            for (uint n = 0u; at.x + 2u * n < size.x; n++)
+                cell_count(cells[n]);
         }
     }
     statistics_end(frame, ivec2(origin));

@@ -22,23 +22,22 @@
 #define ISP_BLOCK_X 64u
 #define ISP_BLOCK_Y 16u
 
-/* The fused pass: frames that a workgroup makes one after the other; tiles of the picture, and the largest rectangle of the sensor that one may look at, in shared memory: quarters of a
- * row, columns that are equal modulo 4; behind them a black texel, and one under it. */
+/* The fused pass: frames that a workgroup makes one after the other, tiles of the picture, and the largest rectangle of the sensor
+ * that one may look at: its pixels are addresses of 11 bits; a thread makes 2 x 4 of them from samples that threads load 8 at a time. */
 #define ISP_FUSED_FRAMES 4u
 #define ISP_FUSED_X 32u
 #define ISP_FUSED_Y 32u
-#define ISP_RECT_X 44u
-#define ISP_RECT_Y 40u
-#define ISP_RECT_QUARTER 11u
-#define ISP_TEXEL_BLACK (ISP_RECT_X * ISP_RECT_Y)
-#define ISP_TEXELS (ISP_TEXEL_BLACK + ISP_RECT_X + 1u)
+#define ISP_FUSED_THREADS (ISP_FUSED_X * ISP_FUSED_Y / 4u)
+#define ISP_RECT_TEXELS 2048u
+#define ISP_RECT_LOADS (2u * ISP_FUSED_THREADS)
 
 /* The map: 1/32 pixel, as in OpenCV; x in the low half, relative to the block's base. This entry: no light from there. */
 #define ISP_MAP_BITS 5
 #define ISP_MAP_NONE 0xffffffffu
 
-/* The tone curve: lines (offset, slope) over equal parts of linear light 0..1, and one for 1. */
+/* The tone curve, first in the camera's table: lines (offset, slope) over equal parts of linear light 0..1, and one for 1. */
 #define ISP_TONE_STEPS 1024
+#define ISP_TONE_WORDS 2052
 
 /* Statistics of a frame: copies of the histogram, which spread the atomics, then zones. */
 #define ISP_HISTOGRAMS 4u
@@ -75,7 +74,7 @@ struct isp_args {
     ISP_UINT out_width, out_height;
     ISP_INT region_x, region_y;     /* ISP_SAMPLE_NONE */
     ISP_UINT map_stride;            /* words; the map starts behind the bases, or the fused pass's tiles */
-    ISP_UINT map_base, map, tone;   /* words in the camera's table */
+    ISP_UINT map_base, map;         /* words in the camera's table */
     ISP_UINT plane[3], plane_stride[3];
     ISP_FLOAT colour[9];            /* of 16-bit samples to 0..1 */
     ISP_FLOAT luma[3], luma_offset; /* of toned samples 0..1 to code values */
@@ -83,7 +82,7 @@ struct isp_args {
     ISP_FLOAT picture[12];          /* ISP_YUV: of Y, Cb, Cr, 1 to three samples of 16 bits */
 };
 
-#define ISP_ARGS_WORDS 63
+#define ISP_ARGS_WORDS 62
 #define ISP_MOST_FRAMES 64     /* of a batch */
 
 #endif

@@ -9,6 +9,8 @@
 layout(set = ISP_SET_BATCH, binding = ISP_BIND_ARGS, scalar) uniform args_block { isp_args args[ISP_MOST_FRAMES]; };
 layout(push_constant, scalar) uniform push_block { uint first_frame, end_frame; }; /* of the dispatch */
 
+#define CAMERA args[first_frame] /* what all frames of a dispatch have in common */
+
 #define MAGIC 8388608.0
 
 /* 0 <= v < 2^23 */

@@ -2,11 +2,11 @@
  *
  * Demosaic of a pixel from sums of what is around it. DEMOSAIC 0: bilinear. 1: H. S. Malvar, L. He, R. Cutler, "High-quality linear
  * interpolation for demosaicing of Bayer-patterned color images", ICASSP 2004, figure 2, whose coefficients are here over 16. Samples are
- * 0..1; so are the results, not rounded.
+ * 0..MOST; so are the results, not rounded. Who includes this defines MOST.
  */
 float full(float v)
 {
-    return clamp(v, 0.0, 1.0);
+    return min(clamp(v, 0.0, 1.0), MOST);
 }
 
 /* c: the sample itself; sums of the two samples next to it in its column and row, of the two beyond, and of the four at its corners. */
@@ -20,8 +20,9 @@ vec3 demosaic(bool red_column, bool red_row, float c, float ns, float we, float 
             green = full((ns + we) * 0.25);
             other = full(corners * 0.25);
         } else {
-            green = full(fma(far, -0.125, fma(ns + we, 0.25, c * 0.5)));
-            other = full(fma(far, -0.1875, fma(corners, 0.25, c * 0.75)));
+            float middle = fma(far, -0.125, c * 0.5);
+            green = full(fma(ns + we, 0.25, middle));
+            other = full(fma(corners, 0.25, middle * 1.5));
         }
         return red_row ? vec3(c, green, other) : vec3(other, green, c);
     }

@@ -21,33 +21,73 @@ layout(constant_id = OUTPUT_FIRST + 2) const uint MATRIX = 0u; /* 0: colours sta
 #define RGBA 5u
 #define RGB48 6u
 
-/* v: 0..1. The curve's piece is found in the bits of 1 + v, 1..2. It is continuous, so a whole number may come out of either
- * neighbour. */
-float curve(float v, uint first)
+/* v: 0..1 / unit, in which the table's slopes are, too. The curve's piece is found in the bits of 2 + v, 2..3. It is continuous, so a
+ * whole number may come out of either neighbour. */
+float curve(float v, float unit)
 {
-    precise float above = 1.0 + v;
-    vec2 line = lines[first + (floatBitsToUint(above) >> 13)];
+    precise float above = fma(v, unit, 2.0);
+    vec2 line = lines[floatBitsToUint(above) >> 12 & 0x7ffu];
     return fma(v, line.y, line.x);
 }
 
-/* v: samples; unit: of them, in 65535ths of full scale. */
-vec3 toned(vec3 v, vec3 unit, uint frame)
+/* v: 0..1 / unit */
+vec3 curved(vec3 v, float unit)
 {
-    if (MATRIX == 0u) {
-        v = clamp(v * (unit * args[frame].colour[0]), 0.0, 1.0);
-    } else {
-        vec3 red = vec3(args[frame].colour[0], args[frame].colour[3], args[frame].colour[6]) * unit.r;
-        vec3 green = vec3(args[frame].colour[1], args[frame].colour[4], args[frame].colour[7]) * unit.g;
-        vec3 blue = vec3(args[frame].colour[2], args[frame].colour[5], args[frame].colour[8]) * unit.b;
-        v = clamp(red * v.r + green * v.g + blue * v.b, 0.0, 1.0);
-    }
-    uint first = (args[frame].tone >> 1) - (0x3f800000u >> 13);
-    return CURVE == 0u ? v : vec3(curve(v.r, first), curve(v.g, first), curve(v.b, first));
+    return CURVE == 0u ? v * unit : vec3(curve(v.r, unit), curve(v.g, unit), curve(v.b, unit));
 }
 
-float dot3(float k[3], vec3 v, float offset)
+/* v: samples; unit: of them, in 65535ths of full scale. */
+vec3 toned(vec3 v, vec3 unit)
 {
-    return k[0] * v.r + (k[1] * v.g + (k[2] * v.b + offset));
+    if (MATRIX == 0u) {
+        v = clamp(v * (unit * CAMERA.colour[0]), 0.0, 1.0);
+    } else {
+        vec3 red = vec3(CAMERA.colour[0], CAMERA.colour[3], CAMERA.colour[6]) * unit.r;
+        vec3 green = vec3(CAMERA.colour[1], CAMERA.colour[4], CAMERA.colour[7]) * unit.g;
+        vec3 blue = vec3(CAMERA.colour[2], CAMERA.colour[5], CAMERA.colour[8]) * unit.b;
+        v = clamp(red * v.r + green * v.g + blue * v.b, 0.0, 1.0);
+    }
+    return curved(v, 1.0);
+}
+
+#ifdef OUTPUT_STANDARD
+/* Constants: what isp_table.c says of pictures that are not Y, Cb, Cr to begin with. Who includes this defines FULL_RANGE, BT601. */
+#define CODE_UNIT (FORMAT == P010 ? 4.0 : 1.0)
+#define CODE_MOST (FORMAT == P010 ? 1023.0 : 255.0)
+vec3 primaries()
+{
+    if (BT601)
+        return vec3(0.299, 0.587, 0.114);
+    return vec3(0.2126, 0.7152, 0.0722);
+}
+
+vec4 luma_weights()
+{
+    return FULL_RANGE ? vec4(primaries() * CODE_MOST, 0.0) : vec4(primaries() * (219.0 * CODE_UNIT), 16.0 * CODE_UNIT);
+}
+
+/* i: 0 of Cr, 2 of Cb: H.273 equations 38 to 40 */
+vec4 chroma_weights(int i)
+{
+    vec3 k = primaries(), difference = vec3(i == 0, 0.0, i == 2) - k;
+    return vec4(difference * ((FULL_RANGE ? CODE_MOST : 224.0 * CODE_UNIT) / (2.0 - 2.0 * k[i])), 128.0 * CODE_UNIT);
+}
+#else
+vec4 luma_weights()
+{
+    return vec4(CAMERA.luma[0], CAMERA.luma[1], CAMERA.luma[2], CAMERA.luma_offset);
+}
+
+vec4 chroma_weights(int i)
+{
+    return i == 0 ? vec4(CAMERA.cr[0], CAMERA.cr[1], CAMERA.cr[2], CAMERA.chroma_offset)
+                  : vec4(CAMERA.cb[0], CAMERA.cb[1], CAMERA.cb[2], CAMERA.chroma_offset);
+}
+#endif
+
+float weighted(vec4 k, vec3 v)
+{
+    return k.r * v.r + (k.g * v.g + (k.b * v.b + k.a));
 }
 
 uint word10(float a, float b)
@@ -57,27 +97,27 @@ uint word10(float a, float b)
 
 void store_luma(ivec2 at, uint frame, vec3 a, vec3 b)
 {
-    float offset = args[frame].luma_offset;
-    float y0 = dot3(args[frame].luma, a, offset), y1 = dot3(args[frame].luma, b, offset);
-    uint row = args[frame].plane[0] + uint(at.y) * args[frame].plane_stride[0];
+    float y0 = weighted(luma_weights(), a), y1 = weighted(luma_weights(), b);
+    uint row = args[frame].plane[0] + uint(at.y) * CAMERA.plane_stride[0];
     if (FORMAT == P010)
         words[row + uint(at.x >> 1)] = word10(y0, y1);
     else
         halves[2u * row + uint(at.x >> 1)] = uint16_t(to_uint(y0) | to_uint(y1) << 8);
 }
 
-/* v: the mean of four pixels */
+/* v: the sum of four pixels */
 void store_chroma(ivec2 at, uint frame, vec3 v)
 {
-    float most = FORMAT == P010 ? 1023.0 : 255.0, offset = args[frame].chroma_offset;
-    float cb = min(dot3(args[frame].cb, v, offset), most), cr = min(dot3(args[frame].cr, v, offset), most);
-    uint row = args[frame].plane[1] + uint(at.y >> 1) * args[frame].plane_stride[1];
+    float most = FORMAT == P010 ? 1023.0 : 255.0;
+    const vec4 mean = vec4(0.25, 0.25, 0.25, 1.0);
+    float cb = min(weighted(mean * chroma_weights(2), v), most), cr = min(weighted(mean * chroma_weights(0), v), most);
+    uint row = args[frame].plane[1] + uint(at.y >> 1) * CAMERA.plane_stride[1];
     if (FORMAT == NV12) {
         halves[2u * row + uint(at.x >> 1)] = uint16_t(to_uint(cb) | to_uint(cr) << 8);
     } else if (FORMAT == P010) {
         words[row + uint(at.x >> 1)] = word10(cb, cr);
     } else {
-        uint last = args[frame].plane[2] + uint(at.y >> 1) * args[frame].plane_stride[2];
+        uint last = args[frame].plane[2] + uint(at.y >> 1) * CAMERA.plane_stride[2];
         octets[4u * row + uint(at.x >> 1)] = uint8_t(to_uint(cb));
         octets[4u * last + uint(at.x >> 1)] = uint8_t(to_uint(cr));
     }
@@ -85,7 +125,7 @@ void store_chroma(ivec2 at, uint frame, vec3 v)
 
 void store_rgb(ivec2 at, uint frame, vec3 a, vec3 b)
 {
-    uint row = args[frame].plane[0] + uint(at.y) * args[frame].plane_stride[0], x = uint(at.x >> 1);
+    uint row = args[frame].plane[0] + uint(at.y) * CAMERA.plane_stride[0], x = uint(at.x >> 1);
     float scale = FORMAT == RGB48 ? 65535.0 : 255.0;
     a *= scale;
     b *= scale;
@@ -115,8 +155,8 @@ void store_row(ivec2 at, uint frame, vec3 a, vec3 b)
 void store_cell(ivec2 at, uint frame, vec3 a, vec3 b, vec3 c, vec3 d)
 {
     store_row(at, frame, a, b);
-    if (at.y + 1 < int(args[frame].out_height))
+    if (at.y + 1 < int(CAMERA.out_height))
         store_row(at + ivec2(0, 1), frame, c, d);
     if (FORMAT == I420 || FORMAT == NV12 || FORMAT == P010)
-        store_chroma(at, frame, 0.25 * (a + b + c + d));
+        store_chroma(at, frame, a + b + c + d);
 }

@@ -13,13 +13,12 @@ shared uint shared_sums[ISP_ZONE_WORDS];
 uvec4 sums_low = uvec4(0u); /* luma, log, red, green */
 uvec3 sums_high = uvec3(0u); /* blue, clipped, dark */
 
-/* 4096 log2(v) for 1 <= v <= 65535: log2(1 + f) is taken as f + 0.344 f (1 - f). */
+/* 4096 log2(v) for 1 <= v <= 65535: log2(1 + f) is taken as f + 0.344 f (1 - f). A float has both parts: exponent and f. */
 uint log_of(uint v)
 {
-    uint whole = uint(findMSB(v));
-    uint f = (v << (15u - whole)) & 0x7fffu;
+    uint bits = floatBitsToUint(float(v)), f = bits >> 8 & 0x7fffu;
     uint bow = (f * (32768u - f)) >> 15;
-    return (whole << 12) + (f >> 3) + ((bow * 11272u) >> 18);
+    return (bits >> 11) - (127u << 12) + ((bow * 11272u) >> 18);
 }
 
 /* Before any cell_add, by the whole workgroup. */
@@ -61,9 +60,9 @@ void statistics_end(uint frame, ivec2 origin)
             atomicAdd(statistics[base + copy + i], shared_bins[i]);
     if (gl_LocalInvocationIndex >= 7u)
         return;
-    uvec2 tiles = (uvec2(args[frame].width, args[frame].height) + uvec2(ISP_TILE_X - 1u, ISP_TILE_Y - 1u)) / uvec2(ISP_TILE_X, ISP_TILE_Y);
-    uvec2 zone = uvec2(origin) / uvec2(ISP_TILE_X, ISP_TILE_Y) * uvec2(args[frame].zone_columns, args[frame].zone_rows) / tiles;
-    uint at = base + ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS + (zone.y * args[frame].zone_columns + zone.x) * ISP_ZONE_WORDS;
+    uvec2 tiles = (uvec2(CAMERA.width, CAMERA.height) + uvec2(ISP_TILE_X - 1u, ISP_TILE_Y - 1u)) / uvec2(ISP_TILE_X, ISP_TILE_Y);
+    uvec2 zone = uvec2(origin) / uvec2(ISP_TILE_X, ISP_TILE_Y) * uvec2(CAMERA.zone_columns, CAMERA.zone_rows) / tiles;
+    uint at = base + ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS + (zone.y * CAMERA.zone_columns + zone.x) * ISP_ZONE_WORDS;
     atomicAdd(statistics[at + gl_LocalInvocationIndex], shared_sums[gl_LocalInvocationIndex]);
 }
 
