@@ -29,6 +29,7 @@ CREATE(vkCreateImageView, VkImageViewCreateInfo, VkImageView)
 CREATE(vkCreateCommandPool, VkCommandPoolCreateInfo, VkCommandPool)
 CREATE(vkCreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
 CREATE(vkCreateQueryPool, VkQueryPoolCreateInfo, VkQueryPool)
+CREATE(vkCreateSemaphore, VkSemaphoreCreateInfo, VkSemaphore)
 CREATE(vkCreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
 FAILING(vkMapMemory, (VkDevice d, VkDeviceMemory m, VkDeviceSize o, VkDeviceSize s, VkMemoryMapFlags f, void **p), (d, m, o, s, f, p))
 FAILING(vkAllocateDescriptorSets, (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))
@@ -53,6 +54,7 @@ static void replace_calls(struct gpu *g)
     g->vk.vkCreateCommandPool = fail_vkCreateCommandPool;
     g->vk.vkCreateDescriptorPool = fail_vkCreateDescriptorPool;
     g->vk.vkCreateQueryPool = fail_vkCreateQueryPool;
+    g->vk.vkCreateSemaphore = fail_vkCreateSemaphore;
     g->vk.vkCreateShaderModule = fail_vkCreateShaderModule;
     g->vk.vkMapMemory = fail_vkMapMemory;
     g->vk.vkAllocateDescriptorSets = fail_vkAllocateDescriptorSets;
@@ -81,9 +83,13 @@ static int whole_life(struct gpu *g, uint8_t *memory, size_t size)
     int err = recon_create(g, &params, &r);
     if (err == GPU_OK)
         err = gpu_host_import(g, memory, size, &host);
-    struct recon_delivery d = {.slot = 0, .host = host, .stride = {WIDTH}, .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY};
+    struct recon_picture grey = {.slot = 0, .copy_from = UINT32_MAX};
+    struct recon_delivery d[2]; /* more than one, so that they are a submission of their own where there are queues */
+    for (uint32_t i = 0; i < 2; i++)
+        d[i] = (struct recon_delivery){.slot = 0, .host = host, .offset = {i * size / 2}, .stride = {WIDTH},
+                                       .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY};
     if (err == GPU_OK)
-        err = recon_submit(r, NULL, 0, &d, 1, &ticket);
+        err = recon_submit(r, &grey, 1, d, 2, &ticket);
     if (err == GPU_OK)
         err = recon_wait(r, ticket, UINT64_MAX);
     gpu_host_free(host);
@@ -112,6 +118,7 @@ static void every_call_fails_once(void **state)
     }
     assert_int_equal(err, GPU_OK);
     assert_int_equal(memory[0], 0x80);
+    assert_int_equal(memory[size / 2], 0x80);
     assert_true(failures > 50);
     gpu_close(g); /* the layer reports what was not destroyed */
     assert_int_equal(messages, 0);
