@@ -130,11 +130,12 @@ def lies(args, folder):
 
 
 def shared(args, folder):
-    """Several readers of one camera, some of the same format: each gets whole frames, one for each sequence number."""
+    """Several readers of one camera, some of the same format: each gets whole frames, one for each sequence number. (The shim stands for being
+    opened once at a time: with a format nobody opens the device to ask for it.)"""
     path, config = folder + "/video9", folder + "/shared.yaml"
     describe(path, formats="YUYV", fps=30)
     with open(config, "w") as f:
-        f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{path}\"}}\n")
+        f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{path}\", format: YUYV}}\n")
     with t.Daemon(args, "-c", config, env=environment(args, path)) as daemon:
         wanted = [("nv12", 20), ("yuv420p", 50), ("nv12", 60), ("gray", 40), ("nv12", 40), ("yuv420p", 20)]
         readers = [(fmt, n, subprocess.Popen([args.bin + "/pelton", "pipe", "--socket", daemon.socket, "-loglevel", "error", "cam", "-f", "rawvideo", "--pix-fmt", fmt,
