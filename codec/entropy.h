@@ -14,9 +14,9 @@
 /* Contexts of ChromaArrayType 0 and 1. */
 #define ENT_CONTEXTS 460
 /* PicWidthInMbs and bytes of a slice that are decoded there at most: one slice is one small workgroup, whose line of neighbours lies
- * in shared memory, and whose time must stay far from what a driver takes for a hang. */
+ * in shared memory, and whose time, a second for so many bytes on an H200, must stay below what a driver takes for a hang. */
 #define ENT_MAX_WIDTH 512
-#define ENT_MAX_BYTES (4u << 20)
+#define ENT_MAX_BYTES (1u << 20)
 
 /* ent_slice.flags */
 #define ENT_FIELD 1              /* a field picture: scans and contexts */
