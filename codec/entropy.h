@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The ABI of entropy decoding on the GPU (step 2): what a slice is before it is decoded there, and what is said of it afterwards.
+ * The ABI of entropy decoding on the GPU (step 2): what a slice is before it is decoded there, and what is said of it
+ * afterwards.
  *
  * Included by C and by GLSL, as codec/records.h is: plain structs of fixed-width integers in scalar layout, sizes asserted. The
  * results proper are the records (rec_mb, rec_motion, h264_mb_syntax, units of coefficients), the same as those of
@@ -13,8 +14,8 @@
 
 /* Contexts of ChromaArrayType 0 and 1. */
 #define ENT_CONTEXTS 460
-/* PicWidthInMbs and bytes of a slice that are decoded there at most: one slice is one small workgroup, whose line of neighbours lies
- * in shared memory, and whose time, a second for so many bytes on an H200, must stay below what a driver takes for a hang. */
+/* PicWidthInMbs and bytes of a slice that are decoded there at most: one slice is one small workgroup, whose line of neighbours
+ * lies in shared memory, and whose time, a second for so many bytes on an H200, must stay below what a driver takes for a hang. */
 #define ENT_MAX_WIDTH 512
 #define ENT_MAX_BYTES (1u << 20)
 
@@ -59,9 +60,11 @@ struct ent_result {
     REC_U32 mbs; /* macroblocks decoded */
 };
 
-/* Tables of 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own. Frame, then field where there are two. */
+/* Tables of 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own. Frame, then field where there are
+ * two. */
 struct ent_tables {
-    REC_U32 states[128][2]; /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; next after MPS | next after LPS << 8 | valMPS << 31 */
+    /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; the next one after the MPS | after the LPS << 8 | valMPS << 31 */
+    REC_U32 states[128][2];
     REC_I8 init[4][ENT_CONTEXTS][2]; /* (m, n) by ent_slice.model */
     REC_U8 scan_4x4[2][16];
     REC_U8 scan_8x8[2][64];
@@ -69,10 +72,12 @@ struct ent_tables {
     REC_U8 last_8x8[64];
     REC_U8 scan_luma_dc[2][16];
     REC_U8 chroma_qpc[52];
-    REC_U8 type_p[5], type_b[23]; /* Tables 7-13, 7-14 by mb_type: enum h264_part | lists of the first partition << 4, of the second << 6 */
+    /* Tables 7-13, 7-14 by mb_type: enum h264_part | lists of the first partition << 4, of the second << 6 */
+    REC_U8 type_p[5], type_b[23];
     REC_U8 sub_p[4], sub_b[13];   /* Tables 7-17, 7-18 by sub_mb_type: enum h264_sub | lists << 4 */
     REC_U8 reserved[3];
-    REC_U16 category[2][6][4]; /* by ctxBlockCat 0..5: first contexts of coded_block_flag (5: none), of both maps, of coeff_abs_level_minus1 */
+    /* by ctxBlockCat 0..5: first contexts of coded_block_flag (5: none), of both maps, of coeff_abs_level_minus1 */
+    REC_U16 category[2][6][4];
 };
 
 #ifndef VULKAN

@@ -1,260 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entropy decoding on the GPU: batches, their buffers and commands. A batch decodes on a background queue of its own and is
+ * Entropy decoding on the GPU: batches from being filled to being fetched. A batch decodes on a background queue of its own and is
  * fetched by the queue that copies to the host; the host waits between the two, as it allocates what is fetched into.
  */
-#include "gpu/entropy.h"
-#include "gpu/shaders/lib/entropy_args.h"
-#include "gpu/vk.h"
-
-#include "shaders/entropy.spv.h"
+#include "gpu/entropy_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT_BYTES 32
-#define SYNTAX_BYTES 8
-#define MAX_GROUPS 65535 /* that any device allows in a dispatch */
 #define BYTES_ALIGN 16
-
-/* Macroblocks in the line of neighbours: how much shared memory a slice takes decides how many are at work at once. */
-#define LINES 2
-static const uint32_t line_widths[LINES] = {128, ENT_MAX_WIDTH};
-
-enum batch_state { BATCH_FREE, BATCH_FILLING, BATCH_DECODING, BATCH_DECODED, BATCH_FETCHING, BATCH_FETCHED };
-
-struct batch_picture {
-    uint32_t mb_base, mb_count, unit_base, unit_most;
-    uint32_t next_mb; /* slices cover the picture up to here */
-    bool gap;         /* but not all of it */
-    uint32_t units;   /* once decoded */
-    bool failed;
-};
-
-struct batch_slice {
-    uint32_t picture, mb_count;
-};
-
-/* What a fetch leaves for the host to copy. */
-struct batch_copy {
-    void *to;
-    uint64_t from, size;
-};
-
-struct gpu_entropy_batch {
-    struct gpu_entropy *e;             /* NULL: not made yet */
-    enum batch_state state;
-    uint32_t picture_count, slice_count, mbs, units, bytes, widest;
-    struct batch_picture *pictures;
-    struct batch_slice *slices;
-    uint32_t reserved; /* by gpu_entropy_slice_bytes */
-
-    struct gpu_buffer up;              /* slices, then bytes, of the host */
-    struct gpu_buffer device[ENT_BINDINGS];
-    struct gpu_buffer results;         /* results, then unit counts, for the host */
-    struct gpu_buffer staging;         /* fetched arrays that do not go to an arena; grows */
-    uint64_t staged;
-    struct batch_copy *copies;
-    uint32_t copy_count, copy_capacity;
-
-    struct gpu_queue *queue, *down;
-    VkCommandPool pool, down_pool;
-    VkCommandBuffer commands, down_commands;
-    bool recording;                    /* down_commands */
-    VkQueryPool queries;               /* both ends of the dispatch, or none */
-    VkDescriptorPool descriptors;
-    VkDescriptorSet set;
-    uint64_t value;                    /* of queue or down, by state */
-};
-
-struct gpu_entropy {
-    struct gpu *g;
-    struct gpu_entropy_params params;
-    struct gpu_buffer tables;
-    const struct gpu_layout *layout;
-    VkPipeline pipelines[LINES]; /* the device's; when they are needed */
-    struct gpu_entropy_batch *batches;
-    uint32_t batch_count;        /* less than params.batches where memory was short */
-};
-
-/* ---- creation ---- */
-
-/* Bytes of each buffer of a batch. */
-static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_BINDINGS])
-{
-    sizes[ENT_BIND_TABLES] = sizeof(struct ent_tables);
-    sizes[ENT_BIND_SLICES] = (uint64_t)p->slices * sizeof(struct ent_slice);
-    sizes[ENT_BIND_BYTES] = p->bytes;
-    sizes[ENT_BIND_MBS] = (uint64_t)p->mbs * sizeof(struct rec_mb);
-    sizes[ENT_BIND_MOTION] = (uint64_t)p->mbs * sizeof(struct rec_motion);
-    sizes[ENT_BIND_SYNTAX] = (uint64_t)p->mbs * SYNTAX_BYTES;
-    sizes[ENT_BIND_COEFFS] = (uint64_t)p->units * UNIT_BYTES;
-    sizes[ENT_BIND_RESULTS] = (uint64_t)p->slices * sizeof(struct ent_result);
-    sizes[ENT_BIND_COUNTS] = (uint64_t)p->pictures * sizeof(uint32_t);
-}
-
-static int create_buffers(struct gpu_entropy_batch *b)
-{
-    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    struct gpu *g = b->e->g;
-    uint64_t sizes[ENT_BINDINGS];
-    int err = GPU_OK;
-    buffer_sizes(&b->e->params, sizes);
-    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
-        if (i != ENT_BIND_TABLES)
-            TRY(gpu_buffer_create(g, sizes[i], usage, GPU_MEMORY_DEVICE, &b->device[i]));
-    TRY(gpu_buffer_create(g, sizes[ENT_BIND_SLICES] + sizes[ENT_BIND_BYTES], VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
-    TRY(gpu_buffer_create(g, sizes[ENT_BIND_RESULTS] + sizes[ENT_BIND_COUNTS], VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
-                          &b->results));
-error:
-    return err;
-}
-
-static int create_set(struct gpu_entropy_batch *b)
-{
-    struct gpu *g = b->e->g;
-    int err = GPU_OK;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, ENT_BINDINGS};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &b->descriptors));
-    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = b->descriptors,
-                                            .descriptorSetCount = 1, .pSetLayouts = &b->e->layout->set};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &b->set));
-    VkDescriptorBufferInfo infos[ENT_BINDINGS];
-    VkWriteDescriptorSet writes[ENT_BINDINGS];
-    for (uint32_t i = 0; i < ENT_BINDINGS; i++) {
-        infos[i] = (VkDescriptorBufferInfo){i == ENT_BIND_TABLES ? b->e->tables.buffer : b->device[i].buffer, 0, VK_WHOLE_SIZE};
-        writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = b->set, .dstBinding = i, .descriptorCount = 1,
-                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &infos[i]};
-    }
-    g->vk.vkUpdateDescriptorSets(g->device, ENT_BINDINGS, writes, 0, NULL);
-error:
-    return err;
-}
-
-static int create_commands(struct gpu *g, const struct gpu_queue *queue, VkCommandPool *pool, VkCommandBuffer *commands)
-{
-    int err = GPU_OK;
-    VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-                                    .queueFamilyIndex = queue->family};
-    VK(g, g->vk.vkCreateCommandPool(g->device, &info, NULL, pool));
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = *pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
-    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, commands));
-error:
-    return err;
-}
-
-static int create_batch(struct gpu_entropy *e, struct gpu_entropy_batch *b)
-{
-    struct gpu *g = e->g;
-    int err = GPU_ERR_NOMEM;
-    b->e = e;
-    b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
-    b->slices = calloc(e->params.slices, sizeof(*b->slices));
-    if (!b->pictures || !b->slices)
-        goto error;
-    TRY(create_buffers(b));
-    TRY(create_set(b));
-    TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &b->queue));
-    TRY(gpu_queue_open(g, GPU_QUEUE_DOWN, &b->down));
-    TRY(create_commands(g, b->queue, &b->pool, &b->commands));
-    TRY(create_commands(g, b->down, &b->down_pool, &b->down_commands));
-    if (g->timestamps && b->queue->tick_mask) {
-        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
-        VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
-    }
-error:
-    return err;
-}
-
-static void free_batch(struct gpu_entropy_batch *b)
-{
-    if (!b->e)
-        return;
-    struct gpu *g = b->e->g;
-    gpu_entropy_end(b);
-    g->vk.vkDestroyQueryPool(g->device, b->queries, NULL);
-    g->vk.vkDestroyCommandPool(g->device, b->down_pool, NULL);
-    g->vk.vkDestroyCommandPool(g->device, b->pool, NULL);
-    gpu_queue_close(b->down);
-    gpu_queue_close(b->queue);
-    g->vk.vkDestroyDescriptorPool(g->device, b->descriptors, NULL);
-    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
-        gpu_buffer_free(g, &b->device[i]);
-    gpu_buffer_free(g, &b->staging);
-    gpu_buffer_free(g, &b->results);
-    gpu_buffer_free(g, &b->up);
-    free(b->copies);
-    free(b->slices);
-    free(b->pictures);
-    *b = (struct gpu_entropy_batch){0};
-}
-
-static int need_pipeline(struct gpu_entropy *e, uint32_t line)
-{
-    const uint32_t constants[2] = {e->g->info.subgroup_size, line_widths[line]};
-    if (e->pipelines[line])
-        return GPU_OK;
-    return gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipelines[line]);
-}
-
-static bool params_fit(const struct gpu *g, const struct gpu_entropy_params *p)
-{
-    uint64_t sizes[ENT_BINDINGS];
-    buffer_sizes(p, sizes);
-    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
-        if (sizes[i] > g->limits.maxStorageBufferRange)
-            return false;
-    return p->slices <= MAX_GROUPS;
-}
-
-static void record_tables(struct gpu *g, VkCommandBuffer commands, void *ctx)
-{
-    const struct gpu_entropy *e = ctx;
-    g->vk.vkCmdUpdateBuffer(commands, e->tables.buffer, 0, sizeof(*e->params.tables), e->params.tables);
-}
-
-int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, struct gpu_entropy **out)
-{
-    int err = GPU_OK;
-    if (!params->batches || !params->pictures || !params->slices || !params->mbs || !params->units || !params->bytes || params->bytes % 4)
-        return GPU_ERR_INVALID;
-    if (!params_fit(g, params))
-        return GPU_ERR_FEATURE;
-    struct gpu_entropy *e = calloc(1, sizeof(*e));
-    if (!e)
-        return GPU_ERR_NOMEM;
-    e->g = g;
-    e->params = *params;
-    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4, &e->layout));
-    TRY(gpu_buffer_create(g, sizeof(*params->tables), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                          GPU_MEMORY_DEVICE, &e->tables));
-    TRY(gpu_run(g, record_tables, e));
-    e->params.tables = NULL;
-    e->batches = calloc(params->batches, sizeof(*e->batches));
-    if (!e->batches) {
-        err = GPU_ERR_NOMEM;
-        goto error;
-    }
-    e->batch_count = params->batches;
-    *out = e;
-    return GPU_OK;
-error:
-    gpu_entropy_free(e);
-    return err;
-}
-
-void gpu_entropy_free(struct gpu_entropy *e)
-{
-    if (!e)
-        return;
-    for (uint32_t i = 0; i < e->batch_count; i++)
-        free_batch(&e->batches[i]);
-    gpu_buffer_free(e->g, &e->tables);
-    free(e->batches);
-    free(e);
-}
 
 /* ---- filling ---- */
 
@@ -264,8 +18,8 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
         struct gpu_entropy_batch *b = &e->batches[i];
         if (b->state != BATCH_FREE)
             continue;
-        if (!b->e && create_batch(e, b) < 0) { /* those before must do */
-            free_batch(b);
+        if (!b->e && gpu_entropy_batch_create(e, b) < 0) { /* those before must do */
+            gpu_entropy_batch_free(b);
             e->batch_count = i;
             return NULL;
         }
@@ -354,7 +108,7 @@ static void record_inputs(struct gpu_entropy_batch *b)
     g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_BYTES].buffer, 1, &copies[1]);
     g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_MOTION].buffer, 0, b->mbs * sizeof(struct rec_motion), 0);
     if (b->units)
-        g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COEFFS].buffer, 0, (uint64_t)b->units * UNIT_BYTES, 0);
+        g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COEFFS].buffer, 0, (uint64_t)b->units * ENTROPY_UNIT_BYTES, 0);
     g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_RESULTS].buffer, 0, b->slice_count * sizeof(struct ent_result), 0);
     g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COUNTS].buffer, 0, b->picture_count * sizeof(uint32_t), 0);
 }
@@ -369,12 +123,7 @@ static void record_results(struct gpu_entropy_batch *b)
     g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_COUNTS].buffer, b->results.buffer, 1, &copies[1]);
 }
 
-static uint32_t line_of(const struct gpu_entropy_batch *b)
-{
-    return b->widest > line_widths[0];
-}
-
-static int record_decode(struct gpu_entropy_batch *b)
+static int record_decode(struct gpu_entropy_batch *b, VkPipeline pipeline)
 {
     const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
     const struct gpu_entropy *e = b->e;
@@ -389,7 +138,7 @@ static int record_decode(struct gpu_entropy_batch *b)
         g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
     record_inputs(b);
     barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
-    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->pipelines[line_of(b)]);
+    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1, &b->set, 0, NULL);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
@@ -407,11 +156,12 @@ error:
 
 int gpu_entropy_submit(struct gpu_entropy_batch *b)
 {
+    VkPipeline pipeline = VK_NULL_HANDLE;
     int err = GPU_OK;
     if (b->state != BATCH_FILLING || !b->slice_count)
         return GPU_ERR_INVALID;
-    TRY(need_pipeline(b->e, line_of(b)));
-    TRY(record_decode(b));
+    TRY(gpu_entropy_pipeline(b->e, b->widest, &pipeline));
+    TRY(record_decode(b, pipeline));
     TRY(gpu_queue_submit(b->queue, b->commands, NULL, 0, &b->value));
     b->state = BATCH_DECODING;
 error:
@@ -532,8 +282,8 @@ error:
 /* Room for what every picture may have; made once, before it is named by commands. */
 static int need_staging(struct gpu_entropy_batch *b)
 {
-    const uint64_t size = (uint64_t)b->e->params.mbs * (sizeof(struct rec_mb) + sizeof(struct rec_motion) + SYNTAX_BYTES) +
-                          (uint64_t)b->e->params.units * UNIT_BYTES;
+    const uint64_t size = (uint64_t)b->e->params.mbs * (sizeof(struct rec_mb) + sizeof(struct rec_motion) + ENTROPY_SYNTAX_BYTES) +
+                          (uint64_t)b->e->params.units * ENTROPY_UNIT_BYTES;
     return b->staging.buffer ? GPU_OK
                              : gpu_buffer_create(b->e->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->staging);
 }
@@ -585,8 +335,8 @@ int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture, const struc
         TRY(begin_fetch(b));
     TRY(fetch_array(b, ENT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb), to->mbs));
     TRY(fetch_array(b, ENT_BIND_MOTION, base * sizeof(struct rec_motion), n * sizeof(struct rec_motion), to->motion));
-    TRY(fetch_array(b, ENT_BIND_SYNTAX, base * SYNTAX_BYTES, n * SYNTAX_BYTES, to->syntax));
-    TRY(fetch_array(b, ENT_BIND_COEFFS, (uint64_t)pic->unit_base * UNIT_BYTES, (uint64_t)pic->units * UNIT_BYTES, to->coeffs));
+    TRY(fetch_array(b, ENT_BIND_SYNTAX, base * ENTROPY_SYNTAX_BYTES, n * ENTROPY_SYNTAX_BYTES, to->syntax));
+    TRY(fetch_array(b, ENT_BIND_COEFFS, (uint64_t)pic->unit_base * ENTROPY_UNIT_BYTES, (uint64_t)pic->units * ENTROPY_UNIT_BYTES, to->coeffs));
 error:
     return err;
 }

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Entropy decoding on the GPU: what is made once, and the buffers and commands of a batch.
+ */
+#include "gpu/entropy_internal.h"
+
+#include "shaders/entropy.spv.h"
+
+#include <stdlib.h>
+
+#define MAX_GROUPS 65535 /* that any device allows in a dispatch */
+
+/* Macroblocks in the line of neighbours, ascending to the most that gpu_entropy_add_slice takes: how much shared memory a slice takes
+ * decides how many are at work at once. */
+static const uint32_t line_widths[ENTROPY_LINES] = {128, ENT_MAX_WIDTH};
+
+/* Bytes of each buffer of a batch. */
+static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_BINDINGS])
+{
+    sizes[ENT_BIND_TABLES] = sizeof(struct ent_tables);
+    sizes[ENT_BIND_SLICES] = (uint64_t)p->slices * sizeof(struct ent_slice);
+    sizes[ENT_BIND_BYTES] = p->bytes;
+    sizes[ENT_BIND_MBS] = (uint64_t)p->mbs * sizeof(struct rec_mb);
+    sizes[ENT_BIND_MOTION] = (uint64_t)p->mbs * sizeof(struct rec_motion);
+    sizes[ENT_BIND_SYNTAX] = (uint64_t)p->mbs * ENTROPY_SYNTAX_BYTES;
+    sizes[ENT_BIND_COEFFS] = (uint64_t)p->units * ENTROPY_UNIT_BYTES;
+    sizes[ENT_BIND_RESULTS] = (uint64_t)p->slices * sizeof(struct ent_result);
+    sizes[ENT_BIND_COUNTS] = (uint64_t)p->pictures * sizeof(uint32_t);
+}
+
+static int create_buffers(struct gpu_entropy_batch *b)
+{
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    struct gpu *g = b->e->g;
+    uint64_t sizes[ENT_BINDINGS];
+    int err = GPU_OK;
+    buffer_sizes(&b->e->params, sizes);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        if (i != ENT_BIND_TABLES)
+            TRY(gpu_buffer_create(g, sizes[i], usage, GPU_MEMORY_DEVICE, &b->device[i]));
+    TRY(gpu_buffer_create(g, sizes[ENT_BIND_SLICES] + sizes[ENT_BIND_BYTES], VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
+    TRY(gpu_buffer_create(g, sizes[ENT_BIND_RESULTS] + sizes[ENT_BIND_COUNTS], VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
+                          &b->results));
+error:
+    return err;
+}
+
+static int create_set(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    int err = GPU_OK;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, ENT_BINDINGS};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &b->descriptors));
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = b->descriptors,
+                                            .descriptorSetCount = 1, .pSetLayouts = &b->e->layout->set};
+    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &b->set));
+    VkDescriptorBufferInfo infos[ENT_BINDINGS];
+    VkWriteDescriptorSet writes[ENT_BINDINGS];
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++) {
+        infos[i] = (VkDescriptorBufferInfo){i == ENT_BIND_TABLES ? b->e->tables.buffer : b->device[i].buffer, 0, VK_WHOLE_SIZE};
+        writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = b->set, .dstBinding = i, .descriptorCount = 1,
+                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &infos[i]};
+    }
+    g->vk.vkUpdateDescriptorSets(g->device, ENT_BINDINGS, writes, 0, NULL);
+error:
+    return err;
+}
+
+static int create_commands(struct gpu *g, const struct gpu_queue *queue, VkCommandPool *pool, VkCommandBuffer *commands)
+{
+    int err = GPU_OK;
+    VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                                    .queueFamilyIndex = queue->family};
+    VK(g, g->vk.vkCreateCommandPool(g->device, &info, NULL, pool));
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = *pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, commands));
+error:
+    return err;
+}
+
+int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
+{
+    struct gpu *g = e->g;
+    int err = GPU_ERR_NOMEM;
+    b->e = e;
+    b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
+    b->slices = calloc(e->params.slices, sizeof(*b->slices));
+    if (!b->pictures || !b->slices)
+        goto error;
+    TRY(create_buffers(b));
+    TRY(create_set(b));
+    TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &b->queue));
+    TRY(gpu_queue_open(g, GPU_QUEUE_DOWN, &b->down));
+    TRY(create_commands(g, b->queue, &b->pool, &b->commands));
+    TRY(create_commands(g, b->down, &b->down_pool, &b->down_commands));
+    if (g->timestamps && b->queue->tick_mask) {
+        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
+        VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
+    }
+error:
+    return err;
+}
+
+void gpu_entropy_batch_free(struct gpu_entropy_batch *b)
+{
+    if (!b->e)
+        return;
+    struct gpu *g = b->e->g;
+    gpu_entropy_end(b);
+    g->vk.vkDestroyQueryPool(g->device, b->queries, NULL);
+    g->vk.vkDestroyCommandPool(g->device, b->down_pool, NULL);
+    g->vk.vkDestroyCommandPool(g->device, b->pool, NULL);
+    gpu_queue_close(b->down);
+    gpu_queue_close(b->queue);
+    g->vk.vkDestroyDescriptorPool(g->device, b->descriptors, NULL);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        gpu_buffer_free(g, &b->device[i]);
+    gpu_buffer_free(g, &b->staging);
+    gpu_buffer_free(g, &b->results);
+    gpu_buffer_free(g, &b->up);
+    free(b->copies);
+    free(b->slices);
+    free(b->pictures);
+    *b = (struct gpu_entropy_batch){0};
+}
+
+int gpu_entropy_pipeline(struct gpu_entropy *e, uint32_t mb_width, VkPipeline *out)
+{
+    uint32_t line = 0;
+    while (line_widths[line] < mb_width)
+        line++;
+    const uint32_t constants[2] = {e->g->info.subgroup_size, line_widths[line]};
+    int err = GPU_OK;
+    if (!e->pipelines[line])
+        err = gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipelines[line]);
+    if (err == GPU_OK)
+        *out = e->pipelines[line];
+    return err;
+}
+
+static bool params_fit(const struct gpu *g, const struct gpu_entropy_params *p)
+{
+    uint64_t sizes[ENT_BINDINGS];
+    buffer_sizes(p, sizes);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        if (sizes[i] > g->limits.maxStorageBufferRange)
+            return false;
+    return p->slices <= MAX_GROUPS;
+}
+
+static void record_tables(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct gpu_entropy *e = ctx;
+    g->vk.vkCmdUpdateBuffer(commands, e->tables.buffer, 0, sizeof(*e->params.tables), e->params.tables);
+}
+
+int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, struct gpu_entropy **out)
+{
+    int err = GPU_OK;
+    if (!params->batches || !params->pictures || !params->slices || !params->mbs || !params->units || !params->bytes || params->bytes % 4)
+        return GPU_ERR_INVALID;
+    if (!params_fit(g, params))
+        return GPU_ERR_FEATURE;
+    struct gpu_entropy *e = calloc(1, sizeof(*e));
+    if (!e)
+        return GPU_ERR_NOMEM;
+    e->g = g;
+    e->params = *params;
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4, &e->layout));
+    TRY(gpu_buffer_create(g, sizeof(*params->tables), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          GPU_MEMORY_DEVICE, &e->tables));
+    TRY(gpu_run(g, record_tables, e));
+    e->params.tables = NULL;
+    e->batches = calloc(params->batches, sizeof(*e->batches));
+    if (!e->batches) {
+        err = GPU_ERR_NOMEM;
+        goto error;
+    }
+    e->batch_count = params->batches;
+    *out = e;
+    return GPU_OK;
+error:
+    gpu_entropy_free(e);
+    return err;
+}
+
+void gpu_entropy_free(struct gpu_entropy *e)
+{
+    if (!e)
+        return;
+    for (uint32_t i = 0; i < e->batch_count; i++)
+        gpu_entropy_batch_free(&e->batches[i]);
+    gpu_buffer_free(e->g, &e->tables);
+    free(e->batches);
+    free(e);
+}
