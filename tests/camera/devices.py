@@ -137,6 +137,8 @@ def shared(args, folder):
     with open(config, "w") as f:
         f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{path}\", format: YUYV}}\n")
     with t.Daemon(args, "-c", config, env=environment(args, path)) as daemon:
+        holder = Reader(args, daemon.socket, "source:cam") # so that the device stays open, whoever comes late
+        holder.wait_frame(time.monotonic(), 20)
         wanted = [("nv12", 20), ("yuv420p", 50), ("nv12", 60), ("gray", 40), ("nv12", 40), ("yuv420p", 20)]
         readers = [(fmt, n, subprocess.Popen([args.bin + "/pelton", "pipe", "--socket", daemon.socket, "-loglevel", "error", "cam", "-f", "rawvideo", "--pix-fmt", fmt,
                                               "-frames:v", str(n)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)) for fmt, n in wanted]
@@ -146,6 +148,7 @@ def shared(args, folder):
                 got = [out[i:i + size] for i in range(0, len(out), size)]
                 good = len(got) == n and all(as_drawn(g, "YUYV", fmt) for g in got) and all(a[0] != b[0] for a, b in zip(got, got[1:]))
                 check(good, f"shared: {fmt}: {len(got)} frames of {n}, as drawn")
+        holder.end()
 
 
 def choice(args, folder):
