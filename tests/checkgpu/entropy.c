@@ -236,27 +236,54 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
     return err;
 }
 
-/* Other bytes, or an early end; of the slice data above all. */
-static void damage(struct entropy *p, struct h264_slice *slice)
+/* A slice as it was. */
+struct whole {
+    struct h264_slice *slice;
+    uint8_t *nal;
+    size_t size;
+};
+
+/* Other bytes, or an early end; of the slice data above all, and often of its end, so that some other valid slice comes of it. */
+static int damage(struct entropy *p, struct h264_slice *slice, struct whole *whole)
 {
     size_t header = slice->data_bit_offset / 8 + 2, last = slice->nal_size - 1;
+    *whole = (struct whole){slice, malloc(slice->nal_size), slice->nal_size};
+    if (!whole->nal)
+        return GPU_ERR_NOMEM;
+    memcpy(whole->nal, slice->nal, slice->nal_size);
     if (header >= last)
-        return;
+        return 0;
     if (check_chance(p->env, 15)) {
         slice->nal_size -= check_random(p->env, (uint32_t)(last - header));
-        return;
+        return 0;
     }
+    if (check_chance(p->env, 40))
+        header = last - header > 4 ? last - 4 : header;
     for (unsigned n = 1 + check_random(p->env, 3); n > 0; n--)
         slice->nal[header + check_random(p->env, (uint32_t)(last - header))] = (uint8_t)check_random(p->env, 256);
+    return 0;
+}
+
+static void repair(struct whole *whole)
+{
+    if (whole->nal) {
+        memcpy(whole->slice->nal, whole->nal, whole->size);
+        whole->slice->nal_size = whole->size;
+    }
+    free(whole->nal);
 }
 
 static int run_damaged(struct entropy *p, struct h264_picture **pictures, uint32_t n)
 {
     int err = 0;
     for (unsigned round = 0; round < p->damage && err == 0; round++) {
+        struct whole wholes[BATCH_PICTURES] = {{0}};
+        for (uint32_t i = 0; i < n && err == 0; i++)
+            err = damage(p, &pictures[i]->slices[check_random(p->env, pictures[i]->slice_count)], &wholes[i]);
+        if (err == 0)
+            err = run_batch(p, pictures, n, true);
         for (uint32_t i = 0; i < n; i++)
-            damage(p, &pictures[i]->slices[check_random(p->env, pictures[i]->slice_count)]);
-        err = run_batch(p, pictures, n, true);
+            repair(&wholes[i]);
     }
     return err;
 }
