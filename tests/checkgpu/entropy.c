@@ -4,10 +4,8 @@
  * must be equal. Then the same slices damaged, again and again: the GPU may refuse what it likes, but what it lets pass must be what
  * the CPU makes of it. With --time it is measured instead: so many pictures of the stream at once.
  */
+#include "tests/checkgpu/entropy.h"
 #include "codec/entropy.h"
-#include "codec/h264.h"
-#include "gpu/entropy.h"
-#include "tests/checkgpu/checkgpu.h"
 #include "tests/tools/read_file.h"
 
 #include <inttypes.h>
@@ -20,31 +18,12 @@
 #define BATCH_SLICES 4096
 #define BATCH_BYTES (8u << 20)
 #define UNITS_PER_MB 24
-#define BESIDE 64 /* pictures, from which on their time beside other work is measured */
-#define SLACK 216 /* units that a slice may reserve beyond those that it has in the end */
 
 struct arrays {
     struct rec_mb *mbs;
     struct rec_motion *motion;
     struct h264_mb_syntax *syntax;
     int16_t *coeffs;
-};
-
-struct entropy {
-    struct check_env *env;
-    struct gpu_entropy *gpu;
-    struct h264_stream *stream;
-    struct h264_scratch *scratch;
-    struct h264_picture **pictures; /* that the GPU can decode */
-    uint32_t count, capacity, most;
-    bool keep;                      /* all of them, else a batch at a time */
-    unsigned damage;                /* rounds */
-    unsigned long equal;            /* pictures that both have decoded */
-    unsigned long refused, passed;  /* damaged pictures */
-    struct gpu_arena *arena;        /* every other picture is fetched into it */
-    uint8_t *arena_memory;
-    size_t arena_size;
-    uint8_t *memory;
 };
 
 /* ---- a batch both ways ---- */
@@ -54,7 +33,7 @@ static size_t array_sizes(const struct h264_picture *pic, size_t sizes[4])
     sizes[0] = pic->mb_count * sizeof(struct rec_mb);
     sizes[1] = pic->mb_count * sizeof(struct rec_motion);
     sizes[2] = pic->mb_count * sizeof(struct h264_mb_syntax);
-    sizes[3] = ((size_t)pic->mb_count * UNITS_PER_MB + pic->slice_count * SLACK) * 32;
+    sizes[3] = ((size_t)pic->mb_count * UNITS_PER_MB + pic->slice_count * ENTROPY_SLACK) * 32;
     return sizes[0] + sizes[1] + sizes[2] + sizes[3];
 }
 
@@ -66,7 +45,7 @@ static struct arrays arrays_at(const struct h264_picture *pic, uint8_t *memory)
                            (void *)(memory + sizes[0] + sizes[1] + sizes[2])};
 }
 
-static bool decode_cpu(struct entropy *p, struct h264_picture *pic)
+bool entropy_decode_cpu(struct entropy *p, struct h264_picture *pic)
 {
     bool good = true;
     uint32_t mbs = 0;
@@ -81,7 +60,7 @@ static bool decode_cpu(struct entropy *p, struct h264_picture *pic)
     return good && mbs == pic->mb_count;
 }
 
-static int add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic, uint32_t units)
+int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic, uint32_t units)
 {
     uint32_t picture = 0;
     int err = gpu_entropy_add_picture(b, pic->mb_count, units, &picture);
@@ -159,7 +138,7 @@ static int compare(const struct h264_picture *pic, const struct arrays *got, uin
     return 0;
 }
 
-static int finish(struct gpu_entropy *e, struct gpu_entropy_batch *b)
+int entropy_finish(struct gpu_entropy *e, struct gpu_entropy_batch *b)
 {
     int err = gpu_entropy_wait(e, UINT64_MAX);
     return err < 0 ? err : gpu_entropy_poll(b);
@@ -203,14 +182,14 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
     struct arrays got[BATCH_PICTURES];
     int err = b ? 0 : GPU_ERR_INVALID;
     for (uint32_t i = 0; i < n && err == 0; i++)
-        err = add_picture(b, pictures[i], pictures[i]->mb_count * UNITS_PER_MB);
+        err = entropy_add_picture(b, pictures[i], pictures[i]->mb_count * UNITS_PER_MB);
     if (err == 0)
         err = gpu_entropy_submit(b);
     bool good[BATCH_PICTURES];
     for (uint32_t i = 0; i < n; i++) /* meanwhile */
-        good[i] = decode_cpu(p, pictures[i]);
+        good[i] = entropy_decode_cpu(p, pictures[i]);
     if (err == 0)
-        err = finish(p->gpu, b);
+        err = entropy_finish(p->gpu, b);
     if (err == 0)
         err = fetch(p, b, pictures, n, got);
     if (err != 0)
@@ -363,7 +342,7 @@ static size_t next_start(const uint8_t *data, size_t size, size_t at)
 }
 
 /* All pictures of the file that are wanted are taken. */
-static int read_stream(struct entropy *p, const char *path)
+int entropy_read_stream(struct entropy *p, const char *path)
 {
     struct h264_stream_params params = {0};
     struct h264_diag diag = {0};
@@ -389,7 +368,7 @@ static int read_stream(struct entropy *p, const char *path)
     return err;
 }
 
-static void close_entropy(struct entropy *p)
+void entropy_close(struct entropy *p)
 {
     for (uint32_t i = 0; i < p->count; i++)
         h264_picture_unref(p->pictures[i]);
@@ -407,7 +386,7 @@ static int open_check(struct entropy *p)
     h264_entropy_tables(&tables);
     struct gpu_entropy_params params = {.batches = 2, .pictures = BATCH_PICTURES, .slices = BATCH_SLICES, .mbs = BATCH_MBS,
                                         .units = BATCH_MBS * UNITS_PER_MB, .bytes = BATCH_BYTES, .tables = &tables};
-    p->arena_size = (size_t)BATCH_MBS * (32 + 136 + 8 + UNITS_PER_MB * 32) + (size_t)BATCH_SLICES * SLACK * 32 + BATCH_PICTURES * 64;
+    p->arena_size = (size_t)BATCH_MBS * (32 + 136 + 8 + UNITS_PER_MB * 32) + (size_t)BATCH_SLICES * ENTROPY_SLACK * 32 + BATCH_PICTURES * 64;
     p->scratch = h264_scratch_create();
     p->memory = malloc(p->arena_size);
     if (!p->scratch || !p->memory)
@@ -428,112 +407,11 @@ int check_entropy(struct check_env *env, const char *const *paths, unsigned coun
     for (unsigned i = 0; i < count && err == 0; i++) {
         unsigned long before = env->pictures, equal = p.equal;
         p.most = most ? most : UINT32_MAX;
-        err = read_stream(&p, paths[i]);
+        err = entropy_read_stream(&p, paths[i]);
         printf("checkgpu entropy: %s %s, %lu pictures, %lu equal\n", paths[i], err ? "FAILED" : "ok", env->pictures - before, p.equal - equal);
     }
     printf("checkgpu entropy: %lu pictures, %lu macroblocks, %lu equal; damaged: %lu refused, %lu as the CPU has them\n", env->pictures, env->mbs,
            p.equal, p.refused, p.passed);
-    close_entropy(&p);
-    return err ? -1 : 0;
-}
-
-/* ---- time ---- */
-
-static size_t picture_bytes(const struct h264_picture *pic)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < pic->slice_count; i++)
-        bytes += h264_slice_export_size(&pic->slices[i]) + 64;
-    return bytes;
-}
-
-static int submit_pictures(struct entropy *p, uint32_t n, struct gpu_entropy_batch **out)
-{
-    struct gpu_entropy_batch *b = *out = gpu_entropy_begin(p->gpu);
-    int err = b ? 0 : GPU_ERR_INVALID;
-    for (uint32_t i = 0; i < n && err == 0; i++) {
-        const struct h264_picture *pic = p->pictures[i % p->count];
-        err = add_picture(b, pic, atomic_load(&pic->unit_count) + pic->slice_count * SLACK);
-    }
-    return err ? err : gpu_entropy_submit(b);
-}
-
-/* The same while the main queue copies memory as fast as it can: what either takes from the other. */
-static int time_beside(struct entropy *p, uint32_t n, double alone)
-{
-    double bandwidth[2] = {0, 0}, sum = 0;
-    unsigned count = 0;
-    struct gpu_entropy_batch *b = NULL;
-    int err = 0;
-    for (int i = 0; i < 3 && err == 0; i++) /* the last one counts */
-        err = gpu_bandwidth(p->env->gpu, &bandwidth[0]);
-    if (err == 0)
-        err = submit_pictures(p, n, &b);
-    while (err == 0 && gpu_entropy_poll(b) == 1) {
-        err = gpu_bandwidth(p->env->gpu, &bandwidth[1]);
-        sum += bandwidth[1];
-        count++;
-    }
-    if (err == 0 && count)
-        printf("x%-4" PRIu32 " beside copies on another queue: %.3f times as long; those, %u of them, have %.3f of their speed\n", n,
-               gpu_entropy_seconds(b) / alone, count, sum / count / bandwidth[0]);
-    gpu_entropy_end(b);
-    return err;
-}
-
-/* n pictures, those of the stream round and round, from the first on. */
-static int time_count(struct entropy *p, uint32_t n)
-{
-    struct ent_tables tables;
-    struct gpu_entropy_params params = {.batches = 1, .pictures = n, .tables = &tables};
-    struct gpu_entropy_batch *b = NULL;
-    uint64_t bytes = 0;
-    double best = 0;
-    h264_entropy_tables(&tables);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct h264_picture *pic = p->pictures[i % p->count];
-        params.slices += pic->slice_count;
-        params.mbs += pic->mb_count;
-        params.units += atomic_load(&pic->unit_count) + pic->slice_count * SLACK;
-        bytes += picture_bytes(pic);
-    }
-    params.bytes = (uint32_t)(bytes + 3) & ~3u;
-    int err = gpu_entropy_create(p->env->gpu, &params, &p->gpu);
-    for (int round = 0; round < 3 && err == 0; round++) {
-        err = submit_pictures(p, n, &b);
-        if (err == 0)
-            err = finish(p->gpu, b);
-        uint32_t ok = 0, units;
-        for (uint32_t i = 0; i < n && err == 0; i++)
-            ok += gpu_entropy_picture_ok(b, i, &units);
-        double seconds = err == 0 ? gpu_entropy_seconds(b) : 0;
-        best = round == 0 || seconds < best ? seconds : best;
-        if (err == 0 && ok != n)
-            printf("checkgpu: %" PRIu32 " of %" PRIu32 " pictures are not ok\n", n - ok, n);
-        gpu_entropy_end(b);
-    }
-    if (err == 0)
-        printf("x%-4" PRIu32 " %9.3f ms, %9.3f ms a picture, %8.1f pictures/s, %9.2f Mbit/s, %8.3f Mbit/s a slice\n", n, 1e3 * best,
-               1e3 * best / n, n / best, 8e-6 * (double)bytes / best, 8e-6 * (double)bytes / best / params.slices);
-    if (err == 0 && n >= BESIDE)
-        err = time_beside(p, n, best);
-    gpu_entropy_free(p->gpu);
-    p->gpu = NULL;
-    fflush(stdout);
-    return err;
-}
-
-int check_entropy_timing(struct check_env *env, const char *path, uint32_t most)
-{
-    struct entropy p = {.env = env, .keep = true, .most = most};
-    p.scratch = h264_scratch_create();
-    int err = p.scratch ? read_stream(&p, path) : GPU_ERR_NOMEM;
-    for (uint32_t i = 0; i < p.count && err == 0; i++)
-        decode_cpu(&p, p.pictures[i]);
-    for (uint32_t n = 1; n <= most && err == 0 && p.count; n = n == 1 ? 16 : n == 16 ? 64 : n == 64 ? 132 : n == 132 ? 264 : n == 264 ? 512 : n * 2)
-        err = time_count(&p, n);
-    if (err)
-        printf("checkgpu: %s\n", gpu_error_text(err));
-    close_entropy(&p);
+    entropy_close(&p);
     return err ? -1 : 0;
 }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What entropy.c (checks) and entropy_time.c share: a stream's pictures, and step 2 of them on the CPU and the GPU.
+ */
+#ifndef PELTON_CHECKGPU_ENTROPY_H
+#define PELTON_CHECKGPU_ENTROPY_H
+
+#include "codec/h264.h"
+#include "gpu/entropy.h"
+#include "tests/checkgpu/checkgpu.h"
+
+#define ENTROPY_SLACK 216 /* units that a slice may reserve beyond those that it has in the end */
+
+struct entropy {
+    struct check_env *env;
+    struct gpu_entropy *gpu;
+    struct h264_stream *stream;
+    struct h264_scratch *scratch;
+    struct h264_picture **pictures; /* that the GPU can decode */
+    uint32_t count, capacity, most;
+    bool keep;                      /* all of them, else a batch at a time */
+    unsigned damage;                /* rounds */
+    unsigned long equal;            /* pictures that both have decoded */
+    unsigned long refused, passed;  /* damaged pictures */
+    struct gpu_arena *arena;        /* every other picture is fetched into it */
+    uint8_t *arena_memory;
+    size_t arena_size;
+    uint8_t *memory;
+};
+
+/* All pictures of the file that are wanted are taken. */
+int entropy_read_stream(struct entropy *p, const char *path);
+/* Step 2 of all slices, from scratch; whether all macroblocks came without an error. */
+bool entropy_decode_cpu(struct entropy *p, struct h264_picture *pic);
+/* The picture and its slices into a batch, as its next picture. */
+int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic, uint32_t units);
+/* Wait for the one batch that is submitted. */
+int entropy_finish(struct gpu_entropy *e, struct gpu_entropy_batch *b);
+void entropy_close(struct entropy *p); /* half built is fine */
+
+#endif
