@@ -44,7 +44,7 @@ struct entropy_gpu {
     bool waits;              /* with the lock: the thread sleeps until there is work */
     uv_cond_t work;
     uv_thread_t thread;
-    uint32_t busy;
+    uint32_t busy, made, most; /* groups in work; that ever were at once, whose memory exists; that may be, as memory allows */
     double cpu; /* seconds of this thread that are charged already */
     struct group groups[ENTROPY_BATCHES];
 };
@@ -127,7 +127,7 @@ static int begin(struct entropy_gpu *g, struct group *group)
     uint32_t added = 0;
     group->batch = gpu_entropy_begin(g->gpu);
     if (!group->batch)
-        return GPU_ERR_INVALID;
+        return GPU_ERR_NOMEM;
     for (uint32_t i = 0; i < group->count; i++) {
         const struct h264_picture *pic = group->parts[i].job->pic;
         uint32_t *picture = &group->parts[i].picture, units = pic->mb_count * (pic->sps->chroma_format_idc ? 24 : 16);
@@ -258,7 +258,7 @@ static bool open_gpu(struct entropy_gpu *g)
 
 static struct group *free_group(struct entropy_gpu *g)
 {
-    for (uint32_t i = 0; i < g->capacity.batches; i++)
+    for (uint32_t i = g->busy < g->most ? 0 : g->capacity.batches; i < g->capacity.batches; i++)
         if (g->groups[i].phase == GROUP_FREE)
             return &g->groups[i];
     return NULL;
@@ -291,8 +291,12 @@ static bool take(struct entropy_gpu *g)
     if (err)
         forget(group);
     uv_mutex_lock(&e->lock);
-    if (err && err != GPU_ERR_INVALID)
+    if (err == GPU_ERR_NOMEM && g->busy > 1)
+        g->most = g->busy - 1;
+    else if (err && err != GPU_ERR_INVALID)
         fail(g, err);
+    else if (g->busy > g->made)
+        g->made = g->busy;
     if (err)
         settle(g, group);
     return true;
@@ -342,6 +346,7 @@ int entropy_gpu_start(struct engine *e)
         return PELTON_ERR_NOMEM;
     g->engine = e;
     g->capacity = capacity;
+    g->most = capacity.batches;
     if (uv_cond_init(&g->work)) {
         free(g);
         return PELTON_ERR_NOMEM;
@@ -396,5 +401,5 @@ uint32_t entropy_gpu_depth(const struct engine *e)
 uint64_t entropy_gpu_memory(const struct engine *e)
 {
     const struct entropy_gpu *g = e->entropy_gpu;
-    return g && g->gpu ? (uint64_t)g->capacity.batches * entropy_batch_bytes(&g->capacity) : 0;
+    return g ? g->made * entropy_batch_bytes(&g->capacity) : 0;
 }

@@ -4,6 +4,7 @@
  * overtake each other as on a device. The slices themselves come past h264_slice_export, which the linker wraps.
  *
  * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_ENTROPY_FAILS=N gives up one picture of N;
+ * PELTON_TEST_ENTROPY_BATCHES=N has memory for N batches only;
  * PELTON_TEST_LOSE_ENTROPY=N loses the device, as far as entropy decoding goes, at the N-th batch.
  */
 #include "codec/h264.h"
@@ -45,6 +46,7 @@ struct gpu_entropy {
     uint64_t random;
     unsigned long lose_at, begun;
     unsigned fail_of;
+    uint32_t batch_count;
     struct gpu_entropy_batch batches[];
 };
 
@@ -94,6 +96,7 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, s
     e->params = *params;
     e->random = number("PELTON_TEST_ENTROPY_SEED") * 2 + 0x9e3779b97f4a7c15ull;
     e->fail_of = (unsigned)number("PELTON_TEST_ENTROPY_FAILS");
+    e->batch_count = getenv("PELTON_TEST_ENTROPY_BATCHES") ? (uint32_t)number("PELTON_TEST_ENTROPY_BATCHES") : params->batches;
     e->lose_at = number("PELTON_TEST_LOSE_ENTROPY");
     for (uint32_t i = 0; i < params->batches; i++) {
         struct gpu_entropy_batch *b = &e->batches[i];
@@ -119,7 +122,7 @@ void gpu_entropy_free(struct gpu_entropy *e)
 
 struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
 {
-    for (uint32_t i = 0; i < e->params.batches; i++) {
+    for (uint32_t i = 0; i < e->batch_count && i < e->params.batches; i++) {
         struct gpu_entropy_batch *b = &e->batches[i];
         if (b->phase != PHASE_FREE)
             continue;

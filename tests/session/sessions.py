@@ -189,6 +189,9 @@ def entropy(clip, base, whole, frames):
     for trouble in ("FAILS=3", "FAILS=1"):
         out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_ENTROPY_FAILS": trouble[6:]})
         expect(f"entropy, {trouble}", set(out.stdout.splitlines()), {whole})
+    for n in (0, 1):
+        out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_ENTROPY_BATCHES": str(n)})
+        expect(f"entropy, memory for {n} batches", set(out.stdout.splitlines()), {whole})
     for n in (1, 2, 7):
         out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_LOSE_ENTROPY": str(n)})
         expect(f"entropy, lost at batch {n}", set(out.stdout.splitlines()), {whole})
