@@ -46,6 +46,10 @@ struct entropy_gpu {
     uv_thread_t thread;
     uint32_t busy, made, most; /* groups in work; that ever were at once, whose memory exists; that may be, as memory allows */
     double cpu; /* seconds of this thread that are charged already */
+    struct {
+        uint64_t batches, decoded, given_back;
+        double seconds, device, largest; /* sums over batches: from the queue until decoded and fetched; bytes of the largest slice */
+    } sum;
     struct group groups[ENTROPY_BATCHES];
 };
 
@@ -71,6 +75,16 @@ static void charge(struct entropy_gpu *g, const struct group *group)
     }
 }
 
+static void note(struct entropy_gpu *g, const struct group *group)
+{
+    for (uint32_t i = 0; i < group->count; i++)
+        *(group->parts[i].units ? &g->sum.decoded : &g->sum.given_back) += 1;
+    g->sum.batches++;
+    g->sum.seconds += 1e-9 * (double)(now_ns() - group->begin_ns);
+    g->sum.device += group->seconds;
+    g->sum.largest += (double)group->largest;
+}
+
 /* The group is over: its pictures are decoded, or the CPU's, or nobody wants them any more. With the lock. */
 static void settle(struct entropy_gpu *g, struct group *group)
 {
@@ -85,6 +99,7 @@ static void settle(struct entropy_gpu *g, struct group *group)
             give_back(e, job);
         }
     }
+    note(g, group);
     group->count = 0;
     group->phase = GROUP_FREE;
     g->busy--;
@@ -315,6 +330,21 @@ static void rest(struct entropy_gpu *g)
         uv_cond_wait(&g->work, &e->lock);
 }
 
+static void log_sums(const struct entropy_gpu *g)
+{
+    const struct engine *e = g->engine;
+    double n = (double)g->sum.batches;
+    char line[256];
+    if (!g->sum.batches || !e->params.log)
+        return;
+    snprintf(line, sizeof line,
+             "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu given back; a batch: %.1f ms, %.1f of the device's, "
+             "largest slice %.0f bytes; the thread's CPU time: %.3f s",
+             (unsigned long long)g->sum.batches, g->made, (unsigned long long)g->sum.decoded, (unsigned long long)g->sum.given_back,
+             1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n, thread_cpu_seconds());
+    e->params.log(e->params.log_ctx, 2, line);
+}
+
 static void thread_main(void *arg)
 {
     struct entropy_gpu *g = arg;
@@ -332,6 +362,7 @@ static void thread_main(void *arg)
     }
     uv_mutex_unlock(&e->lock);
     gpu_entropy_free(g->gpu);
+    log_sums(g);
 }
 
 /* ---- from other threads ---- */

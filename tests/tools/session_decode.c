@@ -176,7 +176,7 @@ static void on_end(void *ctx, const struct pelton_failure *failure, const struct
 
 static void log_line(void *ctx, int level, const char *line)
 {
-    if (level <= 1)
+    if (level <= 1 + opt.stats)
         fprintf(stderr, "%s\n", line);
 }
 
