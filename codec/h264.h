@@ -394,8 +394,9 @@ void h264_entropy_tables(struct ent_tables *out);
 int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units);
 /* The arrays are not wanted after all, and the picture as before it had any. */
 void h264_picture_free_arrays(struct h264_picture *pic);
-/* The arrays hold all macroblocks of all slices, without an error: the picture is as h264_slice_decode leaves it. */
-void h264_picture_import(struct h264_picture *pic, uint32_t units);
+/* The arrays hold all macroblocks of all slices, without an error: the picture is as h264_slice_decode leaves it. False, and the picture
+ * as it was, where they hold what step 3 could not take: a device's memory is not trusted more than a bitstream. */
+bool h264_picture_import(struct h264_picture *pic, uint32_t units);
 
 /* Step 2 for one slice. Different slices, of one picture too, may run at the same time with different scratch. On an error the
  * macroblocks up to it stay decoded. Returns slice->status. */

@@ -119,8 +119,46 @@ void h264_entropy_tables(struct ent_tables *out)
     category_tables(out);
 }
 
-void h264_picture_import(struct h264_picture *pic, uint32_t units)
+/* ref_idx of both lists for one quadrant: below the length of the slice's list, or -1. */
+static bool refs_valid(const struct h264_slice *slice, const struct rec_motion *motion, unsigned quadrant)
 {
+    for (unsigned list = 0; list < 2; list++)
+        if (motion->ref_idx[list][quadrant] < -1 || motion->ref_idx[list][quadrant] >= slice->hdr.num_ref[list])
+            return false;
+    return true;
+}
+
+/* What step 3 takes for granted: shapes that the slice's type has, references that it names. The rest is records_validate's. */
+static bool macroblock_valid(const struct h264_slice *slice, uint32_t addr)
+{
+    const struct h264_mb_syntax *syntax = &slice->pic->syntax[addr];
+    const struct rec_mb *mb = &slice->pic->mbs[addr];
+    unsigned type = slice->hdr.type;
+
+    if (syntax->decoded != 1 || mb->slice != slice->index || mb->kind > REC_MB_INTER ||
+        (mb->kind == REC_MB_INTER) != (syntax->part < H264_PART_INTRA) || syntax->part > H264_PART_INTRA)
+        return false;
+    if (syntax->part == H264_PART_INTRA)
+        return true;
+    if (type == H264_I || (syntax->part == H264_PART_SKIP && type != H264_P) || (syntax->part == H264_PART_DIRECT && type != H264_B))
+        return false;
+    for (unsigned i = 0; i < 4 && syntax->part != H264_PART_DIRECT; i++) {
+        unsigned sub = syntax->part == H264_PART_8X8 ? syntax->sub[i] : H264_SUB_8X8;
+
+        if (sub > H264_SUB_DIRECT || (sub == H264_SUB_DIRECT && type != H264_B))
+            return false;
+        if (sub != H264_SUB_DIRECT && !refs_valid(slice, &slice->pic->motion[addr], i))
+            return false;
+    }
+    return true;
+}
+
+bool h264_picture_import(struct h264_picture *pic, uint32_t units)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        for (uint32_t addr = pic->slices[i].hdr.first_mb; addr < pic->slices[i].end_mb; addr++)
+            if (!macroblock_valid(&pic->slices[i], addr))
+                return false;
     atomic_store_explicit(&pic->unit_count, units, memory_order_relaxed);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         struct h264_slice *slice = &pic->slices[i];
@@ -130,4 +168,5 @@ void h264_picture_import(struct h264_picture *pic, uint32_t units)
         slice->lost_partition = 0;
         atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);
     }
+    return true;
 }

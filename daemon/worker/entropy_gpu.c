@@ -186,9 +186,12 @@ static int fetch_all(struct group *group)
 
 static void import_all(struct group *group)
 {
-    for (uint32_t i = 0; i < group->count; i++)
-        if (group->parts[i].units)
-            h264_picture_import(group->parts[i].job->pic, group->parts[i].units);
+    for (uint32_t i = 0; i < group->count; i++) {
+        if (!group->parts[i].units || h264_picture_import(group->parts[i].job->pic, group->parts[i].units))
+            continue;
+        h264_picture_free_arrays(group->parts[i].job->pic);
+        group->parts[i].units = 0;
+    }
     gpu_entropy_end(group->batch);
     group->batch = NULL;
 }

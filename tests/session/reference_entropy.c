@@ -4,6 +4,7 @@
  * overtake each other as on a device. The slices themselves come past h264_slice_export, which the linker wraps.
  *
  * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_ENTROPY_FAILS=N gives up one picture of N;
+ * PELTON_TEST_ENTROPY_SPOILS=N gives one of N with a macroblock that no slice can have;
  * PELTON_TEST_ENTROPY_BATCHES=N has memory for N batches only;
  * PELTON_TEST_LOSE_ENTROPY=N loses the device, as far as entropy decoding goes, at the N-th batch.
  */
@@ -36,7 +37,7 @@ struct gpu_entropy_batch {
     struct part *parts;
     uint8_t *memory;
     pthread_t thread;
-    unsigned delay_us, fail_of;
+    unsigned delay_us, fail_of, spoil_of;
     uint64_t random;
     atomic_bool over;
 };
@@ -45,7 +46,7 @@ struct gpu_entropy {
     struct gpu_entropy_params params;
     uint64_t random;
     unsigned long lose_at, begun;
-    unsigned fail_of;
+    unsigned fail_of, spoil_of;
     uint32_t batch_count;
     struct gpu_entropy_batch batches[];
 };
@@ -96,6 +97,7 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, s
     e->params = *params;
     e->random = number("PELTON_TEST_ENTROPY_SEED") * 2 + 0x9e3779b97f4a7c15ull;
     e->fail_of = (unsigned)number("PELTON_TEST_ENTROPY_FAILS");
+    e->spoil_of = (unsigned)number("PELTON_TEST_ENTROPY_SPOILS");
     e->batch_count = getenv("PELTON_TEST_ENTROPY_BATCHES") ? (uint32_t)number("PELTON_TEST_ENTROPY_BATCHES") : params->batches;
     e->lose_at = number("PELTON_TEST_LOSE_ENTROPY");
     for (uint32_t i = 0; i < params->batches; i++) {
@@ -131,6 +133,7 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
         b->random = next_random(&e->random);
         b->delay_us = (unsigned)(next_random(&e->random) % MOST_DELAY_US);
         b->fail_of = e->fail_of;
+        b->spoil_of = e->spoil_of;
         b->lost = ++e->begun == e->lose_at;
         return b;
     }
@@ -197,6 +200,28 @@ static void decode(struct part *part, struct h264_scratch *scratch)
     part->ok &= covered == part->mb_count;
 }
 
+/* One of the things that h264_picture_import looks at. */
+static void spoil(const struct h264_picture *pic, uint64_t random)
+{
+    uint32_t addr = (uint32_t)(random >> 8) % pic->mb_count;
+    struct h264_mb_syntax *syntax = &pic->syntax[addr];
+    switch (random & 3) {
+    case 0:
+        pic->mbs[addr].slice += 1;
+        break;
+    case 1:
+        syntax->part = (uint8_t)(H264_PART_INTRA + 1);
+        break;
+    case 2:
+        syntax->decoded = 0;
+        break;
+    default: /* the list is shorter */
+        pic->mbs[addr].kind = REC_MB_INTER;
+        syntax->part = H264_PART_16X16;
+        memset(pic->motion[addr].ref_idx, REC_MAX_REFS, sizeof pic->motion[addr].ref_idx);
+    }
+}
+
 static void *work(void *batch)
 {
     struct gpu_entropy_batch *b = batch;
@@ -206,6 +231,8 @@ static void *work(void *batch)
         decode(&b->parts[i], scratch);
         if (b->fail_of && next_random(&b->random) % b->fail_of == 0)
             b->parts[i].ok = false;
+        else if (b->parts[i].ok && b->spoil_of && next_random(&b->random) % b->spoil_of == 0)
+            spoil(b->parts[i].pic, next_random(&b->random));
     }
     h264_scratch_free(scratch);
     atomic_store(&b->over, true);

@@ -186,9 +186,10 @@ def entropy(clip, base, whole, frames):
         expect(f"entropy {args}", set(out.stdout.splitlines()), {whole})
         if args == ["gpu"]:
             expect("all pictures on the GPU", on_gpu(out.stderr), len(frames))
-    for trouble in ("FAILS=3", "FAILS=1"):
-        out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_ENTROPY_FAILS": trouble[6:]})
-        expect(f"entropy, {trouble}", set(out.stdout.splitlines()), {whole})
+    for trouble, of in (("FAILS", 3), ("FAILS", 1), ("SPOILS", 2)):
+        out = run("--stats", "--entropy", "gpu", "--sessions", 2, clip, env={**env, f"PELTON_TEST_ENTROPY_{trouble}": str(of)})
+        expect(f"entropy, {trouble}={of}", set(out.stdout.splitlines()), {whole})
+        expect(f"entropy, {trouble}={of}: not all on the GPU", on_gpu(out.stderr) < len(frames), True)
     for n in (0, 1):
         out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_ENTROPY_BATCHES": str(n)})
         expect(f"entropy, memory for {n} batches", set(out.stdout.splitlines()), {whole})
