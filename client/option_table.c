@@ -20,7 +20,8 @@ const struct option_row option_rows[] = {
      "Start there: seconds (12.5), [HH:]MM:SS[.m], or with a unit (200ms)."},
     {OPT_DURATION, "t", "duration", "TIME", NULL, NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW | CMD_BENCH,
      "Stop after this much of the stream. For bench: measure this long, repeating the input as often as needed."},
-    {OPT_FRAMES, "frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW, "Stop after N frames."},
+    {OPT_FRAMES, "frames:v", "frames vframes", "N", "all", NULL, CMD_DECODE | CMD_PIPE | CMD_VIEW,
+     "Stop after N frames. What --policy, --max-fps or --on-error leave out does not count."},
     {OPT_PIX_FMT, "pix-fmt", NULL, "FORMAT", "the stream's own",
      "gray gray10le yuv420p nv12 p010le yuv420p10le yuv422p yuv422p10le yuv444p yuv444p10le gbrp rgb24 bgr24 rgba rgb48le", CMD_DECODE | CMD_FRAMES,
      "Pixel format, by FFmpeg's name. The daemon delivers the stream's own (gray, yuv420p, yuv422p, yuv444p, gbrp, with 9le to 14le "

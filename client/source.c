@@ -192,6 +192,15 @@ int timeout_ms(const struct options *o)
     return o->timeout <= 0 ? -1 : o->timeout > 2000000 ? 2000000000 : (int)(o->timeout * 1000);
 }
 
+/* What the daemon stops after, so that it decodes nothing in vain: it counts before the policy and the like leave frames out,
+ * so only where each frame that it counts is written. Elsewhere decode_loop counts those that are; of two views it cannot tell
+ * which one is the last. */
+static uint64_t counted_by_daemon(const struct options *o, const struct source *s)
+{
+    bool file = s->fd >= 0, all = o->policy == PELTON_LOSSLESS && o->on_error != 1 && o->max_fps <= 0 && !o->not_before_ns;
+    return o->second_view || (file && all) ? o->max_frames : 0;
+}
+
 void source_params(const struct options *o, const struct source *s, struct pelton_open_params *out)
 {
     *out = (struct pelton_open_params){
@@ -204,7 +213,7 @@ void source_params(const struct options *o, const struct source *s, struct pelto
         .start_us = o->start_us,
         .duration_us = o->duration_us,
         .max_fps = o->max_fps,
-        .max_frames = o->not_before_ns || o->max_fps > 0 ? 0 : o->max_frames, /* what is left out is not counted */
+        .max_frames = counted_by_daemon(o, s),
         .on_error = o->on_error,
         .n_blur = o->n_blur,
     };

@@ -106,12 +106,12 @@ struct pelton_open_params {
     bool fields;                /* of sequences that may be interlaced each field leaves as a frame of its own, of half the height */
     enum pelton_policy policy;
     uint32_t depth;             /* PELTON_FIFO: frames that wait; else frames of the pool. 0: the daemon's choice */
-    double max_fps;             /* frames in between are left out, by their times; 0: all. max_frames counts those of the source */
+    double max_fps;             /* frames in between are left out, by their times; 0: all */
     enum pelton_transport transport;
     bool loop, realtime;
     uint32_t loops;             /* with loop: how many times; 0: for ever */
     int64_t start_us, duration_us; /* -ss and -t; -1: absent */
-    uint64_t max_frames;        /* 0: all */
+    uint64_t max_frames;        /* 0: all. Those that policy, max_fps or on_error leave out count: a reader that wants so many counts itself */
     int on_error;               /* 0 show (flagged CORRUPT), 1 drop, 2 fail, 3 show what comes before the
                                  * first IDR picture or recovery point, too */
     uint32_t streams;           /* benchmarks: the same source this many times at once; 0 = 1 */

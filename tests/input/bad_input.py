@@ -42,6 +42,8 @@ class Media:
         sps_end = stream.index(b"\0\0\1\x65")
         first_p = stream.index(b"\0\0\1\x41", sps_end)
         (self.d / "no_idr.264").write_bytes(stream[:sps_end] + stream[first_p - 1:])
+        after_p = stream.index(b"\0\0\1", first_p + 4)
+        (self.d / "half_slice.264").write_bytes(stream[: (first_p + after_p) // 2] + stream[after_p:])
         (self.d / "random").write_bytes(os.urandom(20000))
         self.second_idr = second_idr
 
@@ -120,6 +122,10 @@ def main():
         run = subprocess.run(decode("no_idr.264", *md5), stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
         if run.returncode not in (OK,) or len(frames(run.stdout.decode())) < 20:
             bad.append("no IDR at the start: exit %d, %d frames: %s" % (run.returncode, len(frames(run.stdout.decode())), run.stderr.decode()))
+        kept, first = (frames(subprocess.run(decode("half_slice.264", "--on-error", "drop", *more, *md5), stdin=subprocess.DEVNULL, capture_output=True,
+                                             timeout=60).stdout.decode()) for more in ([], ["-frames:v", "15"]))
+        if not 15 < len(kept) < 30 or first != kept[:15]:
+            bad.append("half a slice, dropped: %d frames of 30, %d of 15 asked for" % (len(kept), len(first)))
         case("no such device", [args.bin + "/pelton", "decode", "--device", "no-such-device", "-i", media.path("good.264"), *null], NO_DEVICE)
         case("refused socket", decode("good.264", "--socket", d + "/none.sock", *null), NO_DAEMON, ["none.sock"])
         dead = socket.socket(socket.AF_UNIX)
