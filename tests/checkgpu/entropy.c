@@ -6,6 +6,7 @@
  */
 #include "tests/checkgpu/entropy.h"
 #include "codec/entropy.h"
+#include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
 
 #include <inttypes.h>
@@ -333,14 +334,6 @@ static int drain(struct entropy *p)
     return err;
 }
 
-static size_t next_start(const uint8_t *data, size_t size, size_t at)
-{
-    for (; at + 3 <= size; at++)
-        if (data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1)
-            return at;
-    return size;
-}
-
 /* All pictures of the file that are wanted are taken. */
 int entropy_read_stream(struct entropy *p, const char *path)
 {
@@ -351,8 +344,8 @@ int entropy_read_stream(struct entropy *p, const char *path)
     int err = data && h264_stream_create(&params, &p->stream) == H264_OK ? 0 : -1;
     if (err)
         printf("checkgpu: cannot read %s\n", path);
-    for (size_t at = err ? size : next_start(data, size, 0), end; at < size && err == 0 && p->most; at = end) {
-        end = next_start(data, size, at + 3);
+    for (size_t at = err ? size : annexb_start(data, size, 0), end; at < size && err == 0 && p->most; at = end) {
+        end = annexb_start(data, size, at + 3);
         h264_stream_feed(p->stream, data + at, end - at, 0, &diag); /* errors are other tests' */
         err = drain(p);
     }

@@ -8,6 +8,7 @@
 #include "codec/h264.h"
 #include "gpu/recon_internal.h"
 #include "tests/checkgpu/checkgpu.h"
+#include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
 
 #include <inttypes.h>
@@ -103,21 +104,12 @@ static int drain(struct replay *p)
     return err;
 }
 
-/* Next start code at or after at; size where there is none. */
-static size_t next_start(const uint8_t *data, size_t size, size_t at)
-{
-    for (; at + 3 <= size; at++)
-        if (data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1)
-            return at;
-    return size;
-}
-
 static int decode_clip(struct replay *p, const uint8_t *data, size_t size)
 {
     struct h264_diag diag = {0};
     int err = 0;
-    for (size_t at = next_start(data, size, 0), end; at < size && err >= 0 && p->count < p->most; at = end) {
-        end = next_start(data, size, at + 3);
+    for (size_t at = annexb_start(data, size, 0), end; at < size && err >= 0 && p->count < p->most; at = end) {
+        end = annexb_start(data, size, at + 3);
         err = h264_stream_feed(p->stream, data + at, end - at, 0, &diag);
         if (err < 0)
             printf("checkgpu: the clip: %s %s\n", h264_error_text(err), diag.element ? diag.element : "");

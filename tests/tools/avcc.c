@@ -3,17 +3,10 @@
  * Byte stream to avcC.
  */
 #include "tests/tools/avcc.h"
+#include "tests/tools/annexb.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-size_t annexb_start(const uint8_t *data, size_t size, size_t at)
-{
-    for (; at + 3 <= size; at++)
-        if (data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1)
-            return at;
-    return size;
-}
 
 /* Without trailing_zero_8bits and the zero_byte of the next start code (B.1.1) */
 static size_t unit_size(const uint8_t *nal, size_t size)

@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Next start code prefix 00 00 01 at or after at; size where there is none. */
-size_t annexb_start(const uint8_t *data, size_t size, size_t at);
 /* AVCDecoderConfigurationRecord with the first sequence parameter sets and the picture parameter sets right after, from malloc; lengths are of four bytes.
  * *after: where the NAL unit after these starts. NULL: no memory, or no such set. */
 uint8_t *avcc_record(const uint8_t *data, size_t size, size_t *length, size_t *after);

@@ -11,6 +11,7 @@
  * was decoded without error, 1 not so, 2 usage or file error.
  */
 #include "codec/internal.h"
+#include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
 
 #include <malloc.h>
@@ -203,18 +204,13 @@ static bool drain(struct run *run, struct h264_stream *s)
 
 static bool decode_file(struct run *run, struct h264_stream *s, const uint8_t *data, size_t size)
 {
-    size_t from = 0, at = 3;
-
-    while (from < size) {
+    for (size_t from = 0, at; from < size; from = at) {
         struct h264_diag diag;
 
-        while (at < size && (at + 3 > size || data[at] || data[at + 1] || data[at + 2] != 1))
-            at++;
+        at = annexb_start(data, size, from + 3);
         run->feed_errors += h264_stream_feed(s, data + from, at - from, 0, &diag) < 0;
         if (!drain(run, s))
             return false;
-        from = at;
-        at += 3;
     }
     h264_stream_flush(s);
     return drain(run, s) && decode_window(run);

@@ -9,6 +9,7 @@
  * included.
  */
 #include "codec/internal.h"
+#include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
 
 #include <stdio.h>
@@ -83,21 +84,17 @@ static void drain(struct h264_stream *s, struct totals *t)
 /* One call of h264_stream_feed for each NAL unit: cut before every start code. */
 static void feed(struct h264_stream *s, const uint8_t *data, size_t size, struct totals *t)
 {
-    size_t from = 0, at = 3;
     uint64_t errors = 0;
 
-    while (from < size) {
+    for (size_t from = 0, at; from < size; from = at) {
         struct h264_diag diag;
         int error;
 
-        while (at < size && (at + 3 > size || data[at] || data[at + 1] || data[at + 2] != 1))
-            at++;
+        at = annexb_start(data, size, from + 3);
         error = h264_stream_feed(s, data + from, at - from, 0, &diag);
         if (error && (errors++ < 3 || !t->quiet))
             fprintf(stderr, "%s: %s = %lld: %s\n", h264_error_text(error), diag.element, (long long)diag.value, diag.what);
         drain(s, t);
-        from = at;
-        at += 3;
     }
 }
 

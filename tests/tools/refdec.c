@@ -13,6 +13,7 @@
  * --parse leaves the samples out: they are not reconstructed, nothing is written.
  * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs a tool that is not supported.
  */
+#include "tests/tools/annexb.h"
 #include "tests/tools/avcc.h"
 #include "tests/tools/read_file.h"
 #include "tests/tools/refdec.h"
