@@ -105,7 +105,7 @@ static struct gpu_pipeline *find(struct gpu_pipeline *p, const struct gpu_pipeli
 
 struct making {
     struct gpu *g;
-    struct gpu_pipeline **todo;
+    struct gpu_pipeline **missing;
     uint32_t count;
     atomic_uint next;
     atomic_int err;
@@ -115,9 +115,9 @@ static void *make_some(void *ctx)
 {
     struct making *m = ctx;
     for (uint32_t i; (i = atomic_fetch_add(&m->next, 1)) < m->count;) {
-        int err = create_pipeline(m->g, &m->todo[i]->want, &m->todo[i]->pipeline);
+        int err = create_pipeline(m->g, &m->missing[i]->want, &m->missing[i]->pipeline);
         if (err < 0) {
-            gpu_log(m->g, 0, "no pipeline for the pass %s", m->todo[i]->want.name);
+            gpu_log(m->g, 0, "no pipeline for the pass %s", m->missing[i]->want.name);
             atomic_store(&m->err, err);
         }
     }
@@ -138,9 +138,9 @@ static void make_in_threads(struct making *m)
 
 int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uint32_t n)
 {
-    struct gpu_pipeline *made = NULL, **todo = calloc(n + 1, sizeof(struct gpu_pipeline *));
-    struct making m = {.g = g, .todo = todo, .err = GPU_OK};
-    if (!todo)
+    struct gpu_pipeline *made = NULL, **missing = calloc(n + 1, sizeof(struct gpu_pipeline *));
+    struct making m = {.g = g, .missing = missing, .err = GPU_OK};
+    if (!missing)
         return GPU_ERR_NOMEM;
     pthread_mutex_lock(&g->made_lock);
     for (uint32_t i = 0; i < n && atomic_load(&m.err) == GPU_OK; i++) {
@@ -158,22 +158,22 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
             break;
         }
         *p = (struct gpu_pipeline){.next = made, .want = w};
-        made = todo[m.count++] = p;
+        made = missing[m.count++] = p;
     }
     pthread_mutex_unlock(&g->made_lock);
     if (m.count && m.err == GPU_OK)
         make_in_threads(&m);
     pthread_mutex_lock(&g->made_lock); /* another thread may have made the same: then there are two */
     for (uint32_t i = 0; i < m.count; i++) {
-        if (todo[i]->pipeline) {
-            todo[i]->next = g->pipelines;
-            g->pipelines = todo[i];
+        if (missing[i]->pipeline) {
+            missing[i]->next = g->pipelines;
+            g->pipelines = missing[i];
         } else {
-            free(todo[i]);
+            free(missing[i]);
         }
     }
     pthread_mutex_unlock(&g->made_lock);
-    free(todo);
+    free(missing);
     return m.err;
 }
 

@@ -76,11 +76,9 @@ typedef int (*kernel_round_fn)(void *ctx, double *seconds);
 int kernel_watch_begin(struct kernel_bench *b, kernel_round_fn round, void *ctx, struct kernel_watch *w);
 /* A round is over: *counts says whether clocks were up before and after it. Where they stay low for long, rounds count all the same. */
 int kernel_watch_round(struct kernel_bench *b, struct kernel_watch *w, bool *counts);
-/* All of it. */
-struct kernel_steady {
-    double median, spread, clock; /* as in kernel_result */
-};
-int kernel_steady(struct kernel_bench *b, kernel_round_fn round, void *ctx, uint32_t rounds, struct kernel_steady *out);
+/* All of it, of one run and of a batch, which round tells apart by its ctx: alone, batch, spread and clock of *out. The bench's rounds of
+ * the first, `batches` of the second; one is enough where a round is many batches, and then the spread is that of single runs. */
+int kernel_steady(struct kernel_bench *b, kernel_round_fn round, void *alone, void *batch, uint32_t batches, struct kernel_result *out);
 
 /* kernel_image.c: the family's image `index` of the case at hand; its buffers are there and filled. */
 int kernel_image_create(struct kernel_bench *b, uint32_t index);

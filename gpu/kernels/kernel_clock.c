@@ -91,7 +91,11 @@ int kernel_watch_round(struct kernel_bench *b, struct kernel_watch *w, bool *cou
     return GPU_OK;
 }
 
-int kernel_steady(struct kernel_bench *b, kernel_round_fn round, void *ctx, uint32_t rounds, struct kernel_steady *out)
+struct steady {
+    double median, spread, clock; /* as in kernel_result */
+};
+
+static int steady(struct kernel_bench *b, kernel_round_fn round, void *ctx, uint32_t rounds, struct steady *out)
 {
     struct kernel_watch w;
     double *samples = malloc(rounds * sizeof(*samples));
@@ -105,8 +109,23 @@ int kernel_steady(struct kernel_bench *b, kernel_round_fn round, void *ctx, uint
     }
     if (err == GPU_OK) {
         double median = kernel_median(samples, rounds);
-        *out = (struct kernel_steady){median, median > 0 ? (samples[rounds - 1] - samples[0]) / median : 0, w.least};
+        *out = (struct steady){median, median > 0 ? (samples[rounds - 1] - samples[0]) / median : 0, w.least};
     }
     free(samples);
     return err;
+}
+
+int kernel_steady(struct kernel_bench *b, kernel_round_fn round, void *alone, void *batch, uint32_t batches, struct kernel_result *out)
+{
+    struct steady one, many;
+    int err = steady(b, round, alone, b->rounds, &one);
+    if (err == GPU_OK)
+        err = steady(b, round, batch, batches, &many);
+    if (err < 0)
+        return err;
+    out->alone = one.median;
+    out->batch = many.median;
+    out->spread = batches > 1 ? many.spread : one.spread;
+    out->clock = one.clock < many.clock ? one.clock : many.clock;
+    return GPU_OK;
 }

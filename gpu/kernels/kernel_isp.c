@@ -77,23 +77,6 @@ static int one_batch(void *ctx, double *seconds)
     return run_batch(t->isp, t->f, t->n, t->stage, seconds);
 }
 
-static int time_batches(struct kernel_bench *b, struct batches t, struct kernel_result *out)
-{
-    struct kernel_steady alone, batch;
-    t.n = 1;
-    int err = kernel_steady(b, one_batch, &t, b->rounds, &alone);
-    t.n = BATCH;
-    if (err == GPU_OK)
-        err = kernel_steady(b, one_batch, &t, b->rounds, &batch);
-    if (err < 0)
-        return err;
-    out->alone = alone.median;
-    out->batch = batch.median;
-    out->spread = batch.spread;
-    out->clock = alone.clock < batch.clock ? alone.clock : batch.clock;
-    return GPU_OK;
-}
-
 int kernel_isp_run(struct kernel_bench *b, const struct kernel_isp *how, double (*compare)(struct kernel_bench *b, const uint16_t *rgb),
                    double allowed, struct kernel_result *out, char why[KERNEL_WHY])
 {
@@ -113,7 +96,7 @@ int kernel_isp_run(struct kernel_bench *b, const struct kernel_isp *how, double 
     if (err == GPU_OK)
         err = run_batch(isp, &f, 2, how->stage, &unused);
     if (err == GPU_OK && b->rounds)
-        err = time_batches(b, (struct batches){isp, &f, 1, how->stage}, &r);
+        err = kernel_steady(b, one_batch, &(struct batches){isp, &f, 1, how->stage}, &(struct batches){isp, &f, BATCH, how->stage}, b->rounds, &r);
     if (err == GPU_OK) {
         r.error = compare(b, (const uint16_t *)(const void *)(f.memory + f.one));
         if (!(r.error <= allowed)) {

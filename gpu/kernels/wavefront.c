@@ -160,23 +160,6 @@ static int run_batches(void *ctx, double *seconds)
     return submit(t->r, t->jobs, t->n, t->times, t->stage, seconds);
 }
 
-static int time_batches(struct kernel_bench *b, struct batches *t, struct kernel_result *out)
-{
-    struct kernel_steady alone, batch;
-    t->times = 1;
-    int err = kernel_steady(b, run_batches, t, b->rounds, &alone);
-    t->times = b->rounds;
-    if (err == GPU_OK)
-        err = kernel_steady(b, run_batches, t, 1, &batch);
-    if (err < 0)
-        return err;
-    out->alone = alone.median;
-    out->spread = alone.spread;
-    out->batch = batch.median;
-    out->clock = alone.clock < batch.clock ? alone.clock : batch.clock;
-    return GPU_OK;
-}
-
 static int run(struct kernel_bench *b, struct recon *r, uint32_t flags, struct kernel_result *out, char why[KERNEL_WHY])
 {
     const struct wavefronts *w = b->data.reference;
@@ -192,7 +175,8 @@ static int run(struct kernel_bench *b, struct recon *r, uint32_t flags, struct k
     enum recon_stage stage = flags & DEBLOCK ? RECON_DEBLOCK : RECON_INTRA;
     int err = submit(r, jobs, b->c.pictures, 1, stage, &unused);
     if (err == GPU_OK && b->rounds)
-        err = time_batches(b, &(struct batches){r, jobs, b->c.pictures, 1, stage}, &result);
+        err = kernel_steady(b, run_batches, &(struct batches){r, jobs, b->c.pictures, 1, stage},
+                            &(struct batches){r, jobs, b->c.pictures, b->rounds, stage}, 1, &result);
     if (err == GPU_OK)
         err = check(b, r, flags & MBAFF, &result.error);
     if (err < 0)
