@@ -221,30 +221,14 @@ int gpu_entropy_poll(struct gpu_entropy_batch *b)
 
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)
 {
-    struct gpu *g = e->g;
-    int err = GPU_OK;
+    struct gpu_point points[GPU_POINTS];
     uint32_t count = 0;
-    if (atomic_load(&g->lost))
-        return GPU_ERR_LOST;
-    VkSemaphore semaphores[64];
-    uint64_t values[64];
-    for (uint32_t i = 0; i < e->batch_count && count < 64; i++) {
+    for (uint32_t i = 0; i < e->batch_count && count < GPU_POINTS; i++) {
         const struct gpu_entropy_batch *b = &e->batches[i];
-        if (!is_submitted(b))
-            continue;
-        semaphores[count] = queue_of(b)->timeline;
-        values[count++] = b->value;
+        if (is_submitted(b))
+            points[count++] = (struct gpu_point){queue_of(b), b->value};
     }
-    if (!count)
-        return 1;
-    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .flags = VK_SEMAPHORE_WAIT_ANY_BIT, .semaphoreCount = count,
-                                .pSemaphores = semaphores, .pValues = values};
-    VkResult result = g->vk.vkWaitSemaphores(g->device, &info, timeout_ns);
-    if (result == VK_TIMEOUT)
-        return 1;
-    VK(g, result);
-error:
-    return err;
+    return gpu_points_wait(e->g, points, count, timeout_ns);
 }
 
 bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture, uint32_t *units)

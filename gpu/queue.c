@@ -244,19 +244,34 @@ int gpu_queue_submit(struct gpu_queue *q, VkCommandBuffer commands, struct gpu_q
     return gpu_queue_submit_after(q, commands, &after, wait_queue ? 1 : 0, value);
 }
 
-int gpu_queue_wait(struct gpu_queue *q, uint64_t value, uint64_t timeout_ns)
+int gpu_points_wait(struct gpu *g, const struct gpu_point *points, uint32_t count, uint64_t timeout_ns)
 {
-    struct gpu *g = q->g;
     int err = GPU_OK;
+    VkSemaphore semaphores[GPU_POINTS];
+    uint64_t values[GPU_POINTS];
     if (atomic_load(&g->lost))
         return GPU_ERR_LOST;
-    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .semaphoreCount = 1, .pSemaphores = &q->timeline, .pValues = &value};
+    if (count > GPU_POINTS)
+        return GPU_ERR_INVALID;
+    if (!count)
+        return 1;
+    for (uint32_t i = 0; i < count; i++) {
+        semaphores[i] = points[i].queue->timeline;
+        values[i] = points[i].value;
+    }
+    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .flags = VK_SEMAPHORE_WAIT_ANY_BIT, .semaphoreCount = count,
+                                .pSemaphores = semaphores, .pValues = values};
     VkResult result = g->vk.vkWaitSemaphores(g->device, &info, timeout_ns);
     if (result == VK_TIMEOUT)
         return 1;
     VK(g, result);
 error:
     return err;
+}
+
+int gpu_queue_wait(struct gpu_queue *q, uint64_t value, uint64_t timeout_ns)
+{
+    return gpu_points_wait(q->g, &(struct gpu_point){q, value}, 1, timeout_ns);
 }
 
 int gpu_queue_completed(struct gpu_queue *q, uint64_t *value)

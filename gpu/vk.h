@@ -164,7 +164,10 @@ void gpu_queue_close(struct gpu_queue *q); /* NULL allowed; it does not wait */
 int gpu_queue_submit(struct gpu_queue *q, VkCommandBuffer commands, struct gpu_queue *wait_queue, uint64_t wait_value, uint64_t *value);
 /* The same after count points, at most one of each queue. */
 int gpu_queue_submit_after(struct gpu_queue *q, VkCommandBuffer commands, const struct gpu_point *after, uint32_t count, uint64_t *value);
-/* 0, 1 on timeout, or an error. */
+/* Until one of count points is reached: 0, 1 on timeout or where there are none, or an error. GPU_POINTS at most */
+#define GPU_POINTS 64
+int gpu_points_wait(struct gpu *g, const struct gpu_point *points, uint32_t count, uint64_t timeout_ns);
+/* The same of one. */
 int gpu_queue_wait(struct gpu_queue *q, uint64_t value, uint64_t timeout_ns);
 /* The timeline's value; an error as a negative code. */
 int gpu_queue_completed(struct gpu_queue *q, uint64_t *value);
