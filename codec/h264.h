@@ -378,8 +378,8 @@ int h264_picture_alloc(struct h264_picture *pic);
 /* Step 2 on the GPU (codec/entropy.h, gpu/entropy.h), offload.c. All that follows may be called on any thread, by one at a time for
  * each picture.
  *
- * Whether all slices of pic can be decoded there: CABAC, no MBAFF, 8 bits, 4:2:0 or 4:0:0, no slice groups or redundant slices, and
- * they cover the picture in order. */
+ * Whether all slices of pic can be decoded there: I, P and B in CABAC, no MBAFF, 8 bits, 4:2:0 or 4:0:0, no slice groups, redundant slices
+ * or data partitions, no more than ENT_MAX_WIDTH and ENT_MAX_BYTES allow; and they cover the picture in order. */
 struct ent_slice;
 struct ent_tables;
 bool h264_picture_offloads(const struct h264_picture *pic);

@@ -23,17 +23,17 @@ bool h264_picture_offloads(const struct h264_picture *pic)
     const struct h264_sps *sps = pic->sps;
     uint32_t next = 0;
 
-    if (pic->mbaff || pic->non_existing || sps->bit_depth[0] != 8 || sps->bit_depth[1] != 8 || sps->chroma_format_idc > 1 ||
+    if (pic->mbaff || sps->bit_depth[0] != 8 || sps->bit_depth[1] != 8 || sps->chroma_format_idc > 1 ||
         pic->mb_width > ENT_MAX_WIDTH)
         return false;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
 
-        if (!slice_offloads(slice) || slice->hdr.first_mb != next || slice->end_mb <= next)
+        if (!slice_offloads(slice) || slice->hdr.first_mb != next)
             return false;
         next = slice->end_mb;
     }
-    return next == pic->mb_count;
+    return next == pic->mb_count; /* a picture that was inferred has no slices */
 }
 
 size_t h264_slice_export_size(const struct h264_slice *slice)

@@ -9,7 +9,7 @@
 #include "codec/h264.h"
 
 struct sps_fields {
-    unsigned profile_idc, constraint_flags, level_idc, id, chroma_format_idc, bit_depth;
+    unsigned profile_idc, constraint_flags, level_idc, id, chroma_format_idc, bit_depth, bit_depth_chroma; /* the last: 0, as luma */
     unsigned log2_max_frame_num, poc_type, log2_max_poc_lsb;
     int offset_for_non_ref_pic, offset_for_top_to_bottom_field;
     unsigned cycle;
@@ -47,7 +47,7 @@ static inline void write_sps_data(struct bw *w, const struct sps_fields *f)
         if (f->chroma_format_idc == 3)
             bw_u(w, 1, f->separate_planes);
         bw_ue(w, f->bit_depth - 8);
-        bw_ue(w, f->bit_depth - 8);
+        bw_ue(w, (f->bit_depth_chroma ? f->bit_depth_chroma : f->bit_depth) - 8);
         bw_u(w, 1, 0);
         bw_u(w, 1, f->scaling != NULL);
         if (f->scaling)
@@ -160,6 +160,8 @@ static inline void write_view(struct bw *w, unsigned idr, unsigned view_id, unsi
 static inline void write_slice(struct bw *w, const struct slice_fields *f, const struct sps_fields *sps,
                                const struct pps_fields *pps)
 {
+    bool inter = f->type != H264_I && f->type != H264_SI;
+
     bw_u(w, 1, 0);
     bw_u(w, 2, f->ref_idc);
     bw_u(w, 5, f->second_view ? 20 : f->idr ? 5 : f->partition ? 2 : 1);
@@ -188,14 +190,14 @@ static inline void write_slice(struct bw *w, const struct slice_fields *f, const
         bw_ue(w, f->redundant_pic_cnt);
     if (f->type == H264_B)
         bw_u(w, 1, 1);
-    if (f->type != H264_I) {
+    if (inter) {
         bw_u(w, 1, f->num_ref[0] != 0);
         if (f->num_ref[0])
             bw_ue(w, f->num_ref[0] - 1);
         if (f->num_ref[0] && f->type == H264_B)
             bw_ue(w, f->num_ref[1] - 1);
     }
-    for (unsigned list = 0; f->type != H264_I && list <= (f->type == H264_B); list++) {
+    for (unsigned list = 0; inter && list <= (f->type == H264_B); list++) {
         bw_u(w, 1, f->mods[list][0].op != 0);
         for (unsigned i = 0; f->mods[list][i].op; i++) {
             bw_ue(w, f->mods[list][i].op - 1);
@@ -219,9 +221,13 @@ static inline void write_slice(struct bw *w, const struct slice_fields *f, const
         if (f->mmco[0].op)
             bw_ue(w, 0);
     }
-    if (pps->cabac && f->type != H264_I)
+    if (pps->cabac && inter)
         bw_ue(w, 0);
     bw_se(w, 0);
+    if (f->type == H264_SP)
+        bw_u(w, 1, 0); /* sp_for_switch_flag */
+    if (f->type == H264_SP || f->type == H264_SI)
+        bw_se(w, 0);
     bw_u(w, f->cycle_bits, f->cycle);
     if (f->partition)
         bw_ue(w, f->slice_id);
