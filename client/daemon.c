@@ -140,6 +140,9 @@ static void print_streams(const struct overview *before, const struct overview *
         printf("%-24.24s %-8s %-16.16s %7d %-9s %-20s %9llu %7s %5u %6s %7.1f %7llu %7llu %7llu\n", s->name, source_state_name(s->state), s->client, s->pid, policy, format,
                (unsigned long long)s->frames, per_second, s->waiting, held, (double)s->age_ns * 1e-6, (unsigned long long)missed(s),
                (unsigned long long)s->dropped_client, (unsigned long long)s->restarts);
+        if (s->gpu_entropy_pictures) {
+            printf("  entropy-decoded on the GPU: %llu pictures in %.2f s\n", (unsigned long long)s->gpu_entropy_pictures, s->gpu_entropy);
+        }
     }
 }
 
@@ -179,6 +182,8 @@ static void print_json(const struct overview *o)
         json_int(&j, "dropped_client", (int64_t)s->dropped_client);
         json_int(&j, "restarts", (int64_t)s->restarts);
         json_number(&j, "age_ms", (double)s->age_ns * 1e-6);
+        json_int(&j, "gpu_entropy_pictures", (int64_t)s->gpu_entropy_pictures);
+        json_number(&j, "gpu_entropy_seconds", s->gpu_entropy);
         json_close(&j, '}');
     }
     json_close(&j, ']');

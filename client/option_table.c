@@ -174,7 +174,7 @@ const struct command commands[] = {
      "pelton tune --device gpu", cmd_tune},
     {CMD_STATS, "stats", "[--json]", "print what the daemon is doing",
      "Its device, and each stream: state, the process that reads it, policy, format, frames sent, frames that wait, slots held, the age of the last frame when "
-     "it was sent, frames missed (of them for want of a fast reader), restarts. Other users' streams only for root and the daemon's own user.",
+     "it was sent, frames missed (of them for want of a fast reader), restarts, and where there are any, pictures entropy-decoded on the GPU. Other users' streams only for root and the daemon's own user.",
      "pelton stats --socket /run/pelton/pelton.sock --json", cmd_stats},
     {CMD_TOP, "top", "", "the same once a second, with frames per second, until interrupted", "", "pelton top", cmd_top},
     {CMD_RELOAD, "reload", "", "have the daemon read its configuration again",

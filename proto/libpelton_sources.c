@@ -116,7 +116,8 @@ static void stream_status(const Pelton__StreamStatus *in, struct pelton_stream_s
     *out = (struct pelton_stream_status){.id = in->id, .pid = in->pid, .uid = in->uid, .depth = in->depth, .width = in->width, .height = in->height,
                                          .frames = in->frames, .waiting = in->waiting, .held = in->held, .slots = in->slots,
                                          .dropped_source = in->dropped_source, .dropped_decoder = in->dropped_decoder,
-                                         .dropped_client = in->dropped_client, .restarts = in->restarts, .age_ns = in->age_ns};
+                                         .dropped_client = in->dropped_client, .restarts = in->restarts, .age_ns = in->age_ns,
+                                         .gpu_entropy_pictures = in->gpu_entropy_pictures, .gpu_entropy = in->gpu_entropy};
     out->state = wire_state_to(in->state);
     out->policy = in->policy <= PELTON_FIFO ? (enum pelton_policy)in->policy : PELTON_LOSSLESS;
     wire_copy(out->name, sizeof out->name, in->name);

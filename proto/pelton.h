@@ -309,6 +309,8 @@ struct pelton_stream_status {
     uint32_t waiting, held, slots; /* frames that wait for a credit; slots not free; of so many */
     uint64_t dropped_source, dropped_decoder, dropped_client, restarts;
     int64_t age_ns;             /* of the last frame when it was sent, since it was received */
+    uint64_t gpu_entropy_pictures; /* as in pelton_stats, at most a second old */
+    double gpu_entropy;
 };
 struct pelton_status {
     char server[64];

@@ -128,7 +128,6 @@ void asks_answer(struct worker *w, const struct frame *f, ProtobufCMessage *body
         send_current(b, a);
     } else if (f->h.type == WIRE_STATS_REPLY && a->stream && !a->controls) {
         wire_stats_to((const Pelton__StatsReply *)body, &a->stream->totals);
-        a->stream->totals.dropped += a->stream->dropped_client;
         stream_send_stats(a->stream, a->client_request);
     } else {
         channel_send(&a->client->ch, f->h.type, a->client_request, a->stream ? a->stream->object_id : 0, body, NULL, 0);

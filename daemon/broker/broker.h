@@ -75,7 +75,7 @@ struct stream {
     uint64_t dropped_base[2], dropped_last[2]; /* source, decoder: of workers that died, of the present one */
     bool discont;
     struct pelton_failure end;
-    struct pelton_stats totals;
+    struct pelton_stats totals; /* as the worker has said last */
 
     /* deaths (recovery.c) */
     unsigned strikes;

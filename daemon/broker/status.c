@@ -54,6 +54,8 @@ static void describe(const struct stream *s, struct entry *out)
     m->dropped_client = s->dropped_client;
     m->restarts = s->restarts;
     m->age_ns = s->age_ns;
+    m->gpu_entropy_pictures = s->totals.gpu_entropy_pictures;
+    m->gpu_entropy = s->totals.gpu_entropy;
 }
 
 void status_send(struct client *c, uint32_t request_id, bool all)

@@ -205,6 +205,14 @@ static void drop_oldest(struct stream *s)
 
 /* ---- to the client ---- */
 
+/* The worker's, and what happened here. */
+static void fill_stats(const struct stream *s, Pelton__StatsReply *out)
+{
+    wire_stats_from(&s->totals, out);
+    out->dropped += s->dropped_client;
+    out->worker_restarts = s->restarts;
+}
+
 static void send_end(struct stream *s)
 {
     struct client *c = s->client;
@@ -224,7 +232,7 @@ static void send_end(struct stream *s)
         wire_failure_from(&s->end, &failure);
         m.failure = &failure;
     }
-    wire_stats_from(&s->totals, &stats);
+    fill_stats(s, &stats);
     m.stats = &stats;
     channel_send(&c->ch, WIRE_EOS, 0, s->object_id, &m.base, NULL, 0);
 }
@@ -269,8 +277,7 @@ void stream_state(struct stream *s, Pelton__SourceState__State state, const char
 void stream_send_stats(struct stream *s, uint32_t client_request)
 {
     Pelton__StatsReply m;
-    wire_stats_from(&s->totals, &m);
-    m.worker_restarts = s->restarts;
+    fill_stats(s, &m);
     channel_send(&s->client->ch, WIRE_STATS_REPLY, client_request, s->object_id, &m.base, NULL, 0);
 }
 
@@ -422,8 +429,6 @@ void stream_end(struct stream *s, const struct pelton_failure *failure)
     }
     s->state = STREAM_ENDED;
     s->end = *failure;
-    s->totals.worker_restarts = s->restarts;
-    s->totals.dropped += s->dropped_client;
     bool refused = !s->replied;
     named_leave(s, failure);
     asks_stream_ended(s);

@@ -71,6 +71,7 @@ static bool on_stream(struct worker *w, struct stream *s, struct frame *f, Proto
         int memfd = frame_take_fd(f, 0);
         return (memfd >= 0) == (m->memfd_size > 0) && stream_format(s, m, memfd);
     }
+    case WIRE_STATS_REPLY: wire_stats_to((const Pelton__StatsReply *)body, &s->totals); return true;
     case WIRE_FRAME_READY: return stream_frame(s, (const Pelton__FrameReady *)body);
     case WIRE_SOURCE_STATE: {
         const Pelton__SourceState *m = (const Pelton__SourceState *)body;
@@ -91,7 +92,7 @@ void worker_message(struct worker *w, struct frame *f)
         /* heard_ms has noted it */
     } else if (f->h.type == WIRE_DEVICES_REPLY) {
         on_devices(w, f, body);
-    } else if (f->h.type == WIRE_STATS_REPLY || f->h.type == WIRE_CONTROLS_REPLY || f->h.type == WIRE_ERROR) {
+    } else if ((f->h.type == WIRE_STATS_REPLY && f->h.request_id) || f->h.type == WIRE_CONTROLS_REPLY || f->h.type == WIRE_ERROR) {
         if (!devices_answer(w, f, body)) {
             asks_answer(w, f, body);
         }

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { END_SECONDS = 3 };
+enum { END_SECONDS = 3, TOTALS_MS = 1000 };
 
 struct worker_stream {
     struct worker_stream *next;
@@ -42,6 +42,7 @@ struct worker_proto {
     struct engine *engine; /* NULL: not needed yet */
     struct camera_host *cameras; /* NULL: none was asked for yet */
     struct worker_stream *streams;
+    uv_timer_t totals;  /* runs while there are streams */
     bool ending;
     char complaint[256]; /* the engine's last error line */
 };
@@ -354,6 +355,42 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd
     return rc;
 }
 
+/* ---- totals ---- */
+
+static void send_totals(const struct worker_stream *ws, uint32_t request_id)
+{
+    struct pelton_stats stats = {0};
+    Pelton__StatsReply m;
+    if (ws->camera) {
+        camera_stats(ws->camera, &stats);
+    } else {
+        session_stats(ws->session, &stats);
+    }
+    wire_stats_from(&stats, &m);
+    channel_send(&ws->worker->ch, WIRE_STATS_REPLY, request_id, ws->wid, &m.base, NULL, 0);
+}
+
+/* The broker has them at hand for whoever asks about all streams, and after this process has died. */
+static void on_totals(uv_timer_t *timer)
+{
+    struct worker_proto *w = timer->data;
+    for (const struct worker_stream *ws = w->streams; ws; ws = ws->next) {
+        if (!ws->probe) {
+            send_totals(ws, 0);
+        }
+    }
+    if (!w->streams) {
+        uv_timer_stop(timer);
+    }
+}
+
+static void totals_start(struct worker_proto *w)
+{
+    if (!uv_is_active((uv_handle_t *)&w->totals)) {
+        uv_timer_start(&w->totals, on_totals, TOTALS_MS, TOTALS_MS);
+    }
+}
+
 static void on_open(struct worker_proto *w, struct frame *f, const Pelton__Open *m)
 {
     struct worker_stream *ws = calloc(1, sizeof *ws);
@@ -375,6 +412,8 @@ static void on_open(struct worker_proto *w, struct frame *f, const Pelton__Open 
         }
         send_end(ws, &failure, NULL);
         stream_free(ws);
+    } else {
+        totals_start(w);
     }
 }
 
@@ -412,21 +451,6 @@ static void on_devices(struct worker_proto *w, const struct frame *f, const Pelt
     }
     channel_send(&w->ch, WIRE_DEVICES_REPLY, f->h.request_id, 0, &reply.base, NULL, 0);
     free(devices);
-}
-
-static void on_stats(struct worker_proto *w, const struct worker_stream *ws, const struct frame *f)
-{
-    struct pelton_stats stats = {0};
-    Pelton__StatsReply m;
-    if (ws) {
-        if (ws->camera) {
-            camera_stats(ws->camera, &stats);
-        } else {
-            session_stats(ws->session, &stats);
-        }
-        wire_stats_from(&stats, &m);
-        channel_send(&w->ch, WIRE_STATS_REPLY, f->h.request_id, f->h.object_id, &m.base, NULL, 0);
-    }
 }
 
 static void on_controls(struct worker_proto *w, const struct worker_stream *ws, const struct frame *f, const Pelton__Controls *m)
@@ -480,6 +504,7 @@ static void worker_end(struct worker_proto *w)
         return;
     }
     w->ending = true;
+    uv_close((uv_handle_t *)&w->totals, NULL);
     alarm(END_SECONDS); /* whatever a driver does meanwhile */
     if (w->cameras) {
         camera_host_close(w->cameras, on_cameras_closed, w);
@@ -499,7 +524,11 @@ static void dispatch(struct worker_proto *w, struct frame *f, ProtobufCMessage *
     case WIRE_OPEN: on_open(w, f, (const Pelton__Open *)body); break;
     case WIRE_PROBE: on_open(w, f, ((const Pelton__Probe *)body)->source); break;
     case WIRE_DEVICES: on_devices(w, f, (const Pelton__Devices *)body); break;
-    case WIRE_STATS: on_stats(w, ws, f); break;
+    case WIRE_STATS:
+        if (ws) {
+            send_totals(ws, f->h.request_id);
+        }
+        break;
     case WIRE_CONTROLS: on_controls(w, ws, f, (const Pelton__Controls *)body); break;
     case WIRE_PING: channel_send(&w->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0); break;
     case WIRE_SHUTDOWN: worker_end(w); break;
@@ -551,6 +580,8 @@ int worker_run(const struct options *options)
     w->options = options;
     int rc = channel_open(&w->ch, &w->loop, options->worker_fd, &callbacks, w);
     if (rc == 0) {
+        uv_timer_init(&w->loop, &w->totals);
+        w->totals.data = w;
         uv_run(&w->loop, UV_RUN_DEFAULT);
     }
     uv_loop_close(&w->loop);

@@ -75,7 +75,7 @@ def stats(args, daemon, readers):
     have = json.loads(pelton(args, daemon, "stats", "--json").stdout)
     streams = {s["source"]: s for s in have["streams"]}
     good = [s["state"] == "running" and s["pid"] == readers[n].process.pid and s["frames"] >= 5 and s["policy"] == "lossless" and 0 < s["slots"] >= s["held"]
-            and (s["pix_fmt"], s["width"], s["height"]) == ("yuv420p", 160, 120) and 0 < s["age_ms"] < 10000 for n, s in streams.items()]
+            and (s["pix_fmt"], s["width"], s["height"]) == ("yuv420p", 160, 120) and 0 < s["age_ms"] < 10000 and s["gpu_entropy_pictures"] == 0 for n, s in streams.items()]
     check(sorted(streams) == sorted(readers) and all(good) and have["clients"] == 5 and have["software"], f"stats: {have}")
     p = subprocess.Popen([args.bin + "/pelton", "top", "--socket", daemon.socket], stdout=subprocess.PIPE, text=True)
     lines = [p.stdout.readline() for _ in range(5)]

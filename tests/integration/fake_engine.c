@@ -6,6 +6,7 @@
  *   frames=N width=W height=H slots=N interval=ms   a stream of N gray frames, pel value = sequence & 255
  *   epoch=N          a new format every N frames
  *   gop=N            a stretch begins every N frames (parts of a file)
+ *   entropy=MS       the GPU has entropy-decoded every frame, in so many milliseconds
  *   crash=N hang=N   the process dies, or stands still, before frame N
  *   fail=CODE at=N   ends with that failure before frame N; unsupported=1: refused at once; lost=N: GPU lost before frame N
  * With a URI in place of a descriptor the URI is the script. A device has the name that was asked for; "none" does not exist, and at
@@ -31,7 +32,7 @@ struct engine {
 };
 
 struct script {
-    long frames, width, height, slots, interval, epoch, gop, crash, hang, fail, at, unsupported, lost;
+    long frames, width, height, slots, interval, epoch, gop, entropy, crash, hang, fail, at, unsupported, lost;
 };
 
 struct session {
@@ -111,7 +112,8 @@ static void script_parse(struct session *s, char *text)
         long *value;
     } keys[] = {{"frames", &p->frames}, {"width", &p->width}, {"height", &p->height},           {"slots", &p->slots},
                 {"gop", &p->gop},       {"crash", &p->crash},   {"hang", &p->hang},   {"interval", &p->interval},       {"epoch", &p->epoch},
-                {"fail", &p->fail},     {"at", &p->at},       {"unsupported", &p->unsupported}, {"lost", &p->lost}};
+                {"fail", &p->fail},     {"at", &p->at},       {"unsupported", &p->unsupported}, {"lost", &p->lost},
+                {"entropy", &p->entropy}};
     char *save = NULL;
     for (char *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -320,6 +322,8 @@ static bool produce(struct session *s)
         announce(s, (uint32_t)slot);
     }
     s->stats.frames += !left_out;
+    s->stats.gpu_entropy_pictures += s->script.entropy > 0;
+    s->stats.gpu_entropy += 1e-3 * (double)s->script.entropy;
     s->sequence++;
     return true;
 }

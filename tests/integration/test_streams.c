@@ -5,6 +5,7 @@
 #include "tests/integration/harness.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -325,6 +326,36 @@ static void devices(void)
     pelton_close(conn);
 }
 
+/* What the worker has counted, in the list of all streams: while it decodes, and what it said last. */
+static void totals_of_all(void)
+{
+    struct pelton *conn = must_spawn(NULL);
+    struct pelton_open_params p = script_params(-1, NULL);
+    p.policy = PELTON_LATEST;
+    struct pelton_stream *with = must_open(conn, "frames=400 interval=4 entropy=2", &p), *without = must_open(conn, "frames=400 interval=4", &p);
+    struct pelton_status status;
+    struct pelton_stream_status *list = NULL;
+    size_t n = 0;
+    uint64_t pictures = 0, passed_ms = 0;
+    for (; pictures < 300; passed_ms += 20) { /* 1.2 s, said within the second after */
+        CHECK(passed_ms < 20000);
+        sleep_ms(20);
+        CHECK_INT(pelton_status(conn, 2000, &status, &list, &n), 0);
+        CHECK_INT(n, 2);
+        for (size_t i = 0; i < n; i++) {
+            bool other = strstr(list[i].name, "entropy") == NULL;
+            CHECK(fabs(list[i].gpu_entropy - 2e-3 * (double)list[i].gpu_entropy_pictures) < 1e-6);
+            CHECK(!other || list[i].gpu_entropy_pictures == 0);
+            CHECK(other || list[i].gpu_entropy_pictures >= pictures);
+            pictures = other ? pictures : list[i].gpu_entropy_pictures;
+        }
+        free(list);
+    }
+    pelton_stream_close(with);
+    pelton_stream_close(without);
+    pelton_close(conn);
+}
+
 static void many_streams(void)
 {
     struct pelton *conn = must_spawn(NULL);
@@ -363,6 +394,7 @@ int main(int argc, char **argv)
         {"addresses", addresses},
         {"opened_at_once", opened_at_once},
         {"devices", devices},
+        {"totals_of_all", totals_of_all},
         {"many_streams", many_streams},
     };
     return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);
