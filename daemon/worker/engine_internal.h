@@ -49,12 +49,18 @@ struct frame_state {
 
 /* The engine's side of a picture; lives exactly as long as the picture (on_free releases both job and frame slot). */
 struct job {
+    /* What is looked at in passing, as windows and queues are long. */
+    enum job_state state; /* job_set_state */
+    struct job *next;     /* session.window, in decoding order */
+    struct job *next_entropy, *prev_entropy;
+    uint64_t bytes, largest_slice; /* of its slices; largest_slice only where offloads has been true */
+    uint64_t turn;                 /* its place in engine.entropy */
+    struct session *session;
+
     struct h264_picture *pic; /* the reference of the session's window, until the job is retired from it */
     struct job *owner;        /* of the frame slot: that of the first field, of plane 0, whose picture this one holds; else itself */
     struct frame_state frame; /* the owner's */
-    struct session *session;
     struct store *store; /* where slot lies, NULL before submission */
-    enum job_state state;
     bool failed; /* not reconstructable: copied from another frame */
     bool queued; /* in engine.entropy */
     bool motion_done;
@@ -62,7 +68,6 @@ struct job {
     bool counts;    /* in session.arrays */
     bool urgent;    /* others that have been decoded wait for it */
     bool offloads;  /* the GPU may entropy-decode it, as long as nobody has begun */
-    uint64_t largest_slice; /* bytes; only where offloads has been true */
     bool live;      /* of a live stream, whose next picture has not come yet: counts in engine.live_jobs until it is submitted */
     uint32_t slice_next, slices_left, slice_chunk;
     uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
@@ -74,10 +79,11 @@ struct job {
     uint32_t wait_count;
     struct job_wait *waiters;
     uint32_t seat;  /* session.seat when it took its slot */
-    uint64_t turn;  /* its place in engine.entropy */
     uint64_t batch; /* serial number of the batch that holds it, 0 before */
-    struct job *next_entropy, *prev_entropy, *next_motion, *next_follow;
-    struct job *next; /* session.window, in decoding order */
+    uint64_t kept;  /* in engine.entropy_kept */
+    struct job *motion_left, *motion_right; /* engine.motion */
+    uint32_t motion_rank;
+    struct job *next_follow;
 };
 
 /* ---- output (stream.c makes, scheduler.c submits, gpu_thread.c completes) ---- */
@@ -161,7 +167,6 @@ void store_detach(struct session *s);
 uint32_t store_base(const struct session *s, const struct h264_sps *sps); /* slots that a stream needs to make progress in decoding order */
 bool store_serves(const struct session *s, const struct h264_sps *sps); /* the session's store can hold its pictures */
 void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
-uint32_t pictures_ahead(const struct session *s); /* how many were submitted before an older one of the session */
 uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count); /* host memory of a picture in a window, an upper estimate */
 uint32_t arrays_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions);
 uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions);
@@ -207,6 +212,7 @@ struct memory {
     uv_mutex_t lock;
     void *free_list[MEMORY_CLASSES];
     struct slab *slabs[MEMORY_CLASSES]; /* with a free block */
+    uint32_t slab_blocks[MEMORY_CLASSES]; /* free ones of theirs */
     struct gpu *gpu;                    /* of the slabs; NULL: all blocks from the heap. Set before the first block is taken */
     size_t slab_bytes;
     uint64_t cached, limit;             /* bytes of free blocks */
@@ -221,6 +227,9 @@ struct account {
 };
 int memory_init(struct memory *m, uint64_t cache_limit);
 void memory_free(struct memory *m);
+/* Makes a slab where fewer than `count` blocks of slabs are free for that size. False: there are, or there is no memory. Takes
+ * milliseconds, in which allocations of other threads go on. */
+bool memory_provide(struct memory *m, size_t size, uint32_t count);
 struct account *account_create(struct memory *m);
 void account_unref(struct account *a); /* NULL allowed */
 
@@ -263,6 +272,11 @@ struct session {
 
     struct job *window, **window_tail; /* decoding order, PARSING to DONE; retired from the front */
     uint32_t window_busy;              /* of these, not DONE */
+    struct job *waiting;               /* the oldest one that is not submitted; NULL: all are */
+    uint32_t frames_ahead;             /* submitted before it, though later */
+    uint32_t ready;                    /* pictures in that state */
+    struct job *last_queued;           /* of its pictures in engine.entropy the last one; NULL: no telling */
+    uint32_t queued;                   /* of its pictures there, those that nobody has begun and nobody waits for */
     uint64_t picture_bytes;            /* window_picture_bytes of its first picture, 0 before it */
     struct output *outputs, **outputs_tail;
     uint32_t live_pictures; /* jobs that exist */
@@ -366,7 +380,8 @@ struct engine {
     struct entropy_rate cpu_rate, gpu_rate; /* of one worker, motion included; of a batch, from the queue until it is decoded, */
     struct entropy_rate gpu_fetch;          /* and from then on, a batch counting as one byte */
     int64_t gpu_chosen_ns;                  /* when the last batch was chosen */
-    struct job *motion, *motion_last; /* pictures whose motion may be derived */
+    uint64_t entropy_kept;                  /* host memory of what the GPU has taken, when it will be decoded, until it is DONE */
+    struct job *motion;               /* pictures whose motion may be derived: a heap, the first turn on top */
     struct job *follow;               /* pictures of one slice, whose motion may be derived while it is decoded */
     struct session *sessions;
     uint32_t session_count;
@@ -405,6 +420,7 @@ bool frame_is_single_field(const struct job *owner);         /* the other one ne
 void entropy_remove(struct engine *e, struct job *job); /* these with the lock; out of engine.entropy */
 void entropy_put(struct engine *e, struct job *job);    /* back at its turn, for the workers, at once */
 void job_decoded(struct engine *e, struct job *job);    /* all slices are, or nobody wants them */
+void job_set_state(struct job *job, enum job_state state); /* with the lock */
 void worker_main(void *worker);
 void workers_wake(struct engine *e, unsigned most); /* with the lock */
 void job_settled(struct job *job); /* with the lock: it is submitted, or never will be */

@@ -59,6 +59,7 @@ struct entropy_gpu {
 static void give_back(struct engine *e, struct job *job)
 {
     job->offloads = false;
+    entropy_keep(e, job, 0);
     entropy_put(e, job);
 }
 
@@ -145,8 +146,8 @@ static int begin(struct entropy_gpu *g, struct group *group)
         return GPU_ERR_NOMEM;
     for (uint32_t i = 0; i < group->count; i++) {
         const struct h264_picture *pic = group->parts[i].job->pic;
-        uint32_t *picture = &group->parts[i].picture, units = pic->mb_count * (pic->sps->chroma_format_idc ? 24 : 16);
-        int err = gpu_entropy_add_picture(group->batch, pic->mb_count, units, picture);
+        uint32_t *picture = &group->parts[i].picture;
+        int err = gpu_entropy_add_picture(group->batch, pic->mb_count, entropy_units(pic), picture);
         if (err)
             *picture = UINT32_MAX;
         else
@@ -320,6 +321,34 @@ static bool take(struct entropy_gpu *g)
     return true;
 }
 
+/* While the first batches are at work nobody has given back arrays yet that theirs could use: they are made meanwhile, a slab at a
+ * time. Without the lock. */
+static bool provide(struct entropy_gpu *g)
+{
+    uint32_t count = 0;
+    const struct h264_picture *pic = NULL;
+    for (uint32_t i = 0; i < g->capacity.batches && !pic; i++)
+        if (g->groups[i].phase == GROUP_DECODING) {
+            count = g->groups[i].count;
+            pic = g->groups[i].parts[0].job->pic;
+        }
+    struct memory *m = &g->engine->memory;
+    return pic && (memory_provide(m, pic->mb_count * sizeof *pic->motion, count) || memory_provide(m, pic->mb_count * sizeof *pic->mbs, count) ||
+                   memory_provide(m, pic->mb_count * sizeof *pic->syntax, count));
+}
+
+/* With the lock, dropped meanwhile. */
+static bool provide_unlocked(struct entropy_gpu *g)
+{
+    struct engine *e = g->engine;
+    if (!g->busy)
+        return false;
+    uv_mutex_unlock(&e->lock);
+    bool any = provide(g);
+    uv_mutex_lock(&e->lock);
+    return any;
+}
+
 /* Until there is work, or a batch is done, or it is time to look again. */
 static void rest(struct entropy_gpu *g)
 {
@@ -359,7 +388,7 @@ static void thread_main(void *arg)
         for (uint32_t i = 0; i < g->capacity.batches; i++)
             if (g->groups[i].phase != GROUP_FREE)
                 any |= group_step(g, &g->groups[i]);
-        any |= open_gpu(g) || take(g);
+        any |= open_gpu(g) || take(g) || provide_unlocked(g);
         if (!any)
             rest(g);
     }
@@ -372,7 +401,7 @@ static void thread_main(void *arg)
 
 int entropy_gpu_start(struct engine *e)
 {
-    struct entropy_capacity capacity = entropy_capacity(e);
+    struct entropy_capacity capacity = entropy_capacity(e->params.entropy, e->device, gpu_background_queues(e->gpu));
     if (!capacity.pictures)
         return 0;
     struct entropy_gpu *g = calloc(1, sizeof *g);

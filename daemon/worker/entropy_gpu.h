@@ -10,18 +10,22 @@
 #include "gpu/entropy.h"
 
 #define ENTROPY_BATCHES  8  /* in flight at most */
-#define ENTROPY_PICTURES 64 /* of one batch at most */
+#define ENTROPY_PICTURES 192 /* of one batch at most */
 
 /* What one batch holds, and how many there are; pictures 0: the device decodes none. */
 struct entropy_capacity {
     uint32_t batches, pictures, mbs, units, bytes, slices;
 };
-/* By the device's memory, and by what the setting asks for. */
-struct entropy_capacity entropy_capacity(const struct engine *e);
+/* By the device's memory and its background queues, and by what the setting asks for. */
+struct entropy_capacity entropy_capacity(enum engine_entropy mode, const struct gpu_device_info *device, unsigned queues);
+/* Units of coefficients that the picture may take; those that need more are the CPU's. */
+uint32_t entropy_units(const struct h264_picture *pic);
 uint64_t entropy_batch_bytes(const struct entropy_capacity *c); /* of device memory */
 
 /* Time is thought of as growing with the bytes of slices: the CPU's with all of them, the GPU's with those of the largest slice. */
 void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes);
+/* From now on the job holds so much host memory for what the GPU decodes. With the lock. */
+void entropy_keep(struct engine *e, struct job *job, uint64_t bytes);
 bool entropy_worth(const struct engine *e); /* the queue is so long that the GPU may be of use. With the lock */
 /* Pictures for one batch, at most c->pictures, out of the queue; *largest: bytes of their largest slice. With the lock. */
 uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, struct job *out[ENTROPY_PICTURES], uint64_t *largest);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which pictures are entropy-decoded on the GPU. It decodes hundreds of slices at once and each of them slowly, so it takes the
- * pictures that are needed last, from the end of the queue, and of these the ones that it will have finished before the codec
- * workers, which take from the front, would come to them. So nobody ever waits for the GPU as long as the estimates hold: at the
- * start and at the end of a file, and where the look-ahead is short, the CPU does all.
+ * Which pictures are entropy-decoded on the GPU. It decodes a thousand slices at once and each of them slowly, so of the queue it takes
+ * the first pictures that it will have finished before the codec workers, which take from the front, would come to them. So nobody
+ * ever waits for the GPU as long as the estimates hold: at the start and at the end of a file, and where the look-ahead is short, the
+ * CPU does all. And what it has decoded waits as short as can be: were it to take from the end, its pictures would fill the
+ * memory the sooner the longer the queue is. That memory is bounded; what the GPU must not take for that reason is the CPU's.
  *
- * Both estimates are of seconds a byte, measured while decoding goes on, the latest counting most.
+ * Both estimates are of seconds a byte, measured while decoding goes on, the latest counting most. That of the workers leaves out
+ * the motion of the GPU's pictures, and so is on the safe side.
  */
 #include "daemon/worker/entropy_gpu.h"
 
@@ -15,41 +17,45 @@
 #define LEAST_MEMORY  (2ull << 30) /* devices with less than that have no room for it */
 #define HD_MBS        8160 /* macroblocks of a picture of 1920x1088 */
 #define MB_BYTES      (32 + 136 + 8)
-#define MB_UNITS      24   /* of 4:2:0 at most */
+#define MB_UNITS      24   /* of 4:2:0 at most, 16 of 4:0:0 */
+#define GREY_UNITS    16
+#define BATCH_UNITS   10   /* a macroblock, on average over a batch */
 #define UNIT_BYTES    32
-#define PICTURE_BYTES (128u << 10) /* of slices, on average */
+#define UNITS_A_BYTE  8 / 5  /* of slices: more than streams have */
+#define SLICE_UNITS   384  /* that a slice may leave unused: it takes them for eight macroblocks at once */
+#define PICTURE_BYTES (64u << 10) /* of slices, on average */
 #define PICTURE_SLICES 8
 #define SOFTWARE_BATCHES  2
 #define SOFTWARE_PICTURES 8
 #define DECAY         0.95 /* of what was measured, each time something new is */
 #define CPU_SECONDS   1e-7 /* a byte, before anything is measured; of one worker */
-#define GPU_SECONDS   3e-6
+#define GPU_SECONDS   2e-6
 #define FETCH_SECONDS 0.02 /* a batch, from its end on */
-#define MARGIN        1.5  /* the GPU may be late by so much */
+#define MARGIN        1.3  /* the GPU may be late by so much */
 #define LEAST_PART    2    /* a batch is begun with half of the pictures that it can hold, or more, */
-#define FIRST_BATCH   8    /* the first one, which is measured, with so many */
-#define MOST_CANDIDATES (3 * ENTROPY_PICTURES)
+#define FIRST_BATCH   32   /* the first ones, until one is measured, with so many */
+#define KEPT_PART     3 / 4  /* of the memory for look-ahead, for what the GPU decodes */
+#define CANDIDATES    3    /* times as many, to choose from */
+#define LEAST_SHARED  8    /* pictures of a batch that share its units */
 #define WORTH_SECONDS 0.1 /* of all workers: a queue that the GPU may help with */
 #define FORGET_NS     500000000ll
 #define FORGET        0.8
 
-struct entropy_capacity entropy_capacity(const struct engine *e)
+struct entropy_capacity entropy_capacity(enum engine_entropy mode, const struct gpu_device_info *device, unsigned queues)
 {
-    const struct gpu_device_info *device = e->device;
     struct entropy_capacity c = {0};
-    uint64_t mb = MB_BYTES + MB_UNITS * UNIT_BYTES, fit = device->memory_bytes / MEMORY_PART / (mb * HD_MBS);
-    enum engine_entropy mode = e->params.entropy;
-    /* docs/performance.md: not yet measured to be faster, so it has to be asked for */
-    if (mode == ENGINE_ENTROPY_CPU || mode == ENGINE_ENTROPY_AUTO)
+    uint64_t picture = HD_MBS * (MB_BYTES + BATCH_UNITS * UNIT_BYTES) + PICTURE_BYTES;
+    uint64_t fit = device->memory_bytes / MEMORY_PART / picture;
+    bool able = device->memory_bytes >= LEAST_MEMORY && queues;
+    if (mode == ENGINE_ENTROPY_CPU || (mode == ENGINE_ENTROPY_AUTO && (device->software || !able)) ||
+        (mode == ENGINE_ENTROPY_BOTH && !device->software && !able))
         return c;
-    if (mode == ENGINE_ENTROPY_BOTH && !e->software && (device->memory_bytes < LEAST_MEMORY || !gpu_background_queues(e->gpu)))
-        return c;
-    c.batches = e->software ? SOFTWARE_BATCHES : ENTROPY_BATCHES;
-    c.pictures = e->software ? SOFTWARE_PICTURES : ENTROPY_PICTURES;
+    c.batches = device->software ? SOFTWARE_BATCHES : queues && queues < ENTROPY_BATCHES ? queues : ENTROPY_BATCHES;
+    c.pictures = device->software ? SOFTWARE_PICTURES : ENTROPY_PICTURES;
     if (fit < (uint64_t)c.batches * c.pictures)
         c.pictures = fit < c.batches ? 1 : (uint32_t)(fit / c.batches);
     c.mbs = c.pictures * HD_MBS;
-    c.units = c.mbs * MB_UNITS;
+    c.units = c.mbs * (c.pictures < LEAST_SHARED ? MB_UNITS : BATCH_UNITS); /* there are too few for an average */
     c.bytes = c.pictures * PICTURE_BYTES;
     c.slices = c.pictures * PICTURE_SLICES;
     return c;
@@ -58,6 +64,25 @@ struct entropy_capacity entropy_capacity(const struct engine *e)
 uint64_t entropy_batch_bytes(const struct entropy_capacity *c)
 {
     return (uint64_t)c->mbs * MB_BYTES + (uint64_t)c->units * UNIT_BYTES + c->bytes;
+}
+
+uint32_t entropy_units(const struct h264_picture *pic)
+{
+    uint64_t most = (uint64_t)pic->mb_count * (pic->sps->chroma_format_idc ? MB_UNITS : GREY_UNITS);
+    uint64_t units = (uint64_t)pic->bytes_size * UNITS_A_BYTE + (uint64_t)pic->slice_count * SLICE_UNITS;
+    return (uint32_t)(units < most ? units : most);
+}
+
+void entropy_keep(struct engine *e, struct job *job, uint64_t bytes)
+{
+    e->entropy_kept += bytes - job->kept;
+    job->kept = bytes;
+}
+
+/* Of a picture once it is decoded: records, and about as many units as its slices have bytes. */
+static uint64_t kept_bytes(const struct job *job)
+{
+    return (uint64_t)job->pic->mb_count * MB_BYTES + job->bytes * UNIT_BYTES;
 }
 
 void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes)
@@ -75,10 +100,12 @@ static double seconds_a_byte(const struct entropy_rate *r, double preset)
 static bool takes(struct entropy_capacity *room, const struct job *job)
 {
     const struct h264_picture *pic = job->pic;
-    uint64_t bytes = pic->bytes_size + (uint64_t)pic->slice_count * 64;
-    if (pic->mb_count > room->mbs || bytes > room->bytes || pic->slice_count > room->slices)
+    uint64_t bytes = job->bytes + (uint64_t)pic->slice_count * 64;
+    uint32_t units = entropy_units(pic);
+    if (pic->mb_count > room->mbs || bytes > room->bytes || pic->slice_count > room->slices || units > room->units)
         return false;
     room->mbs -= pic->mb_count;
+    room->units -= units;
     room->bytes -= (uint32_t)bytes;
     room->slices -= pic->slice_count;
     return true;
@@ -93,7 +120,8 @@ static bool eligible(const struct job *job)
 static uint32_t choose_all(struct engine *e, struct entropy_capacity room, struct job **out)
 {
     uint32_t n = 0, most = room.pictures;
-    for (struct job *job = e->entropy; job && n < most; job = job->next_entropy) {
+    for (struct job *job = e->entropy, *next; job && n < most; job = next) {
+        next = job->next_entropy;
         if (!eligible(job))
             continue;
         if (takes(&room, job)) {
@@ -101,9 +129,9 @@ static uint32_t choose_all(struct engine *e, struct entropy_capacity room, struc
         } else if (n) {
             break;
         } else { /* larger than a whole batch */
+            entropy_remove(e, job);
             job->offloads = false;
-            job->urgent = true;
-            workers_wake(e, 1);
+            entropy_put(e, job);
         }
     }
     return n;
@@ -111,30 +139,32 @@ static uint32_t choose_all(struct engine *e, struct entropy_capacity room, struc
 
 /* Candidates for one batch. */
 struct candidates {
-    struct job *jobs[MOST_CANDIDATES];
+    struct job *jobs[CANDIDATES * ENTROPY_PICTURES];
     uint32_t count;
 };
 
-/* From the end, what the GPU will have finished when its turn comes. */
-static void find_last(struct engine *e, struct candidates *c)
+/* What the GPU will have finished when its turn comes, the soonest needed first. */
+static void find_first(struct engine *e, struct candidates *c, uint32_t most)
 {
     double cpu = seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count, gpu = MARGIN * seconds_a_byte(&e->gpu_rate, GPU_SECONDS);
     double fetch = MARGIN * seconds_a_byte(&e->gpu_fetch, FETCH_SECONDS);
-    uint64_t before = e->entropy_bytes;
+    uint64_t before = 0;
     c->count = 0;
-    for (struct job *job = e->entropy_last; job && c->count < MOST_CANDIDATES; job = job->prev_entropy) {
-        before -= job->pic->bytes_size;
-        if (cpu * (double)before < fetch)
-            return;
-        if (eligible(job) && gpu * (double)job->largest_slice + fetch <= cpu * (double)before)
+    if (cpu * (double)e->entropy_bytes < fetch)
+        return;
+    for (struct job *job = e->entropy; job && c->count < most; job = job->next_entropy) {
+        if (gpu * (double)job->largest_slice + fetch <= cpu * (double)before && eligible(job))
             c->jobs[c->count++] = job;
+        before += job->bytes;
     }
 }
 
 static int by_size(const void *a, const void *b)
 {
     const struct job *x = *(struct job *const *)a, *y = *(struct job *const *)b;
-    return (x->largest_slice > y->largest_slice) - (x->largest_slice < y->largest_slice);
+    if (x->largest_slice != y->largest_slice)
+        return x->largest_slice > y->largest_slice ? 1 : -1;
+    return (x->turn > y->turn) - (x->turn < y->turn);
 }
 
 /* A batch takes as long as its largest slice: of the candidates those whose sizes are most alike. */
@@ -155,17 +185,30 @@ static uint32_t most_alike(struct candidates *c, uint32_t most)
     return from;
 }
 
-static uint32_t choose_last(struct engine *e, struct entropy_capacity room, struct job **out)
+static bool memory_left(const struct engine *e, uint64_t more)
+{
+    return !e->window_budget || e->entropy_kept + more <= e->window_budget * KEPT_PART;
+}
+
+/* In time, of like sizes, and as many as there is memory for. */
+static uint32_t choose_some(struct engine *e, struct entropy_capacity room, struct job **out)
 {
     struct candidates c;
-    uint32_t n = 0, most = room.pictures, least = e->gpu_rate.bytes > 0 ? (most + LEAST_PART - 1) / LEAST_PART : FIRST_BATCH;
-    find_last(e, &c);
-    if (c.count < least)
+    bool known = e->gpu_rate.bytes > 0;
+    uint32_t n = 0, most = known || room.pictures < FIRST_BATCH ? room.pictures : FIRST_BATCH;
+    uint64_t kept = 0;
+    if (!memory_left(e, 0))
         return 0;
-    most = e->gpu_rate.bytes > 0 ? most : FIRST_BATCH;
-    for (uint32_t i = c.count > most ? most_alike(&c, most) : 0; i < c.count && n < most; i++)
+    find_first(e, &c, CANDIDATES * most);
+    if (c.count < (most + LEAST_PART - 1) / LEAST_PART)
+        return 0;
+    for (uint32_t i = c.count > most ? most_alike(&c, most) : 0; i < c.count && n < most; i++) {
+        kept += kept_bytes(c.jobs[i]);
+        if (!memory_left(e, kept))
+            break;
         if (takes(&room, c.jobs[i]))
             out[n++] = c.jobs[i];
+    }
     return n;
 }
 
@@ -191,7 +234,7 @@ static void forget_slowly(struct engine *e)
 
 uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, struct job *out[ENTROPY_PICTURES], uint64_t *largest)
 {
-    uint32_t n = e->entropy_all ? choose_all(e, *c, out) : choose_last(e, *c, out);
+    uint32_t n = e->entropy_all ? choose_all(e, *c, out) : choose_some(e, *c, out);
     *largest = 1;
     if (n)
         e->gpu_chosen_ns = now_ns();
@@ -199,6 +242,7 @@ uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, stru
         forget_slowly(e);
     for (uint32_t i = 0; i < n; i++) {
         entropy_remove(e, out[i]);
+        entropy_keep(e, out[i], kept_bytes(out[i]));
         *largest = out[i]->largest_slice > *largest ? out[i]->largest_slice : *largest;
     }
     return n;

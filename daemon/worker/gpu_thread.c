@@ -7,6 +7,7 @@
  * counts as finished, so that all of it can be taken down.
  */
 #include "daemon/worker/blur.h"
+#include "daemon/worker/entropy_gpu.h"
 #include "daemon/worker/scheduler.h"
 
 #include <pthread.h>
@@ -59,8 +60,9 @@ static void gpu_failed(struct engine *e, int error)
 static void job_done(struct job *job)
 {
     struct session *s = job->session;
-    job->state = JOB_DONE;
+    job_set_state(job, JOB_DONE);
     job_settled(job);
+    entropy_keep(s->engine, job, 0);
     job->owner->frame.done++;
     s->window_busy--;
     if (job->counts) {
@@ -231,11 +233,9 @@ static void fail_session(struct session *s, int code, const char *what)
 /* Of the oldest picture that waits for a store; NULL: none does. */
 static const struct h264_sps *sps_of_next(const struct session *s)
 {
-    const struct job *job = s->window;
+    const struct job *job = s->waiting;
     if (s->ahead)
         return s->ahead;
-    while (job && job->state >= JOB_SUBMITTED)
-        job = job->next;
     return job && job->state == JOB_READY ? job->pic->sps : NULL;
 }
 

@@ -72,15 +72,59 @@ void workers_wake(struct engine *e, unsigned most)
         uv_cond_signal(&w->wake);
 }
 
+void job_set_state(struct job *job, enum job_state state)
+{
+    struct session *s = job->session;
+    bool settles = job->state < JOB_SUBMITTED && state >= JOB_SUBMITTED;
+    s->ready += state == JOB_READY;
+    s->ready -= job->state == JOB_READY;
+    job->state = state;
+    if (settles && job != s->waiting) {
+        s->frames_ahead += job->owner == job;
+    } else if (settles) {
+        while ((s->waiting = s->waiting->next) && s->waiting->state >= JOB_SUBMITTED)
+            s->frames_ahead -= s->waiting->owner == s->waiting;
+    }
+}
+
+static uint32_t motion_rank(const struct job *job)
+{
+    return job ? job->motion_rank : 0;
+}
+
+/* Two heaps into one (Knuth, The Art of Computer Programming, 5.2.3, leftist trees): as deep as the logarithm of their sizes. */
+static struct job *motion_merge(struct job *a, struct job *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    struct job *top = b->turn < a->turn ? b : a;
+    struct job *below = motion_merge(top->motion_right, top == a ? b : a), *left = top->motion_left;
+    bool swap = motion_rank(left) < motion_rank(below);
+    top->motion_left = swap ? below : left;
+    top->motion_right = swap ? left : below;
+    top->motion_rank = motion_rank(top->motion_right) + 1;
+    return top;
+}
+
 static void motion_push(struct engine *e, struct job *job)
 {
-    job->next_motion = NULL;
-    if (e->motion_last)
-        e->motion_last->next_motion = job;
-    else
-        e->motion = job;
-    e->motion_last = job;
+    job->motion_left = job->motion_right = NULL;
+    job->motion_rank = 1;
+    e->motion = motion_merge(e->motion, job);
     workers_wake(e, 1);
+}
+
+static struct job *motion_pop(struct engine *e)
+{
+    struct job *job = e->motion;
+    e->motion = motion_merge(job->motion_left, job->motion_right);
+    return job;
+}
+
+/* Nobody has begun with it, and nobody waits for it. */
+static bool plain(const struct job *job)
+{
+    return !job->allocated && !job->urgent;
 }
 
 /* After prev; NULL: first. */
@@ -88,25 +132,41 @@ static void entropy_insert(struct engine *e, struct job *job, struct job *prev)
 {
     struct job *next = prev ? prev->next_entropy : e->entropy;
     job->queued = true;
+    job->session->queued += plain(job);
     job->prev_entropy = prev;
     job->next_entropy = next;
     *(prev ? &prev->next_entropy : &e->entropy) = job;
     *(next ? &next->prev_entropy : &e->entropy_last) = job;
     e->entropy_count++;
-    e->entropy_bytes += job->pic->bytes_size;
+    e->entropy_bytes += job->bytes;
 }
 
-/* The workers have decoded so many pictures of its session that there must be some that the GPU has in work and that these wait for. */
-static bool far_ahead(const struct engine *e, const struct job *job)
+/* The workers have decoded so many pictures of the session that there must be some that the GPU has in work and that these wait for. */
+static bool far_ahead(const struct engine *e, const struct session *s)
 {
-    const struct session *s = job->session;
-    return s->arrays >= s->arrays_most && !job->allocated && !job->urgent && !e->params.shuffle_seed && entropy_gpu_works(e);
+    return s->arrays >= s->arrays_most && !e->params.shuffle_seed && entropy_gpu_works(e);
 }
 
 /* Where the GPU decodes all that it can, the workers leave that to it. */
 static bool for_workers(const struct engine *e, const struct job *job)
 {
-    return job->session->abort || ((!e->entropy_all || !job->offloads) && !far_ahead(e, job));
+    return job->session->abort || ((!e->entropy_all || !job->offloads) && !(plain(job) && far_ahead(e, job->session)));
+}
+
+/* The last one in the queue whose turn is not after this one's. Most pictures come behind their session's last, or at an end. */
+static struct job *entropy_before(const struct engine *e, const struct job *job)
+{
+    struct job *prev = job->session->last_queued, *next;
+    if (prev && prev->turn > job->turn)
+        prev = NULL;
+    if (prev || job->turn <= e->turn_taken) {
+        for (next = prev ? prev->next_entropy : e->entropy; next && next->turn <= job->turn; next = next->next_entropy)
+            prev = next;
+        return prev;
+    }
+    for (prev = e->entropy_last; prev && prev->turn > job->turn; prev = prev->prev_entropy)
+        ;
+    return prev;
 }
 
 /* Sessions take turns, a picture each, however far ahead each of them has read: one that comes or falls behind need not wait for
@@ -114,12 +174,10 @@ static bool for_workers(const struct engine *e, const struct job *job)
 static void entropy_push(struct engine *e, struct job *job)
 {
     struct session *s = job->session;
-    struct job *prev = e->entropy_last;
     s->turn = s->turn < e->turn_taken ? e->turn_taken : s->turn + 1;
     job->turn = s->params.realtime ? 0 : s->turn;
-    while (prev && prev->turn > job->turn)
-        prev = prev->prev_entropy;
-    entropy_insert(e, job, prev);
+    entropy_insert(e, job, entropy_before(e, job));
+    s->last_queued = job;
     if (job->offloads)
         entropy_gpu_wake(e);
     if (!job->live && for_workers(e, job))
@@ -128,11 +186,8 @@ static void entropy_push(struct engine *e, struct job *job)
 
 void entropy_put(struct engine *e, struct job *job)
 {
-    struct job *prev = e->entropy_last;
     job->urgent = true;
-    while (prev && prev->turn > job->turn)
-        prev = prev->prev_entropy;
-    entropy_insert(e, job, prev);
+    entropy_insert(e, job, entropy_before(e, job));
     workers_wake(e, 1);
 }
 
@@ -141,8 +196,11 @@ void entropy_remove(struct engine *e, struct job *job)
     *(job->prev_entropy ? &job->prev_entropy->next_entropy : &e->entropy) = job->next_entropy;
     *(job->next_entropy ? &job->next_entropy->prev_entropy : &e->entropy_last) = job->prev_entropy;
     job->queued = false;
+    job->session->queued -= plain(job);
+    if (job->session->last_queued == job)
+        job->session->last_queued = NULL;
     e->entropy_count--;
-    e->entropy_bytes -= job->pic->bytes_size;
+    e->entropy_bytes -= job->bytes;
 }
 
 static int shuffle_slices(struct job *job, uint64_t seed)
@@ -204,7 +262,7 @@ static void job_start(struct job *job)
     if (job->pic->non_existing || job->slices_left == 0) {
         job->motion_done = true;
         job->failed = true;
-        job->state = JOB_READY;
+        job_set_state(job, JOB_READY);
         engine_wake_gpu(e);
         return;
     }
@@ -321,6 +379,7 @@ int job_create(struct session *s, struct h264_picture *pic)
         return PELTON_ERR_NOMEM;
     job->pic = pic;
     job->session = s;
+    job->bytes = pic->bytes_size;
     job->slices_left = pic->non_existing ? 0 : pic->slice_count;
     job->slice_chunk = 1;
     if (e->params.shuffle_seed && shuffle_slices(job, e->params.shuffle_seed)) {
@@ -347,6 +406,7 @@ int job_create(struct session *s, struct h264_picture *pic)
     s->arrays_most = arrays_for(e, s->picture_bytes, e->session_count);
     *s->window_tail = job;
     s->window_tail = &job->next;
+    s->waiting = s->waiting ? s->waiting : job;
     job_trace(job, PELTON_TRACE_PARSED);
     job_start(job);
     if (job->live) {
@@ -371,7 +431,7 @@ void jobs_retire(struct session *s, struct h264_picture **unref, uint32_t *count
 static void motion_finished(struct engine *e, struct job *job)
 {
     job->motion_done = true;
-    job->state = JOB_READY;
+    job_set_state(job, JOB_READY);
     job_trace(job, PELTON_TRACE_MOTION_END);
     for (struct job_wait *wait = job->waiters; wait; wait = wait->next)
         if (--wait->waiter->motion_waits == 0)
@@ -504,10 +564,21 @@ static bool may_shuffle(const struct engine *e, const struct job *job)
     return for_workers(e, job) && (s->source_waits || s->thread_ended || s->abort);
 }
 
+/* So that nobody has to look at all of the queue to find that. */
+static bool all_far_ahead(const struct engine *e)
+{
+    uint32_t count = 0;
+    for (const struct session *s = e->sessions; s; s = s->next)
+        count += far_ahead(e, s) && !s->abort ? s->queued : 0;
+    return count == e->entropy_count;
+}
+
 /* With shuffle_seed the window is let fill up first, then any picture of it may be next. */
 static struct job *pick_entropy(struct engine *e, struct worker *w)
 {
     struct job *first = e->entropy;
+    if (first && !for_workers(e, first) && all_far_ahead(e))
+        return NULL;
     while (first && !for_workers(e, first))
         first = first->next_entropy;
     if (!e->params.shuffle_seed || !first)
@@ -558,15 +629,11 @@ static bool worker_step(struct engine *e, struct worker *w)
         run_follow(e, job);
         return true;
     }
-    if (e->motion) {
-        struct job *job = e->motion;
-        e->motion = job->next_motion;
-        if (!e->motion)
-            e->motion_last = NULL;
-        run_motion(e, job);
+    struct job *job = pick_entropy(e, w);
+    if (e->motion && (!job || e->params.shuffle_seed || e->motion->turn <= job->turn)) {
+        run_motion(e, motion_pop(e));
         return true;
     }
-    struct job *job = pick_entropy(e, w);
     if (!job)
         return false;
     if (job->slice_next == 0)

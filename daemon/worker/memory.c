@@ -109,6 +109,32 @@ static struct slab *slab_create(struct memory *m, unsigned class, size_t rounded
     return slab;
 }
 
+/* With the lock. */
+static void slab_add(struct memory *m, struct slab *slab)
+{
+    slab_link(m, slab);
+    m->slab_blocks[slab->class] += slab->count;
+    m->cached += (uint64_t)slab->count * (slab->block - SLAB_HEAD);
+}
+
+bool memory_provide(struct memory *m, size_t size, uint32_t count)
+{
+    size_t rounded;
+    unsigned class = size_class(size, &rounded);
+    if (!m->gpu || rounded < SLAB_BLOCK)
+        return false;
+    uv_mutex_lock(&m->lock);
+    bool enough = m->slab_blocks[class] >= count || m->cached >= m->limit;
+    uv_mutex_unlock(&m->lock);
+    struct slab *slab = enough ? NULL : slab_create(m, class, rounded);
+    if (!slab)
+        return false;
+    uv_mutex_lock(&m->lock);
+    slab_add(m, slab);
+    uv_mutex_unlock(&m->lock);
+    return true;
+}
+
 static void *slab_get(struct memory *m, unsigned class, size_t rounded)
 {
     uv_mutex_lock(&m->lock);
@@ -119,12 +145,12 @@ static void *slab_get(struct memory *m, unsigned class, size_t rounded)
         if (!slab)
             return NULL;
         uv_mutex_lock(&m->lock);
-        slab_link(m, slab);
-        m->cached += (uint64_t)slab->count * rounded;
+        slab_add(m, slab);
     }
     void *block = slab->free_list;
     memcpy(&slab->free_list, block, sizeof(void *));
     m->cached -= rounded;
+    m->slab_blocks[class]--;
     if (++slab->used == slab->count)
         slab_unlink(m, slab);
     uv_mutex_unlock(&m->lock);
@@ -141,10 +167,12 @@ static void slab_put(struct memory *m, void *block, size_t rounded)
     memcpy(block, &slab->free_list, sizeof(void *));
     slab->free_list = block;
     m->cached += rounded;
+    m->slab_blocks[slab->class]++;
     bool drop = slab->used == 0 && m->cached > m->limit;
     if (drop) {
         slab_unlink(m, slab);
         m->cached -= (uint64_t)slab->count * rounded;
+        m->slab_blocks[slab->class] -= slab->count;
     }
     uv_mutex_unlock(&m->lock);
     if (drop)

@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#define MOST_LOOK 1024 /* pictures of a session from the oldest that waits on */
+
 static struct batch *batch_take(struct store *st)
 {
     struct batch *b = st->spare;
@@ -81,9 +83,9 @@ static bool starved(const struct session *s)
 }
 
 /* Whether a picture of s may take a slot; store.c has the rule. The oldest one then takes it. */
-static bool claim_slot(struct session *s, struct store *st, bool oldest, uint32_t ahead)
+static bool claim_slot(struct session *s, struct store *st, bool oldest)
 {
-    uint32_t in_order = s->held > ahead ? s->held - ahead : 0;
+    uint32_t ahead = s->frames_ahead, in_order = s->held > ahead ? s->held - ahead : 0;
     if (!oldest)
         return s->held < s->quota && ahead < s->quota - s->base && st->free_count > st->owed + st->kept;
     if (in_order < s->base && st->free_count) {
@@ -122,7 +124,7 @@ static void take(struct batch *b, struct job *job)
 {
     if (!job->store)
         take_slot(b->store, job);
-    job->state = JOB_SUBMITTED;
+    job_set_state(job, JOB_SUBMITTED);
     job_settled(job);
     job->batch = job->owner->frame.batch = b->serial;
     job->owner->frame.submitted++;
@@ -159,22 +161,15 @@ static void fill(struct batch *b, struct job *job)
     b->jobs[b->n++] = NULL;
 }
 
-/* `ahead` counts frames that were submitted before an older picture of their session; see store.c. */
 static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
 {
-    bool waiting = false, counted = false;
-    uint32_t ahead = pictures_ahead(s);
+    uint32_t ready = s->ready, look = MOST_LOOK;
     most = most > b->store->width - b->n ? b->store->width : b->n + most;
-    for (struct job *job = s->window; job && b->n < most; job = job->next) {
-        if (job->state >= JOB_SUBMITTED) {
-            ahead -= counted && !waiting && job->owner == job; /* it was, until the older one went into this batch */
-            continue;
-        }
-        counted = true;
-        bool oldest = !waiting;
-        waiting = true;
+    for (struct job *job = s->waiting; job && ready && look && b->n < most; job = job->next, look--) {
+        bool oldest = job == s->waiting;
         if (job->state != JOB_READY)
             continue;
+        ready--;
         if (!store_serves(s, job->pic->sps))
             return;
         if (!references_submitted(job, b->store, b->serial))
@@ -183,7 +178,7 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
             return;
         if (job->owner->store ? job->owner->store != b->store : job->owner != job)
             continue; /* the first picture of the frame goes first */
-        if (!job->owner->store && !claim_slot(s, b->store, oldest, ahead))
+        if (!job->owner->store && !claim_slot(s, b->store, oldest))
             return;
         if (needs_fill(job)) {
             if (oldest)
@@ -191,8 +186,6 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
             return;
         }
         take(b, job);
-        ahead += !oldest && job->owner == job;
-        waiting = !oldest;
     }
 }
 
@@ -210,14 +203,6 @@ void copy_instead(const struct job *job, struct recon_picture *out)
             out->rows_from = from->structure;
         return;
     }
-}
-
-static bool ready_job(const struct session *s)
-{
-    for (const struct job *job = s->window; job; job = job->next)
-        if (job->state == JOB_READY)
-            return true;
-    return false;
 }
 
 /* A field whose other one never came: its rows stand for both, by a batch after its own and before the delivery. */
@@ -253,7 +238,7 @@ struct batch *scheduler_collect(struct engine *e, struct store *st)
     st->owed = slots_owed(e, st);
     uint32_t count = 0, at = 0;
     for (struct session *s = e->sessions; s; s = s->next) {
-        count += s->store == st && !s->abort && ready_job(s);
+        count += s->store == st && !s->abort && s->ready;
         if (!s->abort && st->key.interlaced) /* also of a session that has gone on to another store */
             collect_single_fields(s, b);
     }
@@ -264,7 +249,7 @@ struct batch *scheduler_collect(struct engine *e, struct store *st)
     for (int pass = 0; pass < 3 && b->n < st->width; pass++) {
         at = 0;
         for (struct session *s = e->sessions; s; s = s->next) {
-            if (s->store != st || s->abort || !ready_job(s))
+            if (s->store != st || s->abort || !s->ready)
                 continue;
             bool mine = pass == 0 ? at >= first : pass == 1 ? at < first : true;
             at++;

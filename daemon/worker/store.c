@@ -35,7 +35,8 @@
 #define LEAST_AHEAD    128
 #define MOST_AHEAD     1024
 #define WAITING_AND_WORK 2 /* pictures for the GPU: as many wait as it has in work */
-#define SMALL_ARRAYS     2 /* theirs are less than that part of what a picture can take */
+#define WAITING_PART     16 /* of what a picture can take: more than the bytes of one that waits */
+#define SMALL_ARRAYS     2  /* what the GPU has decoded takes less than that part */
 
 bool store_key_equal(const struct store_key *a, const struct store_key *b)
 {
@@ -86,14 +87,15 @@ uint32_t arrays_for(const struct engine *e, uint64_t picture_bytes, uint32_t ses
 }
 
 /* Pictures between step 1 and reconstruction: those, what the GPU has in work, and what is to keep the workers busy meanwhile. Most of
- * them hold their bytes only, and the arrays of what the GPU has decoded are as small as they can be. */
+ * them hold their bytes only; how many it may have decoded is bounded by itself (entropy_share.c), but where the workers decode none. */
 uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
 {
     uint32_t least = arrays_for(e, picture_bytes, sessions), depth = entropy_gpu_depth(e);
     if (!depth || e->params.lookahead || e->software)
         return least;
     sessions = sessions ? sessions : 1;
-    uint64_t more = WAITING_AND_WORK * (uint64_t)depth / sessions, fit = e->window_budget / sessions / (picture_bytes / SMALL_ARRAYS + 1);
+    uint32_t part = e->entropy_all ? SMALL_ARRAYS : WAITING_PART;
+    uint64_t more = WAITING_AND_WORK * (uint64_t)depth / sessions, fit = e->window_budget / sessions / (picture_bytes / part + 1);
     return least + (uint32_t)(more > fit ? fit : more);
 }
 
@@ -194,24 +196,13 @@ bool store_serves(const struct session *s, const struct h264_sps *sps)
     return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(s, sps);
 }
 
-uint32_t pictures_ahead(const struct session *s)
-{
-    const struct job *job = s->window;
-    uint32_t ahead = 0;
-    while (job && job->state >= JOB_SUBMITTED)
-        job = job->next;
-    for (; job; job = job->next)
-        ahead += job->state >= JOB_SUBMITTED && job->owner == job;
-    return ahead;
-}
-
 uint32_t slots_owed(const struct engine *e, const struct store *st)
 {
     uint32_t owed = 0;
     for (const struct session *s = e->sessions; s; s = s->next) {
         if (s->store != st)
             continue;
-        uint32_t ahead = pictures_ahead(s), in_order = s->held > ahead ? s->held - ahead : 0;
+        uint32_t in_order = s->held > s->frames_ahead ? s->held - s->frames_ahead : 0;
         owed += s->base > in_order ? s->base - in_order : 0;
     }
     return owed;
