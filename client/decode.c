@@ -25,6 +25,7 @@
 enum {
     SLICE_MS = 200,               /* how soon an interrupt is noticed while no frame comes */
     DURATION_MARGIN_US = 1000000, /* -t counts from the first frame, which may lie after -ss; the daemon counts from -ss */
+    SECOND_BEHIND = 64,           /* base frames that come before the second view's of an access unit at the most: more than a DPB holds */
 };
 
 struct decode {
@@ -48,7 +49,8 @@ struct decode {
     struct progress_state state;
     uint64_t corrupt, left_out;
     int64_t first_pts, start_ns;
-    bool enough; /* -t has passed */
+    bool passed, second_passed; /* -t has */
+    unsigned behind; /* base frames, not wanted, since the second view's last one */
     uint32_t width, height;
 };
 
@@ -193,6 +195,9 @@ static int open_stream(struct decode *d)
     params.views = d->o->second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
     params.side_data = d->side ? PELTON_SIDE_ALL : PELTON_SIDE_NONE;
     params.devices = known ? d->device.devices : 1;
+    if (d->format->synced) {
+        params.max_frames = 0; /* sync_frame may leave frames out */
+    }
     if (params.duration_us >= 0) {
         params.duration_us += DURATION_MARGIN_US;
     }
@@ -342,10 +347,26 @@ static int in_wanted_format(struct decode *d, const struct pelton_frame *frame, 
     return convert_frame(&d->convert, d->picture, d->wanted, picture, d->f);
 }
 
+/* Whether an output has all it is to have. */
+static bool base_done(const struct decode *d)
+{
+    return d->passed || (d->o->max_frames > 0 && d->state.frames >= d->o->max_frames);
+}
+
+static bool second_done(const struct decode *d)
+{
+    return !d->second || d->second_passed || (d->o->max_frames > 0 && d->second_frames >= d->o->max_frames);
+}
+
 static int take_second(struct decode *d, const struct pelton_frame *frame)
 {
     const AVFrame *picture;
     int64_t at;
+    d->behind = 0;
+    d->second_passed |= duration_passed(d, frame);
+    if (second_done(d)) {
+        return 0;
+    }
     int rc = picture_borrow(frame, d->picture, d->f);
     if (rc || !frame_time(d, &d->second_sync, d->second_frames, frame, &at)) {
         return rc;
@@ -367,16 +388,17 @@ static int take_base(struct decode *d, const struct pelton_frame *frame)
 {
     const AVFrame *picture;
     int64_t at;
-    int rc = picture_borrow(frame, d->picture, d->f);
-    if (rc) {
-        return rc;
-    }
     if (d->first_pts == INT64_MIN) {
         d->first_pts = frame->pts;
     }
-    if (duration_passed(d, frame)) {
-        d->enough = true;
+    d->passed |= duration_passed(d, frame);
+    if (base_done(d)) {
+        d->behind++;
         return 0;
+    }
+    int rc = picture_borrow(frame, d->picture, d->f);
+    if (rc) {
+        return rc;
     }
     if (!frame_time(d, &d->sync, d->state.frames, frame, &at)) {
         d->left_out++;
@@ -443,8 +465,7 @@ static int decode_loop(struct decode *d)
             return rc;
         }
         progress_update(&d->progress, &d->state);
-        /* With two views the daemon ends the stream: the second one's last frame is still to come. */
-        if (d->enough || (!d->second && d->o->max_frames > 0 && d->state.frames >= d->o->max_frames)) {
+        if (base_done(d) && (second_done(d) || d->behind >= SECOND_BEHIND)) {
             return 0;
         }
     }

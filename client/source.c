@@ -193,12 +193,11 @@ int timeout_ms(const struct options *o)
 }
 
 /* What the daemon stops after, so that it decodes nothing in vain: it counts before the policy and the like leave frames out,
- * so only where each frame that it counts is written. Elsewhere decode_loop counts those that are; of two views it cannot tell
- * which one is the last. */
+ * so only where each frame that it counts is written. Elsewhere decode_loop counts those that are. */
 static uint64_t counted_by_daemon(const struct options *o, const struct source *s)
 {
     bool file = s->fd >= 0, all = o->policy == PELTON_LOSSLESS && o->on_error != 1 && o->max_fps <= 0 && !o->not_before_ns;
-    return o->second_view || (file && all) ? o->max_frames : 0;
+    return file && all ? o->max_frames : 0;
 }
 
 void source_params(const struct options *o, const struct source *s, struct pelton_open_params *out)

@@ -203,6 +203,33 @@ def talk(d, clip):
         check("stdin", pelton("decode", "-i", "-", "-f", "md5", "-", stdin=f).stdout.startswith(b"MD5="))
 
 
+def enough(d, clip):
+    """-frames:v and -t: as many as were asked for, of both views, whatever is left out before, and however far the second view lags."""
+    def both(env, *more):
+        paths = [d + "/left.yuv", d + "/right.yuv"]
+        run = pelton("decode", "-y", "-i", clip, "-o", paths[0], "--second-view", paths[1], *more, env=env)
+        data = [pathlib.Path(p).read_bytes() for p in paths]
+        return (run.returncode, *([x[i:i + 4608] for i in range(0, len(x), 4608)] for x in data))
+    for behind in (0, 3, 16):
+        for corrupt in (0, 2, 7):
+            env = {"FAKE_FRAMES": "30", "FAKE_BEHIND": str(behind), "FAKE_CORRUPT": str(corrupt)}
+            for errors in ("show", "drop"):
+                rc, left, right = both(env, "--on-error", errors)
+                name = "%d behind, every %dth damaged, %s" % (behind, corrupt, errors)
+                lost = (59 // corrupt if corrupt else 0) if errors == "drop" else 0
+                check(name, rc == 0 and len(left) + len(right) == 60 - lost, "exit %d, %d and %d frames, %d lost" % (rc, len(left), len(right), lost))
+                for n in (1, 15):
+                    got = both(env, "--on-error", errors, "-frames:v", str(n))
+                    check("%s, -frames:v %d" % (name, n), got == (0, left[:n], right[:n]), "exit %d, %d and %d frames" % (got[0], len(got[1]), len(got[2])))
+        rc, left, right = both({"FAKE_BEHIND": str(behind)}, "-t", "0.2")
+        check("%d behind, -t" % behind, (rc, len(left), len(right)) == (0, 5, 5), "exit %d, %d and %d frames" % (rc, len(left), len(right)))
+    times = d + "/times"
+    pathlib.Path(times).write_text("".join("%d 1\n" % (i - 3 * (i % 5 == 4)) for i in range(30)))
+    for n in (4, 5, 20, 24):
+        run = pelton("decode", "-i", clip, "-frames:v", str(n), "-f", "framemd5", "-", env={"FAKE_PTS": times})
+        check("-frames:v %d of framemd5, some left out" % n, run.stdout.count(b"\n0,") == n, "%d lines" % run.stdout.count(b"\n0,"))
+
+
 def others(d, clip):
     for command in ("decode", "probe", "bench", "doctor", "version", "help", "completion"):
         run = pelton("help", command)
@@ -271,7 +298,7 @@ def main():
     with tempfile.TemporaryDirectory() as d:
         clip = d + "/clip.264"
         pathlib.Path(clip).write_bytes(b"fake")
-        for part in (formats, matroska_and_png, verification, failures, interrupts, talk, others, bench):
+        for part in (formats, matroska_and_png, verification, failures, interrupts, talk, enough, others, bench):
             part(d, clip)
     for b in bad:
         print("FAILED", b)

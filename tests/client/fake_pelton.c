@@ -3,9 +3,9 @@
  * A libpelton without a daemon: frames are made in this process, so that the command's output, options and exit codes are
  * tested in milliseconds. The environment chooses the stream: FAKE_SIZE=WxH  FAKE_FRAMES=N  FAKE_RATE=num/den
  * FAKE_PIX_FMT=yuv420p|nv12|gray FAKE_PTS=file with "pts duration" lines, in FAKE_TIME_BASE=num/den FAKE_MATRIX, FAKE_RANGE,
- * FAKE_SITING (as in struct pelton_colour) FAKE_CORRUPT=n (every n-th frame)  FAKE_FAIL=code after the last frame
+ * FAKE_SITING (as in struct pelton_colour) FAKE_CORRUPT=n (every n-th frame, of both views)  FAKE_FAIL=code after the last frame
  * FAKE_OPEN=code  FAKE_CONNECT=code FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1  FAKE_UNSUPPORTED=syntax element
- * FAKE_NO_DEVICE=1
+ * FAKE_NO_DEVICE=1  FAKE_BEHIND=n: the second view, where it is asked for, comes so many frames behind the base view
  */
 #include "proto/pelton.h"
 
@@ -27,7 +27,8 @@ struct pelton_stream {
     struct pelton *conn;
     struct pelton_open_params params;
     struct pelton_info info;
-    uint64_t frame, frames;
+    uint64_t frame, frames; /* of each view */
+    uint64_t next;          /* what comes next, of both */
     int64_t *pts, *duration;
     uint8_t *slots[SLOTS];
     unsigned held;
@@ -243,7 +244,7 @@ const char *pelton_waiting(const struct pelton_stream *s)
 }
 
 /* A slope with its own step for each plane and frame; the padding holds what must never be seen. */
-static void paint(struct pelton_frame *f, uint8_t *base)
+static void paint(struct pelton_frame *f, uint64_t number, uint8_t *base)
 {
     bool nv12 = !strcmp(f->pix_fmt, "nv12"), gray = !strcmp(f->pix_fmt, "gray");
     f->planes = gray ? 1 : nv12 ? 2 : 3;
@@ -255,11 +256,32 @@ static void paint(struct pelton_frame *f, uint8_t *base)
         memset(base, 0xEE, (size_t)f->stride[p] * f->plane_height[p]);
         for (uint32_t y = 0; y < f->plane_height[p]; y++) {
             for (uint32_t x = 0; x < f->plane_width[p]; x++) {
-                base[(size_t)y * f->stride[p] + x] = (uint8_t)(16 + (x * (p + 1) + y * 3 + f->sequence * 5) % 200);
+                base[(size_t)y * f->stride[p] + x] = (uint8_t)(16 + (x * (p + 1) + y * 3 + number * 5 + f->view * 90) % 200);
             }
         }
         base += (size_t)f->stride[p] * f->plane_height[p];
     }
+}
+
+/* Of what comes at place `next`: its view, and its number there. */
+static uint32_t place(const struct pelton_stream *s, uint64_t next, uint64_t *number)
+{
+    uint64_t behind = (uint64_t)setting("FAKE_BEHIND", 0), n = s->frames;
+    behind = behind < n ? behind : n;
+    uint64_t paired = next - behind, rest = paired - 2 * (n - behind);
+    bool second = next >= behind && (paired >= 2 * (n - behind) || paired & 1);
+    if (s->params.views != PELTON_VIEWS_BOTH || next < behind) {
+        *number = next;
+        return 0;
+    }
+    *number = paired >= 2 * (n - behind) ? n - behind + rest : second ? paired / 2 : behind + paired / 2;
+    return second;
+}
+
+static bool corrupt_at(uint64_t next)
+{
+    long corrupt = setting("FAKE_CORRUPT", 0);
+    return corrupt && next && next % (uint64_t)corrupt == 0;
 }
 
 int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out)
@@ -270,21 +292,26 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
         return fail(&s->conn->failure, PELTON_ERR_TIMEOUT, "no frame in time");
     }
     usleep((useconds_t)delay * 1000);
-    if (s->frame >= s->frames || s->params.transport != PELTON_SHM) {
+    uint64_t all = s->params.views == PELTON_VIEWS_BOTH ? 2 * s->frames : s->frames, n;
+    while (s->params.on_error == 1 && s->next < all && corrupt_at(s->next)) {
+        s->next++;
+    }
+    if (s->next >= all || s->params.transport != PELTON_SHM) {
         s->frame = s->frames;
         long code = setting("FAKE_FAIL", 0);
         return code ? fail(&s->conn->failure, (int)code, "the stream is damaged") : 0;
     }
-    uint64_t n = s->frame++;
-    long corrupt = setting("FAKE_CORRUPT", 0);
-    struct pelton_frame f = {.sequence = n, .slot = (uint32_t)(n % SLOTS), .width = s->info.width, .height = s->info.height};
+    uint32_t view = place(s, s->next, &n);
+    s->frame += !view;
+    struct pelton_frame f = {.sequence = s->next, .view = view, .slot = (uint32_t)(s->next % SLOTS), .width = s->info.width, .height = s->info.height};
     snprintf(f.pix_fmt, sizeof f.pix_fmt, "%.15s", s->info.pix_fmt);
     f.pts = s->pts ? s->pts[n] : (int64_t)n;
     f.dts = f.pts;
     f.duration = s->duration ? s->duration[n] : 1;
     f.time_base = s->info.time_base;
     f.sar = s->info.sar;
-    f.flags = n == 0 ? PELTON_FRAME_KEY : corrupt && n % (uint64_t)corrupt == 0 ? PELTON_FRAME_CORRUPT : 0;
+    f.flags = n == 0 ? PELTON_FRAME_KEY : corrupt_at(s->next) ? PELTON_FRAME_CORRUPT : 0;
+    s->next++;
     f.colour = (struct pelton_colour){.primaries = 2,
                                       .transfer = 2,
                                       .matrix = (uint8_t)setting("FAKE_MATRIX", 2),
@@ -293,7 +320,7 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
                                       .source = 1};
     f.received_ns = now_ns() - 1000000;
     f.decoded_ns = now_ns();
-    paint(&f, s->slots[f.slot]);
+    paint(&f, n, s->slots[f.slot]);
     static unsigned given;
     s->slots[f.slot][0] ^= (uint8_t)(setting("FAKE_FLICKER", 0) ? given++ % 3 : 0);
     s->held++;

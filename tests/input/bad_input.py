@@ -55,6 +55,16 @@ class Media:
         (self.d / to).write_bytes(data[: int(len(data) * share)])
 
 
+    def stereo(self, streamgen):
+        """Two views, half a slice of the base view missing and half a slice of the second one."""
+        sh(streamgen, "--seed", "2", "--only", "cabac,p,mvc", "--mbs", "6x5", "--frames", "8", "-o", self.path("stereo.264"))
+        units = (self.d / "stereo.264").read_bytes().split(b"\0\0\1")
+        for kind, which in ((1, 2), (20, 5)):
+            at = [i for i, u in enumerate(units) if u and u[0] & 31 == kind][which]
+            units[at] = units[at][:len(units[at]) // 2]
+        (self.d / "stereo.264").write_bytes(b"\0\0\1".join(units))
+
+
 def frames(text):
     return [l.split(",")[-1].strip() for l in text.splitlines() if l and not l.startswith("#")]
 
@@ -126,6 +136,14 @@ def main():
                                              timeout=60).stdout.decode()) for more in ([], ["-frames:v", "15"]))
         if not 15 < len(kept) < 30 or first != kept[:15]:
             bad.append("half a slice, dropped: %d frames of 30, %d of 15 asked for" % (len(kept), len(first)))
+        both = []
+        media.stereo(args.bin + "/streamgen")
+        for more in ([], ["-frames:v", "3"]):
+            sh(*decode("stereo.264", "--on-error", "drop", *more, "-y", "-o", d + "/left.yuv", "--second-view", d + "/right.yuv"))
+            both.append([(media.d / name).read_bytes() for name in ("left.yuv", "right.yuv")])
+        size = 96 * 80 * 3 // 2
+        if not all(3 * size < len(kept) < 8 * size for kept in both[0]) or both[1] != [kept[:3 * size] for kept in both[0]]:
+            bad.append("two views, damage dropped: %s frames of 8, %s of 3 asked for" % tuple([len(x) / size for x in b] for b in both))
         case("no such device", [args.bin + "/pelton", "decode", "--device", "no-such-device", "-i", media.path("good.264"), *null], NO_DEVICE)
         case("refused socket", decode("good.264", "--socket", d + "/none.sock", *null), NO_DAEMON, ["none.sock"])
         dead = socket.socket(socket.AF_UNIX)
