@@ -254,7 +254,8 @@ struct h264_picture {
     struct rec_mb *mbs;                   /* [mb_count], 64-byte aligned */
     struct rec_motion *motion;            /* [mb_count] */
     struct h264_mb_syntax *syntax;        /* [mb_count] */
-    void *coeffs;                         /* units of 16, int16_t or int32_t */
+    void *coeffs;                         /* units of 16, int16_t or int32_t; those of a device may be addresses that only it can read */
+    const struct h264_allocator *coeffs_from; /* NULL: allocator */
     uint32_t unit_capacity;
     atomic_uint unit_count;               /* slices take chunks from here */
     struct rec_slice *rec_slices;         /* [slice_count + 1]: the last is free for concealment */
@@ -389,9 +390,10 @@ size_t h264_slice_export_size(const struct h264_slice *slice);
  * it, written in order, to bytes. *size: what was written. H264_ERR_TRUNCATED where there is no slice data. */
 int h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes, size_t *size);
 void h264_entropy_tables(struct ent_tables *out);
-/* In place of h264_picture_alloc: coeffs are of exactly this many units, at least one; the content of mbs, motion, syntax and coeffs
- * is undefined, as all of it comes from the GPU. */
-int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units);
+/* In place of h264_picture_alloc: coeffs are of exactly this many units, at least one, from an allocator of their own, which outlives the
+ * picture, or NULL; the content of mbs, motion, syntax and coeffs is undefined, as all of it comes from the GPU. The codec never reads
+ * these coeffs: what it needs to know of them is in mbs. After an error h264_picture_free_arrays. */
+int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from);
 /* The arrays are not wanted after all, and the picture as before it had any. */
 void h264_picture_free_arrays(struct h264_picture *pic);
 /* The arrays hold all macroblocks of all slices, without an error: the picture is as h264_slice_decode leaves it. False, and the picture

@@ -163,16 +163,24 @@ static size_t rec_slices_size(const struct h264_picture *pic)
     return ((size_t)pic->slice_count + 1) * sizeof(struct rec_slice);
 }
 
-/* The arrays but for their content; rec_slices is zero. */
-static int alloc_arrays(struct h264_picture *pic, uint32_t units)
+static void free_coeffs(struct h264_picture *pic)
+{
+    h264_free(pic->coeffs_from ? pic->coeffs_from : pic->allocator, pic->coeffs, coeffs_size(pic));
+    pic->coeffs = NULL;
+    pic->coeffs_from = NULL;
+}
+
+/* The arrays but for their content; rec_slices is zero. Coefficients first: an allocator of their own is the one that may be full. */
+static int alloc_arrays(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from)
 {
     const struct h264_allocator *a = pic->allocator;
     size_t n = pic->mb_count;
 
     pic->unit_capacity = units;
-    if (!(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) || !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
-        !(pic->syntax = h264_alloc(a, n * sizeof(*pic->syntax))) ||
-        !(pic->coeffs = h264_alloc(a, coeffs_size(pic))) || !(pic->rec_slices = h264_alloc(a, rec_slices_size(pic))))
+    pic->coeffs_from = coeffs_from;
+    if (!(pic->coeffs = h264_alloc(coeffs_from ? coeffs_from : a, coeffs_size(pic))) ||
+        !(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) || !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
+        !(pic->syntax = h264_alloc(a, n * sizeof(*pic->syntax))) || !(pic->rec_slices = h264_alloc(a, rec_slices_size(pic))))
         return H264_ERR_NOMEM; /* the picture's end frees what there is */
     memset(pic->rec_slices, 0, rec_slices_size(pic));
     return H264_OK;
@@ -181,7 +189,7 @@ static int alloc_arrays(struct h264_picture *pic, uint32_t units)
 int h264_picture_alloc(struct h264_picture *pic)
 {
     size_t n = pic->mb_count;
-    int error = alloc_arrays(pic, pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK);
+    int error = alloc_arrays(pic, pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK, NULL);
 
     if (error)
         return error;
@@ -191,9 +199,9 @@ int h264_picture_alloc(struct h264_picture *pic)
     return H264_OK;
 }
 
-int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units)
+int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from)
 {
-    return alloc_arrays(pic, units ? units : 1);
+    return alloc_arrays(pic, units ? units : 1, coeffs_from);
 }
 
 void h264_picture_free_arrays(struct h264_picture *pic)
@@ -204,12 +212,11 @@ void h264_picture_free_arrays(struct h264_picture *pic)
     h264_free(a, pic->mbs, n * sizeof(*pic->mbs));
     h264_free(a, pic->motion, n * sizeof(*pic->motion));
     h264_free(a, pic->syntax, n * sizeof(*pic->syntax));
-    h264_free(a, pic->coeffs, coeffs_size(pic));
+    free_coeffs(pic);
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
     pic->mbs = NULL;
     pic->motion = NULL;
     pic->syntax = NULL;
-    pic->coeffs = NULL;
     pic->rec_slices = NULL;
 }
 
@@ -327,7 +334,7 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
 {
     const struct h264_allocator *a = pic->allocator;
 
-    h264_free(a, pic->coeffs, coeffs_size(pic));
+    free_coeffs(pic);
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
     h264_free(a, pic->weights, pic->weight_count * sizeof(*pic->weights));
     h264_free(a, pic->scaling, pic->scaling_count * sizeof(*pic->scaling));
@@ -338,7 +345,6 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
         pic->group_maps = map->next;
         h264_free(a, map, map->size);
     }
-    pic->coeffs = NULL;
     pic->rec_slices = NULL;
     pic->weights = NULL;
     pic->scaling = NULL;

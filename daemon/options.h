@@ -43,7 +43,7 @@ struct options {
 
     /* engine */
     const char *device, *tune_force;
-    uint64_t threads, lookahead, batch, wavefront, arena, entropy /* enum engine_entropy */, shuffle_seed;
+    uint64_t threads, lookahead, batch, wavefront, arena, entropy /* enum engine_entropy */, entropy_memory, shuffle_seed;
     bool validation, timestamps, gpu_debug, tune, tune_software, live_clocks;
 
     /* broker */

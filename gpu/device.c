@@ -145,7 +145,8 @@ unsigned gpu_validation_messages(const struct gpu *g)
     return atomic_load(&((struct gpu *)g)->validation_messages);
 }
 
-int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx)
+int gpu_run_after(struct gpu *g, const struct gpu_point *after, uint32_t count,
+                  void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx)
 {
     int err = GPU_OK;
     uint64_t value = 0;
@@ -161,12 +162,17 @@ int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer command
     VK(g, g->vk.vkBeginCommandBuffer(commands, &begin));
     record(g, commands, ctx);
     VK(g, g->vk.vkEndCommandBuffer(commands));
-    TRY(gpu_submit(g, commands, &value));
+    TRY(gpu_queue_submit_after(g->main, commands, after, count, &value));
     TRY(gpu_wait(g, value, UINT64_MAX));
 error:
     if (pool)
         g->vk.vkDestroyCommandPool(g->device, pool, NULL);
     return err;
+}
+
+int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx)
+{
+    return gpu_run_after(g, NULL, 0, record, ctx);
 }
 
 void gpu_label_begin(struct gpu *g, VkCommandBuffer commands, const char *name)

@@ -26,6 +26,7 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
         b->state = BATCH_FILLING;
         b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->widest = b->reserved = b->copy_count = 0;
         b->staged = 0;
+        b->resident = false;
         return b;
     }
     return NULL;
@@ -214,6 +215,8 @@ int gpu_entropy_poll(struct gpu_entropy_batch *b)
         b->state = BATCH_DECODED;
     } else {
         copy_staged(b);
+        if (b->resident)
+            gpu_arena_written(b->e->g, &(struct gpu_point){b->down, b->value});
         b->state = BATCH_FETCHED;
     }
     return GPU_OK;
@@ -288,22 +291,22 @@ static int need_copy(struct gpu_entropy_batch *b)
 static int fetch_array(struct gpu_entropy_batch *b, uint32_t binding, uint64_t from, uint64_t size, void *to)
 {
     struct gpu *g = b->e->g;
-    VkBuffer buffer;
-    VkBufferCopy copy = {from, 0, size};
+    struct gpu_place place;
     int err = GPU_OK;
     if (!size)
         return GPU_OK;
-    if (!gpu_arena_find(g, to, size, &buffer, &copy.dstOffset)) {
+    if (!gpu_arena_find(g, to, size, &place)) {
         TRY(need_staging(b));
         TRY(need_copy(b));
         if (size > b->staging.size - b->staged)
             return GPU_ERR_INVALID; /* a picture is fetched twice */
-        buffer = b->staging.buffer;
-        copy.dstOffset = b->staged;
+        place = (struct gpu_place){b->staging.buffer, b->staged, false};
         b->copies[b->copy_count++] = (struct batch_copy){to, b->staged, size};
         b->staged += size;
     }
-    g->vk.vkCmdCopyBuffer(b->down_commands, b->device[binding].buffer, buffer, 1, &copy);
+    VkBufferCopy copy = {from, place.offset, size};
+    g->vk.vkCmdCopyBuffer(b->down_commands, b->device[binding].buffer, place.buffer, 1, &copy);
+    b->resident |= place.device;
 error:
     return err;
 }

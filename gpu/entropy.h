@@ -47,13 +47,15 @@ int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns);
 bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture, uint32_t *units);
 
 /* Where a picture's arrays go: mb_count, and the units that gpu_entropy_picture_ok said. In arenas (gpu_arena_create) the device
- * writes them by itself; elsewhere they are copied by gpu_entropy_poll. */
+ * writes them by itself, and into those of its own memory (gpu_arena_create_device) without the bus; elsewhere they are copied by
+ * gpu_entropy_poll. */
 struct gpu_entropy_target {
     void *mbs;    /* struct rec_mb */
     void *motion; /* struct rec_motion; of direct macroblocks unspecified */
     void *syntax; /* struct h264_mb_syntax, 8 bytes */
     void *coeffs; /* int16_t [units][16] */
 };
+/* After an error the batch is to be ended: what was fetched before goes nowhere, and no memory named is written. */
 int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture, const struct gpu_entropy_target *to);
 int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b); /* then poll again; the memory may be used when it says 0 */
 /* The batch is free for gpu_entropy_begin; in any state, but waits where it is submitted. NULL allowed. */

@@ -53,6 +53,7 @@ struct gpu_entropy_batch {
     VkCommandPool pool, down_pool;
     VkCommandBuffer commands, down_commands;
     bool recording;                    /* down_commands */
+    bool resident;                     /* some of it goes into an arena of the device */
     VkQueryPool queries;               /* both ends of the dispatch, or none */
     VkDescriptorPool descriptors;
     VkDescriptorSet set;

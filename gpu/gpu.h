@@ -91,5 +91,10 @@ void gpu_host_free(struct gpu_host *h); /* waits until no submitted batch uses i
 struct gpu_arena;
 int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory);
 void gpu_arena_free(struct gpu_arena *a); /* NULL allowed */
+/* The same of memory of the device: *memory is addresses behind which the host has nothing, so that reading or writing there is a fault.
+ * gpu_entropy_fetch writes coefficients there, recon_submit takes them from there; else they are as host memory in an arena. */
+int gpu_arena_create_device(struct gpu *g, size_t size, struct gpu_arena **out, void **memory);
+/* What lies there, or in any other arena, to other memory (tests). Waits. GPU_ERR_INVALID: it is not in one arena. */
+int gpu_arena_read(struct gpu *g, const void *memory, size_t size, void *out);
 
 #endif

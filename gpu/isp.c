@@ -159,7 +159,7 @@ static int pack(struct isp *isp, struct isp_flight *f, const struct isp_frame *f
         if (gain[0] == 0 && gain[1] == 0 && gain[2] == 0)
             gain[0] = gain[1] = gain[2] = 1;
         uint64_t bytes = (uint64_t)item->frame.raw_stride * (isp_raw_rows(&c->params) - 1) + isp_row_bytes(&c->params);
-        if (isp->g->unified || !gpu_arena_find(isp->g, item->frame.raw, bytes, &item->fetch_from, &item->fetch_at))
+        if (isp->g->unified || !gpu_arena_find(isp->g, item->frame.raw, bytes, &item->fetch))
             stage_raw(f, item);
         f->measured |= item->frame.statistics != NULL;
         err = isp_camera_pipelines(c, item->frame.statistics != NULL);

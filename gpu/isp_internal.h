@@ -45,8 +45,7 @@ struct isp_item {
     struct isp_frame frame;
     uint64_t raw_at, out_at, rgb_at;  /* bytes, in the raw samples and in the output; pixels, in the developed frames */
     bool starts_group;                /* what was developed before has been read */
-    VkBuffer fetch_from;              /* the arena that the device copies from; or none */
-    uint64_t fetch_at;
+    struct gpu_place fetch;           /* the arena that the device copies from; or no buffer */
 };
 
 /* One submission in flight; all of it is reused for ever. */

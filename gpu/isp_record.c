@@ -76,8 +76,8 @@ static int record_upload(struct isp *isp, struct isp_flight *f)
         const struct isp_item *item = &f->items[i];
         const struct isp_camera *c = item->frame.camera;
         uint64_t at = ISP_ARGS_AREA + item->raw_at;
-        bool fetched = item->fetch_from;
-        err = copy_rows(isp, f, fetched ? item->fetch_from : f->staging.buffer, fetched ? item->fetch_at : at,
+        bool fetched = item->fetch.buffer;
+        err = copy_rows(isp, f, fetched ? item->fetch.buffer : f->staging.buffer, fetched ? item->fetch.offset : at,
                         fetched ? item->frame.raw_stride : c->raw_stride, f->upload.buffer, at, c->raw_stride,
                         isp_row_bytes(&c->params), isp_raw_rows(&c->params));
     }

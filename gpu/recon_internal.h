@@ -89,6 +89,7 @@ struct recon_flight {
     uint32_t region_count;
     struct recon_copy *copies;           /* from arenas; [3 * width] */
     uint32_t copy_count;
+    bool resident;                       /* some of them from the device's own memory */
     struct recon_section open[BIND_DELIVER + 1]; /* recon_pack.c: the region of each section that may still grow */
     uint64_t upload_bytes;
     bool busy;                           /* submitted and not yet found complete; under recon.lock */
@@ -150,6 +151,8 @@ int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes);
 /* Bytes of an upload of worst.pictures pictures of usual size, one of them of the greatest; 0 where a section of it would exceed
  * what a descriptor can reach. */
 uint64_t recon_upload_capacity(const struct recon *r);
+/* Units that a picture takes of the upload. */
+uint32_t recon_packed_units(const struct recon *r, const struct rec_view *view);
 /* As many pictures, and then deliveries, as fit one submission. */
 void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries,
                       uint32_t m, struct recon_chunk *chunk);

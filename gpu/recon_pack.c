@@ -65,9 +65,9 @@ static bool fits(const struct recon *r, const struct counts *c, const struct rec
     return sections_reachable(r, sections);
 }
 
-/* Units that a picture takes of the upload. Slices take units in chunks, so many slices leave many gaps: beyond what its
- * macroblocks could fill, a picture is packed without them. */
-static uint32_t packed_units(const struct recon *r, const struct rec_view *view)
+/* Slices take units in chunks, so many slices leave many gaps: beyond what its macroblocks could fill, a picture is packed without
+ * them. */
+uint32_t recon_packed_units(const struct recon *r, const struct rec_view *view)
 {
     uint64_t most = view->head.mb_count * recon_units_per_mb(&r->params);
     return view->unit_count > most ? (uint32_t)most : view->unit_count;
@@ -78,7 +78,7 @@ static void add_picture(const struct recon *r, struct counts *c, const struct re
     c->pictures++;
     c->mbs += view->head.mb_count;
     c->slices += view->slice_count;
-    c->units += packed_units(r, view);
+    c->units += recon_packed_units(r, view);
     c->weights += view->weight_count;
     c->scaling += view->scaling_count;
 }
@@ -151,14 +151,15 @@ static void staged(struct recon_flight *f, uint32_t section, uint64_t begin, uin
 static void put(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, uint32_t section, uint64_t at, const void *from,
                 uint64_t count, uint64_t size)
 {
-    uint64_t to = chunk->sections[section].offset + at * size, bytes = count * size, offset;
-    VkBuffer buffer;
+    uint64_t to = chunk->sections[section].offset + at * size, bytes = count * size;
+    struct gpu_place place;
     bool may = section == BIND_MBS || section == BIND_MOTION || section == BIND_COEFFS;
     if (!bytes)
         return;
-    if (may && bytes >= DIRECT_BYTES && gpu_arena_find(r->g, from, bytes, &buffer, &offset)) {
-        f->copies[f->copy_count++] = (struct recon_copy){buffer, {offset, to, bytes}};
-        f->upload_bytes += bytes;
+    if (may && gpu_arena_find(r->g, from, bytes, &place) && (place.device || bytes >= DIRECT_BYTES)) {
+        f->copies[f->copy_count++] = (struct recon_copy){place.buffer, {place.offset, to, bytes}};
+        f->upload_bytes += place.device ? 0 : bytes;
+        f->resident |= place.device;
         return;
     }
     memcpy(f->staging.map + to, from, bytes);
@@ -173,7 +174,7 @@ static uint32_t unit_total(const struct rec_mb *mb)
 /* Macroblocks and their units without gaps; to and units are written in order. */
 static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *units, const struct rec_view *view)
 {
-    uint32_t next = 0, most = packed_units(r, view);
+    uint32_t next = 0, most = recon_packed_units(r, view);
     for (uint64_t i = 0; i < view->head.mb_count; i++) {
         struct rec_mb mb = view->mbs[i];
         uint32_t n = unit_total(&mb);
@@ -189,7 +190,7 @@ static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *units, con
 static void pack_macroblocks(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, const struct rec_view *view,
                              const struct counts *c)
 {
-    uint64_t mbs = chunk->sections[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb), units = packed_units(r, view);
+    uint64_t mbs = chunk->sections[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb), units = recon_packed_units(r, view);
     uint64_t coeffs = chunk->sections[BIND_COEFFS].offset + c->units * r->unit_bytes;
     if (units == view->unit_count) {
         put(r, f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count, sizeof(struct rec_mb));
@@ -228,6 +229,7 @@ void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct reco
 {
     struct counts c = {0};
     f->region_count = f->copy_count = 0;
+    f->resident = false;
     f->upload_bytes = 0;
     for (uint32_t i = 0; i < chunk->picture_count; i++)
         if (chunk->pictures[i].view)

@@ -86,7 +86,7 @@ static void note_readers(struct recon *r, const struct recon_chunk *chunk, int p
 
 int recon_parts_submit(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, struct gpu_point *last, bool *main_sent)
 {
-    struct gpu_point sent[RECON_PARTS], after[RECON_PARTS];
+    struct gpu_point sent[RECON_PARTS], after[GPU_QUEUES];
     uint32_t sent_count = 0;
     int err = GPU_OK;
     for (int part = 0; part < RECON_PARTS; part++) {
@@ -99,6 +99,8 @@ int recon_parts_submit(struct recon *r, struct recon_flight *f, const struct rec
             after[count++] = (struct gpu_point){r->g->main, r->main_value};
         if (part != RECON_PART_UP && f->parts[RECON_PART_UP].used)
             after[count++] = sent[0];
+        else if (part <= RECON_PART_MAIN && f->resident) /* the part with the copies up */
+            count = gpu_arena_writers(r->g, after, count);
         sent[sent_count].queue = r->queues[part];
         TRY(gpu_queue_submit_after(r->queues[part], f->parts[part].commands, after, count, &sent[sent_count].value));
         if (part == RECON_PART_MAIN) {

@@ -120,6 +120,7 @@ struct gpu {
     bool arena_lock_made;
     struct gpu_arena **arenas;        /* by address */
     size_t arena_count, arena_capacity;
+    uint64_t arena_written[GPU_QUEUES]; /* by queue: the latest submission into arenas of the device that was found complete */
     atomic_bool lost;
 
     VkDescriptorSetLayout host_set;
@@ -179,6 +180,9 @@ int gpu_completed(struct gpu *g, uint64_t *value);
 /* device.c */
 /* Record by a callback into a command buffer of its own, submit, wait. */
 int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx);
+/* The same after count points, at most one of each queue. */
+int gpu_run_after(struct gpu *g, const struct gpu_point *after, uint32_t count,
+                  void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx);
 void gpu_label_begin(struct gpu *g, VkCommandBuffer commands, const char *name);
 void gpu_label_end(struct gpu *g, VkCommandBuffer commands);
 
@@ -230,8 +234,18 @@ int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t la
 void gpu_image_free(struct gpu *g, struct gpu_image *image);
 
 /* arena.c */
-/* The buffer that memory[size] lies in; false where no arena holds it. Thread: any. */
-bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, VkBuffer *buffer, uint64_t *offset);
+/* The buffer that memory[size] lies in; false where no arena holds it. Thread: any, for all three. */
+struct gpu_place {
+    VkBuffer buffer;
+    uint64_t offset;
+    bool device; /* the host has nothing at these addresses */
+};
+bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, struct gpu_place *out);
+/* A submission that wrote into arenas of the device is complete, as the host has seen. */
+void gpu_arena_written(struct gpu *g, const struct gpu_point *point);
+/* What a submission that reads there has to come after, so that it sees what was written: added to points[count], which have room for
+ * GPU_QUEUES and at most one of each queue. Returns how many there are then. */
+uint32_t gpu_arena_writers(struct gpu *g, struct gpu_point *points, uint32_t count);
 
 /* sync.c: record the barrier in front of a command that accesses the resources of the masks reads and writes from a stage of enum
  * barrier_stage, and note the access. What the host does after the submission is ordered by the timeline: noted as no access. */

@@ -4,13 +4,15 @@
  * device, and gives each picture back: decoded, as a codec worker would, or into the queue at its turn, for a worker to decode.
  *
  * A group is one batch of gpu/entropy.h: FREE -> DECODING (slices exported and submitted) -> FETCHING (arrays exist, the device
- * copies into them) -> FREE. Jobs of a group are in no queue and nobody else's. What is damaged is the CPU's: the device only says
+ * copies into them) -> FREE. Coefficients, which nobody but reconstruction reads, stay in the device's memory as long as there is room
+ * (resident.h). Jobs of a group are in no queue and nobody else's. What is damaged is the CPU's: the device only says
  * that it did not get through. The failure modes are a device that is lost or that has no memory: everything goes back, the thread
  * ends, and the CPU decodes all from then on.
  *
  * Thread: its own; engine.lock guards the jobs' fields and the statistics, groups are the thread's.
  */
 #include "daemon/worker/entropy_gpu.h"
+#include "daemon/worker/resident.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -40,6 +42,7 @@ struct entropy_gpu {
     struct engine *engine;
     struct entropy_capacity capacity;
     struct gpu_entropy *gpu; /* with the lock; NULL: not needed yet */
+    struct resident *resident; /* as long as pictures may lie there; NULL: not needed yet, or no memory */
     bool failed;             /* with the lock: it could not be made, or fails */
     bool waits;              /* with the lock: the thread sleeps until there is work */
     uv_cond_t work;
@@ -47,7 +50,7 @@ struct entropy_gpu {
     uint32_t busy, made, most; /* groups in work; that ever were at once, whose memory exists; that may be, as memory allows */
     double cpu; /* seconds of this thread that are charged already */
     struct {
-        uint64_t batches, decoded, given_back;
+        uint64_t batches, decoded, given_back, stayed; /* stayed: coefficients that did */
         double seconds, device, largest; /* sums over batches: from the queue until decoded and fetched; bytes of the largest slice */
     } sum;
     struct group groups[ENTROPY_BATCHES];
@@ -156,33 +159,46 @@ static int begin(struct entropy_gpu *g, struct group *group)
     return added ? gpu_entropy_submit(group->batch) : GPU_ERR_INVALID;
 }
 
-/* The picture's arrays, which the device is to fill; 0: it has none. */
-static uint32_t fetch(struct group *group, uint32_t i)
+/* Where the coefficients go: they stay on the device, or, where it has no room, to the host. */
+static bool alloc_arrays(struct entropy_gpu *g, struct h264_picture *pic, uint32_t units)
+{
+    uint32_t step = pic->mb_count * UNITS_STEP;
+    if (g->resident && h264_picture_alloc_units(pic, units, resident_allocator(g->resident)) == H264_OK) {
+        g->sum.stayed++;
+        return true;
+    }
+    h264_picture_free_arrays(pic);
+    if (h264_picture_alloc_units(pic, (units + step - 1) / step * step, NULL) == H264_OK)
+        return true;
+    h264_picture_free_arrays(pic);
+    return false;
+}
+
+/* The picture's arrays, which the device is to fill; none where it has not decoded it, or where there is no memory. */
+static int fetch(struct entropy_gpu *g, struct group *group, uint32_t i)
 {
     struct h264_picture *pic = group->parts[i].job->pic;
     uint32_t units;
     if (group->parts[i].picture == UINT32_MAX || !gpu_entropy_picture_ok(group->batch, group->parts[i].picture, &units))
-        return 0;
+        return GPU_OK;
     units = units ? units : 1;
-    uint32_t step = pic->mb_count * UNITS_STEP;
-    if (h264_picture_alloc_units(pic, (units + step - 1) / step * step) == H264_OK) {
-        const struct gpu_entropy_target to = {.mbs = pic->mbs, .motion = pic->motion, .syntax = pic->syntax, .coeffs = pic->coeffs};
-        if (gpu_entropy_fetch(group->batch, group->parts[i].picture, &to) == GPU_OK)
-            return units;
-    }
-    h264_picture_free_arrays(pic);
-    return 0;
+    if (!alloc_arrays(g, pic, units))
+        return GPU_OK;
+    group->parts[i].units = units;
+    const struct gpu_entropy_target to = {.mbs = pic->mbs, .motion = pic->motion, .syntax = pic->syntax, .coeffs = pic->coeffs};
+    return gpu_entropy_fetch(group->batch, group->parts[i].picture, &to);
 }
 
-static int fetch_all(struct group *group)
+static int fetch_all(struct entropy_gpu *g, struct group *group)
 {
     bool any = false;
-    for (uint32_t i = 0; i < group->count; i++) {
-        group->parts[i].units = fetch(group, i);
+    int err = GPU_OK;
+    for (uint32_t i = 0; i < group->count && err == GPU_OK; i++) {
+        err = fetch(g, group, i);
         any |= group->parts[i].units != 0;
     }
     group->seconds = gpu_entropy_seconds(group->batch);
-    return any ? gpu_entropy_fetch_submit(group->batch) : GPU_ERR_INVALID;
+    return err < 0 ? err : any ? gpu_entropy_fetch_submit(group->batch) : GPU_ERR_INVALID;
 }
 
 static void import_all(struct group *group)
@@ -230,7 +246,7 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
     if (err == 0 && group->phase == GROUP_FETCHING) {
         import_all(group);
     } else if (err == 0) {
-        err = fetch_all(group);
+        err = fetch_all(g, group);
         nothing = err == GPU_ERR_INVALID;
         over = err != 0;
     }
@@ -268,8 +284,10 @@ static bool open_gpu(struct entropy_gpu *g)
     uv_mutex_unlock(&e->lock);
     h264_entropy_tables(&tables);
     int err = gpu_entropy_create(e->gpu, &params, &gpu);
+    struct resident *resident = resident_create(e->gpu, entropy_resident_limit(e));
     uv_mutex_lock(&e->lock);
     g->gpu = gpu;
+    g->resident = resident;
     if (err)
         fail(g, err);
     return true;
@@ -366,14 +384,17 @@ static void log_sums(const struct entropy_gpu *g)
 {
     const struct engine *e = g->engine;
     double n = (double)g->sum.batches;
-    char line[256];
+    uint64_t most;
+    char line[320];
+    resident_bytes(g->resident, &most);
     if (!g->sum.batches || !e->params.log)
         return;
     snprintf(line, sizeof line,
              "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu given back; a batch: %.1f ms, %.1f of the device's, "
-             "largest slice %.0f bytes; the thread's CPU time: %.3f s",
+             "largest slice %.0f bytes; coefficients of %llu stayed there, at most %llu MiB; the thread's CPU time: %.3f s",
              (unsigned long long)g->sum.batches, g->made, (unsigned long long)g->sum.decoded, (unsigned long long)g->sum.given_back,
-             1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n, thread_cpu_seconds());
+             1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n,
+             (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20), thread_cpu_seconds());
     e->params.log(e->params.log_ctx, 2, line);
 }
 
@@ -435,6 +456,7 @@ void entropy_gpu_stop(struct engine *e)
     uv_cond_signal(&g->work);
     uv_mutex_unlock(&e->lock);
     uv_thread_join(&g->thread);
+    resident_free(g->resident);
     uv_cond_destroy(&g->work);
     free(g);
     e->entropy_gpu = NULL;
@@ -464,5 +486,6 @@ uint32_t entropy_gpu_depth(const struct engine *e)
 uint64_t entropy_gpu_memory(const struct engine *e)
 {
     const struct entropy_gpu *g = e->entropy_gpu;
-    return g ? g->made * entropy_batch_bytes(&g->capacity) : 0;
+    uint64_t most;
+    return g ? g->made * entropy_batch_bytes(&g->capacity) + resident_bytes(g->resident, &most) : 0;
 }

@@ -21,6 +21,7 @@ struct entropy_capacity entropy_capacity(enum engine_entropy mode, const struct 
 /* Units of coefficients that the picture may take; those that need more are the CPU's. */
 uint32_t entropy_units(const struct h264_picture *pic);
 uint64_t entropy_batch_bytes(const struct entropy_capacity *c); /* of device memory */
+uint64_t entropy_resident_limit(const struct engine *e); /* bytes of it for coefficients that stay there until reconstruction takes them */
 
 /* Time is thought of as growing with the bytes of slices: the CPU's with all of them, the GPU's with those of the largest slice. */
 void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes);

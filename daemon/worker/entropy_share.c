@@ -14,6 +14,8 @@
 #include <stdlib.h>
 
 #define MEMORY_PART   8    /* of the device's memory, for all batches together */
+#define RESIDENT_PART 16   /* of it, for coefficients of pictures that wait to be reconstructed, */
+#define SOFTWARE_RESIDENT (256ull << 20) /* and no more of the host's */
 #define LEAST_MEMORY  (2ull << 30) /* devices with less than that have no room for it */
 #define HD_MBS        8160 /* macroblocks of a picture of 1920x1088 */
 #define MB_BYTES      (32 + 136 + 8)
@@ -83,6 +85,14 @@ void entropy_keep(struct engine *e, struct job *job, uint64_t bytes)
 static uint64_t kept_bytes(const struct job *job)
 {
     return (uint64_t)job->pic->mb_count * MB_BYTES + job->bytes * UNIT_BYTES;
+}
+
+uint64_t entropy_resident_limit(const struct engine *e)
+{
+    uint64_t part = e->device->memory_bytes / RESIDENT_PART;
+    if (e->params.entropy_memory)
+        return e->params.entropy_memory;
+    return e->software && part > SOFTWARE_RESIDENT ? SOFTWARE_RESIDENT : part;
 }
 
 void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes)

@@ -145,7 +145,30 @@ int entropy_finish(struct gpu_entropy *e, struct gpu_entropy_batch *b)
     return err < 0 ? err : gpu_entropy_poll(b);
 }
 
-/* Fetch those that are ok: some into the arena, some into other memory. */
+/* Of every other picture in an arena the coefficients stay on the device. */
+static bool is_resident(uint32_t i)
+{
+    return i % 4 == 1;
+}
+
+/* Where those of got[i] are on the device. */
+static void *resident(const struct entropy *p, const struct arrays *got)
+{
+    return p->device_memory + ((uint8_t *)got->coeffs - p->arena_memory);
+}
+
+static int read_resident(struct entropy *p, const struct gpu_entropy_batch *b, uint32_t n, const struct arrays *got)
+{
+    int err = 0;
+    for (uint32_t i = 0; i < n && err == 0; i++) {
+        uint32_t units = 0;
+        if (is_resident(i) && gpu_entropy_picture_ok(b, i, &units) && units)
+            err = gpu_arena_read(p->env->gpu, resident(p, &got[i]), (size_t)units * 32, got[i].coeffs);
+    }
+    return err;
+}
+
+/* Fetch those that are ok: some into arenas, some into other memory. */
 static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_picture **pictures, uint32_t n, struct arrays *got)
 {
     size_t used[2] = {0, 0}, sizes[4];
@@ -156,14 +179,15 @@ static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_pic
         got[i] = arrays_at(pictures[i], base + used[i & 1]);
         used[i & 1] += (array_sizes(pictures[i], sizes) + 63) & ~(size_t)63;
         memset(got[i].mbs, 0xa5, sizes[0] + sizes[1] + sizes[2]);
+        void *coeffs = is_resident(i) ? resident(p, &got[i]) : got[i].coeffs;
         if (gpu_entropy_picture_ok(b, i, &units))
-            err = gpu_entropy_fetch(b, i, &(struct gpu_entropy_target){got[i].mbs, got[i].motion, got[i].syntax, got[i].coeffs});
+            err = gpu_entropy_fetch(b, i, &(struct gpu_entropy_target){got[i].mbs, got[i].motion, got[i].syntax, coeffs});
     }
     if (err == 0)
         err = gpu_entropy_fetch_submit(b);
     while (err == 0 && (err = gpu_entropy_poll(b)) == 1)
         err = gpu_entropy_wait(p->gpu, UINT64_MAX) < 0 ? -1 : 0;
-    return err;
+    return err ? err : read_resident(p, b, n, got);
 }
 
 /* Whether the GPU has no excuse: on llvmpipe a thread can go through so many iterations of loops (entropy.comp), here estimated. */
@@ -368,6 +392,7 @@ void entropy_close(struct entropy *p)
     free(p->pictures);
     h264_scratch_free(p->scratch);
     gpu_entropy_free(p->gpu);
+    gpu_arena_free(p->device_arena);
     gpu_arena_free(p->arena);
     free(p->memory);
 }
@@ -388,6 +413,9 @@ static int open_check(struct entropy *p)
     if (err == 0)
         err = gpu_arena_create(p->env->gpu, p->arena_size, &p->arena, &memory);
     p->arena_memory = memory;
+    if (err == 0)
+        err = gpu_arena_create_device(p->env->gpu, p->arena_size, &p->device_arena, &memory);
+    p->device_memory = memory;
     return err;
 }
 

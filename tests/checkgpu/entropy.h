@@ -22,8 +22,8 @@ struct entropy {
     unsigned damage;                /* rounds */
     unsigned long equal;            /* pictures that both have decoded */
     unsigned long refused, passed;  /* damaged pictures */
-    struct gpu_arena *arena;        /* every other picture is fetched into it */
-    uint8_t *arena_memory;
+    struct gpu_arena *arena, *device_arena; /* one picture of two is fetched into the first, coefficients of some of these into the other */
+    uint8_t *arena_memory, *device_memory;
     size_t arena_size;
     uint8_t *memory;
 };

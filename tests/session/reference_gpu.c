@@ -4,7 +4,8 @@
  * AddressSanitizer see nothing but our own code, and a difference to the real device is the device's.
  *
  * Work is done inside recon_submit; its completion is reported late, one batch per question, so that batches are in flight as on a
- * device. PELTON_TEST_LOSE_GPU=N loses the device at the N-th batch.
+ * device. PELTON_TEST_LOSE_GPU=N loses the device at the N-th batch; with PELTON_TEST_NO_DEVICE_ARENA it has no memory for arenas of its
+ * own.
  */
 #include "gpu/recon.h"
 #include "gpu/tune.h"
@@ -135,6 +136,12 @@ int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **
     *memory = a->memory;
     *out = a;
     return GPU_OK;
+}
+
+/* The stand-in for a device reads all memory as the host does. */
+int gpu_arena_create_device(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
+{
+    return getenv("PELTON_TEST_NO_DEVICE_ARENA") ? GPU_ERR_NOMEM : gpu_arena_create(g, size, out, memory);
 }
 
 void gpu_arena_free(struct gpu_arena *a)

@@ -181,7 +181,8 @@ def entropy(clip, base, whole, frames):
     print(f"entropy: PELTON_TEST_ENTROPY_SEED={seed}")
     env = {"PELTON_TEST_ENTROPY_SEED": seed}
     for args in (["gpu"], ["gpu", "--lookahead", 1, "--threads", 1], ["gpu", "--sessions", 3, "--shuffle", 4, "--lookahead", 30], ["gpu", "--fd"],
-                 ["both", "--lookahead", 600, "--threads", 1, "--loops", 1], ["both", "--sessions", 3, "--lookahead", 600, "--depth", 1], ["auto"]):
+                 ["gpu", "--entropy-memory", 256], ["both", "--lookahead", 600, "--threads", 1, "--loops", 1],
+                 ["both", "--sessions", 3, "--lookahead", 600, "--depth", 1], ["auto"]):
         out = run("--stats", "--entropy", *args, clip, env=env)
         expect(f"entropy {args}", set(out.stdout.splitlines()), {whole})
         if args == ["gpu"]:
@@ -190,6 +191,8 @@ def entropy(clip, base, whole, frames):
         out = run("--stats", "--entropy", "gpu", "--sessions", 2, clip, env={**env, f"PELTON_TEST_ENTROPY_{trouble}": str(of)})
         expect(f"entropy, {trouble}={of}", set(out.stdout.splitlines()), {whole})
         expect(f"entropy, {trouble}={of}: not all on the GPU", on_gpu(out.stderr) < len(frames), True)
+    out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_NO_DEVICE_ARENA": "1", "PELTON_TEST_ENTROPY_SPOILS": "2"})
+    expect("entropy, no room on the device", set(out.stdout.splitlines()), {whole})
     for n in (0, 1):
         out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_ENTROPY_BATCHES": str(n)})
         expect(f"entropy, memory for {n} batches", set(out.stdout.splitlines()), {whole})

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Room in the device's memory for the coefficients of pictures that it has entropy-decoded: they never cross the bus.
+ *
+ * The life of a picture's coefficients: `get` when its batch is decoded and they are to leave it (entropy_gpu.c, the one place that
+ * decides where they go: here, or where there is no room in host memory); the batch's fetch copies them here; reconstruction copies
+ * them into its upload; `put` when that is complete (h264_picture_done), or when the picture's decoding or its session came to
+ * nothing. A pointer from here is a name for the place: only the device can read there.
+ */
+#ifndef PELTON_RESIDENT_H
+#define PELTON_RESIDENT_H
+
+#include "codec/h264.h"
+#include "gpu/gpu.h"
+
+struct resident;
+
+/* At most limit bytes, of which the device's memory is taken piece by piece as they are needed. NULL: no memory. */
+struct resident *resident_create(struct gpu *gpu, uint64_t limit);
+/* Once all is put back; NULL allowed. */
+void resident_free(struct resident *r);
+/* get: one thread at a time, may wait for the device's driver; NULL where there is no room. put: any thread. */
+const struct h264_allocator *resident_allocator(struct resident *r);
+/* Bytes of the device's memory that it holds, and the most that were in use. Thread: any. NULL allowed: none. */
+uint64_t resident_bytes(struct resident *r, uint64_t *most);
+
+#endif
