@@ -256,6 +256,9 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
     if (err && !nothing)
         fail(g, err);
     group->phase = GROUP_FETCHING;
+    for (uint32_t i = 0; i < group->count; i++)
+        if (group->parts[i].units && group->parts[i].job->pic->coeffs_from)
+            entropy_keep_resident(e, group->parts[i].job);
     if (!over)
         return true;
     if (!err) {

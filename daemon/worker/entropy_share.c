@@ -87,6 +87,11 @@ static uint64_t kept_bytes(const struct job *job)
     return (uint64_t)job->pic->mb_count * MB_BYTES + job->bytes * UNIT_BYTES;
 }
 
+void entropy_keep_resident(struct engine *e, struct job *job)
+{
+    entropy_keep(e, job, (uint64_t)job->pic->mb_count * MB_BYTES);
+}
+
 uint64_t entropy_resident_limit(const struct engine *e)
 {
     uint64_t part = e->device->memory_bytes / RESIDENT_PART;
