@@ -14,8 +14,9 @@
 
 /* Contexts of ChromaArrayType 0 and 1. */
 #define ENT_CONTEXTS 460
-/* PicWidthInMbs and bytes of a slice that are decoded there at most: one slice is one small workgroup, whose line of neighbours
- * lies in shared memory, and whose time, a second for so many bytes on an H200, must stay below what a driver takes for a hang. */
+/* PicWidthInMbs that are decoded there: what is above is read two macroblocks ahead. Bytes of a slice at most: its time, a second for so
+ * many on an H200, must stay below what a driver takes for a hang. */
+#define ENT_MIN_WIDTH 3
 #define ENT_MAX_WIDTH 512
 #define ENT_MAX_BYTES (1u << 20)
 
@@ -26,7 +27,7 @@
 #define ENT_DIRECT_8X8 8         /* direct_8x8_inference_flag */
 #define ENT_BYPASS 16            /* qpprime_y_zero_transform_bypass_flag */
 
-/* One slice. 56 bytes. */
+/* One slice. 60 bytes. */
 struct ent_slice {
     REC_U32 word;       /* its RBSP in the batch's bytes, in words of four */
     REC_U32 start;      /* first byte of CABAC data in the RBSP */
@@ -38,6 +39,7 @@ struct ent_slice {
     REC_U32 unit_base;  /* first unit of its picture in the batch's coefficients */
     REC_U32 unit_count; /* units that its picture may take */
     REC_U32 picture;    /* index of its picture in the batch */
+    REC_U32 line;       /* first of its min(mb_width, macroblocks) edges in the batch's lines */
     REC_U32 slice;      /* rec_mb.slice */
     REC_U8 type;        /* 0 P, 1 B, 2 I */
     REC_U8 model;       /* 0: I; else 1 + cabac_init_idc */
@@ -81,7 +83,7 @@ struct ent_tables {
 };
 
 #ifndef VULKAN
-_Static_assert(sizeof(struct ent_slice) == 56, "ent_slice");
+_Static_assert(sizeof(struct ent_slice) == 60, "ent_slice");
 _Static_assert(sizeof(struct ent_result) == 8, "ent_result");
 _Static_assert(sizeof(struct ent_tables) == 5284, "ent_tables");
 #endif

@@ -24,7 +24,7 @@ bool h264_picture_offloads(const struct h264_picture *pic)
     uint32_t next = 0;
 
     if (pic->mbaff || sps->bit_depth[0] != 8 || sps->bit_depth[1] != 8 || sps->chroma_format_idc > 1 ||
-        pic->mb_width > ENT_MAX_WIDTH)
+        pic->mb_width < ENT_MIN_WIDTH || pic->mb_width > ENT_MAX_WIDTH)
         return false;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];

@@ -24,7 +24,7 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
             return NULL;
         }
         b->state = BATCH_FILLING;
-        b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->widest = b->reserved = b->copy_count = 0;
+        b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->lines = b->reserved = b->copy_count = 0;
         b->staged = 0;
         b->resident = false;
         return b;
@@ -59,7 +59,7 @@ uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most)
 static bool slice_valid(const struct ent_slice *s, const struct batch_picture *pic, size_t size)
 {
     return s->size <= ENT_MAX_BYTES && s->start < s->size && (s->size + 3u) / 4 * 4 <= size && s->first_mb >= pic->next_mb &&
-           s->end_mb > s->first_mb && s->end_mb <= pic->mb_count && s->mb_width && s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 &&
+           s->end_mb > s->first_mb && s->end_mb <= pic->mb_count && s->mb_width >= ENT_MIN_WIDTH && s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 &&
            s->model <= 3 && s->num_ref[0] <= REC_MAX_REFS && s->num_ref[1] <= REC_MAX_REFS &&
            (s->chroma_blocks == 0 || s->chroma_blocks == 4);
 }
@@ -79,11 +79,12 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture, const s
     s.unit_base = pic->unit_base;
     s.unit_count = pic->unit_most;
     s.picture = picture;
+    s.line = b->lines;
+    b->lines += s.mb_width < s.end_mb - s.first_mb ? s.mb_width : s.end_mb - s.first_mb;
     memcpy(b->up.map + b->slice_count * sizeof(s), &s, sizeof(s));
     b->slices[b->slice_count++] = (struct batch_slice){picture, s.end_mb - s.first_mb};
     pic->gap |= s.first_mb != pic->next_mb;
     pic->next_mb = s.end_mb;
-    b->widest = s.mb_width > b->widest ? s.mb_width : b->widest;
     b->bytes = used < p->bytes - b->bytes ? b->bytes + used : p->bytes;
     b->reserved = 0;
     return GPU_OK;
@@ -143,7 +144,8 @@ static int record_decode(struct gpu_entropy_batch *b, VkPipeline pipeline)
     g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1, &b->set, 0, NULL);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
-    g->vk.vkCmdDispatch(c, b->slice_count, 1, 1);
+    g->vk.vkCmdPushConstants(c, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(b->slice_count), &b->slice_count);
+    g->vk.vkCmdDispatch(c, (b->slice_count + ENT_GROUP_SLICES - 1) / ENT_GROUP_SLICES, 1, 1);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
     barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
@@ -161,7 +163,7 @@ int gpu_entropy_submit(struct gpu_entropy_batch *b)
     int err = GPU_OK;
     if (b->state != BATCH_FILLING || !b->slice_count)
         return GPU_ERR_INVALID;
-    TRY(gpu_entropy_pipeline(b->e, b->widest, &pipeline));
+    TRY(gpu_entropy_pipeline(b->e, &pipeline));
     TRY(record_decode(b, pipeline));
     TRY(gpu_queue_submit(b->queue, b->commands, NULL, 0, &b->value));
     b->state = BATCH_DECODING;

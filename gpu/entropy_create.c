@@ -9,14 +9,13 @@
 #include <stdlib.h>
 
 #define MAX_GROUPS 65535 /* that any device allows in a dispatch */
-
-/* Macroblocks in the line of neighbours, ascending to the most that gpu_entropy_add_slice takes: how much shared memory a slice takes
- * decides how many are at work at once. */
-static const uint32_t line_widths[ENTROPY_LINES] = {128, ENT_MAX_WIDTH};
+#define MOST_SUBGROUP 64 /* threads for a slice: where subgroups are wider, slices share one */
 
 /* Bytes of each buffer of a batch. */
 static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_BINDINGS])
 {
+    /* A slice has a row of edges, or as many as it has macroblocks if these are fewer; so much is read ahead behind the last ones. */
+    const uint64_t most = (uint64_t)p->slices * ENT_MAX_WIDTH, lines = (most < p->mbs ? most : p->mbs) + ENT_MAX_WIDTH;
     sizes[ENT_BIND_TABLES] = sizeof(struct ent_tables);
     sizes[ENT_BIND_SLICES] = (uint64_t)p->slices * sizeof(struct ent_slice);
     sizes[ENT_BIND_BYTES] = p->bytes;
@@ -26,6 +25,7 @@ static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_
     sizes[ENT_BIND_COEFFS] = (uint64_t)p->units * ENTROPY_UNIT_BYTES;
     sizes[ENT_BIND_RESULTS] = (uint64_t)p->slices * sizeof(struct ent_result);
     sizes[ENT_BIND_COUNTS] = (uint64_t)p->pictures * sizeof(uint32_t);
+    sizes[ENT_BIND_LINES] = lines * ENTROPY_EDGE_BYTES;
 }
 
 static int create_buffers(struct gpu_entropy_batch *b)
@@ -126,17 +126,14 @@ void gpu_entropy_batch_free(struct gpu_entropy_batch *b)
     *b = (struct gpu_entropy_batch){0};
 }
 
-int gpu_entropy_pipeline(struct gpu_entropy *e, uint32_t mb_width, VkPipeline *out)
+int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out)
 {
-    uint32_t line = 0;
-    while (line_widths[line] < mb_width)
-        line++;
-    const uint32_t constants[2] = {e->g->info.subgroup_size, line_widths[line]};
+    const uint32_t wide = e->g->info.subgroup_size < MOST_SUBGROUP ? e->g->info.subgroup_size : MOST_SUBGROUP, threads = wide * ENT_GROUP_SLICES;
     int err = GPU_OK;
-    if (!e->pipelines[line])
-        err = gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipelines[line]);
+    if (!e->pipeline)
+        err = gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), &threads, 1, "entropy", &e->pipeline);
     if (err == GPU_OK)
-        *out = e->pipelines[line];
+        *out = e->pipeline;
     return err;
 }
 
@@ -147,7 +144,7 @@ static bool params_fit(const struct gpu *g, const struct gpu_entropy_params *p)
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
         if (sizes[i] > g->limits.maxStorageBufferRange)
             return false;
-    return p->slices <= MAX_GROUPS;
+    return p->slices <= MAX_GROUPS * ENT_GROUP_SLICES;
 }
 
 static void record_tables(struct gpu *g, VkCommandBuffer commands, void *ctx)

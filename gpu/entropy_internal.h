@@ -11,7 +11,7 @@
 
 #define ENTROPY_UNIT_BYTES 32
 #define ENTROPY_SYNTAX_BYTES 8
-#define ENTROPY_LINES 2 /* pipelines, for lines of so many macroblocks */
+#define ENTROPY_EDGE_BYTES 24 /* what a macroblock leaves to the one below */
 
 enum entropy_state { BATCH_FREE, BATCH_FILLING, BATCH_DECODING, BATCH_DECODED, BATCH_FETCHING, BATCH_FETCHED };
 
@@ -36,7 +36,7 @@ struct batch_copy {
 struct gpu_entropy_batch {
     struct gpu_entropy *e;             /* NULL: not made yet */
     enum entropy_state state;
-    uint32_t picture_count, slice_count, mbs, units, bytes, widest;
+    uint32_t picture_count, slice_count, mbs, units, bytes, lines;
     struct batch_picture *pictures;
     struct batch_slice *slices;
     uint32_t reserved; /* by gpu_entropy_slice_bytes */
@@ -65,7 +65,7 @@ struct gpu_entropy {
     struct gpu_entropy_params params;
     struct gpu_buffer tables;
     const struct gpu_layout *layout;
-    VkPipeline pipelines[ENTROPY_LINES]; /* the device's; when they are needed */
+    VkPipeline pipeline; /* the device's; when it is needed */
     struct gpu_entropy_batch *batches;
     uint32_t batch_count;        /* less than params.batches where memory was short */
 };
@@ -73,7 +73,6 @@ struct gpu_entropy {
 /* entropy_create.c */
 int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b);
 void gpu_entropy_batch_free(struct gpu_entropy_batch *b); /* half built or not made: fine */
-/* The pipeline for slices of pictures so many macroblocks wide. */
-int gpu_entropy_pipeline(struct gpu_entropy *e, uint32_t mb_width, VkPipeline *out);
+int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out);
 
 #endif

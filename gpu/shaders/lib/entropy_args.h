@@ -14,6 +14,10 @@
 #define ENT_BIND_COEFFS 6
 #define ENT_BIND_RESULTS 7
 #define ENT_BIND_COUNTS 8
-#define ENT_BINDINGS 9
+#define ENT_BIND_LINES 9
+#define ENT_BINDINGS 10
+
+/* Slices that a workgroup decodes, one subgroup each. */
+#define ENT_GROUP_SLICES 4
 
 #endif

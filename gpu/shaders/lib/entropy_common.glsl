@@ -2,9 +2,11 @@
  *
  * Entropy decoding: buffers, shared memory, and the state of the slice and of the macroblock that is being parsed.
  *
- * Of neighbours only what touches the current macroblock is kept: a "left" edge, in registers, and a line of "top" edges. While a
- * macroblock is parsed both run along: what a block leaves takes the place of what its neighbour left, as blocks come in an order
- * in which columns and rows grow; in the end they are the macroblock's own edges.
+ * Of neighbours only what touches the current macroblock is kept: a "left" edge, in registers, and a line of "top" edges, a ring in
+ * which the edge of the macroblock above is where the current one's will be. It is read two macroblocks ahead, as memory is far
+ * away; so a picture is at least three wide (ENT_MIN_WIDTH). While a macroblock is parsed both run along: what a block leaves takes the
+ * place of what its neighbour left, as blocks come in an order in which columns and rows grow; in the end they are the macroblock's
+ * own edges.
  */
 #ifndef PELTON_ENTROPY_COMMON_GLSL
 #define PELTON_ENTROPY_COMMON_GLSL
@@ -26,8 +28,7 @@ layout(set = 0, binding = ENT_BIND_SYNTAX, std430) writeonly buffer syntax_buffe
 layout(set = 0, binding = ENT_BIND_COEFFS, scalar) writeonly buffer coeff_buffer { int16_t coeffs[]; };
 layout(set = 0, binding = ENT_BIND_RESULTS, scalar) writeonly buffer result_buffer { ent_result results[]; };
 layout(set = 0, binding = ENT_BIND_COUNTS, std430) buffer count_buffer { uint unit_counts[]; }; /* by picture */
-
-layout(constant_id = 1) const uint LINE_WIDTH = ENT_MAX_WIDTH;
+layout(set = 0, binding = ENT_BIND_LINES, std430) buffer line_buffer { uvec2 lines[]; };        /* struct top_edge, three each */
 
 /* What a macroblock leaves to the one below. */
 struct top_edge {
@@ -36,15 +37,17 @@ struct top_edge {
     uvec2 mvd[2]; /* |mvd| of each list, 255 at most: 16 bits a column, x and y */
 };
 
-shared uvec2 states[128];          /* ent_tables.states */
-shared uvec2 contexts[ENT_CONTEXTS]; /* in their state: a row of states */
-shared uint table_8x8[64];         /* ctxIdxInc of significant_coeff_flag, of last_significant_coeff_flag << 8 */
-shared uint scan[96];              /* where a level goes, from these on: */
-const uint SCAN_4X4 = 0u, SCAN_LUMA_DC = 16u, SCAN_8X8 = 32u;
-shared uvec4 category[6];          /* ent_tables.category */
-shared uint chroma_qpc[52];
-shared int chroma_dc[8];
-shared top_edge line[LINE_WIDTH];
+/* Shared memory decides how many slices are at work at once: a multiprocessor of an H200 has 48 KB of it for compute shaders. So
+ * tables are there once for all slices of a workgroup, a context is a byte, and lines of neighbours are not there. */
+const uint GROUP = ENT_GROUP_SLICES;
+shared uvec2 states[128];                          /* ent_tables.states */
+shared uint8_t contexts[GROUP * ENT_CONTEXTS];     /* the state each is in: index of states */
+shared uint8_t table_8x8[2 * 64];                  /* frame, field: ctxIdxInc of significant_coeff_flag, of last_.. << 4 */
+shared uint8_t scan[2 * 96];                       /* frame, field: where a level goes, from these on: */
+const uint SCAN_4X4 = 0u, SCAN_LUMA_DC = 16u, SCAN_8X8 = 32u, SCANS = 96u;
+shared u16vec4 category[2 * 6];                    /* frame, field: ent_tables.category */
+shared uint8_t chroma_qpc[52];
+shared int16_t chroma_dc[GROUP * 8];
 
 /* mb_edge.flags of the CPU; all clear: not available */
 const uint EDGE_AVAILABLE = 1u, EDGE_INTRA = 2u, EDGE_CODED = 4u, EDGE_NOT_I_NXN = 8u, EDGE_NOT_DIRECT = 16u, EDGE_TRANSFORM_8X8 = 32u,
@@ -57,6 +60,9 @@ const uint SUB_8X8 = 0u, SUB_8X4 = 1u, SUB_4X8 = 2u, SUB_4X4 = 3u, SUB_DIRECT = 
 
 /* of the slice */
 ent_slice slice;
+uint context_base, chroma_dc_base, field_pic; /* the slice's part of shared memory; 1 where ENT_FIELD is set */
+uint ring;                                 /* macroblocks since the slice's first one, modulo mb_width */
+top_edge next_edge, after_edge;            /* what is above the next macroblock, and above the one after that */
 uint unit_next, unit_end; /* in the picture */
 uint units_per_mb;
 int qp;
@@ -78,6 +84,26 @@ uint intra_avail, deblock;
 uint cbp;
 uint kind, mb_flags, coded_y, coded_c, nonzero, coeff, chroma_mode;
 uvec2 intra_modes;
+
+top_edge load_edge(uint at)
+{
+    uint i = (slice.line + at) * 3u;
+    uvec2 first = lines[i];
+    return top_edge(first.x, first.y, uvec2[2](lines[i + 1u], lines[i + 2u]));
+}
+
+void store_edge(uint at, top_edge edge)
+{
+    uint i = (slice.line + at) * 3u;
+    lines[i] = uvec2(edge.flags, edge.modes);
+    lines[i + 1u] = edge.mvd[0];
+    lines[i + 2u] = edge.mvd[1];
+}
+
+uvec4 category_of(uint block)
+{
+    return uvec4(category[field_pic * 6u + block]);
+}
 
 bool is_set(uint flag)
 {

@@ -49,8 +49,8 @@ uint engine_position()
     return (next_half - slice.word * 2u) * 16u - uint(ahead);
 }
 
-/* DecodeDecision (9.3.3.2.1) by a context in the state of row, which becomes the state after it. Takes 7 bits at most. */
-bool decide(inout uvec2 row)
+/* DecodeDecision (9.3.3.2.1) by a context in the state of row; next: the state after it. Takes 7 bits at most. */
+bool decide(uvec2 row, out uint next)
 {
     uint lps = row.x >> (range >> 26 & 24u) << 24 >> 1;
     uint mps = range - lps;
@@ -62,16 +62,17 @@ bool decide(inout uvec2 row)
     value <<= shift;
     ahead -= int(shift);
     bool one = (int(row.y) < 0) != less;
-    row = states[(less ? row.y >> 8 : row.y) & 127u];
+    next = (less ? row.y >> 8 : row.y) & 127u;
     return one;
 }
 
 uint bin(uint context)
 {
-    uvec2 row = contexts[context];
+    uint at = context_base + context, next;
+    uvec2 row = states[uint(contexts[at])];
     engine_ready();
-    bool one = decide(row);
-    contexts[context] = row;
+    bool one = decide(row, next);
+    contexts[at] = uint8_t(next);
     return one ? 1u : 0u;
 }
 

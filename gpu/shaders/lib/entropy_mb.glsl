@@ -10,7 +10,7 @@ void set_qp(int v)
     qp = v;
     qpc = 0u;
     for (int i = 0; i < 2; i++)
-        qpc |= chroma_qpc[clamp(v + int(slice.chroma_qp_offset[i]), 0, 51)] << 8 * i;
+        qpc |= uint(chroma_qpc[clamp(v + int(slice.chroma_qp_offset[i]), 0, 51)]) << 8 * i;
 }
 
 void slice_begin()
@@ -21,6 +21,8 @@ void slice_begin()
     failed = false;
     mb_addr = slice.first_mb;
     mb_x = mb_addr % slice.mb_width;
+    ring = 0u;
+    next_edge = after_edge = top_edge(0u, 0u, uvec2[2](uvec2(0u), uvec2(0u)));
     d_flags = 0u;
     set_qp(int(slice.qp));
     end_half = slice.word * 2u + (slice.size + 1u >> 1);
@@ -50,8 +52,11 @@ void neighbours_find()
         left_cbp = 0x0fu;
         left_mvd[0] = left_mvd[1] = uvec2(0u);
     }
+    top_edge edge = next_edge;
+    next_edge = after_edge;
+    if (since + 2u >= w)
+        after_edge = load_edge(ring + 2u < w ? ring + 2u : ring + 2u - w);
     if (b) {
-        top_edge edge = line[mb_x];
         top_flags = get_bits(edge.flags, 0u, EDGE_CBP);
         top_cbp = get_bits(edge.flags, EDGE_CBP, 6u);
         top_refs = get_bits(edge.flags, EDGE_REFS, 4u);
@@ -66,7 +71,7 @@ void neighbours_find()
     }
     intra_avail = serves_intra(left_flags) ? uint(REC_AVAIL_A) : 0u;
     intra_avail |= serves_intra(top_flags) ? uint(REC_AVAIL_B) : 0u;
-    intra_avail |= c && serves_intra(line[mb_x + 1u].flags) ? uint(REC_AVAIL_C) : 0u;
+    intra_avail |= c && serves_intra(get_bits(next_edge.flags, 0u, EDGE_CBP)) ? uint(REC_AVAIL_C) : 0u;
     intra_avail |= d && serves_intra(d_flags) ? uint(REC_AVAIL_D) : 0u;
     bool within = slice.deblock_idc == 2;
     deblock = slice.deblock_idc == 1                       ? 0u
@@ -80,10 +85,8 @@ void neighbours_publish()
     d_flags = top_flags; /* of this slice or 0 */
     left_flags = own_flags;
     left_cbp = cbp;
-    line[mb_x].flags = own_flags | cbp << EDGE_CBP | top_refs << EDGE_REFS;
-    line[mb_x].modes = top_modes | top_cbf << 16;
-    line[mb_x].mvd[0] = top_mvd[0];
-    line[mb_x].mvd[1] = top_mvd[1];
+    store_edge(ring, top_edge(own_flags | cbp << EDGE_CBP | top_refs << EDGE_REFS, top_modes | top_cbf << 16, top_mvd));
+    ring = ring + 1u == slice.mb_width ? 0u : ring + 1u;
 }
 
 void write_refs(uint list, uint word)
@@ -164,19 +167,20 @@ uint mode_needs(uint mode)
 void intra_nxn_modes(bool large)
 {
     uint step = large ? 4u : 1u, ones = large ? 0xffu : 0xfu;
-    uvec2 predicted = contexts[68], rem_row = contexts[69];
+    uint flag_at = context_base + 68u, rem_at = context_base + 69u;
+    uint flag_state = uint(contexts[flag_at]), rem_state = uint(contexts[rem_at]);
     bool all = (intra_avail & NEED_ABD) == NEED_ABD;
     for (uint blk = 0u; blk < 16u; blk += step) {
         uint x = (blk & 1u) | (blk >> 1 & 2u), y = (blk >> 1 & 1u) | (blk >> 2 & 2u);
         uint least = min(left_modes >> y * 4u & 15u, top_modes >> x * 4u & 15u); /* mode + 1 */
         uint mode = least == 0u ? 2u : least - 1u;
         engine_ready();
-        if (!decide(predicted)) {
-            uint rem = decide(rem_row) ? 1u : 0u;
+        if (!decide(states[flag_state], flag_state)) {
+            uint rem = decide(states[rem_state], rem_state) ? 1u : 0u;
             engine_ready();
-            rem += decide(rem_row) ? 2u : 0u;
+            rem += decide(states[rem_state], rem_state) ? 2u : 0u;
             engine_ready();
-            rem += decide(rem_row) ? 4u : 0u;
+            rem += decide(states[rem_state], rem_state) ? 4u : 0u;
             mode = rem < mode ? rem : rem + 1u;
         }
         if (!all && (mode_needs(mode) & ~block_avail(x, y)) != 0u)
@@ -186,8 +190,8 @@ void intra_nxn_modes(bool large)
         left_modes = left_modes & ~(ones << y * 4u) | nibbles << y * 4u;
         top_modes = top_modes & ~(ones << x * 4u) | nibbles << x * 4u;
     }
-    contexts[68] = predicted;
-    contexts[69] = rem_row;
+    contexts[flag_at] = uint8_t(flag_state);
+    contexts[rem_at] = uint8_t(rem_state);
 }
 
 /* 8.3.4 */

@@ -11,22 +11,27 @@ const uint CAT_LUMA_DC = 0u, CAT_LUMA_AC = 1u, CAT_LUMA_4X4 = 2u, CAT_CHROMA_DC 
  * not 0, as bits. */
 uint significance(uint sig_at, uint last_at, uint count)
 {
-    uint mask = 0u, bit = 1u, stop = 1u << (count - 1u);
-    uvec2 sig = contexts[sig_at], last = contexts[last_at];
+    uint mask = 0u, bit = 1u, stop = 1u << (count - 1u), next;
+    sig_at += context_base;
+    last_at += context_base;
+    uvec2 sig = states[uint(contexts[sig_at])], last = states[uint(contexts[last_at])];
+    uint next_sig = uint(contexts[sig_at + 1u]), next_last = uint(contexts[last_at + 1u]);
     while (bit != stop) {
-        uvec2 next_sig = contexts[sig_at + 1u], next_last = contexts[last_at + 1u];
+        uvec2 following_sig = states[next_sig], following_last = states[next_last];
+        next_sig = uint(contexts[sig_at + 2u]);
+        next_last = uint(contexts[last_at + 2u]);
         engine_ready();
-        bool one = decide(sig);
-        contexts[sig_at] = sig;
+        bool one = decide(sig, next);
+        contexts[sig_at] = uint8_t(next);
         if (one) {
             mask |= bit;
-            one = decide(last);
-            contexts[last_at] = last;
+            one = decide(last, next);
+            contexts[last_at] = uint8_t(next);
             if (one)
                 return mask;
         }
-        sig = next_sig;
-        last = next_last;
+        sig = following_sig;
+        last = following_last;
         sig_at++;
         last_at++;
         bit <<= 1;
@@ -37,24 +42,28 @@ uint significance(uint sig_at, uint last_at, uint count)
 /* The same of 64 coefficients, where some share a context with the one before. */
 uvec2 significance_64(uint sig_at, uint last_at)
 {
-    uvec2 mask = uvec2(0u), sig = contexts[sig_at], last = contexts[last_at];
-    uint inc = 0u, bit = 1u; /* inc: ctxIdxInc, sig, last << 8 */
+    uint table = field_pic * 64u, inc = 0u, bit = 1u, after_sig, after_last; /* inc: ctxIdxInc, sig, last << 4 */
+    sig_at += context_base;
+    last_at += context_base;
+    uvec2 mask = uvec2(0u), sig = states[uint(contexts[sig_at])], last = states[uint(contexts[last_at])];
     for (uint i = 1u; i < 64u; i++) {
-        uint next_inc = table_8x8[i];
-        uvec2 next_sig = contexts[sig_at + (next_inc & 15u)], next_last = contexts[last_at + (next_inc >> 8 & 15u)];
+        uint next_inc = uint(table_8x8[table + i]);
+        uint next_sig = uint(contexts[sig_at + (next_inc & 15u)]), next_last = uint(contexts[last_at + (next_inc >> 4)]);
+        uvec2 following_sig = states[next_sig], following_last = states[next_last];
         engine_ready();
-        bool one = decide(sig);
-        contexts[sig_at + (inc & 15u)] = sig;
+        bool one = decide(sig, after_sig);
+        contexts[sig_at + (inc & 15u)] = uint8_t(after_sig);
         if (one) {
             mask.x |= bit;
-            one = decide(last);
-            contexts[last_at + (inc >> 8 & 15u)] = last;
+            one = decide(last, after_last);
+            contexts[last_at + (inc >> 4)] = uint8_t(after_last);
             if (one)
                 return i > 32u ? mask.yx : mask;
-            next_last = ((inc ^ next_inc) & 0xf00u) == 0u ? last : next_last;
+            if (((inc ^ next_inc) & 0xf0u) == 0u)
+                following_last = states[after_last];
         }
-        sig = ((inc ^ next_inc) & 15u) == 0u ? sig : next_sig;
-        last = next_last;
+        sig = ((inc ^ next_inc) & 15u) == 0u ? states[after_sig] : following_sig;
+        last = following_last;
         inc = next_inc;
         bit <<= 1;
         if (bit == 0u) { /* the other half */
@@ -68,15 +77,14 @@ uvec2 significance_64(uint sig_at, uint last_at)
 /* coeff_abs_level_minus1 (9.3.3.1.3) beyond its first bin, which was 1; its contexts are from `at` on. */
 uint large_level(uint at)
 {
-    uvec2 row = contexts[at];
-    uint level = 1u;
+    uint state = uint(contexts[context_base + at]), level = 1u;
     bool more;
     do {
         level++;
         engine_ready();
-        more = decide(row);
+        more = decide(states[state], state);
     } while (more && level < 14u);
-    contexts[at] = row;
+    contexts[context_base + at] = uint8_t(state);
     if (more)
         level = 15u + exp_golomb(0u);
     failed = failed || level > 32767u;
@@ -88,12 +96,12 @@ uint large_level(uint at)
 void levels(uint mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block, inout uint context, inout uint large)
 {
     while (mask != 0u) {
-        uint i = uint(findMSB(mask)), at = abs_at + context, level = 1u;
-        uvec2 row = contexts[at];
+        uint i = uint(findMSB(mask)), at = context_base + abs_at + context, level = 1u, next;
+        uvec2 row = states[uint(contexts[at])];
         mask ^= 1u << i;
         engine_ready();
-        bool more = decide(row);
-        contexts[at] = row;
+        bool more = decide(row, next);
+        contexts[at] = uint8_t(next);
         if (more) {
             level = large_level(abs_at + 5u + large);
             large = min(large + 1u, chroma_dc_block ? 3u : 4u);
@@ -104,9 +112,9 @@ void levels(uint mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block,
         }
         int signed_level = bypass_ready() ? -int(level) : int(level);
         if (chroma_dc_block)
-            chroma_dc[to + i] = signed_level;
+            chroma_dc[chroma_dc_base + to + i] = int16_t(signed_level);
         else
-            coeffs[to + scan[scan_at + i]] = int16_t(signed_level);
+            coeffs[to + uint(scan[scan_at + i])] = int16_t(signed_level);
     }
 }
 
@@ -147,8 +155,8 @@ uint dc_inc(uint component)
 /* Luma with the 8x8 transform: coded_block_flag is inferred to be 1. */
 void luma_8x8()
 {
-    uvec4 cx = category[5];
-    uint grid = 0u;
+    uvec4 cx = category_of(5u);
+    uint grid = 0u, first = field_pic * SCANS + SCAN_8X8;
     for (uint q = 0u; q < 4u; q++) {
         if ((cbp >> q & 1u) == 0u)
             continue;
@@ -156,7 +164,7 @@ void luma_8x8()
         uint context = 1u, large = 0u, to = (slice.unit_base + unit_next) * 16u;
         unit_next += 4u;
         for (uint half_ = 0u; half_ < 2u; half_++)
-            levels(half_ == 0u ? mask.y : mask.x, cx.w, half_ == 0u ? SCAN_8X8 + 32u : SCAN_8X8, to, false, context, large);
+            levels(half_ == 0u ? mask.y : mask.x, cx.w, half_ == 0u ? first + 32u : first, to, false, context, large);
         grid |= 0x63u << 6u + (q & 1u) * 2u + (q >> 1) * 10u;
         coded_y |= 15u << 4u * q;
     }
@@ -166,17 +174,18 @@ void luma_8x8()
 /* Luma in 4x4 blocks, of Intra_16x16 with a DC block before. */
 void luma_4x4(bool i16)
 {
-    uint grid = (left_cbf[0] >> 4 & CBF_LEFT) | (top_cbf & 15u) << 1, base = NONE, count = 16u, scan_at = SCAN_4X4;
-    uvec4 cx = category[i16 ? 1 : 2];
+    uint grid = (left_cbf[0] >> 4 & CBF_LEFT) | (top_cbf & 15u) << 1, base = NONE, count = 16u;
+    uint scan_at = field_pic * SCANS + SCAN_4X4;
+    uvec4 cx = category_of(i16 ? 1u : 2u);
     if (i16) {
         uint first = unit_next;
-        if (residual_block(category[0], dc_inc(0u), 16u, SCAN_LUMA_DC, NONE, 16u)) {
+        if (residual_block(category_of(0u), dc_inc(0u), 16u, field_pic * SCANS + SCAN_LUMA_DC, NONE, 16u)) {
             base = first;
             own_flags |= EDGE_CBF_DC;
             coded_y = 0xffffu;
         }
         count = 15u;
-        scan_at = SCAN_4X4 + 1u;
+        scan_at++;
     }
     for (uint q = 0u; q < 4u; q++) {
         if ((cbp >> q & 1u) == 0u)
@@ -196,10 +205,10 @@ void luma_4x4(bool i16)
 /* DC of both components comes before the AC of both. Returns which have one. */
 uint chroma_dc_blocks()
 {
-    uvec4 cx = category[3];
+    uvec4 cx = category_of(3u);
     uint got = 0u;
     for (uint i = 0u; i < 8u; i++)
-        chroma_dc[i] = 0;
+        chroma_dc[chroma_dc_base + i] = int16_t(0);
     for (uint c = 0u; c < 2u; c++) {
         if (bin(cx.x + dc_inc(c + 1u)) == 0u)
             continue;
@@ -214,6 +223,7 @@ uint chroma_dc_blocks()
 void chroma()
 {
     uint dc = chroma_dc_blocks();
+    uvec4 cx = category_of(4u);
     for (uint c = 0u; c < 2u; c++) {
         uint grid = (left_cbf[c + 1u] >> 2 & CBF_LEFT) | (top_cbf >> 4u + 2u * c & 3u) << 1, base = NONE, coded = 0u;
         if ((dc >> c & 1u) != 0u) {
@@ -221,12 +231,12 @@ void chroma()
             unit_next += 4u;
             coded = 15u;
             for (uint i = 0u; i < 4u; i++)
-                coeffs[(slice.unit_base + base + i) * 16u] = int16_t(chroma_dc[c * 4u + i]);
+                coeffs[(slice.unit_base + base + i) * 16u] = chroma_dc[chroma_dc_base + c * 4u + i];
         }
         if ((cbp & 0x20u) != 0u) {
             for (uint k = 0u; k < 4u; k++) {
                 uint bit = 6u + (k & 1u) + (k >> 1) * 5u;
-                if (residual_block(category[4], cbf_inc(grid, bit), 15u, SCAN_4X4 + 1u, base == NONE ? NONE : base + k, 1u)) {
+                if (residual_block(cx, cbf_inc(grid, bit), 15u, field_pic * SCANS + SCAN_4X4 + 1u, base == NONE ? NONE : base + k, 1u)) {
                     grid |= 1u << bit;
                     coded |= 1u << k;
                 }
