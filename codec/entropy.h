@@ -62,6 +62,16 @@ struct ent_result {
     REC_U32 mbs; /* macroblocks decoded */
 };
 
+/* Roots of ent_tables.tree, of mb_type by slice type and of sub_mb_type. */
+#define ENT_TREE_I 0
+#define ENT_TREE_P 1
+#define ENT_TREE_B 6
+#define ENT_TREE_SUB_P 30
+#define ENT_TREE_SUB_B 33
+#define ENT_TREE_NODES 45
+#define ENT_TREE_LEAF 64
+#define ENT_TREE_INTRA_16X16 63 /* the value of all of Table 9-36 but I_NxN, whose other bins follow */
+
 /* Tables of 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own. Frame, then field where there are
  * two. */
 struct ent_tables {
@@ -74,6 +84,9 @@ struct ent_tables {
     REC_U8 last_8x8[64];
     REC_U8 scan_luma_dc[2][16];
     REC_U8 chroma_qpc[52];
+    /* Binarizations of mb_type and sub_mb_type (Tables 9-36 to 9-38) as trees: ctxIdx | where a bin of 0 leads to << 8 | a bin of 1
+     * << 16, to a node or to a value, which is ENT_TREE_LEAF more. Values are those of the tables below. */
+    REC_U32 tree[ENT_TREE_NODES];
     /* Tables 7-13, 7-14 by mb_type: enum h264_part | lists of the first partition << 4, of the second << 6 */
     REC_U8 type_p[5], type_b[23];
     REC_U8 sub_p[4], sub_b[13];   /* Tables 7-17, 7-18 by sub_mb_type: enum h264_sub | lists << 4 */
@@ -85,7 +98,7 @@ struct ent_tables {
 #ifndef VULKAN
 _Static_assert(sizeof(struct ent_slice) == 60, "ent_slice");
 _Static_assert(sizeof(struct ent_result) == 8, "ent_result");
-_Static_assert(sizeof(struct ent_tables) == 5284, "ent_tables");
+_Static_assert(sizeof(struct ent_tables) == 5464, "ent_tables");
 #endif
 
 #endif

@@ -85,6 +85,62 @@ static void type_tables(struct ent_tables *out)
         out->sub_b[i] = (uint8_t)(h264_sub_mb_type_b[i].sub | h264_sub_mb_type_b[i].lists << 4);
 }
 
+#define LEAF(value) (ENT_TREE_LEAF + (value))
+
+/* Tables 9-36, 9-37 and 9-38 */
+static const struct { uint8_t context, next[2]; } tree[ENT_TREE_NODES] = {
+    /* mb_type, I */
+    {3, {LEAF(0), LEAF(ENT_TREE_INTRA_16X16)}},
+    /* mb_type, P */
+    {14, {2, 4}},
+    {15, {3, 5}},
+    {16, {LEAF(0), LEAF(3)}},
+    {17, {LEAF(5), LEAF(ENT_TREE_INTRA_16X16)}},
+    {17, {LEAF(2), LEAF(1)}},
+    /* mb_type, B: what begins with 111 has four bins or five more, from node 9 on */
+    {27, {LEAF(0), 7}},
+    {30, {8, 9}},
+    {32, {LEAF(1), LEAF(2)}},
+    {31, {10, 11}},
+    {32, {12, 13}},            /* 10: after 0 */
+    {32, {14, 15}},            /* after 1 */
+    {32, {16, 17}},            /* 12: after 00 */
+    {32, {18, 19}},            /* after 01 */
+    {32, {20, 21}},            /* after 10 */
+    {32, {22, 23}},            /* after 11 */
+    {32, {LEAF(3), LEAF(4)}},  /* 16: after 000 */
+    {32, {LEAF(5), LEAF(6)}},
+    {32, {LEAF(7), LEAF(8)}},
+    {32, {LEAF(9), LEAF(10)}},
+    {32, {24, 25}},            /* 20: after 100 */
+    {32, {26, 27}},
+    {32, {28, 29}},
+    {32, {LEAF(11), LEAF(22)}},
+    {32, {LEAF(12), LEAF(13)}}, /* 24: after 1000 */
+    {32, {LEAF(14), LEAF(15)}},
+    {32, {LEAF(16), LEAF(17)}},
+    {32, {LEAF(18), LEAF(19)}},
+    {32, {LEAF(20), LEAF(21)}},
+    {32, {LEAF(23), LEAF(ENT_TREE_INTRA_16X16)}},
+    /* sub_mb_type, P */
+    {21, {31, LEAF(0)}},
+    {22, {LEAF(1), 32}},
+    {23, {LEAF(3), LEAF(2)}},
+    /* sub_mb_type, B */
+    {36, {LEAF(0), 34}},
+    {37, {35, 36}},
+    {39, {LEAF(1), LEAF(2)}},
+    {38, {37, 40}},
+    {39, {38, 39}},            /* 37: after 110 */
+    {39, {LEAF(3), LEAF(4)}},
+    {39, {LEAF(5), LEAF(6)}},
+    {39, {41, 42}},            /* 40: after 111 */
+    {39, {43, 44}},
+    {39, {LEAF(11), LEAF(12)}},
+    {39, {LEAF(7), LEAF(8)}},
+    {39, {LEAF(9), LEAF(10)}},
+};
+
 static void category_tables(struct ent_tables *out)
 {
     for (unsigned field = 0; field < 2; field++)
@@ -115,6 +171,8 @@ void h264_entropy_tables(struct ent_tables *out)
     memcpy(out->last_8x8, h264_cabac_last_8x8, sizeof(out->last_8x8));
     memcpy(out->scan_luma_dc, h264_scan_luma_dc, sizeof(out->scan_luma_dc));
     memcpy(out->chroma_qpc, h264_chroma_qpc, sizeof(out->chroma_qpc));
+    for (unsigned i = 0; i < ENT_TREE_NODES; i++)
+        out->tree[i] = tree[i].context | (uint32_t)tree[i].next[0] << 8 | (uint32_t)tree[i].next[1] << 16;
     type_tables(out);
     category_tables(out);
 }

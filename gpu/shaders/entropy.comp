@@ -39,6 +39,8 @@ void fill_tables()
                               tables.category[i / 6u][i % 6u][3]);
     for (uint i = gl_LocalInvocationIndex; i < 52u; i += step)
         chroma_qpc[i] = tables.chroma_qpc[i];
+    for (uint i = gl_LocalInvocationIndex; i < uint(ENT_TREE_NODES); i += step)
+        tree[i] = tables.tree[i];
 }
 
 /* 9.3.1.1, by the `step` threads of the slice */

@@ -47,6 +47,7 @@ shared uint8_t scan[2 * 96];                       /* frame, field: where a leve
 const uint SCAN_4X4 = 0u, SCAN_LUMA_DC = 16u, SCAN_8X8 = 32u, SCANS = 96u;
 shared u16vec4 category[2 * 6];                    /* frame, field: ent_tables.category */
 shared uint8_t chroma_qpc[52];
+shared uint tree[ENT_TREE_NODES];                 /* ent_tables.tree */
 shared int16_t chroma_dc[GROUP * 8];
 
 /* mb_edge.flags of the CPU; all clear: not available */
@@ -78,7 +79,7 @@ uint left_cbp, top_cbp;
 uint left_refs, top_refs;   /* ref_idx > 0: rows and columns, two bits for each list */
 uint left_modes, top_modes; /* nibbles of rows and columns */
 uint left_cbf[3], top_cbf;  /* the grids of all components; columns: four bits of luma, two of Cb, two of Cr */
-uvec2 left_mvd[2], top_mvd[2]; /* rows and columns of each list */
+uvec2 left_mvd_0, left_mvd_1, top_mvd_0, top_mvd_1; /* rows and columns of each list */
 uint own_flags;
 uint intra_avail, deblock;
 uint cbp;

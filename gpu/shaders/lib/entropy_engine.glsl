@@ -110,10 +110,16 @@ bool terminate()
 uint exp_golomb(uint k)
 {
     uint v = 0u;
-    while (k < 24u && bypass() != 0u)
-        v += 1u << k++;
-    while (k > 0u)
-        v += bypass() << --k;
+    bool prefix = true;
+    [[dont_unroll]] while (k > 0u || prefix) {
+        bool one = bypass() != 0u;
+        if (!prefix)
+            v += (one ? 1u : 0u) << --k;
+        else if (one && k < 24u)
+            v += 1u << k++;
+        else
+            prefix = false;
+    }
     return v;
 }
 

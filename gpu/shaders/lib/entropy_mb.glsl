@@ -9,7 +9,7 @@ void set_qp(int v)
 {
     qp = v;
     qpc = 0u;
-    for (int i = 0; i < 2; i++)
+    [[dont_unroll]] for (int i = 0; i < 2; i++)
         qpc |= uint(chroma_qpc[clamp(v + int(slice.chroma_qp_offset[i]), 0, 51)]) << 8 * i;
 }
 
@@ -50,7 +50,7 @@ void neighbours_find()
         left_flags = left_refs = left_modes = 0u;
         no_left_cbf(0u);
         left_cbp = 0x0fu;
-        left_mvd[0] = left_mvd[1] = uvec2(0u);
+        left_mvd_0 = left_mvd_1 = uvec2(0u);
     }
     top_edge edge = next_edge;
     next_edge = after_edge;
@@ -62,12 +62,12 @@ void neighbours_find()
         top_refs = get_bits(edge.flags, EDGE_REFS, 4u);
         top_modes = edge.modes & 0xffffu;
         top_cbf = edge.modes >> 16;
-        top_mvd[0] = edge.mvd[0];
-        top_mvd[1] = edge.mvd[1];
+        top_mvd_0 = edge.mvd[0];
+        top_mvd_1 = edge.mvd[1];
     } else {
         top_flags = top_refs = top_modes = top_cbf = 0u;
         top_cbp = 0x0fu;
-        top_mvd[0] = top_mvd[1] = uvec2(0u);
+        top_mvd_0 = top_mvd_1 = uvec2(0u);
     }
     intra_avail = serves_intra(left_flags) ? uint(REC_AVAIL_A) : 0u;
     intra_avail |= serves_intra(top_flags) ? uint(REC_AVAIL_B) : 0u;
@@ -85,7 +85,7 @@ void neighbours_publish()
     d_flags = top_flags; /* of this slice or 0 */
     left_flags = own_flags;
     left_cbp = cbp;
-    store_edge(ring, top_edge(own_flags | cbp << EDGE_CBP | top_refs << EDGE_REFS, top_modes | top_cbf << 16, top_mvd));
+    store_edge(ring, top_edge(own_flags | cbp << EDGE_CBP | top_refs << EDGE_REFS, top_modes | top_cbf << 16, uvec2[2](top_mvd_0, top_mvd_1)));
     ring = ring + 1u == slice.mb_width ? 0u : ring + 1u;
 }
 
@@ -105,11 +105,10 @@ void write_record(uint part, uint sub, uint record_qp, uint record_qpc)
     syntax[at] = uvec2(part | sub << 8, sub >> 24 | 1u << 8);
 }
 
-void no_motion_edges(uint list)
+void no_motion_edges()
 {
-    left_mvd[list] = top_mvd[list] = uvec2(0u);
-    left_refs = put_bits(left_refs, 0u, list * 2u, 2u);
-    top_refs = put_bits(top_refs, 0u, list * 2u, 2u);
+    left_mvd_0 = left_mvd_1 = top_mvd_0 = top_mvd_1 = uvec2(0u);
+    left_refs = top_refs = 0u;
 }
 
 void no_mode_edges()
@@ -131,8 +130,7 @@ void macroblock_skip()
     cbp = 0u;
     no_left_cbf(0u);
     top_cbf = 0u;
-    no_motion_edges(0u);
-    no_motion_edges(1u);
+    no_motion_edges();
     no_mode_edges();
     last_delta = 0u;
     write_record(direct ? PART_DIRECT : PART_SKIP, 0u, uint(qp), qpc);
@@ -170,22 +168,23 @@ void intra_nxn_modes(bool large)
     uint flag_at = context_base + 68u, rem_at = context_base + 69u;
     uint flag_state = uint(contexts[flag_at]), rem_state = uint(contexts[rem_at]);
     bool all = (intra_avail & NEED_ABD) == NEED_ABD;
-    for (uint blk = 0u; blk < 16u; blk += step) {
+    [[dont_unroll]] for (uint blk = 0u; blk < 16u; blk += step) {
         uint x = (blk & 1u) | (blk >> 1 & 2u), y = (blk >> 1 & 1u) | (blk >> 2 & 2u);
         uint least = min(left_modes >> y * 4u & 15u, top_modes >> x * 4u & 15u); /* mode + 1 */
         uint mode = least == 0u ? 2u : least - 1u;
         engine_ready();
         if (!decide(states[flag_state], flag_state)) {
-            uint rem = decide(states[rem_state], rem_state) ? 1u : 0u;
-            engine_ready();
-            rem += decide(states[rem_state], rem_state) ? 2u : 0u;
-            engine_ready();
-            rem += decide(states[rem_state], rem_state) ? 4u : 0u;
+            uint rem = 0u;
+            [[dont_unroll]] for (uint k = 1u; k < 8u; k <<= 1) {
+                engine_ready();
+                rem |= decide(states[rem_state], rem_state) ? k : 0u;
+            }
             mode = rem < mode ? rem : rem + 1u;
         }
         if (!all && (mode_needs(mode) & ~block_avail(x, y)) != 0u)
             failed = true;
-        intra_modes[blk >> 3] |= mode << (blk & 7u) * 4u;
+        uint nibble = mode << (blk & 7u) * 4u;
+        intra_modes |= blk < 8u ? uvec2(nibble, 0u) : uvec2(0u, nibble);
         uint nibbles = (mode + 1u) * 0x11u & ones;
         left_modes = left_modes & ~(ones << y * 4u) | nibbles << y * 4u;
         top_modes = top_modes & ~(ones << x * 4u) | nibbles << x * 4u;
@@ -217,7 +216,7 @@ void intra_pcm()
         return;
     }
     coeff = unit_next;
-    for (uint i = 0u; i < count; i++, byte++) {
+    [[dont_unroll]] for (uint i = 0u; i < count; i++, byte++) {
         uint x, y, unit;
         if (i < 256u) {
             x = i & 15u;
@@ -246,13 +245,15 @@ void intra_pcm()
 
 uint get_mvd(uvec2 edge, uint i)
 {
-    return get_bits(edge[i >> 1], (i & 1u) * 16u, 16u);
+    return (i < 2u ? edge.x : edge.y) >> (i & 1u) * 16u & 0xffffu;
 }
 
-void put_mvd(inout uvec2 edge, uint i, uint n, uint v)
+/* n: 1, 2 or 4, of which i is a multiple */
+uvec2 put_mvd(uvec2 edge, uint i, uint n, uint v)
 {
-    for (uint k = i; k < i + n; k++)
-        edge[k >> 1] = put_bits(edge[k >> 1], v, (k & 1u) * 16u, 16u);
+    uint keep = n > 1u ? 0u : 0xffff0000u >> (i & 1u) * 16u;
+    uvec2 to = edge & keep | v * 0x10001u & ~keep;
+    return uvec2(i < 2u ? to.x : edge.x, i + n > 2u ? to.y : edge.y);
 }
 
 /* ref_idx of quadrants [qx, qx + w) x [qy, qy + h) into word and the edges; used: the partition uses the list. */
@@ -265,7 +266,7 @@ void read_ref_idx(uint list, uint qx, uint qy, uint w, uint h, bool used, bool c
             failed = true;
     }
     if (used)
-        for (uint y = qy; y < qy + h; y++)
+        [[dont_unroll]] for (uint y = qy; y < qy + h; y++)
             word = put_bits(word, v * 0x101u, (y * 2u + qx) * 8u, w * 8u);
     uint ones = v != 0u ? 3u : 0u;
     left_refs = put_bits(left_refs, ones, bit + qy, h);
@@ -277,9 +278,9 @@ void read_mvd(uint list, uint x, uint y, uint w, uint h, bool used)
 {
     uint packed = 0u;
     if (used) {
-        uint a = get_mvd(left_mvd[list], y), b = get_mvd(top_mvd[list], x);
+        uint a = get_mvd(list == 0u ? left_mvd_0 : left_mvd_1, y), b = get_mvd(list == 0u ? top_mvd_0 : top_mvd_1, x);
         int mx = 0, my = 0;
-        for (uint i = 0u; i < 2u; i++) {
+        [[dont_unroll]] for (uint i = 0u; i < 2u; i++) {
             int v = mvd_component(40u + 7u * i, (a >> 8u * i & 255u) + (b >> 8u * i & 255u));
             if (v != bitfieldExtract(v, 0, 16))
                 failed = true;
@@ -291,16 +292,22 @@ void read_mvd(uint list, uint x, uint y, uint w, uint h, bool used)
         }
         motion[(slice.mb_base + mb_addr) * 34u + list * 16u + y * 4u + x] = (uint(mx) & 0xffffu) | uint(my) << 16;
     }
-    put_mvd(left_mvd[list], y, h, packed);
-    put_mvd(top_mvd[list], x, w, packed);
+    if (list == 0u) {
+        left_mvd_0 = put_mvd(left_mvd_0, y, h, packed);
+        top_mvd_0 = put_mvd(top_mvd_0, x, w, packed);
+    } else {
+        left_mvd_1 = put_mvd(left_mvd_1, y, h, packed);
+        top_mvd_1 = put_mvd(top_mvd_1, x, w, packed);
+    }
 }
 
 /* The lists of a quadrant: of its partition in 16x16, 16x8, 8x16. Nibbles of two bits. */
 uint read_sub_types(inout uint sub, inout bool transform_8x8)
 {
     uint lists = 0u;
-    for (uint q = 0u; q < 4u; q++) {
-        uint t = slice.type == B_SLICE ? uint(tables.sub_b[sub_type_b()]) : uint(tables.sub_p[sub_type_p()]);
+    [[dont_unroll]] for (uint q = 0u; q < 4u; q++) {
+        uint sub_type = walk(slice.type == B_SLICE ? uint(ENT_TREE_SUB_B) : uint(ENT_TREE_SUB_P), 0u);
+        uint t = slice.type == B_SLICE ? uint(tables.sub_b[sub_type]) : uint(tables.sub_p[sub_type]);
         uint shape = t & 15u;
         sub |= shape << 8u * q;
         lists |= (t >> 4) << 2u * q;
@@ -316,23 +323,23 @@ void inter_partitions(uint part, uint lists, uint sub)
 {
     uint parts = part == PART_16X16 ? 1u : part == PART_8X8 ? 4u : 2u;
     uint w = part == PART_16X16 || part == PART_16X8 ? 2u : 1u, h = part == PART_16X16 || part == PART_8X16 ? 2u : 1u;
-    for (uint list = 0u; list < 2u; list++) {
+    [[dont_unroll]] for (uint list = 0u; list < 2u; list++) {
         uint word = 0xffffffffu;
         bool coded = slice.num_ref[list] > 1;
-        for (uint k = 0u; k < parts; k++) {
+        [[dont_unroll]] for (uint k = 0u; k < parts; k++) {
             uint qx = part == PART_16X8 ? 0u : k & 1u, qy = part == PART_16X8 ? k : k >> 1;
             read_ref_idx(list, qx, qy, w, h, (lists >> (2u * k + list) & 1u) != 0u, coded, word);
         }
         write_refs(list, word);
     }
-    for (uint list = 0u; list < 2u; list++) {
-        for (uint k = 0u; k < parts && !failed; k++) {
+    [[dont_unroll]] for (uint list = 0u; list < 2u; list++) {
+        [[dont_unroll]] for (uint k = 0u; k < parts && !failed; k++) {
             uint x = part == PART_16X8 ? 0u : (k & 1u) * 2u, y = part == PART_16X8 ? 2u * k : k & 2u;
             bool used = (lists >> (2u * k + list) & 1u) != 0u;
             uint shape = part == PART_8X8 && used ? sub >> 8u * k & 255u : SUB_8X8;
             uint pw = shape == SUB_4X8 || shape == SUB_4X4 ? 1u : 2u * w, ph = shape == SUB_8X4 || shape == SUB_4X4 ? 1u : 2u * h;
-            for (uint j = y; j < y + 2u * h; j += ph)
-                for (uint i = x; i < x + 2u * w; i += pw)
+            [[dont_unroll]] for (uint j = y; j < y + 2u * h; j += ph)
+                [[dont_unroll]] for (uint i = x; i < x + 2u * w; i += pw)
                     read_mvd(list, i, j, pw, ph, used);
         }
     }
@@ -379,8 +386,7 @@ void intra_macroblock(uint type)
 {
     write_refs(0u, 0xffffffffu);
     write_refs(1u, 0xffffffffu);
-    no_motion_edges(0u);
-    no_motion_edges(1u);
+    no_motion_edges();
     own_flags |= EDGE_INTRA;
     if (type == 25u) {
         kind = uint(REC_MB_INTRA_PCM);
@@ -425,8 +431,7 @@ void inter_macroblock(uint type, out uint part, out uint sub)
     if (part == PART_DIRECT) {
         own_flags &= ~EDGE_NOT_DIRECT;
         transform_8x8 = is_set(ENT_DIRECT_8X8);
-        no_motion_edges(0u);
-        no_motion_edges(1u);
+        no_motion_edges();
     } else {
         if (part == PART_8X8)
             lists = read_sub_types(sub, transform_8x8);
@@ -462,7 +467,7 @@ void macroblock()
 /* True when the slice has gone through to its end. */
 bool slice_data()
 {
-    do {
+    [[dont_unroll]] do {
         if (mb_addr >= slice.end_mb)
             return false;
         neighbours_find();

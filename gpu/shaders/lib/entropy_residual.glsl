@@ -16,7 +16,7 @@ uint significance(uint sig_at, uint last_at, uint count)
     last_at += context_base;
     uvec2 sig = states[uint(contexts[sig_at])], last = states[uint(contexts[last_at])];
     uint next_sig = uint(contexts[sig_at + 1u]), next_last = uint(contexts[last_at + 1u]);
-    while (bit != stop) {
+    [[dont_unroll]] while (bit != stop) {
         uvec2 following_sig = states[next_sig], following_last = states[next_last];
         next_sig = uint(contexts[sig_at + 2u]);
         next_last = uint(contexts[last_at + 2u]);
@@ -46,7 +46,7 @@ uvec2 significance_64(uint sig_at, uint last_at)
     sig_at += context_base;
     last_at += context_base;
     uvec2 mask = uvec2(0u), sig = states[uint(contexts[sig_at])], last = states[uint(contexts[last_at])];
-    for (uint i = 1u; i < 64u; i++) {
+    [[dont_unroll]] for (uint i = 1u; i < 64u; i++) {
         uint next_inc = uint(table_8x8[table + i]);
         uint next_sig = uint(contexts[sig_at + (next_inc & 15u)]), next_last = uint(contexts[last_at + (next_inc >> 4)]);
         uvec2 following_sig = states[next_sig], following_last = states[next_last];
@@ -79,7 +79,7 @@ uint large_level(uint at)
 {
     uint state = uint(contexts[context_base + at]), level = 1u;
     bool more;
-    do {
+    [[dont_unroll]] do {
         level++;
         engine_ready();
         more = decide(states[state], state);
@@ -91,14 +91,18 @@ uint large_level(uint at)
     return level;
 }
 
-/* Levels of the coefficients in mask, last one first: that of bit i goes to coeffs[to + scan[scan_at + i]], or, of chroma DC, to
+/* Levels of the coefficients in mask, the last one first: that of bit i goes to coeffs[to + scan[scan_at + i]], or, of chroma DC, to
  * chroma_dc[to + i]. abs_at: contexts. */
-void levels(uint mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block, inout uint context, inout uint large)
+void levels(uvec2 mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block)
 {
-    while (mask != 0u) {
-        uint i = uint(findMSB(mask)), at = context_base + abs_at + context, level = 1u, next;
+    uint context = 1u, large = 0u;
+    [[dont_unroll]] do {
+        bool upper = mask.y != 0u;
+        uint word = upper ? mask.y : mask.x, msb = uint(findMSB(word)), i = msb + (upper ? 32u : 0u);
+        uint at = context_base + abs_at + context, level = 1u, next;
         uvec2 row = states[uint(contexts[at])];
-        mask ^= 1u << i;
+        word ^= 1u << msb;
+        mask = upper ? uvec2(mask.x, word) : uvec2(word, 0u);
         engine_ready();
         bool more = decide(row, next);
         contexts[at] = uint8_t(next);
@@ -115,27 +119,11 @@ void levels(uint mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block,
             chroma_dc[chroma_dc_base + to + i] = int16_t(signed_level);
         else
             coeffs[to + uint(scan[scan_at + i])] = int16_t(signed_level);
-    }
-}
-
-/* residual_block_cabac (7.3.5.3.3) of 16 coefficients at most, with its coded_block_flag. unit: NONE where one is to be taken; `units`
- * are taken then. */
-const uint NONE = 0xffffffffu;
-bool residual_block(uvec4 cx, uint cbf_inc, uint count, uint scan_at, uint unit, uint units)
-{
-    if (bin(cx.x + cbf_inc) == 0u)
-        return false;
-    uint mask = significance(cx.y, cx.z, count), context = 1u, large = 0u;
-    if (unit == NONE) {
-        unit = unit_next;
-        unit_next += units;
-    }
-    levels(mask, cx.w, scan_at, (slice.unit_base + unit) * 16u, false, context, large);
-    return true;
+    } while ((mask.x | mask.y) != 0u);
 }
 
 /* coded_block_flag in 25 bits: a grid of 4x4 blocks with a border to the left and above, A is the bit before, B the fifth bit before. */
-const uint CBF_LEFT = 0x00108420u, CBF_ALL = 0x01ffffffu;
+const uint CBF_LEFT = 0x00108420u, CBF_ALL = 0x01ffffffu, CBF_8X8 = 0x63u;
 
 uint cbf_inc(uint grid, uint bit)
 {
@@ -152,112 +140,139 @@ uint dc_inc(uint component)
     return (a ? 1u : 0u) + (b ? 2u : 0u);
 }
 
-/* Luma with the 8x8 transform: coded_block_flag is inferred to be 1. */
-void luma_8x8()
+/* residual() as one loop over all blocks of a macroblock, so that what decodes a block is there once: instructions have to be
+ * fetched, and hundreds of slices are each at another place. Steps: luma DC, 16 of luma (four where they are 8x8), DC of Cb and Cr, four
+ * of Cb, four of Cr. */
+const uint STEP_LUMA = 1u, STEP_CHROMA_DC = 17u, STEP_CB = 19u, STEP_CR = 23u, STEPS = 27u;
+const uint NONE = 0xffffffffu;
+
+/* What goes from block to block. */
+uint blocks_grid;  /* of the component */
+uint blocks_base;  /* its first unit where these are there already, or NONE */
+uint blocks_coded; /* chroma: bits of the component */
+
+/* AC of Cb or Cr begins: four units where there is DC. */
+void chroma_begin(uint c)
 {
-    uvec4 cx = category_of(5u);
-    uint grid = 0u, first = field_pic * SCANS + SCAN_8X8;
-    for (uint q = 0u; q < 4u; q++) {
-        if ((cbp >> q & 1u) == 0u)
-            continue;
-        uvec2 mask = significance_64(cx.y, cx.z);
-        uint context = 1u, large = 0u, to = (slice.unit_base + unit_next) * 16u;
-        unit_next += 4u;
-        for (uint half_ = 0u; half_ < 2u; half_++)
-            levels(half_ == 0u ? mask.y : mask.x, cx.w, half_ == 0u ? first + 32u : first, to, false, context, large);
-        grid |= 0x63u << 6u + (q & 1u) * 2u + (q >> 1) * 10u;
-        coded_y |= 15u << 4u * q;
-    }
-    left_cbf[0] = grid;
+    blocks_grid = ((c == 0u ? left_cbf[1] : left_cbf[2]) >> 2 & CBF_LEFT) | (top_cbf >> 4u + 2u * c & 3u) << 1;
+    blocks_base = NONE;
+    blocks_coded = 0u;
+    if ((own_flags & EDGE_CBF_DC << c + 1u) == 0u)
+        return;
+    blocks_base = unit_next;
+    unit_next += 4u;
+    blocks_coded = 15u;
+    [[dont_unroll]] for (uint i = 0u; i < 4u; i++)
+        coeffs[(slice.unit_base + blocks_base + i) * 16u] = chroma_dc[chroma_dc_base + c * 4u + i];
 }
 
-/* Luma in 4x4 blocks, of Intra_16x16 with a DC block before. */
-void luma_4x4(bool i16)
+void chroma_end(uint c)
 {
-    uint grid = (left_cbf[0] >> 4 & CBF_LEFT) | (top_cbf & 15u) << 1, base = NONE, count = 16u;
-    uint scan_at = field_pic * SCANS + SCAN_4X4;
-    uvec4 cx = category_of(i16 ? 1u : 2u);
-    if (i16) {
-        uint first = unit_next;
-        if (residual_block(category_of(0u), dc_inc(0u), 16u, field_pic * SCANS + SCAN_LUMA_DC, NONE, 16u)) {
-            base = first;
-            own_flags |= EDGE_CBF_DC;
-            coded_y = 0xffffu;
-        }
-        count = 15u;
+    if ((cbp & 0x20u) != 0u) {
+        if (c == 0u)
+            left_cbf[1] = blocks_grid;
+        else
+            left_cbf[2] = blocks_grid;
+    }
+    coded_c |= blocks_coded << 16u * c;
+}
+
+/* A block with its coded_block_flag; where: the bit of the grid. */
+void residual_block(uint step, bool i16, bool large)
+{
+    uint block_kind, inc = 0u, count = 16u, where = 0u, scan_at = field_pic * SCANS + SCAN_4X4, k = 0u;
+    bool dc_chroma = false;
+    if (step == 0u) {
+        block_kind = CAT_LUMA_DC;
+        inc = dc_inc(0u);
+        scan_at = field_pic * SCANS + SCAN_LUMA_DC;
+    } else if (step < STEP_CHROMA_DC) {
+        k = step - STEP_LUMA;
+        where = 6u + (k >> 2 & 1u) * 2u + (k >> 3) * 10u + (k & 1u) + (k >> 1 & 1u) * 5u;
+        inc = cbf_inc(blocks_grid, where);
+        block_kind = large ? CAT_LUMA_8X8 : i16 ? CAT_LUMA_AC : CAT_LUMA_4X4;
+        scan_at = large ? field_pic * SCANS + SCAN_8X8 : i16 ? scan_at + 1u : scan_at;
+        count = i16 ? 15u : 16u;
+    } else if (step < STEP_CB) {
+        block_kind = CAT_CHROMA_DC;
+        inc = dc_inc(step - STEP_CHROMA_DC + 1u);
+        count = 4u;
+        dc_chroma = true;
+    } else {
+        k = step - STEP_CB & 3u;
+        where = 6u + (k & 1u) + (k >> 1) * 5u;
+        inc = cbf_inc(blocks_grid, where);
+        block_kind = CAT_CHROMA_AC;
         scan_at++;
+        count = 15u;
     }
-    for (uint q = 0u; q < 4u; q++) {
-        if ((cbp >> q & 1u) == 0u)
-            continue;
-        uint first = 6u + (q & 1u) * 2u + (q >> 1) * 10u;
-        for (uint k = 0u; k < 4u; k++) {
-            uint bit = first + (k & 1u) + (k >> 1) * 5u, blk = q * 4u + k;
-            if (residual_block(cx, cbf_inc(grid, bit), count, scan_at, base == NONE ? NONE : base + blk, 1u)) {
-                grid |= 1u << bit;
-                coded_y |= 1u << blk;
-            }
-        }
+    uvec4 cx = category_of(block_kind);
+    uvec2 mask;
+    if (block_kind == CAT_LUMA_8X8) {
+        mask = significance_64(cx.y, cx.z);
+    } else {
+        if (bin(cx.x + inc) == 0u)
+            return;
+        mask = uvec2(significance(cx.y, cx.z, count), 0u);
     }
-    left_cbf[0] = grid;
-}
-
-/* DC of both components comes before the AC of both. Returns which have one. */
-uint chroma_dc_blocks()
-{
-    uvec4 cx = category_of(3u);
-    uint got = 0u;
-    for (uint i = 0u; i < 8u; i++)
-        chroma_dc[chroma_dc_base + i] = int16_t(0);
-    for (uint c = 0u; c < 2u; c++) {
-        if (bin(cx.x + dc_inc(c + 1u)) == 0u)
-            continue;
-        uint mask = significance(cx.y, cx.z, 4u), context = 1u, large = 0u;
-        levels(mask, cx.w, 0u, c * 4u, true, context, large);
-        own_flags |= EDGE_CBF_DC << c + 1u;
-        got |= 1u << c;
+    uint to;
+    if (dc_chroma) {
+        to = (step - STEP_CHROMA_DC) * 4u;
+        own_flags |= EDGE_CBF_DC << step - STEP_CHROMA_DC + 1u;
+    } else if (blocks_base != NONE) {
+        to = (slice.unit_base + blocks_base + k) * 16u;
+    } else {
+        to = (slice.unit_base + unit_next) * 16u;
+        if (step == 0u)
+            blocks_base = unit_next;
+        unit_next += step == 0u ? 16u : large && step < STEP_CHROMA_DC ? 4u : 1u;
     }
-    return got;
-}
-
-void chroma()
-{
-    uint dc = chroma_dc_blocks();
-    uvec4 cx = category_of(4u);
-    for (uint c = 0u; c < 2u; c++) {
-        uint grid = (left_cbf[c + 1u] >> 2 & CBF_LEFT) | (top_cbf >> 4u + 2u * c & 3u) << 1, base = NONE, coded = 0u;
-        if ((dc >> c & 1u) != 0u) {
-            base = unit_next;
-            unit_next += 4u;
-            coded = 15u;
-            for (uint i = 0u; i < 4u; i++)
-                coeffs[(slice.unit_base + base + i) * 16u] = chroma_dc[chroma_dc_base + c * 4u + i];
-        }
-        if ((cbp & 0x20u) != 0u) {
-            for (uint k = 0u; k < 4u; k++) {
-                uint bit = 6u + (k & 1u) + (k >> 1) * 5u;
-                if (residual_block(cx, cbf_inc(grid, bit), 15u, field_pic * SCANS + SCAN_4X4 + 1u, base == NONE ? NONE : base + k, 1u)) {
-                    grid |= 1u << bit;
-                    coded |= 1u << k;
-                }
-            }
-            left_cbf[c + 1u] = grid;
-        }
-        coded_c |= coded << 16u * c;
+    levels(mask, cx.w, scan_at, to, dc_chroma);
+    if (step == 0u) {
+        own_flags |= EDGE_CBF_DC;
+        coded_y = 0xffffu;
+    } else if (step < STEP_CHROMA_DC) {
+        blocks_grid |= (large ? CBF_8X8 : 1u) << where;
+        coded_y |= (large ? 15u : 1u) << k;
+    } else if (!dc_chroma) {
+        blocks_grid |= 1u << where;
+        blocks_coded |= 1u << k;
     }
 }
 
-/* residual(); the grids of what is not coded are empty afterwards. */
+/* The grids of what is not coded are empty afterwards. */
 void residual_blocks()
 {
-    if ((mb_flags & REC_MB_TRANSFORM_8X8) != 0u)
-        luma_8x8();
-    else
-        luma_4x4(kind == REC_MB_INTRA_16X16);
+    bool i16 = kind == REC_MB_INTRA_16X16, large = (mb_flags & REC_MB_TRANSFORM_8X8) != 0u;
+    blocks_grid = large ? 0u : (left_cbf[0] >> 4 & CBF_LEFT) | (top_cbf & 15u) << 1;
+    blocks_base = NONE;
+    blocks_coded = 0u;
+    uint step = i16 ? 0u : STEP_LUMA, end = (cbp & 0x30u) == 0u ? STEP_CHROMA_DC : STEPS;
+    [[dont_unroll]] while (step < end) {
+        if (step >= STEP_LUMA && step < STEP_CHROMA_DC && (cbp >> (step - STEP_LUMA >> 2) & 1u) == 0u) {
+            step += 4u;
+        } else if (step < STEP_CB || (cbp & 0x20u) != 0u) {
+            if (step == STEP_CB || step == STEP_CR)
+                chroma_begin(step == STEP_CB ? 0u : 1u);
+            residual_block(step, i16, large);
+            step += large && step < STEP_CHROMA_DC ? 4u : 1u;
+        } else {
+            chroma_begin(step == STEP_CB ? 0u : 1u);
+            step += 4u;
+        }
+        if (step == STEP_CHROMA_DC) {
+            left_cbf[0] = blocks_grid;
+            blocks_base = NONE;
+            [[dont_unroll]] for (uint i = 0u; i < 8u; i++)
+                chroma_dc[chroma_dc_base + i] = int16_t(0);
+        } else if (step == STEP_CR) {
+            chroma_end(0u);
+        } else if (step == STEPS) {
+            chroma_end(1u);
+        }
+    }
     uint swap = (coded_y >> 2 ^ coded_y) & 0x0c0cu; /* bits by blkIdx to bits by raster block */
     nonzero = coded_y ^ swap ^ swap << 2;
-    if ((cbp & 0x30u) != 0u)
-        chroma();
     if ((cbp & 0x20u) == 0u)
         left_cbf[1] = left_cbf[2] = 0u;
     top_cbf = (left_cbf[0] >> 21 & 15u) | (left_cbf[1] >> 11 & 3u) << 4 | (left_cbf[2] >> 11 & 3u) << 6;
