@@ -67,7 +67,6 @@ top_edge next_edge, after_edge;            /* what is above the next macroblock,
 uint unit_next, unit_end; /* in the picture */
 uint units_per_mb;
 int qp;
-uint qpc; /* of Cb, of Cr << 8 */
 uint last_delta;
 bool failed;
 

@@ -5,14 +5,6 @@
 #ifndef PELTON_ENTROPY_MB_GLSL
 #define PELTON_ENTROPY_MB_GLSL
 
-void set_qp(int v)
-{
-    qp = v;
-    qpc = 0u;
-    [[dont_unroll]] for (int i = 0; i < 2; i++)
-        qpc |= uint(chroma_qpc[clamp(v + int(slice.chroma_qp_offset[i]), 0, 51)]) << 8 * i;
-}
-
 void slice_begin()
 {
     unit_next = unit_end = 0u;
@@ -24,7 +16,7 @@ void slice_begin()
     ring = 0u;
     next_edge = after_edge = top_edge(0u, 0u, uvec2[2](uvec2(0u), uvec2(0u)));
     d_flags = 0u;
-    set_qp(int(slice.qp));
+    qp = int(slice.qp);
     end_half = slice.word * 2u + (slice.size + 1u >> 1);
     engine_start(slice.start);
 }
@@ -94,14 +86,23 @@ void write_refs(uint list, uint word)
     motion[(slice.mb_base + mb_addr) * 34u + 32u + list] = word;
 }
 
-void write_record(uint part, uint sub, uint record_qp, uint record_qpc)
+/* QPc of Cb, of Cr << 8 (8.5.6) */
+uint chroma_qps(int luma)
 {
-    uint at = slice.mb_base + mb_addr;
+    uint v = 0u;
+    [[dont_unroll]] for (int i = 0; i < 2; i++)
+        v |= uint(chroma_qpc[clamp(luma + int(slice.chroma_qp_offset[i]), 0, 51)]) << 8 * i;
+    return v;
+}
+
+void write_record(uint part, uint sub)
+{
+    uint at = slice.mb_base + mb_addr, record_qp = kind == REC_MB_INTRA_PCM ? 0u : uint(qp); /* QPY of I_PCM: 7.4.5 */
     uint flags = mb_flags | (is_set(ENT_FIELD) ? uint(REC_MB_FIELD) : 0u);
     if (is_set(ENT_BYPASS) && record_qp == 0u && kind != REC_MB_INTRA_PCM)
         flags |= uint(REC_MB_BYPASS);
     mbs[at * 2u] = uvec4(slice.slice, coeff, coded_y | coded_c << 16, coded_c >> 16 | kind << 16 | flags << 24);
-    mbs[at * 2u + 1u] = uvec4(record_qp | record_qpc << 8 | chroma_mode << 24, intra_avail | deblock << 8 | nonzero << 16, intra_modes);
+    mbs[at * 2u + 1u] = uvec4(record_qp | chroma_qps(int(record_qp)) << 8 | chroma_mode << 24, intra_avail | deblock << 8 | nonzero << 16, intra_modes);
     syntax[at] = uvec2(part | sub << 8, sub >> 24 | 1u << 8);
 }
 
@@ -116,8 +117,15 @@ void no_mode_edges()
     left_modes = top_modes = is_set(ENT_CONSTRAINED_INTRA) && kind == REC_MB_INTER ? 0u : 0x3333u;
 }
 
-/* P_Skip, B_Skip */
-void macroblock_skip()
+void no_residual()
+{
+    last_delta = 0u;
+    no_left_cbf(0u);
+    top_cbf = 0u;
+}
+
+/* P_Skip, B_Skip. Returns the shape. */
+uint macroblock_skip()
 {
     bool direct = slice.type == B_SLICE;
     kind = uint(REC_MB_INTER);
@@ -127,13 +135,10 @@ void macroblock_skip()
         write_refs(1u, 0xffffffffu);
     }
     own_flags = EDGE_AVAILABLE | (direct ? 0u : EDGE_NOT_DIRECT);
-    cbp = 0u;
-    no_left_cbf(0u);
-    top_cbf = 0u;
     no_motion_edges();
     no_mode_edges();
-    last_delta = 0u;
-    write_record(direct ? PART_DIRECT : PART_SKIP, 0u, uint(qp), qpc);
+    no_residual();
+    return direct ? PART_DIRECT : PART_SKIP;
 }
 
 /* ---- intra ---- */
@@ -355,13 +360,11 @@ void read_transform_size_8x8_flag()
     }
 }
 
-/* All that follows the prediction syntax. */
+/* All that follows coded_block_pattern. */
 void residual()
 {
     if (cbp == 0u && kind != REC_MB_INTRA_16X16) {
-        last_delta = 0u;
-        no_left_cbf(0u);
-        top_cbf = 0u;
+        no_residual();
         return;
     }
     if (kind != REC_MB_INTER) { /* coded_block_flag of what is not available (9.3.3.1.1.9) */
@@ -373,8 +376,7 @@ void residual()
     if (delta < -26 || delta > 25)
         failed = true;
     last_delta = delta != 0 ? 1u : 0u;
-    if (delta != 0 && !failed)
-        set_qp((qp + delta + 52) % 52);
+    qp = (qp + delta + 52) % 52;
     if (!failed)
         units_reserve();
     coeff = unit_next;
@@ -382,19 +384,9 @@ void residual()
         residual_blocks();
 }
 
-void intra_macroblock(uint type)
+/* Prediction syntax of an intra macroblock but I_PCM. */
+void intra_prediction(uint type)
 {
-    write_refs(0u, 0xffffffffu);
-    write_refs(1u, 0xffffffffu);
-    no_motion_edges();
-    own_flags |= EDGE_INTRA;
-    if (type == 25u) {
-        kind = uint(REC_MB_INTRA_PCM);
-        no_mode_edges();
-        intra_pcm();
-        return;
-    }
-    kind = uint(REC_MB_INTRA_4X4);
     if (type != 0u) { /* Table 7-11 */
         own_flags |= EDGE_NOT_I_NXN;
         kind = uint(REC_MB_INTRA_16X16);
@@ -408,60 +400,64 @@ void intra_macroblock(uint type)
         if (is_set(ENT_TRANSFORM_8X8))
             read_transform_size_8x8_flag();
         bool large = mb_flags != 0u;
-        if (large)
-            kind = uint(REC_MB_INTRA_8X8);
+        kind = uint(large ? REC_MB_INTRA_8X8 : REC_MB_INTRA_4X4);
         intra_nxn_modes(large);
     }
     intra_chroma_mode();
-    if (type == 0u)
-        cbp = coded_block_pattern();
-    if (!failed)
-        residual();
 }
 
-void inter_macroblock(uint type, out uint part, out uint sub)
+/* Returns whether transform_size_8x8_flag may be there. */
+bool inter_prediction(uint type, out uint part, out uint sub)
 {
     uint t = slice.type == B_SLICE ? uint(tables.type_b[type]) : uint(tables.type_p[type]);
     uint lists = t >> 4;
-    bool transform_8x8 = true;
+    bool transform_8x8 = is_set(ENT_TRANSFORM_8X8);
     part = t & 15u;
     sub = 0u;
     kind = uint(REC_MB_INTER);
     no_mode_edges();
     if (part == PART_DIRECT) {
         own_flags &= ~EDGE_NOT_DIRECT;
-        transform_8x8 = is_set(ENT_DIRECT_8X8);
         no_motion_edges();
-    } else {
-        if (part == PART_8X8)
-            lists = read_sub_types(sub, transform_8x8);
-        inter_partitions(part, lists, sub);
+        return transform_8x8 && is_set(ENT_DIRECT_8X8);
     }
-    cbp = coded_block_pattern();
-    if ((cbp & 15u) != 0u && is_set(ENT_TRANSFORM_8X8) && transform_8x8)
+    if (part == PART_8X8)
+        lists = read_sub_types(sub, transform_8x8);
+    inter_partitions(part, lists, sub);
+    return transform_8x8;
+}
+
+/* macroblock_layer(); each of its elements is parsed at one place, whatever comes before: instructions have to be fetched, and hundreds
+ * of slices are each at another one. */
+void macroblock(out uint part, out uint sub)
+{
+    uint inter = slice.type == I_SLICE ? 0u : slice.type == P_SLICE ? 5u : 23u;
+    bool transform_8x8 = false;
+    part = PART_INTRA;
+    sub = 0u;
+    own_flags = EDGE_AVAILABLE | EDGE_CODED | EDGE_NOT_DIRECT;
+    uint type = mb_type();
+    if (type < inter) {
+        transform_8x8 = inter_prediction(type, part, sub);
+    } else {
+        write_refs(0u, 0xffffffffu);
+        write_refs(1u, 0xffffffffu);
+        no_motion_edges();
+        own_flags |= EDGE_INTRA;
+        if (type - inter == 25u) {
+            kind = uint(REC_MB_INTRA_PCM);
+            no_mode_edges();
+            intra_pcm();
+            return;
+        }
+        intra_prediction(type - inter);
+    }
+    if (kind != REC_MB_INTRA_16X16)
+        cbp = coded_block_pattern();
+    if (transform_8x8 && (cbp & 15u) != 0u)
         read_transform_size_8x8_flag();
     if (!failed)
         residual();
-}
-
-void macroblock()
-{
-    uint inter = slice.type == I_SLICE ? 0u : slice.type == P_SLICE ? 5u : 23u, part = PART_INTRA, sub = 0u;
-    own_flags = EDGE_AVAILABLE | EDGE_CODED | EDGE_NOT_DIRECT;
-    cbp = 0u;
-    uint type = mb_type();
-    if (type < inter)
-        inter_macroblock(type, part, sub);
-    else
-        intra_macroblock(type - inter);
-    if (kind == REC_MB_INTRA_PCM) { /* QPY 0; the next mb_qp_delta adds to the QP before (7.4.5) */
-        int before = qp;
-        set_qp(0);
-        write_record(part, sub, 0u, qpc);
-        set_qp(before);
-    } else {
-        write_record(part, sub, uint(qp), qpc);
-    }
 }
 
 /* True when the slice has gone through to its end. */
@@ -473,11 +469,14 @@ bool slice_data()
         neighbours_find();
         mb_flags = coded_y = coded_c = nonzero = chroma_mode = 0u;
         coeff = unit_next;
+        cbp = 0u;
         intra_modes = uvec2(0u);
+        uint part, sub = 0u;
         if (slice.type != I_SLICE && bin((slice.type == B_SLICE ? 24u : 11u) + flags_inc(EDGE_CODED)) != 0u)
-            macroblock_skip();
+            part = macroblock_skip();
         else
-            macroblock();
+            macroblock(part, sub);
+        write_record(part, sub);
         if (failed || engine_position() > slice.size * 8u)
             return false;
         neighbours_publish();
