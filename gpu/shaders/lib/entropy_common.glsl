@@ -34,7 +34,7 @@ layout(set = 0, binding = ENT_BIND_LINES, std430) buffer line_buffer { uvec2 lin
 struct top_edge {
     uint flags; /* EDGE_* | cbp << 12 | ref_idx > 0 << 18, a bit for each column of both lists */
     uint modes; /* nibbles, mode + 1, 0: none | coded_block_flag << 16: four columns of luma, two of Cb, two of Cr */
-    uvec2 mvd[2]; /* |mvd| of each list, 255 at most: 16 bits a column, x and y */
+    uvec4 mvd;   /* |mvd|, 255 at most: 16 bits a column, x and y; two words for each list */
 };
 
 /* Shared memory decides how many slices are at work at once: a multiprocessor of an H200 has 48 KB of it for compute shaders. So
@@ -78,7 +78,7 @@ uint left_cbp, top_cbp;
 uint left_refs, top_refs;   /* ref_idx > 0: rows and columns, two bits for each list */
 uint left_modes, top_modes; /* nibbles of rows and columns */
 uint left_cbf[3], top_cbf;  /* the grids of all components; columns: four bits of luma, two of Cb, two of Cr */
-uvec2 left_mvd_0, left_mvd_1, top_mvd_0, top_mvd_1; /* rows and columns of each list */
+uvec4 left_mvd, top_mvd; /* rows and columns, two words for each list */
 uint own_flags;
 uint intra_avail, deblock;
 uint cbp;
@@ -89,15 +89,15 @@ top_edge load_edge(uint at)
 {
     uint i = (slice.line + at) * 3u;
     uvec2 first = lines[i];
-    return top_edge(first.x, first.y, uvec2[2](lines[i + 1u], lines[i + 2u]));
+    return top_edge(first.x, first.y, uvec4(lines[i + 1u], lines[i + 2u]));
 }
 
 void store_edge(uint at, top_edge edge)
 {
     uint i = (slice.line + at) * 3u;
     lines[i] = uvec2(edge.flags, edge.modes);
-    lines[i + 1u] = edge.mvd[0];
-    lines[i + 2u] = edge.mvd[1];
+    lines[i + 1u] = edge.mvd.xy;
+    lines[i + 2u] = edge.mvd.zw;
 }
 
 uvec4 category_of(uint block)

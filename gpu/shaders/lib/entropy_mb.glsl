@@ -14,7 +14,7 @@ void slice_begin()
     mb_addr = slice.first_mb;
     mb_x = mb_addr % slice.mb_width;
     ring = 0u;
-    next_edge = after_edge = top_edge(0u, 0u, uvec2[2](uvec2(0u), uvec2(0u)));
+    next_edge = after_edge = top_edge(0u, 0u, uvec4(0u));
     d_flags = 0u;
     qp = int(slice.qp);
     end_half = slice.word * 2u + (slice.size + 1u >> 1);
@@ -42,7 +42,7 @@ void neighbours_find()
         left_flags = left_refs = left_modes = 0u;
         no_left_cbf(0u);
         left_cbp = 0x0fu;
-        left_mvd_0 = left_mvd_1 = uvec2(0u);
+        left_mvd = uvec4(0u);
     }
     top_edge edge = next_edge;
     next_edge = after_edge;
@@ -54,12 +54,11 @@ void neighbours_find()
         top_refs = get_bits(edge.flags, EDGE_REFS, 4u);
         top_modes = edge.modes & 0xffffu;
         top_cbf = edge.modes >> 16;
-        top_mvd_0 = edge.mvd[0];
-        top_mvd_1 = edge.mvd[1];
+        top_mvd = edge.mvd;
     } else {
         top_flags = top_refs = top_modes = top_cbf = 0u;
         top_cbp = 0x0fu;
-        top_mvd_0 = top_mvd_1 = uvec2(0u);
+        top_mvd = uvec4(0u);
     }
     intra_avail = serves_intra(left_flags) ? uint(REC_AVAIL_A) : 0u;
     intra_avail |= serves_intra(top_flags) ? uint(REC_AVAIL_B) : 0u;
@@ -77,7 +76,7 @@ void neighbours_publish()
     d_flags = top_flags; /* of this slice or 0 */
     left_flags = own_flags;
     left_cbp = cbp;
-    store_edge(ring, top_edge(own_flags | cbp << EDGE_CBP | top_refs << EDGE_REFS, top_modes | top_cbf << 16, uvec2[2](top_mvd_0, top_mvd_1)));
+    store_edge(ring, top_edge(own_flags | cbp << EDGE_CBP | top_refs << EDGE_REFS, top_modes | top_cbf << 16, top_mvd));
     ring = ring + 1u == slice.mb_width ? 0u : ring + 1u;
 }
 
@@ -108,7 +107,7 @@ void write_record(uint part, uint sub)
 
 void no_motion_edges()
 {
-    left_mvd_0 = left_mvd_1 = top_mvd_0 = top_mvd_1 = uvec2(0u);
+    left_mvd = top_mvd = uvec4(0u);
     left_refs = top_refs = 0u;
 }
 
@@ -248,17 +247,18 @@ void intra_pcm()
 
 /* ---- inter ---- */
 
-uint get_mvd(uvec2 edge, uint i)
+uint get_mvd(uvec4 edge, uint list, uint i)
 {
-    return (i < 2u ? edge.x : edge.y) >> (i & 1u) * 16u & 0xffffu;
+    uvec2 words = list == 0u ? edge.xy : edge.zw;
+    return (i < 2u ? words.x : words.y) >> (i & 1u) * 16u & 0xffffu;
 }
 
-/* n: 1, 2 or 4, of which i is a multiple */
-uvec2 put_mvd(uvec2 edge, uint i, uint n, uint v)
+/* v where rows or columns i to i + n - 1 of the list are. */
+uvec4 put_mvd(uvec4 edge, uint list, uint i, uint n, uint v)
 {
-    uint keep = n > 1u ? 0u : 0xffff0000u >> (i & 1u) * 16u;
-    uvec2 to = edge & keep | v * 0x10001u & ~keep;
-    return uvec2(i < 2u ? to.x : edge.x, i + n > 2u ? to.y : edge.y);
+    uint set = (1u << n) - 1u << i + 4u * list;
+    uvec4 mask = (uvec4(set) >> uvec4(0u, 2u, 4u, 6u) & 1u) * 0xffffu | (uvec4(set) >> uvec4(1u, 3u, 5u, 7u) & 1u) * 0xffff0000u;
+    return edge & ~mask | v * 0x10001u & mask;
 }
 
 /* ref_idx of quadrants [qx, qx + w) x [qy, qy + h) into word and the edges; used: the partition uses the list. */
@@ -283,7 +283,7 @@ void read_mvd(uint list, uint x, uint y, uint w, uint h, bool used)
 {
     uint packed = 0u;
     if (used) {
-        uint a = get_mvd(list == 0u ? left_mvd_0 : left_mvd_1, y), b = get_mvd(list == 0u ? top_mvd_0 : top_mvd_1, x);
+        uint a = get_mvd(left_mvd, list, y), b = get_mvd(top_mvd, list, x);
         int mx = 0, my = 0;
         [[dont_unroll]] for (uint i = 0u; i < 2u; i++) {
             int v = mvd_component(40u + 7u * i, (a >> 8u * i & 255u) + (b >> 8u * i & 255u));
@@ -297,13 +297,8 @@ void read_mvd(uint list, uint x, uint y, uint w, uint h, bool used)
         }
         motion[(slice.mb_base + mb_addr) * 34u + list * 16u + y * 4u + x] = (uint(mx) & 0xffffu) | uint(my) << 16;
     }
-    if (list == 0u) {
-        left_mvd_0 = put_mvd(left_mvd_0, y, h, packed);
-        top_mvd_0 = put_mvd(top_mvd_0, x, w, packed);
-    } else {
-        left_mvd_1 = put_mvd(left_mvd_1, y, h, packed);
-        top_mvd_1 = put_mvd(top_mvd_1, x, w, packed);
-    }
+    left_mvd = put_mvd(left_mvd, list, y, h, packed);
+    top_mvd = put_mvd(top_mvd, list, x, w, packed);
 }
 
 /* The lists of a quadrant: of its partition in 16x16, 16x8, 8x16. Nibbles of two bits. */

@@ -180,11 +180,10 @@ void chroma_end(uint c)
 /* A block with its coded_block_flag; where: the bit of the grid. */
 void residual_block(uint step, bool i16, bool large)
 {
-    uint block_kind, inc = 0u, count = 16u, where = 0u, scan_at = field_pic * SCANS + SCAN_4X4, k = 0u;
+    uint block_kind, inc = dc_inc(step == 0u ? 0u : step - STEP_CHROMA_DC + 1u & 3u), count = 16u, where = 0u, scan_at = field_pic * SCANS + SCAN_4X4, k = 0u;
     bool dc_chroma = false;
     if (step == 0u) {
         block_kind = CAT_LUMA_DC;
-        inc = dc_inc(0u);
         scan_at = field_pic * SCANS + SCAN_LUMA_DC;
     } else if (step < STEP_CHROMA_DC) {
         k = step - STEP_LUMA;
@@ -195,7 +194,6 @@ void residual_block(uint step, bool i16, bool large)
         count = i16 ? 15u : 16u;
     } else if (step < STEP_CB) {
         block_kind = CAT_CHROMA_DC;
-        inc = dc_inc(step - STEP_CHROMA_DC + 1u);
         count = 4u;
         dc_chroma = true;
     } else {
@@ -249,26 +247,22 @@ void residual_blocks()
     blocks_coded = 0u;
     uint step = i16 ? 0u : STEP_LUMA, end = (cbp & 0x30u) == 0u ? STEP_CHROMA_DC : STEPS;
     [[dont_unroll]] while (step < end) {
-        if (step >= STEP_LUMA && step < STEP_CHROMA_DC && (cbp >> (step - STEP_LUMA >> 2) & 1u) == 0u) {
-            step += 4u;
-        } else if (step < STEP_CB || (cbp & 0x20u) != 0u) {
-            if (step == STEP_CB || step == STEP_CR)
-                chroma_begin(step == STEP_CB ? 0u : 1u);
-            residual_block(step, i16, large);
-            step += large && step < STEP_CHROMA_DC ? 4u : 1u;
-        } else {
+        bool luma = step >= STEP_LUMA && step < STEP_CHROMA_DC;
+        uint stride = luma && large ? 4u : 1u;
+        if (step == STEP_CB || step == STEP_CR)
             chroma_begin(step == STEP_CB ? 0u : 1u);
-            step += 4u;
-        }
+        if (luma ? (cbp >> (step - STEP_LUMA >> 2) & 1u) == 0u : step >= STEP_CB && (cbp & 0x20u) == 0u)
+            stride = 4u;
+        else
+            residual_block(step, i16, large);
+        step += stride;
         if (step == STEP_CHROMA_DC) {
             left_cbf[0] = blocks_grid;
             blocks_base = NONE;
             [[dont_unroll]] for (uint i = 0u; i < 8u; i++)
                 chroma_dc[chroma_dc_base + i] = int16_t(0);
-        } else if (step == STEP_CR) {
-            chroma_end(0u);
-        } else if (step == STEPS) {
-            chroma_end(1u);
+        } else if (step == STEP_CR || step == STEPS) {
+            chroma_end(step == STEP_CR ? 0u : 1u);
         }
     }
     uint swap = (coded_y >> 2 ^ coded_y) & 0x0c0cu; /* bits by blkIdx to bits by raster block */
