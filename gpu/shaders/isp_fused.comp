@@ -122,7 +122,7 @@ void put_samples(uint frame, tile_rect r, load l, words_8 w)
     if (!l.any)
         return;
     if (r.inside)
-        unpack_8(w, 8u * l.column, low, high); /* only the multiple of 8 matters */
+        unpack_8(w, (uint(r.origin.x - 2) & ~7u) + 8u * l.column, low, high);
     else
         mirrored(frame, r, l, low, high);
     uvec4 a = floatBitsToUint(level(low, black, gain)), b = floatBitsToUint(level(high, black, gain));

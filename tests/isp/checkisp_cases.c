@@ -129,6 +129,30 @@ static int group_format(struct check_env *env)
     return failed;
 }
 
+/* What goes by one pass: every packing and order, statistics beside it, several frames of a camera, with and without a lens. */
+static int group_fused(struct check_env *env)
+{
+    static const uint32_t depths[] = {8, 10, 12, 14, 16, 10, 12, 14};
+    int failed = 0;
+    for (uint32_t i = 0; i < 8 * 5; i++) {
+        struct check_frame f = {.pattern = (int)check_random(env, 3), .statistics = true};
+        struct isp_params *p = &f.params;
+        check_params(env, p);
+        gains(env, &f);
+        p->packing = i % 8 < 5 ? ISP_UNPACKED : ISP_MIPI;
+        p->depth = depths[i % 8];
+        p->order = (enum isp_order)(i / 8);
+        p->width += p->depth == 12 ? 2 * check_random(env, 2) : 0;
+        p->demosaic = i % 3 ? ISP_MALVAR : ISP_BILINEAR;
+        p->format = i % 2 ? ISP_NV12 : ISP_RGB24;
+        p->tone = i % 4 ? ISP_TONE_SRGB : ISP_TONE_LINEAR;
+        if (check_random(env, 2))
+            check_lens(env, p);
+        failed |= check_run(env, &f, 1);
+    }
+    return failed;
+}
+
 /* Luminance denoise of every kind of frame, beside frames without it in a batch. */
 static int group_denoise(struct check_env *env)
 {
@@ -316,7 +340,7 @@ static int group_refusals(struct check_env *env)
 }
 
 const struct check_group check_groups[] = {
-    {"packing", group_packing}, {"demosaic", group_demosaic},     {"lens", group_lens},   {"format", group_format},
+    {"packing", group_packing}, {"demosaic", group_demosaic},     {"lens", group_lens},   {"format", group_format},    {"fused", group_fused},
     {"picture", group_picture}, {"denoise", group_denoise}, {"blur", group_blur}, {"batch", group_batch},     {"statistics", group_statistics}, {"refusals", group_refusals},
 };
 const size_t check_group_count = sizeof(check_groups) / sizeof(check_groups[0]);
