@@ -19,6 +19,7 @@
 #define ENT_MIN_WIDTH 3
 #define ENT_MAX_WIDTH 512
 #define ENT_MAX_BYTES (1u << 20)
+#define ENT_PADDING 3 /* bytes of zeros behind a slice at least: where reading stops */
 
 /* ent_slice.flags */
 #define ENT_FIELD 1              /* a field picture: scans and contexts */

@@ -58,7 +58,7 @@ uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most)
 /* All that the shader relies on. */
 static bool slice_valid(const struct ent_slice *s, const struct batch_picture *pic, size_t size)
 {
-    return s->size <= ENT_MAX_BYTES && s->start < s->size && (s->size + 3u) / 4 * 4 <= size && s->first_mb >= pic->next_mb &&
+    return s->size <= ENT_MAX_BYTES && s->start < s->size && s->size + ENT_PADDING <= size && s->first_mb >= pic->next_mb &&
            s->end_mb > s->first_mb && s->end_mb <= pic->mb_count && s->mb_width >= ENT_MIN_WIDTH && s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 &&
            s->model <= 3 && s->num_ref[0] <= REC_MAX_REFS && s->num_ref[1] <= REC_MAX_REFS &&
            (s->chroma_blocks == 0 || s->chroma_blocks == 4);

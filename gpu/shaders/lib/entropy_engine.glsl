@@ -13,10 +13,10 @@ uint value;
 int ahead;
 uint next_half, end_half; /* 16 bits of the batch's bytes: to be read next, behind the slice */
 
-/* Past the end there are zeros. */
+/* Past the end is a half of zeros (ENT_PADDING), which is read again and again. */
 uint fetch_half()
 {
-    uint h = next_half < end_half ? uint(halves[next_half]) : 0u;
+    uint h = uint(halves[min(next_half, end_half)]);
     next_half++;
     return (h << 8 | h >> 8) & 0xffffu;
 }

@@ -77,14 +77,14 @@ uvec2 significance_64(uint sig_at, uint last_at)
 /* coeff_abs_level_minus1 (9.3.3.1.3) beyond its first bin, which was 1; its contexts are from `at` on. */
 uint large_level(uint at)
 {
-    uint state = uint(contexts[context_base + at]), level = 1u;
+    uint state = uint(contexts[at]), level = 1u;
     bool more;
     [[dont_unroll]] do {
         level++;
         engine_ready();
         more = decide(states[state], state);
     } while (more && level < 14u);
-    contexts[context_base + at] = uint8_t(state);
+    contexts[at] = uint8_t(state);
     if (more)
         level = 15u + exp_golomb(0u);
     failed = failed || level > 32767u;
@@ -95,31 +95,38 @@ uint large_level(uint at)
  * chroma_dc[to + i]. abs_at: contexts. */
 void levels(uvec2 mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block)
 {
-    uint context = 1u, large = 0u;
+    bool upper = mask.y != 0u;
+    uint word = upper ? mask.y : mask.x, rest = upper ? mask.x : 0u, first = upper ? scan_at + 32u : scan_at, large = 0u, next;
+    uint zero_at = context_base + abs_at, at = zero_at + 1u; /* contexts after a level above 1 and, first, of none above 1 before */
+    uvec2 row = states[uint(contexts[at])];
     [[dont_unroll]] do {
-        bool upper = mask.y != 0u;
-        uint word = upper ? mask.y : mask.x, msb = uint(findMSB(word)), i = msb + (upper ? 32u : 0u);
-        uint at = context_base + abs_at + context, level = 1u, next;
-        uvec2 row = states[uint(contexts[at])];
-        word ^= 1u << msb;
-        mask = upper ? uvec2(mask.x, word) : uvec2(word, 0u);
+        uint i = uint(findMSB(word)), level = 1u, state_after = uint(contexts[at + 1u]);
+        bool grows = at - zero_at - 1u < 3u; /* 1 to 3 levels of 1 */
+        uvec2 row_after = states[state_after];
+        word ^= 1u << i;
         engine_ready();
         bool more = decide(row, next);
         contexts[at] = uint8_t(next);
+        row = grows ? row_after : states[next];
+        at = grows ? at + 1u : at;
         if (more) {
-            level = large_level(abs_at + 5u + large);
+            level = large_level(zero_at + 5u + large);
             large = min(large + 1u, chroma_dc_block ? 3u : 4u);
-            context = 0u;
+            row = states[uint(contexts[zero_at])];
+            at = zero_at;
             engine_ready();
-        } else if (context - 1u < 3u) {
-            context++;
         }
         int signed_level = bypass_ready() ? -int(level) : int(level);
         if (chroma_dc_block)
-            chroma_dc[chroma_dc_base + to + i] = int16_t(signed_level);
+            chroma_dc[to + i] = int16_t(signed_level);
         else
-            coeffs[to + uint(scan[scan_at + i])] = int16_t(signed_level);
-    } while ((mask.x | mask.y) != 0u);
+            coeffs[to + uint(scan[first + i])] = int16_t(signed_level);
+        if (word == 0u) {
+            word = rest;
+            rest = 0u;
+            first = scan_at;
+        }
+    } while (word != 0u);
 }
 
 /* coded_block_flag in 25 bits: a grid of 4x4 blocks with a border to the left and above, A is the bit before, B the fifth bit before. */
@@ -145,6 +152,9 @@ uint dc_inc(uint component)
  * of Cb, four of Cr. */
 const uint STEP_LUMA = 1u, STEP_CHROMA_DC = 17u, STEP_CB = 19u, STEP_CR = 23u, STEPS = 27u;
 const uint NONE = 0xffffffffu;
+
+/* Steps at which blocks of another kind or component begin. */
+const uint BEGINNINGS = 1u | 1u << STEP_LUMA | 1u << STEP_CHROMA_DC | 1u << STEP_CB | 1u << STEP_CR;
 
 /* What goes from block to block. */
 uint blocks_grid;  /* of the component */
@@ -177,94 +187,69 @@ void chroma_end(uint c)
     coded_c |= blocks_coded << 16u * c;
 }
 
-/* A block with its coded_block_flag; where: the bit of the grid. */
-void residual_block(uint step, bool i16, bool large)
-{
-    uint block_kind, inc = dc_inc(step == 0u ? 0u : step - STEP_CHROMA_DC + 1u & 3u), count = 16u, where = 0u, scan_at = field_pic * SCANS + SCAN_4X4, k = 0u;
-    bool dc_chroma = false;
-    if (step == 0u) {
-        block_kind = CAT_LUMA_DC;
-        scan_at = field_pic * SCANS + SCAN_LUMA_DC;
-    } else if (step < STEP_CHROMA_DC) {
-        k = step - STEP_LUMA;
-        where = 6u + (k >> 2 & 1u) * 2u + (k >> 3) * 10u + (k & 1u) + (k >> 1 & 1u) * 5u;
-        inc = cbf_inc(blocks_grid, where);
-        block_kind = large ? CAT_LUMA_8X8 : i16 ? CAT_LUMA_AC : CAT_LUMA_4X4;
-        scan_at = large ? field_pic * SCANS + SCAN_8X8 : i16 ? scan_at + 1u : scan_at;
-        count = i16 ? 15u : 16u;
-    } else if (step < STEP_CB) {
-        block_kind = CAT_CHROMA_DC;
-        count = 4u;
-        dc_chroma = true;
-    } else {
-        k = step - STEP_CB & 3u;
-        where = 6u + (k & 1u) + (k >> 1) * 5u;
-        inc = cbf_inc(blocks_grid, where);
-        block_kind = CAT_CHROMA_AC;
-        scan_at++;
-        count = 15u;
-    }
-    uvec4 cx = category_of(block_kind);
-    uvec2 mask;
-    if (block_kind == CAT_LUMA_8X8) {
-        mask = significance_64(cx.y, cx.z);
-    } else {
-        if (bin(cx.x + inc) == 0u)
-            return;
-        mask = uvec2(significance(cx.y, cx.z, count), 0u);
-    }
-    uint to;
-    if (dc_chroma) {
-        to = (step - STEP_CHROMA_DC) * 4u;
-        own_flags |= EDGE_CBF_DC << step - STEP_CHROMA_DC + 1u;
-    } else if (blocks_base != NONE) {
-        to = (slice.unit_base + blocks_base + k) * 16u;
-    } else {
-        to = (slice.unit_base + unit_next) * 16u;
-        if (step == 0u)
-            blocks_base = unit_next;
-        unit_next += step == 0u ? 16u : large && step < STEP_CHROMA_DC ? 4u : 1u;
-    }
-    levels(mask, cx.w, scan_at, to, dc_chroma);
-    if (step == 0u) {
-        own_flags |= EDGE_CBF_DC;
-        coded_y = 0xffffu;
-    } else if (step < STEP_CHROMA_DC) {
-        blocks_grid |= (large ? CBF_8X8 : 1u) << where;
-        coded_y |= (large ? 15u : 1u) << k;
-    } else if (!dc_chroma) {
-        blocks_grid |= 1u << where;
-        blocks_coded |= 1u << k;
-    }
-}
-
 /* The grids of what is not coded are empty afterwards. */
 void residual_blocks()
 {
     bool i16 = kind == REC_MB_INTRA_16X16, large = (mb_flags & REC_MB_TRANSFORM_8X8) != 0u;
+    uint step = i16 ? 0u : STEP_LUMA, end = (cbp & 0x30u) == 0u ? STEP_CHROMA_DC : STEPS;
+    /* of the kind: */
+    uvec4 cx;
+    uint begin, count, scan_at, block_units;
     blocks_grid = large ? 0u : (left_cbf[0] >> 4 & CBF_LEFT) | (top_cbf & 15u) << 1;
     blocks_base = NONE;
-    blocks_coded = 0u;
-    uint step = i16 ? 0u : STEP_LUMA, end = (cbp & 0x30u) == 0u ? STEP_CHROMA_DC : STEPS;
-    [[dont_unroll]] while (step < end) {
-        bool luma = step >= STEP_LUMA && step < STEP_CHROMA_DC;
-        uint stride = luma && large ? 4u : 1u;
-        if (step == STEP_CB || step == STEP_CR)
-            chroma_begin(step == STEP_CB ? 0u : 1u);
-        if (luma ? (cbp >> (step - STEP_LUMA >> 2) & 1u) == 0u : step >= STEP_CB && (cbp & 0x20u) == 0u)
-            stride = 4u;
-        else
-            residual_block(step, i16, large);
-        step += stride;
-        if (step == STEP_CHROMA_DC) {
-            left_cbf[0] = blocks_grid;
-            blocks_base = NONE;
-            [[dont_unroll]] for (uint i = 0u; i < 8u; i++)
-                chroma_dc[chroma_dc_base + i] = int16_t(0);
-        } else if (step == STEP_CR || step == STEPS) {
-            chroma_end(step == STEP_CR ? 0u : 1u);
+    [[dont_unroll]] do {
+        bool luma = step >= STEP_LUMA && step < STEP_CHROMA_DC, dc = step == 0u || step == STEP_CHROMA_DC || step == STEP_CHROMA_DC + 1u;
+        bool wide = luma && large, chroma_dc_block = dc && step != 0u;
+        if ((BEGINNINGS >> step & 1u) != 0u) {
+            begin = step;
+            cx = category_of(step == 0u ? CAT_LUMA_DC : wide ? CAT_LUMA_8X8 : luma ? (i16 ? CAT_LUMA_AC : CAT_LUMA_4X4) : dc ? CAT_CHROMA_DC : CAT_CHROMA_AC);
+            count = chroma_dc_block ? 4u : dc || (luma && !i16) ? 16u : 15u;
+            scan_at = field_pic * SCANS + (wide ? SCAN_8X8 : dc ? SCAN_LUMA_DC : SCAN_4X4 + 16u - count);
+            block_units = step == 0u ? 16u : wide ? 4u : 1u;
+            if (step >= STEP_CB) {
+                chroma_begin(step == STEP_CB ? 0u : 1u);
+            } else if (chroma_dc_block) {
+                left_cbf[0] = blocks_grid;
+                [[dont_unroll]] for (uint i = 0u; i < 8u; i++)
+                    chroma_dc[chroma_dc_base + i] = int16_t(0);
+            }
         }
-    }
+        uint k = step - begin, stride = wide ? 4u : 1u;
+        if (luma ? (cbp >> (k >> 2) & 1u) == 0u : step >= STEP_CB && (cbp & 0x20u) == 0u) {
+            stride = 4u;
+        } else {
+            uint where = 6u + (k & 1u) + (k >> 1 & 1u) * 5u + (k >> 2 & 1u) * 2u + (k >> 3) * 10u;
+            uvec2 mask = uvec2(0u);
+            if (wide)
+                mask = significance_64(cx.y, cx.z);
+            else if (bin(cx.x + (dc ? dc_inc(step == 0u ? 0u : k + 1u) : cbf_inc(blocks_grid, where))) != 0u)
+                mask.x = significance(cx.y, cx.z, count);
+            if ((mask.x | mask.y) != 0u) {
+                bool has_units = chroma_dc_block || blocks_base != NONE;
+                uint unit = has_units ? blocks_base + k : unit_next;
+                if (!has_units)
+                    unit_next += block_units;
+                levels(mask, cx.w, scan_at, chroma_dc_block ? chroma_dc_base + k * 4u : (slice.unit_base + unit) * 16u, chroma_dc_block);
+                if (dc)
+                    own_flags |= EDGE_CBF_DC << (step == 0u ? 0u : k + 1u);
+                else
+                    blocks_grid |= (wide ? CBF_8X8 : 1u) << where;
+                if (luma)
+                    coded_y |= (wide ? 15u : 1u) << k;
+                else if (step >= STEP_CB)
+                    blocks_coded |= 1u << k;
+                if (step == 0u) {
+                    blocks_base = unit;
+                    coded_y = 0xffffu;
+                }
+            }
+        }
+        step += stride;
+        if (step == STEP_CR || step == STEPS)
+            chroma_end(step == STEP_CR ? 0u : 1u);
+    } while (step < end);
+    if (end == STEP_CHROMA_DC)
+        left_cbf[0] = blocks_grid;
     uint swap = (coded_y >> 2 ^ coded_y) & 0x0c0cu; /* bits by blkIdx to bits by raster block */
     nonzero = coded_y ^ swap ^ swap << 2;
     if ((cbp & 0x20u) == 0u)
