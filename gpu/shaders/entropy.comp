@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2 of one slice by one subgroup, of which a workgroup has ENT_GROUP_SLICES: slice_data() (7.3.4) with CABAC into the records of its
- * picture, as codec/slice_data.c does it on the CPU. The first thread parses; the others help to fill the tables in shared memory.
+ * Step 2 of one slice by one subgroup, of which a workgroup has ENT_GROUP_SLICES: slice_data() (7.3.4) with CABAC into the records
+ * of its picture, as codec/slice_data.c does it on the CPU. The first thread parses; the others help to fill the tables in shared
+ * memory.
  *
  * Bytes are anything: reads past the end of the slice give zeros, which is noticed at the latest when the slice ends; every loop is
  * bounded; indices into the arrays follow from the slice's addresses and units reserved, never from what is parsed. mv and
@@ -35,8 +36,8 @@ void fill_tables()
         scan[field * SCANS + SCAN_LUMA_DC + k] = uint8_t(uint(tables.scan_luma_dc[field][k]) * 16u); /* the first of a unit */
     }
     for (uint i = gl_LocalInvocationIndex; i < 12u; i += step)
-        category[i] = u16vec4(tables.category[i / 6u][i % 6u][0], tables.category[i / 6u][i % 6u][1], tables.category[i / 6u][i % 6u][2],
-                              tables.category[i / 6u][i % 6u][3]);
+        for (int k = 0; k < 4; k++)
+            category[i][k] = tables.category[i / 6u][i % 6u][k];
     for (uint i = gl_LocalInvocationIndex; i < 52u; i += step)
         chroma_qpc[i] = tables.chroma_qpc[i];
     for (uint i = gl_LocalInvocationIndex; i < uint(ENT_TREE_NODES); i += step)

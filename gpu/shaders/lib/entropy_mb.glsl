@@ -101,7 +101,8 @@ void write_record(uint part, uint sub)
     if (is_set(ENT_BYPASS) && record_qp == 0u && kind != REC_MB_INTRA_PCM)
         flags |= uint(REC_MB_BYPASS);
     mbs[at * 2u] = uvec4(slice.slice, coeff, coded_y | coded_c << 16, coded_c >> 16 | kind << 16 | flags << 24);
-    mbs[at * 2u + 1u] = uvec4(record_qp | chroma_qps(int(record_qp)) << 8 | chroma_mode << 24, intra_avail | deblock << 8 | nonzero << 16, intra_modes);
+    mbs[at * 2u + 1u] = uvec4(record_qp | chroma_qps(int(record_qp)) << 8 | chroma_mode << 24,
+                              intra_avail | deblock << 8 | nonzero << 16, intra_modes);
     syntax[at] = uvec2(part | sub << 8, sub >> 24 | 1u << 8);
 }
 

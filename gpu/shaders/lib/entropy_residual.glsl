@@ -91,8 +91,8 @@ uint large_level(uint at)
     return level;
 }
 
-/* Levels of the coefficients in mask, the last one first: that of bit i goes to coeffs[to + scan[scan_at + i]], or, of chroma DC, to
- * chroma_dc[to + i]. abs_at: contexts. */
+/* Levels of the coefficients in mask, the last one first: that of bit i goes to coeffs[to + scan[scan_at + i]], or, of chroma DC,
+ * to chroma_dc[to + i]. abs_at: contexts. */
 void levels(uvec2 mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block)
 {
     bool upper = mask.y != 0u;
@@ -148,8 +148,8 @@ uint dc_inc(uint component)
 }
 
 /* residual() as one loop over all blocks of a macroblock, so that what decodes a block is there once: instructions have to be
- * fetched, and hundreds of slices are each at another place. Steps: luma DC, 16 of luma (four where they are 8x8), DC of Cb and Cr, four
- * of Cb, four of Cr. */
+ * fetched, and hundreds of slices are each at another place. Steps: luma DC, 16 of luma (four where they are 8x8), DC of Cb and Cr,
+ * four of Cb, four of Cr. */
 const uint STEP_LUMA = 1u, STEP_CHROMA_DC = 17u, STEP_CB = 19u, STEP_CR = 23u, STEPS = 27u;
 const uint NONE = 0xffffffffu;
 
@@ -160,6 +160,15 @@ const uint BEGINNINGS = 1u | 1u << STEP_LUMA | 1u << STEP_CHROMA_DC | 1u << STEP
 uint blocks_grid;  /* of the component */
 uint blocks_base;  /* its first unit where these are there already, or NONE */
 uint blocks_coded; /* chroma: bits of the component */
+
+/* Blocks of one kind and component. */
+struct block_kind {
+    uvec4 contexts; /* category_of */
+    uint begin;     /* step of the first */
+    uint count;     /* coefficients */
+    uint scan_at, units;
+    bool luma, dc, chroma_dc, wide; /* wide: 8x8 */
+};
 
 /* AC of Cb or Cr begins: four units where there is DC. */
 void chroma_begin(uint c)
@@ -187,63 +196,77 @@ void chroma_end(uint c)
     coded_c |= blocks_coded << 16u * c;
 }
 
+block_kind kind_begin(uint step, bool i16, bool large)
+{
+    block_kind b;
+    b.begin = step;
+    b.luma = step == STEP_LUMA;
+    b.dc = step == 0u || step == STEP_CHROMA_DC;
+    b.chroma_dc = step == STEP_CHROMA_DC;
+    b.wide = b.luma && large;
+    b.count = b.chroma_dc ? 4u : b.dc || (b.luma && !i16) ? 16u : 15u;
+    b.units = step == 0u ? 16u : b.wide ? 4u : 1u;
+    b.scan_at = field_pic * SCANS + (b.wide ? SCAN_8X8 : b.dc ? SCAN_LUMA_DC : SCAN_4X4 + 16u - b.count);
+    uint of_luma = b.wide ? CAT_LUMA_8X8 : i16 ? CAT_LUMA_AC : CAT_LUMA_4X4;
+    b.contexts = category_of(step == 0u ? CAT_LUMA_DC : b.luma ? of_luma : b.dc ? CAT_CHROMA_DC : CAT_CHROMA_AC);
+    if (step >= STEP_CB) {
+        chroma_begin(step == STEP_CB ? 0u : 1u);
+    } else if (b.chroma_dc) {
+        left_cbf[0] = blocks_grid;
+        [[dont_unroll]] for (uint i = 0u; i < 8u; i++)
+            chroma_dc[chroma_dc_base + i] = int16_t(0);
+    }
+    return b;
+}
+
+/* residual_block_cabac (7.3.5.3.3) of block k of its kind, with its coded_block_flag where it has one. */
+void residual_block(block_kind b, uint k)
+{
+    uint where = 6u + (k & 1u) + (k >> 1 & 1u) * 5u + (k >> 2 & 1u) * 2u + (k >> 3) * 10u, component = b.chroma_dc ? k + 1u : 0u;
+    uvec2 mask = uvec2(0u);
+    if (b.wide)
+        mask = significance_64(b.contexts.y, b.contexts.z);
+    else if (bin(b.contexts.x + (b.dc ? dc_inc(component) : cbf_inc(blocks_grid, where))) != 0u)
+        mask.x = significance(b.contexts.y, b.contexts.z, b.count);
+    if ((mask.x | mask.y) == 0u)
+        return;
+    uint unit = blocks_base + k;
+    if (!b.chroma_dc && blocks_base == NONE) {
+        unit = unit_next;
+        unit_next += b.units;
+    }
+    levels(mask, b.contexts.w, b.scan_at, b.chroma_dc ? chroma_dc_base + k * 4u : (slice.unit_base + unit) * 16u, b.chroma_dc);
+    if (b.dc) {
+        own_flags |= EDGE_CBF_DC << component;
+        if (!b.chroma_dc) {
+            blocks_base = unit;
+            coded_y = 0xffffu;
+        }
+        return;
+    }
+    blocks_grid |= (b.wide ? CBF_8X8 : 1u) << where;
+    if (b.luma)
+        coded_y |= (b.wide ? 15u : 1u) << k;
+    else
+        blocks_coded |= 1u << k;
+}
+
 /* The grids of what is not coded are empty afterwards. */
 void residual_blocks()
 {
     bool i16 = kind == REC_MB_INTRA_16X16, large = (mb_flags & REC_MB_TRANSFORM_8X8) != 0u;
     uint step = i16 ? 0u : STEP_LUMA, end = (cbp & 0x30u) == 0u ? STEP_CHROMA_DC : STEPS;
-    /* of the kind: */
-    uvec4 cx;
-    uint begin, count, scan_at, block_units;
+    block_kind b;
     blocks_grid = large ? 0u : (left_cbf[0] >> 4 & CBF_LEFT) | (top_cbf & 15u) << 1;
     blocks_base = NONE;
     [[dont_unroll]] do {
-        bool luma = step >= STEP_LUMA && step < STEP_CHROMA_DC, dc = step == 0u || step == STEP_CHROMA_DC || step == STEP_CHROMA_DC + 1u;
-        bool wide = luma && large, chroma_dc_block = dc && step != 0u;
-        if ((BEGINNINGS >> step & 1u) != 0u) {
-            begin = step;
-            cx = category_of(step == 0u ? CAT_LUMA_DC : wide ? CAT_LUMA_8X8 : luma ? (i16 ? CAT_LUMA_AC : CAT_LUMA_4X4) : dc ? CAT_CHROMA_DC : CAT_CHROMA_AC);
-            count = chroma_dc_block ? 4u : dc || (luma && !i16) ? 16u : 15u;
-            scan_at = field_pic * SCANS + (wide ? SCAN_8X8 : dc ? SCAN_LUMA_DC : SCAN_4X4 + 16u - count);
-            block_units = step == 0u ? 16u : wide ? 4u : 1u;
-            if (step >= STEP_CB) {
-                chroma_begin(step == STEP_CB ? 0u : 1u);
-            } else if (chroma_dc_block) {
-                left_cbf[0] = blocks_grid;
-                [[dont_unroll]] for (uint i = 0u; i < 8u; i++)
-                    chroma_dc[chroma_dc_base + i] = int16_t(0);
-            }
-        }
-        uint k = step - begin, stride = wide ? 4u : 1u;
-        if (luma ? (cbp >> (k >> 2) & 1u) == 0u : step >= STEP_CB && (cbp & 0x20u) == 0u) {
+        if ((BEGINNINGS >> step & 1u) != 0u)
+            b = kind_begin(step, i16, large);
+        uint k = step - b.begin, stride = b.wide ? 4u : 1u;
+        if (b.luma ? (cbp >> (k >> 2) & 1u) == 0u : step >= STEP_CB && (cbp & 0x20u) == 0u)
             stride = 4u;
-        } else {
-            uint where = 6u + (k & 1u) + (k >> 1 & 1u) * 5u + (k >> 2 & 1u) * 2u + (k >> 3) * 10u;
-            uvec2 mask = uvec2(0u);
-            if (wide)
-                mask = significance_64(cx.y, cx.z);
-            else if (bin(cx.x + (dc ? dc_inc(step == 0u ? 0u : k + 1u) : cbf_inc(blocks_grid, where))) != 0u)
-                mask.x = significance(cx.y, cx.z, count);
-            if ((mask.x | mask.y) != 0u) {
-                bool has_units = chroma_dc_block || blocks_base != NONE;
-                uint unit = has_units ? blocks_base + k : unit_next;
-                if (!has_units)
-                    unit_next += block_units;
-                levels(mask, cx.w, scan_at, chroma_dc_block ? chroma_dc_base + k * 4u : (slice.unit_base + unit) * 16u, chroma_dc_block);
-                if (dc)
-                    own_flags |= EDGE_CBF_DC << (step == 0u ? 0u : k + 1u);
-                else
-                    blocks_grid |= (wide ? CBF_8X8 : 1u) << where;
-                if (luma)
-                    coded_y |= (wide ? 15u : 1u) << k;
-                else if (step >= STEP_CB)
-                    blocks_coded |= 1u << k;
-                if (step == 0u) {
-                    blocks_base = unit;
-                    coded_y = 0xffffu;
-                }
-            }
-        }
+        else
+            residual_block(b, k);
         step += stride;
         if (step == STEP_CR || step == STEPS)
             chroma_end(step == STEP_CR ? 0u : 1u);
