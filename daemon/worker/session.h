@@ -21,8 +21,8 @@
 struct engine;
 struct session;
 
-/* Where slices are entropy-decoded (step 2). Auto: by the CPU. Both: of files by the GPU too, where it has memory and queues to spare.
- * GPU: all that it can decode, the CPU the rest. */
+/* Where slices are entropy-decoded (step 2). Both: by the CPU, and of files by the GPU too, where it has memory and queues to spare.
+ * Auto: so, too, but on software devices by the CPU. GPU: all that it can decode, the CPU the rest. */
 enum engine_entropy { ENGINE_ENTROPY_AUTO, ENGINE_ENTROPY_CPU, ENGINE_ENTROPY_GPU, ENGINE_ENTROPY_BOTH };
 
 struct engine_params {
