@@ -81,6 +81,7 @@ struct job {
     uint32_t seat;  /* session.seat when it took its slot */
     uint64_t batch; /* serial number of the batch that holds it, 0 before */
     uint64_t kept;  /* in engine.entropy_kept */
+    uint32_t fetched; /* units of coefficients that it has from the GPU; 0: none, or they are taken over */
     struct job *motion_left, *motion_right; /* engine.motion */
     uint32_t motion_rank;
     struct job *next_follow;
@@ -420,6 +421,9 @@ bool frame_is_single_field(const struct job *owner);         /* the other one ne
 void entropy_remove(struct engine *e, struct job *job); /* these with the lock; out of engine.entropy */
 void entropy_put(struct engine *e, struct job *job);    /* back at its turn, for the workers, at once */
 void job_decoded(struct engine *e, struct job *job);    /* all slices are, or nobody wants them */
+/* The GPU has: its arrays hold so many units, at least one, and records that nobody has looked at. It has not, or they are not good. */
+void job_fetched(struct engine *e, struct job *job, uint32_t units);
+void job_give_back(struct engine *e, struct job *job);
 void job_set_state(struct job *job, enum job_state state); /* with the lock */
 void worker_main(void *worker);
 void workers_wake(struct engine *e, unsigned most); /* with the lock */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Entropy decoding on the GPU: the thread that takes groups of pictures out of the entropy queue, has their slices decoded by the
- * device, and gives each picture back: decoded, as a codec worker would, or into the queue at its turn, for a worker to decode.
+ * device, and gives each picture to the workers: to be taken over (jobs.c), or into the queue at its turn, to be decoded.
  *
  * A group is one batch of gpu/entropy.h: FREE -> DECODING (slices exported and submitted) -> FETCHING (arrays exist, the device
  * copies into them) -> FREE. Coefficients, which nobody but reconstruction reads, stay in the device's memory as long as there is room
@@ -11,6 +11,7 @@
  *
  * Thread: its own; engine.lock guards the jobs' fields and the statistics, groups are the thread's.
  */
+#include "daemon/worker/array_maker.h"
 #include "daemon/worker/entropy_gpu.h"
 #include "daemon/worker/resident.h"
 
@@ -20,6 +21,7 @@
 
 #define LOOK_NS 2000000u /* between two looks at batches in work, which take many times as long, and at the queue */
 
+#define ARRAYS_AHEAD 3 /* batches whose arrays are made while they are decoded, for the most part those that are finished one after another at first */
 #define UNITS_STEP 3 /* units a macroblock: arrays of few different sizes, as memory is kept by size */
 
 enum group_phase { GROUP_FREE, GROUP_DECODING, GROUP_FETCHING };
@@ -43,6 +45,7 @@ struct entropy_gpu {
     struct entropy_capacity capacity;
     struct gpu_entropy *gpu; /* with the lock; NULL: not needed yet */
     struct resident *resident; /* as long as pictures may lie there; NULL: not needed yet, or no memory */
+    struct array_maker *arrays;
     bool failed;             /* with the lock: it could not be made, or fails */
     bool waits;              /* with the lock: the thread sleeps until there is work */
     uv_cond_t work;
@@ -57,14 +60,6 @@ struct entropy_gpu {
 };
 
 /* ---- jobs back to the workers ---- */
-
-/* At its turn. With the lock. */
-static void give_back(struct engine *e, struct job *job)
-{
-    job->offloads = false;
-    entropy_keep(e, job, 0);
-    entropy_put(e, job);
-}
 
 /* What was spent since the last time, to the sessions of the group. With the lock. */
 static void charge(struct entropy_gpu *g, const struct group *group)
@@ -96,12 +91,12 @@ static void settle(struct entropy_gpu *g, struct group *group)
     charge(g, group);
     for (uint32_t i = 0; i < group->count; i++) {
         struct job *job = group->parts[i].job;
-        if (group->parts[i].units || job->session->abort) {
-            job->session->stats.gpu_entropy_pictures += group->parts[i].units != 0;
+        if (group->parts[i].units)
+            job_fetched(e, job, group->parts[i].units);
+        else if (job->session->abort)
             job_decoded(e, job);
-        } else {
-            give_back(e, job);
-        }
+        else
+            job_give_back(e, job);
     }
     note(g, group);
     group->count = 0;
@@ -201,18 +196,6 @@ static int fetch_all(struct entropy_gpu *g, struct group *group)
     return err < 0 ? err : any ? gpu_entropy_fetch_submit(group->batch) : GPU_ERR_INVALID;
 }
 
-static void import_all(struct group *group)
-{
-    for (uint32_t i = 0; i < group->count; i++) {
-        if (!group->parts[i].units || h264_picture_import(group->parts[i].job->pic, group->parts[i].units))
-            continue;
-        h264_picture_free_arrays(group->parts[i].job->pic);
-        group->parts[i].units = 0;
-    }
-    gpu_entropy_end(group->batch);
-    group->batch = NULL;
-}
-
 /* ---- the thread ---- */
 
 /* The device cannot, or not any more: the CPU does it all. With the lock. */
@@ -244,7 +227,8 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
         group->decoded_ns = now_ns();
     bool over = err < 0 || group->phase == GROUP_FETCHING, nothing = false;
     if (err == 0 && group->phase == GROUP_FETCHING) {
-        import_all(group);
+        gpu_entropy_end(group->batch);
+        group->batch = NULL;
     } else if (err == 0) {
         err = fetch_all(g, group);
         nothing = err == GPU_ERR_INVALID;
@@ -257,8 +241,8 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
         fail(g, err);
     group->phase = GROUP_FETCHING;
     for (uint32_t i = 0; i < group->count; i++)
-        if (group->parts[i].units && group->parts[i].job->pic->coeffs_from)
-            entropy_keep_resident(e, group->parts[i].job);
+        if (group->parts[i].units && !group->parts[i].job->pic->coeffs_from)
+            entropy_keep_units(e, group->parts[i].job, group->parts[i].units);
     if (!over)
         return true;
     if (!err) {
@@ -288,6 +272,7 @@ static bool open_gpu(struct entropy_gpu *g)
     h264_entropy_tables(&tables);
     int err = gpu_entropy_create(e->gpu, &params, &gpu);
     struct resident *resident = resident_create(e->gpu, entropy_resident_limit(e));
+    g->arrays = array_maker_start(&e->memory);
     uv_mutex_lock(&e->lock);
     g->gpu = gpu;
     g->resident = resident;
@@ -327,6 +312,7 @@ static bool take(struct entropy_gpu *g)
     group->phase = GROUP_DECODING;
     g->busy++;
     uv_mutex_unlock(&e->lock);
+    array_maker_want(g->arrays, group->parts[0].job->pic->mb_count, ARRAYS_AHEAD * group->count);
     int err = begin(g, group);
     if (err)
         forget(group);
@@ -340,34 +326,6 @@ static bool take(struct entropy_gpu *g)
     if (err)
         settle(g, group);
     return true;
-}
-
-/* While the first batches are at work nobody has given back arrays yet that theirs could use: they are made meanwhile, a slab at a
- * time. Without the lock. */
-static bool provide(struct entropy_gpu *g)
-{
-    uint32_t count = 0;
-    const struct h264_picture *pic = NULL;
-    for (uint32_t i = 0; i < g->capacity.batches && !pic; i++)
-        if (g->groups[i].phase == GROUP_DECODING) {
-            count = g->groups[i].count;
-            pic = g->groups[i].parts[0].job->pic;
-        }
-    struct memory *m = &g->engine->memory;
-    return pic && (memory_provide(m, pic->mb_count * sizeof *pic->motion, count) || memory_provide(m, pic->mb_count * sizeof *pic->mbs, count) ||
-                   memory_provide(m, pic->mb_count * sizeof *pic->syntax, count));
-}
-
-/* With the lock, dropped meanwhile. */
-static bool provide_unlocked(struct entropy_gpu *g)
-{
-    struct engine *e = g->engine;
-    if (!g->busy)
-        return false;
-    uv_mutex_unlock(&e->lock);
-    bool any = provide(g);
-    uv_mutex_lock(&e->lock);
-    return any;
 }
 
 /* Until there is work, or a batch is done, or it is time to look again. */
@@ -412,7 +370,7 @@ static void thread_main(void *arg)
         for (uint32_t i = 0; i < g->capacity.batches; i++)
             if (g->groups[i].phase != GROUP_FREE)
                 any |= group_step(g, &g->groups[i]);
-        any |= open_gpu(g) || take(g) || provide_unlocked(g);
+        any |= open_gpu(g) || take(g);
         if (!any)
             rest(g);
     }
@@ -459,6 +417,7 @@ void entropy_gpu_stop(struct engine *e)
     uv_cond_signal(&g->work);
     uv_mutex_unlock(&e->lock);
     uv_thread_join(&g->thread);
+    array_maker_stop(g->arrays);
     resident_free(g->resident);
     uv_cond_destroy(&g->work);
     free(g);

@@ -27,7 +27,7 @@ uint64_t entropy_resident_limit(const struct engine *e); /* bytes of it for coef
 void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes);
 /* From now on the job holds so much host memory for what the GPU decodes. With the lock. */
 void entropy_keep(struct engine *e, struct job *job, uint64_t bytes);
-void entropy_keep_resident(struct engine *e, struct job *job); /* its coefficients are not the host's. With the lock */
+void entropy_keep_units(struct engine *e, struct job *job, uint32_t units); /* coefficients, too */
 bool entropy_worth(const struct engine *e); /* the queue is so long that the GPU may be of use. With the lock */
 /* Pictures for one batch, at most c->pictures, out of the queue; *largest: bytes of their largest slice. With the lock. */
 uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, struct job *out[ENTROPY_PICTURES], uint64_t *largest);

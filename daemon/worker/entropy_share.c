@@ -36,7 +36,7 @@
 #define MARGIN        1.3  /* the GPU may be late by so much */
 #define LEAST_PART    2    /* a batch is begun with half of the pictures that it can hold, or more, */
 #define FIRST_BATCH   32   /* the first ones, until one is measured, with so many */
-#define KEPT_PART     3 / 4  /* of the memory for look-ahead, for what the GPU decodes */
+#define KEPT_PART     3 / 8  /* of the memory for look-ahead, for what the GPU decodes */
 #define CANDIDATES    3    /* times as many, to choose from */
 #define LEAST_SHARED  8    /* pictures of a batch that share its units */
 #define WORTH_SECONDS 0.1 /* of all workers: a queue that the GPU may help with */
@@ -81,15 +81,15 @@ void entropy_keep(struct engine *e, struct job *job, uint64_t bytes)
     job->kept = bytes;
 }
 
-/* Of a picture once it is decoded: records, and about as many units as its slices have bytes. */
+/* Of a picture once it is decoded, while its coefficients stay on the device. */
 static uint64_t kept_bytes(const struct job *job)
 {
-    return (uint64_t)job->pic->mb_count * MB_BYTES + job->bytes * UNIT_BYTES;
+    return (uint64_t)job->pic->mb_count * MB_BYTES;
 }
 
-void entropy_keep_resident(struct engine *e, struct job *job)
+void entropy_keep_units(struct engine *e, struct job *job, uint32_t units)
 {
-    entropy_keep(e, job, (uint64_t)job->pic->mb_count * MB_BYTES);
+    entropy_keep(e, job, kept_bytes(job) + (uint64_t)units * UNIT_BYTES);
 }
 
 uint64_t entropy_resident_limit(const struct engine *e)

@@ -255,6 +255,19 @@ void job_decoded(struct engine *e, struct job *job)
     entropy_finished(e, job);
 }
 
+void job_fetched(struct engine *e, struct job *job, uint32_t units)
+{
+    job->fetched = units;
+    motion_push(e, job);
+}
+
+void job_give_back(struct engine *e, struct job *job)
+{
+    job->offloads = false;
+    entropy_keep(e, job, 0);
+    entropy_put(e, job);
+}
+
 /* A non-existing picture has no slices and no motion: its samples are a copy. */
 static void job_start(struct job *job)
 {
@@ -497,6 +510,29 @@ static void run_motion(struct engine *e, struct job *job)
     motion_finished(e, job);
 }
 
+/* What the GPU has decoded is looked at right before its motion is derived, which reads the same. */
+static void run_import(struct engine *e, struct job *job)
+{
+    struct session *s = job->session;
+    uint32_t units = job->fetched;
+    bool skip = s->abort, good = true;
+    job->fetched = 0;
+    uv_mutex_unlock(&e->lock);
+    double cpu = thread_cpu_seconds();
+    if (!skip)
+        good = h264_picture_import(job->pic, units);
+    if (!good)
+        h264_picture_free_arrays(job->pic);
+    cpu = thread_cpu_seconds() - cpu;
+    uv_mutex_lock(&e->lock);
+    s->stats.cpu_motion += cpu;
+    s->stats.gpu_entropy_pictures += good && !skip;
+    if (good)
+        job_decoded(e, job);
+    else
+        job_give_back(e, job);
+}
+
 static void slices_done(struct engine *e, struct job *job, uint32_t count)
 {
     job->slices_left -= count;
@@ -631,7 +667,8 @@ static bool worker_step(struct engine *e, struct worker *w)
     }
     struct job *job = pick_entropy(e, w);
     if (e->motion && (!job || e->params.shuffle_seed || e->motion->turn <= job->turn)) {
-        run_motion(e, motion_pop(e));
+        struct job *next = motion_pop(e);
+        (next->fetched ? run_import : run_motion)(e, next);
         return true;
     }
     if (!job)

@@ -285,7 +285,8 @@ int store_attach(struct engine *e, struct session *s, const struct h264_sps *sps
 {
     struct store_key key = store_key_of(sps);
     uint32_t base = store_base(s, sps);
-    uint32_t want = lookahead_for(e, window_picture_bytes(sps, (uint32_t)sps->mb_width * sps->mb_height), 1);
+    uint32_t want = arrays_for(e, window_picture_bytes(sps, (uint32_t)sps->mb_width * sps->mb_height), 1);
+    want *= entropy_gpu_works(e) ? 2 : 1; /* pictures of the GPU's are between those of the workers */
     bool later;
     store_detach(s);
     struct store *st = store_find(e, &key, base, want, &later);

@@ -96,7 +96,7 @@ static void test_unmeasured(void **state)
 static void test_memory(void **state)
 {
     struct world *w = world(JOBS);
-    w->e.window_budget = 20 * (100 * 176 + 1000 * 32) * 4 / 3 + 3;
+    w->e.window_budget = 20 * 100 * 176 * 8 / 3 + 3;
     assert_int_equal(choose(w), 16);
     struct job *first = w->chosen[0];
     assert_int_equal(choose(w), 4);
@@ -104,7 +104,9 @@ static void test_memory(void **state)
     entropy_keep(&w->e, first, 0);
     entropy_keep(&w->e, first, 0);
     assert_int_equal(choose(w), 1);
-    assert_int_equal(w->e.entropy_kept, 20 * (100 * 176 + 1000 * 32));
+    assert_int_equal(w->e.entropy_kept, 20 * 100 * 176);
+    entropy_keep_units(&w->e, w->chosen[0], 7);
+    assert_int_equal(w->e.entropy_kept, 20 * 100 * 176 + 7 * 32);
     free(w);
 }
 
