@@ -21,7 +21,7 @@
 
 #define LOOK_NS 2000000u /* between two looks at batches in work, which take many times as long, and at the queue */
 
-#define ARRAYS_AHEAD 3 /* batches whose arrays are made while they are decoded, for the most part those that are finished one after another at first */
+#define ARRAYS_AHEAD 3 /* batches whose arrays are made while they are decoded: at first one after another is finished, and none given back */
 #define UNITS_STEP 3 /* units a macroblock: arrays of few different sizes, as memory is kept by size */
 
 enum group_phase { GROUP_FREE, GROUP_DECODING, GROUP_FETCHING };
@@ -53,7 +53,7 @@ struct entropy_gpu {
     uint32_t busy, made, most; /* groups in work; that ever were at once, whose memory exists; that may be, as memory allows */
     double cpu; /* seconds of this thread that are charged already */
     struct {
-        uint64_t batches, decoded, given_back, stayed; /* stayed: coefficients that did */
+        uint64_t batches, decoded, given_back, stayed, late; /* stayed: coefficients that did */
         double seconds, device, largest; /* sums over batches: from the queue until decoded and fetched; bytes of the largest slice */
     } sum;
     struct group groups[ENTROPY_BATCHES];
@@ -84,13 +84,21 @@ static void note(struct entropy_gpu *g, const struct group *group)
     g->sum.largest += (double)group->largest;
 }
 
+/* The workers have gone on behind it until they were too far ahead. */
+static bool is_late(const struct engine *e, const struct job *job)
+{
+    return !e->entropy_all && job->turn + job->session->arrays_most < e->turn_taken;
+}
+
 /* The group is over: its pictures are decoded, or the CPU's, or nobody wants them any more. With the lock. */
 static void settle(struct entropy_gpu *g, struct group *group)
 {
     struct engine *e = g->engine;
+    uint32_t late = 0;
     charge(g, group);
     for (uint32_t i = 0; i < group->count; i++) {
         struct job *job = group->parts[i].job;
+        late += is_late(e, job);
         if (group->parts[i].units)
             job_fetched(e, job, group->parts[i].units);
         else if (job->session->abort)
@@ -98,6 +106,8 @@ static void settle(struct entropy_gpu *g, struct group *group)
         else
             job_give_back(e, job);
     }
+    g->sum.late += late;
+    entropy_learn(e, late);
     note(g, group);
     group->count = 0;
     group->phase = GROUP_FREE;
@@ -351,9 +361,10 @@ static void log_sums(const struct entropy_gpu *g)
     if (!g->sum.batches || !e->params.log)
         return;
     snprintf(line, sizeof line,
-             "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu given back; a batch: %.1f ms, %.1f of the device's, "
+             "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu given back, %llu late; a batch: %.1f ms, %.1f of the device's, "
              "largest slice %.0f bytes; coefficients of %llu stayed there, at most %llu MiB; the thread's CPU time: %.3f s",
              (unsigned long long)g->sum.batches, g->made, (unsigned long long)g->sum.decoded, (unsigned long long)g->sum.given_back,
+             (unsigned long long)g->sum.late,
              1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n,
              (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20), thread_cpu_seconds());
     e->params.log(e->params.log_ctx, 2, line);

@@ -28,6 +28,8 @@ void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes);
 /* From now on the job holds so much host memory for what the GPU decodes. With the lock. */
 void entropy_keep(struct engine *e, struct job *job, uint64_t bytes);
 void entropy_keep_units(struct engine *e, struct job *job, uint32_t units); /* coefficients, too */
+/* A batch came back, so many of its pictures when the workers could hardly go on without: how far to trust the estimates. With the lock. */
+void entropy_learn(struct engine *e, uint32_t late);
 bool entropy_worth(const struct engine *e); /* the queue is so long that the GPU may be of use. With the lock */
 /* Pictures for one batch, at most c->pictures, out of the queue; *largest: bytes of their largest slice. With the lock. */
 uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, struct job *out[ENTROPY_PICTURES], uint64_t *largest);

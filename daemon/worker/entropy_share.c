@@ -6,6 +6,8 @@
  * CPU does all. And what it has decoded waits as short as can be: were it to take from the end, its pictures would fill the
  * memory the sooner the longer the queue is. That memory is bounded; what the GPU must not take for that reason is the CPU's.
  *
+ * And as they do not hold always, pictures that come late make it take later ones.
+ *
  * Both estimates are of seconds a byte, measured while decoding goes on, the latest counting most. That of the workers leaves out
  * the motion of the GPU's pictures, and so is on the safe side.
  */
@@ -33,7 +35,11 @@
 #define CPU_SECONDS   1e-7 /* a byte, before anything is measured; of one worker */
 #define GPU_SECONDS   2e-6
 #define FETCH_SECONDS 0.02 /* a batch, from its end on */
-#define MARGIN        1.3  /* the GPU may be late by so much */
+#define MARGIN        1.3  /* the GPU may take so many times as long as estimated, before it is known how often it does, */
+#define LEAST_MARGIN  1.1
+#define MOST_MARGIN   3.0
+#define MARGIN_LATE   1.1  /* after each batch that was late, */
+#define MARGIN_TIMELY 0.98 /* and after the others */
 #define LEAST_PART    2    /* a batch is begun with half of the pictures that it can hold, or more, */
 #define FIRST_BATCH   32   /* the first ones, until one is measured, with so many */
 #define KEPT_PART     3 / 8  /* of the memory for look-ahead, for what the GPU decodes */
@@ -106,6 +112,12 @@ void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes)
     r->bytes = DECAY * r->bytes + bytes;
 }
 
+void entropy_learn(struct engine *e, uint32_t late)
+{
+    double margin = (e->gpu_margin > 0 ? e->gpu_margin : MARGIN) * (late ? MARGIN_LATE : MARGIN_TIMELY);
+    e->gpu_margin = margin < LEAST_MARGIN ? LEAST_MARGIN : margin > MOST_MARGIN ? MOST_MARGIN : margin;
+}
+
 static double seconds_a_byte(const struct entropy_rate *r, double preset)
 {
     return r->bytes > 0 ? r->seconds / r->bytes : preset;
@@ -161,8 +173,8 @@ struct candidates {
 /* What the GPU will have finished when its turn comes, the soonest needed first. */
 static void find_first(struct engine *e, struct candidates *c, uint32_t most)
 {
-    double cpu = seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count, gpu = MARGIN * seconds_a_byte(&e->gpu_rate, GPU_SECONDS);
-    double fetch = MARGIN * seconds_a_byte(&e->gpu_fetch, FETCH_SECONDS);
+    double cpu = seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count, margin = e->gpu_margin > 0 ? e->gpu_margin : MARGIN;
+    double gpu = margin * seconds_a_byte(&e->gpu_rate, GPU_SECONDS), fetch = margin * seconds_a_byte(&e->gpu_fetch, FETCH_SECONDS);
     uint64_t before = 0;
     c->count = 0;
     if (cpu * (double)e->entropy_bytes < fetch)

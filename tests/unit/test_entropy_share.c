@@ -232,6 +232,21 @@ static void test_all(void **state)
     free(w);
 }
 
+/* Pictures that come late make it take later ones, for a while. */
+static void test_learn(void **state)
+{
+    struct world *w = world(JOBS);
+    for (int i = 0; i < 100; i++)
+        entropy_learn(&w->e, 1);
+    assert_int_equal(choose(w), 16);
+    assert_true(has(w, 16, 119) && !has(w, 16, 118)); /* 39.5 ms, three times */
+    for (int i = 0; i < 200; i++)
+        entropy_learn(&w->e, 0);
+    assert_int_equal(choose(w), 16);
+    assert_true(has(w, 16, 44) && !has(w, 16, 43)); /* 1.1 times */
+    free(w);
+}
+
 static void test_rate(void **state)
 {
     struct entropy_rate r = {0};
@@ -249,7 +264,7 @@ int main(void)
         cmocka_unit_test(test_unmeasured),   cmocka_unit_test(test_memory),            cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_not_eligible), cmocka_unit_test(test_room),              cmocka_unit_test(test_all),
-        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_rate),         cmocka_unit_test(test_learn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
