@@ -232,6 +232,82 @@ static void packing(void **state)
     recon_free(r);
 }
 
+/* By the queue that fetches, as entropy decoding does. */
+static void move_to_device(const void *from, const void *to, size_t size)
+{
+    struct gpu_place source, target;
+    struct gpu_queue *down = NULL;
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    uint64_t value = 0;
+    assert_true(gpu_arena_find(gpu, from, size, &source) && !source.device);
+    assert_true(gpu_arena_find(gpu, to, size, &target) && target.device);
+    assert_int_equal(gpu_queue_open(gpu, GPU_QUEUE_DOWN, &down), GPU_OK);
+    VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = down->family};
+    assert_int_equal(gpu->vk.vkCreateCommandPool(gpu->device, &pool_info, NULL, &pool), VK_SUCCESS);
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    assert_int_equal(gpu->vk.vkAllocateCommandBuffers(gpu->device, &allocate, &commands), VK_SUCCESS);
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    assert_int_equal(gpu->vk.vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
+    gpu->vk.vkCmdCopyBuffer(commands, source.buffer, target.buffer, 1, &(VkBufferCopy){source.offset, target.offset, size});
+    assert_int_equal(gpu->vk.vkEndCommandBuffer(commands), VK_SUCCESS);
+    assert_int_equal(gpu_queue_submit(down, commands, NULL, 0, &value), GPU_OK);
+    assert_int_equal(gpu_queue_wait(down, value, UINT64_MAX), 0);
+    gpu_arena_written(gpu, &(struct gpu_point){down, value});
+    gpu->vk.vkDestroyCommandPool(gpu->device, pool, NULL);
+    gpu_queue_close(down);
+}
+
+/* Coefficients that the device fetches itself, and such that it has already. */
+static void arenas(void **state)
+{
+    enum { N = 4, ROOM = sizeof(((struct pcm *)0)->units) };
+    struct recon *r = make_recon();
+    static struct frame frames[N];
+    static struct pcm pcm[N];
+    struct rec_view views[N];
+    struct recon_picture pictures[N];
+    struct gpu_arena *arena = NULL, *device = NULL;
+    struct gpu_place place;
+    void *memory = NULL, *away = NULL, *read = malloc(ROOM);
+    uint64_t ticket = 0;
+    assert_non_null(read);
+    assert_int_equal(gpu_arena_create(gpu, N * ROOM, &arena, &memory), GPU_OK);
+    assert_int_equal(gpu_arena_create_device(gpu, N * ROOM, &device, &away), GPU_OK);
+    for (uint32_t i = 0; i < N; i++) {
+        uint8_t *here = (uint8_t *)memory + i * ROOM, *there = (uint8_t *)away + i * ROOM;
+        for (size_t k = 0; k < sizeof(frames[i]); k++)
+            ((uint8_t *)&frames[i])[k] = (uint8_t)random_below(256);
+        views[i] = pcm_view(&pcm[i], &frames[i], 0);
+        memcpy(here, pcm[i].units, ROOM);
+        move_to_device(here, there, ROOM);
+        assert_int_equal(gpu_arena_read(gpu, there, ROOM, read), GPU_OK);
+        assert_memory_equal(read, here, ROOM);
+        views[i].coeffs = i & 1 ? there : here;
+        pictures[i] = (struct recon_picture){.view = &views[i], .slot = i % SLOTS};
+    }
+    for (uint32_t n = 1; n <= N; n++) { /* first alone, then beside others */
+        for (uint32_t i = 0; i < n; i++)
+            views[i].coeffs = (uint8_t *)(views[i].coeffs == (uint8_t *)away + i * ROOM ? memory : away) + i * ROOM;
+        assert_int_equal(recon_submit(r, pictures, n, NULL, 0, &ticket), GPU_OK);
+        assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
+        for (uint32_t i = n > SLOTS ? n - SLOTS : 0; i < n; i++)
+            expect_slot(r, i % SLOTS, &frames[i]);
+    }
+    /* there are more units than macroblocks can have, so they would have to be packed */
+    views[0] = pcm_view(&pcm[0], &frames[0], 50);
+    views[0].coeffs = away;
+    assert_int_equal(recon_submit(r, pictures, 1, NULL, 0, &ticket), GPU_ERR_INVALID);
+    assert_false(gpu_arena_find(gpu, away, N * ROOM + 1, &place));
+    assert_int_equal(gpu_arena_read(gpu, away, N * ROOM + 1, read), GPU_ERR_INVALID);
+    gpu_arena_free(device);
+    assert_false(gpu_arena_find(gpu, away, 1, &place));
+    gpu_arena_free(arena);
+    free(read);
+    recon_free(r);
+}
+
 /* More slots than memory or layers: an error, and everything acquired before is given back. */
 static void too_large(void **state)
 {
@@ -279,6 +355,7 @@ int main(void)
         cmocka_unit_test(order_and_splitting),
         cmocka_unit_test(invalid_arguments),
         cmocka_unit_test(packing),
+        cmocka_unit_test(arenas),
         cmocka_unit_test(too_large),
         cmocka_unit_test(bandwidth),
         cmocka_unit_test(pulses),
