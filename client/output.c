@@ -36,13 +36,13 @@ struct output {
 };
 
 static const struct output_format formats[] = {
-    {"yuv4mpegpipe", "y4m", "y4m", OUTPUT_MUXER, false, "y4m holds gray and planar YUV; --pix-fmt yuv420p fits"},
-    {"rawvideo", "raw", "yuv raw rgb gray nv12", OUTPUT_MUXER, false, ""},
-    {"framemd5", NULL, "framemd5", OUTPUT_MUXER, true, ""},
-    {"md5", NULL, "md5", OUTPUT_MUXER, false, ""},
-    {"matroska", "mkv", "mkv", OUTPUT_MUXER, false, "uncompressed Matroska holds yuv420p, nv12, gray and a few more"},
-    {"image2", "png", "png", OUTPUT_IMAGES, false, ""},
-    {"null", NULL, "null", OUTPUT_NULL, false, ""},
+    {"yuv4mpegpipe", "y4m", "y4m", OUTPUT_MUXER, false, true, "y4m holds gray and planar YUV; --pix-fmt yuv420p fits"},
+    {"rawvideo", "raw", "yuv raw rgb gray nv12", OUTPUT_MUXER, false, false, ""},
+    {"framemd5", NULL, "framemd5", OUTPUT_MUXER, true, false, ""},
+    {"md5", NULL, "md5", OUTPUT_MUXER, false, false, ""},
+    {"matroska", "mkv", "mkv", OUTPUT_MUXER, false, true, "uncompressed Matroska holds yuv420p, nv12, gray and a few more"},
+    {"image2", "png", "png", OUTPUT_IMAGES, false, false, ""},
+    {"null", NULL, "null", OUTPUT_NULL, false, false, ""},
 };
 enum { N_FORMATS = sizeof formats / sizeof formats[0] };
 
@@ -271,6 +271,19 @@ static int pack(struct output *o, const AVFrame *frame, struct failure *f)
     return 0;
 }
 
+/* A stream may go on with other pictures: a camera, or the next sequence of a file. */
+static int same_kind(const struct output *o, const AVFrame *frame, struct failure *f)
+{
+    const AVCodecParameters *p = o->mux->streams[0]->codecpar;
+    const char *before = av_get_pix_fmt_name((enum AVPixelFormat)p->format), *now = av_get_pix_fmt_name((enum AVPixelFormat)frame->format);
+    if (!o->params.format->one_kind || (frame->width == p->width && frame->height == p->height && frame->format == p->format)) {
+        return 0;
+    }
+    return fail_with(f, X_OTHER, "rawvideo, framemd5 and png take them as they come", "%s: pictures change from %s %dx%d to %s %dx%d, which %s cannot hold",
+                     strcmp(o->params.path, "-") ? o->params.path : "standard output", before ? before : "?", p->width, p->height, now ? now : "?",
+                     frame->width, frame->height, o->params.format->name);
+}
+
 int output_frame(struct output *o, const AVFrame *frame, struct failure *f)
 {
     if (o->images) {
@@ -278,6 +291,9 @@ int output_frame(struct output *o, const AVFrame *frame, struct failure *f)
     }
     if (!o->mux) {
         return 0;
+    }
+    if (same_kind(o, frame, f)) {
+        return f->code;
     }
     AVStream *st = o->mux->streams[0];
     if (st->codecpar->codec_id == AV_CODEC_ID_WRAPPED_AVFRAME) {

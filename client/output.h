@@ -18,6 +18,7 @@ struct output_format {
     const char *extensions; /* separated by spaces */
     enum output_kind kind;
     bool synced; /* time stamps as the ffmpeg command gives them, see sync.h */
+    bool one_kind; /* all pictures have the size and the pixel format that its beginning says */
     const char *hint;
 };
 

@@ -203,6 +203,17 @@ def talk(d, clip):
         check("stdin", pelton("decode", "-i", "-", "-f", "md5", "-", stdin=f).stdout.startswith(b"MD5="))
 
 
+def sizes(d, clip):
+    """Pictures that change size: what cannot hold them says so, the rest goes on."""
+    env = {"FAKE_SHRINK": "4"}
+    for name in ("shrunk.y4m", "shrunk.mkv"):
+        fails(name, pelton("decode", "-i", clip, "-o", d + "/" + name, env=env), 1, "yuv420p 64x48 to yuv420p 32x24")
+    run = pelton("decode", "-i", clip, "-f", "rawvideo", "-", env=env)
+    check("rawvideo of two sizes", run.returncode == 0 and len(run.stdout) == 4 * 4608 + 6 * 1152, "%d bytes" % len(run.stdout))
+    run = pelton("decode", "-i", clip, "-f", "framemd5", "-", env=env)
+    check("framemd5 of two sizes", run.returncode == 0 and [int(l.split(b",")[4]) for l in run.stdout.splitlines() if l[:1] == b"0"] == 4 * [4608] + 6 * [1152], run.stderr)
+
+
 def enough(d, clip):
     """-frames:v and -t: as many as were asked for, of both views, whatever is left out before, and however far the second view lags."""
     def both(env, *more):
@@ -298,7 +309,7 @@ def main():
     with tempfile.TemporaryDirectory() as d:
         clip = d + "/clip.264"
         pathlib.Path(clip).write_bytes(b"fake")
-        for part in (formats, matroska_and_png, verification, failures, interrupts, talk, enough, others, bench):
+        for part in (formats, matroska_and_png, verification, failures, interrupts, talk, sizes, enough, others, bench):
             part(d, clip)
     for b in bad:
         print("FAILED", b)

@@ -5,10 +5,11 @@
  * FAKE_PIX_FMT=yuv420p|nv12|gray FAKE_PTS=file with "pts duration" lines, in FAKE_TIME_BASE=num/den FAKE_MATRIX, FAKE_RANGE,
  * FAKE_SITING (as in struct pelton_colour) FAKE_CORRUPT=n (every n-th frame, of both views)  FAKE_FAIL=code after the last frame
  * FAKE_OPEN=code  FAKE_CONNECT=code FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1  FAKE_UNSUPPORTED=syntax element
- * FAKE_NO_DEVICE=1  FAKE_BEHIND=n: the second view, where it is asked for, comes so many frames behind the base view
+ * FAKE_NO_DEVICE=1  FAKE_SHRINK=n: from frame n on of half the size  FAKE_BEHIND=n: the second view, where it is asked for, comes so many frames behind the base view
  */
 #include "proto/pelton.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,10 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
     uint32_t view = place(s, s->next, &n);
     s->frame += !view;
     struct pelton_frame f = {.sequence = s->next, .view = view, .slot = (uint32_t)(s->next % SLOTS), .width = s->info.width, .height = s->info.height};
+    if (s->next >= (uint64_t)setting("FAKE_SHRINK", LONG_MAX)) {
+        f.width /= 2;
+        f.height /= 2;
+    }
     snprintf(f.pix_fmt, sizeof f.pix_fmt, "%.15s", s->info.pix_fmt);
     f.pts = s->pts ? s->pts[n] : (int64_t)n;
     f.dts = f.pts;
