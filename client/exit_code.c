@@ -32,6 +32,7 @@ static const struct {
     {PELTON_ERR_UNPLUGGED, X_INPUT, "check the cable"},
     {PELTON_ERR_REFUSED, X_INPUT, "check address and port, and that the server runs"},
     {PELTON_ERR_DNS, X_INPUT, "check the host's name"},
+    {PELTON_ERR_CHANGED, X_INPUT, "open it again"},
     {PELTON_ERR_AUTH, X_PERMISSION, "check user and password"},
     {PELTON_ERR_LIMIT, X_OTHER, "a quota of the daemon is used up: close other readers or raise it"},
 };

@@ -45,7 +45,8 @@ enum pelton_error {
     PELTON_ERR_UNPLUGGED = -20,   /* it was there */
     PELTON_ERR_REFUSED = -21,     /* nobody listens at the address, or there is no way to it */
     PELTON_ERR_DNS = -22,         /* the host's name is not known */
-    PELTON_ERR_AUTH = -23         /* the server wants another user or password */
+    PELTON_ERR_AUTH = -23,        /* the server wants another user or password */
+    PELTON_ERR_CHANGED = -24      /* the camera's frames are of another size or kind now; the daemon opens it anew, so no reader sees it */
 };
 
 struct pelton;        /* a connection */

@@ -99,6 +99,7 @@ void stream_credit(struct stream *s, uint32_t count);
 void stream_end(struct stream *s, const struct pelton_failure *failure);
 void stream_fail(struct stream *s, int code, const char *hint, const char *cause, ...) __attribute__((format(printf, 4, 5)));
 void stream_state(struct stream *s, Pelton__SourceState__State state, const char *cause);
+void stream_keep_drops(struct stream *s); /* those of the worker's session that is over: the next one counts from 0 */
 void stream_withdraw(struct stream *s); /* from its worker, which is told */
 
 /* ---- sources (source.c) ---- */
@@ -150,6 +151,7 @@ int reload(struct broker *b, struct pelton_reloaded *out, char why[256]);
 
 bool reconnect_address(const char *uri);
 bool reconnect_later(struct stream *s, const struct pelton_failure *failure); /* false: this stream ends */
+bool reconnect_changed(struct stream *s, const struct pelton_failure *failure); /* the same */
 void reconnect_check(struct broker *b, uint64_t now_ms);
 
 /* ---- clients (client.c, requests.c) ---- */

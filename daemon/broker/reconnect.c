@@ -5,7 +5,8 @@
  *
  * The happy path is Eos of the worker -> wait -> Open again, a new epoch, sequence numbers that go on. Waits are 0.5 s, 1 s, ... 30 s, each
  * shortened at random by up to a half; ten seconds of health make the next one short. The failure modes are those of the source, told to
- * the reader as SourceState RESTARTING with the cause. Cameras do the same in the worker, which knows more about them.
+ * the reader as SourceState RESTARTING with the cause. Cameras do the same in the worker, which knows more about them; one that has come back
+ * with frames of another size or kind is opened anew from here, for every reader, named or not.
  */
 #include "daemon/broker/broker.h"
 
@@ -41,6 +42,22 @@ static bool can_pass(int code)
            code == PELTON_ERR_INPUT;
 }
 
+bool reconnect_changed(struct stream *s, const struct pelton_failure *failure)
+{
+    struct broker *b = s->broker;
+    if (failure->code != PELTON_ERR_CHANGED || !s->replied || !s->resumable || s->probe || b->closing) {
+        return false;
+    }
+    stream_keep_drops(s);
+    s->discont = true;
+    s->state = STREAM_QUEUED;
+    log_line(LOG_LEVEL_WARNING, "%s", failure->cause);
+    stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, failure->cause);
+    named_state(s, PELTON__SOURCE_STATE__STATE__OPENING, failure->cause);
+    recovery_pump(b);
+    return true;
+}
+
 bool reconnect_later(struct stream *s, const struct pelton_failure *failure)
 {
     struct broker *b = s->broker;
@@ -55,9 +72,7 @@ bool reconnect_later(struct stream *s, const struct pelton_failure *failure)
     s->wait_ms = s->wait_ms * 2 > LAST_WAIT_MS ? LAST_WAIT_MS : s->wait_ms * 2;
     s->state = STREAM_WAITING;
     s->discont = true;
-    s->dropped_base[0] += s->dropped_last[0];
-    s->dropped_base[1] += s->dropped_last[1];
-    s->dropped_last[0] = s->dropped_last[1] = 0;
+    stream_keep_drops(s);
     const char *cause = failure->code ? failure->cause : "the source has ended";
     const char *name = stream_name(s);
     bool named = strncmp(cause, name, strlen(name)) == 0;

@@ -146,9 +146,7 @@ static void stream_survive(struct stream *s, bool alone)
     s->state = STREAM_QUEUED;
     s->restarts++;
     s->death_sequence = s->next_sequence;
-    s->dropped_base[0] += s->dropped_last[0];
-    s->dropped_base[1] += s->dropped_last[1];
-    s->dropped_last[0] = s->dropped_last[1] = 0;
+    stream_keep_drops(s);
     s->discont = s->next_sequence > 0;
     if (alone || s->strikes == 0) {
         s->strikes++;

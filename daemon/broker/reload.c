@@ -69,9 +69,7 @@ static void move_reader(struct stream *s, const struct named_source *n)
     s->discont = true;
     s->wait_ms = 0;
     s->strikes = 0;
-    s->dropped_base[0] += s->dropped_last[0];
-    s->dropped_base[1] += s->dropped_last[1];
-    s->dropped_last[0] = s->dropped_last[1] = 0;
+    stream_keep_drops(s);
     if (s->replied) {
         stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, "the configuration has changed");
     }

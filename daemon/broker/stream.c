@@ -66,6 +66,13 @@ static void stream_unlink(struct stream *s)
     b->n_streams--;
 }
 
+void stream_keep_drops(struct stream *s)
+{
+    s->dropped_base[0] += s->dropped_last[0];
+    s->dropped_base[1] += s->dropped_last[1];
+    s->dropped_last[0] = s->dropped_last[1] = 0;
+}
+
 void stream_withdraw(struct stream *s)
 {
     if (s->state == STREAM_OPEN && worker_running(s->worker)) {

@@ -73,6 +73,7 @@ static int camera_create(struct camera_host *h, struct engine *engine, const cha
     c->host = h;
     c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc = camera_params_parse(uri, &c->params, why) < 0 ? PELTON_ERR_USAGE : 0;
+    c->asked = c->params;
     c->uri = strdup(uri);
     if (rc == 0 && c->params.kind == CAMERA_SIM) {
         c->ops = &sim_source_ops;

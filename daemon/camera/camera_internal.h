@@ -37,7 +37,7 @@ struct camera {
     struct camera *next;
     struct camera_host *host;
     char *uri;
-    struct camera_params params; /* as asked; from RUNNING on the device's, changed by the capture thread only while it opens */
+    struct camera_params asked, params; /* params: as asked; from RUNNING on the device's, changed by the capture thread only while it opens */
     const struct source_ops *ops;
     void *source;              /* capture thread */
     uv_thread_t thread;

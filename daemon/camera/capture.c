@@ -4,7 +4,8 @@
  *
  * The happy path is open, then set - read until it is stopped, or the source ends. The failure modes are: it cannot be opened the
  * first time (the readers are told and it ends, unless it may wait for its device), and it is lost later (unplugged, reset, silent): then it is opened again after 0.5 s, 1 s, ...
- * 30 s, each with jitter, until it is there again; the readers stay. Ten seconds of health make the next wait short again. Where no raw
+ * 30 s, each with jitter, until it is there again; the readers stay. Where it comes back with frames of another size or kind it ends with
+ * PELTON_ERR_CHANGED, and the broker has it opened anew. Ten seconds of health make the next wait short again. Where no raw
  * frame is free a live source's frame is dropped and counted; others wait.
  */
 #include "daemon/camera/camera_internal.h"
@@ -207,7 +208,31 @@ static int complete(struct camera *c, struct camera_params *params, struct pelto
 
 static bool same_frames(const struct camera_params *a, const struct camera_params *b)
 {
-    return a->width == b->width && a->height == b->height && a->order == b->order && a->packing == b->packing && a->depth == b->depth;
+    return a->width == b->width && a->height == b->height && a->order == b->order && a->packing == b->packing && a->depth == b->depth &&
+           a->coding == b->coding && a->pieces == b->pieces && a->matrix == b->matrix && a->full_range == b->full_range;
+}
+
+/* As it was; a device that does not give that any more, as it was asked for. Without the lock. */
+static int open_again(struct camera *c, struct camera_params *params, struct pelton_failure *failure)
+{
+    struct camera_params anew = c->asked;
+    struct pelton_failure unused;
+    int rc = c->ops->open(c->source, params, failure);
+    if (rc != PELTON_ERR_UNSUPPORTED || !c->known || c->ops->open(c->source, &anew, &unused) < 0)
+        return rc;
+    *params = anew;
+    return 0;
+}
+
+static int has_changed(const struct camera *c, const struct camera_params *now, struct pelton_failure *failure)
+{
+    char before_name[12], now_name[12];
+    camera_format_name(&c->params, before_name);
+    camera_format_name(now, now_name);
+    *failure = (struct pelton_failure){.code = PELTON_ERR_CHANGED};
+    snprintf(failure->cause, sizeof failure->cause, "%.120s: the camera gives %ux%u in %s now, not %ux%u in %s", c->params.path, now->width, now->height,
+             now_name, c->params.width, c->params.height, before_name);
+    return failure->code;
 }
 
 /* With the lock, which it drops meanwhile. */
@@ -215,7 +240,7 @@ static int open_source(struct camera *c, struct pelton_failure *failure)
 {
     struct camera_params params = c->params;
     uv_mutex_unlock(&c->host->lock);
-    int rc = c->ops->open(c->source, &params, failure);
+    int rc = open_again(c, &params, failure);
     bool opened = rc >= 0;
     if (opened && !c->known)
         rc = complete(c, &params, failure);
@@ -223,9 +248,7 @@ static int open_source(struct camera *c, struct pelton_failure *failure)
     if (!opened)
         return rc;
     if (rc >= 0 && c->known && !same_frames(&params, &c->params)) {
-        *failure = (struct pelton_failure){.code = PELTON_ERR_INPUT};
-        snprintf(failure->cause, sizeof failure->cause, "%.120s: the camera has come back with frames of another kind", c->params.path);
-        rc = failure->code;
+        rc = has_changed(c, &params, failure);
     }
     rc = rc < 0 ? rc : start(c, failure);
     if (rc >= 0 && !c->known) {
@@ -242,8 +265,8 @@ static void tell(struct camera *c, enum camera_state state, const char *cause)
 {
     struct camera_event ev = {.kind = EVENT_OF_STATE, .running = state == CAMERA_RUNNING};
     snprintf(ev.cause, sizeof ev.cause, "%s", cause);
+    bool change = (c->state == CAMERA_BACKOFF) != (state == CAMERA_BACKOFF) || (state == CAMERA_BACKOFF && strcmp(c->absent, cause) != 0);
     snprintf(c->absent, sizeof c->absent, "%s", cause);
-    bool change = c->state == CAMERA_BACKOFF ? state != CAMERA_BACKOFF : state == CAMERA_BACKOFF;
     c->state = state;
     for (struct camera_reader *r = c->host->readers; change && r; r = r->next)
         if (r->camera == c)
@@ -273,7 +296,7 @@ static void live(struct camera *c)
     while (!c->stop) {
         struct pelton_failure failure = {0};
         int rc = open_source(c, &failure);
-        if (rc < 0 && !c->known && !camera_absence_passes(&c->params, rc)) {
+        if (rc == PELTON_ERR_CHANGED || (rc < 0 && !c->known && !camera_absence_passes(&c->params, rc))) {
             c->failure = failure;
             return;
         }

@@ -6,6 +6,7 @@
 
 #include <libavcodec/avcodec.h>
 #include <libavutil/pixdesc.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct mjpeg {
@@ -83,7 +84,7 @@ static bool give_planes(const AVFrame *f, uint32_t width, uint32_t height, uint8
 {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get((enum AVPixelFormat)f->format);
     bool gray = f->format == AV_PIX_FMT_GRAY8;
-    if (!d || f->width != (int)width || f->height != (int)height || d->comp[0].depth != 8 || d->comp[0].step != 1 ||
+    if (!d || d->comp[0].depth != 8 || d->comp[0].step != 1 ||
         (!gray && (!(d->flags & AV_PIX_FMT_FLAG_PLANAR) || (d->flags & AV_PIX_FMT_FLAG_RGB) || d->nb_components != 3 || d->log2_chroma_w > 2)))
         return false;
     for (uint32_t y = 0; y < height; y++)
@@ -99,12 +100,16 @@ static bool give_planes(const AVFrame *f, uint32_t width, uint32_t height, uint8
     return true;
 }
 
-bool mjpeg_decode(struct mjpeg *m, const uint8_t *data, size_t size, uint32_t width, uint32_t height, uint8_t *planes)
+enum mjpeg_result mjpeg_decode(struct mjpeg *m, const uint8_t *data, size_t size, uint32_t width, uint32_t height, uint8_t *planes)
 {
+    enum mjpeg_result result = MJPEG_DAMAGED;
     if (!set_packet(m, data, size))
-        return false;
+        return result;
     bool good = avcodec_send_packet(m->codec, m->packet) >= 0 && avcodec_receive_frame(m->codec, m->frame) >= 0;
-    good = good && give_planes(m->frame, width, height, planes);
+    if (good && (m->frame->width != (int)width || m->frame->height != (int)height))
+        result = MJPEG_OTHER_SIZE;
+    else if (good && give_planes(m->frame, width, height, planes))
+        result = MJPEG_OK;
     av_frame_unref(m->frame);
-    return good;
+    return result;
 }

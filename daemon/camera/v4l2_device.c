@@ -2,7 +2,7 @@
  *
  * A V4L2 capture device: opened, with a format and a rate. v4l2_buffers.c takes its frames.
  *
- * The happy path is open, kind of buffers, format, rate. The failure modes are: no such device, no right to it, not a capture device, held by
+ * The happy path is open, kind of buffers, the signal's size, format, rate. The failure modes are: no such device, no right to it, not a capture device, held by
  * another process (named where /proc shows it), without the format or the size that was asked for, with frames that cannot be developed.
  */
 #include "daemon/camera/v4l2.h"
@@ -121,6 +121,17 @@ static int check_capabilities(struct v4l2_device *d, struct pelton_failure *fail
         return v4l2_device_fail(d, failure, PELTON_ERR_UNSUPPORTED, "no capture device with streaming buffers", "");
     d->type = (uint32_t)type;
     return 0;
+}
+
+/* Receivers of HDMI and SDI take up the size of the signal that is there only when they are told to. Other devices have no such thing. */
+static int take_signal(const struct v4l2_device *d, struct pelton_failure *failure)
+{
+    struct v4l2_dv_timings timings = {0};
+    if (v4l2_ioctl(d->fd, VIDIOC_QUERY_DV_TIMINGS, &timings) == 0)
+        return v4l2_ioctl(d->fd, VIDIOC_S_DV_TIMINGS, &timings) < 0 ? v4l2_device_fail_errno(d, failure, "VIDIOC_S_DV_TIMINGS") : 0;
+    if (errno == ENOLINK || errno == ENOLCK || errno == ERANGE)
+        return v4l2_device_fail(d, failure, PELTON_ERR_UNPLUGGED, errno == ERANGE ? "the signal at its input is beyond what it takes" : "no signal at its input", "check the cable");
+    return errno == ENODEV ? v4l2_device_fail_errno(d, failure, "VIDIOC_QUERY_DV_TIMINGS") : 0;
 }
 
 static int no_format(const struct v4l2_device *d, const struct camera_params *p, const struct v4l2_choice *choice, struct pelton_failure *failure)
@@ -257,6 +268,7 @@ int v4l2_device_open(struct v4l2_device *d, struct camera_params *p, struct pelt
     if (d->fd < 0)
         return v4l2_device_fail_errno(d, failure, "open");
     int rc = check_capabilities(d, failure);
+    rc = rc < 0 ? rc : take_signal(d, failure);
     rc = rc < 0 ? rc : set_format(d, p, failure);
     if (rc < 0) {
         v4l2_device_close(d);

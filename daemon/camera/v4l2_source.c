@@ -12,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTINGS = 2 /* frames from a control to its effect */ };
+enum { SETTINGS = 2 /* frames from a control to its effect */, OTHERS = 10 /* JPEG of another size: damage does not look so as often in a row */ };
 
 struct v4l2_source {
     struct v4l2_device device;
     struct camera_params params;
     struct mjpeg *mjpeg;
+    unsigned others;           /* JPEG of another size than the device says, in a row */
     bool direct;               /* the device writes into the camera's frames */
     bool own;                  /* the camera controls its exposure itself */
     struct ae_exposure first;  /* what was asked for at the start; time 0: not known yet */
@@ -69,6 +70,7 @@ static int open_v4l2(void *source, struct camera_params *p, struct pelton_failur
     }
     *p = s->params;
     s->direct = false;
+    s->others = 0;
     s->own = p->order == ISP_YUV && !p->ae_enable;
     s->first = (struct ae_exposure){0};
     if (!s->own)
@@ -115,6 +117,13 @@ static void copy_frame(const struct v4l2_source *s, const struct v4l2_taken *tak
     }
 }
 
+static enum mjpeg_result decode_jpeg(struct v4l2_source *s, const struct v4l2_taken *taken, uint8_t *raw)
+{
+    enum mjpeg_result result = mjpeg_decode(s->mjpeg, taken->data[0], taken->size, s->params.width, s->params.height, raw);
+    s->others = result == MJPEG_OTHER_SIZE ? s->others + 1 : 0;
+    return result;
+}
+
 /* Also of frames that are dropped: each takes the settings that are due. */
 static void shift_settings(struct v4l2_source *s, struct ae_exposure *in_effect)
 {
@@ -135,7 +144,7 @@ static int read_v4l2(void *source, uint8_t *raw, struct source_frame *out, struc
         return rc;
     shift_settings(s, &out->in_effect);
     if (raw && s->mjpeg)
-        good = mjpeg_decode(s->mjpeg, taken.data[0], taken.size, s->params.width, s->params.height, raw);
+        good = decode_jpeg(s, &taken, raw) == MJPEG_OK;
     else if (raw)
         copy_frame(s, &taken, raw);
     out->captured_ns = taken.captured_ns;
@@ -143,6 +152,8 @@ static int read_v4l2(void *source, uint8_t *raw, struct source_frame *out, struc
     rc = s->direct ? 0 : v4l2_device_give(&s->device, taken.index, failure);
     if (rc < 0)
         return rc;
+    if (s->others == OTHERS)
+        return v4l2_device_fail(&s->device, failure, PELTON_ERR_INPUT, "its JPEG is of another size than it says", "");
     if (!good) {
         s->device.lost++;
         return SOURCE_AGAIN;

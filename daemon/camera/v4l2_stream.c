@@ -38,7 +38,7 @@ struct hub {
     struct hub *next;
     struct v4l2_streams *all;
     char *uri;
-    struct camera_params params; /* its thread's; the device's once known */
+    struct camera_params asked, params; /* its thread's; params: the device's once known */
     struct v4l2_device device;   /* its thread's */
     pthread_t thread;
     int stop_fd;                 /* an eventfd */
@@ -244,7 +244,7 @@ static bool stopped(struct hub *h)
 static void tell(struct hub *h, bool running, const char *cause)
 {
     pthread_mutex_lock(&h->all->lock);
-    if (running != h->running || !h->known) {
+    if (running != h->running || !h->known || strcmp(h->cause, cause) != 0) {
         h->states += !(running && !h->states); /* that it opens at once is no news */
         snprintf(h->cause, sizeof h->cause, "%s", cause);
     }
@@ -258,7 +258,14 @@ static void tell(struct hub *h, bool running, const char *cause)
 
 static int open_device(struct hub *h, struct pelton_failure *failure)
 {
-    int rc = v4l2_device_open(&h->device, &h->params, failure);
+    struct camera_params params = h->params;
+    int rc = v4l2_device_open(&h->device, &params, failure);
+    if (rc == PELTON_ERR_UNSUPPORTED && h->known) { /* its size may be another one now, which the decoder learns from the stream */
+        params = h->asked;
+        rc = v4l2_device_open(&h->device, &params, failure);
+    }
+    if (rc == 0)
+        h->params = params;
     if (rc == 0 && h->params.coding != CAMERA_H264)
         rc = v4l2_device_fail(&h->device, failure, PELTON_ERR_UNSUPPORTED, "the device gives no H.264", "");
     h->device.least[0] = LEAST_UNIT;
@@ -324,6 +331,7 @@ static int hub_find(struct v4l2_streams *all, const char *uri, struct hub **out,
         return failure->code = PELTON_ERR_NOMEM;
     *h = (struct hub){.all = all, .uri = strdup(uri), .stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .device.fd = -1};
     int rc = !h->uri || h->stop_fd < 0 ? PELTON_ERR_NOMEM : camera_params_parse(uri, &h->params, why) < 0 ? PELTON_ERR_USAGE : 0;
+    h->asked = h->params;
     if (rc == 0 && pthread_create(&h->thread, NULL, device_thread, h))
         rc = PELTON_ERR_NOMEM;
     if (rc < 0) {

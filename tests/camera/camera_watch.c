@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--patience SECONDS] [--slow MS] [--hold K] [--max-fps N] [--set Name=Value]... ADDRESS: a line for each frame of
- * a camera: sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client, epoch; --set once the first
+ * a camera: sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client, epoch, crop, size; --set once the first
  * has come. --patience: to open, and a third of it for each frame. --slow: so long over each frame; --hold: the last K are not given back.
  */
 #include "proto/pelton.h"
@@ -31,10 +31,10 @@ static void print_frame(const struct pelton_frame *f)
 {
     static const char *const states[] = {"searching", "converged", "locked"};
     const struct pelton_camera *c = &f->camera;
-    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu %u %u,%u,%u,%u\n", (unsigned long long)f->sequence, c->exposure_us,
+    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu %u %u,%u,%u,%u %ux%u\n", (unsigned long long)f->sequence, c->exposure_us,
            c->analogue_gain, c->digital_gain, c->mean, c->clipped, c->present ? states[c->ae_state] : "absent", age_ms(f->received_ns),
            (unsigned long long)f->dropped_source, (unsigned long long)f->dropped_decoder, (unsigned long long)f->dropped_client, f->epoch,
-           c->crop.x, c->crop.y, c->crop.width, c->crop.height);
+           c->crop.x, c->crop.y, c->crop.width, c->crop.height, f->width, f->height);
     fflush(stdout);
 }
 

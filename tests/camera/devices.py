@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by themselves, JPEG, H.264, memory, plugging in and out.
 devices.py NAME... vivid.py is about the kernel's own."""
-import argparse, concurrent.futures, os, pathlib, random, signal, subprocess, sys, tempfile, threading, time
+import argparse, concurrent.futures, json, os, pathlib, random, signal, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -257,6 +257,15 @@ class Reader:
             time.sleep(0.01)
         return None
 
+    def wait_size(self, since, size, timeout):
+        """The same of a frame of that size."""
+        while time.monotonic() < since + timeout:
+            for at, words in list(self.lines):
+                if words[0] == "frame" and at >= since and words[14] == size:
+                    return at - since
+            time.sleep(0.01)
+        return None
+
     def end(self):
         self.process.terminate()
         self.process.wait(10)
@@ -312,10 +321,108 @@ def plugging(args, folder):
         reader.end()
 
 
-def h264_units(args, folder, sets_once):
+def changes(args, folder):
+    """A camera whose picture changes size, or its format, while it streams or while it is away: readers stay, with a new epoch, and sequence numbers go
+    on. Where a size was asked for, the cause says what there is, until it is back."""
+    home, config, small, large = folder + "/changes", folder + "/changes.yaml", dict(width=64, height=48), dict(width=96, height=64)
+    os.makedirs(home)
+    path = home + "/video0"
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  any: {{uri: \"v4l2://{path}\"}}\n  yuyv: {{uri: \"v4l2://{path}\", format: YUYV}}\n"
+                f"  fixed: {{uri: \"v4l2://{path}\", format: YUYV, size: 64x48}}\n")
+
+    def cause(daemon, name, words):
+        """What the source says, once these words are in it."""
+        for _ in range(400):
+            out = subprocess.run([args.bin + "/pelton", "sources", "--json", "--socket", daemon.socket], capture_output=True, text=True, timeout=args.timeout)
+            state = {s["name"]: s for s in json.loads(out.stdout)}[name]
+            if words in state["cause"]:
+                return state["cause"]
+            time.sleep(0.02)
+        return "never; " + state["cause"]
+
+    def go_on(what, readers, size, change, within=6):
+        now = time.monotonic()
+        change()
+        waits = [r.wait_size(now, size, within) for r in readers]
+        numbers = [[int(w[1]) for _, w in list(r.lines) if w[0] == "frame"] for r in readers]
+        good = all(w is not None for w in waits) and all(n == sorted(set(n)) for n in numbers) and all(r.process.poll() is None for r in readers)
+        check(good, f"changes: {what}: frames of {size} after {[w and round(w, 2) for w in waits]} s")
+
+    describe(path, formats="YUYV", **small)
+    with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
+        readers = [Reader(args, daemon.socket, "source:yuyv") for _ in range(2)] # with a format: see shared()
+        go_on("first", readers, "64x48", lambda: None, 20)
+        go_on("larger", readers, "96x64", lambda: describe(path, formats="YUYV", **large))
+        go_on("smaller, and nothing says so", readers, "64x48", lambda: describe(path, formats="YUYV", silent=1, **small), 12)
+        epochs = [len({w[12] for _, w in r.lines if w[0] == "frame"}) for r in readers]
+        check(epochs == [3, 3], f"changes: epochs of both readers: {epochs}")
+        for r in readers:
+            r.end()
+        readers = [Reader(args, daemon.socket, "source:any")]
+        go_on("one reader", readers, "64x48", lambda: None, 20)
+        describe(path, formats="YUYV", gone=1, **small)
+        time.sleep(0.5)
+        go_on("unplugged, back with another format and size", readers, "96x64", lambda: describe(path, formats="NV12", **large), 10)
+        describe(path, formats="NV12", signal="64x48", **large)
+        go_on("a receiver's signal", readers, "64x48", lambda: None)
+        describe(path, formats="NV12", signal="none", **large)
+        said = cause(daemon, "any", "no signal")
+        check("no signal at its input" in said, f"changes: no signal: {said}")
+        go_on("a signal again", readers, "128x96", lambda: describe(path, formats="NV12", signal="128x96", **large), 10)
+        describe(path, formats="YUYV", gone=1, **small)
+        readers[0].end()
+        describe(path, formats="YUYV", **small)
+        fixed = Reader(args, daemon.socket, "source:fixed")
+        go_on("one that has to be 64x48", [fixed], "64x48", lambda: None, 20)
+        describe(path, formats="YUYV", **large)
+        said = cause(daemon, "fixed", "asked for")
+        check("asked for 64x48, the device gives 96x64 in YUYV" in said, f"changes: fixed: {said}")
+        go_on("as asked for again", [fixed], "64x48", lambda: describe(path, formats="YUYV", **small), 10)
+        fixed.end()
+
+
+def changed_streams(args, folder):
+    """The same of JPEG, and of H.264, whose decoder learns the size from the stream."""
+    home, config, stream = folder + "/changed", folder + "/changed.yaml", folder + "/changed.stream"
+    os.makedirs(home)
+    path = home + "/video0"
+    with open(config, "w") as f:
+        f.write(f"version: 1\nsources:\n  jpeg: {{uri: \"v4l2://{path}\", format: MJPG}}\n  h264: {{uri: \"v4l2://{path}\", format: H264}}\n")
+    with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
+        frames = jpeg_frames(args, folder, "yuvj420p", 4)[0]
+        write_stream(stream, frames)
+        describe(path, formats="MJPG", stream=stream)
+        reader = Reader(args, daemon.socket, "source:jpeg")
+        check(reader.wait_size(time.monotonic(), "64x48", 20) is not None, "changed streams: JPEG")
+        now = time.monotonic()
+        describe(path, formats="MJPG", stream=stream, width=96)
+        time.sleep(0.2)
+        stays = reader.wait_size(now + 0.2, "96x48", 3)
+        check(stays is None and reader.process.poll() is None, "changed streams: JPEG of 64x48 where the device says 96x48 gives no frames")
+        out = subprocess.run([args.bin + "/pelton", "sources", "--socket", daemon.socket], capture_output=True, text=True, timeout=args.timeout).stdout
+        said = [l for l in out.splitlines() if l.startswith("jpeg")]
+        check(said and "its JPEG is of another size than it says" in said[0], f"changed streams: {said}")
+        now = time.monotonic()
+        describe(path, formats="MJPG", stream=stream)
+        check(reader.wait_size(now, "64x48", 15) is not None, "changed streams: JPEG as the device says")
+        reader.end()
+        write_stream(stream, h264_units(args, folder, False)[0])
+        describe(path, formats="H264", stream=stream, width=128, height=96, fps=30)
+        reader = Reader(args, daemon.socket, "source:h264")
+        check(reader.wait_size(time.monotonic(), "128x96", 20) is not None, "changed streams: H.264")
+        write_stream(stream + "2", h264_units(args, folder, False, "160x112")[0])
+        now = time.monotonic()
+        describe(path, formats="H264", stream=stream + "2", width=160, height=112, fps=30)
+        after = reader.wait_size(now, "160x112", 10)
+        check(after is not None and reader.process.poll() is None, f"changed streams: H.264 of 160x112 after {after and round(after, 2)} s")
+        reader.end()
+
+
+def h264_units(args, folder, sets_once, size="128x96"):
     """Access units of x264 and FFmpeg's hashes of their pictures."""
     path = folder + "/camera.264"
-    source = ["-f", "lavfi", "-i", "testsrc2=size=128x96:rate=30"]
+    source = ["-f", "lavfi", "-i", f"testsrc2=size={size}:rate=30"]
     subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", "60", "-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency", "-g", "20",
                     "-pix_fmt", "yuv420p", "-bsf:v", "h264_metadata=aud=insert", path], check=True)
     data, aud = open(path, "rb").read(), b"\0\0\0\1\x09"
@@ -407,7 +514,7 @@ def memory(args, folder):
     check(len(frames) == 120 and gaps > 10 and gaps >= lost >= gaps - 3, f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
 
 
-TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control, jpeg, memory, h264, plugging)}
+TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control, jpeg, memory, h264, plugging, changes, changed_streams)}
 
 
 def main():

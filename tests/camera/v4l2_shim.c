@@ -13,6 +13,9 @@
  *   auto=1                                         has exposure control of its own, and exposure only without it
  *   lie=offset, used, index, stride, pieces         says of a frame, or of the format, what cannot be
  *   multi=1, offset=N                              multi-planar (which NM12, NM21, YM12 need); its planes begin after N bytes
+ *   signal=WIDTHxHEIGHT, silent=1                  a receiver: has the size of the timings it was told; signal=none: no cable
+ *
+ * A size that changes while it streams ends its frames, and is an event (V4L2_EVENT_SOURCE_CHANGE), but where it is silent.
  *
  * Exposure (100 us) and gain (16 is one) take effect two frames after they are set. The descriptor is a timerfd, so that poll works. What
  * was asked of it is appended to a file PATH.log: memory N, manual, key.
@@ -24,6 +27,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/videodev2.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -102,6 +106,83 @@ static unsigned listed(unsigned index, double *fps)
     return f && strlen(f) >= 4 ? v4l2_fourcc((unsigned)f[0], (unsigned)f[1], (unsigned)f[2], (unsigned)f[3]) : 0;
 }
 
+static int fail(int error)
+{
+    errno = error;
+    return -1;
+}
+
+/* ---- its size ---- */
+
+/* What there is to see now; false: no cable. */
+static bool shown(unsigned *width, unsigned *height)
+{
+    char signal[64];
+    bool receives = text_of(device.path, "signal", signal, sizeof signal);
+    *width = (unsigned)number("width", 320);
+    *height = (unsigned)number("height", 240);
+    return !receives || sscanf(signal, "%ux%u", width, height) == 2;
+}
+
+/* Frames are as they were when their format was set, but for a receiver, whose timings count. */
+static void take_size(void)
+{
+    char signal[64];
+    unsigned width, height;
+    if (device.count)
+        return;
+    shown(&width, &height);
+    bool told = text_of(device.path, "signal", signal, sizeof signal);
+    device.width = told ? device.timed_width : width;
+    device.height = told ? device.timed_height : height;
+    device.stride = stride_of_width(device.width);
+}
+
+static bool has_changed(void)
+{
+    unsigned width, height;
+    bool there = shown(&width, &height);
+    return device.count && (!there || width != device.width || height != device.height);
+}
+
+static int timings(struct v4l2_dv_timings *t, bool set)
+{
+    char signal[64];
+    unsigned width, height;
+    if (!text_of(device.path, "signal", signal, sizeof signal))
+        return fail(ENOTTY);
+    if (set) {
+        device.timed_width = t->bt.width;
+        device.timed_height = t->bt.height;
+        return 0;
+    }
+    if (!shown(&width, &height))
+        return fail(ENOLINK);
+    *t = (struct v4l2_dv_timings){.type = V4L2_DV_BT_656_1120, .bt = {.width = width, .height = height}};
+    return 0;
+}
+
+static int give_event(struct v4l2_event *e)
+{
+    if (!has_changed() || device.told)
+        return fail(ENOENT);
+    device.told = true;
+    *e = (struct v4l2_event){.type = V4L2_EVENT_SOURCE_CHANGE, .u.src_change.changes = V4L2_EVENT_SRC_CH_RESOLUTION};
+    return 0;
+}
+
+EXPORTED int poll(struct pollfd *p, nfds_t n, int timeout)
+{
+    static int (*next)(struct pollfd *, nfds_t, int);
+    next = next ? next : (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
+    if (n != 1 || p->fd < 0 || p->fd != device.fd || !has_changed() || is_gone(device.path))
+        return next(p, n, timeout);
+    bool tells = device.subscribed && !device.told && !number("silent", 0);
+    usleep(tells ? 0 : (useconds_t)timeout * 1000);
+    p->revents = tells ? POLLPRI : 0;
+    return tells;
+}
+
 static double rate_of(unsigned fourcc)
 {
     double fps = 30, best = 30;
@@ -109,12 +190,6 @@ static double rate_of(unsigned fourcc)
         if (f == fourcc)
             best = fps;
     return best;
-}
-
-static int fail(int error)
-{
-    errno = error;
-    return -1;
 }
 
 static int open_device(const char *real)
@@ -129,6 +204,9 @@ static int open_device(const char *real)
     device.memory = -1;
     device.fourcc = listed(0, &fps);
     device.automatic = number("auto", 0) != 0;
+    device.timed_width = (unsigned)number("width", 320);
+    device.timed_height = (unsigned)number("height", 240);
+    take_size();
     for (int i = 0; i <= DELAY; i++) {
         device.exposure[i] = 100;
         device.gain[i] = 16;
@@ -196,7 +274,7 @@ static int dequeue(struct v4l2_buffer *b)
 {
     unsigned long long ticks;
     struct timespec now;
-    if (!device.n_queued || read(device.fd, &ticks, sizeof ticks) != sizeof ticks)
+    if (!device.n_queued || has_changed() || read(device.fd, &ticks, sizeof ticks) != sizeof ticks)
         return fail(EAGAIN);
     unsigned every = (unsigned)number("damaged", 0), skip = (unsigned)number("skip", 0), index = device.queued[0];
     memmove(device.queued, device.queued + 1, --device.n_queued * sizeof device.queued[0]);
@@ -263,13 +341,13 @@ static int request(struct v4l2_requestbuffers *r)
 
 static void describe(struct v4l2_format *f)
 {
-    unsigned width = (unsigned)number("width", 320), height = (unsigned)number("height", 240);
+    take_size();
     if (!is_multi()) {
-        f->fmt.pix = (struct v4l2_pix_format){.width = width, .height = height, .pixelformat = device.fourcc, .field = V4L2_FIELD_NONE,
+        f->fmt.pix = (struct v4l2_pix_format){.width = device.width, .height = device.height, .pixelformat = device.fourcc, .field = V4L2_FIELD_NONE,
                                               .bytesperline = stride_of(), .sizeimage = (unsigned)image_bytes(0), .colorspace = V4L2_COLORSPACE_SRGB};
         return;
     }
-    f->fmt.pix_mp = (struct v4l2_pix_format_mplane){.width = width, .height = height, .pixelformat = device.fourcc, .field = V4L2_FIELD_NONE,
+    f->fmt.pix_mp = (struct v4l2_pix_format_mplane){.width = device.width, .height = device.height, .pixelformat = device.fourcc, .field = V4L2_FIELD_NONE,
                                                     .num_planes = lies("pieces") ? 200 : (unsigned char)memory_planes(), .colorspace = V4L2_COLORSPACE_SRGB};
     for (unsigned k = 0; k < memory_planes(); k++)
         f->fmt.pix_mp.plane_fmt[k] = (struct v4l2_plane_pix_format){.sizeimage = (unsigned)(image_bytes(k) + offset_of()),
@@ -375,6 +453,10 @@ static int answer(unsigned long what, void *arg)
     case VIDIOC_S_PARM:
         ((struct v4l2_streamparm *)arg)->parm.capture.timeperframe = (struct v4l2_fract){1000, (unsigned)(rate_of(device.fourcc) * 1000)};
         return 0;
+    case VIDIOC_QUERY_DV_TIMINGS: return timings(arg, false);
+    case VIDIOC_S_DV_TIMINGS: return timings(arg, true);
+    case VIDIOC_SUBSCRIBE_EVENT: device.subscribed = ((struct v4l2_event_subscription *)arg)->type == V4L2_EVENT_SOURCE_CHANGE; return 0;
+    case VIDIOC_DQEVENT: return give_event(arg);
     case VIDIOC_QUERYCTRL: return query(arg);
     case VIDIOC_S_EXT_CTRLS: return set_controls(arg);
     case VIDIOC_REQBUFS: return request(arg);

@@ -16,8 +16,8 @@ enum { BUFFERS = 8, PLANES = 3, DELAY = 2, CODED_BYTES = 1 << 20 };
 struct shim_device {
     int fd, memory;
     char path[PATH_MAX];
-    unsigned fourcc, memory_type;
-    bool automatic;
+    unsigned fourcc, memory_type, width, height, stride, timed_width, timed_height;
+    bool automatic, subscribed, told;
     unsigned char *frames, *user[BUFFERS];
     size_t frame_bytes, plane_at[PLANES];
     unsigned count, queued[BUFFERS], n_queued, sequence;
@@ -34,6 +34,7 @@ bool lies(const char *about);
 bool is_coded(void);
 bool is_apart(void);             /* Cb and Cr, from each other */
 unsigned stride_of(void);
+unsigned stride_of_width(unsigned width); /* as described */
 unsigned memory_planes(void);
 size_t offset_of(void);          /* bytes before the picture, of each piece of memory */
 size_t image_bytes(unsigned plane); /* of a piece of memory, without those */

@@ -84,10 +84,14 @@ static size_t give_coded(unsigned char *to)
     return got;
 }
 
+unsigned stride_of_width(unsigned width)
+{
+    return is_coded() ? 0 : (unsigned)number("stride", width << is_packed());
+}
+
 unsigned stride_of(void)
 {
-    unsigned width = (unsigned)number("width", 320);
-    return is_coded() ? 0 : (unsigned)number("stride", width << is_packed());
+    return device.stride;
 }
 
 unsigned memory_planes(void)
@@ -98,7 +102,7 @@ unsigned memory_planes(void)
 /* Of a piece of memory, without what comes before the picture. */
 size_t image_bytes(unsigned plane)
 {
-    size_t bytes = (size_t)stride_of() * (size_t)number("height", 240);
+    size_t bytes = (size_t)stride_of() * device.height;
     if (plane)
         return is_apart() ? bytes / 4 : bytes / 2;
     return is_coded() ? CODED_BYTES : is_planar() && !is_split() ? bytes / 2 * 3 : bytes;
@@ -112,7 +116,7 @@ size_t offset_of(void)
 /* Bytes of the frame's first piece of memory. */
 size_t draw(unsigned char *memory)
 {
-    unsigned width = (unsigned)number("width", 320), height = (unsigned)number("height", 240), stride = stride_of();
+    unsigned width = device.width, height = device.height, stride = stride_of();
     unsigned char *to[PLANES] = {memory + offset_of()};
     for (unsigned k = 1; k < PLANES; k++)
         to[k] = is_split() ? memory + device.plane_at[k] + offset_of() : to[k - 1] + (size_t)stride * height / (k > 1 ? 4 : 1);
