@@ -39,6 +39,20 @@ static ssize_t write_interrupted(int fd, const uint8_t *data, size_t size)
     return write(fd, data, size < SMALL ? size : SMALL);
 }
 
+/* After a write that returned n: false on an error, which a signal is not. */
+static bool advance(struct sink *s, ssize_t n, const uint8_t **data, size_t *size)
+{
+    if (n < 0 && errno != EINTR) {
+        s->error = errno;
+        return false;
+    }
+    n = n < 0 ? 0 : n;
+    *data += n;
+    *size -= (size_t)n;
+    s->bytes += (uint64_t)n;
+    return true;
+}
+
 static bool write_slow(struct sink *s, const uint8_t *data, size_t size)
 {
     while (size > 0) {
@@ -47,14 +61,9 @@ static bool write_slow(struct sink *s, const uint8_t *data, size_t size)
             s->error = EINTR;
             return false;
         }
-        if (n < 0 && errno != EINTR) {
-            s->error = errno;
+        if (!advance(s, n, &data, &size)) {
             return false;
         }
-        n = n < 0 ? 0 : n;
-        data += n;
-        size -= (size_t)n;
-        s->bytes += (uint64_t)n;
         if (size > 0 && s->idle && !interrupted()) {
             s->idle(s->idle_ctx);
         }
@@ -65,15 +74,9 @@ static bool write_slow(struct sink *s, const uint8_t *data, size_t size)
 static bool write_file(struct sink *s, const uint8_t *data, size_t size)
 {
     while (size > 0) {
-        ssize_t n = write(s->fd, data, size);
-        if (n < 0 && errno != EINTR) {
-            s->error = errno;
+        if (!advance(s, write(s->fd, data, size), &data, &size)) {
             return false;
         }
-        n = n < 0 ? 0 : n;
-        data += n;
-        size -= (size_t)n;
-        s->bytes += (uint64_t)n;
     }
     return true;
 }

@@ -110,34 +110,21 @@ void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
 
 _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of the message");
 
+/* What Open holds as pelton_open_params does, for both directions; enumerations are numbers there. */
+#define OPEN_FIELDS(X) \
+    X(policy) X(max_fps) X(depth) X(transport) X(loop) X(realtime) X(loops) X(start_us) X(duration_us) X(max_frames) X(on_error) X(streams) \
+    X(any_pix_fmt) X(side_data) X(views) X(fields) X(part) X(parts) X(blur_width) X(blur_height)
+#define OPEN_COPY(field) out->field = in->field;
+
 void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
 {
     pelton__open__init(out);
     out->uri = (char *)(in->uri ? in->uri : "");
     out->name = (char *)(in->name ? in->name : "");
     out->pix_fmt = (char *)(in->pix_fmt ? in->pix_fmt : "");
-    out->policy = (uint32_t)in->policy;
-    out->max_fps = in->max_fps;
-    out->depth = in->depth;
-    out->transport = (uint32_t)in->transport;
-    out->loop = in->loop;
-    out->realtime = in->realtime;
-    out->loops = in->loops;
-    out->start_us = in->start_us;
-    out->duration_us = in->duration_us;
-    out->max_frames = in->max_frames;
-    out->on_error = (uint32_t)in->on_error;
-    out->streams = in->streams;
-    out->any_pix_fmt = in->any_pix_fmt;
-    out->side_data = (uint32_t)in->side_data;
-    out->views = (uint32_t)in->views;
-    out->fields = in->fields;
-    out->part = in->part;
-    out->parts = in->parts;
+    OPEN_FIELDS(OPEN_COPY)
     out->n_blur = 4 * (size_t)(in->n_blur < PELTON_MAX_BLURS ? in->n_blur : PELTON_MAX_BLURS); /* more were refused */
     out->blur = (uint32_t *)in->blur;
-    out->blur_width = in->blur_width;
-    out->blur_height = in->blur_height;
 }
 
 /* What numbers its frames by more than one a picture, or takes them as they come, is not shared. */
@@ -153,8 +140,6 @@ static int blur_to(const Pelton__Open *in, struct pelton_open_params *out)
         in->blur_height > BLUR_MOST) {
         return PELTON_ERR_USAGE;
     }
-    out->blur_width = in->blur_width;
-    out->blur_height = in->blur_height;
     out->n_blur = (uint32_t)in->n_blur / 4;
     for (uint32_t i = 0; i < out->n_blur; i++) {
         const uint32_t *v = in->blur + 4 * i;
@@ -180,26 +165,10 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
     out->fd = -1;
     out->name = in->name[0] ? in->name : out->uri ? out->uri : "input";
     out->pix_fmt = in->pix_fmt[0] ? in->pix_fmt : NULL;
-    out->policy = (enum pelton_policy)in->policy;
-    out->max_fps = in->max_fps;
-    out->depth = in->depth;
-    out->transport = (enum pelton_transport)in->transport;
-    out->loop = in->loop;
-    out->realtime = in->realtime;
-    out->loops = in->loops;
-    out->start_us = in->start_us;
-    out->duration_us = in->duration_us;
-    out->max_frames = in->max_frames;
-    out->on_error = (int)in->on_error;
-    out->streams = in->streams;
-    out->any_pix_fmt = in->any_pix_fmt;
-    out->side_data = (enum pelton_side_request)in->side_data;
-    out->views = (enum pelton_views)in->views;
-    out->fields = in->fields;
-    out->part = in->part;
-    out->parts = in->parts;
+    OPEN_FIELDS(OPEN_COPY)
     return PELTON_OK;
 }
+#undef OPEN_COPY
 
 /* Every field of the totals once, for both directions. */
 #define STATS_FIELDS(X) \
