@@ -151,7 +151,6 @@ int reload(struct broker *b, struct pelton_reloaded *out, char why[256]);
 
 bool reconnect_address(const char *uri);
 bool reconnect_later(struct stream *s, const struct pelton_failure *failure); /* false: this stream ends */
-bool reconnect_changed(struct stream *s, const struct pelton_failure *failure); /* the same */
 void reconnect_check(struct broker *b, uint64_t now_ms);
 
 /* ---- clients (client.c, requests.c) ---- */

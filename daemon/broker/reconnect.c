@@ -42,27 +42,18 @@ static bool can_pass(int code)
            code == PELTON_ERR_INPUT;
 }
 
-bool reconnect_changed(struct stream *s, const struct pelton_failure *failure)
+/* A camera whose frames are of another size or kind now. */
+static bool has_changed(const struct stream *s, int code)
 {
-    struct broker *b = s->broker;
-    if (failure->code != PELTON_ERR_CHANGED || !s->replied || !s->resumable || s->probe || b->closing) {
-        return false;
-    }
-    stream_keep_drops(s);
-    s->discont = true;
-    s->state = STREAM_QUEUED;
-    log_line(LOG_LEVEL_WARNING, "%s", failure->cause);
-    stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, failure->cause);
-    named_state(s, PELTON__SOURCE_STATE__STATE__OPENING, failure->cause);
-    recovery_pump(b);
-    return true;
+    return code == PELTON_ERR_CHANGED && s->replied && s->resumable;
 }
 
 bool reconnect_later(struct stream *s, const struct pelton_failure *failure)
 {
     struct broker *b = s->broker;
     uint64_t now = uv_now(&b->loop);
-    if (!s->live || (!s->replied && !can_pass(failure->code)) || s->probe || b->closing) {
+    bool passes = s->live ? s->replied || can_pass(failure->code) : has_changed(s, failure->code);
+    if (!passes || s->probe || b->closing) {
         return false;
     }
     if (s->wait_ms == 0 || now - s->opened_ms >= HEALTHY_MS) {

@@ -43,7 +43,7 @@ static void on_end(struct worker *w, struct stream *s, const Pelton__Eos *m)
         return; /* recovery takes the stream up */
     }
     wire_stats_to(m->stats, &s->totals);
-    if (!reconnect_changed(s, &failure) && !reconnect_later(s, &failure)) {
+    if (!reconnect_later(s, &failure)) {
         stream_end(s, &failure);
     }
 }
