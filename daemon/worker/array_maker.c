@@ -7,20 +7,39 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#define ARRAYS 3
+
 struct array_maker {
     struct memory *memory;
     uv_mutex_t lock;
     uv_cond_t wish;
     uv_thread_t thread;
     uint32_t mb_count, count; /* what is wanted; count 0: nothing */
+    uint32_t refused;         /* mb_count for which there was no memory */
     bool stop;
 };
 
-/* A slab, if one is short. */
+/* The small ones first, as they are made sooner. */
+static void sizes_of(size_t mb_count, size_t sizes[ARRAYS])
+{
+    sizes[0] = mb_count * sizeof(struct h264_mb_syntax);
+    sizes[1] = mb_count * sizeof(struct rec_mb);
+    sizes[2] = mb_count * sizeof(struct rec_motion);
+}
+
+static bool missing(struct memory *m, size_t mb_count, uint32_t count)
+{
+    size_t sizes[ARRAYS];
+    sizes_of(mb_count, sizes);
+    return memory_missing(m, sizes[0], count) || memory_missing(m, sizes[1], count) || memory_missing(m, sizes[2], count);
+}
+
+/* One slab, if any is short and can be made. */
 static bool make(struct memory *m, size_t mb_count, uint32_t count)
 {
-    return memory_provide(m, mb_count * sizeof(struct rec_motion), count) || memory_provide(m, mb_count * sizeof(struct rec_mb), count) ||
-           memory_provide(m, mb_count * sizeof(struct h264_mb_syntax), count);
+    size_t sizes[ARRAYS];
+    sizes_of(mb_count, sizes);
+    return memory_provide(m, sizes[0], count) || memory_provide(m, sizes[1], count) || memory_provide(m, sizes[2], count);
 }
 
 static void maker_main(void *arg)
@@ -35,9 +54,11 @@ static void maker_main(void *arg)
             continue;
         }
         uv_mutex_unlock(&a->lock);
-        bool more = make(a->memory, mb_count, count);
+        bool made = make(a->memory, mb_count, count), short_of = missing(a->memory, mb_count, count);
         uv_mutex_lock(&a->lock);
-        if (!more && a->count == count && a->mb_count == mb_count)
+        if (!made && short_of)
+            a->refused = mb_count;
+        if (!made || !short_of)
             a->count = 0;
     }
     uv_mutex_unlock(&a->lock);
@@ -59,15 +80,21 @@ struct array_maker *array_maker_start(struct memory *m)
     return NULL;
 }
 
-void array_maker_want(struct array_maker *a, uint32_t mb_count, uint32_t count)
+bool array_maker_ready(struct array_maker *a, uint32_t mb_count, uint32_t count)
 {
     if (!a)
-        return;
+        return true;
+    bool ready = !missing(a->memory, mb_count, count);
     uv_mutex_lock(&a->lock);
-    a->mb_count = mb_count;
-    a->count = count;
-    uv_cond_signal(&a->wish);
+    if (!ready && a->refused == mb_count && !a->count)
+        ready = true;
+    if (!ready && !a->count) {
+        a->mb_count = mb_count;
+        a->count = count;
+        uv_cond_signal(&a->wish);
+    }
     uv_mutex_unlock(&a->lock);
+    return ready;
 }
 
 void array_maker_stop(struct array_maker *a)

@@ -53,7 +53,7 @@ struct job {
     enum job_state state; /* job_set_state */
     struct job *next;     /* session.window, in decoding order */
     struct job *next_entropy, *prev_entropy;
-    uint64_t bytes, largest_slice; /* of its slices; largest_slice only where offloads has been true */
+    uint64_t bytes, largest_slice; /* of its slices; the latter entropy_slice_weight's, only where offloads has been true */
     uint64_t turn;                 /* its place in engine.entropy */
     struct session *session;
 
@@ -228,8 +228,10 @@ struct account {
 };
 int memory_init(struct memory *m, uint64_t cache_limit);
 void memory_free(struct memory *m);
-/* Makes a slab where fewer than `count` blocks of slabs are free for that size. False: there are, or there is no memory. Takes
- * milliseconds, in which allocations of other threads go on. */
+/* How many of `count` blocks of that size there are not, if they come from slabs. */
+uint32_t memory_missing(struct memory *m, size_t size, uint32_t count);
+/* A slab of what is missing, or of a part. False: nothing is, or there is no memory. Takes a tenth of a second, in which allocations of
+ * other threads go on. */
 bool memory_provide(struct memory *m, size_t size, uint32_t count);
 struct account *account_create(struct memory *m);
 void account_unref(struct account *a); /* NULL allowed */

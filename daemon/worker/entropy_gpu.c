@@ -21,7 +21,6 @@
 
 #define LOOK_NS 2000000u /* between two looks at batches in work, which take many times as long, and at the queue */
 
-#define ARRAYS_AHEAD 3 /* batches whose arrays are made while they are decoded: at first one after another is finished, and none given back */
 #define UNITS_STEP 3 /* units a macroblock: arrays of few different sizes, as memory is kept by size */
 
 enum group_phase { GROUP_FREE, GROUP_DECODING, GROUP_FETCHING };
@@ -34,7 +33,7 @@ struct group {
         struct job *job;
         uint32_t picture, units; /* in the batch; units 0: not decoded there */
     } parts[ENTROPY_PICTURES];
-    uint64_t largest; /* bytes of the largest slice */
+    uint64_t largest; /* weight of the largest slice */
     uint64_t bytes;
     int64_t begin_ns, decoded_ns;
     double seconds; /* of the device */
@@ -54,7 +53,7 @@ struct entropy_gpu {
     double cpu; /* seconds of this thread that are charged already */
     struct {
         uint64_t batches, decoded, given_back, stayed, late; /* stayed: coefficients that did */
-        double seconds, device, largest; /* sums over batches: from the queue until decoded and fetched; bytes of the largest slice */
+        double seconds, device, largest; /* sums over batches: from the queue until decoded and fetched; weight of the largest slice */
     } sum;
     struct group groups[ENTROPY_BATCHES];
 };
@@ -299,13 +298,23 @@ static struct group *free_group(struct entropy_gpu *g)
     return NULL;
 }
 
+/* Arrays for a whole group more than there are in work: what waits for memory once it is decoded would be late. Pictures like the first in the
+ * queue are meant. With the lock. */
+static bool arrays_ready(struct entropy_gpu *g)
+{
+    uint32_t count = g->capacity.pictures;
+    for (uint32_t i = 0; i < g->capacity.batches; i++)
+        count += g->groups[i].phase == GROUP_DECODING ? g->groups[i].count : 0;
+    return array_maker_ready(g->arrays, g->engine->entropy->pic->mb_count, count);
+}
+
 /* A new group, if there is enough for one. With the lock, dropped meanwhile. */
 static bool take(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
     struct group *group = g->gpu && !g->failed ? free_group(g) : NULL;
     struct job *jobs[ENTROPY_PICTURES];
-    if (!group || !e->entropy)
+    if (!group || !e->entropy || !arrays_ready(g))
         return false;
     group->count = entropy_choose(e, &g->capacity, jobs, &group->largest);
     if (!group->count)
@@ -322,7 +331,6 @@ static bool take(struct entropy_gpu *g)
     group->phase = GROUP_DECODING;
     g->busy++;
     uv_mutex_unlock(&e->lock);
-    array_maker_want(g->arrays, group->parts[0].job->pic->mb_count, ARRAYS_AHEAD * group->count);
     int err = begin(g, group);
     if (err)
         forget(group);
@@ -362,7 +370,7 @@ static void log_sums(const struct entropy_gpu *g)
         return;
     snprintf(line, sizeof line,
              "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu given back, %llu late; a batch: %.1f ms, %.1f of the device's, "
-             "largest slice %.0f bytes; coefficients of %llu stayed there, at most %llu MiB; the thread's CPU time: %.3f s",
+             "its largest slice as %.0f bytes; coefficients of %llu stayed there, at most %llu MiB; the thread's CPU time: %.3f s",
              (unsigned long long)g->sum.batches, g->made, (unsigned long long)g->sum.decoded, (unsigned long long)g->sum.given_back,
              (unsigned long long)g->sum.late,
              1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n,

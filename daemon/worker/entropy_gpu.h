@@ -23,7 +23,9 @@ uint32_t entropy_units(const struct h264_picture *pic);
 uint64_t entropy_batch_bytes(const struct entropy_capacity *c); /* of device memory */
 uint64_t entropy_resident_limit(const struct engine *e); /* bytes of it for coefficients that stay there until reconstruction takes them */
 
-/* Time is thought of as growing with the bytes of slices: the CPU's with all of them, the GPU's with those of the largest slice. */
+/* Time is thought of as growing with the bytes of slices: the CPU's with all of them, the GPU's with those of the largest slice and with
+ * its macroblocks, as many bytes each as take as long. */
+uint64_t entropy_slice_weight(const struct h264_slice *slice);
 void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes);
 /* From now on the job holds so much host memory for what the GPU decodes. With the lock. */
 void entropy_keep(struct engine *e, struct job *job, uint64_t bytes);
@@ -31,7 +33,7 @@ void entropy_keep_units(struct engine *e, struct job *job, uint32_t units); /* c
 /* A batch came back, so many of its pictures when the workers could hardly go on without: how far to trust the estimates. With the lock. */
 void entropy_learn(struct engine *e, uint32_t late);
 bool entropy_worth(const struct engine *e); /* the queue is so long that the GPU may be of use. With the lock */
-/* Pictures for one batch, at most c->pictures, out of the queue; *largest: bytes of their largest slice. With the lock. */
+/* Pictures for one batch, at most c->pictures, out of the queue; *largest: weight of their largest slice. With the lock. */
 uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, struct job *out[ENTROPY_PICTURES], uint64_t *largest);
 
 #endif

@@ -34,6 +34,7 @@
 #define DECAY         0.95 /* of what was measured, each time something new is */
 #define CPU_SECONDS   1e-7 /* a byte, before anything is measured; of one worker */
 #define GPU_SECONDS   2e-6
+#define SLICE_MB_BYTES 3 /* 20 ms of a slice of 8,160 macroblocks, besides 0.8 a kilobyte */
 #define FETCH_SECONDS 0.02 /* a batch, from its end on */
 #define MARGIN        1.3  /* the GPU may take so many times as long as estimated, before it is known how often it does, */
 #define LEAST_MARGIN  1.1
@@ -110,6 +111,11 @@ void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes)
 {
     r->seconds = DECAY * r->seconds + seconds;
     r->bytes = DECAY * r->bytes + bytes;
+}
+
+uint64_t entropy_slice_weight(const struct h264_slice *slice)
+{
+    return slice->nal_size + (uint64_t)SLICE_MB_BYTES * (slice->end_mb > slice->hdr.first_mb ? slice->end_mb - slice->hdr.first_mb : 0);
 }
 
 void entropy_learn(struct engine *e, uint32_t late)

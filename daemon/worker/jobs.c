@@ -379,8 +379,8 @@ static void note_offload(struct job *job)
     if (!h264_picture_offloads(pic))
         return;
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        if (pic->slices[i].nal_size > job->largest_slice)
-            job->largest_slice = pic->slices[i].nal_size;
+        if (entropy_slice_weight(&pic->slices[i]) > job->largest_slice)
+            job->largest_slice = entropy_slice_weight(&pic->slices[i]);
     job->offloads = s->engine->params.entropy == ENGINE_ENTROPY_GPU || (!s->live && s->jobs >= FIRST_PICTURES);
 }
 

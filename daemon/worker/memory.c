@@ -13,6 +13,8 @@
 #define MEMORY_ALIGN 64
 #define SLAB_BLOCK   65536u /* blocks of this size and more */
 #define SLAB_HEAD    64u    /* before each block: its slab */
+#define SLAB_COUNT   32u    /* blocks of a slab that is made when one block is needed */
+#define LARGE_SLAB   (256u << 20) /* bytes of one that is made ahead: each costs the driver's time */
 
 /* Blocks of one class. In its class's list while any is free. */
 struct slab {
@@ -84,7 +86,7 @@ void memory_free(struct memory *m)
 }
 
 /* Without the lock: the device may take its time. */
-static struct slab *slab_create(struct memory *m, unsigned class, size_t rounded)
+static struct slab *slab_create(struct memory *m, unsigned class, size_t rounded, size_t bytes, uint32_t most)
 {
     struct slab *slab = calloc(1, sizeof *slab);
     uint8_t *memory;
@@ -93,8 +95,8 @@ static struct slab *slab_create(struct memory *m, unsigned class, size_t rounded
         return NULL;
     slab->class = class;
     slab->block = rounded + SLAB_HEAD;
-    slab->count = (unsigned)(m->slab_bytes / slab->block);
-    slab->count = slab->count > 32 ? 32 : slab->count ? slab->count : 1;
+    slab->count = (unsigned)(bytes / slab->block);
+    slab->count = slab->count > most ? most : slab->count ? slab->count : 1;
     if (gpu_arena_create(m->gpu, slab->count * slab->block, &slab->arena, &base)) {
         free(slab);
         return NULL;
@@ -117,16 +119,27 @@ static void slab_add(struct memory *m, struct slab *slab)
     m->cached += (uint64_t)slab->count * (slab->block - SLAB_HEAD);
 }
 
-bool memory_provide(struct memory *m, size_t size, uint32_t count)
+uint32_t memory_missing(struct memory *m, size_t size, uint32_t count)
 {
     size_t rounded;
     unsigned class = size_class(size, &rounded);
     if (!m->gpu || rounded < SLAB_BLOCK)
-        return false;
+        return 0;
     uv_mutex_lock(&m->lock);
-    bool enough = m->slab_blocks[class] >= count || m->cached >= m->limit;
+    uint32_t there = m->slab_blocks[class];
     uv_mutex_unlock(&m->lock);
-    struct slab *slab = enough ? NULL : slab_create(m, class, rounded);
+    return there < count ? count - there : 0;
+}
+
+bool memory_provide(struct memory *m, size_t size, uint32_t count)
+{
+    size_t rounded;
+    unsigned class = size_class(size, &rounded);
+    uint32_t missing = memory_missing(m, size, count);
+    uv_mutex_lock(&m->lock);
+    bool full = m->cached >= m->limit;
+    uv_mutex_unlock(&m->lock);
+    struct slab *slab = missing && !full ? slab_create(m, class, rounded, LARGE_SLAB, missing > SLAB_COUNT ? missing : SLAB_COUNT) : NULL;
     if (!slab)
         return false;
     uv_mutex_lock(&m->lock);
@@ -141,7 +154,7 @@ static void *slab_get(struct memory *m, unsigned class, size_t rounded)
     struct slab *slab = m->slabs[class];
     if (!slab) {
         uv_mutex_unlock(&m->lock);
-        slab = slab_create(m, class, rounded);
+        slab = slab_create(m, class, rounded, m->slab_bytes, SLAB_COUNT);
         if (!slab)
             return NULL;
         uv_mutex_lock(&m->lock);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Memory for picture arrays that is made before it is needed: it is there when array_maker_ready says so, in few slabs, and where the
+ * device gives none everything goes on. The arenas here are of the heap; there may be no more of them.
+ */
+#include "daemon/worker/array_maker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define MBS 8160
+#define PATIENCE_US 10000000
+
+struct gpu_arena {
+    void *memory;
+};
+
+static atomic_uint made, freed, most_arenas;
+
+int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
+{
+    (void)g;
+    if (made == most_arenas)
+        return GPU_ERR_NOMEM;
+    struct gpu_arena *a = calloc(1, sizeof *a);
+    if (!a || !(a->memory = aligned_alloc(64, (size + 63) / 64 * 64)))
+        abort();
+    made++;
+    *memory = a->memory;
+    *out = a;
+    return GPU_OK;
+}
+
+void gpu_arena_free(struct gpu_arena *a)
+{
+    freed++;
+    free(a->memory);
+    free(a);
+}
+
+static void begin(struct memory *m, unsigned arenas)
+{
+    made = freed = 0;
+    most_arenas = arenas;
+    assert_int_equal(memory_init(m, 4ull << 30), 0);
+    m->gpu = (struct gpu *)m; /* only whether there is one matters */
+    m->slab_bytes = 4u << 20;
+}
+
+static void wait_until_ready(struct array_maker *a, uint32_t count)
+{
+    unsigned us = 0;
+    while (!array_maker_ready(a, MBS, count)) {
+        usleep(1000);
+        us += 1000;
+        assert_true(us < PATIENCE_US);
+    }
+}
+
+static void test_made(void **state)
+{
+    struct memory m;
+    begin(&m, 100);
+    struct array_maker *a = array_maker_start(&m);
+    assert_non_null(a);
+    assert_false(array_maker_ready(a, MBS, 64));
+    wait_until_ready(a, 64);
+    assert_int_equal(made, 3); /* one for each array */
+    assert_int_equal(memory_missing(&m, MBS * sizeof(struct rec_motion), 64), 0);
+    struct account *account = account_create(&m);
+    void *blocks[64];
+    for (unsigned i = 0; i < 64; i++)
+        blocks[i] = account->allocator.get(account->allocator.ctx, MBS * sizeof(struct rec_motion));
+    assert_int_equal(made, 3);
+    assert_int_equal(memory_missing(&m, MBS * sizeof(struct rec_motion), 64), 64);
+    assert_int_equal(memory_missing(&m, MBS * sizeof(struct rec_mb), 64), 0);
+    for (unsigned i = 0; i < 64; i++)
+        account->allocator.put(account->allocator.ctx, blocks[i], MBS * sizeof(struct rec_motion));
+    assert_true(array_maker_ready(a, MBS, 64));
+    account_unref(account);
+    array_maker_stop(a);
+    memory_free(&m);
+    assert_int_equal(freed, made);
+}
+
+/* Then they are made, or not, where they are needed. */
+static void test_no_memory(void **state)
+{
+    struct memory m;
+    for (unsigned most = 0; most < 3; most++) {
+        begin(&m, most);
+        struct array_maker *a = array_maker_start(&m);
+        assert_non_null(a);
+        wait_until_ready(a, 64);
+        assert_true(array_maker_ready(a, MBS, 1000));
+        assert_int_equal(made, most);
+        array_maker_stop(a);
+        memory_free(&m);
+        assert_int_equal(freed, made);
+    }
+}
+
+static void test_no_device(void **state)
+{
+    struct memory m;
+    begin(&m, 100);
+    m.gpu = NULL;
+    struct array_maker *a = array_maker_start(&m);
+    assert_true(array_maker_ready(a, MBS, 64));
+    assert_true(array_maker_ready(NULL, MBS, 64));
+    array_maker_stop(a);
+    array_maker_stop(NULL);
+    memory_free(&m);
+    assert_int_equal(made, 0);
+}
+
+/* While it is at work. */
+static void test_stop(void **state)
+{
+    struct memory m;
+    for (unsigned i = 0; i < 20; i++) {
+        begin(&m, 100);
+        struct array_maker *a = array_maker_start(&m);
+        array_maker_ready(a, MBS, 8 + i);
+        array_maker_stop(a);
+        memory_free(&m);
+        assert_int_equal(freed, made);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_made),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
