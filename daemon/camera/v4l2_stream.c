@@ -258,16 +258,16 @@ static void tell(struct hub *h, bool running, const char *cause)
 
 static int open_device(struct hub *h, struct pelton_failure *failure)
 {
-    struct camera_params params = h->params;
-    int rc = v4l2_device_open(&h->device, &params, failure);
+    const struct camera_params before = h->params; /* the device borrows its path from h->params */
+    int rc = v4l2_device_open(&h->device, &h->params, failure);
     if (rc == PELTON_ERR_UNSUPPORTED && h->known) { /* its size may be another one now, which the decoder learns from the stream */
-        params = h->asked;
-        rc = v4l2_device_open(&h->device, &params, failure);
+        h->params = h->asked;
+        rc = v4l2_device_open(&h->device, &h->params, failure);
     }
-    if (rc == 0)
-        h->params = params;
     if (rc == 0 && h->params.coding != CAMERA_H264)
         rc = v4l2_device_fail(&h->device, failure, PELTON_ERR_UNSUPPORTED, "the device gives no H.264", "");
+    if (rc < 0)
+        h->params = before;
     h->device.least[0] = LEAST_UNIT;
     rc = rc < 0 ? rc : v4l2_device_start(&h->device, failure);
     if (rc < 0)
