@@ -34,7 +34,9 @@ def forget(path):
 
 
 def environment(args, prefix):
-    return {**os.environ, "V4L2_SHIM": prefix, "LD_PRELOAD": args.bin + "/v4l2_shim.so"}
+    """--preload is AddressSanitizer's library, which has to come first; what it says is looked for in the end, as a worker that dies is started again."""
+    env = {**os.environ, "V4L2_SHIM": prefix, "LD_PRELOAD": ":".join(filter(None, [args.preload, args.bin + "/v4l2_shim.so"]))}
+    return {**env, "ASAN_OPTIONS": f"detect_leaks=0:log_path={args.folder}/asan"} if args.preload else env
 
 
 def pipe(args, uri, fmt, frames, env):
@@ -520,13 +522,17 @@ TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control
 def main():
     p = argparse.ArgumentParser()
     t.add_arguments(p)
+    p.add_argument("--preload", default="")
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     print("seed", t.SEED)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool: # they wait most of the time
-        running = [pool.submit(TESTS[name], args, os.path.realpath(folder)) for name in args.names or TESTS]
+        args.folder = os.path.realpath(folder)
+        running = [pool.submit(TESTS[name], args, args.folder) for name in args.names or TESTS]
         for one in running:
             one.result()
+        for report in pathlib.Path(args.folder).glob("asan.*"):
+            check(False, "AddressSanitizer: " + report.read_text())
     return 1 if FAILURES else 0
 
 
