@@ -302,10 +302,10 @@ static struct group *free_group(struct entropy_gpu *g)
  * queue are meant. With the lock. */
 static bool arrays_ready(struct entropy_gpu *g)
 {
-    uint32_t count = g->capacity.pictures;
+    uint32_t mb_count = g->engine->entropy->pic->mb_count, count = entropy_batch_pictures(&g->capacity, mb_count);
     for (uint32_t i = 0; i < g->capacity.batches; i++)
         count += g->groups[i].phase == GROUP_DECODING ? g->groups[i].count : 0;
-    return array_maker_ready(g->arrays, g->engine->entropy->pic->mb_count, count);
+    return array_maker_ready(g->arrays, mb_count, count);
 }
 
 /* A new group, if there is enough for one. With the lock, dropped meanwhile. */

@@ -20,6 +20,7 @@ struct entropy_capacity {
 struct entropy_capacity entropy_capacity(enum engine_entropy mode, const struct gpu_device_info *device, unsigned queues);
 /* Units of coefficients that the picture may take; those that need more are the CPU's. */
 uint32_t entropy_units(const struct h264_picture *pic);
+uint32_t entropy_batch_pictures(const struct entropy_capacity *c, uint32_t mb_count); /* so large, that a batch holds */
 uint64_t entropy_batch_bytes(const struct entropy_capacity *c); /* of device memory */
 uint64_t entropy_resident_limit(const struct engine *e); /* bytes of it for coefficients that stay there until reconstruction takes them */
 

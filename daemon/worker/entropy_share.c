@@ -75,6 +75,12 @@ uint64_t entropy_batch_bytes(const struct entropy_capacity *c)
     return (uint64_t)c->mbs * MB_BYTES + (uint64_t)c->units * UNIT_BYTES + c->bytes;
 }
 
+uint32_t entropy_batch_pictures(const struct entropy_capacity *c, uint32_t mb_count)
+{
+    uint32_t fit = c->mbs / (mb_count ? mb_count : 1);
+    return fit < c->pictures ? fit : c->pictures;
+}
+
 uint32_t entropy_units(const struct h264_picture *pic)
 {
     uint64_t most = (uint64_t)pic->mb_count * (pic->sps->chroma_format_idc ? MB_UNITS : GREY_UNITS);
@@ -218,30 +224,36 @@ static uint32_t most_alike(struct candidates *c, uint32_t most)
     return from;
 }
 
-static bool memory_left(const struct engine *e, uint64_t more)
+/* For what the GPU decodes. */
+static uint64_t memory_left(const struct engine *e)
 {
-    return !e->window_budget || e->entropy_kept + more <= e->window_budget * KEPT_PART;
+    uint64_t most = e->window_budget * KEPT_PART;
+    if (!e->window_budget)
+        return UINT64_MAX;
+    return most > e->entropy_kept ? most - e->entropy_kept : 0;
 }
 
-/* In time, of like sizes, and as many as there is memory for. */
+/* In time, of like sizes, and as many as there is memory for; a batch takes as long with few of them, and then others wait for it. */
 static uint32_t choose_some(struct engine *e, struct entropy_capacity room, struct job **out)
 {
     struct candidates c;
     bool known = e->gpu_rate.bytes > 0;
-    uint32_t n = 0, most = known || room.pictures < FIRST_BATCH ? room.pictures : FIRST_BATCH;
-    uint64_t kept = 0;
-    if (!memory_left(e, 0))
+    uint64_t left = memory_left(e);
+    if (!e->entropy)
+        return 0;
+    uint32_t n = 0, most = entropy_batch_pictures(&room, e->entropy->pic->mb_count);
+    most = known || most < FIRST_BATCH ? most : FIRST_BATCH;
+    uint32_t least = (most + LEAST_PART - 1) / LEAST_PART;
+    if (left / kept_bytes(e->entropy) < least)
         return 0;
     find_first(e, &c, CANDIDATES * most);
-    if (c.count < (most + LEAST_PART - 1) / LEAST_PART)
+    if (c.count < least)
         return 0;
-    for (uint32_t i = c.count > most ? most_alike(&c, most) : 0; i < c.count && n < most; i++) {
-        kept += kept_bytes(c.jobs[i]);
-        if (!memory_left(e, kept))
-            break;
-        if (takes(&room, c.jobs[i]))
+    for (uint32_t i = c.count > most ? most_alike(&c, most) : 0; i < c.count && n < most && left >= kept_bytes(c.jobs[i]); i++)
+        if (takes(&room, c.jobs[i])) {
+            left -= kept_bytes(c.jobs[i]);
             out[n++] = c.jobs[i];
-    }
+        }
     return n;
 }
 
