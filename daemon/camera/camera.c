@@ -61,7 +61,8 @@ static void camera_free(struct camera *c)
     free(c);
 }
 
-static int camera_create(struct camera_host *h, struct engine *engine, const char *uri, struct camera **out, char why[CAMERA_WHY])
+/* was_open: for somebody who has had frames of it, so its absence passes. */
+static int camera_create(struct camera_host *h, struct engine *engine, const char *uri, bool was_open, struct camera **out, char why[CAMERA_WHY])
 {
     struct camera *c = calloc(1, sizeof *c);
     if (!c)
@@ -73,6 +74,7 @@ static int camera_create(struct camera_host *h, struct engine *engine, const cha
     c->host = h;
     c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc = camera_params_parse(uri, &c->params, why) < 0 ? PELTON_ERR_USAGE : 0;
+    c->params.wait |= was_open;
     c->asked = c->params;
     c->uri = strdup(uri);
     if (rc == 0 && c->params.kind == CAMERA_SIM) {
@@ -161,7 +163,7 @@ int camera_open(struct camera_host *h, struct engine *engine, const struct pelto
     uv_mutex_unlock(&h->lock);
     bool fresh = !c;
     if (fresh)
-        rc = camera_create(h, engine, params->uri, &c, why);
+        rc = camera_create(h, engine, params->uri, resume_sequence > 0, &c, why);
     if (rc < 0) {
         failure->code = rc;
         snprintf(failure->cause, sizeof failure->cause, "%.50s: %.199s", r->name, why[0] ? why : "out of memory");

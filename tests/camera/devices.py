@@ -237,8 +237,9 @@ def jpeg(args, folder):
 class Reader:
     """camera_watch in the background, its lines with the time they came."""
 
-    def __init__(self, args, socket, uri, patience=60):
-        self.process = subprocess.Popen([args.bin + "/camera_watch", "--socket", socket, "--patience", str(patience), uri], stdout=subprocess.PIPE, text=True)
+    def __init__(self, args, socket, uri, patience=60, command=None, env=None):
+        command = command or [args.bin + "/camera_watch", "--socket", socket, "--patience", str(patience), uri]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
         self.lines = []
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
@@ -384,6 +385,27 @@ def changes(args, folder):
         fixed.end()
 
 
+def changed_and_gone(args, folder):
+    """Without a name, too: a camera that changes and is then away for a while is waited for by who has had frames of it."""
+    home = folder + "/away"
+    os.makedirs(home)
+    path = home + "/video0"
+    for pause in (0.3, 0.6, 0.9):
+        describe(path, formats="YUYV", width=64, height=48)
+        command = [args.bin + "/camera_watch", "--patience", "60", f"v4l2://{path}?format=YUYV"]
+        reader = Reader(args, None, None, command=command, env=environment(args, home))
+        started = reader.wait_size(time.monotonic(), "64x48", 20)
+        describe(path, formats="YUYV", width=96, height=64)
+        time.sleep(pause)
+        describe(path, formats="YUYV", width=96, height=64, gone=1)
+        time.sleep(1.5)
+        now = time.monotonic()
+        describe(path, formats="YUYV", width=96, height=64)
+        after = reader.wait_size(now, "96x64", 10)
+        check(started is not None and after is not None, f"changed and gone {pause} s later: frames after {after and round(after, 2)} s {reader.lines[-1:]}")
+        reader.end()
+
+
 def changed_streams(args, folder):
     """The same of JPEG, and of H.264, whose decoder learns the size from the stream."""
     home, config, stream = folder + "/changed", folder + "/changed.yaml", folder + "/changed.stream"
@@ -516,7 +538,7 @@ def memory(args, folder):
     check(len(frames) == 120 and gaps > 10 and gaps >= lost >= gaps - 3, f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
 
 
-TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control, jpeg, memory, h264, plugging, changes, changed_streams)}
+TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control, jpeg, memory, h264, plugging, changes, changed_and_gone, changed_streams)}
 
 
 def main():
