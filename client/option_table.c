@@ -160,7 +160,7 @@ const struct command commands[] = {
     {CMD_SNAPSHOT, "snapshot", "NAME -o FILE", "write one frame", "", "pelton snapshot front -o now.png --after-now", cmd_snapshot},
     {CMD_GET, "get", "NAME [CONTROL...]", "print a camera's controls", "Names and units are libcamera's.", "pelton get front ExposureTime", cmd_get},
     {CMD_SET, "set", "NAME CONTROL=VALUE...", "set a camera's controls",
-     "ExposureTime and AnalogueGain make themselves manual, DigitalGain all three; AeEnable=1 begins exposure control again. What is set lasts while the camera has readers.",
+     "ExposureTime and AnalogueGain make themselves manual, DigitalGain all three; AeEnable=1 begins exposure control again. What is set lasts while the camera has readers and keeps its size and format.",
      "pelton set front ExposureTime=5000 AnalogueGain=2\npelton set front AeEnable=true ExposureValue=-1", cmd_set},
     {CMD_CALIB, "calib", "check FILE [--size WxH]", "read a camera's calibration file",
      "Reads ROS camera_info, OpenCV (YAML, XML) and Kalibr files and prints the camera that pelton makes of them: model, "
