@@ -5,9 +5,9 @@
  * picture), its camera goes by two passes.
  *
  * A tile: x in the low half and y of the rectangle's first pixel; its pairs of columns (8 bits), loads of 8 samples that cover a row of
- * its samples (8 bits), rows; 65536 / (rows / 4) and 65536 / loads, rounded up. An entry of the map: fractions in 1/32 pixel, 5 bits of x, 5 of
- * y; addresses of two pixels, 11 bits each: of the one to the right and the pixel itself in the high bits, or, where the pixel's
- * column is odd, the other way round with 1 - x. So the first address is that of an even column, as a rule. 0: black.
+ * its samples (8 bits), rows; 65536 / (rows / 4) and 65536 / loads, rounded up. An entry of the map names two pixels next to each other by the
+ * one whose column is even: its address in bits 3 to 13, bit 2 is 1 where the other is to its right; then 1/32 pixels from it towards the other
+ * in bits 16 to 23, and towards the row below in bits 24 to 31. BLACK: nothing of the sensor.
  */
 #include "gpu/isp_internal.h"
 
@@ -121,6 +121,7 @@ static uint32_t address(const struct shape *shape, uint32_t x, uint32_t y)
 
 /* Entries while the shape is not known: x and y in the tile's rectangle, a byte each; the fractions in the low bits. */
 #define NOT_SEEN 0xffffffffu
+#define BLACK 4u /* of what is finished */
 
 static void write_entries(const struct view *view, const struct box *rect, uint32_t *map, uint32_t stride)
 {
@@ -135,11 +136,12 @@ static void write_entries(const struct view *view, const struct box *rect, uint3
 
 static uint32_t finished(const struct shape *shape, uint32_t entry)
 {
-    uint32_t px = entry >> 10 & 0xff, py = entry >> 18 & 0xff, y = entry & 31 << 5, x = entry & 31;
-    uint32_t here = address(shape, px, py), right = address(shape, px + 1, py);
+    uint32_t px = entry >> 10 & 0xff, py = entry >> 18 & 0xff, y = entry >> 5 & 31, x = entry & 31;
     if (entry == NOT_SEEN)
-        return 0;
-    return px & 1 && x ? right << 21 | here << 10 | y | (32 - x) : here << 21 | right << 10 | y | x;
+        return BLACK;
+    if (px & 1)
+        return address(shape, px + 1, py) << 3 | (32 - x) << 16 | y << 24;
+    return address(shape, px, py) << 3 | 4 | x << 16 | y << 24;
 }
 
 /* A region at its own size */

@@ -144,7 +144,9 @@ static double toned(const struct isp_params *p, double v)
 
 bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_args *args, uint32_t *table, uint32_t *rect)
 {
-    const double unit = fused && !isp_has_matrix(p) ? 1 / 65535.0 : 1; /* of what the curve gets */
+    /* What the fused pass's curve gets: whole samples, or where these were interpolated 1024ths, less ISP_FUSED_BELOW */
+    const bool samples = fused && !isp_has_matrix(p), parts = samples && isp_sampling(p) != ISP_SAMPLE_NONE;
+    const double unit = samples ? 1 / (parts ? 1024 * 65535.0 : 65535.0) : 1, below = parts ? ISP_FUSED_BELOW * unit : 0;
     if (fused && !isp_fuse_fill(p, args, table, rect))
         return false;
     if (!fused && isp_sampling(p) != ISP_SAMPLE_NONE)
@@ -152,7 +154,7 @@ bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_arg
     for (uint32_t i = 0; i <= ISP_TONE_STEPS; i++) {
         double at = (double)i / ISP_TONE_STEPS, here = toned(p, at), next = i < ISP_TONE_STEPS ? toned(p, (i + 1.0) / ISP_TONE_STEPS) : here;
         double slope = (next - here) * ISP_TONE_STEPS;
-        float line[2] = {(float)(here - at * slope), (float)(slope * unit)};
+        float line[2] = {(float)(here - (at - below) * slope), (float)(slope * unit)};
         memcpy(table + 2 * i, line, sizeof(line));
     }
     return true;
@@ -213,6 +215,12 @@ bool isp_has_matrix(const struct isp_params *p)
     return any;
 }
 
+/* For a division of t * zones, t < count <= 256, zones <= 16: what is too much then is less than 4080 * 255 / 2^20 of one over the divisor. */
+static uint32_t reciprocal(uint32_t count)
+{
+    return ((1u << 20) + count - 1) / count;
+}
+
 void isp_table_args(const struct isp_params *p, struct isp_args *args)
 {
     struct isp_rect out;
@@ -230,6 +238,8 @@ void isp_table_args(const struct isp_params *p, struct isp_args *args)
     args->region_x = (int32_t)out.x;
     args->region_y = (int32_t)out.y;
     isp_zones(p->width, p->height, &args->zone_columns, &args->zone_rows);
+    args->zone_columns |= reciprocal(blocks(p->width, ISP_TILE_X)) << ISP_ZONE_SHIFT;
+    args->zone_rows |= reciprocal(blocks(p->height, ISP_TILE_Y)) << ISP_ZONE_SHIFT;
     fill_matrix(p, args);
     if (p->order == ISP_YUV)
         fill_picture(p, args);

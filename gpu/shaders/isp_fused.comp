@@ -46,7 +46,8 @@ layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly restrict buffer table
 #define SAMPLE_PITCH (4u * LOADS + 1u)
 const uint SAMPLES = SAMPLE_PITCH * (ROWS + 4u);
 const uint ODD = HALF * ROWS;
-shared uvec2 store[FIRST + (SAMPLES > 2u * ODD ? SAMPLES : 2u * ODD)];
+const uint STORE = FIRST + HALF + (SAMPLES > 2u * ODD ? SAMPLES : 2u * ODD);
+shared uvec2 store[STORE];
 const bool TWICE = LOADS * (ROWS + 4u) > THREADS;
 
 struct tile_rect {
@@ -72,10 +73,10 @@ tile_rect find_rect()
     return r;
 }
 
-/* black: with the mantissa's bias on top; gain: of 0..1. Where fma is two operations, the last of 16 bits may differ by 1. */
-vec4 level(uvec4 value, vec2 black, vec2 gain)
+/* value, black: with the mantissa's bias on top; gain: of 0..1. Where fma is two operations, the last of 16 bits may differ by 1. */
+vec4 level(vec4 value, vec2 black, vec2 gain)
 {
-    vec4 above = uintBitsToFloat(0x4b000000u | value) - black.xyxy;
+    vec4 above = value - black.xyxy;
     precise vec4 biased = fma(clamp(above * gain.xyxy, 0.0, 1.0), vec4(MOST), vec4(ROUND));
     precise vec4 whole = biased - ROUND;
     return whole;
@@ -83,42 +84,42 @@ vec4 level(uvec4 value, vec2 black, vec2 gain)
 
 /* Eight samples in a row that a thread loads. */
 struct load {
-    uint row, column, to;
+    uint row, column, from, to; /* from: words from the frame's first */
     bool any;
 };
 
 load find_load(tile_rect r, uint i)
 {
     uint row = i * r.by_loads >> 16, column = i - row * r.loads;
-    return load(row, column, FIRST + row * SAMPLE_PITCH + 4u * column, i < r.loads * (r.rows + 4u));
+    uint x = (uint(r.origin.x - 2) & ~7u) + 8u * column, y = uint(r.origin.y - 2) + row;
+    return load(row, column, y * CAMERA.raw_stride + word_8(x), FIRST + row * SAMPLE_PITCH + 4u * column, i < r.loads * (r.rows + 4u));
 }
 
 words_8 ask(uint frame, tile_rect r, load l)
 {
-    ivec2 origin = (r.origin - 2) & ivec2(~7, ~0);
     words_8 w = words_8(uvec3(0u), uvec3(0u));
     if (l.any && r.inside)
-        w = fetch_8(args[frame].raw + (uint(origin.y) + l.row) * CAMERA.raw_stride, uint(origin.x) + 8u * l.column);
+        w = fetch_8_at(args[frame].raw + l.from, (uint(r.origin.x - 2) & ~7u) + 8u * l.column);
     return w;
 }
 
 /* At the picture's border, one by one */
-void mirrored(uint frame, tile_rect r, load l, out uvec4 low, out uvec4 high)
+void mirrored(uint frame, tile_rect r, load l, out vec4 low, out vec4 high)
 {
     ivec2 at = ((r.origin - 2) & ivec2(~7, ~0)) + ivec2(8u * l.column, l.row);
     uint from = args[frame].raw + uint(mirror(at.y, int(CAMERA.height))) * CAMERA.raw_stride;
     [[dont_unroll]] for (int k = 0; k < 4; k++) {
-        low[k] = one(from, at.x + k, int(CAMERA.width));
-        high[k] = one(from, at.x + 4 + k, int(CAMERA.width));
+        low[k] = uintBitsToFloat(0x4b000000u | one(from, at.x + k, int(CAMERA.width)));
+        high[k] = uintBitsToFloat(0x4b000000u | one(from, at.x + 4 + k, int(CAMERA.width)));
     }
 }
 
 void put_samples(uint frame, tile_rect r, load l, words_8 w)
 {
-    bool lower = (l.row & 1u) != 0u;
-    vec2 black = (lower ? vec2(CAMERA.black[2], CAMERA.black[3]) : vec2(CAMERA.black[0], CAMERA.black[1])) + MAGIC;
-    vec2 gain = (lower ? vec2(args[frame].gain[2], args[frame].gain[3]) : vec2(args[frame].gain[0], args[frame].gain[1])) * (1.0 / 65535.0);
-    uvec4 low, high;
+    uint lower = (l.row & 1u) * 2u;
+    vec2 black = vec2(CAMERA.black[lower], CAMERA.black[lower + 1u]) + MAGIC;
+    vec2 gain = vec2(args[frame].gain[lower], args[frame].gain[lower + 1u]) * (1.0 / 65535.0);
+    vec4 low, high;
     if (!l.any)
         return;
     if (r.inside)
@@ -132,11 +133,13 @@ void put_samples(uint frame, tile_rect r, load l, words_8 w)
     store[l.to + 3u] = b.zw;
 }
 
-uvec2 texel_of(vec3 v)
+/* own: green is the sample itself. What red's bits have above 16 is taken off blue's in advance. */
+uvec2 texel_of(vec3 v, bool own)
 {
-    precise vec3 biased = v + ROUND;
-    precise float green = fma(biased.g, 65536.0, -65536.0 * ROUND);
-    return uvec2((floatBitsToUint(biased.r) & 0xffffu) | floatBitsToUint(biased.b) << 16, floatBitsToUint(green));
+    const float above = 1.0 - 67.0 / 256.0; /* 0x4300 of ROUND's bits */
+    precise vec3 biased = v + vec3(ROUND, ROUND, ROUND + above);
+    precise float green = own ? v.g * 65536.0 : fma(biased.g, 65536.0, -65536.0 * ROUND);
+    return uvec2(floatBitsToUint(biased.r) + (floatBitsToUint(biased.b) << 16), floatBitsToUint(green));
 }
 
 vec2 pair_at(uint at)
@@ -144,11 +147,22 @@ vec2 pair_at(uint at)
     return uintBitsToFloat(store[at]);
 }
 
+/* A thread's texels that are outside the picture */
+void blacken(tile_rect r, uvec2 first, uint to)
+{
+    [[dont_unroll]] for (uint n = 0u; n < 8u; n++) {
+        ivec2 at = r.origin + ivec2(first) + ivec2(n & 1u, n >> 1);
+        if (uint(at.x) >= CAMERA.width || uint(at.y) >= CAMERA.height)
+            store[to + (n >> 1) * HALF + (n & 1u) * ODD] = uvec2(0u);
+    }
+}
+
 /* A thread makes four rows of two pixels, and keeps them until all samples have been read. */
 void make_texels(uint frame, tile_rect r)
 {
-    /* Sixteen columns to sixteen threads, which then meet nowhere; what is right of these to the last ones */
-    uint i = gl_LocalInvocationIndex, rest = i - 4u * r.rows, beyond = rest * r.by_strips >> 16;
+    /* Sixteen columns to sixteen threads, which then meet nowhere; what is right of these to the last ones. That is about five of eight
+     * subgroups: not the same for each frame, as each is bound to one of four schedulers. */
+    uint i = (gl_LocalInvocationIndex + 32u * frame) % THREADS, rest = i - 4u * r.rows, beyond = rest * r.by_strips >> 16;
     uint column = i < 4u * r.rows ? i & 15u : 16u + beyond, row = i < 4u * r.rows ? i >> 4 << 2 : 4u * rest - beyond * r.rows;
     uint from = FIRST + row * SAMPLE_PITCH + column + (uint(r.origin.x - 2) >> 1 & 3u), to = FIRST + row * HALF + column;
     bool any = column < r.columns;
@@ -164,36 +178,31 @@ void make_texels(uint frame, tile_rect r)
         [[unroll]] for (uint j = 0u; j < 4u; j++) {
             vec2 ns = here[j + 1u] + here[j + 3u], far_ns = here[j] + here[j + 4u], corners = we[j + 1u] + we[j + 3u];
             [[unroll]] for (uint k = 0u; k < 2u; k++)
-                texels[j][k] = texel_of(demosaic(int(k) == RED_X, int(j & 1u) == RED_Y, here[j + 2u][k], ns[k], we[j + 2u][k], far_ns[k], far_we[j + 2u][k], corners[k]));
-        }
-        if (!r.inside) { /* black outside the picture */
-            [[unroll]] for (uint n = 0u; n < 8u; n++) {
-                ivec2 at = r.origin + ivec2(2u * column + (n & 1u), row + (n >> 1));
-                if (uint(at.x) >= CAMERA.width || uint(at.y) >= CAMERA.height)
-                    texels[n >> 1][n & 1u] = uvec2(0u);
-            }
+                texels[j][k] = texel_of(demosaic(int(k) == RED_X, int(j & 1u) == RED_Y, here[j + 2u][k], ns[k], we[j + 2u][k], far_ns[k], far_we[j + 2u][k], corners[k]),
+                                        (int(k) == RED_X) != (int(j & 1u) == RED_Y));
         }
     }
     barrier();
     if (any) {
         [[unroll]] for (uint n = 0u; n < 8u; n++)
             store[to + (n >> 1) * HALF + (n & 1u) * ODD] = texels[n >> 1][n & 1u];
+        if (SAMPLING != ISP_SAMPLE_NONE && !r.inside)
+            blacken(r, uvec2(2u * column, row), to);
     }
 }
 
-/* Where a pixel looks: addresses of two texels, and weights of these and the ones below. */
+/* Where a pixel looks: addresses of two texels, of an even and of an odd column, and weights of these and the ones below, in 1024ths. */
 struct look {
-    uint left, right;
+    uint even, odd;
     vec4 weights;
 };
 
 /* entry: of the map, isp_fuse.c */
 look find_look(uint entry)
 {
-    float x = uintBitsToFloat(0x4b000000u | (entry & 0x1fu)) * (1.0 / 32.0) - 262144.0;
-    float y = uintBitsToFloat(0x4b000000u | (entry & 0x3e0u)) * (1.0 / 1024.0) - 8192.0;
-    float both = x * y, below = y - both;
-    return look(entry >> 21, entry >> 10 & 0x7ffu, vec4((1.0 - x) - below, x - both, below, both));
+    float x = float(entry >> 16 & 0xffu), y = float(entry >> 24);
+    float both = x * y, below = fma(y, 32.0, -both);
+    return look((entry & 0x3ff8u) >> 3, (entry - 4u & 0x3ff8u) >> 3, vec4(fma(x, -32.0, 1024.0) - below, fma(x, 32.0, -both), below, both));
 }
 
 /* Of a texel: red; green; 65536 blue + red, whose last bits a float rounds away. */
@@ -203,12 +212,34 @@ vec3 parts(uint at)
     return vec3(float(t.x & 0xffffu), uintBitsToFloat(t.y), float(t.x));
 }
 
+/* In 1024ths, less BELOW. */
+#define BELOW (MATRIX == 0u ? float(ISP_FUSED_BELOW) : 0.0)
 vec3 sampled(uint entry)
 {
     look l = find_look(entry);
-    precise vec3 upper = fma(parts(l.right), l.weights.yyy, parts(l.left) * l.weights.x); /* without blue, .b is exactly .r */
-    precise vec3 v = fma(parts(l.right + HALF), l.weights.www, fma(parts(l.left + HALF), l.weights.zzz, upper));
+    vec3 begin = vec3(-BELOW, -BELOW, -65537.0 * BELOW);
+    precise vec3 upper = fma(parts(l.odd + ODD), l.weights.yyy, fma(parts(l.even), l.weights.xxx, begin));
+    precise vec3 v = fma(parts(l.odd + ODD + HALF), l.weights.www, fma(parts(l.even + HALF), l.weights.zzz, upper));
     return vec3(v.rg, (v.b - v.r) * (1.0 / 65536.0));
+}
+
+/* v: as sampled */
+float sampled_curve(float v)
+{
+    precise float piece = fma(v, 1.0 / 65535.0, 12582912.0); /* 1.5 * 2^23 */
+    vec2 line = lines[floatBitsToUint(piece) - 0x4b400000u];
+    return fma(v, line.y, line.x);
+}
+
+vec3 sampled_toned(uint entry)
+{
+    const float unit = 1.0 / (1024.0 * 65535.0);
+    vec3 v = sampled(entry);
+    if (MATRIX != 0u)
+        return toned(v, vec3(1.0 / 1024.0));
+    if (CURVE == 0u)
+        return fma(v, vec3(unit), vec3(unit * BELOW));
+    return vec3(sampled_curve(v.r), sampled_curve(v.g), sampled_curve(v.b));
 }
 
 vec3 plain(uint at)
@@ -225,8 +256,9 @@ uint address(uvec2 p)
 /* where: an entry of the map, or the address of its texel */
 vec3 pixel(uint where)
 {
-    vec3 v = SAMPLING == ISP_SAMPLE_NONE ? plain(where) : sampled(where);
-    return MATRIX == 0u ? curved(v, 1.0 / 65535.0) : toned(v, vec3(1.0));
+    if (SAMPLING != ISP_SAMPLE_NONE)
+        return sampled_toned(where);
+    return MATRIX == 0u ? curved(plain(where), 1.0 / 65535.0) : toned(plain(where), vec3(1.0));
 }
 
 void main()
@@ -245,8 +277,9 @@ void main()
         uint entry = (CAMERA.map + uint(at.y) * CAMERA.map_stride + uint(at.x)) >> 1;
         where = uvec4(pairs[entry], pairs[entry + (CAMERA.map_stride >> 1)]);
     }
-    if (gl_LocalInvocationIndex < 2u)
-        store[gl_LocalInvocationIndex * HALF] = uvec2(0u);
+    [[unroll]] for (uint i = gl_LocalInvocationIndex; i < STORE; i += THREADS) /* black, and what has no weight must be a number */
+        store[i] = uvec2(0u);
+    barrier();
     bool seen = at.x < int(CAMERA.out_width) && at.y < int(CAMERA.out_height);
     [[dont_unroll]] for (; frame < end; frame++) {
         put_samples(frame, r, first, next);

@@ -24,12 +24,16 @@
 
 /* The fused pass: frames that a workgroup makes one after the other, tiles of the picture, and the largest rectangle of the sensor
  * that one may look at: its pixels are addresses of 11 bits; a thread makes 2 x 4 of them from samples that threads load 8 at a time. */
-#define ISP_FUSED_FRAMES 4u
+#define ISP_FUSED_FRAMES 8u
 #define ISP_FUSED_X 32u
 #define ISP_FUSED_Y 32u
 #define ISP_FUSED_THREADS (ISP_FUSED_X * ISP_FUSED_Y / 4u)
 #define ISP_RECT_TEXELS 2048u
 #define ISP_RECT_LOADS (2u * ISP_FUSED_THREADS)
+
+/* The fused pass samples in 1024ths, less so many, which is a little less than half a piece of the tone curve: so that the piece is found by
+ * rounding. */
+#define ISP_FUSED_BELOW 32767
 
 /* The map: 1/32 pixel, as in OpenCV; x in the low half, relative to the block's base. This entry: no light from there. */
 #define ISP_MAP_BITS 5
@@ -44,6 +48,7 @@
 #define ISP_HISTOGRAM_BINS 256u
 #define ISP_ZONE_WORDS 8u     /* luma, log, red, green, blue, clipped, dark, 0 */
 #define ISP_ZONE_COUNT 256u
+#define ISP_ZONE_SHIFT 8
 #define ISP_STATISTICS_WORDS (ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS + ISP_ZONE_COUNT * ISP_ZONE_WORDS)
 
 /* Sampling of the finish pass (specialisation constant) */
@@ -70,7 +75,7 @@ struct isp_args {
     ISP_FLOAT gain[4];              /* of the four places of black: (raw - black) * gain is 0..65535 */
     ISP_UINT rgb;                   /* first pixel in ISP_BIND_RGB */
     ISP_UINT statistics;
-    ISP_UINT zone_columns, zone_rows;
+    ISP_UINT zone_columns, zone_rows; /* and, << ISP_ZONE_SHIFT, 2^20 over the number of tiles, rounded up */
     ISP_UINT out_width, out_height;
     ISP_INT region_x, region_y;     /* ISP_SAMPLE_NONE */
     ISP_UINT map_stride;            /* words; the map starts behind the bases, or the fused pass's tiles */

@@ -12,6 +12,8 @@ layout(push_constant, scalar) uniform push_block { uint first_frame, end_frame; 
 #define CAMERA args[first_frame] /* what all frames of a dispatch have in common */
 
 #define MAGIC 8388608.0
+/* Its bits, which compilers do not know to be constant: so that a mask and they become one instruction. */
+#define MAGIC_BITS (0x4b000000u | end_frame >> 7)
 
 /* 0 <= v < 2^23 */
 float to_float(uint v)

@@ -11,14 +11,18 @@ shared uint shared_bins[ISP_HISTOGRAM_BINS];
 shared uint shared_sums[ISP_ZONE_WORDS];
 
 uvec4 sums_low = uvec4(0u); /* luma, log, red, green */
-uvec3 sums_high = uvec3(0u); /* blue, clipped, dark */
+uvec2 sums_high = uvec2(0u); /* blue, clipped */
 
-/* 4096 log2(v) for 1 <= v <= 65535: log2(1 + f) is taken as f + 0.344 f (1 - f). A float has both parts: exponent and f. */
-uint log_of(uint v)
+/* LOG_BIAS + 4096 log2(v) for v <= 65535, 0 being 1: log2(1 + f) is taken as f + 11/32 g (1 - g), where g is f to nine bits, so that floats are
+ * exact. A float has both parts: exponent and f. */
+#define LOG_BIAS ((127u << 12) + 0x4b000000u)
+uint biased_log(uint v)
 {
-    uint bits = floatBitsToUint(float(v)), f = bits >> 8 & 0x7fffu;
-    uint bow = (f * (32768u - f)) >> 15;
-    return (bits >> 11) - (127u << 12) + ((bow * 11272u) >> 18);
+    precise float whole = max(uintBitsToFloat(MAGIC_BITS | v) - MAGIC, 1.0);
+    uint bits = floatBitsToUint(whole);
+    float m = uintBitsToFloat((bits & 0x7fc000u) | 0x3f800000u); /* 1 + g */
+    precise float bow = fma(m * (3.0 - m), 1408.0, MAGIC - 2816.0);
+    return (bits >> 11) + floatBitsToUint(bow);
 }
 
 /* Before any cell_add, by the whole workgroup. */
@@ -35,8 +39,8 @@ void statistics_begin()
 void cell_add(uint red, uint green, uint blue, bool clipped)
 {
     uint luma = (54u * red + 183u * green + 19u * blue) >> 8;
-    sums_low += uvec4(luma, log_of(max(luma, 1u)), clipped ? 0u : red, clipped ? 0u : green);
-    sums_high += uvec3(clipped ? 0u : blue, clipped ? 1u : 0u, luma < 256u ? 1u : 0u);
+    sums_low += uvec4(luma, biased_log(luma) - LOG_BIAS, clipped ? 0u : red, clipped ? 0u : green);
+    sums_high += uvec2(clipped ? 0u : blue, clipped ? 1u : 0u);
     atomicAdd(shared_bins[luma >> 8], 1u);
 }
 
@@ -46,11 +50,11 @@ void statistics_end(uint frame, ivec2 origin)
     if (STATISTICS == 0u)
         return;
     uvec4 low = subgroupAdd(sums_low);
-    uvec3 high = subgroupAdd(sums_high);
+    uvec2 high = subgroupAdd(sums_high);
     if (subgroupElect()) {
         for (uint i = 0u; i < 4u; i++)
             atomicAdd(shared_sums[i], low[i]);
-        for (uint i = 0u; i < 3u; i++)
+        for (uint i = 0u; i < 2u; i++)
             atomicAdd(shared_sums[4u + i], high[i]);
     }
     barrier();
@@ -60,10 +64,11 @@ void statistics_end(uint frame, ivec2 origin)
             atomicAdd(statistics[base + copy + i], shared_bins[i]);
     if (gl_LocalInvocationIndex >= 7u)
         return;
-    uvec2 tiles = (uvec2(CAMERA.width, CAMERA.height) + uvec2(ISP_TILE_X - 1u, ISP_TILE_Y - 1u)) / uvec2(ISP_TILE_X, ISP_TILE_Y);
-    uvec2 zone = uvec2(origin) / uvec2(ISP_TILE_X, ISP_TILE_Y) * uvec2(CAMERA.zone_columns, CAMERA.zone_rows) / tiles;
-    uint at = base + ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS + (zone.y * CAMERA.zone_columns + zone.x) * ISP_ZONE_WORDS;
-    atomicAdd(statistics[at + gl_LocalInvocationIndex], shared_sums[gl_LocalInvocationIndex]);
+    uvec2 zones = uvec2(CAMERA.zone_columns, CAMERA.zone_rows), count = zones & (1u << ISP_ZONE_SHIFT) - 1u;
+    uvec2 zone = uvec2(origin) / uvec2(ISP_TILE_X, ISP_TILE_Y) * count * (zones >> ISP_ZONE_SHIFT) >> 20;
+    uint at = base + ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS + (zone.y * count.x + zone.x) * ISP_ZONE_WORDS;
+    /* dark cells are those of the first bin */
+    atomicAdd(statistics[at + gl_LocalInvocationIndex], gl_LocalInvocationIndex == 6u ? shared_bins[0] : shared_sums[gl_LocalInvocationIndex]);
 }
 
 /* One cell from its four samples, row by row. */

@@ -52,27 +52,37 @@ struct words_8 {
     uvec3 low, high;
 };
 
-words_8 fetch_8(uint row, uint x)
+uint word_8(uint x) /* of a row, where it does not depend on more of x */
 {
-    if (PACK == 12u) {
-        uint at = row + (x >> 3) * 3u;
-        return words_8(uvec3(raw[at], raw[at + 1u], raw[at + 2u]), uvec3(0u));
-    }
-    return words_8(fetch(row, x), fetch(row, x + 4u));
+    return PACK == 12u ? (x >> 3) * 3u : 0u;
 }
 
-void unpack_8(words_8 w, uint x, out uvec4 low, out uvec4 high)
+words_8 fetch_8_at(uint from, uint x) /* from: row + word_8(x) */
 {
+    if (PACK == 12u)
+        return words_8(uvec3(raw[from], raw[from + 1u], raw[from + 2u]), uvec3(0u));
+    return words_8(fetch(from, x), fetch(from, x + 4u));
+}
+
+words_8 fetch_8(uint row, uint x)
+{
+    return fetch_8_at(row + word_8(x), x);
+}
+
+/* Samples x..x+7, in the mantissa of 2^23. */
+void unpack_8(words_8 w, uint x, out vec4 low, out vec4 high)
+{
+    uvec4 l, h;
     if (PACK == 12u) {
         uint a = w.low.x, b = w.low.y, c = w.low.z;
-        low = uvec4((a << 4 & 0xff0u) | (a >> 16 & 0xfu), (a >> 4 & 0xff0u) | (a >> 20 & 0xfu), (a >> 20 & 0xff0u) | (b >> 8 & 0xfu),
-                    (b << 4 & 0xff0u) | (b >> 12 & 0xfu));
-        high = uvec4((b >> 12 & 0xff0u) | (c & 0xfu), (b >> 20 & 0xff0u) | (c >> 4 & 0xfu), (c >> 4 & 0xff0u) | (c >> 24 & 0xfu),
-                     (c >> 12 & 0xff0u) | c >> 28);
+        l = (uvec4(a << 4, a >> 4, a >> 20, b << 4) & 0xff0u | MAGIC_BITS) | uvec4(a >> 16, a >> 20, b >> 8, b >> 12) & 0xfu;
+        h = (uvec4(b >> 12, b >> 20, c >> 4, c >> 12) & 0xff0u | MAGIC_BITS) | uvec4(c & 0xfu, c >> 4 & 0xfu, c >> 24 & 0xfu, c >> 28);
     } else {
-        low = unpack(w.low, x);
-        high = unpack(w.high, x + 4u);
+        l = unpack(w.low, x) | 0x4b000000u;
+        h = unpack(w.high, x + 4u) | 0x4b000000u;
     }
+    low = uintBitsToFloat(l);
+    high = uintBitsToFloat(h);
 }
 
 uint one(uint row, int x, int width)
