@@ -21,6 +21,7 @@
 
 #define LOOK_NS 2000000u /* between two looks at batches in work, which take many times as long, and at the queue */
 
+#define FIRST_GROUPS 2 /* at once, and one more for each that is done: how long they take is known from those with few others beside them */
 #define UNITS_STEP 3 /* units a macroblock: arrays of few different sizes, as memory is kept by size */
 
 enum group_phase { GROUP_FREE, GROUP_DECODING, GROUP_FETCHING };
@@ -292,7 +293,9 @@ static bool open_gpu(struct entropy_gpu *g)
 
 static struct group *free_group(struct entropy_gpu *g)
 {
-    for (uint32_t i = g->busy < g->most ? 0 : g->capacity.batches; i < g->capacity.batches; i++)
+    if (g->busy >= g->most || g->busy >= FIRST_GROUPS + g->sum.batches)
+        return NULL;
+    for (uint32_t i = 0; i < g->capacity.batches; i++)
         if (g->groups[i].phase == GROUP_FREE)
             return &g->groups[i];
     return NULL;

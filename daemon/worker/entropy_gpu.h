@@ -10,7 +10,7 @@
 #include "gpu/entropy.h"
 
 #define ENTROPY_BATCHES  8  /* in flight at most */
-#define ENTROPY_PICTURES 192 /* of one batch at most */
+#define ENTROPY_PICTURES 128 /* of one batch at most */
 
 /* What one batch holds, and how many there are; pictures 0: the device decodes none. */
 struct entropy_capacity {
