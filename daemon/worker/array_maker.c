@@ -11,10 +11,12 @@
 
 struct array_maker {
     struct memory *memory;
+    struct resident *resident;
     uv_mutex_t lock;
     uv_cond_t wish;
     uv_thread_t thread;
     uint32_t mb_count, count; /* what is wanted; count 0: nothing */
+    uint64_t coeff_bytes;     /* of these */
     uint32_t refused;         /* mb_count for which there was no memory */
     bool stop;
 };
@@ -34,10 +36,13 @@ static bool missing(struct memory *m, size_t mb_count, uint32_t count)
     return memory_missing(m, sizes[0], count) || memory_missing(m, sizes[1], count) || memory_missing(m, sizes[2], count);
 }
 
-/* One slab, if any is short and can be made. */
-static bool make(struct memory *m, size_t mb_count, uint32_t count)
+/* A piece of the device's memory or a slab, if any is short and can be made. */
+static bool make(struct array_maker *a, size_t mb_count, uint32_t count, uint64_t coeff_bytes)
 {
+    struct memory *m = a->memory;
     size_t sizes[ARRAYS];
+    if (a->resident && resident_provide(a->resident, coeff_bytes))
+        return true;
     sizes_of(mb_count, sizes);
     return memory_provide(m, sizes[0], count) || memory_provide(m, sizes[1], count) || memory_provide(m, sizes[2], count);
 }
@@ -49,12 +54,13 @@ static void maker_main(void *arg)
     uv_mutex_lock(&a->lock);
     while (!a->stop) {
         uint32_t mb_count = a->mb_count, count = a->count;
+        uint64_t coeff_bytes = a->coeff_bytes;
         if (!count) {
             uv_cond_wait(&a->wish, &a->lock);
             continue;
         }
         uv_mutex_unlock(&a->lock);
-        bool made = make(a->memory, mb_count, count), short_of = missing(a->memory, mb_count, count);
+        bool made = make(a, mb_count, count, coeff_bytes), short_of = missing(a->memory, mb_count, count);
         uv_mutex_lock(&a->lock);
         if (!made && short_of)
             a->refused = mb_count;
@@ -64,12 +70,13 @@ static void maker_main(void *arg)
     uv_mutex_unlock(&a->lock);
 }
 
-struct array_maker *array_maker_start(struct memory *m)
+struct array_maker *array_maker_start(struct memory *m, struct resident *resident)
 {
     struct array_maker *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
     a->memory = m;
+    a->resident = resident;
     uv_mutex_init(&a->lock);
     uv_cond_init(&a->wish);
     if (uv_thread_create(&a->thread, maker_main, a) == 0)
@@ -80,17 +87,18 @@ struct array_maker *array_maker_start(struct memory *m)
     return NULL;
 }
 
-bool array_maker_ready(struct array_maker *a, uint32_t mb_count, uint32_t count)
+bool array_maker_ready(struct array_maker *a, uint32_t mb_count, uint32_t count, uint64_t coeff_bytes)
 {
     if (!a)
         return true;
-    bool ready = !missing(a->memory, mb_count, count);
+    bool ready = !missing(a->memory, mb_count, count), room = !a->resident || !resident_short(a->resident, coeff_bytes);
     uv_mutex_lock(&a->lock);
     if (!ready && a->refused == mb_count && !a->count)
         ready = true;
-    if (!ready && !a->count) {
+    if (!(ready && room) && !a->count) {
         a->mb_count = mb_count;
         a->count = count;
+        a->coeff_bytes = coeff_bytes;
         uv_cond_signal(&a->wish);
     }
     uv_mutex_unlock(&a->lock);

@@ -7,14 +7,16 @@
 #define PELTON_ARRAY_MAKER_H
 
 #include "daemon/worker/engine_internal.h"
+#include "daemon/worker/resident.h"
 
 struct array_maker;
 
-/* NULL: no thread or memory; then arrays are made when they are taken. */
-struct array_maker *array_maker_start(struct memory *m);
+/* NULL: no thread or memory; then arrays are made when they are taken. resident: where coefficients stay on the device; NULL allowed. */
+struct array_maker *array_maker_start(struct memory *m, struct resident *resident);
 /* So many pictures of mb_count macroblocks will need their arrays but for coefficients. False: they are being made, ask again. True: they are
- * there, or there is no memory for more. One thread; NULL allowed: true. */
-bool array_maker_ready(struct array_maker *a, uint32_t mb_count, uint32_t count);
+ * there, or there is no memory for more. coeff_bytes: about what their coefficients will take; that room is made too, but nobody waits
+ * for it. One thread; NULL allowed: true. */
+bool array_maker_ready(struct array_maker *a, uint32_t mb_count, uint32_t count, uint64_t coeff_bytes);
 void array_maker_stop(struct array_maker *a); /* NULL allowed */
 
 #endif

@@ -282,7 +282,7 @@ static bool open_gpu(struct entropy_gpu *g)
     h264_entropy_tables(&tables);
     int err = gpu_entropy_create(e->gpu, &params, &gpu);
     struct resident *resident = resident_create(e->gpu, entropy_resident_limit(e));
-    g->arrays = array_maker_start(&e->memory);
+    g->arrays = array_maker_start(&e->memory, resident);
     uv_mutex_lock(&e->lock);
     g->gpu = gpu;
     g->resident = resident;
@@ -308,7 +308,8 @@ static bool arrays_ready(struct entropy_gpu *g)
     uint32_t mb_count = g->engine->entropy->pic->mb_count, count = entropy_batch_pictures(&g->capacity, mb_count);
     for (uint32_t i = 0; i < g->capacity.batches; i++)
         count += g->groups[i].phase == GROUP_DECODING ? g->groups[i].count : 0;
-    return array_maker_ready(g->arrays, mb_count, count);
+    uint64_t bytes = g->engine->entropy_bytes / g->engine->entropy_count;
+    return array_maker_ready(g->arrays, mb_count, count, count * bytes * ENTROPY_COEFF_BYTES);
 }
 
 /* A new group, if there is enough for one. With the lock, dropped meanwhile. */

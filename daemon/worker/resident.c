@@ -10,7 +10,7 @@
 #include <string.h>
 #include <uv.h>
 
-#define PIECES 16  /* of the limit */
+#define PIECES 64  /* of the limit */
 #define ALIGN  256 /* of blocks, and of pieces */
 
 struct gap {
@@ -30,10 +30,11 @@ struct resident {
     struct h264_allocator allocator;
     struct gpu *gpu;
     uint64_t piece_bytes;
+    uv_mutex_t grows; /* one piece at a time; what add_piece changes is changed under both locks */
     uv_mutex_t lock;
     struct piece pieces[PIECES];
     uint32_t piece_count;
-    bool no_more; /* memory for pieces */
+    bool full; /* there are no more pieces */
     uint64_t held, used, most;
 };
 
@@ -122,25 +123,28 @@ static void *take_any(struct resident *r, uint64_t size)
     return block;
 }
 
-/* The driver may take its time: without the lock. */
+/* The driver may take its time: with the lock `grows` alone. */
 static bool add_piece(struct resident *r)
 {
     struct piece p = {.size = r->piece_bytes};
-    void *base;
-    if (r->no_more || r->piece_count == PIECES)
+    void *base = NULL;
+    if (r->full)
         return false;
-    r->no_more = !reserve_gaps(&p) || gpu_arena_create_device(r->gpu, p.size, &p.arena, &base);
-    if (r->no_more) {
+    bool made = reserve_gaps(&p) && gpu_arena_create_device(r->gpu, p.size, &p.arena, &base) == GPU_OK;
+    if (made) {
+        p.base = base;
+        p.gaps[p.gap_count++] = (struct gap){0, p.size};
+    } else {
         free(p.gaps);
-        return false;
     }
-    p.base = base;
-    p.gaps[p.gap_count++] = (struct gap){0, p.size};
     uv_mutex_lock(&r->lock);
-    r->pieces[r->piece_count++] = p;
-    r->held += p.size;
+    if (made) {
+        r->pieces[r->piece_count++] = p;
+        r->held += p.size;
+    }
+    r->full = !made || r->piece_count == PIECES;
     uv_mutex_unlock(&r->lock);
-    return true;
+    return made;
 }
 
 static void *get(void *ctx, size_t size)
@@ -149,7 +153,30 @@ static void *get(void *ctx, size_t size)
     if (!size || size > r->piece_bytes)
         return NULL;
     void *block = take_any(r, round_up(size));
-    return block || !add_piece(r) ? block : take_any(r, round_up(size));
+    if (block)
+        return block;
+    uv_mutex_lock(&r->grows);
+    block = take_any(r, round_up(size)); /* there may be a new piece by now */
+    if (!block && add_piece(r))
+        block = take_any(r, round_up(size));
+    uv_mutex_unlock(&r->grows);
+    return block;
+}
+
+bool resident_short(struct resident *r, uint64_t bytes)
+{
+    uv_mutex_lock(&r->lock);
+    bool is_short = !r->full && r->held - r->used < bytes;
+    uv_mutex_unlock(&r->lock);
+    return is_short;
+}
+
+bool resident_provide(struct resident *r, uint64_t bytes)
+{
+    uv_mutex_lock(&r->grows);
+    bool added = resident_short(r, bytes) && add_piece(r);
+    uv_mutex_unlock(&r->grows);
+    return added;
 }
 
 static void put(void *ctx, void *memory, size_t size)
@@ -180,6 +207,11 @@ struct resident *resident_create(struct gpu *gpu, uint64_t limit)
         free(r);
         return NULL;
     }
+    if (uv_mutex_init(&r->grows)) {
+        uv_mutex_destroy(&r->lock);
+        free(r);
+        return NULL;
+    }
     return r;
 }
 
@@ -191,6 +223,7 @@ void resident_free(struct resident *r)
         gpu_arena_free(r->pieces[i].arena);
         free(r->pieces[i].gaps);
     }
+    uv_mutex_destroy(&r->grows);
     uv_mutex_destroy(&r->lock);
     free(r);
 }

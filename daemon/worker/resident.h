@@ -17,9 +17,13 @@ struct resident;
 
 /* At most limit bytes, of which the device's memory is taken piece by piece as they are needed. NULL: no memory. */
 struct resident *resident_create(struct gpu *gpu, uint64_t limit);
+/* Less than so many bytes are free, and there may be more. Thread: any. */
+bool resident_short(struct resident *r, uint64_t bytes);
+/* Takes one more piece where that is so; false: none. Thread: any, while get goes on. */
+bool resident_provide(struct resident *r, uint64_t bytes);
 /* Once all is put back; NULL allowed. */
 void resident_free(struct resident *r);
-/* get: one thread at a time, may wait for the device's driver; NULL where there is no room. put: any thread. */
+/* get: NULL where there is no room; may wait for the device's driver where resident_provide was too late. Thread: any, for both. */
 const struct h264_allocator *resident_allocator(struct resident *r);
 /* Bytes of the device's memory that it holds, and the most that were in use. Thread: any. NULL allowed: none. */
 uint64_t resident_bytes(struct resident *r, uint64_t *most);

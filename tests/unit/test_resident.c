@@ -11,10 +11,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define PIECES 16
-#define PIECE (64u << 10)
+#define PIECES 64
+#define PIECE (16u << 10)
 #define LIMIT (PIECES * PIECE)
-#define BLOCKS 400
+#define BLOCKS 1000
 
 struct gpu_arena {
     uintptr_t base;
@@ -125,9 +125,9 @@ static void test_any_order(void **state)
     struct world *w = world(PIECES, LIMIT);
     unsigned refused = 0;
     for (unsigned step = 0; step < 20000; step++) {
-        bool more = w->count < BLOCKS && next_random(w, 100) < (step / 1000 % 2 ? 45 : 55);
+        bool more = w->count < BLOCKS && next_random(w, 100) < (step / 2000 % 2 ? 30 : 70);
         if (more || !w->count)
-            refused += !take(w, 32 * (1 + next_random(w, next_random(w, 10) ? 200 : 2048)));
+            refused += !take(w, 32 * (1 + next_random(w, next_random(w, 10) ? 100 : 512)));
         else
             give(w, next_random(w, w->count));
     }
@@ -136,6 +136,23 @@ static void test_any_order(void **state)
     assert_true(most <= LIMIT && most > 0);
     assert_int_equal(made, PIECES);
     assert_true(refused > 0);
+    check_empty(w);
+    end(w);
+}
+
+static void test_provided(void **state)
+{
+    struct world *w = world(PIECES, LIMIT);
+    assert_true(resident_provide(w->r, 2 * PIECE));
+    assert_true(resident_provide(w->r, 2 * PIECE));
+    assert_false(resident_provide(w->r, 2 * PIECE));
+    assert_int_equal(made, 2);
+    assert_true(take(w, PIECE / 2));
+    assert_true(take(w, PIECE));
+    assert_int_equal(made, 2);
+    while (resident_provide(w->r, LIMIT))
+        ;
+    assert_int_equal(made, PIECES);
     check_empty(w);
     end(w);
 }
@@ -190,7 +207,7 @@ static void test_no_room_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_order), cmocka_unit_test(test_full), cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_any_order), cmocka_unit_test(test_provided), cmocka_unit_test(test_full), cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_memory_is_short), cmocka_unit_test(test_no_room_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
