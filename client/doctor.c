@@ -236,7 +236,7 @@ static int check_devices(struct doctor *d, const struct options *o, struct pelto
     }
     add(d, chosen.software ? NOTE : GOOD, "chosen", "", "%s%s", chosen.name, chosen.software ? " (software)" : "");
     if (chosen.entropy_pictures) {
-        add(d, GOOD, "entropy", "", "slices are decoded by the CPU and by the GPU, up to %u pictures at once", chosen.entropy_pictures);
+        add(d, GOOD, "entropy", "", "slices are decoded by the CPU, and those of files by the GPU too, up to %u pictures at once", chosen.entropy_pictures);
     } else {
         add(d, GOOD, "entropy", "", "slices are decoded by the CPU");
     }

@@ -3,8 +3,10 @@
  * Codec jobs: entropy decoding per slice (step 2) and motion per picture (step 3), on the worker threads.
  *
  * Every slice of every picture in the look-ahead window may be taken at once; no worker waits for another, but one that follows
- * the slice of a live picture. Motion of a slice is derived with it where what it reads is there; a picture's motion job, for what is left, is queued when its last slice is decoded and its colocated pictures have finished theirs (counters, never a blocking
- * wait). A session's oldest pictures go first, and sessions take turns; with shuffle_seed the order is random over the window, which proves that it does not matter.
+ * the slice of a live picture. Motion of a slice is derived with it where what it reads is there; a picture's motion job, for what is
+ * left, is queued when its last slice is decoded and its colocated pictures have finished theirs (counters, never a blocking wait). A
+ * session's oldest pictures go first, and sessions take turns: so each picture has its turn, and what has the lowest is done next, be it
+ * entropy decoding or motion. With shuffle_seed the order is random over the window, which proves that it does not matter.
  */
 #include "daemon/worker/entropy_gpu.h"
 
