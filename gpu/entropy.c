@@ -157,6 +157,12 @@ error:
     return err;
 }
 
+int gpu_entropy_prepare(struct gpu_entropy *e)
+{
+    VkPipeline pipeline;
+    return gpu_entropy_pipeline(e, &pipeline);
+}
+
 int gpu_entropy_submit(struct gpu_entropy_batch *b)
 {
     VkPipeline pipeline = VK_NULL_HANDLE;

@@ -27,6 +27,8 @@ struct gpu_entropy_params {
 
 /* GPU_ERR_FEATURE where the device cannot hold such batches in one buffer each. */
 int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, struct gpu_entropy **out);
+/* Compiles the shader, which may take a second; else the first gpu_entropy_submit does. */
+int gpu_entropy_prepare(struct gpu_entropy *e);
 void gpu_entropy_free(struct gpu_entropy *e); /* waits for what is submitted; NULL allowed */
 
 /* NULL: all are in use, or there is no memory for one more. */

@@ -45,6 +45,7 @@ struct entropy_gpu {
     struct entropy_capacity capacity;
     struct gpu_entropy *gpu; /* with the lock; NULL: not needed yet */
     struct resident *resident; /* as long as pictures may lie there; NULL: not needed yet, or no memory */
+    struct gpu_entropy_batch *next; /* whose memory exists, for the next group; NULL: none */
     struct array_maker *arrays;
     bool failed;             /* with the lock: it could not be made, or fails */
     bool waits;              /* with the lock: the thread sleeps until there is work */
@@ -149,9 +150,8 @@ static int add_slices(struct gpu_entropy_batch *b, const struct h264_picture *pi
 static int begin(struct entropy_gpu *g, struct group *group)
 {
     uint32_t added = 0;
-    group->batch = gpu_entropy_begin(g->gpu);
-    if (!group->batch)
-        return GPU_ERR_NOMEM;
+    group->batch = g->next;
+    g->next = NULL;
     for (uint32_t i = 0; i < group->count; i++) {
         const struct h264_picture *pic = group->parts[i].job->pic;
         uint32_t *picture = &group->parts[i].picture;
@@ -281,6 +281,8 @@ static bool open_gpu(struct entropy_gpu *g)
     uv_mutex_unlock(&e->lock);
     h264_entropy_tables(&tables);
     int err = gpu_entropy_create(e->gpu, &params, &gpu);
+    if (!err)
+        err = gpu_entropy_prepare(gpu);
     struct resident *resident = resident_create(e->gpu, entropy_resident_limit(e));
     g->arrays = array_maker_start(&e->memory, resident);
     uv_mutex_lock(&e->lock);
@@ -312,13 +314,33 @@ static bool arrays_ready(struct entropy_gpu *g)
     return array_maker_ready(g->arrays, mb_count, count, count * bytes * ENTROPY_COEFF_BYTES);
 }
 
+/* Memory for one more batch is made before pictures are taken for it, which would have to wait for it. With the lock, dropped meanwhile. */
+static bool next_batch(struct entropy_gpu *g)
+{
+    struct engine *e = g->engine;
+    if (g->next)
+        return true;
+    if (!entropy_worth(e))
+        return false;
+    uv_mutex_unlock(&e->lock);
+    g->next = gpu_entropy_begin(g->gpu);
+    uv_mutex_lock(&e->lock);
+    if (g->next && g->busy + 1 > g->made)
+        g->made = g->busy + 1;
+    if (!g->next && g->busy)
+        g->most = g->busy;
+    else if (!g->next)
+        fail(g, GPU_ERR_NOMEM);
+    return g->next != NULL;
+}
+
 /* A new group, if there is enough for one. With the lock, dropped meanwhile. */
 static bool take(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
     struct group *group = g->gpu && !g->failed ? free_group(g) : NULL;
     struct job *jobs[ENTROPY_PICTURES];
-    if (!group || !e->entropy || !arrays_ready(g))
+    if (!group || !e->entropy || !arrays_ready(g) || !next_batch(g))
         return false;
     group->count = entropy_choose(e, &g->capacity, jobs, &group->largest);
     if (!group->count)
@@ -343,8 +365,6 @@ static bool take(struct entropy_gpu *g)
         g->most = g->busy - 1;
     else if (err && err != GPU_ERR_INVALID)
         fail(g, err);
-    else if (g->busy > g->made)
-        g->made = g->busy;
     if (err)
         settle(g, group);
     return true;
@@ -398,6 +418,7 @@ static void thread_main(void *arg)
             rest(g);
     }
     uv_mutex_unlock(&e->lock);
+    gpu_entropy_end(g->next);
     gpu_entropy_free(g->gpu);
     log_sums(g);
 }

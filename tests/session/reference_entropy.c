@@ -112,6 +112,11 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, s
     return GPU_OK;
 }
 
+int gpu_entropy_prepare(struct gpu_entropy *e)
+{
+    return e ? GPU_OK : GPU_ERR_INVALID;
+}
+
 void gpu_entropy_free(struct gpu_entropy *e)
 {
     for (uint32_t i = 0; e && i < e->params.batches; i++) {
