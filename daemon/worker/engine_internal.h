@@ -382,6 +382,7 @@ struct engine {
     bool entropy_all;                   /* the GPU does all that it can */
     struct entropy_rate cpu_rate, gpu_rate; /* of one worker, motion included; of a batch, from the queue until it is decoded, */
     struct entropy_rate gpu_fetch;          /* and from then on, a batch counting as one byte */
+    double cpu_spent;                       /* seconds of the workers, on slices and their motion */
     double gpu_margin;                      /* the GPU may take so many times as long; 0: not known yet */
     int64_t gpu_chosen_ns;                  /* when the last batch was chosen */
     uint64_t entropy_kept;                  /* host memory of what the GPU has taken, when it will be decoded, until it is DONE */

@@ -47,6 +47,7 @@
 #define CANDIDATES    3    /* times as many, to choose from */
 #define LEAST_SHARED  8    /* pictures of a batch that share its units */
 #define WORTH_SECONDS 0.1 /* of all workers: a queue that the GPU may help with */
+#define AUTO_SECONDS  1.0 /* of all workers, before the GPU is made use of without having been asked for: what does not last is not worth its memory */
 #define FORGET_NS     500000000ll
 #define FORGET        0.8
 
@@ -263,6 +264,8 @@ bool entropy_worth(const struct engine *e)
 {
     if (e->entropy_all)
         return e->entropy != NULL;
+    if (e->params.entropy == ENGINE_ENTROPY_AUTO && e->cpu_spent < AUTO_SECONDS * e->worker_count)
+        return false;
     return seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count * (double)e->entropy_bytes > WORTH_SECONDS;
 }
 

@@ -590,6 +590,7 @@ static void run_slices(struct engine *e, struct worker *w, struct job *job, uint
     uv_mutex_lock(&e->lock);
     s->stats.cpu_entropy += entropy;
     s->stats.cpu_motion += motion;
+    e->cpu_spent += entropy + motion;
     if (bytes)
         entropy_rate_add(&e->cpu_rate, entropy + motion, (double)bytes);
     note_followed(job, &f);

@@ -22,7 +22,7 @@ struct engine;
 struct session;
 
 /* Where slices are entropy-decoded (step 2). Both: by the CPU, and of files by the GPU too, where it has memory and queues to spare.
- * Auto: so, too, but on software devices by the CPU. GPU: all that it can decode, the CPU the rest. */
+ * Auto: so, too, once decoding has lasted a second, but on software devices by the CPU. GPU: all that it can decode, the CPU the rest. */
 enum engine_entropy { ENGINE_ENTROPY_AUTO, ENGINE_ENTROPY_CPU, ENGINE_ENTROPY_GPU, ENGINE_ENTROPY_BOTH };
 
 struct engine_params {

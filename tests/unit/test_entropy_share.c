@@ -137,6 +137,24 @@ static void test_capacity(void **state)
     assert_true(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, true, 0).pictures > 0);
 }
 
+/* Unasked, only for what lasts. */
+static void test_worth(void **state)
+{
+    struct world *w = world(JOBS);
+    assert_true(w->e.params.entropy == ENGINE_ENTROPY_AUTO);
+    assert_false(entropy_worth(&w->e));
+    w->e.cpu_spent = 1.1;
+    assert_true(entropy_worth(&w->e));
+    w->e.worker_count = 2;
+    assert_false(entropy_worth(&w->e));
+    w->e.params.entropy = ENGINE_ENTROPY_BOTH;
+    w->e.cpu_spent = 0;
+    assert_false(entropy_worth(&w->e)); /* 200 ms of one worker */
+    w->e.worker_count = 1;
+    assert_true(entropy_worth(&w->e));
+    free(w);
+}
+
 static void test_units(void **state)
 {
     struct h264_sps sps = {.chroma_format_idc = 1};
@@ -262,7 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_first),    cmocka_unit_test(test_the_end_of_a_file), cmocka_unit_test(test_large_pictures),
         cmocka_unit_test(test_unmeasured),   cmocka_unit_test(test_memory),            cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_units),        cmocka_unit_test(test_worth),
         cmocka_unit_test(test_not_eligible), cmocka_unit_test(test_room),              cmocka_unit_test(test_all),
         cmocka_unit_test(test_rate),         cmocka_unit_test(test_learn),
     };
