@@ -212,8 +212,9 @@ vec3 parts(uint at)
     return vec3(float(t.x & 0xffffu), uintBitsToFloat(t.y), float(t.x));
 }
 
-/* In 1024ths, less BELOW. */
-#define BELOW (MATRIX == 0u ? float(ISP_FUSED_BELOW) : 0.0)
+/* In 1024ths, less BELOW: where a curve's piece is to be found by rounding. Elsewhere sums must be exact, as what lies just between two code
+ * values is common there: the mean of two whole ones. */
+#define BELOW (MATRIX == 0u && CURVE != 0u ? float(ISP_FUSED_BELOW) : 0.0)
 vec3 sampled(uint entry)
 {
     look l = find_look(entry);
@@ -238,7 +239,7 @@ vec3 sampled_toned(uint entry)
     if (MATRIX != 0u)
         return toned(v, vec3(1.0 / 1024.0));
     if (CURVE == 0u)
-        return fma(v, vec3(unit), vec3(unit * BELOW));
+        return v * unit;
     return vec3(sampled_curve(v.r), sampled_curve(v.g), sampled_curve(v.b));
 }
 
