@@ -11,7 +11,7 @@
 
 #define ENTROPY_BATCHES  8  /* in flight at most */
 #define ENTROPY_COEFF_BYTES 32 /* about, for each byte of slices: streams have a unit a byte */
-#define ENTROPY_PICTURES 128 /* of one batch at most */
+#define ENTROPY_PICTURES 192 /* of one batch at most */
 
 /* What one batch holds, and how many there are; pictures 0: the device decodes none. */
 struct entropy_capacity {

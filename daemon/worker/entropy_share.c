@@ -43,7 +43,7 @@
 #define MARGIN_TIMELY 0.98 /* and after the others */
 #define LEAST_PART    2    /* a batch is begun with half of the pictures that it can hold, or more, */
 #define FIRST_BATCH   32   /* the first ones, until one is measured, with so many */
-#define KEPT_PART     1 / 4  /* of the memory for look-ahead, for what the GPU decodes */
+#define KEPT_PART     3 / 8  /* of the memory for look-ahead, for what the GPU decodes */
 #define CANDIDATES    3    /* times as many, to choose from */
 #define LEAST_SHARED  8    /* pictures of a batch that share its units */
 #define WORTH_SECONDS 0.1 /* of all workers: a queue that the GPU may help with */

@@ -96,7 +96,7 @@ static void test_unmeasured(void **state)
 static void test_memory(void **state)
 {
     struct world *w = world(JOBS);
-    w->e.window_budget = 20 * 100 * 176 * 4 + 3;
+    w->e.window_budget = 20 * 100 * 176 * 8 / 3 + 3;
     assert_int_equal(choose(w), 16);
     assert_int_equal(choose(w), 0); /* for four of them it is not worth it */
     for (unsigned i = 0; i < 4; i++)
