@@ -14,11 +14,11 @@
 
 /* Contexts of ChromaArrayType 0 and 1. */
 #define ENT_CONTEXTS 460
-/* PicWidthInMbs that are decoded there: what is above is read two macroblocks ahead. Bytes of a slice at most: its time, a second for so
- * many on an H200, must stay below what a driver takes for a hang. */
+/* PicWidthInMbs that are decoded there: what is above is read two macroblocks ahead. Bytes of a slice at most: its time, 0.3
+ * seconds for so many on an H200, twice that among two thousand, must stay below what a driver takes for a hang, on others too. */
 #define ENT_MIN_WIDTH 3
 #define ENT_MAX_WIDTH 512
-#define ENT_MAX_BYTES (1u << 20)
+#define ENT_MAX_BYTES (1u << 18)
 #define ENT_PADDING 3 /* bytes of zeros behind a slice at least: where reading stops */
 
 /* ent_slice.flags */

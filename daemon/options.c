@@ -39,7 +39,7 @@ static const struct key {
     {"live_clocks", KIND_BOOL, offsetof(struct options, live_clocks), 0, 1, 1, "live streams keep a GPU's clocks up between pictures"},
     {"arena", KIND_NUMBER, offsetof(struct options, arena), 0, 2, 0, "records that the GPU fetches itself; 0: on hardware, 1: never, 2: always"},
     {"entropy", KIND_ENTROPY, offsetof(struct options, entropy), 0, 3, 0,
-     "entropy decoding: auto, cpu, gpu (all that it can), both (of files); auto: both, after a second, on GPUs that have room for it"},
+     "entropy decoding: auto, cpu, gpu (all that it can), both (of files); auto: both, after a second, on discrete GPUs that have room for it"},
     {"entropy_memory", KIND_NUMBER, offsetof(struct options, entropy_memory), 0, 1u << 20, 0,
      "MiB of the GPU's memory for coefficients that it has entropy-decoded; 0: by its memory"},
     {"shuffle_seed", KIND_NUMBER, offsetof(struct options, shuffle_seed), 0, UINT64_MAX, 0, "decode slices in a random order"},

@@ -57,7 +57,8 @@ struct entropy_capacity entropy_capacity(enum engine_entropy mode, const struct 
     uint64_t picture = HD_MBS * (MB_BYTES + BATCH_UNITS * UNIT_BYTES) + PICTURE_BYTES;
     uint64_t fit = device->memory_bytes / MEMORY_PART / picture;
     bool able = device->memory_bytes >= LEAST_MEMORY && queues;
-    if (mode == ENGINE_ENTROPY_CPU || (mode == ENGINE_ENTROPY_AUTO && (device->software || !able)) ||
+    /* Others are not known to be fast enough for one slice, and would be waited for before that is measured. */
+    if (mode == ENGINE_ENTROPY_CPU || (mode == ENGINE_ENTROPY_AUTO && (device->kind != GPU_KIND_DISCRETE || !able)) ||
         (mode == ENGINE_ENTROPY_BOTH && !device->software && !able))
         return c;
     c.batches = device->software ? SOFTWARE_BATCHES : queues && queues < ENTROPY_BATCHES ? queues : ENTROPY_BATCHES;

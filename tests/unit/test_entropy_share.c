@@ -112,7 +112,7 @@ static void test_memory(void **state)
 
 static struct entropy_capacity capacity_of(enum engine_entropy mode, uint64_t memory, bool software, unsigned queues)
 {
-    const struct gpu_device_info device = {.memory_bytes = memory, .software = software};
+    const struct gpu_device_info device = {.memory_bytes = memory, .software = software, .kind = software ? GPU_KIND_SOFTWARE : GPU_KIND_DISCRETE};
     return entropy_capacity(mode, &device, queues);
 }
 
@@ -133,6 +133,9 @@ static void test_capacity(void **state)
         assert_in_range(c.pictures, memory, ENTROPY_PICTURES);
         assert_true(c.batches * entropy_batch_bytes(&c) <= memory * gib / 4);
     }
+    const struct gpu_device_info integrated = {.memory_bytes = 8 * gib, .kind = GPU_KIND_INTEGRATED};
+    assert_int_equal(entropy_capacity(ENGINE_ENTROPY_AUTO, &integrated, 8).pictures, 0);
+    assert_true(entropy_capacity(ENGINE_ENTROPY_BOTH, &integrated, 8).pictures > 0);
     assert_true(capacity_of(ENGINE_ENTROPY_GPU, 1 * gib, false, 0).pictures > 0);
     assert_true(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, true, 0).pictures > 0);
 }
