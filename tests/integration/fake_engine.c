@@ -5,6 +5,7 @@
  *
  *   frames=N width=W height=H slots=N interval=ms   a stream of N gray frames, pel value = sequence & 255
  *   epoch=N          a new format every N frames
+ *   paint=N          of each frame only the first N rows are written: large frames at the cost of small ones
  *   gop=N            a stretch begins every N frames (parts of a file)
  *   entropy=MS       the GPU has entropy-decoded every frame, in so many milliseconds
  *   crash=N hang=N   the process dies, or stands still, before frame N
@@ -32,7 +33,7 @@ struct engine {
 };
 
 struct script {
-    long frames, width, height, slots, interval, epoch, gop, entropy, crash, hang, fail, at, unsupported, lost;
+    long frames, width, height, slots, interval, epoch, paint, gop, entropy, crash, hang, fail, at, unsupported, lost;
 };
 
 struct session {
@@ -113,7 +114,7 @@ static void script_parse(struct session *s, char *text)
     } keys[] = {{"frames", &p->frames}, {"width", &p->width}, {"height", &p->height},           {"slots", &p->slots},
                 {"gop", &p->gop},       {"crash", &p->crash},   {"hang", &p->hang},   {"interval", &p->interval},       {"epoch", &p->epoch},
                 {"fail", &p->fail},     {"at", &p->at},       {"unsupported", &p->unsupported}, {"lost", &p->lost},
-                {"entropy", &p->entropy}};
+                {"entropy", &p->entropy}, {"paint", &p->paint}};
     char *save = NULL;
     for (char *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -285,7 +286,10 @@ static bool last_frame(const struct session *s)
 
 static void announce(struct session *s, uint32_t slot)
 {
-    memset(s->memory + slot * s->slot_size, (int)(s->sequence & 255), s->slot_size);
+    const struct script *p = &s->script;
+    uint64_t stride = ((uint64_t)p->width + 255) & ~(uint64_t)255;
+    uint64_t painted = p->paint > 0 && p->paint < p->height ? stride * (uint64_t)p->paint : s->slot_size;
+    memset(s->memory + slot * s->slot_size, (int)(s->sequence & 255), painted);
     s->held[slot] = ++s->generation;
     struct session_frame f = {.sequence = s->sequence,
                               .epoch = s->epoch,
