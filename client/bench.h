@@ -45,6 +45,7 @@ struct bench_place {
     uint64_t next, sequence;
     unsigned loop;
     bool lost; /* frames were dropped */
+    bool held; /* a thread hashes a frame of it */
 };
 
 enum { MAX_PEERS = 3 };
@@ -75,6 +76,7 @@ struct bench {
     uint64_t verified_frames;
     struct bench_pass *passes; /* of each input */
     uint64_t checked_frames;   /* of the delivered run */
+    struct bench_hashers *hashers; /* while that lasts */
     char verify_why[320]; /* why not verified */
 };
 
@@ -83,8 +85,14 @@ int bench_measure(struct bench *b, enum bench_mode mode);
 int bench_verify(struct bench *b);
 /* Frame n of a pass is right. */
 void bench_pass_add(struct bench_pass *pass, uint64_t n, const struct pelton_frame *frame);
-/* The next frame of a stream of the delivered run; not 0: it is not what it was. */
-int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place, const struct pelton_frame *frame);
+/* The delivered run is checked: begin, then each frame and, between them, what is done meanwhile; end waits for the rest and returns the
+ * failure of the run so far (0: none), or its own. Not 0: a frame is not what it was. Frames are taken over: they go back to their stream then
+ * or later, before bench_check_end returns. */
+int bench_check_begin(struct bench *b);
+int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place, struct pelton_stream *stream,
+                      const struct pelton_frame *frame);
+int bench_check_done(struct bench *b);
+int bench_check_end(struct bench *b, int rc);
 void bench_latency(struct bench *b); /* percentiles of the samples, and live where that was asked for */
 /* Percentiles of n values, which it sorts. */
 void bench_percentiles(double *ms, size_t n, struct percentiles *out);

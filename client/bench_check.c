@@ -1,55 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of the delivered run itself are checked, one in SAMPLE: the reader hashes them while the next ones are on their way. A
- * frame of 1080p takes 1 ms (0.3 ns a byte), so 0.06 ms on average, where 0.4 ms pass between frames at 2,500 a second. What a
- * frame has to be is known from the verification, which gives it for all of a file, or from the first time that it came: from an
- * earlier loop or another stream of the same file.
+ * Frames of the delivered run itself are checked, one in SAMPLE: threads hash them (bench_hash.c) while the reader takes the next ones. Two
+ * threads are enough where 1,500 frames are hashed in a second, 1.3 ms each, so for 24,000 of 1080p. What a frame has to be is known from the
+ * verification, which gives it for all of a file, or from the first time that it came: from an earlier loop or another stream of
+ * the same file. Hashes are compared in the order in which the reader took the frames, so that which one came first does not hang on
+ * the threads. Under --live the reader hashes: a held frame would count for the delay.
  */
-#include "client/bench.h"
+#include "client/bench_hash.h"
 #include "client/ui.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 16, LANES = 4 };
-
-static uint64_t rotate(uint64_t v, unsigned n)
-{
-    return v << n | v >> (64 - n);
-}
-
-/* Every bit counts: each step can be undone, so that two rows that differ in one word never give the same. */
-static void hash_row(uint64_t h[LANES], const uint8_t *row, size_t size)
-{
-    uint64_t word[LANES] = {0};
-    for (; size >= sizeof word; row += sizeof word, size -= sizeof word) {
-        memcpy(word, row, sizeof word);
-        for (int i = 0; i < LANES; i++) {
-            h[i] = rotate((h[i] ^ word[i]) * 0x9e3779b97f4a7c15u, 29);
-        }
-    }
-    memset(word, 0, sizeof word);
-    memcpy(word, row, size);
-    for (int i = 0; i < LANES; i++) {
-        h[i] = rotate((h[i] ^ word[i]) * 0xbf58476d1ce4e5b9u, 31);
-    }
-}
-
-/* Never 0. */
-static uint64_t hash_frame(const struct pelton_frame *frame)
-{
-    uint64_t h[LANES] = {frame->width, frame->height, frame->planes, 1};
-    for (uint32_t p = 0; p < frame->planes; p++) {
-        for (uint32_t y = 0; y < frame->plane_height[p]; y++) {
-            hash_row(h, frame->data[p] + (size_t)y * frame->stride[p], frame->plane_width[p]);
-        }
-    }
-    uint64_t sum = 0;
-    for (int i = 0; i < LANES; i++) {
-        sum = rotate((sum ^ h[i]) * 0x94d049bb133111ebu, 27);
-    }
-    return sum ? sum : 1;
-}
+enum { SAMPLE = 16, THREADS = 2 };
 
 /* Where the hash of frame n stands; NULL without memory. */
 static uint64_t *entry(struct bench_pass *pass, uint64_t n)
@@ -74,7 +37,7 @@ void bench_pass_add(struct bench_pass *pass, uint64_t n, const struct pelton_fra
 {
     uint64_t *known = entry(pass, n);
     if (known) {
-        *known = hash_frame(frame);
+        *known = bench_hash_frame(frame);
     }
 }
 
@@ -94,23 +57,72 @@ static bool number_of(struct bench_pass *pass, struct bench_place *place, const 
     return !place->lost && (pass->frames == 0 || *n < pass->frames);
 }
 
-int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place, const struct pelton_frame *frame)
+/* The first hash of a frame is what later ones have to be. */
+static int compare(struct bench *b, const struct bench_job *job)
 {
-    struct bench_pass *pass = &b->passes[input];
-    uint64_t n;
-    /* Other frames in each loop where all are known, else those that were seen before. */
-    if (!number_of(pass, place, frame, &n) || (n + (b->verified ? place->loop : 0)) % SAMPLE) {
-        return 0;
-    }
-    uint64_t *known = entry(pass, n), got = hash_frame(frame);
-    if (known && *known && *known != got) {
+    uint64_t *known = entry(&b->passes[job->input], job->n);
+    if (known && *known && *known != job->hash) {
         return fail_with(b->f, X_MISMATCH, "pelton decode --verify tells which of them is right",
-                         "%s: frame %llu of loop %u is not what it was %s", b->o->inputs[input], (unsigned long long)n, place->loop + 1,
-                         b->verified ? "when it was equal to FFmpeg's" : "the first time");
+                         "%s: frame %llu of loop %u is not what it was %s", b->o->inputs[job->input], (unsigned long long)job->n,
+                         job->loop + 1, b->verified ? "when it was equal to FFmpeg's" : "the first time");
     }
     b->checked_frames += known && *known;
     if (known) {
-        *known = got;
+        *known = job->hash;
     }
     return 0;
+}
+
+int bench_check_begin(struct bench *b)
+{
+    b->hashers = bench_hashers_open(b->o->live ? 0 : THREADS);
+    return b->hashers ? 0 : fail_with(b->f, X_OTHER, "close other programs", "out of memory");
+}
+
+static int compare_oldest(struct bench *b, const struct bench_job *job)
+{
+    int rc = compare(b, job);
+    bench_hashers_drop(b->hashers);
+    return rc;
+}
+
+int bench_check_done(struct bench *b)
+{
+    const struct bench_job *job;
+    int rc = 0;
+    while (rc == 0 && (job = bench_hashers_oldest(b->hashers)) != NULL) {
+        rc = compare_oldest(b, job);
+    }
+    return rc;
+}
+
+int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place, struct pelton_stream *stream,
+                      const struct pelton_frame *frame)
+{
+    uint64_t n;
+    /* Other frames in each loop where all are known, else those that were seen before. */
+    if (!number_of(&b->passes[input], place, frame, &n) || (n + (b->verified ? place->loop : 0)) % SAMPLE) {
+        pelton_release(stream, frame);
+        return 0;
+    }
+    int rc = bench_hashers_full(b->hashers) ? compare_oldest(b, bench_hashers_wait(b->hashers)) : 0;
+    if (rc) {
+        pelton_release(stream, frame);
+        return rc;
+    }
+    struct bench_job job = {*frame, stream, place, input, place->loop, n, 0, false};
+    bench_hashers_put(b->hashers, &job);
+    return bench_check_done(b);
+}
+
+int bench_check_end(struct bench *b, int rc)
+{
+    const struct bench_job *job;
+    while (b->hashers && (job = bench_hashers_wait(b->hashers)) != NULL) {
+        rc = rc ? rc : compare(b, job);
+        bench_hashers_drop(b->hashers);
+    }
+    bench_hashers_close(b->hashers);
+    b->hashers = NULL;
+    return rc;
 }

@@ -4,13 +4,14 @@
  * arrive.
  * The clock starts before the first request and stops with the last frame (or when -t has passed).
  */
-#include "client/bench.h"
+#include "client/bench_hash.h"
 #include "client/source.h"
 #include "client/ui.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 enum { MAX_STREAMS = 1024, WAIT_MS = 200, WARM_UP_FRAMES = 16, WARM_UP_STREAMS = 16 /* one for each device at least */,
        WARM_UP_LEAST = 4, TURN_FRAMES = 32 };
@@ -29,7 +30,6 @@ struct run {
     enum bench_mode mode;
     struct lane *lanes;
     unsigned n, ended;
-    bool timed; /* not the warm-up */
     int64_t start_ns, news_ns; /* news_ns: when something arrived last */
 };
 
@@ -131,9 +131,12 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
         if (r->mode == BENCH_DELIVERED) {
             add_sample(b, (uint32_t)(lane - r->lanes), &frame);
             result->frames++;
-            rc = r->timed ? bench_check_frame(b, (unsigned)(lane - r->lanes) % b->o->n_inputs, &lane->place, &frame) : 0;
         }
-        pelton_release(lane->stream, &frame);
+        if (!b->hashers) {
+            pelton_release(lane->stream, &frame);
+            continue;
+        }
+        rc = bench_check_frame(b, (unsigned)(lane - r->lanes) % b->o->n_inputs, &lane->place, lane->stream, &frame);
         if (rc) {
             return rc;
         }
@@ -165,9 +168,17 @@ static bool progressed(struct run *r, uint64_t *before)
 static int wait_for_news(struct run *r, uint64_t *frames_before)
 {
     struct bench *b = r->b;
-    struct pollfd fd = {.fd = pelton_fd(b->conn), .events = POLLIN};
+    struct pollfd fds[2] = {{.fd = pelton_fd(b->conn), .events = POLLIN},
+                            {.fd = b->hashers ? bench_hashers_fd(b->hashers) : -1, .events = POLLIN}};
     int limit = timeout_ms(b->o);
-    poll(&fd, 1, WAIT_MS);
+    eventfd_t hashed;
+    while (poll(fds, 2, WAIT_MS) > 0 && !fds[0].revents) { /* a frame can go back: its stream may wait for the slot */
+        eventfd_read(fds[1].fd, &hashed);
+        int differs = bench_check_done(b);
+        if (differs) {
+            return differs;
+        }
+    }
     if (limit >= 0 && now_ns() - r->news_ns > (int64_t)limit * 1000000) {
         if (!progressed(r, frames_before)) {
             return fail_with(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "no frame within %g s",
@@ -189,6 +200,10 @@ static int drain_all(struct run *r)
             if (failed) {
                 return failed;
             }
+        }
+        int differs = b->hashers ? bench_check_done(b) : 0;
+        if (differs) {
+            return differs;
         }
         if (interrupted()) {
             return interrupted();
@@ -222,13 +237,15 @@ static int collect(struct run *r)
 
 int bench_measure(struct bench *b, enum bench_mode mode)
 {
-    struct run r = {.b = b, .mode = mode, .timed = true};
+    struct run r = {.b = b, .mode = mode};
     struct bench_run *result = &b->runs[mode];
     *result = (struct bench_run){0};
     b->n_samples = 0;
-    int rc = open_lanes(&r, 0);
+    int rc = mode == BENCH_DELIVERED ? bench_check_begin(b) : 0;
+    rc = rc ? rc : open_lanes(&r, 0);
     rc = rc ? rc : drain_all(&r);
     int64_t end_ns = now_ns();
+    rc = bench_check_end(b, rc); /* before the streams are closed: it has frames of theirs */
     rc = rc ? rc : collect(&r);
     close_lanes(&r);
     if (rc) {

@@ -284,7 +284,7 @@ int pelton_pump(struct pelton *conn, int64_t deadline_ms)
     if (conn->heard_ms < entered - DEAD_MS && conn->pinged_ms <= conn->heard_ms) {
         conn->heard_ms = entered - PING_MS; /* nobody listened in between: ask first */
     }
-    for (bool first = true;; first = false) {
+    for (;;) {
         int rc = read_once(conn);
         if (rc < 0) {
             return rc;
@@ -296,12 +296,13 @@ int pelton_pump(struct pelton *conn, int64_t deadline_ms)
             return pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has gone");
         }
         int64_t now = pelton_now_ms(), again = now;
-        if (!first && now >= deadline_ms) {
-            return 0;
-        }
         rc = check_silence(conn, now, &again);
         if (rc < 0) {
             return rc;
+        }
+        if (now >= deadline_ms) { /* a caller who looks at many streams in turn pays one system call for each */
+            flush(conn);
+            return 0;
         }
         int64_t until = again < deadline_ms ? again : deadline_ms;
         int wait = until <= now ? 0 : (int)(until - now);

@@ -4,7 +4,10 @@
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """
-import argparse, hashlib, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+import argparse, hashlib, json, os, pathlib, random, shutil, signal, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import peltontest
 
 p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 p.add_argument("--pelton", required=True, help="the command linked with fake_pelton.c")
@@ -273,6 +276,21 @@ def others(d, clip):
     fails("doctor without device", pelton("doctor", env={"FAKE_NO_DEVICE": "1"}), 7, "device")
 
 
+def checked_streams(clip):
+    """Of 12 streams, 4 loops of 50 frames, each 16th frame is checked, by threads; one wrong bit in any of them is found and named."""
+    rng = random.Random(peltontest.SEED)
+    words = ("bench", "-i", clip, "--streams", "12", "--loop", "4", "--json", "-")
+    env = {"FAKE_FRAMES": "50", "FAKE_SIZE": "160x120"}
+    for name, more, last in (("", {}, ()), (", one slot", {"FAKE_SLOTS": "1"}, ()), (", live", {}, ("--live",))):
+        j = json.loads(pelton(*words, *last, env={**env, **more}).stdout or "{}")
+        check("bench checks one in 16" + name, j.get("frames") == 2400 and j["checked_frames"] == 12 * 4 * 4 - 4, str(j))
+    for last in ((), ("--live",)):
+        stream, loop, frame = rng.randint(1, 12), rng.randint(1, 4), rng.randrange(0, 50, 16)
+        flip = "%d:%d" % (stream, (loop - 1) * 50 + frame)
+        fails("one wrong bit, FAKE_FLIP=%s seed %s" % (flip, peltontest.SEED), pelton(*words, *last, env={**env, "FAKE_FLIP": flip}), 10,
+              "frame %d of loop %d is not" % (frame, loop))
+
+
 def bench(d, clip):
     real = d + "/real.264"
     ffmpeg("-y", "-f", "lavfi", "-i", "testsrc=size=64x48:rate=25", "-frames:v", "20", real)
@@ -280,13 +298,14 @@ def bench(d, clip):
     run = pelton("bench", "-i", clip, "--streams", "3", "--loop", "2", "--stages", "--json", out)
     check("bench", run.returncode == 0 and b"delivered to one reader" in run.stdout and b"$ pelton bench -i" in run.stdout, (run.stdout + run.stderr).decode())
     j = json.load(open(out))
-    check("bench json", j["frames"] == 60 and j["checked_frames"] == 4 and set(j["fps"]) == {"gpu", "readback", "delivered"} and j["verified"] is False and j["device"]["software"] is False
+    check("bench json", j["frames"] == 60 and j["checked_frames"] == 5 and set(j["fps"]) == {"gpu", "readback", "delivered"} and j["verified"] is False and j["device"]["software"] is False
           and set(j["latency_ms"]) == {"p50", "p95", "p99"} and set(j["cpu_seconds"]) == {"demux", "entropy", "motion", "submit", "device", "wait"}
           and set(j["gpu_seconds"]) == {"upload", "classify", "residual", "inter", "intra", "deblock", "deliver", "entropy"}, str(j))
     check("bench -t", json.loads(pelton("bench", "-i", clip, "-t", "0.3", "--json", "-").stdout)["seconds"]["delivered"] >= 0.3)
     j = json.loads(pelton("bench", "-i", clip, "--live", "--json", "-").stdout)
     check("bench --live", j["live"]["reordering"] == 0 and set(j["live"]["latency_ms"]) == {"p50", "p95", "p99"} and j["fps"]["gpu"] is None and j["frames"] == 10, str(j))
     fails("bench checks the run itself", pelton("bench", "-i", clip, "--streams", "3", env={"FAKE_FLICKER": "1"}), 10, "frame 0 of loop 1")
+    checked_streams(clip)
     fails("bench --live alone", pelton("bench", "-i", clip, "--live", "--against", "ffmpeg"), 2)
     fails("threshold", pelton("bench", "-i", clip, "--min-fps", "999999"), 3)
     fails("bench verifies", pelton("bench", "-i", real, "--verify"), 10, "frame 0")

@@ -6,6 +6,8 @@
  * FAKE_SITING (as in struct pelton_colour) FAKE_CORRUPT=n (every n-th frame, of both views)  FAKE_FAIL=code after the last frame
  * FAKE_OPEN=code  FAKE_CONNECT=code FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1  FAKE_UNSUPPORTED=syntax element
  * FAKE_NO_DEVICE=1  FAKE_SHRINK=n: from frame n on of half the size  FAKE_BEHIND=n: the second view, where it is asked for, comes so many frames behind the base view
+ * FAKE_SLOTS=n frames may be held (4)  FAKE_FLICKER=1: two of three frames have a wrong bit  FAKE_FLIP=s:n one bit is wrong in frame n of
+ * the s-th stream that is opened to be read as a whole
  */
 #include "proto/pelton.h"
 
@@ -17,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PADDING = 32, SLOTS = 4 };
+enum { PADDING = 32, MAX_SLOTS = 16 };
 
 struct pelton {
     int fd;
@@ -29,10 +31,13 @@ struct pelton_stream {
     struct pelton_open_params params;
     struct pelton_info info;
     uint64_t frame, frames; /* of each view */
+    uint64_t loop_frames;   /* of one loop */
     uint64_t next;          /* what comes next, of both */
     int64_t *pts, *duration;
-    uint8_t *slots[SLOTS];
-    unsigned held;
+    uint8_t *slots[MAX_SLOTS];
+    bool busy[MAX_SLOTS];
+    unsigned n_slots, held;
+    long number; /* among the streams to be read as a whole, from 1; 0: none of them */
 };
 
 static struct pelton_failure no_connection;
@@ -215,13 +220,18 @@ int pelton_open(struct pelton *conn, const struct pelton_open_params *params, in
     }
     s->frames = (uint64_t)setting("FAKE_FRAMES", 10);
     read_times(s);
+    s->loop_frames = s->frames ? s->frames : 1;
+    static long whole;
+    s->number = params->transport == PELTON_SHM && !params->max_frames ? ++whole : 0;
     if (params->loop) {
         s->frames = params->loops ? s->frames * params->loops : UINT64_MAX;
     }
     if (params->max_frames && params->max_frames < s->frames) {
         s->frames = params->max_frames;
     }
-    for (int i = 0; i < SLOTS; i++) {
+    long slots = setting("FAKE_SLOTS", 4);
+    s->n_slots = slots > 0 && slots < MAX_SLOTS ? (unsigned)slots : MAX_SLOTS;
+    for (unsigned i = 0; i < s->n_slots; i++) {
         s->slots[i] = malloc((size_t)(found.width + PADDING) * found.height * 3);
     }
     *out = s;
@@ -285,6 +295,26 @@ static bool corrupt_at(uint64_t next)
     return corrupt && next && next % (uint64_t)corrupt == 0;
 }
 
+/* The next slot that is free, in turn, or n_slots. */
+static unsigned free_slot(const struct pelton_stream *s)
+{
+    for (unsigned i = 0; i < s->n_slots; i++) {
+        unsigned slot = (unsigned)((s->next + i) % s->n_slots);
+        if (!s->busy[slot]) {
+            return slot;
+        }
+    }
+    return s->n_slots;
+}
+
+static bool flipped(const struct pelton_stream *s, uint64_t next)
+{
+    long number;
+    unsigned long long frame;
+    const char *text = getenv("FAKE_FLIP");
+    return text && sscanf(text, "%ld:%llu", &number, &frame) == 2 && number == s->number && frame == next;
+}
+
 int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out)
 {
     long delay = setting("FAKE_DELAY_MS", 0);
@@ -302,9 +332,13 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
         long code = setting("FAKE_FAIL", 0);
         return code ? fail(&s->conn->failure, (int)code, "the stream is damaged") : 0;
     }
+    unsigned slot = free_slot(s);
+    if (slot == s->n_slots) {
+        return fail(&s->conn->failure, PELTON_ERR_TIMEOUT, "every slot is held");
+    }
     uint32_t view = place(s, s->next, &n);
     s->frame += !view;
-    struct pelton_frame f = {.sequence = s->next, .view = view, .slot = (uint32_t)(s->next % SLOTS), .width = s->info.width, .height = s->info.height};
+    struct pelton_frame f = {.sequence = s->next, .view = view, .slot = slot, .width = s->info.width, .height = s->info.height};
     if (s->next >= (uint64_t)setting("FAKE_SHRINK", LONG_MAX)) {
         f.width /= 2;
         f.height /= 2;
@@ -316,7 +350,8 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
     f.time_base = s->info.time_base;
     f.sar = s->info.sar;
     f.flags = n == 0 ? PELTON_FRAME_KEY : corrupt_at(s->next) ? PELTON_FRAME_CORRUPT : 0;
-    s->next++;
+    f.flags |= n > 0 && n % s->loop_frames == 0 ? PELTON_FRAME_DISCONT : 0;
+    bool wrong = flipped(s, s->next++);
     f.colour = (struct pelton_colour){.primaries = 2,
                                       .transfer = 2,
                                       .matrix = (uint8_t)setting("FAKE_MATRIX", 2),
@@ -325,9 +360,11 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
                                       .source = 1};
     f.received_ns = now_ns() - 1000000;
     f.decoded_ns = now_ns();
-    paint(&f, n, s->slots[f.slot]);
+    paint(&f, n % s->loop_frames, s->slots[f.slot]);
     static unsigned given;
     s->slots[f.slot][0] ^= (uint8_t)(setting("FAKE_FLICKER", 0) ? given++ % 3 : 0);
+    s->slots[f.slot][f.stride[0] * (f.height - 1)] ^= (uint8_t)(wrong ? 0x20 : 0);
+    s->busy[f.slot] = true;
     s->held++;
     *out = f;
     return 1;
@@ -336,6 +373,7 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
 void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
 {
     memset(s->slots[frame->slot], 0xDD, 16); /* the slot is written again */
+    s->busy[frame->slot] = false;
     s->held--;
 }
 
@@ -354,7 +392,7 @@ void pelton_stream_close(struct pelton_stream *s)
         fprintf(stderr, "fake: %u frames not released\n", s->held);
         abort();
     }
-    for (int i = 0; i < SLOTS; i++) {
+    for (unsigned i = 0; i < s->n_slots; i++) {
         free(s->slots[i]);
     }
     free(s->pts);
