@@ -85,9 +85,9 @@ int bench_measure(struct bench *b, enum bench_mode mode);
 int bench_verify(struct bench *b);
 /* Frame n of a pass is right. */
 void bench_pass_add(struct bench_pass *pass, uint64_t n, const struct pelton_frame *frame);
-/* The delivered run is checked: begin, then each frame and, between them, what is done meanwhile; end waits for the rest and returns the
- * failure of the run so far (0: none), or its own. Not 0: a frame is not what it was. Frames are taken over: they go back to their stream then
- * or later, before bench_check_end returns. */
+/* The delivered run is checked: begin, then each frame and, between them, what is done meanwhile; end waits for the rest and gives
+ * the failure of the run so far (rc; 0: none), or its own. Not 0: a frame is not what it was. Frames are taken over: they go back
+ * to their stream then or later, before bench_check_end returns. */
 int bench_check_begin(struct bench *b);
 int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place, struct pelton_stream *stream,
                       const struct pelton_frame *frame);

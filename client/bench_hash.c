@@ -2,8 +2,8 @@
  *
  * Hashes of frames, and a ring of jobs for the threads that make them.
  *
- * The caller puts jobs behind `end`, threads take them at `next`, the caller drops them at `first`: in the order in which they were
- * put, whoever was done first. At most one frame of a stream is held, so that its pool, of 8 slots perhaps, goes on; a ring of
+ * The caller puts jobs behind `end`, threads take them at `next`, the caller drops them at `first`: in the order in which they
+ * were put, whoever was done first. At most one frame of a stream is held, so that its pool, of 4 slots perhaps, goes on; a ring of
  * RING jobs lets every one of 64 streams have one. Where threads are behind the caller does their work: no frame is left out.
  */
 #include "client/bench_hash.h"

@@ -18,16 +18,16 @@ struct bench_job {
     bool hashed;
 };
 
-/* Jobs in the order in which they were put, and the threads that do them. All functions but the threads' own are for one caller,
- * the thread that has the connection: frames go back to it there. */
+/* Jobs in the order in which they were put, and the threads that do them. These functions are for one caller, the thread that has
+ * the connection: frames go back there. */
 struct bench_hashers;
 
 uint64_t bench_hash_frame(const struct pelton_frame *frame); /* never 0; any thread */
 /* Fewer threads where the system gives no more: without any the caller hashes. NULL: no memory. */
 struct bench_hashers *bench_hashers_open(unsigned threads);
 int bench_hashers_fd(const struct bench_hashers *h); /* becomes readable when a job is done; -1: no threads */
-/* Takes the frame over: a thread hashes it and it is held so long, or, where there are no threads or they have a frame of the stream already, the caller
- * does, and it goes back at once. Needs room: not bench_hashers_full. */
+/* Takes the frame over: a thread hashes it and it is held so long, or, where there are no threads or they have a frame of the
+ * stream already, the caller does, and it goes back at once. Needs room: not bench_hashers_full. */
 void bench_hashers_put(struct bench_hashers *h, const struct bench_job *job);
 bool bench_hashers_full(const struct bench_hashers *h);
 /* The oldest job if it is done, and NULL otherwise; bench_hashers_wait waits for it, does what no thread has begun meanwhile,

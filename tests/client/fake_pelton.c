@@ -6,8 +6,8 @@
  * FAKE_SITING (as in struct pelton_colour) FAKE_CORRUPT=n (every n-th frame, of both views)  FAKE_FAIL=code after the last frame
  * FAKE_OPEN=code  FAKE_CONNECT=code FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1  FAKE_UNSUPPORTED=syntax element
  * FAKE_NO_DEVICE=1  FAKE_SHRINK=n: from frame n on of half the size  FAKE_BEHIND=n: the second view, where it is asked for, comes so many frames behind the base view
- * FAKE_SLOTS=n frames may be held (4)  FAKE_FLICKER=1: two of three frames have a wrong bit  FAKE_FLIP=s:n one bit is wrong in frame n of
- * the s-th stream that is opened to be read as a whole
+ * FAKE_SLOTS=n frames may be held (4)  FAKE_FLICKER=1: two of three frames have a wrong bit  FAKE_FLIP=s:n one bit is wrong in
+ * frame n of the s-th stream that is opened to be read as a whole
  */
 #include "proto/pelton.h"
 

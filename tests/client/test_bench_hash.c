@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Hashing threads of the bench: every frame that is put is hashed, as the caller would, and dropped in the order in which it was put, also
- * where the ring is full; of a stream with two slots one is always left for the caller.
+ * Hashing threads of the bench: every frame that is put is hashed, as the caller would, and dropped in the order in which it was
+ * put, also where the ring is full; of a stream with two slots one is always left for the caller.
  */
 #include <setjmp.h>
 #include <stdarg.h>
