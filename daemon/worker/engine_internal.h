@@ -3,7 +3,7 @@
  * What the files of the worker's engine share: the objects, who owns them, and one lock.
  *
  * Threads: the loop thread (callbacks), one stream thread per session (libavformat and step 1, stream.c), the codec workers
- * (steps 2 and 3, jobs.c) and one GPU thread (steps 4 and 5, gpu_thread.c), which alone calls gpu.h and recon.h after start-up.
+ * (steps 2 and 3, workers.c) and one GPU thread (steps 4 and 5, gpu_thread.c), which alone calls gpu.h and recon.h after start-up.
  * Where the GPU does step 2, too, a thread of its own gives it pictures and takes them back (entropy_gpu.c, gpu/entropy.h).
  *
  * engine.lock guards every field below that is not marked with the thread that owns it. Nothing slow happens under it: no
@@ -417,7 +417,7 @@ int64_t now_ns(void);
 void job_trace(struct job *job, enum pelton_trace_point point); /* with the lock: it is there now */
 double thread_cpu_seconds(void);
 
-/* ---- jobs.c ---- */
+/* ---- jobs.c, job_queues.c, workers.c ---- */
 
 int job_create(struct session *s, struct h264_picture *pic); /* stream thread; takes the caller's reference */
 bool frame_submitted(const struct job *owner);               /* every picture of the frame is; with the lock */

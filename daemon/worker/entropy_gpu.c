@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Entropy decoding on the GPU: the thread that takes groups of pictures out of the entropy queue, has their slices decoded by the
- * device, and gives each picture to the workers: to be taken over (jobs.c), or into the queue at its turn, to be decoded.
+ * device, and gives each picture to the workers: to be taken over (workers.c), or into the queue at its turn, to be decoded.
  *
  * A group is one batch of gpu/entropy.h: FREE -> DECODING (slices exported and submitted) -> FETCHING (arrays exist, the device
  * copies into them) -> FREE. Coefficients, which nobody but reconstruction reads, stay in the device's memory as long as there is room

@@ -403,7 +403,7 @@ static bool tend(struct engine *e, struct session *s)
 
 /* ---- submission ---- */
 
-/* Slots into records that have passed the rest of the validator (jobs.c); a picture that fails is copied from a reference. */
+/* Slots into records that have passed the rest of the validator (workers.c); a picture that fails is copied from a reference. */
 static void prepare(struct batch *b, uint32_t i)
 {
     struct job *job = b->jobs[i];

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Between jobs.c, job_queues.c and workers.c. Everything with engine.lock, unless it says otherwise.
+ */
+#ifndef PELTON_WORKER_JOB_QUEUES_H
+#define PELTON_WORKER_JOB_QUEUES_H
+
+#include "daemon/worker/entropy_gpu.h"
+
+/* Takes up to most workers off the list of idle ones; they are to be signalled, with the lock or without it. */
+unsigned workers_take(struct engine *e, unsigned most, struct worker **out);
+
+void motion_push(struct engine *e, struct job *job);
+struct job *motion_pop(struct engine *e); /* the lowest turn; e->motion is not NULL */
+
+void entropy_push(struct engine *e, struct job *job);                        /* a new picture, at its turn */
+void entropy_insert(struct engine *e, struct job *job, struct job *prev);    /* after prev; NULL: first */
+struct job *pick_entropy(struct engine *e, struct worker *w);                /* NULL: nothing that the workers should do */
+
+int prepare_picture(struct job *job); /* without the lock */
+void entropy_finished(struct engine *e, struct job *job);
+
+static inline uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return *state = x;
+}
+
+#endif
