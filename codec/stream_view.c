@@ -25,15 +25,17 @@ static void collect(struct h264_stream *s)
     move_queue(&s->view->output, &s->output);
 }
 
-/* The base picture in the same access unit: the one that is being parsed, or the last that was. */
+/* The base picture in the same access unit: the one that is being parsed, or the last that was. All pictures of an access unit
+ * are frames, or fields of one parity (7.4.1.2.4). */
 static void set_inter_view(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h)
 {
     struct h264_dpb *dpb = &s->view->dpb;
     struct h264_picture *base = s->cur;
+    unsigned structure = !h->field_pic_flag ? REC_FRAME : h->bottom_field_flag ? REC_BOTTOM : REC_TOP;
 
     dpb->inter_view = (struct h264_dpb_entry){0};
     dpb->inter_view_lists = 0;
-    if (!base || !base->slice_count || !base->slices[0].hdr.inter_view_flag)
+    if (!base || !base->slice_count || !base->slices[0].hdr.inter_view_flag || base->structure != structure)
         return;
     dpb->inter_view.pic = base->first_field ? base->first_field : base;
     dpb->inter_view.poc[0] = base->poc[0];

@@ -4,13 +4,18 @@
  */
 #include "codec/motion.h"
 
-/* The picture that stands for a missing reference: any held one with a slot, or the picture itself. */
-static const struct h264_picture *substitute(const struct h264_picture *pic)
+/* What stands for a missing reference: any held picture with a slot, or the picture itself; of the frame that a field completes the
+ * field that is there. */
+static uint16_t substitute(const struct h264_picture *pic)
 {
-    for (uint32_t i = 0; i < pic->refs_held_count; i++)
+    for (uint32_t i = 0; i < pic->refs_held_count; i++) {
+        uint32_t slot = (uint32_t)pic->refs_held[i]->slot;
+
         if (pic->refs_held[i]->slot >= 0)
-            return pic->refs_held[i];
-    return pic;
+            return (uint16_t)REC_REF(slot, pic->first_field && pic->refs_held[i]->slot == pic->slot ? REC_FRAME - pic->structure
+                                                                                                    : pic->structure);
+    }
+    return (uint16_t)REC_REF((uint32_t)pic->slot, pic->structure);
 }
 
 /* Whether all fields that a reference names were decoded: of a single field the other one is not there. */
@@ -30,7 +35,7 @@ static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice 
         if (i + d < count && !missing[i + d])
             return out->ref[list][i + d];
     }
-    return (uint16_t)REC_REF((uint32_t)substitute(pic)->slot, pic->structure);
+    return substitute(pic);
 }
 
 /* The latest damage of the fields that a reference names. */
@@ -76,7 +81,7 @@ static uint16_t previous_reference(const struct h264_picture *pic)
     unsigned structure = pic->structure;
 
     if (pic->previous->slot < 0)
-        return (uint16_t)REC_REF((uint32_t)substitute(pic)->slot, structure);
+        return substitute(pic);
     if (structure != REC_FRAME && (pic->previous == pic->first_field || !parity_exists(pic->previous, structure)))
         structure = REC_FRAME - structure;
     return (uint16_t)REC_REF((uint32_t)pic->previous->slot, structure);

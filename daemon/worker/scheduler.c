@@ -65,6 +65,37 @@ static bool references_submitted(struct job *job, const struct store *st, uint64
     return true;
 }
 
+/* The rows of a field whose other one never came stand for both. */
+static void fill_other_field(struct batch *b, struct job *owner)
+{
+    uint32_t slot = (uint32_t)owner->pic->slot;
+    b->pictures[b->n] = (struct recon_picture){
+        .slot = slot, .copy_from = slot, .rows = REC_FRAME - owner->pic->structure, .rows_from = owner->pic->structure};
+    b->jobs[b->n++] = NULL;
+    owner->frame.filled = true;
+    owner->frame.batch = b->serial;
+}
+
+/* Of the frames it reads, all of which were submitted before: damaged pictures may read both fields of a frame that has but one. They
+ * do after a batch that fills in the other one, so that they never see what the slot held before. It is known that no field follows,
+ * as this picture did; only one of the other view may come between two fields, and reads no other parity than its own
+ * (codec/stream_view.c). */
+static bool fields_filled(const struct job *job, struct batch *b)
+{
+    bool filled = true;
+    for (uint32_t i = 0; i < job->pic->refs_held_count; i++) {
+        const struct h264_picture *pic = job->pic->refs_held[i];
+        const struct job *ref = pic->user;
+        if (!ref || ref->owner == job->owner || pic->view != job->pic->view || ref->store != b->store ||
+            !frame_is_single_field(ref->owner))
+            continue;
+        if (!ref->owner->frame.filled && b->n < b->store->width)
+            fill_other_field(b, ref->owner);
+        filled &= ref->owner->frame.filled && ref->owner->frame.batch < b->serial;
+    }
+    return filled;
+}
+
 static bool in_flight(const struct session *s)
 {
     for (const struct job *job = s->window; job; job = job->next)
@@ -172,7 +203,7 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
         ready--;
         if (!store_serves(s, job->pic->sps))
             return;
-        if (!references_submitted(job, b->store, b->serial))
+        if (!references_submitted(job, b->store, b->serial) || !fields_filled(job, b))
             continue;
         if (job->batch == b->serial)
             return;
@@ -205,7 +236,7 @@ void copy_instead(const struct job *job, struct recon_picture *out)
     }
 }
 
-/* A field whose other one never came: its rows stand for both, by a batch after its own and before the delivery. */
+/* By a batch after the field's own and before the delivery. */
 static bool wants_other_field(const struct session *s, const struct output *out, const struct batch *b)
 {
     const struct job *job = out->pic->user;
@@ -217,13 +248,8 @@ static void collect_single_fields(struct session *s, struct batch *b)
 {
     for (struct output *out = s->outputs; out && b->n < b->store->width; out = out->next) {
         struct job *job = out->pic->user;
-        if (!wants_other_field(s, out, b))
-            continue;
-        uint32_t slot = (uint32_t)job->pic->slot;
-        b->pictures[b->n] = (struct recon_picture){
-            .slot = slot, .copy_from = slot, .rows = REC_FRAME - job->pic->structure, .rows_from = job->pic->structure};
-        b->jobs[b->n++] = NULL;
-        job->frame.filled = true;
+        if (wants_other_field(s, out, b))
+            fill_other_field(b, job);
     }
 }
 

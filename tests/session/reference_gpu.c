@@ -5,7 +5,7 @@
  *
  * Work is done inside recon_submit; its completion is reported late, one batch per question, so that batches are in flight as on a
  * device. PELTON_TEST_LOSE_GPU=N loses the device at the N-th batch; with PELTON_TEST_NO_DEVICE_ARENA it has no memory for arenas of its
- * own.
+ * own. PELTON_TEST_SLOTS=SEED: what is in frame slots and arenas before anything is written there; frames must not depend on it.
  */
 #include "gpu/recon.h"
 #include "gpu/tune.h"
@@ -133,6 +133,8 @@ int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **
         free(a);
         return GPU_ERR_NOMEM;
     }
+    if (getenv("PELTON_TEST_SLOTS"))
+        memset(a->memory, (int)strtoul(getenv("PELTON_TEST_SLOTS"), NULL, 10) & 255, size);
     *memory = a->memory;
     *out = a;
     return GPU_OK;
@@ -149,6 +151,28 @@ void gpu_arena_free(struct gpu_arena *a)
     if (a)
         free(a->memory);
     free(a);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return *state = x;
+}
+
+/* What slots hold at first: another picture, for all that anybody knows. */
+static void fill_slots(struct recon *r, uint64_t seed)
+{
+    uint64_t state = seed * 2 + 1;
+    for (uint32_t i = 0; i < r->params.slots; i++)
+        for (int c = 0; c < 3; c++) {
+            struct ref_frame *f = r->frames[i];
+            size_t n = (size_t)f->stride[c] * r->params.mb_height * ref_mb_height(f->chroma_format_idc, c);
+            for (size_t k = 0; k < n; k++)
+                f->plane[c][k] = (uint16_t)(next_random(&state) >> (64 - r->params.bit_depth[c > 0]));
+        }
 }
 
 int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out)
@@ -170,6 +194,8 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
         recon_free(r);
         return GPU_ERR_NOMEM;
     }
+    if (getenv("PELTON_TEST_SLOTS"))
+        fill_slots(r, strtoul(getenv("PELTON_TEST_SLOTS"), NULL, 10));
     *out = r;
     return 0;
 }
