@@ -4,8 +4,8 @@
  */
 #include "codec/motion.h"
 
-/* What stands for a missing reference: any held picture with a slot, or the picture itself; of the frame that a field completes the
- * field that is there. */
+/* What stands for a missing reference: any held picture with a slot, or the picture itself; of the frame that a field completes
+ * the field that is there. */
 static uint16_t substitute(const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->refs_held_count; i++) {

@@ -76,10 +76,10 @@ static void fill_other_field(struct batch *b, struct job *owner)
     owner->frame.batch = b->serial;
 }
 
-/* Of the frames it reads, all of which were submitted before: damaged pictures may read both fields of a frame that has but one. They
- * do after a batch that fills in the other one, so that they never see what the slot held before. It is known that no field follows,
- * as this picture did; only one of the other view may come between two fields, and reads no other parity than its own
- * (codec/stream_view.c). */
+/* Of the frames it reads, all of which were submitted before: damaged pictures may read both fields of a frame that has but
+ * one. They do after a batch that fills in the other one, so that they never see what the slot held before. It is known that no
+ * field follows, as this picture did; only one of the other view may come between two fields, and reads no other parity than
+ * its own (codec/stream_view.c). */
 static bool fields_filled(const struct job *job, struct batch *b)
 {
     bool filled = true;
