@@ -203,7 +203,7 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
         ready--;
         if (!store_serves(s, job->pic->sps))
             return;
-        if (!references_submitted(job, b->store, b->serial) || !fields_filled(job, b))
+        if (!references_submitted(job, b->store, b->serial) || (b->store->key.interlaced && !fields_filled(job, b)))
             continue;
         if (job->batch == b->serial)
             return;
