@@ -7,8 +7,8 @@
  *
  *   begin -> add_picture, (slice_bytes, add_slice).. -> submit -> poll 0 -> picture_ok, fetch.. -> fetch_submit -> poll 0 -> end
  *
- * Thread: one, whichever, for all of it. The shader is compiled at the first gpu_entropy_submit, which may take a second; memory of a
- * batch is taken when it is first used.
+ * Thread: one, whichever, for all of it. The shader is compiled by gpu_entropy_prepare, or else at the first gpu_entropy_submit; memory of
+ * a batch is taken when it is first begun.
  */
 #ifndef PELTON_GPU_ENTROPY_H
 #define PELTON_GPU_ENTROPY_H
