@@ -394,11 +394,15 @@ void h264_entropy_tables(struct ent_tables *out);
  * picture, or NULL; the content of mbs, motion, syntax and coeffs is undefined, as all of it comes from the GPU. The codec never reads
  * these coeffs: what it needs to know of them is in mbs. After an error h264_picture_free_arrays. */
 int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from);
-/* The arrays are not wanted after all, and the picture as before it had any. */
+/* The arrays are not wanted after all, nor what step 3 has made of them, and the picture as before it had any. */
 void h264_picture_free_arrays(struct h264_picture *pic);
 /* The arrays hold all macroblocks of all slices, without an error: the picture is as h264_slice_decode leaves it. False, and the picture
  * as it was, where they hold what step 3 could not take: a device's memory is not trusted more than a bitstream. */
 bool h264_picture_import(struct h264_picture *pic, uint32_t units);
+/* The same piece by piece, for h264_slice_follow to go on with each: first h264_picture_import_begin, then the macroblocks [from, to) of
+ * each slice from its first one on. After false h264_picture_free_arrays is all that may follow. */
+void h264_picture_import_begin(struct h264_picture *pic, uint32_t units);
+bool h264_slice_import(struct h264_slice *slice, uint32_t from, uint32_t to);
 
 /* Step 2 for one slice. Different slices, of one picture too, may run at the same time with different scratch. On an error the
  * macroblocks up to it stay decoded. Returns slice->status. */

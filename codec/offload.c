@@ -211,20 +211,43 @@ static bool macroblock_valid(const struct h264_slice *slice, uint32_t addr)
     return true;
 }
 
+static bool range_valid(const struct h264_slice *slice, uint32_t from, uint32_t to)
+{
+    for (uint32_t addr = from; addr < to; addr++)
+        if (!macroblock_valid(slice, addr))
+            return false;
+    return true;
+}
+
+/* As h264_slice_decode has it when it has come to `to`. */
+static void note_decoded(struct h264_slice *slice, uint32_t to)
+{
+    slice->status = H264_OK;
+    slice->mbs_decoded = to - slice->hdr.first_mb;
+    slice->lost_partition = 0;
+    atomic_store_explicit(&slice->ready, to | (to == slice->end_mb ? H264_SLICE_ENDED : 0), memory_order_release);
+}
+
+void h264_picture_import_begin(struct h264_picture *pic, uint32_t units)
+{
+    atomic_store_explicit(&pic->unit_count, units, memory_order_relaxed);
+}
+
+bool h264_slice_import(struct h264_slice *slice, uint32_t from, uint32_t to)
+{
+    if (!range_valid(slice, from, to))
+        return false;
+    note_decoded(slice, to);
+    return true;
+}
+
 bool h264_picture_import(struct h264_picture *pic, uint32_t units)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        for (uint32_t addr = pic->slices[i].hdr.first_mb; addr < pic->slices[i].end_mb; addr++)
-            if (!macroblock_valid(&pic->slices[i], addr))
-                return false;
-    atomic_store_explicit(&pic->unit_count, units, memory_order_relaxed);
-    for (uint32_t i = 0; i < pic->slice_count; i++) {
-        struct h264_slice *slice = &pic->slices[i];
-
-        slice->status = H264_OK;
-        slice->mbs_decoded = slice->end_mb - slice->hdr.first_mb;
-        slice->lost_partition = 0;
-        atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);
-    }
+        if (!range_valid(&pic->slices[i], pic->slices[i].hdr.first_mb, pic->slices[i].end_mb))
+            return false;
+    h264_picture_import_begin(pic, units);
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        note_decoded(&pic->slices[i], pic->slices[i].end_mb);
     return true;
 }

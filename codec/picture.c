@@ -170,6 +170,16 @@ static void free_coeffs(struct h264_picture *pic)
     pic->coeffs_from = NULL;
 }
 
+/* Which the slices name. */
+static void free_tables(struct h264_picture *pic)
+{
+    h264_free(pic->allocator, pic->weights, pic->weight_count * sizeof(*pic->weights));
+    h264_free(pic->allocator, pic->scaling, pic->scaling_count * sizeof(*pic->scaling));
+    pic->weights = NULL;
+    pic->scaling = NULL;
+    pic->weight_count = pic->scaling_count = 0;
+}
+
 /* The arrays but for their content; rec_slices is zero. Coefficients first: an allocator of their own is the one that may be full. */
 static int alloc_arrays(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from)
 {
@@ -214,10 +224,15 @@ void h264_picture_free_arrays(struct h264_picture *pic)
     h264_free(a, pic->syntax, n * sizeof(*pic->syntax));
     free_coeffs(pic);
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
+    free_tables(pic);
     pic->mbs = NULL;
     pic->motion = NULL;
     pic->syntax = NULL;
     pic->rec_slices = NULL;
+    pic->follows = 0;
+    atomic_store_explicit(&pic->unit_count, 0, memory_order_relaxed);
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        pic->slices[i].motion_lost = 0;
 }
 
 /* One map for all slices of the same PPS: slice_group_change_cycle is equal in all slices of a picture. */
@@ -336,8 +351,7 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
 
     free_coeffs(pic);
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
-    h264_free(a, pic->weights, pic->weight_count * sizeof(*pic->weights));
-    h264_free(a, pic->scaling, pic->scaling_count * sizeof(*pic->scaling));
+    free_tables(pic);
     h264_free(bytes_allocator(pic), pic->bytes, pic->bytes_size);
     while (pic->group_maps) {
         struct h264_group_map *map = pic->group_maps;
@@ -346,10 +360,7 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
         h264_free(a, map, map->size);
     }
     pic->rec_slices = NULL;
-    pic->weights = NULL;
-    pic->scaling = NULL;
     pic->bytes = NULL;
-    pic->weight_count = pic->scaling_count = 0;
     if (pic->previous)
         drop(pic->previous, dead);
     pic->previous = NULL;

@@ -425,7 +425,8 @@ bool frame_is_single_field(const struct job *owner);         /* the other one ne
 void entropy_remove(struct engine *e, struct job *job); /* these with the lock; out of engine.entropy */
 void entropy_put(struct engine *e, struct job *job);    /* back at its turn, for the workers, at once */
 void job_decoded(struct engine *e, struct job *job);    /* all slices are, or nobody wants them */
-/* The GPU has: its arrays hold so many units, at least one, and records that nobody has looked at. It has not, or they are not good. */
+/* The GPU has: its arrays hold so many units, at least one, and records that nobody has looked at, which is done when its motion may be
+ * derived. It has not, or they are not good. */
 void job_fetched(struct engine *e, struct job *job, uint32_t units);
 void job_give_back(struct engine *e, struct job *job);
 void job_set_state(struct job *job, enum job_state state); /* with the lock */

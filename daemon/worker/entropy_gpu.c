@@ -374,7 +374,7 @@ static bool take(struct entropy_gpu *g)
 static void rest(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
-    if (g->busy || (e->entropy && !g->failed && !e->entropy_all && !e->stopping)) {
+    if (g->busy || (e->entropy && !g->failed && !e->stopping)) {
         uv_cond_timedwait(&g->work, &e->lock, LOOK_NS); /* gpu_entropy_wait would spin in some drivers */
         return;
     }

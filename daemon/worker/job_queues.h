@@ -17,7 +17,8 @@ void entropy_push(struct engine *e, struct job *job);                        /* 
 void entropy_insert(struct engine *e, struct job *job, struct job *prev);    /* after prev; NULL: first */
 struct job *pick_entropy(struct engine *e, struct worker *w);                /* NULL: nothing that the workers should do */
 
-int prepare_picture(struct job *job); /* without the lock */
+int prepare_picture(struct job *job); /* these two without the lock: arrays for the picture, and the next one, */
+int prepare_following(struct job *job); /* what its slices need to be followed, if they can be */
 void entropy_finished(struct engine *e, struct job *job);
 
 static inline uint64_t next_random(uint64_t *state)

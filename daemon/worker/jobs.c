@@ -111,12 +111,16 @@ void job_decoded(struct engine *e, struct job *job)
 void job_fetched(struct engine *e, struct job *job, uint32_t units)
 {
     job->fetched = units;
-    motion_push(e, job);
+    job_trace(job, PELTON_TRACE_ENTROPY_END);
+    if (--job->motion_waits == 0)
+        motion_push(e, job);
 }
 
 void job_give_back(struct engine *e, struct job *job)
 {
     job->offloads = false;
+    job->motion_waits += job->fetched != 0;
+    job->fetched = 0;
     entropy_keep(e, job, 0);
     entropy_put(e, job);
 }
@@ -166,14 +170,16 @@ bool frame_is_single_field(const struct job *owner)
     return owner->pic->structure != REC_FRAME && !owner->pic->paired;
 }
 
-/* Arrays for the picture, and what its slices need to be followed. */
 int prepare_picture(struct job *job)
 {
-    struct rec_view view;
     int err = h264_picture_alloc(job->pic);
-    if (err)
-        return err;
-    err = h264_picture_follow_begin(job->pic);
+    return err ? err : prepare_following(job);
+}
+
+int prepare_following(struct job *job)
+{
+    struct rec_view view;
+    int err = h264_picture_follow_begin(job->pic);
     if (err < 0)
         return err;
     if (err) {

@@ -27,21 +27,28 @@ struct followed {
     struct rec_seen seen;
 };
 
-/* Motion and validation of a slice as far as it is decoded, until it ends. What is refused is left for the picture's motion job to
- * find. */
+/* Motion and validation of a slice as far as it is decoded; *any: it was. False once it has ended. What is refused is left for the
+ * picture's motion job to find. */
+static bool follow_part(struct h264_slice *slice, struct followed *out, bool *any)
+{
+    struct rec_view view;
+    uint32_t from, to;
+    bool more = h264_slice_follow(slice, &from, &to);
+    *any = from != to;
+    if (!*any)
+        return more;
+    h264_picture_records(slice->pic, &view);
+    if (records_validate_range(&view, from, to, &out->seen, NULL) == 0)
+        out->mbs += to - from;
+    return more;
+}
+
 static void follow(struct h264_slice *slice, struct followed *out)
 {
-    uint32_t from, to;
-    while (h264_slice_follow(slice, &from, &to)) {
-        struct rec_view view;
-        if (from == to) {
+    bool any;
+    while (follow_part(slice, out, &any))
+        if (!any)
             spin_once();
-            continue;
-        }
-        h264_picture_records(slice->pic, &view);
-        if (records_validate_range(&view, from, to, &out->seen, NULL) == 0)
-            out->mbs += to - from;
-    }
 }
 
 static void note_followed(struct job *job, const struct followed *f)
@@ -79,27 +86,60 @@ static void run_motion(struct engine *e, struct job *job)
     motion_finished(e, job);
 }
 
-/* What the GPU has decoded is looked at right before its motion is derived, which reads the same. */
+/* Row by row, as what was looked at is in the cache then: the GPU's records as they came, their motion, and they once more. */
+static bool import_rows(struct job *job)
+{
+    struct h264_picture *pic = job->pic;
+    struct followed f = {0};
+    bool any;
+    h264_picture_import_begin(pic, job->fetched);
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        struct h264_slice *slice = &pic->slices[i];
+        uint32_t to;
+        for (uint32_t from = slice->hdr.first_mb; from < slice->end_mb; from = to) {
+            to = slice->end_mb - from > pic->mb_width ? from + pic->mb_width : slice->end_mb;
+            if (!h264_slice_import(slice, from, to))
+                return false;
+            follow_part(slice, &f, &any);
+        }
+    }
+    note_followed(job, &f);
+    return true;
+}
+
+/* What the GPU has decoded. *error: of its motion, as finish_motion says. False: it has to be decoded here. */
+static bool import(struct job *job, int *error)
+{
+    bool good = prepare_following(job) == 0 && (job->follows ? import_rows(job) : h264_picture_import(job->pic, job->fetched));
+    *error = good ? finish_motion(job) : 0;
+    if (good)
+        return true;
+    h264_picture_free_arrays(job->pic);
+    job->follows = false;
+    return false;
+}
+
 static void run_import(struct engine *e, struct job *job)
 {
     struct session *s = job->session;
-    uint32_t units = job->fetched;
     bool skip = s->abort, good = true;
-    job->fetched = 0;
+    int err = 0;
+    job_trace(job, PELTON_TRACE_MOTION_BEGIN);
     uv_mutex_unlock(&e->lock);
     double cpu = thread_cpu_seconds();
     if (!skip)
-        good = h264_picture_import(job->pic, units);
-    if (!good)
-        h264_picture_free_arrays(job->pic);
+        good = import(job, &err);
     cpu = thread_cpu_seconds() - cpu;
     uv_mutex_lock(&e->lock);
     s->stats.cpu_motion += cpu;
     s->stats.gpu_entropy_pictures += good && !skip;
-    if (good)
-        job_decoded(e, job);
-    else
+    if (!good) {
         job_give_back(e, job);
+        return;
+    }
+    job->slices_left = job->fetched = 0;
+    job->failed |= err != 0; /* marked when it is submitted */
+    motion_finished(e, job);
 }
 
 static void slices_done(struct engine *e, struct job *job, uint32_t count)

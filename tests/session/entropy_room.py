@@ -40,6 +40,17 @@ def damaged(path, rng):
     return path + ".damaged"
 
 
+def check_slabs(program, path):
+    """Arrays large enough for slabs, which a thread of their own makes while nothing else happens."""
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360", "-frames:v", "8", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-crf", "51", path],
+                   check=True)
+    want, _, _ = decode(program, path, "--entropy", "cpu")
+    got, found, text = decode(program, path, "--entropy", "gpu", "--arena", 2, "--lookahead", 4)
+    print(f"in slabs: {found[0]} pictures by the device")
+    if got != want or not found[0]:
+        failures.append(f"{path}: other frames in slabs, or none by the device: {text.strip()[-300:]}")
+
+
 def check(program, path, rooms, total):
     want, _, _ = decode(program, path, "--entropy", "cpu")
     for queues, room in rooms:
@@ -61,6 +72,7 @@ def main():
                             "-o", path], check=True, capture_output=True)
             check(program, path, (ALL, SOME) + (NONE,) * (i == 0), total)
             check(program, damaged(path, rng), (ALL, SOME), total)
+        check_slabs(program, f"{folder}/large.264")
     for (queues, room), (pictures, stayed) in total.items():
         print(f"PELTON_QUEUES={queues}, room {f'of {room} KiB' if room else 'for all'}: {pictures} pictures by the device, coefficients of {stayed} stayed there")
     if not total[ALL][0] or total[ALL][1] < total[ALL][0]:

@@ -360,6 +360,45 @@ static void test_import(void **state)
     close_stream(&c);
 }
 
+/* Piece by piece with the motion of each, and then from the start, as where the last piece is refused. */
+static void test_import_pieces(void **state)
+{
+    struct ctx c;
+    struct h264_picture *pic;
+    struct h264_slice *first;
+    uint32_t from, to;
+
+    decoded_ctx(&c);
+    pic = c.decoded[1];
+    first = &pic->slices[0];
+    make_inter(pic, 1, H264_PART_16X16, 0);
+    make_inter(pic, 4, H264_PART_SKIP, 0);
+    pic->syntax[5].decoded = 0;
+    assert_int_equal(h264_picture_follow_begin(pic), 1);
+    h264_picture_import_begin(pic, 5);
+    assert_true(h264_slice_import(first, 0, 3));
+    assert_int_equal(atomic_load(&first->ready), 3);
+    assert_int_equal(first->mbs_decoded, 3);
+    assert_true(h264_slice_follow(first, &from, &to));
+    assert_true(from == 0 && to == 3);
+    assert_false(h264_slice_import(first, 3, 6));
+    assert_int_equal(atomic_load(&first->ready), 3);
+    pic->syntax[5].decoded = 1;
+    assert_true(h264_slice_import(first, 3, 6));
+    assert_int_equal(atomic_load(&first->ready), 6 | H264_SLICE_ENDED);
+    assert_true(h264_slice_follow(first, &from, &to));
+    assert_true(from == 3 && to == 6);
+    assert_false(h264_slice_follow(first, &from, &to));
+    assert_int_equal(atomic_load(&pic->unit_count), 5);
+    h264_picture_free_arrays(pic);
+    assert_true(!pic->mbs && !pic->scaling && !pic->follows);
+    assert_int_equal(atomic_load(&pic->unit_count), 0);
+    assert_int_equal(h264_picture_alloc(pic), H264_OK);
+    assert_int_equal(h264_picture_follow_begin(pic), 1);
+    assert_int_equal(atomic_load(&first->ready), 0);
+    close_stream(&c);
+}
+
 /* Each is spoiled in the last macroblock of its slice, so all before it pass. */
 static void test_import_syntax(void **state)
 {
@@ -452,7 +491,7 @@ int main(void)
         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_export),
-        cmocka_unit_test(test_import),
+        cmocka_unit_test(test_import), cmocka_unit_test(test_import_pieces),
         cmocka_unit_test(test_import_syntax),
         cmocka_unit_test(test_import_shapes),
         cmocka_unit_test(test_import_references),
