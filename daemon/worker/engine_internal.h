@@ -87,7 +87,7 @@ struct job {
     struct job *next_follow;
 };
 
-/* ---- output (stream.c makes, scheduler.c submits, gpu_thread.c completes) ---- */
+/* ---- output (stream.c makes, scheduler.c submits, gpu_thread.c completes, session_tend.c announces) ---- */
 
 enum output_state { OUTPUT_QUEUED, OUTPUT_SUBMITTED, OUTPUT_COMPLETE };
 
