@@ -11,6 +11,7 @@
 #include "codec/h264.h"
 #include "codec/internal.h"
 #include "gpu/entropy.h"
+#include "tests/tools/random.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -73,15 +74,6 @@ static void heap_put(void *ctx, void *memory, size_t size)
 }
 
 static const struct h264_allocator heap = {.get = heap_get, .put = heap_put};
-
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t x = *state;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return *state = x;
-}
 
 static unsigned long number(const char *name)
 {

@@ -10,6 +10,7 @@
 #include "gpu/recon.h"
 #include "gpu/tune.h"
 #include "tests/reference/recon_ref.h"
+#include "tests/tools/random.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -151,15 +152,6 @@ void gpu_arena_free(struct gpu_arena *a)
     if (a)
         free(a->memory);
     free(a);
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t x = *state;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return *state = x;
 }
 
 /* What slots hold at first: another picture, for all that anybody knows. */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Random numbers for tests: xorshift64. A seed gives the same ones everywhere; the state is never 0.
+ */
+#ifndef PELTON_TESTS_RANDOM_H
+#define PELTON_TESTS_RANDOM_H
+
+#include <stdint.h>
+
+static inline uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return *state = x;
+}
+
+#endif
