@@ -219,8 +219,8 @@ vec3 sampled(uint entry)
 {
     look l = find_look(entry);
     vec3 begin = vec3(-BELOW, -BELOW, -65537.0 * BELOW);
-    precise vec3 upper = fma(parts(l.odd + ODD), l.weights.yyy, fma(parts(l.even), l.weights.xxx, begin));
-    precise vec3 v = fma(parts(l.odd + ODD + HALF), l.weights.www, fma(parts(l.even + HALF), l.weights.zzz, upper));
+    precise vec3 upper = fma(parts(l.odd + ODD), vec3(l.weights.y), fma(parts(l.even), vec3(l.weights.x), begin));
+    precise vec3 v = fma(parts(l.odd + ODD + HALF), vec3(l.weights.w), fma(parts(l.even + HALF), vec3(l.weights.z), upper));
     return vec3(v.rg, (v.b - v.r) * (1.0 / 65536.0));
 }
 
