@@ -38,23 +38,6 @@ struct gpu_debug {
     bool reading;
 };
 
-static int create_set(struct gpu *g, struct gpu_debug *d)
-{
-    int err = GPU_OK;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &d->pool));
-    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = d->pool, .descriptorSetCount = 1,
-                                       .pSetLayouts = &g->host_set};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &d->set));
-    VkDescriptorBufferInfo buffer = {d->values.buffer, 0, VK_WHOLE_SIZE};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = d->set, .descriptorCount = 1,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &buffer};
-    g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
-error:
-    return err;
-}
-
 static void barrier(struct gpu *g, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to, VkAccessFlags then)
 {
     VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = written, .dstAccessMask = then};
@@ -85,7 +68,7 @@ int gpu_debug_open(struct gpu *g)
     TRY(gpu_buffer_create(g, BYTES, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                           GPU_MEMORY_DEVICE, &d->values));
     TRY(gpu_buffer_create(g, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &d->copy));
-    TRY(create_set(g, d));
+    TRY(gpu_set_create(g, g->host_set, &d->values, &d->pool, &d->set));
     d->reading = true;
     err = gpu_run(g, record_copy, d);
     d->reading = false;

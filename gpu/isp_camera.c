@@ -98,24 +98,6 @@ error:
     return err;
 }
 
-static int create_set(struct isp_camera *c)
-{
-    struct gpu *g = c->isp->g;
-    int err = GPU_OK;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &c->descriptors));
-    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = c->descriptors,
-                                       .descriptorSetCount = 1, .pSetLayouts = &g->host_set};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &c->set));
-    VkDescriptorBufferInfo buffer = {c->table.buffer, 0, VK_WHOLE_SIZE};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = c->set, .descriptorCount = 1,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &buffer};
-    g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
-error:
-    return err;
-}
-
 static int develop_pipeline(struct isp_camera *c, bool statistics, VkPipeline *out)
 {
     const struct isp_params *p = &c->params;
@@ -175,7 +157,7 @@ int isp_camera_create(struct isp *isp, const struct isp_params *params, struct i
     TRY(create_table(c, params));
     TRY(isp_reserve(isp, c->raw_bytes, c->out_bytes, isp_developed_pixels(c)));
     TRY(isp_denoise_prepare(isp, params->denoise > 0));
-    TRY(create_set(c));
+    TRY(gpu_set_create(isp->g, isp->g->host_set, &c->table, &c->descriptors, &c->set));
     TRY(isp_camera_pipelines(c, true));
     if (params->blur_count)
         TRY(isp_blur_prepare(isp));

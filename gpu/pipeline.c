@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Layouts and compute pipelines, kept by the device: a second user of the same shader and constants gets the first one's.
+ * Beside them, the descriptor sets that one buffer needs.
  */
 #include "gpu/vk.h"
 
@@ -69,6 +70,30 @@ int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t 
     pthread_mutex_lock(&g->made_lock);
     int err = layout_get(g, bindings, push_size, out);
     pthread_mutex_unlock(&g->made_lock);
+    return err;
+}
+
+int gpu_set_create(struct gpu *g, VkDescriptorSetLayout layout, const struct gpu_buffer *buffer, VkDescriptorPool *pool_out,
+                   VkDescriptorSet *set_out)
+{
+    int err = GPU_OK;
+    VkDescriptorPool pool = VK_NULL_HANDLE;
+    VkDescriptorSet set;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+    VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    VK(g, g->vk.vkCreateDescriptorPool(g->device, &info, NULL, &pool));
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = pool,
+                                            .descriptorSetCount = 1, .pSetLayouts = &layout};
+    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &set));
+    VkDescriptorBufferInfo whole = {buffer->buffer, 0, VK_WHOLE_SIZE};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = set, .dstBinding = 0, .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &whole};
+    g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
+    *pool_out = pool;
+    *set_out = set;
+    return GPU_OK;
+error:
+    g->vk.vkDestroyDescriptorPool(g->device, pool, NULL);
     return err;
 }
 

@@ -23,24 +23,6 @@ struct gpu_pulse {
     uint64_t value; /* of the timeline, when the last one is over */
 };
 
-static int create_set(struct gpu_pulse *p)
-{
-    struct gpu *g = p->g;
-    int err = GPU_OK;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &p->descriptors));
-    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = p->descriptors,
-                                            .descriptorSetCount = 1, .pSetLayouts = &p->layout->set};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &p->set));
-    VkDescriptorBufferInfo info = {p->sink.buffer, 0, p->sink.size};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = p->set, .dstBinding = 0, .descriptorCount = 1,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &info};
-    g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
-error:
-    return err;
-}
-
 void gpu_pulse_record(const struct gpu_pulse *p, VkCommandBuffer commands)
 {
     struct gpu *g = p->g;
@@ -78,7 +60,7 @@ int gpu_pulse_create(struct gpu *g, uint32_t steps, struct gpu_pulse **out)
     TRY(gpu_buffer_create(g, THREADS * sizeof(uint32_t), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, GPU_MEMORY_DEVICE, &p->sink));
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = 1}, sizeof(steps), &p->layout));
     TRY(gpu_pipeline_get(g, p->layout, shader_pulse, sizeof(shader_pulse), NULL, 0, "pulse", &p->pipeline));
-    TRY(create_set(p));
+    TRY(gpu_set_create(g, p->layout->set, &p->sink, &p->descriptors, &p->set));
     TRY(record(p));
     *out = p;
     return GPU_OK;

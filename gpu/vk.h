@@ -257,6 +257,9 @@ void gpu_sync_host(struct gpu *g, VkCommandBuffer commands, struct barrier_state
 
 /* pipeline.c */
 int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out);
+/* A set whose binding 0 is all of a storage buffer, alone in a pool that is the caller's. */
+int gpu_set_create(struct gpu *g, VkDescriptorSetLayout layout, const struct gpu_buffer *buffer, VkDescriptorPool *pool_out,
+                   VkDescriptorSet *set_out);
 /* Make those that are not there yet, several at once on as many cores: drivers compile for up to seconds. Those made stay, after an error too. */
 int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uint32_t n);
 /* Of those kept, or made. */
