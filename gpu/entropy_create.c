@@ -92,7 +92,7 @@ int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
     TRY(create_buffers(b));
     TRY(create_set(b));
     TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &b->queue));
-    TRY(gpu_queue_open(g, GPU_QUEUE_DOWN, &b->down));
+    TRY(gpu_queue_open(g, GPU_QUEUE_FETCH, &b->down));
     TRY(create_commands(g, b->queue, &b->pool, &b->commands));
     TRY(create_commands(g, b->down, &b->down_pool, &b->down_commands));
     if (g->timestamps && b->queue->tick_mask) {

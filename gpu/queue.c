@@ -37,6 +37,11 @@ static bool is_copying(const VkQueueFamilyProperties *p)
            grain->height == 1 && grain->depth == 1;
 }
 
+static bool is_transferring(const VkQueueFamilyProperties *p)
+{
+    return p->queueFlags & VK_QUEUE_TRANSFER_BIT;
+}
+
 /* A queue of a family of the kind is left: which family, else UINT32_MAX. */
 static uint32_t find_family(const struct families *f, bool (*kind)(const VkQueueFamilyProperties *p), uint32_t without)
 {
@@ -69,6 +74,16 @@ static void take_copying(struct gpu *g, struct families *f, enum gpu_queue_use u
         family = find_family(f, is_compute, 0);
     if (family != UINT32_MAX)
         take(g, f, family, use);
+}
+
+/* Buffers can be copied by the families of other engines too, such as those for video. */
+static void take_fetching(struct gpu *g, struct families *f)
+{
+    uint32_t family = find_family(f, is_copying, 0);
+    if (family == UINT32_MAX)
+        family = find_family(f, is_transferring, VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT);
+    if (family != UINT32_MAX)
+        take(g, f, family, GPU_QUEUE_FETCH);
 }
 
 /* Of a family that only computes where there is one: devices run those beside the main queue, while the others of the main queue's
@@ -108,6 +123,7 @@ static void choose(struct gpu *g, uint32_t main_family, struct families *f)
         return;
     take_copying(g, f, GPU_QUEUE_UP);
     take_copying(g, f, GPU_QUEUE_DOWN);
+    take_fetching(g, f);
     take_computing(g, f, GPU_QUEUE_DELIVER);
     while (g->queue_count < GPU_QUEUES && take_computing(g, f, GPU_QUEUE_BACKGROUND))
         ;
@@ -169,14 +185,23 @@ error:
     return err;
 }
 
-int gpu_queue_open(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out)
+/* NULL: the device has none. With g->lock held. */
+static struct gpu_queue *least_used(struct gpu *g, enum gpu_queue_use use)
 {
     struct gpu_queue *best = NULL;
-    int err = GPU_OK;
-    pthread_mutex_lock(&g->lock);
     for (uint32_t i = 0; i < g->queue_count; i++)
         if (g->queues[i].use == use && (!best || g->queues[i].users < best->users))
             best = &g->queues[i];
+    return best;
+}
+
+int gpu_queue_open(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out)
+{
+    int err = GPU_OK;
+    pthread_mutex_lock(&g->lock);
+    struct gpu_queue *best = least_used(g, use);
+    if (!best && use == GPU_QUEUE_FETCH)
+        best = least_used(g, GPU_QUEUE_DOWN);
     best = best ? best : &g->queues[0];
     if (!best->lock_made)
         err = start(g, best);

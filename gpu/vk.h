@@ -64,11 +64,12 @@ enum gpu_queue_use {
     GPU_QUEUE_MAIN,       /* reconstruction, cameras, everything */
     GPU_QUEUE_UP,         /* copies to the device; by a copy engine where there is one */
     GPU_QUEUE_DOWN,       /* copies to the host; by another one */
+    GPU_QUEUE_FETCH,      /* copies of buffers that take longer than frames should wait; by a third one, else on the queue for copies to the host */
     GPU_QUEUE_DELIVER,    /* shaders that write to the host */
     GPU_QUEUE_BACKGROUND, /* shaders that may take their time; several queues, each user gets one of those with the fewest */
     GPU_QUEUE_USES
 };
-#define GPU_QUEUES 12
+#define GPU_QUEUES 13
 
 struct gpu_queue {
     struct gpu *g;
