@@ -4,7 +4,8 @@
  * 0, 1 after a mismatch, 2 for wrong usage, 77 without a device. The seed of the day is printed, so any failure can be
  * repeated. checkgpu --time N: instead prints how long batches of up to N pictures take, by stage; --format says of which format,
  * with --clip FILE they are those of a raw stream
- * (--pictures N: only its first N; --flow: with deliveries, as fast as it goes, --flight N batches at once).
+ * (--pictures N: only its first N; --flow: with deliveries, as fast as it goes, --flight N batches at once, --beside N: while so many
+ * batches of entropy decoding are at work).
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -35,7 +36,7 @@ static void print_log(void *ctx, int level, const char *line)
 static int usage(void)
 {
     fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] [--time PICTURES [--format NAME | --clip FILE "
-                    "[--pictures N] [--flow] [--flight 2..4]]] [--entropy FILE.. [--pictures N] [--damage ROUNDS]]\ngroups:");
+                    "[--pictures N] [--flow [--beside BATCHES]] [--flight 2..4]]] [--entropy FILE.. [--pictures N] [--damage ROUNDS]]\ngroups:");
     for (size_t i = 0; i < GROUP_COUNT; i++)
         fprintf(stderr, " %s", groups[i].name);
     fprintf(stderr, "\n");
@@ -101,6 +102,8 @@ int main(int argc, char **argv)
             clip = value;
         else if (value && !strcmp(argv[i], "--flight"))
             env.flight = atoi(value);
+        else if (value && !strcmp(argv[i], "--beside"))
+            env.beside = (unsigned)atoi(value);
         else if (value && !strcmp(argv[i], "--pictures"))
             pictures = atoi(value);
         else if (value && !strcmp(argv[i], "--entropy") && entropy_count < ENTROPY_FILES)

@@ -25,6 +25,7 @@ struct check_env {
     struct gpu *gpu;
     int wavefront;                             /* 0: both kinds, else the one */
     bool flow;                                 /* of a clip: with deliveries, as fast as it goes */
+    unsigned beside;                           /* of a clip with flow: batches of entropy decoding in the background */
     int flight;                                /* of a clip: batches in flight; 0: as many as recon takes */
     uint32_t mb_width, mb_height, refs, width; /* slots 0..refs-1 are read, refs..refs+width-1 are written */
     struct check_format {                      /* of the frame stores that check_open makes */
@@ -121,6 +122,12 @@ struct check_clip {
     const uint64_t *sums;
     uint32_t count;
 };
+
+/* Entropy decoding of a clip's pictures in the background, until it is stopped. 0, or a negative value. */
+struct check_beside;
+int check_beside_start(struct check_env *env, const char *path, unsigned batches, struct check_beside **out);
+double check_beside_rate(struct check_beside *b); /* pictures a second since the last time */
+void check_beside_stop(struct check_beside *b);   /* NULL allowed */
 
 /* FNV-1a over words. */
 uint64_t check_frame_sum(const uint8_t *frame, size_t size);

@@ -34,6 +34,10 @@ int entropy_read_stream(struct entropy *p, const char *path);
 bool entropy_decode_cpu(struct entropy *p, struct h264_picture *pic);
 /* The picture and its slices into a batch, as its next picture. */
 int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic, uint32_t units);
+/* So many batches of n pictures each, of any of the stream's, which the CPU has decoded. gpu is to be freed by entropy_close. */
+int entropy_open(struct entropy *p, uint32_t batches, uint32_t n);
+/* n pictures of the stream, round and round, from that one on. *out is to be ended, whatever is returned. */
+int entropy_submit(struct entropy *p, uint32_t first, uint32_t n, struct gpu_entropy_batch **out);
 /* Wait for the one batch that is submitted. */
 int entropy_finish(struct gpu_entropy *e, struct gpu_entropy_batch *b);
 void entropy_close(struct entropy *p); /* half built is fine */

@@ -19,11 +19,11 @@ static size_t picture_bytes(const struct h264_picture *pic)
     return bytes;
 }
 
-static int submit_pictures(struct entropy *p, uint32_t n, struct gpu_entropy_batch **out)
+int entropy_submit(struct entropy *p, uint32_t first, uint32_t n, struct gpu_entropy_batch **out)
 {
     struct gpu_entropy_batch *b = *out = gpu_entropy_begin(p->gpu);
     int err = b ? 0 : GPU_ERR_INVALID;
-    for (uint32_t i = 0; i < n && err == 0; i++) {
+    for (uint32_t i = first; i < first + n && err == 0; i++) {
         const struct h264_picture *pic = p->pictures[i % p->count];
         err = entropy_add_picture(b, pic, atomic_load(&pic->unit_count) + pic->slice_count * ENTROPY_SLACK);
     }
@@ -40,7 +40,7 @@ static int time_beside(struct entropy *p, uint32_t n, double alone)
     for (int i = 0; i < 3 && err == 0; i++) /* the last one counts */
         err = gpu_bandwidth(p->env->gpu, &bandwidth[0]);
     if (err == 0)
-        err = submit_pictures(p, n, &b);
+        err = entropy_submit(p, 0, n, &b);
     while (err == 0 && gpu_entropy_poll(b) == 1) {
         err = gpu_bandwidth(p->env->gpu, &bandwidth[1]);
         sum += bandwidth[1];
@@ -53,26 +53,44 @@ static int time_beside(struct entropy *p, uint32_t n, double alone)
     return err;
 }
 
+/* What n pictures of the stream need, round and round, from any one on. */
+static void room_for(const struct entropy *p, uint32_t n, struct gpu_entropy_params *params)
+{
+    uint32_t rounds = (n + p->count - 1) / p->count;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct h264_picture *pic = p->pictures[i];
+        params->slices += rounds * pic->slice_count;
+        params->mbs += rounds * pic->mb_count;
+        params->units += rounds * (atomic_load(&pic->unit_count) + pic->slice_count * ENTROPY_SLACK);
+        bytes += rounds * picture_bytes(pic);
+    }
+    params->bytes = (uint32_t)(bytes + 3) & ~3u;
+}
+
+int entropy_open(struct entropy *p, uint32_t batches, uint32_t n)
+{
+    struct ent_tables tables;
+    struct gpu_entropy_params params = {.batches = batches, .pictures = n, .tables = &tables};
+    h264_entropy_tables(&tables);
+    room_for(p, n, &params);
+    return gpu_entropy_create(p->env->gpu, &params, &p->gpu);
+}
+
 /* n pictures, those of the stream round and round, from the first on. */
 static int time_count(struct entropy *p, uint32_t n)
 {
-    struct ent_tables tables;
-    struct gpu_entropy_params params = {.batches = 1, .pictures = n, .tables = &tables};
     struct gpu_entropy_batch *b = NULL;
     uint64_t bytes = 0;
+    uint32_t slices = 0;
     double best = 0;
-    h264_entropy_tables(&tables);
     for (uint32_t i = 0; i < n; i++) {
-        const struct h264_picture *pic = p->pictures[i % p->count];
-        params.slices += pic->slice_count;
-        params.mbs += pic->mb_count;
-        params.units += atomic_load(&pic->unit_count) + pic->slice_count * ENTROPY_SLACK;
-        bytes += picture_bytes(pic);
+        slices += p->pictures[i % p->count]->slice_count;
+        bytes += picture_bytes(p->pictures[i % p->count]);
     }
-    params.bytes = (uint32_t)(bytes + 3) & ~3u;
-    int err = gpu_entropy_create(p->env->gpu, &params, &p->gpu);
+    int err = entropy_open(p, 1, n);
     for (int round = 0; round < 3 && err == 0; round++) {
-        err = submit_pictures(p, n, &b);
+        err = entropy_submit(p, 0, n, &b);
         if (err == 0)
             err = entropy_finish(p->gpu, b);
         uint32_t ok = 0, units;
@@ -86,7 +104,7 @@ static int time_count(struct entropy *p, uint32_t n)
     }
     if (err == 0)
         printf("x%-4" PRIu32 " %9.3f ms, %9.3f ms a picture, %8.1f pictures/s, %9.2f Mbit/s, %8.3f Mbit/s a slice\n", n, 1e3 * best,
-               1e3 * best / n, n / best, 8e-6 * (double)bytes / best, 8e-6 * (double)bytes / best / params.slices);
+               1e3 * best / n, n / best, 8e-6 * (double)bytes / best, 8e-6 * (double)bytes / best / slices);
     if (err == 0 && n >= BESIDE)
         err = time_beside(p, n, best);
     gpu_entropy_free(p->gpu);

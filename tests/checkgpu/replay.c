@@ -26,6 +26,7 @@ static const char *const stages[RECON_STAGES] = {"upload", "classify", "residual
 
 struct replay {
     struct check_env *env;
+    struct check_beside *beside; /* NULL: nothing */
     struct gpu_arena *arenas[REPLAY_ARENAS]; /* the records, so that the device fetches them itself */
     unsigned arena_count;
     uint8_t *arena_memory;
@@ -241,10 +242,15 @@ static int measure_all(struct replay *p, uint32_t width, bool passes)
 
 static int flow(struct replay *p, uint32_t width)
 {
+    if (p->beside)
+        check_beside_rate(p->beside);
     uint32_t list[REPLAY_PICTURES], n = choose(p, "IPB", list);
     shuffle(p->env, list, n);
     const struct check_clip clip = {.views = p->views, .order = list, .sums = p->sums, .count = n};
-    return check_flow(p->env->gpu, p->recon, width, &clip);
+    int err = check_flow(p->env->gpu, p->recon, width, &clip);
+    if (p->beside)
+        printf("  beside it %.0f pictures/s of entropy decoding, %u batches\n", check_beside_rate(p->beside), p->env->beside);
+    return err;
 }
 
 static int replay(struct replay *p, uint32_t widest, int wavefront)
@@ -291,12 +297,15 @@ int check_replay(struct check_env *env, const char *path, uint32_t widest, uint3
     p->scratch = h264_scratch_create();
     if (!p->scratch || h264_stream_create(&params, &p->stream) < 0 || decode_clip(p, data, size) < 0 || !p->count)
         goto end;
+    if (env->flow && env->beside && (err = check_beside_start(env, path, env->beside, &p->beside)) != 0)
+        goto end;
     err = replay(p, widest > REPLAY_WIDTH ? REPLAY_WIDTH : widest, env->wavefront);
     if (err < -1)
         printf("checkgpu: %s\n", gpu_error_text(err));
 end:
     free(data);
     if (p) {
+        check_beside_stop(p->beside);
         for (uint32_t i = 0; i < p->count; i++)
             h264_picture_unref(p->pictures[i]);
         h264_stream_free(p->stream);
