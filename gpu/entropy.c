@@ -145,7 +145,7 @@ static int record_decode(struct gpu_entropy_batch *b, VkPipeline pipeline)
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
     g->vk.vkCmdPushConstants(c, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(b->slice_count), &b->slice_count);
-    g->vk.vkCmdDispatch(c, (b->slice_count + ENT_GROUP_SLICES - 1) / ENT_GROUP_SLICES, 1, 1);
+    g->vk.vkCmdDispatch(c, (b->slice_count + e->group - 1) / e->group, 1, 1);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
     barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);

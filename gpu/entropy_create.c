@@ -128,23 +128,31 @@ void gpu_entropy_batch_free(struct gpu_entropy_batch *b)
 
 int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out)
 {
-    const uint32_t wide = e->g->info.subgroup_size < MOST_SUBGROUP ? e->g->info.subgroup_size : MOST_SUBGROUP, threads = wide * ENT_GROUP_SLICES;
+    const uint32_t constants[2] = {e->threads * e->group, e->group};
     int err = GPU_OK;
     if (!e->pipeline)
-        err = gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), &threads, 1, "entropy", &e->pipeline);
+        err = gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipeline);
     if (err == GPU_OK)
         *out = e->pipeline;
     return err;
 }
 
-static bool params_fit(const struct gpu *g, const struct gpu_entropy_params *p)
+static void choose_group(struct gpu_entropy *e)
+{
+    const VkPhysicalDeviceLimits *l = &e->g->limits;
+    uint32_t most = l->maxComputeWorkGroupInvocations < l->maxComputeWorkGroupSize[0] ? l->maxComputeWorkGroupInvocations : l->maxComputeWorkGroupSize[0];
+    e->threads = e->g->info.subgroup_size < MOST_SUBGROUP ? e->g->info.subgroup_size : MOST_SUBGROUP;
+    e->group = most / e->threads < ENT_GROUP_SLICES ? most / e->threads : ENT_GROUP_SLICES; /* one at least: any device allows 128 */
+}
+
+static bool params_fit(const struct gpu_entropy *e)
 {
     uint64_t sizes[ENT_BINDINGS];
-    buffer_sizes(p, sizes);
+    buffer_sizes(&e->params, sizes);
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
-        if (sizes[i] > g->limits.maxStorageBufferRange)
+        if (sizes[i] > e->g->limits.maxStorageBufferRange)
             return false;
-    return p->slices <= MAX_GROUPS * ENT_GROUP_SLICES;
+    return e->params.slices <= MAX_GROUPS * e->group;
 }
 
 static void record_tables(struct gpu *g, VkCommandBuffer commands, void *ctx)
@@ -158,13 +166,16 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, s
     int err = GPU_OK;
     if (!params->batches || !params->pictures || !params->slices || !params->mbs || !params->units || !params->bytes || params->bytes % 4)
         return GPU_ERR_INVALID;
-    if (!params_fit(g, params))
-        return GPU_ERR_FEATURE;
     struct gpu_entropy *e = calloc(1, sizeof(*e));
     if (!e)
         return GPU_ERR_NOMEM;
     e->g = g;
     e->params = *params;
+    choose_group(e);
+    if (!params_fit(e)) {
+        err = GPU_ERR_FEATURE;
+        goto error;
+    }
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4, &e->layout));
     TRY(gpu_buffer_create(g, sizeof(*params->tables), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                           GPU_MEMORY_DEVICE, &e->tables));

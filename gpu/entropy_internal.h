@@ -66,6 +66,7 @@ struct gpu_entropy {
     struct gpu_buffer tables;
     const struct gpu_layout *layout;
     VkPipeline pipeline; /* the device's; when it is needed */
+    uint32_t threads, group; /* of a slice; slices of a workgroup */
     struct gpu_entropy_batch *batches;
     uint32_t batch_count;        /* less than params.batches where memory was short */
 };

@@ -17,7 +17,7 @@
 #define ENT_BIND_LINES 9
 #define ENT_BINDINGS 10
 
-/* Slices that a workgroup decodes, one subgroup each. */
-#define ENT_GROUP_SLICES 4
+/* Slices that a workgroup decodes, one subgroup each: so many where the device allows workgroups of that size (docs/performance.md). */
+#define ENT_GROUP_SLICES 8
 
 #endif

@@ -39,7 +39,7 @@ struct top_edge {
 
 /* Shared memory decides how many slices are at work at once: a multiprocessor of an H200 has 48 KB of it for compute shaders. So
  * tables are there once for all slices of a workgroup, a context is a byte, and lines of neighbours are not there. */
-const uint GROUP = ENT_GROUP_SLICES;
+layout(constant_id = 1) const uint GROUP = ENT_GROUP_SLICES;
 shared uvec2 states[128];                          /* ent_tables.states */
 shared uint8_t contexts[GROUP * ENT_CONTEXTS];     /* the state each is in: index of states */
 shared uint8_t table_8x8[2 * 64];                  /* frame, field: ctxIdxInc of significant_coeff_flag, of last_.. << 4 */
