@@ -21,7 +21,7 @@
 
 #define LOOK_NS 2000000u /* between two looks at batches in work, which take many times as long, and at the queue */
 
-#define FIRST_GROUPS 2 /* at once, and one more for each that is done: how long they take is known from those with few others beside them */
+#define FIRST_GROUPS 2 /* at once after none was in work, and one more for each that is done: many take longer than few, and estimates follow */
 #define UNITS_STEP 3 /* units a macroblock: arrays of few different sizes, as memory is kept by size */
 
 enum group_phase { GROUP_FREE, GROUP_DECODING, GROUP_FETCHING };
@@ -52,6 +52,7 @@ struct entropy_gpu {
     uv_cond_t work;
     uv_thread_t thread;
     uint32_t busy, made, most; /* groups in work; that ever were at once, whose memory exists; that may be, as memory allows */
+    uint32_t done; /* since none was in work */
     double cpu; /* seconds of this thread that are charged already */
     struct {
         uint64_t batches, decoded, given_back, stayed, late; /* stayed: coefficients that did */
@@ -113,6 +114,7 @@ static void settle(struct entropy_gpu *g, struct group *group)
     group->count = 0;
     group->phase = GROUP_FREE;
     g->busy--;
+    g->done = g->busy ? g->done + 1 : 0;
 }
 
 /* None of it was decoded there. Without the lock. */
@@ -295,7 +297,7 @@ static bool open_gpu(struct entropy_gpu *g)
 
 static struct group *free_group(struct entropy_gpu *g)
 {
-    if (g->busy >= g->most || g->busy >= FIRST_GROUPS + g->sum.batches)
+    if (g->busy >= g->most || g->busy >= FIRST_GROUPS + g->done)
         return NULL;
     for (uint32_t i = 0; i < g->capacity.batches; i++)
         if (g->groups[i].phase == GROUP_FREE)
