@@ -249,6 +249,15 @@ bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
     return true;
 }
 
+/* Every slice, as far as it was decoded. */
+static bool all_followed(const struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        if (atomic_load_explicit(&pic->slices[i].ready, memory_order_acquire) != (pic->slices[i].motion_mb | H264_SLICE_ENDED))
+            return false;
+    return pic->follows;
+}
+
 int h264_picture_derive_motion(struct h264_picture *pic)
 {
     struct motion_walk w = {.pic = pic, .slice_index = REC_NO_SLICE, .mb_width = pic->mb_width};
@@ -270,7 +279,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
         return error;
     if (pic->mbaff)
         h264_motion_walk_mbaff(&w);
-    else
+    else if (!all_followed(pic))
         walk_picture(&w);
     for (uint32_t i = 0; i < pic->slice_count; i++)
         w.lost_reference |= pic->slices[i].motion_lost;

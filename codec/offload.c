@@ -177,6 +177,30 @@ void h264_entropy_tables(struct ent_tables *out)
     category_tables(out);
 }
 
+/* Of a slice: what is 0x80 above the length of each list, in the bytes where ref_idx has its indices. */
+static uint64_t ref_limits(const struct h264_slice *slice)
+{
+    uint8_t bytes[2][4];
+    uint64_t limits;
+
+    for (unsigned list = 0; list < 2; list++)
+        memset(bytes[list], 0x80 + slice->hdr.num_ref[list], 4);
+    memcpy(&limits, bytes, sizeof limits);
+    return limits;
+}
+
+/* refs_valid for all quadrants. An index and one is 0x7f at most, and no more than the length: nothing is borrowed from the byte above,
+ * and where it is, the index below has its top bit already. */
+static inline bool all_refs_valid(uint64_t limits, const struct rec_motion *motion)
+{
+    const uint64_t tops = 0x8080808080808080u, ones = tops >> 7;
+    uint64_t refs;
+
+    memcpy(&refs, motion->ref_idx, sizeof refs);
+    refs = ((refs & ~tops) + ones) ^ (refs & tops);
+    return !((refs | ~(limits - refs)) & tops);
+}
+
 /* ref_idx of both lists for one quadrant: below the length of the slice's list, or -1. */
 static bool refs_valid(const struct h264_slice *slice, const struct rec_motion *motion, unsigned quadrant)
 {
@@ -187,7 +211,7 @@ static bool refs_valid(const struct h264_slice *slice, const struct rec_motion *
 }
 
 /* What step 3 takes for granted: shapes that the slice's type has, references that it names. The rest is records_validate's. */
-static bool macroblock_valid(const struct h264_slice *slice, uint32_t addr)
+static inline bool macroblock_valid(const struct h264_slice *slice, uint32_t addr, uint64_t limits)
 {
     const struct h264_mb_syntax *syntax = &slice->pic->syntax[addr];
     const struct rec_mb *mb = &slice->pic->mbs[addr];
@@ -198,14 +222,16 @@ static bool macroblock_valid(const struct h264_slice *slice, uint32_t addr)
         return false;
     if (syntax->part == H264_PART_INTRA)
         return true;
-    if (type == H264_I || (syntax->part == H264_PART_SKIP && type != H264_P) || (syntax->part == H264_PART_DIRECT && type != H264_B))
+    if (syntax->part == H264_PART_DIRECT)
+        return type == H264_B;
+    if (type == H264_I || (syntax->part == H264_PART_SKIP && type != H264_P))
         return false;
-    for (unsigned i = 0; i < 4 && syntax->part != H264_PART_DIRECT; i++) {
-        unsigned sub = syntax->part == H264_PART_8X8 ? syntax->sub[i] : H264_SUB_8X8;
-
-        if (sub > H264_SUB_DIRECT || (sub == H264_SUB_DIRECT && type != H264_B))
+    if (syntax->part != H264_PART_8X8)
+        return all_refs_valid(limits, &slice->pic->motion[addr]);
+    for (unsigned i = 0; i < 4; i++) {
+        if (syntax->sub[i] > H264_SUB_DIRECT || (syntax->sub[i] == H264_SUB_DIRECT && type != H264_B))
             return false;
-        if (sub != H264_SUB_DIRECT && !refs_valid(slice, &slice->pic->motion[addr], i))
+        if (syntax->sub[i] != H264_SUB_DIRECT && !refs_valid(slice, &slice->pic->motion[addr], i))
             return false;
     }
     return true;
@@ -213,8 +239,10 @@ static bool macroblock_valid(const struct h264_slice *slice, uint32_t addr)
 
 static bool range_valid(const struct h264_slice *slice, uint32_t from, uint32_t to)
 {
+    const uint64_t limits = ref_limits(slice);
+
     for (uint32_t addr = from; addr < to; addr++)
-        if (!macroblock_valid(slice, addr))
+        if (!macroblock_valid(slice, addr, limits))
             return false;
     return true;
 }

@@ -364,27 +364,53 @@ static int check_mb(const struct rec_view *v, uint32_t address, uint32_t x, uint
     return check_intra(v, m, reason);
 }
 
+/* coded, kind and flags in one word, qp in another */
+static inline uint64_t coded_word(const struct rec_mb *m)
+{
+    uint64_t word;
+
+    memcpy(&word, m->coded, sizeof word);
+    return word;
+}
+
+static inline uint32_t qp_word(const struct rec_mb *m)
+{
+    uint32_t word;
+
+    memcpy(&word, m->qp, sizeof word);
+    return word;
+}
+
+_Static_assert(offsetof(struct rec_mb, kind) == offsetof(struct rec_mb, coded) + 6 &&
+                   offsetof(struct rec_mb, flags) == offsetof(struct rec_mb, coded) + 7,
+               "coded_word has them");
+static const struct rec_mb coded_mask = {.coded = {0xffff, 0xffff, 0xffff}};
+/* What these bits are in an inter macroblock of 4:2:0, and that they are 0 but for the kind */
+static const struct rec_mb fixed_mask = {.coded = {0, 0xfff0, 0xfff0}, .kind = 0xff, .flags = 0xff & ~(REC_MB_TRANSFORM_8X8 | REC_MB_SKIP)};
+static const struct rec_mb fixed = {.kind = REC_MB_INTER};
+/* Bytes that make the top bit of each QP above 51, if it is not set already, and that bit: carries come from those that have it only */
+static const struct rec_mb qp_gap = {.qp = {127 - 51, 127 - 51, 127 - 51}}, qp_top = {.qp = {-128, -128, -128}};
+
 /* Whether an inter macroblock passes all that check_mb looks at, told with few tests, of a frame without MBAFF in 4:2:0, 8
  * bits; false says nothing. edges: REC_DEBLOCK_* that it may have. */
 static inline bool surely_good(const struct rec_view *v, const struct rec_mb *m, unsigned edges,
                                const struct rec_motion *motion)
 {
     const struct rec_slice *s = &v->slices[m->slice < v->slice_count ? m->slice : 0];
-    unsigned t8x8 = m->flags & REC_MB_TRANSFORM_8X8, wrong = m->flags & ~(REC_MB_TRANSFORM_8X8 | REC_MB_SKIP);
-    uint32_t refs[2];
+    uint64_t coded = coded_word(m), wrong = (coded & coded_word(&fixed_mask)) ^ coded_word(&fixed);
+    uint32_t qp = qp_word(m), refs[2];
     int ref0, ref1;
 
-    if (m->kind != REC_MB_INTER || m->slice >= v->slice_count || s->slice_type >= 3)
+    if (wrong || m->slice >= v->slice_count || s->slice_type >= 3)
         return false;
-    wrong |= (m->deblock & ~edges) | ((m->coded[1] | m->coded[2]) & ~15u);
-    wrong |= (uint8_t)m->qp[0] > 51u || (uint8_t)m->qp[1] > 51u || (uint8_t)m->qp[2] > 51u;
-    wrong |= t8x8 && !whole_quadrants(m->coded[0]);
-    wrong |= (uint64_t)m->coeff + 24 > v->unit_count && (m->coded[0] | m->coded[1] | m->coded[2]);
+    wrong = (m->deblock & ~edges) | ((qp | (qp + qp_word(&qp_gap))) & qp_word(&qp_top));
+    wrong |= (m->flags & REC_MB_TRANSFORM_8X8) && !whole_quadrants(m->coded[0]);
+    wrong |= (uint64_t)m->coeff + 24 > v->unit_count && (coded & coded_word(&coded_mask));
     memcpy(refs, motion->ref_idx, sizeof refs);
     ref0 = motion->ref_idx[0][0];
     ref1 = motion->ref_idx[1][0];
-    wrong |= refs[0] != (uint8_t)ref0 * 0x01010101u || refs[1] != (uint8_t)ref1 * 0x01010101u;
-    wrong |= ref0 < -1 || ref1 < -1 || (ref0 & ref1) < 0 || ref0 >= s->num_ref[0] || ref1 >= s->num_ref[1];
+    wrong |= (refs[0] ^ (uint8_t)ref0 * 0x01010101u) | (refs[1] ^ (uint8_t)ref1 * 0x01010101u);
+    wrong |= (unsigned)(ref0 + 1) > s->num_ref[0] || (unsigned)(ref1 + 1) > s->num_ref[1] || (ref0 & ref1) < 0;
     return !wrong;
 }
 
@@ -403,6 +429,7 @@ static int check_range(const struct rec_view *v, uint32_t from, uint32_t to, str
     const struct rec_picture *head = &v->head;
     bool plain = head->structure == REC_FRAME && !head->mbaff && head->chroma_format_idc == 1 && head->coeff_bytes == 2 && v->motion;
     uint32_t x = from % head->mb_width, y = from / head->mb_width;
+    unsigned inter = 0, intra = 0, deblock = 0;
 
     REQUIRE(from <= to && to <= head->mb_count, "view: a range outside the picture");
     for (uint32_t address = from; address < to; address++) {
@@ -411,14 +438,17 @@ static int check_range(const struct rec_view *v, uint32_t from, uint32_t to, str
 
         if (!(plain && surely_good(v, m, edges, &v->motion[address])) && check_mb(v, address, x, y, reason) < 0)
             return -1;
-        seen->intra |= m->kind != REC_MB_INTER;
-        seen->inter |= m->kind == REC_MB_INTER;
-        seen->deblock |= m->deblock != 0;
+        inter |= m->kind == REC_MB_INTER;
+        intra |= m->kind != REC_MB_INTER;
+        deblock |= m->deblock;
         if (++x == head->mb_width) {
             x = 0;
             y++;
         }
     }
+    seen->intra |= intra != 0;
+    seen->inter |= inter != 0;
+    seen->deblock |= deblock != 0;
     return 0;
 }
 
