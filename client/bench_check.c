@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Frames of the delivered run itself are checked, one in SAMPLE: threads hash them (bench_hash.c) while the reader takes the next
- * ones. Two threads hash 1,500 frames of 1080p in a second where one takes 1.3 ms, enough for 24,000 delivered. What a frame has to
+ * ones. Two threads hash 1,500 frames of 1080p in a second where one takes 1.3 ms, enough for 24,000 delivered; large machines, all of
+ * whose cores are busy, get more. What a frame has to
  * be is known from the verification, which gives it for all of a file, or from the first time that it came: from an earlier loop or
  * another stream of the same file. Hashes are compared in the order in which the reader took the frames, so that which one came
  * first does not hang on the threads. Under --live the reader hashes: a held frame would count for the delay.
@@ -11,8 +12,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { SAMPLE = 16, THREADS = 2 };
+enum { SAMPLE = 16, THREADS = 2, CORES_A_THREAD = 16 };
 
 /* Where the hash of frame n stands; NULL without memory. */
 static uint64_t *entry(struct bench_pass *pass, uint64_t n)
@@ -73,9 +75,15 @@ static int compare(struct bench *b, const struct bench_job *job)
     return 0;
 }
 
+static unsigned hash_threads(void)
+{
+    long threads = sysconf(_SC_NPROCESSORS_ONLN) / CORES_A_THREAD;
+    return threads > THREADS ? (unsigned)threads : THREADS;
+}
+
 int bench_check_begin(struct bench *b)
 {
-    b->hashers = bench_hashers_open(b->o->live ? 0 : THREADS);
+    b->hashers = bench_hashers_open(b->o->live ? 0 : hash_threads());
     return b->hashers ? 0 : fail_with(b->f, X_OTHER, "close other programs", "out of memory");
 }
 
