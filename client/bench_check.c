@@ -2,10 +2,10 @@
  *
  * Frames of the delivered run itself are checked, one in SAMPLE: threads hash them (bench_hash.c) while the reader takes the next
  * ones. Two threads hash 1,500 frames of 1080p in a second where one takes 1.3 ms, enough for 24,000 delivered; large machines, all of
- * whose cores are busy, get more. What a frame has to
- * be is known from the verification, which gives it for all of a file, or from the first time that it came: from an earlier loop or
- * another stream of the same file. Hashes are compared in the order in which the reader took the frames, so that which one came
- * first does not hang on the threads. Under --live the reader hashes: a held frame would count for the delay.
+ * whose cores are busy, get more. What a frame has to be is known from the verification, which gives it for all of a file, or from the
+ * first time that it came: from an earlier loop or another stream of the same file. Hashes are compared in the order in which the reader
+ * took the frames, so that which one came first does not hang on the threads. Under --live the reader hashes: a held frame would count
+ * for the delay.
  */
 #include "client/bench_hash.h"
 #include "client/ui.h"

@@ -17,7 +17,8 @@ static int create_set(struct isp *isp)
     int err = GPU_OK;
     VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2};
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &isp->denoise_descriptors));
+    if (!isp->denoise_descriptors) /* else the set was refused before */
+        VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &isp->denoise_descriptors));
     VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = isp->denoise_descriptors,
                                        .descriptorSetCount = 1, .pSetLayouts = &isp->denoise_layout->set};
     VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &isp->denoise_set));
