@@ -220,10 +220,17 @@ static inline void find_neighbours_from(struct motion_walk *w, uint32_t first)
     uint32_t width = w->mb_width;
     bool left = w->mb_x > 0, right = w->mb_x + 1 < width;
 
+    if (w->mb > first + width) { /* most are: what is above is the slice's */
+        w->a = left ? w->cur - 1 : NULL;
+        w->b = w->cur - width;
+        w->c = right ? w->cur - width + 1 : NULL;
+        w->d = left ? w->cur - width - 1 : NULL;
+        return;
+    }
     w->a = left && w->mb > first ? w->cur - 1 : NULL;
     w->b = w->mb >= first + width ? w->cur - width : NULL;
     w->c = right && w->mb + 1 >= first + width ? w->cur - width + 1 : NULL;
-    w->d = left && w->mb > first + width ? w->cur - width - 1 : NULL;
+    w->d = NULL;
 }
 
 bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)

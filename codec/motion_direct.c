@@ -265,13 +265,15 @@ void h264_motion_direct_begin(struct motion_walk *w)
         temporal_scales(w);
 }
 
-/* The colocated picture's motion was written long ago and is in no cache: ask for that of a macroblock soon to come. */
+/* The colocated picture's motion was written long ago and is in no cache: ask for that of a macroblock soon to come. Corners of list 0
+ * lie in the first two lines, the indices in the last. */
 static inline void prefetch_colocated(const struct motion_walk *w)
 {
-    uint32_t mb = w->mb + 4;
+    uint32_t mb = w->mb + 16;
 
     if (w->direct.col && mb < w->direct.col->mb_count) {
         __builtin_prefetch(w->direct.col->motion[mb].mv[0]);
+        __builtin_prefetch(w->direct.col->motion[mb].mv[0] + 15);
         __builtin_prefetch(w->direct.col->motion[mb].ref_idx);
     }
 }

@@ -129,7 +129,7 @@ void h264_find_kinds(struct h264_picture *pic)
 {
     unsigned intra = 0, inter = 0, deblock = 0;
 
-    for (uint32_t i = 0; i < pic->mb_count; i++) {
+    for (uint32_t i = 0; i < pic->mb_count && !(intra && inter && deblock); i++) {
         intra |= pic->mbs[i].kind != REC_MB_INTER;
         inter |= pic->mbs[i].kind == REC_MB_INTER;
         deblock |= pic->mbs[i].deblock;
