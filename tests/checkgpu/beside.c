@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PICTURES 192 /* of a batch, as the worker has them */
@@ -21,20 +20,21 @@ struct check_beside {
     struct entropy stream;
     unsigned batches;
     pthread_t thread;
-    bool started;
     atomic_bool stop;
+    int error; /* the thread's */
     atomic_uint_fast64_t pictures; /* decoded, since the last question */
     double since;
 };
 
-static double seconds_now(void)
+static uint32_t count_decoded(const struct gpu_entropy_batch *batch)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    uint32_t decoded = 0, units;
+    for (uint32_t i = 0; i < PICTURES; i++)
+        decoded += gpu_entropy_picture_ok(batch, i, &units);
+    return decoded;
 }
 
-static void keep_busy(struct check_beside *b)
+static int keep_busy(struct check_beside *b)
 {
     struct gpu_entropy_batch *batches[BATCHES] = {0};
     uint32_t first = 0;
@@ -45,7 +45,7 @@ static void keep_busy(struct check_beside *b)
                 err = err < 0 ? err : 0;
                 continue;
             }
-            atomic_fetch_add(&b->pictures, batches[i] ? PICTURES : 0);
+            atomic_fetch_add(&b->pictures, batches[i] ? count_decoded(batches[i]) : 0);
             gpu_entropy_end(batches[i]);
             err = entropy_submit(&b->stream, first, PICTURES, &batches[i]);
             first += PICTURES / BATCHES; /* so that batches are not in step */
@@ -56,11 +56,13 @@ static void keep_busy(struct check_beside *b)
         printf("checkgpu: beside: %s\n", gpu_error_text(err));
     for (unsigned i = 0; i < b->batches; i++)
         gpu_entropy_end(batches[i]);
+    return err;
 }
 
 static void *beside_main(void *ctx)
 {
-    keep_busy(ctx);
+    struct check_beside *b = ctx;
+    b->error = keep_busy(b);
     return NULL;
 }
 
@@ -70,6 +72,10 @@ static int open_stream(struct check_beside *b, const char *path)
     int err = b->stream.scratch ? entropy_read_stream(&b->stream, path) : GPU_ERR_NOMEM;
     for (uint32_t i = 0; i < b->stream.count && err == 0; i++)
         entropy_decode_cpu(&b->stream, b->stream.pictures[i]);
+    if (err == 0 && !b->stream.count) {
+        printf("checkgpu: there is no picture in %s whose entropy decoding the GPU could do\n", path);
+        return GPU_ERR_INVALID;
+    }
     return err ? err : entropy_open(&b->stream, b->batches, PICTURES);
 }
 
@@ -83,8 +89,6 @@ int check_beside_start(struct check_env *env, const char *path, unsigned batches
     b->stream.most = PICTURES;
     b->batches = batches < BATCHES ? batches : BATCHES;
     int err = open_stream(b, path);
-    if (err == 0 && !b->stream.count)
-        err = GPU_ERR_INVALID;
     if (err == 0 && pthread_create(&b->thread, NULL, beside_main, b))
         err = GPU_ERR_NOMEM;
     if (err) {
@@ -92,26 +96,26 @@ int check_beside_start(struct check_env *env, const char *path, unsigned batches
         free(b);
         return err;
     }
-    b->started = true;
-    b->since = seconds_now();
+    b->since = check_seconds();
     *out = b;
     return 0;
 }
 
 double check_beside_rate(struct check_beside *b)
 {
-    double now = seconds_now(), rate = (double)atomic_exchange(&b->pictures, 0) / (now - b->since);
+    double now = check_seconds(), rate = (double)atomic_exchange(&b->pictures, 0) / (now - b->since);
     b->since = now;
     return rate;
 }
 
-void check_beside_stop(struct check_beside *b)
+int check_beside_stop(struct check_beside *b)
 {
     if (!b)
-        return;
+        return 0;
     atomic_store(&b->stop, true);
-    if (b->started)
-        pthread_join(b->thread, NULL);
+    pthread_join(b->thread, NULL);
+    int err = b->error;
     entropy_close(&b->stream);
     free(b);
+    return err;
 }

@@ -43,20 +43,13 @@ static int usage(void)
     return 2;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int run_groups(struct check_env *env, const char *only)
 {
     int failed = 0;
     for (size_t i = 0; i < GROUP_COUNT; i++) {
         if (only && strcmp(only, groups[i].name) != 0)
             continue;
-        double start = now();
+        double start = check_seconds();
         env->group = groups[i].name;
         env->random = env->seed * 0x9e3779b97f4a7c15u + i + 1;
         env->batches = env->pictures = env->mbs = 0;
@@ -67,7 +60,7 @@ static int run_groups(struct check_env *env, const char *only)
         int result = groups[i].run(env);
         check_close(env);
         printf("checkgpu %s: %s, %lu batches, %lu pictures, %lu macroblocks, %.1f s\n", env->group, result ? "FAILED" : "ok",
-               env->batches, env->pictures, env->mbs, now() - start);
+               env->batches, env->pictures, env->mbs, check_seconds() - start);
         fflush(stdout);
         failed |= result != 0;
     }

@@ -41,6 +41,7 @@ struct check_env {
     unsigned failures;
 };
 
+double check_seconds(void); /* of a clock that only goes on */
 /* Uniform in 0..n-1; in lo..hi. */
 uint32_t check_random(struct check_env *env, uint32_t n);
 int check_range(struct check_env *env, int lo, int hi);
@@ -127,7 +128,7 @@ struct check_clip {
 struct check_beside;
 int check_beside_start(struct check_env *env, const char *path, unsigned batches, struct check_beside **out);
 double check_beside_rate(struct check_beside *b); /* pictures a second since the last time */
-void check_beside_stop(struct check_beside *b);   /* NULL allowed */
+int check_beside_stop(struct check_beside *b);    /* NULL allowed; 0, or what went wrong meanwhile */
 
 /* FNV-1a over words. */
 uint64_t check_frame_sum(const uint8_t *frame, size_t size);

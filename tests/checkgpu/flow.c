@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #define WARM_SECONDS 0.2
 #define SECONDS      0.6
@@ -26,13 +25,6 @@ struct flow {
     uint32_t width, frames, next_frame, next; /* frames: that the host holds; next: of clip->order */
     uint32_t *shown;                          /* picture that each frame of the host holds, or UINT32_MAX */
 };
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void deliver_to(const struct flow *f, uint32_t slot, uint32_t frame, struct recon_delivery *out)
 {
@@ -60,14 +52,14 @@ static int submit(struct flow *f, uint64_t *ticket)
 
 static int run(struct flow *f, double seconds, uint64_t *pictures, double *passed)
 {
-    double begin = seconds_now();
+    double begin = check_seconds();
     uint64_t ticket = 0;
     int err = 0;
-    for (*pictures = 0; err == 0 && seconds_now() - begin < seconds; *pictures += f->width)
+    for (*pictures = 0; err == 0 && check_seconds() - begin < seconds; *pictures += f->width)
         err = submit(f, &ticket);
     if (err == 0)
         err = recon_wait(f->recon, ticket, UINT64_MAX);
-    *passed = seconds_now() - begin;
+    *passed = check_seconds() - begin;
     return err;
 }
 

@@ -305,7 +305,8 @@ int check_replay(struct check_env *env, const char *path, uint32_t widest, uint3
 end:
     free(data);
     if (p) {
-        check_beside_stop(p->beside);
+        if (check_beside_stop(p->beside))
+            err = -1;
         for (uint32_t i = 0; i < p->count; i++)
             h264_picture_unref(p->pictures[i]);
         h264_stream_free(p->stream);
