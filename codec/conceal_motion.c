@@ -54,9 +54,10 @@ static int nearest(const struct conceal *c, int sign)
     return best;
 }
 
+/* Records of others than reference pictures may be the device's. */
 static bool comparable(const struct h264_picture *pic, const struct h264_picture *col)
 {
-    return col && col != pic && !col->non_existing && col->motion_done && col->mb_count == pic->mb_count &&
+    return col && col != pic && !col->non_existing && col->motion_done && col->nal_ref_idc && col->motion && col->mb_count == pic->mb_count &&
            col->mb_width == pic->mb_width && col->mbaff == pic->mbaff &&
            (col->structure == REC_FRAME) == (pic->structure == REC_FRAME);
 }

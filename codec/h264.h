@@ -172,6 +172,15 @@ struct h264_mb_syntax {
 
 #define H264_SLICE_ENDED 0x80000000u
 
+/* Records in memory that only a device can read: one block of an allocator of its own, which outlives the picture. */
+struct h264_final {
+    void *memory;
+    size_t size;
+    const struct h264_allocator *from;
+    const struct rec_mb *mbs;         /* [mb_count], in the block */
+    const struct rec_motion *motion;
+};
+
 struct h264_group_map {
     struct h264_group_map *next;
     const struct h264_pps *pps; /* whose it is; borrowed from a slice */
@@ -243,6 +252,7 @@ struct h264_picture {
     int32_t poc[2];                       /* TopFieldOrderCnt, BottomFieldOrderCnt; of a field only its own is valid */
     int32_t output_poc;                   /* PicOrderCnt: min of both, or a field's own; before an MMCO 5 resets them */
     int64_t tag;                          /* the caller's number of the access unit (h264_stream_feed) */
+    uint8_t wants_map;                    /* the caller's, 0 unless it is set before there are arrays: step 3 fills still */
     uint32_t mb_width, mb_height;         /* PicWidthInMbs, FrameHeightInMbs */
     uint32_t mb_count;                    /* PicSizeInMbs */
 
@@ -251,11 +261,13 @@ struct h264_picture {
     struct h264_group_map *group_maps;    /* slice group maps of the slices */
     uint8_t *bytes;                       /* NAL units of the slices */
 
-    struct rec_mb *mbs;                   /* [mb_count], 64-byte aligned */
+    struct rec_mb *mbs;                   /* [mb_count], 64-byte aligned; this and the next two NULL where they are the device's alone */
     struct rec_motion *motion;            /* [mb_count] */
+    uint16_t *still;                      /* [mb_count], what stands still (codec/derive.h), once step 3 is done; where h264_picture_has_map, else NULL */
     struct h264_mb_syntax *syntax;        /* [mb_count] */
     void *coeffs;                         /* units of 16, int16_t or int32_t; those of a device may be addresses that only it can read */
     const struct h264_allocator *coeffs_from; /* NULL: allocator */
+    struct h264_final final;              /* what reconstruction reads in place of mbs and motion; memory NULL: nothing */
     uint32_t unit_capacity;
     atomic_uint unit_count;               /* slices take chunks from here */
     struct rec_slice *rec_slices;         /* [slice_count + 1]: the last is free for concealment */
@@ -392,8 +404,9 @@ int h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uin
 void h264_entropy_tables(struct ent_tables *out);
 /* In place of h264_picture_alloc: coeffs are of exactly this many units, at least one, from an allocator of their own, which outlives the
  * picture, or NULL; the content of mbs, motion, syntax and coeffs is undefined, as all of it comes from the GPU. The codec never reads
- * these coeffs: what it needs to know of them is in mbs. After an error h264_picture_free_arrays. */
-int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from);
+ * these coeffs: what it needs to know of them is in mbs. records: mbs, motion and syntax, too; without them h264_picture_derived has to follow.
+ * After an error h264_picture_free_arrays. */
+int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from, bool records);
 /* The arrays are not wanted after all, nor what step 3 has made of them, and the picture as before it had any. */
 void h264_picture_free_arrays(struct h264_picture *pic);
 /* The arrays hold all macroblocks of all slices, without an error: the picture is as h264_slice_decode leaves it. False, and the picture
@@ -403,6 +416,22 @@ bool h264_picture_import(struct h264_picture *pic, uint32_t units);
  * each slice from its first one on. After false h264_picture_free_arrays is all that may follow. */
 void h264_picture_import_begin(struct h264_picture *pic, uint32_t units);
 bool h264_slice_import(struct h264_slice *slice, uint32_t from, uint32_t to);
+
+/* Step 3 on the GPU (codec/derive.h, gpu/motion.h), derive.c, for pictures that the GPU has taken through step 2.
+ *
+ * Whether step 3 of pic can be done there: h264_picture_offloads, no slice with temporal direct prediction, and no colocated picture without a
+ * map or that is a frame where pic is a field or the other way round. */
+struct der_slice;
+bool h264_picture_derives(const struct h264_picture *pic);
+/* wants_map, and it is a reference picture and no MBAFF frame */
+bool h264_picture_has_map(const struct h264_picture *pic);
+/* Once the motion of the colocated pictures is done: the slice, *out without its place in a map; *map: that of its colocated picture, which
+ * lives as long as pic does, or NULL: nothing counts as still. */
+void h264_slice_derive_export(const struct h264_slice *slice, struct der_slice *out, const uint16_t **map);
+/* still, and mbs and motion where there are such arrays, are what the GPU has made of the picture, units and kinds (DER_*, not DER_BAD) what
+ * it said: the picture is as h264_picture_derive_motion leaves it. final: the same records on the device, which the picture takes over and
+ * gives back when it is reconstructed, or NULL. H264_ERR_NOMEM: the picture is as before, final the caller's. */
+int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds, const struct h264_final *final);
 
 /* Step 2 for one slice. Different slices, of one picture too, may run at the same time with different scratch. On an error the
  * macroblocks up to it stay decoded. Returns slice->status. */

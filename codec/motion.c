@@ -192,6 +192,15 @@ static void walk_picture(struct motion_walk *w)
     }
 }
 
+/* Of macroblocks [from, to), whose vectors are there: apart from their derivation, which this would slow down by more than it takes. */
+static void note_still(const struct h264_picture *pic, uint32_t from, uint32_t to)
+{
+    bool corners = pic->sps->direct_8x8_inference_flag;
+
+    for (uint32_t mb = from; mb < to && pic->still; mb++)
+        pic->still[mb] = motion_still(&pic->motion[mb], corners);
+}
+
 /* ---- slices by themselves ---- */
 
 int h264_picture_follow_begin(struct h264_picture *pic)
@@ -252,6 +261,7 @@ bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
             w.mb_x = 0;
     }
     slice->motion_lost |= w.lost_reference;
+    note_still(pic, *from, end);
     *to = slice->motion_mb = end;
     return true;
 }
@@ -269,7 +279,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
 {
     struct motion_walk w = {.pic = pic, .slice_index = REC_NO_SLICE, .mb_width = pic->mb_width};
     uint32_t missing;
-    bool failed = false;
+    bool failed = false, followed;
     int error;
 
     if (pic->motion_done)
@@ -284,9 +294,10 @@ int h264_picture_derive_motion(struct h264_picture *pic)
     error = pic->follows ? H264_OK : h264_fill_slices(pic);
     if (error < 0)
         return error;
+    followed = all_followed(pic);
     if (pic->mbaff)
         h264_motion_walk_mbaff(&w);
-    else if (!all_followed(pic))
+    else if (!followed)
         walk_picture(&w);
     for (uint32_t i = 0; i < pic->slice_count; i++)
         w.lost_reference |= pic->slices[i].motion_lost;
@@ -294,6 +305,8 @@ int h264_picture_derive_motion(struct h264_picture *pic)
         h264_picture_damage(pic);
     if (missing && (error = h264_conceal(pic)) < 0)
         return error;
+    if (missing || !followed)
+        note_still(pic, 0, pic->mb_count);
     if (!missing && pic->previous) {
         h264_picture_unref(pic->previous);
         pic->previous = NULL;

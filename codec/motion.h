@@ -5,6 +5,7 @@
 #ifndef PELTON_CODEC_MOTION_H
 #define PELTON_CODEC_MOTION_H
 
+#include "codec/derive.h"
 #include "codec/internal.h"
 
 #include <string.h>
@@ -151,6 +152,8 @@ void h264_motion_neighbours_mbaff(const struct motion_walk *w, int list, struct 
 /* motion_direct.c: set up for w->slice; then derive the quadrants in mask of w->cur (8.4.1.2). */
 void h264_motion_direct_begin(struct motion_walk *w);
 void h264_motion_direct(struct motion_walk *w, unsigned quadrants);
+/* Of a B slice with spatial direct prediction: the map of its colocated picture, NULL where no block counts as standing still. */
+const uint16_t *h264_colocated_map(const struct h264_slice *slice);
 
 /* Motion of one colocated block: list 0 where it is used, else list 1. */
 struct motion_colocated {
@@ -176,6 +179,61 @@ static inline struct motion_colocated motion_colocated_block(const struct rec_mo
 static inline struct h264_picture *h264_colocated_plane(const struct h264_picture *pic, struct h264_picture *col)
 {
     return col && pic->colour_plane ? col->planes[pic->colour_plane - 1] : col;
+}
+
+/* Not 0 where a component of vectors beside each other, 16 bits each, is not in -1..1. */
+static inline uint64_t motion_moves(uint64_t mvs)
+{
+    const uint64_t ones = 0x0001000100010001u, tops = ones << 15;
+    uint64_t next = ((mvs & ~tops) + ones) ^ (mvs & tops); /* each and one: 0 to 2 */
+
+    return (next & ~(ones * 3)) | (next & next >> 1 & ones);
+}
+
+static inline bool motion_still_block(const struct rec_motion *m, int block)
+{
+    int quadrant = (block >> 1 & 1) + (block >> 3) * 2, list = m->ref_idx[0][quadrant] < 0;
+    uint32_t mv;
+
+    memcpy(&mv, m->mv[list][block], sizeof mv);
+    return m->ref_idx[list][quadrant] == 0 && !motion_moves(mv);
+}
+
+/* Where all quadrants have index 0 in the list, as most have */
+static inline uint16_t motion_still_corners(const struct rec_motion *m, int list)
+{
+    uint32_t corners[4];
+    uint64_t upper, lower;
+
+    memcpy(&corners[0], m->mv[list][0], sizeof corners[0]);
+    memcpy(&corners[1], m->mv[list][3], sizeof corners[0]);
+    memcpy(&corners[2], m->mv[list][12], sizeof corners[0]);
+    memcpy(&corners[3], m->mv[list][15], sizeof corners[0]);
+    upper = motion_moves(corners[0] | (uint64_t)corners[1] << 32);
+    lower = motion_moves(corners[2] | (uint64_t)corners[3] << 32);
+    return (uint16_t)(((uint32_t)upper == 0) | (upper >> 32 == 0) << 3 | ((uint32_t)lower == 0) << 12 | (lower >> 32 == 0) << 15);
+}
+
+/* The entry of picture.still (codec/derive.h) */
+static inline uint16_t motion_still(const struct rec_motion *m, bool corners)
+{
+    uint32_t refs[2];
+    unsigned bits = 0;
+
+    memcpy(&refs[0], m->ref_idx[0], sizeof refs[0]); /* each as it was written */
+    memcpy(&refs[1], m->ref_idx[1], sizeof refs[1]);
+    if (corners && refs[0] == 0)
+        return motion_still_corners(m, 0);
+    if (corners && refs[0] == UINT32_MAX && refs[1] == 0)
+        return motion_still_corners(m, 1);
+    if (refs[0] && !(refs[0] & 0x80808080) && refs[0] == (refs[0] & 255) * 0x01010101u) /* another index */
+        return 0;
+    if (refs[0] == UINT32_MAX && refs[1] == UINT32_MAX) /* intra */
+        return 0;
+    for (int block = 0; block < 16; block++)
+        if (!corners || DER_CORNERS >> block & 1)
+            bits |= (unsigned)motion_still_block(m, block) << block;
+    return (uint16_t)bits;
 }
 
 /* motion_colocated.c: colocated pictures (Table 8-6) and, where frames and fields meet, blocks (8.4.1.2.1). */

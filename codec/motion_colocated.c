@@ -17,7 +17,8 @@ struct place {
 
 static bool usable(const struct h264_picture *col, const struct h264_picture *pic)
 {
-    return col && !col->non_existing && col->motion_done && col->mb_width == pic->mb_width && col->mb_height == pic->mb_height;
+    return col && !col->non_existing && col->motion_done && col->motion && col->mb_width == pic->mb_width &&
+           col->mb_height == pic->mb_height;
 }
 
 static struct h264_picture *first_of_list1(const struct h264_slice *slice)

@@ -63,11 +63,14 @@ static struct spatial spatial_prediction(const struct motion_walk *w)
     return s;
 }
 
-/* colZeroFlag. col: the colocated macroblock, NULL where frames and fields meet; vectors are not scaled there. */
-static inline bool col_zero(const struct motion_walk *w, const struct rec_motion *col, int block)
+/* colZeroFlag, where RefPicList1[0] lets it be. Where frames and fields meet vectors are not scaled. */
+static inline bool col_zero(const struct motion_walk *w, int block)
 {
-    struct motion_colocated c = col ? motion_colocated_block(col, block) : h264_colocated_crossed(w, block);
+    struct motion_colocated c;
 
+    if (!w->direct.crossed && w->direct.col->still)
+        return w->direct.col->still[w->mb] >> block & 1;
+    c = w->direct.crossed ? h264_colocated_crossed(w, block) : motion_colocated_block(&w->direct.col->motion[w->mb], block);
     return c.ref == 0 && c.mv.x >= -1 && c.mv.x <= 1 && c.mv.y >= -1 && c.mv.y <= 1;
 }
 
@@ -80,14 +83,13 @@ static inline struct motion_mv spatial_mv(const struct spatial *s, int list, boo
 /* matters: a colocated block that stands still could change something. */
 static void spatial_quadrant(struct motion_walk *w, const struct spatial *s, bool matters, int quadrant)
 {
-    const struct rec_motion *col = matters && !w->direct.crossed ? &w->direct.col->motion[w->mb] : NULL;
-    bool still = matters && w->direct.inference_8x8 && col_zero(w, col, corner_block[quadrant]);
+    bool still = matters && w->direct.inference_8x8 && col_zero(w, corner_block[quadrant]);
 
     for (int i = 0; i < 4; i++) {
         int block = first_block[quadrant] + block_offset[i];
 
         if (matters && !w->direct.inference_8x8)
-            still = col_zero(w, col, block);
+            still = col_zero(w, block);
         for (int list = 0; list < 2; list++)
             motion_store(w->cur, list, block, spatial_mv(s, list, still));
     }
@@ -108,7 +110,7 @@ static void spatial_corners(struct motion_walk *w, const struct spatial *s, bool
     unsigned still = 0;
 
     for (int q = 0; q < 4 && matters; q++)
-        still |= (unsigned)col_zero(w, &w->direct.col->motion[w->mb], corner_block[q]) << q;
+        still |= (unsigned)col_zero(w, corner_block[q]) << q;
     for (int list = 0; list < 2; list++) {
         memset(w->cur->ref_idx[list], s->ref[list], sizeof w->cur->ref_idx[list]);
         motion_fill(w->cur, list, s->mv[list]);
@@ -255,6 +257,14 @@ static bool is_short_term(const struct h264_slice *slice, unsigned list, unsigne
     return !slice->ref[list][i].long_term && (!ref || ref->view == slice->pic->view);
 }
 
+const uint16_t *h264_colocated_map(const struct h264_slice *slice)
+{
+    struct motion_walk w = {.pic = slice->pic, .slice = slice};
+
+    h264_colocated_begin(&w);
+    return w.direct.col && !w.direct.crossed && is_short_term(slice, 1, 0) ? w.direct.col->still : NULL;
+}
+
 void h264_motion_direct_begin(struct motion_walk *w)
 {
     h264_colocated_begin(w);
@@ -266,12 +276,12 @@ void h264_motion_direct_begin(struct motion_walk *w)
 }
 
 /* The colocated picture's motion was written long ago and is in no cache: ask for that of a macroblock soon to come. Corners of list 0
- * lie in the first two lines, the indices in the last. */
-static inline void prefetch_colocated(const struct motion_walk *w)
+ * lie in the first two lines, the indices in the last. GCC takes a call of what only prefetches for one without any effect. */
+__attribute__((always_inline)) static inline void prefetch_colocated(const struct motion_walk *w)
 {
     uint32_t mb = w->mb + 16;
 
-    if (w->direct.col && mb < w->direct.col->mb_count) {
+    if (w->direct.col && !w->direct.col->still && mb < w->direct.col->mb_count) {
         __builtin_prefetch(w->direct.col->motion[mb].mv[0]);
         __builtin_prefetch(w->direct.col->motion[mb].mv[0] + 15);
         __builtin_prefetch(w->direct.col->motion[mb].ref_idx);

@@ -170,6 +170,13 @@ static void free_coeffs(struct h264_picture *pic)
     pic->coeffs_from = NULL;
 }
 
+static void free_final(struct h264_picture *pic)
+{
+    if (pic->final.memory)
+        h264_free(pic->final.from, pic->final.memory, pic->final.size);
+    pic->final = (struct h264_final){0};
+}
+
 /* Which the slices name. */
 static void free_tables(struct h264_picture *pic)
 {
@@ -181,7 +188,7 @@ static void free_tables(struct h264_picture *pic)
 }
 
 /* The arrays but for their content; rec_slices is zero. Coefficients first: an allocator of their own is the one that may be full. */
-static int alloc_arrays(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from)
+static int alloc_arrays(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from, bool records)
 {
     const struct h264_allocator *a = pic->allocator;
     size_t n = pic->mb_count;
@@ -189,8 +196,10 @@ static int alloc_arrays(struct h264_picture *pic, uint32_t units, const struct h
     pic->unit_capacity = units;
     pic->coeffs_from = coeffs_from;
     if (!(pic->coeffs = h264_alloc(coeffs_from ? coeffs_from : a, coeffs_size(pic))) ||
-        !(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) || !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
-        !(pic->syntax = h264_alloc(a, n * sizeof(*pic->syntax))) || !(pic->rec_slices = h264_alloc(a, rec_slices_size(pic))))
+        !(pic->rec_slices = h264_alloc(a, rec_slices_size(pic))) ||
+        (records && (!(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) || !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
+                     !(pic->syntax = h264_alloc(a, n * sizeof(*pic->syntax))))) ||
+        (h264_picture_has_map(pic) && !(pic->still = h264_alloc(a, n * sizeof(*pic->still)))))
         return H264_ERR_NOMEM; /* the picture's end frees what there is */
     memset(pic->rec_slices, 0, rec_slices_size(pic));
     return H264_OK;
@@ -199,7 +208,7 @@ static int alloc_arrays(struct h264_picture *pic, uint32_t units, const struct h
 int h264_picture_alloc(struct h264_picture *pic)
 {
     size_t n = pic->mb_count;
-    int error = alloc_arrays(pic, pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK, NULL);
+    int error = alloc_arrays(pic, pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK, NULL, true);
 
     if (error)
         return error;
@@ -209,9 +218,9 @@ int h264_picture_alloc(struct h264_picture *pic)
     return H264_OK;
 }
 
-int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from)
+int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from, bool records)
 {
-    return alloc_arrays(pic, units ? units : 1, coeffs_from);
+    return alloc_arrays(pic, units ? units : 1, coeffs_from, records);
 }
 
 void h264_picture_free_arrays(struct h264_picture *pic)
@@ -222,12 +231,15 @@ void h264_picture_free_arrays(struct h264_picture *pic)
     h264_free(a, pic->mbs, n * sizeof(*pic->mbs));
     h264_free(a, pic->motion, n * sizeof(*pic->motion));
     h264_free(a, pic->syntax, n * sizeof(*pic->syntax));
+    h264_free(a, pic->still, n * sizeof(*pic->still));
     free_coeffs(pic);
+    free_final(pic);
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
     free_tables(pic);
     pic->mbs = NULL;
     pic->motion = NULL;
     pic->syntax = NULL;
+    pic->still = NULL;
     pic->rec_slices = NULL;
     pic->follows = 0;
     atomic_store_explicit(&pic->unit_count, 0, memory_order_relaxed);
@@ -350,6 +362,7 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
     const struct h264_allocator *a = pic->allocator;
 
     free_coeffs(pic);
+    free_final(pic);
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
     free_tables(pic);
     h264_free(bytes_allocator(pic), pic->bytes, pic->bytes_size);
@@ -382,6 +395,7 @@ static void reap(struct h264_picture *dead)
         h264_free(a, pic->mbs, (size_t)pic->mb_count * sizeof(*pic->mbs));
         h264_free(a, pic->motion, (size_t)pic->mb_count * sizeof(*pic->motion));
         h264_free(a, pic->syntax, (size_t)pic->mb_count * sizeof(*pic->syntax));
+        h264_free(a, pic->still, (size_t)pic->mb_count * sizeof(*pic->still));
         for (uint32_t i = 0; i < pic->slice_count; i++) {
             h264_sps_unref(pic->slices[i].sps);
             h264_pps_unref(pic->slices[i].pps);

@@ -99,12 +99,24 @@ static void fill_concealment(const struct h264_picture *pic, struct rec_slice *o
     }
 }
 
+/* The latest damage of any entry */
+static uint32_t damage_listed(uint32_t damage[2][REC_MAX_REFS])
+{
+    uint32_t worst = 0;
+
+    for (int k = 0; k < 2 * REC_MAX_REFS; k++)
+        worst = damage[k / REC_MAX_REFS][k % REC_MAX_REFS] > worst ? damage[k / REC_MAX_REFS][k % REC_MAX_REFS] : worst;
+    return worst;
+}
+
 /* The latest damage that macroblocks of slice index predict from. Entries past what the buffer holds are legal while nothing
- * uses them. */
+ * uses them; which are used is not known here where the records are the device's. */
 static uint32_t damage_used(const struct h264_picture *pic, uint32_t index, uint32_t damage[2][REC_MAX_REFS])
 {
     uint32_t worst = 0;
 
+    if (!pic->mbs)
+        return damage_listed(damage);
     for (uint32_t i = 0; i < pic->mb_count; i++)
         for (int k = 0; k < 8 && pic->mbs[i].slice == index; k++) {
             int ref_idx = pic->motion[i].ref_idx[k >> 2][k & 3];
@@ -172,8 +184,8 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
                  .has_inter = pic->has_inter,
                  .has_deblock = pic->has_deblock,
                  .mb_count = pic->mb_count},
-        .mbs = pic->mbs,
-        .motion = pic->motion,
+        .mbs = pic->final.memory ? pic->final.mbs : pic->mbs,
+        .motion = pic->final.memory ? pic->final.motion : pic->motion,
         .slices = pic->rec_slices,
         .coeffs = pic->coeffs,
         .weights = pic->weights,

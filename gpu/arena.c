@@ -226,3 +226,33 @@ error:
     gpu_buffer_free(g, &r.to);
     return err;
 }
+
+struct writing {
+    struct gpu_buffer from;
+    struct gpu_place to;
+};
+
+static void record_writing(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct writing *w = ctx;
+    VkBufferCopy copy = {0, w->to.offset, w->from.size};
+    g->vk.vkCmdCopyBuffer(commands, w->from.buffer, w->to.buffer, 1, &copy);
+}
+
+int gpu_arena_write(struct gpu *g, void *memory, size_t size, const void *data)
+{
+    struct gpu_point after[GPU_QUEUES];
+    struct writing w = {0};
+    uint64_t completed = 0;
+    int err = GPU_OK;
+    if (!size || !gpu_arena_find(g, memory, size, &w.to))
+        return GPU_ERR_INVALID;
+    TRY(gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &w.from));
+    memcpy(w.from.map, data, size);
+    TRY(gpu_run_after(g, after, gpu_arena_writers(g, after, 0), record_writing, &w));
+    TRY(gpu_completed(g, &completed));
+    gpu_arena_written(g, &(struct gpu_point){g->main, completed});
+error:
+    gpu_buffer_free(g, &w.from);
+    return err;
+}

@@ -96,5 +96,7 @@ void gpu_arena_free(struct gpu_arena *a); /* NULL allowed */
 int gpu_arena_create_device(struct gpu *g, size_t size, struct gpu_arena **out, void **memory);
 /* What lies there, or in any other arena, to other memory (tests). Waits. GPU_ERR_INVALID: it is not in one arena. */
 int gpu_arena_read(struct gpu *g, const void *memory, size_t size, void *out);
+/* What data has to what lies there, in any arena (tests). Waits. GPU_ERR_INVALID: it is not in one arena. */
+int gpu_arena_write(struct gpu *g, void *memory, size_t size, const void *data);
 
 #endif

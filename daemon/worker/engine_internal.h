@@ -82,7 +82,9 @@ struct job {
     uint64_t batch; /* serial number of the batch that holds it, 0 before */
     uint64_t kept;  /* in engine.entropy_kept */
     uint32_t fetched; /* units of coefficients that it has from the GPU; 0: none, or they are taken over */
-    struct job *motion_left, *motion_right; /* engine.motion */
+    bool derives;     /* the GPU may derive its motion where it has entropy-decoded it */
+    void *raw;        /* its records in the device's memory, until the GPU has derived their motion (motion_gpu.h); NULL: none */
+    struct job *motion_left, *motion_right; /* engine.motion or derive */
     uint32_t motion_rank;
     struct job *next_follow;
 };
@@ -387,6 +389,7 @@ struct engine {
     int64_t gpu_chosen_ns;                  /* when the last batch was chosen */
     uint64_t entropy_kept;                  /* host memory of what the GPU has taken, when it will be decoded, until it is DONE */
     struct job *motion;               /* pictures whose motion may be derived: a heap, the first turn on top */
+    struct job *derive;               /* the same of those whose records are the device's */
     struct job *follow;               /* pictures of one slice, whose motion may be derived while it is decoded */
     struct session *sessions;
     uint32_t session_count;
@@ -429,6 +432,7 @@ void job_decoded(struct engine *e, struct job *job);    /* all slices are, or no
  * derived. It has not, or they are not good. */
 void job_fetched(struct engine *e, struct job *job, uint32_t units);
 void job_give_back(struct engine *e, struct job *job);
+void job_motion_finished(struct engine *e, struct job *job); /* step 3 is done, by whomever */
 void job_set_state(struct job *job, enum job_state state); /* with the lock */
 void worker_main(void *worker);
 void workers_wake(struct engine *e, unsigned most); /* with the lock */

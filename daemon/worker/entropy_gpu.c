@@ -5,7 +5,7 @@
  *
  * A group is one batch of gpu/entropy.h: FREE -> DECODING (slices exported and submitted) -> FETCHING (arrays exist, the device
  * copies into them) -> FREE. Coefficients, which nobody but reconstruction reads, stay in the device's memory as long as there is room
- * (resident.h). Jobs of a group are in no queue and nobody else's. What is damaged is the CPU's: the device only says
+ * (resident.h), as do the records of pictures whose motion the device derives, too (motion_gpu.h). Jobs of a group are in no queue and nobody else's. What is damaged is the CPU's: the device only says
  * that it did not get through. The failure modes are a device that is lost or that has no memory: everything goes back, the thread
  * ends, and the CPU decodes all from then on.
  *
@@ -13,6 +13,7 @@
  */
 #include "daemon/worker/array_maker.h"
 #include "daemon/worker/entropy_gpu.h"
+#include "daemon/worker/motion_gpu.h"
 #include "daemon/worker/resident.h"
 
 #include <pthread.h>
@@ -47,6 +48,7 @@ struct entropy_gpu {
     struct resident *resident; /* as long as pictures may lie there; NULL: not needed yet, or no memory */
     struct gpu_entropy_batch *next; /* whose memory exists, for the next group; NULL: none */
     struct array_maker *arrays;
+    struct motion_gpu *motion; /* NULL: not needed yet, or the workers do it */
     bool failed;             /* with the lock: it could not be made, or fails */
     bool waits;              /* with the lock: the thread sleeps until there is work */
     uv_cond_t work;
@@ -118,11 +120,12 @@ static void settle(struct entropy_gpu *g, struct group *group)
 }
 
 /* None of it was decoded there. Without the lock. */
-static void forget(struct group *group)
+static void forget(struct entropy_gpu *g, struct group *group)
 {
     gpu_entropy_end(group->batch);
     group->batch = NULL;
     for (uint32_t i = 0; i < group->count; i++) {
+        motion_gpu_drop(g->motion, group->parts[i].job);
         if (group->parts[i].units)
             h264_picture_free_arrays(group->parts[i].job->pic);
         group->parts[i].units = 0;
@@ -167,15 +170,15 @@ static int begin(struct entropy_gpu *g, struct group *group)
 }
 
 /* Where the coefficients go: they stay on the device, or, where it has no room, to the host. */
-static bool alloc_arrays(struct entropy_gpu *g, struct h264_picture *pic, uint32_t units)
+static bool alloc_arrays(struct entropy_gpu *g, struct h264_picture *pic, uint32_t units, bool records)
 {
     uint32_t step = pic->mb_count * UNITS_STEP;
-    if (g->resident && h264_picture_alloc_units(pic, units, resident_allocator(g->resident)) == H264_OK) {
+    if (g->resident && h264_picture_alloc_units(pic, units, resident_allocator(g->resident), records) == H264_OK) {
         g->sum.stayed++;
         return true;
     }
     h264_picture_free_arrays(pic);
-    if (h264_picture_alloc_units(pic, (units + step - 1) / step * step, NULL) == H264_OK)
+    if (h264_picture_alloc_units(pic, (units + step - 1) / step * step, NULL, records) == H264_OK)
         return true;
     h264_picture_free_arrays(pic);
     return false;
@@ -184,15 +187,21 @@ static bool alloc_arrays(struct entropy_gpu *g, struct h264_picture *pic, uint32
 /* The picture's arrays, which the device is to fill; none where it has not decoded it, or where there is no memory. */
 static int fetch(struct entropy_gpu *g, struct group *group, uint32_t i)
 {
-    struct h264_picture *pic = group->parts[i].job->pic;
+    struct job *job = group->parts[i].job;
+    struct h264_picture *pic = job->pic;
     uint32_t units;
     if (group->parts[i].picture == UINT32_MAX || !gpu_entropy_picture_ok(group->batch, group->parts[i].picture, &units))
         return GPU_OK;
     units = units ? units : 1;
-    if (!alloc_arrays(g, pic, units))
+    bool kept = motion_gpu_keep(g->motion, job);
+    if (!alloc_arrays(g, pic, units, !kept || motion_gpu_wants_host(job))) {
+        motion_gpu_drop(g->motion, job);
         return GPU_OK;
+    }
     group->parts[i].units = units;
-    const struct gpu_entropy_target to = {.mbs = pic->mbs, .motion = pic->motion, .syntax = pic->syntax, .coeffs = pic->coeffs};
+    struct gpu_entropy_target to = {.mbs = pic->mbs, .motion = pic->motion, .syntax = pic->syntax, .coeffs = pic->coeffs};
+    if (kept)
+        motion_gpu_places(job, &to);
     return gpu_entropy_fetch(group->batch, group->parts[i].picture, &to);
 }
 
@@ -247,7 +256,7 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
         over = err != 0;
     }
     if (err)
-        forget(group);
+        forget(g, group);
     uv_mutex_lock(&e->lock);
     if (err && !nothing)
         fail(g, err);
@@ -287,7 +296,9 @@ static bool open_gpu(struct entropy_gpu *g)
         err = gpu_entropy_prepare(gpu);
     struct resident *resident = resident_create(e->gpu, entropy_resident_limit(e));
     g->arrays = array_maker_start(&e->memory, resident);
+    struct motion_gpu *motion = err ? NULL : motion_gpu_create(e, resident);
     uv_mutex_lock(&e->lock);
+    g->motion = motion;
     g->gpu = gpu;
     g->resident = resident;
     if (err)
@@ -313,7 +324,7 @@ static bool arrays_ready(struct entropy_gpu *g)
     for (uint32_t i = 0; i < g->capacity.batches; i++)
         count += g->groups[i].phase == GROUP_DECODING ? g->groups[i].count : 0;
     uint64_t bytes = g->engine->entropy_bytes / g->engine->entropy_count;
-    return array_maker_ready(g->arrays, mb_count, count, count * bytes * ENTROPY_COEFF_BYTES);
+    return array_maker_ready(g->arrays, mb_count, count, count * (bytes * ENTROPY_COEFF_BYTES + (g->motion ? motion_gpu_raw_bytes(mb_count) : 0)));
 }
 
 /* Memory for one more batch is made before pictures are taken for it, which would have to wait for it. With the lock, dropped meanwhile. */
@@ -361,7 +372,7 @@ static bool take(struct entropy_gpu *g)
     uv_mutex_unlock(&e->lock);
     int err = begin(g, group);
     if (err)
-        forget(group);
+        forget(g, group);
     uv_mutex_lock(&e->lock);
     if (err == GPU_ERR_NOMEM && g->busy > 1)
         g->most = g->busy - 1;
@@ -376,7 +387,7 @@ static bool take(struct entropy_gpu *g)
 static void rest(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
-    if (g->busy || (e->entropy && !g->failed && !e->stopping)) {
+    if (g->busy || motion_gpu_works(g->motion) || (e->entropy && !g->failed && !e->stopping)) {
         uv_cond_timedwait(&g->work, &e->lock, LOOK_NS); /* gpu_entropy_wait would spin in some drivers */
         return;
     }
@@ -389,18 +400,21 @@ static void log_sums(const struct entropy_gpu *g)
 {
     const struct engine *e = g->engine;
     double n = (double)g->sum.batches;
-    uint64_t most;
-    char line[400];
+    uint64_t most, batches, pictures;
+    double device;
+    char line[500];
     resident_bytes(g->resident, &most);
+    motion_gpu_sums(g->motion, &batches, &pictures, &device);
     if (!g->sum.batches || !e->params.log)
         return;
     snprintf(line, sizeof line,
              "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu given back, %llu late; "
              "a batch: %.1f ms, %.1f of the device's, its largest slice as %.0f bytes; coefficients of %llu stayed there, at most %llu MiB; "
-             "the thread's CPU time: %.3f s",
+             "motion of %llu in %llu batches, %.2f ms of the device's each; the thread's CPU time: %.3f s",
              (unsigned long long)g->sum.batches, g->made, (unsigned long long)g->sum.decoded, (unsigned long long)g->sum.given_back,
              (unsigned long long)g->sum.late, 1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n,
-             (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20), thread_cpu_seconds());
+             (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20),
+             (unsigned long long)pictures, (unsigned long long)batches, batches ? 1e3 * device / (double)batches : 0, thread_cpu_seconds());
     e->params.log(e->params.log_ctx, 2, line);
 }
 
@@ -410,8 +424,8 @@ static void thread_main(void *arg)
     struct engine *e = g->engine;
     pthread_setname_np(pthread_self(), "pelton-entropy");
     uv_mutex_lock(&e->lock);
-    while (!e->stopping || g->busy) {
-        bool any = false;
+    while (!e->stopping || g->busy || motion_gpu_works(g->motion)) {
+        bool any = motion_gpu_step(g->motion);
         for (uint32_t i = 0; i < g->capacity.batches; i++)
             if (g->groups[i].phase != GROUP_FREE)
                 any |= group_step(g, &g->groups[i]);
@@ -423,6 +437,7 @@ static void thread_main(void *arg)
     gpu_entropy_end(g->next);
     gpu_entropy_free(g->gpu);
     log_sums(g);
+    motion_gpu_free(g->motion);
 }
 
 /* ---- from other threads ---- */
@@ -473,7 +488,7 @@ void entropy_gpu_stop(struct engine *e)
 void entropy_gpu_wake(struct engine *e)
 {
     struct entropy_gpu *g = e->entropy_gpu;
-    if (g->waits && !g->failed) {
+    if (g->waits && (!g->failed || e->derive)) {
         g->waits = false;
         uv_cond_signal(&g->work);
     }
@@ -495,5 +510,5 @@ uint64_t entropy_gpu_memory(const struct engine *e)
 {
     const struct entropy_gpu *g = e->entropy_gpu;
     uint64_t most;
-    return g ? g->made * entropy_batch_bytes(&g->capacity) + resident_bytes(g->resident, &most) : 0;
+    return g ? g->made * entropy_batch_bytes(&g->capacity) + resident_bytes(g->resident, &most) + motion_gpu_memory(g->motion) : 0;
 }

@@ -278,7 +278,7 @@ static void sleep_until_news(struct engine *e)
         return;
     }
     uint64_t ticket = busy->first->ticket;
-    bool full = busy->in_flight >= BATCHES_IN_FLIGHT && !e->stores->next;
+    bool full = busy->in_flight >= scheduler_batches(e) && !e->stores->next;
     uv_mutex_unlock(&e->lock);
     double cpu = thread_cpu_seconds();
     int err = recon_wait(busy->recon, ticket, full ? FULL_NS : WAIT_NS);

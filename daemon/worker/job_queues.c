@@ -47,16 +47,20 @@ static struct job *motion_merge(struct job *a, struct job *b)
 
 void motion_push(struct engine *e, struct job *job)
 {
+    struct job **heap = job->raw ? &e->derive : &e->motion;
     job->motion_left = job->motion_right = NULL;
     job->motion_rank = 1;
-    e->motion = motion_merge(e->motion, job);
-    workers_wake(e, 1);
+    *heap = motion_merge(*heap, job);
+    if (job->raw)
+        entropy_gpu_wake(e);
+    else
+        workers_wake(e, 1);
 }
 
-struct job *motion_pop(struct engine *e)
+struct job *motion_pop(struct job **heap)
 {
-    struct job *job = e->motion;
-    e->motion = motion_merge(job->motion_left, job->motion_right);
+    struct job *job = *heap;
+    *heap = motion_merge(job->motion_left, job->motion_right);
     return job;
 }
 

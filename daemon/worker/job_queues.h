@@ -10,8 +10,8 @@
 /* Takes up to most workers off the list of idle ones; they are to be signalled, with the lock or without it. */
 unsigned workers_take(struct engine *e, unsigned most, struct worker **out);
 
-void motion_push(struct engine *e, struct job *job);
-struct job *motion_pop(struct engine *e); /* the lowest turn; e->motion is not NULL */
+void motion_push(struct engine *e, struct job *job); /* engine.motion, or derive where its records are the device's */
+struct job *motion_pop(struct job **heap);           /* one of these, not NULL: the lowest turn */
 
 void entropy_push(struct engine *e, struct job *job);                        /* a new picture, at its turn */
 void entropy_insert(struct engine *e, struct job *job, struct job *prev);    /* after prev; NULL: first */

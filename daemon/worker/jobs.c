@@ -102,6 +102,18 @@ void entropy_finished(struct engine *e, struct job *job)
         motion_push(e, job);
 }
 
+void job_motion_finished(struct engine *e, struct job *job)
+{
+    job->motion_done = true;
+    job_set_state(job, JOB_READY);
+    job_trace(job, PELTON_TRACE_MOTION_END);
+    for (struct job_wait *wait = job->waiters; wait; wait = wait->next)
+        if (--wait->waiter->motion_waits == 0)
+            motion_push(e, wait->waiter);
+    job->waiters = NULL;
+    engine_wake_gpu(e);
+}
+
 void job_decoded(struct engine *e, struct job *job)
 {
     job->slices_left = 0;
@@ -240,6 +252,7 @@ static void note_offload(struct job *job)
     for (uint32_t i = 0; i < pic->slice_count; i++)
         if (entropy_slice_weight(&pic->slices[i]) > job->largest_slice)
             job->largest_slice = entropy_slice_weight(&pic->slices[i]);
+    job->derives = h264_picture_derives(pic);
     job->offloads = s->engine->params.entropy == ENGINE_ENTROPY_GPU || (!s->live && s->jobs >= FIRST_PICTURES);
 }
 
@@ -250,6 +263,7 @@ int job_create(struct session *s, struct h264_picture *pic)
     if (!job)
         return PELTON_ERR_NOMEM;
     job->pic = pic;
+    pic->wants_map = e->entropy_gpu && !e->params.cpu_motion;
     job->session = s;
     job->bytes = pic->bytes_size;
     job->slices_left = pic->non_existing ? 0 : pic->slice_count;

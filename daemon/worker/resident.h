@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Room in the device's memory for the coefficients of pictures that it has entropy-decoded: they never cross the bus.
+ * Room in the device's memory for the coefficients of pictures that it has entropy-decoded, and for their records where it derives their motion,
+ * too (motion_gpu.h, which has the life of these): they never cross the bus.
  *
  * The life of a picture's coefficients: `get` when its batch is decoded and they are to leave it (entropy_gpu.c, the one place that
  * decides where they go: here, or where there is no room in host memory); the batch's fetch copies them here; reconstruction copies

@@ -253,9 +253,17 @@ static void collect_single_fields(struct session *s, struct batch *b)
     }
 }
 
+uint32_t scheduler_batches(const struct engine *e)
+{
+    bool fewer = e->software;
+    for (const struct session *s = e->sessions; s && !fewer; s = s->next)
+        fewer = s->live;
+    return BATCHES_IN_FLIGHT - fewer;
+}
+
 struct batch *scheduler_collect(struct engine *e, struct store *st)
 {
-    if (st->in_flight >= BATCHES_IN_FLIGHT)
+    if (st->in_flight >= scheduler_batches(e))
         return NULL;
     struct batch *b = batch_take(st);
     if (!b)

@@ -10,7 +10,9 @@
 
 #include <stdio.h>
 
-#define BATCHES_IN_FLIGHT 2 /* one runs, the next is recorded; what becomes ready meanwhile makes the one after it wider */
+#define BATCHES_IN_FLIGHT 3 /* one runs, the next two's records are copied up; what becomes ready meanwhile makes the one after them wider */
+/* Batches of a store that may be in flight: one less on a software device, and where a live stream's picture would have to wait behind them. */
+uint32_t scheduler_batches(const struct engine *e);
 
 /* Pictures for the next batch of st, perhaps none; they are SUBMITTED and have slots. NULL: enough is in flight. */
 struct batch *scheduler_collect(struct engine *e, struct store *st);

@@ -15,7 +15,7 @@
  * part, but at least LEAST_WINDOW pictures; reconstructed ones by the slots. A picture of the window that nobody has begun to
  * decode holds its bytes only.
  */
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/scheduler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +130,7 @@ static int store_create(struct engine *e, const struct store_key *key, uint32_t 
     st->key = *key;
     st->slots = slots;
     st->width = width;
-    st->flight = 3;
+    st->flight = e->software ? BATCHES_IN_FLIGHT : BATCHES_IN_FLIGHT + 1; /* one more than scheduler_batches */
     st->free_slots = malloc(slots * sizeof *st->free_slots);
     enum tune_size size = tune_size_of(16 * key->mb_width, 16 * key->mb_height);
     struct recon_params params = {.mb_width = key->mb_width,

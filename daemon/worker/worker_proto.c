@@ -287,6 +287,7 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
         .wavefront = (uint8_t)o->wavefront,
         .entropy = (enum engine_entropy)o->entropy,
         .entropy_memory = o->entropy_memory << 20,
+        .cpu_motion = !o->gpu_motion,
         .let_clocks_fall = !o->live_clocks,
         .no_tune = !o->tune,
         .tune_software = o->tune_software,

@@ -10,18 +10,6 @@
 #define WATCH_BEFORE_NS 1000000 /* a worker is awake when the picture of a live stream is expected, from this long before */
 #define WATCH_AFTER_NS 1000000
 
-static void motion_finished(struct engine *e, struct job *job)
-{
-    job->motion_done = true;
-    job_set_state(job, JOB_READY);
-    job_trace(job, PELTON_TRACE_MOTION_END);
-    for (struct job_wait *wait = job->waiters; wait; wait = wait->next)
-        if (--wait->waiter->motion_waits == 0)
-            motion_push(e, wait->waiter);
-    job->waiters = NULL;
-    engine_wake_gpu(e);
-}
-
 struct followed {
     uint32_t mbs;
     struct rec_seen seen;
@@ -83,7 +71,7 @@ static void run_motion(struct engine *e, struct job *job)
     s->stats.cpu_motion += cpu;
     if (err)
         job->failed = true; /* marked when it is submitted */
-    motion_finished(e, job);
+    job_motion_finished(e, job);
 }
 
 /* Row by row, as what was looked at is in the cache then: the GPU's records as they came, their motion, and they once more. */
@@ -139,7 +127,7 @@ static void run_import(struct engine *e, struct job *job)
     }
     job->slices_left = job->fetched = 0;
     job->failed |= err != 0; /* marked when it is submitted */
-    motion_finished(e, job);
+    job_motion_finished(e, job);
 }
 
 static void slices_done(struct engine *e, struct job *job, uint32_t count)
@@ -240,7 +228,7 @@ static bool worker_step(struct engine *e, struct worker *w)
     }
     struct job *job = pick_entropy(e, w);
     if (e->motion && (!job || e->params.shuffle_seed || e->motion->turn <= job->turn)) {
-        struct job *next = motion_pop(e);
+        struct job *next = motion_pop(&e->motion);
         (next->fetched ? run_import : run_motion)(e, next);
         return true;
     }

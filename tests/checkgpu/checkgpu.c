@@ -5,7 +5,7 @@
  * repeated. checkgpu --time N: instead prints how long batches of up to N pictures take, by stage; --format says of which format,
  * with --clip FILE they are those of a raw stream
  * (--pictures N: only its first N; --flow: with deliveries, as fast as it goes, --flight N batches at once, --beside N: while so many
- * batches of entropy decoding are at work).
+ * batches of entropy decoding are at work). checkgpu --entropy FILE.., --motion FILE..: entropy.c, motion.c.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -36,7 +36,7 @@ static void print_log(void *ctx, int level, const char *line)
 static int usage(void)
 {
     fprintf(stderr, "usage: checkgpu [--device NAME] [--seed N] [--wavefront 1|2] [--only GROUP] [--time PICTURES [--format NAME | --clip FILE "
-                    "[--pictures N] [--flow [--beside BATCHES]] [--flight 2..4]]] [--entropy FILE.. [--pictures N] [--damage ROUNDS]]\ngroups:");
+                    "[--pictures N] [--flow [--beside BATCHES]] [--flight 2..4]]] [--entropy FILE.. | --motion FILE.. [--pictures N] [--damage ROUNDS]]\ngroups:");
     for (size_t i = 0; i < GROUP_COUNT; i++)
         fprintf(stderr, " %s", groups[i].name);
     fprintf(stderr, "\n");
@@ -71,9 +71,9 @@ int main(int argc, char **argv)
 {
     struct check_env env = {.seed = (uint64_t)time(NULL) / 86400};
     struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .log = print_log};
-    const char *only = NULL, *clip = NULL, *format = "420", *entropy[ENTROPY_FILES];
+    const char *only = NULL, *clip = NULL, *format = "420", *entropy[ENTROPY_FILES], *motion[ENTROPY_FILES];
     int timed = 0, pictures = 0, damage = 0;
-    unsigned entropy_count = 0;
+    unsigned entropy_count = 0, motion_count = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(argv[i], "--flow")) {
@@ -101,6 +101,8 @@ int main(int argc, char **argv)
             pictures = atoi(value);
         else if (value && !strcmp(argv[i], "--entropy") && entropy_count < ENTROPY_FILES)
             entropy[entropy_count++] = value;
+        else if (value && !strcmp(argv[i], "--motion") && motion_count < ENTROPY_FILES)
+            motion[motion_count++] = value;
         else if (value && !strcmp(argv[i], "--damage"))
             damage = atoi(value);
         else if (value && !strcmp(argv[i], "--only"))
@@ -128,6 +130,8 @@ int main(int argc, char **argv)
     env.random = env.seed + 1;
     int failed = entropy_count && timed ? check_entropy_timing(&env, entropy[0], (uint32_t)timed)
                  : entropy_count        ? check_entropy(&env, entropy, entropy_count, (uint32_t)pictures, (unsigned)damage)
+                 : motion_count && timed ? check_motion_timing(&env, motion[0], (uint32_t)timed)
+                 : motion_count         ? check_motion(&env, motion, motion_count, (uint32_t)pictures, (unsigned)damage)
                  : clip                 ? check_replay(&env, clip, (uint32_t)timed, (uint32_t)pictures)
                  : timed > 0 ? check_timing(&env, (uint32_t)timed, format)
                              : run_groups(&env, only);

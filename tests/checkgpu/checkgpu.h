@@ -114,6 +114,11 @@ int check_entropy(struct check_env *env, const char *const *paths, unsigned coun
 /* Its time, of 1, 16, 64.. up to most pictures of the stream at once. 0, or -1. */
 int check_entropy_timing(struct check_env *env, const char *path, uint32_t most);
 
+/* Step 3 of the streams, likewise; then as many times with macroblocks that are built, and with damage. 0, or -1. */
+int check_motion(struct check_env *env, const char *const *paths, unsigned count, uint32_t most, unsigned damage_rounds);
+/* Its time, of 1, 16, 64.. up to most pictures of the stream at once. 0, or -1. */
+int check_motion_timing(struct check_env *env, const char *path, uint32_t most);
+
 #define CHECK_CLIP_WIDTH 64
 
 /* The pictures of a clip, which are in slots of their own numbers, in some order, and the sums of their frames. */

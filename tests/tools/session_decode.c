@@ -8,7 +8,7 @@
  *     --pix-fmt F       the stream's own format, gray, nv12
  *     --fields          fields apart
  *     --device D        auto gpu cpu NAME
- *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N --entropy auto|cpu|gpu|both --entropy-memory KIB
+ *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N --entropy auto|cpu|gpu|both --entropy-memory KIB --cpu-motion
  *     --arena N         records in memory that the device fetches itself: 0 on hardware, 1 never, 2 always
  *     --transport T     shm none readback
  *     --policy P        lossless latest fifo
@@ -192,7 +192,7 @@ static int choice(const char *text, const char *const *names)
 
 enum { O_DEVICE = 256, O_THREADS, O_LOOKAHEAD, O_BATCH, O_DEPTH, O_SHUFFLE, O_WAVEFRONT, O_TRANSPORT, O_POLICY, O_ON_ERROR,
        O_LOOPS, O_SS, O_T, O_MAX, O_RESUME, O_REALTIME, O_SESSIONS, O_CLOSE, O_FD, O_HOLD, O_PROBE, O_VALIDATE, O_STATS,
-       O_FRAMES, O_FIELDS, O_PIX_FMT, O_ENTROPY, O_ENTROPY_MEMORY, O_ARENA };
+       O_FRAMES, O_FIELDS, O_PIX_FMT, O_ENTROPY, O_ENTROPY_MEMORY, O_CPU_MOTION, O_ARENA };
 
 static const struct option options[] = {
     {"device", 1, NULL, O_DEVICE},     {"threads", 1, NULL, O_THREADS},     {"lookahead", 1, NULL, O_LOOKAHEAD},
@@ -204,7 +204,7 @@ static const struct option options[] = {
     {"fd", 0, NULL, O_FD},             {"hold", 0, NULL, O_HOLD},           {"probe", 0, NULL, O_PROBE},
     {"validate", 0, NULL, O_VALIDATE}, {"stats", 0, NULL, O_STATS},         {"frames", 0, NULL, O_FRAMES},
     {"fields", 0, NULL, O_FIELDS},     {"pix-fmt", 1, NULL, O_PIX_FMT},   {"entropy", 1, NULL, O_ENTROPY},
-    {"entropy-memory", 1, NULL, O_ENTROPY_MEMORY}, {"arena", 1, NULL, O_ARENA},
+    {"entropy-memory", 1, NULL, O_ENTROPY_MEMORY}, {"cpu-motion", 0, NULL, O_CPU_MOTION}, {"arena", 1, NULL, O_ARENA},
     {NULL, 0, NULL, 0}};
 
 static void set_option(int c, struct engine_params *e)
@@ -239,6 +239,7 @@ static void set_option(int c, struct engine_params *e)
     case O_FRAMES: opt.lines = true; break;
     case O_FIELDS: opt.open.fields = true; break;
     case O_ENTROPY: e->entropy = (enum engine_entropy)choice(optarg, decoders); break;
+    case O_CPU_MOTION: e->cpu_motion = true; break;
     case O_ENTROPY_MEMORY: e->entropy_memory = (uint64_t)n << 10; break;
     case O_ARENA: e->arena = (uint8_t)n; break;
     case O_PIX_FMT: opt.open.pix_fmt = optarg; break;

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Motion derivation on the GPU: batches of what waits in engine.derive.
+ */
+#include "daemon/worker/motion_gpu.h"
+#include "daemon/worker/job_queues.h"
+
+#include "codec/derive.h"
+#include "gpu/motion.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BATCHES  2  /* one is filled while the other is in work */
+#define PICTURES 64 /* of a batch, as many of 1920x1088, */
+#define SLICES   (8 * PICTURES)
+#define MBS      (8160 * PICTURES)
+#define SOFTWARE_PICTURES 8
+#define ALIGN    256
+
+struct motion_group {
+    struct gpu_motion_batch *batch; /* NULL: free */
+    bool submitted;                 /* else none of it could be */
+    uint32_t count;
+    struct {
+        struct job *job;
+        uint32_t index, kinds; /* in the batch; DER_* once it is done, DER_BAD where it was not added */
+        int error;
+    } parts[PICTURES];
+};
+
+struct motion_gpu {
+    struct engine *engine;
+    struct resident *resident;
+    struct gpu_motion *gpu;
+    struct gpu_motion_params params;
+    bool failed; /* the workers do it from now on */
+    uint32_t busy;
+    struct {
+        uint64_t batches, pictures;
+        double device;
+    } sum;
+    struct motion_group groups[BATCHES];
+};
+
+/* ---- raw records: macroblocks, motion, syntax ---- */
+
+static uint64_t aligned(uint64_t size)
+{
+    return (size + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static uint64_t motion_at(uint32_t mb_count)
+{
+    return aligned((uint64_t)mb_count * sizeof(struct rec_mb));
+}
+
+static uint64_t syntax_at(uint32_t mb_count)
+{
+    return motion_at(mb_count) + aligned((uint64_t)mb_count * sizeof(struct rec_motion));
+}
+
+uint64_t motion_gpu_raw_bytes(uint32_t mb_count)
+{
+    return syntax_at(mb_count) + aligned((uint64_t)mb_count * sizeof(struct h264_mb_syntax));
+}
+
+bool motion_gpu_keep(struct motion_gpu *m, struct job *job)
+{
+    const struct h264_picture *pic = job->pic;
+    const struct h264_allocator *a;
+    if (!m || m->failed || !job->derives || pic->mb_count > m->params.mbs || pic->slice_count > m->params.slices)
+        return false;
+    a = resident_allocator(m->resident);
+    job->raw = a->get(a->ctx, motion_gpu_raw_bytes(pic->mb_count));
+    return job->raw != NULL;
+}
+
+void motion_gpu_places(const struct job *job, struct gpu_entropy_target *to)
+{
+    to->mbs = job->raw;
+    to->motion = (uint8_t *)job->raw + motion_at(job->pic->mb_count);
+    to->syntax = (uint8_t *)job->raw + syntax_at(job->pic->mb_count);
+}
+
+bool motion_gpu_wants_host(const struct job *job)
+{
+    return job->pic->nal_ref_idc || job->session->params.views == PELTON_VIEWS_BOTH;
+}
+
+void motion_gpu_drop(struct motion_gpu *m, struct job *job)
+{
+    if (!job->raw)
+        return;
+    const struct h264_allocator *a = resident_allocator(m->resident);
+    a->put(a->ctx, job->raw, motion_gpu_raw_bytes(job->pic->mb_count));
+    job->raw = NULL;
+}
+
+/* ---- one batch ---- */
+
+/* The slices of a picture, and the map of each one's colocated picture. NULL: no memory. */
+struct slices {
+    const uint16_t **maps;
+    struct der_slice *slices;
+};
+
+static bool export_slices(const struct h264_picture *pic, struct slices *out)
+{
+    out->maps = malloc(pic->slice_count * sizeof *out->maps);
+    out->slices = malloc(pic->slice_count * sizeof *out->slices);
+    if (!out->maps || !out->slices)
+        return false;
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        h264_slice_derive_export(&pic->slices[i], &out->slices[i], &out->maps[i]);
+    return true;
+}
+
+/* GPU_ERR_NOMEM: the batch is full. */
+static int add(struct gpu_motion_batch *batch, const struct job *job, uint32_t *index)
+{
+    const struct h264_picture *pic = job->pic;
+    struct slices s;
+    int err = GPU_ERR_INVALID;
+    if (export_slices(pic, &s)) {
+        struct gpu_entropy_target at;
+        motion_gpu_places(job, &at);
+        const struct gpu_motion_picture picture = {
+            .head = {.mb_count = pic->mb_count, .mb_width = pic->mb_width, .slice_count = pic->slice_count, .units = job->fetched,
+                     .chroma_blocks = pic->sps->chroma_format_idc ? 4 : 0},
+            .slices = s.slices, .maps = s.maps,
+            .mbs = at.mbs, .motion = at.motion, .syntax = at.syntax, .back = true,
+            .to_mbs = pic->mbs, .to_motion = pic->motion, .to_still = pic->still};
+        err = gpu_motion_add(batch, &picture, index);
+    }
+    free(s.maps);
+    free(s.slices);
+    return err;
+}
+
+/* Pictures that could not be added are the workers'. *left: how many are for another batch. Without the lock. */
+static int submit(struct motion_group *group, uint32_t *left)
+{
+    uint32_t added = 0, i = 0;
+    int submitted = GPU_OK;
+    for (; i < group->count; i++) {
+        struct job *job = group->parts[i].job;
+        int err = job->session->abort ? GPU_ERR_INVALID : add(group->batch, job, &group->parts[i].index);
+        if (err == GPU_ERR_NOMEM && added)
+            break;
+        group->parts[i].kinds = err ? DER_BAD : 0;
+        added += err == GPU_OK;
+    }
+    *left = group->count - i;
+    if (added)
+        submitted = gpu_motion_submit(group->batch);
+    group->submitted = added && submitted == GPU_OK;
+    return submitted;
+}
+
+/* The raw records are the picture's. */
+static int adopt(struct motion_gpu *m, struct job *job, unsigned kinds)
+{
+    struct gpu_entropy_target at;
+    motion_gpu_places(job, &at);
+    const struct h264_final final = {.memory = job->raw, .size = motion_gpu_raw_bytes(job->pic->mb_count),
+                                     .from = resident_allocator(m->resident), .mbs = at.mbs, .motion = at.motion};
+    int err = h264_picture_derived(job->pic, job->fetched, kinds, &final);
+    if (!err)
+        job->raw = NULL;
+    return err;
+}
+
+/* What came of it, with the pictures completed; done: the batch is, without an error. Without the lock. */
+static void complete(struct motion_gpu *m, struct motion_group *group, bool done)
+{
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct job *job = group->parts[i].job;
+        if (!done)
+            group->parts[i].kinds = DER_BAD;
+        else if (!(group->parts[i].kinds & DER_BAD))
+            group->parts[i].kinds = gpu_motion_result(group->batch, group->parts[i].index);
+        group->parts[i].error = group->parts[i].kinds & DER_BAD ? H264_OK : adopt(m, job, group->parts[i].kinds);
+        motion_gpu_drop(m, job);
+        if (group->parts[i].kinds & DER_BAD && !job->session->abort)
+            h264_picture_free_arrays(job->pic);
+    }
+    m->sum.device += done ? gpu_motion_seconds(group->batch) : 0;
+    m->sum.batches += done;
+}
+
+/* Back to the workers. With the lock. */
+static void settle(struct motion_gpu *m, struct motion_group *group)
+{
+    struct engine *e = m->engine;
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct job *job = group->parts[i].job;
+        bool bad = group->parts[i].kinds & DER_BAD;
+        if (bad && !job->session->abort) {
+            job_give_back(e, job);
+            continue;
+        }
+        job->session->stats.gpu_entropy_pictures += !bad;
+        m->sum.pictures += !bad;
+        job->slices_left = job->fetched = 0;
+        job->failed |= bad || group->parts[i].error; /* marked when it is submitted */
+        job_motion_finished(e, job);
+    }
+    group->count = 0;
+    group->batch = NULL;
+    m->busy--;
+}
+
+/* The device cannot, or not any more. With the lock. */
+static void fail(struct motion_gpu *m, int error)
+{
+    const struct engine *e = m->engine;
+    char line[160];
+    m->failed = true;
+    if (error == GPU_ERR_LOST || !e->params.log)
+        return; /* the GPU thread says so */
+    snprintf(line, sizeof line, "no motion derivation on the GPU: %.100s", gpu_error_text(error));
+    e->params.log(e->params.log_ctx, 1, line);
+}
+
+/* With the lock, dropped meanwhile. */
+static bool group_step(struct motion_gpu *m, struct motion_group *group)
+{
+    struct engine *e = m->engine;
+    uv_mutex_unlock(&e->lock);
+    int err = group->submitted ? gpu_motion_poll(group->batch) : GPU_OK;
+    if (err <= 0) {
+        complete(m, group, group->submitted && err == GPU_OK);
+        gpu_motion_end(group->batch);
+    }
+    uv_mutex_lock(&e->lock);
+    if (err < 0)
+        fail(m, err);
+    if (err <= 0)
+        settle(m, group);
+    return err <= 0;
+}
+
+/* All that waits, as much as one batch holds. With the lock, dropped meanwhile. */
+static bool take(struct motion_gpu *m, struct motion_group *group)
+{
+    struct engine *e = m->engine;
+    uint32_t left = 0;
+    uv_mutex_unlock(&e->lock);
+    group->batch = gpu_motion_begin(m->gpu);
+    uv_mutex_lock(&e->lock);
+    if (!group->batch) {
+        if (!m->busy)
+            fail(m, GPU_ERR_NOMEM);
+        return false;
+    }
+    while (e->derive && group->count < PICTURES) {
+        struct job *job = motion_pop(&e->derive);
+        job_trace(job, PELTON_TRACE_MOTION_BEGIN);
+        group->parts[group->count++].job = job;
+    }
+    m->busy++;
+    uv_mutex_unlock(&e->lock);
+    int err = submit(group, &left);
+    uv_mutex_lock(&e->lock);
+    for (; left; left--)
+        motion_push(e, group->parts[--group->count].job);
+    if (err)
+        fail(m, err);
+    return true;
+}
+
+/* The workers decode again what waits. With the lock, dropped meanwhile. */
+static bool give_all_back(struct motion_gpu *m)
+{
+    struct engine *e = m->engine;
+    bool any = e->derive != NULL;
+    while (e->derive) {
+        struct job *job = motion_pop(&e->derive);
+        uv_mutex_unlock(&e->lock);
+        motion_gpu_drop(m, job);
+        h264_picture_free_arrays(job->pic);
+        uv_mutex_lock(&e->lock);
+        job_give_back(e, job);
+    }
+    return any;
+}
+
+bool motion_gpu_step(struct motion_gpu *m)
+{
+    bool any = false;
+    if (!m)
+        return false;
+    for (uint32_t i = 0; i < BATCHES; i++)
+        if (m->groups[i].batch)
+            any |= group_step(m, &m->groups[i]);
+    if (m->failed)
+        return give_all_back(m) || any;
+    for (uint32_t i = 0; i < BATCHES; i++)
+        if (!m->groups[i].batch && m->engine->derive)
+            return take(m, &m->groups[i]) || any;
+    return any;
+}
+
+bool motion_gpu_works(const struct motion_gpu *m)
+{
+    return m && (m->busy || m->engine->derive);
+}
+
+uint64_t motion_gpu_memory(const struct motion_gpu *m)
+{
+    return m ? (uint64_t)BATCHES * m->params.mbs * (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax) + 4) : 0;
+}
+
+void motion_gpu_sums(const struct motion_gpu *m, uint64_t *batches, uint64_t *pictures, double *device)
+{
+    *batches = m ? m->sum.batches : 0;
+    *pictures = m ? m->sum.pictures : 0;
+    *device = m ? m->sum.device : 0;
+}
+
+struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident)
+{
+    uint32_t part = e->software ? PICTURES / SOFTWARE_PICTURES : 1;
+    struct motion_gpu *m = resident && !e->params.cpu_motion ? calloc(1, sizeof *m) : NULL;
+    if (!m)
+        return NULL;
+    m->engine = e;
+    m->resident = resident;
+    m->params = (struct gpu_motion_params){.batches = BATCHES, .pictures = PICTURES, .slices = SLICES, .mbs = MBS / part, .maps = MBS / part};
+    int err = gpu_motion_create(e->gpu, &m->params, &m->gpu);
+    if (!err)
+        err = gpu_motion_prepare(m->gpu);
+    if (!err)
+        return m;
+    motion_gpu_free(m);
+    return NULL;
+}
+
+void motion_gpu_free(struct motion_gpu *m)
+{
+    if (!m)
+        return;
+    gpu_motion_free(m->gpu);
+    free(m);
+}

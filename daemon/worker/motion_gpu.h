@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Motion derivation on the GPU, the worker's side: of pictures that it has entropy-decoded, whose records have stayed in the device's
+ * memory, once the motion of their colocated pictures is there. What comes back is final: no worker looks at it.
+ *
+ * The life of raw records (job.raw): motion_gpu_keep when the picture is decoded; the batch's fetch copies them there (entropy_gpu.c);
+ * motion_push queues the picture here; a batch derives their motion, in place; then they are the picture's (h264_final), until it is
+ * reconstructed. What other pictures may need of them is copied to the host besides. Where the device cannot, the picture goes back to the
+ * workers as it was before it was decoded.
+ *
+ * Thread: that of entropy_gpu.c, for all of it.
+ */
+#ifndef PELTON_MOTION_GPU_H
+#define PELTON_MOTION_GPU_H
+
+#include "daemon/worker/entropy_gpu.h"
+#include "daemon/worker/resident.h"
+
+struct motion_gpu;
+
+/* NULL: no memory, or the device cannot: the workers do it. resident outlives it. Without the lock. */
+struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident);
+/* Whether the job's records stay on the device; then job->raw is there for them, and motion_gpu_places says where. Without the lock. */
+bool motion_gpu_keep(struct motion_gpu *m, struct job *job);
+void motion_gpu_places(const struct job *job, struct gpu_entropy_target *to);
+/* And whether they are wanted in host memory, too, once they are final: others may read them there. */
+bool motion_gpu_wants_host(const struct job *job);
+void motion_gpu_drop(struct motion_gpu *m, struct job *job); /* job->raw is not wanted after all; NULL there: fine. Without the lock */
+uint64_t motion_gpu_raw_bytes(uint32_t mb_count);
+/* What is done goes back to the workers, what waits is begun. Whether there was anything. With the lock, dropped meanwhile. NULL allowed. */
+bool motion_gpu_step(struct motion_gpu *m);
+bool motion_gpu_works(const struct motion_gpu *m); /* something is in work or waits */
+uint64_t motion_gpu_memory(const struct motion_gpu *m);
+/* For the log: batches, pictures, seconds of the device. */
+void motion_gpu_sums(const struct motion_gpu *m, uint64_t *batches, uint64_t *pictures, double *device);
+void motion_gpu_free(struct motion_gpu *m); /* once nothing is in work; NULL allowed */
+
+#endif
