@@ -433,6 +433,10 @@ void h264_slice_derive_export(const struct h264_slice *slice, struct der_slice *
  * gives back when it is reconstructed, or NULL. H264_ERR_NOMEM: the picture is as before, final the caller's. */
 int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds, const struct h264_final *final);
 
+/* Some entry of a list names nothing that is decoded, which is legal as long as no macroblock uses it: only where mbs and motion are in host
+ * memory does h264_picture_view know, else it takes the worst and marks the picture. After step 1 of the picture. */
+bool h264_picture_lacks_refs(const struct h264_picture *pic);
+
 /* Step 2 for one slice. Different slices, of one picture too, may run at the same time with different scratch. On an error the
  * macroblocks up to it stay decoded. Returns slice->status. */
 int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);

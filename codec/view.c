@@ -25,6 +25,24 @@ static bool parity_exists(struct h264_picture *ref, unsigned structure)
            (!(structure & REC_BOTTOM) || h264_picture_of_parity(ref, REC_BOTTOM));
 }
 
+/* Entry i of a list names samples that exist, when their turn comes. */
+static bool names_samples(const struct h264_slice *slice, int list, unsigned i)
+{
+    struct h264_picture *ref = slice->ref[list][i].pic;
+
+    return ref && parity_exists(ref, slice->ref[list][i].structure);
+}
+
+bool h264_picture_lacks_refs(const struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++)
+        for (int list = 0; list < 2; list++)
+            for (unsigned k = 0; k < pic->slices[i].num_ref[list]; k++)
+                if (!names_samples(&pic->slices[i], list, k) || pic->slices[i].ref[list][k].pic->non_existing)
+                    return true;
+    return false;
+}
+
 /* What stands for entry i of a list: the nearest entry that is there, else any reference. */
 static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice *out, int list, int count, int i,
                          const bool *missing)
@@ -62,7 +80,7 @@ static bool fill_refs(const struct h264_picture *pic, const struct h264_slice *s
             struct h264_picture *ref = slice->ref[list][i].pic;
             unsigned structure = slice->ref[list][i].structure;
 
-            missing[list][i] = !ref || ref->slot < 0 || !parity_exists(ref, structure);
+            missing[list][i] = !names_samples(slice, list, i) || ref->slot < 0;
             if (!missing[list][i])
                 out->ref[list][i] = (uint16_t)REC_REF((uint32_t)ref->slot, structure);
             damage[list][i] = missing[list][i] ? pic->missing_damage : damage_of(ref, structure);
@@ -110,7 +128,8 @@ static uint32_t damage_listed(uint32_t damage[2][REC_MAX_REFS])
 }
 
 /* The latest damage that macroblocks of slice index predict from. Entries past what the buffer holds are legal while nothing
- * uses them; which are used is not known here where the records are the device's. */
+ * uses them; which are used is not known here where the records are the device's, and so of a picture that h264_picture_lacks_refs
+ * they should be here. */
 static uint32_t damage_used(const struct h264_picture *pic, uint32_t index, uint32_t damage[2][REC_MAX_REFS])
 {
     uint32_t worst = 0;

@@ -24,6 +24,7 @@ struct motion_group {
     uint32_t count;
     struct {
         struct job *job;
+        bool skip; /* its session was aborted before */
         uint32_t index, kinds; /* in the batch; DER_* once it is done, DER_BAD where it was not added */
         int error;
     } parts[PICTURES];
@@ -85,7 +86,7 @@ void motion_gpu_places(const struct job *job, struct gpu_entropy_target *to)
 
 bool motion_gpu_wants_host(const struct job *job)
 {
-    return job->pic->nal_ref_idc || job->session->params.views == PELTON_VIEWS_BOTH;
+    return job->pic->nal_ref_idc || job->session->params.views == PELTON_VIEWS_BOTH || h264_picture_lacks_refs(job->pic);
 }
 
 void motion_gpu_drop(struct motion_gpu *m, struct job *job)
@@ -145,7 +146,7 @@ static int submit(struct motion_group *group, uint32_t *left)
     int submitted = GPU_OK;
     for (; i < group->count; i++) {
         struct job *job = group->parts[i].job;
-        int err = job->session->abort ? GPU_ERR_INVALID : add(group->batch, job, &group->parts[i].index);
+        int err = group->parts[i].skip ? GPU_ERR_INVALID : add(group->batch, job, &group->parts[i].index);
         if (err == GPU_ERR_NOMEM && added)
             break;
         group->parts[i].kinds = err ? DER_BAD : 0;
@@ -182,7 +183,7 @@ static void complete(struct motion_gpu *m, struct motion_group *group, bool done
             group->parts[i].kinds = gpu_motion_result(group->batch, group->parts[i].index);
         group->parts[i].error = group->parts[i].kinds & DER_BAD ? H264_OK : adopt(m, job, group->parts[i].kinds);
         motion_gpu_drop(m, job);
-        if (group->parts[i].kinds & DER_BAD && !job->session->abort)
+        if (group->parts[i].kinds & DER_BAD)
             h264_picture_free_arrays(job->pic);
     }
     m->sum.device += done ? gpu_motion_seconds(group->batch) : 0;
@@ -229,10 +230,13 @@ static bool group_step(struct motion_gpu *m, struct motion_group *group)
     struct engine *e = m->engine;
     uv_mutex_unlock(&e->lock);
     int err = group->submitted ? gpu_motion_poll(group->batch) : GPU_OK;
-    if (err <= 0) {
-        complete(m, group, group->submitted && err == GPU_OK);
+    bool done = group->submitted && err == GPU_OK;
+    if (err <= 0 && !done)
+        gpu_motion_end(group->batch); /* until then the device may write to arrays that are freed now */
+    if (err <= 0)
+        complete(m, group, done);
+    if (done)
         gpu_motion_end(group->batch);
-    }
     uv_mutex_lock(&e->lock);
     if (err < 0)
         fail(m, err);
@@ -257,6 +261,7 @@ static bool take(struct motion_gpu *m, struct motion_group *group)
     while (e->derive && group->count < PICTURES) {
         struct job *job = motion_pop(&e->derive);
         job_trace(job, PELTON_TRACE_MOTION_BEGIN);
+        group->parts[group->count].skip = job->session->abort;
         group->parts[group->count++].job = job;
     }
     m->busy++;

@@ -23,7 +23,8 @@ struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident
 /* Whether the job's records stay on the device; then job->raw is there for them, and motion_gpu_places says where. Without the lock. */
 bool motion_gpu_keep(struct motion_gpu *m, struct job *job);
 void motion_gpu_places(const struct job *job, struct gpu_entropy_target *to);
-/* And whether they are wanted in host memory, too, once they are final: others may read them there. */
+/* And whether they are wanted in host memory, too, once they are final: others may read them there, or it is to be seen which references
+ * they use. */
 bool motion_gpu_wants_host(const struct job *job);
 void motion_gpu_drop(struct motion_gpu *m, struct job *job); /* job->raw is not wanted after all; NULL there: fine. Without the lock */
 uint64_t motion_gpu_raw_bytes(uint32_t mb_count);

@@ -11,6 +11,7 @@
 #include "codec/h264.h"
 #include "codec/internal.h"
 #include "gpu/entropy.h"
+#include "tests/session/reference.h"
 #include "tests/tools/random.h"
 
 #include <pthread.h>
@@ -75,23 +76,17 @@ static void heap_put(void *ctx, void *memory, size_t size)
 
 static const struct h264_allocator heap = {.get = heap_get, .put = heap_put};
 
-static unsigned long number(const char *name)
-{
-    const char *text = getenv(name);
-    return text ? strtoul(text, NULL, 10) : 0;
-}
-
 int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, struct gpu_entropy **out)
 {
     struct gpu_entropy *e = calloc(1, sizeof *e + params->batches * sizeof e->batches[0]);
     if (!e)
         return GPU_ERR_NOMEM;
     e->params = *params;
-    e->random = number("PELTON_TEST_ENTROPY_SEED") * 2 + 0x9e3779b97f4a7c15ull;
-    e->fail_of = (unsigned)number("PELTON_TEST_ENTROPY_FAILS");
-    e->spoil_of = (unsigned)number("PELTON_TEST_ENTROPY_SPOILS");
-    e->batch_count = getenv("PELTON_TEST_ENTROPY_BATCHES") ? (uint32_t)number("PELTON_TEST_ENTROPY_BATCHES") : params->batches;
-    e->lose_at = number("PELTON_TEST_LOSE_ENTROPY");
+    e->random = reference_number("PELTON_TEST_ENTROPY_SEED", 0) * 2 + 0x9e3779b97f4a7c15ull;
+    e->fail_of = (unsigned)reference_number("PELTON_TEST_ENTROPY_FAILS", 0);
+    e->spoil_of = (unsigned)reference_number("PELTON_TEST_ENTROPY_SPOILS", 0);
+    e->batch_count = (uint32_t)reference_number("PELTON_TEST_ENTROPY_BATCHES", params->batches);
+    e->lose_at = reference_number("PELTON_TEST_LOSE_ENTROPY", 0);
     for (uint32_t i = 0; i < params->batches; i++) {
         struct gpu_entropy_batch *b = &e->batches[i];
         b->owner = e;

@@ -10,6 +10,7 @@
 #include "gpu/recon.h"
 #include "gpu/tune.h"
 #include "tests/reference/recon_ref.h"
+#include "tests/session/reference.h"
 #include "tests/tools/random.h"
 
 #include <stdatomic.h>
@@ -44,13 +45,12 @@ const char *gpu_error_text(int error)
 int gpu_open(const struct gpu_params *params, struct gpu **out)
 {
     struct gpu *g = calloc(1, sizeof *g);
-    const char *lose = getenv("PELTON_TEST_LOSE_GPU");
     if (!g)
         return GPU_ERR_NOMEM;
     strcpy(g->info.name, "reference");
     g->info.software = g->info.usable = true;
     g->info.memory_bytes = 1ull << 32;
-    g->lose_at = lose ? strtoul(lose, NULL, 10) : 0;
+    g->lose_at = reference_number("PELTON_TEST_LOSE_GPU", 0);
     *out = g;
     return 0;
 }

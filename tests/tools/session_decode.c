@@ -7,6 +7,7 @@
  *     --frames          one line per frame: sequence pts duration flags MD5 field order
  *     --pix-fmt F       the stream's own format, gray, nv12
  *     --fields          fields apart
+ *     --second-view     of Stereo High streams the second view too
  *     --device D        auto gpu cpu NAME
  *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N --entropy auto|cpu|gpu|both --entropy-memory KIB --cpu-motion
  *     --arena N         records in memory that the device fetches itself: 0 on hardware, 1 never, 2 always
@@ -16,6 +17,7 @@
  *     --loops N --ss US --t US --max N --resume SEQUENCE --realtime
  *     --sessions N      the same file this many times at once; every one must give the same MD5
  *     --close-after N   close the session after N frames
+ *     --close-first     only the first of several sessions
  *     --fd              open the file here and pass the descriptor (- reads standard input)
  *     --hold            release no frame before the end
  *     --probe --validate --stats
@@ -44,7 +46,7 @@ struct run {
     uint64_t frames;
     char digest[33];
     int code;
-    bool ended;
+    bool ended, closes; /* closes: after opt.close_after frames */
 };
 
 static struct {
@@ -52,7 +54,7 @@ static struct {
     FILE *out;
     uint64_t close_after, resume;
     unsigned sessions;
-    bool lines, hold, probe, stats, use_fd;
+    bool lines, hold, probe, stats, use_fd, close_first;
 } opt = {.sessions = 1};
 
 static unsigned running;
@@ -140,7 +142,7 @@ static void on_frame(void *ctx, const struct session_frame *frame)
     r->frames++;
     if (!opt.hold)
         session_release(r->session, frame->epoch, frame->slot, frame->generation);
-    if (opt.close_after && r->frames == opt.close_after)
+    if (r->closes && r->frames == opt.close_after)
         session_close(r->session);
 }
 
@@ -191,8 +193,8 @@ static int choice(const char *text, const char *const *names)
 }
 
 enum { O_DEVICE = 256, O_THREADS, O_LOOKAHEAD, O_BATCH, O_DEPTH, O_SHUFFLE, O_WAVEFRONT, O_TRANSPORT, O_POLICY, O_ON_ERROR,
-       O_LOOPS, O_SS, O_T, O_MAX, O_RESUME, O_REALTIME, O_SESSIONS, O_CLOSE, O_FD, O_HOLD, O_PROBE, O_VALIDATE, O_STATS,
-       O_FRAMES, O_FIELDS, O_PIX_FMT, O_ENTROPY, O_ENTROPY_MEMORY, O_CPU_MOTION, O_ARENA };
+       O_LOOPS, O_SS, O_T, O_MAX, O_RESUME, O_REALTIME, O_SESSIONS, O_CLOSE, O_CLOSE_FIRST, O_FD, O_HOLD, O_PROBE, O_VALIDATE, O_STATS,
+       O_FRAMES, O_FIELDS, O_VIEWS, O_PIX_FMT, O_ENTROPY, O_ENTROPY_MEMORY, O_CPU_MOTION, O_ARENA };
 
 static const struct option options[] = {
     {"device", 1, NULL, O_DEVICE},     {"threads", 1, NULL, O_THREADS},     {"lookahead", 1, NULL, O_LOOKAHEAD},
@@ -203,7 +205,8 @@ static const struct option options[] = {
     {"realtime", 0, NULL, O_REALTIME}, {"sessions", 1, NULL, O_SESSIONS},   {"close-after", 1, NULL, O_CLOSE},
     {"fd", 0, NULL, O_FD},             {"hold", 0, NULL, O_HOLD},           {"probe", 0, NULL, O_PROBE},
     {"validate", 0, NULL, O_VALIDATE}, {"stats", 0, NULL, O_STATS},         {"frames", 0, NULL, O_FRAMES},
-    {"fields", 0, NULL, O_FIELDS},     {"pix-fmt", 1, NULL, O_PIX_FMT},   {"entropy", 1, NULL, O_ENTROPY},
+    {"fields", 0, NULL, O_FIELDS},     {"second-view", 0, NULL, O_VIEWS},   {"pix-fmt", 1, NULL, O_PIX_FMT},
+    {"entropy", 1, NULL, O_ENTROPY},   {"close-first", 0, NULL, O_CLOSE_FIRST},
     {"entropy-memory", 1, NULL, O_ENTROPY_MEMORY}, {"cpu-motion", 0, NULL, O_CPU_MOTION}, {"arena", 1, NULL, O_ARENA},
     {NULL, 0, NULL, 0}};
 
@@ -232,12 +235,14 @@ static void set_option(int c, struct engine_params *e)
     case O_RESUME: opt.resume = (uint64_t)n; break;
     case O_SESSIONS: opt.sessions = (unsigned)n; break;
     case O_CLOSE: opt.close_after = (uint64_t)n; break;
+    case O_CLOSE_FIRST: opt.close_first = true; break;
     case O_FD: opt.use_fd = true; break;
     case O_HOLD: opt.hold = true; break;
     case O_PROBE: opt.probe = true; break;
     case O_STATS: opt.stats = true; break;
     case O_FRAMES: opt.lines = true; break;
     case O_FIELDS: opt.open.fields = true; break;
+    case O_VIEWS: opt.open.views = PELTON_VIEWS_BOTH; break;
     case O_ENTROPY: e->entropy = (enum engine_entropy)choice(optarg, decoders); break;
     case O_CPU_MOTION: e->cpu_motion = true; break;
     case O_ENTROPY_MEMORY: e->entropy_memory = (uint64_t)n << 10; break;
@@ -286,14 +291,17 @@ int main(int argc, char **argv)
         return -err;
     }
     struct run *runs = calloc(opt.sessions, sizeof *runs);
-    for (unsigned i = 0; i < opt.sessions; i++)
+    for (unsigned i = 0; i < opt.sessions; i++) {
+        runs[i].closes = opt.close_after && (i == 0 || !opt.close_first);
         start(&runs[i], e, argv[optind]);
+    }
     uv_run(&loop, UV_RUN_DEFAULT);
     if (uv_loop_close(&loop))
         fprintf(stderr, "handles are left in the loop\n"), worst = 1;
     for (unsigned i = 0; i < opt.sessions; i++) {
-        if (!runs[i].ended || (!opt.close_after && strcmp(runs[i].digest, runs[0].digest)))
-            fprintf(stderr, "session %u: other frames than session 0\n", i), worst = 10;
+        const struct run *other = &runs[opt.sessions - 1];
+        if (!runs[i].ended || (!runs[i].closes && strcmp(runs[i].digest, other->digest)))
+            fprintf(stderr, "session %u: other frames than session %u\n", i, opt.sessions - 1), worst = 10;
         av_free(runs[i].md5);
     }
     free(runs);

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Motion of what the GPU has entropy-decoded, derived there too: the worker's part, on stand-ins for devices. Streams that streamgen makes,
+other ones every day, and some of the conformance streams, whole and damaged: the frames must be those of the CPU, whatever the device
+refuses, loses or has no room for, and whenever sessions end.
+
+  motion.py SESSION_REFERENCE STREAMGEN
+"""
+import concurrent.futures, os, pathlib, random, re, subprocess, sys, tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import peltontest as t
+
+PROGRAM, STREAMGEN = sys.argv[1:]
+STREAMS = pathlib.Path(os.environ.get("PELTON_STREAMS", t.ROOT.parent / "shared/streams"))
+# What is not decoded on the GPU, and what streamgen mixes with temporal direct prediction, which is the workers'.
+WITHOUT = "cavlc,mbaff,fmo0,fmo1,fmo2,fmo3,fmo4,fmo5,fmo6,slice-group-change,aso,redundant,partitions,sp,si,separate-planes,422,444,depth,"\
+          "differing-depths,lossless,cavlc444-intra,size-changes"
+SPATIAL = ",temporal-direct,paff,mvc"
+# (features, and others that are left out)
+GENERATED = [("b,sub-macroblocks,spatial-direct", SPATIAL), ("b,slices,spatial-direct,transform8x8", SPATIAL), ("b,400,spatial-direct", SPATIAL),
+             ("b,paff,spatial-direct,slices", ",temporal-direct,mvc"), ("b,temporal-direct,spatial-direct,mixed-slices", ",mvc"), ("b,mvc", "")]
+CONFORMANCE = ["made/p_main_cabac_b_spatial_noinf.264", "made/fld_cabac_b_spatial.264", "mvc/mvc_stereo_b_cabac.264"]
+ALL, SOME, NONE, ANY = "all", "some", "none", "any" # of the GPU's pictures, whose motion it is to derive
+# (options, environment, of streams with spatial direct prediction in frames, and of others where they do not count)
+SCHEDULES = [(["gpu"], {}, ALL), (["gpu", "--cpu-motion"], {}, NONE), (["both", "--lookahead", 60], {}, ANY),
+             (["gpu", "--lookahead", 1, "--threads", 1], {}, ALL), (["gpu", "--shuffle", "day", "--lookahead", 16, "--threads", 3], {}, ALL),
+             (["gpu", "--sessions", 3, "--threads", 2], {}, ALL), (["gpu", "--fields"], {}, ALL),
+             (["gpu"], {"BAD_MOTION": 3}, SOME), (["gpu", "--sessions", 2], {"BAD_MOTION": 1}, NONE),
+             (["gpu"], {"LOSE_MOTION": 2}, SOME), (["gpu", "--sessions", 2, "--lookahead", 16], {"LOSE_MOTION": 1}, NONE),
+             (["gpu"], {"MOTION_BATCHES": 1}, ALL), (["gpu"], {"MOTION_BATCHES": 0}, NONE),
+             (["gpu", "--lookahead", 16], {"MOTION_PICTURES": 1}, ALL), (["gpu"], {"MOTION_PICTURES": 0}, NONE),
+             (["gpu", "--entropy-memory", 256], {}, ANY), (["gpu", "--entropy-memory", 1], {}, NONE), (["gpu"], {"NO_DEVICE_ARENA": 1}, NONE),
+             (["gpu", "--sessions", 2], {"ENTROPY_SPOILS": 2, "BAD_MOTION": 4}, SOME), (["gpu"], {"ENTROPY_FAILS": 2, "LOSE_MOTION": 3}, ANY),
+             (["gpu"], {"LOSE_ENTROPY": 2, "BAD_MOTION": 2}, ANY)]
+DAMAGE_SCHEDULES = [SCHEDULES[0], SCHEDULES[1], SCHEDULES[4], (["gpu", "--sessions", 2], {"BAD_MOTION": 3, "ENTROPY_SPOILS": 3}, ANY)]
+DAMAGED = 4 # versions of each stream
+failures = []
+
+
+def run(path, *args, env={}, seed=t.SEED):
+    env = {"PELTON_TEST_" + key: str(value) for key, value in {"ENTROPY_SEED": seed, **env}.items()}
+    args = [str(t.SEED) if arg == "day" else str(arg) for arg in args]
+    try:
+        return subprocess.run([PROGRAM, "--stats", *args, *path], capture_output=True, text=True, timeout=60, env={**os.environ, **env})
+    except subprocess.TimeoutExpired as e:
+        return subprocess.CompletedProcess(e.cmd, -1, "", "it hangs")
+
+
+def derived(text):
+    """Pictures that the GPU has entropy-decoded, and those of them whose motion it has derived."""
+    found = re.search(r"(\d+) pictures, \d+ given back.* motion of (\d+) in", text)
+    return tuple(map(int, found.groups())) if found else (0, 0)
+
+
+def expect_motion(what, of, entropy, motion):
+    good = {ALL: motion == entropy > 0, SOME: 0 < motion < entropy, NONE: motion == 0, ANY: motion <= entropy}[of]
+    if not good:
+        failures.append(f"{what}: motion of {motion} of {entropy} pictures, which is not {of}")
+
+
+def sessions_of(args):
+    return args[args.index("--sessions") + 1] if "--sessions" in args else 1
+
+
+def lines_of(out, args):
+    """Frames in order; those of several sessions come mixed: sorted. Their ends, which repeat the MD5, are left out."""
+    lines = [line for line in t.session_frames(out.stdout) if len(line) > 3]
+    return sorted(lines, key=lambda line: int(line[0])) if sessions_of(args) > 1 else lines
+
+
+def check(path, what, schedules, spatial, damaged):
+    """With each schedule the frames that one worker gives, each as often as there are sessions."""
+    wants, total = {}, [0, 0]
+    for args, env, of in schedules:
+        fields = "--fields" in args
+        if fields not in wants:
+            wants[fields] = lines_of(run(path, "--frames", "--entropy", "cpu", "--threads", 1, *["--fields"] * fields), [])
+        out = run(path, "--frames", "--entropy", *args, env=env)
+        want = [line for line in wants[fields] for _ in range(sessions_of(args))]
+        problem = t.session_difference(lines_of(out, args), want, damaged and "--cpu-motion" not in args)
+        if out.returncode or not want or problem:
+            failures.append(f"{what}, {args}, {env}: exit {out.returncode}, {problem or 'same frames'} {out.stderr[-200:]}")
+        entropy, motion = derived(out.stderr)
+        total = [total[0] + entropy, total[1] + motion]
+        if spatial and not damaged:
+            expect_motion(f"{what}, {args}, {env}", of, entropy, motion)
+    return total + [sum(int(line[3]) & t.FLAG_CORRUPT != 0 for want in wants.values() for line in want)]
+
+
+def damage(path, rng):
+    """Wrong bits in slices behind the first picture's, and now and then a slice that is lost."""
+    data = path.read_bytes()
+    at = [i for i in range(len(data) - 3) if data[i:i + 3] == b"\0\0\1"] + [len(data)]
+    nals = [bytearray(data[a:b]) for a, b in zip(at, at[1:])]
+    slices = [i for i, nal in enumerate(nals) if nal[3] & 31 in (1, 20) and len(nal) > 12]
+    for i in rng.sample(slices, min(len(slices), 3)):
+        nals[i][rng.randrange(10, len(nals[i]))] ^= 1 << rng.randrange(8)
+    if rng.randrange(3) == 0 and slices:
+        del nals[rng.choice(slices)]
+    out = path.with_suffix(f".{rng.randrange(1 << 30)}.264")
+    out.write_bytes(b"".join(nals))
+    return out
+
+
+def ends(path, rng):
+    """Sessions that are closed while batches are in work; the others go on."""
+    whole = run(path, "--entropy", "cpu").stdout.split()
+    for after in (1, 2, 3, 5, 8, 13, 21):
+        seed = rng.randrange(1 << 30)
+        for args, env in ((["--sessions", 3], {}), (["--sessions", 2, "--shuffle", seed], {"BAD_MOTION": 2}), ([], {"LOSE_MOTION": 2})):
+            out = run(path, "--entropy", "gpu", "--loops", 0, "--close-after", after, *args, env=env, seed=seed)
+            if out.returncode or "Sanitizer" in out.stderr:
+                failures.append(f"close after {after}, {args}, {env}, seed {seed}: exit {out.returncode}, {out.stderr[-300:]}")
+        out = run(path, "--entropy", "gpu", "--sessions", 3, "--close-after", min(after, int(whole[1]) - 1), "--close-first", seed=seed)
+        if out.returncode or out.stdout.split("\n").count(" ".join(whole)) != 2:
+            failures.append(f"close one of three after {after}, seed {seed}: exit {out.returncode}, {out.stdout} {out.stderr[-300:]}")
+
+
+def busy(folder):
+    """More than the workers are through in a tenth of a second, so that the GPU helps them."""
+    path = f"{folder}/busy.264"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=176x144,noise=alls=30:allf=t", "-frames:v", "100", "-pix_fmt", "yuv420p",
+                    "-c:v", "libx264", "-preset", "fast", "-crf", "4", "-g", "30", "-x264-params", "bframes=3:direct=spatial:slices=2", path], check=True)
+    want = run([path], "--entropy", "cpu").stdout
+    for args, env in ((["--threads", 1], {}), (["--sessions", 2, "--threads", 1], {"BAD_MOTION": 5})):
+        out = run([path], "--entropy", "both", "--lookahead", 600, *args, env=env)
+        entropy, motion = derived(out.stderr)
+        print(f"beside the workers, {args}: {entropy} pictures by the GPU, motion of {motion}")
+        if out.returncode or set(out.stdout.splitlines()) != set(want.splitlines()):
+            failures.append(f"beside the workers, {args}: exit {out.returncode}, other frames {out.stderr[-300:]}")
+
+
+def streams(folder, rng):
+    """(path and options of session_decode, name, whether motion of all pictures is the GPU's)"""
+    found = []
+    for i, (features, more) in enumerate(GENERATED):
+        path, seed = pathlib.Path(f"{folder}/{i}.264"), str(rng.randrange(1 << 30))
+        made = subprocess.run([STREAMGEN, "--seed", seed, "--without", WITHOUT + more, "--with", "cabac," + features, "--frames", "12", "--mbs", "4x4",
+                               "-o", str(path)], check=True, capture_output=True, text=True)
+        has = made.stdout.strip().split("\t")[-1].split(",") # what comes with something else is not left out
+        found.append((["--second-view"] * ("mvc" in has) + [path], f"streamgen --seed {seed}, {features}", not {"temporal-direct", "paff", "mvc"} & set(has)))
+    for name in CONFORMANCE:
+        if (STREAMS / name).exists():
+            found.append((["--second-view"] * ("mvc" in name) + [STREAMS / name], name, False))
+        else:
+            print(f"without {name}: it is not there")
+    return found
+
+
+def main():
+    rng = random.Random(f"session motion {t.SEED}")
+    print("PELTON_SEED", t.SEED, flush=True)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        work = []
+        found = streams(folder, rng)
+        for path, what, spatial in found:
+            work.append((path, what, SCHEDULES, spatial, False))
+            if path[-1].parent == pathlib.Path(folder):
+                work += [(path[:-1] + [damage(path[-1], rng)], f"{what}, damage {k}", DAMAGE_SCHEDULES, False, True) for k in range(DAMAGED)]
+        marked = 0
+        for one, (entropy, motion, corrupt) in zip(work, pool.map(lambda one: check(*one), work)):
+            marked += corrupt
+            print(f"{one[1]}: {entropy} pictures by the GPU, motion of {motion}, {corrupt} frames marked")
+            if not motion:
+                failures.append(f"{one[1]}: no motion was derived by the GPU")
+        ends(found[1][0], rng)
+        busy(folder)
+    if not marked:
+        failures.append("no frame was marked")
+    print(*failures, sep="\n")
+    return 1 if failures else 0
+
+
+sys.exit(main())
