@@ -32,6 +32,22 @@ bool h264_picture_derives(const struct h264_picture *pic)
     return true;
 }
 
+bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units)
+{
+    uint32_t used = atomic_load_explicit(&pic->unit_count, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        const struct h264_slice *slice = &pic->slices[i];
+
+        if (slice->status < 0 || slice->lost_partition || slice->mbs_decoded != slice->end_mb - slice->hdr.first_mb)
+            return false;
+    }
+    if (used > pic->unit_capacity || used > pic->mb_count * h264_units_per_mb(pic->sps))
+        return false;
+    *units = used;
+    return true;
+}
+
 /* Of the list: what ref_idx may name (7.4.3) and exists. */
 static uint8_t entries(const struct h264_slice *slice, unsigned list)
 {
@@ -65,7 +81,7 @@ static void slice_derived(struct h264_slice *slice)
     atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);
 }
 
-int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds, const struct h264_final *final)
+int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds, const struct h264_final *final, bool host)
 {
     int error = h264_fill_slices(pic);
 
@@ -82,6 +98,8 @@ int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kind
     pic->has_deblock = (kinds & DER_DEBLOCK) != 0;
     if (final)
         pic->final = *final;
+    if (final && !host)
+        h264_picture_drop_records(pic);
     pic->motion_done = 1;
     return H264_OK;
 }

@@ -425,13 +425,16 @@ struct der_slice;
 bool h264_picture_derives(const struct h264_picture *pic);
 /* wants_map, and it is a reference picture and no MBAFF frame */
 bool h264_picture_has_map(const struct h264_picture *pic);
+/* After step 2 on the CPU: it got through all slices of such a picture, and *units of coefficients are no more than its macroblocks can have. */
+bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units);
 /* Once the motion of the colocated pictures is done: the slice, *out without its place in a map; *map: that of its colocated picture, which
  * lives as long as pic does, or NULL: nothing counts as still. */
 void h264_slice_derive_export(const struct h264_slice *slice, struct der_slice *out, const uint16_t **map);
 /* still, and mbs and motion where there are such arrays, are what the GPU has made of the picture, units and kinds (DER_*, not DER_BAD) what
  * it said: the picture is as h264_picture_derive_motion leaves it. final: the same records on the device, which the picture takes over and
- * gives back when it is reconstructed, or NULL. H264_ERR_NOMEM: the picture is as before, final the caller's. */
-int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds, const struct h264_final *final);
+ * gives back when it is reconstructed, or NULL; where no other picture will read them on the host, they are not kept there. H264_ERR_NOMEM: the
+ * picture is as before, final the caller's. */
+int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds, const struct h264_final *final, bool host);
 
 /* Some entry of a list names nothing that is decoded, which is legal as long as no macroblock uses it: only where mbs and motion are in host
  * memory does h264_picture_view know, else it takes the worst and marks the picture. After step 1 of the picture. */

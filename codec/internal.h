@@ -86,6 +86,9 @@ void h264_decode_redundant(struct h264_picture *pic);
 
 /* ---- pictures (picture.c, recovery.c) ---- */
 
+/* mbs, motion and syntax */
+void h264_picture_drop_records(struct h264_picture *pic);
+
 /* The number of damage that happens in picture id; above 1. */
 uint32_t h264_damage_of(uint32_t id);
 

@@ -223,7 +223,7 @@ int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const str
     return alloc_arrays(pic, units ? units : 1, coeffs_from, records);
 }
 
-void h264_picture_free_arrays(struct h264_picture *pic)
+void h264_picture_drop_records(struct h264_picture *pic)
 {
     const struct h264_allocator *a = pic->allocator;
     size_t n = pic->mb_count;
@@ -231,14 +231,21 @@ void h264_picture_free_arrays(struct h264_picture *pic)
     h264_free(a, pic->mbs, n * sizeof(*pic->mbs));
     h264_free(a, pic->motion, n * sizeof(*pic->motion));
     h264_free(a, pic->syntax, n * sizeof(*pic->syntax));
-    h264_free(a, pic->still, n * sizeof(*pic->still));
+    pic->mbs = NULL;
+    pic->motion = NULL;
+    pic->syntax = NULL;
+}
+
+void h264_picture_free_arrays(struct h264_picture *pic)
+{
+    const struct h264_allocator *a = pic->allocator;
+
+    h264_picture_drop_records(pic);
+    h264_free(a, pic->still, pic->mb_count * sizeof(*pic->still));
     free_coeffs(pic);
     free_final(pic);
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
     free_tables(pic);
-    pic->mbs = NULL;
-    pic->motion = NULL;
-    pic->syntax = NULL;
     pic->still = NULL;
     pic->rec_slices = NULL;
     pic->follows = 0;
@@ -392,9 +399,7 @@ static void reap(struct h264_picture *dead)
         if (pic->on_free)
             pic->on_free(pic);
         release_transient(pic, &dead);
-        h264_free(a, pic->mbs, (size_t)pic->mb_count * sizeof(*pic->mbs));
-        h264_free(a, pic->motion, (size_t)pic->mb_count * sizeof(*pic->motion));
-        h264_free(a, pic->syntax, (size_t)pic->mb_count * sizeof(*pic->syntax));
+        h264_picture_drop_records(pic);
         h264_free(a, pic->still, (size_t)pic->mb_count * sizeof(*pic->still));
         for (uint32_t i = 0; i < pic->slice_count; i++) {
             h264_sps_unref(pic->slices[i].sps);

@@ -22,7 +22,8 @@ struct gpu_motion_batch *gpu_motion_begin(struct gpu_motion *m)
         }
         b->state = MOTION_FILLING;
         b->picture_count = b->slice_count = b->mbs = b->maps = b->mb_width = b->mb_count = b->copy_count = 0;
-        b->back = false;
+        b->resident = false;
+        b->input_used = 0;
         b->staged = 0;
         return b;
     }
@@ -50,9 +51,16 @@ static bool picture_valid(const struct gpu_motion_picture *p)
            (h->chroma_blocks == 0 || h->chroma_blocks == 4) && slices_valid(p);
 }
 
-static bool find_input(struct gpu *g, const void *memory, uint64_t size, struct gpu_place *out)
+/* Where the array is to be on the device; *out stays as it is where that is nowhere, or where it comes from. */
+static bool find_final(struct gpu *g, const void *memory, const void *from, uint64_t size, struct gpu_place *out)
 {
-    return gpu_arena_find(g, memory, size, out) && out->device;
+    struct gpu_place place;
+    if (!memory || memory == from)
+        return true;
+    if (!gpu_arena_find(g, memory, size, &place) || !place.device)
+        return false;
+    *out = place;
+    return true;
 }
 
 /* What only the device can write is no target. */
@@ -62,13 +70,39 @@ static bool is_host(struct gpu *g, const void *memory, uint64_t size)
     return !memory || !gpu_arena_find(g, memory, size, &place) || !place.device;
 }
 
-static bool find_places(struct gpu *g, const struct gpu_motion_picture *p, struct gpu_place from[MOTION_INPUTS])
+static bool find_targets(struct gpu *g, const struct gpu_motion_picture *p, struct motion_picture *out)
 {
-    const uint64_t n = p->head.mb_count;
-    return find_input(g, p->mbs, n * sizeof(struct rec_mb), &from[MOTION_MBS]) &&
-           find_input(g, p->motion, n * sizeof(struct rec_motion), &from[MOTION_MOTION]) &&
-           find_input(g, p->syntax, n * MOTION_SYNTAX_BYTES, &from[MOTION_SYNTAX]) && is_host(g, p->to_mbs, n * sizeof(struct rec_mb)) &&
-           is_host(g, p->to_motion, n * sizeof(struct rec_motion)) && is_host(g, p->to_still, n * MOTION_MAP_BYTES);
+    const uint64_t n = p->head.mb_count, mbs = n * sizeof(struct rec_mb), motion = n * sizeof(struct rec_motion);
+    return find_final(g, p->final_mbs, p->mbs, mbs, &out->final[MOTION_MBS]) &&
+           find_final(g, p->final_motion, NULL, motion, &out->final[MOTION_MOTION]) && is_host(g, p->to_mbs, mbs) &&
+           is_host(g, p->to_motion, motion) && is_host(g, p->to_still, n * MOTION_MAP_BYTES);
+}
+
+static const uint64_t input_bytes[MOTION_INPUTS] = {sizeof(struct rec_mb), sizeof(struct rec_motion), MOTION_SYNTAX_BYTES};
+
+/* Room for what does not lie in arenas; made once. */
+static int need_input(struct gpu_motion_batch *b)
+{
+    const uint64_t size = (uint64_t)b->m->params.mbs * (sizeof(struct rec_mb) + sizeof(struct rec_motion) + MOTION_SYNTAX_BYTES);
+    return b->input.buffer ? GPU_OK : gpu_buffer_create(b->m->g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->input);
+}
+
+/* Where the arrays are copied from; those outside arenas are brought there. The batch has room for the picture. */
+static int place_inputs(struct gpu_motion_batch *b, const struct gpu_motion_picture *p, struct motion_picture *out)
+{
+    const void *const arrays[MOTION_INPUTS] = {p->mbs, p->motion, p->syntax};
+    for (int k = 0; k < MOTION_INPUTS; k++) {
+        const uint64_t size = p->head.mb_count * input_bytes[k];
+        if (gpu_arena_find(b->m->g, arrays[k], size, &out->from[k]))
+            continue;
+        int err = need_input(b);
+        if (err < 0)
+            return err;
+        memcpy(b->input.map + b->input_used, arrays[k], size);
+        out->from[k] = (struct gpu_place){b->input.buffer, b->input_used, false};
+        b->input_used += size;
+    }
+    return GPU_OK;
 }
 
 static uint8_t *up_slices(const struct gpu_motion_batch *b)
@@ -126,13 +160,16 @@ int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *
 {
     const struct gpu_motion_params *p = &b->m->params;
     struct motion_picture to = {.mb_base = b->mbs, .mb_count = picture->head.mb_count, .to_mbs = picture->to_mbs,
-                                .to_motion = picture->to_motion, .to_still = picture->to_still, .back = picture->back};
+                                .to_motion = picture->to_motion, .to_still = picture->to_still};
     uint32_t maps = b->maps;
-    if (b->state != MOTION_FILLING || !picture_valid(picture) || !find_places(b->m->g, picture, to.from))
+    if (b->state != MOTION_FILLING || !picture_valid(picture) || !find_targets(b->m->g, picture, &to))
         return GPU_ERR_INVALID;
     if (b->picture_count == p->pictures || picture->head.mb_count > p->mbs - b->mbs || picture->head.slice_count > p->slices - b->slice_count ||
         place_maps(b, picture, &maps) < 0)
         return GPU_ERR_NOMEM;
+    int err = place_inputs(b, picture, &to);
+    if (err < 0)
+        return err;
     upload_picture(b, picture);
     b->pictures[b->picture_count] = to;
     b->mbs += to.mb_count;
@@ -161,7 +198,6 @@ static void copy(struct gpu *g, VkCommandBuffer commands, VkBuffer from, uint64_
 static void record_inputs(struct gpu_motion_batch *b)
 {
     static const uint32_t bindings[MOTION_INPUTS] = {MOT_BIND_MBS, MOT_BIND_MOTION, MOT_BIND_SYNTAX};
-    static const uint64_t bytes[MOTION_INPUTS] = {sizeof(struct rec_mb), sizeof(struct rec_motion), MOTION_SYNTAX_BYTES};
     struct gpu *g = b->m->g;
     const struct gpu_buffer *to = b->device;
     copy(g, b->commands, b->up.buffer, 0, to[MOT_BIND_PICTURES].buffer, 0, b->picture_count * sizeof(struct der_picture));
@@ -172,7 +208,7 @@ static void record_inputs(struct gpu_motion_batch *b)
     for (uint32_t i = 0; i < b->picture_count; i++) {
         const struct motion_picture *p = &b->pictures[i];
         for (int k = 0; k < MOTION_INPUTS; k++)
-            copy(g, b->commands, p->from[k].buffer, p->from[k].offset, to[bindings[k]].buffer, p->mb_base * bytes[k], p->mb_count * bytes[k]);
+            copy(g, b->commands, p->from[k].buffer, p->from[k].offset, to[bindings[k]].buffer, p->mb_base * input_bytes[k], p->mb_count * input_bytes[k]);
     }
     g->vk.vkCmdFillBuffer(b->commands, to[MOT_BIND_RESULTS].buffer, 0, b->picture_count * sizeof(uint32_t), 0);
 }
@@ -255,6 +291,14 @@ static int record_output(struct gpu_motion_batch *b, uint32_t binding, uint64_t 
     return GPU_OK;
 }
 
+static void record_final(struct gpu_motion_batch *b, uint32_t binding, uint64_t from, uint64_t size, const struct gpu_place *to)
+{
+    if (!to->buffer)
+        return;
+    copy(b->m->g, b->down_commands, b->device[binding].buffer, from, to->buffer, to->offset, size);
+    b->resident = true;
+}
+
 static int record_outputs(struct gpu_motion_batch *b)
 {
     struct gpu *g = b->m->g;
@@ -266,10 +310,8 @@ static int record_outputs(struct gpu_motion_batch *b)
         const uint64_t base = p->mb_base, n = p->mb_count;
         TRY(record_output(b, MOT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb), p->to_mbs));
         TRY(record_output(b, MOT_BIND_MOTION, base * sizeof(struct rec_motion), n * sizeof(struct rec_motion), p->to_motion));
-        if (p->back)
-            copy(g, b->down_commands, b->device[MOT_BIND_MOTION].buffer, base * sizeof(struct rec_motion), p->from[MOTION_MOTION].buffer,
-                 p->from[MOTION_MOTION].offset, n * sizeof(struct rec_motion));
-        b->back |= p->back;
+        record_final(b, MOT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb), &p->final[MOTION_MBS]);
+        record_final(b, MOT_BIND_MOTION, base * sizeof(struct rec_motion), n * sizeof(struct rec_motion), &p->final[MOTION_MOTION]);
         TRY(record_output(b, MOT_BIND_STILL, base * MOTION_MAP_BYTES, n * MOTION_MAP_BYTES, p->to_still));
     }
     barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
@@ -310,7 +352,7 @@ int gpu_motion_poll(struct gpu_motion_batch *b)
         return 1;
     for (uint32_t i = 0; i < b->copy_count; i++)
         memcpy(b->copies[i].to, b->staging.map + b->copies[i].from, b->copies[i].size);
-    if (b->back)
+    if (b->resident)
         gpu_arena_written(b->m->g, &b->last);
     b->last.queue = NULL;
     b->state = MOTION_DONE;

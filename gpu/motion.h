@@ -39,17 +39,18 @@ struct gpu_motion_picture {
     /* [head.slice_count]: the map of the slice's colocated picture, head.mb_count entries that are copied, once where several slices name
      * the same; NULL: nothing counts as still */
     const uint16_t *const *maps;
-    /* [head.mb_count] in arenas of the device (gpu_arena_create_device), as step 2 left them; they must stay there until the batch is polled
-     * to its end. back: what is derived takes the place of motion; else all of it stays as it is. */
+    /* [head.mb_count], as step 2 left them: in arenas, of the device (gpu_arena_create_device) or of the host, where they must stay until the
+     * batch is polled to its end, or elsewhere in host memory, from where they are copied by gpu_motion_add. */
     const void *mbs, *motion, *syntax;
-    bool back;
+    /* [head.mb_count] in arenas of the device: where mbs, and what is derived, are to be there; may be mbs and motion. NULL: nowhere. */
+    const void *final_mbs, *final_motion;
     /* Host memory, [head.mb_count] each, written when gpu_motion_poll says 0: in arenas by the device itself, elsewhere by
      * gpu_motion_poll. Those that are NULL are not wanted. Of a picture that is DER_BAD what is written is of no use. */
     struct rec_mb *to_mbs;
     struct rec_motion *to_motion;
     uint16_t *to_still;
 };
-/* GPU_ERR_NOMEM: the batch is full. GPU_ERR_INVALID: an array is not in an arena of the device, or a target is; slices that do not cover
+/* GPU_ERR_NOMEM: the batch is full. GPU_ERR_INVALID: a final array is not in an arena of the device, or a target of the host is; slices that do not cover
  * [0, mb_count) in order; sizes that disagree, or more than 512 macroblocks of width. */
 int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *picture, uint32_t *index);
 /* After an error the batch is to be ended. GPU_ERR_INVALID: it is empty. */

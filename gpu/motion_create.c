@@ -113,6 +113,7 @@ void gpu_motion_batch_free(struct gpu_motion_batch *b)
     for (uint32_t i = 0; i < MOT_BINDINGS; i++)
         gpu_buffer_free(g, &b->device[i]);
     gpu_buffer_free(g, &b->staging);
+    gpu_buffer_free(g, &b->input);
     gpu_buffer_free(g, &b->results);
     gpu_buffer_free(g, &b->up);
     free(b->slice_maps);

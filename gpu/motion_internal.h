@@ -22,7 +22,7 @@ struct motion_picture {
     struct rec_mb *to_mbs;
     struct rec_motion *to_motion;
     uint16_t *to_still;
-    bool back;
+    struct gpu_place final[2]; /* buffer NULL: nowhere, or where they are */
 };
 
 /* What the device leaves in staging for the host to copy. */
@@ -42,11 +42,13 @@ struct gpu_motion_batch {
     struct gpu_buffer up;              /* pictures, then slices, then maps, of the host */
     struct gpu_buffer device[MOT_BINDINGS];
     struct gpu_buffer results;         /* for the host */
+    struct gpu_buffer input;           /* what does not come from an arena; made when it is needed */
+    uint64_t input_used;
     struct gpu_buffer staging;         /* what does not go to an arena; made when it is needed */
     uint64_t staged;
     struct motion_copy *copies;        /* three a picture at most */
     uint32_t copy_count;
-    bool back;                         /* some of it goes back to arenas of the device */
+    bool resident;                     /* some of it goes to arenas of the device */
 
     struct gpu_queue *queue, *down;
     VkCommandPool pool, down_pool;

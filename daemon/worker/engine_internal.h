@@ -82,7 +82,9 @@ struct job {
     uint64_t batch; /* serial number of the batch that holds it, 0 before */
     uint64_t kept;  /* in engine.entropy_kept */
     uint32_t fetched; /* units of coefficients that it has from the GPU; 0: none, or they are taken over */
-    bool derives;     /* the GPU may derive its motion where it has entropy-decoded it */
+    bool derives;     /* the GPU may derive its motion */
+    bool sends;       /* and is to, though a worker entropy-decodes it; its slices are not followed */
+    uint32_t units;   /* of coefficients, where sends */
     void *raw;        /* its records in the device's memory, until the GPU has derived their motion (motion_gpu.h); NULL: none */
     struct job *motion_left, *motion_right; /* engine.motion or derive */
     uint32_t motion_rank;
@@ -389,7 +391,8 @@ struct engine {
     int64_t gpu_chosen_ns;                  /* when the last batch was chosen */
     uint64_t entropy_kept;                  /* host memory of what the GPU has taken, when it will be decoded, until it is DONE */
     struct job *motion;               /* pictures whose motion may be derived: a heap, the first turn on top */
-    struct job *derive;               /* the same of those whose records are the device's */
+    struct job *derive;               /* the same of those whose motion the GPU derives */
+    bool derives;                     /* it can (motion_gpu.h), of what workers have decoded, too */
     struct job *follow;               /* pictures of one slice, whose motion may be derived while it is decoded */
     struct session *sessions;
     uint32_t session_count;

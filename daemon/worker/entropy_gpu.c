@@ -299,6 +299,7 @@ static bool open_gpu(struct entropy_gpu *g)
     struct motion_gpu *motion = err ? NULL : motion_gpu_create(e, resident);
     uv_mutex_lock(&e->lock);
     g->motion = motion;
+    e->derives = motion != NULL;
     g->gpu = gpu;
     g->resident = resident;
     if (err)
@@ -400,21 +401,18 @@ static void log_sums(const struct entropy_gpu *g)
 {
     const struct engine *e = g->engine;
     double n = (double)g->sum.batches;
-    uint64_t most, batches, pictures;
-    double device;
-    char line[500];
+    uint64_t most;
+    char line[400];
     resident_bytes(g->resident, &most);
-    motion_gpu_sums(g->motion, &batches, &pictures, &device);
     if (!g->sum.batches || !e->params.log)
         return;
     snprintf(line, sizeof line,
              "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu given back, %llu late; "
              "a batch: %.1f ms, %.1f of the device's, its largest slice as %.0f bytes; coefficients of %llu stayed there, at most %llu MiB; "
-             "motion of %llu in %llu batches, %.2f ms of the device's each; the thread's CPU time: %.3f s",
+             "the thread's CPU time: %.3f s",
              (unsigned long long)g->sum.batches, g->made, (unsigned long long)g->sum.decoded, (unsigned long long)g->sum.given_back,
              (unsigned long long)g->sum.late, 1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n,
-             (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20),
-             (unsigned long long)pictures, (unsigned long long)batches, batches ? 1e3 * device / (double)batches : 0, thread_cpu_seconds());
+             (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20), thread_cpu_seconds());
     e->params.log(e->params.log_ctx, 2, line);
 }
 

@@ -47,11 +47,12 @@ static struct job *motion_merge(struct job *a, struct job *b)
 
 void motion_push(struct engine *e, struct job *job)
 {
-    struct job **heap = job->raw ? &e->derive : &e->motion;
+    bool gpu = job->raw || job->sends;
+    struct job **heap = gpu ? &e->derive : &e->motion;
     job->motion_left = job->motion_right = NULL;
     job->motion_rank = 1;
     *heap = motion_merge(*heap, job);
-    if (job->raw)
+    if (gpu)
         entropy_gpu_wake(e);
     else
         workers_wake(e, 1);

@@ -96,6 +96,7 @@ void entropy_finished(struct engine *e, struct job *job)
 {
     struct h264_picture *source;
     job_trace(job, PELTON_TRACE_ENTROPY_END);
+    job->sends = job->sends && h264_picture_intact(job->pic, &job->units);
     if (h264_picture_conceal_source(job->pic, &source))
         wait_for_motion(job, source);
     if (--job->motion_waits == 0)
@@ -130,7 +131,7 @@ void job_fetched(struct engine *e, struct job *job, uint32_t units)
 
 void job_give_back(struct engine *e, struct job *job)
 {
-    job->offloads = false;
+    job->offloads = job->derives = false;
     job->motion_waits += job->fetched != 0;
     job->fetched = 0;
     entropy_keep(e, job, 0);

@@ -24,8 +24,9 @@ struct motion_group {
     uint32_t count;
     struct {
         struct job *job;
-        bool skip; /* its session was aborted before */
-        uint32_t index, kinds; /* in the batch; DER_* once it is done, DER_BAD where it was not added */
+        bool skip;             /* its session was aborted before */
+        uint32_t index, kinds; /* in the batch; DER_* once it is done */
+        bool added;            /* else it is as it was */
         int error;
     } parts[PICTURES];
 };
@@ -38,7 +39,7 @@ struct motion_gpu {
     bool failed; /* the workers do it from now on */
     uint32_t busy;
     struct {
-        uint64_t batches, pictures;
+        uint64_t batches, pictures, sent; /* sent: decoded by workers */
         double device;
     } sum;
     struct motion_group groups[BATCHES];
@@ -66,15 +67,18 @@ uint64_t motion_gpu_raw_bytes(uint32_t mb_count)
     return syntax_at(mb_count) + aligned((uint64_t)mb_count * sizeof(struct h264_mb_syntax));
 }
 
+static bool make_raw(struct motion_gpu *m, struct job *job)
+{
+    const struct h264_allocator *a = resident_allocator(m->resident);
+    job->raw = a->get(a->ctx, motion_gpu_raw_bytes(job->pic->mb_count));
+    return job->raw != NULL;
+}
+
 bool motion_gpu_keep(struct motion_gpu *m, struct job *job)
 {
     const struct h264_picture *pic = job->pic;
-    const struct h264_allocator *a;
-    if (!m || m->failed || !job->derives || pic->mb_count > m->params.mbs || pic->slice_count > m->params.slices)
-        return false;
-    a = resident_allocator(m->resident);
-    job->raw = a->get(a->ctx, motion_gpu_raw_bytes(pic->mb_count));
-    return job->raw != NULL;
+    bool fits = m && pic->mb_count <= m->params.mbs && pic->slice_count <= m->params.slices;
+    return fits && !m->failed && job->derives && make_raw(m, job);
 }
 
 void motion_gpu_places(const struct job *job, struct gpu_entropy_target *to)
@@ -117,6 +121,11 @@ static bool export_slices(const struct h264_picture *pic, struct slices *out)
     return true;
 }
 
+static uint32_t units_of(const struct job *job)
+{
+    return job->sends ? job->units : job->fetched;
+}
+
 /* GPU_ERR_NOMEM: the batch is full. */
 static int add(struct gpu_motion_batch *batch, const struct job *job, uint32_t *index)
 {
@@ -124,14 +133,16 @@ static int add(struct gpu_motion_batch *batch, const struct job *job, uint32_t *
     struct slices s;
     int err = GPU_ERR_INVALID;
     if (export_slices(pic, &s)) {
+        bool sends = job->sends, host = motion_gpu_wants_host(job);
         struct gpu_entropy_target at;
         motion_gpu_places(job, &at);
         const struct gpu_motion_picture picture = {
-            .head = {.mb_count = pic->mb_count, .mb_width = pic->mb_width, .slice_count = pic->slice_count, .units = job->fetched,
+            .head = {.mb_count = pic->mb_count, .mb_width = pic->mb_width, .slice_count = pic->slice_count, .units = units_of(job),
                      .chroma_blocks = pic->sps->chroma_format_idc ? 4 : 0},
             .slices = s.slices, .maps = s.maps,
-            .mbs = at.mbs, .motion = at.motion, .syntax = at.syntax, .back = true,
-            .to_mbs = pic->mbs, .to_motion = pic->motion, .to_still = pic->still};
+            .mbs = sends ? pic->mbs : at.mbs, .motion = sends ? pic->motion : at.motion, .syntax = sends ? (void *)pic->syntax : at.syntax,
+            .final_mbs = at.mbs, .final_motion = at.motion,
+            .to_mbs = sends || !host ? NULL : pic->mbs, .to_motion = host ? pic->motion : NULL, .to_still = pic->still};
         err = gpu_motion_add(batch, &picture, index);
     }
     free(s.maps);
@@ -139,17 +150,18 @@ static int add(struct gpu_motion_batch *batch, const struct job *job, uint32_t *
     return err;
 }
 
-/* Pictures that could not be added are the workers'. *left: how many are for another batch. Without the lock. */
-static int submit(struct motion_group *group, uint32_t *left)
+/* *left: how many pictures are for another batch. Without the lock. */
+static int submit(struct motion_gpu *m, struct motion_group *group, uint32_t *left)
 {
     uint32_t added = 0, i = 0;
     int submitted = GPU_OK;
     for (; i < group->count; i++) {
         struct job *job = group->parts[i].job;
-        int err = group->parts[i].skip ? GPU_ERR_INVALID : add(group->batch, job, &group->parts[i].index);
+        bool may = !group->parts[i].skip && (job->raw || make_raw(m, job));
+        int err = may ? add(group->batch, job, &group->parts[i].index) : GPU_ERR_INVALID;
         if (err == GPU_ERR_NOMEM && added)
             break;
-        group->parts[i].kinds = err ? DER_BAD : 0;
+        group->parts[i].added = err == GPU_OK;
         added += err == GPU_OK;
     }
     *left = group->count - i;
@@ -166,7 +178,7 @@ static int adopt(struct motion_gpu *m, struct job *job, unsigned kinds)
     motion_gpu_places(job, &at);
     const struct h264_final final = {.memory = job->raw, .size = motion_gpu_raw_bytes(job->pic->mb_count),
                                      .from = resident_allocator(m->resident), .mbs = at.mbs, .motion = at.motion};
-    int err = h264_picture_derived(job->pic, job->fetched, kinds, &final);
+    int err = h264_picture_derived(job->pic, units_of(job), kinds, &final, motion_gpu_wants_host(job));
     if (!err)
         job->raw = NULL;
     return err;
@@ -177,35 +189,54 @@ static void complete(struct motion_gpu *m, struct motion_group *group, bool done
 {
     for (uint32_t i = 0; i < group->count; i++) {
         struct job *job = group->parts[i].job;
-        if (!done)
-            group->parts[i].kinds = DER_BAD;
-        else if (!(group->parts[i].kinds & DER_BAD))
-            group->parts[i].kinds = gpu_motion_result(group->batch, group->parts[i].index);
+        bool came = done && group->parts[i].added;
+        group->parts[i].kinds = came ? gpu_motion_result(group->batch, group->parts[i].index) : DER_BAD;
         group->parts[i].error = group->parts[i].kinds & DER_BAD ? H264_OK : adopt(m, job, group->parts[i].kinds);
         motion_gpu_drop(m, job);
-        if (group->parts[i].kinds & DER_BAD)
+        if (group->parts[i].kinds & DER_BAD && !job->sends)
             h264_picture_free_arrays(job->pic);
     }
     m->sum.device += done ? gpu_motion_seconds(group->batch) : 0;
     m->sum.batches += done;
 }
 
+/* Without an error. With the lock. */
+static void settle_derived(struct motion_gpu *m, struct job *job, int error)
+{
+    job->session->stats.gpu_entropy_pictures += !job->sends;
+    m->sum.pictures++;
+    m->sum.sent += job->sends;
+    job->slices_left = job->fetched = 0;
+    job->failed |= error != 0; /* marked when it is submitted */
+    job_motion_finished(m->engine, job);
+}
+
+/* It was not derived, or is not good: to be decoded by a worker, or derived by one, or, what a worker has decoded and is not good all the
+ * same, a copy. With the lock. */
+static void settle_refused(struct motion_gpu *m, struct job *job, bool added)
+{
+    struct engine *e = m->engine;
+    bool abort = job->session->abort;
+    if (!job->sends && !abort) {
+        job_give_back(e, job);
+    } else if (job->sends && !added) {
+        job->sends = false;
+        motion_push(e, job);
+    } else {
+        job->slices_left = job->fetched = 0;
+        job->failed = true;
+        job_motion_finished(e, job);
+    }
+}
+
 /* Back to the workers. With the lock. */
 static void settle(struct motion_gpu *m, struct motion_group *group)
 {
-    struct engine *e = m->engine;
     for (uint32_t i = 0; i < group->count; i++) {
-        struct job *job = group->parts[i].job;
-        bool bad = group->parts[i].kinds & DER_BAD;
-        if (bad && !job->session->abort) {
-            job_give_back(e, job);
-            continue;
-        }
-        job->session->stats.gpu_entropy_pictures += !bad;
-        m->sum.pictures += !bad;
-        job->slices_left = job->fetched = 0;
-        job->failed |= bad || group->parts[i].error; /* marked when it is submitted */
-        job_motion_finished(e, job);
+        if (group->parts[i].kinds & DER_BAD)
+            settle_refused(m, group->parts[i].job, group->submitted && group->parts[i].added);
+        else
+            settle_derived(m, group->parts[i].job, group->parts[i].error);
     }
     group->count = 0;
     group->batch = NULL;
@@ -215,9 +246,10 @@ static void settle(struct motion_gpu *m, struct motion_group *group)
 /* The device cannot, or not any more. With the lock. */
 static void fail(struct motion_gpu *m, int error)
 {
-    const struct engine *e = m->engine;
+    struct engine *e = m->engine;
     char line[160];
     m->failed = true;
+    e->derives = false;
     if (error == GPU_ERR_LOST || !e->params.log)
         return; /* the GPU thread says so */
     snprintf(line, sizeof line, "no motion derivation on the GPU: %.100s", gpu_error_text(error));
@@ -266,7 +298,7 @@ static bool take(struct motion_gpu *m, struct motion_group *group)
     }
     m->busy++;
     uv_mutex_unlock(&e->lock);
-    int err = submit(group, &left);
+    int err = submit(m, group, &left);
     uv_mutex_lock(&e->lock);
     for (; left; left--)
         motion_push(e, group->parts[--group->count].job);
@@ -275,7 +307,7 @@ static bool take(struct motion_gpu *m, struct motion_group *group)
     return true;
 }
 
-/* The workers decode again what waits. With the lock, dropped meanwhile. */
+/* The workers decode again, or derive, what waits. With the lock, dropped meanwhile. */
 static bool give_all_back(struct motion_gpu *m)
 {
     struct engine *e = m->engine;
@@ -284,9 +316,10 @@ static bool give_all_back(struct motion_gpu *m)
         struct job *job = motion_pop(&e->derive);
         uv_mutex_unlock(&e->lock);
         motion_gpu_drop(m, job);
-        h264_picture_free_arrays(job->pic);
+        if (!job->sends)
+            h264_picture_free_arrays(job->pic);
         uv_mutex_lock(&e->lock);
-        job_give_back(e, job);
+        settle_refused(m, job, false);
     }
     return any;
 }
@@ -317,13 +350,6 @@ uint64_t motion_gpu_memory(const struct motion_gpu *m)
     return m ? (uint64_t)BATCHES * m->params.mbs * (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax) + 4) : 0;
 }
 
-void motion_gpu_sums(const struct motion_gpu *m, uint64_t *batches, uint64_t *pictures, double *device)
-{
-    *batches = m ? m->sum.batches : 0;
-    *pictures = m ? m->sum.pictures : 0;
-    *device = m ? m->sum.device : 0;
-}
-
 struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident)
 {
     uint32_t part = e->software ? PICTURES / SOFTWARE_PICTURES : 1;
@@ -342,10 +368,23 @@ struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident
     return NULL;
 }
 
+static void log_sums(const struct motion_gpu *m)
+{
+    const struct engine *e = m->engine;
+    char line[200];
+    if (!m->sum.batches || !e->params.log)
+        return;
+    snprintf(line, sizeof line, "motion derivation on the GPU: %llu pictures, %llu of them decoded by workers, in %llu batches, %.2f ms of the device's each",
+             (unsigned long long)m->sum.pictures, (unsigned long long)m->sum.sent, (unsigned long long)m->sum.batches,
+             1e3 * m->sum.device / (double)m->sum.batches);
+    e->params.log(e->params.log_ctx, 2, line);
+}
+
 void motion_gpu_free(struct motion_gpu *m)
 {
     if (!m)
         return;
+    log_sums(m);
     gpu_motion_free(m->gpu);
     free(m);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Motion derivation on the GPU, the worker's side: of pictures that it has entropy-decoded, whose records have stayed in the device's
- * memory, once the motion of their colocated pictures is there. What comes back is final: no worker looks at it.
+ * Motion derivation on the GPU, the worker's side, once the motion of the colocated pictures is there: of pictures that the GPU has
+ * entropy-decoded, whose records have stayed in its memory, and of those that workers have and that nothing is missing of (job.sends). What
+ * comes back is final: no worker looks at it.
  *
- * The life of raw records (job.raw): motion_gpu_keep when the picture is decoded; the batch's fetch copies them there (entropy_gpu.c);
- * motion_push queues the picture here; a batch derives their motion, in place; then they are the picture's (h264_final), until it is
- * reconstructed. What other pictures may need of them is copied to the host besides. Where the device cannot, the picture goes back to the
- * workers as it was before it was decoded.
+ * The life of records on the device (job.raw): motion_gpu_keep when the GPU has decoded the picture, and the batch's fetch copies them there
+ * (entropy_gpu.c), or else when a batch is filled here; the batch derives their motion; then they are the picture's (h264_final), until it is
+ * reconstructed. What other pictures may need of them is copied to the host besides. Where the device cannot, the workers do it; what the
+ * GPU had decoded goes back to them as it was before.
  *
  * Thread: that of entropy_gpu.c, for all of it.
  */
@@ -32,8 +33,6 @@ uint64_t motion_gpu_raw_bytes(uint32_t mb_count);
 bool motion_gpu_step(struct motion_gpu *m);
 bool motion_gpu_works(const struct motion_gpu *m); /* something is in work or waits */
 uint64_t motion_gpu_memory(const struct motion_gpu *m);
-/* For the log: batches, pictures, seconds of the device. */
-void motion_gpu_sums(const struct motion_gpu *m, uint64_t *batches, uint64_t *pictures, double *device);
-void motion_gpu_free(struct motion_gpu *m); /* once nothing is in work; NULL allowed */
+void motion_gpu_free(struct motion_gpu *m); /* once nothing is in work; logs what it did; NULL allowed */
 
 #endif

@@ -199,12 +199,13 @@ static void allocate(struct engine *e, struct job *job)
     struct session *s = job->session;
     bool skip = s->abort;
     job->counts = true;
+    job->sends = e->derives && job->derives && !job->live;
     s->arrays++;
     entropy_remove(e, job);
     if (job->turn > e->turn_taken)
         e->turn_taken = job->turn;
     uv_mutex_unlock(&e->lock);
-    int err = skip ? 0 : prepare_picture(job);
+    int err = skip ? 0 : job->sends ? h264_picture_alloc(job->pic) : prepare_picture(job);
     uv_mutex_lock(&e->lock);
     job->allocated = true;
     if (err) {
