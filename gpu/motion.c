@@ -95,6 +95,8 @@ static int place_inputs(struct gpu_motion_batch *b, const struct gpu_motion_pict
         const uint64_t size = p->head.mb_count * input_bytes[k];
         if (gpu_arena_find(b->m->g, arrays[k], size, &out->from[k]))
             continue;
+        if (!is_host(b->m->g, arrays[k], 1)) /* the device's, but not all of it */
+            return GPU_ERR_INVALID;
         int err = need_input(b);
         if (err < 0)
             return err;
@@ -331,10 +333,10 @@ int gpu_motion_submit(struct gpu_motion_batch *b)
     TRY(gpu_motion_prepare(b->m));
     TRY(record_work(b));
     TRY(record_outputs(b));
-    TRY(gpu_queue_submit_after(b->queue, b->commands, writers, gpu_arena_writers(g, writers, 0), &value));
-    b->last = (struct gpu_point){b->queue, value};
-    TRY(gpu_queue_submit(b->down, b->down_commands, b->queue, value, &value));
-    b->last = (struct gpu_point){b->down, value};
+    TRY(gpu_queue_submit_after(b->m->queue, b->commands, writers, gpu_arena_writers(g, writers, 0), &value));
+    b->last = (struct gpu_point){b->m->queue, value};
+    TRY(gpu_queue_submit(b->m->down, b->down_commands, b->m->queue, value, &value));
+    b->last = (struct gpu_point){b->m->down, value};
     b->state = MOTION_WORKING;
 error:
     return err;
@@ -374,7 +376,7 @@ double gpu_motion_seconds(const struct gpu_motion_batch *b)
     if (!b->queries || b->state != MOTION_DONE ||
         g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks, sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
         return 0;
-    return (double)((ticks[1] - ticks[0]) & b->queue->tick_mask) * (double)g->limits.timestampPeriod * 1e-9;
+    return (double)((ticks[1] - ticks[0]) & b->m->queue->tick_mask) * (double)g->limits.timestampPeriod * 1e-9;
 }
 
 void gpu_motion_end(struct gpu_motion_batch *b)

@@ -20,7 +20,7 @@ struct gpu_motion;
 struct gpu_motion_batch;
 
 struct gpu_motion_params {
-    uint32_t batches; /* in flight at most; each has a queue of its own where the device has so many */
+    uint32_t batches; /* in flight at most; all on one background queue, which nobody else has as long as there are others */
     uint32_t pictures, slices, mbs, maps; /* what one batch can hold; maps: entries (macroblocks) of colocated maps */
 };
 

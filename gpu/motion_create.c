@@ -86,11 +86,9 @@ int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b)
         goto error;
     TRY(create_buffers(b));
     TRY(create_set(b));
-    TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &b->queue));
-    TRY(gpu_queue_open(g, GPU_QUEUE_FETCH, &b->down));
-    TRY(create_commands(g, b->queue, &b->pool, &b->commands));
-    TRY(create_commands(g, b->down, &b->down_pool, &b->down_commands));
-    if (g->timestamps && b->queue->tick_mask) {
+    TRY(create_commands(g, m->queue, &b->pool, &b->commands));
+    TRY(create_commands(g, m->down, &b->down_pool, &b->down_commands));
+    if (g->timestamps && m->queue->tick_mask) {
         VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
         VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
     }
@@ -107,8 +105,6 @@ void gpu_motion_batch_free(struct gpu_motion_batch *b)
     g->vk.vkDestroyQueryPool(g->device, b->queries, NULL);
     g->vk.vkDestroyCommandPool(g->device, b->down_pool, NULL);
     g->vk.vkDestroyCommandPool(g->device, b->pool, NULL);
-    gpu_queue_close(b->down);
-    gpu_queue_close(b->queue);
     g->vk.vkDestroyDescriptorPool(g->device, b->descriptors, NULL);
     for (uint32_t i = 0; i < MOT_BINDINGS; i++)
         gpu_buffer_free(g, &b->device[i]);
@@ -167,6 +163,8 @@ int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params, str
         goto error;
     }
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << MOT_BINDINGS) - 1}, 4, &m->layout)); /* no layout is without push constants */
+    TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &m->queue));
+    TRY(gpu_queue_open(g, GPU_QUEUE_DOWN, &m->down));
     m->batches = calloc(params->batches, sizeof(*m->batches));
     if (!m->batches) {
         err = GPU_ERR_NOMEM;
@@ -186,6 +184,8 @@ void gpu_motion_free(struct gpu_motion *m)
         return;
     for (uint32_t i = 0; i < m->batch_count; i++)
         gpu_motion_batch_free(&m->batches[i]);
+    gpu_queue_close(m->down);
+    gpu_queue_close(m->queue);
     free(m->batches);
     free(m);
 }

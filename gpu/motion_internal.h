@@ -50,7 +50,6 @@ struct gpu_motion_batch {
     uint32_t copy_count;
     bool resident;                     /* some of it goes to arenas of the device */
 
-    struct gpu_queue *queue, *down;
     VkCommandPool pool, down_pool;
     VkCommandBuffer commands, down_commands;
     VkQueryPool queries;               /* both ends of the dispatches, or none */
@@ -63,6 +62,7 @@ struct gpu_motion {
     struct gpu *g;
     struct gpu_motion_params params;
     const struct gpu_layout *layout;
+    struct gpu_queue *queue, *down;    /* of all batches, one after the other: what entropy decoding has in work is not to be waited for */
     bool prepared;
     VkPipeline derive[2], check;       /* the device's, once prepared; derive: for pictures up to MOT_USUAL_WIDTH, for others */
     struct gpu_motion_batch *batches;

@@ -324,8 +324,8 @@ static bool arrays_ready(struct entropy_gpu *g)
     uint32_t mb_count = g->engine->entropy->pic->mb_count, count = entropy_batch_pictures(&g->capacity, mb_count);
     for (uint32_t i = 0; i < g->capacity.batches; i++)
         count += g->groups[i].phase == GROUP_DECODING ? g->groups[i].count : 0;
-    uint64_t bytes = g->engine->entropy_bytes / g->engine->entropy_count;
-    return array_maker_ready(g->arrays, mb_count, count, count * (bytes * ENTROPY_COEFF_BYTES + (g->motion ? motion_gpu_raw_bytes(mb_count) : 0)));
+    uint64_t bytes = g->engine->entropy_bytes / g->engine->entropy_count, raw = g->motion ? 2 * motion_gpu_raw_bytes(mb_count) : 0; /* and of the workers' */
+    return array_maker_ready(g->arrays, mb_count, count, count * (bytes * ENTROPY_COEFF_BYTES + raw));
 }
 
 /* Memory for one more batch is made before pictures are taken for it, which would have to wait for it. With the lock, dropped meanwhile. */
@@ -442,7 +442,8 @@ static void thread_main(void *arg)
 
 int entropy_gpu_start(struct engine *e)
 {
-    struct entropy_capacity capacity = entropy_capacity(e->params.entropy, e->device, gpu_background_queues(e->gpu));
+    unsigned queues = gpu_background_queues(e->gpu), motion = queues > 1 && !e->params.cpu_motion; /* which has one to itself */
+    struct entropy_capacity capacity = entropy_capacity(e->params.entropy, e->device, queues - motion);
     if (!capacity.pictures)
         return 0;
     struct entropy_gpu *g = calloc(1, sizeof *g);

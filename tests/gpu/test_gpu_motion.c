@@ -29,10 +29,9 @@ static const struct der_slice slices[2] = {
 static const uint16_t *const maps[2] = {NULL, map};
 
 /* P_Skip, then B_Skip; bad: one of them has a QP of 52. */
-static void write_picture(uint32_t i, bool bad)
+static void fill_picture(uint8_t *bytes, bool bad)
 {
-    uint8_t *bytes = calloc(1, PICTURE_BYTES);
-    assert_non_null(bytes);
+    memset(bytes, 0, PICTURE_BYTES);
     struct rec_mb *mbs = (void *)bytes;
     struct rec_motion *m = (void *)(bytes + MOTION_AT);
     struct h264_mb_syntax *syntax = (void *)(bytes + SYNTAX_AT);
@@ -41,16 +40,27 @@ static void write_picture(uint32_t i, bool bad)
         memset(m[k].ref_idx[1], -1, sizeof(m[k].ref_idx[1]));
         syntax[k] = (struct h264_mb_syntax){.part = k >= SLICE_MBS ? H264_PART_DIRECT : H264_PART_SKIP, .decoded = 1};
     }
+}
+
+static void write_picture(uint32_t i, bool bad)
+{
+    uint8_t *bytes = malloc(PICTURE_BYTES);
+    assert_non_null(bytes);
+    fill_picture(bytes, bad);
     assert_int_equal(gpu_arena_write(gpu, away + i * PICTURE_BYTES, PICTURE_BYTES, bytes), GPU_OK);
     free(bytes);
 }
 
-static struct gpu_motion_picture picture_of(uint32_t i)
+static struct gpu_motion_picture picture_at(uint8_t *at, uint32_t i)
 {
-    uint8_t *at = away + i * PICTURE_BYTES;
     return (struct gpu_motion_picture){.head = {.mb_count = MBS, .mb_width = MB_WIDTH, .slice_count = 2, .chroma_blocks = 4},
                                        .slices = slices, .maps = maps, .mbs = at, .motion = at + MOTION_AT, .syntax = at + SYNTAX_AT,
                                        .to_still = still[i]};
+}
+
+static struct gpu_motion_picture picture_of(uint32_t i)
+{
+    return picture_at(away + i * PICTURE_BYTES, i);
 }
 
 static void params_are_checked(void **state)
@@ -107,7 +117,10 @@ static void pictures_are_checked(void **state)
     p.head.chroma_blocks = 8;
     expect_refused(b, &p);
     p = picture_of(0);
-    p.syntax = here; /* an arena, but of the host */
+    p.final_mbs = here; /* an arena, but of the host */
+    expect_refused(b, &p);
+    p = picture_of(0);
+    p.final_motion = still; /* none at all */
     expect_refused(b, &p);
     p = picture_of(0);
     p.mbs = away + PICTURES * PICTURE_BYTES - 1; /* its end is outside */
@@ -197,6 +210,37 @@ static void results_come_back(void **state)
     free(staged_motion);
 }
 
+/* What comes from the host: from an arena, where it is replaced, and from elsewhere. */
+static void records_of_the_host(void **state)
+{
+    uint8_t *memory = malloc(PICTURE_BYTES), *from[2] = {here, memory};
+    struct gpu_motion_batch *b = gpu_motion_begin(motion);
+    uint32_t index;
+    int err;
+    assert_true(b && memory);
+    for (uint32_t i = 0; i < 2; i++) {
+        static const uint16_t *const none[2] = {NULL, NULL};
+        struct gpu_motion_picture p = picture_at(from[i], i);
+        fill_picture(from[i], false);
+        memset(still[i], 0xa5, sizeof(still[i]));
+        p.maps = none;
+        p.to_motion = (void *)(from[i] + MOTION_AT);
+        p.final_mbs = away + i * PICTURE_BYTES;
+        p.final_motion = away + i * PICTURE_BYTES + MOTION_AT;
+        assert_int_equal(gpu_motion_add(b, &p, &index), GPU_OK);
+    }
+    assert_int_equal(gpu_motion_submit(b), GPU_OK);
+    while ((err = gpu_motion_poll(b)) == 1)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    assert_int_equal(err, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(gpu_motion_result(b, i), DER_INTER);
+        expect_picture((void *)from[i], (void *)(from[i] + MOTION_AT), still[i]);
+    }
+    gpu_motion_end(b);
+    free(memory);
+}
+
 /* A batch that is ended at work, and a device that is freed with one. */
 static void ends_at_any_time(void **state)
 {
@@ -242,7 +286,7 @@ int main(void)
         return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(params_are_checked), cmocka_unit_test(pictures_are_checked), cmocka_unit_test(batches_fill_up),
-        cmocka_unit_test(results_come_back),  cmocka_unit_test(ends_at_any_time),     cmocka_unit_test(no_validation_messages),
+        cmocka_unit_test(results_come_back),  cmocka_unit_test(records_of_the_host),  cmocka_unit_test(ends_at_any_time),     cmocka_unit_test(no_validation_messages),
     };
     int failed = cmocka_run_group_tests(tests, make, unmake);
     gpu_close(gpu);
