@@ -131,9 +131,12 @@ void job_fetched(struct engine *e, struct job *job, uint32_t units)
 
 void job_give_back(struct engine *e, struct job *job)
 {
-    job->offloads = job->derives = false;
-    job->motion_waits += job->fetched != 0;
-    job->fetched = 0;
+    job->offloads = job->derives = job->sends = false;
+    job->motion_waits += job->motion_waits == 0; /* for its own entropy, again */
+    job->fetched = job->slice_next = 0;
+    job->slices_left = job->pic->slice_count;
+    job->session->arrays -= job->counts;
+    job->allocated = job->counts = false;
     entropy_keep(e, job, 0);
     entropy_put(e, job);
 }

@@ -184,6 +184,12 @@ static int adopt(struct motion_gpu *m, struct job *job, unsigned kinds)
     return err;
 }
 
+/* It still has in host memory what a worker has decoded. */
+static bool is_intact(const struct motion_group *group, uint32_t i)
+{
+    return group->parts[i].job->sends && !(group->submitted && group->parts[i].added);
+}
+
 /* What came of it, with the pictures completed; done: the batch is, without an error. Without the lock. */
 static void complete(struct motion_gpu *m, struct motion_group *group, bool done)
 {
@@ -193,7 +199,7 @@ static void complete(struct motion_gpu *m, struct motion_group *group, bool done
         group->parts[i].kinds = came ? gpu_motion_result(group->batch, group->parts[i].index) : DER_BAD;
         group->parts[i].error = group->parts[i].kinds & DER_BAD ? H264_OK : adopt(m, job, group->parts[i].kinds);
         motion_gpu_drop(m, job);
-        if (group->parts[i].kinds & DER_BAD && !job->sends)
+        if (group->parts[i].kinds & DER_BAD && !is_intact(group, i))
             h264_picture_free_arrays(job->pic);
     }
     m->sum.device += done ? gpu_motion_seconds(group->batch) : 0;
@@ -211,21 +217,20 @@ static void settle_derived(struct motion_gpu *m, struct job *job, int error)
     job_motion_finished(m->engine, job);
 }
 
-/* It was not derived, or is not good: to be decoded by a worker, or derived by one, or, what a worker has decoded and is not good all the
- * same, a copy. With the lock. */
-static void settle_refused(struct motion_gpu *m, struct job *job, bool added)
+/* It was not derived, or is not good: to be decoded by a worker, once more perhaps, or only derived by one, where its records are as they
+ * were. With the lock. */
+static void settle_refused(struct motion_gpu *m, struct job *job, bool intact)
 {
     struct engine *e = m->engine;
-    bool abort = job->session->abort;
-    if (!job->sends && !abort) {
-        job_give_back(e, job);
-    } else if (job->sends && !added) {
-        job->sends = false;
-        motion_push(e, job);
-    } else {
+    if (job->session->abort) {
         job->slices_left = job->fetched = 0;
         job->failed = true;
         job_motion_finished(e, job);
+    } else if (job->sends && intact) {
+        job->sends = false;
+        motion_push(e, job);
+    } else {
+        job_give_back(e, job);
     }
 }
 
@@ -234,7 +239,7 @@ static void settle(struct motion_gpu *m, struct motion_group *group)
 {
     for (uint32_t i = 0; i < group->count; i++) {
         if (group->parts[i].kinds & DER_BAD)
-            settle_refused(m, group->parts[i].job, group->submitted && group->parts[i].added);
+            settle_refused(m, group->parts[i].job, is_intact(group, i));
         else
             settle_derived(m, group->parts[i].job, group->parts[i].error);
     }
@@ -319,7 +324,7 @@ static bool give_all_back(struct motion_gpu *m)
         if (!job->sends)
             h264_picture_free_arrays(job->pic);
         uv_mutex_lock(&e->lock);
-        settle_refused(m, job, false);
+        settle_refused(m, job, true);
     }
     return any;
 }

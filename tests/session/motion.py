@@ -48,9 +48,11 @@ def run(path, *args, env={}, seed=t.SEED):
 
 
 def derived(text):
-    """Pictures that the GPU has entropy-decoded, and those of them whose motion it has derived."""
-    found = re.search(r"(\d+) pictures, \d+ given back.* motion of (\d+) in", text)
-    return tuple(map(int, found.groups())) if found else (0, 0)
+    """Pictures that the GPU has entropy-decoded, those of them whose motion it has derived, and those of the workers' whose it has."""
+    entropy = re.search(r"(\d+) pictures, \d+ given back", text)
+    motion = re.search(r"motion derivation on the GPU: (\d+) pictures, (\d+) of them decoded by workers", text)
+    pictures, sent = map(int, motion.groups()) if motion else (0, 0)
+    return int(entropy[1]) if entropy else 0, pictures - sent, sent
 
 
 def expect_motion(what, of, entropy, motion):
@@ -81,7 +83,7 @@ def check(path, what, schedules, spatial, damaged):
         problem = t.session_difference(lines_of(out, args), want, damaged and "--cpu-motion" not in args)
         if out.returncode or not want or problem:
             failures.append(f"{what}, {args}, {env}: exit {out.returncode}, {problem or 'same frames'} {out.stderr[-200:]}")
-        entropy, motion = derived(out.stderr)
+        entropy, motion, _ = derived(out.stderr)
         total = [total[0] + entropy, total[1] + motion]
         if spatial and not damaged:
             expect_motion(f"{what}, {args}, {env}", of, entropy, motion)
@@ -123,10 +125,12 @@ def busy(folder):
     subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=176x144,noise=alls=30:allf=t", "-frames:v", "100", "-pix_fmt", "yuv420p",
                     "-c:v", "libx264", "-preset", "fast", "-crf", "4", "-g", "30", "-x264-params", "bframes=3:direct=spatial:slices=2", path], check=True)
     want = run([path], "--entropy", "cpu").stdout
-    for args, env in ((["--threads", 1], {}), (["--sessions", 2, "--threads", 1], {"BAD_MOTION": 5})):
+    for args, env in ((["--threads", 1], {}), (["--sessions", 2, "--threads", 1], {"BAD_MOTION": 5}), (["--threads", 1], {"LOSE_MOTION": 4})):
         out = run([path], "--entropy", "both", "--lookahead", 600, *args, env=env)
-        entropy, motion = derived(out.stderr)
-        print(f"beside the workers, {args}: {entropy} pictures by the GPU, motion of {motion}")
+        entropy, motion, sent = derived(out.stderr)
+        print(f"beside the workers, {args}: {entropy} pictures by the GPU, motion of {motion} and of {sent} of the workers'")
+        if not sent:
+            failures.append(f"beside the workers, {args}: the GPU derived no motion of theirs")
         if out.returncode or set(out.stdout.splitlines()) != set(want.splitlines()):
             failures.append(f"beside the workers, {args}: exit {out.returncode}, other frames {out.stderr[-300:]}")
 

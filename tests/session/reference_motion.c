@@ -259,8 +259,9 @@ static void put_noise(const struct gpu_motion_picture *p, uint64_t *random)
     noise(p->to_mbs, n * sizeof *p->to_mbs, random);
     noise(p->to_motion, n * sizeof *p->to_motion, random);
     noise(p->to_still, n * sizeof *p->to_still, random);
-    if (p->back)
-        noise((void *)p->motion, n * sizeof(struct rec_motion), random);
+    if (p->final_mbs != p->mbs)
+        noise((void *)p->final_mbs, n * sizeof(struct rec_mb), random);
+    noise((void *)p->final_motion, n * sizeof(struct rec_motion), random);
 }
 
 static void put_results(const struct gpu_motion_picture *p, const struct h264_picture *pic)
@@ -269,8 +270,8 @@ static void put_results(const struct gpu_motion_picture *p, const struct h264_pi
     put(p->to_mbs, pic->mbs, n * sizeof *pic->mbs);
     put(p->to_motion, pic->motion, n * sizeof *pic->motion);
     put(p->to_still, pic->still, n * sizeof *pic->still);
-    if (p->back)
-        put((void *)p->motion, pic->motion, n * sizeof *pic->motion);
+    put((void *)p->final_mbs, pic->mbs, n * sizeof *pic->mbs);
+    put((void *)p->final_motion, pic->motion, n * sizeof *pic->motion);
 }
 
 static void *work(void *batch)
