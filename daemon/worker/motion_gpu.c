@@ -253,10 +253,11 @@ static void fail(struct motion_gpu *m, int error)
 {
     struct engine *e = m->engine;
     char line[160];
+    bool said = m->failed || error == GPU_ERR_LOST; /* by the GPU thread */
     m->failed = true;
     e->derives = false;
-    if (error == GPU_ERR_LOST || !e->params.log)
-        return; /* the GPU thread says so */
+    if (said || !e->params.log)
+        return;
     snprintf(line, sizeof line, "no motion derivation on the GPU: %.100s", gpu_error_text(error));
     e->params.log(e->params.log_ctx, 1, line);
 }

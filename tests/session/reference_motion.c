@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu/motion.h for tests of the worker: each batch is derived by the CPU's own step 3, in a thread, after a while, so that batches overtake
- * each other as on a device. All that it knows of a picture is what it is told by gpu_motion_add, and pictures are built anew from that.
+ * gpu/motion.h for tests of the worker: each batch is derived by the CPU's own step 3, in a thread, after a while, so that
+ * batches overtake each other as on a device. All that it knows of a picture is what it is told by gpu_motion_add, and
+ * pictures are built anew from that.
  *
- * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_MOTION_BATCHES=N has memory for N batches only, and
- * PELTON_TEST_MOTION_PICTURES=N for N pictures in each; PELTON_TEST_BAD_MOTION=N: every N-th picture is DER_BAD, with noise where its
- * results were to be; PELTON_TEST_LOSE_MOTION=N: from the N-th batch on all of them fail.
+ * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_MOTION_BATCHES=N has memory for N batches only,
+ * and PELTON_TEST_MOTION_PICTURES=N for N pictures in each; PELTON_TEST_BAD_MOTION=N: every N-th picture is DER_BAD, with noise
+ * where its results were to be; PELTON_TEST_LOSE_MOTION=N: from the N-th batch on all of them fail.
  */
 #include "codec/h264.h"
 #include "codec/internal.h"
@@ -156,15 +157,17 @@ static void build_slice(struct built *t, const struct part *part, uint32_t i)
 {
     const struct der_slice *from = &part->slices[i];
     struct h264_slice *to = &t->pic.slices[i];
-    *to = (struct h264_slice){.pic = &t->pic, .index = i, .sps = &t->sps, .end_mb = from->end_mb, .num_ref = {from->num_ref[0], from->num_ref[1]}};
+    *to = (struct h264_slice){.pic = &t->pic, .index = i, .sps = &t->sps, .end_mb = from->end_mb,
+                              .num_ref = {from->num_ref[0], from->num_ref[1]}};
     to->hdr = (struct h264_slice_header){.first_mb = from->first_mb, .type = from->type, .direct_spatial_mv_pred_flag = 1,
                                          .num_ref = {from->num_ref[0], from->num_ref[1]}};
     to->motion_mb = from->first_mb;
     t->rec_slices[i] = (struct rec_slice){.num_ref = {from->num_ref[0], from->num_ref[1]}, .slice_type = from->type};
     if (!part->maps[i])
         return; /* no picture: nothing counts as still */
-    t->colocated[i] = (struct h264_picture){.structure = t->pic.structure, .mb_width = t->pic.mb_width, .mb_height = t->pic.mb_height,
-                                            .mb_count = t->pic.mb_count, .motion = t->pic.motion, .still = part->maps[i], .motion_done = 1};
+    t->colocated[i] = (struct h264_picture){.structure = t->pic.structure, .mb_width = t->pic.mb_width,
+                                            .mb_height = t->pic.mb_height, .mb_count = t->pic.mb_count,
+                                            .motion = t->pic.motion, .still = part->maps[i], .motion_done = 1};
     to->ref[1][0].pic = &t->colocated[i];
     to->ref[1][0].structure = t->pic.structure;
 }
