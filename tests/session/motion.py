@@ -142,7 +142,7 @@ def busy(folder):
         out = run([path], "--entropy", "both", "--lookahead", 600, *args, env=env)
         entropy, motion, sent = derived(out.stderr)
         print(f"beside the workers, {args}: {entropy} pictures by the GPU, motion of {motion} and of {sent} of the workers'")
-        if not sent:
+        if not sent and "LOSE_MOTION" not in env:
             failures.append(f"beside the workers, {args}: the GPU derived no motion of theirs")
         if out.returncode or set(out.stdout.splitlines()) != set(want.splitlines()):
             failures.append(f"beside the workers, {args}: exit {out.returncode}, other frames {out.stderr[-300:]}")
