@@ -92,13 +92,6 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture, const s
 
 /* ---- decoding ---- */
 
-static void barrier(struct gpu *g, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
-                    VkAccessFlags accesses)
-{
-    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = wrote, .dstAccessMask = accesses};
-    g->vk.vkCmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, NULL, 0, NULL);
-}
-
 /* Slices and bytes to the device; zeros where the shader writes what is not zero. */
 static void record_inputs(struct gpu_entropy_batch *b)
 {
@@ -132,14 +125,12 @@ static int record_decode(struct gpu_entropy_batch *b, VkPipeline pipeline)
     struct gpu *g = e->g;
     VkCommandBuffer c = b->commands;
     int err = GPU_OK;
-    VK(g, g->vk.vkResetCommandPool(g->device, b->pool, 0));
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    VK(g, g->vk.vkBeginCommandBuffer(c, &begin));
+    TRY(gpu_commands_begin(g, b->pool, c));
     gpu_label_begin(g, c, "entropy");
     if (b->queries)
         g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
     record_inputs(b);
-    barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
     g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1, &b->set, 0, NULL);
     if (b->queries)
@@ -148,9 +139,9 @@ static int record_decode(struct gpu_entropy_batch *b, VkPipeline pipeline)
     g->vk.vkCmdDispatch(c, (b->slice_count + e->group - 1) / e->group, 1, 1);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
-    barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
     record_results(b);
-    barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
     gpu_label_end(g, c);
     VK(g, g->vk.vkEndCommandBuffer(c));
 error:
@@ -264,13 +255,8 @@ double gpu_entropy_seconds(const struct gpu_entropy_batch *b)
 
 static int begin_fetch(struct gpu_entropy_batch *b)
 {
-    struct gpu *g = b->e->g;
-    int err = GPU_OK;
-    VK(g, g->vk.vkResetCommandPool(g->device, b->down_pool, 0));
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    VK(g, g->vk.vkBeginCommandBuffer(b->down_commands, &begin));
-    b->recording = true;
-error:
+    int err = gpu_commands_begin(b->e->g, b->down_pool, b->down_commands);
+    b->recording = err == GPU_OK;
     return err;
 }
 
@@ -346,7 +332,7 @@ int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
         b->state = BATCH_FETCHED;
         return GPU_OK;
     }
-    barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    gpu_commands_barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
     b->recording = false;
     VK(g, g->vk.vkEndCommandBuffer(b->down_commands));
     TRY(gpu_queue_submit(b->down, b->down_commands, b->queue, b->value, &b->value));

@@ -47,37 +47,10 @@ error:
 
 static int create_set(struct gpu_entropy_batch *b)
 {
-    struct gpu *g = b->e->g;
-    int err = GPU_OK;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, ENT_BINDINGS};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &b->descriptors));
-    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = b->descriptors,
-                                            .descriptorSetCount = 1, .pSetLayouts = &b->e->layout->set};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &b->set));
-    VkDescriptorBufferInfo infos[ENT_BINDINGS];
-    VkWriteDescriptorSet writes[ENT_BINDINGS];
-    for (uint32_t i = 0; i < ENT_BINDINGS; i++) {
-        infos[i] = (VkDescriptorBufferInfo){i == ENT_BIND_TABLES ? b->e->tables.buffer : b->device[i].buffer, 0, VK_WHOLE_SIZE};
-        writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = b->set, .dstBinding = i, .descriptorCount = 1,
-                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &infos[i]};
-    }
-    g->vk.vkUpdateDescriptorSets(g->device, ENT_BINDINGS, writes, 0, NULL);
-error:
-    return err;
-}
-
-static int create_commands(struct gpu *g, const struct gpu_queue *queue, VkCommandPool *pool, VkCommandBuffer *commands)
-{
-    int err = GPU_OK;
-    VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-                                    .queueFamilyIndex = queue->family};
-    VK(g, g->vk.vkCreateCommandPool(g->device, &info, NULL, pool));
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = *pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
-    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, commands));
-error:
-    return err;
+    VkBuffer buffers[ENT_BINDINGS];
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        buffers[i] = i == ENT_BIND_TABLES ? b->e->tables.buffer : b->device[i].buffer;
+    return gpu_buffer_set_create(b->e->g, b->e->layout, buffers, ENT_BINDINGS, &b->descriptors, &b->set);
 }
 
 int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
@@ -93,8 +66,8 @@ int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
     TRY(create_set(b));
     TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &b->queue));
     TRY(gpu_queue_open(g, GPU_QUEUE_FETCH, &b->down));
-    TRY(create_commands(g, b->queue, &b->pool, &b->commands));
-    TRY(create_commands(g, b->down, &b->down_pool, &b->down_commands));
+    TRY(gpu_commands_create(g, b->queue, &b->pool, &b->commands));
+    TRY(gpu_commands_create(g, b->down, &b->down_pool, &b->down_commands));
     if (g->timestamps && b->queue->tick_mask) {
         VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
         VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));

@@ -185,13 +185,6 @@ int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *
 
 /* ---- the device's part ---- */
 
-static void barrier(struct gpu *g, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
-                    VkAccessFlags accesses)
-{
-    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = wrote, .dstAccessMask = accesses};
-    g->vk.vkCmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, NULL, 0, NULL);
-}
-
 static void copy(struct gpu *g, VkCommandBuffer commands, VkBuffer from, uint64_t at, VkBuffer to, uint64_t to_at, uint64_t size)
 {
     g->vk.vkCmdCopyBuffer(commands, from, to, 1, &(VkBufferCopy){at, to_at, size});
@@ -225,21 +218,11 @@ static void record_dispatches(struct gpu_motion_batch *b)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
     g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, b->m->derive[b->mb_width > MOT_USUAL_WIDTH]);
     g->vk.vkCmdDispatch(c, b->picture_count, 1, 1);
-    barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
     g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, b->m->check);
     g->vk.vkCmdDispatch(c, (b->mb_count + MOT_CHECK_THREADS - 1) / MOT_CHECK_THREADS, b->picture_count, 1);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
-}
-
-static int begin_commands(struct gpu *g, VkCommandPool pool, VkCommandBuffer commands)
-{
-    int err = GPU_OK;
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    VK(g, g->vk.vkResetCommandPool(g->device, pool, 0));
-    VK(g, g->vk.vkBeginCommandBuffer(commands, &begin));
-error:
-    return err;
 }
 
 static int record_work(struct gpu_motion_batch *b)
@@ -247,18 +230,18 @@ static int record_work(struct gpu_motion_batch *b)
     const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
     struct gpu *g = b->m->g;
     VkCommandBuffer c = b->commands;
-    int err = begin_commands(g, b->pool, c);
+    int err = gpu_commands_begin(g, b->pool, c);
     if (err < 0)
         return err;
     gpu_label_begin(g, c, "motion");
     if (b->queries)
         g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
     record_inputs(b);
-    barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
     record_dispatches(b);
-    barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
     copy(g, c, b->device[MOT_BIND_RESULTS].buffer, 0, b->results.buffer, 0, b->picture_count * sizeof(uint32_t));
-    barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
     gpu_label_end(g, c);
     VK(g, g->vk.vkEndCommandBuffer(c));
 error:
@@ -304,7 +287,7 @@ static void record_final(struct gpu_motion_batch *b, uint32_t binding, uint64_t 
 static int record_outputs(struct gpu_motion_batch *b)
 {
     struct gpu *g = b->m->g;
-    int err = begin_commands(g, b->down_pool, b->down_commands);
+    int err = gpu_commands_begin(g, b->down_pool, b->down_commands);
     if (err < 0)
         return err;
     for (uint32_t i = 0; i < b->picture_count; i++) {
@@ -316,7 +299,7 @@ static int record_outputs(struct gpu_motion_batch *b)
         record_final(b, MOT_BIND_MOTION, base * sizeof(struct rec_motion), n * sizeof(struct rec_motion), &p->final[MOTION_MOTION]);
         TRY(record_output(b, MOT_BIND_STILL, base * MOTION_MAP_BYTES, n * MOTION_MAP_BYTES, p->to_still));
     }
-    barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    gpu_commands_barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
     VK(g, g->vk.vkEndCommandBuffer(b->down_commands));
 error:
     return err;

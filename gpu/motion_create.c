@@ -41,37 +41,10 @@ error:
 
 static int create_set(struct gpu_motion_batch *b)
 {
-    struct gpu *g = b->m->g;
-    int err = GPU_OK;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, MOT_BINDINGS};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &b->descriptors));
-    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = b->descriptors,
-                                            .descriptorSetCount = 1, .pSetLayouts = &b->m->layout->set};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &b->set));
-    VkDescriptorBufferInfo infos[MOT_BINDINGS];
-    VkWriteDescriptorSet writes[MOT_BINDINGS];
-    for (uint32_t i = 0; i < MOT_BINDINGS; i++) {
-        infos[i] = (VkDescriptorBufferInfo){b->device[i].buffer, 0, VK_WHOLE_SIZE};
-        writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = b->set, .dstBinding = i, .descriptorCount = 1,
-                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &infos[i]};
-    }
-    g->vk.vkUpdateDescriptorSets(g->device, MOT_BINDINGS, writes, 0, NULL);
-error:
-    return err;
-}
-
-static int create_commands(struct gpu *g, const struct gpu_queue *queue, VkCommandPool *pool, VkCommandBuffer *commands)
-{
-    int err = GPU_OK;
-    VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-                                    .queueFamilyIndex = queue->family};
-    VK(g, g->vk.vkCreateCommandPool(g->device, &info, NULL, pool));
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = *pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
-    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, commands));
-error:
-    return err;
+    VkBuffer buffers[MOT_BINDINGS];
+    for (uint32_t i = 0; i < MOT_BINDINGS; i++)
+        buffers[i] = b->device[i].buffer;
+    return gpu_buffer_set_create(b->m->g, b->m->layout, buffers, MOT_BINDINGS, &b->descriptors, &b->set);
 }
 
 int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b)
@@ -86,8 +59,8 @@ int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b)
         goto error;
     TRY(create_buffers(b));
     TRY(create_set(b));
-    TRY(create_commands(g, m->queue, &b->pool, &b->commands));
-    TRY(create_commands(g, m->down, &b->down_pool, &b->down_commands));
+    TRY(gpu_commands_create(g, m->queue, &b->pool, &b->commands));
+    TRY(gpu_commands_create(g, m->down, &b->down_pool, &b->down_commands));
     if (g->timestamps && m->queue->tick_mask) {
         VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
         VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));

@@ -258,6 +258,17 @@ void gpu_sync_host(struct gpu *g, VkCommandBuffer commands, struct barrier_state
 
 /* pipeline.c */
 int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out);
+
+/* commands.c. A pool with one command buffer for the queue; recorded anew from begin on, once what was submitted before is through. */
+int gpu_commands_create(struct gpu *g, const struct gpu_queue *queue, VkCommandPool *pool, VkCommandBuffer *commands);
+int gpu_commands_begin(struct gpu *g, VkCommandPool pool, VkCommandBuffer commands);
+/* All that stages `from` wrote is there for accesses of stages `to`. */
+void gpu_commands_barrier(struct gpu *g, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
+                          VkAccessFlags accesses);
+/* A set of whole storage buffers, binding i being buffers[i], in a pool of its own. After an error *pool may be there, for the caller to
+ * destroy. */
+int gpu_buffer_set_create(struct gpu *g, const struct gpu_layout *layout, const VkBuffer *buffers, uint32_t count, VkDescriptorPool *pool,
+                          VkDescriptorSet *set);
 /* A set whose binding 0 is all of a storage buffer, alone in a pool that is the caller's. */
 int gpu_set_create(struct gpu *g, VkDescriptorSetLayout layout, const struct gpu_buffer *buffer, VkDescriptorPool *pool_out,
                    VkDescriptorSet *set_out);
