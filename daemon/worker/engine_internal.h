@@ -392,7 +392,7 @@ struct engine {
     uint64_t entropy_kept;                  /* host memory of what the GPU has taken, when it will be decoded, until it is DONE */
     struct job *motion;               /* pictures whose motion may be derived: a heap, the first turn on top */
     struct job *derive;               /* the same of those whose motion the GPU derives */
-    bool derives;                     /* it can (motion_gpu.h), of what workers have decoded, too */
+    uint32_t derives;                 /* of pictures of so many macroblocks at most, also those that workers have decoded; 0: of none (motion_gpu.h) */
     struct job *follow;               /* pictures of one slice, whose motion may be derived while it is decoded */
     struct session *sessions;
     uint32_t session_count;

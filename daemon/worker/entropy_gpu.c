@@ -299,7 +299,7 @@ static bool open_gpu(struct entropy_gpu *g)
     struct motion_gpu *motion = err ? NULL : motion_gpu_create(e, resident);
     uv_mutex_lock(&e->lock);
     g->motion = motion;
-    e->derives = motion != NULL;
+    e->derives = motion_gpu_most(motion);
     g->gpu = gpu;
     g->resident = resident;
     if (err)

@@ -16,6 +16,8 @@
 #define SLICES   (8 * PICTURES)
 #define MBS      (8160 * PICTURES)
 #define SOFTWARE_PICTURES 8
+#define MB_BYTES (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax) + 2 * sizeof(uint16_t))
+#define MEMORY_PART 64 /* of the device's memory, for all batches together, at most */
 #define ALIGN    256
 
 struct motion_group {
@@ -255,7 +257,7 @@ static void fail(struct motion_gpu *m, int error)
     char line[160];
     bool said = m->failed || error == GPU_ERR_LOST; /* by the GPU thread */
     m->failed = true;
-    e->derives = false;
+    e->derives = 0;
     if (said || !e->params.log)
         return;
     snprintf(line, sizeof line, "no motion derivation on the GPU: %.100s", gpu_error_text(error));
@@ -351,20 +353,26 @@ bool motion_gpu_works(const struct motion_gpu *m)
     return m && (m->busy || m->engine->derive);
 }
 
+uint32_t motion_gpu_most(const struct motion_gpu *m)
+{
+    return m ? m->params.mbs : 0;
+}
+
 uint64_t motion_gpu_memory(const struct motion_gpu *m)
 {
-    return m ? (uint64_t)BATCHES * m->params.mbs * (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax) + 4) : 0;
+    return m ? (uint64_t)BATCHES * m->params.mbs * MB_BYTES : 0;
 }
 
 struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident)
 {
-    uint32_t part = e->software ? PICTURES / SOFTWARE_PICTURES : 1;
+    uint64_t fit = e->device->memory_bytes / MEMORY_PART / BATCHES / MB_BYTES, most = e->software ? MBS / PICTURES * SOFTWARE_PICTURES : MBS;
+    uint32_t mbs = (uint32_t)(fit < most ? fit : most);
     struct motion_gpu *m = resident && !e->params.cpu_motion ? calloc(1, sizeof *m) : NULL;
     if (!m)
         return NULL;
     m->engine = e;
     m->resident = resident;
-    m->params = (struct gpu_motion_params){.batches = BATCHES, .pictures = PICTURES, .slices = SLICES, .mbs = MBS / part, .maps = MBS / part};
+    m->params = (struct gpu_motion_params){.batches = BATCHES, .pictures = PICTURES, .slices = SLICES, .mbs = mbs, .maps = mbs};
     int err = gpu_motion_create(e->gpu, &m->params, &m->gpu);
     if (!err)
         err = gpu_motion_prepare(m->gpu);

@@ -32,6 +32,7 @@ uint64_t motion_gpu_raw_bytes(uint32_t mb_count);
 /* What is done goes back to the workers, what waits is begun. Whether there was anything. With the lock, dropped meanwhile. NULL allowed. */
 bool motion_gpu_step(struct motion_gpu *m);
 bool motion_gpu_works(const struct motion_gpu *m); /* something is in work or waits */
+uint32_t motion_gpu_most(const struct motion_gpu *m); /* macroblocks of a picture; NULL allowed: 0 */
 uint64_t motion_gpu_memory(const struct motion_gpu *m);
 void motion_gpu_free(struct motion_gpu *m); /* once nothing is in work; logs what it did; NULL allowed */
 

@@ -199,7 +199,7 @@ static void allocate(struct engine *e, struct job *job)
     struct session *s = job->session;
     bool skip = s->abort;
     job->counts = true;
-    job->sends = e->derives && job->derives && !job->live;
+    job->sends = job->derives && job->pic->mb_count <= e->derives && !job->live;
     s->arrays++;
     entropy_remove(e, job);
     if (job->turn > e->turn_taken)
