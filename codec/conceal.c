@@ -23,10 +23,25 @@ static uint8_t field_flag(const struct h264_picture *pic, uint32_t i)
     return pic->mbs[other].flags & REC_MB_FIELD;
 }
 
+/* A slice that failed within a pair leaves its top macroblock beside the bottom one of another slice, where addresses come twice: the pair
+ * is what the top one says. */
+static void settle_pairs(struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i + pic->mb_width < pic->mb_count; i++) {
+        uint32_t bottom = i + pic->mb_width;
+
+        if (!(i / pic->mb_width & 1) && pic->syntax[i].decoded && pic->syntax[bottom].decoded &&
+            ((pic->mbs[i].flags ^ pic->mbs[bottom].flags) & REC_MB_FIELD))
+            pic->syntax[bottom].decoded = 0;
+    }
+}
+
 uint32_t h264_conceal_find(struct h264_picture *pic)
 {
     uint32_t missing = 0;
 
+    if (pic->mbaff)
+        settle_pairs(pic);
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         if (pic->syntax[i].decoded)
             continue;

@@ -505,6 +505,40 @@ static void test_implicit_tables(void **state)
     free_world(&w);
 }
 
+/* Two damaged slices of one pair: a frame macroblock above a field macroblock, until that one counts as missing. */
+static void test_pair_of_two_slices(void **state)
+{
+    static const uint8_t bytes[] = {
+        0x00, 0x00, 0x01, 0x67, 0x4d, 0x00, 0x29, 0x93, 0x28, 0x84, 0x64, 0x00, 0x00, 0x01, 0x68, 0x57, 0x60, 0xa4, 0x2c, 0x80, 0x00, 0x00, 0x01,
+        0x25, 0xb4, 0x66, 0xe8, 0xff, 0x00, 0x00, 0x01, 0x68, 0xd4, 0x88, 0xd0, 0x66, 0x66, 0x66, 0x00, 0x00, 0x01, 0x61, 0x22, 0x90, 0x01, 0x26, 0x88,
+        0x0f, 0x03, 0x9a, 0x00, 0x00, 0x01, 0x61, 0x4a, 0x40, 0x04, 0x2f, 0x80, 0xed, 0x8a, 0xc8, 0x53, 0x01, 0x72, 0xba, 0x01};
+    struct h264_scratch *scratch = h264_scratch_create();
+    struct h264_stream *s;
+    struct h264_picture *pic;
+    struct h264_diag diag;
+    unsigned pictures = 0;
+
+    assert_non_null(scratch);
+    assert_int_equal(h264_stream_create(&(struct h264_stream_params){.views = 1}, &s), H264_OK);
+    h264_stream_feed(s, bytes, sizeof bytes, 0, &diag);
+    h264_stream_flush(s);
+    while ((pic = h264_stream_next_decode(s))) {
+        struct rec_view view;
+
+        for (uint32_t i = 0; i < pic->slice_count; i++)
+            h264_slice_decode(&pic->slices[i], scratch);
+        assert_int_equal(h264_picture_derive_motion(pic), H264_OK);
+        h264_picture_records(pic, &view);
+        assert_int_equal(records_validate_content(&view, NULL), 0);
+        pictures += pic->mbaff;
+        h264_picture_done(pic);
+        h264_picture_unref(pic);
+    }
+    assert_true(pictures > 0);
+    h264_stream_free(s);
+    h264_scratch_free(scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -512,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_direct_crossed),
         cmocka_unit_test(test_colocated_pictures),
         cmocka_unit_test(test_implicit_tables),
+        cmocka_unit_test(test_pair_of_two_slices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
