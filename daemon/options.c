@@ -42,7 +42,7 @@ static const struct key {
      "entropy decoding: auto, cpu, gpu (all that it can), both (of files); auto: both, after a second, on discrete GPUs that have room for it"},
     {"entropy_memory", KIND_NUMBER, offsetof(struct options, entropy_memory), 0, 1u << 20, 0,
      "MiB of the GPU's memory for what it has entropy-decoded; 0: by its memory"},
-    {"gpu_motion", KIND_BOOL, offsetof(struct options, gpu_motion), 0, 1, 1, "the GPU derives the motion of what it has entropy-decoded, where it can"},
+    {"gpu_motion", KIND_BOOL, offsetof(struct options, gpu_motion), 0, 1, 1, "motion of files is derived by the GPU where it entropy-decodes, too"},
     {"shuffle_seed", KIND_NUMBER, offsetof(struct options, shuffle_seed), 0, UINT64_MAX, 0, "decode slices in a random order"},
     {"validation", KIND_BOOL, offsetof(struct options, validation), 0, 1, 0, "Vulkan validation layer"},
     {"timestamps", KIND_BOOL, offsetof(struct options, timestamps), 0, 1, 0, "GPU times of each pass"},

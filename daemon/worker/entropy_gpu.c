@@ -5,7 +5,8 @@
  *
  * A group is one batch of gpu/entropy.h: FREE -> DECODING (slices exported and submitted) -> FETCHING (arrays exist, the device
  * copies into them) -> FREE. Coefficients, which nobody but reconstruction reads, stay in the device's memory as long as there is room
- * (resident.h), as do the records of pictures whose motion the device derives, too (motion_gpu.h). Jobs of a group are in no queue and nobody else's. What is damaged is the CPU's: the device only says
+ * (resident.h), as do the records of pictures whose motion the device derives, too (motion_gpu.h, whose batches this thread looks
+ * after). Jobs of a group are in no queue and nobody else's. What is damaged is the CPU's: the device only says
  * that it did not get through. The failure modes are a device that is lost or that has no memory: everything goes back, the thread
  * ends, and the CPU decodes all from then on.
  *

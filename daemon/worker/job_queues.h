@@ -10,7 +10,7 @@
 /* Takes up to most workers off the list of idle ones; they are to be signalled, with the lock or without it. */
 unsigned workers_take(struct engine *e, unsigned most, struct worker **out);
 
-void motion_push(struct engine *e, struct job *job); /* engine.motion, or derive where its records are the device's */
+void motion_push(struct engine *e, struct job *job); /* engine.motion, or derive where the GPU is to derive it */
 struct job *motion_pop(struct job **heap);           /* one of these, not NULL: the lowest turn */
 
 void entropy_push(struct engine *e, struct job *job);                        /* a new picture, at its turn */

@@ -34,7 +34,7 @@ struct engine_params {
     uint8_t wavefront;           /* recon_params.wavefront */
     enum engine_entropy entropy;
     uint64_t entropy_memory;     /* bytes of the device's for what it has entropy-decoded; 0: by its memory */
-    bool cpu_motion;             /* the workers derive the motion of what it has entropy-decoded */
+    bool cpu_motion;             /* the workers derive all motion */
     uint64_t shuffle_seed;       /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut) */
     bool let_clocks_fall;        /* do not keep the GPU busy between the pictures of live streams */
     bool no_tune;                /* kernels by kind of device, whatever was measured */
