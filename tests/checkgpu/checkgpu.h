@@ -50,6 +50,8 @@ bool check_chance(struct check_env *env, int percent);
 /* A frame store of w x h macroblocks whose first refs slots hold painted pictures. 0 or -1 (reported). */
 int check_open(struct check_env *env, uint32_t mb_width, uint32_t mb_height, uint32_t refs, uint32_t width);
 void check_close(struct check_env *env); /* half-built is fine */
+/* A line of the data as words, for what differs. */
+void check_print_words(const char *what, const void *data, size_t bytes);
 
 /* A picture that is being built: a view over arrays it owns. Macroblocks start as inter without residual, vector 0, index 0. */
 struct check_picture {

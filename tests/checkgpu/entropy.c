@@ -101,18 +101,6 @@ static const char *mb_differs(const struct h264_picture *pic, const struct array
     return NULL;
 }
 
-static void print_words(const char *what, const void *data, size_t bytes)
-{
-    const uint8_t *words = data;
-    printf("  %s", what);
-    for (size_t i = 0; i + 4 <= bytes; i += 4) {
-        uint32_t word;
-        memcpy(&word, words + i, sizeof(word));
-        printf(" %08x", word);
-    }
-    printf("\n");
-}
-
 static int compare(const struct h264_picture *pic, const struct arrays *got, uint32_t units)
 {
     for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
@@ -124,12 +112,12 @@ static int compare(const struct h264_picture *pic, const struct arrays *got, uin
         if (!what)
             continue;
         printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32 ": %s\n", pic->id, addr, pic->mb_count, what);
-        print_words("cpu", &pic->mbs[addr], sizeof(struct rec_mb));
-        print_words("gpu", &got->mbs[addr], sizeof(struct rec_mb));
-        print_words("cpu syntax", &pic->syntax[addr], 8);
-        print_words("gpu syntax", &got->syntax[addr], 8);
-        print_words("cpu motion", &pic->motion[addr], sizeof(struct rec_motion));
-        print_words("gpu motion", &got->motion[addr], sizeof(struct rec_motion));
+        check_print_words("cpu", &pic->mbs[addr], sizeof(struct rec_mb));
+        check_print_words("gpu", &got->mbs[addr], sizeof(struct rec_mb));
+        check_print_words("cpu syntax", &pic->syntax[addr], 8);
+        check_print_words("gpu syntax", &got->syntax[addr], 8);
+        check_print_words("cpu motion", &pic->motion[addr], sizeof(struct rec_motion));
+        check_print_words("gpu motion", &got->motion[addr], sizeof(struct rec_motion));
         return -1;
     }
     if (pic->slice_count == 1 && units != atomic_load(&pic->unit_count)) {

@@ -254,3 +254,15 @@ int check_uncovered(struct check_env *env, const char *what, unsigned a, unsigne
     printf("checkgpu: group %s seed %" PRIu64 ": no input for %s %u %u %u\n", env->group, env->seed, what, a, b, c);
     return -1;
 }
+
+void check_print_words(const char *what, const void *data, size_t bytes)
+{
+    const uint8_t *words = data;
+    printf("  %s", what);
+    for (size_t i = 0; i + 4 <= bytes; i += 4) {
+        uint32_t word;
+        memcpy(&word, words + i, sizeof(word));
+        printf(" %08x", word);
+    }
+    printf("\n");
+}

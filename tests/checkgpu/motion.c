@@ -68,18 +68,6 @@ static int run_batch(struct motion_check *p, uint8_t *const *raws, struct result
     return err;
 }
 
-static void print_words(const char *what, const void *data, size_t bytes)
-{
-    const uint8_t *words = data;
-    printf("  %s", what);
-    for (size_t i = 0; i + 4 <= bytes; i += 4) {
-        uint32_t word;
-        memcpy(&word, words + i, sizeof(word));
-        printf(" %08x", word);
-    }
-    printf("\n");
-}
-
 static uint32_t kinds_of(const struct h264_picture *pic)
 {
     return (pic->has_intra ? DER_INTRA : 0u) | (pic->has_inter ? DER_INTER : 0u) | (pic->has_deblock ? DER_DEBLOCK : 0u);
@@ -121,10 +109,10 @@ static int compare(const struct motion_case *c, const uint8_t *raw, const struct
             continue;
         printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32 " (%u wide, slice %" PRIu32 "): %s, still %04x\n",
                pic->id, addr, pic->mb_count, pic->mb_width, pic->mbs[addr].slice, what, still);
-        print_words("syntax", &a.syntax[addr], 8);
-        print_words("raw", &a.motion[addr], sizeof(struct rec_motion));
-        print_words("cpu", &pic->motion[addr], sizeof(struct rec_motion));
-        print_words("gpu", &got->motion[addr], sizeof(struct rec_motion));
+        check_print_words("syntax", &a.syntax[addr], 8);
+        check_print_words("raw", &a.motion[addr], sizeof(struct rec_motion));
+        check_print_words("cpu", &pic->motion[addr], sizeof(struct rec_motion));
+        check_print_words("gpu", &got->motion[addr], sizeof(struct rec_motion));
         return -1;
     }
     return 0;
