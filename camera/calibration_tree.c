@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tree_node *tree_add(struct tree_node *parent, enum tree_kind kind, const char *key, const char *text, size_t *count)
+struct tree_node *tree_add(struct tree_node *parent, enum tree_kind kind, const char *key,
+                           const char *text, size_t *count)
 {
     if (*count >= TREE_NODES)
         return NULL;

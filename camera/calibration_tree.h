@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A document as a tree: scalars, lists, maps. Bounded in depth and size; made by the YAML and the XML reader.
+ * A document as a tree: scalars, lists, maps. Bounded in depth and size; made by the YAML and the
+ * XML reader.
  */
 #ifndef PELTON_CALIBRATION_TREE_H
 #define PELTON_CALIBRATION_TREE_H
@@ -14,19 +15,20 @@ enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
 
 struct tree_node {
     enum tree_kind kind;
-    char *key;                /* in a map; else NULL */
-    char *text;               /* of a scalar */
+    char *key;  /* in a map; else NULL */
+    char *text; /* of a scalar */
     struct tree_node *child, *last, *next;
 };
 
-/* A node behind the others of parent (NULL: alone), with copies of key and text, which may be NULL. NULL: no memory, or *count, the
- * number of nodes so far, has reached TREE_NODES. */
-struct tree_node *tree_add(struct tree_node *parent, enum tree_kind kind, const char *key, const char *text, size_t *count);
+/* A node behind the others of parent (NULL: alone), with copies of key and text, which may be NULL.
+ * NULL: no memory, or *count, the number of nodes so far, has reached TREE_NODES. */
+struct tree_node *tree_add(struct tree_node *parent, enum tree_kind kind, const char *key,
+                           const char *text, size_t *count);
 void tree_free(struct tree_node *node); /* NULL allowed */
 /* The member of a map; keys are compared without regard to case and underscores. NULL: none. */
 const struct tree_node *tree_find(const struct tree_node *map, const char *key);
-/* Numbers of a list (of lists), or separated by blanks in a scalar: their count, -1 where one is none, or where there are more than
- * most. */
+/* Numbers of a list (of lists), or separated by blanks in a scalar: their count, -1 where one is
+ * none, or where there are more than most. */
 int tree_numbers(const struct tree_node *node, double *out, int most);
 
 /* NULL, and one line in why. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The XML that OpenCV's FileStorage writes, to a tree: elements, text, the five entities; attributes, comments and the declaration are
- * skipped. An element with elements inside is a map (a list where they are called "_"), any other a scalar.
+ * The XML that OpenCV's FileStorage writes, to a tree: elements, text, the five entities;
+ * attributes, comments and the declaration are skipped. An element with elements inside is a map (a
+ * list where they are called "_"), any other a scalar.
  */
 #include "camera/calibration_tree.h"
 
@@ -64,7 +65,8 @@ static void resolve_entities(char *text)
     static const struct {
         const char *name;
         char value;
-    } entities[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
+    } entities[] = {
+        {"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
     char *to = text;
     while (*text) {
         size_t i = 0, n = sizeof(entities) / sizeof(entities[0]);
@@ -80,7 +82,8 @@ static void resolve_entities(char *text)
 static bool read_tag(struct cursor *c, char name[64], bool *empty)
 {
     size_t n = 0;
-    while (c->at < c->end && (isalnum((unsigned char)*c->at) || *c->at == '_' || *c->at == '-' || *c->at == '.')) {
+    while (c->at < c->end &&
+           (isalnum((unsigned char)*c->at) || *c->at == '_' || *c->at == '-' || *c->at == '.')) {
         if (n == 63)
             return refuse(c, "an element's name is too long");
         name[n++] = *c->at++;
@@ -138,7 +141,8 @@ static struct tree_node *read_element(struct cursor *c, struct tree_node *parent
     c->at++;
     if (!read_tag(c, name, &empty))
         return NULL;
-    struct tree_node *node = depth < TREE_DEPTH ? tree_add(parent, TREE_MAP, name, NULL, &c->count) : NULL;
+    struct tree_node *node =
+        depth < TREE_DEPTH ? tree_add(parent, TREE_MAP, name, NULL, &c->count) : NULL;
     if (!node) {
         refuse(c, "too many elements, or nested too deeply");
         return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * YAML to a tree, by libyaml's events. Anchors' aliases are refused: these files have none, and they could blow up a tree.
+ * YAML to a tree, by libyaml's events. Anchors' aliases are refused: these files have none, and
+ * they could blow up a tree.
  */
 #include "camera/calibration_tree.h"
 
@@ -12,7 +13,7 @@
 struct reader {
     yaml_parser_t parser;
     struct tree_node *root, *open[TREE_DEPTH];
-    char *key;                /* of a map's next value, or NULL */
+    char *key; /* of a map's next value, or NULL */
     int depth;
     size_t count;
     char *why;
@@ -54,15 +55,20 @@ static bool take_value(struct reader *r, enum tree_kind kind, const char *text)
 static bool take(struct reader *r, const yaml_event_t *e)
 {
     switch (e->type) {
-    case YAML_SCALAR_EVENT: return take_value(r, TREE_SCALAR, (const char *)e->data.scalar.value);
-    case YAML_SEQUENCE_START_EVENT: return take_value(r, TREE_LIST, NULL);
-    case YAML_MAPPING_START_EVENT: return take_value(r, TREE_MAP, NULL);
+    case YAML_SCALAR_EVENT:
+        return take_value(r, TREE_SCALAR, (const char *)e->data.scalar.value);
+    case YAML_SEQUENCE_START_EVENT:
+        return take_value(r, TREE_LIST, NULL);
+    case YAML_MAPPING_START_EVENT:
+        return take_value(r, TREE_MAP, NULL);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         r->depth--;
         return true;
-    case YAML_ALIAS_EVENT: return refuse(r, "aliases are not supported");
-    default: return true;
+    case YAML_ALIAS_EVENT:
+        return refuse(r, "aliases are not supported");
+    default:
+        return true;
     }
 }
 
@@ -87,7 +93,8 @@ struct tree_node *tree_from_yaml(const char *text, size_t size, char *why, size_
         yaml_event_t event;
         good = yaml_parser_parse(&r.parser, &event);
         if (!good) {
-            snprintf(why, why_size, "line %zu: %s", r.parser.problem_mark.line + 1 + (skipped > 0), r.parser.problem ? r.parser.problem : "not YAML");
+            snprintf(why, why_size, "line %zu: %s", r.parser.problem_mark.line + 1 + (skipped > 0),
+                     r.parser.problem ? r.parser.problem : "not YAML");
             break;
         }
         ended = event.type == YAML_STREAM_END_EVENT;

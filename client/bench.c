@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton bench: the order of things. One daemon serves all runs: a short warm-up, the verification, the three timed runs, then
- * the peers, so that no two of them share the machine.
+ * pelton bench: the order of things. One daemon serves all runs: a short warm-up, the verification,
+ * the three timed runs, then the peers, so that no two of them share the machine.
  */
 #include "client/bench_model.h"
 #include "client/source.h"
@@ -16,7 +16,9 @@ static void append_word(char *line, size_t size, const char *word)
 {
     size_t n = strlen(line);
     bool plain =
-        word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+%@") == strlen(word);
+        word[0] &&
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+%@") ==
+            strlen(word);
     snprintf(line + n, size - n, plain ? " %s" : " '%s'", word);
 }
 
@@ -24,7 +26,7 @@ static void describe_command(struct bench *b)
 {
     const struct options *o = b->o;
     char number[48], *line = b->command_line;
-    size_t size = sizeof b->command_line;
+    size_t size = sizeof(b->command_line);
     snprintf(line, size, "pelton bench");
     for (unsigned i = 0; i < o->n_inputs; i++) {
         append_word(line, size, "-i");
@@ -34,18 +36,21 @@ static void describe_command(struct bench *b)
         bool given;
         const char *name, *value;
     } words[] = {
-        {o->device_given, "--device", o->device},    {o->socket != NULL, "--socket", o->socket},
-        {o->lookahead_given, "-c", o->lookahead},    {o->stages, "--stages", NULL},
-        {o->against != NULL, "--against", "ffmpeg"}, {o->ffmpeg != NULL, "--ffmpeg", o->ffmpeg},
-        {o->verify != NULL, "--verify", NULL},       {o->live, "--live", NULL},
+        {o->device_given, "--device", o->device},
+        {o->socket != NULL, "--socket", o->socket},
+        {o->lookahead_given, "-c", o->lookahead},
+        {o->stages, "--stages", NULL},
+        {o->against != NULL, "--against", "ffmpeg"},
+        {o->ffmpeg != NULL, "--ffmpeg", o->ffmpeg},
+        {o->verify != NULL, "--verify", NULL},
+        {o->live, "--live", NULL},
         {o->trace, "--trace", NULL},
     };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (words[i].given) {
             append_word(line, size, words[i].name);
-            if (words[i].value) {
+            if (words[i].value)
                 append_word(line, size, words[i].value);
-            }
         }
     }
     for (unsigned i = 0; i < o->n_config; i++) {
@@ -53,10 +58,10 @@ static void describe_command(struct bench *b)
         append_word(line, size, o->config[i]);
     }
     size_t n = strlen(line);
-    snprintf(number, sizeof number, " -t %g", (double)o->duration_us * 1e-6);
+    snprintf(number, sizeof(number), " -t %g", (double)o->duration_us * 1e-6);
     snprintf(line + n, size - n, "%s", o->duration_us > 0 ? number : "");
     n = strlen(line);
-    snprintf(number, sizeof number, " --streams %u --loop %u", o->streams, o->loops);
+    snprintf(number, sizeof(number), " --streams %u --loop %u", o->streams, o->loops);
     snprintf(line + n, size - n, "%s", number);
 }
 
@@ -64,17 +69,14 @@ static int all_runs(struct bench *b)
 {
     int rc = connection_open(b->o, &b->conn, b->f);
     rc = rc ? rc : bench_warm_up(b);
-    if (rc == 0 && b->verify_wanted) {
+    if (rc == 0 && b->verify_wanted)
         rc = bench_verify(b);
-    }
-    for (int mode = b->o->live ? BENCH_DELIVERED : 0; rc == 0 && mode < BENCH_MODES; mode++) {
+    for (int mode = b->o->live ? BENCH_DELIVERED : 0; rc == 0 && mode < BENCH_MODES; mode++)
         rc = bench_measure(b, (enum bench_mode)mode);
-    }
     pelton_close(b->conn);
     b->conn = NULL;
-    if (rc == 0 && b->o->against) {
+    if (rc == 0 && b->o->against)
         bench_against_ffmpeg(b);
-    }
     return rc;
 }
 
@@ -83,33 +85,32 @@ static int judge(struct bench *b)
     const struct bench_run *run = &b->runs[BENCH_DELIVERED];
     if (b->o->min_fps_given && run->fps < b->o->min_fps) {
         return fail_with(b->f, X_THRESHOLD, "--stages shows where the time goes",
-                         "%.1f frames per second were delivered, %g wanted", run->fps, b->o->min_fps);
+                         "%.1f frames per second were delivered, %g wanted", run->fps,
+                         b->o->min_fps);
     }
     return 0;
 }
 
 int cmd_bench(struct options *o, struct failure *f)
 {
-    if (o->kernels) {
+    if (o->kernels)
         return bench_kernels(o, f);
-    }
-    if (o->n_inputs == 0) {
+    if (o->n_inputs == 0)
         return fail_with(f, X_USAGE, "as in: pelton bench -i clip.mp4", "no input: -i is missing");
-    }
     for (unsigned i = 0; i < o->n_inputs; i++) {
         if (!strcmp(o->inputs[i], "-")) {
-            return fail_with(f, X_USAGE, "name a file", "standard input cannot be measured: it is read more than once");
+            return fail_with(f, X_USAGE, "name a file",
+                             "standard input cannot be measured: it is read more than once");
         }
     }
     if (o->live && (o->against || o->min_fps_given)) {
         return fail_with(f, X_USAGE, "measure frames per second without --live",
                          "--live measures latency: --against and --min-fps have no meaning");
     }
-    if (o->trace && !o->live) {
+    if (o->trace && !o->live)
         return fail_with(f, X_USAGE, "add --live", "--trace follows the frames of --live");
-    }
-    struct bench *b = calloc(1, sizeof *b);
-    struct bench_pass *passes = calloc(o->n_inputs, sizeof *passes);
+    struct bench *b = calloc(1, sizeof(*b));
+    struct bench_pass *passes = calloc(o->n_inputs, sizeof(*passes));
     if (!b || !passes) {
         free(b);
         free(passes);
@@ -122,19 +123,15 @@ int cmd_bench(struct options *o, struct failure *f)
     describe_command(b);
     interrupts_catch();
     int rc = all_runs(b);
-    if (rc == 0 && !(o->json_file && !strcmp(o->json_file, "-"))) {
+    if (rc == 0 && !(o->json_file && !strcmp(o->json_file, "-")))
         bench_print(b);
-    }
-    if (rc == 0 && o->chart) {
+    if (rc == 0 && o->chart)
         rc = bench_chart(b, o->chart, f);
-    }
-    if (rc == 0 && o->json_file) {
+    if (rc == 0 && o->json_file)
         rc = bench_write_json(b, f);
-    }
     rc = rc ? rc : judge(b);
-    for (unsigned i = 0; i < o->n_inputs; i++) {
+    for (unsigned i = 0; i < o->n_inputs; i++)
         free(passes[i].hash);
-    }
     free(passes);
     free(b->samples);
     free(b);

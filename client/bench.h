@@ -23,14 +23,17 @@ struct percentiles {
 /* One delivered frame. Samples of one stream are in output order. */
 struct bench_sample {
     uint32_t stream;
-    int64_t received_ns, decoded_ns, taken_ns; /* access unit read; frame readable; frame in the reader's hands */
+    /* access unit read; frame readable; frame in the reader's hands */
+    int64_t received_ns, decoded_ns, taken_ns;
     int64_t trace_ns[PELTON_TRACE_POINTS];
 };
 
-/* Streams read at their own pace: what a decoder adds to the delay that their reordering demands anyhow. */
+/* Streams read at their own pace: what a decoder adds to the delay that their reordering demands
+ * anyhow. */
 struct bench_live {
-    unsigned reordering;               /* pictures that a frame waits for, in the stream that reorders most */
-    struct percentiles decoded, taken; /* since the last access unit that the frame had to wait for */
+    unsigned reordering; /* pictures that a frame waits for, in the stream that reorders most */
+    /* since the last access unit that the frame had to wait for */
+    struct percentiles decoded, taken;
 };
 
 /* The frames of an input, by their number in one pass over it. */
@@ -65,7 +68,8 @@ struct bench {
     struct pelton_info info; /* of the first input */
     char command_line[2048];
     struct bench_run runs[BENCH_MODES];
-    struct percentiles decoded, taken; /* since the access unit was read: frame readable; frame in the reader's hands */
+    /* since the access unit was read: frame readable; frame in the reader's hands */
+    struct percentiles decoded, taken;
     struct bench_live live;
     struct bench_sample *samples;
     size_t n_samples, room_samples;
@@ -74,10 +78,10 @@ struct bench {
     uint64_t file_frames; /* of one pass over all inputs; 0: not known */
     bool verify_wanted, verified;
     uint64_t verified_frames;
-    struct bench_pass *passes; /* of each input */
-    uint64_t checked_frames;   /* of the delivered run */
+    struct bench_pass *passes;     /* of each input */
+    uint64_t checked_frames;       /* of the delivered run */
     struct bench_hashers *hashers; /* while that lasts */
-    char verify_why[320]; /* why not verified */
+    char verify_why[320];          /* why not verified */
 };
 
 int bench_warm_up(struct bench *b);
@@ -85,15 +89,17 @@ int bench_measure(struct bench *b, enum bench_mode mode);
 int bench_verify(struct bench *b);
 /* Frame n of a pass is right. */
 void bench_pass_add(struct bench_pass *pass, uint64_t n, const struct pelton_frame *frame);
-/* The delivered run is checked: begin, then each frame and, between them, what is done meanwhile; end waits for the rest and gives
- * the failure of the run so far (rc; 0: none), or its own. Not 0: a frame is not what it was. Frames are taken over: they go back
- * to their stream then or later, before bench_check_end returns. */
+/* The delivered run is checked: begin, then each frame and, between them, what is done meanwhile;
+ * end waits for the rest and gives the failure of the run so far (rc; 0: none), or its own. Not 0:
+ * a frame is not what it was. Frames are taken over: they go back to their stream then or later,
+ * before bench_check_end returns. */
 int bench_check_begin(struct bench *b);
-int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place, struct pelton_stream *stream,
-                      const struct pelton_frame *frame);
+int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place,
+                      struct pelton_stream *stream, const struct pelton_frame *frame);
 int bench_check_done(struct bench *b);
 int bench_check_end(struct bench *b, int rc);
-void bench_latency(struct bench *b); /* percentiles of the samples, and live where that was asked for */
+/* percentiles of the samples, and live where that was asked for */
+void bench_latency(struct bench *b);
 /* Percentiles of n values, which it sorts. */
 void bench_percentiles(double *ms, size_t n, struct percentiles *out);
 void bench_trace_print(const struct bench *b); /* the steps of the samples */

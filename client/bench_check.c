@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of the delivered run itself are checked, one in SAMPLE: threads hash them (bench_hash.c) while the reader takes the next
- * ones. Two threads hash 1,500 frames of 1080p in a second where one takes 1.3 ms, enough for 24,000 delivered; large machines, all of
- * whose cores are busy, get more. What a frame has to be is known from the verification, which gives it for all of a file, or from the
- * first time that it came: from an earlier loop or another stream of the same file. Hashes are compared in the order in which the reader
- * took the frames, so that which one came first does not hang on the threads. Under --live the reader hashes: a held frame would count
- * for the delay.
+ * Frames of the delivered run itself are checked, one in SAMPLE: threads hash them (bench_hash.c)
+ * while the reader takes the next ones. Two threads hash 1,500 frames of 1080p in a second where
+ * one takes 1.3 ms, enough for 24,000 delivered; large machines, all of whose cores are busy, get
+ * more. What a frame has to be is known from the verification, which gives it for all of a file, or
+ * from the first time that it came: from an earlier loop or another stream of the same file. Hashes
+ * are compared in the order in which the reader took the frames, so that which one came first does
+ * not hang on the threads. Under --live the reader hashes: a held frame would count for the delay.
  */
 #include "client/bench_hash.h"
 #include "client/ui.h"
@@ -21,14 +22,12 @@ static uint64_t *entry(struct bench_pass *pass, uint64_t n)
 {
     if (n >= pass->room) {
         size_t room = pass->room ? pass->room : 256;
-        while (room <= n) {
+        while (room <= n)
             room *= 2;
-        }
-        uint64_t *hash = realloc(pass->hash, room * sizeof *hash);
-        if (!hash) {
+        uint64_t *hash = realloc(pass->hash, room * sizeof(*hash));
+        if (!hash)
             return NULL;
-        }
-        memset(hash + pass->room, 0, (room - pass->room) * sizeof *hash);
+        memset(hash + pass->room, 0, (room - pass->room) * sizeof(*hash));
         pass->hash = hash;
         pass->room = room;
     }
@@ -38,14 +37,15 @@ static uint64_t *entry(struct bench_pass *pass, uint64_t n)
 void bench_pass_add(struct bench_pass *pass, uint64_t n, const struct pelton_frame *frame)
 {
     uint64_t *known = entry(pass, n);
-    if (known) {
+    if (known)
         *known = bench_hash_frame(frame);
-    }
 }
 
-/* The frame's number in its pass over the file, or false: not known any more. A loop begins with PELTON_FRAME_DISCONT, but so does what
- * comes after a worker was restarted: all passes have the same length. */
-static bool number_of(struct bench_pass *pass, struct bench_place *place, const struct pelton_frame *frame, uint64_t *n)
+/* The frame's number in its pass over the file, or false: not known any more. A loop begins with
+ * PELTON_FRAME_DISCONT, but so does what comes after a worker was restarted: all passes have the
+ * same length. */
+static bool number_of(struct bench_pass *pass, struct bench_place *place,
+                      const struct pelton_frame *frame, uint64_t *n)
 {
     place->lost |= place->next > 0 && frame->sequence != place->sequence;
     place->sequence = frame->sequence + 1;
@@ -65,13 +65,13 @@ static int compare(struct bench *b, const struct bench_job *job)
     uint64_t *known = entry(&b->passes[job->input], job->n);
     if (known && *known && *known != job->hash) {
         return fail_with(b->f, X_MISMATCH, "pelton decode --verify tells which of them is right",
-                         "%s: frame %llu of loop %u is not what it was %s", b->o->inputs[job->input], (unsigned long long)job->n,
-                         job->loop + 1, b->verified ? "when it was equal to FFmpeg's" : "the first time");
+                         "%s: frame %llu of loop %u is not what it was %s",
+                         b->o->inputs[job->input], (unsigned long long)job->n, job->loop + 1,
+                         b->verified ? "when it was equal to FFmpeg's" : "the first time");
     }
     b->checked_frames += known && *known;
-    if (known) {
+    if (known)
         *known = job->hash;
-    }
     return 0;
 }
 
@@ -98,18 +98,18 @@ int bench_check_done(struct bench *b)
 {
     const struct bench_job *job;
     int rc = 0;
-    while (rc == 0 && (job = bench_hashers_oldest(b->hashers)) != NULL) {
+    while (rc == 0 && (job = bench_hashers_oldest(b->hashers)) != NULL)
         rc = compare_oldest(b, job);
-    }
     return rc;
 }
 
-int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place, struct pelton_stream *stream,
-                      const struct pelton_frame *frame)
+int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place,
+                      struct pelton_stream *stream, const struct pelton_frame *frame)
 {
     uint64_t n;
     /* Other frames in each loop where all are known, else those that were seen before. */
-    if (!number_of(&b->passes[input], place, frame, &n) || (n + (b->verified ? place->loop : 0)) % SAMPLE) {
+    if (!number_of(&b->passes[input], place, frame, &n) ||
+        (n + (b->verified ? place->loop : 0)) % SAMPLE) {
         pelton_release(stream, frame);
         return 0;
     }

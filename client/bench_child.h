@@ -15,6 +15,7 @@ struct child {
 };
 
 bool child_start(const char *const *command, struct child *out);
-int child_wait(struct child *c, bool end_it); /* exit status, or 128 + signal; end_it: its output is wanted no more */
+/* exit status, or 128 + signal; end_it: its output is wanted no more */
+int child_wait(struct child *c, bool end_it);
 
 #endif

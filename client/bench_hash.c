@@ -2,9 +2,10 @@
  *
  * Hashes of frames, and a ring of jobs for the threads that make them.
  *
- * The caller puts jobs behind `end`, threads take them at `next`, the caller drops them at `first`: in the order in which they
- * were put, whoever was done first. At most one frame of a stream is held, so that its pool, of 4 slots perhaps, goes on; a ring of
- * RING jobs lets every one of 64 streams have one. Where threads are behind the caller does their work: no frame is left out.
+ * The caller puts jobs behind `end`, threads take them at `next`, the caller drops them at `first`:
+ * in the order in which they were put, whoever was done first. At most one frame of a stream is
+ * held, so that its pool, of 4 slots perhaps, goes on; a ring of RING jobs lets every one of 64
+ * streams have one. Where threads are behind the caller does their work: no frame is left out.
  */
 #include "client/bench_hash.h"
 
@@ -22,35 +23,31 @@ static uint64_t rotate(uint64_t v, unsigned n)
     return v << n | v >> (64 - n);
 }
 
-/* Every bit counts: each step can be undone, so that two rows that differ in one word never give the same. */
+/* Every bit counts: each step can be undone, so that two rows that differ in one word never give
+ * the same. */
 static void hash_row(uint64_t h[LANES], const uint8_t *row, size_t size)
 {
     uint64_t word[LANES] = {0};
-    for (; size >= sizeof word; row += sizeof word, size -= sizeof word) {
-        memcpy(word, row, sizeof word);
-        for (int i = 0; i < LANES; i++) {
+    for (; size >= sizeof(word); row += sizeof(word), size -= sizeof(word)) {
+        memcpy(word, row, sizeof(word));
+        for (int i = 0; i < LANES; i++)
             h[i] = rotate((h[i] ^ word[i]) * 0x9e3779b97f4a7c15u, 29);
-        }
     }
-    memset(word, 0, sizeof word);
+    memset(word, 0, sizeof(word));
     memcpy(word, row, size);
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < LANES; i++)
         h[i] = rotate((h[i] ^ word[i]) * 0xbf58476d1ce4e5b9u, 31);
-    }
 }
 
 uint64_t bench_hash_frame(const struct pelton_frame *frame)
 {
     uint64_t h[LANES] = {frame->width, frame->height, frame->planes, 1};
-    for (uint32_t p = 0; p < frame->planes; p++) {
-        for (uint32_t y = 0; y < frame->plane_height[p]; y++) {
+    for (uint32_t p = 0; p < frame->planes; p++)
+        for (uint32_t y = 0; y < frame->plane_height[p]; y++)
             hash_row(h, frame->data[p] + (size_t)y * frame->stride[p], frame->plane_width[p]);
-        }
-    }
     uint64_t sum = 0;
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < LANES; i++)
         sum = rotate((sum ^ h[i]) * 0x94d049bb133111ebu, 27);
-    }
     return sum ? sum : 1;
 }
 
@@ -75,9 +72,8 @@ static struct bench_job *begin_job(struct bench_hashers *h)
 {
     while (h->next < h->end) {
         struct bench_job *job = job_at(h, h->next++);
-        if (!job->hashed) {
+        if (!job->hashed)
             return job;
-        }
     }
     return NULL;
 }
@@ -112,10 +108,9 @@ static void *hasher(void *arg)
 
 struct bench_hashers *bench_hashers_open(unsigned threads)
 {
-    struct bench_hashers *h = calloc(1, sizeof *h);
-    if (!h) {
+    struct bench_hashers *h = calloc(1, sizeof(*h));
+    if (!h)
         return NULL;
-    }
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->work, NULL);
     pthread_cond_init(&h->done, NULL);
@@ -154,17 +149,15 @@ void bench_hashers_put(struct bench_hashers *h, const struct bench_job *job)
     }
     pthread_mutex_lock(&h->lock);
     *job_at(h, h->end++) = own;
-    if (!own.hashed) {
+    if (!own.hashed)
         pthread_cond_signal(&h->work);
-    }
     pthread_mutex_unlock(&h->lock);
 }
 
 const struct bench_job *bench_hashers_oldest(struct bench_hashers *h)
 {
-    if (h->first == h->end) {
+    if (h->first == h->end)
         return NULL;
-    }
     const struct bench_job *job = job_at(h, h->first);
     pthread_mutex_lock(&h->lock);
     bool hashed = job->hashed;
@@ -174,18 +167,16 @@ const struct bench_job *bench_hashers_oldest(struct bench_hashers *h)
 
 const struct bench_job *bench_hashers_wait(struct bench_hashers *h)
 {
-    if (h->first == h->end) {
+    if (h->first == h->end)
         return NULL;
-    }
     const struct bench_job *oldest = job_at(h, h->first);
     pthread_mutex_lock(&h->lock);
     while (!oldest->hashed) {
         struct bench_job *job = begin_job(h);
-        if (job) {
+        if (job)
             do_job(h, job);
-        } else {
+        else
             pthread_cond_wait(&h->done, &h->lock);
-        }
     }
     pthread_mutex_unlock(&h->lock);
     return oldest;
@@ -202,19 +193,16 @@ void bench_hashers_drop(struct bench_hashers *h)
 
 void bench_hashers_close(struct bench_hashers *h)
 {
-    if (!h) {
+    if (!h)
         return;
-    }
     pthread_mutex_lock(&h->lock);
     h->stop = true;
     pthread_cond_broadcast(&h->work);
     pthread_mutex_unlock(&h->lock);
-    for (unsigned i = 0; i < h->n_threads; i++) {
+    for (unsigned i = 0; i < h->n_threads; i++)
         pthread_join(h->threads[i], NULL);
-    }
-    if (h->fd >= 0) {
+    if (h->fd >= 0)
         close(h->fd);
-    }
     pthread_cond_destroy(&h->done);
     pthread_cond_destroy(&h->work);
     pthread_mutex_destroy(&h->lock);

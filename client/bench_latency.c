@@ -2,11 +2,12 @@
  *
  * Latency of the delivered run.
  *
- * A frame can leave a decoder when the pictures before it in output order are there. A stream that reorders is made for a constant
- * delay of `reordering` pictures: the smallest with which the n-th frame in output order never precedes its own access unit.
- * So the n-th frame has to wait for access unit n + reordering and for nothing after it, and what passes from that one's arrival
- * to the readable frame is the decoder's own. The access units' arrivals are the frames' own times of arrival, in order: each access
- * unit is one frame.
+ * A frame can leave a decoder when the pictures before it in output order are there. A stream that
+ * reorders is made for a constant delay of `reordering` pictures: the smallest with which the n-th
+ * frame in output order never precedes its own access unit. So the n-th frame has to wait for
+ * access unit n + reordering and for nothing after it, and what passes from that one's arrival to
+ * the readable frame is the decoder's own. The access units' arrivals are the frames' own times of
+ * arrival, in order: each access unit is one frame.
  */
 #include "client/bench.h"
 
@@ -27,10 +28,9 @@ static int compare_times(const void *a, const void *b)
 void bench_percentiles(double *ms, size_t n, struct percentiles *out)
 {
     *out = (struct percentiles){0};
-    if (n == 0) {
+    if (n == 0)
         return;
-    }
-    qsort(ms, n, sizeof *ms, compare_doubles);
+    qsort(ms, n, sizeof(*ms), compare_doubles);
     out->p50 = ms[(n - 1) / 2];
     out->p95 = ms[(size_t)((double)(n - 1) * 0.95)];
     out->p99 = ms[(size_t)((double)(n - 1) * 0.99)];
@@ -39,18 +39,19 @@ void bench_percentiles(double *ms, size_t n, struct percentiles *out)
 
 static size_t rank_of(const int64_t *arrivals, size_t n, int64_t time)
 {
-    const int64_t *at = bsearch(&time, arrivals, n, sizeof *arrivals, compare_times);
+    const int64_t *at = bsearch(&time, arrivals, n, sizeof(*arrivals), compare_times);
     return (size_t)(at - arrivals);
 }
 
-/* One stream's frames, n of them: since[i] becomes the arrival of the access unit that frame i had to wait for. */
-static unsigned demanded(const struct bench_sample *const *frames, size_t n, int64_t *arrivals, int64_t *since)
+/* One stream's frames, n of them: since[i] becomes the arrival of the access unit that frame i had
+ * to wait for. */
+static unsigned demanded(const struct bench_sample *const *frames, size_t n, int64_t *arrivals,
+                         int64_t *since)
 {
     size_t reordering = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         arrivals[i] = frames[i]->received_ns;
-    }
-    qsort(arrivals, n, sizeof *arrivals, compare_times);
+    qsort(arrivals, n, sizeof(*arrivals), compare_times);
     for (size_t i = 0; i < n; i++) {
         size_t rank = rank_of(arrivals, n, frames[i]->received_ns);
         reordering = rank > i + reordering ? rank - i : reordering;
@@ -73,11 +74,9 @@ static void live(struct bench *b, const struct scratch *m)
     size_t done = 0;
     for (uint32_t stream = 0; done < b->n_samples; stream++) {
         size_t n = 0;
-        for (size_t i = 0; i < b->n_samples; i++) {
-            if (b->samples[i].stream == stream) {
+        for (size_t i = 0; i < b->n_samples; i++)
+            if (b->samples[i].stream == stream)
                 m->frames[n++] = &b->samples[i];
-            }
-        }
         unsigned reordering = demanded(m->frames, n, m->arrivals, m->since);
         b->live.reordering = reordering > b->live.reordering ? reordering : b->live.reordering;
         for (size_t i = 0; i < n; i++, done++) {
@@ -93,11 +92,11 @@ void bench_latency(struct bench *b)
 {
     size_t n = b->n_samples;
     struct scratch m = {
-        .frames = malloc((n + 1) * sizeof *m.frames),
-        .arrivals = malloc((n + 1) * sizeof *m.arrivals),
-        .since = malloc((n + 1) * sizeof *m.since),
-        .decoded = malloc((n + 1) * sizeof *m.decoded),
-        .taken = malloc((n + 1) * sizeof *m.taken),
+        .frames = malloc((n + 1) * sizeof(*m.frames)),
+        .arrivals = malloc((n + 1) * sizeof(*m.arrivals)),
+        .since = malloc((n + 1) * sizeof(*m.since)),
+        .decoded = malloc((n + 1) * sizeof(*m.decoded)),
+        .taken = malloc((n + 1) * sizeof(*m.taken)),
     };
     if (m.frames && m.arrivals && m.since && m.decoded && m.taken) {
         for (size_t i = 0; i < n; i++) {
@@ -106,9 +105,8 @@ void bench_latency(struct bench *b)
         }
         bench_percentiles(m.decoded, n, &b->decoded);
         bench_percentiles(m.taken, n, &b->taken);
-        if (b->o->live) {
+        if (b->o->live)
             live(b, &m);
-        }
     }
     free(m.frames);
     free(m.arrivals);

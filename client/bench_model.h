@@ -15,10 +15,13 @@ struct model_pass {
     double operations, bytes_in, bytes_out;
     bool bus;       /* its bytes cross the bus to the host: device memory is no floor */
     double seconds; /* measured */
-    double floor;   /* seconds that its bytes take at the bandwidth of device memory; 0: bus, or the bandwidth is not known */
+    /* seconds that its bytes take at the bandwidth of device memory; 0: bus, or the bandwidth is
+     * not known */
+    double floor;
 };
 
-/* False: nothing was measured on the GPU (no timestamps), or the format is not 8-bit 4:2:0, which the numbers are for. */
+/* False: nothing was measured on the GPU (no timestamps), or the format is not 8-bit 4:2:0, which
+ * the numbers are for. */
 bool bench_model(const struct bench *b, struct model_pass passes[MODEL_PASSES]);
 void bench_model_print(const struct bench *b);
 int bench_chart(const struct bench *b, const char *path, struct failure *f); /* SVG */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The ffmpeg program on the same inputs: one thread, all threads, and NVIDIA's fixed-function decoder where ffmpeg has it. As
- * many processes at once as there are streams. Their time includes the start of a process, some hundredths of a second.
+ * The ffmpeg program on the same inputs: one thread, all threads, and NVIDIA's fixed-function
+ * decoder where ffmpeg has it. As many processes at once as there are streams. Their time includes
+ * the start of a process, some hundredths of a second.
  */
 #include "client/bench.h"
 #include "client/bench_child.h"
@@ -26,18 +27,17 @@ bool child_start(const char *const *command, struct child *out)
 {
     int ends[2];
     posix_spawn_file_actions_t files;
-    if (pipe2(ends, O_CLOEXEC) < 0) {
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return false;
-    }
     bool ready = posix_spawn_file_actions_init(&files) == 0;
     pid_t pid = -1;
-    int error = !ready || posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ||
+    int error = !ready ||
+                posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ||
                 posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO) ||
                 posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0) ||
                 posix_spawnp(&pid, command[0], &files, NULL, (char *const *)command, environ);
-    if (ready) {
+    if (ready)
         posix_spawn_file_actions_destroy(&files);
-    }
     close(ends[1]);
     FILE *file = error ? NULL : fdopen(ends[0], "r");
     if (!file) {
@@ -55,11 +55,10 @@ bool child_start(const char *const *command, struct child *out)
 int child_wait(struct child *c, bool end_it)
 {
     int status = 0;
-    if (end_it) {
+    if (end_it)
         kill(c->pid, SIGTERM);
-    }
     char rest[4096];
-    while (!end_it && fread(rest, 1, sizeof rest, c->out) > 0) {
+    while (!end_it && fread(rest, 1, sizeof(rest), c->out) > 0) {
     }
     fclose(c->out);
     while (waitpid(c->pid, &status, 0) < 0) {
@@ -72,11 +71,9 @@ static uint64_t read_frames(FILE *file)
 {
     char line[256];
     uint64_t frames = 0;
-    while (fgets(line, sizeof line, file)) {
-        if (!strncmp(line, "frame=", 6)) {
+    while (fgets(line, sizeof(line), file))
+        if (!strncmp(line, "frame=", 6))
             frames = strtoull(line + 6, NULL, 10);
-        }
-    }
     return frames;
 }
 
@@ -84,8 +81,8 @@ struct peer_kind {
     const char *name, *option, *value;
 };
 
-static unsigned peer_command(const struct bench *b, const struct peer_kind *kind, const char *input, const char *loops,
-                             const char **argv)
+static unsigned peer_command(const struct bench *b, const struct peer_kind *kind, const char *input,
+                             const char *loops, const char **argv)
 {
     unsigned n = 0;
     argv[n++] = bench_ffmpeg(b);
@@ -118,29 +115,29 @@ static unsigned peer_command(const struct bench *b, const struct peer_kind *kind
 /* How often a peer repeats its input, beyond the first time, to do as much as the delivered run. */
 static uint64_t extra_loops(const struct bench *b)
 {
-    if (b->o->duration_us <= 0) {
+    if (b->o->duration_us <= 0)
         return b->o->loops - 1;
-    }
     uint64_t once = b->file_frames * b->o->streams;
     uint64_t passes = once ? (b->runs[BENCH_DELIVERED].frames + once - 1) / once : 1;
     return passes ? passes - 1 : 0;
 }
 
-static void measure_peer(const struct bench *b, const struct peer_kind *kind, struct bench_peer *peer)
+static void measure_peer(const struct bench *b, const struct peer_kind *kind,
+                         struct bench_peer *peer)
 {
     const char *argv[32];
     char loops[24];
     unsigned n = b->o->n_inputs * b->o->streams, started = 0;
-    struct child *children = calloc(n, sizeof *children);
+    struct child *children = calloc(n, sizeof(*children));
     bool failed = !children;
-    snprintf(loops, sizeof loops, "%llu", (unsigned long long)extra_loops(b));
-    snprintf(peer->name, sizeof peer->name, "%s", kind->name);
+    snprintf(loops, sizeof(loops), "%llu", (unsigned long long)extra_loops(b));
+    snprintf(peer->name, sizeof(peer->name), "%s", kind->name);
     int64_t start = now_ns();
     for (; !failed && started < n; started += !failed) {
         unsigned words = peer_command(b, kind, b->o->inputs[started % b->o->n_inputs], loops, argv);
         for (unsigned i = 0; started == 0 && i < words; i++) {
             size_t at = strlen(peer->command);
-            snprintf(peer->command + at, sizeof peer->command - at, "%s%s", i ? " " : "", argv[i]);
+            snprintf(peer->command + at, sizeof(peer->command) - at, "%s%s", i ? " " : "", argv[i]);
         }
         failed = !child_start(argv, &children[started]);
     }
@@ -151,7 +148,8 @@ static void measure_peer(const struct bench *b, const struct peer_kind *kind, st
     peer->seconds = (double)(now_ns() - start) * 1e-9;
     peer->fps = (double)peer->frames / peer->seconds;
     if (failed || peer->frames == 0) {
-        snprintf(peer->why, sizeof peer->why, started < n ? "%s cannot be started" : "%s failed", bench_ffmpeg(b));
+        snprintf(peer->why, sizeof(peer->why), started < n ? "%s cannot be started" : "%s failed",
+                 bench_ffmpeg(b));
     }
     free(children);
 }
@@ -162,12 +160,10 @@ static bool has_decoder(const struct bench *b, const char *decoder)
     struct child child;
     char line[512];
     bool found = false;
-    if (!child_start(argv, &child)) {
+    if (!child_start(argv, &child))
         return false;
-    }
-    while (fgets(line, sizeof line, child.out)) {
+    while (fgets(line, sizeof(line), child.out))
         found = found || strstr(line, decoder);
-    }
     child_wait(&child, false);
     return found;
 }
@@ -184,8 +180,8 @@ void bench_against_ffmpeg(struct bench *b)
         if (i < 2 || has_decoder(b, kinds[i].value)) {
             measure_peer(b, &kinds[i], peer);
         } else {
-            snprintf(peer->name, sizeof peer->name, "%s", kinds[i].name);
-            snprintf(peer->why, sizeof peer->why, "%s has no %s", bench_ffmpeg(b), kinds[i].value);
+            snprintf(peer->name, sizeof(peer->name), "%s", kinds[i].name);
+            snprintf(peer->why, sizeof(peer->why), "%s has no %s", bench_ffmpeg(b), kinds[i].value);
         }
     }
 }

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const mode_names[BENCH_MODES] = {"left on the GPU", "read back to the host", "delivered to one reader"};
+static const char *const mode_names[BENCH_MODES] = {"left on the GPU", "read back to the host",
+                                                    "delivered to one reader"};
 static const char *const mode_keys[BENCH_MODES] = {"gpu", "readback", "delivered"};
 
 struct stage {
@@ -18,16 +19,18 @@ struct stage {
 };
 enum { N_CPU = 6, N_GPU = 8 };
 
-static void stages_of(const struct pelton_stats *s, struct stage cpu[N_CPU], struct stage gpu[N_GPU])
+static void stages_of(const struct pelton_stats *s, struct stage cpu[N_CPU],
+                      struct stage gpu[N_GPU])
 {
-    const struct stage c[N_CPU] = {
-        {"demux", s->cpu_demux},   {"entropy", s->cpu_entropy}, {"motion", s->cpu_motion},
-        {"submit", s->cpu_submit}, {"device", s->cpu_device},   {"wait", s->cpu_wait}};
-    const struct stage g[N_GPU] = {{"upload", s->gpu_upload},   {"classify", s->gpu_classify}, {"residual", s->gpu_residual},
-                                   {"inter", s->gpu_inter},     {"intra", s->gpu_intra},       {"deblock", s->gpu_deblock},
-                                   {"deliver", s->gpu_deliver}, {"entropy", s->gpu_entropy}};
-    memcpy(cpu, c, sizeof c);
-    memcpy(gpu, g, sizeof g);
+    const struct stage c[N_CPU] = {{"demux", s->cpu_demux},   {"entropy", s->cpu_entropy},
+                                   {"motion", s->cpu_motion}, {"submit", s->cpu_submit},
+                                   {"device", s->cpu_device}, {"wait", s->cpu_wait}};
+    const struct stage g[N_GPU] = {{"upload", s->gpu_upload},     {"classify", s->gpu_classify},
+                                   {"residual", s->gpu_residual}, {"inter", s->gpu_inter},
+                                   {"intra", s->gpu_intra},       {"deblock", s->gpu_deblock},
+                                   {"deliver", s->gpu_deliver},   {"entropy", s->gpu_entropy}};
+    memcpy(cpu, c, sizeof(c));
+    memcpy(gpu, g, sizeof(g));
 }
 
 static void print_stages(const struct bench *b)
@@ -38,17 +41,22 @@ static void print_stages(const struct bench *b)
     stages_of(&run->total, cpu, gpu);
     printf("\n%-28s %10s %12s\n", "stages, delivered run", "seconds", "ms a frame");
     for (int i = 0; i < N_CPU; i++) {
-        printf("  cpu %-22s %10.3f %12.3f\n", cpu[i].name, cpu[i].seconds, cpu[i].seconds * 1e3 / frames);
+        printf("  cpu %-22s %10.3f %12.3f\n", cpu[i].name, cpu[i].seconds,
+               cpu[i].seconds * 1e3 / frames);
     }
     for (int i = 0; i < N_GPU; i++) {
-        printf("  gpu %-22s %10.3f %12.3f\n", gpu[i].name, gpu[i].seconds, gpu[i].seconds * 1e3 / frames);
+        printf("  gpu %-22s %10.3f %12.3f\n", gpu[i].name, gpu[i].seconds,
+               gpu[i].seconds * 1e3 / frames);
     }
     if (run->total.gpu_entropy_pictures) {
-        printf("  entropy-decoded on the GPU: %llu pictures\n", (unsigned long long)run->total.gpu_entropy_pictures);
+        printf("  entropy-decoded on the GPU: %llu pictures\n",
+               (unsigned long long)run->total.gpu_entropy_pictures);
     }
-    printf("  %-26s %10.3f %12.3f\n", "passed (queues overlap)", run->seconds, run->seconds * 1e3 / frames);
-    printf("  bytes in %.1f MB, uploaded %.1f MB, delivered %.1f MB\n", (double)run->total.bytes_in * 1e-6,
-           (double)run->total.bytes_uploaded * 1e-6, (double)run->total.bytes_delivered * 1e-6);
+    printf("  %-26s %10.3f %12.3f\n", "passed (queues overlap)", run->seconds,
+           run->seconds * 1e3 / frames);
+    printf("  bytes in %.1f MB, uploaded %.1f MB, delivered %.1f MB\n",
+           (double)run->total.bytes_in * 1e-6, (double)run->total.bytes_uploaded * 1e-6,
+           (double)run->total.bytes_delivered * 1e-6);
 }
 
 static void print_percentiles(const char *name, const struct percentiles *p)
@@ -60,21 +68,25 @@ static void print_memory(const struct bench *b)
 {
     const struct pelton_stats *s = &b->runs[BENCH_DELIVERED].total;
     double streams = (double)b->o->streams * b->o->n_inputs;
-    printf("\nmemory a stream, at most     host %.1f MB, device %.1f MB\n", (double)s->memory_host * 1e-6 / streams,
-           (double)s->memory_gpu * 1e-6 / streams);
+    printf("\nmemory a stream, at most     host %.1f MB, device %.1f MB\n",
+           (double)s->memory_host * 1e-6 / streams, (double)s->memory_gpu * 1e-6 / streams);
 }
 
 static void print_verified(const struct bench *b)
 {
     unsigned long long checked = b->checked_frames;
     if (b->verified) {
-        printf("\nverified %llu frames equal FFmpeg's MD5, and %llu frames of the delivered run equal these\n",
+        printf("\nverified %llu frames equal FFmpeg's MD5, and %llu frames of the delivered run "
+               "equal these\n",
                (unsigned long long)b->verified_frames, checked);
         return;
     }
-    printf("\n%s%s%s\n", checked ? "not compared with FFmpeg" : "not verified", b->verify_why[0] ? ": " : "", b->verify_why);
+    printf("\n%s%s%s\n", checked ? "not compared with FFmpeg" : "not verified",
+           b->verify_why[0] ? ": " : "", b->verify_why);
     if (checked) {
-        printf("verified %llu frames of the delivered run equal the same of other loops or streams\n", checked);
+        printf(
+            "verified %llu frames of the delivered run equal the same of other loops or streams\n",
+            checked);
     }
 }
 
@@ -82,47 +94,48 @@ void bench_print(const struct bench *b)
 {
     printf("$ %s\n", b->command_line);
     if (b->device_known) {
-        printf("device  %s%s, %s\n", b->device.name, b->device.software ? " (software)" : "", b->device.driver);
+        printf("device  %s%s, %s\n", b->device.name, b->device.software ? " (software)" : "",
+               b->device.driver);
     }
-    printf("input   %s, %s, %ux%u %s; %u input%s, %u stream%s each\n\n", b->info.codec, b->info.profile, b->info.width,
-           b->info.height, b->info.pix_fmt, b->o->n_inputs, b->o->n_inputs == 1 ? "" : "s", b->o->streams,
-           b->o->streams == 1 ? "" : "s");
+    printf("input   %s, %s, %ux%u %s; %u input%s, %u stream%s each\n\n", b->info.codec,
+           b->info.profile, b->info.width, b->info.height, b->info.pix_fmt, b->o->n_inputs,
+           b->o->n_inputs == 1 ? "" : "s", b->o->streams, b->o->streams == 1 ? "" : "s");
     printf("%-28s %10s %10s %10s\n", "", "frames", "seconds", "fps");
     for (int m = 0; m < BENCH_MODES; m++) {
         const struct bench_run *r = &b->runs[m];
-        if (!r->measured) {
+        if (!r->measured)
             continue;
-        }
-        printf("%-28s %10llu %10.3f %10.1f\n", mode_names[m], (unsigned long long)r->frames, r->seconds, r->fps);
+        printf("%-28s %10llu %10.3f %10.1f\n", mode_names[m], (unsigned long long)r->frames,
+               r->seconds, r->fps);
     }
     for (unsigned i = 0; i < b->n_peers; i++) {
         const struct bench_peer *p = &b->peers[i];
         if (p->why[0]) {
             printf("%-28s not measured: %s\n", p->name, p->why);
         } else {
-            printf("%-28s %10llu %10.3f %10.1f\n", p->name, (unsigned long long)p->frames, p->seconds, p->fps);
+            printf("%-28s %10llu %10.3f %10.1f\n", p->name, (unsigned long long)p->frames,
+                   p->seconds, p->fps);
         }
     }
     printf("\n%-36s %10s %10s %10s %10s\n", "latency, delivered, ms", "p50", "p95", "p99", "most");
     print_percentiles("  read -> frame readable", &b->decoded);
     print_percentiles("  read -> taken by reader", &b->taken);
     if (b->o->live) {
-        printf("  the stream's reordering: %u picture%s\n", b->live.reordering, b->live.reordering == 1 ? "" : "s");
+        printf("  the stream's reordering: %u picture%s\n", b->live.reordering,
+               b->live.reordering == 1 ? "" : "s");
         print_percentiles("  last one needed -> frame readable", &b->live.decoded);
         print_percentiles("  last one needed -> taken by reader", &b->live.taken);
     }
-    if (b->o->trace) {
+    if (b->o->trace)
         bench_trace_print(b);
-    }
     print_memory(b);
     if (b->o->stages) {
         print_stages(b);
         bench_model_print(b);
     }
     print_verified(b);
-    if (b->runs[BENCH_DELIVERED].corrupt) {
+    if (b->runs[BENCH_DELIVERED].corrupt)
         printf("%llu frames were damaged\n", (unsigned long long)b->runs[BENCH_DELIVERED].corrupt);
-    }
 }
 
 static void write_percentiles(struct json *j, const char *name, const struct percentiles *p)
@@ -137,9 +150,8 @@ static void write_percentiles(struct json *j, const char *name, const struct per
 static void write_stages(struct json *j, const char *name, const struct stage *s, int n)
 {
     json_open(j, name, '{');
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         json_number(j, s[i].name, s[i].seconds);
-    }
     json_close(j, '}');
 }
 
@@ -154,9 +166,8 @@ static void write_head(const struct bench *b, struct json *j)
     json_bool(j, "software", b->device.software);
     json_close(j, '}');
     json_open(j, "inputs", '[');
-    for (unsigned i = 0; i < b->o->n_inputs; i++) {
+    for (unsigned i = 0; i < b->o->n_inputs; i++)
         json_text(j, NULL, b->o->inputs[i]);
-    }
     json_close(j, ']');
     json_int(j, "width", b->info.width);
     json_int(j, "height", b->info.height);
@@ -166,14 +177,12 @@ static void write_head(const struct bench *b, struct json *j)
 static void write_runs(const struct bench *b, struct json *j)
 {
     json_open(j, "fps", '{');
-    for (int m = 0; m < BENCH_MODES; m++) {
+    for (int m = 0; m < BENCH_MODES; m++)
         json_number(j, mode_keys[m], b->runs[m].measured ? b->runs[m].fps : __builtin_nan(""));
-    }
     json_close(j, '}');
     json_open(j, "seconds", '{');
-    for (int m = 0; m < BENCH_MODES; m++) {
+    for (int m = 0; m < BENCH_MODES; m++)
         json_number(j, mode_keys[m], b->runs[m].measured ? b->runs[m].seconds : __builtin_nan(""));
-    }
     json_close(j, '}');
     json_int(j, "frames", (int64_t)b->runs[BENCH_DELIVERED].frames);
     json_int(j, "corrupt", (int64_t)b->runs[BENCH_DELIVERED].corrupt);
@@ -208,9 +217,8 @@ static void write_runs(const struct bench *b, struct json *j)
 static void write_model(const struct bench *b, struct json *j)
 {
     struct model_pass passes[MODEL_PASSES];
-    if (!bench_model(b, passes)) {
+    if (!bench_model(b, passes))
         return;
-    }
     json_number(j, "device_bandwidth", b->runs[BENCH_DELIVERED].total.device_bandwidth);
     json_open(j, "model", '[');
     for (int i = 0; i < MODEL_PASSES; i++) {
@@ -248,9 +256,8 @@ int bench_write_json(const struct bench *b, struct failure *f)
 {
     bool to_stdout = !strcmp(b->o->json_file, "-");
     FILE *file = to_stdout ? stdout : fopen(b->o->json_file, "we");
-    if (!file) {
+    if (!file)
         return fail_errno(f, X_OTHER, errno, b->o->json_file);
-    }
     struct json j = {.file = file};
     json_open(&j, NULL, '{');
     write_head(b, &j);
@@ -259,7 +266,10 @@ int bench_write_json(const struct bench *b, struct failure *f)
     json_bool(&j, "verified", b->verified);
     json_int(&j, "verified_frames", (int64_t)b->verified_frames);
     json_int(&j, "checked_frames", (int64_t)b->checked_frames); /* of the delivered run */
-    json_text(&j, "not_verified", b->verified ? NULL : b->verify_why[0] ? b->verify_why : "not asked for");
+    json_text(&j, "not_verified",
+              b->verified        ? NULL
+              : b->verify_why[0] ? b->verify_why
+                                 : "not asked for");
     write_peers(b, &j);
     json_close(&j, '}');
     int failed = to_stdout ? fflush(file) : fclose(file);

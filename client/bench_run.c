@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One timed run: every input as often as --streams says, all streams on one connection, opened at once and taken in turn as frames
- * arrive.
- * The clock starts before the first request and stops with the last frame (or when -t has passed).
+ * One timed run: every input as often as --streams says, all streams on one connection, opened at
+ * once and taken in turn as frames arrive. The clock starts before the first request and stops with
+ * the last frame (or when -t has passed).
  */
 #include "client/bench_hash.h"
 #include "client/source.h"
@@ -13,10 +13,17 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-enum { MAX_STREAMS = 1024, WAIT_MS = 200, WARM_UP_FRAMES = 16, WARM_UP_STREAMS = 16 /* one for each device at least */,
-       WARM_UP_LEAST = 4, TURN_FRAMES = 32 };
+enum {
+    MAX_STREAMS = 1024,
+    WAIT_MS = 200,
+    WARM_UP_FRAMES = 16,
+    WARM_UP_STREAMS = 16 /* one for each device at least */,
+    WARM_UP_LEAST = 4,
+    TURN_FRAMES = 32
+};
 
-static const enum pelton_transport transports[BENCH_MODES] = {PELTON_NONE, PELTON_READBACK, PELTON_SHM};
+static const enum pelton_transport transports[BENCH_MODES] = {PELTON_NONE, PELTON_READBACK,
+                                                              PELTON_SHM};
 
 struct lane {
     struct source source;
@@ -37,10 +44,10 @@ static int open_lane(struct run *r, struct lane *lane, const char *input, uint64
 {
     struct bench *b = r->b;
     struct pelton_open_params params;
-    int rc = source_open(input, &lane->source, b->f); /* each stream reads at its own offset: no descriptor is shared */
-    if (rc) {
+    /* each stream reads at its own offset: no descriptor is shared */
+    int rc = source_open(input, &lane->source, b->f);
+    if (rc)
         return rc;
-    }
     source_params(b->o, &lane->source, &params);
     params.transport = transports[r->mode];
     params.duration_us = -1;
@@ -48,8 +55,11 @@ static int open_lane(struct run *r, struct lane *lane, const char *input, uint64
     params.realtime = b->o->live && max_frames == 0;
     params.loop = max_frames == 0 && (b->o->duration_us > 0 || b->o->loops > 1);
     params.loops = b->o->duration_us > 0 ? 0 : b->o->loops;
-    params.devices = b->device_known ? b->device.devices / r->n : 1; /* of fewer streams than devices */
-    return pelton_open_start(b->conn, &params, &lane->stream) < 0 ? fail_pelton(b->f, b->conn, input) : 0;
+    /* of fewer streams than devices */
+    params.devices = b->device_known ? b->device.devices / r->n : 1;
+    return pelton_open_start(b->conn, &params, &lane->stream) < 0
+               ? fail_pelton(b->f, b->conn, input)
+               : 0;
 }
 
 static void close_lanes(struct run *r)
@@ -66,26 +76,23 @@ static int open_lanes(struct run *r, uint64_t max_frames)
     struct options *o = r->b->o;
     uint32_t warm = o->streams < WARM_UP_STREAMS ? o->streams : WARM_UP_STREAMS;
     uint64_t n = (uint64_t)o->n_inputs * (max_frames ? warm : o->streams);
-    if (max_frames) {
+    if (max_frames)
         max_frames = max_frames / warm > WARM_UP_LEAST ? max_frames / warm : WARM_UP_LEAST;
-    }
     if (n > MAX_STREAMS) {
-        return fail_with(r->b->f, X_USAGE, "fewer inputs or fewer --streams", "more than %d streams", MAX_STREAMS);
+        return fail_with(r->b->f, X_USAGE, "fewer inputs or fewer --streams",
+                         "more than %d streams", MAX_STREAMS);
     }
-    r->lanes = calloc((size_t)n, sizeof *r->lanes);
-    if (!r->lanes) {
+    r->lanes = calloc((size_t)n, sizeof(*r->lanes));
+    if (!r->lanes)
         return fail_with(r->b->f, X_OTHER, "close other programs", "out of memory");
-    }
     r->n = (unsigned)n;
-    for (unsigned i = 0; i < r->n; i++) {
+    for (unsigned i = 0; i < r->n; i++)
         r->lanes[i].source.fd = -1;
-    }
     r->start_ns = r->news_ns = now_ns();
     for (unsigned i = 0; i < r->n; i++) {
         int rc = open_lane(r, &r->lanes[i], o->inputs[i % o->n_inputs], max_frames);
-        if (rc) {
+        if (rc)
             return rc;
-        }
     }
     return 0;
 }
@@ -94,19 +101,19 @@ static void add_sample(struct bench *b, uint32_t stream, const struct pelton_fra
 {
     if (b->n_samples == b->room_samples) {
         size_t room = b->room_samples ? b->room_samples * 2 : 4096;
-        struct bench_sample *samples = realloc(b->samples, room * sizeof *samples);
-        if (!samples) {
+        struct bench_sample *samples = realloc(b->samples, room * sizeof(*samples));
+        if (!samples)
             return;
-        }
         b->samples = samples;
         b->room_samples = room;
     }
     struct bench_sample *sample = &b->samples[b->n_samples++];
     *sample = (struct bench_sample){stream, frame->received_ns, frame->decoded_ns, now_ns(), {0}};
-    memcpy(sample->trace_ns, frame->trace_ns, sizeof sample->trace_ns);
+    memcpy(sample->trace_ns, frame->trace_ns, sizeof(sample->trace_ns));
 }
 
-/* What this stream has now, a bounded part of it, so that other streams and the clock get their turn. *news: it had something.
+/* What this stream has now, a bounded part of it, so that other streams and the clock get their
+ * turn. *news: it had something.
  */
 static int drain_lane(struct run *r, struct lane *lane, bool *news)
 {
@@ -115,12 +122,10 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
     for (int i = 0; i < TURN_FRAMES; i++) {
         struct pelton_frame frame;
         int rc = pelton_next(lane->stream, 0, &frame);
-        if (rc == PELTON_ERR_TIMEOUT) {
+        if (rc == PELTON_ERR_TIMEOUT)
             return 0;
-        }
-        if (rc < 0) {
+        if (rc < 0)
             return interrupted() ? interrupted() : fail_pelton(b->f, b->conn, lane->source.name);
-        }
         *news = true;
         if (rc == 0) {
             lane->ended = true;
@@ -136,10 +141,10 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
             pelton_release(lane->stream, &frame);
             continue;
         }
-        rc = bench_check_frame(b, (unsigned)(lane - r->lanes) % b->o->n_inputs, &lane->place, lane->stream, &frame);
-        if (rc) {
+        rc = bench_check_frame(b, (unsigned)(lane - r->lanes) % b->o->n_inputs, &lane->place,
+                               lane->stream, &frame);
+        if (rc)
             return rc;
-        }
     }
     return 0;
 }
@@ -156,9 +161,8 @@ static bool progressed(struct run *r, uint64_t *before)
     uint64_t frames = 0;
     for (unsigned i = 0; i < r->n; i++) {
         struct pelton_stats s;
-        if (pelton_stats(r->lanes[i].stream, 1000, &s) == 0) {
+        if (pelton_stats(r->lanes[i].stream, 1000, &s) == 0)
             frames += s.frames;
-        }
     }
     bool more = frames > *before;
     *before = frames;
@@ -168,21 +172,22 @@ static bool progressed(struct run *r, uint64_t *before)
 static int wait_for_news(struct run *r, uint64_t *frames_before)
 {
     struct bench *b = r->b;
-    struct pollfd fds[2] = {{.fd = pelton_fd(b->conn), .events = POLLIN},
-                            {.fd = b->hashers ? bench_hashers_fd(b->hashers) : -1, .events = POLLIN}};
+    struct pollfd fds[2] = {
+        {.fd = pelton_fd(b->conn), .events = POLLIN},
+        {.fd = b->hashers ? bench_hashers_fd(b->hashers) : -1, .events = POLLIN}};
     int limit = timeout_ms(b->o);
     eventfd_t hashed;
-    while (poll(fds, 2, WAIT_MS) > 0 && !fds[0].revents) { /* a frame can go back: its stream may wait for the slot */
+    /* a frame can go back: its stream may wait for the slot */
+    while (poll(fds, 2, WAIT_MS) > 0 && !fds[0].revents) {
         eventfd_read(fds[1].fd, &hashed);
         int differs = bench_check_done(b);
-        if (differs) {
+        if (differs)
             return differs;
-        }
     }
     if (limit >= 0 && now_ns() - r->news_ns > (int64_t)limit * 1000000) {
         if (!progressed(r, frames_before)) {
-            return fail_with(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever", "no frame within %g s",
-                             b->o->timeout);
+            return fail_with(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever",
+                             "no frame within %g s", b->o->timeout);
         }
         r->news_ns = now_ns();
     }
@@ -197,24 +202,21 @@ static int drain_all(struct run *r)
         bool news = false;
         for (unsigned i = 0; i < r->n; i++) {
             int failed = r->lanes[i].ended ? 0 : drain_lane(r, &r->lanes[i], &news);
-            if (failed) {
+            if (failed)
                 return failed;
-            }
         }
         int differs = b->hashers ? bench_check_done(b) : 0;
-        if (differs) {
+        if (differs)
             return differs;
-        }
-        if (interrupted()) {
+        if (interrupted())
             return interrupted();
-        }
-        if (news) {
+        if (news)
             r->news_ns = now_ns();
-        } else if (wait_for_news(r, &frames_before)) {
+        else if (wait_for_news(r, &frames_before))
             return b->f->code;
-        }
     }
-    int rc = pelton_open_wait(r->lanes[0].stream, timeout_ms(b->o), &b->info); /* long since answered, but where -t is very short */
+    /* long since answered, but where -t is very short */
+    int rc = pelton_open_wait(r->lanes[0].stream, timeout_ms(b->o), &b->info);
     return rc < 0 ? fail_pelton(b->f, b->conn, r->lanes[0].source.name) : 0;
 }
 
@@ -223,15 +225,14 @@ static int collect(struct run *r)
     struct bench_run *result = &r->b->runs[r->mode];
     for (unsigned i = 0; i < r->n; i++) {
         struct pelton_stats s;
-        if (pelton_stats(r->lanes[i].stream, timeout_ms(r->b->o), &s) < 0) {
+        if (pelton_stats(r->lanes[i].stream, timeout_ms(r->b->o), &s) < 0)
             return fail_pelton(r->b->f, r->b->conn, r->lanes[i].source.name);
-        }
         pelton_stats_add(&result->total, &s);
     }
-    if (r->mode != BENCH_DELIVERED) {
+    if (r->mode != BENCH_DELIVERED)
         result->frames = result->total.frames;
-    }
-    result->corrupt = result->total.corrupt > result->corrupt ? result->total.corrupt : result->corrupt;
+    result->corrupt =
+        result->total.corrupt > result->corrupt ? result->total.corrupt : result->corrupt;
     return 0;
 }
 
@@ -248,15 +249,13 @@ int bench_measure(struct bench *b, enum bench_mode mode)
     rc = bench_check_end(b, rc); /* before the streams are closed: it has frames of theirs */
     rc = rc ? rc : collect(&r);
     close_lanes(&r);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     result->measured = true;
     result->seconds = (double)(end_ns - r.start_ns) * 1e-9;
     result->fps = (double)result->frames / result->seconds;
-    if (mode == BENCH_DELIVERED) {
+    if (mode == BENCH_DELIVERED)
         bench_latency(b);
-    }
     return 0;
 }
 

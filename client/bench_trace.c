@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton bench --live --trace: how long each step took between an access unit's arrival and the frame in the reader's hands, and
- * the slowest frames step by step. A step may begin before the one above it has ended (motion follows entropy decoding): then its
- * line counts from there.
+ * pelton bench --live --trace: how long each step took between an access unit's arrival and the
+ * frame in the reader's hands, and the slowest frames step by step. A step may begin before the one
+ * above it has ended (motion follows entropy decoding): then its line counts from there.
  */
 #include "client/bench.h"
 
@@ -11,8 +11,9 @@
 
 enum { STEPS = 10, SLOWEST = 5 };
 
-static const char *const step_names[STEPS] = {"headers", "to a worker", "entropy", "to motion", "motion", "to the GPU thread",
-                                              "submit", "GPU, and noticed", "to be sent", "to the reader"};
+static const char *const step_names[STEPS] = {
+    "headers",           "to a worker", "entropy",          "to motion",  "motion",
+    "to the GPU thread", "submit",      "GPU, and noticed", "to be sent", "to the reader"};
 
 /* Milliseconds of each step: they add up to what passed from read to taken. */
 static void steps_of(const struct bench_sample *s, double ms[STEPS])
@@ -38,7 +39,8 @@ static void steps_of(const struct bench_sample *s, double ms[STEPS])
 
 static int slower(const void *a, const void *b)
 {
-    const struct bench_sample *x = *(const struct bench_sample *const *)a, *y = *(const struct bench_sample *const *)b;
+    const struct bench_sample *x = *(const struct bench_sample *const *)a,
+                              *y = *(const struct bench_sample *const *)b;
     int64_t s = x->taken_ns - x->received_ns, t = y->taken_ns - y->received_ns;
     return (s < t) - (s > t);
 }
@@ -46,18 +48,17 @@ static int slower(const void *a, const void *b)
 static void print_slowest(const struct bench *b, const struct bench_sample **order)
 {
     size_t n = b->n_samples;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         order[i] = &b->samples[i];
-    }
-    qsort(order, n, sizeof *order, slower);
+    qsort(order, n, sizeof(*order), slower);
     printf("  the slowest: frame, ms until it was taken, its steps, its batch on the GPU\n");
     for (size_t i = 0; i < n && i < SLOWEST; i++) {
         double ms[STEPS];
         steps_of(order[i], ms);
-        printf("  %6zu %6.2f =", (size_t)(order[i] - b->samples), (double)(order[i]->taken_ns - order[i]->received_ns) * 1e-6);
-        for (int k = 0; k < STEPS; k++) {
+        printf("  %6zu %6.2f =", (size_t)(order[i] - b->samples),
+               (double)(order[i]->taken_ns - order[i]->received_ns) * 1e-6);
+        for (int k = 0; k < STEPS; k++)
             printf(" %.2f", ms[k]);
-        }
         printf("; GPU %.2f\n", (double)order[i]->trace_ns[PELTON_TRACE_GPU] * 1e-6);
     }
 }
@@ -70,7 +71,7 @@ static void print_row(const char *name, const struct percentiles *p)
 void bench_trace_print(const struct bench *b)
 {
     size_t n = b->n_samples;
-    double *ms = malloc((n + 1) * sizeof *ms);
+    double *ms = malloc((n + 1) * sizeof(*ms));
     const struct bench_sample **order = malloc((n + 1) * sizeof(struct bench_sample *));
     if (ms && order && n) {
         struct percentiles p;
@@ -84,9 +85,8 @@ void bench_trace_print(const struct bench *b)
             bench_percentiles(ms, n, &p);
             print_row(step_names[step], &p);
         }
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++)
             ms[i] = (double)b->samples[i].trace_ns[PELTON_TRACE_GPU] * 1e-6;
-        }
         bench_percentiles(ms, n, &p);
         print_row("of these the batch on the GPU", &p);
         print_slowest(b, order);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Verification, outside the timed part: each input is decoded once more, and the MD5 of every frame is compared with what the
- * ffmpeg program's own decoder gives.
+ * Verification, outside the timed part: each input is decoded once more, and the MD5 of every frame
+ * is compared with what the ffmpeg program's own decoder gives.
  */
 #include "client/bench.h"
 #include "client/bench_child.h"
@@ -14,28 +14,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static int compare_frame(struct bench *b, const char *input, const struct pelton_frame *frame, AVFrame *picture,
-                         FILE *reference, uint64_t number)
+static int compare_frame(struct bench *b, const char *input, const struct pelton_frame *frame,
+                         AVFrame *picture, FILE *reference, uint64_t number)
 {
     char got[33], expected[33];
     int rc = picture_borrow(frame, picture, b->f);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     picture_md5(picture, got);
-    if (!framemd5_next(reference, expected)) {
+    if (!framemd5_next(reference, expected))
         strcpy(expected, "no further frame");
-    }
     if (strcmp(got, expected)) {
         return fail_with(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own",
-                         "%s: frame %llu differs from FFmpeg's: expected %s, got %s", input, (unsigned long long)number,
-                         expected, got);
+                         "%s: frame %llu differs from FFmpeg's: expected %s, got %s", input,
+                         (unsigned long long)number, expected, got);
     }
     return 0;
 }
 
-static int compare_stream(struct bench *b, const char *input, struct pelton_stream *stream, FILE *reference,
-                          struct bench_pass *pass)
+static int compare_stream(struct bench *b, const char *input, struct pelton_stream *stream,
+                          FILE *reference, struct bench_pass *pass)
 {
     AVFrame *picture = av_frame_alloc();
     uint64_t n = 0;
@@ -49,7 +47,8 @@ static int compare_stream(struct bench *b, const char *input, struct pelton_stre
         } else if (got == 0) {
             break;
         } else {
-            rc = interrupted() ? interrupted() : compare_frame(b, input, &frame, picture, reference, n);
+            rc = interrupted() ? interrupted()
+                               : compare_frame(b, input, &frame, picture, reference, n);
             bench_pass_add(pass, n++, &frame);
             pelton_release(stream, &frame);
         }
@@ -58,9 +57,8 @@ static int compare_stream(struct bench *b, const char *input, struct pelton_stre
         rc = fail_with(b->f, X_MISMATCH, "pelton decode --verify with a reference of your own",
                        "%s: %llu frames, FFmpeg has more", input, (unsigned long long)n);
     }
-    if (picture) {
-        memset(picture->data, 0, sizeof picture->data);
-    }
+    if (picture)
+        memset(picture->data, 0, sizeof(picture->data));
     av_frame_free(&picture);
     b->verified_frames += n;
     pass->frames = n;
@@ -70,13 +68,15 @@ static int compare_stream(struct bench *b, const char *input, struct pelton_stre
 static int verify_input(struct bench *b, const char *input, struct bench_pass *pass)
 {
     const char *const command[] = {
-        bench_ffmpeg(b), "-v",        "error",       "-nostdin",   "-flags", "unaligned", "-i",       input, "-map",
-        "0:v:0",         "-fps_mode", "passthrough", "-autoscale", "0",      "-f",        "framemd5", "-",   NULL};
+        bench_ffmpeg(b), "-v",          "error",      "-nostdin", "-flags",
+        "unaligned",     "-i",          input,        "-map",     "0:v:0",
+        "-fps_mode",     "passthrough", "-autoscale", "0",        "-f",
+        "framemd5",      "-",           NULL};
     struct child child;
     struct source source;
     struct pelton_stream *stream = NULL;
     if (!child_start(command, &child)) {
-        snprintf(b->verify_why, sizeof b->verify_why, "%s cannot be started", command[0]);
+        snprintf(b->verify_why, sizeof(b->verify_why), "%s cannot be started", command[0]);
         return 0;
     }
     int rc = source_open(input, &source, b->f);
@@ -84,16 +84,18 @@ static int verify_input(struct bench *b, const char *input, struct bench_pass *p
         struct pelton_open_params params;
         source_params(b->o, &source, &params);
         params.duration_us = -1;
-        rc = pelton_open(b->conn, &params, timeout_ms(b->o), NULL, &stream) < 0 ? fail_pelton(b->f, b->conn, input) : 0;
+        rc = pelton_open(b->conn, &params, timeout_ms(b->o), NULL, &stream) < 0
+                 ? fail_pelton(b->f, b->conn, input)
+                 : 0;
     }
     uint64_t before = b->verified_frames;
     rc = rc ? rc : compare_stream(b, input, stream, child.out, pass);
     pelton_stream_close(stream);
     source_close(&source);
     int status = child_wait(&child, rc != 0);
-    if (rc == 0 && status != 0 && b->verified_frames == before) {
-        snprintf(b->verify_why, sizeof b->verify_why, "%s gave no frames of %s", command[0], input);
-    }
+    if (rc == 0 && status != 0 && b->verified_frames == before)
+        snprintf(b->verify_why, sizeof(b->verify_why), "%s gave no frames of %s", command[0],
+                 input);
     return rc;
 }
 
@@ -101,9 +103,8 @@ int bench_verify(struct bench *b)
 {
     for (unsigned i = 0; i < b->o->n_inputs; i++) {
         int rc = verify_input(b, b->o->inputs[i], &b->passes[i]);
-        if (rc || b->verify_why[0]) {
+        if (rc || b->verify_why[0])
             return rc;
-        }
     }
     b->file_frames = b->verified_frames;
     b->verified = b->verified_frames > 0;

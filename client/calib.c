@@ -13,14 +13,18 @@ static int fail_calibration(struct failure *f, const char *name, int err, const 
 {
     switch (err) {
     case CALIBRATION_ERR_UNSUPPORTED:
-        return fail_with(f, X_UNSUPPORTED, "models: none, Brown-Conrady (plumb_bob, rational_polynomial, radtan), fisheye (equidistant)", "%s: %s",
-                         name, why);
+        return fail_with(f, X_UNSUPPORTED,
+                         "models: none, Brown-Conrady (plumb_bob, rational_polynomial, radtan), "
+                         "fisheye (equidistant)",
+                         "%s: %s", name, why);
     case CALIBRATION_ERR_SIZE:
-        return fail_with(f, X_INPUT, "calibrate at the aspect ratio of the pictures", "%s: %s", name, why);
+        return fail_with(f, X_INPUT, "calibrate at the aspect ratio of the pictures", "%s: %s",
+                         name, why);
     case CALIBRATION_ERR_NOMEM:
         return fail_with(f, X_OTHER, "", "%s: %s", name, why);
     default:
-        return fail_with(f, X_INPUT, "ROS camera_info, OpenCV YAML or XML, Kalibr camchain", "%s: %s", name, why);
+        return fail_with(f, X_INPUT, "ROS camera_info, OpenCV YAML or XML, Kalibr camchain",
+                         "%s: %s", name, why);
     }
 }
 
@@ -46,12 +50,12 @@ static void print_bend(const struct calibration *c)
 static void print_straight(const struct calibration *c)
 {
     struct isp_pinhole p;
-    for (int alpha = 0; alpha <= 1; alpha++) {
+    for (int alpha = 0; alpha <= 1; alpha++)
         if (isp_lens_new_camera(&c->lens, c->width, c->height, alpha, &p))
             print_pinhole(alpha ? "alpha 1" : "alpha 0", &p);
         else
-            printf("%-12s none: the lens's model does not reach the corners\n", alpha ? "alpha 1" : "alpha 0");
-    }
+            printf("%-12s none: the lens's model does not reach the corners\n",
+                   alpha ? "alpha 1" : "alpha 0");
 }
 
 int cmd_calib(struct options *o, struct failure *f)
@@ -59,33 +63,30 @@ int cmd_calib(struct options *o, struct failure *f)
     struct calibration c;
     char why[CALIBRATION_WHY];
     if (!o->topic || strcmp(o->topic, "check") != 0 || o->n_inputs != 1) {
-        return fail_with(f, X_USAGE, "pelton calib check FILE [--size WxH]", "calib: check and one file are wanted");
+        return fail_with(f, X_USAGE, "pelton calib check FILE [--size WxH]",
+                         "calib: check and one file are wanted");
     }
     const char *name = o->inputs[0];
     int err = calibration_load(name, o->camera, &c, why);
-    if (err < 0) {
+    if (err < 0)
         return fail_calibration(f, name, err, why);
-    }
-    printf("%-12s %s\n%-12s %s\n", "format", calibration_format_name(c.format), "model", calibration_model_name(c.lens.model));
-    if (c.width) {
+    printf("%-12s %s\n%-12s %s\n", "format", calibration_format_name(c.format), "model",
+           calibration_model_name(c.lens.model));
+    if (c.width)
         printf("%-12s %u x %u\n", "made for", c.width, c.height);
-    }
     if (o->width) {
         err = calibration_scale(&c, o->width, o->height, why);
-        if (err < 0) {
+        if (err < 0)
             return fail_calibration(f, name, err, why);
-        }
         printf("%-12s %u x %u\n", "used for", c.width, c.height);
     }
     print_pinhole("camera", &c.lens.camera);
-    if (c.has_projection) {
+    if (c.has_projection)
         print_pinhole("projection", &c.projection);
-    }
     if (c.lens.model != ISP_LENS_NONE) {
         printf("%-12s", "lens");
-        for (int i = 0; i < (c.lens.model == ISP_LENS_FISHEYE ? 4 : 8); i++) {
+        for (int i = 0; i < (c.lens.model == ISP_LENS_FISHEYE ? 4 : 8); i++)
             printf(" %.9g", c.lens.coefficients[i]);
-        }
         putchar('\n');
     }
     if (c.width && c.lens.model != ISP_LENS_NONE) {

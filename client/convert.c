@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * libswscale with the frame's own matrix and range; where the stream tells no matrix, FFmpeg's default (BT.601), so that
- * `ffmpeg -pix_fmt` gives the same samples.
+ * libswscale with the frame's own matrix and range; where the stream tells no matrix, FFmpeg's
+ * default (BT.601), so that `ffmpeg -pix_fmt` gives the same samples.
  */
 #include "client/convert.h"
 
@@ -17,9 +17,8 @@ struct convert {
 
 void convert_free(struct convert *c)
 {
-    if (!c) {
+    if (!c)
         return;
-    }
     sws_freeContext(c->sws);
     av_frame_free(&c->frame);
     free(c);
@@ -34,32 +33,34 @@ static bool is_rgb(enum AVPixelFormat format)
 static bool set_colours(struct convert *c, const AVFrame *in, enum AVPixelFormat format)
 {
     int *inverse, *table, from_range, to_range, brightness, contrast, saturation;
-    if (sws_getColorspaceDetails(c->sws, &inverse, &from_range, &table, &to_range, &brightness, &contrast, &saturation) < 0) {
+    if (sws_getColorspaceDetails(c->sws, &inverse, &from_range, &table, &to_range, &brightness,
+                                 &contrast, &saturation) < 0) {
         return true; /* a conversion without colours */
     }
-    const int *matrix = sws_getCoefficients(in->colorspace == AVCOL_SPC_UNSPECIFIED ? SWS_CS_DEFAULT : (int)in->colorspace);
+    const int *matrix = sws_getCoefficients(
+        in->colorspace == AVCOL_SPC_UNSPECIFIED ? SWS_CS_DEFAULT : (int)in->colorspace);
     if (in->color_range != AVCOL_RANGE_UNSPECIFIED && !is_rgb(in->format)) {
         from_range = in->color_range == AVCOL_RANGE_JPEG;
         to_range = is_rgb(format) ? to_range : from_range;
     }
-    sws_setColorspaceDetails(c->sws, matrix, from_range, is_rgb(format) ? table : matrix, to_range, brightness, contrast,
-                             saturation);
+    sws_setColorspaceDetails(c->sws, matrix, from_range, is_rgb(format) ? table : matrix, to_range,
+                             brightness, contrast, saturation);
     return true;
 }
 
 static struct convert *create(const AVFrame *in, enum AVPixelFormat format)
 {
-    struct convert *c = calloc(1, sizeof *c);
-    if (!c) {
+    struct convert *c = calloc(1, sizeof(*c));
+    if (!c)
         return NULL;
-    }
     c->width = in->width;
     c->height = in->height;
     c->from = in->format;
     c->matrix = in->colorspace;
     c->range = in->color_range;
     c->frame = av_frame_alloc();
-    c->sws = sws_getContext(in->width, in->height, in->format, in->width, in->height, format, SWS_BICUBIC, NULL, NULL, NULL);
+    c->sws = sws_getContext(in->width, in->height, in->format, in->width, in->height, format,
+                            SWS_BICUBIC, NULL, NULL, NULL);
     bool ok = c->frame && c->sws && set_colours(c, in, format);
     if (ok) {
         c->frame->width = in->width;
@@ -76,25 +77,29 @@ static struct convert *create(const AVFrame *in, enum AVPixelFormat format)
 
 static bool fits(const struct convert *c, const AVFrame *in, enum AVPixelFormat format)
 {
-    return c->width == in->width && c->height == in->height && c->from == in->format && c->frame->format == (int)format &&
-           c->matrix == (int)in->colorspace && c->range == (int)in->color_range;
+    return c->width == in->width && c->height == in->height && c->from == in->format &&
+           c->frame->format == (int)format && c->matrix == (int)in->colorspace &&
+           c->range == (int)in->color_range;
 }
 
-int convert_frame(struct convert **c, const AVFrame *in, enum AVPixelFormat format, const AVFrame **out, struct failure *f)
+int convert_frame(struct convert **c, const AVFrame *in, enum AVPixelFormat format,
+                  const AVFrame **out, struct failure *f)
 {
     if (*c && !fits(*c, in, format)) {
         convert_free(*c);
         *c = NULL;
     }
-    if (!*c) {
+    if (!*c)
         *c = create(in, format);
-    }
     if (!*c) {
-        return fail_with(f, X_USAGE, "yuv420p, nv12, gray, rgb24 and others of ffmpeg -pix_fmts fit",
-                         "%s cannot be converted to %s", av_get_pix_fmt_name(in->format), av_get_pix_fmt_name(format));
+        return fail_with(f, X_USAGE,
+                         "yuv420p, nv12, gray, rgb24 and others of ffmpeg -pix_fmts fit",
+                         "%s cannot be converted to %s", av_get_pix_fmt_name(in->format),
+                         av_get_pix_fmt_name(format));
     }
     AVFrame *to = (*c)->frame;
-    sws_scale((*c)->sws, (const uint8_t *const *)in->data, in->linesize, 0, in->height, to->data, to->linesize);
+    sws_scale((*c)->sws, (const uint8_t *const *)in->data, in->linesize, 0, in->height, to->data,
+              to->linesize);
     to->pts = in->pts;
     to->interlaced_frame = in->interlaced_frame;
     to->top_field_first = in->top_field_first;

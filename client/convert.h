@@ -12,8 +12,10 @@
 
 struct convert;
 
-/* *out belongs to *c (made on first use, made again where the frame's format changes) and lives until the next call. */
-int convert_frame(struct convert **c, const AVFrame *in, enum AVPixelFormat format, const AVFrame **out, struct failure *f);
+/* *out belongs to *c (made on first use, made again where the frame's format changes) and lives
+ * until the next call. */
+int convert_frame(struct convert **c, const AVFrame *in, enum AVPixelFormat format,
+                  const AVFrame **out, struct failure *f);
 void convert_free(struct convert *c); /* NULL allowed */
 
 #endif

@@ -39,21 +39,21 @@ struct doctor {
     unsigned n;
 };
 
-static void add(struct doctor *d, enum verdict verdict, const char *name, const char *advice, const char *what, ...)
-    __attribute__((format(printf, 5, 6)));
+static void add(struct doctor *d, enum verdict verdict, const char *name, const char *advice,
+                const char *what, ...) __attribute__((format(printf, 5, 6)));
 
-static void add(struct doctor *d, enum verdict verdict, const char *name, const char *advice, const char *what, ...)
+static void add(struct doctor *d, enum verdict verdict, const char *name, const char *advice,
+                const char *what, ...)
 {
-    if (d->n == MAX_CHECKS) {
+    if (d->n == MAX_CHECKS)
         return;
-    }
     struct check *c = &d->checks[d->n++];
     va_list args;
     va_start(args, what);
-    vsnprintf(c->what, sizeof c->what, what, args);
+    vsnprintf(c->what, sizeof(c->what), what, args);
     va_end(args);
-    snprintf(c->name, sizeof c->name, "%s", name);
-    snprintf(c->advice, sizeof c->advice, "%s", advice);
+    snprintf(c->name, sizeof(c->name), "%s", name);
+    snprintf(c->advice, sizeof(c->advice), "%s", advice);
     c->verdict = verdict;
 }
 
@@ -62,17 +62,18 @@ static void add(struct doctor *d, enum verdict verdict, const char *name, const 
 static void check_machine(struct doctor *d)
 {
     struct utsname u;
-    if (uname(&u) == 0) {
+    if (uname(&u) == 0)
         add(d, GOOD, "system", "", "%s %s %s", u.sysname, u.release, u.machine);
-    }
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     add(d, cpus >= 4 ? GOOD : NOTE, "cpu",
-        cpus >= 4 ? "" : "entropy decoding scales with cores: few cores bound the frame rate", "%ld cores", cpus);
+        cpus >= 4 ? "" : "entropy decoding scales with cores: few cores bound the frame rate",
+        "%ld cores", cpus);
     struct stat st;
     bool container = stat("/.dockerenv", &st) == 0 || stat("/run/.containerenv", &st) == 0;
     if (container) {
         add(d, NOTE, "container",
-            "give it the devices: --device /dev/dri, or --gpus all with NVIDIA_DRIVER_CAPABILITIES=graphics,compute",
+            "give it the devices: --device /dev/dri, or --gpus all with "
+            "NVIDIA_DRIVER_CAPABILITIES=graphics,compute",
             "this is a container");
     }
 }
@@ -80,26 +81,26 @@ static void check_machine(struct doctor *d)
 static void check_memfd(struct doctor *d)
 {
     int fd = memfd_create("pelton-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    bool sealed =
-        fd >= 0 && ftruncate(fd, 4096) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) == 0;
+    bool sealed = fd >= 0 && ftruncate(fd, 4096) == 0 &&
+                  fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) == 0;
     if (sealed) {
-        add(d, GOOD, "memfd", "", "sealed shared memory works (the size of /dev/shm does not matter)");
+        add(d, GOOD, "memfd", "",
+            "sealed shared memory works (the size of /dev/shm does not matter)");
     } else {
-        add(d, BAD, "memfd", "Linux 5.1 or newer is needed, and a seccomp filter that allows memfd_create",
+        add(d, BAD, "memfd",
+            "Linux 5.1 or newer is needed, and a seccomp filter that allows memfd_create",
             "no sealed shared memory: %s", strerror(errno));
     }
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
 }
 
 static void limit_text(rlim_t value, char *out, size_t size)
 {
-    if (value == RLIM_INFINITY) {
+    if (value == RLIM_INFINITY)
         snprintf(out, size, "unlimited");
-    } else {
+    else
         snprintf(out, size, "%llu KiB", (unsigned long long)value / 1024);
-    }
 }
 
 static void check_limits(struct doctor *d)
@@ -108,14 +109,17 @@ static void check_limits(struct doctor *d)
     char text[48];
     if (getrlimit(RLIMIT_MEMLOCK, &r) == 0) {
         bool enough = r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 64u << 20;
-        limit_text(r.rlim_cur, text, sizeof text);
+        limit_text(r.rlim_cur, text, sizeof(text));
         add(d, enough ? GOOD : NOTE, "memlock",
-            enough ? "" : "some drivers pin imported memory: raise ulimit -l where frames are copied instead", "%s", text);
+            enough ? ""
+                   : "some drivers pin imported memory: raise ulimit -l where frames are copied "
+                     "instead",
+            "%s", text);
     }
     if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
         bool enough = r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 256;
-        add(d, enough ? GOOD : NOTE, "open files", enough ? "" : "raise ulimit -n for many streams", "%llu",
-            (unsigned long long)r.rlim_cur);
+        add(d, enough ? GOOD : NOTE, "open files", enough ? "" : "raise ulimit -n for many streams",
+            "%llu", (unsigned long long)r.rlim_cur);
     }
 }
 
@@ -123,11 +127,9 @@ static bool in_group(gid_t group)
 {
     gid_t groups[256];
     int n = getgroups(256, groups);
-    for (int i = 0; i < n; i++) {
-        if (groups[i] == group) {
+    for (int i = 0; i < n; i++)
+        if (groups[i] == group)
             return true;
-        }
-    }
     return getegid() == group;
 }
 
@@ -145,14 +147,17 @@ static void check_nodes(struct doctor *d)
         } else if (stat(path, &st) == 0) {
             struct group *g = getgrgid(st.st_gid);
             char advice[256];
-            snprintf(advice, sizeof advice,
-                     in_group(st.st_gid) ? "ask the administrator for access" : "sudo usermod -aG %s $USER, then log in again",
+            snprintf(advice, sizeof(advice),
+                     in_group(st.st_gid) ? "ask the administrator for access"
+                                         : "sudo usermod -aG %s $USER, then log in again",
                      g ? g->gr_name : "render");
-            add(d, NOTE, "node", advice, "%s: %s (group %s)", path, strerror(EACCES), g ? g->gr_name : "unknown");
+            add(d, NOTE, "node", advice, "%s: %s (group %s)", path, strerror(EACCES),
+                g ? g->gr_name : "unknown");
         }
     }
     if (found.gl_pathc == 0) {
-        add(d, NOTE, "node", "without a GPU frames come from a software device", "no /dev/dri/renderD* and no /dev/nvidia*");
+        add(d, NOTE, "node", "without a GPU frames come from a software device",
+            "no /dev/dri/renderD* and no /dev/nvidia*");
     }
     globfree(&found);
 }
@@ -163,13 +168,15 @@ static void check_socket(struct doctor *d, const struct options *o)
     const char *path = o->socket ? o->socket : env && env[0] ? env : "/run/pelton/pelton.sock";
     struct stat st;
     if (stat(path, &st) < 0) {
-        add(d, NOTE, "socket", "no service runs: commands start a private daemon", "%s: %s", path, strerror(errno));
+        add(d, NOTE, "socket", "no service runs: commands start a private daemon", "%s: %s", path,
+            strerror(errno));
     } else if (!S_ISSOCK(st.st_mode)) {
-        add(d, BAD, "socket", "name the socket with --socket or PELTON_SOCKET", "%s: not a socket", path);
+        add(d, BAD, "socket", "name the socket with --socket or PELTON_SOCKET", "%s: not a socket",
+            path);
     } else if (access(path, R_OK | W_OK) < 0) {
         struct group *g = getgrgid(st.st_gid);
-        add(d, NOTE, "socket", "join its group and log in again", "%s: %s (mode %04o, group %s)", path, strerror(errno),
-            (unsigned)st.st_mode & 07777, g ? g->gr_name : "unknown");
+        add(d, NOTE, "socket", "join its group and log in again", "%s: %s (mode %04o, group %s)",
+            path, strerror(errno), (unsigned)st.st_mode & 07777, g ? g->gr_name : "unknown");
     } else {
         add(d, GOOD, "socket", "", "%s (mode %04o)", path, (unsigned)st.st_mode & 07777);
     }
@@ -178,65 +185,75 @@ static void check_socket(struct doctor *d, const struct options *o)
 /* ---- devices ---- */
 
 /* The kernels that a daemon of this user takes on the device. */
-static void check_kernels(struct doctor *d, const struct options *o, const struct pelton_device *device)
+static void check_kernels(struct doctor *d, const struct options *o,
+                          const struct pelton_device *device)
 {
     struct gpu_device_info info = {.software = device->software};
     struct tune tune;
     enum tune_cache state = TUNE_CACHE_NONE;
     char why[TUNE_WHY];
     bool plain = false;
-    snprintf(info.name, sizeof info.name, "%s", device->name);
-    snprintf(info.uuid, sizeof info.uuid, "%.36s", device->uuid);
-    snprintf(info.driver, sizeof info.driver, "%s", device->driver);
-    for (unsigned i = 0; i < o->n_config; i++) {
+    snprintf(info.name, sizeof(info.name), "%s", device->name);
+    snprintf(info.uuid, sizeof(info.uuid), "%.36s", device->uuid);
+    snprintf(info.driver, sizeof(info.driver), "%s", device->driver);
+    for (unsigned i = 0; i < o->n_config; i++)
         plain = plain || !strcmp(o->config[i], "tune=false");
-    }
-    if (plain) {
+    if (plain)
         tune_preset(&info, &tune);
-    } else {
+    else
         state = tune_load(&info, &tune, why);
-    }
-    if (state == TUNE_CACHE_OLD || state == TUNE_CACHE_BROKEN) {
+    if (state == TUNE_CACHE_OLD || state == TUNE_CACHE_BROKEN)
         add(d, NOTE, "kernels", "pelton tune makes it again", "%s", why);
-    }
     if (o->tune_force[0] && !tune_force(o->tune_force + strlen("tune_force="), &tune)) {
-        add(d, BAD, "kernels", "see: pelton help doctor", "%s: no such family and variant", o->tune_force);
+        add(d, BAD, "kernels", "see: pelton help doctor", "%s: no such family and variant",
+            o->tune_force);
         return;
     }
     for (int f = 0; f < TUNE_FAMILIES; f++) {
         const uint8_t *choice = tune.choice[f];
         bool known = plain || device->software || tune.source[f] != TUNE_BY_KIND;
-        add(d, known ? GOOD : NOTE, "kernels", known ? "" : "pelton tune measures which are fastest here",
-            "%s: %s up to 720p, %s up to 1440p, %s beyond (%s)", tune_family_name((enum tune_family)f),
-            tune_variant_name((enum tune_family)f, choice[TUNE_SMALL]), tune_variant_name((enum tune_family)f, choice[TUNE_HD]),
-            tune_variant_name((enum tune_family)f, choice[TUNE_LARGE]), tune_source_text(tune.source[f]));
+        add(d, known ? GOOD : NOTE, "kernels",
+            known ? "" : "pelton tune measures which are fastest here",
+            "%s: %s up to 720p, %s up to 1440p, %s beyond (%s)",
+            tune_family_name((enum tune_family)f),
+            tune_variant_name((enum tune_family)f, choice[TUNE_SMALL]),
+            tune_variant_name((enum tune_family)f, choice[TUNE_HD]),
+            tune_variant_name((enum tune_family)f, choice[TUNE_LARGE]),
+            tune_source_text(tune.source[f]));
     }
 }
 
-static int check_devices(struct doctor *d, const struct options *o, struct pelton *conn, struct failure *f)
+static int check_devices(struct doctor *d, const struct options *o, struct pelton *conn,
+                         struct failure *f)
 {
     struct pelton_device *list = NULL, chosen;
     size_t n = 0;
-    if (pelton_devices(conn, timeout_ms(o), &list, &n) < 0) {
+    if (pelton_devices(conn, timeout_ms(o), &list, &n) < 0)
         return fail_pelton(f, conn, NULL);
-    }
     for (size_t i = 0; i < n; i++) {
-        add(d, list[i].software ? NOTE : GOOD, "device", list[i].software ? "a software device: correct, and slow" : "",
-            "%s, %s, uuid %s", list[i].name, list[i].driver, list[i].uuid);
+        add(d, list[i].software ? NOTE : GOOD, "device",
+            list[i].software ? "a software device: correct, and slow" : "", "%s, %s, uuid %s",
+            list[i].name, list[i].driver, list[i].uuid);
     }
     free(list);
     if (n == 0) {
-        add(d, BAD, "device", "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
+        add(d, BAD, "device",
+            "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
             "no Vulkan device");
-        return fail_with(f, X_NO_DEVICE, "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
-                         "no Vulkan device");
+        return fail_with(
+            f, X_NO_DEVICE,
+            "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
+            "no Vulkan device");
     }
-    if (pelton_device(conn, &chosen) < 0) {
+    if (pelton_device(conn, &chosen) < 0)
         return fail_pelton(f, conn, NULL);
-    }
-    add(d, chosen.software ? NOTE : GOOD, "chosen", "", "%s%s", chosen.name, chosen.software ? " (software)" : "");
+    add(d, chosen.software ? NOTE : GOOD, "chosen", "", "%s%s", chosen.name,
+        chosen.software ? " (software)" : "");
     if (chosen.entropy_pictures) {
-        add(d, GOOD, "entropy", "", "slices are decoded by the CPU, and those of files by the GPU too, up to %u pictures at once", chosen.entropy_pictures);
+        add(d, GOOD, "entropy", "",
+            "slices are decoded by the CPU, and those of files by the GPU too, up to %u pictures "
+            "at once",
+            chosen.entropy_pictures);
     } else {
         add(d, GOOD, "entropy", "", "slices are decoded by the CPU");
     }
@@ -266,9 +283,8 @@ static void print_text(const struct doctor *d)
     for (unsigned i = 0; i < d->n; i++) {
         const struct check *c = &d->checks[i];
         printf("%s  %-10s %s\n", marks[c->verdict], c->name, c->what);
-        if (c->advice[0]) {
+        if (c->advice[0])
             printf("      %-10s %s\n", "", c->advice);
-        }
     }
     putchar('\n');
     print_libraries();
@@ -295,21 +311,19 @@ static void print_json(const struct doctor *d, bool possible)
 
 int cmd_doctor(struct options *o, struct failure *f)
 {
-    struct doctor *d = calloc(1, sizeof *d);
-    if (!d) {
+    struct doctor *d = calloc(1, sizeof(*d));
+    if (!d)
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
-    }
     check_machine(d);
     check_memfd(d);
     check_limits(d);
     check_nodes(d);
     check_socket(d, o);
     int rc = check_daemon(d, o, f);
-    if (o->json) {
+    if (o->json)
         print_json(d, rc == 0);
-    } else {
+    else
         print_text(d);
-    }
     free(d);
     return rc;
 }

@@ -30,13 +30,17 @@ struct failure {
     char hint[256];
 };
 
-/* Record a failure and return its code. The first one of a run stays: what follows from it is not a cause. */
-int fail_with(struct failure *f, int code, const char *hint, const char *cause, ...) __attribute__((format(printf, 4, 5)));
+/* Record a failure and return its code. The first one of a run stays: what follows from it is not a
+ * cause. */
+int fail_with(struct failure *f, int code, const char *hint, const char *cause, ...)
+    __attribute__((format(printf, 4, 5)));
 
-/* The last failure of a connection (NULL: of the last connect or spawn), with our own hint where the library has none. */
+/* The last failure of a connection (NULL: of the last connect or spawn), with our own hint where
+ * the library has none. */
 int fail_pelton(struct failure *f, const struct pelton *conn, const char *name);
 
-/* errno's text as the cause's end; out of space, a closed pipe and permissions have their own hints. */
+/* errno's text as the cause's end; out of space, a closed pipe and permissions have their own
+ * hints. */
 int fail_errno(struct failure *f, int code, int error, const char *name);
 
 /* A text that begins with the address of a named source ("source:front"), from that name on. */
@@ -44,7 +48,8 @@ const char *plain_name(const char *text);
 
 int exit_code_of(int pelton_error);
 
-/* "pelton: CAUSE" and "hint: HINT" on stderr; nothing where code is 0 or there is no cause (an interrupt). */
+/* "pelton: CAUSE" and "hint: HINT" on stderr; nothing where code is 0 or there is no cause (an
+ * interrupt). */
 void failure_print(const struct failure *f);
 
 #endif

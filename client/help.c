@@ -60,23 +60,21 @@ static void print_wrapped(const char *text, int indent, int at)
 static void print_option(const struct option_row *row)
 {
     char name[48], left[96];
-    option_spelling(row, name, sizeof name);
-    snprintf(left, sizeof left, "  %s%s%s", name, row->arg ? " " : "", row->arg ? row->arg : "");
+    option_spelling(row, name, sizeof(name));
+    snprintf(left, sizeof(left), "  %s%s%s", name, row->arg ? " " : "", row->arg ? row->arg : "");
     printf("%-*s", INDENT, left);
-    if (strlen(left) >= INDENT) {
+    if (strlen(left) >= INDENT)
         printf("\n%*s", INDENT, "");
-    }
     char text[512];
-    snprintf(text, sizeof text, "%s%s%s%s", row->help, row->fallback ? " [" : "", row->fallback ? row->fallback : "",
-             row->fallback ? "]" : "");
+    snprintf(text, sizeof(text), "%s%s%s%s", row->help, row->fallback ? " [" : "",
+             row->fallback ? row->fallback : "", row->fallback ? "]" : "");
     print_wrapped(text, INDENT, INDENT);
 }
 
 static void print_examples(const struct command *c)
 {
-    if (!c->examples[0]) {
+    if (!c->examples[0])
         return;
-    }
     puts("\nExamples:");
     for (const char *p = c->examples; *p;) {
         int n = (int)strcspn(p, "\n");
@@ -94,24 +92,22 @@ static void help_command(const struct command *c)
         print_wrapped(c->text, 0, 0);
     }
     puts("\nOptions (one dash or two, _ or - inside a name):");
-    for (unsigned i = 0; i < n_option_rows; i++) {
-        if (option_rows[i].commands & c->bit) {
+    for (unsigned i = 0; i < n_option_rows; i++)
+        if (option_rows[i].commands & c->bit)
             print_option(&option_rows[i]);
-        }
-    }
     print_examples(c);
 }
 
 static void help_all(void)
 {
-    puts("pelton: H.264 decoding on the GPU, for any number of readers.\n\nUsage: pelton COMMAND [options]\n");
-    for (unsigned i = 0; i < n_commands; i++) {
+    puts("pelton: H.264 decoding on the GPU, for any number of readers.\n\nUsage: pelton COMMAND "
+         "[options]\n");
+    for (unsigned i = 0; i < n_commands; i++)
         printf("  %-12s %s\n", commands[i].name, commands[i].summary);
-    }
-    puts("\npelton help COMMAND explains its options. Start with:\n  pelton decode -i clip.mp4 -o out.y4m\n\nExit codes:");
-    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++) {
+    puts("\npelton help COMMAND explains its options. Start with:\n  pelton decode -i clip.mp4 -o "
+         "out.y4m\n\nExit codes:");
+    for (size_t i = 0; i < sizeof(exit_codes) / sizeof(exit_codes[0]); i++)
         printf("  %-4d %s\n", exit_codes[i].code, exit_codes[i].what);
-    }
 }
 
 /* ---- manual page ---- */
@@ -119,9 +115,8 @@ static void help_all(void)
 /* roff: a hyphen is typed \-, a leading dot or quote is no request */
 static void roff(const char *text)
 {
-    if (*text == '.' || *text == '\'') {
+    if (*text == '.' || *text == '\'')
         fputs("\\&", stdout);
-    }
     for (; *text; text++) {
         switch (*text) {
         case '-':
@@ -143,7 +138,7 @@ static void roff_option(const struct option_row *row)
 {
     char name[48];
     printf(".TP\n\\fB");
-    roff(option_spelling(row, name, sizeof name));
+    roff(option_spelling(row, name, sizeof(name)));
     printf("\\fR");
     if (row->arg) {
         printf(" \\fI");
@@ -168,41 +163,43 @@ static void roff_command(const struct command *c)
     roff(c->text[0] ? c->text : c->summary);
     putchar('\n');
     for (unsigned i = 0; i < n_option_rows; i++) {
-        if ((option_rows[i].commands & c->bit) && (option_rows[i].commands != CMD_ALL || c->bit == CMD_DECODE)) {
+        if ((option_rows[i].commands & c->bit) &&
+            (option_rows[i].commands != CMD_ALL || c->bit == CMD_DECODE)) {
             roff_option(&option_rows[i]);
         }
     }
     if (c->examples[0]) {
         printf(".PP\nExamples:\n.nf\n");
-        for (const char *p = c->examples; *p; p++) {
-            if (*p == '-') {
+        for (const char *p = c->examples; *p; p++)
+            if (*p == '-')
                 fputs("\\-", stdout);
-            } else {
+            else
                 putchar(*p);
-            }
-        }
         printf("\n.fi\n");
     }
 }
 
 static void manual(void)
 {
-    printf(".TH PELTON 1 \"\" \"pelton %s\"\n.SH NAME\npelton \\- decode H.264 on the GPU\n.SH SYNOPSIS\n", pelton_version());
+    printf(".TH PELTON 1 \"\" \"pelton %s\"\n.SH NAME\npelton \\- decode H.264 on the GPU\n.SH "
+           "SYNOPSIS\n",
+           pelton_version());
     for (unsigned i = 0; i < n_commands; i++) {
         printf("\\fBpelton %s\\fR ", commands[i].name);
         roff(commands[i].usage);
         printf("\n.br\n");
     }
-    printf(".SH DESCRIPTION\nOptions are accepted with one dash or two, and with _ or \\- inside a name, so FFmpeg's spellings "
+    printf(".SH DESCRIPTION\nOptions are accepted with one dash or two, and with _ or \\- inside a "
+           "name, so FFmpeg's spellings "
            "fit.\n");
-    printf("Without a daemon named by \\fB\\-\\-socket\\fR or \\fBPELTON_SOCKET\\fR, or running at /run/pelton/pelton.sock, a "
+    printf("Without a daemon named by \\fB\\-\\-socket\\fR or \\fBPELTON_SOCKET\\fR, or running at "
+           "/run/pelton/pelton.sock, a "
            "private one\n");
     printf("is started for the length of the command.\n");
-    for (unsigned i = 0; i < n_commands; i++) {
+    for (unsigned i = 0; i < n_commands; i++)
         roff_command(&commands[i]);
-    }
     printf(".SH EXIT STATUS\n");
-    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++) {
+    for (size_t i = 0; i < sizeof(exit_codes) / sizeof(exit_codes[0]); i++) {
         printf(".TP\n%d\n", exit_codes[i].code);
         roff(exit_codes[i].what);
         putchar('\n');
@@ -217,13 +214,13 @@ int cmd_help(struct options *o, struct failure *f)
     }
     const struct command *c = o->topic ? command_find(o->topic) : NULL;
     if (o->topic && !c) {
-        return fail_with(f, X_USAGE, "pelton help lists the commands", "%s: no such command", o->topic);
+        return fail_with(f, X_USAGE, "pelton help lists the commands", "%s: no such command",
+                         o->topic);
     }
-    if (c) {
+    if (c)
         help_command(c);
-    } else {
+    else
         help_all();
-    }
     return 0;
 }
 
@@ -232,65 +229,66 @@ int cmd_help(struct options *o, struct failure *f)
 static void print_option_words(unsigned bit)
 {
     char name[48];
-    for (unsigned i = 0; i < n_option_rows; i++) {
-        if (option_rows[i].commands & bit) {
-            printf("%s ", option_spelling(&option_rows[i], name, sizeof name));
-        }
-    }
+    for (unsigned i = 0; i < n_option_rows; i++)
+        if (option_rows[i].commands & bit)
+            printf("%s ", option_spelling(&option_rows[i], name, sizeof(name)));
 }
 
 static void print_command_words(void)
 {
-    for (unsigned i = 0; i < n_commands; i++) {
+    for (unsigned i = 0; i < n_commands; i++)
         printf("%s ", commands[i].name);
-    }
 }
 
 /* The same script serves both shells: zsh reads it through bashcompinit. */
 static void completion_script(void)
 {
     char name[48];
-    printf("_pelton() {\n    local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\"\n");
+    printf("_pelton() {\n    local cur=\"${COMP_WORDS[COMP_CWORD]}\" "
+           "prev=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\"\n");
     printf("    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
     print_command_words();
     printf("\" -- \"$cur\"))\n        return\n    fi\n    case \"${COMP_WORDS[1]} $prev\" in\n");
     for (unsigned c = 0; c < n_commands; c++) {
         for (unsigned i = 0; i < n_option_rows; i++) {
             const struct option_row *row = &option_rows[i];
-            if (!(row->commands & commands[c].bit) || !row->arg) {
+            if (!(row->commands & commands[c].bit) || !row->arg)
                 continue;
-            }
-            printf("    \"%s %s\") ", commands[c].name, option_spelling(row, name, sizeof name));
+            printf("    \"%s %s\") ", commands[c].name, option_spelling(row, name, sizeof(name)));
             if (row->choices && strcmp(row->choices, "FILE")) {
                 printf("words=\"%s\" ;;\n", row->choices);
             } else {
-                printf("COMPREPLY=($(compgen %s -- \"$cur\")); return ;;\n", row->choices ? "-f" : "-W ''");
+                printf("COMPREPLY=($(compgen %s -- \"$cur\")); return ;;\n",
+                       row->choices ? "-f" : "-W ''");
             }
         }
     }
     printf("    \"help help\") words=\"");
     print_command_words();
-    printf("\" ;;\n    \"completion completion\") words=\"bash zsh\" ;;\n    *)\n        case \"$cur\" in\n        -*) case "
+    printf("\" ;;\n    \"completion completion\") words=\"bash zsh\" ;;\n    *)\n        case "
+           "\"$cur\" in\n        -*) case "
            "\"${COMP_WORDS[1]}\" in\n");
     for (unsigned c = 0; c < n_commands; c++) {
         printf("            %s) words=\"", commands[c].name);
         print_option_words(commands[c].bit);
         printf("\" ;;\n");
     }
-    printf("            esac ;;\n        *) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n        esac ;;\n    esac\n");
-    printf("    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o filenames -F _pelton pelton\n");
+    printf("            esac ;;\n        *) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n     "
+           "   esac ;;\n    esac\n");
+    printf("    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o filenames -F "
+           "_pelton pelton\n");
 }
 
 int cmd_completion(struct options *o, struct failure *f)
 {
     bool zsh = o->topic && !strcmp(o->topic, "zsh");
     if (!zsh && (!o->topic || strcmp(o->topic, "bash"))) {
-        return fail_with(f, X_USAGE, "pelton completion bash, or zsh", "%s: no completion for this shell",
+        return fail_with(f, X_USAGE, "pelton completion bash, or zsh",
+                         "%s: no completion for this shell",
                          o->topic ? o->topic : "no shell named");
     }
-    if (zsh) {
+    if (zsh)
         puts("autoload -U +X bashcompinit && bashcompinit");
-    }
     completion_script();
     return 0;
 }
@@ -299,9 +297,11 @@ int cmd_completion(struct options *o, struct failure *f)
 
 static void print_library(const char *name, unsigned running, unsigned built)
 {
-    printf("%-12s %u.%u.%u", name, AV_VERSION_MAJOR(running), AV_VERSION_MINOR(running), AV_VERSION_MICRO(running));
+    printf("%-12s %u.%u.%u", name, AV_VERSION_MAJOR(running), AV_VERSION_MINOR(running),
+           AV_VERSION_MICRO(running));
     if (running != built) {
-        printf(" (built with %u.%u.%u)", AV_VERSION_MAJOR(built), AV_VERSION_MINOR(built), AV_VERSION_MICRO(built));
+        printf(" (built with %u.%u.%u)", AV_VERSION_MAJOR(built), AV_VERSION_MINOR(built),
+               AV_VERSION_MICRO(built));
     }
     putchar('\n');
 }

@@ -13,7 +13,7 @@ struct json {
     FILE *file;
     int depth;
     bool compact; /* one line */
-    bool more; /* a value stands before this one */
+    bool more;    /* a value stands before this one */
 };
 
 /* name NULL: an element of an array, or the whole. */

@@ -17,17 +17,16 @@ static const struct {
     const char *name;
     int level;
 } log_levels[] = {
-    {"quiet", LOG_QUIET}, {"panic", LOG_PANIC},     {"fatal", LOG_FATAL}, {"error", LOG_ERROR}, {"warning", LOG_WARNING},
-    {"info", LOG_INFO},   {"verbose", LOG_VERBOSE}, {"debug", LOG_DEBUG}, {"trace", LOG_TRACE},
+    {"quiet", LOG_QUIET},     {"panic", LOG_PANIC},     {"fatal", LOG_FATAL},
+    {"error", LOG_ERROR},     {"warning", LOG_WARNING}, {"info", LOG_INFO},
+    {"verbose", LOG_VERBOSE}, {"debug", LOG_DEBUG},     {"trace", LOG_TRACE},
 };
 
 const struct command *command_find(const char *name)
 {
-    for (unsigned i = 0; i < n_commands; i++) {
-        if (strcmp(commands[i].name, name) == 0) {
+    for (unsigned i = 0; i < n_commands; i++)
+        if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
-        }
-    }
     return NULL;
 }
 
@@ -41,28 +40,24 @@ const char *option_spelling(const struct option_row *row, char *buffer, size_t s
 /* Names are equal where only - and _ differ. */
 static bool same_name(const char *typed, size_t length, const char *name, size_t name_length)
 {
-    if (length != name_length) {
+    if (length != name_length)
         return false;
-    }
     for (size_t i = 0; i < length; i++) {
         char a = typed[i] == '_' ? '-' : typed[i], b = name[i] == '_' ? '-' : name[i];
-        if (a != b) {
+        if (a != b)
             return false;
-        }
     }
     return true;
 }
 
 static bool row_has_name(const struct option_row *row, const char *typed, size_t length)
 {
-    if (same_name(typed, length, row->name, strlen(row->name))) {
+    if (same_name(typed, length, row->name, strlen(row->name)))
         return true;
-    }
     for (const char *p = row->aliases; p && *p;) {
         size_t n = strcspn(p, " ");
-        if (same_name(typed, length, p, n)) {
+        if (same_name(typed, length, p, n))
             return true;
-        }
         p += n + (p[n] == ' ');
     }
     return false;
@@ -75,9 +70,8 @@ static const struct option_row *row_find(const char *typed, size_t length, unsig
     *elsewhere = NULL;
     for (unsigned i = 0; i < n_option_rows; i++) {
         if (row_has_name(&option_rows[i], typed, length)) {
-            if (option_rows[i].commands & command) {
+            if (option_rows[i].commands & command)
                 return &option_rows[i];
-            }
             *elsewhere = &option_rows[i];
         }
     }
@@ -89,45 +83,46 @@ static int bad_value(struct failure *f, const char *option, const char *value, c
     return fail_with(f, X_USAGE, hint, "%s %s: not understood", option, value);
 }
 
-static int parse_count(struct failure *f, const char *option, const char *value, uint64_t least, uint64_t most, uint64_t *out)
+static int parse_count(struct failure *f, const char *option, const char *value, uint64_t least,
+                       uint64_t most, uint64_t *out)
 {
     char *end, hint[96];
     errno = 0;
     unsigned long long n = strtoull(value, &end, 10);
     if (errno || end == value || *end || value[0] == '-' || n < least || n > most) {
-        snprintf(hint, sizeof hint, "a whole number from %llu to %llu", (unsigned long long)least, (unsigned long long)most);
+        snprintf(hint, sizeof(hint), "a whole number from %llu to %llu", (unsigned long long)least,
+                 (unsigned long long)most);
         return bad_value(f, option, value, hint);
     }
     *out = n;
     return 0;
 }
 
-static int parse_u32(struct failure *f, const char *option, const char *value, uint32_t most, uint32_t *out)
+static int parse_u32(struct failure *f, const char *option, const char *value, uint32_t most,
+                     uint32_t *out)
 {
     uint64_t n;
     int rc = parse_count(f, option, value, 1, most, &n);
-    if (rc == 0) {
+    if (rc == 0)
         *out = (uint32_t)n;
-    }
     return rc;
 }
 
 static int parse_blur(struct failure *f, const char *value, struct options *o)
 {
     char why[BLUR_WHY];
-    if (blur_parse(value, o->blur, &o->n_blur, why) < 0) {
+    if (blur_parse(value, o->blur, &o->n_blur, why) < 0)
         return fail_with(f, X_USAGE, "as in: --blur 100,50,200,80", "--blur %s", why);
-    }
     return 0;
 }
 
-static int parse_kernel_size(struct failure *f, const char *value, uint32_t *width, uint32_t *height)
+static int parse_kernel_size(struct failure *f, const char *value, uint32_t *width,
+                             uint32_t *height)
 {
     unsigned w, h;
     int end = 0;
-    if (sscanf(value, "%5ux%5u%n", &w, &h, &end) != 2 || value[end]) {
+    if (sscanf(value, "%5ux%5u%n", &w, &h, &end) != 2 || value[end])
         return bad_value(f, "--size", value, "as in: --size 1920x1080");
-    }
     *width = w;
     *height = h;
     return 0;
@@ -137,9 +132,8 @@ static int parse_number(struct failure *f, const char *option, const char *value
 {
     char *end;
     double n = strtod(value, &end);
-    if (end == value || *end || !isfinite(n) || n < 0 || n > 1e6) {
+    if (end == value || *end || !isfinite(n) || n < 0 || n > 1e6)
         return bad_value(f, option, value, "a number from 0 to 1000000");
-    }
     *out = n;
     return 0;
 }
@@ -148,14 +142,15 @@ static int parse_time(struct failure *f, const char *option, const char *value, 
 {
     int64_t us;
     if (av_parse_time(&us, value, 1) < 0 || us < 0) {
-        return bad_value(f, option, value, "seconds (12.5), [HH:]MM:SS[.m], or with a unit (200ms)");
+        return bad_value(f, option, value,
+                         "seconds (12.5), [HH:]MM:SS[.m], or with a unit (200ms)");
     }
     *out = us;
     return 0;
 }
 
-static int parse_choice(struct failure *f, const char *option, const char *value, const char *const *words, const int *values,
-                        int *out)
+static int parse_choice(struct failure *f, const char *option, const char *value,
+                        const char *const *words, const int *values, int *out)
 {
     char hint[96] = "one of:";
     for (unsigned i = 0; words[i]; i++) {
@@ -163,15 +158,15 @@ static int parse_choice(struct failure *f, const char *option, const char *value
             *out = values[i];
             return 0;
         }
-        strncat(hint, " ", sizeof hint - strlen(hint) - 1);
-        strncat(hint, words[i], sizeof hint - strlen(hint) - 1);
+        strncat(hint, " ", sizeof(hint) - strlen(hint) - 1);
+        strncat(hint, words[i], sizeof(hint) - strlen(hint) - 1);
     }
     return bad_value(f, option, value, hint);
 }
 
 static int parse_log_level(struct failure *f, const char *value, int *out)
 {
-    for (unsigned i = 0; i < sizeof log_levels / sizeof log_levels[0]; i++) {
+    for (unsigned i = 0; i < sizeof(log_levels) / sizeof(log_levels[0]); i++) {
         if (strcmp(log_levels[i].name, value) == 0) {
             *out = log_levels[i].level;
             return 0;
@@ -180,8 +175,9 @@ static int parse_log_level(struct failure *f, const char *value, int *out)
     char *end;
     long n = strtol(value, &end, 10);
     if (end == value || *end || n < -8 || n > 1000) {
-        return bad_value(f, "-loglevel", value,
-                         "quiet, panic, fatal, error, warning, info, verbose, debug, trace, or a number");
+        return bad_value(
+            f, "-loglevel", value,
+            "quiet, panic, fatal, error, warning, info, verbose, debug, trace, or a number");
     }
     *out = (int)n;
     return 0;
@@ -190,11 +186,11 @@ static int parse_log_level(struct failure *f, const char *value, int *out)
 static int parse_config(struct failure *f, const char *value, struct options *o)
 {
     const char *equals = strchr(value, '=');
-    if (!equals || equals == value) {
+    if (!equals || equals == value)
         return bad_value(f, "-c", value, "as in: -c key=value");
-    }
     if (o->n_config == MAX_CONFIG) {
-        return fail_with(f, X_USAGE, "put them into a configuration file", "more than %d times -c", MAX_CONFIG);
+        return fail_with(f, X_USAGE, "put them into a configuration file", "more than %d times -c",
+                         MAX_CONFIG);
     }
     o->config[o->n_config++] = value;
     return 0;
@@ -204,7 +200,9 @@ static int add_input(struct failure *f, const char *value, struct options *o)
 {
     unsigned most = o->command->bit & (CMD_BENCH | CMD_GET | CMD_SET) ? MAX_INPUTS : 1;
     if (o->n_inputs >= most) {
-        return fail_with(f, X_USAGE, most == 1 ? "run the command once for each input" : "measure them in several runs",
+        return fail_with(f, X_USAGE,
+                         most == 1 ? "run the command once for each input"
+                                   : "measure them in several runs",
                          "%s: more than %u input%s", value, most, most == 1 ? "" : "s");
     }
     o->inputs[o->n_inputs++] = value;
@@ -213,7 +211,8 @@ static int add_input(struct failure *f, const char *value, struct options *o)
 
 static int parse_on_error(struct failure *f, const char *value, int *out)
 {
-    return parse_choice(f, "--on-error", value, (const char *const[]){"show", "drop", "fail", "all", NULL},
+    return parse_choice(f, "--on-error", value,
+                        (const char *const[]){"show", "drop", "fail", "all", NULL},
                         (const int[]){0, 1, 2, 3}, out);
 }
 
@@ -223,11 +222,12 @@ static int parse_policy(struct failure *f, const char *value, struct options *o)
     bool counted = strncasecmp(value, "fifo:", 5) == 0;
     int policy;
     uint32_t waiting = 0;
-    int rc = parse_choice(f, "--policy", counted ? "fifo:N" : value, (const char *const[]){"latest", "fifo", "fifo:N", "lossless", NULL},
-                          (const int[]){PELTON_LATEST, PELTON_FIFO, PELTON_FIFO, PELTON_LOSSLESS}, &policy);
-    if (rc == 0 && counted) {
+    int rc = parse_choice(f, "--policy", counted ? "fifo:N" : value,
+                          (const char *const[]){"latest", "fifo", "fifo:N", "lossless", NULL},
+                          (const int[]){PELTON_LATEST, PELTON_FIFO, PELTON_FIFO, PELTON_LOSSLESS},
+                          &policy);
+    if (rc == 0 && counted)
         rc = parse_u32(f, "--policy fifo:N,", value + 5, PELTON_FIFO_MOST, &waiting);
-    }
     if (rc == 0) {
         o->policy = (enum pelton_policy)policy;
         o->policy_given = true;
@@ -241,9 +241,8 @@ static int parse_progress(struct failure *f, const char *value, enum progress_ki
     int kind;
     int rc = parse_choice(f, "--progress", value, (const char *const[]){"none", "bar", "kv", NULL},
                           (const int[]){PROGRESS_NONE, PROGRESS_BAR, PROGRESS_KV}, &kind);
-    if (rc == 0) {
+    if (rc == 0)
         *out = (enum progress_kind)kind;
-    }
     return rc;
 }
 
@@ -251,9 +250,8 @@ static int parse_camera(struct failure *f, const char *value, uint32_t *out)
 {
     uint64_t n;
     int rc = parse_count(f, "--camera", value, 0, 1000, &n);
-    if (rc == 0) {
+    if (rc == 0)
         *out = (uint32_t)n;
-    }
     return rc;
 }
 
@@ -261,9 +259,8 @@ static int parse_size(struct failure *f, const char *value, struct options *o)
 {
     unsigned width = 0, height = 0;
     char rest;
-    if (sscanf(value, "%5ux%5u%c", &width, &height, &rest) != 2 || !width || !height) {
+    if (sscanf(value, "%5ux%5u%c", &width, &height, &rest) != 2 || !width || !height)
         return fail_with(f, X_USAGE, "as in --size 1920x1080", "--size: %s is no size", value);
-    }
     o->width = width;
     o->height = height;
     return 0;
@@ -274,7 +271,7 @@ static int apply_lookahead(struct failure *f, const char *value, struct options 
     uint32_t n;
     int rc = parse_u32(f, "--lookahead", value, 4096, &n);
     if (rc == 0) {
-        snprintf(o->lookahead, sizeof o->lookahead, "lookahead=%u", n);
+        snprintf(o->lookahead, sizeof(o->lookahead), "lookahead=%u", n);
         o->lookahead_given = true;
     }
     return rc;
@@ -283,12 +280,14 @@ static int apply_lookahead(struct failure *f, const char *value, struct options 
 static int apply_against(struct failure *f, const char *value, struct options *o)
 {
     int unused;
-    int rc = parse_choice(f, "--against", value, (const char *const[]){"ffmpeg", NULL}, (const int[]){0}, &unused);
+    int rc = parse_choice(f, "--against", value, (const char *const[]){"ffmpeg", NULL},
+                          (const int[]){0}, &unused);
     o->against = rc == 0 ? value : NULL;
     return rc;
 }
 
-static int apply_number_option(const struct option_row *row, const char *value, struct options *o, struct failure *f)
+static int apply_number_option(const struct option_row *row, const char *value, struct options *o,
+                               struct failure *f)
 {
     switch (row->id) {
     case OPT_START:
@@ -321,7 +320,8 @@ static int apply_number_option(const struct option_row *row, const char *value, 
     }
 }
 
-static int apply(const struct option_row *row, const char *value, struct options *o, struct failure *f)
+static int apply(const struct option_row *row, const char *value, struct options *o,
+                 struct failure *f)
 {
     switch (row->id) {
     case OPT_INPUT:
@@ -399,7 +399,7 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_NO_TUNE:
         return parse_config(f, "tune=false", o);
     case OPT_TUNE_FORCE:
-        snprintf(o->tune_force, sizeof o->tune_force, "tune_force=%s", value);
+        snprintf(o->tune_force, sizeof(o->tune_force), "tune_force=%s", value);
         return parse_config(f, o->tune_force, o);
     case OPT_VARIANT:
         o->variant = value;
@@ -419,7 +419,7 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_KERNEL_SIZE:
         return parse_kernel_size(f, value, &o->kernel_width, &o->kernel_height);
     case OPT_KERNEL_FORMAT:
-        snprintf(o->kernel_format, sizeof o->kernel_format, "%s", value);
+        snprintf(o->kernel_format, sizeof(o->kernel_format), "%s", value);
         return 0;
     case OPT_LIVE:
         o->live = true;
@@ -454,7 +454,8 @@ static int positional(const char *word, struct options *o, struct failure *f)
     switch (o->command->bit) {
     case CMD_DECODE:
         if (o->output) {
-            return fail_with(f, X_USAGE, "the input follows -i; there is one output", "%s: a second output", word);
+            return fail_with(f, X_USAGE, "the input follows -i; there is one output",
+                             "%s: a second output", word);
         }
         o->output = word;
         return 0;
@@ -468,9 +469,8 @@ static int positional(const char *word, struct options *o, struct failure *f)
     case CMD_SET:
         return add_input(f, word, o);
     case CMD_CALIB:
-        if (o->topic) {
+        if (o->topic)
             return add_input(f, word, o);
-        }
         o->topic = word;
         return 0;
     case CMD_HELP:
@@ -494,18 +494,18 @@ static int parse_option(int argc, char **argv, int *i, struct options *o, struct
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     const struct option_row *elsewhere, *row = row_find(name, length, o->command->bit, &elsewhere);
     char hint[80];
-    snprintf(hint, sizeof hint, "see: pelton help %s", o->command->name);
+    snprintf(hint, sizeof(hint), "see: pelton help %s", o->command->name);
     if (!row) {
-        return fail_with(f, X_USAGE, hint, elsewhere ? "%s: not an option of pelton %s" : "%s: no such option (pelton %s)",
+        return fail_with(f, X_USAGE, hint,
+                         elsewhere ? "%s: not an option of pelton %s"
+                                   : "%s: no such option (pelton %s)",
                          word, o->command->name);
     }
-    if (!row->arg && value) {
+    if (!row->arg && value)
         return fail_with(f, X_USAGE, hint, "%s: takes no argument", word);
-    }
     if (row->arg && !value) {
-        if (*i + 1 >= argc) {
+        if (*i + 1 >= argc)
             return fail_with(f, X_USAGE, hint, "%s: %s is missing", word, row->arg);
-        }
         value = argv[++*i];
     }
     return apply(row, value, o, f);
@@ -514,7 +514,8 @@ static int parse_option(int argc, char **argv, int *i, struct options *o, struct
 static int choose_command(int argc, char **argv, struct options *o, struct failure *f)
 {
     const char *word = argc > 1 ? argv[1] : "help";
-    if (!strcmp(word, "-h") || !strcmp(word, "--help") || !strcmp(word, "-help") || !strcmp(word, "-?")) {
+    if (!strcmp(word, "-h") || !strcmp(word, "--help") || !strcmp(word, "-help") ||
+        !strcmp(word, "-?")) {
         word = "help";
     } else if (!strcmp(word, "--version") || !strcmp(word, "-version") || !strcmp(word, "-V")) {
         word = "version";
@@ -522,8 +523,9 @@ static int choose_command(int argc, char **argv, struct options *o, struct failu
     o->command = command_find(word);
     if (!o->command) {
         return fail_with(f, X_USAGE,
-                         word[0] == '-' ? "the command comes first, as in: pelton decode -i IN -o OUT"
-                                        : "pelton help lists the commands",
+                         word[0] == '-'
+                             ? "the command comes first, as in: pelton decode -i IN -o OUT"
+                             : "pelton help lists the commands",
                          "%s: no such command", word);
     }
     return 0;
@@ -531,18 +533,22 @@ static int choose_command(int argc, char **argv, struct options *o, struct failu
 
 int options_parse(int argc, char **argv, struct options *o, struct failure *f)
 {
-    *o = (struct options){
-        .log_level = LOG_INFO, .start_us = -1, .duration_us = -1, .timeout = 120, .streams = 1, .loops = 1, .rounds = 7, .device = "auto"};
+    *o = (struct options){.log_level = LOG_INFO,
+                          .start_us = -1,
+                          .duration_us = -1,
+                          .timeout = 120,
+                          .streams = 1,
+                          .loops = 1,
+                          .rounds = 7,
+                          .device = "auto"};
     int rc = choose_command(argc, argv, o, f);
     bool words_only = false;
-    for (int i = 2; rc == 0 && i < argc; i++) {
-        if (!words_only && strcmp(argv[i], "--") == 0) {
+    for (int i = 2; rc == 0 && i < argc; i++)
+        if (!words_only && strcmp(argv[i], "--") == 0)
             words_only = true;
-        } else if (!words_only && argv[i][0] == '-' && argv[i][1]) {
+        else if (!words_only && argv[i][0] == '-' && argv[i][1])
             rc = parse_option(argc, argv, &i, o, f);
-        } else {
+        else
             rc = positional(argv[i], o, f);
-        }
-    }
     return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The one table of options and the table of commands: parsing, help, man page and shell completion come from them.
+ * The one table of options and the table of commands: parsing, help, man page and shell completion
+ * come from them.
  */
 #ifndef CLIENT_OPTIONS_H
 #define CLIENT_OPTIONS_H
@@ -31,7 +32,8 @@ enum command_bit {
     CMD_SET = 16384,
     CMD_FRAMES = CMD_PIPE | CMD_SNAPSHOT, /* frames of a source into a file or a pipe */
     CMD_ASKS = CMD_SOURCES | CMD_INFO | CMD_GET | CMD_SET,
-    CMD_DAEMON = CMD_DECODE | CMD_PROBE | CMD_BENCH | CMD_DOCTOR | CMD_FRAMES | CMD_VIEW | CMD_ASKS, /* those that talk to one */
+    /* those that talk to one */
+    CMD_DAEMON = CMD_DECODE | CMD_PROBE | CMD_BENCH | CMD_DOCTOR | CMD_FRAMES | CMD_VIEW | CMD_ASKS,
     CMD_TUNE = 32768,
     CMD_RELOAD = 65536,
     CMD_STOP = 131072,
@@ -66,8 +68,8 @@ struct options {
     unsigned n_config;
     bool device_given, lookahead_given, gpu_debug;
     const char *second_view; /* a file for it */
-    const char *side_data; /* a file for it */
-    const char *verify; /* a reference file; for bench "" */
+    const char *side_data;   /* a file for it */
+    const char *verify;      /* a reference file; for bench "" */
     const char *against, *ffmpeg, *json_file, *chart, *topic;
     bool json, stages, live, trace, man, help, min_fps_given, fields;
     const char *variant, *csv, *plot, *figures; /* of the kernel bench */
@@ -81,14 +83,15 @@ struct options {
     int64_t start_us, duration_us; /* -1: absent */
     uint64_t max_frames;
     enum pelton_policy policy; /* of the reader */
-    uint32_t waiting; /* of PELTON_FIFO; 0: the daemon's choice */
+    uint32_t waiting;          /* of PELTON_FIFO; 0: the daemon's choice */
     bool policy_given, after_now, watch;
     int64_t not_before_ns; /* CLOCK_MONOTONIC: frames captured earlier are left out; 0: none */
     double timeout, min_fps, max_fps; /* seconds; timeout 0: for ever */
     uint32_t streams, loops, depth;
     uint32_t n_blur;
     struct pelton_rect blur[PELTON_MAX_BLURS];
-    uint32_t width, height, camera; /* calib: of the pictures, 0 as the file says; which of a chain */
+    /* calib: of the pictures, 0 as the file says; which of a chain */
+    uint32_t width, height, camera;
     char lookahead[48], tune_force[160];
 };
 
@@ -121,7 +124,8 @@ enum option_id {
     OPT_STREAMS,
     OPT_LOOP,
     OPT_STAGES,
-    OPT_LIVE, OPT_TRACE,
+    OPT_LIVE,
+    OPT_TRACE,
     OPT_CHART,
     OPT_KERNELS,
     OPT_NO_TUNE,
@@ -156,7 +160,8 @@ struct option_row {
     const char *aliases;  /* further names, separated by spaces; NULL: none */
     const char *arg;      /* name of the argument in the help text; NULL: none */
     const char *fallback; /* what happens without the option; NULL: nothing to say */
-    const char *choices;  /* words for completion, separated by spaces; "FILE": file names; NULL: none */
+    /* words for completion, separated by spaces; "FILE": file names; NULL: none */
+    const char *choices;
     unsigned commands;
     const char *help;
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Output files. The happy path is output_open (the file exists, nothing overwritten unasked), output_begin (header),
- * output_frame for each frame, output_close (trailer, flush). The failure modes are: an unknown format, a file that exists, no
- * permission, a full disk, a reader that has gone, a pixel format that the container cannot hold. libavformat writes through
- * our own write function, so that the system's error is known exactly.
+ * Output files. The happy path is output_open (the file exists, nothing overwritten unasked),
+ * output_begin (header), output_frame for each frame, output_close (trailer, flush). The failure
+ * modes are: an unknown format, a file that exists, no permission, a full disk, a reader that has
+ * gone, a pixel format that the container cannot hold. libavformat writes through our own write
+ * function, so that the system's error is known exactly.
  */
 #include "client/output.h"
 #include "client/output_image.h"
@@ -36,43 +37,46 @@ struct output {
 };
 
 static const struct output_format formats[] = {
-    {"yuv4mpegpipe", "y4m", "y4m", OUTPUT_MUXER, false, true, "y4m holds gray and planar YUV; --pix-fmt yuv420p fits"},
+    {"yuv4mpegpipe", "y4m", "y4m", OUTPUT_MUXER, false, true,
+     "y4m holds gray and planar YUV; --pix-fmt yuv420p fits"},
     {"rawvideo", "raw", "yuv raw rgb gray nv12", OUTPUT_MUXER, false, false, ""},
     {"framemd5", NULL, "framemd5", OUTPUT_MUXER, true, false, ""},
     {"md5", NULL, "md5", OUTPUT_MUXER, false, false, ""},
-    {"matroska", "mkv", "mkv", OUTPUT_MUXER, false, true, "uncompressed Matroska holds yuv420p, nv12, gray and a few more"},
+    {"matroska", "mkv", "mkv", OUTPUT_MUXER, false, true,
+     "uncompressed Matroska holds yuv420p, nv12, gray and a few more"},
     {"image2", "png", "png", OUTPUT_IMAGES, false, false, ""},
     {"null", NULL, "null", OUTPUT_NULL, false, false, ""},
 };
-enum { N_FORMATS = sizeof formats / sizeof formats[0] };
+enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 static bool word_in(const char *words, const char *word)
 {
     size_t length = strlen(word);
     for (const char *p = words; *p;) {
         size_t n = strcspn(p, " ");
-        if (n == length && strncasecmp(p, word, n) == 0) {
+        if (n == length && strncasecmp(p, word, n) == 0)
             return true;
-        }
         p += n + (p[n] == ' ');
     }
     return false;
 }
 
-int output_format_choose(const char *name, const char *path, const struct output_format **out, struct failure *f)
+int output_format_choose(const char *name, const char *path, const struct output_format **out,
+                         struct failure *f)
 {
-    const char *hint = "-f is one of yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska (mkv), image2 (png), null";
+    const char *hint = "-f is one of yuv4mpegpipe (y4m), rawvideo (raw), framemd5, md5, matroska "
+                       "(mkv), image2 (png), null";
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     for (int i = 0; i < N_FORMATS; i++) {
         const struct output_format *x = &formats[i];
-        if (name ? !strcmp(name, x->name) || (x->alias && !strcmp(name, x->alias)) : dot && word_in(x->extensions, dot + 1)) {
+        if (name ? !strcmp(name, x->name) || (x->alias && !strcmp(name, x->alias))
+                 : dot && word_in(x->extensions, dot + 1)) {
             *out = x;
             return 0;
         }
     }
-    if (name) {
+    if (name)
         return fail_with(f, X_USAGE, hint, "-f %s: no such output format", name);
-    }
     return fail_with(f, X_USAGE, hint, "%s: no output format follows from this name",
                      strcmp(path, "-") ? path : "standard output");
 }
@@ -88,19 +92,16 @@ static int open_file(struct output *o, struct failure *f)
     }
     o->sink.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     o->owned = o->sink.fd >= 0;
-    if (o->owned) {
+    if (o->owned)
         return 0;
-    }
-    if (errno != EEXIST) {
+    if (errno != EEXIST)
         return fail_errno(f, X_OTHER, errno, path);
-    }
     struct stat st;
     bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-    bool yes =
-        o->params.overwrite == OVERWRITE_YES || special || (o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(path));
-    if (!yes) {
+    bool yes = o->params.overwrite == OVERWRITE_YES || special ||
+               (o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(path));
+    if (!yes)
         return fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", path);
-    }
     o->sink.fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
     o->owned = o->sink.fd >= 0;
     return o->owned ? 0 : fail_errno(f, X_OTHER, errno, path);
@@ -127,15 +128,14 @@ static int out_of_memory(struct failure *f)
 static int write_failed(struct output *o, int error, struct failure *f)
 {
     const char *name = strcmp(o->params.path, "-") ? o->params.path : "standard output";
-    if (o->sink.error == EINTR && interrupted()) {
+    if (o->sink.error == EINTR && interrupted())
         return interrupted();
-    }
-    if (o->sink.error) {
+    if (o->sink.error)
         return fail_errno(f, X_OTHER, o->sink.error, name);
-    }
     char text[128];
-    av_strerror(error, text, sizeof text);
-    return fail_with(f, X_OTHER, o->params.format->hint[0] ? o->params.format->hint : "try another -f",
+    av_strerror(error, text, sizeof(text));
+    return fail_with(f, X_OTHER,
+                     o->params.format->hint[0] ? o->params.format->hint : "try another -f",
                      "%s: %s cannot write it: %s", name, o->params.format->name, text);
 }
 
@@ -143,11 +143,11 @@ static int create_muxer(struct output *o, struct failure *f)
 {
     int rc = avformat_alloc_output_context2(&o->mux, NULL, o->params.format->name, o->params.path);
     uint8_t *buffer = rc < 0 ? NULL : av_malloc(IO_BUFFER);
-    if (!buffer) {
+    if (!buffer)
         return rc < 0 ? write_failed(o, rc, f) : out_of_memory(f);
-    }
     bool seekable = o->owned && lseek(o->sink.fd, 0, SEEK_CUR) == 0;
-    o->mux->pb = avio_alloc_context(buffer, IO_BUFFER, 1, o, NULL, write_bytes, seekable ? seek_bytes : NULL);
+    o->mux->pb = avio_alloc_context(buffer, IO_BUFFER, 1, o, NULL, write_bytes,
+                                    seekable ? seek_bytes : NULL);
     if (!o->mux->pb) {
         av_free(buffer);
         return out_of_memory(f);
@@ -166,18 +166,16 @@ static void output_free(struct output *o)
     av_packet_free(&o->packet);
     av_free(o->packed);
     output_images_close(o->images);
-    if (o->owned) {
+    if (o->owned)
         close(o->sink.fd);
-    }
     free(o);
 }
 
 int output_open(const struct output_params *params, struct output **out, struct failure *f)
 {
-    struct output *o = calloc(1, sizeof *o);
-    if (!o) {
+    struct output *o = calloc(1, sizeof(*o));
+    if (!o)
         return out_of_memory(f);
-    }
     o->params = *params;
     o->sink = (struct sink){.fd = -1, .idle = params->idle, .idle_ctx = params->idle_ctx};
     o->last_dts = INT64_MIN;
@@ -232,18 +230,17 @@ static void describe(AVStream *st, const struct output_stream *s, enum AVCodecID
 int output_begin(struct output *o, const struct output_stream *s, struct failure *f)
 {
     o->begun = true;
-    if (!o->mux) {
+    if (!o->mux)
         return 0;
-    }
     AVStream *st = avformat_new_stream(o->mux, NULL);
-    if (!st) {
+    if (!st)
         return out_of_memory(f);
-    }
     describe(st, s,
-             o->mux->oformat->video_codec == AV_CODEC_ID_WRAPPED_AVFRAME ? AV_CODEC_ID_WRAPPED_AVFRAME : AV_CODEC_ID_RAWVIDEO);
-    if (!strcmp(o->params.format->name, "matroska")) {
+             o->mux->oformat->video_codec == AV_CODEC_ID_WRAPPED_AVFRAME
+                 ? AV_CODEC_ID_WRAPPED_AVFRAME
+                 : AV_CODEC_ID_RAWVIDEO);
+    if (!strcmp(o->params.format->name, "matroska"))
         st->codecpar->codec_id = AV_CODEC_ID_RAWVIDEO;
-    }
     o->mux->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL; /* y4m beyond 8 bits */
     int rc = avformat_write_header(o->mux, NULL);
     return rc < 0 ? write_failed(o, rc, f) : o->sink.error ? write_failed(o, 0, f) : 0;
@@ -253,19 +250,17 @@ int output_begin(struct output *o, const struct output_stream *s, struct failure
 static int pack(struct output *o, const AVFrame *frame, struct failure *f)
 {
     int size = av_image_get_buffer_size(frame->format, frame->width, frame->height, 1);
-    if (size <= 0) {
+    if (size <= 0)
         return fail_with(f, X_OTHER, "", "%dx%d: no such frame size", frame->width, frame->height);
-    }
     if ((size_t)size > o->packed_size) {
         av_free(o->packed);
         o->packed = av_malloc((size_t)size);
         o->packed_size = o->packed ? (size_t)size : 0;
-        if (!o->packed) {
+        if (!o->packed)
             return out_of_memory(f);
-        }
     }
-    size = av_image_copy_to_buffer(o->packed, size, (const uint8_t *const *)frame->data, frame->linesize, frame->format,
-                                   frame->width, frame->height, 1);
+    size = av_image_copy_to_buffer(o->packed, size, (const uint8_t *const *)frame->data,
+                                   frame->linesize, frame->format, frame->width, frame->height, 1);
     o->packet->data = o->packed;
     o->packet->size = size;
     return 0;
@@ -275,38 +270,38 @@ static int pack(struct output *o, const AVFrame *frame, struct failure *f)
 static int same_kind(const struct output *o, const AVFrame *frame, struct failure *f)
 {
     const AVCodecParameters *p = o->mux->streams[0]->codecpar;
-    const char *before = av_get_pix_fmt_name((enum AVPixelFormat)p->format), *now = av_get_pix_fmt_name((enum AVPixelFormat)frame->format);
-    if (!o->params.format->one_kind || (frame->width == p->width && frame->height == p->height && frame->format == p->format)) {
+    const char *before = av_get_pix_fmt_name((enum AVPixelFormat)p->format),
+               *now = av_get_pix_fmt_name((enum AVPixelFormat)frame->format);
+    if (!o->params.format->one_kind ||
+        (frame->width == p->width && frame->height == p->height && frame->format == p->format)) {
         return 0;
     }
-    return fail_with(f, X_OTHER, "rawvideo, framemd5 and png take them as they come", "%s: pictures change from %s %dx%d to %s %dx%d, which %s cannot hold",
-                     strcmp(o->params.path, "-") ? o->params.path : "standard output", before ? before : "?", p->width, p->height, now ? now : "?",
-                     frame->width, frame->height, o->params.format->name);
+    return fail_with(f, X_OTHER, "rawvideo, framemd5 and png take them as they come",
+                     "%s: pictures change from %s %dx%d to %s %dx%d, which %s cannot hold",
+                     strcmp(o->params.path, "-") ? o->params.path : "standard output",
+                     before ? before : "?", p->width, p->height, now ? now : "?", frame->width,
+                     frame->height, o->params.format->name);
 }
 
 int output_frame(struct output *o, const AVFrame *frame, struct failure *f)
 {
-    if (o->images) {
+    if (o->images)
         return output_images_frame(o->images, frame, f);
-    }
-    if (!o->mux) {
+    if (!o->mux)
         return 0;
-    }
-    if (same_kind(o, frame, f)) {
+    if (same_kind(o, frame, f))
         return f->code;
-    }
     AVStream *st = o->mux->streams[0];
     if (st->codecpar->codec_id == AV_CODEC_ID_WRAPPED_AVFRAME) {
         o->packet->data = (uint8_t *)frame;
-        o->packet->size = sizeof *frame;
+        o->packet->size = sizeof(*frame);
     } else if (pack(o, frame, f)) {
         return f->code;
     }
     AVRational from = o->params.format->synced ? st->time_base : frame->time_base;
     int64_t at = av_rescale_q(frame->pts, from, st->time_base);
-    if (o->last_dts != INT64_MIN && at <= o->last_dts) {
+    if (o->last_dts != INT64_MIN && at <= o->last_dts)
         at = o->last_dts + 1; /* a muxer wants time stamps that grow */
-    }
     o->last_dts = at;
     o->packet->pts = o->packet->dts = at;
     o->packet->duration = 0;
@@ -320,9 +315,8 @@ int output_frame(struct output *o, const AVFrame *frame, struct failure *f)
 
 int output_close(struct output *o, struct failure *f)
 {
-    if (!o) {
+    if (!o)
         return 0;
-    }
     int rc = 0;
     if (o->mux) {
         if (o->begun && !o->sink.error && o->mux->nb_streams > 0) {

@@ -17,13 +17,14 @@ struct output_format {
     const char *alias;      /* ours, or NULL */
     const char *extensions; /* separated by spaces */
     enum output_kind kind;
-    bool synced; /* time stamps as the ffmpeg command gives them, see sync.h */
+    bool synced;   /* time stamps as the ffmpeg command gives them, see sync.h */
     bool one_kind; /* all pictures have the size and the pixel format that its beginning says */
     const char *hint;
 };
 
 /* By -f, else by the name's extension. */
-int output_format_choose(const char *name, const char *path, const struct output_format **out, struct failure *f);
+int output_format_choose(const char *name, const char *path, const struct output_format **out,
+                         struct failure *f);
 
 struct output_params {
     const struct output_format *format;
@@ -59,7 +60,8 @@ int output_frame(struct output *out, const AVFrame *frame, struct failure *f);
 
 uint64_t output_bytes(const struct output *out);
 
-/* Finishes the file and frees it. Also after a failure: what was written is flushed. NULL allowed. */
+/* Finishes the file and frees it. Also after a failure: what was written is flushed. NULL allowed.
+ */
 int output_close(struct output *out, struct failure *f);
 
 #endif

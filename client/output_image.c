@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * PNG files through libavcodec's encoder. The name holds a number (frame%04d.png), counted from 1; standard output takes one
- * image after the other. A file is written under its own name only, and never replaced unless that was asked for.
+ * PNG files through libavcodec's encoder. The name holds a number (frame%04d.png), counted from 1;
+ * standard output takes one image after the other. A file is written under its own name only, and
+ * never replaced unless that was asked for.
  */
 #include "client/output_image.h"
 #include "client/convert.h"
@@ -25,19 +26,19 @@ struct output_images {
     struct convert *convert;
 };
 
-int output_images_open(const struct output_params *params, struct output_images **out, struct failure *f)
+int output_images_open(const struct output_params *params, struct output_images **out,
+                       struct failure *f)
 {
     char name[4096];
     bool to_stdout = strcmp(params->path, "-") == 0;
-    bool numbered = !to_stdout && av_get_frame_filename(name, sizeof name, params->path, 1) == 0;
+    bool numbered = !to_stdout && av_get_frame_filename(name, sizeof(name), params->path, 1) == 0;
     if (!to_stdout && !numbered && !params->single) {
         return fail_with(f, X_USAGE, "write -o frame%04d.png, or take one frame with -frames:v 1",
                          "%s: a name for many images needs a number in it", params->path);
     }
-    struct output_images *o = calloc(1, sizeof *o);
-    if (!o) {
+    struct output_images *o = calloc(1, sizeof(*o));
+    if (!o)
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
-    }
     o->params = *params;
     o->numbered = numbered;
     o->to_stdout = to_stdout;
@@ -47,9 +48,8 @@ int output_images_open(const struct output_params *params, struct output_images 
 
 void output_images_close(struct output_images *o)
 {
-    if (!o) {
+    if (!o)
         return;
-    }
     avcodec_free_context(&o->encoder);
     av_packet_free(&o->packet);
     convert_free(o->convert);
@@ -65,16 +65,16 @@ uint64_t output_images_bytes(const struct output_images *o)
 static int prepare(struct output_images *o, const AVFrame *frame, struct failure *f)
 {
     AVCodecContext *e = o->encoder;
-    if (e && e->width == frame->width && e->height == frame->height && e->pix_fmt == frame->format) {
+    if (e && e->width == frame->width && e->height == frame->height && e->pix_fmt == frame->format)
         return 0;
-    }
     avcodec_free_context(&o->encoder);
     av_packet_free(&o->packet);
     const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
     o->encoder = codec ? avcodec_alloc_context3(codec) : NULL;
     o->packet = av_packet_alloc();
     if (!o->encoder || !o->packet) {
-        return fail_with(f, X_OTHER, "-f y4m needs no encoder", codec ? "out of memory" : "libavcodec has no PNG encoder here");
+        return fail_with(f, X_OTHER, "-f y4m needs no encoder",
+                         codec ? "out of memory" : "libavcodec has no PNG encoder here");
     }
     o->encoder->width = frame->width;
     o->encoder->height = frame->height;
@@ -91,9 +91,8 @@ static int write_all(struct output_images *o, int fd, const char *name, struct f
     struct sink sink = {.fd = fd, .idle = o->params.idle, .idle_ctx = o->params.idle_ctx};
     bool ok = sink_write(&sink, o->packet->data, (size_t)o->packet->size);
     o->bytes += sink.bytes;
-    if (!ok && sink.error == EINTR && interrupted()) {
+    if (!ok && sink.error == EINTR && interrupted())
         return interrupted();
-    }
     return ok ? 0 : fail_errno(f, X_OTHER, sink.error, name);
 }
 
@@ -102,9 +101,8 @@ static int open_image(struct output_images *o, const char *name, int *fd, struct
     *fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (*fd < 0 && errno == EEXIST) {
         bool asked = o->params.overwrite == OVERWRITE_ASK && ui_ask_overwrite(name);
-        if (o->params.overwrite != OVERWRITE_YES && !asked) {
+        if (o->params.overwrite != OVERWRITE_YES && !asked)
             return fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", name);
-        }
         o->params.overwrite = OVERWRITE_YES; /* asked once is enough */
         *fd = open(name, O_WRONLY | O_TRUNC | O_CLOEXEC);
     }
@@ -115,13 +113,11 @@ static int write_image(struct output_images *o, struct failure *f)
 {
     char name[4096];
     o->number++;
-    if (o->to_stdout) {
+    if (o->to_stdout)
         return write_all(o, STDOUT_FILENO, "standard output", f);
-    }
-    if (!o->numbered || av_get_frame_filename(name, sizeof name, o->params.path, o->number) < 0) {
-        if (strlen(o->params.path) >= sizeof name) {
+    if (!o->numbered || av_get_frame_filename(name, sizeof(name), o->params.path, o->number) < 0) {
+        if (strlen(o->params.path) >= sizeof(name))
             return fail_errno(f, X_OTHER, ENAMETOOLONG, o->params.path);
-        }
         strcpy(name, o->params.path);
     }
     int fd = -1, rc = open_image(o, name, &fd, f);
@@ -136,10 +132,10 @@ static int write_image(struct output_images *o, struct failure *f)
 static bool png_holds(enum AVPixelFormat format)
 {
     const AVCodec *codec = avcodec_find_encoder(AV_CODEC_ID_PNG);
-    for (const enum AVPixelFormat *p = codec ? codec->pix_fmts : NULL; p && *p != AV_PIX_FMT_NONE; p++) {
-        if (*p == format) {
+    for (const enum AVPixelFormat *p = codec ? codec->pix_fmts : NULL; p && *p != AV_PIX_FMT_NONE;
+         p++) {
+        if (*p == format)
             return true;
-        }
     }
     return false;
 }
@@ -147,15 +143,17 @@ static bool png_holds(enum AVPixelFormat format)
 int output_images_frame(struct output_images *o, const AVFrame *frame, struct failure *f)
 {
     const AVFrame *image = frame;
-    int rc = png_holds(frame->format) ? 0 : convert_frame(&o->convert, frame, AV_PIX_FMT_RGB24, &image, f);
+    int rc = png_holds(frame->format)
+                 ? 0
+                 : convert_frame(&o->convert, frame, AV_PIX_FMT_RGB24, &image, f);
     rc = rc ? rc : prepare(o, image, f);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     int error = avcodec_send_frame(o->encoder, image);
     error = error < 0 ? error : avcodec_receive_packet(o->encoder, o->packet);
     if (error < 0) {
-        return fail_with(f, X_OTHER, "-f y4m needs no encoder", "the PNG encoder failed: %s", av_err2str(error));
+        return fail_with(f, X_OTHER, "-f y4m needs no encoder", "the PNG encoder failed: %s",
+                         av_err2str(error));
     }
     rc = write_image(o, f);
     av_packet_unref(o->packet);

@@ -8,7 +8,8 @@
 #include "client/output.h"
 
 struct output_images;
-int output_images_open(const struct output_params *params, struct output_images **out, struct failure *f);
+int output_images_open(const struct output_params *params, struct output_images **out,
+                       struct failure *f);
 int output_images_frame(struct output_images *o, const AVFrame *frame, struct failure *f);
 uint64_t output_images_bytes(const struct output_images *o);
 void output_images_close(struct output_images *o); /* NULL allowed */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Side data as JSON. Member names are those of the standard (annexes D and E); bytes are written in hexadecimal.
+ * Side data as JSON. Member names are those of the standard (annexes D and E); bytes are written in
+ * hexadecimal.
  */
 #include "client/side_data.h"
 #include "client/ui.h"
@@ -54,11 +55,9 @@ const char *sei_name(uint32_t type)
                  {144, "content_light_level_info"},
                  {147, "alternative_transfer_characteristics"},
                  {148, "ambient_viewing_environment"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (names[i].type == type) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].type == type)
             return names[i].name;
-        }
-    }
     return NULL;
 }
 
@@ -77,9 +76,8 @@ static void json_hex(struct json *j, const char *name, const uint8_t *bytes, siz
         json_null(j, name);
         return;
     }
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++)
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    }
     text[2 * size] = 0;
     json_text(j, name, text);
     free(text);
@@ -123,7 +121,8 @@ static void json_timecode(struct json *j, const struct pelton_clock_timestamp *c
 {
     char text[32];
     bool drop = c->counting_type == 4; /* two of every minute but the tenth (Table D-3) */
-    snprintf(text, sizeof text, "%02u:%02u:%02u%c%02u", c->hours, c->minutes, c->seconds, drop ? ';' : ':', c->n_frames);
+    snprintf(text, sizeof(text), "%02u:%02u:%02u%c%02u", c->hours, c->minutes, c->seconds,
+             drop ? ';' : ':', c->n_frames);
     json_open(j, NULL, '{');
     json_text(j, "timecode", text);
     json_int(j, "ct_type", c->ct_type);
@@ -153,21 +152,20 @@ static void json_timing(struct json *j, const struct pelton_side_data *s)
         json_int(j, "cpb_removal_delay", s->cpb_removal_delay);
         json_int(j, "dpb_output_delay", s->dpb_output_delay);
     }
-    if (s->has & PELTON_SIDE_PIC_STRUCT) {
+    if (s->has & PELTON_SIDE_PIC_STRUCT)
         json_int(j, "pic_struct", s->pic_struct);
-    }
     if (s->clocks) {
         json_open(j, "clock_timestamps", '[');
-        for (unsigned i = 0; i < s->clocks; i++) {
+        for (unsigned i = 0; i < s->clocks; i++)
             json_timecode(j, &s->clock[i]);
-        }
         json_close(j, ']');
     }
 }
 
 static void json_packing(struct json *j, const struct pelton_frame_packing *p)
 {
-    static const char *const types[] = {"checkerboard", "columns", "rows", "side by side", "top-bottom", "temporal", "2D", "tile"};
+    static const char *const types[] = {"checkerboard", "columns",  "rows", "side by side",
+                                        "top-bottom",   "temporal", "2D",   "tile"};
     json_open(j, "frame_packing_arrangement", '{');
     json_int(j, "id", p->id);
     json_bool(j, "cancel_flag", p->cancel_flag);
@@ -183,9 +181,8 @@ static void json_packing(struct json *j, const struct pelton_frame_packing *p)
         json_bool(j, "frame0_self_contained_flag", p->frame0_self_contained_flag);
         json_bool(j, "frame1_self_contained_flag", p->frame1_self_contained_flag);
         json_open(j, "grid_position", '[');
-        for (unsigned i = 0; i < 4; i++) {
+        for (unsigned i = 0; i < 4; i++)
             json_int(j, NULL, p->grid_position[i]);
-        }
         json_close(j, ']');
         json_int(j, "repetition_period", p->repetition_period);
     }
@@ -194,26 +191,26 @@ static void json_packing(struct json *j, const struct pelton_frame_packing *p)
 
 static void json_display(struct json *j, const struct pelton_side_data *s)
 {
-    if (s->has & PELTON_SIDE_FRAME_PACKING) {
+    if (s->has & PELTON_SIDE_FRAME_PACKING)
         json_packing(j, &s->frame_packing);
-    }
     if (s->has & PELTON_SIDE_DISPLAY_ORIENTATION) {
         json_open(j, "display_orientation", '{');
         json_bool(j, "cancel_flag", s->display_orientation.cancel_flag);
         if (!s->display_orientation.cancel_flag) {
             json_bool(j, "hor_flip", s->display_orientation.hor_flip);
             json_bool(j, "ver_flip", s->display_orientation.ver_flip);
-            json_number(j, "anticlockwise_degrees", s->display_orientation.anticlockwise_rotation * (360 / 65536.0));
+            json_number(j, "anticlockwise_degrees",
+                        s->display_orientation.anticlockwise_rotation * (360 / 65536.0));
             json_int(j, "repetition_period", s->display_orientation.repetition_period);
         }
         json_close(j, '}');
     }
     if (s->has & PELTON_SIDE_MASTERING_DISPLAY) {
-        static const char *const names[] = {"green_x", "green_y", "blue_x", "blue_y", "red_x", "red_y"};
+        static const char *const names[] = {"green_x", "green_y", "blue_x",
+                                            "blue_y",  "red_x",   "red_y"};
         json_open(j, "mastering_display", '{');
-        for (unsigned i = 0; i < 6; i++) {
+        for (unsigned i = 0; i < 6; i++)
             json_number(j, names[i], s->mastering_display.primaries[i] / 50000.0);
-        }
         json_number(j, "white_x", s->mastering_display.white_point[0] / 50000.0);
         json_number(j, "white_y", s->mastering_display.white_point[1] / 50000.0);
         json_number(j, "max_luminance", s->mastering_display.max_luminance / 10000.0);
@@ -227,19 +224,19 @@ static void json_display(struct json *j, const struct pelton_side_data *s)
         json_close(j, '}');
     }
     if (s->has & PELTON_SIDE_TRANSFER) {
-        json_text(j, "preferred_transfer_characteristics", av_color_transfer_name(s->preferred_transfer_characteristics));
+        json_text(j, "preferred_transfer_characteristics",
+                  av_color_transfer_name(s->preferred_transfer_characteristics));
     }
-    if (s->has & PELTON_SIDE_ACTIVE_FORMAT) {
+    if (s->has & PELTON_SIDE_ACTIVE_FORMAT)
         json_int(j, "active_format", s->active_format);
-    }
 }
 
 static void json_unregistered(struct json *j, const struct pelton_sei_message *m)
 {
     char uuid[37] = "";
     for (unsigned i = 0, n = 0; i < 16; i++) {
-        n += (unsigned)snprintf(uuid + n, sizeof uuid - n, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                                m->bytes[i]);
+        n += (unsigned)snprintf(uuid + n, sizeof(uuid) - n, "%s%02x",
+                                i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", m->bytes[i]);
     }
     json_text(j, "uuid", uuid);
     json_hex(j, "data", m->bytes + 16, m->size - 16);
@@ -249,14 +246,22 @@ static void json_unregistered(struct json *j, const struct pelton_sei_message *m
 static bool is_told(uint32_t type, uint32_t has)
 {
     switch (type) {
-    case 1: return has & (PELTON_SIDE_DELAYS | PELTON_SIDE_PIC_STRUCT);
-    case 6: return has & PELTON_SIDE_RECOVERY_POINT;
-    case 45: return has & PELTON_SIDE_FRAME_PACKING;
-    case 47: return has & PELTON_SIDE_DISPLAY_ORIENTATION;
-    case 137: return has & PELTON_SIDE_MASTERING_DISPLAY;
-    case 144: return has & PELTON_SIDE_CONTENT_LIGHT;
-    case 147: return has & PELTON_SIDE_TRANSFER;
-    default: return false;
+    case 1:
+        return has & (PELTON_SIDE_DELAYS | PELTON_SIDE_PIC_STRUCT);
+    case 6:
+        return has & PELTON_SIDE_RECOVERY_POINT;
+    case 45:
+        return has & PELTON_SIDE_FRAME_PACKING;
+    case 47:
+        return has & PELTON_SIDE_DISPLAY_ORIENTATION;
+    case 137:
+        return has & PELTON_SIDE_MASTERING_DISPLAY;
+    case 144:
+        return has & PELTON_SIDE_CONTENT_LIGHT;
+    case 147:
+        return has & PELTON_SIDE_TRANSFER;
+    default:
+        return false;
     }
 }
 
@@ -265,42 +270,35 @@ static void json_messages(struct json *j, const struct pelton_side_data *s)
     bool open = false;
     for (uint32_t i = 0; i < s->messages; i++) {
         const struct pelton_sei_message *m = &s->message[i];
-        if (is_told(m->type, s->has)) {
+        if (is_told(m->type, s->has))
             continue;
-        }
-        if (!open) {
+        if (!open)
             json_open(j, "messages", '[');
-        }
         open = true;
         json_open(j, NULL, '{');
         json_int(j, "type", m->type);
         json_text(j, "name", sei_name(m->type));
-        if (m->type == SEI_UNREGISTERED && m->size >= 16) {
+        if (m->type == SEI_UNREGISTERED && m->size >= 16)
             json_unregistered(j, m);
-        } else {
+        else
             json_hex(j, "payload", m->bytes, m->size);
-        }
         json_close(j, '}');
     }
-    if (open) {
+    if (open)
         json_close(j, ']');
-    }
 }
 
 void json_side_data(struct json *j, const struct pelton_side_data *s)
 {
-    if (!s) {
+    if (!s)
         return;
-    }
     json_timing(j, s);
     json_display(j, s);
-    if (s->captions_size) {
+    if (s->captions_size)
         json_hex(j, "captions", s->captions, s->captions_size);
-    }
     json_messages(j, s);
-    if (s->left_out) {
+    if (s->left_out)
         json_int(j, "left_out", s->left_out);
-    }
 }
 
 /* ---- the file ---- */
@@ -316,24 +314,24 @@ static int open_descriptor(const char *path, enum overwrite overwrite, struct fa
     if (fd < 0 && errno == EEXIST) {
         struct stat st;
         bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-        if (!special && overwrite != OVERWRITE_YES && !(overwrite == OVERWRITE_ASK && ui_ask_overwrite(path))) {
+        if (!special && overwrite != OVERWRITE_YES &&
+            !(overwrite == OVERWRITE_ASK && ui_ask_overwrite(path))) {
             fail_with(f, X_OTHER, "-y overwrites it", "%s: the file exists", path);
             return -1;
         }
         fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
     }
-    if (fd < 0) {
+    if (fd < 0)
         fail_errno(f, X_OTHER, errno, path);
-    }
     return fd;
 }
 
-int side_file_open(const char *path, enum overwrite overwrite, struct side_file **out, struct failure *f)
+int side_file_open(const char *path, enum overwrite overwrite, struct side_file **out,
+                   struct failure *f)
 {
-    struct side_file *s = calloc(1, sizeof *s);
-    if (!s) {
+    struct side_file *s = calloc(1, sizeof(*s));
+    if (!s)
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
-    }
     s->name = path;
     if (!strcmp(path, "-")) {
         s->file = stdout;
@@ -350,23 +348,24 @@ int side_file_open(const char *path, enum overwrite overwrite, struct side_file 
     return 0;
 }
 
-int side_file_frame(struct side_file *s, uint64_t number, const struct pelton_frame *frame, struct failure *f)
+int side_file_frame(struct side_file *s, uint64_t number, const struct pelton_frame *frame,
+                    struct failure *f)
 {
     struct json j = {.file = s->file, .compact = true};
     char sar[32];
     json_open(&j, NULL, '{');
     json_int(&j, "frame", (int64_t)number);
-    if (frame->view) {
+    if (frame->view)
         json_int(&j, "view", frame->view);
-    }
     json_int(&j, "sequence", (int64_t)frame->sequence);
     if (frame->pts != INT64_MIN && frame->time_base.den > 0) {
         json_int(&j, "pts", frame->pts);
-        json_number(&j, "pts_time", (double)frame->pts * frame->time_base.num / frame->time_base.den);
+        json_number(&j, "pts_time",
+                    (double)frame->pts * frame->time_base.num / frame->time_base.den);
     }
     json_bool(&j, "key", frame->flags & PELTON_FRAME_KEY);
     json_bool(&j, "corrupt", frame->flags & PELTON_FRAME_CORRUPT);
-    snprintf(sar, sizeof sar, "%d:%d", frame->sar.num, frame->sar.den);
+    snprintf(sar, sizeof(sar), "%d:%d", frame->sar.num, frame->sar.den);
     json_text(&j, "sample_aspect_ratio", frame->sar.num > 0 && frame->sar.den > 0 ? sar : NULL);
     json_colour(&j, "colour", &frame->colour);
     json_vui(&j, "vui", &frame->vui);
@@ -377,10 +376,11 @@ int side_file_frame(struct side_file *s, uint64_t number, const struct pelton_fr
 
 int side_file_close(struct side_file *s, struct failure *f)
 {
-    if (!s) {
+    if (!s)
         return 0;
-    }
-    int rc = (s->file == stdout ? fflush(s->file) : fclose(s->file)) ? fail_errno(f, X_OTHER, errno, s->name) : 0;
+    int rc = (s->file == stdout ? fflush(s->file) : fclose(s->file))
+                 ? fail_errno(f, X_OTHER, errno, s->name)
+                 : 0;
     free(s);
     return rc;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Writing that never hangs unseen. A blocking write is broken off every second by a timer, so that an interrupt is noticed even
- * where the signal came just before the write, and so that a paused reader does not make us silent towards the daemon.
- * After an interrupt the rest is written only as far as somebody reads it.
+ * Writing that never hangs unseen. A blocking write is broken off every second by a timer, so that
+ * an interrupt is noticed even where the signal came just before the write, and so that a paused
+ * reader does not make us silent towards the daemon. After an interrupt the rest is written only as
+ * far as somebody reads it.
  */
 #include "client/sink.h"
 #include "client/ui.h"
@@ -61,35 +62,29 @@ static bool write_slow(struct sink *s, const uint8_t *data, size_t size)
             s->error = EINTR;
             return false;
         }
-        if (!advance(s, n, &data, &size)) {
+        if (!advance(s, n, &data, &size))
             return false;
-        }
-        if (size > 0 && s->idle && !interrupted()) {
+        if (size > 0 && s->idle && !interrupted())
             s->idle(s->idle_ctx);
-        }
     }
     return true;
 }
 
 static bool write_file(struct sink *s, const uint8_t *data, size_t size)
 {
-    while (size > 0) {
-        if (!advance(s, write(s->fd, data, size), &data, &size)) {
+    while (size > 0)
+        if (!advance(s, write(s->fd, data, size), &data, &size))
             return false;
-        }
-    }
     return true;
 }
 
 bool sink_write(struct sink *s, const uint8_t *data, size_t size)
 {
     struct stat st;
-    if (s->error) {
+    if (s->error)
         return false;
-    }
-    if (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode))
         return write_file(s, data, size);
-    }
     timer_set(1);
     bool ok = write_slow(s, data, size);
     timer_set(0);

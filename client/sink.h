@@ -13,7 +13,9 @@ struct sink {
     int fd;
     int error; /* errno of the first write that failed; EINTR: interrupted while nobody read */
     uint64_t bytes;
-    void (*idle)(void *); /* called about once a second while a write waits: the daemon wants to hear from us; NULL: nothing */
+    /* called about once a second while a write waits: the daemon wants to hear from us; NULL:
+     * nothing */
+    void (*idle)(void *);
     void *idle_ctx;
 };
 

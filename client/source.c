@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Connections and inputs. Files are opened here and passed by descriptor, so that a daemon needs no right to read them.
+ * Connections and inputs. Files are opened here and passed by descriptor, so that a daemon needs no
+ * right to read them.
  */
 #include "client/source.h"
 #include "client/ui.h"
@@ -28,9 +29,8 @@ void announce_device(const struct pelton_device *device)
 
 static int log_descriptor(const struct options *o)
 {
-    if (ui_says(LOG_VERBOSE) || o->gpu_debug) {
+    if (ui_says(LOG_VERBOSE) || o->gpu_debug)
         return -1;
-    }
     return open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
@@ -38,22 +38,18 @@ static int spawn(const struct options *o, struct pelton **out, struct failure *f
 {
     const char *extra[MAX_CONFIG + 3];
     unsigned n = 0;
-    for (unsigned i = 0; i < o->n_config; i++) {
+    for (unsigned i = 0; i < o->n_config; i++)
         extra[n++] = o->config[i];
-    }
-    if (o->lookahead_given) {
+    if (o->lookahead_given)
         extra[n++] = o->lookahead;
-    }
-    if (o->stages) {
+    if (o->stages)
         extra[n++] = "timestamps=true";
-    }
     extra[n] = NULL;
     int log_fd = log_descriptor(o);
     struct pelton_spawn_params params = {.device = o->device, .extra = extra, .log_fd = log_fd};
     int rc = pelton_spawn(&params, SPAWN_MS, out);
-    if (log_fd >= 0) {
+    if (log_fd >= 0)
         close(log_fd);
-    }
     return rc < 0 ? fail_pelton(f, NULL, NULL) : 0;
 }
 
@@ -82,10 +78,10 @@ static int connect_or_spawn(const struct options *o, struct pelton **out, struct
     }
     if (!wants_private(o) && access(SYSTEM_SOCKET, R_OK | W_OK) == 0) {
         int rc = pelton_connect(SYSTEM_SOCKET, CONNECT_MS, out);
-        if (rc == 0) {
+        if (rc == 0)
             return 0;
-        }
-        ui_log(LOG_WARNING, "%s: %s; starting a private daemon", SYSTEM_SOCKET, pelton_failure(NULL)->cause);
+        ui_log(LOG_WARNING, "%s: %s; starting a private daemon", SYSTEM_SOCKET,
+               pelton_failure(NULL)->cause);
     }
     return spawn(o, out, f);
 }
@@ -94,9 +90,8 @@ int connection_open(const struct options *o, struct pelton **out, struct failure
 {
     struct pelton *conn;
     int rc = connect_or_spawn(o, &conn, f);
-    if (rc == 0) {
+    if (rc == 0)
         *out = conn;
-    }
     return rc;
 }
 
@@ -104,15 +99,13 @@ int connection_open(const struct options *o, struct pelton **out, struct failure
 static bool is_url(const char *name)
 {
     const char *colon = strstr(name, "://");
-    if (!colon || colon == name) {
+    if (!colon || colon == name)
         return false;
-    }
     for (const char *p = name; p < colon; p++) {
         bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z');
         bool other = (*p >= '0' && *p <= '9') || *p == '+' || *p == '-' || *p == '.';
-        if (!letter && !(other && p > name)) {
+        if (!letter && !(other && p > name))
             return false;
-        }
     }
     return true;
 }
@@ -122,29 +115,24 @@ static const char *public_name(const char *uri)
 {
     static char name[1024];
     const char *host = strstr(uri, "://") + 3, *end = host + strcspn(host, "/?#"), *at = NULL;
-    for (const char *p = host; p < end; p++) {
+    for (const char *p = host; p < end; p++)
         at = *p == '@' ? p : at;
-    }
     const char *colon = at ? memchr(host, ':', (size_t)(at - host)) : NULL;
-    if (!colon) {
+    if (!colon)
         return uri;
-    }
-    snprintf(name, sizeof name, "%.*s:***%s", (int)(colon - uri), uri, at);
+    snprintf(name, sizeof(name), "%.*s:***%s", (int)(colon - uri), uri, at);
     return name;
 }
 
 static int check_file(int fd, const char *name, struct failure *f)
 {
     struct stat st;
-    if (fstat(fd, &st) < 0) {
+    if (fstat(fd, &st) < 0)
         return fail_errno(f, X_INPUT, errno, name);
-    }
-    if (S_ISDIR(st.st_mode)) {
+    if (S_ISDIR(st.st_mode))
         return fail_with(f, X_INPUT, "name a file in it", "%s: is a directory", name);
-    }
-    if (S_ISREG(st.st_mode) && st.st_size == 0) {
+    if (S_ISREG(st.st_mode) && st.st_size == 0)
         return fail_with(f, X_INPUT, "see what was to write it", "%s: the file is empty", name);
-    }
     return 0;
 }
 
@@ -159,15 +147,15 @@ int source_open(const char *name, struct source *out, struct failure *f)
     }
     if (strcmp(name, "-") == 0) {
         if (isatty(STDIN_FILENO)) {
-            return fail_with(f, X_USAGE, "as in: pelton decode -i - -o out.y4m < clip.264", "standard input is a terminal");
+            return fail_with(f, X_USAGE, "as in: pelton decode -i - -o out.y4m < clip.264",
+                             "standard input is a terminal");
         }
         s.fd = STDIN_FILENO;
         s.name = "standard input";
     } else {
         s.fd = open(name, O_RDONLY | O_CLOEXEC);
-        if (s.fd < 0) {
+        if (s.fd < 0)
             return fail_errno(f, X_INPUT, errno, name);
-        }
         s.owned = true;
     }
     int rc = check_file(s.fd, s.name, f);
@@ -181,9 +169,8 @@ int source_open(const char *name, struct source *out, struct failure *f)
 
 void source_close(struct source *s)
 {
-    if (s->owned && s->fd >= 0) {
+    if (s->owned && s->fd >= 0)
         close(s->fd);
-    }
     s->fd = -1;
 }
 
@@ -192,11 +179,13 @@ int timeout_ms(const struct options *o)
     return o->timeout <= 0 ? -1 : o->timeout > 2000000 ? 2000000000 : (int)(o->timeout * 1000);
 }
 
-/* What the daemon stops after, so that it decodes nothing in vain: it counts before the policy and the like leave frames out,
- * so only where each frame that it counts is written. Elsewhere decode_loop counts those that are. */
+/* What the daemon stops after, so that it decodes nothing in vain: it counts before the policy and
+ * the like leave frames out, so only where each frame that it counts is written. Elsewhere
+ * decode_loop counts those that are. */
 static uint64_t counted_by_daemon(const struct options *o, const struct source *s)
 {
-    bool file = s->fd >= 0, all = o->policy == PELTON_LOSSLESS && o->on_error != 1 && o->max_fps <= 0 && !o->not_before_ns;
+    bool file = s->fd >= 0, all = o->policy == PELTON_LOSSLESS && o->on_error != 1 &&
+                                  o->max_fps <= 0 && !o->not_before_ns;
     return file && all ? o->max_frames : 0;
 }
 
@@ -216,22 +205,22 @@ void source_params(const struct options *o, const struct source *s, struct pelto
         .on_error = o->on_error,
         .n_blur = o->n_blur,
     };
-    memcpy(out->blur, o->blur, sizeof out->blur);
+    memcpy(out->blur, o->blur, sizeof(out->blur));
 }
 
 /* In slices of time, so that an interrupt is noticed; says once what is waited for. */
 static int await_open(const struct options *o, struct pelton_stream *s, struct pelton_info *info)
 {
     enum { SLICE_MS = 200, PATIENCE_MS = 2000 };
-    int64_t start = now_ns(), waited_ms = 0, limit_ms = timeout_ms(o) < 0 ? INT64_MAX : timeout_ms(o);
+    int64_t start = now_ns(), waited_ms = 0,
+            limit_ms = timeout_ms(o) < 0 ? INT64_MAX : timeout_ms(o);
     bool told = false;
     for (;;) {
         int64_t left = limit_ms - waited_ms;
         int rc = pelton_open_wait(s, left > SLICE_MS ? SLICE_MS : left > 0 ? (int)left : 0, info);
         waited_ms = (now_ns() - start) / 1000000;
-        if (rc != PELTON_ERR_TIMEOUT || waited_ms >= limit_ms || interrupted()) {
+        if (rc != PELTON_ERR_TIMEOUT || waited_ms >= limit_ms || interrupted())
             return rc;
-        }
         if (!told && waited_ms >= PATIENCE_MS && pelton_waiting(s)) {
             ui_log(LOG_WARNING, "%s; waiting for it", plain_name(pelton_waiting(s)));
             told = true;
@@ -239,8 +228,9 @@ static int await_open(const struct options *o, struct pelton_stream *s, struct p
     }
 }
 
-int source_stream(const struct options *o, struct pelton *conn, const struct pelton_open_params *params, const char *name, struct pelton_info *info,
-                  struct pelton_stream **out, struct failure *f)
+int source_stream(const struct options *o, struct pelton *conn,
+                  const struct pelton_open_params *params, const char *name,
+                  struct pelton_info *info, struct pelton_stream **out, struct failure *f)
 {
     struct pelton_stream *s = NULL;
     int rc = pelton_open_start(conn, params, &s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Time stamps of framemd5: those that FFmpeg 5.1's command gives a stream of variable frame rate, whose unit is one frame of
- * the guessed frame rate. Pure functions; no I/O.
+ * Time stamps of framemd5: those that FFmpeg 5.1's command gives a stream of variable frame rate,
+ * whose unit is one frame of the guessed frame rate. Pure functions; no I/O.
  */
 #ifndef CLIENT_SYNC_H
 #define CLIENT_SYNC_H
@@ -20,7 +20,8 @@ struct pelton_rational sync_frame_rate(const struct pelton_info *info);
 /* start_us: -ss, or -1. */
 void sync_init(struct sync *s, const struct pelton_info *info, int64_t start_us);
 
-/* Whether the frame is written, and when. pts INT64_MIN: unknown, the frame follows its predecessor. duration 0: unknown. */
+/* Whether the frame is written, and when. pts INT64_MIN: unknown, the frame follows its
+ * predecessor. duration 0: unknown. */
 bool sync_frame(struct sync *s, int64_t pts, int64_t duration, int64_t *out);
 
 #endif

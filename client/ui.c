@@ -27,13 +27,12 @@ bool ui_says(int level)
 
 void ui_log(int level, const char *text, ...)
 {
-    if (!ui_says(level)) {
+    if (!ui_says(level))
         return;
-    }
     char line[1024];
     va_list args;
     va_start(args, text);
-    vsnprintf(line, sizeof line, text, args);
+    vsnprintf(line, sizeof(line), text, args);
     va_end(args);
     fprintf(stderr, "%s%s\n", level <= LOG_WARNING ? "warning: " : "", line);
 }
@@ -66,12 +65,11 @@ int interrupted(void)
 
 bool ui_ask_overwrite(const char *path)
 {
-    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return false;
-    }
     fprintf(stderr, "File '%s' already exists. Overwrite? [y/N] ", path);
     char answer[16];
-    return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+    return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
 /* ---- progress ---- */
@@ -86,12 +84,10 @@ static int64_t interval_ns(const struct progress *p)
 
 void progress_start(struct progress *p, enum progress_kind kind)
 {
-    if (kind == PROGRESS_AUTO && isatty(STDERR_FILENO)) {
+    if (kind == PROGRESS_AUTO && isatty(STDERR_FILENO))
         kind = PROGRESS_BAR;
-    }
-    if (kind != PROGRESS_KV && !ui_says(LOG_INFO)) {
+    if (kind != PROGRESS_KV && !ui_says(LOG_INFO))
         kind = PROGRESS_NONE;
-    }
     *p = (struct progress){.kind = kind, .start_ns = now_ns()};
     p->next_ns = p->start_ns + interval_ns(p);
 }
@@ -105,7 +101,9 @@ static double seconds_since(int64_t start_ns)
 /* 0..1, negative where nothing is known of the end */
 static double share_done(const struct progress *p, const struct progress_state *s)
 {
-    double share = p->total_frames > 0 ? (double)s->frames / p->total_frames : p->total_s > 0 ? s->media_s / p->total_s : -1;
+    double share = p->total_frames > 0 ? (double)s->frames / p->total_frames
+                   : p->total_s > 0    ? s->media_s / p->total_s
+                                       : -1;
     return share > 1 ? 1 : share;
 }
 
@@ -125,15 +123,14 @@ static void print_bar(struct progress *p, const struct progress_state *s)
     bar[20] = 0;
     if (share > 0) {
         char clock[24];
-        clock_text(elapsed * (1 - share) / share, clock, sizeof clock);
-        snprintf(eta, sizeof eta, "  ETA %s", clock);
+        clock_text(elapsed * (1 - share) / share, clock, sizeof(clock));
+        snprintf(eta, sizeof(eta), "  ETA %s", clock);
     }
     fprintf(stderr, "\r[%s] ", bar);
-    if (share >= 0) {
+    if (share >= 0)
         fprintf(stderr, "%3.0f%%  ", share * 100);
-    }
-    fprintf(stderr, "%llu frames  %.1f fps  %.2fx%s\033[K", (unsigned long long)s->frames, (double)s->frames / elapsed,
-            s->media_s / elapsed, eta);
+    fprintf(stderr, "%llu frames  %.1f fps  %.2fx%s\033[K", (unsigned long long)s->frames,
+            (double)s->frames / elapsed, s->media_s / elapsed, eta);
     p->drawn = true;
 }
 
@@ -141,11 +138,10 @@ static void print_line(const struct progress *p, const struct progress_state *s)
 {
     double elapsed = seconds_since(p->start_ns), share = share_done(p, s);
     char percent[16] = "";
-    if (share >= 0) {
-        snprintf(percent, sizeof percent, "%.0f%%, ", share * 100);
-    }
-    fprintf(stderr, "%s%llu frames, %.1f fps, %.2fx\n", percent, (unsigned long long)s->frames, (double)s->frames / elapsed,
-            s->media_s / elapsed);
+    if (share >= 0)
+        snprintf(percent, sizeof(percent), "%.0f%%, ", share * 100);
+    fprintf(stderr, "%s%llu frames, %.1f fps, %.2fx\n", percent, (unsigned long long)s->frames,
+            (double)s->frames / elapsed, s->media_s / elapsed);
 }
 
 /* The keys, and their order, of ffmpeg -progress. */
@@ -153,26 +149,25 @@ static void print_kv(const struct progress *p, const struct progress_state *s, b
 {
     double elapsed = seconds_since(p->start_ns);
     char clock[24];
-    clock_text(s->media_s, clock, sizeof clock);
+    clock_text(s->media_s, clock, sizeof(clock));
     long long us = (long long)(s->media_s * 1e6);
-    fprintf(stderr, "frame=%llu\nfps=%.2f\n", (unsigned long long)s->frames, (double)s->frames / elapsed);
-    if (s->media_s > 0 && s->bytes > 0) {
+    fprintf(stderr, "frame=%llu\nfps=%.2f\n", (unsigned long long)s->frames,
+            (double)s->frames / elapsed);
+    if (s->media_s > 0 && s->bytes > 0)
         fprintf(stderr, "bitrate=%6.1fkbits/s\n", (double)s->bytes * 8 / s->media_s / 1000);
-    } else {
+    else
         fprintf(stderr, "bitrate=N/A\n");
-    }
-    fprintf(stderr, "total_size=%llu\nout_time_us=%lld\nout_time_ms=%lld\nout_time=%s.%06lld\n", (unsigned long long)s->bytes,
-            us, us, clock, us % 1000000);
-    fprintf(stderr, "dup_frames=0\ndrop_frames=%llu\nspeed=%.3gx\nprogress=%s\n", (unsigned long long)s->dropped,
-            s->media_s / elapsed, last ? "end" : "continue");
+    fprintf(stderr, "total_size=%llu\nout_time_us=%lld\nout_time_ms=%lld\nout_time=%s.%06lld\n",
+            (unsigned long long)s->bytes, us, us, clock, us % 1000000);
+    fprintf(stderr, "dup_frames=0\ndrop_frames=%llu\nspeed=%.3gx\nprogress=%s\n",
+            (unsigned long long)s->dropped, s->media_s / elapsed, last ? "end" : "continue");
 }
 
 void progress_update(struct progress *p, const struct progress_state *s)
 {
     int64_t now = now_ns();
-    if (p->kind == PROGRESS_NONE || now < p->next_ns) {
+    if (p->kind == PROGRESS_NONE || now < p->next_ns)
         return;
-    }
     p->next_ns = now + interval_ns(p);
     switch (p->kind) {
     case PROGRESS_BAR:
@@ -189,9 +184,8 @@ void progress_update(struct progress *p, const struct progress_state *s)
 
 void progress_end(struct progress *p, const struct progress_state *s)
 {
-    if (p->kind == PROGRESS_KV) {
+    if (p->kind == PROGRESS_KV)
         print_kv(p, s, true);
-    } else if (p->drawn) {
+    else if (p->drawn)
         fputs("\r\033[K", stderr);
-    }
 }

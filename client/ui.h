@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the command says while it works: messages by level, progress, interrupts, questions. All of it on stderr.
+ * What the command says while it works: messages by level, progress, interrupts, questions. All of
+ * it on stderr.
  */
 #ifndef CLIENT_UI_H
 #define CLIENT_UI_H
@@ -13,7 +14,8 @@ void ui_log(int level, const char *text, ...) __attribute__((format(printf, 2, 3
 
 int64_t now_ns(void); /* CLOCK_MONOTONIC */
 
-/* From the first SIGINT or SIGTERM on interrupted() gives 130 or 143, else 0; the second one ends the program at once. */
+/* From the first SIGINT or SIGTERM on interrupted() gives 130 or 143, else 0; the second one ends
+ * the program at once. */
 void interrupts_catch(void);
 int interrupted(void);
 

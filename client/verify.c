@@ -29,30 +29,26 @@ struct verify {
 
 static bool is_hex32(const char *text)
 {
-    for (int i = 0; i < 32; i++) {
-        if (!isxdigit((unsigned char)text[i])) {
+    for (int i = 0; i < 32; i++)
+        if (!isxdigit((unsigned char)text[i]))
             return false;
-        }
-    }
     return !isxdigit((unsigned char)text[32]);
 }
 
 static void copy_md5(char out[33], const char *hex)
 {
-    for (int i = 0; i < 32; i++) {
+    for (int i = 0; i < 32; i++)
         out[i] = (char)tolower((unsigned char)hex[i]);
-    }
     out[32] = 0;
 }
 
 bool framemd5_next(FILE *text, char md5[33])
 {
     char line[512];
-    while (fgets(line, sizeof line, text)) {
+    while (fgets(line, sizeof(line), text)) {
         const char *comma = line[0] == '#' ? NULL : strrchr(line, ',');
-        if (!comma) {
+        if (!comma)
             continue;
-        }
         comma += 1 + strspn(comma + 1, " \t");
         if (strlen(comma) >= 32 && is_hex32(comma)) {
             copy_md5(md5, comma);
@@ -77,19 +73,15 @@ static bool whole_md5(const char *text, char out[33])
 
 static enum reference kind_of(const char *head, size_t length, char whole[33])
 {
-    if (length >= 9 && !memcmp(head, "YUV4MPEG2", 9)) {
+    if (length >= 9 && !memcmp(head, "YUV4MPEG2", 9))
         return REF_Y4M;
-    }
     if (memchr(head, 0, length) == NULL) {
-        if (!strncmp(head, "#format: frame checksums", 24)) {
+        if (!strncmp(head, "#format: frame checksums", 24))
             return REF_FRAMEMD5;
-        }
-        if (length < 500 && whole_md5(head, whole)) {
+        if (length < 500 && whole_md5(head, whole))
             return REF_MD5;
-        }
-        if (!strncmp(head, "0,", 2)) {
+        if (!strncmp(head, "0,", 2))
             return REF_FRAMEMD5;
-        }
     }
     return REF_RAW;
 }
@@ -97,19 +89,18 @@ static enum reference kind_of(const char *head, size_t length, char whole[33])
 int verify_open(const char *path, struct verify **out, struct failure *f)
 {
     FILE *file = fopen(path, "re");
-    if (!file) {
+    if (!file)
         return fail_errno(f, X_OTHER, errno, path);
-    }
     char head[513];
     size_t n = fread(head, 1, 512, file);
     head[n] = 0;
-    struct verify *v = n > 0 ? calloc(1, sizeof *v) : NULL;
+    struct verify *v = n > 0 ? calloc(1, sizeof(*v)) : NULL;
     if (!v) {
         int error = ferror(file) ? errno : 0;
         fclose(file);
-        return error
-                   ? fail_errno(f, X_OTHER, error, path)
-                   : fail_with(f, X_USAGE, "a framemd5, MD5, y4m or raw file is wanted", "%s: nothing in the reference", path);
+        return error ? fail_errno(f, X_OTHER, error, path)
+                     : fail_with(f, X_USAGE, "a framemd5, MD5, y4m or raw file is wanted",
+                                 "%s: nothing in the reference", path);
     }
     v->kind = kind_of(head, n, v->whole);
     v->path = path;
@@ -131,9 +122,8 @@ int verify_open(const char *path, struct verify **out, struct failure *f)
 
 void verify_close(struct verify *v)
 {
-    if (!v) {
+    if (!v)
         return;
-    }
     fclose(v->file);
     av_free(v->md5);
     av_free(v->packed);
@@ -149,7 +139,8 @@ uint64_t verify_frames(const struct verify *v)
 static int mismatch(struct verify *v, const char *expected, const char *got, struct failure *f)
 {
     return fail_with(f, X_MISMATCH, "compare the pictures: pelton decode -f png, and ffmpeg",
-                     "frame %llu differs from %s: expected %s, got %s", (unsigned long long)v->frames, v->path, expected, got);
+                     "frame %llu differs from %s: expected %s, got %s",
+                     (unsigned long long)v->frames, v->path, expected, got);
 }
 
 static int pack(struct verify *v, const AVFrame *frame, struct failure *f)
@@ -162,11 +153,10 @@ static int pack(struct verify *v, const AVFrame *frame, struct failure *f)
         v->expected = av_malloc((size_t)size);
         v->size = v->packed && v->expected ? (size_t)size : 0;
     }
-    if (size <= 0 || v->size == 0) {
+    if (size <= 0 || v->size == 0)
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
-    }
-    av_image_copy_to_buffer(v->packed, size, (const uint8_t *const *)frame->data, frame->linesize, frame->format, frame->width,
-                            frame->height, 1);
+    av_image_copy_to_buffer(v->packed, size, (const uint8_t *const *)frame->data, frame->linesize,
+                            frame->format, frame->width, frame->height, 1);
     return 0;
 }
 
@@ -176,9 +166,11 @@ static void sample_position(const AVFrame *frame, size_t at, char *out, size_t s
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
     av_image_fill_linesizes(linesize, frame->format, frame->width);
     for (int p = 0; p < av_pix_fmt_count_planes(frame->format); p++) {
-        size_t rows = (size_t)(p == 1 || p == 2 ? AV_CEIL_RSHIFT(frame->height, d->log2_chroma_h) : frame->height);
+        size_t rows = (size_t)(p == 1 || p == 2 ? AV_CEIL_RSHIFT(frame->height, d->log2_chroma_h)
+                                                : frame->height);
         if (linesize[p] > 0 && at < rows * (size_t)linesize[p]) {
-            snprintf(out, size, " at plane %d, row %zu, byte %zu", p, at / (size_t)linesize[p], at % (size_t)linesize[p]);
+            snprintf(out, size, " at plane %d, row %zu, byte %zu", p, at / (size_t)linesize[p],
+                     at % (size_t)linesize[p]);
             return;
         }
         at -= rows * (size_t)linesize[p];
@@ -190,22 +182,21 @@ static void sample_position(const AVFrame *frame, size_t at, char *out, size_t s
 static int compare_bytes(struct verify *v, const AVFrame *frame, struct failure *f)
 {
     char header[256];
-    if (pack(v, frame, f)) {
+    if (pack(v, frame, f))
         return f->code;
-    }
-    if (v->kind == REF_Y4M && (!fgets(header, sizeof header, v->file) || strncmp(header, "FRAME", 5))) {
+    if (v->kind == REF_Y4M &&
+        (!fgets(header, sizeof(header), v->file) || strncmp(header, "FRAME", 5))) {
         return mismatch(v, "no further frame", "one", f);
     }
     size_t n = fread(v->expected, 1, v->size, v->file);
-    if (n < v->size) {
+    if (n < v->size)
         return mismatch(v, n ? "a shorter frame" : "no further frame", "one", f);
-    }
     for (size_t i = 0; i < n; i++) {
         if (v->expected[i] != v->packed[i]) {
             char expected[96], got[8], where[64];
-            sample_position(frame, i, where, sizeof where);
-            snprintf(expected, sizeof expected, "%u%s", v->expected[i], where);
-            snprintf(got, sizeof got, "%u", v->packed[i]);
+            sample_position(frame, i, where, sizeof(where));
+            snprintf(expected, sizeof(expected), "%u%s", v->expected[i], where);
+            snprintf(got, sizeof(got), "%u", v->packed[i]);
             return mismatch(v, expected, got, f);
         }
     }
@@ -219,17 +210,15 @@ int verify_frame(struct verify *v, const AVFrame *frame, struct failure *f)
     switch (v->kind) {
     case REF_FRAMEMD5:
         picture_md5(frame, got);
-        if (!framemd5_next(v->file, expected)) {
+        if (!framemd5_next(v->file, expected))
             rc = mismatch(v, "no further frame", got, f);
-        } else if (strcmp(expected, got)) {
+        else if (strcmp(expected, got))
             rc = mismatch(v, expected, got, f);
-        }
         break;
     case REF_MD5:
         rc = pack(v, frame, f);
-        if (rc == 0) {
+        if (rc == 0)
             av_md5_update(v->md5, v->packed, v->size);
-        }
         break;
     default:
         rc = compare_bytes(v, frame, f);
@@ -244,13 +233,12 @@ static int compare_whole(struct verify *v, struct failure *f)
     uint8_t digest[16];
     char got[33];
     av_md5_final(v->md5, digest);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         snprintf(got + 2 * i, 3, "%02x", digest[i]);
-    }
     if (strcmp(got, v->whole)) {
         return fail_with(f, X_MISMATCH, "a framemd5 reference would name the frame",
-                         "the %llu frames differ from %s: expected %s, got %s", (unsigned long long)v->frames, v->path,
-                         v->whole, got);
+                         "the %llu frames differ from %s: expected %s, got %s",
+                         (unsigned long long)v->frames, v->path, v->whole, got);
     }
     return 0;
 }

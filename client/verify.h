@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Comparing frames with a reference: a framemd5 file (one MD5 a frame), a file with one MD5 of all frames, or the frames
- * themselves (y4m, or raw planes).
+ * Comparing frames with a reference: a framemd5 file (one MD5 a frame), a file with one MD5 of all
+ * frames, or the frames themselves (y4m, or raw planes).
  */
 #ifndef CLIENT_VERIFY_H
 #define CLIENT_VERIFY_H

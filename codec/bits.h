@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Bit reader over an RBSP (7.2, 9.1): emulation prevention bytes are already gone (h264_unescape). Stateless but for the
- * position: every read loads eight bytes at it, so the buffer must have H264_BITS_PADDING readable bytes after its end.
- * Reads past the end give bits of the padding and leave the reader in a sticky overrun state: check h264_bits_overrun once
- * per syntax structure. The position never passes `limit`, so no sequence of reads leaves the padding.
+ * Bit reader over an RBSP (7.2, 9.1): emulation prevention bytes are already gone (h264_unescape).
+ * Stateless but for the position: every read loads eight bytes at it, so the buffer must have
+ * H264_BITS_PADDING readable bytes after its end. Reads past the end give bits of the padding and
+ * leave the reader in a sticky overrun state: check h264_bits_overrun once per syntax structure.
+ * The position never passes `limit`, so no sequence of reads leaves the padding.
  */
 #ifndef PELTON_CODEC_BITS_H
 #define PELTON_CODEC_BITS_H
@@ -27,7 +28,6 @@ struct h264_bits {
 static inline uint64_t h264_bits_window(const struct h264_bits *b)
 {
     uint64_t word;
-
     memcpy(&word, b->data + (b->pos >> 3), sizeof(word));
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     word = __builtin_bswap64(word);
@@ -35,7 +35,8 @@ static inline uint64_t h264_bits_window(const struct h264_bits *b)
     return word << (b->pos & 7);
 }
 
-/* data[0 .. size) plus H264_BITS_PADDING zero bytes. Starts at bit 0; set pos to skip a NAL unit header. */
+/* data[0 .. size) plus H264_BITS_PADDING zero bytes. Starts at bit 0; set pos to skip a NAL unit
+ * header. */
 static inline void h264_bits_init(struct h264_bits *b, const uint8_t *data, size_t size)
 {
     while (size && !data[size - 1])
@@ -47,7 +48,8 @@ static inline void h264_bits_init(struct h264_bits *b, const uint8_t *data, size
     b->limit = size * 8 + 256;
 }
 
-/* More than what stands before rbsp_trailing_bits() was read, or a code was longer than any value. */
+/* More than what stands before rbsp_trailing_bits() was read, or a code was longer than any value.
+ */
 static inline bool h264_bits_overrun(const struct h264_bits *b)
 {
     return b->pos > b->end;
@@ -89,7 +91,6 @@ static inline uint32_t h264_bits_peek(const struct h264_bits *b, unsigned n)
 static inline uint32_t h264_bits_flag(struct h264_bits *b)
 {
     uint32_t v = (uint32_t)(h264_bits_window(b) >> 63);
-
     h264_bits_skip(b, 1);
     return v;
 }
@@ -98,7 +99,6 @@ static inline uint32_t h264_bits_flag(struct h264_bits *b)
 static inline uint32_t h264_bits_u(struct h264_bits *b, unsigned n)
 {
     uint32_t v;
-
     if (!n)
         return 0;
     v = h264_bits_peek(b, n);
@@ -111,7 +111,6 @@ static inline uint32_t h264_bits_ue(struct h264_bits *b)
 {
     uint64_t w = h264_bits_window(b);
     unsigned zeros;
-
     if (w >> 32) { /* at most 31 leading zeros */
         zeros = (unsigned)__builtin_clzll(w);
         if (zeros <= 28) {
@@ -119,7 +118,8 @@ static inline uint32_t h264_bits_ue(struct h264_bits *b)
             return (uint32_t)(w >> (63 - 2 * zeros)) - 1;
         }
         h264_bits_skip(b, zeros);
-        return (uint32_t)(h264_bits_u(b, 1) ? ((uint64_t)1 << zeros) + h264_bits_u(b, zeros) - 1 : 0);
+        return (uint32_t)(h264_bits_u(b, 1) ? ((uint64_t)1 << zeros) + h264_bits_u(b, zeros) - 1
+                                            : 0);
     }
     h264_bits_fail(b);
     return 0;
@@ -130,7 +130,6 @@ static inline int32_t h264_bits_se(struct h264_bits *b)
 {
     uint32_t k = h264_bits_ue(b);
     int64_t v = (int64_t)((uint64_t)k + 1) / 2;
-
     return (int32_t)(k & 1 ? v : -v);
 }
 
@@ -141,9 +140,10 @@ static inline uint32_t h264_bits_te(struct h264_bits *b, uint32_t max)
 }
 
 /* NAL unit to RBSP (7.4.1.1): nal[0 .. size) from the header byte, which is copied too. Drops every
- * emulation_prevention_three_byte and trailing zero bytes, stops before a start code, and writes H264_BITS_PADDING zero bytes
- * after the RBSP: out must have room for size + H264_BITS_PADDING bytes and not overlap nal. Returns the bytes of the RBSP;
- * *consumed, where not NULL, is how many of nal were used. */
+ * emulation_prevention_three_byte and trailing zero bytes, stops before a start code, and writes
+ * H264_BITS_PADDING zero bytes after the RBSP: out must have room for size + H264_BITS_PADDING
+ * bytes and not overlap nal. Returns the bytes of the RBSP; *consumed, where not NULL, is how many
+ * of nal were used. */
 size_t h264_unescape(const uint8_t *nal, size_t size, uint8_t *out, size_t *consumed);
 
 #endif

@@ -7,12 +7,10 @@
 void h264_cabac_init_contexts(struct h264_cabac *c, unsigned model, int qp, unsigned count)
 {
     const int8_t(*mn)[2] = h264_cabac_init_mn[model];
-
     qp = qp < 0 ? 0 : qp > 51 ? 51 : qp;
     for (unsigned i = 0; i < count; i++) {
         int pre = ((mn[i][0] * qp) >> 4) + mn[i][1];
         int high;
-
         pre = pre < 1 ? 1 : pre > 126 ? 126 : pre;
         high = pre >= 64;
         c->state[i] = h264_cabac_rows[(high ? pre - 64 : 63 - pre) << 1 | high];
@@ -22,7 +20,6 @@ void h264_cabac_init_contexts(struct h264_cabac *c, unsigned model, int qp, unsi
 void h264_cabac_start(struct h264_cabac_engine *e, const uint8_t *data, const uint8_t *end)
 {
     uint64_t word;
-
     memcpy(&word, data, sizeof(word));
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     word = __builtin_bswap64(word);

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Concealment: macroblocks that no slice covered become records that go on with the motion around them, in space and in time,
- * or, where there is no picture to copy, with the samples to the left and above.
+ * Concealment: macroblocks that no slice covered become records that go on with the motion around
+ * them, in space and in time, or, where there is no picture to copy, with the samples to the left
+ * and above.
  *
- * It is data like any other: the macroblocks name a slice record of their own, the last one, whose lists hold the references
- * that the slices of the picture name. Those next to decoded macroblocks come first, then those next to them, so motion spreads
- * inwards from all sides.
+ * It is data like any other: the macroblocks name a slice record of their own, the last one, whose
+ * lists hold the references that the slices of the picture name. Those next to decoded macroblocks
+ * come first, then those next to them, so motion spreads inwards from all sides.
  */
 #include "codec/conceal.h"
 
 #include <stdlib.h>
 
-/* All macroblocks of a field picture are field macroblocks, and of a pair in an MBAFF frame both are or none. */
+/* All macroblocks of a field picture are field macroblocks, and of a pair in an MBAFF frame both
+ * are or none. */
 static uint8_t field_flag(const struct h264_picture *pic, uint32_t i)
 {
     uint32_t other = i / pic->mb_width & 1 ? i - pic->mb_width : i + pic->mb_width;
-
     if (pic->structure != REC_FRAME)
         return REC_MB_FIELD;
     if (!pic->mbaff || other >= pic->mb_count || !pic->syntax[other].decoded)
@@ -23,13 +24,12 @@ static uint8_t field_flag(const struct h264_picture *pic, uint32_t i)
     return pic->mbs[other].flags & REC_MB_FIELD;
 }
 
-/* A slice that failed within a pair leaves its top macroblock beside the bottom one of another slice, where addresses come twice: the pair
- * is what the top one says. */
+/* A slice that failed within a pair leaves its top macroblock beside the bottom one of another
+ * slice, where addresses come twice: the pair is what the top one says. */
 static void settle_pairs(struct h264_picture *pic)
 {
     for (uint32_t i = 0; i + pic->mb_width < pic->mb_count; i++) {
         uint32_t bottom = i + pic->mb_width;
-
         if (!(i / pic->mb_width & 1) && pic->syntax[i].decoded && pic->syntax[bottom].decoded &&
             ((pic->mbs[i].flags ^ pic->mbs[bottom].flags) & REC_MB_FIELD))
             pic->syntax[bottom].decoded = 0;
@@ -39,7 +39,6 @@ static void settle_pairs(struct h264_picture *pic)
 uint32_t h264_conceal_find(struct h264_picture *pic)
 {
     uint32_t missing = 0;
-
     if (pic->mbaff)
         settle_pairs(pic);
     for (uint32_t i = 0; i < pic->mb_count; i++) {
@@ -47,23 +46,24 @@ uint32_t h264_conceal_find(struct h264_picture *pic)
             continue;
         missing++;
         pic->mbs[i] = (struct rec_mb){.slice = pic->slice_count, .flags = field_flag(pic, i)};
-        memset(&pic->motion[i], 0, sizeof pic->motion[i]);
-        memset(pic->motion[i].ref_idx, -1, sizeof pic->motion[i].ref_idx);
+        memset(&pic->motion[i], 0, sizeof(pic->motion[i]));
+        memset(pic->motion[i].ref_idx, -1, sizeof(pic->motion[i].ref_idx));
     }
     atomic_store(&pic->missing_mbs, missing);
     return missing;
 }
 
-/* DC prediction from the left and from above; mid-grey without both. In MBAFF frames neighbours are not worth their rules. */
+/* DC prediction from the left and from above; mid-grey without both. In MBAFF frames neighbours are
+ * not worth their rules. */
 static void conceal_intra(struct h264_picture *pic, uint32_t i)
 {
     struct rec_mb *mb = &pic->mbs[i];
-
     mb->kind = REC_MB_INTRA_16X16;
     mb->intra_mode[0] = 2;
     if (pic->mbaff)
         return;
-    mb->intra_avail = (uint8_t)((i % pic->mb_width ? REC_AVAIL_A : 0) | (i >= pic->mb_width ? REC_AVAIL_B : 0));
+    mb->intra_avail =
+        (uint8_t)((i % pic->mb_width ? REC_AVAIL_A : 0) | (i >= pic->mb_width ? REC_AVAIL_B : 0));
 }
 
 static void conceal_inter(struct conceal *c, uint32_t i)
@@ -72,15 +72,15 @@ static void conceal_inter(struct conceal *c, uint32_t i)
     h264_conceal_motion(c, i);
 }
 
-/* A picture that is mostly intra macroblocks though it could refer to others has nothing to do with them. */
+/* A picture that is mostly intra macroblocks though it could refer to others has nothing to do with
+ * them. */
 static bool mostly_intra(const struct h264_picture *pic)
 {
     uint32_t intra = 0, inter = 0;
-
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         uint32_t slice = pic->mbs[i].slice;
-
-        if (slice >= pic->slice_count || pic->slices[slice].hdr.type == H264_I || pic->slices[slice].hdr.type == H264_SI)
+        if (slice >= pic->slice_count || pic->slices[slice].hdr.type == H264_I ||
+            pic->slices[slice].hdr.type == H264_SI)
             continue;
         intra += pic->mbs[i].kind != REC_MB_INTER;
         inter += pic->mbs[i].kind == REC_MB_INTER;
@@ -92,7 +92,6 @@ static bool mostly_intra(const struct h264_picture *pic)
 static uint32_t reach(struct conceal *c, uint32_t i, uint32_t *queue, uint32_t end)
 {
     uint32_t width = c->pic->mb_width, x = i % width, next[4], n = 0;
-
     if (x > 0)
         next[n++] = i - 1;
     if (x + 1 < width)
@@ -113,7 +112,6 @@ static uint32_t reach(struct conceal *c, uint32_t i, uint32_t *queue, uint32_t e
 static void spread(struct conceal *c, uint32_t *queue)
 {
     uint32_t begin = 0, end = 0;
-
     for (uint32_t i = 0; i < c->pic->mb_count; i++)
         c->depth[i] = c->pic->mbs[i].slice < c->pic->slice_count ? CONCEAL_KNOWN : CONCEAL_MISSING;
     for (uint32_t i = 0; i < c->pic->mb_count; i++)
@@ -135,7 +133,6 @@ int h264_conceal(struct h264_picture *pic)
     struct conceal c = {.pic = pic};
     uint32_t *queue;
     int error;
-
     if (!h264_conceal_references(&c) || mostly_intra(pic)) {
         for (uint32_t i = 0; i < pic->mb_count; i++)
             if (pic->mbs[i].slice == pic->slice_count)
@@ -143,7 +140,7 @@ int h264_conceal(struct h264_picture *pic)
         return H264_OK;
     }
     c.depth = malloc(pic->mb_count);
-    queue = malloc(pic->mb_count * sizeof *queue);
+    queue = malloc(pic->mb_count * sizeof(*queue));
     error = c.depth && queue ? H264_OK : H264_ERR_NOMEM;
     if (!error)
         spread(&c, queue);

@@ -7,10 +7,12 @@
 
 #include "codec/motion.h"
 
-/* A frame or field that concealed macroblocks may refer to: an entry of the lists of their own slice record. */
+/* A frame or field that concealed macroblocks may refer to: an entry of the lists of their own
+ * slice record. */
 struct conceal_ref {
-    uint32_t id;       /* as h264_slice.ref.id */
-    int64_t distance;  /* POC of the current picture less that of the reference; 0: unknown, or long-term */
+    uint32_t id; /* as h264_slice.ref.id */
+    /* POC of the current picture less that of the reference; 0: unknown, or long-term */
+    int64_t distance;
 };
 
 /* How far a macroblock is from what was decoded. */
@@ -20,13 +22,13 @@ struct conceal {
     struct h264_picture *pic;
     struct conceal_ref refs[REC_MAX_REFS];
     unsigned count;
-    int target[2];                  /* by list: the reference that concealed macroblocks use, -1: none */
+    int target[2]; /* by list: the reference that concealed macroblocks use, -1: none */
     const struct h264_picture *col; /* its motion goes on in time; NULL: none */
-    uint8_t *depth;                 /* [mb_count] CONCEAL_KNOWN, macroblocks on the way there, or CONCEAL_MISSING */
+    uint8_t *depth; /* [mb_count] CONCEAL_KNOWN, macroblocks on the way there, or CONCEAL_MISSING */
 };
 
-/* conceal_motion.c: the references that slices of the picture name, which of them serve, and the picture whose motion goes on.
- * False: there is none to copy. */
+/* conceal_motion.c: the references that slices of the picture name, which of them serve, and the
+ * picture whose motion goes on. False: there is none to copy. */
 bool h264_conceal_references(struct conceal *c);
 /* Vectors of macroblock mb from those around it and those at its place in c->col. */
 void h264_conceal_motion(struct conceal *c, uint32_t mb);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Vectors for macroblocks that are missing. Candidates are the vectors of the blocks around each quadrant and those at its place
- * in the picture before, all scaled by picture order count to one reference; the one with the least sum of distances to all
- * others, by weight, is taken (a weighted vector median: Astola, Haavisto, Neuvo, "Vector median filters", Proc. IEEE 78, 1990).
+ * Vectors for macroblocks that are missing. Candidates are the vectors of the blocks around each
+ * quadrant and those at its place in the picture before, all scaled by picture order count to one
+ * reference; the one with the least sum of distances to all others, by weight, is taken (a weighted
+ * vector median: Astola, Haavisto, Neuvo, "Vector median filters", Proc. IEEE 78, 1990).
  */
 #include "codec/conceal.h"
 #include "codec/dpb.h"
@@ -10,7 +11,8 @@
 #define CANDIDATES_MAX 48
 
 struct candidate {
-    int32_t x, y; /* as a vector to a reference one unit of POC before, in 1/256 of a quarter sample */
+    /* as a vector to a reference one unit of POC before, in 1/256 of a quarter sample */
+    int32_t x, y;
     uint32_t weight;
 };
 
@@ -26,7 +28,6 @@ static void add_reference(struct conceal *c, uint32_t slice, int list, unsigned 
     const struct h264_slice *s = &c->pic->slices[slice];
     uint32_t id = s->ref[list][i].id;
     int64_t distance = (int64_t)c->pic->output_poc - s->ref[list][i].poc;
-
     if (!s->ref[list][i].pic || c->count >= most)
         return;
     for (unsigned k = 0; k < c->count; k++)
@@ -39,16 +40,15 @@ static void add_reference(struct conceal *c, uint32_t slice, int list, unsigned 
     c->count++;
 }
 
-/* The nearest reference in output order whose distance has this sign; fields: the first one, which has the parity of the
- * current field where there is one. */
+/* The nearest reference in output order whose distance has this sign; fields: the first one, which
+ * has the parity of the current field where there is one. */
 static int nearest(const struct conceal *c, int sign)
 {
     int best = -1;
-
     for (unsigned i = 0; i < c->count; i++) {
         int64_t d = c->refs[i].distance * sign;
-
-        if (d > 0 && (best < 0 || (c->pic->structure == REC_FRAME && d < c->refs[best].distance * sign)))
+        if (d > 0 &&
+            (best < 0 || (c->pic->structure == REC_FRAME && d < c->refs[best].distance * sign)))
             best = (int)i;
     }
     return best;
@@ -57,8 +57,9 @@ static int nearest(const struct conceal *c, int sign)
 /* Records of others than reference pictures may be the device's. */
 static bool comparable(const struct h264_picture *pic, const struct h264_picture *col)
 {
-    return col && col != pic && !col->non_existing && col->motion_done && col->nal_ref_idc && col->motion && col->mb_count == pic->mb_count &&
-           col->mb_width == pic->mb_width && col->mbaff == pic->mbaff &&
+    return col && col != pic && !col->non_existing && col->motion_done && col->nal_ref_idc &&
+           col->motion && col->mb_count == pic->mb_count && col->mb_width == pic->mb_width &&
+           col->mbaff == pic->mbaff &&
            (col->structure == REC_FRAME) == (pic->structure == REC_FRAME);
 }
 
@@ -67,9 +68,9 @@ static struct h264_picture *first_listed(const struct h264_picture *pic, int lis
 {
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-
         if (slice->num_ref[list] && slice->ref[list][0].pic)
-            return h264_colocated_plane(pic, h264_picture_of_parity(slice->ref[list][0].pic, slice->ref[list][0].structure));
+            return h264_colocated_plane(pic, h264_picture_of_parity(slice->ref[list][0].pic,
+                                                                    slice->ref[list][0].structure));
     }
     return NULL;
 }
@@ -78,15 +79,14 @@ static struct h264_picture *first_listed(const struct h264_picture *pic, int lis
 static struct h264_picture *motion_source(const struct h264_picture *pic)
 {
     struct h264_picture *col = first_listed(pic, 1);
-
     col = col ? col : first_listed(pic, 0);
-    return col || pic->sps->separate_colour_plane_flag ? col : pic->previous; /* whose planes may be gone */
+    /* whose planes may be gone */
+    return col || pic->sps->separate_colour_plane_flag ? col : pic->previous;
 }
 
 uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264_picture **out)
 {
     uint64_t decoded = 0;
-
     for (uint32_t i = 0; i < pic->slice_count; i++)
         decoded += pic->slices[i].hdr.redundant_pic_cnt ? 0 : pic->slices[i].mbs_decoded;
     if (decoded >= pic->mb_count)
@@ -100,7 +100,6 @@ static int64_t usual_distance(const struct h264_picture *col)
 {
     for (uint32_t i = 0; col && i < col->slice_count; i++) {
         const struct h264_slice *slice = &col->slices[i];
-
         if (slice->num_ref[0] && slice->ref[0][0].id != UINT32_MAX && !slice->ref[0][0].long_term)
             return (int64_t)col->output_poc - slice->ref[0][0].poc;
     }
@@ -111,7 +110,6 @@ bool h264_conceal_references(struct conceal *c)
 {
     struct h264_picture *pic = c->pic, *col = motion_source(pic);
     uint32_t most = pic->mbaff ? REC_MAX_REFS / 2 : REC_MAX_REFS;
-
     for (uint32_t i = 0; i < pic->slice_count; i++)
         for (int list = 0; list < 2; list++)
             for (unsigned k = 0; k < pic->slices[i].num_ref[list] && c->count < most; k++)
@@ -120,7 +118,8 @@ bool h264_conceal_references(struct conceal *c)
         c->col = col;
     if (!c->count && pic->previous) {
         h264_picture_hold(pic, pic->previous);
-        c->refs[0] = (struct conceal_ref){pic->previous->id * 4 + pic->structure, usual_distance(c->col)};
+        c->refs[0] =
+            (struct conceal_ref){pic->previous->id * 4 + pic->structure, usual_distance(c->col)};
         pic->conceal_refs[0].slice = REC_NO_SLICE;
         c->count = 1;
     }
@@ -129,7 +128,8 @@ bool h264_conceal_references(struct conceal *c)
     if (c->target[0] < 0 && c->target[1] < 0)
         c->target[0] = 0;
     pic->conceal_ref_count = (uint8_t)c->count;
-    pic->rec_slices[pic->slice_count].num_ref[0] = pic->rec_slices[pic->slice_count].num_ref[1] = (uint8_t)c->count;
+    pic->rec_slices[pic->slice_count].num_ref[0] = pic->rec_slices[pic->slice_count].num_ref[1] =
+        (uint8_t)c->count;
     pic->rec_slices[pic->slice_count].slice_type = pic->has_b_slices ? H264_B : H264_P;
     return c->count > 0;
 }
@@ -137,13 +137,14 @@ bool h264_conceal_references(struct conceal *c)
 /* ---- candidates ---- */
 
 /* A vector to a reference at this distance; 0 counts as 1. */
-static void add_candidate(struct candidates *list, struct motion_mv mv, int64_t distance, uint32_t weight)
+static void add_candidate(struct candidates *list, struct motion_mv mv, int64_t distance,
+                          uint32_t weight)
 {
     int64_t d = distance ? distance : 1;
-
     if (list->count == CANDIDATES_MAX)
         return;
-    list->items[list->count++] = (struct candidate){(int32_t)(mv.x * 256 / d), (int32_t)(mv.y * 256 / d), weight};
+    list->items[list->count++] =
+        (struct candidate){(int32_t)(mv.x * 256 / d), (int32_t)(mv.y * 256 / d), weight};
 }
 
 /* Distance of the reference that a block of a macroblock uses; 0 where it is not known. */
@@ -151,52 +152,53 @@ static int64_t reference_distance(const struct h264_picture *pic, uint32_t mb, i
 {
     const struct h264_slice *slice;
     uint32_t index = pic->mbs[mb].slice;
-
     if (pic->mbaff && (pic->mbs[mb].flags & REC_MB_FIELD))
         ref >>= 1;
     if (index >= pic->slice_count)
         return 0;
     slice = &pic->slices[index];
-    if (ref >= slice->num_ref[list] || slice->ref[list][ref].long_term || !slice->ref[list][ref].id ||
-        slice->ref[list][ref].id == UINT32_MAX)
+    if (ref >= slice->num_ref[list] || slice->ref[list][ref].long_term ||
+        !slice->ref[list][ref].id || slice->ref[list][ref].id == UINT32_MAX)
         return 0;
     return (int64_t)pic->output_poc - slice->ref[list][ref].poc;
 }
 
 /* The vectors of one 4x4 block of a macroblock that was decoded, or concealed before. */
-static void add_block(const struct conceal *c, struct candidates *list, uint32_t mb, int block, uint32_t weight)
+static void add_block(const struct conceal *c, struct candidates *list, uint32_t mb, int block,
+                      uint32_t weight)
 {
     const struct rec_motion *m = &c->pic->motion[mb];
     int quadrant = (block >> 1 & 1) + (block >> 3) * 2;
-
     for (int k = 0; k < 2; k++) {
         int ref = m->ref_idx[k][quadrant];
         int64_t distance;
-
         if (ref < 0)
             continue;
-        distance = c->depth[mb] == CONCEAL_KNOWN ? reference_distance(c->pic, mb, k, ref) : c->refs[c->target[k]].distance;
+        distance = c->depth[mb] == CONCEAL_KNOWN ? reference_distance(c->pic, mb, k, ref)
+                                                 : c->refs[c->target[k]].distance;
         add_candidate(list, motion_load(m, k, block), distance, weight);
     }
 }
 
-/* Blocks at the border of neighbouring macroblock mb that is nearest to the quadrant; step: from one block to the other. */
-static void add_neighbour(const struct conceal *c, struct candidates *list, uint32_t i, uint32_t mb, int block, int step,
-                          uint32_t weight)
+/* Blocks at the border of neighbouring macroblock mb that is nearest to the quadrant; step: from
+ * one block to the other. */
+static void add_neighbour(const struct conceal *c, struct candidates *list, uint32_t i, uint32_t mb,
+                          int block, int step, uint32_t weight)
 {
-    if (c->depth[mb] >= c->depth[i] || ((c->pic->mbs[mb].flags ^ c->pic->mbs[i].flags) & REC_MB_FIELD))
+    if (c->depth[mb] >= c->depth[i] ||
+        ((c->pic->mbs[mb].flags ^ c->pic->mbs[i].flags) & REC_MB_FIELD))
         return;
     weight /= 1u + c->depth[mb];
     add_block(c, list, mb, block, weight);
     add_block(c, list, mb, block + step, weight);
 }
 
-/* Quadrant q (x, y of 0 and 1) of macroblock i: its own side of each neighbour weighs more than the far one. */
+/* Quadrant q (x, y of 0 and 1) of macroblock i: its own side of each neighbour weighs more than the
+ * far one. */
 static void add_neighbours(const struct conceal *c, struct candidates *list, uint32_t i, int q)
 {
     uint32_t width = c->pic->mb_width, x = i % width;
     int qx = q & 1, qy = q >> 1;
-
     if (x > 0)
         add_neighbour(c, list, i, i - 1, 8 * qy + 3, 4, qx ? 24 : 64);
     if (x + 1 < width)
@@ -212,15 +214,14 @@ static void add_colocated(const struct conceal *c, struct candidates *list, uint
 {
     const struct h264_picture *col = c->col;
     const struct rec_motion *m = col ? &col->motion[i] : NULL;
-
     if (!col || ((col->mbs[i].flags ^ c->pic->mbs[i].flags) & REC_MB_FIELD))
         return;
     for (int k = 0; k < 4; k++) {
         int block = (q >> 1) * 8 + (q & 1) * 2 + (k >> 1) * 4 + (k & 1);
-
         for (int l = 0; l < 2; l++)
             if (m->ref_idx[l][q] >= 0)
-                add_candidate(list, motion_load(m, l, block), reference_distance(col, i, l, m->ref_idx[l][q]), 12);
+                add_candidate(list, motion_load(m, l, block),
+                              reference_distance(col, i, l, m->ref_idx[l][q]), 12);
     }
 }
 
@@ -229,10 +230,9 @@ static void add_colocated(const struct conceal *c, struct candidates *list, uint
 static uint64_t distance_to_all(const struct candidates *list, unsigned i)
 {
     uint64_t sum = 0;
-
     for (unsigned k = 0; k < list->count; k++) {
-        int64_t x = (int64_t)list->items[i].x - list->items[k].x, y = (int64_t)list->items[i].y - list->items[k].y;
-
+        int64_t x = (int64_t)list->items[i].x - list->items[k].x,
+                y = (int64_t)list->items[i].y - list->items[k].y;
         sum += (uint64_t)((x < 0 ? -x : x) + (y < 0 ? -y : y)) * list->items[k].weight;
     }
     return sum;
@@ -242,10 +242,8 @@ static struct candidate vector_median(const struct candidates *list)
 {
     struct candidate best = {0, 0, 0};
     uint64_t least = UINT64_MAX;
-
     for (unsigned i = 0; i < list->count; i++) {
         uint64_t d = distance_to_all(list, i);
-
         if (d < least) {
             least = d;
             best = list->items[i];
@@ -257,7 +255,6 @@ static struct candidate vector_median(const struct candidates *list)
 static int16_t scale(int32_t unit, int64_t distance)
 {
     int64_t v = (int64_t)unit * (distance ? distance : 1);
-
     v = (v + (v < 0 ? -128 : 128)) / 256;
     return (int16_t)(v < -2048 ? -2048 : v > 2047 ? 2047 : v);
 }
@@ -266,18 +263,15 @@ void h264_conceal_motion(struct conceal *c, uint32_t mb)
 {
     struct rec_motion *m = &c->pic->motion[mb];
     int field = c->pic->mbaff && (c->pic->mbs[mb].flags & REC_MB_FIELD) ? 1 : 0;
-
     for (int q = 0; q < 4; q++) {
         struct candidates list = {.count = 0};
         struct candidate best;
-
         add_neighbours(c, &list, mb, q);
         add_colocated(c, &list, mb, q);
         best = vector_median(&list);
         for (int l = 0; l < 2; l++) {
             int64_t distance = c->target[l] < 0 ? 0 : c->refs[c->target[l]].distance;
             struct motion_mv mv = {scale(best.x, distance), scale(best.y, distance)};
-
             if (c->target[l] < 0)
                 continue;
             m->ref_idx[l][q] = (int8_t)(c->target[l] << field);

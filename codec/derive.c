@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3 on the GPU, the CPU's part: which pictures' motion can be derived there, their slices as codec/derive.h wants them, and the picture
- * once its arrays have come back.
+ * Step 3 on the GPU, the CPU's part: which pictures' motion can be derived there, their slices as
+ * codec/derive.h wants them, and the picture once its arrays have come back.
  */
 #include "codec/derive.h"
 #include "codec/motion.h"
@@ -11,12 +11,13 @@ bool h264_picture_has_map(const struct h264_picture *pic)
     return pic->wants_map && pic->nal_ref_idc && !pic->mbaff;
 }
 
-/* Of the colocated picture, or it is for another kind: blocks of fields of frames and of frames of fields lie elsewhere (Table 8-6). */
+/* Of the colocated picture, or it is for another kind: blocks of fields of frames and of frames of
+ * fields lie elsewhere (Table 8-6). */
 static bool has_no_map(const struct h264_slice *slice)
 {
     const struct h264_picture *col = slice->num_ref[1] ? slice->ref[1][0].pic : NULL;
-
-    return col && (!h264_picture_has_map(col) || (col->structure == REC_FRAME) != (slice->pic->structure == REC_FRAME));
+    return col && (!h264_picture_has_map(col) ||
+                   (col->structure == REC_FRAME) != (slice->pic->structure == REC_FRAME));
 }
 
 bool h264_picture_derives(const struct h264_picture *pic)
@@ -25,8 +26,8 @@ bool h264_picture_derives(const struct h264_picture *pic)
         return false;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-
-        if (slice->hdr.type == H264_B && (!slice->hdr.direct_spatial_mv_pred_flag || has_no_map(slice)))
+        if (slice->hdr.type == H264_B &&
+            (!slice->hdr.direct_spatial_mv_pred_flag || has_no_map(slice)))
             return false;
     }
     return true;
@@ -35,11 +36,10 @@ bool h264_picture_derives(const struct h264_picture *pic)
 bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units)
 {
     uint32_t used = atomic_load_explicit(&pic->unit_count, memory_order_relaxed);
-
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-
-        if (slice->status < 0 || slice->lost_partition || slice->mbs_decoded != slice->end_mb - slice->hdr.first_mb)
+        if (slice->status < 0 || slice->lost_partition ||
+            slice->mbs_decoded != slice->end_mb - slice->hdr.first_mb)
             return false;
     }
     if (used > pic->unit_capacity || used > pic->mb_count * h264_units_per_mb(pic->sps))
@@ -51,10 +51,12 @@ bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units)
 /* Of the list: what ref_idx may name (7.4.3) and exists. */
 static uint8_t entries(const struct h264_slice *slice, unsigned list)
 {
-    return slice->num_ref[list] < slice->hdr.num_ref[list] ? slice->num_ref[list] : slice->hdr.num_ref[list];
+    return slice->num_ref[list] < slice->hdr.num_ref[list] ? slice->num_ref[list]
+                                                           : slice->hdr.num_ref[list];
 }
 
-void h264_slice_derive_export(const struct h264_slice *slice, struct der_slice *out, const uint16_t **map)
+void h264_slice_derive_export(const struct h264_slice *slice, struct der_slice *out,
+                              const uint16_t **map)
 {
     *out = (struct der_slice){
         .first_mb = slice->hdr.first_mb,
@@ -81,10 +83,10 @@ static void slice_derived(struct h264_slice *slice)
     atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);
 }
 
-int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds, const struct h264_final *final, bool host)
+int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds,
+                         const struct h264_final *final, bool host)
 {
     int error = h264_fill_slices(pic);
-
     if (error < 0)
         return error;
     for (uint32_t i = 0; i < pic->slice_count; i++)

@@ -31,10 +31,8 @@ void h264_entry_drop(struct h264_dpb_entry *e)
 void h264_dpb_sweep(struct h264_dpb *dpb)
 {
     unsigned kept = 0;
-
     for (unsigned i = 0; i < dpb->count; i++) {
         struct h264_dpb_entry *e = &dpb->entries[i];
-
         if (h264_entry_marked(e) || e->waiting)
             dpb->entries[kept++] = *e;
         else
@@ -60,22 +58,21 @@ void h264_dpb_clear(struct h264_dpb *dpb)
 static unsigned marked_count(const struct h264_dpb *dpb, const struct h264_dpb_entry *own)
 {
     unsigned n = 0;
-
     for (unsigned i = 0; i < dpb->count; i++)
         n += &dpb->entries[i] != own && h264_entry_marked(&dpb->entries[i]) != 0;
     return n;
 }
 
 /* The short-term entry of smallest FrameNumWrap, or NULL. */
-static struct h264_dpb_entry *oldest_short_term(struct h264_dpb *dpb, uint32_t frame_num, const struct h264_dpb_entry *own)
+static struct h264_dpb_entry *oldest_short_term(struct h264_dpb *dpb, uint32_t frame_num,
+                                                const struct h264_dpb_entry *own)
 {
     struct h264_dpb_entry *oldest = NULL;
-
     for (unsigned i = 0; i < dpb->count; i++) {
         struct h264_dpb_entry *e = &dpb->entries[i];
-
         if (e != own && e->short_term &&
-            (!oldest || h264_frame_num_wrap(dpb, e, frame_num) < h264_frame_num_wrap(dpb, oldest, frame_num)))
+            (!oldest ||
+             h264_frame_num_wrap(dpb, e, frame_num) < h264_frame_num_wrap(dpb, oldest, frame_num)))
             oldest = e;
     }
     return oldest;
@@ -85,7 +82,6 @@ void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num, const struct h264_
 {
     while (marked_count(dpb, own) >= dpb->max_refs) {
         struct h264_dpb_entry *e = oldest_short_term(dpb, frame_num, own);
-
         /* Long-term frames alone may not fill the window; where they do, the first makes room. */
         for (unsigned i = 0; !e && i < dpb->count; i++)
             if (&dpb->entries[i] != own && dpb->entries[i].long_term)
@@ -100,11 +96,11 @@ void h264_dpb_slide(struct h264_dpb *dpb, uint32_t frame_num, const struct h264_
 static unsigned fields_of(const struct h264_slice_header *h, int64_t number)
 {
     unsigned own = h->bottom_field_flag ? REC_BOTTOM : REC_TOP;
-
     return !h->field_pic_flag ? REC_FRAME : number & 1 ? own : REC_FRAME - own;
 }
 
-struct h264_dpb_named h264_dpb_short_term(struct h264_dpb *dpb, const struct h264_slice_header *h, int64_t pic_num)
+struct h264_dpb_named h264_dpb_short_term(struct h264_dpb *dpb, const struct h264_slice_header *h,
+                                          int64_t pic_num)
 {
     unsigned fields = fields_of(h, pic_num);
     /* The shift of a negative number rounds down, as needed. */
@@ -112,21 +108,19 @@ struct h264_dpb_named h264_dpb_short_term(struct h264_dpb *dpb, const struct h26
 
     for (unsigned i = 0; i < dpb->count; i++) {
         struct h264_dpb_entry *e = &dpb->entries[i];
-
         if ((e->short_term & fields) == fields && h264_frame_num_wrap(dpb, e, h->frame_num) == wrap)
             return (struct h264_dpb_named){e, fields};
     }
     return (struct h264_dpb_named){NULL, fields};
 }
 
-struct h264_dpb_named h264_dpb_long_term(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t long_term_pic_num)
+struct h264_dpb_named h264_dpb_long_term(struct h264_dpb *dpb, const struct h264_slice_header *h,
+                                         uint32_t long_term_pic_num)
 {
     unsigned fields = fields_of(h, long_term_pic_num);
     uint32_t index = h->field_pic_flag ? long_term_pic_num >> 1 : long_term_pic_num;
-
     for (unsigned i = 0; i < dpb->count; i++) {
         struct h264_dpb_entry *e = &dpb->entries[i];
-
         if ((e->long_term & fields) == fields && e->long_term_frame_idx == index)
             return (struct h264_dpb_named){e, fields};
     }
@@ -134,28 +128,29 @@ struct h264_dpb_named h264_dpb_long_term(struct h264_dpb *dpb, const struct h264
 }
 
 /* The picture of difference_of_pic_nums_minus1 (8.2.5.4.1) */
-static struct h264_dpb_named at_difference(struct h264_dpb *dpb, const struct h264_slice_header *h, uint32_t difference_minus1)
+static struct h264_dpb_named at_difference(struct h264_dpb *dpb, const struct h264_slice_header *h,
+                                           uint32_t difference_minus1)
 {
     int64_t current = h->field_pic_flag ? 2 * (int64_t)h->frame_num + 1 : h->frame_num;
-
     return h264_dpb_short_term(dpb, h, current - ((int64_t)difference_minus1 + 1));
 }
 
-/* A LongTermFrameIdx that is about to be given away leaves its holder, unless that is `keep`, whose other field it is. */
-static void free_long_term_idx(struct h264_dpb *dpb, uint32_t index, const struct h264_dpb_entry *keep)
+/* A LongTermFrameIdx that is about to be given away leaves its holder, unless that is `keep`, whose
+ * other field it is. */
+static void free_long_term_idx(struct h264_dpb *dpb, uint32_t index,
+                               const struct h264_dpb_entry *keep)
 {
     for (unsigned i = 0; i < dpb->count; i++) {
         struct h264_dpb_entry *e = &dpb->entries[i];
-
         if (e != keep && e->long_term && e->long_term_frame_idx == index)
             e->long_term = 0;
     }
 }
 
-static int assign_long_term(struct h264_dpb *dpb, const struct h264_slice_header *h, const struct h264_mmco *m)
+static int assign_long_term(struct h264_dpb *dpb, const struct h264_slice_header *h,
+                            const struct h264_mmco *m)
 {
     struct h264_dpb_named n = at_difference(dpb, h, m->a);
-
     if (!n.entry || m->b >= 2 * H264_DPB_MAX)
         return H264_ERR_DATA;
     free_long_term_idx(dpb, m->b, n.entry);
@@ -179,7 +174,6 @@ static int apply(struct h264_dpb *dpb, const struct h264_slice_header *h, const 
                  const struct h264_dpb_entry *own, uint32_t *long_term_idx)
 {
     struct h264_dpb_named n;
-
     switch (m->op) {
     case 1: /* 8.2.5.4.1 */
         n = at_difference(dpb, h, m->a);
@@ -212,11 +206,10 @@ static int apply(struct h264_dpb *dpb, const struct h264_slice_header *h, const 
     }
 }
 
-int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h, const struct h264_dpb_entry *own,
-                   uint32_t *long_term_idx, bool *reset)
+int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h,
+                   const struct h264_dpb_entry *own, uint32_t *long_term_idx, bool *reset)
 {
     int result = H264_OK;
-
     for (unsigned i = 0; i < h->mmco_count; i++) {
         if (apply(dpb, h, &h->mmco[i], own, long_term_idx))
             result = H264_ERR_DATA;
@@ -224,7 +217,8 @@ int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h, cons
             *reset = true;
     }
     if (marked_count(dpb, own) >= dpb->max_refs) {
-        h264_dpb_slide(dpb, h->frame_num, own); /* the operations made no room for the current picture */
+        /* the operations made no room for the current picture */
+        h264_dpb_slide(dpb, h->frame_num, own);
         result = H264_ERR_DATA;
     }
     return result;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The ABI of entropy decoding on the GPU (step 2): what a slice is before it is decoded there, and what is said of it
- * afterwards.
+ * The ABI of entropy decoding on the GPU (step 2): what a slice is before it is decoded there, and
+ * what is said of it afterwards.
  *
- * Included by C and by GLSL, as codec/records.h is: plain structs of fixed-width integers in scalar layout, sizes asserted. The
- * results proper are the records (rec_mb, rec_motion, h264_mb_syntax, units of coefficients), the same as those of
- * h264_slice_decode.
+ * Included by C and by GLSL, as codec/records.h is: plain structs of fixed-width integers in scalar
+ * layout, sizes asserted. The results proper are the records (rec_mb, rec_motion, h264_mb_syntax,
+ * units of coefficients), the same as those of h264_slice_decode.
  */
 #ifndef PELTON_ENTROPY_H
 #define PELTON_ENTROPY_H
@@ -14,26 +14,27 @@
 
 /* Contexts of ChromaArrayType 0 and 1. */
 #define ENT_CONTEXTS 460
-/* PicWidthInMbs that are decoded there: what is above is read two macroblocks ahead. Bytes of a slice at most: its time, 0.3
- * seconds for so many on an H200, twice that among two thousand, must stay below what a driver takes for a hang, on others too. */
+/* PicWidthInMbs that are decoded there: what is above is read two macroblocks ahead. Bytes of a
+ * slice at most: its time, 0.3 seconds for so many on an H200, twice that among two thousand, must
+ * stay below what a driver takes for a hang, on others too. */
 #define ENT_MIN_WIDTH 3
 #define ENT_MAX_WIDTH 512
 #define ENT_MAX_BYTES (1u << 18)
-#define ENT_PADDING 3 /* bytes of zeros behind a slice at least: where reading stops */
+#define ENT_PADDING   3 /* bytes of zeros behind a slice at least: where reading stops */
 
 /* ent_slice.flags */
-#define ENT_FIELD 1              /* a field picture: scans and contexts */
-#define ENT_TRANSFORM_8X8 2      /* transform_8x8_mode_flag */
+#define ENT_FIELD             1  /* a field picture: scans and contexts */
+#define ENT_TRANSFORM_8X8     2  /* transform_8x8_mode_flag */
 #define ENT_CONSTRAINED_INTRA 4  /* constrained_intra_pred_flag */
-#define ENT_DIRECT_8X8 8         /* direct_8x8_inference_flag */
-#define ENT_BYPASS 16            /* qpprime_y_zero_transform_bypass_flag */
+#define ENT_DIRECT_8X8        8  /* direct_8x8_inference_flag */
+#define ENT_BYPASS            16 /* qpprime_y_zero_transform_bypass_flag */
 
 /* One slice. 60 bytes. */
 struct ent_slice {
-    REC_U32 word;       /* its RBSP in the batch's bytes, in words of four */
-    REC_U32 start;      /* first byte of CABAC data in the RBSP */
-    REC_U32 size;       /* bytes of the RBSP */
-    REC_U32 first_mb;   /* addresses [first_mb, end_mb) */
+    REC_U32 word;     /* its RBSP in the batch's bytes, in words of four */
+    REC_U32 start;    /* first byte of CABAC data in the RBSP */
+    REC_U32 size;     /* bytes of the RBSP */
+    REC_U32 first_mb; /* addresses [first_mb, end_mb) */
     REC_U32 end_mb;
     REC_U32 mb_width;   /* PicWidthInMbs */
     REC_U32 mb_base;    /* first macroblock of its picture in the batch's arrays */
@@ -48,14 +49,16 @@ struct ent_slice {
     REC_U8 flags;       /* ENT_* */
     REC_I8 chroma_qp_offset[2];
     REC_U8 num_ref[2];
-    REC_U8 deblock_idc; /* disable_deblocking_filter_idc */
+    REC_U8 deblock_idc;   /* disable_deblocking_filter_idc */
     REC_U8 chroma_blocks; /* 4x4 blocks of a chroma component: 0 or 4 */
     REC_U8 reserved[2];
 };
 
 /* ent_result.status; 0 before the slice is begun */
 #define ENT_COMPLETE 1 /* all macroblocks up to end_mb, without an error */
-#define ENT_FAILED 2   /* an error of the bitstream, or too few units: h264_slice_decode finds out */
+#define ENT_FAILED                                                                                 \
+    2 /* an error of the bitstream, or too few units: h264_slice_decode finds out                  \
+       */
 
 /* 8 bytes */
 struct ent_result {
@@ -64,19 +67,21 @@ struct ent_result {
 };
 
 /* Roots of ent_tables.tree, of mb_type by slice type and of sub_mb_type. */
-#define ENT_TREE_I 0
-#define ENT_TREE_P 1
-#define ENT_TREE_B 6
+#define ENT_TREE_I     0
+#define ENT_TREE_P     1
+#define ENT_TREE_B     6
 #define ENT_TREE_SUB_P 30
 #define ENT_TREE_SUB_B 33
 #define ENT_TREE_NODES 45
-#define ENT_TREE_LEAF 64
-#define ENT_TREE_INTRA_16X16 63 /* the value of all of Table 9-36 but I_NxN, whose other bins follow */
+#define ENT_TREE_LEAF  64
+/* the value of all of Table 9-36 but I_NxN, whose other bins follow */
+#define ENT_TREE_INTRA_16X16 63
 
-/* Tables of 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own. Frame, then field where there are
- * two. */
+/* Tables of 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own. Frame,
+ * then field where there are two. */
 struct ent_tables {
-    /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; the next one after the MPS | after the LPS << 8 | valMPS << 31 */
+    /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; the next one after the MPS | after the
+     * LPS << 8 | valMPS << 31 */
     REC_U32 states[128][2];
     REC_I8 init[4][ENT_CONTEXTS][2]; /* (m, n) by ent_slice.model */
     REC_U8 scan_4x4[2][16];
@@ -85,14 +90,18 @@ struct ent_tables {
     REC_U8 last_8x8[64];
     REC_U8 scan_luma_dc[2][16];
     REC_U8 chroma_qpc[52];
-    /* Binarizations of mb_type and sub_mb_type (Tables 9-36 to 9-38) as trees: ctxIdx | where a bin of 0 leads to << 8 | a bin of 1
-     * << 16, to a node or to a value, which is ENT_TREE_LEAF more. Values are those of the tables below. */
+    /* Binarizations of mb_type and sub_mb_type (Tables 9-36 to 9-38) as trees: ctxIdx | where a bin
+     * of 0 leads to << 8 | a bin of 1
+     * << 16, to a node or to a value, which is ENT_TREE_LEAF more. Values are those of the tables
+     * below. */
     REC_U32 tree[ENT_TREE_NODES];
-    /* Tables 7-13, 7-14 by mb_type: enum h264_part | lists of the first partition << 4, of the second << 6 */
+    /* Tables 7-13, 7-14 by mb_type: enum h264_part | lists of the first partition << 4, of the
+     * second << 6 */
     REC_U8 type_p[5], type_b[23];
-    REC_U8 sub_p[4], sub_b[13];   /* Tables 7-17, 7-18 by sub_mb_type: enum h264_sub | lists << 4 */
+    REC_U8 sub_p[4], sub_b[13]; /* Tables 7-17, 7-18 by sub_mb_type: enum h264_sub | lists << 4 */
     REC_U8 reserved[3];
-    /* by ctxBlockCat 0..5: first contexts of coded_block_flag (5: none), of both maps, of coeff_abs_level_minus1 */
+    /* by ctxBlockCat 0..5: first contexts of coded_block_flag (5: none), of both maps, of
+     * coeff_abs_level_minus1 */
     REC_U16 category[2][6][4];
 };
 

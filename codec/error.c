@@ -23,7 +23,8 @@ const char *h264_error_text(int error)
     return "unknown error";
 }
 
-int h264_fail(struct h264_diag *diag, int error, const char *element, int64_t value, const char *what)
+int h264_fail(struct h264_diag *diag, int error, const char *element, int64_t value,
+              const char *what)
 {
     if (diag) {
         diag->element = element;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * H.264 decoding up to flat records (steps 1 to 3 of ARCHITECTURE.md). Plain C: no threads, no globals, no I/O.
+ * H.264 decoding up to flat records (steps 1 to 3 of ARCHITECTURE.md). Plain C: no threads, no
+ * globals, no I/O.
  *
- *   step 1  h264_stream_feed          headers, POC, marking, reference lists, output order   one stream: serial
- *   step 2  h264_slice_decode         slice data -> rec_mb, mvd, coefficients                 every slice: any thread, any order
- *   step 3  h264_picture_derive_motion mvd -> rec_motion                                      after step 2 of all its slices and
- *                                                                                             step 3 of its colocated pictures
- *   then    h264_picture_view         slot numbers into the slices, a rec_view to submit
+ *   step 1  h264_stream_feed          headers, POC, marking, reference lists, output order   one
+ * stream: serial step 2  h264_slice_decode         slice data -> rec_mb, mvd, coefficients every
+ * slice: any thread, any order step 3  h264_picture_derive_motion mvd -> rec_motion after step 2 of
+ * all its slices and step 3 of its colocated pictures then    h264_picture_view         slot
+ * numbers into the slices, a rec_view to submit
  *
- * The entropy decode of a picture needs no other picture; nothing here assumes an order between step 2 of two pictures.
+ * The entropy decode of a picture needs no other picture; nothing here assumes an order between
+ * step 2 of two pictures.
  *
- * Errors are negative enum h264_error values. Text for a person comes from h264_error_text and from h264_diag.
+ * Errors are negative enum h264_error values. Text for a person comes from h264_error_text and from
+ * h264_diag.
  */
 #ifndef PELTON_H264_H
 #define PELTON_H264_H
@@ -25,19 +28,20 @@
 
 enum h264_error {
     H264_OK = 0,
-    H264_ERR_DATA = -1,        /* the bitstream breaks a rule; concealed or skipped, decoding goes on */
-    H264_ERR_UNSUPPORTED = -2, /* valid, but a tool that this version lacks; diag names the syntax element */
+    H264_ERR_DATA = -1, /* the bitstream breaks a rule; concealed or skipped, decoding goes on */
+    /* valid, but a tool that this version lacks; diag names the syntax element */
+    H264_ERR_UNSUPPORTED = -2,
     H264_ERR_NOMEM = -3,
-    H264_ERR_NO_PARAMS = -4,   /* refers to a parameter set that was never received */
-    H264_ERR_TRUNCATED = -5    /* data ends inside a syntax structure */
+    H264_ERR_NO_PARAMS = -4, /* refers to a parameter set that was never received */
+    H264_ERR_TRUNCATED = -5  /* data ends inside a syntax structure */
 };
 const char *h264_error_text(int error);
 
 /* Where and why; filled by the function that returns a negative value. */
 struct h264_diag {
-    const char *element;  /* syntax element or rule, static string: "frame_mbs_only_flag" */
-    int64_t value;        /* the value met */
-    const char *what;     /* one clause of English, static: "interlaced coding is not supported yet" */
+    const char *element; /* syntax element or rule, static string: "frame_mbs_only_flag" */
+    int64_t value;       /* the value met */
+    const char *what; /* one clause of English, static: "interlaced coding is not supported yet" */
 };
 
 /* ---- parameter sets (7.3.2.1, 7.3.2.2); immutable and refcounted once parsed ---- */
@@ -47,16 +51,18 @@ struct h264_diag {
 
 struct h264_vui {
     uint8_t aspect_ratio_idc;
-    uint16_t sar_width, sar_height;       /* 0:0 unknown */
+    uint16_t sar_width, sar_height; /* 0:0 unknown */
     uint8_t overscan_info_present, overscan_appropriate;
     uint8_t video_signal_type_present, video_format, full_range;
-    uint8_t colour_description_present, colour_primaries, transfer, matrix; /* H.273 code points, 2 = unspecified */
+    /* H.273 code points, 2 = unspecified */
+    uint8_t colour_description_present, colour_primaries, transfer, matrix;
     uint8_t chroma_loc_present, chroma_loc_top, chroma_loc_bottom;
     uint8_t timing_info_present, fixed_frame_rate;
     uint32_t num_units_in_tick, time_scale;
     uint8_t nal_hrd_present, vcl_hrd_present, pic_struct_present;
-    uint8_t cpb_count[2];                 /* cpb_cnt_minus1 + 1 of the NAL and the VCL HRD, where present */
-    uint8_t cpb_removal_delay_length, dpb_output_delay_length, time_offset_length, initial_cpb_removal_delay_length;
+    uint8_t cpb_count[2]; /* cpb_cnt_minus1 + 1 of the NAL and the VCL HRD, where present */
+    uint8_t cpb_removal_delay_length, dpb_output_delay_length, time_offset_length,
+        initial_cpb_removal_delay_length;
     uint8_t bitstream_restriction_flag;
     uint8_t max_num_reorder_frames, max_dec_frame_buffering;
 };
@@ -67,117 +73,140 @@ struct h264_sps {
     uint8_t chroma_format_idc, separate_colour_plane_flag, bit_depth[2] /* luma, chroma */;
     uint8_t qpprime_y_zero_transform_bypass_flag;
     uint8_t seq_scaling_matrix_present_flag;
-    struct rec_scaling scaling;           /* after fall-back rule set A; Flat_16 when absent */
+    struct rec_scaling scaling; /* after fall-back rule set A; Flat_16 when absent */
     uint8_t log2_max_frame_num, poc_type, log2_max_poc_lsb, delta_pic_order_always_zero_flag;
     int32_t offset_for_non_ref_pic, offset_for_top_to_bottom_field;
     uint8_t num_ref_frames_in_poc_cycle;
     int32_t offset_for_ref_frame[255];
     uint8_t max_num_ref_frames, gaps_in_frame_num_allowed;
-    uint16_t mb_width, map_height;        /* PicWidthInMbs, PicHeightInMapUnits */
-    uint16_t mb_height;                   /* FrameHeightInMbs */
+    uint16_t mb_width, map_height; /* PicWidthInMbs, PicHeightInMapUnits */
+    uint16_t mb_height;            /* FrameHeightInMbs */
     uint8_t frame_mbs_only_flag, mb_adaptive_frame_field_flag, direct_8x8_inference_flag;
     uint16_t crop_left, crop_right, crop_top, crop_bottom; /* in luma samples of the frame */
     uint8_t vui_present;
     struct h264_vui vui;
-    uint8_t max_dpb_frames;               /* MaxDpbFrames, or max_dec_frame_buffering where given (A.3.1, E.2.1) */
-    uint8_t reorder_frames;               /* max_num_reorder_frames, given or inferred */
+    /* MaxDpbFrames, or max_dec_frame_buffering where given (A.3.1, E.2.1) */
+    uint8_t max_dpb_frames;
+    uint8_t reorder_frames; /* max_num_reorder_frames, given or inferred */
     /* Subset sequence parameter sets of multiview streams (H.7.3.2.1.4), else 0. */
-    uint16_t num_views, view_id[2];       /* of the first two views */
-    uint8_t view_refs[2];                 /* [anchor_pic_flag]: bit X: the second view refers to the first in list X */
+    uint16_t num_views, view_id[2]; /* of the first two views */
+    /* [anchor_pic_flag]: bit X: the second view refers to the first in list X */
+    uint8_t view_refs[2];
 };
 
 struct h264_pps {
     atomic_int refs;
     uint8_t id, sps_id;
     uint8_t entropy_coding_mode_flag, bottom_field_pic_order_in_frame_present_flag;
-    uint8_t num_slice_groups;             /* 1: no FMO */
+    uint8_t num_slice_groups; /* 1: no FMO */
     uint8_t slice_group_map_type, slice_group_change_direction_flag;
     uint32_t slice_group_change_rate;
-    uint32_t run_length[8];               /* type 0: run_length_minus1 + 1 */
+    uint32_t run_length[8];                /* type 0: run_length_minus1 + 1 */
     uint32_t top_left[8], bottom_right[8]; /* type 2, map units */
-    uint32_t pic_size_in_map_units;       /* type 6: entries of slice_group_id */
-    uint8_t *slice_group_id;              /* type 6, else NULL */
+    uint32_t pic_size_in_map_units;        /* type 6: entries of slice_group_id */
+    uint8_t *slice_group_id;               /* type 6, else NULL */
     uint8_t num_ref_default[2];
     uint8_t weighted_pred_flag, weighted_bipred_idc;
-    int8_t pic_init_qp;                   /* 26 + pic_init_qp_minus26 */
+    int8_t pic_init_qp; /* 26 + pic_init_qp_minus26 */
     int8_t pic_init_qs;
-    int8_t chroma_qp_offset[2];           /* Cb, Cr */
-    uint8_t deblocking_filter_control_present_flag, constrained_intra_pred_flag, redundant_pic_cnt_present_flag;
+    int8_t chroma_qp_offset[2]; /* Cb, Cr */
+    uint8_t deblocking_filter_control_present_flag, constrained_intra_pred_flag,
+        redundant_pic_cnt_present_flag;
     uint8_t transform_8x8_mode_flag;
     uint8_t pic_scaling_matrix_present_flag;
-    /* Scaling lists as parsed; the effective lists depend on the SPS that is active: h264_pps_scaling. A list not present
-     * (bit of list_present clear) falls back; use_default likewise per list. 4x4 lists 0..5, 8x8 lists 6..11. */
+    /* Scaling lists as parsed; the effective lists depend on the SPS that is active:
+     * h264_pps_scaling. A list not present (bit of list_present clear) falls back; use_default
+     * likewise per list. 4x4 lists 0..5, 8x8 lists 6..11. */
     uint16_t list_present, list_default;
-    struct rec_scaling lists;             /* raster order */
+    struct rec_scaling lists; /* raster order */
 };
 
 /* The effective weight scale of (sps, pps), fall-back rule sets A and B applied (Table 7-2). */
-void h264_pps_scaling(const struct h264_sps *sps, const struct h264_pps *pps, struct rec_scaling *out);
+void h264_pps_scaling(const struct h264_sps *sps, const struct h264_pps *pps,
+                      struct rec_scaling *out);
 
 /* ---- slice header (7.3.3) ---- */
 
 enum h264_slice_type { H264_P = 0, H264_B = 1, H264_I = 2, H264_SP = 3, H264_SI = 4 };
 
-struct h264_list_mod { uint8_t op; uint32_t value; };  /* modification_of_pic_nums_idc (4, 5: other views) and its operand */
-struct h264_mmco { uint8_t op; uint32_t a, b; };        /* operands in the order of 7.3.3.3 */
+/* modification_of_pic_nums_idc (4, 5: other views) and its operand */
+struct h264_list_mod {
+    uint8_t op;
+    uint32_t value;
+};
+struct h264_mmco {
+    uint8_t op;
+    uint32_t a, b;
+}; /* operands in the order of 7.3.3.3 */
 
 struct h264_slice_header {
     uint8_t nal_unit_type, nal_ref_idc, idr;
-    uint8_t anchor_pic_flag;              /* nal_unit_type 20 (H.7.3.1.1): with view_id; else 0 */
+    uint8_t anchor_pic_flag; /* nal_unit_type 20 (H.7.3.1.1): with view_id; else 0 */
     uint16_t view_id;
-    uint8_t inter_view_flag;              /* of the base view: the second one may refer to it (H.7.4.1.1) */
-    uint32_t first_mb;                    /* address: first_mb_in_slice * (1 + MbaffFrameFlag) */
-    uint8_t type;                         /* enum h264_slice_type, slice_type % 5 */
+    uint8_t inter_view_flag; /* of the base view: the second one may refer to it (H.7.4.1.1) */
+    uint32_t first_mb;       /* address: first_mb_in_slice * (1 + MbaffFrameFlag) */
+    uint8_t type;            /* enum h264_slice_type, slice_type % 5 */
     uint8_t pps_id;
     uint8_t colour_plane_id, field_pic_flag, bottom_field_flag;
     uint32_t frame_num, idr_pic_id, poc_lsb;
     int32_t delta_poc_bottom, delta_poc[2];
     uint32_t redundant_pic_cnt;
     uint8_t direct_spatial_mv_pred_flag;
-    uint8_t num_ref[2];                   /* num_ref_idx_lX_active, inferred values filled in */
+    uint8_t num_ref[2]; /* num_ref_idx_lX_active, inferred values filled in */
     uint8_t list_mod_count[2];
     struct h264_list_mod list_mod[2][33 + 33];
     uint8_t luma_log2_denom, chroma_log2_denom;
-    int16_t weight[2][32][3][2];          /* [list][ref][Y Cb Cr][weight, offset]; inferred values filled in */
+    /* [list][ref][Y Cb Cr][weight, offset]; inferred values filled in */
+    int16_t weight[2][32][3][2];
     uint8_t no_output_of_prior_pics_flag, long_term_reference_flag, adaptive_marking_flag;
     uint8_t mmco_count;
     struct h264_mmco mmco[66];
     uint8_t cabac_init_idc;
-    int8_t qp;                            /* SliceQPY */
+    int8_t qp; /* SliceQPY */
     int8_t qs;
     uint8_t sp_for_switch_flag;
     uint8_t disable_deblocking_filter_idc;
     int8_t filter_offset_a, filter_offset_b; /* doubled */
     uint32_t slice_group_change_cycle;
-    uint32_t slice_id;                    /* of a data partition A */
+    uint32_t slice_id; /* of a data partition A */
 };
 
 /* ---- pictures ---- */
 
 struct h264_picture;
 
-/* Partition shapes, what step 2 leaves for step 3. 8 bytes per macroblock, never sent to the GPU. */
-enum h264_part { H264_PART_16X16, H264_PART_16X8, H264_PART_8X16, H264_PART_8X8,
-                 H264_PART_SKIP /* P_Skip */, H264_PART_DIRECT /* B_Skip or B_Direct_16x16 */, H264_PART_INTRA };
+/* Partition shapes, what step 2 leaves for step 3. 8 bytes per macroblock, never sent to the GPU.
+ */
+enum h264_part {
+    H264_PART_16X16,
+    H264_PART_16X8,
+    H264_PART_8X16,
+    H264_PART_8X8,
+    H264_PART_SKIP /* P_Skip */,
+    H264_PART_DIRECT /* B_Skip or B_Direct_16x16 */,
+    H264_PART_INTRA
+};
 enum h264_sub { H264_SUB_8X8, H264_SUB_8X4, H264_SUB_4X8, H264_SUB_4X4, H264_SUB_DIRECT };
 struct h264_mb_syntax {
-    uint8_t part;            /* enum h264_part */
-    uint8_t sub[4];          /* enum h264_sub of each quadrant where part is H264_PART_8X8 */
-    uint8_t decoded;         /* 1: a slice covered it */
+    uint8_t part;    /* enum h264_part */
+    uint8_t sub[4];  /* enum h264_sub of each quadrant where part is H264_PART_8X8 */
+    uint8_t decoded; /* 1: a slice covered it */
     uint8_t reserved[2];
 };
-/* After step 2 an inter macroblock's rec_motion holds: ref_idx as parsed (0 inferred; -1 list unused; direct: unspecified) and in
- * mv the *mvd* of each partition at the raster block of the partition's upper left corner, 0 elsewhere. Of H264_PART_DIRECT it is
- * unspecified. Step 3 replaces both. */
+/* After step 2 an inter macroblock's rec_motion holds: ref_idx as parsed (0 inferred; -1 list
+ * unused; direct: unspecified) and in mv the *mvd* of each partition at the raster block of the
+ * partition's upper left corner, 0 elsewhere. Of H264_PART_DIRECT it is unspecified. Step 3
+ * replaces both. */
 
 #define H264_SLICE_ENDED 0x80000000u
 
-/* Records in memory that only a device can read: one block of an allocator of its own, which outlives the picture. */
+/* Records in memory that only a device can read: one block of an allocator of its own, which
+ * outlives the picture. */
 struct h264_final {
     void *memory;
     size_t size;
     const struct h264_allocator *from;
-    const struct rec_mb *mbs;         /* [mb_count], in the block */
+    const struct rec_mb *mbs; /* [mb_count], in the block */
     const struct rec_motion *motion;
 };
 
@@ -185,115 +214,148 @@ struct h264_group_map {
     struct h264_group_map *next;
     const struct h264_pps *pps; /* whose it is; borrowed from a slice */
     size_t size;
-    uint8_t groups[];           /* [mb_count] */
+    uint8_t groups[]; /* [mb_count] */
 };
 
 /* One slice: all that its decode needs. */
 struct h264_slice {
     struct h264_picture *pic;
     uint32_t index;
-    /* redundant_pic_cnt > 0: h264_slice_decode leaves it alone; h264_picture_derive_motion decodes it where the primary one is lost. */
+    /* redundant_pic_cnt > 0: h264_slice_decode leaves it alone; h264_picture_derive_motion decodes
+     * it where the primary one is lost. */
     struct h264_slice_header hdr;
-    const struct h264_sps *sps;          /* owned references */
+    const struct h264_sps *sps; /* owned references */
     const struct h264_pps *pps;
-    uint8_t *nal;                         /* NAL unit bytes with emulation prevention, from the header byte; inside pic->bytes */
+    /* NAL unit bytes with emulation prevention, from the header byte; inside pic->bytes */
+    uint8_t *nal;
     size_t nal_size;
-    size_t data_bit_offset;               /* first bit of slice_data() in the RBSP (emulation bytes removed, header byte included) */
-    /* Data partitions B and C of a slice whose nal is partition A (nal_unit_type 2): as nal; NULL: lost, or there was none. */
+    /* first bit of slice_data() in the RBSP (emulation bytes removed, header byte included) */
+    size_t data_bit_offset;
+    /* Data partitions B and C of a slice whose nal is partition A (nal_unit_type 2): as nal; NULL:
+     * lost, or there was none. */
     uint8_t *nal_b, *nal_c;
     size_t nal_b_size, nal_c_size, data_bit_offset_b, data_bit_offset_c;
-    size_t nal_at[3];                     /* step 1's own: where nal, nal_b, nal_c are in pic->bytes */
-    const uint8_t *slice_group_map;       /* group by macroblock address (8.2.2.8), inside pic; NULL: one group */
-    uint8_t num_ref[2];                   /* entries of RefPicList0/1 in use */
+    size_t nal_at[3]; /* step 1's own: where nal, nal_b, nal_c are in pic->bytes */
+    /* group by macroblock address (8.2.2.8), inside pic; NULL: one group */
+    const uint8_t *slice_group_map;
+    uint8_t num_ref[2]; /* entries of RefPicList0/1 in use */
     struct {
-        /* NULL: "no reference picture". Of a frame decoded as two fields: the first field's picture, whichever the structure
-         * (h264_picture_of_parity); of separate planes: that of plane 0. */
+        /* NULL: "no reference picture". Of a frame decoded as two fields: the first field's
+         * picture, whichever the structure (h264_picture_of_parity); of separate planes: that of
+         * plane 0. */
         struct h264_picture *pic;
-        uint8_t structure;                /* REC_TOP, REC_BOTTOM, REC_FRAME */
-        uint8_t long_term;                /* marking at the time this picture is decoded */
-        int32_t poc;                      /* PicOrderCnt of that frame or field, at that time */
-        int32_t field_poc[2];             /* of the frame's fields, for field macroblocks of MBAFF frames */
-        uint32_t id;                      /* pic->id * 4 + structure: identity that outlives refs_held (colocated motion) */
+        uint8_t structure;    /* REC_TOP, REC_BOTTOM, REC_FRAME */
+        uint8_t long_term;    /* marking at the time this picture is decoded */
+        int32_t poc;          /* PicOrderCnt of that frame or field, at that time */
+        int32_t field_poc[2]; /* of the frame's fields, for field macroblocks of MBAFF frames */
+        /* pic->id * 4 + structure: identity that outlives refs_held (colocated motion) */
+        uint32_t id;
     } ref[2][REC_MAX_REFS];
-    uint32_t end_mb;                      /* address of the first macroblock of the next slice of this picture (and slice group, whatever the
-                                             order of arrival), or mb_count: decode stops before it */
-    /* Step 2: its macroblocks before this address are decoded; with H264_SLICE_ENDED none will follow. Rows at a time, released for
-     * whoever derives their motion meanwhile. */
+    /* address of the first macroblock of the next slice of this picture (and slice group, whatever
+     * the order of arrival), or mb_count: decode stops before it */
+    uint32_t end_mb;
+    /* Step 2: its macroblocks before this address are decoded; with H264_SLICE_ENDED none will
+     * follow. Rows at a time, released for whoever derives their motion meanwhile. */
     atomic_uint ready;
-    uint32_t motion_mb;                   /* step 3 has finished those before this address; 0: not begun */
-    uint8_t motion_lost;                  /* and met a colocated reference that is not in list 0 any more */
-    int status;                           /* result of step 2 */
-    uint32_t mbs_decoded;                 /* by step 2 */
-    uint8_t lost_partition;               /* by step 2: macroblocks lack the residual of a lost or damaged data partition */
+    uint32_t motion_mb;   /* step 3 has finished those before this address; 0: not begun */
+    uint8_t motion_lost;  /* and met a colocated reference that is not in list 0 any more */
+    int status;           /* result of step 2 */
+    uint32_t mbs_decoded; /* by step 2 */
+    /* by step 2: macroblocks lack the residual of a lost or damaged data partition */
+    uint8_t lost_partition;
 };
 
-/* Life cycle (the job of ARCHITECTURE.md): created PARSING by h264_stream_feed with one reference for the caller's decode list,
- * one for the DPB and one for the output queue; step 2, step 3 -> READY; the caller submits it (SUBMITTED) and calls
- * h264_picture_done when its samples exist (DONE), which drops the references on the pictures it read.
- * Freed with the last reference, on whatever thread drops it. */
+/* Life cycle (the job of ARCHITECTURE.md): created PARSING by h264_stream_feed with one reference
+ * for the caller's decode list, one for the DPB and one for the output queue; step 2, step 3 ->
+ * READY; the caller submits it (SUBMITTED) and calls h264_picture_done when its samples exist
+ * (DONE), which drops the references on the pictures it read. Freed with the last reference, on
+ * whatever thread drops it. */
 struct h264_picture {
     atomic_int refs;
-    uint32_t id;                          /* counts up in decoding order; never reused within a stream */
+    uint32_t id; /* counts up in decoding order; never reused within a stream */
     const struct h264_sps *sps;
-    uint8_t structure;                    /* REC_FRAME, or REC_TOP or REC_BOTTOM: a field is a picture of its own */
-    /* The two fields of a frame share the frame slot, which the first one owns: the caller gives the second first_field->slot. */
-    struct h264_picture *first_field;     /* of a second field: the other one, a reference; else NULL */
-    struct h264_picture *second_field;    /* of a first field: borrowed, for those who hold the second too; else NULL */
-    uint8_t paired;                       /* a first field that has a second one: set before next_output gives it */
-    /* separate_colour_plane_flag: each plane is a picture of its own with the records of 4:0:0, sharing the slot of plane 0. */
-    uint8_t view;                         /* 1: of the second view (h264_stream_params.views) */
-    uint8_t colour_plane;                 /* colour_plane_id */
-    struct h264_picture *plane0;          /* of planes 1 and 2: that of plane 0, a reference; else NULL */
-    struct h264_picture *planes[2];       /* of plane 0: planes 1 and 2, borrowed */
+    uint8_t structure; /* REC_FRAME, or REC_TOP or REC_BOTTOM: a field is a picture of its own */
+    /* The two fields of a frame share the frame slot, which the first one owns: the caller gives
+     * the second first_field->slot. */
+    struct h264_picture *first_field; /* of a second field: the other one, a reference; else NULL */
+    /* of a first field: borrowed, for those who hold the second too; else NULL */
+    struct h264_picture *second_field;
+    uint8_t paired; /* a first field that has a second one: set before next_output gives it */
+    /* separate_colour_plane_flag: each plane is a picture of its own with the records of 4:0:0,
+     * sharing the slot of plane 0. */
+    uint8_t view;                   /* 1: of the second view (h264_stream_params.views) */
+    uint8_t colour_plane;           /* colour_plane_id */
+    struct h264_picture *plane0;    /* of planes 1 and 2: that of plane 0, a reference; else NULL */
+    struct h264_picture *planes[2]; /* of plane 0: planes 1 and 2, borrowed */
     uint8_t mbaff, idr, nal_ref_idc, has_b_slices;
-    struct h264_recovery_point recovery;  /* of the SEI before it */
-    struct h264_sei *sei;                 /* all messages before it, owned; NULL: none. A first field has those of the second too once paired */
-    uint8_t non_existing;                 /* inferred by a frame_num gap: no slices, a copy source only */
-    int32_t poc[2];                       /* TopFieldOrderCnt, BottomFieldOrderCnt; of a field only its own is valid */
-    int32_t output_poc;                   /* PicOrderCnt: min of both, or a field's own; before an MMCO 5 resets them */
-    int64_t tag;                          /* the caller's number of the access unit (h264_stream_feed) */
-    uint8_t wants_map;                    /* the caller's, 0 unless it is set before there are arrays: step 3 fills still */
-    uint32_t mb_width, mb_height;         /* PicWidthInMbs, FrameHeightInMbs */
-    uint32_t mb_count;                    /* PicSizeInMbs */
+    struct h264_recovery_point recovery; /* of the SEI before it */
+    /* all messages before it, owned; NULL: none. A first field has those of the second too once
+     * paired */
+    struct h264_sei *sei;
+    uint8_t non_existing; /* inferred by a frame_num gap: no slices, a copy source only */
+    int32_t poc[2]; /* TopFieldOrderCnt, BottomFieldOrderCnt; of a field only its own is valid */
+    /* PicOrderCnt: min of both, or a field's own; before an MMCO 5 resets them */
+    int32_t output_poc;
+    int64_t tag; /* the caller's number of the access unit (h264_stream_feed) */
+    /* the caller's, 0 unless it is set before there are arrays: step 3 fills still */
+    uint8_t wants_map;
+    uint32_t mb_width, mb_height; /* PicWidthInMbs, FrameHeightInMbs */
+    uint32_t mb_count;            /* PicSizeInMbs */
 
     struct h264_slice *slices;
     uint32_t slice_count, slice_capacity;
-    struct h264_group_map *group_maps;    /* slice group maps of the slices */
-    uint8_t *bytes;                       /* NAL units of the slices */
+    struct h264_group_map *group_maps; /* slice group maps of the slices */
+    uint8_t *bytes;                    /* NAL units of the slices */
 
-    struct rec_mb *mbs;                   /* [mb_count], 64-byte aligned; this and the next two NULL where they are the device's alone */
-    struct rec_motion *motion;            /* [mb_count] */
-    uint16_t *still;                      /* [mb_count], what stands still (codec/derive.h), once step 3 is done; where h264_picture_has_map, else NULL */
-    struct h264_mb_syntax *syntax;        /* [mb_count] */
-    void *coeffs;                         /* units of 16, int16_t or int32_t; those of a device may be addresses that only it can read */
+    /* [mb_count], 64-byte aligned; this and the next two NULL where they are the device's alone */
+    struct rec_mb *mbs;
+    struct rec_motion *motion; /* [mb_count] */
+    /* [mb_count], what stands still (codec/derive.h), once step 3 is done; where
+     * h264_picture_has_map, else NULL */
+    uint16_t *still;
+    struct h264_mb_syntax *syntax; /* [mb_count] */
+    /* units of 16, int16_t or int32_t; those of a device may be addresses that only it can read */
+    void *coeffs;
     const struct h264_allocator *coeffs_from; /* NULL: allocator */
-    struct h264_final final;              /* what reconstruction reads in place of mbs and motion; memory NULL: nothing */
+    /* what reconstruction reads in place of mbs and motion; memory NULL: nothing */
+    struct h264_final final;
     uint32_t unit_capacity;
-    atomic_uint unit_count;               /* slices take chunks from here */
-    struct rec_slice *rec_slices;         /* [slice_count + 1]: the last is free for concealment */
-    int16_t *weights; uint32_t weight_count;
-    struct rec_scaling *scaling; uint32_t scaling_count;
+    atomic_uint unit_count;       /* slices take chunks from here */
+    struct rec_slice *rec_slices; /* [slice_count + 1]: the last is free for concealment */
+    int16_t *weights;
+    uint32_t weight_count;
+    struct rec_scaling *scaling;
+    uint32_t scaling_count;
 
-    struct h264_picture *refs_held[6 * (REC_MAX_REFS + 2)]; /* distinct pictures that slices of this one name, with their second
-                                                             * fields and other planes */
+    /* distinct pictures that slices of this one name, with their second fields and other planes */
+    struct h264_picture *refs_held[6 * (REC_MAX_REFS + 2)];
     uint32_t refs_held_count;
-    /* Of a picture that names no reference: what was decoded before it, for concealment; a reference, or NULL. */
+    /* Of a picture that names no reference: what was decoded before it, for concealment; a
+     * reference, or NULL. */
     struct h264_picture *previous;
-    /* Where the references of concealed macroblocks stand in the slices; slice REC_NO_SLICE: previous. */
-    struct { uint32_t slice; uint8_t list, index; } conceal_refs[REC_MAX_REFS];
+    /* Where the references of concealed macroblocks stand in the slices; slice REC_NO_SLICE:
+     * previous. */
+    struct {
+        uint32_t slice;
+        uint8_t list, index;
+    } conceal_refs[REC_MAX_REFS];
     uint8_t conceal_ref_count;
     atomic_uint missing_mbs;
-    /* The latest damage that reaches the samples: the number of the picture where it happened (they count up), 0: none. What came
-     * before `clean` is over. missing_damage: what a missing reference means here. */
+    /* The latest damage that reaches the samples: the number of the picture where it happened (they
+     * count up), 0: none. What came before `clean` is over. missing_damage: what a missing
+     * reference means here. */
     uint32_t damage, clean, missing_damage;
-    uint8_t corrupt;                      /* damage is not 0 */
-    uint8_t unrecovered;                  /* decoding started after what it needs (without an IDR picture): not for output */
-    uint8_t follows;                      /* h264_slice_follow may be used */
-    uint8_t motion_done;                  /* step 3 has finished */
+    uint8_t corrupt; /* damage is not 0 */
+    /* decoding started after what it needs (without an IDR picture): not for output */
+    uint8_t unrecovered;
+    uint8_t follows;                           /* h264_slice_follow may be used */
+    uint8_t motion_done;                       /* step 3 has finished */
     uint8_t has_intra, has_inter, has_deblock; /* of rec_picture; by step 3 */
 
     /* The caller's. */
-    int32_t slot;                         /* frame slot, -1 until the caller chooses one; needed by h264_picture_view of this and of readers */
+    /* frame slot, -1 until the caller chooses one; needed by h264_picture_view of this and of
+     * readers */
+    int32_t slot;
     void *user;
     void (*on_free)(struct h264_picture *pic); /* called once before the memory goes, may be NULL */
     const struct h264_allocator *allocator;
@@ -303,9 +365,10 @@ struct h264_picture {
     struct h264_picture *next_free;
 };
 
-/* The picture that decoded this parity of the frame that pic's slot holds: of a frame picture pic itself; of a first field whose
- * second is asked for, that one (NULL: there was none). */
-static inline struct h264_picture *h264_picture_of_parity(struct h264_picture *pic, unsigned structure)
+/* The picture that decoded this parity of the frame that pic's slot holds: of a frame picture pic
+ * itself; of a first field whose second is asked for, that one (NULL: there was none). */
+static inline struct h264_picture *h264_picture_of_parity(struct h264_picture *pic,
+                                                          unsigned structure)
 {
     return structure == REC_FRAME || (pic->structure & structure) ? pic : pic->second_field;
 }
@@ -316,12 +379,14 @@ static inline unsigned h264_chroma_array_type(const struct h264_sps *sps)
     return sps->separate_colour_plane_flag ? 0 : sps->chroma_format_idc;
 }
 
-/* Memory for picture arrays; get returns 64-byte-aligned memory of undefined content or NULL. Both are called on any thread. */
+/* Memory for picture arrays; get returns 64-byte-aligned memory of undefined content or NULL. Both
+ * are called on any thread. */
 struct h264_allocator {
     void *(*get)(void *ctx, size_t size);
     void (*put)(void *ctx, void *memory, size_t size);
     void *ctx;
-    const struct h264_allocator *bytes; /* of NAL units, which only step 2 reads and whose sizes vary; NULL: this one serves them too */
+    /* of NAL units, which only step 2 reads and whose sizes vary; NULL: this one serves them too */
+    const struct h264_allocator *bytes;
 };
 
 struct h264_picture *h264_picture_ref(struct h264_picture *pic);
@@ -331,147 +396,191 @@ void h264_picture_unref(struct h264_picture *pic); /* NULL is allowed */
 
 struct h264_stream;
 
-/* What the consumer of the records can reconstruct. A slice that needs more is refused with H264_ERR_UNSUPPORTED, and diag names the
- * syntax element. Everything else of the standard arrives as records of progressive pictures. */
+/* What the consumer of the records can reconstruct. A slice that needs more is refused with
+ * H264_ERR_UNSUPPORTED, and diag names the syntax element. Everything else of the standard arrives
+ * as records of progressive pictures. */
 struct h264_capabilities {
-    uint8_t chroma_formats;                 /* bit n: chroma_format_idc n */
-    uint8_t max_bit_depth[2];               /* luma, chroma */
-    bool interlaced, separate_planes, switching; /* fields and MBAFF; colour planes; SP and SI slices */
+    uint8_t chroma_formats;   /* bit n: chroma_format_idc n */
+    uint8_t max_bit_depth[2]; /* luma, chroma */
+    /* fields and MBAFF; colour planes; SP and SI slices */
+    bool interlaced, separate_planes, switching;
 };
 
 struct h264_stream_params {
-    const struct h264_capabilities *capabilities; /* NULL: all of the standard; else outlives the stream */
+    /* NULL: all of the standard; else outlives the stream */
+    const struct h264_capabilities *capabilities;
     const struct h264_allocator *allocator; /* NULL: malloc; else outlives every picture */
-    bool low_delay_output;                  /* output as soon as max_num_reorder_frames allows, never wait for a full DPB without need */
-    unsigned views;                         /* 2: the second view of multiview streams too; its pictures come in the same queues */
-    bool any_start;                         /* decode from the first slice on, not only from an IDR picture or a recovery point */
-    int  strict;                            /* 1: refuse frame_num gaps that the SPS forbids, instead of concealing */
-    bool late_arrays;                       /* the caller calls h264_picture_alloc before step 2 of a picture with slices */
+    /* output as soon as max_num_reorder_frames allows, never wait for a full DPB without need */
+    bool low_delay_output;
+    /* 2: the second view of multiview streams too; its pictures come in the same queues */
+    unsigned views;
+    /* decode from the first slice on, not only from an IDR picture or a recovery point */
+    bool any_start;
+    int strict; /* 1: refuse frame_num gaps that the SPS forbids, instead of concealing */
+    /* the caller calls h264_picture_alloc before step 2 of a picture with slices */
+    bool late_arrays;
 };
 
 int h264_stream_create(const struct h264_stream_params *params, struct h264_stream **out);
 void h264_stream_free(struct h264_stream *s);
 
-/* Parameter sets out of band: an avcC box (first byte 1; sets the NAL length size) or Annex B bytes. */
-int h264_stream_extradata(struct h264_stream *s, const uint8_t *data, size_t size, struct h264_diag *diag);
+/* Parameter sets out of band: an avcC box (first byte 1; sets the NAL length size) or Annex B
+ * bytes. */
+int h264_stream_extradata(struct h264_stream *s, const uint8_t *data, size_t size,
+                          struct h264_diag *diag);
 
-/* Feed one access unit, Annex B or (after avcC) length-prefixed. Several pictures may be in it, and a picture may span calls:
- * a picture is complete when the next one starts or when h264_stream_feed is called with tag of another access unit.
- * Afterwards drain both queues. Returns the first error met, having taken everything that could be used. Copies what it keeps. */
-int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag, struct h264_diag *diag);
-/* Everything of the picture that is being fed has come, so it is complete now and not when the next one begins. The two fields of
- * a frame are two access units, and their frame is complete when it has both or the next picture begins. Drain again afterwards.
- * Does nothing in profiles with arbitrary slice order, whose pictures are often cut wrongly. */
+/* Feed one access unit, Annex B or (after avcC) length-prefixed. Several pictures may be in it, and
+ * a picture may span calls: a picture is complete when the next one starts or when h264_stream_feed
+ * is called with tag of another access unit. Afterwards drain both queues. Returns the first error
+ * met, having taken everything that could be used. Copies what it keeps. */
+int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag,
+                     struct h264_diag *diag);
+/* Everything of the picture that is being fed has come, so it is complete now and not when the next
+ * one begins. The two fields of a frame are two access units, and their frame is complete when it
+ * has both or the next picture begins. Drain again afterwards. Does nothing in profiles with
+ * arbitrary slice order, whose pictures are often cut wrongly. */
 int h264_stream_end_access_unit(struct h264_stream *s, struct h264_diag *diag);
-int h264_stream_flush(struct h264_stream *s); /* end of stream: the rest becomes available for output */
+/* end of stream: the rest becomes available for output */
+int h264_stream_flush(struct h264_stream *s);
 
-/* Complete pictures in decoding order; NULL when none waits. The caller owns one reference. non_existing pictures come too: their
- * samples are a copy of the previous reference picture (refs_held[0], if any). */
+/* Complete pictures in decoding order; NULL when none waits. The caller owns one reference.
+ * non_existing pictures come too: their samples are a copy of the previous reference picture
+ * (refs_held[0], if any). */
 struct h264_picture *h264_stream_next_decode(struct h264_stream *s);
-/* Pictures in output order; may come before they are decoded. The caller owns one reference. Of a frame coded as two fields the
- * first one comes, and stands for the frame: its slot is complete when both (paired) are decoded. */
+/* Pictures in output order; may come before they are decoded. The caller owns one reference. Of a
+ * frame coded as two fields the first one comes, and stands for the frame: its slot is complete
+ * when both (paired) are decoded. */
 struct h264_picture *h264_stream_next_output(struct h264_stream *s);
 
-const struct h264_sps *h264_stream_sps(const struct h264_stream *s); /* active, or the last received; NULL */
+/* active, or the last received; NULL */
+const struct h264_sps *h264_stream_sps(const struct h264_stream *s);
 /* Counters for statistics and tests. */
-struct h264_stats { uint64_t access_units, nal_units, pictures, slices, errors, gaps, concealed_mbs, skipped_before_idr; };
+struct h264_stats {
+    uint64_t access_units, nal_units, pictures, slices, errors, gaps, concealed_mbs,
+        skipped_before_idr;
+};
 void h264_stream_stats(const struct h264_stream *s, struct h264_stats *out);
 
 /* ---- steps 2 and 3 ---- */
 
-/* Scratch of one worker: unescaped bytes, CABAC contexts, neighbour lines. Grows as needed; one thread at a time. */
+/* Scratch of one worker: unescaped bytes, CABAC contexts, neighbour lines. Grows as needed; one
+ * thread at a time. */
 struct h264_scratch;
 struct h264_scratch *h264_scratch_create(void);
 void h264_scratch_free(struct h264_scratch *scratch);
 
-/* The arrays that steps 2 and 3 write, where late_arrays left them out. Once per picture, any thread. On an error the picture
- * goes through neither step, nor does one that h264_picture_colocated relates to it. */
+/* The arrays that steps 2 and 3 write, where late_arrays left them out. Once per picture, any
+ * thread. On an error the picture goes through neither step, nor does one that
+ * h264_picture_colocated relates to it. */
 int h264_picture_alloc(struct h264_picture *pic);
 
-/* Step 2 on the GPU (codec/entropy.h, gpu/entropy.h), offload.c. All that follows may be called on any thread, by one at a time for
- * each picture.
+/* Step 2 on the GPU (codec/entropy.h, gpu/entropy.h), offload.c. All that follows may be called on
+ * any thread, by one at a time for each picture.
  *
- * Whether all slices of pic can be decoded there: I, P and B in CABAC, no MBAFF, 8 bits, 4:2:0 or 4:0:0, no slice groups, redundant slices
- * or data partitions, no more than ENT_MAX_WIDTH and ENT_MAX_BYTES allow; and they cover the picture in order. */
+ * Whether all slices of pic can be decoded there: I, P and B in CABAC, no MBAFF, 8 bits, 4:2:0 or
+ * 4:0:0, no slice groups, redundant slices or data partitions, no more than ENT_MAX_WIDTH and
+ * ENT_MAX_BYTES allow; and they cover the picture in order. */
 struct ent_slice;
 struct ent_tables;
 bool h264_picture_offloads(const struct h264_picture *pic);
 /* Bytes that h264_slice_export may write. */
 size_t h264_slice_export_size(const struct h264_slice *slice);
-/* A slice of such a picture: all of *out but word, mb_base, unit_base, unit_count and picture, and its RBSP with a few zeros behind
- * it, written in order, to bytes. *size: what was written. H264_ERR_TRUNCATED where there is no slice data. */
-int h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes, size_t *size);
+/* A slice of such a picture: all of *out but word, mb_base, unit_base, unit_count and picture, and
+ * its RBSP with a few zeros behind it, written in order, to bytes. *size: what was written.
+ * H264_ERR_TRUNCATED where there is no slice data. */
+int h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
+                      size_t *size);
 void h264_entropy_tables(struct ent_tables *out);
-/* In place of h264_picture_alloc: coeffs are of exactly this many units, at least one, from an allocator of their own, which outlives the
- * picture, or NULL; the content of mbs, motion, syntax and coeffs is undefined, as all of it comes from the GPU. The codec never reads
- * these coeffs: what it needs to know of them is in mbs. records: mbs, motion and syntax, too; without them h264_picture_derived has to follow.
- * After an error h264_picture_free_arrays. */
-int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from, bool records);
-/* The arrays are not wanted after all, nor what step 3 has made of them, and the picture as before it had any. */
+/* In place of h264_picture_alloc: coeffs are of exactly this many units, at least one, from an
+ * allocator of their own, which outlives the picture, or NULL; the content of mbs, motion, syntax
+ * and coeffs is undefined, as all of it comes from the GPU. The codec never reads these coeffs:
+ * what it needs to know of them is in mbs. records: mbs, motion and syntax, too; without them
+ * h264_picture_derived has to follow. After an error h264_picture_free_arrays. */
+int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units,
+                             const struct h264_allocator *coeffs_from, bool records);
+/* The arrays are not wanted after all, nor what step 3 has made of them, and the picture as before
+ * it had any. */
 void h264_picture_free_arrays(struct h264_picture *pic);
-/* The arrays hold all macroblocks of all slices, without an error: the picture is as h264_slice_decode leaves it. False, and the picture
- * as it was, where they hold what step 3 could not take: a device's memory is not trusted more than a bitstream. */
+/* The arrays hold all macroblocks of all slices, without an error: the picture is as
+ * h264_slice_decode leaves it. False, and the picture as it was, where they hold what step 3 could
+ * not take: a device's memory is not trusted more than a bitstream. */
 bool h264_picture_import(struct h264_picture *pic, uint32_t units);
-/* The same piece by piece, for h264_slice_follow to go on with each: first h264_picture_import_begin, then the macroblocks [from, to) of
- * each slice from its first one on. After false h264_picture_free_arrays is all that may follow. */
+/* The same piece by piece, for h264_slice_follow to go on with each: first
+ * h264_picture_import_begin, then the macroblocks [from, to) of each slice from its first one on.
+ * After false h264_picture_free_arrays is all that may follow. */
 void h264_picture_import_begin(struct h264_picture *pic, uint32_t units);
 bool h264_slice_import(struct h264_slice *slice, uint32_t from, uint32_t to);
 
-/* Step 3 on the GPU (codec/derive.h, gpu/motion.h), derive.c, for pictures that the GPU has taken through step 2.
+/* Step 3 on the GPU (codec/derive.h, gpu/motion.h), derive.c, for pictures that the GPU has taken
+ * through step 2.
  *
- * Whether step 3 of pic can be done there: h264_picture_offloads, no slice with temporal direct prediction, and no colocated picture without a
- * map or that is a frame where pic is a field or the other way round. */
+ * Whether step 3 of pic can be done there: h264_picture_offloads, no slice with temporal direct
+ * prediction, and no colocated picture without a map or that is a frame where pic is a field or the
+ * other way round. */
 struct der_slice;
 bool h264_picture_derives(const struct h264_picture *pic);
 /* wants_map, and it is a reference picture and no MBAFF frame */
 bool h264_picture_has_map(const struct h264_picture *pic);
-/* After step 2 on the CPU: it got through all slices of such a picture, and *units of coefficients are no more than its macroblocks can have. */
+/* After step 2 on the CPU: it got through all slices of such a picture, and *units of coefficients
+ * are no more than its macroblocks can have. */
 bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units);
-/* Once the motion of the colocated pictures is done: the slice, *out without its place in a map; *map: that of its colocated picture, which
- * lives as long as pic does, or NULL: nothing counts as still. */
-void h264_slice_derive_export(const struct h264_slice *slice, struct der_slice *out, const uint16_t **map);
-/* still, and mbs and motion where there are such arrays, are what the GPU has made of the picture, units and kinds (DER_*, not DER_BAD) what
- * it said: the picture is as h264_picture_derive_motion leaves it. final: the same records on the device, which the picture takes over and
- * gives back when it is reconstructed, or NULL; where no other picture will read them on the host, they are not kept there. H264_ERR_NOMEM: the
- * picture is as before, final the caller's. */
-int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds, const struct h264_final *final, bool host);
+/* Once the motion of the colocated pictures is done: the slice, *out without its place in a map;
+ * *map: that of its colocated picture, which lives as long as pic does, or NULL: nothing counts as
+ * still. */
+void h264_slice_derive_export(const struct h264_slice *slice, struct der_slice *out,
+                              const uint16_t **map);
+/* still, and mbs and motion where there are such arrays, are what the GPU has made of the picture,
+ * units and kinds (DER_*, not DER_BAD) what it said: the picture is as h264_picture_derive_motion
+ * leaves it. final: the same records on the device, which the picture takes over and gives back
+ * when it is reconstructed, or NULL; where no other picture will read them on the host, they are
+ * not kept there. H264_ERR_NOMEM: the picture is as before, final the caller's. */
+int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds,
+                         const struct h264_final *final, bool host);
 
-/* Some entry of a list names nothing that is decoded, which is legal as long as no macroblock uses it: only where mbs and motion are in host
- * memory does h264_picture_view know, else it takes the worst and marks the picture. After step 1 of the picture. */
+/* Some entry of a list names nothing that is decoded, which is legal as long as no macroblock uses
+ * it: only where mbs and motion are in host memory does h264_picture_view know, else it takes the
+ * worst and marks the picture. After step 1 of the picture. */
 bool h264_picture_lacks_refs(const struct h264_picture *pic);
 
-/* Step 2 for one slice. Different slices, of one picture too, may run at the same time with different scratch. On an error the
- * macroblocks up to it stay decoded. Returns slice->status. */
+/* Step 2 for one slice. Different slices, of one picture too, may run at the same time with
+ * different scratch. On an error the macroblocks up to it stay decoded. Returns slice->status. */
 int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);
 
-/* Step 3 of single slices, while others or the rest of the same one are in step 2: for pictures without MBAFF, slice groups and
- * redundant slices, whose slices are runs of addresses that need nothing of each other (else h264_picture_follow_begin gives 0).
- * h264_picture_follow_begin comes after h264_picture_alloc and before step 2, and returns 1 where the rest may be used; the pictures
- * named by h264_picture_colocated must have finished step 3 before the first h264_slice_follow, each slice in one thread at a time.
- * h264_slice_follow derives what is ready of a slice: macroblocks [*from, *to), none where they are equal; false once the slice has
- * ended and all of it is derived. h264_picture_derive_motion does what is left. */
+/* Step 3 of single slices, while others or the rest of the same one are in step 2: for pictures
+ * without MBAFF, slice groups and redundant slices, whose slices are runs of addresses that need
+ * nothing of each other (else h264_picture_follow_begin gives 0). h264_picture_follow_begin comes
+ * after h264_picture_alloc and before step 2, and returns 1 where the rest may be used; the
+ * pictures named by h264_picture_colocated must have finished step 3 before the first
+ * h264_slice_follow, each slice in one thread at a time. h264_slice_follow derives what is ready of
+ * a slice: macroblocks [*from, *to), none where they are equal; false once the slice has ended and
+ * all of it is derived. h264_picture_derive_motion does what is left. */
 int h264_picture_follow_begin(struct h264_picture *pic);
 bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to);
 
-/* Step 3. The pictures named by h264_picture_colocated and h264_picture_conceal_source must have finished theirs. Macroblocks that
- * no slice covered are counted and become concealment records. */
+/* Step 3. The pictures named by h264_picture_colocated and h264_picture_conceal_source must have
+ * finished theirs. Macroblocks that no slice covered are counted and become concealment records. */
 int h264_picture_derive_motion(struct h264_picture *pic);
-/* After step 3, any thread: the records but for slots; rec_slice.ref and head.slot are not filled yet. For records_validate_content. */
+/* After step 3, any thread: the records but for slots; rec_slice.ref and head.slot are not filled
+ * yet. For records_validate_content. */
 void h264_picture_records(const struct h264_picture *pic, struct rec_view *out);
 /* Writes up to 32 distinct pictures whose motion step 3 of pic reads, returns their number. */
 uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_picture *out[32]);
-/* After step 2 of all slices: 1 and the picture whose motion step 3 of pic reads where macroblocks are missing, or 0. Not to be
- * called before, as concealment waits for pictures that decoding does not wait for. */
+/* After step 2 of all slices: 1 and the picture whose motion step 3 of pic reads where macroblocks
+ * are missing, or 0. Not to be called before, as concealment waits for pictures that decoding does
+ * not wait for. */
 uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264_picture **out);
 
-/* Something of pic is lost that the codec did not see: it is marked, and what refers to it will be. */
+/* Something of pic is lost that the codec did not see: it is marked, and what refers to it will be.
+ */
 void h264_picture_damage(struct h264_picture *pic);
 
-/* Slots of pic and of all pictures it refers to must be chosen. Fills rec_slice.ref and the view; pointers stay valid until
- * h264_picture_done. slots of missing references are replaced by any held one, or by pic's own. */
+/* Slots of pic and of all pictures it refers to must be chosen. Fills rec_slice.ref and the view;
+ * pointers stay valid until h264_picture_done. slots of missing references are replaced by any held
+ * one, or by pic's own. */
 int h264_picture_view(struct h264_picture *pic, struct rec_view *out);
 
-/* The samples exist: frees coefficients and slices' bytes, drops refs_held. Motion and reference identities stay for later pictures. */
+/* The samples exist: frees coefficients and slices' bytes, drops refs_held. Motion and reference
+ * identities stay for later pictures. */
 void h264_picture_done(struct h264_picture *pic);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Supplemental enhancement information (7.3.2.3, annex D). The messages of an access unit go, as received, with the picture
- * that they precede (h264_picture.sei); the functions here read one message each when someone asks. No message changes samples.
+ * Supplemental enhancement information (7.3.2.3, annex D). The messages of an access unit go, as
+ * received, with the picture that they precede (h264_picture.sei); the functions here read one
+ * message each when someone asks. No message changes samples.
  *
- * Readers: H264_OK, or H264_ERR_TRUNCATED where the payload ends too early, H264_ERR_DATA where a value is out of range; *out
- * is untouched then. Any thread.
+ * Readers: H264_OK, or H264_ERR_TRUNCATED where the payload ends too early, H264_ERR_DATA where a
+ * value is out of range; *out is untouched then. Any thread.
  */
 #ifndef PELTON_H264_SEI_H
 #define PELTON_H264_SEI_H
@@ -40,7 +41,7 @@ struct h264_sei_message {
 
 /* The messages of one access unit in order of arrival. */
 struct h264_sei {
-    struct h264_sei *next;    /* of a frame coded as two fields: those of the second one; else NULL */
+    struct h264_sei *next; /* of a frame coded as two fields: those of the second one; else NULL */
     uint32_t count, left_out; /* left_out: malformed ones, and those beyond the limits */
     struct h264_sei_message messages[];
 };
@@ -75,7 +76,8 @@ struct h264_pic_timing { /* D.1.3 */
     struct h264_clock_timestamp clock[3];
 };
 /* sps: the active one, whose VUI says which elements are there. */
-int h264_sei_pic_timing(const struct h264_sei_message *m, const struct h264_sps *sps, struct h264_pic_timing *out);
+int h264_sei_pic_timing(const struct h264_sei_message *m, const struct h264_sps *sps,
+                        struct h264_pic_timing *out);
 
 struct h264_buffering_period { /* D.1.2 */
     uint8_t seq_parameter_set_id;
@@ -83,12 +85,14 @@ struct h264_buffering_period { /* D.1.2 */
     uint32_t initial_cpb_removal_delay[2][32], initial_cpb_removal_delay_offset[2][32];
 };
 /* H264_ERR_DATA also where the message names another SPS than this one. */
-int h264_sei_buffering_period(const struct h264_sei_message *m, const struct h264_sps *sps, struct h264_buffering_period *out);
+int h264_sei_buffering_period(const struct h264_sei_message *m, const struct h264_sps *sps,
+                              struct h264_buffering_period *out);
 
 struct h264_frame_packing { /* D.1.26 */
     uint32_t frame_packing_arrangement_id;
     bool cancel_flag; /* nothing else is set then */
-    uint8_t type;     /* 0 checkerboard, 1 columns, 2 rows, 3 side by side, 4 top-bottom, 5 temporal, 6 2D, 7 tile */
+    /* 0 checkerboard, 1 columns, 2 rows, 3 side by side, 4 top-bottom, 5 temporal, 6 2D, 7 tile */
+    uint8_t type;
     bool quincunx_sampling_flag;
     uint8_t content_interpretation_type; /* 1: frame 0 is the left view, 2: the right one */
     bool spatial_flipping_flag, frame0_flipped_flag, field_views_flag, current_frame_is_frame0_flag;
@@ -104,14 +108,17 @@ struct h264_display_orientation { /* D.1.27 */
     uint16_t anticlockwise_rotation; /* in units of 360 / 65536 degrees */
     uint32_t repetition_period;
 };
-int h264_sei_display_orientation(const struct h264_sei_message *m, struct h264_display_orientation *out);
+int h264_sei_display_orientation(const struct h264_sei_message *m,
+                                 struct h264_display_orientation *out);
 
 struct h264_mastering_display { /* D.1.29 */
-    uint16_t primaries[3][2];   /* green, blue, red as in the standard's example; x, y in units of 0.00002 */
+    /* green, blue, red as in the standard's example; x, y in units of 0.00002 */
+    uint16_t primaries[3][2];
     uint16_t white_point[2];
     uint32_t max_luminance, min_luminance; /* in units of 0.0001 candela per square metre */
 };
-int h264_sei_mastering_display(const struct h264_sei_message *m, struct h264_mastering_display *out);
+int h264_sei_mastering_display(const struct h264_sei_message *m,
+                               struct h264_mastering_display *out);
 
 struct h264_content_light {                                        /* D.1.31 */
     uint16_t max_content_light_level, max_pic_average_light_level; /* candela per square metre */
@@ -121,10 +128,12 @@ int h264_sei_content_light(const struct h264_sei_message *m, struct h264_content
 /* preferred_transfer_characteristics (D.1.32) */
 int h264_sei_alternative_transfer(const struct h264_sei_message *m, uint8_t *out);
 
-/* cc_data of ATSC A/53 part 4 (6.2.3): a registered message of the United States, provider ATSC, "GA94", type 3. *triplets
- * points into the message; 3 * *count bytes. H264_ERR_DATA: another kind of user data. */
+/* cc_data of ATSC A/53 part 4 (6.2.3): a registered message of the United States, provider ATSC,
+ * "GA94", type 3. *triplets points into the message; 3 * *count bytes. H264_ERR_DATA: another kind
+ * of user data. */
 int h264_sei_captions(const struct h264_sei_message *m, const uint8_t **triplets, unsigned *count);
-/* active_format of ATSC A/53 part 4 (6.2.4): "DTG1"; H264_ERR_DATA: another kind of user data, or none given. */
+/* active_format of ATSC A/53 part 4 (6.2.4): "DTG1"; H264_ERR_DATA: another kind of user data, or
+ * none given. */
 int h264_sei_active_format(const struct h264_sei_message *m, uint8_t *out);
 
 #endif

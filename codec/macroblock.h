@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the files of step 2 share: the parser of one slice, the edges that macroblocks leave for their neighbours, and the
- * functions of each clause.
+ * What the files of step 2 share: the parser of one slice, the edges that macroblocks leave for
+ * their neighbours, and the functions of each clause.
  *
- * A macroblock is parsed with small grids around it (one row above, one column to the left) that are filled from the edges of
- * its neighbours; when it is complete its own edge replaces the one of the macroblock above in the line. So syntax functions
- * know nothing of addresses: slice groups and macroblock pairs (6.4.12.2) only fill the grids differently.
+ * A macroblock is parsed with small grids around it (one row above, one column to the left) that
+ * are filled from the edges of its neighbours; when it is complete its own edge replaces the one of
+ * the macroblock above in the line. So syntax functions know nothing of addresses: slice groups and
+ * macroblock pairs (6.4.12.2) only fill the grids differently.
  */
 #ifndef PELTON_CODEC_MACROBLOCK_H
 #define PELTON_CODEC_MACROBLOCK_H
@@ -17,29 +18,32 @@
 enum {
     EDGE_AVAILABLE = 1,
     EDGE_INTRA = 2,
-    EDGE_CODED = 4,            /* mb_skip_flag 0 */
-    EDGE_NOT_I_NXN = 8,        /* counts for mb_type of I slices (9.3.3.1.1.3) */
-    EDGE_NOT_DIRECT = 16,      /* counts for mb_type of B slices: neither B_Skip nor B_Direct_16x16 */
-    EDGE_TRANSFORM_8X8 = 32,   /* transform_size_8x8_flag */
-    EDGE_CHROMA_MODE = 64,     /* intra_chroma_pred_mode is not DC */
+    EDGE_CODED = 4,          /* mb_skip_flag 0 */
+    EDGE_NOT_I_NXN = 8,      /* counts for mb_type of I slices (9.3.3.1.1.3) */
+    EDGE_NOT_DIRECT = 16,    /* counts for mb_type of B slices: neither B_Skip nor B_Direct_16x16 */
+    EDGE_TRANSFORM_8X8 = 32, /* transform_size_8x8_flag */
+    EDGE_CHROMA_MODE = 64,   /* intra_chroma_pred_mode is not DC */
     EDGE_PCM = 128,
-    EDGE_CBF_DC = 256,         /* coded_block_flag of the DC block of component 0; << 1, << 2: of 1 and 2 */
-    EDGE_SI = 2048             /* mb_type SI */
+    EDGE_CBF_DC = 256, /* coded_block_flag of the DC block of component 0; << 1, << 2: of 1 and 2 */
+    EDGE_SI = 2048     /* mb_type SI */
 };
 
 /* What a macroblock leaves to the macroblocks to its right and below, of its slice. */
 struct mb_edge {
     uint16_t flags;
-    uint8_t cbp;           /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4; 0x2f for I_PCM, 0x0f where not available */
-    uint8_t ref_gt0;       /* CABAC: ref_idx > 0; bit list * 4 + quadrant; inferred and direct: 0 */
-    int8_t mode_right[4];  /* Intra4x4PredMode or Intra8x8PredMode of 4x4 blocks; 2: others; MODE_NONE: see below */
+    /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4; 0x2f for I_PCM, 0x0f where not
+     * available */
+    uint8_t cbp;
+    uint8_t ref_gt0; /* CABAC: ref_idx > 0; bit list * 4 + quadrant; inferred and direct: 0 */
+    /* Intra4x4PredMode or Intra8x8PredMode of 4x4 blocks; 2: others; MODE_NONE: see below */
+    int8_t mode_right[4];
     int8_t mode_bottom[4];
-    uint32_t cbf[3];       /* CABAC: coded_block_flag as grid of bits, see CBF_BIT */
+    uint32_t cbf[3]; /* CABAC: coded_block_flag as grid of bits, see CBF_BIT */
     union {
-        struct {           /* CABAC: |mvd|, at most 255; [list][block][x, y] */
+        struct { /* CABAC: |mvd|, at most 255; [list][block][x, y] */
             uint8_t right[2][4][2], bottom[2][4][2];
         } mvd;
-        struct {           /* CAVLC: total_coeff; [component][block] */
+        struct { /* CAVLC: total_coeff; [component][block] */
             uint8_t right[3][4], bottom[3][4];
         } total;
     } u;
@@ -48,43 +52,46 @@ struct mb_edge {
 #define MODE_NONE (-1) /* sets dcPredModePredictedFlag (8.3.1.1) */
 
 /* Grids of 4x4 blocks with a border above and to the left: x and y from -1 to 3. */
-#define GRID_ROW 8
-#define GRID_SIZE (5 * GRID_ROW)
+#define GRID_ROW   8
+#define GRID_SIZE  (5 * GRID_ROW)
 #define GRID(x, y) (((y) + 1) * GRID_ROW + 4 + (x))
 /* The same with one bit per block in 25 bits: A is the bit before, B the fifth bit before. */
 #define CBF_BIT(x, y) (((y) + 1) * 5 + (x) + 1)
-#define CBF_LEFT 0x00108420u /* bits of x == -1, y >= 0 */
-#define CBF_TOP 0x0000001eu  /* bits of y == -1, x >= 0 */
-#define CBF_ALL 0x01ffffffu
+#define CBF_LEFT      0x00108420u /* bits of x == -1, y >= 0 */
+#define CBF_TOP       0x0000001eu /* bits of y == -1, x >= 0 */
+#define CBF_ALL       0x01ffffffu
 
 /* The edges of a macroblock pair of an MBAFF frame: top and bottom macroblock. */
 struct mb_pair {
     struct mb_edge mb[2];
-    uint8_t ref_gt1[2];    /* as ref_gt0 of the edge, for ref_idx > 1: what frame macroblocks see of field macroblocks */
-    uint32_t pair;         /* CurrMbAddr / 2 */
-    uint8_t field;         /* mb_field_decoding_flag */
+    /* as ref_gt0 of the edge, for ref_idx > 1: what frame macroblocks see of field macroblocks */
+    uint8_t ref_gt1[2];
+    uint32_t pair; /* CurrMbAddr / 2 */
+    uint8_t field; /* mb_field_decoding_flag */
 };
 
 #define ADDR_NONE 0xffffffffu /* the line holds no macroblock of this slice here */
 
 /* Neighbours in MBAFF frames, neighbours_mbaff.c. */
 struct mb_mbaff {
-    struct mb_pair *line;          /* [mb_width], scratch */
-    struct mb_pair cur;            /* the pair being parsed */
+    struct mb_pair *line;            /* [mb_width], scratch */
+    struct mb_pair cur;              /* the pair being parsed */
     const struct mb_pair *a, *b, *c; /* neighbouring pairs (6.4.10), NULL: not available */
     struct {
         uint32_t pair;
-        uint16_t flags[2];         /* of both edges */
+        uint16_t flags[2]; /* of both edges */
         uint8_t field;
-    } d, replaced;                 /* pair D (ADDR_NONE: not available); the pair whose place in the line the last one took */
-    uint8_t ref_gt1;               /* for the pair, under construction */
-    struct mb_edge mixed[2];       /* stand for A and B where those are of the other kind, frame or field */
-    uint8_t bottom;                /* the macroblock is the bottom one of its pair */
-    uint8_t inferred;              /* mb_field_decoding_flag where it is not present (7.4.4) */
+    } d, replaced;   /* pair D (ADDR_NONE: not available); the pair whose place in the line the last
+                        one took */
+    uint8_t ref_gt1; /* for the pair, under construction */
+    /* stand for A and B where those are of the other kind, frame or field */
+    struct mb_edge mixed[2];
+    uint8_t bottom;   /* the macroblock is the bottom one of its pair */
+    uint8_t inferred; /* mb_field_decoding_flag where it is not present (7.4.4) */
 };
 
-/* Units are taken from the picture for this many macroblocks at once, at their most: so no layout of slices needs more units
- * than the macroblocks of the picture at their most. */
+/* Units are taken from the picture for this many macroblocks at once, at their most: so no layout
+ * of slices needs more units than the macroblocks of the picture at their most. */
 #define UNIT_CHUNK_MBS 8
 
 struct mb_inter_type {
@@ -93,7 +100,7 @@ struct mb_inter_type {
 };
 
 struct mb_sub_type {
-    uint8_t sub;      /* enum h264_sub */
+    uint8_t sub; /* enum h264_sub */
     uint8_t lists;
 };
 
@@ -110,59 +117,66 @@ struct mb_parser {
     /* of the slice */
     struct h264_slice *slice;
     struct h264_picture *pic;
-    struct rec_mb *mbs;         /* arrays of the picture: while this slice is followed, nothing is read or written for each */
-    struct rec_motion *motions; /* macroblock in the lines of the slice and the picture that another thread uses meanwhile */
+    /* arrays of the picture: while this slice is followed, nothing is read or written for each */
+    struct rec_mb *mbs;
+    /* macroblock in the lines of the slice and the picture that another thread uses meanwhile */
+    struct rec_motion *motions;
     struct h264_mb_syntax *syntaxes;
     void *coeffs;
     uint32_t slice_index, mbs_decoded;
     const struct h264_sps *sps;
     const struct h264_pps *pps;
     uint32_t mb_width, first_mb, end_mb;
-    uint8_t cabac_mode;         /* entropy_coding_mode_flag */
-    uint8_t slice_type;         /* SP counts as P, SI as I */
+    uint8_t cabac_mode; /* entropy_coding_mode_flag */
+    uint8_t slice_type; /* SP counts as P, SI as I */
     uint8_t si_slice;
-    uint8_t partitioned;        /* residual data is in partitions: of intra macroblocks in B, of inter macroblocks in C */
-    uint8_t mbaff_frame;        /* MbaffFrameFlag */
-    uint8_t plain;              /* neither MBAFF nor slice groups */
-    uint8_t chroma_array_type;  /* ChromaArrayType */
-    uint8_t chroma_blocks;      /* 4x4 blocks of a chroma component: 0, 4, 8, 16 */
-    uint8_t wide;               /* 32-bit levels */
-    uint8_t field;              /* field macroblock: scans and contexts */
-    uint8_t deblock_idc;        /* disable_deblocking_filter_idc */
-    uint8_t num_ref[2];         /* ref_idx is below this: in MBAFF field macroblocks twice as many */
-    int qp_bd_offset[2];        /* QpBdOffsetY, QpBdOffsetC */
-    struct mb_edge skipped;     /* the edge of a skipped macroblock */
-    struct mb_edge *line;       /* [mb_width], scratch */
-    const uint8_t *groups;      /* slice group by macroblock address, NULL: one */
-    uint32_t *line_addr;        /* [mb_width], scratch; slice groups: address of the macroblock whose edge the line holds */
-    uint16_t avail_mask, avail_need; /* a neighbour serves intra prediction where flags & mask == need */
+    /* residual data is in partitions: of intra macroblocks in B, of inter macroblocks in C */
+    uint8_t partitioned;
+    uint8_t mbaff_frame;       /* MbaffFrameFlag */
+    uint8_t plain;             /* neither MBAFF nor slice groups */
+    uint8_t chroma_array_type; /* ChromaArrayType */
+    uint8_t chroma_blocks;     /* 4x4 blocks of a chroma component: 0, 4, 8, 16 */
+    uint8_t wide;              /* 32-bit levels */
+    uint8_t field;             /* field macroblock: scans and contexts */
+    uint8_t deblock_idc;       /* disable_deblocking_filter_idc */
+    uint8_t num_ref[2];        /* ref_idx is below this: in MBAFF field macroblocks twice as many */
+    int qp_bd_offset[2];       /* QpBdOffsetY, QpBdOffsetC */
+    struct mb_edge skipped;    /* the edge of a skipped macroblock */
+    struct mb_edge *line;      /* [mb_width], scratch */
+    const uint8_t *groups;     /* slice group by macroblock address, NULL: one */
+    /* [mb_width], scratch; slice groups: address of the macroblock whose edge the line holds */
+    uint32_t *line_addr;
+    /* a neighbour serves intra prediction where flags & mask == need */
+    uint16_t avail_mask, avail_need;
 
     /* units */
     uint32_t units_per_mb, unit_next, unit_end;
 
     /* of the macroblock being parsed */
     uint32_t addr, mb_x;
-    uint32_t index;                /* of its records: raster */
-    const struct mb_edge *a, *b;   /* neighbours, or the edge that is not available */
-    const struct mb_edge *a_lower; /* neighbour of the lower half: differs from a where a field macroblock has a frame pair there */
-    uint16_t d_flags;              /* flags of the edge that the line held at mb_x - 1 before this row */
-    uint32_t d_addr;               /* slice groups: address of that macroblock */
-    uint8_t intra_avail, deblock;  /* REC_AVAIL_*, REC_DEBLOCK_* */
-    uint8_t last_delta;            /* mb_qp_delta of the macroblock before was not 0 */
-    int8_t qp, qpc[2];             /* QPY and QPC of both components */
+    uint32_t index;              /* of its records: raster */
+    const struct mb_edge *a, *b; /* neighbours, or the edge that is not available */
+    /* neighbour of the lower half: differs from a where a field macroblock has a frame pair there
+     */
+    const struct mb_edge *a_lower;
+    uint16_t d_flags; /* flags of the edge that the line held at mb_x - 1 before this row */
+    uint32_t d_addr;  /* slice groups: address of that macroblock */
+    uint8_t intra_avail, deblock; /* REC_AVAIL_*, REC_DEBLOCK_* */
+    uint8_t last_delta;           /* mb_qp_delta of the macroblock before was not 0 */
+    int8_t qp, qpc[2];            /* QPY and QPC of both components */
     struct rec_mb *mb;
     struct rec_motion *motion;
     struct h264_mb_syntax *syntax;
     uint8_t cbp;
-    uint8_t sub_lists[4];          /* B_8x8, P_8x8: lists of each quadrant */
-    struct mb_edge edge;           /* its own, under construction */
+    uint8_t sub_lists[4]; /* B_8x8, P_8x8: lists of each quadrant */
+    struct mb_edge edge;  /* its own, under construction */
     int8_t mode[GRID_SIZE];
     uint8_t total[3][GRID_SIZE];
     uint8_t mvd[2][GRID_SIZE][2];
 
-    struct h264_bits bits;         /* CAVLC, and I_PCM samples */
-    struct h264_bits part[2];      /* data partitions B and C; data NULL: lost */
-    bool lost_partition;           /* a macroblock lacks residual for it */
+    struct h264_bits bits;    /* CAVLC, and I_PCM samples */
+    struct h264_bits part[2]; /* data partitions B and C; data NULL: lost */
+    bool lost_partition;      /* a macroblock lacks residual for it */
     struct h264_cabac cabac;
     struct mb_mbaff mbaff;
 };
@@ -192,13 +206,15 @@ static inline unsigned mb_context_bin(struct mb_parser *p, unsigned ctx)
     return h264_cabac_decide(&p->cabac.e, &p->cabac.state[ctx]);
 }
 
-/* neighbours.c (6.4.9 to 6.4.12): find before a macroblock is parsed, publish when it is complete. */
-extern const struct mb_edge h264_edge_none[2]; /* a neighbour that is not available, [current is intra] */
+/* neighbours.c (6.4.9 to 6.4.12): find before a macroblock is parsed, publish when it is complete.
+ */
+/* a neighbour that is not available, [current is intra] */
+extern const struct mb_edge h264_edge_none[2];
 void h264_neighbours_find(struct mb_parser *p);
 void h264_neighbours_publish(struct mb_parser *p);
 void h264_neighbours_publish_group(struct mb_parser *p); /* with slice groups */
-/* neighbours_mbaff.c (6.4.10, 6.4.12.2): a pair begins at p->addr; one of its macroblocks is chosen, and p->field with it: then
- * p->a and p->b serve mb_skip_flag; then all of the above. */
+/* neighbours_mbaff.c (6.4.10, 6.4.12.2): a pair begins at p->addr; one of its macroblocks is
+ * chosen, and p->field with it: then p->a and p->b serve mb_skip_flag; then all of the above. */
 void h264_mbaff_begin(struct mb_parser *p);
 void h264_mbaff_select(struct mb_parser *p, unsigned bottom, unsigned field);
 void h264_mbaff_find(struct mb_parser *p);
@@ -208,7 +224,8 @@ int h264_slice_data_mbaff_cavlc(struct mb_parser *p);
 int h264_slice_data_mbaff_cabac(struct mb_parser *p);
 /* NextMbAddress (8.2.2.9) of the macroblock pair that p->addr names. */
 void h264_next_pair(struct mb_parser *p);
-/* Whether intra prediction may use a neighbour with these flags (8.3.1.2, constrained_intra_pred_flag). */
+/* Whether intra prediction may use a neighbour with these flags (8.3.1.2,
+ * constrained_intra_pred_flag). */
 static inline bool h264_edge_serves_intra(const struct mb_parser *p, unsigned flags)
 {
     return (flags & p->avail_mask) == p->avail_need;
@@ -222,13 +239,16 @@ static inline const struct mb_edge *h264_neighbour_cbf(const struct mb_edge *n, 
 /* mb_cabac.c: syntax elements (9.3.2, 9.3.3.1). Values out of range are left to the caller. */
 unsigned h264_cabac_mb_skip_flag(struct mb_parser *p);
 unsigned h264_cabac_mb_field_decoding_flag(struct mb_parser *p);
-unsigned h264_cabac_mb_type(struct mb_parser *p); /* I: 0..25, P: intra from 5, B: intra from 23; SI: SI, then as I */
+/* I: 0..25, P: intra from 5, B: intra from 23; SI: SI, then as I */
+unsigned h264_cabac_mb_type(struct mb_parser *p);
 unsigned h264_cabac_sub_mb_type(struct mb_parser *p);
 unsigned h264_cabac_ref_idx(struct mb_parser *p, unsigned inc);
-void h264_cabac_mvd(struct mb_parser *p, unsigned sum_x, unsigned sum_y, int32_t mvd[2]); /* both components */
+/* both components */
+void h264_cabac_mvd(struct mb_parser *p, unsigned sum_x, unsigned sum_y, int32_t mvd[2]);
 int32_t h264_cabac_mb_qp_delta(struct mb_parser *p);
 unsigned h264_cabac_intra_chroma_pred_mode(struct mb_parser *p);
-int h264_cabac_intra_pred_mode(struct mb_parser *p); /* -1: prev_intra4x4_pred_mode_flag, else rem_intra4x4_pred_mode */
+/* -1: prev_intra4x4_pred_mode_flag, else rem_intra4x4_pred_mode */
+int h264_cabac_intra_pred_mode(struct mb_parser *p);
 unsigned h264_cabac_coded_block_pattern(struct mb_parser *p);
 unsigned h264_cabac_transform_size_8x8_flag(struct mb_parser *p);
 
@@ -244,7 +264,8 @@ bool h264_intra_16x16_mode(struct mb_parser *p, unsigned mode);
 bool h264_intra_chroma_mode(struct mb_parser *p);
 bool h264_intra_pcm(struct mb_parser *p);
 bool h264_inter_partitions(struct mb_parser *p, const struct mb_inter_type *type);
-/* ref0: P_8x8ref0, every ref_idx is 0. *transform_8x8: no partition is smaller than 8x8 (noSubMbPartSizeLessThan8x8Flag). */
+/* ref0: P_8x8ref0, every ref_idx is 0. *transform_8x8: no partition is smaller than 8x8
+ * (noSubMbPartSizeLessThan8x8Flag). */
 bool h264_inter_sub_partitions(struct mb_parser *p, bool ref0, bool *transform_8x8);
 
 /* Room for the units of one more macroblock at its most; false where the picture has none left. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Macroblock syntax elements coded with CABAC: binarizations (9.3.2) and context increments (9.3.3.1). Context numbers are
- * those of Table 9-34. Residual data is in residual_cabac_tmpl.c.
+ * Macroblock syntax elements coded with CABAC: binarizations (9.3.2) and context increments
+ * (9.3.3.1). Context numbers are those of Table 9-34. Residual data is in residual_cabac_tmpl.c.
  */
 #include "codec/macroblock.h"
 
-/* Several bins of one syntax element. The engine is a copy, which stays in registers: that of the parser would be stored and
- * loaded with every bin, because the byte of a context that is stored could be part of it. */
+/* Several bins of one syntax element. The engine is a copy, which stays in registers: that of the
+ * parser would be stored and loaded with every bin, because the byte of a context that is stored
+ * could be part of it. */
 struct bins {
     struct h264_cabac_engine e;
     uint64_t *context;
@@ -17,7 +18,8 @@ static inline __attribute__((always_inline)) struct bins bins_begin(struct mb_pa
     return (struct bins){p->cabac.e, p->cabac.state};
 }
 
-static inline __attribute__((always_inline)) void bins_end(struct mb_parser *p, const struct bins *b)
+static inline __attribute__((always_inline)) void bins_end(struct mb_parser *p,
+                                                           const struct bins *b)
 {
     h264_cabac_save(&p->cabac.e, &b->e);
 }
@@ -42,15 +44,15 @@ unsigned h264_cabac_mb_skip_flag(struct mb_parser *p)
 unsigned h264_cabac_mb_field_decoding_flag(struct mb_parser *p)
 {
     const struct mb_pair *a = p->mbaff.a, *b = p->mbaff.b;
-
     return mb_context_bin(p, 70 + (a && a->field) + (b && b->field));
 }
 
-/* Table 9-36 after its first bin. tail: ctxIdx of the bins for luma, chroma (twice) and prediction mode (twice). */
-static inline __attribute__((always_inline)) unsigned intra_16x16_type(struct bins *b, const uint8_t tail[5])
+/* Table 9-36 after its first bin. tail: ctxIdx of the bins for luma, chroma (twice) and prediction
+ * mode (twice). */
+static inline __attribute__((always_inline)) unsigned intra_16x16_type(struct bins *b,
+                                                                       const uint8_t tail[5])
 {
     unsigned type;
-
     if (h264_cabac_terminate(&b->e))
         return 25; /* I_PCM */
     type = 1 + 12 * bin(b, tail[0]);
@@ -60,18 +62,18 @@ static inline __attribute__((always_inline)) unsigned intra_16x16_type(struct bi
     return type + bin(b, tail[4]);
 }
 
-static inline __attribute__((always_inline)) unsigned mb_type_i(const struct mb_parser *p, struct bins *b)
+static inline __attribute__((always_inline)) unsigned mb_type_i(const struct mb_parser *p,
+                                                                struct bins *b)
 {
     static const uint8_t tail[5] = {6, 7, 8, 9, 10};
-
     return bin(b, 3 + flags_inc(p, EDGE_NOT_I_NXN)) ? intra_16x16_type(b, tail) : 0;
 }
 
 /* 9.3.3.1.1.3, ctxIdxOffset 0: the prefix is 0 for SI. */
-static inline __attribute__((always_inline)) unsigned mb_type_si(const struct mb_parser *p, struct bins *b)
+static inline __attribute__((always_inline)) unsigned mb_type_si(const struct mb_parser *p,
+                                                                 struct bins *b)
 {
     unsigned inc = (p->a->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
-
     inc += (p->b->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
     return bin(b, inc) ? 1 + mb_type_i(p, b) : 0;
 }
@@ -79,7 +81,6 @@ static inline __attribute__((always_inline)) unsigned mb_type_si(const struct mb
 static inline __attribute__((always_inline)) unsigned mb_type_p(struct bins *b)
 {
     static const uint8_t tail[5] = {18, 19, 19, 20, 20};
-
     if (bin(b, 14))
         return 5 + (bin(b, 17) ? intra_16x16_type(b, tail) : 0);
     if (bin(b, 15))
@@ -87,11 +88,11 @@ static inline __attribute__((always_inline)) unsigned mb_type_p(struct bins *b)
     return bin(b, 16) ? 3 : 0;
 }
 
-static inline __attribute__((always_inline)) unsigned mb_type_b(const struct mb_parser *p, struct bins *b)
+static inline __attribute__((always_inline)) unsigned mb_type_b(const struct mb_parser *p,
+                                                                struct bins *b)
 {
     static const uint8_t tail[5] = {33, 34, 34, 35, 35};
     unsigned v;
-
     if (!bin(b, 27 + flags_inc(p, EDGE_NOT_DIRECT)))
         return 0;
     if (!bin(b, 30))
@@ -113,7 +114,6 @@ unsigned h264_cabac_mb_type(struct mb_parser *p)
 {
     struct bins b = bins_begin(p);
     unsigned type;
-
     if (p->slice_type == H264_I)
         type = p->si_slice ? mb_type_si(p, &b) : mb_type_i(p, &b);
     else
@@ -135,7 +135,6 @@ static inline __attribute__((always_inline)) unsigned sub_type_p(struct bins *b)
 static inline __attribute__((always_inline)) unsigned sub_type_b(struct bins *b)
 {
     unsigned v;
-
     if (!bin(b, 36))
         return 0;
     if (!bin(b, 37))
@@ -154,7 +153,6 @@ unsigned h264_cabac_sub_mb_type(struct mb_parser *p)
 {
     struct bins b = bins_begin(p);
     unsigned type = p->slice_type == H264_P ? sub_type_p(&b) : sub_type_b(&b);
-
     bins_end(p, &b);
     return type;
 }
@@ -164,7 +162,6 @@ unsigned h264_cabac_ref_idx(struct mb_parser *p, unsigned inc)
 {
     struct bins b = bins_begin(p);
     unsigned v = bin(&b, 54 + inc);
-
     if (v && bin(&b, 58))
         for (v = 2; v < 32 && bin(&b, 59); v++)
             ;
@@ -173,10 +170,10 @@ unsigned h264_cabac_ref_idx(struct mb_parser *p, unsigned inc)
 }
 
 /* UEG3 with signedValFlag 1, uCoff 9; sum: absMvdComp of A and B (9.3.3.1.1.7) */
-static inline __attribute__((always_inline)) int32_t mvd_component(struct bins *b, unsigned base, unsigned sum)
+static inline __attribute__((always_inline)) int32_t mvd_component(struct bins *b, unsigned base,
+                                                                   unsigned sum)
 {
     int32_t v = 1, sign;
-
     if (!bin(b, base + (sum > 2) + (sum > 32)))
         return 0;
     while (v < 4 && bin(b, base + 2 + (unsigned)v))
@@ -193,7 +190,6 @@ static inline __attribute__((always_inline)) int32_t mvd_component(struct bins *
 void h264_cabac_mvd(struct mb_parser *p, unsigned sum_x, unsigned sum_y, int32_t mvd[2])
 {
     struct bins b = bins_begin(p);
-
     h264_cabac_fill(&b.e);
     mvd[0] = mvd_component(&b, 40, sum_x);
     mvd[1] = mvd_component(&b, 47, sum_y);
@@ -205,7 +201,6 @@ int32_t h264_cabac_mb_qp_delta(struct mb_parser *p)
 {
     struct bins b = bins_begin(p);
     unsigned k = bin(&b, 60 + p->last_delta);
-
     if (k && bin(&b, 62))
         for (k = 2; k < 256 && bin(&b, 63); k++)
             ;
@@ -216,7 +211,6 @@ int32_t h264_cabac_mb_qp_delta(struct mb_parser *p)
 unsigned h264_cabac_intra_chroma_pred_mode(struct mb_parser *p)
 {
     unsigned v = 0;
-
     if (!mb_context_bin(p, 64 + flags_inc(p, EDGE_CHROMA_MODE)))
         return 0;
     for (v = 1; v < 3 && mb_context_bin(p, 67); v++)
@@ -228,7 +222,6 @@ int h264_cabac_intra_pred_mode(struct mb_parser *p)
 {
     struct bins b = bins_begin(p);
     int v = -1;
-
     if (!bin(&b, 68)) {
         v = (int)bin(&b, 69);
         v |= (int)bin(&b, 69) << 1;
@@ -243,7 +236,6 @@ unsigned h264_cabac_coded_block_pattern(struct mb_parser *p)
 {
     struct bins bins = bins_begin(p);
     unsigned a = ~p->a->cbp, b = ~p->b->cbp, cbp;
-
     h264_cabac_fill(&bins.e);
     cbp = bin(&bins, 73 + (a >> 1 & 1) + (b >> 1 & 2));
     cbp |= bin(&bins, 73 + !(cbp & 1) + (b >> 2 & 2)) << 1;
@@ -251,7 +243,8 @@ unsigned h264_cabac_coded_block_pattern(struct mb_parser *p)
     cbp |= bin(&bins, 73 + !(cbp & 4) + 2 * !(cbp & 2)) << 3;
     a = p->a->cbp >> 4;
     b = p->b->cbp >> 4;
-    if (p->chroma_array_type && p->chroma_array_type < 3 && bin(&bins, 77 + (a != 0) + 2 * (b != 0)))
+    if (p->chroma_array_type && p->chroma_array_type < 3 &&
+        bin(&bins, 77 + (a != 0) + 2 * (b != 0)))
         cbp |= 16u << bin(&bins, 81 + (a == 2) + 2 * (b == 2));
     bins_end(p, &bins);
     return cbp;

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra part of mb_pred() (7.3.5.1), prediction of intra modes (8.3.1.1, 8.3.2.1), and I_PCM samples (7.3.5).
+ * Intra part of mb_pred() (7.3.5.1), prediction of intra modes (8.3.1.1, 8.3.2.1), and I_PCM
+ * samples (7.3.5).
  */
 #include "codec/macroblock.h"
 
-#define NEED_A REC_AVAIL_A
-#define NEED_B REC_AVAIL_B
+#define NEED_A   REC_AVAIL_A
+#define NEED_B   REC_AVAIL_B
 #define NEED_ABD (REC_AVAIL_A | REC_AVAIL_B | REC_AVAIL_D)
 
-/* Neighbours that each Intra4x4PredMode and Intra8x8PredMode needs (8.3.1.2.1 to 8.3.1.2.9, 8.3.2.2.2 to 8.3.2.2.10). */
-static const uint8_t nxn_needs[9] = {NEED_B, NEED_A, 0, NEED_B, NEED_ABD, NEED_ABD, NEED_ABD, NEED_B, NEED_A};
+/* Neighbours that each Intra4x4PredMode and Intra8x8PredMode needs (8.3.1.2.1
+ * to 8.3.1.2.9, 8.3.2.2.2 to 8.3.2.2.10). */
+static const uint8_t nxn_needs[9] = {NEED_B,   NEED_A,   0,      NEED_B, NEED_ABD,
+                                     NEED_ABD, NEED_ABD, NEED_B, NEED_A};
 
-/* Availability of A, B and D for the block at column x, row y of the macroblock. A is that of the half where the block lies; D of
- * the blocks in the left column lies beside the block above. */
+/* Availability of A, B and D for the block at column x, row y of the macroblock. A is that of the
+ * half where the block lies; D of the blocks in the left column lies beside the block above. */
 static unsigned block_avail(const struct mb_parser *p, unsigned x, unsigned y)
 {
-    static const uint8_t half[4] = {REC_AVAIL_A_UPPER, REC_AVAIL_A_UPPER, REC_AVAIL_A_LOWER, REC_AVAIL_A_LOWER};
+    static const uint8_t half[4] = {REC_AVAIL_A_UPPER, REC_AVAIL_A_UPPER, REC_AVAIL_A_LOWER,
+                                    REC_AVAIL_A_LOWER};
     unsigned avail = p->intra_avail, a;
-
     if (x && y)
         return NEED_ABD;
     if (x)
@@ -28,13 +31,13 @@ static unsigned block_avail(const struct mb_parser *p, unsigned x, unsigned y)
     return a | (avail & (NEED_B | REC_AVAIL_D));
 }
 
-/* predIntra4x4PredMode and the mode itself; -1 when the mode needs a neighbour that is not available. */
+/* predIntra4x4PredMode and the mode itself; -1 when the mode needs a neighbour that is not
+ * available. */
 static int read_mode(struct mb_parser *p, unsigned x, unsigned y)
 {
     int a = p->mode[GRID((int)x - 1, (int)y)], b = p->mode[GRID((int)x, (int)y - 1)];
     int pred = a < b ? a : b, rem;
     unsigned avail = block_avail(p, x, y);
-
     if (pred == MODE_NONE)
         pred = 2;
     if (p->cabac_mode)
@@ -49,7 +52,6 @@ static int read_mode(struct mb_parser *p, unsigned x, unsigned y)
 bool h264_intra_nxn_modes(struct mb_parser *p, bool transform_8x8)
 {
     unsigned step = transform_8x8 ? 4 : 1;
-
     memcpy(&p->mode[GRID(0, -1)], p->b->mode_bottom, 4);
     for (int y = 0; y < 4; y++)
         p->mode[GRID(-1, y)] = p->a->mode_right[y];
@@ -57,7 +59,6 @@ bool h264_intra_nxn_modes(struct mb_parser *p, bool transform_8x8)
         unsigned x = mb_blk_x(blk), y = mb_blk_y(blk);
         int8_t *at = &p->mode[GRID((int)x, (int)y)];
         int mode = read_mode(p, x, y);
-
         if (mode < 0)
             return false;
         p->mb->intra_mode[blk >> 3] |= (uint32_t)mode << ((blk & 7) * 4);
@@ -75,7 +76,6 @@ bool h264_intra_nxn_modes(struct mb_parser *p, bool transform_8x8)
 bool h264_intra_16x16_mode(struct mb_parser *p, unsigned mode)
 {
     static const uint8_t needs[4] = {NEED_B, NEED_A, 0, NEED_ABD};
-
     p->mb->intra_mode[0] = mode;
     return (needs[mode] & ~p->intra_avail) == 0;
 }
@@ -85,7 +85,6 @@ bool h264_intra_chroma_mode(struct mb_parser *p)
 {
     static const uint8_t needs[4] = {0, NEED_A, NEED_B, NEED_ABD};
     uint32_t mode;
-
     if (p->chroma_array_type == 0 || p->chroma_array_type == 3)
         return true;
     mode = p->cabac_mode ? h264_cabac_intra_chroma_pred_mode(p) : h264_bits_ue(&p->bits);
@@ -105,20 +104,20 @@ static void store_sample(const struct mb_parser *p, size_t at, uint32_t sample)
         ((int16_t *)p->coeffs)[at] = (int16_t)sample;
 }
 
-/* pcm_sample_luma, pcm_sample_chroma: raster order in the stream, units of 4x4 blocks in the record */
+/* pcm_sample_luma, pcm_sample_chroma: raster order in the stream, units of 4x4 blocks in the record
+ */
 static bool pcm_samples(struct mb_parser *p)
 {
     struct h264_bits *b = &p->bits;
     size_t unit = p->unit_next;
-
     for (unsigned c = 0; c < (p->chroma_blocks ? 3 : 1); c++) {
-        unsigned blocks = c ? p->chroma_blocks : 16, w = blocks == 16 ? 4 : 2, depth = p->sps->bit_depth[c != 0];
-
+        unsigned blocks = c ? p->chroma_blocks : 16, w = blocks == 16 ? 4 : 2,
+                 depth = p->sps->bit_depth[c != 0];
         for (unsigned y = 0; y < blocks / w * 4; y++) {
             for (unsigned x = 0; x < w * 4; x++) {
                 unsigned bx = x >> 2, by = y >> 2;
-                unsigned blk = w == 2 ? by * 2 + bx : (bx & 1) | (by & 1) << 1 | (bx & 2) << 1 | (by & 2) << 2;
-
+                unsigned blk =
+                    w == 2 ? by * 2 + bx : (bx & 1) | (by & 1) << 1 | (bx & 2) << 1 | (by & 2) << 2;
                 store_sample(p, (unit + blk) * 16 + (y & 3) * 4 + (x & 3), h264_bits_u(b, depth));
             }
         }
@@ -134,7 +133,6 @@ static bool pcm_read(struct mb_parser *p)
 {
     struct h264_bits a = p->bits;
     bool good;
-
     if (p->partitioned)
         p->bits = p->part[0];
     if (p->cabac_mode)
@@ -143,7 +141,8 @@ static bool pcm_read(struct mb_parser *p)
         h264_bits_align(&p->bits);
     good = !h264_bits_overrun(&p->bits) && pcm_samples(p);
     if (good && p->cabac_mode)
-        h264_cabac_start(&p->cabac.e, p->bits.data + (p->bits.pos >> 3), p->bits.data + p->bits.size);
+        h264_cabac_start(&p->cabac.e, p->bits.data + (p->bits.pos >> 3),
+                         p->bits.data + p->bits.size);
     if (p->partitioned) {
         p->part[0] = p->bits;
         p->bits = a;
@@ -155,7 +154,6 @@ bool h264_intra_pcm(struct mb_parser *p)
 {
     struct mb_edge *edge = &p->edge;
     int8_t qp = p->qp;
-
     if (p->partitioned && !p->part[0].data) { /* lost: a flat macroblock stands for it */
         p->mb->kind = REC_MB_INTRA_16X16;
         p->mb->intra_mode[0] = 2;

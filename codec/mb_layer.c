@@ -10,7 +10,6 @@ void h264_set_qp(struct mb_parser *p, int qp)
     p->qp = (int8_t)qp;
     for (int i = 0; i < 2; i++) {
         int index = qp + p->pps->chroma_qp_offset[i]; /* qPI, 8-311 */
-
         index = index < -p->qp_bd_offset[1] ? -p->qp_bd_offset[1] : index > 51 ? 51 : index;
         p->qpc[i] = (int8_t)(index < 0 ? index : h264_chroma_qpc[index]);
     }
@@ -20,15 +19,14 @@ void h264_set_qp(struct mb_parser *p, int qp)
 static inline void clear_64(void *at)
 {
     uint8_t *bytes = at;
-
     memset(bytes, 0, 16);
     memset(bytes + 16, 0, 16);
     memset(bytes + 32, 0, 16);
     memset(bytes + 48, 0, 16);
 }
 
-/* What macroblocks a little later write is fetched to be written: another core may have it, as it derived the motion of the last
- * picture whose records were there. */
+/* What macroblocks a little later write is fetched to be written: another core may have it, as it
+ * derived the motion of the last picture whose records were there. */
 static inline void prefetch_records(const struct mb_parser *p)
 {
     uintptr_t mb = (uintptr_t)p->mbs + (p->index + 4) * sizeof(*p->mbs);
@@ -49,11 +47,15 @@ static inline void record_begin(struct mb_parser *p)
 
     p->motion = &p->motions[p->index];
     p->syntax = &p->syntaxes[p->index];
-    *mb = (struct rec_mb){.slice = p->slice_index, .coeff = p->unit_next, .intra_avail = p->intra_avail, .deblock = p->deblock};
+    *mb = (struct rec_mb){.slice = p->slice_index,
+                          .coeff = p->unit_next,
+                          .intra_avail = p->intra_avail,
+                          .deblock = p->deblock};
     memset(p->syntax, 0, sizeof(*p->syntax));
 }
 
-/* Direct prediction writes all of the motion record in step 3, which need not be touched until then. */
+/* Direct prediction writes all of the motion record in step 3, which need not be touched until
+ * then. */
 static inline void motion_begin(struct mb_parser *p)
 {
     _Static_assert(sizeof(p->motion->mv) == 128, "rec_motion");
@@ -65,7 +67,6 @@ static inline void motion_begin(struct mb_parser *p)
 static void record_end(struct mb_parser *p)
 {
     struct rec_mb *mb = p->mb;
-
     if (mb->kind != REC_MB_INTRA_PCM) { /* which has its own */
         mb->qp[0] = p->qp;
         mb->qp[1] = p->qpc[0];
@@ -113,7 +114,6 @@ static bool read_coded_block_pattern(struct mb_parser *p, bool inter)
 {
     bool with_chroma = p->chroma_array_type == 1 || p->chroma_array_type == 2;
     uint32_t code;
-
     if (p->cabac_mode) {
         p->cbp = (uint8_t)h264_cabac_coded_block_pattern(p);
         return true;
@@ -130,7 +130,6 @@ static bool read_qp_delta(struct mb_parser *p)
 {
     int32_t delta = p->cabac_mode ? h264_cabac_mb_qp_delta(p) : h264_bits_se(&p->bits);
     int offset = p->qp_bd_offset[0];
-
     if (delta < -(26 + offset / 2) || delta > 25 + offset / 2)
         return false;
     p->last_delta = delta != 0;
@@ -149,14 +148,14 @@ static void lose_partition(struct mb_parser *p, struct h264_bits *part)
     memset(&p->edge.u.total, 0, sizeof(p->edge.u.total));
 }
 
-/* CAVLC, from its data partition; where that is lost there is no residual. For nC of an intra macroblock inter neighbours count as
- * empty where intra prediction is constrained (9.2.1), so that partition B can do without C. */
+/* CAVLC, from its data partition; where that is lost there is no residual. For nC of an intra
+ * macroblock inter neighbours count as empty where intra prediction is constrained (9.2.1), so that
+ * partition B can do without C. */
 static void residual_partition(struct mb_parser *p)
 {
     static const struct mb_edge empty = {.flags = EDGE_AVAILABLE};
     bool inter = p->mb->kind == REC_MB_INTER;
     struct h264_bits a = p->bits, *part = &p->part[inter];
-
     if (!part->data) {
         p->lost_partition = true;
         return;
@@ -168,7 +167,8 @@ static void residual_partition(struct mb_parser *p)
             p->b = &empty;
     }
     p->bits = *part;
-    if ((p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p)) && !h264_bits_overrun(&p->bits))
+    if ((p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p)) &&
+        !h264_bits_overrun(&p->bits))
         *part = p->bits;
     else
         lose_partition(p, part);
@@ -179,7 +179,6 @@ static void residual_partition(struct mb_parser *p)
 static bool residual(struct mb_parser *p)
 {
     bool i16 = p->mb->kind == REC_MB_INTRA_16X16;
-
     p->edge.cbp = p->cbp;
     p->last_delta = p->cbp || i16 ? p->last_delta : 0;
     if (!p->cbp && !i16)
@@ -197,8 +196,8 @@ static bool residual(struct mb_parser *p)
 
 static unsigned read_transform_size_8x8_flag(struct mb_parser *p)
 {
-    unsigned flag = p->cabac_mode ? h264_cabac_transform_size_8x8_flag(p) : h264_bits_flag(&p->bits);
-
+    unsigned flag =
+        p->cabac_mode ? h264_cabac_transform_size_8x8_flag(p) : h264_bits_flag(&p->bits);
     if (flag) {
         p->mb->flags |= REC_MB_TRANSFORM_8X8;
         p->edge.flags |= EDGE_TRANSFORM_8X8;
@@ -209,7 +208,6 @@ static unsigned read_transform_size_8x8_flag(struct mb_parser *p)
 static bool intra_macroblock(struct mb_parser *p, unsigned mb_type)
 {
     struct rec_mb *mb = p->mb;
-
     motion_begin(p);
     p->syntax->part = H264_PART_INTRA;
     p->edge.flags |= EDGE_INTRA;
@@ -221,7 +219,8 @@ static bool intra_macroblock(struct mb_parser *p, unsigned mb_type)
         p->cbp = (uint8_t)((mb_type - 1) / 4 % 3 << 4 | (mb_type > 12 ? 15 : 0));
         if (p->cbp > 15 && p->chroma_blocks != 4 && p->chroma_blocks != 8)
             return false;
-        return h264_intra_16x16_mode(p, (mb_type - 1) & 3) && h264_intra_chroma_mode(p) && residual(p);
+        return h264_intra_16x16_mode(p, (mb_type - 1) & 3) && h264_intra_chroma_mode(p) &&
+               residual(p);
     }
     mb->kind = REC_MB_INTRA_4X4;
     if (p->pps->transform_8x8_mode_flag && read_transform_size_8x8_flag(p))
@@ -234,7 +233,6 @@ static bool intra_macroblock(struct mb_parser *p, unsigned mb_type)
 static bool si_macroblock(struct mb_parser *p)
 {
     uint16_t mask = p->avail_mask;
-
     p->avail_mask &= (uint16_t)~EDGE_SI;
     if (p->mbaff_frame) {
         h264_mbaff_select(p, p->mbaff.bottom, p->field);
@@ -249,14 +247,15 @@ static bool si_macroblock(struct mb_parser *p)
     p->edge.flags |= EDGE_INTRA | EDGE_SI | EDGE_NOT_I_NXN;
     p->mb->kind = REC_MB_INTRA_4X4;
     p->mb->flags |= REC_MB_SI;
-    return h264_intra_nxn_modes(p, false) && h264_intra_chroma_mode(p) && read_coded_block_pattern(p, false) && residual(p);
+    return h264_intra_nxn_modes(p, false) && h264_intra_chroma_mode(p) &&
+           read_coded_block_pattern(p, false) && residual(p);
 }
 
 static bool inter_macroblock(struct mb_parser *p, unsigned mb_type)
 {
-    const struct mb_inter_type *type = p->slice_type == H264_B ? &h264_mb_type_b[mb_type] : &h264_mb_type_p[mb_type];
+    const struct mb_inter_type *type =
+        p->slice_type == H264_B ? &h264_mb_type_b[mb_type] : &h264_mb_type_p[mb_type];
     bool transform_8x8 = true, good = true;
-
     p->mb->kind = REC_MB_INTER;
     p->syntax->part = type->part;
     edge_modes(&p->edge, p->pps->constrained_intra_pred_flag ? MODE_NONE : 2);
@@ -265,7 +264,8 @@ static bool inter_macroblock(struct mb_parser *p, unsigned mb_type)
         transform_8x8 = p->sps->direct_8x8_inference_flag;
     } else if (type->part == H264_PART_8X8) {
         motion_begin(p);
-        good = h264_inter_sub_partitions(p, p->slice_type == H264_P && mb_type == 4, &transform_8x8);
+        good =
+            h264_inter_sub_partitions(p, p->slice_type == H264_P && mb_type == 4, &transform_8x8);
     } else {
         motion_begin(p);
         good = h264_inter_partitions(p, type);
@@ -283,7 +283,6 @@ bool h264_macroblock(struct mb_parser *p)
     unsigned inter = inter_types[p->slice_type];
     uint32_t mb_type;
     bool good;
-
     record_begin(p);
     memset(&p->edge, 0, sizeof(p->edge));
     p->edge.flags = EDGE_AVAILABLE | EDGE_CODED | EDGE_NOT_DIRECT;
@@ -294,7 +293,8 @@ bool h264_macroblock(struct mb_parser *p)
     if (p->si_slice)
         good = mb_type ? intra_macroblock(p, mb_type - 1) : si_macroblock(p);
     else
-        good = mb_type < inter ? inter_macroblock(p, mb_type) : intra_macroblock(p, mb_type - inter);
+        good =
+            mb_type < inter ? inter_macroblock(p, mb_type) : intra_macroblock(p, mb_type - inter);
     if (!good || (p->cabac_mode ? h264_cabac_overrun(&p->cabac.e) : h264_bits_overrun(&p->bits)))
         return false;
     record_end(p);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3: motion vectors from differences (8.4.1), macroblock by macroblock in address order. Neighbours are available only
- * inside the slice, which slice numbers in the records tell. Slices may also be followed one by one while step 2 goes on. Direct modes are in motion_direct.c, MBAFF frames in
- * motion_mbaff.c.
+ * Step 3: motion vectors from differences (8.4.1), macroblock by macroblock in address order.
+ * Neighbours are available only inside the slice, which slice numbers in the records tell. Slices
+ * may also be followed one by one while step 2 goes on. Direct modes are in motion_direct.c, MBAFF
+ * frames in motion_mbaff.c.
  */
 #include "codec/motion_grid.h"
 
@@ -11,9 +12,9 @@ static void derive_p_skip(struct motion_walk *w)
 {
     struct motion_neighbour n[3];
     struct motion_mv mv = {0, 0};
-
     motion_neighbours_16x16(w, 0, n);
-    if (w->a && w->b && !(n[0].ref == 0 && motion_is_zero(n[0].mv)) && !(n[1].ref == 0 && motion_is_zero(n[1].mv)))
+    if (w->a && w->b && !(n[0].ref == 0 && motion_is_zero(n[0].mv)) &&
+        !(n[1].ref == 0 && motion_is_zero(n[1].mv)))
         mv = motion_predict(n[0], n[1], n[2], 0);
     motion_fill(w->cur, 0, mv);
 }
@@ -23,11 +24,12 @@ static void derive_16x16(struct motion_walk *w)
     for (int list = 0; list < w->lists; list++) {
         int ref = w->cur->ref_idx[list][0];
         struct motion_neighbour n[3];
-
         if (ref < 0)
             continue;
         motion_neighbours_16x16(w, list, n);
-        motion_fill(w->cur, list, motion_add(motion_predict(n[0], n[1], n[2], ref), motion_load(w->cur, list, 0)));
+        motion_fill(
+            w->cur, list,
+            motion_add(motion_predict(n[0], n[1], n[2], ref), motion_load(w->cur, list, 0)));
     }
 }
 
@@ -37,10 +39,8 @@ static void derive_16x8(struct motion_walk *w, int list)
     struct rec_motion *cur = w->cur;
     int ref0 = cur->ref_idx[list][0], ref1 = cur->ref_idx[list][2];
     struct motion_mv mv0 = {0, 0}, mv1 = {0, 0};
-
     if (ref0 >= 0) {
         struct motion_neighbour n[3];
-
         motion_neighbours_16x16(w, list, n);
         mv0 = n[1].ref == ref0 ? n[1].mv : motion_predict(n[0], n[1], n[2], ref0);
         mv0 = motion_add(mv0, motion_load(cur, list, 0));
@@ -48,7 +48,8 @@ static void derive_16x8(struct motion_walk *w, int list)
     if (ref1 >= 0) {
         struct motion_neighbour a = motion_neighbour_at(w->a, list, 11, 3);
         struct motion_neighbour b = {ref0, mv0};
-        struct motion_neighbour d = motion_neighbour_at(w->a, list, 7, 1); /* C is to the right: not available, D is in A */
+        /* C is to the right: not available, D is in A */
+        struct motion_neighbour d = motion_neighbour_at(w->a, list, 7, 1);
 
         mv1 = a.ref == ref1 ? a.mv : motion_predict(a, b, d, ref1);
         mv1 = motion_add(mv1, motion_load(cur, list, 8));
@@ -65,18 +66,18 @@ static void derive_8x16(struct motion_walk *w, int list)
     struct rec_motion *cur = w->cur;
     int ref0 = cur->ref_idx[list][0], ref1 = cur->ref_idx[list][1];
     struct motion_mv mv0 = {0, 0}, mv1 = {0, 0};
-
     if (ref0 >= 0) {
-        struct motion_neighbour a = motion_neighbour_at(w->a, list, 3, 1), b = motion_neighbour_at(w->b, list, 12, 2);
-        struct motion_neighbour c = w->b ? motion_neighbour_at(w->b, list, 14, 3) : motion_neighbour_at(w->d, list, 15, 3);
-
+        struct motion_neighbour a = motion_neighbour_at(w->a, list, 3, 1),
+                                b = motion_neighbour_at(w->b, list, 12, 2);
+        struct motion_neighbour c =
+            w->b ? motion_neighbour_at(w->b, list, 14, 3) : motion_neighbour_at(w->d, list, 15, 3);
         mv0 = a.ref == ref0 ? a.mv : motion_predict(a, b, c, ref0);
         mv0 = motion_add(mv0, motion_load(cur, list, 0));
     }
     if (ref1 >= 0) {
         struct motion_neighbour a = {ref0, mv0}, b = motion_neighbour_at(w->b, list, 14, 3);
-        struct motion_neighbour c = w->c ? motion_neighbour_at(w->c, list, 12, 2) : motion_neighbour_at(w->b, list, 13, 2);
-
+        struct motion_neighbour c =
+            w->c ? motion_neighbour_at(w->c, list, 12, 2) : motion_neighbour_at(w->b, list, 13, 2);
         mv1 = c.ref == ref1 ? c.mv : motion_predict(a, b, c, ref1);
         mv1 = motion_add(mv1, motion_load(cur, list, 2));
     }
@@ -88,7 +89,7 @@ static void derive_8x16(struct motion_walk *w, int list)
 
 static void grid_load(struct motion_grid *g, const struct motion_walk *w, int list)
 {
-    memset(g->ref, MOTION_UNAVAILABLE, sizeof g->ref);
+    memset(g->ref, MOTION_UNAVAILABLE, sizeof(g->ref));
     grid_set(g, GRID_AT(-1, -1), motion_neighbour_at(w->d, list, 15, 3));
     for (int i = 0; i < 4; i++) {
         grid_set(g, GRID_AT(i, -1), motion_neighbour_at(w->b, list, 12 + i, 2 + (i >> 1)));
@@ -100,12 +101,10 @@ static void grid_load(struct motion_grid *g, const struct motion_walk *w, int li
 static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *syntax)
 {
     unsigned direct = direct_quadrants(syntax);
-
     if (direct)
         h264_motion_direct(w, direct);
     for (int list = 0; list < w->lists; list++) {
         struct motion_grid g;
-
         grid_load(&g, w, list);
         grid_derive_8x8(w->cur, &g, list, syntax, direct, false);
     }
@@ -114,7 +113,6 @@ static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *synta
 static void derive_mb(struct motion_walk *w)
 {
     const struct h264_mb_syntax *syntax = &w->pic->syntax[w->mb];
-
     switch ((enum h264_part)syntax->part) {
     case H264_PART_16X16:
         derive_16x16(w);
@@ -136,7 +134,8 @@ static void derive_mb(struct motion_walk *w)
     case H264_PART_DIRECT:
         h264_motion_direct(w, 15);
         break;
-    case H264_PART_INTRA: /* step 2 left -1 and zero vectors, which neighbours and later pictures read */
+    case H264_PART_INTRA: /* step 2 left -1 and zero vectors, which neighbours and later pictures
+                             read */
         break;
     }
 }
@@ -152,13 +151,13 @@ void h264_motion_enter_slice(struct motion_walk *w, uint32_t index)
         h264_motion_direct_begin(w);
 }
 
-/* 6.4.9, and availability: the same slice (6.4.8; addresses below the current one are decoded before it) */
+/* 6.4.9, and availability: the same slice (6.4.8; addresses below the current one are decoded
+ * before it) */
 static inline void find_neighbours(struct motion_walk *w)
 {
     const struct rec_mb *mb = &w->pic->mbs[w->mb];
     uint32_t slice = w->slice_index, width = w->mb_width;
     bool left = w->mb_x > 0, above = w->mb >= width, right = w->mb_x + 1 < width;
-
     if (w->one_slice) {
         w->a = left ? w->cur - 1 : NULL;
         w->b = above ? w->cur - width : NULL;
@@ -176,12 +175,11 @@ static inline void find_neighbours(struct motion_walk *w)
 static void walk_picture(struct motion_walk *w)
 {
     const struct h264_picture *pic = w->pic;
-
     for (w->mb = 0; w->mb < pic->mb_count; w->mb++) {
         uint32_t slice = pic->mbs[w->mb].slice;
-
         w->cur = &pic->motion[w->mb];
-        if (slice < pic->slice_count && w->mb >= pic->slices[slice].motion_mb) { /* else concealed or followed: complete already */
+        /* else concealed or followed: complete already */
+        if (slice < pic->slice_count && w->mb >= pic->slices[slice].motion_mb) {
             if (slice != w->slice_index)
                 h264_motion_enter_slice(w, slice);
             find_neighbours(w);
@@ -192,11 +190,11 @@ static void walk_picture(struct motion_walk *w)
     }
 }
 
-/* Of macroblocks [from, to), whose vectors are there: apart from their derivation, which this would slow down by more than it takes. */
+/* Of macroblocks [from, to), whose vectors are there: apart from their derivation, which this would
+ * slow down by more than it takes. */
 static void note_still(const struct h264_picture *pic, uint32_t from, uint32_t to)
 {
     bool corners = pic->sps->direct_8x8_inference_flag;
-
     for (uint32_t mb = from; mb < to && pic->still; mb++)
         pic->still[mb] = motion_still(&pic->motion[mb], corners);
 }
@@ -206,7 +204,6 @@ static void note_still(const struct h264_picture *pic, uint32_t from, uint32_t t
 int h264_picture_follow_begin(struct h264_picture *pic)
 {
     int error;
-
     if (pic->mbaff || pic->group_maps)
         return 0;
     for (uint32_t i = 0; i < pic->slice_count; i++)
@@ -217,18 +214,19 @@ int h264_picture_follow_begin(struct h264_picture *pic)
         return error;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         pic->slices[i].motion_mb = pic->slices[i].hdr.first_mb;
-        atomic_store_explicit(&pic->slices[i].ready, pic->slices[i].hdr.first_mb, memory_order_relaxed);
+        atomic_store_explicit(&pic->slices[i].ready, pic->slices[i].hdr.first_mb,
+                              memory_order_relaxed);
     }
     pic->follows = 1;
     return 1;
 }
 
-/* find_neighbours for a slice that is all addresses from its first one on; records of other slices are not to be read. */
+/* find_neighbours for a slice that is all addresses from its first one on; records of other slices
+ * are not to be read. */
 static inline void find_neighbours_from(struct motion_walk *w, uint32_t first)
 {
     uint32_t width = w->mb_width;
     bool left = w->mb_x > 0, right = w->mb_x + 1 < width;
-
     if (w->mb > first + width) { /* most are: what is above is the slice's */
         w->a = left ? w->cur - 1 : NULL;
         w->b = w->cur - width;
@@ -245,9 +243,9 @@ static inline void find_neighbours_from(struct motion_walk *w, uint32_t first)
 bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
 {
     struct h264_picture *pic = slice->pic;
-    uint32_t ready = atomic_load_explicit(&slice->ready, memory_order_acquire), end = ready & ~H264_SLICE_ENDED;
+    uint32_t ready = atomic_load_explicit(&slice->ready, memory_order_acquire),
+             end = ready & ~H264_SLICE_ENDED;
     struct motion_walk w = {.pic = pic, .mb_width = pic->mb_width, .mb = slice->motion_mb};
-
     *from = *to = slice->motion_mb;
     if (end <= slice->motion_mb)
         return !(ready & H264_SLICE_ENDED);
@@ -270,7 +268,8 @@ bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
 static bool all_followed(const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        if (atomic_load_explicit(&pic->slices[i].ready, memory_order_acquire) != (pic->slices[i].motion_mb | H264_SLICE_ENDED))
+        if (atomic_load_explicit(&pic->slices[i].ready, memory_order_acquire) !=
+            (pic->slices[i].motion_mb | H264_SLICE_ENDED))
             return false;
     return pic->follows;
 }
@@ -281,13 +280,13 @@ int h264_picture_derive_motion(struct h264_picture *pic)
     uint32_t missing;
     bool failed = false, followed;
     int error;
-
     if (pic->motion_done)
         return H264_OK;
     h264_decode_redundant(pic);
     missing = h264_conceal_find(pic);
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        failed |= pic->slices[i].lost_partition || (pic->slices[i].status < 0 && !pic->slices[i].hdr.redundant_pic_cnt);
+        failed |= pic->slices[i].lost_partition ||
+                  (pic->slices[i].status < 0 && !pic->slices[i].hdr.redundant_pic_cnt);
     if (missing || failed)
         h264_picture_damage(pic);
     w.one_slice = pic->slice_count == 1 && !missing;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3: the colocated picture of direct prediction (Table 8-6), and colocated blocks where frames and fields meet
- * (8.4.1.2.1): field pictures beside frames, and MBAFF.
+ * Step 3: the colocated picture of direct prediction (Table 8-6), and colocated blocks where frames
+ * and fields meet (8.4.1.2.1): field pictures beside frames, and MBAFF.
  */
 #include "codec/motion.h"
 
@@ -17,8 +17,8 @@ struct place {
 
 static bool usable(const struct h264_picture *col, const struct h264_picture *pic)
 {
-    return col && !col->non_existing && col->motion_done && col->motion && col->mb_width == pic->mb_width &&
-           col->mb_height == pic->mb_height;
+    return col && !col->non_existing && col->motion_done && col->motion &&
+           col->mb_width == pic->mb_width && col->mb_height == pic->mb_height;
 }
 
 static struct h264_picture *first_of_list1(const struct h264_slice *slice)
@@ -40,12 +40,10 @@ static uint32_t add(struct h264_picture *out[32], uint32_t n, struct h264_pictur
 uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_picture *out[32])
 {
     uint32_t n = 0;
-
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
         struct h264_picture *col = first_of_list1(slice);
         unsigned fields = slice->ref[1][0].structure;
-
         for (unsigned parity = REC_TOP; col && parity <= REC_BOTTOM; parity++)
             if (fields & parity)
                 n = add(out, n, h264_colocated_plane(pic, h264_picture_of_parity(col, parity)));
@@ -53,12 +51,12 @@ uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_pict
     return n;
 }
 
-/* The field whose POC is nearer to that of the current frame; the bottom one where both are as near. */
+/* The field whose POC is nearer to that of the current frame; the bottom one where both are as
+ * near. */
 static unsigned nearer_field(const struct h264_slice *slice)
 {
     int64_t top = (int64_t)slice->ref[1][0].field_poc[0] - slice->pic->output_poc;
     int64_t bottom = (int64_t)slice->ref[1][0].field_poc[1] - slice->pic->output_poc;
-
     return (top < 0 ? -top : top) < (bottom < 0 ? -bottom : bottom) ? 0 : 1;
 }
 
@@ -66,7 +64,6 @@ void h264_colocated_begin(struct motion_walk *w)
 {
     struct h264_picture *col = first_of_list1(w->slice), *pic = w->pic;
     struct motion_direct *d = &w->direct;
-
     d->col = NULL;
     d->crossed = false;
     if (!col)
@@ -75,17 +72,22 @@ void h264_colocated_begin(struct motion_walk *w)
     for (unsigned i = 0; i < 2; i++) { /* a field that is not named may still be in work */
         bool named = w->slice->ref[1][0].structure & (i ? REC_BOTTOM : REC_TOP);
 
-        d->parity[i] = named ? h264_colocated_plane(pic, h264_picture_of_parity(col, i ? REC_BOTTOM : REC_TOP)) : NULL;
+        d->parity[i] =
+            named ? h264_colocated_plane(pic, h264_picture_of_parity(col, i ? REC_BOTTOM : REC_TOP))
+                  : NULL;
         if (!usable(d->parity[i], pic))
             d->parity[i] = NULL;
     }
-    d->crossed = pic->mbaff || col->mbaff || (pic->structure == REC_FRAME) != (col->structure == REC_FRAME);
-    d->col = d->parity[pic->structure == REC_FRAME ? 0 : w->slice->ref[1][0].structure == REC_BOTTOM];
+    d->crossed =
+        pic->mbaff || col->mbaff || (pic->structure == REC_FRAME) != (col->structure == REC_FRAME);
+    d->col =
+        d->parity[pic->structure == REC_FRAME ? 0 : w->slice->ref[1][0].structure == REC_BOTTOM];
     if (d->crossed && !d->col) /* of a frame's fields one may be missing */
         d->col = d->parity[0] ? d->parity[0] : d->parity[1];
 }
 
-/* 8.4.1.2.1 from Table 8-6 on. Rows are counted in pairs of macroblock rows of the frame, of which field pictures have one.
+/* 8.4.1.2.1 from Table 8-6 on. Rows are counted in pairs of macroblock rows of the frame, of which
+ * field pictures have one.
  */
 static bool locate(const struct motion_walk *w, int block, struct place *out)
 {
@@ -94,10 +96,10 @@ static bool locate(const struct motion_walk *w, int block, struct place *out)
     bool bottom = frame ? w->kind == MOTION_BOTTOM_FIELD : w->pic->structure == REC_BOTTOM;
     uint32_t pair = frame ? row >> 1 : row, low = frame ? row & 1 : 0;
     unsigned listed = w->slice->ref[1][0].structure == REC_BOTTOM; /* of a field picture */
-    const struct h264_picture *col = w->direct.parity[field_mb ? (frame ? bottom : listed) : w->direct.nearer];
+    const struct h264_picture *col =
+        w->direct.parity[field_mb ? (frame ? bottom : listed) : w->direct.nearer];
     bool col_field;
     int y = block >> 2;
-
     if (!col)
         return false;
     if (col->structure != REC_FRAME) {
@@ -105,21 +107,24 @@ static bool locate(const struct motion_walk *w, int block, struct place *out)
         row = pair;
     } else {
         col_field = col->mbs[(2 * pair + low) * width + x].flags & REC_MB_FIELD;
-        row = 2 * pair + (field_mb ? (col_field ? bottom : (uint32_t)y >> 1) : col_field ? w->direct.nearer : low);
+        row = 2 * pair + (field_mb    ? (col_field ? bottom : (uint32_t)y >> 1)
+                          : col_field ? w->direct.nearer
+                                      : low);
     }
     if (field_mb && !col_field)
         y = (2 * y) & 3;
     if (!field_mb && col_field)
         y = 2 * (int)low + (y >> 1);
-    *out = (struct place){col, row * width + x, 4 * y + (block & 3), field_mb == col_field ? ONE_TO_ONE
-                          : field_mb ? FRM_TO_FLD : FLD_TO_FRM};
+    *out = (struct place){col, row * width + x, 4 * y + (block & 3),
+                          field_mb == col_field ? ONE_TO_ONE
+                          : field_mb            ? FRM_TO_FLD
+                                                : FLD_TO_FRM};
     return true;
 }
 
 struct motion_colocated h264_colocated_crossed(const struct motion_walk *w, int block)
 {
     struct place p;
-
     if (!locate(w, block, &p))
         return (struct motion_colocated){0, -1, {0, 0}};
     return motion_colocated_block(&p.pic->motion[p.mb], p.block);
@@ -130,10 +135,10 @@ struct motion_colocated h264_colocated_crossed(const struct motion_walk *w, int 
 /* Identity of the frame or field that a colocated block refers to; UINT32_MAX: none. */
 static uint32_t referred(const struct place *p, const struct motion_colocated *c)
 {
-    uint32_t index = p->pic->mbs[p->mb].slice, ref = (uint32_t)c->ref, bottom = p->mb / p->pic->mb_width & 1;
+    uint32_t index = p->pic->mbs[p->mb].slice, ref = (uint32_t)c->ref,
+             bottom = p->mb / p->pic->mb_width & 1;
     const struct h264_slice *slice;
     bool field_mb = p->pic->mbaff && (p->pic->mbs[p->mb].flags & REC_MB_FIELD);
-
     if (index >= p->pic->slice_count) /* concealed */
         return UINT32_MAX;
     slice = &p->pic->slices[index];
@@ -152,10 +157,8 @@ static int find_in_list0(const struct motion_walk *w, uint32_t id)
     const struct h264_slice *slice = w->slice;
     bool field_mb = w->kind != MOTION_PLAIN;
     unsigned own = w->kind == MOTION_BOTTOM_FIELD ? REC_BOTTOM : REC_TOP;
-
     for (int i = 0; i < slice->num_ref[0]; i++) {
         uint32_t listed = slice->ref[0][i].id;
-
         if (!slice->ref[0][i].pic)
             continue;
         if (!field_mb && listed == id)
@@ -168,12 +171,12 @@ static int find_in_list0(const struct motion_walk *w, uint32_t id)
 
 struct motion_colocated h264_colocated_temporal(struct motion_walk *w, int block)
 {
-    bool bottom = w->pic->structure == REC_FRAME ? w->kind == MOTION_BOTTOM_FIELD : w->pic->structure == REC_BOTTOM;
+    bool bottom = w->pic->structure == REC_FRAME ? w->kind == MOTION_BOTTOM_FIELD
+                                                 : w->pic->structure == REC_BOTTOM;
     struct motion_colocated c = {0, -1, {0, 0}};
     struct place p;
     uint32_t id;
     int found;
-
     if (locate(w, block, &p))
         c = motion_colocated_block(&p.pic->motion[p.mb], p.block);
     if (c.ref < 0)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3: one list's neighbourhood of a macroblock in a grid of 4x4 blocks, for partitions that lie inside it (8.4.1.3).
- * Inline: included by the walk over frame macroblocks and by that over MBAFF frames, which differ only in how the grid is
- * loaded and in the neighbours D of the left column.
+ * Step 3: one list's neighbourhood of a macroblock in a grid of 4x4 blocks, for partitions that lie
+ * inside it (8.4.1.3). Inline: included by the walk over frame macroblocks and by that over MBAFF
+ * frames, which differ only in how the grid is loaded and in the neighbours D of the left column.
  */
 #ifndef PELTON_CODEC_MOTION_GRID_H
 #define PELTON_CODEC_MOTION_GRID_H
 
 #include "codec/motion.h"
 
-/* Blocks x -1..4, y -1..3 of 4x4 samples at GRID_AT(x, y). Blocks not derived yet are unavailable, as those to the right are.
+/* Blocks x -1..4, y -1..3 of 4x4 samples at GRID_AT(x, y). Blocks not derived yet are unavailable,
+ * as those to the right are.
  */
 #define GRID_STRIDE   8
 #define GRID_AT(x, y) (((y) + 1) * GRID_STRIDE + (x) + 1)
@@ -30,11 +31,12 @@ static inline struct motion_neighbour grid_get(const struct motion_grid *g, int 
     return (struct motion_neighbour){g->ref[at], g->mv[at]};
 }
 
-/* C of the partition of width blocks at column x, row y, or D where C is not available. mbaff is a constant. */
-static inline struct motion_neighbour grid_get_c(const struct motion_grid *g, int x, int y, int width, bool mbaff)
+/* C of the partition of width blocks at column x, row y, or D where C is not available. mbaff is a
+ * constant. */
+static inline struct motion_neighbour grid_get_c(const struct motion_grid *g, int x, int y,
+                                                 int width, bool mbaff)
 {
     int c = GRID_AT(x + width, y - 1);
-
     if (g->ref[c] != MOTION_UNAVAILABLE)
         return grid_get(g, c);
     if (mbaff && x == 0 && y > 0)
@@ -42,36 +44,38 @@ static inline struct motion_neighbour grid_get_c(const struct motion_grid *g, in
     return grid_get(g, GRID_AT(x - 1, y - 1));
 }
 
-static inline struct motion_mv grid_predict(const struct motion_grid *g, int x, int y, int width, int ref, bool mbaff)
+static inline struct motion_mv grid_predict(const struct motion_grid *g, int x, int y, int width,
+                                            int ref, bool mbaff)
 {
-    return motion_predict(grid_get(g, GRID_AT(x - 1, y)), grid_get(g, GRID_AT(x, y - 1)), grid_get_c(g, x, y, width, mbaff),
-                          ref);
+    return motion_predict(grid_get(g, GRID_AT(x - 1, y)), grid_get(g, GRID_AT(x, y - 1)),
+                          grid_get_c(g, x, y, width, mbaff), ref);
 }
 
-/* Width and height of the sub-macroblock partitions in blocks, by enum h264_sub (Tables 7-17, 7-18) */
+/* Width and height of the sub-macroblock partitions in blocks, by enum h264_sub (Tables 7-17, 7-18)
+ */
 static const uint8_t sub_width[4] = {2, 2, 1, 1}, sub_height[4] = {2, 1, 2, 1};
 
 /* The same for width x height blocks */
-static inline void grid_fill(struct motion_grid *g, int at, int width, int height, struct motion_neighbour n)
+static inline void grid_fill(struct motion_grid *g, int at, int width, int height,
+                             struct motion_neighbour n)
 {
     for (int j = 0; j < height; j++)
         for (int i = 0; i < width; i++)
             grid_set(g, at + j * GRID_STRIDE + i, n);
 }
 
-static inline void derive_sub_part(struct rec_motion *cur, struct motion_grid *g, int list, int x, int y, int width, int height,
-                                   int ref, bool mbaff)
+static inline void derive_sub_part(struct rec_motion *cur, struct motion_grid *g, int list, int x,
+                                   int y, int width, int height, int ref, bool mbaff)
 {
-    struct motion_mv mv = motion_add(grid_predict(g, x, y, width, ref, mbaff), motion_load(cur, list, 4 * y + x));
-
+    struct motion_mv mv =
+        motion_add(grid_predict(g, x, y, width, ref, mbaff), motion_load(cur, list, 4 * y + x));
     grid_fill(g, GRID_AT(x, y), width, height, (struct motion_neighbour){ref, mv});
 }
 
-static inline void derive_sub_8x8(struct rec_motion *cur, struct motion_grid *g, int list, int quadrant, unsigned sub,
-                                  bool mbaff)
+static inline void derive_sub_8x8(struct rec_motion *cur, struct motion_grid *g, int list,
+                                  int quadrant, unsigned sub, bool mbaff)
 {
     int x0 = (quadrant & 1) * 2, y0 = (quadrant >> 1) * 2, ref = cur->ref_idx[list][quadrant];
-
     if (ref < 0) {
         grid_fill(g, GRID_AT(x0, y0), 2, 2, (struct motion_neighbour){ref, {0, 0}});
         return;
@@ -85,10 +89,10 @@ static inline void derive_sub_8x8(struct rec_motion *cur, struct motion_grid *g,
             derive_sub_part(cur, g, list, x, y, sub_width[sub], sub_height[sub], ref, mbaff);
 }
 
-static inline void load_direct_8x8(const struct rec_motion *cur, struct motion_grid *g, int list, int quadrant)
+static inline void load_direct_8x8(const struct rec_motion *cur, struct motion_grid *g, int list,
+                                   int quadrant)
 {
     int x0 = (quadrant & 1) * 2, y0 = (quadrant >> 1) * 2;
-
     for (int y = y0; y < y0 + 2; y++)
         for (int x = x0; x < x0 + 2; x++)
             grid_set(g, GRID_AT(x, y), motion_neighbour_at(cur, list, 4 * y + x, quadrant));
@@ -97,24 +101,23 @@ static inline void load_direct_8x8(const struct rec_motion *cur, struct motion_g
 static inline unsigned direct_quadrants(const struct h264_mb_syntax *syntax)
 {
     unsigned direct = 0;
-
     for (int q = 0; q < 4; q++)
         direct |= (syntax->sub[q] == H264_SUB_DIRECT ? 1u : 0u) << q;
     return direct;
 }
 
-/* The four sub-macroblocks of a loaded grid, those in `direct` derived already; vectors go to cur. */
-static inline void grid_derive_8x8(struct rec_motion *cur, struct motion_grid *g, int list, const struct h264_mb_syntax *syntax,
-                                   unsigned direct, bool mbaff)
+/* The four sub-macroblocks of a loaded grid, those in `direct` derived already; vectors go to cur.
+ */
+static inline void grid_derive_8x8(struct rec_motion *cur, struct motion_grid *g, int list,
+                                   const struct h264_mb_syntax *syntax, unsigned direct, bool mbaff)
 {
-    for (int q = 0; q < 4; q++) {
+    for (int q = 0; q < 4; q++)
         if (direct >> q & 1)
             load_direct_8x8(cur, g, list, q);
         else
             derive_sub_8x8(cur, g, list, q, syntax->sub[q] & 3u, mbaff);
-    }
     for (int y = 0; y < 4; y++)
-        memcpy(cur->mv[list][4 * y], &g->mv[GRID_AT(0, y)], 4 * sizeof g->mv[0]);
+        memcpy(cur->mv[list][4 * y], &g->mv[GRID_AT(0, y)], 4 * sizeof(g->mv[0]));
 }
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3 for MBAFF frames: macroblock pairs in address order, each a pair of frame or of field macroblocks. Neighbouring
- * partitions follow from Table 6-4, and their motion is scaled to what the current macroblock is (8.4.1.3.2).
+ * Step 3 for MBAFF frames: macroblock pairs in address order, each a pair of frame or of field
+ * macroblocks. Neighbouring partitions follow from Table 6-4, and their motion is scaled to what
+ * the current macroblock is (8.4.1.3.2).
  */
 #include "codec/motion_grid.h"
 
-/* Pairs around the current one: index of the pair's top macroblock, and whether it is available (6.4.10). */
+/* Pairs around the current one: index of the pair's top macroblock, and whether it is available
+ * (6.4.10). */
 struct pair {
     uint32_t top;
     bool available, field;
@@ -19,7 +21,6 @@ struct pairs {
 static struct pair pair_at(const struct motion_walk *w, uint32_t index, bool inside)
 {
     struct pair p = {index, inside && w->pic->mbs[index].slice == w->slice_index, false};
-
     p.field = p.available && (w->pic->mbs[index].flags & REC_MB_FIELD);
     return p;
 }
@@ -29,7 +30,6 @@ static struct pairs find_pairs(const struct motion_walk *w)
     uint32_t width = w->mb_width, row = w->mb / width, above = 2 * width;
     uint32_t top = w->mb - (row & 1) * width;
     bool has_left = w->mb_x > 0, has_above = row >= 2, has_right = w->mb_x + 1 < width;
-
     return (struct pairs){
         .a = pair_at(w, top - 1, has_left),
         .b = pair_at(w, top - above, has_above),
@@ -41,15 +41,15 @@ static struct pairs find_pairs(const struct motion_walk *w)
 }
 
 /* 8.4.1.3.2: block of macroblock mb of a pair, as the current macroblock sees it */
-static struct motion_neighbour scaled(const struct motion_walk *w, const struct pairs *p, const struct pair *pair, bool bottom,
-                                      int list, int block)
+static struct motion_neighbour scaled(const struct motion_walk *w, const struct pairs *p,
+                                      const struct pair *pair, bool bottom, int list, int block)
 {
     int quadrant = (block >> 1 & 1) + (block >> 3) * 2;
     struct motion_neighbour n;
-
     if (!pair->available)
         return (struct motion_neighbour){MOTION_UNAVAILABLE, {0, 0}};
-    n = motion_neighbour_at(&w->pic->motion[pair->top + (bottom ? w->mb_width : 0)], list, block, quadrant);
+    n = motion_neighbour_at(&w->pic->motion[pair->top + (bottom ? w->mb_width : 0)], list, block,
+                            quadrant);
     if (n.ref < 0 || pair->field == p->field)
         return n;
     if (p->field) {
@@ -63,11 +63,11 @@ static struct motion_neighbour scaled(const struct motion_walk *w, const struct 
 }
 
 /* The block left of luma row y, 0..15 (Table 6-4, xN < 0 and yN from 0 on) */
-static struct motion_neighbour left_of(const struct motion_walk *w, const struct pairs *p, int list, int y)
+static struct motion_neighbour left_of(const struct motion_walk *w, const struct pairs *p, int list,
+                                       int y)
 {
     bool bottom = p->bottom;
     int row = y;
-
     if (p->a.available && p->a.field != p->field) {
         if (p->field) {
             bottom = y >= 8;
@@ -80,39 +80,43 @@ static struct motion_neighbour left_of(const struct motion_walk *w, const struct
     return scaled(w, p, &p->a, bottom, list, (row >> 2) * 4 + 3);
 }
 
-/* Whether the block above lies in the bottom macroblock of an above pair (yN < 0): but for field above top field it does. Row
- * 14 or 15 is always in the last row of blocks. */
+/* Whether the block above lies in the bottom macroblock of an above pair (yN < 0): but for field
+ * above top field it does. Row 14 or 15 is always in the last row of blocks. */
 static bool above_is_bottom(const struct pairs *p, const struct pair *above)
 {
     return !p->field || p->bottom || !above->field;
 }
 
 /* The block above column x; a bottom frame macroblock has its own pair's top one there. */
-static struct motion_neighbour above_of(const struct motion_walk *w, const struct pairs *p, int list, int x)
+static struct motion_neighbour above_of(const struct motion_walk *w, const struct pairs *p,
+                                        int list, int x)
 {
     if (!p->field && p->bottom)
         return motion_neighbour_at(w->cur - w->mb_width, list, 12 + x, 2 + (x >> 1));
     return scaled(w, p, &p->b, above_is_bottom(p, &p->b), list, 12 + x);
 }
 
-static struct motion_neighbour above_right(const struct motion_walk *w, const struct pairs *p, int list)
+static struct motion_neighbour above_right(const struct motion_walk *w, const struct pairs *p,
+                                           int list)
 {
     if (!p->field && p->bottom)
         return (struct motion_neighbour){MOTION_UNAVAILABLE, {0, 0}};
     return scaled(w, p, &p->c, above_is_bottom(p, &p->c), list, 12);
 }
 
-static struct motion_neighbour above_left(const struct motion_walk *w, const struct pairs *p, int list)
+static struct motion_neighbour above_left(const struct motion_walk *w, const struct pairs *p,
+                                          int list)
 {
-    if (!p->field && p->bottom) /* the left pair's row 15: of field macroblocks row 7 of the bottom one */
+    /* the left pair's row 15: of field macroblocks row 7 of the bottom one */
+    if (!p->field && p->bottom)
         return scaled(w, p, &p->a, p->a.field, list, p->a.field ? 7 : 15);
     return scaled(w, p, &p->d, above_is_bottom(p, &p->d), list, 15);
 }
 
-void h264_motion_neighbours_mbaff(const struct motion_walk *w, int list, struct motion_neighbour n[3])
+void h264_motion_neighbours_mbaff(const struct motion_walk *w, int list,
+                                  struct motion_neighbour n[3])
 {
     struct pairs p = find_pairs(w);
-
     n[0] = left_of(w, &p, list, 0);
     n[1] = above_of(w, &p, list, 0);
     n[2] = above_right(w, &p, list);
@@ -122,9 +126,10 @@ void h264_motion_neighbours_mbaff(const struct motion_walk *w, int list, struct 
 
 /* ---- partitions ---- */
 
-static void grid_load(struct motion_grid *g, const struct motion_walk *w, const struct pairs *p, int list)
+static void grid_load(struct motion_grid *g, const struct motion_walk *w, const struct pairs *p,
+                      int list)
 {
-    memset(g->ref, MOTION_UNAVAILABLE, sizeof g->ref);
+    memset(g->ref, MOTION_UNAVAILABLE, sizeof(g->ref));
     grid_set(g, GRID_AT(-1, -1), above_left(w, p, list));
     grid_set(g, GRID_AT(4, -1), above_right(w, p, list));
     g->left_d[0] = above_left(w, p, list);
@@ -142,7 +147,6 @@ static void derive_p_skip(struct motion_walk *w)
     struct motion_neighbour n[3];
     struct motion_mv mv = {0, 0};
     bool still = false;
-
     h264_motion_neighbours_mbaff(w, 0, n);
     for (int i = 0; i < 2; i++)
         still |= n[i].ref == MOTION_UNAVAILABLE || (n[i].ref == 0 && motion_is_zero(n[i].mv));
@@ -152,10 +156,10 @@ static void derive_p_skip(struct motion_walk *w)
 }
 
 /* Directional prediction of 16x8 and 8x16 partitions (8.4.1.3), else the median */
-static struct motion_mv predict_part(const struct motion_grid *g, unsigned part, int x, int y, int width, int ref)
+static struct motion_mv predict_part(const struct motion_grid *g, unsigned part, int x, int y,
+                                     int width, int ref)
 {
     struct motion_neighbour preferred = {MOTION_UNAVAILABLE, {0, 0}};
-
     if (part == H264_PART_16X8)
         preferred = y == 0 ? grid_get(g, GRID_AT(0, -1)) : grid_get(g, GRID_AT(-1, 2));
     else if (part == H264_PART_8X16)
@@ -168,21 +172,19 @@ static void derive_parts(struct motion_walk *w, unsigned part)
 {
     struct pairs p = find_pairs(w);
     int width = part == H264_PART_8X16 ? 2 : 4, height = part == H264_PART_16X8 ? 2 : 4;
-
     for (int list = 0; list < w->lists; list++) {
         struct motion_grid g;
-
         grid_load(&g, w, &p, list);
         for (int y = 0; y < 4; y += height)
             for (int x = 0; x < 4; x += width) {
                 struct motion_neighbour n = {w->cur->ref_idx[list][y + (x >> 1)], {0, 0}};
-
                 if (n.ref >= 0)
-                    n.mv = motion_add(predict_part(&g, part, x, y, width, n.ref), motion_load(w->cur, list, 4 * y + x));
+                    n.mv = motion_add(predict_part(&g, part, x, y, width, n.ref),
+                                      motion_load(w->cur, list, 4 * y + x));
                 grid_fill(&g, GRID_AT(x, y), width, height, n);
             }
         for (int y = 0; y < 4; y++)
-            memcpy(w->cur->mv[list][4 * y], &g.mv[GRID_AT(0, y)], 4 * sizeof g.mv[0]);
+            memcpy(w->cur->mv[list][4 * y], &g.mv[GRID_AT(0, y)], 4 * sizeof(g.mv[0]));
     }
 }
 
@@ -190,12 +192,10 @@ static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *synta
 {
     struct pairs p = find_pairs(w);
     unsigned direct = direct_quadrants(syntax);
-
     if (direct)
         h264_motion_direct(w, direct);
     for (int list = 0; list < w->lists; list++) {
         struct motion_grid g;
-
         grid_load(&g, w, &p, list);
         grid_derive_8x8(w->cur, &g, list, syntax, direct, true);
     }
@@ -204,7 +204,6 @@ static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *synta
 static void derive_mb(struct motion_walk *w)
 {
     const struct h264_mb_syntax *syntax = &w->pic->syntax[w->mb];
-
     switch ((enum h264_part)syntax->part) {
     case H264_PART_16X16:
     case H264_PART_16X8:
@@ -228,7 +227,6 @@ static void derive_mb(struct motion_walk *w)
 static void visit(struct motion_walk *w, uint32_t row)
 {
     const struct rec_mb *mb;
-
     w->mb = row * w->mb_width + w->mb_x;
     mb = &w->pic->mbs[w->mb];
     w->cur = &w->pic->motion[w->mb];
@@ -236,14 +234,15 @@ static void visit(struct motion_walk *w, uint32_t row)
         return;
     if (mb->slice != w->slice_index)
         h264_motion_enter_slice(w, mb->slice);
-    w->kind = !(mb->flags & REC_MB_FIELD) ? MOTION_PLAIN : row & 1 ? MOTION_BOTTOM_FIELD : MOTION_TOP_FIELD;
+    w->kind = !(mb->flags & REC_MB_FIELD) ? MOTION_PLAIN
+              : row & 1                   ? MOTION_BOTTOM_FIELD
+                                          : MOTION_TOP_FIELD;
     derive_mb(w);
 }
 
 void h264_motion_walk_mbaff(struct motion_walk *w)
 {
     uint32_t rows = w->pic->mb_count / w->mb_width;
-
     for (uint32_t row = 0; row + 1 < rows; row += 2)
         for (w->mb_x = 0; w->mb_x < w->mb_width; w->mb_x++) {
             visit(w, row);

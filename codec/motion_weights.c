@@ -22,7 +22,8 @@ static uint32_t weight_entries(const struct h264_slice *slice)
     switch (weight_mode(slice)) {
     case REC_WEIGHT_EXPLICIT:
         return 6u * (slice->num_ref[0] + (slice->hdr.type == H264_B ? slice->num_ref[1] : 0u));
-    case REC_WEIGHT_IMPLICIT: /* MBAFF: of frame macroblocks, then twice with both numbers doubled */
+    case REC_WEIGHT_IMPLICIT: /* MBAFF: of frame macroblocks, then twice with both numbers doubled
+                               */
         return (uint32_t)slice->num_ref[0] * slice->num_ref[1] * (slice->pic->mbaff ? 9u : 1u);
     default:
         return 0;
@@ -32,12 +33,10 @@ static uint32_t weight_entries(const struct h264_slice *slice)
 static void fill_explicit(const struct h264_slice *slice, int16_t *out)
 {
     int lists = slice->hdr.type == H264_B ? 2 : 1;
-
     for (int list = 0; list < lists; list++)
         for (unsigned i = 0; i < slice->num_ref[list]; i++)
             for (int component = 0; component < 3; component++) {
                 int depth = slice->sps->bit_depth[component > 0];
-
                 *out++ = slice->hdr.weight[list][i][component][0];
                 *out++ = (int16_t)(slice->hdr.weight[list][i][component][1] * (1 << (depth - 8)));
             }
@@ -47,7 +46,6 @@ static void fill_explicit(const struct h264_slice *slice, int16_t *out)
 static int16_t implicit_weight(int64_t current, int64_t poc0, int64_t poc1)
 {
     int w1;
-
     if (poc0 == poc1)
         return 32;
     w1 = h264_dist_scale_factor(current - poc0, poc1 - poc0) >> 2;
@@ -62,23 +60,23 @@ static bool long_term(const struct h264_slice *slice, unsigned i, unsigned j)
 static int16_t *fill_implicit(const struct h264_slice *slice, int16_t *out)
 {
     int64_t current = slice->pic->output_poc;
-
     for (unsigned i = 0; i < slice->num_ref[0]; i++)
         for (unsigned j = 0; j < slice->num_ref[1]; j++)
-            *out++ = long_term(slice, i, j) ? 32 : implicit_weight(current, slice->ref[0][i].poc, slice->ref[1][j].poc);
+            *out++ = long_term(slice, i, j)
+                         ? 32
+                         : implicit_weight(current, slice->ref[0][i].poc, slice->ref[1][j].poc);
     return out;
 }
 
-/* Field macroblocks of parity `bottom` in an MBAFF frame: their reference indices name fields (8.4.2.1). */
+/* Field macroblocks of parity `bottom` in an MBAFF frame: their reference indices name fields
+ * (8.4.2.1). */
 static int16_t *fill_implicit_field(const struct h264_slice *slice, unsigned bottom, int16_t *out)
 {
     int64_t current = slice->pic->poc[bottom];
-
     for (unsigned i = 0; i < 2u * slice->num_ref[0]; i++)
         for (unsigned j = 0; j < 2u * slice->num_ref[1]; j++) {
             int64_t poc0 = slice->ref[0][i >> 1].field_poc[bottom ^ (i & 1)];
             int64_t poc1 = slice->ref[1][j >> 1].field_poc[bottom ^ (j & 1)];
-
             *out++ = long_term(slice, i >> 1, j >> 1) ? 32 : implicit_weight(current, poc0, poc1);
         }
     return out;
@@ -95,7 +93,6 @@ static void fill_implicit_tables(const struct h264_slice *slice, int16_t *out)
 static uint32_t scaling_index(const struct h264_picture *pic, uint32_t i, uint32_t *count)
 {
     const struct h264_slice *slice = &pic->slices[i];
-
     if (i > 0 && slice[-1].pps == slice->pps && slice[-1].sps == slice->sps) /* nearly always */
         return pic->rec_slices[i - 1].scaling;
     for (uint32_t k = 0; k < i; k++)
@@ -107,10 +104,10 @@ static uint32_t scaling_index(const struct h264_picture *pic, uint32_t i, uint32
 /* The lists of a plane that is coded by itself take the place of those of Y (8.5.9). */
 static void choose_plane(struct rec_scaling *s, unsigned plane)
 {
-    memmove(s->m4[0], s->m4[plane], sizeof s->m4[0]);
-    memmove(s->m4[3], s->m4[3 + plane], sizeof s->m4[0]);
-    memmove(s->m8[0], s->m8[2 * plane], sizeof s->m8[0]);
-    memmove(s->m8[1], s->m8[2 * plane + 1], sizeof s->m8[0]);
+    memmove(s->m4[0], s->m4[plane], sizeof(s->m4[0]));
+    memmove(s->m4[3], s->m4[3 + plane], sizeof(s->m4[0]));
+    memmove(s->m8[0], s->m8[2 * plane], sizeof(s->m8[0]));
+    memmove(s->m8[1], s->m8[2 * plane + 1], sizeof(s->m8[0]));
 }
 
 /* QSY, and QSC of both chroma components (8.6.1): of 8-bit video only, as SP and SI slices are. */
@@ -120,7 +117,6 @@ static void fill_qs(const struct h264_slice *slice, struct rec_slice *out)
     out->qs[0] = slice->hdr.qs;
     for (int i = 0; i < 2; i++) {
         int index = slice->hdr.qs + slice->pps->chroma_qp_offset[i];
-
         out->qs[1 + i] = (int8_t)h264_chroma_qpc[index < 0 ? 0 : index > 51 ? 51 : index];
     }
 }
@@ -128,7 +124,6 @@ static void fill_qs(const struct h264_slice *slice, struct rec_slice *out)
 static void fill_slice(const struct h264_slice *slice, struct rec_slice *out)
 {
     uint32_t scaling = out->scaling, weights = out->weights;
-
     *out = (struct rec_slice){
         .weights = weights,
         .scaling = scaling,
@@ -146,21 +141,22 @@ static void fill_slice(const struct h264_slice *slice, struct rec_slice *out)
 int h264_fill_slices(struct h264_picture *pic)
 {
     uint32_t weights = 0, scaling = 0;
-
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         pic->rec_slices[i].weights = weights;
         pic->rec_slices[i].scaling = scaling_index(pic, i, &scaling);
         weights += weight_entries(&pic->slices[i]);
     }
-    if (!scaling) /* a colour plane of which every slice is lost: concealed macroblocks name lists, too, and use none */
+    /* a colour plane of which every slice is lost: concealed macroblocks name lists, too, and use
+     * none */
+    if (!scaling)
         scaling = 1;
-    pic->scaling = h264_alloc(pic->allocator, scaling * sizeof *pic->scaling);
+    pic->scaling = h264_alloc(pic->allocator, scaling * sizeof(*pic->scaling));
     if (!pic->scaling)
         return H264_ERR_NOMEM;
     pic->scaling_count = scaling;
-    memset(pic->scaling, 16, sizeof *pic->scaling);
+    memset(pic->scaling, 16, sizeof(*pic->scaling));
     if (weights) {
-        pic->weights = h264_alloc(pic->allocator, weights * sizeof *pic->weights);
+        pic->weights = h264_alloc(pic->allocator, weights * sizeof(*pic->weights));
         if (!pic->weights)
             return H264_ERR_NOMEM;
         pic->weight_count = weights;
@@ -168,7 +164,6 @@ int h264_fill_slices(struct h264_picture *pic)
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
         struct rec_slice *out = &pic->rec_slices[i];
-
         fill_slice(slice, out);
         h264_pps_scaling(slice->sps, slice->pps, &pic->scaling[out->scaling]);
         choose_plane(&pic->scaling[out->scaling], pic->colour_plane);
@@ -177,7 +172,8 @@ int h264_fill_slices(struct h264_picture *pic)
         else if (out->weight_mode == REC_WEIGHT_IMPLICIT)
             fill_implicit_tables(slice, pic->weights + out->weights);
     }
-    /* For concealed macroblocks: one past the slices. conceal_motion.c gives it its lists, view.c their slots. */
+    /* For concealed macroblocks: one past the slices. conceal_motion.c gives it its lists, view.c
+     * their slots. */
     pic->rec_slices[pic->slice_count] = (struct rec_slice){.slice_type = H264_P};
     return H264_OK;
 }

@@ -7,21 +7,18 @@
 static inline uint64_t load64(const uint8_t *p)
 {
     uint64_t w;
-
     memcpy(&w, p, sizeof(w));
     return w;
 }
 
-/* Offset of the first 00 00 pair at or after pos, or size when there is none. Eight bytes without a zero byte are passed over
- * at once. */
+/* Offset of the first 00 00 pair at or after pos, or size when there is none. Eight bytes without a
+ * zero byte are passed over at once. */
 static size_t find_zero_pair(const uint8_t *p, size_t pos, size_t size)
 {
     const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
-
     while (pos + 1 < size) {
         if (size - pos > 8) {
             uint64_t w = load64(p + pos);
-
             if (!((w - ones) & ~w & highs)) {
                 pos += 8;
                 continue;
@@ -40,7 +37,6 @@ static size_t find_zero_pair(const uint8_t *p, size_t pos, size_t size)
 size_t h264_unescape(const uint8_t *nal, size_t size, uint8_t *out, size_t *consumed)
 {
     size_t from = 0, to = 0, pos = 0;
-
     while ((pos = find_zero_pair(nal, pos, size)) < size) {
         if (size - pos < 3)
             break;
@@ -83,13 +79,13 @@ static bool next_annexb(struct h264_nal_iter *it, const uint8_t **nal, size_t *s
 {
     while (it->pos < it->size) {
         size_t start = find_start_code(it->data, it->pos, it->size), end;
-
         if (start >= it->size)
             break;
         start += 3;
         end = find_start_code(it->data, start, it->size);
         it->pos = end;
-        while (end > start && !it->data[end - 1]) /* trailing_zero_8bits, or the zero_byte of the next start code */
+        /* trailing_zero_8bits, or the zero_byte of the next start code */
+        while (end > start && !it->data[end - 1])
             end--;
         if (end > start) {
             *nal = it->data + start;
@@ -105,7 +101,6 @@ static bool next_prefixed(struct h264_nal_iter *it, const uint8_t **nal, size_t 
 {
     while (it->size - it->pos > it->length_size) {
         uint64_t length = 0;
-
         for (unsigned i = 0; i < it->length_size; i++)
             length = length << 8 | it->data[it->pos + i];
         it->pos += it->length_size;
@@ -125,7 +120,8 @@ static bool next_prefixed(struct h264_nal_iter *it, const uint8_t **nal, size_t 
     return false;
 }
 
-void h264_nal_iter_init(struct h264_nal_iter *it, const uint8_t *data, size_t size, unsigned length_size)
+void h264_nal_iter_init(struct h264_nal_iter *it, const uint8_t *data, size_t size,
+                        unsigned length_size)
 {
     *it = (struct h264_nal_iter){.data = data, .size = size, .length_size = length_size};
 }

@@ -11,11 +11,13 @@ struct h264_nal_iter {
     const uint8_t *data;
     size_t size, pos;
     unsigned length_size; /* bytes of the length before each NAL unit; 0: Annex B */
-    bool truncated;       /* a length reached past the end; the rest was given as the last NAL unit */
+    bool truncated; /* a length reached past the end; the rest was given as the last NAL unit */
 };
 
-void h264_nal_iter_init(struct h264_nal_iter *it, const uint8_t *data, size_t size, unsigned length_size);
-/* The next NAL unit of at least one byte, without start code and trailing zero bytes. False at the end; every call consumes. */
+void h264_nal_iter_init(struct h264_nal_iter *it, const uint8_t *data, size_t size,
+                        unsigned length_size);
+/* The next NAL unit of at least one byte, without start code and trailing zero bytes. False at the
+ * end; every call consumes. */
 bool h264_nal_next(struct h264_nal_iter *it, const uint8_t **nal, size_t *size);
 
 #endif

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Neighbouring macroblocks (6.4.9 to 6.4.12) of a field, or a frame without MBAFF: A to the left, B above, C above right, D
- * above left. Available are macroblocks of the same slice (6.4.8), which without slice groups are those from first_mb_in_slice
- * on; with slice groups the line keeps the address of each edge.
+ * Neighbouring macroblocks (6.4.9 to 6.4.12) of a field, or a frame without MBAFF: A to the left, B
+ * above, C above right, D above left. Available are macroblocks of the same slice (6.4.8), which
+ * without slice groups are those from first_mb_in_slice on; with slice groups the line keeps the
+ * address of each edge.
  */
 #include "codec/macroblock.h"
 
 const struct mb_edge h264_edge_none[2] = {
-    {.cbp = 0x0f, .mode_right = {MODE_NONE, MODE_NONE, MODE_NONE, MODE_NONE},
+    {.cbp = 0x0f,
+     .mode_right = {MODE_NONE, MODE_NONE, MODE_NONE, MODE_NONE},
      .mode_bottom = {MODE_NONE, MODE_NONE, MODE_NONE, MODE_NONE}},
-    {.flags = EDGE_CBF_DC * 7, .cbp = 0x0f, .mode_right = {MODE_NONE, MODE_NONE, MODE_NONE, MODE_NONE},
-     .mode_bottom = {MODE_NONE, MODE_NONE, MODE_NONE, MODE_NONE}, .cbf = {CBF_ALL, CBF_ALL, CBF_ALL}},
+    {.flags = EDGE_CBF_DC * 7,
+     .cbp = 0x0f,
+     .mode_right = {MODE_NONE, MODE_NONE, MODE_NONE, MODE_NONE},
+     .mode_bottom = {MODE_NONE, MODE_NONE, MODE_NONE, MODE_NONE},
+     .cbf = {CBF_ALL, CBF_ALL, CBF_ALL}},
 };
 
 /* a, b: whether A and B are available; c, d: flags of C and D, 0 where not available. */
 static inline void set_neighbours(struct mb_parser *p, bool a, bool b, unsigned c, unsigned d)
 {
     unsigned avail, left = p->mb_x > 0, top = p->addr >= p->mb_width;
-
     p->a = p->a_lower = a ? &p->line[p->mb_x - 1] : &h264_edge_none[0];
     p->b = b ? &p->line[p->mb_x] : &h264_edge_none[0];
     avail = h264_edge_serves_intra(p, p->a->flags) * REC_AVAIL_A;
@@ -29,7 +33,9 @@ static inline void set_neighbours(struct mb_parser *p, bool a, bool b, unsigned 
         left = a;
         top = b;
     }
-    p->deblock = (uint8_t)(p->deblock_idc == 1 ? 0 : REC_DEBLOCK_INTERNAL | left * REC_DEBLOCK_LEFT | top * REC_DEBLOCK_TOP);
+    p->deblock = (uint8_t)(p->deblock_idc == 1 ? 0
+                                               : REC_DEBLOCK_INTERNAL | left * REC_DEBLOCK_LEFT |
+                                                     top * REC_DEBLOCK_TOP);
 }
 
 static __attribute__((noinline)) void find_in_group(struct mb_parser *p)
@@ -38,31 +44,34 @@ static __attribute__((noinline)) void find_in_group(struct mb_parser *p)
     const uint32_t *at = p->line_addr;
     bool left = x > 0, right = x + 1 < w, above = addr >= w;
     unsigned d = 0;
-
     if (left && above) /* still in the line, where A is of another slice */
-        d = at[x - 1] == addr - w - 1 ? p->line[x - 1].flags : p->d_addr == addr - w - 1 ? p->d_flags : 0;
+        d = at[x - 1] == addr - w - 1   ? p->line[x - 1].flags
+            : p->d_addr == addr - w - 1 ? p->d_flags
+                                        : 0;
     set_neighbours(p, left && at[x - 1] == addr - 1, above && at[x] == addr - w,
                    right && above && at[x + 1] == addr - w + 1 ? p->line[x + 1].flags : 0, d);
 }
 
-/* Neighbours, availability for intra prediction (8.3.1.2) and the edges that deblocking visits (8.7) of macroblock p->addr. */
+/* Neighbours, availability for intra prediction (8.3.1.2) and the edges that deblocking visits
+ * (8.7) of macroblock p->addr. */
 void h264_neighbours_find(struct mb_parser *p)
 {
     uint32_t w = p->mb_width, x = p->mb_x, since = p->addr - p->first_mb;
-    bool c = x + 1 < w && since + 1 >= w, d = x > 0 && since >= w + 1; /* C is w - 1, D w + 1 macroblocks back */
+    /* C is w - 1, D w + 1 macroblocks back */
+    bool c = x + 1 < w && since + 1 >= w, d = x > 0 && since >= w + 1;
 
     p->index = p->addr;
     if (p->groups)
         find_in_group(p);
     else
-        set_neighbours(p, x > 0 && since >= 1, since >= w, c ? p->line[x + 1].flags : 0, d ? p->d_flags : 0);
+        set_neighbours(p, x > 0 && since >= 1, since >= w, c ? p->line[x + 1].flags : 0,
+                       d ? p->d_flags : 0);
 }
 
 /* The macroblock is complete: its edge takes the place of the one above. */
 void h264_neighbours_publish(struct mb_parser *p)
 {
     struct mb_edge *slot = &p->line[p->mb_x];
-
     p->d_flags = slot->flags;
     *slot = p->edge;
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Neighbouring macroblocks in MBAFF frames (6.4.10, 6.4.12.2, Table 6-4). The line holds the edges of pairs. Where a neighbouring
- * pair is of the other kind, frame or field, an edge is mixed from its macroblocks: row by row on the left, with vectors and
- * reference indices rescaled for the contexts that see them (9.3.3.1.1.6, 9.3.3.1.1.7).
+ * Neighbouring macroblocks in MBAFF frames (6.4.10, 6.4.12.2, Table 6-4). The line holds the edges
+ * of pairs. Where a neighbouring pair is of the other kind, frame or field, an edge is mixed from
+ * its macroblocks: row by row on the left, with vectors and reference indices rescaled for the
+ * contexts that see them (9.3.3.1.1.6, 9.3.3.1.1.7).
  */
 #include "codec/macroblock.h"
 
-/* p->addr is the top macroblock of a pair: the pairs around it, and the inferred mb_field_decoding_flag (7.4.4). */
+/* p->addr is the top macroblock of a pair: the pairs around it, and the inferred
+ * mb_field_decoding_flag (7.4.4). */
 void h264_mbaff_begin(struct mb_parser *p)
 {
     struct mb_mbaff *m = &p->mbaff;
     uint32_t w = p->mb_width, x = p->mb_x, pair = p->addr >> 1;
     const struct mb_pair *at = &m->line[x];
     bool left = x > 0, right = x + 1 < w, above = pair >= w;
-
     m->a = left && at[-1].pair == pair - 1 ? at - 1 : NULL;
     m->b = above && at->pair == pair - w ? at : NULL;
     m->c = above && right && at[1].pair == pair - w + 1 ? at + 1 : NULL;
@@ -29,7 +30,8 @@ void h264_mbaff_begin(struct mb_parser *p)
     m->inferred = m->a ? m->a->field : m->b ? m->b->field : 0;
 }
 
-/* Above neighbours take the pair's top macroblock only where both are field macroblocks of the top field. */
+/* Above neighbours take the pair's top macroblock only where both are field macroblocks of the top
+ * field. */
 static unsigned row_above(const struct mb_parser *p, unsigned field)
 {
     return p->field && !p->mbaff.bottom && field ? 0 : 1;
@@ -39,7 +41,6 @@ void h264_mbaff_select(struct mb_parser *p, unsigned bottom, unsigned field)
 {
     struct mb_mbaff *m = &p->mbaff;
     const struct mb_pair *a = m->a;
-
     m->bottom = (uint8_t)bottom;
     if (p->field != field) {
         p->field = (uint8_t)field;
@@ -62,13 +63,12 @@ void h264_mbaff_select(struct mb_parser *p, unsigned bottom, unsigned field)
         p->b = m->b ? &m->b->mb[row_above(p, m->b->field)] : &h264_edge_none[0];
 }
 
-/* Availability of the left column: a frame macroblock sees both macroblocks of a field pair in turn, the bottom one in the odd
- * rows. */
+/* Availability of the left column: a frame macroblock sees both macroblocks of a field pair in
+ * turn, the bottom one in the odd rows. */
 static unsigned avail_left(const struct mb_parser *p)
 {
     const struct mb_pair *a = p->mbaff.a;
     bool top, bottom;
-
     if (!a)
         return 0;
     top = h264_edge_serves_intra(p, a->mb[0].flags);
@@ -83,7 +83,6 @@ static unsigned avail_left(const struct mb_parser *p)
 static unsigned flags_c(const struct mb_parser *p)
 {
     const struct mb_mbaff *m = &p->mbaff;
-
     if (!m->c || (m->bottom && !p->field))
         return 0;
     return m->c->mb[row_above(p, m->c->field)].flags;
@@ -92,7 +91,6 @@ static unsigned flags_c(const struct mb_parser *p)
 static unsigned flags_d(const struct mb_parser *p)
 {
     const struct mb_mbaff *m = &p->mbaff;
-
     if (m->bottom && !p->field) /* row 15 of the pair to the left */
         return m->a ? m->a->mb[m->a->field].flags : 0;
     return m->d.flags[row_above(p, m->d.field)];
@@ -101,7 +99,6 @@ static unsigned flags_d(const struct mb_parser *p)
 static unsigned deblock_edges(const struct mb_parser *p)
 {
     unsigned idc = p->slice->hdr.disable_deblocking_filter_idc, edges = REC_DEBLOCK_INTERNAL;
-
     if (idc == 1)
         return 0;
     if (p->mb_x > 0 && (p->mbaff.a || idc == 0))
@@ -124,13 +121,14 @@ static unsigned row_left(const struct mb_parser *p, unsigned y, unsigned h)
 static void mix_mvd(const struct mb_parser *p, const uint8_t from[2], uint8_t to[2])
 {
     unsigned y = p->field ? from[1] / 2u : from[1] * 2u;
-
     to[0] = from[0];
     to[1] = (uint8_t)(y < 255 ? y : 255);
 }
 
-/* Reference indices greater than 0, of an edge in a pair of the other kind, as this macroblock counts them. */
-static unsigned refs_seen(const struct mb_parser *p, const struct mb_pair *pair, const struct mb_edge *edge)
+/* Reference indices greater than 0, of an edge in a pair of the other kind, as this macroblock
+ * counts them. */
+static unsigned refs_seen(const struct mb_parser *p, const struct mb_pair *pair,
+                          const struct mb_edge *edge)
 {
     return p->field ? edge->ref_gt0 : pair->ref_gt1[edge - pair->mb];
 }
@@ -139,12 +137,10 @@ static unsigned refs_seen(const struct mb_parser *p, const struct mb_pair *pair,
 static void mix_component(struct mb_parser *p, unsigned c, unsigned w, unsigned h)
 {
     struct mb_edge *e = &p->mbaff.mixed[0];
-
     e->cbf[c] = 0;
     for (unsigned y = 0; y < h; y++) {
         const struct mb_edge *from = y < h / 2 ? p->a : p->a_lower;
         unsigned row = row_left(p, y, h);
-
         if (p->cabac_mode)
             e->cbf[c] |= (from->cbf[c] >> CBF_BIT(w - 1, row) & 1) << CBF_BIT(w - 1, y);
         else
@@ -155,11 +151,14 @@ static void mix_component(struct mb_parser *p, unsigned c, unsigned w, unsigned 
 static void mix_left(struct mb_parser *p)
 {
     struct mb_edge *e = &p->mbaff.mixed[0];
-    unsigned upper = 1 + (row_left(p, 0, 4) & 2), lower = 1 + (row_left(p, 2, 4) & 2); /* quadrants */
-    unsigned refs[2] = {refs_seen(p, p->mbaff.a, p->a), refs_seen(p, p->mbaff.a, p->a_lower)}, chroma_w = p->chroma_blocks == 16 ? 4 : 2;
+    /* quadrants */
+    unsigned upper = 1 + (row_left(p, 0, 4) & 2), lower = 1 + (row_left(p, 2, 4) & 2);
+    unsigned refs[2] = {refs_seen(p, p->mbaff.a, p->a), refs_seen(p, p->mbaff.a, p->a_lower)},
+             chroma_w = p->chroma_blocks == 16 ? 4 : 2;
 
     *e = *p->a;
-    e->cbp = (uint8_t)((p->a->cbp & 0xf0) | (p->a->cbp >> upper & 1) << 1 | (p->a_lower->cbp >> lower & 1) << 3);
+    e->cbp = (uint8_t)((p->a->cbp & 0xf0) | (p->a->cbp >> upper & 1) << 1 |
+                       (p->a_lower->cbp >> lower & 1) << 3);
     e->ref_gt0 = 0;
     for (unsigned list = 0; list < 2; list++)
         e->ref_gt0 |= (uint8_t)((refs[0] >> (list * 4 + upper) & 1) << (list * 4 + 1) |
@@ -167,7 +166,6 @@ static void mix_left(struct mb_parser *p)
     for (unsigned y = 0; y < 4; y++) {
         const struct mb_edge *from = y < 2 ? p->a : p->a_lower;
         unsigned row = row_left(p, y, 4);
-
         e->mode_right[y] = from->mode_right[row];
         for (unsigned list = 0; list < 2 && p->cabac_mode; list++)
             mix_mvd(p, from->u.mvd.right[list][row], e->u.mvd.right[list][y]);
@@ -181,7 +179,6 @@ static void mix_left(struct mb_parser *p)
 static void mix_above(struct mb_parser *p)
 {
     struct mb_edge *e = &p->mbaff.mixed[1];
-
     *e = *p->b;
     e->ref_gt0 = (uint8_t)refs_seen(p, p->mbaff.b, p->b);
     for (unsigned list = 0; list < 2 && p->cabac_mode; list++)
@@ -195,7 +192,6 @@ void h264_mbaff_find(struct mb_parser *p)
 {
     struct mb_mbaff *m = &p->mbaff;
     unsigned avail = avail_left(p);
-
     if (h264_edge_serves_intra(p, p->b->flags))
         avail |= REC_AVAIL_B;
     if (h264_edge_serves_intra(p, flags_c(p)))
@@ -216,7 +212,6 @@ void h264_mbaff_publish(struct mb_parser *p)
 {
     struct mb_mbaff *m = &p->mbaff;
     struct mb_pair *slot = &m->line[p->mb_x];
-
     m->cur.mb[m->bottom] = p->edge;
     m->cur.ref_gt1[m->bottom] = m->ref_gt1;
     if (!m->bottom)

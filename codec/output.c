@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Output order: the bumping process (C.4.5). Every frame goes out; no_output_of_prior_pics_flag is not obeyed, as a file's
- * frames are all wanted.
+ * Output order: the bumping process (C.4.5). Every frame goes out; no_output_of_prior_pics_flag is
+ * not obeyed, as a file's frames are all wanted.
  */
 #include "codec/dpb.h"
 
@@ -11,7 +11,6 @@ int h264_queue_reserve(struct h264_queue *q, size_t n)
 {
     struct h264_picture **items;
     size_t capacity = q->capacity ? q->capacity : 32;
-
     if (q->capacity - q->count >= n)
         return H264_OK;
     while (capacity - q->count < n)
@@ -36,7 +35,6 @@ void h264_queue_push(struct h264_queue *q, struct h264_picture *pic)
 struct h264_picture *h264_queue_pop(struct h264_queue *q)
 {
     struct h264_picture *pic;
-
     if (!q->count)
         return NULL;
     pic = q->items[q->head];
@@ -48,7 +46,6 @@ struct h264_picture *h264_queue_pop(struct h264_queue *q)
 void h264_queue_free(struct h264_queue *q)
 {
     struct h264_picture *pic;
-
     while ((pic = h264_queue_pop(q)))
         h264_picture_unref(pic);
     free(q->items);
@@ -58,10 +55,8 @@ void h264_queue_free(struct h264_queue *q)
 static struct h264_dpb_entry *first_waiting(struct h264_dpb *dpb)
 {
     struct h264_dpb_entry *first = NULL;
-
     for (unsigned i = 0; i < dpb->count; i++) {
         struct h264_dpb_entry *e = &dpb->entries[i];
-
         if (e->waiting && (!first || h264_frame_poc(e->poc) < h264_frame_poc(first->poc)))
             first = e;
     }
@@ -77,7 +72,6 @@ static void output(struct h264_dpb_entry *e, struct h264_queue *out)
 void h264_output_flush(struct h264_dpb *dpb, struct h264_queue *out)
 {
     struct h264_dpb_entry *e;
-
     while ((e = first_waiting(dpb)))
         output(e, out);
     h264_dpb_sweep(dpb);
@@ -86,7 +80,6 @@ void h264_output_flush(struct h264_dpb *dpb, struct h264_queue *out)
 void h264_output_trim(struct h264_dpb *dpb, unsigned reorder, struct h264_queue *out)
 {
     unsigned waiting = 0;
-
     for (unsigned i = 0; i < dpb->count; i++)
         waiting += dpb->entries[i].waiting;
     for (; waiting > reorder; waiting--)
@@ -99,9 +92,9 @@ void h264_output_store(struct h264_dpb *dpb, struct h264_dpb_entry *e, struct h2
     h264_dpb_sweep(dpb);
     while (dpb->count >= dpb->size) {
         struct h264_dpb_entry *first = first_waiting(dpb);
-
         /* C.4.5.2: a non-reference picture that is first in output order needs no buffer. */
-        if (!h264_entry_marked(e) && (!first || h264_frame_poc(e->poc) < h264_frame_poc(first->poc))) {
+        if (!h264_entry_marked(e) &&
+            (!first || h264_frame_poc(e->poc) < h264_frame_poc(first->poc))) {
             if (e->waiting)
                 h264_queue_push(out, e->pic);
             h264_entry_drop(e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Subset sequence parameter set (7.3.2.1.3) of multiview streams: as a sequence parameter set, then how views refer to each
- * other (H.7.3.2.1.4), of which the first two views are kept.
+ * Subset sequence parameter set (7.3.2.1.3) of multiview streams: as a sequence parameter set, then
+ * how views refer to each other (H.7.3.2.1.4), of which the first two views are kept.
  */
 #include "codec/params.h"
 
@@ -10,15 +10,14 @@
 #define MAX_VIEWS     1024
 #define MAX_VIEW_REFS 15
 
-/* num_anchor_refs_lX[i] or num_non_anchor_refs_lX[i] and the view_id of each. Returns whether `base` is the first of them. */
+/* num_anchor_refs_lX[i] or num_non_anchor_refs_lX[i] and the view_id of each. Returns whether
+ * `base` is the first of them. */
 static bool parse_refs(struct h264_bits *b, uint32_t base)
 {
     uint32_t count = h264_bits_ue(b);
     bool first = false;
-
     for (uint32_t i = 0; i < count && i <= MAX_VIEW_REFS && !h264_bits_overrun(b); i++) {
         uint32_t id = h264_bits_ue(b);
-
         if (i == 0)
             first = id == base;
     }
@@ -28,13 +27,12 @@ static bool parse_refs(struct h264_bits *b, uint32_t base)
 static int parse_extension(struct h264_bits *b, struct h264_sps *sps, struct h264_diag *diag)
 {
     uint32_t views = h264_bits_ue(b) + 1;
-
     if (views < 2 || views > MAX_VIEWS)
-        return h264_fail(diag, H264_ERR_DATA, "num_views_minus1", (int64_t)views - 1, "must be in 1 .. 1023");
+        return h264_fail(diag, H264_ERR_DATA, "num_views_minus1", (int64_t)views - 1,
+                         "must be in 1 .. 1023");
     sps->num_views = (uint16_t)views;
     for (uint32_t i = 0; i < views; i++) {
         uint32_t id = h264_bits_ue(b);
-
         if (i < 2)
             sps->view_id[i] = (uint16_t)id;
     }
@@ -44,16 +42,17 @@ static int parse_extension(struct h264_bits *b, struct h264_sps *sps, struct h26
                 if (parse_refs(b, sps->view_id[0]) && i == 1)
                     sps->view_refs[anchor] |= (uint8_t)(1 << list);
     if (h264_bits_overrun(b))
-        return h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_mvc_extension", views, "the data ends too early");
+        return h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_mvc_extension", views,
+                         "the data ends too early");
     return H264_OK;
 }
 
-int h264_subset_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag)
+int h264_subset_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out,
+                          struct h264_diag *diag)
 {
     struct h264_sps *sps;
     struct h264_bits b;
     int error;
-
     h264_bits_init(&b, rbsp, size);
     error = h264_sps_parse_data(&b, &sps, diag);
     if (error)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Scaling lists: syntax (7.3.2.1.1.1), defaults and fall-back rules (7.4.2.1.1, Table 7-2).
- * Lists 0..5 are 4x4 (Intra Y Cb Cr, Inter Y Cb Cr), 6..11 are 8x8 (Intra Y, Inter Y, Intra Cb, Inter Cb, Intra Cr, Inter Cr).
- * All are kept in raster order; the mapping from list to matrix is the zig-zag scan for frame and field macroblocks (8.5.6).
+ * Lists 0..5 are 4x4 (Intra Y Cb Cr, Inter Y Cb Cr), 6..11 are 8x8 (Intra Y, Inter Y, Intra Cb,
+ * Inter Cb, Intra Cr, Inter Cr). All are kept in raster order; the mapping from list to matrix is
+ * the zig-zag scan for frame and field macroblocks (8.5.6).
  */
 #include "codec/internal.h"
 
@@ -10,7 +11,6 @@ bool h264_scaling_list(struct h264_bits *b, unsigned count, uint8_t *raster)
 {
     const uint8_t *scan = count == 16 ? h264_scan_4x4[0] : h264_scan_8x8[0];
     unsigned last = 8, next = 8;
-
     for (unsigned j = 0; j < count; j++) {
         if (next) {
             next = (last + (uint32_t)h264_bits_se(b)) & 255;
@@ -39,7 +39,8 @@ void h264_scaling_default(struct rec_scaling *s, unsigned i)
             s->m8[i - 6][h264_scan_8x8[0][j]] = h264_default_scaling_8x8[(i - 6) & 1][j];
 }
 
-void h264_scaling_fill(struct rec_scaling *s, unsigned present, unsigned use_default, const struct rec_scaling *base)
+void h264_scaling_fill(struct rec_scaling *s, unsigned present, unsigned use_default,
+                       const struct rec_scaling *base)
 {
     for (unsigned i = 0; i < 12; i++) {
         size_t size = i < 6 ? 16 : 64;
@@ -59,16 +60,17 @@ void h264_scaling_fill(struct rec_scaling *s, unsigned present, unsigned use_def
     }
 }
 
-void h264_pps_scaling(const struct h264_sps *sps, const struct h264_pps *pps, struct rec_scaling *out)
+void h264_pps_scaling(const struct h264_sps *sps, const struct h264_pps *pps,
+                      struct rec_scaling *out)
 {
     struct rec_scaling s;
-
     if (!pps->pic_scaling_matrix_present_flag) {
         *out = sps->scaling;
         return;
     }
     s = pps->lists;
     /* Fall-back rule set B where the SPS has a matrix, else A. */
-    h264_scaling_fill(&s, pps->list_present, pps->list_default, sps->seq_scaling_matrix_present_flag ? &sps->scaling : NULL);
+    h264_scaling_fill(&s, pps->list_present, pps->list_default,
+                      sps->seq_scaling_matrix_present_flag ? &sps->scaling : NULL);
     *out = s;
 }

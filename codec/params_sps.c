@@ -8,22 +8,23 @@
 
 #define MAX_FRAME_MBS 139264 /* MaxFS of level 6.2 */
 
-static int range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element, int64_t value, const char *what)
+static int range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element,
+                       int64_t value, const char *what)
 {
-    return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA, element, value, what);
+    return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA, element,
+                     value, what);
 }
 
 static bool has_chroma_format(unsigned profile_idc)
 {
-    static const uint8_t profiles[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
-
+    static const uint8_t profiles[] = {100, 110, 122, 244, 44,  83, 86,
+                                       118, 128, 138, 139, 134, 135};
     return memchr(profiles, (int)profile_idc, sizeof(profiles)) != NULL;
 }
 
 static void parse_scaling_matrix(struct h264_bits *b, struct h264_sps *sps)
 {
     unsigned count = sps->chroma_format_idc == 3 ? 12 : 8, present = 0, use_default = 0;
-
     memset(&sps->scaling, 16, sizeof(sps->scaling)); /* Flat_4x4_16, Flat_8x8_16 */
     sps->seq_scaling_matrix_present_flag = (uint8_t)h264_bits_flag(b);
     if (!sps->seq_scaling_matrix_present_flag)
@@ -32,7 +33,8 @@ static void parse_scaling_matrix(struct h264_bits *b, struct h264_sps *sps)
         if (!h264_bits_flag(b))
             continue;
         present |= 1u << i;
-        if (h264_scaling_list(b, i < 6 ? 16 : 64, i < 6 ? sps->scaling.m4[i] : sps->scaling.m8[i - 6]))
+        if (h264_scaling_list(b, i < 6 ? 16 : 64,
+                              i < 6 ? sps->scaling.m4[i] : sps->scaling.m8[i - 6]))
             use_default |= 1u << i;
     }
     h264_scaling_fill(&sps->scaling, present, use_default, NULL); /* fall-back rule set A */
@@ -41,7 +43,6 @@ static void parse_scaling_matrix(struct h264_bits *b, struct h264_sps *sps)
 static int parse_format(struct h264_bits *b, struct h264_sps *sps, struct h264_diag *diag)
 {
     uint32_t chroma = h264_bits_ue(b), luma_depth, chroma_depth;
-
     if (chroma > 3)
         return range_error(b, diag, "chroma_format_idc", chroma, "must be at most 3");
     sps->chroma_format_idc = (uint8_t)chroma;
@@ -54,7 +55,10 @@ static int parse_format(struct h264_bits *b, struct h264_sps *sps, struct h264_d
     if (chroma_depth > 6)
         return range_error(b, diag, "bit_depth_chroma_minus8", chroma_depth, "must be at most 6");
     sps->bit_depth[0] = (uint8_t)(8 + luma_depth);
-    sps->bit_depth[1] = (uint8_t)(8 + (sps->chroma_format_idc == 0 || sps->separate_colour_plane_flag ? luma_depth : chroma_depth));
+    sps->bit_depth[1] =
+        (uint8_t)(8 + (sps->chroma_format_idc == 0 || sps->separate_colour_plane_flag
+                           ? luma_depth
+                           : chroma_depth));
     sps->qpprime_y_zero_transform_bypass_flag = (uint8_t)h264_bits_flag(b);
     parse_scaling_matrix(b, sps);
     return H264_OK;
@@ -63,14 +67,14 @@ static int parse_format(struct h264_bits *b, struct h264_sps *sps, struct h264_d
 static int parse_poc(struct h264_bits *b, struct h264_sps *sps, struct h264_diag *diag)
 {
     uint32_t type = h264_bits_ue(b), value;
-
     if (type > 2)
         return range_error(b, diag, "pic_order_cnt_type", type, "must be at most 2");
     sps->poc_type = (uint8_t)type;
     if (type == 0) {
         value = h264_bits_ue(b);
         if (value > 12)
-            return range_error(b, diag, "log2_max_pic_order_cnt_lsb_minus4", value, "must be at most 12");
+            return range_error(b, diag, "log2_max_pic_order_cnt_lsb_minus4", value,
+                               "must be at most 12");
         sps->log2_max_poc_lsb = (uint8_t)(value + 4);
     } else if (type == 1) {
         sps->delta_pic_order_always_zero_flag = (uint8_t)h264_bits_flag(b);
@@ -78,7 +82,8 @@ static int parse_poc(struct h264_bits *b, struct h264_sps *sps, struct h264_diag
         sps->offset_for_top_to_bottom_field = h264_bits_se(b);
         value = h264_bits_ue(b);
         if (value > 255)
-            return range_error(b, diag, "num_ref_frames_in_pic_order_cnt_cycle", value, "must be at most 255");
+            return range_error(b, diag, "num_ref_frames_in_pic_order_cnt_cycle", value,
+                               "must be at most 255");
         sps->num_ref_frames_in_poc_cycle = (uint8_t)value;
         for (uint32_t i = 0; i < value; i++)
             sps->offset_for_ref_frame[i] = h264_bits_se(b);
@@ -90,11 +95,11 @@ static int parse_size(struct h264_bits *b, struct h264_sps *sps, struct h264_dia
 {
     uint32_t width = h264_bits_ue(b), height = h264_bits_ue(b);
     uint64_t mbs;
-
     sps->frame_mbs_only_flag = (uint8_t)h264_bits_flag(b);
     mbs = ((uint64_t)width + 1) * ((uint64_t)height + 1) * (2u - sps->frame_mbs_only_flag);
     if (width >= 4096 || height >= 4096 || mbs > MAX_FRAME_MBS)
-        return range_error(b, diag, "pic_width_in_mbs_minus1", width, "the picture is larger than any level allows");
+        return range_error(b, diag, "pic_width_in_mbs_minus1", width,
+                           "the picture is larger than any level allows");
     sps->mb_width = (uint16_t)(width + 1);
     sps->map_height = (uint16_t)(height + 1);
     sps->mb_height = (uint16_t)((height + 1) * (2u - sps->frame_mbs_only_flag));
@@ -106,11 +111,12 @@ static int parse_size(struct h264_bits *b, struct h264_sps *sps, struct h264_dia
 
 static int parse_cropping(struct h264_bits *b, struct h264_sps *sps, struct h264_diag *diag)
 {
-    bool subsampled_x = !sps->separate_colour_plane_flag && (sps->chroma_format_idc == 1 || sps->chroma_format_idc == 2);
+    bool subsampled_x = !sps->separate_colour_plane_flag &&
+                        (sps->chroma_format_idc == 1 || sps->chroma_format_idc == 2);
     bool subsampled_y = !sps->separate_colour_plane_flag && sps->chroma_format_idc == 1;
-    uint64_t unit_x = subsampled_x ? 2 : 1, unit_y = (subsampled_y ? 2u : 1u) * (2u - sps->frame_mbs_only_flag);
+    uint64_t unit_x = subsampled_x ? 2 : 1,
+             unit_y = (subsampled_y ? 2u : 1u) * (2u - sps->frame_mbs_only_flag);
     uint64_t left, right, top, bottom;
-
     if (!h264_bits_flag(b))
         return H264_OK;
     left = h264_bits_ue(b) * unit_x;
@@ -118,9 +124,11 @@ static int parse_cropping(struct h264_bits *b, struct h264_sps *sps, struct h264
     top = h264_bits_ue(b) * unit_y;
     bottom = h264_bits_ue(b) * unit_y;
     if (left + right >= sps->mb_width * 16u)
-        return range_error(b, diag, "frame_crop_right_offset", (int64_t)right, "cropping leaves nothing of the picture");
+        return range_error(b, diag, "frame_crop_right_offset", (int64_t)right,
+                           "cropping leaves nothing of the picture");
     if (top + bottom >= sps->mb_height * 16u)
-        return range_error(b, diag, "frame_crop_bottom_offset", (int64_t)bottom, "cropping leaves nothing of the picture");
+        return range_error(b, diag, "frame_crop_bottom_offset", (int64_t)bottom,
+                           "cropping leaves nothing of the picture");
     sps->crop_left = (uint16_t)left;
     sps->crop_right = (uint16_t)right;
     sps->crop_top = (uint16_t)top;
@@ -133,7 +141,6 @@ static int parse_body(struct h264_bits *b, struct h264_sps *sps, struct h264_dia
 {
     uint32_t value = h264_bits_ue(b);
     int error;
-
     if (value >= H264_MAX_SPS)
         return range_error(b, diag, "seq_parameter_set_id", value, "must be at most 31");
     sps->id = (uint8_t)value;
@@ -168,9 +175,9 @@ int h264_sps_parse_data(struct h264_bits *b, struct h264_sps **out, struct h264_
 {
     struct h264_sps *sps;
     int error;
-
     if (b->size < 5)
-        return h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)b->size, "the data ends too early");
+        return h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)b->size,
+                         "the data ends too early");
     sps = calloc(1, sizeof(*sps));
     if (!sps)
         return H264_ERR_NOMEM;
@@ -181,7 +188,8 @@ int h264_sps_parse_data(struct h264_bits *b, struct h264_sps **out, struct h264_
     sps->level_idc = (uint8_t)h264_bits_u(b, 8);
     error = parse_body(b, sps, diag);
     if (!error && h264_bits_overrun(b))
-        error = h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)b->size, "the data ends too early");
+        error = h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)b->size,
+                          "the data ends too early");
     if (error) {
         free(sps);
         return error;
@@ -193,7 +201,6 @@ int h264_sps_parse_data(struct h264_bits *b, struct h264_sps **out, struct h264_
 int h264_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **out, struct h264_diag *diag)
 {
     struct h264_bits b;
-
     h264_bits_init(&b, rbsp, size);
     return h264_sps_parse_data(&b, out, diag);
 }
@@ -208,7 +215,6 @@ const struct h264_sps *h264_sps_ref(const struct h264_sps *sps)
 void h264_sps_unref(const struct h264_sps *sps)
 {
     struct h264_sps *own = (struct h264_sps *)(uintptr_t)sps;
-
     if (own && atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) == 1)
         free(own);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * VUI parameters (E.1.1) and what decoding takes from them: the size of the DPB and the reordering depth (A.3.1, E.2.1).
+ * VUI parameters (E.1.1) and what decoding takes from them: the size of the DPB and the reordering
+ * depth (A.3.1, E.2.1).
  */
 #include "codec/params.h"
 
@@ -8,10 +9,9 @@
 static int parse_hrd(struct h264_bits *b, struct h264_vui *v, bool vcl, struct h264_diag *diag)
 {
     uint32_t cpb_cnt = h264_bits_ue(b);
-
     if (cpb_cnt > 31)
-        return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA, "cpb_cnt_minus1", cpb_cnt,
-                         "must be at most 31");
+        return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA,
+                         "cpb_cnt_minus1", cpb_cnt, "must be at most 31");
     v->cpb_count[vcl] = (uint8_t)(cpb_cnt + 1);
     h264_bits_skip(b, 8); /* bit_rate_scale, cpb_size_scale */
     for (uint32_t i = 0; i <= cpb_cnt; i++) {
@@ -60,15 +60,15 @@ static void parse_video_signal(struct h264_bits *b, struct h264_vui *v)
 static int parse_chroma_loc(struct h264_bits *b, struct h264_vui *v, struct h264_diag *diag)
 {
     uint32_t top, bottom;
-
     v->chroma_loc_present = (uint8_t)h264_bits_flag(b);
     if (!v->chroma_loc_present)
         return H264_OK;
     top = h264_bits_ue(b);
     bottom = h264_bits_ue(b);
     if (top > 5 || bottom > 5)
-        return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA, "chroma_sample_loc_type_top_field",
-                         top > 5 ? top : bottom, "must be at most 5");
+        return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA,
+                         "chroma_sample_loc_type_top_field", top > 5 ? top : bottom,
+                         "must be at most 5");
     v->chroma_loc_top = (uint8_t)top;
     v->chroma_loc_bottom = (uint8_t)bottom;
     return H264_OK;
@@ -77,7 +77,6 @@ static int parse_chroma_loc(struct h264_bits *b, struct h264_vui *v, struct h264
 static void parse_bitstream_restriction(struct h264_bits *b, struct h264_vui *v)
 {
     uint32_t reorder, buffering;
-
     v->bitstream_restriction_flag = (uint8_t)h264_bits_flag(b);
     if (!v->bitstream_restriction_flag)
         return;
@@ -98,7 +97,6 @@ static void parse_bitstream_restriction(struct h264_bits *b, struct h264_vui *v)
 int h264_vui_parse(struct h264_bits *b, struct h264_vui *v, struct h264_diag *diag)
 {
     int error;
-
     parse_aspect_ratio(b, v);
     v->overscan_info_present = (uint8_t)h264_bits_flag(b);
     if (v->overscan_info_present)
@@ -133,7 +131,6 @@ static unsigned level_dpb_frames(const struct h264_sps *sps)
     bool level_1b = sps->level_idc == 11 && low_profile && sps->constraint_flags & 0x10;
     uint32_t mbs = h264_max_dpb_mbs(level_1b ? 9 : sps->level_idc);
     uint32_t frames = mbs ? mbs / ((uint32_t)sps->mb_width * sps->mb_height) : 16;
-
     return frames < 16 ? frames : 16;
 }
 
@@ -155,7 +152,6 @@ static bool intra_only(const struct h264_sps *sps)
 void h264_sps_dpb_size(struct h264_sps *sps)
 {
     unsigned frames = level_dpb_frames(sps), reorder;
-
     if (sps->vui.bitstream_restriction_flag)
         frames = sps->vui.max_dec_frame_buffering;
     else if (intra_only(sps))
@@ -163,7 +159,9 @@ void h264_sps_dpb_size(struct h264_sps *sps)
     /* A level too small for its own reference frames lies. */
     if (frames < sps->max_num_ref_frames)
         frames = sps->max_num_ref_frames;
-    reorder = sps->vui.bitstream_restriction_flag ? sps->vui.max_num_reorder_frames : intra_only(sps) ? 0 : frames;
+    reorder = sps->vui.bitstream_restriction_flag ? sps->vui.max_num_reorder_frames
+              : intra_only(sps)                   ? 0
+                                                  : frames;
     if (sps->poc_type == 2)
         reorder = 0; /* output order is decoding order (8.2.1.3) */
     sps->max_dpb_frames = (uint8_t)frames;

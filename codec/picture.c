@@ -2,12 +2,13 @@
  *
  * Pictures: creation by step 1, arrays, references, end.
  *
- * h264_picture_create -> slices are added -> h264_picture_complete -> h264_picture_alloc -> steps 2, 3, view, submission by the caller
+ * h264_picture_create -> slices are added -> h264_picture_complete -> h264_picture_alloc -> steps
+ * 2, 3, view, submission by the caller
  * -> h264_picture_done (what only reconstruction needed goes) -> last h264_picture_unref.
  *
- * Content of the arrays when step 2 starts: mbs have slice REC_NO_SLICE and kind REC_MB_MISSING, syntax is zero (decoded 0);
- * motion and coeffs are undefined, and a macroblock's entries are to be read only once its syntax says decoded.
- * rec_slices is zero.
+ * Content of the arrays when step 2 starts: mbs have slice REC_NO_SLICE and kind REC_MB_MISSING,
+ * syntax is zero (decoded 0); motion and coeffs are undefined, and a macroblock's entries are to be
+ * read only once its syntax says decoded. rec_slices is zero.
  */
 #include "codec/dpb.h"
 #include "codec/sei.h"
@@ -42,10 +43,10 @@ static const struct h264_allocator *bytes_allocator(const struct h264_picture *p
     return pic->allocator->bytes ? pic->allocator->bytes : pic->allocator;
 }
 
-struct h264_picture *h264_picture_create(const struct h264_allocator *allocator, const struct h264_sps *sps, unsigned structure)
+struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
+                                         const struct h264_sps *sps, unsigned structure)
 {
     struct h264_picture *pic = calloc(1, sizeof(*pic));
-
     if (!pic)
         return NULL;
     atomic_init(&pic->refs, 1);
@@ -64,11 +65,9 @@ struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
 struct h264_slice *h264_picture_add_slice(struct h264_picture *pic)
 {
     struct h264_slice *slice;
-
     if (pic->slice_count == pic->slice_capacity) {
         uint32_t capacity = pic->slice_capacity ? pic->slice_capacity * 2 : 1;
         struct h264_slice *slices = realloc(pic->slices, capacity * sizeof(*slices));
-
         if (!slices)
             return NULL;
         pic->slices = slices;
@@ -125,7 +124,6 @@ struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned 
 {
     struct h264_picture *to = h264_picture_create(pic->allocator, pic->sps, pic->structure);
     uint32_t kept = 0;
-
     if (!to)
         return NULL;
     copy_identity(to, pic);
@@ -137,14 +135,13 @@ struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned 
         h264_picture_hold(to, pic->refs_held[i]);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         struct h264_slice *slice = &pic->slices[i], *moved = NULL;
-
         if (slice->hdr.colour_plane_id == plane && (moved = h264_picture_add_slice(to))) {
             uint32_t index = moved->index;
-
             *moved = *slice;
             moved->pic = to;
             moved->index = index;
-        } else { /* without memory for one, it stays here and repeats an address: the last one wins */
+        } else { /* without memory for one, it stays here and repeats an address: the last one wins
+                  */
             slice->index = kept;
             pic->slices[kept++] = *slice;
         }
@@ -187,17 +184,19 @@ static void free_tables(struct h264_picture *pic)
     pic->weight_count = pic->scaling_count = 0;
 }
 
-/* The arrays but for their content; rec_slices is zero. Coefficients first: an allocator of their own is the one that may be full. */
-static int alloc_arrays(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from, bool records)
+/* The arrays but for their content; rec_slices is zero. Coefficients first: an allocator of their
+ * own is the one that may be full. */
+static int alloc_arrays(struct h264_picture *pic, uint32_t units,
+                        const struct h264_allocator *coeffs_from, bool records)
 {
     const struct h264_allocator *a = pic->allocator;
     size_t n = pic->mb_count;
-
     pic->unit_capacity = units;
     pic->coeffs_from = coeffs_from;
     if (!(pic->coeffs = h264_alloc(coeffs_from ? coeffs_from : a, coeffs_size(pic))) ||
         !(pic->rec_slices = h264_alloc(a, rec_slices_size(pic))) ||
-        (records && (!(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) || !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
+        (records && (!(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) ||
+                     !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
                      !(pic->syntax = h264_alloc(a, n * sizeof(*pic->syntax))))) ||
         (h264_picture_has_map(pic) && !(pic->still = h264_alloc(a, n * sizeof(*pic->still)))))
         return H264_ERR_NOMEM; /* the picture's end frees what there is */
@@ -208,8 +207,9 @@ static int alloc_arrays(struct h264_picture *pic, uint32_t units, const struct h
 int h264_picture_alloc(struct h264_picture *pic)
 {
     size_t n = pic->mb_count;
-    int error = alloc_arrays(pic, pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK, NULL, true);
-
+    int error = alloc_arrays(
+        pic, pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK, NULL,
+        true);
     if (error)
         return error;
     for (size_t i = 0; i < n; i++)
@@ -218,7 +218,8 @@ int h264_picture_alloc(struct h264_picture *pic)
     return H264_OK;
 }
 
-int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units, const struct h264_allocator *coeffs_from, bool records)
+int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units,
+                             const struct h264_allocator *coeffs_from, bool records)
 {
     return alloc_arrays(pic, units ? units : 1, coeffs_from, records);
 }
@@ -227,7 +228,6 @@ void h264_picture_drop_records(struct h264_picture *pic)
 {
     const struct h264_allocator *a = pic->allocator;
     size_t n = pic->mb_count;
-
     h264_free(a, pic->mbs, n * sizeof(*pic->mbs));
     h264_free(a, pic->motion, n * sizeof(*pic->motion));
     h264_free(a, pic->syntax, n * sizeof(*pic->syntax));
@@ -239,7 +239,6 @@ void h264_picture_drop_records(struct h264_picture *pic)
 void h264_picture_free_arrays(struct h264_picture *pic)
 {
     const struct h264_allocator *a = pic->allocator;
-
     h264_picture_drop_records(pic);
     h264_free(a, pic->still, pic->mb_count * sizeof(*pic->still));
     free_coeffs(pic);
@@ -254,14 +253,14 @@ void h264_picture_free_arrays(struct h264_picture *pic)
         pic->slices[i].motion_lost = 0;
 }
 
-/* One map for all slices of the same PPS: slice_group_change_cycle is equal in all slices of a picture. */
+/* One map for all slices of the same PPS: slice_group_change_cycle is equal in all slices of a
+ * picture. */
 static int make_group_maps(struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         struct h264_slice *slice = &pic->slices[i];
         struct h264_group_map *map = pic->group_maps;
         size_t size = sizeof(*map) + pic->mb_count;
-
         if (slice->pps->num_slice_groups == 1)
             continue;
         while (map && map->pps != slice->pps)
@@ -270,7 +269,8 @@ static int make_group_maps(struct h264_picture *pic)
             map = h264_alloc(pic->allocator, size);
             if (!map)
                 return H264_ERR_NOMEM;
-            *map = (struct h264_group_map){.next = pic->group_maps, .pps = slice->pps, .size = size};
+            *map =
+                (struct h264_group_map){.next = pic->group_maps, .pps = slice->pps, .size = size};
             pic->group_maps = map;
             h264_slice_group_map(pic->sps, slice->pps, &slice->hdr, map->groups);
         }
@@ -284,17 +284,15 @@ static void end_in_order(struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         struct h264_slice *slice = &pic->slices[i];
-
         slice->end_mb = i + 1 < pic->slice_count ? slice[1].hdr.first_mb : pic->mb_count;
     }
 }
 
-/* Any order, any groups: from the last address down, the start of the slice that follows in each group. Redundant slices end
- * nothing and end by themselves. */
+/* Any order, any groups: from the last address down, the start of the slice that follows in each
+ * group. Redundant slices end nothing and end by themselves. */
 static int end_by_address(struct h264_picture *pic)
 {
     uint32_t *starts = calloc(pic->mb_count, sizeof(*starts)), next[8];
-
     if (!starts)
         return H264_ERR_NOMEM;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
@@ -307,7 +305,6 @@ static int end_by_address(struct h264_picture *pic)
     for (uint32_t mb = pic->mb_count; mb-- > 0;) {
         struct h264_slice *slice = starts[mb] ? &pic->slices[starts[mb] - 1] : NULL;
         unsigned group = slice && slice->slice_group_map ? slice->slice_group_map[mb] : 0;
-
         if (slice) {
             slice->end_mb = next[group];
             next[group] = mb;
@@ -340,7 +337,6 @@ int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t
     memset(pic->bytes + size, 0, H264_BITS_PADDING);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         struct h264_slice *slice = &pic->slices[i];
-
         slice->nal = pic->bytes + slice->nal_at[0];
         slice->nal_b = slice->nal_b_size ? pic->bytes + slice->nal_at[1] : NULL;
         slice->nal_c = slice->nal_c_size ? pic->bytes + slice->nal_at[2] : NULL;
@@ -354,8 +350,8 @@ struct h264_picture *h264_picture_ref(struct h264_picture *pic)
     return pic;
 }
 
-/* Pictures whose last reference goes are chained to *dead: a chain of pictures that hold each other must not become a
- * recursion. */
+/* Pictures whose last reference goes are chained to *dead: a chain of pictures that hold each other
+ * must not become a recursion. */
 static void drop(struct h264_picture *pic, struct h264_picture **dead)
 {
     if (atomic_fetch_sub_explicit(&pic->refs, 1, memory_order_acq_rel) != 1)
@@ -367,7 +363,6 @@ static void drop(struct h264_picture *pic, struct h264_picture **dead)
 static void release_transient(struct h264_picture *pic, struct h264_picture **dead)
 {
     const struct h264_allocator *a = pic->allocator;
-
     free_coeffs(pic);
     free_final(pic);
     h264_free(a, pic->rec_slices, rec_slices_size(pic));
@@ -375,7 +370,6 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
     h264_free(bytes_allocator(pic), pic->bytes, pic->bytes_size);
     while (pic->group_maps) {
         struct h264_group_map *map = pic->group_maps;
-
         pic->group_maps = map->next;
         h264_free(a, map, map->size);
     }
@@ -394,7 +388,6 @@ static void reap(struct h264_picture *dead)
     while (dead) {
         struct h264_picture *pic = dead;
         const struct h264_allocator *a = pic->allocator;
-
         dead = pic->next_free;
         if (pic->on_free)
             pic->on_free(pic);
@@ -419,7 +412,6 @@ static void reap(struct h264_picture *dead)
 void h264_picture_unref(struct h264_picture *pic)
 {
     struct h264_picture *dead = NULL;
-
     if (!pic)
         return;
     drop(pic, &dead);
@@ -429,7 +421,6 @@ void h264_picture_unref(struct h264_picture *pic)
 void h264_picture_done(struct h264_picture *pic)
 {
     struct h264_picture *dead = NULL;
-
     release_transient(pic, &dead);
     reap(dead);
 }

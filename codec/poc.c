@@ -19,11 +19,10 @@ static void set_poc(const struct h264_slice_header *h, int32_t top, int32_t bott
 }
 
 /* 8.2.1.1 */
-static void derive_type0(struct h264_poc_state *s, const struct h264_sps *sps, const struct h264_slice_header *h,
-                         int32_t poc[2])
+static void derive_type0(struct h264_poc_state *s, const struct h264_sps *sps,
+                         const struct h264_slice_header *h, int32_t poc[2])
 {
     int32_t max = 1 << sps->log2_max_poc_lsb, lsb = (int32_t)h->poc_lsb, msb, first;
-
     if (h->idr)
         s->prev_msb = s->prev_lsb = 0;
     msb = s->prev_msb;
@@ -35,24 +34,27 @@ static void derive_type0(struct h264_poc_state *s, const struct h264_sps *sps, c
     set_poc(h, first, h->field_pic_flag ? first : add(first, h->delta_poc_bottom), poc);
 }
 
-static uint32_t frame_num_offset(const struct h264_poc_state *s, const struct h264_sps *sps, const struct h264_slice_header *h)
+static uint32_t frame_num_offset(const struct h264_poc_state *s, const struct h264_sps *sps,
+                                 const struct h264_slice_header *h)
 {
     if (h->idr)
         return 0;
-    return s->prev_frame_num_offset + (s->prev_frame_num > h->frame_num ? 1u << sps->log2_max_frame_num : 0);
+    return s->prev_frame_num_offset +
+           (s->prev_frame_num > h->frame_num ? 1u << sps->log2_max_frame_num : 0);
 }
 
 /* 8.2.1.2 */
-static void derive_type1(const struct h264_sps *sps, const struct h264_slice_header *h, uint32_t offset, int32_t poc[2])
+static void derive_type1(const struct h264_sps *sps, const struct h264_slice_header *h,
+                         uint32_t offset, int32_t poc[2])
 {
-    uint32_t cycle = sps->num_ref_frames_in_poc_cycle, abs_frame_num = cycle ? offset + h->frame_num : 0, expected = 0;
+    uint32_t cycle = sps->num_ref_frames_in_poc_cycle,
+             abs_frame_num = cycle ? offset + h->frame_num : 0, expected = 0;
     int32_t first;
-
     if (!h->nal_ref_idc && abs_frame_num)
         abs_frame_num--;
     if (abs_frame_num) {
-        uint32_t delta_per_cycle = 0, cycles = (abs_frame_num - 1) / cycle, in_cycle = (abs_frame_num - 1) % cycle;
-
+        uint32_t delta_per_cycle = 0, cycles = (abs_frame_num - 1) / cycle,
+                 in_cycle = (abs_frame_num - 1) % cycle;
         for (uint32_t i = 0; i < cycle; i++) {
             delta_per_cycle += (uint32_t)sps->offset_for_ref_frame[i];
             if (i <= in_cycle)
@@ -63,14 +65,16 @@ static void derive_type1(const struct h264_sps *sps, const struct h264_slice_hea
     if (!h->nal_ref_idc)
         expected += (uint32_t)sps->offset_for_non_ref_pic;
     first = add((int32_t)expected, h->delta_poc[0]);
-    set_poc(h, first, add(first, add(sps->offset_for_top_to_bottom_field, h->field_pic_flag ? 0 : h->delta_poc[1])), poc);
+    set_poc(h, first,
+            add(first,
+                add(sps->offset_for_top_to_bottom_field, h->field_pic_flag ? 0 : h->delta_poc[1])),
+            poc);
 }
 
 /* 8.2.1.3 */
 static void derive_type2(const struct h264_slice_header *h, uint32_t offset, int32_t poc[2])
 {
     uint32_t value = 2 * (offset + h->frame_num);
-
     if (!h->idr && !h->nal_ref_idc)
         value--;
     if (h->idr)
@@ -78,11 +82,10 @@ static void derive_type2(const struct h264_slice_header *h, uint32_t offset, int
     set_poc(h, (int32_t)value, (int32_t)value, poc);
 }
 
-void h264_poc_derive(struct h264_poc_state *state, const struct h264_sps *sps, const struct h264_slice_header *h,
-                     int32_t poc[2])
+void h264_poc_derive(struct h264_poc_state *state, const struct h264_sps *sps,
+                     const struct h264_slice_header *h, int32_t poc[2])
 {
     uint32_t offset = frame_num_offset(state, sps, h);
-
     if (sps->poc_type == 0)
         derive_type0(state, sps, h, poc);
     else if (sps->poc_type == 1)
@@ -91,8 +94,8 @@ void h264_poc_derive(struct h264_poc_state *state, const struct h264_sps *sps, c
         derive_type2(h, offset, poc);
 }
 
-void h264_poc_after(struct h264_poc_state *state, const struct h264_sps *sps, const struct h264_slice_header *h, bool reset,
-                    const int32_t poc[2])
+void h264_poc_after(struct h264_poc_state *state, const struct h264_sps *sps,
+                    const struct h264_slice_header *h, bool reset, const int32_t poc[2])
 {
     if (sps->poc_type == 0) {
         if (!h->nal_ref_idc)

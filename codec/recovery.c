@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which damage still matters. Each picture knows the latest damage that reaches it, as a number that counts up with pictures;
- * IDR pictures and recovery points (D.1.8, D.2.8) end what happened before them: from the recovery point on, in output order,
- * pictures are as if decoding had started at the picture with the message.
+ * Which damage still matters. Each picture knows the latest damage that reaches it, as a number
+ * that counts up with pictures; IDR pictures and recovery points (D.1.8, D.2.8) end what happened
+ * before them: from the recovery point on, in output order, pictures are as if decoding had started
+ * at the picture with the message.
  *
- * Of overlapping recovery periods the first is followed to its end; those announced meanwhile are not.
+ * Of overlapping recovery periods the first is followed to its end; those announced meanwhile are
+ * not.
  */
 #include "codec/stream.h"
 
@@ -25,13 +27,12 @@ void h264_picture_damage(struct h264_picture *pic)
     pic->corrupt = 1;
 }
 
-/* The first picture is none of an IDR: what it follows is lost. Without a message nothing tells when that is over, and pictures
- * are taken for complete from it on in output order. */
+/* The first picture is none of an IDR: what it follows is lost. Without a message nothing tells
+ * when that is over, and pictures are taken for complete from it on in output order. */
 static void start(struct h264_recovery_state *r, const struct h264_picture *pic)
 {
     uint32_t before = before_picture(pic->id);
     bool later = pic->recovery.present && pic->recovery.recovery_frame_cnt;
-
     *r = (struct h264_recovery_state){.clean = before,
                                       .clean_before = before,
                                       .clean_poc = INT32_MIN,
@@ -41,7 +42,8 @@ static void start(struct h264_recovery_state *r, const struct h264_picture *pic)
                                       .leading_poc = later ? INT32_MAX : pic->output_poc};
 }
 
-static void announce(struct h264_recovery_state *r, const struct h264_picture *pic, uint32_t frame_num)
+static void announce(struct h264_recovery_state *r, const struct h264_picture *pic,
+                     uint32_t frame_num)
 {
     if (pic->recovery.broken_link_flag && !r->leading) {
         r->leading = true;
@@ -73,11 +75,11 @@ static uint32_t frames_since(const struct h264_stream *s, uint32_t frame_num)
     return (frame_num - s->recovering.from_frame_num) & (s->dpb.max_frame_num - 1);
 }
 
-void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h, struct h264_picture *pic)
+void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h,
+                         struct h264_picture *pic)
 {
     struct h264_recovery_state *r = &s->recovering;
     uint32_t id = pic->id;
-
     if (pic->first_field) {
         pic->clean = pic->first_field->clean;
         pic->missing_damage = pic->first_field->missing_damage;
@@ -85,13 +87,15 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
         return;
     }
     if (pic->idr)
-        *r = (struct h264_recovery_state){
-            .clean = h264_damage_of(id), .clean_before = h264_damage_of(id), .clean_poc = INT32_MIN};
+        *r = (struct h264_recovery_state){.clean = h264_damage_of(id),
+                                          .clean_before = h264_damage_of(id),
+                                          .clean_poc = INT32_MIN};
     else if (!s->started)
         start(r, pic);
     if (!pic->idr && pic->recovery.present)
         announce(r, pic, h->frame_num);
-    if (r->pending && frames_since(s, h->frame_num) >= r->frame_cnt && (h->nal_ref_idc || id == r->from_id))
+    if (r->pending && frames_since(s, h->frame_num) >= r->frame_cnt &&
+        (h->nal_ref_idc || id == r->from_id))
         reach(r, pic);
     pic->clean = pic->output_poc >= r->clean_poc ? r->clean : r->clean_before;
     pic->missing_damage = r->lost ? r->lost : h264_damage_of(id);
@@ -105,7 +109,6 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
 void h264_recovery_reset(struct h264_stream *s, uint32_t frame_num)
 {
     struct h264_recovery_state *r = &s->recovering;
-
     r->clean_poc = INT32_MIN;
     r->leading = r->leading && r->leading_poc == INT32_MAX;
     if (r->pending) {

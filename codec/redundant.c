@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Redundant coded slices (7.4.3, redundant_pic_cnt): decoded after all primary ones of their picture, and only in place of a
- * primary slice that was lost or damaged.
+ * Redundant coded slices (7.4.3, redundant_pic_cnt): decoded after all primary ones of their
+ * picture, and only in place of a primary slice that was lost or damaged.
  */
 #include "codec/internal.h"
 
@@ -9,7 +9,6 @@
 static uint32_t record_of(const struct h264_picture *pic, uint32_t address)
 {
     uint32_t pair = address / 2;
-
     if (!pic->mbaff)
         return address;
     return (2 * (pair / pic->mb_width) + (address & 1)) * pic->mb_width + pair % pic->mb_width;
@@ -21,8 +20,8 @@ static bool needed(const struct h264_picture *pic, const struct h264_slice *redu
         return true;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-
-        if (slice->hdr.redundant_pic_cnt < redundant->hdr.redundant_pic_cnt && slice->hdr.first_mb == redundant->hdr.first_mb)
+        if (slice->hdr.redundant_pic_cnt < redundant->hdr.redundant_pic_cnt &&
+            slice->hdr.first_mb == redundant->hdr.first_mb)
             return slice->status < 0;
     }
     return false;
@@ -31,7 +30,6 @@ static bool needed(const struct h264_picture *pic, const struct h264_slice *redu
 void h264_decode_redundant(struct h264_picture *pic)
 {
     struct h264_scratch *scratch = NULL;
-
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         if (!pic->slices[i].hdr.redundant_pic_cnt || !needed(pic, &pic->slices[i]))
             continue;

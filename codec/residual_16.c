@@ -5,8 +5,8 @@
 #include "codec/cavlc.h"
 #include "codec/macroblock.h"
 
-#define COEFF int16_t
-#define NAME(x) x##_16
+#define COEFF             int16_t
+#define NAME(x)           x##_16
 #define LEVEL_FITS(level) ((level) == (int16_t)(level))
 
 #include "codec/residual_tmpl.c"

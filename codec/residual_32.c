@@ -5,8 +5,8 @@
 #include "codec/cavlc.h"
 #include "codec/macroblock.h"
 
-#define COEFF int32_t
-#define NAME(x) x##_32
+#define COEFF             int32_t
+#define NAME(x)           x##_32
 #define LEVEL_FITS(level) ((level) >= -(1 << 22) && (level) < 1 << 22)
 
 #include "codec/residual_tmpl.c"

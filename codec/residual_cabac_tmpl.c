@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * residual() with CABAC: residual_block_cabac (7.3.5.3.3), its binarization (9.3.2) and contexts (9.3.3.1.1.9, 9.3.3.1.3).
- * Compiled for 16-bit and 32-bit levels, see residual_tmpl.c.
+ * residual() with CABAC: residual_block_cabac (7.3.5.3.3), its binarization (9.3.2) and contexts
+ * (9.3.3.1.1.9, 9.3.3.1.3). Compiled for 16-bit and 32-bit levels, see residual_tmpl.c.
  */
 
 /* First contexts of a block category. */
@@ -12,21 +12,22 @@ struct NAME(contexts) {
 static struct NAME(contexts) NAME(category)(struct mb_parser *p, unsigned cat)
 {
     uint64_t *state = p->cabac.state;
-
-    return (struct NAME(contexts)){state + h264_cabac_cbf_base[cat], state + h264_cabac_sig_base[p->field][cat],
-                                   state + h264_cabac_last_base[p->field][cat], state + h264_cabac_abs_base[cat]};
+    return (struct NAME(contexts)){
+        state + h264_cabac_cbf_base[cat], state + h264_cabac_sig_base[p->field][cat],
+        state + h264_cabac_last_base[p->field][cat], state + h264_cabac_abs_base[cat]};
 }
 
-/* coeff_abs_level_minus1 and coeff_sign_flag of n coefficients, last one first. gt1_max: 3 for chroma DC, else 4. */
-static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac_engine *e, uint64_t *abs_ctx,
-                                                               unsigned gt1_max, const uint8_t *at, unsigned n, COEFF *out)
+/* coeff_abs_level_minus1 and coeff_sign_flag of n coefficients, last one first. gt1_max: 3 for
+ * chroma DC, else 4. */
+static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac_engine *e,
+                                                               uint64_t *abs_ctx, unsigned gt1_max,
+                                                               const uint8_t *at, unsigned n,
+                                                               COEFF *out)
 {
     uint64_t *ctx = abs_ctx + 1, *gt1_ctx = abs_ctx + 5, *gt1_last = gt1_ctx + gt1_max;
     bool good = true;
-
     while (n--) {
         int32_t level = 1, sign;
-
         if (h264_cabac_bin(e, ctx)) {
             do
                 h264_cabac_ready(e);
@@ -47,16 +48,16 @@ static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac
     return good;
 }
 
-/* A block of 4x4 shape, 15 or 16 coefficients, with its coded_block_flag. unit: where levels go, NULL: a unit is taken. scan
- * starts at the first coefficient. Returns 1 when coded, 0 when not, -1 on an error. */
-static inline __attribute__((always_inline)) int NAME(block_4x4)(struct mb_parser *p, struct h264_cabac_engine *e,
-                                                                 const struct NAME(contexts) * cx, unsigned cbf_inc,
-                                                                 const uint8_t *scan, unsigned count, COEFF *unit)
+/* A block of 4x4 shape, 15 or 16 coefficients, with its coded_block_flag. unit: where levels go,
+ * NULL: a unit is taken. scan starts at the first coefficient. Returns 1 when coded, 0 when not, -1
+ * on an error. */
+static inline __attribute__((always_inline)) int NAME(block_4x4)(
+    struct mb_parser *p, struct h264_cabac_engine *e, const struct NAME(contexts) * cx,
+    unsigned cbf_inc, const uint8_t *scan, unsigned count, COEFF *unit)
 {
     uint64_t *sig = cx->sig, *last = cx->last;
     uint8_t at[16];
     unsigned n = 0, i = 0;
-
     if (!h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
     h264_cabac_fill(e);
@@ -77,25 +78,25 @@ static inline __attribute__((always_inline)) int NAME(block_4x4)(struct mb_parse
 }
 
 /* The same for blocks that are rare enough to share the code. */
-static __attribute__((noinline)) int NAME(block_ac)(struct mb_parser *p, const struct NAME(contexts) * cx, unsigned cbf_inc,
-                                                    const uint8_t *scan, unsigned count, COEFF *unit)
+static __attribute__((noinline)) int NAME(block_ac)(struct mb_parser *p,
+                                                    const struct NAME(contexts) * cx,
+                                                    unsigned cbf_inc, const uint8_t *scan,
+                                                    unsigned count, COEFF *unit)
 {
     struct h264_cabac_engine e = p->cabac.e;
     int got = NAME(block_4x4)(p, &e, cx, cbf_inc, scan, count, unit);
-
     h264_cabac_save(&p->cabac.e, &e);
     return got;
 }
 
 /* Chroma DC of 4 or 8 coefficients */
-static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts) *cx, unsigned cbf_inc, unsigned count,
-                                 COEFF *out)
+static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts) * cx,
+                                 unsigned cbf_inc, unsigned count, COEFF *out)
 {
     struct h264_cabac_engine e = p->cabac.e;
     uint8_t at[8];
     unsigned n = 0, i = 0, c8x8 = count / 4;
     bool good;
-
     h264_cabac_fill(&e);
     if (!h264_cabac_decide(&e, cx->cbf + cbf_inc)) {
         h264_cabac_save(&p->cabac.e, &e);
@@ -103,7 +104,6 @@ static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts
     }
     for (i = 0; i < count - 1; i++) {
         unsigned inc = i / c8x8 < 2 ? i / c8x8 : 2;
-
         if (h264_cabac_decide(&e, cx->sig + inc)) {
             at[n++] = (uint8_t)i;
             if (h264_cabac_decide(&e, cx->last + inc))
@@ -117,21 +117,25 @@ static int NAME(block_chroma_dc)(struct mb_parser *p, const struct NAME(contexts
     return good ? 1 : -1;
 }
 
-/* 64 coefficients; cbf_inc is not used, and coded_block_flag inferred to be 1, unless ChromaArrayType is 3. */
-static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parser *p, struct h264_cabac_engine *e,
-                                                                 const struct NAME(contexts) * cx, unsigned cbf_inc)
+/* 64 coefficients; cbf_inc is not used, and coded_block_flag inferred to be 1, unless
+ * ChromaArrayType is 3. */
+static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parser *p,
+                                                                 struct h264_cabac_engine *e,
+                                                                 const struct NAME(contexts) * cx,
+                                                                 unsigned cbf_inc)
 {
     const uint8_t *scan = h264_scan_8x8[p->field], *sig_inc = h264_cabac_sig_8x8[p->field];
-    uint64_t *sig = cx->sig, *last = cx->last, *sig_ctx = sig, *last_ctx = last; /* those of 0 are the first */
+    /* those of 0 are the first */
+    uint64_t *sig = cx->sig, *last = cx->last, *sig_ctx = sig, *last_ctx = last;
     uint8_t at[64];
     unsigned n = 0, i;
 
     if (p->chroma_array_type == 3 && !h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
     h264_cabac_fill(e);
-    for (i = 0; i < 63; i++) { /* the next contexts are found before it is known where this one leads */
+    /* the next contexts are found before it is known where this one leads */
+    for (i = 0; i < 63; i++) {
         uint64_t *sig_now = sig_ctx, *last_now = last_ctx;
-
         sig_ctx = sig + sig_inc[i + 1];
         last_ctx = last + h264_cabac_last_8x8[i + 1];
         if (h264_cabac_bin_select(e, sig_now)) {
@@ -151,12 +155,12 @@ static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parse
 static uint32_t NAME(cbf_grid)(const struct mb_parser *p, unsigned c, unsigned w, unsigned h)
 {
     bool intra = p->mb->kind != REC_MB_INTER;
-
     return (h264_neighbour_cbf(p->a, intra)->cbf[c] >> w & CBF_LEFT) |
            (h264_neighbour_cbf(p->b, intra)->cbf[c] >> 5 * h & CBF_TOP);
 }
 
-/* For an 8x8 block a neighbour with 4x4 blocks has no transBlockN: its coded_block_flag counts as 0 (9.3.3.1.1.9). */
+/* For an 8x8 block a neighbour with 4x4 blocks has no transBlockN: its coded_block_flag counts as 0
+ * (9.3.3.1.1.9). */
 static inline bool NAME(lacks_8x8)(const struct mb_edge *n)
 {
     return n->flags & EDGE_AVAILABLE && !(n->flags & (EDGE_TRANSFORM_8X8 | EDGE_PCM));
@@ -165,8 +169,8 @@ static inline bool NAME(lacks_8x8)(const struct mb_edge *n)
 static uint32_t NAME(cbf_8x8_mask)(const struct mb_parser *p)
 {
     uint32_t upper = CBF_LEFT & ((1u << CBF_BIT(-1, 2)) - 1);
-
-    return (NAME(lacks_8x8)(p->a) ? 0 : upper) | (NAME(lacks_8x8)(p->a_lower) ? 0 : CBF_LEFT & ~upper) |
+    return (NAME(lacks_8x8)(p->a) ? 0 : upper) |
+           (NAME(lacks_8x8)(p->a_lower) ? 0 : CBF_LEFT & ~upper) |
            (NAME(lacks_8x8)(p->b) ? 0 : CBF_TOP);
 }
 
@@ -174,7 +178,6 @@ static unsigned NAME(cbf_dc_inc)(const struct mb_parser *p, unsigned c)
 {
     bool intra = p->mb->kind != REC_MB_INTER;
     unsigned a = h264_neighbour_cbf(p->a, intra)->flags, b = h264_neighbour_cbf(p->b, intra)->flags;
-
     return !!(a & EDGE_CBF_DC << c) + 2 * !!(b & EDGE_CBF_DC << c);
 }
 
@@ -194,7 +197,6 @@ static bool NAME(luma_8x8)(struct mb_parser *p, unsigned c)
     for (unsigned q = 0; q < 4; q++) {
         unsigned bit = CBF_BIT((q & 1) * 2, q & 2);
         int got;
-
         if (!(p->cbp >> q & 1))
             continue;
         got = NAME(block_8x8)(p, &e, &cx, NAME(cbf_inc)(grid, bit));
@@ -221,7 +223,6 @@ static bool NAME(luma_4x4)(struct mb_parser *p, unsigned c)
     for (unsigned blk = 0; blk < 16; blk++) {
         unsigned bit = CBF_BIT(mb_blk_x(blk), mb_blk_y(blk));
         int got;
-
         if (!(p->cbp >> (blk >> 2) & 1)) {
             blk |= 3;
             continue;
@@ -256,8 +257,8 @@ static bool NAME(luma_16x16)(struct mb_parser *p, unsigned c)
     }
     for (unsigned blk = 0; blk < 16 && p->cbp & 15 && got >= 0; blk++) {
         unsigned bit = CBF_BIT(mb_blk_x(blk), mb_blk_y(blk));
-
-        got = NAME(block_ac)(p, &cx, NAME(cbf_inc)(grid, bit), scan, 15, units ? units + blk * 16 : NULL);
+        got = NAME(block_ac)(p, &cx, NAME(cbf_inc)(grid, bit), scan, 15,
+                             units ? units + blk * 16 : NULL);
         grid |= (unsigned)(got > 0) << bit;
         coded |= (unsigned)(got > 0) << blk;
     }
@@ -296,11 +297,10 @@ static bool NAME(chroma_cabac)(struct mb_parser *p)
 
         if (p->cbp & 0x20) {
             uint32_t grid = NAME(cbf_grid)(p, i + 1, 2, blocks / 2);
-
             for (unsigned blk = 0; blk < blocks; blk++) {
                 unsigned bit = CBF_BIT(blk & 1, blk >> 1);
-                int ac = NAME(block_ac)(p, &ac_cx, NAME(cbf_inc)(grid, bit), scan, 15, units ? units + blk * 16 : NULL);
-
+                int ac = NAME(block_ac)(p, &ac_cx, NAME(cbf_inc)(grid, bit), scan, 15,
+                                        units ? units + blk * 16 : NULL);
                 if (ac < 0)
                     return false;
                 grid |= (unsigned)ac << bit;

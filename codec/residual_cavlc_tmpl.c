@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * residual() with CAVLC: residual_block_cavlc (7.3.5.3.2, 9.2). Compiled for 16-bit and 32-bit levels, see residual_tmpl.c.
+ * residual() with CAVLC: residual_block_cavlc (7.3.5.3.2, 9.2). Compiled for 16-bit and 32-bit
+ * levels, see residual_tmpl.c.
  */
 
 static inline uint64_t NAME(window)(const struct h264_bits *b, size_t pos)
 {
     struct h264_bits at = {.data = b->data, .pos = pos};
-
     return h264_bits_window(&at);
 }
 
-/* level_prefix, level_suffix and the level (9.2.2.1) of coefficients from_one .. total - 1, after the trailing ones. */
-static inline __attribute__((always_inline)) bool NAME(levels_cavlc)(const struct h264_bits *b, size_t *pos, unsigned ones,
-                                                                     unsigned total, int32_t level[16])
+/* level_prefix, level_suffix and the level (9.2.2.1) of coefficients from_one .. total - 1, after
+ * the trailing ones. */
+static inline __attribute__((always_inline)) bool NAME(levels_cavlc)(const struct h264_bits *b,
+                                                                     size_t *pos, unsigned ones,
+                                                                     unsigned total,
+                                                                     int32_t level[16])
 {
     unsigned suffix_length = total > 10 && ones < 3, good = 1;
-
     for (unsigned i = ones; i < total; i++) {
         uint64_t w = NAME(window)(b, *pos);
         unsigned prefix = (unsigned)__builtin_clzll(w | 1), size = suffix_length;
         uint32_t code;
-
         if (prefix > 25) /* more than levels of 14 bits need */
             return false;
         if (prefix == 14 && !suffix_length)
@@ -48,14 +49,13 @@ static inline __attribute__((always_inline)) bool NAME(levels_cavlc)(const struc
     return good;
 }
 
-bool NAME(h264_cavlc_levels)(struct h264_bits *b, unsigned token, unsigned max_coeff, const uint8_t *scan, unsigned scan_shift,
-                             COEFF *out)
+bool NAME(h264_cavlc_levels)(struct h264_bits *b, unsigned token, unsigned max_coeff,
+                             const uint8_t *scan, unsigned scan_shift, COEFF *out)
 {
     unsigned ones = token & 3, total = token >> 2 & 31, zeros = 0, at, entry;
     size_t pos = b->pos + (token >> 8);
     uint64_t w = NAME(window)(b, pos);
     int32_t level[16];
-
     if (total > max_coeff)
         return false;
     for (unsigned i = 0; i < ones; i++)
@@ -76,7 +76,6 @@ bool NAME(h264_cavlc_levels)(struct h264_bits *b, unsigned token, unsigned max_c
     out[scan[at << scan_shift]] = (COEFF)level[0];
     for (unsigned i = 1; i < total; i++) {
         unsigned run = 0;
-
         if (zeros) {
             entry = h264_cavlc_run(w, zeros);
             run = entry & 15;
@@ -93,22 +92,23 @@ bool NAME(h264_cavlc_levels)(struct h264_bits *b, unsigned token, unsigned max_c
     return true;
 }
 
-/* nC (9.2.1) of the block at column x, row y: the border of the grid is 0 where a neighbour is not available. */
-static inline enum h264_nc_class NAME(nc_class)(const struct mb_parser *p, const uint8_t *total, unsigned x, unsigned y)
+/* nC (9.2.1) of the block at column x, row y: the border of the grid is 0 where a neighbour is not
+ * available. */
+static inline enum h264_nc_class NAME(nc_class)(const struct mb_parser *p, const uint8_t *total,
+                                                unsigned x, unsigned y)
 {
     unsigned shift = (x || p->a->flags & EDGE_AVAILABLE) && (y || p->b->flags & EDGE_AVAILABLE);
     const uint8_t *at = total + GRID((int)x, (int)y);
-
     return h264_cavlc_nc_class((at[-1] + at[-GRID_ROW] + shift) >> shift);
 }
 
 /* A block whose levels go to out, or to a unit that is taken. Returns TotalCoeff, or -1. */
-static inline int NAME(block_cavlc)(struct mb_parser *p, enum h264_nc_class column, unsigned max_coeff, const uint8_t *scan,
-                                    unsigned scan_shift, COEFF *out)
+static inline int NAME(block_cavlc)(struct mb_parser *p, enum h264_nc_class column,
+                                    unsigned max_coeff, const uint8_t *scan, unsigned scan_shift,
+                                    COEFF *out)
 {
     struct h264_bits *b = &p->bits;
     unsigned token = h264_cavlc_token(h264_bits_window(b), column);
-
     if (!token)
         return -1;
     if (!(token & 0xff)) {
@@ -117,14 +117,16 @@ static inline int NAME(block_cavlc)(struct mb_parser *p, enum h264_nc_class colu
     }
     if (!out)
         out = NAME(take_units)(p, 1);
-    return NAME(h264_cavlc_levels)(b, token, max_coeff, scan, scan_shift, out) ? (int)(token >> 2 & 31) : -1;
+    return NAME(h264_cavlc_levels)(b, token, max_coeff, scan, scan_shift, out)
+               ? (int)(token >> 2 & 31)
+               : -1;
 }
 
-/* total_coeff grid of a component of w x h blocks: borders from the neighbours, inside 0; and back to the edge. */
+/* total_coeff grid of a component of w x h blocks: borders from the neighbours, inside 0; and back
+ * to the edge. */
 static void NAME(total_begin)(struct mb_parser *p, unsigned c)
 {
     uint8_t *total = p->total[c];
-
     memset(total, 0, GRID_SIZE);
     memcpy(total + GRID(0, -1), p->b->u.total.bottom[c], 4);
     for (int y = 0; y < 4; y++)
@@ -134,13 +136,13 @@ static void NAME(total_begin)(struct mb_parser *p, unsigned c)
 static void NAME(total_end)(struct mb_parser *p, unsigned c, int w, int h)
 {
     const uint8_t *total = p->total[c];
-
     memcpy(p->edge.u.total.bottom[c], total + GRID(0, h - 1), 4);
     for (int y = 0; y < h; y++)
         p->edge.u.total.right[c][y] = total[GRID(w - 1, y)];
 }
 
-/* An 8x8 block is four interleaved lists (7.3.5.3.1). Returns whether any level was nonzero, or -1. */
+/* An 8x8 block is four interleaved lists (7.3.5.3.1). Returns whether any level was nonzero, or -1.
+ */
 static int NAME(block_8x8_cavlc)(struct mb_parser *p, uint8_t *total, unsigned first)
 {
     const uint8_t *scan = h264_scan_8x8[p->field];
@@ -148,8 +150,8 @@ static int NAME(block_8x8_cavlc)(struct mb_parser *p, uint8_t *total, unsigned f
 
     for (unsigned i = 0; i < 4; i++) {
         unsigned x = mb_blk_x(first + i), y = mb_blk_y(first + i);
-        unsigned token = h264_cavlc_token(h264_bits_window(&p->bits), NAME(nc_class)(p, total, x, y));
-
+        unsigned token =
+            h264_cavlc_token(h264_bits_window(&p->bits), NAME(nc_class)(p, total, x, y));
         if (!token)
             return -1;
         if (!(token & 0xff)) {
@@ -189,7 +191,6 @@ static bool NAME(luma_cavlc)(struct mb_parser *p, unsigned c)
     for (unsigned blk = 0; blk < 16; blk++) {
         unsigned x = mb_blk_x(blk), y = mb_blk_y(blk);
         int got;
-
         if (!(p->cbp >> (blk >> 2) & 1)) {
             blk |= 3;
         } else if (p->mb->flags & REC_MB_TRANSFORM_8X8) {
@@ -199,7 +200,8 @@ static bool NAME(luma_cavlc)(struct mb_parser *p, unsigned c)
             coded |= got ? 0xfu << blk : 0;
             blk |= 3;
         } else {
-            got = NAME(block_cavlc)(p, NAME(nc_class)(p, total, x, y), 16 - i16, scan, 0, units ? units + blk * 16 : NULL);
+            got = NAME(block_cavlc)(p, NAME(nc_class)(p, total, x, y), 16 - i16, scan, 0,
+                                    units ? units + blk * 16 : NULL);
             if (got < 0)
                 return false;
             coded |= (unsigned)!!got << blk;
@@ -232,12 +234,11 @@ static bool NAME(chroma_cavlc)(struct mb_parser *p)
 
         if (p->cbp & 0x20) {
             uint8_t *total = p->total[c];
-
             NAME(total_begin)(p, c);
             for (unsigned blk = 0; blk < blocks; blk++) {
                 unsigned x = blk & 1, y = blk >> 1;
-                int ac = NAME(block_cavlc)(p, NAME(nc_class)(p, total, x, y), 15, scan, 0, units ? units + blk * 16 : NULL);
-
+                int ac = NAME(block_cavlc)(p, NAME(nc_class)(p, total, x, y), 15, scan, 0,
+                                           units ? units + blk * 16 : NULL);
                 if (ac < 0)
                     return false;
                 coded |= (unsigned)!!ac << blk;

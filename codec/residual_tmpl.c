@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Units of coefficients, for both entropy codings. Compiled for 16-bit and 32-bit levels: COEFF is the type, NAME(x) adds the
- * suffix, LEVEL_FITS(level) says whether a level is one that the standard allows.
+ * Units of coefficients, for both entropy codings. Compiled for 16-bit and 32-bit levels: COEFF is
+ * the type, NAME(x) adds the suffix, LEVEL_FITS(level) says whether a level is one that the
+ * standard allows.
  */
 
 /* The next n units, zeroed. h264_units_reserve has made room for all that a macroblock can have. */
-static inline __attribute__((always_inline)) COEFF *NAME(take_units)(struct mb_parser *p, unsigned n)
+static inline __attribute__((always_inline)) COEFF *NAME(take_units)(struct mb_parser *p,
+                                                                     unsigned n)
 {
     COEFF *unit = (COEFF *)p->coeffs + (size_t)p->unit_next * 16;
 
     p->unit_next += n;
-    for (unsigned i = 0; i < n; i++) /* one memset of all would be a call, or a loop whose end is badly foreseen */
+    /* one memset of all would be a call, or a loop whose end is badly foreseen */
+    for (unsigned i = 0; i < n; i++)
         memset(unit + i * 16, 0, 16 * sizeof(COEFF));
     return unit;
 }
@@ -41,6 +44,5 @@ static COEFF *NAME(take_chroma_dc)(struct mb_parser *p, const COEFF *dc)
 static void NAME(record_nonzero)(struct mb_parser *p)
 {
     unsigned mask = p->mb->coded[0], swap = (mask >> 2 ^ mask) & 0x0c0c;
-
     p->mb->nonzero = (uint16_t)(mask ^ swap ^ swap << 2);
 }

@@ -10,10 +10,8 @@
 static bool read_number(const uint8_t *rbsp, size_t size, size_t *at, uint32_t *out)
 {
     uint32_t value = 0;
-
     while (*at < size) {
         uint8_t byte = rbsp[(*at)++];
-
         value += byte; /* at most 255 for each byte of a NAL unit of less than 2^24 bytes */
         if (byte != 255) {
             *out = value;
@@ -28,7 +26,6 @@ static int reserve(struct h264_sei_inbox *inbox, uint32_t n)
 {
     uint32_t need = inbox->bytes_size + n + H264_BITS_PADDING;
     uint8_t *bytes;
-
     if (need <= inbox->bytes_capacity)
         return H264_OK;
     bytes = realloc(inbox->bytes, need * 2);
@@ -60,18 +57,18 @@ static int keep(struct h264_sei_inbox *inbox, uint32_t type, const uint8_t *payl
 int h264_sei_collect(struct h264_sei_inbox *inbox, const uint8_t *rbsp, size_t size)
 {
     size_t at = 1;
-
     if (size > 1 << 24) {
         inbox->left_out++;
         return H264_ERR_DATA;
     }
     while (size && !rbsp[size - 1])
         size--;
-    while (at + 1 < size) { /* more than rbsp_trailing_bits(): messages are whole bytes (7.3.2.3.1) */
+    /* more than rbsp_trailing_bits(): messages are whole bytes (7.3.2.3.1) */
+    while (at + 1 < size) {
         uint32_t type, length;
         int error;
-
-        if (!read_number(rbsp, size, &at, &type) || !read_number(rbsp, size, &at, &length) || length > size - at) {
+        if (!read_number(rbsp, size, &at, &type) || !read_number(rbsp, size, &at, &length) ||
+            length > size - at) {
             inbox->left_out++;
             return H264_ERR_TRUNCATED;
         }
@@ -87,7 +84,8 @@ bool h264_sei_peek(const struct h264_sei_inbox *inbox, uint32_t type, struct h26
 {
     for (uint32_t i = 0; i < inbox->count; i++)
         if (inbox->messages[i].type == type) {
-            *out = (struct h264_sei_message){type, inbox->messages[i].size, inbox->bytes + inbox->messages[i].at};
+            *out = (struct h264_sei_message){type, inbox->messages[i].size,
+                                             inbox->bytes + inbox->messages[i].at};
             return true;
         }
     return false;
@@ -98,7 +96,6 @@ int h264_sei_take(struct h264_sei_inbox *inbox, struct h264_sei **out)
     size_t head = sizeof(struct h264_sei) + inbox->count * sizeof(struct h264_sei_message);
     struct h264_sei *sei = NULL;
     uint8_t *bytes;
-
     if (inbox->count || inbox->left_out) {
         sei = malloc(head + inbox->bytes_size + H264_BITS_PADDING);
         if (!sei) {
@@ -108,8 +105,8 @@ int h264_sei_take(struct h264_sei_inbox *inbox, struct h264_sei **out)
         bytes = (uint8_t *)sei + head;
         *sei = (struct h264_sei){.count = inbox->count, .left_out = inbox->left_out};
         for (uint32_t i = 0; i < inbox->count; i++)
-            sei->messages[i] =
-                (struct h264_sei_message){inbox->messages[i].type, inbox->messages[i].size, bytes + inbox->messages[i].at};
+            sei->messages[i] = (struct h264_sei_message){
+                inbox->messages[i].type, inbox->messages[i].size, bytes + inbox->messages[i].at};
         if (inbox->bytes_size)
             memcpy(bytes, inbox->bytes, inbox->bytes_size);
         memset(bytes + inbox->bytes_size, 0, H264_BITS_PADDING);
@@ -134,7 +131,6 @@ void h264_sei_free(struct h264_sei *sei)
 {
     while (sei) {
         struct h264_sei *next = sei->next;
-
         free(sei);
         sei = next;
     }

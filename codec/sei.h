@@ -20,9 +20,11 @@ struct h264_sei_inbox {
 
 /* sei_rbsp() (7.3.2.3) from its NAL unit header byte on. What comes before an error is kept. */
 int h264_sei_collect(struct h264_sei_inbox *inbox, const uint8_t *rbsp, size_t size);
-/* The first message of this type. False: there is none. *out is valid until the next call for this inbox. */
+/* The first message of this type. False: there is none. *out is valid until the next call for this
+ * inbox. */
 bool h264_sei_peek(const struct h264_sei_inbox *inbox, uint32_t type, struct h264_sei_message *out);
-/* Hands the messages over and empties the inbox. *out NULL: there were none. On H264_ERR_NOMEM they are lost. */
+/* Hands the messages over and empties the inbox. *out NULL: there were none. On H264_ERR_NOMEM they
+ * are lost. */
 int h264_sei_take(struct h264_sei_inbox *inbox, struct h264_sei **out);
 void h264_sei_clear(struct h264_sei_inbox *inbox);      /* keeps its memory */
 void h264_sei_inbox_free(struct h264_sei_inbox *inbox); /* the memory of its members */

@@ -8,8 +8,10 @@
 /* A payload has no trailing bits that one could look for: all its bits count. */
 static struct h264_bits payload_bits(const struct h264_sei_message *m)
 {
-    return (struct h264_bits){
-        .data = m->bytes, .size = m->size, .end = (size_t)m->size * 8, .limit = (size_t)m->size * 8 + 256};
+    return (struct h264_bits){.data = m->bytes,
+                              .size = m->size,
+                              .end = (size_t)m->size * 8,
+                              .limit = (size_t)m->size * 8 + 256};
 }
 
 int h264_sei_recovery_point(const struct h264_sei_message *m, struct h264_recovery_point *out)
@@ -17,7 +19,6 @@ int h264_sei_recovery_point(const struct h264_sei_message *m, struct h264_recove
     struct h264_bits b = payload_bits(m);
     struct h264_recovery_point r = {.present = true};
     uint32_t count = h264_bits_ue(&b);
-
     r.exact_match_flag = h264_bits_flag(&b);
     r.broken_link_flag = h264_bits_flag(&b);
     r.changing_slice_group_idc = (uint8_t)h264_bits_u(&b, 2);
@@ -33,7 +34,6 @@ int h264_sei_recovery_point(const struct h264_sei_message *m, struct h264_recove
 static int32_t read_signed(struct h264_bits *b, unsigned n)
 {
     uint32_t v = h264_bits_u(b, n);
-
     if (n && n < 32 && v >> (n - 1))
         v |= UINT32_MAX << n;
     return (int32_t)v;
@@ -42,7 +42,6 @@ static int32_t read_signed(struct h264_bits *b, unsigned n)
 static struct h264_clock_timestamp clock_timestamp(struct h264_bits *b, unsigned time_offset_length)
 {
     struct h264_clock_timestamp c = {.present = true};
-
     c.ct_type = (uint8_t)h264_bits_u(b, 2);
     c.nuit_field_based_flag = h264_bits_flag(b);
     c.counting_type = (uint8_t)h264_bits_u(b, 5);
@@ -65,13 +64,13 @@ static struct h264_clock_timestamp clock_timestamp(struct h264_bits *b, unsigned
     return c;
 }
 
-int h264_sei_pic_timing(const struct h264_sei_message *m, const struct h264_sps *sps, struct h264_pic_timing *out)
+int h264_sei_pic_timing(const struct h264_sei_message *m, const struct h264_sps *sps,
+                        struct h264_pic_timing *out)
 {
     static const uint8_t clocks[9] = {1, 1, 1, 2, 2, 3, 3, 2, 3}; /* NumClockTS (Table D-1) */
     const struct h264_vui *v = &sps->vui;
     struct h264_bits b = payload_bits(m);
     struct h264_pic_timing t = {0};
-
     if (!sps->vui_present)
         return H264_ERR_DATA;
     t.has_delays = v->nal_hrd_present || v->vcl_hrd_present;
@@ -93,13 +92,13 @@ int h264_sei_pic_timing(const struct h264_sei_message *m, const struct h264_sps 
     return H264_OK;
 }
 
-int h264_sei_buffering_period(const struct h264_sei_message *m, const struct h264_sps *sps, struct h264_buffering_period *out)
+int h264_sei_buffering_period(const struct h264_sei_message *m, const struct h264_sps *sps,
+                              struct h264_buffering_period *out)
 {
     const struct h264_vui *v = &sps->vui;
     struct h264_bits b = payload_bits(m);
     struct h264_buffering_period p = {0};
     uint32_t id = h264_bits_ue(&b);
-
     if (h264_bits_overrun(&b))
         return H264_ERR_TRUNCATED;
     if (id != sps->id || !sps->vui_present)
@@ -109,8 +108,10 @@ int h264_sei_buffering_period(const struct h264_sei_message *m, const struct h26
     p.count[1] = v->vcl_hrd_present ? v->cpb_count[1] : 0;
     for (unsigned k = 0; k < 2; k++)
         for (unsigned i = 0; i < p.count[k]; i++) {
-            p.initial_cpb_removal_delay[k][i] = h264_bits_u(&b, v->initial_cpb_removal_delay_length);
-            p.initial_cpb_removal_delay_offset[k][i] = h264_bits_u(&b, v->initial_cpb_removal_delay_length);
+            p.initial_cpb_removal_delay[k][i] =
+                h264_bits_u(&b, v->initial_cpb_removal_delay_length);
+            p.initial_cpb_removal_delay_offset[k][i] =
+                h264_bits_u(&b, v->initial_cpb_removal_delay_length);
         }
     if (h264_bits_overrun(&b))
         return H264_ERR_TRUNCATED;
@@ -122,7 +123,6 @@ int h264_sei_frame_packing(const struct h264_sei_message *m, struct h264_frame_p
 {
     struct h264_bits b = payload_bits(m);
     struct h264_frame_packing p = {.frame_packing_arrangement_id = h264_bits_ue(&b)};
-
     p.cancel_flag = h264_bits_flag(&b);
     if (!p.cancel_flag) {
         p.type = (uint8_t)h264_bits_u(&b, 7);
@@ -145,11 +145,11 @@ int h264_sei_frame_packing(const struct h264_sei_message *m, struct h264_frame_p
     return H264_OK;
 }
 
-int h264_sei_display_orientation(const struct h264_sei_message *m, struct h264_display_orientation *out)
+int h264_sei_display_orientation(const struct h264_sei_message *m,
+                                 struct h264_display_orientation *out)
 {
     struct h264_bits b = payload_bits(m);
     struct h264_display_orientation o = {.cancel_flag = h264_bits_flag(&b)};
-
     if (!o.cancel_flag) {
         o.hor_flip = h264_bits_flag(&b);
         o.ver_flip = h264_bits_flag(&b);
@@ -166,7 +166,6 @@ int h264_sei_mastering_display(const struct h264_sei_message *m, struct h264_mas
 {
     struct h264_bits b = payload_bits(m);
     struct h264_mastering_display d;
-
     for (unsigned i = 0; i < 6; i++)
         d.primaries[i / 2][i % 2] = (uint16_t)h264_bits_u(&b, 16);
     for (unsigned i = 0; i < 2; i++)
@@ -183,7 +182,6 @@ int h264_sei_content_light(const struct h264_sei_message *m, struct h264_content
 {
     struct h264_bits b = payload_bits(m);
     struct h264_content_light l;
-
     l.max_content_light_level = (uint16_t)h264_bits_u(&b, 16);
     l.max_pic_average_light_level = (uint16_t)h264_bits_u(&b, 16);
     if (h264_bits_overrun(&b))
@@ -200,12 +198,14 @@ int h264_sei_alternative_transfer(const struct h264_sei_message *m, uint8_t *out
     return H264_OK;
 }
 
-/* What follows the identifier of ATSC user data (A/53 part 4, 6.2.2): country United States, provider ATSC. */
-static int atsc_data(const struct h264_sei_message *m, const char identifier[4], const uint8_t **data, uint32_t *size)
+/* What follows the identifier of ATSC user data (A/53 part 4, 6.2.2): country United States,
+ * provider ATSC. */
+static int atsc_data(const struct h264_sei_message *m, const char identifier[4],
+                     const uint8_t **data, uint32_t *size)
 {
     static const uint8_t atsc[3] = {0xb5, 0x00, 0x31};
-
-    if (m->type != H264_SEI_REGISTERED || m->size < 7 || memcmp(m->bytes, atsc, 3) || memcmp(m->bytes + 3, identifier, 4))
+    if (m->type != H264_SEI_REGISTERED || m->size < 7 || memcmp(m->bytes, atsc, 3) ||
+        memcmp(m->bytes + 3, identifier, 4))
         return H264_ERR_DATA;
     *data = m->bytes + 7;
     *size = m->size - 7;
@@ -216,8 +216,8 @@ int h264_sei_captions(const struct h264_sei_message *m, const uint8_t **triplets
 {
     const uint8_t *data;
     uint32_t size;
-
-    if (atsc_data(m, "GA94", &data, &size) || !size || data[0] != 3) /* user_data_type_code: cc_data() */
+    /* user_data_type_code: cc_data() */
+    if (atsc_data(m, "GA94", &data, &size) || !size || data[0] != 3)
         return H264_ERR_DATA;
     if (size < 3)
         return H264_ERR_TRUNCATED;
@@ -234,7 +234,6 @@ int h264_sei_active_format(const struct h264_sei_message *m, uint8_t *out)
 {
     const uint8_t *data;
     uint32_t size;
-
     if (atsc_data(m, "DTG1", &data, &size))
         return H264_ERR_DATA;
     if (!size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2: slice_data() (7.3.4) of one slice into the records of its picture. Scratch keeps the buffers of one worker. MBAFF
- * frames are parsed by slice_data_mbaff.c.
+ * Step 2: slice_data() (7.3.4) of one slice into the records of its picture. Scratch keeps the
+ * buffers of one worker. MBAFF frames are parsed by slice_data_mbaff.c.
  */
 #include "codec/cavlc.h"
 #include "codec/macroblock.h"
@@ -11,14 +11,16 @@
 /* CAVLC blocks are read without a check inside the block; the longest is below this. */
 #define SLICE_PADDING 256
 
-/* What a macroblock column takes of the line: a pair of an MBAFF frame; or an edge and its address. */
-#define LINE_BYTES (sizeof(struct mb_pair) > sizeof(struct mb_edge) + 4 ? sizeof(struct mb_pair) : sizeof(struct mb_edge) + 4)
+/* What a macroblock column takes of the line: a pair of an MBAFF frame; or an edge and its address.
+ */
+#define LINE_BYTES                                                                                 \
+    (sizeof(struct mb_pair) > sizeof(struct mb_edge) + 4 ? sizeof(struct mb_pair)                  \
+                                                         : sizeof(struct mb_edge) + 4)
 
 static int scratch_grow(struct h264_scratch *s, size_t rbsp, size_t line)
 {
     if (rbsp > s->rbsp_capacity) {
         size_t capacity = rbsp + rbsp / 2;
-
         free(s->rbsp);
         s->rbsp_capacity = 0;
         s->rbsp = malloc(capacity);
@@ -39,7 +41,8 @@ static int scratch_grow(struct h264_scratch *s, size_t rbsp, size_t line)
 
 bool h264_units_reserve(struct mb_parser *p)
 {
-    uint32_t mbs = p->groups ? 1 : p->end_mb - p->addr, n, start; /* end_mb - addr counts other groups too */
+    /* end_mb - addr counts other groups too */
+    uint32_t mbs = p->groups ? 1 : p->end_mb - p->addr, n, start;
 
     if (p->unit_end - p->unit_next >= p->units_per_mb)
         return true;
@@ -50,8 +53,8 @@ bool h264_units_reserve(struct mb_parser *p)
     do {
         if (start > p->pic->unit_capacity || n > p->pic->unit_capacity - start)
             return false;
-    } while (!atomic_compare_exchange_weak_explicit(&p->pic->unit_count, &start, start + n, memory_order_relaxed,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&p->pic->unit_count, &start, start + n,
+                                                    memory_order_relaxed, memory_order_relaxed));
     if (start != p->unit_end) /* else the rest of the last chunk goes on in the new one */
         p->unit_next = start;
     p->unit_end = start + n;
@@ -62,17 +65,15 @@ bool h264_units_reserve(struct mb_parser *p)
 static void units_return(struct mb_parser *p)
 {
     uint32_t end = p->unit_end;
-
     if (p->unit_next < end)
-        atomic_compare_exchange_strong_explicit(&p->pic->unit_count, &end, p->unit_next, memory_order_relaxed,
-                                                memory_order_relaxed);
+        atomic_compare_exchange_strong_explicit(&p->pic->unit_count, &end, p->unit_next,
+                                                memory_order_relaxed, memory_order_relaxed);
 }
 
 /* What a skipped macroblock leaves for its neighbours. */
 static void skipped_edge(const struct mb_parser *p, struct mb_edge *edge)
 {
     int8_t mode = p->pps->constrained_intra_pred_flag ? MODE_NONE : 2;
-
     memset(edge, 0, sizeof(*edge));
     edge->flags = EDGE_AVAILABLE | (p->slice_type == H264_B ? 0 : EDGE_NOT_DIRECT);
     memset(edge->mode_right, mode, sizeof(edge->mode_right));
@@ -94,11 +95,11 @@ static void line_begin(struct mb_parser *p, void *line)
         memset(p->line_addr, 0xff, p->mb_width * sizeof(*p->line_addr));
 }
 
-/* Which neighbours serve intra prediction. SI macroblocks do not where intra prediction is constrained, but for each other. */
+/* Which neighbours serve intra prediction. SI macroblocks do not where intra prediction is
+ * constrained, but for each other. */
 static void intra_begin(struct mb_parser *p)
 {
     bool constrained = p->pps->constrained_intra_pred_flag;
-
     p->avail_need = constrained ? EDGE_INTRA : EDGE_AVAILABLE;
     p->avail_mask = p->avail_need | (constrained && p->si_slice ? EDGE_SI : 0);
 }
@@ -108,7 +109,6 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     static const uint8_t chroma_blocks[4] = {0, 4, 8, 16};
     const struct h264_sps *sps = slice->sps;
     unsigned type = slice->hdr.type;
-
     p->slice = slice;
     p->pic = slice->pic;
     p->mbs = p->pic->mbs;
@@ -125,7 +125,8 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->cabac_mode = p->pps->entropy_coding_mode_flag;
     p->slice_type = (uint8_t)(type == H264_SP ? H264_P : type == H264_SI ? H264_I : type);
     p->si_slice = type == H264_SI;
-    p->partitioned = slice->hdr.nal_unit_type == H264_NAL_PARTITION_A && !p->cabac_mode; /* no profile has it with CABAC */
+    /* no profile has it with CABAC */
+    p->partitioned = slice->hdr.nal_unit_type == H264_NAL_PARTITION_A && !p->cabac_mode;
     p->mbaff_frame = p->pic->mbaff;
     p->groups = slice->slice_group_map;
     p->plain = !p->mbaff_frame && !p->groups;
@@ -163,7 +164,6 @@ static inline void next_in_row(struct mb_parser *p, uint32_t step)
 static __attribute__((noinline)) void next_in_group(struct mb_parser *p, uint32_t step)
 {
     uint8_t group = p->groups[p->addr];
-
     do {
         next_in_row(p, step);
     } while (p->addr < p->end_mb && p->groups[p->addr] != group);
@@ -190,11 +190,9 @@ static inline void next_macroblock(struct mb_parser *p)
 static int slice_data_cavlc(struct mb_parser *p)
 {
     struct h264_bits *b = &p->bits;
-
     do {
         if (p->slice_type != H264_I) {
             uint32_t run = h264_bits_ue(b); /* mb_skip_run */
-
             if (run > p->end_mb - p->addr || h264_bits_overrun(b))
                 return H264_ERR_DATA;
             for (uint32_t i = 0; i < run; i++) {
@@ -241,21 +239,21 @@ static int slice_data(struct mb_parser *p)
         struct h264_cabac *c = &p->cabac;
         size_t start = h264_bits_byte_pos(&p->bits); /* after cabac_alignment_one_bit */
         unsigned contexts = p->chroma_array_type == 3 ? H264_CABAC_CONTEXTS : 460;
-
-        h264_cabac_init_contexts(c, p->slice_type == H264_I ? 0 : 1 + p->slice->hdr.cabac_init_idc, p->qp, contexts);
+        h264_cabac_init_contexts(c, p->slice_type == H264_I ? 0 : 1 + p->slice->hdr.cabac_init_idc,
+                                 p->qp, contexts);
         h264_cabac_start(&c->e, p->bits.data + start, p->bits.data + p->bits.size);
         return p->mbaff_frame ? h264_slice_data_mbaff_cabac(p) : slice_data_cabac(p);
     }
     return p->mbaff_frame ? h264_slice_data_mbaff_cavlc(p) : slice_data_cavlc(p);
 }
 
-/* One NAL unit into the scratch at *at; a reader of its slice data, or one without data where the unit is lost or too short. */
-static void begin_bits(struct h264_scratch *scratch, const uint8_t *nal, size_t nal_size, size_t bit, size_t *at,
-                       struct h264_bits *bits)
+/* One NAL unit into the scratch at *at; a reader of its slice data, or one without data where the
+ * unit is lost or too short. */
+static void begin_bits(struct h264_scratch *scratch, const uint8_t *nal, size_t nal_size,
+                       size_t bit, size_t *at, struct h264_bits *bits)
 {
     uint8_t *rbsp = scratch->rbsp + *at;
     size_t size;
-
     memset(bits, 0, sizeof(*bits));
     if (!nal)
         return;
@@ -271,12 +269,13 @@ static void begin_bits(struct h264_scratch *scratch, const uint8_t *nal, size_t 
 static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     struct mb_parser *p = &scratch->parser;
-    size_t b_size = slice->nal_b ? slice->nal_b_size : 0, c_size = slice->nal_c ? slice->nal_c_size : 0, at = 0;
+    size_t b_size = slice->nal_b ? slice->nal_b_size : 0,
+           c_size = slice->nal_c ? slice->nal_c_size : 0, at = 0;
     int error;
-
     if (slice->hdr.first_mb >= slice->pic->mb_count || slice->end_mb <= slice->hdr.first_mb)
         return H264_ERR_DATA;
-    error = scratch_grow(scratch, slice->nal_size + b_size + c_size + 3 * SLICE_PADDING, slice->pic->mb_width);
+    error = scratch_grow(scratch, slice->nal_size + b_size + c_size + 3 * SLICE_PADDING,
+                         slice->pic->mb_width);
     if (error)
         return error;
     parser_begin(p, slice, scratch->line);

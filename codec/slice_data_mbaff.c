@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2: slice_data() (7.3.4) of MBAFF frames, pair by pair. mb_field_decoding_flag belongs to the pair: the first macroblock of
- * it that is not skipped carries it, and a skipped top macroblock takes the one that its bottom macroblock carries (7.4.4).
+ * Step 2: slice_data() (7.3.4) of MBAFF frames, pair by pair. mb_field_decoding_flag belongs to the
+ * pair: the first macroblock of it that is not skipped carries it, and a skipped top macroblock
+ * takes the one that its bottom macroblock carries (7.4.4).
  */
 #include "codec/macroblock.h"
 
@@ -45,7 +46,6 @@ static int pair_cavlc(struct mb_parser *p, struct skip_run *run)
     struct h264_bits *b = &p->bits;
     bool skipped = next_is_skipped(p, run);
     unsigned field = p->mbaff.inferred;
-
     if (!skipped)
         field = h264_bits_flag(b);
     else if (!run->left && !run->last) /* the bottom macroblock has it next */
@@ -72,7 +72,6 @@ int h264_slice_data_mbaff_cavlc(struct mb_parser *p)
 {
     struct skip_run run = {0};
     int more;
-
     do {
         if (p->addr >= p->end_mb)
             return H264_ERR_DATA;
@@ -90,7 +89,6 @@ static int pair_cabac(struct mb_parser *p)
 {
     bool inter = p->slice_type != H264_I, skipped[2] = {false, false};
     unsigned field = p->mbaff.inferred;
-
     h264_mbaff_select(p, 0, field);
     if (inter && h264_cabac_mb_skip_flag(p)) {
         skipped[0] = true;
@@ -115,7 +113,6 @@ int h264_slice_data_mbaff_cabac(struct mb_parser *p)
 {
     do {
         int error;
-
         if (p->addr >= p->end_mb)
             return H264_ERR_DATA;
         h264_mbaff_begin(p);

@@ -31,9 +31,9 @@ static bool has_bmi2(void)
     static atomic_int known; /* 1: no, 2: yes */
     unsigned a, b, c, d;
     int has = atomic_load_explicit(&known, memory_order_relaxed);
-
     if (!has) {
-        has = 1 + (__builtin_cpu_supports("bmi2") && __get_cpuid(0x80000001, &a, &b, &c, &d) && c & bit_LZCNT);
+        has = 1 + (__builtin_cpu_supports("bmi2") && __get_cpuid(0x80000001, &a, &b, &c, &d) &&
+                   c & bit_LZCNT);
         atomic_store_explicit(&known, has, memory_order_relaxed);
     }
     return has == 2;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 1 of decoding: a stream of NAL units in, complete pictures in decoding order and in output order out.
+ * Step 1 of decoding: a stream of NAL units in, complete pictures in decoding order and in output
+ * order out.
  */
 #include "codec/nal.h"
 #include "codec/stream.h"
@@ -11,7 +12,6 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
 {
     struct h264_stream *s = calloc(1, sizeof(*s));
     int error;
-
     if (!s)
         return H264_ERR_NOMEM;
     s->allocator = params->allocator;
@@ -56,7 +56,6 @@ int h264_stream_unescape(struct h264_stream *s, const uint8_t *nal, size_t size,
 {
     if (s->rbsp_capacity < size + H264_BITS_PADDING) {
         uint8_t *rbsp = realloc(s->rbsp, size + H264_BITS_PADDING);
-
         if (!rbsp)
             return H264_ERR_NOMEM;
         s->rbsp = rbsp;
@@ -72,18 +71,20 @@ static int store_sei(struct h264_stream *s, const uint8_t *nal, size_t size)
     struct h264_sei_message m;
     size_t n;
     int error = h264_stream_unescape(s, nal, size, &n);
-
     if (error || h264_sei_collect(&s->sei, s->rbsp, n) == H264_ERR_NOMEM)
         return H264_ERR_NOMEM;
-    if (h264_sei_peek(&s->sei, H264_SEI_RECOVERY_POINT, &m) && h264_sei_recovery_point(&m, &s->recovery))
+    if (h264_sei_peek(&s->sei, H264_SEI_RECOVERY_POINT, &m) &&
+        h264_sei_recovery_point(&m, &s->recovery))
         s->recovery.present = false;
     return H264_OK;
 }
 
-/* inter_view_flag of a base view's slice that follows nal: 1 unless a prefix NAL unit says otherwise (H.7.4.1.1). */
+/* inter_view_flag of a base view's slice that follows nal: 1 unless a prefix NAL unit says
+ * otherwise (H.7.4.1.1). */
 static bool inter_view_after(const uint8_t *nal, size_t size)
 {
-    bool prefix = (nal[0] & 31) == H264_NAL_PREFIX && size >= 4 && !(nal[1] & 0x80); /* svc_extension_flag */
+    /* svc_extension_flag */
+    bool prefix = (nal[0] & 31) == H264_NAL_PREFIX && size >= 4 && !(nal[1] & 0x80);
 
     return !prefix || (nal[3] >> 1 & 1);
 }
@@ -91,7 +92,6 @@ static bool inter_view_after(const uint8_t *nal, size_t size)
 static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
 {
     int error;
-
     switch (nal[0] & 31) {
     case H264_NAL_SLICE:
     case H264_NAL_IDR:
@@ -124,7 +124,8 @@ static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, stru
     }
 }
 
-static void note_error(struct h264_stream *s, int error, const struct h264_diag *met, int *first, struct h264_diag *diag)
+static void note_error(struct h264_stream *s, int error, const struct h264_diag *met, int *first,
+                       struct h264_diag *diag)
 {
     if (!error)
         return;
@@ -136,47 +137,50 @@ static void note_error(struct h264_stream *s, int error, const struct h264_diag 
         *diag = *met;
 }
 
-static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, unsigned length_size, struct h264_diag *diag)
+static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, unsigned length_size,
+                      struct h264_diag *diag)
 {
     struct h264_nal_iter it;
     struct h264_diag met;
     const uint8_t *nal;
     size_t nal_size;
     int first = H264_OK;
-
     h264_nal_iter_init(&it, data, size, length_size);
     while (h264_nal_next(&it, &nal, &nal_size)) {
         met = (struct h264_diag){"nal_unit", (int64_t)nal_size, "out of memory"};
         s->stats.nal_units++;
         if (nal[0] & 0x80)
-            note_error(s, h264_fail(&met, H264_ERR_DATA, "forbidden_zero_bit", 1, "the NAL unit is damaged"), &met, &first,
-                       diag);
+            note_error(
+                s,
+                h264_fail(&met, H264_ERR_DATA, "forbidden_zero_bit", 1, "the NAL unit is damaged"),
+                &met, &first, diag);
         else
             note_error(s, feed_nal(s, nal, nal_size, &met), &met, &first, diag);
         s->inter_view_flag = inter_view_after(nal, nal_size);
     }
     if (it.truncated)
-        note_error(s, h264_fail(&met, H264_ERR_TRUNCATED, "NALUnitLength", 0, "reaches past the end of the data"), &met, &first,
-                   diag);
+        note_error(s,
+                   h264_fail(&met, H264_ERR_TRUNCATED, "NALUnitLength", 0,
+                             "reaches past the end of the data"),
+                   &met, &first, diag);
     return first;
 }
 
-/* Where slices may come in any order (Baseline and Extended, A.2.1, A.2.3), and where each colour plane has a slice with
- * first_mb_in_slice 0, those who cut access units by that cut inside of pictures: there only the next picture's first slice tells
- * that one is complete. */
+/* Where slices may come in any order (Baseline and Extended, A.2.1, A.2.3), and where each colour
+ * plane has a slice with first_mb_in_slice 0, those who cut access units by that cut inside of
+ * pictures: there only the next picture's first slice tells that one is complete. */
 static bool cut_may_be_wrong(const struct h264_stream *s)
 {
     const struct h264_sps *sps = s->cur ? s->cur->sps : NULL;
-
     return sps && (sps->separate_colour_plane_flag || sps->profile_idc == 88 ||
                    (sps->profile_idc == 66 && !(sps->constraint_flags & 0x40)));
 }
 
-int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag, struct h264_diag *diag)
+int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag,
+                     struct h264_diag *diag)
 {
     struct h264_diag met = {"slice_header", 0, "out of memory"};
     int first = H264_OK, error;
-
     if (!s->have_tag || s->tag != tag) {
         s->stats.access_units++;
         if (!cut_may_be_wrong(s))
@@ -192,7 +196,6 @@ int h264_stream_end_access_unit(struct h264_stream *s, struct h264_diag *diag)
 {
     struct h264_diag met = {"slice_header", 0, "out of memory"};
     int first = H264_OK;
-
     if (!cut_may_be_wrong(s))
         note_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
     return first;
@@ -201,7 +204,6 @@ int h264_stream_end_access_unit(struct h264_stream *s, struct h264_diag *diag)
 int h264_stream_flush(struct h264_stream *s)
 {
     int error = h264_stream_finish_picture(s, NULL), view_error;
-
     if (error)
         s->stats.errors++;
     if (h264_queue_reserve(&s->output, H264_DPB_MAX + 2))
@@ -213,21 +215,21 @@ int h264_stream_flush(struct h264_stream *s)
 }
 
 /* AVCDecoderConfigurationRecord (ISO/IEC 14496-15): `count` parameter sets with 16-bit lengths. */
-static int avcc_sets(struct h264_stream *s, const uint8_t *data, size_t size, unsigned count, size_t *at,
-                     struct h264_diag *diag)
+static int avcc_sets(struct h264_stream *s, const uint8_t *data, size_t size, unsigned count,
+                     size_t *at, struct h264_diag *diag)
 {
     int first = H264_OK;
-
     for (unsigned i = 0; i < count; i++) {
         size_t length;
         int error;
-
         if (size - *at < 2)
-            return h264_fail(diag, H264_ERR_TRUNCATED, "parameterSetLength", 0, "the data ends too early");
+            return h264_fail(diag, H264_ERR_TRUNCATED, "parameterSetLength", 0,
+                             "the data ends too early");
         length = (size_t)data[*at] << 8 | data[*at + 1];
         *at += 2;
         if (length > size - *at)
-            return h264_fail(diag, H264_ERR_TRUNCATED, "parameterSetLength", (int64_t)length, "the data ends too early");
+            return h264_fail(diag, H264_ERR_TRUNCATED, "parameterSetLength", (int64_t)length,
+                             "the data ends too early");
         error = length ? feed_nal(s, data + *at, length, first ? NULL : diag) : H264_OK;
         first = first ? first : error;
         *at += length;
@@ -235,13 +237,14 @@ static int avcc_sets(struct h264_stream *s, const uint8_t *data, size_t size, un
     return first;
 }
 
-static int feed_avcc(struct h264_stream *s, const uint8_t *data, size_t size, struct h264_diag *diag)
+static int feed_avcc(struct h264_stream *s, const uint8_t *data, size_t size,
+                     struct h264_diag *diag)
 {
     size_t at = 6;
     int error, other;
-
     if (size < 7)
-        return h264_fail(diag, H264_ERR_TRUNCATED, "AVCDecoderConfigurationRecord", (int64_t)size, "the data ends too early");
+        return h264_fail(diag, H264_ERR_TRUNCATED, "AVCDecoderConfigurationRecord", (int64_t)size,
+                         "the data ends too early");
     if ((data[4] & 3) == 2)
         return h264_fail(diag, H264_ERR_DATA, "lengthSizeMinusOne", 2, "must be 0, 1 or 3");
     s->nal_length_size = (data[4] & 3) + 1u;
@@ -249,16 +252,17 @@ static int feed_avcc(struct h264_stream *s, const uint8_t *data, size_t size, st
     if (error)
         return error;
     if (at == size)
-        return h264_fail(diag, H264_ERR_TRUNCATED, "numOfPictureParameterSets", 0, "the data ends too early");
+        return h264_fail(diag, H264_ERR_TRUNCATED, "numOfPictureParameterSets", 0,
+                         "the data ends too early");
     other = data[at++];
     return avcc_sets(s, data, size, (unsigned)other, &at, diag);
 }
 
-int h264_stream_extradata(struct h264_stream *s, const uint8_t *data, size_t size, struct h264_diag *diag)
+int h264_stream_extradata(struct h264_stream *s, const uint8_t *data, size_t size,
+                          struct h264_diag *diag)
 {
     struct h264_diag met = {"extradata", (int64_t)size, "out of memory"};
     int error;
-
     if (!size || data[0] != 1)
         return feed_units(s, data, size, 0, diag);
     error = feed_avcc(s, data, size, &met);

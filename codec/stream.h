@@ -2,9 +2,9 @@
  *
  * The stream object of step 1, shared by stream*.c.
  *
- * A picture is built in `cur`: begun by its first slice (activation, frame_num gaps, POC), extended by the others, finished by
- * what shows that it is complete (marking, storage, output). Marking happens at the end, so all slices of a picture see the
- * same DPB.
+ * A picture is built in `cur`: begun by its first slice (activation, frame_num gaps, POC), extended
+ * by the others, finished by what shows that it is complete (marking, storage, output). Marking
+ * happens at the end, so all slices of a picture see the same DPB.
  */
 #ifndef PELTON_CODEC_STREAM_H
 #define PELTON_CODEC_STREAM_H
@@ -27,14 +27,18 @@ struct h264_stored_pps {
 
 /* recovery.c. Damage is numbered as in h264_picture.damage. */
 struct h264_recovery_state {
-    /* Damage counts from `clean` on in pictures at or after clean_poc, from clean_before on in those before. */
+    /* Damage counts from `clean` on in pictures at or after clean_poc, from clean_before on in
+     * those before. */
     uint32_t clean, clean_before;
     int32_t clean_poc;
-    uint32_t lost; /* not 0: started without an IDR picture, and the recovery point is still to come: what missing references do */
-    bool leading;  /* pictures before leading_poc (INT32_MAX: it is not known yet) lack references */
-    bool hide;     /* because decoding started there: they are not for output */
+    /* not 0: started without an IDR picture, and the recovery point is still to come: what missing
+     * references do */
+    uint32_t lost;
+    bool leading; /* pictures before leading_poc (INT32_MAX: it is not known yet) lack references */
+    bool hide;    /* because decoding started there: they are not for output */
     int32_t leading_poc;
-    bool pending; /* a recovery point was announced by picture from_id: it comes frame_cnt after from_frame_num */
+    /* a recovery point was announced by picture from_id: it comes frame_cnt after from_frame_num */
+    bool pending;
     uint32_t from_id, from_frame_num, frame_cnt;
 };
 
@@ -57,14 +61,18 @@ struct h264_stream {
     struct h264_recovery_point recovery; /* that of them, if any */
     uint32_t next_id;
 
-    struct h264_picture *first; /* a reference: field whose second one may come next, or NULL; its entry is in the DPB */
-    struct h264_dpb_entry
-        pending; /* or here with references, where pic is not NULL: both fields of a non-reference frame enter at once */
-    struct h264_picture *before; /* a reference: what was last in output order before the IDR picture that begins, or NULL */
+    /* a reference: field whose second one may come next, or NULL; its entry is in the DPB */
+    struct h264_picture *first;
+    struct h264_dpb_entry pending; /* or here with references, where pic is not NULL: both fields of
+                                      a non-reference frame enter at once */
+    /* a reference: what was last in output order before the IDR picture that begins, or NULL */
+    struct h264_picture *before;
     struct h264_picture *cur;
-    uint8_t *starts; /* [mb_count of cur] bit colour_plane_id: a primary slice starts at this address */
+    /* [mb_count of cur] bit colour_plane_id: a primary slice starts at this address */
+    uint8_t *starts;
     size_t starts_capacity;
-    bool cur_ended;    /* so did one that can only stand between access units: a delimiter, the end of a sequence */
+    /* so did one that can only stand between access units: a delimiter, the end of a sequence */
+    bool cur_ended;
     bool cur_boundary; /* a NAL unit that starts an access unit came after cur's last slice */
     uint8_t *bytes;    /* NAL units of cur's slices */
     size_t bytes_size, bytes_capacity;
@@ -84,37 +92,48 @@ struct h264_stream {
 int h264_stream_unescape(struct h264_stream *s, const uint8_t *nal, size_t size, size_t *rbsp_size);
 
 /* stream_params.c */
-int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
-int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,
+                          struct h264_diag *diag);
+int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size,
+                          struct h264_diag *diag);
 /* The sets that a pic_parameter_set_id leads to; borrowed. */
-int h264_stream_find_params(struct h264_stream *s, uint32_t pps_id, const struct h264_sps **sps, const struct h264_pps **pps,
-                            struct h264_diag *diag);
+int h264_stream_find_params(struct h264_stream *s, uint32_t pps_id, const struct h264_sps **sps,
+                            const struct h264_pps **pps, struct h264_diag *diag);
 void h264_stream_free_params(struct h264_stream *s);
 
 /* stream_slice.c */
-int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
+                      struct h264_diag *diag);
 /* Its two halves: the header with the sets that it names, and where it goes. */
-int h264_stream_parse_slice(struct h264_stream *s, const uint8_t *nal, size_t size, const struct h264_sps **sps,
-                            const struct h264_pps **pps, struct h264_slice_header *h, size_t *data_bit, struct h264_diag *diag);
-int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps, const struct h264_pps *pps,
-                            const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal, size_t size,
+int h264_stream_parse_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
+                            const struct h264_sps **sps, const struct h264_pps **pps,
+                            struct h264_slice_header *h, size_t *data_bit, struct h264_diag *diag);
+int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps,
+                            const struct h264_pps *pps, const struct h264_slice_header *h,
+                            size_t data_bit, const uint8_t *nal, size_t size,
                             struct h264_diag *diag);
-/* slice_data_partition_b_layer_rbsp() or ..._c_... (7.3.2.9.2, 7.3.2.9.3): joins the slice of its partition A. */
-int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+/* slice_data_partition_b_layer_rbsp() or ..._c_... (7.3.2.9.2, 7.3.2.9.3): joins the slice of its
+ * partition A. */
+int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size,
+                          struct h264_diag *diag);
 
 /* stream_picture.c */
-/* Activation, random access, gaps, POC: s->cur becomes the picture that h opens, or stays NULL (H264_OK) where it is skipped.
+/* Activation, random access, gaps, POC: s->cur becomes the picture that h opens, or stays NULL
+ * (H264_OK) where it is skipped.
  */
-int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
-                              struct h264_diag *diag);
-/* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a gap's. */
+int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
+                              const struct h264_slice_header *h, struct h264_diag *diag);
+/* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a
+ * gap's. */
 int h264_stream_reserve(struct h264_stream *s);
-/* stream_gap.c: frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs survive the sliding window; the
- * others are not made, but FrameNumOffset counts them. */
-int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
-                         struct h264_diag *diag);
-/* recovery.c: what the picture that h begins, whose numbers are known, has to do with damage before it. */
-void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h, struct h264_picture *pic);
+/* stream_gap.c: frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs
+ * survive the sliding window; the others are not made, but FrameNumOffset counts them. */
+int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
+                         const struct h264_slice_header *h, struct h264_diag *diag);
+/* recovery.c: what the picture that h begins, whose numbers are known, has to do with damage before
+ * it. */
+void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h,
+                         struct h264_picture *pic);
 /* After operation 5 in a picture of this frame_num, which is 0 now. */
 void h264_recovery_reset(struct h264_stream *s, uint32_t frame_num);
 /* No second field of the last first field comes: it is complete as it is. */
@@ -124,7 +143,8 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag);
 
 /* stream_view.c; all of these do nothing without s->view. */
 int h264_stream_view_create(struct h264_stream *s, const struct h264_stream_params *params);
-int h264_stream_view_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag);
+int h264_stream_view_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
+                           struct h264_diag *diag);
 int h264_stream_view_params(struct h264_stream *s, const uint8_t *nal, size_t size);
 /* After the base picture of the access unit. */
 int h264_stream_view_finish(struct h264_stream *s, struct h264_diag *diag);

@@ -7,7 +7,6 @@
 static struct h264_picture *last_reference(const struct h264_dpb *dpb)
 {
     struct h264_picture *last = NULL;
-
     for (unsigned i = 0; i < dpb->count; i++)
         if (h264_entry_marked(&dpb->entries[i]) && (!last || dpb->entries[i].pic->id > last->id))
             last = dpb->entries[i].pic;
@@ -18,9 +17,9 @@ static struct h264_picture *last_reference(const struct h264_dpb *dpb)
 static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, uint32_t frame_num)
 {
     struct h264_slice_header h = {.nal_ref_idc = 1, .frame_num = frame_num};
-    struct h264_picture *pic = h264_picture_create(s->allocator, sps, REC_FRAME), *source = last_reference(&s->dpb);
+    struct h264_picture *pic = h264_picture_create(s->allocator, sps, REC_FRAME),
+                        *source = last_reference(&s->dpb);
     struct h264_dpb_entry e = {.short_term = REC_FRAME, .frame_num = frame_num};
-
     if (!pic)
         return H264_ERR_NOMEM;
     if (source)
@@ -51,26 +50,25 @@ static int insert_inferred(struct h264_stream *s, const struct h264_sps *sps, ui
     return H264_OK;
 }
 
-int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
-                         struct h264_diag *diag)
+int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
+                         const struct h264_slice_header *h, struct h264_diag *diag)
 {
     uint32_t max = s->dpb.max_frame_num, from = (s->prev_ref_frame_num + 1) % max;
     uint32_t missing = (h->frame_num + max - from) % max;
     int error;
-
     if (h->idr || h->frame_num == s->prev_ref_frame_num || !missing)
         return H264_OK;
     s->stats.gaps++;
     if (!sps->gaps_in_frame_num_allowed) {
         s->stats.errors++;
         if (s->strict)
-            return h264_fail(diag, H264_ERR_DATA, "frame_num", h->frame_num, "frames are missing before this one");
+            return h264_fail(diag, H264_ERR_DATA, "frame_num", h->frame_num,
+                             "frames are missing before this one");
     }
     if (missing > s->dpb.max_refs) {
         uint32_t skipped = missing - s->dpb.max_refs, last = (from + skipped - 1) % max;
         struct h264_slice_header inferred = {.nal_ref_idc = 1, .frame_num = last};
         int32_t poc[2];
-
         if (sps->poc_type != 0) {
             h264_poc_derive(&s->poc, sps, &inferred, poc);
             h264_poc_after(&s->poc, sps, &inferred, false, poc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Parameter sets of a stream: kept as received, so that a set sent again is recognised and a PPS can be parsed anew when the
- * SPS that it names changes chroma_format_idc.
+ * Parameter sets of a stream: kept as received, so that a set sent again is recognised and a PPS
+ * can be parsed anew when the SPS that it names changes chroma_format_idc.
  */
 #include "codec/stream.h"
 
@@ -10,7 +10,6 @@
 static uint8_t *duplicate(const uint8_t *bytes, size_t size)
 {
     uint8_t *copy = malloc(size + H264_BITS_PADDING);
-
     if (copy) {
         memcpy(copy, bytes, size);
         memset(copy + size, 0, H264_BITS_PADDING);
@@ -18,16 +17,17 @@ static uint8_t *duplicate(const uint8_t *bytes, size_t size)
     return copy;
 }
 
-int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,
+                          struct h264_diag *diag)
 {
     struct h264_stored_sps *slot;
     struct h264_sps *sps;
     uint8_t *bytes;
     size_t n;
     int error = h264_stream_unescape(s, nal, size, &n);
-
     if (!error)
-        error = s->view_index ? h264_subset_sps_parse(s->rbsp, n, &sps, diag) : h264_sps_parse(s->rbsp, n, &sps, diag);
+        error = s->view_index ? h264_subset_sps_parse(s->rbsp, n, &sps, diag)
+                              : h264_sps_parse(s->rbsp, n, &sps, diag);
     if (error)
         return error;
     slot = &s->sps[sps->id];
@@ -49,16 +49,15 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     return error;
 }
 
-/* With the format of the SPS where it is known; where that fails, with 4:4:4, as the SPS may still change. */
-static int parse_either(const struct h264_stream *s, size_t n, unsigned sps_id, struct h264_pps **pps,
-                        uint8_t *chroma_format_idc, struct h264_diag *diag)
+/* With the format of the SPS where it is known; where that fails, with 4:4:4, as the SPS may still
+ * change. */
+static int parse_either(const struct h264_stream *s, size_t n, unsigned sps_id,
+                        struct h264_pps **pps, uint8_t *chroma_format_idc, struct h264_diag *diag)
 {
     uint8_t format = s->sps[sps_id].sps ? s->sps[sps_id].sps->chroma_format_idc : 1;
     int error = h264_pps_parse(s->rbsp, n, format, pps, diag);
-
     if (error == H264_ERR_DATA || error == H264_ERR_TRUNCATED) {
         uint8_t other = format == 3 ? 1 : 3;
-
         if (h264_pps_parse(s->rbsp, n, other, pps, NULL))
             return error;
         format = other;
@@ -69,7 +68,8 @@ static int parse_either(const struct h264_stream *s, size_t n, unsigned sps_id, 
     return error;
 }
 
-int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size,
+                          struct h264_diag *diag)
 {
     struct h264_stored_pps *slot;
     struct h264_pps *pps;
@@ -77,12 +77,12 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
     uint8_t format, *bytes;
     size_t n;
     int error = h264_stream_unescape(s, nal, size, &n);
-
     if (error)
         return error;
     error = h264_pps_peek_ids(s->rbsp, n, &pps_id, &sps_id);
     if (error)
-        return h264_fail(diag, error, "pic_parameter_set_id", (int64_t)n, "the picture parameter set is malformed");
+        return h264_fail(diag, error, "pic_parameter_set_id", (int64_t)n,
+                         "the picture parameter set is malformed");
     slot = &s->pps[pps_id];
     if (slot->pps && slot->size == n && !memcmp(slot->bytes, s->rbsp, n))
         return H264_OK;
@@ -100,16 +100,16 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
     return H264_OK;
 }
 
-int h264_stream_find_params(struct h264_stream *s, uint32_t pps_id, const struct h264_sps **sps, const struct h264_pps **pps,
-                            struct h264_diag *diag)
+int h264_stream_find_params(struct h264_stream *s, uint32_t pps_id, const struct h264_sps **sps,
+                            const struct h264_pps **pps, struct h264_diag *diag)
 {
     struct h264_stored_pps *slot;
     const struct h264_sps *found;
     struct h264_pps *again;
     int error;
-
     if (pps_id >= H264_MAX_PPS)
-        return h264_fail(diag, H264_ERR_DATA, "pic_parameter_set_id", pps_id, "must be at most 255");
+        return h264_fail(diag, H264_ERR_DATA, "pic_parameter_set_id", pps_id,
+                         "must be at most 255");
     slot = &s->pps[pps_id];
     if (!slot->pps)
         return h264_fail(diag, H264_ERR_NO_PARAMS, "pic_parameter_set_id", pps_id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Begin and end of a picture in step 1: activation of parameter sets, random access, marking and output.
+ * Begin and end of a picture in step 1: activation of parameter sets, random access, marking and
+ * output.
  */
 #include "codec/stream.h"
 
@@ -9,9 +10,11 @@
 /* Whether pictures of both sets can refer to each other. */
 static bool same_sequence(const struct h264_sps *a, const struct h264_sps *b)
 {
-    return a->mb_width == b->mb_width && a->mb_height == b->mb_height && a->frame_mbs_only_flag == b->frame_mbs_only_flag &&
+    return a->mb_width == b->mb_width && a->mb_height == b->mb_height &&
+           a->frame_mbs_only_flag == b->frame_mbs_only_flag &&
            a->chroma_format_idc == b->chroma_format_idc && a->bit_depth[0] == b->bit_depth[0] &&
-           a->bit_depth[1] == b->bit_depth[1] && a->log2_max_frame_num == b->log2_max_frame_num && a->poc_type == b->poc_type;
+           a->bit_depth[1] == b->bit_depth[1] && a->log2_max_frame_num == b->log2_max_frame_num &&
+           a->poc_type == b->poc_type;
 }
 
 static void restart(struct h264_stream *s)
@@ -48,10 +51,8 @@ static struct h264_picture *nearest_picture(const struct h264_dpb *dpb, int32_t 
 {
     const struct h264_dpb_entry *nearest = NULL;
     int64_t least = INT64_MAX;
-
     for (unsigned i = 0; i < dpb->count; i++) {
         int64_t d = (int64_t)h264_frame_poc(dpb->entries[i].poc) - poc;
-
         if ((d < 0 ? -d : d) < least) {
             least = d < 0 ? -d : d;
             nearest = &dpb->entries[i];
@@ -61,21 +62,23 @@ static struct h264_picture *nearest_picture(const struct h264_dpb *dpb, int32_t 
 }
 
 /* What concealment may copy where pic turns out to name no reference. */
-static void set_previous(struct h264_stream *s, struct h264_picture *pic, struct h264_picture *first)
+static void set_previous(struct h264_stream *s, struct h264_picture *pic,
+                         struct h264_picture *first)
 {
-    struct h264_picture *previous = first ? first : s->before ? s->before : nearest_picture(&s->dpb, pic->output_poc);
-
+    struct h264_picture *previous = first       ? first
+                                    : s->before ? s->before
+                                                : nearest_picture(&s->dpb, pic->output_poc);
     if (previous && same_sequence(previous->sps, pic->sps))
         pic->previous = h264_picture_ref(previous);
     h264_picture_unref(s->before);
     s->before = NULL;
 }
 
-/* All slices are there. A picture that predicts, and has nothing to predict from, takes what was before. */
+/* All slices are there. A picture that predicts, and has nothing to predict from, takes what was
+ * before. */
 static void settle_previous(struct h264_picture *pic)
 {
     bool predicts = false;
-
     if (!pic->previous)
         return;
     for (uint32_t i = 0; i < pic->slice_count; i++)
@@ -91,12 +94,12 @@ static void settle_previous(struct h264_picture *pic)
 int h264_stream_reserve(struct h264_stream *s)
 {
     int error = h264_queue_reserve(&s->decode, 2 * H264_DPB_MAX + 2);
-
     return error ? error : h264_queue_reserve(&s->output, 2 * H264_DPB_MAX + 2);
 }
 
 /* Activation and the state of the sequence. False: the picture is skipped. */
-static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h)
+static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps,
+                           const struct h264_slice_header *h)
 {
     if (s->active != sps && s->active && !h->idr && !same_sequence(s->active, sps)) {
         s->stats.errors++; /* 7.4.1.2.1: only an IDR picture may activate another SPS */
@@ -109,7 +112,6 @@ static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps, co
     }
     if (h->idr) {
         struct h264_picture *last = nearest_picture(&s->dpb, INT32_MAX);
-
         h264_picture_unref(s->before);
         s->before = last ? h264_picture_ref(last) : NULL;
         restart(s);
@@ -140,16 +142,17 @@ static bool has_reset(const struct h264_slice_header *h)
     return false;
 }
 
-/* Whether h opens the second field of s->first's frame: the next field in decoding order, of the other parity and the same
- * frame_num. One with operation 5 stands alone (3.30), and so does an IDR picture but for encoders that give both fields
- * type 5. */
-static bool is_second(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h)
+/* Whether h opens the second field of s->first's frame: the next field in decoding order, of the
+ * other parity and the same frame_num. One with operation 5 stands alone (3.30), and so does an IDR
+ * picture but for encoders that give both fields type 5. */
+static bool is_second(struct h264_stream *s, const struct h264_sps *sps,
+                      const struct h264_slice_header *h)
 {
     const struct h264_dpb_entry *e = s->first ? first_entry(s) : NULL;
-
     return e && sps == s->first->sps && h->field_pic_flag &&
-           s->first->structure == (h->bottom_field_flag ? REC_TOP : REC_BOTTOM) && e->frame_num == h->frame_num &&
-           (!h->nal_ref_idc || s->first->nal_ref_idc) && (!h->idr || s->first->idr) && !has_reset(h);
+           s->first->structure == (h->bottom_field_flag ? REC_TOP : REC_BOTTOM) &&
+           e->frame_num == h->frame_num && (!h->nal_ref_idc || s->first->nal_ref_idc) &&
+           (!h->idr || s->first->idr) && !has_reset(h);
 }
 
 static void trim(struct h264_stream *s, const struct h264_sps *sps)
@@ -161,7 +164,6 @@ static void trim(struct h264_stream *s, const struct h264_sps *sps)
 void h264_stream_close_field(struct h264_stream *s)
 {
     struct h264_picture *first = s->first;
-
     if (!first)
         return;
     if (s->pending.pic)
@@ -172,11 +174,10 @@ void h264_stream_close_field(struct h264_stream *s)
 }
 
 /* What a new frame or first field changes before it. *skip: it is not decoded. */
-static int begin_frame(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h, bool *skip,
-                       struct h264_diag *diag)
+static int begin_frame(struct h264_stream *s, const struct h264_sps *sps,
+                       const struct h264_slice_header *h, bool *skip, struct h264_diag *diag)
 {
     int error;
-
     h264_stream_close_field(s);
     *skip = !enter_sequence(s, sps, h);
     if (*skip)
@@ -190,7 +191,6 @@ static int clear_starts(struct h264_stream *s, uint32_t mb_count)
 {
     if (s->starts_capacity < mb_count) {
         uint8_t *starts = realloc(s->starts, mb_count);
-
         if (!starts)
             return H264_ERR_NOMEM;
         s->starts = starts;
@@ -214,13 +214,12 @@ static void take_sei(struct h264_stream *s, struct h264_picture *pic)
     clear_sei(s);
 }
 
-int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
-                              struct h264_diag *diag)
+int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
+                              const struct h264_slice_header *h, struct h264_diag *diag)
 {
     struct h264_picture *pic, *first = NULL;
     bool skip = false;
     int error = h264_stream_reserve(s);
-
     if (error)
         return error;
     if (is_second(s, sps, h)) {
@@ -229,7 +228,10 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
         clear_sei(s);
         return error;
     }
-    pic = h264_picture_create(s->allocator, sps, !h->field_pic_flag ? REC_FRAME : h->bottom_field_flag ? REC_BOTTOM : REC_TOP);
+    pic = h264_picture_create(s->allocator, sps,
+                              !h->field_pic_flag     ? REC_FRAME
+                              : h->bottom_field_flag ? REC_BOTTOM
+                                                     : REC_TOP);
     if (!pic || clear_starts(s, pic->mb_count)) {
         h264_picture_unref(pic);
         return H264_ERR_NOMEM;
@@ -260,14 +262,14 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     return H264_OK;
 }
 
-/* 8.2.5.1: marks earlier pictures and sets the marks of the current frame, or field of the entry e. own: e where it is in the
- * DPB already. */
-static int mark(struct h264_stream *s, const struct h264_picture *pic, const struct h264_slice_header *h,
-                struct h264_dpb_entry *e, const struct h264_dpb_entry *own, bool *reset)
+/* 8.2.5.1: marks earlier pictures and sets the marks of the current frame, or field of the entry e.
+ * own: e where it is in the DPB already. */
+static int mark(struct h264_stream *s, const struct h264_picture *pic,
+                const struct h264_slice_header *h, struct h264_dpb_entry *e,
+                const struct h264_dpb_entry *own, bool *reset)
 {
     uint32_t long_term_idx = H264_NO_LONG_TERM;
     int error = H264_OK;
-
     if (!h->nal_ref_idc)
         return H264_OK;
     if (h->idr) { /* the buffer was emptied when the picture began */
@@ -290,11 +292,11 @@ static int mark(struct h264_stream *s, const struct h264_picture *pic, const str
     return error;
 }
 
-/* After operation 5 the picture counts as frame_num 0 with POC relative to itself (8.2.1), and as an IDR for output (C.4.4). */
+/* After operation 5 the picture counts as frame_num 0 with POC relative to itself (8.2.1), and as
+ * an IDR for output (C.4.4). */
 static void reset_numbers(struct h264_stream *s, struct h264_dpb_entry *e)
 {
     uint32_t first = (uint32_t)h264_frame_poc(e->poc);
-
     h264_output_flush(&s->dpb, &s->output);
     e->poc[0] = (int32_t)((uint32_t)e->poc[0] - first);
     e->poc[1] = (int32_t)((uint32_t)e->poc[1] - first);
@@ -303,14 +305,15 @@ static void reset_numbers(struct h264_stream *s, struct h264_dpb_entry *e)
 }
 
 /* Marking and numbering of a complete picture whose entry e is. */
-static int settle(struct h264_stream *s, const struct h264_picture *pic, const struct h264_slice_header *h,
-                  struct h264_dpb_entry *e, const struct h264_dpb_entry *own, struct h264_diag *diag)
+static int settle(struct h264_stream *s, const struct h264_picture *pic,
+                  const struct h264_slice_header *h, struct h264_dpb_entry *e,
+                  const struct h264_dpb_entry *own, struct h264_diag *diag)
 {
     bool reset = false;
     int error = mark(s, pic, h, e, own, &reset);
-
     if (error)
-        h264_fail(diag, error, "memory_management_control_operation", h->mmco_count, "names a picture that is not there");
+        h264_fail(diag, error, "memory_management_control_operation", h->mmco_count,
+                  "names a picture that is not there");
     if (reset)
         reset_numbers(s, e);
     h264_poc_after(&s->poc, pic->sps, h, reset, e->poc);
@@ -320,8 +323,8 @@ static int settle(struct h264_stream *s, const struct h264_picture *pic, const s
 }
 
 /* A frame, or a field that is the first of its frame as yet. */
-static int finish_frame(struct h264_stream *s, struct h264_picture *pic, const struct h264_slice_header *h,
-                        struct h264_diag *diag)
+static int finish_frame(struct h264_stream *s, struct h264_picture *pic,
+                        const struct h264_slice_header *h, struct h264_diag *diag)
 {
     struct h264_dpb_entry e = {.pic = pic,
                                .waiting = 1,
@@ -329,7 +332,6 @@ static int finish_frame(struct h264_stream *s, struct h264_picture *pic, const s
                                .long_term_frame_idx = H264_NO_LONG_TERM,
                                .poc = {pic->poc[0], pic->poc[1]}};
     int error = settle(s, pic, h, &e, NULL, diag);
-
     h264_entry_hold(&e);
     if (pic->structure != REC_FRAME) {
         s->first = h264_picture_ref(pic);
@@ -348,7 +350,6 @@ static int finish_frame(struct h264_stream *s, struct h264_picture *pic, const s
 static void join_sei(struct h264_picture *first, struct h264_picture *second)
 {
     struct h264_sei **end = &first->sei;
-
     while (*end)
         end = &(*end)->next;
     *end = second->sei;
@@ -356,13 +357,12 @@ static void join_sei(struct h264_picture *first, struct h264_picture *second)
 }
 
 /* The second field joins the entry of the first one. */
-static int finish_second(struct h264_stream *s, struct h264_picture *pic, const struct h264_slice_header *h,
-                         struct h264_diag *diag)
+static int finish_second(struct h264_stream *s, struct h264_picture *pic,
+                         const struct h264_slice_header *h, struct h264_diag *diag)
 {
     struct h264_dpb_entry *e = first_entry(s);
     unsigned i = pic->structure == REC_BOTTOM;
     int error = H264_OK;
-
     pic->first_field->paired = 1;
     join_sei(pic->first_field, pic);
     if (e) {
@@ -377,7 +377,6 @@ static int finish_second(struct h264_stream *s, struct h264_picture *pic, const 
 static int complete_one(const struct h264_stream *s, struct h264_picture *pic)
 {
     int error = h264_picture_complete(pic, s->bytes, s->bytes_size);
-
     return error || s->late_arrays ? error : h264_picture_alloc(pic);
 }
 
@@ -386,7 +385,6 @@ static int complete(struct h264_stream *s, struct h264_picture *pic)
 {
     for (unsigned i = 0; pic->sps->separate_colour_plane_flag && i < 2; i++) {
         struct h264_picture *plane = h264_picture_take_plane(pic, i + 1);
-
         if (!plane)
             return H264_ERR_NOMEM;
         pic->planes[i] = plane;
@@ -401,7 +399,6 @@ static int complete(struct h264_stream *s, struct h264_picture *pic)
 static void release(struct h264_picture *pic)
 {
     struct h264_picture *planes[2] = {pic->planes[0], pic->planes[1]};
-
     h264_picture_unref(pic);
     h264_picture_unref(planes[0]);
     h264_picture_unref(planes[1]);
@@ -412,7 +409,6 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
     struct h264_picture *pic = s->cur;
     struct h264_slice_header h;
     int error, view_error;
-
     if (!pic)
         return h264_stream_view_finish(s, diag);
     s->cur = NULL;
@@ -423,7 +419,8 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
         error = complete(s, pic);
     }
     if (error) {
-        error = error == H264_ERR_NOMEM ? error : H264_OK; /* of a picture without slices its only slice told the error */
+        /* of a picture without slices its only slice told the error */
+        error = error == H264_ERR_NOMEM ? error : H264_OK;
         if (pic->first_field)
             pic->first_field->second_field = NULL;
         release(pic);

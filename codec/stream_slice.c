@@ -6,34 +6,38 @@
 
 #include <stdlib.h>
 
-/* More than any slice header: 66 modifications and 66 marking operations of 63 bits, 32 * 3 * 2 weights of 17. */
+/* More than any slice header: 66 modifications and 66 marking operations of 63 bits, 32 * 3 * 2
+ * weights of 17. */
 #define HEADER_BYTES 8192
 #define MAX_SLICES   139264 /* one per macroblock of the largest picture */
 
-/* 7.4.1.2.4 but for pic_parameter_set_id, which may differ between the slices of one picture in streams that are about. */
+/* 7.4.1.2.4 but for pic_parameter_set_id, which may differ between the slices of one picture in
+ * streams that are about. */
 static bool differs(const struct h264_slice_header *a, const struct h264_slice_header *b)
 {
     return a->frame_num != b->frame_num || a->field_pic_flag != b->field_pic_flag ||
-           a->bottom_field_flag != b->bottom_field_flag || !a->nal_ref_idc != !b->nal_ref_idc || a->idr != b->idr ||
-           a->idr_pic_id != b->idr_pic_id || a->poc_lsb != b->poc_lsb || a->delta_poc_bottom != b->delta_poc_bottom ||
-           a->delta_poc[0] != b->delta_poc[0] || a->delta_poc[1] != b->delta_poc[1];
+           a->bottom_field_flag != b->bottom_field_flag || !a->nal_ref_idc != !b->nal_ref_idc ||
+           a->idr != b->idr || a->idr_pic_id != b->idr_pic_id || a->poc_lsb != b->poc_lsb ||
+           a->delta_poc_bottom != b->delta_poc_bottom || a->delta_poc[0] != b->delta_poc[0] ||
+           a->delta_poc[1] != b->delta_poc[1];
 }
 
-static bool identical(const struct h264_stream *s, const struct h264_slice *first, const uint8_t *nal, size_t size)
+static bool identical(const struct h264_stream *s, const struct h264_slice *first,
+                      const uint8_t *nal, size_t size)
 {
     return first->nal_size == size && !memcmp(s->bytes, nal, size);
 }
 
 enum place { SAME_PICTURE, NEW_PICTURE, DUPLICATE };
 
-/* Where a slice goes; slices of a picture may come in any order. Encoders that give every IDR picture the same idr_pic_id are
- * common: a second slice at macroblock 0 opens a new picture, unless it is the same slice sent twice. */
-static enum place place_slice(const struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h,
-                              const uint8_t *nal, size_t size)
+/* Where a slice goes; slices of a picture may come in any order. Encoders that give every IDR
+ * picture the same idr_pic_id are common: a second slice at macroblock 0 opens a new picture,
+ * unless it is the same slice sent twice. */
+static enum place place_slice(const struct h264_stream *s, const struct h264_sps *sps,
+                              const struct h264_slice_header *h, const uint8_t *nal, size_t size)
 {
     const struct h264_picture *cur = s->cur;
     const struct h264_slice *last;
-
     if (!cur || cur->sps != sps || !cur->slice_count || s->cur_ended)
         return NEW_PICTURE;
     last = &cur->slices[cur->slice_count - 1];
@@ -42,7 +46,8 @@ static enum place place_slice(const struct h264_stream *s, const struct h264_sps
     if (h->redundant_pic_cnt || !(s->starts[h->first_mb] >> h->colour_plane_id & 1))
         return SAME_PICTURE;
     if (h->first_mb == 0 && cur->slices[0].hdr.first_mb == 0)
-        return !s->cur_boundary && identical(s, &cur->slices[0], nal, size) ? DUPLICATE : NEW_PICTURE;
+        return !s->cur_boundary && identical(s, &cur->slices[0], nal, size) ? DUPLICATE
+                                                                            : NEW_PICTURE;
     return DUPLICATE;
 }
 
@@ -51,7 +56,6 @@ static int append_bytes(struct h264_stream *s, const uint8_t *nal, size_t size)
     if (s->bytes_capacity - s->bytes_size < size) {
         size_t capacity = (s->bytes_size + size) * 2;
         uint8_t *bytes = realloc(s->bytes, capacity);
-
         if (!bytes)
             return H264_ERR_NOMEM;
         s->bytes = bytes;
@@ -69,14 +73,15 @@ static void hold_refs(struct h264_picture *pic, const struct h264_slice *slice)
             h264_picture_hold_frame(pic, slice->ref[list][i].pic);
 }
 
-static int add_slice(struct h264_stream *s, const struct h264_pps *pps, const struct h264_slice_header *h, size_t data_bit,
-                     const uint8_t *nal, size_t size, struct h264_diag *diag)
+static int add_slice(struct h264_stream *s, const struct h264_pps *pps,
+                     const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal,
+                     size_t size, struct h264_diag *diag)
 {
     struct h264_picture *pic = s->cur;
     struct h264_slice *slice;
-
     if (pic->slice_count == MAX_SLICES)
-        return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb, "too many slices in a picture");
+        return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb,
+                         "too many slices in a picture");
     if (append_bytes(s, nal, size))
         return H264_ERR_NOMEM;
     slice = h264_picture_add_slice(pic);
@@ -97,31 +102,34 @@ static int add_slice(struct h264_stream *s, const struct h264_pps *pps, const st
         pic->has_b_slices = 1;
     if (h264_ref_lists(&s->dpb, pic->output_poc, slice)) {
         hold_refs(pic, slice);
-        return h264_fail(diag, H264_ERR_DATA, "modification_of_pic_nums_idc", 0, "names a reference picture that is not there");
+        return h264_fail(diag, H264_ERR_DATA, "modification_of_pic_nums_idc", 0,
+                         "names a reference picture that is not there");
     }
     hold_refs(pic, slice);
     return H264_OK;
 }
 
-/* Up to HEADER_BYTES of the NAL unit into s->rbsp. Where it is cut, a stop bit ends it so that the reader takes all of it. */
-static int unescape_header(struct h264_stream *s, const uint8_t *nal, size_t size, size_t *rbsp_size)
+/* Up to HEADER_BYTES of the NAL unit into s->rbsp. Where it is cut, a stop bit ends it so that the
+ * reader takes all of it. */
+static int unescape_header(struct h264_stream *s, const uint8_t *nal, size_t size,
+                           size_t *rbsp_size)
 {
     size_t n = size < HEADER_BYTES ? size : HEADER_BYTES;
     int error = h264_stream_unescape(s, nal, n, rbsp_size);
-
     if (!error && n < size)
         s->rbsp[(*rbsp_size)++] = 0x80;
     return error;
 }
 
 /* What the consumer cannot reconstruct is refused before anything of the slice is kept. */
-static int check_capabilities(const struct h264_capabilities *can, const struct h264_sps *sps, const struct h264_slice_header *h,
-                              struct h264_diag *diag)
+static int check_capabilities(const struct h264_capabilities *can, const struct h264_sps *sps,
+                              const struct h264_slice_header *h, struct h264_diag *diag)
 {
     if (!can)
         return H264_OK;
     if (!sps->frame_mbs_only_flag && !can->interlaced)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "frame_mbs_only_flag", 0, "interlaced coding is not supported yet");
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "frame_mbs_only_flag", 0,
+                         "interlaced coding is not supported yet");
     if (sps->separate_colour_plane_flag && !can->separate_planes)
         return h264_fail(diag, H264_ERR_UNSUPPORTED, "separate_colour_plane_flag", 1,
                          "separate colour planes are not supported yet");
@@ -132,24 +140,26 @@ static int check_capabilities(const struct h264_capabilities *can, const struct 
         return h264_fail(diag, H264_ERR_UNSUPPORTED, "bit_depth_luma_minus8", sps->bit_depth[0] - 8,
                          "this bit depth is not supported yet");
     if (sps->bit_depth[1] > can->max_bit_depth[1])
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "bit_depth_chroma_minus8", sps->bit_depth[1] - 8,
-                         "this bit depth is not supported yet");
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "bit_depth_chroma_minus8",
+                         sps->bit_depth[1] - 8, "this bit depth is not supported yet");
     if ((h->type == H264_SP || h->type == H264_SI) && !can->switching)
-        return h264_fail(diag, H264_ERR_UNSUPPORTED, "slice_type", h->type, "SP and SI slices are not supported yet");
+        return h264_fail(diag, H264_ERR_UNSUPPORTED, "slice_type", h->type,
+                         "SP and SI slices are not supported yet");
     return H264_OK;
 }
 
-int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps, const struct h264_pps *pps,
-                            const struct h264_slice_header *h, size_t data_bit, const uint8_t *nal, size_t size,
+int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps,
+                            const struct h264_pps *pps, const struct h264_slice_header *h,
+                            size_t data_bit, const uint8_t *nal, size_t size,
                             struct h264_diag *diag)
 {
     int finished = H264_OK, error = check_capabilities(s->capabilities, sps, h, diag);
-
     if (error)
         return error;
     switch (place_slice(s, sps, h, nal, size)) {
     case DUPLICATE:
-        return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb, "the slice was there before");
+        return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb,
+                         "the slice was there before");
     case NEW_PICTURE:
         finished = h264_stream_finish_picture(s, diag);
         error = h264_stream_begin_picture(s, sps, h, finished ? NULL : diag);
@@ -163,44 +173,48 @@ int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps, c
     return finished ? finished : error;
 }
 
-int h264_stream_parse_slice(struct h264_stream *s, const uint8_t *nal, size_t size, const struct h264_sps **sps,
-                            const struct h264_pps **pps, struct h264_slice_header *h, size_t *data_bit, struct h264_diag *diag)
+int h264_stream_parse_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
+                            const struct h264_sps **sps, const struct h264_pps **pps,
+                            struct h264_slice_header *h, size_t *data_bit, struct h264_diag *diag)
 {
     uint32_t first_mb, type, pps_id;
     size_t n;
     int error = unescape_header(s, nal, size, &n);
-
     if (error)
         return error;
     error = h264_slice_peek(s->rbsp, n, &first_mb, &type, &pps_id);
     if (error)
-        return h264_fail(diag, error, "first_mb_in_slice", (int64_t)n, "the slice header is malformed");
+        return h264_fail(diag, error, "first_mb_in_slice", (int64_t)n,
+                         "the slice header is malformed");
     error = h264_stream_find_params(s, pps_id, sps, pps, diag);
     return error ? error : h264_slice_header_parse(s->rbsp, n, *sps, *pps, h, data_bit, diag);
 }
 
-int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
+                      struct h264_diag *diag)
 {
     const struct h264_sps *sps;
     const struct h264_pps *pps;
     struct h264_slice_header h;
     size_t data_bit;
     int error = h264_stream_parse_slice(s, nal, size, &sps, &pps, &h, &data_bit, diag);
-
     h.inter_view_flag = s->inter_view_flag;
     return error ? error : h264_stream_place_slice(s, sps, pps, &h, data_bit, nal, size, diag);
 }
 
-/* The slice of cur whose partition A has this slice_id; the last, as a slice_id may come again in redundant pictures. */
+/* The slice of cur whose partition A has this slice_id; the last, as a slice_id may come again in
+ * redundant pictures. */
 static struct h264_slice *find_partition_a(const struct h264_picture *cur, uint32_t slice_id)
 {
     for (uint32_t i = cur ? cur->slice_count : 0; i-- > 0;)
-        if (cur->slices[i].hdr.nal_unit_type == H264_NAL_PARTITION_A && cur->slices[i].hdr.slice_id == slice_id)
+        if (cur->slices[i].hdr.nal_unit_type == H264_NAL_PARTITION_A &&
+            cur->slices[i].hdr.slice_id == slice_id)
             return &cur->slices[i];
     return NULL;
 }
 
-int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size,
+                          struct h264_diag *diag)
 {
     bool is_b = (nal[0] & 31) == H264_NAL_PARTITION_B;
     struct h264_slice *slice;
@@ -208,7 +222,6 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
     uint32_t slice_id;
     size_t n;
     int error = unescape_header(s, nal, size, &n);
-
     if (error)
         return error;
     h264_bits_init(&b, s->rbsp, n);
@@ -216,13 +229,17 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
     slice_id = h264_bits_ue(&b);
     slice = find_partition_a(s->cur, slice_id);
     if (!slice || (is_b ? slice->nal_b_size : slice->nal_c_size))
-        return h264_fail(diag, H264_ERR_DATA, "slice_id", slice_id, "the partition belongs to no slice");
+        return h264_fail(diag, H264_ERR_DATA, "slice_id", slice_id,
+                         "the partition belongs to no slice");
     if (slice->sps->separate_colour_plane_flag)
         h264_bits_skip(&b, 2); /* colour_plane_id */
-    if (slice->pps->redundant_pic_cnt_present_flag && h264_bits_ue(&b) != slice->hdr.redundant_pic_cnt)
-        return h264_fail(diag, H264_ERR_DATA, "redundant_pic_cnt", slice_id, "the partition belongs to no slice");
+    if (slice->pps->redundant_pic_cnt_present_flag &&
+        h264_bits_ue(&b) != slice->hdr.redundant_pic_cnt)
+        return h264_fail(diag, H264_ERR_DATA, "redundant_pic_cnt", slice_id,
+                         "the partition belongs to no slice");
     if (h264_bits_overrun(&b))
-        return h264_fail(diag, H264_ERR_TRUNCATED, "slice_id", slice_id, "the data ends inside the partition's header");
+        return h264_fail(diag, H264_ERR_TRUNCATED, "slice_id", slice_id,
+                         "the data ends inside the partition's header");
     if (append_bytes(s, nal, size))
         return H264_ERR_NOMEM;
     slice->nal_at[is_b ? 1 : 2] = s->bytes_size - size;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The second view of a multiview stream (annex H). It is a stream of its own inside that of the base view, with its own buffer,
- * numbers and parameter sets; its pictures may refer to the picture of the base view in the same access unit.
+ * The second view of a multiview stream (annex H). It is a stream of its own inside that of the
+ * base view, with its own buffer, numbers and parameter sets; its pictures may refer to the picture
+ * of the base view in the same access unit.
  */
 #include "codec/stream.h"
 
@@ -10,7 +11,6 @@
 static void move_queue(struct h264_queue *from, struct h264_queue *to)
 {
     struct h264_picture *pic;
-
     while (from->count && !h264_queue_reserve(to, 1) && (pic = h264_queue_pop(from))) {
         h264_queue_push(to, pic);
         h264_picture_unref(pic);
@@ -25,17 +25,20 @@ static void collect(struct h264_stream *s)
     move_queue(&s->view->output, &s->output);
 }
 
-/* The base picture in the same access unit: the one that is being parsed, or the last that was. All pictures of an access unit
- * are frames, or fields of one parity (7.4.1.2.4). */
-static void set_inter_view(struct h264_stream *s, const struct h264_sps *sps, const struct h264_slice_header *h)
+/* The base picture in the same access unit: the one that is being parsed, or the last that was. All
+ * pictures of an access unit are frames, or fields of one parity (7.4.1.2.4). */
+static void set_inter_view(struct h264_stream *s, const struct h264_sps *sps,
+                           const struct h264_slice_header *h)
 {
     struct h264_dpb *dpb = &s->view->dpb;
     struct h264_picture *base = s->cur;
-    unsigned structure = !h->field_pic_flag ? REC_FRAME : h->bottom_field_flag ? REC_BOTTOM : REC_TOP;
-
+    unsigned structure = !h->field_pic_flag     ? REC_FRAME
+                         : h->bottom_field_flag ? REC_BOTTOM
+                                                : REC_TOP;
     dpb->inter_view = (struct h264_dpb_entry){0};
     dpb->inter_view_lists = 0;
-    if (!base || !base->slice_count || !base->slices[0].hdr.inter_view_flag || base->structure != structure)
+    if (!base || !base->slice_count || !base->slices[0].hdr.inter_view_flag ||
+        base->structure != structure)
         return;
     dpb->inter_view.pic = base->first_field ? base->first_field : base;
     dpb->inter_view.poc[0] = base->poc[0];
@@ -43,14 +46,14 @@ static void set_inter_view(struct h264_stream *s, const struct h264_sps *sps, co
     dpb->inter_view_lists = sps->view_refs[h->anchor_pic_flag];
 }
 
-int h264_stream_view_slice(struct h264_stream *s, const uint8_t *nal, size_t size, struct h264_diag *diag)
+int h264_stream_view_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
+                           struct h264_diag *diag)
 {
     const struct h264_sps *sps;
     const struct h264_pps *pps;
     struct h264_slice_header h;
     size_t data_bit;
     int error;
-
     if (!s->view || size < 5 || (nal[1] & 0x80)) /* svc_extension_flag */
         return H264_OK;
     s->view->have_tag = true;
@@ -71,7 +74,6 @@ int h264_stream_view_slice(struct h264_stream *s, const uint8_t *nal, size_t siz
 int h264_stream_view_params(struct h264_stream *s, const uint8_t *nal, size_t size)
 {
     int error;
-
     if (!s->view)
         return H264_OK;
     if ((nal[0] & 31) != H264_NAL_PPS && (error = h264_stream_finish_picture(s, NULL)))
@@ -79,13 +81,13 @@ int h264_stream_view_params(struct h264_stream *s, const uint8_t *nal, size_t si
     error = (nal[0] & 31) == H264_NAL_PPS ? h264_stream_store_pps(s->view, nal, size, NULL)
                                           : h264_stream_store_sps(s->view, nal, size, NULL);
     collect(s);
-    return error == H264_ERR_NOMEM ? error : H264_OK; /* what is wrong with a set shows when the view's slices need it */
+    /* what is wrong with a set shows when the view's slices need it */
+    return error == H264_ERR_NOMEM ? error : H264_OK;
 }
 
 int h264_stream_view_finish(struct h264_stream *s, struct h264_diag *diag)
 {
     int error;
-
     if (!s->view)
         return H264_OK;
     s->view->next_id = s->next_id;
@@ -97,7 +99,6 @@ int h264_stream_view_finish(struct h264_stream *s, struct h264_diag *diag)
 int h264_stream_view_flush(struct h264_stream *s)
 {
     int error;
-
     if (!s->view)
         return H264_OK;
     error = h264_stream_flush(s->view);
@@ -108,7 +109,6 @@ int h264_stream_view_flush(struct h264_stream *s)
 int h264_stream_view_create(struct h264_stream *s, const struct h264_stream_params *params)
 {
     struct h264_stream_params second = *params;
-
     if (params->views < 2)
         return H264_OK;
     second.views = 0;

@@ -4,21 +4,22 @@
  */
 #include "codec/motion.h"
 
-/* What stands for a missing reference: any held picture with a slot, or the picture itself; of the frame that a field completes
- * the field that is there. */
+/* What stands for a missing reference: any held picture with a slot, or the picture itself; of the
+ * frame that a field completes the field that is there. */
 static uint16_t substitute(const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->refs_held_count; i++) {
         uint32_t slot = (uint32_t)pic->refs_held[i]->slot;
-
         if (pic->refs_held[i]->slot >= 0)
-            return (uint16_t)REC_REF(slot, pic->first_field && pic->refs_held[i]->slot == pic->slot ? REC_FRAME - pic->structure
-                                                                                                    : pic->structure);
+            return (uint16_t)REC_REF(slot, pic->first_field && pic->refs_held[i]->slot == pic->slot
+                                               ? REC_FRAME - pic->structure
+                                               : pic->structure);
     }
     return (uint16_t)REC_REF((uint32_t)pic->slot, pic->structure);
 }
 
-/* Whether all fields that a reference names were decoded: of a single field the other one is not there. */
+/* Whether all fields that a reference names were decoded: of a single field the other one is not
+ * there. */
 static bool parity_exists(struct h264_picture *ref, unsigned structure)
 {
     return (!(structure & REC_TOP) || h264_picture_of_parity(ref, REC_TOP)) &&
@@ -29,7 +30,6 @@ static bool parity_exists(struct h264_picture *ref, unsigned structure)
 static bool names_samples(const struct h264_slice *slice, int list, unsigned i)
 {
     struct h264_picture *ref = slice->ref[list][i].pic;
-
     return ref && parity_exists(ref, slice->ref[list][i].structure);
 }
 
@@ -38,14 +38,15 @@ bool h264_picture_lacks_refs(const struct h264_picture *pic)
     for (uint32_t i = 0; i < pic->slice_count; i++)
         for (int list = 0; list < 2; list++)
             for (unsigned k = 0; k < pic->slices[i].num_ref[list]; k++)
-                if (!names_samples(&pic->slices[i], list, k) || pic->slices[i].ref[list][k].pic->non_existing)
+                if (!names_samples(&pic->slices[i], list, k) ||
+                    pic->slices[i].ref[list][k].pic->non_existing)
                     return true;
     return false;
 }
 
 /* What stands for entry i of a list: the nearest entry that is there, else any reference. */
-static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice *out, int list, int count, int i,
-                         const bool *missing)
+static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice *out, int list,
+                         int count, int i, const bool *missing)
 {
     for (int d = 1; d < count; d++) {
         if (i - d >= 0 && !missing[i - d])
@@ -60,26 +61,23 @@ static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice 
 static uint32_t damage_of(struct h264_picture *ref, unsigned structure)
 {
     uint32_t worst = 0;
-
     for (unsigned parity = REC_TOP; parity <= REC_BOTTOM; parity++) {
-        const struct h264_picture *field = structure & parity ? h264_picture_of_parity(ref, parity) : NULL;
-
+        const struct h264_picture *field =
+            structure & parity ? h264_picture_of_parity(ref, parity) : NULL;
         worst = field && field->damage > worst ? field->damage : worst;
     }
     return worst;
 }
 
 /* Slots of one slice, and the damage that each entry brings. Returns whether any does. */
-static bool fill_refs(const struct h264_picture *pic, const struct h264_slice *slice, struct rec_slice *out,
-                      uint32_t damage[2][REC_MAX_REFS])
+static bool fill_refs(const struct h264_picture *pic, const struct h264_slice *slice,
+                      struct rec_slice *out, uint32_t damage[2][REC_MAX_REFS])
 {
     bool missing[2][REC_MAX_REFS], any = false;
-
     for (int list = 0; list < 2; list++)
         for (unsigned i = 0; i < slice->num_ref[list]; i++) {
             struct h264_picture *ref = slice->ref[list][i].pic;
             unsigned structure = slice->ref[list][i].structure;
-
             missing[list][i] = !names_samples(slice, list, i) || ref->slot < 0;
             if (!missing[list][i])
                 out->ref[list][i] = (uint16_t)REC_REF((uint32_t)ref->slot, structure);
@@ -89,30 +87,33 @@ static bool fill_refs(const struct h264_picture *pic, const struct h264_slice *s
     for (int list = 0; list < 2; list++)
         for (int i = 0; i < slice->num_ref[list]; i++)
             if (missing[list][i])
-                out->ref[list][i] = stand_in(pic, out, list, slice->num_ref[list], i, missing[list]);
+                out->ref[list][i] =
+                    stand_in(pic, out, list, slice->num_ref[list], i, missing[list]);
     return any;
 }
 
-/* The field of pic's own parity, or the other one where only that is there or is what pic completes. */
+/* The field of pic's own parity, or the other one where only that is there or is what pic
+ * completes. */
 static uint16_t previous_reference(const struct h264_picture *pic)
 {
     unsigned structure = pic->structure;
-
     if (pic->previous->slot < 0)
         return substitute(pic);
-    if (structure != REC_FRAME && (pic->previous == pic->first_field || !parity_exists(pic->previous, structure)))
+    if (structure != REC_FRAME &&
+        (pic->previous == pic->first_field || !parity_exists(pic->previous, structure)))
         structure = REC_FRAME - structure;
     return (uint16_t)REC_REF((uint32_t)pic->previous->slot, structure);
 }
 
-/* The lists of the slice of concealed macroblocks are the same; the slots of other slices are filled in. */
+/* The lists of the slice of concealed macroblocks are the same; the slots of other slices are
+ * filled in. */
 static void fill_concealment(const struct h264_picture *pic, struct rec_slice *out)
 {
     for (unsigned i = 0; i < pic->conceal_ref_count; i++) {
         uint32_t slice = pic->conceal_refs[i].slice;
         unsigned list = pic->conceal_refs[i].list, index = pic->conceal_refs[i].index;
-        uint16_t ref = slice == REC_NO_SLICE ? previous_reference(pic) : pic->rec_slices[slice].ref[list][index];
-
+        uint16_t ref = slice == REC_NO_SLICE ? previous_reference(pic)
+                                             : pic->rec_slices[slice].ref[list][index];
         out->ref[0][i] = out->ref[1][i] = ref;
     }
 }
@@ -121,25 +122,25 @@ static void fill_concealment(const struct h264_picture *pic, struct rec_slice *o
 static uint32_t damage_listed(uint32_t damage[2][REC_MAX_REFS])
 {
     uint32_t worst = 0;
-
     for (int k = 0; k < 2 * REC_MAX_REFS; k++)
-        worst = damage[k / REC_MAX_REFS][k % REC_MAX_REFS] > worst ? damage[k / REC_MAX_REFS][k % REC_MAX_REFS] : worst;
+        worst = damage[k / REC_MAX_REFS][k % REC_MAX_REFS] > worst
+                    ? damage[k / REC_MAX_REFS][k % REC_MAX_REFS]
+                    : worst;
     return worst;
 }
 
-/* The latest damage that macroblocks of slice index predict from. Entries past what the buffer holds are legal while nothing
- * uses them; which are used is not known here where the records are the device's, and so of a picture that h264_picture_lacks_refs
- * they should be here. */
-static uint32_t damage_used(const struct h264_picture *pic, uint32_t index, uint32_t damage[2][REC_MAX_REFS])
+/* The latest damage that macroblocks of slice index predict from. Entries past what the buffer
+ * holds are legal while nothing uses them; which are used is not known here where the records are
+ * the device's, and so of a picture that h264_picture_lacks_refs they should be here. */
+static uint32_t damage_used(const struct h264_picture *pic, uint32_t index,
+                            uint32_t damage[2][REC_MAX_REFS])
 {
     uint32_t worst = 0;
-
     if (!pic->mbs)
         return damage_listed(damage);
     for (uint32_t i = 0; i < pic->mb_count; i++)
         for (int k = 0; k < 8 && pic->mbs[i].slice == index; k++) {
             int ref_idx = pic->motion[i].ref_idx[k >> 2][k & 3];
-
             if (pic->mbaff && (pic->mbs[i].flags & REC_MB_FIELD))
                 ref_idx >>= 1;
             if (ref_idx >= 0 && ref_idx < REC_MAX_REFS && damage[k >> 2][ref_idx] > worst)
@@ -152,14 +153,12 @@ static uint32_t damage_used(const struct h264_picture *pic, uint32_t index, uint
 static uint32_t damage_colocated(const struct h264_slice *slice)
 {
     bool direct = slice->hdr.type == H264_B && slice->num_ref[1] && slice->ref[1][0].pic;
-
     return direct ? damage_of(slice->ref[1][0].pic, slice->ref[1][0].structure) : 0;
 }
 
 void h264_find_kinds(struct h264_picture *pic)
 {
     unsigned intra = 0, inter = 0, deblock = 0;
-
     for (uint32_t i = 0; i < pic->mb_count && !(intra && inter && deblock); i++) {
         intra |= pic->mbs[i].kind != REC_MB_INTER;
         inter |= pic->mbs[i].kind == REC_MB_INTER;
@@ -189,7 +188,6 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
     const struct h264_sps *sps = pic->sps;
     bool concealed = atomic_load(&pic->missing_mbs) > 0;
     uint32_t units = atomic_load(&pic->unit_count);
-
     *out = (struct rec_view){
         .head = {.mb_width = pic->mb_width,
                  .mb_height = pic->sps->mb_height,
@@ -210,7 +208,8 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
         .weights = pic->weights,
         .scaling = pic->scaling,
         .slice_count = pic->slice_count + (concealed ? 1u : 0u),
-        .unit_count = units < pic->unit_capacity ? units : pic->unit_capacity, /* slices that failed may have asked for more */
+        /* slices that failed may have asked for more */
+        .unit_count = units < pic->unit_capacity ? units : pic->unit_capacity,
         .weight_count = pic->weight_count,
         .scaling_count = pic->scaling_count,
     };
@@ -219,12 +218,10 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
 int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
 {
     struct rec_view view;
-
     if (pic->slot < 0 || !pic->motion_done)
         return H264_ERR_DATA;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         uint32_t damage[2][REC_MAX_REFS] = {{0}};
-
         if (fill_refs(pic, &pic->slices[i], &pic->rec_slices[i], damage)) {
             take_damage(pic, damage_used(pic, i, damage));
             take_damage(pic, damage_colocated(&pic->slices[i]));

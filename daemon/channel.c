@@ -2,9 +2,10 @@
  *
  * Channels: see channel.h.
  *
- * The happy path is on_frame for each frame that comes, channel_send for each that goes, channel_close. The failure modes are:
- * the peer closes or breaks the framing, it does not read (8 MiB queued), no memory. All end in one on_lost, from the loop and
- * never from inside channel_send, so that a sender may go on to use what it sends from. Close waits for the one handle.
+ * The happy path is on_frame for each frame that comes, channel_send for each that goes,
+ * channel_close. The failure modes are: the peer closes or breaks the framing, it does not read (8
+ * MiB queued), no memory. All end in one on_lost, from the loop and never from inside channel_send,
+ * so that a sender may go on to use what it sends from. Close waits for the one handle.
  */
 #include "daemon/channel.h"
 
@@ -45,9 +46,8 @@ static void channel_drain(struct channel *ch)
     while (!ch->closing && !ch->lost && ch->error == 0) {
         int rc = frame_reader_next(&ch->reader, &f);
         if (rc <= 0) {
-            if (rc < 0) {
+            if (rc < 0)
                 channel_lose(ch, rc);
-            }
             return;
         }
         ch->callbacks->on_frame(ch, &f);
@@ -65,21 +65,19 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     int wrote = 0;
     if (events & UV_WRITABLE) {
         wrote = frame_writer_flush(&ch->writer, ch->fd);
-        if (wrote == 1) {
+        if (wrote == 1)
             channel_watch(ch);
-        }
     }
     int rc = frame_reader_fill(&ch->reader, ch->fd);
-    if (rc > 0) {
+    if (rc > 0)
         ch->heard_ms = uv_now(poll->loop);
-    }
     channel_drain(ch); /* also of a peer that takes nothing more: it may have left frames for us */
-    if (rc < 0 || (rc == 0 && wrote < 0)) {
+    if (rc < 0 || (rc == 0 && wrote < 0))
         channel_lose(ch, rc < 0 ? rc : wrote);
-    }
 }
 
-int channel_open(struct channel *ch, uv_loop_t *loop, int fd, const struct channel_callbacks *callbacks, void *ctx)
+int channel_open(struct channel *ch, uv_loop_t *loop, int fd,
+                 const struct channel_callbacks *callbacks, void *ctx)
 {
     *ch = (struct channel){.fd = fd, .callbacks = callbacks, .ctx = ctx, .heard_ms = uv_now(loop)};
     int rc = uv_poll_init(loop, &ch->poll, fd);
@@ -96,14 +94,14 @@ int channel_open(struct channel *ch, uv_loop_t *loop, int fd, const struct chann
     return 0;
 }
 
-void channel_send(struct channel *ch, unsigned type, uint32_t request_id, uint32_t object_id, const ProtobufCMessage *body,
-                  const int *fds, unsigned n_fds)
+void channel_send(struct channel *ch, unsigned type, uint32_t request_id, uint32_t object_id,
+                  const ProtobufCMessage *body, const int *fds, unsigned n_fds)
 {
-    if (!ch->open || ch->closing || (ch->error && !ch->lost)) {
+    if (!ch->open || ch->closing || (ch->error && !ch->lost))
         return;
-    }
     bool idle = !ch->writer.head;
-    struct frame_header h = {.type = (uint16_t)type, .request_id = request_id, .object_id = object_id};
+    struct frame_header h = {
+        .type = (uint16_t)type, .request_id = request_id, .object_id = object_id};
     int rc = frame_writer_put(&ch->writer, &h, body, fds, n_fds);
     if (ch->lost) { /* a last word: once, or not at all */
         frame_writer_flush(&ch->writer, ch->fd);
@@ -113,9 +111,8 @@ void channel_send(struct channel *ch, unsigned type, uint32_t request_id, uint32
         channel_fail(ch, rc);
         return;
     }
-    if (idle && frame_writer_flush(&ch->writer, ch->fd) != 1) {
+    if (idle && frame_writer_flush(&ch->writer, ch->fd) != 1)
         channel_watch(ch); /* full: when it is writable again; broken: reading will tell */
-    }
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -131,9 +128,8 @@ static void on_closed(uv_handle_t *handle)
 
 void channel_close(struct channel *ch)
 {
-    if (!ch->open || ch->closing) {
+    if (!ch->open || ch->closing)
         return;
-    }
     ch->closing = true;
     frame_writer_flush(&ch->writer, ch->fd);
     uv_close((uv_handle_t *)&ch->poll, on_closed);
@@ -141,7 +137,8 @@ void channel_close(struct channel *ch)
 
 bool channel_check_silence(struct channel *ch, uint64_t now_ms, uint64_t ping_ms, uint64_t dead_ms)
 {
-    if (!ch->open || ch->lost || ch->closing || now_ms <= ch->heard_ms || now_ms - ch->heard_ms < ping_ms) {
+    if (!ch->open || ch->lost || ch->closing || now_ms <= ch->heard_ms ||
+        now_ms - ch->heard_ms < ping_ms) {
         return false;
     }
     if (ch->pinged_ms <= ch->heard_ms) {

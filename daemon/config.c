@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The configuration file: see config.h. libyaml's events are turned into dotted keys with values; a list is a value with commas, the
- * rectangles of `blur` with semicolons between; everything else about YAML (anchors, tags) is refused by place.
+ * The configuration file: see config.h. libyaml's events are turned into dotted keys with values; a
+ * list is a value with commas, the rectangles of `blur` with semicolons between; everything else
+ * about YAML (anchors, tags) is refused by place.
  */
 #include "daemon/config.h"
 
@@ -31,18 +32,20 @@ struct reader {
     char *why;
     struct option_source *sources;
     unsigned n_sources;
-    char key[KEY];             /* dotted, of the mapping or scalar to come */
-    size_t length[DEPTH];      /* of key, outside each open mapping */
+    char key[KEY];        /* dotted, of the mapping or scalar to come */
+    size_t length[DEPTH]; /* of key, outside each open mapping */
     unsigned depth;
     bool wants_key;
-    unsigned lists;            /* open ones; their scalars are collected, commas between */
+    unsigned lists; /* open ones; their scalars are collected, commas between */
     char list[512];
-    struct setting *settings;  /* of the source that is being read; the first is its uri, where it has one */
+    /* of the source that is being read; the first is its uri, where it has one */
+    struct setting *settings;
     unsigned n_settings;
     bool version;
 };
 
-static int refuse(const struct reader *r, const yaml_mark_t *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int refuse(const struct reader *r, const yaml_mark_t *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static int refuse(const struct reader *r, const yaml_mark_t *at, const char *format, ...)
 {
@@ -57,8 +60,9 @@ static int refuse(const struct reader *r, const yaml_mark_t *at, const char *for
 /* Values of these keys behind '?' are secrets. */
 static bool is_secret(const char *key, size_t n)
 {
-    static const char *const keys[] = {"password", "passphrase", "passwd", "pass", "token", "secret", "key"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    static const char *const keys[] = {"password", "passphrase", "passwd", "pass",
+                                       "token",    "secret",     "key"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (strlen(keys[i]) == n && strncasecmp(key, keys[i], n) == 0)
             return true;
     return false;
@@ -117,7 +121,8 @@ static const struct setting *uri_of(const struct reader *r)
     return NULL;
 }
 
-/* Who we are to a network source: part of its address from here on, like any user and password in an address. */
+/* Who we are to a network source: part of its address from here on, like any user and password in
+ * an address. */
 struct login {
     const struct setting *user, *password, *file;
 };
@@ -136,19 +141,21 @@ static bool append_escaped(char *out, size_t size, const char *text)
     return true;
 }
 
-/* A name without a folder is one of systemd's credentials, where it has any; else beside the configuration file. */
+/* A name without a folder is one of systemd's credentials, where it has any; else beside the
+ * configuration file. */
 static FILE *open_secret(const struct reader *r, const char *name)
 {
     char path[1024];
     const char *credentials = getenv("CREDENTIALS_DIRECTORY"), *slash = strrchr(r->path, '/');
     if (name[0] == '/')
         return fopen(name, "re");
-    if (credentials && !strchr(name, '/') && snprintf(path, sizeof path, "%s/%s", credentials, name) < (int)sizeof path) {
+    if (credentials && !strchr(name, '/') &&
+        snprintf(path, sizeof(path), "%s/%s", credentials, name) < (int)sizeof(path)) {
         FILE *file = fopen(path, "re");
         if (file)
             return file;
     }
-    snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - r->path) : 0, r->path, name);
+    snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash + 1 - r->path) : 0, r->path, name);
     return fopen(path, "re");
 }
 
@@ -161,7 +168,8 @@ static int read_secret(const struct reader *r, const struct setting *s, char out
     bool good = fgets(out, 512, file) != NULL;
     fclose(file);
     out[good ? strcspn(out, "\r\n") : 0] = 0;
-    return out[0] ? 0 : refuse(r, &s->at, "password_file %.100s: its first line is empty", s->value);
+    return out[0] ? 0
+                  : refuse(r, &s->at, "password_file %.100s: its first line is empty", s->value);
 }
 
 static int add_login(const struct reader *r, const struct login *l, char address[CAMERA_ADDRESS])
@@ -181,38 +189,44 @@ static int add_login(const struct reader *r, const struct login *l, char address
         return refuse(r, &any->at, "password and password_file: one of them");
     if (l->file && read_secret(r, l->file, secret) < 0)
         return -1;
-    snprintf(text, sizeof text, "%.*s", (int)(host - address), address);
-    bool fits = append_escaped(text, sizeof text - 2, l->user->value);
+    snprintf(text, sizeof(text), "%.*s", (int)(host - address), address);
+    bool fits = append_escaped(text, sizeof(text) - 2, l->user->value);
     if (l->password || l->file) {
         strcat(text, ":");
-        fits &= append_escaped(text, sizeof text - 2, l->password ? l->password->value : secret);
+        fits &= append_escaped(text, sizeof(text) - 2, l->password ? l->password->value : secret);
     }
     size_t n = strlen(text);
-    if (!fits || n + 2 + strlen(host) > sizeof text)
+    if (!fits || n + 2 + strlen(host) > sizeof(text))
         return refuse(r, &any->at, "%s: the address becomes too long", any->key);
-    snprintf(text + n, sizeof text - n, "@%s", host);
-    memcpy(address, text, sizeof text);
+    snprintf(text + n, sizeof(text) - n, "@%s", host);
+    memcpy(address, text, sizeof(text));
     return 0;
 }
 
 static bool take_login(const struct setting *s, struct login *l)
 {
-    const struct setting **at = !strcmp(s->key, "user") ? &l->user : !strcmp(s->key, "password") ? &l->password
-                              : !strcmp(s->key, "password_file") ? &l->file : NULL;
+    const struct setting **at = !strcmp(s->key, "user")            ? &l->user
+                                : !strcmp(s->key, "password")      ? &l->password
+                                : !strcmp(s->key, "password_file") ? &l->file
+                                                                   : NULL;
     if (at)
         *at = s;
     return at != NULL;
 }
 
-static int add_camera_setting(const struct reader *r, const char *uri, const struct setting *s, char address[CAMERA_ADDRESS])
+static int add_camera_setting(const struct reader *r, const char *uri, const struct setting *s,
+                              char address[CAMERA_ADDRESS])
 {
     struct camera_params params;
     char why[CAMERA_WHY];
     if (!camera_params_known(s->key))
         return refuse(r, &s->at, "%s: no setting of a camera", s->key);
-    if (camera_params_parse(uri, &params, why) == 0 && camera_params_set(&params, s->key, s->value, why) < 0)
+    if (camera_params_parse(uri, &params, why) == 0 &&
+        camera_params_set(&params, s->key, s->value, why) < 0)
         return refuse(r, &s->at, "%s", why);
-    return camera_address_append(address, s->key, s->value) ? 0 : refuse(r, &s->at, "%s: the settings are too long", s->key);
+    return camera_address_append(address, s->key, s->value)
+               ? 0
+               : refuse(r, &s->at, "%s: the settings are too long", s->key);
 }
 
 /* The settings become part of the address. */
@@ -252,14 +266,15 @@ static int take_blur(const struct reader *r, struct option_source *out)
 }
 
 /* *made gets name and address. False: no memory. */
-static bool add_source(struct option_source **sources, unsigned *n, struct option_source *made, const char *name, const char *address)
+static bool add_source(struct option_source **sources, unsigned *n, struct option_source *made,
+                       const char *name, const char *address)
 {
-    struct option_source *grown = realloc(*sources, (*n + 1) * sizeof *grown);
+    struct option_source *grown = realloc(*sources, (*n + 1) * sizeof(*grown));
     char *uri = grown ? strdup(address) : NULL;
     *sources = grown ? grown : *sources;
     if (!uri)
         return false;
-    snprintf(made->name, sizeof made->name, "%s", name);
+    snprintf(made->name, sizeof(made->name), "%s", name);
     made->uri = uri;
     grown[(*n)++] = *made;
     return true;
@@ -270,8 +285,9 @@ static int finish_source(struct reader *r, const char *name, const yaml_mark_t *
     char address[CAMERA_ADDRESS];
     if (!uri_of(r))
         return refuse(r, at, "source %s has no uri", name);
-    if (strlen(name) >= sizeof r->sources->name || r->n_sources == MAX_SOURCES)
-        return refuse(r, at, "source %.64s: the name is too long, or there are more than %d", name, MAX_SOURCES);
+    if (strlen(name) >= sizeof(r->sources->name) || r->n_sources == MAX_SOURCES)
+        return refuse(r, at, "source %.64s: the name is too long, or there are more than %d", name,
+                      MAX_SOURCES);
     for (unsigned i = 0; i < r->n_sources; i++)
         if (!strcmp(r->sources[i].name, name))
             return refuse(r, at, "source %s: named twice", name);
@@ -289,11 +305,11 @@ static int source_setting(struct reader *r, const char *value, const yaml_mark_t
     const char *name = r->key + strlen("sources."), *dot = strchr(name, '.');
     if (!dot)
         return refuse(r, at, "%.100s: expected {uri: ...}", r->key);
-    if (r->n_settings == MAX_SETTINGS || strlen(value) >= sizeof r->settings->value)
+    if (r->n_settings == MAX_SETTINGS || strlen(value) >= sizeof(r->settings->value))
         return refuse(r, at, "%.100s: too many settings, or too long", r->key);
     struct setting *s = &r->settings[r->n_settings++];
-    snprintf(s->key, sizeof s->key, "%s", dot + 1);
-    snprintf(s->value, sizeof s->value, "%s", value);
+    snprintf(s->key, sizeof(s->key), "%s", dot + 1);
+    snprintf(s->value, sizeof(s->value), "%s", value);
     s->at = *at;
     return 0;
 }
@@ -328,7 +344,8 @@ static void shorten_key(struct reader *r)
 
 static int close_mapping(struct reader *r, const yaml_mark_t *at)
 {
-    if (r->depth == 3 && !strncmp(r->key, "sources.", 8) && finish_source(r, r->key + strlen("sources."), at) < 0)
+    if (r->depth == 3 && !strncmp(r->key, "sources.", 8) &&
+        finish_source(r, r->key + strlen("sources."), at) < 0)
         return -1;
     r->depth--;
     shorten_key(r);
@@ -339,10 +356,10 @@ static int close_mapping(struct reader *r, const yaml_mark_t *at)
 static int take_key(struct reader *r, const char *text, const yaml_mark_t *at)
 {
     size_t n = strlen(r->key), more = strlen(text);
-    if (n + more + 2 > sizeof r->key || more == 0)
+    if (n + more + 2 > sizeof(r->key) || more == 0)
         return refuse(r, at, "a key is empty or too long");
     r->length[r->depth - 1] = n;
-    snprintf(r->key + n, sizeof r->key - n, "%s%s", n ? "." : "", text);
+    snprintf(r->key + n, sizeof(r->key) - n, "%s%s", n ? "." : "", text);
     r->wants_key = false;
     return 0;
 }
@@ -367,11 +384,12 @@ static bool in_blur(const struct reader *r)
 static int take_item(struct reader *r, const char *text, const yaml_mark_t *at)
 {
     size_t n = strlen(r->list);
-    if (n + strlen(text) + 2 > sizeof r->list)
+    if (n + strlen(text) + 2 > sizeof(r->list))
         return refuse(r, at, "%.100s: the list is too long", r->key);
     if (in_blur(r) && r->lists != 2)
         return refuse(r, at, "%.100s: expected [[x, y, width, height], ...]", r->key);
-    snprintf(r->list + n, sizeof r->list - n, "%s%s", n && r->list[n - 1] != ';' && text[0] != ';' ? "," : "", text);
+    snprintf(r->list + n, sizeof(r->list) - n, "%s%s",
+             n && r->list[n - 1] != ';' && text[0] != ';' ? "," : "", text);
     return 0;
 }
 
@@ -401,20 +419,28 @@ static int take_event(struct reader *r, const yaml_event_t *e)
     const char *text = e->type == YAML_SCALAR_EVENT ? (const char *)e->data.scalar.value : "";
     switch (e->type) {
     case YAML_MAPPING_START_EVENT:
-        return r->wants_key || r->lists ? refuse(r, &e->start_mark, "a mapping where a key or a number is expected") : open_mapping(r, &e->start_mark);
-    case YAML_MAPPING_END_EVENT: return close_mapping(r, &e->start_mark);
+        return r->wants_key || r->lists
+                   ? refuse(r, &e->start_mark, "a mapping where a key or a number is expected")
+                   : open_mapping(r, &e->start_mark);
+    case YAML_MAPPING_END_EVENT:
+        return close_mapping(r, &e->start_mark);
     case YAML_SCALAR_EVENT:
+        /* an empty file */
         if (r->depth == 0)
-            return text[0] ? refuse(r, &e->start_mark, "expected keys with values") : 0; /* an empty file */
+            return text[0] ? refuse(r, &e->start_mark, "expected keys with values") : 0;
         if (strlen(text) != e->data.scalar.length)
             return refuse(r, &e->start_mark, "a zero byte");
         if (r->wants_key)
             return take_key(r, text, &e->start_mark);
         return r->lists ? take_item(r, text, &e->start_mark) : take_value(r, text, &e->start_mark);
-    case YAML_SEQUENCE_START_EVENT: return open_list(r, &e->start_mark);
-    case YAML_SEQUENCE_END_EVENT: return close_list(r, &e->start_mark);
-    case YAML_ALIAS_EVENT: return refuse(r, &e->start_mark, "%.100s: no alias is expected", r->key);
-    default: return 0;
+    case YAML_SEQUENCE_START_EVENT:
+        return open_list(r, &e->start_mark);
+    case YAML_SEQUENCE_END_EVENT:
+        return close_list(r, &e->start_mark);
+    case YAML_ALIAS_EVENT:
+        return refuse(r, &e->start_mark, "%.100s: no alias is expected", r->key);
+    default:
+        return 0;
     }
 }
 
@@ -423,7 +449,8 @@ static int read_events(struct reader *r, yaml_parser_t *parser)
     for (;;) {
         yaml_event_t e;
         if (!yaml_parser_parse(parser, &e))
-            return refuse(r, &parser->problem_mark, "%s", parser->problem ? parser->problem : "not YAML");
+            return refuse(r, &parser->problem_mark, "%s",
+                          parser->problem ? parser->problem : "not YAML");
         int rc = take_event(r, &e);
         bool end = e.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&e);
@@ -432,9 +459,15 @@ static int read_events(struct reader *r, yaml_parser_t *parser)
     }
 }
 
-int config_read(const char *path, config_value_fn value, void *ctx, struct option_source **sources, unsigned *n_sources, char why[CONFIG_WHY])
+int config_read(const char *path, config_value_fn value, void *ctx, struct option_source **sources,
+                unsigned *n_sources, char why[CONFIG_WHY])
 {
-    struct reader r = {.path = path, .value = value, .ctx = ctx, .why = why, .sources = *sources, .n_sources = *n_sources};
+    struct reader r = {.path = path,
+                       .value = value,
+                       .ctx = ctx,
+                       .why = why,
+                       .sources = *sources,
+                       .n_sources = *n_sources};
     yaml_parser_t parser;
     struct stat st;
     FILE *file = fopen(path, "re");
@@ -447,7 +480,7 @@ int config_read(const char *path, config_value_fn value, void *ctx, struct optio
         snprintf(why, CONFIG_WHY, "%.150s: %m", path);
         return -1;
     }
-    r.settings = calloc(MAX_SETTINGS, sizeof *r.settings);
+    r.settings = calloc(MAX_SETTINGS, sizeof(*r.settings));
     if (!r.settings || !yaml_parser_initialize(&parser)) {
         snprintf(why, CONFIG_WHY, "out of memory");
         free(r.settings);
@@ -466,16 +499,18 @@ int config_read(const char *path, config_value_fn value, void *ctx, struct optio
 
 /* ---- the command line ---- */
 
-static int override_setting(struct option_source *source, const char *key, const char *value, char why[CONFIG_WHY])
+static int override_setting(struct option_source *source, const char *key, const char *value,
+                            char why[CONFIG_WHY])
 {
     char address[CAMERA_ADDRESS], *uri;
     struct camera_params params;
-    snprintf(address, sizeof address, "%s", source->uri);
+    snprintf(address, sizeof(address), "%s", source->uri);
     if (!camera_address(address)) {
         snprintf(why, CONFIG_WHY, "only settings of cameras");
         return -1;
     }
-    if (camera_params_parse(address, &params, why) < 0 || camera_params_set(&params, key, value, why) < 0)
+    if (camera_params_parse(address, &params, why) < 0 ||
+        camera_params_set(&params, key, value, why) < 0)
         return -1;
     if (!camera_address_append(address, key, value) || !(uri = strdup(address))) {
         snprintf(why, CONFIG_WHY, "the settings are too long");
@@ -490,7 +525,8 @@ static int override_setting(struct option_source *source, const char *key, const
     return 0;
 }
 
-static int new_source(const char *name, const char *key, const char *value, struct option_source **sources, unsigned *n_sources, char why[CONFIG_WHY])
+static int new_source(const char *name, const char *key, const char *value,
+                      struct option_source **sources, unsigned *n_sources, char why[CONFIG_WHY])
 {
     struct option_source made = {.n_blur = 0};
     struct camera_params params;
@@ -507,20 +543,24 @@ static int new_source(const char *name, const char *key, const char *value, stru
     return 0;
 }
 
-int config_override(const char *text, struct option_source **sources, unsigned *n_sources, char why[CONFIG_WHY])
+int config_override(const char *text, struct option_source **sources, unsigned *n_sources,
+                    char why[CONFIG_WHY])
 {
     char name[64], key[KEY], cause[CONFIG_WHY] = "";
-    const char *from = text + strlen("sources."), *dot = strchr(from, '.'), *equal = strchr(from, '=');
-    if (!dot || !equal || dot > equal || dot == from || (size_t)(dot - from) >= sizeof name || (size_t)(equal - dot - 1) >= sizeof key) {
+    const char *from = text + strlen("sources."), *dot = strchr(from, '.'),
+               *equal = strchr(from, '=');
+    if (!dot || !equal || dot > equal || dot == from || (size_t)(dot - from) >= sizeof(name) ||
+        (size_t)(equal - dot - 1) >= sizeof(key)) {
         snprintf(why, CONFIG_WHY, "-c %.100s: expected sources.NAME.KEY=VALUE", text);
         return -1;
     }
-    snprintf(name, sizeof name, "%.*s", (int)(dot - from), from);
-    snprintf(key, sizeof key, "%.*s", (int)(equal - dot - 1), dot + 1);
+    snprintf(name, sizeof(name), "%.*s", (int)(dot - from), from);
+    snprintf(key, sizeof(key), "%.*s", (int)(equal - dot - 1), dot + 1);
     unsigned i = 0;
     while (i < *n_sources && strcmp((*sources)[i].name, name) != 0)
         i++;
-    int rc = i < *n_sources ? override_setting(&(*sources)[i], key, equal + 1, cause) : new_source(name, key, equal + 1, sources, n_sources, cause);
+    int rc = i < *n_sources ? override_setting(&(*sources)[i], key, equal + 1, cause)
+                            : new_source(name, key, equal + 1, sources, n_sources, cause);
     if (rc < 0)
         snprintf(why, CONFIG_WHY, "-c sources.%s: %.150s", name, cause);
     return rc;

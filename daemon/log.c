@@ -24,10 +24,11 @@ bool log_level_parse(const char *name, int *out)
     static const struct {
         const char *name;
         int level;
-    } names[] = {{"quiet", LOG_LEVEL_QUIET},   {"panic", LOG_LEVEL_ERROR},     {"fatal", LOG_LEVEL_ERROR},
-                 {"error", LOG_LEVEL_ERROR},   {"warning", LOG_LEVEL_WARNING}, {"info", LOG_LEVEL_INFO},
-                 {"verbose", LOG_LEVEL_DEBUG}, {"debug", LOG_LEVEL_DEBUG},     {"trace", LOG_LEVEL_DEBUG}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    } names[] = {
+        {"quiet", LOG_LEVEL_QUIET},   {"panic", LOG_LEVEL_ERROR},     {"fatal", LOG_LEVEL_ERROR},
+        {"error", LOG_LEVEL_ERROR},   {"warning", LOG_LEVEL_WARNING}, {"info", LOG_LEVEL_INFO},
+        {"verbose", LOG_LEVEL_DEBUG}, {"debug", LOG_LEVEL_DEBUG},     {"trace", LOG_LEVEL_DEBUG}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcmp(names[i].name, name) == 0) {
             *out = names[i].level;
             return true;
@@ -39,23 +40,20 @@ bool log_level_parse(const char *name, int *out)
 void log_line(int level, const char *format, ...)
 {
     static const char *const journal[] = {"<3>", "<4>", "<6>", "<7>"};
-    if (level > log_threshold || level < 0 || level > LOG_LEVEL_DEBUG) {
+    if (level > log_threshold || level < 0 || level > LOG_LEVEL_DEBUG)
         return;
-    }
     char line[1024];
-    int head = snprintf(line, sizeof line, "%s%s: ", getenv("JOURNAL_STREAM") ? journal[level] : "", log_role);
+    int head = snprintf(line, sizeof(line),
+                        "%s%s: ", getenv("JOURNAL_STREAM") ? journal[level] : "", log_role);
     va_list args;
     va_start(args, format);
-    vsnprintf(line + head, sizeof line - (size_t)head - 1, format, args);
+    vsnprintf(line + head, sizeof(line) - (size_t)head - 1, format, args);
     va_end(args);
-    for (char *p = line; *p; p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
+    for (char *p = line; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = '?';
-        }
-    }
     size_t n = strlen(line);
     line[n] = '\n';
-    if (write(STDERR_FILENO, line, n + 1) < 0) {
+    if (write(STDERR_FILENO, line, n + 1) < 0)
         return; /* nowhere left to say so */
-    }
 }

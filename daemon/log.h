@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The daemon's log: one line each on stderr, with systemd's level prefix where stderr is the journal. Bytes that are not
- * printable ASCII or UTF-8 are shown as '?', so that a name given by a client cannot forge lines or steer a terminal.
+ * The daemon's log: one line each on stderr, with systemd's level prefix where stderr is the
+ * journal. Bytes that are not printable ASCII or UTF-8 are shown as '?', so that a name given by a
+ * client cannot forge lines or steer a terminal.
  */
 #ifndef PELTON_LOG_H
 #define PELTON_LOG_H
 
 #include <stdbool.h>
 
-enum log_level { LOG_LEVEL_QUIET = -1, LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level {
+    LOG_LEVEL_QUIET = -1,
+    LOG_LEVEL_ERROR,
+    LOG_LEVEL_WARNING,
+    LOG_LEVEL_INFO,
+    LOG_LEVEL_DEBUG
+};
 
 void log_init(const char *role, int level); /* role: static string in front of each line */
 /* FFmpeg's names; "quiet" is LOG_LEVEL_QUIET. False: unknown. */

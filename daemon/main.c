@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * peltond: the broker, or with --worker-fd the worker that a broker has started. Only the worker loads a driver or a demuxer.
+ * peltond: the broker, or with --worker-fd the worker that a broker has started. Only the worker
+ * loads a driver or a demuxer.
  */
 #include "daemon/broker/broker_main.h"
 #include "daemon/log.h"
@@ -20,9 +21,8 @@ static void open_standard_files(void)
     do {
         fd = open("/dev/null", O_RDWR);
     } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
 }
 
 int main(int argc, char **argv)
@@ -43,11 +43,10 @@ int main(int argc, char **argv)
         return 0;
     }
     if (options.check || options.print) {
-        if (options.print) {
+        if (options.print)
             options_print(&options, stdout);
-        } else {
+        else
             puts("the configuration is good");
-        }
         options_free(&options);
         return 0;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * peltond's command line and configuration values: one table, for broker and worker alike (the broker hands its -c values on).
+ * peltond's command line and configuration values: one table, for broker and worker alike (the
+ * broker hands its -c values on).
  */
 #ifndef PELTON_OPTIONS_H
 #define PELTON_OPTIONS_H
@@ -15,22 +16,23 @@ enum { OPTIONS_MAX_VALUES = 64 };
 
 struct option_source {
     char name[64];
-    char *uri;               /* settings of cameras included */
-    uint32_t n_blur;         /* what of it nobody gets to see */
+    char *uri;       /* settings of cameras included */
+    uint32_t n_blur; /* what of it nobody gets to see */
     struct pelton_rect blur[PELTON_MAX_BLURS];
 };
 
 struct options {
-    const char *socket;      /* NULL: $PELTON_SOCKET or the default */
-    unsigned socket_mode;    /* of its file */
+    const char *socket;       /* NULL: $PELTON_SOCKET or the default */
+    unsigned socket_mode;     /* of its file */
     const char *socket_group; /* NULL: the daemon's */
-    int private_fd;          /* -1: a daemon for all */
-    int worker_fd;           /* -1: the broker */
-    int parent;              /* pid of the broker, for the worker */
+    int private_fd;           /* -1: a daemon for all */
+    int worker_fd;            /* -1: the broker */
+    int parent;               /* pid of the broker, for the worker */
     int log_level;
-    const char *log_name;    /* as typed */
+    const char *log_name; /* as typed */
     bool check, print, help, version;
-    const char *values[OPTIONS_MAX_VALUES + 1]; /* the -c values as typed; a broker may add one for its workers */
+    /* the -c values as typed; a broker may add one for its workers */
+    const char *values[OPTIONS_MAX_VALUES + 1];
     unsigned n_values;
     const char *overrides[OPTIONS_MAX_VALUES]; /* -c sources.NAME.KEY=VALUE as typed */
     unsigned n_overrides;
@@ -39,11 +41,12 @@ struct options {
     struct option_source *sources;
     unsigned n_sources;
     int argc;
-    char **argv;             /* to read it all again */
+    char **argv; /* to read it all again */
 
     /* engine */
     const char *device, *tune_force;
-    uint64_t threads, lookahead, batch, wavefront, arena, entropy /* enum engine_entropy */, entropy_memory, shuffle_seed;
+    uint64_t threads, lookahead, batch, wavefront, arena, entropy /* enum engine_entropy */,
+        entropy_memory, shuffle_seed;
     bool validation, timestamps, gpu_debug, tune, tune_software, live_clocks, gpu_motion;
 
     /* broker */
@@ -55,12 +58,14 @@ struct options {
 
 /* 0, or -1 with one line in error. */
 int options_parse(int argc, char **argv, struct options *out, char error[256]);
-/* Reads arguments and files again: the sources that result, options_sources_free them, and in note what else has changed and is not taken
- * over. 0, or -1 with one line in error. */
-int options_reread(const struct options *o, struct option_source **sources, unsigned *n_sources, char note[256], char error[256]);
+/* Reads arguments and files again: the sources that result, options_sources_free them, and in note
+ * what else has changed and is not taken over. 0, or -1 with one line in error. */
+int options_reread(const struct options *o, struct option_source **sources, unsigned *n_sources,
+                   char note[256], char error[256]);
 void options_sources_free(struct option_source *sources, unsigned n);
 void options_usage(FILE *to);
-void options_print(const struct options *o, FILE *to); /* as a configuration file, without passwords */
+/* as a configuration file, without passwords */
+void options_print(const struct options *o, FILE *to);
 void options_free(struct options *o);
 
 #endif

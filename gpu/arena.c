@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Arenas: memory that uploads are copied out of by the device itself. A pointer says where an array is: recon_pack.c finds the buffer
- * behind it; whatever lies elsewhere goes through staging.
+ * Arenas: memory that uploads are copied out of by the device itself. A pointer says where an array
+ * is: recon_pack.c finds the buffer behind it; whatever lies elsewhere goes through staging.
  *
- * Host memory is cached, as the host reads it too. What the device alone writes and reads, coefficients that it has entropy-decoded, is
- * in memory of its own: the pointer is one into addresses that are reserved for it and that nothing lies behind. That memory is
- * written on one queue and read on another: the host has seen the first to be complete before it submits the second, but what was
- * written is visible there only after a wait for the first one's timeline (gpu_arena_writers), which costs nothing then.
+ * Host memory is cached, as the host reads it too. What the device alone writes and reads,
+ * coefficients that it has entropy-decoded, is in memory of its own: the pointer is one into
+ * addresses that are reserved for it and that nothing lies behind. That memory is written on one
+ * queue and read on another: the host has seen the first to be complete before it submits the
+ * second, but what was written is visible there only after a wait for the first one's timeline
+ * (gpu_arena_writers), which costs nothing then.
  */
 #include "gpu/vk.h"
 
@@ -15,7 +17,7 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE (2u << 20)
-#define USAGE (VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
+#define USAGE     (VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
 
 struct gpu_arena {
     struct gpu *g;
@@ -56,12 +58,14 @@ static int insert(struct gpu *g, struct gpu_arena *a)
     return GPU_OK;
 }
 
-/* Huge pages of our own, there before the driver sees them, and imported: it pins few of them quickly. What it allocates itself are
- * small pages, one by one, and nothing can be submitted meanwhile. */
+/* Huge pages of our own, there before the driver sees them, and imported: it pins few of them
+ * quickly. What it allocates itself are small pages, one by one, and nothing can be submitted
+ * meanwhile. */
 static int import_pages(struct gpu_arena *a, size_t size)
 {
     size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    uint8_t *pages = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *pages =
+        mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
         return GPU_ERR_NOMEM;
     uint8_t *first = pages + (HUGE_PAGE - (uintptr_t)pages % HUGE_PAGE) % HUGE_PAGE;
@@ -106,7 +110,8 @@ static int take_device(struct gpu_arena *a, size_t size)
     return GPU_OK;
 }
 
-static int create(struct gpu *g, size_t size, int (*take)(struct gpu_arena *a, size_t size), struct gpu_arena **out, void **memory)
+static int create(struct gpu *g, size_t size, int (*take)(struct gpu_arena *a, size_t size),
+                  struct gpu_arena **out, void **memory)
 {
     if (!size)
         return GPU_ERR_INVALID;
@@ -206,10 +211,12 @@ static void record_reading(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     const struct reading *r = ctx;
     VkBufferCopy copy = {r->from.offset, 0, r->to.size};
-    VkMemoryBarrier after = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+    VkMemoryBarrier after = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                             .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
                              .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
     g->vk.vkCmdCopyBuffer(commands, r->from.buffer, r->to.buffer, 1, &copy);
-    g->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &after, 0, NULL, 0, NULL);
+    g->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                               0, 1, &after, 0, NULL, 0, NULL);
 }
 
 int gpu_arena_read(struct gpu *g, const void *memory, size_t size, void *out)

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-void barrier_declare(const struct barrier_state *state, enum barrier_stage stage, uint32_t reads, uint32_t writes,
-                     struct barrier_need *need)
+void barrier_declare(const struct barrier_state *state, enum barrier_stage stage, uint32_t reads,
+                     uint32_t writes, struct barrier_need *need)
 {
     uint8_t flush = 0, wait = 0;
     for (int i = 0; i < BARRIER_RESOURCES; i++) {
@@ -36,7 +36,8 @@ void barrier_applied(struct barrier_state *state, const struct barrier_need *nee
     }
 }
 
-void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uint32_t reads, uint32_t writes)
+void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uint32_t reads,
+                      uint32_t writes)
 {
     for (int i = 0; i < BARRIER_RESOURCES; i++) {
         struct barrier_resource *r = &state->resources[i];

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Derives barriers from what commands declare to read and write. Plain logic, no Vulkan: unit-tested without a device.
+ * Derives barriers from what commands declare to read and write. Plain logic, no Vulkan:
+ * unit-tested without a device.
  *
- * For each resource and each stage of the device it holds which earlier stages' accesses a new access from that stage would still
- * have to wait for. One global barrier in front of a command clears what it covers, for all resources at once.
+ * For each resource and each stage of the device it holds which earlier stages' accesses a new
+ * access from that stage would still have to wait for. One global barrier in front of a command
+ * clears what it covers, for all resources at once.
  */
 #ifndef PELTON_GPU_BARRIER_H
 #define PELTON_GPU_BARRIER_H
@@ -11,13 +13,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum barrier_stage { BARRIER_TRANSFER, BARRIER_COMPUTE, BARRIER_INDIRECT, BARRIER_HOST, BARRIER_STAGES };
+enum barrier_stage {
+    BARRIER_TRANSFER,
+    BARRIER_COMPUTE,
+    BARRIER_INDIRECT,
+    BARRIER_HOST,
+    BARRIER_STAGES
+};
 
 #define BARRIER_RESOURCES 32
 
 struct barrier_resource {
-    uint8_t writes[BARRIER_STAGES]; /* [stage of the next access] stages whose last write is not yet visible there */
-    uint8_t reads[BARRIER_STAGES];  /* [stage of the next access] stages whose reads since then it is not yet ordered after */
+    /* [stage of the next access] stages whose last write is not yet visible there */
+    uint8_t writes[BARRIER_STAGES];
+    /* [stage of the next access] stages whose reads since then it is not yet ordered after */
+    uint8_t reads[BARRIER_STAGES];
 };
 
 struct barrier_state {
@@ -26,19 +36,22 @@ struct barrier_state {
 
 /* What has to be waited for: sets of stages. Nothing to do where from is 0. */
 struct barrier_need {
-    uint8_t from;    /* stages to wait for */
-    uint8_t flush;   /* those of them whose writes have to become visible */
-    uint8_t to;      /* stages that wait */
+    uint8_t from;  /* stages to wait for */
+    uint8_t flush; /* those of them whose writes have to become visible */
+    uint8_t to;    /* stages that wait */
 };
 
-/* Declare that the next command accesses the resources of the masks reads and writes (a bit each) from stage; adds to need. */
-void barrier_declare(const struct barrier_state *state, enum barrier_stage stage, uint32_t reads, uint32_t writes,
-                     struct barrier_need *need);
+/* Declare that the next command accesses the resources of the masks reads and writes (a bit each)
+ * from stage; adds to need. */
+void barrier_declare(const struct barrier_state *state, enum barrier_stage stage, uint32_t reads,
+                     uint32_t writes, struct barrier_need *need);
 /* The barrier has been recorded. */
 void barrier_applied(struct barrier_state *state, const struct barrier_need *need);
 /* The command has been recorded, after the barrier it needed. */
-void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uint32_t reads, uint32_t writes);
-/* Forget what happened to the resources of mask: the host has waited for all of it, or they are other memory now. */
+void barrier_accessed(struct barrier_state *state, enum barrier_stage stage, uint32_t reads,
+                      uint32_t writes);
+/* Forget what happened to the resources of mask: the host has waited for all of it, or they are
+ * other memory now. */
 void barrier_forget(struct barrier_state *state, uint32_t mask);
 
 #endif

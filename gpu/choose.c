@@ -26,7 +26,8 @@ static int rank(const struct gpu_device_info *info)
     return (int)info->kind + (info->usable ? 0 : 16);
 }
 
-int gpu_choose(const struct gpu_device_info *infos, size_t count, const char *choice, size_t *unusable)
+int gpu_choose(const struct gpu_device_info *infos, size_t count, const char *choice,
+               size_t *unusable)
 {
     if (!choice || !*choice)
         choice = "auto";
@@ -46,11 +47,16 @@ int gpu_choose(const struct gpu_device_info *infos, size_t count, const char *ch
 static enum gpu_kind kind_of(VkPhysicalDeviceType type)
 {
     switch (type) {
-    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return GPU_KIND_DISCRETE;
-    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return GPU_KIND_INTEGRATED;
-    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return GPU_KIND_VIRTUAL;
-    case VK_PHYSICAL_DEVICE_TYPE_CPU: return GPU_KIND_SOFTWARE;
-    default: return GPU_KIND_OTHER;
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+        return GPU_KIND_DISCRETE;
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+        return GPU_KIND_INTEGRATED;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+        return GPU_KIND_VIRTUAL;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+        return GPU_KIND_SOFTWARE;
+    default:
+        return GPU_KIND_OTHER;
     }
 }
 
@@ -77,7 +83,8 @@ static uint32_t compute_family(VkPhysicalDevice physical, uint32_t *timestamp_bi
     for (uint32_t i = 0; i < count; i++) {
         if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) || !families[i].queueCount)
             continue;
-        if (found != UINT32_MAX && (families[found].timestampValidBits || !families[i].timestampValidBits))
+        if (found != UINT32_MAX &&
+            (families[found].timestampValidBits || !families[i].timestampValidBits))
             continue;
         found = i;
         *timestamp_bits = families[i].timestampValidBits;
@@ -88,12 +95,17 @@ static uint32_t compute_family(VkPhysicalDevice physical, uint32_t *timestamp_bi
 static const char *missing_feature(VkPhysicalDevice physical, const VkPhysicalDeviceLimits *limits,
                                    const VkPhysicalDeviceSubgroupProperties *subgroup, bool *robust)
 {
-    VkPhysicalDeviceVulkan12Features v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-    VkPhysicalDeviceVulkan11Features v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v12};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v11};
+    VkPhysicalDeviceVulkan12Features v12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    VkPhysicalDeviceVulkan11Features v11 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v12};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &v11};
     vkGetPhysicalDeviceFeatures2(physical, &features);
     *robust = features.features.robustBufferAccess;
-    const VkSubgroupFeatureFlags operations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
+    const VkSubgroupFeatureFlags operations = VK_SUBGROUP_FEATURE_BASIC_BIT |
+                                              VK_SUBGROUP_FEATURE_BALLOT_BIT |
+                                              VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
     const struct {
         bool has;
         const char *name;
@@ -106,7 +118,8 @@ static const char *missing_feature(VkPhysicalDevice physical, const VkPhysicalDe
         {v12.scalarBlockLayout, "scalarBlockLayout"},
         {v12.timelineSemaphore, "timelineSemaphore"},
         {v12.hostQueryReset, "hostQueryReset"},
-        {(subgroup->supportedOperations & operations) == operations, "subgroup ballot and arithmetic"},
+        {(subgroup->supportedOperations & operations) == operations,
+         "subgroup ballot and arithmetic"},
         {subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT, "subgroups in compute shaders"},
         {limits->maxPerStageDescriptorStorageBuffers >= 14, "14 storage buffers per stage"},
         {limits->maxPerStageDescriptorStorageImages >= 6, "6 storage images per stage"},
@@ -122,10 +135,14 @@ static const char *missing_feature(VkPhysicalDevice physical, const VkPhysicalDe
 /* Is the size of subgroups always the same, and can a pipeline ask that they be full? */
 static bool has_fixed_subgroups(VkPhysicalDevice physical)
 {
-    VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &control};
-    VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT};
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &sizes};
+    VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &control};
+    VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT};
+    VkPhysicalDeviceProperties2 properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &sizes};
     if (!has_extension(physical, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
         return false;
     vkGetPhysicalDeviceFeatures2(physical, &features);
@@ -135,8 +152,10 @@ static bool has_fixed_subgroups(VkPhysicalDevice physical)
 
 static bool has_half_floats(VkPhysicalDevice physical)
 {
-    VkPhysicalDeviceVulkan12Features v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v12};
+    VkPhysicalDeviceVulkan12Features v12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &v12};
     vkGetPhysicalDeviceFeatures2(physical, &features);
     return v12.shaderFloat16;
 }
@@ -154,7 +173,8 @@ static uint64_t device_memory(VkPhysicalDevice physical)
     uint64_t largest = 0;
     vkGetPhysicalDeviceMemoryProperties(physical, &memory);
     for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
-        if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) && memory.memoryHeaps[i].size > largest)
+        if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) &&
+            memory.memoryHeaps[i].size > largest)
             largest = memory.memoryHeaps[i].size;
     return largest;
 }
@@ -163,13 +183,21 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out)
 {
     VkPhysicalDeviceProperties basic;
     vkGetPhysicalDeviceProperties(physical, &basic);
-    bool v12 = basic.apiVersion >= VK_API_VERSION_1_2, import = has_extension(physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
-    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
-    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES, .pNext = import ? &host : NULL};
-    VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &driver};
-    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, .pNext = &subgroup};
-    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
-    const VkSubgroupFeatureFlags shuffles = VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT;
+    bool v12 = basic.apiVersion >= VK_API_VERSION_1_2,
+         import = has_extension(physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+    VkPhysicalDeviceDriverProperties driver = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES,
+        .pNext = import ? &host : NULL};
+    VkPhysicalDeviceSubgroupProperties subgroup = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &driver};
+    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES,
+                                       .pNext = &subgroup};
+    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                       .pNext = &id};
+    const VkSubgroupFeatureFlags shuffles =
+        VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT;
     *out = (struct gpu_probe){.limits = basic.limits, .family = UINT32_MAX};
     const char *missing = v12 ? NULL : "Vulkan 1.2";
     if (v12) {
@@ -182,7 +210,8 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out)
     }
     struct gpu_device_info *info = &out->info;
     snprintf(info->name, sizeof(info->name), "%s", basic.deviceName);
-    snprintf(info->driver, sizeof(info->driver), "%.120s %.120s", driver.driverName, driver.driverInfo);
+    snprintf(info->driver, sizeof(info->driver), "%.120s %.120s", driver.driverName,
+             driver.driverInfo);
     snprintf(info->missing, sizeof(info->missing), "%s", missing ? missing : "");
     format_uuid(id.deviceUUID, info->uuid);
     info->kind = kind_of(basic.deviceType);
@@ -200,7 +229,8 @@ void gpu_probe(VkPhysicalDevice physical, struct gpu_probe *out)
     info->usable = !missing;
 }
 
-int gpu_probe_all(struct gpu *g, VkPhysicalDevice **devices, struct gpu_device_info **infos, uint32_t *count)
+int gpu_probe_all(struct gpu *g, VkPhysicalDevice **devices, struct gpu_device_info **infos,
+                  uint32_t *count)
 {
     int err = GPU_OK;
     uint32_t n = 0;

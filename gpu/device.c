@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The device: opening and closing. A lost device stays lost: every later call says GPU_ERR_LOST and closing does not wait.
+ * The device: opening and closing. A lost device stays lost: every later call says GPU_ERR_LOST and
+ * closing does not wait.
  */
 #include "gpu/vk.h"
 
@@ -10,17 +11,27 @@
 static int create_device(struct gpu *g, const struct gpu_probe *probe)
 {
     int err = GPU_OK;
-    VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
-                                                              .computeFullSubgroups = VK_TRUE};
+    VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
+        .computeFullSubgroups = VK_TRUE};
     VkPhysicalDeviceVulkan12Features v12 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = g->info.fixed_subgroups ? &control : NULL,
-        .storageBuffer8BitAccess = VK_TRUE, .shaderInt8 = VK_TRUE, .scalarBlockLayout = VK_TRUE,
-        .timelineSemaphore = VK_TRUE, .hostQueryReset = VK_TRUE, .shaderFloat16 = g->info.half_floats,
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .pNext = g->info.fixed_subgroups ? &control : NULL,
+        .storageBuffer8BitAccess = VK_TRUE,
+        .shaderInt8 = VK_TRUE,
+        .scalarBlockLayout = VK_TRUE,
+        .timelineSemaphore = VK_TRUE,
+        .hostQueryReset = VK_TRUE,
+        .shaderFloat16 = g->info.half_floats,
     };
-    VkPhysicalDeviceVulkan11Features v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v12,
-                                            .storageBuffer16BitAccess = VK_TRUE};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &v11,
-                                          .features = {.shaderInt16 = VK_TRUE, .shaderStorageImageExtendedFormats = VK_TRUE,
+    VkPhysicalDeviceVulkan11Features v11 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+        .pNext = &v12,
+        .storageBuffer16BitAccess = VK_TRUE};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &v11,
+                                          .features = {.shaderInt16 = VK_TRUE,
+                                                       .shaderStorageImageExtendedFormats = VK_TRUE,
                                                        .robustBufferAccess = probe->robust}};
     const char *extensions[2];
     uint32_t extension_count = 0;
@@ -28,12 +39,18 @@ static int create_device(struct gpu *g, const struct gpu_probe *probe)
         extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     if (g->info.fixed_subgroups)
         extensions[extension_count++] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
-    VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &features,
-                               .enabledExtensionCount = extension_count, .ppEnabledExtensionNames = extensions};
+    VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = &features,
+                               .enabledExtensionCount = extension_count,
+                               .ppEnabledExtensionNames = extensions};
     TRY(gpu_queues_create(g, probe->family, &info));
-    VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = 1,
+    VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                            .descriptorCount = 1,
                                             .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
-    VkDescriptorSetLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 1, .pBindings = &binding};
+    VkDescriptorSetLayoutCreateInfo layout = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .bindingCount = 1,
+        .pBindings = &binding};
     VK(g, g->vk.vkCreateDescriptorSetLayout(g->device, &layout, NULL, &g->host_set));
 error:
     return err;
@@ -44,8 +61,11 @@ static bool is_unified(const struct gpu *g)
 {
     if (g->info.kind != GPU_KIND_SOFTWARE && g->info.kind != GPU_KIND_INTEGRATED)
         return false;
-    return gpu_memory_type(g, ~0u, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                           VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0, 0) != UINT32_MAX;
+    return gpu_memory_type(g, ~0u,
+                           VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
+                               VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                               VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                           0, 0) != UINT32_MAX;
 }
 
 static int choose_device(struct gpu *g, const char *choice)
@@ -103,7 +123,8 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     TRY(create_device(g, &probe));
     if (params->debug)
         TRY(gpu_debug_open(g));
-    gpu_log(g, 2, "device %s (%s)%s", g->info.name, g->info.driver, g->info.software ? ", software" : "");
+    gpu_log(g, 2, "device %s (%s)%s", g->info.name, g->info.driver,
+            g->info.software ? ", software" : "");
     *out = g;
     return GPU_OK;
 error:
@@ -153,12 +174,16 @@ int gpu_run_after(struct gpu *g, const struct gpu_point *after, uint32_t count,
     VkCommandPool pool = VK_NULL_HANDLE;
     VkCommandBuffer commands;
     VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                         .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, .queueFamilyIndex = g->family};
+                                         .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                                         .queueFamilyIndex = g->family};
     VK(g, g->vk.vkCreateCommandPool(g->device, &pool_info, NULL, &pool));
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
     VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, &commands));
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     VK(g, g->vk.vkBeginCommandBuffer(commands, &begin));
     record(g, commands, ctx);
     VK(g, g->vk.vkEndCommandBuffer(commands));
@@ -170,14 +195,16 @@ error:
     return err;
 }
 
-int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx)
+int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx),
+            void *ctx)
 {
     return gpu_run_after(g, NULL, 0, record, ctx);
 }
 
 void gpu_label_begin(struct gpu *g, VkCommandBuffer commands, const char *name)
 {
-    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = name};
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                  .pLabelName = name};
     if (g->label_begin)
         g->label_begin(commands, &label);
 }

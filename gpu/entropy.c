@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entropy decoding on the GPU: batches from being filled to being fetched. A batch decodes on a background queue of its own and is
- * fetched by the queue that copies to the host; the host waits between the two, as it allocates what is fetched into.
+ * Entropy decoding on the GPU: batches from being filled to being fetched. A batch decodes on a
+ * background queue of its own and is fetched by the queue that copies to the host; the host waits
+ * between the two, as it allocates what is fetched into.
  */
 #include "gpu/entropy_internal.h"
 
@@ -24,7 +25,8 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
             return NULL;
         }
         b->state = BATCH_FILLING;
-        b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->lines = b->reserved = b->copy_count = 0;
+        b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->lines = b->reserved =
+            b->copy_count = 0;
         b->staged = 0;
         b->resident = false;
         return b;
@@ -32,14 +34,17 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
     return NULL;
 }
 
-int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units, uint32_t *picture)
+int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units,
+                            uint32_t *picture)
 {
     const struct gpu_entropy_params *p = &b->e->params;
     if (b->state != BATCH_FILLING || !mb_count)
         return GPU_ERR_INVALID;
-    if (b->picture_count == p->pictures || mb_count > p->mbs - b->mbs || units > p->units - b->units)
+    if (b->picture_count == p->pictures || mb_count > p->mbs - b->mbs ||
+        units > p->units - b->units)
         return GPU_ERR_NOMEM;
-    b->pictures[b->picture_count] = (struct batch_picture){.mb_base = b->mbs, .mb_count = mb_count, .unit_base = b->units, .unit_most = units};
+    b->pictures[b->picture_count] = (struct batch_picture){
+        .mb_base = b->mbs, .mb_count = mb_count, .unit_base = b->units, .unit_most = units};
     b->mbs += mb_count;
     b->units += units;
     *picture = b->picture_count++;
@@ -58,16 +63,19 @@ uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most)
 /* All that the shader relies on. */
 static bool slice_valid(const struct ent_slice *s, const struct batch_picture *pic, size_t size)
 {
-    return s->size <= ENT_MAX_BYTES && s->start < s->size && s->size + ENT_PADDING <= size && s->first_mb >= pic->next_mb &&
-           s->end_mb > s->first_mb && s->end_mb <= pic->mb_count && s->mb_width >= ENT_MIN_WIDTH && s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 &&
+    return s->size <= ENT_MAX_BYTES && s->start < s->size && s->size + ENT_PADDING <= size &&
+           s->first_mb >= pic->next_mb && s->end_mb > s->first_mb && s->end_mb <= pic->mb_count &&
+           s->mb_width >= ENT_MIN_WIDTH && s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 &&
            s->model <= 3 && s->num_ref[0] <= REC_MAX_REFS && s->num_ref[1] <= REC_MAX_REFS &&
            (s->chroma_blocks == 0 || s->chroma_blocks == 4);
 }
 
-int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture, const struct ent_slice *slice, size_t size)
+int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
+                          const struct ent_slice *slice, size_t size)
 {
     const struct gpu_entropy_params *p = &b->e->params;
-    if (b->state != BATCH_FILLING || picture >= b->picture_count || size > b->reserved || !slice_valid(slice, &b->pictures[picture], size))
+    if (b->state != BATCH_FILLING || picture >= b->picture_count || size > b->reserved ||
+        !slice_valid(slice, &b->pictures[picture], size))
         return GPU_ERR_INVALID;
     if (b->slice_count == p->slices)
         return GPU_ERR_NOMEM;
@@ -98,24 +106,32 @@ static void record_inputs(struct gpu_entropy_batch *b)
     struct gpu *g = b->e->g;
     const struct gpu_buffer *to = b->device;
     const uint64_t slices = b->slice_count * sizeof(struct ent_slice);
-    VkBufferCopy copies[2] = {{0, 0, slices}, {b->e->params.slices * sizeof(struct ent_slice), 0, b->bytes}};
+    VkBufferCopy copies[2] = {{0, 0, slices},
+                              {b->e->params.slices * sizeof(struct ent_slice), 0, b->bytes}};
     g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_SLICES].buffer, 1, &copies[0]);
     g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_BYTES].buffer, 1, &copies[1]);
-    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_MOTION].buffer, 0, b->mbs * sizeof(struct rec_motion), 0);
+    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_MOTION].buffer, 0,
+                          b->mbs * sizeof(struct rec_motion), 0);
     if (b->units)
-        g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COEFFS].buffer, 0, (uint64_t)b->units * ENTROPY_UNIT_BYTES, 0);
-    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_RESULTS].buffer, 0, b->slice_count * sizeof(struct ent_result), 0);
-    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COUNTS].buffer, 0, b->picture_count * sizeof(uint32_t), 0);
+        g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COEFFS].buffer, 0,
+                              (uint64_t)b->units * ENTROPY_UNIT_BYTES, 0);
+    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_RESULTS].buffer, 0,
+                          b->slice_count * sizeof(struct ent_result), 0);
+    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COUNTS].buffer, 0,
+                          b->picture_count * sizeof(uint32_t), 0);
 }
 
 static void record_results(struct gpu_entropy_batch *b)
 {
     struct gpu *g = b->e->g;
     const struct gpu_buffer *from = b->device;
-    VkBufferCopy copies[2] = {{0, 0, b->slice_count * sizeof(struct ent_result)},
-                              {0, b->e->params.slices * sizeof(struct ent_result), b->picture_count * sizeof(uint32_t)}};
-    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_RESULTS].buffer, b->results.buffer, 1, &copies[0]);
-    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_COUNTS].buffer, b->results.buffer, 1, &copies[1]);
+    VkBufferCopy copies[2] = {
+        {0, 0, b->slice_count * sizeof(struct ent_result)},
+        {0, b->e->params.slices * sizeof(struct ent_result), b->picture_count * sizeof(uint32_t)}};
+    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_RESULTS].buffer, b->results.buffer, 1,
+                          &copies[0]);
+    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_COUNTS].buffer, b->results.buffer, 1,
+                          &copies[1]);
 }
 
 static int record_decode(struct gpu_entropy_batch *b, VkPipeline pipeline)
@@ -130,18 +146,23 @@ static int record_decode(struct gpu_entropy_batch *b, VkPipeline pipeline)
     if (b->queries)
         g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
     record_inputs(b);
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
     g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1, &b->set, 0, NULL);
+    g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1,
+                                  &b->set, 0, NULL);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
-    g->vk.vkCmdPushConstants(c, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(b->slice_count), &b->slice_count);
+    g->vk.vkCmdPushConstants(c, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                             sizeof(b->slice_count), &b->slice_count);
     g->vk.vkCmdDispatch(c, (b->slice_count + e->group - 1) / e->group, 1, 1);
     if (b->queries)
         g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
     record_results(b);
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
     gpu_label_end(g, c);
     VK(g, g->vk.vkEndCommandBuffer(c));
 error:
@@ -172,7 +193,8 @@ error:
 static void read_results(struct gpu_entropy_batch *b)
 {
     const struct ent_result *results = (const struct ent_result *)b->results.map;
-    const uint32_t *units = (const uint32_t *)(b->results.map + b->e->params.slices * sizeof(*results));
+    const uint32_t *units =
+        (const uint32_t *)(b->results.map + b->e->params.slices * sizeof(*results));
     for (uint32_t i = 0; i < b->picture_count; i++) {
         struct batch_picture *pic = &b->pictures[i];
         pic->units = units[i];
@@ -246,9 +268,11 @@ double gpu_entropy_seconds(const struct gpu_entropy_batch *b)
     struct gpu *g = b->e->g;
     uint64_t ticks[2] = {0, 0};
     if (!b->queries || b->state < BATCH_DECODED ||
-        g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks, sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
+        g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks,
+                                    sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
         return 0;
-    return (double)((ticks[1] - ticks[0]) & b->queue->tick_mask) * (double)g->limits.timestampPeriod * 1e-9;
+    return (double)((ticks[1] - ticks[0]) & b->queue->tick_mask) *
+           (double)g->limits.timestampPeriod * 1e-9;
 }
 
 /* ---- fetching ---- */
@@ -263,10 +287,13 @@ static int begin_fetch(struct gpu_entropy_batch *b)
 /* Room for what every picture may have; made once, before it is named by commands. */
 static int need_staging(struct gpu_entropy_batch *b)
 {
-    const uint64_t size = (uint64_t)b->e->params.mbs * (sizeof(struct rec_mb) + sizeof(struct rec_motion) + ENTROPY_SYNTAX_BYTES) +
-                          (uint64_t)b->e->params.units * ENTROPY_UNIT_BYTES;
+    const uint64_t size =
+        (uint64_t)b->e->params.mbs *
+            (sizeof(struct rec_mb) + sizeof(struct rec_motion) + ENTROPY_SYNTAX_BYTES) +
+        (uint64_t)b->e->params.units * ENTROPY_UNIT_BYTES;
     return b->staging.buffer ? GPU_OK
-                             : gpu_buffer_create(b->e->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->staging);
+                             : gpu_buffer_create(b->e->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                                 GPU_MEMORY_READBACK, &b->staging);
 }
 
 static int need_copy(struct gpu_entropy_batch *b)
@@ -282,7 +309,8 @@ static int need_copy(struct gpu_entropy_batch *b)
     return GPU_OK;
 }
 
-static int fetch_array(struct gpu_entropy_batch *b, uint32_t binding, uint64_t from, uint64_t size, void *to)
+static int fetch_array(struct gpu_entropy_batch *b, uint32_t binding, uint64_t from, uint64_t size,
+                       void *to)
 {
     struct gpu *g = b->e->g;
     struct gpu_place place;
@@ -305,7 +333,8 @@ error:
     return err;
 }
 
-int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture, const struct gpu_entropy_target *to)
+int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture,
+                      const struct gpu_entropy_target *to)
 {
     int err = GPU_OK;
     if (b->state != BATCH_DECODED || picture >= b->picture_count || b->pictures[picture].failed)
@@ -314,10 +343,14 @@ int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture, const struc
     const uint64_t base = pic->mb_base, n = pic->mb_count;
     if (!b->recording)
         TRY(begin_fetch(b));
-    TRY(fetch_array(b, ENT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb), to->mbs));
-    TRY(fetch_array(b, ENT_BIND_MOTION, base * sizeof(struct rec_motion), n * sizeof(struct rec_motion), to->motion));
-    TRY(fetch_array(b, ENT_BIND_SYNTAX, base * ENTROPY_SYNTAX_BYTES, n * ENTROPY_SYNTAX_BYTES, to->syntax));
-    TRY(fetch_array(b, ENT_BIND_COEFFS, (uint64_t)pic->unit_base * ENTROPY_UNIT_BYTES, (uint64_t)pic->units * ENTROPY_UNIT_BYTES, to->coeffs));
+    TRY(fetch_array(b, ENT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb),
+                    to->mbs));
+    TRY(fetch_array(b, ENT_BIND_MOTION, base * sizeof(struct rec_motion),
+                    n * sizeof(struct rec_motion), to->motion));
+    TRY(fetch_array(b, ENT_BIND_SYNTAX, base * ENTROPY_SYNTAX_BYTES, n * ENTROPY_SYNTAX_BYTES,
+                    to->syntax));
+    TRY(fetch_array(b, ENT_BIND_COEFFS, (uint64_t)pic->unit_base * ENTROPY_UNIT_BYTES,
+                    (uint64_t)pic->units * ENTROPY_UNIT_BYTES, to->coeffs));
 error:
     return err;
 }
@@ -332,7 +365,9 @@ int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
         b->state = BATCH_FETCHED;
         return GPU_OK;
     }
-    gpu_commands_barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    gpu_commands_barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                         VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                         VK_ACCESS_HOST_READ_BIT);
     b->recording = false;
     VK(g, g->vk.vkEndCommandBuffer(b->down_commands));
     TRY(gpu_queue_submit(b->down, b->down_commands, b->queue, b->value, &b->value));
@@ -345,8 +380,9 @@ void gpu_entropy_end(struct gpu_entropy_batch *b)
 {
     if (!b)
         return;
+    /* of a lost device nothing runs any more */
     if (is_submitted(b))
-        gpu_queue_wait(queue_of(b), b->value, UINT64_MAX); /* of a lost device nothing runs any more */
+        gpu_queue_wait(queue_of(b), b->value, UINT64_MAX);
     if (b->recording)
         b->e->g->vk.vkEndCommandBuffer(b->down_commands);
     b->recording = false;

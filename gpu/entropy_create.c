@@ -8,14 +8,16 @@
 
 #include <stdlib.h>
 
-#define MAX_GROUPS 65535 /* that any device allows in a dispatch */
-#define MOST_SUBGROUP 64 /* threads for a slice: where subgroups are wider, slices share one */
+#define MAX_GROUPS    65535 /* that any device allows in a dispatch */
+#define MOST_SUBGROUP 64    /* threads for a slice: where subgroups are wider, slices share one */
 
 /* Bytes of each buffer of a batch. */
 static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_BINDINGS])
 {
-    /* A slice has a row of edges, or as many as it has macroblocks if these are fewer; so much is read ahead behind the last ones. */
-    const uint64_t most = (uint64_t)p->slices * ENT_MAX_WIDTH, lines = (most < p->mbs ? most : p->mbs) + ENT_MAX_WIDTH;
+    /* A slice has a row of edges, or as many as it has macroblocks if these are fewer; so much is
+     * read ahead behind the last ones. */
+    const uint64_t most = (uint64_t)p->slices * ENT_MAX_WIDTH,
+                   lines = (most < p->mbs ? most : p->mbs) + ENT_MAX_WIDTH;
     sizes[ENT_BIND_TABLES] = sizeof(struct ent_tables);
     sizes[ENT_BIND_SLICES] = (uint64_t)p->slices * sizeof(struct ent_slice);
     sizes[ENT_BIND_BYTES] = p->bytes;
@@ -30,7 +32,9 @@ static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_
 
 static int create_buffers(struct gpu_entropy_batch *b)
 {
-    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     struct gpu *g = b->e->g;
     uint64_t sizes[ENT_BINDINGS];
     int err = GPU_OK;
@@ -38,9 +42,10 @@ static int create_buffers(struct gpu_entropy_batch *b)
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
         if (i != ENT_BIND_TABLES)
             TRY(gpu_buffer_create(g, sizes[i], usage, GPU_MEMORY_DEVICE, &b->device[i]));
-    TRY(gpu_buffer_create(g, sizes[ENT_BIND_SLICES] + sizes[ENT_BIND_BYTES], VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
-    TRY(gpu_buffer_create(g, sizes[ENT_BIND_RESULTS] + sizes[ENT_BIND_COUNTS], VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
-                          &b->results));
+    TRY(gpu_buffer_create(g, sizes[ENT_BIND_SLICES] + sizes[ENT_BIND_BYTES],
+                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
+    TRY(gpu_buffer_create(g, sizes[ENT_BIND_RESULTS] + sizes[ENT_BIND_COUNTS],
+                          VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->results));
 error:
     return err;
 }
@@ -50,7 +55,8 @@ static int create_set(struct gpu_entropy_batch *b)
     VkBuffer buffers[ENT_BINDINGS];
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
         buffers[i] = i == ENT_BIND_TABLES ? b->e->tables.buffer : b->device[i].buffer;
-    return gpu_buffer_set_create(b->e->g, b->e->layout, buffers, ENT_BINDINGS, &b->descriptors, &b->set);
+    return gpu_buffer_set_create(b->e->g, b->e->layout, buffers, ENT_BINDINGS, &b->descriptors,
+                                 &b->set);
 }
 
 int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
@@ -69,7 +75,9 @@ int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
     TRY(gpu_commands_create(g, b->queue, &b->pool, &b->commands));
     TRY(gpu_commands_create(g, b->down, &b->down_pool, &b->down_commands));
     if (g->timestamps && b->queue->tick_mask) {
-        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
+        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                         .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                         .queryCount = 2};
         VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
     }
 error:
@@ -104,7 +112,8 @@ int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out)
     const uint32_t constants[2] = {e->threads * e->group, e->group};
     int err = GPU_OK;
     if (!e->pipeline)
-        err = gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants, 2, "entropy", &e->pipeline);
+        err = gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants,
+                               2, "entropy", &e->pipeline);
     if (err == GPU_OK)
         *out = e->pipeline;
     return err;
@@ -113,9 +122,13 @@ int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out)
 static void choose_group(struct gpu_entropy *e)
 {
     const VkPhysicalDeviceLimits *l = &e->g->limits;
-    uint32_t most = l->maxComputeWorkGroupInvocations < l->maxComputeWorkGroupSize[0] ? l->maxComputeWorkGroupInvocations : l->maxComputeWorkGroupSize[0];
-    e->threads = e->g->info.subgroup_size < MOST_SUBGROUP ? e->g->info.subgroup_size : MOST_SUBGROUP;
-    e->group = most / e->threads < ENT_GROUP_SLICES ? most / e->threads : ENT_GROUP_SLICES; /* one at least: any device allows 128 */
+    uint32_t most = l->maxComputeWorkGroupInvocations < l->maxComputeWorkGroupSize[0]
+                        ? l->maxComputeWorkGroupInvocations
+                        : l->maxComputeWorkGroupSize[0];
+    e->threads =
+        e->g->info.subgroup_size < MOST_SUBGROUP ? e->g->info.subgroup_size : MOST_SUBGROUP;
+    /* one at least: any device allows 128 */
+    e->group = most / e->threads < ENT_GROUP_SLICES ? most / e->threads : ENT_GROUP_SLICES;
 }
 
 static bool params_fit(const struct gpu_entropy *e)
@@ -131,13 +144,16 @@ static bool params_fit(const struct gpu_entropy *e)
 static void record_tables(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     const struct gpu_entropy *e = ctx;
-    g->vk.vkCmdUpdateBuffer(commands, e->tables.buffer, 0, sizeof(*e->params.tables), e->params.tables);
+    g->vk.vkCmdUpdateBuffer(commands, e->tables.buffer, 0, sizeof(*e->params.tables),
+                            e->params.tables);
 }
 
-int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, struct gpu_entropy **out)
+int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
+                       struct gpu_entropy **out)
 {
     int err = GPU_OK;
-    if (!params->batches || !params->pictures || !params->slices || !params->mbs || !params->units || !params->bytes || params->bytes % 4)
+    if (!params->batches || !params->pictures || !params->slices || !params->mbs ||
+        !params->units || !params->bytes || params->bytes % 4)
         return GPU_ERR_INVALID;
     struct gpu_entropy *e = calloc(1, sizeof(*e));
     if (!e)
@@ -149,8 +165,10 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, s
         err = GPU_ERR_FEATURE;
         goto error;
     }
-    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4, &e->layout));
-    TRY(gpu_buffer_create(g, sizeof(*params->tables), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4,
+                       &e->layout));
+    TRY(gpu_buffer_create(g, sizeof(*params->tables),
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                           GPU_MEMORY_DEVICE, &e->tables));
     TRY(gpu_run(g, record_tables, e));
     e->params.tables = NULL;

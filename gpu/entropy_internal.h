@@ -9,11 +9,18 @@
 #include "gpu/shaders/lib/entropy_args.h"
 #include "gpu/vk.h"
 
-#define ENTROPY_UNIT_BYTES 32
+#define ENTROPY_UNIT_BYTES   32
 #define ENTROPY_SYNTAX_BYTES 8
-#define ENTROPY_EDGE_BYTES 24 /* what a macroblock leaves to the one below */
+#define ENTROPY_EDGE_BYTES   24 /* what a macroblock leaves to the one below */
 
-enum entropy_state { BATCH_FREE, BATCH_FILLING, BATCH_DECODING, BATCH_DECODED, BATCH_FETCHING, BATCH_FETCHED };
+enum entropy_state {
+    BATCH_FREE,
+    BATCH_FILLING,
+    BATCH_DECODING,
+    BATCH_DECODED,
+    BATCH_FETCHING,
+    BATCH_FETCHED
+};
 
 struct batch_picture {
     uint32_t mb_base, mb_count, unit_base, unit_most;
@@ -34,17 +41,17 @@ struct batch_copy {
 };
 
 struct gpu_entropy_batch {
-    struct gpu_entropy *e;             /* NULL: not made yet */
+    struct gpu_entropy *e; /* NULL: not made yet */
     enum entropy_state state;
     uint32_t picture_count, slice_count, mbs, units, bytes, lines;
     struct batch_picture *pictures;
     struct batch_slice *slices;
     uint32_t reserved; /* by gpu_entropy_slice_bytes */
 
-    struct gpu_buffer up;              /* slices, then bytes, of the host */
+    struct gpu_buffer up; /* slices, then bytes, of the host */
     struct gpu_buffer device[ENT_BINDINGS];
-    struct gpu_buffer results;         /* results, then unit counts, for the host */
-    struct gpu_buffer staging;         /* fetched arrays that do not go to an arena; grows */
+    struct gpu_buffer results; /* results, then unit counts, for the host */
+    struct gpu_buffer staging; /* fetched arrays that do not go to an arena; grows */
     uint64_t staged;
     struct batch_copy *copies;
     uint32_t copy_count, copy_capacity;
@@ -52,12 +59,12 @@ struct gpu_entropy_batch {
     struct gpu_queue *queue, *down;
     VkCommandPool pool, down_pool;
     VkCommandBuffer commands, down_commands;
-    bool recording;                    /* down_commands */
-    bool resident;                     /* some of it goes into an arena of the device */
-    VkQueryPool queries;               /* both ends of the dispatch, or none */
+    bool recording;      /* down_commands */
+    bool resident;       /* some of it goes into an arena of the device */
+    VkQueryPool queries; /* both ends of the dispatch, or none */
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
-    uint64_t value;                    /* of queue or down, by state */
+    uint64_t value; /* of queue or down, by state */
 };
 
 struct gpu_entropy {
@@ -65,10 +72,10 @@ struct gpu_entropy {
     struct gpu_entropy_params params;
     struct gpu_buffer tables;
     const struct gpu_layout *layout;
-    VkPipeline pipeline; /* the device's; when it is needed */
+    VkPipeline pipeline;     /* the device's; when it is needed */
     uint32_t threads, group; /* of a slice; slices of a workgroup */
     struct gpu_entropy_batch *batches;
-    uint32_t batch_count;        /* less than params.batches where memory was short */
+    uint32_t batch_count; /* less than params.batches where memory was short */
 };
 
 /* entropy_create.c */

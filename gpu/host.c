@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Host memory that the GPU writes frames into. Imported where the device can (direct); otherwise a staging buffer, and the written
- * rectangles wait in a list until a timeline says that they are there, then they are copied row by row.
+ * Host memory that the GPU writes frames into. Imported where the device can (direct); otherwise a
+ * staging buffer, and the written rectangles wait in a list until a timeline says that they are
+ * there, then they are copied row by row.
  */
 #include "gpu/vk.h"
 
@@ -21,24 +22,32 @@ struct gpu_host {
     bool direct;
     struct gpu_buffer buffer;
     VkDescriptorPool pool;
-    uint64_t half;                 /* windows start at multiples of this and are at most twice as long */
+    uint64_t half; /* windows start at multiples of this and are at most twice as long */
     uint32_t window_count;
     VkDescriptorSet *windows;
-    uint64_t last[GPU_QUEUES];     /* of each queue, the submission that wrote here last */
+    uint64_t last[GPU_QUEUES]; /* of each queue, the submission that wrote here last */
     struct pending *pending;
     size_t pending_count, pending_capacity;
 };
 
 /* vk.h */
-int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage, struct gpu_buffer *out)
+int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage,
+                      struct gpu_buffer *out)
 {
     int err = GPU_OK;
-    const VkExternalMemoryHandleTypeFlagBits handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-    VkExternalMemoryBufferCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = &external, .size = size,
-                               .usage = usage, .sharingMode = gpu_sharing(g), .queueFamilyIndexCount = g->family_count,
+    const VkExternalMemoryHandleTypeFlagBits handle =
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .pNext = &external,
+                               .size = size,
+                               .usage = usage,
+                               .sharingMode = gpu_sharing(g),
+                               .queueFamilyIndexCount = g->family_count,
                                .pQueueFamilyIndices = g->families};
-    VkMemoryHostPointerPropertiesEXT pointer = {.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+    VkMemoryHostPointerPropertiesEXT pointer = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
     VkMemoryRequirements needs;
     struct gpu_buffer b = {.size = size, .map = memory};
     if (!g->host_alignment || (uintptr_t)memory % g->host_alignment || size % g->host_alignment)
@@ -46,15 +55,20 @@ int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageF
     VK(g, g->vk.vkGetMemoryHostPointerPropertiesEXT(g->device, handle, memory, &pointer));
     VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
     g->vk.vkGetBufferMemoryRequirements(g->device, b.buffer, &needs);
-    uint32_t type = gpu_memory_type(g, needs.memoryTypeBits & pointer.memoryTypeBits,
-                                    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-                                    VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0);
+    uint32_t type =
+        gpu_memory_type(g, needs.memoryTypeBits & pointer.memoryTypeBits,
+                        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                        VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0);
     err = GPU_ERR_FEATURE;
     if (type == UINT32_MAX || needs.size > size)
         goto error;
-    VkImportMemoryHostPointerInfoEXT import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT, .handleType = handle,
-                                               .pHostPointer = memory};
-    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &import, .allocationSize = size,
+    VkImportMemoryHostPointerInfoEXT import = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+        .handleType = handle,
+        .pHostPointer = memory};
+    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                     .pNext = &import,
+                                     .allocationSize = size,
                                      .memoryTypeIndex = type};
     VK(g, g->vk.vkAllocateMemory(g->device, &allocate, NULL, &b.memory));
     VK(g, g->vk.vkBindBufferMemory(g->device, b.buffer, b.memory, 0));
@@ -68,21 +82,25 @@ error:
 static int create_buffer(struct gpu *g, struct gpu_host *h)
 {
     const char *off = getenv("PELTON_NO_HOST_IMPORT");
-    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkBufferUsageFlags usage =
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     bool wanted = g->host_alignment && !(off && !strcmp(off, "1"));
     h->direct = wanted && gpu_buffer_import(g, h->memory, h->size, usage, &h->buffer) == GPU_OK;
     if (h->direct)
         return GPU_OK;
     if (atomic_load(&g->lost))
         return GPU_ERR_LOST;
-    gpu_log(g, wanted ? 1 : 2, "frames pass through a staging buffer of %llu bytes", (unsigned long long)h->size);
+    gpu_log(g, wanted ? 1 : 2, "frames pass through a staging buffer of %llu bytes",
+            (unsigned long long)h->size);
     return gpu_buffer_create(g, h->size, usage, GPU_MEMORY_READBACK, &h->buffer);
 }
 
 static int create_windows(struct gpu *g, struct gpu_host *h)
 {
     int err = GPU_OK;
-    uint64_t align = g->limits.minStorageBufferOffsetAlignment < 4 ? 4 : g->limits.minStorageBufferOffsetAlignment;
+    uint64_t align = g->limits.minStorageBufferOffsetAlignment < 4
+                         ? 4
+                         : g->limits.minStorageBufferOffsetAlignment;
     h->half = g->limits.maxStorageBufferRange / 2 / align * align;
     uint64_t count = h->size <= 2 * h->half ? 1 : (h->size + h->half - 1) / h->half - 1;
     if (count > 65536)
@@ -96,16 +114,25 @@ static int create_windows(struct gpu *g, struct gpu_host *h)
     for (uint64_t i = 0; i < count; i++)
         layouts[i] = g->host_set;
     VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, h->window_count};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = h->window_count, .poolSizeCount = 1, .pPoolSizes = &size};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = h->window_count,
+                                       .poolSizeCount = 1,
+                                       .pPoolSizes = &size};
     VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &h->pool));
-    VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = h->pool,
-                                        .descriptorSetCount = h->window_count, .pSetLayouts = layouts};
+    VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                        .descriptorPool = h->pool,
+                                        .descriptorSetCount = h->window_count,
+                                        .pSetLayouts = layouts};
     VK(g, g->vk.vkAllocateDescriptorSets(g->device, &sets, h->windows));
     for (uint64_t i = 0; i < count; i++) {
         uint64_t offset = i * h->half, left = h->size - offset;
-        VkDescriptorBufferInfo buffer = {h->buffer.buffer, offset, left < 2 * h->half ? left : 2 * h->half};
-        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = h->windows[i], .descriptorCount = 1,
-                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &buffer};
+        VkDescriptorBufferInfo buffer = {h->buffer.buffer, offset,
+                                         left < 2 * h->half ? left : 2 * h->half};
+        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                      .dstSet = h->windows[i],
+                                      .descriptorCount = 1,
+                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                      .pBufferInfo = &buffer};
         g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
     }
     err = GPU_OK;
@@ -214,7 +241,8 @@ int gpu_host_window(const struct gpu_host *h, uint64_t begin, uint64_t end, stru
         index = h->window_count - 1;
     if (end > index * h->half + 2 * h->half)
         return GPU_ERR_INVALID;
-    *out = (struct gpu_window){.offset = index * h->half, .set = h->windows[index], .index = (uint32_t)index};
+    *out = (struct gpu_window){
+        .offset = index * h->half, .set = h->windows[index], .index = (uint32_t)index};
     return GPU_OK;
 }
 
@@ -236,7 +264,8 @@ int gpu_host_reserve(struct gpu_host *h, size_t rects)
     return GPU_OK;
 }
 
-void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t count, const struct gpu_point *point)
+void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t count,
+                      const struct gpu_point *point)
 {
     h->last[point->queue - h->g->queues] = point->value;
     for (size_t i = 0; !h->direct && i < count; i++)

@@ -2,11 +2,12 @@
  *
  * Submission and completion of the camera pipeline's batches.
  *
- * The happy path: a call becomes one submission, or more where it does not fit one, each in the next flight of the ring; the last one
- * carries the ticket. When the timeline is past a flight, frames that pass through staging are copied, statistics are handed out, and
- * its ticket is done.
- * The failure modes: a call with invalid arguments submits nothing and says why in the log; an error while recording waits for what
- * was submitted before and gives no ticket; a lost device makes every later call fail with GPU_ERR_LOST.
+ * The happy path: a call becomes one submission, or more where it does not fit one, each in the
+ * next flight of the ring; the last one carries the ticket. When the timeline is past a flight,
+ * frames that pass through staging are copied, statistics are handed out, and its ticket is done.
+ * The failure modes: a call with invalid arguments submits nothing and says why in the log; an
+ * error while recording waits for what was submitted before and gives no ticket; a lost device
+ * makes every later call fail with GPU_ERR_LOST.
  */
 #include "gpu/isp_internal.h"
 
@@ -21,8 +22,9 @@ static void finish_flight(struct isp *isp, struct isp_flight *f)
         const struct isp_params *p = &frame->camera->params;
         if (!frame->statistics)
             continue;
-        isp_statistics_read((const uint32_t *)(const void *)f->readback.map + (size_t)i * ISP_STATISTICS_WORDS, frame->statistics,
-                            p->width, p->height);
+        isp_statistics_read((const uint32_t *)(const void *)f->readback.map +
+                                (size_t)i * ISP_STATISTICS_WORDS,
+                            frame->statistics, p->width, p->height);
         memcpy(frame->statistics->gain, frame->gain, sizeof(frame->gain));
     }
     f->busy = false;
@@ -136,7 +138,8 @@ static void stage_raw(struct isp_flight *f, const struct isp_item *item)
     uint32_t bytes = isp_row_bytes(&c->params);
     uint32_t rows = isp_raw_rows(&c->params);
     for (uint32_t row = 0; row < rows; row++)
-        memcpy(to + (size_t)row * c->raw_stride, (const uint8_t *)item->frame.raw + (size_t)row * item->frame.raw_stride, bytes);
+        memcpy(to + (size_t)row * c->raw_stride,
+               (const uint8_t *)item->frame.raw + (size_t)row * item->frame.raw_stride, bytes);
 }
 
 /* As many of frames[0..n) as fit one flight, which is idle. */
@@ -154,11 +157,16 @@ static int pack(struct isp *isp, struct isp_flight *f, const struct isp_frame *f
             break;
         bool starts = !(f->count % isp->group) || rgb_at + pixels > isp->rgb.size / 8;
         rgb_at = starts ? 0 : rgb_at;
-        *item = (struct isp_item){.frame = frames[f->count], .raw_at = raw_at, .out_at = out_at, .rgb_at = rgb_at, .starts_group = starts};
+        *item = (struct isp_item){.frame = frames[f->count],
+                                  .raw_at = raw_at,
+                                  .out_at = out_at,
+                                  .rgb_at = rgb_at,
+                                  .starts_group = starts};
         float *gain = item->frame.gain;
         if (gain[0] == 0 && gain[1] == 0 && gain[2] == 0)
             gain[0] = gain[1] = gain[2] = 1;
-        uint64_t bytes = (uint64_t)item->frame.raw_stride * (isp_raw_rows(&c->params) - 1) + isp_row_bytes(&c->params);
+        uint64_t bytes = (uint64_t)item->frame.raw_stride * (isp_raw_rows(&c->params) - 1) +
+                         isp_row_bytes(&c->params);
         if (isp->g->unified || !gpu_arena_find(isp->g, item->frame.raw, bytes, &item->fetch))
             stage_raw(f, item);
         f->measured |= item->frame.statistics != NULL;
@@ -177,7 +185,8 @@ static int pack(struct isp *isp, struct isp_flight *f, const struct isp_frame *f
 static int reserve_hosts(const struct isp_flight *f)
 {
     int err = GPU_OK;
-    for (uint32_t i = 0; i < f->count && err == GPU_OK; i++) /* for all, as several may go to one host */
+    /* for all, as several may go to one host */
+    for (uint32_t i = 0; i < f->count && err == GPU_OK; i++)
         err = gpu_host_reserve(f->items[i].frame.host, 3 * (size_t)f->count);
     return err;
 }
@@ -190,7 +199,8 @@ static void note_written(struct isp *isp, struct isp_flight *f, uint64_t value)
         struct isp_camera *c = frame->camera;
         struct gpu_rect rects[3];
         for (uint32_t k = 0; k < c->planes; k++)
-            rects[k] = (struct gpu_rect){frame->offset[k], frame->stride[k], c->row_bytes[k], c->rows[k]};
+            rects[k] =
+                (struct gpu_rect){frame->offset[k], frame->stride[k], c->row_bytes[k], c->rows[k]};
         gpu_host_written(frame->host, rects, c->planes, &(struct gpu_point){isp->g->main, value});
         c->last_value = value;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Privacy blur of developed pictures: two passes over the finished planes on the device, so no other pass knows of it. The arithmetic is
- * that of deliveries (recon_blur.c).
+ * Privacy blur of developed pictures: two passes over the finished planes on the device, so no
+ * other pass knows of it. The arithmetic is that of deliveries (recon_blur.c).
  */
 #include "gpu/isp_internal.h"
 #include "gpu/shaders/lib/isp_blur.h"
@@ -22,12 +22,17 @@ static int create_sets(struct isp *isp)
     struct gpu *g = isp->g;
     int err = GPU_OK;
     VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2 * isp->flight_count};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = isp->flight_count, .poolSizeCount = 1, .pPoolSizes = &size};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = isp->flight_count,
+                                       .poolSizeCount = 1,
+                                       .pPoolSizes = &size};
     if (!isp->blur_descriptors)
         VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &isp->blur_descriptors));
     for (uint32_t i = 0; i < isp->flight_count; i++) {
-        VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = isp->blur_descriptors,
-                                           .descriptorSetCount = 1, .pSetLayouts = &isp->blur_layout->set};
+        VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                           .descriptorPool = isp->blur_descriptors,
+                                           .descriptorSetCount = 1,
+                                           .pSetLayouts = &isp->blur_layout->set};
         if (!isp->flights[i].blur_set)
             VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &isp->flights[i].blur_set));
     }
@@ -38,15 +43,19 @@ error:
 int isp_blur_prepare(struct isp *isp)
 {
     struct gpu *g = isp->g;
-    const struct gpu_bindings bindings = {.buffers = ISP_BIT(ISP_BLUR_OUTPUT) | ISP_BIT(ISP_BLUR_FRAMES)};
+    const struct gpu_bindings bindings = {.buffers =
+                                              ISP_BIT(ISP_BLUR_OUTPUT) | ISP_BIT(ISP_BLUR_FRAMES)};
     int err = GPU_OK;
     if (isp->blur.buffer)
         return GPU_OK;
     TRY(gpu_layout_get(g, &bindings, 4, &isp->blur_layout));
-    TRY(gpu_pipeline_get(g, isp->blur_layout, shader_isp_blur_cells, sizeof(shader_isp_blur_cells), NULL, 0, "isp blur cells", &isp->blur_cells));
-    TRY(gpu_pipeline_get(g, isp->blur_layout, shader_isp_blur, sizeof(shader_isp_blur), NULL, 0, "isp blur", &isp->blur_join));
+    TRY(gpu_pipeline_get(g, isp->blur_layout, shader_isp_blur_cells, sizeof(shader_isp_blur_cells),
+                         NULL, 0, "isp blur cells", &isp->blur_cells));
+    TRY(gpu_pipeline_get(g, isp->blur_layout, shader_isp_blur, sizeof(shader_isp_blur), NULL, 0,
+                         "isp blur", &isp->blur_join));
     TRY(create_sets(isp));
-    TRY(gpu_buffer_create(g, isp->width * sizeof(struct isp_blur), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+    TRY(gpu_buffer_create(g, isp->width * sizeof(struct isp_blur),
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                           GPU_MEMORY_DEVICE, &isp->blur));
 error:
     return err;
@@ -72,26 +81,39 @@ static uint32_t cells_of(uint32_t size)
 /* A chroma sample that belongs to any luma sample inside is inside. */
 static struct recon_blur_rect in_planes(const struct isp_rect *r, const struct isp_args *args)
 {
-    uint32_t right = r->x + smaller(r->width, args->out_width - r->x), bottom = r->y + smaller(r->height, args->out_height - r->y);
-    return (struct recon_blur_rect){
-        .x = {r->x, r->x / 2}, .y = {r->y, r->y / 2},
-        .width = {right - r->x, (right + 1) / 2 - r->x / 2}, .height = {bottom - r->y, (bottom + 1) / 2 - r->y / 2},
-        .columns = cells_of(right - r->x), .rows = cells_of(bottom - r->y)};
+    uint32_t right = r->x + smaller(r->width, args->out_width - r->x),
+             bottom = r->y + smaller(r->height, args->out_height - r->y);
+    return (struct recon_blur_rect){.x = {r->x, r->x / 2},
+                                    .y = {r->y, r->y / 2},
+                                    .width = {right - r->x, (right + 1) / 2 - r->x / 2},
+                                    .height = {bottom - r->y, (bottom + 1) / 2 - r->y / 2},
+                                    .columns = cells_of(right - r->x),
+                                    .rows = cells_of(bottom - r->y)};
 }
 
 static struct isp_blur describe(const struct isp_item *item)
 {
-    static const uint8_t first_components[ISP_FORMATS] = {[ISP_I420] = 1, [ISP_NV12] = 1, [ISP_P010] = 1, [ISP_GRAY8] = 1, [ISP_RGB24] = 3,
-                                                          [ISP_RGBA] = 4, [ISP_RGB48] = 3};
+    static const uint8_t first_components[ISP_FORMATS] = {
+        [ISP_I420] = 1,  [ISP_NV12] = 1, [ISP_P010] = 1, [ISP_GRAY8] = 1,
+        [ISP_RGB24] = 3, [ISP_RGBA] = 4, [ISP_RGB48] = 3};
     const struct isp_camera *c = item->frame.camera;
     const struct isp_params *p = &c->params;
-    bool wide = p->format == ISP_P010 || p->format == ISP_RGB48, pairs = p->format == ISP_NV12 || p->format == ISP_P010;
-    struct isp_blur out = {.count = p->blur_count, .planes = c->planes, .bits = wide ? 16 : 8, .shift = p->format == ISP_P010 ? 6 : 0};
+    bool wide = p->format == ISP_P010 || p->format == ISP_RGB48,
+         pairs = p->format == ISP_NV12 || p->format == ISP_P010;
+    struct isp_blur out = {.count = p->blur_count,
+                           .planes = c->planes,
+                           .bits = wide ? 16 : 8,
+                           .shift = p->format == ISP_P010 ? 6 : 0};
     for (uint32_t i = 0, first = 0; i < c->planes; i++) {
         uint32_t components = i == 0 ? first_components[p->format] : pairs ? 2 : 1;
-        out.plane[i] = (struct isp_blur_plane){
-            .offset = (uint32_t)((item->out_at + c->out_offset[i]) / 4), .stride = c->out_stride[i] / 4, .rows = c->rows[i],
-            .width = c->row_bytes[i] / (wide ? 2 : 1) / components, .components = components, .first = first, .kind = i > 0};
+        out.plane[i] =
+            (struct isp_blur_plane){.offset = (uint32_t)((item->out_at + c->out_offset[i]) / 4),
+                                    .stride = c->out_stride[i] / 4,
+                                    .rows = c->rows[i],
+                                    .width = c->row_bytes[i] / (wide ? 2 : 1) / components,
+                                    .components = components,
+                                    .first = first,
+                                    .kind = i > 0};
         first += components;
     }
     for (uint32_t i = 0; i < p->blur_count; i++)
@@ -101,9 +123,14 @@ static struct isp_blur describe(const struct isp_item *item)
 
 static void write_set(struct isp *isp, const struct isp_flight *f)
 {
-    const VkDescriptorBufferInfo buffers[2] = {[ISP_BLUR_OUTPUT] = {f->output.buffer, 0, VK_WHOLE_SIZE}, [ISP_BLUR_FRAMES] = {isp->blur.buffer, 0, VK_WHOLE_SIZE}};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->blur_set, .descriptorCount = 2,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = buffers};
+    const VkDescriptorBufferInfo buffers[2] = {
+        [ISP_BLUR_OUTPUT] = {f->output.buffer, 0, VK_WHOLE_SIZE},
+        [ISP_BLUR_FRAMES] = {isp->blur.buffer, 0, VK_WHOLE_SIZE}};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .dstSet = f->blur_set,
+                                  .descriptorCount = 2,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                  .pBufferInfo = buffers};
     isp->g->vk.vkUpdateDescriptorSets(isp->g->device, 1, &write, 0, NULL);
 }
 
@@ -111,14 +138,16 @@ static void bind(struct isp *isp, struct isp_flight *f, VkPipeline pipeline)
 {
     struct gpu *g = isp->g;
     g->vk.vkCmdBindPipeline(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, isp->blur_layout->pipeline, 0, 1, &f->blur_set, 0, NULL);
+    g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                  isp->blur_layout->pipeline, 0, 1, &f->blur_set, 0, NULL);
 }
 
 static void record_cells(struct isp *isp, struct isp_flight *f, uint32_t index)
 {
     const struct isp_params *p = &f->items[index].frame.camera->params;
     uint32_t components = p->format == ISP_GRAY8 ? 1 : p->format == ISP_RGBA ? 4 : 3;
-    isp->g->vk.vkCmdPushConstants(f->commands, isp->blur_layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &index);
+    isp->g->vk.vkCmdPushConstants(f->commands, isp->blur_layout->pipeline,
+                                  VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &index);
     isp->g->vk.vkCmdDispatch(f->commands, BLUR_SIDE * BLUR_SIDE, p->blur_count, components);
 }
 
@@ -130,8 +159,10 @@ static void record_join(struct isp *isp, struct isp_flight *f, uint32_t index)
         words = c->out_stride[i] / 4 > words ? c->out_stride[i] / 4 : words;
         rows += c->rows[i];
     }
-    isp->g->vk.vkCmdPushConstants(f->commands, isp->blur_layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &index);
-    isp->g->vk.vkCmdDispatch(f->commands, (words + JOIN_X - 1) / JOIN_X, (rows + JOIN_Y - 1) / JOIN_Y, 1);
+    isp->g->vk.vkCmdPushConstants(f->commands, isp->blur_layout->pipeline,
+                                  VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &index);
+    isp->g->vk.vkCmdDispatch(f->commands, (words + JOIN_X - 1) / JOIN_X,
+                             (rows + JOIN_Y - 1) / JOIN_Y, 1);
 }
 
 void isp_blur_record(struct isp *isp, struct isp_flight *f)
@@ -148,7 +179,8 @@ void isp_blur_record(struct isp *isp, struct isp_flight *f)
     gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_TRANSFER, 0, blur);
     for (uint32_t i = 0; i < n; i++) {
         struct isp_blur args = describe(&f->items[list[i]]);
-        isp->g->vk.vkCmdUpdateBuffer(f->commands, isp->blur.buffer, list[i] * sizeof(args), offsetof(struct isp_blur, cells), &args);
+        isp->g->vk.vkCmdUpdateBuffer(f->commands, isp->blur.buffer, list[i] * sizeof(args),
+                                     offsetof(struct isp_blur, cells), &args);
     }
     gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, output | blur, blur);
     bind(isp, f, isp->blur_cells);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a struct isp holds: flights with their buffers, which grow with the largest camera, and the developed frames of one group.
+ * What a struct isp holds: flights with their buffers, which grow with the largest camera, and the
+ * developed frames of one group.
  */
 #include "gpu/isp_internal.h"
 
@@ -15,11 +16,14 @@ static void free_buffers(struct isp *isp, struct isp_flight *f)
     gpu_buffer_free(g, &f->output);
 }
 
-static int create_buffers(struct isp *isp, struct isp_flight *f, uint64_t raw_size, uint64_t out_size)
+static int create_buffers(struct isp *isp, struct isp_flight *f, uint64_t raw_size,
+                          uint64_t out_size)
 {
     struct gpu *g = isp->g;
-    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
-    const VkBufferUsageFlags from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT, to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkBufferUsageFlags shader =
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+    const VkBufferUsageFlags from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                             to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     uint64_t bytes = ISP_ARGS_AREA + raw_size;
     int err = GPU_OK;
     TRY(gpu_buffer_create(g, out_size, shader | from, GPU_MEMORY_DEVICE, &f->output));
@@ -44,8 +48,13 @@ static void write_set(struct isp *isp, const struct isp_flight *f)
     VkWriteDescriptorSet writes[ISP_BIND_COUNT];
     for (uint32_t i = 0; i < ISP_BIND_COUNT; i++)
         writes[i] = (VkWriteDescriptorSet){
-            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->set, .dstBinding = i, .descriptorCount = 1, .pBufferInfo = &buffers[i],
-            .descriptorType = i == ISP_BIND_ARGS ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
+            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+            .dstSet = f->set,
+            .dstBinding = i,
+            .descriptorCount = 1,
+            .pBufferInfo = &buffers[i],
+            .descriptorType = i == ISP_BIND_ARGS ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+                                                 : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
     isp->g->vk.vkUpdateDescriptorSets(isp->g->device, ISP_BIND_COUNT, writes, 0, NULL);
 }
 
@@ -65,14 +74,16 @@ int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes, uint64_
 {
     struct gpu *g = isp->g;
     const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
-    const uint64_t ahead = 16, limit = g->limits.maxStorageBufferRange; /* shaders read a little ahead */
+    /* shaders read a little ahead */
+    const uint64_t ahead = 16, limit = g->limits.maxStorageBufferRange;
     if (raw_bytes + ahead > limit || out_bytes > limit || 8 * pixels > limit) {
-        gpu_log(g, 0, "a frame of %llu bytes, or its picture of %llu, exceeds the device's buffers", (unsigned long long)raw_bytes,
-                (unsigned long long)out_bytes);
+        gpu_log(g, 0, "a frame of %llu bytes, or its picture of %llu, exceeds the device's buffers",
+                (unsigned long long)raw_bytes, (unsigned long long)out_bytes);
         return GPU_ERR_FEATURE;
     }
     uint64_t raw_size = larger(bytes_of(isp, raw_bytes, isp->width, ahead), isp->raw_size);
-    uint64_t out_size = larger(bytes_of(isp, out_bytes, isp->width, 0), isp->out_size), most = larger(larger(pixels, isp->pixels), 1);
+    uint64_t out_size = larger(bytes_of(isp, out_bytes, isp->width, 0), isp->out_size),
+             most = larger(larger(pixels, isp->pixels), 1);
     if (raw_size == isp->raw_size && out_size == isp->out_size && most == isp->pixels)
         return GPU_OK;
     int err = isp_drain(isp);
@@ -80,7 +91,8 @@ int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes, uint64_
     gpu_buffer_free(g, &isp->rgb);
     isp->factors_for = VK_NULL_HANDLE; /* a new buffer may have the old one's handle */
     if (err == GPU_OK)
-        err = gpu_buffer_create(g, bytes_of(isp, 8 * most, isp->group, 0), shader, GPU_MEMORY_DEVICE, &isp->rgb);
+        err = gpu_buffer_create(g, bytes_of(isp, 8 * most, isp->group, 0), shader,
+                                GPU_MEMORY_DEVICE, &isp->rgb);
     for (uint32_t i = 0; i < isp->flight_count && err == GPU_OK; i++) {
         free_buffers(isp, &isp->flights[i]);
         err = create_buffers(isp, &isp->flights[i], raw_size, out_size);
@@ -99,9 +111,13 @@ static int create_descriptors(struct isp *isp)
 {
     struct gpu *g = isp->g;
     int err = GPU_OK;
-    VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, (ISP_BIND_COUNT - 1) * isp->flight_count},
-                                     {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, isp->flight_count}};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = isp->flight_count, .poolSizeCount = 2, .pPoolSizes = sizes};
+    VkDescriptorPoolSize sizes[2] = {
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, (ISP_BIND_COUNT - 1) * isp->flight_count},
+        {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, isp->flight_count}};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = isp->flight_count,
+                                       .poolSizeCount = 2,
+                                       .pPoolSizes = sizes};
     VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &isp->descriptors));
 error:
     return err;
@@ -111,17 +127,26 @@ static int create_flight(struct isp *isp, struct isp_flight *f)
 {
     struct gpu *g = isp->g;
     int err = GPU_OK;
-    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT, to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+                             from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                             to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     uint64_t bytes = 4ull * ISP_STATISTICS_WORDS * isp->width;
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = g->family};
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .queueFamilyIndex = g->family};
     VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &f->pool));
-    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = f->pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = f->pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
     VK(g, g->vk.vkAllocateCommandBuffers(g->device, &commands, &f->commands));
-    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = isp->descriptors,
-                                       .descriptorSetCount = 1, .pSetLayouts = &isp->layout->set};
+    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                       .descriptorPool = isp->descriptors,
+                                       .descriptorSetCount = 1,
+                                       .pSetLayouts = &isp->layout->set};
     VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &f->set));
-    VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = ISP_QUERIES};
+    VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                     .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                     .queryCount = ISP_QUERIES};
     if (g->timestamps)
         VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &f->queries));
     TRY(gpu_buffer_create(g, bytes, shader | from | to, GPU_MEMORY_DEVICE, &f->statistics));
@@ -130,7 +155,8 @@ error:
     return err;
 }
 
-/* What was measured as best (docs/cameras.md): fewer barriers gain more than a cache that holds a group. */
+/* What was measured as best (docs/cameras.md): fewer barriers gain more than a cache that holds a
+ * group. */
 static void choose(struct isp *isp, const struct isp_options *o)
 {
     bool software = isp->g->info.software;
@@ -143,9 +169,12 @@ static void choose(struct isp *isp, const struct isp_options *o)
 int isp_create(struct gpu *g, const struct isp_options *options, struct isp **out)
 {
     const struct isp_options none = {0}, *o = options ? options : &none;
-    const struct gpu_bindings bindings = {.buffers = ISP_BIT(ISP_BIND_RAW) | ISP_BIT(ISP_BIND_OUTPUT) | ISP_BIT(ISP_BIND_STATISTICS) | ISP_BIT(ISP_BIND_RGB),
+    const struct gpu_bindings bindings = {.buffers =
+                                              ISP_BIT(ISP_BIND_RAW) | ISP_BIT(ISP_BIND_OUTPUT) |
+                                              ISP_BIT(ISP_BIND_STATISTICS) | ISP_BIT(ISP_BIND_RGB),
                                           .uniforms = ISP_BIT(ISP_BIND_ARGS)};
-    if (o->width > ISP_MAX_WIDTH || o->flight > ISP_MAX_FLIGHT || (o->width && o->group > o->width) || o->group > ISP_MAX_WIDTH)
+    if (o->width > ISP_MAX_WIDTH || o->flight > ISP_MAX_FLIGHT ||
+        (o->width && o->group > o->width) || o->group > ISP_MAX_WIDTH)
         return GPU_ERR_INVALID;
     int err = GPU_OK;
     struct isp *isp = calloc(1, sizeof(*isp));
@@ -195,7 +224,8 @@ uint64_t isp_memory(const struct isp *isp)
     uint64_t bytes = isp->table_bytes + isp->rgb.size + isp->blur.size + isp->factors.size;
     for (uint32_t i = 0; i < isp->flight_count; i++) {
         const struct isp_flight *f = &isp->flights[i];
-        bytes += (isp->g->unified ? f->staging.size : f->upload.size) + f->output.size + f->statistics.size;
+        bytes += (isp->g->unified ? f->staging.size : f->upload.size) + f->output.size +
+                 f->statistics.size;
     }
     return bytes;
 }

@@ -10,7 +10,8 @@
 static void brown_conrady(const double k[8], double x, double y, double *to_x, double *to_y)
 {
     double r2 = x * x + y * y;
-    double radial = (1 + ((k[4] * r2 + k[1]) * r2 + k[0]) * r2) / (1 + ((k[7] * r2 + k[6]) * r2 + k[5]) * r2);
+    double radial =
+        (1 + ((k[4] * r2 + k[1]) * r2 + k[0]) * r2) / (1 + ((k[7] * r2 + k[6]) * r2 + k[5]) * r2);
     *to_x = x * radial + 2 * k[2] * x * y + k[3] * (r2 + 2 * x * x);
     *to_y = y * radial + k[2] * (r2 + 2 * y * y) + 2 * k[3] * x * y;
 }
@@ -24,19 +25,22 @@ static void fisheye(const double k[8], double x, double y, double *to_x, double 
     *to_y = y * scale;
 }
 
-bool isp_lens_distort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x, double y, double *to_x, double *to_y)
+bool isp_lens_distort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x,
+                      double y, double *to_x, double *to_y)
 {
     if (lens->model == ISP_LENS_NONE) {
         *to_x = x;
         *to_y = y;
         return true;
     }
-    double nx = (x - straight->cx) / straight->fx, ny = (y - straight->cy) / straight->fy, bent_x, bent_y;
+    double nx = (x - straight->cx) / straight->fx, ny = (y - straight->cy) / straight->fy, bent_x,
+           bent_y;
     if (lens->model == ISP_LENS_FISHEYE)
         fisheye(lens->coefficients, nx, ny, &bent_x, &bent_y);
     else
         brown_conrady(lens->coefficients, nx, ny, &bent_x, &bent_y);
-    double px = bent_x * lens->camera.fx + lens->camera.cx, py = bent_y * lens->camera.fy + lens->camera.cy;
+    double px = bent_x * lens->camera.fx + lens->camera.cx,
+           py = bent_y * lens->camera.fy + lens->camera.cy;
     if (!isfinite(px) || !isfinite(py))
         return false;
     *to_x = px;
@@ -44,8 +48,10 @@ bool isp_lens_distort(const struct isp_lens *lens, const struct isp_pinhole *str
     return true;
 }
 
-/* Newton's method in two dimensions with differences for derivatives; steps are limited, as polynomials fold far outside. */
-bool isp_lens_undistort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x, double y, double *to_x, double *to_y)
+/* Newton's method in two dimensions with differences for derivatives; steps are limited, as
+ * polynomials fold far outside. */
+bool isp_lens_undistort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x,
+                        double y, double *to_x, double *to_y)
 {
     if (lens->model == ISP_LENS_NONE) {
         *to_x = x;
@@ -70,10 +76,12 @@ bool isp_lens_undistort(const struct isp_lens *lens, const struct isp_pinhole *s
             return true;
         }
         double a = (right[0] - left[0]) / (2 * h), b = (below[0] - above[0]) / (2 * h);
-        double c = (right[1] - left[1]) / (2 * h), d = (below[1] - above[1]) / (2 * h), determinant = a * d - b * c;
+        double c = (right[1] - left[1]) / (2 * h), d = (below[1] - above[1]) / (2 * h),
+               determinant = a * d - b * c;
         if (!(fabs(determinant) > 1e-12))
             return false;
-        double du = (d * ex - b * ey) / determinant, dv = (a * ey - c * ex) / determinant, length = sqrt(du * du + dv * dv);
+        double du = (d * ex - b * ey) / determinant, dv = (a * ey - c * ex) / determinant,
+               length = sqrt(du * du + dv * dv);
         double scale = length > longest ? longest / length : 1;
         u += scale * du;
         v += scale * dv;
@@ -93,11 +101,13 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-bool isp_lens_new_camera(const struct isp_lens *lens, uint32_t width, uint32_t height, double alpha, struct isp_pinhole *out)
+bool isp_lens_new_camera(const struct isp_lens *lens, uint32_t width, uint32_t height, double alpha,
+                         struct isp_pinhole *out)
 {
     /* in normalised coordinates: the rectangles inside and around the border */
     const struct isp_pinhole unit = {1, 1, 0, 0};
-    double inner[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY}, outer[4] = {INFINITY, INFINITY, -INFINITY, -INFINITY};
+    double inner[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY},
+           outer[4] = {INFINITY, INFINITY, -INFINITY, -INFINITY};
     double right = width - 1.0, bottom = height - 1.0, x, y;
     if (width < 2 || height < 2 || !(alpha >= 0 && alpha <= 1))
         return false;
@@ -108,7 +118,12 @@ bool isp_lens_new_camera(const struct isp_lens *lens, uint32_t width, uint32_t h
     for (int i = 0; i <= STEPS; i++) {
         for (int side = 0; side < 4; side++) {
             double along = (side & 1 ? bottom : right) * i / STEPS;
-            double px = side == 0 || side == 2 ? along : side == 1 ? 0 : right, py = side == 1 || side == 3 ? along : side == 0 ? 0 : bottom;
+            double px = side == 0 || side == 2 ? along
+                        : side == 1            ? 0
+                                               : right,
+                   py = side == 1 || side == 3 ? along
+                        : side == 0            ? 0
+                                               : bottom;
             if (!isp_lens_undistort(lens, &unit, px, py, &x, &y))
                 return false;
             outer[0] = smaller(outer[0], x), outer[1] = smaller(outer[1], y);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Lens models: from a straight-line (pinhole) picture to the sensor and back. Plain C in double precision, no device. Pixel centres
- * lie at whole coordinates, as in OpenCV. Thread: any.
+ * Lens models: from a straight-line (pinhole) picture to the sensor and back. Plain C in double
+ * precision, no device. Pixel centres lie at whole coordinates, as in OpenCV. Thread: any.
  *
- *   Brown-Conrady, with the rational radial part of OpenCV: D. C. Brown, "Close-range camera calibration", 1971.
- *   Fisheye: J. Kannala and S. S. Brandt, "A generic camera model and calibration method...", 2006, equation 6, as in OpenCV.
+ *   Brown-Conrady, with the rational radial part of OpenCV: D. C. Brown, "Close-range camera
+ * calibration", 1971. Fisheye: J. Kannala and S. S. Brandt, "A generic camera model and calibration
+ * method...", 2006, equation 6, as in OpenCV.
  */
 #ifndef PELTON_ISP_LENS_H
 #define PELTON_ISP_LENS_H
@@ -13,9 +14,9 @@
 #include <stdint.h>
 
 enum isp_lens_model {
-    ISP_LENS_NONE,             /* a pinhole already */
-    ISP_LENS_BROWN_CONRADY,    /* coefficients k1 k2 p1 p2 k3 k4 k5 k6 */
-    ISP_LENS_FISHEYE           /* coefficients k1 k2 k3 k4 */
+    ISP_LENS_NONE,          /* a pinhole already */
+    ISP_LENS_BROWN_CONRADY, /* coefficients k1 k2 p1 p2 k3 k4 k5 k6 */
+    ISP_LENS_FISHEYE        /* coefficients k1 k2 k3 k4 */
 };
 
 /* A pinhole camera, in pixels. */
@@ -29,16 +30,20 @@ struct isp_lens {
     double coefficients[8];
 };
 
-/* Where the ray that a pinhole camera `straight` sees at (x, y) lies in the lens's picture. False where it is behind the camera or
- * not a number; *to_x and *to_y are then untouched. */
-bool isp_lens_distort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x, double y, double *to_x, double *to_y);
+/* Where the ray that a pinhole camera `straight` sees at (x, y) lies in the lens's picture. False
+ * where it is behind the camera or not a number; *to_x and *to_y are then untouched. */
+bool isp_lens_distort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x,
+                      double y, double *to_x, double *to_y);
 
-/* The inverse: which point of the pinhole camera's picture the lens shows at (x, y). Newton's method; false where it does not
- * converge to within 1e-6 of a pixel. */
-bool isp_lens_undistort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x, double y, double *to_x, double *to_y);
+/* The inverse: which point of the pinhole camera's picture the lens shows at (x, y). Newton's
+ * method; false where it does not converge to within 1e-6 of a pixel. */
+bool isp_lens_undistort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x,
+                        double y, double *to_x, double *to_y);
 
-/* The pinhole camera whose picture of width x height shows: alpha 0, only what the lens's picture of that size shows (no black); alpha
- * 1, all of it; between them, the mixture. False where the border of the picture cannot be undistorted. */
-bool isp_lens_new_camera(const struct isp_lens *lens, uint32_t width, uint32_t height, double alpha, struct isp_pinhole *out);
+/* The pinhole camera whose picture of width x height shows: alpha 0, only what the lens's picture
+ * of that size shows (no black); alpha 1, all of it; between them, the mixture. False where the
+ * border of the picture cannot be undistorted. */
+bool isp_lens_new_camera(const struct isp_lens *lens, uint32_t width, uint32_t height, double alpha,
+                         struct isp_pinhole *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Statistics after the device has summed: copies added up, geometry, and what exposure control wants to know.
+ * Statistics after the device has summed: copies added up, geometry, and what exposure control
+ * wants to know.
  */
 #include "gpu/isp_internal.h"
 
@@ -19,8 +20,10 @@ void isp_zones(uint32_t width, uint32_t height, uint32_t *columns, uint32_t *row
     *rows = y < ISP_ZONES ? y : ISP_ZONES;
 }
 
-/* Samples [begin, end) of zone i of `zones` along one axis: whole tiles, the last one cut by the picture. */
-static void zone_range(uint32_t size, uint32_t tile, uint32_t zones, uint32_t i, uint32_t *begin, uint32_t *end)
+/* Samples [begin, end) of zone i of `zones` along one axis: whole tiles, the last one cut by the
+ * picture. */
+static void zone_range(uint32_t size, uint32_t tile, uint32_t zones, uint32_t i, uint32_t *begin,
+                       uint32_t *end)
 {
     uint32_t count = tiles(size, tile);
     *begin = (i * count + zones - 1) / zones * tile; /* the first t with t * zones / count == i */
@@ -28,7 +31,8 @@ static void zone_range(uint32_t size, uint32_t tile, uint32_t zones, uint32_t i,
     *end = *end > size ? size : *end;
 }
 
-void isp_statistics_read(const uint32_t *words, struct isp_statistics *out, uint32_t width, uint32_t height)
+void isp_statistics_read(const uint32_t *words, struct isp_statistics *out, uint32_t width,
+                         uint32_t height)
 {
     memset(out->histogram, 0, sizeof(out->histogram));
     memset(out->zones, 0, sizeof(out->zones));
@@ -41,8 +45,14 @@ void isp_statistics_read(const uint32_t *words, struct isp_statistics *out, uint
         uint32_t x0, x1, y0, y1;
         zone_range(width, ISP_TILE_X, out->columns, i % out->columns, &x0, &x1);
         zone_range(height, ISP_TILE_Y, out->rows, i / out->columns, &y0, &y1);
-        out->zones[i] = (struct isp_zone){.cells = (x1 - x0) / 2 * ((y1 - y0) / 2), .luma = w[0], .log_luma = w[1], .red = w[2],
-                                          .green = w[3], .blue = w[4], .clipped = w[5], .dark = w[6]};
+        out->zones[i] = (struct isp_zone){.cells = (x1 - x0) / 2 * ((y1 - y0) / 2),
+                                          .luma = w[0],
+                                          .log_luma = w[1],
+                                          .red = w[2],
+                                          .green = w[3],
+                                          .blue = w[4],
+                                          .clipped = w[5],
+                                          .dark = w[6]};
     }
 }
 
@@ -81,8 +91,9 @@ static uint8_t centre_weight(const struct isp_statistics *shape, uint32_t column
     return (uint8_t)(1 + lrint(254 * exp(-2.5 * (x * x + y * y))));
 }
 
-void isp_metering_weights(enum isp_metering metering, const struct isp_statistics *shape, const struct isp_rect *region,
-                          uint32_t width, uint32_t height, uint8_t weights[ISP_ZONES * ISP_ZONES])
+void isp_metering_weights(enum isp_metering metering, const struct isp_statistics *shape,
+                          const struct isp_rect *region, uint32_t width, uint32_t height,
+                          uint8_t weights[ISP_ZONES * ISP_ZONES])
 {
     bool any = false;
     memset(weights, 0, ISP_ZONES * ISP_ZONES);
@@ -92,7 +103,9 @@ void isp_metering_weights(enum isp_metering metering, const struct isp_statistic
         zone_range(height, ISP_TILE_Y, shape->rows, row, &y0, &y1);
         bool inside = region && x0 < (uint64_t)region->x + region->width && region->x < x1 &&
                       y0 < (uint64_t)region->y + region->height && region->y < y1;
-        weights[i] = metering == ISP_METER_MATRIX ? 1 : metering == ISP_METER_CENTRE ? centre_weight(shape, column, row) : inside;
+        weights[i] = metering == ISP_METER_MATRIX   ? 1
+                     : metering == ISP_METER_CENTRE ? centre_weight(shape, column, row)
+                                                    : inside;
         any |= weights[i] != 0;
     }
     if (!any)

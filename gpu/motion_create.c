@@ -25,16 +25,20 @@ void gpu_motion_sizes(const struct gpu_motion_params *p, uint64_t sizes[MOT_BIND
 
 static int create_buffers(struct gpu_motion_batch *b)
 {
-    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     struct gpu *g = b->m->g;
     uint64_t sizes[MOT_BINDINGS];
     int err = GPU_OK;
     gpu_motion_sizes(&b->m->params, sizes);
     for (uint32_t i = 0; i < MOT_BINDINGS; i++)
         TRY(gpu_buffer_create(g, sizes[i], usage, GPU_MEMORY_DEVICE, &b->device[i]));
-    TRY(gpu_buffer_create(g, sizes[MOT_BIND_PICTURES] + sizes[MOT_BIND_SLICES] + sizes[MOT_BIND_MAPS], VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-                          GPU_MEMORY_UPLOAD, &b->up));
-    TRY(gpu_buffer_create(g, sizes[MOT_BIND_RESULTS], VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->results));
+    TRY(gpu_buffer_create(g,
+                          sizes[MOT_BIND_PICTURES] + sizes[MOT_BIND_SLICES] + sizes[MOT_BIND_MAPS],
+                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
+    TRY(gpu_buffer_create(g, sizes[MOT_BIND_RESULTS], VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          GPU_MEMORY_READBACK, &b->results));
 error:
     return err;
 }
@@ -44,7 +48,8 @@ static int create_set(struct gpu_motion_batch *b)
     VkBuffer buffers[MOT_BINDINGS];
     for (uint32_t i = 0; i < MOT_BINDINGS; i++)
         buffers[i] = b->device[i].buffer;
-    return gpu_buffer_set_create(b->m->g, b->m->layout, buffers, MOT_BINDINGS, &b->descriptors, &b->set);
+    return gpu_buffer_set_create(b->m->g, b->m->layout, buffers, MOT_BINDINGS, &b->descriptors,
+                                 &b->set);
 }
 
 int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b)
@@ -62,7 +67,9 @@ int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b)
     TRY(gpu_commands_create(g, m->queue, &b->pool, &b->commands));
     TRY(gpu_commands_create(g, m->down, &b->down_pool, &b->down_commands));
     if (g->timestamps && m->queue->tick_mask) {
-        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = 2};
+        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                         .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                         .queryCount = 2};
         VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
     }
 error:
@@ -94,18 +101,26 @@ void gpu_motion_batch_free(struct gpu_motion_batch *b)
 int gpu_motion_prepare(struct gpu_motion *m)
 {
     const uint32_t widths[2] = {MOT_USUAL_WIDTH, MOT_MAX_WIDTH};
-    struct gpu_pipeline_want wants[3] = {{.layout = m->layout, .spirv = shader_motion_check, .spirv_size = sizeof(shader_motion_check),
+    struct gpu_pipeline_want wants[3] = {{.layout = m->layout,
+                                          .spirv = shader_motion_check,
+                                          .spirv_size = sizeof(shader_motion_check),
                                           .name = "motion_check"}};
     int err = GPU_OK;
     if (m->prepared)
         return GPU_OK;
     for (int i = 0; i < 2; i++)
-        wants[1 + i] = (struct gpu_pipeline_want){.layout = m->layout, .spirv = shader_motion, .spirv_size = sizeof(shader_motion),
-                                                  .constants = {widths[i]}, .constant_count = 1, .name = "motion"};
+        wants[1 + i] = (struct gpu_pipeline_want){.layout = m->layout,
+                                                  .spirv = shader_motion,
+                                                  .spirv_size = sizeof(shader_motion),
+                                                  .constants = {widths[i]},
+                                                  .constant_count = 1,
+                                                  .name = "motion"};
     TRY(gpu_pipelines_make(m->g, wants, 3));
-    TRY(gpu_pipeline_get(m->g, m->layout, shader_motion_check, sizeof(shader_motion_check), NULL, 0, "motion_check", &m->check));
+    TRY(gpu_pipeline_get(m->g, m->layout, shader_motion_check, sizeof(shader_motion_check), NULL, 0,
+                         "motion_check", &m->check));
     for (int i = 0; i < 2; i++)
-        TRY(gpu_pipeline_get(m->g, m->layout, shader_motion, sizeof(shader_motion), &widths[i], 1, "motion", &m->derive[i]));
+        TRY(gpu_pipeline_get(m->g, m->layout, shader_motion, sizeof(shader_motion), &widths[i], 1,
+                             "motion", &m->derive[i]));
     m->prepared = true;
 error:
     return err;
@@ -121,7 +136,8 @@ static bool params_fit(const struct gpu_motion *m)
     return m->params.pictures <= MAX_GROUPS && m->params.mbs / MOT_CHECK_THREADS < MAX_GROUPS;
 }
 
-int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params, struct gpu_motion **out)
+int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params,
+                      struct gpu_motion **out)
 {
     int err = GPU_OK;
     if (!params->batches || !params->pictures || !params->slices || !params->mbs || !params->maps)
@@ -135,7 +151,9 @@ int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params, str
         err = GPU_ERR_FEATURE;
         goto error;
     }
-    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << MOT_BINDINGS) - 1}, 4, &m->layout)); /* no layout is without push constants */
+    /* no layout is without push constants */
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << MOT_BINDINGS) - 1}, 4,
+                       &m->layout));
     TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &m->queue));
     TRY(gpu_queue_open(g, GPU_QUEUE_DOWN, &m->down));
     m->batches = calloc(params->batches, sizeof(*m->batches));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Layouts and compute pipelines, kept by the device: a second user of the same shader and constants gets the first one's.
- * Beside them, the descriptor sets that one buffer needs.
+ * Layouts and compute pipelines, kept by the device: a second user of the same shader and constants
+ * gets the first one's. Beside them, the descriptor sets that one buffer needs.
  */
 #include "gpu/vk.h"
 
@@ -28,20 +28,31 @@ static int create_layout(struct gpu *g, struct gpu_layout *layout)
     for (uint32_t i = 0; i < 32; i++)
         for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
             if (kinds[k].mask & (1u << i))
-                bindings[count++] = (VkDescriptorSetLayoutBinding){
-                    .binding = i, .descriptorCount = 1, .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .descriptorType = kinds[k].type};
-    VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = count, .pBindings = bindings};
+                bindings[count++] =
+                    (VkDescriptorSetLayoutBinding){.binding = i,
+                                                   .descriptorCount = 1,
+                                                   .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+                                                   .descriptorType = kinds[k].type};
+    VkDescriptorSetLayoutCreateInfo set = {.sType =
+                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                           .bindingCount = count,
+                                           .pBindings = bindings};
     VK(g, g->vk.vkCreateDescriptorSetLayout(g->device, &set, NULL, &layout->set));
     VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, layout->push_size};
-    VkDescriptorSetLayout sets[3] = {layout->set, g->host_set, g->host_set}; /* the third one of GPU_DEBUG_SET has the same shape */
-    VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = g->debug ? 3 : 2, .pSetLayouts = sets,
-                                       .pushConstantRangeCount = 1, .pPushConstantRanges = &push};
+    /* the third one of GPU_DEBUG_SET has the same shape */
+    VkDescriptorSetLayout sets[3] = {layout->set, g->host_set, g->host_set};
+    VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                       .setLayoutCount = g->debug ? 3 : 2,
+                                       .pSetLayouts = sets,
+                                       .pushConstantRangeCount = 1,
+                                       .pPushConstantRanges = &push};
     VK(g, g->vk.vkCreatePipelineLayout(g->device, &info, NULL, &layout->pipeline));
 error:
     return err;
 }
 
-static int layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out)
+static int layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size,
+                      const struct gpu_layout **out)
 {
     for (struct gpu_layout *l = g->layouts; l; l = l->next) {
         if (!memcmp(&l->bindings, bindings, sizeof(*bindings)) && l->push_size == push_size) {
@@ -65,7 +76,8 @@ static int layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32
     return GPU_OK;
 }
 
-int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size, const struct gpu_layout **out)
+int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size,
+                   const struct gpu_layout **out)
 {
     pthread_mutex_lock(&g->made_lock);
     int err = layout_get(g, bindings, push_size, out);
@@ -73,21 +85,30 @@ int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t 
     return err;
 }
 
-int gpu_set_create(struct gpu *g, VkDescriptorSetLayout layout, const struct gpu_buffer *buffer, VkDescriptorPool *pool_out,
-                   VkDescriptorSet *set_out)
+int gpu_set_create(struct gpu *g, VkDescriptorSetLayout layout, const struct gpu_buffer *buffer,
+                   VkDescriptorPool *pool_out, VkDescriptorSet *set_out)
 {
     int err = GPU_OK;
     VkDescriptorPool pool = VK_NULL_HANDLE;
     VkDescriptorSet set;
     VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-    VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &size};
+    VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = 1,
+                                       .poolSizeCount = 1,
+                                       .pPoolSizes = &size};
     VK(g, g->vk.vkCreateDescriptorPool(g->device, &info, NULL, &pool));
-    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = pool,
-                                            .descriptorSetCount = 1, .pSetLayouts = &layout};
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                            .descriptorPool = pool,
+                                            .descriptorSetCount = 1,
+                                            .pSetLayouts = &layout};
     VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &set));
     VkDescriptorBufferInfo whole = {buffer->buffer, 0, VK_WHOLE_SIZE};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = set, .dstBinding = 0, .descriptorCount = 1,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &whole};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .dstSet = set,
+                                  .dstBinding = 0,
+                                  .descriptorCount = 1,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                  .pBufferInfo = &whole};
     g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
     *pool_out = pool;
     *set_out = set;
@@ -104,14 +125,21 @@ static int create_pipeline(struct gpu *g, const struct gpu_pipeline_want *w, VkP
     VkSpecializationMapEntry entries[8];
     for (uint32_t i = 0; i < w->constant_count; i++)
         entries[i] = (VkSpecializationMapEntry){i, i * 4, 4};
-    VkSpecializationInfo special = {w->constant_count, entries, w->constant_count * 4, w->constants};
-    VkShaderModuleCreateInfo module_info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = w->spirv_size, .pCode = w->spirv};
+    VkSpecializationInfo special = {w->constant_count, entries, w->constant_count * 4,
+                                    w->constants};
+    VkShaderModuleCreateInfo module_info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                            .codeSize = w->spirv_size,
+                                            .pCode = w->spirv};
     VK(g, g->vk.vkCreateShaderModule(g->device, &module_info, NULL, &module));
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .flags = w->whole ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT : 0,
-                  .module = module, .pName = "main", .pSpecializationInfo = w->constant_count ? &special : NULL},
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .flags =
+                      w->whole ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT : 0,
+                  .module = module,
+                  .pName = "main",
+                  .pSpecializationInfo = w->constant_count ? &special : NULL},
         .layout = w->layout->pipeline,
     };
     VK(g, g->vk.vkCreateComputePipelines(g->device, VK_NULL_HANDLE, 1, &info, NULL, out));
@@ -122,8 +150,9 @@ error:
 
 static struct gpu_pipeline *find(struct gpu_pipeline *p, const struct gpu_pipeline_want *w)
 {
-    while (p && (p->want.layout != w->layout || p->want.spirv != w->spirv || p->want.whole != w->whole ||
-                 p->want.constant_count != w->constant_count || memcmp(p->want.constants, w->constants, w->constant_count * 4) != 0))
+    while (p && (p->want.layout != w->layout || p->want.spirv != w->spirv ||
+                 p->want.whole != w->whole || p->want.constant_count != w->constant_count ||
+                 memcmp(p->want.constants, w->constants, w->constant_count * 4) != 0))
         p = p->next;
     return p;
 }
@@ -153,8 +182,11 @@ static void make_in_threads(struct making *m)
 {
     pthread_t threads[MOST_THREADS];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t count = 0, most = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (uint32_t)cores;
-    while (count + 1 < most && count + 1 < m->count && pthread_create(&threads[count], NULL, make_some, m) == 0)
+    uint32_t count = 0, most = cores < 1              ? 1
+                               : cores > MOST_THREADS ? MOST_THREADS
+                                                      : (uint32_t)cores;
+    while (count + 1 < most && count + 1 < m->count &&
+           pthread_create(&threads[count], NULL, make_some, m) == 0)
         count++;
     make_some(m);
     while (count)
@@ -188,7 +220,8 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
     pthread_mutex_unlock(&g->made_lock);
     if (m.count && m.err == GPU_OK)
         make_in_threads(&m);
-    pthread_mutex_lock(&g->made_lock); /* another thread may have made the same: then there are two */
+    /* another thread may have made the same: then there are two */
+    pthread_mutex_lock(&g->made_lock);
     for (uint32_t i = 0; i < m.count; i++) {
         if (missing[i]->pipeline) {
             missing[i]->next = g->pipelines;
@@ -202,11 +235,16 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
     return m.err;
 }
 
-int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
-                           const uint32_t *constants, uint32_t constant_count, bool whole, const char *name, VkPipeline *out)
+int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv,
+                           size_t spirv_size, const uint32_t *constants, uint32_t constant_count,
+                           bool whole, const char *name, VkPipeline *out)
 {
-    struct gpu_pipeline_want w = {.layout = layout, .spirv = spirv, .spirv_size = spirv_size, .constant_count = constant_count,
-                                  .whole = whole, .name = name};
+    struct gpu_pipeline_want w = {.layout = layout,
+                                  .spirv = spirv,
+                                  .spirv_size = spirv_size,
+                                  .constant_count = constant_count,
+                                  .whole = whole,
+                                  .name = name};
     if (constant_count > 8)
         return GPU_ERR_INVALID;
     if (constant_count)
@@ -221,10 +259,12 @@ int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const
     return GPU_OK;
 }
 
-int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv, size_t spirv_size,
-                     const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out)
+int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint32_t *spirv,
+                     size_t spirv_size, const uint32_t *constants, uint32_t constant_count,
+                     const char *name, VkPipeline *out)
 {
-    return gpu_pipeline_get_whole(g, layout, spirv, spirv_size, constants, constant_count, false, name, out);
+    return gpu_pipeline_get_whole(g, layout, spirv, spirv_size, constants, constant_count, false,
+                                  name, out);
 }
 
 void gpu_pipelines_free(struct gpu *g)

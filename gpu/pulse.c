@@ -27,8 +27,10 @@ void gpu_pulse_record(const struct gpu_pulse *p, VkCommandBuffer commands)
 {
     struct gpu *g = p->g;
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->pipeline);
-    g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout->pipeline, 0, 1, &p->set, 0, NULL);
-    g->vk.vkCmdPushConstants(commands, p->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(p->steps), &p->steps);
+    g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout->pipeline, 0,
+                                  1, &p->set, 0, NULL);
+    g->vk.vkCmdPushConstants(commands, p->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                             sizeof(p->steps), &p->steps);
     g->vk.vkCmdDispatch(commands, 1, 1, 1);
 }
 
@@ -36,10 +38,13 @@ static int record(struct gpu_pulse *p)
 {
     struct gpu *g = p->g;
     int err = GPU_OK;
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = g->family};
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .queueFamilyIndex = g->family};
     VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &p->pool));
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = p->pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = p->pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
     VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, &p->commands));
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VK(g, g->vk.vkBeginCommandBuffer(p->commands, &begin));
@@ -57,9 +62,11 @@ int gpu_pulse_create(struct gpu *g, uint32_t steps, struct gpu_pulse **out)
         return GPU_ERR_NOMEM;
     p->g = g;
     p->steps = steps;
-    TRY(gpu_buffer_create(g, THREADS * sizeof(uint32_t), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, GPU_MEMORY_DEVICE, &p->sink));
+    TRY(gpu_buffer_create(g, THREADS * sizeof(uint32_t), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+                          GPU_MEMORY_DEVICE, &p->sink));
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = 1}, sizeof(steps), &p->layout));
-    TRY(gpu_pipeline_get(g, p->layout, shader_pulse, sizeof(shader_pulse), NULL, 0, "pulse", &p->pipeline));
+    TRY(gpu_pipeline_get(g, p->layout, shader_pulse, sizeof(shader_pulse), NULL, 0, "pulse",
+                         &p->pipeline));
     TRY(gpu_set_create(g, p->layout->set, &p->sink, &p->descriptors, &p->set));
     TRY(record(p));
     *out = p;

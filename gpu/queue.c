@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Queues: which ones a device opens, who gets which, submission. The first is the main one, which everything can run on; the others
- * are there where the device has so many, else their users share it. Each queue counts its submissions up on a timeline of its own,
- * so "done" is one comparison, and one queue waits for another by such a value.
- * PELTON_QUEUES in the environment: "one" opens the main queue alone; "split" gives every use a timeline of its own on it where the
- * device has no other, so that what waits across queues can be tested on any device.
+ * Queues: which ones a device opens, who gets which, submission. The first is the main one, which
+ * everything can run on; the others are there where the device has so many, else their users share
+ * it. Each queue counts its submissions up on a timeline of its own, so "done" is one comparison,
+ * and one queue waits for another by such a value. PELTON_QUEUES in the environment: "one" opens
+ * the main queue alone; "split" gives every use a timeline of its own on it where the device has no
+ * other, so that what waits across queues can be tested on any device.
  */
 #include "gpu/vk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FAMILIES 32
-#define MAIN_PRIORITY 1.0f
+#define FAMILIES            32
+#define MAIN_PRIORITY       1.0f
 #define BACKGROUND_PRIORITY 0.0f
+/* what a queue of copies may do besides */
 #define COPIES_ONLY (VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT)
 
 /* While queues are chosen. */
@@ -33,7 +35,8 @@ static bool is_compute(const VkQueueFamilyProperties *p)
 static bool is_copying(const VkQueueFamilyProperties *p)
 {
     const VkExtent3D *grain = &p->minImageTransferGranularity;
-    return (p->queueFlags & VK_QUEUE_TRANSFER_BIT) && !(p->queueFlags & ~(VkQueueFlags)COPIES_ONLY) && grain->width == 1 &&
+    return (p->queueFlags & VK_QUEUE_TRANSFER_BIT) &&
+           !(p->queueFlags & ~(VkQueueFlags)COPIES_ONLY) && grain->width == 1 &&
            grain->height == 1 && grain->depth == 1;
 }
 
@@ -43,11 +46,12 @@ static bool is_transferring(const VkQueueFamilyProperties *p)
 }
 
 /* A queue of a family of the kind is left: which family, else UINT32_MAX. */
-static uint32_t find_family(const struct families *f, bool (*kind)(const VkQueueFamilyProperties *p), uint32_t without)
+static uint32_t find_family(const struct families *f,
+                            bool (*kind)(const VkQueueFamilyProperties *p), uint32_t without)
 {
     for (uint32_t i = 0; i < f->count; i++)
-        if (kind(&f->properties[i]) && !(f->properties[i].queueFlags & without) && f->taken[i] < f->properties[i].queueCount &&
-            f->taken[i] < GPU_QUEUES)
+        if (kind(&f->properties[i]) && !(f->properties[i].queueFlags & without) &&
+            f->taken[i] < f->properties[i].queueCount && f->taken[i] < GPU_QUEUES)
             return i;
     return UINT32_MAX;
 }
@@ -63,7 +67,8 @@ static void take(struct gpu *g, struct families *f, uint32_t family, enum gpu_qu
     q->place = f->taken[family];
     q->copies_only = !is_compute(&f->properties[family]);
     q->tick_mask = bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
-    f->priorities[family][f->taken[family]++] = use == GPU_QUEUE_BACKGROUND ? BACKGROUND_PRIORITY : MAIN_PRIORITY;
+    f->priorities[family][f->taken[family]++] =
+        use == GPU_QUEUE_BACKGROUND ? BACKGROUND_PRIORITY : MAIN_PRIORITY;
 }
 
 /* One of copy engines where there are some, else one that computes too. */
@@ -86,13 +91,14 @@ static void take_fetching(struct gpu *g, struct families *f)
         take(g, f, family, GPU_QUEUE_FETCH);
 }
 
-/* Of a family that only computes where there is one: devices run those beside the main queue, while the others of the main queue's
- * family may have to wait for it. */
+/* Of a family that only computes where there is one: devices run those beside the main queue, while
+ * the others of the main queue's family may have to wait for it. */
 static uint32_t computing_family(const struct families *f)
 {
     bool beside = false;
     for (uint32_t i = 0; i < f->count; i++)
-        beside |= is_compute(&f->properties[i]) && !(f->properties[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
+        beside |=
+            is_compute(&f->properties[i]) && !(f->properties[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
     return find_family(f, is_compute, beside ? VK_QUEUE_GRAPHICS_BIT : 0);
 }
 
@@ -142,9 +148,11 @@ int gpu_queues_create(struct gpu *g, uint32_t main_family, VkDeviceCreateInfo *d
     for (uint32_t i = 0; i < f.count; i++) {
         if (!f.taken[i])
             continue;
-        infos[device->queueCreateInfoCount++] = (VkDeviceQueueCreateInfo){
-            .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueFamilyIndex = i, .queueCount = f.taken[i],
-            .pQueuePriorities = f.priorities[i]};
+        infos[device->queueCreateInfoCount++] =
+            (VkDeviceQueueCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                      .queueFamilyIndex = i,
+                                      .queueCount = f.taken[i],
+                                      .pQueuePriorities = f.priorities[i]};
         g->families[g->family_count++] = i;
     }
     VK(g, vkCreateDevice(g->physical, device, NULL, &g->device));
@@ -173,8 +181,10 @@ void gpu_queues_free(struct gpu *g)
 static int start(struct gpu *g, struct gpu_queue *q)
 {
     int err = GPU_OK;
-    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-    VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                       .pNext = &type};
     VK(g, g->vk.vkCreateSemaphore(g->device, &semaphore, NULL, &q->timeline));
     if (pthread_mutex_init(&q->own_lock, NULL)) {
         g->vk.vkDestroySemaphore(g->device, q->timeline, NULL);
@@ -230,7 +240,8 @@ void gpu_queue_close(struct gpu_queue *q)
     pthread_mutex_unlock(&q->g->lock);
 }
 
-int gpu_queue_submit_after(struct gpu_queue *q, VkCommandBuffer commands, const struct gpu_point *after, uint32_t count, uint64_t *value)
+int gpu_queue_submit_after(struct gpu_queue *q, VkCommandBuffer commands,
+                           const struct gpu_point *after, uint32_t count, uint64_t *value)
 {
     struct gpu *g = q->g;
     int err = GPU_OK;
@@ -247,12 +258,21 @@ int gpu_queue_submit_after(struct gpu_queue *q, VkCommandBuffer commands, const 
     }
     pthread_mutex_lock(q->lock);
     uint64_t next = q->submitted + 1;
-    VkTimelineSemaphoreSubmitInfo timeline = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-                                              .waitSemaphoreValueCount = waits, .pWaitSemaphoreValues = values,
-                                              .signalSemaphoreValueCount = 1, .pSignalSemaphoreValues = &next};
-    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .pNext = &timeline, .commandBufferCount = 1, .pCommandBuffers = &commands,
-                           .waitSemaphoreCount = waits, .pWaitSemaphores = semaphores, .pWaitDstStageMask = stages,
-                           .signalSemaphoreCount = 1, .pSignalSemaphores = &q->timeline};
+    VkTimelineSemaphoreSubmitInfo timeline = {.sType =
+                                                  VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                              .waitSemaphoreValueCount = waits,
+                                              .pWaitSemaphoreValues = values,
+                                              .signalSemaphoreValueCount = 1,
+                                              .pSignalSemaphoreValues = &next};
+    VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                           .pNext = &timeline,
+                           .commandBufferCount = 1,
+                           .pCommandBuffers = &commands,
+                           .waitSemaphoreCount = waits,
+                           .pWaitSemaphores = semaphores,
+                           .pWaitDstStageMask = stages,
+                           .signalSemaphoreCount = 1,
+                           .pSignalSemaphores = &q->timeline};
     VK(g, g->vk.vkQueueSubmit(q->queue, 1, &submit, VK_NULL_HANDLE));
     q->submitted = next;
     *value = next;
@@ -263,13 +283,15 @@ error:
     return err;
 }
 
-int gpu_queue_submit(struct gpu_queue *q, VkCommandBuffer commands, struct gpu_queue *wait_queue, uint64_t wait_value, uint64_t *value)
+int gpu_queue_submit(struct gpu_queue *q, VkCommandBuffer commands, struct gpu_queue *wait_queue,
+                     uint64_t wait_value, uint64_t *value)
 {
     struct gpu_point after = {wait_queue, wait_value};
     return gpu_queue_submit_after(q, commands, &after, wait_queue ? 1 : 0, value);
 }
 
-int gpu_points_wait(struct gpu *g, const struct gpu_point *points, uint32_t count, uint64_t timeout_ns)
+int gpu_points_wait(struct gpu *g, const struct gpu_point *points, uint32_t count,
+                    uint64_t timeout_ns)
 {
     int err = GPU_OK;
     VkSemaphore semaphores[GPU_POINTS];
@@ -284,8 +306,11 @@ int gpu_points_wait(struct gpu *g, const struct gpu_point *points, uint32_t coun
         semaphores[i] = points[i].queue->timeline;
         values[i] = points[i].value;
     }
-    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, .flags = VK_SEMAPHORE_WAIT_ANY_BIT, .semaphoreCount = count,
-                                .pSemaphores = semaphores, .pValues = values};
+    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                .flags = VK_SEMAPHORE_WAIT_ANY_BIT,
+                                .semaphoreCount = count,
+                                .pSemaphores = semaphores,
+                                .pValues = values};
     VkResult result = g->vk.vkWaitSemaphores(g->device, &info, timeout_ns);
     if (result == VK_TIMEOUT)
         return 1;

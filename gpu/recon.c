@@ -2,19 +2,23 @@
  *
  * Submission and completion of batches.
  *
- * The happy path: a call becomes one chunk (more where it does not fit one), each in the next flight of the ring; the last one
- * carries the ticket. A flight is busy until somebody, in any thread, finds the timeline past its last submission and those of the
- * flights before it over; then its times are added, frames that pass through staging are copied, and the ticket is done.
- * The failure modes: a call with invalid arguments submits nothing; an error while recording leaves what was submitted before
- * running and gives no ticket; a lost device makes every later call fail with GPU_ERR_LOST.
+ * The happy path: a call becomes one chunk (more where it does not fit one), each in the next
+ * flight of the ring; the last one carries the ticket. A flight is busy until somebody, in any
+ * thread, finds the timeline past its last submission and those of the flights before it over; then
+ * its times are added, frames that pass through staging are copied, and the ticket is done. The
+ * failure modes: a call with invalid arguments submits nothing; an error while recording leaves
+ * what was submitted before running and gives no ticket; a lost device makes every later call fail
+ * with GPU_ERR_LOST.
  */
 #include "gpu/recon_internal.h"
 
-/* In the order of submission, which is the order of tickets: a later flight that is done already waits. With lock held. */
+/* In the order of submission, which is the order of tickets: a later flight that is done already
+ * waits. With lock held. */
 static int reap(struct recon *r)
 {
     for (uint32_t i = 0; i < r->flight_count; i++) {
-        struct recon_flight *f = &r->flights[(r->next_flight + i) % r->flight_count]; /* oldest first */
+        /* oldest first */
+        struct recon_flight *f = &r->flights[(r->next_flight + i) % r->flight_count];
         uint64_t completed = 0;
         if (!f->busy)
             continue;
@@ -98,7 +102,8 @@ static int acquire_flight(struct recon *r, struct recon_flight **out)
 /* All rows, or those of one field each. */
 static bool rows_valid(const struct recon *r, const struct recon_picture *p)
 {
-    bool fields = (p->rows == REC_TOP || p->rows == REC_BOTTOM) && (p->rows_from == REC_TOP || p->rows_from == REC_BOTTOM);
+    bool fields = (p->rows == REC_TOP || p->rows == REC_BOTTOM) &&
+                  (p->rows_from == REC_TOP || p->rows_from == REC_BOTTOM);
     return (!p->rows && !p->rows_from) || (fields && r->params.interlaced);
 }
 
@@ -106,7 +111,8 @@ static bool rows_valid(const struct recon *r, const struct recon_picture *p)
 static bool units_packable(const struct recon *r, const struct rec_view *v)
 {
     struct gpu_place place;
-    return recon_packed_units(r, v) == v->unit_count || !gpu_arena_find(r->g, v->coeffs, 1, &place) || !place.device;
+    return recon_packed_units(r, v) == v->unit_count ||
+           !gpu_arena_find(r->g, v->coeffs, 1, &place) || !place.device;
 }
 
 static bool picture_valid(const struct recon *r, const struct recon_picture *p)
@@ -123,11 +129,13 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
         return false;
     return h->mb_width == q->mb_width && h->mb_height == q->mb_height && h->mb_count == mbs &&
            (!h->colour_plane || q->separate_planes) &&
-           h->chroma_format_idc == recon_chroma_format(q) && h->bit_depth[0] == q->bit_depth[0] && h->bit_depth[1] == q->bit_depth[1] &&
-           h->coeff_bytes * 16u == r->unit_bytes && (v->motion || !h->has_inter) && units_packable(r, v);
+           h->chroma_format_idc == recon_chroma_format(q) && h->bit_depth[0] == q->bit_depth[0] &&
+           h->bit_depth[1] == q->bit_depth[1] && h->coeff_bytes * 16u == r->unit_bytes &&
+           (v->motion || !h->has_inter) && units_packable(r, v);
 }
 
-static int check_call(const struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries, uint32_t m)
+static int check_call(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
+                      const struct recon_delivery *deliveries, uint32_t m)
 {
     int err = GPU_OK;
     struct recon_item item;
@@ -145,8 +153,8 @@ static int check_call(const struct recon *r, const struct recon_picture *picture
     return err;
 }
 
-static void note_submitted(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, const struct gpu_point *point,
-                           bool last)
+static void note_submitted(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                           const struct gpu_point *point, bool last)
 {
     pthread_mutex_lock(&r->lock);
     f->busy = true;
@@ -159,7 +167,8 @@ static void note_submitted(struct recon *r, struct recon_flight *f, const struct
     r->times.upload_bytes += f->upload_bytes;
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
         for (uint32_t k = 0; k < r->items[i].rect_count; k++)
-            r->times.deliver_bytes += (uint64_t)r->items[i].rects[k].bytes * r->items[i].rects[k].rows;
+            r->times.deliver_bytes +=
+                (uint64_t)r->items[i].rects[k].bytes * r->items[i].rects[k].rows;
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -202,8 +211,8 @@ static void drain(struct recon *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries, uint32_t m,
-                 uint64_t *ticket)
+int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n,
+                 const struct recon_delivery *deliveries, uint32_t m, uint64_t *ticket)
 {
     if (atomic_load(&r->g->lost))
         return GPU_ERR_LOST;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Privacy blur of deliveries: the rectangles in samples of each plane, and the pass that takes the means of their cells. Host memory
- * never holds a sample of what is inside: deliver writes the blurred ones in the first place.
+ * Privacy blur of deliveries: the rectangles in samples of each plane, and the pass that takes the
+ * means of their cells. Host memory never holds a sample of what is inside: deliver writes the
+ * blurred ones in the first place.
  */
 #include "gpu/recon_internal.h"
 
@@ -18,7 +19,8 @@ bool recon_blur_valid(const struct recon_delivery *d)
     if (d->blur_count > RECON_BLURS)
         return false;
     for (uint32_t i = 0; i < d->blur_count; i++)
-        if (!d->blur[i].width || !d->blur[i].height || d->blur[i].x >= d->width || d->blur[i].y >= d->height)
+        if (!d->blur[i].width || !d->blur[i].height || d->blur[i].x >= d->width ||
+            d->blur[i].y >= d->height)
             return false;
     return true;
 }
@@ -34,22 +36,28 @@ static uint32_t cells_of(uint32_t size)
     return n ? n : 1;
 }
 
-/* One rectangle cut off at the picture's edges. Where frames may hold two fields, rows of chroma 4:2:0 alternate between them: a chroma
- * row belongs to two luma rows of its field, which lie in a group of four (6.2, Figure 6-6). */
-static struct recon_blur_rect in_planes(const struct recon *r, const struct recon_delivery *d, const struct recon_rect *rect)
+/* One rectangle cut off at the picture's edges. Where frames may hold two fields, rows of chroma
+ * 4:2:0 alternate between them: a chroma row belongs to two luma rows of its field, which lie in a
+ * group of four (6.2, Figure 6-6). */
+static struct recon_blur_rect in_planes(const struct recon *r, const struct recon_delivery *d,
+                                        const struct recon_rect *rect)
 {
     uint32_t sx = recon_shift_x(d->format), sy = recon_shift_y(d->format);
-    uint32_t right = rect->x + smaller(rect->width, d->width - rect->x), bottom = rect->y + smaller(rect->height, d->height - rect->y);
-    uint32_t chroma_right = (right + sx) >> sx, chroma_top = rect->y >> sy, chroma_bottom = (bottom + sy) >> sy;
+    uint32_t right = rect->x + smaller(rect->width, d->width - rect->x),
+             bottom = rect->y + smaller(rect->height, d->height - rect->y);
+    uint32_t chroma_right = (right + sx) >> sx, chroma_top = rect->y >> sy,
+             chroma_bottom = (bottom + sy) >> sy;
     bool woven = r->params.interlaced && d->structure != REC_TOP && d->structure != REC_BOTTOM;
     if (woven && sy) {
         chroma_top = rect->y / 4 * 2;
         chroma_bottom = smaller((bottom + 3) / 4 * 2, (d->height + 1) / 2);
     }
-    return (struct recon_blur_rect){
-        .x = {rect->x, rect->x >> sx}, .y = {rect->y, chroma_top},
-        .width = {right - rect->x, chroma_right - (rect->x >> sx)}, .height = {bottom - rect->y, chroma_bottom - chroma_top},
-        .columns = cells_of(right - rect->x), .rows = cells_of(bottom - rect->y)};
+    return (struct recon_blur_rect){.x = {rect->x, rect->x >> sx},
+                                    .y = {rect->y, chroma_top},
+                                    .width = {right - rect->x, chroma_right - (rect->x >> sx)},
+                                    .height = {bottom - rect->y, chroma_bottom - chroma_top},
+                                    .columns = cells_of(right - rect->x),
+                                    .rows = cells_of(bottom - rect->y)};
 }
 
 static bool blurred(const struct recon_item *item)
@@ -66,11 +74,14 @@ int recon_blur_plan(struct recon *r, uint32_t count)
             continue;
         err = recon_deliver_blurred_pipeline(r, r->items[i].format);
         if (err == GPU_OK && !r->blur.buffer)
-            err = gpu_buffer_create(r->g, (uint64_t)r->delivery_capacity * sizeof(struct recon_blur),
-                                    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_DEVICE, &r->blur);
+            err = gpu_buffer_create(
+                r->g, (uint64_t)r->delivery_capacity * sizeof(struct recon_blur),
+                VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                GPU_MEMORY_DEVICE, &r->blur);
         if (err == GPU_OK)
-            err = recon_pipeline(r, shader_blur_cells, sizeof(shader_blur_cells), shader_blur_cells_wide, sizeof(shader_blur_cells_wide),
-                                 constants, 1, "blur cells", &r->blur_pipelines[constants[0]]);
+            err = recon_pipeline(r, shader_blur_cells, sizeof(shader_blur_cells),
+                                 shader_blur_cells_wide, sizeof(shader_blur_cells_wide), constants,
+                                 1, "blur cells", &r->blur_pipelines[constants[0]]);
     }
     return err;
 }
@@ -81,19 +92,24 @@ static void record_rects(struct recon *r, VkCommandBuffer commands, uint32_t ind
     struct recon_blur blur = {.count = d->blur_count};
     for (uint32_t i = 0; i < d->blur_count; i++)
         blur.rects[i] = in_planes(r, d, &d->blur[i]);
-    r->g->vk.vkCmdUpdateBuffer(commands, r->blur.buffer, (uint64_t)index * sizeof(blur), offsetof(struct recon_blur, cells), &blur);
+    r->g->vk.vkCmdUpdateBuffer(commands, r->blur.buffer, (uint64_t)index * sizeof(blur),
+                               offsetof(struct recon_blur, cells), &blur);
 }
 
 static void record_cells(struct recon *r, VkCommandBuffer commands, uint32_t index)
 {
     const struct recon_item *item = &r->items[index];
     const struct recon_push push = {.first_picture = index};
-    r->g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->blur_pipelines[item->format]);
-    r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
-    r->g->vk.vkCmdDispatch(commands, BLUR_SIDE * BLUR_SIDE, item->delivery->blur_count, item->format == RECON_GRAY ? 1 : 3);
+    r->g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                               r->blur_pipelines[item->format]);
+    r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                sizeof(push), &push);
+    r->g->vk.vkCmdDispatch(commands, BLUR_SIDE * BLUR_SIDE, item->delivery->blur_count,
+                           item->format == RECON_GRAY ? 1 : 3);
 }
 
-void recon_blur_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state, uint32_t count)
+void recon_blur_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state,
+                       uint32_t count)
 {
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -106,7 +122,8 @@ void recon_blur_record(struct recon *r, VkCommandBuffer commands, struct barrier
     }
     if (!any)
         return;
-    gpu_sync(r->g, commands, state, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_BLUR));
+    gpu_sync(r->g, commands, state, BARRIER_COMPUTE,
+             RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_BLUR));
     for (uint32_t i = 0; i < count; i++)
         if (blurred(&r->items[i]))
             record_cells(r, commands, i);

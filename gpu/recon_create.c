@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a recon is made of: frame store, scratch buffers, pipelines, flights. All of it is allocated here, but for a flight whose
- * staging grows for a picture of unusually many slices.
+ * What a recon is made of: frame store, scratch buffers, pipelines, flights. All of it is allocated
+ * here, but for a flight whose staging grows for a picture of unusually many slices.
  */
 #include "gpu/recon_internal.h"
 
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_UNITS_PER_MB 8 /* coefficient units of pictures beyond the first; a batch that has more is split */
+/* coefficient units of pictures beyond the first; a batch that has more is split */
+#define USUAL_UNITS_PER_MB 8
 
 /* 16 of luma and those of two chroma planes (Table 6-1) */
 uint64_t recon_units_per_mb(const struct recon_params *p)
@@ -31,8 +32,9 @@ uint8_t recon_chroma_format(const struct recon_params *p)
 
 static int check_params(const struct recon_params *p)
 {
-    if (!p->mb_width || !p->mb_height || p->mb_width > 1024 || p->mb_height > 1024 || !p->slots || !p->width || p->wavefront > 2 || p->delivery > 2 ||
-        p->flight > RECON_MAX_FLIGHT || p->flight == 1 || p->chroma_format_idc > 3)
+    if (!p->mb_width || !p->mb_height || p->mb_width > 1024 || p->mb_height > 1024 || !p->slots ||
+        !p->width || p->wavefront > 2 || p->delivery > 2 || p->flight > RECON_MAX_FLIGHT ||
+        p->flight == 1 || p->chroma_format_idc > 3)
         return GPU_ERR_INVALID;
     for (int i = 0; i < 2; i++)
         if (p->bit_depth[i] < 8 || p->bit_depth[i] > 14)
@@ -42,8 +44,9 @@ static int check_params(const struct recon_params *p)
     return GPU_OK;
 }
 
-/* Intra prediction; H200, 1080p, P pictures with a tenth of intra macroblocks: 1.8 ms by diagonals and 0.12 persistent with 1
- * picture a batch, 2.3 and 0.25 with 16. Threads of a software device wait for each other instead of working. */
+/* Intra prediction; H200, 1080p, P pictures with a tenth of intra macroblocks: 1.8 ms by diagonals
+ * and 0.12 persistent with 1 picture a batch, 2.3 and 0.25 with 16. Threads of a software device
+ * wait for each other instead of working. */
 static uint8_t choose_wavefront(const struct recon *r)
 {
     if (r->params.wavefront)
@@ -54,14 +57,25 @@ static uint8_t choose_wavefront(const struct recon *r)
 static void set_worst(struct recon *r, uint32_t width)
 {
     const struct recon_params *p = &r->params;
-    uint64_t one = (uint64_t)p->mb_width * p->mb_height, units = one * recon_units_per_mb(p) + one * USUAL_UNITS_PER_MB * (width - 1);
-    uint64_t most = r->g->limits.maxStorageBufferRange / r->unit_bytes - 16; /* room for what a pass adds beside the units */
+    uint64_t one = (uint64_t)p->mb_width * p->mb_height,
+             units = one * recon_units_per_mb(p) + one * USUAL_UNITS_PER_MB * (width - 1);
+    /* room for what a pass adds beside the units */
+    uint64_t most = r->g->limits.maxStorageBufferRange / r->unit_bytes - 16;
     r->worst = (struct recon_shape){
-        .mb_width = p->mb_width, .mb_height = p->mb_height, .pictures = width, .mb_total = (uint32_t)(one * width),
-        .unit_total = (uint32_t)(units < most ? units : most), .deliveries = r->delivery_capacity,
-        .whole_warps = r->g->info.fixed_subgroups && r->g->info.subgroup_size == 32, .has_intra = true, .has_inter = true, .has_deblock = true,
-        .software = r->g->info.software, .wavefront = choose_wavefront(r),
-        .chroma_format_idc = recon_chroma_format(p), .any_format = p->chroma_format_idc != 1 || r->wide || p->interlaced,
+        .mb_width = p->mb_width,
+        .mb_height = p->mb_height,
+        .pictures = width,
+        .mb_total = (uint32_t)(one * width),
+        .unit_total = (uint32_t)(units < most ? units : most),
+        .deliveries = r->delivery_capacity,
+        .whole_warps = r->g->info.fixed_subgroups && r->g->info.subgroup_size == 32,
+        .has_intra = true,
+        .has_inter = true,
+        .has_deblock = true,
+        .software = r->g->info.software,
+        .wavefront = choose_wavefront(r),
+        .chroma_format_idc = recon_chroma_format(p),
+        .any_format = p->chroma_format_idc != 1 || r->wide || p->interlaced,
     };
 }
 
@@ -75,7 +89,8 @@ static uint64_t scratch_size(const struct recon *r, uint32_t index)
 static bool width_fits(struct recon *r, uint32_t width)
 {
     set_worst(r, width);
-    uint64_t one_units = (uint64_t)r->params.mb_width * r->params.mb_height * recon_units_per_mb(&r->params);
+    uint64_t one_units =
+        (uint64_t)r->params.mb_width * r->params.mb_height * recon_units_per_mb(&r->params);
     r->upload_capacity = recon_upload_capacity(r);
     if (!r->upload_capacity || r->worst.unit_total < one_units)
         return false;
@@ -93,11 +108,14 @@ static int choose_width(struct recon *r)
     while (width && !width_fits(r, width))
         width--;
     if (!width) {
-        gpu_log(r->g, 0, "a picture of %u x %u macroblocks exceeds the device's buffers", r->params.mb_width, r->params.mb_height);
+        gpu_log(r->g, 0, "a picture of %u x %u macroblocks exceeds the device's buffers",
+                r->params.mb_width, r->params.mb_height);
         return GPU_ERR_FEATURE;
     }
     if (width < r->params.width)
-        gpu_log(r->g, 1, "batches hold %u pictures instead of %u: what buffers, images and lists hold", width, r->params.width);
+        gpu_log(r->g, 1,
+                "batches hold %u pictures instead of %u: what buffers, images and lists hold",
+                width, r->params.width);
     return GPU_OK;
 }
 
@@ -106,10 +124,16 @@ static int create_images(struct recon *r)
     int err = GPU_OK;
     uint32_t w = r->params.mb_width * 4, h = r->params.mb_height * 16;
     for (uint32_t i = 0; i < RECON_IMAGE_COUNT && err == GPU_OK; i++) {
-        bool chroma = i % 3, none = chroma && (i < 3 ? recon_chroma_format(&r->params) : r->params.chroma_format_idc) == 0;
+        bool chroma = i % 3, none = chroma && (i < 3 ? recon_chroma_format(&r->params)
+                                                     : r->params.chroma_format_idc) == 0;
         uint32_t width = none ? 1 : chroma && r->params.chroma_format_idc < 3 ? w / 2 : w;
-        uint32_t height = none ? 1 : chroma && r->params.chroma_format_idc < 2 ? h / 2 : h, layers = i < 3 ? r->worst.pictures : r->params.slots;
-        err = gpu_image_create(r->g, width, height, none ? 1 : layers, r->params.bit_depth[chroma && !r->params.separate_planes], r->wide, &r->images[i]);
+        uint32_t height = none                                        ? 1
+                          : chroma && r->params.chroma_format_idc < 2 ? h / 2
+                                                                      : h,
+                 layers = i < 3 ? r->worst.pictures : r->params.slots;
+        err = gpu_image_create(r->g, width, height, none ? 1 : layers,
+                               r->params.bit_depth[chroma && !r->params.separate_planes], r->wide,
+                               &r->images[i]);
     }
     return err;
 }
@@ -128,12 +152,16 @@ static int create_scratch(struct recon *r)
     }
     if (!at)
         return GPU_OK;
-    return gpu_buffer_create(r->g, at, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+    return gpu_buffer_create(r->g, at,
+                             VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                 VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+                                 VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                              GPU_MEMORY_DEVICE, &r->scratch);
 }
 
-static int make_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *constants, uint32_t constant_count,
-                         bool whole, const char *name, VkPipeline *out)
+static int make_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size,
+                         const uint32_t *constants, uint32_t constant_count, bool whole,
+                         const char *name, VkPipeline *out)
 {
     const struct recon_params *p = &r->params;
     uint32_t all[CONSTANT_COUNT] = {0};
@@ -142,18 +170,24 @@ static int make_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_si
     all[CONSTANT_CHROMA_FORMAT] = recon_chroma_format(p);
     all[CONSTANT_INTERLACED] = p->interlaced;
     if (!r->wants)
-        return gpu_pipeline_get_whole(r->g, r->layout, spirv, spirv_size, all, CONSTANT_COUNT, whole, name, out);
+        return gpu_pipeline_get_whole(r->g, r->layout, spirv, spirv_size, all, CONSTANT_COUNT,
+                                      whole, name, out);
     struct gpu_pipeline_want *w = r->want_count < RECON_WANTS ? &r->wants[r->want_count++] : NULL;
     if (w) {
-        *w = (struct gpu_pipeline_want){.layout = r->layout, .spirv = spirv, .spirv_size = spirv_size, .constant_count = CONSTANT_COUNT,
-                                        .whole = whole, .name = name};
+        *w = (struct gpu_pipeline_want){.layout = r->layout,
+                                        .spirv = spirv,
+                                        .spirv_size = spirv_size,
+                                        .constant_count = CONSTANT_COUNT,
+                                        .whole = whole,
+                                        .name = name};
         memcpy(w->constants, all, sizeof(all));
     }
     return GPU_OK;
 }
 
-int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide, size_t wide_size,
-                   const uint32_t *constants, uint32_t constant_count, const char *name, VkPipeline *out)
+int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide,
+                   size_t wide_size, const uint32_t *constants, uint32_t constant_count,
+                   const char *name, VkPipeline *out)
 {
     if (r->wide && wide)
         return make_pipeline(r, wide, wide_size, constants, constant_count, false, name, out);
@@ -166,9 +200,10 @@ int recon_pass_pipeline(struct recon *r, uint32_t index)
     if (r->pipelines[index])
         return GPU_OK;
     if (p->whole_subgroups)
-        return make_pipeline(r, p->spirv, p->spirv_size, p->constants, p->constant_count, true, p->name, &r->pipelines[index]);
-    return recon_pipeline(r, p->spirv, p->spirv_size, p->spirv_wide, p->spirv_wide_size, p->constants, p->constant_count, p->name,
-                          &r->pipelines[index]);
+        return make_pipeline(r, p->spirv, p->spirv_size, p->constants, p->constant_count, true,
+                             p->name, &r->pipelines[index]);
+    return recon_pipeline(r, p->spirv, p->spirv_size, p->spirv_wide, p->spirv_wide_size,
+                          p->constants, p->constant_count, p->name, &r->pipelines[index]);
 }
 
 static int get_pipelines(struct recon *r)
@@ -205,7 +240,9 @@ int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes)
         return GPU_OK;
     gpu_buffer_free(g, &f->staging);
     gpu_buffer_free(g, &f->upload);
-    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT, to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkBufferUsageFlags shader = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+                             from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                             to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     if (g->unified)
         return gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_SHARED, &f->staging);
     err = gpu_buffer_create(g, bytes, shader | to, GPU_MEMORY_DEVICE, &f->upload);
@@ -218,9 +255,13 @@ static int create_descriptors(struct recon *r)
 {
     struct gpu *g = r->g;
     int err = GPU_OK;
-    VkDescriptorPoolSize sizes[2] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 14 * r->flight_count},
-                                     {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, RECON_IMAGE_COUNT * r->flight_count}};
-    VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = r->flight_count, .poolSizeCount = 2, .pPoolSizes = sizes};
+    VkDescriptorPoolSize sizes[2] = {
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 14 * r->flight_count},
+        {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, RECON_IMAGE_COUNT * r->flight_count}};
+    VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = r->flight_count,
+                                       .poolSizeCount = 2,
+                                       .pPoolSizes = sizes};
     VK(g, g->vk.vkCreateDescriptorPool(g->device, &info, NULL, &r->descriptors));
 error:
     return err;
@@ -233,15 +274,25 @@ static void write_set(struct recon *r, struct recon_flight *f)
     for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
         if (!r->regions[i].size)
             continue;
-        VkDescriptorBufferInfo buffer = {r->scratch.buffer, r->regions[i].offset, r->regions[i].size};
-        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->set, .dstBinding = i, .descriptorCount = 1,
-                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &buffer};
+        VkDescriptorBufferInfo buffer = {r->scratch.buffer, r->regions[i].offset,
+                                         r->regions[i].size};
+        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                      .dstSet = f->set,
+                                      .dstBinding = i,
+                                      .descriptorCount = 1,
+                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                      .pBufferInfo = &buffer};
         g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
     }
     for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++) {
-        VkDescriptorImageInfo image = {.imageView = r->images[i].view, .imageLayout = VK_IMAGE_LAYOUT_GENERAL};
-        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->set, .dstBinding = BIND_WORK_Y + i,
-                                      .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, .pImageInfo = &image};
+        VkDescriptorImageInfo image = {.imageView = r->images[i].view,
+                                       .imageLayout = VK_IMAGE_LAYOUT_GENERAL};
+        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                      .dstSet = f->set,
+                                      .dstBinding = BIND_WORK_Y + i,
+                                      .descriptorCount = 1,
+                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+                                      .pImageInfo = &image};
         g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
     }
 }
@@ -253,10 +304,13 @@ static int create_commands(struct recon *r, struct recon_flight *f, enum recon_p
     int err = GPU_OK;
     if (part != RECON_PART_MAIN && r->queues[part] == g->main)
         return GPU_OK;
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = r->queues[part]->family};
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .queueFamilyIndex = r->queues[part]->family};
     VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &f->parts[part].pool));
-    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = f->parts[part].pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = f->parts[part].pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
     VK(g, g->vk.vkAllocateCommandBuffers(g->device, &commands, &f->parts[part].commands));
 error:
     return err;
@@ -272,10 +326,14 @@ static int create_flight(struct recon *r, struct recon_flight *f)
         goto error;
     for (int i = 0; i < RECON_PARTS; i++)
         TRY(create_commands(r, f, (enum recon_part)i));
-    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = r->descriptors,
-                                       .descriptorSetCount = 1, .pSetLayouts = &r->layout->set};
+    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                       .descriptorPool = r->descriptors,
+                                       .descriptorSetCount = 1,
+                                       .pSetLayouts = &r->layout->set};
     VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &f->set));
-    VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, .queryType = VK_QUERY_TYPE_TIMESTAMP, .queryCount = RECON_QUERIES};
+    VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                     .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                     .queryCount = RECON_QUERIES};
     if (g->timestamps)
         VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &f->queries));
     TRY(recon_flight_grow(r, f, r->upload_capacity));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Records of several pictures into one upload: each kind of record is one section, picture after picture, and rec_picture says where
- * a picture's begin.
+ * Records of several pictures into one upload: each kind of record is one section, picture after
+ * picture, and rec_picture says where a picture's begin.
  */
 #include "gpu/recon_internal.h"
 
@@ -20,13 +20,18 @@ static uint64_t align_up(const struct recon *r, uint64_t n)
 }
 
 /* Lay the sections out one after the other; none is empty, as a descriptor may not be. */
-static uint64_t lay_out(const struct recon *r, const struct counts *c, uint32_t deliveries, struct recon_section sections[BIND_DELIVER + 1])
+static uint64_t lay_out(const struct recon *r, const struct counts *c, uint32_t deliveries,
+                        struct recon_section sections[BIND_DELIVER + 1])
 {
     const uint64_t sizes[BIND_DELIVER + 1] = {
-        [BIND_PICTURES] = c->pictures * sizeof(struct rec_picture), [BIND_MBS] = c->mbs * sizeof(struct rec_mb),
-        [BIND_MOTION] = c->mbs * sizeof(struct rec_motion), [BIND_SLICES] = c->slices * sizeof(struct rec_slice),
-        [BIND_COEFFS] = c->units * r->unit_bytes, [BIND_WEIGHTS] = c->weights * sizeof(int16_t),
-        [BIND_SCALING] = c->scaling * sizeof(struct rec_scaling), [BIND_DELIVER] = deliveries * sizeof(struct recon_deliver_args),
+        [BIND_PICTURES] = c->pictures * sizeof(struct rec_picture),
+        [BIND_MBS] = c->mbs * sizeof(struct rec_mb),
+        [BIND_MOTION] = c->mbs * sizeof(struct rec_motion),
+        [BIND_SLICES] = c->slices * sizeof(struct rec_slice),
+        [BIND_COEFFS] = c->units * r->unit_bytes,
+        [BIND_WEIGHTS] = c->weights * sizeof(int16_t),
+        [BIND_SCALING] = c->scaling * sizeof(struct rec_scaling),
+        [BIND_DELIVER] = deliveries * sizeof(struct recon_deliver_args),
     };
     uint64_t at = 0;
     for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
@@ -39,7 +44,8 @@ static uint64_t lay_out(const struct recon *r, const struct counts *c, uint32_t 
     return at;
 }
 
-static bool sections_reachable(const struct recon *r, const struct recon_section sections[BIND_DELIVER + 1])
+static bool sections_reachable(const struct recon *r,
+                               const struct recon_section sections[BIND_DELIVER + 1])
 {
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
         if (sections[i].size > r->g->limits.maxStorageBufferRange)
@@ -51,22 +57,28 @@ uint64_t recon_upload_capacity(const struct recon *r)
 {
     const struct recon_shape *w = &r->worst;
     uint64_t one = (uint64_t)w->mb_width * w->mb_height;
-    struct counts c = {.pictures = w->pictures, .mbs = w->mb_total, .units = w->unit_total, .slices = one + 64ull * w->pictures,
-                       .weights = 65536 + 4096ull * w->pictures, .scaling = 256 + 4ull * w->pictures};
+    struct counts c = {.pictures = w->pictures,
+                       .mbs = w->mb_total,
+                       .units = w->unit_total,
+                       .slices = one + 64ull * w->pictures,
+                       .weights = 65536 + 4096ull * w->pictures,
+                       .scaling = 256 + 4ull * w->pictures};
     struct recon_section sections[BIND_DELIVER + 1] = {0};
     uint64_t bytes = lay_out(r, &c, r->delivery_capacity, sections);
     return sections_reachable(r, sections) ? bytes : 0;
 }
 
-static bool fits(const struct recon *r, const struct counts *c, const struct recon_section sections[BIND_DELIVER + 1], uint64_t bytes)
+static bool fits(const struct recon *r, const struct counts *c,
+                 const struct recon_section sections[BIND_DELIVER + 1], uint64_t bytes)
 {
-    if (bytes > r->upload_capacity || c->pictures > r->worst.pictures || c->units > r->worst.unit_total)
+    if (bytes > r->upload_capacity || c->pictures > r->worst.pictures ||
+        c->units > r->worst.unit_total)
         return false;
     return sections_reachable(r, sections);
 }
 
-/* Slices take units in chunks, so many slices leave many gaps: beyond what its macroblocks could fill, a picture is packed without
- * them. */
+/* Slices take units in chunks, so many slices leave many gaps: beyond what its macroblocks could
+ * fill, a picture is packed without them. */
 uint32_t recon_packed_units(const struct recon *r, const struct rec_view *view)
 {
     uint64_t most = view->head.mb_count * recon_units_per_mb(&r->params);
@@ -91,13 +103,15 @@ static bool has_switching_slices(const struct rec_view *view)
     return false;
 }
 
-void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries,
-                      uint32_t m, struct recon_chunk *chunk)
+void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
+                      const struct recon_delivery *deliveries, uint32_t m,
+                      struct recon_chunk *chunk)
 {
     struct counts c = {0};
     struct recon_shape shape = r->worst;
     uint32_t taken = 0, copies = 0;
-    shape.has_intra = shape.has_inter = shape.has_deblock = shape.has_mbaff = shape.has_switching = false;
+    shape.has_intra = shape.has_inter = shape.has_deblock = shape.has_mbaff = shape.has_switching =
+        false;
     for (; taken < n; taken++) {
         const struct rec_view *view = pictures[taken].view;
         struct counts more = c;
@@ -107,7 +121,8 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
             continue;
         add_picture(r, &more, view);
         /* a single picture that exceeds the usual size makes its flight grow instead */
-        if (c.pictures && !fits(r, &more, sections, lay_out(r, &more, r->delivery_capacity, sections)))
+        if (c.pictures &&
+            !fits(r, &more, sections, lay_out(r, &more, r->delivery_capacity, sections)))
             break;
         c = more;
         shape.has_intra |= view->head.has_intra;
@@ -121,8 +136,12 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
     shape.mb_total = (uint32_t)c.mbs;
     shape.unit_total = (uint32_t)c.units;
     shape.deliveries = taken < n ? 0 : m < r->delivery_capacity ? m : r->delivery_capacity;
-    *chunk = (struct recon_chunk){.pictures = pictures, .picture_count = taken, .deliveries = deliveries,
-                                  .delivery_count = shape.deliveries, .shape = shape, .copies = copies};
+    *chunk = (struct recon_chunk){.pictures = pictures,
+                                  .picture_count = taken,
+                                  .deliveries = deliveries,
+                                  .delivery_count = shape.deliveries,
+                                  .shape = shape,
+                                  .copies = copies};
     chunk->bytes = lay_out(r, &c, shape.deliveries, chunk->sections);
 }
 
@@ -136,7 +155,8 @@ static void close_region(struct recon_flight *f, struct recon_section *open)
     open->size = 0;
 }
 
-/* Bytes of staging are to be uploaded; those of a section come in order and join where they touch. */
+/* Bytes of staging are to be uploaded; those of a section come in order and join where they touch.
+ */
 static void staged(struct recon_flight *f, uint32_t section, uint64_t begin, uint64_t bytes)
 {
     struct recon_section *open = &f->open[section];
@@ -147,16 +167,18 @@ static void staged(struct recon_flight *f, uint32_t section, uint64_t begin, uin
     open->size += bytes;
 }
 
-/* Records to entry `at` of a section: by way of staging, or, where they lie in an arena, by the device alone. */
-static void put(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, uint32_t section, uint64_t at, const void *from,
-                uint64_t count, uint64_t size)
+/* Records to entry `at` of a section: by way of staging, or, where they lie in an arena, by the
+ * device alone. */
+static void put(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                uint32_t section, uint64_t at, const void *from, uint64_t count, uint64_t size)
 {
     uint64_t to = chunk->sections[section].offset + at * size, bytes = count * size;
     struct gpu_place place;
     bool may = section == BIND_MBS || section == BIND_MOTION || section == BIND_COEFFS;
     if (!bytes)
         return;
-    if (may && gpu_arena_find(r->g, from, bytes, &place) && (place.device || bytes >= DIRECT_BYTES)) {
+    if (may && gpu_arena_find(r->g, from, bytes, &place) &&
+        (place.device || bytes >= DIRECT_BYTES)) {
         f->copies[f->copy_count++] = (struct recon_copy){place.buffer, {place.offset, to, bytes}};
         f->upload_bytes += place.device ? 0 : bytes;
         f->resident |= place.device;
@@ -168,18 +190,21 @@ static void put(struct recon *r, struct recon_flight *f, const struct recon_chun
 
 static uint32_t unit_total(const struct rec_mb *mb)
 {
-    return (uint32_t)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) + __builtin_popcount(mb->coded[2]));
+    return (uint32_t)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
+                      __builtin_popcount(mb->coded[2]));
 }
 
 /* Macroblocks and their units without gaps; to and units are written in order. */
-static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *units, const struct rec_view *view)
+static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *units,
+                         const struct rec_view *view)
 {
     uint32_t next = 0, most = recon_packed_units(r, view);
     for (uint64_t i = 0; i < view->head.mb_count; i++) {
         struct rec_mb mb = view->mbs[i];
         uint32_t n = unit_total(&mb);
         if (n <= most - next && n <= view->unit_count && mb.coeff <= view->unit_count - n)
-            memcpy(units + (uint64_t)next * r->unit_bytes, (const uint8_t *)view->coeffs + (uint64_t)mb.coeff * r->unit_bytes,
+            memcpy(units + (uint64_t)next * r->unit_bytes,
+                   (const uint8_t *)view->coeffs + (uint64_t)mb.coeff * r->unit_bytes,
                    (uint64_t)n * r->unit_bytes);
         mb.coeff = next;
         next += n;
@@ -187,10 +212,12 @@ static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *units, con
     }
 }
 
-static void pack_macroblocks(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, const struct rec_view *view,
+static void pack_macroblocks(struct recon *r, struct recon_flight *f,
+                             const struct recon_chunk *chunk, const struct rec_view *view,
                              const struct counts *c)
 {
-    uint64_t mbs = chunk->sections[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb), units = recon_packed_units(r, view);
+    uint64_t mbs = chunk->sections[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb),
+             units = recon_packed_units(r, view);
     uint64_t coeffs = chunk->sections[BIND_COEFFS].offset + c->units * r->unit_bytes;
     if (units == view->unit_count) {
         put(r, f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count, sizeof(struct rec_mb));
@@ -202,9 +229,10 @@ static void pack_macroblocks(struct recon *r, struct recon_flight *f, const stru
     staged(f, BIND_COEFFS, coeffs, units * r->unit_bytes);
 }
 
-/* Motion is 4 bytes in 5 of what a picture without coefficients has: pictures without it leave a gap that is not uploaded. */
-static void pack_picture(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, const struct recon_picture *picture,
-                         struct counts *c)
+/* Motion is 4 bytes in 5 of what a picture without coefficients has: pictures without it leave a
+ * gap that is not uploaded. */
+static void pack_picture(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                         const struct recon_picture *picture, struct counts *c)
 {
     const struct rec_view *view = picture->view;
     struct rec_picture head = view->head;
@@ -218,10 +246,13 @@ static void pack_picture(struct recon *r, struct recon_flight *f, const struct r
     put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
     pack_macroblocks(r, f, chunk, view, c);
     if (view->head.has_inter && view->motion)
-        put(r, f, chunk, BIND_MOTION, c->mbs, view->motion, head.mb_count, sizeof(struct rec_motion));
-    put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count, sizeof(struct rec_slice));
+        put(r, f, chunk, BIND_MOTION, c->mbs, view->motion, head.mb_count,
+            sizeof(struct rec_motion));
+    put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,
+        sizeof(struct rec_slice));
     put(r, f, chunk, BIND_WEIGHTS, c->weights, view->weights, view->weight_count, sizeof(int16_t));
-    put(r, f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count, sizeof(struct rec_scaling));
+    put(r, f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count,
+        sizeof(struct rec_scaling));
     add_picture(r, c, view);
 }
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The queues of a store. Of a wide batch the copies up, reconstruction and deliveries are submissions of their own, each on its queue:
- * while one batch is reconstructed, the next one's records come in and the last one's frames leave. Semaphores order what belongs to one
- * batch, and a picture that takes the slot of a frame waits until it has left. A single picture with nothing else in flight, as of a
- * live stream, is one submission: there is nothing beside which it could run, and every semaphore takes its time.
+ * The queues of a store. Of a wide batch the copies up, reconstruction and deliveries are
+ * submissions of their own, each on its queue: while one batch is reconstructed, the next one's
+ * records come in and the last one's frames leave. Semaphores order what belongs to one batch, and
+ * a picture that takes the slot of a frame waits until it has left. A single picture with nothing
+ * else in flight, as of a live stream, is one submission: there is nothing beside which it could
+ * run, and every semaphore takes its time.
  */
 #include "gpu/recon_internal.h"
 
-static const enum gpu_queue_use uses[RECON_PARTS] = {[RECON_PART_UP] = GPU_QUEUE_UP, [RECON_PART_MAIN] = GPU_QUEUE_MAIN,
-                                                     [RECON_PART_DELIVER] = GPU_QUEUE_DELIVER, [RECON_PART_DOWN] = GPU_QUEUE_DOWN};
+static const enum gpu_queue_use uses[RECON_PARTS] = {[RECON_PART_UP] = GPU_QUEUE_UP,
+                                                     [RECON_PART_MAIN] = GPU_QUEUE_MAIN,
+                                                     [RECON_PART_DELIVER] = GPU_QUEUE_DELIVER,
+                                                     [RECON_PART_DOWN] = GPU_QUEUE_DOWN};
 
 int recon_queues_open(struct recon *r)
 {
@@ -63,7 +67,8 @@ static uint64_t *slot_read(struct recon *r, uint32_t slot, int part)
 }
 
 /* Deliveries that still read slots which the chunk writes. */
-static uint32_t add_readers(struct recon *r, const struct recon_chunk *chunk, struct gpu_point *after, uint32_t count)
+static uint32_t add_readers(struct recon *r, const struct recon_chunk *chunk,
+                            struct gpu_point *after, uint32_t count)
 {
     for (int part = RECON_PART_DELIVER; part <= RECON_PART_DOWN; part++) {
         uint64_t latest = 0;
@@ -84,7 +89,8 @@ static void note_readers(struct recon *r, const struct recon_chunk *chunk, int p
         *slot_read(r, chunk->deliveries[i].slot, part) = value;
 }
 
-int recon_parts_submit(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, struct gpu_point *last, bool *main_sent)
+int recon_parts_submit(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                       struct gpu_point *last, bool *main_sent)
 {
     struct gpu_point sent[RECON_PARTS], after[GPU_QUEUES];
     uint32_t sent_count = 0;
@@ -102,7 +108,8 @@ int recon_parts_submit(struct recon *r, struct recon_flight *f, const struct rec
         else if (part <= RECON_PART_MAIN && f->resident) /* the part with the copies up */
             count = gpu_arena_writers(r->g, after, count);
         sent[sent_count].queue = r->queues[part];
-        TRY(gpu_queue_submit_after(r->queues[part], f->parts[part].commands, after, count, &sent[sent_count].value));
+        TRY(gpu_queue_submit_after(r->queues[part], f->parts[part].commands, after, count,
+                                   &sent[sent_count].value));
         if (part == RECON_PART_MAIN) {
             r->main_value = sent[sent_count].value;
             *main_sent = true;

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A chunk's command buffers: upload, clears, copies of slots, the passes of the table, deliveries. Barriers follow from what each
- * declares; their state lives on from submission to submission of the main queue. What other queues do is ordered by semaphores
- * (recon_queues.c), so it is no part of that state.
+ * A chunk's command buffers: upload, clears, copies of slots, the passes of the table, deliveries.
+ * Barriers follow from what each declares; their state lives on from submission to submission of
+ * the main queue. What other queues do is ordered by semaphores (recon_queues.c), so it is no part
+ * of that state.
  */
 #include "gpu/recon_internal.h"
 
-static void record_barrier(struct recon *r, VkCommandBuffer commands, const struct barrier_need *need)
+static void record_barrier(struct recon *r, VkCommandBuffer commands,
+                           const struct barrier_need *need)
 {
     gpu_barrier_record(r->g, commands, &r->barriers, need);
 }
 
-void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage stage, uint32_t reads, uint32_t writes)
+void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage stage, uint32_t reads,
+                uint32_t writes)
 {
     gpu_sync(r->g, commands, &r->barriers, stage, reads, writes);
 }
 
-static void sync_indirect(struct recon *r, VkCommandBuffer commands, uint32_t reads, uint32_t writes)
+static void sync_indirect(struct recon *r, VkCommandBuffer commands, uint32_t reads,
+                          uint32_t writes)
 {
     struct barrier_need need = {0};
     barrier_declare(&r->barriers, BARRIER_COMPUTE, reads, writes, &need);
@@ -36,15 +40,24 @@ static void bind_sections(struct recon *r, struct recon_flight *f, const struct 
     for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
         if (!(RECON_UPLOADED & RECON_B(i)))
             continue;
-        infos[count] = (VkDescriptorBufferInfo){buffer, chunk->sections[i].offset, chunk->sections[i].size};
-        writes[count] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->set, .dstBinding = i,
-                                               .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+        infos[count] =
+            (VkDescriptorBufferInfo){buffer, chunk->sections[i].offset, chunk->sections[i].size};
+        writes[count] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                               .dstSet = f->set,
+                                               .dstBinding = i,
+                                               .descriptorCount = 1,
+                                               .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                                .pBufferInfo = &infos[count]};
         count++;
     }
     if (r->blur.buffer)
-        writes[count++] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = f->set, .dstBinding = BIND_BLUR,
-                                                 .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &blur};
+        writes[count++] =
+            (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                   .dstSet = f->set,
+                                   .dstBinding = BIND_BLUR,
+                                   .descriptorCount = 1,
+                                   .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                   .pBufferInfo = &blur};
     r->g->vk.vkUpdateDescriptorSets(r->g->device, count, writes, 0, NULL);
 }
 
@@ -71,7 +84,8 @@ static void record_zeros(struct recon *r, struct recon_flight *f, const struct r
     recon_sync(r, f->commands, BARRIER_TRANSFER, 0, r->zeroed);
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
         if (r->zeroed & RECON_B(i))
-            r->g->vk.vkCmdFillBuffer(f->commands, r->scratch.buffer, r->regions[i].offset, r->regions[i].size, 0);
+            r->g->vk.vkCmdFillBuffer(f->commands, r->scratch.buffer, r->regions[i].offset,
+                                     r->regions[i].size, 0);
 }
 
 /* What a pass reads and writes depends on which planes there are. */
@@ -85,15 +99,21 @@ static uint32_t pass_writes(const struct recon_pass *pass, const struct recon_sh
     return pass->writes | (shape->chroma_format_idc != 1 ? pass->writes_more : 0);
 }
 
-static struct recon_push push_of(const struct recon *r, const struct recon_pass *pass, const struct recon_shape *shape)
+static struct recon_push push_of(const struct recon *r, const struct recon_pass *pass,
+                                 const struct recon_shape *shape)
 {
-    return (struct recon_push){.picture_count = shape->pictures, .param = pass->param, .mb_width = shape->mb_width,
-                               .mb_height = shape->mb_height, .mb_total = shape->mb_total, .unit_total = shape->unit_total,
-                               .depth_luma = r->params.bit_depth[0], .depth_chroma = recon_chroma_depth(&r->params)};
+    return (struct recon_push){.picture_count = shape->pictures,
+                               .param = pass->param,
+                               .mb_width = shape->mb_width,
+                               .mb_height = shape->mb_height,
+                               .mb_total = shape->mb_total,
+                               .unit_total = shape->unit_total,
+                               .depth_luma = r->params.bit_depth[0],
+                               .depth_chroma = recon_chroma_depth(&r->params)};
 }
 
-static void record_steps(struct recon *r, VkCommandBuffer commands, const struct recon_pass *pass, const struct recon_chunk *chunk,
-                         uint32_t steps)
+static void record_steps(struct recon *r, VkCommandBuffer commands, const struct recon_pass *pass,
+                         const struct recon_chunk *chunk, uint32_t steps)
 {
     const struct recon_shape *shape = &chunk->shape;
     struct recon_push push = push_of(r, pass, shape);
@@ -105,21 +125,26 @@ static void record_steps(struct recon *r, VkCommandBuffer commands, const struct
             continue;
         recon_sync(r, commands, BARRIER_COMPUTE, pass_reads(pass, shape), pass_writes(pass, shape));
         push.step = step;
-        r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
+        r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                    sizeof(push), &push);
         r->g->vk.vkCmdDispatch(commands, xyz[0], xyz[1], xyz[2]);
     }
 }
 
-static void record_indirect(struct recon *r, VkCommandBuffer commands, const struct recon_pass *pass, const struct recon_chunk *chunk)
+static void record_indirect(struct recon *r, VkCommandBuffer commands,
+                            const struct recon_pass *pass, const struct recon_chunk *chunk)
 {
     const struct recon_shape *shape = &chunk->shape;
     struct recon_push push = push_of(r, pass, shape);
     sync_indirect(r, commands, pass_reads(pass, shape), pass_writes(pass, shape));
-    r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
-    r->g->vk.vkCmdDispatchIndirect(commands, r->scratch.buffer, r->regions[BIND_COUNTERS].offset + pass->indirect_offset);
+    r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                sizeof(push), &push);
+    r->g->vk.vkCmdDispatchIndirect(commands, r->scratch.buffer,
+                                   r->regions[BIND_COUNTERS].offset + pass->indirect_offset);
 }
 
-static int record_pass(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk, uint32_t index)
+static int record_pass(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                       uint32_t index)
 {
     const struct recon_pass *pass = &recon_passes[index];
     if (pass->wanted && !pass->wanted(&chunk->shape))
@@ -145,7 +170,8 @@ static int begin_part(struct recon *r, struct recon_flight *f, enum recon_part p
 {
     struct gpu *g = r->g;
     int err = GPU_OK;
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     f->parts[part].used = true;
     f->commands = f->parts[part].commands;
     f->stamped = f->queries && r->queues[part]->tick_mask;
@@ -166,7 +192,8 @@ error:
 
 static void bind(struct recon *r, struct recon_flight *f)
 {
-    r->g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
+    r->g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                     r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
     gpu_debug_bind(r->g, f->commands, r->layout);
 }
 

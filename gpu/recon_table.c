@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The passes of H.264 reconstruction in their order, and the scratch memory between them. See the head of each shader for what
- * it does.
+ * The passes of H.264 reconstruction in their order, and the scratch memory between them. See the
+ * head of each shader for what it does.
  */
 #include "gpu/recon_table.h"
 
@@ -38,9 +38,12 @@
 
 static uint64_t lists_size(const struct recon_shape *worst)
 {
-    /* of a macroblock: 16 luma blocks, 4 chroma quadrants, residual blocks; the last workgroup of a case may be nearly empty */
+    /* of a macroblock: 16 luma blocks, 4 chroma quadrants, residual blocks; the last workgroup of a
+     * case may be nearly empty */
     static const uint32_t units[4] = {16, 24, 32, 48};
-    return ((uint64_t)worst->mb_total * (16 + 4 + units[worst->chroma_format_idc]) + CASE_COUNT * LIST_GROUP) * 4;
+    return ((uint64_t)worst->mb_total * (16 + 4 + units[worst->chroma_format_idc]) +
+            CASE_COUNT * LIST_GROUP) *
+           4;
 }
 
 static uint64_t counters_size(const struct recon_shape *worst)
@@ -116,12 +119,17 @@ static void row_groups(const struct recon_shape *shape, uint32_t step, uint32_t 
     xyz[0] = shape->mb_height * shape->pictures;
 }
 
-/* Columns of macroblocks, in parts: each does two rows more than it writes, so it is no shorter than the device needs to be
- * full. Whole columns fill the cores of a software device, but where tests ask it for what others do. */
+/* Columns of macroblocks, in parts: each does two rows more than it writes, so it is no shorter
+ * than the device needs to be full. Whole columns fill the cores of a software device, but where
+ * tests ask it for what others do. */
 static void column_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
 {
-    uint32_t rows = shape->mb_total / 1920; /* about 1920 workgroups, from 8 pictures of 1080p on more; see docs/kernels.md */
-    rows = shape->software && shape->wavefront != 2 ? shape->mb_height : rows < 2 ? 2 : rows > 34 ? 34 : rows;
+    /* about 1920 workgroups, from 8 pictures of 1080p on more; see docs/kernels.md */
+    uint32_t rows = shape->mb_total / 1920;
+    rows = shape->software && shape->wavefront != 2 ? shape->mb_height
+           : rows < 2                               ? 2
+           : rows > 34                              ? 34
+                                                    : rows;
     xyz[0] = shape->mb_width;
     xyz[1] = divide_up(shape->mb_height, rows);
     xyz[2] = shape->pictures;
@@ -153,12 +161,14 @@ static bool intra_by_diagonals(const struct recon_shape *shape)
 
 static bool intra_in_roles(const struct recon_shape *shape)
 {
-    return shape->has_intra && shape->wavefront == 2 && shape->whole_warps && !shape->software && !shape->any_format;
+    return shape->has_intra && shape->wavefront == 2 && shape->whole_warps && !shape->software &&
+           !shape->any_format;
 }
 
 static bool intra_persistent(const struct recon_shape *shape)
 {
-    return shape->has_intra && shape->wavefront == 2 && !shape->whole_warps && !shape->software && !shape->any_format;
+    return shape->has_intra && shape->wavefront == 2 && !shape->whole_warps && !shape->software &&
+           !shape->any_format;
 }
 
 static bool intra_patient(const struct recon_shape *shape)
@@ -187,10 +197,10 @@ static bool patient(const struct recon_shape *shape)
     return shape->any_format && shape->wavefront == 2 && shape->software;
 }
 
-#define BOTH_CONDITIONS(name, has, how)                                                                                        \
-    static bool name(const struct recon_shape *shape)                                                                          \
-    {                                                                                                                          \
-        return shape->has && how(shape);                                                                                       \
+#define BOTH_CONDITIONS(name, has, how)                                                            \
+    static bool name(const struct recon_shape *shape)                                              \
+    {                                                                                              \
+        return shape->has && how(shape);                                                           \
     }
 BOTH_CONDITIONS(any_intra_by_diagonals, has_intra && !shape->has_switching, by_diagonals)
 BOTH_CONDITIONS(any_intra_persistent, has_intra && !shape->has_switching, persistent)
@@ -214,7 +224,8 @@ static bool any_deblock(const struct recon_shape *shape)
     return shape->has_deblock && shape->any_format;
 }
 
-/* In MBAFF frames edges depend on more than columns allow for; a batch with one takes the wavefront. */
+/* In MBAFF frames edges depend on more than columns allow for; a batch with one takes the
+ * wavefront. */
 static bool columns_32(const struct recon_shape *shape)
 {
     return any_deblock(shape) && !shape->has_mbaff && shape->chroma_format_idc < 2;
@@ -235,10 +246,14 @@ static bool no_deblock(const struct recon_shape *shape)
 
 /* ---- passes ---- */
 
-#define SHADER(name)   .spirv = shader_##name, .spirv_size = sizeof(shader_##name)
-#define SHADERS(name)  SHADER(name), .spirv_wide = shader_##name##_wide, .spirv_wide_size = sizeof(shader_##name##_wide)
-#define CONSTANTS(...) .constants = {__VA_ARGS__}, .constant_count = sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
-#define WORK(work)     .indirect = true, .indirect_offset = 4 * (COUNTER_ARGS + 3 * (work))
+#define SHADER(name) .spirv = shader_##name, .spirv_size = sizeof(shader_##name)
+#define SHADERS(name)                                                                              \
+    SHADER(name), .spirv_wide = shader_##name##_wide,                                              \
+                  .spirv_wide_size = sizeof(shader_##name##_wide)
+#define CONSTANTS(...)                                                                             \
+    .constants = {__VA_ARGS__},                                                                    \
+    .constant_count = sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
+#define WORK(work) .indirect = true, .indirect_offset = 4 * (COUNTER_ARGS + 3 * (work))
 
 #define RECORDS      (RECON_B(BIND_PICTURES) | RECON_B(BIND_MBS) | RECON_B(BIND_SLICES))
 #define LISTED       (RECORDS | RECON_B(BIND_LISTS) | RECON_B(BIND_COUNTERS))
@@ -246,66 +261,70 @@ static bool no_deblock(const struct recon_shape *shape)
 #define FRAME_IMAGES (RECON_B(BIND_FRAME_Y) | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR))
 #define TICKETS      (RECON_B(BIND_COUNTERS) | RECON_B(BIND_PROGRESS))
 
-#define RESIDUAL_PASS(label, work, first, last)                                                                                \
-    {                                                                                                                          \
-        .name = label, .stage = RECON_RESIDUAL, SHADERS(residual), CONSTANTS(work, first, last), WORK(work),                    \
-        .reads = LISTED | RECON_B(BIND_COEFFS) | RECON_B(BIND_SCALING), .writes = RECON_B(BIND_RESIDUAL),                      \
-        .wanted = any_residual                                                                                                 \
+#define RESIDUAL_PASS(label, work, first, last)                                                    \
+    {                                                                                              \
+        .name = label, .stage = RECON_RESIDUAL, SHADERS(residual), CONSTANTS(work, first, last),   \
+        WORK(work), .reads = LISTED | RECON_B(BIND_COEFFS) | RECON_B(BIND_SCALING),                \
+        .writes = RECON_B(BIND_RESIDUAL), .wanted = any_residual                                   \
     }
 
 #define PREDICTED (LISTED | RECON_B(BIND_MOTION) | RECON_B(BIND_WEIGHTS) | RECON_B(BIND_RESIDUAL))
 
-#define LUMA_PASS(label, both, position_class, work)                                                                           \
-    {                                                                                                                          \
-        .name = label, .stage = RECON_INTER, SHADERS(inter_luma), CONSTANTS(both, position_class), WORK(work),                  \
-        .reads = PREDICTED | RECON_B(BIND_FRAME_Y), .writes = RECON_B(BIND_WORK_Y), .wanted = any_inter,                       \
-        .reads_more = FRAME_IMAGES, .writes_more = WORK_IMAGES                                                                 \
+#define LUMA_PASS(label, both, position_class, work)                                               \
+    {                                                                                              \
+        .name = label, .stage = RECON_INTER, SHADERS(inter_luma), CONSTANTS(both, position_class), \
+        WORK(work), .reads = PREDICTED | RECON_B(BIND_FRAME_Y), .writes = RECON_B(BIND_WORK_Y),    \
+        .wanted = any_inter, .reads_more = FRAME_IMAGES, .writes_more = WORK_IMAGES                \
     }
 
-#define CHROMA_PASS(label, split, both)                                                                                        \
-    {                                                                                                                          \
-        .name = label, .stage = RECON_INTER, SHADERS(inter_chroma), CONSTANTS(split, both),                                     \
-        WORK(WORK_CHROMA + 2 * (split) + (both)), .reads = PREDICTED | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR),        \
-        .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter                                           \
+#define CHROMA_PASS(label, split, both)                                                            \
+    {                                                                                              \
+        .name = label, .stage = RECON_INTER, SHADERS(inter_chroma), CONSTANTS(split, both),        \
+        WORK(WORK_CHROMA + 2 * (split) + (both)),                                                  \
+        .reads = PREDICTED | RECON_B(BIND_FRAME_CB) | RECON_B(BIND_FRAME_CR),                      \
+        .writes = RECON_B(BIND_WORK_CB) | RECON_B(BIND_WORK_CR), .wanted = any_inter               \
     }
 
 /* The persistent wavefront; patient: see lib/tickets.glsl; serial: one role after the other. */
-#define INTRA_PASS(label, patient, serial, condition)                                                                          \
-    {                                                                                                                          \
-        .name = label, .stage = RECON_INTRA, SHADER(intra_persistent), CONSTANTS(patient, serial, (serial) ? 32 : 128),        \
-        .whole_subgroups = !(serial), .groups = row_groups,                                                                    \
-        .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS, .writes = WORK_IMAGES | TICKETS,                    \
-        .wanted = condition                                                                                                    \
+#define INTRA_PASS(label, patient, serial, condition)                                              \
+    {                                                                                              \
+        .name = label, .stage = RECON_INTRA, SHADER(intra_persistent),                             \
+        CONSTANTS(patient, serial, (serial) ? 32 : 128), .whole_subgroups = !(serial),             \
+        .groups = row_groups, .reads = RECORDS | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS,   \
+        .writes = WORK_IMAGES | TICKETS, .wanted = condition                                       \
     }
 
 /* The wavefronts of any format. switching: there are SP or SI slices. */
-#define ANY_INTRA_DIAGONALS(label, switching, condition)                                                                       \
-    {                                                                                                                          \
-        .name = label, .stage = RECON_INTRA, SHADERS(any_intra_diagonal), CONSTANTS(0, switching), .steps = diagonal_steps,    \
-        .groups = diagonal_groups, .reads = RECORDS | RECON_B(BIND_COEFFS) | RECON_B(BIND_RESIDUAL) | WORK_IMAGES,             \
-        .writes = WORK_IMAGES, .wanted = condition                                                                             \
+#define ANY_INTRA_DIAGONALS(label, switching, condition)                                           \
+    {                                                                                              \
+        .name = label, .stage = RECON_INTRA, SHADERS(any_intra_diagonal), CONSTANTS(0, switching), \
+        .steps = diagonal_steps, .groups = diagonal_groups,                                        \
+        .reads = RECORDS | RECON_B(BIND_COEFFS) | RECON_B(BIND_RESIDUAL) | WORK_IMAGES,            \
+        .writes = WORK_IMAGES, .wanted = condition                                                 \
     }
 
-#define ANY_INTRA_PASS(label, patient, switching, condition)                                                                   \
-    {                                                                                                                          \
-        .name = label, .stage = RECON_INTRA, SHADERS(any_intra_persistent), CONSTANTS(patient, switching),                     \
-        .groups = row_groups,                                                                                                  \
-        .reads = RECORDS | RECON_B(BIND_COEFFS) | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS,                              \
-        .writes = WORK_IMAGES | TICKETS, .wanted = condition                                                                   \
+#define ANY_INTRA_PASS(label, patient, switching, condition)                                       \
+    {                                                                                              \
+        .name = label, .stage = RECON_INTRA, SHADERS(any_intra_persistent),                        \
+        CONSTANTS(patient, switching), .groups = row_groups,                                       \
+        .reads = RECORDS | RECON_B(BIND_COEFFS) | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS,  \
+        .writes = WORK_IMAGES | TICKETS, .wanted = condition                                       \
     }
 
 /* By columns of macroblocks: a thread for each line of one; any: layout of the strengths. */
-#define DEBLOCK_PASS(label, threads, any, condition)                                                                           \
-    {                                                                                                                          \
-        .name = label, .stage = RECON_DEBLOCK, SHADERS(deblock), CONSTANTS(threads, any), .groups = column_groups,             \
-        .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES, .writes = FRAME_IMAGES, .wanted = condition                  \
+#define DEBLOCK_PASS(label, threads, any, condition)                                               \
+    {                                                                                              \
+        .name = label, .stage = RECON_DEBLOCK, SHADERS(deblock), CONSTANTS(threads, any),          \
+        .groups = column_groups, .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES,         \
+        .writes = FRAME_IMAGES, .wanted = condition                                                \
     }
 
-#define ANY_DEBLOCK_PASS(label, patient, condition)                                                                            \
-    {                                                                                                                          \
-        .name = label, .stage = RECON_DEBLOCK, SHADERS(any_deblock_persistent), CONSTANTS(patient), .groups = row_groups,      \
-        .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS, .writes = FRAME_IMAGES | TICKETS,   \
-        .wanted = condition                                                                                                    \
+#define ANY_DEBLOCK_PASS(label, patient, condition)                                                \
+    {                                                                                              \
+        .name = label, .stage = RECON_DEBLOCK, SHADERS(any_deblock_persistent),                    \
+        CONSTANTS(patient), .groups = row_groups,                                                  \
+        .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS,         \
+        .writes = FRAME_IMAGES | TICKETS, .wanted = condition                                      \
     }
 
 const struct recon_pass recon_passes[] = {

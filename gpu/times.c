@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * GPU time per stage. A timestamp is written when everything before it on its queue has finished, so the time between two of them is
- * what lay between, and the sum over the stages of a queue is the time that it was at work on the batch. Queues work side by side, so
- * the sum over all stages may be more than the time that passed.
+ * GPU time per stage. A timestamp is written when everything before it on its queue has finished,
+ * so the time between two of them is what lay between, and the sum over the stages of a queue is
+ * the time that it was at work on the batch. Queues work side by side, so the sum over all stages
+ * may be more than the time that passed.
  */
 #include "gpu/recon_internal.h"
 
@@ -14,7 +15,8 @@ void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage
         return;
     f->query_stages[f->query_count] = (uint8_t)stage;
     f->query_passes[f->query_count] = (uint8_t)pass;
-    r->g->vk.vkCmdWriteTimestamp(f->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, f->queries, f->query_count++);
+    r->g->vk.vkCmdWriteTimestamp(f->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, f->queries,
+                                 f->query_count++);
 }
 
 void recon_times_add(struct recon *r, struct recon_flight *f)
@@ -23,14 +25,16 @@ void recon_times_add(struct recon *r, struct recon_flight *f)
     uint64_t ticks[RECON_QUERIES];
     if (!f->queries || f->query_count < 2)
         return;
-    VkResult result = g->vk.vkGetQueryPoolResults(g->device, f->queries, 0, f->query_count, f->query_count * sizeof(*ticks), ticks,
+    VkResult result = g->vk.vkGetQueryPoolResults(g->device, f->queries, 0, f->query_count,
+                                                  f->query_count * sizeof(*ticks), ticks,
                                                   sizeof(*ticks), VK_QUERY_RESULT_64_BIT);
     if (result != VK_SUCCESS)
         return;
     for (uint32_t i = 1; i < f->query_count; i++) {
         if (f->query_stages[i] == RECON_BEGIN)
             continue;
-        double seconds = (double)((ticks[i] - ticks[i - 1]) & r->tick_mask) * g->limits.timestampPeriod * 1e-9;
+        double seconds =
+            (double)((ticks[i] - ticks[i - 1]) & r->tick_mask) * g->limits.timestampPeriod * 1e-9;
         r->times.seconds[f->query_stages[i]] += seconds;
         if (f->query_passes[i] < RECON_MAX_PASSES)
             r->pass_seconds[f->query_passes[i]] += seconds;

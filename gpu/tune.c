@@ -36,7 +36,8 @@ void tune_preset(const struct gpu_device_info *info, struct tune *out)
 {
     memset(out, 0, sizeof(*out));
     for (int f = 0; f < TUNE_FAMILIES; f++)
-        memset(out->choice[f], info->software ? families[f].software : families[f].hardware, TUNE_SIZES);
+        memset(out->choice[f], info->software ? families[f].software : families[f].hardware,
+               TUNE_SIZES);
 }
 
 static int find(const char *const *names, int count, const char *name)
@@ -68,10 +69,13 @@ static bool cache_folder(char *path, size_t size)
     return n > 0 && (size_t)n < size;
 }
 
-static bool cache_path(const struct gpu_device_info *info, const char *ending, char *path, size_t size)
+static bool cache_path(const struct gpu_device_info *info, const char *ending, char *path,
+                       size_t size)
 {
     char folder[2048];
-    int n = cache_folder(folder, sizeof(folder)) ? snprintf(path, size, "%s/pelton/tune-%s.%s", folder, info->uuid, ending) : -1;
+    int n = cache_folder(folder, sizeof(folder))
+                ? snprintf(path, size, "%s/pelton/tune-%s.%s", folder, info->uuid, ending)
+                : -1;
     return n > 0 && (size_t)n < size;
 }
 
@@ -88,17 +92,21 @@ bool tune_path(const struct gpu_device_info *info, const char *ending, char *pat
 
 static enum tune_cache broken(const char *path, unsigned line, char why[TUNE_WHY])
 {
-    snprintf(why, TUNE_WHY, "%.180s: line %u is not what was written, the file is not used", path, line);
+    snprintf(why, TUNE_WHY, "%.180s: line %u is not what was written, the file is not used", path,
+             line);
     return TUNE_CACHE_BROKEN;
 }
 
-/* Lines "family size variant" behind one that names the driver; a file of another driver, or with anything else in it, is not used. */
-static enum tune_cache read_cache(FILE *file, const char *path, const struct gpu_device_info *info, struct tune *tune, char why[TUNE_WHY])
+/* Lines "family size variant" behind one that names the driver; a file of another driver, or with
+ * anything else in it, is not used. */
+static enum tune_cache read_cache(FILE *file, const char *path, const struct gpu_device_info *info,
+                                  struct tune *tune, char why[TUNE_WHY])
 {
     char line[512], driver[sizeof(info->driver) + 16], family[32], size[32], variant[32];
     unsigned found = 0, n = 1;
     snprintf(driver, sizeof(driver), "driver\t%s\n", info->driver);
-    if (!fgets(line, sizeof(line), file) || strncmp(line, "driver\t", 7) != 0 || !strchr(line, '\n'))
+    if (!fgets(line, sizeof(line), file) || strncmp(line, "driver\t", 7) != 0 ||
+        !strchr(line, '\n'))
         return broken(path, n, why);
     if (strcmp(line, driver) != 0) {
         snprintf(why, TUNE_WHY, "%.180s: of another driver", path);
@@ -116,7 +124,8 @@ static enum tune_cache read_cache(FILE *file, const char *path, const struct gpu
         tune->source[f] = TUNE_MEASURED;
         found |= 1u << (f * TUNE_SIZES + s);
     }
-    return found == (1u << (TUNE_FAMILIES * TUNE_SIZES)) - 1 ? TUNE_CACHE_GOOD : broken(path, n, why);
+    return found == (1u << (TUNE_FAMILIES * TUNE_SIZES)) - 1 ? TUNE_CACHE_GOOD
+                                                             : broken(path, n, why);
 }
 
 enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, char why[TUNE_WHY])
@@ -145,7 +154,8 @@ int tune_save(const struct gpu_device_info *info, const struct tune *tune, char 
 {
     char temporary[4096], ending[32];
     snprintf(ending, sizeof(ending), "%ld", (long)getpid());
-    if (!tune_path(info, "tsv", path, size) || !cache_path(info, ending, temporary, sizeof(temporary))) {
+    if (!tune_path(info, "tsv", path, size) ||
+        !cache_path(info, ending, temporary, sizeof(temporary))) {
         snprintf(path, size, "$XDG_CACHE_HOME");
         errno = ENOENT;
         return -1;
@@ -156,7 +166,8 @@ int tune_save(const struct gpu_device_info *info, const struct tune *tune, char 
     fprintf(file, "driver\t%s\n", info->driver);
     for (int f = 0; f < TUNE_FAMILIES; f++)
         for (int s = 0; s < TUNE_SIZES; s++)
-            fprintf(file, "%s\t%s\t%s\n", families[f].name, size_names[s], families[f].variants[tune->choice[f][s]]);
+            fprintf(file, "%s\t%s\t%s\n", families[f].name, size_names[s],
+                    families[f].variants[tune->choice[f][s]]);
     bool bad = ferror(file) != 0;
     bad = fclose(file) != 0 || bad;
     if (bad || rename(temporary, path) < 0) {
@@ -171,7 +182,8 @@ bool tune_force(const char *text, struct tune *tune)
     char family[32], variant[32];
     while (*text) {
         int end = 0;
-        if (sscanf(text, "%31[^=,]=%31[^=,]%n", family, variant, &end) != 2 || (text[end] && text[end] != ','))
+        if (sscanf(text, "%31[^=,]=%31[^=,]%n", family, variant, &end) != 2 ||
+            (text[end] && text[end] != ','))
             return false;
         int f = find_family(family), v = f < 0 ? -1 : find(families[f].variants, VARIANTS, variant);
         if (v < 0)
@@ -201,7 +213,8 @@ const char *tune_variant_name(enum tune_family family, uint8_t choice)
 
 const char *tune_source_text(enum tune_source source)
 {
-    static const char *const texts[] = {"by kind of device", "from the table of known devices", "measured", "forced"};
+    static const char *const texts[] = {"by kind of device", "from the table of known devices",
+                                        "measured", "forced"};
     return texts[source];
 }
 

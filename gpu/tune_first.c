@@ -2,9 +2,10 @@
  *
  * Choices of kernels at the first use of a device.
  *
- * The happy path: nothing is known, the lock is free, the measurement is kept. The failure modes, each with its line in the log: the cache
- * is broken (measured again, where the device would be), another process measures (waited for, then its result is taken), nowhere to keep
- * a result (nothing is measured: it would be at every start), the measurement fails (the preset stays).
+ * The happy path: nothing is known, the lock is free, the measurement is kept. The failure modes,
+ * each with its line in the log: the cache is broken (measured again, where the device would be),
+ * another process measures (waited for, then its result is taken), nowhere to keep a result
+ * (nothing is measured: it would be at every start), the measurement fails (the preset stays).
  */
 #include "gpu/tune.h"
 
@@ -17,8 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BUDGET 1.0       /* seconds until the last case begins; the longest takes half a second on an H200 */
-#define WAIT_SECONDS 4   /* for another process; software devices take what they take */
+/* seconds until the last case begins; the longest takes half a second on an H200 */
+#define BUDGET       1.0
+#define WAIT_SECONDS 4 /* for another process; software devices take what they take */
 
 struct first {
     struct gpu *g;
@@ -27,7 +29,8 @@ struct first {
     void *log_ctx;
 };
 
-static void say(const struct first *t, int level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void say(const struct first *t, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static void say(const struct first *t, int level, const char *format, ...)
 {
@@ -52,21 +55,28 @@ static void measure(const struct first *t, struct tune *tune)
     double begin = seconds();
     int err = tune_measure(t->g, BUDGET, tune);
     if (err < 0)
-        say(t, 1, "kernels could not be measured (%s): chosen %s", gpu_error_text(err), tune_source_text(tune->source[0]));
+        say(t, 1, "kernels could not be measured (%s): chosen %s", gpu_error_text(err),
+            tune_source_text(tune->source[0]));
     else if (tune_save(t->info, tune, path, sizeof(path)) < 0)
         say(t, 1, "%.300s: %s: what was measured is not kept", path, strerror(errno));
     else
-        say(t, 1, "kernels of %.200s measured in %.1f s, kept in %.300s", t->info->name, seconds() - begin, path);
+        say(t, 1, "kernels of %.200s measured in %.1f s, kept in %.300s", t->info->name,
+            seconds() - begin, path);
 }
 
-/* A descriptor that holds the lock, or -1: nothing can be kept here, or the other process takes too long. */
+/* A descriptor that holds the lock, or -1: nothing can be kept here, or the other process takes too
+ * long. */
 static int lock(const struct first *t)
 {
     char path[4096];
     struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
-    int fd = tune_path(t->info, "lock", path, sizeof(path)) ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    int fd = tune_path(t->info, "lock", path, sizeof(path))
+                 ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)
+                 : -1;
     if (fd < 0) { /* at every start, as every start could have been faster */
-        say(t, 1, "%s", "no folder to keep what would be measured ($XDG_CACHE_HOME or ~/.cache): kernels by kind of device");
+        say(t, 1, "%s",
+            "no folder to keep what would be measured ($XDG_CACHE_HOME or ~/.cache): kernels by "
+            "kind of device");
         return -1;
     }
     for (int i = 0; i < WAIT_SECONDS * (t->info->software ? 400 : 20); i++) {
@@ -85,7 +95,8 @@ void tune_first_use(struct gpu *g, bool software, gpu_log_fn log, void *log_ctx,
     char why[TUNE_WHY];
     enum tune_cache state = tune_load(t.info, out, why);
     bool measured = software || !t.info->software;
-    bool known = state == TUNE_CACHE_GOOD || (state == TUNE_CACHE_NONE && out->source[0] != TUNE_BY_KIND);
+    bool known =
+        state == TUNE_CACHE_GOOD || (state == TUNE_CACHE_NONE && out->source[0] != TUNE_BY_KIND);
     if (state == TUNE_CACHE_OLD || state == TUNE_CACHE_BROKEN)
         say(&t, 1, "%s%s", why, measured ? ": measuring again" : "; pelton tune makes it again");
     if (known || !measured)

@@ -2,9 +2,10 @@
  *
  * Framing: see framing.h and PROTOCOL.md, "Frames".
  *
- * The happy path is fill, next until 0, fill, …; put, flush. The failure modes are: the peer closes (FRAME_ERR_CLOSED), it
- * sends a length or descriptors that the protocol forbids (the reader stays in error and gives nothing more), it does not read
- * (FRAME_ERR_QUEUE). A reader allocates no more than the frame it has been promised, after the length was checked.
+ * The happy path is fill, next until 0, fill, …; put, flush. The failure modes are: the peer closes
+ * (FRAME_ERR_CLOSED), it sends a length or descriptors that the protocol forbids (the reader stays
+ * in error and gives nothing more), it does not read (FRAME_ERR_QUEUE). A reader allocates no more
+ * than the frame it has been promised, after the length was checked.
  */
 #include "proto/framing.h"
 
@@ -21,14 +22,22 @@ enum { FIRST_CAPACITY = 4096, MAX_CAPACITY = FRAME_HEADER_SIZE + FRAME_MAX_PAYLO
 const char *frame_error_text(int error)
 {
     switch (error) {
-    case FRAME_OK: return "no error";
-    case FRAME_ERR_CLOSED: return "the connection has ended";
-    case FRAME_ERR_TOO_LONG: return "a message is longer than 64 KiB";
-    case FRAME_ERR_FDS: return "wrong number of descriptors with a message";
-    case FRAME_ERR_NOMEM: return "out of memory";
-    case FRAME_ERR_QUEUE: return "the reader is too slow: 8 MiB wait for it";
-    case FRAME_ERR_BODY: return "a message body cannot be parsed";
-    default: return "unknown error";
+    case FRAME_OK:
+        return "no error";
+    case FRAME_ERR_CLOSED:
+        return "the connection has ended";
+    case FRAME_ERR_TOO_LONG:
+        return "a message is longer than 64 KiB";
+    case FRAME_ERR_FDS:
+        return "wrong number of descriptors with a message";
+    case FRAME_ERR_NOMEM:
+        return "out of memory";
+    case FRAME_ERR_QUEUE:
+        return "the reader is too slow: 8 MiB wait for it";
+    case FRAME_ERR_BODY:
+        return "a message body cannot be parsed";
+    default:
+        return "unknown error";
     }
 }
 
@@ -68,9 +77,8 @@ void frame_header_unpack(const uint8_t in[FRAME_HEADER_SIZE], struct frame_heade
 
 int frame_take_fd(struct frame *f, unsigned i)
 {
-    if (i >= f->h.n_fds || i >= FRAME_MAX_FDS) {
+    if (i >= f->h.n_fds || i >= FRAME_MAX_FDS)
         return -1;
-    }
     int fd = f->fds[i];
     f->fds[i] = -1;
     return fd;
@@ -90,14 +98,13 @@ void frame_close_fds(struct frame *f)
 
 void frame_reader_init(struct frame_reader *r)
 {
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
 }
 
 void frame_reader_free(struct frame_reader *r)
 {
-    for (unsigned i = 0; i < r->n_fds; i++) {
+    for (unsigned i = 0; i < r->n_fds; i++)
         close(r->fds[i]);
-    }
     free(r->buffer);
     frame_reader_init(r);
 }
@@ -120,18 +127,15 @@ static int reader_reserve(struct frame_reader *r)
     if (r->end >= FRAME_HEADER_SIZE) {
         struct frame_header h;
         frame_header_unpack(r->buffer, &h);
-        if (h.length > FRAME_MAX_PAYLOAD) {
+        if (h.length > FRAME_MAX_PAYLOAD)
             return reader_fail(r, FRAME_ERR_TOO_LONG);
-        }
-        if (FRAME_HEADER_SIZE + (size_t)h.length > want) {
+        if (FRAME_HEADER_SIZE + (size_t)h.length > want)
             want = FRAME_HEADER_SIZE + (size_t)h.length;
-        }
     }
     if (want > r->capacity) {
         uint8_t *grown = realloc(r->buffer, want);
-        if (!grown) {
+        if (!grown)
             return reader_fail(r, FRAME_ERR_NOMEM);
-        }
         r->buffer = grown;
         r->capacity = want;
     }
@@ -143,14 +147,13 @@ static int reader_take_control(struct frame_reader *r, struct msghdr *msg)
 {
     bool too_many = (msg->msg_flags & MSG_CTRUNC) != 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
-        }
         size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; i < n; i++) {
             int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            if (r->n_fds == sizeof r->fds / sizeof *r->fds) {
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+            if (r->n_fds == sizeof(r->fds) / sizeof(*r->fds)) {
                 close(fd);
                 too_many = true;
             } else {
@@ -163,29 +166,27 @@ static int reader_take_control(struct frame_reader *r, struct msghdr *msg)
 
 int frame_reader_fill(struct frame_reader *r, int fd)
 {
-    if (r->error || reader_reserve(r)) {
+    if (r->error || reader_reserve(r))
         return r->error;
-    }
-    if (r->end == r->capacity) {
+    if (r->end == r->capacity)
         return 1; /* a complete frame waits to be taken */
-    }
     union {
         char bytes[CMSG_SPACE(FRAME_MAX_FDS * sizeof(int))];
         struct cmsghdr align;
     } control;
     struct iovec iov = {.iov_base = r->buffer + r->end, .iov_len = r->capacity - r->end};
-    struct msghdr msg = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.bytes,
+                         .msg_controllen = sizeof(control.bytes)};
     ssize_t n;
     do {
         n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return 0;
-    }
-    if (n <= 0) {
+    if (n <= 0)
         return reader_fail(r, FRAME_ERR_CLOSED);
-    }
     r->end += (size_t)n;
     int error = reader_take_control(r, &msg);
     return error ? error : (int)n;
@@ -193,30 +194,24 @@ int frame_reader_fill(struct frame_reader *r, int fd)
 
 int frame_reader_next(struct frame_reader *r, struct frame *out)
 {
-    if (r->error && r->error != FRAME_ERR_CLOSED) {
+    if (r->error && r->error != FRAME_ERR_CLOSED)
         return r->error;
-    }
     size_t have = r->end - r->start;
-    if (have < FRAME_HEADER_SIZE) {
+    if (have < FRAME_HEADER_SIZE)
         return 0;
-    }
     struct frame_header h;
     frame_header_unpack(r->buffer + r->start, &h);
-    if (h.length > FRAME_MAX_PAYLOAD) {
+    if (h.length > FRAME_MAX_PAYLOAD)
         return reader_fail(r, FRAME_ERR_TOO_LONG);
-    }
     /* Descriptors come with the first byte of their frame, so they are here already. */
-    if (h.n_fds > FRAME_MAX_FDS || h.n_fds > r->n_fds) {
+    if (h.n_fds > FRAME_MAX_FDS || h.n_fds > r->n_fds)
         return reader_fail(r, FRAME_ERR_FDS);
-    }
-    if (have < FRAME_HEADER_SIZE + (size_t)h.length) {
+    if (have < FRAME_HEADER_SIZE + (size_t)h.length)
         return 0;
-    }
     bool last = have == FRAME_HEADER_SIZE + (size_t)h.length;
-    if (last && r->n_fds > h.n_fds) {
+    if (last && r->n_fds > h.n_fds)
         return reader_fail(r, FRAME_ERR_FDS); /* descriptors that no frame claims */
-    }
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     out->h = h;
     out->payload = r->buffer + r->start + FRAME_HEADER_SIZE;
     memcpy(out->fds, r->fds, h.n_fds * sizeof(int));
@@ -238,17 +233,15 @@ struct frame_out {
 
 static void out_free(struct frame_out *o)
 {
-    for (unsigned i = 0; i < o->n_fds; i++) {
-        if (o->fds[i] >= 0) {
+    for (unsigned i = 0; i < o->n_fds; i++)
+        if (o->fds[i] >= 0)
             close(o->fds[i]);
-        }
-    }
     free(o);
 }
 
 void frame_writer_init(struct frame_writer *w)
 {
-    memset(w, 0, sizeof *w);
+    memset(w, 0, sizeof(*w));
 }
 
 void frame_writer_free(struct frame_writer *w)
@@ -261,22 +254,19 @@ void frame_writer_free(struct frame_writer *w)
     frame_writer_init(w);
 }
 
-int frame_writer_put(struct frame_writer *w, const struct frame_header *h, const ProtobufCMessage *body, const int *fds,
-                     unsigned n_fds)
+int frame_writer_put(struct frame_writer *w, const struct frame_header *h,
+                     const ProtobufCMessage *body, const int *fds, unsigned n_fds)
 {
     assert(n_fds <= FRAME_MAX_FDS);
     size_t length = body ? protobuf_c_message_get_packed_size(body) : 0;
-    if (length > FRAME_MAX_PAYLOAD) {
+    if (length > FRAME_MAX_PAYLOAD)
         return FRAME_ERR_TOO_LONG;
-    }
     size_t size = FRAME_HEADER_SIZE + length;
-    if (w->queued > FRAME_MAX_QUEUE - size) {
+    if (w->queued > FRAME_MAX_QUEUE - size)
         return FRAME_ERR_QUEUE;
-    }
-    struct frame_out *o = calloc(1, sizeof *o + size);
-    if (!o) {
+    struct frame_out *o = calloc(1, sizeof(*o) + size);
+    if (!o)
         return FRAME_ERR_NOMEM;
-    }
     for (; o->n_fds < n_fds; o->n_fds++) {
         o->fds[o->n_fds] = fcntl(fds[o->n_fds], F_DUPFD_CLOEXEC, 3);
         if (o->fds[o->n_fds] < 0) {
@@ -288,15 +278,13 @@ int frame_writer_put(struct frame_writer *w, const struct frame_header *h, const
     header.length = (uint32_t)length;
     header.n_fds = (uint8_t)n_fds;
     frame_header_pack(&header, o->bytes);
-    if (body) {
+    if (body)
         protobuf_c_message_pack(body, o->bytes + FRAME_HEADER_SIZE);
-    }
     o->size = size;
-    if (w->tail) {
+    if (w->tail)
         w->tail->next = o;
-    } else {
+    else
         w->head = o;
-    }
     w->tail = o;
     w->queued += size;
     return FRAME_OK;
@@ -311,7 +299,7 @@ static ssize_t out_send(const struct frame_out *o, int fd)
     struct iovec iov = {.iov_base = (void *)(o->bytes + o->sent), .iov_len = o->size - o->sent};
     struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
     if (o->sent == 0 && o->n_fds > 0) {
-        memset(&control, 0, sizeof control);
+        memset(&control, 0, sizeof(control));
         msg.msg_control = control.bytes;
         msg.msg_controllen = CMSG_SPACE(o->n_fds * sizeof(int));
         struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
@@ -334,17 +322,18 @@ int frame_writer_flush(struct frame_writer *w, int fd)
         ssize_t n = out_send(o, fd);
         if (n < 0) {
             /* ETOOMANYREFS: too many descriptors in flight; they drain as the peer reads. */
-            return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS ? 0 : FRAME_ERR_CLOSED;
+            return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ||
+                           errno == ETOOMANYREFS
+                       ? 0
+                       : FRAME_ERR_CLOSED;
         }
         o->sent += (size_t)n;
         w->queued -= (size_t)n;
-        if (o->sent < o->size) {
+        if (o->sent < o->size)
             continue;
-        }
         w->head = o->next;
-        if (!w->head) {
+        if (!w->head)
             w->tail = NULL;
-        }
         out_free(o);
     }
     return 1;

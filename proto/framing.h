@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Framing on a SOCK_STREAM: a 16-byte little-endian header, then one packed protobuf message; descriptors travel by SCM_RIGHTS
- * with the first byte of their frame. No I/O loop here: the owner of the descriptor calls fill when it is readable and flush
- * when it is writable, blocking or not. Thread: one at a time per object.
+ * Framing on a SOCK_STREAM: a 16-byte little-endian header, then one packed protobuf message;
+ * descriptors travel by SCM_RIGHTS with the first byte of their frame. No I/O loop here: the owner
+ * of the descriptor calls fill when it is readable and flush when it is writable, blocking or not.
+ * Thread: one at a time per object.
  */
 #ifndef PELTON_FRAMING_H
 #define PELTON_FRAMING_H
@@ -25,8 +26,9 @@ enum frame_error {
     FRAME_ERR_TOO_LONG = -2, /* length beyond FRAME_MAX_PAYLOAD */
     FRAME_ERR_FDS = -3,      /* too many descriptors, or not as many as the header says */
     FRAME_ERR_NOMEM = -4,
-    FRAME_ERR_QUEUE = -5,    /* the reader at the other end is too slow: FRAME_MAX_QUEUE would be passed */
-    FRAME_ERR_BODY = -6      /* the payload is not such a message */
+    /* the reader at the other end is too slow: FRAME_MAX_QUEUE would be passed */
+    FRAME_ERR_QUEUE = -5,
+    FRAME_ERR_BODY = -6 /* the payload is not such a message */
 };
 const char *frame_error_text(int error);
 
@@ -39,14 +41,16 @@ struct frame_header {
 void frame_header_pack(const struct frame_header *h, uint8_t out[FRAME_HEADER_SIZE]);
 void frame_header_unpack(const uint8_t in[FRAME_HEADER_SIZE], struct frame_header *out);
 
-/* A received frame. payload is valid until the next call on the reader; the descriptors are the taker's (frame_close_fds). */
+/* A received frame. payload is valid until the next call on the reader; the descriptors are the
+ * taker's (frame_close_fds). */
 struct frame {
     struct frame_header h;
     const uint8_t *payload;
     int fds[FRAME_MAX_FDS];
 };
-int frame_take_fd(struct frame *f, unsigned i); /* -1 where there is none; the caller owns it then */
-void frame_close_fds(struct frame *f);          /* those not taken */
+/* -1 where there is none; the caller owns it then */
+int frame_take_fd(struct frame *f, unsigned i);
+void frame_close_fds(struct frame *f); /* those not taken */
 
 struct frame_reader {
     uint8_t *buffer;
@@ -70,8 +74,8 @@ struct frame_writer {
 void frame_writer_init(struct frame_writer *w);
 void frame_writer_free(struct frame_writer *w);
 /* Packs and queues; body NULL is an empty payload. fds are borrowed: the writer duplicates them. */
-int frame_writer_put(struct frame_writer *w, const struct frame_header *h, const ProtobufCMessage *body, const int *fds,
-                     unsigned n_fds);
+int frame_writer_put(struct frame_writer *w, const struct frame_header *h,
+                     const ProtobufCMessage *body, const int *fds, unsigned n_fds);
 /* 1: all is out; 0: the socket takes no more now; negative: enum frame_error. */
 int frame_writer_flush(struct frame_writer *w, int fd);
 

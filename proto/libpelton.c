@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * libpelton's core: one socket, frames in and out, each handed to the question or stream it belongs to.
+ * libpelton's core: one socket, frames in and out, each handed to the question or stream it belongs
+ * to.
  *
- * The happy path is pelton_send, then pelton_pump until what was awaited has come. The failure modes are: the deadline passes;
- * the daemon closes or falls silent (a ping after 5 s without a byte, PELTON_ERR_GONE after 15 s while waiting); it sends what
- * the protocol forbids (PELTON_ERR_PROTOCOL). After either of the last two the connection is dead and every call repeats why.
+ * The happy path is pelton_send, then pelton_pump until what was awaited has come. The failure
+ * modes are: the deadline passes; the daemon closes or falls silent (a ping after 5 s without a
+ * byte, PELTON_ERR_GONE after 15 s while waiting); it sends what the protocol forbids
+ * (PELTON_ERR_PROTOCOL). After either of the last two the connection is dead and every call repeats
+ * why.
  */
 #include "proto/libpelton_private.h"
 
@@ -16,7 +19,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { PING_MS = 5000, DEAD_MS = 15000, FLOOD_MS = 500 /* past the deadline, however much comes in */ };
+enum {
+    PING_MS = 5000,
+    DEAD_MS = 15000,
+    FLOOD_MS = 500 /* past the deadline, however much comes in */
+};
 
 static _Thread_local struct pelton_failure thread_failure;
 
@@ -25,11 +32,12 @@ const struct pelton_failure *pelton_failure(const struct pelton *conn)
     return conn ? &conn->failure : &thread_failure;
 }
 
-static void failure_set(struct pelton_failure *f, int code, const char *hint, const char *cause, va_list args)
+static void failure_set(struct pelton_failure *f, int code, const char *hint, const char *cause,
+                        va_list args)
 {
     f->code = code;
-    vsnprintf(f->cause, sizeof f->cause, cause, args);
-    wire_copy(f->hint, sizeof f->hint, hint);
+    vsnprintf(f->cause, sizeof(f->cause), cause, args);
+    wire_copy(f->hint, sizeof(f->hint), hint);
 }
 
 int pelton_fail(struct pelton *conn, int code, const char *hint, const char *cause, ...)
@@ -73,7 +81,8 @@ int64_t pelton_deadline(int timeout_ms)
 
 /* ---- out ---- */
 
-/* 1: all is out, 0: not yet. A daemon that has gone may have said why: that is still to be read, so pelton_pump ends it. */
+/* 1: all is out, 0: not yet. A daemon that has gone may have said why: that is still to be read, so
+ * pelton_pump ends it. */
 static int flush(struct pelton *conn)
 {
     int rc = conn->broken ? 1 : frame_writer_flush(&conn->writer, conn->fd);
@@ -81,23 +90,22 @@ static int flush(struct pelton *conn)
     return rc < 0 ? 1 : rc;
 }
 
-int pelton_send(struct pelton *conn, unsigned type, uint32_t request_id, uint32_t object_id, const ProtobufCMessage *body,
-                const int *fds, unsigned n_fds)
+int pelton_send(struct pelton *conn, unsigned type, uint32_t request_id, uint32_t object_id,
+                const ProtobufCMessage *body, const int *fds, unsigned n_fds)
 {
-    if (conn->dead) {
+    if (conn->dead)
         return pelton_fail_with(conn, &conn->death);
-    }
-    struct frame_header h = {.type = (uint16_t)type, .request_id = request_id, .object_id = object_id};
+    struct frame_header h = {
+        .type = (uint16_t)type, .request_id = request_id, .object_id = object_id};
     int rc = frame_writer_put(&conn->writer, &h, body, fds, n_fds);
-    if (rc == FRAME_ERR_TOO_LONG) {
+    if (rc == FRAME_ERR_TOO_LONG)
         return pelton_fail(conn, PELTON_ERR_USAGE, "", "an argument is too long for a message");
-    }
     if (rc == FRAME_ERR_NOMEM) {
-        return pelton_fail(conn, PELTON_ERR_NOMEM, "", "no memory or descriptor left to send a message");
+        return pelton_fail(conn, PELTON_ERR_NOMEM, "",
+                           "no memory or descriptor left to send a message");
     }
-    if (rc < 0) {
+    if (rc < 0)
         return pelton_die(conn, PELTON_ERR_GONE, "", "the daemon does not read any more");
-    }
     flush(conn); /* what does not fit goes out with the next pump */
     return PELTON_OK;
 }
@@ -108,8 +116,10 @@ static int dispatch_welcome(struct pelton *conn, const Pelton__Welcome *m)
 {
     conn->welcomed = true;
     if (m->proto < WIRE_PROTO_MIN || m->proto > WIRE_PROTO_MAX) {
-        return pelton_die(conn, PELTON_ERR_NO_DAEMON, "install the same version of daemon and library",
-                          "the daemon speaks protocol %u, this library %d to %d", m->proto, WIRE_PROTO_MIN, WIRE_PROTO_MAX);
+        return pelton_die(conn, PELTON_ERR_NO_DAEMON,
+                          "install the same version of daemon and library",
+                          "the daemon speaks protocol %u, this library %d to %d", m->proto,
+                          WIRE_PROTO_MIN, WIRE_PROTO_MAX);
     }
     if (m->device) {
         wire_device_to(m->device, &conn->device);
@@ -121,17 +131,16 @@ static int dispatch_welcome(struct pelton *conn, const Pelton__Welcome *m)
 static void failure_of_error(const Pelton__Error *m, struct pelton_failure *out)
 {
     out->code = m->code < 0 ? m->code : PELTON_ERR_OTHER;
-    wire_copy(out->cause, sizeof out->cause, m->message);
-    wire_copy(out->hint, sizeof out->hint, m->hint);
+    wire_copy(out->cause, sizeof(out->cause), m->message);
+    wire_copy(out->hint, sizeof(out->hint), m->hint);
 }
 
 /* True where the frame answers the question in flight; the body is then the question's. */
 static bool dispatch_answer(struct pelton *conn, const struct frame *f, ProtobufCMessage *body)
 {
     struct pelton_request *r = conn->request;
-    if (!r || r->done || f->h.request_id == 0 || f->h.request_id != r->id) {
+    if (!r || r->done || f->h.request_id == 0 || f->h.request_id != r->id)
         return false;
-    }
     r->done = true;
     r->type = f->h.type;
     if (f->h.type == WIRE_ERROR) {
@@ -144,38 +153,34 @@ static bool dispatch_answer(struct pelton *conn, const struct frame *f, Protobuf
 
 static struct pelton_stream *find_stream(struct pelton *conn, uint32_t id)
 {
-    for (struct pelton_stream *s = conn->streams; s; s = s->next) {
-        if (s->id == id) {
+    for (struct pelton_stream *s = conn->streams; s; s = s->next)
+        if (s->id == id)
             return s;
-        }
-    }
     return NULL;
 }
 
 static struct pelton_stream *find_opening(struct pelton *conn, uint32_t request_id)
 {
     struct pelton_stream *s = request_id ? conn->streams : NULL;
-    while (s && (s->replied || s->open_request != request_id)) {
+    while (s && (s->replied || s->open_request != request_id))
         s = s->next;
-    }
     return s;
 }
 
-static int dispatch_opened(struct pelton_stream *s, const struct frame *f, const ProtobufCMessage *body)
+static int dispatch_opened(struct pelton_stream *s, const struct frame *f,
+                           const ProtobufCMessage *body)
 {
     struct pelton_failure refusal = {0};
-    if (f->h.type == WIRE_ERROR) {
+    if (f->h.type == WIRE_ERROR)
         failure_of_error((const Pelton__Error *)body, &refusal);
-    }
     return pelton_stream_opened(s, f, body, &refusal);
 }
 
 /* An error that answers nothing: about the whole connection where no object is named. */
 static int dispatch_error(struct pelton *conn, const struct frame *f, const Pelton__Error *m)
 {
-    if (f->h.request_id != 0 || f->h.object_id != 0) {
+    if (f->h.request_id != 0 || f->h.object_id != 0)
         return PELTON_OK; /* to a question given up, or a stream closed, meanwhile */
-    }
     struct pelton_failure failure;
     failure_of_error(m, &failure);
     return pelton_die(conn, failure.code, failure.hint, "%s", failure.cause);
@@ -183,17 +188,15 @@ static int dispatch_error(struct pelton *conn, const struct frame *f, const Pelt
 
 static int dispatch(struct pelton *conn, struct frame *f)
 {
-    if (!wire_type_body(f->h.type)) {
+    if (!wire_type_body(f->h.type))
         return PELTON_OK; /* a newer daemon's event */
-    }
     ProtobufCMessage *body = wire_unpack(f);
     if (!body) {
-        return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon sent a %s that cannot be parsed",
-                          wire_type_name(f->h.type));
+        return pelton_die(conn, PELTON_ERR_PROTOCOL, "",
+                          "the daemon sent a %s that cannot be parsed", wire_type_name(f->h.type));
     }
-    if (dispatch_answer(conn, f, body)) {
+    if (dispatch_answer(conn, f, body))
         return PELTON_OK;
-    }
     int rc = PELTON_OK;
     struct pelton_stream *s;
     if ((s = find_opening(conn, f->h.request_id)) != NULL) {
@@ -203,7 +206,8 @@ static int dispatch(struct pelton *conn, struct frame *f)
     } else if (f->h.type == WIRE_PING) {
         rc = pelton_send(conn, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0);
     } else if (f->h.type == WIRE_GOODBYE) {
-        rc = pelton_die(conn, PELTON_ERR_GONE, "", "the daemon said goodbye: %s", ((const Pelton__Goodbye *)body)->reason);
+        rc = pelton_die(conn, PELTON_ERR_GONE, "", "the daemon said goodbye: %s",
+                        ((const Pelton__Goodbye *)body)->reason);
     } else if (f->h.type == WIRE_ERROR) {
         rc = dispatch_error(conn, f, (const Pelton__Error *)body);
     } else if (f->h.type == WIRE_SOURCE_EVENT) {
@@ -222,18 +226,17 @@ static int drain(struct pelton *conn)
     struct frame f;
     for (;;) {
         int rc = frame_reader_next(&conn->reader, &f);
-        if (rc == 0) {
+        if (rc == 0)
             return count;
-        }
         if (rc < 0) {
-            return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon broke the protocol: %s", frame_error_text(rc));
+            return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon broke the protocol: %s",
+                              frame_error_text(rc));
         }
         count++;
         rc = dispatch(conn, &f);
         frame_close_fds(&f);
-        if (rc < 0) {
+        if (rc < 0)
             return rc;
-        }
     }
 }
 
@@ -242,17 +245,18 @@ static int read_once(struct pelton *conn)
     int rc = frame_reader_fill(&conn->reader, conn->fd);
     if (rc == FRAME_ERR_CLOSED) {
         int count = drain(conn); /* a goodbye may stand before the end */
-        return count < 0 ? count : pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has closed the connection");
+        return count < 0
+                   ? count
+                   : pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has closed the connection");
     }
-    if (rc == FRAME_ERR_NOMEM) {
+    if (rc == FRAME_ERR_NOMEM)
         return pelton_die(conn, PELTON_ERR_NOMEM, "", "out of memory");
-    }
     if (rc < 0) {
-        return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon broke the protocol: %s", frame_error_text(rc));
+        return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon broke the protocol: %s",
+                          frame_error_text(rc));
     }
-    if (rc > 0) {
+    if (rc > 0)
         conn->heard_ms = pelton_now_ms();
-    }
     return drain(conn);
 }
 
@@ -261,14 +265,14 @@ static int check_silence(struct pelton *conn, int64_t now, int64_t *again)
 {
     int64_t since = conn->heard_ms > conn->pinged_ms ? conn->heard_ms : conn->pinged_ms;
     if (conn->pinged_ms > conn->heard_ms && now - conn->pinged_ms >= DEAD_MS - PING_MS) {
-        return pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has not answered for %d s", DEAD_MS / 1000);
+        return pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has not answered for %d s",
+                          DEAD_MS / 1000);
     }
     if (conn->welcomed && conn->pinged_ms <= conn->heard_ms && now - since >= PING_MS) {
         conn->pinged_ms = now;
         int rc = pelton_send(conn, WIRE_PING, 0, 0, NULL, NULL, 0);
-        if (rc < 0) {
+        if (rc < 0)
             return rc;
-        }
         since = now;
     }
     *again = since + PING_MS;
@@ -277,63 +281,60 @@ static int check_silence(struct pelton *conn, int64_t now, int64_t *again)
 
 int pelton_pump(struct pelton *conn, int64_t deadline_ms)
 {
-    if (conn->dead) {
+    if (conn->dead)
         return pelton_fail_with(conn, &conn->death);
-    }
     int64_t entered = pelton_now_ms();
-    if (conn->heard_ms < entered - DEAD_MS && conn->pinged_ms <= conn->heard_ms) {
+    if (conn->heard_ms < entered - DEAD_MS && conn->pinged_ms <= conn->heard_ms)
         conn->heard_ms = entered - PING_MS; /* nobody listened in between: ask first */
-    }
     for (;;) {
         int rc = read_once(conn);
-        if (rc < 0) {
+        if (rc < 0)
             return rc;
-        }
-        if (rc > 0) {
+        if (rc > 0)
             return deadline_ms < entered && entered - deadline_ms > FLOOD_MS ? 0 : 1;
-        }
-        if (conn->broken) {
+        if (conn->broken)
             return pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has gone");
-        }
         int64_t now = pelton_now_ms(), again = now;
         rc = check_silence(conn, now, &again);
-        if (rc < 0) {
+        if (rc < 0)
             return rc;
-        }
-        if (now >= deadline_ms) { /* a caller who looks at many streams in turn pays one system call for each */
+        /* a caller who looks at many streams in turn pays one system call for each */
+        if (now >= deadline_ms) {
             flush(conn);
             return 0;
         }
         int64_t until = again < deadline_ms ? again : deadline_ms;
         int wait = until <= now ? 0 : (int)(until - now);
-        struct pollfd p = {.fd = conn->fd, .events = (short)(POLLIN | (flush(conn) == 0 ? POLLOUT : 0))};
-        if (poll(&p, 1, wait) < 0 && errno != EINTR) {
+        struct pollfd p = {.fd = conn->fd,
+                           .events = (short)(POLLIN | (flush(conn) == 0 ? POLLOUT : 0))};
+        if (poll(&p, 1, wait) < 0 && errno != EINTR)
             return pelton_die(conn, PELTON_ERR_GONE, "", "poll: %s", strerror(errno));
-        }
     }
 }
 
-int pelton_ask(struct pelton *conn, unsigned type, uint32_t object_id, const ProtobufCMessage *body, const int *fds,
-               unsigned n_fds, unsigned want, int64_t deadline_ms, ProtobufCMessage **out)
+int pelton_ask(struct pelton *conn, unsigned type, uint32_t object_id, const ProtobufCMessage *body,
+               const int *fds, unsigned n_fds, unsigned want, int64_t deadline_ms,
+               ProtobufCMessage **out)
 {
     struct pelton_request r = {.id = ++conn->last_request};
     int rc = pelton_send(conn, type, r.id, object_id, body, fds, n_fds);
-    if (rc < 0) {
+    if (rc < 0)
         return rc;
-    }
     conn->request = &r;
     while (!r.done && (rc = pelton_pump(conn, deadline_ms)) > 0) {
     }
     conn->request = NULL;
     if (!r.done) {
-        return rc < 0 ? rc : pelton_fail(conn, PELTON_ERR_TIMEOUT, "", "no answer from the daemon in time");
+        return rc < 0
+                   ? rc
+                   : pelton_fail(conn, PELTON_ERR_TIMEOUT, "", "no answer from the daemon in time");
     }
-    if (r.failure.code) {
+    if (r.failure.code)
         return pelton_fail_with(conn, &r.failure);
-    }
     if (r.type != want) {
         wire_free(r.answer);
-        return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon answered with a %s", wire_type_name(r.type));
+        return pelton_die(conn, PELTON_ERR_PROTOCOL, "", "the daemon answered with a %s",
+                          wire_type_name(r.type));
     }
     *out = r.answer;
     return PELTON_OK;

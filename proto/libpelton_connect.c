@@ -2,9 +2,10 @@
  *
  * Connecting to a daemon, or starting a private one, and parting from it.
  *
- * The happy path is socket, Hello, Welcome. The failure modes are: no socket, refused, not permitted, no program to start, the
- * daemon ends before its welcome, it does not answer in time. A private daemon sees our end of the socketpair close and exits;
- * pelton_close waits for it and kills it after two seconds.
+ * The happy path is socket, Hello, Welcome. The failure modes are: no socket, refused, not
+ * permitted, no program to start, the daemon ends before its welcome, it does not answer in time. A
+ * private daemon sees our end of the socketpair close and exits; pelton_close waits for it and
+ * kills it after two seconds.
  */
 #include "proto/libpelton_private.h"
 
@@ -28,10 +29,9 @@ extern char **environ;
 
 static struct pelton *connection_create(int fd)
 {
-    struct pelton *conn = calloc(1, sizeof *conn);
-    if (!conn) {
+    struct pelton *conn = calloc(1, sizeof(*conn));
+    if (!conn)
         return NULL;
-    }
     conn->fd = fd;
     conn->child_fd = -1;
     conn->heard_ms = pelton_now_ms();
@@ -46,13 +46,15 @@ int pelton_handshake(struct pelton *conn, int64_t deadline_ms)
     char client[64];
     hello.proto_min = WIRE_PROTO_MIN;
     hello.proto_max = WIRE_PROTO_MAX;
-    snprintf(client, sizeof client, "%.32s, libpelton " PELTON_VERSION, program_invocation_short_name);
+    snprintf(client, sizeof(client), "%.32s, libpelton " PELTON_VERSION,
+             program_invocation_short_name);
     hello.client = client;
     int rc = pelton_send(conn, WIRE_HELLO, 0, 0, &hello.base, NULL, 0);
     while (rc >= 0 && !conn->welcomed) {
         rc = pelton_pump(conn, deadline_ms);
         if (rc == 0) {
-            return pelton_die(conn, PELTON_ERR_TIMEOUT, "", "the daemon did not welcome us in time");
+            return pelton_die(conn, PELTON_ERR_TIMEOUT, "",
+                              "the daemon did not welcome us in time");
         }
     }
     return rc < 0 ? rc : conn->dead;
@@ -64,13 +66,16 @@ static int connect_failed(const char *path, int error)
 {
     switch (error) {
     case ENOENT:
-        return pelton_fail(NULL, PELTON_ERR_NO_DAEMON, "start peltond, or leave the socket out to start a private one",
+        return pelton_fail(NULL, PELTON_ERR_NO_DAEMON,
+                           "start peltond, or leave the socket out to start a private one",
                            "%s: no daemon listens there", path);
     case ECONNREFUSED:
-        return pelton_fail(NULL, PELTON_ERR_NO_DAEMON, "the daemon has ended; start it again", "%s: connection refused", path);
+        return pelton_fail(NULL, PELTON_ERR_NO_DAEMON, "the daemon has ended; start it again",
+                           "%s: connection refused", path);
     case EACCES:
     case EPERM:
-        return pelton_fail(NULL, PELTON_ERR_PERMISSION, "join the socket's group (pelton) and log in again", "%s: %s", path,
+        return pelton_fail(NULL, PELTON_ERR_PERMISSION,
+                           "join the socket's group (pelton) and log in again", "%s: %s", path,
                            strerror(error));
     default:
         return pelton_fail(NULL, PELTON_ERR_NO_DAEMON, "", "%s: %s", path, strerror(error));
@@ -80,13 +85,11 @@ static int connect_failed(const char *path, int error)
 /* A full backlog makes a non-blocking connect fail with EAGAIN, without anything to poll for. */
 static int connect_until(int fd, const struct sockaddr_un *address, int64_t deadline_ms)
 {
-    while (connect(fd, (const struct sockaddr *)address, sizeof *address) < 0) {
-        if (errno != EAGAIN && errno != EINTR) {
+    while (connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0) {
+        if (errno != EAGAIN && errno != EINTR)
             return errno;
-        }
-        if (pelton_now_ms() >= deadline_ms) {
+        if (pelton_now_ms() >= deadline_ms)
             return ETIMEDOUT;
-        }
         poll(NULL, 0, 5);
     }
     return 0;
@@ -98,19 +101,19 @@ int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
     const char *env = getenv("PELTON_SOCKET");
     const char *name = path ? path : env && env[0] ? env : "/run/pelton/pelton.sock";
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (strlen(name) >= sizeof address.sun_path) {
+    if (strlen(name) >= sizeof(address.sun_path)) {
         return pelton_fail(NULL, PELTON_ERR_USAGE, "", "the socket's path is longer than %zu bytes",
-                           sizeof address.sun_path - 1);
+                           sizeof(address.sun_path) - 1);
     }
     memcpy(address.sun_path, name, strlen(name) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) {
+    if (fd < 0)
         return pelton_fail(NULL, PELTON_ERR_OTHER, "", "socket: %s", strerror(errno));
-    }
     int error = connect_until(fd, &address, deadline);
     if (error) {
         close(fd);
-        return error == ETIMEDOUT ? pelton_fail(NULL, PELTON_ERR_TIMEOUT, "", "%s: the daemon takes no connections", name)
+        return error == ETIMEDOUT ? pelton_fail(NULL, PELTON_ERR_TIMEOUT, "",
+                                                "%s: the daemon takes no connections", name)
                                   : connect_failed(name, error);
     }
     struct pelton *conn = connection_create(fd);
@@ -137,17 +140,17 @@ static const char *find_program(char *buffer, size_t size)
     if (n > 0) {
         buffer[n] = 0;
         char *slash = strrchr(buffer, '/');
-        if (slash && (size_t)(slash - buffer) + sizeof "/peltond" <= size) {
+        if (slash && (size_t)(slash - buffer) + sizeof("/peltond") <= size) {
             strcpy(slash, "/peltond");
-            if (access(buffer, X_OK) == 0) {
+            if (access(buffer, X_OK) == 0)
                 return buffer;
-            }
         }
     }
     return "peltond";
 }
 
-static int build_arguments(const struct pelton_spawn_params *p, const char *program, const char **argv)
+static int build_arguments(const struct pelton_spawn_params *p, const char *program,
+                           const char **argv)
 {
     unsigned n = 0;
     argv[n++] = program;
@@ -158,9 +161,8 @@ static int build_arguments(const struct pelton_spawn_params *p, const char *prog
         argv[n++] = p->device;
     }
     for (const char *const *e = p->extra; e && *e; e++) {
-        if (n + 3 > MAX_ARGS) {
+        if (n + 3 > MAX_ARGS)
             return pelton_fail(NULL, PELTON_ERR_USAGE, "", "too many configuration values");
-        }
         argv[n++] = "-c";
         argv[n++] = *e;
     }
@@ -168,8 +170,10 @@ static int build_arguments(const struct pelton_spawn_params *p, const char *prog
     return PELTON_OK;
 }
 
-/* The child has our end's peer as descriptor 3, the log on 2, and nothing of the caller's stdin and stdout. */
-static int start_program(const char *program, const char *const *argv, int peer, int log_fd, pid_t *child)
+/* The child has our end's peer as descriptor 3, the log on 2, and nothing of the caller's stdin and
+ * stdout. */
+static int start_program(const char *program, const char *const *argv, int peer, int log_fd,
+                         pid_t *child)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -180,9 +184,8 @@ static int start_program(const char *program, const char *const *argv, int peer,
     sigaddset(&defaults, SIGCHLD);
     sigaddset(&defaults, SIGTERM);
     int error = posix_spawn_file_actions_init(&files);
-    if (error) {
+    if (error)
         return error;
-    }
     error = posix_spawnattr_init(&attr);
     if (error) {
         posix_spawn_file_actions_destroy(&files);
@@ -191,37 +194,38 @@ static int start_program(const char *program, const char *const *argv, int peer,
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &defaults);
-    if (log_fd > 0 && log_fd != STDERR_FILENO) {
+    if (log_fd > 0 && log_fd != STDERR_FILENO)
         error = posix_spawn_file_actions_adddup2(&files, log_fd, STDERR_FILENO);
-    }
     error = error ? error : posix_spawn_file_actions_adddup2(&files, peer, PRIVATE_FD);
-    error = error ? error : posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    error = error ? error : posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    error = error ? error : posix_spawnp(child, program, &files, &attr, (char *const *)argv, environ);
+    error = error
+                ? error
+                : posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    error = error
+                ? error
+                : posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    error =
+        error ? error : posix_spawnp(child, program, &files, &attr, (char *const *)argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return error;
 }
 
-/* Our end must not be one of 0…3 in case the caller runs with those closed: the child's file actions would close over it. */
+/* Our end must not be one of 0…3 in case the caller runs with those closed: the child's file
+ * actions would close over it. */
 static int private_pair(int pair[2])
 {
     int raw[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, raw) < 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, raw) < 0)
         return errno;
-    }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         pair[i] = fcntl(raw[i], F_DUPFD_CLOEXEC, 4);
-    }
     int error = pair[0] < 0 || pair[1] < 0 ? errno : 0;
     close(raw[0]);
     close(raw[1]);
     if (error) {
-        for (int i = 0; i < 2; i++) {
-            if (pair[i] >= 0) {
+        for (int i = 0; i < 2; i++)
+            if (pair[i] >= 0)
                 close(pair[i]);
-            }
-        }
     }
     return error;
 }
@@ -229,7 +233,8 @@ static int private_pair(int pair[2])
 static int spawn_failed(const char *program, int error)
 {
     return pelton_fail(NULL, error == EACCES ? PELTON_ERR_PERMISSION : PELTON_ERR_NO_DAEMON,
-                       "install peltond beside this program or in PATH", "%s: %s", program, strerror(error));
+                       "install peltond beside this program or in PATH", "%s: %s", program,
+                       strerror(error));
 }
 
 int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struct pelton **out)
@@ -238,16 +243,15 @@ int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struc
     const struct pelton_spawn_params *p = params ? params : &none;
     int64_t deadline = pelton_deadline(timeout_ms);
     char beside[4096];
-    const char *argv[MAX_ARGS], *program = p->program ? p->program : find_program(beside, sizeof beside);
+    const char *argv[MAX_ARGS],
+        *program = p->program ? p->program : find_program(beside, sizeof(beside));
     int rc = build_arguments(p, program, argv);
-    if (rc < 0) {
+    if (rc < 0)
         return rc;
-    }
     int pair[2] = {-1, -1};
     int error = private_pair(pair);
-    if (error) {
+    if (error)
         return pelton_fail(NULL, PELTON_ERR_OTHER, "", "socketpair: %s", strerror(error));
-    }
     struct pelton *conn = connection_create(pair[0]);
     if (!conn) {
         close(pair[0]);
@@ -265,7 +269,8 @@ int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struc
     rc = pelton_handshake(conn, deadline);
     if (rc < 0) {
         if (rc == PELTON_ERR_GONE) {
-            rc = pelton_fail(conn, PELTON_ERR_NO_DAEMON, "its log says why", "%s ended at once", program);
+            rc = pelton_fail(conn, PELTON_ERR_NO_DAEMON, "its log says why", "%s ended at once",
+                             program);
         }
         pelton_fail_with(NULL, &conn->failure);
         pelton_close(conn);
@@ -279,18 +284,16 @@ int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struc
 
 static void reap_child(struct pelton *conn)
 {
-    if (conn->child <= 0) {
+    if (conn->child <= 0)
         return;
-    }
     int64_t deadline = pelton_deadline(GRACE_MS);
     pid_t rc;
     while ((rc = waitpid(conn->child, NULL, WNOHANG)) == 0 && pelton_now_ms() < deadline) {
         struct pollfd p = {.fd = conn->child_fd, .events = POLLIN};
-        if (conn->child_fd >= 0) {
+        if (conn->child_fd >= 0)
             poll(&p, 1, (int)(deadline - pelton_now_ms()));
-        } else {
+        else
             poll(NULL, 0, 5);
-        }
     }
     if (rc == 0) {
         kill(conn->child, SIGKILL);
@@ -300,18 +303,15 @@ static void reap_child(struct pelton *conn)
 
 void pelton_close(struct pelton *conn)
 {
-    if (!conn) {
+    if (!conn)
         return;
-    }
-    while (conn->streams) {
+    while (conn->streams)
         pelton_stream_free(conn->streams);
-    }
     pelton_changes_free(conn);
     close(conn->fd);
     reap_child(conn);
-    if (conn->child_fd >= 0) {
+    if (conn->child_fd >= 0)
         close(conn->child_fd);
-    }
     frame_reader_free(&conn->reader);
     frame_writer_free(&conn->writer);
     free(conn);

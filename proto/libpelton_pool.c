@@ -2,9 +2,10 @@
  *
  * The shared memory of one epoch: checked, mapped read-only, and turned into frames.
  *
- * The happy path is map once per FormatChanged, frame per FrameReady, unmap when a newer epoch exists and nobody holds a frame.
- * The failure modes are numbers that do not fit together, a memfd that could shrink under the reader (no seal), too small a
- * memfd, no address space. The daemon is not trusted: each number is compared before it is used.
+ * The happy path is map once per FormatChanged, frame per FrameReady, unmap when a newer epoch
+ * exists and nobody holds a frame. The failure modes are numbers that do not fit together, a memfd
+ * that could shrink under the reader (no seal), too small a memfd, no address space. The daemon is
+ * not trusted: each number is compared before it is used.
  */
 #include "proto/libpelton_private.h"
 
@@ -20,8 +21,8 @@ enum { MAX_SLOTS = 65536, MAX_SIDE = 65536, MAX_ROW = 1 << 24 };
 
 static bool plane_fits(const Pelton__Plane *p, uint64_t slot_size)
 {
-    if (p->width == 0 || p->height == 0 || p->width > MAX_ROW || p->height > MAX_SIDE || p->stride < p->width ||
-        p->stride > 2 * MAX_ROW || p->offset > slot_size) {
+    if (p->width == 0 || p->height == 0 || p->width > MAX_ROW || p->height > MAX_SIDE ||
+        p->stride < p->width || p->stride > 2 * MAX_ROW || p->offset > slot_size) {
         return false;
     }
     uint64_t bytes = (uint64_t)p->stride * (p->height - 1) + p->width;
@@ -30,25 +31,23 @@ static bool plane_fits(const Pelton__Plane *p, uint64_t slot_size)
 
 static bool format_valid(const Pelton__FormatChanged *m)
 {
-    if (m->n_planes > 4 || m->width > MAX_SIDE || m->height > MAX_SIDE) {
+    if (m->n_planes > 4 || m->width > MAX_SIDE || m->height > MAX_SIDE)
         return false;
-    }
-    if (m->memfd_size == 0) {
+    if (m->memfd_size == 0)
         return true; /* no pool: nothing is going to be read */
-    }
-    if (m->n_planes == 0 || m->width == 0 || m->height == 0 || m->slots == 0 || m->slots > MAX_SLOTS || m->slot_size == 0 ||
-        m->slot_size > MAX_SLOT_SIZE || m->memfd_size / m->slots < m->slot_size || m->memfd_size > SIZE_MAX) {
+    if (m->n_planes == 0 || m->width == 0 || m->height == 0 || m->slots == 0 ||
+        m->slots > MAX_SLOTS || m->slot_size == 0 || m->slot_size > MAX_SLOT_SIZE ||
+        m->memfd_size / m->slots < m->slot_size || m->memfd_size > SIZE_MAX) {
         return false;
     }
-    for (size_t i = 0; i < m->n_planes; i++) {
-        if (!plane_fits(m->planes[i], m->slot_size)) {
+    for (size_t i = 0; i < m->n_planes; i++)
+        if (!plane_fits(m->planes[i], m->slot_size))
             return false;
-        }
-    }
     return true;
 }
 
-/* Without F_SEAL_SHRINK a read could end in SIGBUS; without the write seal another reader could change the frame. */
+/* Without F_SEAL_SHRINK a read could end in SIGBUS; without the write seal another reader could
+ * change the frame. */
 static int memory_map(struct pelton_pool *pool, const Pelton__FormatChanged *m, int fd)
 {
     struct stat st;
@@ -59,9 +58,8 @@ static int memory_map(struct pelton_pool *pool, const Pelton__FormatChanged *m, 
         return PELTON_ERR_PROTOCOL;
     }
     void *memory = mmap(NULL, (size_t)m->memfd_size, PROT_READ, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED) {
+    if (memory == MAP_FAILED)
         return errno == EACCES || errno == EPERM ? PELTON_ERR_PROTOCOL : PELTON_ERR_NOMEM;
-    }
     pool->memory = memory;
     pool->memory_size = (size_t)m->memfd_size;
     return PELTON_OK;
@@ -75,32 +73,28 @@ static void pool_describe(struct pelton_pool *pool, const Pelton__FormatChanged 
     pool->height = m->height;
     pool->planes = (uint32_t)m->n_planes;
     pool->slot_size = m->slot_size;
-    wire_copy(pool->pix_fmt, sizeof pool->pix_fmt, m->pix_fmt);
+    wire_copy(pool->pix_fmt, sizeof(pool->pix_fmt), m->pix_fmt);
     for (size_t i = 0; i < m->n_planes; i++) {
         pool->plane_offset[i] = m->planes[i]->offset;
         pool->stride[i] = m->planes[i]->stride;
         pool->plane_width[i] = m->planes[i]->width;
         pool->plane_height[i] = m->planes[i]->height;
     }
-    if (m->time_base) {
+    if (m->time_base)
         pool->time_base = (struct pelton_rational){m->time_base->num, m->time_base->den};
-    }
-    if (m->sar) {
+    if (m->sar)
         pool->sar = (struct pelton_rational){m->sar->num, m->sar->den};
-    }
     wire_colour_to(m->colour, &pool->colour);
     wire_vui_to(m->vui, &pool->vui);
 }
 
 int pelton_pool_map(const Pelton__FormatChanged *m, int fd, struct pelton_pool **out)
 {
-    if (!format_valid(m) || (m->memfd_size > 0) != (fd >= 0)) {
+    if (!format_valid(m) || (m->memfd_size > 0) != (fd >= 0))
         return PELTON_ERR_PROTOCOL;
-    }
-    struct pelton_pool *pool = calloc(1, sizeof *pool);
-    if (!pool) {
+    struct pelton_pool *pool = calloc(1, sizeof(*pool));
+    if (!pool)
         return PELTON_ERR_NOMEM;
-    }
     pool_describe(pool, m);
     int rc = fd >= 0 ? memory_map(pool, m, fd) : PELTON_OK;
     if (rc < 0) {
@@ -113,20 +107,18 @@ int pelton_pool_map(const Pelton__FormatChanged *m, int fd, struct pelton_pool *
 
 void pelton_pool_unmap(struct pelton_pool *pool)
 {
-    if (!pool) {
+    if (!pool)
         return;
-    }
-    if (pool->memory) {
+    if (pool->memory)
         munmap((void *)pool->memory, pool->memory_size);
-    }
     free(pool);
 }
 
-bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady *m, struct pelton_frame *out)
+bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady *m,
+                       struct pelton_frame *out)
 {
-    if (!pool->memory || m->slot >= pool->slots) {
+    if (!pool->memory || m->slot >= pool->slots)
         return false;
-    }
     *out = (struct pelton_frame){
         .sequence = m->sequence,
         .epoch = m->epoch,
@@ -142,7 +134,9 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         .time_base = pool->time_base,
         .sar = pool->sar,
         .flags = m->flags,
-        .field_order = m->field_order <= PELTON_BOTTOM_FIELD ? (enum pelton_field_order)m->field_order : PELTON_PROGRESSIVE,
+        .field_order = m->field_order <= PELTON_BOTTOM_FIELD
+                           ? (enum pelton_field_order)m->field_order
+                           : PELTON_PROGRESSIVE,
         .colour = pool->colour,
         .vui = pool->vui,
         .received_ns = m->received_ns,
@@ -151,11 +145,10 @@ bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady 
         .dropped_decoder = m->dropped_decoder,
         .dropped_client = m->dropped_client,
     };
-    for (size_t i = 0; i < m->n_trace_ns && i < PELTON_TRACE_POINTS; i++) {
+    for (size_t i = 0; i < m->n_trace_ns && i < PELTON_TRACE_POINTS; i++)
         out->trace_ns[i] = m->trace_ns[i];
-    }
     wire_camera_to(m->camera, &out->camera);
-    wire_copy(out->pix_fmt, sizeof out->pix_fmt, pool->pix_fmt);
+    wire_copy(out->pix_fmt, sizeof(out->pix_fmt), pool->pix_fmt);
     const uint8_t *slot = pool->memory + (uint64_t)m->slot * pool->slot_size;
     for (uint32_t i = 0; i < pool->planes; i++) {
         out->data[i] = slot + pool->plane_offset[i];

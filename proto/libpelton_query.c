@@ -31,9 +31,8 @@ int pelton_device(struct pelton *conn, struct pelton_device *out)
     if (!conn->device_known) {
         ProtobufCMessage *body;
         int rc = ask_devices(conn, true, pelton_deadline(DEVICE_MS), &body);
-        if (rc < 0) {
+        if (rc < 0)
             return rc;
-        }
         const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
         bool valid = m->current >= 0 && (size_t)m->current < m->n_devices;
         if (valid) {
@@ -42,7 +41,8 @@ int pelton_device(struct pelton *conn, struct pelton_device *out)
         }
         wire_free(body);
         if (!valid) {
-            return pelton_fail(conn, PELTON_ERR_NO_DEVICE, "run pelton doctor", "the daemon has opened no device");
+            return pelton_fail(conn, PELTON_ERR_NO_DEVICE, "run pelton doctor",
+                               "the daemon has opened no device");
         }
     }
     *out = conn->device;
@@ -53,15 +53,13 @@ int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **o
 {
     ProtobufCMessage *body;
     int rc = ask_devices(conn, false, pelton_deadline(timeout_ms), &body);
-    if (rc < 0) {
+    if (rc < 0)
         return rc;
-    }
     const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
-    struct pelton_device *list = calloc(m->n_devices + 1, sizeof *list);
+    struct pelton_device *list = calloc(m->n_devices + 1, sizeof(*list));
     if (list) {
-        for (size_t i = 0; i < m->n_devices; i++) {
+        for (size_t i = 0; i < m->n_devices; i++)
             wire_device_to(m->devices[i], &list[i]);
-        }
         *count = m->n_devices;
         *out = list;
     }
@@ -69,26 +67,28 @@ int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **o
     return list ? PELTON_OK : pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
 }
 
-int pelton_controls(struct pelton_stream *s, int timeout_ms, const struct pelton_control *set, uint32_t n_set,
-                    struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out)
+int pelton_controls(struct pelton_stream *s, int timeout_ms, const struct pelton_control *set,
+                    uint32_t n_set, struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out)
 {
     Pelton__Controls ask = PELTON__CONTROLS__INIT;
     struct wire_controls controls;
     ProtobufCMessage *body;
     if (n_set > PELTON_MAX_CONTROLS || s->ended) {
-        return pelton_fail(s->conn, PELTON_ERR_USAGE, "", s->ended ? "the stream has ended" : "more controls than there can be");
+        return pelton_fail(s->conn, PELTON_ERR_USAGE, "",
+                           s->ended ? "the stream has ended" : "more controls than there can be");
     }
     wire_controls_from(set, n_set, &controls);
     ask.n_set = n_set;
     ask.set = controls.list;
-    int rc = pelton_ask(s->conn, WIRE_CONTROLS, s->id, &ask.base, NULL, 0, WIRE_CONTROLS_REPLY, pelton_deadline(timeout_ms), &body);
-    if (rc < 0) {
+    int rc = pelton_ask(s->conn, WIRE_CONTROLS, s->id, &ask.base, NULL, 0, WIRE_CONTROLS_REPLY,
+                        pelton_deadline(timeout_ms), &body);
+    if (rc < 0)
         return rc;
-    }
     const Pelton__ControlsReply *m = (const Pelton__ControlsReply *)body;
     rc = wire_controls_to(m->controls, m->n_controls, out);
     *n_out = rc == 0 ? (uint32_t)m->n_controls : *n_out;
     wire_free(body);
-    return rc == 0 ? PELTON_OK : pelton_fail(s->conn, PELTON_ERR_PROTOCOL, "", "the daemon named more controls than there can be");
+    return rc == 0 ? PELTON_OK
+                   : pelton_fail(s->conn, PELTON_ERR_PROTOCOL, "",
+                                 "the daemon named more controls than there can be");
 }
-

@@ -2,10 +2,11 @@
  *
  * One file on several devices: a stream for each part of it, and their frames in one order.
  *
- * The caller holds a stream that is not the daemon's; it has the others, each with pools, recovery and end of its own. Every part
- * numbers frames as the whole file does, so the next frame is the one with the next number; after a gap (dropped frames) it is the
- * least number there is, once every part that goes on has shown one. The failure modes: a part that ends with a failure ends the
- * whole where its frames would come, and not before.
+ * The caller holds a stream that is not the daemon's; it has the others, each with pools, recovery
+ * and end of its own. Every part numbers frames as the whole file does, so the next frame is the
+ * one with the next number; after a gap (dropped frames) it is the least number there is, once
+ * every part that goes on has shown one. The failure modes: a part that ends with a failure ends
+ * the whole where its frames would come, and not before.
  */
 #include "proto/libpelton_private.h"
 
@@ -21,9 +22,11 @@ struct pelton_share {
 bool pelton_share_wanted(const struct pelton_open_params *p)
 {
     struct stat st;
-    bool sized = p->n_blur == 0 || p->blur_width; /* which picture is the first one, a part alone does not know */
-    return p->devices > 1 && sized && p->parts == 0 && !p->uri && p->policy == PELTON_LOSSLESS && !p->fields && !p->realtime &&
-           p->views == PELTON_VIEW_BASE && p->on_error != 2 && fstat(p->fd, &st) == 0 && S_ISREG(st.st_mode);
+    /* which picture is the first one, a part alone does not know */
+    bool sized = p->n_blur == 0 || p->blur_width;
+    return p->devices > 1 && sized && p->parts == 0 && !p->uri && p->policy == PELTON_LOSSLESS &&
+           !p->fields && !p->realtime && p->views == PELTON_VIEW_BASE && p->on_error != 2 &&
+           fstat(p->fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 void pelton_share_free(struct pelton_share *share)
@@ -33,19 +36,18 @@ void pelton_share_free(struct pelton_share *share)
 
 void pelton_share_close(struct pelton_share *share)
 {
-    for (uint32_t i = 0; i < share->n; i++) {
+    for (uint32_t i = 0; i < share->n; i++)
         pelton_stream_close(share->part[i]);
-    }
     share->n = 0;
 }
 
-int pelton_share_start(struct pelton *conn, const struct pelton_open_params *params, struct pelton_share **out)
+int pelton_share_start(struct pelton *conn, const struct pelton_open_params *params,
+                       struct pelton_share **out)
 {
-    struct pelton_share *share = calloc(1, sizeof *share);
+    struct pelton_share *share = calloc(1, sizeof(*share));
     struct pelton_open_params p = *params;
-    if (!share) {
+    if (!share)
         return pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
-    }
     p.parts = p.devices < PELTON_MAX_DEVICES ? p.devices : PELTON_MAX_DEVICES;
     p.devices = 0;
     for (; share->n < p.parts; share->n++) {
@@ -67,20 +69,22 @@ int pelton_share_wait(struct pelton_share *share, int timeout_ms, struct pelton_
     int64_t deadline = pelton_deadline(timeout_ms);
     for (uint32_t i = 0; i < share->n; i++) {
         int64_t left = deadline == INT64_MAX ? -1 : deadline - pelton_now_ms();
-        int rc = pelton_open_wait(share->part[i], left < 0 && deadline != INT64_MAX ? 0 : (int)left, info);
-        if (rc < 0) {
+        int rc = pelton_open_wait(share->part[i], left < 0 && deadline != INT64_MAX ? 0 : (int)left,
+                                  info);
+        if (rc < 0)
             return rc;
-        }
     }
     return PELTON_OK;
 }
 
 /* What the queues of the parts allow now. */
 struct choice {
-    struct pelton_stream *least;        /* part with the least sequence at its head; NULL: none has a frame */
-    uint32_t index;                     /* of least */
-    bool waiting;                       /* a part without a frame goes on */
-    const struct pelton_failure *failed; /* of a part that has ended, and of which nothing is left */
+    /* part with the least sequence at its head; NULL: none has a frame */
+    struct pelton_stream *least;
+    uint32_t index; /* of least */
+    bool waiting;   /* a part without a frame goes on */
+    /* of a part that has ended, and of which nothing is left */
+    const struct pelton_failure *failed;
 };
 
 static struct choice choose(const struct pelton_share *share)
@@ -98,8 +102,8 @@ static struct choice choose(const struct pelton_share *share)
     return c;
 }
 
-/* Whether each part but this has ended and given all; the last frame of this is then the last of all. Unknown as long as one of
- * them waits. */
+/* Whether each part but this has ended and given all; the last frame of this is then the last of
+ * all. Unknown as long as one of them waits. */
 static bool others_are_over(const struct pelton_share *share, uint32_t index, bool *known)
 {
     bool over = true;
@@ -116,9 +120,8 @@ static bool others_are_over(const struct pelton_share *share, uint32_t index, bo
 static bool in_turn(const struct pelton_share *share, const struct choice *c)
 {
     bool known;
-    if (!c->least || c->least->head->frame.sequence != share->next) {
+    if (!c->least || c->least->head->frame.sequence != share->next)
         return false;
-    }
     others_are_over(share, c->index, &known);
     return known || !(c->least->head->frame.flags & PELTON_FRAME_LAST);
 }
@@ -130,12 +133,12 @@ static void take(struct pelton_share *share, const struct choice *c, struct pelt
     share->next = out->sequence + 1;
     out->epoch = out->epoch * share->n + c->index;
     bool known;
-    if (!others_are_over(share, c->index, &known)) {
+    if (!others_are_over(share, c->index, &known))
         out->flags &= ~(uint32_t)PELTON_FRAME_LAST; /* of its part only */
-    }
 }
 
-int pelton_share_next(struct pelton *conn, struct pelton_share *share, int timeout_ms, struct pelton_frame *out)
+int pelton_share_next(struct pelton *conn, struct pelton_share *share, int timeout_ms,
+                      struct pelton_frame *out)
 {
     int64_t deadline = pelton_deadline(timeout_ms);
     for (;;) {
@@ -144,18 +147,16 @@ int pelton_share_next(struct pelton *conn, struct pelton_share *share, int timeo
             take(share, &c, out);
             return 1;
         }
-        if (!c.waiting) {
+        if (!c.waiting)
             return c.failed ? pelton_fail_with(conn, c.failed) : 0;
-        }
         int rc = pelton_pump(conn, deadline);
-        if (rc == 0) {
+        if (rc == 0)
             return pelton_fail(conn, PELTON_ERR_TIMEOUT, "", "no frame in time");
-        }
         if (rc < 0) {
-            c = choose(share); /* what came before the end is still given, as far as it is in turn */
-            if (!in_turn(share, &c)) {
+            /* what came before the end is still given, as far as it is in turn */
+            c = choose(share);
+            if (!in_turn(share, &c))
                 return rc;
-            }
         }
     }
 }
@@ -174,12 +175,10 @@ int pelton_share_stats(struct pelton_share *share, int timeout_ms, struct pelton
     for (uint32_t i = 0; i < share->n; i++) {
         struct pelton_stats s;
         int rc = pelton_stats(share->part[i], timeout_ms, &s);
-        if (rc < 0) {
+        if (rc < 0)
             return rc;
-        }
-        if (i > 0) {
+        if (i > 0)
             s.access_units = s.bytes_in = 0;
-        }
         pelton_stats_add(&sum, &s);
     }
     *out = sum;

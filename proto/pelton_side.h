@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a bitstream says beside its samples: messages of supplemental enhancement information (SEI, annex D of H.264) that came
- * with a frame, and the usability information (VUI, annex E) of its sequence. Names are those of the standard where it has one.
- * Included by pelton.h.
+ * What a bitstream says beside its samples: messages of supplemental enhancement information (SEI,
+ * annex D of H.264) that came with a frame, and the usability information (VUI, annex E) of its
+ * sequence. Names are those of the standard where it has one. Included by pelton.h.
  */
 #ifndef PELTON_SIDE_H
 #define PELTON_SIDE_H
@@ -18,18 +18,21 @@ enum pelton_side_request {
 };
 
 enum { /* pelton_side_data.has */
-    PELTON_SIDE_RECOVERY_POINT = 1,
-    PELTON_SIDE_DELAYS = 2,
-    PELTON_SIDE_PIC_STRUCT = 4,
-    PELTON_SIDE_FRAME_PACKING = 8,
-    PELTON_SIDE_DISPLAY_ORIENTATION = 16,
-    PELTON_SIDE_MASTERING_DISPLAY = 32,
-    PELTON_SIDE_CONTENT_LIGHT = 64,
-    PELTON_SIDE_TRANSFER = 128,
-    PELTON_SIDE_ACTIVE_FORMAT = 256
+       PELTON_SIDE_RECOVERY_POINT = 1,
+       PELTON_SIDE_DELAYS = 2,
+       PELTON_SIDE_PIC_STRUCT = 4,
+       PELTON_SIDE_FRAME_PACKING = 8,
+       PELTON_SIDE_DISPLAY_ORIENTATION = 16,
+       PELTON_SIDE_MASTERING_DISPLAY = 32,
+       PELTON_SIDE_CONTENT_LIGHT = 64,
+       PELTON_SIDE_TRANSFER = 128,
+       PELTON_SIDE_ACTIVE_FORMAT = 256
 };
 
-enum { PELTON_MAX_CLOCKS = 4, PELTON_SIDE_MAX_BYTES = 32768 /* of payloads with one frame; more are left out */ };
+enum {
+    PELTON_MAX_CLOCKS = 4,
+    PELTON_SIDE_MAX_BYTES = 32768 /* of payloads with one frame; more are left out */
+};
 
 struct pelton_clock_timestamp {
     uint8_t ct_type, counting_type;
@@ -42,7 +45,9 @@ struct pelton_clock_timestamp {
 struct pelton_frame_packing {
     uint32_t id, repetition_period;
     bool cancel_flag; /* ends the arrangement; nothing but id is set then */
-    uint8_t type;     /* 0 checkerboard, 1 columns, 2 rows, 3 side by side, 4 top-bottom, 5 temporal, 6 none, 7 tile */
+    /* 0 checkerboard, 1 columns, 2 rows, 3 side by side, 4 top-bottom, 5 temporal, 6 none, 7 tile
+     */
+    uint8_t type;
     uint8_t content_interpretation_type; /* 1: frame 0 is the left view, 2: the right one */
     bool quincunx_sampling_flag, spatial_flipping_flag, frame0_flipped_flag, field_views_flag;
     bool current_frame_is_frame0_flag, frame0_self_contained_flag, frame1_self_contained_flag;
@@ -54,8 +59,9 @@ struct pelton_sei_message {
     const uint8_t *bytes;
 };
 
-/* The messages that came with one frame. They are given where they come: some hold until another comes (repetition_period, and
- * the display's until the next IDR picture). Of a frame coded as two fields both fields' messages, the first one's before. */
+/* The messages that came with one frame. They are given where they come: some hold until another
+ * comes (repetition_period, and the display's until the next IDR picture). Of a frame coded as two
+ * fields both fields' messages, the first one's before. */
 struct pelton_side_data {
     uint32_t has;
     struct {
@@ -64,7 +70,9 @@ struct pelton_side_data {
         uint8_t changing_slice_group_idc;
     } recovery_point;
     uint32_t cpb_removal_delay, dpb_output_delay;
-    uint8_t pic_struct; /* Table D-1: 0 frame, 1 top, 2 bottom, 3 top bottom, 4 bottom top, 5, 6 with the first repeated, 7, 8 doubled, tripled */
+    /* Table D-1: 0 frame, 1 top, 2 bottom, 3 top bottom, 4 bottom top, 5, 6 with the first
+     * repeated, 7, 8 doubled, tripled */
+    uint8_t pic_struct;
     uint8_t clocks;
     struct pelton_clock_timestamp clock[PELTON_MAX_CLOCKS];
     struct pelton_frame_packing frame_packing;
@@ -93,12 +101,12 @@ struct pelton_side_data {
 /* VUI of the sequence that a frame belongs to; all zero without. */
 struct pelton_vui {
     bool present;
-    uint8_t video_format;     /* 0 component, 1 PAL, 2 NTSC, 3 SECAM, 4 MAC, 5 unspecified */
-    uint8_t overscan;         /* 0 unknown, 1 not appropriate, 2 appropriate */
+    uint8_t video_format; /* 0 component, 1 PAL, 2 NTSC, 3 SECAM, 4 MAC, 5 unspecified */
+    uint8_t overscan;     /* 0 unknown, 1 not appropriate, 2 appropriate */
     bool fixed_frame_rate;
     uint32_t num_units_in_tick, time_scale; /* of a field; 0: not given */
-    uint8_t reorder_frames;   /* max_num_reorder_frames, given or inferred */
-    bool hrd, pic_struct;     /* HRD parameters, pic_struct_present_flag */
+    uint8_t reorder_frames;                 /* max_num_reorder_frames, given or inferred */
+    bool hrd, pic_struct;                   /* HRD parameters, pic_struct_present_flag */
 };
 
 #endif

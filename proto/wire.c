@@ -9,22 +9,26 @@
 const char *wire_type_name(unsigned type)
 {
     switch (type) {
-#define WIRE_NAME(name, number, body) \
-    case number: return #name;
+#define WIRE_NAME(name, number, body)                                                              \
+    case number:                                                                                   \
+        return #name;
         WIRE_MESSAGES(WIRE_NAME)
 #undef WIRE_NAME
-    default: return NULL;
+    default:
+        return NULL;
     }
 }
 
 const ProtobufCMessageDescriptor *wire_type_body(unsigned type)
 {
     switch (type) {
-#define WIRE_BODY(name, number, body) \
-    case number: return &pelton__##body##__descriptor;
+#define WIRE_BODY(name, number, body)                                                              \
+    case number:                                                                                   \
+        return &pelton__##body##__descriptor;
         WIRE_MESSAGES(WIRE_BODY)
 #undef WIRE_BODY
-    default: return NULL;
+    default:
+        return NULL;
     }
 }
 
@@ -36,9 +40,8 @@ ProtobufCMessage *wire_unpack(const struct frame *f)
 
 void wire_free(ProtobufCMessage *body)
 {
-    if (body) {
+    if (body)
         protobuf_c_message_free_unpacked(body, NULL);
-    }
 }
 
 void wire_copy(char *out, size_t size, const char *in)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The messages of the wire protocol, from one list, and their conversion from and to the structs of pelton.h. PROTOCOL.md is
- * the normative text. Nothing here does I/O.
+ * The messages of the wire protocol, from one list, and their conversion from and to the structs of
+ * pelton.h. PROTOCOL.md is the normative text. Nothing here does I/O.
  */
 #ifndef PELTON_WIRE_H
 #define PELTON_WIRE_H
@@ -14,38 +14,38 @@
 enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
 
 /* name, number, body. Numbers are for ever. */
-#define WIRE_MESSAGES(X) \
-    X(HELLO, 1, hello) \
-    X(WELCOME, 2, welcome) \
-    X(ERROR, 3, error) \
-    X(PING, 4, ping) \
-    X(PONG, 5, pong) \
-    X(GOODBYE, 6, goodbye) \
-    X(SHUTDOWN, 7, shutdown) \
-    X(RELOAD, 8, reload) \
-    X(RELOAD_REPLY, 9, reload_reply) \
-    X(STATUS, 12, status) \
-    X(STATUS_REPLY, 13, status_reply) \
-    X(OPEN, 16, open) \
-    X(OPEN_REPLY, 17, open_reply) \
-    X(PROBE, 18, probe) \
-    X(PROBE_REPLY, 19, probe_reply) \
-    X(CLOSE, 20, close) \
-    X(RELEASE, 21, release) \
-    X(CREDIT, 22, credit) \
-    X(STATS, 23, stats) \
-    X(STATS_REPLY, 24, stats_reply) \
-    X(DEVICES, 25, devices) \
-    X(DEVICES_REPLY, 26, devices_reply) \
-    X(CONTROLS, 27, controls) \
-    X(CONTROLS_REPLY, 28, controls_reply) \
-    X(SOURCES, 29, sources) \
-    X(SOURCES_REPLY, 30, sources_reply) \
-    X(WATCH_SOURCES, 31, watch_sources) \
-    X(FORMAT_CHANGED, 32, format_changed) \
-    X(FRAME_READY, 33, frame_ready) \
-    X(SOURCE_STATE, 34, source_state) \
-    X(EOS, 35, eos) \
+#define WIRE_MESSAGES(X)                                                                           \
+    X(HELLO, 1, hello)                                                                             \
+    X(WELCOME, 2, welcome)                                                                         \
+    X(ERROR, 3, error)                                                                             \
+    X(PING, 4, ping)                                                                               \
+    X(PONG, 5, pong)                                                                               \
+    X(GOODBYE, 6, goodbye)                                                                         \
+    X(SHUTDOWN, 7, shutdown)                                                                       \
+    X(RELOAD, 8, reload)                                                                           \
+    X(RELOAD_REPLY, 9, reload_reply)                                                               \
+    X(STATUS, 12, status)                                                                          \
+    X(STATUS_REPLY, 13, status_reply)                                                              \
+    X(OPEN, 16, open)                                                                              \
+    X(OPEN_REPLY, 17, open_reply)                                                                  \
+    X(PROBE, 18, probe)                                                                            \
+    X(PROBE_REPLY, 19, probe_reply)                                                                \
+    X(CLOSE, 20, close)                                                                            \
+    X(RELEASE, 21, release)                                                                        \
+    X(CREDIT, 22, credit)                                                                          \
+    X(STATS, 23, stats)                                                                            \
+    X(STATS_REPLY, 24, stats_reply)                                                                \
+    X(DEVICES, 25, devices)                                                                        \
+    X(DEVICES_REPLY, 26, devices_reply)                                                            \
+    X(CONTROLS, 27, controls)                                                                      \
+    X(CONTROLS_REPLY, 28, controls_reply)                                                          \
+    X(SOURCES, 29, sources)                                                                        \
+    X(SOURCES_REPLY, 30, sources_reply)                                                            \
+    X(WATCH_SOURCES, 31, watch_sources)                                                            \
+    X(FORMAT_CHANGED, 32, format_changed)                                                          \
+    X(FRAME_READY, 33, frame_ready)                                                                \
+    X(SOURCE_STATE, 34, source_state)                                                              \
+    X(EOS, 35, eos)                                                                                \
     X(SOURCE_EVENT, 36, source_event)
 
 enum wire_type {
@@ -54,16 +54,18 @@ enum wire_type {
 #undef WIRE_ENUM
 };
 
-const char *wire_type_name(unsigned type);                                     /* NULL: unknown */
-const ProtobufCMessageDescriptor *wire_type_body(unsigned type);               /* NULL: unknown */
-/* The body of f, NULL where type is unknown or the bytes are no such message; wire_free takes NULL. Cast by f->h.type. */
+const char *wire_type_name(unsigned type);                       /* NULL: unknown */
+const ProtobufCMessageDescriptor *wire_type_body(unsigned type); /* NULL: unknown */
+/* The body of f, NULL where type is unknown or the bytes are no such message; wire_free takes NULL.
+ * Cast by f->h.type. */
 ProtobufCMessage *wire_unpack(const struct frame *f);
 void wire_free(ProtobufCMessage *body);
 
 /* Fixed-size strings, cut where too long, always terminated. */
 void wire_copy(char *out, size_t size, const char *in);
 
-/* ---- structs to messages: the message borrows everything from the struct, and nothing has to be freed ---- */
+/* ---- structs to messages: the message borrows everything from the struct, and nothing has to be
+ * freed ---- */
 
 struct wire_info {
     Pelton__Info msg;
@@ -72,28 +74,36 @@ struct wire_info {
     Pelton__Vui vui;
 };
 void wire_colour_from(const struct pelton_colour *in, Pelton__Colour *out);
-void wire_colour_to(const Pelton__Colour *in, struct pelton_colour *out); /* in may be NULL: nothing known */
+/* in may be NULL: nothing known */
+void wire_colour_to(const Pelton__Colour *in, struct pelton_colour *out);
 void wire_info_from(const struct pelton_info *in, struct wire_info *out);
-void wire_info_to(const Pelton__Info *in, struct pelton_info *out); /* in may be NULL: all unknown */
+/* in may be NULL: all unknown */
+void wire_info_to(const Pelton__Info *in, struct pelton_info *out);
 
 void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out);
-/* Strings stay those of the message; fd is -1. PELTON_ERR_USAGE where an enumeration is out of range. */
+/* Strings stay those of the message; fd is -1. PELTON_ERR_USAGE where an enumeration is out of
+ * range. */
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out);
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out);
-void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out); /* in may be NULL: zeros */
+/* in may be NULL: zeros */
+void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out);
 
 void wire_failure_from(const struct pelton_failure *in, Pelton__Failure *out);
-void wire_failure_to(const Pelton__Failure *in, struct pelton_failure *out); /* in may be NULL: code 0 */
+/* in may be NULL: code 0 */
+void wire_failure_to(const Pelton__Failure *in, struct pelton_failure *out);
 
 void wire_device_from(const struct pelton_device *in, Pelton__Device *out);
-void wire_device_to(const Pelton__Device *in, struct pelton_device *out); /* in may be NULL: empty */
+/* in may be NULL: empty */
+void wire_device_to(const Pelton__Device *in, struct pelton_device *out);
 
 void wire_camera_from(const struct pelton_camera *in, Pelton__Camera *out);
-void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out); /* in may be NULL: not present */
+/* in may be NULL: not present */
+void wire_camera_to(const Pelton__Camera *in, struct pelton_camera *out);
 
 enum pelton_source_state wire_state_to(Pelton__SourceState__State state);
-void wire_source_to(const Pelton__Source *in, struct pelton_source *out); /* in may be NULL: empty */
+/* in may be NULL: empty */
+void wire_source_to(const Pelton__Source *in, struct pelton_source *out);
 
 struct wire_controls {
     Pelton__Control msg[PELTON_MAX_CONTROLS], *list[PELTON_MAX_CONTROLS];
@@ -101,6 +111,7 @@ struct wire_controls {
 /* Values are borrowed from in; n is at most PELTON_MAX_CONTROLS. */
 void wire_controls_from(const struct pelton_control *in, uint32_t n, struct wire_controls *out);
 /* PELTON_ERR_USAGE: more controls, or more values of one, than there can be. */
-int wire_controls_to(Pelton__Control *const *in, size_t n, struct pelton_control out[PELTON_MAX_CONTROLS]);
+int wire_controls_to(Pelton__Control *const *in, size_t n,
+                     struct pelton_control out[PELTON_MAX_CONTROLS]);
 
 #endif

@@ -35,8 +35,9 @@ void wire_colour_to(const Pelton__Colour *in, struct pelton_colour *out)
 {
     *out = (struct pelton_colour){0};
     if (in) {
-        *out = (struct pelton_colour){(uint8_t)in->primaries, (uint8_t)in->transfer, (uint8_t)in->matrix,
-                                      (uint8_t)in->range,     (uint8_t)in->siting,   (uint8_t)in->source};
+        *out = (struct pelton_colour){(uint8_t)in->primaries, (uint8_t)in->transfer,
+                                      (uint8_t)in->matrix,    (uint8_t)in->range,
+                                      (uint8_t)in->siting,    (uint8_t)in->source};
     }
 }
 
@@ -78,16 +79,16 @@ void wire_info_from(const struct pelton_info *in, struct wire_info *out)
 
 void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     if (!in) {
         out->start_pts = out->duration_us = INT64_MIN;
         out->frames = -1;
         return;
     }
-    wire_copy(out->container, sizeof out->container, in->container);
-    wire_copy(out->codec, sizeof out->codec, in->codec);
-    wire_copy(out->profile, sizeof out->profile, in->profile);
-    wire_copy(out->pix_fmt, sizeof out->pix_fmt, in->pix_fmt);
+    wire_copy(out->container, sizeof(out->container), in->container);
+    wire_copy(out->codec, sizeof(out->codec), in->codec);
+    wire_copy(out->profile, sizeof(out->profile), in->profile);
+    wire_copy(out->pix_fmt, sizeof(out->pix_fmt), in->pix_fmt);
     out->level = in->level;
     out->width = in->width;
     out->height = in->height;
@@ -102,18 +103,22 @@ void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
     out->frames = in->frames;
     out->bit_rate = in->bit_rate;
     out->supported = in->supported;
-    wire_copy(out->unsupported_element, sizeof out->unsupported_element, in->unsupported_element);
-    wire_copy(out->unsupported_what, sizeof out->unsupported_what, in->unsupported_what);
+    wire_copy(out->unsupported_element, sizeof(out->unsupported_element), in->unsupported_element);
+    wire_copy(out->unsupported_what, sizeof(out->unsupported_what), in->unsupported_what);
     wire_colour_to(in->colour, &out->colour);
     wire_vui_to(in->vui, &out->vui);
 }
 
 _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of the message");
 
-/* What Open holds as pelton_open_params does, for both directions; enumerations are numbers there. */
-#define OPEN_FIELDS(X) \
-    X(policy) X(max_fps) X(depth) X(transport) X(loop) X(realtime) X(loops) X(start_us) X(duration_us) X(max_frames) X(on_error) X(streams) \
-    X(any_pix_fmt) X(side_data) X(views) X(fields) X(part) X(parts) X(blur_width) X(blur_height)
+/* What Open holds as pelton_open_params does, for both directions; enumerations are numbers there.
+ */
+#define OPEN_FIELDS(X)                                                                             \
+    X(policy)                                                                                      \
+    X(max_fps)                                                                                     \
+    X(depth) X(transport) X(loop) X(realtime) X(loops) X(start_us) X(duration_us) X(max_frames)    \
+        X(on_error) X(streams) X(any_pix_fmt) X(side_data) X(views) X(fields) X(part) X(parts)     \
+            X(blur_width) X(blur_height)
 #define OPEN_COPY(field) out->field = in->field;
 
 void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
@@ -123,20 +128,25 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
     out->name = (char *)(in->name ? in->name : "");
     out->pix_fmt = (char *)(in->pix_fmt ? in->pix_fmt : "");
     OPEN_FIELDS(OPEN_COPY)
-    out->n_blur = 4 * (size_t)(in->n_blur < PELTON_MAX_BLURS ? in->n_blur : PELTON_MAX_BLURS); /* more were refused */
+    out->n_blur =
+        4 * (size_t)(in->n_blur < PELTON_MAX_BLURS ? in->n_blur
+                                                   : PELTON_MAX_BLURS); /* more were refused */
     out->blur = (uint32_t *)in->blur;
 }
 
 /* What numbers its frames by more than one a picture, or takes them as they come, is not shared. */
 static bool parts_valid(const Pelton__Open *in)
 {
-    bool whole = in->fields || in->realtime || in->views != PELTON_VIEW_BASE || in->policy != PELTON_LOSSLESS;
-    return in->parts < 2 ? in->part == 0 : in->parts <= PELTON_MAX_DEVICES && in->part < in->parts && !whole;
+    bool whole = in->fields || in->realtime || in->views != PELTON_VIEW_BASE ||
+                 in->policy != PELTON_LOSSLESS;
+    return in->parts < 2 ? in->part == 0
+                         : in->parts <= PELTON_MAX_DEVICES && in->part < in->parts && !whole;
 }
 
 static int blur_to(const Pelton__Open *in, struct pelton_open_params *out)
 {
-    if (in->n_blur % 4 || in->n_blur > 4 * PELTON_MAX_BLURS || !in->blur_width != !in->blur_height || in->blur_width > BLUR_MOST ||
+    if (in->n_blur % 4 || in->n_blur > 4 * PELTON_MAX_BLURS ||
+        !in->blur_width != !in->blur_height || in->blur_width > BLUR_MOST ||
         in->blur_height > BLUR_MOST) {
         return PELTON_ERR_USAGE;
     }
@@ -144,23 +154,22 @@ static int blur_to(const Pelton__Open *in, struct pelton_open_params *out)
     for (uint32_t i = 0; i < out->n_blur; i++) {
         const uint32_t *v = in->blur + 4 * i;
         out->blur[i] = (struct pelton_rect){v[0], v[1], v[2], v[3]};
-        if (!blur_rect_valid(&out->blur[i])) {
+        if (!blur_rect_valid(&out->blur[i]))
             return PELTON_ERR_USAGE;
-        }
     }
     return PELTON_OK;
 }
 
 int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
 {
-    if (!(in->max_fps >= 0 && in->max_fps <= 1e6) || in->policy > PELTON_FIFO || in->transport > PELTON_READBACK || in->on_error > 3 ||
-        in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH || !parts_valid(in)) {
+    if (!(in->max_fps >= 0 && in->max_fps <= 1e6) || in->policy > PELTON_FIFO ||
+        in->transport > PELTON_READBACK || in->on_error > 3 || in->side_data > PELTON_SIDE_ALL ||
+        in->views > PELTON_VIEWS_BOTH || !parts_valid(in)) {
         return PELTON_ERR_USAGE;
     }
-    memset(out, 0, sizeof *out);
-    if (blur_to(in, out) < 0) {
+    memset(out, 0, sizeof(*out));
+    if (blur_to(in, out) < 0)
         return PELTON_ERR_USAGE;
-    }
     out->uri = in->uri[0] ? in->uri : NULL;
     out->fd = -1;
     out->name = in->name[0] ? in->name : out->uri ? out->uri : "input";
@@ -171,11 +180,14 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
 #undef OPEN_COPY
 
 /* Every field of the totals once, for both directions. */
-#define STATS_FIELDS(X) \
-    X(access_units) X(frames) X(corrupt) X(dropped) X(bytes_in) X(bytes_uploaded) X(bytes_delivered) X(worker_restarts) \
-    X(memory_host) X(memory_gpu) X(wall) X(cpu_demux) X(cpu_entropy) X(cpu_motion) X(cpu_submit) X(gpu_upload) X(gpu_classify) \
-    X(gpu_residual) X(gpu_inter) X(gpu_intra) X(gpu_deblock) X(gpu_deliver) X(device_bandwidth) \
-    X(gpu_entropy) X(gpu_entropy_pictures) X(cpu_device) X(cpu_wait)
+#define STATS_FIELDS(X)                                                                            \
+    X(access_units)                                                                                \
+    X(frames)                                                                                      \
+    X(corrupt) X(dropped) X(bytes_in) X(bytes_uploaded) X(bytes_delivered) X(worker_restarts)      \
+        X(memory_host) X(memory_gpu) X(wall) X(cpu_demux) X(cpu_entropy) X(cpu_motion)             \
+            X(cpu_submit) X(gpu_upload) X(gpu_classify) X(gpu_residual) X(gpu_inter) X(gpu_intra)  \
+                X(gpu_deblock) X(gpu_deliver) X(device_bandwidth) X(gpu_entropy)                   \
+                    X(gpu_entropy_pictures) X(cpu_device) X(cpu_wait)
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 {
@@ -186,10 +198,9 @@ void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 
 void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out)
 {
-    memset(out, 0, sizeof *out);
-    if (in) {
+    memset(out, 0, sizeof(*out));
+    if (in)
         STATS_FIELDS(STATS_COPY)
-    }
 #undef STATS_COPY
 }
 
@@ -203,11 +214,11 @@ void wire_failure_from(const struct pelton_failure *in, Pelton__Failure *out)
 
 void wire_failure_to(const Pelton__Failure *in, struct pelton_failure *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     if (in) {
         out->code = in->code > 0 ? PELTON_ERR_OTHER : in->code;
-        wire_copy(out->cause, sizeof out->cause, in->cause);
-        wire_copy(out->hint, sizeof out->hint, in->hint);
+        wire_copy(out->cause, sizeof(out->cause), in->cause);
+        wire_copy(out->hint, sizeof(out->hint), in->hint);
     }
 }
 
@@ -225,11 +236,11 @@ void wire_device_from(const struct pelton_device *in, Pelton__Device *out)
 
 void wire_device_to(const Pelton__Device *in, struct pelton_device *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, sizeof(*out));
     if (in) {
-        wire_copy(out->name, sizeof out->name, in->name);
-        wire_copy(out->uuid, sizeof out->uuid, in->uuid);
-        wire_copy(out->driver, sizeof out->driver, in->driver);
+        wire_copy(out->name, sizeof(out->name), in->name);
+        wire_copy(out->uuid, sizeof(out->uuid), in->uuid);
+        wire_copy(out->driver, sizeof(out->driver), in->driver);
         out->software = in->software;
         out->devices = in->devices ? in->devices : 1;
         out->entropy_pictures = in->entropy_pictures;

@@ -11,14 +11,12 @@
 
 struct pelton_side_data *wire_side_copy(const struct pelton_side_data *in)
 {
-    size_t size = sizeof *in + in->messages * sizeof *in->message, bytes = in->captions_size;
-    for (uint32_t i = 0; i < in->messages; i++) {
+    size_t size = sizeof(*in) + in->messages * sizeof(*in->message), bytes = in->captions_size;
+    for (uint32_t i = 0; i < in->messages; i++)
         bytes += in->message[i].size;
-    }
     struct pelton_side_data *out = malloc(size + bytes);
-    if (!out) {
+    if (!out)
         return NULL;
-    }
     struct pelton_sei_message *messages = (struct pelton_sei_message *)(out + 1);
     uint8_t *at = (uint8_t *)out + size;
     *out = *in;
@@ -55,8 +53,8 @@ static void clock_from(const struct pelton_clock_timestamp *in, Pelton__ClockTim
     out->minutes = in->minutes;
     out->seconds = in->seconds;
     out->n_frames = in->n_frames;
-    out->flags = flag(in->nuit_field_based_flag, 0) | flag(in->full_timestamp_flag, 1) | flag(in->discontinuity_flag, 2) |
-                 flag(in->cnt_dropped_flag, 3);
+    out->flags = flag(in->nuit_field_based_flag, 0) | flag(in->full_timestamp_flag, 1) |
+                 flag(in->discontinuity_flag, 2) | flag(in->cnt_dropped_flag, 3);
     out->time_offset = in->time_offset;
 }
 
@@ -67,10 +65,11 @@ static void packing_from(const struct pelton_frame_packing *in, Pelton__FramePac
     out->cancel_flag = in->cancel_flag;
     out->type = in->type;
     out->content_interpretation_type = in->content_interpretation_type;
-    out->flags = flag(in->quincunx_sampling_flag, 0) | flag(in->spatial_flipping_flag, 1) | flag(in->frame0_flipped_flag, 2) |
-                 flag(in->field_views_flag, 3) | flag(in->current_frame_is_frame0_flag, 4) |
+    out->flags = flag(in->quincunx_sampling_flag, 0) | flag(in->spatial_flipping_flag, 1) |
+                 flag(in->frame0_flipped_flag, 2) | flag(in->field_views_flag, 3) |
+                 flag(in->current_frame_is_frame0_flag, 4) |
                  flag(in->frame0_self_contained_flag, 5) | flag(in->frame1_self_contained_flag, 6);
-    out->grid_position.len = sizeof in->grid_position;
+    out->grid_position.len = sizeof(in->grid_position);
     out->grid_position.data = (uint8_t *)in->grid_position;
     out->repetition_period = in->repetition_period;
 }
@@ -121,7 +120,8 @@ static void display_from(const struct pelton_side_data *in, struct parts *p, Pel
     p->orientation.repetition_period = in->display_orientation.repetition_period;
     pelton__mastering_display__init(&p->mastering);
     for (unsigned i = 0; i < 8; i++) {
-        p->chromaticity[i] = i < 6 ? in->mastering_display.primaries[i] : in->mastering_display.white_point[i - 6];
+        p->chromaticity[i] =
+            i < 6 ? in->mastering_display.primaries[i] : in->mastering_display.white_point[i - 6];
     }
     p->mastering.n_chromaticity = 8;
     p->mastering.chromaticity = p->chromaticity;
@@ -138,7 +138,8 @@ static void display_from(const struct pelton_side_data *in, struct parts *p, Pel
 uint8_t *wire_side_pack(const struct pelton_side_data *in, size_t *size)
 {
     Pelton__SideData m = PELTON__SIDE_DATA__INIT;
-    Pelton__SeiMessage *bodies = calloc(in->messages + 1, sizeof *bodies), **list = calloc(in->messages + 1, sizeof *list);
+    Pelton__SeiMessage *bodies = calloc(in->messages + 1, sizeof(*bodies)),
+                       **list = calloc(in->messages + 1, sizeof(*list));
     struct parts parts;
     uint8_t *bytes = NULL;
     if (bodies && list) {
@@ -146,7 +147,8 @@ uint8_t *wire_side_pack(const struct pelton_side_data *in, size_t *size)
         display_from(in, &parts, &m);
         packing_from(&in->frame_packing, &parts.packing);
         m.frame_packing = in->has & PELTON_SIDE_FRAME_PACKING ? &parts.packing : NULL;
-        m.preferred_transfer_characteristics = in->has & PELTON_SIDE_TRANSFER ? in->preferred_transfer_characteristics : 0;
+        m.preferred_transfer_characteristics =
+            in->has & PELTON_SIDE_TRANSFER ? in->preferred_transfer_characteristics : 0;
         m.active_format = in->has & PELTON_SIDE_ACTIVE_FORMAT ? 16u + in->active_format : 0;
         m.captions.len = in->captions_size;
         m.captions.data = (uint8_t *)in->captions;
@@ -162,9 +164,8 @@ uint8_t *wire_side_pack(const struct pelton_side_data *in, size_t *size)
         m.left_out = in->left_out;
         *size = protobuf_c_message_get_packed_size(&m.base);
         bytes = malloc(*size + 1);
-        if (bytes) {
+        if (bytes)
             protobuf_c_message_pack(&m.base, bytes);
-        }
     }
     free(bodies);
     free(list);
@@ -207,9 +208,8 @@ static void packing_to(const Pelton__FramePacking *in, struct pelton_frame_packi
         .frame0_self_contained_flag = in->flags >> 5 & 1,
         .frame1_self_contained_flag = in->flags >> 6 & 1,
     };
-    for (size_t i = 0; i < in->grid_position.len && i < sizeof out->grid_position; i++) {
+    for (size_t i = 0; i < in->grid_position.len && i < sizeof(out->grid_position); i++)
         out->grid_position[i] = in->grid_position.data[i];
-    }
 }
 
 static void timing_to(const Pelton__SideData *m, struct pelton_side_data *out)
@@ -219,7 +219,8 @@ static void timing_to(const Pelton__SideData *m, struct pelton_side_data *out)
         out->recovery_point.recovery_frame_cnt = (uint16_t)m->recovery_point->recovery_frame_cnt;
         out->recovery_point.exact_match_flag = m->recovery_point->exact_match_flag;
         out->recovery_point.broken_link_flag = m->recovery_point->broken_link_flag;
-        out->recovery_point.changing_slice_group_idc = (uint8_t)m->recovery_point->changing_slice_group_idc;
+        out->recovery_point.changing_slice_group_idc =
+            (uint8_t)m->recovery_point->changing_slice_group_idc;
     }
     if (m->delays) {
         out->has |= PELTON_SIDE_DELAYS;
@@ -229,9 +230,8 @@ static void timing_to(const Pelton__SideData *m, struct pelton_side_data *out)
     if (m->pic_struct) {
         out->has |= PELTON_SIDE_PIC_STRUCT;
         out->pic_struct = (uint8_t)m->pic_struct->pic_struct;
-        for (size_t i = 0; i < m->pic_struct->n_clock && i < PELTON_MAX_CLOCKS; i++) {
+        for (size_t i = 0; i < m->pic_struct->n_clock && i < PELTON_MAX_CLOCKS; i++)
             clock_to(m->pic_struct->clock[i], &out->clock[out->clocks++]);
-        }
     }
 }
 
@@ -246,22 +246,26 @@ static void display_to(const Pelton__SideData *m, struct pelton_side_data *out)
         out->display_orientation.cancel_flag = m->display_orientation->cancel_flag;
         out->display_orientation.hor_flip = m->display_orientation->hor_flip;
         out->display_orientation.ver_flip = m->display_orientation->ver_flip;
-        out->display_orientation.anticlockwise_rotation = (uint16_t)m->display_orientation->anticlockwise_rotation;
+        out->display_orientation.anticlockwise_rotation =
+            (uint16_t)m->display_orientation->anticlockwise_rotation;
         out->display_orientation.repetition_period = m->display_orientation->repetition_period;
     }
     if (m->mastering_display && m->mastering_display->n_chromaticity == 8) {
         out->has |= PELTON_SIDE_MASTERING_DISPLAY;
         for (unsigned i = 0; i < 8; i++) {
             uint16_t value = (uint16_t)m->mastering_display->chromaticity[i];
-            *(i < 6 ? &out->mastering_display.primaries[i] : &out->mastering_display.white_point[i - 6]) = value;
+            *(i < 6 ? &out->mastering_display.primaries[i]
+                    : &out->mastering_display.white_point[i - 6]) = value;
         }
         out->mastering_display.max_luminance = m->mastering_display->max_luminance;
         out->mastering_display.min_luminance = m->mastering_display->min_luminance;
     }
     if (m->content_light) {
         out->has |= PELTON_SIDE_CONTENT_LIGHT;
-        out->content_light.max_content_light_level = (uint16_t)m->content_light->max_content_light_level;
-        out->content_light.max_pic_average_light_level = (uint16_t)m->content_light->max_pic_average_light_level;
+        out->content_light.max_content_light_level =
+            (uint16_t)m->content_light->max_content_light_level;
+        out->content_light.max_pic_average_light_level =
+            (uint16_t)m->content_light->max_pic_average_light_level;
     }
     if (m->preferred_transfer_characteristics) {
         out->has |= PELTON_SIDE_TRANSFER;
@@ -280,7 +284,7 @@ int wire_side_unpack(const uint8_t *bytes, size_t size, struct pelton_side_data 
     struct pelton_sei_message *messages = NULL;
     int rc = m ? 0 : PELTON_ERR_PROTOCOL;
     if (m) {
-        messages = calloc(m->n_messages + 1, sizeof *messages);
+        messages = calloc(m->n_messages + 1, sizeof(*messages));
         rc = messages ? 0 : PELTON_ERR_NOMEM;
     }
     if (rc == 0) {
@@ -290,7 +294,8 @@ int wire_side_unpack(const uint8_t *bytes, size_t size, struct pelton_side_data 
         side.captions_size = (uint32_t)m->captions.len;
         for (size_t i = 0; i < m->n_messages; i++) {
             const Pelton__SeiMessage *from = m->messages[i];
-            messages[i] = (struct pelton_sei_message){from->type, (uint32_t)from->payload.len, from->payload.data};
+            messages[i] = (struct pelton_sei_message){from->type, (uint32_t)from->payload.len,
+                                                      from->payload.data};
         }
         side.messages = (uint32_t)m->n_messages;
         side.message = messages;
@@ -299,12 +304,10 @@ int wire_side_unpack(const uint8_t *bytes, size_t size, struct pelton_side_data 
         rc = copy ? 0 : PELTON_ERR_NOMEM;
     }
     free(messages);
-    if (m) {
+    if (m)
         pelton__side_data__free_unpacked(m, NULL);
-    }
-    if (rc == 0) {
+    if (rc == 0)
         *out = copy;
-    }
     return rc;
 }
 

@@ -14,7 +14,8 @@
 struct pelton_side_data *wire_side_copy(const struct pelton_side_data *in);
 /* The packed message, for free(); NULL without memory. */
 uint8_t *wire_side_pack(const struct pelton_side_data *in, size_t *size);
-/* PELTON_ERR_PROTOCOL where the bytes are no such message or hold more than they may, PELTON_ERR_NOMEM; *out is for free(). */
+/* PELTON_ERR_PROTOCOL where the bytes are no such message or hold more than they may,
+ * PELTON_ERR_NOMEM; *out is for free(). */
 int wire_side_unpack(const uint8_t *bytes, size_t size, struct pelton_side_data **out);
 
 void wire_vui_from(const struct pelton_vui *in, Pelton__Vui *out);

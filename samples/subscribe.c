@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * subscribe FILE: prints each frame's sequence, time, size and mean luma. Uses the daemon at $PELTON_SOCKET where that is set,
- * else a private one. Build: cc subscribe.c $(pkg-config --cflags --libs pelton)
+ * subscribe FILE: prints each frame's sequence, time, size and mean luma. Uses the daemon at
+ * $PELTON_SOCKET where that is set, else a private one. Build: cc subscribe.c $(pkg-config --cflags
+ * --libs pelton)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +17,8 @@ static int complain(const struct pelton *conn)
 {
     const struct pelton_failure *f = pelton_failure(conn);
     fprintf(stderr, "subscribe: %s\n", f->cause);
-    if (f->hint[0]) {
+    if (f->hint[0])
         fprintf(stderr, "hint: %s\n", f->hint);
-    }
     return 1;
 }
 
@@ -27,9 +27,8 @@ static double mean_luma(const struct pelton_frame *f)
     double sum = 0;
     for (uint32_t y = 0; y < f->plane_height[0]; y++) {
         const uint8_t *row = f->data[0] + (size_t)y * f->stride[0];
-        for (uint32_t x = 0; x < f->plane_width[0]; x++) {
+        for (uint32_t x = 0; x < f->plane_width[0]; x++)
             sum += row[x];
-        }
     }
     return sum / ((double)f->plane_width[0] * f->plane_height[0]);
 }
@@ -46,15 +45,16 @@ static int subscribe(struct pelton *conn, const char *path)
     }
     int rc = pelton_open(conn, &params, 10000, NULL, &stream);
     while (rc >= 0 && (rc = pelton_next(stream, 10000, &frame)) > 0) {
-        double seconds = frame.pts == INT64_MIN || !frame.time_base.den ? 0
-                         : (double)frame.pts * frame.time_base.num / frame.time_base.den;
-        printf("%" PRIu64 " %.6f s %ux%u %s luma %.3f%s\n", frame.sequence, seconds, frame.width, frame.height, frame.pix_fmt,
-               mean_luma(&frame), frame.flags & PELTON_FRAME_CORRUPT ? " corrupt" : "");
+        double seconds = frame.pts == INT64_MIN || !frame.time_base.den
+                             ? 0
+                             : (double)frame.pts * frame.time_base.num / frame.time_base.den;
+        printf("%" PRIu64 " %.6f s %ux%u %s luma %.3f%s\n", frame.sequence, seconds, frame.width,
+               frame.height, frame.pix_fmt, mean_luma(&frame),
+               frame.flags & PELTON_FRAME_CORRUPT ? " corrupt" : "");
         pelton_release(stream, &frame);
     }
-    if (rc < 0) {
+    if (rc < 0)
         complain(conn);
-    }
     pelton_stream_close(stream);
     close(params.fd);
     return rc < 0;
@@ -67,10 +67,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s FILE\n", argv[0]);
         return 2;
     }
-    int rc = getenv("PELTON_SOCKET") ? pelton_connect(NULL, 5000, &conn) : pelton_spawn(NULL, 30000, &conn);
-    if (rc < 0) {
+    int rc = getenv("PELTON_SOCKET") ? pelton_connect(NULL, 5000, &conn)
+                                     : pelton_spawn(NULL, 30000, &conn);
+    if (rc < 0)
         return complain(NULL);
-    }
     rc = subscribe(conn, argv[1]);
     pelton_close(conn);
     return rc;

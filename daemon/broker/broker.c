@@ -2,9 +2,10 @@
  *
  * The broker as a whole: set up, the tick, the end.
  *
- * The happy path is run until a signal, a Shutdown, or, for a private daemon, the end of its one connection. The failure modes
- * at the start are logged and become the exit code. The end waits for everything that may still be in flight: the listener,
- * every client's channel, each worker's process and channel; then timer and signals close, and the loop runs out.
+ * The happy path is run until a signal, a Shutdown, or, for a private daemon, the end of its one
+ * connection. The failure modes at the start are logged and become the exit code. The end waits for
+ * everything that may still be in flight: the listener, every client's channel, each worker's
+ * process and channel; then timer and signals close, and the loop runs out.
  */
 #include "daemon/broker/broker_main.h"
 
@@ -37,21 +38,20 @@ static void on_tick(uv_timer_t *timer)
     recovery_check(b, now);
     reconnect_check(b, now);
     listener_resume(b);
-    if (!b->clients && !workers_spawned(b)) {
+    if (!b->clients && !workers_spawned(b))
         uv_timer_stop(timer); /* nothing to watch: sleep */
-    }
 }
 
 void broker_tick(struct broker *b)
 {
-    if (!uv_is_closing((uv_handle_t *)&b->tick) && !uv_is_active((uv_handle_t *)&b->tick)) {
+    if (!uv_is_closing((uv_handle_t *)&b->tick) && !uv_is_active((uv_handle_t *)&b->tick))
         uv_timer_start(&b->tick, on_tick, tick_period(b->options), tick_period(b->options));
-    }
 }
 
 void broker_try_finish(struct broker *b)
 {
-    if (!b->closing || b->clients || workers_spawned(b) || b->listen_fd >= 0 || uv_is_closing((uv_handle_t *)&b->tick)) {
+    if (!b->closing || b->clients || workers_spawned(b) || b->listen_fd >= 0 ||
+        uv_is_closing((uv_handle_t *)&b->tick)) {
         return;
     }
     uv_close((uv_handle_t *)&b->tick, NULL);
@@ -70,9 +70,8 @@ void broker_shutdown(struct broker *b)
     b->closing = true;
     service_notify("STOPPING=1");
     listener_close(b);
-    for (struct client *c = b->clients; c; c = c->next) {
+    for (struct client *c = b->clients; c; c = c->next)
         client_close(c, "the daemon ends");
-    }
     workers_stop(b);
     broker_try_finish(b);
 }
@@ -87,9 +86,8 @@ static void on_hangup(uv_signal_t *handle, int signum)
     struct pelton_reloaded unused;
     char why[256];
     struct broker *b = handle->data;
-    if (!b->closing) {
+    if (!b->closing)
         reload(b, &unused, why); /* logged there */
-    }
 }
 
 static void read_boot_id(char out[40])
@@ -97,9 +95,8 @@ static void read_boot_id(char out[40])
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? 0 : read(fd, out, 36);
     out[n > 0 ? n : 0] = 0;
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
 }
 
 static void broker_init(struct broker *b, const struct options *options)
@@ -118,7 +115,8 @@ static void broker_init(struct broker *b, const struct options *options)
     b->tick.data = b->sigterm.data = b->sigint.data = b->sighup.data = b;
 }
 
-/* A private daemon shares its client's terminal: keys that stop the client are not for it, the connection's end is. */
+/* A private daemon shares its client's terminal: keys that stop the client are not for it, the
+ * connection's end is. */
 static int broker_listen(struct broker *b)
 {
     uv_signal_start(&b->sigterm, on_signal, SIGTERM);
@@ -140,7 +138,7 @@ static int broker_listen(struct broker *b)
 
 int broker_run(const struct options *options)
 {
-    struct broker *b = calloc(1, sizeof *b);
+    struct broker *b = calloc(1, sizeof(*b));
     if (!b || uv_loop_init(&b->loop) < 0) {
         log_line(LOG_LEVEL_ERROR, "no memory or descriptors to start");
         free(b);
@@ -148,16 +146,14 @@ int broker_run(const struct options *options)
     }
     broker_init(b, options);
     int rc = 1;
-    if (named_init(b)) {
+    if (named_init(b))
         rc = broker_listen(b);
-    } else {
+    else
         log_line(LOG_LEVEL_ERROR, "out of memory");
-    }
-    if (rc == 0) {
+    if (rc == 0)
         broker_tick(b);
-    } else {
+    else
         broker_shutdown(b);
-    }
     uv_run(&b->loop, UV_RUN_DEFAULT);
     uv_loop_close(&b->loop);
     named_end(b);

@@ -2,9 +2,10 @@
  *
  * Clients of the broker: the table, the hello, the end.
  *
- * The happy path is accept, Hello -> Welcome, requests, close. The failure modes are: no room (clients, clients per user: an
- * Error, then the end), no hello in time, garbage, silence with streams open, 8 MiB queued for a reader that does not read. All
- * end in client_close: its streams go at once, the memory when the channel has closed.
+ * The happy path is accept, Hello -> Welcome, requests, close. The failure modes are: no room
+ * (clients, clients per user: an Error, then the end), no hello in time, garbage, silence with
+ * streams open, 8 MiB queued for a reader that does not read. All end in client_close: its streams
+ * go at once, the memory when the channel has closed.
  */
 #include "daemon/broker/broker.h"
 
@@ -16,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-void client_error(struct client *c, uint32_t request_id, uint32_t object_id, const struct pelton_failure *failure,
-                  bool retryable)
+void client_error(struct client *c, uint32_t request_id, uint32_t object_id,
+                  const struct pelton_failure *failure, bool retryable)
 {
     Pelton__Error m = PELTON__ERROR__INIT;
     m.code = failure->code;
@@ -69,9 +70,10 @@ static void take_hello(struct client *c, const struct frame *f)
         strcpy(failure.hint, "install the same version of daemon and library");
     } else {
         c->hello = true;
-        wire_copy(c->name, sizeof c->name, m->client);
+        wire_copy(c->name, sizeof(c->name), m->client);
         send_welcome(c, f->h.request_id);
-        log_line(LOG_LEVEL_INFO, "client %s, pid %d, uid %u", c->name, (int)c->pid, (unsigned)c->uid);
+        log_line(LOG_LEVEL_INFO, "client %s, pid %d, uid %u", c->name, (int)c->pid,
+                 (unsigned)c->uid);
     }
     wire_free(body);
     if (!c->hello) {
@@ -84,19 +86,19 @@ static void take_hello(struct client *c, const struct frame *f)
 static void on_frame(struct channel *ch, struct frame *f)
 {
     struct client *c = ch->ctx;
-    if (c->hello) {
+    if (c->hello)
         client_request(c, f);
-    } else {
+    else
         take_hello(c, f);
-    }
 }
 
 static void on_lost(struct channel *ch, int error)
 {
     struct client *c = ch->ctx;
     if (error != FRAME_ERR_CLOSED) {
-        struct pelton_failure failure = {.code = error == FRAME_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_PROTOCOL};
-        wire_copy(failure.cause, sizeof failure.cause, frame_error_text(error));
+        struct pelton_failure failure = {.code = error == FRAME_ERR_NOMEM ? PELTON_ERR_NOMEM
+                                                                          : PELTON_ERR_PROTOCOL};
+        wire_copy(failure.cause, sizeof(failure.cause), frame_error_text(error));
         log_line(LOG_LEVEL_WARNING, "client %s, pid %d: %s", c->name, (int)c->pid, failure.cause);
         client_error(c, 0, 0, &failure, false);
     }
@@ -108,16 +110,14 @@ static void on_closed(struct channel *ch)
     struct client *c = ch->ctx;
     struct broker *b = c->broker;
     struct client **link = &b->clients;
-    while (*link != c) {
+    while (*link != c)
         link = &(*link)->next;
-    }
     *link = c->next;
     b->n_clients--;
     bool was_private = c->is_private;
     free(c);
-    if (was_private) {
+    if (was_private)
         broker_shutdown(b);
-    }
     broker_try_finish(b);
 }
 
@@ -127,13 +127,13 @@ static const struct channel_callbacks client_callbacks = {on_frame, on_lost, on_
 static const char *over_quota(struct broker *b, uid_t uid)
 {
     unsigned same = 0;
-    for (const struct client *c = b->clients; c; c = c->next) {
+    for (const struct client *c = b->clients; c; c = c->next)
         same += c->uid == uid;
-    }
-    if (b->n_clients >= b->options->clients) {
+    if (b->n_clients >= b->options->clients)
         return "the daemon has as many clients as it may have";
-    }
-    return same >= b->options->clients_per_uid ? "this user has as many connections as one user may have" : NULL;
+    return same >= b->options->clients_per_uid
+               ? "this user has as many connections as one user may have"
+               : NULL;
 }
 
 static void refuse_connection(int fd, const char *why)
@@ -145,9 +145,8 @@ static void refuse_connection(int fd, const char *why)
     m.message = (char *)why;
     m.retryable = true;
     frame_writer_init(&w);
-    if (frame_writer_put(&w, &h, &m.base, NULL, 0) == FRAME_OK) {
+    if (frame_writer_put(&w, &h, &m.base, NULL, 0) == FRAME_OK)
         frame_writer_flush(&w, fd);
-    }
     frame_writer_free(&w);
     close(fd);
 }
@@ -155,18 +154,19 @@ static void refuse_connection(int fd, const char *why)
 int client_accept(struct broker *b, int fd, bool is_private)
 {
     struct ucred peer = {.uid = (uid_t)-1};
-    socklen_t length = sizeof peer;
+    socklen_t length = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) {
         refuse_connection(fd, "not a Unix socket");
         return -1;
     }
     const char *why = over_quota(b, peer.uid);
     if (why) {
-        log_line(LOG_LEVEL_WARNING, "pid %d, uid %u refused: %s", (int)peer.pid, (unsigned)peer.uid, why);
+        log_line(LOG_LEVEL_WARNING, "pid %d, uid %u refused: %s", (int)peer.pid, (unsigned)peer.uid,
+                 why);
         refuse_connection(fd, why);
         return -1;
     }
-    struct client *c = calloc(1, sizeof *c);
+    struct client *c = calloc(1, sizeof(*c));
     if (!c) {
         refuse_connection(fd, "out of memory");
         return -1;
@@ -189,9 +189,8 @@ int client_accept(struct broker *b, int fd, bool is_private)
 
 void client_close(struct client *c, const char *reason)
 {
-    if (c->closing) {
+    if (c->closing)
         return;
-    }
     c->closing = true;
     if (reason) {
         Pelton__Goodbye m = PELTON__GOODBYE__INIT;
@@ -201,9 +200,8 @@ void client_close(struct client *c, const char *reason)
     struct broker *b = c->broker;
     for (struct stream *s = b->streams, *next; s; s = next) {
         next = s->next;
-        if (s->client == c) {
+        if (s->client == c)
             stream_free(s);
-        }
     }
     asks_forget(b, c, NULL);
     channel_close(&c->ch);
@@ -212,11 +210,9 @@ void client_close(struct client *c, const char *reason)
 
 static bool has_streams(const struct broker *b, const struct client *c)
 {
-    for (const struct stream *s = b->streams; s; s = s->next) {
-        if (s->client == c) {
+    for (const struct stream *s = b->streams; s; s = s->next)
+        if (s->client == c)
             return true;
-        }
-    }
     return false;
 }
 
@@ -224,17 +220,16 @@ void clients_check(struct broker *b, uint64_t now_ms)
 {
     for (struct client *c = b->clients, *next; c; c = next) {
         next = c->next;
-        if (c->closing) {
+        if (c->closing)
             continue;
-        }
         if (!c->hello) {
-            if (now_ms - c->accepted_ms >= b->options->hello_ms) {
+            if (now_ms - c->accepted_ms >= b->options->hello_ms)
                 client_close(c, "no hello in time");
-            }
-        } else if (channel_check_silence(&c->ch, now_ms, b->options->ping_ms, b->options->dead_ms) && !c->is_private &&
-                   has_streams(b, c)) {
-            log_line(LOG_LEVEL_WARNING, "client %s, pid %d: silent for %llu ms", c->name, (int)c->pid,
-                     (unsigned long long)b->options->dead_ms);
+        } else if (channel_check_silence(&c->ch, now_ms, b->options->ping_ms,
+                                         b->options->dead_ms) &&
+                   !c->is_private && has_streams(b, c)) {
+            log_line(LOG_LEVEL_WARNING, "client %s, pid %d: silent for %llu ms", c->name,
+                     (int)c->pid, (unsigned long long)b->options->dead_ms);
             client_close(c, "silent for too long");
         }
     }

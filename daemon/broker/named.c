@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The sources that the configuration names, as clients see them: how many read each, what state it is in and why.
+ * The sources that the configuration names, as clients see them: how many read each, what state it
+ * is in and why.
  *
- * CLOSED -> OPENING (first reader) -> RUNNING -> LOST -> BACKOFF -> RUNNING ... ; ENDED when its last reader's stream has ended by itself,
- * CLOSED when its last reader has closed it. The state is that of the camera or connection that the readers share; where each has one of its
- * own, that of the reader who was heard of last.
+ * CLOSED -> OPENING (first reader) -> RUNNING -> LOST -> BACKOFF -> RUNNING ... ; ENDED when its
+ * last reader's stream has ended by itself, CLOSED when its last reader has closed it. The state is
+ * that of the camera or connection that the readers share; where each has one of its own, that of
+ * the reader who was heard of last.
  */
 #include "daemon/broker/broker.h"
 
@@ -25,17 +27,17 @@ int64_t monotonic_ns(void)
 
 struct named_source *named_create(struct broker *b, const struct option_source *from)
 {
-    struct named_source *n = calloc(1, sizeof *n);
+    struct named_source *n = calloc(1, sizeof(*n));
     char *uri = n ? strdup(from->uri) : NULL;
     if (!uri) {
         free(n);
         return NULL;
     }
     n->broker = b;
-    wire_copy(n->name, sizeof n->name, from->name);
+    wire_copy(n->name, sizeof(n->name), from->name);
     n->uri = uri;
     n->n_blur = from->n_blur;
-    memcpy(n->blur, from->blur, sizeof n->blur);
+    memcpy(n->blur, from->blur, sizeof(n->blur));
     n->state = PELTON__SOURCE_STATE__STATE__CLOSED;
     n->since_ns = monotonic_ns();
     pelton__rational__init(&n->frame_rate);
@@ -55,9 +57,8 @@ bool named_init(struct broker *b)
     struct named_source **tail = &b->named;
     for (unsigned i = 0; i < b->options->n_sources; i++) {
         *tail = named_create(b, &b->options->sources[i]);
-        if (!*tail) {
+        if (!*tail)
             return false;
-        }
         tail = &(*tail)->next;
     }
     return true;
@@ -75,9 +76,8 @@ void named_end(struct broker *b)
 struct named_source *named_find(const struct broker *b, const char *name)
 {
     struct named_source *n = b->named;
-    while (n && strcmp(n->name, name) != 0) {
+    while (n && strcmp(n->name, name) != 0)
         n = n->next;
-    }
     return n;
 }
 
@@ -92,8 +92,8 @@ struct source_message {
 static void describe(const struct named_source *n, size_t text, struct source_message *out)
 {
     pelton__source__init(&out->msg);
-    config_redact(n->uri, out->uri, text < sizeof out->uri ? text : sizeof out->uri);
-    wire_copy(out->cause, text < sizeof out->cause ? text : sizeof out->cause, n->cause);
+    config_redact(n->uri, out->uri, text < sizeof(out->uri) ? text : sizeof(out->uri));
+    wire_copy(out->cause, text < sizeof(out->cause) ? text : sizeof(out->cause), n->cause);
     out->frame_rate = n->frame_rate;
     out->msg.name = (char *)n->name;
     out->msg.uri = out->uri;
@@ -112,7 +112,7 @@ static void send_event(struct client *c, const struct named_source *n, bool remo
 {
     Pelton__SourceEvent m = PELTON__SOURCE_EVENT__INIT;
     struct source_message source;
-    describe(n, sizeof source.uri, &source);
+    describe(n, sizeof(source.uri), &source);
     m.source = &source.msg;
     m.removed = removed;
     channel_send(&c->ch, WIRE_SOURCE_EVENT, 0, 0, &m.base, NULL, 0);
@@ -120,16 +120,14 @@ static void send_event(struct client *c, const struct named_source *n, bool remo
 
 void named_tell(const struct named_source *n, bool removed)
 {
-    for (struct client *c = n->broker->clients; c; c = c->next) {
-        if (c->watches && !c->closing) {
+    for (struct client *c = n->broker->clients; c; c = c->next)
+        if (c->watches && !c->closing)
             send_event(c, n, removed);
-        }
-    }
 }
 
 void named_list(struct client *c, uint32_t request_id)
 {
-    struct source_message *bodies = calloc(LISTED, sizeof *bodies);
+    struct source_message *bodies = calloc(LISTED, sizeof(*bodies));
     Pelton__Source *list[LISTED];
     Pelton__SourcesReply m = PELTON__SOURCES_REPLY__INIT;
     for (const struct named_source *n = c->broker->named; n; n = n->next) {
@@ -149,70 +147,62 @@ void named_watch(struct client *c, uint32_t request_id, bool stop)
 {
     Pelton__SourcesReply m = PELTON__SOURCES_REPLY__INIT;
     c->watches = !stop;
-    for (const struct named_source *n = c->broker->named; n; n = n->next) {
+    for (const struct named_source *n = c->broker->named; n; n = n->next)
         m.count++;
-    }
     channel_send(&c->ch, WIRE_SOURCES_REPLY, request_id, 0, &m.base, NULL, 0);
-    for (const struct named_source *n = c->broker->named; n && !stop; n = n->next) {
+    for (const struct named_source *n = c->broker->named; n && !stop; n = n->next)
         send_event(c, n, false);
-    }
 }
 
 /* ---- what happens to it ---- */
 
 static void change(struct named_source *n, Pelton__SourceState__State state, const char *cause)
 {
-    if (n->state != state) {
+    if (n->state != state)
         n->since_ns = monotonic_ns();
-    }
     n->state = state;
-    wire_copy(n->cause, sizeof n->cause, cause);
+    wire_copy(n->cause, sizeof(n->cause), cause);
     named_tell(n, false);
 }
 
 void named_join(struct stream *s, struct named_source *n)
 {
     s->named = n;
-    if (n->readers++ == 0) {
+    if (n->readers++ == 0)
         change(n, PELTON__SOURCE_STATE__STATE__OPENING, "");
-    } else {
+    else
         named_tell(n, false);
-    }
 }
 
 void named_leave(struct stream *s, const struct pelton_failure *end)
 {
     struct named_source *n = s->named;
     s->named = NULL;
-    if (!n) {
+    if (!n)
         return;
-    }
-    if (--n->readers > 0) {
+    if (--n->readers > 0)
         named_tell(n, false);
-    } else if (end) {
+    else if (end)
         change(n, PELTON__SOURCE_STATE__STATE__ENDED, end->code ? end->cause : "");
-    } else {
+    else
         change(n, PELTON__SOURCE_STATE__STATE__CLOSED, "");
-    }
 }
 
 void named_info(struct stream *s, const Pelton__Info *info)
 {
     struct named_source *n = s->named;
-    if (!n) {
+    if (!n)
         return;
-    }
-    wire_copy(n->codec, sizeof n->codec, info->codec);
-    wire_copy(n->format, sizeof n->format, info->profile);
+    wire_copy(n->codec, sizeof(n->codec), info->codec);
+    wire_copy(n->format, sizeof(n->format), info->profile);
     n->width = info->width;
     n->height = info->height;
     if (info->frame_rate) {
         n->frame_rate.num = info->frame_rate->num;
         n->frame_rate.den = info->frame_rate->den;
     }
-    if (n->state != PELTON__SOURCE_STATE__STATE__RUNNING) {
+    if (n->state != PELTON__SOURCE_STATE__STATE__RUNNING)
         change(n, PELTON__SOURCE_STATE__STATE__RUNNING, "");
-    }
 }
 
 /* Every reader of a camera tells the same. */
@@ -220,14 +210,11 @@ void named_state(struct stream *s, Pelton__SourceState__State state, const char 
 {
     struct named_source *n = s->named;
     bool restarting = state == PELTON__SOURCE_STATE__STATE__RESTARTING;
-    if (!n || (n->state == state && strcmp(n->cause, cause) == 0)) {
+    if (!n || (n->state == state && strcmp(n->cause, cause) == 0))
         return;
-    }
-    if (restarting && n->state == PELTON__SOURCE_STATE__STATE__RUNNING) {
+    if (restarting && n->state == PELTON__SOURCE_STATE__STATE__RUNNING)
         change(n, PELTON__SOURCE_STATE__STATE__LOST, cause);
-    }
     state = restarting ? PELTON__SOURCE_STATE__STATE__BACKOFF : state;
-    if (n->state != state || strcmp(n->cause, cause) != 0) {
+    if (n->state != state || strcmp(n->cause, cause) != 0)
         change(n, state, cause);
-    }
 }

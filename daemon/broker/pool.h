@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A pool as the broker sees it: the descriptor of its memory, and who holds which slot. Frames stay readable by whoever has
- * them after the worker that wrote them has died, because this descriptor and the readers' mappings keep the memory.
+ * A pool as the broker sees it: the descriptor of its memory, and who holds which slot. Frames stay
+ * readable by whoever has them after the worker that wrote them has died, because this descriptor
+ * and the readers' mappings keep the memory.
  *
  * A slot is FREE (the worker's) -> PENDING (announced, not yet sent) -> CLIENT -> FREE.
  */
@@ -18,24 +19,26 @@ struct pool_slot {
 };
 
 struct broker_pool {
-    struct broker_pool *next;         /* older */
-    uint32_t epoch;            /* as the client knows it */
+    struct broker_pool *next;   /* older */
+    uint32_t epoch;             /* as the client knows it */
     uint32_t wid, worker_epoch; /* as the worker that made it knows it */
-    int memfd;                 /* -1: no memory, no slots */
-    uint32_t n_slots, held;    /* held: not FREE */
+    int memfd;                  /* -1: no memory, no slots */
+    uint32_t n_slots, held;     /* held: not FREE */
     struct pool_slot slots[];
 };
 
 enum { POOL_MAX_SLOTS = 65536 };
 
 /* memfd becomes the pool's; NULL: out of memory or a number out of range, and memfd is closed. */
-struct broker_pool *broker_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch, int memfd);
+struct broker_pool *broker_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch,
+                                       int memfd);
 void broker_pool_free(struct broker_pool *p); /* NULL allowed */
 /* FREE -> PENDING; false where the slot does not exist or is not free. */
 bool broker_pool_take(struct broker_pool *p, uint32_t slot, uint32_t generation);
 /* PENDING -> CLIENT */
 void broker_pool_send(struct broker_pool *p, uint32_t slot);
 /* from -> FREE; false where the slot is not in that state with that generation. */
-bool broker_pool_release(struct broker_pool *p, uint32_t slot, uint32_t generation, enum slot_state from);
+bool broker_pool_release(struct broker_pool *p, uint32_t slot, uint32_t generation,
+                         enum slot_state from);
 
 #endif

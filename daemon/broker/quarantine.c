@@ -11,9 +11,8 @@
 static uint64_t hash(const char *text)
 {
     uint64_t h = 14695981039346656037u;
-    for (; *text; text++) {
+    for (; *text; text++)
         h = (h ^ (unsigned char)*text) * 1099511628211u;
-    }
     return h ? h : 1;
 }
 
@@ -41,10 +40,8 @@ void quarantine_add(struct quarantine *q, const struct quarantine_key *key, uint
 
 bool quarantine_has(const struct quarantine *q, const struct quarantine_key *key, uint64_t now_ms)
 {
-    for (unsigned i = 0; i < QUARANTINE_SIZE; i++) {
-        if (q->until_ms[i] > now_ms && memcmp(&q->keys[i], key, sizeof *key) == 0) {
+    for (unsigned i = 0; i < QUARANTINE_SIZE; i++)
+        if (q->until_ms[i] > now_ms && memcmp(&q->keys[i], key, sizeof(*key)) == 0)
             return true;
-        }
-    }
     return false;
 }

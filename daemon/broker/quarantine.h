@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The sources that killed workers, so that a client which opens one again and again costs nobody else a restart. A file is
- * known by its identity (device, inode, size, time of change), not by its name, which the client chooses; anything else by its
- * address.
+ * The sources that killed workers, so that a client which opens one again and again costs nobody
+ * else a restart. A file is known by its identity (device, inode, size, time of change), not by its
+ * name, which the client chooses; anything else by its address.
  */
 #ifndef PELTON_QUARANTINE_H
 #define PELTON_QUARANTINE_H

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The configuration read again, on SIGHUP or when asked to: only its sources change while the daemon runs.
+ * The configuration read again, on SIGHUP or when asked to: only its sources change while the
+ * daemon runs.
  *
- * A source with the same address and settings is left alone, and so are its readers. One that is named no more ends for its readers, with
- * that reason. One that has changed is opened anew for them: a new epoch, DISCONT, sequence numbers that go on. The failure modes are a file
- * that is wrong, and no memory: then nothing has changed, for all that is needed is made before anything is touched.
+ * A source with the same address and settings is left alone, and so are its readers. One that is
+ * named no more ends for its readers, with that reason. One that has changed is opened anew for
+ * them: a new epoch, DISCONT, sequence numbers that go on. The failure modes are a file that is
+ * wrong, and no memory: then nothing has changed, for all that is needed is made before anything is
+ * touched.
  */
 #include "daemon/broker/broker.h"
 
@@ -23,7 +26,8 @@ static void free_all(struct named_source *n)
     }
 }
 
-static struct named_source *make_all(struct broker *b, const struct option_source *sources, unsigned count)
+static struct named_source *make_all(struct broker *b, const struct option_source *sources,
+                                     unsigned count)
 {
     struct named_source *first = NULL, **tail = &first;
     for (unsigned i = 0; i < count; i++) {
@@ -39,9 +43,8 @@ static struct named_source *make_all(struct broker *b, const struct option_sourc
 
 static struct named_source **find(struct named_source **list, const char *name)
 {
-    while (*list && strcmp((*list)->name, name) != 0) {
+    while (*list && strcmp((*list)->name, name) != 0)
         list = &(*list)->next;
-    }
     return list;
 }
 
@@ -51,7 +54,8 @@ static void end_readers(struct broker *b, struct named_source *n)
         next = s->next;
         if (s->named == n) {
             stream_withdraw(s);
-            stream_fail(s, PELTON_ERR_NOT_FOUND, "pelton sources lists what there is", "%s: the configuration names this source no more", n->name);
+            stream_fail(s, PELTON_ERR_NOT_FOUND, "pelton sources lists what there is",
+                        "%s: the configuration names this source no more", n->name);
         }
     }
 }
@@ -70,9 +74,8 @@ static void move_reader(struct stream *s, const struct named_source *n)
     s->wait_ms = 0;
     s->strikes = 0;
     stream_keep_drops(s);
-    if (s->replied) {
+    if (s->replied)
         stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, "the configuration has changed");
-    }
     named_state(s, PELTON__SOURCE_STATE__STATE__OPENING, "the configuration has changed");
 }
 
@@ -80,19 +83,20 @@ static void move_readers(struct broker *b, struct named_source *n)
 {
     for (struct stream *s = b->streams, *next; s; s = next) {
         next = s->next;
-        if (s->named == n) {
+        if (s->named == n)
             move_reader(s, n);
-        }
     }
 }
 
 static bool same(const struct named_source *a, const struct named_source *b)
 {
-    return strcmp(a->uri, b->uri) == 0 && a->n_blur == b->n_blur && memcmp(a->blur, b->blur, a->n_blur * sizeof a->blur[0]) == 0;
+    return strcmp(a->uri, b->uri) == 0 && a->n_blur == b->n_blur &&
+           memcmp(a->blur, b->blur, a->n_blur * sizeof(a->blur[0])) == 0;
 }
 
 /* Takes over what `made` says of a source that was there before. */
-static void update(struct broker *b, struct named_source *n, struct named_source *made, struct pelton_reloaded *out)
+static void update(struct broker *b, struct named_source *n, struct named_source *made,
+                   struct pelton_reloaded *out)
 {
     if (same(n, made)) {
         out->kept++;
@@ -102,7 +106,7 @@ static void update(struct broker *b, struct named_source *n, struct named_source
     n->uri = made->uri;
     made->uri = before;
     n->n_blur = made->n_blur;
-    memcpy(n->blur, made->blur, sizeof n->blur);
+    memcpy(n->blur, made->blur, sizeof(n->blur));
     out->changed++;
     move_readers(b, n);
     named_tell(n, false);
@@ -154,8 +158,10 @@ int reload(struct broker *b, struct pelton_reloaded *out, char why[256])
     }
     if (rc == 0) {
         apply(b, made, &result);
-        log_line(LOG_LEVEL_WARNING, "reloaded: %u sources added, %u removed, %u changed, %u as before%s%s", result.added, result.removed, result.changed,
-                 result.kept, result.note[0] ? "; " : "", result.note);
+        log_line(LOG_LEVEL_WARNING,
+                 "reloaded: %u sources added, %u removed, %u changed, %u as before%s%s",
+                 result.added, result.removed, result.changed, result.kept,
+                 result.note[0] ? "; " : "", result.note);
         *out = result;
         recovery_pump(b);
     } else {

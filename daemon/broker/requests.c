@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What clients may say after their hello. Each answer goes to the request it belongs to; a type that is not known, or a body
- * that cannot be parsed, is answered by an Error and changes nothing.
+ * What clients may say after their hello. Each answer goes to the request it belongs to; a type
+ * that is not known, or a body that cannot be parsed, is answered by an Error and changes nothing.
  */
 #include "daemon/broker/broker.h"
 
@@ -11,10 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static void refuse(struct client *c, const struct frame *f, int code, const char *cause, bool retryable)
+static void refuse(struct client *c, const struct frame *f, int code, const char *cause,
+                   bool retryable)
 {
     struct pelton_failure failure = {.code = code};
-    wire_copy(failure.cause, sizeof failure.cause, cause);
+    wire_copy(failure.cause, sizeof(failure.cause), cause);
     client_error(c, f->h.request_id, f->h.object_id, &failure, retryable);
 }
 
@@ -67,9 +68,8 @@ static void on_stream(struct client *c, const struct frame *f, const ProtobufCMe
 {
     struct stream *s = stream_find(c->broker, c, f->h.object_id);
     if (!s) {
-        if (f->h.type == WIRE_STATS) {
+        if (f->h.type == WIRE_STATS)
             refuse(c, f, PELTON_ERR_USAGE, "no such stream", false);
-        }
         return; /* late words about a stream that has been closed */
     }
     switch (f->h.type) {
@@ -77,10 +77,17 @@ static void on_stream(struct client *c, const struct frame *f, const ProtobufCMe
         stream_free(s);
         recovery_pump(c->broker);
         break;
-    case WIRE_RELEASE: stream_release(s, (const Pelton__Release *)body); break;
-    case WIRE_CREDIT: stream_credit(s, ((const Pelton__Credit *)body)->count); break;
-    case WIRE_STATS: ask_stats(s, f->h.request_id); break;
-    default: break;
+    case WIRE_RELEASE:
+        stream_release(s, (const Pelton__Release *)body);
+        break;
+    case WIRE_CREDIT:
+        stream_credit(s, ((const Pelton__Credit *)body)->count);
+        break;
+    case WIRE_STATS:
+        ask_stats(s, f->h.request_id);
+        break;
+    default:
+        break;
     }
 }
 
@@ -121,7 +128,7 @@ void client_request(struct client *c, struct frame *f)
 {
     if (!wire_type_body(f->h.type)) {
         char text[64];
-        snprintf(text, sizeof text, "message type %u is not known", f->h.type);
+        snprintf(text, sizeof(text), "message type %u is not known", f->h.type);
         refuse(c, f, PELTON_ERR_PROTOCOL, text, false);
         return;
     }
@@ -132,22 +139,47 @@ void client_request(struct client *c, struct frame *f)
     }
     switch (f->h.type) {
     case WIRE_OPEN:
-    case WIRE_PROBE: open_or_probe(c, f, body); return;
-    case WIRE_CONTROLS: controls(c, f, body); return;
+    case WIRE_PROBE:
+        open_or_probe(c, f, body);
+        return;
+    case WIRE_CONTROLS:
+        controls(c, f, body);
+        return;
     case WIRE_CLOSE:
     case WIRE_RELEASE:
     case WIRE_CREDIT:
-    case WIRE_STATS: on_stream(c, f, body); break;
-    case WIRE_DEVICES: ask_devices(c, f->h.request_id, ((const Pelton__Devices *)body)->current); break;
-    case WIRE_SOURCES: named_list(c, f->h.request_id); break;
-    case WIRE_WATCH_SOURCES: named_watch(c, f->h.request_id, ((const Pelton__WatchSources *)body)->stop); break;
-    case WIRE_RELOAD: reload_daemon(c, f); break;
-    case WIRE_STATUS: status_send(c, f->h.request_id, may_administer(c)); break;
-    case WIRE_PING: channel_send(&c->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0); break;
-    case WIRE_PONG: break;
-    case WIRE_GOODBYE: client_close(c, NULL); break;
-    case WIRE_SHUTDOWN: stop_daemon(c, f); break;
-    default: refuse(c, f, PELTON_ERR_PROTOCOL, "a client does not send such a message", false); break;
+    case WIRE_STATS:
+        on_stream(c, f, body);
+        break;
+    case WIRE_DEVICES:
+        ask_devices(c, f->h.request_id, ((const Pelton__Devices *)body)->current);
+        break;
+    case WIRE_SOURCES:
+        named_list(c, f->h.request_id);
+        break;
+    case WIRE_WATCH_SOURCES:
+        named_watch(c, f->h.request_id, ((const Pelton__WatchSources *)body)->stop);
+        break;
+    case WIRE_RELOAD:
+        reload_daemon(c, f);
+        break;
+    case WIRE_STATUS:
+        status_send(c, f->h.request_id, may_administer(c));
+        break;
+    case WIRE_PING:
+        channel_send(&c->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0);
+        break;
+    case WIRE_PONG:
+        break;
+    case WIRE_GOODBYE:
+        client_close(c, NULL);
+        break;
+    case WIRE_SHUTDOWN:
+        stop_daemon(c, f);
+        break;
+    default:
+        refuse(c, f, PELTON_ERR_PROTOCOL, "a client does not send such a message", false);
+        break;
     }
     wire_free(body);
 }

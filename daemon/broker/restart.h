@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * How often a worker may be restarted: `limit` times in any window. Pure arithmetic on a caller's clock.
+ * How often a worker may be restarted: `limit` times in any window. Pure arithmetic on a caller's
+ * clock.
  */
 #ifndef PELTON_RESTART_H
 #define PELTON_RESTART_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the daemon is doing, for pelton stats and pelton top: each stream with its client, its frames and what it has missed.
+ * What the daemon is doing, for pelton stats and pelton top: each stream with its client, its
+ * frames and what it has missed.
  */
 #include "daemon/broker/broker.h"
 
@@ -18,19 +19,25 @@ struct entry {
 static Pelton__SourceState__State state_of(const struct stream *s)
 {
     switch (s->state) {
-    case STREAM_QUEUED: return PELTON__SOURCE_STATE__STATE__OPENING;
-    case STREAM_WAITING: return PELTON__SOURCE_STATE__STATE__BACKOFF;
-    case STREAM_ENDED: return PELTON__SOURCE_STATE__STATE__ENDED;
-    case STREAM_OPEN: break;
+    case STREAM_QUEUED:
+        return PELTON__SOURCE_STATE__STATE__OPENING;
+    case STREAM_WAITING:
+        return PELTON__SOURCE_STATE__STATE__BACKOFF;
+    case STREAM_ENDED:
+        return PELTON__SOURCE_STATE__STATE__ENDED;
+    case STREAM_OPEN:
+        break;
     }
-    return !s->replied ? PELTON__SOURCE_STATE__STATE__OPENING : s->named ? s->named->state : PELTON__SOURCE_STATE__STATE__RUNNING;
+    return !s->replied ? PELTON__SOURCE_STATE__STATE__OPENING
+           : s->named  ? s->named->state
+                       : PELTON__SOURCE_STATE__STATE__RUNNING;
 }
 
 static void describe(const struct stream *s, struct entry *out)
 {
     Pelton__StreamStatus *m = &out->msg;
     pelton__stream_status__init(m);
-    config_redact(stream_name(s), out->name, sizeof out->name);
+    config_redact(stream_name(s), out->name, sizeof(out->name));
     m->id = s->id;
     m->name = out->name;
     m->source = s->named ? s->named->name : "";
@@ -45,9 +52,8 @@ static void describe(const struct stream *s, struct entry *out)
     m->height = s->height;
     m->frames = s->sent;
     m->waiting = s->n_pending;
-    for (const struct broker_pool *p = s->pools; p; p = p->next) {
+    for (const struct broker_pool *p = s->pools; p; p = p->next)
         m->held += p->held;
-    }
     m->slots = s->pools ? s->pools->n_slots : 0;
     m->dropped_source = s->dropped_base[0] + s->dropped_last[0];
     m->dropped_decoder = s->dropped_base[1] + s->dropped_last[1];
@@ -61,7 +67,7 @@ static void describe(const struct stream *s, struct entry *out)
 void status_send(struct client *c, uint32_t request_id, bool all)
 {
     const struct broker *b = c->broker;
-    struct entry *entries = calloc(LISTED, sizeof *entries);
+    struct entry *entries = calloc(LISTED, sizeof(*entries));
     Pelton__StreamStatus *list[LISTED];
     Pelton__Device device;
     Pelton__StatusReply m = PELTON__STATUS_REPLY__INIT;

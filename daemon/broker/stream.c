@@ -2,10 +2,11 @@
  *
  * Streams of the broker: frames from the worker to the one subscriber, slots back.
  *
- * The happy path is info, format, frame…, end, each passed on as it comes. The failure modes are: the subscriber is slow
- * (latest and fifo drop here, lossless keeps the worker's slots and so holds up its own source only), it lies about slots
- * (ignored), the worker does (it is killed), the worker dies (recovery.c queues the stream again; frames that had been
- * announced stay valid). The end is told when no announced frame waits any more.
+ * The happy path is info, format, frame…, end, each passed on as it comes. The failure modes are:
+ * the subscriber is slow (latest and fifo drop here, lossless keeps the worker's slots and so holds
+ * up its own source only), it lies about slots (ignored), the worker does (it is killed), the
+ * worker dies (recovery.c queues the stream again; frames that had been announced stay valid). The
+ * end is told when no announced frame waits any more.
  */
 #include "daemon/broker/broker.h"
 
@@ -19,16 +20,17 @@
 
 enum {
     FIFO_DEFAULT = 4,
-    FIFO_SPARE = 6, /* slots besides those that wait: on their way here, and in the subscriber's hands */
-    RESERVE = 4     /* slots that stay free for the frames on their way, so that new ones displace old ones and not the reverse */
+    /* slots besides those that wait: on their way here, and in the subscriber's hands */
+    FIFO_SPARE = 6,
+    RESERVE = 4 /* slots that stay free for the frames on their way, so that new ones displace old
+                   ones and not the reverse */
 };
 
 struct stream *stream_create(struct client *c, const struct frame *f, ProtobufCMessage *body)
 {
-    struct stream *s = calloc(1, sizeof *s);
-    if (!s) {
+    struct stream *s = calloc(1, sizeof(*s));
+    if (!s)
         return NULL;
-    }
     s->broker = c->broker;
     s->client = c;
     s->id = ++c->broker->last_stream;
@@ -56,13 +58,11 @@ static void stream_unlink(struct stream *s)
 {
     struct broker *b = s->broker;
     struct stream **link = &b->streams;
-    while (*link != s) {
+    while (*link != s)
         link = &(*link)->next;
-    }
     *link = s->next;
-    if (!*link) {
+    if (!*link)
         b->streams_tail = link;
-    }
     b->n_streams--;
 }
 
@@ -75,12 +75,10 @@ void stream_keep_drops(struct stream *s)
 
 void stream_withdraw(struct stream *s)
 {
-    if (s->state == STREAM_OPEN && worker_running(s->worker)) {
+    if (s->state == STREAM_OPEN && worker_running(s->worker))
         channel_send(&s->worker->ch, WIRE_CLOSE, 0, s->wid, NULL, NULL, 0);
-    }
-    if (s->worker && s->worker->trial == s) {
+    if (s->worker && s->worker->trial == s)
         s->worker->trial = NULL;
-    }
 }
 
 void stream_free(struct stream *s)
@@ -100,30 +98,25 @@ void stream_free(struct stream *s)
         broker_pool_free(s->pools);
         s->pools = older;
     }
-    if (s->fd >= 0) {
+    if (s->fd >= 0)
         close(s->fd);
-    }
     wire_free(s->body);
     free(s);
 }
 
 struct stream *stream_find(struct broker *b, const struct client *c, uint32_t object_id)
 {
-    for (struct stream *s = b->streams; s; s = s->next) {
-        if (s->client == c && s->object_id == object_id) {
+    for (struct stream *s = b->streams; s; s = s->next)
+        if (s->client == c && s->object_id == object_id)
             return s;
-        }
-    }
     return NULL;
 }
 
 struct stream *stream_find_wid(struct worker *w, uint32_t wid)
 {
-    for (struct stream *s = w->broker->streams; s; s = s->next) {
-        if (s->state == STREAM_OPEN && s->worker == w && s->wid == wid) {
+    for (struct stream *s = w->broker->streams; s; s = s->next)
+        if (s->state == STREAM_OPEN && s->worker == w && s->wid == wid)
             return s;
-        }
-    }
     return NULL;
 }
 
@@ -143,11 +136,11 @@ static void pools_trim(struct stream *s)
 }
 
 /* The slot is free here; the worker wants to know where it is the one that wrote it. */
-static void tell_release(struct stream *s, const struct broker_pool *p, uint32_t slot, uint32_t generation)
+static void tell_release(struct stream *s, const struct broker_pool *p, uint32_t slot,
+                         uint32_t generation)
 {
-    if (s->state != STREAM_OPEN || p->wid != s->wid || !worker_running(s->worker)) {
+    if (s->state != STREAM_OPEN || p->wid != s->wid || !worker_running(s->worker))
         return;
-    }
     Pelton__Release m = PELTON__RELEASE__INIT;
     m.epoch = p->worker_epoch;
     m.slot = slot;
@@ -172,9 +165,8 @@ static struct pending_frame *pending_pop(struct stream *s)
 {
     struct pending_frame *f = s->head;
     s->head = f->next;
-    if (!s->head) {
+    if (!s->head)
         s->tail = &s->head;
-    }
     s->n_pending--;
     return f;
 }
@@ -190,13 +182,13 @@ uint32_t stream_pool_depth(const struct stream *s)
     return s->open->policy == PELTON_FIFO ? most_waiting(s) + FIFO_SPARE : s->open->depth;
 }
 
-/* Whether the oldest waiting frame has to go: there are more than wanted, or the worker would have to drop a newer one. */
+/* Whether the oldest waiting frame has to go: there are more than wanted, or the worker would have
+ * to drop a newer one. */
 static bool must_drop(const struct stream *s, const struct broker_pool *p)
 {
     uint32_t room = p->n_slots - p->held;
-    if (s->credit > 0 || s->n_pending == 0) {
+    if (s->credit > 0 || s->n_pending == 0)
         return false;
-    }
     return s->n_pending > most_waiting(s) || room == 0 || (room < RESERVE && s->n_pending > 1);
 }
 
@@ -204,9 +196,8 @@ static void drop_oldest(struct stream *s)
 {
     struct pending_frame *f = pending_pop(s);
     s->dropped_client++;
-    if (broker_pool_release(f->pool, f->msg.slot, f->msg.generation, SLOT_PENDING)) {
+    if (broker_pool_release(f->pool, f->msg.slot, f->msg.generation, SLOT_PENDING))
         tell_release(s, f->pool, f->msg.slot, f->msg.generation);
-    }
     free(f);
 }
 
@@ -224,12 +215,12 @@ static void send_end(struct stream *s)
 {
     struct client *c = s->client;
     s->eos_sent = true;
-    if (s->probe && s->replied) {
+    if (s->probe && s->replied)
         return; /* the reply was its end */
-    }
     if (!s->replied) {
         s->replied = true;
-        client_error(c, s->open_request, s->object_id, &s->end, s->end.code == PELTON_ERR_WORKER_LOST);
+        client_error(c, s->open_request, s->object_id, &s->end,
+                     s->end.code == PELTON_ERR_WORKER_LOST);
         return;
     }
     Pelton__Eos m = PELTON__EOS__INIT;
@@ -254,13 +245,11 @@ static void stream_flush(struct stream *s)
         s->age_ns = monotonic_ns() - f->msg.received_ns;
         channel_send(&s->client->ch, WIRE_FRAME_READY, 0, s->object_id, &f->msg.base, NULL, 0);
         free(f);
-        if (s->credit != UINT64_MAX) {
+        if (s->credit != UINT64_MAX)
             s->credit--;
-        }
     }
-    if (!s->head && s->state == STREAM_ENDED && !s->eos_sent) {
+    if (!s->head && s->state == STREAM_ENDED && !s->eos_sent)
         send_end(s);
-    }
 }
 
 void stream_credit(struct stream *s, uint32_t count)
@@ -276,9 +265,8 @@ void stream_state(struct stream *s, Pelton__SourceState__State state, const char
     Pelton__SourceState m = PELTON__SOURCE_STATE__INIT;
     m.state = state;
     m.cause = (char *)cause;
-    if (!s->probe) {
+    if (!s->probe)
         channel_send(&s->client->ch, WIRE_SOURCE_STATE, 0, s->object_id, &m.base, NULL, 0);
-    }
 }
 
 void stream_send_stats(struct stream *s, uint32_t client_request)
@@ -301,11 +289,13 @@ void stream_info(struct stream *s, const Pelton__Info *info)
     if (s->probe) {
         Pelton__ProbeReply m = PELTON__PROBE_REPLY__INIT;
         m.info = (Pelton__Info *)info;
-        channel_send(&s->client->ch, WIRE_PROBE_REPLY, s->open_request, s->object_id, &m.base, NULL, 0);
+        channel_send(&s->client->ch, WIRE_PROBE_REPLY, s->open_request, s->object_id, &m.base, NULL,
+                     0);
     } else {
         Pelton__OpenReply m = PELTON__OPEN_REPLY__INIT;
         m.info = (Pelton__Info *)info;
-        channel_send(&s->client->ch, WIRE_OPEN_REPLY, s->open_request, s->object_id, &m.base, NULL, 0);
+        channel_send(&s->client->ch, WIRE_OPEN_REPLY, s->open_request, s->object_id, &m.base, NULL,
+                     0);
     }
 }
 
@@ -313,15 +303,16 @@ void stream_info(struct stream *s, const Pelton__Info *info)
 bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd)
 {
     struct broker_pool *p = broker_pool_create(m, s->wid, s->last_epoch + 1, memfd);
-    if (!p) {
+    if (!p)
         return false;
-    }
-    if (s->open->n_blur && !s->open->blur_width) { /* the next worker may begin at a picture of another size */
+    /* the next worker may begin at a picture of another size */
+    if (s->open->n_blur && !s->open->blur_width) {
         s->open->blur_width = m->blur_width;
         s->open->blur_height = m->blur_height;
     }
-    s->tick_s = m->time_base && m->time_base->den > 0 ? (double)m->time_base->num / m->time_base->den : 0;
-    wire_copy(s->pix_fmt, sizeof s->pix_fmt, m->pix_fmt);
+    s->tick_s =
+        m->time_base && m->time_base->den > 0 ? (double)m->time_base->num / m->time_base->den : 0;
+    wire_copy(s->pix_fmt, sizeof(s->pix_fmt), m->pix_fmt);
     s->width = m->width;
     s->height = m->height;
     s->last_epoch++;
@@ -329,43 +320,39 @@ bool stream_format(struct stream *s, Pelton__FormatChanged *m, int memfd)
     s->pools = p;
     pools_trim(s);
     m->epoch = p->epoch;
-    channel_send(&s->client->ch, WIRE_FORMAT_CHANGED, 0, s->object_id, &m->base, &p->memfd, p->memfd >= 0);
+    channel_send(&s->client->ch, WIRE_FORMAT_CHANGED, 0, s->object_id, &m->base, &p->memfd,
+                 p->memfd >= 0);
     return true;
 }
 
 static struct broker_pool *pool_of_worker(struct stream *s, uint32_t worker_epoch)
 {
-    for (struct broker_pool *p = s->pools; p; p = p->next) {
-        if (p->wid == s->wid && p->worker_epoch == worker_epoch) {
+    for (struct broker_pool *p = s->pools; p; p = p->next)
+        if (p->wid == s->wid && p->worker_epoch == worker_epoch)
             return p;
-        }
-    }
     return NULL;
 }
 
 static bool enqueue(struct stream *s, struct broker_pool *p, const Pelton__FrameReady *m)
 {
-    struct pending_frame *f = calloc(1, sizeof *f + m->side_data.len);
-    if (!f) {
+    struct pending_frame *f = calloc(1, sizeof(*f) + m->side_data.len);
+    if (!f)
         return false;
-    }
     f->pool = p;
     f->msg = *m;
     f->msg.side_data.data = f->side;
     f->msg.trace_ns = f->trace;
     f->msg.n_trace_ns = m->n_trace_ns < PELTON_TRACE_POINTS ? m->n_trace_ns : PELTON_TRACE_POINTS;
-    for (size_t i = 0; i < f->msg.n_trace_ns; i++) {
+    for (size_t i = 0; i < f->msg.n_trace_ns; i++)
         f->trace[i] = m->trace_ns[i];
-    }
     if (m->camera) {
         f->camera = *m->camera;
         f->camera.base.n_unknown_fields = 0;
         f->camera.base.unknown_fields = NULL;
         f->msg.camera = &f->camera;
     }
-    if (m->side_data.len) {
+    if (m->side_data.len)
         memcpy(f->side, m->side_data.data, m->side_data.len);
-    }
     f->msg.base.n_unknown_fields = 0;
     f->msg.base.unknown_fields = NULL;
     f->msg.epoch = p->epoch;
@@ -381,18 +368,19 @@ static bool enqueue(struct stream *s, struct broker_pool *p, const Pelton__Frame
     return true;
 }
 
-/* Whether max_fps leaves this frame out. A frame may come a quarter of the period early, so that uneven times do not cost every second one; what
- * is due grows by whole periods, so that the mean is kept. The second view goes with the first. */
+/* Whether max_fps leaves this frame out. A frame may come a quarter of the period early, so that
+ * uneven times do not cost every second one; what is due grows by whole periods, so that the mean
+ * is kept. The second view goes with the first. */
 static bool left_out(struct stream *s, const Pelton__FrameReady *m)
 {
-    double period = s->open->max_fps > 0 ? 1 / s->open->max_fps : 0, now = (double)m->pts * s->tick_s;
-    if (period == 0 || m->pts == INT64_MIN || !(s->tick_s > 0)) {
+    double period = s->open->max_fps > 0 ? 1 / s->open->max_fps : 0,
+           now = (double)m->pts * s->tick_s;
+    if (period == 0 || m->pts == INT64_MIN || !(s->tick_s > 0))
         return false;
-    }
-    if (m->view == 1) {
+    if (m->view == 1)
         return s->left_out;
-    }
-    bool far = !s->timed || now < s->due_s - 2 * period || now > s->due_s + period; /* the first, or times have jumped */
+    /* the first, or times have jumped */
+    bool far = !s->timed || now < s->due_s - 2 * period || now > s->due_s + period;
     s->left_out = !far && now < s->due_s - period / 4;
     if (!s->left_out) {
         s->due_s = (far ? now : s->due_s) + period;
@@ -417,13 +405,11 @@ bool stream_frame(struct stream *s, const Pelton__FrameReady *from_worker)
         tell_release(s, p, m->slot, m->generation);
         return true;
     }
-    if (!enqueue(s, p, m)) {
+    if (!enqueue(s, p, m))
         return false;
-    }
     s->next_sequence = m->sequence + 1;
-    while (must_drop(s, p)) {
+    while (must_drop(s, p))
         drop_oldest(s);
-    }
     stream_flush(s);
     recovery_progress(s);
     return true;
@@ -431,9 +417,8 @@ bool stream_frame(struct stream *s, const Pelton__FrameReady *from_worker)
 
 void stream_end(struct stream *s, const struct pelton_failure *failure)
 {
-    if (s->state == STREAM_ENDED) {
+    if (s->state == STREAM_ENDED)
         return;
-    }
     s->state = STREAM_ENDED;
     s->end = *failure;
     bool refused = !s->replied;
@@ -441,9 +426,8 @@ void stream_end(struct stream *s, const struct pelton_failure *failure)
     asks_stream_ended(s);
     stream_flush(s);
     recovery_progress(s);
-    if (s->eos_sent && (s->probe || refused)) {
+    if (s->eos_sent && (s->probe || refused))
         stream_free(s); /* the client knows it as never opened */
-    }
 }
 
 void stream_fail(struct stream *s, int code, const char *hint, const char *cause, ...)
@@ -451,9 +435,9 @@ void stream_fail(struct stream *s, int code, const char *hint, const char *cause
     struct pelton_failure failure = {.code = code};
     va_list args;
     va_start(args, cause);
-    vsnprintf(failure.cause, sizeof failure.cause, cause, args);
+    vsnprintf(failure.cause, sizeof(failure.cause), cause, args);
     va_end(args);
-    wire_copy(failure.hint, sizeof failure.hint, hint);
+    wire_copy(failure.hint, sizeof(failure.hint), hint);
     log_line(LOG_LEVEL_WARNING, "%s", failure.cause);
     stream_end(s, &failure);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The worker processes as the broker holds them, one a device: this program once more, joined by a socketpair.
+ * The worker processes as the broker holds them, one a device: this program once more, joined by a
+ * socketpair.
  *
- * The happy path is start on first need, frames to and fro, stop. The failure modes are: it cannot be started; it dies (its end
- * of the socketpair closes after the last frame it sent, SIGCHLD comes before or after); it breaks the protocol or falls
- * silent, and is killed. It is gone when the process is reaped, its handle closed and the channel closed: then recovery
- * decides. It dies with us by PR_SET_PDEATHSIG and by the end of the socketpair.
+ * The happy path is start on first need, frames to and fro, stop. The failure modes are: it cannot
+ * be started; it dies (its end of the socketpair closes after the last frame it sent, SIGCHLD comes
+ * before or after); it breaks the protocol or falls silent, and is killed. It is gone when the
+ * process is reaped, its handle closed and the channel closed: then recovery decides. It dies with
+ * us by PR_SET_PDEATHSIG and by the end of the socketpair.
  */
 #include "daemon/broker/broker.h"
 
@@ -48,8 +50,8 @@ static void on_exit(uv_process_t *process, int64_t status, int signal)
     w->exited = true;
     w->exit_ms = uv_now(&w->broker->loop);
     if (!w->stopping) {
-        log_line(LOG_LEVEL_ERROR, "worker %d ended: %s %d", process->pid, signal ? "signal" : "exit status",
-                 signal ? signal : (int)status);
+        log_line(LOG_LEVEL_ERROR, "worker %d ended: %s %d", process->pid,
+                 signal ? "signal" : "exit status", signal ? signal : (int)status);
     }
     uv_close((uv_handle_t *)process, on_reaped);
 }
@@ -62,12 +64,10 @@ static void on_frame(struct channel *ch, struct frame *f)
 static void on_lost(struct channel *ch, int error)
 {
     struct worker *w = ch->ctx;
-    if (error != FRAME_ERR_CLOSED) {
+    if (error != FRAME_ERR_CLOSED)
         log_line(LOG_LEVEL_ERROR, "worker: %s", frame_error_text(error));
-    }
-    if (!w->exited && !w->stopping) {
+    if (!w->exited && !w->stopping)
         uv_process_kill(&w->process, SIGKILL);
-    }
     channel_close(ch);
 }
 
@@ -81,7 +81,8 @@ static void on_closed(struct channel *ch)
 static const struct channel_callbacks worker_callbacks = {on_frame, on_lost, on_closed};
 
 /* Cores are shared out among devices. */
-static void build_arguments(const struct worker *w, char pid[16], char threads[32], char *argv[ARGS])
+static void build_arguments(const struct worker *w, char pid[16], char threads[32],
+                            char *argv[ARGS])
 {
     const struct options *o = w->broker->options;
     unsigned n = 0, count = w->broker->n_workers;
@@ -123,13 +124,15 @@ static int spawn(struct worker *w, int peer)
                                                  {.flags = UV_IGNORE},
                                                  {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
                                                  {.flags = UV_INHERIT_FD, .data.fd = peer}};
-    uv_process_options_t options = {
-        .exit_cb = on_exit, .file = "/proc/self/exe", .args = argv, .stdio_count = WORKER_FD + 1, .stdio = stdio};
+    uv_process_options_t options = {.exit_cb = on_exit,
+                                    .file = "/proc/self/exe",
+                                    .args = argv,
+                                    .stdio_count = WORKER_FD + 1,
+                                    .stdio = stdio};
     w->process.data = w;
     int rc = uv_spawn(&w->broker->loop, &w->process, &options);
-    if (rc < 0) {
+    if (rc < 0)
         uv_close((uv_handle_t *)&w->process, on_unspawned);
-    }
     return rc;
 }
 
@@ -141,16 +144,16 @@ int worker_start(struct worker *w, struct pelton_failure *failure)
     } else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
         rc = -errno;
     } else {
-        memset(&w->process, 0, sizeof *w - offsetof(struct worker, process));
+        memset(&w->process, 0, sizeof(*w) - offsetof(struct worker, process));
         rc = spawn(w, pair[1]);
         close(pair[1]);
-        if (rc < 0) {
+        if (rc < 0)
             close(pair[0]);
-        }
     }
     if (rc < 0) {
         failure->code = PELTON_ERR_OTHER;
-        snprintf(failure->cause, sizeof failure->cause, "the worker process cannot be started: %s", uv_strerror(rc));
+        snprintf(failure->cause, sizeof(failure->cause), "the worker process cannot be started: %s",
+                 uv_strerror(rc));
         return -1;
     }
     w->spawned = true;
@@ -165,9 +168,8 @@ int worker_start(struct worker *w, struct pelton_failure *failure)
 
 static void worker_stop(struct worker *w)
 {
-    if (!w->spawned || w->stopping) {
+    if (!w->spawned || w->stopping)
         return;
-    }
     channel_send(&w->ch, WIRE_SHUTDOWN, 0, 0, NULL, NULL, 0);
     w->stopping = true;
     w->stop_ms = uv_now(&w->broker->loop);
@@ -175,17 +177,15 @@ static void worker_stop(struct worker *w)
 
 void workers_stop(struct broker *b)
 {
-    for (unsigned i = 0; i < b->n_workers; i++) {
+    for (unsigned i = 0; i < b->n_workers; i++)
         worker_stop(&b->workers[i]);
-    }
 }
 
 bool workers_spawned(const struct broker *b)
 {
     unsigned i = 0;
-    while (i < b->n_workers && !b->workers[i].spawned) {
+    while (i < b->n_workers && !b->workers[i].spawned)
         i++;
-    }
     return i < b->n_workers;
 }
 
@@ -200,17 +200,14 @@ void worker_kill(struct worker *w, const char *why)
 static void worker_check(struct worker *w, uint64_t now_ms)
 {
     const struct options *o = w->broker->options;
-    if (!w->spawned) {
+    if (!w->spawned)
         return;
-    }
     if (w->exited) {
-        if (now_ms - w->exit_ms >= STRAY_MS) {
+        if (now_ms - w->exit_ms >= STRAY_MS)
             channel_close(&w->ch); /* something it started holds the other end */
-        }
     } else if (w->stopping) {
-        if (now_ms - w->stop_ms >= STOP_MS) {
+        if (now_ms - w->stop_ms >= STOP_MS)
             uv_process_kill(&w->process, SIGKILL);
-        }
     } else if (channel_check_silence(&w->ch, now_ms, o->ping_ms, o->worker_dead_ms)) {
         worker_kill(w, "it does not answer");
     }
@@ -218,7 +215,6 @@ static void worker_check(struct worker *w, uint64_t now_ms)
 
 void workers_check(struct broker *b, uint64_t now_ms)
 {
-    for (unsigned i = 0; i < b->n_workers; i++) {
+    for (unsigned i = 0; i < b->n_workers; i++)
         worker_check(&b->workers[i], now_ms);
-    }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the worker says. It parses hostile video, so it is believed no more than a client: a message that cannot be right ends
- * it.
+ * What the worker says. It parses hostile video, so it is believed no more than a client: a message
+ * that cannot be right ends it.
  */
 #include "daemon/broker/broker.h"
 
@@ -16,7 +16,7 @@ static void note_device(struct broker *b, const Pelton__Device *m)
     b->device.devices = b->n_workers;
     if (b->n_workers > 1) {
         size_t n = strlen(b->device.name);
-        snprintf(b->device.name + n, sizeof b->device.name - n, " and %u more", b->n_workers - 1);
+        snprintf(b->device.name + n, sizeof(b->device.name) - n, " and %u more", b->n_workers - 1);
     }
     b->device_known = true;
 }
@@ -24,12 +24,10 @@ static void note_device(struct broker *b, const Pelton__Device *m)
 static void on_devices(struct worker *w, const struct frame *f, ProtobufCMessage *body)
 {
     const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
-    if (w == w->broker->workers && m->current >= 0 && (size_t)m->current < m->n_devices) {
+    if (w == w->broker->workers && m->current >= 0 && (size_t)m->current < m->n_devices)
         note_device(w->broker, m->devices[m->current]);
-    }
-    if (f->h.request_id && !devices_answer(w, f, body)) {
+    if (f->h.request_id && !devices_answer(w, f, body))
         asks_answer(w, f, body);
-    }
 }
 
 /* The device is lost for this process: the next one can go on. */
@@ -43,9 +41,8 @@ static void on_end(struct worker *w, struct stream *s, const Pelton__Eos *m)
         return; /* recovery takes the stream up */
     }
     wire_stats_to(m->stats, &s->totals);
-    if (!reconnect_later(s, &failure)) {
+    if (!reconnect_later(s, &failure))
         stream_end(s, &failure);
-    }
 }
 
 /* False: the worker broke the protocol. */
@@ -54,16 +51,14 @@ static bool on_stream(struct worker *w, struct stream *s, struct frame *f, Proto
     switch (f->h.type) {
     case WIRE_OPEN_REPLY: {
         const Pelton__Info *info = ((const Pelton__OpenReply *)body)->info;
-        if (info && !s->probe) {
+        if (info && !s->probe)
             stream_info(s, info);
-        }
         return info && !s->probe;
     }
     case WIRE_PROBE_REPLY: {
         const Pelton__Info *info = ((const Pelton__ProbeReply *)body)->info;
-        if (info && s->probe) {
+        if (info && s->probe)
             stream_info(s, info);
-        }
         return info && s->probe;
     }
     case WIRE_FORMAT_CHANGED: {
@@ -71,16 +66,22 @@ static bool on_stream(struct worker *w, struct stream *s, struct frame *f, Proto
         int memfd = frame_take_fd(f, 0);
         return (memfd >= 0) == (m->memfd_size > 0) && stream_format(s, m, memfd);
     }
-    case WIRE_STATS_REPLY: wire_stats_to((const Pelton__StatsReply *)body, &s->totals); return true;
-    case WIRE_FRAME_READY: return stream_frame(s, (const Pelton__FrameReady *)body);
+    case WIRE_STATS_REPLY:
+        wire_stats_to((const Pelton__StatsReply *)body, &s->totals);
+        return true;
+    case WIRE_FRAME_READY:
+        return stream_frame(s, (const Pelton__FrameReady *)body);
     case WIRE_SOURCE_STATE: {
         const Pelton__SourceState *m = (const Pelton__SourceState *)body;
         stream_state(s, m->state, m->cause);
         named_state(s, m->state, m->cause);
         return true;
     }
-    case WIRE_EOS: on_end(w, s, (const Pelton__Eos *)body); return true;
-    default: return false;
+    case WIRE_EOS:
+        on_end(w, s, (const Pelton__Eos *)body);
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -92,10 +93,10 @@ void worker_message(struct worker *w, struct frame *f)
         /* heard_ms has noted it */
     } else if (f->h.type == WIRE_DEVICES_REPLY) {
         on_devices(w, f, body);
-    } else if ((f->h.type == WIRE_STATS_REPLY && f->h.request_id) || f->h.type == WIRE_CONTROLS_REPLY || f->h.type == WIRE_ERROR) {
-        if (!devices_answer(w, f, body)) {
+    } else if ((f->h.type == WIRE_STATS_REPLY && f->h.request_id) ||
+               f->h.type == WIRE_CONTROLS_REPLY || f->h.type == WIRE_ERROR) {
+        if (!devices_answer(w, f, body))
             asks_answer(w, f, body);
-        }
     } else {
         struct stream *s = stream_find_wid(w, f->h.object_id);
         right = !s || s->lost.code || on_stream(w, s, f, body);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Auto-exposure: see ae.h. One measurement gives the total (time times gains) that would have met the target; the step towards it is
- * cut by the slew limit, the result split by the limits of the sensor.
+ * Auto-exposure: see ae.h. One measurement gives the total (time times gains) that would have met
+ * the target; the step towards it is cut by the slew limit, the result split by the limits of the
+ * sensor.
  */
 #include "daemon/camera/ae.h"
 
 #include <math.h>
 #include <stddef.h>
 
-#define LEAST_MEAN    (1.0 / 65536) /* of a black frame: its light is unknown, but small */
-#define MOSTLY_CLIPPED 0.5          /* from this share on the mean says little: what is clipped is taken for half as bright again */
-#define ROUNDING      1e-9          /* 30 ms are three times 10 ms whatever binary fractions say */
+#define LEAST_MEAN (1.0 / 65536) /* of a black frame: its light is unknown, but small */
+/* from this share on the mean says little: what is clipped is taken for half as bright again */
+#define MOSTLY_CLIPPED 0.5
+#define ROUNDING       1e-9 /* 30 ms are three times 10 ms whatever binary fractions say */
 
 double ae_total(const struct ae_exposure *e)
 {
@@ -158,7 +160,8 @@ bool ae_frame(struct ae *ae, const struct ae_measure *m)
     bool current = fabs(log2(in_effect / asked)) < p->dead_band;
     bool at_limit = (error > 0 && asked >= largest_total(p) * (1 - ROUNDING)) ||
                     (error < 0 && asked <= smallest_total(p) * (1 + ROUNDING));
-    if (current && (at_limit || fabs(error) <= (ae->state == AE_CONVERGED ? p->leave_band : p->dead_band))) {
+    if (current &&
+        (at_limit || fabs(error) <= (ae->state == AE_CONVERGED ? p->leave_band : p->dead_band))) {
         ae->state = AE_CONVERGED;
         return false;
     }
@@ -167,7 +170,8 @@ bool ae_frame(struct ae *ae, const struct ae_measure *m)
     ae->state = AE_SEARCHING;
     double step = clamp(log2(in_effect / asked) + error, -p->slew, p->slew);
     struct ae_exposure next = ae_split(p, asked * exp2(step));
-    bool changed = next.time_us != ae->asked.time_us || next.analogue != ae->asked.analogue || next.digital != ae->asked.digital;
+    bool changed = next.time_us != ae->asked.time_us || next.analogue != ae->asked.analogue ||
+                   next.digital != ae->asked.digital;
     ae->asked = next;
     return changed;
 }

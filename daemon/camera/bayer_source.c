@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Raw frames one after the other in a file, rows without padding. There is no sensor: exposure is what the settings say it was, and
- * exposure control moves the digital gain alone.
+ * Raw frames one after the other in a file, rows without padding. There is no sensor: exposure is
+ * what the settings say it was, and exposure control moves the digital gain alone.
  *
- * The failure modes are: no such file, a file shorter than one frame; a rest at its end is left out.
+ * The failure modes are: no such file, a file shorter than one frame; a rest at its end is left
+ * out.
  */
 #include "daemon/camera/camera_internal.h"
 
@@ -26,7 +27,7 @@ struct bayer_source {
 
 void *bayer_source_create(void)
 {
-    struct bayer_source *s = calloc(1, sizeof *s);
+    struct bayer_source *s = calloc(1, sizeof(*s));
     if (s)
         s->fd = -1;
     return s;
@@ -48,15 +49,19 @@ static void free_bayer(void *source)
 
 static int fail(const char *path, struct pelton_failure *failure, const char *cause)
 {
-    *failure = (struct pelton_failure){.code = errno == EACCES ? PELTON_ERR_PERMISSION : PELTON_ERR_INPUT};
-    snprintf(failure->cause, sizeof failure->cause, "%.120s: %.120s", path, cause);
+    *failure =
+        (struct pelton_failure){.code = errno == EACCES ? PELTON_ERR_PERMISSION : PELTON_ERR_INPUT};
+    snprintf(failure->cause, sizeof(failure->cause), "%.120s: %.120s", path, cause);
     return failure->code;
 }
 
 static int open_bayer(void *source, struct camera_params *p, struct pelton_failure *failure)
 {
     struct bayer_source *s = source;
-    const struct isp_params raw = {.width = p->width, .height = p->height, .packing = (enum isp_packing)p->packing, .depth = p->depth};
+    const struct isp_params raw = {.width = p->width,
+                                   .height = p->height,
+                                   .packing = (enum isp_packing)p->packing,
+                                   .depth = p->depth};
     struct stat st;
     s->fd = open(p->path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0 || fstat(s->fd, &st) < 0)
@@ -69,8 +74,8 @@ static int open_bayer(void *source, struct camera_params *p, struct pelton_failu
     s->due_ns = now_ns();
     if (s->frames == 0) {
         char cause[120];
-        snprintf(cause, sizeof cause, "%llu bytes are less than one frame of %ux%u, %zu bytes", (unsigned long long)st.st_size, p->width,
-                 p->height, s->frame_bytes);
+        snprintf(cause, sizeof(cause), "%llu bytes are less than one frame of %ux%u, %zu bytes",
+                 (unsigned long long)st.st_size, p->width, p->height, s->frame_bytes);
         close_bayer(s);
         return fail(p->path, failure, cause);
     }
@@ -81,7 +86,8 @@ static int read_whole(struct bayer_source *s, uint8_t *raw)
 {
     size_t got = 0;
     while (got < s->frame_bytes) {
-        ssize_t n = pread(s->fd, raw + got, s->frame_bytes - got, (off_t)(s->next * s->frame_bytes + got));
+        ssize_t n =
+            pread(s->fd, raw + got, s->frame_bytes - got, (off_t)(s->next * s->frame_bytes + got));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -91,7 +97,8 @@ static int read_whole(struct bayer_source *s, uint8_t *raw)
     return 0;
 }
 
-static int read_bayer(void *source, uint8_t *raw, struct source_frame *out, struct pelton_failure *failure)
+static int read_bayer(void *source, uint8_t *raw, struct source_frame *out,
+                      struct pelton_failure *failure)
 {
     struct bayer_source *s = source;
     if (s->next == s->frames && !s->params.loop)
@@ -107,7 +114,8 @@ static int read_bayer(void *source, uint8_t *raw, struct source_frame *out, stru
     s->due_ns += (int64_t)(1e9 / s->params.fps);
     errno = 0;
     if (raw && read_whole(s, raw) < 0)
-        return fail(s->params.path, failure, errno ? strerror(errno) : "the file has become shorter");
+        return fail(s->params.path, failure,
+                    errno ? strerror(errno) : "the file has become shorter");
     s->next++;
     out->captured_ns = now_ns();
     out->in_effect = (struct ae_exposure){s->params.exposure_us, s->params.analogue_gain, 1};
@@ -118,4 +126,8 @@ static void set_bayer(void *source, const struct ae_exposure *e)
 {
 }
 
-const struct source_ops bayer_source_ops = {.open = open_bayer, .read = read_bayer, .set = set_bayer, .close = close_bayer, .free = free_bayer};
+const struct source_ops bayer_source_ops = {.open = open_bayer,
+                                            .read = read_bayer,
+                                            .set = set_bayer,
+                                            .close = close_bayer,
+                                            .free = free_bayer};

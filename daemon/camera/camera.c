@@ -2,10 +2,12 @@
  *
  * The camera host as the loop thread sees it: readers, events, ends.
  *
- * A reader ends when it was closed, has its frames, or its camera has ended; then the development thread takes it down (released), and
- * on_end is called here. A camera goes when its last reader has gone, its thread has ended, and nothing of it is on the device. Lists
- * are changed on the loop thread only, under the lock; the development thread walks them under the lock, which it drops at times: so
- * what it may be looking at (a reader not released, a camera not undeveloped) stays in its list.
+ * A reader ends when it was closed, has its frames, or its camera has ended; then the development
+ * thread takes it down (released), and on_end is called here. A camera goes when its last reader
+ * has gone, its thread has ended, and nothing of it is on the device. Lists are changed on the loop
+ * thread only, under the lock; the development thread walks them under the lock, which it drops at
+ * times: so what it may be looking at (a reader not released, a camera not undeveloped) stays in
+ * its list.
  */
 #include "daemon/camera/camera_internal.h"
 #include "daemon/camera/v4l2.h"
@@ -34,7 +36,7 @@ void reader_post(struct camera_reader *r, const struct camera_event *ev)
 {
     if (r->released || r->closing)
         return;
-    struct camera_event *copy = malloc(sizeof *copy);
+    struct camera_event *copy = malloc(sizeof(*copy));
     if (!copy) {
         r->done = true;
         r->failure = (struct pelton_failure){.code = PELTON_ERR_NOMEM, .cause = "out of memory"};
@@ -62,9 +64,10 @@ static void camera_free(struct camera *c)
 }
 
 /* was_open: for somebody who has had frames of it, so its absence passes. */
-static int camera_create(struct camera_host *h, struct engine *engine, const char *uri, bool was_open, struct camera **out, char why[CAMERA_WHY])
+static int camera_create(struct camera_host *h, struct engine *engine, const char *uri,
+                         bool was_open, struct camera **out, char why[CAMERA_WHY])
 {
-    struct camera *c = calloc(1, sizeof *c);
+    struct camera *c = calloc(1, sizeof(*c));
     if (!c)
         return PELTON_ERR_NOMEM;
     if (uv_cond_init(&c->room)) {
@@ -140,10 +143,12 @@ static bool free_one(struct camera_host *h)
 
 /* ---- readers ---- */
 
-int camera_open(struct camera_host *h, struct engine *engine, const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
-                const struct session_callbacks *callbacks, void *ctx, struct camera_reader **out, struct pelton_failure *failure)
+int camera_open(struct camera_host *h, struct engine *engine,
+                const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
+                const struct session_callbacks *callbacks, void *ctx, struct camera_reader **out,
+                struct pelton_failure *failure)
 {
-    struct camera_reader *r = calloc(1, sizeof *r);
+    struct camera_reader *r = calloc(1, sizeof(*r));
     char why[CAMERA_WHY] = "";
     int rc = 0;
     if (!r)
@@ -156,7 +161,7 @@ int camera_open(struct camera_host *h, struct engine *engine, const struct pelto
     r->base = resume_sequence;
     r->events_tail = &r->events;
     r->opened_ns = now_ns();
-    snprintf(r->name, sizeof r->name, "%s", params->name ? params->name : params->uri);
+    snprintf(r->name, sizeof(r->name), "%s", params->name ? params->name : params->uri);
     bool known = reader_format_of(params->pix_fmt, params->any_pix_fmt, &r->format);
     uv_mutex_lock(&h->lock);
     struct camera *c = camera_find(h, params->uri);
@@ -166,7 +171,8 @@ int camera_open(struct camera_host *h, struct engine *engine, const struct pelto
         rc = camera_create(h, engine, params->uri, resume_sequence > 0, &c, why);
     if (rc < 0) {
         failure->code = rc;
-        snprintf(failure->cause, sizeof failure->cause, "%.50s: %.199s", r->name, why[0] ? why : "out of memory");
+        snprintf(failure->cause, sizeof(failure->cause), "%.50s: %.199s", r->name,
+                 why[0] ? why : "out of memory");
         free(r);
         return rc;
     }
@@ -180,13 +186,15 @@ int camera_open(struct camera_host *h, struct engine *engine, const struct pelto
     if (!known) {
         r->done = true;
         r->failure = (struct pelton_failure){.code = PELTON_ERR_USAGE};
-        snprintf(r->failure.cause, sizeof r->failure.cause, "%.120s: cameras leave as yuv420p, nv12, p010le, gray, rgb24, rgba or rgb48le", r->name);
+        snprintf(r->failure.cause, sizeof(r->failure.cause),
+                 "%.120s: cameras leave as yuv420p, nv12, p010le, gray, rgb24, rgba or rgb48le",
+                 r->name);
     }
     r->next = h->readers;
     h->readers = r;
     if (c->state == CAMERA_BACKOFF) {
         struct camera_event ev = {.kind = EVENT_OF_STATE};
-        snprintf(ev.cause, sizeof ev.cause, "%s", c->absent);
+        snprintf(ev.cause, sizeof(ev.cause), "%s", c->absent);
         reader_post(r, &ev);
         host_notify(h);
     }
@@ -201,7 +209,8 @@ void camera_release(struct camera_reader *r, uint32_t epoch, uint32_t slot, uint
     struct camera_host *h = r->camera->host;
     uv_mutex_lock(&h->lock);
     struct pool *p = r->pool;
-    if (p && r->ready && !r->released && epoch == 1 && slot < p->format.slots && p->slots[slot].state == POOL_HELD && p->slots[slot].generation == generation) {
+    if (p && r->ready && !r->released && epoch == 1 && slot < p->format.slots &&
+        p->slots[slot].state == POOL_HELD && p->slots[slot].generation == generation) {
         pool_put(p, slot);
         host_wake(h);
     }
@@ -237,15 +246,26 @@ static void send_info(struct camera_reader *r)
     const struct camera *c = r->camera;
     const struct camera_params *p = &c->params;
     static const char *const kinds[] = {"sim", "v4l2", "bayer"};
-    struct pelton_info info = {.width = p->out_width, .height = p->out_height, .coded_width = p->width, .coded_height = p->height,
-                               .time_base = {1, 1000000}, .frame_rate = {(int32_t)(p->fps * 1000 + 0.5), 1000}, .sar = {1, 1},
-                               .start_pts = INT64_MIN, .duration_us = -1, .frames = -1, .supported = true};
+    struct pelton_info info = {.width = p->out_width,
+                               .height = p->out_height,
+                               .coded_width = p->width,
+                               .coded_height = p->height,
+                               .time_base = {1, 1000000},
+                               .frame_rate = {(int32_t)(p->fps * 1000 + 0.5), 1000},
+                               .sar = {1, 1},
+                               .start_pts = INT64_MIN,
+                               .duration_us = -1,
+                               .frames = -1,
+                               .supported = true};
     struct session_format format;
     info.avg_frame_rate = info.frame_rate;
-    snprintf(info.container, sizeof info.container, "%s", kinds[p->kind]);
-    snprintf(info.codec, sizeof info.codec, "%s", p->coding == CAMERA_MJPEG ? "mjpeg" : p->order == ISP_YUV ? "rawvideo" : "bayer");
+    snprintf(info.container, sizeof(info.container), "%s", kinds[p->kind]);
+    snprintf(info.codec, sizeof(info.codec), "%s",
+             p->coding == CAMERA_MJPEG ? "mjpeg"
+             : p->order == ISP_YUV     ? "rawvideo"
+                                       : "bayer");
     camera_format_name(p, info.profile);
-    snprintf(info.pix_fmt, sizeof info.pix_fmt, "%s", reader_pix_fmt(r->format));
+    snprintf(info.pix_fmt, sizeof(info.pix_fmt), "%s", reader_pix_fmt(r->format));
     reader_layout(c, r->format, &format);
     info.colour = format.colour;
     r->callbacks.on_info(r->ctx, &info, NULL);
@@ -385,24 +405,32 @@ static void on_async(uv_async_t *async)
 
 static int open_device(struct camera_host *h, const struct camera_host_params *params)
 {
-    const struct gpu_params gpu = {.device = params->device, .validation = params->validation, .debug = params->gpu_debug, .log = params->log, .log_ctx = params->log_ctx};
+    const struct gpu_params gpu = {.device = params->device,
+                                   .validation = params->validation,
+                                   .debug = params->gpu_debug,
+                                   .log = params->log,
+                                   .log_ctx = params->log_ctx};
     const struct isp_options options = {0};
     int err = gpu_open(&gpu, &h->gpu);
     if (err)
         return err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_NO_DEVICE;
-    void *scratch = mmap(NULL, SCRATCH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *scratch =
+        mmap(NULL, SCRATCH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (scratch == MAP_FAILED)
         return PELTON_ERR_NOMEM;
     h->scratch = scratch;
-    h->shares = gpu_info(h->gpu)->software; /* on hardware a development costs no CPU time, a copy does */
-    if (isp_create(h->gpu, &options, &h->isp) || gpu_host_import(h->gpu, h->scratch, SCRATCH_BYTES, &h->scratch_host))
+    /* on hardware a development costs no CPU time, a copy does */
+    h->shares = gpu_info(h->gpu)->software;
+    if (isp_create(h->gpu, &options, &h->isp) ||
+        gpu_host_import(h->gpu, h->scratch, SCRATCH_BYTES, &h->scratch_host))
         return PELTON_ERR_NOMEM;
     return 0;
 }
 
-int camera_host_create(uv_loop_t *loop, const struct camera_host_params *params, struct camera_host **out)
+int camera_host_create(uv_loop_t *loop, const struct camera_host_params *params,
+                       struct camera_host **out)
 {
-    struct camera_host *h = calloc(1, sizeof *h);
+    struct camera_host *h = calloc(1, sizeof(*h));
     if (!h)
         return PELTON_ERR_NOMEM;
     h->loop = loop;

@@ -2,11 +2,13 @@
  *
  * The thread of a camera: opens its source, tells it the exposure, takes its frames.
  *
- * The happy path is open, then set - read until it is stopped, or the source ends. The failure modes are: it cannot be opened the
- * first time (the readers are told and it ends, unless it may wait for its device), and it is lost later (unplugged, reset, silent): then it is opened again after 0.5 s, 1 s, ...
- * 30 s, each with jitter, until it is there again; the readers stay. Where it comes back with frames of another size or kind it ends with
- * PELTON_ERR_CHANGED, and the broker has it opened anew. Ten seconds of health make the next wait short again. Where no raw
- * frame is free a live source's frame is dropped and counted; others wait.
+ * The happy path is open, then set - read until it is stopped, or the source ends. The failure
+ * modes are: it cannot be opened the first time (the readers are told and it ends, unless it may
+ * wait for its device), and it is lost later (unplugged, reset, silent): then it is opened again
+ * after 0.5 s, 1 s, ... 30 s, each with jitter, until it is there again; the readers stay. Where it
+ * comes back with frames of another size or kind it ends with PELTON_ERR_CHANGED, and the broker
+ * has it opened anew. Ten seconds of health make the next wait short again. Where no raw frame is
+ * free a live source's frame is dropped and counted; others wait.
  */
 #include "daemon/camera/camera_internal.h"
 #include "daemon/camera/watch.h"
@@ -16,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-
-#define PAGE        4096u
-#define ARENA_LEAST (2u << 20) /* smaller ones are the driver's memory, which capture devices do not take */
+#define PAGE 4096u
+/* smaller ones are the driver's memory, which capture devices do not take */
+#define ARENA_LEAST (2u << 20)
 
 static struct raw *free_raw(struct camera *c)
 {
@@ -28,8 +30,8 @@ static struct raw *free_raw(struct camera *c)
     return NULL;
 }
 
-/* A source that keeps no time waits until a frame is measured before it takes the next: exposure control then sees what it would see in
- * real time, whatever the machine. */
+/* A source that keeps no time waits until a frame is measured before it takes the next: exposure
+ * control then sees what it would see in real time, whatever the machine. */
 static bool ahead(const struct camera *c)
 {
     bool busy = false;
@@ -73,7 +75,8 @@ static int take_frame(struct camera *c, struct pelton_failure *failure)
     return SOURCE_OK;
 }
 
-/* Gives the device what is free; the number of buffers that it has. With the lock, which it drops; negative: failure. */
+/* Gives the device what is free; the number of buffers that it has. With the lock, which it drops;
+ * negative: failure. */
 static int lend_free(struct camera *c, struct pelton_failure *failure)
 {
     int lent = 0;
@@ -167,9 +170,12 @@ static int stream(struct camera *c, struct pelton_failure *failure)
 }
 
 /* Room for frames as they are developed, and as the device would make them. */
-static int make_raws(struct camera *c, const struct camera_params *params, struct pelton_failure *failure)
+static int make_raws(struct camera *c, const struct camera_params *params,
+                     struct pelton_failure *failure)
 {
-    const struct isp_params shape = {.width = params->width, .height = params->height, .packing = (enum isp_packing)params->packing,
+    const struct isp_params shape = {.width = params->width,
+                                     .height = params->height,
+                                     .packing = (enum isp_packing)params->packing,
                                      .depth = params->depth};
     size_t bytes = (size_t)isp_row_bytes(&shape) * isp_raw_rows(&shape), made = 0;
     uint32_t stride;
@@ -180,9 +186,12 @@ static int make_raws(struct camera *c, const struct camera_params *params, struc
     size_t all = c->raw_size * RAWS;
     gpu_arena_free(c->arena); /* of a try that failed later */
     c->arena = NULL;
-    int err = gpu_arena_create(c->host->gpu, all > ARENA_LEAST ? all : ARENA_LEAST, &c->arena, &memory);
+    int err =
+        gpu_arena_create(c->host->gpu, all > ARENA_LEAST ? all : ARENA_LEAST, &c->arena, &memory);
     if (err < 0) {
-        *failure = (struct pelton_failure){.code = err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : PELTON_ERR_NOMEM, .cause = "no memory for a camera's frames"};
+        *failure = (struct pelton_failure){.code = err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST
+                                                                       : PELTON_ERR_NOMEM,
+                                           .cause = "no memory for a camera's frames"};
         return failure->code;
     }
     for (size_t i = 0; i < RAWS; i++)
@@ -208,12 +217,14 @@ static int complete(struct camera *c, struct camera_params *params, struct pelto
 
 static bool same_frames(const struct camera_params *a, const struct camera_params *b)
 {
-    return a->width == b->width && a->height == b->height && a->order == b->order && a->packing == b->packing && a->depth == b->depth &&
-           a->coding == b->coding && a->pieces == b->pieces && a->matrix == b->matrix && a->full_range == b->full_range;
+    return a->width == b->width && a->height == b->height && a->order == b->order &&
+           a->packing == b->packing && a->depth == b->depth && a->coding == b->coding &&
+           a->pieces == b->pieces && a->matrix == b->matrix && a->full_range == b->full_range;
 }
 
 /* As it was; a device that does not give that any more, as it was asked for. Without the lock. */
-static int open_again(struct camera *c, struct camera_params *params, struct pelton_failure *failure)
+static int open_again(struct camera *c, struct camera_params *params,
+                      struct pelton_failure *failure)
 {
     struct camera_params anew = c->asked;
     struct pelton_failure unused;
@@ -224,14 +235,16 @@ static int open_again(struct camera *c, struct camera_params *params, struct pel
     return 0;
 }
 
-static int has_changed(const struct camera *c, const struct camera_params *now, struct pelton_failure *failure)
+static int has_changed(const struct camera *c, const struct camera_params *now,
+                       struct pelton_failure *failure)
 {
     char before_name[12], now_name[12];
     camera_format_name(&c->params, before_name);
     camera_format_name(now, now_name);
     *failure = (struct pelton_failure){.code = PELTON_ERR_CHANGED};
-    snprintf(failure->cause, sizeof failure->cause, "%.120s: the camera gives %ux%u in %s now, not %ux%u in %s", c->params.path, now->width, now->height,
-             now_name, c->params.width, c->params.height, before_name);
+    snprintf(failure->cause, sizeof(failure->cause),
+             "%.120s: the camera gives %ux%u in %s now, not %ux%u in %s", c->params.path,
+             now->width, now->height, now_name, c->params.width, c->params.height, before_name);
     return failure->code;
 }
 
@@ -247,9 +260,8 @@ static int open_source(struct camera *c, struct pelton_failure *failure)
     uv_mutex_lock(&c->host->lock);
     if (!opened)
         return rc;
-    if (rc >= 0 && c->known && !same_frames(&params, &c->params)) {
+    if (rc >= 0 && c->known && !same_frames(&params, &c->params))
         rc = has_changed(c, &params, failure);
-    }
     rc = rc < 0 ? rc : start(c, failure);
     if (rc >= 0 && !c->known) {
         c->params = params;
@@ -264,9 +276,10 @@ static int open_source(struct camera *c, struct pelton_failure *failure)
 static void tell(struct camera *c, enum camera_state state, const char *cause)
 {
     struct camera_event ev = {.kind = EVENT_OF_STATE, .running = state == CAMERA_RUNNING};
-    snprintf(ev.cause, sizeof ev.cause, "%s", cause);
-    bool change = (c->state == CAMERA_BACKOFF) != (state == CAMERA_BACKOFF) || (state == CAMERA_BACKOFF && strcmp(c->absent, cause) != 0);
-    snprintf(c->absent, sizeof c->absent, "%s", cause);
+    snprintf(ev.cause, sizeof(ev.cause), "%s", cause);
+    bool change = (c->state == CAMERA_BACKOFF) != (state == CAMERA_BACKOFF) ||
+                  (state == CAMERA_BACKOFF && strcmp(c->absent, cause) != 0);
+    snprintf(c->absent, sizeof(c->absent), "%s", cause);
     c->state = state;
     for (struct camera_reader *r = c->host->readers; change && r; r = r->next)
         if (r->camera == c)
@@ -280,7 +293,8 @@ static void back_off(struct camera *c, int code, int64_t *wait_ns)
 {
     int64_t until = watch_backoff(wait_ns);
     while (!c->stop && c->params.kind != CAMERA_V4L2 && now_ns() < until)
-        uv_cond_timedwait(&c->room, &c->host->lock, (uint64_t)(until - now_ns() > 0 ? until - now_ns() : 1));
+        uv_cond_timedwait(&c->room, &c->host->lock,
+                          (uint64_t)(until - now_ns() > 0 ? until - now_ns() : 1));
     if (c->params.kind != CAMERA_V4L2)
         return;
     uv_mutex_unlock(&c->host->lock);
@@ -296,7 +310,8 @@ static void live(struct camera *c)
     while (!c->stop) {
         struct pelton_failure failure = {0};
         int rc = open_source(c, &failure);
-        if (rc == PELTON_ERR_CHANGED || (rc < 0 && !c->known && !camera_absence_passes(&c->params, rc))) {
+        if (rc == PELTON_ERR_CHANGED ||
+            (rc < 0 && !c->known && !camera_absence_passes(&c->params, rc))) {
             c->failure = failure;
             return;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Exposure, white balance and the controls that users see. Digital gain makes up at once for what the sensor has been asked for but
- * has not done yet, within its limit.
+ * Exposure, white balance and the controls that users see. Digital gain makes up at once for what
+ * the sensor has been asked for but has not done yet, within its limit.
  */
 #include "daemon/camera/camera_internal.h"
 
@@ -17,7 +17,8 @@ static double clamp(double value, double least, double most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* Hands on what is set: what is manual has equal limits; with both manual, or locked, nothing moves. */
+/* Hands on what is set: what is manual has equal limits; with both manual, or locked, nothing
+ * moves. */
 static void apply(struct camera *c)
 {
     struct ae_params p = c->limits;
@@ -37,7 +38,8 @@ static void apply(struct camera *c)
 static void set_manual(struct camera *c, const struct ae_exposure *e)
 {
     const struct ae_params *p = &c->limits;
-    c->manual = (struct ae_exposure){clamp(e->time_us, p->time_min, p->time_max), clamp(e->analogue, p->analogue_min, p->analogue_max),
+    c->manual = (struct ae_exposure){clamp(e->time_us, p->time_min, p->time_max),
+                                     clamp(e->analogue, p->analogue_min, p->analogue_max),
                                      clamp(e->digital, 1, p->digital_max)};
 }
 
@@ -60,7 +62,7 @@ void control_start(struct camera *c)
     c->red_gain = p->red_gain;
     c->blue_gain = p->blue_gain;
     c->crop = p->region;
-    memcpy(c->ccm, p->ccm, sizeof c->ccm);
+    memcpy(c->ccm, p->ccm, sizeof(c->ccm));
     c->period_ns = (int64_t)(1e9 / p->fps);
 }
 
@@ -79,14 +81,18 @@ static struct isp_rect metered(const struct camera *c)
     return (struct isp_rect){w / 3, h / 3, w / 3, h / 3};
 }
 
-void control_frame(struct camera *c, const struct isp_statistics *statistics, const struct ae_exposure *in_effect)
+void control_frame(struct camera *c, const struct isp_statistics *statistics,
+                   const struct ae_exposure *in_effect)
 {
     uint8_t weights[ISP_ZONES * ISP_ZONES];
     struct isp_measures m;
-    static const enum isp_metering kinds[] = {[CAMERA_METER_MATRIX] = ISP_METER_MATRIX, [CAMERA_METER_CENTRE] = ISP_METER_CENTRE,
-                                              [CAMERA_METER_SPOT] = ISP_METER_SPOT, [CAMERA_METER_REGION] = ISP_METER_SPOT};
+    static const enum isp_metering kinds[] = {[CAMERA_METER_MATRIX] = ISP_METER_MATRIX,
+                                              [CAMERA_METER_CENTRE] = ISP_METER_CENTRE,
+                                              [CAMERA_METER_SPOT] = ISP_METER_SPOT,
+                                              [CAMERA_METER_REGION] = ISP_METER_SPOT};
     const struct isp_rect region = metered(c);
-    isp_metering_weights(kinds[c->metering], statistics, &region, c->params.width, c->params.height, weights);
+    isp_metering_weights(kinds[c->metering], statistics, &region, c->params.width, c->params.height,
+                         weights);
     isp_measure(statistics, weights, &m);
     if (c->params.order == ISP_YUV) /* toned by the camera, about as BT.709 says */
         m.mean = pow(m.mean, 1 / 0.45);
@@ -103,8 +109,24 @@ void control_frame(struct camera *c, const struct isp_statistics *statistics, co
 
 /* ---- the controls ---- */
 
-enum control { AE_ENABLE, AE_LOCK, TIME_MODE, GAIN_MODE, EXPOSURE_TIME, ANALOGUE_GAIN, DIGITAL_GAIN, EXPOSURE_VALUE, METERING, METER_REGION,
-               FLICKER_PERIOD, AWB_ENABLE, COLOUR_GAINS, COLOUR_MATRIX, SCALER_CROP, CONTROLS };
+enum control {
+    AE_ENABLE,
+    AE_LOCK,
+    TIME_MODE,
+    GAIN_MODE,
+    EXPOSURE_TIME,
+    ANALOGUE_GAIN,
+    DIGITAL_GAIN,
+    EXPOSURE_VALUE,
+    METERING,
+    METER_REGION,
+    FLICKER_PERIOD,
+    AWB_ENABLE,
+    COLOUR_GAINS,
+    COLOUR_MATRIX,
+    SCALER_CROP,
+    CONTROLS
+};
 
 /* Values of flags and modes are whole. */
 enum shape { WHOLE, REAL, RECTANGLE };
@@ -119,12 +141,13 @@ static const struct {
     [AE_LOCK] = {"AeLocked", WHOLE, 1, 0, 1},
     [TIME_MODE] = {"ExposureTimeMode", WHOLE, 1, 0, 1}, /* 0 auto, 1 manual */
     [GAIN_MODE] = {"AnalogueGainMode", WHOLE, 1, 0, 1},
-    [EXPOSURE_TIME] = {"ExposureTime", REAL, 1, 0, 0},  /* limits: of the device */
+    [EXPOSURE_TIME] = {"ExposureTime", REAL, 1, 0, 0}, /* limits: of the device */
     [ANALOGUE_GAIN] = {"AnalogueGain", REAL, 1, 0, 0},
     [DIGITAL_GAIN] = {"DigitalGain", REAL, 1, 1, 0},
     [EXPOSURE_VALUE] = {"ExposureValue", REAL, 1, -8, 8},
-    [METERING] = {"AeMeteringMode", WHOLE, 1, 0, 3},    /* 0 centre weighted, 1 spot, 2 matrix, 3 custom: AeRegion */
-    [METER_REGION] = {"AeRegion", RECTANGLE, 4, 0, 0},  /* no name of libcamera's */
+    /* 0 centre weighted, 1 spot, 2 matrix, 3 custom: AeRegion */
+    [METERING] = {"AeMeteringMode", WHOLE, 1, 0, 3},
+    [METER_REGION] = {"AeRegion", RECTANGLE, 4, 0, 0},          /* no name of libcamera's */
     [FLICKER_PERIOD] = {"AeFlickerPeriod", REAL, 1, 0, 100000}, /* us; 0: off */
     [AWB_ENABLE] = {"AwbEnable", WHOLE, 1, 0, 1},
     [COLOUR_GAINS] = {"ColourGains", REAL, 2, 1 / BALANCE_MOST, 64},
@@ -137,15 +160,20 @@ static void limits(const struct camera *c, enum control id, double *least, doubl
 {
     const struct ae_params *p = &c->limits;
     double larger = c->params.width > c->params.height ? c->params.width : c->params.height;
-    *least = id == EXPOSURE_TIME ? p->time_min : id == ANALOGUE_GAIN ? p->analogue_min : table[id].least;
-    *most = id == EXPOSURE_TIME ? p->time_max : id == ANALOGUE_GAIN ? p->analogue_max : id == DIGITAL_GAIN ? p->digital_max
-          : table[id].shape == RECTANGLE ? larger : table[id].most;
+    *least = id == EXPOSURE_TIME   ? p->time_min
+             : id == ANALOGUE_GAIN ? p->analogue_min
+                                   : table[id].least;
+    *most = id == EXPOSURE_TIME            ? p->time_max
+            : id == ANALOGUE_GAIN          ? p->analogue_max
+            : id == DIGITAL_GAIN           ? p->digital_max
+            : table[id].shape == RECTANGLE ? larger
+                                           : table[id].most;
 }
 
 static void put_rect(const struct isp_rect *r, double out[4])
 {
     const double values[] = {r->x, r->y, r->width, r->height};
-    memcpy(out, values, sizeof values);
+    memcpy(out, values, sizeof(values));
 }
 
 static void put_matrix(const struct camera *c, double out[9])
@@ -154,42 +182,75 @@ static void put_matrix(const struct camera *c, double out[9])
     bool any = false;
     for (int i = 0; i < 9; i++)
         any |= c->ccm[i] != 0;
-    memcpy(out, any ? c->ccm : identity, sizeof identity);
+    memcpy(out, any ? c->ccm : identity, sizeof(identity));
 }
 
 static void get(const struct camera *c, enum control id, struct pelton_control *out)
 {
-    static const double libcamera_metering[] = {[CAMERA_METER_MATRIX] = 2, [CAMERA_METER_CENTRE] = 0, [CAMERA_METER_SPOT] = 1, [CAMERA_METER_REGION] = 3};
+    static const double libcamera_metering[] = {[CAMERA_METER_MATRIX] = 2,
+                                                [CAMERA_METER_CENTRE] = 0,
+                                                [CAMERA_METER_SPOT] = 1,
+                                                [CAMERA_METER_REGION] = 3};
     const struct ae *ae = &c->ae;
-    memset(out, 0, sizeof *out);
-    snprintf(out->name, sizeof out->name, "%s", table[id].name);
+    memset(out, 0, sizeof(*out));
+    snprintf(out->name, sizeof(out->name), "%s", table[id].name);
     out->n = table[id].n;
     limits(c, id, &out->least, &out->most);
     switch (id) {
-    case AE_ENABLE: out->value[0] = !(c->time_manual && c->gain_manual); break;
-    case AE_LOCK: out->value[0] = ae->locked; break;
-    case TIME_MODE: out->value[0] = c->time_manual; break;
-    case GAIN_MODE: out->value[0] = c->gain_manual; break;
-    case EXPOSURE_TIME: out->value[0] = ae->asked.time_us; break;
-    case ANALOGUE_GAIN: out->value[0] = ae->asked.analogue; break;
-    case DIGITAL_GAIN: out->value[0] = ae->asked.digital; break;
-    case EXPOSURE_VALUE: out->value[0] = c->limits.ev; break;
-    case METERING: out->value[0] = libcamera_metering[c->metering]; break;
-    case METER_REGION: put_rect(&c->meter_region, out->value); break;
-    case FLICKER_PERIOD: out->value[0] = c->limits.flicker_us; break;
-    case AWB_ENABLE: out->value[0] = c->awb; break;
+    case AE_ENABLE:
+        out->value[0] = !(c->time_manual && c->gain_manual);
+        break;
+    case AE_LOCK:
+        out->value[0] = ae->locked;
+        break;
+    case TIME_MODE:
+        out->value[0] = c->time_manual;
+        break;
+    case GAIN_MODE:
+        out->value[0] = c->gain_manual;
+        break;
+    case EXPOSURE_TIME:
+        out->value[0] = ae->asked.time_us;
+        break;
+    case ANALOGUE_GAIN:
+        out->value[0] = ae->asked.analogue;
+        break;
+    case DIGITAL_GAIN:
+        out->value[0] = ae->asked.digital;
+        break;
+    case EXPOSURE_VALUE:
+        out->value[0] = c->limits.ev;
+        break;
+    case METERING:
+        out->value[0] = libcamera_metering[c->metering];
+        break;
+    case METER_REGION:
+        put_rect(&c->meter_region, out->value);
+        break;
+    case FLICKER_PERIOD:
+        out->value[0] = c->limits.flicker_us;
+        break;
+    case AWB_ENABLE:
+        out->value[0] = c->awb;
+        break;
     case COLOUR_GAINS:
         out->value[0] = c->red_gain;
         out->value[1] = c->blue_gain;
         break;
-    case COLOUR_MATRIX: put_matrix(c, out->value); break;
-    case SCALER_CROP: put_rect(&c->crop, out->value); break;
-    case CONTROLS: break;
+    case COLOUR_MATRIX:
+        put_matrix(c, out->value);
+        break;
+    case SCALER_CROP:
+        put_rect(&c->crop, out->value);
+        break;
+    case CONTROLS:
+        break;
     }
 }
 
 /* A fixed value ends the control of it; what is not named stays what it is now. */
-static void set_modes(struct camera *c, bool time_manual, bool gain_manual, const struct ae_exposure *e)
+static void set_modes(struct camera *c, bool time_manual, bool gain_manual,
+                      const struct ae_exposure *e)
 {
     c->time_manual = time_manual;
     c->gain_manual = gain_manual;
@@ -207,7 +268,8 @@ static void set_exposure(struct camera *c, enum control id, double value)
     else
         e.digital = value;
     bool all = id == DIGITAL_GAIN;
-    set_modes(c, c->time_manual || id == EXPOSURE_TIME || all, c->gain_manual || id == ANALOGUE_GAIN || all, &e);
+    set_modes(c, c->time_manual || id == EXPOSURE_TIME || all,
+              c->gain_manual || id == ANALOGUE_GAIN || all, &e);
 }
 
 static void set_lock(struct camera *c, bool locked)
@@ -238,36 +300,54 @@ static void set(struct camera *c, enum control id, const double *value)
         c->locked &= !on;
         set_modes(c, !on, !on, &now);
         break;
-    case AE_LOCK: set_lock(c, on); break;
-    case TIME_MODE: set_modes(c, on, c->gain_manual, &now); break;
-    case GAIN_MODE: set_modes(c, c->time_manual, on, &now); break;
+    case AE_LOCK:
+        set_lock(c, on);
+        break;
+    case TIME_MODE:
+        set_modes(c, on, c->gain_manual, &now);
+        break;
+    case GAIN_MODE:
+        set_modes(c, c->time_manual, on, &now);
+        break;
     case EXPOSURE_TIME:
     case ANALOGUE_GAIN:
-    case DIGITAL_GAIN: set_exposure(c, id, value[0]); break;
-    case EXPOSURE_VALUE: set_parameter(c, &c->limits.ev, value[0]); break;
+    case DIGITAL_GAIN:
+        set_exposure(c, id, value[0]);
+        break;
+    case EXPOSURE_VALUE:
+        set_parameter(c, &c->limits.ev, value[0]);
+        break;
     case METERING:
-        c->metering = value[0] == 0 ? CAMERA_METER_CENTRE : value[0] == 1 ? CAMERA_METER_SPOT : value[0] == 2 ? CAMERA_METER_MATRIX : CAMERA_METER_REGION;
+        c->metering = value[0] == 0   ? CAMERA_METER_CENTRE
+                      : value[0] == 1 ? CAMERA_METER_SPOT
+                      : value[0] == 2 ? CAMERA_METER_MATRIX
+                                      : CAMERA_METER_REGION;
         break;
     case METER_REGION:
         c->meter_region = take_rect(value);
         c->metering = CAMERA_METER_REGION;
         break;
-    case FLICKER_PERIOD: set_parameter(c, &c->limits.flicker_us, value[0]); break;
-    case AWB_ENABLE: c->awb = on; break;
+    case FLICKER_PERIOD:
+        set_parameter(c, &c->limits.flicker_us, value[0]);
+        break;
+    case AWB_ENABLE:
+        c->awb = on;
+        break;
     case COLOUR_GAINS:
         c->awb = false;
         c->red_gain = value[0];
         c->blue_gain = value[1];
         break;
     case COLOUR_MATRIX:
-        memcpy(c->ccm, value, sizeof c->ccm);
+        memcpy(c->ccm, value, sizeof(c->ccm));
         c->look++;
         break;
     case SCALER_CROP:
         c->crop = take_rect(value);
         c->look++;
         break;
-    case CONTROLS: break;
+    case CONTROLS:
+        break;
     }
 }
 
@@ -280,12 +360,14 @@ static bool whole(const struct pelton_control *wish)
 }
 
 /* What ranges of single values do not say. NULL: good. */
-static const char *whole_sense(const struct camera *c, enum control id, const struct pelton_control *wish)
+static const char *whole_sense(const struct camera *c, enum control id,
+                               const struct pelton_control *wish)
 {
     const double *v = wish->value;
     if (table[id].shape != REAL && !whole(wish))
         return "whole numbers only";
-    if (table[id].shape == RECTANGLE && (v[2] < 1 || v[3] < 1 || v[0] + v[2] > c->params.width || v[1] + v[3] > c->params.height))
+    if (table[id].shape == RECTANGLE &&
+        (v[2] < 1 || v[3] < 1 || v[0] + v[2] > c->params.width || v[1] + v[3] > c->params.height))
         return "x, y, width and height of a rectangle within the sensor's picture";
     if (id == FLICKER_PERIOD && v[0] != 0 && v[0] < 100)
         return "0, or from 100 to 100000";
@@ -295,20 +377,23 @@ static const char *whole_sense(const struct camera *c, enum control id, const st
 }
 
 /* PELTON_ERR_USAGE with the control, what was asked for, and what is allowed. */
-static void out_of_range(const struct camera *c, enum control id, const struct pelton_control *wish, const char *why, struct pelton_failure *failure)
+static void out_of_range(const struct camera *c, enum control id, const struct pelton_control *wish,
+                         const char *why, struct pelton_failure *failure)
 {
     char asked[100] = "nothing";
     double least, most;
     size_t at = 0;
-    for (uint32_t i = 0; i < wish->n && at < sizeof asked - 24; i++)
-        at += (size_t)snprintf(asked + at, sizeof asked - at, "%s%g", i ? "," : "", wish->value[i]);
+    for (uint32_t i = 0; i < wish->n && at < sizeof(asked) - 24; i++)
+        at +=
+            (size_t)snprintf(asked + at, sizeof(asked) - at, "%s%g", i ? "," : "", wish->value[i]);
     limits(c, id, &least, &most);
     failure->code = PELTON_ERR_USAGE;
     if (why)
-        snprintf(failure->cause, sizeof failure->cause, "%s=%s: %s (sensor: %u x %u)", table[id].name, asked, why, c->params.width, c->params.height);
+        snprintf(failure->cause, sizeof(failure->cause), "%s=%s: %s (sensor: %u x %u)",
+                 table[id].name, asked, why, c->params.width, c->params.height);
     else
-        snprintf(failure->cause, sizeof failure->cause, "%s=%s: %u value%s from %g to %g", table[id].name, asked, table[id].n,
-                 table[id].n > 1 ? "s" : "", least, most);
+        snprintf(failure->cause, sizeof(failure->cause), "%s=%s: %u value%s from %g to %g",
+                 table[id].name, asked, table[id].n, table[id].n > 1 ? "s" : "", least, most);
 }
 
 /* Blurred rectangles stay where they are in the picture: nobody may move the scene under them. */
@@ -320,7 +405,8 @@ static bool blurred(const struct camera *c)
     return r != NULL;
 }
 
-static int find(const struct camera *c, const struct pelton_control *wish, struct pelton_failure *failure)
+static int find(const struct camera *c, const struct pelton_control *wish,
+                struct pelton_failure *failure)
 {
     int id = 0;
     double least, most;
@@ -328,13 +414,15 @@ static int find(const struct camera *c, const struct pelton_control *wish, struc
         id++;
     if (id == CONTROLS) {
         failure->code = PELTON_ERR_USAGE;
-        snprintf(failure->cause, sizeof failure->cause, "%.32s: this camera has no such control", wish->name);
-        snprintf(failure->hint, sizeof failure->hint, "pelton get lists them");
+        snprintf(failure->cause, sizeof(failure->cause), "%.32s: this camera has no such control",
+                 wish->name);
+        snprintf(failure->hint, sizeof(failure->hint), "pelton get lists them");
         return -1;
     }
     if (id == SCALER_CROP && blurred(c)) {
         failure->code = PELTON_ERR_PERMISSION;
-        snprintf(failure->cause, sizeof failure->cause, "ScalerCrop: parts of this picture are blurred, so it stays as it is");
+        snprintf(failure->cause, sizeof(failure->cause),
+                 "ScalerCrop: parts of this picture are blurred, so it stays as it is");
         return -1;
     }
     limits(c, (enum control)id, &least, &most);
@@ -348,8 +436,9 @@ static int find(const struct camera *c, const struct pelton_control *wish, struc
     return -1;
 }
 
-int camera_controls(struct camera_reader *r, const struct pelton_control *wishes, uint32_t n, struct pelton_control out[CAMERA_CONTROLS],
-                    uint32_t *n_out, struct pelton_failure *failure)
+int camera_controls(struct camera_reader *r, const struct pelton_control *wishes, uint32_t n,
+                    struct pelton_control out[CAMERA_CONTROLS], uint32_t *n_out,
+                    struct pelton_failure *failure)
 {
     struct camera *c = r->camera;
     struct camera_host *h = c->host;
@@ -357,9 +446,11 @@ int camera_controls(struct camera_reader *r, const struct pelton_control *wishes
     *failure = (struct pelton_failure){0};
     uv_mutex_lock(&h->lock);
     if (!c->known) {
-        *failure = (struct pelton_failure){.code = PELTON_ERR_USAGE, .cause = "the camera is not open yet"};
+        *failure = (struct pelton_failure){.code = PELTON_ERR_USAGE,
+                                           .cause = "the camera is not open yet"};
     } else if (n > CAMERA_CONTROLS) {
-        *failure = (struct pelton_failure){.code = PELTON_ERR_USAGE, .cause = "more controls than there are"};
+        *failure = (struct pelton_failure){.code = PELTON_ERR_USAGE,
+                                           .cause = "more controls than there are"};
     }
     for (uint32_t i = 0; i < n && !failure->code; i++)
         ids[i] = find(c, &wishes[i], failure);

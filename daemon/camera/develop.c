@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The development thread: sets readers up and takes them down, submits raw frames, measures and hands on what has finished.
+ * The development thread: sets readers up and takes them down, submits raw frames, measures and
+ * hands on what has finished.
  *
- * The failure modes are: a reader's format is refused (it ends, with the reason), no memory (the same), the device is lost (every
- * reader ends with PELTON_ERR_GPU_LOST, which has the worker restarted).
+ * The failure modes are: a reader's format is refused (it ends, with the reason), no memory (the
+ * same), the device is lost (every reader ends with PELTON_ERR_GPU_LOST, which has the worker
+ * restarted).
  */
 #include "daemon/camera/camera_internal.h"
 #include "daemon/worker/blur.h"
@@ -13,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_NS      500000u
-#define METER_SIDE   16u
+#define WAIT_NS    500000u
+#define METER_SIDE 16u
 enum { FLYING = 2, LEAST_SLOTS = 4, MOST_SLOTS = 64, USUAL_SLOTS = 12 };
 
 void reader_fail(struct camera_reader *r, int code, const char *cause)
@@ -23,14 +25,15 @@ void reader_fail(struct camera_reader *r, int code, const char *cause)
     if (r->failure.code)
         return;
     r->failure.code = code;
-    snprintf(r->failure.cause, sizeof r->failure.cause, "%.100s: %.150s", r->name, cause);
+    snprintf(r->failure.cause, sizeof(r->failure.cause), "%.100s: %.150s", r->name, cause);
 }
 
 static void device_failed(struct camera_host *h, int error)
 {
     h->lost |= error == GPU_ERR_LOST;
     for (struct camera_reader *r = h->readers; r; r = r->next)
-        reader_fail(r, error == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : PELTON_ERR_OTHER, gpu_error_text(error));
+        reader_fail(r, error == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : PELTON_ERR_OTHER,
+                    gpu_error_text(error));
 }
 
 /* ---- readers ---- */
@@ -39,11 +42,15 @@ static int isp_failure(int err, char why[ISP_WHY])
 {
     if (!why[0])
         snprintf(why, ISP_WHY, "%s", gpu_error_text(err));
-    return err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_INPUT;
+    return err == GPU_ERR_LOST    ? PELTON_ERR_GPU_LOST
+           : err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM
+                                  : PELTON_ERR_INPUT;
 }
 
-/* With the lock, which it drops: what develops frames of that format, made for the present look. The old one goes. */
-static int make_developer(struct camera_host *h, struct camera *c, enum isp_format format, char why[ISP_WHY])
+/* With the lock, which it drops: what develops frames of that format, made for the present look.
+ * The old one goes. */
+static int make_developer(struct camera_host *h, struct camera *c, enum isp_format format,
+                          char why[ISP_WHY])
 {
     struct isp_params params;
     struct isp_camera *made = NULL;
@@ -59,7 +66,8 @@ static int make_developer(struct camera_host *h, struct camera *c, enum isp_form
     return err < 0 ? isp_failure(err, why) : 0;
 }
 
-/* The same for one reader whose frames are blurred: nobody else gets them, and it gets no others. */
+/* The same for one reader whose frames are blurred: nobody else gets them, and it gets no others.
+ */
 static int make_blurred(struct camera_host *h, struct camera_reader *r, char why[ISP_WHY])
 {
     struct isp_params params;
@@ -111,16 +119,17 @@ static int make_meter(struct camera_host *h, struct camera *c, char why[ISP_WHY]
     return err < 0 ? isp_failure(err, why) : 0;
 }
 
-/* With the lock, which it drops. All that takes long is done before the reader's first frame, its pool by a thread of its own
- * (reader_pool.c), so that it joins without holding up the others. */
+/* With the lock, which it drops. All that takes long is done before the reader's first frame, its
+ * pool by a thread of its own (reader_pool.c), so that it joins without holding up the others. */
 static void prepare(struct camera_host *h, struct camera_reader *r)
 {
     struct camera *c = r->camera;
     char why[ISP_WHY] = "";
     bool needs = !r->probe && r->params.transport == PELTON_SHM;
     r->prepared = true;
-    if (r->params.n_blur && memcmp(&c->crop, &c->params.region, sizeof c->crop) != 0) {
-        c->crop = c->params.region; /* its rectangles mean the picture as it is configured; from now on ScalerCrop is refused */
+    if (r->params.n_blur && memcmp(&c->crop, &c->params.region, sizeof(c->crop)) != 0) {
+        /* its rectangles mean the picture as it is configured; from now on ScalerCrop is refused */
+        c->crop = c->params.region;
         c->look++;
     }
     int err = 0;
@@ -135,7 +144,9 @@ static void prepare(struct camera_host *h, struct camera_reader *r)
     } else if (needs) {
         reader_layout(c, r->format, &r->layout);
         r->layout.slots = r->params.depth ? r->params.depth : USUAL_SLOTS;
-        r->layout.slots = r->layout.slots < LEAST_SLOTS ? LEAST_SLOTS : r->layout.slots > MOST_SLOTS ? MOST_SLOTS : r->layout.slots;
+        r->layout.slots = r->layout.slots < LEAST_SLOTS  ? LEAST_SLOTS
+                          : r->layout.slots > MOST_SLOTS ? MOST_SLOTS
+                                                         : r->layout.slots;
         r->pool_wanted = true;
     }
     r->info_ready = !r->pool_wanted;
@@ -173,19 +184,35 @@ static bool tend_reader(struct camera_host *h, struct camera_reader *r)
 
 /* ---- finished frames ---- */
 
-static void post_frame(struct flight *f, struct camera_reader *r, uint32_t slot, uint64_t dropped, int64_t now)
+static void post_frame(struct flight *f, struct camera_reader *r, uint32_t slot, uint64_t dropped,
+                       int64_t now)
 {
     const struct camera *c = f->camera;
     const struct raw *raw = f->raw;
     const struct ae_exposure *e = &raw->frame.in_effect;
     struct camera_event ev = {.kind = EVENT_OF_FRAME};
     int64_t us = raw->frame.captured_ns / 1000;
-    ev.frame = (struct session_frame){.sequence = r->base + raw->sequence, .epoch = 1, .slot = slot, .generation = r->pool->slots[slot].generation,
-                                      .pts = us, .dts = us, .duration = c->period_ns / 1000, .flags = PELTON_FRAME_KEY,
-                                      .received_ns = raw->frame.captured_ns, .decoded_ns = now, .dropped_source = raw->lost,
+    ev.frame = (struct session_frame){.sequence = r->base + raw->sequence,
+                                      .epoch = 1,
+                                      .slot = slot,
+                                      .generation = r->pool->slots[slot].generation,
+                                      .pts = us,
+                                      .dts = us,
+                                      .duration = c->period_ns / 1000,
+                                      .flags = PELTON_FRAME_KEY,
+                                      .received_ns = raw->frame.captured_ns,
+                                      .decoded_ns = now,
+                                      .dropped_source = raw->lost,
                                       .dropped_decoder = dropped};
-    ev.camera = (struct pelton_camera){true, e->time_us, e->analogue, f->digital, f->gain[0] / f->digital, f->gain[2] / f->digital,
-                                       c->mean, c->clipped, (enum pelton_ae_state)f->state,
+    ev.camera = (struct pelton_camera){true,
+                                       e->time_us,
+                                       e->analogue,
+                                       f->digital,
+                                       f->gain[0] / f->digital,
+                                       f->gain[2] / f->digital,
+                                       c->mean,
+                                       c->clipped,
+                                       (enum pelton_ae_state)f->state,
                                        {f->crop.x, f->crop.y, f->crop.width, f->crop.height}};
     r->pool->slots[slot].state = POOL_HELD;
     r->stats.frames++;
@@ -228,7 +255,8 @@ static void copy_shared(struct camera_host *h, const struct flight *f)
         const struct pool *to = f->to[i].reader->pool, *from = f->to[f->to[i].from].reader->pool;
         uint64_t size = to->format.slot_size;
         if (f->to[i].from != i)
-            memcpy((uint8_t *)to->memory + f->to[i].slot * size, (const uint8_t *)from->memory + f->to[f->to[i].from].slot * size, size);
+            memcpy((uint8_t *)to->memory + f->to[i].slot * size,
+                   (const uint8_t *)from->memory + f->to[f->to[i].from].slot * size, size);
     }
     uv_mutex_lock(&h->lock);
 }
@@ -268,14 +296,16 @@ static struct raw *oldest_full(struct camera *c)
 
 static bool reads(const struct camera_reader *r, const struct camera *c)
 {
-    return r->camera == c && !r->closing && !r->done && !r->probe && r->params.transport == PELTON_SHM;
+    return r->camera == c && !r->closing && !r->done && !r->probe &&
+           r->params.transport == PELTON_SHM;
 }
 
 /* A source that keeps no time waits for readers that want every frame. */
 static bool must_wait(const struct camera_host *h, const struct camera *c)
 {
     for (const struct camera_reader *r = h->readers; r && !c->params.realtime; r = r->next)
-        if (reads(r, c) && (!r->ready || (r->params.policy == PELTON_LOSSLESS && r->pool->busy == r->pool->format.slots)))
+        if (reads(r, c) && (!r->ready || (r->params.policy == PELTON_LOSSLESS &&
+                                          r->pool->busy == r->pool->format.slots)))
             return true;
     return false;
 }
@@ -286,17 +316,20 @@ static struct isp_camera *developer_of(const struct camera_reader *r)
 }
 
 /* Who of the flight gets the same frame; its length: nobody. */
-static uint32_t same_frame(const struct camera_host *h, const struct flight *f, const struct camera_reader *r)
+static uint32_t same_frame(const struct camera_host *h, const struct flight *f,
+                           const struct camera_reader *r)
 {
     uint32_t i = 0;
-    while (i < f->n && !(h->shares && f->to[i].from == i && developer_of(f->to[i].reader) == developer_of(r) &&
-                         f->to[i].reader->pool->format.slot_size == r->pool->format.slot_size))
+    while (i < f->n &&
+           !(h->shares && f->to[i].from == i && developer_of(f->to[i].reader) == developer_of(r) &&
+             f->to[i].reader->pool->format.slot_size == r->pool->format.slot_size))
         i++;
     return i;
 }
 
 /* Fills *frame where one has to be developed for r. */
-static bool aim(const struct camera_host *h, struct flight *f, struct isp_frame *frame, struct camera_reader *r)
+static bool aim(const struct camera_host *h, struct flight *f, struct isp_frame *frame,
+                struct camera_reader *r)
 {
     uint32_t slot, from = same_frame(h, f, r);
     if (!pool_take(r->pool, &slot)) {
@@ -318,16 +351,19 @@ static bool aim(const struct camera_host *h, struct flight *f, struct isp_frame 
     return develops;
 }
 
-static uint32_t targets(struct camera_host *h, struct flight *f, struct isp_frame frames[CAMERA_READERS])
+static uint32_t targets(struct camera_host *h, struct flight *f,
+                        struct isp_frame frames[CAMERA_READERS])
 {
     struct camera *c = f->camera;
     uint32_t n = 0;
     for (struct camera_reader *r = h->readers; r && f->n < CAMERA_READERS; r = r->next)
-        if (r->ready && reads(r, c) && (!c->params.realtime || f->raw->frame.captured_ns >= r->ready_ns))
+        if (r->ready && reads(r, c) &&
+            (!c->params.realtime || f->raw->frame.captured_ns >= r->ready_ns))
             n += aim(h, f, &frames[n], r);
     if (n)
         return n;
-    frames[0] = (struct isp_frame){.camera = c->meter, .host = h->scratch_host, .stride = {METER_SIDE}};
+    frames[0] =
+        (struct isp_frame){.camera = c->meter, .host = h->scratch_host, .stride = {METER_SIDE}};
     return 1;
 }
 
@@ -335,20 +371,23 @@ static void expose(struct flight *f)
 {
     struct camera *c = f->camera;
     const struct ae_exposure *e = &f->raw->frame.in_effect;
-    double digital = e->time_us > 0 ? ae_total(&c->ae.asked) / (e->time_us * e->analogue) : 1, most = c->ae.params.digital_max;
+    double digital = e->time_us > 0 ? ae_total(&c->ae.asked) / (e->time_us * e->analogue) : 1,
+           most = c->ae.params.digital_max;
     f->digital = digital < 1 || !(digital <= most) ? (digital > most ? most : 1) : digital;
     f->gain[0] = (float)(f->digital * c->red_gain);
     f->gain[1] = (float)f->digital;
     f->gain[2] = (float)(f->digital * c->blue_gain);
 }
 
-/* One developer from before the last change of the look; false: there is none. With the lock, which it drops. */
+/* One developer from before the last change of the look; false: there is none. With the lock, which
+ * it drops. */
 static bool renew(struct camera_host *h, struct camera *c)
 {
     char why[ISP_WHY] = "";
     for (int format = 0; format < ISP_FORMATS; format++)
         if (c->isp[format] && c->isp_look[format] != c->look) {
-            make_developer(h, c, (enum isp_format)format, why); /* where that fails the old one goes on */
+            /* where that fails the old one goes on */
+            make_developer(h, c, (enum isp_format)format, why);
             return true;
         }
     for (struct camera_reader *r = h->readers; r; r = r->next)
@@ -368,7 +407,7 @@ static bool submit(struct camera_host *h, struct camera *c)
         return false;
     if (renew(h, c))
         return true;
-    struct flight *f = calloc(1, sizeof *f);
+    struct flight *f = calloc(1, sizeof(*f));
     struct isp_frame frames[CAMERA_READERS];
     if (!f || (!c->meter && make_meter(h, c, why) < 0)) {
         free(f);
@@ -384,7 +423,7 @@ static bool submit(struct camera_host *h, struct camera *c)
     for (uint32_t i = 0; i < n; i++) {
         frames[i].raw = raw->memory;
         frames[i].raw_stride = raw->stride;
-        memcpy(frames[i].gain, f->gain, sizeof f->gain);
+        memcpy(frames[i].gain, f->gain, sizeof(f->gain));
     }
     frames[0].statistics = &f->statistics;
     raw->state = RAW_DEVELOPING;

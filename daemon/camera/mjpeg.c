@@ -19,7 +19,7 @@ struct mjpeg {
 
 struct mjpeg *mjpeg_create(void)
 {
-    struct mjpeg *m = av_mallocz(sizeof *m);
+    struct mjpeg *m = av_mallocz(sizeof(*m));
     const AVCodec *codec = avcodec_find_decoder(AV_CODEC_ID_MJPEG);
     if (!m)
         return NULL;
@@ -77,7 +77,8 @@ static void chroma_row(const uint8_t *from, int shift, uint32_t columns, uint8_t
         return;
     }
     for (uint32_t x = 0; x < columns; x++)
-        to[x] = shift == 0 ? (uint8_t)((from[2 * x] + from[2 * x + 1] + 1) / 2) : from[x >> (shift - 1)];
+        to[x] = shift == 0 ? (uint8_t)((from[2 * x] + from[2 * x + 1] + 1) / 2)
+                           : from[x >> (shift - 1)];
 }
 
 static bool give_planes(const AVFrame *f, uint32_t width, uint32_t height, uint8_t *planes)
@@ -85,7 +86,8 @@ static bool give_planes(const AVFrame *f, uint32_t width, uint32_t height, uint8
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get((enum AVPixelFormat)f->format);
     bool gray = f->format == AV_PIX_FMT_GRAY8;
     if (!d || d->comp[0].depth != 8 || d->comp[0].step != 1 ||
-        (!gray && (!(d->flags & AV_PIX_FMT_FLAG_PLANAR) || (d->flags & AV_PIX_FMT_FLAG_RGB) || d->nb_components != 3 || d->log2_chroma_w > 2)))
+        (!gray && (!(d->flags & AV_PIX_FMT_FLAG_PLANAR) || (d->flags & AV_PIX_FMT_FLAG_RGB) ||
+                   d->nb_components != 3 || d->log2_chroma_w > 2)))
         return false;
     for (uint32_t y = 0; y < height; y++)
         memcpy(planes + (size_t)y * width, f->data[0] + (ptrdiff_t)y * f->linesize[0], width);
@@ -95,17 +97,20 @@ static bool give_planes(const AVFrame *f, uint32_t width, uint32_t height, uint8
             if (gray)
                 memset(to, 128, width / 2);
             else
-                chroma_row(f->data[c] + (ptrdiff_t)(y >> d->log2_chroma_h) * f->linesize[c], d->log2_chroma_w, width / 2, to);
+                chroma_row(f->data[c] + (ptrdiff_t)(y >> d->log2_chroma_h) * f->linesize[c],
+                           d->log2_chroma_w, width / 2, to);
         }
     return true;
 }
 
-enum mjpeg_result mjpeg_decode(struct mjpeg *m, const uint8_t *data, size_t size, uint32_t width, uint32_t height, uint8_t *planes)
+enum mjpeg_result mjpeg_decode(struct mjpeg *m, const uint8_t *data, size_t size, uint32_t width,
+                               uint32_t height, uint8_t *planes)
 {
     enum mjpeg_result result = MJPEG_DAMAGED;
     if (!set_packet(m, data, size))
         return result;
-    bool good = avcodec_send_packet(m->codec, m->packet) >= 0 && avcodec_receive_frame(m->codec, m->frame) >= 0;
+    bool good = avcodec_send_packet(m->codec, m->packet) >= 0 &&
+                avcodec_receive_frame(m->codec, m->frame) >= 0;
     if (good && (m->frame->width != (int)width || m->frame->height != (int)height))
         result = MJPEG_OTHER_SIZE;
     else if (good && give_planes(m->frame, width, height, planes))

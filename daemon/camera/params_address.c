@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Addresses of cameras, scheme://path?key=value&..., read into settings and checked as a whole; see params.h.
+ * Addresses of cameras, scheme://path?key=value&..., read into settings and checked as a whole; see
+ * params.h.
  */
 #include "daemon/camera/params.h"
 
@@ -15,7 +16,7 @@ static const struct {
 
 static const char *rest_of_address(const char *uri, enum camera_kind *kind)
 {
-    for (unsigned i = 0; i < sizeof schemes / sizeof *schemes; i++)
+    for (unsigned i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
         if (!strncmp(uri, schemes[i].scheme, strlen(schemes[i].scheme))) {
             *kind = schemes[i].kind;
             return uri + strlen(schemes[i].scheme);
@@ -31,7 +32,10 @@ bool camera_address(const char *uri)
 
 static int hex(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* Up to a byte of `until`; false where it does not fit or an escape is bad. */
@@ -81,7 +85,9 @@ static void set_defaults(struct camera_params *p)
 
 static bool inside(const struct isp_rect *r, const struct camera_params *p)
 {
-    return !r->width || !p->width || (r->width <= p->width && r->height <= p->height && r->x <= p->width - r->width && r->y <= p->height - r->height);
+    return !r->width || !p->width ||
+           (r->width <= p->width && r->height <= p->height && r->x <= p->width - r->width &&
+            r->y <= p->height - r->height);
 }
 
 /* Where the sensor's size and depth are not given, the rest is found out when it is open. */
@@ -115,7 +121,8 @@ static int check_whole(struct camera_params *p, char why[CAMERA_WHY])
         text = "size is missing: a raw file does not say it";
     else if (p->kind == CAMERA_SIM && p->order == ISP_YUV)
         text = "format: the simulated sensor has raw ones";
-    else if (p->kind == CAMERA_BAYER && (p->coding != CAMERA_SAMPLES || p->packing >= ISP_PLANES_420 || p->pieces))
+    else if (p->kind == CAMERA_BAYER &&
+             (p->coding != CAMERA_SAMPLES || p->packing >= ISP_PLANES_420 || p->pieces))
         text = "format: files hold raw samples, YUYV, UYVY, NV12 or NV21";
     else if (p->width % 2 || p->height % 2)
         text = "the sensor's size is odd";
@@ -137,14 +144,15 @@ int camera_params_parse(const char *uri, struct camera_params *out, char why[CAM
     }
     set_defaults(&p);
     p.kind = kind;
-    if (!unescape(&at, "?", p.path, sizeof p.path)) {
+    if (!unescape(&at, "?", p.path, sizeof(p.path))) {
         snprintf(why, CAMERA_WHY, "the path is too long, or holds a bad %% escape");
         return -1;
     }
     at += *at == '?';
     while (*at) {
         char key[64], value[512];
-        if (!unescape(&at, "=&", key, sizeof key) || *at++ != '=' || !unescape(&at, "&", value, sizeof value)) {
+        if (!unescape(&at, "=&", key, sizeof(key)) || *at++ != '=' ||
+            !unescape(&at, "&", value, sizeof(value))) {
             snprintf(why, CAMERA_WHY, "expected key=value after '?' and '&'");
             return -1;
         }
@@ -161,7 +169,8 @@ int camera_params_parse(const char *uri, struct camera_params *out, char why[CAM
 bool camera_address_append(char *address, const char *key, const char *value)
 {
     size_t n = strlen(address);
-    int put = snprintf(address + n, CAMERA_ADDRESS - n, "%c%s=", strchr(address, '?') ? '&' : '?', key);
+    int put =
+        snprintf(address + n, CAMERA_ADDRESS - n, "%c%s=", strchr(address, '?') ? '&' : '?', key);
     if (put < 0 || (size_t)put >= CAMERA_ADDRESS - n) {
         address[n] = 0;
         return false;
@@ -169,7 +178,8 @@ bool camera_address_append(char *address, const char *key, const char *value)
     size_t end = n + (size_t)put;
     for (; *value; value++) {
         bool plain = isalnum((unsigned char)*value) || strchr("-_.,:@/+", *value);
-        put = snprintf(address + end, CAMERA_ADDRESS - end, plain ? "%c" : "%%%02X", (unsigned char)*value);
+        put = snprintf(address + end, CAMERA_ADDRESS - end, plain ? "%c" : "%%%02X",
+                       (unsigned char)*value);
         if (put < 0 || (size_t)put >= CAMERA_ADDRESS - end) {
             address[n] = 0;
             return false;

@@ -13,9 +13,10 @@
 static const struct {
     const char *name; /* FFmpeg's */
     enum isp_format format;
-} formats[] = {{"yuv420p", ISP_I420}, {"nv12", ISP_NV12},   {"p010le", ISP_P010},  {"gray", ISP_GRAY8},
-               {"rgb24", ISP_RGB24},  {"rgba", ISP_RGBA},   {"rgb48le", ISP_RGB48}};
-enum { FORMATS = sizeof formats / sizeof *formats, SLOT_ALIGN = 4096 };
+} formats[] = {{"yuv420p", ISP_I420}, {"nv12", ISP_NV12},   {"p010le", ISP_P010},
+               {"gray", ISP_GRAY8},   {"rgb24", ISP_RGB24}, {"rgba", ISP_RGBA},
+               {"rgb48le", ISP_RGB48}};
+enum { FORMATS = sizeof(formats) / sizeof(*formats), SLOT_ALIGN = 4096 };
 
 bool reader_format_of(const char *pix_fmt, bool any, enum isp_format *out)
 {
@@ -46,9 +47,11 @@ int camera_calibrate(struct camera_params *p, struct pelton_failure *failure)
     if (!err)
         err = calibration_scale(&calibration, p->width, p->height, why);
     if (err) {
-        *failure = (struct pelton_failure){.code = err == CALIBRATION_ERR_UNSUPPORTED ? PELTON_ERR_UNSUPPORTED : PELTON_ERR_INPUT};
-        snprintf(failure->cause, sizeof failure->cause, "%.100s: %.150s", p->calibration, why);
-        snprintf(failure->hint, sizeof failure->hint, "pelton calib check says what the file holds");
+        *failure = (struct pelton_failure){
+            .code = err == CALIBRATION_ERR_UNSUPPORTED ? PELTON_ERR_UNSUPPORTED : PELTON_ERR_INPUT};
+        snprintf(failure->cause, sizeof(failure->cause), "%.100s: %.150s", p->calibration, why);
+        snprintf(failure->hint, sizeof(failure->hint),
+                 "pelton calib check says what the file holds");
         return failure->code;
     }
     p->lens = calibration.lens;
@@ -80,17 +83,18 @@ static uint32_t read_tone_file(FILE *file, uint16_t *out, uint32_t most)
 static int tone_failure(struct pelton_failure *failure, const char *name, const char *cause)
 {
     *failure = (struct pelton_failure){.code = PELTON_ERR_INPUT};
-    snprintf(failure->cause, sizeof failure->cause, "tone_table=%.120s: %s", name, cause);
+    snprintf(failure->cause, sizeof(failure->cause), "tone_table=%.120s: %s", name, cause);
     return failure->code;
 }
 
-int camera_tone_load(const struct camera_params *p, struct camera_tone *out, struct pelton_failure *failure)
+int camera_tone_load(const struct camera_params *p, struct camera_tone *out,
+                     struct pelton_failure *failure)
 {
     enum { TONE_MOST = 65536 };
     int rc = 0;
     if (p->tone != ISP_TONE_TABLE)
         return 0;
-    uint16_t *values = malloc(TONE_MOST * sizeof *values);
+    uint16_t *values = malloc(TONE_MOST * sizeof(*values));
     if (!values)
         return tone_failure(failure, p->tone_table, "out of memory");
     uint32_t n = camera_tone_listed(p->tone_table, values);
@@ -137,21 +141,25 @@ void reader_params(const struct camera *c, enum isp_format format, struct isp_pa
     if (p->order == ISP_YUV) { /* developed already */
         out->tone = ISP_TONE_LINEAR;
         out->white = out->defect = 0;
-        memset(out->black, 0, sizeof out->black);
-        memset(out->colour, 0, sizeof out->colour);
+        memset(out->black, 0, sizeof(out->black));
+        memset(out->colour, 0, sizeof(out->colour));
     }
     if (p->rectify && isp_lens_new_camera(&p->lens, p->width, p->height, p->alpha, &out->camera))
         out->lens = p->lens;
 }
 
-static void describe_colour(const struct camera *c, enum isp_format format, struct pelton_colour *out)
+static void describe_colour(const struct camera *c, enum isp_format format,
+                            struct pelton_colour *out)
 {
-    static const uint8_t transfer[] = {[ISP_TONE_LINEAR] = 8, [ISP_TONE_SRGB] = 13, [ISP_TONE_BT709] = 1, [ISP_TONE_TABLE] = 2};
+    static const uint8_t transfer[] = {
+        [ISP_TONE_LINEAR] = 8, [ISP_TONE_SRGB] = 13, [ISP_TONE_BT709] = 1, [ISP_TONE_TABLE] = 2};
     const struct camera_params *p = &c->params;
     bool rgb = format == ISP_RGB24 || format == ISP_RGBA || format == ISP_RGB48;
     *out = (struct pelton_colour){.primaries = 1,
                                   .transfer = format == ISP_RGB48 ? 8 : transfer[p->tone],
-                                  .matrix = rgb ? 0 : p->matrix == ISP_MATRIX_BT601 ? 6 : 1,
+                                  .matrix = rgb                             ? 0
+                                            : p->matrix == ISP_MATRIX_BT601 ? 6
+                                                                            : 1,
                                   .range = rgb || format == ISP_GRAY8 || p->full_range ? 2 : 1,
                                   .siting = 2,
                                   .source = 3};
@@ -167,7 +175,12 @@ void reader_layout(const struct camera *c, enum isp_format format, struct sessio
     uint32_t row_bytes[3], rows[3];
     uint64_t end = 0;
     reader_params(c, format, &params);
-    *out = (struct session_format){.epoch = 1, .width = params.out_width, .height = params.out_height, .time_base = {1, 1000000}, .sar = {1, 1}, .memfd = -1};
+    *out = (struct session_format){.epoch = 1,
+                                   .width = params.out_width,
+                                   .height = params.out_height,
+                                   .time_base = {1, 1000000},
+                                   .sar = {1, 1},
+                                   .memfd = -1};
     out->planes = isp_planes(&params, row_bytes, rows);
     for (uint32_t i = 0; i < out->planes; i++) {
         out->plane_offset[i] = end;

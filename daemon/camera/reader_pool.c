@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A reader's pool, made by a thread of libuv: allocating and pinning it takes a tenth of a second, in which the development thread
- * goes on with the frames of all other readers.
+ * A reader's pool, made by a thread of libuv: allocating and pinning it takes a tenth of a second,
+ * in which the development thread goes on with the frames of all other readers.
  */
 #include "daemon/camera/camera_internal.h"
 
@@ -20,7 +20,8 @@ static void made(uv_work_t *work, int status)
     uv_mutex_lock(&h->lock);
     r->pool_making = false;
     if (err < 0) {
-        reader_fail(r, err, err == PELTON_ERR_GPU_LOST ? "the device is lost" : "no memory for its frames");
+        reader_fail(r, err,
+                    err == PELTON_ERR_GPU_LOST ? "the device is lost" : "no memory for its frames");
     } else {
         r->pool = r->made;
         r->ready = true;

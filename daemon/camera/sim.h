@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A simulated sensor: pictures of a clip become raw Bayer frames as a sensor behind a lens would have taken them.
+ * A simulated sensor: pictures of a clip become raw Bayer frames as a sensor behind a lens would
+ * have taken them.
  *
- *   scene picture -> linear light -> bent by the lens, sampled under each colour filter (once a scene picture)
- *   -> times light, exposure and analogue gain; lamps that flicker, rows one after the other -> photon noise, read noise
+ *   scene picture -> linear light -> bent by the lens, sampled under each colour filter (once a
+ * scene picture)
+ *   -> times light, exposure and analogue gain; lamps that flicker, rows one after the other ->
+ * photon noise, read noise
  *   -> black level, conversion, packing (each frame)
  *
- * Light 1, 10 ms and gain 1 expose the scene's white to full scale. Exposure and gain take effect two frames after they are set.
- * Thread: one at a time.
+ * Light 1, 10 ms and gain 1 expose the scene's white to full scale. Exposure and gain take effect
+ * two frames after they are set. Thread: one at a time.
  */
 #ifndef PELTON_CAMERA_SIM_H
 #define PELTON_CAMERA_SIM_H
@@ -30,7 +33,8 @@ struct sim_picture { /* planar YUV of 8 bits */
 int sim_add_picture(struct sim *sim, const struct sim_picture *picture);
 
 void sim_set(struct sim *sim, double time_us, double analogue);
-/* The next frame, into `raw` (height rows of isp_row_bytes), and what it was exposed with. At least one picture was added. */
+/* The next frame, into `raw` (height rows of isp_row_bytes), and what it was exposed with. At least
+ * one picture was added. */
 void sim_frame(struct sim *sim, uint8_t *raw, struct ae_exposure *in_effect);
 /* That frame has been captured: what is set from now on is for the one after. */
 void sim_next(struct sim *sim);

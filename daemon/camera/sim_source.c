@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The simulated sensor as a source. Its clip is decoded once, by a session of the engine like any other, into a pool that holds all
- * of it (loop thread); the camera's thread makes the scene of it, then keeps the sensor's time.
+ * The simulated sensor as a source. Its clip is decoded once, by a session of the engine like any
+ * other, into a pool that holds all of it (loop thread); the camera's thread makes the scene of it,
+ * then keeps the sensor's time.
  *
- * The failure modes are those of the clip, given on unchanged, and the one that is asked for (lost_at).
+ * The failure modes are those of the clip, given on unchanged, and the one that is asked for
+ * (lost_at).
  */
 #include "daemon/camera/camera_internal.h"
 #include "daemon/camera/sim.h"
@@ -16,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOST_NS  (2 * NS_PER_S)
+#define LOST_NS     (2 * NS_PER_S)
 #define LATE_FRAMES 8 /* as many as drivers commonly keep */
 
 struct sim_source {
     struct camera *camera;
-    struct session *session;   /* loop thread; NULL: it has ended */
-    bool ended, closing;       /* with the host's lock */
+    struct session *session; /* loop thread; NULL: it has ended */
+    bool ended, closing;     /* with the host's lock */
     struct pelton_failure failure;
     struct session_format format; /* of the first epoch; memfd ours, -1 none */
     uint32_t slots[32], n;
@@ -54,7 +56,8 @@ static void on_frame(void *ctx, const struct session_frame *frame)
         s->slots[s->n++] = frame->slot; /* never released: the pool holds them all */
 }
 
-static void on_end(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats)
+static void on_end(void *ctx, const struct pelton_failure *failure,
+                   const struct pelton_stats *stats)
 {
     struct sim_source *s = ctx;
     struct camera_host *h = s->camera->host;
@@ -69,7 +72,8 @@ static void on_end(void *ctx, const struct pelton_failure *failure, const struct
 
 void *sim_source_create(struct camera *c, struct engine *engine)
 {
-    static const struct session_callbacks callbacks = {.on_info = on_info, .on_format = on_format, .on_frame = on_frame, .on_end = on_end};
+    static const struct session_callbacks callbacks = {
+        .on_info = on_info, .on_format = on_format, .on_frame = on_frame, .on_end = on_end};
     const struct pelton_open_params params = {.uri = c->params.path,
                                               .fd = -1,
                                               .pix_fmt = "yuv420p",
@@ -78,7 +82,7 @@ void *sim_source_create(struct camera *c, struct engine *engine)
                                               .start_us = -1,
                                               .duration_us = -1,
                                               .max_frames = c->params.scene_frames};
-    struct sim_source *s = calloc(1, sizeof *s);
+    struct sim_source *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
     s->camera = c;
@@ -115,7 +119,8 @@ static void release(void *source)
 static int fail(struct sim_source *s, struct pelton_failure *failure, int code, const char *cause)
 {
     *failure = (struct pelton_failure){.code = code};
-    snprintf(failure->cause, sizeof failure->cause, "%.120s: %.120s", s->camera->params.path, cause);
+    snprintf(failure->cause, sizeof(failure->cause), "%.120s: %.120s", s->camera->params.path,
+             cause);
     return code;
 }
 
@@ -135,8 +140,12 @@ static int add_pictures(struct sim_source *s, const uint8_t *memory)
     const struct session_format *f = &s->format;
     for (uint32_t i = 0; i < s->n; i++) {
         const uint8_t *slot = memory + s->slots[i] * f->slot_size;
-        struct sim_picture picture = {.width = f->width, .height = f->height, .shift_x = 1, .shift_y = 1,
-                                      .bt709 = f->colour.matrix == 1 || (f->colour.matrix == 2 && f->height >= 720),
+        struct sim_picture picture = {.width = f->width,
+                                      .height = f->height,
+                                      .shift_x = 1,
+                                      .shift_y = 1,
+                                      .bt709 = f->colour.matrix == 1 ||
+                                               (f->colour.matrix == 2 && f->height >= 720),
                                       .full_range = f->colour.range == 2};
         for (uint32_t p = 0; p < f->planes && p < 3; p++) {
             picture.plane[p] = slot + f->plane_offset[p];
@@ -156,20 +165,23 @@ static int make_scene(struct sim_source *s, struct camera_params *p, struct pelt
         return failure->code;
     }
     if (s->n == 0 || f->memfd < 0 || strcmp(f->pix_fmt, "yuv420p") != 0)
-        return fail(s, failure, PELTON_ERR_UNSUPPORTED, "the simulated sensor needs a clip in yuv420p");
+        return fail(s, failure, PELTON_ERR_UNSUPPORTED,
+                    "the simulated sensor needs a clip in yuv420p");
     p->width = p->width ? p->width : f->width / 4 * 4;
     p->height = p->height ? p->height : f->height / 2 * 2;
     if (p->width < 16 || p->height < 16 || p->width > 8192 || p->height > 8192)
         return fail(s, failure, PELTON_ERR_INPUT, "the clip's size is none that a sensor has");
     if (p->packing == ISP_MIPI && p->depth != 12 && p->width % 4)
-        return fail(s, failure, PELTON_ERR_USAGE, "packed rows of 10 and 14 bits have a multiple of 4 samples");
+        return fail(s, failure, PELTON_ERR_USAGE,
+                    "packed rows of 10 and 14 bits have a multiple of 4 samples");
     int rc = camera_calibrate(p, failure);
     if (rc < 0)
         return rc;
     s->params = *p;
     s->sim = sim_create(p);
     s->spare = s->sim ? malloc((size_t)p->width * p->height * 2) : NULL;
-    void *memory = s->spare ? mmap(NULL, f->memfd_size, PROT_READ, MAP_SHARED, f->memfd, 0) : MAP_FAILED;
+    void *memory =
+        s->spare ? mmap(NULL, f->memfd_size, PROT_READ, MAP_SHARED, f->memfd, 0) : MAP_FAILED;
     int err = memory == MAP_FAILED ? -1 : add_pictures(s, memory);
     if (memory != MAP_FAILED)
         munmap(memory, f->memfd_size);
@@ -209,7 +221,8 @@ static bool wait_until_due(struct sim_source *s, struct ae_exposure *asked)
 }
 
 /* The frame is made while its exposure would last: it is there when it is due, as from a sensor. */
-static int read_sim(void *source, uint8_t *raw, struct source_frame *out, struct pelton_failure *failure)
+static int read_sim(void *source, uint8_t *raw, struct source_frame *out,
+                    struct pelton_failure *failure)
 {
     struct sim_source *s = source;
     struct ae_exposure asked;
@@ -222,7 +235,8 @@ static int read_sim(void *source, uint8_t *raw, struct source_frame *out, struct
     if (!wait_until_due(s, &asked))
         return SOURCE_AGAIN;
     int64_t period = (int64_t)(1e9 / s->params.fps), late = now_ns() - s->due_ns;
-    if (s->params.realtime && late > LATE_FRAMES * period) { /* the machine cannot keep the sensor's time */
+    /* the machine cannot keep the sensor's time */
+    if (s->params.realtime && late > LATE_FRAMES * period) {
         out->lost = (uint64_t)(late / period);
         s->due_ns += (int64_t)out->lost * period;
     }
@@ -244,4 +258,5 @@ static void close_sim(void *source)
 {
 }
 
-const struct source_ops sim_source_ops = {.open = open_sim, .read = read_sim, .set = set_sim, .close = close_sim, .free = release};
+const struct source_ops sim_source_ops = {
+    .open = open_sim, .read = read_sim, .set = set_sim, .close = close_sim, .free = release};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The buffers of a V4L2 device that is open (v4l2_device.c), of both forms: in the multi-planar one each piece of memory has its own size,
- * and may begin with bytes that are no picture (data_offset).
+ * The buffers of a V4L2 device that is open (v4l2_device.c), of both forms: in the multi-planar one
+ * each piece of memory has its own size, and may begin with bytes that are no picture
+ * (data_offset).
  *
- * The happy path is buffers, stream on, then poll - dequeue - (use) - queue. The failure modes are: unplugged (ENODEV, EIO, POLLERR), silent for
- * two seconds, its signal changed. Damaged and short buffers are dropped and counted, as are gaps of the driver's sequence numbers.
+ * The happy path is buffers, stream on, then poll - dequeue - (use) - queue. The failure modes are:
+ * unplugged (ENODEV, EIO, POLLERR), silent for two seconds, its signal changed. Damaged and short
+ * buffers are dropped and counted, as are gaps of the driver's sequence numbers.
  */
 #include "daemon/camera/v4l2.h"
 #include "daemon/worker/engine_internal.h"
@@ -30,7 +32,8 @@ static bool is_multi(const struct v4l2_device *d)
     return d->type == V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE;
 }
 
-static int call(const struct v4l2_device *d, unsigned long request, uint32_t index, struct buffer *a)
+static int call(const struct v4l2_device *d, unsigned long request, uint32_t index,
+                struct buffer *a)
 {
     a->b.type = d->type;
     a->b.memory = d->memory_type;
@@ -41,7 +44,8 @@ static int call(const struct v4l2_device *d, unsigned long request, uint32_t ind
     }
     int rc = v4l2_ioctl(d->fd, request, &a->b);
     if (!is_multi(d))
-        a->planes[0] = (struct v4l2_plane){.bytesused = a->b.bytesused, .length = a->b.length, .m.mem_offset = a->b.m.offset};
+        a->planes[0] = (struct v4l2_plane){
+            .bytesused = a->b.bytesused, .length = a->b.length, .m.mem_offset = a->b.m.offset};
     return rc;
 }
 
@@ -66,7 +70,8 @@ static int map_one(struct v4l2_device *d, uint32_t index, struct pelton_failure 
     d->n_buffers = index + 1;
     for (uint32_t k = 0; k < d->kind->planes; k++) {
         size_t size = a.planes[k].length;
-        void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, a.planes[k].m.mem_offset);
+        void *memory =
+            mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, a.planes[k].m.mem_offset);
         if (memory == MAP_FAILED)
             return v4l2_device_fail_errno(d, failure, "mmap");
         d->buffers[index].memory[k] = memory;
@@ -81,13 +86,14 @@ static void unmap_all(struct v4l2_device *d)
         for (uint32_t k = 0; k < V4L2_PLANES; k++)
             if (d->memory_type == V4L2_MEMORY_MMAP && d->buffers[i].memory[k])
                 munmap(d->buffers[i].memory[k], d->buffers[i].size[k]);
-    memset(d->buffers, 0, sizeof d->buffers);
+    memset(d->buffers, 0, sizeof(d->buffers));
     d->n_buffers = 0;
 }
 
 static int map_buffers(struct v4l2_device *d, struct pelton_failure *failure)
 {
-    struct v4l2_requestbuffers request = {.count = MAPPED, .type = d->type, .memory = V4L2_MEMORY_MMAP};
+    struct v4l2_requestbuffers request = {
+        .count = MAPPED, .type = d->type, .memory = V4L2_MEMORY_MMAP};
     int rc = 0;
     if (v4l2_ioctl(d->fd, VIDIOC_REQBUFS, &request) < 0)
         return v4l2_device_fail_errno(d, failure, "VIDIOC_REQBUFS");
@@ -95,7 +101,9 @@ static int map_buffers(struct v4l2_device *d, struct pelton_failure *failure)
         rc = map_one(d, i, failure);
     if (rc < 0)
         return rc;
-    return d->n_buffers >= 2 ? 0 : v4l2_device_fail(d, failure, PELTON_ERR_NOMEM, "the driver gives fewer than two buffers", "");
+    return d->n_buffers >= 2 ? 0
+                             : v4l2_device_fail(d, failure, PELTON_ERR_NOMEM,
+                                                "the driver gives fewer than two buffers", "");
 }
 
 static bool request_buffers(const struct v4l2_device *d, uint32_t type, uint32_t count)
@@ -105,9 +113,11 @@ static bool request_buffers(const struct v4l2_device *d, uint32_t type, uint32_t
 }
 
 /* Drivers pin the memory when it is queued, and may refuse it only then. */
-bool v4l2_device_start_user(struct v4l2_device *d, const struct source_buffers *memory, uint32_t free)
+bool v4l2_device_start_user(struct v4l2_device *d, const struct source_buffers *memory,
+                            uint32_t free)
 {
-    bool good = d->kind->planes == 1 && memory->size >= d->image.bytes[0] && request_buffers(d, V4L2_MEMORY_USERPTR, SOURCE_BUFFERS);
+    bool good = d->kind->planes == 1 && memory->size >= d->image.bytes[0] &&
+                request_buffers(d, V4L2_MEMORY_USERPTR, SOURCE_BUFFERS);
     d->memory_type = V4L2_MEMORY_USERPTR;
     d->n_buffers = good ? SOURCE_BUFFERS : 0;
     for (uint32_t i = 0; i < d->n_buffers; i++)
@@ -155,12 +165,14 @@ static int wait_frame(const struct v4l2_device *d, struct pelton_failure *failur
     struct pollfd p = {.fd = d->fd, .events = POLLIN | POLLPRI};
     int n = poll(&p, 1, POLL_MS);
     if (n <= 0 && now_ns() - d->heard_ns > SILENT_NS + (int64_t)(4e9 / d->fps))
-        return v4l2_device_fail(d, failure, PELTON_ERR_TIMEOUT, "no frame for two seconds", "check the cable");
+        return v4l2_device_fail(d, failure, PELTON_ERR_TIMEOUT, "no frame for two seconds",
+                                "check the cable");
     if (n <= 0)
         return SOURCE_AGAIN;
     if (p.revents & POLLPRI) {
         struct v4l2_event event = {0};
-        if (v4l2_ioctl(d->fd, VIDIOC_DQEVENT, &event) == 0 && event.type == V4L2_EVENT_SOURCE_CHANGE)
+        if (v4l2_ioctl(d->fd, VIDIOC_DQEVENT, &event) == 0 &&
+            event.type == V4L2_EVENT_SOURCE_CHANGE)
             return v4l2_device_fail(d, failure, PELTON_ERR_INPUT, "the signal has changed", "");
     }
     if (!(p.revents & POLLIN) && (p.revents & (POLLERR | POLLHUP | POLLNVAL))) {
@@ -190,7 +202,8 @@ static bool look_into(const struct v4l2_device *d, const struct buffer *a, struc
         out->data[k] = m->memory[k] + offset;
         out->size = k ? out->size : used - offset;
     }
-    if (good && d->memory_type == V4L2_MEMORY_USERPTR && out->data[0] != m->memory[0]) { /* the camera's frames begin where its memory does */
+    /* the camera's frames begin where its memory does */
+    if (good && d->memory_type == V4L2_MEMORY_USERPTR && out->data[0] != m->memory[0]) {
         memmove(m->memory[0], out->data[0], out->size);
         out->data[0] = m->memory[0];
     }
@@ -207,7 +220,8 @@ int v4l2_device_take(struct v4l2_device *d, struct v4l2_taken *out, struct pelto
     if (call(d, VIDIOC_DQBUF, 0, &a) < 0)
         return errno == EAGAIN ? SOURCE_AGAIN : v4l2_device_fail_errno(d, failure, "VIDIOC_DQBUF");
     if (a.b.index >= d->n_buffers)
-        return v4l2_device_fail(d, failure, PELTON_ERR_INPUT, "the driver names a buffer that is not there", "");
+        return v4l2_device_fail(d, failure, PELTON_ERR_INPUT,
+                                "the driver names a buffer that is not there", "");
     d->heard_ns = now_ns();
     uint32_t gap = d->counted ? a.b.sequence - d->sequence : 0;
     d->lost += gap < 1u << 16 ? gap : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Exposure and gain of V4L2 devices. Exposure is V4L2_CID_EXPOSURE_ABSOLUTE (100 us) where there is one, else V4L2_CID_EXPOSURE, counted
- * in lines, whose time follows from pixel rate and horizontal blanking. Analogue gain is taken to be a factor in units of its smallest
- * value, which holds for linear sensors; where that is zero, in units of 1/16 above one.
+ * Exposure and gain of V4L2 devices. Exposure is V4L2_CID_EXPOSURE_ABSOLUTE (100 us) where there is
+ * one, else V4L2_CID_EXPOSURE, counted in lines, whose time follows from pixel rate and horizontal
+ * blanking. Analogue gain is taken to be a factor in units of its smallest value, which holds for
+ * linear sensors; where that is zero, in units of 1/16 above one.
  */
 #include "daemon/camera/v4l2.h"
 
@@ -11,20 +12,22 @@
 #include <string.h>
 
 #define ABSOLUTE_UNIT_US 100.0
-#define LINE_US          30.0  /* where the device does not say it: a usual one */
+#define LINE_US          30.0 /* where the device does not say it: a usual one */
 #define GAIN_STEPS       16.0
 
 static bool query(int fd, uint32_t id, struct v4l2_queryctrl *out)
 {
     *out = (struct v4l2_queryctrl){.id = id};
-    return v4l2_ioctl(fd, VIDIOC_QUERYCTRL, out) == 0 && !(out->flags & (V4L2_CTRL_FLAG_DISABLED | V4L2_CTRL_FLAG_READ_ONLY)) &&
+    return v4l2_ioctl(fd, VIDIOC_QUERYCTRL, out) == 0 &&
+           !(out->flags & (V4L2_CTRL_FLAG_DISABLED | V4L2_CTRL_FLAG_READ_ONLY)) &&
            out->maximum > out->minimum;
 }
 
 static bool read_wide(int fd, uint32_t id, int64_t *out)
 {
     struct v4l2_ext_control control = {.id = id};
-    struct v4l2_ext_controls all = {.which = V4L2_CTRL_WHICH_CUR_VAL, .count = 1, .controls = &control};
+    struct v4l2_ext_controls all = {
+        .which = V4L2_CTRL_WHICH_CUR_VAL, .count = 1, .controls = &control};
     if (v4l2_ioctl(fd, VIDIOC_G_EXT_CTRLS, &all) < 0)
         return false;
     *out = id == V4L2_CID_PIXEL_RATE ? control.value64 : control.value;
@@ -34,7 +37,8 @@ static bool read_wide(int fd, uint32_t id, int64_t *out)
 static double line_time(int fd, const struct camera_params *p)
 {
     int64_t rate, blank;
-    if (!read_wide(fd, V4L2_CID_PIXEL_RATE, &rate) || !read_wide(fd, V4L2_CID_HBLANK, &blank) || rate <= 0 || blank < 0)
+    if (!read_wide(fd, V4L2_CID_PIXEL_RATE, &rate) || !read_wide(fd, V4L2_CID_HBLANK, &blank) ||
+        rate <= 0 || blank < 0)
         return LINE_US;
     double us = ((double)p->width + (double)blank) * 1e6 / (double)rate;
     return us > 0.1 && us < 10000 ? us : LINE_US;
@@ -50,7 +54,8 @@ static void narrow(double *least, double *most, double device_least, double devi
 static void write_one(int fd, uint32_t id, int32_t value)
 {
     struct v4l2_ext_control control = {.id = id, .value = value};
-    struct v4l2_ext_controls all = {.which = V4L2_CTRL_WHICH_CUR_VAL, .count = 1, .controls = &control};
+    struct v4l2_ext_controls all = {
+        .which = V4L2_CTRL_WHICH_CUR_VAL, .count = 1, .controls = &control};
     v4l2_ioctl(fd, VIDIOC_S_EXT_CTRLS, &all); /* a device without it has nothing to switch off */
 }
 
@@ -65,7 +70,8 @@ static void open_time(int fd, struct v4l2_controls *c, struct camera_params *p)
         return;
     c->time_id = q.id;
     p->ae.time_step = c->time_unit;
-    narrow(&p->ae.time_min, &p->ae.time_max, fmax(1, fmax(1, q.minimum) * c->time_unit), fmax(1, q.maximum) * c->time_unit);
+    narrow(&p->ae.time_min, &p->ae.time_max, fmax(1, fmax(1, q.minimum) * c->time_unit),
+           fmax(1, q.maximum) * c->time_unit);
 }
 
 static void open_gain(int fd, struct v4l2_controls *c, struct camera_params *p)
@@ -105,15 +111,17 @@ static double gain_factor(const struct v4l2_controls *c)
 
 struct ae_exposure v4l2_controls_set(int fd, struct v4l2_controls *c, const struct ae_exposure *e)
 {
-    int64_t time = c->time_id ? llround(e->time_us / c->time_unit) : -1, gain = c->gain_id ? llround((e->analogue - c->gain_base) * c->gain_unit) : -1;
+    int64_t time = c->time_id ? llround(e->time_us / c->time_unit) : -1,
+            gain = c->gain_id ? llround((e->analogue - c->gain_base) * c->gain_unit) : -1;
     struct v4l2_ext_control controls[2];
     struct v4l2_ext_controls all = {.which = V4L2_CTRL_WHICH_CUR_VAL, .controls = controls};
-    memset(controls, 0, sizeof controls);
+    memset(controls, 0, sizeof(controls));
     if (c->time_id)
         controls[all.count++] = (struct v4l2_ext_control){.id = c->time_id, .value = (int32_t)time};
     if (c->gain_id)
         controls[all.count++] = (struct v4l2_ext_control){.id = c->gain_id, .value = (int32_t)gain};
-    if (all.count && (time != c->time || gain != c->gain) && v4l2_ioctl(fd, VIDIOC_S_EXT_CTRLS, &all) == 0) {
+    if (all.count && (time != c->time || gain != c->gain) &&
+        v4l2_ioctl(fd, VIDIOC_S_EXT_CTRLS, &all) == 0) {
         c->time = c->time_id ? controls[0].value : -1;
         c->gain = c->gain_id ? controls[all.count - 1].value : -1;
     }

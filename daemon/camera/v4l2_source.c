@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A V4L2 device as a source of frames: raw samples, pictures in Y, Cb, Cr, or JPEG, which is decoded here. The failure modes are those
- * of v4l2_device.c, after some of which capture.c opens it again, and JPEG that is damaged: dropped and counted.
+ * A V4L2 device as a source of frames: raw samples, pictures in Y, Cb, Cr, or JPEG, which is
+ * decoded here. The failure modes are those of v4l2_device.c, after some of which capture.c opens
+ * it again, and JPEG that is damaged: dropped and counted.
  *
- * Cameras that give pictures control their exposure themselves, until somebody sets exposure or gain, or ae.enable is set.
+ * Cameras that give pictures control their exposure themselves, until somebody sets exposure or
+ * gain, or ae.enable is set.
  */
 #include "daemon/camera/camera_internal.h"
 #include "daemon/camera/mjpeg.h"
@@ -12,16 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTINGS = 2 /* frames from a control to its effect */, OTHERS = 10 /* JPEG of another size: damage does not look so as often in a row */ };
+enum {
+    SETTINGS = 2 /* frames from a control to its effect */,
+    OTHERS = 10 /* JPEG of another size: damage does not look so as often in a row */
+};
 
 struct v4l2_source {
     struct v4l2_device device;
     struct camera_params params;
     struct mjpeg *mjpeg;
-    unsigned others;           /* JPEG of another size than the device says, in a row */
-    bool direct;               /* the device writes into the camera's frames */
-    bool own;                  /* the camera controls its exposure itself */
-    struct ae_exposure first;  /* what was asked for at the start; time 0: not known yet */
+    unsigned others;          /* JPEG of another size than the device says, in a row */
+    bool direct;              /* the device writes into the camera's frames */
+    bool own;                 /* the camera controls its exposure itself */
+    struct ae_exposure first; /* what was asked for at the start; time 0: not known yet */
     struct v4l2_controls controls;
     struct ae_exposure queue[SETTINGS + 1]; /* [0]: of the next frame */
 };
@@ -38,12 +43,15 @@ static int prepare(struct v4l2_source *s, struct pelton_failure *failure)
 {
     const struct camera_params *p = &s->params;
     if (p->coding == CAMERA_H264)
-        return v4l2_device_fail(&s->device, failure, PELTON_ERR_UNSUPPORTED, "the device has nothing but H.264", "format=H264 reads it");
+        return v4l2_device_fail(&s->device, failure, PELTON_ERR_UNSUPPORTED,
+                                "the device has nothing but H.264", "format=H264 reads it");
     if (p->coding == CAMERA_SAMPLES)
         return 0;
     s->device.least[0] = 4;
     s->mjpeg = mjpeg_create();
-    return s->mjpeg ? 0 : v4l2_device_fail(&s->device, failure, PELTON_ERR_NOMEM, "out of memory for JPEG", "");
+    return s->mjpeg ? 0
+                    : v4l2_device_fail(&s->device, failure, PELTON_ERR_NOMEM,
+                                       "out of memory for JPEG", "");
 }
 
 static void take_control(struct v4l2_source *s, const struct ae_exposure *e)
@@ -86,7 +94,8 @@ static void layout_v4l2(void *source, size_t *bytes, uint32_t *stride)
 }
 
 /* Only what lies in the driver's image as it is developed. */
-static int start_v4l2(void *source, const struct source_buffers *buffers, uint32_t free, struct pelton_failure *failure)
+static int start_v4l2(void *source, const struct source_buffers *buffers, uint32_t free,
+                      struct pelton_failure *failure)
 {
     struct v4l2_source *s = source;
     bool fits = s->device.n_parts == 1 && s->params.buffers != CAMERA_BUFFERS_MMAP;
@@ -94,7 +103,9 @@ static int start_v4l2(void *source, const struct source_buffers *buffers, uint32
     if (s->direct)
         return SOURCE_DIRECT;
     if (s->params.buffers == CAMERA_BUFFERS_USERPTR)
-        return v4l2_device_fail(&s->device, failure, PELTON_ERR_UNSUPPORTED, "the device takes no memory of ours", "buffers=auto copies its frames");
+        return v4l2_device_fail(&s->device, failure, PELTON_ERR_UNSUPPORTED,
+                                "the device takes no memory of ours",
+                                "buffers=auto copies its frames");
     int rc = v4l2_device_start(&s->device, failure);
     return rc < 0 ? rc : SOURCE_COPIES;
 }
@@ -117,9 +128,11 @@ static void copy_frame(const struct v4l2_source *s, const struct v4l2_taken *tak
     }
 }
 
-static enum mjpeg_result decode_jpeg(struct v4l2_source *s, const struct v4l2_taken *taken, uint8_t *raw)
+static enum mjpeg_result decode_jpeg(struct v4l2_source *s, const struct v4l2_taken *taken,
+                                     uint8_t *raw)
 {
-    enum mjpeg_result result = mjpeg_decode(s->mjpeg, taken->data[0], taken->size, s->params.width, s->params.height, raw);
+    enum mjpeg_result result =
+        mjpeg_decode(s->mjpeg, taken->data[0], taken->size, s->params.width, s->params.height, raw);
     s->others = result == MJPEG_OTHER_SIZE ? s->others + 1 : 0;
     return result;
 }
@@ -128,10 +141,11 @@ static enum mjpeg_result decode_jpeg(struct v4l2_source *s, const struct v4l2_ta
 static void shift_settings(struct v4l2_source *s, struct ae_exposure *in_effect)
 {
     *in_effect = s->own ? (struct ae_exposure){0, 1, 1} : s->queue[0];
-    memmove(s->queue, s->queue + 1, SETTINGS * sizeof *s->queue);
+    memmove(s->queue, s->queue + 1, SETTINGS * sizeof(*s->queue));
 }
 
-static int read_v4l2(void *source, uint8_t *raw, struct source_frame *out, struct pelton_failure *failure)
+static int read_v4l2(void *source, uint8_t *raw, struct source_frame *out,
+                     struct pelton_failure *failure)
 {
     struct v4l2_source *s = source;
     struct v4l2_taken taken;
@@ -153,7 +167,8 @@ static int read_v4l2(void *source, uint8_t *raw, struct source_frame *out, struc
     if (rc < 0)
         return rc;
     if (s->others == OTHERS)
-        return v4l2_device_fail(&s->device, failure, PELTON_ERR_INPUT, "its JPEG is of another size than it says", "");
+        return v4l2_device_fail(&s->device, failure, PELTON_ERR_INPUT,
+                                "its JPEG is of another size than it says", "");
     if (!good) {
         s->device.lost++;
         return SOURCE_AGAIN;
@@ -182,10 +197,11 @@ static void free_v4l2(void *source)
 
 void *v4l2_source_create(void)
 {
-    struct v4l2_source *s = calloc(1, sizeof *s);
+    struct v4l2_source *s = calloc(1, sizeof(*s));
     if (s)
         s->device.fd = -1;
     return s;
 }
 
-const struct source_ops v4l2_source_ops = {open_v4l2, read_v4l2, set_v4l2, close_v4l2, free_v4l2, layout_v4l2, start_v4l2, lend_v4l2};
+const struct source_ops v4l2_source_ops = {open_v4l2, read_v4l2,   set_v4l2,   close_v4l2,
+                                           free_v4l2, layout_v4l2, start_v4l2, lend_v4l2};

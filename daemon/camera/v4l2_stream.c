@@ -2,7 +2,8 @@
  *
  * See v4l2_stream.h. One lock for all; the thread of a device holds it only to hand units out.
  *
- * A device's life: open (or BACKOFF and again, where that may pass) - units - lost - BACKOFF - open ... until its last subscriber has gone.
+ * A device's life: open (or BACKOFF and again, where that may pass) - units - lost - BACKOFF - open
+ * ... until its last subscriber has gone.
  */
 #include "daemon/camera/v4l2_stream.h"
 
@@ -39,15 +40,15 @@ struct hub {
     struct v4l2_streams *all;
     char *uri;
     struct camera_params asked, params; /* its thread's; params: the device's once known */
-    struct v4l2_device device;   /* its thread's */
+    struct v4l2_device device;          /* its thread's */
     pthread_t thread;
-    int stop_fd;                 /* an eventfd */
+    int stop_fd; /* an eventfd */
     bool stop, known, ended, wants_key;
     struct pelton_failure failure; /* ended */
-    unsigned states;             /* changes so far; the last one: */
+    unsigned states;               /* changes so far; the last one: */
     bool running;
     char cause[256];
-    uint8_t sets[SETS_MOST];     /* the last parameter sets, with start codes */
+    uint8_t sets[SETS_MOST]; /* the last parameter sets, with start codes */
     size_t sets_size;
     struct v4l2_subscription *subscriptions;
 };
@@ -60,7 +61,7 @@ struct v4l2_streams {
 
 struct v4l2_streams *v4l2_streams_create(void)
 {
-    struct v4l2_streams *all = calloc(1, sizeof *all);
+    struct v4l2_streams *all = calloc(1, sizeof(*all));
     pthread_condattr_t monotonic;
     if (!all)
         return NULL;
@@ -96,7 +97,8 @@ bool v4l2_stream_wanted(const char *uri)
     struct v4l2_image now;
     struct v4l2_choice choice = {0};
     if (type > 0 && v4l2_image_get(fd, (uint32_t)type, &now) == 0)
-        v4l2_kind_choose(fd, (uint32_t)type, &p, p.width ? p.width : now.width, p.height ? p.height : now.height, &choice);
+        v4l2_kind_choose(fd, (uint32_t)type, &p, p.width ? p.width : now.width,
+                         p.height ? p.height : now.height, &choice);
     if (fd >= 0)
         close(fd);
     return choice.kind && choice.kind->coding == CAMERA_H264;
@@ -146,7 +148,8 @@ static uint32_t look_at(struct hub *h, const uint8_t *data, size_t size)
     return seen;
 }
 
-static AVPacket *make_unit(const uint8_t *sets, size_t sets_size, const uint8_t *data, size_t size, int64_t captured_ns)
+static AVPacket *make_unit(const uint8_t *sets, size_t sets_size, const uint8_t *data, size_t size,
+                           int64_t captured_ns)
 {
     AVPacket *p = size + sets_size <= INT32_MAX / 2 ? av_packet_alloc() : NULL;
     if (!p || av_new_packet(p, (int)(sets_size + size)) < 0) {
@@ -170,7 +173,8 @@ static void drop_all(struct v4l2_subscription *s)
 }
 
 /* With the lock. */
-static void hand_out(struct hub *h, const AVPacket *unit, const AVPacket *with_sets, uint32_t seen, uint64_t lost)
+static void hand_out(struct hub *h, const AVPacket *unit, const AVPacket *with_sets, uint32_t seen,
+                     uint64_t lost)
 {
     bool key = seen & (1u << NAL_IDR | 1u << NAL_SPS);
     for (struct v4l2_subscription *s = h->subscriptions; s; s = s->next) {
@@ -203,7 +207,8 @@ static int take_unit(struct hub *h, struct pelton_failure *failure)
         return rc;
     uint32_t seen = look_at(h, taken.data[0], taken.size);
     bool lacks_sets = (seen & 1u << NAL_IDR) && !(seen & 1u << NAL_SPS) && h->sets_size;
-    AVPacket *unit = make_unit(NULL, 0, taken.data[0], taken.size, taken.captured_ns), *with_sets = NULL;
+    AVPacket *unit = make_unit(NULL, 0, taken.data[0], taken.size, taken.captured_ns),
+             *with_sets = NULL;
     if (lacks_sets)
         with_sets = make_unit(h->sets, h->sets_size, taken.data[0], taken.size, taken.captured_ns);
     rc = v4l2_device_give(&h->device, taken.index, failure);
@@ -228,8 +233,10 @@ static void ask_for_key(struct hub *h, int64_t *asked_ns)
     if (!ask)
         return;
     struct v4l2_ext_control control = {.id = V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME, .value = 1};
-    struct v4l2_ext_controls one = {.which = V4L2_CTRL_WHICH_CUR_VAL, .count = 1, .controls = &control};
-    v4l2_ioctl(h->device.fd, VIDIOC_S_EXT_CTRLS, &one); /* devices without it send one by themselves */
+    struct v4l2_ext_controls one = {
+        .which = V4L2_CTRL_WHICH_CUR_VAL, .count = 1, .controls = &control};
+    /* devices without it send one by themselves */
+    v4l2_ioctl(h->device.fd, VIDIOC_S_EXT_CTRLS, &one);
     *asked_ns = now_ns();
 }
 
@@ -246,7 +253,7 @@ static void tell(struct hub *h, bool running, const char *cause)
     pthread_mutex_lock(&h->all->lock);
     if (running != h->running || !h->known || strcmp(h->cause, cause) != 0) {
         h->states += !(running && !h->states); /* that it opens at once is no news */
-        snprintf(h->cause, sizeof h->cause, "%s", cause);
+        snprintf(h->cause, sizeof(h->cause), "%s", cause);
     }
     h->running = running;
     h->known |= running;
@@ -260,12 +267,14 @@ static int open_device(struct hub *h, struct pelton_failure *failure)
 {
     const struct camera_params before = h->params; /* the device borrows its path from h->params */
     int rc = v4l2_device_open(&h->device, &h->params, failure);
-    if (rc == PELTON_ERR_UNSUPPORTED && h->known) { /* its size may be another one now, which the decoder learns from the stream */
+    /* its size may be another one now, which the decoder learns from the stream */
+    if (rc == PELTON_ERR_UNSUPPORTED && h->known) {
         h->params = h->asked;
         rc = v4l2_device_open(&h->device, &h->params, failure);
     }
     if (rc == 0 && h->params.coding != CAMERA_H264)
-        rc = v4l2_device_fail(&h->device, failure, PELTON_ERR_UNSUPPORTED, "the device gives no H.264", "");
+        rc = v4l2_device_fail(&h->device, failure, PELTON_ERR_UNSUPPORTED,
+                              "the device gives no H.264", "");
     if (rc < 0)
         h->params = before;
     h->device.least[0] = LEAST_UNIT;
@@ -297,7 +306,8 @@ static void *device_thread(void *ctx)
         }
         if (rc < 0) {
             tell(h, false, failure.cause);
-            if (watch_wait(h->params.path, rc == PELTON_ERR_NOT_FOUND, h->stop_fd, watch_backoff(&wait_ns)))
+            if (watch_wait(h->params.path, rc == PELTON_ERR_NOT_FOUND, h->stop_fd,
+                           watch_backoff(&wait_ns)))
                 wait_ns = 0;
         }
     }
@@ -320,24 +330,30 @@ static void hub_free(struct hub *h)
 }
 
 /* With the lock. */
-static int hub_find(struct v4l2_streams *all, const char *uri, struct hub **out, struct pelton_failure *failure)
+static int hub_find(struct v4l2_streams *all, const char *uri, struct hub **out,
+                    struct pelton_failure *failure)
 {
     for (*out = all->hubs; *out; *out = (*out)->next)
         if (!(*out)->ended && !strcmp((*out)->uri, uri))
             return 0;
-    struct hub *h = calloc(1, sizeof *h);
+    struct hub *h = calloc(1, sizeof(*h));
     char why[CAMERA_WHY] = "out of memory";
     if (!h)
         return failure->code = PELTON_ERR_NOMEM;
-    *h = (struct hub){.all = all, .uri = strdup(uri), .stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .device.fd = -1};
-    int rc = !h->uri || h->stop_fd < 0 ? PELTON_ERR_NOMEM : camera_params_parse(uri, &h->params, why) < 0 ? PELTON_ERR_USAGE : 0;
+    *h = (struct hub){.all = all,
+                      .uri = strdup(uri),
+                      .stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                      .device.fd = -1};
+    int rc = !h->uri || h->stop_fd < 0                       ? PELTON_ERR_NOMEM
+             : camera_params_parse(uri, &h->params, why) < 0 ? PELTON_ERR_USAGE
+                                                             : 0;
     h->asked = h->params;
     if (rc == 0 && pthread_create(&h->thread, NULL, device_thread, h))
         rc = PELTON_ERR_NOMEM;
     if (rc < 0) {
         hub_free(h);
         *failure = (struct pelton_failure){.code = rc};
-        snprintf(failure->cause, sizeof failure->cause, "%.100s: %.150s", uri, why);
+        snprintf(failure->cause, sizeof(failure->cause), "%.100s: %.150s", uri, why);
         return rc;
     }
     h->next = all->hubs;
@@ -345,9 +361,10 @@ static int hub_find(struct v4l2_streams *all, const char *uri, struct hub **out,
     return 0;
 }
 
-int v4l2_subscribe(struct v4l2_streams *all, const char *uri, struct v4l2_subscription **out, struct pelton_failure *failure)
+int v4l2_subscribe(struct v4l2_streams *all, const char *uri, struct v4l2_subscription **out,
+                   struct pelton_failure *failure)
 {
-    struct v4l2_subscription *s = calloc(1, sizeof *s);
+    struct v4l2_subscription *s = calloc(1, sizeof(*s));
     *failure = (struct pelton_failure){.code = PELTON_ERR_NOMEM, .cause = "out of memory"};
     if (!s)
         return PELTON_ERR_NOMEM;
@@ -358,7 +375,8 @@ int v4l2_subscribe(struct v4l2_streams *all, const char *uri, struct v4l2_subscr
         s->next = s->hub->subscriptions;
         s->hub->subscriptions = s;
         s->hub->wants_key = true;
-        s->state_told = s->hub->running || !s->hub->states ? s->hub->states : s->hub->states - 1; /* one that is absent is news */
+        /* one that is absent is news */
+        s->state_told = s->hub->running || !s->hub->states ? s->hub->states : s->hub->states - 1;
     }
     pthread_mutex_unlock(&all->lock);
     if (rc < 0) {
@@ -370,13 +388,14 @@ int v4l2_subscribe(struct v4l2_streams *all, const char *uri, struct v4l2_subscr
 }
 
 /* With the lock: what there is to tell; 0: nothing. */
-static int take_news(struct v4l2_subscription *s, AVPacket *unit, struct v4l2_news *news, struct pelton_failure *failure)
+static int take_news(struct v4l2_subscription *s, AVPacket *unit, struct v4l2_news *news,
+                     struct pelton_failure *failure)
 {
     const struct hub *h = s->hub;
     if (s->state_told != h->states) {
         s->state_told = h->states;
         news->running = h->running;
-        snprintf(news->cause, sizeof news->cause, "%s", h->cause);
+        snprintf(news->cause, sizeof(news->cause), "%s", h->cause);
         return V4L2_STATE;
     }
     if (h->known && !s->open_told) {
@@ -389,7 +408,7 @@ static int take_news(struct v4l2_subscription *s, AVPacket *unit, struct v4l2_ne
     if (s->n) {
         av_packet_move_ref(unit, s->units[0]);
         av_packet_free(&s->units[0]);
-        memmove(s->units, s->units + 1, --s->n * sizeof *s->units);
+        memmove(s->units, s->units + 1, --s->n * sizeof(*s->units));
         news->dropped = s->dropped;
         return V4L2_UNIT;
     }
@@ -400,7 +419,8 @@ static int take_news(struct v4l2_subscription *s, AVPacket *unit, struct v4l2_ne
     return 0;
 }
 
-int v4l2_stream_next(struct v4l2_subscription *s, const atomic_bool *stop, AVPacket *unit, struct v4l2_news *news, struct pelton_failure *failure)
+int v4l2_stream_next(struct v4l2_subscription *s, const atomic_bool *stop, AVPacket *unit,
+                     struct v4l2_news *news, struct pelton_failure *failure)
 {
     struct v4l2_streams *all = s->hub->all;
     int rc = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * See watch.h. Folders come and go with the devices in them (/dev/v4l), so the deepest that there is of each path is watched, and after
- * each event anew. A node is created before its user may open it: its attributes are watched too. Events of other names wake nobody up for
- * more than a comparison, and those of the device at most twenty times a second.
+ * See watch.h. Folders come and go with the devices in them (/dev/v4l), so the deepest that there
+ * is of each path is watched, and after each event anew. A node is created before its user may open
+ * it: its attributes are watched too. Events of other names wake nobody up for more than a
+ * comparison, and those of the device at most twenty times a second.
  */
 #include "daemon/camera/watch.h"
 
@@ -15,8 +16,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define EVENTS (IN_CREATE | IN_ATTRIB | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF)
-#define CALM_NS (NS_PER_S / 20)
+#define EVENTS        (IN_CREATE | IN_ATTRIB | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF)
+#define CALM_NS       (NS_PER_S / 20)
 #define FIRST_WAIT_NS (NS_PER_S / 2)
 #define LAST_WAIT_NS  (30 * NS_PER_S)
 
@@ -24,14 +25,15 @@ int64_t watch_backoff(int64_t *wait_ns)
 {
     int64_t wait = *wait_ns ? *wait_ns : FIRST_WAIT_NS, now = now_ns();
     *wait_ns = wait * 2 > LAST_WAIT_NS ? LAST_WAIT_NS : wait * 2;
-    return now + wait / 2 + (int64_t)((uint64_t)now / 1000 * 2654435761u % (uint64_t)(wait / 2 + 1));
+    return now + wait / 2 +
+           (int64_t)((uint64_t)now / 1000 * 2654435761u % (uint64_t)(wait / 2 + 1));
 }
 
 /* What the path leads to: a link's target, which need not be there; else the path itself. */
 static void target_of(const char *path, char out[PATH_MAX])
 {
     char link[PATH_MAX];
-    ssize_t n = readlink(path, link, sizeof link - 1);
+    ssize_t n = readlink(path, link, sizeof(link) - 1);
     const char *slash = strrchr(path, '/');
     snprintf(out, PATH_MAX, "%s", path);
     if (n <= 0)
@@ -47,7 +49,7 @@ static void target_of(const char *path, char out[PATH_MAX])
 static void watch_above(int fd, const char *path)
 {
     char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
+    snprintf(folder, sizeof(folder), "%s", path);
     for (char *slash = strrchr(folder, '/'); slash; slash = strrchr(folder, '/')) {
         slash[slash == folder] = 0;
         if (inotify_add_watch(fd, folder, EVENTS) >= 0 || slash == folder)
@@ -82,11 +84,12 @@ static bool drain(int fd, const char *path, const char *target)
 {
     _Alignas(struct inotify_event) char buffer[4096];
     bool ours = false;
-    for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;)
+    for (ssize_t n; (n = read(fd, buffer, sizeof(buffer))) > 0;)
         for (ssize_t at = 0; at < n;) {
             const struct inotify_event *ev = (const void *)(buffer + at);
-            ours |= !ev->len || (ev->mask & IN_Q_OVERFLOW) || is_part(ev->name, path) || is_part(ev->name, target);
-            at += (ssize_t)(sizeof *ev + ev->len);
+            ours |= !ev->len || (ev->mask & IN_Q_OVERFLOW) || is_part(ev->name, path) ||
+                    is_part(ev->name, target);
+            at += (ssize_t)(sizeof(*ev) + ev->len);
         }
     return ours;
 }
@@ -103,7 +106,8 @@ static bool can_open(const char *path)
 }
 
 /* Until an event of ours (true), a wake-up or the time. */
-static bool wait_event(int fd, int wake_fd, const char *path, const char *target, int64_t until_ns, bool *woken)
+static bool wait_event(int fd, int wake_fd, const char *path, const char *target, int64_t until_ns,
+                       bool *woken)
 {
     while (now_ns() < until_ns) {
         struct pollfd p[2] = {{.fd = wake_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};

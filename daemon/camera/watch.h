@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Waiting for a device to be plugged in: inotify on the folders that lead to its path, which may be a link of /dev/v4l/by-id.
+ * Waiting for a device to be plugged in: inotify on the folders that lead to its path, which may be
+ * a link of /dev/v4l/by-id.
  */
 #ifndef PELTON_CAMERA_WATCH_H
 #define PELTON_CAMERA_WATCH_H
@@ -8,12 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns at until_ns (CLOCK_MONOTONIC), when wake_fd becomes readable, or, with true, when the path can be opened after something has
- * happened to it; absent: also when it can be at once. Blocks; without inotify it only sleeps. */
+/* Returns at until_ns (CLOCK_MONOTONIC), when wake_fd becomes readable, or, with true, when the
+ * path can be opened after something has happened to it; absent: also when it can be at once.
+ * Blocks; without inotify it only sleeps. */
 bool watch_wait(const char *path, bool absent, int wake_fd, int64_t until_ns);
 
-/* The time of the next try: 0.5 s, 1 s, ... 30 s from now, shortened at random by up to a half. *wait_ns 0: the first; it is moved on. */
+/* The time of the next try: 0.5 s, 1 s, ... 30 s from now, shortened at random by up to a half.
+ * *wait_ns 0: the first; it is moved on. */
 int64_t watch_backoff(int64_t *wait_ns);
-#define WATCH_HEALTHY_NS 10000000000 /* after so long without a failure the next wait is short again */
+/* after so long without a failure the next wait is short again */
+#define WATCH_HEALTHY_NS 10000000000
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The thread of array_maker.h. It knows one wish, the last one: pictures of several sizes at once are rare.
+ * The thread of array_maker.h. It knows one wish, the last one: pictures of several sizes at once
+ * are rare.
  */
 #include "daemon/worker/array_maker.h"
 
@@ -33,7 +34,8 @@ static bool missing(struct memory *m, size_t mb_count, uint32_t count)
 {
     size_t sizes[ARRAYS];
     sizes_of(mb_count, sizes);
-    return memory_missing(m, sizes[0], count) || memory_missing(m, sizes[1], count) || memory_missing(m, sizes[2], count);
+    return memory_missing(m, sizes[0], count) || memory_missing(m, sizes[1], count) ||
+           memory_missing(m, sizes[2], count);
 }
 
 /* A piece of the device's memory or a slab, if any is short and can be made. */
@@ -44,7 +46,8 @@ static bool make(struct array_maker *a, size_t mb_count, uint32_t count, uint64_
     if (a->resident && resident_provide(a->resident, coeff_bytes))
         return true;
     sizes_of(mb_count, sizes);
-    return memory_provide(m, sizes[0], count) || memory_provide(m, sizes[1], count) || memory_provide(m, sizes[2], count);
+    return memory_provide(m, sizes[0], count) || memory_provide(m, sizes[1], count) ||
+           memory_provide(m, sizes[2], count);
 }
 
 static void maker_main(void *arg)
@@ -60,7 +63,8 @@ static void maker_main(void *arg)
             continue;
         }
         uv_mutex_unlock(&a->lock);
-        bool made = make(a, mb_count, count, coeff_bytes), short_of = missing(a->memory, mb_count, count);
+        bool made = make(a, mb_count, count, coeff_bytes),
+             short_of = missing(a->memory, mb_count, count);
         uv_mutex_lock(&a->lock);
         if (!made && short_of)
             a->refused = mb_count;
@@ -72,7 +76,7 @@ static void maker_main(void *arg)
 
 struct array_maker *array_maker_start(struct memory *m, struct resident *resident)
 {
-    struct array_maker *a = calloc(1, sizeof *a);
+    struct array_maker *a = calloc(1, sizeof(*a));
     if (!a)
         return NULL;
     a->memory = m;
@@ -87,11 +91,13 @@ struct array_maker *array_maker_start(struct memory *m, struct resident *residen
     return NULL;
 }
 
-bool array_maker_ready(struct array_maker *a, uint32_t mb_count, uint32_t count, uint64_t coeff_bytes)
+bool array_maker_ready(struct array_maker *a, uint32_t mb_count, uint32_t count,
+                       uint64_t coeff_bytes)
 {
     if (!a)
         return true;
-    bool ready = !missing(a->memory, mb_count, count), room = !a->resident || !resident_short(a->resident, coeff_bytes);
+    bool ready = !missing(a->memory, mb_count, count),
+         room = !a->resident || !resident_short(a->resident, coeff_bytes);
     uv_mutex_lock(&a->lock);
     if (!ready && a->refused == mb_count && !a->count)
         ready = true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Rectangles of a session to those of a delivery: in the size that the frames have now, and in rows of a field where that leaves.
+ * Rectangles of a session to those of a delivery: in the size that the frames have now, and in rows
+ * of a field where that leaves.
  */
 #include "daemon/worker/blur.h"
 
@@ -8,12 +9,15 @@
 
 _Static_assert(PELTON_MAX_BLURS <= RECON_BLURS, "a delivery takes them all");
 
-bool blur_outside(const struct pelton_open_params *p, uint32_t width, uint32_t height, char why[128])
+bool blur_outside(const struct pelton_open_params *p, uint32_t width, uint32_t height,
+                  char why[128])
 {
     for (uint32_t i = 0; i < p->n_blur; i++) {
         const struct pelton_rect *r = &p->blur[i];
         if (r->x >= width || r->y >= height) {
-            snprintf(why, 128, "the rectangle to be blurred at %u,%u lies outside of the picture, %ux%u", r->x, r->y, width, height);
+            snprintf(why, 128,
+                     "the rectangle to be blurred at %u,%u lies outside of the picture, %ux%u",
+                     r->x, r->y, width, height);
             return true;
         }
     }
@@ -34,7 +38,8 @@ bool blur_admit(struct session *s, struct session_format *format, bool fields, c
     return !blur_outside(p, p->blur_width, p->blur_height, why);
 }
 
-/* [*begin, *begin + *size) of `was` samples to as many of `is` as touch it. Coordinates are below 2^16 (blur_rect_valid). */
+/* [*begin, *begin + *size) of `was` samples to as many of `is` as touch it. Coordinates are below
+ * 2^16 (blur_rect_valid). */
 static void scale(uint32_t was, uint32_t is, uint32_t *begin, uint32_t *size)
 {
     uint64_t end = (uint64_t)*begin + *size;
@@ -44,7 +49,8 @@ static void scale(uint32_t was, uint32_t is, uint32_t *begin, uint32_t *size)
     *size = (uint32_t)end - *begin;
 }
 
-struct pelton_rect blur_scaled(const struct pelton_open_params *p, uint32_t i, uint32_t width, uint32_t height)
+struct pelton_rect blur_scaled(const struct pelton_open_params *p, uint32_t i, uint32_t width,
+                               uint32_t height)
 {
     struct pelton_rect r = p->blur[i];
     scale(p->blur_width ? p->blur_width : width, width, &r.x, &r.width);

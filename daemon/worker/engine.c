@@ -2,9 +2,10 @@
  *
  * The engine: device, threads, and the way back to the loop thread.
  *
- * Start: engine_create opens the device, then starts the codec workers and the GPU thread. End: engine_close closes every
- * session; when the last has ended the GPU thread frees the stores and stops, workers and GPU thread are joined, the device is
- * closed. Everything that may still be in flight then is a conjunction, see engine_maybe_closed.
+ * Start: engine_create opens the device, then starts the codec workers and the GPU thread. End:
+ * engine_close closes every session; when the last has ended the GPU thread frees the stores and
+ * stops, workers and GPU thread are joined, the device is closed. Everything that may still be in
+ * flight then is a conjunction, see engine_maybe_closed.
  */
 #include "daemon/worker/engine_internal.h"
 
@@ -18,12 +19,13 @@
 #include <unistd.h>
 
 #define MEMORY_CACHE_LIMIT (1ull << 30)
-#define WINDOW_BUDGET      (8ull << 30) /* look-ahead beyond what each stream is sure of: at most this, */
-#define WINDOW_SHARE       16           /* and at most this part of the machine's memory */
-#define SPIN_PAUSES        32 /* one to two microseconds */
-#define EXPECT_NS          5000000 /* a picture takes the GPU less */
-#define SLAB_BYTES         (64u << 20)
-#define SLAB_BYTES_SMALL   (4u << 20) /* where the device has no memory of its own to be far from */
+/* look-ahead beyond what each stream is sure of: at most this, */
+#define WINDOW_BUDGET    (8ull << 30)
+#define WINDOW_SHARE     16      /* and at most this part of the machine's memory */
+#define SPIN_PAUSES      32      /* one to two microseconds */
+#define EXPECT_NS        5000000 /* a picture takes the GPU less */
+#define SLAB_BYTES       (64u << 20)
+#define SLAB_BYTES_SMALL (4u << 20) /* where the device has no memory of its own to be far from */
 
 void spin_once(void)
 {
@@ -72,7 +74,8 @@ static void on_awake(uv_idle_t *awake)
         uv_idle_stop(awake);
 }
 
-/* An idle handle makes the loop go round without sleeping, so that the frame's own call finds it awake. */
+/* An idle handle makes the loop go round without sleeping, so that the frame's own call finds it
+ * awake. */
 static void on_async(uv_async_t *async)
 {
     struct engine *e = async->data;
@@ -131,7 +134,7 @@ static int start_threads(struct engine *e)
 {
     unsigned cpus = (unsigned)uv_available_parallelism();
     e->worker_count = e->params.threads ? e->params.threads : cpus;
-    e->workers = calloc(e->worker_count, sizeof *e->workers);
+    e->workers = calloc(e->worker_count, sizeof(*e->workers));
     if (!e->workers)
         return PELTON_ERR_NOMEM;
     for (unsigned i = 0; i < e->worker_count; i++) {
@@ -179,7 +182,8 @@ static int open_device(struct engine *e)
     else
         tune_first_use(e->gpu, e->params.tune_software, e->params.log, e->params.log_ctx, &e->tune);
     if (e->params.tune_force && !tune_force(e->params.tune_force, &e->tune)) {
-        e->params.log(e->params.log_ctx, 0, "tune_force names no such family and variant of kernels");
+        e->params.log(e->params.log_ctx, 0,
+                      "tune_force names no such family and variant of kernels");
         return PELTON_ERR_USAGE;
     }
     e->window_budget = e->software ? 0 : window_budget();
@@ -194,7 +198,7 @@ static int open_device(struct engine *e)
 
 int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out)
 {
-    struct engine *e = calloc(1, sizeof *e);
+    struct engine *e = calloc(1, sizeof(*e));
     if (!e)
         return PELTON_ERR_NOMEM;
     e->loop = loop;

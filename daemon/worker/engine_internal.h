@@ -2,12 +2,14 @@
  *
  * What the files of the worker's engine share: the objects, who owns them, and one lock.
  *
- * Threads: the loop thread (callbacks), one stream thread per session (libavformat and step 1, stream.c), the codec workers
- * (steps 2 and 3, workers.c) and one GPU thread (steps 4 and 5, gpu_thread.c), which alone calls gpu.h and recon.h after start-up.
- * Where the GPU does step 2, too, a thread of its own gives it pictures and takes them back (entropy_gpu.c, gpu/entropy.h).
+ * Threads: the loop thread (callbacks), one stream thread per session (libavformat and step 1,
+ * stream.c), the codec workers (steps 2 and 3, workers.c) and one GPU thread (steps 4 and 5,
+ * gpu_thread.c), which alone calls gpu.h and recon.h after start-up. Where the GPU does step 2,
+ * too, a thread of its own gives it pictures and takes them back (entropy_gpu.c, gpu/entropy.h).
  *
- * engine.lock guards every field below that is not marked with the thread that owns it. Nothing slow happens under it: no
- * decode, no Vulkan, no system call that may block. A picture is never unreferenced under it, for job_picture_freed takes it.
+ * engine.lock guards every field below that is not marked with the thread that owns it. Nothing
+ * slow happens under it: no decode, no Vulkan, no system call that may block. A picture is never
+ * unreferenced under it, for job_picture_freed takes it.
  */
 #ifndef PELTON_ENGINE_INTERNAL_H
 #define PELTON_ENGINE_INTERNAL_H
@@ -23,12 +25,13 @@
 #define NS_PER_S         1000000000ll
 #define BATCH_DELIVERIES 64
 #define LIVE_NS          1000000000ll /* a live stream without a picture for so long is asleep */
-#define LIVE_PICTURES    2 /* of a live stream that are in work at most; else it is read faster than it plays */
+/* of a live stream that are in work at most; else it is read faster than it plays */
+#define LIVE_PICTURES 2
 
 /* ---- pictures (jobs.c) ---- */
 
-/* PARSING -> READY (motion derived) -> SUBMITTED (in a batch) -> DONE (samples exist). ARCHITECTURE.md's CONCEALED is READY
- * with failed set: its samples are a copy. */
+/* PARSING -> READY (motion derived) -> SUBMITTED (in a batch) -> DONE (samples exist).
+ * ARCHITECTURE.md's CONCEALED is READY with failed set: its samples are a copy. */
 enum job_state { JOB_PARSING, JOB_READY, JOB_SUBMITTED, JOB_DONE };
 
 struct job;
@@ -37,61 +40,76 @@ struct job_wait { /* "waiter needs the motion of the job whose list this is in" 
     struct job_wait *next;
 };
 
-/* What the pictures of one frame share: a frame is one picture, two fields, three colour planes, or three of each field. */
+/* What the pictures of one frame share: a frame is one picture, two fields, three colour planes, or
+ * three of each field. */
 struct frame_state {
-    uint8_t pictures, submitted, done; /* how many there are, and how many of them are past that; all are there before the output is */
-    bool corrupt;                      /* as of the pictures submitted */
-    bool filled;                       /* of a single field: its rows stand for the other one's too */
-    uint64_t batch;                    /* the last one that writes the slot */
-    int32_t poc[2];                    /* of the fields */
+    /* how many there are, and how many of them are past that; all are there before the output is */
+    uint8_t pictures, submitted, done;
+    bool corrupt;   /* as of the pictures submitted */
+    bool filled;    /* of a single field: its rows stand for the other one's too */
+    uint64_t batch; /* the last one that writes the slot */
+    int32_t poc[2]; /* of the fields */
     int64_t trace[PELTON_TRACE_POINTS]; /* of the last picture that got there */
 };
 
-/* The engine's side of a picture; lives exactly as long as the picture (on_free releases both job and frame slot). */
+/* The engine's side of a picture; lives exactly as long as the picture (on_free releases both job
+ * and frame slot). */
 struct job {
     /* What is looked at in passing, as windows and queues are long. */
     enum job_state state; /* job_set_state */
     struct job *next;     /* session.window, in decoding order */
     struct job *next_entropy, *prev_entropy;
-    uint64_t bytes, largest_slice; /* of its slices; the latter entropy_slice_weight's, only where offloads has been true */
-    uint64_t turn;                 /* its place in engine.entropy */
+    /* of its slices; the latter entropy_slice_weight's, only where offloads has been true */
+    uint64_t bytes, largest_slice;
+    uint64_t turn; /* its place in engine.entropy */
     struct session *session;
 
-    struct h264_picture *pic; /* the reference of the session's window, until the job is retired from it */
-    struct job *owner;        /* of the frame slot: that of the first field, of plane 0, whose picture this one holds; else itself */
+    /* the reference of the session's window, until the job is retired from it */
+    struct h264_picture *pic;
+    /* of the frame slot: that of the first field, of plane 0, whose picture this one holds; else
+     * itself */
+    struct job *owner;
     struct frame_state frame; /* the owner's */
-    struct store *store; /* where slot lies, NULL before submission */
-    bool failed; /* not reconstructable: copied from another frame */
-    bool queued; /* in engine.entropy */
+    struct store *store;      /* where slot lies, NULL before submission */
+    bool failed;              /* not reconstructable: copied from another frame */
+    bool queued;              /* in engine.entropy */
     bool motion_done;
     bool allocated; /* the picture's arrays exist */
     bool counts;    /* in session.arrays */
     bool urgent;    /* others that have been decoded wait for it */
     bool offloads;  /* the GPU may entropy-decode it, as long as nobody has begun */
-    bool live;      /* of a live stream, whose next picture has not come yet: counts in engine.live_jobs until it is submitted */
+    /* of a live stream, whose next picture has not come yet: counts in engine.live_jobs until it is
+     * submitted */
+    bool live;
     uint32_t slice_next, slices_left, slice_chunk;
     uint32_t *slice_order; /* with shuffle_seed: a permutation; else NULL */
-    bool follows;          /* motion of its slices may be derived one by one, once motion_waits is 1 */
-    uint32_t followed;     /* macroblocks whose motion is derived and whose records are validated, and what these have */
+    bool follows; /* motion of its slices may be derived one by one, once motion_waits is 1 */
+    /* macroblocks whose motion is derived and whose records are validated, and what these have */
+    uint32_t followed;
     struct rec_seen seen;
     uint32_t motion_waits; /* jobs whose motion must come first, plus one for the own entropy */
-    struct job_wait waits[33]; /* of its colocated pictures, and of the one that concealment goes on from */
+    /* of its colocated pictures, and of the one that concealment goes on from */
+    struct job_wait waits[33];
     uint32_t wait_count;
     struct job_wait *waiters;
     uint32_t seat;  /* session.seat when it took its slot */
     uint64_t batch; /* serial number of the batch that holds it, 0 before */
     uint64_t kept;  /* in engine.entropy_kept */
-    uint32_t fetched; /* units of coefficients that it has from the GPU; 0: none, or they are taken over */
-    bool derives;     /* the GPU may derive its motion */
-    bool sends;       /* and is to, though a worker entropy-decodes it; its slices are not followed */
-    uint32_t units;   /* of coefficients, where sends */
-    void *raw;        /* its records in the device's memory, until the GPU has derived their motion (motion_gpu.h); NULL: none */
+    /* units of coefficients that it has from the GPU; 0: none, or they are taken over */
+    uint32_t fetched;
+    bool derives;   /* the GPU may derive its motion */
+    bool sends;     /* and is to, though a worker entropy-decodes it; its slices are not followed */
+    uint32_t units; /* of coefficients, where sends */
+    /* its records in the device's memory, until the GPU has derived their motion (motion_gpu.h);
+     * NULL: none */
+    void *raw;
     struct job *motion_left, *motion_right; /* engine.motion or derive */
     uint32_t motion_rank;
     struct job *next_follow;
 };
 
-/* ---- output (stream.c makes, scheduler.c submits, gpu_thread.c completes, session_tend.c announces) ---- */
+/* ---- output (stream.c makes, scheduler.c submits, gpu_thread.c completes, session_tend.c
+ * announces) ---- */
 
 enum output_state { OUTPUT_QUEUED, OUTPUT_SUBMITTED, OUTPUT_COMPLETE };
 
@@ -99,9 +117,9 @@ struct output {
     struct h264_picture *pic; /* own reference; its job is the frame's owner */
     uint8_t structure;        /* REC_FRAME, or the field that leaves */
     enum output_state state;
-    bool drop; /* not to be announced: before start_us, or dropped by policy */
+    bool drop;                  /* not to be announced: before start_us, or dropped by policy */
     struct session_frame frame; /* owns its side */
-    struct pool *pool; /* once submitted */
+    struct pool *pool;          /* once submitted */
     struct output *next;
 };
 
@@ -113,26 +131,30 @@ struct pool {
     struct session_format format;
     void *memory; /* NULL for PELTON_NONE */
     struct gpu_host *host;
-    enum recon_format delivered; /* what the frame store writes; of 4:0:0 given out with chroma planes luma alone */
+    /* what the frame store writes; of 4:0:0 given out with chroma planes luma alone */
+    enum recon_format delivered;
     bool announced, retired; /* on_format queued; a newer epoch exists */
     uint32_t busy;           /* slots not FREE */
     uint32_t events;         /* not yet called back, that name the pool */
     struct {
         enum pool_slot_state state;
         uint32_t generation;
-    } * slots;
+    } *slots;
     uint32_t cursor; /* slots are handed out in turn */
     struct pool *next;
 };
 
-/* Allocating and pinning a pool takes a tenth of a second: not on the GPU thread, which all sessions wait for. Any thread. */
-int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format delivered, bool memory, struct pool **out);
+/* Allocating and pinning a pool takes a tenth of a second: not on the GPU thread, which all
+ * sessions wait for. Any thread. */
+int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format delivered,
+                bool memory, struct pool **out);
 void pool_free(struct pool *pool);                 /* GPU thread, without the lock */
 bool pool_take(struct pool *pool, uint32_t *slot); /* FREE -> WRITING, new generation */
 void pool_put(struct pool *pool, uint32_t slot);   /* -> FREE */
 /* Planes of one frame; fills pix_fmt, planes, offsets, strides, sizes and slot_size. */
 struct pixels;
-void pool_layout(const struct pixels *pixels, uint32_t width, uint32_t height, struct session_format *format);
+void pool_layout(const struct pixels *pixels, uint32_t width, uint32_t height,
+                 struct session_format *format);
 
 /* ---- frame stores (store.c) ---- */
 
@@ -142,15 +164,16 @@ struct store_key {
     bool interlaced, separate_planes;
 };
 
-/* A recon and the meaning of its slots. Shared by sessions of one picture size; each has a quota of slots. */
+/* A recon and the meaning of its slots. Shared by sessions of one picture size; each has a quota of
+ * slots. */
 struct store {
     struct store_key key;
     struct recon *recon;
     uint32_t slots, width, flight;
-    uint32_t users;    /* sessions */
-    uint32_t live;     /* slots in use */
-    uint32_t owed;     /* free slots that sessions are sure of, as of the batch being collected */
-    uint32_t kept;     /* free slots that pictures ahead leave for the next session */
+    uint32_t users; /* sessions */
+    uint32_t live;  /* slots in use */
+    uint32_t owed;  /* free slots that sessions are sure of, as of the batch being collected */
+    uint32_t kept;  /* free slots that pictures ahead leave for the next session */
     int32_t *free_slots;
     uint32_t free_count;
     struct batch *first, *last; /* in flight, oldest first */
@@ -164,18 +187,24 @@ struct store {
 
 bool store_key_equal(const struct store_key *a, const struct store_key *b);
 struct store_key store_key_of(const struct h264_sps *sps);
-/* Attach s to a store for pictures with this SPS; detaches it from its former one. STORE_LATER: other sessions have to give back
- * slots first. GPU thread, with the lock, which it drops meanwhile. */
+/* Attach s to a store for pictures with this SPS; detaches it from its former one. STORE_LATER:
+ * other sessions have to give back slots first. GPU thread, with the lock, which it drops
+ * meanwhile. */
 #define STORE_LATER 1
 int store_attach(struct engine *e, struct session *s, const struct h264_sps *sps);
 void store_detach(struct session *s);
-uint32_t store_base(const struct session *s, const struct h264_sps *sps); /* slots that a stream needs to make progress in decoding order */
-bool store_serves(const struct session *s, const struct h264_sps *sps); /* the session's store can hold its pictures */
-void store_collect(struct engine *e, bool all); /* free what is idle; GPU thread, with the lock, dropped meanwhile */
-uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count); /* host memory of a picture in a window, an upper estimate */
+/* slots that a stream needs to make progress in decoding order */
+uint32_t store_base(const struct session *s, const struct h264_sps *sps);
+/* the session's store can hold its pictures */
+bool store_serves(const struct session *s, const struct h264_sps *sps);
+/* free what is idle; GPU thread, with the lock, dropped meanwhile */
+void store_collect(struct engine *e, bool all);
+/* host memory of a picture in a window, an upper estimate */
+uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count);
 uint32_t arrays_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions);
 uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions);
-uint32_t slots_owed(const struct engine *e, const struct store *st); /* free slots that its sessions are sure of */
+/* free slots that its sessions are sure of */
+uint32_t slots_owed(const struct engine *e, const struct store *st);
 
 /* ---- batches (scheduler.c, gpu_thread.c) ---- */
 
@@ -204,11 +233,14 @@ struct pool_maker {
     int error;
     struct pool *pool;
 };
-bool pool_maker_start(struct session *s, const struct session_format *format, enum recon_format delivered);
-struct pool *pool_maker_result(struct session *s, int *error); /* after done; drops the lock to join the thread */
+bool pool_maker_start(struct session *s, const struct session_format *format,
+                      enum recon_format delivered);
+/* after done; drops the lock to join the thread */
+struct pool *pool_maker_result(struct session *s, int *error);
 
 void gpu_thread_main(void *engine);
-void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint); /* with the lock */
+/* with the lock */
+void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint);
 
 /* ---- memory (memory.c) ---- */
 
@@ -216,14 +248,15 @@ void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hin
 struct memory {
     uv_mutex_t lock;
     void *free_list[MEMORY_CLASSES];
-    struct slab *slabs[MEMORY_CLASSES]; /* with a free block */
+    struct slab *slabs[MEMORY_CLASSES];   /* with a free block */
     uint32_t slab_blocks[MEMORY_CLASSES]; /* free ones of theirs */
-    struct gpu *gpu;                    /* of the slabs; NULL: all blocks from the heap. Set before the first block is taken */
+    /* of the slabs; NULL: all blocks from the heap. Set before the first block is taken */
+    struct gpu *gpu;
     size_t slab_bytes;
-    uint64_t cached, limit;             /* bytes of free blocks */
+    uint64_t cached, limit; /* bytes of free blocks */
 };
-/* A session's view of it, which the codec holds. Lives until the session and the last block are gone: pictures may be freed on
- * another thread a moment after their session. */
+/* A session's view of it, which the codec holds. Lives until the session and the last block are
+ * gone: pictures may be freed on another thread a moment after their session. */
 struct account {
     struct h264_allocator allocator, bytes;
     struct memory *memory;
@@ -234,8 +267,8 @@ int memory_init(struct memory *m, uint64_t cache_limit);
 void memory_free(struct memory *m);
 /* How many of `count` blocks of that size there are not, if they come from slabs. */
 uint32_t memory_missing(struct memory *m, size_t size, uint32_t count);
-/* A slab of what is missing, or of a part. False: nothing is, or there is no memory. Takes a tenth of a second, in which allocations of
- * other threads go on. */
+/* A slab of what is missing, or of a part. False: nothing is, or there is no memory. Takes a tenth
+ * of a second, in which allocations of other threads go on. */
 bool memory_provide(struct memory *m, size_t size, uint32_t count);
 struct account *account_create(struct memory *m);
 void account_unref(struct account *a); /* NULL allowed */
@@ -246,7 +279,7 @@ enum event_kind { EVENT_FORMAT, EVENT_FRAME, EVENT_STATE };
 struct event {
     struct event *next;
     enum event_kind kind;
-    struct pool *pool; /* its events counts it; may be NULL */
+    struct pool *pool;          /* its events counts it; may be NULL */
     struct session_frame frame; /* owns its side */
     bool running;               /* EVENT_STATE */
     char cause[256];
@@ -258,14 +291,16 @@ struct session {
     struct session_callbacks callbacks; /* loop thread */
     void *ctx;
 
-    /* Parameters, copied; constant after session_open, but params.blur_width and blur_height (GPU thread). */
+    /* Parameters, copied; constant after session_open, but params.blur_width and blur_height (GPU
+     * thread). */
     struct pelton_open_params params;
     char *uri, *name, *pix_fmt;
     int fd;
     bool probe_only;
     uint64_t resume_sequence;
     bool live; /* access units come at their own pace; constant once the source is open */
-    const struct h264_sps *ahead; /* store and pool are made for it while the stream thread waits in room */
+    /* store and pool are made for it while the stream thread waits in room */
+    const struct h264_sps *ahead;
 
     uv_thread_t thread;
     bool thread_started, thread_ended;
@@ -282,22 +317,25 @@ struct session {
     struct job *waiting;               /* the oldest one that is not submitted; NULL: all are */
     uint32_t frames_ahead;             /* submitted before it, though later */
     uint32_t ready;                    /* pictures in that state */
-    struct job *last_queued;           /* of its pictures in engine.entropy the last one; NULL: no telling */
-    uint32_t queued;                   /* of its pictures there, those that nobody has begun and nobody waits for */
-    uint64_t picture_bytes;            /* window_picture_bytes of its first picture, 0 before it */
+    struct job *last_queued; /* of its pictures in engine.entropy the last one; NULL: no telling */
+    uint32_t queued; /* of its pictures there, those that nobody has begun and nobody waits for */
+    uint64_t picture_bytes; /* window_picture_bytes of its first picture, 0 before it */
     struct output *outputs, **outputs_tail;
     uint32_t live_pictures; /* jobs that exist */
     int64_t live_ns;        /* when the last picture that was decoded as it came did */
     uint64_t jobs;          /* that ever were */
-    uint32_t arrays, arrays_most; /* jobs that a worker has begun and that are not DONE; and how many may be while the GPU decodes, too */
-    uint64_t turn;          /* of its last job */
+    /* jobs that a worker has begun and that are not DONE; and how many may be while the GPU
+     * decodes, too */
+    uint32_t arrays, arrays_most;
+    uint64_t turn; /* of its last job */
 
     struct store *store;
-    uint32_t quota, base, held; /* frame slots: allowed, of these needed for in-order progress, in use */
-    uint32_t want, seat;        /* pictures ahead that it can use; counts the stores it was attached to */
-    int64_t store_wait_ns;      /* since when it waits for slots of a store; 0: it does not */
-    struct pool *pools;         /* newest first; pools is the current one */
-    struct pool_maker maker;    /* of the next one */
+    /* frame slots: allowed, of these needed for in-order progress, in use */
+    uint32_t quota, base, held;
+    uint32_t want, seat; /* pictures ahead that it can use; counts the stores it was attached to */
+    int64_t store_wait_ns;   /* since when it waits for slots of a store; 0: it does not */
+    struct pool *pools;      /* newest first; pools is the current one */
+    struct pool_maker maker; /* of the next one */
     uint32_t epoch;
 
     struct event *events, **events_tail;
@@ -314,19 +352,21 @@ struct session {
     struct account *account;
     struct pelton_stats stats; /* without the fields that session_stats computes */
     uint64_t dropped_decoder;
-    uint64_t peak_host, peak_gpu;         /* most bytes held */
+    uint64_t peak_host, peak_gpu; /* most bytes held */
     int64_t opened_ns, ended_ns;
     struct recon_times gpu_base; /* the store's times when this session attached to it */
     struct recon_times gpu_sum;  /* from stores used before */
     uint64_t gpu_pictures;       /* submitted to the present store */
 };
 
-void session_fail(struct session *s, int code, const char *cause, const char *hint); /* with the lock; the first cause stays */
-void session_post(struct session *s, struct event *ev);                              /* with the lock */
-void session_maybe_end(struct session *s);                                           /* with the lock, GPU thread */
-void session_account_memory(struct session *s);               /* with the lock: notes the most */
-void session_account_gpu(struct session *s, struct recon_times *out);                /* with the lock: sum over stores */
-void sessions_dispatch(struct engine *e);                                            /* loop thread, without the lock */
+/* with the lock; the first cause stays */
+void session_fail(struct session *s, int code, const char *cause, const char *hint);
+void session_post(struct session *s, struct event *ev); /* with the lock */
+void session_maybe_end(struct session *s);              /* with the lock, GPU thread */
+void session_account_memory(struct session *s);         /* with the lock: notes the most */
+/* with the lock: sum over stores */
+void session_account_gpu(struct session *s, struct recon_times *out);
+void sessions_dispatch(struct engine *e); /* loop thread, without the lock */
 void stream_thread_main(void *session);
 
 /* ---- entropy decoding on the GPU (entropy_gpu.c) ---- */
@@ -335,7 +375,8 @@ struct entropy_rate {
     double seconds, bytes; /* of late; 0: nothing is known */
 };
 
-int entropy_gpu_start(struct engine *e); /* no thread where the setting or the device is against it */
+/* no thread where the setting or the device is against it */
+int entropy_gpu_start(struct engine *e);
 void entropy_gpu_stop(struct engine *e); /* once e->stopping is set and the GPU thread has ended */
 void entropy_gpu_wake(struct engine *e); /* with the lock: a picture for it is in the queue */
 bool entropy_gpu_works(const struct engine *e);      /* these with the lock */
@@ -357,8 +398,8 @@ struct worker {
 struct engine {
     uv_loop_t *loop;
     uv_async_t async;
-    uv_idle_t awake;              /* keeps the loop thread awake */
-    atomic_llong awake_until_ns;  /* for the frame of a live stream that the GPU is at work on */
+    uv_idle_t awake;             /* keeps the loop thread awake */
+    atomic_llong awake_until_ns; /* for the frame of a live stream that the GPU is at work on */
     struct engine_params params;
     struct v4l2_streams *streams; /* cameras that give H.264 */
     struct gpu *gpu;
@@ -370,41 +411,49 @@ struct engine {
     unsigned measured;
 
     uv_mutex_t lock;
-    uv_cond_t gpu_work; /* the GPU thread */
+    uv_cond_t gpu_work;     /* the GPU thread */
     atomic_bool gpu_signal; /* something changed since the GPU thread looked */
     uint32_t live_jobs;     /* the GPU thread stays awake for them */
-    struct gpu_pulse *pulse; /* GPU thread: keeps the device's clocks up between live pictures; NULL: not needed yet */
-    int64_t live_ns;        /* when the last live picture came; 0: none did */
-    int64_t live_due_ns;    /* when the next one of its stream is expected; 0: no telling */
+    /* GPU thread: keeps the device's clocks up between live pictures; NULL: not needed yet */
+    struct gpu_pulse *pulse;
+    int64_t live_ns;     /* when the last live picture came; 0: none did */
+    int64_t live_due_ns; /* when the next one of its stream is expected; 0: no telling */
     bool stopping, gpu_stop, gpu_lost;
 
-    struct job *entropy, *entropy_last; /* pictures with slices that nobody has taken, in the order of their turns */
-    uint64_t turn_taken;                /* of the last one that was begun */
+    /* pictures with slices that nobody has taken, in the order of their turns */
+    struct job *entropy, *entropy_last;
+    uint64_t turn_taken; /* of the last one that was begun */
     uint32_t entropy_count;
-    uint64_t entropy_bytes;             /* of their slices */
-    struct entropy_gpu *entropy_gpu;    /* NULL: the CPU does it all */
-    bool entropy_all;                   /* the GPU does all that it can */
-    struct entropy_rate cpu_rate, gpu_rate; /* of one worker, motion included; of a batch, from the queue until it is decoded, */
-    struct entropy_rate gpu_fetch;          /* and from then on, a batch counting as one byte */
-    double cpu_spent;                       /* seconds of the workers, on slices and their motion */
-    double gpu_margin;                      /* the GPU may take so many times as long; 0: not known yet */
-    int64_t gpu_chosen_ns;                  /* when the last batch was chosen */
-    uint64_t entropy_kept;                  /* host memory of what the GPU has taken, when it will be decoded, until it is DONE */
-    struct job *motion;               /* pictures whose motion may be derived: a heap, the first turn on top */
-    struct job *derive;               /* the same of those whose motion the GPU derives */
-    uint32_t derives;                 /* of pictures of so many macroblocks at most, also those that workers have decoded; 0: of none (motion_gpu.h) */
-    struct job *follow;               /* pictures of one slice, whose motion may be derived while it is decoded */
+    uint64_t entropy_bytes;          /* of their slices */
+    struct entropy_gpu *entropy_gpu; /* NULL: the CPU does it all */
+    bool entropy_all;                /* the GPU does all that it can */
+    /* of one worker, motion included; of a batch, from the queue until it is decoded, */
+    struct entropy_rate cpu_rate, gpu_rate;
+    struct entropy_rate gpu_fetch; /* and from then on, a batch counting as one byte */
+    double cpu_spent;              /* seconds of the workers, on slices and their motion */
+    double gpu_margin;             /* the GPU may take so many times as long; 0: not known yet */
+    int64_t gpu_chosen_ns;         /* when the last batch was chosen */
+    /* host memory of what the GPU has taken, when it will be decoded, until it is DONE */
+    uint64_t entropy_kept;
+    struct job *motion; /* pictures whose motion may be derived: a heap, the first turn on top */
+    struct job *derive; /* the same of those whose motion the GPU derives */
+    /* of pictures of so many macroblocks at most, also those that workers have decoded; 0: of none
+     * (motion_gpu.h) */
+    uint32_t derives;
+    struct job *follow; /* pictures of one slice, whose motion may be derived while it is decoded */
     struct session *sessions;
     uint32_t session_count;
     struct store *stores;
     struct memory memory;
-    uint64_t window_budget; /* host memory of the pictures in all windows that are not DONE; see store.c */
-    bool store_waits;       /* GPU thread: a session waits for slots of a store */
-    uint64_t serial; /* of the last batch */
-    uint32_t turn;   /* rotates the session that goes first */
+    /* host memory of the pictures in all windows that are not DONE; see store.c */
+    uint64_t window_budget;
+    bool store_waits; /* GPU thread: a session waits for slots of a store */
+    uint64_t serial;  /* of the last batch */
+    uint32_t turn;    /* rotates the session that goes first */
 
     struct worker *workers;
-    struct worker *idle; /* those without work; the last one to become so first, as its caches are the warmest */
+    /* those without work; the last one to become so first, as its caches are the warmest */
+    struct worker *idle;
     unsigned worker_count, workers_started;
     uv_thread_t gpu_thread;
     bool gpu_started;
@@ -413,9 +462,10 @@ struct engine {
     void *closed_ctx;
 };
 
-void engine_wake_gpu(struct engine *e);     /* with the lock */
-void engine_notify(struct engine *e);       /* any thread: run sessions_dispatch on the loop */
-void engine_expect(struct engine *e);       /* any thread: a frame of a live stream is about to be finished */
+void engine_wake_gpu(struct engine *e); /* with the lock */
+void engine_notify(struct engine *e);   /* any thread: run sessions_dispatch on the loop */
+/* any thread: a frame of a live stream is about to be finished */
+void engine_expect(struct engine *e);
 void engine_maybe_closed(struct engine *e); /* loop thread */
 /* Once round a loop that waits: leaves the core to whom it shares it with. */
 void spin_once(void);
@@ -425,21 +475,26 @@ double thread_cpu_seconds(void);
 
 /* ---- jobs.c, job_queues.c, workers.c ---- */
 
-int job_create(struct session *s, struct h264_picture *pic); /* stream thread; takes the caller's reference */
-bool frame_submitted(const struct job *owner);               /* every picture of the frame is; with the lock */
-bool frame_is_single_field(const struct job *owner);         /* the other one never came; once the frame is output */
-void entropy_remove(struct engine *e, struct job *job); /* these with the lock; out of engine.entropy */
-void entropy_put(struct engine *e, struct job *job);    /* back at its turn, for the workers, at once */
-void job_decoded(struct engine *e, struct job *job);    /* all slices are, or nobody wants them */
-/* The GPU has: its arrays hold so many units, at least one, and records that nobody has looked at, which is done when its motion may be
- * derived. It has not, or they are not good. */
+/* stream thread; takes the caller's reference */
+int job_create(struct session *s, struct h264_picture *pic);
+bool frame_submitted(const struct job *owner); /* every picture of the frame is; with the lock */
+/* the other one never came; once the frame is output */
+bool frame_is_single_field(const struct job *owner);
+/* these with the lock; out of engine.entropy */
+void entropy_remove(struct engine *e, struct job *job);
+/* back at its turn, for the workers, at once */
+void entropy_put(struct engine *e, struct job *job);
+void job_decoded(struct engine *e, struct job *job); /* all slices are, or nobody wants them */
+/* The GPU has: its arrays hold so many units, at least one, and records that nobody has looked at,
+ * which is done when its motion may be derived. It has not, or they are not good. */
 void job_fetched(struct engine *e, struct job *job, uint32_t units);
 void job_give_back(struct engine *e, struct job *job);
 void job_motion_finished(struct engine *e, struct job *job); /* step 3 is done, by whomever */
-void job_set_state(struct job *job, enum job_state state); /* with the lock */
+void job_set_state(struct job *job, enum job_state state);   /* with the lock */
 void worker_main(void *worker);
 void workers_wake(struct engine *e, unsigned most); /* with the lock */
 void job_settled(struct job *job); /* with the lock: it is submitted, or never will be */
-void jobs_retire(struct session *s, struct h264_picture **unref, uint32_t *count, uint32_t max); /* with the lock */
+/* with the lock */
+void jobs_retire(struct session *s, struct h264_picture **unref, uint32_t *count, uint32_t max);
 
 #endif

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entropy decoding on the GPU: the thread that takes groups of pictures out of the entropy queue, has their slices decoded by the
- * device, and gives each picture to the workers: to be taken over (workers.c), or into the queue at its turn, to be decoded.
+ * Entropy decoding on the GPU: the thread that takes groups of pictures out of the entropy queue,
+ * has their slices decoded by the device, and gives each picture to the workers: to be taken over
+ * (workers.c), or into the queue at its turn, to be decoded.
  *
- * A group is one batch of gpu/entropy.h: FREE -> DECODING (slices exported and submitted) -> FETCHING (arrays exist, the device
- * copies into them) -> FREE. Coefficients, which nobody but reconstruction reads, stay in the device's memory as long as there is room
- * (resident.h), as do the records of pictures whose motion the device derives, too (motion_gpu.h, whose batches this thread looks
- * after). Jobs of a group are in no queue and nobody else's. What is damaged is the CPU's: the device only says
- * that it did not get through. The failure modes are a device that is lost or that has no memory: everything goes back, the thread
- * ends, and the CPU decodes all from then on.
+ * A group is one batch of gpu/entropy.h: FREE -> DECODING (slices exported and submitted) ->
+ * FETCHING (arrays exist, the device copies into them) -> FREE. Coefficients, which nobody but
+ * reconstruction reads, stay in the device's memory as long as there is room (resident.h), as do
+ * the records of pictures whose motion the device derives, too (motion_gpu.h, whose batches this
+ * thread looks after). Jobs of a group are in no queue and nobody else's. What is damaged is the
+ * CPU's: the device only says that it did not get through. The failure modes are a device that is
+ * lost or that has no memory: everything goes back, the thread ends, and the CPU decodes all from
+ * then on.
  *
  * Thread: its own; engine.lock guards the jobs' fields and the statistics, groups are the thread's.
  */
@@ -21,10 +24,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_NS 2000000u /* between two looks at batches in work, which take many times as long, and at the queue */
+/* between two looks at batches in work, which take many times as long, and at the queue */
+#define LOOK_NS 2000000u
 
-#define FIRST_GROUPS 2 /* at once after none was in work, and one more for each that is done: many take longer than few, and estimates follow */
-#define UNITS_STEP 3 /* units a macroblock: arrays of few different sizes, as memory is kept by size */
+/* at once after none was in work, and one more for each that is done: many take longer than few,
+ * and estimates follow */
+#define FIRST_GROUPS 2
+/* units a macroblock: arrays of few different sizes, as memory is kept by size */
+#define UNITS_STEP 3
 
 enum group_phase { GROUP_FREE, GROUP_DECODING, GROUP_FETCHING };
 
@@ -46,20 +53,24 @@ struct entropy_gpu {
     struct engine *engine;
     struct entropy_capacity capacity;
     struct gpu_entropy *gpu; /* with the lock; NULL: not needed yet */
-    struct resident *resident; /* as long as pictures may lie there; NULL: not needed yet, or no memory */
+    /* as long as pictures may lie there; NULL: not needed yet, or no memory */
+    struct resident *resident;
     struct gpu_entropy_batch *next; /* whose memory exists, for the next group; NULL: none */
     struct array_maker *arrays;
     struct motion_gpu *motion; /* NULL: not needed yet, or the workers do it */
-    bool failed;             /* with the lock: it could not be made, or fails */
-    bool waits;              /* with the lock: the thread sleeps until there is work */
+    bool failed;               /* with the lock: it could not be made, or fails */
+    bool waits;                /* with the lock: the thread sleeps until there is work */
     uv_cond_t work;
     uv_thread_t thread;
-    uint32_t busy, made, most; /* groups in work; that ever were at once, whose memory exists; that may be, as memory allows */
+    /* groups in work; that ever were at once, whose memory exists; that may be, as memory allows */
+    uint32_t busy, made, most;
     uint32_t done; /* since none was in work */
-    double cpu; /* seconds of this thread that are charged already */
+    double cpu;    /* seconds of this thread that are charged already */
     struct {
         uint64_t batches, decoded, given_back, stayed, late; /* stayed: coefficients that did */
-        double seconds, device, largest; /* sums over batches: from the queue until decoded and fetched; weight of the largest slice */
+        /* sums over batches: from the queue until decoded and fetched; weight of the largest slice
+         */
+        double seconds, device, largest;
     } sum;
     struct group groups[ENTROPY_BATCHES];
 };
@@ -75,7 +86,8 @@ static void charge(struct entropy_gpu *g, const struct group *group)
         struct session *s = group->parts[i].job->session;
         s->stats.cpu_entropy += spent;
         if (group->bytes)
-            s->stats.gpu_entropy += group->seconds * (double)group->parts[i].job->pic->bytes_size / (double)group->bytes;
+            s->stats.gpu_entropy += group->seconds * (double)group->parts[i].job->pic->bytes_size /
+                                    (double)group->bytes;
     }
 }
 
@@ -95,7 +107,8 @@ static bool is_late(const struct engine *e, const struct job *job)
     return !e->entropy_all && job->turn + job->session->arrays_most < e->turn_taken;
 }
 
-/* The group is over: its pictures are decoded, or the CPU's, or nobody wants them any more. With the lock. */
+/* The group is over: its pictures are decoded, or the CPU's, or nobody wants them any more. With
+ * the lock. */
 static void settle(struct entropy_gpu *g, struct group *group)
 {
     struct engine *e = g->engine;
@@ -171,10 +184,12 @@ static int begin(struct entropy_gpu *g, struct group *group)
 }
 
 /* Where the coefficients go: they stay on the device, or, where it has no room, to the host. */
-static bool alloc_arrays(struct entropy_gpu *g, struct h264_picture *pic, uint32_t units, bool records)
+static bool alloc_arrays(struct entropy_gpu *g, struct h264_picture *pic, uint32_t units,
+                         bool records)
 {
     uint32_t step = pic->mb_count * UNITS_STEP;
-    if (g->resident && h264_picture_alloc_units(pic, units, resident_allocator(g->resident), records) == H264_OK) {
+    if (g->resident &&
+        h264_picture_alloc_units(pic, units, resident_allocator(g->resident), records) == H264_OK) {
         g->sum.stayed++;
         return true;
     }
@@ -185,13 +200,15 @@ static bool alloc_arrays(struct entropy_gpu *g, struct h264_picture *pic, uint32
     return false;
 }
 
-/* The picture's arrays, which the device is to fill; none where it has not decoded it, or where there is no memory. */
+/* The picture's arrays, which the device is to fill; none where it has not decoded it, or where
+ * there is no memory. */
 static int fetch(struct entropy_gpu *g, struct group *group, uint32_t i)
 {
     struct job *job = group->parts[i].job;
     struct h264_picture *pic = job->pic;
     uint32_t units;
-    if (group->parts[i].picture == UINT32_MAX || !gpu_entropy_picture_ok(group->batch, group->parts[i].picture, &units))
+    if (group->parts[i].picture == UINT32_MAX ||
+        !gpu_entropy_picture_ok(group->batch, group->parts[i].picture, &units))
         return GPU_OK;
     units = units ? units : 1;
     bool kept = motion_gpu_keep(g->motion, job);
@@ -200,7 +217,8 @@ static int fetch(struct entropy_gpu *g, struct group *group, uint32_t i)
         return GPU_OK;
     }
     group->parts[i].units = units;
-    struct gpu_entropy_target to = {.mbs = pic->mbs, .motion = pic->motion, .syntax = pic->syntax, .coeffs = pic->coeffs};
+    struct gpu_entropy_target to = {
+        .mbs = pic->mbs, .motion = pic->motion, .syntax = pic->syntax, .coeffs = pic->coeffs};
     if (kept)
         motion_gpu_places(job, &to);
     return gpu_entropy_fetch(group->batch, group->parts[i].picture, &to);
@@ -230,7 +248,7 @@ static void fail(struct entropy_gpu *g, int error)
     workers_wake(e, UINT_MAX);
     if (error == GPU_ERR_LOST)
         return; /* the GPU thread says so */
-    snprintf(line, sizeof line, "no entropy decoding on the GPU: %.100s", gpu_error_text(error));
+    snprintf(line, sizeof(line), "no entropy decoding on the GPU: %.100s", gpu_error_text(error));
     if (e->params.log)
         e->params.log(e->params.log_ctx, error == GPU_ERR_FEATURE ? 2 : 1, line);
 }
@@ -268,14 +286,16 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
     if (!over)
         return true;
     if (!err) {
-        entropy_rate_add(&e->gpu_rate, 1e-9 * (double)(group->decoded_ns - group->begin_ns), (double)group->largest);
+        entropy_rate_add(&e->gpu_rate, 1e-9 * (double)(group->decoded_ns - group->begin_ns),
+                         (double)group->largest);
         entropy_rate_add(&e->gpu_fetch, 1e-9 * (double)(now_ns() - group->decoded_ns), 1);
     }
     settle(g, group);
     return true;
 }
 
-/* Pipelines and buffers are made when there is work enough for them, which takes a while. With the lock, dropped meanwhile. */
+/* Pipelines and buffers are made when there is work enough for them, which takes a while. With the
+ * lock, dropped meanwhile. */
 static bool open_gpu(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
@@ -318,18 +338,23 @@ static struct group *free_group(struct entropy_gpu *g)
     return NULL;
 }
 
-/* Arrays for a whole group more than there are in work: what waits for memory once it is decoded would be late. Pictures like the first in the
- * queue are meant. With the lock. */
+/* Arrays for a whole group more than there are in work: what waits for memory once it is decoded
+ * would be late. Pictures like the first in the queue are meant. With the lock. */
 static bool arrays_ready(struct entropy_gpu *g)
 {
-    uint32_t mb_count = g->engine->entropy->pic->mb_count, count = entropy_batch_pictures(&g->capacity, mb_count);
+    uint32_t mb_count = g->engine->entropy->pic->mb_count,
+             count = entropy_batch_pictures(&g->capacity, mb_count);
     for (uint32_t i = 0; i < g->capacity.batches; i++)
         count += g->groups[i].phase == GROUP_DECODING ? g->groups[i].count : 0;
-    uint64_t bytes = g->engine->entropy_bytes / g->engine->entropy_count, raw = g->motion ? 2 * motion_gpu_raw_bytes(mb_count) : 0; /* and of the workers' */
-    return array_maker_ready(g->arrays, mb_count, count, count * (bytes * ENTROPY_COEFF_BYTES + raw));
+    /* and of the workers' */
+    uint64_t bytes = g->engine->entropy_bytes / g->engine->entropy_count,
+             raw = g->motion ? 2 * motion_gpu_raw_bytes(mb_count) : 0;
+    return array_maker_ready(g->arrays, mb_count, count,
+                             count * (bytes * ENTROPY_COEFF_BYTES + raw));
 }
 
-/* Memory for one more batch is made before pictures are taken for it, which would have to wait for it. With the lock, dropped meanwhile. */
+/* Memory for one more batch is made before pictures are taken for it, which would have to wait for
+ * it. With the lock, dropped meanwhile. */
 static bool next_batch(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
@@ -390,7 +415,8 @@ static void rest(struct entropy_gpu *g)
 {
     struct engine *e = g->engine;
     if (g->busy || motion_gpu_works(g->motion) || (e->entropy && !g->failed && !e->stopping)) {
-        uv_cond_timedwait(&g->work, &e->lock, LOOK_NS); /* gpu_entropy_wait would spin in some drivers */
+        /* gpu_entropy_wait would spin in some drivers */
+        uv_cond_timedwait(&g->work, &e->lock, LOOK_NS);
         return;
     }
     g->waits = true;
@@ -407,13 +433,17 @@ static void log_sums(const struct entropy_gpu *g)
     resident_bytes(g->resident, &most);
     if (!g->sum.batches || !e->params.log)
         return;
-    snprintf(line, sizeof line,
-             "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu given back, %llu late; "
-             "a batch: %.1f ms, %.1f of the device's, its largest slice as %.0f bytes; coefficients of %llu stayed there, at most %llu MiB; "
+    snprintf(line, sizeof(line),
+             "entropy decoding on the GPU: %llu batches, at most %u at once, %llu pictures, %llu "
+             "given back, %llu late; "
+             "a batch: %.1f ms, %.1f of the device's, its largest slice as %.0f bytes; "
+             "coefficients of %llu stayed there, at most %llu MiB; "
              "the thread's CPU time: %.3f s",
-             (unsigned long long)g->sum.batches, g->made, (unsigned long long)g->sum.decoded, (unsigned long long)g->sum.given_back,
-             (unsigned long long)g->sum.late, 1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n,
-             (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20), thread_cpu_seconds());
+             (unsigned long long)g->sum.batches, g->made, (unsigned long long)g->sum.decoded,
+             (unsigned long long)g->sum.given_back, (unsigned long long)g->sum.late,
+             1e3 * g->sum.seconds / n, 1e3 * g->sum.device / n, g->sum.largest / n,
+             (unsigned long long)g->sum.stayed, (unsigned long long)(most >> 20),
+             thread_cpu_seconds());
     e->params.log(e->params.log_ctx, 2, line);
 }
 
@@ -443,11 +473,13 @@ static void thread_main(void *arg)
 
 int entropy_gpu_start(struct engine *e)
 {
-    unsigned queues = gpu_background_queues(e->gpu), motion = queues > 1 && !e->params.cpu_motion; /* which has one to itself */
-    struct entropy_capacity capacity = entropy_capacity(e->params.entropy, e->device, queues - motion);
+    /* which has one to itself */
+    unsigned queues = gpu_background_queues(e->gpu), motion = queues > 1 && !e->params.cpu_motion;
+    struct entropy_capacity capacity =
+        entropy_capacity(e->params.entropy, e->device, queues - motion);
     if (!capacity.pictures)
         return 0;
-    struct entropy_gpu *g = calloc(1, sizeof *g);
+    struct entropy_gpu *g = calloc(1, sizeof(*g));
     if (!g)
         return PELTON_ERR_NOMEM;
     g->engine = e;
@@ -510,5 +542,7 @@ uint64_t entropy_gpu_memory(const struct engine *e)
 {
     const struct entropy_gpu *g = e->entropy_gpu;
     uint64_t most;
-    return g ? g->made * entropy_batch_bytes(&g->capacity) + resident_bytes(g->resident, &most) + motion_gpu_memory(g->motion) : 0;
+    return g ? g->made * entropy_batch_bytes(&g->capacity) + resident_bytes(g->resident, &most) +
+                   motion_gpu_memory(g->motion)
+             : 0;
 }

@@ -1,72 +1,87 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which pictures are entropy-decoded on the GPU. It decodes a thousand slices at once and each of them slowly, so of the queue it takes
- * the first pictures that it will have finished before the codec workers, which take from the front, would come to them. So nobody
- * ever waits for the GPU as long as the estimates hold: at the start and at the end of a file, and where the look-ahead is short, the
- * CPU does all. And what it has decoded waits as short as can be: were it to take from the end, its pictures would fill the
- * memory the sooner the longer the queue is. That memory is bounded; what the GPU must not take for that reason is the CPU's.
+ * Which pictures are entropy-decoded on the GPU. It decodes a thousand slices at once and each of
+ * them slowly, so of the queue it takes the first pictures that it will have finished before the
+ * codec workers, which take from the front, would come to them. So nobody ever waits for the GPU as
+ * long as the estimates hold: at the start and at the end of a file, and where the look-ahead is
+ * short, the CPU does all. And what it has decoded waits as short as can be: were it to take from
+ * the end, its pictures would fill the memory the sooner the longer the queue is. That memory is
+ * bounded; what the GPU must not take for that reason is the CPU's.
  *
  * And as they do not hold always, pictures that come late make it take later ones.
  *
- * Both estimates are of seconds a byte, measured while decoding goes on, the latest counting most. That of the workers leaves out
- * the motion of the GPU's pictures, and so is on the safe side.
+ * Both estimates are of seconds a byte, measured while decoding goes on, the latest counting most.
+ * That of the workers leaves out the motion of the GPU's pictures, and so is on the safe side.
  */
 #include "daemon/worker/entropy_gpu.h"
 
 #include <stdlib.h>
 
-#define MEMORY_PART   8    /* of the device's memory, for all batches together */
-#define RESIDENT_PART 16   /* of it, for coefficients of pictures that wait to be reconstructed, */
+#define MEMORY_PART 8 /* of the device's memory, for all batches together */
+/* of it, for coefficients of pictures that wait to be reconstructed, */
+#define RESIDENT_PART     16
 #define SOFTWARE_RESIDENT (256ull << 20) /* and no more of the host's */
-#define LEAST_MEMORY  (2ull << 30) /* devices with less than that have no room for it */
-#define HD_MBS        8160 /* macroblocks of a picture of 1920x1088 */
-#define MB_BYTES      (32 + 136 + 8)
-#define MB_UNITS      24   /* of 4:2:0 at most, 16 of 4:0:0 */
-#define GREY_UNITS    16
-#define BATCH_UNITS   10   /* a macroblock, on average over a batch */
-#define UNIT_BYTES    32
-#define UNITS_A_BYTE  8 / 5  /* of slices: 0.7 to 1.0 on average, and more in one of a hundred pictures of conformance streams, which are the CPU's */
-#define SLICE_UNITS   384  /* that a slice may leave unused: it takes them for eight macroblocks at once */
-#define PICTURE_BYTES (64u << 10) /* of slices, on average */
-#define PICTURE_SLICES 8
+#define LEAST_MEMORY      (2ull << 30)   /* devices with less than that have no room for it */
+#define HD_MBS            8160           /* macroblocks of a picture of 1920x1088 */
+#define MB_BYTES          (32 + 136 + 8)
+#define MB_UNITS          24 /* of 4:2:0 at most, 16 of 4:0:0 */
+#define GREY_UNITS        16
+#define BATCH_UNITS       10 /* a macroblock, on average over a batch */
+#define UNIT_BYTES        32
+/* of slices: 0.7 to 1.0 on average, and more in one of a hundred pictures of conformance streams,
+ * which are the CPU's */
+#define UNITS_A_BYTE 8 / 5
+/* that a slice may leave unused: it takes them for eight macroblocks at once */
+#define SLICE_UNITS       384
+#define PICTURE_BYTES     (64u << 10) /* of slices, on average */
+#define PICTURE_SLICES    8
 #define SOFTWARE_BATCHES  2
 #define SOFTWARE_PICTURES 8
-#define DECAY         0.95 /* of what was measured, each time something new is */
-#define CPU_SECONDS   1e-7 /* a byte, before anything is measured; of one worker */
-#define GPU_SECONDS   2e-6
-#define SLICE_MB_BYTES 3 /* 20 ms of a slice of 8,160 macroblocks, besides 0.8 a kilobyte */
-#define FETCH_SECONDS 0.02 /* a batch, from its end on */
-#define MARGIN        1.3  /* the GPU may take so many times as long as estimated, before it is known how often it does, */
+#define DECAY             0.95 /* of what was measured, each time something new is */
+#define CPU_SECONDS       1e-7 /* a byte, before anything is measured; of one worker */
+#define GPU_SECONDS       2e-6
+#define SLICE_MB_BYTES    3    /* 20 ms of a slice of 8,160 macroblocks, besides 0.8 a kilobyte */
+#define FETCH_SECONDS     0.02 /* a batch, from its end on */
+/* the GPU may take so many times as long as estimated, before it is known how often it does, */
+#define MARGIN        1.3
 #define LEAST_MARGIN  1.1
 #define MOST_MARGIN   3.0
 #define MARGIN_LATE   1.1  /* after each batch that was late, */
 #define MARGIN_TIMELY 0.98 /* and after the others */
-#define LEAST_PART    2    /* a batch is begun with half of the pictures that it can hold, or more, */
-#define FIRST_BATCH   32   /* the first ones, until one is measured, with so many */
-#define KEPT_PART     3 / 8  /* of the memory for look-ahead, for what the GPU decodes */
-#define CANDIDATES    3    /* times as many, to choose from */
-#define LEAST_SHARED  8    /* pictures of a batch that share its units */
-#define WORTH_SECONDS 0.1 /* of all workers: a queue that the GPU may help with */
-#define AUTO_SECONDS  1.0 /* of all workers, before the GPU is made use of without having been asked for: what does not last is not worth its memory */
-#define FORGET_NS     500000000ll
-#define FORGET        0.8
+#define LEAST_PART    2  /* a batch is begun with half of the pictures that it can hold, or more, */
+#define FIRST_BATCH   32 /* the first ones, until one is measured, with so many */
+#define KEPT_PART     3 / 8 /* of the memory for look-ahead, for what the GPU decodes */
+#define CANDIDATES    3     /* times as many, to choose from */
+#define LEAST_SHARED  8     /* pictures of a batch that share its units */
+#define WORTH_SECONDS 0.1   /* of all workers: a queue that the GPU may help with */
+/* of all workers, before the GPU is made use of without having been asked for: what does not last
+ * is not worth its memory */
+#define AUTO_SECONDS 1.0
+#define FORGET_NS    500000000ll
+#define FORGET       0.8
 
-struct entropy_capacity entropy_capacity(enum engine_entropy mode, const struct gpu_device_info *device, unsigned queues)
+struct entropy_capacity entropy_capacity(enum engine_entropy mode,
+                                         const struct gpu_device_info *device, unsigned queues)
 {
     struct entropy_capacity c = {0};
     uint64_t picture = HD_MBS * (MB_BYTES + BATCH_UNITS * UNIT_BYTES) + PICTURE_BYTES;
     uint64_t fit = device->memory_bytes / MEMORY_PART / picture;
     bool able = device->memory_bytes >= LEAST_MEMORY && queues;
-    /* Others are not known to be fast enough for one slice, and would be waited for before that is measured. */
-    if (mode == ENGINE_ENTROPY_CPU || (mode == ENGINE_ENTROPY_AUTO && (device->kind != GPU_KIND_DISCRETE || !able)) ||
+    /* Others are not known to be fast enough for one slice, and would be waited for before that is
+     * measured. */
+    if (mode == ENGINE_ENTROPY_CPU ||
+        (mode == ENGINE_ENTROPY_AUTO && (device->kind != GPU_KIND_DISCRETE || !able)) ||
         (mode == ENGINE_ENTROPY_BOTH && !device->software && !able))
         return c;
-    c.batches = device->software ? SOFTWARE_BATCHES : queues && queues < ENTROPY_BATCHES ? queues : ENTROPY_BATCHES;
+    c.batches = device->software                     ? SOFTWARE_BATCHES
+                : queues && queues < ENTROPY_BATCHES ? queues
+                                                     : ENTROPY_BATCHES;
     c.pictures = device->software ? SOFTWARE_PICTURES : ENTROPY_PICTURES;
     if (fit < (uint64_t)c.batches * c.pictures)
         c.pictures = fit < c.batches ? 1 : (uint32_t)(fit / c.batches);
     c.mbs = c.pictures * HD_MBS;
-    c.units = c.mbs * (c.pictures < LEAST_SHARED ? MB_UNITS : BATCH_UNITS); /* there are too few for an average */
+    /* there are too few for an average */
+    c.units = c.mbs * (c.pictures < LEAST_SHARED ? MB_UNITS : BATCH_UNITS);
     c.bytes = c.pictures * PICTURE_BYTES;
     c.slices = c.pictures * PICTURE_SLICES;
     return c;
@@ -86,7 +101,8 @@ uint32_t entropy_batch_pictures(const struct entropy_capacity *c, uint32_t mb_co
 uint32_t entropy_units(const struct h264_picture *pic)
 {
     uint64_t most = (uint64_t)pic->mb_count * (pic->sps->chroma_format_idc ? MB_UNITS : GREY_UNITS);
-    uint64_t units = (uint64_t)pic->bytes_size * UNITS_A_BYTE + (uint64_t)pic->slice_count * SLICE_UNITS;
+    uint64_t units =
+        (uint64_t)pic->bytes_size * UNITS_A_BYTE + (uint64_t)pic->slice_count * SLICE_UNITS;
     return (uint32_t)(units < most ? units : most);
 }
 
@@ -123,13 +139,18 @@ void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes)
 
 uint64_t entropy_slice_weight(const struct h264_slice *slice)
 {
-    return slice->nal_size + (uint64_t)SLICE_MB_BYTES * (slice->end_mb > slice->hdr.first_mb ? slice->end_mb - slice->hdr.first_mb : 0);
+    return slice->nal_size +
+           (uint64_t)SLICE_MB_BYTES *
+               (slice->end_mb > slice->hdr.first_mb ? slice->end_mb - slice->hdr.first_mb : 0);
 }
 
 void entropy_learn(struct engine *e, uint32_t late)
 {
-    double margin = (e->gpu_margin > 0 ? e->gpu_margin : MARGIN) * (late ? MARGIN_LATE : MARGIN_TIMELY);
-    e->gpu_margin = margin < LEAST_MARGIN ? LEAST_MARGIN : margin > MOST_MARGIN ? MOST_MARGIN : margin;
+    double margin =
+        (e->gpu_margin > 0 ? e->gpu_margin : MARGIN) * (late ? MARGIN_LATE : MARGIN_TIMELY);
+    e->gpu_margin = margin < LEAST_MARGIN  ? LEAST_MARGIN
+                    : margin > MOST_MARGIN ? MOST_MARGIN
+                                           : margin;
 }
 
 static double seconds_a_byte(const struct entropy_rate *r, double preset)
@@ -143,7 +164,8 @@ static bool takes(struct entropy_capacity *room, const struct job *job)
     const struct h264_picture *pic = job->pic;
     uint64_t bytes = job->bytes + (uint64_t)pic->slice_count * 64;
     uint32_t units = entropy_units(pic);
-    if (pic->mb_count > room->mbs || bytes > room->bytes || pic->slice_count > room->slices || units > room->units)
+    if (pic->mb_count > room->mbs || bytes > room->bytes || pic->slice_count > room->slices ||
+        units > room->units)
         return false;
     room->mbs -= pic->mb_count;
     room->units -= units;
@@ -187,8 +209,10 @@ struct candidates {
 /* What the GPU will have finished when its turn comes, the soonest needed first. */
 static void find_first(struct engine *e, struct candidates *c, uint32_t most)
 {
-    double cpu = seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count, margin = e->gpu_margin > 0 ? e->gpu_margin : MARGIN;
-    double gpu = margin * seconds_a_byte(&e->gpu_rate, GPU_SECONDS), fetch = margin * seconds_a_byte(&e->gpu_fetch, FETCH_SECONDS);
+    double cpu = seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count,
+           margin = e->gpu_margin > 0 ? e->gpu_margin : MARGIN;
+    double gpu = margin * seconds_a_byte(&e->gpu_rate, GPU_SECONDS),
+           fetch = margin * seconds_a_byte(&e->gpu_fetch, FETCH_SECONDS);
     uint64_t before = 0;
     c->count = 0;
     if (cpu * (double)e->entropy_bytes < fetch)
@@ -208,7 +232,8 @@ static int by_size(const void *a, const void *b)
     return (x->turn > y->turn) - (x->turn < y->turn);
 }
 
-/* A batch takes as long as its largest slice: of the candidates those whose sizes are most alike. */
+/* A batch takes as long as its largest slice: of the candidates those whose sizes are most alike.
+ */
 static uint32_t most_alike(struct candidates *c, uint32_t most)
 {
     double best = 0, sum = 0;
@@ -235,7 +260,8 @@ static uint64_t memory_left(const struct engine *e)
     return most > e->entropy_kept ? most - e->entropy_kept : 0;
 }
 
-/* In time, of like sizes, and as many as there is memory for; a batch takes as long with few of them, and then others wait for it. */
+/* In time, of like sizes, and as many as there is memory for; a batch takes as long with few of
+ * them, and then others wait for it. */
 static uint32_t choose_some(struct engine *e, struct entropy_capacity room, struct job **out)
 {
     struct candidates c;
@@ -253,7 +279,8 @@ static uint32_t choose_some(struct engine *e, struct entropy_capacity room, stru
     find_first(e, &c, CANDIDATES * most);
     if (c.count < least)
         return 0;
-    for (uint32_t i = c.count > most ? most_alike(&c, most) : 0; i < c.count && n < most && left >= kept_bytes(c.jobs[i]); i++)
+    for (uint32_t i = c.count > most ? most_alike(&c, most) : 0;
+         i < c.count && n < most && left >= kept_bytes(c.jobs[i]); i++)
         if (takes(&room, c.jobs[i])) {
             left -= kept_bytes(c.jobs[i]);
             out[n++] = c.jobs[i];
@@ -267,10 +294,12 @@ bool entropy_worth(const struct engine *e)
         return e->entropy != NULL;
     if (e->params.entropy == ENGINE_ENTROPY_AUTO && e->cpu_spent < AUTO_SECONDS * e->worker_count)
         return false;
-    return seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count * (double)e->entropy_bytes > WORTH_SECONDS;
+    return seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count * (double)e->entropy_bytes >
+           WORTH_SECONDS;
 }
 
-/* What was measured a while ago may not be so any more, and nothing new is measured as long as it seems too slow. */
+/* What was measured a while ago may not be so any more, and nothing new is measured as long as it
+ * seems too slow. */
 static void forget_slowly(struct engine *e)
 {
     int64_t now = now_ns();
@@ -283,7 +312,8 @@ static void forget_slowly(struct engine *e)
     e->gpu_fetch.seconds *= FORGET;
 }
 
-uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c, struct job *out[ENTROPY_PICTURES], uint64_t *largest)
+uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c,
+                        struct job *out[ENTROPY_PICTURES], uint64_t *largest)
 {
     uint32_t n = e->entropy_all ? choose_all(e, *c, out) : choose_some(e, *c, out);
     *largest = 1;

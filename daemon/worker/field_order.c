@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Whether a frame is to be shown as fields, and which one first: what picture timing says (Table D-1, ct_type), else how the
- * picture is coded; the order is that of the fields' picture order counts.
+ * Whether a frame is to be shown as fields, and which one first: what picture timing says (Table
+ * D-1, ct_type), else how the picture is coded; the order is that of the fields' picture order
+ * counts.
  */
 #include "daemon/worker/field_order.h"
 
@@ -13,7 +14,8 @@ static bool read_timing(const struct h264_picture *pic, struct h264_pic_timing *
     return m && h264_sei_pic_timing(m, pic->sps, out) == H264_OK && out->has_pic_struct;
 }
 
-static bool is_interlaced(const struct h264_picture *pic, const struct h264_pic_timing *timing, bool previous)
+static bool is_interlaced(const struct h264_picture *pic, const struct h264_pic_timing *timing,
+                          bool previous)
 {
     bool coded = pic->structure != REC_FRAME || pic->mbaff, progressive = false, interlaced = false;
     if (!timing)
@@ -26,14 +28,19 @@ static bool is_interlaced(const struct h264_picture *pic, const struct h264_pic_
         return interlaced;
     switch (timing->pic_struct) {
     case 1:
-    case 2: return true;
+    case 2:
+        return true;
     case TOP_BOTTOM:
-    case BOTTOM_TOP: return coded || previous; /* two fields of a film frame are told from two of video by nothing else */
-    default: return false;                     /* frames, also repeated ones and those of a pull-down */
+    case BOTTOM_TOP:
+        return coded ||
+               previous; /* two fields of a film frame are told from two of video by nothing else */
+    default:
+        return false; /* frames, also repeated ones and those of a pull-down */
     }
 }
 
-enum pelton_field_order field_order(const struct h264_picture *pic, const int32_t poc[2], bool *interlaced)
+enum pelton_field_order field_order(const struct h264_picture *pic, const int32_t poc[2],
+                                    bool *interlaced)
 {
     struct h264_pic_timing timing;
     bool timed = read_timing(pic, &timing);
@@ -42,6 +49,7 @@ enum pelton_field_order field_order(const struct h264_picture *pic, const int32_
         return PELTON_PROGRESSIVE;
     if (poc[0] != poc[1])
         return poc[0] < poc[1] ? PELTON_TOP_FIRST : PELTON_BOTTOM_FIRST;
-    return timed && (timing.pic_struct == BOTTOM_TOP || timing.pic_struct == BOTTOM_TOP_BOTTOM) ? PELTON_BOTTOM_FIRST
-                                                                                               : PELTON_TOP_FIRST;
+    return timed && (timing.pic_struct == BOTTOM_TOP || timing.pic_struct == BOTTOM_TOP_BOTTOM)
+               ? PELTON_BOTTOM_FIRST
+               : PELTON_TOP_FIRST;
 }

@@ -9,10 +9,10 @@
 
 /* Of a picture with this SPS; source says who told. */
 struct pelton_colour format_colour(const struct session *s, const struct h264_sps *sps);
-/* All of *out but epoch, slots and memory, of frames with this SPS. With the lock. False: the session's pixel format cannot be made
- * of it. */
-bool format_of(const struct session *s, const struct h264_sps *sps, bool second_view, struct session_format *out,
-               enum recon_format *delivered);
+/* All of *out but epoch, slots and memory, of frames with this SPS. With the lock. False: the
+ * session's pixel format cannot be made of it. */
+bool format_of(const struct session *s, const struct h264_sps *sps, bool second_view,
+               struct session_format *out, enum recon_format *delivered);
 /* Same epoch? */
 bool format_equal(const struct session_format *a, const struct session_format *b);
 

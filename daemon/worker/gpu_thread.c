@@ -2,9 +2,10 @@
  *
  * The GPU thread: submits batches and completes them.
  *
- * It goes round: complete what has finished -> tend to the sessions (session_tend.c) -> submit; and sleeps when a round changed
- * nothing, on the oldest batch in flight or on gpu_work. The failure mode is a lost device: every session fails, and whatever was
- * in flight counts as finished, so that all of it can be taken down.
+ * It goes round: complete what has finished -> tend to the sessions (session_tend.c) -> submit; and
+ * sleeps when a round changed nothing, on the oldest batch in flight or on gpu_work. The failure
+ * mode is a lost device: every session fails, and whatever was in flight counts as finished, so
+ * that all of it can be taken down.
  */
 #include "daemon/worker/entropy_gpu.h"
 #include "daemon/worker/gpu_thread.h"
@@ -12,12 +13,13 @@
 
 #include <pthread.h>
 
-#define WAIT_NS   100000u  /* for a batch, before looking for new work again */
-#define FULL_NS   1000000u /* the same while no batch can be submitted anyway */
-#define STORE_NS  10000000u /* while a session waits for slots of a store */
-#define SPIN_NS   20000000u /* on a picture of a live stream, as a thread that sleeps takes a tenth of a millisecond to wake */
-#define PULSE_NS  1000000u  /* between two pulses */
-#define PULSE_STEPS 200000u /* docs/performance.md: half of that is not enough for an H200 */
+#define WAIT_NS  100000u   /* for a batch, before looking for new work again */
+#define FULL_NS  1000000u  /* the same while no batch can be submitted anyway */
+#define STORE_NS 10000000u /* while a session waits for slots of a store */
+/* on a picture of a live stream, as a thread that sleeps takes a tenth of a millisecond to wake */
+#define SPIN_NS     20000000u
+#define PULSE_NS    1000000u /* between two pulses */
+#define PULSE_STEPS 200000u  /* docs/performance.md: half of that is not enough for an H200 */
 
 void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint)
 {
@@ -33,7 +35,7 @@ void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hin
 void gpu_failed(struct engine *e, int error)
 {
     char cause[256];
-    snprintf(cause, sizeof cause, "GPU %.100s: %.100s", e->device->name, gpu_error_text(error));
+    snprintf(cause, sizeof(cause), "GPU %.100s: %.100s", e->device->name, gpu_error_text(error));
     if (error == GPU_ERR_LOST)
         e->gpu_lost = true;
     gpu_fail_all(e,
@@ -111,15 +113,17 @@ static bool complete(struct engine *e, struct store *st)
 
 /* ---- submission ---- */
 
-/* Slots into records that have passed the rest of the validator (workers.c); a picture that fails is copied from a reference. */
+/* Slots into records that have passed the rest of the validator (workers.c); a picture that fails
+ * is copied from a reference. */
 static void prepare(struct batch *b, uint32_t i)
 {
     struct job *job = b->jobs[i];
     struct recon_picture *p = &b->pictures[i];
     const char *reason;
-    *p = (struct recon_picture){.view = &b->views[i], .slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
-    if (!job->failed &&
-        (h264_picture_view(job->pic, &b->views[i]) || records_validate_slots(&b->views[i], b->store->slots, &reason)))
+    *p = (struct recon_picture){
+        .view = &b->views[i], .slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
+    if (!job->failed && (h264_picture_view(job->pic, &b->views[i]) ||
+                         records_validate_slots(&b->views[i], b->store->slots, &reason)))
         job->failed = true;
     if (!job->failed)
         return;
@@ -231,12 +235,12 @@ static void spin(struct engine *e)
     uv_mutex_lock(&e->lock);
 }
 
-/* Between the pictures of a live stream: the device's clocks stay up by a little work now and then, none while a picture is decoded.
- * False where that is not needed, and the thread may sleep. */
+/* Between the pictures of a live stream: the device's clocks stay up by a little work now and then,
+ * none while a picture is decoded. False where that is not needed, and the thread may sleep. */
 static bool doze(struct engine *e)
 {
-    if (e->params.let_clocks_fall || e->device->kind != GPU_KIND_DISCRETE || e->gpu_lost || !e->live_ns ||
-        now_ns() - e->live_ns > LIVE_NS)
+    if (e->params.let_clocks_fall || e->device->kind != GPU_KIND_DISCRETE || e->gpu_lost ||
+        !e->live_ns || now_ns() - e->live_ns > LIVE_NS)
         return false;
     uv_mutex_unlock(&e->lock);
     int err = e->pulse ? GPU_OK : gpu_pulse_create(e->gpu, PULSE_STEPS, &e->pulse);

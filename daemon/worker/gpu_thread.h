@@ -7,10 +7,12 @@
 
 #include "daemon/worker/engine_internal.h"
 
-void gpu_failed(struct engine *e, int error); /* every session fails with it; lost, the device is not asked again */
-void job_done(struct job *job);               /* its samples exist, or nobody wants them */
+/* every session fails with it; lost, the device is not asked again */
+void gpu_failed(struct engine *e, int error);
+void job_done(struct job *job); /* its samples exist, or nobody wants them */
 
-/* All that a session has to have done for it in a round; drops the lock on the way. True: something changed. */
+/* All that a session has to have done for it in a round; drops the lock on the way. True: something
+ * changed. */
 bool session_tend(struct engine *e, struct session *s);
 
 #endif

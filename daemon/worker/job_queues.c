@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the workers do next: idle workers, pictures whose slices nobody has taken, pictures whose motion may be derived.
+ * What the workers do next: idle workers, pictures whose slices nobody has taken, pictures whose
+ * motion may be derived.
  *
- * A session's oldest pictures go first, and sessions take turns: so each picture has its turn, and what has the lowest is done next, be
- * it entropy decoding or motion. With shuffle_seed the order is random over the window, which proves that it does not matter.
+ * A session's oldest pictures go first, and sessions take turns: so each picture has its turn, and
+ * what has the lowest is done next, be it entropy decoding or motion. With shuffle_seed the order
+ * is random over the window, which proves that it does not matter.
  */
 #include "daemon/worker/job_queues.h"
 
@@ -31,7 +33,8 @@ static uint32_t motion_rank(const struct job *job)
     return job ? job->motion_rank : 0;
 }
 
-/* Two heaps into one (Knuth, The Art of Computer Programming, 5.2.3, leftist trees): as deep as the logarithm of their sizes. */
+/* Two heaps into one (Knuth, The Art of Computer Programming, 5.2.3, leftist trees): as deep as the
+ * logarithm of their sizes. */
 static struct job *motion_merge(struct job *a, struct job *b)
 {
     if (!a || !b)
@@ -84,7 +87,8 @@ void entropy_insert(struct engine *e, struct job *job, struct job *prev)
     e->entropy_bytes += job->bytes;
 }
 
-/* The workers have decoded so many pictures of the session that there must be some that the GPU has in work and that these wait for. */
+/* The workers have decoded so many pictures of the session that there must be some that the GPU has
+ * in work and that these wait for. */
 static bool far_ahead(const struct engine *e, const struct session *s)
 {
     return s->arrays >= s->arrays_most && !e->params.shuffle_seed && entropy_gpu_works(e);
@@ -93,17 +97,20 @@ static bool far_ahead(const struct engine *e, const struct session *s)
 /* Where the GPU decodes all that it can, the workers leave that to it. */
 static bool for_workers(const struct engine *e, const struct job *job)
 {
-    return job->session->abort || ((!e->entropy_all || !job->offloads) && !(plain(job) && far_ahead(e, job->session)));
+    return job->session->abort ||
+           ((!e->entropy_all || !job->offloads) && !(plain(job) && far_ahead(e, job->session)));
 }
 
-/* The last one in the queue whose turn is not after this one's. Most pictures come behind their session's last, or at an end. */
+/* The last one in the queue whose turn is not after this one's. Most pictures come behind their
+ * session's last, or at an end. */
 static struct job *entropy_before(const struct engine *e, const struct job *job)
 {
     struct job *prev = job->session->last_queued, *next;
     if (prev && prev->turn > job->turn)
         prev = NULL;
     if (prev || job->turn <= e->turn_taken) {
-        for (next = prev ? prev->next_entropy : e->entropy; next && next->turn <= job->turn; next = next->next_entropy)
+        for (next = prev ? prev->next_entropy : e->entropy; next && next->turn <= job->turn;
+             next = next->next_entropy)
             prev = next;
         return prev;
     }
@@ -112,8 +119,9 @@ static struct job *entropy_before(const struct engine *e, const struct job *job)
     return prev;
 }
 
-/* Sessions take turns, a picture each, however far ahead each of them has read: one that comes or falls behind need not wait for
- * the others' look-ahead. What is decoded as it arrives goes before what is decoded ahead. */
+/* Sessions take turns, a picture each, however far ahead each of them has read: one that comes or
+ * falls behind need not wait for the others' look-ahead. What is decoded as it arrives goes before
+ * what is decoded ahead. */
 void entropy_push(struct engine *e, struct job *job)
 {
     struct session *s = job->session;

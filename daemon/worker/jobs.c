@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Codec jobs: a picture's steps 2 and 3, from its parsing until its reconstruction is done (engine_internal.h). What waits is in
- * job_queues.c, who works in workers.c.
+ * Codec jobs: a picture's steps 2 and 3, from its parsing until its reconstruction is done
+ * (engine_internal.h). What waits is in job_queues.c, who works in workers.c.
  *
- * Every slice of every picture in the look-ahead window may be taken at once; no worker waits for another, but one that follows
- * the slice of a live picture. Motion of a slice is derived with it where what it reads is there; a picture's motion job, for what is
- * left, is queued when its last slice is decoded and its colocated pictures have finished theirs (counters, never a blocking wait).
+ * Every slice of every picture in the look-ahead window may be taken at once; no worker waits for
+ * another, but one that follows the slice of a live picture. Motion of a slice is derived with it
+ * where what it reads is there; a picture's motion job, for what is left, is queued when its last
+ * slice is decoded and its colocated pictures have finished theirs (counters, never a blocking
+ * wait).
  */
 #include "daemon/worker/job_queues.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LIVE_SLICES 64 /* workers that are woken at once for a live picture */
-#define FIRST_PICTURES 16 /* of a session: not the GPU's */
-#define CHUNK_MBS 256 /* slices smaller than this are taken several at a time */
-#define WATCH_GAP_NS 200000000 /* pictures of a live stream that are further apart are not expected */
+#define LIVE_SLICES    64  /* workers that are woken at once for a live picture */
+#define FIRST_PICTURES 16  /* of a session: not the GPU's */
+#define CHUNK_MBS      256 /* slices smaller than this are taken several at a time */
+/* pictures of a live stream that are further apart are not expected */
+#define WATCH_GAP_NS 200000000
 
 /* on_free: the last holder is gone, and with it the frame slot. Any thread, without the lock. */
 static void job_picture_freed(struct h264_picture *pic)
@@ -48,18 +51,17 @@ void job_set_state(struct job *job, enum job_state state)
     s->ready += state == JOB_READY;
     s->ready -= job->state == JOB_READY;
     job->state = state;
-    if (settles && job != s->waiting) {
+    if (settles && job != s->waiting)
         s->frames_ahead += job->owner == job;
-    } else if (settles) {
+    else if (settles)
         while ((s->waiting = s->waiting->next) && s->waiting->state >= JOB_SUBMITTED)
             s->frames_ahead -= s->waiting->owner == s->waiting;
-    }
 }
 
 static int shuffle_slices(struct job *job, uint64_t seed)
 {
     uint32_t n = job->pic->slice_count;
-    job->slice_order = malloc((n ? n : 1) * sizeof *job->slice_order);
+    job->slice_order = malloc((n ? n : 1) * sizeof(*job->slice_order));
     if (!job->slice_order)
         return PELTON_ERR_NOMEM;
     uint64_t state = (seed + job->pic->id * 0x9e3779b97f4a7c15ull) | 1;
@@ -91,7 +93,8 @@ static void register_waits(struct job *job)
         wait_for_motion(job, col[i]);
 }
 
-/* Every slice was tried: its motion may begin when that of others, which concealment may read too, is complete. */
+/* Every slice was tried: its motion may begin when that of others, which concealment may read too,
+ * is complete. */
 void entropy_finished(struct engine *e, struct job *job)
 {
     struct h264_picture *source;
@@ -205,8 +208,9 @@ int prepare_following(struct job *job)
     return 0;
 }
 
-/* A picture of a live stream is decoded as it comes, unless the stream comes faster than that. Its arrays exist at once, so that
- * workers for all of its slices wake together; the GPU thread wakes meanwhile. */
+/* A picture of a live stream is decoded as it comes, unless the stream comes faster than that. Its
+ * arrays exist at once, so that workers for all of its slices wake together; the GPU thread wakes
+ * meanwhile. */
 static int begin_live(struct job *job)
 {
     struct session *s = job->session;
@@ -222,7 +226,8 @@ static int begin_live(struct job *job)
     return 0;
 }
 
-/* With the lock, which it drops: to wake a thread takes a while, and the first one is not to wait for the lock meanwhile. */
+/* With the lock, which it drops: to wake a thread takes a while, and the first one is not to wait
+ * for the lock meanwhile. */
 static void start_live(struct job *job)
 {
     struct engine *e = job->session->engine;
@@ -246,7 +251,8 @@ void job_settled(struct job *job)
     job->live = false;
 }
 
-/* Whether the GPU may entropy-decode it. A session's first pictures are waited for, as are a live stream's. */
+/* Whether the GPU may entropy-decode it. A session's first pictures are waited for, as are a live
+ * stream's. */
 static void note_offload(struct job *job)
 {
     const struct session *s = job->session;
@@ -257,13 +263,14 @@ static void note_offload(struct job *job)
         if (entropy_slice_weight(&pic->slices[i]) > job->largest_slice)
             job->largest_slice = entropy_slice_weight(&pic->slices[i]);
     job->derives = h264_picture_derives(pic);
-    job->offloads = s->engine->params.entropy == ENGINE_ENTROPY_GPU || (!s->live && s->jobs >= FIRST_PICTURES);
+    job->offloads =
+        s->engine->params.entropy == ENGINE_ENTROPY_GPU || (!s->live && s->jobs >= FIRST_PICTURES);
 }
 
 int job_create(struct session *s, struct h264_picture *pic)
 {
     struct engine *e = s->engine;
-    struct job *job = calloc(1, sizeof *job);
+    struct job *job = calloc(1, sizeof(*job));
     if (!job)
         return PELTON_ERR_NOMEM;
     job->pic = pic;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Memory of picture arrays: free lists by size class, so that a running stream neither calls malloc nor takes page
- * faults for the same few sizes again and again. Big blocks come from slabs, each an arena that the GPU fetches records from
- * without help of the CPU. What is cached is bounded: the rest goes back to the heap, and a slab goes when nothing in it is in
- * use. An account counts what one session holds.
+ * Memory of picture arrays: free lists by size class, so that a running stream neither calls malloc
+ * nor takes page faults for the same few sizes again and again. Big blocks come from slabs, each an
+ * arena that the GPU fetches records from without help of the CPU. What is cached is bounded: the
+ * rest goes back to the heap, and a slab goes when nothing in it is in use. An account counts what
+ * one session holds.
  */
 #include "daemon/worker/engine_internal.h"
 
@@ -14,7 +15,8 @@
 #define SLAB_BLOCK   65536u /* blocks of this size and more */
 #define SLAB_HEAD    64u    /* before each block: its slab */
 #define SLAB_COUNT   32u    /* blocks of a slab that is made when one block is needed */
-#define LARGE_SLAB   (256u << 20) /* bytes of one that is made ahead: each costs the driver's time */
+/* bytes of one that is made ahead: each costs the driver's time */
+#define LARGE_SLAB (256u << 20)
 
 /* Blocks of one class. In its class's list while any is free. */
 struct slab {
@@ -41,7 +43,7 @@ static unsigned size_class(size_t size, size_t *rounded)
 
 int memory_init(struct memory *m, uint64_t cache_limit)
 {
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof(*m));
     m->limit = cache_limit;
     return uv_mutex_init(&m->lock) == 0 ? 0 : PELTON_ERR_NOMEM;
 }
@@ -86,9 +88,10 @@ void memory_free(struct memory *m)
 }
 
 /* Without the lock: the device may take its time. */
-static struct slab *slab_create(struct memory *m, unsigned class, size_t rounded, size_t bytes, uint32_t most)
+static struct slab *slab_create(struct memory *m, unsigned class, size_t rounded, size_t bytes,
+                                uint32_t most)
 {
-    struct slab *slab = calloc(1, sizeof *slab);
+    struct slab *slab = calloc(1, sizeof(*slab));
     uint8_t *memory;
     void *base;
     if (!slab)
@@ -139,7 +142,9 @@ bool memory_provide(struct memory *m, size_t size, uint32_t count)
     uv_mutex_lock(&m->lock);
     bool full = m->cached >= m->limit;
     uv_mutex_unlock(&m->lock);
-    struct slab *slab = missing && !full ? slab_create(m, class, rounded, LARGE_SLAB, missing > SLAB_COUNT ? missing : SLAB_COUNT) : NULL;
+    struct slab *slab = missing && !full ? slab_create(m, class, rounded, LARGE_SLAB,
+                                                       missing > SLAB_COUNT ? missing : SLAB_COUNT)
+                                         : NULL;
     if (!slab)
         return false;
     uv_mutex_lock(&m->lock);
@@ -260,7 +265,8 @@ static void account_put(void *ctx, void *block, size_t size)
     put(ctx, block, size, true);
 }
 
-/* Bytes of access units are of any size: a slab for each new class would be made and pinned while a live stream waits for it. */
+/* Bytes of access units are of any size: a slab for each new class would be made and pinned while a
+ * live stream waits for it. */
 static void *account_get_bytes(void *ctx, size_t size)
 {
     return get(ctx, size, false);
@@ -273,7 +279,7 @@ static void account_put_bytes(void *ctx, void *block, size_t size)
 
 struct account *account_create(struct memory *m)
 {
-    struct account *a = calloc(1, sizeof *a);
+    struct account *a = calloc(1, sizeof(*a));
     if (!a)
         return NULL;
     a->bytes = (struct h264_allocator){account_get_bytes, account_put_bytes, a, NULL};

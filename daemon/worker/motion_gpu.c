@@ -11,14 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BATCHES  2  /* one is filled while the other is in work */
-#define PICTURES 64 /* of a batch, as many of 1920x1088, */
-#define SLICES   (8 * PICTURES)
-#define MBS      (8160 * PICTURES)
+#define BATCHES           2  /* one is filled while the other is in work */
+#define PICTURES          64 /* of a batch, as many of 1920x1088, */
+#define SLICES            (8 * PICTURES)
+#define MBS               (8160 * PICTURES)
 #define SOFTWARE_PICTURES 8
-#define MB_BYTES (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax) + 2 * sizeof(uint16_t))
+#define MB_BYTES                                                                                   \
+    (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax) +           \
+     2 * sizeof(uint16_t))
 #define MEMORY_PART 64 /* of the device's memory, for all batches together, at most */
-#define ALIGN    256
+#define ALIGN       256
 
 struct motion_group {
     struct gpu_motion_batch *batch; /* NULL: free */
@@ -92,7 +94,8 @@ void motion_gpu_places(const struct job *job, struct gpu_entropy_target *to)
 
 bool motion_gpu_wants_host(const struct job *job)
 {
-    return job->pic->nal_ref_idc || job->session->params.views == PELTON_VIEWS_BOTH || h264_picture_lacks_refs(job->pic);
+    return job->pic->nal_ref_idc || job->session->params.views == PELTON_VIEWS_BOTH ||
+           h264_picture_lacks_refs(job->pic);
 }
 
 void motion_gpu_drop(struct motion_gpu *m, struct job *job)
@@ -114,8 +117,8 @@ struct slices {
 
 static bool export_slices(const struct h264_picture *pic, struct slices *out)
 {
-    out->maps = malloc(pic->slice_count * sizeof *out->maps);
-    out->slices = malloc(pic->slice_count * sizeof *out->slices);
+    out->maps = malloc(pic->slice_count * sizeof(*out->maps));
+    out->slices = malloc(pic->slice_count * sizeof(*out->slices));
     if (!out->maps || !out->slices)
         return false;
     for (uint32_t i = 0; i < pic->slice_count; i++)
@@ -139,12 +142,21 @@ static int add(struct gpu_motion_batch *batch, const struct job *job, uint32_t *
         struct gpu_entropy_target at;
         motion_gpu_places(job, &at);
         const struct gpu_motion_picture picture = {
-            .head = {.mb_count = pic->mb_count, .mb_width = pic->mb_width, .slice_count = pic->slice_count, .units = units_of(job),
+            .head = {.mb_count = pic->mb_count,
+                     .mb_width = pic->mb_width,
+                     .slice_count = pic->slice_count,
+                     .units = units_of(job),
                      .chroma_blocks = pic->sps->chroma_format_idc ? 4 : 0},
-            .slices = s.slices, .maps = s.maps,
-            .mbs = sends ? pic->mbs : at.mbs, .motion = sends ? pic->motion : at.motion, .syntax = sends ? (void *)pic->syntax : at.syntax,
-            .final_mbs = at.mbs, .final_motion = at.motion,
-            .to_mbs = sends || !host ? NULL : pic->mbs, .to_motion = host ? pic->motion : NULL, .to_still = pic->still};
+            .slices = s.slices,
+            .maps = s.maps,
+            .mbs = sends ? pic->mbs : at.mbs,
+            .motion = sends ? pic->motion : at.motion,
+            .syntax = sends ? (void *)pic->syntax : at.syntax,
+            .final_mbs = at.mbs,
+            .final_motion = at.motion,
+            .to_mbs = sends || !host ? NULL : pic->mbs,
+            .to_motion = host ? pic->motion : NULL,
+            .to_still = pic->still};
         err = gpu_motion_add(batch, &picture, index);
     }
     free(s.maps);
@@ -178,9 +190,13 @@ static int adopt(struct motion_gpu *m, struct job *job, unsigned kinds)
 {
     struct gpu_entropy_target at;
     motion_gpu_places(job, &at);
-    const struct h264_final final = {.memory = job->raw, .size = motion_gpu_raw_bytes(job->pic->mb_count),
-                                     .from = resident_allocator(m->resident), .mbs = at.mbs, .motion = at.motion};
-    int err = h264_picture_derived(job->pic, units_of(job), kinds, &final, motion_gpu_wants_host(job));
+    const struct h264_final final = {.memory = job->raw,
+                                     .size = motion_gpu_raw_bytes(job->pic->mb_count),
+                                     .from = resident_allocator(m->resident),
+                                     .mbs = at.mbs,
+                                     .motion = at.motion};
+    int err =
+        h264_picture_derived(job->pic, units_of(job), kinds, &final, motion_gpu_wants_host(job));
     if (!err)
         job->raw = NULL;
     return err;
@@ -192,14 +208,17 @@ static bool is_intact(const struct motion_group *group, uint32_t i)
     return group->parts[i].job->sends && !(group->submitted && group->parts[i].added);
 }
 
-/* What came of it, with the pictures completed; done: the batch is, without an error. Without the lock. */
+/* What came of it, with the pictures completed; done: the batch is, without an error. Without the
+ * lock. */
 static void complete(struct motion_gpu *m, struct motion_group *group, bool done)
 {
     for (uint32_t i = 0; i < group->count; i++) {
         struct job *job = group->parts[i].job;
         bool came = done && group->parts[i].added;
-        group->parts[i].kinds = came ? gpu_motion_result(group->batch, group->parts[i].index) : DER_BAD;
-        group->parts[i].error = group->parts[i].kinds & DER_BAD ? H264_OK : adopt(m, job, group->parts[i].kinds);
+        group->parts[i].kinds =
+            came ? gpu_motion_result(group->batch, group->parts[i].index) : DER_BAD;
+        group->parts[i].error =
+            group->parts[i].kinds & DER_BAD ? H264_OK : adopt(m, job, group->parts[i].kinds);
         motion_gpu_drop(m, job);
         if (group->parts[i].kinds & DER_BAD && !is_intact(group, i))
             h264_picture_free_arrays(job->pic);
@@ -219,8 +238,8 @@ static void settle_derived(struct motion_gpu *m, struct job *job, int error)
     job_motion_finished(m->engine, job);
 }
 
-/* It was not derived, or is not good: to be decoded by a worker, once more perhaps, or only derived by one, where its records are as they
- * were. With the lock. */
+/* It was not derived, or is not good: to be decoded by a worker, once more perhaps, or only derived
+ * by one, where its records are as they were. With the lock. */
 static void settle_refused(struct motion_gpu *m, struct job *job, bool intact)
 {
     struct engine *e = m->engine;
@@ -239,12 +258,11 @@ static void settle_refused(struct motion_gpu *m, struct job *job, bool intact)
 /* Back to the workers. With the lock. */
 static void settle(struct motion_gpu *m, struct motion_group *group)
 {
-    for (uint32_t i = 0; i < group->count; i++) {
+    for (uint32_t i = 0; i < group->count; i++)
         if (group->parts[i].kinds & DER_BAD)
             settle_refused(m, group->parts[i].job, is_intact(group, i));
         else
             settle_derived(m, group->parts[i].job, group->parts[i].error);
-    }
     group->count = 0;
     group->batch = NULL;
     m->busy--;
@@ -260,7 +278,7 @@ static void fail(struct motion_gpu *m, int error)
     e->derives = 0;
     if (said || !e->params.log)
         return;
-    snprintf(line, sizeof line, "no motion derivation on the GPU: %.100s", gpu_error_text(error));
+    snprintf(line, sizeof(line), "no motion derivation on the GPU: %.100s", gpu_error_text(error));
     e->params.log(e->params.log_ctx, 1, line);
 }
 
@@ -271,8 +289,9 @@ static bool group_step(struct motion_gpu *m, struct motion_group *group)
     uv_mutex_unlock(&e->lock);
     int err = group->submitted ? gpu_motion_poll(group->batch) : GPU_OK;
     bool done = group->submitted && err == GPU_OK;
+    /* until then the device may write to arrays that are freed now */
     if (err <= 0 && !done)
-        gpu_motion_end(group->batch); /* until then the device may write to arrays that are freed now */
+        gpu_motion_end(group->batch);
     if (err <= 0)
         complete(m, group, done);
     if (done)
@@ -365,14 +384,16 @@ uint64_t motion_gpu_memory(const struct motion_gpu *m)
 
 struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident)
 {
-    uint64_t fit = e->device->memory_bytes / MEMORY_PART / BATCHES / MB_BYTES, most = e->software ? MBS / PICTURES * SOFTWARE_PICTURES : MBS;
+    uint64_t fit = e->device->memory_bytes / MEMORY_PART / BATCHES / MB_BYTES,
+             most = e->software ? MBS / PICTURES * SOFTWARE_PICTURES : MBS;
     uint32_t mbs = (uint32_t)(fit < most ? fit : most);
-    struct motion_gpu *m = resident && !e->params.cpu_motion ? calloc(1, sizeof *m) : NULL;
+    struct motion_gpu *m = resident && !e->params.cpu_motion ? calloc(1, sizeof(*m)) : NULL;
     if (!m)
         return NULL;
     m->engine = e;
     m->resident = resident;
-    m->params = (struct gpu_motion_params){.batches = BATCHES, .pictures = PICTURES, .slices = SLICES, .mbs = mbs, .maps = mbs};
+    m->params = (struct gpu_motion_params){
+        .batches = BATCHES, .pictures = PICTURES, .slices = SLICES, .mbs = mbs, .maps = mbs};
     int err = gpu_motion_create(e->gpu, &m->params, &m->gpu);
     if (!err)
         err = gpu_motion_prepare(m->gpu);
@@ -388,9 +409,11 @@ static void log_sums(const struct motion_gpu *m)
     char line[200];
     if (!m->sum.batches || !e->params.log)
         return;
-    snprintf(line, sizeof line, "motion derivation on the GPU: %llu pictures, %llu of them decoded by workers, in %llu batches, %.2f ms of the device's each",
-             (unsigned long long)m->sum.pictures, (unsigned long long)m->sum.sent, (unsigned long long)m->sum.batches,
-             1e3 * m->sum.device / (double)m->sum.batches);
+    snprintf(line, sizeof(line),
+             "motion derivation on the GPU: %llu pictures, %llu of them decoded by workers, in "
+             "%llu batches, %.2f ms of the device's each",
+             (unsigned long long)m->sum.pictures, (unsigned long long)m->sum.sent,
+             (unsigned long long)m->sum.batches, 1e3 * m->sum.device / (double)m->sum.batches);
     e->params.log(e->params.log_ctx, 2, line);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which stretch a picture belongs to, and whose that is. A second field and the other colour planes belong to their first; what
- * frame_num gaps infer, to what is there.
+ * Which stretch a picture belongs to, and whose that is. A second field and the other colour planes
+ * belong to their first; what frame_num gaps infer, to what is there.
  */
 #include "daemon/worker/part.h"
 

@@ -21,12 +21,16 @@ static const struct {
     uint8_t depth;
 } depths[] = {{"", 8}, {"9le", 9}, {"10le", 10}, {"12le", 12}, {"14le", 14}};
 
-enum { FAMILIES = sizeof families / sizeof families[0], DEPTHS = sizeof depths / sizeof depths[0] };
+enum {
+    FAMILIES = sizeof(families) / sizeof(families[0]),
+    DEPTHS = sizeof(depths) / sizeof(depths[0])
+};
 
 static void compose(const struct family *family, unsigned depth, struct pixels *out)
 {
-    *out = (struct pixels){.planes = family->planes, .depth = depths[depth].depth, .rgb = family->rgb};
-    snprintf(out->name, sizeof out->name, "%s%s", family->name, depths[depth].suffix);
+    *out =
+        (struct pixels){.planes = family->planes, .depth = depths[depth].depth, .rgb = family->rgb};
+    snprintf(out->name, sizeof(out->name), "%s%s", family->name, depths[depth].suffix);
 }
 
 bool pixels_by_name(const char *name, struct pixels *out)
@@ -36,7 +40,8 @@ bool pixels_by_name(const char *name, struct pixels *out)
         if (strncmp(name, families[f].name, length))
             continue;
         for (unsigned d = 0; d < DEPTHS; d++)
-            if (!strcmp(name + length, depths[d].suffix) && (d == 0 || families[f].planes != RECON_NV12)) {
+            if (!strcmp(name + length, depths[d].suffix) &&
+                (d == 0 || families[f].planes != RECON_NV12)) {
                 compose(&families[f], d, out);
                 return true;
             }
@@ -47,7 +52,8 @@ bool pixels_by_name(const char *name, struct pixels *out)
 /* matrix_coefficients 0 (Table E-5): Y, Cb, Cr are G, B, R. */
 static bool is_rgb(const struct h264_sps *sps)
 {
-    return sps->chroma_format_idc == 3 && sps->vui_present && sps->vui.colour_description_present && sps->vui.matrix == 0;
+    return sps->chroma_format_idc == 3 && sps->vui_present && sps->vui.colour_description_present &&
+           sps->vui.matrix == 0;
 }
 
 void pixels_of(const struct h264_sps *sps, struct pixels *out)
@@ -55,14 +61,16 @@ void pixels_of(const struct h264_sps *sps, struct pixels *out)
     static const enum recon_format planes[4] = {RECON_GRAY, RECON_I420, RECON_I422, RECON_I444};
     uint8_t depth = sps->bit_depth[0] > sps->bit_depth[1] ? sps->bit_depth[0] : sps->bit_depth[1];
     unsigned f = 0, d = 0;
-    while (families[f].planes != planes[sps->chroma_format_idc & 3] || families[f].rgb != is_rgb(sps))
+    while (families[f].planes != planes[sps->chroma_format_idc & 3] ||
+           families[f].rgb != is_rgb(sps))
         f++;
     while (depths[d].depth < depth && d + 1 < DEPTHS)
         d++;
     compose(&families[f], d, out);
 }
 
-bool pixels_choose(const char *wish, const struct h264_sps *sps, struct pixels *out, enum recon_format *delivered)
+bool pixels_choose(const char *wish, const struct h264_sps *sps, struct pixels *out,
+                   enum recon_format *delivered)
 {
     struct pixels own, wanted;
     pixels_of(sps, &own);

@@ -2,10 +2,10 @@
  *
  * The pool of one epoch: a memfd that the GPU writes frames into and that readers map.
  *
- * It is made by a thread of its own (pool_maker_*), as its pages are allocated and pinned meanwhile.
- * Life cycle of a slot: FREE -> WRITING (a batch delivers into it) -> HELD (announced) -> FREE (session_release). The pool goes
- * when it is retired by a newer epoch, or the session ends, and no slot is busy; readers keep their own mapping of the
- * descriptor.
+ * It is made by a thread of its own (pool_maker_*), as its pages are allocated and pinned
+ * meanwhile. Life cycle of a slot: FREE -> WRITING (a batch delivers into it) -> HELD (announced)
+ * -> FREE (session_release). The pool goes when it is retired by a newer epoch, or the session
+ * ends, and no slot is busy; readers keep their own mapping of the descriptor.
  */
 #include "daemon/worker/engine_internal.h"
 #include "daemon/worker/pixels.h"
@@ -35,10 +35,12 @@ static void add_plane(struct session_format *f, uint32_t width, uint32_t height,
     *end = align_up(*end + (uint64_t)f->stride[p] * height, PLANE_ALIGN);
 }
 
-void pool_layout(const struct pixels *pixels, uint32_t width, uint32_t height, struct session_format *format)
+void pool_layout(const struct pixels *pixels, uint32_t width, uint32_t height,
+                 struct session_format *format)
 {
     uint64_t end = 0;
-    uint32_t bytes = pixels->depth > 8 ? 2 : 1, half_width = (width + 1) / 2, half_height = (height + 1) / 2;
+    uint32_t bytes = pixels->depth > 8 ? 2 : 1, half_width = (width + 1) / 2,
+             half_height = (height + 1) / 2;
     format->planes = 0;
     add_plane(format, bytes * width, height, &end);
     if (pixels->planes == RECON_NV12)
@@ -83,7 +85,8 @@ static int pool_map(struct gpu *gpu, struct pool *pool)
     if (memory == MAP_FAILED)
         return PELTON_ERR_NOMEM;
     pool->memory = memory;
-    /* Pages are made here: inside the driver they would come one by one, while nothing can be submitted. */
+    /* Pages are made here: inside the driver they would come one by one, while nothing can be
+     * submitted. */
     madvise(memory, f->memfd_size, MADV_HUGEPAGE);
     if (madvise(memory, f->memfd_size, MADV_POPULATE_WRITE) && errno == ENOMEM)
         return PELTON_ERR_NOMEM;
@@ -91,14 +94,16 @@ static int pool_map(struct gpu *gpu, struct pool *pool)
     int err = gpu_host_import(gpu, memory, f->memfd_size, &pool->host);
     if (err)
         return err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST : PELTON_ERR_NOMEM;
-    if (fcntl(f->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL))
+    if (fcntl(f->memfd, F_ADD_SEALS,
+              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL))
         return PELTON_ERR_OTHER;
     return 0;
 }
 
-int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format delivered, bool memory, struct pool **out)
+int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format delivered,
+                bool memory, struct pool **out)
 {
-    struct pool *pool = calloc(1, sizeof *pool);
+    struct pool *pool = calloc(1, sizeof(*pool));
     if (!pool)
         return PELTON_ERR_NOMEM;
     pool->format = *format;
@@ -106,7 +111,7 @@ int pool_create(struct gpu *gpu, const struct session_format *format, enum recon
     pool->delivered = delivered;
     int err = 0;
     if (memory) {
-        pool->slots = calloc(format->slots, sizeof *pool->slots);
+        pool->slots = calloc(format->slots, sizeof(*pool->slots));
         err = pool->slots ? pool_map(gpu, pool) : PELTON_ERR_NOMEM;
     } else {
         pool->format.slots = 0;
@@ -138,7 +143,8 @@ static void make(void *session)
     struct session *s = session;
     struct engine *e = s->engine;
     struct pool *pool = NULL;
-    int err = pool_create(e->gpu, &s->maker.format, s->maker.delivered, s->params.transport != PELTON_NONE, &pool);
+    int err = pool_create(e->gpu, &s->maker.format, s->maker.delivered,
+                          s->params.transport != PELTON_NONE, &pool);
     uv_mutex_lock(&e->lock);
     s->maker.error = err;
     s->maker.pool = pool;
@@ -147,7 +153,8 @@ static void make(void *session)
     uv_mutex_unlock(&e->lock);
 }
 
-bool pool_maker_start(struct session *s, const struct session_format *format, enum recon_format delivered)
+bool pool_maker_start(struct session *s, const struct session_format *format,
+                      enum recon_format delivered)
 {
     s->maker = (struct pool_maker){.format = *format, .delivered = delivered};
     s->maker.running = uv_thread_create(&s->maker.thread, make, s) == 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Room in the device's memory, taken and given back in blocks of any size: the first gap that is large enough. Which gaps there are is
- * in lists beside it, as the host cannot write there; each list has room for all gaps that the blocks can leave, so that giving back
- * never fails. Pieces stay until the end.
+ * Room in the device's memory, taken and given back in blocks of any size: the first gap that is
+ * large enough. Which gaps there are is in lists beside it, as the host cannot write there; each
+ * list has room for all gaps that the blocks can leave, so that giving back never fails. Pieces
+ * stay until the end.
  */
 #include "daemon/worker/resident.h"
 
@@ -48,7 +49,7 @@ static bool reserve_gaps(struct piece *p)
     if (p->gap_capacity > p->blocks + 1)
         return true;
     uint32_t capacity = 2 * p->gap_capacity + 16;
-    struct gap *grown = realloc(p->gaps, capacity * sizeof *grown);
+    struct gap *grown = realloc(p->gaps, capacity * sizeof(*grown));
     if (!grown)
         return false;
     p->gaps = grown;
@@ -59,7 +60,7 @@ static bool reserve_gaps(struct piece *p)
 static void remove_gap(struct piece *p, uint32_t at)
 {
     p->gap_count--;
-    memmove(&p->gaps[at], &p->gaps[at + 1], (p->gap_count - at) * sizeof p->gaps[0]);
+    memmove(&p->gaps[at], &p->gaps[at + 1], (p->gap_count - at) * sizeof(p->gaps[0]));
 }
 
 static void *take(struct piece *p, uint64_t size)
@@ -103,7 +104,7 @@ static void give(struct piece *p, uint64_t at, uint64_t size)
     } else if (behind) {
         p->gaps[low] = (struct gap){at, p->gaps[low].size + size};
     } else {
-        memmove(&p->gaps[low + 1], &p->gaps[low], (p->gap_count - low) * sizeof p->gaps[0]);
+        memmove(&p->gaps[low + 1], &p->gaps[low], (p->gap_count - low) * sizeof(p->gaps[0]));
         p->gaps[low] = (struct gap){at, size};
         p->gap_count++;
     }
@@ -130,7 +131,8 @@ static bool add_piece(struct resident *r)
     void *base = NULL;
     if (r->full)
         return false;
-    bool made = reserve_gaps(&p) && gpu_arena_create_device(r->gpu, p.size, &p.arena, &base) == GPU_OK;
+    bool made =
+        reserve_gaps(&p) && gpu_arena_create_device(r->gpu, p.size, &p.arena, &base) == GPU_OK;
     if (made) {
         p.base = base;
         p.gaps[p.gap_count++] = (struct gap){0, p.size};
@@ -197,7 +199,7 @@ static void put(void *ctx, void *memory, size_t size)
 
 struct resident *resident_create(struct gpu *gpu, uint64_t limit)
 {
-    struct resident *r = calloc(1, sizeof *r);
+    struct resident *r = calloc(1, sizeof(*r));
     if (!r)
         return NULL;
     r->allocator = (struct h264_allocator){get, put, r, NULL};

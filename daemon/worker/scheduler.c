@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which pictures and deliveries make the next batch of a store. Everything here runs with the lock held.
+ * Which pictures and deliveries make the next batch of a store. Everything here runs with the lock
+ * held.
  *
- * A picture may go when its motion is derived and every picture it reads was submitted in an earlier batch: batches execute in
- * the order of submission. So a batch holds pictures that do not refer to each other, of any session and any GOP of the store.
+ * A picture may go when its motion is derived and every picture it reads was submitted in an
+ * earlier batch: batches execute in the order of submission. So a batch holds pictures that do not
+ * refer to each other, of any session and any GOP of the store.
  */
 #include "daemon/worker/blur.h"
 #include "daemon/worker/scheduler.h"
@@ -20,13 +22,13 @@ static struct batch *batch_take(struct store *st)
         b->n = b->m = 0;
         return b;
     }
-    b = calloc(1, sizeof *b);
+    b = calloc(1, sizeof(*b));
     if (!b)
         return NULL;
     b->store = st;
-    b->jobs = calloc(st->width, sizeof *b->jobs);
-    b->pictures = calloc(st->width, sizeof *b->pictures);
-    b->views = calloc(st->width, sizeof *b->views);
+    b->jobs = calloc(st->width, sizeof(*b->jobs));
+    b->pictures = calloc(st->width, sizeof(*b->pictures));
+    b->views = calloc(st->width, sizeof(*b->views));
     b->next = NULL;
     if (!b->jobs || !b->pictures || !b->views) {
         free(b->jobs);
@@ -44,8 +46,8 @@ void batch_put(struct batch *b)
     b->store->spare = b;
 }
 
-/* Its references were submitted before batch `serial`. A reference that cannot be read from this store makes the picture a
- * copy. */
+/* Its references were submitted before batch `serial`. A reference that cannot be read from this
+ * store makes the picture a copy. */
 static bool references_submitted(struct job *job, const struct store *st, uint64_t serial)
 {
     for (uint32_t i = 0; i < job->pic->refs_held_count; i++) {
@@ -54,7 +56,8 @@ static bool references_submitted(struct job *job, const struct store *st, uint64
             job->failed = true;
             continue;
         }
-        const struct frame_state *frame = &ref->owner->frame; /* concealment holds one picture of a frame and reads all */
+        /* concealment holds one picture of a frame and reads all */
+        const struct frame_state *frame = &ref->owner->frame;
         if (ref->state < JOB_SUBMITTED || ref->batch == serial)
             return false;
         if (ref->owner != job->owner && (!frame_submitted(ref->owner) || frame->batch == serial))
@@ -69,25 +72,28 @@ static bool references_submitted(struct job *job, const struct store *st, uint64
 static void fill_other_field(struct batch *b, struct job *owner)
 {
     uint32_t slot = (uint32_t)owner->pic->slot;
-    b->pictures[b->n] = (struct recon_picture){
-        .slot = slot, .copy_from = slot, .rows = REC_FRAME - owner->pic->structure, .rows_from = owner->pic->structure};
+    b->pictures[b->n] = (struct recon_picture){.slot = slot,
+                                               .copy_from = slot,
+                                               .rows = REC_FRAME - owner->pic->structure,
+                                               .rows_from = owner->pic->structure};
     b->jobs[b->n++] = NULL;
     owner->frame.filled = true;
     owner->frame.batch = b->serial;
 }
 
-/* Of the frames it reads, all of which were submitted before: damaged pictures may read both fields of a frame that has but
- * one. They do after a batch that fills in the other one, so that they never see what the slot held before. It is known that no
- * field follows, as this picture did; only one of the other view may come between two fields, and reads no other parity than
- * its own (codec/stream_view.c). */
+/* Of the frames it reads, all of which were submitted before: damaged pictures may read both fields
+ * of a frame that has but one. They do after a batch that fills in the other one, so that they
+ * never see what the slot held before. It is known that no field follows, as this picture did; only
+ * one of the other view may come between two fields, and reads no other parity than its own
+ * (codec/stream_view.c). */
 static bool fields_filled(const struct job *job, struct batch *b)
 {
     bool filled = true;
     for (uint32_t i = 0; i < job->pic->refs_held_count; i++) {
         const struct h264_picture *pic = job->pic->refs_held[i];
         const struct job *ref = pic->user;
-        if (!ref || ref->owner == job->owner || pic->view != job->pic->view || ref->store != b->store ||
-            !frame_is_single_field(ref->owner))
+        if (!ref || ref->owner == job->owner || pic->view != job->pic->view ||
+            ref->store != b->store || !frame_is_single_field(ref->owner))
             continue;
         if (!ref->owner->frame.filled && b->n < b->store->width)
             fill_other_field(b, ref->owner);
@@ -104,7 +110,8 @@ static bool in_flight(const struct session *s)
     return false;
 }
 
-/* No completion and no reader will free a slot: the stream keeps more pictures than its DPB size allows. */
+/* No completion and no reader will free a slot: the stream keeps more pictures than its DPB size
+ * allows. */
 static bool starved(const struct session *s)
 {
     if (in_flight(s))
@@ -118,7 +125,8 @@ static bool claim_slot(struct session *s, struct store *st, bool oldest)
 {
     uint32_t ahead = s->frames_ahead, in_order = s->held > ahead ? s->held - ahead : 0;
     if (!oldest)
-        return s->held < s->quota && ahead < s->quota - s->base && st->free_count > st->owed + st->kept;
+        return s->held < s->quota && ahead < s->quota - s->base &&
+               st->free_count > st->owed + st->kept;
     if (in_order < s->base && st->free_count) {
         st->owed -= st->owed > 0;
         return true;
@@ -163,8 +171,9 @@ static void take(struct batch *b, struct job *job)
     b->jobs[b->n++] = job;
 }
 
-/* A damaged stream's P or B picture without any reference reads its own slot (h264_picture_view), which holds whatever was
- * there before, perhaps a frame of another stream: its slot becomes grey first, by a batch before its own. */
+/* A damaged stream's P or B picture without any reference reads its own slot (h264_picture_view),
+ * which holds whatever was there before, perhaps a frame of another stream: its slot becomes grey
+ * first, by a batch before its own. */
 static bool needs_fill(const struct job *job)
 {
     if (job->store || job->failed || job->pic->refs_held_count)
@@ -179,7 +188,9 @@ static bool needs_fill(const struct job *job)
 static void copy_part(const struct h264_picture *pic, struct recon_picture *p)
 {
     p->rows = p->rows_from = pic->structure == REC_FRAME ? 0 : pic->structure;
-    p->planes = pic->sps->separate_colour_plane_flag && !pic->non_existing ? (uint8_t)(1 << pic->colour_plane) : 0;
+    p->planes = pic->sps->separate_colour_plane_flag && !pic->non_existing
+                    ? (uint8_t)(1 << pic->colour_plane)
+                    : 0;
 }
 
 /* The batch does not name the job: it may be discarded before the batch is done. */
@@ -187,7 +198,8 @@ static void fill(struct batch *b, struct job *job)
 {
     take_slot(b->store, job);
     job->batch = b->serial;
-    b->pictures[b->n] = (struct recon_picture){.slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
+    b->pictures[b->n] =
+        (struct recon_picture){.slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
     copy_part(job->pic, &b->pictures[b->n]);
     b->jobs[b->n++] = NULL;
 }
@@ -196,14 +208,16 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
 {
     uint32_t ready = s->ready, look = MOST_LOOK;
     most = most > b->store->width - b->n ? b->store->width : b->n + most;
-    for (struct job *job = s->waiting; job && ready && look && b->n < most; job = job->next, look--) {
+    for (struct job *job = s->waiting; job && ready && look && b->n < most;
+         job = job->next, look--) {
         bool oldest = job == s->waiting;
         if (job->state != JOB_READY)
             continue;
         ready--;
         if (!store_serves(s, job->pic->sps))
             return;
-        if (!references_submitted(job, b->store, b->serial) || (b->store->key.interlaced && !fields_filled(job, b)))
+        if (!references_submitted(job, b->store, b->serial) ||
+            (b->store->key.interlaced && !fields_filled(job, b)))
             continue;
         if (job->batch == b->serial)
             return;
@@ -237,11 +251,13 @@ void copy_instead(const struct job *job, struct recon_picture *out)
 }
 
 /* By a batch after the field's own and before the delivery. */
-static bool wants_other_field(const struct session *s, const struct output *out, const struct batch *b)
+static bool wants_other_field(const struct session *s, const struct output *out,
+                              const struct batch *b)
 {
     const struct job *job = out->pic->user;
-    return out->state == OUTPUT_QUEUED && out->structure == REC_FRAME && frame_is_single_field(job) && !job->frame.filled &&
-           frame_submitted(job) && job->store == b->store && job->frame.batch < b->serial && s->pools && s->pools->memory;
+    return out->state == OUTPUT_QUEUED && out->structure == REC_FRAME &&
+           frame_is_single_field(job) && !job->frame.filled && frame_submitted(job) &&
+           job->store == b->store && job->frame.batch < b->serial && s->pools && s->pools->memory;
 }
 
 static void collect_single_fields(struct session *s, struct batch *b)
@@ -273,7 +289,8 @@ struct batch *scheduler_collect(struct engine *e, struct store *st)
     uint32_t count = 0, at = 0;
     for (struct session *s = e->sessions; s; s = s->next) {
         count += s->store == st && !s->abort && s->ready;
-        if (!s->abort && st->key.interlaced) /* also of a session that has gone on to another store */
+        /* also of a session that has gone on to another store */
+        if (!s->abort && st->key.interlaced)
             collect_single_fields(s, b);
     }
     if (!count)
@@ -296,7 +313,8 @@ struct batch *scheduler_collect(struct engine *e, struct store *st)
 
 /* ---- deliveries ---- */
 
-static void deliver(struct batch *b, struct session *s, struct output *out, struct pool *pool, uint32_t slot)
+static void deliver(struct batch *b, struct session *s, struct output *out, struct pool *pool,
+                    uint32_t slot)
 {
     const struct session_format *f = &pool->format;
     const struct h264_sps *sps = out->pic->sps;
@@ -344,7 +362,8 @@ static bool refuse_corrupt(struct session *s, struct output *out)
     }
     if (s->params.on_error == 2) {
         char cause[200];
-        snprintf(cause, sizeof cause, "%.120s: frame %llu is damaged", s->name, (unsigned long long)out->frame.sequence);
+        snprintf(cause, sizeof(cause), "%.120s: frame %llu is damaged", s->name,
+                 (unsigned long long)out->frame.sequence);
         session_fail(s, PELTON_ERR_DECODE, cause, "--on-error show or drop goes on after damage");
         s->abort = true;
         atomic_store(&s->stop, true);
@@ -356,10 +375,12 @@ static bool refuse_corrupt(struct session *s, struct output *out)
     return false;
 }
 
-/* The frames of s whose turn has come, as far as pictures, slots of the pool and the batch reach. */
+/* The frames of s whose turn has come, as far as pictures, slots of the pool and the batch reach.
+ */
 static void collect_outputs(struct session *s, struct batch *b)
 {
-    for (struct output *out = s->outputs; out && b->m < BATCH_DELIVERIES && !s->abort; out = out->next) {
+    for (struct output *out = s->outputs; out && b->m < BATCH_DELIVERIES && !s->abort;
+         out = out->next) {
         const struct job *job = out->pic->user;
         struct session_format format;
         enum recon_format delivered;
@@ -368,11 +389,13 @@ static void collect_outputs(struct session *s, struct batch *b)
             continue;
         if (!frame_submitted(job) || job->store != b->store || !s->pools)
             return;
-        if (s->pools->memory && out->structure == REC_FRAME && frame_is_single_field(job) && !job->frame.filled)
+        if (s->pools->memory && out->structure == REC_FRAME && frame_is_single_field(job) &&
+            !job->frame.filled)
             return;
         if (refuse_corrupt(s, out))
             continue;
-        if (!format_of(s, out->pic->sps, out->pic->view, &format, &delivered) || !format_equal(&format, &s->pools->format))
+        if (!format_of(s, out->pic->sps, out->pic->view, &format, &delivered) ||
+            !format_equal(&format, &s->pools->format))
             return;
         if (!s->pools->memory) { /* PELTON_NONE: done when the picture is */
             out->pool = s->pools;

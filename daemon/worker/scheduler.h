@@ -10,11 +10,15 @@
 
 #include <stdio.h>
 
-#define BATCHES_IN_FLIGHT 3 /* one runs, the next two's records are copied up; what becomes ready meanwhile makes the one after them wider */
-/* Batches of a store that may be in flight: one less on a software device, and where a live stream's picture would have to wait behind them. */
+/* one runs, the next two's records are copied up; what becomes ready meanwhile makes the one after
+ * them wider */
+#define BATCHES_IN_FLIGHT 3
+/* Batches of a store that may be in flight: one less on a software device, and where a live
+ * stream's picture would have to wait behind them. */
 uint32_t scheduler_batches(const struct engine *e);
 
-/* Pictures for the next batch of st, perhaps none; they are SUBMITTED and have slots. NULL: enough is in flight. */
+/* Pictures for the next batch of st, perhaps none; they are SUBMITTED and have slots. NULL: enough
+ * is in flight. */
 struct batch *scheduler_collect(struct engine *e, struct store *st);
 /* Adds the frames whose turn has come; pictures of b count as submitted. */
 void scheduler_deliveries(struct engine *e, struct batch *b);

@@ -8,7 +8,8 @@
 
 void second_view_note(struct second_view *v, const struct packet_times *times, bool keep)
 {
-    v->ring[(uint64_t)times->tag % SECOND_VIEW_RING] = (struct second_view_base){true, keep, *times};
+    v->ring[(uint64_t)times->tag % SECOND_VIEW_RING] =
+        (struct second_view_base){true, keep, *times};
 }
 
 const struct second_view_base *second_view_base(const struct second_view *v, int64_t tag)
@@ -32,7 +33,7 @@ struct h264_picture *second_view_take(struct second_view *v, int64_t tag, bool a
         if (!any && pic->tag != tag)
             continue;
         v->held_count--;
-        memmove(&v->held[i], &v->held[i + 1], (v->held_count - i) * sizeof v->held[0]);
+        memmove(&v->held[i], &v->held[i + 1], (v->held_count - i) * sizeof(v->held[0]));
         return pic;
     }
     return NULL;

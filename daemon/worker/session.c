@@ -2,10 +2,11 @@
  *
  * Sessions as the loop thread sees them: open, events, release, end.
  *
- * The happy path is session_open -> the stream thread runs -> events arrive by engine_notify -> on_end. The failure modes are a
- * source that cannot be opened, an unsupported stream, a lost GPU (session_fail from any thread) and session_close at any
- * moment. A session ends when all of these hold: the stream thread has ended, no picture lives, no output waits, pools and
- * store are given up by the GPU thread (released), and all events have been called back.
+ * The happy path is session_open -> the stream thread runs -> events arrive by engine_notify ->
+ * on_end. The failure modes are a source that cannot be opened, an unsupported stream, a lost GPU
+ * (session_fail from any thread) and session_close at any moment. A session ends when all of these
+ * hold: the stream thread has ended, no picture lives, no output waits, pools and store are given
+ * up by the GPU thread (released), and all events have been called back.
  */
 #include "daemon/worker/engine_internal.h"
 
@@ -42,7 +43,7 @@ static void session_free(struct session *s)
 
 static struct session *session_new(struct engine *e, const struct pelton_open_params *params)
 {
-    struct session *s = calloc(1, sizeof *s);
+    struct session *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
     bool failed = uv_cond_init(&s->room) != 0;
@@ -50,7 +51,10 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
     s->params = *params;
     s->fd = params->uri ? -1 : params->fd;
     s->uri = copy_string(params->uri, &failed);
-    s->name = copy_string(params->name ? params->name : params->uri ? params->uri : "input", &failed);
+    s->name = copy_string(params->name  ? params->name
+                          : params->uri ? params->uri
+                                        : "input",
+                          &failed);
     s->pix_fmt = copy_string(params->pix_fmt, &failed);
     s->window_tail = &s->window;
     s->outputs_tail = &s->outputs;
@@ -65,7 +69,8 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
     return s;
 }
 
-int session_open(struct engine *e, const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
+int session_open(struct engine *e, const struct pelton_open_params *params,
+                 uint64_t resume_sequence, bool probe_only,
                  const struct session_callbacks *callbacks, void *ctx, struct session **out)
 {
     struct session *s = session_new(e, params);
@@ -97,8 +102,8 @@ void session_fail(struct session *s, int code, const char *cause, const char *hi
         return;
     s->has_failure = true;
     s->failure.code = code;
-    snprintf(s->failure.cause, sizeof s->failure.cause, "%s", cause);
-    snprintf(s->failure.hint, sizeof s->failure.hint, "%s", hint);
+    snprintf(s->failure.cause, sizeof(s->failure.cause), "%s", cause);
+    snprintf(s->failure.hint, sizeof(s->failure.hint), "%s", hint);
 }
 
 void session_post(struct session *s, struct event *ev)
@@ -125,15 +130,16 @@ void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t 
     struct engine *e = s->engine;
     uv_mutex_lock(&e->lock);
     for (struct pool *p = s->pools; p; p = p->next)
-        if (p->format.epoch == epoch && slot < p->format.slots && p->slots[slot].state == POOL_HELD &&
-            p->slots[slot].generation == generation) {
+        if (p->format.epoch == epoch && slot < p->format.slots &&
+            p->slots[slot].state == POOL_HELD && p->slots[slot].generation == generation) {
             pool_put(p, slot);
             engine_wake_gpu(e);
         }
     uv_mutex_unlock(&e->lock);
 }
 
-static void add_times(struct recon_times *sum, const struct recon_times *now, const struct recon_times *base, uint64_t pictures)
+static void add_times(struct recon_times *sum, const struct recon_times *now,
+                      const struct recon_times *base, uint64_t pictures)
 {
     uint64_t all = now->pictures - base->pictures;
     double share = all ? (double)pictures / (double)all : 0;
@@ -143,7 +149,8 @@ static void add_times(struct recon_times *sum, const struct recon_times *now, co
     sum->deliver_bytes += (uint64_t)(share * (double)(now->deliver_bytes - base->deliver_bytes));
 }
 
-/* A store's times are of all sessions that share it: each is charged by its part of the pictures. */
+/* A store's times are of all sessions that share it: each is charged by its part of the pictures.
+ */
 void session_account_gpu(struct session *s, struct recon_times *out)
 {
     struct recon_times sum = s->gpu_sum;
@@ -167,7 +174,9 @@ static uint64_t host_bytes(struct session *s)
 
 static uint64_t gpu_bytes(const struct session *s)
 {
-    uint64_t entropy = s->stats.gpu_entropy_pictures ? entropy_gpu_memory(s->engine) / s->engine->session_count : 0;
+    uint64_t entropy = s->stats.gpu_entropy_pictures
+                           ? entropy_gpu_memory(s->engine) / s->engine->session_count
+                           : 0;
     return entropy + (s->store ? s->store->memory / s->store->slots * s->quota : 0);
 }
 
@@ -241,7 +250,8 @@ static void dispatch_events(struct session *s)
     bool quiet = s->closing;
     uv_mutex_unlock(&e->lock);
     if (info && !quiet && s->callbacks.on_info)
-        s->callbacks.on_info(s->ctx, &s->info, s->probe_only && s->params.side_data ? &s->probe_sei : NULL);
+        s->callbacks.on_info(s->ctx, &s->info,
+                             s->probe_only && s->params.side_data ? &s->probe_sei : NULL);
     bool any = events != NULL;
     for (struct event *ev = events; ev; ev = ev->next)
         if (!s->closing) /* a callback may close it */
@@ -280,7 +290,8 @@ static void session_end(struct session *s)
     session_free(s);
 }
 
-/* One session at a time, from the start again after each end: callbacks may open and close sessions. */
+/* One session at a time, from the start again after each end: callbacks may open and close
+ * sessions. */
 static bool end_one(struct engine *e)
 {
     struct session *ended = NULL;

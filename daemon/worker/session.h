@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The worker's engine and its sessions: source -> access units -> pictures -> batches -> frames in a pool.
- * The protocol side of the worker (worker_main.c) drives it and sends on what the callbacks say.
+ * The worker's engine and its sessions: source -> access units -> pictures -> batches -> frames in
+ * a pool. The protocol side of the worker (worker_main.c) drives it and sends on what the callbacks
+ * say.
  *
- * Thread: everything here is called, and calls back, on the loop thread. Inside there are one demux thread per source, a pool
- * of codec workers, and one GPU thread. Back-pressure has one origin: no free picture or pool slot -> workers wait -> the source
- * stops reading.
+ * Thread: everything here is called, and calls back, on the loop thread. Inside there are one demux
+ * thread per source, a pool of codec workers, and one GPU thread. Back-pressure has one origin: no
+ * free picture or pool slot -> workers wait -> the source stops reading.
  *
- * Life cycle of a session (source states of ARCHITECTURE.md): IDLE -> OPENING (on_info) -> RUNNING (on_format, on_frame…) -> on_end
- * exactly once, also after session_close -> CLOSED.
+ * Life cycle of a session (source states of ARCHITECTURE.md): IDLE -> OPENING (on_info) -> RUNNING
+ * (on_format, on_frame…) -> on_end exactly once, also after session_close -> CLOSED.
  */
 #ifndef PELTON_SESSION_H
 #define PELTON_SESSION_H
@@ -21,48 +22,64 @@
 struct engine;
 struct session;
 
-/* Where slices are entropy-decoded (step 2). Both: by the CPU, and of files by the GPU too, where it has memory and queues to spare.
- * Auto: so, too, once decoding has lasted a second, but on software devices by the CPU. GPU: all that it can decode, the CPU the rest. */
-enum engine_entropy { ENGINE_ENTROPY_AUTO, ENGINE_ENTROPY_CPU, ENGINE_ENTROPY_GPU, ENGINE_ENTROPY_BOTH };
+/* Where slices are entropy-decoded (step 2). Both: by the CPU, and of files by the GPU too, where
+ * it has memory and queues to spare. Auto: so, too, once decoding has lasted a second, but on
+ * software devices by the CPU. GPU: all that it can decode, the CPU the rest. */
+enum engine_entropy {
+    ENGINE_ENTROPY_AUTO,
+    ENGINE_ENTROPY_CPU,
+    ENGINE_ENTROPY_GPU,
+    ENGINE_ENTROPY_BOTH
+};
 
 struct engine_params {
-    const char *device;          /* as gpu_params.device */
-    unsigned threads;            /* codec workers; 0: number of CPUs */
-    unsigned lookahead;          /* pictures of a stream between step 1 and delivery; 0: by memory */
-    unsigned batch;              /* most pictures of a GPU batch; 0: by device */
-    uint8_t arena;               /* records in memory that the GPU fetches itself; 0: on hardware, 1: never, 2: always */
-    uint8_t wavefront;           /* recon_params.wavefront */
+    const char *device; /* as gpu_params.device */
+    unsigned threads;   /* codec workers; 0: number of CPUs */
+    unsigned lookahead; /* pictures of a stream between step 1 and delivery; 0: by memory */
+    unsigned batch;     /* most pictures of a GPU batch; 0: by device */
+    /* records in memory that the GPU fetches itself; 0: on hardware, 1: never, 2: always */
+    uint8_t arena;
+    uint8_t wavefront; /* recon_params.wavefront */
     enum engine_entropy entropy;
-    uint64_t entropy_memory;     /* bytes of the device's for what it has entropy-decoded; 0: by its memory */
-    bool cpu_motion;             /* the workers derive all motion */
-    uint64_t shuffle_seed;       /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut) */
-    bool let_clocks_fall;        /* do not keep the GPU busy between the pictures of live streams */
-    bool no_tune;                /* kernels by kind of device, whatever was measured */
-    bool tune_software;          /* measure them at first use on software devices too */
-    const char *tune_force;      /* "family=variant" of gpu/tune.h; NULL or empty: none. Kept until engine_create returns */
+    /* bytes of the device's for what it has entropy-decoded; 0: by its memory */
+    uint64_t entropy_memory;
+    bool cpu_motion; /* the workers derive all motion */
+    /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut)
+     */
+    uint64_t shuffle_seed;
+    bool let_clocks_fall; /* do not keep the GPU busy between the pictures of live streams */
+    bool no_tune;         /* kernels by kind of device, whatever was measured */
+    bool tune_software;   /* measure them at first use on software devices too */
+    /* "family=variant" of gpu/tune.h; NULL or empty: none. Kept until engine_create returns */
+    const char *tune_force;
     bool validation, timestamps, gpu_debug;
     gpu_log_fn log;
     void *log_ctx;
 };
-int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out); /* enum pelton_error */
+/* enum pelton_error */
+int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out);
 const struct gpu_device_info *engine_device(const struct engine *e);
-uint32_t engine_entropy_pictures(struct engine *e); /* that the device entropy-decodes at once; 0: the CPU does it */
+/* that the device entropy-decodes at once; 0: the CPU does it */
+uint32_t engine_entropy_pictures(struct engine *e);
 unsigned engine_validation_messages(const struct engine *e);
-void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx); /* closes all sessions first */
+/* closes all sessions first */
+void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx);
 
-/* The pool of one epoch: memfd, sealed (SHRINK, GROW, FUTURE_WRITE, SEAL), `slots` frames of the same layout. */
+/* The pool of one epoch: memfd, sealed (SHRINK, GROW, FUTURE_WRITE, SEAL), `slots` frames of the
+ * same layout. */
 struct session_format {
     uint32_t epoch, slots;
     char pix_fmt[16];
     uint32_t width, height, planes;
-    uint64_t slot_size;          /* slot s starts at s * slot_size */
-    uint64_t plane_offset[4];    /* inside the slot; 256-byte aligned */
+    uint64_t slot_size;       /* slot s starts at s * slot_size */
+    uint64_t plane_offset[4]; /* inside the slot; 256-byte aligned */
     uint32_t stride[4], plane_width[4], plane_height[4];
     struct pelton_rational time_base, sar;
     struct pelton_colour colour;
     struct pelton_vui vui;
-    uint32_t blur_width, blur_height; /* of the pictures that the rectangles mean; 0: there are none */
-    int memfd;                   /* borrowed: dup it to keep it; -1 without a pool (PELTON_NONE) */
+    /* of the pictures that the rectangles mean; 0: there are none */
+    uint32_t blur_width, blur_height;
+    int memfd; /* borrowed: dup it to keep it; -1 without a pool (PELTON_NONE) */
     uint64_t memfd_size;
 };
 
@@ -71,37 +88,46 @@ struct session_frame {
     uint8_t view; /* 1: the second view */
     uint32_t epoch, slot, generation;
     int64_t pts, dts, duration;
-    uint32_t flags;              /* PELTON_FRAME_* */
+    uint32_t flags; /* PELTON_FRAME_* */
     enum pelton_field_order field_order;
     int64_t received_ns, decoded_ns;
     int64_t trace[PELTON_TRACE_POINTS]; /* without PELTON_TRACE_SENT */
     uint64_t dropped_source, dropped_decoder;
     const struct pelton_camera *camera; /* of cameras, borrowed; else NULL */
-    struct pelton_side_data *side; /* as one block, the engine's: borrowed for the callback; may be NULL */
+    /* as one block, the engine's: borrowed for the callback; may be NULL */
+    struct pelton_side_data *side;
 };
 
 struct session_callbacks {
     /* Once, when the source is open; sei: of a probe that asked for side data, else NULL. */
     void (*on_info)(void *ctx, const struct pelton_info *info, const struct pelton_probe_sei *sei);
-    void (*on_format)(void *ctx, const struct session_format *format);    /* before the first frame of each epoch */
-    void (*on_frame)(void *ctx, const struct session_frame *frame);       /* not for PELTON_NONE and PELTON_READBACK */
-    void (*on_state)(void *ctx, bool running, const char *cause);         /* cameras: lost, opened again; may be NULL */
-    void (*on_end)(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats); /* failure->code 0: end of stream */
+    /* before the first frame of each epoch */
+    void (*on_format)(void *ctx, const struct session_format *format);
+    /* not for PELTON_NONE and PELTON_READBACK */
+    void (*on_frame)(void *ctx, const struct session_frame *frame);
+    /* cameras: lost, opened again; may be NULL */
+    void (*on_state)(void *ctx, bool running, const char *cause);
+    /* failure->code 0: end of stream */
+    void (*on_end)(void *ctx, const struct pelton_failure *failure,
+                   const struct pelton_stats *stats);
 };
 
-/* Returns at once; a source that cannot be opened ends with on_end. fd, where used, becomes the session's; params and its strings
- * are borrowed for the call only. No callback runs before session_open has returned.
- * resume_sequence: 0, or after the loss of an earlier worker the first sequence that the reader still lacks. The source is the
- * same from its start; sequences, loops, max_frames and duration count from the start as always, and frames before
- * resume_sequence are made, where references need them, but neither get a slot of the pool nor on_frame. (Decoding may start at
- * any earlier IDR whose sequence is known.) */
-int session_open(struct engine *e, const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
+/* Returns at once; a source that cannot be opened ends with on_end. fd, where used, becomes the
+ * session's; params and its strings are borrowed for the call only. No callback runs before
+ * session_open has returned. resume_sequence: 0, or after the loss of an earlier worker the first
+ * sequence that the reader still lacks. The source is the same from its start; sequences, loops,
+ * max_frames and duration count from the start as always, and frames before resume_sequence are
+ * made, where references need them, but neither get a slot of the pool nor on_frame. (Decoding may
+ * start at any earlier IDR whose sequence is known.) */
+int session_open(struct engine *e, const struct pelton_open_params *params,
+                 uint64_t resume_sequence, bool probe_only,
                  const struct session_callbacks *callbacks, void *ctx, struct session **out);
 /* A reader is done with a slot; a wrong epoch, slot or generation is ignored. */
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);
 void session_stats(struct session *s, struct pelton_stats *out);
-/* Asynchronous: on_end follows. s is gone when on_end returns, whether session_close was called before or not; slots that readers
- * still hold then are theirs (the pool's memfd outlives the session). */
+/* Asynchronous: on_end follows. s is gone when on_end returns, whether session_close was called
+ * before or not; slots that readers still hold then are theirs (the pool's memfd outlives the
+ * session). */
 void session_close(struct session *s);
 
 #endif

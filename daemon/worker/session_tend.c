@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a session needs of the GPU thread besides its pictures: a store and a pool before the first one, its frames announced as they are
- * finished, and everything taken from it again at its end or once it is aborted.
+ * What a session needs of the GPU thread besides its pictures: a store and a pool before the first
+ * one, its frames announced as they are finished, and everything taken from it again at its end or
+ * once it is aborted.
  *
- * GPU thread, with the lock, which is dropped where pictures are unreferenced and pools freed. The failure modes: no memory for its
- * pictures or frames, or a format that it cannot be given out in, fail that session alone; a lost device fails all (gpu_failed).
+ * GPU thread, with the lock, which is dropped where pictures are unreferenced and pools freed. The
+ * failure modes: no memory for its pictures or frames, or a format that it cannot be given out in,
+ * fail that session alone; a lost device fails all (gpu_failed).
  */
 #include "daemon/worker/blur.h"
 #include "daemon/worker/format.h"
@@ -13,22 +15,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define UNREF_MAX 64
+#define UNREF_MAX    64
 #define MEASUREMENTS 3
 
 #define POOLS_SLOTS 192 /* of all pools together, while each has at least */
 #define LEAST_DEPTH 4
 #define MOST_DEPTH  32
-#define PART_DEPTH  256       /* of a part of a file: others' frames come out while it decodes ahead, */
-#define PART_BYTES  (1u << 30) /* within so much memory */
+/* of a part of a file: others' frames come out while it decodes ahead, */
+#define PART_DEPTH     256
+#define PART_BYTES     (1u << 30) /* within so much memory */
 #define SOFTWARE_DEPTH 8
 #define LIVE_DEPTH     8
 
 /* ---- announcing ---- */
 
-static bool post(struct session *s, enum event_kind kind, struct pool *pool, const struct session_frame *frame)
+static bool post(struct session *s, enum event_kind kind, struct pool *pool,
+                 const struct session_frame *frame)
 {
-    struct event *ev = calloc(1, sizeof *ev);
+    struct event *ev = calloc(1, sizeof(*ev));
     if (!ev)
         return false;
     ev->kind = kind;
@@ -93,7 +97,8 @@ static bool announce(struct session *s, struct h264_picture **unref, uint32_t *c
 
 /* ---- tending to sessions ---- */
 
-/* After abort nothing new is submitted: what waits counts as done, frames that are not being written are forgotten. */
+/* After abort nothing new is submitted: what waits counts as done, frames that are not being
+ * written are forgotten. */
 static bool discard(struct session *s, struct h264_picture **unref, uint32_t *count)
 {
     bool any = false;
@@ -124,7 +129,7 @@ static bool discard(struct session *s, struct h264_picture **unref, uint32_t *co
 static void fail_session(struct session *s, int code, const char *what)
 {
     char cause[256];
-    snprintf(cause, sizeof cause, "%.120s: %.125s", s->name, what);
+    snprintf(cause, sizeof(cause), "%.120s: %.125s", s->name, what);
     session_fail(s, code, cause, code == PELTON_ERR_NOMEM ? "decode fewer streams at once" : "");
     s->abort = true;
     atomic_store(&s->stop, true);
@@ -164,11 +169,14 @@ static bool ensure_store(struct engine *e, struct session *s)
 /* Many streams deliver few frames at a time each; and what a pool holds is pinned memory. */
 static uint32_t pool_depth(const struct engine *e, const struct session *s, uint64_t slot_size)
 {
-    uint32_t depth = e->software ? SOFTWARE_DEPTH : s->params.realtime ? LIVE_DEPTH : POOLS_SLOTS / e->session_count;
+    uint32_t depth = e->software          ? SOFTWARE_DEPTH
+                     : s->params.realtime ? LIVE_DEPTH
+                                          : POOLS_SLOTS / e->session_count;
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
     if (s->params.parts > 1 && !e->software && PART_BYTES / slot_size > depth)
-        return PART_BYTES / slot_size > PART_DEPTH ? PART_DEPTH : (uint32_t)(PART_BYTES / slot_size);
+        return PART_BYTES / slot_size > PART_DEPTH ? PART_DEPTH
+                                                   : (uint32_t)(PART_BYTES / slot_size);
     return depth < LEAST_DEPTH ? LEAST_DEPTH : depth > MOST_DEPTH ? MOST_DEPTH : depth;
 }
 
@@ -207,7 +215,8 @@ static bool ensure_pool(struct engine *e, struct session *s)
     }
     if (s->pools && format_equal(&format, &s->pools->format))
         return false;
-    bool fields = out ? out->structure != REC_FRAME : s->params.fields && !s->ahead->frame_mbs_only_flag;
+    bool fields =
+        out ? out->structure != REC_FRAME : s->params.fields && !s->ahead->frame_mbs_only_flag;
     if (!blur_admit(s, &format, fields, why)) {
         fail_session(s, PELTON_ERR_USAGE, why);
         return true;
@@ -257,7 +266,8 @@ static bool names_retired(const struct session *s)
 
 static bool may_release(const struct session *s)
 {
-    if (!s->thread_ended || s->window || s->outputs || s->live_pictures || s->events || s->released || s->maker.running)
+    if (!s->thread_ended || s->window || s->outputs || s->live_pictures || s->events ||
+        s->released || s->maker.running)
         return false;
     for (const struct pool *p = s->pools; p; p = p->next)
         if (p->events)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What came with a picture beside its samples. Malformed messages are counted as left out, never an error of the picture.
+ * What came with a picture beside its samples. Malformed messages are counted as left out, never an
+ * error of the picture.
  */
 #include "daemon/worker/side_data.h"
 
@@ -57,7 +58,9 @@ static void add_clock(struct builder *b, const struct h264_clock_timestamp *c)
     b->side.clock[b->side.clocks++] = (struct pelton_clock_timestamp){
         .ct_type = c->ct_type,
         .counting_type = c->counting_type,
-        .parts = (uint8_t)(c->has_hours ? 7 : c->has_minutes ? 3 : c->has_seconds),
+        .parts = (uint8_t)(c->has_hours     ? 7
+                           : c->has_minutes ? 3
+                                            : c->has_seconds),
         .hours = c->hours,
         .minutes = c->minutes,
         .seconds = c->seconds,
@@ -71,7 +74,8 @@ static void add_clock(struct builder *b, const struct h264_clock_timestamp *c)
 }
 
 /* Delays and structure are those of the first field; the clocks of both are given. */
-static bool take_pic_timing(struct builder *b, const struct h264_sei_message *m, const struct h264_sps *sps)
+static bool take_pic_timing(struct builder *b, const struct h264_sei_message *m,
+                            const struct h264_sps *sps)
 {
     struct h264_pic_timing t;
     if (h264_sei_pic_timing(m, sps, &t))
@@ -109,7 +113,8 @@ static bool take_frame_packing(struct builder *b, const struct h264_sei_message 
         .current_frame_is_frame0_flag = p.current_frame_is_frame0_flag,
         .frame0_self_contained_flag = p.frame0_self_contained_flag,
         .frame1_self_contained_flag = p.frame1_self_contained_flag,
-        .grid_position = {p.grid_position[0][0], p.grid_position[0][1], p.grid_position[1][0], p.grid_position[1][1]},
+        .grid_position = {p.grid_position[0][0], p.grid_position[0][1], p.grid_position[1][0],
+                          p.grid_position[1][1]},
     };
     return true;
 }
@@ -134,8 +139,8 @@ static bool take_mastering_display(struct builder *b, const struct h264_sei_mess
     if (h264_sei_mastering_display(m, &d))
         return false;
     b->side.has |= PELTON_SIDE_MASTERING_DISPLAY;
-    memcpy(b->side.mastering_display.primaries, d.primaries, sizeof d.primaries);
-    memcpy(b->side.mastering_display.white_point, d.white_point, sizeof d.white_point);
+    memcpy(b->side.mastering_display.primaries, d.primaries, sizeof(d.primaries));
+    memcpy(b->side.mastering_display.white_point, d.white_point, sizeof(d.white_point));
     b->side.mastering_display.max_luminance = d.max_luminance;
     b->side.mastering_display.min_luminance = d.min_luminance;
     return true;
@@ -168,8 +173,10 @@ static bool take_registered(struct builder *b, const struct h264_sei_message *m)
     const uint8_t *triplets;
     unsigned count;
     uint8_t format;
-    int captions = h264_sei_captions(m, &triplets, &count), active = h264_sei_active_format(m, &format);
-    if (!captions && b->side.captions_size + 3 * count <= sizeof b->captions && room_for(b, 3 * count)) {
+    int captions = h264_sei_captions(m, &triplets, &count),
+        active = h264_sei_active_format(m, &format);
+    if (!captions && b->side.captions_size + 3 * count <= sizeof(b->captions) &&
+        room_for(b, 3 * count)) {
         memcpy(b->captions + b->side.captions_size, triplets, 3 * count);
         b->side.captions_size += 3 * count;
     }
@@ -183,17 +190,36 @@ static bool take_registered(struct builder *b, const struct h264_sei_message *m)
 static void take(struct builder *b, const struct h264_sei_message *m, const struct h264_sps *sps,
                  enum pelton_side_request request)
 {
-    bool right = true, user_data = m->type == H264_SEI_REGISTERED || m->type == H264_SEI_UNREGISTERED;
+    bool right = true,
+         user_data = m->type == H264_SEI_REGISTERED || m->type == H264_SEI_UNREGISTERED;
     switch (m->type) {
-    case H264_SEI_PIC_TIMING: right = take_pic_timing(b, m, sps); break;
-    case H264_SEI_REGISTERED: right = take_registered(b, m); break;
-    case H264_SEI_UNREGISTERED: right = m->size >= 16; break; /* uuid_iso_iec_11578 */
-    case H264_SEI_RECOVERY_POINT: right = take_recovery_point(b, m); break;
-    case H264_SEI_FRAME_PACKING: right = take_frame_packing(b, m); break;
-    case H264_SEI_DISPLAY_ORIENTATION: right = take_display_orientation(b, m); break;
-    case H264_SEI_MASTERING_DISPLAY: right = take_mastering_display(b, m); break;
-    case H264_SEI_CONTENT_LIGHT: right = take_content_light(b, m); break;
-    case H264_SEI_ALTERNATIVE_TRANSFER: right = take_transfer(b, m); break;
+    case H264_SEI_PIC_TIMING:
+        right = take_pic_timing(b, m, sps);
+        break;
+    case H264_SEI_REGISTERED:
+        right = take_registered(b, m);
+        break;
+    case H264_SEI_UNREGISTERED:
+        right = m->size >= 16;
+        break; /* uuid_iso_iec_11578 */
+    case H264_SEI_RECOVERY_POINT:
+        right = take_recovery_point(b, m);
+        break;
+    case H264_SEI_FRAME_PACKING:
+        right = take_frame_packing(b, m);
+        break;
+    case H264_SEI_DISPLAY_ORIENTATION:
+        right = take_display_orientation(b, m);
+        break;
+    case H264_SEI_MASTERING_DISPLAY:
+        right = take_mastering_display(b, m);
+        break;
+    case H264_SEI_CONTENT_LIGHT:
+        right = take_content_light(b, m);
+        break;
+    case H264_SEI_ALTERNATIVE_TRANSFER:
+        right = take_transfer(b, m);
+        break;
     }
     if (request == PELTON_SIDE_ALL || (user_data && right))
         add_raw(b, m);
@@ -210,11 +236,12 @@ static struct pelton_side_data *finish(struct builder *b)
     return wire_side_copy(&b->side);
 }
 
-struct pelton_side_data *side_data_of(const struct h264_picture *pic, enum pelton_side_request request)
+struct pelton_side_data *side_data_of(const struct h264_picture *pic,
+                                      enum pelton_side_request request)
 {
     if (request == PELTON_SIDE_NONE || !pic->sei)
         return NULL;
-    struct builder *b = calloc(1, sizeof *b);
+    struct builder *b = calloc(1, sizeof(*b));
     if (!b)
         return NULL;
     for (const struct h264_sei *sei = pic->sei; sei; sei = sei->next) {
@@ -247,7 +274,8 @@ struct pelton_vui side_vui(const struct h264_sps *sps)
 
 /* ---- probes ---- */
 
-static void count_message(struct side_probe *p, struct h264_picture *pic, const struct h264_sei_message *m)
+static void count_message(struct side_probe *p, struct h264_picture *pic,
+                          const struct h264_sei_message *m)
 {
     uint32_t at = 0;
     while (at < p->out.types && p->out.type[at].type != m->type)
@@ -272,11 +300,10 @@ void side_probe_add(struct side_probe *p, struct h264_picture *pic)
 
 void side_probe_end(struct side_probe *p)
 {
-    struct builder *b = calloc(1, sizeof *b);
-    for (uint32_t i = 0; i < p->out.types; i++) {
+    struct builder *b = calloc(1, sizeof(*b));
+    for (uint32_t i = 0; i < p->out.types; i++)
         if (b)
             take(b, p->messages[i], p->holders[i]->sps, PELTON_SIDE_ALL);
-    }
     p->out.first = b ? finish(b) : NULL;
     for (uint32_t i = 0; i < p->out.types; i++) {
         h264_picture_unref(p->holders[i]);

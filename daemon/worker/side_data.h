@@ -9,13 +9,15 @@
 #include "proto/pelton.h"
 
 /* What came with pic, as one block for free(). NULL: nothing, or no memory for it. */
-struct pelton_side_data *side_data_of(const struct h264_picture *pic, enum pelton_side_request request);
+struct pelton_side_data *side_data_of(const struct h264_picture *pic,
+                                      enum pelton_side_request request);
 
 struct pelton_vui side_vui(const struct h264_sps *sps);
 
-/* For probes: counts the messages of pictures and keeps the first of each kind. Zero-initialised. */
+/* For probes: counts the messages of pictures and keeps the first of each kind. Zero-initialised.
+ */
 struct side_probe {
-    struct pelton_probe_sei out; /* first is NULL until side_probe_end */
+    struct pelton_probe_sei out;                        /* first is NULL until side_probe_end */
     struct h264_picture *holders[PELTON_MAX_SEI_TYPES]; /* references */
     const struct h264_sei_message *messages[PELTON_MAX_SEI_TYPES];
 };

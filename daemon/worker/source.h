@@ -27,24 +27,26 @@ struct source {
     const char *uri;         /* borrowed; NULL: a descriptor */
     int fd;                  /* borrowed; -1 with an address */
     int own_fd;              /* opened here, -1 */
-    int64_t position;        /* of a seekable descriptor: pread leaves the shared file offset alone */
-    int64_t size;            /* of a seekable descriptor, else -1 */
-    bool truncated;          /* the container promised more */
+    int64_t position; /* of a seekable descriptor: pread leaves the shared file offset alone */
+    int64_t size;     /* of a seekable descriptor, else -1 */
+    bool truncated;   /* the container promised more */
     time_t opened_s;
-    struct v4l2_subscription *camera; /* source_camera.c: access units come from there, format only describes them */
+    /* source_camera.c: access units come from there, format only describes them */
+    struct v4l2_subscription *camera;
     const struct source_watcher *watcher; /* with camera */
-    int64_t captured_ns;     /* of the last packet; 0: not known */
-    uint64_t dropped;        /* packets that the source has dropped */
-    bool started;            /* a packet has been read */
+    int64_t captured_ns;                  /* of the last packet; 0: not known */
+    uint64_t dropped;                     /* packets that the source has dropped */
+    bool started;                         /* a packet has been read */
 };
 
 /* Fills *failure and returns its code when the source cannot be opened or has no H.264 video. */
-int source_open(struct source *src, const char *uri, int fd, const char *name, const atomic_bool *stop,
-                struct pelton_failure *failure);
+int source_open(struct source *src, const char *uri, int fd, const char *name,
+                const atomic_bool *stop, struct pelton_failure *failure);
 void source_close(struct source *src);
 /* 1: *packet is the next access unit. 0: end. Negative: failure filled. */
 int source_read(struct source *src, AVPacket *packet, struct pelton_failure *failure);
-/* Back to the start, or to the key frame before start_us after it. Returns 0 or a negative number when the input cannot seek.
+/* Back to the start, or to the key frame before start_us after it. Returns 0 or a negative number
+ * when the input cannot seek.
  */
 int source_rewind(struct source *src);
 int source_seek(struct source *src, int64_t start_us);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * See source_camera.h. Everything else sees a container with one stream, whose time base is microseconds.
+ * See source_camera.h. Everything else sees a container with one stream, whose time base is
+ * microseconds.
  */
 #include "daemon/worker/source_camera.h"
 
@@ -28,7 +29,8 @@ static int describe(struct source *src, const struct v4l2_news *news)
 }
 
 /* V4L2_OPEN or V4L2_UNIT, V4L2_STOPPED, or negative. */
-static int next(struct source *src, AVPacket *packet, struct v4l2_news *news, struct pelton_failure *failure)
+static int next(struct source *src, AVPacket *packet, struct v4l2_news *news,
+                struct pelton_failure *failure)
 {
     int rc;
     while ((rc = v4l2_stream_next(src->camera, src->stop, packet, news, failure)) == V4L2_STATE)
@@ -36,11 +38,18 @@ static int next(struct source *src, AVPacket *packet, struct v4l2_news *news, st
     return rc;
 }
 
-int source_camera_open(struct source *src, struct v4l2_streams *streams, const char *uri, const char *name, const atomic_bool *stop,
+int source_camera_open(struct source *src, struct v4l2_streams *streams, const char *uri,
+                       const char *name, const atomic_bool *stop,
                        const struct source_watcher *watcher, struct pelton_failure *failure)
 {
     struct v4l2_news news;
-    *src = (struct source){.fd = -1, .own_fd = -1, .size = -1, .name = name, .uri = uri, .stop = stop, .watcher = watcher};
+    *src = (struct source){.fd = -1,
+                           .own_fd = -1,
+                           .size = -1,
+                           .name = name,
+                           .uri = uri,
+                           .stop = stop,
+                           .watcher = watcher};
     int rc = v4l2_subscribe(streams, uri, &src->camera, failure);
     if (rc < 0)
         return rc;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Reading a descriptor for libavformat: files by pread, so that several sessions may share one open file; pipes and sockets by
- * poll and read, so that a session can be closed while its source is silent.
+ * Reading a descriptor for libavformat: files by pread, so that several sessions may share one open
+ * file; pipes and sockets by poll and read, so that a session can be closed while its source is
+ * silent.
  */
 #include "daemon/worker/source_io.h"
 
@@ -59,7 +60,9 @@ static int64_t io_seek(void *opaque, int64_t offset, int whence)
     struct source *src = opaque;
     if (whence & AVSEEK_SIZE)
         return src->size;
-    int64_t base = (whence & ~AVSEEK_FORCE) == SEEK_CUR ? src->position : (whence & ~AVSEEK_FORCE) == SEEK_END ? src->size : 0;
+    int64_t base = (whence & ~AVSEEK_FORCE) == SEEK_CUR   ? src->position
+                   : (whence & ~AVSEEK_FORCE) == SEEK_END ? src->size
+                                                          : 0;
     if (offset < -base || offset > INT64_MAX - base)
         return AVERROR(EINVAL);
     return src->position = base + offset;
@@ -76,7 +79,8 @@ int source_io_open(struct source *src)
     uint8_t *buffer = av_malloc(IO_BUFFER);
     if (!buffer)
         return AVERROR(ENOMEM);
-    src->io = avio_alloc_context(buffer, IO_BUFFER, 0, src, io_read, NULL, src->size >= 0 ? io_seek : NULL);
+    src->io = avio_alloc_context(buffer, IO_BUFFER, 0, src, io_read, NULL,
+                                 src->size >= 0 ? io_seek : NULL);
     if (!src->io) {
         av_free(buffer);
         return AVERROR(ENOMEM);

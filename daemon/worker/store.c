@@ -2,46 +2,50 @@
  *
  * Frame stores: one recon per picture size and format, its slots, and each session's quota of them.
  *
- * A slot belongs to a picture from its submission until the picture's last holder (DPB, readers, output) lets go: its life is
- * the picture's (job_picture_freed). Each session is sure of `base` slots for progress in decoding order, which needs at most
- * the DPB, the picture itself and what is being delivered. Pictures submitted ahead of the oldest waiting one take what is left
- * beyond what all sessions are sure of (slots_owed), so that no session starves another or itself; a quota, the same for all
- * sessions and new as they come and go, keeps them even. A new session finds the slots that pictures ahead leave for it
- * (store.kept), or waits a moment until the others are down to their new quotas; only where that takes long (their readers stand
- * still), or where the store holds as many sessions as is good for it, it gets a second store, whose pictures share no batches
+ * A slot belongs to a picture from its submission until the picture's last holder (DPB, readers,
+ * output) lets go: its life is the picture's (job_picture_freed). Each session is sure of `base`
+ * slots for progress in decoding order, which needs at most the DPB, the picture itself and what is
+ * being delivered. Pictures submitted ahead of the oldest waiting one take what is left beyond what
+ * all sessions are sure of (slots_owed), so that no session starves another or itself; a quota, the
+ * same for all sessions and new as they come and go, keeps them even. A new session finds the slots
+ * that pictures ahead leave for it (store.kept), or waits a moment until the others are down to
+ * their new quotas; only where that takes long (their readers stand still), or where the store
+ * holds as many sessions as is good for it, it gets a second store, whose pictures share no batches
  * with the first one's.
  *
- * Host memory: pictures between step 1 and reconstruction are bounded by engine.window_budget, of which each session has the same
- * part, but at least LEAST_WINDOW pictures; reconstructed ones by the slots. A picture of the window that nobody has begun to
- * decode holds its bytes only.
+ * Host memory: pictures between step 1 and reconstruction are bounded by engine.window_budget, of
+ * which each session has the same part, but at least LEAST_WINDOW pictures; reconstructed ones by
+ * the slots. A picture of the window that nobody has begun to decode holds its bytes only.
  */
 #include "daemon/worker/scheduler.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define IDLE_STORES    2   /* kept, because building pipelines takes long */
-#define DELIVERY_SLOTS 4   /* frames that left the DPB and are still being delivered */
-#define MB_BYTES       176 /* host memory of a picture per macroblock: records and motion; to it comes room for coefficients */
-#define EXTRA_SLOTS    24  /* beyond base, where memory is short */
-#define LEAST_EXTRA    6   /* a session that would get less has a store of its own */
-#define KEPT_PART      16  /* of the slots, for the next session */
-#define PATIENCE_NS    NS_PER_S
-#define LEAST_WINDOW   8
-#define SOFTWARE_BYTES (64ull << 20)
-#define MOST_SLOTS     1280
-#define MOST_BYTES     (5ull << 29) /* of one image: drivers refuse allocations of 4 GiB */
-#define AHEAD_PER_WORKER 12 /* pictures of all windows together, within these limits */
-#define LEAST_AHEAD    128
-#define MOST_AHEAD     1024
-#define WAITING_AND_WORK 2 /* pictures for the GPU: as many wait as it has in work */
+#define IDLE_STORES    2 /* kept, because building pipelines takes long */
+#define DELIVERY_SLOTS 4 /* frames that left the DPB and are still being delivered */
+/* host memory of a picture per macroblock: records and motion; to it comes room for coefficients */
+#define MB_BYTES         176
+#define EXTRA_SLOTS      24 /* beyond base, where memory is short */
+#define LEAST_EXTRA      6  /* a session that would get less has a store of its own */
+#define KEPT_PART        16 /* of the slots, for the next session */
+#define PATIENCE_NS      NS_PER_S
+#define LEAST_WINDOW     8
+#define SOFTWARE_BYTES   (64ull << 20)
+#define MOST_SLOTS       1280
+#define MOST_BYTES       (5ull << 29) /* of one image: drivers refuse allocations of 4 GiB */
+#define AHEAD_PER_WORKER 12           /* pictures of all windows together, within these limits */
+#define LEAST_AHEAD      128
+#define MOST_AHEAD       1024
+#define WAITING_AND_WORK 2  /* pictures for the GPU: as many wait as it has in work */
 #define WAITING_PART     16 /* of what a picture can take: more than the bytes of one that waits */
 #define SMALL_ARRAYS     2  /* what the GPU has decoded takes less than that part */
 
 bool store_key_equal(const struct store_key *a, const struct store_key *b)
 {
-    return a->mb_width == b->mb_width && a->mb_height == b->mb_height && a->chroma_format_idc == b->chroma_format_idc &&
-           a->bit_depth[0] == b->bit_depth[0] && a->bit_depth[1] == b->bit_depth[1] && a->interlaced == b->interlaced &&
+    return a->mb_width == b->mb_width && a->mb_height == b->mb_height &&
+           a->chroma_format_idc == b->chroma_format_idc && a->bit_depth[0] == b->bit_depth[0] &&
+           a->bit_depth[1] == b->bit_depth[1] && a->interlaced == b->interlaced &&
            a->separate_planes == b->separate_planes;
 }
 
@@ -68,8 +72,8 @@ uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count)
     return (uint64_t)mb_count * (MB_BYTES + samples * (is_wide(sps->bit_depth) ? 4 : 2)) + 1;
 }
 
-/* Pictures of each of so many sessions that the workers decode ahead of reconstruction. More than keep them busy would only wait:
- * they cost latency, and memory that has to be pinned. */
+/* Pictures of each of so many sessions that the workers decode ahead of reconstruction. More than
+ * keep them busy would only wait: they cost latency, and memory that has to be pinned. */
 uint32_t arrays_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
 {
     if (e->params.lookahead)
@@ -86,8 +90,9 @@ uint32_t arrays_for(const struct engine *e, uint64_t picture_bytes, uint32_t ses
     return fit < LEAST_WINDOW ? LEAST_WINDOW : (uint32_t)fit;
 }
 
-/* Pictures between step 1 and reconstruction: those, what the GPU has in work, and what is to keep the workers busy meanwhile. Most of
- * them hold their bytes only; how many it may have decoded is bounded by itself (entropy_share.c), but where the workers decode none. */
+/* Pictures between step 1 and reconstruction: those, what the GPU has in work, and what is to keep
+ * the workers busy meanwhile. Most of them hold their bytes only; how many it may have decoded is
+ * bounded by itself (entropy_share.c), but where the workers decode none. */
 uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
 {
     uint32_t least = arrays_for(e, picture_bytes, sessions), depth = entropy_gpu_depth(e);
@@ -95,7 +100,8 @@ uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t 
         return least;
     sessions = sessions ? sessions : 1;
     uint32_t part = e->entropy_all ? SMALL_ARRAYS : WAITING_PART;
-    uint64_t more = WAITING_AND_WORK * (uint64_t)depth / sessions, fit = e->window_budget / sessions / (picture_bytes / part + 1);
+    uint64_t more = WAITING_AND_WORK * (uint64_t)depth / sessions,
+             fit = e->window_budget / sessions / (picture_bytes / part + 1);
     return least + (uint32_t)(more > fit ? fit : more);
 }
 
@@ -118,20 +124,23 @@ static void store_free(struct store *st)
 
 static uint64_t frame_bytes(const struct store_key *key)
 {
-    return (uint64_t)key->mb_width * key->mb_height * samples_per_mb[key->chroma_format_idc & 3] * (is_wide(key->bit_depth) ? 2 : 1);
+    return (uint64_t)key->mb_width * key->mb_height * samples_per_mb[key->chroma_format_idc & 3] *
+           (is_wide(key->bit_depth) ? 2 : 1);
 }
 
 /* Without the lock. */
-static int store_create(struct engine *e, const struct store_key *key, uint32_t slots, uint32_t width, struct store **out)
+static int store_create(struct engine *e, const struct store_key *key, uint32_t slots,
+                        uint32_t width, struct store **out)
 {
-    struct store *st = calloc(1, sizeof *st);
+    struct store *st = calloc(1, sizeof(*st));
     if (!st)
         return GPU_ERR_NOMEM;
     st->key = *key;
     st->slots = slots;
     st->width = width;
-    st->flight = e->software ? BATCHES_IN_FLIGHT : BATCHES_IN_FLIGHT + 1; /* one more than scheduler_batches */
-    st->free_slots = malloc(slots * sizeof *st->free_slots);
+    /* one more than scheduler_batches */
+    st->flight = e->software ? BATCHES_IN_FLIGHT : BATCHES_IN_FLIGHT + 1;
+    st->free_slots = malloc(slots * sizeof(*st->free_slots));
     enum tune_size size = tune_size_of(16 * key->mb_width, 16 * key->mb_height);
     struct recon_params params = {.mb_width = key->mb_width,
                                   .mb_height = key->mb_height,
@@ -142,7 +151,8 @@ static int store_create(struct engine *e, const struct store_key *key, uint32_t 
                                   .slots = slots,
                                   .width = width,
                                   .flight = st->flight,
-                                  .wavefront = e->params.wavefront ? e->params.wavefront : tune_wavefront(&e->tune, size),
+                                  .wavefront = e->params.wavefront ? e->params.wavefront
+                                                                   : tune_wavefront(&e->tune, size),
                                   .delivery = tune_delivery(&e->tune, size)};
     int err = st->free_slots ? recon_create(e->gpu, &params, &st->recon) : GPU_ERR_NOMEM;
     if (err) {
@@ -159,14 +169,18 @@ static int store_create(struct engine *e, const struct store_key *key, uint32_t 
     return 0;
 }
 
-/* How many slots a new store gets: room for more sessions, and for more pictures ahead, on a device with memory to spare. */
-static uint32_t store_slots(const struct engine *e, const struct store_key *key, uint32_t base, uint32_t extra)
+/* How many slots a new store gets: room for more sessions, and for more pictures ahead, on a device
+ * with memory to spare. */
+static uint32_t store_slots(const struct engine *e, const struct store_key *key, uint32_t base,
+                            uint32_t extra)
 {
     if (e->software)
         return base + extra;
-    uint64_t luma = (uint64_t)key->mb_width * key->mb_height * 256 * (is_wide(key->bit_depth) ? 2 : 1) + 1;
+    uint64_t luma =
+        (uint64_t)key->mb_width * key->mb_height * 256 * (is_wide(key->bit_depth) ? 2 : 1) + 1;
     uint64_t want = e->params.lookahead ? 8ull * (base + extra) : MOST_SLOTS;
-    uint64_t fit = e->device->memory_bytes / 8 / (frame_bytes(key) + 1), least = base + (extra < EXTRA_SLOTS ? extra : EXTRA_SLOTS);
+    uint64_t fit = e->device->memory_bytes / 8 / (frame_bytes(key) + 1),
+             least = base + (extra < EXTRA_SLOTS ? extra : EXTRA_SLOTS);
     fit = fit > MOST_BYTES / luma ? MOST_BYTES / luma : fit;
     fit = fit > e->device->image_layers ? e->device->image_layers : fit;
     want = want > MOST_SLOTS ? MOST_SLOTS : want;
@@ -183,13 +197,15 @@ static uint32_t batch_width(const struct engine *e, uint32_t slots)
 uint32_t store_base(const struct session *s, const struct h264_sps *sps)
 {
     uint32_t dpb_frames = sps->max_dpb_frames;
-    if (s->params.views == PELTON_VIEWS_BOTH) /* their sets may tell different sizes, and both share the store */
+    /* their sets may tell different sizes, and both share the store */
+    if (s->params.views == PELTON_VIEWS_BOTH)
         return 2 * 16 + 2 + DELIVERY_SLOTS;
     return (dpb_frames > 1 ? dpb_frames : 1) + 2 + DELIVERY_SLOTS;
 }
 
-/* A stream changes its store where a picture needs more of it than before, which only an IDR picture can: those before it must all
- * have been submitted, as a picture cannot read references from another store. */
+/* A stream changes its store where a picture needs more of it than before, which only an IDR
+ * picture can: those before it must all have been submitted, as a picture cannot read references
+ * from another store. */
 bool store_serves(const struct session *s, const struct h264_sps *sps)
 {
     struct store_key key = store_key_of(sps);
@@ -208,7 +224,8 @@ uint32_t slots_owed(const struct engine *e, const struct store *st)
     return owed;
 }
 
-/* Slots beyond base for each session of st; were there one more, that needs `base` itself, where that is not 0. */
+/* Slots beyond base for each session of st; were there one more, that needs `base` itself, where
+ * that is not 0. */
 static uint32_t even_extra(const struct engine *e, const struct store *st, uint32_t base)
 {
     uint32_t sum = base, users = st->users + (base != 0);
@@ -238,8 +255,10 @@ void store_detach(struct session *s)
     set_quotas(s->engine, st);
 }
 
-/* A store for a session. *later: there is one, once the sessions that use it have given back slots. */
-static struct store *store_find(struct engine *e, const struct store_key *key, uint32_t base, uint32_t want, bool *later)
+/* A store for a session. *later: there is one, once the sessions that use it have given back slots.
+ */
+static struct store *store_find(struct engine *e, const struct store_key *key, uint32_t base,
+                                uint32_t want, bool *later)
 {
     uint32_t least = want < LEAST_EXTRA ? want : LEAST_EXTRA;
     *later = false;
@@ -254,7 +273,8 @@ static struct store *store_find(struct engine *e, const struct store_key *key, u
 }
 
 /* With fewer slots where memory is short; in the end the least that still makes progress. */
-static int store_create_any(struct engine *e, const struct store_key *key, uint32_t base, uint32_t want, struct store **out)
+static int store_create_any(struct engine *e, const struct store_key *key, uint32_t base,
+                            uint32_t want, struct store **out)
 {
     uint32_t slots = store_slots(e, key, base, want);
     int err = store_create(e, key, slots, batch_width(e, slots), out);
@@ -267,7 +287,8 @@ static int store_create_any(struct engine *e, const struct store_key *key, uint3
     return err;
 }
 
-static void attach(struct engine *e, struct session *s, struct store *st, uint32_t base, uint32_t want)
+static void attach(struct engine *e, struct session *s, struct store *st, uint32_t base,
+                   uint32_t want)
 {
     s->store = st;
     s->base = base;
@@ -285,8 +306,10 @@ int store_attach(struct engine *e, struct session *s, const struct h264_sps *sps
 {
     struct store_key key = store_key_of(sps);
     uint32_t base = store_base(s, sps);
-    uint32_t want = arrays_for(e, window_picture_bytes(sps, (uint32_t)sps->mb_width * sps->mb_height), 1);
-    want *= entropy_gpu_works(e) ? 2 : 1; /* pictures of the GPU's are between those of the workers */
+    uint32_t want =
+        arrays_for(e, window_picture_bytes(sps, (uint32_t)sps->mb_width * sps->mb_height), 1);
+    /* pictures of the GPU's are between those of the workers */
+    want *= entropy_gpu_works(e) ? 2 : 1;
     bool later;
     store_detach(s);
     struct store *st = store_find(e, &key, base, want, &later);

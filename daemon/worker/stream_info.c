@@ -9,15 +9,15 @@
 #include <stdio.h>
 
 #define PROBE_UNITS 250      /* access units that a probe for side data reads, */
-#define PROBE_NS   NS_PER_S /* and how long it waits for them */
+#define PROBE_NS    NS_PER_S /* and how long it waits for them */
 
 /* Twice as many pictures of half the height: times count in half units. */
 static void info_of_fields(struct stream *st)
 {
     struct pelton_info *info = &st->info;
     info->height /= 2;
-    if (st->half_ticks || info->time_base.den > INT32_MAX / 2 || info->frame_rate.num > INT32_MAX / 2 ||
-        info->avg_frame_rate.num > INT32_MAX / 2)
+    if (st->half_ticks || info->time_base.den > INT32_MAX / 2 ||
+        info->frame_rate.num > INT32_MAX / 2 || info->avg_frame_rate.num > INT32_MAX / 2)
         return;
     st->half_ticks = true;
     info->time_base.den *= 2;
@@ -40,7 +40,7 @@ static void info_from_sps(struct stream *st)
     info->level = sps->level_idc;
     struct pixels pixels;
     pixels_of(sps, &pixels);
-    snprintf(info->pix_fmt, sizeof info->pix_fmt, "%s", pixels.name);
+    snprintf(info->pix_fmt, sizeof(info->pix_fmt), "%s", pixels.name);
     if (st->session->params.fields && !sps->frame_mbs_only_flag)
         info_of_fields(st);
     if (info->sar.num == 0 && sps->vui_present && sps->vui.sar_width)
@@ -63,7 +63,8 @@ void stream_drain_probe(struct stream *st)
 
 bool stream_probed(const struct stream *st)
 {
-    return !st->session->params.side_data || st->tag >= PROBE_UNITS || now_ns() - st->probe_start_ns > PROBE_NS;
+    return !st->session->params.side_data || st->tag >= PROBE_UNITS ||
+           now_ns() - st->probe_start_ns > PROBE_NS;
 }
 
 void stream_give_info(struct stream *st, bool supported, const char *element, const char *what)
@@ -79,8 +80,8 @@ void stream_give_info(struct stream *st, bool supported, const char *element, co
         side_probe_end(&st->probe);
     }
     st->info.supported = supported;
-    snprintf(st->info.unsupported_element, sizeof st->info.unsupported_element, "%s", element);
-    snprintf(st->info.unsupported_what, sizeof st->info.unsupported_what, "%s", what);
+    snprintf(st->info.unsupported_element, sizeof(st->info.unsupported_element), "%s", element);
+    snprintf(st->info.unsupported_what, sizeof(st->info.unsupported_what), "%s", what);
     uv_mutex_lock(&st->engine->lock);
     bool first = !s->info_ready;
     if (first) {
@@ -98,10 +99,12 @@ void stream_stop_unsupported(struct stream *st)
     char cause[256];
     const char *element = st->diag.element ? st->diag.element : "stream",
                *what = st->diag.what ? st->diag.what : "not supported";
-    snprintf(cause, sizeof cause, "%.100s: %.50s %lld: %.80s", st->session->name, element, (long long)st->diag.value, what);
+    snprintf(cause, sizeof(cause), "%.100s: %.50s %lld: %.80s", st->session->name, element,
+             (long long)st->diag.value, what);
     stream_give_info(st, false, element, what);
     st->unsupported = true;
     st->failed = true;
     if (!st->session->probe_only)
-        stream_report_failure(st, PELTON_ERR_UNSUPPORTED, cause, "FFmpeg may decode it; pelton probe shows what the stream uses");
+        stream_report_failure(st, PELTON_ERR_UNSUPPORTED, cause,
+                              "FFmpeg may decode it; pelton probe shows what the stream uses");
 }

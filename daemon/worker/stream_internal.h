@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * State of the stream thread of a session, shared by stream.c (input, life), stream_info.c (what a stream is) and stream_output.c
- * (pictures to frames). All functions are of that thread.
+ * State of the stream thread of a session, shared by stream.c (input, life), stream_info.c (what a
+ * stream is) and stream_output.c (pictures to frames). All functions are of that thread.
  */
 #ifndef PELTON_DAEMON_STREAM_INTERNAL_H
 #define PELTON_DAEMON_STREAM_INTERNAL_H
@@ -24,8 +24,8 @@ struct stream {
     struct h264_stream *codec;
     struct timestamps times;
     AVPacket *packet;
-    struct h264_picture *held;    /* an output picture that has not come out in decoding order yet */
-    int64_t tag;                  /* of the last access unit */
+    struct h264_picture *held; /* an output picture that has not come out in decoding order yet */
+    int64_t tag;               /* of the last access unit */
     struct second_view second;
     struct part part;
     uint64_t sequence;            /* of the next frame */
@@ -35,12 +35,13 @@ struct stream {
     uint64_t loops;
     int64_t start_pts, end_pts; /* frames outside are not given out */
     bool discontinuity;
-    bool field_open;        /* a first field whose second one may come is counted by timestamps when that is known */
+    /* a first field whose second one may come is counted by timestamps when that is known */
+    bool field_open;
     int64_t field_tag;
-    bool interlaced;        /* the last frame given out was */
-    bool half_ticks;        /* fields leave apart, so the time base given out is half the container's */
-    bool enough; /* duration or max_frames are reached */
-    bool failed; /* the session's failure is set, or the stream is unsupported */
+    bool interlaced; /* the last frame given out was */
+    bool half_ticks; /* fields leave apart, so the time base given out is half the container's */
+    bool enough;     /* duration or max_frames are reached */
+    bool failed;     /* the session's failure is set, or the stream is unsupported */
     bool unsupported;
     int64_t pace_start_ns, pace_start_us;
     uint64_t pictures;
@@ -74,9 +75,11 @@ void stream_stop_unsupported(struct stream *st);
 
 /* ---- stream_output.c ---- */
 
-/* Pictures that are complete go into the look-ahead window, frames whose turn has come into the output queue. */
+/* Pictures that are complete go into the look-ahead window, frames whose turn has come into the
+ * output queue. */
 void stream_drain(struct stream *st);
-/* A frame of the second view; last: its base frame does not come any more. Takes the reference of pic. */
+/* A frame of the second view; last: its base frame does not come any more. Takes the reference of
+ * pic. */
 void stream_output_second(struct stream *st, struct h264_picture *pic, bool last);
 /* The last frame that waits gets PELTON_FRAME_LAST. Under the engine's lock. */
 void stream_set_last(struct session *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Pictures in decoding order become jobs, pictures in output order frames of the output queue: with time stamps, within the range
- * that was asked for, as frames or fields, of one view or both.
+ * Pictures in decoding order become jobs, pictures in output order frames of the output queue: with
+ * time stamps, within the range that was asked for, as frames or fields, of one view or both.
  */
 #include "daemon/worker/stream_internal.h"
 #include "daemon/worker/field_order.h"
@@ -20,9 +20,11 @@ void stream_set_last(struct session *s)
 static bool wanted(struct stream *st, const struct packet_times *t)
 {
     const struct session *s = st->session;
-    if (st->enough || t->discard || (t->pts != TIMESTAMPS_NONE && st->start_pts != TIMESTAMPS_NONE && t->pts < st->start_pts))
+    if (st->enough || t->discard ||
+        (t->pts != TIMESTAMPS_NONE && st->start_pts != TIMESTAMPS_NONE && t->pts < st->start_pts))
         return false;
-    if (t->pts != TIMESTAMPS_NONE && st->end_pts != TIMESTAMPS_NONE && t->pts + st->loop_offset >= st->end_pts) {
+    if (t->pts != TIMESTAMPS_NONE && st->end_pts != TIMESTAMPS_NONE &&
+        t->pts + st->loop_offset >= st->end_pts) {
         st->enough = true;
         return false;
     }
@@ -53,33 +55,36 @@ static int64_t given_time(const struct stream *st, int64_t ts)
     return ts == TIMESTAMPS_NONE ? ts : (ts + st->loop_offset) * (st->half_ticks ? 2 : 1);
 }
 
-/* One frame for the reader, or one field of it (structure), unless an earlier worker gave it out. */
-static void emit_part(struct stream *st, struct h264_picture *pic, const struct packet_times *t, uint8_t structure, bool second,
-                      enum pelton_field_order order)
+/* One frame for the reader, or one field of it (structure), unless an earlier worker gave it out.
+ */
+static void emit_part(struct stream *st, struct h264_picture *pic, const struct packet_times *t,
+                      uint8_t structure, bool second, enum pelton_field_order order)
 {
     struct session *s = st->session;
     uint64_t sequence = st->sequence++;
-    struct output *out = sequence >= s->resume_sequence ? calloc(1, sizeof *out) : NULL;
+    struct output *out = sequence >= s->resume_sequence ? calloc(1, sizeof(*out)) : NULL;
     if (sequence >= s->resume_sequence && !out)
         stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
     if (!out)
         return;
-    int64_t duration = t->duration * (st->half_ticks ? 2 : 1), part = structure == REC_FRAME ? duration : duration / 2;
+    int64_t duration = t->duration * (st->half_ticks ? 2 : 1),
+            part = structure == REC_FRAME ? duration : duration / 2;
     int64_t pts = given_time(st, t->pts);
     out->pic = h264_picture_ref(pic);
     out->structure = structure;
-    out->frame = (struct session_frame){.sequence = sequence,
-                                        .view = pic->view,
-                                        .pts = second && pts != TIMESTAMPS_NONE ? pts + part : pts,
-                                        .dts = given_time(st, t->dts),
-                                        .duration = part,
-                                        .received_ns = t->received_ns,
-                                        .dropped_source = st->source.dropped,
-                                        .flags = frame_flags(st, pic, second),
-                                        .field_order = structure == REC_FRAME ? order
-                                                       : structure == REC_TOP ? PELTON_TOP_FIELD
-                                                                              : PELTON_BOTTOM_FIELD,
-                                        .side = second ? NULL : side_data_of(pic, s->params.side_data)};
+    out->frame =
+        (struct session_frame){.sequence = sequence,
+                               .view = pic->view,
+                               .pts = second && pts != TIMESTAMPS_NONE ? pts + part : pts,
+                               .dts = given_time(st, t->dts),
+                               .duration = part,
+                               .received_ns = t->received_ns,
+                               .dropped_source = st->source.dropped,
+                               .flags = frame_flags(st, pic, second),
+                               .field_order = structure == REC_FRAME ? order
+                                              : structure == REC_TOP ? PELTON_TOP_FIELD
+                                                                     : PELTON_BOTTOM_FIELD,
+                               .side = second ? NULL : side_data_of(pic, s->params.side_data)};
     uv_mutex_lock(&st->engine->lock);
     *s->outputs_tail = out;
     s->outputs_tail = &out->next;
@@ -96,8 +101,8 @@ static void leave_out(struct stream *st, struct h264_picture *pic)
     h264_picture_unref(pic);
 }
 
-/* With params.fields frames of sequences that may be interlaced (frame_mbs_only_flag 0) leave as their fields, the first one
- * first; of a single field only that. Takes the reference of pic. */
+/* With params.fields frames of sequences that may be interlaced (frame_mbs_only_flag 0) leave as
+ * their fields, the first one first; of a single field only that. Takes the reference of pic. */
 static void emit(struct stream *st, struct h264_picture *pic, const struct packet_times *t)
 {
     if (part_left_out(pic)) {
@@ -107,7 +112,8 @@ static void emit(struct stream *st, struct h264_picture *pic, const struct packe
     const struct job *job = pic->user;
     int32_t poc[2] = {job->frame.poc[0], job->frame.poc[1]}; /* written by this thread only */
     bool view_interlaced = st->interlaced;
-    enum pelton_field_order order = field_order(pic, poc, pic->view ? &view_interlaced : &st->interlaced);
+    enum pelton_field_order order =
+        field_order(pic, poc, pic->view ? &view_interlaced : &st->interlaced);
     if (!st->session->params.fields || pic->sps->frame_mbs_only_flag) {
         emit_part(st, pic, t, REC_FRAME, false, order);
     } else {

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * FFmpeg gives each frame two candidates: the pts of its own packet, carried through reordering, and the dts of the packet that
- * the decoder took when the frame came out. It counts for each how often it failed to increase and believes the one with fewer
- * faults, the pts on a tie. The ffmpeg tool also fills missing dts by counting frame durations from minus the reordering delay.
+ * FFmpeg gives each frame two candidates: the pts of its own packet, carried through reordering,
+ * and the dts of the packet that the decoder took when the frame came out. It counts for each how
+ * often it failed to increase and believes the one with fewer faults, the pts on a tie. The ffmpeg
+ * tool also fills missing dts by counting frame durations from minus the reordering delay.
  *
- * Decoders differ in when a frame comes out, so the second candidate is modelled instead: the n-th frame in output order takes
- * the decoding time of frame n + delay in decoding order (of its second field, where it has two), or what that would be at a
- * constant rate where it is not there yet or never comes. That is what FFmpeg's decoder does when its delay is the one announced;
- * raw streams, which carry no times at all, so get 0, 1, 2… frame durations in output order. Where nothing is announced,
- * FFmpeg's decoder starts with the delay that the first pictures show and lengthens it by what it meets later; each step leaves
- * a gap of one frame in the times.
+ * Decoders differ in when a frame comes out, so the second candidate is modelled instead: the n-th
+ * frame in output order takes the decoding time of frame n + delay in decoding order (of its second
+ * field, where it has two), or what that would be at a constant rate where it is not there yet or
+ * never comes. That is what FFmpeg's decoder does when its delay is the one announced; raw streams,
+ * which carry no times at all, so get 0, 1, 2… frame durations in output order. Where nothing is
+ * announced, FFmpeg's decoder starts with the delay that the first pictures show and lengthens it
+ * by what it meets later; each step leaves a gap of one frame in the times.
  */
 #include "daemon/worker/timestamps.h"
 
 #include <libavutil/mathematics.h>
 #include <string.h>
 
-void timestamps_init(struct timestamps *t, AVRational time_base, int delay, AVRational frame_rate, AVRational average)
+void timestamps_init(struct timestamps *t, AVRational time_base, int delay, AVRational frame_rate,
+                     AVRational average)
 {
-    memset(t, 0, sizeof *t);
+    memset(t, 0, sizeof(*t));
     t->time_base = time_base;
     t->announced = t->delay = delay;
     if (frame_rate.num <= 0 || frame_rate.den <= 0)
@@ -50,8 +53,8 @@ void timestamps_packet(struct timestamps *t, const struct packet_times *packet)
     t->next_us += duration_us;
 }
 
-/* Frames that the picture must wait for: those decoded before it that follow it in output order; one where pictures seem to be
- * missing between it and its predecessor in output order. */
+/* Frames that the picture must wait for: those decoded before it that follow it in output order;
+ * one where pictures seem to be missing between it and its predecessor in output order. */
 static unsigned reordering(struct timestamps *t, int32_t poc, bool has_b_slices)
 {
     unsigned later = 0;
@@ -59,8 +62,10 @@ static unsigned reordering(struct timestamps *t, int32_t poc, bool has_b_slices)
         later++;
     bool gap = later == 0 && t->recent_count > 0 && (int64_t)poc - t->recent_poc[0] > 2;
     if (later < TIMESTAMPS_REORDER) {
-        unsigned kept = t->recent_count < TIMESTAMPS_REORDER ? t->recent_count : TIMESTAMPS_REORDER - 1;
-        memmove(&t->recent_poc[later + 1], &t->recent_poc[later], (kept - later) * sizeof t->recent_poc[0]);
+        unsigned kept =
+            t->recent_count < TIMESTAMPS_REORDER ? t->recent_count : TIMESTAMPS_REORDER - 1;
+        memmove(&t->recent_poc[later + 1], &t->recent_poc[later],
+                (kept - later) * sizeof(t->recent_poc[0]));
         t->recent_poc[later] = poc;
         t->recent_count = kept + 1;
     }
@@ -80,10 +85,13 @@ void timestamps_order(struct timestamps *t, int32_t poc, bool has_b_slices, bool
 static int64_t decoding_time(const struct timestamps *t, int64_t frames)
 {
     const struct packet_times *fed = &t->ring[(uint64_t)t->last_fed_tag % TIMESTAMPS_RING];
-    if (frames == 1 && t->last_fed_tag > t->last_decoded_tag && fed->duration * 2 <= t->default_duration) /* its first field is here */
+    /* its first field is here */
+    if (frames == 1 && t->last_fed_tag > t->last_decoded_tag &&
+        fed->duration * 2 <= t->default_duration)
         return fed->dts != TIMESTAMPS_NONE
                    ? fed->dts + t->default_duration / 2
-                   : av_rescale_q(fed->counted_us + av_rescale_q(fed->duration, t->time_base, us), us, t->time_base);
+                   : av_rescale_q(fed->counted_us + av_rescale_q(fed->duration, t->time_base, us),
+                                  us, t->time_base);
     if (t->last_decoded_dts != TIMESTAMPS_NONE)
         return t->last_decoded_dts + frames * t->default_duration;
     return av_rescale_q(t->last_decoded_us + frames * t->last_duration_us, us, t->time_base);
@@ -117,7 +125,8 @@ static int64_t guess(struct timestamps *t, int64_t pts, int64_t dts)
     } else if (dts != TIMESTAMPS_NONE) {
         t->last_pts = dts;
     }
-    bool believe_pts = pts != TIMESTAMPS_NONE && (t->pts_faults <= t->dts_faults || dts == TIMESTAMPS_NONE);
+    bool believe_pts =
+        pts != TIMESTAMPS_NONE && (t->pts_faults <= t->dts_faults || dts == TIMESTAMPS_NONE);
     return believe_pts ? pts : dts;
 }
 

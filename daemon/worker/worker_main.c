@@ -2,8 +2,9 @@
  *
  * The worker process: bound to the broker that started it, then the loop.
  *
- * The happy path is worker_run until the broker says Shutdown. The failure modes are: the broker dies (the kernel kills this
- * process; where it cannot, the end of the socketpair is seen), or it was dead before we could ask for that.
+ * The happy path is worker_run until the broker says Shutdown. The failure modes are: the broker
+ * dies (the kernel kills this process; where it cannot, the end of the socketpair is seen), or it
+ * was dead before we could ask for that.
  */
 #include "daemon/worker/worker_main.h"
 

@@ -2,10 +2,11 @@
  *
  * Messages of the broker to calls of session.h, and back.
  *
- * The happy path is Open -> session_open -> on_info, on_format, on_frame…, on_end, each sent on as one message. The failure
- * modes are: the engine cannot be created (the stream ends with the reason and the device's log line), the session fails
- * (on_end carries cause and hint, which go on unchanged), the broker is gone (everything is closed, then the process ends; an
- * alarm sees to it). The end is the engine closed, which has all sessions ended, and the channel closed.
+ * The happy path is Open -> session_open -> on_info, on_format, on_frame…, on_end, each sent on as
+ * one message. The failure modes are: the engine cannot be created (the stream ends with the reason
+ * and the device's log line), the session fails (on_end carries cause and hint, which go on
+ * unchanged), the broker is gone (everything is closed, then the process ends; an alarm sees to
+ * it). The end is the engine closed, which has all sessions ended, and the channel closed.
  */
 #include "daemon/worker/worker_proto.h"
 
@@ -36,13 +37,13 @@ struct worker_proto {
     uv_loop_t loop;
     const struct options *options;
     struct channel ch;
-    const char *device; /* the one of this process, once it was looked for; NULL: the default */
-    unsigned threads;   /* of the engine */
-    char uuid[64];      /* where device is one of all */
+    const char *device;    /* the one of this process, once it was looked for; NULL: the default */
+    unsigned threads;      /* of the engine */
+    char uuid[64];         /* where device is one of all */
     struct engine *engine; /* NULL: not needed yet */
     struct camera_host *cameras; /* NULL: none was asked for yet */
     struct worker_stream *streams;
-    uv_timer_t totals;  /* runs while there are streams */
+    uv_timer_t totals; /* runs while there are streams */
     bool ending;
     char complaint[256]; /* the engine's last error line */
 };
@@ -54,7 +55,8 @@ static void send_on(struct worker_stream *ws, unsigned type, const ProtobufCMess
     channel_send(&ws->worker->ch, type, 0, ws->wid, body, NULL, 0);
 }
 
-static void send_probe(struct worker_stream *ws, Pelton__Info *info, const struct pelton_probe_sei *sei)
+static void send_probe(struct worker_stream *ws, Pelton__Info *info,
+                       const struct pelton_probe_sei *sei)
 {
     Pelton__ProbeReply m = PELTON__PROBE_REPLY__INIT;
     Pelton__SeiCount counts[PELTON_MAX_SEI_TYPES], *list[PELTON_MAX_SEI_TYPES];
@@ -126,7 +128,8 @@ static void on_format(void *ctx, const struct session_format *f)
     m.blur_width = f->blur_width;
     m.blur_height = f->blur_height;
     m.memfd_size = f->memfd >= 0 ? f->memfd_size : 0;
-    channel_send(&ws->worker->ch, WIRE_FORMAT_CHANGED, 0, ws->wid, &m.base, &f->memfd, f->memfd >= 0);
+    channel_send(&ws->worker->ch, WIRE_FORMAT_CHANGED, 0, ws->wid, &m.base, &f->memfd,
+                 f->memfd >= 0);
 }
 
 static void on_frame_ready(void *ctx, const struct session_frame *f)
@@ -145,7 +148,7 @@ static void on_frame_ready(void *ctx, const struct session_frame *f)
     m.received_ns = f->received_ns;
     m.decoded_ns = f->decoded_ns;
     int64_t trace[PELTON_TRACE_POINTS];
-    memcpy(trace, f->trace, sizeof trace);
+    memcpy(trace, f->trace, sizeof(trace));
     if (trace[PELTON_TRACE_PARSED]) {
         trace[PELTON_TRACE_SENT] = (int64_t)uv_hrtime();
         m.trace_ns = trace;
@@ -165,7 +168,8 @@ static void on_frame_ready(void *ctx, const struct session_frame *f)
     free(side);
 }
 
-static void send_end(struct worker_stream *ws, const struct pelton_failure *failure, const struct pelton_stats *stats)
+static void send_end(struct worker_stream *ws, const struct pelton_failure *failure,
+                     const struct pelton_stats *stats)
 {
     Pelton__Eos m = PELTON__EOS__INIT;
     Pelton__Failure f;
@@ -184,14 +188,14 @@ static void send_end(struct worker_stream *ws, const struct pelton_failure *fail
 static void stream_free(struct worker_stream *ws)
 {
     struct worker_stream **link = &ws->worker->streams;
-    while (*link != ws) {
+    while (*link != ws)
         link = &(*link)->next;
-    }
     *link = ws->next;
     free(ws);
 }
 
-static void on_end(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats)
+static void on_end(void *ctx, const struct pelton_failure *failure,
+                   const struct pelton_stats *stats)
 {
     send_end(ctx, failure, stats);
     stream_free(ctx);
@@ -201,23 +205,26 @@ static void on_state(void *ctx, bool running, const char *cause)
 {
     struct worker_stream *ws = ctx;
     Pelton__SourceState m = PELTON__SOURCE_STATE__INIT;
-    m.state = running ? PELTON__SOURCE_STATE__STATE__RUNNING : PELTON__SOURCE_STATE__STATE__RESTARTING;
+    m.state =
+        running ? PELTON__SOURCE_STATE__STATE__RUNNING : PELTON__SOURCE_STATE__STATE__RESTARTING;
     m.cause = (char *)cause;
     log_line(LOG_LEVEL_WARNING, "camera: %s", running ? "opened again" : cause);
     send_on(ws, WIRE_SOURCE_STATE, &m.base);
 }
 
-static const struct session_callbacks session_callbacks = {
-    .on_info = on_info, .on_format = on_format, .on_frame = on_frame_ready, .on_state = on_state, .on_end = on_end};
+static const struct session_callbacks session_callbacks = {.on_info = on_info,
+                                                           .on_format = on_format,
+                                                           .on_frame = on_frame_ready,
+                                                           .on_state = on_state,
+                                                           .on_end = on_end};
 
 /* ---- the engine ---- */
 
 static void engine_log(void *ctx, int level, const char *line)
 {
     struct worker_proto *w = ctx;
-    if (level == LOG_LEVEL_ERROR) {
-        wire_copy(w->complaint, sizeof w->complaint, line);
-    }
+    if (level == LOG_LEVEL_ERROR)
+        wire_copy(w->complaint, sizeof(w->complaint), line);
     log_line(level, "%s", line);
 }
 
@@ -243,8 +250,8 @@ static void send_current_device(struct worker_proto *w, uint32_t request_id)
     channel_send(&w->ch, WIRE_DEVICES_REPLY, request_id, 0, &m.base, NULL, 0);
 }
 
-/* For "all" the first usable GPU, with its share of the cores: the broker starts a worker for each of the others, by its UUID. On a
- * machine without any, what auto takes. */
+/* For "all" the first usable GPU, with its share of the cores: the broker starts a worker for each
+ * of the others, by its UUID. On a machine without any, what auto takes. */
 static void device_find(struct worker_proto *w)
 {
     struct gpu_device_info *infos = NULL;
@@ -252,31 +259,27 @@ static void device_find(struct worker_proto *w)
     unsigned n = 0;
     w->device = w->options->device;
     w->threads = (unsigned)w->options->threads;
-    if (!w->device || strcmp(w->device, "all") != 0) {
+    if (!w->device || strcmp(w->device, "all") != 0)
         return;
-    }
     w->device = NULL;
-    if (gpu_list(&infos, &count) < 0) {
+    if (gpu_list(&infos, &count) < 0)
         return;
-    }
     for (size_t i = 0; i < count; i++) {
         if (infos[i].usable && !infos[i].software && n++ == 0) {
-            wire_copy(w->uuid, sizeof w->uuid, infos[i].uuid);
+            wire_copy(w->uuid, sizeof(w->uuid), infos[i].uuid);
             w->device = w->uuid;
         }
     }
     free(infos);
-    if (n > 1) {
+    if (n > 1)
         w->threads = ((w->threads ? w->threads : uv_available_parallelism()) + n - 1) / n;
-    }
 }
 
 static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
 {
     const struct options *o = w->options;
-    if (w->engine) {
+    if (w->engine)
         return PELTON_OK;
-    }
     device_find(w);
     const struct engine_params params = {
         .device = w->device,
@@ -303,8 +306,9 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
     int rc = engine_create(&w->loop, &params, &w->engine);
     if (rc < 0) {
         failure->code = rc;
-        wire_copy(failure->cause, sizeof failure->cause, w->complaint[0] ? w->complaint : "the decoder cannot be set up");
-        wire_copy(failure->hint, sizeof failure->hint,
+        wire_copy(failure->cause, sizeof(failure->cause),
+                  w->complaint[0] ? w->complaint : "the decoder cannot be set up");
+        wire_copy(failure->hint, sizeof(failure->hint),
                   rc == PELTON_ERR_NO_DEVICE ? "run pelton doctor, or use --device cpu" : "");
         return rc;
     }
@@ -321,39 +325,40 @@ static int cameras_need(struct worker_proto *w, struct pelton_failure *failure)
         .log = engine_log,
         .log_ctx = w,
     };
-    if (w->cameras) {
+    if (w->cameras)
         return PELTON_OK;
-    }
     int rc = camera_host_create(&w->loop, &params, &w->cameras);
     if (rc < 0) {
         failure->code = rc;
-        wire_copy(failure->cause, sizeof failure->cause, w->complaint[0] ? w->complaint : "frames of cameras cannot be developed here");
+        wire_copy(failure->cause, sizeof(failure->cause),
+                  w->complaint[0] ? w->complaint : "frames of cameras cannot be developed here");
     }
     return rc;
 }
 
 /* ---- broker to session ---- */
 
-static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd, struct pelton_failure *failure)
+static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
+                         struct pelton_failure *failure)
 {
     struct worker_proto *w = ws->worker;
     struct pelton_open_params p;
     int rc = wire_open_to(m, &p);
-    if (rc == 0) {
+    if (rc == 0)
         rc = engine_need(w, failure);
-    }
     if (rc == 0 && camera_address(p.uri) && !v4l2_stream_wanted(p.uri)) {
         rc = cameras_need(w, failure);
         if (rc == 0) {
-            rc = camera_open(w->cameras, w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->camera, failure);
+            rc = camera_open(w->cameras, w->engine, &p, m->resume_sequence, ws->probe,
+                             &session_callbacks, ws, &ws->camera, failure);
         }
     } else if (rc == 0) {
         p.fd = fd;
-        rc = session_open(w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws, &ws->session);
+        rc = session_open(w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws,
+                          &ws->session);
     }
-    if (rc < 0 && fd >= 0) {
+    if (rc < 0 && fd >= 0)
         close(fd); /* the session's only where it was opened */
-    }
     return rc;
 }
 
@@ -363,39 +368,35 @@ static void send_totals(const struct worker_stream *ws, uint32_t request_id)
 {
     struct pelton_stats stats = {0};
     Pelton__StatsReply m;
-    if (ws->camera) {
+    if (ws->camera)
         camera_stats(ws->camera, &stats);
-    } else {
+    else
         session_stats(ws->session, &stats);
-    }
     wire_stats_from(&stats, &m);
     channel_send(&ws->worker->ch, WIRE_STATS_REPLY, request_id, ws->wid, &m.base, NULL, 0);
 }
 
-/* The broker has them at hand for whoever asks about all streams, and after this process has died. */
+/* The broker has them at hand for whoever asks about all streams, and after this process has died.
+ */
 static void on_totals(uv_timer_t *timer)
 {
     struct worker_proto *w = timer->data;
-    for (const struct worker_stream *ws = w->streams; ws; ws = ws->next) {
-        if (!ws->probe) {
+    for (const struct worker_stream *ws = w->streams; ws; ws = ws->next)
+        if (!ws->probe)
             send_totals(ws, 0);
-        }
-    }
-    if (!w->streams) {
+    if (!w->streams)
         uv_timer_stop(timer);
-    }
 }
 
 static void totals_start(struct worker_proto *w)
 {
-    if (!uv_is_active((uv_handle_t *)&w->totals)) {
+    if (!uv_is_active((uv_handle_t *)&w->totals))
         uv_timer_start(&w->totals, on_totals, TOTALS_MS, TOTALS_MS);
-    }
 }
 
 static void on_open(struct worker_proto *w, struct frame *f, const Pelton__Open *m)
 {
-    struct worker_stream *ws = calloc(1, sizeof *ws);
+    struct worker_stream *ws = calloc(1, sizeof(*ws));
     if (!ws) {
         log_line(LOG_LEVEL_ERROR, "out of memory");
         abort(); /* the broker starts another one */
@@ -410,7 +411,8 @@ static void on_open(struct worker_proto *w, struct frame *f, const Pelton__Open 
     if (rc < 0) {
         if (!failure.code) {
             failure.code = rc;
-            snprintf(failure.cause, sizeof failure.cause, "%.120s: the stream cannot be set up", m->name);
+            snprintf(failure.cause, sizeof(failure.cause), "%.120s: the stream cannot be set up",
+                     m->name);
         }
         send_end(ws, &failure, NULL);
         stream_free(ws);
@@ -436,9 +438,8 @@ static void on_devices(struct worker_proto *w, const struct frame *f, const Pelt
     }
     struct gpu_device_info *devices = NULL;
     size_t count = 0;
-    if (gpu_list(&devices, &count) < 0) {
+    if (gpu_list(&devices, &count) < 0)
         count = 0; /* no loader, no driver: no devices */
-    }
     Pelton__DevicesReply reply = PELTON__DEVICES_REPLY__INIT;
     Pelton__Device bodies[32], *list[32];
     reply.devices = list;
@@ -447,15 +448,15 @@ static void on_devices(struct worker_proto *w, const struct frame *f, const Pelt
         size_t i = reply.n_devices;
         device_message(&devices[i], &bodies[i]);
         list[i] = &bodies[i];
-        if (w->engine && strcmp(devices[i].uuid, engine_device(w->engine)->uuid) == 0) {
+        if (w->engine && strcmp(devices[i].uuid, engine_device(w->engine)->uuid) == 0)
             reply.current = (int32_t)i;
-        }
     }
     channel_send(&w->ch, WIRE_DEVICES_REPLY, f->h.request_id, 0, &reply.base, NULL, 0);
     free(devices);
 }
 
-static void on_controls(struct worker_proto *w, const struct worker_stream *ws, const struct frame *f, const Pelton__Controls *m)
+static void on_controls(struct worker_proto *w, const struct worker_stream *ws,
+                        const struct frame *f, const Pelton__Controls *m)
 {
     struct pelton_failure failure = {PELTON_ERR_USAGE, "no camera", ""};
     struct pelton_control set[CAMERA_CONTROLS], out[CAMERA_CONTROLS];
@@ -467,7 +468,8 @@ static void on_controls(struct worker_proto *w, const struct worker_stream *ws, 
         wire_controls_from(out, n, &controls);
         reply.n_controls = n;
         reply.controls = controls.list;
-        channel_send(&w->ch, WIRE_CONTROLS_REPLY, f->h.request_id, f->h.object_id, &reply.base, NULL, 0);
+        channel_send(&w->ch, WIRE_CONTROLS_REPLY, f->h.request_id, f->h.object_id, &reply.base,
+                     NULL, 0);
         return;
     }
     Pelton__Error e = PELTON__ERROR__INIT;
@@ -485,11 +487,10 @@ static void on_engine_closed(void *ctx)
 
 static void engine_end(struct worker_proto *w)
 {
-    if (w->engine) {
+    if (w->engine)
         engine_close(w->engine, on_engine_closed, w);
-    } else {
+    else
         channel_close(&w->ch);
-    }
 }
 
 /* The engine decodes the clips of simulated sensors, so it goes last. */
@@ -502,53 +503,60 @@ static void on_cameras_closed(void *ctx)
 
 static void worker_end(struct worker_proto *w)
 {
-    if (w->ending) {
+    if (w->ending)
         return;
-    }
     w->ending = true;
     uv_close((uv_handle_t *)&w->totals, NULL);
     alarm(END_SECONDS); /* whatever a driver does meanwhile */
-    if (w->cameras) {
+    if (w->cameras)
         camera_host_close(w->cameras, on_cameras_closed, w);
-    } else {
+    else
         engine_end(w);
-    }
 }
 
 static void dispatch(struct worker_proto *w, struct frame *f, ProtobufCMessage *body)
 {
     struct worker_stream *ws = w->streams;
-    while (ws && ws->wid != f->h.object_id) {
+    while (ws && ws->wid != f->h.object_id)
         ws = ws->next;
-    }
     const Pelton__Release *release = (const Pelton__Release *)body;
     switch (f->h.type) {
-    case WIRE_OPEN: on_open(w, f, (const Pelton__Open *)body); break;
-    case WIRE_PROBE: on_open(w, f, ((const Pelton__Probe *)body)->source); break;
-    case WIRE_DEVICES: on_devices(w, f, (const Pelton__Devices *)body); break;
-    case WIRE_STATS:
-        if (ws) {
-            send_totals(ws, f->h.request_id);
-        }
+    case WIRE_OPEN:
+        on_open(w, f, (const Pelton__Open *)body);
         break;
-    case WIRE_CONTROLS: on_controls(w, ws, f, (const Pelton__Controls *)body); break;
-    case WIRE_PING: channel_send(&w->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0); break;
-    case WIRE_SHUTDOWN: worker_end(w); break;
+    case WIRE_PROBE:
+        on_open(w, f, ((const Pelton__Probe *)body)->source);
+        break;
+    case WIRE_DEVICES:
+        on_devices(w, f, (const Pelton__Devices *)body);
+        break;
+    case WIRE_STATS:
+        if (ws)
+            send_totals(ws, f->h.request_id);
+        break;
+    case WIRE_CONTROLS:
+        on_controls(w, ws, f, (const Pelton__Controls *)body);
+        break;
+    case WIRE_PING:
+        channel_send(&w->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0);
+        break;
+    case WIRE_SHUTDOWN:
+        worker_end(w);
+        break;
     case WIRE_CLOSE:
-        if (ws && ws->camera) {
+        if (ws && ws->camera)
             camera_close(ws->camera);
-        } else if (ws) {
+        else if (ws)
             session_close(ws->session);
-        }
         break;
     case WIRE_RELEASE:
-        if (ws && ws->camera) {
+        if (ws && ws->camera)
             camera_release(ws->camera, release->epoch, release->slot, release->generation);
-        } else if (ws) {
+        else if (ws)
             session_release(ws->session, release->epoch, release->slot, release->generation);
-        }
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -556,9 +564,8 @@ static void on_frame(struct channel *ch, struct frame *f)
 {
     struct worker_proto *w = ch->ctx;
     ProtobufCMessage *body = wire_unpack(f);
-    if (body && !w->ending) {
+    if (body && !w->ending)
         dispatch(w, f, body);
-    }
     wire_free(body);
 }
 
@@ -574,7 +581,7 @@ static void on_closed(struct channel *ch)
 int worker_run(const struct options *options)
 {
     static const struct channel_callbacks callbacks = {on_frame, on_lost, on_closed};
-    struct worker_proto *w = calloc(1, sizeof *w);
+    struct worker_proto *w = calloc(1, sizeof(*w));
     if (!w || uv_loop_init(&w->loop) < 0) {
         free(w);
         return 1;

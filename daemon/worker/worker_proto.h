@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The protocol side of the worker: messages of the broker to calls of session.h, callbacks to messages.
+ * The protocol side of the worker: messages of the broker to calls of session.h, callbacks to
+ * messages.
  */
 #ifndef PELTON_WORKER_PROTO_H
 #define PELTON_WORKER_PROTO_H

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The codec workers: entropy decoding of slices, what the GPU has decoded, motion. Thread: each its own; the lock is not held while a
- * worker works.
+ * The codec workers: entropy decoding of slices, what the GPU has decoded, motion. Thread: each its
+ * own; the lock is not held while a worker works.
  */
 #include "daemon/worker/job_queues.h"
 
 #include <pthread.h>
 
-#define WATCH_BEFORE_NS 1000000 /* a worker is awake when the picture of a live stream is expected, from this long before */
-#define WATCH_AFTER_NS 1000000
+/* a worker is awake when the picture of a live stream is expected, from this long before */
+#define WATCH_BEFORE_NS 1000000
+#define WATCH_AFTER_NS  1000000
 
 struct followed {
     uint32_t mbs;
     struct rec_seen seen;
 };
 
-/* Motion and validation of a slice as far as it is decoded; *any: it was. False once it has ended. What is refused is left for the
- * picture's motion job to find. */
+/* Motion and validation of a slice as far as it is decoded; *any: it was. False once it has ended.
+ * What is refused is left for the picture's motion job to find. */
 static bool follow_part(struct h264_slice *slice, struct followed *out, bool *any)
 {
     struct rec_view view;
@@ -74,7 +75,8 @@ static void run_motion(struct engine *e, struct job *job)
     job_motion_finished(e, job);
 }
 
-/* Row by row, as what was looked at is in the cache then: the GPU's records as they came, their motion, and they once more. */
+/* Row by row, as what was looked at is in the cache then: the GPU's records as they came, their
+ * motion, and they once more. */
 static bool import_rows(struct job *job)
 {
     struct h264_picture *pic = job->pic;
@@ -95,10 +97,12 @@ static bool import_rows(struct job *job)
     return true;
 }
 
-/* What the GPU has decoded. *error: of its motion, as finish_motion says. False: it has to be decoded here. */
+/* What the GPU has decoded. *error: of its motion, as finish_motion says. False: it has to be
+ * decoded here. */
 static bool import(struct job *job, int *error)
 {
-    bool good = prepare_following(job) == 0 && (job->follows ? import_rows(job) : h264_picture_import(job->pic, job->fetched));
+    bool good = prepare_following(job) == 0 &&
+                (job->follows ? import_rows(job) : h264_picture_import(job->pic, job->fetched));
     *error = good ? finish_motion(job) : 0;
     if (good)
         return true;
@@ -159,8 +163,10 @@ static void run_follow(struct engine *e, struct job *job)
     slices_done(e, job, 1);
 }
 
-/* Where a slice's motion needs nothing that is not there, it is derived at once, as its records are in the cache. */
-static void run_slices(struct engine *e, struct worker *w, struct job *job, uint32_t from, uint32_t to)
+/* Where a slice's motion needs nothing that is not there, it is derived at once, as its records are
+ * in the cache. */
+static void run_slices(struct engine *e, struct worker *w, struct job *job, uint32_t from,
+                       uint32_t to)
 {
     struct session *s = job->session;
     struct followed f = {0};
@@ -192,8 +198,9 @@ static void run_slices(struct engine *e, struct worker *w, struct job *job, uint
     slices_done(e, job, to - from);
 }
 
-/* Arrays come as late as this, so that pictures that only wait in the window take no memory for them. The job is nobody
- * else's meanwhile, and then the first of the queue. After abort nothing is decoded into them. */
+/* Arrays come as late as this, so that pictures that only wait in the window take no memory for
+ * them. The job is nobody else's meanwhile, and then the first of the queue. After abort nothing is
+ * decoded into them. */
 static void allocate(struct engine *e, struct job *job)
 {
     struct session *s = job->session;
@@ -248,8 +255,9 @@ static bool worker_step(struct engine *e, struct worker *w)
     return true;
 }
 
-/* Until there is work. To wake a thread takes a while, and the core that it wakes on may have slowed down meanwhile; so the worker
- * that will be taken first is awake when the next picture of a live stream is expected. */
+/* Until there is work. To wake a thread takes a while, and the core that it wakes on may have
+ * slowed down meanwhile; so the worker that will be taken first is awake when the next picture of a
+ * live stream is expected. */
 static void worker_sleep(struct engine *e, struct worker *w)
 {
     w->idle = true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Box and Gaussian blurs of pictures of 32 and 128 bits a pixel; beyond the border stands the nearest pixel.
+ * Box and Gaussian blurs of pictures of 32 and 128 bits a pixel; beyond the border stands the
+ * nearest pixel.
  */
 #include "gpu/kernels/kernels_internal.h"
 
@@ -17,41 +18,57 @@
 #include "shaders/bench_blur_shuffle.spv.h"
 #include "shaders/bench_blur_slide.spv.h"
 
-#define BOTH (1u << KERNEL_RGBA8 | 1u << KERNEL_RGBA32F)
+#define BOTH    (1u << KERNEL_RGBA8 | 1u << KERNEL_RGBA32F)
 #define ONLY_32 (1u << KERNEL_RGBA8)
 
 /* What a pass's FROM and TO are: the case's format, or halves. */
 enum { TO_SAME, TO_HALF, FROM_HALF, RUNS, HALVES, COLUMNS, SLIDE, SHUFFLE };
 
-#define DIRECT(label, lx, ly, cache)                                                                                             \
-    {.name = label, .formats = BOTH, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_direct), KERNEL_CONSTANTS(lx, ly, 0, cache)}}}
-#define SEPARABLE(label, lx, ly, vx, vy, cache, half)                                                                            \
-    {                                                                                                                            \
-        .name = label, .formats = BOTH, .param = half, .pass_count = 2, .passes = {                                              \
-            {KERNEL_SHADER(bench_blur_pass), KERNEL_CONSTANTS(lx, ly, 0, cache), .param = half ? TO_HALF : TO_SAME},             \
-            {KERNEL_SHADER(bench_blur_pass), KERNEL_CONSTANTS(vx, vy, 1, cache), .param = half ? FROM_HALF : TO_SAME}}           \
+#define DIRECT(label, lx, ly, cache)                                                               \
+    {                                                                                              \
+        .name = label, .formats = BOTH, .pass_count = 1, .passes = {                               \
+            {KERNEL_SHADER(bench_blur_direct), KERNEL_CONSTANTS(lx, ly, 0, cache)}                 \
+        }                                                                                          \
     }
-#define INLINE(label, mask, lx, ly, cache, half)                                                                                 \
-    {                                                                                                                            \
-        .name = label, .formats = mask, .param = half, .pass_count = 1, .passes = {                                              \
-            {KERNEL_SHADER(bench_blur_inline), KERNEL_CONSTANTS(lx, ly, half ? BENCH_HALF : BENCH_RGBA32F, cache)}}              \
+#define SEPARABLE(label, lx, ly, vx, vy, cache, half)                                              \
+    {                                                                                              \
+        .name = label, .formats = BOTH, .param = half, .pass_count = 2, .passes = {                \
+            {KERNEL_SHADER(bench_blur_pass), KERNEL_CONSTANTS(lx, ly, 0, cache),                   \
+             .param = half ? TO_HALF : TO_SAME},                                                   \
+            {KERNEL_SHADER(bench_blur_pass), KERNEL_CONSTANTS(vx, vy, 1, cache),                   \
+             .param = half ? FROM_HALF : TO_SAME}                                                  \
+        }                                                                                          \
     }
-
-#define SHUFFLES(label, threads, down, rows, keep)                                                                               \
-    {                                                                                                                            \
-        .name = label, .formats = ONLY_32, .box_only = true, .whole = true, .shuffles = true, .pass_count = 1,                   \
-        .passes = {{KERNEL_SHADER(bench_blur_shuffle), KERNEL_CONSTANTS(threads, down, rows, keep), .param = SHUFFLE}}                 \
-    }
-#define IN_HALVES(label, rows)                                                                                                   \
-    {                                                                                                                            \
-        .name = label, .formats = ONLY_32, .halves = true, .param = 1, .pass_count = 1,                                          \
-        .passes = {{KERNEL_SHADER(bench_blur_halves), KERNEL_CONSTANTS(rows), .param = HALVES}}                                  \
+#define INLINE(label, mask, lx, ly, cache, half)                                                   \
+    {                                                                                              \
+        .name = label, .formats = mask, .param = half, .pass_count = 1, .passes = {                \
+            {KERNEL_SHADER(bench_blur_inline),                                                     \
+             KERNEL_CONSTANTS(lx, ly, half ? BENCH_HALF : BENCH_RGBA32F, cache)}                   \
+        }                                                                                          \
     }
 
-#define IN_COLUMNS(label, threads, down)                                                                                         \
-    {                                                                                                                            \
-        .name = label, .formats = ONLY_32, .halves = true, .param = 1, .pass_count = 1,                                          \
-        .passes = {{KERNEL_SHADER(bench_blur_columns), KERNEL_CONSTANTS(threads, down), .param = COLUMNS}}                       \
+#define SHUFFLES(label, threads, down, rows, keep)                                                 \
+    {                                                                                              \
+        .name = label, .formats = ONLY_32, .box_only = true, .whole = true, .shuffles = true,      \
+        .pass_count = 1, .passes = {                                                               \
+            {KERNEL_SHADER(bench_blur_shuffle), KERNEL_CONSTANTS(threads, down, rows, keep),       \
+             .param = SHUFFLE}                                                                     \
+        }                                                                                          \
+    }
+#define IN_HALVES(label, rows)                                                                     \
+    {                                                                                              \
+        .name = label, .formats = ONLY_32, .halves = true, .param = 1, .pass_count = 1,            \
+        .passes = {                                                                                \
+            {KERNEL_SHADER(bench_blur_halves), KERNEL_CONSTANTS(rows), .param = HALVES}            \
+        }                                                                                          \
+    }
+
+#define IN_COLUMNS(label, threads, down)                                                           \
+    {                                                                                              \
+        .name = label, .formats = ONLY_32, .halves = true, .param = 1, .pass_count = 1,            \
+        .passes = {                                                                                \
+            {KERNEL_SHADER(bench_blur_columns), KERNEL_CONSTANTS(threads, down), .param = COLUMNS} \
+        }                                                                                          \
     }
 
 static const struct kernel_variant variants[] = {
@@ -73,12 +90,20 @@ static const struct kernel_variant variants[] = {
     SEPARABLE("half-separable-cached-128x2-32x8", 128, 2, 32, 8, 1, 1),
     INLINE("half-inline-cached-16x16", BOTH, 16, 16, 1, 1),
     INLINE("half-inline-cached-32x16", ONLY_32, 32, 16, 1, 1),
-    {.name = "half-runs", .formats = ONLY_32, .param = 1, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_runs), .param = RUNS}}},
+    {.name = "half-runs",
+     .formats = ONLY_32,
+     .param = 1,
+     .pass_count = 1,
+     .passes = {{KERNEL_SHADER(bench_blur_runs), .param = RUNS}}},
     IN_HALVES("half-runs-packed-64", 64),
     IN_HALVES("half-runs-packed-32", 32),
     /* threads, rows of a strip */
     IN_COLUMNS("half-columns-128-64", 128, 64),
-    {.name = "slide", .formats = ONLY_32, .box_only = true, .pass_count = 1, .passes = {{KERNEL_SHADER(bench_blur_slide), .param = SLIDE}}},
+    {.name = "slide",
+     .formats = ONLY_32,
+     .box_only = true,
+     .pass_count = 1,
+     .passes = {{KERNEL_SHADER(bench_blur_slide), .param = SLIDE}}},
     /* rows of a strip, rows at once, threads */
     SHUFFLES("shuffle-60-4-32", 32, 60, 4, 0),
     SHUFFLES("shuffle-60-4-64", 64, 60, 4, 0),
@@ -94,21 +119,29 @@ static const struct kernel_variant variants[] = {
     SHUFFLES("shuffle-keep-120-4-32", 32, 120, 4, 1),
 };
 
-#define ONE(w, h, f, t, g) {.width = w, .height = h, .format = f, .taps = t, .gauss = g}
-#define WIDTHS(w, h, f, g)                                                                                                       \
-    ONE(w, h, f, 3, g), ONE(w, h, f, 5, g), ONE(w, h, f, 7, g), ONE(w, h, f, 9, g), ONE(w, h, f, 11, g), ONE(w, h, f, 13, g),    \
-    ONE(w, h, f, 15, g), ONE(w, h, f, 17, g), ONE(w, h, f, 19, g)
+#define ONE(w, h, f, t, g)                                                                         \
+    {                                                                                              \
+        .width = w, .height = h, .format = f, .taps = t, .gauss = g                                \
+    }
+#define WIDTHS(w, h, f, g)                                                                         \
+    ONE(w, h, f, 3, g), ONE(w, h, f, 5, g), ONE(w, h, f, 7, g), ONE(w, h, f, 9, g),                \
+        ONE(w, h, f, 11, g), ONE(w, h, f, 13, g), ONE(w, h, f, 15, g), ONE(w, h, f, 17, g),        \
+        ONE(w, h, f, 19, g)
 #define SIZES(f, gauss) WIDTHS(1920, 1080, f, gauss), WIDTHS(4096, 4096, f, gauss)
-static const struct kernel_case cases[] = {SIZES(KERNEL_RGBA8, false), SIZES(KERNEL_RGBA8, true), SIZES(KERNEL_RGBA32F, false),
+static const struct kernel_case cases[] = {SIZES(KERNEL_RGBA8, false), SIZES(KERNEL_RGBA8, true),
+                                           SIZES(KERNEL_RGBA32F, false),
                                            SIZES(KERNEL_RGBA32F, true)};
 
 static uint64_t size(const struct kernel_case *c, uint32_t binding)
 {
     uint64_t pixels = (uint64_t)c->width * c->height;
     switch (binding) {
-    case BENCH_BIND_PARAMS: return 4 * (BENCH_MAX_TAPS + 1);
-    case BENCH_BIND_SCRATCH: return pixels * (c->format == KERNEL_RGBA32F ? 16 : 8);
-    default: return pixels * (c->format == KERNEL_RGBA32F ? 16 : 4);
+    case BENCH_BIND_PARAMS:
+        return 4 * (BENCH_MAX_TAPS + 1);
+    case BENCH_BIND_SCRATCH:
+        return pixels * (c->format == KERNEL_RGBA32F ? 16 : 8);
+    default:
+        return pixels * (c->format == KERNEL_RGBA32F ? 16 : 4);
     }
 }
 
@@ -130,9 +163,11 @@ static void weights_of(const struct kernel_case *c, float weights[BENCH_MAX_TAPS
         weights[i] = (float)(w[i] / sum);
 }
 
-static void push(const struct kernel_case *c, const struct kernel_data *d, float weights[BENCH_WEIGHTS])
+static void push(const struct kernel_case *c, const struct kernel_data *d,
+                 float weights[BENCH_WEIGHTS])
 {
-    memcpy(weights, (const float *)(const void *)d->params + c->taps / 2, (c->taps / 2 + 1) * sizeof(float));
+    memcpy(weights, (const float *)(const void *)d->params + c->taps / 2,
+           (c->taps / 2 + 1) * sizeof(float));
 }
 
 static void fill(const struct kernel_case *c, struct kernel_data *d, uint64_t *random)
@@ -147,7 +182,8 @@ static void fill(const struct kernel_case *c, struct kernel_data *d, uint64_t *r
     weights_of(c, (float *)(void *)d->params);
 }
 
-/* Rows that the reference holds: all of a small picture; of a large one those at the borders and every 61st. */
+/* Rows that the reference holds: all of a small picture; of a large one those at the borders and
+ * every 61st. */
 static bool row_is_checked(const struct kernel_case *c, uint32_t y)
 {
     return c->height <= 288 || y < 20 || y + 20 >= c->height || y % 61 == 0;
@@ -158,11 +194,13 @@ static double sample(const struct kernel_case *c, const struct kernel_data *d, i
     x = x < 0 ? 0 : x >= (int)c->width ? (int)c->width - 1 : x;
     y = y < 0 ? 0 : y >= (int)c->height ? (int)c->height - 1 : y;
     uint64_t at = 4 * ((uint64_t)y * c->width + (uint32_t)x) + (uint32_t)i;
-    return c->format == KERNEL_RGBA32F ? (double)((const float *)(const void *)d->input)[at] : d->input[at];
+    return c->format == KERNEL_RGBA32F ? (double)((const float *)(const void *)d->input)[at]
+                                       : d->input[at];
 }
 
 /* A row is filtered along y, then along x. */
-static void reference_row(const struct kernel_case *c, const struct kernel_data *d, uint32_t y, double *column, float *out)
+static void reference_row(const struct kernel_case *c, const struct kernel_data *d, uint32_t y,
+                          double *column, float *out)
 {
     const float *w = (const float *)(const void *)d->params;
     int r = (int)c->taps / 2, width = (int)c->width;
@@ -178,7 +216,10 @@ static void reference_row(const struct kernel_case *c, const struct kernel_data 
         for (int i = 0; i < 4; i++) {
             double sum = 0;
             for (int k = -r; k <= r; k++)
-                sum += w[k + r] * column[4 * (x + k < 0 ? 0 : x + k >= width ? width - 1 : x + k) + i];
+                sum += w[k + r] * column[4 * (x + k < 0        ? 0
+                                              : x + k >= width ? width - 1
+                                                               : x + k) +
+                                         i];
             out[4 * x + i] = (float)sum;
         }
     }
@@ -204,8 +245,8 @@ static int reference(const struct kernel_case *c, struct kernel_data *d)
     return GPU_OK;
 }
 
-static double compare(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint8_t *output,
-                      double *allowed)
+static double compare(const struct kernel_case *c, const struct kernel_variant *v,
+                      const struct kernel_data *d, const uint8_t *output, double *allowed)
 {
     const float *want = d->reference;
     double most = 0;
@@ -214,33 +255,47 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
         if (!row_is_checked(c, y))
             continue;
         for (uint32_t i = 0; i < 4 * c->width; i++) {
-            double got = c->format == KERNEL_RGBA32F ? (double)((const float *)(const void *)output)[at + i] : output[at + i];
+            double got = c->format == KERNEL_RGBA32F
+                             ? (double)((const float *)(const void *)output)[at + i]
+                             : output[at + i];
             double off = fabs(got - *want++);
             if (!(off <= most))
                 most = off;
         }
     }
-    /* rounding of the result and, between the passes, to 8 bits or to halves, whose step is 1/8 from 128 on */
+    /* rounding of the result and, between the passes, to 8 bits or to halves, whose step is 1/8
+     * from 128 on */
     *allowed = (c->format == KERNEL_RGBA32F ? 0.001 : 1.05) + (v->param ? 0.13 : 0);
     return most;
 }
 
-static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t xyz[3])
+static void groups(const struct kernel_case *c, const struct kernel_variant *v,
+                   const struct kernel_pass *p, const struct kernel_data *d, uint32_t xyz[3])
 {
     uint32_t x = p->constants[0], y = p->constants[1];
     switch (p->param) {
-    case RUNS: x = 32, y = 64; break;
-    case HALVES: x = 32, y = p->constants[0]; break;
-    case COLUMNS: x = (p->constants[0] - 24) / 8 * 8; break;
-    case SLIDE: x = 232, y = 64; break;
-    case SHUFFLE: x = p->constants[0] / d->subgroup * (4 * d->subgroup - 24); break;
+    case RUNS:
+        x = 32, y = 64;
+        break;
+    case HALVES:
+        x = 32, y = p->constants[0];
+        break;
+    case COLUMNS:
+        x = (p->constants[0] - 24) / 8 * 8;
+        break;
+    case SLIDE:
+        x = 232, y = 64;
+        break;
+    case SHUFFLE:
+        x = p->constants[0] / d->subgroup * (4 * d->subgroup - 24);
+        break;
     }
     xyz[0] = (c->width + x - 1) / x;
     xyz[1] = (c->height + y - 1) / y;
 }
 
-static uint32_t constants(const struct kernel_case *c, const struct kernel_pass *p, uint32_t values[8])
+static uint32_t constants(const struct kernel_case *c, const struct kernel_pass *p,
+                          uint32_t values[8])
 {
     values[4] = p->param == FROM_HALF ? BENCH_HALF : c->format;
     values[5] = p->param == TO_HALF ? BENCH_HALF : c->format;
@@ -250,8 +305,19 @@ static uint32_t constants(const struct kernel_case *c, const struct kernel_pass 
 }
 
 const struct kernel_family kernel_blur = {
-    .name = "blur", .variants = variants, .variant_count = sizeof(variants) / sizeof(*variants),
-    .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(1920, 1080, KERNEL_RGBA8, 9, true),
-    .axis = KERNEL_AXIS_TAPS, .size = size, .traffic = traffic, .fill = fill, .reference = reference, .compare = compare, .groups = groups,
-    .constants = constants, .push = push,
+    .name = "blur",
+    .variants = variants,
+    .variant_count = sizeof(variants) / sizeof(*variants),
+    .cases = cases,
+    .case_count = sizeof(cases) / sizeof(*cases),
+    .quick = ONE(1920, 1080, KERNEL_RGBA8, 9, true),
+    .axis = KERNEL_AXIS_TAPS,
+    .size = size,
+    .traffic = traffic,
+    .fill = fill,
+    .reference = reference,
+    .compare = compare,
+    .groups = groups,
+    .constants = constants,
+    .push = push,
 };

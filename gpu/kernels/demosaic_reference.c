@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Demosaics as slow C: bilinear; Malvar, He and Cutler 2004, figure 2, in sixteenths; the edge-directed one of docs/cameras.md.
+ * Demosaics as slow C: bilinear; Malvar, He and Cutler 2004, figure 2, in sixteenths; the
+ * edge-directed one of docs/cameras.md.
  */
 #include "gpu/kernels/camera.h"
 
@@ -61,7 +62,8 @@ static int corners(const struct mosaic *m, int64_t x, int64_t y)
 static void by_sums(const struct mosaic *m, int64_t x, int64_t y, bool malvar, double out[3])
 {
     int c = at(m, x, y), row = y & 1 ? 2 : 0; /* the colour that shares the row with green */
-    int we = along(m, x, y, 1), ns = across(m, x, y, 1), we2 = along(m, x, y, 2), ns2 = across(m, x, y, 2), diagonal = corners(m, x, y);
+    int we = along(m, x, y, 1), ns = across(m, x, y, 1), we2 = along(m, x, y, 2),
+        ns2 = across(m, x, y, 2), diagonal = corners(m, x, y);
     if (is_green(x, y)) {
         out[1] = c;
         out[row] = malvar ? (10 * c + 8 * we - 2 * we2 - 2 * diagonal + ns2) / 16.0 : we / 2.0;
@@ -76,7 +78,8 @@ static void by_sums(const struct mosaic *m, int64_t x, int64_t y, bool malvar, d
 /* Green minus colour, estimated along a row or a column. */
 static double difference(const struct mosaic *m, int64_t x, int64_t y, bool column)
 {
-    int near = column ? across(m, x, y, 1) : along(m, x, y, 1), far = column ? across(m, x, y, 2) : along(m, x, y, 2), c = at(m, x, y);
+    int near = column ? across(m, x, y, 1) : along(m, x, y, 1),
+        far = column ? across(m, x, y, 2) : along(m, x, y, 2), c = at(m, x, y);
     double other = near / 2.0 + c / 2.0 - far / 4.0;
     return is_green(x, y) ? c - other : other - c;
 }
@@ -86,7 +89,8 @@ static double variation(const struct mosaic *m, int64_t x, int64_t y, bool colum
     double sum = 0.25;
     for (int j = -2; j <= 2; j++)
         for (int i = -2; i <= 2; i++)
-            sum += fabs(difference(m, x + i + !column, y + j + column, column) - difference(m, x + i - !column, y + j - column, column));
+            sum += fabs(difference(m, x + i + !column, y + j + column, column) -
+                        difference(m, x + i - !column, y + j - column, column));
     return sum;
 }
 
@@ -95,14 +99,17 @@ static double chosen(const struct mosaic *m, int64_t x, int64_t y)
     double v[2], d[2];
     for (int k = 0; k < 2; k++) {
         v[k] = variation(m, x, y, k);
-        d[k] = (2 * difference(m, x, y, k) + difference(m, x - !k, y - k, k) + difference(m, x + !k, y + k, k)) / 4;
+        d[k] = (2 * difference(m, x, y, k) + difference(m, x - !k, y - k, k) +
+                difference(m, x + !k, y + k, k)) /
+               4;
     }
     double mixed = rint((d[0] * v[1] * v[1] + d[1] * v[0] * v[0]) / (v[0] * v[0] + v[1] * v[1]));
     return limited(mixed + at(m, x, y)) - at(m, x, y);
 }
 
 /* rows: chosen() of rows y - 1, y, y + 1, from column -1 on. */
-static void by_edges(const struct mosaic *m, int64_t x, int64_t y, double *const rows[3], double out[3])
+static void by_edges(const struct mosaic *m, int64_t x, int64_t y, double *const rows[3],
+                     double out[3])
 {
     int c = at(m, x, y), row = y & 1 ? 2 : 0;
     int64_t i = x + 1;
@@ -113,7 +120,8 @@ static void by_edges(const struct mosaic *m, int64_t x, int64_t y, double *const
     } else {
         out[row] = c;
         out[1] = c + rows[1][i];
-        out[2 - row] = out[1] - (rows[0][i - 1] + rows[0][i + 1] + rows[2][i - 1] + rows[2][i + 1]) / 4;
+        out[2 - row] =
+            out[1] - (rows[0][i - 1] + rows[0][i + 1] + rows[2][i - 1] + rows[2][i + 1]) / 4;
     }
 }
 
@@ -123,7 +131,8 @@ static void choose_row(const struct mosaic *m, int64_t y, double *row)
         row[x + 1] = is_green(x, y) ? 0 : chosen(m, x, y);
 }
 
-static void reference_row(const struct mosaic *m, int64_t y, double *const rows[3], uint16_t *out, uint64_t method_stride)
+static void reference_row(const struct mosaic *m, int64_t y, double *const rows[3], uint16_t *out,
+                          uint64_t method_stride)
 {
     for (int64_t x = 0; x < m->width; x++) {
         for (int method = 0; method < KERNEL_DEMOSAICS; method++) {
@@ -133,7 +142,8 @@ static void reference_row(const struct mosaic *m, int64_t y, double *const rows[
             else
                 by_sums(m, x, y, method == KERNEL_MALVAR, rgb);
             for (int i = 0; i < 3; i++)
-                out[(uint64_t)method * method_stride + 3 * (uint64_t)x + (uint64_t)i] = (uint16_t)rint(limited(rgb[i]));
+                out[(uint64_t)method * method_stride + 3 * (uint64_t)x + (uint64_t)i] =
+                    (uint16_t)rint(limited(rgb[i]));
         }
     }
 }
@@ -143,7 +153,8 @@ int kernel_demosaic_reference(const struct kernel_case *c, const uint16_t *level
     struct mosaic m = {c->width, c->height, level};
     uint64_t stride = 3ull * c->width * kernel_rows_checked(c), line = c->width + 2;
     uint16_t *rgb = malloc(KERNEL_DEMOSAICS * stride * sizeof(*rgb));
-    double *lines = malloc(3 * line * sizeof(*lines)), *rows[3] = {lines, lines + line, lines + 2 * line};
+    double *lines = malloc(3 * line * sizeof(*lines)),
+           *rows[3] = {lines, lines + line, lines + 2 * line};
     if (!rgb || !lines) {
         free(rgb);
         free(lines);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Interprediction of luma: samples a thread, ways to read the reference, lists of like blocks against one branching kernel.
+ * Interprediction of luma: samples a thread, ways to read the reference, lists of like blocks
+ * against one branching kernel.
  */
 #include "gpu/kernels/kernels_internal.h"
 
@@ -12,21 +13,41 @@
 enum { BUFFER, IMAGE, TEXTURE };
 #define BRANCHES 4
 
-#define PASS(pels, source, class) {KERNEL_SHADER(bench_inter), KERNEL_CONSTANTS(pels, source, class), .param = class}
-#define BRANCHING(label, pels, source)                                                                                           \
-    {.name = label, .formats = 1u << KERNEL_LUMA8, .pass_count = 1, .passes = {PASS(pels, source, BRANCHES)}}
-#define LISTS(label, pels, source)                                                                                               \
-    {                                                                                                                            \
-        .name = label, .formats = 1u << KERNEL_LUMA8, .independent = true, .pass_count = 4,                                      \
-        .passes = {PASS(pels, source, 0), PASS(pels, source, 1), PASS(pels, source, 2), PASS(pels, source, 3)}                   \
+#define PASS(pels, source, class)                                                                  \
+    {                                                                                              \
+        KERNEL_SHADER(bench_inter), KERNEL_CONSTANTS(pels, source, class), .param = class          \
     }
-#define BOTH(pels, text, source, place) BRANCHING(text "-" place "-branching", pels, source), LISTS(text "-" place "-lists", pels, source)
-#define ALL(pels, text) BOTH(pels, text, BUFFER, "buffer"), BOTH(pels, text, IMAGE, "image"), BOTH(pels, text, TEXTURE, "texture")
+#define BRANCHING(label, pels, source)                                                             \
+    {                                                                                              \
+        .name = label, .formats = 1u << KERNEL_LUMA8, .pass_count = 1, .passes = {                 \
+            PASS(pels, source, BRANCHES)                                                           \
+        }                                                                                          \
+    }
+#define LISTS(label, pels, source)                                                                 \
+    {                                                                                              \
+        .name = label, .formats = 1u << KERNEL_LUMA8, .independent = true, .pass_count = 4,        \
+        .passes = {                                                                                \
+            PASS(pels, source, 0),                                                                 \
+            PASS(pels, source, 1),                                                                 \
+            PASS(pels, source, 2),                                                                 \
+            PASS(pels, source, 3)                                                                  \
+        }                                                                                          \
+    }
+#define BOTH(pels, text, source, place)                                                            \
+    BRANCHING(text "-" place "-branching", pels, source),                                          \
+        LISTS(text "-" place "-lists", pels, source)
+#define ALL(pels, text)                                                                            \
+    BOTH(pels, text, BUFFER, "buffer"), BOTH(pels, text, IMAGE, "image"),                          \
+        BOTH(pels, text, TEXTURE, "texture")
 
 static const struct kernel_variant variants[] = {ALL(4, "4"), ALL(16, "16"), ALL(64, "64")};
 
-#define ONE(w, h) {.width = w, .height = h, .format = KERNEL_LUMA8}
-static const struct kernel_case cases[] = {ONE(848, 480), ONE(1280, 720), ONE(1920, 1080), ONE(3840, 2160)};
+#define ONE(w, h)                                                                                  \
+    {                                                                                              \
+        .width = w, .height = h, .format = KERNEL_LUMA8                                            \
+    }
+static const struct kernel_case cases[] = {ONE(848, 480), ONE(1280, 720), ONE(1920, 1080),
+                                           ONE(3840, 2160)};
 
 static uint32_t blocks(const struct kernel_case *c)
 {
@@ -52,7 +73,8 @@ static int vector_of(const struct kernel_data *d, uint32_t block, int axis)
     return v;
 }
 
-/* Vectors of up to 16 samples; a quarter of the blocks have no fraction, as in streams of little motion. */
+/* Vectors of up to 16 samples; a quarter of the blocks have no fraction, as in streams of little
+ * motion. */
 static void fill(const struct kernel_case *c, struct kernel_data *d, uint64_t *random)
 {
     for (uint64_t i = 0; i < (uint64_t)c->width * c->height; i++)
@@ -117,8 +139,10 @@ static int half_both(const struct kernel_case *c, const struct kernel_data *d, i
     return clip((sum + 512) >> 10);
 }
 
-/* Table 8-12: the two values whose mean it is; those of half and integer positions are twice the same. */
-static int interpolate(const struct kernel_case *c, const struct kernel_data *d, int x, int y, int fx, int fy)
+/* Table 8-12: the two values whose mean it is; those of half and integer positions are twice the
+ * same. */
+static int interpolate(const struct kernel_case *c, const struct kernel_data *d, int x, int y,
+                       int fx, int fy)
 {
     int right = x + (fx == 3), below = y + (fy == 3), a, b;
     if (fx == 2 && fy == 2) {
@@ -138,7 +162,8 @@ static int interpolate(const struct kernel_case *c, const struct kernel_data *d,
     return (a + b + 1) >> 1;
 }
 
-/* Rows that the reference holds: all of a small picture; of a large one those at the borders and every 13th. */
+/* Rows that the reference holds: all of a small picture; of a large one those at the borders and
+ * every 13th. */
 static bool row_is_checked(const struct kernel_case *c, uint32_t y)
 {
     return c->height <= 288 || y < 24 || y + 24 >= c->height || y % 13 == 0;
@@ -153,15 +178,16 @@ static int reference(const struct kernel_case *c, struct kernel_data *d)
         for (uint32_t x = 0; x < c->width && row_is_checked(c, y); x++) {
             uint32_t block = y / 8 * (c->width / 8) + x / 8;
             int vx = vector_of(d, block, 0), vy = vector_of(d, block, 1);
-            out[y * c->width + x] = (uint8_t)interpolate(c, d, (int)x + (vx >> 2), (int)y + (vy >> 2), vx & 3, vy & 3);
+            out[y * c->width + x] =
+                (uint8_t)interpolate(c, d, (int)x + (vx >> 2), (int)y + (vy >> 2), vx & 3, vy & 3);
         }
     }
     d->reference = out;
     return GPU_OK;
 }
 
-static double compare(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint8_t *output,
-                      double *allowed)
+static double compare(const struct kernel_case *c, const struct kernel_variant *v,
+                      const struct kernel_data *d, const uint8_t *output, double *allowed)
 {
     const uint8_t *want = d->reference;
     double wrong = 0;
@@ -172,16 +198,27 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
     return wrong;
 }
 
-static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t xyz[3])
+static void groups(const struct kernel_case *c, const struct kernel_variant *v,
+                   const struct kernel_pass *p, const struct kernel_data *d, uint32_t xyz[3])
 {
     uint32_t n = p->param == BRANCHES ? blocks(c) : d->counts[p->param];
     xyz[0] = (n * (64 / p->constants[0]) + 63) / 64;
 }
 
 const struct kernel_family kernel_inter = {
-    .name = "inter", .variants = variants, .variant_count = sizeof(variants) / sizeof(*variants),
-    .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(1920, 1080), .image_count = 1,
-    .images = {{VK_FORMAT_R32_UINT, 4, BENCH_BIND_INPUT, BENCH_BIND_IMAGE, BENCH_BIND_TEXTURE, false}},
-    .size = size, .traffic = traffic, .fill = fill, .reference = reference, .compare = compare, .groups = groups,
+    .name = "inter",
+    .variants = variants,
+    .variant_count = sizeof(variants) / sizeof(*variants),
+    .cases = cases,
+    .case_count = sizeof(cases) / sizeof(*cases),
+    .quick = ONE(1920, 1080),
+    .image_count = 1,
+    .images = {{VK_FORMAT_R32_UINT, 4, BENCH_BIND_INPUT, BENCH_BIND_IMAGE, BENCH_BIND_TEXTURE,
+                false}},
+    .size = size,
+    .traffic = traffic,
+    .fill = fill,
+    .reference = reference,
+    .compare = compare,
+    .groups = groups,
 };

@@ -6,12 +6,12 @@
 
 #include <stdlib.h>
 
-#define STEPS 16384          /* about 35 us at 1,980 MHz */
-#define UP 0.97              /* of the highest clocks seen */
-#define RISE_SECONDS 0.3     /* in which they rise, if they do */
-#define RAISE_SECONDS 0.05   /* of pulses, between rounds that let them fall */
+#define STEPS          16384 /* about 35 us at 1,980 MHz */
+#define UP             0.97  /* of the highest clocks seen */
+#define RISE_SECONDS   0.3   /* in which they rise, if they do */
+#define RAISE_SECONDS  0.05  /* of pulses, between rounds that let them fall */
 #define REPEAT_SECONDS 1.0   /* of rounds that are repeated */
-#define FIRST_SECONDS 0.1    /* of pulses, to see the highest */
+#define FIRST_SECONDS  0.1   /* of pulses, to see the highest */
 
 static void record_pulse(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
@@ -33,9 +33,11 @@ static int read_clock(struct kernel_bench *b, double *clock)
         return GPU_OK;
     }
     TRY(gpu_run(g, record_pulse, b));
-    VK(g, g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks, sizeof(*ticks),
+    VK(g, g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks,
+                                      sizeof(*ticks),
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
-    double seconds = (double)((ticks[1] - ticks[0]) & g->main->tick_mask) * g->limits.timestampPeriod * 1e-9;
+    double seconds =
+        (double)((ticks[1] - ticks[0]) & g->main->tick_mask) * g->limits.timestampPeriod * 1e-9;
     if (seconds > 0 && (b->fastest <= 0 || seconds < b->fastest))
         b->fastest = seconds;
     *clock = seconds > 0 ? b->fastest / seconds : 0;
@@ -60,7 +62,8 @@ void kernel_clock_close(struct kernel_bench *b)
     b->pulse = NULL;
 }
 
-int kernel_watch_begin(struct kernel_bench *b, kernel_round_fn round, void *ctx, struct kernel_watch *w)
+int kernel_watch_begin(struct kernel_bench *b, kernel_round_fn round, void *ctx,
+                       struct kernel_watch *w)
 {
     double clock = 0, unused, start = kernel_seconds();
     int err;
@@ -69,7 +72,8 @@ int kernel_watch_begin(struct kernel_bench *b, kernel_round_fn round, void *ctx,
         if (err == GPU_OK)
             err = read_clock(b, &clock);
     } while (err == GPU_OK && b->pulse && clock < UP && kernel_seconds() - start < RISE_SECONDS);
-    *w = (struct kernel_watch){.start = kernel_seconds(), .before = clock, .least = b->pulse ? 1 : 0};
+    *w = (struct kernel_watch){
+        .start = kernel_seconds(), .before = clock, .least = b->pulse ? 1 : 0};
     return err;
 }
 
@@ -80,7 +84,8 @@ int kernel_watch_round(struct kernel_bench *b, struct kernel_watch *w, bool *cou
     if (err < 0)
         return err;
     double least = clock < w->before ? clock : w->before, start = kernel_seconds();
-    while (b->pulse && clock < UP && kernel_seconds() - start < RAISE_SECONDS && (err = read_clock(b, &clock)) == GPU_OK) {
+    while (b->pulse && clock < UP && kernel_seconds() - start < RAISE_SECONDS &&
+           (err = read_clock(b, &clock)) == GPU_OK) {
     }
     if (err < 0)
         return err;
@@ -95,7 +100,8 @@ struct steady {
     double median, spread, clock; /* as in kernel_result */
 };
 
-static int steady(struct kernel_bench *b, kernel_round_fn round, void *ctx, uint32_t rounds, struct steady *out)
+static int steady(struct kernel_bench *b, kernel_round_fn round, void *ctx, uint32_t rounds,
+                  struct steady *out)
 {
     struct kernel_watch w;
     double *samples = malloc(rounds * sizeof(*samples));
@@ -109,13 +115,15 @@ static int steady(struct kernel_bench *b, kernel_round_fn round, void *ctx, uint
     }
     if (err == GPU_OK) {
         double median = kernel_median(samples, rounds);
-        *out = (struct steady){median, median > 0 ? (samples[rounds - 1] - samples[0]) / median : 0, w.least};
+        *out = (struct steady){median, median > 0 ? (samples[rounds - 1] - samples[0]) / median : 0,
+                               w.least};
     }
     free(samples);
     return err;
 }
 
-int kernel_steady(struct kernel_bench *b, kernel_round_fn round, void *alone, void *batch, uint32_t batches, struct kernel_result *out)
+int kernel_steady(struct kernel_bench *b, kernel_round_fn round, void *alone, void *batch,
+                  uint32_t batches, struct kernel_result *out)
 {
     struct steady one, many;
     int err = steady(b, round, alone, b->rounds, &one);

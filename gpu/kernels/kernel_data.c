@@ -21,17 +21,21 @@ static void record_transfer(struct gpu *g, VkCommandBuffer commands, void *ctx)
     g->vk.vkCmdCopyBuffer(commands, t->from, t->to, t->count, t->regions);
 }
 
-int kernel_download(struct kernel_bench *b, VkBuffer from, uint64_t at, uint64_t size, const uint8_t **memory)
+int kernel_download(struct kernel_bench *b, VkBuffer from, uint64_t at, uint64_t size,
+                    const uint8_t **memory)
 {
     int err = GPU_OK;
     if (b->staging.size < size) { /* pinning memory takes longer than the copy */
         gpu_buffer_free(b->g, &b->staging);
-        err = gpu_buffer_create(b->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->staging);
+        err = gpu_buffer_create(b->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
+                                &b->staging);
     }
     if (err < 0)
         return err;
     VkBufferCopy region = {at, 0, size};
-    err = gpu_run(b->g, record_transfer, &(struct transfer){.from = from, .to = b->staging.buffer, .regions = &region, .count = 1});
+    err = gpu_run(
+        b->g, record_transfer,
+        &(struct transfer){.from = from, .to = b->staging.buffer, .regions = &region, .count = 1});
     if (err == GPU_OK)
         *memory = b->staging.map;
     return err;
@@ -43,14 +47,18 @@ static int upload(struct kernel_bench *b, uint32_t binding, const uint8_t *memor
     struct gpu_buffer staging = {0};
     VkBufferCopy regions[KERNEL_MAX_SETS];
     uint64_t size = b->data.size[binding];
-    int err = gpu_buffer_create(b->g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &staging);
+    int err = gpu_buffer_create(b->g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD,
+                                &staging);
     if (err < 0)
         return err;
     memcpy(staging.map, memory, size);
     for (uint32_t i = 0; i < b->sets; i++)
         regions[i] = (VkBufferCopy){0, i * b->stride[binding], size};
     err = gpu_run(b->g, record_transfer,
-                  &(struct transfer){.from = staging.buffer, .to = b->buffers[binding].buffer, .regions = regions, .count = b->sets});
+                  &(struct transfer){.from = staging.buffer,
+                                     .to = b->buffers[binding].buffer,
+                                     .regions = regions,
+                                     .count = b->sets});
     gpu_buffer_free(b->g, &staging);
     return err;
 }
@@ -76,20 +84,24 @@ static int fill_data(struct kernel_bench *b)
 
 static int create_buffers(struct kernel_bench *b)
 {
-    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     int err = GPU_OK;
     uint64_t one = 0;
     for (uint32_t i = 0; i < KERNEL_BINDINGS; i++) {
         if (b->data.size[i] > b->g->limits.maxStorageBufferRange)
             return GPU_ERR_FEATURE;
-        b->stride[i] = (b->data.size[i] + 255) / 256 * 256; /* the largest alignment that Vulkan allows a device to ask for */
+        /* the largest alignment that Vulkan allows a device to ask for */
+        b->stride[i] = (b->data.size[i] + 255) / 256 * 256;
         one += b->stride[i];
     }
     uint64_t sets = b->g->info.software ? 2 : BATCH_BYTES / one;
     b->sets = sets < 2 ? 2 : sets > b->most_sets ? b->most_sets : (uint32_t)sets;
     for (uint32_t i = 0; i < KERNEL_BINDINGS && err == GPU_OK; i++)
         if (b->stride[i])
-            err = gpu_buffer_create(b->g, b->stride[i] * b->sets, usage, GPU_MEMORY_DEVICE, &b->buffers[i]);
+            err = gpu_buffer_create(b->g, b->stride[i] * b->sets, usage, GPU_MEMORY_DEVICE,
+                                    &b->buffers[i]);
     return err;
 }
 
@@ -98,10 +110,13 @@ static int create_descriptors(struct kernel_bench *b)
     struct gpu *g = b->g;
     int err = GPU_OK;
     VkDescriptorSetLayout layouts[KERNEL_MAX_SETS];
-    VkDescriptorPoolSize sizes[3] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, KERNEL_BINDINGS * b->sets},
-                                     {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, KERNEL_IMAGES * b->sets},
-                                     {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, KERNEL_IMAGES * b->sets}};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, .maxSets = b->sets, .poolSizeCount = 3,
+    VkDescriptorPoolSize sizes[3] = {
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, KERNEL_BINDINGS * b->sets},
+        {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, KERNEL_IMAGES * b->sets},
+        {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, KERNEL_IMAGES * b->sets}};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = b->sets,
+                                       .poolSizeCount = 3,
                                        .pPoolSizes = sizes};
     struct gpu_bindings bindings = {.buffers = (1u << KERNEL_BINDINGS) - 1};
     for (uint32_t i = 0; i < b->family->image_count; i++) {
@@ -113,8 +128,10 @@ static int create_descriptors(struct kernel_bench *b)
     VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &b->pool));
     for (uint32_t i = 0; i < b->sets; i++)
         layouts[i] = b->layout->set;
-    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO, .descriptorPool = b->pool,
-                                            .descriptorSetCount = b->sets, .pSetLayouts = layouts};
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                            .descriptorPool = b->pool,
+                                            .descriptorSetCount = b->sets,
+                                            .pSetLayouts = layouts};
     VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, b->descriptors));
 error:
     return err;
@@ -126,11 +143,17 @@ void kernel_case_output(struct kernel_bench *b, VkBuffer output)
     for (uint32_t s = 0; s < b->sets; s++) {
         VkDescriptorBufferInfo buffers[KERNEL_BINDINGS];
         VkWriteDescriptorSet writes[KERNEL_BINDINGS];
-        for (uint32_t i = 0; i < KERNEL_BINDINGS; i++) { /* a binding that the family does not use repeats the input */
+        /* a binding that the family does not use repeats the input */
+        for (uint32_t i = 0; i < KERNEL_BINDINGS; i++) {
             uint32_t k = b->stride[i] ? i : BENCH_BIND_INPUT;
-            buffers[i] = (VkDescriptorBufferInfo){k == BENCH_BIND_OUTPUT ? output : b->buffers[k].buffer, s * b->stride[k], b->data.size[k]};
-            writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstSet = b->descriptors[s], .dstBinding = i,
-                                               .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+            buffers[i] =
+                (VkDescriptorBufferInfo){k == BENCH_BIND_OUTPUT ? output : b->buffers[k].buffer,
+                                         s * b->stride[k], b->data.size[k]};
+            writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                               .dstSet = b->descriptors[s],
+                                               .dstBinding = i,
+                                               .descriptorCount = 1,
+                                               .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                                .pBufferInfo = &buffers[i]};
         }
         b->g->vk.vkUpdateDescriptorSets(b->g->device, KERNEL_BINDINGS, writes, 0, NULL);
@@ -156,7 +179,8 @@ error:
     return err;
 }
 
-int kernel_case_open(struct kernel_bench *b, const struct kernel_family *family, const struct kernel_case *c)
+int kernel_case_open(struct kernel_bench *b, const struct kernel_family *family,
+                     const struct kernel_case *c)
 {
     int err = GPU_OK;
     if (b->family == family && !memcmp(&b->c, c, sizeof(*c)))

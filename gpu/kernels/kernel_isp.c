@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The camera pipeline as a variant: the frames of a batch are the same raw picture, developed into host memory; the time is that of one of its
- * stages, a frame, by its own timestamps.
+ * The camera pipeline as a variant: the frames of a batch are the same raw picture, developed into
+ * host memory; the time is that of one of its stages, a frame, by its own timestamps.
  */
 #include "gpu/kernels/camera.h"
 
@@ -17,11 +17,12 @@ struct host_frames {
     struct gpu_host *host;
     uint8_t *memory;
     size_t size;
-    uint64_t one;              /* bytes of a frame */
+    uint64_t one; /* bytes of a frame */
     struct isp_frame frames[BATCH];
 };
 
-static int create_frames(struct kernel_bench *b, const struct kernel_isp *how, struct isp_camera *camera, struct host_frames *f)
+static int create_frames(struct kernel_bench *b, const struct kernel_isp *how,
+                         struct isp_camera *camera, struct host_frames *f)
 {
     uint32_t row_bytes[3], rows[3], stride = isp_row_bytes(&how->params);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -34,8 +35,12 @@ static int create_frames(struct kernel_bench *b, const struct kernel_isp *how, s
         return GPU_ERR_NOMEM;
     }
     for (uint32_t i = 0; i < BATCH; i++)
-        f->frames[i] = (struct isp_frame){.camera = camera, .raw = how->raw, .raw_stride = stride, .offset = {i * f->one},
-                                          .gain = {how->gain[0], how->gain[1], how->gain[2]}, .stride = {row_bytes[0]}};
+        f->frames[i] = (struct isp_frame){.camera = camera,
+                                          .raw = how->raw,
+                                          .raw_stride = stride,
+                                          .offset = {i * f->one},
+                                          .gain = {how->gain[0], how->gain[1], how->gain[2]},
+                                          .stride = {row_bytes[0]}};
     int err = gpu_host_import(b->g, f->memory, f->size, &f->host);
     for (uint32_t i = 0; i < BATCH && err == GPU_OK; i++)
         f->frames[i].host = f->host;
@@ -51,7 +56,8 @@ static void free_frames(struct host_frames *f)
 }
 
 /* Seconds of the stage, a frame. */
-static int run_batch(struct isp *isp, const struct host_frames *f, uint32_t n, enum isp_stage stage, double *seconds)
+static int run_batch(struct isp *isp, const struct host_frames *f, uint32_t n, enum isp_stage stage,
+                     double *seconds)
 {
     struct isp_times before, after;
     uint64_t ticket = 0;
@@ -77,8 +83,9 @@ static int one_batch(void *ctx, double *seconds)
     return run_batch(t->isp, t->f, t->n, t->stage, seconds);
 }
 
-int kernel_isp_run(struct kernel_bench *b, const struct kernel_isp *how, double (*compare)(struct kernel_bench *b, const uint16_t *rgb),
-                   double allowed, struct kernel_result *out, char why[KERNEL_WHY])
+int kernel_isp_run(struct kernel_bench *b, const struct kernel_isp *how,
+                   double (*compare)(struct kernel_bench *b, const uint16_t *rgb), double allowed,
+                   struct kernel_result *out, char why[KERNEL_WHY])
 {
     struct isp *isp = NULL;
     struct isp_camera *camera = NULL;
@@ -96,11 +103,13 @@ int kernel_isp_run(struct kernel_bench *b, const struct kernel_isp *how, double 
     if (err == GPU_OK)
         err = run_batch(isp, &f, 2, how->stage, &unused);
     if (err == GPU_OK && b->rounds)
-        err = kernel_steady(b, one_batch, &(struct batches){isp, &f, 1, how->stage}, &(struct batches){isp, &f, BATCH, how->stage}, b->rounds, &r);
+        err = kernel_steady(b, one_batch, &(struct batches){isp, &f, 1, how->stage},
+                            &(struct batches){isp, &f, BATCH, how->stage}, b->rounds, &r);
     if (err == GPU_OK) {
         r.error = compare(b, (const uint16_t *)(const void *)(f.memory + f.one));
         if (!(r.error <= allowed)) {
-            snprintf(why, KERNEL_WHY, "differs from the reference by %g, %g is allowed", r.error, allowed);
+            snprintf(why, KERNEL_WHY, "differs from the reference by %g, %g is allowed", r.error,
+                     allowed);
             err = GPU_ERR_INVALID;
         }
         *out = r;

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct kernel_family *const families[] = {&kernel_reduce, &kernel_blur, &kernel_demosaic, &kernel_undistort, &kernel_readback, &kernel_wavefront,
-                                                     &kernel_inter};
+static const struct kernel_family *const families[] = {
+    &kernel_reduce,   &kernel_blur,      &kernel_demosaic, &kernel_undistort,
+    &kernel_readback, &kernel_wavefront, &kernel_inter};
 #define FAMILIES (sizeof(families) / sizeof(*families))
 
-static const char *const format_names[KERNEL_FORMATS] = {"rgba8", "rgba32f", "nv12", "bayer8", "bayer12", "rgb16", "luma8", "yuv420"};
+static const char *const format_names[KERNEL_FORMATS] = {"rgba8",   "rgba32f", "nv12",  "bayer8",
+                                                         "bayer12", "rgb16",   "luma8", "yuv420"};
 
 uint32_t kernel_family_count(void)
 {
@@ -51,7 +53,8 @@ const struct kernel_variant *kernel_variant(const struct kernel_family *family, 
     return index < family->variant_count ? &family->variants[index] : NULL;
 }
 
-const struct kernel_variant *kernel_variant_find(const struct kernel_family *family, const char *name)
+const struct kernel_variant *kernel_variant_find(const struct kernel_family *family,
+                                                 const char *name)
 {
     for (uint32_t i = 0; i < family->variant_count; i++)
         if (!strcmp(family->variants[i].name, name))
@@ -69,22 +72,27 @@ uint32_t kernel_case_count(const struct kernel_family *family, bool quick)
     return quick ? 1 : family->case_count;
 }
 
-void kernel_case_get(const struct kernel_family *family, bool quick, uint32_t index, struct kernel_case *out)
+void kernel_case_get(const struct kernel_family *family, bool quick, uint32_t index,
+                     struct kernel_case *out)
 {
     *out = quick || index >= family->case_count ? family->quick : family->cases[index];
 }
 
-const char *kernel_not_for(const struct kernel_family *family, const struct kernel_variant *v, const struct kernel_case *c)
+const char *kernel_not_for(const struct kernel_family *family, const struct kernel_variant *v,
+                           const struct kernel_case *c)
 {
     if (!(v->formats & 1u << c->format))
         return "not for this format";
     if (v->box_only && c->gauss)
         return "only for equal weights";
-    if (c->width % 8 || c->height % 8 || c->width < 16 || c->height < 16 || c->width > 8192 || c->height > 8192)
+    if (c->width % 8 || c->height % 8 || c->width < 16 || c->height < 16 || c->width > 8192 ||
+        c->height > 8192)
         return "sizes are multiples of 8 from 16 to 8192";
-    if (family->whole_blocks && (c->width % 16 || c->height % 16 || c->pictures < 1 || c->pictures > 128))
+    if (family->whole_blocks &&
+        (c->width % 16 || c->height % 16 || c->pictures < 1 || c->pictures > 128))
         return "1 to 128 pictures of whole macroblocks";
-    if (family->axis == KERNEL_AXIS_TAPS && (c->taps < 3 || c->taps > BENCH_MAX_TAPS || c->taps % 2 == 0))
+    if (family->axis == KERNEL_AXIS_TAPS &&
+        (c->taps < 3 || c->taps > BENCH_MAX_TAPS || c->taps % 2 == 0))
         return "widths of blurs are odd, 3 to 19";
     return NULL;
 }
@@ -105,7 +113,8 @@ bool kernel_format_find(const char *name, enum kernel_format *out)
     return false;
 }
 
-void kernel_case_text(const struct kernel_family *family, const struct kernel_case *c, char *out, size_t size)
+void kernel_case_text(const struct kernel_family *family, const struct kernel_case *c, char *out,
+                      size_t size)
 {
     char more[48] = "";
     if (family->axis == KERNEL_AXIS_TAPS)
@@ -128,12 +137,17 @@ uint32_t kernel_format_bytes(enum kernel_format format, uint32_t width, uint32_t
 {
     uint32_t samples = width * height;
     switch (format) {
-    case KERNEL_RGBA8: return 4 * samples;
-    case KERNEL_RGBA32F: return 16 * samples;
-    case KERNEL_RGB16: return 8 * samples;
+    case KERNEL_RGBA8:
+        return 4 * samples;
+    case KERNEL_RGBA32F:
+        return 16 * samples;
+    case KERNEL_RGB16:
+        return 8 * samples;
     case KERNEL_NV12:
     case KERNEL_YUV420:
-    case KERNEL_BAYER12: return samples / 2 * 3;
-    default: return samples;
+    case KERNEL_BAYER12:
+        return samples / 2 * 3;
+    default:
+        return samples;
     }
 }

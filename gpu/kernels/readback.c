@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A frame's way out: into device memory (for comparison), host memory that the CPU's caches hold or not, and a memfd, by shaders in three
- * orders and by the queue's own copy.
+ * A frame's way out: into device memory (for comparison), host memory that the CPU's caches hold or
+ * not, and a memfd, by shaders in three orders and by the queue's own copy.
  */
 #include "gpu/kernels/kernels_internal.h"
 
@@ -12,21 +12,30 @@
 
 enum { LINEAR, TILED, STRIP };
 
-#define SHADED(label, where, order)                                                                                              \
-    {                                                                                                                            \
-        .name = label, .formats = 1u << KERNEL_NV12, .memory = where, .pass_count = 1,                                           \
-        .passes = {{KERNEL_SHADER(bench_readback), KERNEL_CONSTANTS(order), .param = order}}                                     \
+#define SHADED(label, where, order)                                                                \
+    {                                                                                              \
+        .name = label, .formats = 1u << KERNEL_NV12, .memory = where, .pass_count = 1, .passes = { \
+            {KERNEL_SHADER(bench_readback), KERNEL_CONSTANTS(order), .param = order}               \
+        }                                                                                          \
     }
-#define COPIED(label, where) {.name = label, .formats = 1u << KERNEL_NV12, .memory = where, .copy = true}
-#define ALL(place, where)                                                                                                        \
-    SHADED(place "-linear", where, LINEAR), SHADED(place "-tiled", where, TILED), SHADED(place "-strip", where, STRIP),          \
-        COPIED(place "-copy", where)
+#define COPIED(label, where)                                                                       \
+    {                                                                                              \
+        .name = label, .formats = 1u << KERNEL_NV12, .memory = where, .copy = true                 \
+    }
+#define ALL(place, where)                                                                          \
+    SHADED(place "-linear", where, LINEAR), SHADED(place "-tiled", where, TILED),                  \
+        SHADED(place "-strip", where, STRIP), COPIED(place "-copy", where)
 
-static const struct kernel_variant variants[] = {ALL("device", KERNEL_DEVICE), ALL("cached", KERNEL_HOST_CACHED),
-                                                 ALL("uncached", KERNEL_HOST_UNCACHED), ALL("memfd", KERNEL_MEMFD)};
+static const struct kernel_variant variants[] = {
+    ALL("device", KERNEL_DEVICE), ALL("cached", KERNEL_HOST_CACHED),
+    ALL("uncached", KERNEL_HOST_UNCACHED), ALL("memfd", KERNEL_MEMFD)};
 
-#define ONE(w, h) {.width = w, .height = h, .format = KERNEL_NV12}
-static const struct kernel_case cases[] = {ONE(848, 480), ONE(1280, 720), ONE(1920, 1080), ONE(3840, 2160)};
+#define ONE(w, h)                                                                                  \
+    {                                                                                              \
+        .width = w, .height = h, .format = KERNEL_NV12                                             \
+    }
+static const struct kernel_case cases[] = {ONE(848, 480), ONE(1280, 720), ONE(1920, 1080),
+                                           ONE(3840, 2160)};
 
 static uint64_t size(const struct kernel_case *c, uint32_t binding)
 {
@@ -56,8 +65,8 @@ static int reference(const struct kernel_case *c, struct kernel_data *d)
     return GPU_OK; /* the input itself */
 }
 
-static double compare(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint8_t *output,
-                      double *allowed)
+static double compare(const struct kernel_case *c, const struct kernel_variant *v,
+                      const struct kernel_data *d, const uint8_t *output, double *allowed)
 {
     double wrong = 0;
     for (uint64_t i = 0; i < 4ull * items(c); i++)
@@ -66,16 +75,28 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
     return wrong;
 }
 
-static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t xyz[3])
+static void groups(const struct kernel_case *c, const struct kernel_variant *v,
+                   const struct kernel_pass *p, const struct kernel_data *d, uint32_t xyz[3])
 {
     uint32_t pitch = c->width / 4, rows = items(c) / pitch, parts = (rows + 15) / 16;
-    uint32_t threads = p->param == LINEAR ? items(c) / 4 : p->param == TILED ? (pitch + 3) / 4 * parts * 64 : pitch * parts;
+    uint32_t threads = p->param == LINEAR  ? items(c) / 4
+                       : p->param == TILED ? (pitch + 3) / 4 * parts * 64
+                                           : pitch * parts;
     xyz[0] = (threads + 255) / 256;
 }
 
 const struct kernel_family kernel_readback = {
-    .name = "readback", .variants = variants, .variant_count = sizeof(variants) / sizeof(*variants),
-    .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(1920, 1080),
-    .size = size, .traffic = traffic, .fill = fill, .reference = reference, .compare = compare, .groups = groups, .items = items,
+    .name = "readback",
+    .variants = variants,
+    .variant_count = sizeof(variants) / sizeof(*variants),
+    .cases = cases,
+    .case_count = sizeof(cases) / sizeof(*cases),
+    .quick = ONE(1920, 1080),
+    .size = size,
+    .traffic = traffic,
+    .fill = fill,
+    .reference = reference,
+    .compare = compare,
+    .groups = groups,
+    .items = items,
 };

@@ -12,18 +12,26 @@
 
 enum { INTERLEAVED, SEQUENTIAL, UNROLLED, DOUBLED, SUBGROUP };
 #define COLOUR (1u << KERNEL_RGBA8 | 1u << KERNEL_RGBA32F)
-#define FINAL {KERNEL_SHADER(bench_reduce_final), .param = 1}
-
-#define TWO_PASSES(label, group, values, method, full)                                                                           \
-    {                                                                                                                            \
-        .name = label, .formats = COLOUR, .whole = full, .pass_count = 2, .passes = {                                            \
-            {KERNEL_SHADER(bench_reduce), KERNEL_CONSTANTS(group, values, method, 0, 0, 0)}, FINAL}                              \
+#define FINAL                                                                                      \
+    {                                                                                              \
+        KERNEL_SHADER(bench_reduce_final), .param = 1                                              \
     }
-#define IN_SUBGROUPS(label, mask, values, ticket, histogram, quads)                                                              \
-    {                                                                                                                            \
-        .name = label, .formats = mask, .whole = true, .clear = histogram, .clear_scratch = ticket, .param = histogram,          \
-        .pass_count = ticket ? 1 : 2, .passes = {                                                                                \
-            {KERNEL_SHADER(bench_reduce), KERNEL_CONSTANTS(256, values, SUBGROUP, ticket, histogram, quads)}, FINAL}             \
+
+#define TWO_PASSES(label, group, values, method, full)                                             \
+    {                                                                                              \
+        .name = label, .formats = COLOUR, .whole = full, .pass_count = 2, .passes = {              \
+            {KERNEL_SHADER(bench_reduce), KERNEL_CONSTANTS(group, values, method, 0, 0, 0)},       \
+            FINAL                                                                                  \
+        }                                                                                          \
+    }
+#define IN_SUBGROUPS(label, mask, values, ticket, histogram, quads)                                \
+    {                                                                                              \
+        .name = label, .formats = mask, .whole = true, .clear = histogram,                         \
+        .clear_scratch = ticket, .param = histogram, .pass_count = ticket ? 1 : 2, .passes = {     \
+            {KERNEL_SHADER(bench_reduce),                                                          \
+             KERNEL_CONSTANTS(256, values, SUBGROUP, ticket, histogram, quads)},                   \
+            FINAL                                                                                  \
+        }                                                                                          \
     }
 
 static const struct kernel_variant variants[] = {
@@ -52,9 +60,13 @@ static const struct kernel_variant variants[] = {
     IN_SUBGROUPS("bayer-ticket", 1u << KERNEL_BAYER8, 16, 1, 0, 1),
 };
 
-#define ONE(w, h, f) {.width = w, .height = h, .format = f}
+#define ONE(w, h, f)                                                                               \
+    {                                                                                              \
+        .width = w, .height = h, .format = f                                                       \
+    }
 #define SIZES(f) ONE(848, 480, f), ONE(1280, 720, f), ONE(1920, 1080, f), ONE(3840, 2160, f)
-static const struct kernel_case cases[] = {SIZES(KERNEL_RGBA8), SIZES(KERNEL_RGBA32F), SIZES(KERNEL_NV12), SIZES(KERNEL_BAYER8)};
+static const struct kernel_case cases[] = {SIZES(KERNEL_RGBA8), SIZES(KERNEL_RGBA32F),
+                                           SIZES(KERNEL_NV12), SIZES(KERNEL_BAYER8)};
 
 /* What `item` of the shader sums at once: a pixel, or four samples. */
 static uint32_t items(const struct kernel_case *c)
@@ -62,8 +74,8 @@ static uint32_t items(const struct kernel_case *c)
     return c->width * c->height / (c->format == KERNEL_NV12 || c->format == KERNEL_BAYER8 ? 4 : 1);
 }
 
-static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t xyz[3])
+static void groups(const struct kernel_case *c, const struct kernel_variant *v,
+                   const struct kernel_pass *p, const struct kernel_data *d, uint32_t xyz[3])
 {
     if (p->param)
         return;
@@ -75,16 +87,21 @@ static void groups(const struct kernel_case *c, const struct kernel_variant *v, 
 static uint64_t size(const struct kernel_case *c, uint32_t binding)
 {
     switch (binding) {
-    case BENCH_BIND_INPUT: return kernel_format_bytes(c->format, c->width, c->height);
-    case BENCH_BIND_OUTPUT: return 4 * (4 + BENCH_BINS);
-    case BENCH_BIND_SCRATCH: return 16 + 4 * ((uint64_t)items(c) / 64 + 1 + 16384);
-    default: return 0;
+    case BENCH_BIND_INPUT:
+        return kernel_format_bytes(c->format, c->width, c->height);
+    case BENCH_BIND_OUTPUT:
+        return 4 * (4 + BENCH_BINS);
+    case BENCH_BIND_SCRATCH:
+        return 16 + 4 * ((uint64_t)items(c) / 64 + 1 + 16384);
+    default:
+        return 0;
     }
 }
 
 static uint64_t traffic(const struct kernel_case *c)
 {
-    return c->format == KERNEL_NV12 ? (uint64_t)c->width * c->height : kernel_format_bytes(c->format, c->width, c->height);
+    return c->format == KERNEL_NV12 ? (uint64_t)c->width * c->height
+                                    : kernel_format_bytes(c->format, c->width, c->height);
 }
 
 static void fill(const struct kernel_case *c, struct kernel_data *d, uint64_t *random)
@@ -103,9 +120,12 @@ struct reduced {
     uint32_t bins[BENCH_BINS];
 };
 
-static uint32_t component(const struct kernel_case *c, const struct kernel_data *d, uint64_t pixel, int i)
+static uint32_t component(const struct kernel_case *c, const struct kernel_data *d, uint64_t pixel,
+                          int i)
 {
-    return c->format == KERNEL_RGBA32F ? (uint32_t)((const float *)(const void *)d->input)[4 * pixel + i] : d->input[4 * pixel + i];
+    return c->format == KERNEL_RGBA32F
+               ? (uint32_t)((const float *)(const void *)d->input)[4 * pixel + i]
+               : d->input[4 * pixel + i];
 }
 
 static uint32_t bayer_weight(uint32_t x, uint32_t y)
@@ -124,9 +144,13 @@ static int reference(const struct kernel_case *c, struct kernel_data *d)
         if (c->format == KERNEL_NV12) {
             r->sum += (uint64_t)d->input[i] << 8;
         } else if (c->format == KERNEL_BAYER8) {
-            r->sum += bayer_weight((uint32_t)(i % c->width), (uint32_t)(i / c->width)) * d->input[i] >> 8;
+            r->sum +=
+                bayer_weight((uint32_t)(i % c->width), (uint32_t)(i / c->width)) * d->input[i] >> 8;
         } else {
-            uint32_t luma = (BENCH_RED * component(c, d, i, 0) + BENCH_GREEN * component(c, d, i, 1) + BENCH_BLUE * component(c, d, i, 2)) >> 8;
+            uint32_t luma =
+                (BENCH_RED * component(c, d, i, 0) + BENCH_GREEN * component(c, d, i, 1) +
+                 BENCH_BLUE * component(c, d, i, 2)) >>
+                8;
             r->sum += luma;
             r->bins[luma >> 8]++;
         }
@@ -135,8 +159,8 @@ static int reference(const struct kernel_case *c, struct kernel_data *d)
     return GPU_OK;
 }
 
-static double compare(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint8_t *output,
-                      double *allowed)
+static double compare(const struct kernel_case *c, const struct kernel_variant *v,
+                      const struct kernel_data *d, const uint8_t *output, double *allowed)
 {
     const struct reduced *r = d->reference;
     uint64_t sum;
@@ -152,7 +176,8 @@ static double compare(const struct kernel_case *c, const struct kernel_variant *
     return most;
 }
 
-static uint32_t constants(const struct kernel_case *c, const struct kernel_pass *p, uint32_t values[8])
+static uint32_t constants(const struct kernel_case *c, const struct kernel_pass *p,
+                          uint32_t values[8])
 {
     if (p->param)
         return 0;
@@ -161,8 +186,18 @@ static uint32_t constants(const struct kernel_case *c, const struct kernel_pass 
 }
 
 const struct kernel_family kernel_reduce = {
-    .name = "reduce", .variants = variants, .variant_count = sizeof(variants) / sizeof(*variants),
-    .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(1920, 1080, KERNEL_RGBA8),
-    .size = size, .traffic = traffic, .fill = fill, .reference = reference, .compare = compare, .groups = groups,
-    .constants = constants, .items = items,
+    .name = "reduce",
+    .variants = variants,
+    .variant_count = sizeof(variants) / sizeof(*variants),
+    .cases = cases,
+    .case_count = sizeof(cases) / sizeof(*cases),
+    .quick = ONE(1920, 1080, KERNEL_RGBA8),
+    .size = size,
+    .traffic = traffic,
+    .fill = fill,
+    .reference = reference,
+    .compare = compare,
+    .groups = groups,
+    .constants = constants,
+    .items = items,
 };

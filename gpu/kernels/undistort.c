@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A lens's picture made straight: where positions come from, how pixels are read and interpolated, in what precision, and whether the
- * conversion to NV12 is part of it.
+ * A lens's picture made straight: where positions come from, how pixels are read and interpolated,
+ * in what precision, and whether the conversion to NV12 is part of it.
  */
 #include "gpu/kernels/camera.h"
 
@@ -17,24 +17,30 @@ enum { MAP, COMPUTED };
 enum { LINEAR, KEYS };
 enum { RGB, NV12 };
 /* References: by interpolation and whether positions are those of the map, in 1/32 pixel. */
-#define REFERENCES 4
+#define REFERENCES                          4
 #define PARAM(source, position, kernel, to) ((source) | (position) << 3 | (kernel) << 4 | (to) << 5)
-#define SOURCE_OF(v) ((v)->param & 7u)
-#define POSITION_OF(v) ((v)->param >> 3 & 1u)
-#define KERNEL_OF(v) ((v)->param >> 4 & 1u)
-#define TO_OF(v) ((v)->param >> 5 & 1u)
+#define SOURCE_OF(v)                        ((v)->param & 7u)
+#define POSITION_OF(v)                      ((v)->param >> 3 & 1u)
+#define KERNEL_OF(v)                        ((v)->param >> 4 & 1u)
+#define TO_OF(v)                            ((v)->param >> 5 & 1u)
 
 #define ONLY (1u << KERNEL_RGB16)
-#define SHADED(label, lx, ly, source, position, kernel, to)                                                                      \
-    {                                                                                                                            \
-        .name = label, .formats = ONLY, .param = PARAM(source, position, kernel, to), .pass_count = 1,                           \
-        .passes = {{KERNEL_SHADER(bench_undistort), KERNEL_CONSTANTS(lx, ly, source, position, kernel, to)}}                     \
+#define SHADED(label, lx, ly, source, position, kernel, to)                                        \
+    {                                                                                              \
+        .name = label, .formats = ONLY, .param = PARAM(source, position, kernel, to),              \
+        .pass_count = 1, .passes = {                                                               \
+            {KERNEL_SHADER(bench_undistort),                                                       \
+             KERNEL_CONSTANTS(lx, ly, source, position, kernel, to)}                               \
+        }                                                                                          \
     }
-#define TWO_PASSES(label, source, position)                                                                                      \
-    {                                                                                                                            \
-        .name = label, .formats = ONLY, .param = PARAM(source, position, LINEAR, NV12), .pass_count = 2, .passes = {             \
-            {KERNEL_SHADER(bench_undistort), KERNEL_CONSTANTS(16, 8, source, position, LINEAR, RGB)},                            \
-            {KERNEL_SHADER(bench_convert), KERNEL_CONSTANTS(16, 8)}}                                                             \
+#define TWO_PASSES(label, source, position)                                                        \
+    {                                                                                              \
+        .name = label, .formats = ONLY, .param = PARAM(source, position, LINEAR, NV12),            \
+        .pass_count = 2, .passes = {                                                               \
+            {KERNEL_SHADER(bench_undistort),                                                       \
+             KERNEL_CONSTANTS(16, 8, source, position, LINEAR, RGB)},                              \
+            {KERNEL_SHADER(bench_convert), KERNEL_CONSTANTS(16, 8)}                                \
+        }                                                                                          \
     }
 
 static const struct kernel_variant variants[] = {
@@ -58,7 +64,10 @@ static const struct kernel_variant variants[] = {
     SHADED("bicubic-map-half-buffer", 16, 8, HALF_BUFFER, MAP, KEYS, RGB),
     SHADED("bicubic-computed-buffer", 16, 8, BUFFER, COMPUTED, KEYS, RGB),
     SHADED("bicubic-computed-image", 16, 8, IMAGE, COMPUTED, KEYS, RGB),
-    {.name = "bicubic-pipeline", .formats = ONLY, .param = PARAM(BUFFER, MAP, KEYS, RGB), .hosted = true},
+    {.name = "bicubic-pipeline",
+     .formats = ONLY,
+     .param = PARAM(BUFFER, MAP, KEYS, RGB),
+     .hosted = true},
     SHADED("nv12-map-buffer", 16, 8, BUFFER, MAP, LINEAR, NV12),
     TWO_PASSES("nv12-map-buffer-two-passes", BUFFER, MAP),
     SHADED("nv12-map-texture", 16, 8, TEXTURE, MAP, LINEAR, NV12),
@@ -66,14 +75,19 @@ static const struct kernel_variant variants[] = {
     TWO_PASSES("nv12-computed-texture-two-passes", TEXTURE, COMPUTED),
 };
 
-#define ONE(w, h) {.width = w, .height = h, .format = KERNEL_RGB16}
-static const struct kernel_case cases[] = {ONE(848, 480), ONE(1280, 720), ONE(1920, 1080), ONE(3840, 2160)};
+#define ONE(w, h)                                                                                  \
+    {                                                                                              \
+        .width = w, .height = h, .format = KERNEL_RGB16                                            \
+    }
+static const struct kernel_case cases[] = {ONE(848, 480), ONE(1280, 720), ONE(1920, 1080),
+                                           ONE(3840, 2160)};
 
 /* A wide lens: about a tenth of the picture's width at its corners. */
 static void lens_of(const struct kernel_case *c, struct isp_lens *out)
 {
     double focal = 0.8 * c->width;
-    *out = (struct isp_lens){ISP_LENS_BROWN_CONRADY, {focal, focal, 0.5 * c->width + 3.25, 0.5 * c->height - 2.5},
+    *out = (struct isp_lens){ISP_LENS_BROWN_CONRADY,
+                             {focal, focal, 0.5 * c->width + 3.25, 0.5 * c->height - 2.5},
                              {-0.27, 0.09, 0.001, -0.0005, -0.01}};
 }
 
@@ -84,7 +98,9 @@ static uint64_t pixels(const struct kernel_case *c)
 
 static uint64_t size(const struct kernel_case *c, uint32_t binding)
 {
-    return binding == BENCH_BIND_PARAMS ? 4 * pixels(c) : binding == BENCH_BIND_OUTPUT ? pixels(c) / 2 * 19 : 8 * pixels(c);
+    return binding == BENCH_BIND_PARAMS   ? 4 * pixels(c)
+           : binding == BENCH_BIND_OUTPUT ? pixels(c) / 2 * 19
+                                          : 8 * pixels(c);
 }
 
 /* Of the plainest variant: pixels in and out. */
@@ -93,17 +109,20 @@ static uint64_t traffic(const struct kernel_case *c)
     return 16 * pixels(c);
 }
 
-static void push(const struct kernel_case *c, const struct kernel_data *d, float weights[BENCH_WEIGHTS])
+static void push(const struct kernel_case *c, const struct kernel_data *d,
+                 float weights[BENCH_WEIGHTS])
 {
     struct isp_lens lens;
     lens_of(c, &lens);
-    const double values[9] = {1 / lens.camera.fx, lens.camera.fx, lens.camera.cx, lens.camera.cy, lens.coefficients[0],
-                              lens.coefficients[1], lens.coefficients[2], lens.coefficients[3], lens.coefficients[4]};
+    const double values[9] = {1 / lens.camera.fx,   lens.camera.fx,       lens.camera.cx,
+                              lens.camera.cy,       lens.coefficients[0], lens.coefficients[1],
+                              lens.coefficients[2], lens.coefficients[3], lens.coefficients[4]};
     for (int i = 0; i < 9; i++)
         weights[i] = (float)values[i];
 }
 
-static void position(const struct kernel_case *c, const struct isp_lens *lens, uint32_t x, uint32_t y, bool of_map, double at[2])
+static void position(const struct kernel_case *c, const struct isp_lens *lens, uint32_t x,
+                     uint32_t y, bool of_map, double at[2])
 {
     if (!isp_lens_distort(lens, &lens->camera, x, y, &at[0], &at[1]))
         at[0] = at[1] = -64;
@@ -119,7 +138,8 @@ static uint16_t half_from(double v)
         return 0;
     frexp(v, &exponent);
     exponent = exponent < -13 ? -13 : exponent;
-    uint32_t mantissa = (uint32_t)rint(ldexp(v, 11 - exponent)); /* 1024..2048, less for the smallest */
+    /* 1024..2048, less for the smallest */
+    uint32_t mantissa = (uint32_t)rint(ldexp(v, 11 - exponent));
     return (uint16_t)((uint32_t)(exponent + 13) * 1024 + mantissa);
 }
 
@@ -165,7 +185,8 @@ static void keys(double f, double w[4])
 }
 
 /* In 1/2048, sums rounded after each direction: as docs/cameras.md has it. */
-static double whole_cubic(const struct kernel_case *c, const struct kernel_data *d, const int p[2], const double f[2], int i)
+static double whole_cubic(const struct kernel_case *c, const struct kernel_data *d, const int p[2],
+                          const double f[2], int i)
 {
     int64_t w[2][4], sum = 1024;
     for (int k = 0; k < 2; k++) {
@@ -184,10 +205,12 @@ static double whole_cubic(const struct kernel_case *c, const struct kernel_data 
     return (double)(sum >> 11);
 }
 
-static double interpolate(const struct kernel_case *c, const struct kernel_data *d, const double at[2], uint32_t kernel, bool of_map, int i)
+static double interpolate(const struct kernel_case *c, const struct kernel_data *d,
+                          const double at[2], uint32_t kernel, bool of_map, int i)
 {
     int p[2] = {(int)floor(at[0]), (int)floor(at[1])};
-    double f[2] = {at[0] - p[0], at[1] - p[1]}, wx[4] = {0, 1 - f[0], f[0], 0}, wy[4] = {0, 1 - f[1], f[1], 0}, sum = 0;
+    double f[2] = {at[0] - p[0], at[1] - p[1]}, wx[4] = {0, 1 - f[0], f[0], 0},
+           wy[4] = {0, 1 - f[1], f[1], 0}, sum = 0;
     if (kernel == KEYS && of_map)
         return whole_cubic(c, d, p, f, i);
     if (kernel == KEYS) {
@@ -217,20 +240,24 @@ static int reference(const struct kernel_case *c, struct kernel_data *d)
             position(c, &lens, x, y, true, at[1]);
             for (uint32_t k = 0; k < REFERENCES; k++)
                 for (uint32_t i = 0; i < 3; i++)
-                    out[k * stride + n + i] = (float)fmin(fmax(interpolate(c, d, at[k & 1], k >> 1, k & 1, (int)i), 0), 65535);
+                    out[k * stride + n + i] = (float)fmin(
+                        fmax(interpolate(c, d, at[k & 1], k >> 1, k & 1, (int)i), 0), 65535);
         }
     }
     d->reference = out;
     return GPU_OK;
 }
 
-static const float *reference_of(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d)
+static const float *reference_of(const struct kernel_case *c, const struct kernel_variant *v,
+                                 const struct kernel_data *d)
 {
-    return (const float *)d->reference + 3ull * c->width * kernel_rows_checked(c) * (2 * KERNEL_OF(v) + (POSITION_OF(v) == MAP));
+    return (const float *)d->reference +
+           3ull * c->width * kernel_rows_checked(c) * (2 * KERNEL_OF(v) + (POSITION_OF(v) == MAP));
 }
 
-static double compare_pixels(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint16_t *got,
-                             uint32_t words, bool grey)
+static double compare_pixels(const struct kernel_case *c, const struct kernel_variant *v,
+                             const struct kernel_data *d, const uint16_t *got, uint32_t words,
+                             bool grey)
 {
     const float *want = reference_of(c, v, d);
     double most = 0;
@@ -251,7 +278,8 @@ static int off_byte(int got, int64_t want)
     return abs(got - (int)(want < 0 ? 0 : want > 255 ? 255 : want));
 }
 
-/* Rec. ITU-R BT.709-6, 3.2 and 3.3, in 1/32768; chroma of the mean of four. rows: two of the reference. */
+/* Rec. ITU-R BT.709-6, 3.2 and 3.3, in 1/32768; chroma of the mean of four. rows: two of the
+ * reference. */
 static int compare_chroma(const float *rows, uint32_t width, const uint8_t *got)
 {
     int64_t p[3];
@@ -261,22 +289,28 @@ static int compare_chroma(const float *rows, uint32_t width, const uint8_t *got)
             sum += rint((double)rows[3 * ((k >> 1) * width + (k & 1)) + i]);
         p[i] = (int64_t)sum >> 2;
     }
-    int cb = off_byte(got[0], 128 + ((-3754 * p[0] - 12630 * p[1] + 16384 * p[2] + (1 << 22)) >> 23));
-    int cr = off_byte(got[1], 128 + ((16384 * p[0] - 14882 * p[1] - 1502 * p[2] + (1 << 22)) >> 23));
+    int cb =
+        off_byte(got[0], 128 + ((-3754 * p[0] - 12630 * p[1] + 16384 * p[2] + (1 << 22)) >> 23));
+    int cr =
+        off_byte(got[1], 128 + ((16384 * p[0] - 14882 * p[1] - 1502 * p[2] + (1 << 22)) >> 23));
     return cb > cr ? cb : cr;
 }
 
-static double compare_nv12(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint8_t *luma)
+static double compare_nv12(const struct kernel_case *c, const struct kernel_variant *v,
+                           const struct kernel_data *d, const uint8_t *luma)
 {
     const uint8_t *chroma = luma + pixels(c);
     const float *want = reference_of(c, v, d);
     int most = 0;
     for (uint32_t y = 0; y < c->height; y++) {
         for (uint32_t x = 0; x < c->width && kernel_row_is_checked(c, y); x++, want += 3) {
-            int64_t p[3] = {(int64_t)rint((double)want[0]), (int64_t)rint((double)want[1]), (int64_t)rint((double)want[2])};
-            int off = off_byte(luma[(uint64_t)y * c->width + x], (6966 * p[0] + 23436 * p[1] + 2366 * p[2] + (1 << 22)) >> 23);
+            int64_t p[3] = {(int64_t)rint((double)want[0]), (int64_t)rint((double)want[1]),
+                            (int64_t)rint((double)want[2])};
+            int off = off_byte(luma[(uint64_t)y * c->width + x],
+                               (6966 * p[0] + 23436 * p[1] + 2366 * p[2] + (1 << 22)) >> 23);
             if (y % 2 == 0 && x % 2 == 0) {
-                int other = compare_chroma(want, c->width, chroma + (uint64_t)(y / 2) * c->width + x);
+                int other =
+                    compare_chroma(want, c->width, chroma + (uint64_t)(y / 2) * c->width + x);
                 off = off > other ? off : other;
             }
             most = off > most ? off : most;
@@ -285,24 +319,30 @@ static double compare_nv12(const struct kernel_case *c, const struct kernel_vari
     return most;
 }
 
-/* Float positions are off by some 1/1000 pixel; texture units weigh in 1/256; halves have 11 bits, whose errors Keys' weights add up. */
+/* Float positions are off by some 1/1000 pixel; texture units weigh in 1/256; halves have 11 bits,
+ * whose errors Keys' weights add up. */
 static double allowed_of(const struct kernel_variant *v)
 {
-    bool unit = SOURCE_OF(v) == TEXTURE || SOURCE_OF(v) == HALF_TEXTURE, half = SOURCE_OF(v) >= HALF_BUFFER;
-    double allowed = (POSITION_OF(v) == COMPUTED ? 0.6 : 0) + (unit ? 2.1 : 0) + (!half ? 0 : KERNEL_OF(v) == KEYS ? 0.3 : 0.16);
+    bool unit = SOURCE_OF(v) == TEXTURE || SOURCE_OF(v) == HALF_TEXTURE,
+         half = SOURCE_OF(v) >= HALF_BUFFER;
+    double allowed = (POSITION_OF(v) == COMPUTED ? 0.6 : 0) + (unit ? 2.1 : 0) +
+                     (!half                  ? 0
+                      : KERNEL_OF(v) == KEYS ? 0.3
+                                             : 0.16);
     return TO_OF(v) == NV12 ? ceil(allowed) : allowed;
 }
 
-static double compare(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_data *d, const uint8_t *output,
-                      double *allowed)
+static double compare(const struct kernel_case *c, const struct kernel_variant *v,
+                      const struct kernel_data *d, const uint8_t *output, double *allowed)
 {
     *allowed = allowed_of(v);
-    return TO_OF(v) == NV12 ? compare_nv12(c, v, d, output + 8 * pixels(c))
-                            : compare_pixels(c, v, d, (const uint16_t *)(const void *)output, 4, false);
+    return TO_OF(v) == NV12
+               ? compare_nv12(c, v, d, output + 8 * pixels(c))
+               : compare_pixels(c, v, d, (const uint16_t *)(const void *)output, 4, false);
 }
 
-static void groups(const struct kernel_case *c, const struct kernel_variant *v, const struct kernel_pass *p, const struct kernel_data *d,
-                   uint32_t xyz[3])
+static void groups(const struct kernel_case *c, const struct kernel_variant *v,
+                   const struct kernel_pass *p, const struct kernel_data *d, uint32_t xyz[3])
 {
     uint32_t x = 4 * p->constants[0], y = 2 * p->constants[1];
     xyz[0] = (c->width + x - 1) / x;
@@ -314,12 +354,21 @@ static double compare_hosted(struct kernel_bench *b, const uint16_t *rgb)
     return compare_pixels(&b->c, b->variant, &b->data, rgb, 3, true);
 }
 
-/* The pipeline develops a grey sensor's picture of 16 bits, the red samples, which leaves them as they are. */
-static int host(struct kernel_bench *b, const struct kernel_variant *v, struct kernel_result *out, char why[KERNEL_WHY])
+/* The pipeline develops a grey sensor's picture of 16 bits, the red samples, which leaves them as
+ * they are. */
+static int host(struct kernel_bench *b, const struct kernel_variant *v, struct kernel_result *out,
+                char why[KERNEL_WHY])
 {
-    struct kernel_isp how = {.gain = {1, 1, 1}, .stage = ISP_STAGE_FINISH,
-                             .params = {.width = b->c.width, .height = b->c.height, .order = ISP_MONO, .depth = 16, .format = ISP_RGB48,
-                                        .interpolation = KERNEL_OF(v) == KEYS ? ISP_INTERPOLATE_BICUBIC : ISP_INTERPOLATE_BILINEAR}};
+    struct kernel_isp how = {.gain = {1, 1, 1},
+                             .stage = ISP_STAGE_FINISH,
+                             .params = {.width = b->c.width,
+                                        .height = b->c.height,
+                                        .order = ISP_MONO,
+                                        .depth = 16,
+                                        .format = ISP_RGB48,
+                                        .interpolation = KERNEL_OF(v) == KEYS
+                                                             ? ISP_INTERPOLATE_BICUBIC
+                                                             : ISP_INTERPOLATE_BILINEAR}};
     uint8_t *raw = malloc(2 * pixels(&b->c));
     if (!raw)
         return GPU_ERR_NOMEM;
@@ -333,9 +382,23 @@ static int host(struct kernel_bench *b, const struct kernel_variant *v, struct k
 }
 
 const struct kernel_family kernel_undistort = {
-    .name = "undistort", .variants = variants, .variant_count = sizeof(variants) / sizeof(*variants),
-    .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(1920, 1080), .fills_scratch = true, .image_count = 2,
+    .name = "undistort",
+    .variants = variants,
+    .variant_count = sizeof(variants) / sizeof(*variants),
+    .cases = cases,
+    .case_count = sizeof(cases) / sizeof(*cases),
+    .quick = ONE(1920, 1080),
+    .fills_scratch = true,
+    .image_count = 2,
     .images = {{VK_FORMAT_R16G16B16A16_UNORM, 1, BENCH_BIND_INPUT, 0, BENCH_BIND_TEXTURE, true},
-               {VK_FORMAT_R16G16B16A16_SFLOAT, 1, BENCH_BIND_SCRATCH, 0, BENCH_BIND_TEXTURE_2, true}},
-    .size = size, .traffic = traffic, .fill = fill, .reference = reference, .compare = compare, .groups = groups, .push = push, .host = host,
+               {VK_FORMAT_R16G16B16A16_SFLOAT, 1, BENCH_BIND_SCRATCH, 0, BENCH_BIND_TEXTURE_2,
+                true}},
+    .size = size,
+    .traffic = traffic,
+    .fill = fill,
+    .reference = reference,
+    .compare = compare,
+    .groups = groups,
+    .push = push,
+    .host = host,
 };

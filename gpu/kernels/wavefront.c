@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The passes of reconstruction whose macroblocks wait for each other, as the pipeline runs them (gpu/recon.h): a dispatch per diagonal of
- * macroblocks against one persistent dispatch with tickets; for deblocking also columns, which need no wavefront but in MBAFF frames. Whole
- * pictures are compared with the reference; the time is that of one pass, of all pictures of a batch, by the pipeline's own timestamps.
+ * The passes of reconstruction whose macroblocks wait for each other, as the pipeline runs them
+ * (gpu/recon.h): a dispatch per diagonal of macroblocks against one persistent dispatch with
+ * tickets; for deblocking also columns, which need no wavefront but in MBAFF frames. Whole pictures
+ * are compared with the reference; the time is that of one pass, of all pictures of a batch, by the
+ * pipeline's own timestamps.
  */
 #include "gpu/kernels/kernel_bench.h"
 #include "gpu/kernels/wavefront_pictures.h"
@@ -13,14 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DISTINCT 2u   /* pictures that differ; a batch repeats them */
-#define MOST 128u
-#define MBAFF 1u      /* of param */
-#define DEBLOCK 2u
-#define DIAGONALS 0u  /* recon_params.wavefront 1 */
+#define DISTINCT   2u /* pictures that differ; a batch repeats them */
+#define MOST       128u
+#define MBAFF      1u /* of param */
+#define DEBLOCK    2u
+#define DIAGONALS  0u /* recon_params.wavefront 1 */
 #define PERSISTENT 4u /* 2 */
 
-#define PASS(label, flags) {.name = label, .formats = 1u << KERNEL_YUV420, .hosted = true, .param = flags}
+#define PASS(label, flags)                                                                         \
+    {                                                                                              \
+        .name = label, .formats = 1u << KERNEL_YUV420, .hosted = true, .param = flags              \
+    }
 static const struct kernel_variant variants[] = {
     PASS("intra-diagonal", DIAGONALS),
     PASS("intra-persistent", PERSISTENT),
@@ -31,8 +36,12 @@ static const struct kernel_variant variants[] = {
     PASS("deblock-mbaff-persistent", MBAFF | DEBLOCK | PERSISTENT),
 };
 
-#define ONE(n) {.width = 1920, .height = 1088, .format = KERNEL_YUV420, .pictures = n}
-static const struct kernel_case cases[] = {ONE(1), ONE(2), ONE(4), ONE(8), ONE(16), ONE(32), ONE(64), ONE(128)};
+#define ONE(n)                                                                                     \
+    {                                                                                              \
+        .width = 1920, .height = 1088, .format = KERNEL_YUV420, .pictures = n                      \
+    }
+static const struct kernel_case cases[] = {ONE(1),  ONE(2),  ONE(4),  ONE(8),
+                                           ONE(16), ONE(32), ONE(64), ONE(128)};
 
 /* Of the case: pictures and what the reference makes of them, [mbaff]. */
 struct wavefronts {
@@ -72,7 +81,8 @@ static void forget(struct kernel_data *d)
     d->reference = NULL;
 }
 
-static int reference_of(const struct kernel_case *c, bool mbaff, uint32_t index, uint64_t *random, struct wavefronts *w)
+static int reference_of(const struct kernel_case *c, bool mbaff, uint32_t index, uint64_t *random,
+                        struct wavefronts *w)
 {
     uint32_t across = c->width / 16, down = c->height / 16;
     struct wavefront_picture *p = &w->pictures[mbaff][index];
@@ -80,8 +90,11 @@ static int reference_of(const struct kernel_case *c, bool mbaff, uint32_t index,
     forget_one(w, mbaff, index); /* what an attempt without memory has left */
     w->frames[mbaff][index] = ref_frame_create(across, down, 1);
     int err = GPU_ERR_NOMEM;
-    if (unfiltered && w->frames[mbaff][index] && wavefront_picture_create(across, down, mbaff, random, p))
-        err = ref_reconstruct(&p->view, &w->frames[mbaff][index], 1, unfiltered) < 0 ? GPU_ERR_INVALID : GPU_OK;
+    if (unfiltered && w->frames[mbaff][index] &&
+        wavefront_picture_create(across, down, mbaff, random, p))
+        err = ref_reconstruct(&p->view, &w->frames[mbaff][index], 1, unfiltered) < 0
+                  ? GPU_ERR_INVALID
+                  : GPU_OK;
     ref_frame_free(unfiltered);
     w->made[mbaff][index] = err == GPU_OK;
     return err;
@@ -122,17 +135,22 @@ static int check(struct kernel_bench *b, struct recon *r, bool mbaff, double *wr
     uint8_t *got = malloc(samples / 2 * 3);
     int err = got ? GPU_OK : GPU_ERR_NOMEM;
     double sum = 0;
-    for (uint32_t slot = 0; slot < b->c.pictures && err == GPU_OK; slot += b->c.pictures > 1 ? b->c.pictures - 1 : 1) {
+    for (uint32_t slot = 0; slot < b->c.pictures && err == GPU_OK;
+         slot += b->c.pictures > 1 ? b->c.pictures - 1 : 1) {
         err = recon_read_slot(r, slot, got, got + samples, got + samples / 4 * 5);
         for (int i = 0; i < 3 && err == GPU_OK; i++)
-            sum += count_wrong(w->frames[mbaff][slot % DISTINCT], i, got + (i == 0 ? 0 : i == 1 ? samples : samples / 4 * 5));
+            sum += count_wrong(w->frames[mbaff][slot % DISTINCT], i,
+                               got + (i == 0   ? 0
+                                      : i == 1 ? samples
+                                               : samples / 4 * 5));
     }
     free(got);
     *wrong = sum;
     return err;
 }
 
-static int submit(struct recon *r, const struct recon_picture *jobs, uint32_t n, uint32_t rounds, enum recon_stage stage, double *seconds)
+static int submit(struct recon *r, const struct recon_picture *jobs, uint32_t n, uint32_t rounds,
+                  enum recon_stage stage, double *seconds)
 {
     struct recon_times before, after;
     uint64_t ticket = 0;
@@ -160,7 +178,8 @@ static int run_batches(void *ctx, double *seconds)
     return submit(t->r, t->jobs, t->n, t->times, t->stage, seconds);
 }
 
-static int run(struct kernel_bench *b, struct recon *r, uint32_t flags, struct kernel_result *out, char why[KERNEL_WHY])
+static int run(struct kernel_bench *b, struct recon *r, uint32_t flags, struct kernel_result *out,
+               char why[KERNEL_WHY])
 {
     const struct wavefronts *w = b->data.reference;
     struct rec_view views[MOST];
@@ -175,8 +194,9 @@ static int run(struct kernel_bench *b, struct recon *r, uint32_t flags, struct k
     enum recon_stage stage = flags & DEBLOCK ? RECON_DEBLOCK : RECON_INTRA;
     int err = submit(r, jobs, b->c.pictures, 1, stage, &unused);
     if (err == GPU_OK && b->rounds)
-        err = kernel_steady(b, run_batches, &(struct batches){r, jobs, b->c.pictures, 1, stage},
-                            &(struct batches){r, jobs, b->c.pictures, b->rounds, stage}, 1, &result);
+        err =
+            kernel_steady(b, run_batches, &(struct batches){r, jobs, b->c.pictures, 1, stage},
+                          &(struct batches){r, jobs, b->c.pictures, b->rounds, stage}, 1, &result);
     if (err == GPU_OK)
         err = check(b, r, flags & MBAFF, &result.error);
     if (err < 0)
@@ -189,11 +209,17 @@ static int run(struct kernel_bench *b, struct recon *r, uint32_t flags, struct k
     return GPU_OK;
 }
 
-static int host(struct kernel_bench *b, const struct kernel_variant *v, struct kernel_result *out, char why[KERNEL_WHY])
+static int host(struct kernel_bench *b, const struct kernel_variant *v, struct kernel_result *out,
+                char why[KERNEL_WHY])
 {
     struct recon *r = NULL;
-    struct recon_params params = {.mb_width = b->c.width / 16, .mb_height = b->c.height / 16, .chroma_format_idc = 1, .bit_depth = {8, 8},
-                                  .interlaced = v->param & MBAFF, .slots = b->c.pictures, .width = b->c.pictures,
+    struct recon_params params = {.mb_width = b->c.width / 16,
+                                  .mb_height = b->c.height / 16,
+                                  .chroma_format_idc = 1,
+                                  .bit_depth = {8, 8},
+                                  .interlaced = v->param & MBAFF,
+                                  .slots = b->c.pictures,
+                                  .width = b->c.pictures,
                                   .wavefront = v->param & PERSISTENT ? 2 : 1};
     if ((v->param & MBAFF) && !has_pairs(&b->c)) {
         snprintf(why, KERNEL_WHY, "MBAFF frames are of pairs of macroblocks");
@@ -213,7 +239,16 @@ static int host(struct kernel_bench *b, const struct kernel_variant *v, struct k
 }
 
 const struct kernel_family kernel_wavefront = {
-    .name = "wavefront", .variants = variants, .variant_count = sizeof(variants) / sizeof(*variants),
-    .cases = cases, .case_count = sizeof(cases) / sizeof(*cases), .quick = ONE(4), .axis = KERNEL_AXIS_PICTURES, .whole_blocks = true,
-    .traffic = traffic, .reference = reference, .forget = forget, .host = host,
+    .name = "wavefront",
+    .variants = variants,
+    .variant_count = sizeof(variants) / sizeof(*variants),
+    .cases = cases,
+    .case_count = sizeof(cases) / sizeof(*cases),
+    .quick = ONE(4),
+    .axis = KERNEL_AXIS_PICTURES,
+    .whole_blocks = true,
+    .traffic = traffic,
+    .reference = reference,
+    .forget = forget,
+    .host = host,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Records of intra pictures without a bitstream: all that records_validate asks for, else at random.
+ * Records of intra pictures without a bitstream: all that records_validate asks for, else at
+ * random.
  */
 #include "gpu/kernels/wavefront_pictures.h"
 #include "gpu/kernels/kernels_internal.h"
@@ -12,7 +13,8 @@
 
 /* Which neighbours a mode needs: A left, B above, D the corner (8.3.1.2, 8.3.2.2, 8.3.3, 8.3.4). */
 enum { NEED_A = 1, NEED_B = 2, NEED_D = 4, NEED_ALL = 7 };
-static const uint8_t needs_nxn[9] = {NEED_B, NEED_A, 0, NEED_B, NEED_ALL, NEED_ALL, NEED_ALL, NEED_B, NEED_A};
+static const uint8_t needs_nxn[9] = {NEED_B,   NEED_A,   0,      NEED_B, NEED_ALL,
+                                     NEED_ALL, NEED_ALL, NEED_B, NEED_A};
 static const uint8_t needs_16x16[4] = {NEED_B, NEED_A, 0, NEED_ALL};
 static const uint8_t needs_chroma[4] = {0, NEED_A, NEED_B, NEED_ALL};
 
@@ -30,16 +32,19 @@ static uint32_t pick(uint64_t *random, const uint8_t *needs, uint32_t count, uin
     return mode;
 }
 
-/* Neighbours of a macroblock in a picture of one slice; records are in raster order, those of an MBAFF pair one above the other (6.4.12). */
+/* Neighbours of a macroblock in a picture of one slice; records are in raster order, those of an
+ * MBAFF pair one above the other (6.4.12). */
 static void place(const struct wavefront_picture *p, uint32_t addr)
 {
     struct rec_mb *m = &p->mbs[addr];
     uint32_t width = p->view.head.mb_width, x = addr % width, y = addr / width;
     bool mbaff = p->view.head.mbaff, lower_frame = mbaff && !(m->flags & REC_MB_FIELD) && y % 2;
     bool left = x > 0, above = mbaff && !lower_frame ? y >= 2 : y > 0;
-    m->intra_avail = (left ? REC_AVAIL_A : 0) | (above ? REC_AVAIL_B : 0) | (above && left ? REC_AVAIL_D : 0) |
+    m->intra_avail = (left ? REC_AVAIL_A : 0) | (above ? REC_AVAIL_B : 0) |
+                     (above && left ? REC_AVAIL_D : 0) |
                      (above && !lower_frame && x + 1 < width ? REC_AVAIL_C : 0);
-    m->deblock = REC_DEBLOCK_INTERNAL | (left ? REC_DEBLOCK_LEFT : 0) | (above ? REC_DEBLOCK_TOP : 0);
+    m->deblock =
+        REC_DEBLOCK_INTERNAL | (left ? REC_DEBLOCK_LEFT : 0) | (above ? REC_DEBLOCK_TOP : 0);
 }
 
 /* The same for a block of it at (x, y), in blocks of 4 x 4. */
@@ -61,7 +66,8 @@ static void choose_modes(struct rec_mb *m, uint64_t *random)
     }
     for (uint32_t blk = 0; blk < 16; blk += step) { /* 6.4.3 */
         uint32_t x = (blk & 1) | (blk >> 1 & 2), y = (blk >> 1 & 1) | (blk >> 2 & 2);
-        m->intra_mode[blk >> 3] |= pick(random, needs_nxn, 9, block_has(m->intra_avail, x, y)) << 4 * (blk & 7);
+        m->intra_mode[blk >> 3] |= pick(random, needs_nxn, 9, block_has(m->intra_avail, x, y))
+                                   << 4 * (blk & 7);
     }
 }
 
@@ -84,7 +90,8 @@ static void choose_levels(struct wavefront_picture *p, struct rec_mb *m, uint64_
     }
 }
 
-bool wavefront_picture_create(uint32_t mb_width, uint32_t mb_height, bool mbaff, uint64_t *random, struct wavefront_picture *p)
+bool wavefront_picture_create(uint32_t mb_width, uint32_t mb_height, bool mbaff, uint64_t *random,
+                              struct wavefront_picture *p)
 {
     uint32_t count = mb_width * mb_height;
     *p = (struct wavefront_picture){0};
@@ -96,10 +103,21 @@ bool wavefront_picture_create(uint32_t mb_width, uint32_t mb_height, bool mbaff,
         return false;
     memset(p->scaling, 16, sizeof(*p->scaling)); /* Flat_4x4_16, Flat_8x8_16 */
     p->slice->slice_type = 2;
-    p->view = (struct rec_view){.head = {.mb_width = mb_width, .mb_height = mb_height, .structure = REC_FRAME, .mbaff = mbaff,
-                                         .chroma_format_idc = 1, .bit_depth = {8, 8}, .coeff_bytes = 2, .has_intra = 1, .has_deblock = 1,
+    p->view = (struct rec_view){.head = {.mb_width = mb_width,
+                                         .mb_height = mb_height,
+                                         .structure = REC_FRAME,
+                                         .mbaff = mbaff,
+                                         .chroma_format_idc = 1,
+                                         .bit_depth = {8, 8},
+                                         .coeff_bytes = 2,
+                                         .has_intra = 1,
+                                         .has_deblock = 1,
                                          .mb_count = count},
-                                .mbs = p->mbs, .slices = p->slice, .coeffs = p->coeffs, .scaling = p->scaling, .slice_count = 1,
+                                .mbs = p->mbs,
+                                .slices = p->slice,
+                                .coeffs = p->coeffs,
+                                .scaling = p->scaling,
+                                .slice_count = 1,
                                 .scaling_count = 1};
     for (uint32_t addr = 0; addr < count && mbaff; addr++)
         if (!(addr / mb_width & 1) && below(random, 2))

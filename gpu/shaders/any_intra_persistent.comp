@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction in frames of any format in one dispatch: a workgroup takes the next ticket, a row of macroblocks, or of pairs,
- * of a picture, rows of all pictures from the top downwards. It waits only for the row above, a lower ticket, so it ends on any
- * device. Progress jumps over macroblocks that are not intra.
+ * Intra prediction in frames of any format in one dispatch: a workgroup takes the next ticket, a
+ * row of macroblocks, or of pairs, of a picture, rows of all pictures from the top downwards. It
+ * waits only for the row above, a lower ticket, so it ends on any device. Progress jumps over
+ * macroblocks that are not intra.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -20,7 +21,8 @@ void main()
     if (ticket >= push.picture_count * push.mb_height)
         return;
     rec_picture picture = pictures[push.first_picture + ticket % push.picture_count];
-    uint row = ticket / push.picture_count, progress = (ticket % push.picture_count) * push.mb_height + row,
+    uint row = ticket / push.picture_count,
+         progress = (ticket % push.picture_count) * push.mb_height + row,
          t = gl_LocalInvocationIndex;
     if (uint(picture.has_intra) == 0u || int(row) >= unit_rows(picture))
         return;

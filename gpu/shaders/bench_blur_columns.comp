@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A separable blur of 32-bit pixels in one dispatch, in halves, that unpacks each pixel once. A workgroup goes down a strip, a column a
- * thread: the rows around the eight at hand stay in the thread's registers, their sums along y pass through shared memory to threads that
- * add up runs of eight along x. Two channels an instruction; weights are push constants. A half has 11 bits: sums of weighted bytes end
- * with steps of 1/8.
+ * A separable blur of 32-bit pixels in one dispatch, in halves, that unpacks each pixel once. A
+ * workgroup goes down a strip, a column a thread: the rows around the eight at hand stay in the
+ * thread's registers, their sums along y pass through shared memory to threads that add up runs of
+ * eight along x. Two channels an instruction; weights are push constants. A half has 11 bits: sums
+ * of weighted bytes end with steps of 1/8.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -16,13 +17,22 @@ layout(constant_id = 1) const uint DOWN = 64; /* rows of a strip */
 layout(constant_id = 6) const uint TAPS = 3;
 layout(local_size_x_id = 0) in;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Words { uint words[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly restrict buffer Output { uvec4 result[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Words
+{
+    uint words[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly restrict buffer Output
+{
+    uvec4 result[];
+};
 
-const int R = int(TAPS) / 2, RUN = 8, ROWS = 8, BEFORE = 12; /* columns that a strip's threads begin in front of it */
+/* columns that a strip's threads begin in front of it */
+const int R = int(TAPS) / 2, RUN = 8, ROWS = 8, BEFORE = 12;
 const int RUNS = (int(THREADS) - 2 * BEFORE) / RUN;
-const int PITCH = int(THREADS) / 4 * 3 / 2;                  /* quads, a gap after two: loads of a subgroup meet other banks */
-const uint EVEN = 0x00ff00ffu, MAGIC = 0x64006400u;          /* 1024 as a half: one that holds an integer in its low bits */
+/* quads, a gap after two: loads of a subgroup meet other banks */
+const int PITCH = int(THREADS) / 4 * 3 / 2;
+/* 1024 as a half: one that holds an integer in its low bits */
+const uint EVEN = 0x00ff00ffu, MAGIC = 0x64006400u;
 
 shared uvec4 even_sums[ROWS * PITCH], odd_sums[ROWS * PITCH];
 
@@ -78,10 +88,13 @@ void along_x(int row, int run, int x, int y)
 
 void main()
 {
-    int tid = int(gl_LocalInvocationIndex), left = int(gl_WorkGroupID.x) * RUNS * RUN, top = int(gl_WorkGroupID.y * DOWN);
-    int row = tid / RUNS, run = tid % RUNS, quad = tid / 4, end = min(top + int(DOWN), int(push.height));
+    int tid = int(gl_LocalInvocationIndex), left = int(gl_WorkGroupID.x) * RUNS * RUN,
+        top = int(gl_WorkGroupID.y * DOWN);
+    int row = tid / RUNS, run = tid % RUNS, quad = tid / 4,
+        end = min(top + int(DOWN), int(push.height));
     uint column = uint(clamp(left - BEFORE + tid, 0, int(push.width) - 1)), next[ROWS];
-    f16vec2 even[ROWS + TAPS - 1], odd[ROWS + TAPS - 1]; /* of rows from R above the first of eight on */
+    /* of rows from R above the first of eight on */
+    f16vec2 even[ROWS + TAPS - 1], odd[ROWS + TAPS - 1];
     [[unroll]] for (int k = 0; k < 2 * R; k++) {
         uint word = fetch(column, top - R + k);
         even[k] = even_of(word);

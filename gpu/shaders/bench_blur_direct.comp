@@ -35,7 +35,9 @@ void main()
     for (int j = 0; j < int(TAPS); j++) {
         vec4 row = vec4(0);
         for (int i = 0; i < int(TAPS); i++) {
-            vec4 v = CACHE != 0 ? tile_get((gl_LocalInvocationID.y + j) * CX + gl_LocalInvocationID.x + i) : fetch(x + i - R, y + j - R);
+            vec4 v = CACHE != 0
+                         ? tile_get((gl_LocalInvocationID.y + j) * CX + gl_LocalInvocationID.x + i)
+                         : fetch(x + i - R, y + j - R);
             row += weights[i] * v;
         }
         sum += weights[j] * row;

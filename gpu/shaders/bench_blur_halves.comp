@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * bench_blur_runs with arithmetic in halves, two channels an instruction: a workgroup of 128 threads makes 32 x TY pixels, along x from
- * memory into shared memory, then along y, runs of eight pixels a thread. Weights are push constants. A half has 11 bits: sums of weighted
- * bytes end with steps of 1/8.
+ * bench_blur_runs with arithmetic in halves, two channels an instruction: a workgroup of 128
+ * threads makes 32 x TY pixels, along x from memory into shared memory, then along y, runs of eight
+ * pixels a thread. Weights are push constants. A half has 11 bits: sums of weighted bytes end with
+ * steps of 1/8.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -15,13 +16,24 @@ layout(constant_id = 0) const uint TY = 64;
 layout(constant_id = 6) const uint TAPS = 3;
 layout(local_size_x = 128) in;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Words { uint words[]; };
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Quads { uvec4 quads[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly restrict buffer Output { uint result[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Words
+{
+    uint words[];
+};
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Quads
+{
+    uvec4 quads[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly restrict buffer Output
+{
+    uint result[];
+};
 
-const int R = int(TAPS) / 2, RUN = 8, TX = 32, BEFORE = 12; /* pixels that a run's loads begin in front of it */
-const int PITCH = TX + TX / RUN;                            /* a gap after each run: stores of a subgroup meet other banks */
-const uint EVEN = 0x00ff00ffu, MAGIC = 0x64006400u;         /* 1024 as a half: one that holds an integer in its low bits */
+/* pixels that a run's loads begin in front of it */
+const int R = int(TAPS) / 2, RUN = 8, TX = 32, BEFORE = 12;
+const int PITCH = TX + TX / RUN; /* a gap after each run: stores of a subgroup meet other banks */
+/* 1024 as a half: one that holds an integer in its low bits */
+const uint EVEN = 0x00ff00ffu, MAGIC = 0x64006400u;
 
 shared uvec2 middle[(TY + BENCH_MAX_TAPS - 1) * PITCH];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A separable blur in one dispatch: a workgroup filters along x the rows that its tile needs, into shared memory, and from there along y.
- * CACHE: the input is fetched into shared memory first. MID: format of what lies between.
+ * A separable blur in one dispatch: a workgroup filters along x the rows that its tile needs, into
+ * shared memory, and from there along y. CACHE: the input is fetched into shared memory first. MID:
+ * format of what lies between.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -20,7 +21,7 @@ const bool READ_SCRATCH = false, WRITE_SCRATCH = false;
 
 const uint CX = LX + TAPS - 1, CY = LY + TAPS - 1;
 CACHE_OF(tile, FROM, CACHE != 0 ? CX * CY : 1)
-CACHE_OF(middle, MID, LX * CY)
+CACHE_OF(middle, MID, LX *CY)
 
 void main()
 {
@@ -36,7 +37,8 @@ void main()
         uint column = k % LX, row = k / LX;
         vec4 sum = vec4(0);
         [[unroll]] for (int i = 0; i < int(TAPS); i++)
-            sum += weights[i] * (CACHE != 0 ? tile_get(row * CX + column + i) : fetch(from.x + int(column) + i, from.y + int(row)));
+            sum += weights[i] * (CACHE != 0 ? tile_get(row * CX + column + i)
+                                            : fetch(from.x + int(column) + i, from.y + int(row)));
         middle_put(k, sum);
     }
     barrier();

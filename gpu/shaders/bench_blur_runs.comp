@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A separable blur of 32-bit pixels in one dispatch, runs of pixels a thread. A workgroup makes 32 x 64 pixels: each thread filters runs of
- * eight along x, from eight loads of 16 bytes, into shared memory, then runs along y; what a thread fetches serves its whole run. Weights are
- * push constants: operands that cost no register. With equal weights (GAUSS 0) a run is a sliding sum of two channels a word, so that
- * the width hardly matters; what lies between the passes is then half of a sum, else halves.
+ * A separable blur of 32-bit pixels in one dispatch, runs of pixels a thread. A workgroup makes 32
+ * x 64 pixels: each thread filters runs of eight along x, from eight loads of 16 bytes, into shared
+ * memory, then runs along y; what a thread fetches serves its whole run. Weights are push
+ * constants: operands that cost no register. With equal weights (GAUSS 0) a run is a sliding sum of
+ * two channels a word, so that the width hardly matters; what lies between the passes is then half
+ * of a sum, else halves.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -14,13 +16,23 @@ layout(constant_id = 6) const uint TAPS = 3;
 layout(constant_id = 7) const uint GAUSS = 0;
 layout(local_size_x = 128) in;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Words { uint words[]; };
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Quads { uvec4 quads[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer Output { uint result[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Words
+{
+    uint words[];
+};
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Quads
+{
+    uvec4 quads[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer Output
+{
+    uint result[];
+};
 
-const int R = int(TAPS) / 2, RUN = 8, TX = 32, TY = 64, BEFORE = 12; /* pixels that a run's loads begin in front of it */
-const int PITCH = TX + TX / RUN;                                     /* a gap after each run: stores of a subgroup meet other banks */
-const int DOWN = 16;                                                 /* pixels of a sliding sum along y */
+/* pixels that a run's loads begin in front of it */
+const int R = int(TAPS) / 2, RUN = 8, TX = 32, TY = 64, BEFORE = 12;
+const int PITCH = TX + TX / RUN; /* a gap after each run: stores of a subgroup meet other banks */
+const int DOWN = 16;             /* pixels of a sliding sum along y */
 const uint EVEN = 0x00ff00ffu;
 /* byte 3 of s * SCALE + ROUND is s / (TAPS * TAPS / 2), rounded: s is at most 255 * 361 / 2 */
 const uint SCALE = (2u << 24) / (TAPS * TAPS), ROUND = 1u << 23;
@@ -90,7 +102,8 @@ void along_x(int row, int run, ivec2 tile)
             b += p[BEFORE - R + k] >> 8 & EVEN;
         }
         [[unroll]] for (int j = 0; j < RUN; j++) {
-            middle[at + j] = uvec2(a, b) >> 1 & 0x7fff7fffu; /* so that sums of 19 of them stay below 65536 */
+            /* so that sums of 19 of them stay below 65536 */
+            middle[at + j] = uvec2(a, b) >> 1 & 0x7fff7fffu;
             a += (p[BEFORE + R + 1 + j] & EVEN) - (p[BEFORE - R + j] & EVEN);
             b += (p[BEFORE + R + 1 + j] >> 8 & EVEN) - (p[BEFORE - R + j] >> 8 & EVEN);
         }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A box blur of 32-bit pixels in one dispatch, by subgroups that never wait for each other. A subgroup goes down a strip of four columns a
- * lane, of which the three lanes at either end only serve the others. Each lane keeps sums over TAPS rows of its columns, two channels a word: a
- * row that comes is added, the one that goes subtracted. Along x lanes shuffle what they need of three neighbours on either side, quads of
- * columns already added up. Sums of 361 bytes are halved where 16 bits would not hold them.
+ * A box blur of 32-bit pixels in one dispatch, by subgroups that never wait for each other. A
+ * subgroup goes down a strip of four columns a lane, of which the three lanes at either end only
+ * serve the others. Each lane keeps sums over TAPS rows of its columns, two channels a word: a row
+ * that comes is added, the one that goes subtracted. Along x lanes shuffle what they need of three
+ * neighbours on either side, quads of columns already added up. Sums of 361 bytes are halved where
+ * 16 bits would not hold them.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -15,12 +17,19 @@
 layout(constant_id = 0) const uint THREADS = 64;
 layout(constant_id = 1) const uint DOWN = 64; /* rows of a strip */
 layout(constant_id = 2) const uint ROWS = 4;  /* asked for at once */
-layout(constant_id = 3) const uint KEEP = 0;  /* rows stay in shared memory until they go, else are fetched again */
+/* rows stay in shared memory until they go, else are fetched again */
+layout(constant_id = 3) const uint KEEP = 0;
 layout(constant_id = 6) const uint TAPS = 3;
 layout(local_size_x_id = 0) in;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Quads { uvec4 quads[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly restrict buffer Output { uvec4 result[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly restrict buffer Quads
+{
+    uvec4 quads[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly restrict buffer Output
+{
+    uvec4 result[];
+};
 
 const int R = int(TAPS) / 2;
 const uint EVEN = 0x00ff00ffu, LOW = 0xffffu;
@@ -37,7 +46,8 @@ uvec4 fetch(uint column, int y)
     return quads[uint(clamp(y, 0, int(push.height) - 1)) * (push.width / 4) + column];
 }
 
-/* beyond: less than 0, more than 0: the lane is left or right of the picture and has the border's quad. */
+/* beyond: less than 0, more than 0: the lane is left or right of the picture and has the border's
+ * quad. */
 uvec4 repeated(uvec4 q, int beyond)
 {
     return beyond < 0 ? q.xxxx : beyond > 0 ? q.wwww : q;
@@ -96,11 +106,16 @@ uvec4 along_x(uvec4 own)
 
 void main()
 {
-    int lanes = int(gl_SubgroupSize), left = int(gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID) * (4 * lanes - 24);
+    int lanes = int(gl_SubgroupSize),
+        left = int(gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID) * (4 * lanes - 24);
     int x = left - 12 + 4 * int(gl_SubgroupInvocationID), width = int(push.width);
-    int top = int(gl_WorkGroupID.y * DOWN), end = min(top + int(DOWN), int(push.height)), beyond = x < 0 ? -1 : x < width ? 0 : 1;
+    int top = int(gl_WorkGroupID.y * DOWN), end = min(top + int(DOWN), int(push.height)),
+        beyond = x < 0       ? -1
+                 : x < width ? 0
+                             : 1;
     bool at_border = left < 12 || left - 12 + 4 * lanes > width; /* of some lane */
-    bool stores = gl_SubgroupInvocationID >= 3 && int(gl_SubgroupInvocationID) + 3 < lanes && beyond == 0;
+    bool stores =
+        gl_SubgroupInvocationID >= 3 && int(gl_SubgroupInvocationID) + 3 < lanes && beyond == 0;
     uint column = uint(clamp(x, 0, width - 4)) / 4, at = gl_LocalInvocationIndex, slot = 0;
     uvec4 even = uvec4(0), odd = uvec4(0);
     if (left >= width)

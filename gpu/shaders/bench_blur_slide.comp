@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A box blur of 32-bit pixels in one dispatch whose work does not grow with its width. A workgroup goes down a strip of 232 columns:
- * each of its 64 threads keeps the sums over TAPS rows of four columns, adding the row that comes and subtracting the one that goes; every
- * eight rows the sums pass through shared memory to threads that slide along x. Two channels share a word: sums of 19 * 19 bytes are
- * halved in between where they would not fit.
+ * A box blur of 32-bit pixels in one dispatch whose work does not grow with its width. A workgroup
+ * goes down a strip of 232 columns: each of its 64 threads keeps the sums over TAPS rows of four
+ * columns, adding the row that comes and subtracting the one that goes; every eight rows the sums
+ * pass through shared memory to threads that slide along x. Two channels share a word: sums of 19 *
+ * 19 bytes are halved in between where they would not fit.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -13,9 +14,18 @@
 layout(constant_id = 6) const uint TAPS = 3;
 layout(local_size_x = 64) in;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Words { uint words[]; };
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Quads { uvec4 quads[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer Output { uvec4 result[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Words
+{
+    uint words[];
+};
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Quads
+{
+    uvec4 quads[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer Output
+{
+    uvec4 result[];
+};
 
 const int R = int(TAPS) / 2, WIDTH = 232, DOWN = 64, ROWS = 8, BEFORE = 12, RUN = 8;
 const uint EVEN = 0x00ff00ffu;
@@ -72,7 +82,8 @@ void along_x(int row, int run, int x, int y)
 
 void main()
 {
-    int tid = int(gl_LocalInvocationIndex), left = int(gl_WorkGroupID.x) * WIDTH, top = int(gl_WorkGroupID.y) * DOWN;
+    int tid = int(gl_LocalInvocationIndex), left = int(gl_WorkGroupID.x) * WIDTH,
+        top = int(gl_WorkGroupID.y) * DOWN;
     int x = left - BEFORE + 4 * tid;
     uvec4 even = uvec4(0), odd = uvec4(0);
     [[unroll]] for (int k = -R; k < R; k++) {
@@ -92,7 +103,8 @@ void main()
         }
         barrier();
         for (int k = tid; k < ROWS * (WIDTH / RUN); k += 64)
-            along_x(k / (WIDTH / RUN), k % (WIDTH / RUN), left + k % (WIDTH / RUN) * RUN, y + k / (WIDTH / RUN));
+            along_x(k / (WIDTH / RUN), k % (WIDTH / RUN), left + k % (WIDTH / RUN) * RUN,
+                    y + k / (WIDTH / RUN));
         barrier();
     }
 }

@@ -11,8 +11,14 @@ layout(constant_id = 0) const uint LX = 16;
 layout(constant_id = 1) const uint LY = 8;
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) buffer Words { uint out_words[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) buffer Pixels { uvec2 out_pixels[]; };
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) buffer Words
+{
+    uint out_words[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) buffer Pixels
+{
+    uvec2 out_pixels[];
+};
 #include "gpu/shaders/lib/bench_nv12.glsl"
 
 void main()

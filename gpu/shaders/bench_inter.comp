@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luma sample interpolation (8.4.2.2.1) of blocks of 8 x 8 samples, each with a vector. A thread makes PELS samples: a row of 4, 4 x 4, or
- * the whole block. SOURCE: how the reference is read. CLASS 0..3: only the blocks of a list that have no fraction, one along x, along y,
- * along both; 4: all blocks, by branches.
+ * Luma sample interpolation (8.4.2.2.1) of blocks of 8 x 8 samples, each with a vector. A thread
+ * makes PELS samples: a row of 4, 4 x 4, or the whole block. SOURCE: how the reference is read.
+ * CLASS 0..3: only the blocks of a list that have no fraction, one along x, along y, along both; 4:
+ * all blocks, by branches.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -14,9 +15,19 @@ layout(constant_id = 1) const uint SOURCE = 0;
 layout(constant_id = 2) const uint CLASS = 4;
 layout(local_size_x = 64) in;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Input { uint words[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer Output { uint result[]; };
-layout(set = 0, binding = BENCH_BIND_PARAMS, std430) readonly buffer Params { uint counts[4], params[]; }; /* vectors, then four lists */
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Input
+{
+    uint words[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer Output
+{
+    uint result[];
+};
+/* vectors, then four lists */
+layout(set = 0, binding = BENCH_BIND_PARAMS, std430) readonly buffer Params
+{
+    uint counts[4], params[];
+};
 layout(set = 0, binding = BENCH_BIND_IMAGE, r32ui) readonly uniform uimage2D image;
 layout(set = 0, binding = BENCH_BIND_TEXTURE) uniform usampler2D texels;
 
@@ -26,8 +37,9 @@ uint word_at(int x, int y)
 {
     x = clamp(x, 0, int(push.width) / 4 - 1);
     y = clamp(y, 0, int(push.height) - 1);
-    return SOURCE == 0 ? words[uint(y) * (push.width / 4) + uint(x)]
-                       : SOURCE == 1 ? imageLoad(image, ivec2(x, y)).r : texelFetch(texels, ivec2(x, y), 0).r;
+    return SOURCE == 0   ? words[uint(y) * (push.width / 4) + uint(x)]
+           : SOURCE == 1 ? imageLoad(image, ivec2(x, y)).r
+                         : texelFetch(texels, ivec2(x, y), 0).r;
 }
 
 int sample_at(int x, int y)
@@ -69,17 +81,20 @@ int g[ROWS + 5][9]; /* integer samples, from two to the left and above on */
 
 int along_x(int r, int c)
 {
-    return tap(g[r + 2][c], g[r + 2][c + 1], g[r + 2][c + 2], g[r + 2][c + 3], g[r + 2][c + 4], g[r + 2][c + 5]);
+    return tap(g[r + 2][c], g[r + 2][c + 1], g[r + 2][c + 2], g[r + 2][c + 3], g[r + 2][c + 4],
+               g[r + 2][c + 5]);
 }
 
 int along_y(int r, int c)
 {
-    return tap(g[r][c + 2], g[r + 1][c + 2], g[r + 2][c + 2], g[r + 3][c + 2], g[r + 4][c + 2], g[r + 5][c + 2]);
+    return tap(g[r][c + 2], g[r + 1][c + 2], g[r + 2][c + 2], g[r + 3][c + 2], g[r + 4][c + 2],
+               g[r + 5][c + 2]);
 }
 
 int middle(int r, int c)
 {
-    int sum = tap(along_x(r - 2, c), along_x(r - 1, c), along_x(r, c), along_x(r + 1, c), along_x(r + 2, c), along_x(r + 3, c));
+    int sum = tap(along_x(r - 2, c), along_x(r - 1, c), along_x(r, c), along_x(r + 1, c),
+                  along_x(r + 2, c), along_x(r + 3, c));
     return clamp(sum + 512 >> 10, 0, 255);
 }
 
@@ -130,13 +145,15 @@ void strip(ivec2 to, ivec2 vector)
 
 void main()
 {
-    uint each = 64 / PELS, n = gl_GlobalInvocationID.x / each, part = gl_GlobalInvocationID.x % each;
+    uint each = 64 / PELS, n = gl_GlobalInvocationID.x / each,
+         part = gl_GlobalInvocationID.x % each;
     uint across = push.width / 8, blocks = across * (push.height / 8);
     if (n >= (CLASS < 4 ? counts[CLASS & 3] : blocks))
         return;
     uint block = CLASS < 4 ? params[blocks * (1 + (CLASS & 3)) + n] : n;
     int packed = int(params[block]);
-    ivec2 vector = ivec2(packed << 16 >> 16, packed >> 16), to = 8 * ivec2(block % across, block / across);
+    ivec2 vector = ivec2(packed << 16 >> 16, packed >> 16),
+          to = 8 * ivec2(block % across, block / across);
     if (PELS == 4) {
         strip(to + ivec2(part % 2 * 4, part / 2), vector);
     } else if (PELS == 16) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Moves a picture to other memory in one of three orders: linear, 16 bytes a thread; in tiles of 16 x 16 samples; in strips of 16 rows
- * down which a thread goes.
+ * Moves a picture to other memory in one of three orders: linear, 16 bytes a thread; in tiles of 16
+ * x 16 samples; in strips of 16 rows down which a thread goes.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -10,10 +10,22 @@
 layout(constant_id = 0) const uint ORDER = 0;
 layout(local_size_x = 256) in;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer InWords { uint in_words[]; };
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer InQuads { uvec4 in_quads[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer OutWords { uint out_words[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer OutQuads { uvec4 out_quads[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer InWords
+{
+    uint in_words[];
+};
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer InQuads
+{
+    uvec4 in_quads[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer OutWords
+{
+    uint out_words[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer OutQuads
+{
+    uvec4 out_quads[];
+};
 
 void main()
 {

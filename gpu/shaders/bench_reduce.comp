@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Parallel reduction of a picture to its luminance, by the methods of W. Engel, "Compute Shader Optimizations for AMD GPUs: Parallel
- * Reduction" (2014), and newer ones. Each workgroup sums GROUP * VALUES items; bench_reduce_final sums the workgroups, or, with
- * TICKET, the last of them does. All sums are of integers, so every order gives the same.
+ * Parallel reduction of a picture to its luminance, by the methods of W. Engel, "Compute Shader
+ * Optimizations for AMD GPUs: Parallel Reduction" (2014), and newer ones. Each workgroup sums GROUP
+ * * VALUES items; bench_reduce_final sums the workgroups, or, with TICKET, the last of them does.
+ * All sums are of integers, so every order gives the same.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -21,11 +22,27 @@ layout(local_size_x_id = 0) in;
 
 const uint INTERLEAVED = 0, SEQUENTIAL = 1, UNROLLED = 2, DOUBLED = 3, SUBGROUP = 4;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Words { uint words[]; };
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Quads { uvec4 quads[]; };
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Pixels { vec4 pixels[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) buffer Output { uint result[]; };      /* low, high word; bins from 4 on */
-layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) coherent buffer Scratch { uint ticket, unused[3], partial[]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Words
+{
+    uint words[];
+};
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Quads
+{
+    uvec4 quads[];
+};
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Pixels
+{
+    vec4 pixels[];
+};
+/* low, high word; bins from 4 on */
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) buffer Output
+{
+    uint result[];
+};
+layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) coherent buffer Scratch
+{
+    uint ticket, unused[3], partial[];
+};
 
 shared uint sums[METHOD == DOUBLED ? 2 * GROUP : GROUP];
 shared uint bins[HISTOGRAM != 0 ? BENCH_BINS : 1];
@@ -58,8 +75,9 @@ uint item_of_word(uint word, uint i)
     }
     if (FORMAT == BENCH_BAYER8) {
         bool odd = (i / (push.width / 4) & 1u) != 0;
-        uvec4 weights = odd ? uvec4(2u * BENCH_GREEN, 4u * BENCH_BLUE, 2u * BENCH_GREEN, 4u * BENCH_BLUE)
-                            : uvec4(4u * BENCH_RED, 2u * BENCH_GREEN, 4u * BENCH_RED, 2u * BENCH_GREEN);
+        uvec4 weights =
+            odd ? uvec4(2u * BENCH_GREEN, 4u * BENCH_BLUE, 2u * BENCH_GREEN, 4u * BENCH_BLUE)
+                : uvec4(4u * BENCH_RED, 2u * BENCH_GREEN, 4u * BENCH_RED, 2u * BENCH_GREEN);
         b = b * weights >> 8;
         return b.x + b.y + b.z + b.w;
     }
@@ -86,7 +104,8 @@ uint fetch(uint first, uint tid, uint begin, uint end)
             uint i = first + k * GROUP + 4 * tid;
             if (i + 3 < push.items) {
                 uvec4 q = quads[i / 4];
-                sum += item_of_word(q.x, i) + item_of_word(q.y, i + 1) + item_of_word(q.z, i + 2) + item_of_word(q.w, i + 3);
+                sum += item_of_word(q.x, i) + item_of_word(q.y, i + 1) + item_of_word(q.z, i + 2) +
+                       item_of_word(q.w, i + 3);
             } else {
                 sum += item(i) + item(i + 1) + item(i + 2) + item(i + 3);
             }
@@ -216,8 +235,11 @@ void finish(uint tid)
 void main()
 {
     uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-    /* neighbours of one subgroup fetch neighbouring items; for UNROLLED it also says who shares a subgroup */
-    uint tid = METHOD >= UNROLLED && METHOD != DOUBLED ? gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID : gl_LocalInvocationIndex;
+    /* neighbours of one subgroup fetch neighbouring items; for UNROLLED it also says who shares a
+     * subgroup */
+    uint tid = METHOD >= UNROLLED && METHOD != DOUBLED
+                   ? gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID
+                   : gl_LocalInvocationIndex;
     if (HISTOGRAM != 0) {
         for (uint i = tid; i < BENCH_BINS; i += GROUP)
             bins[i] = 0;

@@ -7,8 +7,14 @@
 #include "gpu/shaders/lib/bench_args.h"
 
 layout(local_size_x = 1024) in;
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) buffer Output { uint result[]; };
-layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) readonly buffer Scratch { uint ticket, unused[3], partial[]; };
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) buffer Output
+{
+    uint result[];
+};
+layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) readonly buffer Scratch
+{
+    uint ticket, unused[3], partial[];
+};
 
 shared uint low[1024], high[1024];
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Sort blocks into case lists (cases.h): a thread looks at one 4x4 luma block after the other, each time at the chroma of a
- * quadrant and at the residual that belong to it. Runs twice: counting, then, with the starts known (classify_starts), writing
- * entries. What a workgroup finds it adds up in shared memory: all workgroups count in the same few words, so it asks once for each
- * case. When writing it therefore looks at its blocks twice. Grid: x CLASSIFY_BLOCKS blocks of a picture, y pictures.
+ * Sort blocks into case lists (cases.h): a thread looks at one 4x4 luma block after the other, each
+ * time at the chroma of a quadrant and at the residual that belong to it. Runs twice: counting,
+ * then, with the starts known (classify_starts), writing entries. What a workgroup finds it adds up
+ * in shared memory: all workgroups count in the same few words, so it asks once for each case. When
+ * writing it therefore looks at its blocks twice. Grid: x CLASSIFY_BLOCKS blocks of a picture, y
+ * pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -14,9 +16,18 @@
 layout(local_size_x = CLASSIFY_THREADS) in;
 layout(constant_id = 0) const uint WRITE = 0;
 
-layout(set = SET_BATCH, binding = BIND_MOTION, scalar) readonly buffer motion_buffer { rec_motion motion[]; };
-layout(set = SET_BATCH, binding = BIND_LISTS, scalar) writeonly buffer list_buffer { uint lists[]; };
-layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) buffer counter_buffer { uint counters[]; };
+layout(set = SET_BATCH, binding = BIND_MOTION, scalar) readonly buffer motion_buffer
+{
+    rec_motion motion[];
+};
+layout(set = SET_BATCH, binding = BIND_LISTS, scalar) writeonly buffer list_buffer
+{
+    uint lists[];
+};
+layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) buffer counter_buffer
+{
+    uint counters[];
+};
 
 /* Entries of each case that the workgroup has; then where the next one goes. */
 shared uint found[CASE_SLOTS];
@@ -47,7 +58,8 @@ bool together(uint at, uint list, uint block)
     bool same = true;
     for (uint c = 0u; c < 2u; c++) {
         int16_t first = motion[at].mv[list][block][c];
-        same = same && motion[at].mv[list][block + 1u][c] == first && motion[at].mv[list][block + 4u][c] == first &&
+        same = same && motion[at].mv[list][block + 1u][c] == first &&
+               motion[at].mv[list][block + 4u][c] == first &&
                motion[at].mv[list][block + 5u][c] == first;
     }
     return same;
@@ -65,7 +77,10 @@ uint luma_residual_case(rec_mb mb, uint c, uint blk)
         return CASE_RES_COPY + c;
     if ((uint(mb.flags) & REC_MB_BYPASS) != 0u)
         return (size8 ? CASE_RES_COPY_8X8 : CASE_RES_COPY) + c;
-    return (size8 ? CASE_RES_8X8 : uint(mb.kind) == REC_MB_INTRA_16X16 ? CASE_RES_16X16 : CASE_RES_4X4) + c;
+    return (size8                                 ? CASE_RES_8X8
+            : uint(mb.kind) == REC_MB_INTRA_16X16 ? CASE_RES_16X16
+                                                  : CASE_RES_4X4) +
+           c;
 }
 
 /* Of subsampled chroma: c is 0 or 1. */
@@ -85,14 +100,17 @@ void look_at(uint picture, uint addr, uint block)
     uint luma = CASE_NONE, chroma = CASE_NONE;
     if (uint(mb.kind) == REC_MB_INTER) {
         uint quadrant = blk >> 2;
-        bool use0 = motion[at].ref_idx[0][quadrant] >= 0, use1 = motion[at].ref_idx[1][quadrant] >= 0;
+        bool use0 = motion[at].ref_idx[0][quadrant] >= 0,
+             use1 = motion[at].ref_idx[1][quadrant] >= 0;
         bool both = use0 && use1;
         uint mode = uint(slices[pictures[picture].slice_base + mb.slice].weight_mode);
-        uint weighted = mode == REC_WEIGHT_EXPLICIT || (mode == REC_WEIGHT_IMPLICIT && both) ? 1u : 0u;
+        uint weighted =
+            mode == REC_WEIGHT_EXPLICIT || (mode == REC_WEIGHT_IMPLICIT && both) ? 1u : 0u;
         uint class0 = luma_class(at, use0 ? 0u : 1u, block);
         luma = CASE_LUMA_ONE + 2u * class0 + weighted;
         if (both)
-            luma = CASE_LUMA_BOTH + 2u * (class0 * LUMA_CLASSES + luma_class(at, 1u, block)) + weighted;
+            luma = CASE_LUMA_BOTH + 2u * (class0 * LUMA_CLASSES + luma_class(at, 1u, block)) +
+                   weighted;
         if ((CHROMA_FORMAT == 1u || CHROMA_FORMAT == 2u) && (blk & 3u) == 0u) {
             bool alike = (!use0 || together(at, 0u, block)) && (!use1 || together(at, 1u, block));
             chroma = CASE_CHROMA + (alike ? 0u : 4u) + (both ? 2u : 0u) + weighted;
@@ -106,7 +124,9 @@ void look_at(uint picture, uint addr, uint block)
         emit(luma_residual_case(mb, 2u, blk), where | blk);
     } else if (CHROMA_FORMAT != 0u) {
         const uint bits = CHROMA_FORMAT == 1u ? 2u : 3u; /* of a block's number */
-        emit(block >> bits < 2u ? chroma_residual_case(mb, block >> bits, block & ((1u << bits) - 1u)) : CASE_NONE,
+        emit(block >> bits < 2u
+                 ? chroma_residual_case(mb, block >> bits, block & ((1u << bits) - 1u))
+                 : CASE_NONE,
              where | (block & ((1u << bits) - 1u)));
     }
 }
@@ -129,7 +149,8 @@ void main()
         }
         barrier();
         if (turn == 0u && t < CASE_SLOTS && found[t] > 0u)
-            found[t] = atomicAdd(counters[(WRITE != 0u ? COUNTER_CURSOR : COUNTER_LENGTH) + t], found[t]);
+            found[t] =
+                atomicAdd(counters[(WRITE != 0u ? COUNTER_CURSOR : COUNTER_LENGTH) + t], found[t]);
         barrier();
     }
 }

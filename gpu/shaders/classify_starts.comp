@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Between the two runs of classify: where each case's list starts, and the arguments of the indirect dispatches. One thread
- * does one case, and one pipeline.
+ * Between the two runs of classify: where each case's list starts, and the arguments of the
+ * indirect dispatches. One thread does one case, and one pipeline.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -9,7 +9,10 @@
 
 layout(local_size_x = CASE_SLOTS) in;
 
-layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) buffer counter_buffer { uint counters[]; };
+layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) buffer counter_buffer
+{
+    uint counters[];
+};
 
 /* Workgroups of the cases first..end - 1. */
 uint groups_of(uint first, uint end)

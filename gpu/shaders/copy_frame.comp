@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Copy one frame slot to another, or fill it with mid-grey: a lost or non-existing picture; or only the rows of one field, or some
- * planes. One thread copies one texel of luma and, where it lies inside the chroma planes, one of each of them.
- * recon_push.first_picture is the destination, param the source, step what of it (COPY_WHAT).
+ * Copy one frame slot to another, or fill it with mid-grey: a lost or non-existing picture; or only
+ * the rows of one field, or some planes. One thread copies one texel of luma and, where it lies
+ * inside the chroma planes, one of each of them. recon_push.first_picture is the destination, param
+ * the source, step what of it (COPY_WHAT).
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -26,11 +27,13 @@ void main()
     uint rows = COPY_ROWS(push.step), planes = COPY_PLANES(push.step);
     if ((rows >> (at.y & 1) & 1u) == 0u)
         return;
-    int from_y = COPY_ROWS_FROM(push.step) == rows ? at.y : at.y ^ 1; /* planes of frames with fields have even numbers of rows */
+    /* planes of frames with fields have even numbers of rows */
+    int from_y = COPY_ROWS_FROM(push.step) == rows ? at.y : at.y ^ 1;
     ivec3 to = ivec3(at, push.first_picture), from = ivec3(at.x, from_y, push.param);
     DEBUG_FIRST(DEBUG_COPY_FROM, push.first_picture, push.param);
     bool fill = push.param == COPY_FILL, has_chroma = at.x < chroma.x && at.y < chroma.y;
-    uvec4 y = texel_of(ivec4(1 << (DEPTH_LUMA - 1u))), cb = texel_of(ivec4(1 << (DEPTH_CHROMA - 1u))), cr = cb;
+    uvec4 y = texel_of(ivec4(1 << (DEPTH_LUMA - 1u))),
+          cb = texel_of(ivec4(1 << (DEPTH_CHROMA - 1u))), cr = cb;
     if (!fill) {
         y = imageLoad(frame_y, from);
         if (has_chroma) {

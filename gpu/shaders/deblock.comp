@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking (8.7) of all but MBAFF frames without a wavefront: every workgroup goes down a column of macroblocks on its own,
- * over some rows, from the unfiltered images alone.
+ * Deblocking (8.7) of all but MBAFF frames without a wavefront: every workgroup goes down a column
+ * of macroblocks on its own, over some rows, from the unfiltered images alone.
  *
- * The standard's order makes each macroblock wait for the ones before it, but what passes on through an edge ends soon. Across
- * an edge inside a macroblock (bS < 4), the second sample behind it (q1) depends on p1, p0 and q0..q2, which the edge before did
- * not touch; so a line's samples 10..15 depend on the line's own samples 6..15 only, in either direction. Therefore, of a
+ * The standard's order makes each macroblock wait for the ones before it, but what passes on
+ * through an edge ends soon. Across an edge inside a macroblock (bS < 4), the second sample behind
+ * it (q1) depends on p1, p0 and q0..q2, which the edge before did not touch; so a line's
+ * samples 10..15 depend on the line's own samples 6..15 only, in either direction. Therefore, of a
  * macroblock X, with L to its left:
  * - the last columns of L after its vertical edges need nothing to the left of them: filter_left;
- * - of these columns the last rows after L's horizontal edges need nothing above: known in the first row of a workgroup;
- * - so are they after X's left edge, and then all of L's columns in the second row, X's vertical edges, and X's last rows;
+ * - of these columns the last rows after L's horizontal edges need nothing above: known in the
+ * first row of a workgroup;
+ * - so are they after X's left edge, and then all of L's columns in the second row, X's vertical
+ * edges, and X's last rows;
  * - in the third row and from there on, everything is right.
- * So a workgroup starts two rows above its first one, and writes, per macroblock, columns and rows from -4 on, without its own
- * last four: nothing later changes those. Where the picture ends the rest is written too. Grid: x columns, y parts of them, z
- * pictures.
+ * So a workgroup starts two rows above its first one, and writes, per macroblock, columns and rows
+ * from -4 on, without its own last four: nothing later changes those. Where the picture ends the
+ * rest is written too. Grid: x columns, y parts of them, z pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -22,21 +25,32 @@
 #include "gpu/shaders/lib/place.glsl"
 #include "gpu/shaders/lib/deblock_mb.glsl"
 
-layout(set = SET_BATCH, binding = BIND_STRENGTHS, scalar) readonly buffer strength_buffer { uint strengths[]; };
+layout(set = SET_BATCH, binding = BIND_STRENGTHS, scalar) readonly buffer strength_buffer
+{
+    uint strengths[];
+};
 layout(set = SET_BATCH, binding = BIND_WORK_Y, SAMPLE_FORMAT) readonly uniform uimage2DArray work_y;
-layout(set = SET_BATCH, binding = BIND_WORK_CB, SAMPLE_FORMAT) readonly uniform uimage2DArray work_cb;
-layout(set = SET_BATCH, binding = BIND_WORK_CR, SAMPLE_FORMAT) readonly uniform uimage2DArray work_cr;
-layout(set = SET_BATCH, binding = BIND_FRAME_Y, SAMPLE_FORMAT) writeonly uniform uimage2DArray frame_y;
-layout(set = SET_BATCH, binding = BIND_FRAME_CB, SAMPLE_FORMAT) writeonly uniform uimage2DArray frame_cb;
-layout(set = SET_BATCH, binding = BIND_FRAME_CR, SAMPLE_FORMAT) writeonly uniform uimage2DArray frame_cr;
+layout(set = SET_BATCH, binding = BIND_WORK_CB,
+       SAMPLE_FORMAT) readonly uniform uimage2DArray work_cb;
+layout(set = SET_BATCH, binding = BIND_WORK_CR,
+       SAMPLE_FORMAT) readonly uniform uimage2DArray work_cr;
+layout(set = SET_BATCH, binding = BIND_FRAME_Y,
+       SAMPLE_FORMAT) writeonly uniform uimage2DArray frame_y;
+layout(set = SET_BATCH, binding = BIND_FRAME_CB,
+       SAMPLE_FORMAT) writeonly uniform uimage2DArray frame_cb;
+layout(set = SET_BATCH, binding = BIND_FRAME_CR,
+       SAMPLE_FORMAT) writeonly uniform uimage2DArray frame_cr;
 
 uvec4 load_work(int c, int x, int y, int layer)
 {
     ivec3 at = ivec3(x, y, layer);
-    return c == 0 ? imageLoad(work_y, at) : c == 1 ? imageLoad(work_cb, at) : imageLoad(work_cr, at);
+    return c == 0   ? imageLoad(work_y, at)
+           : c == 1 ? imageLoad(work_cb, at)
+                    : imageLoad(work_cr, at);
 }
 
-/* What a thread fetches of a macroblock: its row of it, of the one to the left, and words of both's strengths. */
+/* What a thread fetches of a macroblock: its row of it, of the one to the left, and words of both's
+ * strengths. */
 struct fetched {
     uvec4 w[4], left[3];
     uint edge[2];
@@ -47,16 +61,22 @@ fetched fetch(deblock_line k, rec_picture picture, int x, int y)
     int texels = is_short(k) ? 2 : 4, layer = int(picture.work), row = y * k.lines + k.line;
     fetched f;
     for (int i = 0; i < 4; i++)
-        f.w[i] = line_exists(k) && i < texels ? load_work(k.c, x * texels + i, row, layer) : uvec4(0u);
+        f.w[i] =
+            line_exists(k) && i < texels ? load_work(k.c, x * texels + i, row, layer) : uvec4(0u);
     for (int i = 0; i < 3; i++)
-        f.left[i] = line_exists(k) && x > 0 && (i > 0 || texels == 4) ? load_work(k.c, x * texels + i - 3, row, layer) : uvec4(0u);
+        f.left[i] = line_exists(k) && x > 0 && (i > 0 || texels == 4)
+                        ? load_work(k.c, x * texels + i - 3, row, layer)
+                        : uvec4(0u);
     for (int i = 0; i < 2; i++) {
         const uint words = uint(EDGE_WORDS);
         uint word = gl_LocalInvocationIndex + uint(i * DEBLOCK_THREADS);
         int column = x - int(word / words);
         f.edge[i] = 0u;
-        if (((i + 1) * DEBLOCK_THREADS <= 2 * EDGE_WORDS || word < 2u * words) && column >= 0 && uint(picture.has_deblock) != 0u)
-            f.edge[i] = strengths[(picture.mb_base + uint(y) * push.mb_width + uint(column)) * words + word % words];
+        if (((i + 1) * DEBLOCK_THREADS <= 2 * EDGE_WORDS || word < 2u * words) && column >= 0 &&
+            uint(picture.has_deblock) != 0u)
+            f.edge[i] =
+                strengths[(picture.mb_base + uint(y) * push.mb_width + uint(column)) * words +
+                          word % words];
     }
     return f;
 }
@@ -64,12 +84,14 @@ fetched fetch(deblock_line k, rec_picture picture, int x, int y)
 /* Texel (tx, ty row) relative to the macroblock, tile to frame. */
 void put(int c, int tx, int row, ivec2 mb_at, rec_picture picture)
 {
-    int texels = mb_texels_of(c), pitch = c == 0 ? LUMA_PITCH : CHROMA_PITCH, plane = frame_plane(picture, c);
+    int texels = mb_texels_of(c), pitch = c == 0 ? LUMA_PITCH : CHROMA_PITCH,
+        plane = frame_plane(picture, c);
     ivec2 from = mb_at * ivec2(texels, mb_height_of(c)) + ivec2(tx, row);
     if (from.x < 0 || from.y < 0)
         return;
     ivec3 to = ivec3(from.x, frame_row(picture, from.y), picture.slot);
-    uvec4 texel = texel_of(tile_get((c == 0 ? 0 : LUMA_SIZE + (c - 1) * CHROMA_SIZE) + (row + 4) * pitch + 4 * tx + 4));
+    uvec4 texel = texel_of(tile_get((c == 0 ? 0 : LUMA_SIZE + (c - 1) * CHROMA_SIZE) +
+                                    (row + 4) * pitch + 4 * tx + 4));
     if (plane == 0)
         imageStore(frame_y, to, texel);
     else if (plane == 1)
@@ -81,7 +103,8 @@ void put(int c, int tx, int row, ivec2 mb_at, rec_picture picture)
 void put_mb(deblock_line k, deblock_line column, ivec2 mb_at, rec_picture picture)
 {
     const uint n = gl_WorkGroupSize.x;
-    uint t = gl_LocalInvocationIndex, texels = uint(mb_texels_of(1)), chroma = texels * uint(mb_height_of(1));
+    uint t = gl_LocalInvocationIndex, texels = uint(mb_texels_of(1)),
+         chroma = texels * uint(mb_height_of(1));
     for (uint first = 0u; first < 64u; first += n) {
         uint i = first + t;
         if (64u % n == 0u || i < 64u)
@@ -90,14 +113,17 @@ void put_mb(deblock_line k, deblock_line column, ivec2 mb_at, rec_picture pictur
     for (uint first = 0u; CHROMA_FORMAT != 0u && first < 2u * chroma; first += n) {
         uint i = first + t;
         if (2u * chroma % n == 0u || i < 2u * chroma)
-            put(1 + int(i / chroma), int(i % texels) - 1, int(i % chroma / texels) - 4, mb_at, picture);
+            put(1 + int(i / chroma), int(i % texels) - 1, int(i % chroma / texels) - 4, mb_at,
+                picture);
     }
-    bool last_column = mb_at.x + 1 == int(push.mb_width), last_row = mb_at.y + 1 == unit_rows(picture);
+    bool last_column = mb_at.x + 1 == int(push.mb_width),
+         last_row = mb_at.y + 1 == unit_rows(picture);
     if (last_column && line_exists(k))
         put(k.c, (k.size >> 2) - 1, k.line - 4, mb_at, picture);
     if (!last_row || !line_exists(column))
         return;
-    for (int i = column.line; i < column.lines + 4; i += column.lines) /* four rows of a texel more than the macroblock is wide */
+    /* four rows of a texel more than the macroblock is wide */
+    for (int i = column.line; i < column.lines + 4; i += column.lines)
         if ((i >> 2) < (column.lines >> 2) || last_column)
             put(column.c, (i >> 2) - 1, column.size - 4 + (i & 3), mb_at, picture);
 }
@@ -118,7 +144,8 @@ void carry_rows(deblock_line k)
 void main()
 {
     int t = int(gl_LocalInvocationIndex), x = int(gl_WorkGroupID.x);
-    int part = (int(push.mb_height) + int(gl_NumWorkGroups.y) - 1) / int(gl_NumWorkGroups.y), first = int(gl_WorkGroupID.y) * part;
+    int part = (int(push.mb_height) + int(gl_NumWorkGroups.y) - 1) / int(gl_NumWorkGroups.y),
+        first = int(gl_WorkGroupID.y) * part;
     if (gl_WorkGroupID.z >= push.picture_count || x >= int(push.mb_width))
         return;
     rec_picture picture = pictures[push.first_picture + gl_WorkGroupID.z];
@@ -136,7 +163,8 @@ void main()
     for (; y < end; y++) {
         fetched now = next;
         for (int i = 0; i < 2; i++)
-            if ((i + 1) * DEBLOCK_THREADS <= 2 * EDGE_WORDS || t + i * DEBLOCK_THREADS < 2 * EDGE_WORDS)
+            if ((i + 1) * DEBLOCK_THREADS <= 2 * EDGE_WORDS ||
+                t + i * DEBLOCK_THREADS < 2 * EDGE_WORDS)
                 edges[t + i * DEBLOCK_THREADS] = now.edge[i];
         if (y + 1 < end)
             next = fetch(row, picture, x, y + 1);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking strengths of all edges in parallel (8.7.2.1), from records alone, and the thresholds that go with them (8.7.2.2).
- * 32 threads do one macroblock: one strength each, of four luma samples of an edge; the first nine also one set of thresholds.
- * Grid: x groups of four macroblocks, y pictures.
+ * Deblocking strengths of all edges in parallel (8.7.2.1), from records alone, and the thresholds
+ * that go with them (8.7.2.2). 32 threads do one macroblock: one strength each, of four luma
+ * samples of an edge; the first nine also one set of thresholds. Grid: x groups of four
+ * macroblocks, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -12,8 +13,14 @@
 #define GROUP_MBS 4
 layout(local_size_x = 128) in;
 
-layout(set = SET_BATCH, binding = BIND_MOTION, scalar) readonly buffer motion_buffer { rec_motion motion[]; };
-layout(set = SET_BATCH, binding = BIND_STRENGTHS, scalar) writeonly buffer strength_buffer { uint strengths[]; };
+layout(set = SET_BATCH, binding = BIND_MOTION, scalar) readonly buffer motion_buffer
+{
+    rec_motion motion[];
+};
+layout(set = SET_BATCH, binding = BIND_STRENGTHS, scalar) writeonly buffer strength_buffer
+{
+    uint strengths[];
+};
 
 shared uint words[GROUP_MBS * 4];
 
@@ -21,7 +28,9 @@ shared uint words[GROUP_MBS * 4];
 int ref_of(uint slice_base, uint at, uint list, uint quadrant)
 {
     int ref_idx = int(motion[at].ref_idx[list][quadrant]);
-    return ref_idx < 0 ? -1 : int(slices[slice_base + mbs[at].slice].ref[list][uint(ref_idx) & (REC_MAX_REFS - 1u)]);
+    return ref_idx < 0 ? -1
+                       : int(slices[slice_base + mbs[at].slice]
+                                 .ref[list][uint(ref_idx) & (REC_MAX_REFS - 1u)]);
 }
 
 ivec2 vector_of(uint at, uint list, uint block)
@@ -50,12 +59,14 @@ bool motion_differs(uint slice_base, uint p, uint p_block, uint q, uint q_block)
     return p0 == q0 ? straight : crossed;
 }
 
-/* Thresholds of component c at an edge between macroblocks p and q (8.7.2.2); offsets are those of q's slice. */
+/* Thresholds of component c at an edge between macroblocks p and q (8.7.2.2); offsets are those of
+ * q's slice. */
 uint thresholds(uint slice_base, uint p, uint q, uint c)
 {
     uint slice = slice_base + mbs[q].slice;
     int qp = (int(mbs[p].qp[c]) + int(mbs[q].qp[c]) + 1) >> 1;
-    int a = clamp(qp + int(slices[slice].filter_offset_a), 0, 51), b = clamp(qp + int(slices[slice].filter_offset_b), 0, 51);
+    int a = clamp(qp + int(slices[slice].filter_offset_a), 0, 51),
+        b = clamp(qp + int(slices[slice].filter_offset_b), 0, 51);
     return deblock_alpha[a] | deblock_beta[b] << 8 | deblock_tc0[a] << 16;
 }
 
@@ -64,8 +75,8 @@ void main()
     uint picture = push.first_picture + gl_WorkGroupID.y, t = gl_LocalInvocationIndex & 31u,
          local_mb = gl_LocalInvocationIndex >> 5;
     uint addr = gl_WorkGroupID.x * GROUP_MBS + local_mb;
-    bool inside =
-        gl_WorkGroupID.y < push.picture_count && addr < pictures[picture].mb_count && uint(pictures[picture].has_deblock) != 0u;
+    bool inside = gl_WorkGroupID.y < push.picture_count && addr < pictures[picture].mb_count &&
+                  uint(pictures[picture].has_deblock) != 0u;
     if (t < 4u)
         words[local_mb * 4u + t] = 0u;
     barrier();
@@ -80,14 +91,15 @@ void main()
         uint p = edge > 0u ? q : direction == 0u ? left : top;
         uint step = direction == 0u ? 1u : 4u, q_block = edge * step + segment * (5u - step);
         uint p_block = edge > 0u ? q_block - step : q_block + 3u * step;
-        bool visited =
-            edge > 0u ? (deblock & REC_DEBLOCK_INTERNAL) != 0u && ((edge & 1u) == 0u || (flags & REC_MB_TRANSFORM_8X8) == 0u)
-                      : p != q;
+        bool visited = edge > 0u ? (deblock & REC_DEBLOCK_INTERNAL) != 0u &&
+                                       ((edge & 1u) == 0u || (flags & REC_MB_TRANSFORM_8X8) == 0u)
+                                 : p != q;
         uint strength = 0u;
         if (visited) {
             if (is_intra(uint(mbs[p].kind)) || is_intra(uint(mbs[q].kind)))
                 strength = edge > 0u ? 3u : 4u;
-            else if (((uint(mbs[p].nonzero) >> p_block | uint(mbs[q].nonzero) >> q_block) & 1u) != 0u)
+            else if (((uint(mbs[p].nonzero) >> p_block | uint(mbs[q].nonzero) >> q_block) & 1u) !=
+                     0u)
                 strength = 2u;
             else if (motion_differs(slice_base, p, p_block, q, q_block))
                 strength = 1u;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Crop frames and write them to host memory: three planes, NV12 or luma alone, in the frames' own sample size. One thread writes
- * one 32-bit word: x is the word in a row, y the row, plane below plane, z the delivery (recon_push.first_picture is the first one of
- * the group, whose deliveries share the format). PELTON_BLUR, a compilation of its own:
- * samples inside rectangles leave as lib/blur.glsl says.
+ * Crop frames and write them to host memory: three planes, NV12 or luma alone, in the frames' own
+ * sample size. One thread writes one 32-bit word: x is the word in a row, y the row, plane below
+ * plane, z the delivery (recon_push.first_picture is the first one of the group, whose deliveries
+ * share the format). PELTON_BLUR, a compilation of its own: samples inside rectangles leave as
+ * lib/blur.glsl says.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -13,55 +14,56 @@
 
 layout(local_size_x = 64, local_size_y = 4) in;
 
-layout(set = SET_BATCH, binding = BIND_DELIVER, scalar) readonly buffer deliver_buffer { recon_deliver_args deliveries[]; };
-layout(set = SET_BATCH, binding = BIND_FRAME_Y, SAMPLE_FORMAT) readonly uniform uimage2DArray frame_y;
-layout(set = SET_BATCH, binding = BIND_FRAME_CB, SAMPLE_FORMAT) readonly uniform uimage2DArray frame_cb;
-layout(set = SET_BATCH, binding = BIND_FRAME_CR, SAMPLE_FORMAT) readonly uniform uimage2DArray frame_cr;
-layout(set = SET_HOST, binding = HOST_BINDING, scalar) writeonly buffer host_buffer { uint host[]; };
+layout(set = SET_BATCH, binding = BIND_DELIVER, scalar) readonly buffer deliver_buffer
+{
+    recon_deliver_args deliveries[];
+};
+layout(set = SET_BATCH, binding = BIND_FRAME_Y,
+       SAMPLE_FORMAT) readonly uniform uimage2DArray frame_y;
+layout(set = SET_BATCH, binding = BIND_FRAME_CB,
+       SAMPLE_FORMAT) readonly uniform uimage2DArray frame_cb;
+layout(set = SET_BATCH, binding = BIND_FRAME_CR,
+       SAMPLE_FORMAT) readonly uniform uimage2DArray frame_cr;
+layout(set = SET_HOST, binding = HOST_BINDING, scalar) writeonly buffer host_buffer
+{
+    uint host[];
+};
 
 layout(constant_id = 0) const uint FORMAT = DELIVER_I420;
-layout(constant_id = 1) const uint ALIGNED = 0u; /* every plane is cropped by whole texels from the left: no word lies across two */
+/* every plane is cropped by whole texels from the left: no word lies across two */
+layout(constant_id = 1) const uint ALIGNED = 0u;
 
 #define SHIFT_X (FORMAT == DELIVER_I444 ? 0u : 1u) /* of chroma */
 #define SHIFT_Y (FORMAT == DELIVER_I444 || FORMAT == DELIVER_I422 ? 0u : 1u)
 
-/* The word of samples x.. of a row, or with ALIGNED that of the texel of x; those to the right of the frame repeat its last texel
- * and are never inside the crop. */
+/* The word of samples x.. of a row, or with ALIGNED that of the texel of x; those to the right of
+ * the frame repeat its last texel and are never inside the crop. */
 #ifdef PELTON_WIDE
 #define WORD_SAMPLES 2u
-#define FUNNEL(image, x, y, slot)                                                                                                \
-    int t = int((x) >> 2), last = imageSize(image).x - 1;                                                                        \
-    uvec2 lo = imageLoad(image, ivec3(min(t, last), y, slot)).xy;                                                                \
-    if (ALIGNED != 0u || ((x)&1u) == 0u)                                                                                         \
-        return ((x)&2u) == 0u ? lo.x : lo.y;                                                                                     \
-    uint hi = imageLoad(image, ivec3(min(t + 1, last), y, slot)).x;                                                              \
+#define FUNNEL(image, x, y, slot)                                                                  \
+    int t = int((x) >> 2), last = imageSize(image).x - 1;                                          \
+    uvec2 lo = imageLoad(image, ivec3(min(t, last), y, slot)).xy;                                  \
+    if (ALIGNED != 0u || ((x)&1u) == 0u)                                                           \
+        return ((x)&2u) == 0u ? lo.x : lo.y;                                                       \
+    uint hi = imageLoad(image, ivec3(min(t + 1, last), y, slot)).x;                                \
     return ((x)&2u) == 0u ? lo.x >> 16 | lo.y << 16 : lo.y >> 16 | hi << 16;
 #else
 #define WORD_SAMPLES 4u
-#define FUNNEL(image, x, y, slot)                                                                                                \
-    int t = int((x) >> 2), last = imageSize(image).x - 1;                                                                        \
-    uint shift = ((x)&3u) * 8u;                                                                                                  \
-    uint lo = imageLoad(image, ivec3(min(t, last), y, slot)).x;                                                                  \
-    if (ALIGNED != 0u || shift == 0u)                                                                                            \
-        return lo >> shift;                                                                                                      \
-    uint hi = imageLoad(image, ivec3(min(t + 1, last), y, slot)).x;                                                              \
+#define FUNNEL(image, x, y, slot)                                                                  \
+    int t = int((x) >> 2), last = imageSize(image).x - 1;                                          \
+    uint shift = ((x)&3u) * 8u;                                                                    \
+    uint lo = imageLoad(image, ivec3(min(t, last), y, slot)).x;                                    \
+    if (ALIGNED != 0u || shift == 0u)                                                              \
+        return lo >> shift;                                                                        \
+    uint hi = imageLoad(image, ivec3(min(t + 1, last), y, slot)).x;                                \
     return (lo >> shift) | (hi << (32u - shift));
 #endif
 
-uint load_y(uint x, uint y, uint slot)
-{
-    FUNNEL(frame_y, x, y, slot)
-}
+uint load_y(uint x, uint y, uint slot){FUNNEL(frame_y, x, y, slot)}
 
-uint load_cb(uint x, uint y, uint slot)
-{
-    FUNNEL(frame_cb, x, y, slot)
-}
+uint load_cb(uint x, uint y, uint slot){FUNNEL(frame_cb, x, y, slot)}
 
-uint load_cr(uint x, uint y, uint slot)
-{
-    FUNNEL(frame_cr, x, y, slot)
-}
+uint load_cr(uint x, uint y, uint slot){FUNNEL(frame_cr, x, y, slot)}
 
 uint interleave(uint cb, uint cr)
 {
@@ -71,13 +73,18 @@ uint interleave(uint cb, uint cr)
 #ifdef PELTON_BLUR
 #include "gpu/shaders/lib/blur.glsl"
 
-layout(set = SET_BATCH, binding = BIND_BLUR, scalar) readonly buffer blur_buffer { recon_blur blurs[]; };
+layout(set = SET_BATCH, binding = BIND_BLUR, scalar) readonly buffer blur_buffer
+{
+    recon_blur blurs[];
+};
 
 /* What leaves instead of a sample of rectangle i. */
 uint joined(uint i, uint plane, uvec2 at, uvec2 size, uint index)
 {
-    ivec3 h = blur_between(at.x, blurs[index].rects[i].columns, size.x), v = blur_between(at.y, blurs[index].rects[i].rows, size.y);
-    uint upper = BLUR_PLANE(i, plane) + uint(v.x * BLUR_SIDE), lower = BLUR_PLANE(i, plane) + uint(v.y * BLUR_SIDE);
+    ivec3 h = blur_between(at.x, blurs[index].rects[i].columns, size.x),
+          v = blur_between(at.y, blurs[index].rects[i].rows, size.y);
+    uint upper = BLUR_PLANE(i, plane) + uint(v.x * BLUR_SIDE),
+         lower = BLUR_PLANE(i, plane) + uint(v.y * BLUR_SIDE);
     uint a = blurs[index].cells[upper + uint(h.x)], b = blurs[index].cells[upper + uint(h.y)];
     uint c = blurs[index].cells[lower + uint(h.x)], d = blurs[index].cells[lower + uint(h.y)];
     uint fx = uint(h.z), fy = uint(v.z), gx = 64u - fx, gy = 64u - fy;
@@ -89,7 +96,8 @@ uint blurred(uint value, uint plane, uint x, uint y, uint index)
 {
     uint p = min(plane, 1u), result = value;
     for (uint i = blurs[index].count; i-- > 0u;) {
-        uvec2 at = uvec2(x - blurs[index].rects[i].x[p], y - blurs[index].rects[i].y[p]); /* wraps where x or y is less */
+        /* wraps where x or y is less */
+        uvec2 at = uvec2(x - blurs[index].rects[i].x[p], y - blurs[index].rects[i].y[p]);
         uvec2 size = uvec2(blurs[index].rects[i].width[p], blurs[index].rects[i].height[p]);
         if (at.x < size.x && at.y < size.y)
             result = joined(i, plane, at, size, index);
@@ -97,7 +105,8 @@ uint blurred(uint value, uint plane, uint x, uint y, uint index)
     return result;
 }
 
-/* A word of a row of a plane, NV12's second one included. What lies behind the last column fills the word, and is as that is. */
+/* A word of a row of a plane, NV12's second one included. What lies behind the last column fills
+ * the word, and is as that is. */
 uint blurred_word(uint value, uint plane, uint word, uint row, uint last, uint index)
 {
     const uint bits = 32u / WORD_SAMPLES;
@@ -105,7 +114,8 @@ uint blurred_word(uint value, uint plane, uint word, uint row, uint last, uint i
     uint result = 0u;
     for (uint i = 0u; i < WORD_SAMPLES; i++) {
         uint at = WORD_SAMPLES * word + i, x = min(pairs ? at >> 1 : at, last);
-        uint s = blurred(bitfieldExtract(value, int(bits * i), int(bits)), pairs ? 1u + (i & 1u) : plane, x, row, index);
+        uint s = blurred(bitfieldExtract(value, int(bits * i), int(bits)),
+                         pairs ? 1u + (i & 1u) : plane, x, row, index);
         result |= s << (bits * i);
     }
     return result;
@@ -117,7 +127,8 @@ void main()
     uint index = push.first_picture + gl_GlobalInvocationID.z;
     recon_deliver_args d = deliveries[index];
     uint word = gl_GlobalInvocationID.x, row = gl_GlobalInvocationID.y;
-    uint chroma_width = (d.width + SHIFT_X) >> SHIFT_X, chroma_height = (d.height + SHIFT_Y) >> SHIFT_Y;
+    uint chroma_width = (d.width + SHIFT_X) >> SHIFT_X,
+         chroma_height = (d.height + SHIFT_Y) >> SHIFT_Y;
     uint plane = 0u, samples = d.width;
     if (row >= d.height) {
         row -= d.height;
@@ -130,18 +141,21 @@ void main()
         return;
     uint value;
     if (FORMAT == DELIVER_GRAY || plane == 0u) {
-        value = load_y(d.crop_x + WORD_SAMPLES * word, (d.crop_y + row) * d.row_step + d.row_first, d.slot);
+        value = load_y(d.crop_x + WORD_SAMPLES * word, (d.crop_y + row) * d.row_step + d.row_first,
+                       d.slot);
     } else {
         uint y = ((d.crop_y >> SHIFT_Y) + row) * d.row_step + d.row_first, x = d.crop_x >> SHIFT_X;
         if (FORMAT == DELIVER_NV12)
-            value = interleave(load_cb(x + 2u * word, y, d.slot), load_cr(x + 2u * word, y, d.slot));
+            value =
+                interleave(load_cb(x + 2u * word, y, d.slot), load_cr(x + 2u * word, y, d.slot));
         else if (plane == 1u)
             value = load_cb(x + WORD_SAMPLES * word, y, d.slot);
         else
             value = load_cr(x + WORD_SAMPLES * word, y, d.slot);
     }
 #ifdef PELTON_BLUR
-    value = blurred_word(value, plane, word, row, (plane == 0u ? d.width : chroma_width) - 1u, index);
+    value =
+        blurred_word(value, plane, word, row, (plane == 0u ? d.width : chroma_width) - 1u, index);
 #endif
     host[d.offset[plane] + row * d.stride[plane] + word] = value;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2 of one slice by one subgroup, of which a workgroup has ENT_GROUP_SLICES: slice_data() (7.3.4) with CABAC into the records
- * of its picture, as codec/slice_data.c does it on the CPU. The first thread parses; the others help to fill the tables in shared
- * memory.
+ * Step 2 of one slice by one subgroup, of which a workgroup has ENT_GROUP_SLICES: slice_data()
+ * (7.3.4) with CABAC into the records of its picture, as codec/slice_data.c does it on the CPU. The
+ * first thread parses; the others help to fill the tables in shared memory.
  *
- * Bytes are anything: reads past the end of the slice give zeros, which is noticed at the latest when the slice ends; every loop is
- * bounded; indices into the arrays follow from the slice's addresses and units reserved, never from what is parsed. mv and
- * coefficients are zero before.
+ * Bytes are anything: reads past the end of the slice give zeros, which is noticed at the latest
+ * when the slice ends; every loop is bounded; indices into the arrays follow from the slice's
+ * addresses and units reserved, never from what is parsed. mv and coefficients are zero before.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -18,7 +18,10 @@
 
 layout(local_size_x_id = 0) in;
 
-layout(push_constant) uniform push { uint slice_count; };
+layout(push_constant) uniform push
+{
+    uint slice_count;
+};
 
 /* What is read again and again, by the threads of all slices */
 void fill_tables()
@@ -33,7 +36,8 @@ void fill_tables()
     for (uint i = gl_LocalInvocationIndex; i < 32u; i += step) {
         uint field = i >> 4, k = i & 15u;
         scan[field * SCANS + SCAN_4X4 + k] = tables.scan_4x4[field][k];
-        scan[field * SCANS + SCAN_LUMA_DC + k] = uint8_t(uint(tables.scan_luma_dc[field][k]) * 16u); /* the first of a unit */
+        /* the first of a unit */
+        scan[field * SCANS + SCAN_LUMA_DC + k] = uint8_t(uint(tables.scan_luma_dc[field][k]) * 16u);
     }
     for (uint i = gl_LocalInvocationIndex; i < 12u; i += step)
         for (int k = 0; k < 4; k++)
@@ -55,7 +59,8 @@ void fill_contexts(uint thread, uint step)
     }
 }
 
-/* llvmpipe leaves every loop once a thread has gone through 65535 iterations of loops; then the records are of no use. */
+/* llvmpipe leaves every loop once a thread has gone through 65535 iterations of loops; then the
+ * records are of no use. */
 bool loops_run()
 {
     uint n = 0u, most = 2u + (slice.mb_width >> 31);

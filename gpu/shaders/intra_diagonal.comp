@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction, one dispatch per diagonal x + 2 y = step of all pictures: whatever a macroblock refers to lies on earlier
- * ones. Grid: x macroblocks of the diagonal, y pictures.
+ * Intra prediction, one dispatch per diagonal x + 2 y = step of all pictures: whatever a macroblock
+ * refers to lies on earlier ones. Grid: x macroblocks of the diagonal, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -41,7 +41,8 @@ void main()
     if (t < LUMA_PAIRS)
         put_above(luma_pair(t), 0, load_above(luma_pair(t), at, layer));
     else if (t < LUMA_PAIRS + CHROMA_PAIRS)
-        put_above(chroma_pair(t - LUMA_PAIRS), 0, load_above(chroma_pair(t - LUMA_PAIRS), at, layer));
+        put_above(chroma_pair(t - LUMA_PAIRS), 0,
+                  load_above(chroma_pair(t - LUMA_PAIRS), at, layer));
     barrier();
     reconstruct_chroma(mb);
     reconstruct_luma(luma_of(mb), 0);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a picture, rows of all pictures
- * from the top downwards, and visits the row's intra macroblocks. It waits only where a macroblock above, a lower ticket's, is
- * intra too and its samples are used, so it ends on any device. Samples pass from row to row inside the words that are waited for
+ * Intra prediction in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a
+ * picture, rows of all pictures from the top downwards, and visits the row's intra macroblocks. It
+ * waits only where a macroblock above, a lower ticket's, is intra too and its samples are used, so
+ * it ends on any device. Samples pass from row to row inside the words that are waited for
  * (lib/progress.glsl), so there is no flag beside them and no memory barrier.
  *
- * What takes time is the chain from one macroblock to the next, so what is not part of it is done beside it. Four roles, a subgroup
- * of 32 each, go through the row in step:
- *   luma     reconstructs macroblock i and announces its last row;
- *   chroma   the same, on its own;
- *   borders  waits for the luma samples around macroblock i + 1;
- *   plans    stores the luma of macroblock i - 1, and works out plan and residual of i + 1.
- * Luma tiles, plans and residual are there twice, for odd and even i. Where subgroups are not of 32 (SERIAL), one workgroup of 32
- * threads plays all roles in turn.
+ * What takes time is the chain from one macroblock to the next, so what is not part of it is done
+ * beside it. Four roles, a subgroup of 32 each, go through the row in step: luma     reconstructs
+ * macroblock i and announces its last row; chroma   the same, on its own; borders  waits for the
+ * luma samples around macroblock i + 1; plans    stores the luma of macroblock i - 1, and works out
+ * plan and residual of i + 1. Luma tiles, plans and residual are there twice, for odd and even i.
+ * Where subgroups are not of 32 (SERIAL), one workgroup of 32 threads plays all roles in turn.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -38,7 +37,8 @@ void role_barrier()
     if (SERIAL != 0u)
         barrier();
     else
-        controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
+        controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared,
+                       gl_SemanticsAcquireRelease);
 }
 
 #define PLAN_TABLES
@@ -96,10 +96,12 @@ bool adjoins(uint i)
 /* Does a block of luma use the samples above and to the right of the macroblock? */
 bool uses_right(rec_mb mb)
 {
-    int mode = mode_of(uvec2(mb.intra_mode[0], mb.intra_mode[1]), uint(mb.kind) == REC_MB_INTRA_4X4 ? 5u : 4u);
+    int mode = mode_of(uvec2(mb.intra_mode[0], mb.intra_mode[1]),
+                       uint(mb.kind) == REC_MB_INTRA_4X4 ? 5u : 4u);
     if (uint(mb.kind) == REC_MB_INTRA_4X4)
         return mode == 3 || mode == 7;
-    return uint(mb.kind) == REC_MB_INTRA_8X8 && mode != 1 && mode != 6 && mode != 8; /* the filter of the row above takes one more */
+    /* the filter of the row above takes one more */
+    return uint(mb.kind) == REC_MB_INTRA_8X8 && mode != 1 && mode != 6 && mode != 8;
 }
 
 /* Pair k of the row above the macroblock in column x0: with PROGRESS_VALID, or not there yet. */
@@ -110,13 +112,15 @@ uint ask_above(ivec3 k, uint x0, uint avail)
         return PROGRESS_VALID;
     if ((intra_above[x >> 5] >> (x & 31u) & 1u) == 0u)
         return PROGRESS_VALID | load_above(k, ivec2(x0, row_y), row_layer);
-    return progress_of[(row_base - push.mb_width + x) * PROGRESS_WORDS + uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z)];
+    return progress_of[(row_base - push.mb_width + x) * PROGRESS_WORDS +
+                       uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z)];
 }
 
 /* The same once it is there; asked: what ask_above said. */
 uint wait_above(ivec3 k, uint x0, uint asked)
 {
-    uint at = (row_base - push.mb_width + x0 + uint(k.x)) * PROGRESS_WORDS + uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z);
+    uint at = (row_base - push.mb_width + x0 + uint(k.x)) * PROGRESS_WORDS +
+              uint(k.y == 0 ? k.z : 4 + 4 * k.y + k.z);
     return (asked & PROGRESS_VALID) != 0u ? asked : progress_wait(at);
 }
 
@@ -143,17 +147,20 @@ rec_mb border_mb; /* of the macroblock that comes next */
 void border_role(uint i)
 {
     int base = int(i & 1u) * LUMA_TILE, t = LANE;
-    uint x = column_of(i), avail = uint(border_mb.intra_avail) & (uses_right(border_mb) ? 0xffu : 0xffu - REC_AVAIL_C);
+    uint x = column_of(i), avail = uint(border_mb.intra_avail) &
+                                   (uses_right(border_mb) ? 0xffu : 0xffu - REC_AVAIL_C);
     border_mb = mbs[row_base + column_of(i + 1u)];
     if (t < LUMA_PAIRS)
-        put_above(luma_pair(t), base, wait_above(luma_pair(t), x, ask_above(luma_pair(t), x, avail)));
+        put_above(luma_pair(t), base,
+                  wait_above(luma_pair(t), x, ask_above(luma_pair(t), x, avail)));
     else if (t >= 16 && !adjoins(i))
         LUMA_AT(base, -1, t - 16) = load_left(0, t - 16, ivec2(x, row_y), row_layer);
 }
 
 /* ---- plans ---- */
 
-/* Records come two macroblocks ahead, residual one: nothing is loaded by an address that is still on its way. */
+/* Records come two macroblocks ahead, residual one: nothing is loaded by an address that is still
+ * on its way. */
 rec_mb plan_mb, plan_mb_next;
 uvec4 plan_residual;
 
@@ -173,7 +180,8 @@ void plan_role(uint i)
     plan_residual = luma_residual(row_coeff, plan_mb);
     plan_mb_next = mbs[row_base + column_of(i + 2u)];
     if (LANE == 0)
-        luma_info[tile] = uint(mb.kind) | uint(mb.intra_avail) << 8 | (mb.intra_mode[0] & 15u) << 16;
+        luma_info[tile] =
+            uint(mb.kind) | uint(mb.intra_avail) << 8 | (mb.intra_mode[0] & 15u) << 16;
     plan_luma(mb, tile);
 }
 
@@ -181,14 +189,17 @@ void plan_role(uint i)
 
 rec_mb chroma_mb, chroma_mb_next;
 uvec2 chroma_ahead;
-uint chroma_asked; /* of the words above: mostly they are there already, and have come when they are needed */
+/* of the words above: mostly they are there already, and have come when they are needed */
+uint chroma_asked;
 
 void chroma_begin()
 {
     chroma_mb = mbs[row_base + column_of(0u)];
     chroma_mb_next = mbs[row_base + column_of(1u)];
     chroma_ahead = chroma_residual(row_coeff, chroma_mb);
-    chroma_asked = LANE < CHROMA_PAIRS ? ask_above(chroma_pair(LANE), column_of(0u), uint(chroma_mb.intra_avail)) : 0u;
+    chroma_asked = LANE < CHROMA_PAIRS
+                       ? ask_above(chroma_pair(LANE), column_of(0u), uint(chroma_mb.intra_avail))
+                       : 0u;
 }
 
 /* What macroblock i needs, and then nothing more of the one before. */
@@ -197,7 +208,8 @@ void chroma_border(uint i)
     int t = LANE, left = 0;
     uint x = column_of(i);
     if (t >= 16)
-        left = adjoins(i) ? CHROMA_AT((t >> 3) - 2, 7, t & 7) : load_left((t >> 3) - 1, t & 7, ivec2(x, row_y), row_layer);
+        left = adjoins(i) ? CHROMA_AT((t >> 3) - 2, 7, t & 7)
+                          : load_left((t >> 3) - 1, t & 7, ivec2(x, row_y), row_layer);
     role_barrier();
     if (t >= 16)
         CHROMA_AT((t >> 3) - 2, -1, t & 7) = left;
@@ -215,7 +227,9 @@ void chroma_role(uint i)
     chroma_mb = chroma_mb_next;
     chroma_ahead = chroma_residual(row_coeff, chroma_mb);
     chroma_mb_next = mbs[row_base + column_of(i + 2u)];
-    chroma_asked = t < CHROMA_PAIRS ? ask_above(chroma_pair(t), column_of(i + 1u), uint(chroma_mb.intra_avail)) : 0u;
+    chroma_asked = t < CHROMA_PAIRS
+                       ? ask_above(chroma_pair(t), column_of(i + 1u), uint(chroma_mb.intra_avail))
+                       : 0u;
     reconstruct_chroma(mb);
     if (t < 8)
         progress_publish((row_base + x) * PROGRESS_WORDS + 8u + uint(t),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luminance denoise, second pass: each pixel times its factor, in place, so red, green and blue keep their ratios.
+ * Luminance denoise, second pass: each pixel times its factor, in place, so red, green and blue
+ * keep their ratios.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -9,9 +10,18 @@
 
 layout(local_size_x = 256) in;
 
-layout(set = 0, binding = ISP_DENOISE_RGB, scalar) restrict buffer rgb_buffer { uvec2 rgb[]; };
-layout(set = 0, binding = ISP_DENOISE_FACTORS, scalar) readonly restrict buffer factor_buffer { float factors[]; };
-layout(push_constant, scalar) uniform push_block { isp_denoise push; };
+layout(set = 0, binding = ISP_DENOISE_RGB, scalar) restrict buffer rgb_buffer
+{
+    uvec2 rgb[];
+};
+layout(set = 0, binding = ISP_DENOISE_FACTORS, scalar) readonly restrict buffer factor_buffer
+{
+    float factors[];
+};
+layout(push_constant, scalar) uniform push_block
+{
+    isp_denoise push;
+};
 
 uint scaled(uint v, float factor)
 {
@@ -25,5 +35,6 @@ void main()
     uint i = push.first + gl_GlobalInvocationID.x;
     uvec2 v = rgb[i];
     float factor = factors[i];
-    rgb[i] = uvec2(scaled(v.x & 0xffffu, factor) | scaled(v.x >> 16, factor) << 16, scaled(v.y & 0xffffu, factor));
+    rgb[i] = uvec2(scaled(v.x & 0xffffu, factor) | scaled(v.x >> 16, factor) << 16,
+                   scaled(v.y & 0xffffu, factor));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Pictures of cameras that develop themselves: Y, Cb, Cr of 8 bits, in whatever layout, to the three samples of 16 bits that the finish
- * pass reads (by the matrix of the camera: R, G, B, or the codes as they are), and statistics of Y beside it. Chroma stands for all the pixels it
- * was taken from. A thread makes 2 x 2 pixels.
+ * Pictures of cameras that develop themselves: Y, Cb, Cr of 8 bits, in whatever layout, to the
+ * three samples of 16 bits that the finish pass reads (by the matrix of the camera: R, G, B, or the
+ * codes as they are), and statistics of Y beside it. Chroma stands for all the pixels it was taken
+ * from. A thread makes 2 x 2 pixels.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -13,27 +14,34 @@
 layout(local_size_x = 32, local_size_y = 8) in;
 
 #define THREADS 256
-#define MONO true
-#define RED_X 0
-#define RED_Y 0
+#define MONO    true
+#define RED_X   0
+#define RED_Y   0
 #include "gpu/shaders/lib/isp_statistics.glsl"
 
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly restrict buffer raw_buffer { uint raw[]; };
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, scalar) writeonly restrict buffer rgb_buffer { uvec4 rgb_pairs[]; };
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly restrict buffer raw_buffer
+{
+    uint raw[];
+};
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_RGB, scalar) writeonly restrict buffer rgb_buffer
+{
+    uvec4 rgb_pairs[];
+};
 
 layout(constant_id = 0) const uint LAYOUT = 2u;
 
 /* enum isp_packing */
-#define YUYV 2u
-#define UYVY 3u
-#define NV12 4u
-#define NV21 5u
+#define YUYV       2u
+#define UYVY       3u
+#define NV12       4u
+#define NV21       5u
 #define PLANES_420 6u
 #define PLANES_422 7u
 
 uint byte_at(uint frame, uint row, uint x)
 {
-    return raw[args[frame].raw + row * args[frame].raw_stride + (x >> 2)] >> ((x & 3u) * 8u) & 0xffu;
+    return raw[args[frame].raw + row * args[frame].raw_stride + (x >> 2)] >> ((x & 3u) * 8u) &
+           0xffu;
 }
 
 uvec3 codes(uint frame, uint x, uint y)
@@ -46,25 +54,29 @@ uvec3 codes(uint frame, uint x, uint y)
     }
     uint luma = byte_at(frame, y, x);
     if (LAYOUT == NV12 || LAYOUT == NV21) {
-        uint first = byte_at(frame, h + (y >> 1), x & ~1u), second = byte_at(frame, h + (y >> 1), x | 1u);
+        uint first = byte_at(frame, h + (y >> 1), x & ~1u),
+             second = byte_at(frame, h + (y >> 1), x | 1u);
         return LAYOUT == NV12 ? uvec3(luma, first, second) : uvec3(luma, second, first);
     }
     if (LAYOUT == PLANES_420)
-        return uvec3(luma, byte_at(frame, h + (y >> 1), x >> 1), byte_at(frame, h + (h >> 1) + (y >> 1), x >> 1));
+        return uvec3(luma, byte_at(frame, h + (y >> 1), x >> 1),
+                     byte_at(frame, h + (h >> 1) + (y >> 1), x >> 1));
     uint column = LAYOUT == PLANES_422 ? x >> 1 : x;
     return uvec3(luma, byte_at(frame, h + y, column), byte_at(frame, 2u * h + y, column));
 }
 
 float row_of(uint frame, uint i, vec3 v)
 {
-    float sum = args[frame].picture[4u * i] * v.x + args[frame].picture[4u * i + 1u] * v.y + args[frame].picture[4u * i + 2u] * v.z;
+    float sum = args[frame].picture[4u * i] * v.x + args[frame].picture[4u * i + 1u] * v.y +
+                args[frame].picture[4u * i + 2u] * v.z;
     return clamp(sum + args[frame].picture[4u * i + 3u], 0.0, 65535.0);
 }
 
 uvec2 pixel(uint frame, uvec3 c)
 {
     vec3 v = vec3(c);
-    return uvec2(to_pair(row_of(frame, 0u, v), row_of(frame, 1u, v)), to_uint(row_of(frame, 2u, v)));
+    return uvec2(to_pair(row_of(frame, 0u, v), row_of(frame, 1u, v)),
+                 to_uint(row_of(frame, 2u, v)));
 }
 
 float level(uint frame, uint luma)
@@ -82,7 +94,8 @@ void main()
     if (at.x < args[frame].width && at.y < args[frame].height) {
         uvec3 a = codes(frame, at.x, at.y), b = codes(frame, at.x + 1u, at.y);
         uvec3 c = codes(frame, at.x, at.y + 1u), d = codes(frame, at.x + 1u, at.y + 1u);
-        uint pitch = args[frame].width >> 1, to = (args[frame].rgb >> 1) + at.y * pitch + (at.x >> 1);
+        uint pitch = args[frame].width >> 1,
+             to = (args[frame].rgb >> 1) + at.y * pitch + (at.x >> 1);
         rgb_pairs[to] = uvec4(pixel(frame, a), pixel(frame, b));
         rgb_pairs[to + pitch] = uvec4(pixel(frame, c), pixel(frame, d));
         cell_measure(level(frame, a.x), level(frame, b.x), level(frame, c.x), level(frame, d.x));

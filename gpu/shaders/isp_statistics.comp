@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Statistics of raw samples alone, for frames that isp_fused develops: its tiles neither cover the sensor nor keep apart. A
- * workgroup takes a tile of ISP_TILE_X x ISP_TILE_Y samples, a thread eight cells.
+ * Statistics of raw samples alone, for frames that isp_fused develops: its tiles neither cover the
+ * sensor nor keep apart. A workgroup takes a tile of ISP_TILE_X x ISP_TILE_Y samples, a thread
+ * eight cells.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -15,19 +16,25 @@
 layout(local_size_x = ISP_TILE_X * ISP_TILE_Y / 32u) in;
 #include "gpu/shaders/lib/isp_statistics.glsl"
 
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly restrict buffer raw_pairs_buffer { uvec2 raw_pairs[]; };
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly
+    restrict buffer raw_pairs_buffer
+{
+    uvec2 raw_pairs[];
+};
 
 #define COLUMNS (ISP_TILE_X / 16u) /* a thread has 16 x 2 samples */
-#define BIAS 0x43000000u /* bits of 128 */
+#define BIAS    0x43000000u        /* bits of 128 */
 
-/* value, black: with the mantissa's bias on top; gain: over 65536. The bits are BIAS and the sample, of which full scale and more is 65536. */
+/* value, black: with the mantissa's bias on top; gain: over 65536. The bits are BIAS and the
+ * sample, of which full scale and more is 65536. */
 uvec4 level(vec4 value, vec2 black, vec2 gain)
 {
     precise vec4 biased = clamp((value - black.xyxy) * gain.xyxy, 0.0, 1.0) + 128.0;
     return floatBitsToUint(biased);
 }
 
-/* A cell of biased samples of which none is clipped. Luma's bias is 256 times that of its parts, which is none. */
+/* A cell of biased samples of which none is clipped. Luma's bias is 256 times that of its parts,
+ * which is none. */
 void count_usual(uvec4 v)
 {
     uint red = v[RED_Y * 2 + RED_X], blue = v[3 - (RED_Y * 2 + RED_X)];
@@ -85,10 +92,14 @@ void count_words(words_8 upper, words_8 lower, uint x, uint count, vec4 black, v
 void main()
 {
     uint frame = first_frame + gl_WorkGroupID.x;
-    uvec2 origin = gl_WorkGroupID.yz * uvec2(ISP_TILE_X, ISP_TILE_Y), size = uvec2(CAMERA.width, CAMERA.height);
+    uvec2 origin = gl_WorkGroupID.yz * uvec2(ISP_TILE_X, ISP_TILE_Y),
+          size = uvec2(CAMERA.width, CAMERA.height);
     vec4 black = vec4(CAMERA.black[0], CAMERA.black[1], CAMERA.black[2], CAMERA.black[3]) + MAGIC;
-    vec4 gain = vec4(args[frame].gain[0], args[frame].gain[1], args[frame].gain[2], args[frame].gain[3]) * (1.0 / 65536.0);
-    uvec2 at = origin + uvec2(gl_LocalInvocationIndex % COLUMNS * 16u, gl_LocalInvocationIndex / COLUMNS * 2u);
+    vec4 gain =
+        vec4(args[frame].gain[0], args[frame].gain[1], args[frame].gain[2], args[frame].gain[3]) *
+        (1.0 / 65536.0);
+    uvec2 at = origin + uvec2(gl_LocalInvocationIndex % COLUMNS * 16u,
+                              gl_LocalInvocationIndex / COLUMNS * 2u);
     bool any = at.x < size.x && at.y < size.y;
     words_8 upper[2], lower[2];
     if (any) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3 of one picture by one workgroup (8.4.1): vectors from differences, in place. MOT_ROWS rows of macroblocks are in work at once,
- * each two macroblocks behind the one above, with a thread for each of both lists. What a row leaves to the next is in shared memory,
- * what a macroblock leaves to the next in registers: of other macroblocks the arrays are never read, so their order in memory
- * does not matter. A macroblock's own are loaded a step ahead.
+ * Step 3 of one picture by one workgroup (8.4.1): vectors from differences, in place. MOT_ROWS rows
+ * of macroblocks are in work at once, each two macroblocks behind the one above, with a thread for
+ * each of both lists. What a row leaves to the next is in shared memory, what a macroblock leaves
+ * to the next in registers: of other macroblocks the arrays are never read, so their order in
+ * memory does not matter. A macroblock's own are loaded a step ahead.
  *
- * Records are anything: addresses follow from the picture and its slices alone, which the host has checked, and nothing
- * that is derived is an index. What is wrong with them motion_check.comp finds out.
+ * Records are anything: addresses follow from the picture and its slices alone, which the host has
+ * checked, and nothing that is derived is an index. What is wrong with them motion_check.comp finds
+ * out.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -63,9 +65,11 @@ void main()
     picture = pictures[gl_WorkGroupID.x];
     list = gl_LocalInvocationIndex / MOT_ROWS;
     slice.end_mb = 0u;
-    /* Row r of a band is 2 r steps behind its first one; a band follows the one before when that one's first row, and two steps behind its
-     * last one, is through. One step more for loads; the last is idle. */
-    uint width = picture.mb_width, rows = picture.mb_count / width, band = max(width, 2u * MOT_ROWS);
+    /* Row r of a band is 2 r steps behind its first one; a band follows the one before when that
+     * one's first row, and two steps behind its last one, is through. One step more for loads; the
+     * last is idle. */
+    uint width = picture.mb_width, rows = picture.mb_count / width,
+         band = max(width, 2u * MOT_ROWS);
     uint bands = (rows + MOT_ROWS - 1u) / MOT_ROWS, last = rows - (bands - 1u) * MOT_ROWS;
     uint steps = (bands - 1u) * band + 2u * (last - 1u) + width + 2u, step_ = 0u;
     uint row = thread;
@@ -86,6 +90,7 @@ void main()
         }
         barrier();
     }
-    if (step_ != steps && thread == 0u) /* llvmpipe leaves every loop once a thread has gone through 65535 iterations of loops */
+    /* llvmpipe leaves every loop once a thread has gone through 65535 iterations of loops */
+    if (step_ != steps && thread == 0u)
         atomicOr(results[gl_WorkGroupID.x], DER_BAD);
 }

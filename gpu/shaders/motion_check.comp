@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * After step 3: a thread looks at a macroblock. What its picture has, what of it stands still, and whether it is what step 2 and 3
- * can have made: all that codec/offload.c and codec/records_validate.c look at in macroblocks of such pictures.
+ * After step 3: a thread looks at a macroblock. What its picture has, what of it stands still, and
+ * whether it is what step 2 and 3 can have made: all that codec/offload.c and
+ * codec/records_validate.c look at in macroblocks of such pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -37,11 +38,14 @@ uint look(der_picture picture, uint addr)
     der_slice slice = slices[picture.slice_base + mb.slice];
     uvec2 refs = motion[words + MOTION_REFS];
     place p = place_of(addr, picture.mb_width);
-    if (addr < slice.first_mb || addr >= slice.end_mb || !syntax_good(slice, syntax[at]) || !record_good(picture, slice, p) ||
+    if (addr < slice.first_mb || addr >= slice.end_mb || !syntax_good(slice, syntax[at]) ||
+        !record_good(picture, slice, p) ||
         !(mb.kind == REC_MB_INTER ? refs_good(slice, refs) : intra_good(picture, p, refs)))
         return DER_BAD;
-    still_maps[at] = uint16_t(still_blocks(words, refs, slice.corners != 0 ? uint(DER_CORNERS) : 0xffffu));
-    return (mb.kind == REC_MB_INTER ? DER_INTER : DER_INTRA) | (mb.deblock != 0u ? DER_DEBLOCK : 0u);
+    still_maps[at] =
+        uint16_t(still_blocks(words, refs, slice.corners != 0 ? uint(DER_CORNERS) : 0xffffu));
+    return (mb.kind == REC_MB_INTER ? DER_INTER : DER_INTRA) |
+           (mb.deblock != 0u ? DER_DEBLOCK : 0u);
 }
 
 void main()

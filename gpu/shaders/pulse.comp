@@ -6,8 +6,14 @@
 #extension GL_EXT_scalar_block_layout : require
 
 layout(local_size_x = 32) in;
-layout(push_constant, scalar) uniform Push { uint steps; };
-layout(set = 0, binding = 0, scalar) buffer Sink { uint sink[]; };
+layout(push_constant, scalar) uniform Push
+{
+    uint steps;
+};
+layout(set = 0, binding = 0, scalar) buffer Sink
+{
+    uint sink[];
+};
 
 void main()
 {

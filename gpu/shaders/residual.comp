@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual samples of coded blocks (8.5): scaling and inverse transforms; samples of I_PCM and of lossless blocks are copied.
- * One thread does one block of a case list: 4x4, or 8x8 for which it writes four units. KIND is the pipeline (cases.h). A
- * thread of the 16x16 kind reads all sixteen DC levels and computes the one it needs: no pass of its own, and the cache holds
- * them.
+ * Residual samples of coded blocks (8.5): scaling and inverse transforms; samples of I_PCM and of
+ * lossless blocks are copied. One thread does one block of a case list: 4x4, or 8x8 for which it
+ * writes four units. KIND is the pipeline (cases.h). A thread of the 16x16 kind reads all sixteen
+ * DC levels and computes the one it needs: no pass of its own, and the cache holds them.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -18,12 +18,24 @@ layout(constant_id = 1) const uint FIRST = CASE_RES_4X4;
 layout(constant_id = 2) const uint LAST = CASE_RES_4X4;
 
 #ifdef PELTON_WIDE
-layout(set = SET_BATCH, binding = BIND_COEFFS, std430) readonly buffer coeff_buffer { ivec4 coeffs[]; };
+layout(set = SET_BATCH, binding = BIND_COEFFS, std430) readonly buffer coeff_buffer
+{
+    ivec4 coeffs[];
+};
 #else
-layout(set = SET_BATCH, binding = BIND_COEFFS, std430) readonly buffer coeff_buffer { uvec4 coeffs[]; };
+layout(set = SET_BATCH, binding = BIND_COEFFS, std430) readonly buffer coeff_buffer
+{
+    uvec4 coeffs[];
+};
 #endif
-layout(set = SET_BATCH, binding = BIND_SCALING, scalar) readonly buffer scaling_buffer { rec_scaling scaling[]; };
-layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) writeonly buffer residual_buffer { uvec4 residual[]; };
+layout(set = SET_BATCH, binding = BIND_SCALING, scalar) readonly buffer scaling_buffer
+{
+    rec_scaling scaling[];
+};
+layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) writeonly buffer residual_buffer
+{
+    uvec4 residual[];
+};
 
 uint pack2(int a, int b)
 {
@@ -61,7 +73,8 @@ int qp_of(rec_mb mb, uint c)
     return int(mb.qp[c]) + 6 * (depth_of(int(c)) - 8);
 }
 
-/* 8.5.10: DC of the block at column x and row y; first is the unit of blkIdx 0. Row k of the matrix has a sign change per k. */
+/* 8.5.10: DC of the block at column x and row y; first is the unit of blkIdx 0. Row k of the matrix
+ * has a sign change per k. */
 int luma_dc(uint first, uint x, uint y, int level_scale, int qp)
 {
     const uint negative[4] = uint[](0x0u, 0xcu, 0x6u, 0xau);
@@ -74,7 +87,8 @@ int luma_dc(uint first, uint x, uint y, int level_scale, int qp)
     return scale_level(sum, level_scale, qp, 6);
 }
 
-/* 8.5.11.1, 8.5.11.2; weight is the scaling list's first entry. 4:2:2 has four rows of two and QP'c,dc. */
+/* 8.5.11.1, 8.5.11.2; weight is the scaling list's first entry. 4:2:2 has four rows of two and
+ * QP'c,dc. */
 int chroma_dc(uint first, uint b, int weight, int qp)
 {
     const uint negative[4] = uint[](0x0u, 0xcu, 0x6u, 0xau);
@@ -96,7 +110,8 @@ int chroma_dc(uint first, uint b, int weight, int qp)
 void block_4x4(rec_picture picture, rec_mb mb, uint c, uint b, uint unit)
 {
     bool inter = uint(mb.kind) == REC_MB_INTER;
-    uint table = picture.scaling_base + slices[picture.slice_base + mb.slice].scaling, list = c + (inter ? 3u : 0u);
+    uint table = picture.scaling_base + slices[picture.slice_base + mb.slice].scaling,
+         list = c + (inter ? 3u : 0u);
     int qp = qp_of(mb, c), m = qp % 6;
     int d[16];
     for (uint i = 0u; i < 4u; i++) {
@@ -108,14 +123,17 @@ void block_4x4(rec_picture picture, rec_mb mb, uint c, uint b, uint unit)
     int weight = int(scaling[table].m4[list][0]);
     if (KIND == WORK_RES_16X16) {
         uint raster = swap_blk(b);
-        d[0] = uint(mb.coded[c]) != 0xffffu ? 0 : luma_dc(unit - b, raster & 3u, raster >> 2, weight * norm_adjust4(m, 0), qp);
+        d[0] = uint(mb.coded[c]) != 0xffffu
+                   ? 0
+                   : luma_dc(unit - b, raster & 3u, raster >> 2, weight * norm_adjust4(m, 0), qp);
     } else if (KIND == WORK_RES_CHROMA) {
         const uint all = CHROMA_FORMAT == 2u ? 255u : 15u;
         d[0] = (uint(mb.coded[c]) & all) != all ? 0 : chroma_dc(unit - b, b, weight, qp);
     }
     inverse4(d);
     residual[unit * 2u] = pack8(ivec4(d[0], d[1], d[2], d[3]), ivec4(d[4], d[5], d[6], d[7]));
-    residual[unit * 2u + 1u] = pack8(ivec4(d[8], d[9], d[10], d[11]), ivec4(d[12], d[13], d[14], d[15]));
+    residual[unit * 2u + 1u] =
+        pack8(ivec4(d[8], d[9], d[10], d[11]), ivec4(d[12], d[13], d[14], d[15]));
 }
 
 void block_8x8(rec_picture picture, rec_mb mb, uint c, uint unit)
@@ -158,7 +176,8 @@ void main()
     rec_picture picture = pictures[item.picture];
     rec_mb mb = mbs[picture.mb_base + item.addr];
     DEBUG_FIRST(DEBUG_RESIDUAL_MB, item.picture, item.addr);
-    uint c = (item.kase - FIRST) % 3u + (KIND == WORK_RES_CHROMA ? 1u : 0u); /* cases are in the order of components */
+    /* cases are in the order of components */
+    uint c = (item.kase - FIRST) % 3u + (KIND == WORK_RES_CHROMA ? 1u : 0u);
     uint unit = unit_of(picture.coeff_base, mb, c, item.block);
     if (unit >= push.unit_total)
         return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Batches without deblocking: unfiltered samples become the frame. One thread copies one texel of luma and, where it lies
- * inside the chroma planes, one of each of them. Grid: x texels of a row, y rows, z pictures.
+ * Batches without deblocking: unfiltered samples become the frame. One thread copies one texel of
+ * luma and, where it lies inside the chroma planes, one of each of them. Grid: x texels of a row, y
+ * rows, z pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * P macroblocks of SP slices (8.6.1, 8.6.2): their prediction, which the interprediction passes have left in the unfiltered images,
- * becomes their samples. 32 threads do a macroblock: 16 a block of luma, four one of each chroma component. Grid: x macroblocks, y
- * pictures.
+ * P macroblocks of SP slices (8.6.1, 8.6.2): their prediction, which the interprediction passes
+ * have left in the unfiltered images, becomes their samples. 32 threads do a macroblock: 16 a block
+ * of luma, four one of each chroma component. Grid: x macroblocks, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -17,7 +17,8 @@ shared int predicted_dc[8];
 
 void main()
 {
-    uint index = push.first_picture + gl_WorkGroupID.y, addr = gl_WorkGroupID.x, t = gl_LocalInvocationIndex;
+    uint index = push.first_picture + gl_WorkGroupID.y, addr = gl_WorkGroupID.x,
+         t = gl_LocalInvocationIndex;
     if (gl_WorkGroupID.y >= push.picture_count || addr >= pictures[index].mb_count)
         return;
     rec_picture picture = pictures[index];
@@ -26,11 +27,12 @@ void main()
     if (uint(mb.kind) != REC_MB_INTER || !is_switching(mb, slice))
         return;
     bool chroma = t >= 16u, idle = t >= (CHROMA_FORMAT == 0u ? 16u : 24u);
-    uint c = chroma ? 1u + ((t >> 2) & 1u) : 0u, raster = chroma ? t & 3u : t, bits = chroma ? 1u : 2u;
+    uint c = chroma ? 1u + ((t >> 2) & 1u) : 0u, raster = chroma ? t & 3u : t,
+         bits = chroma ? 1u : 2u;
     uint b = chroma ? raster : swap_blk(raster), column = raster & ((1u << bits) - 1u);
     ivec3 rows = mb_rows(pair_field(picture, uint(mb.flags), addr), addr, mb_height_of(int(c)));
-    ivec3 at = ivec3(int(addr % push.mb_width) * mb_texels_of(int(c)) + int(column), rows.x + int(raster >> bits) * 4 * rows.y,
-                     picture.work);
+    ivec3 at = ivec3(int(addr % push.mb_width) * mb_texels_of(int(c)) + int(column),
+                     rows.x + int(raster >> bits) * 4 * rows.y, picture.work);
     switching s = switching_of(mb, slice, c);
     int d[16];
     for (int y = 0; y < 4; y++) {

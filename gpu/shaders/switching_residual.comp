@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The residual of macroblocks whose levels are joined with the transform of their prediction (8.6) is zero for whoever adds it: their
- * units are cleared behind the residual passes. Grid: x macroblocks, y pictures.
+ * The residual of macroblocks whose levels are joined with the transform of their prediction (8.6)
+ * is zero for whoever adds it: their units are cleared behind the residual passes. Grid: x
+ * macroblocks, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -10,7 +11,10 @@
 
 layout(local_size_x = 32) in;
 
-layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) writeonly buffer residual_buffer { uvec4 residual[]; };
+layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) writeonly buffer residual_buffer
+{
+    uvec4 residual[];
+};
 
 void main()
 {
@@ -18,9 +22,11 @@ void main()
     if (gl_WorkGroupID.y >= push.picture_count || gl_WorkGroupID.x >= pictures[index].mb_count)
         return;
     rec_mb mb = mbs[pictures[index].mb_base + gl_WorkGroupID.x];
-    uint units = uint(bitCount(uint(mb.coded[0])) + bitCount(uint(mb.coded[1])) + bitCount(uint(mb.coded[2])));
+    uint units = uint(bitCount(uint(mb.coded[0])) + bitCount(uint(mb.coded[1])) +
+                      bitCount(uint(mb.coded[2])));
     uint unit = pictures[index].coeff_base + mb.coeff + gl_LocalInvocationIndex; /* 24 at most */
-    if (gl_LocalInvocationIndex >= units || unit >= push.unit_total || !is_switching(mb, pictures[index].slice_base + mb.slice))
+    if (gl_LocalInvocationIndex >= units || unit >= push.unit_total ||
+        !is_switching(mb, pictures[index].slice_base + mb.slice))
         return;
     residual[unit * 2u] = uvec4(0u);
     residual[unit * 2u + 1u] = uvec4(0u);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--patience SECONDS] [--slow MS] [--hold K] [--max-fps N] [--set Name=Value]... ADDRESS: a line for each frame of
- * a camera: sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source, worker, client, epoch, crop, size; --set once the first
- * has come. --patience: to open, and a third of it for each frame. --slow: so long over each frame; --hold: the last K are not given back.
+ * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--patience SECONDS] [--slow MS]
+ * [--hold K] [--max-fps N] [--set Name=Value]... ADDRESS: a line for each frame of a camera:
+ * sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source,
+ * worker, client, epoch, crop, size; --set once the first has come. --patience: to open, and a
+ * third of it for each frame. --slow: so long over each frame; --hold: the last K are not given
+ * back.
  */
 #include "proto/pelton.h"
 
@@ -31,10 +34,12 @@ static void print_frame(const struct pelton_frame *f)
 {
     static const char *const states[] = {"searching", "converged", "locked"};
     const struct pelton_camera *c = &f->camera;
-    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu %u %u,%u,%u,%u %ux%u\n", (unsigned long long)f->sequence, c->exposure_us,
-           c->analogue_gain, c->digital_gain, c->mean, c->clipped, c->present ? states[c->ae_state] : "absent", age_ms(f->received_ns),
-           (unsigned long long)f->dropped_source, (unsigned long long)f->dropped_decoder, (unsigned long long)f->dropped_client, f->epoch,
-           c->crop.x, c->crop.y, c->crop.width, c->crop.height, f->width, f->height);
+    printf("frame %llu %.3f %.4f %.4f %.5f %.4f %s %.2f %llu %llu %llu %u %u,%u,%u,%u %ux%u\n",
+           (unsigned long long)f->sequence, c->exposure_us, c->analogue_gain, c->digital_gain,
+           c->mean, c->clipped, c->present ? states[c->ae_state] : "absent", age_ms(f->received_ns),
+           (unsigned long long)f->dropped_source, (unsigned long long)f->dropped_decoder,
+           (unsigned long long)f->dropped_client, f->epoch, c->crop.x, c->crop.y, c->crop.width,
+           c->crop.height, f->width, f->height);
     fflush(stdout);
 }
 
@@ -43,7 +48,7 @@ static int set(struct pelton *conn, struct pelton_stream *s, const char *text)
     struct pelton_control wish = {.n = 0}, out[PELTON_MAX_CONTROLS];
     uint32_t n = 0;
     const char *at = text + strcspn(text, "=");
-    snprintf(wish.name, sizeof wish.name, "%.*s", (int)(at - text), text);
+    snprintf(wish.name, sizeof(wish.name), "%.*s", (int)(at - text), text);
     while (*at && wish.n < PELTON_CONTROL_VALUES) {
         char *end;
         wish.value[wish.n++] = strtod(at + 1, &end);
@@ -68,7 +73,7 @@ int main(int argc, char **argv)
     struct pelton_frame held[MOST_HELD];
     int n_sets = 0, slow_ms = 0, patience_ms = 60000, rc = 0;
     unsigned hold = 0;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--latest"))
             params.policy = PELTON_LATEST;
         else if (!strcmp(argv[i], "--fifo") && i + 1 < argc) {
@@ -90,7 +95,6 @@ int main(int argc, char **argv)
             sets[n_sets++] = argv[++i];
         else
             params.uri = params.name = argv[i];
-    }
     rc = socket ? pelton_connect(socket, 10000, &conn) : pelton_spawn(&spawn, 30000, &conn);
     if (rc < 0)
         return complain(NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The exposure controller against a model of a scene and a sensor: two frames of delay, a third one for the measurement's way back,
- * clipping, noise. Random scenes; the seed is printed.
+ * The exposure controller against a model of a scene and a sensor: two frames of delay, a third one
+ * for the measurement's way back, clipping, noise. Random scenes; the seed is printed.
  */
 #include "daemon/camera/ae.h"
 
@@ -17,7 +17,7 @@
 enum { PATCHES = 64, DELAY = 3 };
 
 struct model {
-    double patch[PATCHES];     /* share of the full scale per microsecond */
+    double patch[PATCHES]; /* share of the full scale per microsecond */
     double noise;
     struct ae_exposure pipe[DELAY];
     uint64_t random;
@@ -49,7 +49,8 @@ static struct ae_measure expose(struct model *m)
 {
     struct ae_measure out = {.in_effect = m->pipe[0]};
     for (int i = 0; i < PATCHES; i++) {
-        double v = m->patch[i] * ae_total(&m->pipe[0]) * (1 + m->noise * (uniform(&m->random) - 0.5));
+        double v =
+            m->patch[i] * ae_total(&m->pipe[0]) * (1 + m->noise * (uniform(&m->random) - 0.5));
         out.clipped += v >= 1 ? 1.0 / PATCHES : 0;
         out.mean += (v >= 1 ? 1 : v) / PATCHES;
     }
@@ -75,7 +76,8 @@ static void start(struct model *m, struct ae *ae, const struct ae_params *p)
         step(m, ae);
 }
 
-/* Frames until the brightness stays within 5 % of the target; the largest excess beyond it on the way. */
+/* Frames until the brightness stays within 5 % of the target; the largest excess beyond it on the
+ * way. */
 static int settle(struct model *m, struct ae *ae, bool brighter, double *overshoot)
 {
     int settled = 0;
@@ -110,7 +112,8 @@ static void test_jumps(void **state)
             m.patch[i] /= 16;
         int down = settle(&m, &ae, false, &over[1]);
         if (up > 12 || down > 12 || over[0] >= 0.1 || over[1] >= 0.1)
-            fail_msg("round %d: %d frames up, %d down, overshoot %.3f %.3f", round, up, down, over[0], over[1]);
+            fail_msg("round %d: %d frames up, %d down, overshoot %.3f %.3f", round, up, down,
+                     over[0], over[1]);
         double first = ae.asked.time_us * ae.asked.analogue * ae.asked.digital;
         for (int i = 0; i < 300; i++) {
             step(&m, &ae);
@@ -154,7 +157,8 @@ static void test_limits(void **state)
     scene(&m, 1e-6); /* too dark for all gains */
     start(&m, &ae, &p);
     assert_int_equal(ae.state, AE_CONVERGED);
-    assert_true(ae.asked.time_us == p.time_max && ae.asked.analogue == p.analogue_max && ae.asked.digital == p.digital_max);
+    assert_true(ae.asked.time_us == p.time_max && ae.asked.analogue == p.analogue_max &&
+                ae.asked.digital == p.digital_max);
     scene(&m, 1e5); /* too bright for the shortest time */
     for (int i = 0; i < 40; i++)
         step(&m, &ae);
@@ -182,9 +186,10 @@ static void test_lock_and_ev(void **state)
     for (int i = 0; i < 20; i++)
         step(&m, &ae);
     assert_int_equal(ae.state, AE_LOCKED);
-    assert_memory_equal(&held, &ae.asked, sizeof held);
+    assert_memory_equal(&held, &ae.asked, sizeof(held));
     ae_set(&ae, &(struct ae_exposure){5000, 100, 0.5});
-    assert_true(ae.asked.time_us == 5000 && ae.asked.analogue == p.analogue_max && ae.asked.digital == 1);
+    assert_true(ae.asked.time_us == 5000 && ae.asked.analogue == p.analogue_max &&
+                ae.asked.digital == 1);
     ae_lock(&ae, false);
     assert_int_equal(ae.state, AE_SEARCHING);
     for (int i = 0; i < 20; i++)
@@ -203,10 +208,12 @@ static void test_bad_values(void **state)
     assert_false(ae_frame(&ae, &(struct ae_measure){NAN, 0, {1000, 1, 1}}));
     assert_false(ae_frame(&ae, &(struct ae_measure){0.2, NAN, {1000, 1, 1}}));
     assert_false(ae_frame(&ae, &(struct ae_measure){0.2, 0, {0, 1, 1}}));
-    assert_memory_equal(&before, &ae.asked, sizeof before);
-    double *const fields[] = {&p.target, &p.ev, &p.dead_band, &p.leave_band, &p.slew, &p.flicker_us, &p.time_min, &p.time_max,
-                              &p.time_step, &p.analogue_min, &p.analogue_max, &p.analogue_step, &p.digital_max};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    assert_memory_equal(&before, &ae.asked, sizeof(before));
+    double *const fields[] = {&p.target,     &p.ev,           &p.dead_band,    &p.leave_band,
+                              &p.slew,       &p.flicker_us,   &p.time_min,     &p.time_max,
+                              &p.time_step,  &p.analogue_min, &p.analogue_max, &p.analogue_step,
+                              &p.digital_max};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
         const double good = *fields[i], bad[] = {-9, 1e9, NAN};
         for (int k = 0; k < 3; k++) {
             *fields[i] = bad[k];
@@ -218,7 +225,8 @@ static void test_bad_values(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jumps), cmocka_unit_test(test_split), cmocka_unit_test(test_limits),
-                                       cmocka_unit_test(test_lock_and_ev), cmocka_unit_test(test_bad_values)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_jumps), cmocka_unit_test(test_split), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_lock_and_ev), cmocka_unit_test(test_bad_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

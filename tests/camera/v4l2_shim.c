@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * V4L2 capture devices for LD_PRELOAD: whoever opens a file whose real path begins with V4L2_SHIM gets a descriptor that answers a camera's
- * ioctls as that file describes, in lines of key=value, which are read anew each time; without the file the device is unplugged:
+ * V4L2 capture devices for LD_PRELOAD: whoever opens a file whose real path begins with V4L2_SHIM
+ * gets a descriptor that answers a camera's ioctls as that file describes, in lines of key=value,
+ * which are read anew each time; without the file the device is unplugged:
  *
  *   fourcc, depth, packed, width, height, stride   a raw format
- *   formats=YUYV,MJPG                              instead of fourcc: several, of which fps=10,30 says how fast each is
- *   stream=PATH                                    what coded formats give: frames after their length in 32 bits; around again at the end
- *   fps, light                                     light: what 1 ms at gain 1 gives, share of the full scale
- *   busy=1, gone=1                                 refuses to be opened; has been unplugged
- *   damaged=N, skip=N                              each Nth buffer has V4L2_BUF_FLAG_ERROR; each Nth sequence number is left out
- *   userptr=1                                      takes memory of the user's; 2: says so, then refuses it
- *   auto=1                                         has exposure control of its own, and exposure only without it
- *   lie=offset, used, index, stride, pieces         says of a frame, or of the format, what cannot be
- *   multi=1, offset=N                              multi-planar (which NM12, NM21, YM12 need); its planes begin after N bytes
- *   signal=WIDTHxHEIGHT, silent=1                  a receiver: has the size of the timings it was told; signal=none: no cable
+ *   formats=YUYV,MJPG                              instead of fourcc: several, of which fps=10,30
+ * says how fast each is stream=PATH                                    what coded formats give:
+ * frames after their length in 32 bits; around again at the end fps, light light: what 1 ms at gain
+ * 1 gives, share of the full scale busy=1, gone=1                                 refuses to be
+ * opened; has been unplugged damaged=N, skip=N                              each Nth buffer has
+ * V4L2_BUF_FLAG_ERROR; each Nth sequence number is left out userptr=1 takes memory of the user's;
+ * 2: says so, then refuses it auto=1                                         has exposure control
+ * of its own, and exposure only without it lie=offset, used, index, stride, pieces         says of
+ * a frame, or of the format, what cannot be multi=1, offset=N multi-planar (which NM12, NM21, YM12
+ * need); its planes begin after N bytes signal=WIDTHxHEIGHT, silent=1                  a receiver:
+ * has the size of the timings it was told; signal=none: no cable
  *
- * A size that changes while it streams ends its frames, and is an event (V4L2_EVENT_SOURCE_CHANGE), but where it is silent.
+ * A size that changes while it streams ends its frames, and is an event (V4L2_EVENT_SOURCE_CHANGE),
+ * but where it is silent.
  *
- * Exposure (100 us) and gain (16 is one) take effect two frames after they are set. The descriptor is a timerfd, so that poll works. What
- * was asked of it is appended to a file PATH.log: memory N, manual, key.
+ * Exposure (100 us) and gain (16 is one) take effect two frames after they are set. The descriptor
+ * is a timerfd, so that poll works. What was asked of it is appended to a file PATH.log: memory N,
+ * manual, key.
  */
 #include "v4l2_shim.h"
 
@@ -46,7 +50,7 @@ bool text_of(const char *path, const char *key, char *out, size_t size)
     char line[512];
     size_t n = strlen(key);
     bool found = false;
-    while (f && fgets(line, sizeof line, f))
+    while (f && fgets(line, sizeof(line), f))
         if (!strncmp(line, key, n) && line[n] == '=') {
             line[strcspn(line, "\n")] = 0;
             snprintf(out, size, "%s", line + n + 1);
@@ -60,7 +64,7 @@ bool text_of(const char *path, const char *key, char *out, size_t size)
 static double number_of(const char *path, const char *key, double fallback)
 {
     char text[512];
-    return text_of(path, key, text, sizeof text) ? atof(text) : fallback;
+    return text_of(path, key, text, sizeof(text)) ? atof(text) : fallback;
 }
 
 double number(const char *key, double fallback)
@@ -71,7 +75,7 @@ double number(const char *key, double fallback)
 bool lies(const char *about)
 {
     char text[512];
-    return text_of(device.path, "lie", text, sizeof text) && !strcmp(text, about);
+    return text_of(device.path, "lie", text, sizeof(text)) && !strcmp(text, about);
 }
 
 static bool is_gone(const char *path)
@@ -82,7 +86,7 @@ static bool is_gone(const char *path)
 static void note(const char *what, int value)
 {
     char path[PATH_MAX + 8];
-    snprintf(path, sizeof path, "%s.log", device.path);
+    snprintf(path, sizeof(path), "%s.log", device.path);
     FILE *f = fopen(path, "a");
     if (f) {
         fprintf(f, "%s %d\n", what, value);
@@ -94,16 +98,19 @@ static void note(const char *what, int value)
 static unsigned listed(unsigned index, double *fps)
 {
     char formats[512], rates[512] = "";
-    if (!text_of(device.path, "formats", formats, sizeof formats) && !text_of(device.path, "fourcc", formats, sizeof formats))
+    if (!text_of(device.path, "formats", formats, sizeof(formats)) &&
+        !text_of(device.path, "fourcc", formats, sizeof(formats)))
         strcpy(formats, "RGGB");
-    text_of(device.path, "fps", rates, sizeof rates);
+    text_of(device.path, "fps", rates, sizeof(rates));
     const char *f = formats, *r = rates;
     for (unsigned i = 0; i < index && f; i++) {
         f = strchr(f, ',') ? strchr(f, ',') + 1 : NULL;
         r = strchr(r, ',') ? strchr(r, ',') + 1 : r;
     }
     *fps = *r ? atof(r) : 30;
-    return f && strlen(f) >= 4 ? v4l2_fourcc((unsigned)f[0], (unsigned)f[1], (unsigned)f[2], (unsigned)f[3]) : 0;
+    return f && strlen(f) >= 4
+               ? v4l2_fourcc((unsigned)f[0], (unsigned)f[1], (unsigned)f[2], (unsigned)f[3])
+               : 0;
 }
 
 static int fail(int error)
@@ -118,7 +125,7 @@ static int fail(int error)
 static bool shown(unsigned *width, unsigned *height)
 {
     char signal[64];
-    bool receives = text_of(device.path, "signal", signal, sizeof signal);
+    bool receives = text_of(device.path, "signal", signal, sizeof(signal));
     *width = (unsigned)number("width", 320);
     *height = (unsigned)number("height", 240);
     return !receives || sscanf(signal, "%ux%u", width, height) == 2;
@@ -132,7 +139,7 @@ static void take_size(void)
     if (device.count)
         return;
     shown(&width, &height);
-    bool told = text_of(device.path, "signal", signal, sizeof signal);
+    bool told = text_of(device.path, "signal", signal, sizeof(signal));
     device.width = told ? device.timed_width : width;
     device.height = told ? device.timed_height : height;
     device.stride = stride_of_width(device.width);
@@ -149,7 +156,7 @@ static int timings(struct v4l2_dv_timings *t, bool set)
 {
     char signal[64];
     unsigned width, height;
-    if (!text_of(device.path, "signal", signal, sizeof signal))
+    if (!text_of(device.path, "signal", signal, sizeof(signal)))
         return fail(ENOTTY);
     if (set) {
         device.timed_width = t->bt.width;
@@ -158,7 +165,8 @@ static int timings(struct v4l2_dv_timings *t, bool set)
     }
     if (!shown(&width, &height))
         return fail(ENOLINK);
-    *t = (struct v4l2_dv_timings){.type = V4L2_DV_BT_656_1120, .bt = {.width = width, .height = height}};
+    *t = (struct v4l2_dv_timings){.type = V4L2_DV_BT_656_1120,
+                                  .bt = {.width = width, .height = height}};
     return 0;
 }
 
@@ -167,7 +175,8 @@ static int give_event(struct v4l2_event *e)
     if (!has_changed() || device.told)
         return fail(ENOENT);
     device.told = true;
-    *e = (struct v4l2_event){.type = V4L2_EVENT_SOURCE_CHANGE, .u.src_change.changes = V4L2_EVENT_SRC_CH_RESOLUTION};
+    *e = (struct v4l2_event){.type = V4L2_EVENT_SOURCE_CHANGE,
+                             .u.src_change.changes = V4L2_EVENT_SRC_CH_RESOLUTION};
     return 0;
 }
 
@@ -199,8 +208,8 @@ static int open_device(const char *real)
     if (number_of(real, "busy", 0))
         return fail(EBUSY);
     double fps;
-    memset(&device, 0, sizeof device);
-    snprintf(device.path, sizeof device.path, "%s", real);
+    memset(&device, 0, sizeof(device));
+    snprintf(device.path, sizeof(device.path), "%s", real);
     device.memory = -1;
     device.fourcc = listed(0, &fps);
     device.automatic = number("auto", 0) != 0;
@@ -220,7 +229,8 @@ EXPORTED int open(const char *path, int flags, ...)
     const char *mine = getenv("V4L2_SHIM");
     char real[PATH_MAX];
     next = next ? next : (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
-    if (mine && (flags & O_ACCMODE) == O_RDWR && realpath(path, real) && !strncmp(real, mine, strlen(mine)))
+    if (mine && (flags & O_ACCMODE) == O_RDWR && realpath(path, real) &&
+        !strncmp(real, mine, strlen(mine)))
         return open_device(real);
     va_list args;
     va_start(args, flags);
@@ -245,7 +255,8 @@ EXPORTED void *mmap(void *at, size_t size, int protection, int flags, int fd, of
 {
     static void *(*next)(void *, size_t, int, int, int, off_t);
     next = next ? next : (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
-    return next(at, size, protection, flags, fd >= 0 && fd == device.fd ? device.memory : fd, offset);
+    return next(at, size, protection, flags, fd >= 0 && fd == device.fd ? device.memory : fd,
+                offset);
 }
 
 /* What the planes of a multi-planar buffer say; used 0: nothing is in it. */
@@ -258,7 +269,9 @@ static int say_planes(struct v4l2_buffer *b, size_t used)
         *p = (struct v4l2_plane){.length = (unsigned)(image_bytes(k) + offset_of())};
         p->m.mem_offset = (unsigned)(b->index * device.frame_bytes + device.plane_at[k]);
         p->data_offset = used ? (unsigned)offset_of() : 0;
-        p->bytesused = used ? p->data_offset + (unsigned)(k ? image_bytes(k) : used) + (lies("used") ? 1 << 20 : 0) : 0;
+        p->bytesused = used ? p->data_offset + (unsigned)(k ? image_bytes(k) : used) +
+                                  (lies("used") ? 1 << 20 : 0)
+                            : 0;
         p->data_offset += k && lies("offset") ? 1u << 31 : 0;
     }
     b->length = memory_planes();
@@ -274,16 +287,26 @@ static int dequeue(struct v4l2_buffer *b)
 {
     unsigned long long ticks;
     struct timespec now;
-    if (!device.n_queued || has_changed() || read(device.fd, &ticks, sizeof ticks) != sizeof ticks)
+    if (!device.n_queued || has_changed() ||
+        read(device.fd, &ticks, sizeof(ticks)) != sizeof(ticks))
         return fail(EAGAIN);
-    unsigned every = (unsigned)number("damaged", 0), skip = (unsigned)number("skip", 0), index = device.queued[0];
-    memmove(device.queued, device.queued + 1, --device.n_queued * sizeof device.queued[0]);
-    size_t used = draw(device.memory_type == V4L2_MEMORY_USERPTR ? device.user[index] : device.frames + index * device.frame_bytes);
-    memmove(device.exposure, device.exposure + 1, DELAY * sizeof device.exposure[0]);
-    memmove(device.gain, device.gain + 1, DELAY * sizeof device.gain[0]);
+    unsigned every = (unsigned)number("damaged", 0), skip = (unsigned)number("skip", 0),
+             index = device.queued[0];
+    memmove(device.queued, device.queued + 1, --device.n_queued * sizeof(device.queued[0]));
+    size_t used = draw(device.memory_type == V4L2_MEMORY_USERPTR
+                           ? device.user[index]
+                           : device.frames + index * device.frame_bytes);
+    memmove(device.exposure, device.exposure + 1, DELAY * sizeof(device.exposure[0]));
+    memmove(device.gain, device.gain + 1, DELAY * sizeof(device.gain[0]));
     clock_gettime(CLOCK_MONOTONIC, &now);
-    *b = (struct v4l2_buffer){.index = index, .type = b->type, .memory = b->memory, .bytesused = is_multi() ? 0 : (unsigned)used, .m = b->m,
-                              .length = b->length, .flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC, .sequence = device.sequence};
+    *b = (struct v4l2_buffer){.index = index,
+                              .type = b->type,
+                              .memory = b->memory,
+                              .bytesused = is_multi() ? 0 : (unsigned)used,
+                              .m = b->m,
+                              .length = b->length,
+                              .flags = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC,
+                              .sequence = device.sequence};
     b->timestamp.tv_sec = now.tv_sec;
     b->timestamp.tv_usec = now.tv_nsec / 1000;
     if (lies("index"))
@@ -300,7 +323,8 @@ static int enqueue(const struct v4l2_buffer *b)
         return fail(EINVAL);
     if (b->memory == V4L2_MEMORY_USERPTR) {
         unsigned long at = is_multi() ? b->m.planes[0].m.userptr : b->m.userptr;
-        if (number("userptr", 0) > 1 || at % 4096 || (is_multi() ? b->m.planes[0].length : b->length) < image_bytes(0) + offset_of())
+        if (number("userptr", 0) > 1 || at % 4096 ||
+            (is_multi() ? b->m.planes[0].length : b->length) < image_bytes(0) + offset_of())
             return fail(EFAULT);
         device.user[b->index] = (unsigned char *)at;
     }
@@ -311,7 +335,8 @@ static int enqueue(const struct v4l2_buffer *b)
 static int stream(bool on)
 {
     long period = (long)(1e9 / rate_of(device.fourcc));
-    struct itimerspec t = {.it_interval.tv_nsec = on ? period : 0, .it_value.tv_nsec = on ? period : 0};
+    struct itimerspec t = {.it_interval.tv_nsec = on ? period : 0,
+                           .it_value.tv_nsec = on ? period : 0};
     return timerfd_settime(device.fd, 0, &t, NULL);
 }
 
@@ -333,9 +358,11 @@ static int request(struct v4l2_requestbuffers *r)
     if (r->memory == V4L2_MEMORY_USERPTR || !r->count)
         return 0;
     device.memory = memfd_create("v4l2-shim", MFD_CLOEXEC);
-    if (device.memory < 0 || ftruncate(device.memory, (off_t)(device.frame_bytes * device.count)) < 0)
+    if (device.memory < 0 ||
+        ftruncate(device.memory, (off_t)(device.frame_bytes * device.count)) < 0)
         return -1;
-    device.frames = mmap(NULL, device.frame_bytes * device.count, PROT_READ | PROT_WRITE, MAP_SHARED, device.memory, 0);
+    device.frames = mmap(NULL, device.frame_bytes * device.count, PROT_READ | PROT_WRITE,
+                         MAP_SHARED, device.memory, 0);
     return device.frames == MAP_FAILED ? -1 : 0;
 }
 
@@ -343,15 +370,28 @@ static void describe(struct v4l2_format *f)
 {
     take_size();
     if (!is_multi()) {
-        f->fmt.pix = (struct v4l2_pix_format){.width = device.width, .height = device.height, .pixelformat = device.fourcc, .field = V4L2_FIELD_NONE,
-                                              .bytesperline = stride_of(), .sizeimage = (unsigned)image_bytes(0), .colorspace = V4L2_COLORSPACE_SRGB};
+        f->fmt.pix = (struct v4l2_pix_format){.width = device.width,
+                                              .height = device.height,
+                                              .pixelformat = device.fourcc,
+                                              .field = V4L2_FIELD_NONE,
+                                              .bytesperline = stride_of(),
+                                              .sizeimage = (unsigned)image_bytes(0),
+                                              .colorspace = V4L2_COLORSPACE_SRGB};
         return;
     }
-    f->fmt.pix_mp = (struct v4l2_pix_format_mplane){.width = device.width, .height = device.height, .pixelformat = device.fourcc, .field = V4L2_FIELD_NONE,
-                                                    .num_planes = lies("pieces") ? 200 : (unsigned char)memory_planes(), .colorspace = V4L2_COLORSPACE_SRGB};
+    f->fmt.pix_mp = (struct v4l2_pix_format_mplane){
+        .width = device.width,
+        .height = device.height,
+        .pixelformat = device.fourcc,
+        .field = V4L2_FIELD_NONE,
+        .num_planes = lies("pieces") ? 200 : (unsigned char)memory_planes(),
+        .colorspace = V4L2_COLORSPACE_SRGB};
     for (unsigned k = 0; k < memory_planes(); k++)
-        f->fmt.pix_mp.plane_fmt[k] = (struct v4l2_plane_pix_format){.sizeimage = (unsigned)(image_bytes(k) + offset_of()),
-                                                                    .bytesperline = k && lies("stride") ? 8 : k && is_apart() ? stride_of() / 2 : stride_of()};
+        f->fmt.pix_mp.plane_fmt[k] =
+            (struct v4l2_plane_pix_format){.sizeimage = (unsigned)(image_bytes(k) + offset_of()),
+                                           .bytesperline = k && lies("stride") ? 8
+                                                           : k && is_apart()   ? stride_of() / 2
+                                                                               : stride_of()};
 }
 
 static int set_format(struct v4l2_format *f)
@@ -370,7 +410,11 @@ static int query(struct v4l2_queryctrl *q)
     bool time = q->id == V4L2_CID_EXPOSURE_ABSOLUTE, gain = q->id == V4L2_CID_ANALOGUE_GAIN;
     if (!time && !gain)
         return fail(EINVAL);
-    *q = (struct v4l2_queryctrl){.id = q->id, .type = V4L2_CTRL_TYPE_INTEGER, .minimum = time ? 1 : 16, .maximum = time ? 5000 : 256, .step = 1};
+    *q = (struct v4l2_queryctrl){.id = q->id,
+                                 .type = V4L2_CTRL_TYPE_INTEGER,
+                                 .minimum = time ? 1 : 16,
+                                 .maximum = time ? 5000 : 256,
+                                 .step = 1};
     return 0;
 }
 
@@ -389,7 +433,10 @@ static int set_controls(struct v4l2_ext_controls *all)
         else
             return fail(EINVAL);
         if (c->id != V4L2_CID_ANALOGUE_GAIN)
-            note(c->id == V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME ? "key" : c->id == V4L2_CID_EXPOSURE_AUTO ? "auto" : "time", c->value);
+            note(c->id == V4L2_CID_MPEG_VIDEO_FORCE_KEY_FRAME ? "key"
+                 : c->id == V4L2_CID_EXPOSURE_AUTO            ? "auto"
+                                                              : "time",
+                 c->value);
     }
     return 0;
 }
@@ -410,17 +457,22 @@ static bool is_type(unsigned long what, const void *arg)
 {
     unsigned type = is_multi() ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE : V4L2_BUF_TYPE_VIDEO_CAPTURE;
     switch (what) {
-    case VIDIOC_ENUM_FMT: return ((const struct v4l2_fmtdesc *)arg)->type == type;
-    case VIDIOC_REQBUFS: return ((const struct v4l2_requestbuffers *)arg)->type == type;
+    case VIDIOC_ENUM_FMT:
+        return ((const struct v4l2_fmtdesc *)arg)->type == type;
+    case VIDIOC_REQBUFS:
+        return ((const struct v4l2_requestbuffers *)arg)->type == type;
     case VIDIOC_QUERYBUF:
     case VIDIOC_QBUF:
-    case VIDIOC_DQBUF: return ((const struct v4l2_buffer *)arg)->type == type;
+    case VIDIOC_DQBUF:
+        return ((const struct v4l2_buffer *)arg)->type == type;
     case VIDIOC_G_FMT:
     case VIDIOC_S_FMT:
     case VIDIOC_S_PARM:
     case VIDIOC_STREAMON:
-    case VIDIOC_STREAMOFF: return *(const unsigned *)arg == type; /* it comes first */
-    default: return true;
+    case VIDIOC_STREAMOFF:
+        return *(const unsigned *)arg == type; /* it comes first */
+    default:
+        return true;
     }
 }
 
@@ -434,7 +486,8 @@ static int answer(unsigned long what, void *arg)
     switch (what) {
     case VIDIOC_QUERYCAP: {
         unsigned capture = is_multi() ? V4L2_CAP_VIDEO_CAPTURE_MPLANE : V4L2_CAP_VIDEO_CAPTURE;
-        *(struct v4l2_capability *)arg = (struct v4l2_capability){.driver = "shim", .card = "shim", .capabilities = capture | V4L2_CAP_STREAMING};
+        *(struct v4l2_capability *)arg = (struct v4l2_capability){
+            .driver = "shim", .card = "shim", .capabilities = capture | V4L2_CAP_STREAMING};
         return 0;
     }
     case VIDIOC_ENUM_FMT: {
@@ -448,24 +501,43 @@ static int answer(unsigned long what, void *arg)
         v->discrete = (struct v4l2_fract){1000, (unsigned)(rate_of(v->pixel_format) * 1000)};
         return v->index ? fail(EINVAL) : 0;
     }
-    case VIDIOC_G_FMT: describe(arg); return 0;
-    case VIDIOC_S_FMT: return set_format(arg);
-    case VIDIOC_S_PARM:
-        ((struct v4l2_streamparm *)arg)->parm.capture.timeperframe = (struct v4l2_fract){1000, (unsigned)(rate_of(device.fourcc) * 1000)};
+    case VIDIOC_G_FMT:
+        describe(arg);
         return 0;
-    case VIDIOC_QUERY_DV_TIMINGS: return timings(arg, false);
-    case VIDIOC_S_DV_TIMINGS: return timings(arg, true);
-    case VIDIOC_SUBSCRIBE_EVENT: device.subscribed = ((struct v4l2_event_subscription *)arg)->type == V4L2_EVENT_SOURCE_CHANGE; return 0;
-    case VIDIOC_DQEVENT: return give_event(arg);
-    case VIDIOC_QUERYCTRL: return query(arg);
-    case VIDIOC_S_EXT_CTRLS: return set_controls(arg);
-    case VIDIOC_REQBUFS: return request(arg);
-    case VIDIOC_QUERYBUF: return query_buffer(arg);
-    case VIDIOC_QBUF: return enqueue(arg);
-    case VIDIOC_DQBUF: return dequeue(arg);
-    case VIDIOC_STREAMON: return stream(true);
-    case VIDIOC_STREAMOFF: return stream(false);
-    default: return fail(EINVAL);
+    case VIDIOC_S_FMT:
+        return set_format(arg);
+    case VIDIOC_S_PARM:
+        ((struct v4l2_streamparm *)arg)->parm.capture.timeperframe =
+            (struct v4l2_fract){1000, (unsigned)(rate_of(device.fourcc) * 1000)};
+        return 0;
+    case VIDIOC_QUERY_DV_TIMINGS:
+        return timings(arg, false);
+    case VIDIOC_S_DV_TIMINGS:
+        return timings(arg, true);
+    case VIDIOC_SUBSCRIBE_EVENT:
+        device.subscribed =
+            ((struct v4l2_event_subscription *)arg)->type == V4L2_EVENT_SOURCE_CHANGE;
+        return 0;
+    case VIDIOC_DQEVENT:
+        return give_event(arg);
+    case VIDIOC_QUERYCTRL:
+        return query(arg);
+    case VIDIOC_S_EXT_CTRLS:
+        return set_controls(arg);
+    case VIDIOC_REQBUFS:
+        return request(arg);
+    case VIDIOC_QUERYBUF:
+        return query_buffer(arg);
+    case VIDIOC_QBUF:
+        return enqueue(arg);
+    case VIDIOC_DQBUF:
+        return dequeue(arg);
+    case VIDIOC_STREAMON:
+        return stream(true);
+    case VIDIOC_STREAMOFF:
+        return stream(false);
+    default:
+        return fail(EINVAL);
     }
 }
 

@@ -32,11 +32,11 @@ double number(const char *key, double fallback);
 bool lies(const char *about);
 
 bool is_coded(void);
-bool is_apart(void);             /* Cb and Cr, from each other */
+bool is_apart(void); /* Cb and Cr, from each other */
 unsigned stride_of(void);
 unsigned stride_of_width(unsigned width); /* as described */
 unsigned memory_planes(void);
-size_t offset_of(void);          /* bytes before the picture, of each piece of memory */
+size_t offset_of(void);             /* bytes before the picture, of each piece of memory */
 size_t image_bytes(unsigned plane); /* of a piece of memory, without those */
 size_t draw(unsigned char *memory); /* the next frame; bytes in its first piece of memory */
 

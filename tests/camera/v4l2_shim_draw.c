@@ -41,20 +41,44 @@ static bool is_one_of(const unsigned *list, int n)
     return any;
 }
 
-static bool is_packed(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_UYVY}, 2); }
-bool is_apart(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_YUV420, V4L2_PIX_FMT_YUV420M}, 2); }
-static bool is_swapped(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_NV21, V4L2_PIX_FMT_NV21M}, 2); }
-static bool is_split(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_NV12M, V4L2_PIX_FMT_NV21M, V4L2_PIX_FMT_YUV420M}, 3); }
-static bool is_planar(void) { return is_apart() || is_swapped() || is_one_of((const unsigned[]){V4L2_PIX_FMT_NV12, V4L2_PIX_FMT_NV12M}, 2); }
-bool is_coded(void) { return is_one_of((const unsigned[]){V4L2_PIX_FMT_MJPEG, V4L2_PIX_FMT_H264}, 2); }
-
-/* Luma rises to the right and downwards, chroma to the right and upwards; where there is one sample for two rows, of the upper. */
-static void draw_picture(unsigned char *const to[PLANES], unsigned width, unsigned height, unsigned stride)
+static bool is_packed(void)
 {
-    bool yuyv = device.fourcc == V4L2_PIX_FMT_YUYV, uyvy = device.fourcc == V4L2_PIX_FMT_UYVY, swapped = is_swapped(), apart = is_apart();
+    return is_one_of((const unsigned[]){V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_UYVY}, 2);
+}
+bool is_apart(void)
+{
+    return is_one_of((const unsigned[]){V4L2_PIX_FMT_YUV420, V4L2_PIX_FMT_YUV420M}, 2);
+}
+static bool is_swapped(void)
+{
+    return is_one_of((const unsigned[]){V4L2_PIX_FMT_NV21, V4L2_PIX_FMT_NV21M}, 2);
+}
+static bool is_split(void)
+{
+    return is_one_of(
+        (const unsigned[]){V4L2_PIX_FMT_NV12M, V4L2_PIX_FMT_NV21M, V4L2_PIX_FMT_YUV420M}, 3);
+}
+static bool is_planar(void)
+{
+    return is_apart() || is_swapped() ||
+           is_one_of((const unsigned[]){V4L2_PIX_FMT_NV12, V4L2_PIX_FMT_NV12M}, 2);
+}
+bool is_coded(void)
+{
+    return is_one_of((const unsigned[]){V4L2_PIX_FMT_MJPEG, V4L2_PIX_FMT_H264}, 2);
+}
+
+/* Luma rises to the right and downwards, chroma to the right and upwards; where there is one sample
+ * for two rows, of the upper. */
+static void draw_picture(unsigned char *const to[PLANES], unsigned width, unsigned height,
+                         unsigned stride)
+{
+    bool yuyv = device.fourcc == V4L2_PIX_FMT_YUYV, uyvy = device.fourcc == V4L2_PIX_FMT_UYVY,
+         swapped = is_swapped(), apart = is_apart();
     for (unsigned y = 0; y < height; y++)
         for (unsigned x = 0; x < width; x++) {
-            unsigned luma = 16 + (x + 2 * y + device.sequence) % 220, up = height / 2 - 1 - y / 2, chroma[2] = {64 + x / 2 % 128, 240 - up % 200};
+            unsigned luma = 16 + (x + 2 * y + device.sequence) % 220, up = height / 2 - 1 - y / 2,
+                     chroma[2] = {64 + x / 2 % 128, 240 - up % 200};
             unsigned char *row = to[0] + (size_t)y * stride, c = (unsigned char)chroma[x & 1];
             row[yuyv ? 2 * x : uyvy ? 2 * x + 1 : x] = (unsigned char)luma;
             if (yuyv || uyvy)
@@ -71,7 +95,7 @@ static size_t give_coded(unsigned char *to)
 {
     char path[512];
     unsigned length = 0;
-    FILE *f = text_of(device.path, "stream", path, sizeof path) ? fopen(path, "rb") : NULL;
+    FILE *f = text_of(device.path, "stream", path, sizeof(path)) ? fopen(path, "rb") : NULL;
     size_t got = 0;
     for (int turn = 0; f && got == 0 && turn < 2; turn++) {
         fseek(f, device.stream_at, SEEK_SET);
@@ -119,7 +143,8 @@ size_t draw(unsigned char *memory)
     unsigned width = device.width, height = device.height, stride = stride_of();
     unsigned char *to[PLANES] = {memory + offset_of()};
     for (unsigned k = 1; k < PLANES; k++)
-        to[k] = is_split() ? memory + device.plane_at[k] + offset_of() : to[k - 1] + (size_t)stride * height / (k > 1 ? 4 : 1);
+        to[k] = is_split() ? memory + device.plane_at[k] + offset_of()
+                           : to[k - 1] + (size_t)stride * height / (k > 1 ? 4 : 1);
     if (is_coded())
         return give_coded(to[0]);
     if (is_packed() || is_planar())

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --clip FILE --flow --beside N: N batches of entropy decoding of the clip's pictures are kept at work in the background by a
- * thread, so what these and reconstruction take from each other can be seen. Nothing is compared: --entropy does that.
+ * checkgpu --clip FILE --flow --beside N: N batches of entropy decoding of the clip's pictures are
+ * kept at work in the background by a thread, so what these and reconstruction take from each other
+ * can be seen. Nothing is compared: --entropy does that.
  */
 #include "codec/entropy.h"
 #include "tests/checkgpu/entropy.h"
@@ -21,7 +22,7 @@ struct check_beside {
     unsigned batches;
     pthread_t thread;
     atomic_bool stop;
-    int error; /* the thread's */
+    int error;                     /* the thread's */
     atomic_uint_fast64_t pictures; /* decoded, since the last question */
     double since;
 };
@@ -73,13 +74,15 @@ static int open_stream(struct check_beside *b, const char *path)
     for (uint32_t i = 0; i < b->stream.count && err == 0; i++)
         entropy_decode_cpu(&b->stream, b->stream.pictures[i]);
     if (err == 0 && !b->stream.count) {
-        printf("checkgpu: there is no picture in %s whose entropy decoding the GPU could do\n", path);
+        printf("checkgpu: there is no picture in %s whose entropy decoding the GPU could do\n",
+               path);
         return GPU_ERR_INVALID;
     }
     return err ? err : entropy_open(&b->stream, b->batches, PICTURES);
 }
 
-int check_beside_start(struct check_env *env, const char *path, unsigned batches, struct check_beside **out)
+int check_beside_start(struct check_env *env, const char *path, unsigned batches,
+                       struct check_beside **out)
 {
     struct check_beside *b = calloc(1, sizeof(*b));
     if (!b)
@@ -103,7 +106,8 @@ int check_beside_start(struct check_env *env, const char *path, unsigned batches
 
 double check_beside_rate(struct check_beside *b)
 {
-    double now = check_seconds(), rate = (double)atomic_exchange(&b->pictures, 0) / (now - b->since);
+    double now = check_seconds(),
+           rate = (double)atomic_exchange(&b->pictures, 0) / (now - b->since);
     b->since = now;
     return rate;
 }

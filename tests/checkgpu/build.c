@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Parts of built pictures: slices, weights, residual, motion, intra modes. Everything is random within what records allow.
+ * Parts of built pictures: slices, weights, residual, motion, intra modes. Everything is random
+ * within what records allow.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -45,15 +46,17 @@ static void fill_slice(struct check_env *env, struct check_picture *p, uint32_t 
         s->num_ref[list] = (uint8_t)(env->refs ? env->refs : 1);
         uint32_t first = check_random(env, s->num_ref[list]);
         for (uint32_t i = 0; i < s->num_ref[list]; i++)
-            s->ref[list][i] = (uint16_t)REC_REF((first + i) % s->num_ref[list],
-                                                env->structure == REC_FRAME ? REC_FRAME : 1 + (int)check_random(env, 2));
+            s->ref[list][i] = (uint16_t)REC_REF(
+                (first + i) % s->num_ref[list],
+                env->structure == REC_FRAME ? REC_FRAME : 1 + (int)check_random(env, 2));
     }
 }
 
 struct check_picture *check_picture_create(struct check_env *env, uint32_t index, uint32_t slices)
 {
     struct check_picture *p = calloc(1, sizeof(*p));
-    uint32_t mbs = env->mb_width * env->mb_height / (env->structure == REC_FRAME ? 1 : 2), scaling = 3;
+    uint32_t mbs = env->mb_width * env->mb_height / (env->structure == REC_FRAME ? 1 : 2),
+             scaling = 3;
     bool wide = env->format.bit_depth[0] > 8 || env->format.bit_depth[1] > 8;
     size_t levels = (size_t)mbs * UNITS_PER_MB * 16;
     if (!p)
@@ -69,29 +72,32 @@ struct check_picture *check_picture_create(struct check_env *env, uint32_t index
         p->coeffs = calloc(levels, sizeof(*p->coeffs));
     p->weights = calloc((size_t)slices * WEIGHTS_PER_SLICE, sizeof(*p->weights));
     p->scaling = calloc(scaling, sizeof(*p->scaling));
-    if (!p->mbs || !p->motion || !p->slices || (!p->coeffs && !p->wide) || !p->weights || !p->scaling) {
+    if (!p->mbs || !p->motion || !p->slices || (!p->coeffs && !p->wide) || !p->weights ||
+        !p->scaling) {
         check_picture_free(p);
         return NULL;
     }
-    p->view = (struct rec_view){.head = {.slot = env->refs + index,
-                                         .mb_width = env->mb_width,
-                                         .mb_height = env->mb_height,
-                                         .structure = env->structure,
-                                         .mbaff = env->mbaff,
-                                         .chroma_format_idc = env->format.separate_planes ? 0 : env->format.chroma_format_idc,
-                                         .colour_plane = env->colour_plane,
-                                         .bit_depth = {env->format.bit_depth[0], env->format.bit_depth[1]},
-                                         .coeff_bytes = wide ? 4 : 2,
-                                         .mb_count = mbs},
-                                .mbs = p->mbs,
-                                .motion = p->motion,
-                                .slices = p->slices,
-                                .coeffs = wide ? (const void *)p->wide : p->coeffs,
-                                .weights = p->weights,
-                                .scaling = p->scaling,
-                                .slice_count = slices,
-                                .weight_count = slices * WEIGHTS_PER_SLICE,
-                                .scaling_count = scaling};
+    p->view = (struct rec_view){
+        .head = {.slot = env->refs + index,
+                 .mb_width = env->mb_width,
+                 .mb_height = env->mb_height,
+                 .structure = env->structure,
+                 .mbaff = env->mbaff,
+                 .chroma_format_idc =
+                     env->format.separate_planes ? 0 : env->format.chroma_format_idc,
+                 .colour_plane = env->colour_plane,
+                 .bit_depth = {env->format.bit_depth[0], env->format.bit_depth[1]},
+                 .coeff_bytes = wide ? 4 : 2,
+                 .mb_count = mbs},
+        .mbs = p->mbs,
+        .motion = p->motion,
+        .slices = p->slices,
+        .coeffs = wide ? (const void *)p->wide : p->coeffs,
+        .weights = p->weights,
+        .scaling = p->scaling,
+        .slice_count = slices,
+        .weight_count = slices * WEIGHTS_PER_SLICE,
+        .scaling_count = scaling};
     fill_scaling(env, p->scaling, scaling);
     for (uint32_t i = 0; i < slices; i++)
         fill_slice(env, p, i);
@@ -100,8 +106,10 @@ struct check_picture *check_picture_create(struct check_env *env, uint32_t index
         p->mbs[i].flags = env->structure == REC_FRAME ? 0 : REC_MB_FIELD;
         /* macroblock pairs are in one slice */
         p->mbs[i].slice =
-            (uint32_t)((uint64_t)(env->mbaff ? i / env->mb_width / 2 * 2 * env->mb_width + i % env->mb_width * 2 : i) * slices /
-                       mbs);
+            (uint32_t)((uint64_t)(env->mbaff ? i / env->mb_width / 2 * 2 * env->mb_width +
+                                                   i % env->mb_width * 2
+                                             : i) *
+                       slices / mbs);
         memset(p->motion[i].ref_idx[1], -1, sizeof(p->motion[i].ref_idx[1]));
     }
     return p;
@@ -118,7 +126,8 @@ void check_slice_weights(struct check_env *env, struct check_picture *p, uint32_
         if (mode == REC_WEIGHT_IMPLICIT)
             w[i] = (int16_t)(check_chance(env, 25) ? 32 : check_range(env, -64, 128));
         else if (i & 1)
-            w[i] = (int16_t)(check_range(env, -128, 127) * (1 << (env->format.bit_depth[i % 6 > 1] - 8)));
+            w[i] = (int16_t)(check_range(env, -128, 127) *
+                             (1 << (env->format.bit_depth[i % 6 > 1] - 8)));
         else if (check_chance(env, 20))
             w[i] = (int16_t)check_range(env, -128, 127);
         else
@@ -144,7 +153,8 @@ static int16_t random_level(struct check_env *env, enum check_levels levels)
     case LEVELS_DENSE:
         return (int16_t)check_range(env, -40, 40);
     case LEVELS_EXTREME:
-        return (int16_t)(check_chance(env, 30) ? check_chance(env, 50) ? 32767 : -32768 : check_range(env, -32768, 32767));
+        return (int16_t)(check_chance(env, 30) ? check_chance(env, 50) ? 32767 : -32768
+                                               : check_range(env, -32768, 32767));
     default:
         return 0;
     }
@@ -156,7 +166,8 @@ static unsigned raster_of(unsigned blk)
     return (blk & 9u) | (blk & 2u) << 1 | (blk & 4u) >> 1;
 }
 
-void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t addr, enum check_levels levels, int percent)
+void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t addr,
+                       enum check_levels levels, int percent)
 {
     struct rec_mb *m = &p->mbs[addr];
     uint32_t unit = p->view.unit_count;
@@ -165,7 +176,8 @@ void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t 
     for (int c = 0; c < (p->view.head.chroma_format_idc ? 3 : 1); c++) {
         static const unsigned chroma_blocks[4] = {0, 4, 8, 16};
         bool as_luma = c == 0 || p->view.head.chroma_format_idc == 3;
-        unsigned blocks = c ? chroma_blocks[p->view.head.chroma_format_idc] : 16, all = (1u << blocks) - 1, coded = 0,
+        unsigned blocks = c ? chroma_blocks[p->view.head.chroma_format_idc] : 16,
+                 all = (1u << blocks) - 1, coded = 0,
                  step = as_luma && (m->flags & REC_MB_TRANSFORM_8X8) ? 4 : 1;
         bool has_dc = !as_luma || m->kind == REC_MB_INTRA_16X16;
         for (unsigned b = 0; b < blocks; b += step)
@@ -196,7 +208,8 @@ void check_mb_pcm(struct check_env *env, struct check_picture *p, uint32_t addr)
     static const unsigned chroma_blocks[4] = {0, 4, 8, 16};
     unsigned chroma = chroma_blocks[p->view.head.chroma_format_idc];
     int spread = spreads[check_random(env, 6)],
-        up = env->format.bit_depth[0] < env->format.bit_depth[1] ? env->format.bit_depth[0] - 8 : env->format.bit_depth[1] - 8;
+        up = env->format.bit_depth[0] < env->format.bit_depth[1] ? env->format.bit_depth[0] - 8
+                                                                 : env->format.bit_depth[1] - 8;
     m->kind = REC_MB_INTRA_PCM;
     m->flags &= REC_MB_FIELD;
     m->qp[0] = 0;
@@ -208,7 +221,8 @@ void check_mb_pcm(struct check_env *env, struct check_picture *p, uint32_t addr)
     memset(p->motion[addr].mv, 0, sizeof(p->motion[addr].mv));
     int base = check_range(env, 0, 255 - spread);
     for (unsigned i = 0; i < (16 + 2 * chroma) * 16; i++)
-        put_level(p, p->view.unit_count, (int)i, (base + (int)check_random(env, (uint32_t)spread + 1)) << up);
+        put_level(p, p->view.unit_count, (int)i,
+                  (base + (int)check_random(env, (uint32_t)spread + 1)) << up);
     p->view.unit_count += 16 + 2 * chroma;
 }
 
@@ -237,11 +251,14 @@ struct check_place check_place_of(const struct check_picture *p, uint32_t addr)
 {
     const struct rec_mb *m = &p->mbs[addr];
     uint32_t width = p->view.head.mb_width, x = addr % width, y = addr / width;
-    bool mbaff = p->view.head.mbaff, field = m->flags & REC_MB_FIELD, lower_frame = mbaff && !field && (y & 1);
-    bool left = x > 0, above = mbaff && !lower_frame ? y >= 2 : y > 0, beside_field = left && (m[-1].flags & REC_MB_FIELD);
+    bool mbaff = p->view.head.mbaff, field = m->flags & REC_MB_FIELD,
+         lower_frame = mbaff && !field && (y & 1);
+    bool left = x > 0, above = mbaff && !lower_frame ? y >= 2 : y > 0,
+         beside_field = left && (m[-1].flags & REC_MB_FIELD);
     struct check_place place = {.split_left = mbaff && left && field && !beside_field,
                                 .mixed_left = mbaff && left && !field && beside_field};
-    place.avail = (left ? REC_AVAIL_A : 0) | (above ? REC_AVAIL_B : 0) | (above && left ? REC_AVAIL_D : 0) |
+    place.avail = (left ? REC_AVAIL_A : 0) | (above ? REC_AVAIL_B : 0) |
+                  (above && left ? REC_AVAIL_D : 0) |
                   (above && !lower_frame && x + 1 < width ? REC_AVAIL_C : 0);
     place.deblock = (left ? REC_DEBLOCK_LEFT : 0) | (above ? REC_DEBLOCK_TOP : 0);
     return place;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything but progressive 8-bit 4:2:0: chroma formats, depths, separate colour planes, lossless macroblocks in all of them;
- * field pictures that refer to fields, also to the other one of their own frame; MBAFF frames whose pairs change between frame
- * and field at random; all of these, and progressive frames, with SP and SI slices. Built like the random group.
+ * Everything but progressive 8-bit 4:2:0: chroma formats, depths, separate colour planes, lossless
+ * macroblocks in all of them; field pictures that refer to fields, also to the other one of their
+ * own frame; MBAFF frames whose pairs change between frame and field at random; all of these, and
+ * progressive frames, with SP and SI slices. Built like the random group.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -20,35 +21,44 @@ static void near_vectors(struct check_env *env, struct rec_motion *o)
     for (int b = 0; b < 16; b++)
         for (int list = 0; list < 2; list++)
             for (int c = 0; c < 2; c++)
-                o->mv[list][b][c] = (int16_t)(o->ref_idx[list][(b >> 3) * 2 + (b >> 1 & 1)] < 0 ? 0 : check_range(env, -2, 2));
+                o->mv[list][b][c] = (int16_t)(o->ref_idx[list][(b >> 3) * 2 + (b >> 1 & 1)] < 0
+                                                  ? 0
+                                                  : check_range(env, -2, 2));
 }
 
-static void build_inter(struct check_env *env, struct check_picture *p, uint32_t addr, const struct mixture *mix)
+static void build_inter(struct check_env *env, struct check_picture *p, uint32_t addr,
+                        const struct mixture *mix)
 {
     struct rec_mb *m = &p->mbs[addr];
     const int *size = sizes[check_random(env, 7)];
-    struct check_motion motion = {.width = size[0],
-                                  .height = size[1],
-                                  .lists = p->slices[m->slice].slice_type == 1 ? 0 : 1,
-                                  .fraction = {-1, -1},
-                                  .reach = check_chance(env, 60) ? REACH_NEAR : (enum check_reach)check_random(env, 3)};
+    struct check_motion motion = {
+        .width = size[0],
+        .height = size[1],
+        .lists = p->slices[m->slice].slice_type == 1 ? 0 : 1,
+        .fraction = {-1, -1},
+        .reach = check_chance(env, 60) ? REACH_NEAR : (enum check_reach)check_random(env, 3)};
     check_mb_inter(env, p, addr, &motion);
     if (mix->near && check_chance(env, 70))
         near_vectors(env, &p->motion[addr]);
-    m->flags |= p->slices[m->slice].slice_type < 3 && check_chance(env, 40) ? REC_MB_TRANSFORM_8X8 : 0;
+    m->flags |=
+        p->slices[m->slice].slice_type < 3 && check_chance(env, 40) ? REC_MB_TRANSFORM_8X8 : 0;
 }
 
 static void build_intra(struct check_env *env, struct check_picture *p, uint32_t addr)
 {
     struct rec_mb *m = &p->mbs[addr];
-    unsigned slice_type = p->slices[m->slice].slice_type, avail = check_chance(env, 70) ? 31 : check_random(env, 32);
+    unsigned slice_type = p->slices[m->slice].slice_type,
+             avail = check_chance(env, 70) ? 31 : check_random(env, 32);
     bool si = slice_type == 4 && check_chance(env, 60);
-    int kind = slice_type < 3 ? (int)check_random(env, 3) : si || check_chance(env, 50) ? REC_MB_INTRA_4X4 : REC_MB_INTRA_16X16;
+    int kind = slice_type < 3                ? (int)check_random(env, 3)
+               : si || check_chance(env, 50) ? REC_MB_INTRA_4X4
+                                             : REC_MB_INTRA_16X16;
     check_mb_intra(env, p, addr, kind, avail);
     m->flags |= si ? REC_MB_SI : 0;
 }
 
-static void build_mb(struct check_env *env, struct check_picture *p, uint32_t addr, const struct mixture *mix)
+static void build_mb(struct check_env *env, struct check_picture *p, uint32_t addr,
+                     const struct mixture *mix)
 {
     struct rec_mb *m = &p->mbs[addr];
     unsigned slice_type = p->slices[m->slice].slice_type;
@@ -140,8 +150,8 @@ static int run_format(struct check_env *env, uint32_t mb_width, uint32_t mb_heig
     return result;
 }
 
-/* Every format has pipelines of its own, so these are chosen: each chroma format with 8 bits and more, each depth, and depths
- * that differ. */
+/* Every format has pipelines of its own, so these are chosen: each chroma format with 8 bits and
+ * more, each depth, and depths that differ. */
 int check_group_formats(struct check_env *env)
 {
     static const struct check_format formats[] = {
@@ -184,7 +194,8 @@ static int run_fields(struct check_env *env)
 }
 
 /* 8 bits 4:2:0, then the other formats; odd numbers of rows of macroblocks in a field too. */
-static int run_interlaced(struct check_env *env, uint32_t mb_width, uint32_t mb_height, int rounds, bool mbaff)
+static int run_interlaced(struct check_env *env, uint32_t mb_width, uint32_t mb_height, int rounds,
+                          bool mbaff)
 {
     env->mbaff = 0;
     int result = check_open(env, mb_width, mb_height, 3, 3);
@@ -208,14 +219,17 @@ static int run_interlaced_formats(struct check_env *env, bool mbaff)
         int rounds;
     } formats[] = {{1, {8, 8}, 24}, {1, {10, 10}, 8}, {2, {8, 8}, 8}, {3, {9, 9}, 8}};
     for (unsigned i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        env->format = (struct check_format){.chroma_format_idc = formats[i].chroma_format_idc,
-                                            .bit_depth = {formats[i].bit_depth[0], formats[i].bit_depth[1]},
-                                            .interlaced = true};
+        env->format =
+            (struct check_format){.chroma_format_idc = formats[i].chroma_format_idc,
+                                  .bit_depth = {formats[i].bit_depth[0], formats[i].bit_depth[1]},
+                                  .interlaced = true};
         if (run_interlaced(env, 7, i & 1 ? 6 : 8, formats[i].rounds, mbaff) < 0)
             return -1;
     }
-    env->format = (struct check_format){.chroma_format_idc = 1, .bit_depth = {8, 8}, .interlaced = true};
-    return run_interlaced(env, 1, 2, 2, mbaff) < 0 || run_interlaced(env, 33, 4, 2, mbaff) < 0 ? -1 : 0;
+    env->format =
+        (struct check_format){.chroma_format_idc = 1, .bit_depth = {8, 8}, .interlaced = true};
+    return run_interlaced(env, 1, 2, 2, mbaff) < 0 || run_interlaced(env, 33, 4, 2, mbaff) < 0 ? -1
+                                                                                               : 0;
 }
 
 int check_group_fields(struct check_env *env)
@@ -236,5 +250,6 @@ int check_group_switching(struct check_env *env)
     if (run_format(env, 7, 5, 24) < 0)
         return -1;
     env->format.interlaced = true;
-    return run_interlaced(env, 6, 6, 8, false) < 0 || run_interlaced(env, 5, 8, 8, true) < 0 ? -1 : 0;
+    return run_interlaced(env, 6, 6, 8, false) < 0 || run_interlaced(env, 5, 8, 8, true) < 0 ? -1
+                                                                                             : 0;
 }

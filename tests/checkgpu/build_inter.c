@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Interprediction: every fractional position, partition size, list and kind of weighting; vectors inside, across the border and
- * far outside; every pair of positions with both lists.
+ * Interprediction: every fractional position, partition size, list and kind of weighting; vectors
+ * inside, across the border and far outside; every pair of positions with both lists.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -9,27 +9,32 @@
 
 static const int sizes[7][2] = {{16, 16}, {16, 8}, {8, 16}, {8, 8}, {8, 4}, {4, 8}, {4, 4}};
 
-static int vector(struct check_env *env, enum check_reach reach, int position, int size, int picture_size, int fraction)
+static int vector(struct check_env *env, enum check_reach reach, int position, int size,
+                  int picture_size, int fraction)
 {
     int whole;
     if (reach == REACH_FAR)
         whole = check_range(env, -8192, 8191);
-    else if (reach == REACH_BORDER) /* the block ends up across one of the borders, or close to it */
-        whole = (check_chance(env, 50) ? 0 : picture_size) - position - check_range(env, -4, size + 4);
+    /* the block ends up across one of the borders, or close to it */
+    else if (reach == REACH_BORDER)
+        whole =
+            (check_chance(env, 50) ? 0 : picture_size) - position - check_range(env, -4, size + 4);
     else
         whole = check_range(env, -12, 12);
     return whole * 4 + (fraction >= 0 ? fraction : (int)check_random(env, 4));
 }
 
-static void set_partition(struct check_env *env, struct check_picture *p, uint32_t addr, const struct check_motion *m, int list,
-                          int x0, int y0)
+static void set_partition(struct check_env *env, struct check_picture *p, uint32_t addr,
+                          const struct check_motion *m, int list, int x0, int y0)
 {
     int fraction = m->fraction[list];
     bool field = p->mbs[addr].flags & REC_MB_FIELD;
     int height = (int)env->mb_height * (field ? 8 : 16), row = (int)(addr / env->mb_width);
     int mb_x = (int)(addr % env->mb_width) * 16, mb_y = (env->mbaff && field ? row / 2 : row) * 16;
-    int mv_x = vector(env, m->reach, mb_x + x0, m->width, (int)env->mb_width * 16, fraction < 0 ? -1 : fraction & 3);
-    int mv_y = vector(env, m->reach, mb_y + y0, m->height, height, fraction < 0 ? -1 : fraction >> 2);
+    int mv_x = vector(env, m->reach, mb_x + x0, m->width, (int)env->mb_width * 16,
+                      fraction < 0 ? -1 : fraction & 3);
+    int mv_y =
+        vector(env, m->reach, mb_y + y0, m->height, height, fraction < 0 ? -1 : fraction >> 2);
     for (int y = y0; y < y0 + m->height; y += 4) {
         for (int x = x0; x < x0 + m->width; x += 4) {
             p->motion[addr].mv[list][y + x / 4][0] = (int16_t)mv_x;
@@ -38,7 +43,8 @@ static void set_partition(struct check_env *env, struct check_picture *p, uint32
     }
 }
 
-void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t addr, const struct check_motion *m)
+void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t addr,
+                    const struct check_motion *m)
 {
     struct rec_motion *o = &p->motion[addr];
     const struct rec_slice *s = &p->slices[p->mbs[addr].slice];
@@ -53,7 +59,9 @@ void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t add
             refs[list][q] =
                 same < q
                     ? refs[list][same]
-                    : (int)check_random(env, s->num_ref[list] * (env->mbaff && (p->mbs[addr].flags & REC_MB_FIELD) ? 2 : 1));
+                    : (int)check_random(
+                          env, s->num_ref[list] *
+                                   (env->mbaff && (p->mbs[addr].flags & REC_MB_FIELD) ? 2 : 1));
             if (lists[q] >> list & 1)
                 o->ref_idx[list][q] = (int8_t)refs[list][q];
         }
@@ -90,7 +98,8 @@ static void combination(struct check_env *env, unsigned n, struct check_motion *
     m->fraction[lists == 1] = (int)(n % 16);
 }
 
-static void fill_picture(struct check_env *env, struct check_picture *p, struct cursor *cursor, bool pairs)
+static void fill_picture(struct check_env *env, struct check_picture *p, struct cursor *cursor,
+                         bool pairs)
 {
     for (uint32_t addr = 0; addr < p->view.head.mb_count; addr++) {
         struct check_motion m;
@@ -114,8 +123,8 @@ int check_group_inter(struct check_env *env)
     struct cursor singles = {0}, pairs = {0};
     if (check_open(env, 11, 9, 4, 3) < 0)
         return -1;
-    while (singles.next[0] < 2 * 336 || singles.next[1] < 2 * 336 || singles.next[2] < 2 * 336 || pairs.next[0] < 256 ||
-           pairs.next[1] < 256 || pairs.next[2] < 256) {
+    while (singles.next[0] < 2 * 336 || singles.next[1] < 2 * 336 || singles.next[2] < 2 * 336 ||
+           pairs.next[0] < 256 || pairs.next[1] < 256 || pairs.next[2] < 256) {
         struct check_picture *pictures[3] = {0};
         for (uint32_t i = 0; i < 3; i++) {
             pictures[i] = weighted_picture(env, i);

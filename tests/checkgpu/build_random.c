@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything mixed: batches of pictures of different kinds, several slices with weights, references and thresholds of their
- * own, pictures that refer to earlier batches; and frames of all small sizes, of odd ones, and one of 1080p.
+ * Everything mixed: batches of pictures of different kinds, several slices with weights, references
+ * and thresholds of their own, pictures that refer to earlier batches; and frames of all small
+ * sizes, of odd ones, and one of 1080p.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -12,11 +13,12 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
     struct rec_mb *m = &p->mbs[addr];
     const struct rec_slice *s = &p->slices[m->slice];
     const int *size = sizes[check_random(env, 7)];
-    struct check_motion motion = {.width = size[0],
-                                  .height = size[1],
-                                  .lists = s->slice_type == 0 ? 1 : 0,
-                                  .fraction = {-1, -1},
-                                  .reach = check_chance(env, 60) ? REACH_NEAR : (enum check_reach)check_random(env, 3)};
+    struct check_motion motion = {
+        .width = size[0],
+        .height = size[1],
+        .lists = s->slice_type == 0 ? 1 : 0,
+        .fraction = {-1, -1},
+        .reach = check_chance(env, 60) ? REACH_NEAR : (enum check_reach)check_random(env, 3)};
     if (s->slice_type == 2 || check_chance(env, intra)) {
         if (check_chance(env, 5)) {
             check_mb_pcm(env, p, addr);
@@ -52,7 +54,8 @@ static struct check_picture *build(struct check_env *env, uint32_t index)
         slice->scaling = check_random(env, 3);
         slice->num_ref[1] = slice->slice_type == 1 ? slice->num_ref[1] : 0;
         check_slice_weights(env, p, s, (int)check_random(env, slice->slice_type == 1 ? 3 : 2));
-        for (int list = 0; list < 2; list++) /* frames that earlier batches wrote are references too, as are doubles */
+        /* frames that earlier batches wrote are references too, as are doubles */
+        for (int list = 0; list < 2; list++)
             for (uint32_t i = 0; i < slice->num_ref[list]; i++)
                 slice->ref[list][i] = (uint16_t)REC_REF(check_random(env, env->refs), REC_FRAME);
     }
@@ -64,7 +67,8 @@ static struct check_picture *build(struct check_env *env, uint32_t index)
     return p;
 }
 
-/* Slots change places: what a batch writes is read by the next one, which overwrites what was read. */
+/* Slots change places: what a batch writes is read by the next one, which overwrites what was read.
+ */
 static int run_batch(struct check_env *env, uint32_t n, bool swap)
 {
     struct check_picture *pictures[CHECK_SLOTS];
@@ -96,7 +100,8 @@ int check_group_random(struct check_env *env)
 
 int check_group_sizes(struct check_env *env)
 {
-    static const uint32_t frames[][2] = {{1, 1}, {1, 7}, {9, 1}, {2, 2}, {3, 2}, {2, 5}, {33, 2}, {40, 3}, {120, 68}};
+    static const uint32_t frames[][2] = {{1, 1}, {1, 7},  {9, 1},  {2, 2},   {3, 2},
+                                         {2, 5}, {33, 2}, {40, 3}, {120, 68}};
     for (unsigned i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
         bool large = frames[i][0] * frames[i][1] > 1000;
         if (check_open(env, frames[i][0], frames[i][1], large ? 1 : 2, large ? 1 : 2) < 0)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual: every QP with sparse, dense and extreme levels, flat and random scaling, every kind of macroblock and transform;
- * and lossless macroblocks with every direction of prediction.
+ * Residual: every QP with sparse, dense and extreme levels, flat and random scaling, every kind of
+ * macroblock and transform; and lossless macroblocks with every direction of prediction.
  */
 #include "tests/checkgpu/checkgpu.h"
 
 /* Kinds: 4x4 inter, 8x8 inter, 4x4, 8x8, 16x16 intra. */
-static void build_mb(struct check_env *env, struct check_picture *p, uint32_t addr, unsigned kind, bool bypass)
+static void build_mb(struct check_env *env, struct check_picture *p, uint32_t addr, unsigned kind,
+                     bool bypass)
 {
     struct check_motion motion = {.width = 16, .height = 16, .fraction = {-1, -1}};
     p->mbs[addr].flags = bypass ? REC_MB_BYPASS : 0;
@@ -61,7 +62,8 @@ int check_group_bypass(struct check_env *env)
             for (uint32_t addr = 0; addr < p->view.head.mb_count; addr++) {
                 build_mb(env, p, addr, check_random(env, 5), check_chance(env, 85));
                 check_mb_filter(env, p, addr);
-                check_mb_residual(env, p, addr, check_chance(env, 50) ? LEVELS_SPARSE : LEVELS_DENSE, 60);
+                check_mb_residual(env, p, addr,
+                                  check_chance(env, 50) ? LEVELS_SPARSE : LEVELS_DENSE, 60);
             }
         }
         if (check_run(env, pictures, 3) < 0)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu builds records without a bitstream, has them reconstructed by the shaders and by the slow reference, and compares
- * every sample of the unfiltered and the filtered pictures.
+ * checkgpu builds records without a bitstream, has them reconstructed by the shaders and by the
+ * slow reference, and compares every sample of the unfiltered and the filtered pictures.
  *
- * Groups are lists of built inputs (build_*.c); env.c owns the device, the frame stores and the comparison.
+ * Groups are lists of built inputs (build_*.c); env.c owns the device, the frame stores and the
+ * comparison.
  */
 #ifndef PELTON_CHECKGPU_H
 #define PELTON_CHECKGPU_H
@@ -23,12 +24,13 @@ struct check_env {
     uint64_t seed;
     uint64_t random; /* state of the generator */
     struct gpu *gpu;
-    int wavefront;                             /* 0: both kinds, else the one */
-    bool flow;                                 /* of a clip: with deliveries, as fast as it goes */
-    unsigned beside;                           /* of a clip with flow: batches of entropy decoding in the background */
-    int flight;                                /* of a clip: batches in flight; 0: as many as recon takes */
-    uint32_t mb_width, mb_height, refs, width; /* slots 0..refs-1 are read, refs..refs+width-1 are written */
-    struct check_format {                      /* of the frame stores that check_open makes */
+    int wavefront;   /* 0: both kinds, else the one */
+    bool flow;       /* of a clip: with deliveries, as fast as it goes */
+    unsigned beside; /* of a clip with flow: batches of entropy decoding in the background */
+    int flight;      /* of a clip: batches in flight; 0: as many as recon takes */
+    /* slots 0..refs-1 are read, refs..refs+width-1 are written */
+    uint32_t mb_width, mb_height, refs, width;
+    struct check_format { /* of the frame stores that check_open makes */
         uint8_t chroma_format_idc, bit_depth[2];
         bool interlaced, separate_planes;
     } format;
@@ -47,13 +49,16 @@ uint32_t check_random(struct check_env *env, uint32_t n);
 int check_range(struct check_env *env, int lo, int hi);
 bool check_chance(struct check_env *env, int percent);
 
-/* A frame store of w x h macroblocks whose first refs slots hold painted pictures. 0 or -1 (reported). */
-int check_open(struct check_env *env, uint32_t mb_width, uint32_t mb_height, uint32_t refs, uint32_t width);
+/* A frame store of w x h macroblocks whose first refs slots hold painted pictures. 0 or -1
+ * (reported). */
+int check_open(struct check_env *env, uint32_t mb_width, uint32_t mb_height, uint32_t refs,
+               uint32_t width);
 void check_close(struct check_env *env); /* half-built is fine */
 /* A line of the data as words, for what differs. */
 void check_print_words(const char *what, const void *data, size_t bytes);
 
-/* A picture that is being built: a view over arrays it owns. Macroblocks start as inter without residual, vector 0, index 0. */
+/* A picture that is being built: a view over arrays it owns. Macroblocks start as inter without
+ * residual, vector 0, index 0. */
 struct check_picture {
     struct rec_view view;
     struct rec_mb *mbs;
@@ -65,7 +70,8 @@ struct check_picture {
     struct rec_scaling *scaling;
 };
 
-/* slices: macroblocks are split into that many runs. All are B slices with all reference slots in both lists, in random order.
+/* slices: macroblocks are split into that many runs. All are B slices with all reference slots in
+ * both lists, in random order.
  */
 struct check_picture *check_picture_create(struct check_env *env, uint32_t index, uint32_t slices);
 void check_picture_free(struct check_picture *p);
@@ -73,11 +79,15 @@ void check_picture_free(struct check_picture *p);
 void check_slice_weights(struct check_env *env, struct check_picture *p, uint32_t slice, int mode);
 
 enum check_levels { LEVELS_NONE, LEVELS_SPARSE, LEVELS_DENSE, LEVELS_EXTREME };
-/* Coefficients for macroblock addr, whose kind and flags are set; percent of the blocks are coded. */
-void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t addr, enum check_levels levels, int percent);
+/* Coefficients for macroblock addr, whose kind and flags are set; percent of the blocks are coded.
+ */
+void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t addr,
+                       enum check_levels levels, int percent);
 void check_mb_pcm(struct check_env *env, struct check_picture *p, uint32_t addr);
-/* An intra macroblock of the kind with random valid modes for what avail offers (which is first cut to what the place has). */
-void check_mb_intra(struct check_env *env, struct check_picture *p, uint32_t addr, int kind, unsigned avail);
+/* An intra macroblock of the kind with random valid modes for what avail offers (which is first cut
+ * to what the place has). */
+void check_mb_intra(struct check_env *env, struct check_picture *p, uint32_t addr, int kind,
+                    unsigned avail);
 
 /* Inter: partition sizes, vectors. */
 enum check_reach { REACH_NEAR, REACH_BORDER, REACH_FAR };
@@ -87,43 +97,51 @@ struct check_motion {
     int fraction[2];   /* x + 4 * y per list; -1: random */
     enum check_reach reach;
 };
-void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t addr, const struct check_motion *m);
+void check_mb_inter(struct check_env *env, struct check_picture *p, uint32_t addr,
+                    const struct check_motion *m);
 /* QP, and which edges are filtered, at random. */
 void check_mb_filter(struct check_env *env, struct check_picture *p, uint32_t addr);
-/* Neighbours that the picture has for a macroblock: REC_AVAIL_* and REC_DEBLOCK_* that may be set. */
+/* Neighbours that the picture has for a macroblock: REC_AVAIL_* and REC_DEBLOCK_* that may be set.
+ */
 struct check_place {
     unsigned avail, deblock;
     bool split_left, mixed_left; /* records_validate.c: position */
 };
 struct check_place check_place_of(const struct check_picture *p, uint32_t addr);
 
-/* Reconstruct n pictures as a batch both ways and compare. Frees them. 0, or -1 after a mismatch or an error (reported). */
+/* Reconstruct n pictures as a batch both ways and compare. Frees them. 0, or -1 after a mismatch or
+ * an error (reported). */
 int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n);
 
 /* has_intra and so on, as a decoder would say them. */
 void check_finish_head(struct check_picture *p);
 
-/* Time per stage of batches of 1, 2, 4.. up to most pictures of 1080p of a format (timing.c has their names), printed. 0, or -1. */
+/* Time per stage of batches of 1, 2, 4.. up to most pictures of 1080p of a format (timing.c has
+ * their names), printed. 0, or -1. */
 int check_timing(struct check_env *env, uint32_t most, const char *format);
 
-/* Time per stage of the pictures of a clip (its first `most`; 0: all), in batches of 1, 4, 8.. up to widest; env->wavefront as in
- * recon_params. 0, or -1. */
+/* Time per stage of the pictures of a clip (its first `most`; 0: all), in batches of 1, 4, 8.. up
+ * to widest; env->wavefront as in recon_params. 0, or -1. */
 int check_replay(struct check_env *env, const char *path, uint32_t widest, uint32_t most);
 
-/* Step 2 of the streams (at most `most` pictures of each; 0: all) on the GPU against the CPU's, then as many times with damage. 0, or
- * -1. */
-int check_entropy(struct check_env *env, const char *const *paths, unsigned count, uint32_t most, unsigned damage_rounds);
+/* Step 2 of the streams (at most `most` pictures of each; 0: all) on the GPU against the CPU's,
+ * then as many times with damage. 0, or -1. */
+int check_entropy(struct check_env *env, const char *const *paths, unsigned count, uint32_t most,
+                  unsigned damage_rounds);
 /* Its time, of 1, 16, 64.. up to most pictures of the stream at once. 0, or -1. */
 int check_entropy_timing(struct check_env *env, const char *path, uint32_t most);
 
-/* Step 3 of the streams, likewise; then as many times with macroblocks that are built, and with damage. 0, or -1. */
-int check_motion(struct check_env *env, const char *const *paths, unsigned count, uint32_t most, unsigned damage_rounds);
+/* Step 3 of the streams, likewise; then as many times with macroblocks that are built, and with
+ * damage. 0, or -1. */
+int check_motion(struct check_env *env, const char *const *paths, unsigned count, uint32_t most,
+                 unsigned damage_rounds);
 /* Its time, of 1, 16, 64.. up to most pictures of the stream at once. 0, or -1. */
 int check_motion_timing(struct check_env *env, const char *path, uint32_t most);
 
 #define CHECK_CLIP_WIDTH 64
 
-/* The pictures of a clip, which are in slots of their own numbers, in some order, and the sums of their frames. */
+/* The pictures of a clip, which are in slots of their own numbers, in some order, and the sums of
+ * their frames. */
 struct check_clip {
     const struct rec_view *views;
     const uint32_t *order;
@@ -131,16 +149,18 @@ struct check_clip {
     uint32_t count;
 };
 
-/* Entropy decoding of a clip's pictures in the background, until it is stopped. 0, or a negative value. */
+/* Entropy decoding of a clip's pictures in the background, until it is stopped. 0, or a negative
+ * value. */
 struct check_beside;
-int check_beside_start(struct check_env *env, const char *path, unsigned batches, struct check_beside **out);
+int check_beside_start(struct check_env *env, const char *path, unsigned batches,
+                       struct check_beside **out);
 double check_beside_rate(struct check_beside *b); /* pictures a second since the last time */
-int check_beside_stop(struct check_beside *b);    /* NULL allowed; 0, or what went wrong meanwhile */
+int check_beside_stop(struct check_beside *b); /* NULL allowed; 0, or what went wrong meanwhile */
 
 /* FNV-1a over words. */
 uint64_t check_frame_sum(const uint8_t *frame, size_t size);
-/* Pictures per second with deliveries, in batches of width pictures (at most CHECK_CLIP_WIDTH); what is delivered is compared. 0, or
- * a negative value. */
+/* Pictures per second with deliveries, in batches of width pictures (at most CHECK_CLIP_WIDTH);
+ * what is delivered is compared. 0, or a negative value. */
 int check_flow(struct gpu *g, struct recon *r, uint32_t width, const struct check_clip *clip);
 
 /* Groups: 0, or -1. */

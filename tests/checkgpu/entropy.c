@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --entropy FILE: slices of real streams (raw bytes with start codes) decoded by step 2 on the CPU and by the GPU; all arrays
- * must be equal. Then the same slices damaged, again and again: the GPU may refuse what it likes, but what it lets pass must be what
- * the CPU makes of it. With --time it is measured instead: so many pictures of the stream at once.
+ * checkgpu --entropy FILE: slices of real streams (raw bytes with start codes) decoded by step 2 on
+ * the CPU and by the GPU; all arrays must be equal. Then the same slices damaged, again and again:
+ * the GPU may refuse what it likes, but what it lets pass must be what the CPU makes of it. With
+ * --time it is measured instead: so many pictures of the stream at once.
  */
 #include "tests/checkgpu/entropy.h"
 #include "codec/entropy.h"
@@ -15,10 +16,10 @@
 #include <string.h>
 
 #define BATCH_PICTURES 32
-#define BATCH_MBS 40000
-#define BATCH_SLICES 4096
-#define BATCH_BYTES (8u << 20)
-#define UNITS_PER_MB 24
+#define BATCH_MBS      40000
+#define BATCH_SLICES   4096
+#define BATCH_BYTES    (8u << 20)
+#define UNITS_PER_MB   24
 
 struct arrays {
     struct rec_mb *mbs;
@@ -42,7 +43,8 @@ static struct arrays arrays_at(const struct h264_picture *pic, uint8_t *memory)
 {
     size_t sizes[4];
     array_sizes(pic, sizes);
-    return (struct arrays){(void *)memory, (void *)(memory + sizes[0]), (void *)(memory + sizes[0] + sizes[1]),
+    return (struct arrays){(void *)memory, (void *)(memory + sizes[0]),
+                           (void *)(memory + sizes[0] + sizes[1]),
                            (void *)(memory + sizes[0] + sizes[1] + sizes[2])};
 }
 
@@ -79,11 +81,13 @@ int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *
 
 static unsigned unit_count(const struct rec_mb *mb)
 {
-    return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) + __builtin_popcount(mb->coded[2]));
+    return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
+                      __builtin_popcount(mb->coded[2]));
 }
 
 /* Which units slices of one picture get depends on their order in time. */
-static const char *mb_differs(const struct h264_picture *pic, const struct arrays *got, uint32_t addr)
+static const char *mb_differs(const struct h264_picture *pic, const struct arrays *got,
+                              uint32_t addr)
 {
     struct rec_mb a = pic->mbs[addr], b = got->mbs[addr];
     const struct h264_mb_syntax *syntax = &pic->syntax[addr];
@@ -93,10 +97,11 @@ static const char *mb_differs(const struct h264_picture *pic, const struct array
         return "rec_mb";
     if (memcmp(syntax, &got->syntax[addr], sizeof(*syntax)))
         return "syntax";
-    if (syntax->part != H264_PART_DIRECT && memcmp(&pic->motion[addr], &got->motion[addr], sizeof(*pic->motion)))
+    if (syntax->part != H264_PART_DIRECT &&
+        memcmp(&pic->motion[addr], &got->motion[addr], sizeof(*pic->motion)))
         return "rec_motion";
-    if (memcmp((const int16_t *)pic->coeffs + (size_t)pic->mbs[addr].coeff * 16, got->coeffs + (size_t)got->mbs[addr].coeff * 16,
-               unit_count(&a) * 32))
+    if (memcmp((const int16_t *)pic->coeffs + (size_t)pic->mbs[addr].coeff * 16,
+               got->coeffs + (size_t)got->mbs[addr].coeff * 16, unit_count(&a) * 32))
         return "coefficients";
     return NULL;
 }
@@ -105,13 +110,16 @@ static int compare(const struct h264_picture *pic, const struct arrays *got, uin
 {
     for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
         const char *what;
-        if (got->mbs[addr].coeff > units || unit_count(&got->mbs[addr]) > units - got->mbs[addr].coeff)
+        if (got->mbs[addr].coeff > units ||
+            unit_count(&got->mbs[addr]) > units - got->mbs[addr].coeff)
             what = "units";
         else
             what = mb_differs(pic, got, addr);
         if (!what)
             continue;
-        printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32 ": %s\n", pic->id, addr, pic->mb_count, what);
+        printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32
+               ": %s\n",
+               pic->id, addr, pic->mb_count, what);
         check_print_words("cpu", &pic->mbs[addr], sizeof(struct rec_mb));
         check_print_words("gpu", &got->mbs[addr], sizeof(struct rec_mb));
         check_print_words("cpu syntax", &pic->syntax[addr], 8);
@@ -121,7 +129,8 @@ static int compare(const struct h264_picture *pic, const struct arrays *got, uin
         return -1;
     }
     if (pic->slice_count == 1 && units != atomic_load(&pic->unit_count)) {
-        printf("checkgpu: MISMATCH picture %" PRIu32 ": %" PRIu32 " units, not %u\n", pic->id, units, atomic_load(&pic->unit_count));
+        printf("checkgpu: MISMATCH picture %" PRIu32 ": %" PRIu32 " units, not %u\n", pic->id,
+               units, atomic_load(&pic->unit_count));
         return -1;
     }
     return 0;
@@ -145,19 +154,22 @@ static void *resident(const struct entropy *p, const struct arrays *got)
     return p->device_memory + ((uint8_t *)got->coeffs - p->arena_memory);
 }
 
-static int read_resident(struct entropy *p, const struct gpu_entropy_batch *b, uint32_t n, const struct arrays *got)
+static int read_resident(struct entropy *p, const struct gpu_entropy_batch *b, uint32_t n,
+                         const struct arrays *got)
 {
     int err = 0;
     for (uint32_t i = 0; i < n && err == 0; i++) {
         uint32_t units = 0;
         if (is_resident(i) && gpu_entropy_picture_ok(b, i, &units) && units)
-            err = gpu_arena_read(p->env->gpu, resident(p, &got[i]), (size_t)units * 32, got[i].coeffs);
+            err = gpu_arena_read(p->env->gpu, resident(p, &got[i]), (size_t)units * 32,
+                                 got[i].coeffs);
     }
     return err;
 }
 
 /* Fetch those that are ok: some into arenas, some into other memory. */
-static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_picture **pictures, uint32_t n, struct arrays *got)
+static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_picture **pictures,
+                 uint32_t n, struct arrays *got)
 {
     size_t used[2] = {0, 0}, sizes[4];
     int err = 0;
@@ -169,7 +181,9 @@ static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_pic
         memset(got[i].mbs, 0xa5, sizes[0] + sizes[1] + sizes[2]);
         void *coeffs = is_resident(i) ? resident(p, &got[i]) : got[i].coeffs;
         if (gpu_entropy_picture_ok(b, i, &units))
-            err = gpu_entropy_fetch(b, i, &(struct gpu_entropy_target){got[i].mbs, got[i].motion, got[i].syntax, coeffs});
+            err = gpu_entropy_fetch(
+                b, i,
+                &(struct gpu_entropy_target){got[i].mbs, got[i].motion, got[i].syntax, coeffs});
     }
     if (err == 0)
         err = gpu_entropy_fetch_submit(b);
@@ -178,12 +192,14 @@ static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_pic
     return err ? err : read_resident(p, b, n, got);
 }
 
-/* Whether the GPU has no excuse: on llvmpipe a thread can go through so many iterations of loops (entropy.comp), here estimated. */
+/* Whether the GPU has no excuse: on llvmpipe a thread can go through so many iterations of loops
+ * (entropy.comp), here estimated. */
 static bool must_pass(const struct entropy *p, const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-        if (gpu_info(p->env->gpu)->software && 150 * (slice->end_mb - slice->hdr.first_mb) + 22 * slice->nal_size > 60000)
+        if (gpu_info(p->env->gpu)->software &&
+            150 * (slice->end_mb - slice->hdr.first_mb) + 22 * slice->nal_size > 60000)
             return false;
     }
     return true;
@@ -214,8 +230,8 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
             *(ok ? &p->passed : &p->refused) += 1;
         p->equal += ok && !damaged;
         if (ok != good[i] && (ok || (!damaged && must_pass(p, pictures[i])))) {
-            printf("checkgpu: MISMATCH picture %" PRIu32 " is %s for the CPU and %s for the GPU\n", pictures[i]->id, good[i] ? "good" : "bad",
-                   ok ? "good" : "bad");
+            printf("checkgpu: MISMATCH picture %" PRIu32 " is %s for the CPU and %s for the GPU\n",
+                   pictures[i]->id, good[i] ? "good" : "bad", ok ? "good" : "bad");
             err = -1;
         }
         if (ok && err == 0)
@@ -235,7 +251,8 @@ struct whole {
     size_t size;
 };
 
-/* Other bytes, or an early end; of the slice data above all, and often of its end, so that some other valid slice comes of it. */
+/* Other bytes, or an early end; of the slice data above all, and often of its end, so that some
+ * other valid slice comes of it. */
 static int damage(struct entropy *p, struct h264_slice *slice, struct whole *whole)
 {
     size_t header = slice->data_bit_offset / 8 + 2, last = slice->nal_size - 1;
@@ -252,7 +269,8 @@ static int damage(struct entropy *p, struct h264_slice *slice, struct whole *who
     if (check_chance(p->env, 40))
         header = last - header > 4 ? last - 4 : header;
     for (unsigned n = 1 + check_random(p->env, 3); n > 0; n--)
-        slice->nal[header + check_random(p->env, (uint32_t)(last - header))] = (uint8_t)check_random(p->env, 256);
+        slice->nal[header + check_random(p->env, (uint32_t)(last - header))] =
+            (uint8_t)check_random(p->env, 256);
     return 0;
 }
 
@@ -271,7 +289,8 @@ static int run_damaged(struct entropy *p, struct h264_picture **pictures, uint32
     for (unsigned round = 0; round < p->damage && err == 0; round++) {
         struct whole wholes[BATCH_PICTURES] = {{0}};
         for (uint32_t i = 0; i < n && err == 0; i++)
-            err = damage(p, &pictures[i]->slices[check_random(p->env, pictures[i]->slice_count)], &wholes[i]);
+            err = damage(p, &pictures[i]->slices[check_random(p->env, pictures[i]->slice_count)],
+                         &wholes[i]);
         if (err == 0)
             err = run_batch(p, pictures, n, true);
         for (uint32_t i = 0; i < n; i++)
@@ -291,7 +310,8 @@ static bool batch_has_room(const struct entropy *p, const struct h264_picture *p
     }
     for (uint32_t k = 0; k < pic->slice_count; k++)
         bytes += pic->slices[k].nal_size + 64;
-    return p->count < BATCH_PICTURES && mbs <= BATCH_MBS && slices <= BATCH_SLICES && bytes <= BATCH_BYTES;
+    return p->count < BATCH_PICTURES && mbs <= BATCH_MBS && slices <= BATCH_SLICES &&
+           bytes <= BATCH_BYTES;
 }
 
 static int run_pending(struct entropy *p)
@@ -318,7 +338,8 @@ static int take_picture(struct entropy *p, struct h264_picture *pic)
         err = run_pending(p);
     if (p->count == p->capacity) {
         uint32_t capacity = 2 * p->capacity + BATCH_PICTURES;
-        struct h264_picture **grown = realloc(p->pictures, capacity * sizeof(struct h264_picture *));
+        struct h264_picture **grown =
+            realloc(p->pictures, capacity * sizeof(struct h264_picture *));
         if (!grown) {
             h264_picture_unref(pic);
             return GPU_ERR_NOMEM;
@@ -337,12 +358,11 @@ static int drain(struct entropy *p)
     int err = 0;
     while ((pic = h264_stream_next_output(p->stream)))
         h264_picture_unref(pic);
-    while ((pic = h264_stream_next_decode(p->stream))) {
+    while ((pic = h264_stream_next_decode(p->stream)))
         if (err == 0)
             err = take_picture(p, pic);
         else
             h264_picture_unref(pic);
-    }
     return err;
 }
 
@@ -356,7 +376,8 @@ int entropy_read_stream(struct entropy *p, const char *path)
     int err = data && h264_stream_create(&params, &p->stream) == H264_OK ? 0 : -1;
     if (err)
         printf("checkgpu: cannot read %s\n", path);
-    for (size_t at = err ? size : annexb_start(data, size, 0), end; at < size && err == 0 && p->most; at = end) {
+    for (size_t at = err ? size : annexb_start(data, size, 0), end;
+         at < size && err == 0 && p->most; at = end) {
         end = annexb_start(data, size, at + 3);
         h264_stream_feed(p->stream, data + at, end - at, 0, &diag); /* errors are other tests' */
         err = drain(p);
@@ -390,9 +411,15 @@ static int open_check(struct entropy *p)
     struct ent_tables tables;
     void *memory = NULL;
     h264_entropy_tables(&tables);
-    struct gpu_entropy_params params = {.batches = 2, .pictures = BATCH_PICTURES, .slices = BATCH_SLICES, .mbs = BATCH_MBS,
-                                        .units = BATCH_MBS * UNITS_PER_MB, .bytes = BATCH_BYTES, .tables = &tables};
-    p->arena_size = (size_t)BATCH_MBS * (32 + 136 + 8 + UNITS_PER_MB * 32) + (size_t)BATCH_SLICES * ENTROPY_SLACK * 32 + BATCH_PICTURES * 64;
+    struct gpu_entropy_params params = {.batches = 2,
+                                        .pictures = BATCH_PICTURES,
+                                        .slices = BATCH_SLICES,
+                                        .mbs = BATCH_MBS,
+                                        .units = BATCH_MBS * UNITS_PER_MB,
+                                        .bytes = BATCH_BYTES,
+                                        .tables = &tables};
+    p->arena_size = (size_t)BATCH_MBS * (32 + 136 + 8 + UNITS_PER_MB * 32) +
+                    (size_t)BATCH_SLICES * ENTROPY_SLACK * 32 + BATCH_PICTURES * 64;
     p->scratch = h264_scratch_create();
     p->memory = malloc(p->arena_size);
     if (!p->scratch || !p->memory)
@@ -407,7 +434,8 @@ static int open_check(struct entropy *p)
     return err;
 }
 
-int check_entropy(struct check_env *env, const char *const *paths, unsigned count, uint32_t most, unsigned damage_rounds)
+int check_entropy(struct check_env *env, const char *const *paths, unsigned count, uint32_t most,
+                  unsigned damage_rounds)
 {
     struct entropy p = {.env = env, .damage = damage_rounds};
     int err = open_check(&p);
@@ -417,10 +445,12 @@ int check_entropy(struct check_env *env, const char *const *paths, unsigned coun
         unsigned long before = env->pictures, equal = p.equal;
         p.most = most ? most : UINT32_MAX;
         err = entropy_read_stream(&p, paths[i]);
-        printf("checkgpu entropy: %s %s, %lu pictures, %lu equal\n", paths[i], err ? "FAILED" : "ok", env->pictures - before, p.equal - equal);
+        printf("checkgpu entropy: %s %s, %lu pictures, %lu equal\n", paths[i],
+               err ? "FAILED" : "ok", env->pictures - before, p.equal - equal);
     }
-    printf("checkgpu entropy: %lu pictures, %lu macroblocks, %lu equal; damaged: %lu refused, %lu as the CPU has them\n", env->pictures, env->mbs,
-           p.equal, p.refused, p.passed);
+    printf("checkgpu entropy: %lu pictures, %lu macroblocks, %lu equal; damaged: %lu refused, %lu "
+           "as the CPU has them\n",
+           env->pictures, env->mbs, p.equal, p.refused, p.passed);
     entropy_close(&p);
     return err ? -1 : 0;
 }

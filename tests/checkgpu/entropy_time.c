@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --entropy FILE --time N: how long entropy decoding on the GPU takes, of up to N pictures at once, by itself and beside copies
- * on another queue.
+ * checkgpu --entropy FILE --time N: how long entropy decoding on the GPU takes, of up to N pictures
+ * at once, by itself and beside copies on another queue.
  */
 #include "tests/checkgpu/entropy.h"
 #include "codec/entropy.h"
@@ -25,12 +25,14 @@ int entropy_submit(struct entropy *p, uint32_t first, uint32_t n, struct gpu_ent
     int err = b ? 0 : GPU_ERR_INVALID;
     for (uint32_t i = first; i < first + n && err == 0; i++) {
         const struct h264_picture *pic = p->pictures[i % p->count];
-        err = entropy_add_picture(b, pic, atomic_load(&pic->unit_count) + pic->slice_count * ENTROPY_SLACK);
+        err = entropy_add_picture(b, pic,
+                                  atomic_load(&pic->unit_count) + pic->slice_count * ENTROPY_SLACK);
     }
     return err ? err : gpu_entropy_submit(b);
 }
 
-/* The same while the main queue copies memory as fast as it can: what either takes from the other. */
+/* The same while the main queue copies memory as fast as it can: what either takes from the other.
+ */
 static int time_beside(struct entropy *p, uint32_t n, double alone)
 {
     double bandwidth[2] = {0, 0}, sum = 0;
@@ -47,8 +49,9 @@ static int time_beside(struct entropy *p, uint32_t n, double alone)
         count++;
     }
     if (err == 0 && count)
-        printf("x%-4" PRIu32 " beside copies on another queue: %.3f times as long; those, %u of them, have %.3f of their speed\n", n,
-               gpu_entropy_seconds(b) / alone, count, sum / count / bandwidth[0]);
+        printf("x%-4" PRIu32 " beside copies on another queue: %.3f times as long; those, %u of "
+               "them, have %.3f of their speed\n",
+               n, gpu_entropy_seconds(b) / alone, count, sum / count / bandwidth[0]);
     gpu_entropy_end(b);
     return err;
 }
@@ -62,7 +65,8 @@ static void room_for(const struct entropy *p, uint32_t n, struct gpu_entropy_par
         const struct h264_picture *pic = p->pictures[i];
         params->slices += rounds * pic->slice_count;
         params->mbs += rounds * pic->mb_count;
-        params->units += rounds * (atomic_load(&pic->unit_count) + pic->slice_count * ENTROPY_SLACK);
+        params->units +=
+            rounds * (atomic_load(&pic->unit_count) + pic->slice_count * ENTROPY_SLACK);
         bytes += rounds * picture_bytes(pic);
     }
     params->bytes = (uint32_t)(bytes + 3) & ~3u;
@@ -103,8 +107,11 @@ static int time_count(struct entropy *p, uint32_t n)
         gpu_entropy_end(b);
     }
     if (err == 0)
-        printf("x%-4" PRIu32 " %9.3f ms, %9.3f ms a picture, %8.1f pictures/s, %9.2f Mbit/s, %8.3f Mbit/s a slice\n", n, 1e3 * best,
-               1e3 * best / n, n / best, 8e-6 * (double)bytes / best, 8e-6 * (double)bytes / best / slices);
+        printf(
+            "x%-4" PRIu32
+            " %9.3f ms, %9.3f ms a picture, %8.1f pictures/s, %9.2f Mbit/s, %8.3f Mbit/s a slice\n",
+            n, 1e3 * best, 1e3 * best / n, n / best, 8e-6 * (double)bytes / best,
+            8e-6 * (double)bytes / best / slices);
     if (err == 0 && n >= BESIDE)
         err = time_beside(p, n, best);
     gpu_entropy_free(p->gpu);
@@ -120,7 +127,12 @@ int check_entropy_timing(struct check_env *env, const char *path, uint32_t most)
     int err = p.scratch ? entropy_read_stream(&p, path) : GPU_ERR_NOMEM;
     for (uint32_t i = 0; i < p.count && err == 0; i++)
         entropy_decode_cpu(&p, p.pictures[i]);
-    for (uint32_t n = 1; n <= most && err == 0 && p.count; n = n == 1 ? 16 : n == 16 ? 64 : n == 64 ? 132 : n == 132 ? 264 : n == 264 ? 512 : n * 2)
+    for (uint32_t n = 1; n <= most && err == 0 && p.count; n = n == 1     ? 16
+                                                               : n == 16  ? 64
+                                                               : n == 64  ? 132
+                                                               : n == 132 ? 264
+                                                               : n == 264 ? 512
+                                                                          : n * 2)
         err = time_count(&p, n);
     if (err)
         printf("checkgpu: %s\n", gpu_error_text(err));

@@ -53,22 +53,24 @@ void check_close(struct check_env *env)
     }
 }
 
-/* A batch with more coefficients than usual would be split, and its unfiltered layers used twice: room for four times as many.
+/* A batch with more coefficients than usual would be split, and its unfiltered layers used twice:
+ * room for four times as many.
  */
 static int open_stores(struct check_env *env)
 {
     for (int i = 0; i < CHECK_KINDS; i++) {
         if (env->wavefront && env->wavefront != i + 1)
             continue;
-        struct recon_params params = {.mb_width = env->mb_width,
-                                      .mb_height = env->mb_height,
-                                      .chroma_format_idc = env->format.chroma_format_idc,
-                                      .bit_depth = {env->format.bit_depth[0], env->format.bit_depth[1]},
-                                      .interlaced = env->format.interlaced,
-                                      .separate_planes = env->format.separate_planes,
-                                      .slots = env->refs + env->width,
-                                      .width = 4 * env->width,
-                                      .wavefront = (uint8_t)(i + 1)};
+        struct recon_params params = {
+            .mb_width = env->mb_width,
+            .mb_height = env->mb_height,
+            .chroma_format_idc = env->format.chroma_format_idc,
+            .bit_depth = {env->format.bit_depth[0], env->format.bit_depth[1]},
+            .interlaced = env->format.interlaced,
+            .separate_planes = env->format.separate_planes,
+            .slots = env->refs + env->width,
+            .width = 4 * env->width,
+            .wavefront = (uint8_t)(i + 1)};
         int err = recon_create(env->gpu, &params, &env->recons[i]);
         if (err < 0) {
             printf("checkgpu: recon_create: %s\n", gpu_error_text(err));
@@ -76,8 +78,10 @@ static int open_stores(struct check_env *env)
         }
     }
     for (uint32_t i = 0; i < env->refs + env->width; i++) {
-        env->frames[i] = ref_frame_create(env->mb_width, env->mb_height, env->format.chroma_format_idc);
-        env->unfiltered[i] = ref_frame_create(env->mb_width, env->mb_height, env->format.chroma_format_idc);
+        env->frames[i] =
+            ref_frame_create(env->mb_width, env->mb_height, env->format.chroma_format_idc);
+        env->unfiltered[i] =
+            ref_frame_create(env->mb_width, env->mb_height, env->format.chroma_format_idc);
         if (!env->frames[i] || !env->unfiltered[i])
             return -1;
     }
@@ -89,7 +93,8 @@ static int open_stores(struct check_env *env)
     return 0;
 }
 
-int check_open(struct check_env *env, uint32_t mb_width, uint32_t mb_height, uint32_t refs, uint32_t width)
+int check_open(struct check_env *env, uint32_t mb_width, uint32_t mb_height, uint32_t refs,
+               uint32_t width)
 {
     env->mb_width = mb_width;
     env->mb_height = mb_height;
@@ -98,7 +103,8 @@ int check_open(struct check_env *env, uint32_t mb_width, uint32_t mb_height, uin
     if (open_stores(env) < 0)
         return -1;
     uint32_t planes = env->format.separate_planes ? 3 : 1;
-    for (uint32_t i = 0; i < refs * planes; i++) { /* references come to the device as I_PCM pictures */
+    /* references come to the device as I_PCM pictures */
+    for (uint32_t i = 0; i < refs * planes; i++) {
         env->colour_plane = (uint8_t)(i % planes);
         struct check_picture *p = check_picture_create(env, 0, 1);
         if (!p)
@@ -117,14 +123,16 @@ static void describe_mb(const struct rec_view *v, uint32_t addr)
     const struct rec_mb *m = &v->mbs[addr];
     const struct rec_motion *o = &v->motion[addr];
     const struct rec_slice *s = &v->slices[m->slice];
-    printf(
-        "  kind %u flags %u coded %04x %04x %04x qp %d %d %d avail %u deblock %u nonzero %04x modes %08x %08x chroma mode %u\n",
-        m->kind, m->flags, m->coded[0], m->coded[1], m->coded[2], m->qp[0], m->qp[1], m->qp[2], m->intra_avail, m->deblock,
-        m->nonzero, m->intra_mode[0], m->intra_mode[1], m->intra_chroma_mode);
-    printf("  slice %u: weight mode %u, offsets %d %d\n", m->slice, s->weight_mode, s->filter_offset_a, s->filter_offset_b);
+    printf("  kind %u flags %u coded %04x %04x %04x qp %d %d %d avail %u deblock %u nonzero %04x "
+           "modes %08x %08x chroma mode %u\n",
+           m->kind, m->flags, m->coded[0], m->coded[1], m->coded[2], m->qp[0], m->qp[1], m->qp[2],
+           m->intra_avail, m->deblock, m->nonzero, m->intra_mode[0], m->intra_mode[1],
+           m->intra_chroma_mode);
+    printf("  slice %u: weight mode %u, offsets %d %d\n", m->slice, s->weight_mode,
+           s->filter_offset_a, s->filter_offset_b);
     for (int list = 0; list < 2 && m->kind == REC_MB_INTER; list++) {
-        printf("  list %d: ref_idx %d %d %d %d mv", list, o->ref_idx[list][0], o->ref_idx[list][1], o->ref_idx[list][2],
-               o->ref_idx[list][3]);
+        printf("  list %d: ref_idx %d %d %d %d mv", list, o->ref_idx[list][0], o->ref_idx[list][1],
+               o->ref_idx[list][2], o->ref_idx[list][3]);
         for (int b = 0; b < 16; b++)
             printf(" %d,%d", o->mv[list][b][0], o->mv[list][b][1]);
         printf("\n");
@@ -143,37 +151,42 @@ static uint32_t mb_of(const struct rec_view *v, uint32_t column, uint32_t y, uin
     uint32_t row = y / height;
     if (v->head.structure != REC_FRAME)
         row = y / 2 / height;
-    else if (v->head.mbaff && (v->mbs[(row & ~1u) * v->head.mb_width + column].flags & REC_MB_FIELD))
+    else if (v->head.mbaff &&
+             (v->mbs[(row & ~1u) * v->head.mb_width + column].flags & REC_MB_FIELD))
         row = (row & ~1u) + (y & 1);
     return row * v->head.mb_width + column;
 }
 
-/* Compare what is in env->got with the plane and the rows of a frame of the reference that the picture writes. compact: rows of
- * a field and a plane of its own come without others between them. */
-static int compare(struct check_env *env, const struct check_picture *p, const struct ref_frame *want, bool compact, int kind,
-                   uint32_t index)
+/* Compare what is in env->got with the plane and the rows of a frame of the reference that the
+ * picture writes. compact: rows of a field and a plane of its own come without others between them.
+ */
+static int compare(struct check_env *env, const struct check_picture *p,
+                   const struct ref_frame *want, bool compact, int kind, uint32_t index)
 {
     const struct rec_picture *h = &p->view.head;
     const char *what = compact ? "unfiltered" : "filtered";
     uint32_t step = h->structure == REC_FRAME ? 1 : 2, first = h->structure == REC_BOTTOM;
     for (int c = 0; c < (h->chroma_format_idc ? 3 : 1); c++) {
         int plane = c + h->colour_plane;
-        uint32_t size = ref_mb_width(h->chroma_format_idc, c), rows = ref_mb_height(h->chroma_format_idc, c);
+        uint32_t size = ref_mb_width(h->chroma_format_idc, c),
+                 rows = ref_mb_height(h->chroma_format_idc, c);
         uint32_t width = env->mb_width * size, height = env->mb_height * rows;
         for (uint32_t y = first; y < height; y += step) {
             for (uint32_t x = 0; x < width; x++) {
                 uint16_t expected = want->plane[plane][(size_t)y * want->stride[plane] + x];
-                uint16_t got = got_sample(env, compact ? c : plane, (size_t)(compact ? y / step : y) * width + x);
+                uint16_t got = got_sample(env, compact ? c : plane,
+                                          (size_t)(compact ? y / step : y) * width + x);
                 if (got == expected)
                     continue;
                 uint32_t addr = mb_of(&p->view, x / size, y, rows);
                 printf("checkgpu: MISMATCH group %s seed %" PRIu64
                        " batch %lu picture %u (%s, wavefront %d, %ux%u macroblocks): macroblock %u "
                        "plane %d at %u,%u (in it %u,%u): want %u, got %u\n",
-                       env->group, env->seed, env->batches, index, what, kind + 1, env->mb_width, env->mb_height, addr, c, x, y,
-                       x % size, y % rows, expected, got);
-                printf("  structure %u mbaff %u chroma_format_idc %u plane %u, %u and %u bits\n", h->structure, h->mbaff,
-                       h->chroma_format_idc, h->colour_plane, h->bit_depth[0], h->bit_depth[1]);
+                       env->group, env->seed, env->batches, index, what, kind + 1, env->mb_width,
+                       env->mb_height, addr, c, x, y, x % size, y % rows, expected, got);
+                printf("  structure %u mbaff %u chroma_format_idc %u plane %u, %u and %u bits\n",
+                       h->structure, h->mbaff, h->chroma_format_idc, h->colour_plane,
+                       h->bit_depth[0], h->bit_depth[1]);
                 describe_mb(&p->view, addr);
                 return -1;
             }
@@ -188,7 +201,8 @@ static int run_kind(struct check_env *env, struct check_picture **pictures, uint
     struct recon *r = env->recons[kind];
     uint64_t ticket = 0;
     for (uint32_t i = 0; i < n; i++)
-        jobs[i] = (struct recon_picture){.view = &pictures[i]->view, .slot = pictures[i]->view.head.slot};
+        jobs[i] =
+            (struct recon_picture){.view = &pictures[i]->view, .slot = pictures[i]->view.head.slot};
     int err = recon_submit(r, jobs, n, NULL, 0, &ticket);
     if (err == 0)
         err = recon_wait(r, ticket, UINT64_MAX);
@@ -223,11 +237,13 @@ static int reference(struct check_env *env, struct check_picture **pictures, uin
     for (uint32_t i = 0; i < n; i++) {
         check_finish_head(pictures[i]);
         if (records_validate(&pictures[i]->view, env->refs + env->width, &reason) < 0) {
-            printf("checkgpu: group %s seed %" PRIu64 " batch %lu: built records are not valid: %s\n", env->group, env->seed,
-                   env->batches, reason ? reason : "?");
+            printf("checkgpu: group %s seed %" PRIu64
+                   " batch %lu: built records are not valid: %s\n",
+                   env->group, env->seed, env->batches, reason ? reason : "?");
             return -1;
         }
-        if (ref_reconstruct(&pictures[i]->view, env->frames, env->refs + env->width, env->unfiltered[i]) < 0) {
+        if (ref_reconstruct(&pictures[i]->view, env->frames, env->refs + env->width,
+                            env->unfiltered[i]) < 0) {
             printf("checkgpu: group %s: the reference refuses a picture\n", env->group);
             return -1;
         }
@@ -251,7 +267,8 @@ int check_run(struct check_env *env, struct check_picture **pictures, uint32_t n
 
 int check_uncovered(struct check_env *env, const char *what, unsigned a, unsigned b, unsigned c)
 {
-    printf("checkgpu: group %s seed %" PRIu64 ": no input for %s %u %u %u\n", env->group, env->seed, what, a, b, c);
+    printf("checkgpu: group %s seed %" PRIu64 ": no input for %s %u %u %u\n", env->group, env->seed,
+           what, a, b, c);
     return -1;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --motion FILE: step 3 of real streams (raw bytes with start codes) by the CPU and by the GPU; records, motion and maps must be
- * equal. Then the same pictures with other macroblocks built into them, which must be equal too; and damaged, where the GPU may refuse what
- * it likes, but what it lets pass must be what the CPU would let pass.
+ * checkgpu --motion FILE: step 3 of real streams (raw bytes with start codes) by the CPU and by the
+ * GPU; records, motion and maps must be equal. Then the same pictures with other macroblocks built
+ * into them, which must be equal too; and damaged, where the GPU may refuse what it likes, but what
+ * it lets pass must be what the CPU would let pass.
  */
 #include "tests/checkgpu/motion.h"
 
@@ -12,11 +13,11 @@
 #include <string.h>
 
 #define BATCH_PICTURES 8
-#define PICTURE_MBS 9216 /* others are left out */
-#define BATCH_MBS (BATCH_PICTURES * PICTURE_MBS)
-#define BATCH_SLICES 4096
-#define BATCH_MAPS (4 * BATCH_MBS)
-#define OUT_MB_BYTES (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(uint16_t))
+#define PICTURE_MBS    9216 /* others are left out */
+#define BATCH_MBS      (BATCH_PICTURES * PICTURE_MBS)
+#define BATCH_SLICES   4096
+#define BATCH_MAPS     (4 * BATCH_MBS)
+#define OUT_MB_BYTES   (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(uint16_t))
 
 /* What came back. */
 struct results {
@@ -27,7 +28,8 @@ struct results {
 };
 
 /* Half of the pictures go to an arena; of some no records are wanted. */
-static struct results results_at(const struct motion_check *p, uint32_t i, uint32_t before, uint32_t mb_count)
+static struct results results_at(const struct motion_check *p, uint32_t i, uint32_t before,
+                                 uint32_t mb_count)
 {
     uint8_t *at = (i & 1 ? p->arena_memory : p->memory) + before * OUT_MB_BYTES;
     struct results r = {.mbs = (void *)at, .motion = (void *)(at + mb_count * sizeof(*r.mbs))};
@@ -70,7 +72,8 @@ static int run_batch(struct motion_check *p, uint8_t *const *raws, struct result
 
 static uint32_t kinds_of(const struct h264_picture *pic)
 {
-    return (pic->has_intra ? DER_INTRA : 0u) | (pic->has_inter ? DER_INTER : 0u) | (pic->has_deblock ? DER_DEBLOCK : 0u);
+    return (pic->has_intra ? DER_INTRA : 0u) | (pic->has_inter ? DER_INTER : 0u) |
+           (pic->has_deblock ? DER_DEBLOCK : 0u);
 }
 
 /* codec/derive.h, step by step */
@@ -88,26 +91,31 @@ static uint16_t still_of(const struct rec_motion *m, bool corners)
 }
 
 /* The picture's arrays are the CPU's results. It has a map where it is a reference. */
-static int compare(const struct motion_case *c, const uint8_t *raw, const struct results *got, uint32_t kinds)
+static int compare(const struct motion_case *c, const uint8_t *raw, const struct results *got,
+                   uint32_t kinds)
 {
     const struct h264_picture *pic = c->pic;
     struct motion_arrays a = motion_arrays_at((uint8_t *)raw, pic->mb_count);
     if (got->said != kinds) {
-        printf("checkgpu: MISMATCH picture %" PRIu32 ": said %" PRIu32 ", not %" PRIu32 "\n", pic->id, got->said, kinds);
+        printf("checkgpu: MISMATCH picture %" PRIu32 ": said %" PRIu32 ", not %" PRIu32 "\n",
+               pic->id, got->said, kinds);
         return -1;
     }
     for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
-        const uint16_t still = still_of(&pic->motion[addr], c->slices[pic->mbs[addr].slice].corners);
+        const uint16_t still =
+            still_of(&pic->motion[addr], c->slices[pic->mbs[addr].slice].corners);
         const char *what = NULL;
         if (got->mbs && memcmp(&pic->mbs[addr], &got->mbs[addr], sizeof(*pic->mbs)))
             what = "rec_mb";
         else if (memcmp(&pic->motion[addr], &got->motion[addr], sizeof(*pic->motion)))
             what = "rec_motion";
-        else if ((got->still && got->still[addr] != still) || (pic->still && pic->still[addr] != still))
+        else if ((got->still && got->still[addr] != still) ||
+                 (pic->still && pic->still[addr] != still))
             what = "still";
         if (!what)
             continue;
-        printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32 " (%u wide, slice %" PRIu32 "): %s, still %04x\n",
+        printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32
+               " (%u wide, slice %" PRIu32 "): %s, still %04x\n",
                pic->id, addr, pic->mb_count, pic->mb_width, pic->mbs[addr].slice, what, still);
         check_print_words("syntax", &a.syntax[addr], 8);
         check_print_words("raw", &a.motion[addr], sizeof(struct rec_motion));
@@ -135,7 +143,8 @@ static void exchange(const struct h264_picture *pic, struct motion_arrays *a)
     swap((uint8_t *)pic->syntax, (uint8_t *)a->syntax, pic->mb_count * sizeof(*a->syntax));
 }
 
-/* Step 3 of the arrays by the CPU, slice by slice; the picture has them then, and *kinds what they are. */
+/* Step 3 of the arrays by the CPU, slice by slice; the picture has them then, and *kinds what they
+ * are. */
 static int derive_again(struct h264_picture *pic, uint32_t units, uint32_t *kinds)
 {
     *kinds = 0;
@@ -147,11 +156,13 @@ static int derive_again(struct h264_picture *pic, uint32_t units, uint32_t *kind
         h264_slice_follow(&pic->slices[i], &from, &to);
     }
     for (uint32_t i = 0; i < pic->mb_count; i++)
-        *kinds |= (pic->mbs[i].kind == REC_MB_INTER ? DER_INTER : DER_INTRA) | (pic->mbs[i].deblock ? DER_DEBLOCK : 0u);
+        *kinds |= (pic->mbs[i].kind == REC_MB_INTER ? DER_INTER : DER_INTRA) |
+                  (pic->mbs[i].deblock ? DER_DEBLOCK : 0u);
     return 0;
 }
 
-static int compare_built(struct motion_check *p, const struct motion_case *c, const uint8_t *raw, const struct results *got)
+static int compare_built(struct motion_check *p, const struct motion_case *c, const uint8_t *raw,
+                         const struct results *got)
 {
     struct h264_picture *pic = c->pic;
     const size_t bytes = pic->mb_count * sizeof(*pic->still);
@@ -174,7 +185,8 @@ static int compare_built(struct motion_check *p, const struct motion_case *c, co
 }
 
 /* What the GPU let pass: whether the CPU does, before and after. */
-static int compare_damaged(struct motion_check *p, const struct motion_case *c, const uint8_t *raw, const struct results *got)
+static int compare_damaged(struct motion_check *p, const struct motion_case *c, const uint8_t *raw,
+                           const struct results *got)
 {
     struct h264_picture *pic = c->pic;
     struct motion_arrays a = motion_arrays_at(p->scrap, pic->mb_count);
@@ -189,15 +201,20 @@ static int compare_damaged(struct motion_check *p, const struct motion_case *c, 
     view.head.has_intra = (got->said & DER_INTRA) != 0;
     view.head.has_inter = (got->said & DER_INTER) != 0;
     view.head.has_deblock = (got->said & DER_DEBLOCK) != 0;
-    good = good && records_validate_content(&view, &reason) == 0 && (!got->mbs || !memcmp(got->mbs, pic->mbs, pic->mb_count * sizeof(*pic->mbs)));
+    good = good && records_validate_content(&view, &reason) == 0 &&
+           (!got->mbs || !memcmp(got->mbs, pic->mbs, pic->mb_count * sizeof(*pic->mbs)));
     if (!good)
-        printf("checkgpu: MISMATCH picture %" PRIu32 ": %s (kinds %" PRIu32 ", undamaged %" PRIu32 ")\n", pic->id, reason, got->said, kinds);
+        printf("checkgpu: MISMATCH picture %" PRIu32 ": %s (kinds %" PRIu32 ", undamaged %" PRIu32
+               ")\n",
+               pic->id, reason, got->said, kinds);
     exchange(pic, &a);
     return good ? 0 : -1;
 }
 
 /* The cases again, changed by `change`: fills raws[i] from the cases' own. */
-static int run_changed(struct motion_check *p, void (*change)(struct check_env *env, const struct motion_case *c, struct motion_arrays *a),
+static int run_changed(struct motion_check *p,
+                       void (*change)(struct check_env *env, const struct motion_case *c,
+                                      struct motion_arrays *a),
                        uint8_t *raws[BATCH_PICTURES], struct results got[BATCH_PICTURES])
 {
     int err = 0;
@@ -253,7 +270,11 @@ static int flush(struct motion_check *p)
 
 static int open_check(struct motion_check *p)
 {
-    const struct gpu_motion_params params = {.batches = 2, .pictures = BATCH_PICTURES, .slices = BATCH_SLICES, .mbs = BATCH_MBS, .maps = BATCH_MAPS};
+    const struct gpu_motion_params params = {.batches = 2,
+                                             .pictures = BATCH_PICTURES,
+                                             .slices = BATCH_SLICES,
+                                             .mbs = BATCH_MBS,
+                                             .maps = BATCH_MAPS};
     void *memory = NULL;
     p->capacity = BATCH_PICTURES;
     p->cases = calloc(p->capacity, sizeof(*p->cases));
@@ -267,14 +288,17 @@ static int open_check(struct motion_check *p)
         err = gpu_arena_create(p->env->gpu, BATCH_MBS * OUT_MB_BYTES, &p->arena, &memory);
     p->arena_memory = memory;
     if (err == 0)
-        err = gpu_arena_create_device(p->env->gpu, BATCH_MBS * MOTION_MB_BYTES, &p->device_arena, &memory);
+        err = gpu_arena_create_device(p->env->gpu, BATCH_MBS * MOTION_MB_BYTES, &p->device_arena,
+                                      &memory);
     p->device_memory = memory;
     return err;
 }
 
-int check_motion(struct check_env *env, const char *const *paths, unsigned count, uint32_t most, unsigned damage_rounds)
+int check_motion(struct check_env *env, const char *const *paths, unsigned count, uint32_t most,
+                 unsigned damage_rounds)
 {
-    struct motion_check p = {.env = env, .flush = flush, .most_mbs = PICTURE_MBS, .damage = damage_rounds};
+    struct motion_check p = {
+        .env = env, .flush = flush, .most_mbs = PICTURE_MBS, .damage = damage_rounds};
     int err = open_check(&p);
     if (err)
         printf("checkgpu: %s\n", gpu_error_text(err));
@@ -282,9 +306,11 @@ int check_motion(struct check_env *env, const char *const *paths, unsigned count
         unsigned long equal = p.equal;
         p.most = most ? most : UINT32_MAX;
         err = motion_read_stream(&p, paths[i]);
-        printf("checkgpu motion: %s %s, %lu pictures equal\n", paths[i], err ? "FAILED" : "ok", p.equal - equal);
+        printf("checkgpu motion: %s %s, %lu pictures equal\n", paths[i], err ? "FAILED" : "ok",
+               p.equal - equal);
     }
-    printf("checkgpu motion: %lu pictures, %lu macroblocks, %lu equal; built: %lu equal; damaged: %lu refused, %lu good for the CPU too\n",
+    printf("checkgpu motion: %lu pictures, %lu macroblocks, %lu equal; built: %lu equal; damaged: "
+           "%lu refused, %lu good for the CPU too\n",
            env->pictures, env->mbs, p.equal, p.built, p.refused, p.passed);
     if (err == 0 && !p.equal) {
         printf("checkgpu: there was nothing to compare\n");

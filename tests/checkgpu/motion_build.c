@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Inputs of step 3 that streams seldom have: every macroblock of another shape with random references and differences; and damage.
+ * Inputs of step 3 that streams seldom have: every macroblock of another shape with random
+ * references and differences; and damage.
  */
 #include "tests/checkgpu/motion.h"
 
@@ -8,7 +9,8 @@
 
 static int16_t random_component(struct check_env *env)
 {
-    return check_chance(env, 85) ? (int16_t)check_range(env, -2, 2) : (int16_t)check_range(env, -32768, 32767);
+    return check_chance(env, 85) ? (int16_t)check_range(env, -2, 2)
+                                 : (int16_t)check_range(env, -32768, 32767);
 }
 
 /* Index below n, often 0; -1 where the list may go unused. */
@@ -22,10 +24,14 @@ static int8_t random_ref(struct check_env *env, int n, bool unused)
 /* The quadrant whose reference q shares. */
 static int partition_of(unsigned part, int q)
 {
-    return part == H264_PART_16X16 ? 0 : part == H264_PART_16X8 ? q & 2 : part == H264_PART_8X16 ? q & 1 : q;
+    return part == H264_PART_16X16  ? 0
+           : part == H264_PART_16X8 ? q & 2
+           : part == H264_PART_8X16 ? q & 1
+                                    : q;
 }
 
-static void build_refs(struct check_env *env, const struct der_slice *s, unsigned part, struct rec_motion *m)
+static void build_refs(struct check_env *env, const struct der_slice *s, unsigned part,
+                       struct rec_motion *m)
 {
     memset(m->ref_idx, -1, sizeof(m->ref_idx));
     for (int q = 0; q < 4; q++) {
@@ -54,12 +60,14 @@ static void build_differences(struct check_env *env, struct rec_motion *m, bool 
             }
 }
 
-static void build_macroblock(struct check_env *env, const struct der_slice *s, struct rec_mb *mb, struct rec_motion *m,
-                             struct h264_mb_syntax *syntax)
+static void build_macroblock(struct check_env *env, const struct der_slice *s, struct rec_mb *mb,
+                             struct rec_motion *m, struct h264_mb_syntax *syntax)
 {
     static const uint8_t shapes[2][7] = {
-        {H264_PART_16X16, H264_PART_16X8, H264_PART_8X16, H264_PART_8X8, H264_PART_8X8, H264_PART_SKIP, H264_PART_SKIP},
-        {H264_PART_16X16, H264_PART_16X8, H264_PART_8X16, H264_PART_8X8, H264_PART_8X8, H264_PART_DIRECT, H264_PART_DIRECT}};
+        {H264_PART_16X16, H264_PART_16X8, H264_PART_8X16, H264_PART_8X8, H264_PART_8X8,
+         H264_PART_SKIP, H264_PART_SKIP},
+        {H264_PART_16X16, H264_PART_16X8, H264_PART_8X16, H264_PART_8X8, H264_PART_8X8,
+         H264_PART_DIRECT, H264_PART_DIRECT}};
     bool b = s->type == H264_B;
     unsigned part = shapes[b][check_random(env, 7)];
     mb->kind = REC_MB_INTER;
@@ -98,9 +106,13 @@ void motion_damage(struct check_env *env, const struct motion_case *c, struct mo
             at = (uint8_t *)&a->syntax[addr];
             size = sizeof(*a->syntax);
         } else if (check_chance(env, 30)) {
-            at = check_chance(env, 70) ? (uint8_t *)a->motion[addr].ref_idx : (uint8_t *)&a->motion[addr];
-            size = at == (uint8_t *)&a->motion[addr] ? sizeof(*a->motion) : sizeof(a->motion[addr].ref_idx);
+            at = check_chance(env, 70) ? (uint8_t *)a->motion[addr].ref_idx
+                                       : (uint8_t *)&a->motion[addr];
+            size = at == (uint8_t *)&a->motion[addr] ? sizeof(*a->motion)
+                                                     : sizeof(a->motion[addr].ref_idx);
         }
-        at[check_random(env, (uint32_t)size)] ^= (uint8_t)(check_chance(env, 60) ? 1u << check_random(env, 8) : 1 + check_random(env, 255));
+        at[check_random(env, (uint32_t)size)] ^=
+            (uint8_t)(check_chance(env, 60) ? 1u << check_random(env, 8)
+                                            : 1 + check_random(env, 255));
     }
 }

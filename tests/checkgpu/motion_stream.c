@@ -14,7 +14,8 @@
 struct motion_arrays motion_arrays_at(void *memory, uint32_t mb_count)
 {
     uint8_t *at = memory;
-    struct motion_arrays a = {.mbs = (void *)at, .motion = (void *)(at + mb_count * sizeof(*a.mbs))};
+    struct motion_arrays a = {.mbs = (void *)at,
+                              .motion = (void *)(at + mb_count * sizeof(*a.mbs))};
     a.syntax = (void *)(at + mb_count * (sizeof(*a.mbs) + sizeof(*a.motion)));
     return a;
 }
@@ -38,8 +39,11 @@ void motion_drop_cases(struct motion_check *p)
 /* What step 3 begins with; the picture's reference becomes the case's. */
 static int make_case(struct motion_case *c, struct h264_picture *pic)
 {
-    *c = (struct motion_case){.pic = pic, .raw = malloc(pic->mb_count * MOTION_MB_BYTES), .slices = calloc(pic->slice_count, sizeof(*c->slices)),
-                              .maps = calloc(pic->slice_count, sizeof(*c->maps)), .units = atomic_load(&pic->unit_count)};
+    *c = (struct motion_case){.pic = pic,
+                              .raw = malloc(pic->mb_count * MOTION_MB_BYTES),
+                              .slices = calloc(pic->slice_count, sizeof(*c->slices)),
+                              .maps = calloc(pic->slice_count, sizeof(*c->maps)),
+                              .units = atomic_load(&pic->unit_count)};
     if (!c->raw || !c->slices || !c->maps)
         return GPU_ERR_NOMEM;
     struct motion_arrays a = motion_arrays_at(c->raw, pic->mb_count);
@@ -71,7 +75,8 @@ static int take_picture(struct motion_check *p, struct h264_picture *pic)
         h264_picture_unref(pic);
         return GPU_ERR_NOMEM;
     }
-    bool wanted = decode(p, pic) && h264_picture_derives(pic) && p->most && pic->mb_count <= p->most_mbs;
+    bool wanted =
+        decode(p, pic) && h264_picture_derives(pic) && p->most && pic->mb_count <= p->most_mbs;
     if (wanted && p->count == p->capacity) {
         err = p->flush(p);
         wanted = p->most;
@@ -92,12 +97,11 @@ static int drain(struct motion_check *p)
     int err = 0;
     while ((pic = h264_stream_next_output(p->stream)))
         h264_picture_unref(pic);
-    while ((pic = h264_stream_next_decode(p->stream))) {
+    while ((pic = h264_stream_next_decode(p->stream)))
         if (err == 0)
             err = take_picture(p, pic);
         else
             h264_picture_unref(pic);
-    }
     return err;
 }
 
@@ -110,7 +114,8 @@ int motion_read_stream(struct motion_check *p, const char *path)
     int err = data && h264_stream_create(&params, &p->stream) == H264_OK ? 0 : -1;
     if (err)
         printf("checkgpu: cannot read %s\n", path);
-    for (size_t at = err ? size : annexb_start(data, size, 0), end; at < size && err == 0 && p->most; at = end) {
+    for (size_t at = err ? size : annexb_start(data, size, 0), end;
+         at < size && err == 0 && p->most; at = end) {
         end = annexb_start(data, size, at + 3);
         h264_stream_feed(p->stream, data + at, end - at, 0, &diag); /* errors are other tests' */
         err = drain(p);
@@ -127,16 +132,25 @@ int motion_read_stream(struct motion_check *p, const char *path)
     return err;
 }
 
-int motion_add_case(struct gpu_motion_batch *b, const struct motion_case *c, uint8_t *device, struct rec_mb *to_mbs, struct rec_motion *to_motion,
-                    uint16_t *to_still)
+int motion_add_case(struct gpu_motion_batch *b, const struct motion_case *c, uint8_t *device,
+                    struct rec_mb *to_mbs, struct rec_motion *to_motion, uint16_t *to_still)
 {
     const struct h264_picture *pic = c->pic;
     struct motion_arrays a = motion_arrays_at(device, pic->mb_count);
     struct gpu_motion_picture picture = {
-        .head = {.mb_count = pic->mb_count, .mb_width = pic->mb_width, .slice_count = pic->slice_count, .units = c->units,
+        .head = {.mb_count = pic->mb_count,
+                 .mb_width = pic->mb_width,
+                 .slice_count = pic->slice_count,
+                 .units = c->units,
                  .chroma_blocks = pic->sps->chroma_format_idc ? 4 : 0},
-        .slices = c->slices, .maps = c->maps, .mbs = a.mbs, .motion = a.motion, .syntax = a.syntax,
-        .to_mbs = to_mbs, .to_motion = to_motion, .to_still = to_still};
+        .slices = c->slices,
+        .maps = c->maps,
+        .mbs = a.mbs,
+        .motion = a.motion,
+        .syntax = a.syntax,
+        .to_mbs = to_mbs,
+        .to_motion = to_motion,
+        .to_still = to_still};
     uint32_t index = 0;
     return gpu_motion_add(b, &picture, &index);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --motion FILE --time N: how long motion derivation on the GPU takes, of up to N pictures at once.
+ * checkgpu --motion FILE --time N: how long motion derivation on the GPU takes, of up to N pictures
+ * at once.
  */
 #include "tests/checkgpu/motion.h"
 
@@ -8,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CASES 32   /* different pictures at most, which are taken round and round */
-#define ROUNDS 4   /* the best one counts */
+#define CASES  32 /* different pictures at most, which are taken round and round */
+#define ROUNDS 4  /* the best one counts */
 
 static int no_flush(struct motion_check *p)
 {
@@ -33,7 +34,8 @@ static int time_once(struct motion_check *p, uint32_t n, double *seconds, double
         const uint32_t mbs = c->pic->mb_count;
         struct rec_mb *to_mbs = (void *)(p->arena_memory + out);
         struct rec_motion *to_motion = (void *)(to_mbs + mbs);
-        err = motion_add_case(b, c, p->device_memory + used[i % p->count], to_mbs, to_motion, (void *)(to_motion + mbs));
+        err = motion_add_case(b, c, p->device_memory + used[i % p->count], to_mbs, to_motion,
+                              (void *)(to_motion + mbs));
         out += mbs * MOTION_MB_BYTES;
     }
     double start = check_seconds();
@@ -72,8 +74,9 @@ static int time_count(struct motion_check *p, uint32_t n)
         best_all = round == 0 || all < best_all ? all : best_all;
     }
     if (err == 0)
-        printf("x%-4" PRIu32 " %9.3f ms, %9.4f ms a picture; with copies %9.3f ms, %9.4f ms a picture\n", n, 1e3 * best, 1e3 * best / n, 1e3 * best_all,
-               1e3 * best_all / n);
+        printf("x%-4" PRIu32
+               " %9.3f ms, %9.4f ms a picture; with copies %9.3f ms, %9.4f ms a picture\n",
+               n, 1e3 * best, 1e3 * best / n, 1e3 * best_all, 1e3 * best_all / n);
     gpu_motion_free(p->gpu);
     p->gpu = NULL;
     gpu_arena_free(p->arena);
@@ -100,7 +103,8 @@ static int upload(struct motion_check *p)
 
 int check_motion_timing(struct check_env *env, const char *path, uint32_t most)
 {
-    struct motion_check p = {.env = env, .flush = no_flush, .capacity = CASES, .most = CASES, .most_mbs = UINT32_MAX};
+    struct motion_check p = {
+        .env = env, .flush = no_flush, .capacity = CASES, .most = CASES, .most_mbs = UINT32_MAX};
     p.cases = calloc(CASES, sizeof(*p.cases));
     p.scratch = h264_scratch_create();
     int err = p.cases && p.scratch ? motion_read_stream(&p, path) : GPU_ERR_NOMEM;
@@ -108,7 +112,10 @@ int check_motion_timing(struct check_env *env, const char *path, uint32_t most)
         err = GPU_ERR_INVALID;
     if (err == 0)
         err = upload(&p);
-    for (uint32_t n = 1; n <= most && err == 0; n = n == 1 ? 16 : n == 16 ? 64 : n == 64 ? 132 : n * 2)
+    for (uint32_t n = 1; n <= most && err == 0; n = n == 1    ? 16
+                                                    : n == 16 ? 64
+                                                    : n == 64 ? 132
+                                                              : n * 2)
         err = time_count(&p, n);
     if (err)
         printf("checkgpu: %s\n", gpu_error_text(err));

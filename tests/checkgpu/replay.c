@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --clip FILE: the records of a real stream (progressive 8-bit 4:2:0, raw bytes with start codes), reconstructed again and
- * again in batches of one picture type and given width, with the time of each stage. Every picture has a slot of its own, and all
- * are reconstructed in decoding order first; so whatever the order afterwards, references hold what they should, and each batch
+ * checkgpu --clip FILE: the records of a real stream (progressive 8-bit 4:2:0, raw bytes with start
+ * codes), reconstructed again and again in batches of one picture type and given width, with the
+ * time of each stage. Every picture has a slot of its own, and all are reconstructed in decoding
+ * order first; so whatever the order afterwards, references hold what they should, and each batch
  * must write again what is there. That is compared at the end.
  */
 #include "codec/h264.h"
@@ -22,12 +23,14 @@
 #define ARENA_BYTES     ((size_t)128 << 20)
 #define BATCHES         24 /* at least, of each measurement */
 
-static const char *const stages[RECON_STAGES] = {"upload", "classify", "residual", "inter", "intra", "deblock", "deliver"};
+static const char *const stages[RECON_STAGES] = {"upload", "classify", "residual", "inter",
+                                                 "intra",  "deblock",  "deliver"};
 
 struct replay {
     struct check_env *env;
     struct check_beside *beside; /* NULL: nothing */
-    struct gpu_arena *arenas[REPLAY_ARENAS]; /* the records, so that the device fetches them itself */
+    /* the records, so that the device fetches them itself */
+    struct gpu_arena *arenas[REPLAY_ARENAS];
     unsigned arena_count;
     uint8_t *arena_memory;
     size_t arena_used;
@@ -51,7 +54,8 @@ static void *arena_get(void *ctx, size_t size)
         return NULL;
     if (!p->arena_memory || p->arena_used + size > ARENA_BYTES) {
         void *memory = NULL;
-        if (p->arena_count == REPLAY_ARENAS || gpu_arena_create(p->env->gpu, ARENA_BYTES, &p->arenas[p->arena_count], &memory) < 0)
+        if (p->arena_count == REPLAY_ARENAS ||
+            gpu_arena_create(p->env->gpu, ARENA_BYTES, &p->arenas[p->arena_count], &memory) < 0)
             return NULL;
         p->arena_count++;
         p->arena_memory = memory;
@@ -81,7 +85,8 @@ static int decode_picture(struct replay *p, struct h264_picture *pic)
     if (err >= 0 && !pic->non_existing)
         err = records_validate(&p->views[p->count], REPLAY_PICTURES, &reason);
     if (err < 0 || pic->non_existing) {
-        printf("checkgpu: picture %" PRIu32 " of the clip: %s %s\n", pic->id, pic->non_existing ? "missing" : h264_error_text(err), reason);
+        printf("checkgpu: picture %" PRIu32 " of the clip: %s %s\n", pic->id,
+               pic->non_existing ? "missing" : h264_error_text(err), reason);
         return -1;
     }
     static const char names[] = {'P', 'B', 'I', 'P', 'I'};
@@ -96,12 +101,11 @@ static int drain(struct replay *p)
     int err = 0;
     while ((pic = h264_stream_next_output(p->stream)))
         h264_picture_unref(pic);
-    while ((pic = h264_stream_next_decode(p->stream))) {
+    while ((pic = h264_stream_next_decode(p->stream)))
         if (err < 0 || p->count == p->most)
             h264_picture_unref(pic);
         else if ((err = decode_picture(p, pic)) < 0)
             h264_picture_unref(pic);
-    }
     return err;
 }
 
@@ -109,11 +113,13 @@ static int decode_clip(struct replay *p, const uint8_t *data, size_t size)
 {
     struct h264_diag diag = {0};
     int err = 0;
-    for (size_t at = annexb_start(data, size, 0), end; at < size && err >= 0 && p->count < p->most; at = end) {
+    for (size_t at = annexb_start(data, size, 0), end; at < size && err >= 0 && p->count < p->most;
+         at = end) {
         end = annexb_start(data, size, at + 3);
         err = h264_stream_feed(p->stream, data + at, end - at, 0, &diag);
         if (err < 0)
-            printf("checkgpu: the clip: %s %s\n", h264_error_text(err), diag.element ? diag.element : "");
+            printf("checkgpu: the clip: %s %s\n", h264_error_text(err),
+                   diag.element ? diag.element : "");
         else
             err = drain(p);
     }
@@ -165,11 +171,13 @@ static void print_passes(const double *before, const double *after, double pictu
 {
     for (uint32_t i = 0; i < recon_pass_count; i++)
         if (after[i] > before[i])
-            printf("    %-34s %8.2f\n", recon_passes[i].name, 1e6 * (after[i] - before[i]) / pictures);
+            printf("    %-34s %8.2f\n", recon_passes[i].name,
+                   1e6 * (after[i] - before[i]) / pictures);
 }
 
 /* Batches of pictures of `list`, `width` at a time, round and round. */
-static int measure(struct replay *p, const char *what, const uint32_t *list, uint32_t n, uint32_t width, bool passes)
+static int measure(struct replay *p, const char *what, const uint32_t *list, uint32_t n,
+                   uint32_t width, bool passes)
 {
     struct recon_times before, after;
     double passes_before[RECON_MAX_PASSES], passes_after[RECON_MAX_PASSES];
@@ -249,7 +257,8 @@ static int flow(struct replay *p, uint32_t width)
     const struct check_clip clip = {.views = p->views, .order = list, .sums = p->sums, .count = n};
     int err = check_flow(p->env->gpu, p->recon, width, &clip);
     if (p->beside)
-        printf("  beside it %.0f pictures/s of entropy decoding, %u batches\n", check_beside_rate(p->beside), p->env->beside);
+        printf("  beside it %.0f pictures/s of entropy decoding, %u batches\n",
+               check_beside_rate(p->beside), p->env->beside);
     return err;
 }
 
@@ -257,9 +266,15 @@ static int replay(struct replay *p, uint32_t widest, int wavefront)
 {
     const struct rec_picture *h = &p->views[0].head;
     int err = 0;
-    for (uint32_t width = 1; width <= widest && err == 0; width = width < 4 ? width * 4 : width * 2) {
-        struct recon_params params = {.mb_width = h->mb_width, .mb_height = h->mb_height, .chroma_format_idc = 1, .bit_depth = {8, 8},
-                                      .slots = p->count, .width = 2 * width, .wavefront = (uint8_t)wavefront,
+    for (uint32_t width = 1; width <= widest && err == 0;
+         width = width < 4 ? width * 4 : width * 2) {
+        struct recon_params params = {.mb_width = h->mb_width,
+                                      .mb_height = h->mb_height,
+                                      .chroma_format_idc = 1,
+                                      .bit_depth = {8, 8},
+                                      .slots = p->count,
+                                      .width = 2 * width,
+                                      .wavefront = (uint8_t)wavefront,
                                       .flight = (uint32_t)p->env->flight};
         uint64_t ticket = 0;
         err = recon_create(p->env->gpu, &params, &p->recon);
@@ -293,11 +308,14 @@ int check_replay(struct check_env *env, const char *path, uint32_t widest, uint3
     p->most = most && most < REPLAY_PICTURES ? most : REPLAY_PICTURES;
     p->allocator = (struct h264_allocator){.get = arena_get, .put = arena_put, .ctx = p};
     p->capabilities = (struct h264_capabilities){.chroma_formats = 1 << 1, .max_bit_depth = {8, 8}};
-    struct h264_stream_params params = {.capabilities = &p->capabilities, .allocator = &p->allocator};
+    struct h264_stream_params params = {.capabilities = &p->capabilities,
+                                        .allocator = &p->allocator};
     p->scratch = h264_scratch_create();
-    if (!p->scratch || h264_stream_create(&params, &p->stream) < 0 || decode_clip(p, data, size) < 0 || !p->count)
+    if (!p->scratch || h264_stream_create(&params, &p->stream) < 0 ||
+        decode_clip(p, data, size) < 0 || !p->count)
         goto end;
-    if (env->flow && env->beside && (err = check_beside_start(env, path, env->beside, &p->beside)) != 0)
+    if (env->flow && env->beside &&
+        (err = check_beside_start(env, path, env->beside, &p->beside)) != 0)
         goto end;
     err = replay(p, widest > REPLAY_WIDTH ? REPLAY_WIDTH : widest, env->wavefront);
     if (err < -1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where the GPU's time goes: batches of 1080p pictures like those of a stream (all intra; P: a third skipped, a tenth intra; B:
- * both lists, two thirds without residual), by stage and kind of wavefront, in a choice of formats. Nothing is compared here; the
- * groups do that.
+ * Where the GPU's time goes: batches of 1080p pictures like those of a stream (all intra; P: a
+ * third skipped, a tenth intra; B: both lists, two thirds without residual), by stage and kind of
+ * wavefront, in a choice of formats. Nothing is compared here; the groups do that.
  */
 #include "tests/checkgpu/checkgpu.h"
 
@@ -26,7 +26,8 @@ static const struct timed_format {
 };
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
-static const char *const stages[RECON_STAGES] = {"upload", "classify", "residual", "inter", "intra", "deblock", "deliver"};
+static const char *const stages[RECON_STAGES] = {"upload", "classify", "residual", "inter",
+                                                 "intra",  "deblock",  "deliver"};
 
 static void build_mb(struct check_env *env, struct check_picture *p, uint32_t addr, int type)
 {
@@ -34,7 +35,8 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
                                   .height = check_chance(env, 70) ? 16 : 8,
                                   .lists = type == 'B' ? 0 : 1,
                                   .fraction = {-1, -1}};
-    bool intra = type == 'I' || check_chance(env, type == 'P' ? 10 : 3), skip = !intra && check_chance(env, 35);
+    bool intra = type == 'I' || check_chance(env, type == 'P' ? 10 : 3),
+         skip = !intra && check_chance(env, 35);
     uint8_t field = p->mbs[addr].flags & REC_MB_FIELD;
     if (intra) {
         check_mb_intra(env, p, addr, (int)check_random(env, 3), 31);
@@ -50,7 +52,8 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
         check_mb_residual(env, p, addr, LEVELS_SPARSE, 30);
 }
 
-static int build_batch(struct check_env *env, struct check_picture **pictures, struct recon_picture *jobs, uint32_t n, int type)
+static int build_batch(struct check_env *env, struct check_picture **pictures,
+                       struct recon_picture *jobs, uint32_t n, int type)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct check_picture *p = pictures[i] = check_picture_create(env, i, 1);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A libpelton without a daemon: frames are made in this process, so that the command's output, options and exit codes are
- * tested in milliseconds. The environment chooses the stream: FAKE_SIZE=WxH  FAKE_FRAMES=N  FAKE_RATE=num/den
- * FAKE_PIX_FMT=yuv420p|nv12|gray FAKE_PTS=file with "pts duration" lines, in FAKE_TIME_BASE=num/den FAKE_MATRIX, FAKE_RANGE,
- * FAKE_SITING (as in struct pelton_colour) FAKE_CORRUPT=n (every n-th frame, of both views)  FAKE_FAIL=code after the last frame
- * FAKE_OPEN=code  FAKE_CONNECT=code FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1  FAKE_UNSUPPORTED=syntax element
- * FAKE_NO_DEVICE=1  FAKE_SHRINK=n: from frame n on of half the size  FAKE_BEHIND=n: the second view, where it is asked for, comes so many frames behind the base view
- * FAKE_SLOTS=n frames may be held (4)  FAKE_FLICKER=1: two of three frames have a wrong bit  FAKE_FLIP=s:n one bit is wrong in
- * frame n of the s-th stream that is opened to be read as a whole
+ * A libpelton without a daemon: frames are made in this process, so that the command's output,
+ * options and exit codes are tested in milliseconds. The environment chooses the stream:
+ * FAKE_SIZE=WxH  FAKE_FRAMES=N  FAKE_RATE=num/den FAKE_PIX_FMT=yuv420p|nv12|gray FAKE_PTS=file with
+ * "pts duration" lines, in FAKE_TIME_BASE=num/den FAKE_MATRIX, FAKE_RANGE, FAKE_SITING (as in
+ * struct pelton_colour) FAKE_CORRUPT=n (every n-th frame, of both views)  FAKE_FAIL=code after the
+ * last frame FAKE_OPEN=code  FAKE_CONNECT=code FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1
+ * FAKE_UNSUPPORTED=syntax element FAKE_NO_DEVICE=1  FAKE_SHRINK=n: from frame n on of half the size
+ * FAKE_BEHIND=n: the second view, where it is asked for, comes so many frames behind the base view
+ * FAKE_SLOTS=n frames may be held (4)  FAKE_FLICKER=1: two of three frames have a wrong bit
+ * FAKE_FLIP=s:n one bit is wrong in frame n of the s-th stream that is opened to be read as a whole
  */
 #include "proto/pelton.h"
 
@@ -52,17 +54,16 @@ static struct pelton_rational rational(const char *name, int num, int den)
 {
     struct pelton_rational r = {num, den};
     const char *text = getenv(name);
-    if (text) {
+    if (text)
         sscanf(text, "%d/%d", &r.num, &r.den);
-    }
     return r;
 }
 
 static int fail(struct pelton_failure *f, int code, const char *cause)
 {
     f->code = code;
-    snprintf(f->cause, sizeof f->cause, "%s", cause);
-    snprintf(f->hint, sizeof f->hint, "%s", "");
+    snprintf(f->cause, sizeof(f->cause), "%s", cause);
+    snprintf(f->hint, sizeof(f->hint), "%s", "");
     return code;
 }
 
@@ -79,10 +80,9 @@ const char *pelton_version(void)
 int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
 {
     long code = setting("FAKE_CONNECT", 0);
-    if (code || strstr(path ? path : "", "none.sock")) {
+    if (code || strstr(path ? path : "", "none.sock"))
         return fail(&no_connection, code ? (int)code : PELTON_ERR_NO_DAEMON, "no daemon");
-    }
-    struct pelton *conn = calloc(1, sizeof *conn);
+    struct pelton *conn = calloc(1, sizeof(*conn));
     conn->fd = eventfd(1, EFD_CLOEXEC);
     *out = conn;
     return 0;
@@ -90,14 +90,11 @@ int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
 
 int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struct pelton **out)
 {
-    if (setting("FAKE_NO_DEVICE", 0)) {
+    if (setting("FAKE_NO_DEVICE", 0))
         return fail(&no_connection, PELTON_ERR_NO_DEVICE, "no Vulkan device");
-    }
-    for (const char *const *e = params->extra; e && *e; e++) {
-        if (!strncmp(*e, "bad=", 4)) {
+    for (const char *const *e = params->extra; e && *e; e++)
+        if (!strncmp(*e, "bad=", 4))
             return fail(&no_connection, PELTON_ERR_USAGE, "bad: no such key");
-        }
-    }
     return pelton_connect(NULL, timeout_ms, out);
 }
 
@@ -120,7 +117,7 @@ int pelton_device(struct pelton *conn, struct pelton_device *out)
 
 int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **out, size_t *count)
 {
-    *out = calloc(1, sizeof **out);
+    *out = calloc(1, sizeof(**out));
     *count = 1;
     return pelton_device(conn, *out);
 }
@@ -140,9 +137,8 @@ static int64_t now_ns(void)
 static void fill_info(struct pelton_info *info)
 {
     unsigned w = 64, h = 48;
-    if (getenv("FAKE_SIZE")) {
+    if (getenv("FAKE_SIZE"))
         sscanf(getenv("FAKE_SIZE"), "%ux%u", &w, &h);
-    }
     *info = (struct pelton_info){.container = "fake",
                                  .codec = "h264",
                                  .profile = "High",
@@ -157,17 +153,18 @@ static void fill_info(struct pelton_info *info)
     info->coded_height = (h + 15) & ~15u;
     info->frame_rate = info->avg_frame_rate = rational("FAKE_RATE", 25, 1);
     info->time_base = rational("FAKE_TIME_BASE", info->frame_rate.den, info->frame_rate.num);
-    snprintf(info->pix_fmt, sizeof info->pix_fmt, "%s", getenv("FAKE_PIX_FMT") ? getenv("FAKE_PIX_FMT") : "yuv420p");
+    snprintf(info->pix_fmt, sizeof(info->pix_fmt), "%s",
+             getenv("FAKE_PIX_FMT") ? getenv("FAKE_PIX_FMT") : "yuv420p");
     const char *element = getenv("FAKE_UNSUPPORTED");
     if (element) {
         info->supported = false;
-        snprintf(info->unsupported_element, sizeof info->unsupported_element, "%s", element);
-        snprintf(info->unsupported_what, sizeof info->unsupported_what, "interlaced coding");
+        snprintf(info->unsupported_element, sizeof(info->unsupported_element), "%s", element);
+        snprintf(info->unsupported_what, sizeof(info->unsupported_what), "interlaced coding");
     }
 }
 
-int pelton_probe_sei(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
-                     struct pelton_probe_sei *sei)
+int pelton_probe_sei(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
+                     struct pelton_info *info, struct pelton_probe_sei *sei)
 {
     fill_info(info);
     *sei = (struct pelton_probe_sei){0};
@@ -178,16 +175,15 @@ static void read_times(struct pelton_stream *s)
 {
     const char *path = getenv("FAKE_PTS");
     FILE *file = path ? fopen(path, "r") : NULL;
-    if (!file) {
+    if (!file)
         return;
-    }
     size_t room = 0;
     long long pts, duration;
     for (s->frames = 0; fscanf(file, "%lld %lld", &pts, &duration) == 2; s->frames++) {
         if (s->frames == room) {
             room = room ? room * 2 : 64;
-            s->pts = realloc(s->pts, room * sizeof *s->pts);
-            s->duration = realloc(s->duration, room * sizeof *s->duration);
+            s->pts = realloc(s->pts, room * sizeof(*s->pts));
+            s->duration = realloc(s->duration, room * sizeof(*s->duration));
         }
         s->pts[s->frames] = pts;
         s->duration[s->frames] = duration;
@@ -195,50 +191,48 @@ static void read_times(struct pelton_stream *s)
     fclose(file);
 }
 
-int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms, struct pelton_info *info,
-                struct pelton_stream **out)
+int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
+                struct pelton_info *info, struct pelton_stream **out)
 {
     struct pelton_info found;
     fill_info(&found);
-    if (info) {
+    if (info)
         *info = found;
-    }
     if (!found.supported) {
         char cause[128];
-        snprintf(cause, sizeof cause, "%s: interlaced coding is not supported", found.unsupported_element);
+        snprintf(cause, sizeof(cause), "%s: interlaced coding is not supported",
+                 found.unsupported_element);
         return fail(&conn->failure, PELTON_ERR_UNSUPPORTED, cause);
     }
-    if (setting("FAKE_OPEN", 0)) {
+    if (setting("FAKE_OPEN", 0))
         return fail(&conn->failure, (int)setting("FAKE_OPEN", 0), "the source cannot be opened");
-    }
-    struct pelton_stream *s = calloc(1, sizeof *s);
+    struct pelton_stream *s = calloc(1, sizeof(*s));
     s->conn = conn;
     s->params = *params;
     s->info = found;
-    if (params->pix_fmt && (!strcmp(params->pix_fmt, "yuv420p") || !strcmp(params->pix_fmt, "nv12") || !strcmp(params->pix_fmt, "gray"))) {
-        snprintf(s->info.pix_fmt, sizeof s->info.pix_fmt, "%s", params->pix_fmt);
+    if (params->pix_fmt && (!strcmp(params->pix_fmt, "yuv420p") ||
+                            !strcmp(params->pix_fmt, "nv12") || !strcmp(params->pix_fmt, "gray"))) {
+        snprintf(s->info.pix_fmt, sizeof(s->info.pix_fmt), "%s", params->pix_fmt);
     }
     s->frames = (uint64_t)setting("FAKE_FRAMES", 10);
     read_times(s);
     s->loop_frames = s->frames ? s->frames : 1;
     static long whole;
     s->number = params->transport == PELTON_SHM && !params->max_frames ? ++whole : 0;
-    if (params->loop) {
+    if (params->loop)
         s->frames = params->loops ? s->frames * params->loops : UINT64_MAX;
-    }
-    if (params->max_frames && params->max_frames < s->frames) {
+    if (params->max_frames && params->max_frames < s->frames)
         s->frames = params->max_frames;
-    }
     long slots = setting("FAKE_SLOTS", 4);
     s->n_slots = slots > 0 && slots < MAX_SLOTS ? (unsigned)slots : MAX_SLOTS;
-    for (unsigned i = 0; i < s->n_slots; i++) {
+    for (unsigned i = 0; i < s->n_slots; i++)
         s->slots[i] = malloc((size_t)(found.width + PADDING) * found.height * 3);
-    }
     *out = s;
     return 0;
 }
 
-int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params, struct pelton_stream **out)
+int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params,
+                      struct pelton_stream **out)
 {
     return pelton_open(conn, params, 0, NULL, out);
 }
@@ -267,7 +261,8 @@ static void paint(struct pelton_frame *f, uint64_t number, uint8_t *base)
         memset(base, 0xEE, (size_t)f->stride[p] * f->plane_height[p]);
         for (uint32_t y = 0; y < f->plane_height[p]; y++) {
             for (uint32_t x = 0; x < f->plane_width[p]; x++) {
-                base[(size_t)y * f->stride[p] + x] = (uint8_t)(16 + (x * (p + 1) + y * 3 + number * 5 + f->view * 90) % 200);
+                base[(size_t)y * f->stride[p] + x] =
+                    (uint8_t)(16 + (x * (p + 1) + y * 3 + number * 5 + f->view * 90) % 200);
             }
         }
         base += (size_t)f->stride[p] * f->plane_height[p];
@@ -285,7 +280,9 @@ static uint32_t place(const struct pelton_stream *s, uint64_t next, uint64_t *nu
         *number = next;
         return 0;
     }
-    *number = paired >= 2 * (n - behind) ? n - behind + rest : second ? paired / 2 : behind + paired / 2;
+    *number = paired >= 2 * (n - behind) ? n - behind + rest
+              : second                   ? paired / 2
+                                         : behind + paired / 2;
     return second;
 }
 
@@ -300,9 +297,8 @@ static unsigned free_slot(const struct pelton_stream *s)
 {
     for (unsigned i = 0; i < s->n_slots; i++) {
         unsigned slot = (unsigned)((s->next + i) % s->n_slots);
-        if (!s->busy[slot]) {
+        if (!s->busy[slot])
             return slot;
-        }
     }
     return s->n_slots;
 }
@@ -312,7 +308,8 @@ static bool flipped(const struct pelton_stream *s, uint64_t next)
     long number;
     unsigned long long frame;
     const char *text = getenv("FAKE_FLIP");
-    return text && sscanf(text, "%ld:%llu", &number, &frame) == 2 && number == s->number && frame == next;
+    return text && sscanf(text, "%ld:%llu", &number, &frame) == 2 && number == s->number &&
+           frame == next;
 }
 
 int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out)
@@ -324,26 +321,28 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
     }
     usleep((useconds_t)delay * 1000);
     uint64_t all = s->params.views == PELTON_VIEWS_BOTH ? 2 * s->frames : s->frames, n;
-    while (s->params.on_error == 1 && s->next < all && corrupt_at(s->next)) {
+    while (s->params.on_error == 1 && s->next < all && corrupt_at(s->next))
         s->next++;
-    }
     if (s->next >= all || s->params.transport != PELTON_SHM) {
         s->frame = s->frames;
         long code = setting("FAKE_FAIL", 0);
         return code ? fail(&s->conn->failure, (int)code, "the stream is damaged") : 0;
     }
     unsigned slot = free_slot(s);
-    if (slot == s->n_slots) {
+    if (slot == s->n_slots)
         return fail(&s->conn->failure, PELTON_ERR_TIMEOUT, "every slot is held");
-    }
     uint32_t view = place(s, s->next, &n);
     s->frame += !view;
-    struct pelton_frame f = {.sequence = s->next, .view = view, .slot = slot, .width = s->info.width, .height = s->info.height};
+    struct pelton_frame f = {.sequence = s->next,
+                             .view = view,
+                             .slot = slot,
+                             .width = s->info.width,
+                             .height = s->info.height};
     if (s->next >= (uint64_t)setting("FAKE_SHRINK", LONG_MAX)) {
         f.width /= 2;
         f.height /= 2;
     }
-    snprintf(f.pix_fmt, sizeof f.pix_fmt, "%.15s", s->info.pix_fmt);
+    snprintf(f.pix_fmt, sizeof(f.pix_fmt), "%.15s", s->info.pix_fmt);
     f.pts = s->pts ? s->pts[n] : (int64_t)n;
     f.dts = f.pts;
     f.duration = s->duration ? s->duration[n] : 1;
@@ -379,22 +378,21 @@ void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
 
 int pelton_stats(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out)
 {
-    *out = (struct pelton_stats){.access_units = s->frame, .frames = s->frame, .cpu_entropy = 0.25, .gpu_inter = 0.5};
+    *out = (struct pelton_stats){
+        .access_units = s->frame, .frames = s->frame, .cpu_entropy = 0.25, .gpu_inter = 0.5};
     return 0;
 }
 
 void pelton_stream_close(struct pelton_stream *s)
 {
-    if (!s) {
+    if (!s)
         return;
-    }
     if (s->held) {
         fprintf(stderr, "fake: %u frames not released\n", s->held);
         abort();
     }
-    for (unsigned i = 0; i < s->n_slots; i++) {
+    for (unsigned i = 0; i < s->n_slots; i++)
         free(s->slots[i]);
-    }
     free(s->pts);
     free(s->duration);
     free(s);
@@ -402,7 +400,7 @@ void pelton_stream_close(struct pelton_stream *s)
 
 int pelton_sources(struct pelton *conn, int timeout_ms, struct pelton_source **out, size_t *count)
 {
-    *out = calloc(1, sizeof **out);
+    *out = calloc(1, sizeof(**out));
     *count = 0;
     return *out ? 0 : fail(&conn->failure, PELTON_ERR_NOMEM, "out of memory");
 }
@@ -423,7 +421,8 @@ int pelton_reload(struct pelton *conn, int timeout_ms, struct pelton_reloaded *o
     return fail(&conn->failure, PELTON_ERR_PERMISSION, "only the daemon's user may have it reload");
 }
 
-int pelton_status(struct pelton *conn, int timeout_ms, struct pelton_status *out, struct pelton_stream_status **streams, size_t *count)
+int pelton_status(struct pelton *conn, int timeout_ms, struct pelton_status *out,
+                  struct pelton_stream_status **streams, size_t *count)
 {
     return fail(&conn->failure, PELTON_ERR_GONE, "no daemon");
 }
@@ -434,8 +433,8 @@ int pelton_shutdown(struct pelton *conn, int timeout_ms)
 }
 
 /* No stream of this library is a camera's. */
-int pelton_controls(struct pelton_stream *s, int timeout_ms, const struct pelton_control *set, uint32_t n_set,
-                    struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out)
+int pelton_controls(struct pelton_stream *s, int timeout_ms, const struct pelton_control *set,
+                    uint32_t n_set, struct pelton_control out[PELTON_MAX_CONTROLS], uint32_t *n_out)
 {
     return fail(&s->conn->failure, PELTON_ERR_USAGE, "no camera");
 }

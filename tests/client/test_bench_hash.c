@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Hashing threads of the bench: every frame that is put is hashed, as the caller would, and dropped in the order in which it was
- * put, also where the ring is full; of a stream with two slots one is always left for the caller.
+ * Hashing threads of the bench: every frame that is put is hashed, as the caller would, and dropped
+ * in the order in which it was put, also where the ring is full; of a stream with two slots one is
+ * always left for the caller.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,9 +38,8 @@ static void open_streams(struct world *w)
 {
     struct pelton_open_params params = {.fd = 0, .transport = PELTON_SHM};
     assert_int_equal(pelton_connect(NULL, 0, &w->conn), 0);
-    for (int i = 0; i < STREAMS; i++) {
+    for (int i = 0; i < STREAMS; i++)
         assert_int_equal(pelton_open(w->conn, &params, 0, NULL, &w->streams[i]), 0);
-    }
 }
 
 static void close_streams(struct world *w)
@@ -66,18 +66,18 @@ static void put(struct world *w, unsigned i)
     int rc = pelton_next(w->streams[i], 0, &frame);
     assert_true(rc == 0 || rc == 1);
     if (rc == 1) {
-        if (bench_hashers_full(w->hashers)) {
+        if (bench_hashers_full(w->hashers))
             drop(w, bench_hashers_wait(w->hashers));
-        }
         w->hash[w->put] = bench_hash_frame(&frame);
-        struct bench_job job = {.frame = frame, .stream = w->streams[i], .place = &w->places[i], .n = w->put++};
+        struct bench_job job = {
+            .frame = frame, .stream = w->streams[i], .place = &w->places[i], .n = w->put++};
         bench_hashers_put(w->hashers, &job);
     }
 }
 
 static void with_threads(unsigned threads)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
     open_streams(w);
     w->hashers = bench_hashers_open(threads);
@@ -90,14 +90,12 @@ static void with_threads(unsigned threads)
             i = random_below(4) ? (i + 1) % STREAMS : i; /* the same again, too */
         }
         const struct bench_job *job;
-        while (random_below(3) && (job = bench_hashers_oldest(w->hashers)) != NULL) {
+        while (random_below(3) && (job = bench_hashers_oldest(w->hashers)) != NULL)
             drop(w, job);
-        }
     }
     const struct bench_job *job;
-    while ((job = bench_hashers_wait(w->hashers)) != NULL) {
+    while ((job = bench_hashers_wait(w->hashers)) != NULL)
         drop(w, job);
-    }
     assert_int_equal(w->dropped, JOBS);
     bench_hashers_close(w->hashers);
     close_streams(w);
@@ -119,7 +117,7 @@ static void in_order_with_threads(void **state)
 /* A caller that waits for news hears that a frame is done, and may give it back. */
 static void readable_when_done(void **state)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
     open_streams(w);
     w->hashers = bench_hashers_open(1);
@@ -141,7 +139,7 @@ static void every_bit_counts(void **state)
     uint8_t samples[3][24 * 5];
     struct pelton_frame f = {.width = 20, .height = 5, .planes = 3};
     for (int p = 0; p < 3; p++) {
-        memset(samples[p], p + 1, sizeof samples[p]);
+        memset(samples[p], p + 1, sizeof(samples[p]));
         f.data[p] = samples[p];
         f.stride[p] = 24;
         f.plane_width[p] = 20;
@@ -149,9 +147,10 @@ static void every_bit_counts(void **state)
     }
     uint64_t before = bench_hash_frame(&f);
     for (int p = 0; p < 3; p++) {
-        for (size_t bit = 0; bit < 8 * sizeof samples[p]; bit++) {
+        for (size_t bit = 0; bit < 8 * sizeof(samples[p]); bit++) {
             samples[p][bit / 8] ^= (uint8_t)(1u << bit % 8);
-            assert_int_equal(bench_hash_frame(&f) == before, bit / 8 % 24 >= 20); /* padding is no part of it */
+            /* padding is no part of it */
+            assert_int_equal(bench_hash_frame(&f) == before, bit / 8 % 24 >= 20);
             samples[p][bit / 8] ^= (uint8_t)(1u << bit % 8);
         }
     }
@@ -160,14 +159,16 @@ static void every_bit_counts(void **state)
 int main(void)
 {
     const char *text = getenv("PELTON_SEED");
-    unsigned seed = text && text[0] ? (unsigned)strtoul(text, NULL, 0) : (unsigned)(time(NULL) / 86400);
+    unsigned seed =
+        text && text[0] ? (unsigned)strtoul(text, NULL, 0) : (unsigned)(time(NULL) / 86400);
     printf("seed %u\n", seed);
     srand(seed);
     char frames[16];
-    snprintf(frames, sizeof frames, "%d", FRAMES);
+    snprintf(frames, sizeof(frames), "%d", FRAMES);
     setenv("FAKE_FRAMES", frames, 1);
     setenv("FAKE_SLOTS", "2", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(in_order_without_threads), cmocka_unit_test(in_order_with_threads),
-                                       cmocka_unit_test(readable_when_done), cmocka_unit_test(every_bit_counts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_order_without_threads), cmocka_unit_test(in_order_with_threads),
+        cmocka_unit_test(readable_when_done), cmocka_unit_test(every_bit_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

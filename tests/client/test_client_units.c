@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Units of the command: time stamps against recorded ffmpeg output, option parsing, the option table, output names.
+ * Units of the command: time stamps against recorded ffmpeg output, option parsing, the option
+ * table, output names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,7 @@ static void check_case(char *line)
     struct sync s;
     sync_init(&s, &info, -1);
     char tb[32];
-    snprintf(tb, sizeof tb, "%d/%d", s.out.num, s.out.den);
+    snprintf(tb, sizeof(tb), "%d/%d", s.out.num, s.out.den);
     assert_string_equal(tb, column[5]);
     char *frame, *expected = column[7];
     for (int n = 0; (frame = strsep(&column[6], " ")); n++) {
@@ -49,7 +50,8 @@ static void check_case(char *line)
         if (sync_frame(&s, pts, duration, &out)) {
             char *want = strsep(&expected, " ");
             if (!want || strtoll(want, NULL, 10) != out) {
-                fail_msg("%s: frame %d: %lld, ffmpeg %s", column[0], n, (long long)out, want ? want : "drops it");
+                fail_msg("%s: frame %d: %lld, ffmpeg %s", column[0], n, (long long)out,
+                         want ? want : "drops it");
             }
         }
     }
@@ -62,7 +64,7 @@ static void sync_equals_ffmpeg(void **state)
     char line[8192];
     int n = 0;
     assert_non_null(file);
-    while (fgets(line, sizeof line, file)) {
+    while (fgets(line, sizeof(line), file)) {
         if (line[0] != '#') {
             check_case(line);
             n++;
@@ -74,7 +76,8 @@ static void sync_equals_ffmpeg(void **state)
 
 static void sync_without_times(void **state)
 {
-    struct pelton_info info = {.frame_rate = {0, 1}, .time_base = {1, 1200000}, .start_pts = INT64_MIN};
+    struct pelton_info info = {
+        .frame_rate = {0, 1}, .time_base = {1, 1200000}, .start_pts = INT64_MIN};
     struct sync s;
     int64_t out = -1;
     sync_init(&s, &info, -1);
@@ -93,10 +96,9 @@ static int parse(struct options *o, struct failure *f, const char *line)
     static char *argv[64];
     int argc = 0;
     *f = (struct failure){0};
-    snprintf(copy, sizeof copy, "%s", line);
-    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
+    snprintf(copy, sizeof(copy), "%s", line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
         argv[argc++] = word;
-    }
     return options_parse(argc, argv, o, f);
 }
 
@@ -104,8 +106,10 @@ static void ffmpeg_spellings(void **state)
 {
     struct options o;
     struct failure f;
-    assert_int_equal(
-        parse(&o, &f, "pelton decode -y -ss 1:02.5 -i a.mp4 -t 200ms -frames:v 7 -pix_fmt nv12 -loglevel error -f y4m -"), 0);
+    assert_int_equal(parse(&o, &f,
+                           "pelton decode -y -ss 1:02.5 -i a.mp4 -t 200ms -frames:v 7 -pix_fmt "
+                           "nv12 -loglevel error -f y4m -"),
+                     0);
     assert_string_equal(o.inputs[0], "a.mp4");
     assert_string_equal(o.output, "-");
     assert_string_equal(o.pix_fmt, "nv12");
@@ -114,13 +118,18 @@ static void ffmpeg_spellings(void **state)
     assert_int_equal(o.max_frames, 7);
     assert_int_equal(o.log_level, LOG_ERROR);
     assert_int_equal(o.overwrite, OVERWRITE_YES);
-    assert_int_equal(
-        parse(&o, &f, "pelton decode --input=a.mp4 --pix-fmt=gray --log_level=16 -o b.yuv --on-error drop --progress kv"), 0);
+    assert_int_equal(parse(&o, &f,
+                           "pelton decode --input=a.mp4 --pix-fmt=gray --log_level=16 -o b.yuv "
+                           "--on-error drop --progress kv"),
+                     0);
     assert_string_equal(o.pix_fmt, "gray");
     assert_string_equal(o.output, "b.yuv");
     assert_int_equal(o.on_error, 1);
     assert_int_equal(o.progress, PROGRESS_KV);
-    assert_int_equal(parse(&o, &f, "pelton bench -i a -i b c --streams 3 --verify --loop 2 --lookahead 9 -c batch=4"), 0);
+    assert_int_equal(
+        parse(&o, &f,
+              "pelton bench -i a -i b c --streams 3 --verify --loop 2 --lookahead 9 -c batch=4"),
+        0);
     assert_int_equal(o.n_inputs, 3);
     assert_string_equal(o.lookahead, "lookahead=9");
     assert_string_equal(o.config[0], "batch=4");
@@ -154,11 +163,13 @@ static void bad_options(void **state)
         {"pelton bench --streams 99999", "99999"},
         {"pelton version now", "now"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct options o;
         struct failure f;
-        if (parse(&o, &f, cases[i].line) != X_USAGE || !strstr(f.cause, cases[i].word) || !f.hint[0]) {
-            fail_msg("%s: code %d, cause \"%s\", hint \"%s\"", cases[i].line, f.code, f.cause, f.hint);
+        if (parse(&o, &f, cases[i].line) != X_USAGE || !strstr(f.cause, cases[i].word) ||
+            !f.hint[0]) {
+            fail_msg("%s: code %d, cause \"%s\", hint \"%s\"", cases[i].line, f.code, f.cause,
+                     f.hint);
         }
     }
 }
@@ -197,11 +208,12 @@ static void formats_follow_names(void **state)
         {"mp4", "a.mp4", NULL},
         {"", "a.y4m", NULL},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct output_format *format = NULL;
         struct failure f = {0};
         int rc = output_format_choose(cases[i].name, cases[i].path, &format, &f);
-        if (rc != (cases[i].format ? 0 : X_USAGE) || (format && strcmp(format->name, cases[i].format))) {
+        if (rc != (cases[i].format ? 0 : X_USAGE) ||
+            (format && strcmp(format->name, cases[i].format))) {
             fail_msg("%s %s: %d", cases[i].name ? cases[i].name : "", cases[i].path, rc);
         }
     }

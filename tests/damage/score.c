@@ -4,11 +4,11 @@
  *
  *   score FRAME_BYTES SAMPLE_BYTES MAX TRUTH DECODED
  *
- * Both files hold raw frames; the decoder of the damaged stream may have left frames out or put some in. Frames are matched in
- * order such that the sum of PSNR is the greatest. First line: frames of TRUTH and of DECODED; then for each frame of TRUTH the
- * frame of DECODED that stands for it (-1: none) and the PSNR over all samples of what a viewer sees at its time: that frame,
- * else the one shown before it. Identical frames have 100 dB.
- * Exit: 0, 1 a file error, 2 usage.
+ * Both files hold raw frames; the decoder of the damaged stream may have left frames out or put
+ * some in. Frames are matched in order such that the sum of PSNR is the greatest. First line:
+ * frames of TRUTH and of DECODED; then for each frame of TRUTH the frame of DECODED that stands for
+ * it (-1: none) and the PSNR over all samples of what a viewer sees at its time: that frame, else
+ * the one shown before it. Identical frames have 100 dB. Exit: 0, 1 a file error, 2 usage.
  */
 #include <math.h>
 #include <stdint.h>
@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BAND      12 /* frames that a match may lie off the diagonal, plus the difference in length */
+/* frames that a match may lie off the diagonal, plus the difference in length */
+#define BAND      12
 #define IDENTICAL 100.0
 
 struct frames {
@@ -37,7 +38,6 @@ static int read_frames(const char *path, size_t bytes, struct frames *out)
     FILE *file = fopen(path, "rb");
     size_t capacity = 64 * bytes, size = 0, n;
     uint8_t *data = malloc(capacity), *more;
-
     while (file && data && (n = fread(data + size, 1, capacity - size, file)) > 0) {
         size += n;
         if (size < capacity)
@@ -63,10 +63,8 @@ static int read_frames(const char *path, size_t bytes, struct frames *out)
 static uint64_t squares_8(const uint8_t *a, const uint8_t *b, size_t n)
 {
     uint64_t sum = 0;
-
     for (size_t i = 0; i < n;) {
         uint32_t part = 0;
-
         for (size_t end = n - i < 32768 ? n : i + 32768; i < end; i++)
             part += (uint32_t)((a[i] - b[i]) * (a[i] - b[i]));
         sum += part;
@@ -77,10 +75,8 @@ static uint64_t squares_8(const uint8_t *a, const uint8_t *b, size_t n)
 static uint64_t squares_16(const uint8_t *a, const uint8_t *b, size_t n)
 {
     uint64_t sum = 0;
-
     for (size_t i = 0; i + 1 < n; i += 2) {
         int64_t d = (a[i] | a[i + 1] << 8) - (b[i] | b[i + 1] << 8);
-
         sum += (uint64_t)(d * d);
     }
     return sum;
@@ -90,8 +86,8 @@ static double psnr(const struct problem *p, size_t i, size_t j)
 {
     const uint8_t *a = p->truth.data + i * p->bytes, *b = p->decoded.data + j * p->bytes;
     uint64_t sum = p->sample_bytes == 1 ? squares_8(a, b, p->bytes) : squares_16(a, b, p->bytes);
-
-    return sum ? 10 * log10(p->peak * p->peak * (double)(p->bytes / p->sample_bytes) / (double)sum) : IDENTICAL;
+    return sum ? 10 * log10(p->peak * p->peak * (double)(p->bytes / p->sample_bytes) / (double)sum)
+               : IDENTICAL;
 }
 
 static int same(const struct problem *p, size_t i, size_t j)
@@ -102,21 +98,21 @@ static int same(const struct problem *p, size_t i, size_t j)
 static void strip(struct problem *p)
 {
     size_t n = p->truth.count, m = p->decoded.count, least = n < m ? n : m;
-
     while (p->head < least && same(p, p->head, p->head))
         p->head++;
     while (p->tail < least - p->head && same(p, n - 1 - p->tail, m - 1 - p->tail))
         p->tail++;
 }
 
-/* Longest common subsequence with PSNR as weight: best[i][j] of the first i and j frames between head and tail. */
+/* Longest common subsequence with PSNR as weight: best[i][j] of the first i and j frames between
+ * head and tail. */
 static int match(const struct problem *p, long *matched)
 {
-    size_t n = p->truth.count - p->head - p->tail, m = p->decoded.count - p->head - p->tail, row = m + 1;
+    size_t n = p->truth.count - p->head - p->tail, m = p->decoded.count - p->head - p->tail,
+           row = m + 1;
     size_t band = BAND + (n > m ? n - m : m - n);
-    double *best = calloc((n + 1) * row, sizeof *best);
+    double *best = calloc((n + 1) * row, sizeof(*best));
     uint8_t *take = calloc((n + 1) * row, 1);
-
     if (!best || !take) {
         free(best);
         free(take);
@@ -125,20 +121,18 @@ static int match(const struct problem *p, long *matched)
     for (size_t i = 1; i <= n; i++)
         for (size_t j = 1; j <= m; j++) {
             double skip = fmax(best[(i - 1) * row + j], best[i * row + j - 1]), with = -1;
-
             if (i < j + band && j < i + band)
                 with = best[(i - 1) * row + j - 1] + psnr(p, p->head + i - 1, p->head + j - 1);
             take[i * row + j] = with >= skip;
             best[i * row + j] = fmax(with, skip);
         }
-    for (size_t i = n, j = m; i && j;) {
+    for (size_t i = n, j = m; i && j;)
         if (take[i * row + j])
             matched[p->head + --i] = (long)(p->head + --j);
         else if (best[(i - 1) * row + j] >= best[i * row + j - 1])
             i--;
         else
             j--;
-    }
     free(best);
     free(take);
     return 0;
@@ -147,8 +141,7 @@ static int match(const struct problem *p, long *matched)
 static int score(struct problem *p)
 {
     size_t n = p->truth.count, m = p->decoded.count;
-    long *matched = malloc((n + 1) * sizeof *matched), shown = m ? 0 : -1;
-
+    long *matched = malloc((n + 1) * sizeof(*matched)), shown = m ? 0 : -1;
     if (!matched)
         return -1;
     strip(p);
@@ -171,7 +164,6 @@ int main(int argc, char **argv)
 {
     struct problem p = {0};
     int status = 1;
-
     if (argc != 6 || atol(argv[1]) <= 0 || atoi(argv[2]) < 1 || atoi(argv[2]) > 2) {
         fprintf(stderr, "usage: score FRAME_BYTES SAMPLE_BYTES MAX TRUTH DECODED\n");
         return 2;
@@ -179,7 +171,8 @@ int main(int argc, char **argv)
     p.bytes = (size_t)atol(argv[1]);
     p.sample_bytes = (unsigned)atoi(argv[2]);
     p.peak = atof(argv[3]);
-    if (read_frames(argv[4], p.bytes, &p.truth) == 0 && read_frames(argv[5], p.bytes, &p.decoded) == 0 && score(&p) == 0)
+    if (read_frames(argv[4], p.bytes, &p.truth) == 0 &&
+        read_frames(argv[5], p.bytes, &p.decoded) == 0 && score(&p) == 0)
         status = 0;
     free(p.truth.data);
     free(p.decoded.data);

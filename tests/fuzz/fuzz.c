@@ -16,7 +16,6 @@ static void decode(struct h264_picture *pic, struct h264_scratch *scratch)
 {
     struct rec_view view;
     const char *reason = NULL;
-
     for (uint32_t i = 0; i < pic->slice_count; i++)
         h264_slice_decode(&pic->slices[i], scratch);
     if (h264_picture_derive_motion(pic))
@@ -31,7 +30,6 @@ static void decode(struct h264_picture *pic, struct h264_scratch *scratch)
 void fuzz_drain(struct h264_stream *s, struct h264_scratch *scratch)
 {
     struct h264_picture *pic;
-
     while ((pic = h264_stream_next_decode(s))) {
         if (scratch && !pic->non_existing && pic->mb_count <= 4096)
             decode(pic, scratch);

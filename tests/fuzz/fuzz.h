@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the fuzz targets share: running the pictures of a stream through steps 2 and 3 and the validator.
+ * What the fuzz targets share: running the pictures of a stream through steps 2 and 3 and the
+ * validator.
  */
 #ifndef PELTON_FUZZ_H
 #define PELTON_FUZZ_H
@@ -8,8 +9,9 @@
 
 #include <stdlib.h>
 
-/* Take everything that waits in both queues of s. With scratch each picture is decoded up to its records, and what
- * records_validate() refuses is our bug: concealment has to leave valid records. */
+/* Take everything that waits in both queues of s. With scratch each picture is decoded up to its
+ * records, and what records_validate() refuses is our bug: concealment has to leave valid records.
+ */
 void fuzz_drain(struct h264_stream *s, struct h264_scratch *scratch);
 
 #endif

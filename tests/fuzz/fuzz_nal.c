@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: NAL unit splitting, unescaping and everything step 1 does, from any bytes, in one access unit or many.
+ * libFuzzer target: NAL unit splitting, unescaping and everything step 1 does, from any bytes, in
+ * one access unit or many.
  */
 #include "fuzz.h"
 
@@ -10,7 +11,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct h264_stream_params params = {.low_delay_output = size & 1};
     struct h264_stream *s;
     struct h264_diag diag;
-
     if (h264_stream_create(&params, &s))
         return 0;
     size_t step = size > 4 ? (size_t)data[0] * 16 + 1 : size + 1;

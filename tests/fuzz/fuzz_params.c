@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: parameter sets. The input is an RBSP; its first byte chooses SPS or PPS, as a NAL unit header does.
+ * libFuzzer target: parameter sets. The input is an RBSP; its first byte chooses SPS or PPS, as a
+ * NAL unit header does.
  */
 #include "fuzz.h"
 
@@ -15,7 +16,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct h264_sps *sps = NULL;
     struct h264_pps *pps = NULL;
     uint8_t *rbsp = calloc(1, size + H264_BITS_PADDING);
-
     if (!rbsp)
         return 0;
     memcpy(rbsp, data, size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: bytes on a socket -> frames -> messages -> the structs that broker, worker and libpelton use.
+ * libFuzzer target: bytes on a socket -> frames -> messages -> the structs that broker, worker and
+ * libpelton use.
  */
 #include "proto/wire.h"
 
@@ -16,7 +17,6 @@ static void convert(unsigned type, const ProtobufCMessage *body)
     struct pelton_stats stats;
     struct pelton_info info;
     struct pelton_side_data *side;
-
     if (type == WIRE_OPEN)
         wire_open_to((const Pelton__Open *)body, &open);
     else if (type == WIRE_OPEN_REPLY)
@@ -31,12 +31,12 @@ static void convert(unsigned type, const ProtobufCMessage *body)
         wire_failure_to(((const Pelton__Eos *)body)->failure, &failure);
 }
 
-/* One frame at most is complete before the next bytes are asked for, so a socket buffer's worth at a time is enough. */
+/* One frame at most is complete before the next bytes are asked for, so a socket buffer's worth at
+ * a time is enough. */
 static void read_frames(int fd)
 {
     struct frame_reader reader;
     struct frame frame;
-
     frame_reader_init(&reader);
     while (frame_reader_fill(&reader, fd) > 0) {
         while (frame_reader_next(&reader, &frame) > 0) {
@@ -53,7 +53,6 @@ static void read_frames(int fd)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int pair[2];
-
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return 0;
     if (size && send(pair[0], data, size, MSG_DONTWAIT) == (ssize_t)size) {

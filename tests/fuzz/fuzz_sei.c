@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: SEI messages up to the bytes that a reader gets. The input is six bytes that choose what the VUI says, and one
- * or two NAL units: those of a frame, or of both fields.
+ * libFuzzer target: SEI messages up to the bytes that a reader gets. The input is six bytes that
+ * choose what the VUI says, and one or two NAL units: those of a frame, or of both fields.
  */
 #include "codec/sei.h"
 #include "daemon/worker/side_data.h"
@@ -31,7 +31,10 @@ static struct h264_sei *collect(const uint8_t *rbsp, size_t size)
     struct h264_sei_inbox inbox = {0};
     struct h264_sei *sei = NULL;
     struct h264_buffering_period period;
-    struct h264_sps sps = {.vui_present = 1, .vui = {.nal_hrd_present = 1, .cpb_count = {32, 1}, .initial_cpb_removal_delay_length = 32}};
+    struct h264_sps sps = {.vui_present = 1,
+                           .vui = {.nal_hrd_present = 1,
+                                   .cpb_count = {32, 1},
+                                   .initial_cpb_removal_delay_length = 32}};
     uint8_t *exact = malloc(size ? size : 1); /* so that a byte too far is seen */
     if (exact) {
         memcpy(exact, rbsp, size);

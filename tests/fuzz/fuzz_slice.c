@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: whole streams, both views, up to their records: slice data, motion, concealment; the validator must accept what
- * comes out.
+ * libFuzzer target: whole streams, both views, up to their records: slice data, motion,
+ * concealment; the validator must accept what comes out.
  */
 #include "fuzz.h"
 
@@ -12,7 +12,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct h264_scratch *scratch = h264_scratch_create();
     struct h264_stream *s;
     struct h264_diag diag;
-
     if (scratch && !h264_stream_create(&params, &s)) {
         h264_stream_feed(s, data, size, 0, &diag);
         h264_stream_flush(s);

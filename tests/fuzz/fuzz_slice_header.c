@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: slice headers against parameter sets that the input varies too. The first eight bytes are fields of the sets.
+ * libFuzzer target: slice headers against parameter sets that the input varies too. The first eight
+ * bytes are fields of the sets.
  */
 #include "fuzz.h"
 
@@ -45,7 +46,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct h264_diag diag;
     uint32_t first_mb, type, pps_id;
     size_t data_bit;
-
     if (sps && pps && hdr && rbsp && size >= 9) {
         vary(data, sps, pps);
         memcpy(rbsp, data + 8, size - 8);

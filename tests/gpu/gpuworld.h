@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A device, and a small store of random frames on it, for tests of the executor. Exit code 77 = skipped where there is no Vulkan device.
- * The device is $PELTON_DEVICE, or any.
+ * A device, and a small store of random frames on it, for tests of the executor. Exit code 77 =
+ * skipped where there is no Vulkan device. The device is $PELTON_DEVICE, or any.
  */
 #ifndef PELTON_TESTS_GPUWORLD_H
 #define PELTON_TESTS_GPUWORLD_H
@@ -19,11 +19,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define MB_WIDTH 5
+#define MB_WIDTH  5
 #define MB_HEIGHT 3
-#define WIDTH (16 * MB_WIDTH)
-#define HEIGHT (16 * MB_HEIGHT)
-#define SLOTS 4
+#define WIDTH     (16 * MB_WIDTH)
+#define HEIGHT    (16 * MB_HEIGHT)
+#define SLOTS     4
 
 struct frame {
     uint8_t y[HEIGHT][WIDTH], c[2][HEIGHT / 2][WIDTH / 2];
@@ -46,8 +46,12 @@ static inline uint32_t random_below(uint32_t n)
 
 static inline struct recon *make_recon(void)
 {
-    struct recon_params params = {.mb_width = MB_WIDTH, .mb_height = MB_HEIGHT, .chroma_format_idc = 1, .bit_depth = {8, 8},
-                                  .slots = SLOTS, .width = 2};
+    struct recon_params params = {.mb_width = MB_WIDTH,
+                                  .mb_height = MB_HEIGHT,
+                                  .chroma_format_idc = 1,
+                                  .bit_depth = {8, 8},
+                                  .slots = SLOTS,
+                                  .width = 2};
     struct recon *r = NULL;
     assert_int_equal(recon_create(gpu, &params, &r), GPU_OK);
     assert_int_equal(recon_width(r), 2);
@@ -87,7 +91,8 @@ static inline void no_validation_messages(void **state)
 /* Opens the device; not GPU_OK: the exit code that main returns for it. */
 static inline int open_device(int *exit_code)
 {
-    struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .timestamps = true, .log = log_line};
+    struct gpu_params params = {
+        .device = getenv("PELTON_DEVICE"), .timestamps = true, .log = log_line};
     int err = gpu_open(&params, &gpu);
     if (err == GPU_ERR_NO_DEVICE)
         printf("skipped: %s\n", gpu_error_text(err));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Barriers follow from declared accesses: every hazard is found, and nothing that is ordered already waits again. No device needed.
+ * Barriers follow from declared accesses: every hazard is found, and nothing that is ordered
+ * already waits again. No device needed.
  */
 #include "gpu/barrier.h"
 
@@ -16,7 +17,8 @@
 #define A 1u
 #define B 2u
 
-static struct barrier_need step(struct barrier_state *s, enum barrier_stage stage, uint32_t reads, uint32_t writes)
+static struct barrier_need step(struct barrier_state *s, enum barrier_stage stage, uint32_t reads,
+                                uint32_t writes)
 {
     struct barrier_need need = {0};
     barrier_declare(s, stage, reads, writes, &need);
@@ -105,9 +107,13 @@ static void forgotten_resources_wait_for_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read_after_write), cmocka_unit_test(write_after_read), cmocka_unit_test(write_after_write),
-        cmocka_unit_test(execution_is_not_memory), cmocka_unit_test(one_barrier_covers_all_resources),
-        cmocka_unit_test(indirect_is_a_stage_of_its_own), cmocka_unit_test(independent_passes_overlap),
+        cmocka_unit_test(read_after_write),
+        cmocka_unit_test(write_after_read),
+        cmocka_unit_test(write_after_write),
+        cmocka_unit_test(execution_is_not_memory),
+        cmocka_unit_test(one_barrier_covers_all_resources),
+        cmocka_unit_test(indirect_is_a_stage_of_its_own),
+        cmocka_unit_test(independent_passes_overlap),
         cmocka_unit_test(forgotten_resources_wait_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Privacy blur of deliveries against the slow reference: every format of a store, depth and kind of picture; samples outside of the
- * rectangles and the slots themselves stay as they are. Exits 77 = skipped where there is no Vulkan device. PELTON_SEED makes the
- * pictures.
+ * Privacy blur of deliveries against the slow reference: every format of a store, depth and kind of
+ * picture; samples outside of the rectangles and the slots themselves stay as they are. Exits 77 =
+ * skipped where there is no Vulkan device. PELTON_SEED makes the pictures.
  */
 #include "gpu/recon_internal.h"
 #include "tests/reference/ref_blur.h"
@@ -53,7 +53,8 @@ static bool is_wide(const struct store *s)
     return s->params.bit_depth[0] > 8 || s->params.bit_depth[1] > 8;
 }
 
-/* Random samples into slot 0, or with stripes the finest pattern there is: every other column black and white. */
+/* Random samples into slot 0, or with stripes the finest pattern there is: every other column black
+ * and white. */
 static void fill(struct store *s, bool stripes)
 {
     uint8_t *bytes[3] = {NULL, NULL, NULL};
@@ -63,7 +64,8 @@ static void fill(struct store *s, bool stripes)
         bytes[p] = malloc(2 * count);
         assert_non_null(bytes[p]);
         for (size_t i = 0; i < count; i++) {
-            uint16_t value = (uint16_t)(stripes ? (i & 1) * s->top[p] : random_below(s->top[p] + 1));
+            uint16_t value =
+                (uint16_t)(stripes ? (i & 1) * s->top[p] : random_below(s->top[p] + 1));
             s->plane[p][i] = value;
             if (is_wide(s))
                 memcpy(bytes[p] + 2 * i, &value, 2);
@@ -76,11 +78,20 @@ static void fill(struct store *s, bool stripes)
         free(bytes[p]);
 }
 
-static void store_open(struct store *s, uint32_t mb_width, uint32_t mb_height, uint8_t chroma, uint8_t luma_depth, uint8_t chroma_depth, bool interlaced)
+static void store_open(struct store *s, uint32_t mb_width, uint32_t mb_height, uint8_t chroma,
+                       uint8_t luma_depth, uint8_t chroma_depth, bool interlaced)
 {
-    *s = (struct store){.params = {.mb_width = mb_width, .mb_height = mb_height, .chroma_format_idc = chroma, .interlaced = interlaced,
-                                   .bit_depth = {luma_depth, chroma_depth}, .slots = 1, .width = 1},
-                        .width = 16 * mb_width, .height = 16 * mb_height, .shift_x = chroma == 3 ? 0 : 1, .shift_y = chroma == 1 ? 1 : 0};
+    *s = (struct store){.params = {.mb_width = mb_width,
+                                   .mb_height = mb_height,
+                                   .chroma_format_idc = chroma,
+                                   .interlaced = interlaced,
+                                   .bit_depth = {luma_depth, chroma_depth},
+                                   .slots = 1,
+                                   .width = 1},
+                        .width = 16 * mb_width,
+                        .height = 16 * mb_height,
+                        .shift_x = chroma == 3 ? 0 : 1,
+                        .shift_y = chroma == 1 ? 1 : 0};
     assert_int_equal(recon_create(gpu, &s->params, &s->recon), GPU_OK);
     for (int p = 0; p < 3; p++) {
         s->top[p] = (1u << s->params.bit_depth[p > 0]) - 1;
@@ -98,10 +109,12 @@ static void store_close(struct store *s)
 }
 
 /* What leaves of a plane before any blur. */
-static uint16_t *cut(const struct store *s, const struct recon_delivery *d, int p, uint32_t width, uint32_t height)
+static uint16_t *cut(const struct store *s, const struct recon_delivery *d, int p, uint32_t width,
+                     uint32_t height)
 {
     uint32_t step = d->structure ? 2 : 1, first = d->structure == REC_BOTTOM;
-    uint32_t x0 = p ? d->crop_x >> s->shift_x : d->crop_x, y0 = p ? d->crop_y >> s->shift_y : d->crop_y;
+    uint32_t x0 = p ? d->crop_x >> s->shift_x : d->crop_x,
+             y0 = p ? d->crop_y >> s->shift_y : d->crop_y;
     uint16_t *out = malloc(2 * (size_t)width * height);
     assert_non_null(out);
     for (uint32_t y = 0; y < height; y++)
@@ -112,7 +125,8 @@ static uint16_t *cut(const struct store *s, const struct recon_delivery *d, int 
     return out;
 }
 
-static uint16_t got_sample(const struct store *s, const struct recon_delivery *d, const uint8_t *memory, int p, uint32_t x, uint32_t y)
+static uint16_t got_sample(const struct store *s, const struct recon_delivery *d,
+                           const uint8_t *memory, int p, uint32_t x, uint32_t y)
 {
     bool pairs = d->format == RECON_NV12 && p;
     uint32_t at = pairs ? 2 * x + (uint32_t)p - 1 : x, plane = pairs ? 1 : (uint32_t)p;
@@ -127,25 +141,34 @@ static void expect(const struct store *s, const struct recon_delivery *d, const 
 {
     struct ref_rect rects[RECON_BLURS];
     for (uint32_t i = 0; i < d->blur_count; i++)
-        rects[i] = (struct ref_rect){d->blur[i].x, d->blur[i].y, d->blur[i].width, d->blur[i].height};
+        rects[i] =
+            (struct ref_rect){d->blur[i].x, d->blur[i].y, d->blur[i].width, d->blur[i].height};
     for (int p = 0; p < (d->format == RECON_GRAY ? 1 : 3); p++) {
-        uint32_t sx = p ? s->shift_x : 0, sy = p ? s->shift_y : 0, width = (d->width + sx) >> sx, height = (d->height + sy) >> sy;
-        const struct ref_blur_plane plane = {.width = width, .height = height, .shift_x = sx, .shift_y = sy, .picture_width = d->width,
-                                             .picture_height = d->height, .woven = s->params.interlaced && !d->structure};
+        uint32_t sx = p ? s->shift_x : 0, sy = p ? s->shift_y : 0, width = (d->width + sx) >> sx,
+                 height = (d->height + sy) >> sy;
+        const struct ref_blur_plane plane = {.width = width,
+                                             .height = height,
+                                             .shift_x = sx,
+                                             .shift_y = sy,
+                                             .picture_width = d->width,
+                                             .picture_height = d->height,
+                                             .woven = s->params.interlaced && !d->structure};
         uint16_t *from = cut(s, d, p, width, height), *want = malloc(2 * (size_t)width * height);
         assert_non_null(want);
         ref_blur(&plane, rects, d->blur_count, from, want);
         for (uint32_t y = 0; y < height; y++)
             for (uint32_t x = 0; x < width; x++)
                 if (got_sample(s, d, memory, p, x, y) != want[(size_t)y * width + x])
-                    fail_msg("plane %d, %u,%u of %ux%u: %u instead of %u (it was %u)", p, x, y, width, height, got_sample(s, d, memory, p, x, y),
+                    fail_msg("plane %d, %u,%u of %ux%u: %u instead of %u (it was %u)", p, x, y,
+                             width, height, got_sample(s, d, memory, p, x, y),
                              want[(size_t)y * width + x], from[(size_t)y * width + x]);
         free(from);
         free(want);
     }
 }
 
-static struct recon_delivery random_delivery(const struct store *s, struct gpu_host *host, enum recon_format format, uint64_t *at)
+static struct recon_delivery random_delivery(const struct store *s, struct gpu_host *host,
+                                             enum recon_format format, uint64_t *at)
 {
     struct recon_delivery d = {.host = host, .format = format};
     uint32_t bytes = is_wide(s) ? 2 : 1, rows = s->height;
@@ -166,7 +189,8 @@ static struct recon_delivery random_delivery(const struct store *s, struct gpu_h
     d.blur_count = random_below(5) ? 1 + random_below(random_below(3) ? 3 : RECON_BLURS) : 0;
     for (uint32_t i = 0; i < d.blur_count; i++) {
         struct recon_rect *r = &d.blur[i];
-        *r = (struct recon_rect){random_below(d.width), random_below(d.height), 1 + random_below(d.width), 1 + random_below(d.height)};
+        *r = (struct recon_rect){random_below(d.width), random_below(d.height),
+                                 1 + random_below(d.width), 1 + random_below(d.height)};
         if (random_below(3) == 0)
             r->width = r->height = 1 + random_below(20);
         if (random_below(8) == 0)
@@ -184,7 +208,8 @@ static uint8_t *map(size_t size)
 
 enum { BATCH = 4 };
 
-static void deliver_at_random(struct store *s, const enum recon_format *formats, uint32_t n_formats, int rounds)
+static void deliver_at_random(struct store *s, const enum recon_format *formats, uint32_t n_formats,
+                              int rounds)
 {
     size_t size = ((size_t)BATCH * 3 * (2 * s->width + 16) * s->height + 4095) / 4096 * 4096;
     uint8_t *memory = map(size);
@@ -212,14 +237,19 @@ static void all_formats(void **state)
         uint32_t n;
         enum recon_format formats[3];
     } cases[] = {
-        {1, {8, 8}, false, 3, {RECON_I420, RECON_NV12, RECON_GRAY}}, {1, {8, 8}, true, 3, {RECON_I420, RECON_NV12, RECON_GRAY}},
-        {0, {8, 8}, false, 1, {RECON_GRAY}},                         {2, {10, 10}, true, 2, {RECON_I422, RECON_GRAY}},
-        {3, {14, 14}, false, 2, {RECON_I444, RECON_GRAY}},           {1, {9, 12}, true, 2, {RECON_I420, RECON_GRAY}},
-        {0, {12, 12}, false, 1, {RECON_GRAY}},                       {3, {8, 8}, false, 2, {RECON_I444, RECON_GRAY}},
+        {1, {8, 8}, false, 3, {RECON_I420, RECON_NV12, RECON_GRAY}},
+        {1, {8, 8}, true, 3, {RECON_I420, RECON_NV12, RECON_GRAY}},
+        {0, {8, 8}, false, 1, {RECON_GRAY}},
+        {2, {10, 10}, true, 2, {RECON_I422, RECON_GRAY}},
+        {3, {14, 14}, false, 2, {RECON_I444, RECON_GRAY}},
+        {1, {9, 12}, true, 2, {RECON_I420, RECON_GRAY}},
+        {0, {12, 12}, false, 1, {RECON_GRAY}},
+        {3, {8, 8}, false, 2, {RECON_I444, RECON_GRAY}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct store s;
-        store_open(&s, 11, 8, cases[i].chroma, cases[i].depth[0], cases[i].depth[1], cases[i].interlaced);
+        store_open(&s, 11, 8, cases[i].chroma, cases[i].depth[0], cases[i].depth[1],
+                   cases[i].interlaced);
         deliver_at_random(&s, cases[i].formats, cases[i].n, 6);
         store_close(&s);
     }
@@ -246,7 +276,12 @@ static void nothing_is_left(void **state)
     store_open(&s, 10, 6, 1, 8, 8, false);
     fill(&s, true);
     assert_int_equal(gpu_host_import(gpu, memory, size, &host), GPU_OK);
-    struct recon_delivery d = {.host = host, .stride = {160}, .width = 160, .height = 96, .format = RECON_GRAY, .blur_count = 1,
+    struct recon_delivery d = {.host = host,
+                               .stride = {160},
+                               .width = 160,
+                               .height = 96,
+                               .format = RECON_GRAY,
+                               .blur_count = 1,
                                .blur = {{16, 16, 128, 64}}};
     assert_int_equal(recon_submit(s.recon, NULL, 0, &d, 1, &ticket), GPU_OK);
     assert_int_equal(recon_wait(s.recon, ticket, UINT64_MAX), 0);
@@ -275,9 +310,15 @@ static void refused(void **state)
     uint64_t ticket = 0;
     store_open(&s, 10, 6, 1, 8, 8, false);
     assert_int_equal(gpu_host_import(gpu, memory, 1 << 16, &host), GPU_OK);
-    const struct recon_rect bad[] = {{160, 0, 1, 1}, {0, 96, 1, 1}, {0, 0, 0, 1}, {0, 0, 1, 0}, {UINT32_MAX, 0, 2, 2}, {0, UINT32_MAX, 2, 2}};
-    struct recon_delivery d = {.host = host, .stride = {160}, .width = 160, .height = 96, .format = RECON_GRAY, .blur_count = 1};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const struct recon_rect bad[] = {{160, 0, 1, 1}, {0, 96, 1, 1},         {0, 0, 0, 1},
+                                     {0, 0, 1, 0},   {UINT32_MAX, 0, 2, 2}, {0, UINT32_MAX, 2, 2}};
+    struct recon_delivery d = {.host = host,
+                               .stride = {160},
+                               .width = 160,
+                               .height = 96,
+                               .format = RECON_GRAY,
+                               .blur_count = 1};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         d.blur[0] = bad[i];
         assert_int_equal(recon_submit(s.recon, NULL, 0, &d, 1, &ticket), GPU_ERR_INVALID);
     }
@@ -307,7 +348,10 @@ int main(void)
     if (err < 0)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_formats), cmocka_unit_test(large_cells), cmocka_unit_test(nothing_is_left), cmocka_unit_test(refused),
+        cmocka_unit_test(all_formats),
+        cmocka_unit_test(large_cells),
+        cmocka_unit_test(nothing_is_left),
+        cmocka_unit_test(refused),
         cmocka_unit_test(no_validation_messages),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

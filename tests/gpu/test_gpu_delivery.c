@@ -5,12 +5,14 @@
 #include "gpuworld.h"
 
 /* What a delivery writes, sample by sample, into memory that begins at byte base of the host. */
-static void model(const struct frame *f, const struct recon_delivery *d, uint8_t *memory, uint64_t base)
+static void model(const struct frame *f, const struct recon_delivery *d, uint8_t *memory,
+                  uint64_t base)
 {
     uint32_t cw = (d->width + 1) / 2, ch = (d->height + 1) / 2;
     for (uint32_t y = 0; y < d->height; y++)
         for (uint32_t x = 0; x < d->width; x++)
-            memory[d->offset[0] - base + (uint64_t)y * d->stride[0] + x] = f->y[d->crop_y + y][d->crop_x + x];
+            memory[d->offset[0] - base + (uint64_t)y * d->stride[0] + x] =
+                f->y[d->crop_y + y][d->crop_x + x];
     if (d->format == RECON_GRAY)
         return;
     for (uint32_t y = 0; y < ch; y++) {
@@ -19,7 +21,8 @@ static void model(const struct frame *f, const struct recon_delivery *d, uint8_t
             if (d->format == RECON_NV12)
                 memory[d->offset[1] - base + (uint64_t)y * d->stride[1] + x] = sample;
             else
-                memory[d->offset[1 + (x & 1)] - base + (uint64_t)y * d->stride[1 + (x & 1)] + x / 2] = sample;
+                memory[d->offset[1 + (x & 1)] - base + (uint64_t)y * d->stride[1 + (x & 1)] +
+                       x / 2] = sample;
         }
     }
 }
@@ -42,11 +45,14 @@ static struct recon_delivery random_delivery(struct gpu_host *host, uint64_t at,
     return d;
 }
 
-static void ignore_padding(const struct recon_delivery *d, uint8_t *got, const uint8_t *want, uint64_t base)
+static void ignore_padding(const struct recon_delivery *d, uint8_t *got, const uint8_t *want,
+                           uint64_t base)
 {
     uint32_t planes = d->format == RECON_I420 ? 3 : d->format == RECON_NV12 ? 2 : 1;
     for (uint32_t i = 0; i < planes; i++) {
-        uint32_t bytes = i == 0 ? d->width : planes == 2 ? (d->width + 1) / 2 * 2 : (d->width + 1) / 2;
+        uint32_t bytes = i == 0        ? d->width
+                         : planes == 2 ? (d->width + 1) / 2 * 2
+                                       : (d->width + 1) / 2;
         for (uint32_t y = 0; y < (i == 0 ? d->height : (d->height + 1) / 2); y++)
             for (uint32_t x = bytes; x < d->stride[i]; x++) {
                 uint64_t at = d->offset[i] - base + (uint64_t)y * d->stride[i] + x;
@@ -56,7 +62,8 @@ static void ignore_padding(const struct recon_delivery *d, uint8_t *got, const u
 }
 
 /* Deliver at random into [base, base + size) of a host; nothing but the planes may change. */
-static void deliver_at_random(struct recon *r, struct gpu_host *host, uint8_t *memory, uint64_t base, uint64_t size, int rounds)
+static void deliver_at_random(struct recon *r, struct gpu_host *host, uint8_t *memory,
+                              uint64_t base, uint64_t size, int rounds)
 {
     struct frame frames[SLOTS];
     struct recon_delivery d[5];
@@ -114,7 +121,12 @@ static void deliver_staged(void **state)
     /* a host that is freed before anyone asks gets its frame all the same */
     struct frame f, got = {0};
     uint64_t ticket = 0;
-    struct recon_delivery d = {.slot = 1, .host = host, .stride = {WIDTH}, .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY};
+    struct recon_delivery d = {.slot = 1,
+                               .host = host,
+                               .stride = {WIDTH},
+                               .width = WIDTH,
+                               .height = HEIGHT,
+                               .format = RECON_GRAY};
     fill_slot(r, 1, &f);
     assert_int_equal(recon_submit(r, NULL, 0, &d, 1, &ticket), GPU_OK);
     gpu_host_free(host);
@@ -125,7 +137,8 @@ static void deliver_staged(void **state)
     munmap(memory, size);
 }
 
-/* Beyond what one descriptor reaches, in a pool that is mostly untouched, and in two hosts at once. */
+/* Beyond what one descriptor reaches, in a pool that is mostly untouched, and in two hosts at once.
+ */
 static void deliver_wide(void **state)
 {
     struct recon *r = make_recon();
@@ -142,8 +155,13 @@ static void deliver_wide(void **state)
     uint64_t ticket = 0;
     fill_slot(r, 3, &f);
     for (int i = 0; i < 3; i++)
-        d[i] = (struct recon_delivery){.slot = 3, .host = i == 1 ? second : host, .offset = {i == 2 ? size - sizeof(f.y) : 0},
-                                       .stride = {WIDTH}, .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY};
+        d[i] = (struct recon_delivery){.slot = 3,
+                                       .host = i == 1 ? second : host,
+                                       .offset = {i == 2 ? size - sizeof(f.y) : 0},
+                                       .stride = {WIDTH},
+                                       .width = WIDTH,
+                                       .height = HEIGHT,
+                                       .format = RECON_GRAY};
     assert_int_equal(recon_submit(r, NULL, 0, d, 3, &ticket), GPU_OK);
     assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
     assert_memory_equal(memory, f.y, sizeof(f.y));
@@ -159,8 +177,8 @@ static void deliver_wide(void **state)
 #define CHANGES 64
 #define LEAVING 4 /* of each batch, at most */
 
-/* Batches that change slots, each beside deliveries of its own, with as many in flight as there can be: every frame leaves as it was
- * when its batch came, whichever queue takes it out. */
+/* Batches that change slots, each beside deliveries of its own, with as many in flight as there can
+ * be: every frame leaves as it was when its batch came, whichever queue takes it out. */
 static void slots_change_while_frames_leave(void **state)
 {
     struct recon *r = make_recon();
@@ -181,10 +199,14 @@ static void slots_change_while_frames_leave(void **state)
         copy.copy_from = (copy.slot + 1 + random_below(SLOTS - 1)) % SLOTS;
         frames[copy.slot] = frames[copy.copy_from];
         for (uint32_t i = 0; i < count; i++, at += sizeof(struct frame)) {
-            d[i] = (struct recon_delivery){.slot = random_below(SLOTS), .host = host, .width = WIDTH, .height = HEIGHT,
-                                           .offset = {at, at + WIDTH * HEIGHT, at + WIDTH * HEIGHT * 5 / 4},
-                                           .stride = {WIDTH, chroma ? WIDTH : WIDTH / 2, WIDTH / 2},
-                                           .format = chroma ? RECON_NV12 : RECON_I420};
+            d[i] = (struct recon_delivery){
+                .slot = random_below(SLOTS),
+                .host = host,
+                .width = WIDTH,
+                .height = HEIGHT,
+                .offset = {at, at + WIDTH * HEIGHT, at + WIDTH * HEIGHT * 5 / 4},
+                .stride = {WIDTH, chroma ? WIDTH : WIDTH / 2, WIDTH / 2},
+                .format = chroma ? RECON_NV12 : RECON_I420};
             model(&frames[d[i].slot], &d[i], want, 0);
         }
         assert_int_equal(recon_submit(r, &copy, 1, d, count, &ticket), GPU_OK);

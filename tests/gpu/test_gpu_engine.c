@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The engine and the executor without reconstruction: device choice, copies of slots, splitting, tickets, packing of records, invalid
- * arguments.
+ * The engine and the executor without reconstruction: device choice, copies of slots, splitting,
+ * tickets, packing of records, invalid arguments.
  */
 #include "gpuworld.h"
 
 static void choice(void **state)
 {
     struct gpu_device_info list[] = {
-        {.name = "llvmpipe (LLVM)", .uuid = "aa", .kind = GPU_KIND_SOFTWARE, .software = true, .usable = true},
+        {.name = "llvmpipe (LLVM)",
+         .uuid = "aa",
+         .kind = GPU_KIND_SOFTWARE,
+         .software = true,
+         .usable = true},
         {.name = "Intel Arc", .uuid = "bb", .kind = GPU_KIND_INTEGRATED, .usable = true},
         {.name = "NVIDIA H200", .uuid = "cc", .kind = GPU_KIND_DISCRETE, .usable = true},
-        {.name = "NVIDIA old", .uuid = "dd", .kind = GPU_KIND_DISCRETE, .usable = false, .missing = "shaderInt8"},
+        {.name = "NVIDIA old",
+         .uuid = "dd",
+         .kind = GPU_KIND_DISCRETE,
+         .usable = false,
+         .missing = "shaderInt8"},
     };
     size_t unusable = 9;
     assert_int_equal(gpu_choose(list, 4, NULL, NULL), 2);
@@ -61,7 +69,9 @@ static void copy_and_fill(void **state)
         expect_slot(r, i, &grey); /* a new store is grey, not another process's memory */
         fill_slot(r, i, &f[i]);
     }
-    const struct recon_picture pictures[] = {{.slot = 0, .copy_from = 1}, {.slot = 2, .copy_from = COPY_FILL}, {.slot = 3, .copy_from = 3}};
+    const struct recon_picture pictures[] = {{.slot = 0, .copy_from = 1},
+                                             {.slot = 2, .copy_from = COPY_FILL},
+                                             {.slot = 3, .copy_from = 3}};
     assert_int_equal(recon_submit(r, pictures, 3, NULL, 0, &ticket), GPU_OK);
     assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
     expect_slot(r, 0, &f[1]);
@@ -71,7 +81,8 @@ static void copy_and_fill(void **state)
     recon_free(r);
 }
 
-/* Each batch reads what the one before wrote; more of them than are in flight, and more deliveries than fit one submission. */
+/* Each batch reads what the one before wrote; more of them than are in flight, and more deliveries
+ * than fit one submission. */
 static void order_and_splitting(void **state)
 {
     enum { N = 200, BYTES = WIDTH * HEIGHT };
@@ -85,8 +96,13 @@ static void order_and_splitting(void **state)
     assert_int_equal(gpu_host_import(gpu, memory, size, &host), GPU_OK);
     fill_slot(r, 0, &f);
     for (uint32_t i = 0; i < N; i++)
-        d[i] = (struct recon_delivery){.slot = i % SLOTS, .host = host, .offset = {i * BYTES}, .stride = {WIDTH}, .width = WIDTH,
-                                       .height = HEIGHT, .format = RECON_GRAY};
+        d[i] = (struct recon_delivery){.slot = i % SLOTS,
+                                       .host = host,
+                                       .offset = {i * BYTES},
+                                       .stride = {WIDTH},
+                                       .width = WIDTH,
+                                       .height = HEIGHT,
+                                       .format = RECON_GRAY};
     for (uint32_t i = 1; i < SLOTS; i++) {
         struct recon_picture p = {.slot = i, .copy_from = i - 1};
         assert_int_equal(recon_submit(r, &p, 1, NULL, 0, &ticket), GPU_OK);
@@ -120,7 +136,11 @@ static void invalid_arguments(void **state)
     assert_int_equal(gpu_host_import(gpu, memory, 8192 - 4, &host), GPU_ERR_INVALID);
     assert_int_equal(gpu_host_import(gpu, memory + 4, 4096, &host), GPU_ERR_INVALID);
     assert_int_equal(gpu_host_import(gpu, memory, 8192, &host), GPU_OK);
-    const struct recon_delivery good = {.host = host, .offset = {0, 3840, 4800}, .stride = {WIDTH, WIDTH / 2, WIDTH / 2}, .width = WIDTH, .height = HEIGHT};
+    const struct recon_delivery good = {.host = host,
+                                        .offset = {0, 3840, 4800},
+                                        .stride = {WIDTH, WIDTH / 2, WIDTH / 2},
+                                        .width = WIDTH,
+                                        .height = HEIGHT};
     struct recon_delivery bad[14];
     for (int i = 0; i < 14; i++)
         bad[i] = good;
@@ -141,13 +161,19 @@ static void invalid_arguments(void **state)
     for (int i = 0; i < 14; i++)
         assert_int_equal(recon_submit(r, NULL, 0, &bad[i], 1, &ticket), GPU_ERR_INVALID);
     struct rec_view view = {.head = {.mb_width = MB_WIDTH + 1, .mb_height = MB_HEIGHT}};
-    const struct recon_picture pictures[] = {{.slot = SLOTS}, {.copy_from = SLOTS}, {.view = &view}};
+    const struct recon_picture pictures[] = {
+        {.slot = SLOTS}, {.copy_from = SLOTS}, {.view = &view}};
     for (int i = 0; i < 3; i++)
         assert_int_equal(recon_submit(r, &pictures[i], 1, NULL, 0, &ticket), GPU_ERR_INVALID);
     assert_int_equal(ticket, 77);
     assert_int_equal(recon_submit(r, NULL, 0, &good, 1, &ticket), GPU_OK);
     assert_int_equal(ticket, 1);
-    struct recon_params params = {.mb_width = 0, .mb_height = 1, .chroma_format_idc = 1, .bit_depth = {8, 8}, .slots = 1, .width = 1};
+    struct recon_params params = {.mb_width = 0,
+                                  .mb_height = 1,
+                                  .chroma_format_idc = 1,
+                                  .bit_depth = {8, 8},
+                                  .slots = 1,
+                                  .width = 1};
     assert_int_equal(recon_create(gpu, &params, &none), GPU_ERR_INVALID);
     params.mb_width = 1;
     params.bit_depth[1] = 15;
@@ -188,23 +214,38 @@ static struct rec_view pcm_view(struct pcm *p, const struct frame *f, uint32_t g
     uint32_t next = gap;
     for (int i = 0; i < MB_WIDTH * MB_HEIGHT; i++) {
         int mx = i % MB_WIDTH, my = i / MB_WIDTH, x, y;
-        p->mbs[i] = (struct rec_mb){.coeff = next, .coded = {0xffff, 0xf, 0xf}, .kind = REC_MB_INTRA_PCM, .nonzero = 0xffff};
+        p->mbs[i] = (struct rec_mb){.coeff = next,
+                                    .coded = {0xffff, 0xf, 0xf},
+                                    .kind = REC_MB_INTRA_PCM,
+                                    .nonzero = 0xffff};
         for (int u = 0; u < 24; u++) {
             block_xy(u < 16 ? u : u & 3, &x, &y);
             for (int s = 0; s < 16; s++)
-                p->units[next + u][s] = u < 16 ? f->y[my * 16 + y * 4 + s / 4][mx * 16 + x * 4 + s % 4]
-                                               : f->c[u >= 20][my * 8 + y * 4 + s / 4][mx * 8 + x * 4 + s % 4];
+                p->units[next + u][s] =
+                    u < 16 ? f->y[my * 16 + y * 4 + s / 4][mx * 16 + x * 4 + s % 4]
+                           : f->c[u >= 20][my * 8 + y * 4 + s / 4][mx * 8 + x * 4 + s % 4];
         }
         next += 24 + gap;
     }
-    return (struct rec_view){
-        .head = {.mb_width = MB_WIDTH, .mb_height = MB_HEIGHT, .structure = REC_FRAME, .chroma_format_idc = 1, .bit_depth = {8, 8},
-                 .coeff_bytes = 2, .has_intra = 1, .mb_count = MB_WIDTH * MB_HEIGHT},
-        .mbs = p->mbs, .slices = &p->slice, .coeffs = p->units, .scaling = &p->scaling, .slice_count = 1, .unit_count = next,
-        .scaling_count = 1};
+    return (struct rec_view){.head = {.mb_width = MB_WIDTH,
+                                      .mb_height = MB_HEIGHT,
+                                      .structure = REC_FRAME,
+                                      .chroma_format_idc = 1,
+                                      .bit_depth = {8, 8},
+                                      .coeff_bytes = 2,
+                                      .has_intra = 1,
+                                      .mb_count = MB_WIDTH * MB_HEIGHT},
+                             .mbs = p->mbs,
+                             .slices = &p->slice,
+                             .coeffs = p->units,
+                             .scaling = &p->scaling,
+                             .slice_count = 1,
+                             .unit_count = next,
+                             .scaling_count = 1};
 }
 
-/* Pictures whose units are dense, and sparse beyond what the macroblocks could fill; more of them than one submission holds. */
+/* Pictures whose units are dense, and sparse beyond what the macroblocks could fill; more of them
+ * than one submission holds. */
 static void packing(void **state)
 {
     enum { N = 5 };
@@ -243,14 +284,19 @@ static void move_to_device(const void *from, const void *to, size_t size)
     assert_true(gpu_arena_find(gpu, from, size, &source) && !source.device);
     assert_true(gpu_arena_find(gpu, to, size, &target) && target.device);
     assert_int_equal(gpu_queue_open(gpu, GPU_QUEUE_DOWN, &down), GPU_OK);
-    VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, .queueFamilyIndex = down->family};
+    VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                         .queueFamilyIndex = down->family};
     assert_int_equal(gpu->vk.vkCreateCommandPool(gpu->device, &pool_info, NULL, &pool), VK_SUCCESS);
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY, .commandBufferCount = 1};
-    assert_int_equal(gpu->vk.vkAllocateCommandBuffers(gpu->device, &allocate, &commands), VK_SUCCESS);
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
+    assert_int_equal(gpu->vk.vkAllocateCommandBuffers(gpu->device, &allocate, &commands),
+                     VK_SUCCESS);
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     assert_int_equal(gpu->vk.vkBeginCommandBuffer(commands, &begin), VK_SUCCESS);
-    gpu->vk.vkCmdCopyBuffer(commands, source.buffer, target.buffer, 1, &(VkBufferCopy){source.offset, target.offset, size});
+    gpu->vk.vkCmdCopyBuffer(commands, source.buffer, target.buffer, 1,
+                            &(VkBufferCopy){source.offset, target.offset, size});
     assert_int_equal(gpu->vk.vkEndCommandBuffer(commands), VK_SUCCESS);
     assert_int_equal(gpu_queue_submit(down, commands, NULL, 0, &value), GPU_OK);
     assert_int_equal(gpu_queue_wait(down, value, UINT64_MAX), 0);
@@ -289,7 +335,9 @@ static void arenas(void **state)
     }
     for (uint32_t n = 1; n <= N; n++) { /* first alone, then beside others */
         for (uint32_t i = 0; i < n; i++)
-            views[i].coeffs = (uint8_t *)(views[i].coeffs == (uint8_t *)away + i * ROOM ? memory : away) + i * ROOM;
+            views[i].coeffs =
+                (uint8_t *)(views[i].coeffs == (uint8_t *)away + i * ROOM ? memory : away) +
+                i * ROOM;
         assert_int_equal(recon_submit(r, pictures, n, NULL, 0, &ticket), GPU_OK);
         assert_int_equal(recon_wait(r, ticket, UINT64_MAX), 0);
         for (uint32_t i = n > SLOTS ? n - SLOTS : 0; i < n; i++)
@@ -311,14 +359,20 @@ static void arenas(void **state)
 /* More slots than memory or layers: an error, and everything acquired before is given back. */
 static void too_large(void **state)
 {
-    struct recon_params params = {.mb_width = 1024, .mb_height = 1024, .chroma_format_idc = 1, .bit_depth = {8, 8}, .slots = 1u << 30, .width = 1};
+    struct recon_params params = {.mb_width = 1024,
+                                  .mb_height = 1024,
+                                  .chroma_format_idc = 1,
+                                  .bit_depth = {8, 8},
+                                  .slots = 1u << 30,
+                                  .width = 1};
     struct recon *r = NULL;
     int err = recon_create(gpu, &params, &r);
     assert_true(err == GPU_ERR_FEATURE || err == GPU_ERR_NOMEM);
     assert_null(r);
 }
 
-/* The copy is timed by the device: never slower than the wall clock says, which has the fill and a copy more. */
+/* The copy is timed by the device: never slower than the wall clock says, which has the fill and a
+ * copy more. */
 static void bandwidth(void **state)
 {
     struct timespec begin, end;
@@ -326,7 +380,8 @@ static void bandwidth(void **state)
     clock_gettime(CLOCK_MONOTONIC, &begin);
     assert_int_equal(gpu_bandwidth(gpu, &bytes_per_second), GPU_OK);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+    double seconds =
+        (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
     print_message("%.1f GB/s\n", bytes_per_second * 1e-9);
     assert_true(bytes / bytes_per_second < seconds);
     assert_true(bytes_per_second < 1e14);

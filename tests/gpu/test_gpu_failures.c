@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Every call of Vulkan fails once, and submissions fail or lose the device: an error, and nothing leaks.
+ * Every call of Vulkan fails once, and submissions fail or lose the device: an error, and nothing
+ * leaks.
  */
 #include "gpuworld.h"
 
@@ -13,14 +14,15 @@ static VkResult spend(VkResult on_failure)
     return calls_left > 0 && --calls_left == 0 ? on_failure : VK_SUCCESS;
 }
 
-#define FAILING(name, parameters, arguments)                                                                                     \
-    static VKAPI_ATTR VkResult VKAPI_CALL fail_##name parameters                                                                 \
-    {                                                                                                                            \
-        VkResult result = spend(VK_ERROR_OUT_OF_DEVICE_MEMORY);                                                                  \
-        return result < 0 ? result : real.name arguments;                                                                        \
+#define FAILING(name, parameters, arguments)                                                       \
+    static VKAPI_ATTR VkResult VKAPI_CALL fail_##name parameters                                   \
+    {                                                                                              \
+        VkResult result = spend(VK_ERROR_OUT_OF_DEVICE_MEMORY);                                    \
+        return result < 0 ? result : real.name arguments;                                          \
     }
-#define CREATE(name, info, object)                                                                                               \
-    FAILING(name, (VkDevice d, const info *i, const VkAllocationCallbacks *a, object *o), (d, i, a, o))
+#define CREATE(name, info, object)                                                                 \
+    FAILING(name, (VkDevice d, const info *i, const VkAllocationCallbacks *a, object *o),          \
+            (d, i, a, o))
 
 CREATE(vkAllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory)
 CREATE(vkCreateBuffer, VkBufferCreateInfo, VkBuffer)
@@ -31,14 +33,20 @@ CREATE(vkCreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
 CREATE(vkCreateQueryPool, VkQueryPoolCreateInfo, VkQueryPool)
 CREATE(vkCreateSemaphore, VkSemaphoreCreateInfo, VkSemaphore)
 CREATE(vkCreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
-FAILING(vkMapMemory, (VkDevice d, VkDeviceMemory m, VkDeviceSize o, VkDeviceSize s, VkMemoryMapFlags f, void **p), (d, m, o, s, f, p))
-FAILING(vkAllocateDescriptorSets, (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))
-FAILING(vkAllocateCommandBuffers, (VkDevice d, const VkCommandBufferAllocateInfo *i, VkCommandBuffer *o), (d, i, o))
+FAILING(vkMapMemory,
+        (VkDevice d, VkDeviceMemory m, VkDeviceSize o, VkDeviceSize s, VkMemoryMapFlags f,
+         void **p),
+        (d, m, o, s, f, p))
+FAILING(vkAllocateDescriptorSets,
+        (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))
+FAILING(vkAllocateCommandBuffers,
+        (VkDevice d, const VkCommandBufferAllocateInfo *i, VkCommandBuffer *o), (d, i, o))
 FAILING(vkBeginCommandBuffer, (VkCommandBuffer c, const VkCommandBufferBeginInfo *i), (c, i))
 FAILING(vkEndCommandBuffer, (VkCommandBuffer c), (c))
 FAILING(vkQueueSubmit, (VkQueue q, uint32_t n, const VkSubmitInfo *i, VkFence f), (q, n, i, f))
 
-static VKAPI_ATTR VkResult VKAPI_CALL lose_submit(VkQueue q, uint32_t n, const VkSubmitInfo *i, VkFence f)
+static VKAPI_ATTR VkResult VKAPI_CALL lose_submit(VkQueue q, uint32_t n, const VkSubmitInfo *i,
+                                                  VkFence f)
 {
     VkResult result = spend(VK_ERROR_DEVICE_LOST);
     return result < 0 ? result : real.vkQueueSubmit(q, n, i, f);
@@ -75,8 +83,13 @@ static void count_validation(void *ctx, int level, const char *line)
 /* Everything a test does, one failure at a time. Returns GPU_OK or that failure. */
 static int whole_life(struct gpu *g, uint8_t *memory, size_t size)
 {
-    struct recon_params params = {.mb_width = MB_WIDTH, .mb_height = MB_HEIGHT, .chroma_format_idc = 1, .bit_depth = {8, 8},
-                                  .slots = SLOTS, .width = 1, .flight = 2};
+    struct recon_params params = {.mb_width = MB_WIDTH,
+                                  .mb_height = MB_HEIGHT,
+                                  .chroma_format_idc = 1,
+                                  .bit_depth = {8, 8},
+                                  .slots = SLOTS,
+                                  .width = 1,
+                                  .flight = 2};
     struct recon *r = NULL;
     struct gpu_host *host = NULL;
     uint64_t ticket = 0;
@@ -84,10 +97,16 @@ static int whole_life(struct gpu *g, uint8_t *memory, size_t size)
     if (err == GPU_OK)
         err = gpu_host_import(g, memory, size, &host);
     struct recon_picture grey = {.slot = 0, .copy_from = UINT32_MAX};
-    struct recon_delivery d[2]; /* more than one, so that they are a submission of their own where there are queues */
+    /* more than one, so that they are a submission of their own where there are queues */
+    struct recon_delivery d[2];
     for (uint32_t i = 0; i < 2; i++)
-        d[i] = (struct recon_delivery){.slot = 0, .host = host, .offset = {i * size / 2}, .stride = {WIDTH},
-                                       .width = WIDTH, .height = HEIGHT, .format = RECON_GRAY};
+        d[i] = (struct recon_delivery){.slot = 0,
+                                       .host = host,
+                                       .offset = {i * size / 2},
+                                       .stride = {WIDTH},
+                                       .width = WIDTH,
+                                       .height = HEIGHT,
+                                       .format = RECON_GRAY};
     if (err == GPU_OK)
         err = recon_submit(r, &grey, 1, d, 2, &ticket);
     if (err == GPU_OK)
@@ -100,7 +119,10 @@ static int whole_life(struct gpu *g, uint8_t *memory, size_t size)
 static void every_call_fails_once(void **state)
 {
     int messages = 0, failures = 0, err = GPU_ERR_NOMEM;
-    struct gpu_params params = {.device = getenv("PELTON_DEVICE"), .timestamps = true, .log = count_validation, .log_ctx = &messages};
+    struct gpu_params params = {.device = getenv("PELTON_DEVICE"),
+                                .timestamps = true,
+                                .log = count_validation,
+                                .log_ctx = &messages};
     size_t size = 8192;
     uint8_t *memory = map_memfd(size);
     struct gpu *g = NULL;
@@ -125,11 +147,17 @@ static void every_call_fails_once(void **state)
     munmap(memory, size);
 }
 
-/* After a submission that fails for want of memory the next one works; a lost device stays lost, and closing does not wait. */
+/* After a submission that fails for want of memory the next one works; a lost device stays lost,
+ * and closing does not wait. */
 static void failed_submissions(void **state)
 {
     struct gpu_params params = {.device = getenv("PELTON_DEVICE")};
-    struct recon_params shape = {.mb_width = MB_WIDTH, .mb_height = MB_HEIGHT, .chroma_format_idc = 1, .bit_depth = {8, 8}, .slots = SLOTS, .width = 1};
+    struct recon_params shape = {.mb_width = MB_WIDTH,
+                                 .mb_height = MB_HEIGHT,
+                                 .chroma_format_idc = 1,
+                                 .bit_depth = {8, 8},
+                                 .slots = SLOTS,
+                                 .width = 1};
     struct gpu *g = NULL;
     struct recon *r = NULL;
     struct gpu_host *host = NULL;

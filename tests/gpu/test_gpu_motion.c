@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu_motion: what it refuses, and a batch from begin to end with targets of every kind. Whether vectors are right is checkgpu's.
+ * gpu_motion: what it refuses, and a batch from begin to end with targets of every kind. Whether
+ * vectors are right is checkgpu's.
  */
 #include "gpuworld.h"
 
 #include "codec/h264.h"
 #include "gpu/motion.h"
 
-#define MBS (MB_WIDTH * MB_HEIGHT)
-#define PICTURES 3
+#define MBS       (MB_WIDTH * MB_HEIGHT)
+#define PICTURES  3
 #define SLICE_MBS 7 /* of the first of two */
 
-static const struct gpu_motion_params room = {.batches = 1, .pictures = PICTURES, .slices = 2 * PICTURES, .mbs = PICTURES * MBS, .maps = MBS};
+static const struct gpu_motion_params room = {
+    .batches = 1, .pictures = PICTURES, .slices = 2 * PICTURES, .mbs = PICTURES * MBS, .maps = MBS};
 static struct gpu_motion *motion;
 static struct gpu_arena *device, *host;
 static uint8_t *away, *here;
 static uint16_t map[MBS], still[PICTURES][MBS];
 
 /* Offsets in the arenas, per picture */
-#define MOTION_AT (MBS * sizeof(struct rec_mb))
-#define SYNTAX_AT (MOTION_AT + MBS * sizeof(struct rec_motion))
+#define MOTION_AT     (MBS * sizeof(struct rec_mb))
+#define SYNTAX_AT     (MOTION_AT + MBS * sizeof(struct rec_motion))
 #define PICTURE_BYTES (SYNTAX_AT + MBS * sizeof(struct h264_mb_syntax))
 
 static const struct der_slice slices[2] = {
@@ -36,9 +38,13 @@ static void fill_picture(uint8_t *bytes, bool bad)
     struct rec_motion *m = (void *)(bytes + MOTION_AT);
     struct h264_mb_syntax *syntax = (void *)(bytes + SYNTAX_AT);
     for (uint32_t k = 0; k < MBS; k++) {
-        mbs[k] = (struct rec_mb){.slice = k >= SLICE_MBS, .kind = REC_MB_INTER, .flags = REC_MB_SKIP, .qp = {bad && k == 9 ? 52 : 30, 30, 30}};
+        mbs[k] = (struct rec_mb){.slice = k >= SLICE_MBS,
+                                 .kind = REC_MB_INTER,
+                                 .flags = REC_MB_SKIP,
+                                 .qp = {bad && k == 9 ? 52 : 30, 30, 30}};
         memset(m[k].ref_idx[1], -1, sizeof(m[k].ref_idx[1]));
-        syntax[k] = (struct h264_mb_syntax){.part = k >= SLICE_MBS ? H264_PART_DIRECT : H264_PART_SKIP, .decoded = 1};
+        syntax[k] = (struct h264_mb_syntax){
+            .part = k >= SLICE_MBS ? H264_PART_DIRECT : H264_PART_SKIP, .decoded = 1};
     }
 }
 
@@ -53,9 +59,14 @@ static void write_picture(uint32_t i, bool bad)
 
 static struct gpu_motion_picture picture_at(uint8_t *at, uint32_t i)
 {
-    return (struct gpu_motion_picture){.head = {.mb_count = MBS, .mb_width = MB_WIDTH, .slice_count = 2, .chroma_blocks = 4},
-                                       .slices = slices, .maps = maps, .mbs = at, .motion = at + MOTION_AT, .syntax = at + SYNTAX_AT,
-                                       .to_still = still[i]};
+    return (struct gpu_motion_picture){
+        .head = {.mb_count = MBS, .mb_width = MB_WIDTH, .slice_count = 2, .chroma_blocks = 4},
+        .slices = slices,
+        .maps = maps,
+        .mbs = at,
+        .motion = at + MOTION_AT,
+        .syntax = at + SYNTAX_AT,
+        .to_still = still[i]};
 }
 
 static struct gpu_motion_picture picture_of(uint32_t i)
@@ -108,7 +119,9 @@ static void pictures_are_checked(void **state)
     expect_slice_refused(b, 1, (struct der_slice){.first_mb = SLICE_MBS, .end_mb = MBS + 1});
     expect_slice_refused(b, 1, (struct der_slice){.first_mb = SLICE_MBS, .end_mb = MBS - 1});
     expect_slice_refused(b, 1, (struct der_slice){.first_mb = SLICE_MBS, .end_mb = MBS, .type = 3});
-    expect_slice_refused(b, 1, (struct der_slice){.first_mb = SLICE_MBS, .end_mb = MBS, .num_ref = {0, REC_MAX_REFS + 1}});
+    expect_slice_refused(
+        b, 1,
+        (struct der_slice){.first_mb = SLICE_MBS, .end_mb = MBS, .num_ref = {0, REC_MAX_REFS + 1}});
     p.head.mb_width = 4;
     expect_refused(b, &p);
     p.head.mb_width = 0;
@@ -149,7 +162,8 @@ static void batches_fill_up(void **state)
 }
 
 /* Everything is at (0, 0): what came back in `mbs`, `m` where they were asked for */
-static void expect_picture(const struct rec_mb *mbs, const struct rec_motion *m, const uint16_t *got_still)
+static void expect_picture(const struct rec_mb *mbs, const struct rec_motion *m,
+                           const uint16_t *got_still)
 {
     static const int16_t zero[2][16][2];
     for (uint32_t k = 0; k < MBS; k++) {
@@ -167,7 +181,8 @@ static void expect_picture(const struct rec_mb *mbs, const struct rec_motion *m,
 static void results_come_back(void **state)
 {
     struct rec_mb *to_mbs = (void *)here, *staged_mbs = calloc(MBS, sizeof(*staged_mbs));
-    struct rec_motion *to_motion = (void *)(here + MOTION_AT), *staged_motion = calloc(MBS, sizeof(*staged_motion));
+    struct rec_motion *to_motion = (void *)(here + MOTION_AT),
+                      *staged_motion = calloc(MBS, sizeof(*staged_motion));
     assert_true(staged_mbs && staged_motion);
     for (unsigned round = 0; round < 3; round++) {
         struct gpu_motion_batch *b = gpu_motion_begin(motion);
@@ -285,8 +300,10 @@ int main(void)
     if (open_device(&code) != GPU_OK)
         return code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(params_are_checked), cmocka_unit_test(pictures_are_checked), cmocka_unit_test(batches_fill_up),
-        cmocka_unit_test(results_come_back),  cmocka_unit_test(records_of_the_host),  cmocka_unit_test(ends_at_any_time),     cmocka_unit_test(no_validation_messages),
+        cmocka_unit_test(params_are_checked),     cmocka_unit_test(pictures_are_checked),
+        cmocka_unit_test(batches_fill_up),        cmocka_unit_test(results_come_back),
+        cmocka_unit_test(records_of_the_host),    cmocka_unit_test(ends_at_any_time),
+        cmocka_unit_test(no_validation_messages),
     };
     int failed = cmocka_run_group_tests(tests, make, unmake);
     gpu_close(gpu);

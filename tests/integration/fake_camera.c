@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-int camera_host_create(uv_loop_t *loop, const struct camera_host_params *params, struct camera_host **out)
+int camera_host_create(uv_loop_t *loop, const struct camera_host_params *params,
+                       struct camera_host **out)
 {
     return PELTON_ERR_UNSUPPORTED;
 }
@@ -24,8 +25,9 @@ void camera_host_close(struct camera_host *h, void (*closed)(void *ctx), void *c
     abort();
 }
 
-int camera_open(struct camera_host *h, struct engine *engine, const struct pelton_open_params *params, uint64_t resume_sequence,
-                bool probe_only, const struct session_callbacks *callbacks, void *ctx, struct camera_reader **out,
+int camera_open(struct camera_host *h, struct engine *engine,
+                const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
+                const struct session_callbacks *callbacks, void *ctx, struct camera_reader **out,
                 struct pelton_failure *failure)
 {
     abort();
@@ -47,7 +49,8 @@ void camera_close(struct camera_reader *r)
 }
 
 int camera_controls(struct camera_reader *r, const struct pelton_control *set, uint32_t n_set,
-                    struct pelton_control out[CAMERA_CONTROLS], uint32_t *n_out, struct pelton_failure *failure)
+                    struct pelton_control out[CAMERA_CONTROLS], uint32_t *n_out,
+                    struct pelton_failure *failure)
 {
     abort();
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A test double of session.h: counted frames in a real sealed pool, no Vulkan, no FFmpeg. The source's bytes are a script,
- * "key=value" separated by white space: what to produce, and where to fail.
+ * A test double of session.h: counted frames in a real sealed pool, no Vulkan, no FFmpeg. The
+ * source's bytes are a script, "key=value" separated by white space: what to produce, and where to
+ * fail.
  *
- *   frames=N width=W height=H slots=N interval=ms   a stream of N gray frames, pel value = sequence & 255
- *   epoch=N          a new format every N frames
- *   paint=N          of each frame only the first N rows are written: large frames at the cost of small ones
- *   gop=N            a stretch begins every N frames (parts of a file)
- *   entropy=MS       the GPU has entropy-decoded every frame, in so many milliseconds
- *   crash=N hang=N   the process dies, or stands still, before frame N
- *   fail=CODE at=N   ends with that failure before frame N; unsupported=1: refused at once; lost=N: GPU lost before frame N
- * With a URI in place of a descriptor the URI is the script. A device has the name that was asked for; "none" does not exist, and at
- * "crash" the process dies.
+ *   frames=N width=W height=H slots=N interval=ms   a stream of N gray frames, pel value = sequence
+ * & 255 epoch=N          a new format every N frames paint=N          of each frame only the first
+ * N rows are written: large frames at the cost of small ones gop=N            a stretch begins
+ * every N frames (parts of a file) entropy=MS       the GPU has entropy-decoded every frame, in so
+ * many milliseconds crash=N hang=N   the process dies, or stands still, before frame N fail=CODE
+ * at=N   ends with that failure before frame N; unsupported=1: refused at once; lost=N: GPU lost
+ * before frame N With a URI in place of a descriptor the URI is the script. A device has the name
+ * that was asked for; "none" does not exist, and at "crash" the process dies.
  */
 #include "daemon/worker/session.h"
 
@@ -33,7 +33,8 @@ struct engine {
 };
 
 struct script {
-    long frames, width, height, slots, interval, epoch, paint, gop, entropy, crash, hang, fail, at, unsupported, lost;
+    long frames, width, height, slots, interval, epoch, paint, gop, entropy, crash, hang, fail, at,
+        unsupported, lost;
 };
 
 struct session {
@@ -62,15 +63,14 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
         params->log(params->log_ctx, 0, "no device matches \"none\"");
         return PELTON_ERR_NO_DEVICE;
     }
-    if (params->device && strcmp(params->device, "crash") == 0) {
+    if (params->device && strcmp(params->device, "crash") == 0)
         raise(SIGKILL);
-    }
-    struct engine *e = calloc(1, sizeof *e);
-    if (!e) {
+    struct engine *e = calloc(1, sizeof(*e));
+    if (!e)
         return PELTON_ERR_NOMEM;
-    }
     e->loop = loop;
-    snprintf(e->device.name, sizeof e->device.name, "%.60s", params->device ? params->device : "fake");
+    snprintf(e->device.name, sizeof(e->device.name), "%.60s",
+             params->device ? params->device : "fake");
     strcpy(e->device.uuid, "00000000-0000-0000-0000-000000000001");
     strcpy(e->device.driver, "fake engine");
     e->device.software = e->device.usable = true;
@@ -90,11 +90,12 @@ uint32_t engine_entropy_pictures(struct engine *e)
 
 int gpu_list(struct gpu_device_info **out, size_t *count)
 {
-    struct gpu_device_info *list = calloc(2, sizeof *list);
+    struct gpu_device_info *list = calloc(2, sizeof(*list));
     strcpy(list[0].name, "fake");
     strcpy(list[1].name, "other");
     for (int i = 0; i < 2; i++) {
-        snprintf(list[i].uuid, sizeof list[i].uuid, "00000000-0000-0000-0000-00000000000%d", i + 1);
+        snprintf(list[i].uuid, sizeof(list[i].uuid), "00000000-0000-0000-0000-00000000000%d",
+                 i + 1);
         list[i].usable = true;
     }
     *out = list;
@@ -107,21 +108,32 @@ int gpu_list(struct gpu_device_info **out, size_t *count)
 static void script_parse(struct session *s, char *text)
 {
     struct script *p = &s->script;
-    *p = (struct script){.frames = 10, .width = 64, .height = 48, .slots = 4, .gop = 1, .crash = -1, .hang = -1, .at = -1, .lost = -1};
+    *p = (struct script){.frames = 10,
+                         .width = 64,
+                         .height = 48,
+                         .slots = 4,
+                         .gop = 1,
+                         .crash = -1,
+                         .hang = -1,
+                         .at = -1,
+                         .lost = -1};
     const struct {
         const char *name;
         long *value;
-    } keys[] = {{"frames", &p->frames}, {"width", &p->width}, {"height", &p->height},           {"slots", &p->slots},
-                {"gop", &p->gop},       {"crash", &p->crash},   {"hang", &p->hang},   {"interval", &p->interval},       {"epoch", &p->epoch},
-                {"fail", &p->fail},     {"at", &p->at},       {"unsupported", &p->unsupported}, {"lost", &p->lost},
-                {"entropy", &p->entropy}, {"paint", &p->paint}};
+    } keys[] = {{"frames", &p->frames}, {"width", &p->width},
+                {"height", &p->height}, {"slots", &p->slots},
+                {"gop", &p->gop},       {"crash", &p->crash},
+                {"hang", &p->hang},     {"interval", &p->interval},
+                {"epoch", &p->epoch},   {"fail", &p->fail},
+                {"at", &p->at},         {"unsupported", &p->unsupported},
+                {"lost", &p->lost},     {"entropy", &p->entropy},
+                {"paint", &p->paint}};
     char *save = NULL;
     for (char *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
             size_t n = strlen(keys[i].name);
-            if (strncmp(word, keys[i].name, n) == 0 && word[n] == '=') {
+            if (strncmp(word, keys[i].name, n) == 0 && word[n] == '=')
                 *keys[i].value = atol(word + n + 1);
-            }
         }
     }
 }
@@ -130,15 +142,15 @@ static void script_read(struct session *s, int fd, const char *uri)
 {
     char text[512] = "";
     if (uri) {
-        snprintf(text, sizeof text, "%s", uri);
+        snprintf(text, sizeof(text), "%s", uri);
     } else {
-        ssize_t n = read(fd, text, sizeof text - 1);
+        ssize_t n = read(fd, text, sizeof(text) - 1);
         text[n > 0 ? n : 0] = 0;
         close(fd);
     }
     if (!strchr(text, '=')) {
         s->failure.code = PELTON_ERR_INPUT;
-        snprintf(s->failure.cause, sizeof s->failure.cause, "%s: no video in it", s->name);
+        snprintf(s->failure.cause, sizeof(s->failure.cause), "%s: no video in it", s->name);
         strcpy(s->failure.hint, "give a script");
     }
     script_parse(s, text);
@@ -158,35 +170,42 @@ static void pool_make(struct session *s)
 {
     const struct script *p = &s->script;
     pool_drop(s);
-    memset(s->held, 0, sizeof s->held);
+    memset(s->held, 0, sizeof(s->held));
     s->epoch++;
     uint32_t stride = ((uint32_t)p->width + 255) & ~255u;
     s->slot_size = ((uint64_t)stride * (uint64_t)p->height + 4095) & ~(uint64_t)4095;
-    struct session_format f = {.epoch = s->epoch, .slots = (uint32_t)p->slots, .pix_fmt = "gray", .width = (uint32_t)p->width,
-                               .height = (uint32_t)p->height, .planes = 1, .slot_size = s->slot_size, .stride = {stride},
-                               .plane_width = {(uint32_t)p->width}, .plane_height = {(uint32_t)p->height}, .time_base = {1, 25},
-                               .sar = {1, 1}, .memfd = -1, .memfd_size = s->slot_size * (uint64_t)p->slots};
+    struct session_format f = {.epoch = s->epoch,
+                               .slots = (uint32_t)p->slots,
+                               .pix_fmt = "gray",
+                               .width = (uint32_t)p->width,
+                               .height = (uint32_t)p->height,
+                               .planes = 1,
+                               .slot_size = s->slot_size,
+                               .stride = {stride},
+                               .plane_width = {(uint32_t)p->width},
+                               .plane_height = {(uint32_t)p->height},
+                               .time_base = {1, 25},
+                               .sar = {1, 1},
+                               .memfd = -1,
+                               .memfd_size = s->slot_size * (uint64_t)p->slots};
     if (s->transport != PELTON_NONE) {
         f.memfd = memfd_create("fake-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-        if (f.memfd < 0 || ftruncate(f.memfd, (off_t)f.memfd_size) < 0) {
+        if (f.memfd < 0 || ftruncate(f.memfd, (off_t)f.memfd_size) < 0)
             abort();
-        }
         s->memory = mmap(NULL, f.memfd_size, PROT_READ | PROT_WRITE, MAP_SHARED, f.memfd, 0);
-        fcntl(f.memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+        fcntl(f.memfd, F_ADD_SEALS,
+              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
     }
     s->callbacks->on_format(s->ctx, &f);
-    if (f.memfd >= 0) {
+    if (f.memfd >= 0)
         close(f.memfd);
-    }
 }
 
 static int pool_slot(const struct session *s)
 {
-    for (int i = 0; i < s->script.slots; i++) {
-        if (s->held[i] == 0) {
+    for (int i = 0; i < s->script.slots; i++)
+        if (s->held[i] == 0)
             return i;
-        }
-    }
     return -1;
 }
 
@@ -197,9 +216,8 @@ static void on_closed(uv_handle_t *handle)
     struct session *s = handle->data;
     struct engine *e = s->engine;
     struct session **link = &e->sessions;
-    while (*link != s) {
+    while (*link != s)
         link = &(*link)->next;
-    }
     *link = s->next;
     pool_drop(s);
     s->callbacks->on_end(s->ctx, &s->failure, &s->stats);
@@ -221,7 +239,7 @@ void session_close(struct session *s)
 static void fail(struct session *s, int code, const char *cause)
 {
     s->failure.code = code;
-    snprintf(s->failure.cause, sizeof s->failure.cause, "%s: %s", s->name, cause);
+    snprintf(s->failure.cause, sizeof(s->failure.cause), "%s: %s", s->name, cause);
     strcpy(s->failure.hint, "as the script says");
     session_close(s);
 }
@@ -233,38 +251,39 @@ static bool open_source(struct session *s)
         session_close(s);
         return false;
     }
-    struct pelton_info info = {.container = "script", .codec = "fake", .pix_fmt = "gray", .width = (uint32_t)s->script.width,
-                               .height = (uint32_t)s->script.height, .time_base = {1, 25}, .frames = s->script.frames,
+    struct pelton_info info = {.container = "script",
+                               .codec = "fake",
+                               .pix_fmt = "gray",
+                               .width = (uint32_t)s->script.width,
+                               .height = (uint32_t)s->script.height,
+                               .time_base = {1, 25},
+                               .frames = s->script.frames,
                                .supported = !s->script.unsupported};
     if (s->script.unsupported) {
         strcpy(info.unsupported_element, "fake_flag");
         strcpy(info.unsupported_what, "is set");
     }
     s->callbacks->on_info(s->ctx, &info, NULL);
-    if (s->script.unsupported) {
+    if (s->script.unsupported)
         fail(s, PELTON_ERR_UNSUPPORTED, "fake_flag is set");
-    } else if (s->probe_only) {
+    else if (s->probe_only)
         session_close(s);
-    }
     return !s->closing;
 }
 
 static void script_events(struct session *s)
 {
     long n = (long)s->sequence;
-    if (n == s->script.crash) {
+    if (n == s->script.crash)
         raise(SIGKILL);
-    }
-    while (n == s->script.hang) {
+    while (n == s->script.hang)
         pause();
-    }
-    if (n == s->script.lost) {
+    if (n == s->script.lost)
         fail(s, PELTON_ERR_GPU_LOST, "the fake device is lost");
-    } else if (n == s->script.at) {
+    else if (n == s->script.at)
         fail(s, (int)s->script.fail, "failed where it should");
-    } else if (n >= s->script.frames || (s->max_frames && s->sequence >= s->max_frames)) {
+    else if (n >= s->script.frames || (s->max_frames && s->sequence >= s->max_frames))
         session_close(s);
-    }
 }
 
 static int64_t now_ns(void)
@@ -277,10 +296,10 @@ static int64_t now_ns(void)
 /* Of this part. */
 static bool last_frame(const struct session *s)
 {
-    uint64_t next = s->sequence + 1, gop = (uint64_t)s->script.gop, frames = (uint64_t)s->script.frames;
-    if (s->parts > 1 && next % gop == 0) {
+    uint64_t next = s->sequence + 1, gop = (uint64_t)s->script.gop,
+             frames = (uint64_t)s->script.frames;
+    if (s->parts > 1 && next % gop == 0)
         next += gop * (s->parts - 1);
-    }
     return next >= frames;
 }
 
@@ -288,7 +307,8 @@ static void announce(struct session *s, uint32_t slot)
 {
     const struct script *p = &s->script;
     uint64_t stride = ((uint64_t)p->width + 255) & ~(uint64_t)255;
-    uint64_t painted = p->paint > 0 && p->paint < p->height ? stride * (uint64_t)p->paint : s->slot_size;
+    uint64_t painted =
+        p->paint > 0 && p->paint < p->height ? stride * (uint64_t)p->paint : s->slot_size;
     memset(s->memory + slot * s->slot_size, (int)(s->sequence & 255), painted);
     s->held[slot] = ++s->generation;
     struct session_frame f = {.sequence = s->sequence,
@@ -298,7 +318,8 @@ static void announce(struct session *s, uint32_t slot)
                               .pts = (int64_t)s->sequence,
                               .dts = (int64_t)s->sequence,
                               .duration = 1,
-                              .flags = (s->sequence == 0 ? PELTON_FRAME_KEY : 0) | (last_frame(s) ? PELTON_FRAME_LAST : 0),
+                              .flags = (s->sequence == 0 ? PELTON_FRAME_KEY : 0) |
+                                       (last_frame(s) ? PELTON_FRAME_LAST : 0),
                               .received_ns = now_ns(),
                               .decoded_ns = now_ns()};
     s->callbacks->on_frame(s->ctx, &f);
@@ -308,9 +329,8 @@ static void announce(struct session *s, uint32_t slot)
 static bool produce(struct session *s)
 {
     script_events(s);
-    if (s->closing) {
+    if (s->closing)
         return false;
-    }
     bool left_out = s->parts > 1 && s->sequence / (uint64_t)s->script.gop % s->parts != s->part;
     bool wanted = s->sequence >= s->resume && !left_out;
     bool new_epoch = s->script.epoch && s->sequence % (uint64_t)s->script.epoch == 0;
@@ -320,9 +340,8 @@ static bool produce(struct session *s)
     }
     if (wanted && s->transport == PELTON_SHM) {
         int slot = pool_slot(s);
-        if (slot < 0) {
+        if (slot < 0)
             return false;
-        }
         announce(s, (uint32_t)slot);
     }
     s->stats.frames += !left_out;
@@ -335,20 +354,19 @@ static bool produce(struct session *s)
 static void on_timer(uv_timer_t *timer)
 {
     struct session *s = timer->data;
-    if (!s->opened && !open_source(s)) {
+    if (!s->opened && !open_source(s))
         return;
-    }
     for (int i = 0; i < (s->script.interval ? 1 : 8) && produce(s); i++) {
     }
 }
 
-int session_open(struct engine *e, const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
+int session_open(struct engine *e, const struct pelton_open_params *params,
+                 uint64_t resume_sequence, bool probe_only,
                  const struct session_callbacks *callbacks, void *ctx, struct session **out)
 {
-    struct session *s = calloc(1, sizeof *s);
-    if (!s) {
+    struct session *s = calloc(1, sizeof(*s));
+    if (!s)
         return PELTON_ERR_NOMEM;
-    }
     s->engine = e;
     s->callbacks = callbacks;
     s->ctx = ctx;
@@ -358,14 +376,12 @@ int session_open(struct engine *e, const struct pelton_open_params *params, uint
     s->transport = params->transport;
     s->part = params->part;
     s->parts = params->parts;
-    snprintf(s->name, sizeof s->name, "%s", params->name);
+    snprintf(s->name, sizeof(s->name), "%s", params->name);
     script_read(s, params->fd, params->uri);
-    if (s->script.gop < 1) {
+    if (s->script.gop < 1)
         s->script.gop = 1;
-    }
-    if (s->script.slots < 1 || s->script.slots > 64) {
+    if (s->script.slots < 1 || s->script.slots > 64)
         s->script.slots = 4;
-    }
     s->next = e->sessions;
     e->sessions = s;
     uv_timer_init(e->loop, &s->timer);
@@ -377,9 +393,8 @@ int session_open(struct engine *e, const struct pelton_open_params *params, uint
 
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation)
 {
-    if (epoch == s->epoch && slot < 64 && s->held[slot] == generation) {
+    if (epoch == s->epoch && slot < 64 && s->held[slot] == generation)
         s->held[slot] = 0;
-    }
 }
 
 void session_stats(struct session *s, struct pelton_stats *out)
@@ -396,7 +411,6 @@ void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx)
     }
     e->closed = closed;
     e->closed_ctx = ctx;
-    for (struct session *s = e->sessions; s; s = s->next) {
+    for (struct session *s = e->sessions; s; s = s->next)
         session_close(s);
-    }
 }

@@ -63,9 +63,8 @@ int tests_main(int argc, char **argv, const struct test *tests, size_t count)
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < count; i++) {
         bool wanted = argc < 2;
-        for (int k = 1; k < argc; k++) {
+        for (int k = 1; k < argc; k++)
             wanted |= strcmp(argv[k], tests[i].name) == 0;
-        }
         failed += wanted ? run_one(&tests[i]) : 0;
     }
     return failed > 0;
@@ -76,7 +75,7 @@ int tests_main(int argc, char **argv, const struct test *tests, size_t count)
 const char *fake_program(void)
 {
     static char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
     CHECK(n > 0);
     path[n] = 0;
     strcpy(strrchr(path, '/'), "/peltond_fake");
@@ -85,9 +84,10 @@ const char *fake_program(void)
 
 void daemon_start(struct daemon *d, const char *const *values)
 {
-    const char *argv[64] = {"peltond", "--socket", d->socket, "--log-level", getenv("PELTON_TEST_LOG") ? "debug" : "quiet"};
+    const char *argv[64] = {"peltond", "--socket", d->socket, "--log-level",
+                            getenv("PELTON_TEST_LOG") ? "debug" : "quiet"};
     unsigned n = 5;
-    snprintf(d->socket, sizeof d->socket, "/tmp/pelton-test-%d.sock", (int)getpid());
+    snprintf(d->socket, sizeof(d->socket), "/tmp/pelton-test-%d.sock", (int)getpid());
     unlink(d->socket);
     for (; values && *values; values++) {
         argv[n++] = "-c";
@@ -97,9 +97,8 @@ void daemon_start(struct daemon *d, const char *const *values)
     d->pid = fork();
     if (d->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() == parent) {
+        if (getppid() == parent)
             execv(fake_program(), (char *const *)argv);
-        }
         _exit(127);
     }
     int64_t deadline = now_ms() + WAIT_MS;
@@ -140,7 +139,8 @@ struct pelton *must_spawn(const char *const *values)
 
 int script_fd(const char *script)
 {
-    char path[] = "/tmp/pelton-script-XXXXXX"; /* a memory file cannot be told from a pool; a plain file it shall be */
+    /* a memory file cannot be told from a pool; a plain file it shall be */
+    char path[] = "/tmp/pelton-script-XXXXXX";
     int fd = mkostemp(path, O_CLOEXEC);
     CHECK(fd >= 0);
     unlink(path);
@@ -163,7 +163,8 @@ struct pelton_open_params script_params(int fd, const char *name)
     return (struct pelton_open_params){.fd = fd, .name = name, .start_us = -1, .duration_us = -1};
 }
 
-struct pelton_stream *must_open(struct pelton *conn, const char *script, const struct pelton_open_params *more)
+struct pelton_stream *must_open(struct pelton *conn, const char *script,
+                                const struct pelton_open_params *more)
 {
     int fd = script_fd(script);
     struct pelton_open_params p = more ? *more : script_params(fd, script);
@@ -171,9 +172,8 @@ struct pelton_stream *must_open(struct pelton *conn, const char *script, const s
     p.fd = fd;
     p.name = script;
     int rc = pelton_open(conn, &p, WAIT_MS, NULL, &s);
-    if (rc < 0) {
+    if (rc < 0)
         fprintf(stderr, "%s: %s\n", script, pelton_failure(conn)->cause);
-    }
     CHECK_INT(rc, 0);
     close(fd);
     return s;
@@ -215,17 +215,15 @@ uint64_t drain_stream(struct pelton_stream *s, uint64_t from)
 pid_t child_of(pid_t pid)
 {
     char path[64], text[256];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
     for (int64_t deadline = now_ms() + 2000; now_ms() < deadline; sleep_ms(2)) {
         int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-        if (fd >= 0) {
+        ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+        if (fd >= 0)
             close(fd);
-        }
         text[n > 0 ? n : 0] = 0;
-        if (atoi(text) > 0) {
+        if (atoi(text) > 0)
             return atoi(text);
-        }
     }
     return 0;
 }
@@ -234,12 +232,11 @@ pid_t child_of(pid_t pid)
 static bool runs(pid_t pid)
 {
     char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         return false;
-    }
-    ssize_t n = read(fd, text, sizeof text - 1);
+    ssize_t n = read(fd, text, sizeof(text) - 1);
     close(fd);
     text[n > 0 ? n : 0] = 0;
     const char *paren = strrchr(text, ')');
@@ -248,11 +245,9 @@ static bool runs(pid_t pid)
 
 bool process_ends(pid_t pid, int limit_ms)
 {
-    for (int64_t deadline = now_ms() + limit_ms; runs(pid); sleep_ms(2)) {
-        if (now_ms() >= deadline) {
+    for (int64_t deadline = now_ms() + limit_ms; runs(pid); sleep_ms(2))
+        if (now_ms() >= deadline)
             return false;
-        }
-    }
     return true;
 }
 
@@ -264,10 +259,11 @@ void raw_connect(struct raw *r, const struct daemon *d)
     strcpy(address.sun_path, d->socket);
     r->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     frame_reader_init(&r->reader);
-    CHECK(connect(r->fd, (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK(connect(r->fd, (struct sockaddr *)&address, sizeof(address)) == 0);
 }
 
-void raw_send(struct raw *r, unsigned type, uint32_t request, uint32_t object, const ProtobufCMessage *body, int fd)
+void raw_send(struct raw *r, unsigned type, uint32_t request, uint32_t object,
+              const ProtobufCMessage *body, int fd)
 {
     struct frame_writer w;
     struct frame_header h = {.type = (uint16_t)type, .request_id = request, .object_id = object};
@@ -287,18 +283,15 @@ int raw_receive(struct raw *r, int limit_ms, struct frame *out)
     int64_t deadline = now_ms() + limit_ms;
     for (;;) {
         int rc = frame_reader_next(&r->reader, out);
-        if (rc != 0) {
+        if (rc != 0)
             return rc;
-        }
         int64_t left = deadline - now_ms();
         struct pollfd p = {.fd = r->fd, .events = POLLIN};
-        if (left < 0 || poll(&p, 1, (int)left) == 0) {
+        if (left < 0 || poll(&p, 1, (int)left) == 0)
             return 0;
-        }
         rc = frame_reader_fill(&r->reader, r->fd);
-        if (rc < 0) {
+        if (rc < 0)
             return rc;
-        }
     }
 }
 

@@ -29,9 +29,8 @@ static void expect_end(struct raw *r, int limit_ms)
     struct frame f;
     int rc;
     int64_t deadline = now_ms() + limit_ms;
-    while ((rc = raw_receive(r, (int)(deadline - now_ms()), &f)) > 0) {
+    while ((rc = raw_receive(r, (int)(deadline - now_ms()), &f)) > 0)
         frame_close_fds(&f);
-    }
     CHECK_INT(rc, FRAME_ERR_CLOSED);
 }
 
@@ -90,17 +89,17 @@ static void quotas(void)
     struct daemon d;
     struct pelton *conn[4], *fifth;
     daemon_start(&d, values);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         conn[i] = must_connect(&d);
-    }
     CHECK_INT(pelton_connect(d.socket, 1000, &fifth), PELTON_ERR_LIMIT);
-    CHECK_TEXT(pelton_failure(NULL)->cause, "this user has as many connections as one user may have");
+    CHECK_TEXT(pelton_failure(NULL)->cause,
+               "this user has as many connections as one user may have");
     pelton_close(conn[3]);
     int rc;
-    for (int64_t deadline = now_ms() + 1000; (rc = pelton_connect(d.socket, 1000, &conn[3])) < 0;) {
+    for (int64_t deadline = now_ms() + 1000; (rc = pelton_connect(d.socket, 1000, &conn[3])) < 0;)
         CHECK(now_ms() < deadline);
-    }
-    struct pelton_stream *a = must_open(conn[0], "frames=3", NULL), *b = must_open(conn[1], "frames=3", NULL), *c = NULL;
+    struct pelton_stream *a = must_open(conn[0], "frames=3", NULL),
+                         *b = must_open(conn[1], "frames=3", NULL), *c = NULL;
     int fd = script_fd("frames=3");
     struct pelton_open_params p = script_params(fd, "third");
     CHECK_INT(pelton_open(conn[2], &p, 1000, NULL, &c), PELTON_ERR_LIMIT);
@@ -109,30 +108,41 @@ static void quotas(void)
     CHECK_INT(drain_stream(c, 0), 3);
     CHECK_INT(drain_stream(b, 0), 3);
     close(fd);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         pelton_close(conn[i]);
-    }
     daemon_stop(&d);
 }
 
 static void unknown_and_unfit_messages(void)
 {
-    static const unsigned types[] = {10, 15, 37, 255, 65535, WIRE_HELLO, WIRE_WELCOME, WIRE_OPEN_REPLY, WIRE_FRAME_READY,
-                                     WIRE_EOS, WIRE_RELOAD_REPLY, WIRE_STATUS_REPLY, WIRE_SOURCE_EVENT};
+    static const unsigned types[] = {10,
+                                     15,
+                                     37,
+                                     255,
+                                     65535,
+                                     WIRE_HELLO,
+                                     WIRE_WELCOME,
+                                     WIRE_OPEN_REPLY,
+                                     WIRE_FRAME_READY,
+                                     WIRE_EOS,
+                                     WIRE_RELOAD_REPLY,
+                                     WIRE_STATUS_REPLY,
+                                     WIRE_SOURCE_EVENT};
     struct daemon d;
     struct raw r;
     struct frame f;
     daemon_start(&d, NULL);
     raw_connect(&r, &d);
     raw_hello(&r);
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         raw_send(&r, types[i], (uint32_t)i + 1, 5, NULL, i % 2 ? r.fd : -1);
         CHECK_INT(raw_receive(&r, 1000, &f), 1);
         CHECK_INT(f.h.type, WIRE_ERROR);
         CHECK_INT(f.h.request_id, i + 1);
     }
-    const uint8_t torn[20] = {4, 0, 0, 0, WIRE_OPEN, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff};
-    CHECK(write(r.fd, torn, sizeof torn) == sizeof torn);
+    const uint8_t torn[20] = {4, 0, 0, 0, WIRE_OPEN, 0, 0,    0,    9,    0,
+                              0, 0, 1, 0, 0,         0, 0xff, 0xff, 0xff, 0xff};
+    CHECK(write(r.fd, torn, sizeof(torn)) == sizeof(torn));
     CHECK_INT(raw_receive(&r, 1000, &f), 1);
     CHECK_INT(f.h.type, WIRE_ERROR);
     CHECK_INT(f.h.request_id, 9);
@@ -151,26 +161,29 @@ static uint32_t random_u32(void)
     return (uint32_t)(random_state >> 16);
 }
 
-/* A frame whose header is mostly right, so that it gets past the framing; now and then one that is not. */
+/* A frame whose header is mostly right, so that it gets past the framing; now and then one that is
+ * not. */
 static size_t random_frame(uint8_t *out)
 {
-    static const uint16_t types[] = {WIRE_OPEN,  WIRE_PROBE,          WIRE_CLOSE, WIRE_RELEASE, WIRE_CREDIT,
-                                     WIRE_STATS, WIRE_DEVICES,        WIRE_PING,  WIRE_PONG,    WIRE_HELLO,
-                                     WIRE_ERROR, WIRE_FORMAT_CHANGED, WIRE_SOURCES, WIRE_WATCH_SOURCES, WIRE_CONTROLS,
-                                     WIRE_RELOAD, WIRE_STATUS, 99};
-    struct frame_header h = {.length = random_u32() % 48, .request_id = random_u32() % 4, .object_id = random_u32() % 5};
-    h.type = types[random_u32() % (sizeof types / sizeof *types)];
+    static const uint16_t types[] = {WIRE_OPEN,    WIRE_PROBE,         WIRE_CLOSE,
+                                     WIRE_RELEASE, WIRE_CREDIT,        WIRE_STATS,
+                                     WIRE_DEVICES, WIRE_PING,          WIRE_PONG,
+                                     WIRE_HELLO,   WIRE_ERROR,         WIRE_FORMAT_CHANGED,
+                                     WIRE_SOURCES, WIRE_WATCH_SOURCES, WIRE_CONTROLS,
+                                     WIRE_RELOAD,  WIRE_STATUS,        99};
+    struct frame_header h = {
+        .length = random_u32() % 48, .request_id = random_u32() % 4, .object_id = random_u32() % 5};
+    h.type = types[random_u32() % (sizeof(types) / sizeof(*types))];
     h.flags = (uint8_t)random_u32();
-    if (random_u32() % 500 == 0) {
+    if (random_u32() % 500 == 0)
         h.length = random_u32();
-    }
-    if (random_u32() % 500 == 0) {
+    if (random_u32() % 500 == 0)
         h.n_fds = (uint8_t)random_u32();
-    }
     frame_header_pack(&h, out);
     size_t length = h.length < 64 ? h.length : 64;
     for (size_t i = 0; i < length; i++) {
-        out[16 + i] = (uint8_t)(random_u32() % 3 ? random_u32() % 16 * 8 + random_u32() % 3 : random_u32());
+        out[16 + i] =
+            (uint8_t)(random_u32() % 3 ? random_u32() % 16 * 8 + random_u32() % 3 : random_u32());
     }
     return 16 + length;
 }
@@ -178,7 +191,7 @@ static size_t random_frame(uint8_t *out)
 static void discard_input(int fd)
 {
     char rest[65536];
-    while (recv(fd, rest, sizeof rest, MSG_DONTWAIT) > 0) {
+    while (recv(fd, rest, sizeof(rest), MSG_DONTWAIT) > 0) {
     }
 }
 
@@ -194,9 +207,8 @@ static void garbage(void)
         uint8_t bytes[128];
         if (!open) {
             raw_connect(&r, &d);
-            if (random_u32() % 4) {
+            if (random_u32() % 4)
                 raw_hello(&r);
-            }
             open = true;
         }
         size_t n = random_frame(bytes);
@@ -206,9 +218,8 @@ static void garbage(void)
             open = false;
         }
     }
-    if (open) {
+    if (open)
         raw_close(&r);
-    }
     check_well(&d);
     daemon_stop(&d);
 }
@@ -223,12 +234,12 @@ static void client_that_does_not_read(void)
     raw_hello(&r);
     uint8_t frames[64 * FRAME_HEADER_SIZE];
     for (int i = 0; i < 64; i++) {
-        frame_header_pack(&(struct frame_header){.type = 999, .request_id = 1}, frames + i * FRAME_HEADER_SIZE);
+        frame_header_pack(&(struct frame_header){.type = 999, .request_id = 1},
+                          frames + i * FRAME_HEADER_SIZE);
     }
     bool cut = false;
-    for (int i = 0; i < 20000 && !cut; i++) {
-        cut = send(r.fd, frames, sizeof frames, MSG_NOSIGNAL) < 0;
-    }
+    for (int i = 0; i < 20000 && !cut; i++)
+        cut = send(r.fd, frames, sizeof(frames), MSG_NOSIGNAL) < 0;
     CHECK(cut);
     raw_close(&r);
     check_well(&d);
@@ -327,7 +338,8 @@ static void sockets(void)
     check_well(&d);
     kill(d.pid, SIGKILL);
     waitpid(d.pid, NULL, 0);
-    CHECK_INT(pelton_connect(d.socket, 1000, &conn), PELTON_ERR_NO_DAEMON); /* refused: a stale file */
+    /* refused: a stale file */
+    CHECK_INT(pelton_connect(d.socket, 1000, &conn), PELTON_ERR_NO_DAEMON);
     if (geteuid() == 0) {
         pid_t other = fork();
         if (other == 0) {
@@ -377,7 +389,9 @@ static int run_program(const char *const *arguments)
 
 static void command_line(void)
 {
-    CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "threads=2", "--device", "cpu", NULL}), 0);
+    CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "threads=2", "--device",
+                                           "cpu", NULL}),
+              0);
     CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "threads=-1", NULL}), 2);
     CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "threads=2x", NULL}), 2);
     CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "thread=2", NULL}), 2);
@@ -387,7 +401,8 @@ static void command_line(void)
     CHECK_INT(run_program((const char *[]){"peltond", "surplus", NULL}), 2);
     CHECK_INT(run_program((const char *[]){"peltond", "--help", NULL}), 0);
     CHECK_INT(run_program((const char *[]){"peltond", "--version", NULL}), 0);
-    CHECK_INT(run_program((const char *[]){"peltond", "--worker-fd", "7", NULL}), 1); /* without a broker */
+    /* without a broker */
+    CHECK_INT(run_program((const char *[]){"peltond", "--worker-fd", "7", NULL}), 1);
     CHECK_INT(run_program((const char *[]){"peltond", "--private-fd", "77", NULL}), 1);
     CHECK_INT(run_program((const char *[]){"peltond", "--socket", "/no/such/folder/s", NULL}), 1);
 }
@@ -407,5 +422,5 @@ int main(int argc, char **argv)
         {"shutdown_by_message", shutdown_by_message},
         {"command_line", command_line},
     };
-    return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
 }

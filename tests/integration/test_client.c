@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * libpelton against daemons that lie, stall and break off: always a named error in time, never a crash, a hang or a bad
- * pointer.
+ * libpelton against daemons that lie, stall and break off: always a named error in time, never a
+ * crash, a hang or a bad pointer.
  */
 #include "tests/integration/harness.h"
 
@@ -26,11 +26,12 @@ struct liar {
 static void liar_start(struct liar *l, void (*serve)(struct raw *r, int arg), int arg)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(l->socket, sizeof l->socket, "/tmp/pelton-liar-%d.sock", (int)getpid());
+    snprintf(l->socket, sizeof(l->socket), "/tmp/pelton-liar-%d.sock", (int)getpid());
     unlink(l->socket);
     strcpy(address.sun_path, l->socket);
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 4) == 0);
+    CHECK(bind(listener, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+          listen(listener, 4) == 0);
     l->pid = fork();
     if (l->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -84,8 +85,8 @@ static void say_nothing(struct raw *r, int arg)
 static void say_garbage(struct raw *r, int arg)
 {
     uint8_t bytes[256];
-    memset(bytes, arg, sizeof bytes);
-    CHECK(write(r->fd, bytes, sizeof bytes) > 0);
+    memset(bytes, arg, sizeof(bytes));
+    CHECK(write(r->fd, bytes, sizeof(bytes)) > 0);
     pause();
 }
 
@@ -101,8 +102,9 @@ static void break_off(struct raw *r, int arg)
 {
     uint32_t id = accept_open(r);
     uint8_t half[20];
-    frame_header_pack(&(struct frame_header){.length = 100, .type = WIRE_FRAME_READY, .object_id = id}, half);
-    CHECK(write(r->fd, half, sizeof half) == sizeof half);
+    frame_header_pack(
+        &(struct frame_header){.length = 100, .type = WIRE_FRAME_READY, .object_id = id}, half);
+    CHECK(write(r->fd, half, sizeof(half)) == sizeof(half));
 }
 
 static void welcome_then_stall(struct raw *r, int arg)
@@ -140,7 +142,8 @@ static int make_pool(enum lie lie)
     int fd = memfd_create("lie", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     CHECK(fd >= 0 && ftruncate(fd, lie == SHORT_MEMFD ? SLOT : 2 * SLOT) == 0);
     if (lie != NO_SEALS) {
-        CHECK(fcntl(fd, F_ADD_SEALS, lie == NO_SHRINK_SEAL ? ALL_SEALS & ~F_SEAL_SHRINK : ALL_SEALS) == 0);
+        CHECK(fcntl(fd, F_ADD_SEALS,
+                    lie == NO_SHRINK_SEAL ? ALL_SEALS & ~F_SEAL_SHRINK : ALL_SEALS) == 0);
     }
     if (lie == NOT_A_MEMFD) {
         close(fd);
@@ -152,17 +155,40 @@ static int make_pool(enum lie lie)
 static void apply_lie(enum lie lie, Pelton__FormatChanged *m, Pelton__Plane *p)
 {
     switch (lie) {
-    case MANY_SLOTS: m->slots = 3; break;
-    case HUGE_SLOT: m->slot_size = UINT64_MAX; break;
-    case ZERO_SLOTS: m->slots = 0; break;
-    case PLANE_OUTSIDE: p->offset = SLOT - 10; break;
-    case PLANE_TALL: p->height = 17; break;
-    case STRIDE_SMALL: p->stride = 63; break;
-    case STRIDE_HUGE: p->stride = UINT32_MAX; break;
-    case OFFSET_HUGE: p->offset = UINT64_MAX - 4095; break;
-    case FIVE_PLANES: m->n_planes = 5; break;
-    case SIZE_OVERFLOW: m->slots = 65536; m->slot_size = (uint64_t)1 << 48; m->memfd_size = 4096; break;
-    default: break;
+    case MANY_SLOTS:
+        m->slots = 3;
+        break;
+    case HUGE_SLOT:
+        m->slot_size = UINT64_MAX;
+        break;
+    case ZERO_SLOTS:
+        m->slots = 0;
+        break;
+    case PLANE_OUTSIDE:
+        p->offset = SLOT - 10;
+        break;
+    case PLANE_TALL:
+        p->height = 17;
+        break;
+    case STRIDE_SMALL:
+        p->stride = 63;
+        break;
+    case STRIDE_HUGE:
+        p->stride = UINT32_MAX;
+        break;
+    case OFFSET_HUGE:
+        p->offset = UINT64_MAX - 4095;
+        break;
+    case FIVE_PLANES:
+        m->n_planes = 5;
+        break;
+    case SIZE_OVERFLOW:
+        m->slots = 65536;
+        m->slot_size = (uint64_t)1 << 48;
+        m->memfd_size = 4096;
+        break;
+    default:
+        break;
     }
 }
 
@@ -187,9 +213,8 @@ static void lie_about_frames(struct raw *r, int arg)
     apply_lie(lie, &m, &p);
     int fd = lie == NO_MEMFD ? -1 : make_pool(lie);
     raw_send(r, WIRE_FORMAT_CHANGED, 0, id, &m.base, fd);
-    if (lie == SAME_EPOCH) {
+    if (lie == SAME_EPOCH)
         raw_send(r, WIRE_FORMAT_CHANGED, 0, id, &m.base, fd);
-    }
     ready.slot = lie == BAD_SLOT ? 2 : 1;
     ready.epoch += lie == BAD_EPOCH;
     raw_send(r, WIRE_FRAME_READY, 0, id, &ready.base, -1);
@@ -212,17 +237,18 @@ static void rave(struct raw *r, int seed)
     uint32_t id = accept_open(r);
     for (int i = 0; i < 50; i++) {
         uint8_t bytes[128];
-        struct frame_header h = {
-            .length = random_u32() % 40, .type = (uint16_t)(random_u32() % 38), .request_id = random_u32() % 3};
+        struct frame_header h = {.length = random_u32() % 40,
+                                 .type = (uint16_t)(random_u32() % 38),
+                                 .request_id = random_u32() % 3};
         h.type = h.type == WIRE_GOODBYE ? WIRE_FRAME_READY : h.type;
         h.object_id = random_u32() % 3 ? id : 0;
         frame_header_pack(&h, bytes);
         for (size_t k = 0; k < h.length; k++) {
-            bytes[16 + k] = (uint8_t)(random_u32() % 3 ? random_u32() % 16 * 8 + random_u32() % 3 : random_u32());
+            bytes[16 + k] = (uint8_t)(random_u32() % 3 ? random_u32() % 16 * 8 + random_u32() % 3
+                                                       : random_u32());
         }
-        if (send(r->fd, bytes, 16 + h.length, MSG_NOSIGNAL) < 0) {
+        if (send(r->fd, bytes, 16 + h.length, MSG_NOSIGNAL) < 0)
             return;
-        }
     }
 }
 
@@ -264,10 +290,11 @@ static int next_from(void (*serve)(struct raw *r, int arg), int arg, int timeout
     CHECK_INT(pelton_connect(l.socket, 1000, &conn), 0);
     int rc = pelton_open(conn, &p, timeout_ms, NULL, &s);
     while (rc >= 0 && (rc = pelton_next(s, timeout_ms, &f)) > 0) {
-        CHECK_INT(f.data[0][0] + f.data[0][f.stride[0] * (f.plane_height[0] - 1) + f.plane_width[0] - 1], 0);
-        if (serve == lie_about_frames) {
+        CHECK_INT(f.data[0][0] +
+                      f.data[0][f.stride[0] * (f.plane_height[0] - 1) + f.plane_width[0] - 1],
+                  0);
+        if (serve == lie_about_frames)
             break;
-        }
         pelton_release(s, &f);
     }
     CHECK(rc >= 0 || (pelton_failure(conn)->code == rc && pelton_failure(conn)->cause[0]));
@@ -288,18 +315,16 @@ static void lies_about_pools(void)
     CHECK_INT(next_from(lie_about_frames, TRUTH, 2000), 1);
     for (int lie = TRUTH + 1; lie < LIES; lie++) {
         int rc = next_from(lie_about_frames, lie, 2000);
-        if (rc != PELTON_ERR_PROTOCOL) {
+        if (rc != PELTON_ERR_PROTOCOL)
             fprintf(stderr, "lie %d was believed\n", lie);
-        }
         CHECK_INT(rc, PELTON_ERR_PROTOCOL);
     }
 }
 
 static void ravings(void)
 {
-    for (int seed = 0; seed < 200; seed++) {
+    for (int seed = 0; seed < 200; seed++)
         CHECK(next_from(rave, seed, 2000) <= 0);
-    }
 }
 
 static void spawn_failures(void)
@@ -323,8 +348,9 @@ static void spawn_failures(void)
 int main(int argc, char **argv)
 {
     static const struct test tests[] = {
-        {"bad_welcomes", bad_welcomes}, {"stalls_and_ends", stalls_and_ends}, {"lies_about_pools", lies_about_pools},
-        {"ravings", ravings},           {"spawn_failures", spawn_failures},
+        {"bad_welcomes", bad_welcomes},         {"stalls_and_ends", stalls_and_ends},
+        {"lies_about_pools", lies_about_pools}, {"ravings", ravings},
+        {"spawn_failures", spawn_failures},
     };
-    return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
 }

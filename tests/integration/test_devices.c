@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Several devices: a worker process for each, streams shared out evenly, and each worker's death the affair of its own streams.
+ * Several devices: a worker process for each, streams shared out evenly, and each worker's death
+ * the affair of its own streams.
  */
 #include "tests/integration/harness.h"
 
@@ -17,12 +18,11 @@ static int workers(pid_t out[], int room)
     char path[64];
     pid_t daemon = child_of(getpid());
     int n = 0;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)daemon, (int)daemon);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)daemon, (int)daemon);
     FILE *f = fopen(path, "r");
     CHECK(f != NULL);
-    while (n < room && fscanf(f, "%d", &out[n]) == 1) {
+    while (n < room && fscanf(f, "%d", &out[n]) == 1)
         n++;
-    }
     fclose(f);
     return n;
 }
@@ -35,9 +35,8 @@ static void streams_are_shared(void)
         struct pelton *conn = must_spawn(values);
         struct pelton_stream *s[STREAMS];
         pid_t pids[DEVICES + 1];
-        for (int i = 0; i < STREAMS; i++) {
+        for (int i = 0; i < STREAMS; i++)
             s[i] = must_open(conn, "frames=60 interval=1", NULL);
-        }
         CHECK_INT(workers(pids, DEVICES + 1), DEVICES);
         CHECK_INT(pelton_device(conn, &device), 0);
         CHECK_TEXT(device.name, "a and 2 more");
@@ -69,9 +68,8 @@ static void dead_worker_is_passed_over(void)
     struct pelton_stream *killer = must_open(conn, "frames=50 crash=3", NULL);
     struct pelton_frame f;
     int rc;
-    while ((rc = pelton_next(killer, 2000, &f)) > 0) {
+    while ((rc = pelton_next(killer, 2000, &f)) > 0)
         pelton_release(killer, &f);
-    }
     CHECK_INT(rc, PELTON_ERR_WORKER_LOST);
     pelton_stream_close(killer);
     for (int i = 0; i < 3; i++) {
@@ -101,9 +99,8 @@ static void all_devices(void)
     CHECK(kill(pids[0], SIGKILL) == 0); /* the next one gets the device by its name */
     CHECK(process_ends(pids[0], 1000));
     struct pelton_stream *both[2];
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         both[i] = must_open(conn, "frames=5", NULL);
-    }
     CHECK_INT(workers(pids, 3), 2);
     for (int i = 0; i < 2; i++) {
         CHECK_INT(drain_stream(both[i], 0), 5);
@@ -115,8 +112,9 @@ static void all_devices(void)
 
 static void refused(const char *list, int code, const char *cause)
 {
-    struct pelton_spawn_params p = {
-        .program = fake_program(), .device = list, .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC)};
+    struct pelton_spawn_params p = {.program = fake_program(),
+                                    .device = list,
+                                    .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC)};
     struct pelton_open_params o = script_params(script_fd("frames=1"), "x");
     struct pelton *conn = NULL;
     struct pelton_stream *s = NULL;
@@ -137,7 +135,8 @@ static void wrong_lists(void)
     refused("none,a", PELTON_ERR_NO_DEVICE, "no device matches \"none\"");
     refused("a,crash", PELTON_ERR_WORKER_LOST, "died more than");
     refused("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a", PELTON_ERR_NO_DEVICE, "more than 16");
-    refused("a,aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", PELTON_ERR_NO_DEVICE, "too long");
+    refused("a,aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            PELTON_ERR_NO_DEVICE, "too long");
 }
 
 int main(int argc, char **argv)
@@ -148,5 +147,5 @@ int main(int argc, char **argv)
         {"all_devices", all_devices},
         {"wrong_lists", wrong_lists},
     };
-    return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
 }

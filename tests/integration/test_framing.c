@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Framing, messages, golden bytes, and the broker's small parts that need no process: pools, restart policy.
+ * Framing, messages, golden bytes, and the broker's small parts that need no process: pools,
+ * restart policy.
  */
 #include "daemon/broker/pool.h"
 #include "daemon/broker/restart.h"
@@ -42,7 +43,7 @@ static void header_layout(void)
     frame_header_pack(&h, bytes);
     CHECK(memcmp(bytes, want, 16) == 0);
     frame_header_unpack(bytes, &back);
-    CHECK(memcmp(&h, &back, sizeof h) == 0);
+    CHECK(memcmp(&h, &back, sizeof(h)) == 0);
 }
 
 static char filler[FRAME_MAX_PAYLOAD + 16];
@@ -53,7 +54,7 @@ static Pelton__Goodbye goodbye_of(size_t length)
     Pelton__Goodbye m = PELTON__GOODBYE__INIT;
     if (length >= 2) {
         size_t head = length < 2 + 128 ? 2 : length < 3 + 16384 ? 3 : 4;
-        memset(filler, 'a', sizeof filler);
+        memset(filler, 'a', sizeof(filler));
         filler[length - head] = 0;
         m.reason = filler;
     }
@@ -67,8 +68,8 @@ static void round_trip(void)
     struct link l;
     link_open(&l);
     int small = 4096;
-    setsockopt(l.fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
-    size_t received = 0, count = sizeof sizes / sizeof *sizes;
+    setsockopt(l.fds[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+    size_t received = 0, count = sizeof(sizes) / sizeof(*sizes);
     for (size_t i = 0; i < count; i++) {
         Pelton__Goodbye m = goodbye_of(sizes[i]);
         struct frame_header h = {.type = WIRE_GOODBYE, .request_id = (uint32_t)i, .object_id = 77};
@@ -85,9 +86,8 @@ static void round_trip(void)
             CHECK_INT(f.h.length, sizes[received]);
             CHECK_INT(f.h.request_id, received);
             CHECK_INT(f.h.n_fds, received % 5);
-            for (unsigned k = 0; k < f.h.n_fds; k++) {
+            for (unsigned k = 0; k < f.h.n_fds; k++)
                 CHECK(fcntl(f.fds[k], F_GETFD) & FD_CLOEXEC);
-            }
             frame_close_fds(&f);
             received++;
         }
@@ -105,9 +105,8 @@ static void limits_of_writing(void)
     CHECK_INT(frame_writer_put(&l.writer, &h, &m.base, NULL, 0), FRAME_ERR_TOO_LONG);
     m = goodbye_of(FRAME_MAX_PAYLOAD);
     int rc, taken = 0;
-    while ((rc = frame_writer_put(&l.writer, &h, &m.base, NULL, 0)) == 0) {
+    while ((rc = frame_writer_put(&l.writer, &h, &m.base, NULL, 0)) == 0)
         taken++;
-    }
     CHECK_INT(rc, FRAME_ERR_QUEUE);
     CHECK_INT(taken, FRAME_MAX_QUEUE / (FRAME_MAX_PAYLOAD + FRAME_HEADER_SIZE));
     link_close(&l);
@@ -116,9 +115,8 @@ static void limits_of_writing(void)
 static int count_fds(void)
 {
     int count = 0;
-    for (int fd = 0; fd < 256; fd++) {
+    for (int fd = 0; fd < 256; fd++)
         count += fcntl(fd, F_GETFD) >= 0;
-    }
     return count;
 }
 
@@ -136,9 +134,8 @@ static int read_raw(const struct frame_header *h, size_t bytes, unsigned n_fds)
     frame_header_pack(h, data);
     struct iovec iov = {data, bytes};
     struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         fds[i] = l.fds[0];
-    }
     if (n_fds) {
         msg.msg_control = control.bytes;
         msg.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
@@ -153,9 +150,8 @@ static int read_raw(const struct frame_header *h, size_t bytes, unsigned n_fds)
     int rc = frame_reader_fill(&l.reader, l.fds[1]);
     if (rc >= 0) {
         rc = frame_reader_next(&l.reader, &f);
-        if (rc == 1) {
+        if (rc == 1)
             frame_close_fds(&f);
-        }
     }
     link_close(&l);
     return rc;
@@ -166,7 +162,8 @@ static void limits_of_reading(void)
     int before = count_fds();
     CHECK_INT(read_raw(&(struct frame_header){.length = 4}, 20, 0), 1);
     CHECK_INT(read_raw(&(struct frame_header){.length = 4}, 19, 0), 0);
-    CHECK_INT(read_raw(&(struct frame_header){.length = FRAME_MAX_PAYLOAD + 1}, 20, 0), FRAME_ERR_TOO_LONG);
+    CHECK_INT(read_raw(&(struct frame_header){.length = FRAME_MAX_PAYLOAD + 1}, 20, 0),
+              FRAME_ERR_TOO_LONG);
     CHECK_INT(read_raw(&(struct frame_header){.length = UINT32_MAX}, 16, 0), FRAME_ERR_TOO_LONG);
     CHECK_INT(read_raw(&(struct frame_header){.n_fds = 1}, 16, 0), FRAME_ERR_FDS);
     CHECK_INT(read_raw(&(struct frame_header){.n_fds = 4}, 16, 4), 1);
@@ -196,26 +193,27 @@ static void random_bodies(void)
         f.h.type = (uint16_t)(random_u32() % 40);
         f.h.length = random_u32() % 64;
         for (uint32_t k = 0; k < f.h.length; k++) {
-            bytes[k] = (uint8_t)(random_u32() % 3 ? random_u32() % 24 * 8 + random_u32() % 3 : random_u32());
+            bytes[k] = (uint8_t)(random_u32() % 3 ? random_u32() % 24 * 8 + random_u32() % 3
+                                                  : random_u32());
         }
         ProtobufCMessage *body = wire_unpack(&f);
         struct pelton_info info;
         struct pelton_stats stats;
         struct pelton_open_params params;
-        if (body && f.h.type == WIRE_OPEN_REPLY) {
+        if (body && f.h.type == WIRE_OPEN_REPLY)
             wire_info_to(((Pelton__OpenReply *)body)->info, &info);
-        } else if (body && f.h.type == WIRE_STATS_REPLY) {
+        else if (body && f.h.type == WIRE_STATS_REPLY)
             wire_stats_to((Pelton__StatsReply *)body, &stats);
-        } else if (body && f.h.type == WIRE_OPEN) {
+        else if (body && f.h.type == WIRE_OPEN)
             wire_open_to((Pelton__Open *)body, &params);
-        }
         wire_free(body);
     }
 }
 
 /* ---- side data ---- */
 
-static const struct pelton_sei_message side_messages[] = {{5, 18, (const uint8_t *)"0123456789abcdef\1\2"}, {300, 0, NULL}};
+static const struct pelton_sei_message side_messages[] = {
+    {5, 18, (const uint8_t *)"0123456789abcdef\1\2"}, {300, 0, NULL}};
 
 /* Every member has a value of its own. */
 static struct pelton_side_data full_side(void)
@@ -227,8 +225,10 @@ static struct pelton_side_data full_side(void)
         .dpb_output_delay = 7,
         .pic_struct = 4,
         .clocks = 2,
-        .clock = {{1, 4, 7, 23, 58, 59, 29, true, false, true, false, -5}, {2, 6, 1, 0, 0, 12, 3, false, true, false, true, 9}},
-        .frame_packing = {8, 1, false, 3, 2, true, false, true, false, true, false, true, {1, 2, 3, 4}},
+        .clock = {{1, 4, 7, 23, 58, 59, 29, true, false, true, false, -5},
+                  {2, 6, 1, 0, 0, 12, 3, false, true, false, true, 9}},
+        .frame_packing =
+            {8, 1, false, 3, 2, true, false, true, false, true, false, true, {1, 2, 3, 4}},
         .display_orientation = {false, true, false, 0xc000, 1},
         .mastering_display = {{1, 2, 3, 4, 5, 6}, {7, 65535}, 40000000, 50},
         .content_light = {1000, 400},
@@ -250,11 +250,13 @@ static void side_data(void)
     uint8_t *bytes = wire_side_pack(&in, &size);
     CHECK(bytes && wire_side_unpack(bytes, size, &out) == 0);
     CHECK(out->captions_size == 3 && memcmp(out->captions, in.captions, 3) == 0);
-    CHECK(out->messages == 2 && out->message[0].type == 5 && out->message[0].size == 18 && out->message[1].type == 300 &&
-          out->message[1].size == 0);
+    CHECK(out->messages == 2 && out->message[0].type == 5 && out->message[0].size == 18 &&
+          out->message[1].type == 300 && out->message[1].size == 0);
     CHECK(memcmp(out->message[0].bytes, side_messages[0].bytes, 18) == 0);
-    CHECK(out->recovery_point.exact_match_flag && out->clock[0].time_offset == -5 && out->frame_packing.grid_position[3] == 4 &&
-          out->mastering_display.white_point[1] == 65535 && out->active_format == 0 && out->has == 511);
+    CHECK(out->recovery_point.exact_match_flag && out->clock[0].time_offset == -5 &&
+          out->frame_packing.grid_position[3] == 4 &&
+          out->mastering_display.white_point[1] == 65535 && out->active_format == 0 &&
+          out->has == 511);
     size_t again_size;
     uint8_t *again = wire_side_pack(out, &again_size);
     CHECK(again && again_size == size && memcmp(again, bytes, size) == 0);
@@ -269,35 +271,37 @@ static void side_data(void)
     free(bytes);
     struct pelton_side_data nothing = {0};
     bytes = wire_side_pack(&nothing, &size);
-    CHECK(bytes && size == 0 && wire_side_unpack(bytes, 0, &out) == 0 && out->has == 0 && out->messages == 0);
+    CHECK(bytes && size == 0 && wire_side_unpack(bytes, 0, &out) == 0 && out->has == 0 &&
+          out->messages == 0);
     free(out);
     free(bytes);
 }
 
 /* ---- golden bytes: what the wire looks like may never change by accident ---- */
 
-static void check_golden(const char *name, unsigned type, uint32_t request, uint32_t object, const ProtobufCMessage *body)
+static void check_golden(const char *name, unsigned type, uint32_t request, uint32_t object,
+                         const ProtobufCMessage *body)
 {
     char path[512], text[8192] = "", have[8192] = "";
     uint8_t bytes[2048];
     struct frame_header h = {.type = (uint16_t)type, .request_id = request, .object_id = object};
     h.length = body ? (uint32_t)protobuf_c_message_get_packed_size(body) : 0;
-    CHECK(h.length + 16 <= sizeof bytes);
+    CHECK(h.length + 16 <= sizeof(bytes));
     frame_header_pack(&h, bytes);
-    if (body) {
+    if (body)
         protobuf_c_message_pack(body, bytes + 16);
-    }
     for (size_t i = 0; i < 16 + (size_t)h.length; i++) {
-        sprintf(have + strlen(have), "%02x%s", bytes[i], i % 16 == 15 || i + 1 == 16 + (size_t)h.length ? "\n" : " ");
+        sprintf(have + strlen(have), "%02x%s", bytes[i],
+                i % 16 == 15 || i + 1 == 16 + (size_t)h.length ? "\n" : " ");
     }
-    snprintf(path, sizeof path, "%s/%s.hex", PELTON_GOLDEN_DIR, name);
+    snprintf(path, sizeof(path), "%s/%s.hex", PELTON_GOLDEN_DIR, name);
     FILE *file = fopen(path, getenv("PELTON_WRITE_GOLDEN") ? "w+" : "r");
     CHECK(file != NULL);
     if (getenv("PELTON_WRITE_GOLDEN")) {
         fputs(have, file);
         rewind(file);
     }
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
     fclose(file);
     CHECK_TEXT(have, text);
 }
@@ -308,8 +312,14 @@ static void golden(void)
     hello.proto_min = hello.proto_max = 1;
     hello.client = "libpelton 0.1.0";
     check_golden("hello", WIRE_HELLO, 0, 0, &hello.base);
-    struct pelton_open_params p = {.fd = 0, .name = "clip.mp4", .pix_fmt = "nv12", .policy = PELTON_FIFO, .depth = 3,
-                                   .start_us = -1, .duration_us = 2500000, .max_frames = 7};
+    struct pelton_open_params p = {.fd = 0,
+                                   .name = "clip.mp4",
+                                   .pix_fmt = "nv12",
+                                   .policy = PELTON_FIFO,
+                                   .depth = 3,
+                                   .start_us = -1,
+                                   .duration_us = 2500000,
+                                   .max_frames = 7};
     Pelton__Open open;
     wire_open_from(&p, &open);
     check_golden("open", WIRE_OPEN, 1, 1, &open.base);
@@ -344,7 +354,8 @@ static void pool_slots(void)
 {
     Pelton__FormatChanged m = PELTON__FORMAT_CHANGED__INIT;
     m.slots = 2;
-    CHECK(broker_pool_create(&(Pelton__FormatChanged){.slots = POOL_MAX_SLOTS + 1}, 1, 1, open("/dev/null", O_RDONLY)) == NULL);
+    CHECK(broker_pool_create(&(Pelton__FormatChanged){.slots = POOL_MAX_SLOTS + 1}, 1, 1,
+                             open("/dev/null", O_RDONLY)) == NULL);
     struct broker_pool *p = broker_pool_create(&m, 5, 1, open("/dev/null", O_RDONLY));
     CHECK(p && p->n_slots == 2 && p->wid == 5);
     CHECK(!broker_pool_take(p, 2, 1));
@@ -378,10 +389,15 @@ static void restarts_in_a_window(void)
 int main(int argc, char **argv)
 {
     static const struct test tests[] = {
-        {"header_layout", header_layout},         {"round_trip", round_trip},
-        {"limits_of_writing", limits_of_writing}, {"limits_of_reading", limits_of_reading},
-        {"random_bodies", random_bodies},         {"side_data", side_data}, {"golden", golden},
-        {"pool_slots", pool_slots},               {"restarts_in_a_window", restarts_in_a_window},
+        {"header_layout", header_layout},
+        {"round_trip", round_trip},
+        {"limits_of_writing", limits_of_writing},
+        {"limits_of_reading", limits_of_reading},
+        {"random_bodies", random_bodies},
+        {"side_data", side_data},
+        {"golden", golden},
+        {"pool_slots", pool_slots},
+        {"restarts_in_a_window", restarts_in_a_window},
     };
-    return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Processes that die, stop and hang: worker, client, daemon. Nothing may hang, nothing may be left behind, and one must not
- * cost another a frame.
+ * Processes that die, stop and hang: worker, client, daemon. Nothing may hang, nothing may be left
+ * behind, and one must not cost another a frame.
  */
 #include "tests/integration/harness.h"
 
@@ -17,7 +17,8 @@ static pid_t private_daemon_pid(void)
     return child_of(getpid());
 }
 
-/* The worker is killed while the client holds a frame: that frame stays, all others come, once and in order. */
+/* The worker is killed while the client holds a frame: that frame stays, all others come, once and
+ * in order. */
 static void worker_killed(void)
 {
     struct pelton *conn = must_spawn(NULL);
@@ -84,9 +85,8 @@ static void pipe_cannot_resume(void)
     must_next(s, 0, &f);
     kill(child_of(private_daemon_pid()), SIGKILL);
     int rc;
-    while ((rc = pelton_next(s, 2000, &f)) > 0) {
+    while ((rc = pelton_next(s, 2000, &f)) > 0)
         pelton_release(s, &f);
-    }
     CHECK_INT(rc, PELTON_ERR_WORKER_LOST);
     CHECK_TEXT(pelton_failure(conn)->cause,
                "the pipe: the decoding process died, and this source cannot be read a second time");
@@ -111,10 +111,12 @@ static void killer_is_set_aside(void)
         pelton_release(s, &f);
     }
     CHECK_INT(pelton_next(s, 5000, &f), PELTON_ERR_WORKER_LOST);
-    CHECK_TEXT(pelton_failure(conn)->cause, "killer: the decoding process died twice at this stream, which is set aside");
+    CHECK_TEXT(pelton_failure(conn)->cause,
+               "killer: the decoding process died twice at this stream, which is set aside");
     p.name = "another name";
     CHECK_INT(pelton_open(conn, &p, 2000, NULL, &again), PELTON_ERR_WORKER_LOST);
-    CHECK_TEXT(pelton_failure(conn)->cause, "another name: the decoding process died twice at this source before");
+    CHECK_TEXT(pelton_failure(conn)->cause,
+               "another name: the decoding process died twice at this source before");
     close(fd);
     again = must_open(conn, "frames=5", NULL);
     CHECK_INT(drain_stream(again, 0), 5);
@@ -128,9 +130,8 @@ static void killer_among_others(void)
 {
     struct pelton *conn = must_spawn(NULL);
     struct pelton_stream *good[5];
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         good[i] = must_open(conn, "frames=150 interval=1 slots=8", NULL);
-    }
     struct pelton_stream *bad = must_open(conn, "frames=150 interval=1 crash=30", NULL);
     struct pelton_frame f;
     for (uint64_t n = 0; n < 150; n++) {
@@ -144,9 +145,8 @@ static void killer_among_others(void)
         }
     }
     CHECK_INT(pelton_next(bad, 5000, &f), PELTON_ERR_WORKER_LOST);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         CHECK_INT(pelton_next(good[i], 2000, &f), 0);
-    }
     pelton_close(conn);
 }
 
@@ -159,14 +159,16 @@ static void too_many_restarts(void)
     int deaths = 0, rc;
     while ((rc = pelton_next(s, 5000, &f)) > 0) {
         pelton_release(s, &f);
-        if (f.sequence >= (uint64_t)deaths * 50 && deaths < 3) { /* each time past the place of the last: no quarantine */
+        /* each time past the place of the last: no quarantine */
+        if (f.sequence >= (uint64_t)deaths * 50 && deaths < 3) {
             kill(child_of(private_daemon_pid()), SIGKILL);
             deaths++;
         }
     }
     CHECK_INT(deaths, 3);
     CHECK_INT(rc, PELTON_ERR_WORKER_LOST);
-    CHECK(strstr(pelton_failure(conn)->cause, "the decoding process died more than 2 times in 300 s"));
+    CHECK(strstr(pelton_failure(conn)->cause,
+                 "the decoding process died more than 2 times in 300 s"));
     pelton_stream_close(s);
     int fd = script_fd("frames=1");
     struct pelton_open_params p = script_params(fd, "later");
@@ -202,7 +204,8 @@ static void gpu_lost(void)
         pelton_release(s, &f);
     }
     CHECK_INT(pelton_next(s, 5000, &f), PELTON_ERR_GPU_LOST);
-    CHECK_TEXT(pelton_failure(conn)->cause, "frames=50 lost=10 interval=1: the fake device is lost");
+    CHECK_TEXT(pelton_failure(conn)->cause,
+               "frames=50 lost=10 interval=1: the fake device is lost");
     CHECK(process_ends(worker, 1000));
     pelton_close(conn);
 }
@@ -214,7 +217,7 @@ static void report_children(int to)
     pid_t pids[2];
     pids[0] = private_daemon_pid();
     pids[1] = child_of(pids[0]);
-    CHECK(write(to, pids, sizeof pids) == sizeof pids);
+    CHECK(write(to, pids, sizeof(pids)) == sizeof(pids));
 }
 
 static void private_client_killed(void)
@@ -231,7 +234,7 @@ static void private_client_killed(void)
         report_children(ends[1]);
         raise(SIGKILL);
     }
-    CHECK(read(ends[0], pids, sizeof pids) == sizeof pids);
+    CHECK(read(ends[0], pids, sizeof(pids)) == sizeof(pids));
     waitpid(client, NULL, 0);
     CHECK(pids[0] > 0 && pids[1] > 0);
     CHECK(process_ends(pids[0], 2000));
@@ -252,9 +255,8 @@ static void daemon_killed(void)
     int64_t start = now_ms();
     kill(d.pid, SIGKILL);
     int rc;
-    while ((rc = pelton_next(s, 5000, &f)) > 0) {
+    while ((rc = pelton_next(s, 5000, &f)) > 0)
         pelton_release(s, &f);
-    }
     CHECK_INT(rc, PELTON_ERR_GONE);
     CHECK(now_ms() - start < 1000);
     CHECK_INT(held.data[0][0], 0);
@@ -272,27 +274,25 @@ static int open_descriptors(pid_t pid)
 {
     char path[64];
     int count = 0;
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
     DIR *dir = opendir(path);
     CHECK(dir != NULL);
-    while (readdir(dir)) {
+    while (readdir(dir))
         count++;
-    }
     closedir(dir);
     return count;
 }
 
 static bool descriptors_become(pid_t pid, int want)
 {
-    for (int64_t deadline = now_ms() + 2000; now_ms() < deadline; sleep_ms(5)) {
-        if (open_descriptors(pid) <= want) {
+    for (int64_t deadline = now_ms() + 2000; now_ms() < deadline; sleep_ms(5))
+        if (open_descriptors(pid) <= want)
             return true;
-        }
-    }
     return false;
 }
 
-/* Clients that come, take frames and are killed: broker and worker hold no more descriptors than before. */
+/* Clients that come, take frames and are killed: broker and worker hold no more descriptors than
+ * before. */
 static void killed_clients_leak_nothing(void)
 {
     struct daemon d;
@@ -309,7 +309,8 @@ static void killed_clients_leak_nothing(void)
         if (client == 0) {
             struct pelton *mine = must_connect(&d);
             struct pelton_stream *a = must_open(mine, "frames=1000 slots=2 epoch=4", NULL);
-            struct pelton_stream *b = must_open(mine, "frames=1000 slots=2 epoch=4 interval=1", NULL);
+            struct pelton_stream *b =
+                must_open(mine, "frames=1000 slots=2 epoch=4 interval=1", NULL);
             struct pelton_frame f;
             for (uint64_t n = 0; n < (uint64_t)i; n++) {
                 must_next(a, n, &f);
@@ -356,7 +357,8 @@ static void stopped_client_blocks_nobody(void)
     daemon_stop(&d);
 }
 
-/* A private daemon does not hold the caller's standard output open, and the terminal's keys do not reach it. */
+/* A private daemon does not hold the caller's standard output open, and the terminal's keys do not
+ * reach it. */
 static void private_daemon_is_apart(void)
 {
     struct pelton *conn = must_spawn(NULL);
@@ -364,8 +366,8 @@ static void private_daemon_is_apart(void)
     pid_t daemon = private_daemon_pid(), worker = child_of(daemon);
     char path[64], target[64];
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "/proc/%d/fd/1", (int)(i ? worker : daemon));
-        ssize_t n = readlink(path, target, sizeof target - 1);
+        snprintf(path, sizeof(path), "/proc/%d/fd/1", (int)(i ? worker : daemon));
+        ssize_t n = readlink(path, target, sizeof(target) - 1);
         target[n > 0 ? n : 0] = 0;
         CHECK_TEXT(target, "/dev/null");
     }
@@ -394,5 +396,5 @@ int main(int argc, char **argv)
         {"stopped_client_blocks_nobody", stopped_client_blocks_nobody},
         {"private_daemon_is_apart", private_daemon_is_apart},
     };
-    return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One file on several devices: each worker makes its stretches of it, and the reader gets every frame once, in order.
+ * One file on several devices: each worker makes its stretches of it, and the reader gets every
+ * frame once, in order.
  */
 #include "tests/integration/harness.h"
 
@@ -34,10 +35,11 @@ static struct pelton_stream *must_share(struct pelton *conn, struct pelton_open_
 /* Whatever the length of a stretch, and however few slots each part has. */
 static void frames_come_in_order(void)
 {
-    static const char *const scripts[] = {"frames=200 gop=1 slots=1", "frames=200 gop=7 slots=2", "frames=200 gop=64 slots=3",
-                                          "frames=200 gop=500", "frames=200 gop=10 epoch=15"};
+    static const char *const scripts[] = {"frames=200 gop=1 slots=1", "frames=200 gop=7 slots=2",
+                                          "frames=200 gop=64 slots=3", "frames=200 gop=500",
+                                          "frames=200 gop=10 epoch=15"};
     struct pelton *conn = spawn();
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++) {
         struct pelton_stream *s = must_share(conn, params_of(scripts[i]));
         struct pelton_stats stats;
         CHECK_INT(drain_stream(s, 0), FRAMES);
@@ -165,5 +167,5 @@ int main(int argc, char **argv)
         {"refusals_and_time_outs", refusals_and_time_outs},
         {"not_shared", not_shared},
     };
-    return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
 }

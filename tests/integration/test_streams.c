@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams from end to end, with everything in good health: frames, formats, policies, questions, and the errors of sources.
+ * Streams from end to end, with everything in good health: frames, formats, policies, questions,
+ * and the errors of sources.
  */
 #include "tests/integration/harness.h"
 
@@ -113,9 +114,8 @@ static void fifo_keeps_depth(void)
     p.depth = 3;
     struct pelton_stream *s = must_open(conn, "frames=20 slots=8", &p);
     struct pelton_stats stats = {0};
-    while (stats.frames < 20) {
+    while (stats.frames < 20)
         CHECK_INT(pelton_stats(s, 1000, &stats), 0);
-    }
     for (uint64_t i = 17; i < 20; i++) {
         must_next(s, i, &f);
         CHECK_INT(f.dropped_client, 17);
@@ -126,7 +126,8 @@ static void fifo_keeps_depth(void)
     pelton_close(conn);
 }
 
-/* A pool too small for what the subscriber holds and what may wait: old frames make room for new ones. */
+/* A pool too small for what the subscriber holds and what may wait: old frames make room for new
+ * ones. */
 static void fifo_gives_way_to_new_frames(void)
 {
     struct pelton *conn = must_spawn(NULL);
@@ -137,9 +138,8 @@ static void fifo_gives_way_to_new_frames(void)
     struct pelton_stream *s = must_open(conn, "frames=200 slots=4 interval=1", &p);
     struct pelton_stats stats = {0};
     CHECK_INT(pelton_next(s, 1000, &held), 1);
-    while (stats.frames < 200) {
+    while (stats.frames < 200)
         CHECK_INT(pelton_stats(s, 1000, &stats), 0);
-    }
     CHECK_INT(pelton_next(s, 1000, &f), 1);
     CHECK(f.sequence >= 197);
     CHECK_INT(f.dropped_client, f.sequence - 1 - held.sequence + held.dropped_client);
@@ -212,12 +212,12 @@ static void unsupported(void)
     struct pelton_info info;
     int fd = script_fd("unsupported=1 width=320");
     struct pelton_open_params p = script_params(fd, "odd");
-    memset(&info, 0, sizeof info);
+    memset(&info, 0, sizeof(info));
     CHECK_INT(pelton_open(conn, &p, 1000, &info, &s), PELTON_ERR_UNSUPPORTED);
     CHECK_TEXT(pelton_failure(conn)->cause, "odd: fake_flag is set");
     CHECK_TEXT(info.unsupported_element, "fake_flag");
     CHECK_INT(info.width, 320);
-    memset(&info, 0, sizeof info);
+    memset(&info, 0, sizeof(info));
     CHECK_INT(pelton_probe(conn, &p, 1000, &info), 0);
     CHECK_INT(info.supported, 0);
     CHECK_TEXT(info.unsupported_what, "is set");
@@ -240,7 +240,8 @@ static void addresses(void)
     struct pelton_open_params p = script_params(-1, "u");
     struct pelton *conn = must_spawn(NULL);
     p.uri = "frames=3";
-    CHECK_INT(pelton_open(conn, &p, 1000, NULL, &s), 0); /* a private daemon opens what its user names */
+    /* a private daemon opens what its user names */
+    CHECK_INT(pelton_open(conn, &p, 1000, NULL, &s), 0);
     CHECK_INT(drain_stream(s, 0), 3);
     pelton_stream_close(s);
     pelton_close(conn);
@@ -269,7 +270,8 @@ static void addresses(void)
     daemon_stop(&d);
 }
 
-/* Many at once, some of which cannot be opened: each tells its own story, to who waits and to who reads on. */
+/* Many at once, some of which cannot be opened: each tells its own story, to who waits and to who
+ * reads on. */
 static void opened_at_once(void)
 {
     enum { N = 40 };
@@ -285,14 +287,12 @@ static void opened_at_once(void)
         close(p.fd);
     }
     for (int i = N - 1; i >= 0; i--) {
-        if (i < N / 2) {
+        if (i < N / 2)
             CHECK_INT(pelton_open_wait(s[i], 5000, &info), want[i % 4]);
-        }
-        if (want[i % 4]) {
+        if (want[i % 4])
             CHECK_INT(pelton_next(s[i], 5000, &f), want[i % 4]);
-        } else {
+        else
             CHECK_INT(drain_stream(s[i], 0), i % 4 ? 3 : 9);
-        }
         pelton_stream_close(s[i]);
     }
     pelton_close(conn);
@@ -312,8 +312,9 @@ static void devices(void)
     CHECK(device.software);
     pelton_close(conn);
 
-    struct pelton_spawn_params p = {
-        .program = fake_program(), .device = "none", .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC)};
+    struct pelton_spawn_params p = {.program = fake_program(),
+                                    .device = "none",
+                                    .log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC)};
     CHECK_INT(pelton_spawn(&p, 5000, &conn), 0);
     CHECK_INT(pelton_device(conn, &device), PELTON_ERR_NO_DEVICE);
     CHECK_TEXT(pelton_failure(conn)->cause, "no device matches \"none\"");
@@ -326,13 +327,15 @@ static void devices(void)
     pelton_close(conn);
 }
 
-/* What the worker has counted, in the list of all streams: while it decodes, and what it said last. */
+/* What the worker has counted, in the list of all streams: while it decodes, and what it said last.
+ */
 static void totals_of_all(void)
 {
     struct pelton *conn = must_spawn(NULL);
     struct pelton_open_params p = script_params(-1, NULL);
     p.policy = PELTON_LATEST;
-    struct pelton_stream *with = must_open(conn, "frames=400 interval=4 entropy=2", &p), *without = must_open(conn, "frames=400 interval=4", &p);
+    struct pelton_stream *with = must_open(conn, "frames=400 interval=4 entropy=2", &p),
+                         *without = must_open(conn, "frames=400 interval=4", &p);
     struct pelton_status status;
     struct pelton_stream_status *list = NULL;
     size_t n = 0;
@@ -360,9 +363,8 @@ static void many_streams(void)
 {
     struct pelton *conn = must_spawn(NULL);
     struct pelton_stream *s[16];
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         s[i] = must_open(conn, "frames=30 slots=3", NULL);
-    }
     for (uint64_t n = 0; n < 30; n++) {
         for (int i = 0; i < 16; i++) {
             struct pelton_frame f;
@@ -370,9 +372,8 @@ static void many_streams(void)
             pelton_release(s[i], &f);
         }
     }
-    for (int i = 0; i < 16; i += 2) {
+    for (int i = 0; i < 16; i += 2)
         pelton_stream_close(s[i]);
-    }
     pelton_close(conn); /* takes the rest along */
 }
 
@@ -386,7 +387,7 @@ int main(int argc, char **argv)
         {"latest_gives_the_newest", latest_gives_the_newest},
         {"fifo_keeps_depth", fifo_keeps_depth},
         {"fifo_gives_way_to_new_frames", fifo_gives_way_to_new_frames},
-    {"fifo_gives_way_to_new_frames", fifo_gives_way_to_new_frames},
+        {"fifo_gives_way_to_new_frames", fifo_gives_way_to_new_frames},
         {"without_frames", without_frames},
         {"failures_come_unchanged", failures_come_unchanged},
         {"bad_sources", bad_sources},
@@ -397,5 +398,5 @@ int main(int argc, char **argv)
         {"totals_of_all", totals_of_all},
         {"many_streams", many_streams},
     };
-    return tests_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
 }

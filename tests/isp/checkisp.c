@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkisp [--device NAME] [--seed N] [--only GROUP] [--width N] [--group N]: holds the camera pipeline against its
- * slow reference. Exit code 0, 1 after a mismatch, 2 for wrong usage, 77 without a device. checkisp --time WxH: instead prints how
- * long the variants take on frames of that size.
+ * checkisp [--device NAME] [--seed N] [--only GROUP] [--width N] [--group N]: holds the camera
+ * pipeline against its slow reference. Exit code 0, 1 after a mismatch, 2 for wrong usage, 77
+ * without a device. checkisp --time WxH: instead prints how long the variants take on frames of
+ * that size.
  */
 #include "tests/isp/checkisp.h"
 
@@ -23,7 +24,8 @@ static void print_log(void *ctx, int level, const char *line)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: checkisp [--device NAME] [--seed N] [--width N] [--group N] [--only GROUP] [--time WxH]\ngroups:");
+    fprintf(stderr, "usage: checkisp [--device NAME] [--seed N] [--width N] [--group N] [--only "
+                    "GROUP] [--time WxH]\ngroups:");
     for (size_t i = 0; i < check_group_count; i++)
         fprintf(stderr, " %s", check_groups[i].name);
     fprintf(stderr, "\n");
@@ -32,7 +34,9 @@ static int usage(void)
 
 static int open_memory(struct check_env *env)
 {
-    void *memory = mmap(NULL, CHECK_HOST_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), *arena = NULL;
+    void *memory = mmap(NULL, CHECK_HOST_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                        -1, 0),
+         *arena = NULL;
     if (memory == MAP_FAILED)
         return GPU_ERR_NOMEM;
     env->memory = memory;
@@ -55,15 +59,17 @@ static int run_groups(struct check_env *env, uint64_t seed, const char *only)
         env->worst = 0;
         quiet = !strcmp(check_groups[i].name, "refusals");
         int result = check_groups[i].run(env);
-        printf("checkisp %s: %s, %lu frames, %llu of %llu samples differ, by %d at most\n", check_groups[i].name, result ? "FAILED" : "ok",
-               env->frames, env->inexact, env->samples, env->worst);
+        printf("checkisp %s: %s, %lu frames, %llu of %llu samples differ, by %d at most\n",
+               check_groups[i].name, result ? "FAILED" : "ok", env->frames, env->inexact,
+               env->samples, env->worst);
         fflush(stdout);
         failed |= result != 0;
     }
     return failed;
 }
 
-static int check(struct gpu *gpu, const struct isp_options *options, uint64_t seed, const char *only)
+static int check(struct gpu *gpu, const struct isp_options *options, uint64_t seed,
+                 const char *only)
 {
     struct check_env env = {.gpu = gpu};
     int err = open_memory(&env);
@@ -75,7 +81,8 @@ static int check(struct gpu *gpu, const struct isp_options *options, uint64_t se
     isp_free(env.isp);
     env.isp = NULL;
     if (err == GPU_OK && (!only || !strcmp(only, "format"))) { /* what went by one pass, by two */
-        const struct isp_options two = {.width = options->width, .group = options->group, .passes = ISP_TWO_PASSES};
+        const struct isp_options two = {
+            .width = options->width, .group = options->group, .passes = ISP_TWO_PASSES};
         failed |= isp_create(gpu, &two, &env.isp) < 0 || run_groups(&env, seed, "format");
     }
     isp_free(env.isp);
@@ -106,7 +113,8 @@ int main(int argc, char **argv)
             options.group = (uint32_t)atoi(value);
         else if (value && !strcmp(argv[i], "--only"))
             only = value;
-        else if (!value || strcmp(argv[i], "--time") != 0 || sscanf(value, "%ux%u", &width, &height) != 2)
+        else if (!value || strcmp(argv[i], "--time") != 0 ||
+                 sscanf(value, "%ux%u", &width, &height) != 2)
             return usage();
     }
     bool known = !only;

@@ -13,13 +13,13 @@ struct check_env {
     struct gpu *gpu;
     struct isp *isp;
     struct gpu_host *host;
-    uint8_t *memory;            /* of host */
-    struct gpu_arena *arena;    /* 16 MiB */
+    uint8_t *memory;         /* of host */
+    struct gpu_arena *arena; /* 16 MiB */
     uint8_t *arena_memory;
     uint64_t random;
     unsigned long frames;
     unsigned long long samples, inexact;
-    int worst;                  /* difference, in code values */
+    int worst; /* difference, in code values */
 };
 
 uint32_t check_random(struct check_env *env, uint32_t below);
@@ -29,11 +29,12 @@ double check_uniform(struct check_env *env, double low, double high);
 void check_params(struct check_env *env, struct isp_params *p);
 void check_lens(struct check_env *env, struct isp_params *p);
 
-/* One frame through the device and the reference. 0, or 1 after printing what differs. Zero-initialise `make` but for these. */
+/* One frame through the device and the reference. 0, or 1 after printing what differs.
+ * Zero-initialise `make` but for these. */
 struct check_frame {
     struct isp_params params;
     float gain[3];
-    int pattern;                /* 0 noise, 1 smooth with noise, 2 extremes */
+    int pattern; /* 0 noise, 1 smooth with noise, 2 extremes */
     bool in_arena, padded, statistics;
     /* made by check_prepare */
     struct isp_camera *camera;
@@ -51,7 +52,8 @@ void check_release(struct check_frame *f);
 /* All of it for n frames in one call of isp_submit. */
 int check_run(struct check_env *env, struct check_frame *frames, uint32_t n);
 
-/* f, and the same frame with the rectangles of blurred, which is f's parameters but for them, in one batch: exact. */
+/* f, and the same frame with the rectangles of blurred, which is f's parameters but for them, in
+ * one batch: exact. */
 int check_blurred(struct check_env *env, struct check_frame *f, const struct isp_params *blurred);
 
 /* checkisp_cases.c */

@@ -11,8 +11,12 @@
 
 void check_params(struct check_env *env, struct isp_params *p)
 {
-    *p = (struct isp_params){.width = 16 + 4 * check_random(env, 40), .height = 16 + 2 * check_random(env, 50), .depth = 12,
-                             .order = (enum isp_order)check_random(env, 5), .demosaic = ISP_MALVAR, .format = ISP_RGB48};
+    *p = (struct isp_params){.width = 16 + 4 * check_random(env, 40),
+                             .height = 16 + 2 * check_random(env, 50),
+                             .depth = 12,
+                             .order = (enum isp_order)check_random(env, 5),
+                             .demosaic = ISP_MALVAR,
+                             .format = ISP_RGB48};
     for (int i = 0; i < 4; i++)
         p->black[i] = (uint16_t)check_random(env, 60);
 }
@@ -22,7 +26,9 @@ void check_lens(struct check_env *env, struct isp_params *p)
     struct isp_lens *l = &p->lens;
     double f = p->width * check_uniform(env, 0.6, 1.5);
     l->model = check_random(env, 2) ? ISP_LENS_BROWN_CONRADY : ISP_LENS_FISHEYE;
-    l->camera = (struct isp_pinhole){f, f * check_uniform(env, 0.9, 1.1), p->width * check_uniform(env, 0.4, 0.6), p->height * check_uniform(env, 0.4, 0.6)};
+    l->camera = (struct isp_pinhole){f, f * check_uniform(env, 0.9, 1.1),
+                                     p->width * check_uniform(env, 0.4, 0.6),
+                                     p->height * check_uniform(env, 0.4, 0.6)};
     for (int i = 0; i < 8; i++)
         l->coefficients[i] = check_uniform(env, -0.1, 0.1) * (i == 2 || i == 3 ? 0.1 : 1);
     p->camera = l->camera;
@@ -41,18 +47,22 @@ static int group_packing(struct check_env *env)
     static const struct {
         enum isp_packing packing;
         uint32_t depth;
-    } kinds[] = {{ISP_UNPACKED, 8}, {ISP_UNPACKED, 10}, {ISP_UNPACKED, 12}, {ISP_UNPACKED, 14}, {ISP_UNPACKED, 16},
-                 {ISP_MIPI, 10}, {ISP_MIPI, 12}, {ISP_MIPI, 14}};
+    } kinds[] = {{ISP_UNPACKED, 8},  {ISP_UNPACKED, 10}, {ISP_UNPACKED, 12}, {ISP_UNPACKED, 14},
+                 {ISP_UNPACKED, 16}, {ISP_MIPI, 10},     {ISP_MIPI, 12},     {ISP_MIPI, 14}};
     int failed = 0;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         for (int order = 0; order < 5; order++) {
-            struct check_frame f = {.pattern = (int)check_random(env, 3), .in_arena = check_random(env, 2), .padded = check_random(env, 2)};
+            struct check_frame f = {.pattern = (int)check_random(env, 3),
+                                    .in_arena = check_random(env, 2),
+                                    .padded = check_random(env, 2)};
             check_params(env, &f.params);
             gains(env, &f);
             f.params.packing = kinds[i].packing;
             f.params.depth = kinds[i].depth;
             f.params.order = (enum isp_order)order;
-            f.params.width += f.params.packing == ISP_UNPACKED || f.params.depth == 12 ? 2 * check_random(env, 2) : 0;
+            f.params.width += f.params.packing == ISP_UNPACKED || f.params.depth == 12
+                                  ? 2 * check_random(env, 2)
+                                  : 0;
             if (check_random(env, 2))
                 f.params.white = (uint16_t)((1u << f.params.depth) - 1 - check_random(env, 100));
             failed |= check_run(env, &f, 1);
@@ -65,7 +75,8 @@ static int group_demosaic(struct check_env *env)
 {
     int failed = 0;
     for (int i = 0; i < ISP_DEMOSAICS * 5 * 2; i++) {
-        struct check_frame f = {.pattern = (int)check_random(env, 3), .statistics = check_random(env, 2)};
+        struct check_frame f = {.pattern = (int)check_random(env, 3),
+                                .statistics = check_random(env, 2)};
         check_params(env, &f.params);
         gains(env, &f);
         f.params.demosaic = (enum isp_demosaic)(i % ISP_DEMOSAICS);
@@ -89,7 +100,8 @@ static int group_lens(struct check_env *env)
         if (i & 4)
             check_lens(env, p);
         if (i & 8) {
-            p->region = (struct isp_rect){.width = 1 + check_random(env, p->width), .height = 1 + check_random(env, p->height)};
+            p->region = (struct isp_rect){.width = 1 + check_random(env, p->width),
+                                          .height = 1 + check_random(env, p->height)};
             p->region.x = check_random(env, p->width - p->region.width + 1);
             p->region.y = check_random(env, p->height - p->region.height + 1);
         }
@@ -109,7 +121,8 @@ static int group_format(struct check_env *env)
     for (int i = 0; i < 300; i++)
         table[i] = (uint16_t)lrint(65535 * pow(i / 299.0, 0.7));
     for (int i = 0; i < ISP_FORMATS * 8; i++) {
-        struct check_frame f = {.pattern = i % 2, .padded = check_random(env, 2), .gain = {1, 1, 1}};
+        struct check_frame f = {
+            .pattern = i % 2, .padded = check_random(env, 2), .gain = {1, 1, 1}};
         struct isp_params *p = &f.params;
         check_params(env, p);
         p->format = (enum isp_format)(i % ISP_FORMATS);
@@ -119,7 +132,8 @@ static int group_format(struct check_env *env)
         p->matrix = (enum isp_matrix)check_random(env, 2);
         p->full_range = check_random(env, 2);
         for (int k = 0; k < 9 && i / ISP_FORMATS >= 4; k++)
-            p->colour[k] = (float)(k % 4 == 0 ? check_uniform(env, 1, 2) : check_uniform(env, -0.5, 0.2));
+            p->colour[k] =
+                (float)(k % 4 == 0 ? check_uniform(env, 1, 2) : check_uniform(env, -0.5, 0.2));
         if (p->format == ISP_RGB24 || p->format == ISP_GRAY8)
             p->region = (struct isp_rect){1, 1, p->width - 3, p->height - 5};
         if (check_random(env, 3) == 0)
@@ -129,7 +143,8 @@ static int group_format(struct check_env *env)
     return failed;
 }
 
-/* What goes by one pass: every packing and order, statistics beside it, several frames of a camera, with and without a lens. */
+/* What goes by one pass: every packing and order, statistics beside it, several frames of a camera,
+ * with and without a lens. */
 static int group_fused(struct check_env *env)
 {
     static const uint32_t depths[] = {8, 10, 12, 14, 16, 10, 12, 14};
@@ -182,7 +197,8 @@ static int group_blur(struct check_env *env)
 {
     int failed = 0;
     for (int i = 0; i < ISP_FORMATS * 4; i++) {
-        struct check_frame f = {.pattern = i % 2, .padded = check_random(env, 2), .gain = {1, 1, 1}};
+        struct check_frame f = {
+            .pattern = i % 2, .padded = check_random(env, 2), .gain = {1, 1, 1}};
         check_params(env, &f.params);
         f.params.format = (enum isp_format)(i % ISP_FORMATS);
         f.params.tone = ISP_TONE_SRGB;
@@ -191,8 +207,9 @@ static int group_blur(struct check_env *env)
         struct isp_params blurred = f.params;
         blurred.blur_count = 1 + check_random(env, i % 5 == 0 ? ISP_BLURS : 3);
         for (uint32_t k = 0; k < blurred.blur_count; k++)
-            blurred.blur[k] = (struct isp_rect){check_random(env, blurred.width), check_random(env, blurred.height), 1 + check_random(env, blurred.width),
-                                                1 + check_random(env, blurred.height)};
+            blurred.blur[k] = (struct isp_rect){
+                check_random(env, blurred.width), check_random(env, blurred.height),
+                1 + check_random(env, blurred.width), 1 + check_random(env, blurred.height)};
         failed |= check_blurred(env, &f, &blurred);
     }
     return failed;
@@ -211,7 +228,8 @@ static int group_statistics(struct check_env *env)
         f.params.width = sizes[i / 2].width;
         f.params.height = sizes[i / 2].height;
         f.params.order = i % 2 ? ISP_MONO : (enum isp_order)check_random(env, 4);
-        f.params.demosaic = i % 2 ? ISP_BILINEAR : (enum isp_demosaic)check_random(env, ISP_DEMOSAICS);
+        f.params.demosaic =
+            i % 2 ? ISP_BILINEAR : (enum isp_demosaic)check_random(env, ISP_DEMOSAICS);
         failed |= check_run(env, &f, 1);
     }
     return failed;
@@ -222,10 +240,16 @@ static int group_picture(struct check_env *env)
 {
     int failed = 0;
     for (int i = 0; i < 7 * ISP_FORMATS * 2; i++) {
-        struct check_frame f = {.pattern = i % 3, .in_arena = check_random(env, 2), .padded = check_random(env, 2), .statistics = check_random(env, 2)};
+        struct check_frame f = {.pattern = i % 3,
+                                .in_arena = check_random(env, 2),
+                                .padded = check_random(env, 2),
+                                .statistics = check_random(env, 2)};
         struct isp_params *p = &f.params;
         check_params(env, p);
-        *p = (struct isp_params){.width = p->width + 2 * check_random(env, 2), .height = p->height, .depth = 8, .order = ISP_YUV};
+        *p = (struct isp_params){.width = p->width + 2 * check_random(env, 2),
+                                 .height = p->height,
+                                 .depth = 8,
+                                 .order = ISP_YUV};
         p->packing = (enum isp_packing)(ISP_YUYV + i % 7);
         p->format = (enum isp_format)(i / 7 % ISP_FORMATS);
         p->matrix = (enum isp_matrix)check_random(env, 2);
@@ -241,7 +265,8 @@ static int group_picture(struct check_env *env)
     return failed;
 }
 
-/* Cameras of different sizes and outputs, more frames than a batch holds, of which some are measured. */
+/* Cameras of different sizes and outputs, more frames than a batch holds, of which some are
+ * measured. */
 static int group_batch(struct check_env *env)
 {
     enum { FRAMES = 23 };
@@ -283,21 +308,45 @@ static int group_refusals(struct check_env *env)
         {{.width = 640, .height = 480, .depth = 8, .packing = ISP_MIPI}, "depth 8"},
         {{.width = 642, .height = 480, .depth = 10, .packing = ISP_MIPI}, "width 642"},
         {{.width = 640, .height = 480, .depth = 10, .order = (enum isp_order)6}, "order 6"},
-        {{.width = 640, .height = 480, .depth = 8, .order = ISP_YUV}, "packing 0 is unknown of order 5"},
-        {{.width = 640, .height = 480, .depth = 8, .packing = ISP_YUYV}, "packing 2 is unknown of order 0"},
-        {{.width = 640, .height = 480, .depth = 10, .order = ISP_YUV, .packing = ISP_YUYV}, "depth 10"},
-        {{.width = 640, .height = 480, .depth = 8, .order = ISP_YUV, .packing = ISP_YUYV, .tone = ISP_TONE_SRGB}, "toned already"},
-        {{.width = 640, .height = 480, .depth = 10, .black = {64, 64, 1023, 64}}, "black level 1023"},
+        {{.width = 640, .height = 480, .depth = 8, .order = ISP_YUV},
+         "packing 0 is unknown of order 5"},
+        {{.width = 640, .height = 480, .depth = 8, .packing = ISP_YUYV},
+         "packing 2 is unknown of order 0"},
+        {{.width = 640, .height = 480, .depth = 10, .order = ISP_YUV, .packing = ISP_YUYV},
+         "depth 10"},
+        {{.width = 640,
+          .height = 480,
+          .depth = 8,
+          .order = ISP_YUV,
+          .packing = ISP_YUYV,
+          .tone = ISP_TONE_SRGB},
+         "toned already"},
+        {{.width = 640, .height = 480, .depth = 10, .black = {64, 64, 1023, 64}},
+         "black level 1023"},
         {{.width = 640, .height = 480, .depth = 10, .white = 1024}, "white level 1024"},
         {{.width = 640, .height = 480, .depth = 10, .demosaic = ISP_DEMOSAICS}, "demosaic 3"},
-        {{.width = 640, .height = 480, .depth = 10, .lens = {.model = ISP_LENS_FISHEYE}}, "focal length 0"},
-        {{.width = 640, .height = 480, .depth = 10, .lens = {.model = ISP_LENS_FISHEYE, .camera = {NAN, 1, 1, 1}}}, "no number"},
-        {{.width = 640, .height = 480, .depth = 10, .blur_count = 1, .blur = {{640, 0, 1, 1}}}, "640,0 lies outside"},
+        {{.width = 640, .height = 480, .depth = 10, .lens = {.model = ISP_LENS_FISHEYE}},
+         "focal length 0"},
+        {{.width = 640,
+          .height = 480,
+          .depth = 10,
+          .lens = {.model = ISP_LENS_FISHEYE, .camera = {NAN, 1, 1, 1}}},
+         "no number"},
+        {{.width = 640, .height = 480, .depth = 10, .blur_count = 1, .blur = {{640, 0, 1, 1}}},
+         "640,0 lies outside"},
         {{.width = 640, .height = 480, .depth = 10, .blur_count = 17}, "17 rectangles"},
         {{.width = 640, .height = 480, .depth = 10, .denoise = 1.5f}, "denoise 1.5"},
-        {{.width = 640, .height = 480, .depth = 8, .order = ISP_YUV, .packing = ISP_YUYV, .denoise = 0.5f}, "itself"},
-        {{.width = 640, .height = 480, .depth = 10, .region = {600, 0, 41, 10}}, "region 600,0 41 x 10"},
-        {{.width = 640, .height = 480, .depth = 10, .out_width = 321, .format = ISP_NV12}, "321 x 480 is odd"},
+        {{.width = 640,
+          .height = 480,
+          .depth = 8,
+          .order = ISP_YUV,
+          .packing = ISP_YUYV,
+          .denoise = 0.5f},
+         "itself"},
+        {{.width = 640, .height = 480, .depth = 10, .region = {600, 0, 41, 10}},
+         "region 600,0 41 x 10"},
+        {{.width = 640, .height = 480, .depth = 10, .out_width = 321, .format = ISP_NV12},
+         "321 x 480 is odd"},
         {{.width = 640, .height = 480, .depth = 10, .out_height = 9000}, "640 x 9000"},
         {{.width = 640, .height = 480, .depth = 10, .tone = ISP_TONE_TABLE}, "tone table of 0"},
         {{.width = 640, .height = 480, .depth = 10, .colour = {1, 0, 0, 0, INFINITY}}, "element 5"},
@@ -320,9 +369,21 @@ static int group_refusals(struct check_env *env)
         {.raw = env->memory, .raw_stride = 63, .host = env->host, .stride = {64}},
         {.raw = env->memory, .raw_stride = 64, .stride = {64}},
         {.raw = env->memory, .raw_stride = 64, .host = env->host, .stride = {63}},
-        {.raw = env->memory, .raw_stride = 64, .host = env->host, .stride = {64}, .offset = {CHECK_HOST_BYTES - 64}},
-        {.raw = env->memory, .raw_stride = 64, .host = env->host, .stride = {64}, .offset = {UINT64_MAX}},
-        {.raw = env->memory, .raw_stride = 64, .host = env->host, .stride = {64}, .gain = {1, -1, 1}},
+        {.raw = env->memory,
+         .raw_stride = 64,
+         .host = env->host,
+         .stride = {64},
+         .offset = {CHECK_HOST_BYTES - 64}},
+        {.raw = env->memory,
+         .raw_stride = 64,
+         .host = env->host,
+         .stride = {64},
+         .offset = {UINT64_MAX}},
+        {.raw = env->memory,
+         .raw_stride = 64,
+         .host = env->host,
+         .stride = {64},
+         .gain = {1, -1, 1}},
         {.raw = NULL, .raw_stride = 64, .host = env->host, .stride = {64}},
     };
     struct isp_camera *camera = NULL;
@@ -340,7 +401,9 @@ static int group_refusals(struct check_env *env)
 }
 
 const struct check_group check_groups[] = {
-    {"packing", group_packing}, {"demosaic", group_demosaic},     {"lens", group_lens},   {"format", group_format},    {"fused", group_fused},
-    {"picture", group_picture}, {"denoise", group_denoise}, {"blur", group_blur}, {"batch", group_batch},     {"statistics", group_statistics}, {"refusals", group_refusals},
+    {"packing", group_packing},       {"demosaic", group_demosaic}, {"lens", group_lens},
+    {"format", group_format},         {"fused", group_fused},       {"picture", group_picture},
+    {"denoise", group_denoise},       {"blur", group_blur},         {"batch", group_batch},
+    {"statistics", group_statistics}, {"refusals", group_refusals},
 };
 const size_t check_group_count = sizeof(check_groups) / sizeof(check_groups[0]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * isp_develop KEY=VALUE.. IN OUT [IN OUT ..]: raw frames in files through the camera pipeline, for comparisons with other programs.
- * size=WxH order=rggb depth=8 mipi=0 black=0 demosaic=malvar gains=R,G,B; calibration=FILE alpha=A (as the file says without it)
- * cubic=1 out=WxH region=X,Y,W,H tone=linear format=rgb24 device=NAME. Exit code 77 without a device.
+ * isp_develop KEY=VALUE.. IN OUT [IN OUT ..]: raw frames in files through the camera pipeline, for
+ * comparisons with other programs. size=WxH order=rggb depth=8 mipi=0 black=0 demosaic=malvar
+ * gains=R,G,B; calibration=FILE alpha=A (as the file says without it) cubic=1 out=WxH
+ * region=X,Y,W,H tone=linear format=rgb24 device=NAME. Exit code 77 without a device.
  */
 #include "camera/calibration.h"
 #include "gpu/isp.h"
@@ -16,7 +17,7 @@ struct job {
     struct isp_params params;
     float gain[3];
     const char *device, *calibration;
-    double alpha;               /* negative: not given */
+    double alpha; /* negative: not given */
 };
 
 static int choice(const char *value, const char *const *words)
@@ -29,9 +30,11 @@ static int choice(const char *value, const char *const *words)
 
 static bool apply(struct job *j, const char *key, const char *v)
 {
-    static const char *const orders[] = {"rggb", "grbg", "gbrg", "bggr", "mono", NULL}, *const demosaics[] = {"bilinear", "malvar", "edge", NULL};
+    static const char *const orders[] = {"rggb", "grbg", "gbrg", "bggr", "mono", NULL},
+                             *const demosaics[] = {"bilinear", "malvar", "edge", NULL};
     static const char *const tones[] = {"linear", "srgb", "bt709", NULL};
-    static const char *const formats[] = {"i420", "nv12", "p010", "gray8", "rgb24", "rgba", "rgb48", NULL};
+    static const char *const formats[] = {"i420",  "nv12", "p010",  "gray8",
+                                          "rgb24", "rgba", "rgb48", NULL};
     struct isp_params *p = &j->params;
     struct isp_rect *r = &p->region;
     int n = -1;
@@ -91,10 +94,12 @@ static bool use_calibration(struct job *j)
     return true;
 }
 
-static int develop_file(struct isp *isp, const struct job *j, struct isp_camera *camera, struct gpu_host *host, const uint8_t *memory,
-                        const char *in, const char *out)
+static int develop_file(struct isp *isp, const struct job *j, struct isp_camera *camera,
+                        struct gpu_host *host, const uint8_t *memory, const char *in,
+                        const char *out)
 {
-    uint32_t row_bytes[3], rows[3], row = isp_row_bytes(&j->params), planes = isp_planes(&j->params, row_bytes, rows);
+    uint32_t row_bytes[3], rows[3], row = isp_row_bytes(&j->params),
+                                    planes = isp_planes(&j->params, row_bytes, rows);
     size_t bytes = (size_t)row * j->params.height, at = 0;
     struct isp_frame frame = {.camera = camera, .raw_stride = row, .host = host};
     uint64_t ticket;
@@ -108,7 +113,8 @@ static int develop_file(struct isp *isp, const struct job *j, struct isp_camera 
         frame.stride[i] = row_bytes[i];
         at += (size_t)row_bytes[i] * rows[i];
     }
-    failed = failed || isp_submit(isp, &frame, 1, &ticket) < 0 || isp_wait(isp, ticket, UINT64_MAX) < 0 || fwrite(memory, 1, at, to) != at;
+    failed = failed || isp_submit(isp, &frame, 1, &ticket) < 0 ||
+             isp_wait(isp, ticket, UINT64_MAX) < 0 || fwrite(memory, 1, at, to) != at;
     if (from)
         fclose(from);
     if (to)
@@ -144,7 +150,9 @@ static int develop(struct gpu *gpu, const struct job *j, char **files, int count
 
 int main(int argc, char **argv)
 {
-    struct job j = {.params = {.depth = 8, .format = ISP_RGB24, .demosaic = ISP_MALVAR}, .alpha = -1, .device = getenv("PELTON_DEVICE")};
+    struct job j = {.params = {.depth = 8, .format = ISP_RGB24, .demosaic = ISP_MALVAR},
+                    .alpha = -1,
+                    .device = getenv("PELTON_DEVICE")};
     struct gpu *gpu = NULL;
     int i = 1;
     for (; i < argc && strchr(argv[i], '=') && argv[i][0] != '/'; i++) {

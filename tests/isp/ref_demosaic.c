@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Demosaic. Malvar's filters stand here as in figure 2 of the paper, in eighths; the edge-directed method as in docs/cameras.md.
+ * Demosaic. Malvar's filters stand here as in figure 2 of the paper, in eighths; the edge-directed
+ * method as in docs/cameras.md.
  */
 #include "tests/isp/ref.h"
 
@@ -21,7 +22,8 @@ static double at(const struct picture *m, int64_t x, int64_t y)
     return m->level[y * w + x];
 }
 
-static double filter(const struct picture *m, int64_t x, int64_t y, const double k[5][5], double divisor, bool turned)
+static double filter(const struct picture *m, int64_t x, int64_t y, const double k[5][5],
+                     double divisor, bool turned)
 {
     double sum = 0;
     for (int dy = -2; dy <= 2; dy++)
@@ -34,10 +36,14 @@ static const double green_at_colour[5][5] = {
     {0, 0, -1, 0, 0}, {0, 0, 2, 0, 0}, {-1, 2, 4, 2, -1}, {0, 0, 2, 0, 0}, {0, 0, -1, 0, 0}};
 static const double colour_in_row[5][5] = {
     {0, 0, 0.5, 0, 0}, {0, -1, 0, -1, 0}, {-1, 4, 5, 4, -1}, {0, -1, 0, -1, 0}, {0, 0, 0.5, 0, 0}};
-static const double colour_at_other[5][5] = {
-    {0, 0, -1.5, 0, 0}, {0, 2, 0, 2, 0}, {-1.5, 0, 6, 0, -1.5}, {0, 2, 0, 2, 0}, {0, 0, -1.5, 0, 0}};
+static const double colour_at_other[5][5] = {{0, 0, -1.5, 0, 0},
+                                             {0, 2, 0, 2, 0},
+                                             {-1.5, 0, 6, 0, -1.5},
+                                             {0, 2, 0, 2, 0},
+                                             {0, 0, -1.5, 0, 0}};
 
-static const double bilinear_cross[5][5] = {{0}, {0, 0, 1, 0, 0}, {0, 1, 0, 1, 0}, {0, 0, 1, 0, 0}, {0}};
+static const double bilinear_cross[5][5] = {
+    {0}, {0, 0, 1, 0, 0}, {0, 1, 0, 1, 0}, {0, 0, 1, 0, 0}, {0}};
 static const double bilinear_corners[5][5] = {{0}, {0, 1, 0, 1, 0}, {0}, {0, 1, 0, 1, 0}, {0}};
 static const double bilinear_row[5][5] = {{0}, {0}, {0, 1, 0, 1, 0}, {0}, {0}};
 
@@ -60,7 +66,8 @@ static double variation(const struct picture *m, int64_t x, int64_t y, bool turn
     double sum = 0;
     for (int dy = -2; dy <= 2; dy++)
         for (int dx = -2; dx <= 2; dx++)
-            sum += fabs(difference(m, x + dx + !turned, y + dy + turned, turned) - difference(m, x + dx - !turned, y + dy - turned, turned));
+            sum += fabs(difference(m, x + dx + !turned, y + dy + turned, turned) -
+                        difference(m, x + dx - !turned, y + dy - turned, turned));
     return sum + 0.25;
 }
 
@@ -69,10 +76,13 @@ static double green_minus(const struct picture *m, int64_t x, int64_t y)
     double v[2], d[2];
     for (int turned = 0; turned < 2; turned++) {
         v[turned] = variation(m, x, y, turned);
-        d[turned] = (difference(m, x - !turned, y - turned, turned) + 2 * difference(m, x, y, turned) +
-                     difference(m, x + !turned, y + turned, turned)) / 4;
+        d[turned] =
+            (difference(m, x - !turned, y - turned, turned) + 2 * difference(m, x, y, turned) +
+             difference(m, x + !turned, y + turned, turned)) /
+            4;
     }
-    double mixed = rint((d[0] * v[1] * v[1] + d[1] * v[0] * v[0]) / (v[0] * v[0] + v[1] * v[1])), green = mixed + at(m, x, y);
+    double mixed = rint((d[0] * v[1] * v[1] + d[1] * v[0] * v[0]) / (v[0] * v[0] + v[1] * v[1])),
+           green = mixed + at(m, x, y);
     return (green < 0 ? 0 : green > 65535 ? 65535 : green) - at(m, x, y);
 }
 
@@ -100,7 +110,9 @@ static void edge_pixel(const struct edge *e, int64_t x, int64_t y, double out[3]
     }
     out[1] = c + chosen(e, x, y);
     out[row] = c;
-    out[2 - row] = out[1] - (chosen(e, x - 1, y - 1) + chosen(e, x + 1, y - 1) + chosen(e, x - 1, y + 1) + chosen(e, x + 1, y + 1)) / 4;
+    out[2 - row] = out[1] - (chosen(e, x - 1, y - 1) + chosen(e, x + 1, y - 1) +
+                             chosen(e, x - 1, y + 1) + chosen(e, x + 1, y + 1)) /
+                                4;
 }
 
 static void linear_pixel(const struct picture *m, int64_t x, int64_t y, double out[3])
@@ -109,18 +121,23 @@ static void linear_pixel(const struct picture *m, int64_t x, int64_t y, double o
     int row = ((y ^ m->red_y) & 1) == 0 ? 0 : 2;
     if (is_green(m, x, y)) {
         out[1] = at(m, x, y);
-        out[row] = malvar ? filter(m, x, y, colour_in_row, 8, false) : filter(m, x, y, bilinear_row, 2, false);
-        out[2 - row] = malvar ? filter(m, x, y, colour_in_row, 8, true) : filter(m, x, y, bilinear_row, 2, true);
+        out[row] = malvar ? filter(m, x, y, colour_in_row, 8, false)
+                          : filter(m, x, y, bilinear_row, 2, false);
+        out[2 - row] = malvar ? filter(m, x, y, colour_in_row, 8, true)
+                              : filter(m, x, y, bilinear_row, 2, true);
         return;
     }
     out[row] = at(m, x, y);
-    out[1] = malvar ? filter(m, x, y, green_at_colour, 8, false) : filter(m, x, y, bilinear_cross, 4, false);
-    out[2 - row] = malvar ? filter(m, x, y, colour_at_other, 8, false) : filter(m, x, y, bilinear_corners, 4, false);
+    out[1] = malvar ? filter(m, x, y, green_at_colour, 8, false)
+                    : filter(m, x, y, bilinear_cross, 4, false);
+    out[2 - row] = malvar ? filter(m, x, y, colour_at_other, 8, false)
+                          : filter(m, x, y, bilinear_corners, 4, false);
 }
 
 void ref_demosaic(const struct isp_params *p, const uint16_t *level, uint16_t (*rgb)[3])
 {
-    struct picture m = {p, level, p->order == ISP_GRBG || p->order == ISP_BGGR, p->order == ISP_GBRG || p->order == ISP_BGGR};
+    struct picture m = {p, level, p->order == ISP_GRBG || p->order == ISP_BGGR,
+                        p->order == ISP_GBRG || p->order == ISP_BGGR};
     struct edge e = {&m, NULL};
     int64_t w = p->width, h = p->height;
     bool edge = p->demosaic == ISP_EDGE && p->order != ISP_MONO;
@@ -141,7 +158,9 @@ void ref_demosaic(const struct isp_params *p, const uint16_t *level, uint16_t (*
             else if (p->order != ISP_MONO)
                 linear_pixel(&m, x, y, out);
             for (int i = 0; i < 3; i++)
-                rgb[y * w + x][i] = (uint16_t)rint(out[i] < 0 ? 0 : out[i] > 65535 ? 65535 : out[i]);
+                rgb[y * w + x][i] = (uint16_t)rint(out[i] < 0       ? 0
+                                                   : out[i] > 65535 ? 65535
+                                                                    : out[i]);
         }
     }
     free(e.chosen);

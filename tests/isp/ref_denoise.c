@@ -20,7 +20,7 @@ static int64_t inside(int64_t v, uint32_t size)
 void ref_denoise(const struct isp_params *p, uint16_t (*rgb)[3])
 {
     size_t bytes = (size_t)p->width * p->height * sizeof(*rgb);
-    uint16_t (*from)[3] = malloc(bytes);
+    uint16_t(*from)[3] = malloc(bytes);
     if (!from)
         abort();
     memcpy(from, rgb, bytes);
@@ -33,8 +33,10 @@ void ref_denoise(const struct isp_params *p, uint16_t (*rgb)[3])
                     sum += l;
                     squares += l * l;
                 }
-            double mean = sum / 25, variance = squares / 25 - mean * mean, noise = (double)p->denoise * p->denoise * 65.535 * (mean + 64);
-            double kept = variance > noise ? 1 - noise / variance : 0, wanted = mean + kept * (here - mean), factor = (wanted + 1) / (here + 1);
+            double mean = sum / 25, variance = squares / 25 - mean * mean,
+                   noise = (double)p->denoise * p->denoise * 65.535 * (mean + 64);
+            double kept = variance > noise ? 1 - noise / variance : 0,
+                   wanted = mean + kept * (here - mean), factor = (wanted + 1) / (here + 1);
             for (int i = 0; i < 3; i++) {
                 double value = from[y * p->width + x][i] * factor + 0.5;
                 rgb[y * p->width + x][i] = (uint16_t)(value > 65535 ? 65535 : value);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Samples: MIPI CSI-2 packing (V4L2's documentation of SRGGB10P, 12P, 14P), levels, defects, statistics.
+ * Samples: MIPI CSI-2 packing (V4L2's documentation of SRGGB10P, 12P, 14P), levels, defects,
+ * statistics.
  */
 #include "tests/isp/ref.h"
 
@@ -60,9 +61,12 @@ static int colour_at(const struct isp_params *p, uint32_t x, uint32_t y)
 {
     static const char *orders[] = {"RGGB", "GRBG", "GBRG", "BGGR", "GGGG", "GGGG"};
     switch (orders[p->order][y % 2 * 2 + x % 2]) {
-    case 'R': return 0;
-    case 'G': return 1;
-    default: return 2;
+    case 'R':
+        return 0;
+    case 'G':
+        return 1;
+    default:
+        return 2;
     }
 }
 
@@ -72,14 +76,16 @@ static float gain_at(const struct isp_params *p, const float gain[3], uint32_t x
     return gain[colour_at(p, x, y)] * 65535.0f / (white - p->black[y % 2 * 2 + x % 2]);
 }
 
-static int clamp_defect(const struct isp_params *p, const uint16_t *level, uint32_t x, uint32_t y, float excess)
+static int clamp_defect(const struct isp_params *p, const uint16_t *level, uint32_t x, uint32_t y,
+                        float excess)
 {
     int d = p->order == ISP_MONO ? 1 : 2, low = 65535, high = 0;
     for (int dy = -d; dy <= d; dy += d) {
         for (int dx = -d; dx <= d; dx += d) {
             if (!dx && !dy)
                 continue;
-            int v = level[mirrored((int64_t)y + dy, p->height) * p->width + mirrored((int64_t)x + dx, p->width)];
+            int v = level[mirrored((int64_t)y + dy, p->height) * p->width +
+                          mirrored((int64_t)x + dx, p->width)];
             low = v < low ? v : low;
             high = v > high ? v : high;
         }
@@ -89,11 +95,13 @@ static int clamp_defect(const struct isp_params *p, const uint16_t *level, uint3
     return (int)(v < least ? least : v > most ? most : v);
 }
 
-void ref_level(const struct isp_params *p, const float gain[3], const uint8_t *raw, uint32_t stride, uint16_t *level)
+void ref_level(const struct isp_params *p, const float gain[3], const uint8_t *raw, uint32_t stride,
+               uint16_t *level)
 {
     for (uint32_t y = 0; y < p->height; y++) {
         for (uint32_t x = 0; x < p->width; x++) {
-            uint32_t v = ref_unpack(p, raw + (size_t)y * stride, x), black = p->black[y % 2 * 2 + x % 2];
+            uint32_t v = ref_unpack(p, raw + (size_t)y * stride, x),
+                     black = p->black[y % 2 * 2 + x % 2];
             float scaled = (float)(v > black ? v - black : 0) * gain_at(p, gain, x, y);
             level[y * p->width + x] = (uint16_t)rintf(scaled < 65535 ? scaled : 65535);
         }
@@ -107,7 +115,8 @@ void ref_level(const struct isp_params *p, const float gain[3], const uint8_t *r
     memcpy(before, level, bytes);
     for (uint32_t y = 0; y < p->height; y++)
         for (uint32_t x = 0; x < p->width; x++)
-            level[y * p->width + x] = (uint16_t)clamp_defect(p, before, x, y, rintf(p->defect * gain_at(p, gain, x, y)));
+            level[y * p->width + x] =
+                (uint16_t)clamp_defect(p, before, x, y, rintf(p->defect * gain_at(p, gain, x, y)));
     free(before);
 }
 
@@ -119,9 +128,11 @@ static uint32_t zones_of(uint32_t size, uint32_t tile, uint32_t at, uint32_t *co
     return at / tile * *count / tiles;
 }
 
-static void add_cell(const struct isp_params *p, const uint16_t *level, uint32_t x, uint32_t y, struct isp_statistics *out, double *logs)
+static void add_cell(const struct isp_params *p, const uint16_t *level, uint32_t x, uint32_t y,
+                     struct isp_statistics *out, double *logs)
 {
-    uint32_t sum[3] = {0}, all = 0, column = zones_of(p->width, 64, x, &out->columns), row = zones_of(p->height, 32, y, &out->rows);
+    uint32_t sum[3] = {0}, all = 0, column = zones_of(p->width, 64, x, &out->columns),
+             row = zones_of(p->height, 32, y, &out->rows);
     bool clipped = false;
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t v = level[(y + i / 2) * p->width + x + i % 2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Calibration files: one of each format, refusals by name, and mutated files, which must end in an error or in numbers that make
- * sense. PELTON_SEED makes the mutations.
+ * Calibration files: one of each format, refusals by name, and mutated files, which must end in an
+ * error or in numbers that make sense. PELTON_SEED makes the mutations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,26 +17,44 @@
 #include <string.h>
 #include <time.h>
 
-static const char ros[] = "image_width: 640\nimage_height: 480\ncamera_name: left\ncamera_matrix:\n  rows: 3\n  cols: 3\n"
-                          "  data: [500.5, 0., 320.25, 0., 501, 240, 0, 0, 1]\ndistortion_model: plumb_bob\ndistortion_coefficients:\n  rows: 1\n"
-                          "  cols: 5\n  data: [-0.3, 0.1, 0.001, -0.002, 0.01]\nrectification_matrix: {rows: 3, cols: 3, data: [1,0,0,0,1,0,0,0,1]}\n"
-                          "projection_matrix:\n  rows: 3\n  cols: 4\n  data: [450, 0, 321, 0, 0, 451, 241, 0, 0, 0, 1, 0]\n";
-static const char opencv[] = "%YAML:1.0\n---\nimage_width: 640\nimage_height: 480\nflags: 2\ncamera_matrix: !!opencv-matrix\n   rows: 3\n   cols: 3\n"
-                             "   dt: d\n   data: [ 5.3591573396163199e+02, 0., 3.4228315473308373e+02, 0.,\n       5.3591573396163199e+02, "
-                             "2.3557082909788173e+02, 0., 0., 1. ]\ndistortion_coefficients: !!opencv-matrix\n   rows: 5\n   cols: 1\n   dt: d\n"
-                             "   data: [ -2.6637260909660682e-01, -3.8588898922304653e-02,\n       1.7831947042852964e-03, -2.8122100441115472e-04,\n"
+static const char ros[] =
+    "image_width: 640\nimage_height: 480\ncamera_name: left\ncamera_matrix:\n  rows: 3\n  cols: 3\n"
+    "  data: [500.5, 0., 320.25, 0., 501, 240, 0, 0, 1]\ndistortion_model: "
+    "plumb_bob\ndistortion_coefficients:\n  rows: 1\n"
+    "  cols: 5\n  data: [-0.3, 0.1, 0.001, -0.002, 0.01]\nrectification_matrix: {rows: 3, cols: 3, "
+    "data: [1,0,0,0,1,0,0,0,1]}\n"
+    "projection_matrix:\n  rows: 3\n  cols: 4\n  data: [450, 0, 321, 0, 0, 451, 241, 0, 0, 0, 1, "
+    "0]\n";
+static const char opencv[] = "%YAML:1.0\n---\nimage_width: 640\nimage_height: 480\nflags: "
+                             "2\ncamera_matrix: !!opencv-matrix\n   rows: 3\n   cols: 3\n"
+                             "   dt: d\n   data: [ 5.3591573396163199e+02, 0., "
+                             "3.4228315473308373e+02, 0.,\n       5.3591573396163199e+02, "
+                             "2.3557082909788173e+02, 0., 0., 1. ]\ndistortion_coefficients: "
+                             "!!opencv-matrix\n   rows: 5\n   cols: 1\n   dt: d\n"
+                             "   data: [ -2.6637260909660682e-01, -3.8588898922304653e-02,\n       "
+                             "1.7831947042852964e-03, -2.8122100441115472e-04,\n"
                              "       2.3839153080878486e-01 ]\n";
-static const char xml[] = "<?xml version=\"1.0\"?>\n<opencv_storage>\n<!-- made by hand --><image_Width>640</image_Width><image_Height>480</image_Height>\n"
-                          "<Camera_Matrix type_id=\"opencv-matrix\"><rows>3</rows><cols>3</cols><dt>d</dt>\n<data>\n 500. 0. 320. 0. 501. 240. 0. 0. "
-                          "1.</data></Camera_Matrix>\n<Distortion_Coefficients type_id=\"opencv-matrix\"><rows>8</rows><cols>1</cols><dt>d</dt>\n"
-                          "<data>-0.3 0.1 0.001 -0.002 0.01 0.2 0.03 0.004</data></Distortion_Coefficients>\n</opencv_storage>\n";
-static const char kalibr[] = "cam0:\n  camera_model: pinhole\n  distortion_model: radtan\n  intrinsics: [461.6, 460.3, 362.7, 248.1]\n"
-                             "  distortion_coeffs: [-0.27, 0.06, 0.0008, 0.0003]\n  resolution: [752, 480]\n"
-                             "cam1:\n  T_cn_cnm1:\n  - [1.0, 0.0, 0.0, -0.1]\n  - [0, 1, 0, 0]\n  camera_model: pinhole\n  distortion_model: equidistant\n"
-                             "  distortion_coeffs: [0.1, -0.02, 0.003, -0.0004]\n  intrinsics: [300, 301, 376, 240]\n  resolution: [752, 480]\n"
-                             "cam2:\n  camera_model: omni\n  distortion_model: radtan\n  intrinsics: [1, 2, 3, 4, 5]\n";
+static const char xml[] =
+    "<?xml version=\"1.0\"?>\n<opencv_storage>\n<!-- made by hand "
+    "--><image_Width>640</image_Width><image_Height>480</image_Height>\n"
+    "<Camera_Matrix type_id=\"opencv-matrix\"><rows>3</rows><cols>3</cols><dt>d</dt>\n<data>\n "
+    "500. 0. 320. 0. 501. 240. 0. 0. "
+    "1.</data></Camera_Matrix>\n<Distortion_Coefficients "
+    "type_id=\"opencv-matrix\"><rows>8</rows><cols>1</cols><dt>d</dt>\n"
+    "<data>-0.3 0.1 0.001 -0.002 0.01 0.2 0.03 "
+    "0.004</data></Distortion_Coefficients>\n</opencv_storage>\n";
+static const char kalibr[] =
+    "cam0:\n  camera_model: pinhole\n  distortion_model: radtan\n  intrinsics: [461.6, 460.3, "
+    "362.7, 248.1]\n"
+    "  distortion_coeffs: [-0.27, 0.06, 0.0008, 0.0003]\n  resolution: [752, 480]\n"
+    "cam1:\n  T_cn_cnm1:\n  - [1.0, 0.0, 0.0, -0.1]\n  - [0, 1, 0, 0]\n  camera_model: pinhole\n  "
+    "distortion_model: equidistant\n"
+    "  distortion_coeffs: [0.1, -0.02, 0.003, -0.0004]\n  intrinsics: [300, 301, 376, 240]\n  "
+    "resolution: [752, 480]\n"
+    "cam2:\n  camera_model: omni\n  distortion_model: radtan\n  intrinsics: [1, 2, 3, 4, 5]\n";
 
-static int parse(const char *text, unsigned camera, struct calibration *c, char why[CALIBRATION_WHY])
+static int parse(const char *text, unsigned camera, struct calibration *c,
+                 char why[CALIBRATION_WHY])
 {
     memset(why, 0, CALIBRATION_WHY);
     return calibration_parse(text, strlen(text), camera, c, why);
@@ -49,17 +67,24 @@ static void each_format(void **state)
     assert_int_equal(parse(ros, 0, &c, why), CALIBRATION_OK);
     assert_int_equal(c.format, CALIBRATION_ROS);
     assert_int_equal(c.width, 640);
-    assert_true(c.lens.model == ISP_LENS_BROWN_CONRADY && c.lens.camera.fx == 500.5 && c.lens.camera.fy == 501 && c.lens.camera.cx == 320.25);
-    assert_true(c.lens.coefficients[3] == -0.002 && c.lens.coefficients[4] == 0.01 && c.lens.coefficients[5] == 0);
-    assert_true(c.has_projection && c.projection.fx == 450 && c.projection.fy == 451 && c.projection.cx == 321 && c.projection.cy == 241);
+    assert_true(c.lens.model == ISP_LENS_BROWN_CONRADY && c.lens.camera.fx == 500.5 &&
+                c.lens.camera.fy == 501 && c.lens.camera.cx == 320.25);
+    assert_true(c.lens.coefficients[3] == -0.002 && c.lens.coefficients[4] == 0.01 &&
+                c.lens.coefficients[5] == 0);
+    assert_true(c.has_projection && c.projection.fx == 450 && c.projection.fy == 451 &&
+                c.projection.cx == 321 && c.projection.cy == 241);
     assert_int_equal(parse(opencv, 0, &c, why), CALIBRATION_OK);
-    assert_true(c.format == CALIBRATION_OPENCV && !c.has_projection && fabs(c.lens.camera.cy - 235.57082909788173) < 1e-12);
+    assert_true(c.format == CALIBRATION_OPENCV && !c.has_projection &&
+                fabs(c.lens.camera.cy - 235.57082909788173) < 1e-12);
     assert_int_equal(parse(xml, 0, &c, why), CALIBRATION_OK);
-    assert_true(c.format == CALIBRATION_OPENCV && c.height == 480 && c.lens.coefficients[7] == 0.004 && c.lens.camera.fy == 501);
+    assert_true(c.format == CALIBRATION_OPENCV && c.height == 480 &&
+                c.lens.coefficients[7] == 0.004 && c.lens.camera.fy == 501);
     assert_int_equal(parse(kalibr, 0, &c, why), CALIBRATION_OK);
-    assert_true(c.format == CALIBRATION_KALIBR && c.lens.model == ISP_LENS_BROWN_CONRADY && c.width == 752);
+    assert_true(c.format == CALIBRATION_KALIBR && c.lens.model == ISP_LENS_BROWN_CONRADY &&
+                c.width == 752);
     assert_int_equal(parse(kalibr, 1, &c, why), CALIBRATION_OK);
-    assert_true(c.lens.model == ISP_LENS_FISHEYE && c.lens.coefficients[0] == 0.1 && c.lens.camera.fy == 301);
+    assert_true(c.lens.model == ISP_LENS_FISHEYE && c.lens.coefficients[0] == 0.1 &&
+                c.lens.camera.fy == 301);
 }
 
 static void refusals(void **state)
@@ -73,14 +98,21 @@ static void refusals(void **state)
         {kalibr, 2, CALIBRATION_ERR_UNSUPPORTED, "camera model \"omni\""},
         {kalibr, 3, CALIBRATION_ERR_INPUT, "no camera 3"},
         {"distortion_model: thin_prism\n", 0, CALIBRATION_ERR_UNSUPPORTED, "\"thin_prism\""},
-        {"distortion_model: plumb_bob\nimage_width: 0\nimage_height: 3\n", 0, CALIBRATION_ERR_INPUT, "size"},
+        {"distortion_model: plumb_bob\nimage_width: 0\nimage_height: 3\n", 0, CALIBRATION_ERR_INPUT,
+         "size"},
         {"distortion_model: plumb_bob\n", 0, CALIBRATION_ERR_INPUT, "camera_matrix"},
-        {"camera_matrix: [1, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3]\n", 0, CALIBRATION_ERR_INPUT, "not 3"},
-        {"camera_matrix: [1, 0.5, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4]\n", 0, CALIBRATION_ERR_UNSUPPORTED, "skew"},
-        {"camera_matrix: [0, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4]\n", 0, CALIBRATION_ERR_INPUT, "focal length 0"},
-        {"camera_matrix: [1, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 0, 0]\n", 0, CALIBRATION_ERR_UNSUPPORTED, "thin prism"},
-        {"camera_matrix: [nan, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4]\n", 0, CALIBRATION_ERR_INPUT, "3 x 3"},
-        {"camera_matrix: &a [1, 0, 1, 0, 1, 1, 0, 0, 1]\nD: *a\n", 0, CALIBRATION_ERR_INPUT, "aliases"},
+        {"camera_matrix: [1, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3]\n", 0, CALIBRATION_ERR_INPUT,
+         "not 3"},
+        {"camera_matrix: [1, 0.5, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4]\n", 0,
+         CALIBRATION_ERR_UNSUPPORTED, "skew"},
+        {"camera_matrix: [0, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4]\n", 0, CALIBRATION_ERR_INPUT,
+         "focal length 0"},
+        {"camera_matrix: [1, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 0, 0]\n", 0,
+         CALIBRATION_ERR_UNSUPPORTED, "thin prism"},
+        {"camera_matrix: [nan, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4]\n", 0,
+         CALIBRATION_ERR_INPUT, "3 x 3"},
+        {"camera_matrix: &a [1, 0, 1, 0, 1, 1, 0, 0, 1]\nD: *a\n", 0, CALIBRATION_ERR_INPUT,
+         "aliases"},
         {"", 0, CALIBRATION_ERR_INPUT, "empty"},
         {"hello: world\n", 0, CALIBRATION_ERR_INPUT, "neither"},
         {"just words", 0, CALIBRATION_ERR_INPUT, "no names"},
@@ -94,7 +126,8 @@ static void refusals(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int err = parse(cases[i].text, cases[i].camera, &c, why);
         if (err != cases[i].err || !strstr(why, cases[i].words))
-            fail_msg("case %zu: %d \"%s\", wanted %d \"%s\"", i, err, why, cases[i].err, cases[i].words);
+            fail_msg("case %zu: %d \"%s\", wanted %d \"%s\"", i, err, why, cases[i].err,
+                     cases[i].words);
     }
 }
 
@@ -104,11 +137,13 @@ static void sizes(void **state)
     char why[CALIBRATION_WHY];
     assert_int_equal(parse(ros, 0, &c, why), CALIBRATION_OK);
     assert_int_equal(calibration_scale(&c, 1280, 960, why), CALIBRATION_OK);
-    assert_true(c.lens.camera.fx == 1001 && fabs(c.lens.camera.cx - 641) < 1e-12 && c.projection.fy == 902 && c.width == 1280);
+    assert_true(c.lens.camera.fx == 1001 && fabs(c.lens.camera.cx - 641) < 1e-12 &&
+                c.projection.fy == 902 && c.width == 1280);
     assert_int_equal(calibration_scale(&c, 1920, 1080, why), CALIBRATION_ERR_SIZE);
     assert_non_null(strstr(why, "1280 x 960"));
     assert_non_null(strstr(why, "1920 x 1080"));
-    assert_int_equal(parse("K: [1, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4]\n", 0, &c, why), CALIBRATION_OK);
+    assert_int_equal(parse("K: [1, 0, 1, 0, 1, 1, 0, 0, 1]\nD: [1, 2, 3, 4]\n", 0, &c, why),
+                     CALIBRATION_OK);
     assert_int_equal(calibration_scale(&c, 100, 50, why), CALIBRATION_OK);
     assert_true(c.width == 100 && c.lens.camera.fx == 1);
 }
@@ -131,8 +166,12 @@ static size_t mutate(char *text, size_t size, size_t room)
         uint32_t at = below((uint32_t)size), length = 1 + below(20);
         length = length > size - at ? (uint32_t)(size - at) : length;
         switch (below(4)) {
-        case 0: text[at] = bytes[below(sizeof(bytes) - 1)]; break;
-        case 1: text[at] = (char)below(256); break;
+        case 0:
+            text[at] = bytes[below(sizeof(bytes) - 1)];
+            break;
+        case 1:
+            text[at] = (char)below(256);
+            break;
         case 2:
             memmove(text + at, text + at + length, size - at - length);
             size -= length;
@@ -168,7 +207,9 @@ static void mutations(void **state)
         int err = calibration_parse(exact, size, below(3), &c, why);
         free(exact);
         good += err == CALIBRATION_OK;
-        if (err < 0 ? !why[0] : !(c.lens.camera.fx > 0 && c.lens.camera.fy > 0 && isfinite(c.lens.coefficients[0])))
+        if (err < 0 ? !why[0]
+                    : !(c.lens.camera.fx > 0 && c.lens.camera.fy > 0 &&
+                        isfinite(c.lens.coefficients[0])))
             fail_msg("mutation %d: %d \"%s\"", i, err, why);
     }
     print_message("%u of 50000 files were still good\n", good);
@@ -179,8 +220,12 @@ static void mutations(void **state)
 static void lenses(void **state)
 {
     const struct isp_lens list[] = {
-        {ISP_LENS_BROWN_CONRADY, {535.9, 535.9, 342.3, 235.6}, {-0.266, -0.0386, 0.00178, -0.00028, 0.238}},
-        {ISP_LENS_BROWN_CONRADY, {535.9, 500, 342.3, 235.6}, {0.1, -0.05, 0.001, 0.002, 0.01, 0.12, -0.04, 0.005}},
+        {ISP_LENS_BROWN_CONRADY,
+         {535.9, 535.9, 342.3, 235.6},
+         {-0.266, -0.0386, 0.00178, -0.00028, 0.238}},
+        {ISP_LENS_BROWN_CONRADY,
+         {535.9, 500, 342.3, 235.6},
+         {0.1, -0.05, 0.001, 0.002, 0.01, 0.12, -0.04, 0.005}},
         {ISP_LENS_FISHEYE, {300, 301, 320, 240}, {0.1, -0.02, 0.003, -0.0004}},
         {ISP_LENS_NONE, {300, 301, 320, 240}, {0}},
     };
@@ -203,7 +248,8 @@ static void lenses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_format), cmocka_unit_test(refusals), cmocka_unit_test(sizes), cmocka_unit_test(mutations), cmocka_unit_test(lenses),
+        cmocka_unit_test(each_format), cmocka_unit_test(refusals), cmocka_unit_test(sizes),
+        cmocka_unit_test(mutations),   cmocka_unit_test(lenses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

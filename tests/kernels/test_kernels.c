@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Every variant of every family against the reference, on small pictures with random content; nothing is timed. The seed is PELTON_SEED
- * or the day.
+ * Every variant of every family against the reference, on small pictures with random content;
+ * nothing is timed. The seed is PELTON_SEED or the day.
  */
 #include "gpu/kernels/kernels.h"
 
@@ -23,13 +23,15 @@ static uint64_t seed_of_day(void)
     return env ? strtoull(env, NULL, 10) : (uint64_t)time(NULL) / 86400;
 }
 
-/* Sizes that are no multiples of workgroups; all formats, and the narrowest, a middle and the widest blur of either kind. */
+/* Sizes that are no multiples of workgroups; all formats, and the narrowest, a middle and the
+ * widest blur of either kind. */
 static const struct kernel_case cases[] = {
-    {200, 88, KERNEL_RGBA8, 3, false, 1}, {200, 88, KERNEL_RGBA8, 9, true, 2},  {136, 264, KERNEL_RGBA8, 19, false, 3},
-    {136, 72, KERNEL_RGBA8, 19, true, 5}, {200, 72, KERNEL_RGBA32F, 5, true, 1}, {104, 72, KERNEL_RGBA32F, 19, false, 1},
-    {200, 120, KERNEL_NV12, 3, false, 1}, {168, 72, KERNEL_BAYER8, 3, false, 1}, {104, 88, KERNEL_BAYER12, 3, false, 1},
-    {136, 104, KERNEL_RGB16, 3, false, 1}, {176, 144, KERNEL_LUMA8, 3, false, 3},
-    {176, 160, KERNEL_YUV420, 3, false, 3},
+    {200, 88, KERNEL_RGBA8, 3, false, 1},   {200, 88, KERNEL_RGBA8, 9, true, 2},
+    {136, 264, KERNEL_RGBA8, 19, false, 3}, {136, 72, KERNEL_RGBA8, 19, true, 5},
+    {200, 72, KERNEL_RGBA32F, 5, true, 1},  {104, 72, KERNEL_RGBA32F, 19, false, 1},
+    {200, 120, KERNEL_NV12, 3, false, 1},   {168, 72, KERNEL_BAYER8, 3, false, 1},
+    {104, 88, KERNEL_BAYER12, 3, false, 1}, {136, 104, KERNEL_RGB16, 3, false, 1},
+    {176, 144, KERNEL_LUMA8, 3, false, 3},  {176, 160, KERNEL_YUV420, 3, false, 3},
 };
 #define CASES (sizeof(cases) / sizeof(*cases))
 
@@ -65,14 +67,16 @@ int main(void)
                 if (err >= 0)
                     continue;
                 kernel_case_text(family, &cases[k], text, sizeof(text));
-                fprintf(stderr, "%s %s %s: %s\n", kernel_family_name(family), kernel_variant_name(kernel_variant(family, v)), text, why);
+                fprintf(stderr, "%s %s %s: %s\n", kernel_family_name(family),
+                        kernel_variant_name(kernel_variant(family, v)), text, why);
                 failures++;
             }
         }
         for (uint32_t v = 0; v < count; v++) {
             if (runs[v])
                 continue;
-            fprintf(stderr, "%s %s: no case has run it\n", kernel_family_name(family), kernel_variant_name(kernel_variant(family, v)));
+            fprintf(stderr, "%s %s: no case has run it\n", kernel_family_name(family),
+                    kernel_variant_name(kernel_variant(family, v)));
             failures++;
         }
         free(runs);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Privacy blur, plainly: which samples of a plane are inside, the mean of each cell, and straight lines between the cells' middles.
+ * Privacy blur, plainly: which samples of a plane are inside, the mean of each cell, and straight
+ * lines between the cells' middles.
  */
 #include "tests/reference/ref_blur.h"
 
@@ -9,7 +10,8 @@ struct area {
     uint32_t columns, rows;            /* cells */
 };
 
-/* The plane's sample that belongs to a luma sample (6.2); in a woven picture the rows of both fields count. */
+/* The plane's sample that belongs to a luma sample (6.2); in a woven picture the rows of both
+ * fields count. */
 static void grow(const struct ref_blur_plane *p, uint32_t x, uint32_t y, struct area *a)
 {
     uint32_t px = x >> p->shift_x, top = y >> p->shift_y, bottom = top;
@@ -44,11 +46,14 @@ static struct area area_of(const struct ref_blur_plane *p, const struct ref_rect
     return a;
 }
 
-static uint32_t mean(const struct ref_blur_plane *p, const struct area *a, uint32_t column, uint32_t row, const uint16_t *from)
+static uint32_t mean(const struct ref_blur_plane *p, const struct area *a, uint32_t column,
+                     uint32_t row, const uint16_t *from)
 {
     uint32_t w = a->right - a->left, h = a->bottom - a->top;
-    uint32_t x0 = column * w / a->columns, x1 = (column + 1) * w / a->columns, y0 = row * h / a->rows, y1 = (row + 1) * h / a->rows;
-    uint32_t skip_x = (x1 - x0 + 255) / 256, skip_y = (y1 - y0 + 255) / 256; /* large cells are sampled */
+    uint32_t x0 = column * w / a->columns, x1 = (column + 1) * w / a->columns,
+             y0 = row * h / a->rows, y1 = (row + 1) * h / a->rows;
+    /* large cells are sampled */
+    uint32_t skip_x = (x1 - x0 + 255) / 256, skip_y = (y1 - y0 + 255) / 256;
     uint64_t sum = 0, count = 0;
     for (uint32_t y = y0; y < y1; y += skip_y)
         for (uint32_t x = x0; x < x1; x += skip_x, count++)
@@ -76,7 +81,8 @@ static uint16_t joined(const struct area *a, uint32_t means[8][8], uint32_t x, u
     return (uint16_t)(((64 - fy) * upper + fy * lower + 2048) / 4096);
 }
 
-void ref_blur(const struct ref_blur_plane *p, const struct ref_rect *rects, uint32_t count, const uint16_t *from, uint16_t *to)
+void ref_blur(const struct ref_blur_plane *p, const struct ref_rect *rects, uint32_t count,
+              const uint16_t *from, uint16_t *to)
 {
     for (uint64_t i = 0; i < (uint64_t)p->width * p->height; i++)
         to[i] = from[i];

@@ -16,7 +16,6 @@ struct window {
 static int sample(const struct window *w, int dx, int dy)
 {
     int x = ref_clip3(0, w->width - 1, w->x + dx), y = ref_clip3(0, w->height - 1, w->y + dy);
-
     return w->plane[(size_t)y * w->stride + (size_t)x];
 }
 
@@ -30,7 +29,6 @@ static int tap6(const int v[6])
 static int half_horizontal_raw(const struct window *w, int dy)
 {
     int v[6];
-
     for (int i = 0; i < 6; i++)
         v[i] = sample(w, i - 2, dy);
     return tap6(v);
@@ -40,7 +38,6 @@ static int half_horizontal_raw(const struct window *w, int dy)
 static int half_vertical_raw(const struct window *w, int dx)
 {
     int v[6];
-
     for (int i = 0; i < 6; i++)
         v[i] = sample(w, dx, i - 2);
     return tap6(v);
@@ -60,7 +57,6 @@ static int half_vertical(const struct window *w, int dx)
 static int half_centre(const struct window *w)
 {
     int v[6];
-
     for (int i = 0; i < 6; i++)
         v[i] = half_horizontal_raw(w, i - 2);
     return ref_clip1((tap6(v) + 512) >> 10, w->bit_depth);
@@ -110,29 +106,36 @@ static int luma_sample(const struct window *w, int x_frac, int y_frac)
     }
 }
 
-void ref_inter_luma(const uint16_t *plane, uint32_t stride, int width, int height, int x, int y, int w, int h, int mv_x,
-                    int mv_y, int bit_depth, uint16_t *pred)
+void ref_inter_luma(const uint16_t *plane, uint32_t stride, int width, int height, int x, int y,
+                    int w, int h, int mv_x, int mv_y, int bit_depth, uint16_t *pred)
 {
     for (int j = 0; j < h; j++)
         for (int i = 0; i < w; i++) {
-            struct window win = {plane, stride, width, height, x + i + (mv_x >> 2), y + j + (mv_y >> 2), bit_depth};
+            struct window win = {
+                plane, stride, width, height, x + i + (mv_x >> 2), y + j + (mv_y >> 2), bit_depth};
 
             pred[j * w + i] = (uint16_t)luma_sample(&win, mv_x & 3, mv_y & 3);
         }
 }
 
-void ref_inter_chroma(const uint16_t *plane, uint32_t stride, int width, int height, int x, int y, int w, int h, int mv_x,
-                      int mv_y, int frac_bits_x, int frac_bits_y, uint16_t *pred)
+void ref_inter_chroma(const uint16_t *plane, uint32_t stride, int width, int height, int x, int y,
+                      int w, int h, int mv_x, int mv_y, int frac_bits_x, int frac_bits_y,
+                      uint16_t *pred)
 {
     int fx = (mv_x & ((1 << frac_bits_x) - 1)) << (3 - frac_bits_x);
     int fy = (mv_y & ((1 << frac_bits_y) - 1)) << (3 - frac_bits_y);
-
     for (int j = 0; j < h; j++)
         for (int i = 0; i < w; i++) {
-            struct window win = {plane, stride, width, height, x + i + (mv_x >> frac_bits_x), y + j + (mv_y >> frac_bits_y), 0};
-            int sum = (8 - fx) * (8 - fy) * sample(&win, 0, 0) + fx * (8 - fy) * sample(&win, 1, 0) +
-                      (8 - fx) * fy * sample(&win, 0, 1) + fx * fy * sample(&win, 1, 1);
-
+            struct window win = {plane,
+                                 stride,
+                                 width,
+                                 height,
+                                 x + i + (mv_x >> frac_bits_x),
+                                 y + j + (mv_y >> frac_bits_y),
+                                 0};
+            int sum = (8 - fx) * (8 - fy) * sample(&win, 0, 0) +
+                      fx * (8 - fy) * sample(&win, 1, 0) + (8 - fx) * fy * sample(&win, 0, 1) +
+                      fx * fy * sample(&win, 1, 1);
             pred[j * w + i] = (uint16_t)((sum + 32) >> 6);
         }
 }
@@ -142,8 +145,8 @@ void ref_inter_chroma(const uint16_t *plane, uint32_t stride, int width, int hei
 /* 8.4.2.3.2, one list */
 static int weight_one(const struct ref_weights *k, int list, int p, int bit_depth)
 {
-    int v = k->log2_denom >= 1 ? ((p * k->w[list] + (1 << (k->log2_denom - 1))) >> k->log2_denom) : p * k->w[list];
-
+    int v = k->log2_denom >= 1 ? ((p * k->w[list] + (1 << (k->log2_denom - 1))) >> k->log2_denom)
+                               : p * k->w[list];
     return ref_clip1(v + k->o[list], bit_depth);
 }
 
@@ -151,19 +154,16 @@ static int weight_one(const struct ref_weights *k, int list, int p, int bit_dept
 static int weight_two(const struct ref_weights *k, int p0, int p1, int bit_depth)
 {
     int v = (p0 * k->w[0] + p1 * k->w[1] + (1 << k->log2_denom)) >> (k->log2_denom + 1);
-
     return ref_clip1(v + ((k->o[0] + k->o[1] + 1) >> 1), bit_depth);
 }
 
-void ref_weight(const struct ref_weights *weights, const uint16_t *pred0, const uint16_t *pred1, int n, int bit_depth,
-                uint16_t *out)
+void ref_weight(const struct ref_weights *weights, const uint16_t *pred0, const uint16_t *pred1,
+                int n, int bit_depth, uint16_t *out)
 {
     bool both = pred0 && pred1;
     int list = pred0 ? 0 : 1;
-
     for (int i = 0; i < n; i++) {
         int p0 = pred0 ? pred0[i] : 0, p1 = pred1 ? pred1[i] : 0;
-
         if (weights->mode == REC_WEIGHT_DEFAULT || (weights->mode == REC_WEIGHT_IMPLICIT && !both))
             out[i] = (uint16_t)(both ? average(p0, p1) : list ? p1 : p0);
         else
@@ -172,18 +172,16 @@ void ref_weight(const struct ref_weights *weights, const uint16_t *pred0, const 
     }
 }
 
-struct ref_weights ref_weights_of(const struct rec_view *view, const struct rec_slice *slice, int ref_idx_l0, int ref_idx_l1,
-                                  int component)
+struct ref_weights ref_weights_of(const struct rec_view *view, const struct rec_slice *slice,
+                                  int ref_idx_l0, int ref_idx_l1, int component)
 {
     struct ref_weights k = {.mode = slice->weight_mode};
     const int16_t *table = view->weights + slice->weights;
-
     if (k.mode == REC_WEIGHT_EXPLICIT) {
         k.log2_denom = slice->log2_denom[component > 0];
         for (int list = 0; list < 2; list++) {
             int ref_idx = list ? ref_idx_l1 : ref_idx_l0;
             const int16_t *entry = table + (list * slice->num_ref[0] + ref_idx) * 6 + component * 2;
-
             if (ref_idx >= 0) {
                 k.w[list] = entry[0];
                 k.o[list] = entry[1];
@@ -197,19 +195,20 @@ struct ref_weights ref_weights_of(const struct rec_view *view, const struct rec_
     return k;
 }
 
-struct ref_weights ref_weights_of_mb(const struct rec_view *view, uint32_t mb, int ref_idx_l0, int ref_idx_l1, int component)
+struct ref_weights ref_weights_of_mb(const struct rec_view *view, uint32_t mb, int ref_idx_l0,
+                                     int ref_idx_l1, int component)
 {
     const struct rec_slice *slice = &view->slices[view->mbs[mb].slice];
     int n = slice->num_ref[0] * slice->num_ref[1];
     bool bottom = mb / view->head.mb_width & 1;
     struct ref_weights k;
-
     if (!view->head.mbaff || !ref_is_field(view, mb))
         return ref_weights_of(view, slice, ref_idx_l0, ref_idx_l1, component);
     k = ref_weights_of(view, slice, ref_idx_l0 >> 1, ref_idx_l1 >> 1, component); /* -1 stays */
     if (k.mode == REC_WEIGHT_IMPLICIT && ref_idx_l0 >= 0 && ref_idx_l1 >= 0) {
-        k.w[1] = view->weights[slice->weights + (uint32_t)(n + (bottom ? 4 * n : 0) + ref_idx_l0 * 2 * slice->num_ref[1] +
-                                                           ref_idx_l1)];
+        k.w[1] = view->weights[slice->weights +
+                               (uint32_t)(n + (bottom ? 4 * n : 0) +
+                                          ref_idx_l0 * 2 * slice->num_ref[1] + ref_idx_l1)];
         k.w[0] = 64 - k.w[1];
     }
     return k;
@@ -221,26 +220,28 @@ static uint16_t reference_of(const struct rec_view *view, uint32_t mb, int list,
     const struct rec_slice *slice = &view->slices[view->mbs[mb].slice];
     unsigned bottom = mb / view->head.mb_width & 1;
     uint16_t ref;
-
     if (!view->head.mbaff || !ref_is_field(view, mb))
         return slice->ref[list][ref_idx];
     ref = slice->ref[list][ref_idx >> 1];
     return (uint16_t)REC_REF(REC_REF_SLOT(ref), bottom ^ (ref_idx & 1) ? REC_BOTTOM : REC_TOP);
 }
 
-/* Table 8-9: vertical offset of a chroma vector between fields of different parity, in quarter samples; 4:2:0 only */
+/* Table 8-9: vertical offset of a chroma vector between fields of different parity, in quarter
+ * samples; 4:2:0 only */
 static int chroma_offset(const struct rec_view *view, uint32_t mb, unsigned reference)
 {
-    bool bottom = ref_is_field_picture(view) ? view->head.structure == REC_BOTTOM : (mb / view->head.mb_width & 1) != 0;
-
-    if (view->head.chroma_format_idc != 1 || reference == REC_FRAME || bottom == (reference == REC_BOTTOM))
+    bool bottom = ref_is_field_picture(view) ? view->head.structure == REC_BOTTOM
+                                             : (mb / view->head.mb_width & 1) != 0;
+    if (view->head.chroma_format_idc != 1 || reference == REC_FRAME ||
+        bottom == (reference == REC_BOTTOM))
         return 0;
     return bottom ? 2 : -2;
 }
 
 /* Prediction from one list */
-static int predict_list(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count, uint32_t mb,
-                        int block, int component, int list, uint16_t pred[16])
+static int predict_list(const struct rec_view *view, struct ref_frame *const *frames,
+                        uint32_t slot_count, uint32_t mb, int block, int component, int list,
+                        uint16_t pred[16])
 {
     const struct rec_motion *motion = &view->motion[mb];
     int quadrant = (block >> 1 & 1) + (block >> 3 & 1) * 2;
@@ -248,24 +249,27 @@ static int predict_list(const struct rec_view *view, struct ref_frame *const *fr
     uint8_t format = view->head.chroma_format_idc;
     struct ref_place at = ref_place_of(view, mb, component);
     int w = at.width / 4, h = at.height / 4;
-    int x = at.x + (block & 3) * w, y = at.y / at.step + (block >> 2) * h; /* in the frame or field referred to */
+    /* in the frame or field referred to */
+    int x = at.x + (block & 3) * w, y = at.y / at.step + (block >> 2) * h;
     const int16_t *mv = motion->mv[list][block];
     struct ref_plane plane;
 
     if (REC_REF_SLOT(ref) >= slot_count || !frames[REC_REF_SLOT(ref)])
         return -1;
-    plane = ref_plane_of(frames[REC_REF_SLOT(ref)], ref_plane_index(view, component), REC_REF_STRUCTURE(ref));
+    plane = ref_plane_of(frames[REC_REF_SLOT(ref)], ref_plane_index(view, component),
+                         REC_REF_STRUCTURE(ref));
     if (component == 0 || format == 3)
-        ref_inter_luma(plane.samples, (uint32_t)plane.stride, plane.width, plane.height, x, y, w, h, mv[0], mv[1],
-                       ref_bit_depth(view, component), pred);
+        ref_inter_luma(plane.samples, (uint32_t)plane.stride, plane.width, plane.height, x, y, w, h,
+                       mv[0], mv[1], ref_bit_depth(view, component), pred);
     else
-        ref_inter_chroma(plane.samples, (uint32_t)plane.stride, plane.width, plane.height, x, y, w, h, mv[0],
-                         mv[1] + chroma_offset(view, mb, REC_REF_STRUCTURE(ref)), 3, format == 1 ? 3 : 2, pred);
+        ref_inter_chroma(plane.samples, (uint32_t)plane.stride, plane.width, plane.height, x, y, w,
+                         h, mv[0], mv[1] + chroma_offset(view, mb, REC_REF_STRUCTURE(ref)), 3,
+                         format == 1 ? 3 : 2, pred);
     return 0;
 }
 
-int ref_inter_block(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count, uint32_t mb, int block,
-                    int component, uint16_t pred[16])
+int ref_inter_block(const struct rec_view *view, struct ref_frame *const *frames,
+                    uint32_t slot_count, uint32_t mb, int block, int component, uint16_t pred[16])
 {
     const struct rec_motion *motion = &view->motion[mb];
     int quadrant = (block >> 1 & 1) + (block >> 3 & 1) * 2;
@@ -274,34 +278,34 @@ int ref_inter_block(const struct rec_view *view, struct ref_frame *const *frames
     uint16_t from[2][16];
     bool used[2];
     struct ref_weights weights;
-
     for (int list = 0; list < 2; list++) {
         used[list] = motion->ref_idx[list][quadrant] >= 0;
-        if (used[list] && predict_list(view, frames, slot_count, mb, block, component, list, from[list]) < 0)
+        if (used[list] &&
+            predict_list(view, frames, slot_count, mb, block, component, list, from[list]) < 0)
             return -1;
     }
     if (!used[0] && !used[1])
         return -1;
-    weights = ref_weights_of_mb(view, mb, motion->ref_idx[0][quadrant], motion->ref_idx[1][quadrant], component);
-    ref_weight(&weights, used[0] ? from[0] : NULL, used[1] ? from[1] : NULL, n, ref_bit_depth(view, component), pred);
+    weights = ref_weights_of_mb(view, mb, motion->ref_idx[0][quadrant],
+                                motion->ref_idx[1][quadrant], component);
+    ref_weight(&weights, used[0] ? from[0] : NULL, used[1] ? from[1] : NULL, n,
+               ref_bit_depth(view, component), pred);
     return 0;
 }
 
-int ref_predict_inter_mb(const struct rec_view *view, struct ref_frame *const *frames, uint32_t slot_count, uint32_t mb,
-                         uint16_t pred[3][256])
+int ref_predict_inter_mb(const struct rec_view *view, struct ref_frame *const *frames,
+                         uint32_t slot_count, uint32_t mb, uint16_t pred[3][256])
 {
     for (int component = 0; component < 3; component++) {
         int mb_w = (int)ref_mb_width(view->head.chroma_format_idc, component), w = mb_w / 4;
         int h = (int)ref_mb_height(view->head.chroma_format_idc, component) / 4;
-
         for (int block = 0; block < 16 && mb_w; block++) {
             uint16_t samples[16];
-
             if (ref_inter_block(view, frames, slot_count, mb, block, component, samples) < 0)
                 return -1;
             for (int y = 0; y < h; y++)
-                memcpy(&pred[component][((block >> 2) * h + y) * mb_w + (block & 3) * w], samples + y * w,
-                       (size_t)w * sizeof samples[0]);
+                memcpy(&pred[component][((block >> 2) * h + y) * mb_w + (block & 3) * w],
+                       samples + y * w, (size_t)w * sizeof(samples[0]));
         }
     }
     return 0;

@@ -73,7 +73,8 @@ static inline int ref_plane_index(const struct rec_view *view, int component)
     return component + view->head.colour_plane;
 }
 
-/* Where the samples of a macroblock lie in the plane of its picture: row i of them is row y + i * step (6.4.1). */
+/* Where the samples of a macroblock lie in the plane of its picture: row i of them is row y + i *
+ * step (6.4.1). */
 struct ref_place {
     int x, y, step, width, height;
 };
@@ -85,12 +86,16 @@ struct ref_place ref_place_of(const struct rec_view *view, uint32_t mb, int comp
 uint32_t ref_mb_at(const struct rec_view *view, int x, int y, int *inner_y);
 
 /* ref_residual.c: the coefficients of a block, zeros where it has no unit. */
-void ref_load_unit(const struct rec_view *view, const struct rec_mb *mb, int component, int blk, int32_t v[16]);
+void ref_load_unit(const struct rec_view *view, const struct rec_mb *mb, int component, int blk,
+                   int32_t v[16]);
 
-/* ref_switching.c: the decoding of a block of an SP or SI slice from its prediction (8.6). Chroma: 8x8 samples, 4:2:0. */
+/* ref_switching.c: the decoding of a block of an SP or SI slice from its prediction (8.6). Chroma:
+ * 8x8 samples, 4:2:0. */
 bool ref_is_switching(const struct rec_view *view, uint32_t mb);
-void ref_switching_luma(const struct rec_view *view, uint32_t mb, int blk, const uint16_t pred[16], uint16_t out[16]);
-void ref_switching_chroma(const struct rec_view *view, uint32_t mb, int component, const uint16_t pred[64], uint16_t out[64]);
+void ref_switching_luma(const struct rec_view *view, uint32_t mb, int blk, const uint16_t pred[16],
+                        uint16_t out[16]);
+void ref_switching_chroma(const struct rec_view *view, uint32_t mb, int component,
+                          const uint16_t pred[64], uint16_t out[64]);
 
 static inline bool ref_is_intra(const struct rec_mb *mb)
 {

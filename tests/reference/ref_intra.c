@@ -29,7 +29,6 @@ static int tap2(int a, int b)
 static int dc_value(const struct ref_neighbours *n, int size, int bit_depth)
 {
     int sum_top = 0, sum_left = 0;
-
     for (int i = 0; i < size; i++) {
         sum_top += n->top ? n->top_samples[i] : 0;
         sum_left += n->left ? n->left_samples[i] : 0;
@@ -53,7 +52,6 @@ static int diagonal_down_right(const struct ref_neighbours *n, int x, int y)
 static int vertical_right(const struct ref_neighbours *n, int x, int y)
 {
     int z = 2 * x - y, i = x - (y >> 1);
-
     if (z >= 0 && z % 2 == 0)
         return tap2(top(n, i - 1), top(n, i));
     if (z >= 0)
@@ -66,7 +64,6 @@ static int vertical_right(const struct ref_neighbours *n, int x, int y)
 static int horizontal_down(const struct ref_neighbours *n, int x, int y)
 {
     int z = 2 * y - x, i = y - (x >> 1);
-
     if (z >= 0 && z % 2 == 0)
         return tap2(left(n, i - 1), left(n, i));
     if (z >= 0)
@@ -79,19 +76,19 @@ static int horizontal_down(const struct ref_neighbours *n, int x, int y)
 static int horizontal_up(const struct ref_neighbours *n, int x, int y, int size)
 {
     int z = x + 2 * y, i = y + (x >> 1), last = size - 1;
-
     if (z > 2 * size - 3)
         return left(n, last);
     if (z == 2 * size - 3)
         return (left(n, last - 1) + 3 * left(n, last) + 2) >> 2;
-    return z % 2 == 0 ? tap2(left(n, i), left(n, i + 1)) : tap3(left(n, i), left(n, i + 1), left(n, i + 2));
+    return z % 2 == 0 ? tap2(left(n, i), left(n, i + 1))
+                      : tap3(left(n, i), left(n, i + 1), left(n, i + 2));
 }
 
 static int vertical_left(const struct ref_neighbours *n, int x, int y)
 {
     int i = x + (y >> 1);
-
-    return y % 2 == 0 ? tap2(top(n, i), top(n, i + 1)) : tap3(top(n, i), top(n, i + 1), top(n, i + 2));
+    return y % 2 == 0 ? tap2(top(n, i), top(n, i + 1))
+                      : tap3(top(n, i), top(n, i + 1), top(n, i + 2));
 }
 
 static int diagonal_down_left(const struct ref_neighbours *n, int x, int y, int size)
@@ -102,7 +99,8 @@ static int diagonal_down_left(const struct ref_neighbours *n, int x, int y, int 
 }
 
 /* 8.3.1.2.1 to .9 and 8.3.2.2.2 to .10 are the same formulas in the block size. */
-static int directional(int mode, const struct ref_neighbours *n, int x, int y, int size, int bit_depth)
+static int directional(int mode, const struct ref_neighbours *n, int x, int y, int size,
+                       int bit_depth)
 {
     switch (mode) {
     case 0:
@@ -136,7 +134,6 @@ static void substitute_top_right(struct ref_neighbours *n, int size)
 void ref_intra_4x4(int mode, const struct ref_neighbours *n, int bit_depth, uint16_t pred[16])
 {
     struct ref_neighbours p = *n;
-
     substitute_top_right(&p, 4);
     for (int y = 0; y < 4; y++)
         for (int x = 0; x < 4; x++)
@@ -147,9 +144,9 @@ void ref_intra_4x4(int mode, const struct ref_neighbours *n, int bit_depth, uint
 static struct ref_neighbours filtered_neighbours(const struct ref_neighbours *n)
 {
     struct ref_neighbours f = *n;
-
     if (n->top) {
-        f.top_samples[0] = n->corner ? tap3(top(n, -1), top(n, 0), top(n, 1)) : (3 * top(n, 0) + top(n, 1) + 2) >> 2;
+        f.top_samples[0] = n->corner ? tap3(top(n, -1), top(n, 0), top(n, 1))
+                                     : (3 * top(n, 0) + top(n, 1) + 2) >> 2;
         for (int x = 1; x < 15; x++)
             f.top_samples[x] = tap3(top(n, x - 1), top(n, x), top(n, x + 1));
         f.top_samples[15] = (top(n, 14) + 3 * top(n, 15) + 2) >> 2;
@@ -161,7 +158,8 @@ static struct ref_neighbours filtered_neighbours(const struct ref_neighbours *n)
     else if (n->corner && n->left)
         f.corner_sample = (3 * n->corner_sample + left(n, 0) + 2) >> 2;
     if (n->left) {
-        f.left_samples[0] = n->corner ? tap3(left(n, -1), left(n, 0), left(n, 1)) : (3 * left(n, 0) + left(n, 1) + 2) >> 2;
+        f.left_samples[0] = n->corner ? tap3(left(n, -1), left(n, 0), left(n, 1))
+                                      : (3 * left(n, 0) + left(n, 1) + 2) >> 2;
         for (int y = 1; y < 7; y++)
             f.left_samples[y] = tap3(left(n, y - 1), left(n, y), left(n, y + 1));
         f.left_samples[7] = (left(n, 6) + 3 * left(n, 7) + 2) >> 2;
@@ -172,7 +170,6 @@ static struct ref_neighbours filtered_neighbours(const struct ref_neighbours *n)
 void ref_intra_8x8(int mode, const struct ref_neighbours *n, int bit_depth, uint16_t pred[64])
 {
     struct ref_neighbours p = *n;
-
     substitute_top_right(&p, 8);
     p = filtered_neighbours(&p);
     for (int y = 0; y < 8; y++)
@@ -181,10 +178,10 @@ void ref_intra_8x8(int mode, const struct ref_neighbours *n, int bit_depth, uint
 }
 
 /* 8.3.3.4 and 8.3.4.4; b and c factors follow from the size in each direction */
-static void plane(const struct ref_neighbours *n, int width, int height, int bit_depth, uint16_t *pred)
+static void plane(const struct ref_neighbours *n, int width, int height, int bit_depth,
+                  uint16_t *pred)
 {
     int half_w = width / 2, half_h = height / 2, h = 0, v = 0, a, b, c;
-
     for (int i = 0; i < half_w; i++)
         h += (i + 1) * (top(n, half_w + i) - top(n, half_w - 2 - i));
     for (int i = 0; i < half_h; i++)
@@ -194,7 +191,8 @@ static void plane(const struct ref_neighbours *n, int width, int height, int bit
     c = ((height == 16 ? 5 : 34) * v + 32) >> 6;
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++)
-            pred[y * width + x] = (uint16_t)ref_clip1((a + b * (x - half_w + 1) + c * (y - half_h + 1) + 16) >> 5, bit_depth);
+            pred[y * width + x] = (uint16_t)ref_clip1(
+                (a + b * (x - half_w + 1) + c * (y - half_h + 1) + 16) >> 5, bit_depth);
 }
 
 void ref_intra_16x16(int mode, const struct ref_neighbours *n, int bit_depth, uint16_t pred[256])
@@ -205,14 +203,15 @@ void ref_intra_16x16(int mode, const struct ref_neighbours *n, int bit_depth, ui
     }
     for (int y = 0; y < 16; y++)
         for (int x = 0; x < 16; x++)
-            pred[16 * y + x] = (uint16_t)(mode == 0 ? top(n, x) : mode == 1 ? left(n, y) : dc_value(n, 16, bit_depth));
+            pred[16 * y + x] = (uint16_t)(mode == 0   ? top(n, x)
+                                          : mode == 1 ? left(n, y)
+                                                      : dc_value(n, 16, bit_depth));
 }
 
 /* 8.3.4.1 to .3: DC of the 4x4 chroma block at (x, y) */
 static int chroma_dc(const struct ref_neighbours *n, int x, int y, int bit_depth)
 {
     struct ref_neighbours p = *n;
-
     for (int i = 0; i < 4; i++) {
         p.top_samples[i] = n->top ? n->top_samples[x + i] : 0;
         p.left_samples[i] = n->left ? n->left_samples[y + i] : 0;
@@ -224,7 +223,8 @@ static int chroma_dc(const struct ref_neighbours *n, int x, int y, int bit_depth
     return dc_value(&p, 4, bit_depth);
 }
 
-void ref_intra_chroma(int mode, const struct ref_neighbours *n, int height, int bit_depth, uint16_t *pred)
+void ref_intra_chroma(int mode, const struct ref_neighbours *n, int height, int bit_depth,
+                      uint16_t *pred)
 {
     if (mode == 3) {
         plane(n, 8, height, bit_depth, pred);
@@ -244,7 +244,6 @@ void ref_intra_avail(uint8_t intra_avail, int blk_x, int blk_y, int size, struct
     int step = size / 4; /* blk_x, blk_y in units of 4 samples */
     bool a = (intra_avail & (blk_y < 2 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER)) != 0;
     bool b = (intra_avail & REC_AVAIL_B) != 0;
-
     if (size == 16)
         a = (intra_avail & REC_AVAIL_A) == REC_AVAIL_A;
     n->left = blk_x > 0 || a;
@@ -252,17 +251,20 @@ void ref_intra_avail(uint8_t intra_avail, int blk_x, int blk_y, int size, struct
     if (blk_x > 0)
         n->corner = blk_y > 0 || b;
     else if (blk_y > 0) /* in A, one row above the block */
-        n->corner = (intra_avail & (blk_y == 2 ? REC_AVAIL_A_UPPER | REC_AVAIL_D8
-                                               : blk_y == 1 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER)) != 0;
+        n->corner = (intra_avail & (blk_y == 2   ? REC_AVAIL_A_UPPER | REC_AVAIL_D8
+                                    : blk_y == 1 ? REC_AVAIL_A_UPPER
+                                                 : REC_AVAIL_A_LOWER)) != 0;
     else
         n->corner = (intra_avail & REC_AVAIL_D) != 0;
     if (blk_y == 0)
         n->top_right = blk_x + step < 4 ? b : (intra_avail & REC_AVAIL_C) != 0;
     else /* inside the macroblock: decoded already? (6.4.3) */
-        n->top_right = blk_x + step < 4 && ref_blk_idx(blk_x + step, blk_y - 1) < ref_blk_idx(blk_x, blk_y);
+        n->top_right =
+            blk_x + step < 4 && ref_blk_idx(blk_x + step, blk_y - 1) < ref_blk_idx(blk_x, blk_y);
 }
 
-/* Where a macroblock's component lies, and the samples around it; those that are not available are NULL. */
+/* Where a macroblock's component lies, and the samples around it; those that are not available are
+ * NULL. */
 struct target {
     const struct rec_view *view;
     uint32_t mb;
@@ -281,14 +283,13 @@ static const uint16_t *outside(const struct target *t, const struct ref_plane *p
     int row;
     uint32_t mb = ref_neighbour_mb(t->view, t->mb, x, y, t->width, t->height, &row);
     struct ref_place at = ref_place_of(t->view, mb, t->component);
-
-    return plane->samples + (at.y + row * at.step) * plane->stride + at.x + (x + t->width) % t->width;
+    return plane->samples + (at.y + row * at.step) * plane->stride + at.x +
+           (x + t->width) % t->width;
 }
 
 static void find_outside(struct target *t, const struct ref_plane *plane)
 {
     unsigned avail = t->view->mbs[t->mb].intra_avail;
-
     for (int y = 0; y < t->height; y++)
         if (avail & (y < t->height / 2 ? REC_AVAIL_A_UPPER : REC_AVAIL_A_LOWER))
             t->left[y] = outside(t, plane, -1, y);
@@ -316,7 +317,8 @@ static int corner_of(const struct target *t, int x, int y)
     return y > 0 ? *t->left[y - 1] : *t->corner;
 }
 
-static void load_neighbours(const struct target *t, int x, int y, int width, int height, struct ref_neighbours *n)
+static void load_neighbours(const struct target *t, int x, int y, int width, int height,
+                            struct ref_neighbours *n)
 {
     for (int i = 0; n->left && i < height; i++)
         n->left_samples[i] = x > 0 ? t->origin[(y + i) * t->stride + x - 1] : *t->left[y + i];
@@ -329,15 +331,17 @@ static void load_neighbours(const struct target *t, int x, int y, int width, int
 }
 
 /* 8.5.14: u = Clip1(pred + residual) */
-static void add_residual(const struct target *t, int x, int y, int width, int height, const uint16_t *pred)
+static void add_residual(const struct target *t, int x, int y, int width, int height,
+                         const uint16_t *pred)
 {
     for (int j = 0; j < height; j++)
         for (int i = 0; i < width; i++)
-            t->origin[(y + j) * t->stride + x + i] =
-                (uint16_t)ref_clip1(pred[j * width + i] + t->residual[(y + j) * t->width + x + i], t->bit_depth);
+            t->origin[(y + j) * t->stride + x + i] = (uint16_t)ref_clip1(
+                pred[j * width + i] + t->residual[(y + j) * t->width + x + i], t->bit_depth);
 }
 
-static void store(const struct target *t, int x, int y, int width, int height, const uint16_t *samples)
+static void store(const struct target *t, int x, int y, int width, int height,
+                  const uint16_t *samples)
 {
     for (int j = 0; j < height; j++)
         for (int i = 0; i < width; i++)
@@ -347,13 +351,11 @@ static void store(const struct target *t, int x, int y, int width, int height, c
 static void intra_nxn(const struct rec_mb *mb, const struct target *t, int size)
 {
     int step = size / 4;
-
     for (int blk = 0; blk < 16; blk += step * step) {
         int mode = (int)(mb->intra_mode[blk >> 3] >> (4 * (blk & 7)) & 15);
         int bx = ref_blk_x(blk), by = ref_blk_y(blk);
         struct ref_neighbours n = {0};
         uint16_t pred[64];
-
         ref_intra_avail(mb->intra_avail, bx, by, size, &n);
         load_neighbours(t, 4 * bx, 4 * by, size, size, &n);
         if (size == 4)
@@ -373,7 +375,6 @@ static void intra_16x16(const struct rec_mb *mb, const struct target *t)
 {
     struct ref_neighbours n = {0};
     uint16_t pred[256];
-
     ref_intra_avail(mb->intra_avail, 0, 0, 16, &n);
     n.top_right = false;
     load_neighbours(t, 0, 0, t->width, t->height, &n);
@@ -381,11 +382,11 @@ static void intra_16x16(const struct rec_mb *mb, const struct target *t)
     add_residual(t, 0, 0, t->width, t->height, pred);
 }
 
-/* DC prediction looks at each 4x4 block's own neighbours (8.3.4), so the halves of A count separately. */
+/* DC prediction looks at each 4x4 block's own neighbours (8.3.4), so the halves of A count
+ * separately. */
 static void predict_chroma(const struct rec_mb *mb, const struct target *t, uint16_t pred[128])
 {
     struct ref_neighbours n = {0};
-
     ref_intra_avail(mb->intra_avail, 0, 0, 16, &n);
     n.top_right = false;
     if (mb->intra_chroma_mode != 0 || n.left || !(mb->intra_avail & REC_AVAIL_A)) {
@@ -398,19 +399,17 @@ static void predict_chroma(const struct rec_mb *mb, const struct target *t, uint
         struct ref_neighbours part = n;
         uint16_t whole[128];
         int from = half * t->height / 2;
-
         part.left = mb->intra_avail & (half ? REC_AVAIL_A_LOWER : REC_AVAIL_A_UPPER);
         for (int y = from; part.left && y < from + t->height / 2; y++)
             part.left_samples[y] = *t->left[y];
         ref_intra_chroma(0, &part, t->height, t->bit_depth, whole);
-        memcpy(pred + from * 8, whole + from * 8, (size_t)t->height / 2 * 8 * sizeof pred[0]);
+        memcpy(pred + from * 8, whole + from * 8, (size_t)t->height / 2 * 8 * sizeof(pred[0]));
     }
 }
 
 static void intra_chroma(const struct rec_mb *mb, const struct target *t)
 {
     uint16_t pred[128];
-
     predict_chroma(mb, t, pred);
     if (ref_is_switching(t->view, t->mb)) {
         ref_switching_chroma(t->view, t->mb, t->component, pred, pred);
@@ -420,11 +419,11 @@ static void intra_chroma(const struct rec_mb *mb, const struct target *t)
     }
 }
 
-void ref_intra_mb(const struct rec_view *view, uint32_t mb, const int32_t residual[3][256], struct ref_frame *unfiltered)
+void ref_intra_mb(const struct rec_view *view, uint32_t mb, const int32_t residual[3][256],
+                  struct ref_frame *unfiltered)
 {
     static const uint16_t zero[256];
     const struct rec_mb *m = &view->mbs[mb];
-
     for (int i = 0; i < 3; i++) {
         struct ref_place at = ref_place_of(view, mb, i);
         struct target t = {

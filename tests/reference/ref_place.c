@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Reference: where macroblocks and their neighbours lie: frames, single fields, and the macroblock pairs of MBAFF frames
- * (6.4.1, 6.4.12).
+ * Reference: where macroblocks and their neighbours lie: frames, single fields, and the macroblock
+ * pairs of MBAFF frames (6.4.1, 6.4.12).
  */
 #include "ref_internal.h"
 
@@ -28,7 +28,8 @@ struct ref_place ref_place_of(const struct rec_view *view, uint32_t mb, int comp
     int w = (int)ref_mb_width(view->head.chroma_format_idc, component);
     int h = (int)ref_mb_height(view->head.chroma_format_idc, component);
     int row = (int)(mb / view->head.mb_width);
-    struct ref_place place = {.x = (int)(mb % view->head.mb_width) * w, .y = row * h, .step = 1, .width = w, .height = h};
+    struct ref_place place = {
+        .x = (int)(mb % view->head.mb_width) * w, .y = row * h, .step = 1, .width = w, .height = h};
 
     if (view->head.mbaff && ref_is_field(view, mb)) {
         place.y = (row & ~1) * h + (row & 1);
@@ -40,7 +41,6 @@ struct ref_place ref_place_of(const struct rec_view *view, uint32_t mb, int comp
 uint32_t ref_mb_at(const struct rec_view *view, int x, int y, int *inner_y)
 {
     uint32_t width = view->head.mb_width, column = (uint32_t)x / 16, row = (uint32_t)y / 16;
-
     *inner_y = y % 16;
     if (view->head.mbaff && ref_is_field(view, (row & ~1u) * width + column)) {
         row = (row & ~1u) + ((uint32_t)y & 1);
@@ -62,12 +62,12 @@ static bool left_of_pair(bool field, bool bottom, int y, int max_h, int *inner_y
     return y % 2;
 }
 
-uint32_t ref_neighbour_mb(const struct rec_view *view, uint32_t mb, int x, int y, int max_w, int max_h, int *inner_y)
+uint32_t ref_neighbour_mb(const struct rec_view *view, uint32_t mb, int x, int y, int max_w,
+                          int max_h, int *inner_y)
 {
     uint32_t width = view->head.mb_width, row = mb / width;
     bool bottom = row & 1, field = ref_is_field(view, mb), other;
     uint32_t top = mb - (bottom ? width : 0); /* of the current pair */
-
     *inner_y = y < 0 ? y + max_h : y;
     if (!view->head.mbaff)
         return mb - (y < 0 ? width : 0) + (x < 0 ? UINT32_MAX : x >= max_w ? 1 : 0);

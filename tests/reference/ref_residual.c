@@ -11,7 +11,6 @@ static void idct4_line(int32_t *v, int step)
     int32_t e1 = v[0] - v[2 * step];
     int32_t e2 = (v[step] >> 1) - v[3 * step];
     int32_t e3 = v[step] + (v[3 * step] >> 1);
-
     v[0] = e0 + e3;
     v[step] = e1 + e2;
     v[2 * step] = e1 - e2;
@@ -21,8 +20,7 @@ static void idct4_line(int32_t *v, int step)
 void ref_idct4(const int32_t d[16], int32_t r[16])
 {
     int32_t t[16];
-
-    memcpy(t, d, sizeof t);
+    memcpy(t, d, sizeof(t));
     for (int i = 0; i < 4; i++)
         idct4_line(t + 4 * i, 1);
     for (int i = 0; i < 4; i++)
@@ -35,7 +33,6 @@ void ref_idct4(const int32_t d[16], int32_t r[16])
 static void idct8_line(int32_t *v, int step)
 {
     int32_t in[8], a[8], b[8];
-
     for (int i = 0; i < 8; i++)
         in[i] = v[i * step];
     a[0] = in[0] + in[4];
@@ -67,8 +64,7 @@ static void idct8_line(int32_t *v, int step)
 void ref_idct8(const int32_t d[64], int32_t r[64])
 {
     int32_t t[64];
-
-    memcpy(t, d, sizeof t);
+    memcpy(t, d, sizeof(t));
     for (int i = 0; i < 8; i++)
         idct8_line(t + 8 * i, 1);
     for (int i = 0; i < 8; i++)
@@ -83,7 +79,6 @@ void ref_level_scale4(const uint8_t weight[16], int m, int32_t scale[16])
     for (int y = 0; y < 4; y++)
         for (int x = 0; x < 4; x++) {
             int v = x % 2 == 0 && y % 2 == 0 ? 0 : x % 2 == 1 && y % 2 == 1 ? 1 : 2;
-
             scale[4 * y + x] = weight[4 * y + x] * ref_norm_adjust4[m][v];
         }
 }
@@ -110,12 +105,11 @@ void ref_level_scale8(const uint8_t weight[64], int m, int32_t scale[64])
             scale[8 * y + x] = weight[8 * y + x] * ref_norm_adjust8[m][norm_adjust8_index(x, y)];
 }
 
-/* v << (qp / 6 - shift) with rounding where that is to the right. Levels are at most 32 bits with their scale in a legal
- * stream; unsigned arithmetic keeps an illegal one defined. */
+/* v << (qp / 6 - shift) with rounding where that is to the right. Levels are at most 32 bits with
+ * their scale in a legal stream; unsigned arithmetic keeps an illegal one defined. */
 static int32_t scaled(int32_t v, int32_t scale, int qp, int shift)
 {
     int32_t product = (int32_t)((uint32_t)v * (uint32_t)scale);
-
     if (qp / 6 >= shift)
         return (int32_t)((uint32_t)product << (qp / 6 - shift));
     return (int32_t)((uint32_t)product + (1u << (shift - 1 - qp / 6))) >> (shift - qp / 6);
@@ -124,7 +118,6 @@ static int32_t scaled(int32_t v, int32_t scale, int qp, int shift)
 void ref_scale4(const int32_t c[16], const uint8_t weight[16], int qp, bool dc_ready, int32_t d[16])
 {
     int32_t scale[16];
-
     ref_level_scale4(weight, qp % 6, scale);
     for (int i = 0; i < 16; i++)
         d[i] = i == 0 && dc_ready ? c[0] : scaled(c[i], scale[i], qp, 4);
@@ -133,13 +126,13 @@ void ref_scale4(const int32_t c[16], const uint8_t weight[16], int qp, bool dc_r
 void ref_scale8(const int32_t c[64], const uint8_t weight[64], int qp, int32_t d[64])
 {
     int32_t scale[64];
-
     ref_level_scale8(weight, qp % 6, scale);
     for (int i = 0; i < 64; i++)
         d[i] = scaled(c[i], scale[i], qp, 6);
 }
 
-static const int8_t hadamard4[4][4] = {{1, 1, 1, 1}, {1, 1, -1, -1}, {1, -1, -1, 1}, {1, -1, 1, -1}};
+static const int8_t hadamard4[4][4] = {
+    {1, 1, 1, 1}, {1, 1, -1, -1}, {1, -1, -1, 1}, {1, -1, 1, -1}};
 
 /* rows x columns: f = H(rows) * c * H(columns); columns is 2 or 4, rows 2 or 4 */
 static void hadamard(const int32_t *c, int rows, int columns, int32_t *f)
@@ -147,12 +140,10 @@ static void hadamard(const int32_t *c, int rows, int columns, int32_t *f)
     for (int y = 0; y < rows; y++)
         for (int x = 0; x < columns; x++) {
             int32_t sum = 0;
-
             for (int i = 0; i < rows; i++)
                 for (int j = 0; j < columns; j++) {
                     int vertical = rows == 4 ? hadamard4[y][i] : (y & i ? -1 : 1);
                     int horizontal = columns == 4 ? hadamard4[j][x] : (x & j ? -1 : 1);
-
                     sum += vertical * horizontal * c[i * columns + j];
                 }
             f[y * columns + x] = sum;
@@ -163,7 +154,6 @@ static void hadamard(const int32_t *c, int rows, int columns, int32_t *f)
 void ref_luma_dc(const int32_t c[16], const uint8_t weight[16], int qp, int32_t dc[16])
 {
     int32_t f[16], scale[16];
-
     ref_level_scale4(weight, qp % 6, scale);
     hadamard(c, 4, 4, f);
     for (int i = 0; i < 16; i++)
@@ -174,7 +164,6 @@ void ref_luma_dc(const int32_t c[16], const uint8_t weight[16], int qp, int32_t 
 void ref_chroma_dc(const int32_t *c, int count, const uint8_t weight[16], int qp, int32_t *dc)
 {
     int32_t f[8], scale[16];
-
     hadamard(c, count / 2, 2, f);
     if (count == 4) {
         ref_level_scale4(weight, qp % 6, scale);
@@ -204,15 +193,15 @@ struct component {
 static int32_t coeff_at(const struct rec_view *view, uint32_t unit, int i)
 {
     size_t at = (size_t)unit * 16 + (size_t)i;
-
-    return view->head.coeff_bytes == 2 ? ((const int16_t *)view->coeffs)[at] : ((const int32_t *)view->coeffs)[at];
+    return view->head.coeff_bytes == 2 ? ((const int16_t *)view->coeffs)[at]
+                                       : ((const int32_t *)view->coeffs)[at];
 }
 
-void ref_load_unit(const struct rec_view *view, const struct rec_mb *mb, int component, int blk, int32_t v[16])
+void ref_load_unit(const struct rec_view *view, const struct rec_mb *mb, int component, int blk,
+                   int32_t v[16])
 {
     uint32_t unit = mb->coeff;
-
-    memset(v, 0, 16 * sizeof v[0]);
+    memset(v, 0, 16 * sizeof(v[0]));
     if (!(mb->coded[component] >> blk & 1))
         return;
     for (int i = 0; i < component; i++)
@@ -230,7 +219,7 @@ static void load_unit(const struct component *c, int blk, int32_t v[16])
 static void store(const struct component *c, int x, int y, int size, const int32_t *r)
 {
     for (int j = 0; j < size; j++)
-        memcpy(c->out + (y + j) * c->width + x, r + j * size, (size_t)size * sizeof r[0]);
+        memcpy(c->out + (y + j) * c->width + x, r + j * size, (size_t)size * sizeof(r[0]));
 }
 
 /* 8.5.15: sums along the prediction direction */
@@ -260,7 +249,6 @@ static void residual_4x4(const struct component *c)
 {
     for (int blk = 0; blk < 16; blk++) {
         int32_t v[16];
-
         load_unit(c, blk, v);
         if (!c->bypass) {
             ref_scale4(v, weight4(c), c->qp, false, v);
@@ -276,11 +264,9 @@ static void residual_4x4(const struct component *c)
 static void residual_8x8(const struct component *c)
 {
     const uint8_t *weight = c->scaling->m8[2 * c->index + (ref_is_intra(c->mb) ? 0 : 1)];
-
     for (int quadrant = 0; quadrant < 4; quadrant++) {
         int mode = intra_mode_of(c->mb, 4 * quadrant);
         int32_t v[64];
-
         for (int i = 0; i < 4; i++)
             load_unit(c, 4 * quadrant + i, v + 16 * i);
         if (!c->bypass) {
@@ -298,7 +284,6 @@ static void residual_16x16(const struct component *c)
 {
     int32_t v[16][16], dc[16];
     int mode = intra_mode_of(c->mb, 0);
-
     for (int blk = 0; blk < 16; blk++) {
         load_unit(c, blk, v[blk]);
         dc[ref_blk_y(blk) * 4 + ref_blk_x(blk)] = v[blk][0];
@@ -307,7 +292,6 @@ static void residual_16x16(const struct component *c)
         ref_luma_dc(dc, weight4(c), c->qp, dc);
     for (int blk = 0; blk < 16; blk++) {
         int x = ref_blk_x(blk), y = ref_blk_y(blk);
-
         v[blk][0] = dc[4 * y + x];
         if (!c->bypass) {
             ref_scale4(v[blk], weight4(c), c->qp, true, v[blk]);
@@ -325,7 +309,6 @@ static void residual_chroma(const struct component *c)
     int blocks = c->width * c->height / 16;
     int mode = c->mb->intra_chroma_mode;
     int32_t v[8][16], dc[8];
-
     for (int blk = 0; blk < blocks; blk++) {
         load_unit(c, blk, v[blk]);
         dc[blk] = v[blk][0];
@@ -348,12 +331,11 @@ static void residual_pcm(const struct component *c)
 {
     int blocks = c->width * c->height / 16;
     bool luma_order = c->width == 16;
-
     for (int blk = 0; blk < blocks; blk++) {
         int32_t v[16];
-
         load_unit(c, blk, v);
-        store(c, 4 * (luma_order ? ref_blk_x(blk) : blk & 1), 4 * (luma_order ? ref_blk_y(blk) : blk >> 1), 4, v);
+        store(c, 4 * (luma_order ? ref_blk_x(blk) : blk & 1),
+              4 * (luma_order ? ref_blk_y(blk) : blk >> 1), 4, v);
     }
 }
 
@@ -374,7 +356,6 @@ static void residual_component(const struct component *c)
 void ref_residual_mb(const struct rec_view *view, uint32_t mb, int32_t residual[3][256])
 {
     const struct rec_mb *m = &view->mbs[mb];
-
     for (int i = 0; i < 3; i++) {
         struct component c = {
             .view = view,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu/entropy.h for tests of the worker: each batch is decoded by the CPU's own decoder, in a thread, after a while, so that batches
- * overtake each other as on a device. The slices themselves come past h264_slice_export, which the linker wraps.
+ * gpu/entropy.h for tests of the worker: each batch is decoded by the CPU's own decoder, in a
+ * thread, after a while, so that batches overtake each other as on a device. The slices themselves
+ * come past h264_slice_export, which the linker wraps.
  *
- * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_ENTROPY_FAILS=N gives up one picture of N;
- * PELTON_TEST_ENTROPY_SPOILS=N gives one of N with a macroblock that no slice can have;
- * PELTON_TEST_ENTROPY_BATCHES=N has memory for N batches only;
+ * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_ENTROPY_FAILS=N
+ * gives up one picture of N; PELTON_TEST_ENTROPY_SPOILS=N gives one of N with a macroblock that no
+ * slice can have; PELTON_TEST_ENTROPY_BATCHES=N has memory for N batches only;
  * PELTON_TEST_LOSE_ENTROPY=N loses the device, as far as entropy decoding goes, at the N-th batch.
  */
 #include "codec/h264.h"
@@ -56,9 +57,12 @@ struct gpu_entropy {
 /* The slice that is exported and then added. */
 static _Thread_local const struct h264_slice *exported;
 
-int __real_h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes, size_t *size);
-int __wrap_h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes, size_t *size);
-int __wrap_h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes, size_t *size)
+int __real_h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
+                             size_t *size);
+int __wrap_h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
+                             size_t *size);
+int __wrap_h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
+                             size_t *size)
 {
     exported = slice;
     return __real_h264_slice_export(slice, out, bytes, size);
@@ -76,9 +80,10 @@ static void heap_put(void *ctx, void *memory, size_t size)
 
 static const struct h264_allocator heap = {.get = heap_get, .put = heap_put};
 
-int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, struct gpu_entropy **out)
+int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
+                       struct gpu_entropy **out)
 {
-    struct gpu_entropy *e = calloc(1, sizeof *e + params->batches * sizeof e->batches[0]);
+    struct gpu_entropy *e = calloc(1, sizeof(*e) + params->batches * sizeof(e->batches[0]));
     if (!e)
         return GPU_ERR_NOMEM;
     e->params = *params;
@@ -90,7 +95,7 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params, s
     for (uint32_t i = 0; i < params->batches; i++) {
         struct gpu_entropy_batch *b = &e->batches[i];
         b->owner = e;
-        b->parts = calloc(params->pictures, sizeof *b->parts);
+        b->parts = calloc(params->pictures, sizeof(*b->parts));
         b->memory = malloc(params->bytes);
         if (!b->parts || !b->memory)
             abort();
@@ -132,13 +137,14 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
     return NULL;
 }
 
-int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units, uint32_t *picture)
+int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units,
+                            uint32_t *picture)
 {
     const struct gpu_entropy_params *p = &b->owner->params;
     if (b->count == p->pictures || mb_count > p->mbs - b->mbs || units > p->units)
         return GPU_ERR_NOMEM;
     struct part *part = &b->parts[b->count];
-    *part = (struct part){.pic = calloc(1, sizeof *part->pic), .mb_count = mb_count};
+    *part = (struct part){.pic = calloc(1, sizeof(*part->pic)), .mb_count = mb_count};
     if (!part->pic)
         abort();
     part->pic->allocator = &heap;
@@ -160,14 +166,16 @@ static void copy_picture(struct h264_picture *to, const struct h264_picture *fro
     to->mb_width = from->mb_width;
     to->mb_height = from->mb_height;
     to->mb_count = from->mb_count;
-    to->slices = calloc(from->slice_count, sizeof *to->slices);
+    to->slices = calloc(from->slice_count, sizeof(*to->slices));
     if (!to->slices)
         abort();
 }
 
-int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture, const struct ent_slice *slice, size_t size)
+int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
+                          const struct ent_slice *slice, size_t size)
 {
-    if (picture >= b->count || slice->slice != exported->index || b->slices == b->owner->params.slices)
+    if (picture >= b->count || slice->slice != exported->index ||
+        b->slices == b->owner->params.slices)
         return GPU_ERR_INVALID;
     struct h264_picture *pic = b->parts[picture].pic;
     if (!pic->slices)
@@ -186,7 +194,8 @@ static void decode(struct part *part, struct h264_scratch *scratch)
     part->ok = pic->slices && h264_picture_alloc(pic) == H264_OK;
     for (uint32_t i = 0; i < pic->slice_count && part->ok; i++) {
         struct h264_slice *slice = &pic->slices[i];
-        part->ok = h264_slice_decode(slice, scratch) == H264_OK && slice->mbs_decoded == slice->end_mb - slice->hdr.first_mb;
+        part->ok = h264_slice_decode(slice, scratch) == H264_OK &&
+                   slice->mbs_decoded == slice->end_mb - slice->hdr.first_mb;
         covered += slice->mbs_decoded;
     }
     part->ok &= covered == part->mb_count;
@@ -210,7 +219,7 @@ static void spoil(const struct h264_picture *pic, uint64_t random)
     default: /* the list is shorter */
         pic->mbs[addr].kind = REC_MB_INTER;
         syntax->part = H264_PART_16X16;
-        memset(pic->motion[addr].ref_idx, REC_MAX_REFS, sizeof pic->motion[addr].ref_idx);
+        memset(pic->motion[addr].ref_idx, REC_MAX_REFS, sizeof(pic->motion[addr].ref_idx));
     }
 }
 
@@ -262,7 +271,8 @@ bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
     return b->parts[picture].ok;
 }
 
-int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture, const struct gpu_entropy_target *to)
+int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture,
+                      const struct gpu_entropy_target *to)
 {
     b->parts[picture].to = *to;
     return GPU_OK;
@@ -276,9 +286,9 @@ int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
         size_t n = part->mb_count;
         if (!part->to.mbs)
             continue;
-        memcpy(part->to.mbs, pic->mbs, n * sizeof *pic->mbs);
-        memcpy(part->to.motion, pic->motion, n * sizeof *pic->motion);
-        memcpy(part->to.syntax, pic->syntax, n * sizeof *pic->syntax);
+        memcpy(part->to.mbs, pic->mbs, n * sizeof(*pic->mbs));
+        memcpy(part->to.motion, pic->motion, n * sizeof(*pic->motion));
+        memcpy(part->to.syntax, pic->syntax, n * sizeof(*pic->syntax));
         memcpy(part->to.coeffs, pic->coeffs, (size_t)atomic_load(&pic->unit_count) * 32);
     }
     return GPU_OK;

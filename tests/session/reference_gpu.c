@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu.h and recon.h on the slow reference reconstruction: sessions can be tested without a driver, so that ThreadSanitizer and
- * AddressSanitizer see nothing but our own code, and a difference to the real device is the device's.
+ * gpu.h and recon.h on the slow reference reconstruction: sessions can be tested without a driver,
+ * so that ThreadSanitizer and AddressSanitizer see nothing but our own code, and a difference to
+ * the real device is the device's.
  *
- * Work is done inside recon_submit; its completion is reported late, one batch per question, so that batches are in flight as on a
- * device. PELTON_TEST_LOSE_GPU=N loses the device at the N-th batch; with PELTON_TEST_NO_DEVICE_ARENA it has no memory for arenas of its
- * own. PELTON_TEST_SLOTS=SEED: what is in frame slots and arenas before anything is written there; frames must not depend on it.
+ * Work is done inside recon_submit; its completion is reported late, one batch per question, so
+ * that batches are in flight as on a device. PELTON_TEST_LOSE_GPU=N loses the device at the N-th
+ * batch; with PELTON_TEST_NO_DEVICE_ARENA it has no memory for arenas of its own.
+ * PELTON_TEST_SLOTS=SEED: what is in frame slots and arenas before anything is written there;
+ * frames must not depend on it.
  */
 #include "gpu/recon.h"
 #include "gpu/tune.h"
@@ -44,7 +47,7 @@ const char *gpu_error_text(int error)
 
 int gpu_open(const struct gpu_params *params, struct gpu **out)
 {
-    struct gpu *g = calloc(1, sizeof *g);
+    struct gpu *g = calloc(1, sizeof(*g));
     if (!g)
         return GPU_ERR_NOMEM;
     strcpy(g->info.name, "reference");
@@ -101,7 +104,7 @@ unsigned gpu_validation_messages(const struct gpu *g)
 
 int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **out)
 {
-    struct gpu_host *h = malloc(sizeof *h);
+    struct gpu_host *h = malloc(sizeof(*h));
     if (!h)
         return GPU_ERR_NOMEM;
     *h = (struct gpu_host){memory, size};
@@ -125,7 +128,7 @@ struct gpu_arena {
 
 int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
 {
-    struct gpu_arena *a = malloc(sizeof *a);
+    struct gpu_arena *a = malloc(sizeof(*a));
     (void)g;
     if (!a)
         return GPU_ERR_NOMEM;
@@ -144,7 +147,8 @@ int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **
 /* The stand-in for a device reads all memory as the host does. */
 int gpu_arena_create_device(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
 {
-    return getenv("PELTON_TEST_NO_DEVICE_ARENA") ? GPU_ERR_NOMEM : gpu_arena_create(g, size, out, memory);
+    return getenv("PELTON_TEST_NO_DEVICE_ARENA") ? GPU_ERR_NOMEM
+                                                 : gpu_arena_create(g, size, out, memory);
 }
 
 void gpu_arena_free(struct gpu_arena *a)
@@ -161,25 +165,28 @@ static void fill_slots(struct recon *r, uint64_t seed)
     for (uint32_t i = 0; i < r->params.slots; i++)
         for (int c = 0; c < 3; c++) {
             struct ref_frame *f = r->frames[i];
-            size_t n = (size_t)f->stride[c] * r->params.mb_height * ref_mb_height(f->chroma_format_idc, c);
+            size_t n =
+                (size_t)f->stride[c] * r->params.mb_height * ref_mb_height(f->chroma_format_idc, c);
             for (size_t k = 0; k < n; k++)
-                f->plane[c][k] = (uint16_t)(next_random(&state) >> (64 - r->params.bit_depth[c > 0]));
+                f->plane[c][k] =
+                    (uint16_t)(next_random(&state) >> (64 - r->params.bit_depth[c > 0]));
         }
 }
 
 int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out)
 {
-    struct recon *r = calloc(1, sizeof *r);
+    struct recon *r = calloc(1, sizeof(*r));
     if (!r)
         return GPU_ERR_NOMEM;
     r->gpu = g;
     r->params = *params;
-    r->frames = calloc(params->slots, sizeof *r->frames);
+    r->frames = calloc(params->slots, sizeof(*r->frames));
     r->wide = params->bit_depth[0] > 8 || params->bit_depth[1] > 8;
     r->work = ref_frame_create(params->mb_width, params->mb_height, params->chroma_format_idc);
     bool failed = !r->frames || !r->work;
     for (uint32_t i = 0; i < params->slots && !failed; i++) {
-        r->frames[i] = ref_frame_create(params->mb_width, params->mb_height, params->chroma_format_idc);
+        r->frames[i] =
+            ref_frame_create(params->mb_width, params->mb_height, params->chroma_format_idc);
         failed = !r->frames[i];
     }
     if (failed) {
@@ -223,16 +230,18 @@ static void copy_frame(struct recon *r, const struct recon_picture *p)
         for (uint32_t y = 0; y < height; y++) {
             if (p->rows && (y & 1) != (p->rows == REC_BOTTOM))
                 continue;
-            size_t row = (size_t)y * to->stride[c], source = (size_t)(p->rows == p->rows_from ? y : y ^ 1) * to->stride[c];
+            size_t row = (size_t)y * to->stride[c],
+                   source = (size_t)(p->rows == p->rows_from ? y : y ^ 1) * to->stride[c];
             for (uint32_t x = 0; x < to->stride[c]; x++)
-                to->plane[c][row + x] = p->copy_from == UINT32_MAX ? (uint16_t)(1 << (r->params.bit_depth[c > 0] - 1))
-                                                                   : r->frames[p->copy_from]->plane[c][source + x];
+                to->plane[c][row + x] = p->copy_from == UINT32_MAX
+                                            ? (uint16_t)(1 << (r->params.bit_depth[c > 0] - 1))
+                                            : r->frames[p->copy_from]->plane[c][source + x];
         }
     }
 }
 
-static void put_plane(const struct recon *r, uint8_t *to, uint32_t stride, uint32_t step, const uint16_t *from, size_t from_stride,
-                      uint32_t width, uint32_t height)
+static void put_plane(const struct recon *r, uint8_t *to, uint32_t stride, uint32_t step,
+                      const uint16_t *from, size_t from_stride, uint32_t width, uint32_t height)
 {
     for (uint32_t y = 0; y < height; y++)
         for (uint32_t x = 0; x < width; x++) {
@@ -247,19 +256,22 @@ static void put_plane(const struct recon *r, uint8_t *to, uint32_t stride, uint3
 static void put_frame(struct recon *r, const struct recon_delivery *d)
 {
     const struct ref_frame *f = r->frames[d->slot];
-    bool nv12 = d->format == RECON_NV12, field = d->structure == REC_TOP || d->structure == REC_BOTTOM;
+    bool nv12 = d->format == RECON_NV12,
+         field = d->structure == REC_TOP || d->structure == REC_BOTTOM;
     for (int c = 0; c < (d->format == RECON_GRAY ? 1 : 3); c++) {
-        uint32_t sub_x = c && d->format != RECON_I444, sub_y = c && (nv12 || d->format == RECON_I420);
+        uint32_t sub_x = c && d->format != RECON_I444,
+                 sub_y = c && (nv12 || d->format == RECON_I420);
         uint32_t plane = nv12 && c ? 1u : (uint32_t)c, rows = field ? 2 : 1;
         size_t first = (size_t)(d->crop_y >> sub_y) * rows + (d->structure == REC_BOTTOM);
-        put_plane(r, d->host->memory + d->offset[plane] + (nv12 && c == 2), d->stride[plane], nv12 && c ? 2 : 1,
-                  f->plane[c] + first * f->stride[c] + (d->crop_x >> sub_x), (size_t)f->stride[c] * rows,
-                  (d->width + sub_x) >> sub_x, (d->height + sub_y) >> sub_y);
+        put_plane(r, d->host->memory + d->offset[plane] + (nv12 && c == 2), d->stride[plane],
+                  nv12 && c ? 2 : 1, f->plane[c] + first * f->stride[c] + (d->crop_x >> sub_x),
+                  (size_t)f->stride[c] * rows, (d->width + sub_x) >> sub_x,
+                  (d->height + sub_y) >> sub_y);
     }
 }
 
-int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n, const struct recon_delivery *deliveries,
-                 uint32_t m, uint64_t *ticket)
+int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n,
+                 const struct recon_delivery *deliveries, uint32_t m, uint64_t *ticket)
 {
     if (r->gpu->lose_at && ++r->batches >= r->gpu->lose_at)
         return GPU_ERR_LOST;

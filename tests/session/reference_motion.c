@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu/motion.h for tests of the worker: each batch is derived by the CPU's own step 3, in a thread, after a while, so that
- * batches overtake each other as on a device. All that it knows of a picture is what it is told by gpu_motion_add, and
- * pictures are built anew from that.
+ * gpu/motion.h for tests of the worker: each batch is derived by the CPU's own step 3, in a thread,
+ * after a while, so that batches overtake each other as on a device. All that it knows of a picture
+ * is what it is told by gpu_motion_add, and pictures are built anew from that.
  *
- * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_MOTION_BATCHES=N has memory for N batches only,
- * and PELTON_TEST_MOTION_PICTURES=N for N pictures in each; PELTON_TEST_BAD_MOTION=N: every N-th picture is DER_BAD, with noise
- * where its results were to be; PELTON_TEST_LOSE_MOTION=N: from the N-th batch on all of them fail.
+ * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_MOTION_BATCHES=N has
+ * memory for N batches only, and PELTON_TEST_MOTION_PICTURES=N for N pictures in each;
+ * PELTON_TEST_BAD_MOTION=N: every N-th picture is DER_BAD, with noise where its results were to be;
+ * PELTON_TEST_LOSE_MOTION=N: from the N-th batch on all of them fail.
  */
 #include "codec/h264.h"
 #include "codec/internal.h"
@@ -51,9 +52,10 @@ struct gpu_motion {
     struct gpu_motion_batch batches[];
 };
 
-int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params, struct gpu_motion **out)
+int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params,
+                      struct gpu_motion **out)
 {
-    struct gpu_motion *m = calloc(1, sizeof *m + params->batches * sizeof m->batches[0]);
+    struct gpu_motion *m = calloc(1, sizeof(*m) + params->batches * sizeof(m->batches[0]));
     if (!m)
         return GPU_ERR_NOMEM;
     m->params = *params;
@@ -64,7 +66,7 @@ int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params, str
     m->picture_count = (uint32_t)reference_number("PELTON_TEST_MOTION_PICTURES", params->pictures);
     for (uint32_t i = 0; i < params->batches; i++) {
         m->batches[i].owner = m;
-        m->batches[i].parts = calloc(params->pictures, sizeof *m->batches[i].parts);
+        m->batches[i].parts = calloc(params->pictures, sizeof(*m->batches[i].parts));
         if (!m->batches[i].parts)
             abort();
     }
@@ -106,11 +108,13 @@ static bool slices_valid(const struct gpu_motion_picture *p)
 {
     uint32_t next = 0;
     for (uint32_t i = 0; i < p->head.slice_count; i++) {
-        if (p->slices[i].first_mb != next || p->slices[i].end_mb <= next || p->slices[i].type > H264_I)
+        if (p->slices[i].first_mb != next || p->slices[i].end_mb <= next ||
+            p->slices[i].type > H264_I)
             return false;
         next = p->slices[i].end_mb;
     }
-    return next == p->head.mb_count && next > 0 && p->head.mb_width > 0 && next % p->head.mb_width == 0;
+    return next == p->head.mb_count && next > 0 && p->head.mb_width > 0 &&
+           next % p->head.mb_width == 0;
 }
 
 static void *copy(const void *from, size_t size)
@@ -121,22 +125,27 @@ static void *copy(const void *from, size_t size)
     return memcpy(to, from, size);
 }
 
-int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *picture, uint32_t *index)
+int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *picture,
+                   uint32_t *index)
 {
     struct gpu_motion *m = b->owner;
     const struct der_picture *head = &picture->head;
-    if (b->phase != PHASE_FILLING || !picture->mbs || !picture->motion || !picture->syntax || !slices_valid(picture))
+    if (b->phase != PHASE_FILLING || !picture->mbs || !picture->motion || !picture->syntax ||
+        !slices_valid(picture))
         return GPU_ERR_INVALID;
-    if (b->count == m->picture_count || b->count == m->params.pictures || head->mb_count > m->params.mbs - b->mbs ||
-        head->slice_count > m->params.slices - b->slices)
+    if (b->count == m->picture_count || b->count == m->params.pictures ||
+        head->mb_count > m->params.mbs - b->mbs || head->slice_count > m->params.slices - b->slices)
         return GPU_ERR_NOMEM;
     struct part *part = &b->parts[b->count];
-    *part = (struct part){.given = *picture, .slices = copy(picture->slices, head->slice_count * sizeof *part->slices)};
-    part->maps = calloc(head->slice_count, sizeof *part->maps);
+    *part =
+        (struct part){.given = *picture,
+                      .slices = copy(picture->slices, head->slice_count * sizeof(*part->slices))};
+    part->maps = calloc(head->slice_count, sizeof(*part->maps));
     if (!part->maps)
         abort();
     for (uint32_t i = 0; i < head->slice_count; i++)
-        part->maps[i] = picture->maps[i] ? copy(picture->maps[i], head->mb_count * sizeof(uint16_t)) : NULL;
+        part->maps[i] =
+            picture->maps[i] ? copy(picture->maps[i], head->mb_count * sizeof(uint16_t)) : NULL;
     part->spoil = m->bad_of && ++m->added % m->bad_of == 0;
     b->mbs += head->mb_count;
     b->slices += head->slice_count;
@@ -157,17 +166,27 @@ static void build_slice(struct built *t, const struct part *part, uint32_t i)
 {
     const struct der_slice *from = &part->slices[i];
     struct h264_slice *to = &t->pic.slices[i];
-    *to = (struct h264_slice){.pic = &t->pic, .index = i, .sps = &t->sps, .end_mb = from->end_mb,
+    *to = (struct h264_slice){.pic = &t->pic,
+                              .index = i,
+                              .sps = &t->sps,
+                              .end_mb = from->end_mb,
                               .num_ref = {from->num_ref[0], from->num_ref[1]}};
-    to->hdr = (struct h264_slice_header){.first_mb = from->first_mb, .type = from->type, .direct_spatial_mv_pred_flag = 1,
+    to->hdr = (struct h264_slice_header){.first_mb = from->first_mb,
+                                         .type = from->type,
+                                         .direct_spatial_mv_pred_flag = 1,
                                          .num_ref = {from->num_ref[0], from->num_ref[1]}};
     to->motion_mb = from->first_mb;
-    t->rec_slices[i] = (struct rec_slice){.num_ref = {from->num_ref[0], from->num_ref[1]}, .slice_type = from->type};
+    t->rec_slices[i] = (struct rec_slice){.num_ref = {from->num_ref[0], from->num_ref[1]},
+                                          .slice_type = from->type};
     if (!part->maps[i])
         return; /* no picture: nothing counts as still */
-    t->colocated[i] = (struct h264_picture){.structure = t->pic.structure, .mb_width = t->pic.mb_width,
-                                            .mb_height = t->pic.mb_height, .mb_count = t->pic.mb_count,
-                                            .motion = t->pic.motion, .still = part->maps[i], .motion_done = 1};
+    t->colocated[i] = (struct h264_picture){.structure = t->pic.structure,
+                                            .mb_width = t->pic.mb_width,
+                                            .mb_height = t->pic.mb_height,
+                                            .mb_count = t->pic.mb_count,
+                                            .motion = t->pic.motion,
+                                            .still = part->maps[i],
+                                            .motion_done = 1};
     to->ref[1][0].pic = &t->colocated[i];
     to->ref[1][0].structure = t->pic.structure;
 }
@@ -177,23 +196,29 @@ static struct built *build(const struct part *part)
     const struct gpu_motion_picture *given = &part->given;
     const size_t n = given->head.mb_count, slices = given->head.slice_count;
     bool field = part->slices[0].field;
-    struct built *t = calloc(1, sizeof *t);
+    struct built *t = calloc(1, sizeof(*t));
     if (!t)
         abort();
     t->sps.chroma_format_idc = given->head.chroma_blocks ? 1 : 0;
     t->sps.bit_depth[0] = t->sps.bit_depth[1] = 8;
     t->sps.direct_8x8_inference_flag = part->slices[0].corners;
     t->sps.mb_height = (uint32_t)n / given->head.mb_width * (field ? 2 : 1);
-    t->pic = (struct h264_picture){.sps = &t->sps, .structure = field ? REC_TOP : REC_FRAME, .mb_width = given->head.mb_width,
-                                   .mb_height = t->sps.mb_height, .mb_count = (uint32_t)n, .slice_count = (uint32_t)slices,
-                                   .unit_capacity = given->head.units, .scaling = &t->scaling, .scaling_count = 1};
-    t->pic.mbs = copy(given->mbs, n * sizeof *t->pic.mbs);
-    t->pic.motion = copy(given->motion, n * sizeof *t->pic.motion);
-    t->pic.syntax = copy(given->syntax, n * sizeof *t->pic.syntax);
-    t->pic.still = calloc(n, sizeof *t->pic.still);
-    t->pic.slices = calloc(slices, sizeof *t->pic.slices);
-    t->colocated = calloc(slices, sizeof *t->colocated);
-    t->rec_slices = calloc(slices, sizeof *t->rec_slices);
+    t->pic = (struct h264_picture){.sps = &t->sps,
+                                   .structure = field ? REC_TOP : REC_FRAME,
+                                   .mb_width = given->head.mb_width,
+                                   .mb_height = t->sps.mb_height,
+                                   .mb_count = (uint32_t)n,
+                                   .slice_count = (uint32_t)slices,
+                                   .unit_capacity = given->head.units,
+                                   .scaling = &t->scaling,
+                                   .scaling_count = 1};
+    t->pic.mbs = copy(given->mbs, n * sizeof(*t->pic.mbs));
+    t->pic.motion = copy(given->motion, n * sizeof(*t->pic.motion));
+    t->pic.syntax = copy(given->syntax, n * sizeof(*t->pic.syntax));
+    t->pic.still = calloc(n, sizeof(*t->pic.still));
+    t->pic.slices = calloc(slices, sizeof(*t->pic.slices));
+    t->colocated = calloc(slices, sizeof(*t->colocated));
+    t->rec_slices = calloc(slices, sizeof(*t->rec_slices));
     if (!t->pic.still || !t->pic.slices || !t->colocated || !t->rec_slices)
         abort();
     t->pic.rec_slices = t->rec_slices;
@@ -219,7 +244,8 @@ static uint32_t kinds_of(struct h264_picture *pic)
 {
     uint32_t kinds = 0;
     for (uint32_t i = 0; i < pic->mb_count; i++)
-        kinds |= (pic->mbs[i].kind == REC_MB_INTER ? DER_INTER : DER_INTRA) | (pic->mbs[i].deblock ? DER_DEBLOCK : 0u);
+        kinds |= (pic->mbs[i].kind == REC_MB_INTER ? DER_INTER : DER_INTRA) |
+                 (pic->mbs[i].deblock ? DER_DEBLOCK : 0u);
     pic->has_inter = (kinds & DER_INTER) != 0;
     pic->has_intra = (kinds & DER_INTRA) != 0;
     pic->has_deblock = (kinds & DER_DEBLOCK) != 0;
@@ -259,9 +285,9 @@ static void noise(void *to, size_t size, uint64_t *random)
 static void put_noise(const struct gpu_motion_picture *p, uint64_t *random)
 {
     const size_t n = p->head.mb_count;
-    noise(p->to_mbs, n * sizeof *p->to_mbs, random);
-    noise(p->to_motion, n * sizeof *p->to_motion, random);
-    noise(p->to_still, n * sizeof *p->to_still, random);
+    noise(p->to_mbs, n * sizeof(*p->to_mbs), random);
+    noise(p->to_motion, n * sizeof(*p->to_motion), random);
+    noise(p->to_still, n * sizeof(*p->to_still), random);
     if (p->final_mbs != p->mbs)
         noise((void *)p->final_mbs, n * sizeof(struct rec_mb), random);
     noise((void *)p->final_motion, n * sizeof(struct rec_motion), random);
@@ -270,11 +296,11 @@ static void put_noise(const struct gpu_motion_picture *p, uint64_t *random)
 static void put_results(const struct gpu_motion_picture *p, const struct h264_picture *pic)
 {
     const size_t n = p->head.mb_count;
-    put(p->to_mbs, pic->mbs, n * sizeof *pic->mbs);
-    put(p->to_motion, pic->motion, n * sizeof *pic->motion);
-    put(p->to_still, pic->still, n * sizeof *pic->still);
-    put((void *)p->final_mbs, pic->mbs, n * sizeof *pic->mbs);
-    put((void *)p->final_motion, pic->motion, n * sizeof *pic->motion);
+    put(p->to_mbs, pic->mbs, n * sizeof(*pic->mbs));
+    put(p->to_motion, pic->motion, n * sizeof(*pic->motion));
+    put(p->to_still, pic->still, n * sizeof(*pic->still));
+    put((void *)p->final_mbs, pic->mbs, n * sizeof(*pic->mbs));
+    put((void *)p->final_motion, pic->motion, n * sizeof(*pic->motion));
 }
 
 static void *work(void *batch)

@@ -11,7 +11,6 @@ void cabac_contexts(struct cabac_writer *w, unsigned model, int qp)
     qp = qp < 0 ? 0 : qp > 51 ? 51 : qp;
     for (unsigned i = 0; i < 1024; i++) {
         int pre = (h264_cabac_init_mn[model][i][0] * qp >> 4) + h264_cabac_init_mn[model][i][1];
-
         pre = pre < 1 ? 1 : pre > 126 ? 126 : pre;
         w->state[i] = (uint8_t)(pre <= 63 ? (63 - pre) << 1 : (pre - 64) << 1 | 1);
     }
@@ -65,7 +64,6 @@ void cabac_put(struct cabac_writer *w, unsigned ctx, unsigned bin)
 {
     uint8_t *state = &w->state[ctx], s = *state;
     uint32_t lps = h264_cabac_states[s].lps[w->range >> 6 & 3];
-
     w->range -= lps;
     if (bin != (s & 1)) {
         w->low += w->range;

@@ -9,10 +9,10 @@
 
 struct cabac_writer {
     struct sink *out;
-    uint32_t low, range;      /* codILow, codIRange */
-    uint32_t outstanding;     /* bitsOutstanding */
-    uint8_t first;            /* firstBitFlag */
-    uint8_t state[1024];      /* pStateIdx << 1 | valMPS */
+    uint32_t low, range;  /* codILow, codIRange */
+    uint32_t outstanding; /* bitsOutstanding */
+    uint8_t first;        /* firstBitFlag */
+    uint8_t state[1024];  /* pStateIdx << 1 | valMPS */
 };
 
 /* 9.3.1.1. model: 0 for I and SI slices, else 1 + cabac_init_idc; qp: SliceQPY */

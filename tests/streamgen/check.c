@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Vectors of a stream against their ranges (A.3.1): prediction adds to the differences that the generator chose, so it is known
- * only after the decoder's steps 1 to 3.
+ * Vectors of a stream against their ranges (A.3.1): prediction adds to the differences that the
+ * generator chose, so it is known only after the decoder's steps 1 to 3.
  */
 #include "check.h"
 
@@ -9,16 +9,16 @@ static bool picture_in_range(const struct gen *g, const struct h264_picture *pic
 {
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         const struct rec_mb *mb = &pic->mbs[i];
-        int limit = (int)g->mv_limit[1] >> (pic->structure != REC_FRAME || mb->flags & REC_MB_FIELD);
-
+        int limit =
+            (int)g->mv_limit[1] >> (pic->structure != REC_FRAME || mb->flags & REC_MB_FIELD);
         if (mb->kind != REC_MB_INTER)
             continue;
         for (unsigned k = 0; k < 32; k++) {
             const int16_t *mv = pic->motion[i].mv[k / 16][k % 16];
-
             if (pic->motion[i].ref_idx[k / 16][(k % 16 / 8) * 2 + (k % 4) / 2] < 0)
                 continue;
-            if (mv[0] < -(int)g->mv_limit[0] - 1 || mv[0] > (int)g->mv_limit[0] || mv[1] < -limit - 1 || mv[1] > limit)
+            if (mv[0] < -(int)g->mv_limit[0] - 1 || mv[0] > (int)g->mv_limit[0] ||
+                mv[1] < -limit - 1 || mv[1] > limit)
                 return false;
         }
     }
@@ -30,7 +30,6 @@ static bool drain(const struct gen *g, struct h264_stream *s, struct h264_scratc
 {
     struct h264_picture *pic;
     bool good = true;
-
     while ((pic = h264_stream_next_decode(s))) {
         for (uint32_t i = 0; i < pic->slice_count; i++)
             h264_slice_decode(&pic->slices[i], scratch);
@@ -49,7 +48,6 @@ bool check_vectors(const struct gen *g)
     struct h264_stream *s = NULL;
     struct h264_scratch *scratch = h264_scratch_create();
     bool good = true;
-
     if (scratch && h264_stream_create(&(struct h264_stream_params){.views = 2}, &s) == H264_OK) {
         h264_stream_feed(s, g->out.data, g->out.bits / 8, 0, &(struct h264_diag){0});
         good = drain(g, s, scratch);

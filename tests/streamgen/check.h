@@ -7,8 +7,8 @@
 
 #include "gen.h"
 
-/* Whether all vectors of the stream in g->out are in the range of its level. A stream that does not decode passes: the comparison of
- * decoders is what finds it. */
+/* Whether all vectors of the stream in g->out are in the range of its level. A stream that does not
+ * decode passes: the comparison of decoders is what finds it. */
 bool check_vectors(const struct gen *g);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Reference marking (8.2.5) and picture numbers (8.2.4.1): what may be referred to, and memory management operations that are
- * allowed where they stand.
+ * Reference marking (8.2.5) and picture numbers (8.2.4.1): what may be referred to, and memory
+ * management operations that are allowed where they stand.
  */
 #include "gen.h"
 
@@ -13,7 +13,8 @@ static uint32_t max_frame_num(const struct gen *g)
 /* 8-27 */
 static int32_t frame_num_wrap(const struct gen *g, const struct dpb_frame *f)
 {
-    return f->frame_num > g->pic.frame_num ? (int32_t)f->frame_num - (int32_t)max_frame_num(g) : (int32_t)f->frame_num;
+    return f->frame_num > g->pic.frame_num ? (int32_t)f->frame_num - (int32_t)max_frame_num(g)
+                                           : (int32_t)f->frame_num;
 }
 
 static bool is_current(const struct gen *g, const struct dpb_frame *f)
@@ -24,7 +25,6 @@ static bool is_current(const struct gen *g, const struct dpb_frame *f)
 static void remove_unused(struct dpb *d)
 {
     unsigned n = 0;
-
     for (unsigned i = 0; i < d->count; i++)
         if (d->frames[i].short_term | d->frames[i].long_term)
             d->frames[n++] = d->frames[i];
@@ -40,10 +40,10 @@ static void free_long_term_idx(struct dpb *d, unsigned idx, const struct dpb_fra
 }
 
 /* PicNum or LongTermPicNum of a frame (parity 0, frame pictures) or of its field (8-28 to 8-33) */
-static int32_t pic_num(const struct gen *g, const struct dpb_frame *f, bool long_term, unsigned parity)
+static int32_t pic_num(const struct gen *g, const struct dpb_frame *f, bool long_term,
+                       unsigned parity)
 {
     int32_t n = long_term ? f->long_term_idx : frame_num_wrap(g, f);
-
     if (g->pic.structure == REC_FRAME)
         return n;
     return 2 * n + (parity == (g->pic.structure == REC_BOTTOM));
@@ -51,26 +51,26 @@ static int32_t pic_num(const struct gen *g, const struct dpb_frame *f, bool long
 
 static int32_t curr_pic_num(const struct gen *g)
 {
-    return g->pic.structure == REC_FRAME ? (int32_t)g->pic.frame_num : 2 * (int32_t)g->pic.frame_num + 1;
+    return g->pic.structure == REC_FRAME ? (int32_t)g->pic.frame_num
+                                         : 2 * (int32_t)g->pic.frame_num + 1;
 }
 
 /* What the frame (structure REC_FRAME) or its fields are marked as in this picture's terms. */
 static void list_refs(struct gen *g)
 {
     struct picture *p = &g->pic;
-
     p->ref_count = 0;
     p->list_gaps = false;
-    for (unsigned i = 0; i < g->dpb.count && !p->idr; i++) { /* of an IDR picture: none (H.8.2, non_idr_flag 0) */
+    /* of an IDR picture: none (H.8.2, non_idr_flag 0) */
+    for (unsigned i = 0; i < g->dpb.count && !p->idr; i++) {
         const struct dpb_frame *f = &g->dpb.frames[i];
-
         p->list_gaps |= f->non_existing;
         for (unsigned parity = 0; parity < 2 && !f->non_existing; parity++) {
             uint8_t bits = p->structure == REC_FRAME ? 3 : (uint8_t)(1 << parity);
             bool is_long = (f->long_term & bits) == bits;
-
             if ((f->short_term & bits) == bits || is_long)
-                p->refs[p->ref_count++] = (struct ref_choice){is_long, (uint8_t)parity, pic_num(g, f, is_long, parity)};
+                p->refs[p->ref_count++] =
+                    (struct ref_choice){is_long, (uint8_t)parity, pic_num(g, f, is_long, parity)};
             if (p->structure == REC_FRAME)
                 break;
         }
@@ -80,10 +80,8 @@ static void list_refs(struct gen *g)
 bool dpb_allows_temporal(const struct gen *g)
 {
     uint64_t whole = 0, needed = 0;
-
     for (unsigned i = 0; i < g->dpb.count; i++) {
         const struct dpb_frame *f = &g->dpb.frames[i];
-
         if (!f->non_existing && (f->short_term == 3 || f->long_term == 3 || is_current(g, f)))
             whole |= (uint64_t)1 << f->id % 64;
         needed |= f->refers;
@@ -114,9 +112,9 @@ static void unmark(struct gen *g, struct dpb_frame *f, unsigned parity)
     uint8_t bits = p->structure == REC_FRAME ? 3 : (uint8_t)(1 << parity);
     bool is_long = (f->long_term & bits) == bits;
     int32_t n = pic_num(g, f, is_long, parity);
-
-    p->mmco[p->mmco_count++] = is_long ? (struct h264_mmco){2, (uint32_t)n, 0} :
-                                         (struct h264_mmco){1, (uint32_t)(curr_pic_num(g) - n - 1), 0};
+    p->mmco[p->mmco_count++] = is_long
+                                   ? (struct h264_mmco){2, (uint32_t)n, 0}
+                                   : (struct h264_mmco){1, (uint32_t)(curr_pic_num(g) - n - 1), 0};
     if (is_long)
         f->long_term &= (uint8_t)~bits;
     else
@@ -143,7 +141,6 @@ static struct dpb_frame *choose_frame(struct gen *g, struct dpb *d)
 {
     struct dpb_frame *fit[18];
     unsigned n = 0;
-
     for (unsigned i = 0; i < d->count; i++)
         if (nameable(g, &d->frames[i]))
             fit[n++] = &d->frames[i];
@@ -154,7 +151,6 @@ static struct dpb_frame *choose_frame(struct gen *g, struct dpb *d)
 static void remove_frame(struct gen *g, struct dpb_frame *f, bool both)
 {
     unsigned first = rng_below(&g->pic.rng, 2);
-
     both |= !g->odd;
     gen_not_ffmpeg(g, !both && g->pic.structure != REC_FRAME, "mmco-one-field");
     if (g->pic.structure == REC_FRAME) {
@@ -173,17 +169,15 @@ static void make_long_term(struct gen *g, struct dpb *d, struct dpb_frame *f)
 {
     struct picture *p = &g->pic;
     unsigned idx = rng_below(&p->rng, (unsigned)d->max_long_term_idx + 1);
-
     if (f->long_term || f->non_existing)
         return;
     free_long_term_idx(d, idx, f);
     for (unsigned parity = 0; parity < 2; parity++) {
         uint8_t bits = p->structure == REC_FRAME ? 3 : (uint8_t)(1 << parity);
-
         if (!(f->short_term & bits))
             continue;
-        p->mmco[p->mmco_count++] =
-            (struct h264_mmco){3, (uint32_t)(curr_pic_num(g) - pic_num(g, f, false, parity) - 1), idx};
+        p->mmco[p->mmco_count++] = (struct h264_mmco){
+            3, (uint32_t)(curr_pic_num(g) - pic_num(g, f, false, parity) - 1), idx};
         f->short_term &= (uint8_t)~bits;
         f->long_term |= bits;
     }
@@ -193,8 +187,8 @@ static void make_long_term(struct gen *g, struct dpb *d, struct dpb_frame *f)
 
 static void set_max_long_term(struct gen *g, struct dpb *d)
 {
-    unsigned plus1 = rng_one_in(&g->pic.rng, 5) ? 0 : 1 + rng_below(&g->pic.rng, g->sps.max_num_ref_frames);
-
+    unsigned plus1 =
+        rng_one_in(&g->pic.rng, 5) ? 0 : 1 + rng_below(&g->pic.rng, g->sps.max_num_ref_frames);
     g->pic.mmco[g->pic.mmco_count++] = (struct h264_mmco){4, plus1, 0};
     d->max_long_term_idx = (int)plus1 - 1;
     for (unsigned i = 0; i < d->count; i++)
@@ -205,20 +199,21 @@ static void set_max_long_term(struct gen *g, struct dpb *d)
 static unsigned frames_but_current(const struct gen *g, const struct dpb *d)
 {
     unsigned n = 0;
-
     for (unsigned i = 0; i < d->count; i++)
         n += (d->frames[i].short_term | d->frames[i].long_term) && !is_current(g, &d->frames[i]);
     return n;
 }
 
 /* Operation 6 on this picture; returns the index. */
-static void choose_current_long(struct gen *g, struct dpb *d, bool first_is_long, unsigned first_idx)
+static void choose_current_long(struct gen *g, struct dpb *d, bool first_is_long,
+                                unsigned first_idx)
 {
     struct picture *p = &g->pic;
-    unsigned idx = first_is_long ? first_idx : rng_below(&p->rng, (unsigned)d->max_long_term_idx + 1);
-
+    unsigned idx =
+        first_is_long ? first_idx : rng_below(&p->rng, (unsigned)d->max_long_term_idx + 1);
     for (unsigned i = 0; i < d->count; i++)
-        if (!is_current(g, &d->frames[i]) && d->frames[i].long_term && d->frames[i].long_term_idx == idx)
+        if (!is_current(g, &d->frames[i]) && d->frames[i].long_term &&
+            d->frames[i].long_term_idx == idx)
             d->frames[i].long_term = 0;
     p->mmco[p->mmco_count++] = (struct h264_mmco){6, idx, 0};
     g->used |= F_LONGTERM;
@@ -229,7 +224,6 @@ static void choose_operations(struct gen *g, struct dpb *d)
     struct picture *p = &g->pic;
     struct rng *r = &p->rng;
     struct dpb_frame *f;
-
     if (g->must_reset || (g->may_reset && rng_one_in(r, 6))) {
         p->mmco[p->mmco_count++].op = 5;
         p->mmco5 = 1;
@@ -256,12 +250,12 @@ static struct dpb_frame *first_field(struct gen *g, struct dpb *d)
     return NULL;
 }
 
-/* dec_ref_pic_marking() of an anchor picture that is not IDR: what follows must not refer to what was before (H.3). */
+/* dec_ref_pic_marking() of an anchor picture that is not IDR: what follows must not refer to what
+ * was before (H.3). */
 static void choose_clearing(struct gen *g)
 {
     struct picture *p = &g->pic;
     struct dpb d = g->dpb;
-
     p->adaptive_marking = d.count > 0;
     for (unsigned i = 0; i < d.count; i++)
         unmark(g, &d.frames[i], 0);
@@ -277,20 +271,22 @@ static void choose_marking(struct gen *g)
     struct dpb_frame *first = first_field(g, &d), *f;
     unsigned most = g->sps.max_num_ref_frames, shorts = 0;
     bool first_long = first && first->long_term;
-
     for (unsigned i = 0; i < d.count; i++)
         shorts += d.frames[i].short_term && !is_current(g, &d.frames[i]);
-    if (!gen_has(g, F_MMCO) || (!first_long && !g->must_reset && !rng_one_in(&p->rng, 2) && (shorts || frames_but_current(g, &d) < most)))
+    if (!gen_has(g, F_MMCO) || (!first_long && !g->must_reset && !rng_one_in(&p->rng, 2) &&
+                                (shorts || frames_but_current(g, &d) < most)))
         return;
     p->adaptive_marking = 1;
     g->used |= F_MMCO;
     if (!first)
         choose_operations(g, &d);
-    if (first_long || (!first && d.max_long_term_idx >= 0 && gen_has(g, F_LONGTERM) && rng_one_in(&p->rng, 3)))
+    if (first_long ||
+        (!first && d.max_long_term_idx >= 0 && gen_has(g, F_LONGTERM) && rng_one_in(&p->rng, 3)))
         choose_current_long(g, &d, first_long, first_long ? first->long_term_idx : 0);
     while (!first && frames_but_current(g, &d) >= most && (f = choose_frame(g, &d)))
         remove_frame(g, f, true);
-    if (!first && frames_but_current(g, &d) >= most) /* the only field of a frame, which this frame cannot name: it slides out */
+    /* the only field of a frame, which this frame cannot name: it slides out */
+    if (!first && frames_but_current(g, &d) >= most)
         p->adaptive_marking = p->mmco_count = 0;
     gen_not_ffmpeg(g, first_long, "long-term-second-field");
 }
@@ -298,7 +294,6 @@ static void choose_marking(struct gen *g)
 void dpb_prepare(struct gen *g)
 {
     struct picture *p = &g->pic;
-
     list_refs(g);
     p->adaptive_marking = p->mmco_count = p->mmco5 = p->long_term_reference = 0;
     if (p->idr)
@@ -314,12 +309,10 @@ static void slide(struct gen *g)
 {
     struct dpb_frame *oldest = NULL;
     unsigned most = g->sps.max_num_ref_frames > 1 ? g->sps.max_num_ref_frames : 1;
-
     if (g->dpb.count < most)
         return;
     for (unsigned i = 0; i < g->dpb.count; i++) {
         struct dpb_frame *f = &g->dpb.frames[i];
-
         if (f->short_term && (!oldest || frame_num_wrap(g, f) < frame_num_wrap(g, oldest)))
             oldest = f;
     }
@@ -333,10 +326,10 @@ static struct dpb_frame *named(struct gen *g, bool long_term, int32_t number, ui
 {
     for (unsigned i = 0; i < g->dpb.count; i++) {
         struct dpb_frame *f = &g->dpb.frames[i];
-
         for (unsigned parity = 0; parity < 2; parity++) {
             *bits = g->pic.structure == REC_FRAME ? 3 : (uint8_t)(1 << parity);
-            if (((long_term ? f->long_term : f->short_term) & *bits) == *bits && pic_num(g, f, long_term, parity) == number)
+            if (((long_term ? f->long_term : f->short_term) & *bits) == *bits &&
+                pic_num(g, f, long_term, parity) == number)
                 return f;
         }
     }
@@ -348,11 +341,9 @@ static int apply_operations(struct gen *g)
 {
     int idx = -1;
     uint8_t bits;
-
     for (unsigned i = 0; i < g->pic.mmco_count; i++) {
         const struct h264_mmco *m = &g->pic.mmco[i];
         struct dpb_frame *f;
-
         switch (m->op) {
         case 1:
         case 3:
@@ -393,7 +384,6 @@ void dpb_finish(struct gen *g)
     struct dpb_frame *f = first_field(g, &g->dpb);
     uint64_t refers = 0;
     int idx = -1;
-
     if (!p->nal_ref_idc)
         return;
     for (unsigned i = 0; i < g->dpb.count; i++)
@@ -430,8 +420,10 @@ void dpb_gap(struct gen *g, unsigned frames)
     for (unsigned i = 0; i < frames; i++) {
         g->pic.frame_num = (g->prev_ref_frame_num + 1) % max_frame_num(g);
         slide(g);
-        g->dpb.frames[g->dpb.count++] =
-            (struct dpb_frame){.id = g->frame_count + 63, .frame_num = g->pic.frame_num, .short_term = 3, .non_existing = 1};
+        g->dpb.frames[g->dpb.count++] = (struct dpb_frame){.id = g->frame_count + 63,
+                                                           .frame_num = g->pic.frame_num,
+                                                           .short_term = 3,
+                                                           .non_existing = 1};
         g->prev_ref_frame_num = g->pic.frame_num;
     }
 }

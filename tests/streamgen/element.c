@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Syntax elements of the macroblock layer but residual: CAVLC (9.1), or binarization and contexts of CABAC (9.3.2, 9.3.3.1).
+ * Syntax elements of the macroblock layer but residual: CAVLC (9.1), or binarization and contexts
+ * of CABAC (9.3.2, 9.3.3.1).
  */
 #include "mbw.h"
 
@@ -25,7 +26,6 @@ void put_skip_flag(struct mbw *w, unsigned flag)
 {
     const struct mb *a = neighbour_a(w), *b = neighbour_b(w);
     unsigned inc = (a && a->kind != MB_SKIP) + (b && b->kind != MB_SKIP);
-
     bin(w, (w->type == H264_B ? 24 : 11) + inc, flag);
 }
 
@@ -33,18 +33,17 @@ void put_skip_flag(struct mbw *w, unsigned flag)
 void put_field_flag(struct mbw *w, unsigned flag)
 {
     const struct mb *a = pair_a(w), *b = pair_b(w);
-
     if (w->cabac_mode)
         bin(w, 70 + (a && a->field) + (b && b->field), flag);
     else
         sink_u(w->out[0], 1, flag);
 }
 
-/* Table 9-36: type 1 .. 25 of I slices after the bin that tells it from I_NxN. ctx: luma, chroma twice, mode twice. */
+/* Table 9-36: type 1 .. 25 of I slices after the bin that tells it from I_NxN. ctx: luma, chroma
+ * twice, mode twice. */
 static void i_suffix(struct mbw *w, unsigned type, const uint8_t ctx[5])
 {
     unsigned chroma = (type - 1) / 4 % 3;
-
     cabac_terminate(&w->cabac, type == 25);
     if (type == 25)
         return;
@@ -62,7 +61,6 @@ static void mb_type_i(struct mbw *w, unsigned type)
     static const uint8_t ctx[5] = {6, 7, 8, 9, 10};
     const struct mb *n[2] = {neighbour_a(w), neighbour_b(w)};
     unsigned inc = 0;
-
     for (unsigned i = 0; i < 2; i++)
         inc += n[i] && n[i]->kind != MB_I4X4 && n[i]->kind != MB_I8X8;
     bin(w, 3 + inc, type > 0);
@@ -75,7 +73,6 @@ static void mb_type_p(struct mbw *w, unsigned type)
     static const char *const text[4] = {"000", "011", "010", "001"};
     static const uint8_t ctx[4][3] = {{14, 15, 16}, {14, 15, 17}, {14, 15, 17}, {14, 15, 16}};
     static const uint8_t suffix[5] = {18, 19, 19, 20, 20};
-
     if (type < 4) {
         bins(w, text[type], ctx[type]);
         return;
@@ -89,8 +86,9 @@ static void mb_type_p(struct mbw *w, unsigned type)
 static void mb_type_b(struct mbw *w, unsigned type)
 {
     static const char *const text[24] = {
-        "0",       "100",     "101",     "110000",  "110001",  "110010",  "110011",  "110100", "110101",  "110110", "110111", "111110",
-        "1110000", "1110001", "1110010", "1110011", "1110100", "1110101", "1110110", "1110111", "1111000", "1111001", "111111", "111101"};
+        "0",       "100",     "101",     "110000",  "110001",  "110010",  "110011",  "110100",
+        "110101",  "110110",  "110111",  "111110",  "1110000", "1110001", "1110010", "1110011",
+        "1110100", "1110101", "1110110", "1110111", "1111000", "1111001", "111111",  "111101"};
     static const uint8_t suffix[5] = {33, 34, 34, 35, 35};
     const struct mb *n[2] = {neighbour_a(w), neighbour_b(w)};
     uint8_t ctx[7] = {27, 30, 31, 32, 32, 32, 32};
@@ -123,11 +121,11 @@ void put_mb_type(struct mbw *w, unsigned type)
 void put_sub_mb_type(struct mbw *w, unsigned type)
 {
     static const char *const p_text[4] = {"1", "00", "011", "010"};
-    static const char *const b_text[13] = {"0",      "100",    "101",    "11000",  "11001", "11010", "11011",
-                                           "111000", "111001", "111010", "111011", "11110", "11111"};
+    static const char *const b_text[13] = {"0",      "100",   "101",    "11000",  "11001",
+                                           "11010",  "11011", "111000", "111001", "111010",
+                                           "111011", "11110", "11111"};
     static const uint8_t p_ctx[3] = {21, 22, 23};
     uint8_t b_ctx[6] = {36, 37, 38, 39, 39, 39};
-
     if (!w->cabac_mode) {
         sink_ue(w->out[0], type);
         return;
@@ -144,7 +142,6 @@ void put_sub_mb_type(struct mbw *w, unsigned type)
 static bool ref_counts(const struct mbw *w, struct location n, unsigned list)
 {
     int ref;
-
     if (!n.mb)
         return false;
     ref = n.mb->ref[list][n.y / 8 * 2 + n.x / 8];
@@ -155,14 +152,14 @@ void put_ref_idx(struct mbw *w, unsigned list, unsigned quadrant, unsigned num, 
 {
     int x = (int)(quadrant & 1) * 8, y = (int)(quadrant >> 1) * 8;
     unsigned ctx;
-
     if (num == 1)
         return;
     if (!w->cabac_mode) {
         sink_te(w->out[0], value, num - 1);
         return;
     }
-    ctx = 54 + ref_counts(w, neighbour(w, x - 1, y, 16, 16), list) + 2 * ref_counts(w, neighbour(w, x, y - 1, 16, 16), list);
+    ctx = 54 + ref_counts(w, neighbour(w, x - 1, y, 16, 16), list) +
+          2 * ref_counts(w, neighbour(w, x, y - 1, 16, 16), list);
     for (unsigned i = 0; i < value; i++) {
         bin(w, ctx, 1);
         ctx = i ? 59 : 58;
@@ -174,7 +171,6 @@ void put_ref_idx(struct mbw *w, unsigned list, unsigned quadrant, unsigned num, 
 static unsigned abs_mvd(const struct mbw *w, struct location n, unsigned list, unsigned component)
 {
     int v;
-
     if (!n.mb)
         return 0;
     v = n.mb->mvd[list][raster_block(n)][component];
@@ -188,7 +184,6 @@ static unsigned abs_mvd(const struct mbw *w, struct location n, unsigned list, u
 static void mvd_bins(struct mbw *w, unsigned base, unsigned sum, int v)
 {
     unsigned magnitude = (unsigned)(v < 0 ? -v : v), ctx = base + (sum > 2) + (sum > 32);
-
     for (unsigned i = 0; i < 9; i++) {
         bin(w, ctx, magnitude > i);
         if (magnitude <= i)
@@ -203,20 +198,18 @@ static void mvd_bins(struct mbw *w, unsigned base, unsigned sum, int v)
 
 void put_mvd(struct mbw *w, unsigned list, unsigned x, unsigned y, const int16_t mvd[2])
 {
-    struct location a = neighbour(w, (int)x * 4 - 1, (int)y * 4, 16, 16), b = neighbour(w, (int)x * 4, (int)y * 4 - 1, 16, 16);
-
-    for (unsigned i = 0; i < 2; i++) {
+    struct location a = neighbour(w, (int)x * 4 - 1, (int)y * 4, 16, 16),
+                    b = neighbour(w, (int)x * 4, (int)y * 4 - 1, 16, 16);
+    for (unsigned i = 0; i < 2; i++)
         if (w->cabac_mode)
             mvd_bins(w, i ? 47 : 40, abs_mvd(w, a, list, i) + abs_mvd(w, b, list, i), mvd[i]);
         else
             sink_se(w->out[0], mvd[i]);
-    }
 }
 
 void put_intra_mode(struct mbw *w, unsigned predicted, unsigned mode)
 {
     unsigned rem = mode < predicted ? mode : mode - 1;
-
     if (w->cabac_mode) {
         bin(w, 68, mode == predicted);
         for (unsigned i = 0; i < 3 && mode != predicted; i++)
@@ -233,7 +226,6 @@ void put_chroma_mode(struct mbw *w, unsigned mode)
 {
     const struct mb *n[2] = {neighbour_a(w), neighbour_b(w)};
     unsigned inc = 0;
-
     if (!w->cabac_mode) {
         sink_ue(w->out[0], mode);
         return;
@@ -249,7 +241,6 @@ void put_chroma_mode(struct mbw *w, unsigned mode)
 static unsigned luma_bit_clear(const struct mbw *w, int x, int y, unsigned sent)
 {
     struct location n = neighbour(w, x, y, 16, 16);
-
     if (!n.mb || n.mb->kind == MB_PCM)
         return 0;
     return !((n.mb == w->mb ? sent : n.mb->cbp) >> (n.y / 8 * 2 + n.x / 8) & 1);
@@ -259,11 +250,10 @@ static void cbp_bins(struct mbw *w)
 {
     const struct mb *a = neighbour_a(w), *b = neighbour_b(w);
     unsigned cbp = w->mb->cbp, ca, cb;
-
     for (unsigned i = 0; i < 4; i++) {
         int x = (int)(i & 1) * 8, y = (int)(i >> 1) * 8;
-
-        bin(w, 73 + luma_bit_clear(w, x - 1, y, cbp) + 2 * luma_bit_clear(w, x, y - 1, cbp), cbp >> i & 1);
+        bin(w, 73 + luma_bit_clear(w, x - 1, y, cbp) + 2 * luma_bit_clear(w, x, y - 1, cbp),
+            cbp >> i & 1);
     }
     if (w->chroma_array_type == 0 || w->chroma_array_type == 3)
         return;
@@ -279,7 +269,6 @@ void put_cbp(struct mbw *w)
     bool chroma = w->chroma_array_type == 1 || w->chroma_array_type == 2;
     const uint8_t *codes = h264_cavlc_cbp[chroma][!mb_intra(w->mb)];
     unsigned code = 0;
-
     if (w->cabac_mode) {
         cbp_bins(w);
         return;
@@ -292,7 +281,6 @@ void put_cbp(struct mbw *w)
 void put_transform_8x8(struct mbw *w, unsigned flag)
 {
     const struct mb *a = neighbour_a(w), *b = neighbour_b(w);
-
     if (w->cabac_mode)
         bin(w, 399 + (a && a->t8x8) + (b && b->t8x8), flag);
     else
@@ -303,7 +291,6 @@ void put_transform_8x8(struct mbw *w, unsigned flag)
 void put_qp_delta(struct mbw *w, int delta)
 {
     unsigned mapped = delta > 0 ? 2 * (unsigned)delta - 1 : 2 * (unsigned)-delta;
-
     if (!w->cabac_mode) {
         sink_se(w->out[0], delta);
         return;

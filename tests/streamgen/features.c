@@ -12,28 +12,29 @@ const char *const feature_names[FEATURE_COUNT] = {FEATURES(FEATURE_NAME)};
 #undef FEATURE_NAME
 
 #define BIT(name) ((uint64_t)1 << FEATURE_##name)
-/* What stands beside the pictures: chosen apart from the rest, so that pictures are the same with and without. */
+/* What stands beside the pictures: chosen apart from the rest, so that pictures are the same with
+ * and without. */
 #define ASIDE (BIT(SEI) | BIT(VUI) | BIT(UNITS))
 /* What every profile has. */
-#define COMMON                                                                                                                 \
-    (BIT(CAVLC) | BIT(SLICES) | BIT(PCM) | BIT(I4X4) | BIT(I16X16) | BIT(QP) | BIT(CHROMAQP) | BIT(DEBLOCK) | BIT(NODEBLOCK) |   \
-     BIT(BIGCOEFF) | BIT(CONSTRAINED) | BIT(SETS) | BIT(CROP) | BIT(IDRS) | \
-     BIT(RESIZE) | ASIDE)
+#define COMMON                                                                                     \
+    (BIT(CAVLC) | BIT(SLICES) | BIT(PCM) | BIT(I4X4) | BIT(I16X16) | BIT(QP) | BIT(CHROMAQP) |     \
+     BIT(DEBLOCK) | BIT(NODEBLOCK) | BIT(BIGCOEFF) | BIT(CONSTRAINED) | BIT(SETS) | BIT(CROP) |    \
+     BIT(IDRS) | BIT(RESIZE) | ASIDE)
 /* What those with P slices have. */
-#define INTER                                                                                                                  \
-    (BIT(P) | BIT(SKIP) | BIT(SUB) | BIT(REORDER) | BIT(MMCO) | BIT(LONGTERM) | BIT(FARMV) | BIT(POC1) | BIT(POC2) | BIT(GAPS) | \
-     BIT(MIXED))
-#define BSLICES (BIT(B) | BIT(SPATIAL) | BIT(TEMPORAL) | BIT(EXPLICIT) | BIT(IMPLICIT))
+#define INTER                                                                                      \
+    (BIT(P) | BIT(SKIP) | BIT(SUB) | BIT(REORDER) | BIT(MMCO) | BIT(LONGTERM) | BIT(FARMV) |       \
+     BIT(POC1) | BIT(POC2) | BIT(GAPS) | BIT(MIXED))
+#define BSLICES      (BIT(B) | BIT(SPATIAL) | BIT(TEMPORAL) | BIT(EXPLICIT) | BIT(IMPLICIT))
 #define FIELD_CODING (BIT(FIELDS) | BIT(MBAFF) | BIT(UNPAIRED))
-#define GROUPS                                                                                                                 \
-    (BIT(FMO0) | BIT(FMO1) | BIT(FMO2) | BIT(FMO3) | BIT(FMO4) | BIT(FMO5) | BIT(FMO6) | BIT(GROUPCHANGE) | BIT(ASO) |           \
-     BIT(REDUNDANT))
-#define MAIN (COMMON | INTER | BSLICES | FIELD_CODING | BIT(CABAC))
-#define HIGH_TOOLS (BIT(I8X8) | BIT(T8X8) | BIT(SPSLISTS) | BIT(PPSLISTS) | BIT(MONO))
-#define HIGH (MAIN | HIGH_TOOLS)
-#define DEPTHS (BIT(DEPTH) | BIT(DEPTHDIFF))
+#define GROUPS                                                                                     \
+    (BIT(FMO0) | BIT(FMO1) | BIT(FMO2) | BIT(FMO3) | BIT(FMO4) | BIT(FMO5) | BIT(FMO6) |           \
+     BIT(GROUPCHANGE) | BIT(ASO) | BIT(REDUNDANT))
+#define MAIN        (COMMON | INTER | BSLICES | FIELD_CODING | BIT(CABAC))
+#define HIGH_TOOLS  (BIT(I8X8) | BIT(T8X8) | BIT(SPSLISTS) | BIT(PPSLISTS) | BIT(MONO))
+#define HIGH        (MAIN | HIGH_TOOLS)
+#define DEPTHS      (BIT(DEPTH) | BIT(DEPTHDIFF))
 #define FORMATS_444 (DEPTHS | BIT(C422) | BIT(C444) | BIT(PLANES) | BIT(LOSSLESS))
-#define INTRA_ONLY (COMMON | HIGH_TOOLS | BIT(CABAC) | BIT(FIELDS) | BIT(MBAFF))
+#define INTRA_ONLY  (COMMON | HIGH_TOOLS | BIT(CABAC) | BIT(FIELDS) | BIT(MBAFF))
 
 static const struct profile profiles[] = {
     {"Constrained Baseline", 66, 0x40, 8, 0, COMMON | INTER},
@@ -54,22 +55,24 @@ static const struct profile profiles[] = {
     {"High 4:4:4 Predictive", 244, 0, 14, 0, HIGH | FORMATS_444},
     {"High 4:4:4 Predictive", 244, 0, 14, 0, HIGH | FORMATS_444},
     {"High 4:4:4 Intra", 244, 0x10, 14, 1, INTRA_ONLY | FORMATS_444},
-    {"CAVLC 4:4:4 Intra", 44, 0x10, 14, 1, (INTRA_ONLY & ~BIT(CABAC)) | FORMATS_444 | BIT(INTRA444)},
+    {"CAVLC 4:4:4 Intra", 44, 0x10, 14, 1,
+     (INTRA_ONLY & ~BIT(CABAC)) | FORMATS_444 | BIT(INTRA444)},
     {"Stereo High", 128, 0, 8, 0, (HIGH & ~(BIT(MONO) | BIT(UNPAIRED) | BIT(GAPS))) | BIT(MVC)},
 };
 /* Those that FFmpeg does not decode: most streams do without. */
-#define RARE (BIT(RESIZE) | BIT(GAPS) | BIT(UNPAIRED) | DEPTHS | BIT(PLANES) | BIT(LOSSLESS))
+#define RARE     (BIT(RESIZE) | BIT(GAPS) | BIT(UNPAIRED) | DEPTHS | BIT(PLANES) | BIT(LOSSLESS))
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
 
 bool features_parse(const char *names, uint64_t *set)
 {
     while (*names) {
         size_t length = strcspn(names, ","), i = 0;
-
-        while (i < FEATURE_COUNT && (strlen(feature_names[i]) != length || strncmp(feature_names[i], names, length)))
+        while (i < FEATURE_COUNT &&
+               (strlen(feature_names[i]) != length || strncmp(feature_names[i], names, length)))
             i++;
         if (i == FEATURE_COUNT) {
-            fprintf(stderr, "streamgen: no feature is called %.*s; --list names them\n", (int)length, names);
+            fprintf(stderr, "streamgen: no feature is called %.*s; --list names them\n",
+                    (int)length, names);
             return false;
         }
         *set |= (uint64_t)1 << i;
@@ -106,7 +109,6 @@ static uint64_t keep_one(struct rng *r, uint64_t set, uint64_t group, uint64_t f
 {
     uint64_t kept = set & group & force, left = set & group;
     unsigned n = (unsigned)__builtin_popcountll(left), skip;
-
     if (!kept && n && rng_below(r, n + none) < n) {
         for (skip = rng_below(r, n); skip--;)
             left &= left - 1;
@@ -115,13 +117,13 @@ static uint64_t keep_one(struct rng *r, uint64_t set, uint64_t group, uint64_t f
     return (set & ~group) | kept;
 }
 
-const struct profile *features_choose(struct rng *r, uint64_t force, uint64_t forbid, bool all, uint64_t *set)
+const struct profile *features_choose(struct rng *r, uint64_t force, uint64_t forbid, bool all,
+                                      uint64_t *set)
 {
     const struct profile *fit[PROFILES];
     unsigned n = 0;
     struct rng aside = rng_fork(*r, 1);
     uint64_t on;
-
     force = implied(force);
     for (unsigned i = 0; i < PROFILES; i++)
         if (!(force & ~profiles[i].allowed))
@@ -131,7 +133,8 @@ const struct profile *features_choose(struct rng *r, uint64_t force, uint64_t fo
     fit[0] = fit[rng_below(r, n)];
     on = force;
     for (unsigned i = 0; i < FEATURE_COUNT && !all; i++)
-        if (rng_below((uint64_t)1 << i & ASIDE ? &aside : r, 100) < ((uint64_t)1 << i & RARE ? 15 : 45))
+        if (rng_below((uint64_t)1 << i & ASIDE ? &aside : r, 100) <
+            ((uint64_t)1 << i & RARE ? 15 : 45))
             on |= (uint64_t)1 << i & ~forbid;
     if (fit[0]->profile_idc == 44)
         on |= BIT(INTRA444);

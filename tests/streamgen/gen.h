@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The generator's state, from stream to macroblock. Contexts, neighbours and predictions are derived from the clauses of the
- * standard and not with the decoder's functions, so that a mistake is not made twice; tables of numbers and the structs that hold
- * parameter sets and slice headers are the decoder's.
+ * The generator's state, from stream to macroblock. Contexts, neighbours and predictions are
+ * derived from the clauses of the standard and not with the decoder's functions, so that a mistake
+ * is not made twice; tables of numbers and the structs that hold parameter sets and slice headers
+ * are the decoder's.
  *
  *   streamgen.c  command line; retries with smaller vectors what check.c finds out of range
  *   stream.c     frames, access units, order of output
@@ -27,83 +28,90 @@
 
 #include <stdio.h>
 
-#define MAX_MBS 256
+#define MAX_MBS        256
 #define SECOND_VIEW_ID 5 /* view_id of a stereo stream's second view; the base view has 0 */
 
 /* What the command line and retries impose. */
 struct limits {
-    unsigned frames;      /* 0: chosen */
+    unsigned frames;        /* 0: chosen */
     unsigned width, height; /* macroblocks of the frame; 0: chosen */
-    unsigned slices;      /* most per picture; 0: no limit */
+    unsigned slices;        /* most per picture; 0: no limit */
     bool no_residual;
-    unsigned mvd_shift;   /* vectors are this many times halved */
+    unsigned mvd_shift; /* vectors are this many times halved */
 };
 
 enum mb_kind { MB_I4X4, MB_I8X8, MB_I16X16, MB_PCM, MB_SI, MB_INTER, MB_DIRECT, MB_SKIP };
 
-/* What later macroblocks of the slice ask of one. Blocks of 4x4 are in raster order: y * 4 + x, in every component. */
+/* What later macroblocks of the slice ask of one. Blocks of 4x4 are in raster order: y * 4 + x, in
+ * every component. */
 struct mb {
-    int32_t slice;            /* number of the slice that it belongs to; -1: not coded yet */
-    uint8_t kind;             /* enum mb_kind */
+    int32_t slice; /* number of the slice that it belongs to; -1: not coded yet */
+    uint8_t kind;  /* enum mb_kind */
     uint8_t field, t8x8;
-    uint8_t cbp;              /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4 */
+    uint8_t cbp; /* CodedBlockPatternLuma | CodedBlockPatternChroma << 4 */
     uint8_t chroma_mode;
-    int8_t mode[16];          /* Intra4x4PredMode, Intra8x8PredMode */
-    uint8_t total[3][16];     /* total_coeff */
-    uint8_t cbf_dc;           /* bit per component */
-    uint16_t cbf[3];          /* coded_block_flag, bit per block */
-    int8_t ref[2][4];         /* ref_idx by quadrant; -1: none, or direct */
+    int8_t mode[16];      /* Intra4x4PredMode, Intra8x8PredMode */
+    uint8_t total[3][16]; /* total_coeff */
+    uint8_t cbf_dc;       /* bit per component */
+    uint16_t cbf[3];      /* coded_block_flag, bit per block */
+    int8_t ref[2][4];     /* ref_idx by quadrant; -1: none, or direct */
     int16_t mvd[2][16][2];
 };
 
 /* A frame of the decoded picture buffer: fields by parity, 0 top. */
 struct dpb_frame {
-    uint32_t id;              /* counts frames; of the one being coded g->frame_count */
+    uint32_t id; /* counts frames; of the one being coded g->frame_count */
     uint32_t frame_num;
     uint8_t short_term, long_term; /* bit per field */
     uint8_t long_term_idx;
     uint8_t non_existing;
-    uint8_t reset;            /* memory_management_control_operation 5 */
-    uint8_t sliced;           /* coded in more than one slice */
-    uint64_t refers;          /* frames that its motion may refer to: bit id % 64 */
+    uint8_t reset;   /* memory_management_control_operation 5 */
+    uint8_t sliced;  /* coded in more than one slice */
+    uint64_t refers; /* frames that its motion may refer to: bit id % 64 */
 };
 
 struct dpb {
     struct dpb_frame frames[18];
     unsigned count;
-    int max_long_term_idx;    /* MaxLongTermFrameIdx; -1: no long-term frame indices */
+    int max_long_term_idx; /* MaxLongTermFrameIdx; -1: no long-term frame indices */
 };
 
 /* An entry that a list may hold. */
 struct ref_choice {
     uint8_t long_term, parity; /* parity: 0 top, 1 bottom; of a frame 0 */
-    int32_t pic_num;          /* PicNum or LongTermPicNum */
+    int32_t pic_num;           /* PicNum or LongTermPicNum */
 };
 
 /* The picture being coded: a frame or a field. */
 struct picture {
     struct rng rng;
-    uint8_t structure;        /* REC_FRAME, REC_TOP, REC_BOTTOM */
+    uint8_t structure; /* REC_FRAME, REC_TOP, REC_BOTTOM */
     uint8_t mbaff, idr, nal_ref_idc, second_field;
     uint32_t frame_num, idr_pic_id;
-    int32_t poc[2];           /* of the frame */
+    int32_t poc[2]; /* of the frame */
     uint32_t poc_lsb;
     int32_t delta_poc_bottom, delta_poc[2];
     unsigned width, height, mb_count;
-    uint8_t types, types_used; /* slice types that may, and do, occur: bit per enum h264_slice_type */
-    uint8_t long_term_reference, adaptive_marking; /* dec_ref_pic_marking, the same in every slice */
+    /* slice types that may, and do, occur: bit per enum h264_slice_type */
+    uint8_t types, types_used;
+    /* dec_ref_pic_marking, the same in every slice */
+    uint8_t long_term_reference, adaptive_marking;
     uint8_t mmco_count, mmco5, no_output_of_prior_pics;
     struct h264_mmco mmco[16];
-    const struct h264_pps *pps[2]; /* those that its slices choose from: they agree in what a picture shares */
+    /* those that its slices choose from: they agree in what a picture shares */
+    const struct h264_pps *pps[2];
     unsigned pps_count;
     uint32_t group_cycle;
-    uint8_t groups[MAX_MBS];  /* slice group by macroblock address */
-    uint8_t plane;            /* colour_plane_id */
-    uint8_t anchor;           /* anchor_pic_flag of both views: IDR, or a frame that refers to nothing before and ends all marking */
+    uint8_t groups[MAX_MBS]; /* slice group by macroblock address */
+    uint8_t plane;           /* colour_plane_id */
+    /* anchor_pic_flag of both views: IDR, or a frame that refers to nothing before and ends all
+     * marking */
+    uint8_t anchor;
     uint8_t view, inter_view_flag; /* the second view may refer to this picture of the base view */
     struct ref_choice refs[36];
-    unsigned ref_count, list_length[2]; /* with the base view's picture at the end of a second view's initial lists */
-    bool list_gaps;           /* initial lists hold frames that must not be referred to */
+    /* with the base view's picture at the end of a second view's initial lists */
+    unsigned ref_count, list_length[2];
+    bool list_gaps; /* initial lists hold frames that must not be referred to */
     int32_t slice_count;
     struct mb mbs[MAX_MBS];
 };
@@ -111,48 +119,53 @@ struct picture {
 /* Scaling lists as they are sent: 4x4 lists 0 to 5, 8x8 lists 6 to 11 (7.3.2.1.1.1). */
 struct scaling_lists {
     uint16_t present, use_default; /* bit per list */
-    uint8_t sent[12];              /* values before one that repeats to the end; 64, or 16: all are sent */
-    uint8_t value[12][64];         /* in scan order */
+    uint8_t sent[12];      /* values before one that repeats to the end; 64, or 16: all are sent */
+    uint8_t value[12][64]; /* in scan order */
 };
 
 struct slice {
     struct h264_slice_header hdr;
     const struct h264_pps *pps;
-    unsigned usable[2];       /* ref_idx below this names a picture */
+    unsigned usable[2]; /* ref_idx below this names a picture */
 };
 
 struct gen {
     struct rng rng;
     const struct profile *profile;
     struct limits limits;
-    uint64_t on, used;        /* features */
-    bool odd;                 /* one stream in four has what FFmpeg gets wrong though it has the feature; else it is left out */
-    const char *not_ffmpeg;   /* what it holds that FFmpeg is known not to decode by the standard; NULL: nothing */
+    uint64_t on, used; /* features */
+    /* one stream in four has what FFmpeg gets wrong though it has the feature; else it is left out
+     */
+    bool odd;
+    /* what it holds that FFmpeg is known not to decode by the standard; NULL: nothing */
+    const char *not_ffmpeg;
     struct sink out;
-    FILE *notes;              /* what "refdec --sei" is to print */
+    FILE *notes; /* what "refdec --sei" is to print */
 
-    struct h264_sps sps;      /* active */
+    struct h264_sps sps; /* active */
     struct scaling_lists sps_lists, pps_lists[4];
     struct h264_pps pps[4];
     unsigned pps_count;
-    unsigned max_weight;      /* of all scaling lists that may be in force */
-    unsigned mv_limit[2];     /* quarter samples */
+    unsigned max_weight;  /* of all scaling lists that may be in force */
+    unsigned mv_limit[2]; /* quarter samples */
 
     /* order */
-    uint32_t frame_count;     /* written */
+    uint32_t frame_count; /* written */
     struct dpb dpb;
     uint32_t prev_ref_frame_num, prev_frame_num, frame_num_offset;
     bool prev_mmco5, prev_was_non_ref;
-    int32_t next_slot;        /* output order goes on from here: slots of poc_step */
+    int32_t next_slot; /* output order goes on from here: slots of poc_step */
     int poc_step;
-    unsigned reorder;         /* frames whose decoding order is shuffled */
-    bool delimiters;          /* access unit delimiters */
-    bool prefixes;            /* a prefix NAL unit before each slice of the base view */
-    uint8_t view_refs[2];     /* [anchor_pic_flag]: bit X: the second view refers to the base view in list X */
-    bool may_reset;           /* memory_management_control_operation 5 fits the output order here */
-    bool must_reset;          /* and is what tells the next field from the second one of lone_field */
-    bool was_reset;           /* the frame has one in either field */
-    uint8_t lone_field;       /* the last picture was a reference field that stands alone: its parity, else 0 */
+    unsigned reorder; /* frames whose decoding order is shuffled */
+    bool delimiters;  /* access unit delimiters */
+    bool prefixes;    /* a prefix NAL unit before each slice of the base view */
+    /* [anchor_pic_flag]: bit X: the second view refers to the base view in list X */
+    uint8_t view_refs[2];
+    bool may_reset;  /* memory_management_control_operation 5 fits the output order here */
+    bool must_reset; /* and is what tells the next field from the second one of lone_field */
+    bool was_reset;  /* the frame has one in either field */
+    /* the last picture was a reference field that stands alone: its parity, else 0 */
+    uint8_t lone_field;
     uint32_t idr_pic_id;
 
     struct picture pic;
@@ -173,7 +186,6 @@ static inline bool gen_has(const struct gen *g, uint64_t feature)
 static inline bool gen_use(struct gen *g, struct rng *r, uint64_t feature, unsigned n)
 {
     bool use = gen_has(g, feature) && rng_one_in(r, n);
-
     if (use)
         g->used |= feature;
     return use;
@@ -201,7 +213,8 @@ bool dpb_allows_temporal(const struct gen *g);
 bool dpb_has_reset(const struct gen *g);
 bool dpb_has_sliced(const struct gen *g);
 /* header.c */
-void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type, const struct h264_pps *pps);
+void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type,
+                   const struct h264_pps *pps);
 /* Up to and including slice_id of a data partition; a prefix NAL unit goes to g->out before. */
 void header_write(struct gen *g, const struct slice *s, struct sink *out);
 /* slice.c */

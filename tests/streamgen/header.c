@@ -11,12 +11,13 @@ static bool is_intra(unsigned type)
     return type == H264_I || type == H264_SI;
 }
 
-/* modification_of_pic_nums_idc and its operand that lead from *pred to the picture (8.2.4.3.1): either way around MaxPicNum. */
-static struct h264_list_mod short_term_mod(const struct gen *g, struct rng *r, int32_t *pred, int32_t pic_num)
+/* modification_of_pic_nums_idc and its operand that lead from *pred to the picture (8.2.4.3.1):
+ * either way around MaxPicNum. */
+static struct h264_list_mod short_term_mod(const struct gen *g, struct rng *r, int32_t *pred,
+                                           int32_t pic_num)
 {
     int32_t field = g->pic.structure != REC_FRAME, max = 1 << (g->sps.log2_max_frame_num + field);
     int32_t target = pic_num < 0 ? pic_num + max : pic_num, diff = target - *pred;
-
     *pred = target;
     if (diff > 0 ? rng_one_in(r, 4) : !rng_one_in(r, 4)) {
         diff = diff < 0 ? -diff : max - diff;
@@ -25,16 +26,19 @@ static struct h264_list_mod short_term_mod(const struct gen *g, struct rng *r, i
     return (struct h264_list_mod){1, (uint32_t)(diff > 0 ? diff - 1 : max + diff - 1)};
 }
 
-/* ref_pic_list_modification() of a list of num entries; returns how many of its entries name pictures for sure. */
-static unsigned choose_modification(struct gen *g, struct rng *r, struct slice *s, unsigned list, unsigned num)
+/* ref_pic_list_modification() of a list of num entries; returns how many of its entries name
+ * pictures for sure. */
+static unsigned choose_modification(struct gen *g, struct rng *r, struct slice *s, unsigned list,
+                                    unsigned num)
 {
     struct picture *p = &g->pic;
     unsigned length = p->list_length[list], choices = p->ref_count + (length > p->ref_count);
-    int32_t pred = p->structure == REC_FRAME ? (int32_t)p->frame_num : 2 * (int32_t)p->frame_num + 1;
+    int32_t pred =
+        p->structure == REC_FRAME ? (int32_t)p->frame_num : 2 * (int32_t)p->frame_num + 1;
     unsigned initial = num < length ? num : length, count, distinct = 0, named_view = 0;
     uint64_t named = 0;
-
-    if (p->anchor && (p->ref_count || num > length)) { /* nothing but the base view's picture may be in it (H.8.2) */
+    /* nothing but the base view's picture may be in it (H.8.2) */
+    if (p->anchor && (p->ref_count || num > length)) {
         s->hdr.list_mod_count[list] = (uint8_t)num;
         for (unsigned i = 0; i < num; i++)
             s->hdr.list_mod[list][i] = (struct h264_list_mod){i ? 4 : 5, 0};
@@ -48,14 +52,16 @@ static unsigned choose_modification(struct gen *g, struct rng *r, struct slice *
     for (unsigned i = 0; i < count; i++) {
         unsigned k = rng_below(r, choices);
         const struct ref_choice *ref = &p->refs[k];
-
         distinct += !(named >> k & 1);
         named |= (uint64_t)1 << k;
-        if (k == p->ref_count) /* the other view: picViewIdxLX goes from -1, or 0, to 0 (H.8.2.2.3) */
-            s->hdr.list_mod[list][i] = (struct h264_list_mod){named_view++ && rng_one_in(r, 2) ? 4 : 5, 0};
+        /* the other view: picViewIdxLX goes from -1, or 0, to 0 (H.8.2.2.3) */
+        if (k == p->ref_count)
+            s->hdr.list_mod[list][i] =
+                (struct h264_list_mod){named_view++ && rng_one_in(r, 2) ? 4 : 5, 0};
         else
-            s->hdr.list_mod[list][i] = ref->long_term ? (struct h264_list_mod){2, (uint32_t)ref->pic_num} :
-                                                        short_term_mod(g, r, &pred, ref->pic_num);
+            s->hdr.list_mod[list][i] = ref->long_term
+                                           ? (struct h264_list_mod){2, (uint32_t)ref->pic_num}
+                                           : short_term_mod(g, r, &pred, ref->pic_num);
     }
     count += p->list_gaps || initial < distinct ? 0 : initial - distinct;
     return count < num ? count : num;
@@ -65,7 +71,6 @@ static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
 {
     struct picture *p = &g->pic;
     unsigned most = p->structure == REC_FRAME ? 16 : 32, num, length;
-
     for (unsigned list = 0; list < (s->hdr.type == H264_B ? 2u : 1u); list++) {
         length = p->list_length[list];
         num = 1 + rng_below(r, length);
@@ -73,13 +78,16 @@ static void choose_lists(struct gen *g, struct rng *r, struct slice *s)
             num = 1 + rng_below(r, length + 3 < most ? length + 3 : most);
         if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && num < length)
             num = length;
-        if (rng_one_in(r, 3) && s->pps->num_ref_default[list] <= length && s->pps->num_ref_default[list] >= num)
+        if (rng_one_in(r, 3) && s->pps->num_ref_default[list] <= length &&
+            s->pps->num_ref_default[list] >= num)
             num = s->pps->num_ref_default[list];
         s->hdr.num_ref[list] = (uint8_t)num;
         s->usable[list] = choose_modification(g, r, s, list, num);
         gen_not_ffmpeg(g, s->usable[list] < num, "empty-list-entries"); /* drops the slice */
-        /* direct_8x8 in temporal mode may ask for every picture, which the list has where nothing was pushed out */
-        if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && list == 0 && s->hdr.list_mod_count[0]) {
+        /* direct_8x8 in temporal mode may ask for every picture, which the list has where nothing
+         * was pushed out */
+        if (s->hdr.type == H264_B && !s->hdr.direct_spatial_mv_pred_flag && list == 0 &&
+            s->hdr.list_mod_count[0]) {
             s->hdr.list_mod_count[0] = 0;
             s->usable[0] = length;
         }
@@ -91,7 +99,6 @@ static void choose_weights(struct gen *g, struct rng *r, struct slice *s)
 {
     struct h264_slice_header *h = &s->hdr;
     bool bi = h->type == H264_B;
-
     g->used |= F_EXPLICIT;
     h->luma_log2_denom = (uint8_t)rng_below(r, 8);
     h->chroma_log2_denom = (uint8_t)rng_below(r, 8);
@@ -101,13 +108,17 @@ static void choose_weights(struct gen *g, struct rng *r, struct slice *s)
                 unsigned denom = c ? h->chroma_log2_denom : h->luma_log2_denom;
                 int inferred = 1 << denom, near = bi ? 63 : 127;
                 bool sent = rng_one_in(r, 2) || (bi && denom == 7);
-
                 if (c == 2) /* one flag for both */
-                    sent = h->weight[list][i][1][0] != inferred || h->weight[list][i][1][1] || (bi && denom == 7);
-                h->weight[list][i][c][0] = (int16_t)(!sent               ? inferred
-                                                     : rng_one_in(r, 2) ? rng_range(r, -near - 1, near)
-                                                                        : rng_range(r, inferred / 2, inferred > near ? near : inferred));
-                h->weight[list][i][c][1] = (int16_t)(!sent ? 0 : rng_one_in(r, 2) ? rng_range(r, -128, 127) : rng_range(r, -9, 9));
+                    sent = h->weight[list][i][1][0] != inferred || h->weight[list][i][1][1] ||
+                           (bi && denom == 7);
+                h->weight[list][i][c][0] =
+                    (int16_t)(!sent ? inferred
+                              : rng_one_in(r, 2)
+                                  ? rng_range(r, -near - 1, near)
+                                  : rng_range(r, inferred / 2, inferred > near ? near : inferred));
+                h->weight[list][i][c][1] = (int16_t)(!sent              ? 0
+                                                     : rng_one_in(r, 2) ? rng_range(r, -128, 127)
+                                                                        : rng_range(r, -9, 9));
             }
         }
     }
@@ -116,30 +127,32 @@ static void choose_weights(struct gen *g, struct rng *r, struct slice *s)
 static void choose_qp(struct gen *g, struct rng *r, struct slice *s)
 {
     int lowest = -6 * (g->sps.bit_depth[0] - 8);
-
     s->hdr.qp = s->pps->pic_init_qp;
     if (!rng_one_in(r, 3))
-        s->hdr.qp = (int8_t)rng_range(r, rng_one_in(r, 3) ? lowest : 12, rng_one_in(r, 3) ? 51 : 38);
+        s->hdr.qp =
+            (int8_t)rng_range(r, rng_one_in(r, 3) ? lowest : 12, rng_one_in(r, 3) ? 51 : 38);
     if (gen_has(g, F_LOSSLESS) && rng_one_in(r, 2))
         s->hdr.qp = (int8_t)lowest;
     s->hdr.qs = rng_one_in(r, 2) ? s->pps->pic_init_qs : (int8_t)rng_range(r, 0, 51);
     if (!s->pps->deblocking_filter_control_present_flag)
         return;
     if (gen_use(g, r, F_NODEBLOCK, 3))
-        s->hdr.disable_deblocking_filter_idc = (uint8_t)rng_range(r, 1, s->hdr.field_pic_flag && !g->odd ? 1 : 2);
-    gen_not_ffmpeg(g, s->hdr.field_pic_flag && s->hdr.disable_deblocking_filter_idc == 2, "field-deblocking-2");
+        s->hdr.disable_deblocking_filter_idc =
+            (uint8_t)rng_range(r, 1, s->hdr.field_pic_flag && !g->odd ? 1 : 2);
+    gen_not_ffmpeg(g, s->hdr.field_pic_flag && s->hdr.disable_deblocking_filter_idc == 2,
+                   "field-deblocking-2");
     if (s->hdr.disable_deblocking_filter_idc != 1 && gen_use(g, r, F_DEBLOCK, 1)) {
         s->hdr.filter_offset_a = (int8_t)(2 * rng_range(r, -6, 6));
         s->hdr.filter_offset_b = (int8_t)(2 * rng_range(r, -6, 6));
     }
 }
 
-void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type, const struct h264_pps *pps)
+void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type,
+                   const struct h264_pps *pps)
 {
     struct picture *p = &g->pic;
     struct h264_slice_header *h = &s->hdr;
     bool temporal;
-
     memset(s, 0, sizeof(*s));
     s->pps = pps;
     h->type = (uint8_t)type;
@@ -157,11 +170,14 @@ void header_choose(struct gen *g, struct rng *r, struct slice *s, unsigned type,
     choose_qp(g, r, s);
     if (is_intra(type))
         return;
-    temporal = type == H264_B && !p->view && gen_has(g, F_TEMPORAL) && (!gen_has(g, F_SPATIAL) || rng_one_in(r, 2)) && dpb_allows_temporal(g);
+    temporal = type == H264_B && !p->view && gen_has(g, F_TEMPORAL) &&
+               (!gen_has(g, F_SPATIAL) || rng_one_in(r, 2)) && dpb_allows_temporal(g);
     h->direct_spatial_mv_pred_flag = !temporal;
     choose_lists(g, r, s);
-    gen_not_ffmpeg(g, type == H264_B && dpb_has_reset(g), "b-after-reset"); /* it keeps the PicOrderCnt from before */
-    gen_not_ffmpeg(g, temporal && dpb_has_sliced(g), "temporal-from-slices"); /* it keeps the lists of one slice */
+    /* it keeps the PicOrderCnt from before */
+    gen_not_ffmpeg(g, type == H264_B && dpb_has_reset(g), "b-after-reset");
+    /* it keeps the lists of one slice */
+    gen_not_ffmpeg(g, temporal && dpb_has_sliced(g), "temporal-from-slices");
     if (type == H264_B ? pps->weighted_bipred_idc == 1 : pps->weighted_pred_flag)
         choose_weights(g, r, s);
     if (type == H264_B && pps->weighted_bipred_idc == 2)
@@ -173,7 +189,6 @@ static void write_identity(const struct gen *g, const struct slice *s, struct si
     const struct picture *p = &g->pic;
     const struct h264_sps *sps = &g->sps;
     bool bottom = s->pps->bottom_field_pic_order_in_frame_present_flag && !s->hdr.field_pic_flag;
-
     if (sps->separate_colour_plane_flag)
         sink_u(out, 2, s->hdr.colour_plane_id);
     sink_u(out, sps->log2_max_frame_num, s->hdr.frame_num);
@@ -201,7 +216,6 @@ static void write_lists(const struct slice *s, struct sink *out)
     const struct h264_slice_header *h = &s->hdr;
     unsigned lists = h->type == H264_B ? 2 : 1;
     bool override = false;
-
     for (unsigned list = 0; list < lists; list++)
         override |= h->num_ref[list] != s->pps->num_ref_default[list];
     sink_u(out, 1, override);
@@ -222,7 +236,6 @@ static void write_weights(const struct gen *g, const struct slice *s, struct sin
 {
     const struct h264_slice_header *h = &s->hdr;
     bool chroma = g->sps.chroma_format_idc && !g->sps.separate_colour_plane_flag;
-
     sink_ue(out, h->luma_log2_denom);
     if (chroma)
         sink_ue(out, h->chroma_log2_denom);
@@ -231,9 +244,9 @@ static void write_weights(const struct gen *g, const struct slice *s, struct sin
             for (unsigned c = 0; c < (chroma ? 3u : 1u); c++) {
                 const int16_t(*w)[2] = &h->weight[list][i][c];
                 int inferred = 1 << (c ? h->chroma_log2_denom : h->luma_log2_denom);
-
                 if (c < 2) { /* one flag for both chroma components */
-                    bool sent = (*w)[0] != inferred || (*w)[1] || (c && (w[1][0] != inferred || w[1][1]));
+                    bool sent =
+                        (*w)[0] != inferred || (*w)[1] || (c && (w[1][0] != inferred || w[1][1]));
 
                     sink_u(out, 1, sent);
                     if (!sent && c) /* nor is the other one */
@@ -270,11 +283,13 @@ static void write_marking(const struct picture *p, struct sink *out)
 
 static void write_group_cycle(const struct gen *g, const struct slice *s, struct sink *out)
 {
-    unsigned units = g->sps.mb_width * g->sps.map_height, rate = s->pps->slice_group_change_rate, bits = 0;
-
-    if (s->pps->num_slice_groups == 1 || s->pps->slice_group_map_type < 3 || s->pps->slice_group_map_type > 5)
+    unsigned units = g->sps.mb_width * g->sps.map_height, rate = s->pps->slice_group_change_rate,
+             bits = 0;
+    if (s->pps->num_slice_groups == 1 || s->pps->slice_group_map_type < 3 ||
+        s->pps->slice_group_map_type > 5)
         return;
-    while (1u << bits < (units + rate - 1) / rate + 1) /* Ceil(Log2(PicSizeInMapUnits / SliceGroupChangeRate + 1)) */
+    /* Ceil(Log2(PicSizeInMapUnits / SliceGroupChangeRate + 1)) */
+    while (1u << bits < (units + rate - 1) / rate + 1)
         bits++;
     sink_u(out, bits, s->hdr.slice_group_change_cycle);
 }
@@ -295,17 +310,16 @@ static void write_view(const struct gen *g, const struct slice *s, struct sink *
     sink_u(out, 1, !s->hdr.idr); /* non_idr_flag */
     sink_u(out, 6, 0);           /* priority_id */
     sink_u(out, 10, g->pic.view ? SECOND_VIEW_ID : 0);
-    sink_u(out, 3, 0);           /* temporal_id */
+    sink_u(out, 3, 0); /* temporal_id */
     sink_u(out, 1, g->pic.anchor);
     sink_u(out, 1, !g->pic.view && g->pic.inter_view_flag);
-    sink_u(out, 1, 1);           /* reserved_one_bit */
+    sink_u(out, 1, 1); /* reserved_one_bit */
 }
 
 /* prefix_nal_unit_rbsp() has nothing of its own here (7.3.2.12). */
 static void write_prefix(struct gen *g, const struct slice *s)
 {
     struct sink out = {0};
-
     sink_u(&out, 1, 0);
     sink_u(&out, 2, s->hdr.nal_ref_idc);
     sink_u(&out, 5, 14);
@@ -318,7 +332,6 @@ void header_write(struct gen *g, const struct slice *s, struct sink *out)
 {
     const struct h264_slice_header *h = &s->hdr;
     const struct h264_pps *pps = s->pps;
-
     if (g->prefixes && (h->nal_unit_type == 1 || h->nal_unit_type == 5))
         write_prefix(g, s);
     sink_u(out, 1, 0);

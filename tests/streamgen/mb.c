@@ -13,7 +13,6 @@
 static void begin(struct mbw *w, enum mb_kind kind)
 {
     uint8_t field = w->mb->field;
-
     *w->mb = (struct mb){.slice = w->number, .kind = (uint8_t)kind, .field = field};
     memset(w->mb->ref, -1, sizeof(w->mb->ref));
 }
@@ -41,14 +40,13 @@ static void put_samples(struct mbw *w, struct sink *s)
 {
     static const uint16_t chroma_samples[4] = {0, 128, 256, 512};
     unsigned counts[2] = {256, chroma_samples[w->chroma_array_type]}, kind = rng_below(&w->rng, 4);
-
     for (unsigned c = 0; c < 2; c++) {
         unsigned depth = w->sps->bit_depth[c], flat = rng_below(&w->rng, 1u << depth);
-
         for (unsigned i = 0; i < counts[c]; i++) {
             uint32_t v = rng_below(&w->rng, 1u << depth);
-
-            if (kind == 0) /* smooth ones are what the deblocking filter works on; zeros need emulation prevention */
+            /* smooth ones are what the deblocking filter works on; zeros need emulation prevention
+             */
+            if (kind == 0)
                 v = flat;
             else if (kind == 1)
                 v = (flat + i / 8) >> 1;
@@ -63,7 +61,6 @@ static void put_samples(struct mbw *w, struct sink *s)
 static void write_pcm(struct mbw *w)
 {
     struct sink *s = w->out[w->partitioned ? 1 : 0];
-
     w->g->used |= F_PCM;
     gen_not_ffmpeg(w->g, w->sps->bit_depth[0] > 8, "deep-pcm"); /* qPp in the deblocking filter */
     put_mb_type(w, intra_base(w) + 25);
@@ -81,20 +78,21 @@ static void write_pcm(struct mbw *w)
 static int choose_qp(struct mbw *w)
 {
     int offset = 6 * (w->sps->bit_depth[0] - 8);
-
-    if (gen_has(w->g, F_LOSSLESS) && w->sps->qpprime_y_zero_transform_bypass_flag && rng_one_in(&w->rng, 3))
+    if (gen_has(w->g, F_LOSSLESS) && w->sps->qpprime_y_zero_transform_bypass_flag &&
+        rng_one_in(&w->rng, 3))
         return -offset;
     if (!gen_use(w->g, &w->rng, F_QP, 4))
         return w->qp;
-    return rng_one_in(&w->rng, 3) ? rng_range(&w->rng, -offset, 51) : rng_range(&w->rng, w->qp > 2 - offset ? w->qp - 2 : -offset,
-                                                                              w->qp < 49 ? w->qp + 2 : 51);
+    return rng_one_in(&w->rng, 3) ? rng_range(&w->rng, -offset, 51)
+                                  : rng_range(&w->rng, w->qp > 2 - offset ? w->qp - 2 : -offset,
+                                              w->qp < 49 ? w->qp + 2 : 51);
 }
 
-/* mb_qp_delta and residual(). An 8x8 block in CABAC has a level: QP falls to where one is within its bounds. */
+/* mb_qp_delta and residual(). An 8x8 block in CABAC has a level: QP falls to where one is within
+ * its bounds. */
 static void write_rest(struct mbw *w)
 {
     int offset = 6 * (w->sps->bit_depth[0] - 8), range = 52 + offset, qp = choose_qp(w), delta;
-
     if (!w->mb->cbp && w->mb->kind != MB_I16X16) {
         w->last_delta = false;
         return;
@@ -115,7 +113,6 @@ static void write_rest(struct mbw *w)
 static unsigned choose_cbp(struct mbw *w)
 {
     bool chroma = w->chroma_array_type == 1 || w->chroma_array_type == 2;
-
     if (w->sparse || rng_one_in(&w->rng, 4))
         return 0;
     return rng_below(&w->rng, 16) | (chroma ? rng_below(&w->rng, 3) << 4 : 0);
@@ -125,12 +122,12 @@ static void write_16x16(struct mbw *w)
 {
     bool chroma = w->chroma_array_type == 1 || w->chroma_array_type == 2;
     unsigned mode, cbp;
-
     w->mb->kind = MB_I16X16; /* what SI neighbours serve depends on it */
     do {
         mode = rng_below(&w->rng, 4);
     } while (!intra_16x16_allowed(w, mode));
-    cbp = w->sparse ? 0 : (rng_one_in(&w->rng, 2) ? 15 : 0) | (chroma ? rng_below(&w->rng, 3) << 4 : 0);
+    cbp = w->sparse ? 0
+                    : (rng_one_in(&w->rng, 2) ? 15 : 0) | (chroma ? rng_below(&w->rng, 3) << 4 : 0);
     put_mb_type(w, intra_base(w) + 1 + mode + 4 * (cbp >> 4) + (cbp & 15 ? 12 : 0));
     begin(w, MB_I16X16);
     w->mb->cbp = (uint8_t)cbp;
@@ -157,7 +154,6 @@ static void write_nxn(struct mbw *w, bool si, bool t8x8)
 static void write_intra(struct mbw *w)
 {
     unsigned kinds[5], n = 0;
-
     if (gen_has(w->g, F_I4X4))
         kinds[n++] = MB_I4X4;
     if (gen_has(w->g, F_I8X8) && w->pps->transform_8x8_mode_flag)
@@ -166,7 +162,8 @@ static void write_intra(struct mbw *w)
         kinds[n++] = MB_I16X16;
     if (w->si)
         kinds[n++] = MB_SI;
-    if (gen_has(w->g, F_PCM) && rng_one_in(&w->rng, 24) && (w->g->odd || w->sps->bit_depth[0] == 8)) {
+    if (gen_has(w->g, F_PCM) && rng_one_in(&w->rng, 24) &&
+        (w->g->odd || w->sps->bit_depth[0] == 8)) {
         write_pcm(w);
         return;
     }
@@ -178,15 +175,14 @@ static void write_intra(struct mbw *w)
 }
 
 /* Whether transform_size_8x8_flag is present, coded_block_pattern aside (7.3.5). */
-static bool whole_8x8(const struct mbw *w, const struct mb_inter_type *type, const uint8_t sub_types[4])
+static bool whole_8x8(const struct mbw *w, const struct mb_inter_type *type,
+                      const uint8_t sub_types[4])
 {
     const struct mb_sub_type *table = w->type == H264_B ? h264_sub_mb_type_b : h264_sub_mb_type_p;
-
     if (type->part == H264_PART_DIRECT)
         return w->sps->direct_8x8_inference_flag;
     for (unsigned q = 0; q < 4 && type->part == H264_PART_8X8; q++) {
         unsigned sub = table[sub_types[q]].sub;
-
         if (sub == H264_SUB_DIRECT ? !w->sps->direct_8x8_inference_flag : sub != H264_SUB_8X8)
             return false;
     }
@@ -195,10 +191,12 @@ static bool whole_8x8(const struct mbw *w, const struct mb_inter_type *type, con
 
 static void write_inter_macroblock(struct mbw *w)
 {
-    unsigned types = w->type == H264_B ? 23 : w->cabac_mode ? 4 : 5, type = rng_below(&w->rng, types);
+    unsigned types = w->type == H264_B ? 23
+                     : w->cabac_mode   ? 4
+                                       : 5,
+             type = rng_below(&w->rng, types);
     const struct mb_inter_type *t;
     uint8_t sub_types[4] = {0};
-
     if (rng_one_in(&w->rng, 4))
         type = w->type == H264_B ? 22 : 3;
     t = w->type == H264_B ? &h264_mb_type_b[type] : &h264_mb_type_p[type];
@@ -218,7 +216,6 @@ static void write_inter_macroblock(struct mbw *w)
     put_cbp(w);
     if (w->mb->cbp & 15 && w->pps->transform_8x8_mode_flag && whole_8x8(w, t, sub_types)) {
         unsigned flag = gen_use(w->g, &w->rng, F_T8X8, 2);
-
         put_transform_8x8(w, flag);
         w->mb->t8x8 = (uint8_t)flag;
     }
@@ -236,7 +233,6 @@ static void write_any(struct mbw *w)
 static size_t bits_written(const struct mbw *w)
 {
     size_t bits = w->cabac_mode ? w->cabac.outstanding : 0;
-
     for (unsigned i = 0; i < 3; i++)
         bits += w->out[i] ? w->out[i]->bits : 0;
     return bits;
@@ -245,11 +241,11 @@ static size_t bits_written(const struct mbw *w)
 void write_macroblock(struct mbw *w)
 {
     static const uint16_t chroma_samples[4] = {0, 128, 256, 512};
-    size_t most = MB_HEADROOM + 256u * w->sps->bit_depth[0] + (size_t)chroma_samples[w->chroma_array_type] * w->sps->bit_depth[1];
+    size_t most = MB_HEADROOM + 256u * w->sps->bit_depth[0] +
+                  (size_t)chroma_samples[w->chroma_array_type] * w->sps->bit_depth[1];
     size_t before = bits_written(w), at[3];
     struct mbw saved = *w;
     struct mb saved_mb = *w->mb;
-
     for (unsigned i = 0; i < 3; i++)
         at[i] = w->out[i] ? w->out[i]->bits : 0;
     write_any(w);

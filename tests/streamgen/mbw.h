@@ -13,30 +13,31 @@ struct mbw {
     const struct slice *slice;
     const struct h264_sps *sps;
     const struct h264_pps *pps;
-    struct rng rng;             /* of the macroblock */
-    int32_t number;             /* of the slice */
-    uint8_t type;               /* enum h264_slice_type; SP counts as P, SI as I */
+    struct rng rng; /* of the macroblock */
+    int32_t number; /* of the slice */
+    uint8_t type;   /* enum h264_slice_type; SP counts as P, SI as I */
     uint8_t si, partitioned;
     uint8_t cabac_mode;
     uint8_t chroma_array_type;
-    struct sink *out[3];        /* slice data; of data partitions A, B, C */
+    struct sink *out[3]; /* slice data; of data partitions A, B, C */
     struct cabac_writer cabac;
     unsigned addr;
     struct mb *mb;
-    int qp;                     /* QPY */
-    bool last_delta;            /* mb_qp_delta of the macroblock before was not 0 */
-    bool sparse;                /* no residual: the macroblock would be longer than allowed (A.3.1) */
+    int qp;          /* QPY */
+    bool last_delta; /* mb_qp_delta of the macroblock before was not 0 */
+    bool sparse;     /* no residual: the macroblock would be longer than allowed (A.3.1) */
     uint32_t skip_run;
 };
 
-/* neighbour.c: where the sample at (x, y) of the current macroblock's component of size w x h lies; x and y may be -1, and not
- * both be inside. mb NULL: not available (6.4.12). */
+/* neighbour.c: where the sample at (x, y) of the current macroblock's component of size w x h lies;
+ * x and y may be -1, and not both be inside. mb NULL: not available (6.4.12). */
 struct location {
     const struct mb *mb;
     int x, y;
 };
 struct location neighbour(const struct mbw *w, int x, int y, int width, int height);
-/* The macroblock to the left (A) of its first row, and above (B): for syntax elements of whole macroblocks (6.4.9). */
+/* The macroblock to the left (A) of its first row, and above (B): for syntax elements of whole
+ * macroblocks (6.4.9). */
 const struct mb *neighbour_a(const struct mbw *w);
 const struct mb *neighbour_b(const struct mbw *w);
 /* Pairs of MBAFF frames: the top macroblocks of pairs A and B (6.4.10), NULL: not available. */
@@ -54,7 +55,7 @@ static inline bool mb_intra(const struct mb *mb)
 /* element.c: one syntax element each, in the slice's entropy coding. */
 void put_skip_flag(struct mbw *w, unsigned flag); /* CABAC only */
 void put_field_flag(struct mbw *w, unsigned flag);
-void put_mb_type(struct mbw *w, unsigned type);   /* of Tables 7-11 to 7-14 by slice type */
+void put_mb_type(struct mbw *w, unsigned type); /* of Tables 7-11 to 7-14 by slice type */
 void put_sub_mb_type(struct mbw *w, unsigned type);
 void put_ref_idx(struct mbw *w, unsigned list, unsigned quadrant, unsigned num, unsigned value);
 /* mvd of the partition whose first block is at (x, y), both components */

@@ -4,13 +4,13 @@
  */
 #include "mbw.h"
 
-/* The macroblock, or the top one of the pair in MBAFF frames, dx columns and dy rows away; NULL: not available. */
+/* The macroblock, or the top one of the pair in MBAFF frames, dx columns and dy rows away; NULL:
+ * not available. */
 static const struct mb *unit(const struct mbw *w, int dx, int dy)
 {
     unsigned mbaff = w->pic->mbaff, at = w->addr >> mbaff;
     int x = (int)(at % w->pic->width) + dx, y = (int)(at / w->pic->width) + dy;
     const struct mb *mb;
-
     if (x < 0 || y < 0 || x >= (int)w->pic->width)
         return NULL;
     mb = &w->pic->mbs[(unsigned)(y * (int)w->pic->width + x) << mbaff];
@@ -32,11 +32,11 @@ static struct location left_above(const struct mbw *w, int y, int height)
 {
     bool frame = !w->mb->field, top = !(w->addr & 1);
     const struct mb *d = unit(w, -1, -1), *a = pair_a(w);
-
     if (frame && !top) {
         if (!a)
             return (struct location){0};
-        return a->field ? (struct location){a + 1, -1, (y + height) >> 1} : (struct location){a, -1, y};
+        return a->field ? (struct location){a + 1, -1, (y + height) >> 1}
+                        : (struct location){a, -1, y};
     }
     if (!d)
         return (struct location){0};
@@ -51,7 +51,6 @@ static struct location left(const struct mbw *w, int y, int height)
     bool frame = !w->mb->field, top = !(w->addr & 1);
     const struct mb *a = pair_a(w);
     int row;
-
     if (!a)
         return (struct location){0};
     if (frame == !a->field)
@@ -61,7 +60,8 @@ static struct location left(const struct mbw *w, int y, int height)
         return (struct location){a + (row & 1), -1, row >> 1};
     }
     row = top ? 2 * y : 2 * y + 1;
-    return row < height ? (struct location){a, -1, row} : (struct location){a + 1, -1, row - height};
+    return row < height ? (struct location){a, -1, row}
+                        : (struct location){a + 1, -1, row - height};
 }
 
 /* Table 6-4, 0 <= xN < maxW, yN < 0 */
@@ -69,7 +69,6 @@ static struct location above(const struct mbw *w, int y)
 {
     bool frame = !w->mb->field, top = !(w->addr & 1);
     const struct mb *b = pair_b(w);
-
     if (frame && !top)
         return (struct location){w->mb - 1, 0, y};
     if (!b)
@@ -82,7 +81,6 @@ static struct location above(const struct mbw *w, int y)
 struct location neighbour(const struct mbw *w, int x, int y, int width, int height)
 {
     struct location at = {w->mb, x, y};
-
     if (x >= 0 && y >= 0)
         return at;
     if (!w->pic->mbaff) {

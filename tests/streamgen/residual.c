@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * residual() (7.3.5.3): levels within the bounds of 8.5, in CAVLC (9.2) or CABAC (9.3.2, 9.3.3.1.1.9, 9.3.3.1.3).
+ * residual() (7.3.5.3): levels within the bounds of 8.5, in CAVLC (9.2) or CABAC
+ * (9.3.2, 9.3.3.1.1.9, 9.3.3.1.3).
  */
 #include "mbw.h"
 
@@ -26,9 +27,9 @@ static const uint8_t norm_dc[6] = {10, 11, 13, 14, 16, 18}, norm_4x4[6] = {16, 1
 /* QP'Y, QP'C of a component (8.5.8) */
 static unsigned component_qp(const struct mbw *w, unsigned c)
 {
-    static const uint8_t qpc[22] = {29, 30, 31, 32, 32, 33, 34, 34, 35, 35, 36, 36, 37, 37, 37, 38, 38, 38, 39, 39, 39, 39};
+    static const uint8_t qpc[22] = {29, 30, 31, 32, 32, 33, 34, 34, 35, 35, 36,
+                                    36, 37, 37, 37, 38, 38, 38, 39, 39, 39, 39};
     int offset = 6 * (w->sps->bit_depth[c > 0] - 8), qp = w->qp;
-
     if (c) {
         qp += w->pps->chroma_qp_offset[c - 1];
         qp = qp < -offset ? -offset : qp > 51 ? 51 : qp;
@@ -42,13 +43,13 @@ static bool bypass(const struct mbw *w)
     return w->sps->qpprime_y_zero_transform_bypass_flag && component_qp(w, 0) == 0;
 }
 
-/* The sum of magnitudes that keeps every value of the transforms inside -2^(7 + bitDepth) .. 2^(7 + bitDepth) - 1 (8.5.10 to
- * 8.5.13): each level at the position of the largest scale, DC and AC half each. */
+/* The sum of magnitudes that keeps every value of the transforms inside -2^(7 + bitDepth) .. 2^(7 +
+ * bitDepth) - 1 (8.5.10 to 8.5.13): each level at the position of the largest scale, DC and AC half
+ * each. */
 static unsigned level_budget(const struct mbw *w, const struct block *b)
 {
     unsigned depth = w->sps->bit_depth[b->component > 0], qp = component_qp(w, b->component);
     uint64_t limit = (1u << (7 + depth)) - 65, scale = w->g->max_weight, cost = 0;
-
     if (bypass(w))
         return (1u << depth) - 1;
     if (w->slice->hdr.type == H264_SP || w->si)
@@ -85,19 +86,21 @@ static void choose_levels(struct mbw *w, struct block *b)
     struct rng *r = &w->rng;
     unsigned budget = level_budget(w, b), largest = 1, n;
     bool low_profile = w->sps->profile_idc < 100; /* level_prefix at most 15 (9.2.2.1) */
-
     memset(b->level, 0, sizeof(b->level));
     if (w->sparse || w->g->limits.no_residual || rng_one_in(r, 3))
         return;
-    n = rng_one_in(r, 6) ? b->count : 1 + rng_below(r, rng_one_in(r, 3) ? b->count : b->count < 4 ? b->count : 4);
+    n = rng_one_in(r, 6) ? b->count
+                         : 1 + rng_below(r, rng_one_in(r, 3) ? b->count
+                                            : b->count < 4   ? b->count
+                                                             : 4);
     if (gen_use(w->g, r, F_BIGCOEFF, 12))
         largest = budget;
     else if (rng_one_in(r, 3))
         largest = 1 + rng_below(r, 24);
     for (; n && budget; n--) {
-        unsigned at = rng_one_in(r, 3) ? rng_below(r, b->count) : rng_below(r, 1 + rng_below(r, b->count));
+        unsigned at =
+            rng_one_in(r, 3) ? rng_below(r, b->count) : rng_below(r, 1 + rng_below(r, b->count));
         unsigned most = largest < budget ? largest : budget, level;
-
         if (low_profile && most > 2000)
             most = 2000;
         level = 1 + (rng_one_in(r, 2) ? 0 : rng_below(r, most));
@@ -113,18 +116,20 @@ static void choose_levels(struct mbw *w, struct block *b)
 /* nC (9.2.1) */
 static enum h264_nc_class nc_class(const struct mbw *w, const struct block *b)
 {
-    int width = b->component && w->chroma_array_type < 3 ? 8 : 16, height = w->chroma_array_type == 1 && b->component ? 8 : 16;
+    int width = b->component && w->chroma_array_type < 3 ? 8 : 16,
+        height = w->chroma_array_type == 1 && b->component ? 8 : 16;
     int x = (int)b->x * 4, y = (int)b->y * 4;
-    struct location n[2] = {neighbour(w, x - 1, y, width, height), neighbour(w, x, y - 1, width, height)};
+    struct location n[2] = {neighbour(w, x - 1, y, width, height),
+                            neighbour(w, x, y - 1, width, height)};
     unsigned nc = 0, available = 0;
-
     if (b->type == CHROMA_DC)
         return b->count == 4 ? H264_NC_CHROMA_DC_420 : H264_NC_CHROMA_DC_422;
     for (unsigned i = 0; i < 2; i++) {
         if (!n[i].mb)
             continue;
         available++;
-        if (!(w->partitioned && w->pps->constrained_intra_pred_flag && mb_intra(w->mb) && !mb_intra(n[i].mb)))
+        if (!(w->partitioned && w->pps->constrained_intra_pred_flag && mb_intra(w->mb) &&
+              !mb_intra(n[i].mb)))
             nc += n[i].mb->total[b->component][raster_block(n[i])];
     }
     nc = available == 2 ? (nc + 1) / 2 : nc;
@@ -135,7 +140,6 @@ static enum h264_nc_class nc_class(const struct mbw *w, const struct block *b)
 static void put_level(struct sink *s, uint32_t code, unsigned suffix_length)
 {
     unsigned prefix = 15;
-
     if (!suffix_length && code < 30) {
         prefix = code < 14 ? code : 14;
         sink_u(s, prefix, 0);
@@ -163,12 +167,10 @@ static void put_level(struct sink *s, uint32_t code, unsigned suffix_length)
 static void put_levels(struct sink *s, const int32_t *nonzero, unsigned total, unsigned ones)
 {
     unsigned suffix_length = total > 10 && ones < 3;
-
     for (unsigned i = 0; i < ones; i++)
         sink_u(s, 1, nonzero[i] < 0);
     for (unsigned i = ones; i < total; i++) {
         uint32_t magnitude = (uint32_t)abs(nonzero[i]), code = 2 * magnitude - 2 + (nonzero[i] < 0);
-
         put_level(s, i == ones && ones < 3 ? code - 2 : code, suffix_length);
         if (!suffix_length)
             suffix_length = 1;
@@ -180,14 +182,12 @@ static void put_levels(struct sink *s, const int32_t *nonzero, unsigned total, u
 static void put_runs(struct sink *s, const uint8_t *at, unsigned total, unsigned count)
 {
     unsigned zeros = at[0] + 1u - total;
-
     if (total < count)
         sink_code(s, count == 4   ? code_total_zeros_420[total - 1][zeros]
                      : count == 8 ? code_total_zeros_422[total - 1][zeros]
                                   : code_total_zeros[total - 1][zeros]);
     for (unsigned i = 0; i + 1 < total && zeros; i++) {
         unsigned run = at[i] - at[i + 1] - 1u;
-
         sink_code(s, code_run_before[(zeros < 7 ? zeros : 7) - 1][run]);
         zeros -= run;
     }
@@ -200,7 +200,6 @@ static unsigned block_cavlc(struct mbw *w, const struct block *b)
     int32_t nonzero[16];
     uint8_t at[16];
     unsigned total = 0, ones = 0;
-
     for (unsigned i = b->count; i-- > 0;) {
         if (!b->level[i])
             continue;
@@ -223,7 +222,6 @@ static unsigned block_cavlc(struct mbw *w, const struct block *b)
 static bool coded_block(const struct mbw *w, const struct block *b, struct location n)
 {
     unsigned c = b->component;
-
     if (!n.mb)
         return mb_intra(w->mb);
     if (n.mb->kind == MB_PCM)
@@ -237,17 +235,17 @@ static bool coded_block(const struct mbw *w, const struct block *b, struct locat
 
 static unsigned cbf_context(const struct mbw *w, const struct block *b)
 {
-    int width = b->component && w->chroma_array_type < 3 ? 8 : 16, height = w->chroma_array_type == 1 && b->component ? 8 : 16;
+    int width = b->component && w->chroma_array_type < 3 ? 8 : 16,
+        height = w->chroma_array_type == 1 && b->component ? 8 : 16;
     int x = (int)b->x * 4, y = (int)b->y * 4;
-
-    return coded_block(w, b, neighbour(w, x - 1, y, width, height)) + 2u * coded_block(w, b, neighbour(w, x, y - 1, width, height));
+    return coded_block(w, b, neighbour(w, x - 1, y, width, height)) +
+           2u * coded_block(w, b, neighbour(w, x, y - 1, width, height));
 }
 
 /* ctxBlockCat with those of Cb and Cr in 4:4:4 */
 static unsigned category(const struct block *b)
 {
     static const uint8_t chroma_444[6] = {6, 7, 8, 3, 4, 9};
-
     if (!b->component || b->type == CHROMA_DC || b->type == CHROMA_AC)
         return b->type;
     return chroma_444[b->type] + (b->component == 2 ? 4u : 0);
@@ -264,12 +262,11 @@ static unsigned map_increment(const struct mbw *w, const struct block *b, unsign
 
 static void put_abs_levels(struct mbw *w, const struct block *b, unsigned cat)
 {
-    unsigned base = h264_cabac_abs_base[cat], ones = 0, larger = 0, most = b->type == CHROMA_DC ? 3 : 4;
-
+    unsigned base = h264_cabac_abs_base[cat], ones = 0, larger = 0,
+             most = b->type == CHROMA_DC ? 3 : 4;
     for (unsigned i = b->count; i-- > 0;) {
         uint32_t rest = (uint32_t)abs(b->level[i]) - 1; /* coeff_abs_level_minus1 */
         unsigned inc;
-
         if (!b->level[i])
             continue;
         inc = larger ? 0 : ones + 1 < 4 ? ones + 1 : 4;
@@ -291,7 +288,6 @@ static void put_abs_levels(struct mbw *w, const struct block *b, unsigned cat)
 static bool block_cabac(struct mbw *w, const struct block *b)
 {
     unsigned cat = category(b), last = b->count;
-
     while (last && !b->level[last - 1])
         last--;
     if (b->type != BLOCK8 || w->chroma_array_type == 3)
@@ -299,9 +295,12 @@ static bool block_cabac(struct mbw *w, const struct block *b)
     if (!last)
         return false;
     for (unsigned i = 0; i + 1 < b->count && i < last; i++) {
-        cabac_put(&w->cabac, h264_cabac_sig_base[w->mb->field][cat] + map_increment(w, b, i, false), b->level[i] != 0);
+        cabac_put(&w->cabac, h264_cabac_sig_base[w->mb->field][cat] + map_increment(w, b, i, false),
+                  b->level[i] != 0);
         if (b->level[i])
-            cabac_put(&w->cabac, h264_cabac_last_base[w->mb->field][cat] + map_increment(w, b, i, true), i + 1 == last);
+            cabac_put(&w->cabac,
+                      h264_cabac_last_base[w->mb->field][cat] + map_increment(w, b, i, true),
+                      i + 1 == last);
     }
     put_abs_levels(w, b, cat);
     return true;
@@ -320,11 +319,9 @@ static bool any_level(const struct block *b)
 static void write_block(struct mbw *w, struct block *b)
 {
     unsigned at = b->y * 4 + b->x, c = b->component;
-
     choose_levels(w, b);
     if (!w->cabac_mode) {
         unsigned total = block_cavlc(w, b);
-
         if (b->type != DC16 && b->type != CHROMA_DC)
             w->mb->total[c][at] = (uint8_t)total;
     } else if (block_cabac(w, b)) {
@@ -335,11 +332,11 @@ static void write_block(struct mbw *w, struct block *b)
     }
 }
 
-/* 64 levels: in CAVLC four blocks of every fourth (7.3.5.3.1); in CABAC coded_block_flag is inferred but for 4:4:4. */
+/* 64 levels: in CAVLC four blocks of every fourth (7.3.5.3.1); in CABAC coded_block_flag is
+ * inferred but for 4:4:4. */
 static void write_8x8(struct mbw *w, struct block *b)
 {
     uint16_t bits = (uint16_t)(0x33u << (b->y * 4 + b->x));
-
     b->type = BLOCK8;
     b->count = 64;
     choose_levels(w, b);
@@ -351,8 +348,11 @@ static void write_8x8(struct mbw *w, struct block *b)
         return;
     }
     for (unsigned i = 0; i < 4; i++) {
-        struct block part = {.type = BLOCK4, .component = b->component, .x = b->x + (i & 1), .y = b->y + (i >> 1), .count = 16};
-
+        struct block part = {.type = BLOCK4,
+                             .component = b->component,
+                             .x = b->x + (i & 1),
+                             .y = b->y + (i >> 1),
+                             .count = 16};
         for (unsigned k = 0; k < 16; k++)
             part.level[k] = b->level[4 * k + i];
         w->mb->total[b->component][part.y * 4 + part.x] = (uint8_t)block_cavlc(w, &part);
@@ -363,11 +363,11 @@ static void write_8x8(struct mbw *w, struct block *b)
 static void write_luma(struct mbw *w, unsigned c)
 {
     bool i16 = w->mb->kind == MB_I16X16;
-
     if (i16)
         write_block(w, &(struct block){.type = DC16, .component = c, .count = 16});
     for (unsigned blk = 0; blk < 16; blk++) {
-        struct block b = {.component = c, .x = (blk & 1) | (blk >> 1 & 2), .y = (blk >> 1 & 1) | (blk >> 2 & 2)};
+        struct block b = {
+            .component = c, .x = (blk & 1) | (blk >> 1 & 2), .y = (blk >> 1 & 1) | (blk >> 2 & 2)};
 
         if (!(w->mb->cbp >> blk / 4 & 1))
             continue;
@@ -385,7 +385,6 @@ static void write_luma(struct mbw *w, unsigned c)
 void write_residual(struct mbw *w)
 {
     unsigned blocks = w->chroma_array_type == 2 ? 8 : 4;
-
     write_luma(w, 0);
     if (w->chroma_array_type == 3) {
         write_luma(w, 1);
@@ -396,5 +395,7 @@ void write_residual(struct mbw *w)
         write_block(w, &(struct block){.type = CHROMA_DC, .component = c, .count = blocks});
     for (unsigned c = 1; c < 3 && w->mb->cbp >> 5; c++)
         for (unsigned i = 0; i < blocks; i++)
-            write_block(w, &(struct block){.type = CHROMA_AC, .component = c, .x = i & 1, .y = i >> 1, .count = 15});
+            write_block(
+                w, &(struct block){
+                       .type = CHROMA_AC, .component = c, .x = i & 1, .y = i >> 1, .count = 15});
 }

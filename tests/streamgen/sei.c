@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * SEI messages before a picture (D.1), every kind that the codec reads and some that it passes on, and the VUI (E.1). No message
- * changes samples, so values are any that the syntax allows; where the semantics tie them to the picture they hold. The timing of
- * the hypothetical reference decoder is not kept. What is written goes to g->notes too, as text.
+ * SEI messages before a picture (D.1), every kind that the codec reads and some that it passes on,
+ * and the VUI (E.1). No message changes samples, so values are any that the syntax allows; where
+ * the semantics tie them to the picture they hold. The timing of the hypothetical reference decoder
+ * is not kept. What is written goes to g->notes too, as text.
  */
 #include "gen.h"
 
@@ -38,7 +39,8 @@ static void end_unit(struct messages *m)
     sink_free(&m->nal);
 }
 
-/* sei_message(): payload as written, values as they are to be read. Several may share a NAL unit. */
+/* sei_message(): payload as written, values as they are to be read. Several may share a NAL unit.
+ */
 static void put_message(struct messages *m, struct sink *payload, const struct sei_values *v)
 {
     if (payload->bits & 7) {
@@ -62,14 +64,13 @@ static void put_buffering_period(struct messages *m)
     const struct h264_vui *vui = &m->g->sps.vui;
     struct sei_values v = {.type = H264_SEI_BUFFERING_PERIOD};
     struct sink s = {0};
-
     v.period.seq_parameter_set_id = m->g->sps.id;
     sink_ue(&s, m->g->sps.id);
     for (unsigned k = 0; k < 2; k++) {
         v.period.count[k] = vui->cpb_count[k];
         for (unsigned i = 0; i < vui->cpb_count[k]; i++) {
-            uint32_t delay = bits(m->r, vui->initial_cpb_removal_delay_length), offset = bits(m->r, vui->initial_cpb_removal_delay_length);
-
+            uint32_t delay = bits(m->r, vui->initial_cpb_removal_delay_length),
+                     offset = bits(m->r, vui->initial_cpb_removal_delay_length);
             v.period.initial_cpb_removal_delay[k][i] = delay | 1;
             v.period.initial_cpb_removal_delay_offset[k][i] = offset;
             sink_u(&s, vui->initial_cpb_removal_delay_length, delay | 1);
@@ -83,7 +84,6 @@ static void put_buffering_period(struct messages *m)
 static void put_time(struct messages *m, struct h264_clock_timestamp *c, struct sink *s)
 {
     unsigned parts = c->full_timestamp_flag ? 3 : rng_below(m->r, 4);
-
     c->has_seconds = parts > 0;
     c->has_minutes = parts > 1;
     c->has_hours = parts > 2;
@@ -107,11 +107,11 @@ static void put_time(struct messages *m, struct h264_clock_timestamp *c, struct 
     sink_u(s, 5, c->hours);
 }
 
-static void put_clock(struct messages *m, struct h264_clock_timestamp *c, unsigned offset_length, struct sink *s)
+static void put_clock(struct messages *m, struct h264_clock_timestamp *c, unsigned offset_length,
+                      struct sink *s)
 {
     struct rng *r = m->r;
     uint32_t offset = bits(r, offset_length);
-
     *c = (struct h264_clock_timestamp){.present = true, .ct_type = (uint8_t)rng_below(r, 3)};
     c->nuit_field_based_flag = rng_one_in(r, 2);
     c->counting_type = (uint8_t)rng_below(r, 7);
@@ -130,14 +130,14 @@ static void put_clock(struct messages *m, struct h264_clock_timestamp *c, unsign
     if (!offset_length)
         return;
     sink_u(s, offset_length, offset);
-    c->time_offset = (int32_t)((int64_t)offset - ((int64_t)(offset >> (offset_length - 1) & 1) << offset_length));
+    c->time_offset = (int32_t)((int64_t)offset -
+                               ((int64_t)(offset >> (offset_length - 1) & 1) << offset_length));
 }
 
 /* Table D-1 for what the picture is */
 static unsigned choose_pic_struct(struct messages *m)
 {
     const struct picture *p = &m->g->pic;
-
     if (p->structure != REC_FRAME)
         return p->structure == REC_TOP ? 1 : 2;
     if (m->g->sps.frame_mbs_only_flag)
@@ -152,7 +152,6 @@ static void put_pic_timing(struct messages *m)
     struct sei_values v = {.type = H264_SEI_PIC_TIMING};
     struct h264_pic_timing *t = &v.timing;
     struct sink s = {0};
-
     t->has_delays = vui->nal_hrd_present || vui->vcl_hrd_present;
     t->has_pic_struct = vui->pic_struct_present;
     if (t->has_delays) {
@@ -167,7 +166,6 @@ static void put_pic_timing(struct messages *m)
         sink_u(&s, 4, t->pic_struct);
         for (unsigned i = 0; i < t->clock_count; i++) {
             bool present = rng_one_in(m->r, 2);
-
             sink_u(&s, 1, present);
             if (present)
                 put_clock(m, &t->clock[i], t->has_delays ? vui->time_offset_length : 24, &s);
@@ -179,9 +177,9 @@ static void put_pic_timing(struct messages *m)
 /* Of an IDR picture: all is right from here on. */
 static void put_recovery_point(struct messages *m)
 {
-    struct sei_values v = {.type = H264_SEI_RECOVERY_POINT, .recovery = {.present = true, .exact_match_flag = true}};
+    struct sei_values v = {.type = H264_SEI_RECOVERY_POINT,
+                           .recovery = {.present = true, .exact_match_flag = true}};
     struct sink s = {0};
-
     sink_ue(&s, 0);
     sink_u(&s, 1, 1); /* exact_match_flag */
     sink_u(&s, 1, 0); /* broken_link_flag */
@@ -221,7 +219,6 @@ static void put_frame_packing(struct messages *m)
 {
     struct sei_values v = {.type = H264_SEI_FRAME_PACKING};
     struct sink s = {0};
-
     v.packing.frame_packing_arrangement_id = rng_below(m->r, 256);
     v.packing.cancel_flag = rng_one_in(m->r, 4);
     sink_ue(&s, v.packing.frame_packing_arrangement_id);
@@ -237,7 +234,6 @@ static void put_orientation(struct messages *m)
     struct sei_values v = {.type = H264_SEI_DISPLAY_ORIENTATION};
     struct h264_display_orientation *o = &v.orientation;
     struct sink s = {0};
-
     o->cancel_flag = rng_one_in(m->r, 4);
     sink_u(&s, 1, o->cancel_flag);
     if (!o->cancel_flag) {
@@ -256,13 +252,12 @@ static void put_orientation(struct messages *m)
 
 static void put_colour_volume(struct messages *m)
 {
-    struct sei_values v = {.type = H264_SEI_MASTERING_DISPLAY}, light = {.type = H264_SEI_CONTENT_LIGHT};
+    struct sei_values v = {.type = H264_SEI_MASTERING_DISPLAY},
+                      light = {.type = H264_SEI_CONTENT_LIGHT};
     struct h264_mastering_display *d = &v.display;
     struct sink s = {0};
-
     for (unsigned i = 0; i < 8; i++) {
         unsigned value = rng_below(m->r, 50001);
-
         *(i < 6 ? &d->primaries[i / 2][i % 2] : &d->white_point[i % 2]) = (uint16_t)value;
         sink_u(&s, 16, value);
     }
@@ -280,14 +275,15 @@ static void put_colour_volume(struct messages *m)
 
 static void put_transfer(struct messages *m)
 {
-    struct sei_values v = {.type = H264_SEI_ALTERNATIVE_TRANSFER, .transfer = rng_one_in(m->r, 2) ? 14 : 18};
+    struct sei_values v = {.type = H264_SEI_ALTERNATIVE_TRANSFER,
+                           .transfer = rng_one_in(m->r, 2) ? 14 : 18};
     struct sink s = {0};
-
     sink_u(&s, 8, v.transfer);
     put_message(m, &s, &v);
 }
 
-/* user_data_registered_itu_t_t35 of ATSC (A/53 part 4, 6.2.3, 6.2.4): closed captions, or the active format */
+/* user_data_registered_itu_t_t35 of ATSC (A/53 part 4, 6.2.3, 6.2.4): closed captions, or the
+ * active format */
 static void put_registered(struct messages *m)
 {
     struct sei_values v = {.type = H264_SEI_REGISTERED};
@@ -295,7 +291,6 @@ static void put_registered(struct messages *m)
     bool captions = rng_one_in(m->r, 2);
     unsigned count = rng_below(m->r, 32);
     struct sink s = {0};
-
     sink_u(&s, 24, 0xb50031);
     sink_u(&s, 32, captions ? 0x47413934 : 0x44544731); /* GA94, DTG1 */
     if (captions) {
@@ -315,17 +310,20 @@ static void put_registered(struct messages *m)
     put_message(m, &s, &v);
 }
 
-/* What the codec passes on unread: other user data, filler, reserved types; types and sizes above 254 take several bytes. */
+/* What the codec passes on unread: other user data, filler, reserved types; types and sizes above
+ * 254 take several bytes. */
 static void put_bytes(struct messages *m)
 {
     static const uint32_t types[5] = {H264_SEI_REGISTERED, H264_SEI_UNREGISTERED, 3, 220, 700};
     uint8_t data[600];
     struct sei_values v = {.type = types[rng_below(m->r, 5)], .bytes = data};
     struct sink s = {0};
-
     v.size = 17 + rng_below(m->r, rng_one_in(m->r, 4) ? 580 : 30);
     for (unsigned i = 0; i < v.size; i++) {
-        data[i] = (uint8_t)(v.type == 3 ? 0xff : v.type == H264_SEI_REGISTERED && !i ? 0x26 : bits(m->r, rng_one_in(m->r, 3) ? 2 : 8));
+        data[i] = (uint8_t)(v.type == 3 ? 0xff
+                            : v.type == H264_SEI_REGISTERED && !i
+                                ? 0x26
+                                : bits(m->r, rng_one_in(m->r, 3) ? 2 : 8));
         sink_u(&s, 8, data[i]);
     }
     put_message(m, &s, &v);
@@ -333,11 +331,13 @@ static void put_bytes(struct messages *m)
 
 void sei_write(struct gen *g)
 {
-    static void (*const kinds[])(struct messages *) = {put_frame_packing, put_orientation, put_colour_volume, put_transfer,
-                                                       put_registered, put_bytes, put_bytes};
+    static void (*const kinds[])(struct messages *) = {
+        put_frame_packing, put_orientation, put_colour_volume, put_transfer,
+        put_registered,    put_bytes,       put_bytes};
     struct rng r = rng_fork(g->pic.rng, 88);
     struct messages m = {.g = g, .r = &r};
-    bool vui = g->sps.vui_present, delays = vui && (g->sps.vui.nal_hrd_present || g->sps.vui.vcl_hrd_present);
+    bool vui = g->sps.vui_present,
+         delays = vui && (g->sps.vui.nal_hrd_present || g->sps.vui.vcl_hrd_present);
 
     if (g->pic.idr && vui)
         vui_print(g->notes, &g->sps.vui);
@@ -381,7 +381,6 @@ static void choose_hrd(struct rng *r, struct h264_vui *v)
 static void choose_signal(struct rng *r, struct h264_vui *v)
 {
     static const uint8_t matrices[5] = {1, 5, 6, 7, 9}; /* 0 would make 4:4:4 RGB */
-
     v->video_signal_type_present = rng_one_in(r, 2);
     if (!v->video_signal_type_present)
         return;
@@ -399,13 +398,13 @@ void vui_choose(struct gen *g)
 {
     struct rng r = rng_fork(g->rng, 66);
     struct h264_vui *v = &g->sps.vui;
-
     vui_default(v);
     if (!gen_has(g, F_VUI))
         return;
     v->aspect_ratio_idc = (uint8_t)(rng_one_in(&r, 2) ? 255 : rng_below(&r, 17));
     if (v->aspect_ratio_idc == 255) {
-        v->sar_width = (uint16_t)(100 + rng_below(&r, 100)); /* FFmpeg refuses those that make less than a sample of a picture */
+        /* FFmpeg refuses those that make less than a sample of a picture */
+        v->sar_width = (uint16_t)(100 + rng_below(&r, 100));
         v->sar_height = (uint16_t)(100 + rng_below(&r, 100));
     } else {
         v->sar_width = h264_sample_aspect_ratio[v->aspect_ratio_idc][0];
@@ -422,7 +421,8 @@ void vui_choose(struct gen *g)
     v->timing_info_present = rng_one_in(&r, 2);
     if (v->timing_info_present) {
         v->num_units_in_tick = 1 + bits(&r, rng_one_in(&r, 2) ? 10 : 20);
-        v->time_scale = v->num_units_in_tick * (2 + rng_below(&r, 240)) + rng_below(&r, v->num_units_in_tick);
+        v->time_scale =
+            v->num_units_in_tick * (2 + rng_below(&r, 240)) + rng_below(&r, v->num_units_in_tick);
         v->fixed_frame_rate = rng_one_in(&r, 2);
     }
     if (!gen_has(g, F_SEI)) /* they ask for messages with each picture (D.2.1, D.2.2) */
@@ -467,7 +467,6 @@ static void write_signal(const struct h264_vui *v, struct sink *s)
 void vui_write_head(struct gen *g, struct sink *s)
 {
     const struct h264_vui *v = &g->sps.vui;
-
     g->used |= g->on & F_VUI;
     sink_u(s, 1, v->aspect_ratio_idc != 0);
     if (v->aspect_ratio_idc)
@@ -492,7 +491,8 @@ void vui_write_head(struct gen *g, struct sink *s)
         sink_u(s, 1, v->fixed_frame_rate);
     }
     for (unsigned k = 0; k < 2; k++) {
-        sink_u(s, 1, v->cpb_count[k] > 0); /* nal_hrd_parameters_present_flag, vcl_hrd_parameters_present_flag */
+        /* nal_hrd_parameters_present_flag, vcl_hrd_parameters_present_flag */
+        sink_u(s, 1, v->cpb_count[k] > 0);
         if (v->cpb_count[k])
             write_hrd(v, v->cpb_count[k], s);
     }

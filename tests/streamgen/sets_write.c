@@ -9,14 +9,12 @@ static void write_list(struct sink *s, const struct scaling_lists *l, unsigned i
 {
     unsigned count = i < 6 ? 16 : 64;
     int last = 8;
-
     if (l->use_default >> i & 1) {
         sink_se(s, -8);
         return;
     }
     for (unsigned k = 0; k < l->sent[i]; k++) {
         int delta = l->value[i][k] - last;
-
         sink_se(s, delta < -128 ? delta + 256 : delta > 127 ? delta - 256 : delta);
         last = l->value[i][k];
     }
@@ -64,7 +62,6 @@ static void write_poc(const struct h264_sps *sps, struct sink *s)
 static void write_crop(const struct h264_sps *sps, struct sink *s)
 {
     bool crop = sps->crop_left || sps->crop_right || sps->crop_top || sps->crop_bottom;
-
     sink_u(s, 1, crop);
     if (!crop)
         return;
@@ -78,7 +75,6 @@ static void write_crop(const struct h264_sps *sps, struct sink *s)
 static void write_sps_data(struct gen *g, unsigned profile_idc, unsigned id, struct sink *s)
 {
     const struct h264_sps *sps = &g->sps;
-
     sink_u(s, 8, profile_idc);
     sink_u(s, 8, sps->constraint_flags);
     sink_u(s, 8, sps->level_idc);
@@ -113,7 +109,6 @@ static void write_sps_data(struct gen *g, unsigned profile_idc, unsigned id, str
 static void write_groups(const struct h264_pps *pps, struct sink *s)
 {
     unsigned type = pps->slice_group_map_type, bits = 0;
-
     sink_ue(s, pps->num_slice_groups - 1u);
     if (pps->num_slice_groups == 1)
         return;
@@ -141,7 +136,6 @@ static void write_pps(struct gen *g, unsigned i)
 {
     const struct h264_pps *pps = &g->pps[i];
     struct sink s = {0};
-
     sink_u(&s, 8, 0x68);
     sink_ue(&s, pps->id);
     sink_ue(&s, pps->sps_id);
@@ -163,8 +157,9 @@ static void write_pps(struct gen *g, unsigned i)
         sink_u(&s, 1, pps->transform_8x8_mode_flag);
         sink_u(&s, 1, pps->pic_scaling_matrix_present_flag);
         if (pps->pic_scaling_matrix_present_flag)
-            write_lists(&s, &g->pps_lists[i],
-                        6 + (pps->transform_8x8_mode_flag ? g->sps.chroma_format_idc == 3 ? 6u : 2u : 0));
+            write_lists(
+                &s, &g->pps_lists[i],
+                6 + (pps->transform_8x8_mode_flag ? g->sps.chroma_format_idc == 3 ? 6u : 2u : 0));
         sink_se(&s, pps->chroma_qp_offset[1]);
     }
     sink_trailing(&s);
@@ -172,11 +167,11 @@ static void write_pps(struct gen *g, unsigned i)
     sink_free(&s);
 }
 
-/* subset_seq_parameter_set_rbsp() of a stereo stream (H.7.3.2.1.4): how the second view may refer to the first. */
+/* subset_seq_parameter_set_rbsp() of a stereo stream (H.7.3.2.1.4): how the second view may refer
+ * to the first. */
 static void write_subset(struct gen *g)
 {
     struct sink s = {0};
-
     sink_u(&s, 8, 0x6f);
     write_sps_data(g, 128, g->sps.id, &s);
     sink_u(&s, 1, 1); /* bit_equal_to_one */
@@ -207,7 +202,6 @@ static void write_subset(struct gen *g)
 void sets_write(struct gen *g)
 {
     struct sink s = {0};
-
     sink_u(&s, 8, 0x67);
     write_sps_data(g, gen_has(g, F_MVC) ? 100 : g->sps.profile_idc, g->sps.id, &s);
     sink_trailing(&s);

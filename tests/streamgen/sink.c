@@ -17,7 +17,6 @@ void sink_free(struct sink *s)
 static void reserve(struct sink *s, size_t bytes)
 {
     size_t capacity = bytes * 2 + 64;
-
     if (bytes <= s->capacity)
         return;
     s->data = realloc(s->data, capacity);
@@ -34,7 +33,6 @@ void sink_u(struct sink *s, unsigned n, uint32_t v)
     reserve(s, (s->bits + n) / 8 + 1);
     while (n--) {
         uint8_t bit = (uint8_t)(0x80 >> (s->bits & 7));
-
         if (v >> n & 1)
             s->data[s->bits / 8] |= bit;
         else
@@ -47,7 +45,6 @@ void sink_ue(struct sink *s, uint32_t v)
 {
     uint64_t code = (uint64_t)v + 1;
     unsigned length = 0;
-
     while (code >> (length + 1))
         length++;
     sink_u(s, length, 0);
@@ -89,11 +86,9 @@ void sink_zero_align(struct sink *s)
 void sink_nal(struct sink *out, const struct sink *rbsp)
 {
     unsigned zeros = 0;
-
     sink_u(out, 32, 1);
     for (size_t i = 0; i < rbsp->bits / 8; i++) {
         uint8_t byte = rbsp->data[i];
-
         if (zeros == 2 && byte <= 3) {
             sink_u(out, 8, 3);
             zeros = 0;

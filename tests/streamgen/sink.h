@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A growing buffer of bits, syntax element descriptors (7.2, 9.1), and NAL units (7.3.1). Memory that is not there ends the program.
+ * A growing buffer of bits, syntax element descriptors (7.2, 9.1), and NAL units (7.3.1). Memory
+ * that is not there ends the program.
  */
 #ifndef PELTON_STREAMGEN_SINK_H
 #define PELTON_STREAMGEN_SINK_H
@@ -25,7 +26,8 @@ void sink_code(struct sink *s, const char *code);
 /* rbsp_trailing_bits() */
 void sink_trailing(struct sink *s);
 void sink_zero_align(struct sink *s);
-/* rbsp begins with the NAL unit header: start code, then its bytes with emulation prevention (7.4.1). out is at a byte boundary. */
+/* rbsp begins with the NAL unit header: start code, then its bytes with emulation prevention
+ * (7.4.1). out is at a byte boundary. */
 void sink_nal(struct sink *out, const struct sink *rbsp);
 
 #endif

@@ -47,7 +47,6 @@ static void skip(struct mbw *w)
 static void single(struct mbw *w, unsigned addr)
 {
     bool skipped;
-
     begin_macroblock(w, addr, w->pic->structure != REC_FRAME);
     skipped = wants_skip(w);
     if (w->cabac_mode && w->type != H264_I)
@@ -64,7 +63,6 @@ static void single(struct mbw *w, unsigned addr)
 static unsigned inferred_field(const struct mbw *w)
 {
     const struct mb *a = pair_a(w), *b = pair_b(w);
-
     return a ? a->field : b ? b->field : 0;
 }
 
@@ -81,14 +79,13 @@ static void half(struct mbw *w, bool skipped, bool with_flag, unsigned field)
     write_macroblock(w);
 }
 
-/* The flag is sent with the first macroblock that is not skipped. Skipped macroblocks before it are derived with it, but the
- * contexts of their mb_skip_flag see the inferred value (7.3.4). */
+/* The flag is sent with the first macroblock that is not skipped. Skipped macroblocks before it are
+ * derived with it, but the contexts of their mb_skip_flag see the inferred value (7.3.4). */
 static void pair(struct mbw *w, unsigned addr)
 {
     struct mb *mbs = &w->pic->mbs[addr];
     unsigned inferred, field;
     bool skipped[2], flags = w->cabac_mode && w->type != H264_I;
-
     begin_macroblock(w, addr + 1, 0);
     skipped[1] = wants_skip(w);
     begin_macroblock(w, addr, 0);
@@ -158,8 +155,12 @@ static void write_slice(struct gen *g, struct slice *s, const uint8_t *order, un
     static const uint8_t plain_type[5] = {H264_P, H264_B, H264_I, H264_P, H264_I};
     struct sink sinks[3] = {0};
     size_t empty[3];
-    struct mbw w = {.g = g, .pic = &g->pic, .slice = s, .sps = &g->sps, .pps = s->pps, .number = g->pic.slice_count++};
-
+    struct mbw w = {.g = g,
+                    .pic = &g->pic,
+                    .slice = s,
+                    .sps = &g->sps,
+                    .pps = s->pps,
+                    .number = g->pic.slice_count++};
     w.type = plain_type[s->hdr.type];
     w.si = s->hdr.type == H264_SI;
     w.partitioned = s->hdr.nal_unit_type == 2;
@@ -192,13 +193,13 @@ static void write_slice(struct gen *g, struct slice *s, const uint8_t *order, un
 
 /* ---- layout ---- */
 
-static void cut_group(struct gen *g, struct layout *l, unsigned first, unsigned count, unsigned most)
+static void cut_group(struct gen *g, struct layout *l, unsigned first, unsigned count,
+                      unsigned most)
 {
     struct rng *r = &g->pic.rng;
-
     while (count) {
-        unsigned n = most > 1 && count > 1 && gen_use(g, r, F_SLICES, 2) ? 1 + rng_below(r, count) : count;
-
+        unsigned n =
+            most > 1 && count > 1 && gen_use(g, r, F_SLICES, 2) ? 1 + rng_below(r, count) : count;
         l->slices[l->count++] = (struct run){first, n};
         first += n;
         count -= n;
@@ -210,11 +211,9 @@ static void cut_group(struct gen *g, struct layout *l, unsigned first, unsigned 
 static void order_slices(struct gen *g, struct layout *l)
 {
     bool any = l->count > 1 && gen_use(g, &g->pic.rng, F_ASO, 1);
-
     for (unsigned i = 1; i < l->count; i++) {
         for (unsigned k = i; k > 0; k--) {
             struct run *a = &l->slices[k - 1], *b = &l->slices[k], t = *a;
-
             if (any ? !rng_one_in(&g->pic.rng, 2) : l->order[a->first] < l->order[b->first])
                 break;
             *a = *b;
@@ -228,10 +227,10 @@ static void choose_layout(struct gen *g, struct layout *l)
     struct picture *p = &g->pic;
     unsigned units = p->mb_count >> p->mbaff, n = 0;
     struct h264_slice_header h = {.field_pic_flag = p->structure != REC_FRAME};
-
-    if (p->pps[0]->num_slice_groups > 1 && p->pps[0]->slice_group_map_type >= 3 && p->pps[0]->slice_group_map_type <= 5) {
-        unsigned rate = p->pps[0]->slice_group_change_rate, map_units = g->sps.mb_width * g->sps.map_height;
-
+    if (p->pps[0]->num_slice_groups > 1 && p->pps[0]->slice_group_map_type >= 3 &&
+        p->pps[0]->slice_group_map_type <= 5) {
+        unsigned rate = p->pps[0]->slice_group_change_rate,
+                 map_units = g->sps.mb_width * g->sps.map_height;
         p->group_cycle = rng_below(&p->rng, (map_units + rate - 1) / rate + 1);
         g->used |= F_GROUPCHANGE;
     }
@@ -242,7 +241,6 @@ static void choose_layout(struct gen *g, struct layout *l)
     l->count = 0;
     for (unsigned group = 0; group < p->pps[0]->num_slice_groups; group++) {
         unsigned first = n;
-
         for (unsigned i = 0; i < units; i++)
             if (p->groups[i << p->mbaff] == group)
                 l->order[n++] = (uint8_t)i;
@@ -254,7 +252,6 @@ static void choose_layout(struct gen *g, struct layout *l)
 static unsigned choose_type(struct gen *g, struct rng *r)
 {
     unsigned type;
-
     do {
         type = rng_below(r, 5);
     } while (!(g->pic.types >> type & 1));
@@ -269,9 +266,9 @@ static void one_slice(struct gen *g, const struct layout *l, unsigned i, unsigne
     struct rng r = rng_fork(p->rng, 77 + i + 500u * redundant);
     struct slice s;
     unsigned k;
-
     k = rng_below(&r, p->pps_count);
-    gen_not_ffmpeg(g, k > 0, "sets-in-a-picture"); /* it decodes macroblocks with the set of the first slice */
+    /* it decodes macroblocks with the set of the first slice */
+    gen_not_ffmpeg(g, k > 0, "sets-in-a-picture");
     header_choose(g, &r, &s, choose_type(g, &r), p->pps[k]);
     s.hdr.redundant_pic_cnt = redundant;
     s.hdr.slice_id = i;
@@ -284,7 +281,6 @@ static void write_plane(struct gen *g, unsigned plane)
 {
     struct picture *p = &g->pic;
     struct layout l;
-
     p->plane = (uint8_t)plane;
     for (unsigned i = 0; i < MAX_MBS; i++)
         p->mbs[i].slice = -1;
@@ -299,7 +295,6 @@ static void write_plane(struct gen *g, unsigned plane)
 void picture_write(struct gen *g)
 {
     struct picture *p = &g->pic;
-
     p->slice_count = 0;
     p->types_used = 0;
     p->group_cycle = 0;
@@ -307,5 +302,6 @@ void picture_write(struct gen *g)
         write_plane(g, plane);
     if (p->types_used & (p->types_used - 1))
         g->used |= F_MIXED;
-    gen_not_ffmpeg(g, p->types_used & 1 << H264_P && p->types_used & 1 << H264_B, "edges-between-p-and-b");
+    gen_not_ffmpeg(g, p->types_used & 1 << H264_P && p->types_used & 1 << H264_B,
+                   "edges-between-p-and-b");
 }

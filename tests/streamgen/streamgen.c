@@ -2,13 +2,14 @@
  *
  * streamgen: write a valid H.264 stream that is chosen at random.
  *
- *   streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] [--mbs WxH] [--slices N] [--no-residual] [--sei FILE] -o FILE
- *   streamgen --list
+ *   streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] [--mbs WxH] [--slices
+ * N] [--no-residual] [--sei FILE] -o FILE streamgen --list
  *
  * --sei writes what "refdec --sei" is to print of the stream.
- * --only allows these features and no others that are optional, --with looks for a stream that has these, --without forbids some.
- * The line on stdout: seed, ffmpeg or what keeps FFmpeg from decoding the stream by the standard, profile, pixel format, size in
- * macroblocks, frames, bytes, features used. The same seed and options give the same bytes.
+ * --only allows these features and no others that are optional, --with looks for a stream that has
+ * these, --without forbids some. The line on stdout: seed, ffmpeg or what keeps FFmpeg from
+ * decoding the stream by the standard, profile, pixel format, size in macroblocks, frames, bytes,
+ * features used. The same seed and options give the same bytes.
  */
 #include "check.h"
 
@@ -28,14 +29,17 @@ struct options {
 };
 
 /* What FFmpeg does not decode, or not by the standard. */
-static const uint64_t not_ffmpeg[] = {FEATURE_FMO0, FEATURE_FMO1, FEATURE_FMO2, FEATURE_FMO3, FEATURE_FMO4, FEATURE_FMO5,
-                                      FEATURE_FMO6, FEATURE_ASO, FEATURE_REDUNDANT, FEATURE_PARTITIONS, FEATURE_SP, FEATURE_SI, FEATURE_PLANES,
-                                      FEATURE_DEPTHDIFF, FEATURE_LOSSLESS};
+static const uint64_t not_ffmpeg[] = {
+    FEATURE_FMO0, FEATURE_FMO1, FEATURE_FMO2,   FEATURE_FMO3,      FEATURE_FMO4,
+    FEATURE_FMO5, FEATURE_FMO6, FEATURE_ASO,    FEATURE_REDUNDANT, FEATURE_PARTITIONS,
+    FEATURE_SP,   FEATURE_SI,   FEATURE_PLANES, FEATURE_DEPTHDIFF, FEATURE_LOSSLESS};
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] [--mbs WxH]\n"
-                    "                 [--slices N] [--no-residual] [--sei FILE] -o FILE | --list\n");
+    fprintf(stderr,
+            "usage: streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] "
+            "[--mbs WxH]\n"
+            "                 [--slices N] [--no-residual] [--sei FILE] -o FILE | --list\n");
     return 2;
 }
 
@@ -48,13 +52,13 @@ static int list(void)
 
 static int parse(int argc, char **argv, struct options *o)
 {
-    static const struct option table[] = {{"seed", 1, NULL, 's'},   {"only", 1, NULL, 'O'},        {"with", 1, NULL, 'w'},
-                                          {"without", 1, NULL, 'W'}, {"frames", 1, NULL, 'f'},      {"mbs", 1, NULL, 'm'},
-                                          {"slices", 1, NULL, 'S'},  {"no-residual", 0, NULL, 'n'}, {"list", 0, NULL, 'l'},
-                                          {"sei", 1, NULL, 'e'},
+    static const struct option table[] = {{"seed", 1, NULL, 's'},   {"only", 1, NULL, 'O'},
+                                          {"with", 1, NULL, 'w'},   {"without", 1, NULL, 'W'},
+                                          {"frames", 1, NULL, 'f'}, {"mbs", 1, NULL, 'm'},
+                                          {"slices", 1, NULL, 'S'}, {"no-residual", 0, NULL, 'n'},
+                                          {"list", 0, NULL, 'l'},   {"sei", 1, NULL, 'e'},
                                           {NULL, 0, NULL, 0}};
     int c;
-
     while ((c = getopt_long(argc, argv, "o:", table, NULL)) != -1) {
         switch (c) {
         case 's':
@@ -77,8 +81,9 @@ static int parse(int argc, char **argv, struct options *o)
             o->limits.frames = (unsigned)atoi(optarg);
             break;
         case 'm':
-            if (sscanf(optarg, "%ux%u", &o->limits.width, &o->limits.height) != 2 || !o->limits.width || !o->limits.height ||
-                o->limits.width > 16 || o->limits.height > 16)
+            if (sscanf(optarg, "%ux%u", &o->limits.width, &o->limits.height) != 2 ||
+                !o->limits.width || !o->limits.height || o->limits.width > 16 ||
+                o->limits.height > 16)
                 return usage();
             break;
         case 'S':
@@ -127,12 +132,11 @@ static bool generate_from(const struct options *o, uint64_t seed, struct gen *g,
     return false;
 }
 
-/* A feature that is allowed need not come up: other seeds, which follow from the one asked for, are tried. Where none has all that
- * are wanted the last one stays. */
+/* A feature that is allowed need not come up: other seeds, which follow from the one asked for, are
+ * tried. Where none has all that are wanted the last one stays. */
 static bool generate(const struct options *o, struct gen *g, FILE *notes)
 {
     uint64_t seed = o->seed;
-
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         if (!generate_from(o, seed, g, notes))
             return false;
@@ -147,14 +151,16 @@ static void report(const struct options *o, struct gen *g)
 {
     static const char *const formats[4] = {"gray", "yuv420p", "yuv422p", "yuv444p"};
     char depth[16];
-
     for (unsigned i = 0; i < sizeof(not_ffmpeg) / sizeof(not_ffmpeg[0]); i++)
         gen_not_ffmpeg(g, g->used >> not_ffmpeg[i] & 1, feature_names[not_ffmpeg[i]]);
     gen_not_ffmpeg(g, g->sps.bit_depth[0] == 11 || g->sps.bit_depth[0] == 13, "depth");
-    snprintf(depth, sizeof(depth), g->sps.bit_depth[0] == 8 && g->sps.bit_depth[1] == 8 ? "" : "%dle",
+    snprintf(depth, sizeof(depth),
+             g->sps.bit_depth[0] == 8 && g->sps.bit_depth[1] == 8 ? "" : "%dle",
              g->sps.bit_depth[0] > g->sps.bit_depth[1] ? g->sps.bit_depth[0] : g->sps.bit_depth[1]);
-    printf("%llu\t%s\t%s\t%s%s\t%ux%u\t%u\t%zu\t", (unsigned long long)o->seed, g->not_ffmpeg ? g->not_ffmpeg : "ffmpeg", g->profile->name,
-           formats[g->sps.chroma_format_idc], depth, g->sps.mb_width, g->sps.mb_height, g->frame_count + 1, g->out.bits / 8);
+    printf("%llu\t%s\t%s\t%s%s\t%ux%u\t%u\t%zu\t", (unsigned long long)o->seed,
+           g->not_ffmpeg ? g->not_ffmpeg : "ffmpeg", g->profile->name,
+           formats[g->sps.chroma_format_idc], depth, g->sps.mb_width, g->sps.mb_height,
+           g->frame_count + 1, g->out.bits / 8);
     for (unsigned i = 0, n = 0; i < FEATURE_COUNT; i++)
         if (g->used >> i & 1)
             printf("%s%s", n++ ? "," : "", feature_names[i]);
@@ -165,7 +171,6 @@ static bool write_file(const char *path, const void *data, size_t size)
 {
     FILE *f = fopen(path, "wb");
     bool good = f && fwrite(data, 1, size, f) == size;
-
     if (f && fclose(f))
         good = false;
     if (!good)
@@ -179,10 +184,10 @@ static int run(const struct options *o, struct gen *g)
     size_t size = 0;
     FILE *notes = open_memstream(&text, &size);
     int status = 1;
-
     if (!notes)
         return 1;
-    if (generate(o, g, notes) && fflush(notes) == 0 && write_file(o->out, g->out.data, g->out.bits / 8) &&
+    if (generate(o, g, notes) && fflush(notes) == 0 &&
+        write_file(o->out, g->out.data, g->out.bits / 8) &&
         (!o->notes || write_file(o->notes, text, (size_t)ftell(notes)))) {
         report(o, g);
         status = 0;
@@ -197,7 +202,6 @@ int main(int argc, char **argv)
     struct options o = {.seed = 1};
     int status = parse(argc, argv, &o);
     struct gen *g = calloc(1, sizeof(*g));
-
     if (!status && g)
         status = run(&o, g);
     else if (!status)

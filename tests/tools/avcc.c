@@ -25,13 +25,13 @@ static size_t append(uint8_t *out, size_t at, const uint8_t *nal, size_t size)
 }
 
 /* Sets of one type from at on, at most `most`. */
-static unsigned append_sets(uint8_t *out, size_t *length, const uint8_t *data, size_t size, size_t *at, unsigned type, unsigned most)
+static unsigned append_sets(uint8_t *out, size_t *length, const uint8_t *data, size_t size,
+                            size_t *at, unsigned type, unsigned most)
 {
     unsigned count = 0;
-
     while (count < most && *at + 3 < size && (data[*at + 3] & 31u) == type) {
-        size_t next = annexb_start(data, size, *at + 3), n = unit_size(data + *at + 3, next - *at - 3);
-
+        size_t next = annexb_start(data, size, *at + 3),
+               n = unit_size(data + *at + 3, next - *at - 3);
         if (n > 0xffff)
             break;
         *length = append(out, *length, data + *at + 3, n);
@@ -45,7 +45,6 @@ uint8_t *avcc_record(const uint8_t *data, size_t size, size_t *length, size_t *a
 {
     size_t at = annexb_start(data, size, 0), n = 6, pps_count;
     uint8_t *out = malloc(size + 16);
-
     if (!out)
         return NULL;
     while (at + 3 < size && (data[at + 3] & 31) != 7)
@@ -55,9 +54,10 @@ uint8_t *avcc_record(const uint8_t *data, size_t size, size_t *length, size_t *a
         free(out);
         return NULL;
     }
-    out[0] = 1;                  /* configurationVersion */
-    memcpy(out + 1, out + 9, 3); /* AVCProfileIndication, profile_compatibility, AVCLevelIndication */
-    out[4] = 0xff;               /* lengthSizeMinusOne 3 */
+    out[0] = 1; /* configurationVersion */
+    /* AVCProfileIndication, profile_compatibility, AVCLevelIndication */
+    memcpy(out + 1, out + 9, 3);
+    out[4] = 0xff; /* lengthSizeMinusOne 3 */
     pps_count = n++;
     out[pps_count] = (uint8_t)append_sets(out, &n, data, size, &at, 8, 255);
     *length = n;
@@ -69,7 +69,6 @@ uint8_t *avcc_unit(const uint8_t *data, size_t *size)
 {
     size_t n = unit_size(data + 3, *size - 3);
     uint8_t *out = malloc(n + 4);
-
     if (!out)
         return NULL;
     for (unsigned i = 0; i < 4; i++)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Developer's look at steps 2 and 3 of the decoder: entropy-decodes every slice of an Annex B file, derives its motion,
- * validates the records, and prints checksums of the records after each step, the macroblocks decoded and missing, errors, and
- * the processor time that h264_slice_decode took (seconds), and all the rest (motion).
+ * Developer's look at steps 2 and 3 of the decoder: entropy-decodes every slice of an Annex B file,
+ * derives its motion, validates the records, and prints checksums of the records after each step,
+ * the macroblocks decoded and missing, errors, and the processor time that h264_slice_decode took
+ * (seconds), and all the rest (motion).
  *
  *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] FILE
  *
- * -r decodes all slices of a window of pictures (-w, 32 unless told) in random order: the checksum must not change. -m flips
- * bits in the slice data first. -g 1 takes the code for any processor where there is another one. Exit status: 0 every macroblock
- * was decoded without error, 1 not so, 2 usage or file error.
+ * -r decodes all slices of a window of pictures (-w, 32 unless told) in random order: the checksum
+ * must not change. -m flips bits in the slice data first. -g 1 takes the code for any processor
+ * where there is another one. Exit status: 0 every macroblock was decoded without error, 1 not so,
+ * 2 usage or file error.
  */
 #include "codec/internal.h"
 #include "tests/tools/annexb.h"
@@ -26,8 +28,9 @@ struct run {
     struct h264_picture *window[MAX_WINDOW];
     bool generic;
     unsigned count, size;
-    uint64_t random, mutate;               /* states of generators; 0: off */
-    uint64_t checksum, motion_checksum, mbs, missing, slices, errors, feed_errors, refused, pictures, bytes, units;
+    uint64_t random, mutate; /* states of generators; 0: off */
+    uint64_t checksum, motion_checksum, mbs, missing, slices, errors, feed_errors, refused,
+        pictures, bytes, units;
     double seconds, motion_seconds;
 };
 
@@ -43,7 +46,6 @@ static uint64_t next_random(uint64_t *state)
 static uint64_t hash(uint64_t h, const void *data, size_t size)
 {
     const uint8_t *at = data;
-
     for (size_t i = 0; i < size; i++)
         h = (h ^ at[i]) * 0x100000001b3u;
     return h;
@@ -54,11 +56,9 @@ static uint64_t picture_checksum(struct run *run, const struct h264_picture *pic
 {
     size_t unit_bytes = 16 * h264_coeff_bytes(pic->sps);
     uint64_t h = 0xcbf29ce484222325u ^ pic->id;
-
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         struct rec_mb mb = pic->mbs[i];
         unsigned units = 0;
-
         if (!pic->syntax[i].decoded) {
             run->missing++;
             continue;
@@ -81,10 +81,8 @@ static void flip_bits(uint8_t *nal, size_t size, size_t from, uint64_t *state)
 {
     size_t bits = size * 8;
     unsigned flips = (unsigned)(next_random(state) >> 32) % 4;
-
     for (unsigned i = 0; i < flips && bits > from; i++) {
         size_t at = from + (next_random(state) >> 24) % (bits - from);
-
         nal[at >> 3] ^= (uint8_t)(1u << (at & 7));
     }
 }
@@ -101,7 +99,6 @@ static void mutate_slice(struct h264_slice *slice, uint64_t *state)
 static double cpu_seconds(void)
 {
     struct timespec t;
-
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
@@ -110,7 +107,6 @@ static void decode_slice(struct run *run, struct h264_slice *slice)
 {
     double start;
     int error;
-
     if (run->mutate)
         mutate_slice(slice, &run->mutate);
     start = cpu_seconds();
@@ -124,8 +120,8 @@ static void decode_slice(struct run *run, struct h264_slice *slice)
     if (error) {
         run->errors++;
         if (!run->mutate)
-            fprintf(stderr, "picture %u slice %u: %s after %u macroblocks\n", slice->pic->id, slice->index,
-                    h264_error_text(error), slice->mbs_decoded);
+            fprintf(stderr, "picture %u slice %u: %s after %u macroblocks\n", slice->pic->id,
+                    slice->index, h264_error_text(error), slice->mbs_decoded);
     }
 }
 
@@ -136,13 +132,13 @@ static void derive_motion(struct run *run, struct h264_picture *pic)
     const char *reason = "its records";
     struct rec_view view;
     bool good = !h264_picture_derive_motion(pic);
-
     if (good) {
         h264_picture_records(pic, &view);
         good = !records_validate_content(&view, &reason);
     }
     run->motion_seconds += cpu_seconds() - start;
-    run->motion_checksum = hash(run->motion_checksum, pic->motion, pic->mb_count * sizeof(pic->motion[0]));
+    run->motion_checksum =
+        hash(run->motion_checksum, pic->motion, pic->mb_count * sizeof(pic->motion[0]));
     if (!good) {
         run->refused++;
         fprintf(stderr, "picture %u: %s\n", pic->id, reason);
@@ -153,7 +149,6 @@ static bool decode_window(struct run *run)
 {
     struct h264_slice **order;
     uint32_t n = 0, at = 0;
-
     for (unsigned i = 0; i < run->count; i++)
         n += run->window[i]->slice_count;
     order = malloc((n + 1) * sizeof(struct h264_slice *));
@@ -165,7 +160,6 @@ static bool decode_window(struct run *run)
     for (uint32_t i = n; run->random && i > 1; i--) {
         uint32_t j = (uint32_t)((next_random(&run->random) >> 16) % i);
         struct h264_slice *slice = order[j];
-
         order[j] = order[i - 1];
         order[i - 1] = slice;
     }
@@ -185,7 +179,6 @@ static bool decode_window(struct run *run)
 static bool drain(struct run *run, struct h264_stream *s)
 {
     struct h264_picture *pic;
-
     while ((pic = h264_stream_next_output(s)))
         h264_picture_unref(pic);
     while ((pic = h264_stream_next_decode(s))) {
@@ -206,7 +199,6 @@ static bool decode_file(struct run *run, struct h264_stream *s, const uint8_t *d
 {
     for (size_t from = 0, at; from < size; from = at) {
         struct h264_diag diag;
-
         at = annexb_start(data, size, from + 3);
         run->feed_errors += h264_stream_feed(s, data + from, at - from, 0, &diag) < 0;
         if (!drain(run, s))
@@ -219,10 +211,8 @@ static bool decode_file(struct run *run, struct h264_stream *s, const uint8_t *d
 static bool parse_arguments(int argc, char **argv, struct run *run)
 {
     int i = 1;
-
     for (; i + 2 < argc && argv[i][0] == '-'; i += 2) {
         uint64_t value = strtoull(argv[i + 1], NULL, 0);
-
         if (argv[i][1] == 'r')
             run->random = value + 0x9e3779b97f4a7c15u;
         else if (argv[i][1] == 'm')
@@ -239,14 +229,17 @@ static bool parse_arguments(int argc, char **argv, struct run *run)
 
 static void print_run(const struct run *run)
 {
-    printf("checksum %016llx pictures %llu slices %llu mbs %llu missing %llu errors %llu units %llu bytes %llu seconds %.4f "
+    printf("checksum %016llx pictures %llu slices %llu mbs %llu missing %llu errors %llu units "
+           "%llu bytes %llu seconds %.4f "
            "motion %.4f motion-checksum %016llx",
-           (unsigned long long)run->checksum, (unsigned long long)run->pictures, (unsigned long long)run->slices,
-           (unsigned long long)run->mbs, (unsigned long long)run->missing, (unsigned long long)(run->errors + run->feed_errors),
-           (unsigned long long)run->units, (unsigned long long)run->bytes, run->seconds, run->motion_seconds,
-           (unsigned long long)run->motion_checksum);
+           (unsigned long long)run->checksum, (unsigned long long)run->pictures,
+           (unsigned long long)run->slices, (unsigned long long)run->mbs,
+           (unsigned long long)run->missing, (unsigned long long)(run->errors + run->feed_errors),
+           (unsigned long long)run->units, (unsigned long long)run->bytes, run->seconds,
+           run->motion_seconds, (unsigned long long)run->motion_checksum);
     if (run->mbs)
-        printf(" ns/mb %.1f Mbit/s %.1f", run->seconds * 1e9 / (double)run->mbs, (double)run->bytes * 8e-6 / run->seconds);
+        printf(" ns/mb %.1f Mbit/s %.1f", run->seconds * 1e9 / (double)run->mbs,
+               (double)run->bytes * 8e-6 / run->seconds);
     printf("\n");
 }
 
@@ -258,8 +251,8 @@ int main(int argc, char **argv)
     uint8_t *data = NULL;
     size_t size = 0;
     bool good;
-
-    /* Keep freed pictures' memory, as the programs' pools do, so that page faults are not timed with every picture. */
+    /* Keep freed pictures' memory, as the programs' pools do, so that page faults are not timed
+     * with every picture. */
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, INT32_MAX);
     if (!parse_arguments(argc, argv, &run)) {
@@ -268,7 +261,8 @@ int main(int argc, char **argv)
     }
     data = read_file(argv[argc - 1], &size);
     run.scratch = h264_scratch_create();
-    good = data && run.scratch && !h264_stream_create(&params, &s) && decode_file(&run, s, data, size);
+    good =
+        data && run.scratch && !h264_stream_create(&params, &s) && decode_file(&run, s, data, size);
     if (good)
         print_run(&run);
     else

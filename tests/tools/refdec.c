@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * refdec: decode an H.264 byte stream on the CPU with steps 1 to 3 of the codec and the slow reference reconstruction.
+ * refdec: decode an H.264 byte stream on the CPU with steps 1 to 3 of the codec and the slow
+ * reference reconstruction.
  *
- *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N] [--sei] [--avcc] [--parse] STREAM
+ *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N] [--sei]
+ * [--avcc] [--parse] STREAM
  *
- * --md5 prints one MD5 over all cropped frames in output order, -o writes them (planar, 8 bits or 16 bits little endian),
- * fields woven; 4:0:0 is luma alone unless --pix-fmt names a yuv420p format, which adds mid-grey chroma,
+ * --md5 prints one MD5 over all cropped frames in output order, -o writes them (planar, 8 bits or
+ * 16 bits little endian), fields woven; 4:0:0 is luma alone unless --pix-fmt names a yuv420p
+ * format, which adds mid-grey chroma,
  * --view 1 writes the second view of a stereo stream instead of the base view,
- * --compare reports the first sample that differs from such a file, --frames prints a line for each picture and each frame,
+ * --compare reports the first sample that differs from such a file, --frames prints a line for each
+ * picture and each frame,
  * --sei writes one for each SEI message, and for the VUI of each IDR picture, in decoding order,
- * --avcc feeds the stream as a file format would: parameter sets of its beginning in an avcC record, then NAL units with lengths,
+ * --avcc feeds the stream as a file format would: parameter sets of its beginning in an avcC
+ * record, then NAL units with lengths,
  * --parse leaves the samples out: they are not reconstructed, nothing is written.
- * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs a tool that is not supported.
+ * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs a tool that is not
+ * supported.
  */
 #include "tests/tools/annexb.h"
 #include "tests/tools/avcc.h"
@@ -27,14 +33,14 @@
 static void on_free(struct h264_picture *pic)
 {
     struct slot *slot = pic->user;
-
     if (slot && --slot->users == 0)
         slot->done = false;
 }
 
 static bool frame_fits(const struct ref_frame *frame, const struct h264_picture *pic)
 {
-    return frame && frame->width == pic->mb_width * 16 && frame->height == pic->sps->mb_height * 16u &&
+    return frame && frame->width == pic->mb_width * 16 &&
+           frame->height == pic->sps->mb_height * 16u &&
            frame->chroma_format_idc == pic->sps->chroma_format_idc;
 }
 
@@ -58,19 +64,18 @@ static void join_slot(struct refdec *d, struct h264_picture *pic, int slot)
 static bool take_slot(struct refdec *d, struct h264_picture *pic)
 {
     const struct h264_picture *owner = slot_owner(pic);
-
     if (owner != pic && owner->slot >= 0) {
         join_slot(d, pic, owner->slot);
         return true;
     }
     for (int i = 0; i < SLOTS; i++) {
         struct slot *slot = &d->slots[i];
-
         if (slot->users)
             continue;
         if (!frame_fits(slot->frame, pic)) {
             ref_frame_free(slot->frame);
-            slot->frame = ref_frame_create(pic->mb_width, pic->sps->mb_height, pic->sps->chroma_format_idc);
+            slot->frame =
+                ref_frame_create(pic->mb_width, pic->sps->mb_height, pic->sps->chroma_format_idc);
         }
         if (!slot->frame)
             return false;
@@ -82,13 +87,16 @@ static bool take_slot(struct refdec *d, struct h264_picture *pic)
 }
 
 /* Frames by slot; those of another size (before a change of parameter sets) are out of reach. */
-static void frames_for(struct refdec *d, const struct h264_picture *pic, struct ref_frame *frames[SLOTS])
+static void frames_for(struct refdec *d, const struct h264_picture *pic,
+                       struct ref_frame *frames[SLOTS])
 {
     for (int i = 0; i < SLOTS; i++)
-        frames[i] = d->slots[i].users && frame_fits(d->slots[i].frame, pic) ? d->slots[i].frame : NULL;
+        frames[i] =
+            d->slots[i].users && frame_fits(d->slots[i].frame, pic) ? d->slots[i].frame : NULL;
     if (!frame_fits(d->unfiltered, pic)) {
         ref_frame_free(d->unfiltered);
-        d->unfiltered = ref_frame_create(pic->mb_width, pic->sps->mb_height, pic->sps->chroma_format_idc);
+        d->unfiltered =
+            ref_frame_create(pic->mb_width, pic->sps->mb_height, pic->sps->chroma_format_idc);
     }
 }
 
@@ -96,12 +104,11 @@ static void frames_for(struct refdec *d, const struct h264_picture *pic, struct 
 static void fill_non_existing(struct refdec *d, const struct h264_picture *pic)
 {
     struct ref_frame *to = d->slots[pic->slot].frame, *from = NULL;
-
     if (pic->refs_held_count > 0 && pic->refs_held[0]->slot >= 0)
         from = d->slots[pic->refs_held[0]->slot].frame;
     for (int i = 0; i < 3; i++) {
-        size_t samples = (size_t)to->stride[i] * pic->sps->mb_height * ref_mb_height(to->chroma_format_idc, i);
-
+        size_t samples =
+            (size_t)to->stride[i] * pic->sps->mb_height * ref_mb_height(to->chroma_format_idc, i);
         if (frame_fits(from, pic) && samples)
             memcpy(to->plane[i], from->plane[i], samples * sizeof(uint16_t));
         else
@@ -117,11 +124,11 @@ static void decode_slices(struct refdec *d, struct h264_picture *pic)
     struct rec_view view;
     const char *reason = "";
     int error;
-
     for (uint32_t i = 0; i < pic->slice_count; i++)
         if (h264_slice_decode(&pic->slices[i], d->scratch) < 0)
-            fprintf(stderr, "picture %" PRIu32 " slice %" PRIu32 ": %s after %" PRIu32 " macroblocks\n", pic->id, i,
-                    h264_error_text(pic->slices[i].status), pic->slices[i].mbs_decoded);
+            fprintf(stderr,
+                    "picture %" PRIu32 " slice %" PRIu32 ": %s after %" PRIu32 " macroblocks\n",
+                    pic->id, i, h264_error_text(pic->slices[i].status), pic->slices[i].mbs_decoded);
     error = h264_picture_derive_motion(pic);
     if (error >= 0)
         error = h264_picture_view(pic, &view);
@@ -144,12 +151,16 @@ static void decode_slices(struct refdec *d, struct h264_picture *pic)
 /* owner: the picture that stands for the frame. refs: of all pictures that slices name. */
 static void print_picture(struct h264_picture *pic)
 {
-    printf("picture %" PRIu32 " %s poc %" PRId32 " slices %" PRIu32 " type %d ref %d missing %u slot %d%s%s%s owner %" PRIu32 " refs",
+    printf("picture %" PRIu32 " %s poc %" PRId32 " slices %" PRIu32
+           " type %d ref %d missing %u slot %d%s%s%s owner %" PRIu32 " refs",
            pic->id,
-           pic->structure == REC_FRAME ? pic->mbaff ? "mbaff" : "frame" : pic->structure == REC_TOP ? "top" : "bottom",
-           pic->output_poc, pic->slice_count, pic->slice_count ? pic->slices[0].hdr.type : -1, pic->nal_ref_idc,
-           atomic_load(&pic->missing_mbs), (int)pic->slot, pic->corrupt ? " corrupt" : "",
-           pic->non_existing ? " non-existing" : "", pic->idr ? " idr" : "", slot_owner(pic)->id);
+           pic->structure == REC_FRAME ? pic->mbaff ? "mbaff" : "frame"
+           : pic->structure == REC_TOP ? "top"
+                                       : "bottom",
+           pic->output_poc, pic->slice_count, pic->slice_count ? pic->slices[0].hdr.type : -1,
+           pic->nal_ref_idc, atomic_load(&pic->missing_mbs), (int)pic->slot,
+           pic->corrupt ? " corrupt" : "", pic->non_existing ? " non-existing" : "",
+           pic->idr ? " idr" : "", slot_owner(pic)->id);
     for (uint32_t i = 0; i < pic->refs_held_count; i++)
         printf(" %" PRIu32, pic->refs_held[i]->id);
     printf("\n");
@@ -160,7 +171,6 @@ static void print_messages(const struct h264_sei *sei, const struct h264_sps *sp
     for (uint32_t i = 0; i < sei->count; i++) {
         struct sei_values v;
         int error = sei_values_read(&sei->messages[i], sps, &v);
-
         if (error)
             printf("sei %" PRIu32 " %s\n", sei->messages[i].type, h264_error_text(error));
         else
@@ -172,7 +182,6 @@ static void print_messages(const struct h264_sei *sei, const struct h264_sps *sp
 static void print_sei(struct refdec *d, const struct h264_picture *pic)
 {
     unsigned n = 0, *printed = &d->slots[pic->slot].sei_printed;
-
     if (pic->idr && !pic->view && !pic->plane0 && pic->sps->vui_present)
         vui_print(stdout, &pic->sps->vui);
     for (const struct h264_sei *sei = slot_owner(pic)->sei; sei; sei = sei->next)
@@ -205,7 +214,6 @@ static void drain(struct refdec *d, bool last)
 {
     struct h264_picture *pic;
     unsigned done = 0;
-
     while ((pic = h264_stream_next_decode(d->stream))) {
         decode_picture(d, pic);
         h264_picture_unref(pic);
@@ -224,7 +232,7 @@ static void drain(struct refdec *d, bool last)
         done++;
     }
     d->waiting_count -= done;
-    memmove(d->waiting, d->waiting + done, d->waiting_count * sizeof d->waiting[0]);
+    memmove(d->waiting, d->waiting + done, d->waiting_count * sizeof(d->waiting[0]));
 }
 
 /* ---- input ---- */
@@ -232,8 +240,8 @@ static void drain(struct refdec *d, bool last)
 static void report_error(struct refdec *d, size_t at, int error, const struct h264_diag *diag)
 {
     if (error < 0)
-        fprintf(stderr, "byte %zu: %s: %s %" PRId64 " %s\n", at, h264_error_text(error), diag->element ? diag->element : "",
-                diag->value, diag->what ? diag->what : "");
+        fprintf(stderr, "byte %zu: %s: %s %" PRId64 " %s\n", at, h264_error_text(error),
+                diag->element ? diag->element : "", diag->value, diag->what ? diag->what : "");
     if (error == H264_ERR_UNSUPPORTED)
         d->unsupported = true;
 }
@@ -243,22 +251,22 @@ static void feed(struct refdec *d, const uint8_t *data, size_t at, size_t size)
 {
     struct h264_diag diag = {0};
     uint8_t *unit = d->avcc ? avcc_unit(data + at, &size) : NULL;
-
     if (d->avcc && !unit)
         d->failed = true;
     else
-        report_error(d, at, h264_stream_feed(d->stream, unit ? unit : data + at, size, 0, &diag), &diag);
+        report_error(d, at, h264_stream_feed(d->stream, unit ? unit : data + at, size, 0, &diag),
+                     &diag);
     free(unit);
     drain(d, false);
 }
 
-/* The parameter sets at the beginning go into the avcC record; what comes before them is left out. The place after them. */
+/* The parameter sets at the beginning go into the avcC record; what comes before them is left out.
+ * The place after them. */
 static size_t feed_record(struct refdec *d, const uint8_t *data, size_t size)
 {
     struct h264_diag diag = {0};
     size_t length, after = 0;
     uint8_t *record = avcc_record(data, size, &length, &after);
-
     if (record)
         report_error(d, 0, h264_stream_extradata(d->stream, record, length, &diag), &diag);
     else
@@ -271,10 +279,8 @@ static void decode_stream(struct refdec *d, const uint8_t *data, size_t size)
 {
     size_t at = annexb_start(data, size, d->avcc ? feed_record(d, data, size) : 0);
     int error;
-
     while (at < size) {
         size_t next = annexb_start(data, size, at + 3);
-
         feed(d, data, at, next - at);
         at = next;
     }
@@ -286,8 +292,10 @@ static void decode_stream(struct refdec *d, const uint8_t *data, size_t size)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N]\n"
-                    "              [--sei] [--avcc] [--parse] STREAM\n");
+    fprintf(
+        stderr,
+        "usage: refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N]\n"
+        "              [--sei] [--avcc] [--parse] STREAM\n");
     return 2;
 }
 
@@ -295,8 +303,7 @@ static int usage(void)
 static const char *parse_arguments(struct refdec *d, int argc, char **argv)
 {
     const char *path = NULL;
-
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--md5") == 0)
             d->print_md5 = true;
         else if (strcmp(argv[i], "--frames") == 0)
@@ -319,7 +326,6 @@ static const char *parse_arguments(struct refdec *d, int argc, char **argv)
             path = argv[i];
         else
             return NULL;
-    }
     return path;
 }
 
@@ -328,14 +334,14 @@ static int run(struct refdec *d, const char *path)
     size_t size = 0;
     uint8_t *data = read_file(path, &size);
     char text[33];
-
     if (!data) {
         perror(path);
         return 1;
     }
     d->scratch = h264_scratch_create();
     md5_init(&d->md5);
-    if (d->scratch && h264_stream_create(&(struct h264_stream_params){.views = d->view + 1u}, &d->stream) == H264_OK)
+    if (d->scratch && h264_stream_create(&(struct h264_stream_params){.views = d->view + 1u},
+                                         &d->stream) == H264_OK)
         decode_stream(d, data, size);
     else
         d->failed = true;
@@ -351,7 +357,6 @@ int main(int argc, char **argv)
     struct refdec d = {0};
     const char *path = parse_arguments(&d, argc, argv);
     int status = path ? run(&d, path) : usage();
-
     h264_stream_free(d.stream);
     h264_scratch_free(d.scratch);
     for (int i = 0; i < SLOTS; i++)

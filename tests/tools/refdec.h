@@ -32,7 +32,8 @@ struct refdec {
     uint8_t view; /* that is written */
     FILE *out, *compare;
     struct md5 md5;
-    bool print_md5, print_frames, print_sei, avcc, parse_alone, grey_chroma, mismatch, unsupported, failed;
+    bool print_md5, print_frames, print_sei, avcc, parse_alone, grey_chroma, mismatch, unsupported,
+        failed;
 };
 
 /* Writes, hashes and compares, as asked for, the frame that pic stands for; it is decoded. */

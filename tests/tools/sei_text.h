@@ -31,7 +31,8 @@ struct sei_values {
 };
 
 /* From a message, with the codec's readers. Negative where they fail. */
-int sei_values_read(const struct h264_sei_message *m, const struct h264_sps *sps, struct sei_values *out);
+int sei_values_read(const struct h264_sei_message *m, const struct h264_sps *sps,
+                    struct sei_values *out);
 void sei_values_print(FILE *f, const struct sei_values *v);
 /* All of it but bitstream_restriction, which decoding depends on. */
 void vui_print(FILE *f, const struct h264_vui *v);

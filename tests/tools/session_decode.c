@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Decodes a file with a session of the worker's engine, without daemon and protocol: MD5 of all frames, or the frames themselves.
+ * Decodes a file with a session of the worker's engine, without daemon and protocol: MD5 of all
+ * frames, or the frames themselves.
  *
  *   session_decode [options] FILE
  *     -o FILE           write the frames (tightly packed planes)
@@ -9,8 +10,10 @@
  *     --fields          fields apart
  *     --second-view     of Stereo High streams the second view too
  *     --device D        auto gpu cpu NAME
- *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N --entropy auto|cpu|gpu|both --entropy-memory KIB --cpu-motion
- *     --arena N         records in memory that the device fetches itself: 0 on hardware, 1 never, 2 always
+ *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N --entropy
+ * auto|cpu|gpu|both --entropy-memory KIB --cpu-motion
+ *     --arena N         records in memory that the device fetches itself: 0 on hardware, 1 never, 2
+ * always
  *     --transport T     shm none readback
  *     --policy P        lossless latest fifo
  *     --on-error N      0 show, 1 drop, 2 fail, 3 show all
@@ -64,12 +67,13 @@ static void on_info(void *ctx, const struct pelton_info *i, const struct pelton_
 {
     if (!opt.probe)
         return;
-    printf("container %s codec %s profile %s level %d %ux%u (%ux%u) %s tb %d/%d rate %d/%d frames %lld duration_us %lld\n",
-           i->container, i->codec, i->profile, i->level, i->width, i->height, i->coded_width, i->coded_height, i->pix_fmt,
-           i->time_base.num, i->time_base.den, i->frame_rate.num, i->frame_rate.den, (long long)i->frames,
-           (long long)i->duration_us);
-    printf("supported %d%s%s%s%s\n", i->supported, i->supported ? "" : " ", i->unsupported_element, i->supported ? "" : ": ",
-           i->unsupported_what);
+    printf("container %s codec %s profile %s level %d %ux%u (%ux%u) %s tb %d/%d rate %d/%d frames "
+           "%lld duration_us %lld\n",
+           i->container, i->codec, i->profile, i->level, i->width, i->height, i->coded_width,
+           i->coded_height, i->pix_fmt, i->time_base.num, i->time_base.den, i->frame_rate.num,
+           i->frame_rate.den, (long long)i->frames, (long long)i->duration_us);
+    printf("supported %d%s%s%s%s\n", i->supported, i->supported ? "" : " ", i->unsupported_element,
+           i->supported ? "" : ": ", i->unsupported_what);
 }
 
 static void unmap(struct run *r)
@@ -126,8 +130,9 @@ static void take_frame(struct run *r, const struct session_frame *frame)
         char text[33];
         to_hex(one, text);
         av_free(one);
-        printf("%llu %lld %lld %u %s %d\n", (unsigned long long)frame->sequence, (long long)frame->pts, (long long)frame->duration,
-               frame->flags, text, (int)frame->field_order);
+        printf("%llu %lld %lld %u %s %d\n", (unsigned long long)frame->sequence,
+               (long long)frame->pts, (long long)frame->duration, frame->flags, text,
+               (int)frame->field_order);
     }
 }
 
@@ -150,17 +155,22 @@ static void print_stats(const struct pelton_stats *s)
 {
     double n = s->frames ? 1e3 / (double)s->frames : 0;
     fprintf(stderr,
-            "frames %llu corrupt %llu dropped %llu wall %.3f s (%.1f fps) host %.1f MB gpu %.1f MB in %llu B\n"
-            "ms per frame: demux+headers %.3f entropy %.3f motion %.3f submit %.3f | gpu upload %.3f classify %.3f residual %.3f "
+            "frames %llu corrupt %llu dropped %llu wall %.3f s (%.1f fps) host %.1f MB gpu %.1f MB "
+            "in %llu B\n"
+            "ms per frame: demux+headers %.3f entropy %.3f motion %.3f submit %.3f | gpu upload "
+            "%.3f classify %.3f residual %.3f "
             "inter %.3f intra %.3f deblock %.3f deliver %.3f entropy %.3f of %llu pictures\n",
-            (unsigned long long)s->frames, (unsigned long long)s->corrupt, (unsigned long long)s->dropped, s->wall,
-            (double)s->frames / s->wall, 1e-6 * (double)s->memory_host, 1e-6 * (double)s->memory_gpu,
-            (unsigned long long)s->bytes_in, n * s->cpu_demux, n * s->cpu_entropy, n * s->cpu_motion, n * s->cpu_submit,
-            n * s->gpu_upload, n * s->gpu_classify, n * s->gpu_residual, n * s->gpu_inter, n * s->gpu_intra, n * s->gpu_deblock,
+            (unsigned long long)s->frames, (unsigned long long)s->corrupt,
+            (unsigned long long)s->dropped, s->wall, (double)s->frames / s->wall,
+            1e-6 * (double)s->memory_host, 1e-6 * (double)s->memory_gpu,
+            (unsigned long long)s->bytes_in, n * s->cpu_demux, n * s->cpu_entropy,
+            n * s->cpu_motion, n * s->cpu_submit, n * s->gpu_upload, n * s->gpu_classify,
+            n * s->gpu_residual, n * s->gpu_inter, n * s->gpu_intra, n * s->gpu_deblock,
             n * s->gpu_deliver, n * s->gpu_entropy, (unsigned long long)s->gpu_entropy_pictures);
 }
 
-static void on_end(void *ctx, const struct pelton_failure *failure, const struct pelton_stats *stats)
+static void on_end(void *ctx, const struct pelton_failure *failure,
+                   const struct pelton_stats *stats)
 {
     struct run *r = ctx;
     to_hex(r->md5, r->digest);
@@ -192,70 +202,191 @@ static int choice(const char *text, const char *const *names)
     exit(2);
 }
 
-enum { O_DEVICE = 256, O_THREADS, O_LOOKAHEAD, O_BATCH, O_DEPTH, O_SHUFFLE, O_WAVEFRONT, O_TRANSPORT, O_POLICY, O_ON_ERROR,
-       O_LOOPS, O_SS, O_T, O_MAX, O_RESUME, O_REALTIME, O_SESSIONS, O_CLOSE, O_CLOSE_FIRST, O_FD, O_HOLD, O_PROBE, O_VALIDATE, O_STATS,
-       O_FRAMES, O_FIELDS, O_VIEWS, O_PIX_FMT, O_ENTROPY, O_ENTROPY_MEMORY, O_CPU_MOTION, O_ARENA };
+enum {
+    O_DEVICE = 256,
+    O_THREADS,
+    O_LOOKAHEAD,
+    O_BATCH,
+    O_DEPTH,
+    O_SHUFFLE,
+    O_WAVEFRONT,
+    O_TRANSPORT,
+    O_POLICY,
+    O_ON_ERROR,
+    O_LOOPS,
+    O_SS,
+    O_T,
+    O_MAX,
+    O_RESUME,
+    O_REALTIME,
+    O_SESSIONS,
+    O_CLOSE,
+    O_CLOSE_FIRST,
+    O_FD,
+    O_HOLD,
+    O_PROBE,
+    O_VALIDATE,
+    O_STATS,
+    O_FRAMES,
+    O_FIELDS,
+    O_VIEWS,
+    O_PIX_FMT,
+    O_ENTROPY,
+    O_ENTROPY_MEMORY,
+    O_CPU_MOTION,
+    O_ARENA
+};
 
-static const struct option options[] = {
-    {"device", 1, NULL, O_DEVICE},     {"threads", 1, NULL, O_THREADS},     {"lookahead", 1, NULL, O_LOOKAHEAD},
-    {"batch", 1, NULL, O_BATCH},       {"depth", 1, NULL, O_DEPTH},         {"shuffle", 1, NULL, O_SHUFFLE},
-    {"wavefront", 1, NULL, O_WAVEFRONT}, {"transport", 1, NULL, O_TRANSPORT}, {"policy", 1, NULL, O_POLICY},
-    {"on-error", 1, NULL, O_ON_ERROR}, {"loops", 1, NULL, O_LOOPS},         {"ss", 1, NULL, O_SS},
-    {"t", 1, NULL, O_T},               {"max", 1, NULL, O_MAX},             {"resume", 1, NULL, O_RESUME},
-    {"realtime", 0, NULL, O_REALTIME}, {"sessions", 1, NULL, O_SESSIONS},   {"close-after", 1, NULL, O_CLOSE},
-    {"fd", 0, NULL, O_FD},             {"hold", 0, NULL, O_HOLD},           {"probe", 0, NULL, O_PROBE},
-    {"validate", 0, NULL, O_VALIDATE}, {"stats", 0, NULL, O_STATS},         {"frames", 0, NULL, O_FRAMES},
-    {"fields", 0, NULL, O_FIELDS},     {"second-view", 0, NULL, O_VIEWS},   {"pix-fmt", 1, NULL, O_PIX_FMT},
-    {"entropy", 1, NULL, O_ENTROPY},   {"close-first", 0, NULL, O_CLOSE_FIRST},
-    {"entropy-memory", 1, NULL, O_ENTROPY_MEMORY}, {"cpu-motion", 0, NULL, O_CPU_MOTION}, {"arena", 1, NULL, O_ARENA},
-    {NULL, 0, NULL, 0}};
+static const struct option options[] = {{"device", 1, NULL, O_DEVICE},
+                                        {"threads", 1, NULL, O_THREADS},
+                                        {"lookahead", 1, NULL, O_LOOKAHEAD},
+                                        {"batch", 1, NULL, O_BATCH},
+                                        {"depth", 1, NULL, O_DEPTH},
+                                        {"shuffle", 1, NULL, O_SHUFFLE},
+                                        {"wavefront", 1, NULL, O_WAVEFRONT},
+                                        {"transport", 1, NULL, O_TRANSPORT},
+                                        {"policy", 1, NULL, O_POLICY},
+                                        {"on-error", 1, NULL, O_ON_ERROR},
+                                        {"loops", 1, NULL, O_LOOPS},
+                                        {"ss", 1, NULL, O_SS},
+                                        {"t", 1, NULL, O_T},
+                                        {"max", 1, NULL, O_MAX},
+                                        {"resume", 1, NULL, O_RESUME},
+                                        {"realtime", 0, NULL, O_REALTIME},
+                                        {"sessions", 1, NULL, O_SESSIONS},
+                                        {"close-after", 1, NULL, O_CLOSE},
+                                        {"fd", 0, NULL, O_FD},
+                                        {"hold", 0, NULL, O_HOLD},
+                                        {"probe", 0, NULL, O_PROBE},
+                                        {"validate", 0, NULL, O_VALIDATE},
+                                        {"stats", 0, NULL, O_STATS},
+                                        {"frames", 0, NULL, O_FRAMES},
+                                        {"fields", 0, NULL, O_FIELDS},
+                                        {"second-view", 0, NULL, O_VIEWS},
+                                        {"pix-fmt", 1, NULL, O_PIX_FMT},
+                                        {"entropy", 1, NULL, O_ENTROPY},
+                                        {"close-first", 0, NULL, O_CLOSE_FIRST},
+                                        {"entropy-memory", 1, NULL, O_ENTROPY_MEMORY},
+                                        {"cpu-motion", 0, NULL, O_CPU_MOTION},
+                                        {"arena", 1, NULL, O_ARENA},
+                                        {NULL, 0, NULL, 0}};
 
 static void set_option(int c, struct engine_params *e)
 {
-    static const char *const transports[] = {"shm", "none", "readback", NULL}, *const policies[] = {"lossless", "latest", "fifo", NULL},
+    static const char *const transports[] = {"shm", "none", "readback", NULL},
+                             *const policies[] = {"lossless", "latest", "fifo", NULL},
                              *const decoders[] = {"auto", "cpu", "gpu", "both", NULL};
     long long n = optarg ? strtoll(optarg, NULL, 0) : 0;
     switch (c) {
-    case O_DEVICE: e->device = optarg; break;
-    case O_THREADS: e->threads = (unsigned)n; break;
-    case O_LOOKAHEAD: e->lookahead = (unsigned)n; break;
-    case O_BATCH: e->batch = (unsigned)n; break;
-    case O_SHUFFLE: e->shuffle_seed = (uint64_t)n; break;
-    case O_WAVEFRONT: e->wavefront = (uint8_t)n; break;
-    case O_VALIDATE: e->validation = true; break;
-    case O_DEPTH: opt.open.depth = (uint32_t)n; break;
-    case O_TRANSPORT: opt.open.transport = (enum pelton_transport)choice(optarg, transports); break;
-    case O_POLICY: opt.open.policy = (enum pelton_policy)choice(optarg, policies); break;
-    case O_ON_ERROR: opt.open.on_error = (int)n; break;
-    case O_LOOPS: opt.open.loop = true; opt.open.loops = (uint32_t)n; break;
-    case O_SS: opt.open.start_us = n; break;
-    case O_T: opt.open.duration_us = n; break;
-    case O_MAX: opt.open.max_frames = (uint64_t)n; break;
-    case O_REALTIME: opt.open.realtime = true; break;
-    case O_RESUME: opt.resume = (uint64_t)n; break;
-    case O_SESSIONS: opt.sessions = (unsigned)n; break;
-    case O_CLOSE: opt.close_after = (uint64_t)n; break;
-    case O_CLOSE_FIRST: opt.close_first = true; break;
-    case O_FD: opt.use_fd = true; break;
-    case O_HOLD: opt.hold = true; break;
-    case O_PROBE: opt.probe = true; break;
-    case O_STATS: opt.stats = true; break;
-    case O_FRAMES: opt.lines = true; break;
-    case O_FIELDS: opt.open.fields = true; break;
-    case O_VIEWS: opt.open.views = PELTON_VIEWS_BOTH; break;
-    case O_ENTROPY: e->entropy = (enum engine_entropy)choice(optarg, decoders); break;
-    case O_CPU_MOTION: e->cpu_motion = true; break;
-    case O_ENTROPY_MEMORY: e->entropy_memory = (uint64_t)n << 10; break;
-    case O_ARENA: e->arena = (uint8_t)n; break;
-    case O_PIX_FMT: opt.open.pix_fmt = optarg; break;
-    case 'o': opt.out = fopen(optarg, "wb"); break;
-    default: exit(2);
+    case O_DEVICE:
+        e->device = optarg;
+        break;
+    case O_THREADS:
+        e->threads = (unsigned)n;
+        break;
+    case O_LOOKAHEAD:
+        e->lookahead = (unsigned)n;
+        break;
+    case O_BATCH:
+        e->batch = (unsigned)n;
+        break;
+    case O_SHUFFLE:
+        e->shuffle_seed = (uint64_t)n;
+        break;
+    case O_WAVEFRONT:
+        e->wavefront = (uint8_t)n;
+        break;
+    case O_VALIDATE:
+        e->validation = true;
+        break;
+    case O_DEPTH:
+        opt.open.depth = (uint32_t)n;
+        break;
+    case O_TRANSPORT:
+        opt.open.transport = (enum pelton_transport)choice(optarg, transports);
+        break;
+    case O_POLICY:
+        opt.open.policy = (enum pelton_policy)choice(optarg, policies);
+        break;
+    case O_ON_ERROR:
+        opt.open.on_error = (int)n;
+        break;
+    case O_LOOPS:
+        opt.open.loop = true;
+        opt.open.loops = (uint32_t)n;
+        break;
+    case O_SS:
+        opt.open.start_us = n;
+        break;
+    case O_T:
+        opt.open.duration_us = n;
+        break;
+    case O_MAX:
+        opt.open.max_frames = (uint64_t)n;
+        break;
+    case O_REALTIME:
+        opt.open.realtime = true;
+        break;
+    case O_RESUME:
+        opt.resume = (uint64_t)n;
+        break;
+    case O_SESSIONS:
+        opt.sessions = (unsigned)n;
+        break;
+    case O_CLOSE:
+        opt.close_after = (uint64_t)n;
+        break;
+    case O_CLOSE_FIRST:
+        opt.close_first = true;
+        break;
+    case O_FD:
+        opt.use_fd = true;
+        break;
+    case O_HOLD:
+        opt.hold = true;
+        break;
+    case O_PROBE:
+        opt.probe = true;
+        break;
+    case O_STATS:
+        opt.stats = true;
+        break;
+    case O_FRAMES:
+        opt.lines = true;
+        break;
+    case O_FIELDS:
+        opt.open.fields = true;
+        break;
+    case O_VIEWS:
+        opt.open.views = PELTON_VIEWS_BOTH;
+        break;
+    case O_ENTROPY:
+        e->entropy = (enum engine_entropy)choice(optarg, decoders);
+        break;
+    case O_CPU_MOTION:
+        e->cpu_motion = true;
+        break;
+    case O_ENTROPY_MEMORY:
+        e->entropy_memory = (uint64_t)n << 10;
+        break;
+    case O_ARENA:
+        e->arena = (uint8_t)n;
+        break;
+    case O_PIX_FMT:
+        opt.open.pix_fmt = optarg;
+        break;
+    case 'o':
+        opt.out = fopen(optarg, "wb");
+        break;
+    default:
+        exit(2);
     }
 }
 
 static void start(struct run *r, struct engine *e, const char *file)
 {
-    static const struct session_callbacks callbacks = {.on_info = on_info, .on_format = on_format, .on_frame = on_frame, .on_end = on_end};
+    static const struct session_callbacks callbacks = {
+        .on_info = on_info, .on_format = on_format, .on_frame = on_frame, .on_end = on_end};
     struct pelton_open_params p = opt.open;
     r->engine = e;
     r->memfd = -1;
@@ -290,7 +421,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "engine_create: %d\n", err);
         return -err;
     }
-    struct run *runs = calloc(opt.sessions, sizeof *runs);
+    struct run *runs = calloc(opt.sessions, sizeof(*runs));
     for (unsigned i = 0; i < opt.sessions; i++) {
         runs[i].closes = opt.close_after && (i == 0 || !opt.close_first);
         start(&runs[i], e, argv[optind]);
@@ -301,7 +432,8 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < opt.sessions; i++) {
         const struct run *other = &runs[opt.sessions - 1];
         if (!runs[i].ended || (!runs[i].closes && strcmp(runs[i].digest, other->digest)))
-            fprintf(stderr, "session %u: other frames than session %u\n", i, opt.sessions - 1), worst = 10;
+            fprintf(stderr, "session %u: other frames than session %u\n", i, opt.sessions - 1),
+                worst = 10;
         av_free(runs[i].md5);
     }
     free(runs);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Writes syntax elements bit by bit and wraps them into NAL units: the input of the tests of step 1.
+ * Writes syntax elements bit by bit and wraps them into NAL units: the input of the tests of
+ * step 1.
  */
 #ifndef PELTON_TESTS_BITWRITER_H
 #define PELTON_TESTS_BITWRITER_H
@@ -29,7 +30,6 @@ static inline void bw_ue(struct bw *w, uint32_t v)
 {
     uint64_t code = (uint64_t)v + 1;
     unsigned length = 0;
-
     while (code >> (length + 1))
         length++;
     for (unsigned i = 0; i < length; i++)
@@ -53,7 +53,6 @@ static inline void bw_trailing(struct bw *w)
 static inline size_t bw_escape(const struct bw *w, uint8_t *out)
 {
     size_t n = 0, zeros = 0;
-
     for (size_t i = 0; i < w->bits / 8; i++) {
         if (zeros == 2 && w->buf[i] <= 3) {
             out[n++] = 3;

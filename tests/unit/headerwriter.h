@@ -9,12 +9,15 @@
 #include "codec/h264.h"
 
 struct sps_fields {
-    unsigned profile_idc, constraint_flags, level_idc, id, chroma_format_idc, bit_depth, bit_depth_chroma; /* the last: 0, as luma */
+    /* the last: 0, as luma */
+    unsigned profile_idc, constraint_flags, level_idc, id, chroma_format_idc, bit_depth,
+        bit_depth_chroma;
     unsigned log2_max_frame_num, poc_type, log2_max_poc_lsb;
     int offset_for_non_ref_pic, offset_for_top_to_bottom_field;
     unsigned cycle;
     int offset_for_ref_frame[4];
-    unsigned max_num_ref_frames, gaps_allowed, mb_width, mb_height, field_coding, mbaff, separate_planes;
+    unsigned max_num_ref_frames, gaps_allowed, mb_width, mb_height, field_coding, mbaff,
+        separate_planes;
     unsigned crop[4];
     /* Called for the body of the scaling matrix and of the VUI where not NULL. */
     void (*scaling)(struct bw *w);
@@ -90,7 +93,8 @@ static inline void write_sps(struct bw *w, const struct sps_fields *f)
 }
 
 struct pps_fields {
-    unsigned id, sps_id, cabac, bottom_poc, refs[2], weighted, bipred, deblocking_control, redundant, slice_groups;
+    unsigned id, sps_id, cabac, bottom_poc, refs[2], weighted, bipred, deblocking_control,
+        redundant, slice_groups;
     unsigned extension, transform_8x8;
     void (*scaling)(struct bw *w);
 };
@@ -144,7 +148,8 @@ struct slice_fields {
 };
 
 /* nal_unit_header_mvc_extension() (H.7.3.1.1) */
-static inline void write_view(struct bw *w, unsigned idr, unsigned view_id, unsigned inter_view_flag)
+static inline void write_view(struct bw *w, unsigned idr, unsigned view_id,
+                              unsigned inter_view_flag)
 {
     bw_u(w, 1, 0);
     bw_u(w, 1, !idr);
@@ -157,11 +162,10 @@ static inline void write_view(struct bw *w, unsigned idr, unsigned view_id, unsi
 }
 
 /* type is enum h264_slice_type; the sets tell what is present. */
-static inline void write_slice(struct bw *w, const struct slice_fields *f, const struct sps_fields *sps,
-                               const struct pps_fields *pps)
+static inline void write_slice(struct bw *w, const struct slice_fields *f,
+                               const struct sps_fields *sps, const struct pps_fields *pps)
 {
     bool inter = f->type != H264_I && f->type != H264_SI;
-
     bw_u(w, 1, 0);
     bw_u(w, 2, f->ref_idc);
     bw_u(w, 5, f->second_view ? 20 : f->idr ? 5 : f->partition ? 2 : 1);

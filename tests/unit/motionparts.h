@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What tests of step 3 have in common: random numbers, an allocator, the sizes of partitions. Included after cmocka.h.
+ * What tests of step 3 have in common: random numbers, an allocator, the sizes of partitions.
+ * Included after cmocka.h.
  */
 #ifndef PELTON_TESTS_MOTIONPARTS_H
 #define PELTON_TESTS_MOTIONPARTS_H
@@ -28,7 +29,8 @@ static inline void put_memory(void *ctx, void *memory, size_t size)
     free(memory);
 }
 
-static const struct h264_allocator allocator __attribute__((unused)) = {.get = get_memory, .put = put_memory};
+static const struct h264_allocator allocator
+    __attribute__((unused)) = {.get = get_memory, .put = put_memory};
 
 /* 4:2:0, 8 bits, flat scaling */
 static inline void fill_sps(struct h264_sps *sps, uint16_t mb_width, uint16_t mb_height)
@@ -37,11 +39,13 @@ static inline void fill_sps(struct h264_sps *sps, uint16_t mb_width, uint16_t mb
     sps->bit_depth[0] = sps->bit_depth[1] = 8;
     sps->mb_width = mb_width;
     sps->mb_height = mb_height;
-    memset(&sps->scaling, 16, sizeof sps->scaling);
+    memset(&sps->scaling, 16, sizeof(sps->scaling));
 }
 
 /* In 4x4 blocks, by enum h264_part and by sub_mb_type. */
-static const int part_width[4] __attribute__((unused)) = {4, 4, 2, 2}, part_height[4] __attribute__((unused)) = {4, 2, 4, 2};
-static const int sub_width[4] __attribute__((unused)) = {2, 2, 1, 1}, sub_height[4] __attribute__((unused)) = {2, 1, 2, 1};
+static const int part_width[4] __attribute__((unused)) = {4, 4, 2, 2},
+                               part_height[4] __attribute__((unused)) = {4, 2, 4, 2};
+static const int sub_width[4] __attribute__((unused)) = {2, 2, 1, 1},
+                              sub_height[4] __attribute__((unused)) = {2, 1, 2, 1};
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A small frame picture with the pictures that it refers to, for tests of step 3. Included after cmocka.h.
+ * A small frame picture with the pictures that it refers to, for tests of step 3. Included after
+ * cmocka.h.
  */
 #ifndef PELTON_TESTS_MOTIONWORLD_H
 #define PELTON_TESTS_MOTIONWORLD_H
@@ -65,8 +66,8 @@ static inline void build_slices(struct world *w, uint8_t type, uint32_t count)
     w->cur.pic.slice_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct h264_slice *s = &w->cur.slices[i];
-
-        *s = (struct h264_slice){.pic = &w->cur.pic, .index = i, .sps = &w->sps, .pps = &w->pps, .num_ref = {2, 2}};
+        *s = (struct h264_slice){
+            .pic = &w->cur.pic, .index = i, .sps = &w->sps, .pps = &w->pps, .num_ref = {2, 2}};
         s->hdr.type = type;
         s->hdr.direct_spatial_mv_pred_flag = 1;
         if (type == H264_P)
@@ -81,7 +82,6 @@ static inline void build_slices(struct world *w, uint8_t type, uint32_t count)
 static inline void build_colocated(struct world *w)
 {
     struct h264_slice *s = &w->col.slices[0];
-
     build_picture(w, &w->col, 6, 12);
     *s = (struct h264_slice){.pic = &w->col.pic, .sps = &w->sps, .pps = &w->pps, .num_ref = {2, 2}};
     set_ref(s, 0, 0, &w->other[1]);
@@ -90,13 +90,12 @@ static inline void build_colocated(struct world *w)
     set_ref(s, 1, 1, &w->other[1]);
     w->col.pic.motion_done = 1;
     for (int i = 0; i < MBS; i++) {
-        memset(&w->col.motion[i], 0, sizeof w->col.motion[i]);
+        memset(&w->col.motion[i], 0, sizeof(w->col.motion[i]));
         w->col.mbs[i] = (struct rec_mb){.kind = REC_MB_INTER};
         for (int k = 0; k < 8; k++)
             w->col.motion[i].ref_idx[k / 4][k % 4] = (int8_t)(random_below(3) - 1);
         for (int k = 0; k < 32; k++) {
             bool used = w->col.motion[i].ref_idx[k / 16][(k % 16 >> 3) * 2 + (k >> 1 & 1)] >= 0;
-
             w->col.motion[i].mv[k / 16][k % 16][0] = (int16_t)(used ? random_below(5) - 2 : 0);
             w->col.motion[i].mv[k / 16][k % 16][1] = (int16_t)(used ? random_below(4) - 2 : 0);
         }
@@ -105,10 +104,11 @@ static inline void build_colocated(struct world *w)
 
 static inline void build_world(struct world *w, uint8_t type, uint32_t slices)
 {
-    memset(w, 0, sizeof *w);
+    memset(w, 0, sizeof(*w));
     fill_sps(&w->sps, MB_W, MB_H);
     for (int i = 0; i < 2; i++)
-        w->other[i] = (struct h264_picture){.id = 4u + (uint32_t)i, .structure = REC_FRAME, .output_poc = 4 * i, .slot = 4 + i};
+        w->other[i] = (struct h264_picture){
+            .id = 4u + (uint32_t)i, .structure = REC_FRAME, .output_poc = 4 * i, .slot = 4 + i};
     build_picture(w, &w->cur, 7, 8);
     build_colocated(w);
     build_slices(w, type, slices);
@@ -120,13 +120,12 @@ static inline void free_world(struct world *w)
     put_memory(NULL, w->cur.pic.scaling, 0);
 }
 
-/* Step 2 as a thread that follows it sees it: some macroblocks at a time, of the slices in turn; the last ones are left to the
- * picture, but where a slice has ended. */
+/* Step 2 as a thread that follows it sees it: some macroblocks at a time, of the slices in turn;
+ * the last ones are left to the picture, but where a slice has ended. */
 static inline void follow_slices(struct world *w)
 {
     struct h264_picture *pic = &w->cur.pic;
     uint32_t first[5] = {0}, from, to;
-
     for (uint32_t s = 1; s <= 4; s++) {
         first[s] = first[s - 1];
         while (first[s] < MBS && w->cur.mbs[first[s]].slice < s)
@@ -138,7 +137,6 @@ static inline void follow_slices(struct world *w)
     for (int round = 0; round < 20; round++) {
         struct h264_slice *slice = &w->cur.slices[random_below((int)pic->slice_count)];
         uint32_t end = first[slice->index + 1], ready = slice->ready & ~H264_SLICE_ENDED;
-
         ready += (uint32_t)random_below((int)(end - ready) + 1);
         atomic_store(&slice->ready, ready | (ready == end ? H264_SLICE_ENDED : 0));
         while (h264_slice_follow(slice, &from, &to) && from < to)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Harness of the tests of step 1: a stream fed with written headers, and what came out of it. Included after cmocka.h.
+ * Harness of the tests of step 1: a stream fed with written headers, and what came out of it.
+ * Included after cmocka.h.
  */
 #ifndef PELTON_TESTS_STREAMCTX_H
 #define PELTON_TESTS_STREAMCTX_H
@@ -26,14 +27,12 @@ struct ctx {
 static inline int feed(struct ctx *c, const struct bw *w)
 {
     uint8_t nal[16384];
-
     return h264_stream_feed(c->s, nal, bw_nal(w, nal), c->tag, &c->diag);
 }
 
 static inline void send_sets(struct ctx *c)
 {
     struct bw w = {.bits = 0}, p = {.bits = 0};
-
     write_sps(&w, &c->sps);
     write_pps(&p, &c->pps);
     assert_int_equal(feed(c, &w), H264_OK);
@@ -54,7 +53,6 @@ static inline void open_stream(struct ctx *c)
 static inline void drain(struct ctx *c)
 {
     struct h264_picture *pic;
-
     while ((pic = h264_stream_next_decode(c->s))) {
         assert_true(c->decoded_count < 64);
         c->decoded[c->decoded_count++] = pic;
@@ -71,7 +69,6 @@ static inline int slice(struct ctx *c, struct slice_fields f)
 {
     struct bw w = {.bits = 0};
     int error;
-
     write_slice(&w, &f, &c->sps, &c->pps);
     error = feed(c, &w);
     drain(c);
@@ -94,9 +91,9 @@ static inline void close_stream(struct ctx *c)
 static inline void expect_output(const struct ctx *c, const char *expected)
 {
     char text[256] = "";
-
     for (unsigned i = 0; i < c->output_count; i++)
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u", i ? " " : "", c->output[i]);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u", i ? " " : "",
+                 c->output[i]);
     assert_string_equal(text, expected);
 }
 
@@ -107,23 +104,21 @@ static inline void expect_output(const struct ctx *c, const char *expected)
 static inline struct ctx plain_ctx(unsigned max_num_ref_frames, unsigned entries)
 {
     struct ctx c = {.sps = plain_sps(), .pps = {.refs = {entries, entries}}};
-
     c.sps.max_num_ref_frames = max_num_ref_frames;
     return c;
 }
 
 /* Ids of a list of the picture's first slice, e.g. "3 1 0L -". */
-static inline void expect_list(const struct ctx *c, unsigned picture, unsigned list, const char *expected)
+static inline void expect_list(const struct ctx *c, unsigned picture, unsigned list,
+                               const char *expected)
 {
     char text[256] = "";
     const struct h264_slice *sl;
-
     assert_true(picture < c->decoded_count);
     sl = &c->decoded[picture]->slices[0];
     assert_int_equal(c->decoded[picture]->id, picture);
     for (unsigned i = 0; i < sl->num_ref[list]; i++) {
         size_t n = strlen(text);
-
         if (sl->ref[list][i].pic) {
             snprintf(text + n, sizeof(text) - n, "%s%u%s", i ? " " : "", sl->ref[list][i].id >> 2,
                      sl->ref[list][i].long_term ? "L" : "");
@@ -136,11 +131,14 @@ static inline void expect_list(const struct ctx *c, unsigned picture, unsigned l
     assert_string_equal(text, expected);
 }
 
-/* n pictures: an IDR and P pictures, frame_num 0 .. n - 1, POC 2 * frame_num, up to 8 entries in a list. */
+/* n pictures: an IDR and P pictures, frame_num 0 .. n - 1, POC 2 * frame_num, up to 8 entries in a
+ * list. */
 static inline void low_delay_run(struct ctx *c, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        assert_int_equal(slice(c, i ? REF_P(.frame_num = i & 15, .poc_lsb = 2 * i & 15) : IDR(.idr_pic_id = 0)), H264_OK);
+        assert_int_equal(
+            slice(c, i ? REF_P(.frame_num = i & 15, .poc_lsb = 2 * i & 15) : IDR(.idr_pic_id = 0)),
+            H264_OK);
 }
 
 #endif

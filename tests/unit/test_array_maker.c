@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Memory for picture arrays that is made before it is needed: it is there when array_maker_ready says so, in few slabs, and where the
- * device gives none everything goes on. The arenas here are of the heap; there may be no more of them.
+ * Memory for picture arrays that is made before it is needed: it is there when array_maker_ready
+ * says so, in few slabs, and where the device gives none everything goes on. The arenas here are of
+ * the heap; there may be no more of them.
  */
 #include "daemon/worker/array_maker.h"
 
@@ -11,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define MBS 8160
+#define MBS         8160
 #define PATIENCE_US 10000000
 
 struct gpu_arena {
@@ -25,7 +26,7 @@ int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **
     (void)g;
     if (made == most_arenas)
         return GPU_ERR_NOMEM;
-    struct gpu_arena *a = calloc(1, sizeof *a);
+    struct gpu_arena *a = calloc(1, sizeof(*a));
     if (!a || !(a->memory = aligned_alloc(64, (size + 63) / 64 * 64)))
         abort();
     made++;
@@ -169,10 +170,8 @@ static void test_stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_made),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_made),      cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_device), cmocka_unit_test(test_room),
         cmocka_unit_test(test_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,6 @@ static void test_fixed(void **state)
 {
     struct bw w = {.bits = 0};
     struct h264_bits b;
-
     for (unsigned n = 1; n <= 32; n++)
         bw_u(&w, n, 0xdeadbeefu >> (32 - n));
     bw_trailing(&w);
@@ -58,11 +57,9 @@ static void test_exp_golomb(void **state)
                                   0xfffffffdu,
                                   0xfffffffeu};
     static const int32_t se[] = {0, 1, -1, 2, -2, 32767, -32768, INT32_MAX, -INT32_MAX};
-
     for (unsigned shift = 0; shift < 8; shift++) {
         struct bw w = {.bits = 0};
         struct h264_bits b;
-
         bw_u(&w, shift, 0);
         for (size_t i = 0; i < sizeof(ue) / sizeof(ue[0]); i++)
             bw_ue(&w, ue[i]);
@@ -84,7 +81,6 @@ static void test_te(void **state)
 {
     struct bw w = {.bits = 0};
     struct h264_bits b;
-
     bw_u(&w, 2, 1); /* 0, 1: te with range 1 is inverted */
     bw_ue(&w, 5);
     bw_trailing(&w);
@@ -99,7 +95,6 @@ static void test_overrun_is_sticky(void **state)
 {
     uint8_t data[2 + H264_BITS_PADDING] = {0x12, 0x80};
     struct h264_bits b;
-
     h264_bits_init(&b, data, 2);
     for (unsigned i = 0; i < 1000; i++) {
         h264_bits_u(&b, 32);
@@ -125,7 +120,6 @@ static void test_positions(void **state)
 {
     uint8_t data[8 + H264_BITS_PADDING] = {0xff, 0xff, 0xff, 0x80, 0, 0};
     struct h264_bits b;
-
     h264_bits_init(&b, data, 6); /* cabac_zero_words do not count */
     assert_int_equal(b.size, 4);
     assert_int_equal(b.end, 24);
@@ -146,7 +140,6 @@ static void test_positions(void **state)
 static size_t unescape_plain(const uint8_t *in, size_t size, uint8_t *out)
 {
     size_t n = 0, zeros = 0;
-
     for (size_t i = 0; i < size; i++) {
         if (zeros >= 2 && in[i] == 1) {
             n -= 2;
@@ -166,9 +159,9 @@ static size_t unescape_plain(const uint8_t *in, size_t size, uint8_t *out)
 
 static void check_unescape(const uint8_t *in, size_t size)
 {
-    uint8_t *exact = malloc(size ? size : 1), *out = malloc(size + H264_BITS_PADDING), *plain = malloc(size + 1);
+    uint8_t *exact = malloc(size ? size : 1), *out = malloc(size + H264_BITS_PADDING),
+            *plain = malloc(size + 1);
     size_t n, m, consumed;
-
     memcpy(exact, in, size);
     n = h264_unescape(exact, size, out, &consumed);
     m = unescape_plain(in, size, plain);
@@ -186,7 +179,6 @@ static void test_unescape_exhaustive(void **state)
 {
     static const uint8_t alphabet[4] = {0, 1, 3, 0x80};
     uint8_t in[20];
-
     for (unsigned size = 0; size <= 8; size++)
         for (unsigned v = 0; v < 1u << (2 * size); v++) {
             memset(in, 0x55, sizeof(in));
@@ -208,7 +200,6 @@ static void test_unescape_many(void **state)
     size_t size = 3 * 5000 + 2;
     uint8_t *in = malloc(size), *out = malloc(size + H264_BITS_PADDING);
     size_t consumed, n;
-
     in[0] = 0x65;
     for (size_t i = 0; i < 5000; i++)
         memcpy(in + 1 + 3 * i, "\0\0\3", 3);
@@ -217,7 +208,8 @@ static void test_unescape_many(void **state)
     assert_int_equal(n, 1 + 2 * 5000 + 1);
     assert_int_equal(out[n - 1], 0x80);
     assert_int_equal(consumed, size);
-    n = h264_unescape(in, size - 1, out, &consumed); /* only cabac_zero_words after the first byte */
+    /* only cabac_zero_words after the first byte */
+    n = h264_unescape(in, size - 1, out, &consumed);
     assert_int_equal(n, 1);
     assert_int_equal(h264_unescape(in, 0, out, &consumed), 0);
     free(in);
@@ -231,7 +223,6 @@ static void test_annexb(void **state)
     struct h264_nal_iter it;
     const uint8_t *nal;
     size_t size;
-
     h264_nal_iter_init(&it, data, sizeof(data), 0);
     assert_true(h264_nal_next(&it, &nal, &size));
     assert_int_equal(size, 3);
@@ -256,7 +247,6 @@ static void test_length_prefixed(void **state)
     struct h264_nal_iter it;
     const uint8_t *nal;
     size_t size;
-
     h264_nal_iter_init(&it, data, sizeof(data), 2);
     assert_true(h264_nal_next(&it, &nal, &size));
     assert_int_equal(size, 2);

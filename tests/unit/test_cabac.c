@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * CABAC engine: bins that the standard's encoder (9.3.4.2) wrote are read back, with contexts, bypass, termination and restarts
- * after raw bytes as for I_PCM. Built twice where step 2 is (step2_bmi2.h).
+ * CABAC engine: bins that the standard's encoder (9.3.4.2) wrote are read back, with contexts,
+ * bypass, termination and restarts after raw bytes as for I_PCM. Built twice where step 2 is
+ * (step2_bmi2.h).
  */
 #include "codec/cabac.h"
 
@@ -79,8 +80,8 @@ static void renorm(struct encoder *e)
 
 static void encode(struct encoder *e, unsigned ctx, unsigned bin)
 {
-    unsigned s = e->state[ctx], lps = h264_cabac_states[s].lps[e->range >> 6 & 3], is_lps = bin != (s & 1);
-
+    unsigned s = e->state[ctx], lps = h264_cabac_states[s].lps[e->range >> 6 & 3],
+             is_lps = bin != (s & 1);
     e->range -= lps;
     if (is_lps) {
         e->low += e->range;
@@ -130,7 +131,6 @@ static void init_states(uint8_t *state)
 static void init_contexts(struct h264_cabac *c)
 {
     uint8_t state[H264_CABAC_CONTEXTS];
-
     init_states(state);
     for (unsigned i = 0; i < H264_CABAC_CONTEXTS; i++)
         c->state[i] = h264_cabac_rows[state[i]];
@@ -140,7 +140,6 @@ static void init_contexts(struct h264_cabac *c)
 static unsigned state_of(const uint64_t *context)
 {
     unsigned s = 0;
-
     while (s < 128 && h264_cabac_rows[s] != *context)
         s++;
     assert_true(s < 128);
@@ -155,7 +154,6 @@ static void write_bins(struct encoder *e, struct bin *bins, unsigned n, unsigned
     for (unsigned i = 0; i < n; i++) {
         struct bin *b = &bins[i];
         unsigned kind = rnd(100);
-
         b->ctx = (uint16_t)rnd(H264_CABAC_CONTEXTS);
         b->value = rnd(100) < bias;
         b->op = kind < 70 ? OP_DECIDE : kind < 95 ? OP_BYPASS : kind < 99 ? OP_TERMINATE : OP_RAW;
@@ -180,7 +178,6 @@ static void write_bins(struct encoder *e, struct bin *bins, unsigned n, unsigned
 static unsigned decide(struct h264_cabac_engine *e, uint64_t *context, bool branch)
 {
     unsigned bin;
-
     if (!branch)
         return h264_cabac_decide(e, context);
     bin = h264_cabac_bin(e, context);
@@ -192,12 +189,10 @@ static void read_bins(const struct encoder *e, const struct bin *bins, unsigned 
 {
     const uint8_t *end = e->data + (e->bits + 7) / 8;
     static struct h264_cabac c;
-
     init_contexts(&c);
     h264_cabac_start(&c.e, e->data, end);
     for (unsigned i = 0; i < n; i++) {
         const struct bin *b = &bins[i];
-
         if (i % 5 == 0)
             h264_cabac_fill(&c.e);
         if (b->op == OP_DECIDE) {
@@ -208,7 +203,6 @@ static void read_bins(const struct encoder *e, const struct bin *bins, unsigned 
             assert_int_equal(h264_cabac_terminate(&c.e), 0);
         } else {
             const uint8_t *raw;
-
             assert_int_equal(h264_cabac_terminate(&c.e), 1);
             raw = h264_cabac_tail(&c.e);
             for (unsigned k = 0; k < b->ctx % 5u; k++)
@@ -228,7 +222,6 @@ static void bins_round_trip(void **state)
     static const unsigned bias[5] = {0, 3, 50, 97, 100};
     struct bin *bins = calloc(20000, sizeof(*bins));
     static struct encoder e;
-
     assert_non_null(bins);
     seed = 4711;
     print_message("seed %u\n", seed);
@@ -236,7 +229,6 @@ static void bins_round_trip(void **state)
     assert_non_null(e.data);
     for (unsigned run = 0; run < 300; run++) {
         unsigned n = run < 100 ? run : rnd(20000);
-
         memset(e.data, 0, CAPACITY + H264_BITS_PADDING);
         e.bits = 0;
         write_bins(&e, bins, n, bias[run % 5]);
@@ -251,7 +243,6 @@ static void exp_golomb(void **state)
 {
     static struct encoder e;
     static struct h264_cabac c;
-
     e.data = calloc(1, CAPACITY + H264_BITS_PADDING);
     assert_non_null(e.data);
     for (unsigned k = 0; k <= 3; k += 3) {
@@ -261,7 +252,6 @@ static void exp_golomb(void **state)
         for (uint32_t v = 0; v < 1u << 20; v += 1 + v / 7) {
             uint32_t rest = v;
             unsigned order = k;
-
             for (; rest >= 1u << order; order++) {
                 encode_bypass(&e, 1);
                 rest -= 1u << order;
@@ -284,7 +274,6 @@ static void overrun(void **state)
 {
     static uint8_t data[16 + H264_BITS_PADDING];
     static struct h264_cabac c;
-
     for (unsigned size = 0; size <= 16; size++) {
         memset(data, 0, sizeof(data));
         memset(data, 0x6a, size);
@@ -303,10 +292,11 @@ static void overrun(void **state)
 static void contexts(void **state)
 {
     static struct h264_cabac c;
-
-    h264_cabac_init_contexts(&c, 0, 26, H264_CABAC_CONTEXTS); /* ctxIdx 3: (20, -15): preCtxState 17 */
+    /* ctxIdx 3: (20, -15): preCtxState 17 */
+    h264_cabac_init_contexts(&c, 0, 26, H264_CABAC_CONTEXTS);
     assert_int_equal(state_of(&c.state[3]), (63 - 17) << 1);
-    h264_cabac_init_contexts(&c, 0, 51, H264_CABAC_CONTEXTS); /* ctxIdx 2: (3, 74): preCtxState 83 */
+    /* ctxIdx 2: (3, 74): preCtxState 83 */
+    h264_cabac_init_contexts(&c, 0, 51, H264_CABAC_CONTEXTS);
     assert_int_equal(state_of(&c.state[2]), (83 - 64) << 1 | 1);
     for (unsigned model = 0; model < 4; model++)
         for (int qp = -36; qp < 52; qp++) {
@@ -318,9 +308,9 @@ static void contexts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bins_round_trip), cmocka_unit_test(exp_golomb),
-                                       cmocka_unit_test(overrun), cmocka_unit_test(contexts)};
-
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bins_round_trip),
+                                       cmocka_unit_test(exp_golomb), cmocka_unit_test(overrun),
+                                       cmocka_unit_test(contexts)};
 #ifdef __BMI2__
     if (!__builtin_cpu_supports("bmi2"))
         return 77;

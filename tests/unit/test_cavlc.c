@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * CAVLC (9.2): every code of the tables is read back, and random blocks that an encoder here writes as the standard says are
- * decoded to the same coefficients.
+ * CAVLC (9.2): every code of the tables is read back, and random blocks that an encoder here writes
+ * as the standard says are decoded to the same coefficients.
  */
 #include "codec/cavlc.h"
 #include "codec/internal.h"
@@ -45,7 +45,6 @@ static uint64_t left_aligned(const char *code, uint64_t rest)
 {
     uint64_t v = 0;
     unsigned n = 0;
-
     for (; code[n]; n++)
         v |= (uint64_t)(code[n] == '1') << (63 - n);
     return v | rest >> n;
@@ -54,7 +53,6 @@ static uint64_t left_aligned(const char *code, uint64_t rest)
 static unsigned length(const char *code)
 {
     unsigned n = 0;
-
     while (code[n])
         n++;
     return n;
@@ -64,33 +62,33 @@ static unsigned length(const char *code)
 static void codes(void **state)
 {
     static const uint64_t rests[2] = {0, UINT64_MAX};
-
     for (int i = 0; i < 2; i++) {
         for (unsigned c = 0; c < 6; c++)
             for (unsigned t = 0; t < 17; t++)
                 for (unsigned k = 0; k < 4; k++) {
                     const char *code = code_coeff_token[c][t][k];
-
                     if (code)
-                        assert_int_equal(h264_cavlc_token(left_aligned(code, rests[i]), (enum h264_nc_class)c),
-                                         length(code) << 8 | t << 2 | k);
+                        assert_int_equal(
+                            h264_cavlc_token(left_aligned(code, rests[i]), (enum h264_nc_class)c),
+                            length(code) << 8 | t << 2 | k);
                 }
         for (unsigned t = 1; t < 16; t++)
             for (unsigned z = 0; z < 16; z++) {
-                const char *code[3] = {code_total_zeros[t - 1][z], t < 4 && z < 4 ? code_total_zeros_420[t - 1][z] : NULL,
+                const char *code[3] = {code_total_zeros[t - 1][z],
+                                       t < 4 && z < 4 ? code_total_zeros_420[t - 1][z] : NULL,
                                        t < 8 && z < 8 ? code_total_zeros_422[t - 1][z] : NULL};
-
                 for (unsigned k = 0; k < 3; k++)
                     if (code[k])
-                        assert_int_equal(h264_cavlc_zeros(left_aligned(code[k], rests[i]), t, k == 0 ? 16 : k * 4),
+                        assert_int_equal(h264_cavlc_zeros(left_aligned(code[k], rests[i]), t,
+                                                          k == 0 ? 16 : k * 4),
                                          length(code[k]) << 4 | z);
             }
         for (unsigned left = 1; left < 15; left++)
             for (unsigned run = 0; run <= left; run++) {
                 const char *code = code_run_before[(left < 7 ? left : 7) - 1][run];
-
                 assert_non_null(code);
-                assert_int_equal(h264_cavlc_run(left_aligned(code, rests[i]), left), length(code) << 4 | run);
+                assert_int_equal(h264_cavlc_run(left_aligned(code, rests[i]), left),
+                                 length(code) << 4 | run);
             }
     }
 }
@@ -108,9 +106,9 @@ static void no_codes(void **state)
 /* 9.2.2.1 the other way round */
 static void put_level(struct writer *w, int32_t level, bool first, unsigned *suffix_length)
 {
-    uint32_t magnitude = (uint32_t)(level < 0 ? -level : level), code = level > 0 ? 2 * magnitude - 2 : 2 * magnitude - 1;
+    uint32_t magnitude = (uint32_t)(level < 0 ? -level : level),
+             code = level > 0 ? 2 * magnitude - 2 : 2 * magnitude - 1;
     unsigned s = *suffix_length;
-
     if (first)
         code -= 2;
     if (s == 0 && code < 14) {
@@ -123,7 +121,6 @@ static void put_level(struct writer *w, int32_t level, bool first, unsigned *suf
         put(w, s, code & ((1u << s) - 1));
     } else {
         unsigned prefix = 15;
-
         code -= s == 0 ? 30 : 15u << s;
         while (code >= (prefix == 15 ? 4096u : (1u << (prefix - 3)) - 4096 + (1u << (prefix - 3))))
             prefix++;
@@ -142,7 +139,6 @@ static void put_level(struct writer *w, int32_t level, bool first, unsigned *suf
 static void put_block(struct writer *w, const int32_t *c, unsigned max, enum h264_nc_class column)
 {
     unsigned at[16], total = 0, ones = 0, suffix_length, zeros;
-
     for (unsigned i = max; i--;)
         if (c[i])
             at[total++] = i;
@@ -163,7 +159,6 @@ static void put_block(struct writer *w, const int32_t *c, unsigned max, enum h26
                                 : code_total_zeros[total - 1])[zeros]);
     for (unsigned i = 0; i + 1 < total && zeros; i++) {
         unsigned run = at[i] - at[i + 1] - 1;
-
         put_code(w, code_run_before[(zeros < 7 ? zeros : 7) - 1][run]);
         zeros -= run;
     }
@@ -172,16 +167,15 @@ static void put_block(struct writer *w, const int32_t *c, unsigned max, enum h26
 static int32_t random_level(unsigned bits)
 {
     int32_t v = (int32_t)rnd(1u << rnd(bits + 1));
-
     return rnd(2) ? v : -v;
 }
 
-/* Blocks of every size and density one after the other, into both widths, with a strided scan for 8x8. */
+/* Blocks of every size and density one after the other, into both widths, with a strided scan for
+ * 8x8. */
 static void blocks(void **state)
 {
     static const unsigned sizes[4] = {4, 8, 15, 16};
     static const uint8_t identity[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-
     seed = 20240607;
     print_message("seed %u\n", seed);
     for (unsigned n = 0; n < 60000; n++) {
@@ -189,12 +183,12 @@ static void blocks(void **state)
         int32_t c[16] = {0}, got32[16] = {0};
         int16_t got16[64] = {0};
         unsigned max = sizes[rnd(4)], density = 1 + rnd(8), bits = rnd(16);
-        enum h264_nc_class column = max == 4   ? H264_NC_CHROMA_DC_420
-                                    : max == 8 ? H264_NC_CHROMA_DC_422
-                                               : (enum h264_nc_class)(rnd(4) == 3 ? H264_NC_8 : rnd(3));
+        enum h264_nc_class column = max == 4 ? H264_NC_CHROMA_DC_420
+                                    : max == 8
+                                        ? H264_NC_CHROMA_DC_422
+                                        : (enum h264_nc_class)(rnd(4) == 3 ? H264_NC_8 : rnd(3));
         struct h264_bits b;
         unsigned token, start = rnd(8);
-
         memset(&w, 0, sizeof(w));
         put(&w, start, 0x55);
         for (unsigned i = 0; i < max; i++)
@@ -225,16 +219,15 @@ static void blocks(void **state)
 /* Levels past 16 bits: an error there, right in 32 bits. */
 static void wide_levels(void **state)
 {
-    static const int32_t levels[8] = {32767, -32768, 32768, -32769, 100000, -262143, 2000000, -2097152};
+    static const int32_t levels[8] = {32767,  -32768,  32768,   -32769,
+                                      100000, -262143, 2000000, -2097152};
     static const uint8_t identity[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-
     for (int i = 0; i < 8; i++) {
         static struct writer w;
         int32_t c[16] = {levels[i]}, got32[16] = {0};
         int16_t got16[16] = {0};
         struct h264_bits b;
         unsigned token;
-
         memset(&w, 0, sizeof(w));
         put_block(&w, c, 16, H264_NC_0);
         put(&w, 1, 1);
@@ -252,18 +245,17 @@ static void garbage(void **state)
 {
     static uint8_t data[64 + 256];
     static const uint8_t identity[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-
     seed = 7;
     for (unsigned n = 0; n < 100000; n++) {
         int16_t out[17] = {0};
         struct h264_bits b;
         unsigned size = 1 + rnd(63), max = (unsigned[]){4, 8, 15, 16}[n & 3], token;
-
         for (unsigned i = 0; i < sizeof(data); i++)
             data[i] = i < size ? (uint8_t)(rnd(256) & rnd(256)) : 0;
         out[max] = 77;
         h264_bits_init(&b, data, size);
-        token = h264_cavlc_token(h264_bits_window(&b), max == 4 ? H264_NC_CHROMA_DC_420 : (enum h264_nc_class)rnd(3));
+        token = h264_cavlc_token(h264_bits_window(&b),
+                                 max == 4 ? H264_NC_CHROMA_DC_420 : (enum h264_nc_class)rnd(3));
         if (token & 0xff)
             h264_cavlc_levels_16(&b, token, max, identity, 0, out);
         assert_int_equal(out[max], 77);
@@ -273,8 +265,8 @@ static void garbage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(codes), cmocka_unit_test(no_codes), cmocka_unit_test(blocks),
-                                       cmocka_unit_test(wide_levels), cmocka_unit_test(garbage)};
-
+    const struct CMUnitTest tests[] = {cmocka_unit_test(codes), cmocka_unit_test(no_codes),
+                                       cmocka_unit_test(blocks), cmocka_unit_test(wide_levels),
+                                       cmocka_unit_test(garbage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 1 on streams made here: marking, reference lists, gaps in frame_num. Pictures are named by their id, which counts up in
- * decoding order.
+ * Step 1 on streams made here: marking, reference lists, gaps in frame_num. Pictures are named by
+ * their id, which counts up in decoding order.
  */
 #include "codec/internal.h"
 
@@ -17,7 +17,6 @@
 static void test_sliding_window(void **state)
 {
     struct ctx c = plain_ctx(3, 4);
-
     open_stream(&c);
     low_delay_run(&c, 20); /* frame_num wraps at 16 */
     flush(&c);
@@ -36,10 +35,11 @@ static void test_sliding_window(void **state)
 static void test_mmco1(void **state)
 {
     struct ctx c = plain_ctx(4, 4);
-
     open_stream(&c);
     low_delay_run(&c, 4);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8, .mmco = {{1, 1}, {1, 3}})), H264_OK); /* 2, 0 */
+    /* 2, 0 */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8, .mmco = {{1, 1}, {1, 3}})),
+                     H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 10)), H264_OK);
     flush(&c);
     expect_list(&c, 4, 0, "3 2 1 0"); /* marking comes after its own decoding */
@@ -50,11 +50,12 @@ static void test_mmco1(void **state)
 static void test_mmco2_3_4(void **state)
 {
     struct ctx c = plain_ctx(4, 4);
-
     open_stream(&c);
     low_delay_run(&c, 3);
     /* Two indices; 0 becomes long-term 1, 1 becomes long-term 0. */
-    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{4, 2}, {3, 2, 1}, {3, 1, 0}})), H264_OK);
+    assert_int_equal(
+        slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{4, 2}, {3, 2, 1}, {3, 1, 0}})),
+        H264_OK);
     /* An index that is given again frees its holder. */
     assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8, .mmco = {{3, 1, 0}})), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 10, .mmco = {{2, 1}})), H264_OK);
@@ -71,7 +72,6 @@ static void test_mmco2_3_4(void **state)
 static void test_mmco5(void **state)
 {
     struct ctx c = plain_ctx(4, 4);
-
     open_stream(&c);
     low_delay_run(&c, 3);
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 7)), H264_OK);
@@ -85,18 +85,18 @@ static void test_mmco5(void **state)
     assert_int_equal(c.decoded[4]->output_poc, 6);
     assert_int_equal(c.decoded[5]->output_poc, 4);
     assert_int_equal(c.decoded[5]->slices[0].ref[0][0].poc, 0); /* tempPicOrderCnt was subtracted */
-    expect_output(&c, "0 1 2 3 4 6 5");                         /* 3 has a higher POC than 4, but comes before the reset */
+    expect_output(&c, "0 1 2 3 4 6 5"); /* 3 has a higher POC than 4, but comes before the reset */
     close_stream(&c);
 }
 
 static void test_mmco6_and_idr_long_term(void **state)
 {
     struct ctx c = plain_ctx(3, 4);
-
     open_stream(&c);
     assert_int_equal(slice(&c, IDR(.long_term_reference = 1)), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2)), H264_OK);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4, .mmco = {{4, 3}, {6, 2}})), H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4, .mmco = {{4, 3}, {6, 2}})),
+                     H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6)), H264_OK); /* slides 1 out */
     assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8)), H264_OK);
     flush(&c);
@@ -111,10 +111,11 @@ static void test_mmco_errors(void **state)
 {
     struct ctx c = plain_ctx(2, 4);
     struct h264_stats stats;
-
     open_stream(&c);
     low_delay_run(&c, 3);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{1, 14}, {2, 7}, {3, 12, 40}})), H264_OK);
+    assert_int_equal(
+        slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{1, 14}, {2, 7}, {3, 12, 40}})),
+        H264_OK);
     /* Reported when the picture ends; the window is kept all the same. */
     assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8)), H264_ERR_DATA);
     assert_string_equal(c.diag.element, "memory_management_control_operation");
@@ -130,16 +131,23 @@ static void test_mmco_errors(void **state)
 static void test_modification(void **state)
 {
     struct ctx c = plain_ctx(4, 4);
-
     open_stream(&c);
     low_delay_run(&c, 3);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{4, 1}, {3, 2, 0}})), H264_OK); /* 0 is 0L */
+    /* 0 is 0L */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 6, .mmco = {{4, 1}, {3, 2, 0}})),
+                     H264_OK);
     /* 1, 0L, 3 */
-    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8, .mods = {{{1, 2}, {3, 0}, {2, 1}}})), H264_OK);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 10, .num_ref = {3, 0}, .mods = {{{1, 1}, {1, 15}}})), H264_OK);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 6, .poc_lsb = 12, .mods = {{{1, 12}}})), H264_ERR_DATA);
+    assert_int_equal(
+        slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8, .mods = {{{1, 2}, {3, 0}, {2, 1}}})),
+        H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 10, .num_ref = {3, 0},
+                                     .mods = {{{1, 1}, {1, 15}}})),
+                     H264_OK);
+    assert_int_equal(slice(&c, REF_P(.frame_num = 6, .poc_lsb = 12, .mods = {{{1, 12}}})),
+                     H264_ERR_DATA);
     assert_string_equal(c.diag.element, "modification_of_pic_nums_idc");
-    assert_int_equal(slice(&c, REF_P(.frame_num = 7, .poc_lsb = 14, .num_ref = {1, 0}, .mods = {{{1, 0}, {1, 0}}})),
+    assert_int_equal(slice(&c, REF_P(.frame_num = 7, .poc_lsb = 14, .num_ref = {1, 0},
+                                     .mods = {{{1, 0}, {1, 0}}})),
                      H264_ERR_DATA);
     flush(&c);
     expect_list(&c, 3, 0, "2 1 0 -");
@@ -153,16 +161,20 @@ static void test_modification(void **state)
 static void test_b_lists(void **state)
 {
     struct ctx c = plain_ctx(4, 3);
-
     open_stream(&c);
     c.pps.refs[0] = c.pps.refs[1] = 3;
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 8)), H264_OK);
-    assert_int_equal(slice(&c, (struct slice_fields){.ref_idc = 1, .type = H264_B, .frame_num = 2, .poc_lsb = 4}), H264_OK);
+    assert_int_equal(
+        slice(&c,
+              (struct slice_fields){.ref_idc = 1, .type = H264_B, .frame_num = 2, .poc_lsb = 4}),
+        H264_OK);
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 2)), H264_OK);
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 6)), H264_OK);
-    /* All references before: both lists equal, so the first two of list 1 change places, though only one is kept. */
-    assert_int_equal(slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 10, .num_ref = {1, 1})), H264_OK);
+    /* All references before: both lists equal, so the first two of list 1 change places, though
+     * only one is kept. */
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 3, .poc_lsb = 10, .num_ref = {1, 1})),
+                     H264_OK);
     flush(&c);
     expect_list(&c, 2, 0, "0 1 -");
     expect_list(&c, 2, 1, "1 0 -");
@@ -182,7 +194,6 @@ static void test_b_lists(void **state)
 static void test_single_reference_not_swapped(void **state)
 {
     struct ctx c = plain_ctx(2, 2);
-
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 1, .poc_lsb = 2)), H264_OK);
@@ -198,7 +209,6 @@ static void test_gap_allowed(void **state)
 {
     struct ctx c = plain_ctx(3, 4);
     struct h264_stats stats;
-
     c.sps.gaps_allowed = 1;
     open_stream(&c);
     low_delay_run(&c, 2);
@@ -223,10 +233,10 @@ static void test_gap_forbidden(void **state)
 {
     struct ctx c = plain_ctx(3, 4);
     struct h264_stats stats;
-
     open_stream(&c);
     low_delay_run(&c, 2);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 1 + 12, .poc_lsb = 8)), H264_OK); /* only three of eleven are made */
+    /* only three of eleven are made */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1 + 12, .poc_lsb = 8)), H264_OK);
     flush(&c);
     assert_int_equal(c.decoded_count, 6);
     expect_list(&c, 5, 0, "4 3 2 -");
@@ -240,7 +250,6 @@ static void test_gap_forbidden(void **state)
 static void test_gap_strict(void **state)
 {
     struct ctx c = plain_ctx(3, 4);
-
     open_with(&c, &(struct h264_stream_params){.strict = 1});
     low_delay_run(&c, 2);
     assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 8)), H264_ERR_DATA);
@@ -254,12 +263,12 @@ static void test_gap_strict(void **state)
 static void test_gap_counts_in_poc(void **state)
 {
     struct ctx c = plain_ctx(2, 2);
-
     c.sps.poc_type = 2;
     c.sps.gaps_allowed = 1;
     open_stream(&c);
     low_delay_run(&c, 2);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 0)), H264_OK); /* 14 missing, across the wrap of FrameNumOffset */
+    /* 14 missing, across the wrap of FrameNumOffset */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 0)), H264_OK);
     flush(&c);
     assert_int_equal(c.decoded[c.decoded_count - 1]->output_poc, 32);
     assert_int_equal(c.decoded[c.decoded_count - 2]->output_poc, 30);

@@ -22,12 +22,18 @@ struct world {
     uint64_t largest;
 };
 
-static const struct entropy_capacity capacity = {.batches = 2, .pictures = 16, .mbs = 16 * 100, .units = 16 * 1984, .bytes = 1 << 20, .slices = 64};
+static const struct entropy_capacity capacity = {.batches = 2,
+                                                 .pictures = 16,
+                                                 .mbs = 16 * 100,
+                                                 .units = 16 * 1984,
+                                                 .bytes = 1 << 20,
+                                                 .slices = 64};
 
-/* n pictures of 1000 bytes each, one worker: 1 ms of the CPU each, the GPU 20 ms, and 19.5 for fetching: 1.3 times that is 51.35. */
+/* n pictures of 1000 bytes each, one worker: 1 ms of the CPU each, the GPU 20 ms, and 19.5 for
+ * fetching: 1.3 times that is 51.35. */
 static struct world *world(uint32_t n)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
     w->e.worker_count = 1;
     w->sps.chroma_format_idc = 1;
@@ -35,8 +41,14 @@ static struct world *world(uint32_t n)
     w->e.gpu_rate = (struct entropy_rate){20e-3, 1000};
     w->e.gpu_fetch = (struct entropy_rate){19.5e-3, 1};
     for (uint32_t i = 0; i < n; i++) {
-        w->pictures[i] = (struct h264_picture){.sps = &w->sps, .mb_count = 100, .bytes_size = 1000, .slice_count = 1};
-        w->jobs[i] = (struct job){.pic = &w->pictures[i], .session = &w->session, .turn = i, .offloads = true, .bytes = 1000, .largest_slice = 1000};
+        w->pictures[i] = (struct h264_picture){
+            .sps = &w->sps, .mb_count = 100, .bytes_size = 1000, .slice_count = 1};
+        w->jobs[i] = (struct job){.pic = &w->pictures[i],
+                                  .session = &w->session,
+                                  .turn = i,
+                                  .offloads = true,
+                                  .bytes = 1000,
+                                  .largest_slice = 1000};
         entropy_put(&w->e, &w->jobs[i]);
     }
     return w;
@@ -55,7 +67,8 @@ static bool has(const struct world *w, uint32_t n, uint32_t index)
     return false;
 }
 
-/* Those that it is just in time for, and then the next ones, as the workers take theirs before them. */
+/* Those that it is just in time for, and then the next ones, as the workers take theirs before
+ * them. */
 static void test_the_first(void **state)
 {
     struct world *w = world(110);
@@ -110,9 +123,13 @@ static void test_memory(void **state)
     free(w);
 }
 
-static struct entropy_capacity capacity_of(enum engine_entropy mode, uint64_t memory, bool software, unsigned queues)
+static struct entropy_capacity capacity_of(enum engine_entropy mode, uint64_t memory, bool software,
+                                           unsigned queues)
 {
-    const struct gpu_device_info device = {.memory_bytes = memory, .software = software, .kind = software ? GPU_KIND_SOFTWARE : GPU_KIND_DISCRETE};
+    const struct gpu_device_info device = {.memory_bytes = memory,
+                                           .software = software,
+                                           .kind =
+                                               software ? GPU_KIND_SOFTWARE : GPU_KIND_DISCRETE};
     return entropy_capacity(mode, &device, queues);
 }
 
@@ -133,7 +150,8 @@ static void test_capacity(void **state)
         assert_in_range(c.pictures, memory, ENTROPY_PICTURES);
         assert_true(c.batches * entropy_batch_bytes(&c) <= memory * gib / 4);
     }
-    const struct gpu_device_info integrated = {.memory_bytes = 8 * gib, .kind = GPU_KIND_INTEGRATED};
+    const struct gpu_device_info integrated = {.memory_bytes = 8 * gib,
+                                               .kind = GPU_KIND_INTEGRATED};
     assert_int_equal(entropy_capacity(ENGINE_ENTROPY_AUTO, &integrated, 8).pictures, 0);
     assert_true(entropy_capacity(ENGINE_ENTROPY_BOTH, &integrated, 8).pictures > 0);
     assert_true(capacity_of(ENGINE_ENTROPY_GPU, 1 * gib, false, 0).pictures > 0);
@@ -191,7 +209,8 @@ static void test_the_end_of_a_file(void **state)
     free(w);
 }
 
-/* In parts of the queue where the GPU is in time for small pictures only, large ones are left where they are. */
+/* In parts of the queue where the GPU is in time for small pictures only, large ones are left where
+ * they are. */
 static void test_large_pictures(void **state)
 {
     struct world *w = world(100);
@@ -281,11 +300,19 @@ static void test_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_first),    cmocka_unit_test(test_the_end_of_a_file), cmocka_unit_test(test_large_pictures),
-        cmocka_unit_test(test_unmeasured),   cmocka_unit_test(test_memory),            cmocka_unit_test(test_capacity),
-        cmocka_unit_test(test_units),        cmocka_unit_test(test_worth),
-        cmocka_unit_test(test_not_eligible), cmocka_unit_test(test_room),              cmocka_unit_test(test_all),
-        cmocka_unit_test(test_rate),         cmocka_unit_test(test_learn),
+        cmocka_unit_test(test_the_first),
+        cmocka_unit_test(test_the_end_of_a_file),
+        cmocka_unit_test(test_large_pictures),
+        cmocka_unit_test(test_unmeasured),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_worth),
+        cmocka_unit_test(test_not_eligible),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_learn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

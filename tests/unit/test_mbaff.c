@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Neighbours in MBAFF frames against Table 6-4, for every kind of the current macroblock and of the pairs around it: which
- * macroblock and which row stand beside each block, availability for intra prediction, and the rescaled contexts.
+ * Neighbours in MBAFF frames against Table 6-4, for every kind of the current macroblock and of the
+ * pairs around it: which macroblock and which row stand beside each block, availability for intra
+ * prediction, and the rescaled contexts.
  */
 #include "codec/macroblock.h"
 
@@ -15,7 +16,8 @@ enum { PAIR_A, PAIR_B, PAIR_C, PAIR_D, PAIR_CURRENT };
 enum { ANY_ROW, EVEN, ODD, UPPER, LOWER };
 enum { SAME, HALF, HALF_PLUS, TWICE, TWICE_MINUS, TWICE_ODD, TWICE_ODD_MINUS };
 
-/* Table 6-4: location, currMbFrameFlag, mbIsTopMbFrame, pair, its frame flag (-1: any), rows, macroblock of the pair, yM */
+/* Table 6-4: location, currMbFrameFlag, mbIsTopMbFrame, pair, its frame flag (-1: any), rows,
+ * macroblock of the pair, yM */
 static const struct rule {
     int location, frame, top, pair, pair_frame, rows, mb, y;
 } table_6_4[] = {
@@ -70,25 +72,31 @@ static bool row_matches(int rows, int y, int h)
 
 static int row_of(int op, int y, int h)
 {
-    const int rows[] = {[SAME] = y, [HALF] = y >> 1, [HALF_PLUS] = (y + h) >> 1, [TWICE] = 2 * y, [TWICE_MINUS] = 2 * y - h,
-                        [TWICE_ODD] = 2 * y + 1, [TWICE_ODD_MINUS] = 2 * y + 1 - h};
-
+    const int rows[] = {[SAME] = y,
+                        [HALF] = y >> 1,
+                        [HALF_PLUS] = (y + h) >> 1,
+                        [TWICE] = 2 * y,
+                        [TWICE_MINUS] = 2 * y - h,
+                        [TWICE_ODD] = 2 * y + 1,
+                        [TWICE_ODD_MINUS] = 2 * y + 1 - h};
     return rows[op];
 }
 
-static struct place look_up(int location, bool frame, bool top, const bool pair_frame[4], int y, int h)
+static struct place look_up(int location, bool frame, bool top, const bool pair_frame[4], int y,
+                            int h)
 {
     for (size_t i = 0; i < sizeof(table_6_4) / sizeof(table_6_4[0]); i++) {
         const struct rule *r = &table_6_4[i];
-
-        if (r->location == location && r->frame == frame && r->top == top && row_matches(r->rows, y, h) &&
+        if (r->location == location && r->frame == frame && r->top == top &&
+            row_matches(r->rows, y, h) &&
             (r->pair_frame < 0 || r->pair == PAIR_CURRENT || r->pair_frame == pair_frame[r->pair]))
             return (struct place){r->pair, r->mb, row_of(r->y, y, h)};
     }
     return (struct place){-1, 0, 0};
 }
 
-/* A frame of three columns; the current pair is the middle one of the second row: pair 4 of D 0, B 1, C 2, A 3. */
+/* A frame of three columns; the current pair is the middle one of the second row: pair 4 of D 0, B
+ * 1, C 2, A 3. */
 struct frame {
     struct mb_parser p;
     struct mb_pair line[3];
@@ -123,7 +131,6 @@ static void fill_edge(struct mb_edge *edge, int pair, int mb, bool cabac)
 static void setup(struct frame *f, bool cabac, const bool pair_frame[4])
 {
     struct mb_parser *p = &f->p;
-
     memset(f, 0, sizeof(*f));
     p->slice = &f->slice;
     p->pps = &f->pps;
@@ -137,7 +144,6 @@ static void setup(struct frame *f, bool cabac, const bool pair_frame[4])
     p->mbaff.line = f->line;
     for (int pair = PAIR_A; pair <= PAIR_C; pair++) {
         struct mb_pair *at = &f->line[line_place[pair]];
-
         for (int mb = 0; mb < 2; mb++)
             fill_edge(&at->mb[mb], pair, mb, cabac);
         at->field = !pair_frame[pair];
@@ -154,7 +160,8 @@ static uint16_t *flags_of(struct frame *f, int pair, int mb)
 {
     if (pair == PAIR_CURRENT)
         return &f->p.mbaff.cur.mb[mb].flags;
-    return pair == PAIR_D ? &f->p.mbaff.replaced.flags[mb] : &f->line[line_place[pair]].mb[mb].flags;
+    return pair == PAIR_D ? &f->p.mbaff.replaced.flags[mb]
+                          : &f->line[line_place[pair]].mb[mb].flags;
 }
 
 static void find(struct frame *f, bool frame, bool top)
@@ -168,7 +175,6 @@ static void check_blocks(bool frame, bool top, const bool pair_frame[4])
 {
     struct frame f;
     struct place at;
-
     setup(&f, false, pair_frame);
     find(&f, frame, top);
     for (int y = 0; y < 4; y++) {
@@ -191,33 +197,34 @@ static void check_mvd(bool frame, bool top, const bool pair_frame[4])
 {
     struct frame f;
     struct place at;
-
     setup(&f, true, pair_frame);
     find(&f, frame, top);
     for (int y = 0; y < 4; y++) {
         unsigned v;
-
         at = look_up(LOC_A, frame, top, pair_frame, 4 * y, 16);
         v = mark(at.pair, at.mb, at.y / 4);
         assert_int_equal(f.p.a->u.mvd.right[1][y][0], v);
-        assert_int_equal(f.p.a->u.mvd.right[1][y][1], pair_frame[PAIR_A] == frame ? v : frame ? v * 2 : v / 2);
+        assert_int_equal(f.p.a->u.mvd.right[1][y][1], pair_frame[PAIR_A] == frame ? v
+                                                      : frame                     ? v * 2
+                                                                                  : v / 2);
     }
     at = look_up(LOC_B, frame, top, pair_frame, -1, 16);
     if (at.pair == PAIR_B) {
         unsigned v = mark(at.pair, at.mb, 3);
-
-        assert_int_equal(f.p.b->u.mvd.bottom[0][2][1], pair_frame[PAIR_B] == frame ? v : frame ? v * 2 : v / 2);
+        assert_int_equal(f.p.b->u.mvd.bottom[0][2][1], pair_frame[PAIR_B] == frame ? v
+                                                       : frame                     ? v * 2
+                                                                                   : v / 2);
     }
 }
 
-/* Exactly the macroblocks that a location names decide whether it is available, where only intra ones are. any: one of the bits
- * is enough. */
-static void check_available(bool frame, bool top, const bool pair_frame[4], int location, unsigned any, int from, int to)
+/* Exactly the macroblocks that a location names decide whether it is available, where only intra
+ * ones are. any: one of the bits is enough. */
+static void check_available(bool frame, bool top, const bool pair_frame[4], int location,
+                            unsigned any, int from, int to)
 {
     for (int intra = 0; intra < 1 << 10; intra++) {
         bool expected = true;
         struct frame f;
-
         setup(&f, true, pair_frame);
         for (int i = 0; i < 10; i++)
             if (intra >> i & 1)
@@ -225,7 +232,6 @@ static void check_available(bool frame, bool top, const bool pair_frame[4], int 
         find(&f, frame, top);
         for (int y = from; y < to; y++) {
             struct place at = look_up(location, frame, top, pair_frame, y, 16);
-
             expected = expected && at.pair >= 0 && (intra >> (at.pair * 2 + at.mb) & 1);
         }
         assert_int_equal((f.p.intra_avail & any) != 0, expected);
@@ -236,7 +242,6 @@ static void for_all(void (*check)(bool frame, bool top, const bool pair_frame[4]
 {
     for (int i = 0; i < 64; i++) {
         const bool pair_frame[4] = {i >> 2 & 1, i >> 3 & 1, i >> 4 & 1, i >> 5 & 1};
-
         check(i & 1, i >> 1 & 1, pair_frame);
     }
 }
@@ -266,13 +271,13 @@ static void test_intra(void **state)
     for_all(check_intra);
 }
 
-/* 9.3.3.1.1.6: a frame macroblock counts a field neighbour's ref_idx as greater than 0 only above 1. */
+/* 9.3.3.1.1.6: a frame macroblock counts a field neighbour's ref_idx as greater than 0 only
+ * above 1. */
 static void test_ref_idx(void **state)
 {
     for (int frame = 0; frame < 2; frame++) {
         const bool other[4] = {!frame, !frame, !frame, !frame};
         struct frame f;
-
         setup(&f, true, other);
         for (int mb = 0; mb < 2; mb++) {
             f.line[0].mb[mb].ref_gt0 = f.line[1].mb[mb].ref_gt0 = 0xff;
@@ -290,7 +295,6 @@ static void test_inferred(void **state)
 {
     const bool kinds[4] = {[PAIR_A] = true, [PAIR_B] = false, [PAIR_C] = true, [PAIR_D] = true};
     struct frame f;
-
     setup(&f, true, kinds);
     h264_mbaff_begin(&f.p);
     assert_int_equal(f.p.mbaff.inferred, 0);
@@ -305,8 +309,9 @@ static void test_inferred(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks), cmocka_unit_test(test_mvd),      cmocka_unit_test(test_intra),
-        cmocka_unit_test(test_ref_idx), cmocka_unit_test(test_inferred),
+        cmocka_unit_test(test_blocks),   cmocka_unit_test(test_mvd),
+        cmocka_unit_test(test_intra),    cmocka_unit_test(test_ref_idx),
+        cmocka_unit_test(test_inferred),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,8 +28,8 @@ static void direct_picture(struct world *w, bool spatial)
 static void test_temporal_special(void **state)
 {
     static struct world w;
-
-    direct_picture(&w, false); /* colocated index 0 is other[1], which is index 1 here: tb 4, td 8 */
+    /* colocated index 0 is other[1], which is index 1 here: tb 4, td 8 */
+    direct_picture(&w, false);
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
     assert_int_equal(w.cur.motion[3].ref_idx[0][2], 1);
     assert_int_equal(w.cur.motion[3].mv[0][9][0], 20);
@@ -69,7 +69,6 @@ static void test_colocated_list(void **state)
 {
     static struct world w;
     struct h264_picture *out[32];
-
     build_world(&w, H264_B, 3);
     assert_int_equal(h264_picture_colocated(&w.cur.pic, out), 1);
     assert_ptr_equal(out[0], &w.col.pic);
@@ -85,7 +84,6 @@ static void test_weight_tables(void **state)
 {
     static struct world w;
     const struct rec_slice *s = w.cur.rec_slices;
-
     direct_picture(&w, true);
     w.pps.weighted_bipred_idc = 2;
     w.cur.slices[0].ref[1][1].long_term = 1;
@@ -124,7 +122,6 @@ static void test_concealment(void **state)
     static struct world w;
     struct rec_view view;
     const char *reason = NULL;
-
     direct_picture(&w, true); /* with a reference: copied */
     w.cur.syntax[7].decoded = 0;
     w.cur.pic.refs_held[0] = &w.other[1];
@@ -157,20 +154,21 @@ static void test_concealment(void **state)
     free_world(&w);
 }
 
-/* What moves all around, and at the same place in the picture before, goes on: scaled to the nearest reference. */
+/* What moves all around, and at the same place in the picture before, goes on: scaled to the
+ * nearest reference. */
 static void test_concealed_motion(void **state)
 {
     static struct world w;
     struct rec_view view;
     const char *reason = NULL;
-
     direct_picture(&w, true);
     for (int i = 0; i < MBS; i++) {
         w.cur.mbs[i] = (struct rec_mb){.kind = REC_MB_INTER};
         w.cur.syntax[i] = (struct h264_mb_syntax){.part = H264_PART_16X16, .decoded = i != 7};
-        memset(&w.cur.motion[i], 0, sizeof w.cur.motion[i]);
+        memset(&w.cur.motion[i], 0, sizeof(w.cur.motion[i]));
         memset(w.cur.motion[i].ref_idx[1], -1, 4);
-        w.cur.motion[i].mv[0][0][0] = i ? 0 : 16; /* differences: all vectors are that of the first macroblock */
+        /* differences: all vectors are that of the first macroblock */
+        w.cur.motion[i].mv[0][0][0] = i ? 0 : 16;
         w.cur.motion[i].mv[0][0][1] = i ? 0 : -8;
     }
     w.cur.pic.refs_held[0] = &w.other[1];
@@ -181,7 +179,6 @@ static void test_concealed_motion(void **state)
         int ref = view.motion[7].ref_idx[0][q];
         int64_t scaled = 16 * ((int64_t)w.cur.pic.output_poc - w.cur.slices[0].ref[0][ref].poc) /
                          ((int64_t)w.cur.pic.output_poc - w.cur.slices[0].ref[0][0].poc);
-
         assert_in_range(ref, 0, w.cur.slices[0].num_ref[0] - 1);
         assert_int_equal(view.motion[7].mv[0][q * 2 + (q >> 1) * 4][0], scaled);
         assert_int_equal(view.motion[7].mv[0][q * 2 + (q >> 1) * 4][1], -scaled / 2);
@@ -195,7 +192,6 @@ static void test_missing_reference(void **state)
 {
     static struct world w;
     struct rec_view view;
-
     direct_picture(&w, true);
     w.cur.pic.refs_held[0] = &w.col.pic;
     w.cur.pic.refs_held_count = 1;
@@ -203,7 +199,8 @@ static void test_missing_reference(void **state)
     w.cur.slices[0].ref[0][1].pic = NULL; /* spatial direct without neighbours uses index 0 only */
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
     assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
-    assert_int_equal(view.slices[0].ref[0][1], view.slices[0].ref[0][0]); /* the nearest that is there */
+    /* the nearest that is there */
+    assert_int_equal(view.slices[0].ref[0][1], view.slices[0].ref[0][0]);
     assert_int_equal(w.cur.pic.corrupt, 0);
     w.cur.slices[0].ref[0][0].pic = NULL;
     assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
@@ -217,12 +214,9 @@ static void test_missing_reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_temporal_special),
-        cmocka_unit_test(test_colocated_list),
-        cmocka_unit_test(test_weight_tables),
-        cmocka_unit_test(test_concealment),
-        cmocka_unit_test(test_concealed_motion),
-        cmocka_unit_test(test_missing_reference),
+        cmocka_unit_test(test_temporal_special), cmocka_unit_test(test_colocated_list),
+        cmocka_unit_test(test_weight_tables),    cmocka_unit_test(test_concealment),
+        cmocka_unit_test(test_concealed_motion), cmocka_unit_test(test_missing_reference),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

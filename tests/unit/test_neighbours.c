@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Availability of neighbours (6.4.8) with slice groups: walks random maps, several slices to a group, of macroblocks and of MBAFF
- * pairs, and compares with the definition: of the same slice, so of the same group and not before its first macroblock.
+ * Availability of neighbours (6.4.8) with slice groups: walks random maps, several slices to a
+ * group, of macroblocks and of MBAFF pairs, and compares with the definition: of the same slice, so
+ * of the same group and not before its first macroblock.
  */
 #include "codec/macroblock.h"
 
@@ -35,7 +36,6 @@ static bool same_slice(const struct walk *w, uint32_t first, uint32_t unit, int 
 {
     uint32_t step = 1u << w->p.mbaff_frame;
     uint32_t other = (uint32_t)(y * WIDTH + x);
-
     if (x < 0 || x >= WIDTH || y < 0)
         return false;
     return other >= first && w->map[other * step] == w->map[unit * step];
@@ -44,7 +44,6 @@ static bool same_slice(const struct walk *w, uint32_t first, uint32_t unit, int 
 static unsigned expected(const struct walk *w, uint32_t first, uint32_t unit)
 {
     int x = (int)(unit % WIDTH), y = (int)(unit / WIDTH);
-
     return (same_slice(w, first, unit, x - 1, y) ? REC_AVAIL_A : 0) |
            (same_slice(w, first, unit, x, y - 1) ? REC_AVAIL_B : 0) |
            (same_slice(w, first, unit, x + 1, y - 1) ? REC_AVAIL_C : 0) |
@@ -54,11 +53,9 @@ static unsigned expected(const struct walk *w, uint32_t first, uint32_t unit)
 static void begin(struct walk *w, bool mbaff, uint32_t groups, uint32_t *state)
 {
     struct mb_parser *p = &w->p;
-
     memset(w, 0, sizeof(*w));
     for (uint32_t i = 0; i < COUNT; i++) {
         uint8_t group = (uint8_t)random_below(state, groups);
-
         if (mbaff)
             w->map[2 * i] = w->map[2 * i + 1] = group;
         else
@@ -79,7 +76,6 @@ static void begin(struct walk *w, bool mbaff, uint32_t groups, uint32_t *state)
 static void begin_slice(struct walk *w, uint32_t first)
 {
     struct mb_parser *p = &w->p;
-
     memset(w->line_addr, 0xff, sizeof(w->line_addr));
     p->d_addr = ADDR_NONE;
     p->mbaff.replaced.pair = ADDR_NONE;
@@ -93,7 +89,6 @@ static void begin_slice(struct walk *w, uint32_t first)
 static void visit(struct walk *w, uint32_t first)
 {
     struct mb_parser *p = &w->p;
-
     if (!p->mbaff_frame) {
         h264_neighbours_find(p);
         assert_int_equal(p->intra_avail, expected(w, first, p->addr));
@@ -114,7 +109,6 @@ static void walk_group(struct walk *w, uint8_t group, uint32_t *state)
 {
     uint32_t first = 0, step = 1u << w->p.mbaff_frame;
     bool open = false;
-
     for (uint32_t unit = 0; unit < COUNT; unit++) {
         if (w->map[unit * step] != group)
             continue;
@@ -132,12 +126,10 @@ static void walk_group(struct walk *w, uint8_t group, uint32_t *state)
 static void walk_maps(bool mbaff)
 {
     uint32_t state = 20070926;
-
     print_message("seed %u\n", state);
     for (int i = 0; i < 300; i++) {
         uint32_t groups = 1 + random_below(&state, 8);
         struct walk w;
-
         begin(&w, mbaff, groups, &state);
         for (uint8_t group = 0; group < groups; group++)
             walk_group(&w, group, &state);
@@ -159,11 +151,9 @@ static void test_next_pair(void **state)
 {
     struct walk w;
     uint32_t seed = 1;
-
     begin(&w, true, 3, &seed);
     for (uint32_t pair = 0; pair + 1 < COUNT; pair++) {
         uint32_t next = pair + 1;
-
         while (next < COUNT && w.map[2 * next] != w.map[2 * pair])
             next++;
         w.p.addr = 2 * pair + 1;

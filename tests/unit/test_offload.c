@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2 elsewhere: which pictures may go there, one refusal at a time, what is said of their slices, and what is not taken back.
+ * Step 2 elsewhere: which pictures may go there, one refusal at a time, what is said of their
+ * slices, and what is not taken back.
  */
 #include "codec/entropy.h"
 #include "codec/internal.h"
@@ -17,7 +18,6 @@
 static struct ctx cabac_ctx(void)
 {
     struct ctx c = plain_ctx(4, 1);
-
     c.pps.cabac = 1;
     return c;
 }
@@ -43,13 +43,15 @@ static void expect_idr(struct ctx c, bool expected)
 static void test_every_type(void **state)
 {
     struct ctx c = cabac_ctx();
-
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 4)), H264_OK);
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 2)), H264_OK);
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 2, .first_mb = 5)), H264_OK);
-    assert_int_equal(slice(&c, (struct slice_fields){.type = H264_I, .frame_num = 2, .poc_lsb = 2, .first_mb = 11}), H264_OK);
+    assert_int_equal(
+        slice(&c,
+              (struct slice_fields){.type = H264_I, .frame_num = 2, .poc_lsb = 2, .first_mb = 11}),
+        H264_OK);
     flush(&c);
     assert_int_equal(c.decoded_count, 3);
     for (unsigned i = 0; i < 3; i++)
@@ -60,7 +62,6 @@ static void test_every_type(void **state)
 static void test_field_pictures(void **state)
 {
     struct ctx c = cabac_ctx();
-
     c.sps.field_coding = c.sps.mbaff = 1;
     c.sps.mb_height = 2;
     open_stream(&c);
@@ -77,7 +78,6 @@ static void test_field_pictures(void **state)
 static void test_sets(void **state)
 {
     struct ctx c = cabac_ctx();
-
     expect_idr(c, true);
     c.sps.chroma_format_idc = 0;
     expect_idr(c, true);
@@ -111,7 +111,6 @@ static void test_sets(void **state)
 static void test_separate_planes(void **state)
 {
     struct ctx c = cabac_ctx();
-
     c.sps.profile_idc = 244;
     c.sps.chroma_format_idc = 3;
     c.sps.separate_planes = 1;
@@ -128,7 +127,6 @@ static void test_separate_planes(void **state)
 static void test_width(void **state)
 {
     struct ctx c = cabac_ctx();
-
     c.sps.level_idc = 62;
     c.sps.mb_height = 1;
     c.sps.mb_width = ENT_MAX_WIDTH;
@@ -140,7 +138,6 @@ static void test_width(void **state)
 static void test_slice_groups(void **state)
 {
     struct ctx c = cabac_ctx();
-
     c.pps.slice_groups = 1;
     expect_idr(c, false); /* one slice, which ends where the picture does */
     open_stream(&c);
@@ -157,7 +154,6 @@ static void test_slice_groups(void **state)
 static void test_slice_types(void **state)
 {
     struct ctx c = cabac_ctx();
-
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, REF(H264_SP, .frame_num = 1, .poc_lsb = 2)), H264_OK);
@@ -177,7 +173,6 @@ static void test_slice_types(void **state)
 static void test_partitions(void **state)
 {
     struct ctx c = cabac_ctx();
-
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .partition = 1)), H264_OK);
@@ -191,13 +186,15 @@ static void test_partitions(void **state)
 static void test_redundant(void **state)
 {
     struct ctx c = cabac_ctx();
-
     c.pps.redundant = 1;
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2)), H264_OK);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .redundant_pic_cnt = 1)), H264_OK);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4, .redundant_pic_cnt = 1)), H264_OK); /* all that came */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .redundant_pic_cnt = 1)),
+                     H264_OK);
+    /* all that came */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 4, .redundant_pic_cnt = 1)),
+                     H264_OK);
     flush(&c);
     assert_int_equal(c.decoded_count, 3);
     assert_int_equal(c.decoded[1]->slice_count, 2);
@@ -208,11 +205,11 @@ static void test_redundant(void **state)
     close_stream(&c);
 }
 
-/* They cover the picture in order: its beginning is lost; one comes late; a picture that was never sent has none. */
+/* They cover the picture in order: its beginning is lost; one comes late; a picture that was never
+ * sent has none. */
 static void test_coverage(void **state)
 {
     struct ctx c = cabac_ctx();
-
     c.sps.gaps_allowed = 1;
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
@@ -233,11 +230,9 @@ static void test_coverage(void **state)
 static void test_bytes(void **state)
 {
     static uint8_t nal[ENT_MAX_BYTES + 8];
-
     for (unsigned more = 0; more < 2; more++) {
         struct ctx c = cabac_ctx();
         struct bw w = {.bits = 0};
-
         open_stream(&c);
         write_slice(&w, &IDR(), &c.sps, &c.pps);
         memset(nal, 0x55, sizeof(nal));
@@ -259,7 +254,6 @@ static void test_export(void **state)
     uint8_t bytes[512];
     size_t size = 0;
     struct h264_slice *sl;
-
     c.pps.extension = c.pps.transform_8x8 = 1;
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
@@ -284,7 +278,8 @@ static void test_export(void **state)
     assert_int_equal(out.num_ref[1], 0);
     assert_int_equal(out.chroma_blocks, 4);
     assert_int_equal(out.start, (sl->data_bit_offset + 7) / 8);
-    assert_true(out.start < out.size && size == out.size + H264_BITS_PADDING && size <= h264_slice_export_size(sl));
+    assert_true(out.start < out.size && size == out.size + H264_BITS_PADDING &&
+                size <= h264_slice_export_size(sl));
     for (size_t i = out.size; i < size; i++)
         assert_int_equal(bytes[i], 0);
 
@@ -311,8 +306,8 @@ static void decoded_ctx(struct ctx *c)
     for (unsigned i = 0; i < 3; i++)
         for (unsigned addr = 0; addr < 12; addr++) {
             struct h264_picture *pic = c->decoded[i];
-
-            pic->mbs[addr] = (struct rec_mb){.slice = i == 1 && addr >= 6, .kind = REC_MB_INTRA_16X16};
+            pic->mbs[addr] =
+                (struct rec_mb){.slice = i == 1 && addr >= 6, .kind = REC_MB_INTRA_16X16};
             pic->syntax[addr] = (struct h264_mb_syntax){.part = H264_PART_INTRA, .decoded = 1};
             memset(pic->motion[addr].ref_idx, -1, sizeof(pic->motion[addr].ref_idx));
         }
@@ -322,7 +317,8 @@ static void decoded_ctx(struct ctx *c)
 static void make_inter(struct h264_picture *pic, unsigned addr, uint8_t part, uint8_t sub)
 {
     pic->mbs[addr].kind = REC_MB_INTER;
-    pic->syntax[addr] = (struct h264_mb_syntax){.part = part, .sub = {sub, sub, sub, sub}, .decoded = 1};
+    pic->syntax[addr] =
+        (struct h264_mb_syntax){.part = part, .sub = {sub, sub, sub, sub}, .decoded = 1};
     memset(pic->motion[addr].ref_idx[0], 0, sizeof(pic->motion[addr].ref_idx[0]));
     memset(pic->motion[addr].ref_idx[1], -1, sizeof(pic->motion[addr].ref_idx[1]));
 }
@@ -330,13 +326,14 @@ static void make_inter(struct h264_picture *pic, unsigned addr, uint8_t part, ui
 static void expect_import(struct h264_picture *pic, bool expected)
 {
     uint32_t ready = atomic_load(&pic->slices[0].ready), units = atomic_load(&pic->unit_count);
-
     assert_int_equal(h264_picture_import(pic, 5), expected);
     assert_int_equal(atomic_load(&pic->unit_count), expected ? 5 : units);
     for (uint32_t i = 0; i < pic->slice_count && expected; i++) {
         assert_int_equal(pic->slices[i].status, H264_OK);
-        assert_int_equal(pic->slices[i].mbs_decoded, pic->slices[i].end_mb - pic->slices[i].hdr.first_mb);
-        assert_int_equal(atomic_load(&pic->slices[i].ready), pic->slices[i].end_mb | H264_SLICE_ENDED);
+        assert_int_equal(pic->slices[i].mbs_decoded,
+                         pic->slices[i].end_mb - pic->slices[i].hdr.first_mb);
+        assert_int_equal(atomic_load(&pic->slices[i].ready),
+                         pic->slices[i].end_mb | H264_SLICE_ENDED);
     }
     if (!expected)
         assert_int_equal(atomic_load(&pic->slices[0].ready), ready);
@@ -345,13 +342,13 @@ static void expect_import(struct h264_picture *pic, bool expected)
 static void test_import(void **state)
 {
     struct ctx c;
-
     decoded_ctx(&c);
     make_inter(c.decoded[1], 0, H264_PART_SKIP, 0);
     make_inter(c.decoded[1], 1, H264_PART_16X8, 0);
     make_inter(c.decoded[1], 5, H264_PART_8X8, H264_SUB_4X4);
     make_inter(c.decoded[2], 3, H264_PART_DIRECT, 0);
-    memset(c.decoded[2]->motion[3].ref_idx, 99, sizeof(c.decoded[2]->motion[3].ref_idx)); /* unspecified */
+    /* unspecified */
+    memset(c.decoded[2]->motion[3].ref_idx, 99, sizeof(c.decoded[2]->motion[3].ref_idx));
     make_inter(c.decoded[2], 4, H264_PART_8X8, H264_SUB_DIRECT);
     memset(c.decoded[2]->motion[4].ref_idx, 99, sizeof(c.decoded[2]->motion[4].ref_idx));
     make_inter(c.decoded[2], 5, H264_PART_16X16, 0);
@@ -360,14 +357,14 @@ static void test_import(void **state)
     close_stream(&c);
 }
 
-/* Piece by piece with the motion of each, and then from the start, as where the last piece is refused. */
+/* Piece by piece with the motion of each, and then from the start, as where the last piece is
+ * refused. */
 static void test_import_pieces(void **state)
 {
     struct ctx c;
     struct h264_picture *pic;
     struct h264_slice *first;
     uint32_t from, to;
-
     decoded_ctx(&c);
     pic = c.decoded[1];
     first = &pic->slices[0];
@@ -406,10 +403,17 @@ static void test_import_syntax(void **state)
     const struct {
         uint8_t part, kind, decoded, slice;
     } bad[] = {
-        {H264_PART_INTRA, REC_MB_INTRA_4X4, 0, 0}, {H264_PART_INTRA, REC_MB_INTRA_4X4, 2, 0},     /* of no slice */
-        {H264_PART_INTRA, REC_MB_INTRA_4X4, 1, 1}, {H264_PART_INTRA, REC_MB_MISSING, 1, 0},       /* of another, of none */
-        {H264_PART_INTRA, REC_MB_INTER, 1, 0},     {H264_PART_INTRA + 1, REC_MB_INTRA_PCM, 1, 0}, /* two kinds at once; none */
-        {H264_PART_16X16, REC_MB_INTRA_8X8, 1, 0}, {H264_PART_INTRA + 1, REC_MB_INTER, 1, 0},
+        /* of no slice */
+        {H264_PART_INTRA, REC_MB_INTRA_4X4, 0, 0},
+        {H264_PART_INTRA, REC_MB_INTRA_4X4, 2, 0},
+        /* of another, of none */
+        {H264_PART_INTRA, REC_MB_INTRA_4X4, 1, 1},
+        {H264_PART_INTRA, REC_MB_MISSING, 1, 0},
+        /* two kinds at once; none */
+        {H264_PART_INTRA, REC_MB_INTER, 1, 0},
+        {H264_PART_INTRA + 1, REC_MB_INTRA_PCM, 1, 0},
+        {H264_PART_16X16, REC_MB_INTRA_8X8, 1, 0},
+        {H264_PART_INTRA + 1, REC_MB_INTER, 1, 0},
     };
 
     decoded_ctx(&c);
@@ -417,7 +421,6 @@ static void test_import_syntax(void **state)
         struct h264_picture *pic = c.decoded[1];
         struct h264_mb_syntax syntax = pic->syntax[5];
         struct rec_mb mb = pic->mbs[5];
-
         make_inter(pic, 5, bad[i].part, 0);
         pic->syntax[5].decoded = bad[i].decoded;
         pic->mbs[5].kind = bad[i].kind;
@@ -436,15 +439,14 @@ static void test_import_shapes(void **state)
     const struct {
         uint8_t picture, addr, part, sub;
     } bad[] = {
-        {0, 11, H264_PART_16X16, 0}, {0, 11, H264_PART_SKIP, 0},                /* I */
-        {1, 6, H264_PART_16X16, 0},                                             /* the I slice of a picture with P */
-        {1, 5, H264_PART_DIRECT, 0}, {1, 5, H264_PART_8X8, H264_SUB_DIRECT},    /* P */
+        {0, 11, H264_PART_16X16, 0}, {0, 11, H264_PART_SKIP, 0}, /* I */
+        {1, 6, H264_PART_16X16, 0}, /* the I slice of a picture with P */
+        {1, 5, H264_PART_DIRECT, 0}, {1, 5, H264_PART_8X8, H264_SUB_DIRECT},      /* P */
         {2, 11, H264_PART_SKIP, 0},  {2, 11, H264_PART_8X8, H264_SUB_DIRECT + 1}, /* B */
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct ctx c;
-
         decoded_ctx(&c);
         make_inter(c.decoded[bad[i].picture], bad[i].addr, bad[i].part, bad[i].sub);
         if (bad[i].picture < 2) /* it names no reference that is not there */
@@ -457,14 +459,12 @@ static void test_import_shapes(void **state)
 static void test_import_references(void **state)
 {
     struct ctx c;
-
     decoded_ctx(&c);
     for (unsigned picture = 1; picture < 3; picture++)
         for (unsigned list = 0; list < 2; list++)
             for (unsigned quadrant = 0; quadrant < 4; quadrant++) {
                 struct h264_picture *pic = c.decoded[picture];
                 int8_t *ref_idx = &pic->motion[2].ref_idx[list][quadrant];
-
                 make_inter(pic, 2, quadrant & 1 ? H264_PART_8X8 : H264_PART_16X16, H264_SUB_8X8);
                 *ref_idx = (int8_t)pic->slices[0].hdr.num_ref[list];
                 expect_import(pic, false);
@@ -491,7 +491,8 @@ int main(void)
         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_export),
-        cmocka_unit_test(test_import), cmocka_unit_test(test_import_pieces),
+        cmocka_unit_test(test_import),
+        cmocka_unit_test(test_import_pieces),
         cmocka_unit_test(test_import_syntax),
         cmocka_unit_test(test_import_shapes),
         cmocka_unit_test(test_import_references),

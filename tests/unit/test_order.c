@@ -16,15 +16,16 @@
 static void test_poc_type0(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
-
     c.pps.bottom_poc = 1;
     open_stream(&c);
     assert_int_equal(slice(&c, IDR(.poc_lsb = 0, .delta_poc = -2)), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 7, .delta_poc = 1)), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 2, .poc_lsb = 14)), H264_OK);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 2)), H264_OK);     /* wraps up: 18 */
-    assert_int_equal(slice(&c, NONREF_B(.frame_num = 4, .poc_lsb = 15)), H264_OK); /* back before the wrap: 15 */
-    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 10)), H264_OK); /* a distance of half the range goes up: 26 */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 2)), H264_OK); /* wraps up: 18 */
+    /* back before the wrap: 15 */
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 4, .poc_lsb = 15)), H264_OK);
+    /* a distance of half the range goes up: 26 */
+    assert_int_equal(slice(&c, REF_P(.frame_num = 4, .poc_lsb = 10)), H264_OK);
     flush(&c);
     assert_int_equal(c.decoded[0]->output_poc, -2);
     assert_int_equal(c.decoded[0]->poc[0], 0);
@@ -40,7 +41,6 @@ static void test_poc_type0(void **state)
 static void test_poc_type1(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
-
     c.sps.poc_type = 1;
     c.sps.offset_for_non_ref_pic = -3;
     c.sps.offset_for_top_to_bottom_field = 1;
@@ -66,12 +66,12 @@ static void test_poc_type1(void **state)
 static void test_poc_type2(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
-
     c.sps.poc_type = 2;
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1)), H264_OK);
-    expect_output(&c, "0"); /* output order is decoding order: no delay but for the end of the picture */
+    /* output order is decoding order: no delay but for the end of the picture */
+    expect_output(&c, "0");
     assert_int_equal(slice(&c, (struct slice_fields){.type = H264_P, .frame_num = 2}), H264_OK);
     expect_output(&c, "0 1");
     assert_int_equal(slice(&c, REF_P(.frame_num = 2)), H264_OK);
@@ -109,11 +109,11 @@ static void ibp(struct ctx *c)
 static void test_bumping(void **state)
 {
     struct ctx c = plain_ctx(2, 2);
-
     c.sps.vui = reorder_one;
     open_stream(&c);
     ibp(&c);
-    /* Two buffers, both full when picture 2 ends; 0 goes out, but is a reference; 2 has the lowest POC and needs no buffer. */
+    /* Two buffers, both full when picture 2 ends; 0 goes out, but is a reference; 2 has the lowest
+     * POC and needs no buffer. */
     expect_output(&c, "0 2");
     flush(&c);
     expect_output(&c, "0 2 1 4 3");
@@ -123,7 +123,6 @@ static void test_bumping(void **state)
 static void test_low_delay(void **state)
 {
     struct ctx c = plain_ctx(2, 2);
-
     c.sps.vui = reorder_one;
     open_with(&c, &(struct h264_stream_params){.low_delay_output = true});
     assert_int_equal(slice(&c, IDR()), H264_OK);
@@ -139,7 +138,6 @@ static void test_low_delay(void **state)
 static void test_idr_outputs_all(void **state)
 {
     struct ctx c = plain_ctx(4, 2);
-
     open_stream(&c);
     ibp(&c);
     expect_output(&c, ""); /* 16 frames of DPB */
@@ -157,12 +155,9 @@ static void test_idr_outputs_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_poc_type0),
-        cmocka_unit_test(test_poc_type1),
-        cmocka_unit_test(test_poc_type2),
-        cmocka_unit_test(test_bumping),
-        cmocka_unit_test(test_low_delay),
-        cmocka_unit_test(test_idr_outputs_all),
+        cmocka_unit_test(test_poc_type0), cmocka_unit_test(test_poc_type1),
+        cmocka_unit_test(test_poc_type2), cmocka_unit_test(test_bumping),
+        cmocka_unit_test(test_low_delay), cmocka_unit_test(test_idr_outputs_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Sequence and picture parameter sets: values, limits, scaling lists and their fall-back, truncation.
+ * Sequence and picture parameter sets: values, limits, scaling lists and their fall-back,
+ * truncation.
  */
 #include "headerwriter.h"
 #include "codec/internal.h"
@@ -13,15 +14,14 @@
 static int parse_sps(const struct sps_fields *f, struct h264_sps **sps, struct h264_diag *diag)
 {
     struct bw w = {.bits = 0};
-
     write_sps(&w, f);
     return h264_sps_parse(w.buf, w.bits / 8, sps, diag);
 }
 
-static int parse_pps(const struct pps_fields *f, unsigned chroma_format_idc, struct h264_pps **pps, struct h264_diag *diag)
+static int parse_pps(const struct pps_fields *f, unsigned chroma_format_idc, struct h264_pps **pps,
+                     struct h264_diag *diag)
 {
     struct bw w = {.bits = 0};
-
     write_pps(&w, f);
     return h264_pps_parse(w.buf, w.bits / 8, chroma_format_idc, pps, diag);
 }
@@ -73,7 +73,6 @@ static void test_sps_values(void **state)
 {
     struct sps_fields f = plain_sps();
     struct h264_sps *sps;
-
     f.id = 31;
     f.crop[0] = 1;
     f.crop[1] = 2;
@@ -122,7 +121,6 @@ static void test_sps_dpb_size(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sps_fields f = plain_sps();
         struct h264_sps *sps;
-
         f.profile_idc = cases[i].profile;
         f.constraint_flags = cases[i].flags;
         f.level_idc = cases[i].level;
@@ -144,7 +142,6 @@ static void refuse(const struct sps_fields *f, const char *element)
 {
     struct h264_sps untouched, *sps = &untouched;
     struct h264_diag diag = {0};
-
     assert_int_equal(parse_sps(f, &sps, &diag), H264_ERR_DATA);
     assert_string_equal(diag.element, element);
     assert_ptr_equal(sps, &untouched);
@@ -154,7 +151,6 @@ static void test_sps_limits(void **state)
 {
     struct sps_fields f;
     struct h264_sps *sps;
-
 #define REFUSE(change, element) (f = plain_sps(), change, refuse(&f, element))
     REFUSE(f.id = 32, "seq_parameter_set_id");
     REFUSE(f.id = UINT32_MAX - 1, "seq_parameter_set_id");
@@ -258,7 +254,6 @@ static void test_scaling_sps(void **state)
 {
     struct sps_fields f = plain_sps();
     struct h264_sps *sps;
-
     assert_int_equal(parse_sps(&f, &sps, NULL), H264_OK);
     for (unsigned j = 0; j < sizeof(sps->scaling); j++)
         assert_int_equal(((const uint8_t *)&sps->scaling)[j], 16);
@@ -270,14 +265,14 @@ static void test_scaling_sps(void **state)
 }
 
 /* The effective lists of a pair of sets. */
-static struct rec_scaling effective(void (*sps_matrix)(struct bw *), void (*pps_matrix)(struct bw *))
+static struct rec_scaling effective(void (*sps_matrix)(struct bw *),
+                                    void (*pps_matrix)(struct bw *))
 {
     struct sps_fields sf = plain_sps();
     struct pps_fields pf = {.extension = 1, .transform_8x8 = 1, .scaling = pps_matrix};
     struct rec_scaling s;
     struct h264_sps *sps;
     struct h264_pps *pps;
-
     sf.scaling = sps_matrix;
     assert_int_equal(parse_sps(&sf, &sps, NULL), H264_OK);
     assert_int_equal(parse_pps(&pf, 1, &pps, NULL), H264_OK);
@@ -292,7 +287,6 @@ static struct rec_scaling effective(void (*sps_matrix)(struct bw *), void (*pps_
 static void test_scaling_pps(void **state)
 {
     struct rec_scaling s = effective(NULL, NULL);
-
     for (unsigned j = 0; j < sizeof(s); j++)
         assert_int_equal(((const uint8_t *)&s)[j], 16);
     s = effective(sparse_matrix, NULL); /* the SPS's */
@@ -302,7 +296,8 @@ static void test_scaling_pps(void **state)
     s = effective(NULL, empty_matrix);
     for (unsigned i = 0; i < 12; i++)
         expect_default(&s, i);
-    s = effective(constant_matrix, empty_matrix); /* rule set B: 0, 3, 6, 7 from the SPS, the others from the list before */
+    /* rule set B: 0, 3, 6, 7 from the SPS, the others from the list before */
+    s = effective(constant_matrix, empty_matrix);
     for (unsigned i = 0; i < 6; i++)
         for (unsigned j = 0; j < 16; j++)
             assert_int_equal(s.m4[i][j], i < 3 ? 40 : 43);
@@ -334,7 +329,6 @@ static void test_pps_values(void **state)
                            .redundant = 1};
     struct h264_diag diag = {0};
     struct h264_pps *pps;
-
     assert_int_equal(parse_pps(&f, 1, &pps, NULL), H264_OK);
     assert_int_equal(pps->id, 255);
     assert_int_equal(pps->sps_id, 31);
@@ -372,10 +366,8 @@ static void truncate_all(const struct bw *w, int (*parse)(const uint8_t *, size_
 {
     unsigned failed = 0;
     size_t size = w->bits / 8;
-
     for (size_t n = 0; n < size; n++) {
         uint8_t *exact = calloc(1, n + H264_BITS_PADDING);
-
         memcpy(exact, w->buf, n);
         failed += parse(exact, n) < 0;
         free(exact);
@@ -388,7 +380,6 @@ static int try_sps(const uint8_t *rbsp, size_t size)
 {
     struct h264_sps *sps;
     int error = h264_sps_parse(rbsp, size, &sps, NULL);
-
     if (!error)
         h264_sps_unref(sps);
     return error;
@@ -398,7 +389,6 @@ static int try_pps(const uint8_t *rbsp, size_t size)
 {
     struct h264_pps *pps;
     int error = h264_pps_parse(rbsp, size, 1, &pps, NULL);
-
     if (!error)
         h264_pps_unref(pps);
     return error;
@@ -409,7 +399,6 @@ static void test_truncation(void **state)
     struct sps_fields sf = plain_sps();
     struct pps_fields pf = {.extension = 1, .transform_8x8 = 1, .scaling = sparse_matrix};
     struct bw w = {.bits = 0}, p = {.bits = 0};
-
     sf.scaling = sparse_matrix;
     sf.vui = full_vui;
     write_sps(&w, &sf);
@@ -424,14 +413,12 @@ static void test_random(void **state)
     struct pps_fields pf = {.extension = 1, .transform_8x8 = 1, .scaling = sparse_matrix};
     struct bw w = {.bits = 0}, p = {.bits = 0};
     uint32_t seed = 1;
-
     sf.scaling = sparse_matrix;
     sf.vui = full_vui;
     write_sps(&w, &sf);
     write_pps(&p, &pf);
     for (unsigned i = 0; i < 20000; i++) {
         struct bw copy = i & 1 ? w : p;
-
         for (unsigned k = 0; k <= i % 5; k++) {
             seed = seed * 1664525 + 1013904223;
             copy.buf[1 + (seed >> 8) % (copy.bits / 8 - 1)] ^= (uint8_t)(1 << (seed >> 29));
@@ -443,8 +430,9 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sps_values),  cmocka_unit_test(test_sps_dpb_size), cmocka_unit_test(test_sps_limits),
-        cmocka_unit_test(test_scaling_sps), cmocka_unit_test(test_scaling_pps),  cmocka_unit_test(test_pps_values),
+        cmocka_unit_test(test_sps_values),  cmocka_unit_test(test_sps_dpb_size),
+        cmocka_unit_test(test_sps_limits),  cmocka_unit_test(test_scaling_sps),
+        cmocka_unit_test(test_scaling_pps), cmocka_unit_test(test_pps_values),
         cmocka_unit_test(test_truncation),  cmocka_unit_test(test_random),
     };
 

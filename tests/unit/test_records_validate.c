@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * records_validate: a picture of 4 x 3 macroblocks with every kind of record passes; each single corruption of it is refused,
- * for the reason expected.
+ * records_validate: a picture of 4 x 3 macroblocks with every kind of record passes; each single
+ * corruption of it is refused, for the reason expected.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static void set_intra(struct fixture *f, int mb, uint8_t kind, uint8_t avail)
     f->mbs[mb].intra_avail = avail;
     f->mbs[mb].flags = kind == REC_MB_INTRA_8X8 ? REC_MB_TRANSFORM_8X8 : 0;
     f->mbs[mb].intra_mode[0] = f->mbs[mb].intra_mode[1] = 0x22222222; /* DC */
-    memset(f->motion[mb].ref_idx, -1, sizeof f->motion[mb].ref_idx);
+    memset(f->motion[mb].ref_idx, -1, sizeof(f->motion[mb].ref_idx));
 }
 
 static void build_slices(struct fixture *f)
@@ -44,14 +44,15 @@ static void build_slices(struct fixture *f)
                                       .num_ref = {2, 0},
                                       .weight_mode = REC_WEIGHT_EXPLICIT,
                                       .log2_denom = {5, 5}};
-    f->slices[1] = (struct rec_slice){.ref = {{REC_REF(1, REC_FRAME), REC_REF(2, REC_FRAME)}, {REC_REF(7, REC_FRAME)}},
-                                      .num_ref = {2, 1},
-                                      .weights = 12,
-                                      .scaling = 1,
-                                      .weight_mode = REC_WEIGHT_IMPLICIT,
-                                      .slice_type = 1,
-                                      .filter_offset_a = -12,
-                                      .filter_offset_b = 12};
+    f->slices[1] = (struct rec_slice){
+        .ref = {{REC_REF(1, REC_FRAME), REC_REF(2, REC_FRAME)}, {REC_REF(7, REC_FRAME)}},
+        .num_ref = {2, 1},
+        .weights = 12,
+        .scaling = 1,
+        .weight_mode = REC_WEIGHT_IMPLICIT,
+        .slice_type = 1,
+        .filter_offset_a = -12,
+        .filter_offset_b = 12};
     for (int i = 0; i < 12; i++)
         f->weights[i] = i & 1 ? -128 : 128;
     f->weights[12] = -64;
@@ -60,10 +61,13 @@ static void build_slices(struct fixture *f)
 
 static void build(struct fixture *f)
 {
-    memset(f, 0, sizeof *f);
+    memset(f, 0, sizeof(*f));
     build_slices(f);
     for (int i = 0; i < MBS; i++) {
-        f->mbs[i] = (struct rec_mb){.slice = i / 8, .kind = REC_MB_INTER, .qp = {26, 26, 26}, .deblock = REC_DEBLOCK_INTERNAL};
+        f->mbs[i] = (struct rec_mb){.slice = i / 8,
+                                    .kind = REC_MB_INTER,
+                                    .qp = {26, 26, 26},
+                                    .deblock = REC_DEBLOCK_INTERNAL};
         f->mbs[i].deblock |= (i % 4 ? REC_DEBLOCK_LEFT : 0) | (i >= 4 ? REC_DEBLOCK_TOP : 0);
         memset(f->motion[i].ref_idx[1], i < 8 ? -1 : 0, 4);
     }
@@ -202,7 +206,8 @@ static void build(struct fixture *f)
     X(f->mbs[6].intra_mode[0] = 4, "Intra16x16PredMode")                              \
     X((f->mbs[6].intra_avail = 0, f->mbs[6].intra_mode[0] = 0), "Intra_16x16")        \
     X((f->mbs[6].intra_avail = REC_AVAIL_B, f->mbs[6].intra_mode[0] = 1), "Intra_16x16") \
-    X((f->mbs[6].intra_avail = REC_AVAIL_A | REC_AVAIL_B, f->mbs[6].intra_mode[0] = 3), "Intra_16x16") \
+    X((f->mbs[6].intra_avail = REC_AVAIL_A | REC_AVAIL_B, f->mbs[6].intra_mode[0] = 3),            \
+      "Intra_16x16")                                                                               \
     X(f->mbs[0].intra_mode[1] = 0x22222292, "mode of a block")                        \
     X(f->mbs[5].intra_mode[0] = 0x2229, "mode of a block")                            \
     X(f->motion[2].ref_idx[0][3] = 2, "ref_idx")                                      \
@@ -214,11 +219,11 @@ static void build(struct fixture *f)
 
 /* clang-format on */
 
-#define DEFINE(statement, reason)                                                                                              \
-    {                                                                                                                          \
-        build(f);                                                                                                              \
-        (void)(statement);                                                                                                     \
-        expect_refused(f, #statement, reason);                                                                                 \
+#define DEFINE(statement, reason)                                                                  \
+    {                                                                                              \
+        build(f);                                                                                  \
+        (void)(statement);                                                                         \
+        expect_refused(f, #statement, reason);                                                     \
     }
 
 /* The content in parts, as a picture is validated whose slices are. */
@@ -226,7 +231,6 @@ static int validate_in_parts(const struct rec_view *view, const char **reason)
 {
     struct rec_seen seen = {0}, parts[2] = {{0}};
     uint32_t n = view->head.mb_count, cuts[4] = {0, n / 3, n - n / 4, n};
-
     if (records_validate_begin(view, reason) < 0)
         return -1;
     for (int i = 2; i >= 0; i--)
@@ -240,7 +244,6 @@ static int validate_in_parts(const struct rec_view *view, const char **reason)
 static void expect_refused(const struct fixture *f, const char *what, const char *word)
 {
     const char *reason = NULL;
-
     if (records_validate_content(&f->view, NULL) != validate_in_parts(&f->view, NULL))
         fail_msg("in parts another result: %s", what);
 
@@ -254,7 +257,6 @@ static void test_valid(void **state)
 {
     struct fixture f;
     const char *reason = NULL;
-
     build(&f);
     if (records_validate(&f.view, SLOTS, &reason) < 0 || validate_in_parts(&f.view, &reason) < 0)
         fail_msg("%s", reason);
@@ -268,7 +270,6 @@ static void test_valid(void **state)
 static void test_corruptions(void **state)
 {
     struct fixture fixture, *f = &fixture;
-
     CASES(DEFINE)
 }
 
@@ -288,7 +289,8 @@ static void build_field(struct fixture *f)
         f->mbs[i].flags |= REC_MB_FIELD;
 }
 
-/* All but the last row as an MBAFF frame of 4 x 2: the pairs of columns 1 and 2 are of field macroblocks. */
+/* All but the last row as an MBAFF frame of 4 x 2: the pairs of columns 1 and 2 are of field
+ * macroblocks. */
 static void build_mbaff(struct fixture *f)
 {
     build(f);
@@ -297,7 +299,7 @@ static void build_mbaff(struct fixture *f)
     f->view.head.mb_count = 8;
     f->view.slice_count = 1;
     for (int i = 0; i < 8; i++) {
-        f->mbs[i].deblock &= (uint8_t)~(i < 4 || i % 4 % 3 ? REC_DEBLOCK_TOP : 0);
+        f->mbs[i].deblock &= (uint8_t) ~(i < 4 || i % 4 % 3 ? REC_DEBLOCK_TOP : 0);
         f->mbs[i].flags |= i % 4 % 3 ? REC_MB_FIELD : 0;
     }
     f->mbs[5].intra_avail = REC_AVAIL_A_UPPER; /* left of it is a pair of frame macroblocks */
@@ -336,38 +338,38 @@ static void build_mbaff(struct fixture *f)
 
 /* clang-format on */
 
-#define DEFINE_FIELD(statement, reason)                                                                                        \
-    {                                                                                                                          \
-        build_field(f);                                                                                                        \
-        (void)(statement);                                                                                                     \
-        expect_refused(f, #statement, reason);                                                                                 \
+#define DEFINE_FIELD(statement, reason)                                                            \
+    {                                                                                              \
+        build_field(f);                                                                            \
+        (void)(statement);                                                                         \
+        expect_refused(f, #statement, reason);                                                     \
     }
-#define DEFINE_MBAFF(statement, reason)                                                                                        \
-    {                                                                                                                          \
-        build_mbaff(f);                                                                                                        \
-        (void)(statement);                                                                                                     \
-        expect_refused(f, #statement, reason);                                                                                 \
+#define DEFINE_MBAFF(statement, reason)                                                            \
+    {                                                                                              \
+        build_mbaff(f);                                                                            \
+        (void)(statement);                                                                         \
+        expect_refused(f, #statement, reason);                                                     \
     }
 
 static void expect_valid(const struct fixture *f)
 {
     const char *reason = "";
-
     if (records_validate(&f->view, SLOTS, &reason) < 0 || validate_in_parts(&f->view, &reason) < 0)
         fail_msg("%s", reason);
-    assert_true(records_validate_range(&f->view, 1, f->view.head.mb_count + 1, &(struct rec_seen){0}, NULL) < 0);
+    assert_true(records_validate_range(&f->view, 1, f->view.head.mb_count + 1,
+                                       &(struct rec_seen){0}, NULL) < 0);
 }
 
 static void test_structures(void **state)
 {
     struct fixture fixture, *f = &fixture;
-
     build_field(f);
     expect_valid(f);
     FIELD_CASES(DEFINE_FIELD)
     build_mbaff(f);
     expect_valid(f);
-    set_intra(f, 4, REC_MB_INTRA_16X16, REC_AVAIL_B); /* above a bottom frame macroblock is the top one of its pair */
+    /* above a bottom frame macroblock is the top one of its pair */
+    set_intra(f, 4, REC_MB_INTRA_16X16, REC_AVAIL_B);
     expect_valid(f);
     set_intra(f, 7, REC_MB_INTRA_16X16, REC_AVAIL_D); /* in the left pair */
     expect_valid(f);
@@ -381,20 +383,20 @@ static void test_structures(void **state)
     expect_refused(f, "colour_plane 3", "colour_plane");
 }
 
-/* Every Intra_4x4 and Intra_8x8 mode in every block with every set of neighbours, against the standard's conditions. */
+/* Every Intra_4x4 and Intra_8x8 mode in every block with every set of neighbours, against the
+ * standard's conditions. */
 static void test_intra_modes(void **state)
 {
     static const uint8_t needs[9] = {2, 1, 0, 2, 7, 7, 7, 2, 1}; /* 1 left, 2 top, 4 corner */
     static const uint8_t x[16] = {0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3};
     static const uint8_t y[16] = {0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3, 2, 2, 3, 3};
     struct fixture f;
-
     for (unsigned n = 0; n < 16 * 9 * 16 * 2; n++) {
-        unsigned blk = n & 15, a = n >> 4 & 1, b = n >> 5 & 1, d = n >> 6 & 1, mode = n / 256 % 9, large = n >= 16 * 9 * 16;
+        unsigned blk = n & 15, a = n >> 4 & 1, b = n >> 5 & 1, d = n >> 6 & 1, mode = n / 256 % 9,
+                 large = n >= 16 * 9 * 16;
         unsigned left = x[blk] > 0 || a, top = y[blk] > 0 || b;
         unsigned corner = x[blk] > 0 ? top : y[blk] > 0 ? a : d;
         unsigned have = left | top << 1 | corner << 2;
-
         if (large && blk % 4)
             continue;
         build(&f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The reference reconstruction against definitions that are written another way: transforms as matrix products, sample
- * positions on a half-sample lattice, weights and availability as tables.
+ * The reference reconstruction against definitions that are written another way: transforms as
+ * matrix products, sample positions on a half-sample lattice, weights and availability as tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,11 +26,13 @@ static int random_below(int n)
 /* ---- transforms ---- */
 
 /* Rows are basis functions; the inverse transform is transpose(basis) * d * basis. */
-static const double basis4[4][4] = {{1, 1, 1, 1}, {1, 0.5, -0.5, -1}, {1, -1, -1, 1}, {0.5, -1, 1, -0.5}};
+static const double basis4[4][4] = {
+    {1, 1, 1, 1}, {1, 0.5, -0.5, -1}, {1, -1, -1, 1}, {0.5, -1, 1, -0.5}};
 static const double basis8[8][8] = {
-    {8, 8, 8, 8, 8, 8, 8, 8},         {12, 10, 6, 3, -3, -6, -10, -12}, {8, 4, -4, -8, -8, -4, 4, 8},
-    {10, -3, -12, -6, 6, 12, 3, -10}, {8, -8, -8, 8, 8, -8, -8, 8},     {6, -12, 3, 10, -10, -3, 12, -6},
-    {4, -8, 8, -4, -4, 8, -8, 4},     {3, -6, 10, -12, 12, -10, 6, -3},
+    {8, 8, 8, 8, 8, 8, 8, 8},     {12, 10, 6, 3, -3, -6, -10, -12},
+    {8, 4, -4, -8, -8, -4, 4, 8}, {10, -3, -12, -6, 6, 12, 3, -10},
+    {8, -8, -8, 8, 8, -8, -8, 8}, {6, -12, 3, 10, -10, -3, 12, -6},
+    {4, -8, 8, -4, -4, 8, -8, 4}, {3, -6, 10, -12, 12, -10, 6, -3},
 };
 
 static double basis(int size, int i, int j)
@@ -41,18 +43,17 @@ static double basis(int size, int i, int j)
 static double matrix_sample(const int32_t *d, int size, int x, int y)
 {
     double sum = 0;
-
     for (int v = 0; v < size; v++)
         for (int u = 0; u < size; u++)
             sum += basis(size, v, y) * basis(size, u, x) * d[v * size + u];
     return sum;
 }
 
-/* With coefficients that are multiples of `step` no half is lost; else the result is off by the truncations, under one. */
+/* With coefficients that are multiples of `step` no half is lost; else the result is off by the
+ * truncations, under one. */
 static void check_idct(int size, int step, bool exact)
 {
     int32_t d[64], r[64];
-
     for (int i = 0; i < size * size; i++)
         d[i] = random_below(3) ? (random_below(801) - 400) * step : 0;
     if (size == 4)
@@ -62,7 +63,6 @@ static void check_idct(int size, int step, bool exact)
     for (int y = 0; y < size; y++)
         for (int x = 0; x < size; x++) {
             double want = (matrix_sample(d, size, x, y) + 32) / 64;
-
             if (exact)
                 assert_int_equal(r[y * size + x], (int)floor(want));
             else
@@ -84,8 +84,7 @@ static void test_dc_transforms(void **state)
 {
     uint8_t flat[16];
     int32_t c[16] = {0}, dc[16];
-
-    memset(flat, 16, sizeof flat);
+    memset(flat, 16, sizeof(flat));
     c[0] = 7; /* qP 36: f * 16 * 10 << 0 */
     ref_luma_dc(c, flat, 36, dc);
     for (int i = 0; i < 16; i++)
@@ -97,7 +96,7 @@ static void test_dc_transforms(void **state)
     assert_int_equal(dc[1], -20);
     assert_int_equal(dc[2], -40);
     assert_int_equal(dc[3], 0);
-    memset(c, 0, sizeof c);
+    memset(c, 0, sizeof(c));
     c[2] = 1; /* second row of 4:2:2: the second column of the 4-point transform, 1 1 -1 -1 */
     ref_chroma_dc(c, 8, flat, 33, dc);
     assert_int_equal(dc[0], 160);
@@ -110,8 +109,7 @@ static void test_scaling(void **state)
 {
     uint8_t flat[64];
     int32_t c[64], d[64];
-
-    memset(flat, 16, sizeof flat);
+    memset(flat, 16, sizeof(flat));
     for (int i = 0; i < 64; i++)
         c[i] = 3;
     ref_scale4(c, flat, 24, false, d);
@@ -149,31 +147,30 @@ static int clip(int v, int depth)
     return v < 0 ? 0 : v >= 1 << depth ? (1 << depth) - 1 : v;
 }
 
-/* A sample of the lattice with twice the resolution; the middle one is filtered vertically first, unlike the reference. */
+/* A sample of the lattice with twice the resolution; the middle one is filtered vertically first,
+ * unlike the reference. */
 static int lattice(int x2, int y2, int depth)
 {
     int x = x2 >> 1, y = y2 >> 1, sum = 0;
-
     if (!(x2 & 1) && !(y2 & 1))
         return full(x, y);
     for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++) {
+        for (int j = 0; j < 6; j++)
             if ((x2 & 1) && (y2 & 1))
                 sum += tap[i] * tap[j] * full(x + i - 2, y + j - 2);
             else if ((x2 & 1) && j == 0)
                 sum += tap[i] * full(x + i - 2, y);
             else if (!(x2 & 1) && i == 0)
                 sum += tap[j] * full(x, y + j - 2);
-        }
     return (x2 & 1) && (y2 & 1) ? clip((sum + 512) >> 10, depth) : clip((sum + 16) >> 5, depth);
 }
 
-/* Quarter positions are the mean of their two neighbours on the lattice: on the diagonal those that are half in one direction.
+/* Quarter positions are the mean of their two neighbours on the lattice: on the diagonal those that
+ * are half in one direction.
  */
 static int quarter(int x4, int y4, int depth)
 {
     int x2 = x4 >> 1, y2 = y4 >> 1;
-
     if (!(x4 & 1) && !(y4 & 1))
         return lattice(x2, y2, depth);
     if (!(y4 & 1))
@@ -188,18 +185,19 @@ static int quarter(int x4, int y4, int depth)
 static void check_luma(int depth, int x, int y, int mv_x, int mv_y)
 {
     uint16_t pred[16];
-
     ref_inter_luma(plane, PLANE, PLANE, PLANE, x, y, 4, 4, mv_x, mv_y, depth, pred);
     for (int j = 0; j < 4; j++)
         for (int i = 0; i < 4; i++)
-            assert_int_equal(pred[4 * j + i], quarter(4 * (x + i) + mv_x, 4 * (y + j) + mv_y, depth));
+            assert_int_equal(pred[4 * j + i],
+                             quarter(4 * (x + i) + mv_x, 4 * (y + j) + mv_y, depth));
 }
 
 static void test_luma_positions(void **state)
 {
     for (int depth = 8; depth <= 14; depth += 2) {
         for (int i = 0; i < PLANE * PLANE; i++)
-            plane[i] = (uint16_t)(random_below(4) ? random_below(1 << depth) : random_below(2) * ((1 << depth) - 1));
+            plane[i] = (uint16_t)(random_below(4) ? random_below(1 << depth)
+                                                  : random_below(2) * ((1 << depth) - 1));
         for (int position = 0; position < 16; position++) {
             check_luma(depth, 8, 8, position & 3, position >> 2);
             check_luma(depth, 0, 0, -40 + (position & 3), -12 + (position >> 2));
@@ -217,10 +215,9 @@ static void test_chroma_positions(void **state)
         int bits_y = n & 1 ? 3 : 2, mv_x = random_below(400) - 200, mv_y = random_below(400) - 200;
         double fx = (mv_x & 7) / 8.0, fy = (mv_y & ((1 << bits_y) - 1)) / (double)(1 << bits_y);
         int x = 4 + (mv_x >> 3), y = 6 + (mv_y >> bits_y);
-        double want = (1 - fx) * (1 - fy) * full(x, y) + fx * (1 - fy) * full(x + 1, y) + (1 - fx) * fy * full(x, y + 1) +
-                      fx * fy * full(x + 1, y + 1);
+        double want = (1 - fx) * (1 - fy) * full(x, y) + fx * (1 - fy) * full(x + 1, y) +
+                      (1 - fx) * fy * full(x, y + 1) + fx * fy * full(x + 1, y + 1);
         uint16_t pred[4];
-
         ref_inter_chroma(plane, PLANE, PLANE, PLANE, 4, 6, 2, 2, mv_x, mv_y, 3, bits_y, pred);
         assert_int_equal(pred[0], (int)floor(want + 0.5));
     }
@@ -229,7 +226,6 @@ static void test_chroma_positions(void **state)
 static int weighted(struct ref_weights k, int p0, int p1, int depth)
 {
     uint16_t a = (uint16_t)p0, b = (uint16_t)p1, out;
-
     ref_weight(&k, p0 < 0 ? NULL : &a, p1 < 0 ? NULL : &b, 1, depth, &out);
     return out;
 }
@@ -237,35 +233,49 @@ static int weighted(struct ref_weights k, int p0, int p1, int depth)
 static void test_weights(void **state)
 {
     struct ref_weights none = {REC_WEIGHT_DEFAULT, 0, {0, 0}, {0, 0}};
-
     assert_int_equal(weighted(none, 10, -1, 8), 10);
     assert_int_equal(weighted(none, -1, 11, 8), 11);
     assert_int_equal(weighted(none, 10, 11, 8), 11);
     /* no rounding without a denominator */
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 0, {2, 0}, {-5, 0}}, 10, -1, 8), 15);
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 1, {1, 0}, {0, 0}}, 3, -1, 8), 2);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 0, {2, 0}, {-5, 0}}, 10, -1, 8), 15);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 1, {1, 0}, {0, 0}}, 3, -1, 8), 2);
     /* the shift of a negative product is towards minus infinity, and the offset comes after it */
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 2, {-1, 0}, {3, 0}}, 5, -1, 8), 2);
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 5, {-128, 0}, {0, 0}}, 200, -1, 8), 0);
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 5, {127, 0}, {0, 0}}, 200, -1, 8), 255);
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 5, {127, 0}, {0, 0}}, 200, -1, 10), 794);
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 0, {0, 1}, {0, 9}}, -1, 20, 8), 29);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 2, {-1, 0}, {3, 0}}, 5, -1, 8), 2);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 5, {-128, 0}, {0, 0}}, 200, -1, 8), 0);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 5, {127, 0}, {0, 0}}, 200, -1, 8), 255);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 5, {127, 0}, {0, 0}}, 200, -1, 10), 794);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 0, {0, 1}, {0, 9}}, -1, 20, 8), 29);
     /* both: (p0 w0 + p1 w1 + 2^logWD) >> (logWD + 1), offsets averaged upwards */
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 0, {1, 1}, {1, 2}}, 10, 11, 8), 13);
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 0, {1, 1}, {-1, -2}}, 10, 11, 8), 10);
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 7, {128, 127}, {0, 0}}, 255, 255, 8), 254);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 0, {1, 1}, {1, 2}}, 10, 11, 8), 13);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 0, {1, 1}, {-1, -2}}, 10, 11, 8), 10);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_EXPLICIT, 7, {128, 127}, {0, 0}}, 255, 255, 8),
+        254);
     /* implicit: default where one list is used */
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_IMPLICIT, 5, {96, -32}, {0, 0}}, 100, 20, 8), 140);
-    assert_int_equal(weighted((struct ref_weights){REC_WEIGHT_IMPLICIT, 5, {96, -32}, {0, 0}}, 100, -1, 8), 100);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_IMPLICIT, 5, {96, -32}, {0, 0}}, 100, 20, 8), 140);
+    assert_int_equal(
+        weighted((struct ref_weights){REC_WEIGHT_IMPLICIT, 5, {96, -32}, {0, 0}}, 100, -1, 8), 100);
 }
 
 static void test_weight_lookup(void **state)
 {
     int16_t table[5 * 6];
-    struct rec_slice slice = {.num_ref = {3, 2}, .weight_mode = REC_WEIGHT_EXPLICIT, .log2_denom = {4, 6}, .slice_type = 1};
+    struct rec_slice slice = {.num_ref = {3, 2},
+                              .weight_mode = REC_WEIGHT_EXPLICIT,
+                              .log2_denom = {4, 6},
+                              .slice_type = 1};
     struct rec_view view = {.weights = table};
     struct ref_weights k;
-
     for (int i = 0; i < 30; i++)
         table[i] = (int16_t)i;
     k = ref_weights_of(&view, &slice, 2, 1, 2);
@@ -287,7 +297,8 @@ static void test_weight_lookup(void **state)
 
 static struct ref_neighbours ramp(void)
 {
-    struct ref_neighbours n = {.left = true, .top = true, .top_right = true, .corner = true, .corner_sample = 40};
+    struct ref_neighbours n = {
+        .left = true, .top = true, .top_right = true, .corner = true, .corner_sample = 40};
 
     for (int i = 0; i < 32; i++)
         n.top_samples[i] = 40 + 2 * (i + 1);
@@ -300,7 +311,6 @@ static void test_intra_plane(void **state)
 {
     struct ref_neighbours n = ramp();
     uint16_t pred[256];
-
     ref_intra_16x16(3, &n, 8, pred); /* a plane continues a ramp up to its rounded slopes */
     for (int y = 0; y < 16; y++)
         for (int x = 0; x < 16; x++)
@@ -315,7 +325,6 @@ static void test_intra_dc(void **state)
 {
     struct ref_neighbours n = ramp();
     uint16_t pred[256];
-
     ref_intra_4x4(2, &n, 8, pred);
     assert_int_equal(pred[5], (42 + 44 + 46 + 48 + 43 + 46 + 49 + 52 + 4) >> 3);
     n.left = false;
@@ -340,7 +349,6 @@ static void test_intra_directional(void **state)
 {
     struct ref_neighbours n = ramp();
     uint16_t pred[64];
-
     ref_intra_4x4(0, &n, 8, pred);
     assert_int_equal(pred[14], 46);
     ref_intra_4x4(1, &n, 8, pred);
@@ -361,7 +369,8 @@ static void test_intra_directional(void **state)
     assert_int_equal(pred[9], (49 + 3 * 52 + 2) >> 2);
     assert_int_equal(pred[15], 52);
     n.left = n.corner = n.top_right = false;
-    ref_intra_8x8(0, &n, 8, pred); /* filtered: the first without a corner, the last with substitutes */
+    /* filtered: the first without a corner, the last with substitutes */
+    ref_intra_8x8(0, &n, 8, pred);
     assert_int_equal(pred[0], (3 * 42 + 44 + 2) >> 2);
     assert_int_equal(pred[1], 44);
     assert_int_equal(pred[7], (54 + 2 * 56 + 56 + 2) >> 2);
@@ -374,7 +383,6 @@ static void test_intra_availability(void **state)
     static const uint8_t y[16] = {0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3, 2, 2, 3, 3};
     unsigned with_all = 0, with_none = 0, with_c = 0;
     struct ref_neighbours n;
-
     for (int blk = 0; blk < 16; blk++) {
         ref_intra_avail(31, x[blk], y[blk], 4, &n);
         with_all |= (unsigned)n.top_right << blk;
@@ -406,32 +414,34 @@ static void test_deblock_line(void **state)
 {
     static const uint16_t edge[8] = {100, 100, 100, 100, 104, 104, 104, 104};
     uint16_t s[8];
-
-    memcpy(s, edge, sizeof s);
+    memcpy(s, edge, sizeof(s));
     ref_deblock_line(s + 4, 1, 0, 51, 0, 0, false, 8);
-    assert_memory_equal(s, edge, sizeof s);
+    assert_memory_equal(s, edge, sizeof(s));
     ref_deblock_line(s + 4, 1, 4, 15, 0, 0, false, 8); /* alpha is 0 below indexA 16 */
-    assert_memory_equal(s, edge, sizeof s);
+    assert_memory_equal(s, edge, sizeof(s));
     ref_deblock_line(s + 4, 1, 4, 40, 0, 0, false, 8);
-    assert_memory_equal(s, ((uint16_t[8]){100, 101, 101, 102, 103, 103, 104, 104}), sizeof s);
-    memcpy(s, edge, sizeof s);
+    assert_memory_equal(s, ((uint16_t[8]){100, 101, 101, 102, 103, 103, 104, 104}), sizeof(s));
+    memcpy(s, edge, sizeof(s));
     ref_deblock_line(s + 4, 1, 4, 40, 0, 0, true, 8); /* chroma: one sample on each side */
-    assert_memory_equal(s, ((uint16_t[8]){100, 100, 100, 101, 103, 104, 104, 104}), sizeof s);
-    memcpy(s, edge, sizeof s);
+    assert_memory_equal(s, ((uint16_t[8]){100, 100, 100, 101, 103, 104, 104, 104}), sizeof(s));
+    memcpy(s, edge, sizeof(s));
     ref_deblock_line(s + 4, 1, 1, 40, 0, 0, false, 8); /* tC0 4, delta 2 */
-    assert_memory_equal(s, ((uint16_t[8]){100, 100, 101, 102, 102, 103, 104, 104}), sizeof s);
+    assert_memory_equal(s, ((uint16_t[8]){100, 100, 101, 102, 102, 103, 104, 104}), sizeof(s));
 }
 
 static void test_strength(void **state)
 {
     struct rec_mb mbs[2] = {{.kind = REC_MB_INTER}, {.kind = REC_MB_INTER}};
     struct rec_motion motion[2];
-    struct rec_slice slices[2] = {{.ref = {{REC_REF(1, 3), REC_REF(2, 3)}, {REC_REF(1, 3)}}, .num_ref = {2, 1}},
-                                  {.ref = {{REC_REF(2, 3), REC_REF(1, 3)}}, .num_ref = {2, 0}}};
-    struct rec_view view = {
-        .head = {.mb_width = 2, .mb_height = 1, .mb_count = 2}, .mbs = mbs, .motion = motion, .slices = slices};
+    struct rec_slice slices[2] = {
+        {.ref = {{REC_REF(1, 3), REC_REF(2, 3)}, {REC_REF(1, 3)}}, .num_ref = {2, 1}},
+        {.ref = {{REC_REF(2, 3), REC_REF(1, 3)}}, .num_ref = {2, 0}}};
+    struct rec_view view = {.head = {.mb_width = 2, .mb_height = 1, .mb_count = 2},
+                            .mbs = mbs,
+                            .motion = motion,
+                            .slices = slices};
 
-    memset(motion, 0, sizeof motion);
+    memset(motion, 0, sizeof(motion));
     for (int i = 0; i < 2; i++)
         memset(motion[i].ref_idx[1], -1, 4);
     assert_int_equal(ref_deblock_strength(&view, 15, 0, 16, 0), 0);
@@ -466,14 +476,17 @@ static struct rec_view residual_view(struct rec_mb *mb, const int16_t *coeffs)
 {
     static struct rec_slice slice;
     static struct rec_scaling flat;
-    struct rec_view view = {
-        .head = {.mb_width = 1, .mb_height = 1, .mb_count = 1, .chroma_format_idc = 1, .bit_depth = {8, 8}, .coeff_bytes = 2},
-        .mbs = mb,
-        .slices = &slice,
-        .scaling = &flat,
-        .coeffs = coeffs};
-
-    memset(&flat, 16, sizeof flat);
+    struct rec_view view = {.head = {.mb_width = 1,
+                                     .mb_height = 1,
+                                     .mb_count = 1,
+                                     .chroma_format_idc = 1,
+                                     .bit_depth = {8, 8},
+                                     .coeff_bytes = 2},
+                            .mbs = mb,
+                            .slices = &slice,
+                            .scaling = &flat,
+                            .coeffs = coeffs};
+    memset(&flat, 16, sizeof(flat));
     return view;
 }
 
@@ -483,7 +496,6 @@ static void test_residual(void **state)
     int32_t r[3][256];
     struct rec_mb mb = {.kind = REC_MB_INTRA_PCM, .coded = {0xffff, 15, 15}};
     struct rec_view view = residual_view(&mb, coeffs[0]);
-
     for (int i = 0; i < 24 * 16; i++)
         coeffs[i / 16][i % 16] = (int16_t)i;
     ref_residual_mb(&view, 0, r);
@@ -495,8 +507,9 @@ static void test_residual(void **state)
     assert_int_equal(r[1][8 * 4], 18 * 16); /* Cb block 2 */
     assert_int_equal(r[2][63], 24 * 16 - 1);
     /* units are found by counting the blocks that are coded before */
-    mb = (struct rec_mb){.kind = REC_MB_INTER, .coded = {0x8001, 0, 2}, .qp = {24, 24, 24}, .coeff = 1};
-    memset(coeffs, 0, sizeof coeffs);
+    mb = (struct rec_mb){
+        .kind = REC_MB_INTER, .coded = {0x8001, 0, 2}, .qp = {24, 24, 24}, .coeff = 1};
+    memset(coeffs, 0, sizeof(coeffs));
     coeffs[2][0] = 2; /* 2 * 160 -> (320 + 32) >> 6 */
     coeffs[3][0] = 4; /* chroma DC in block 1: +4 -4 +4 -4, times 160 * 16 / 32 = 80 */
     ref_residual_mb(&view, 0, r);
@@ -506,8 +519,10 @@ static void test_residual(void **state)
     assert_int_equal(r[2][0], 5);
     assert_int_equal(r[2][4], -5);
     /* lossless vertical prediction adds up (8.5.15) */
-    mb = (struct rec_mb){
-        .kind = REC_MB_INTRA_4X4, .flags = REC_MB_BYPASS, .coded = {1, 0, 0}, .intra_mode = {0x22222220, 0x22222222}};
+    mb = (struct rec_mb){.kind = REC_MB_INTRA_4X4,
+                         .flags = REC_MB_BYPASS,
+                         .coded = {1, 0, 0},
+                         .intra_mode = {0x22222220, 0x22222222}};
     for (int i = 0; i < 16; i++)
         coeffs[0][i] = 1;
     ref_residual_mb(&view, 0, r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The reference reconstruction's own rules for fields, MBAFF, SP slices and colour planes: where neighbours lie (Table 6-4),
- * edge strengths between frame and field macroblocks, the split top edge, references to single fields.
+ * The reference reconstruction's own rules for fields, MBAFF, SP slices and colour planes: where
+ * neighbours lie (Table 6-4), edge strengths between frame and field macroblocks, the split top
+ * edge, references to single fields.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,8 +27,8 @@ struct fixture {
 
 static void build(struct fixture *f, uint8_t chroma_format_idc)
 {
-    memset(f, 0, sizeof *f);
-    memset(&f->scaling, 16, sizeof f->scaling);
+    memset(f, 0, sizeof(*f));
+    memset(&f->scaling, 16, sizeof(f->scaling));
     f->slice = (struct rec_slice){.num_ref = {1, 0}, .ref = {{REC_REF(1, REC_FRAME)}}};
     for (int i = 0; i < 8; i++) {
         f->mbs[i] = (struct rec_mb){.kind = REC_MB_INTER, .qp = {40, 36, 36}};
@@ -68,14 +69,13 @@ static void destroy(struct fixture *f)
 static void set_field(struct fixture *f, int top, bool field)
 {
     uint8_t flags = field ? REC_MB_FIELD : 0;
-
     f->mbs[top].flags = f->mbs[top + 2].flags = flags;
 }
 
-static void expect_neighbour(const struct fixture *f, uint32_t mb, int x, int y, uint32_t want, int want_row)
+static void expect_neighbour(const struct fixture *f, uint32_t mb, int x, int y, uint32_t want,
+                             int want_row)
 {
     int row;
-
     assert_int_equal(ref_neighbour_mb(&f->view, mb, x, y, 16, 16, &row), want);
     assert_int_equal(row, want_row);
 }
@@ -84,7 +84,6 @@ static void expect_neighbour(const struct fixture *f, uint32_t mb, int x, int y,
 static void test_neighbour_table(void **state)
 {
     struct fixture f;
-
     build(&f, 0);
     for (int other = 0; other < 2; other++) { /* current frame macroblocks */
         for (int i = 0; i < 5; i += i == 1 ? 3 : 1)
@@ -117,9 +116,9 @@ static void test_neighbour_table(void **state)
 static void test_strengths(void **state)
 {
     struct fixture f;
-
     build(&f, 0);
-    set_field(&f, 4, true); /* left of a frame macroblock pair: row 32 is of macroblock 4, row 33 of 6 */
+    /* left of a frame macroblock pair: row 32 is of macroblock 4, row 33 of 6 */
+    set_field(&f, 4, true);
     assert_int_equal(ref_deblock_strength(&f.view, 15, 32, 16, 32), 1);
     f.mbs[6].nonzero = 1 << 3;
     assert_int_equal(ref_deblock_strength(&f.view, 15, 32, 16, 32), 1);
@@ -146,12 +145,12 @@ static void fill(struct ref_frame *frame, uint16_t even, uint16_t odd)
             frame->plane[0][y * frame->stride[0] + x] = y & 1 ? odd : even;
 }
 
-/* A frame macroblock below a field pair: each parity of its first rows is filtered against the field of that parity. */
+/* A frame macroblock below a field pair: each parity of its first rows is filtered against the
+ * field of that parity. */
 static void test_split_top_edge(void **state)
 {
     struct fixture f;
     const uint16_t *s;
-
     build(&f, 0);
     set_field(&f, 1, true);
     f.mbs[3].kind = REC_MB_INTRA_16X16; /* only the bottom field */
@@ -174,7 +173,6 @@ static void test_split_top_edge(void **state)
 static void test_field_references(void **state)
 {
     struct fixture f;
-
     build(&f, 0);
     fill(f.frames[1], 10, 90);
     set_field(&f, 0, true);
@@ -201,7 +199,6 @@ static void test_field_references(void **state)
 static void test_chroma_offset(void **state)
 {
     struct fixture f;
-
     build(&f, 1);
     for (uint32_t y = 0; y < 32; y++)
         for (uint32_t x = 0; x < 16; x++)
@@ -221,11 +218,11 @@ static void test_chroma_offset(void **state)
     destroy(&f);
 }
 
-/* 8.6: without levels a flat prediction survives its quantisation at QS 0; at a coarse one it moves to a step of it. */
+/* 8.6: without levels a flat prediction survives its quantisation at QS 0; at a coarse one it moves
+ * to a step of it. */
 static void test_switching(void **state)
 {
     struct fixture f;
-
     build(&f, 1);
     f.view.head.mbaff = 0;
     f.slice.slice_type = 3;
@@ -235,7 +232,8 @@ static void test_switching(void **state)
     f.slice.qs[0] = 51; /* level (1600 * 9362 + 2^22) >> 23 = 2, times 14 * 2^8 / 16 .. = 448 / 4 */
     assert_int_equal(ref_reconstruct(&f.view, f.frames, 2, f.unfiltered), 0);
     assert_int_equal(f.unfiltered->plane[0][0], 112);
-    f.mbs[0].coded[0] = 1; /* the level of the stream counts at QP 40 before, for a switching slice at QS after */
+    /* the level of the stream counts at QP 40 before, for a switching slice at QS after */
+    f.mbs[0].coded[0] = 1;
     f.coeffs[0][0] = -1;
     f.slice.sp_for_switch = 1;
     assert_int_equal(ref_reconstruct(&f.view, f.frames, 2, f.unfiltered), 0);
@@ -251,7 +249,6 @@ static void test_switching(void **state)
 static void test_colour_plane(void **state)
 {
     struct fixture f;
-
     build(&f, 3);
     f.view.head.mbaff = 0;
     f.view.head.chroma_format_idc = 0;
@@ -267,8 +264,9 @@ static void test_colour_plane(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_neighbour_table), cmocka_unit_test(test_strengths),    cmocka_unit_test(test_split_top_edge),
-        cmocka_unit_test(test_field_references), cmocka_unit_test(test_chroma_offset), cmocka_unit_test(test_switching),
+        cmocka_unit_test(test_neighbour_table), cmocka_unit_test(test_strengths),
+        cmocka_unit_test(test_split_top_edge),  cmocka_unit_test(test_field_references),
+        cmocka_unit_test(test_chroma_offset),   cmocka_unit_test(test_switching),
         cmocka_unit_test(test_colour_plane),
     };
 

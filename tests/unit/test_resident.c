@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Room on the device for coefficients: blocks never overlap and lie in one arena each, all of the room is found again, and what there
- * is no room for is refused. The arenas here are addresses alone, as they are on a device; its memory may be short.
+ * Room on the device for coefficients: blocks never overlap and lie in one arena each, all of the
+ * room is found again, and what there is no room for is refused. The arenas here are addresses
+ * alone, as they are on a device; its memory may be short.
  */
 #include "daemon/worker/resident.h"
 
@@ -12,8 +13,8 @@
 #include <cmocka.h>
 
 #define PIECES 64
-#define PIECE (16u << 10)
-#define LIMIT (PIECES * PIECE)
+#define PIECE  (16u << 10)
+#define LIMIT  (PIECES * PIECE)
 #define BLOCKS 1000
 
 struct gpu_arena {
@@ -58,7 +59,7 @@ struct world {
 
 static struct world *world(unsigned most, uint64_t limit)
 {
-    struct world *w = calloc(1, sizeof *w);
+    struct world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
     made = freed = 0;
     most_arenas = most;
@@ -98,7 +99,8 @@ static bool take(struct world *w, size_t size)
     assert_true(in_an_arena(&b));
     assert_int_equal(b.at % 32, 0);
     for (unsigned i = 0; i < w->count; i++)
-        assert_true(b.at + b.size <= w->blocks[i].at || w->blocks[i].at + w->blocks[i].size <= b.at);
+        assert_true(b.at + b.size <= w->blocks[i].at ||
+                    w->blocks[i].at + w->blocks[i].size <= b.at);
     w->blocks[w->count++] = b;
     return true;
 }
@@ -207,8 +209,12 @@ static void test_no_room_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_order), cmocka_unit_test(test_provided), cmocka_unit_test(test_full), cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_memory_is_short), cmocka_unit_test(test_no_room_at_all),
+        cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_provided),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_memory_is_short),
+        cmocka_unit_test(test_no_room_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,6 @@
 static void put_message(struct bw *w, uint32_t type, const uint8_t *bytes, uint32_t size)
 {
     uint32_t numbers[2] = {type, size};
-
     for (unsigned i = 0; i < 2; i++) {
         for (; numbers[i] >= 255; numbers[i] -= 255)
             bw_u(w, 8, 255);
@@ -27,7 +26,6 @@ static void put_message(struct bw *w, uint32_t type, const uint8_t *bytes, uint3
 static struct bw begin_nal(void)
 {
     struct bw w = {.bits = 0};
-
     bw_u(&w, 8, 6);
     return w;
 }
@@ -43,7 +41,6 @@ static void test_split(void **state)
     struct bw w = begin_nal();
     uint8_t large[600];
     struct h264_sei *sei;
-
     for (unsigned i = 0; i < sizeof(large); i++)
         large[i] = (uint8_t)i;
     put_message(&w, 300, large, 600);
@@ -78,18 +75,17 @@ static void test_cut(void **state)
 {
     struct bw w = begin_nal();
     static const uint8_t bytes[20] = {1, 2, 3};
-
     put_message(&w, 5, bytes, 20);
     put_message(&w, 1, bytes, 3);
     for (size_t n = 0; n <= w.bits / 8; n++) {
         struct h264_sei_inbox inbox = {0};
         uint8_t *exact = malloc(n + 1);
-
         memcpy(exact, w.buf, n);
         exact[n] = 0x80;
         if (h264_sei_collect(&inbox, exact, n + 1) != H264_OK)
             assert_int_equal(inbox.left_out, 1);
-        assert_int_equal(inbox.count, (n >= 22) + (n >= 27)); /* the last byte passes as the payload's */
+        /* the last byte passes as the payload's */
+        assert_int_equal(inbox.count, (n >= 22) + (n >= 27));
         free(exact);
         h264_sei_inbox_free(&inbox);
     }
@@ -101,7 +97,6 @@ static void test_limits(void **state)
     struct bw w = begin_nal();
     struct h264_sei *sei;
     static const uint8_t bytes[7000];
-
     for (unsigned i = 0; i < H264_SEI_MAX_MESSAGES + 5; i++)
         put_message(&w, 5, bytes, 1);
     bw_trailing(&w);
@@ -127,7 +122,6 @@ static void test_limits(void **state)
 static struct h264_sei_message message(uint32_t type, const struct bw *w, size_t size)
 {
     uint8_t *bytes = calloc(1, size + H264_BITS_PADDING);
-
     memcpy(bytes, w->buf, size);
     return (struct h264_sei_message){type, (uint32_t)size, bytes};
 }
@@ -138,21 +132,20 @@ static void drop(const struct h264_sei_message *m)
 }
 
 /* The reader takes the payload, and every shorter one is too short. */
-#define READ_AND_CUT(type, w, call)                                                                                            \
-    do {                                                                                                                       \
-        size_t whole = ((w).bits + 7) / 8;                                                                                     \
-        for (size_t n = 0; n <= whole; n++) {                                                                                  \
-            struct h264_sei_message m = message(type, &(w), n);                                                                \
-            assert_int_equal(call, n < whole ? H264_ERR_TRUNCATED : H264_OK);                                                  \
-            drop(&m);                                                                                                          \
-        }                                                                                                                      \
+#define READ_AND_CUT(type, w, call)                                                                \
+    do {                                                                                           \
+        size_t whole = ((w).bits + 7) / 8;                                                         \
+        for (size_t n = 0; n <= whole; n++) {                                                      \
+            struct h264_sei_message m = message(type, &(w), n);                                    \
+            assert_int_equal(call, n < whole ? H264_ERR_TRUNCATED : H264_OK);                      \
+            drop(&m);                                                                              \
+        }                                                                                          \
     } while (0)
 
 static void test_recovery_point(void **state)
 {
     struct h264_recovery_point r = {0};
     struct bw w = {.bits = 0};
-
     bw_ue(&w, 1000);
     bw_u(&w, 2, 1); /* not exact, broken link */
     bw_u(&w, 2, 2);
@@ -180,7 +173,6 @@ static void test_pic_timing(void **state)
                                    .time_offset_length = 5}};
     struct h264_pic_timing t = {0};
     struct bw w = {.bits = 0};
-
     bw_u(&w, 24, 0xabcdef);
     bw_u(&w, 32, 0xfedcba98);
     bw_u(&w, 4, 5); /* top, bottom, top: three clocks */
@@ -216,7 +208,8 @@ static void test_pic_timing(void **state)
     assert_int_equal(t.clock[0].counting_type, 4);
     assert_int_equal(t.clock[0].time_offset, -3);
     assert_false(t.clock[1].present);
-    assert_true(t.clock[2].present && t.clock[2].cnt_dropped_flag && !t.clock[2].has_minutes && t.clock[2].has_seconds);
+    assert_true(t.clock[2].present && t.clock[2].cnt_dropped_flag && !t.clock[2].has_minutes &&
+                t.clock[2].has_seconds);
     assert_int_equal(t.clock[2].seconds, 12);
     assert_int_equal(t.clock[2].time_offset, 9);
     sps.vui_present = 0;
@@ -227,13 +220,14 @@ static void test_pic_timing(void **state)
 
 static void test_buffering_period(void **state)
 {
-    struct h264_sps sps = {
-        .id = 3,
-        .vui_present = 1,
-        .vui = {.nal_hrd_present = 1, .vcl_hrd_present = 1, .cpb_count = {2, 1}, .initial_cpb_removal_delay_length = 17}};
+    struct h264_sps sps = {.id = 3,
+                           .vui_present = 1,
+                           .vui = {.nal_hrd_present = 1,
+                                   .vcl_hrd_present = 1,
+                                   .cpb_count = {2, 1},
+                                   .initial_cpb_removal_delay_length = 17}};
     struct h264_buffering_period p = {0};
     struct bw w = {.bits = 0};
-
     bw_ue(&w, 3);
     for (unsigned i = 1; i <= 6; i++)
         bw_u(&w, 17, 10000 * i);
@@ -252,7 +246,6 @@ static void test_frame_packing(void **state)
 {
     struct h264_frame_packing p = {0};
     struct bw w = {.bits = 0};
-
     bw_ue(&w, 5);
     bw_u(&w, 1, 0);
     bw_u(&w, 7, 3);
@@ -267,7 +260,8 @@ static void test_frame_packing(void **state)
     assert_int_equal(p.frame_packing_arrangement_id, 5);
     assert_int_equal(p.type, 3);
     assert_int_equal(p.content_interpretation_type, 2);
-    assert_true(p.spatial_flipping_flag && !p.frame0_flipped_flag && p.current_frame_is_frame0_flag);
+    assert_true(p.spatial_flipping_flag && !p.frame0_flipped_flag &&
+                p.current_frame_is_frame0_flag);
     assert_true(!p.frame0_self_contained_flag && p.frame1_self_contained_flag);
     assert_int_equal(p.grid_position[1][0], 3);
     assert_int_equal(p.repetition_period, 1);
@@ -285,7 +279,6 @@ static void test_display(void **state)
     struct h264_content_light l;
     struct bw w = {.bits = 0};
     uint8_t transfer = 0;
-
     bw_u(&w, 3, 1);
     bw_u(&w, 16, 0xc000);
     bw_ue(&w, 1);
@@ -323,10 +316,8 @@ static void test_atsc(void **state)
     const uint8_t *triplets;
     unsigned count;
     uint8_t format;
-
     for (uint32_t n = 0; n <= sizeof(captions); n++) {
         struct h264_sei_message m = {H264_SEI_REGISTERED, n, captions};
-
         count = 99;
         assert_int_equal(h264_sei_captions(&m, &triplets, &count), n < 8    ? H264_ERR_DATA
                                                                    : n < 16 ? H264_ERR_TRUNCATED
@@ -337,8 +328,9 @@ static void test_atsc(void **state)
     assert_ptr_equal(triplets, captions + 10);
     for (uint32_t n = 0; n <= sizeof(afd); n++) {
         struct h264_sei_message m = {H264_SEI_REGISTERED, n, afd};
-
-        assert_int_equal(h264_sei_active_format(&m, &format), n < 7 ? H264_ERR_DATA : n < 9 ? H264_ERR_TRUNCATED : H264_OK);
+        assert_int_equal(h264_sei_active_format(&m, &format), n < 7   ? H264_ERR_DATA
+                                                              : n < 9 ? H264_ERR_TRUNCATED
+                                                                      : H264_OK);
         assert_int_equal(h264_sei_captions(&m, &triplets, &count), H264_ERR_DATA);
     }
     assert_int_equal(format, 10);
@@ -347,9 +339,11 @@ static void test_atsc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split),          cmocka_unit_test(test_cut),        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_recovery_point), cmocka_unit_test(test_pic_timing), cmocka_unit_test(test_buffering_period),
-        cmocka_unit_test(test_frame_packing),  cmocka_unit_test(test_display),    cmocka_unit_test(test_atsc),
+        cmocka_unit_test(test_split),         cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_recovery_point),
+        cmocka_unit_test(test_pic_timing),    cmocka_unit_test(test_buffering_period),
+        cmocka_unit_test(test_frame_packing), cmocka_unit_test(test_display),
+        cmocka_unit_test(test_atsc),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,11 +20,11 @@ struct sets {
 static void make_sets(struct sets *s)
 {
     struct bw w = {.bits = 0}, p = {.bits = 0};
-
     write_sps(&w, &s->sf);
     write_pps(&p, &s->pf);
     assert_int_equal(h264_sps_parse(w.buf, w.bits / 8, &s->sps, NULL), H264_OK);
-    assert_int_equal(h264_pps_parse(p.buf, p.bits / 8, s->sf.chroma_format_idc, &s->pps, NULL), H264_OK);
+    assert_int_equal(h264_pps_parse(p.buf, p.bits / 8, s->sf.chroma_format_idc, &s->pps, NULL),
+                     H264_OK);
 }
 
 static void free_sets(struct sets *s)
@@ -33,7 +33,8 @@ static void free_sets(struct sets *s)
     h264_pps_unref(s->pps);
 }
 
-static int parse(const struct sets *s, const struct bw *w, struct h264_slice_header *h, size_t *bit, struct h264_diag *diag)
+static int parse(const struct sets *s, const struct bw *w, struct h264_slice_header *h, size_t *bit,
+                 struct h264_diag *diag)
 {
     return h264_slice_header_parse(w->buf, w->bits / 8, s->sps, s->pps, h, bit, diag);
 }
@@ -41,7 +42,6 @@ static int parse(const struct sets *s, const struct bw *w, struct h264_slice_hea
 static uint32_t bits_at(const struct bw *w, size_t bit, unsigned n)
 {
     struct h264_bits b;
-
     h264_bits_init(&b, w->buf, w->bits / 8);
     h264_bits_skip(&b, bit);
     return h264_bits_u(&b, n);
@@ -49,7 +49,8 @@ static uint32_t bits_at(const struct bw *w, size_t bit, unsigned n)
 
 static void test_values(void **state)
 {
-    struct sets s = {.sf = plain_sps(), .pf = {.cabac = 1, .bottom_poc = 1, .refs = {3, 2}, .redundant = 1}};
+    struct sets s = {.sf = plain_sps(),
+                     .pf = {.cabac = 1, .bottom_poc = 1, .refs = {3, 2}, .redundant = 1}};
     struct slice_fields f = {.ref_idc = 2,
                              .first_mb = 7,
                              .type = H264_B,
@@ -62,7 +63,6 @@ static void test_values(void **state)
     struct bw w = {.bits = 0};
     struct h264_slice_header h;
     size_t bit;
-
     make_sets(&s);
     write_slice(&w, &f, &s.sf, &s.pf);
     assert_int_equal(parse(&s, &w, &h, &bit, NULL), H264_OK);
@@ -96,7 +96,8 @@ static void test_values(void **state)
 }
 
 /* P with explicit weights, one luma flag and one chroma flag set; then the deblocking elements. */
-static void weighted_slice(struct bw *w, int luma_weight, unsigned denom, int qp_delta, unsigned idc, int alpha)
+static void weighted_slice(struct bw *w, int luma_weight, unsigned denom, int qp_delta,
+                           unsigned idc, int alpha)
 {
     bw_u(w, 8, 0x01);
     bw_ue(w, 0);
@@ -132,7 +133,6 @@ static void expect_weighted(struct sets *s, struct bw *w, const char *element)
     struct h264_slice_header h;
     struct h264_diag diag = {0};
     size_t bit;
-
     assert_int_equal(parse(s, w, &h, &bit, &diag), H264_ERR_DATA);
     assert_string_equal(diag.element, element);
 }
@@ -143,7 +143,6 @@ static void test_weights_and_deblocking(void **state)
     struct h264_slice_header h;
     struct bw w = {.bits = 0};
     size_t bit;
-
     make_sets(&s);
     weighted_slice(&w, 127, 7, 25, 2, 6);
     assert_int_equal(parse(&s, &w, &h, &bit, NULL), H264_OK);
@@ -161,7 +160,8 @@ static void test_weights_and_deblocking(void **state)
     assert_int_equal(h.filter_offset_a, 12);
     assert_int_equal(h.filter_offset_b, -12);
     assert_int_equal(bits_at(&w, bit, 8), 0xaa);
-#define BAD(element, ...) (w = (struct bw){.bits = 0}, weighted_slice(&w, __VA_ARGS__), expect_weighted(&s, &w, element))
+#define BAD(element, ...)                                                                          \
+    (w = (struct bw){.bits = 0}, weighted_slice(&w, __VA_ARGS__), expect_weighted(&s, &w, element))
     BAD("luma_weight", 128, 7, 0, 1, 0);
     BAD("luma_log2_weight_denom", 1, 8, 0, 1, 0);
     BAD("slice_qp_delta", 1, 7, 26, 1, 0);
@@ -178,7 +178,6 @@ static void expect_error(const struct sets *s, const struct bw *w, const char *e
     struct h264_slice_header h = {.pps_id = 77};
     struct h264_diag diag = {0};
     size_t bit = 5;
-
     assert_int_equal(parse(s, w, &h, &bit, &diag), H264_ERR_DATA);
     assert_string_equal(diag.element, element);
     assert_int_equal(bit, 5); /* untouched on failure */
@@ -219,7 +218,6 @@ static void test_floods(void **state)
     struct h264_slice_header h;
     struct bw w;
     size_t bit;
-
     make_sets(&s);
     w = (struct bw){.bits = 0};
     flood(&w, 66, 66);
@@ -240,11 +238,10 @@ static void test_limits(void **state)
     struct sets s = {.sf = plain_sps(), .pf = {.redundant = 1}};
     struct slice_fields f;
     struct bw w;
-
     make_sets(&s);
-#define BAD(element, ...)                                                                                                      \
-    (f = (struct slice_fields){__VA_ARGS__}, w = (struct bw){.bits = 0}, write_slice(&w, &f, &s.sf, &s.pf),                    \
-     expect_error(&s, &w, element))
+#define BAD(element, ...)                                                                          \
+    (f = (struct slice_fields){__VA_ARGS__}, w = (struct bw){.bits = 0},                           \
+     write_slice(&w, &f, &s.sf, &s.pf), expect_error(&s, &w, element))
     BAD("slice_type", .type = 10);
     BAD("pic_parameter_set_id", .pps_id = 256);
     BAD("idr_pic_id", .idr = 1, .ref_idc = 1, .type = H264_I, .idr_pic_id = 65536);
@@ -261,12 +258,16 @@ static void test_limits(void **state)
 static void test_damage(void **state)
 {
     struct sets s = {.sf = plain_sps(),
-                     .pf = {.cabac = 1, .bottom_poc = 1, .refs = {3, 2}, .weighted = 1, .bipred = 1, .deblocking_control = 1}};
+                     .pf = {.cabac = 1,
+                            .bottom_poc = 1,
+                            .refs = {3, 2},
+                            .weighted = 1,
+                            .bipred = 1,
+                            .deblocking_control = 1}};
     struct h264_slice_header h;
     struct bw w = {.bits = 0};
     uint32_t seed = 7;
     size_t bit;
-
     make_sets(&s);
     flood(&w, 3, 4);
     for (size_t n = 0; n < w.bits / 8; n++) { /* every truncation; memory of exactly that size */
@@ -278,14 +279,14 @@ static void test_damage(void **state)
     }
     for (unsigned i = 0; i < 50000; i++) {
         struct bw copy = w;
-
         for (unsigned k = 0; k < 24; k++) {
             seed = seed * 1664525 + 1013904223;
             copy.buf[1 + k] = (uint8_t)(seed >> 24);
         }
         if (!parse(&s, &copy, &h, &bit, NULL)) {
             assert_true(bit <= copy.bits);
-            assert_true(h.num_ref[0] <= 16 && h.num_ref[1] <= 16 && h.qp >= 0 && h.qp <= 51 && h.cabac_init_idc <= 2);
+            assert_true(h.num_ref[0] <= 16 && h.num_ref[1] <= 16 && h.qp >= 0 && h.qp <= 51 &&
+                        h.cabac_init_idc <= 2);
         }
     }
     free_sets(&s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 1 as a whole on streams made here: slices and pictures, where decoding starts, parameter sets, avcC, failing allocations,
- * noise.
+ * Step 1 as a whole on streams made here: slices and pictures, where decoding starts, parameter
+ * sets, avcC, failing allocations, noise.
  */
 #include "codec/internal.h"
 
@@ -18,7 +18,6 @@ static void test_slices(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
     const struct h264_picture *pic;
-
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, IDR()), H264_ERR_DATA); /* sent twice */
@@ -38,7 +37,6 @@ static void test_slices(void **state)
         struct h264_bits b;
         uint8_t rbsp[256];
         size_t n = h264_unescape(pic->slices[i].nal, pic->slices[i].nal_size, rbsp, NULL);
-
         h264_bits_init(&b, rbsp, n);
         h264_bits_skip(&b, pic->slices[i].data_bit_offset);
         assert_int_equal(h264_bits_u(&b, 16), 0x5555 + pic->slices[i].hdr.first_mb);
@@ -53,7 +51,6 @@ static void test_slices(void **state)
 static void test_redundant_left_alone(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
-
     c.pps.redundant = 1;
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
@@ -70,7 +67,6 @@ static void test_redundant_left_alone(void **state)
 static void test_new_picture(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
-
     open_stream(&c);
     assert_int_equal(slice(&c, IDR()), H264_OK);
     assert_int_equal(slice(&c, IDR(.idr_pic_id = 1)), H264_OK);
@@ -94,7 +90,6 @@ static void test_starts_without_idr(void **state)
     struct ctx c = plain_ctx(4, 1);
     struct h264_stats stats;
     struct bw sei = {.bits = 0};
-
     open_stream(&c);
     assert_int_equal(slice(&c, REF_P(.frame_num = 5, .poc_lsb = 2)), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 6, .poc_lsb = 4)), H264_OK);
@@ -111,7 +106,8 @@ static void test_starts_without_idr(void **state)
     bw_trailing(&sei);
     assert_int_equal(feed(&c, &sei), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 7, .poc_lsb = 8)), H264_OK);
-    assert_int_equal(slice(&c, NONREF_B(.frame_num = 8, .poc_lsb = 6)), H264_OK); /* lacks what was before */
+    /* lacks what was before */
+    assert_int_equal(slice(&c, NONREF_B(.frame_num = 8, .poc_lsb = 6)), H264_OK);
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 8, .poc_lsb = 10)), H264_OK);
     flush(&c);
     assert_int_equal(c.decoded_count, 3);
@@ -127,7 +123,6 @@ static void test_starts_without_idr(void **state)
 static int send_recovery_point(struct ctx *c, unsigned frame_cnt, unsigned broken_link)
 {
     struct bw sei = {.bits = 0};
-
     bw_u(&sei, 8, 6);
     bw_u(&sei, 8, 6);
     bw_u(&sei, 8, 1);
@@ -143,12 +138,11 @@ static int send_recovery_point(struct ctx *c, unsigned frame_cnt, unsigned broke
     return feed(c, &sei);
 }
 
-/* Gradual refresh: what comes before the recovery point is not for output where decoding starts at its announcement; damage
- * before the announcement is over at the point, later damage is not. */
+/* Gradual refresh: what comes before the recovery point is not for output where decoding starts at
+ * its announcement; damage before the announcement is over at the point, later damage is not. */
 static void test_recovery_point(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
-
     open_stream(&c);
     assert_int_equal(send_recovery_point(&c, 2, 0), H264_OK);
     for (unsigned i = 5; i < 10; i++)
@@ -159,13 +153,15 @@ static void test_recovery_point(void **state)
         assert_int_equal(c.decoded[i]->unrecovered, i < 2);
     assert_true(c.decoded[1]->damage >= c.decoded[1]->clean);
     assert_true(c.decoded[0]->damage < c.decoded[2]->clean);
-    assert_true(c.decoded[0]->id + 2 >= c.decoded[2]->clean); /* damage in the picture that announces it counts */
+    /* damage in the picture that announces it counts */
+    assert_true(c.decoded[0]->id + 2 >= c.decoded[2]->clean);
     close_stream(&c);
 
     c = plain_ctx(4, 1);
     open_stream(&c);
     low_delay_run(&c, 3);
-    assert_int_equal(send_recovery_point(&c, 0, 1), H264_OK); /* broken link: what precedes it in output order is marked, and shown */
+    /* broken link: what precedes it in output order is marked, and shown */
+    assert_int_equal(send_recovery_point(&c, 0, 1), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 12)), H264_OK);
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 4, .poc_lsb = 10)), H264_OK);
     flush(&c);
@@ -178,7 +174,8 @@ static void test_recovery_point(void **state)
 static void test_idr_with_p_and_b(void **state)
 {
     struct slice_fields p = {.idr = 1, .ref_idc = 1, .type = H264_P};
-    struct slice_fields b = {.idr = 1, .ref_idc = 1, .type = H264_B, .first_mb = 6, .mods = {{{1, 0}}, {{3, 5}}}};
+    struct slice_fields b = {
+        .idr = 1, .ref_idc = 1, .type = H264_B, .first_mb = 6, .mods = {{{1, 0}}, {{3, 5}}}};
     struct ctx c = plain_ctx(4, 3);
 
     open_stream(&c);
@@ -188,7 +185,8 @@ static void test_idr_with_p_and_b(void **state)
     flush(&c);
     expect_list(&c, 3, 0, "- - -");
     assert_int_equal(c.decoded[3]->slice_count, 2);
-    assert_int_equal(c.decoded[3]->refs_held_count, 1); /* what was before the IDR picture stands in */
+    /* what was before the IDR picture stands in */
+    assert_int_equal(c.decoded[3]->refs_held_count, 1);
     assert_ptr_equal(c.decoded[3]->refs_held[0], c.decoded[2]);
     close_stream(&c);
 }
@@ -196,7 +194,6 @@ static void test_idr_with_p_and_b(void **state)
 static void test_size_change_without_idr(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
-
     open_stream(&c);
     low_delay_run(&c, 2);
     for (unsigned i = 0; i < 300; i++) { /* each is refused until an intra picture */
@@ -206,7 +203,9 @@ static void test_size_change_without_idr(void **state)
     }
     flush(&c);
     expect_output(&c, "0 1");
-    assert_int_equal(slice(&c, ((struct slice_fields){.ref_idc = 1, .type = H264_I, .frame_num = 3, .poc_lsb = 6})), H264_OK);
+    assert_int_equal(slice(&c, ((struct slice_fields){
+                                   .ref_idc = 1, .type = H264_I, .frame_num = 3, .poc_lsb = 6})),
+                     H264_OK);
     flush(&c);
     expect_output(&c, "0 1 2");
     close_stream(&c);
@@ -215,7 +214,6 @@ static void test_size_change_without_idr(void **state)
 static void test_missing_sets(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
-
     open_stream(&c);
     assert_int_equal(slice(&c, IDR(.pps_id = 3)), H264_ERR_NO_PARAMS);
     assert_string_equal(c.diag.element, "pic_parameter_set_id");
@@ -245,7 +243,6 @@ static void twelve_lists(struct bw *w)
 static void test_pps_follows_chroma_format(void **state)
 {
     struct ctx c = plain_ctx(4, 1);
-
     c.pps.extension = c.pps.transform_8x8 = 1;
     c.pps.scaling = twelve_lists;
     open_stream(&c);
@@ -268,7 +265,6 @@ static void test_avcc(void **state)
     uint8_t box[512] = {1, 100, 0, 40, 0xff, 0xe1}, unit[512];
     struct slice_fields idr = IDR();
     size_t n = 6, m;
-
     write_sps(&w, &c.sps);
     write_pps(&p, &c.pps);
     write_slice(&i, &idr, &c.sps, &c.pps);
@@ -306,7 +302,6 @@ struct counting {
 static void *counting_get(void *ctx, size_t size)
 {
     struct counting *k = ctx;
-
     if (++k->calls == k->fail_at)
         return NULL;
     k->live += size;
@@ -316,7 +311,6 @@ static void *counting_get(void *ctx, size_t size)
 static void counting_put(void *ctx, void *memory, size_t size)
 {
     struct counting *k = ctx;
-
     assert_true(k->live >= size);
     k->live -= size;
     free(memory);
@@ -329,7 +323,6 @@ static void test_failing_allocations(void **state)
         struct h264_allocator a = {.get = counting_get, .put = counting_put, .ctx = &k};
         struct ctx c = plain_ctx(2, 2);
         struct h264_stats stats;
-
         c.sps.gaps_allowed = 1;
         open_with(&c, &(struct h264_stream_params){.allocator = &a});
         slice(&c, IDR());
@@ -359,7 +352,6 @@ static void test_release(void **state)
     struct counting k = {.fail_at = 0};
     struct h264_allocator a = {.get = counting_get, .put = counting_put, .ctx = &k};
     size_t before;
-
     freed = 0;
     open_with(&c, &(struct h264_stream_params){.allocator = &a});
     low_delay_run(&c, 40);
@@ -390,7 +382,6 @@ static void test_noise(void **state)
 {
     struct ctx c = plain_ctx(4, 4);
     uint32_t seed = 3;
-
     open_stream(&c);
     for (unsigned i = 0; i < 20000; i++) {
         struct slice_fields f = {.idr = i % 50 == 0,
@@ -402,7 +393,6 @@ static void test_noise(void **state)
                                  .mods = {{{1 + i % 3, i & 3}}}};
         struct bw w = {.bits = 0};
         struct h264_picture *pic;
-
         write_slice(&w, &f, &c.sps, &c.pps);
         for (unsigned n = i % 4; n; n--) {
             seed = seed * 1664525 + 1013904223;
@@ -419,18 +409,20 @@ static void test_noise(void **state)
     close_stream(&c);
 }
 
-/* After memory_management_control_operation 5 the next picture can have the frame_num and the POC of the one before: an access unit
- * delimiter tells them apart where slices may come in any order. */
+/* After memory_management_control_operation 5 the next picture can have the frame_num and the POC
+ * of the one before: an access unit delimiter tells them apart where slices may come in any order.
+ */
 static void test_delimiter(void **state)
 {
     static const uint8_t delimiter[] = {0, 0, 0, 1, 9, 0xf0};
     struct ctx c = plain_ctx(4, 1);
-
     (void)state;
     c.sps.profile_idc = 66;
     open_stream(&c);
     assert_int_equal(slice(&c, IDR(.frame_num = 0)), H264_OK);
-    assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .first_mb = 6, .mmco = {{5, 0, 0}})), H264_OK);
+    assert_int_equal(
+        slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .first_mb = 6, .mmco = {{5, 0, 0}})),
+        H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .mmco = {{5, 0, 0}})), H264_OK);
     assert_int_equal(h264_stream_feed(c.s, delimiter, sizeof(delimiter), c.tag, &c.diag), H264_OK);
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .first_mb = 8)), H264_OK);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 1 of streams of two views (annex H), on streams made here: what the lists of the second view hold.
+ * Step 1 of streams of two views (annex H), on streams made here: what the lists of the second view
+ * hold.
  */
 #include "codec/dpb.h"
 
@@ -10,8 +11,10 @@
 
 #include "streamctx.h"
 
-/* Pictures of both views have ids in the order in which they begin: of access unit n 2n and 2n + 1. */
-#define VIEW_P(...) ((struct slice_fields){.second_view = 1, .ref_idc = 1, .type = H264_P, __VA_ARGS__})
+/* Pictures of both views have ids in the order in which they begin: of access unit n 2n and 2n + 1.
+ */
+#define VIEW_P(...)                                                                                \
+    ((struct slice_fields){.second_view = 1, .ref_idc = 1, .type = H264_P, __VA_ARGS__})
 #define VIEW_B(...) ((struct slice_fields){.second_view = 1, .type = H264_B, __VA_ARGS__})
 
 /* subset_seq_parameter_set_rbsp(): refs is a bit per list, [anchor_pic_flag] */
@@ -19,7 +22,6 @@ static void send_subset(struct ctx *c, const unsigned refs[2])
 {
     struct bw w = {.bits = 0};
     struct sps_fields sps = c->sps;
-
     sps.profile_idc = 128;
     bw_u(&w, 8, 0x6f);
     write_sps_data(&w, &sps);
@@ -48,7 +50,6 @@ static void send_subset(struct ctx *c, const unsigned refs[2])
 static void send_prefix(struct ctx *c, unsigned idr, unsigned inter_view_flag)
 {
     struct bw w = {.bits = 0};
-
     bw_u(&w, 8, 0x6e);
     write_view(&w, idr, 0, inter_view_flag);
     assert_int_equal(feed(c, &w), H264_OK);
@@ -57,7 +58,6 @@ static void send_prefix(struct ctx *c, unsigned idr, unsigned inter_view_flag)
 static struct ctx open_views(const unsigned refs[2])
 {
     struct ctx c = plain_ctx(4, 4);
-
     assert_int_equal(h264_stream_create(&(struct h264_stream_params){.views = 2}, &c.s), H264_OK);
     send_sets(&c);
     send_subset(&c, refs);
@@ -70,7 +70,6 @@ static void expect_refs(const struct ctx *c, uint32_t id, unsigned list, const c
 {
     char text[256] = "";
     const struct h264_slice *sl = NULL;
-
     for (unsigned i = 0; i < c->decoded_count; i++)
         if (c->decoded[i]->id == id)
             sl = &c->decoded[i]->slices[0];
@@ -78,7 +77,6 @@ static void expect_refs(const struct ctx *c, uint32_t id, unsigned list, const c
     assert_int_equal(sl->pic->view, id & 1);
     for (unsigned i = 0; i < sl->num_ref[list]; i++) {
         size_t n = strlen(text);
-
         if (sl->ref[list][i].pic)
             snprintf(text + n, sizeof(text) - n, "%s%u", i ? " " : "", sl->ref[list][i].pic->id);
         else
@@ -87,11 +85,11 @@ static void expect_refs(const struct ctx *c, uint32_t id, unsigned list, const c
     assert_string_equal(text, expected);
 }
 
-/* H.8.2: own pictures, then the base view's; at an IDR picture nothing but that, in spite of the pictures before it. */
+/* H.8.2: own pictures, then the base view's; at an IDR picture nothing but that, in spite of the
+ * pictures before it. */
 static void test_later_idr(void **state)
 {
     struct ctx c = open_views((const unsigned[2]){3, 3});
-
     for (unsigned i = 0; i < 2; i++) {
         slice(&c, IDR(.idr_pic_id = i));
         assert_int_equal(slice(&c, VIEW_P(.idr = 1, .idr_pic_id = i, .num_ref = {3})), H264_OK);
@@ -106,17 +104,18 @@ static void test_later_idr(void **state)
     close_stream(&c);
 }
 
-/* H.8.2.1: a list for each value of anchor_pic_flag; H.8.2.2.3: the base view's picture by modification 5, then 4 */
+/* H.8.2.1: a list for each value of anchor_pic_flag; H.8.2.2.3: the base view's picture by
+ * modification 5, then 4 */
 static void test_lists(void **state)
 {
     struct ctx c = open_views((const unsigned[2]){2, 1});
-
     slice(&c, IDR());
     slice(&c, VIEW_P(.idr = 1, .num_ref = {2}));
     slice(&c, REF_P(.frame_num = 1, .poc_lsb = 4));
     slice(&c, VIEW_P(.frame_num = 1, .poc_lsb = 4, .num_ref = {2}));
     slice(&c, NONREF_B(.frame_num = 2, .poc_lsb = 2));
-    slice(&c, VIEW_B(.frame_num = 2, .poc_lsb = 2, .num_ref = {3, 3}, .mods = {{{0}}, {{6, 0, 0}, {1, 1, 0}, {5, 0, 0}}}));
+    slice(&c, VIEW_B(.frame_num = 2, .poc_lsb = 2, .num_ref = {3, 3},
+                     .mods = {{{0}}, {{6, 0, 0}, {1, 1, 0}, {5, 0, 0}}}));
     flush(&c);
     expect_refs(&c, 1, 0, "0 -");
     expect_refs(&c, 3, 0, "1 -");
@@ -125,11 +124,11 @@ static void test_lists(void **state)
     close_stream(&c);
 }
 
-/* H.7.4.1.1: the prefix NAL unit counts for the slice behind it; without one inter_view_flag is 1. */
+/* H.7.4.1.1: the prefix NAL unit counts for the slice behind it; without one inter_view_flag is 1.
+ */
 static void test_prefix(void **state)
 {
     struct ctx c = open_views((const unsigned[2]){3, 3});
-
     for (unsigned i = 0; i < 3; i++) {
         if (i < 2)
             send_prefix(&c, i == 0, i);
@@ -145,8 +144,7 @@ static void test_prefix(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_later_idr), cmocka_unit_test(test_lists),
-                                       cmocka_unit_test(test_prefix)};
-
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_later_idr),
+                                       cmocka_unit_test(test_lists), cmocka_unit_test(test_prefix)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

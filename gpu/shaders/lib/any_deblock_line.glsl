@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The shared tile of a macroblock and what lies to its left and above, and the filter across one line of an edge, at any depth.
+ * The shared tile of a macroblock and what lies to its left and above, and the filter across one
+ * line of an edge, at any depth.
  */
 #ifndef PELTON_ANY_DEBLOCK_LINE_GLSL
 #define PELTON_ANY_DEBLOCK_LINE_GLSL
@@ -16,7 +17,8 @@ int tile_at(int c, int x, int y)
     return c * TILE_SIZE + (y + TILE_ABOVE) * TILE_PITCH + x + 4;
 }
 
-/* 8.7.2.4, bS 4: one side of the edge, whose samples lie at `at`, `at + step`, ..; o0 and o1 are those of the other side. */
+/* 8.7.2.4, bS 4: one side of the edge, whose samples lie at `at`, `at + step`, ..; o0 and o1 are
+ * those of the other side. */
 void filter_strong_side(int at, int step, bool strong, int o0, int o1, int v0, int v1, int v2)
 {
     if (!strong) {
@@ -29,7 +31,8 @@ void filter_strong_side(int at, int step, bool strong, int o0, int o1, int v0, i
     tile[at + 2 * step] = (2 * v3 + 3 * v2 + v1 + v0 + o0 + 4) >> 3;
 }
 
-/* Filter one line of samples across an edge (8.7.2.3, 8.7.2.4): p0 at tile[p], q0 at tile[q], others step apart from them. */
+/* Filter one line of samples across an edge (8.7.2.3, 8.7.2.4): p0 at tile[p], q0 at tile[q],
+ * others step apart from them. */
 void filter_line(int p, int q, int step, uint strength, uint params, bool chroma, int depth)
 {
     int up = depth - 8, alpha = int(params & 0xffu) << up, beta = int((params >> 8) & 0xffu) << up;
@@ -46,7 +49,8 @@ void filter_line(int p, int q, int step, uint strength, uint params, bool chroma
     }
     int tc0 = int((params >> (11u + 5u * strength)) & 31u) << up, top = (1 << depth) - 1;
     int tc = tc0 + (chroma ? 1 : int(p_flat) + int(q_flat));
-    int delta = clamp((((q0 - p0) << 2) + (p1 - q1) + 4) >> 3, -tc, tc), middle = (p0 + q0 + 1) >> 1;
+    int delta = clamp((((q0 - p0) << 2) + (p1 - q1) + 4) >> 3, -tc, tc),
+        middle = (p0 + q0 + 1) >> 1;
     tile[p] = clamp(p0 + delta, 0, top);
     tile[q] = clamp(q0 - delta, 0, top);
     if (p_flat)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblock one macroblock (8.7) of any format by a workgroup of 32 threads: vertical edges, then horizontal ones, a thread a line.
- * The macroblock's samples come from the unfiltered images, those to the left and above from the frame, where earlier macroblocks
- * left them filtered; all go to the frame.
+ * Deblock one macroblock (8.7) of any format by a workgroup of 32 threads: vertical edges, then
+ * horizontal ones, a thread a line. The macroblock's samples come from the unfiltered images, those
+ * to the left and above from the frame, where earlier macroblocks left them filtered; all go to the
+ * frame.
  *
- * In MBAFF frames the samples across a left edge lie in the same row of the frame whatever the pairs are; those across a top edge
- * in rows of the macroblock's own kind. Only a frame macroblock below a pair of field macroblocks has two top edges, its rows
- * taken as two fields.
+ * In MBAFF frames the samples across a left edge lie in the same row of the frame whatever the
+ * pairs are; those across a top edge in rows of the macroblock's own kind. Only a frame macroblock
+ * below a pair of field macroblocks has two top edges, its rows taken as two fields.
  */
 #ifndef PELTON_ANY_DEBLOCK_MB_GLSL
 #define PELTON_ANY_DEBLOCK_MB_GLSL
@@ -17,7 +18,10 @@
 
 #define DEBLOCK_THREADS 32
 
-layout(set = SET_BATCH, binding = BIND_STRENGTHS, scalar) readonly buffer strength_buffer { uint strengths[]; };
+layout(set = SET_BATCH, binding = BIND_STRENGTHS, scalar) readonly buffer strength_buffer
+{
+    uint strengths[];
+};
 
 /* The macroblock that is being done. */
 struct {
@@ -27,11 +31,13 @@ struct {
     bool left, top;
 } now;
 
-/* Texel column tx and row y of component c, which may be to the left or above; in the unfiltered image. */
+/* Texel column tx and row y of component c, which may be to the left or above; in the unfiltered
+ * image. */
 ivec3 work_texel(int c, int tx, int y)
 {
     ivec3 rows = mb_rows(now.field, now.addr, mb_height_of(c));
-    return ivec3(int(now.addr % push.mb_width) * mb_texels_of(c) + tx, rows.x + y * rows.y, now.picture.work);
+    return ivec3(int(now.addr % push.mb_width) * mb_texels_of(c) + tx, rows.x + y * rows.y,
+                 now.picture.work);
 }
 
 ivec3 frame_texel(int c, int tx, int y)
@@ -64,7 +70,8 @@ uint params_of(uint place, int c)
     return strengths[now.at + ANY_PARAMS + place * 3u + uint(c)];
 }
 
-/* Edges of a line of component c in one direction; position in samples is edge * 4 luma samples or what they are in chroma. */
+/* Edges of a line of component c in one direction; position in samples is edge * 4 luma samples or
+ * what they are in chroma. */
 bool edge_exists(int c, uint edge, int size)
 {
     if (as_luma(c))
@@ -77,18 +84,22 @@ void filter_row(int c, int y)
     int height = mb_height_of(c), width = mb_texels_of(c) * 4;
     uint segment = uint(y * 4 / height);
     if (now.left) {
-        uint i = height == 8 ? uint(y) : (now.flags & ANY_LEFT_ROWS) != 0u ? uint((y >> 2) * 2 + (y & 1)) : uint(y >> 1);
+        uint i = height == 8                         ? uint(y)
+                 : (now.flags & ANY_LEFT_ROWS) != 0u ? uint((y >> 2) * 2 + (y & 1))
+                                                     : uint(y >> 1);
         bool second = ((now.flags & ANY_LEFT_ROWS) != 0u && (y & 1) != 0) ||
                       ((now.flags & ANY_LEFT_HALVES) != 0u && 2 * y >= height);
         int q = tile_at(c, 0, y);
-        filter_line(q - 1, q, 1, nibble_of(ANY_LEFT_WORD, i), params_of(second ? ANY_PLACE_LEFT2 : ANY_PLACE_LEFT, c),
-                    !as_luma(c), depth_of(c));
+        filter_line(q - 1, q, 1, nibble_of(ANY_LEFT_WORD, i),
+                    params_of(second ? ANY_PLACE_LEFT2 : ANY_PLACE_LEFT, c), !as_luma(c),
+                    depth_of(c));
     }
     for (uint edge = 1u; edge < 4u; edge++) {
         uint n = edge * 4u + segment;
         int q = tile_at(c, int(edge) * width / 4, y);
         if (edge_exists(c, edge, width))
-            filter_line(q - 1, q, 1, nibble_of(n >> 3, n & 7u), params_of(ANY_PLACE_INSIDE, c), !as_luma(c), depth_of(c));
+            filter_line(q - 1, q, 1, nibble_of(n >> 3, n & 7u), params_of(ANY_PLACE_INSIDE, c),
+                        !as_luma(c), depth_of(c));
     }
 }
 
@@ -98,17 +109,19 @@ void filter_column(int c, int x)
     uint segment = uint(x * 4 / width);
     bool chroma = !as_luma(c), fields = (now.flags & ANY_TOP_FIELDS) != 0u;
     if (now.top) {
-        int q = tile_at(c, x, 0), p = q - (fields ? 2 : 1) * TILE_PITCH, step = (fields ? 2 : 1) * TILE_PITCH;
+        int q = tile_at(c, x, 0), p = q - (fields ? 2 : 1) * TILE_PITCH,
+            step = (fields ? 2 : 1) * TILE_PITCH;
         filter_line(p, q, step, nibble_of(2u, segment), params_of(ANY_PLACE_TOP, c), chroma, depth);
         if (fields)
-            filter_line(q - TILE_PITCH, q + TILE_PITCH, step, nibble_of(ANY_TOP2_WORD, segment), params_of(ANY_PLACE_TOP2, c),
-                        chroma, depth);
+            filter_line(q - TILE_PITCH, q + TILE_PITCH, step, nibble_of(ANY_TOP2_WORD, segment),
+                        params_of(ANY_PLACE_TOP2, c), chroma, depth);
     }
     for (uint edge = 1u; edge < 4u; edge++) {
         uint n = 16u + edge * 4u + segment;
         int q = tile_at(c, x, int(edge) * height / 4);
         if (edge_exists(c, edge, height))
-            filter_line(q - TILE_PITCH, q, TILE_PITCH, nibble_of(n >> 3, n & 7u), params_of(ANY_PLACE_INSIDE, c), chroma, depth);
+            filter_line(q - TILE_PITCH, q, TILE_PITCH, nibble_of(n >> 3, n & 7u),
+                        params_of(ANY_PLACE_INSIDE, c), chroma, depth);
     }
 }
 
@@ -124,17 +137,20 @@ void load_tile()
     for (int c = 0; c < COMPONENTS; c++) {
         int texels = mb_texels_of(c), height = mb_height_of(c), plane = frame_plane(now.picture, c);
         for (int i = t; i < texels * height; i += DEBLOCK_THREADS)
-            put_texel(c, i % texels, i / texels, load_work(c, work_texel(c, i % texels, i / texels)));
+            put_texel(c, i % texels, i / texels,
+                      load_work(c, work_texel(c, i % texels, i / texels)));
         if (now.left && t < height)
             put_texel(c, -1, t, load_frame(plane, frame_texel(c, -1, t)));
         if (now.top && t < texels * above)
-            put_texel(c, t % texels, t / texels - above, load_frame(plane, frame_texel(c, t % texels, t / texels - above)));
+            put_texel(c, t % texels, t / texels - above,
+                      load_frame(plane, frame_texel(c, t % texels, t / texels - above)));
     }
 }
 
 void store_tile()
 {
-    int t = int(gl_LocalInvocationIndex), above = (now.flags & ANY_TOP_FIELDS) != 0u ? 4 : 3; /* others are only read */
+    /* others are only read */
+    int t = int(gl_LocalInvocationIndex), above = (now.flags & ANY_TOP_FIELDS) != 0u ? 4 : 3;
     for (int c = 0; c < COMPONENTS; c++) {
         int texels = mb_texels_of(c), height = mb_height_of(c);
         for (int i = t; i < texels * height; i += DEBLOCK_THREADS)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction (8.3) of samples of any depth from a shared tile that holds a component of a macroblock and its neighbours.
+ * Intra prediction (8.3) of samples of any depth from a shared tile that holds a component of a
+ * macroblock and its neighbours.
  */
 #ifndef PELTON_ANY_INTRA_BLOCK_GLSL
 #define PELTON_ANY_INTRA_BLOCK_GLSL
@@ -23,14 +24,16 @@ int intra_dc(bool left, bool top, int left_sum, int top_sum, int log2_n, int dep
     return ((left ? left_sum : top_sum) + (1 << (log2_n - 1))) >> log2_n;
 }
 
-/* E of the 4x4 block at (bx, by) in samples; last is 8, or 4 where what is above and to the right is unavailable. */
+/* E of the 4x4 block at (bx, by) in samples; last is 8, or 4 where what is above and to the right
+ * is unavailable. */
 int border4(int bx, int by, int i, int last)
 {
     i = clamp(i, -4, last);
     return i >= 0 ? TILE_AT(bx + i - 1, by - 1) : TILE_AT(bx - 1, by - i - 1);
 }
 
-int intra_4x4(int mode, int bx, int by, int x, int y, bool left, bool top, bool top_right, int depth)
+int intra_4x4(int mode, int bx, int by, int x, int y, bool left, bool top, bool top_right,
+              int depth)
 {
     if (mode == 2) {
         int left_sum = 0, top_sum = 0;
@@ -45,7 +48,8 @@ int intra_4x4(int mode, int bx, int by, int x, int y, bool left, bool top, bool 
     if (d.y == 1)
         return e;
     int next = border4(bx, by, d.x + 1, last);
-    return d.y == 2 ? (e + next + 1) >> 1 : (border4(bx, by, d.x - 1, last) + 2 * e + next + 2) >> 2;
+    return d.y == 2 ? (e + next + 1) >> 1
+                    : (border4(bx, by, d.x - 1, last) + 2 * e + next + 2) >> 2;
 }
 
 /* 8.3.2.2.1 for E(i), -8 <= i <= 16: a side without a neighbour counts itself. */
@@ -88,7 +92,8 @@ int intra_plane(int width, int height, int x, int y, int depth)
         v += (k + 1) * (TILE_AT(-1, half_height + k) - TILE_AT(-1, half_height - 2 - k));
     int b = ((width == 16 ? 5 : 34) * h + 32) >> 6, c = ((height == 16 ? 5 : 34) * v + 32) >> 6;
     int ends = TILE_AT(-1, height - 1) + TILE_AT(width - 1, -1);
-    return clamp((16 * ends + b * (x - half_width + 1) + c * (y - half_height + 1) + 16) >> 5, 0, (1 << depth) - 1);
+    return clamp((16 * ends + b * (x - half_width + 1) + c * (y - half_height + 1) + 16) >> 5, 0,
+                 (1 << depth) - 1);
 }
 
 int intra_16x16(int mode, int x, int y, bool left, bool top, int depth)
@@ -107,7 +112,8 @@ int intra_16x16(int mode, int x, int y, bool left, bool top, int depth)
     return intra_dc(left, top, left_sum, top_sum, 4, depth);
 }
 
-/* 8.3.4 for 4:2:0 and 4:2:2; left says whether the neighbours of the sample's half of the macroblock are available. */
+/* 8.3.4 for 4:2:0 and 4:2:2; left says whether the neighbours of the sample's half of the
+ * macroblock are available. */
 int intra_chroma(int mode, int x, int y, int height, bool left, bool top, int depth)
 {
     if (mode == 2)
@@ -121,7 +127,8 @@ int intra_chroma(int mode, int x, int y, int height, bool left, bool top, int de
         left_sum += TILE_AT(-1, y0 + k);
         top_sum += TILE_AT(x0 + k, -1);
     }
-    if (left && top && x0 > 0 && y0 == 0) /* in the first row and the first column one side is preferred */
+    /* in the first row and the first column one side is preferred */
+    if (left && top && x0 > 0 && y0 == 0)
         left = false;
     else if (left && top && x0 == 0 && y0 > 0)
         top = false;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One intra macroblock of any format by a workgroup of 32 threads, component after component: neighbours into a shared tile,
- * prediction plus residual inside it, texels out. The 4x4 blocks of Intra4x4 go in their own wavefront of ten steps, two blocks
- * at a time.
+ * One intra macroblock of any format by a workgroup of 32 threads, component after component:
+ * neighbours into a shared tile, prediction plus residual inside it, texels out. The 4x4 blocks of
+ * Intra4x4 go in their own wavefront of ten steps, two blocks at a time.
  *
- * The neighbours of a macroblock of an MBAFF frame, as Table 6-4 derives them, lie where they would without pairs: to the left in
- * the same row, and above one row of the macroblock's own kind (in a field macroblock: two rows of the frame) further up.
+ * The neighbours of a macroblock of an MBAFF frame, as Table 6-4 derives them, lie where they would
+ * without pairs: to the left in the same row, and above one row of the macroblock's own kind (in a
+ * field macroblock: two rows of the frame) further up.
  */
 #ifndef PELTON_ANY_INTRA_MB_GLSL
 #define PELTON_ANY_INTRA_MB_GLSL
@@ -21,7 +22,10 @@ layout(constant_id = 1) const uint SWITCHING = 0; /* there may be SI macroblocks
 
 #define INTRA_THREADS 32
 
-layout(set = SET_BATCH, binding = BIND_RESIDUAL, scalar) readonly buffer residual_buffer { int16_t residual[]; };
+layout(set = SET_BATCH, binding = BIND_RESIDUAL, scalar) readonly buffer residual_buffer
+{
+    int16_t residual[];
+};
 
 /* The component that is being done, and where it lies in the unfiltered image. */
 struct {
@@ -34,14 +38,16 @@ struct {
 /* Residual of sample (x, y). */
 int residual_at(int x, int y)
 {
-    uint b = as_luma(now.c) ? swap_blk(uint((y >> 2) * 4 + (x >> 2))) : uint((y >> 2) * 2 + (x >> 2)), c = uint(now.c);
+    uint b = as_luma(now.c) ? swap_blk(uint((y >> 2) * 4 + (x >> 2)))
+                            : uint((y >> 2) * 2 + (x >> 2)),
+         c = uint(now.c);
     if ((uint(now.mb.coded[c]) >> b & 1u) == 0u)
         return 0;
     return int(residual[unit_of(now.coeff_base, now.mb, c, b) * 16u + uint((y & 3) * 4 + (x & 3))]);
 }
 
-/* Residual of a sample, summed along the direction of prediction where a lossless block of size n predicts straight down or
- * straight to the right (8.5.15). mode is 0 vertical, 1 horizontal. */
+/* Residual of a sample, summed along the direction of prediction where a lossless block of size n
+ * predicts straight down or straight to the right (8.5.15). mode is 0 vertical, 1 horizontal. */
 int residual_of(int x, int y, int mode, int n)
 {
     if ((uint(now.mb.flags) & REC_MB_BYPASS) == 0u || mode > 1)
@@ -65,7 +71,8 @@ int sample_at(int x, int y)
 /* Samples outside of the picture are never used, only not fetched. */
 void load_border()
 {
-    int t = int(gl_LocalInvocationIndex), texels = mb_texels_of(now.c), last = int(push.mb_width) * texels * 4 - 1;
+    int t = int(gl_LocalInvocationIndex), texels = mb_texels_of(now.c),
+        last = int(push.mb_width) * texels * 4 - 1;
     if (t < (texels == 4 ? TILE_PITCH : 9))
         tile[t] = sample_at(clamp(now.x - 1 + t, 0, last), max(now.y - now.step, 0));
     if (t < now.height)
@@ -107,9 +114,12 @@ void reconstruct_4x4()
         if (row >= 0 && row < 4) {
             uint raster = uint(row * 4 + column);
             int mode = mode_of(swap_blk(raster)), bx = column * 4, by = row * 4;
-            /* blocks inside whose upper right neighbour comes later or lies in the next macroblock */
-            bool right = row == 0 ? (column == 3 ? top_right : top) : (0xa8a0u >> raster & 1u) == 0u;
-            int p = intra_4x4(mode, bx, by, x, y, left_of(by) || column > 0, top || row > 0, right, now.depth);
+            /* blocks inside whose upper right neighbour comes later or lies in the next macroblock
+             */
+            bool right =
+                row == 0 ? (column == 3 ? top_right : top) : (0xa8a0u >> raster & 1u) == 0u;
+            int p = intra_4x4(mode, bx, by, x, y, left_of(by) || column > 0, top || row > 0, right,
+                              now.depth);
             put_sample(bx + x, by + y, p + residual_of(bx + x, by + y, mode, 4));
         }
         barrier();
@@ -130,7 +140,7 @@ void reconstruct_8x8()
     for (int i = 0; i < 4; i++) {
         int bx = (i & 1) * 8, by = (i >> 1) * 8, mode = mode_of(uint(4 * i));
         bool left = left_of(by) || bx > 0, top = mb_top || by > 0;
-        bool corner = i == 0 ? (now.avail & REC_AVAIL_D) != 0u
+        bool corner = i == 0   ? (now.avail & REC_AVAIL_D) != 0u
                       : i == 1 ? mb_top
                       : i == 2 ? (now.avail & (REC_AVAIL_A_UPPER | REC_AVAIL_D8)) != 0u
                                : true;
@@ -148,7 +158,8 @@ void reconstruct_8x8()
 
 void reconstruct_16x16()
 {
-    int t = int(gl_LocalInvocationIndex), mode = uint(now.mb.kind) == REC_MB_INTRA_PCM ? 4 : mode_of(0u);
+    int t = int(gl_LocalInvocationIndex),
+        mode = uint(now.mb.kind) == REC_MB_INTRA_PCM ? 4 : mode_of(0u);
     bool left = (now.avail & REC_AVAIL_A) == REC_AVAIL_A, top = (now.avail & REC_AVAIL_B) != 0u;
     for (int k = 0; k < 8; k++) {
         int x = t & 15, y = (t >> 4) + 2 * k;
@@ -160,12 +171,15 @@ void reconstruct_16x16()
 
 void reconstruct_chroma()
 {
-    int t = int(gl_LocalInvocationIndex), mode = uint(now.mb.kind) == REC_MB_INTRA_PCM ? 4 : int(now.mb.intra_chroma_mode);
+    int t = int(gl_LocalInvocationIndex),
+        mode = uint(now.mb.kind) == REC_MB_INTRA_PCM ? 4 : int(now.mb.intra_chroma_mode);
     int direction = mode == 2 ? 0 : mode == 1 ? 1 : 2;
     bool top = (now.avail & REC_AVAIL_B) != 0u;
     for (int i = t; i < 8 * now.height; i += INTRA_THREADS) {
         int x = i & 7, y = i >> 3;
-        int p = mode == 4 ? 0 : intra_chroma(mode, x, y, now.height, left_of(y * 16 / now.height), top, now.depth);
+        int p = mode == 4 ? 0
+                          : intra_chroma(mode, x, y, now.height, left_of(y * 16 / now.height), top,
+                                         now.depth);
         put_sample(x, y, p + residual_of(x, y, direction, 16));
     }
     barrier();
@@ -212,7 +226,8 @@ bool unit_intra(rec_picture picture, ivec2 at)
 {
     bool pairs = INTERLACED != 0u && uint(picture.mbaff) != 0u;
     uint first = picture.mb_base + uint(at.y << (pairs ? 1 : 0)) * push.mb_width + uint(at.x);
-    return is_intra(uint(mbs[first].kind)) || (pairs && is_intra(uint(mbs[first + push.mb_width].kind)));
+    return is_intra(uint(mbs[first].kind)) ||
+           (pairs && is_intra(uint(mbs[first + push.mb_width].kind)));
 }
 
 void reconstruct_unit(rec_picture picture, ivec2 at)

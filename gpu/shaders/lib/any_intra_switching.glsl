@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * SI macroblocks (8.6.2) inside intra prediction: a predicted block in the shared tile becomes its samples.
+ * SI macroblocks (8.6.2) inside intra prediction: a predicted block in the shared tile becomes its
+ * samples.
  */
 #ifndef PELTON_ANY_INTRA_SWITCHING_GLSL
 #define PELTON_ANY_INTRA_SWITCHING_GLSL
@@ -32,7 +33,8 @@ void switching_luma(uint coeff_base, rec_mb mb, uint slice, int bx, int by)
     switching_store(bx, by, d);
 }
 
-/* By all threads: chroma component c of 4:2:0, predicted; the first four threads do a block each. */
+/* By all threads: chroma component c of 4:2:0, predicted; the first four threads do a block each.
+ */
 void switching_chroma(uint coeff_base, rec_mb mb, uint slice, uint c)
 {
     uint t = gl_LocalInvocationIndex;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Progress of the persistent wavefronts over frames of any format: a word of BIND_PROGRESS per row of macroblocks, or
- * of pairs, says how many of them from the left need no more waiting for. All functions are called by all threads of a workgroup
- * together.
+ * Progress of the persistent wavefronts over frames of any format: a word of BIND_PROGRESS per row
+ * of macroblocks, or of pairs, says how many of them from the left need no more waiting for. All
+ * functions are called by all threads of a workgroup together.
  */
 #ifndef PELTON_ANY_PROGRESS_GLSL
 #define PELTON_ANY_PROGRESS_GLSL
 
 #include "gpu/shaders/lib/tickets.glsl"
 
-layout(set = SET_BATCH, binding = BIND_PROGRESS, scalar) coherent buffer progress_buffer { uint progress_of[]; };
+layout(set = SET_BATCH, binding = BIND_PROGRESS, scalar) coherent buffer progress_buffer
+{
+    uint progress_of[];
+};
 
 /* What this workgroup has stored in images is seen by whoever sees the value. */
 void progress_publish(uint at, uint value)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the blurs share: pixels of three formats in buffers, weights, and pixels of one format in shared memory. Include it behind the
- * constants FROM and TO (formats) and READ_SCRATCH, WRITE_SCRATCH.
+ * What the blurs share: pixels of three formats in buffers, weights, and pixels of one format in
+ * shared memory. Include it behind the constants FROM and TO (formats) and READ_SCRATCH,
+ * WRITE_SCRATCH.
  */
 #ifndef PELTON_BENCH_BLUR_GLSL
 #define PELTON_BENCH_BLUR_GLSL
@@ -9,14 +10,38 @@
 layout(constant_id = 6) const uint TAPS = 3;
 const int R = int(TAPS) / 2;
 
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer InWords { uint in_words[]; };
-layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer InPixels { vec4 in_pixels[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer OutWords { uint out_words[]; };
-layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer OutPixels { vec4 out_pixels[]; };
-layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) buffer MidWords { uint mid_words[]; };
-layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) buffer MidHalves { uvec2 mid_halves[]; };
-layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) buffer MidPixels { vec4 mid_pixels[]; };
-layout(set = 0, binding = BENCH_BIND_PARAMS, std430) readonly buffer Weights { float weights[BENCH_MAX_TAPS]; };
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer InWords
+{
+    uint in_words[];
+};
+layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer InPixels
+{
+    vec4 in_pixels[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer OutWords
+{
+    uint out_words[];
+};
+layout(set = 0, binding = BENCH_BIND_OUTPUT, std430) writeonly buffer OutPixels
+{
+    vec4 out_pixels[];
+};
+layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) buffer MidWords
+{
+    uint mid_words[];
+};
+layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) buffer MidHalves
+{
+    uvec2 mid_halves[];
+};
+layout(set = 0, binding = BENCH_BIND_SCRATCH, std430) buffer MidPixels
+{
+    vec4 mid_pixels[];
+};
+layout(set = 0, binding = BENCH_BIND_PARAMS, std430) readonly buffer Weights
+{
+    float weights[BENCH_MAX_TAPS];
+};
 
 vec4 unpack_bytes(uint word)
 {
@@ -41,14 +66,17 @@ uvec2 pack_halves(vec4 v)
 
 uint index_of(int x, int y)
 {
-    return uint(clamp(y, 0, int(push.height) - 1)) * push.width + uint(clamp(x, 0, int(push.width) - 1));
+    return uint(clamp(y, 0, int(push.height) - 1)) * push.width +
+           uint(clamp(x, 0, int(push.width) - 1));
 }
 
 vec4 fetch(int x, int y)
 {
     uint i = index_of(x, y);
     if (READ_SCRATCH)
-        return FROM == BENCH_RGBA8 ? unpack_bytes(mid_words[i]) : FROM == BENCH_HALF ? unpack_halves(mid_halves[i]) : mid_pixels[i];
+        return FROM == BENCH_RGBA8  ? unpack_bytes(mid_words[i])
+               : FROM == BENCH_HALF ? unpack_halves(mid_halves[i])
+                                    : mid_pixels[i];
     return FROM == BENCH_RGBA8 ? unpack_bytes(in_words[i]) : in_pixels[i];
 }
 
@@ -75,23 +103,24 @@ bool outside(int x, int y)
 }
 
 /* A line of shared memory of `size` pixels in the least words that their format takes. */
-#define CACHE_OF(name, format, size)                                                                                             \
-    shared uint name##_words[(format) == BENCH_RGBA8 ? (size) : 1];                                                              \
-    shared uvec2 name##_halves[(format) == BENCH_HALF ? (size) : 1];                                                             \
-    shared vec4 name##_pixels[(format) == BENCH_RGBA32F ? (size) : 1];                                                           \
-    vec4 name##_get(uint i)                                                                                                      \
-    {                                                                                                                            \
-        return (format) == BENCH_RGBA8 ? unpack_bytes(name##_words[i])                                                           \
-                                       : (format) == BENCH_HALF ? unpack_halves(name##_halves[i]) : name##_pixels[i];            \
-    }                                                                                                                            \
-    void name##_put(uint i, vec4 v)                                                                                              \
-    {                                                                                                                            \
-        if ((format) == BENCH_RGBA8)                                                                                             \
-            name##_words[i] = pack_bytes(v);                                                                                     \
-        else if ((format) == BENCH_HALF)                                                                                         \
-            name##_halves[i] = pack_halves(v);                                                                                   \
-        else                                                                                                                     \
-            name##_pixels[i] = v;                                                                                                \
+#define CACHE_OF(name, format, size)                                                               \
+    shared uint name##_words[(format) == BENCH_RGBA8 ? (size) : 1];                                \
+    shared uvec2 name##_halves[(format) == BENCH_HALF ? (size) : 1];                               \
+    shared vec4 name##_pixels[(format) == BENCH_RGBA32F ? (size) : 1];                             \
+    vec4 name##_get(uint i)                                                                        \
+    {                                                                                              \
+        return (format) == BENCH_RGBA8  ? unpack_bytes(name##_words[i])                            \
+               : (format) == BENCH_HALF ? unpack_halves(name##_halves[i])                          \
+                                        : name##_pixels[i];                                        \
+    }                                                                                              \
+    void name##_put(uint i, vec4 v)                                                                \
+    {                                                                                              \
+        if ((format) == BENCH_RGBA8)                                                               \
+            name##_words[i] = pack_bytes(v);                                                       \
+        else if ((format) == BENCH_HALF)                                                           \
+            name##_halves[i] = pack_halves(v);                                                     \
+        else                                                                                       \
+            name##_pixels[i] = v;                                                                  \
     }
 
 #endif

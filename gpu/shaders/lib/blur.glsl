@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Privacy blur: what is inside a rectangle is replaced by means of large cells (blur_cells.comp), joined by straight lines so that
- * no edge of a cell shows. All of it in whole numbers, the same on every device. Nothing else of the samples inside is left.
+ * Privacy blur: what is inside a rectangle is replaced by means of large cells (blur_cells.comp),
+ * joined by straight lines so that no edge of a cell shows. All of it in whole numbers, the same on
+ * every device. Nothing else of the samples inside is left.
  */
 #ifndef PELTON_BLUR_GLSL
 #define PELTON_BLUR_GLSL
@@ -9,7 +10,7 @@
 #ifndef BLUR_COMPONENTS
 #define BLUR_COMPONENTS 3u
 #endif
-#define BLUR_PLANE(rect, plane) (((rect) * BLUR_COMPONENTS + (plane)) * uint(BLUR_SIDE * BLUR_SIDE))
+#define BLUR_PLANE(rect, plane) (((rect)*BLUR_COMPONENTS + (plane)) * uint(BLUR_SIDE * BLUR_SIDE))
 
 /* Rounded; also where half of count does not fit beside the sum. */
 uint blur_mean(uint sum, uint count)

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The cases that classify sorts blocks into, and the words of BIND_COUNTERS. Included by C and GLSL.
+ * The cases that classify sorts blocks into, and the words of BIND_COUNTERS. Included by C and
+ * GLSL.
  *
- * A list entry is picture << 24 | macroblock address << 4 | block; it says where, its case says what to do there. The entries
- * of a case are contiguous and start at a multiple of LIST_GROUP, so all threads of a workgroup have the same case.
+ * A list entry is picture << 24 | macroblock address << 4 | block; it says where, its case says
+ * what to do there. The entries of a case are contiguous and start at a multiple of LIST_GROUP, so
+ * all threads of a workgroup have the same case.
  */
 #ifndef PELTON_CASES_H
 #define PELTON_CASES_H
 
-#define LIST_PICTURES    256  /* most pictures of a batch */
-#define LIST_GROUP       64   /* threads of a workgroup that works off a list */
+#define LIST_PICTURES    256 /* most pictures of a batch */
+#define LIST_GROUP       64  /* threads of a workgroup that works off a list */
 #define CLASSIFY_THREADS 256
-#define CLASSIFY_BLOCKS  512  /* that a workgroup of classify looks at */
+#define CLASSIFY_BLOCKS  512   /* that a workgroup of classify looks at */
 #define LIST_ROW         32768 /* workgroups in x of an indirect dispatch before y counts */
 
-/* Fractional positions of a luma vector (8.4.2.2.1), by the filters they need. Names of samples as in Figure 8-4. */
+/* Fractional positions of a luma vector (8.4.2.2.1), by the filters they need. Names of samples as
+ * in Figure 8-4. */
 #define LUMA_FULL     0 /* G */
 #define LUMA_ROW      1 /* a b c */
 #define LUMA_COLUMN   2 /* d h n */
@@ -23,13 +26,16 @@
 #define LUMA_CENTRE_H 5 /* i k: y is the half, column filter first */
 #define LUMA_CLASSES  6
 
-/* Luma: one list: class; both lists: class of list 0, class of list 1. Each without and with weights. Blocks are raster blocks.
+/* Luma: one list: class; both lists: class of list 0, class of list 1. Each without and with
+ * weights. Blocks are raster blocks.
  */
 #define CASE_LUMA_ONE  0
 #define CASE_LUMA_BOTH (CASE_LUMA_ONE + 2 * LUMA_CLASSES)
-/* Chroma of an 8x8 quadrant: + 4 where its blocks move apart, + 2 for both lists, + 1 with weights. Block is the quadrant. */
+/* Chroma of an 8x8 quadrant: + 4 where its blocks move apart, + 2 for both lists, + 1 with weights.
+ * Block is the quadrant. */
 #define CASE_CHROMA (CASE_LUMA_BOTH + 2 * LUMA_CLASSES * LUMA_CLASSES)
-/* Residual; block is blkIdx, of the component. Three cases, of Y, Cb and Cr, but for chroma, which has two. */
+/* Residual; block is blkIdx, of the component. Three cases, of Y, Cb and Cr, but for chroma, which
+ * has two. */
 #define CASE_RES_4X4      (CASE_CHROMA + 8)
 #define CASE_RES_16X16    (CASE_RES_4X4 + 3)
 #define CASE_RES_8X8      (CASE_RES_4X4 + 6)
@@ -61,14 +67,14 @@
 #define COUNTER_TICKET_DEBLOCK (4 * CASE_SLOTS + 1) /* of any_deblock_persistent */
 #define COUNTER_WORDS          (4 * CASE_SLOTS + 2)
 
-/* BIND_PROGRESS, one macroblock: its last row once it is known, two samples a word, Y, Cb, Cr. Or (lib/any_progress.glsl) one word
- * for each row of macroblocks and kind of wavefront. */
+/* BIND_PROGRESS, one macroblock: its last row once it is known, two samples a word, Y, Cb, Cr. Or
+ * (lib/any_progress.glsl) one word for each row of macroblocks and kind of wavefront. */
 #define PROGRESS_WORDS 16
 #define PROGRESS_VALID 0x80000000u
 
-/* BIND_STRENGTHS, one macroblock: words 0..3 hold bS in nibbles, direction * 16 + edge * 4 + segment (direction 0: vertical
- * edges; a segment is 4 luma samples of the edge); from STRENGTH_PARAMS, by place * 3 + component: alpha, beta << 8, tC0 for bS
- * 1, 2, 3
+/* BIND_STRENGTHS, one macroblock: words 0..3 hold bS in nibbles, direction * 16 + edge * 4 +
+ * segment (direction 0: vertical edges; a segment is 4 luma samples of the edge); from
+ * STRENGTH_PARAMS, by place * 3 + component: alpha, beta << 8, tC0 for bS 1, 2, 3
  * << 16, 21, 26. Places are the left edge, the top edge and edges inside. */
 #define STRENGTH_WORDS  16
 #define STRENGTH_PARAMS 4
@@ -76,18 +82,21 @@
 #define STRENGTH_TOP    1
 #define STRENGTH_INSIDE 2
 
-/* The same from any_deblock_strength. Words 0..3 as above, but for the left edge: word 4 holds its bS in 8 nibbles (two
- * rows of luma each, or beside a pair of field macroblocks two rows of one field); word 5, in 4 nibbles, a second top edge: that
- * of a frame macroblock below a pair of field macroblocks to the bottom one; word 6 ANY_* below. From ANY_PARAMS, by place * 3 +
- * component, thresholds as above, for 8 bits. */
-#define ANY_WORDS        24
-#define ANY_LEFT_WORD    4
-#define ANY_TOP2_WORD    5
-#define ANY_FLAGS_WORD   6
-#define ANY_PARAMS       7
-#define ANY_SIZE8        1 /* transform_size_8x8_flag */
-#define ANY_LEFT_ROWS    2 /* frame macroblock beside field macroblocks: rows belong to them in turn */
-#define ANY_LEFT_HALVES  4 /* field macroblock beside frame macroblocks: its upper half is beside the top one */
+/* The same from any_deblock_strength. Words 0..3 as above, but for the left edge: word 4 holds its
+ * bS in 8 nibbles (two rows of luma each, or beside a pair of field macroblocks two rows of one
+ * field); word 5, in 4 nibbles, a second top edge: that of a frame macroblock below a pair of field
+ * macroblocks to the bottom one; word 6 ANY_* below. From ANY_PARAMS, by place * 3 + component,
+ * thresholds as above, for 8 bits. */
+#define ANY_WORDS      24
+#define ANY_LEFT_WORD  4
+#define ANY_TOP2_WORD  5
+#define ANY_FLAGS_WORD 6
+#define ANY_PARAMS     7
+#define ANY_SIZE8      1 /* transform_size_8x8_flag */
+/* frame macroblock beside field macroblocks: rows belong to them in turn */
+#define ANY_LEFT_ROWS 2
+/* field macroblock beside frame macroblocks: its upper half is beside the top one */
+#define ANY_LEFT_HALVES  4
 #define ANY_TOP_FIELDS   8 /* two top edges */
 #define ANY_PLACE_LEFT   0
 #define ANY_PLACE_LEFT2  1 /* the second, lower or bottom, macroblock of the pair */

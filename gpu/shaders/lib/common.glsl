@@ -14,9 +14,18 @@
 #include "gpu/shaders/lib/cases.h"
 #include "gpu/shaders/lib/format.glsl"
 
-layout(set = SET_BATCH, binding = BIND_PICTURES, scalar) readonly buffer picture_buffer { rec_picture pictures[]; };
-layout(set = SET_BATCH, binding = BIND_MBS, scalar) readonly buffer mb_buffer { rec_mb mbs[]; };
-layout(set = SET_BATCH, binding = BIND_SLICES, scalar) readonly buffer slice_buffer { rec_slice slices[]; };
+layout(set = SET_BATCH, binding = BIND_PICTURES, scalar) readonly buffer picture_buffer
+{
+    rec_picture pictures[];
+};
+layout(set = SET_BATCH, binding = BIND_MBS, scalar) readonly buffer mb_buffer
+{
+    rec_mb mbs[];
+};
+layout(set = SET_BATCH, binding = BIND_SLICES, scalar) readonly buffer slice_buffer
+{
+    rec_slice slices[];
+};
 
 /* Raster block <-> blkIdx (6.4.3): swaps bits 1 and 2; its own inverse. */
 uint swap_blk(uint b)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One macroblock of a column, of any format, by a workgroup with a thread for each line: 16 of luma and those of the chroma
- * components. A thread has a row of samples for vertical edges and a column of them for horizontal ones; the tile turns one into
- * the other.
+ * One macroblock of a column, of any format, by a workgroup with a thread for each line: 16 of luma
+ * and those of the chroma components. A thread has a row of samples for vertical edges and a column
+ * of them for horizontal ones; the tile turns one into the other.
  */
 #ifndef PELTON_DEBLOCK_MB_GLSL
 #define PELTON_DEBLOCK_MB_GLSL
@@ -11,18 +11,20 @@
 #include "gpu/shaders/lib/deblock_line.glsl"
 
 layout(local_size_x_id = 0) in; /* 32, or 48 for 4:2:2 and 4:4:4 */
-layout(constant_id = 1) const uint ANY = 0; /* layout of the strengths (cases.h): that of any format */
+/* layout of the strengths (cases.h): that of any format */
+layout(constant_id = 1) const uint ANY = 0;
 #define DEBLOCK_THREADS int(gl_WorkGroupSize.x)
 
-/* The macroblock, four columns of the one to its left and the last four rows of those above: columns and rows from -4 on. One
- * int a sample, odd pitches. */
+/* The macroblock, four columns of the one to its left and the last four rows of those above:
+ * columns and rows from -4 on. One int a sample, odd pitches. */
 #define LUMA_PITCH 21
 #define LUMA_SIZE  (20 * LUMA_PITCH)
 const int CHROMA_PITCH = CHROMA_FORMAT == 3u ? LUMA_PITCH : 13;
 const int CHROMA_SIZE = CHROMA_FORMAT == 0u ? 0 : (CHROMA_FORMAT == 1u ? 12 : 20) * CHROMA_PITCH;
 shared int tile[LUMA_SIZE + 2 * CHROMA_SIZE];
 
-/* Strengths and thresholds (BIND_STRENGTHS) of the macroblock and, from EDGE_WORDS on, of the one to its left. */
+/* Strengths and thresholds (BIND_STRENGTHS) of the macroblock and, from EDGE_WORDS on, of the one
+ * to its left. */
 const int EDGE_WORDS = ANY != 0u ? ANY_WORDS : STRENGTH_WORDS;
 shared uint edges[2 * EDGE_WORDS];
 
@@ -37,7 +39,8 @@ struct deblock_line {
     uint segment; /* of strengths, along an edge */
 };
 
-/* Has the thread a line? In 4:2:0 all have. The answers to this and the next question are constants, or the same, there. */
+/* Has the thread a line? In 4:2:0 all have. The answers to this and the next question are
+ * constants, or the same, there. */
 bool line_exists(deblock_line k)
 {
     return CHROMA_FORMAT == 1u || k.c >= 0;
@@ -53,7 +56,8 @@ bool is_short(deblock_line k)
 deblock_line line_of(int t, uint direction)
 {
     deblock_line k;
-    int rows = mb_height_of(1), columns = mb_texels_of(1) * 4, lines = direction == 0u ? rows : columns;
+    int rows = mb_height_of(1), columns = mb_texels_of(1) * 4,
+        lines = direction == 0u ? rows : columns;
     bool luma = t < 16;
     k.c = luma ? 0 : 1 + int(uint(t - 16) / uint(lines));
     k.line = luma ? t : int(uint(t) % uint(lines));
@@ -79,10 +83,12 @@ uint strength_at(uint base, uint direction, uint edge, uint segment)
 /* place: STRENGTH_LEFT, STRENGTH_TOP, STRENGTH_INSIDE */
 uint params_at(uint base, uint place, int c)
 {
-    return edges[base + (ANY != 0u ? ANY_PARAMS + place * 6u : STRENGTH_PARAMS + place * 3u) + uint(c)];
+    return edges[base + (ANY != 0u ? ANY_PARAMS + place * 6u : STRENGTH_PARAMS + place * 3u) +
+                 uint(c)];
 }
 
-/* Strength of an edge inside the macroblock; edges[] of any format has that of 4x4 blocks where luma has 8x8 ones. */
+/* Strength of an edge inside the macroblock; edges[] of any format has that of 4x4 blocks where
+ * luma has 8x8 ones. */
 uint inside_at(uint base, uint direction, uint edge, uint segment, bool luma)
 {
     if (ANY != 0u && luma && (edge & 1u) != 0u && (edges[base + ANY_FLAGS_WORD] & ANY_SIZE8) != 0u)
@@ -91,25 +97,29 @@ uint inside_at(uint base, uint direction, uint edge, uint segment, bool luma)
 }
 
 /* v[i + 1] lies after the edge. */
-#define FILTER_EDGE(v, i, strength, params, chroma, depth)                                                                     \
-    {                                                                                                                          \
-        ivec4 p = v[i].wzyx, q = v[i + 1];                                                                                     \
-        filter_line(p, q, strength, params, chroma, depth);                                                                    \
-        v[i] = p.wzyx;                                                                                                         \
-        v[i + 1] = q;                                                                                                          \
+#define FILTER_EDGE(v, i, strength, params, chroma, depth)                                         \
+    {                                                                                              \
+        ivec4 p = v[i].wzyx, q = v[i + 1];                                                         \
+        filter_line(p, q, strength, params, chroma, depth);                                        \
+        v[i] = p.wzyx;                                                                             \
+        v[i + 1] = q;                                                                              \
     }
 
-/* All edges of one direction of a line: v[0] lies before the macroblock. In lines of 8 samples every other edge exists, and the
- * distance from one to the next is four samples too. */
+/* All edges of one direction of a line: v[0] lies before the macroblock. In lines of 8 samples
+ * every other edge exists, and the distance from one to the next is four samples too. */
 void filter_edges(inout ivec4 v[5], uint base, uint direction, deblock_line k, uint segment)
 {
-    uint first = params_at(base, direction == 0u ? STRENGTH_LEFT : STRENGTH_TOP, k.c), inside = params_at(base, STRENGTH_INSIDE, k.c);
+    uint first = params_at(base, direction == 0u ? STRENGTH_LEFT : STRENGTH_TOP, k.c),
+         inside = params_at(base, STRENGTH_INSIDE, k.c);
     bool luma = as_luma(k.c), small = is_short(k);
     int depth = depth_of(k.c);
     FILTER_EDGE(v, 0, strength_at(base, direction, 0u, segment), first, !luma, depth)
-    FILTER_EDGE(v, 1, inside_at(base, direction, small ? 2u : 1u, segment, luma), inside, !luma, depth)
-    FILTER_EDGE(v, 2, small ? 0u : inside_at(base, direction, 2u, segment, luma), inside, !luma, depth)
-    FILTER_EDGE(v, 3, small ? 0u : inside_at(base, direction, 3u, segment, luma), inside, !luma, depth)
+    FILTER_EDGE(v, 1, inside_at(base, direction, small ? 2u : 1u, segment, luma), inside, !luma,
+                depth)
+    FILTER_EDGE(v, 2, small ? 0u : inside_at(base, direction, 2u, segment, luma), inside, !luma,
+                depth)
+    FILTER_EDGE(v, 3, small ? 0u : inside_at(base, direction, 3u, segment, luma), inside, !luma,
+                depth)
 }
 
 /* Horizontal edges of the column of samples at the tile's index at (of row 0). */
@@ -133,8 +143,9 @@ bool any_strength(uint base)
     return (ANY != 0u ? any | edges[base + ANY_LEFT_WORD] : any) != 0u;
 }
 
-/* The last four samples of a row of the macroblock to the left, after its vertical edges. They depend on no other edges than
- * the last two; in rows of 8 samples on the last one. w are its last three texels. */
+/* The last four samples of a row of the macroblock to the left, after its vertical edges. They
+ * depend on no other edges than the last two; in rows of 8 samples on the last one. w are its last
+ * three texels. */
 ivec4 filter_left(uvec4 w[3], deblock_line k)
 {
     ivec4 v[3] = ivec4[](samples_of(w[0]), samples_of(w[1]), samples_of(w[2]));
@@ -163,7 +174,8 @@ ivec4 tile_get(int at)
 void filter_rows(deblock_line k, uvec4 w[4], bool filtered)
 {
     int row = k.origin + k.line * k.pitch;
-    ivec4 v[5] = ivec4[](ivec4(0), samples_of(w[0]), samples_of(w[1]), samples_of(w[2]), samples_of(w[3]));
+    ivec4 v[5] =
+        ivec4[](ivec4(0), samples_of(w[0]), samples_of(w[1]), samples_of(w[2]), samples_of(w[3]));
     if (filtered) {
         v[0] = tile_get(row - 4);
         filter_edges(v, 0u, 0u, k, k.segment);
@@ -177,13 +189,15 @@ void filter_rows(deblock_line k, uvec4 w[4], bool filtered)
     }
 }
 
-/* Filter the macroblock whose row of samples is w, and left, that of the macroblock to its left; edges[] has its strengths, the
- * tile the rows above. What is right afterwards: see deblock.comp. */
+/* Filter the macroblock whose row of samples is w, and left, that of the macroblock to its left;
+ * edges[] has its strengths, the tile the rows above. What is right afterwards: see deblock.comp.
+ */
 void deblock_mb(deblock_line row, deblock_line column, uvec4 left[3], uvec4 w[4])
 {
     bool left_filtered = any_strength(uint(EDGE_WORDS)), filtered = any_strength(0u);
     if (line_exists(row))
-        tile_put(row.origin + row.line * row.pitch - 4, left_filtered ? filter_left(left, row) : samples_of(left[2]));
+        tile_put(row.origin + row.line * row.pitch - 4,
+                 left_filtered ? filter_left(left, row) : samples_of(left[2]));
     barrier();
     if (left_filtered && line_exists(column) && column.line < 4) { /* its last four columns */
         uint segment = column.lines == 16 ? 3u : uint(2 + (column.line >> 1));

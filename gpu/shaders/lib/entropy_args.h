@@ -5,19 +5,20 @@
 #ifndef PELTON_ENTROPY_ARGS_H
 #define PELTON_ENTROPY_ARGS_H
 
-#define ENT_BIND_TABLES 0
-#define ENT_BIND_SLICES 1
-#define ENT_BIND_BYTES 2
-#define ENT_BIND_MBS 3
-#define ENT_BIND_MOTION 4
-#define ENT_BIND_SYNTAX 5
-#define ENT_BIND_COEFFS 6
+#define ENT_BIND_TABLES  0
+#define ENT_BIND_SLICES  1
+#define ENT_BIND_BYTES   2
+#define ENT_BIND_MBS     3
+#define ENT_BIND_MOTION  4
+#define ENT_BIND_SYNTAX  5
+#define ENT_BIND_COEFFS  6
 #define ENT_BIND_RESULTS 7
-#define ENT_BIND_COUNTS 8
-#define ENT_BIND_LINES 9
-#define ENT_BINDINGS 10
+#define ENT_BIND_COUNTS  8
+#define ENT_BIND_LINES   9
+#define ENT_BINDINGS     10
 
-/* Slices that a workgroup decodes, one subgroup each: so many where the device allows workgroups of that size (docs/performance.md). */
+/* Slices that a workgroup decodes, one subgroup each: so many where the device allows workgroups of
+ * that size (docs/performance.md). */
 #define ENT_GROUP_SLICES 8
 
 #endif

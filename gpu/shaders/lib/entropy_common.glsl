@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entropy decoding: buffers, shared memory, and the state of the slice and of the macroblock that is being parsed.
+ * Entropy decoding: buffers, shared memory, and the state of the slice and of the macroblock that
+ * is being parsed.
  *
- * Of neighbours only what touches the current macroblock is kept: a "left" edge, in registers, and a line of "top" edges, a ring in
- * which the edge of the macroblock above is where the current one's will be. It is read two macroblocks ahead, as memory is far
- * away; so a picture is at least three wide (ENT_MIN_WIDTH). While a macroblock is parsed both run along: what a block leaves takes the
- * place of what its neighbour left, as blocks come in an order in which columns and rows grow; in the end they are the macroblock's
- * own edges.
+ * Of neighbours only what touches the current macroblock is kept: a "left" edge, in registers, and
+ * a line of "top" edges, a ring in which the edge of the macroblock above is where the current
+ * one's will be. It is read two macroblocks ahead, as memory is far away; so a picture is at least
+ * three wide (ENT_MIN_WIDTH). While a macroblock is parsed both run along: what a block leaves
+ * takes the place of what its neighbour left, as blocks come in an order in which columns and rows
+ * grow; in the end they are the macroblock's own edges.
  */
 #ifndef PELTON_ENTROPY_COMMON_GLSL
 #define PELTON_ENTROPY_COMMON_GLSL
@@ -19,51 +21,93 @@
 #include "codec/entropy.h"
 #include "gpu/shaders/lib/entropy_args.h"
 
-layout(set = 0, binding = ENT_BIND_TABLES, scalar) readonly buffer table_buffer { ent_tables tables; };
-layout(set = 0, binding = ENT_BIND_SLICES, scalar) readonly buffer slice_buffer { ent_slice slices[]; };
-layout(set = 0, binding = ENT_BIND_BYTES, std430) readonly buffer byte_buffer { uint16_t halves[]; };
-layout(set = 0, binding = ENT_BIND_MBS, std430) writeonly buffer mb_buffer { uvec4 mbs[]; };          /* two each */
-layout(set = 0, binding = ENT_BIND_MOTION, std430) writeonly buffer motion_buffer { uint motion[]; }; /* 34 each */
-layout(set = 0, binding = ENT_BIND_SYNTAX, std430) writeonly buffer syntax_buffer { uvec2 syntax[]; };
-layout(set = 0, binding = ENT_BIND_COEFFS, scalar) writeonly buffer coeff_buffer { int16_t coeffs[]; };
-layout(set = 0, binding = ENT_BIND_RESULTS, scalar) writeonly buffer result_buffer { ent_result results[]; };
-layout(set = 0, binding = ENT_BIND_COUNTS, std430) buffer count_buffer { uint unit_counts[]; }; /* by picture */
-layout(set = 0, binding = ENT_BIND_LINES, std430) buffer line_buffer { uvec2 lines[]; };        /* struct top_edge, three each */
+layout(set = 0, binding = ENT_BIND_TABLES, scalar) readonly buffer table_buffer
+{
+    ent_tables tables;
+};
+layout(set = 0, binding = ENT_BIND_SLICES, scalar) readonly buffer slice_buffer
+{
+    ent_slice slices[];
+};
+layout(set = 0, binding = ENT_BIND_BYTES, std430) readonly buffer byte_buffer
+{
+    uint16_t halves[];
+};
+/* two each */
+layout(set = 0, binding = ENT_BIND_MBS, std430) writeonly buffer mb_buffer
+{
+    uvec4 mbs[];
+};
+/* 34 each */
+layout(set = 0, binding = ENT_BIND_MOTION, std430) writeonly buffer motion_buffer
+{
+    uint motion[];
+};
+layout(set = 0, binding = ENT_BIND_SYNTAX, std430) writeonly buffer syntax_buffer
+{
+    uvec2 syntax[];
+};
+layout(set = 0, binding = ENT_BIND_COEFFS, scalar) writeonly buffer coeff_buffer
+{
+    int16_t coeffs[];
+};
+layout(set = 0, binding = ENT_BIND_RESULTS, scalar) writeonly buffer result_buffer
+{
+    ent_result results[];
+};
+/* by picture */
+layout(set = 0, binding = ENT_BIND_COUNTS, std430) buffer count_buffer
+{
+    uint unit_counts[];
+};
+/* struct top_edge, three each */
+layout(set = 0, binding = ENT_BIND_LINES, std430) buffer line_buffer
+{
+    uvec2 lines[];
+};
 
 /* What a macroblock leaves to the one below. */
 struct top_edge {
     uint flags; /* EDGE_* | cbp << 12 | ref_idx > 0 << 18, a bit for each column of both lists */
-    uint modes; /* nibbles, mode + 1, 0: none | coded_block_flag << 16: four columns of luma, two of Cb, two of Cr */
-    uvec4 mvd;   /* |mvd|, 255 at most: 16 bits a column, x and y; two words for each list */
+    /* nibbles, mode + 1, 0: none | coded_block_flag << 16: four columns of luma, two of Cb, two of
+     * Cr */
+    uint modes;
+    uvec4 mvd; /* |mvd|, 255 at most: 16 bits a column, x and y; two words for each list */
 };
 
-/* Shared memory decides how many slices are at work at once: a multiprocessor of an H200 has 48 KB of it for compute shaders. So
- * tables are there once for all slices of a workgroup, a context is a byte, and lines of neighbours are not there. */
+/* Shared memory decides how many slices are at work at once: a multiprocessor of an H200 has 48 KB
+ * of it for compute shaders. So tables are there once for all slices of a workgroup, a context is a
+ * byte, and lines of neighbours are not there. */
 layout(constant_id = 1) const uint GROUP = ENT_GROUP_SLICES;
-shared uvec2 states[128];                          /* ent_tables.states */
-shared uint8_t contexts[GROUP * ENT_CONTEXTS];     /* the state each is in: index of states */
-shared uint8_t table_8x8[2 * 64];                  /* frame, field: ctxIdxInc of significant_coeff_flag, of last_.. << 4 */
-shared uint8_t scan[2 * 96];                       /* frame, field: where a level goes, from these on: */
+shared uvec2 states[128];                      /* ent_tables.states */
+shared uint8_t contexts[GROUP * ENT_CONTEXTS]; /* the state each is in: index of states */
+/* frame, field: ctxIdxInc of significant_coeff_flag, of last_.. << 4 */
+shared uint8_t table_8x8[2 * 64];
+shared uint8_t scan[2 * 96]; /* frame, field: where a level goes, from these on: */
 const uint SCAN_4X4 = 0u, SCAN_LUMA_DC = 16u, SCAN_8X8 = 32u, SCANS = 96u;
-shared u16vec4 category[2 * 6];                    /* frame, field: ent_tables.category */
+shared u16vec4 category[2 * 6]; /* frame, field: ent_tables.category */
 shared uint8_t chroma_qpc[52];
-shared uint tree[ENT_TREE_NODES];                 /* ent_tables.tree */
+shared uint tree[ENT_TREE_NODES]; /* ent_tables.tree */
 shared int16_t chroma_dc[GROUP * 8];
 
 /* mb_edge.flags of the CPU; all clear: not available */
-const uint EDGE_AVAILABLE = 1u, EDGE_INTRA = 2u, EDGE_CODED = 4u, EDGE_NOT_I_NXN = 8u, EDGE_NOT_DIRECT = 16u, EDGE_TRANSFORM_8X8 = 32u,
-           EDGE_CHROMA_MODE = 64u, EDGE_PCM = 128u, EDGE_CBF_DC = 256u;
+const uint EDGE_AVAILABLE = 1u, EDGE_INTRA = 2u, EDGE_CODED = 4u, EDGE_NOT_I_NXN = 8u,
+           EDGE_NOT_DIRECT = 16u, EDGE_TRANSFORM_8X8 = 32u, EDGE_CHROMA_MODE = 64u, EDGE_PCM = 128u,
+           EDGE_CBF_DC = 256u;
 const uint EDGE_CBP = 12u, EDGE_REFS = 18u; /* where they begin */
 
 const uint P_SLICE = 0u, B_SLICE = 1u, I_SLICE = 2u;
-const uint PART_16X16 = 0u, PART_16X8 = 1u, PART_8X16 = 2u, PART_8X8 = 3u, PART_SKIP = 4u, PART_DIRECT = 5u, PART_INTRA = 6u;
+const uint PART_16X16 = 0u, PART_16X8 = 1u, PART_8X16 = 2u, PART_8X8 = 3u, PART_SKIP = 4u,
+           PART_DIRECT = 5u, PART_INTRA = 6u;
 const uint SUB_8X8 = 0u, SUB_8X4 = 1u, SUB_4X8 = 2u, SUB_4X4 = 3u, SUB_DIRECT = 4u;
 
 /* of the slice */
 ent_slice slice;
-uint context_base, chroma_dc_base, field_pic; /* the slice's part of shared memory; 1 where ENT_FIELD is set */
-uint ring;                                 /* macroblocks since the slice's first one, modulo mb_width */
-top_edge next_edge, after_edge;            /* what is above the next macroblock, and above the one after that */
+/* the slice's part of shared memory; 1 where ENT_FIELD is set */
+uint context_base, chroma_dc_base, field_pic;
+uint ring; /* macroblocks since the slice's first one, modulo mb_width */
+/* what is above the next macroblock, and above the one after that */
+top_edge next_edge, after_edge;
 uint unit_next, unit_end; /* in the picture */
 uint units_per_mb;
 int qp;
@@ -77,7 +121,8 @@ uint left_flags, top_flags; /* EDGE_* */
 uint left_cbp, top_cbp;
 uint left_refs, top_refs;   /* ref_idx > 0: rows and columns, two bits for each list */
 uint left_modes, top_modes; /* nibbles of rows and columns */
-uint left_cbf[3], top_cbf;  /* the grids of all components; columns: four bits of luma, two of Cb, two of Cr */
+/* the grids of all components; columns: four bits of luma, two of Cb, two of Cr */
+uint left_cbf[3], top_cbf;
 uvec4 left_mvd, top_mvd; /* rows and columns, two words for each list */
 uint own_flags;
 uint intra_avail, deblock;
@@ -121,7 +166,8 @@ uint get_bits(uint word, uint i, uint n)
     return bitfieldExtract(word, int(i), int(n));
 }
 
-/* Most that the units of a macroblock take are reserved for a few macroblocks at once (UNIT_CHUNK_MBS of the CPU). */
+/* Most that the units of a macroblock take are reserved for a few macroblocks at once
+ * (UNIT_CHUNK_MBS of the CPU). */
 void units_reserve()
 {
     if (unit_end - unit_next >= units_per_mb)

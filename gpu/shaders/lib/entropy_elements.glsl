@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Syntax elements of macroblocks: binarizations (9.3.2) and context increments (9.3.3.1), as codec/mb_cabac.c.
+ * Syntax elements of macroblocks: binarizations (9.3.2) and context increments (9.3.3.1), as
+ * codec/mb_cabac.c.
  */
 #ifndef PELTON_ENTROPY_ELEMENTS_GLSL
 #define PELTON_ENTROPY_ELEMENTS_GLSL
@@ -10,7 +11,8 @@ uint flags_inc(uint flag)
     return ((left_flags & flag) != 0u ? 1u : 0u) + ((top_flags & flag) != 0u ? 1u : 0u);
 }
 
-/* Ones before a zero, `most` of them at most: contexts of the first bin, the second one, the others. */
+/* Ones before a zero, `most` of them at most: contexts of the first bin, the second one, the
+ * others. */
 uint unary(uint first, uint second, uint others, uint most)
 {
     uint v = 0u;
@@ -32,12 +34,13 @@ uint walk(uint node, uint inc)
     return node - uint(ENT_TREE_LEAF);
 }
 
-/* Table 9-36 after its first bin. c: ctxIdx of the bin for luma; small: one context for both bins of chroma, and of the mode. */
+/* Table 9-36 after its first bin. c: ctxIdx of the bin for luma; small: one context for both bins
+ * of chroma, and of the mode. */
 uint intra_16x16_type(uint c, uint small)
 {
     if (terminate())
         return 25u; /* I_PCM */
-    uint v = 0u; /* luma, chroma, which chroma, mode */
+    uint v = 0u;    /* luma, chroma, which chroma, mode */
     [[dont_unroll]] for (uint k = 0u; k < 5u; k++) {
         if (k != 2u || (v & 1u) != 0u)
             v = v << 1 | bin(c + k - (k >= 2u ? small : 0u) - (k == 4u ? small : 0u));
@@ -50,12 +53,19 @@ uint intra_16x16_type(uint c, uint small)
 /* Intra: mb_type of I slices, from 0; inter: as in the slice, intra from 5 (P) or 23 (B). */
 uint mb_type()
 {
-    uint root = slice.type == I_SLICE ? uint(ENT_TREE_I) : slice.type == P_SLICE ? uint(ENT_TREE_P) : uint(ENT_TREE_B);
-    uint inc = slice.type == P_SLICE ? 0u : flags_inc(slice.type == I_SLICE ? EDGE_NOT_I_NXN : EDGE_NOT_DIRECT);
+    uint root = slice.type == I_SLICE   ? uint(ENT_TREE_I)
+                : slice.type == P_SLICE ? uint(ENT_TREE_P)
+                                        : uint(ENT_TREE_B);
+    uint inc = slice.type == P_SLICE
+                   ? 0u
+                   : flags_inc(slice.type == I_SLICE ? EDGE_NOT_I_NXN : EDGE_NOT_DIRECT);
     uint type = walk(root, inc);
     if (type != ENT_TREE_INTRA_16X16)
         return type;
-    type = intra_16x16_type(slice.type == I_SLICE ? 6u : slice.type == P_SLICE ? 18u : 33u, slice.type == I_SLICE ? 0u : 1u);
+    type = intra_16x16_type(slice.type == I_SLICE   ? 6u
+                            : slice.type == P_SLICE ? 18u
+                                                    : 33u,
+                            slice.type == I_SLICE ? 0u : 1u);
     return type + (slice.type == I_SLICE ? 0u : slice.type == P_SLICE ? 5u : 23u);
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * CABAC decoding engine (9.3.1.2, 9.3.3.2) in 32 bits. One thread waits for every operation, so what counts is how few there are.
+ * CABAC decoding engine (9.3.1.2, 9.3.3.2) in 32 bits. One thread waits for every operation, so
+ * what counts is how few there are.
  *
- * codIOffset and codIRange are in the upper 9 bits of `value` and `range`. Below codIOffset are bits read ahead, `ahead` of them:
- * after engine_ready at least 8, enough for a decision and another one, or a bypass bin.
+ * codIOffset and codIRange are in the upper 9 bits of `value` and `range`. Below codIOffset are
+ * bits read ahead, `ahead` of them: after engine_ready at least 8, enough for a decision and
+ * another one, or a bypass bin.
  */
 #ifndef PELTON_ENTROPY_ENGINE_GLSL
 #define PELTON_ENTROPY_ENGINE_GLSL
@@ -49,14 +51,15 @@ uint engine_position()
     return (next_half - slice.word * 2u) * 16u - uint(ahead);
 }
 
-/* DecodeDecision (9.3.3.2.1) by a context in the state of row; next: the state after it. Takes 7 bits at most. */
+/* DecodeDecision (9.3.3.2.1) by a context in the state of row; next: the state after it. Takes 7
+ * bits at most. */
 bool decide(uvec2 row, out uint next)
 {
     uint lps = row.x >> (range >> 26 & 24u) << 24 >> 1;
     uint mps = range - lps;
     bool less = value >= mps; /* the LPS */
     range = less ? lps : mps;
-    value = min(value, value - mps); /* wraps to more where it is the MPS */
+    value = min(value, value - mps);         /* wraps to more where it is the MPS */
     uint shift = 31u - uint(findMSB(range)); /* RenormD (9.3.3.2.2) */
     range <<= shift;
     value <<= shift;

@@ -37,7 +37,8 @@ void no_left_cbf(uint grid)
 void neighbours_find()
 {
     uint w = slice.mb_width, since = mb_addr - slice.first_mb;
-    bool a = mb_x > 0u && since >= 1u, b = since >= w, c = mb_x + 1u < w && since + 1u >= w, d = mb_x > 0u && since >= w + 1u;
+    bool a = mb_x > 0u && since >= 1u, b = since >= w, c = mb_x + 1u < w && since + 1u >= w,
+         d = mb_x > 0u && since >= w + 1u;
     if (!a) {
         left_flags = left_refs = left_modes = 0u;
         no_left_cbf(0u);
@@ -62,12 +63,15 @@ void neighbours_find()
     }
     intra_avail = serves_intra(left_flags) ? uint(REC_AVAIL_A) : 0u;
     intra_avail |= serves_intra(top_flags) ? uint(REC_AVAIL_B) : 0u;
-    intra_avail |= c && serves_intra(get_bits(next_edge.flags, 0u, EDGE_CBP)) ? uint(REC_AVAIL_C) : 0u;
+    intra_avail |=
+        c && serves_intra(get_bits(next_edge.flags, 0u, EDGE_CBP)) ? uint(REC_AVAIL_C) : 0u;
     intra_avail |= d && serves_intra(d_flags) ? uint(REC_AVAIL_D) : 0u;
     bool within = slice.deblock_idc == 2;
-    deblock = slice.deblock_idc == 1                       ? 0u
-              : uint(REC_DEBLOCK_INTERNAL) | ((within ? a : mb_x > 0u) ? uint(REC_DEBLOCK_LEFT) : 0u) |
-                    ((within ? b : mb_addr >= w) ? uint(REC_DEBLOCK_TOP) : 0u);
+    deblock = slice.deblock_idc == 1
+                  ? 0u
+                  : uint(REC_DEBLOCK_INTERNAL) |
+                        ((within ? a : mb_x > 0u) ? uint(REC_DEBLOCK_LEFT) : 0u) |
+                        ((within ? b : mb_addr >= w) ? uint(REC_DEBLOCK_TOP) : 0u);
 }
 
 /* The edges have run to the right and to the bottom: they are the macroblock's own. */
@@ -76,7 +80,8 @@ void neighbours_publish()
     d_flags = top_flags; /* of this slice or 0 */
     left_flags = own_flags;
     left_cbp = cbp;
-    store_edge(ring, top_edge(own_flags | cbp << EDGE_CBP | top_refs << EDGE_REFS, top_modes | top_cbf << 16, top_mvd));
+    store_edge(ring, top_edge(own_flags | cbp << EDGE_CBP | top_refs << EDGE_REFS,
+                              top_modes | top_cbf << 16, top_mvd));
     ring = ring + 1u == slice.mb_width ? 0u : ring + 1u;
 }
 
@@ -96,11 +101,13 @@ uint chroma_qps(int luma)
 
 void write_record(uint part, uint sub)
 {
-    uint at = slice.mb_base + mb_addr, record_qp = kind == REC_MB_INTRA_PCM ? 0u : uint(qp); /* QPY of I_PCM: 7.4.5 */
+    /* QPY of I_PCM: 7.4.5 */
+    uint at = slice.mb_base + mb_addr, record_qp = kind == REC_MB_INTRA_PCM ? 0u : uint(qp);
     uint flags = mb_flags | (is_set(ENT_FIELD) ? uint(REC_MB_FIELD) : 0u);
     if (is_set(ENT_BYPASS) && record_qp == 0u && kind != REC_MB_INTRA_PCM)
         flags |= uint(REC_MB_BYPASS);
-    mbs[at * 2u] = uvec4(slice.slice, coeff, coded_y | coded_c << 16, coded_c >> 16 | kind << 16 | flags << 24);
+    mbs[at * 2u] = uvec4(slice.slice, coeff, coded_y | coded_c << 16,
+                         coded_c >> 16 | kind << 16 | flags << 24);
     mbs[at * 2u + 1u] = uvec4(record_qp | chroma_qps(int(record_qp)) << 8 | chroma_mode << 24,
                               intra_avail | deblock << 8 | nonzero << 16, intra_modes);
     syntax[at] = uvec2(part | sub << 8, sub >> 24 | 1u << 8);
@@ -143,7 +150,8 @@ uint macroblock_skip()
 
 /* ---- intra ---- */
 
-const uint NEED_A = REC_AVAIL_A, NEED_B = REC_AVAIL_B, NEED_ABD = REC_AVAIL_A | REC_AVAIL_B | REC_AVAIL_D;
+const uint NEED_A = REC_AVAIL_A, NEED_B = REC_AVAIL_B,
+           NEED_ABD = REC_AVAIL_A | REC_AVAIL_B | REC_AVAIL_D;
 
 /* Neighbours that the block at column x, row y has. */
 uint block_avail(uint x, uint y)
@@ -206,7 +214,10 @@ void intra_chroma_mode()
     chroma_mode = intra_chroma_pred_mode();
     if (chroma_mode != 0u)
         own_flags |= EDGE_CHROMA_MODE;
-    uint needs = chroma_mode == 0u ? 0u : chroma_mode == 1u ? NEED_A : chroma_mode == 2u ? NEED_B : NEED_ABD;
+    uint needs = chroma_mode == 0u   ? 0u
+                 : chroma_mode == 1u ? NEED_A
+                 : chroma_mode == 2u ? NEED_B
+                                     : NEED_ABD;
     if ((needs & ~intra_avail) != 0u)
         failed = true;
 }
@@ -214,7 +225,8 @@ void intra_chroma_mode()
 /* pcm_sample_luma, pcm_sample_chroma (7.3.5) */
 void intra_pcm()
 {
-    uint byte = (engine_position() + 7u) >> 3, count = 256u + 128u * (uint(slice.chroma_blocks) >> 2);
+    uint byte = (engine_position() + 7u) >> 3,
+         count = 256u + 128u * (uint(slice.chroma_blocks) >> 2);
     units_reserve();
     if (failed || byte > slice.size || count > slice.size - byte) {
         failed = true;
@@ -233,7 +245,8 @@ void intra_pcm()
             unit = 16u + (i - 256u >> 6) * 4u + (x >> 2) + (y >> 2) * 2u;
         }
         uint sample_ = uint(halves[slice.word * 2u + (byte >> 1)]) >> (byte & 1u) * 8u & 255u;
-        coeffs[(slice.unit_base + unit_next + unit) * 16u + (y & 3u) * 4u + (x & 3u)] = int16_t(sample_);
+        coeffs[(slice.unit_base + unit_next + unit) * 16u + (y & 3u) * 4u + (x & 3u)] =
+            int16_t(sample_);
     }
     unit_next += count >> 4;
     coded_y = nonzero = 0xffffu;
@@ -258,12 +271,15 @@ uint get_mvd(uvec4 edge, uint list, uint i)
 uvec4 put_mvd(uvec4 edge, uint list, uint i, uint n, uint v)
 {
     uint set = (1u << n) - 1u << i + 4u * list;
-    uvec4 mask = (uvec4(set) >> uvec4(0u, 2u, 4u, 6u) & 1u) * 0xffffu | (uvec4(set) >> uvec4(1u, 3u, 5u, 7u) & 1u) * 0xffff0000u;
+    uvec4 mask = (uvec4(set) >> uvec4(0u, 2u, 4u, 6u) & 1u) * 0xffffu |
+                 (uvec4(set) >> uvec4(1u, 3u, 5u, 7u) & 1u) * 0xffff0000u;
     return edge & ~mask | v * 0x10001u & mask;
 }
 
-/* ref_idx of quadrants [qx, qx + w) x [qy, qy + h) into word and the edges; used: the partition uses the list. */
-void read_ref_idx(uint list, uint qx, uint qy, uint w, uint h, bool used, bool coded, inout uint word)
+/* ref_idx of quadrants [qx, qx + w) x [qy, qy + h) into word and the edges; used: the partition
+ * uses the list. */
+void read_ref_idx(uint list, uint qx, uint qy, uint w, uint h, bool used, bool coded,
+                  inout uint word)
 {
     uint v = 0u, bit = list * 2u;
     if (used && coded) {
@@ -271,8 +287,8 @@ void read_ref_idx(uint list, uint qx, uint qy, uint w, uint h, bool used, bool c
         if (v >= slice.num_ref[list])
             failed = true;
     }
-    if (used)
-        [[dont_unroll]] for (uint y = qy; y < qy + h; y++)
+    if (used) [[dont_unroll]]
+        for (uint y = qy; y < qy + h; y++)
             word = put_bits(word, v * 0x101u, (y * 2u + qx) * 8u, w * 8u);
     uint ones = v != 0u ? 3u : 0u;
     left_refs = put_bits(left_refs, ones, bit + qy, h);
@@ -296,7 +312,8 @@ void read_mvd(uint list, uint x, uint y, uint w, uint h, bool used)
             else
                 my = v;
         }
-        motion[(slice.mb_base + mb_addr) * 34u + list * 16u + y * 4u + x] = (uint(mx) & 0xffffu) | uint(my) << 16;
+        motion[(slice.mb_base + mb_addr) * 34u + list * 16u + y * 4u + x] =
+            (uint(mx) & 0xffffu) | uint(my) << 16;
     }
     left_mvd = put_mvd(left_mvd, list, y, h, packed);
     top_mvd = put_mvd(top_mvd, list, x, w, packed);
@@ -307,8 +324,10 @@ uint read_sub_types(inout uint sub, inout bool transform_8x8)
 {
     uint lists = 0u;
     [[dont_unroll]] for (uint q = 0u; q < 4u; q++) {
-        uint sub_type = walk(slice.type == B_SLICE ? uint(ENT_TREE_SUB_B) : uint(ENT_TREE_SUB_P), 0u);
-        uint t = slice.type == B_SLICE ? uint(tables.sub_b[sub_type]) : uint(tables.sub_p[sub_type]);
+        uint sub_type =
+            walk(slice.type == B_SLICE ? uint(ENT_TREE_SUB_B) : uint(ENT_TREE_SUB_P), 0u);
+        uint t =
+            slice.type == B_SLICE ? uint(tables.sub_b[sub_type]) : uint(tables.sub_p[sub_type]);
         uint shape = t & 15u;
         sub |= shape << 8u * q;
         lists |= (t >> 4) << 2u * q;
@@ -318,12 +337,13 @@ uint read_sub_types(inout uint sub, inout bool transform_8x8)
     return lists;
 }
 
-/* Partitions in order, all of list 0 before all of list 1, ref_idx before mvd: part k of `parts`, whose lists are bits 2k of
- * `lists`. */
+/* Partitions in order, all of list 0 before all of list 1, ref_idx before mvd: part k of `parts`,
+ * whose lists are bits 2k of `lists`. */
 void inter_partitions(uint part, uint lists, uint sub)
 {
     uint parts = part == PART_16X16 ? 1u : part == PART_8X8 ? 4u : 2u;
-    uint w = part == PART_16X16 || part == PART_16X8 ? 2u : 1u, h = part == PART_16X16 || part == PART_8X16 ? 2u : 1u;
+    uint w = part == PART_16X16 || part == PART_16X8 ? 2u : 1u,
+         h = part == PART_16X16 || part == PART_8X16 ? 2u : 1u;
     [[dont_unroll]] for (uint list = 0u; list < 2u; list++) {
         uint word = 0xffffffffu;
         bool coded = slice.num_ref[list] > 1;
@@ -335,12 +355,14 @@ void inter_partitions(uint part, uint lists, uint sub)
     }
     [[dont_unroll]] for (uint list = 0u; list < 2u; list++) {
         [[dont_unroll]] for (uint k = 0u; k < parts && !failed; k++) {
-            uint x = part == PART_16X8 ? 0u : (k & 1u) * 2u, y = part == PART_16X8 ? 2u * k : k & 2u;
+            uint x = part == PART_16X8 ? 0u : (k & 1u) * 2u,
+                 y = part == PART_16X8 ? 2u * k : k & 2u;
             bool used = (lists >> (2u * k + list) & 1u) != 0u;
             uint shape = part == PART_8X8 && used ? sub >> 8u * k & 255u : SUB_8X8;
-            uint pw = shape == SUB_4X8 || shape == SUB_4X4 ? 1u : 2u * w, ph = shape == SUB_8X4 || shape == SUB_4X4 ? 1u : 2u * h;
-            [[dont_unroll]] for (uint j = y; j < y + 2u * h; j += ph)
-                [[dont_unroll]] for (uint i = x; i < x + 2u * w; i += pw)
+            uint pw = shape == SUB_4X8 || shape == SUB_4X4 ? 1u : 2u * w,
+                 ph = shape == SUB_8X4 || shape == SUB_4X4 ? 1u : 2u * h;
+            [[dont_unroll]] for (uint j = y; j < y + 2u * h; j += ph) [[dont_unroll]]
+                for (uint i = x; i < x + 2u * w; i += pw)
                     read_mvd(list, i, j, pw, ph, used);
         }
     }
@@ -388,7 +410,10 @@ void intra_prediction(uint type)
         kind = uint(REC_MB_INTRA_16X16);
         cbp = (type - 1u) / 4u % 3u << 4 | (type > 12u ? 15u : 0u);
         intra_modes.x = type - 1u & 3u;
-        uint needs = intra_modes.x == 0u ? NEED_B : intra_modes.x == 1u ? NEED_A : intra_modes.x == 2u ? 0u : NEED_ABD;
+        uint needs = intra_modes.x == 0u   ? NEED_B
+                     : intra_modes.x == 1u ? NEED_A
+                     : intra_modes.x == 2u ? 0u
+                                           : NEED_ABD;
         if ((needs & ~intra_avail) != 0u || (cbp > 15u && slice.chroma_blocks == 0))
             failed = true;
         no_mode_edges();
@@ -423,8 +448,8 @@ bool inter_prediction(uint type, out uint part, out uint sub)
     return transform_8x8;
 }
 
-/* macroblock_layer(); each of its elements is parsed at one place, whatever comes before: instructions have to be fetched, and hundreds
- * of slices are each at another one. */
+/* macroblock_layer(); each of its elements is parsed at one place, whatever comes before:
+ * instructions have to be fetched, and hundreds of slices are each at another one. */
 void macroblock(out uint part, out uint sub)
 {
     uint inter = slice.type == I_SLICE ? 0u : slice.type == P_SLICE ? 5u : 23u;
@@ -468,7 +493,8 @@ bool slice_data()
         cbp = 0u;
         intra_modes = uvec2(0u);
         uint part, sub = 0u;
-        if (slice.type != I_SLICE && bin((slice.type == B_SLICE ? 24u : 11u) + flags_inc(EDGE_CODED)) != 0u)
+        if (slice.type != I_SLICE &&
+            bin((slice.type == B_SLICE ? 24u : 11u) + flags_inc(EDGE_CODED)) != 0u)
             part = macroblock_skip();
         else
             macroblock(part, sub);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * residual() (7.3.5.3): blocks of coefficients into units. Contexts are loaded before the bin is decided that leads to them.
+ * residual() (7.3.5.3): blocks of coefficients into units. Contexts are loaded before the bin is
+ * decided that leads to them.
  */
 #ifndef PELTON_ENTROPY_RESIDUAL_GLSL
 #define PELTON_ENTROPY_RESIDUAL_GLSL
 
-const uint CAT_LUMA_DC = 0u, CAT_LUMA_AC = 1u, CAT_LUMA_4X4 = 2u, CAT_CHROMA_DC = 3u, CAT_CHROMA_AC = 4u, CAT_LUMA_8X8 = 5u;
+const uint CAT_LUMA_DC = 0u, CAT_LUMA_AC = 1u, CAT_LUMA_4X4 = 2u, CAT_CHROMA_DC = 3u,
+           CAT_CHROMA_AC = 4u, CAT_LUMA_8X8 = 5u;
 
-/* significant_coeff_flag and last_significant_coeff_flag (9.3.3.1.3) of a block of `count` coefficients, 16 at most: those that are
- * not 0, as bits. */
+/* significant_coeff_flag and last_significant_coeff_flag (9.3.3.1.3) of a block of `count`
+ * coefficients, 16 at most: those that are not 0, as bits. */
 uint significance(uint sig_at, uint last_at, uint count)
 {
     uint mask = 0u, bit = 1u, stop = 1u << (count - 1u), next;
@@ -42,13 +44,16 @@ uint significance(uint sig_at, uint last_at, uint count)
 /* The same of 64 coefficients, where some share a context with the one before. */
 uvec2 significance_64(uint sig_at, uint last_at)
 {
-    uint table = field_pic * 64u, inc = 0u, bit = 1u, after_sig, after_last; /* inc: ctxIdxInc, sig, last << 4 */
+    /* inc: ctxIdxInc, sig, last << 4 */
+    uint table = field_pic * 64u, inc = 0u, bit = 1u, after_sig, after_last;
     sig_at += context_base;
     last_at += context_base;
-    uvec2 mask = uvec2(0u), sig = states[uint(contexts[sig_at])], last = states[uint(contexts[last_at])];
+    uvec2 mask = uvec2(0u), sig = states[uint(contexts[sig_at])],
+          last = states[uint(contexts[last_at])];
     [[dont_unroll]] for (uint i = 1u; i < 64u; i++) {
         uint next_inc = uint(table_8x8[table + i]);
-        uint next_sig = uint(contexts[sig_at + (next_inc & 15u)]), next_last = uint(contexts[last_at + (next_inc >> 4)]);
+        uint next_sig = uint(contexts[sig_at + (next_inc & 15u)]),
+             next_last = uint(contexts[last_at + (next_inc >> 4)]);
         uvec2 following_sig = states[next_sig], following_last = states[next_last];
         engine_ready();
         bool one = decide(sig, after_sig);
@@ -74,7 +79,8 @@ uvec2 significance_64(uint sig_at, uint last_at)
     return uvec2(mask.y, mask.x | bit);
 }
 
-/* coeff_abs_level_minus1 (9.3.3.1.3) beyond its first bin, which was 1; its contexts are from `at` on. */
+/* coeff_abs_level_minus1 (9.3.3.1.3) beyond its first bin, which was 1; its contexts are from `at`
+ * on. */
 uint large_level(uint at)
 {
     uint state = uint(contexts[at]), level = 1u;
@@ -91,13 +97,15 @@ uint large_level(uint at)
     return level;
 }
 
-/* Levels of the coefficients in mask, the last one first: that of bit i goes to coeffs[to + scan[scan_at + i]], or, of chroma DC,
- * to chroma_dc[to + i]. abs_at: contexts. */
+/* Levels of the coefficients in mask, the last one first: that of bit i goes to coeffs[to +
+ * scan[scan_at + i]], or, of chroma DC, to chroma_dc[to + i]. abs_at: contexts. */
 void levels(uvec2 mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block)
 {
     bool upper = mask.y != 0u;
-    uint word = upper ? mask.y : mask.x, rest = upper ? mask.x : 0u, first = upper ? scan_at + 32u : scan_at, large = 0u, next;
-    uint zero_at = context_base + abs_at, at = zero_at + 1u; /* contexts after a level above 1 and, first, of none above 1 before */
+    uint word = upper ? mask.y : mask.x, rest = upper ? mask.x : 0u,
+         first = upper ? scan_at + 32u : scan_at, large = 0u, next;
+    /* contexts after a level above 1 and, first, of none above 1 before */
+    uint zero_at = context_base + abs_at, at = zero_at + 1u;
     uvec2 row = states[uint(contexts[at])];
     [[dont_unroll]] do {
         uint i = uint(findMSB(word)), level = 1u, state_after = uint(contexts[at + 1u]);
@@ -129,7 +137,8 @@ void levels(uvec2 mask, uint abs_at, uint scan_at, uint to, bool chroma_dc_block
     } while (word != 0u);
 }
 
-/* coded_block_flag in 25 bits: a grid of 4x4 blocks with a border to the left and above, A is the bit before, B the fifth bit before. */
+/* coded_block_flag in 25 bits: a grid of 4x4 blocks with a border to the left and above, A is the
+ * bit before, B the fifth bit before. */
 const uint CBF_LEFT = 0x00108420u, CBF_ALL = 0x01ffffffu, CBF_8X8 = 0x63u;
 
 uint cbf_inc(uint grid, uint bit)
@@ -147,9 +156,9 @@ uint dc_inc(uint component)
     return (a ? 1u : 0u) + (b ? 2u : 0u);
 }
 
-/* residual() as one loop over all blocks of a macroblock, so that what decodes a block is there once: instructions have to be
- * fetched, and hundreds of slices are each at another place. Steps: luma DC, 16 of luma (four where they are 8x8), DC of Cb and Cr,
- * four of Cb, four of Cr. */
+/* residual() as one loop over all blocks of a macroblock, so that what decodes a block is there
+ * once: instructions have to be fetched, and hundreds of slices are each at another place. Steps:
+ * luma DC, 16 of luma (four where they are 8x8), DC of Cb and Cr, four of Cb, four of Cr. */
 const uint STEP_LUMA = 1u, STEP_CHROMA_DC = 17u, STEP_CB = 19u, STEP_CR = 23u, STEPS = 27u;
 const uint NONE = 0xffffffffu;
 
@@ -173,7 +182,8 @@ struct block_kind {
 /* AC of Cb or Cr begins: four units where there is DC. */
 void chroma_begin(uint c)
 {
-    blocks_grid = ((c == 0u ? left_cbf[1] : left_cbf[2]) >> 2 & CBF_LEFT) | (top_cbf >> 4u + 2u * c & 3u) << 1;
+    blocks_grid = ((c == 0u ? left_cbf[1] : left_cbf[2]) >> 2 & CBF_LEFT) |
+                  (top_cbf >> 4u + 2u * c & 3u) << 1;
     blocks_base = NONE;
     blocks_coded = 0u;
     if ((own_flags & EDGE_CBF_DC << c + 1u) == 0u)
@@ -206,9 +216,14 @@ block_kind kind_begin(uint step, bool i16, bool large)
     b.wide = b.luma && large;
     b.count = b.chroma_dc ? 4u : b.dc || (b.luma && !i16) ? 16u : 15u;
     b.units = step == 0u ? 16u : b.wide ? 4u : 1u;
-    b.scan_at = field_pic * SCANS + (b.wide ? SCAN_8X8 : b.dc ? SCAN_LUMA_DC : SCAN_4X4 + 16u - b.count);
+    b.scan_at = field_pic * SCANS + (b.wide ? SCAN_8X8
+                                     : b.dc ? SCAN_LUMA_DC
+                                            : SCAN_4X4 + 16u - b.count);
     uint of_luma = b.wide ? CAT_LUMA_8X8 : i16 ? CAT_LUMA_AC : CAT_LUMA_4X4;
-    b.contexts = category_of(step == 0u ? CAT_LUMA_DC : b.luma ? of_luma : b.dc ? CAT_CHROMA_DC : CAT_CHROMA_AC);
+    b.contexts = category_of(step == 0u ? CAT_LUMA_DC
+                             : b.luma   ? of_luma
+                             : b.dc     ? CAT_CHROMA_DC
+                                        : CAT_CHROMA_AC);
     if (step >= STEP_CB) {
         chroma_begin(step == STEP_CB ? 0u : 1u);
     } else if (b.chroma_dc) {
@@ -219,10 +234,12 @@ block_kind kind_begin(uint step, bool i16, bool large)
     return b;
 }
 
-/* residual_block_cabac (7.3.5.3.3) of block k of its kind, with its coded_block_flag where it has one. */
+/* residual_block_cabac (7.3.5.3.3) of block k of its kind, with its coded_block_flag where it has
+ * one. */
 void residual_block(block_kind b, uint k)
 {
-    uint where = 6u + (k & 1u) + (k >> 1 & 1u) * 5u + (k >> 2 & 1u) * 2u + (k >> 3) * 10u, component = b.chroma_dc ? k + 1u : 0u;
+    uint where = 6u + (k & 1u) + (k >> 1 & 1u) * 5u + (k >> 2 & 1u) * 2u + (k >> 3) * 10u,
+         component = b.chroma_dc ? k + 1u : 0u;
     uvec2 mask = uvec2(0u);
     if (b.wide)
         mask = significance_64(b.contexts.y, b.contexts.z);
@@ -235,7 +252,8 @@ void residual_block(block_kind b, uint k)
         unit = unit_next;
         unit_next += b.units;
     }
-    levels(mask, b.contexts.w, b.scan_at, b.chroma_dc ? chroma_dc_base + k * 4u : (slice.unit_base + unit) * 16u, b.chroma_dc);
+    levels(mask, b.contexts.w, b.scan_at,
+           b.chroma_dc ? chroma_dc_base + k * 4u : (slice.unit_base + unit) * 16u, b.chroma_dc);
     if (b.dc) {
         own_flags |= EDGE_CBF_DC << component;
         if (!b.chroma_dc) {
@@ -277,7 +295,8 @@ void residual_blocks()
     nonzero = coded_y ^ swap ^ swap << 2;
     if ((cbp & 0x20u) == 0u)
         left_cbf[1] = left_cbf[2] = 0u;
-    top_cbf = (left_cbf[0] >> 21 & 15u) | (left_cbf[1] >> 11 & 3u) << 4 | (left_cbf[2] >> 11 & 3u) << 6;
+    top_cbf =
+        (left_cbf[0] >> 21 & 15u) | (left_cbf[1] >> 11 & 3u) << 4 | (left_cbf[2] >> 11 & 3u) << 6;
 }
 
 #endif

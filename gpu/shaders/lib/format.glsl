@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a frame store holds, as specialisation constants that every pipeline of it gets; the defaults are those of progressive
- * 8-bit 4:2:0. PELTON_WIDE, a second compilation, has samples of 16 bits; how many of these count is a push constant, so that one
- * set of pipelines serves all depths (there are 48 pairs above 8 bits, and compiling a set takes seconds).
+ * What a frame store holds, as specialisation constants that every pipeline of it gets; the
+ * defaults are those of progressive 8-bit 4:2:0. PELTON_WIDE, a second compilation, has samples of
+ * 16 bits; how many of these count is a push constant, so that one set of pipelines serves all
+ * depths (there are 48 pairs above 8 bits, and compiling a set takes seconds).
  */
 #ifndef PELTON_FORMAT_GLSL
 #define PELTON_FORMAT_GLSL
@@ -10,9 +11,13 @@
 #include "gpu/shaders/lib/bindings.h"
 
 layout(constant_id = CONSTANT_CHROMA_FORMAT) const uint CHROMA_FORMAT = 1u; /* ChromaArrayType */
-layout(constant_id = CONSTANT_INTERLACED) const uint INTERLACED = 0u; /* field pictures and MBAFF frames may come */
+/* field pictures and MBAFF frames may come */
+layout(constant_id = CONSTANT_INTERLACED) const uint INTERLACED = 0u;
 
-layout(push_constant, scalar) uniform push_block { recon_push push; };
+layout(push_constant, scalar) uniform push_block
+{
+    recon_push push;
+};
 
 #ifdef PELTON_WIDE
 #define DEPTH_LUMA   push.depth_luma

@@ -2,14 +2,16 @@
  *
  * The directional modes of Intra_4x4 and Intra_8x8 prediction.
  *
- * Intra4x4 and Intra8x8 (8.3.1.2, 8.3.2.2) share one rule. Let E(i) be the border: E(0) the corner, E(1..) the row above from
- * left to right, E(-1..) the column to the left downwards. Every directional mode copies one E, or filters two or three
- * neighbours of it, and the exceptions at the ends come from clamping i.
+ * Intra4x4 and Intra8x8 (8.3.1.2, 8.3.2.2) share one rule. Let E(i) be the border: E(0) the corner,
+ * E(1..) the row above from left to right, E(-1..) the column to the left downwards. Every
+ * directional mode copies one E, or filters two or three neighbours of it, and the exceptions at
+ * the ends come from clamping i.
  */
 #ifndef PELTON_INTRA_DIRECTION_GLSL
 #define PELTON_INTRA_DIRECTION_GLSL
 
-/* Which border samples make sample (x, y) of a directional mode: index of E, and 1, 2 (E(i), E(i + 1)) or 3 (around E(i)) taps.
+/* Which border samples make sample (x, y) of a directional mode: index of E, and 1, 2 (E(i), E(i +
+ * 1)) or 3 (around E(i)) taps.
  */
 ivec2 intra_direction(int mode, int x, int y)
 {
@@ -28,7 +30,9 @@ ivec2 intra_direction(int mode, int x, int y)
         return z < -1 ? ivec2(z + 1, 3) : ivec2(x - (y >> 1), (z & 1) == 0 ? 2 : 3);
     case 6: /* horizontal down */
         z = 2 * y - x;
-        return z < -1 ? ivec2(-z - 1, 3) : (z & 1) == 0 ? ivec2((x >> 1) - y - 1, 2) : ivec2((x >> 1) - y, 3);
+        return z < -1         ? ivec2(-z - 1, 3)
+               : (z & 1) == 0 ? ivec2((x >> 1) - y - 1, 2)
+                              : ivec2((x >> 1) - y, 3);
     case 7: /* vertical left */
         return (y & 1) == 0 ? ivec2(x + (y >> 1) + 1, 2) : ivec2(x + (y >> 1) + 2, 3);
     default: /* horizontal up */

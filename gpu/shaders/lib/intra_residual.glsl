@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual samples of an intra macroblock: fetched by 32 threads at once, which takes no neighbour and so goes ahead of the
- * wavefront, then added one at a time.
+ * Residual samples of an intra macroblock: fetched by 32 threads at once, which takes no neighbour
+ * and so goes ahead of the wavefront, then added one at a time.
  */
 #ifndef PELTON_INTRA_RESIDUAL_GLSL
 #define PELTON_INTRA_RESIDUAL_GLSL
 
-layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) readonly buffer residual_buffer { uvec4 residual[]; };
+layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) readonly buffer residual_buffer
+{
+    uvec4 residual[];
+};
 
 /* Luma, one after the other for each tile of samples; Cb, Cr. */
 #define CHROMA_RESIDUAL (LUMA_TILES * 256)
@@ -18,7 +21,8 @@ uvec4 luma_residual(uint coeff_base, rec_mb mb)
     uint b = uint(LANE) >> 1, coded = uint(mb.coded[0]);
     if ((coded >> b & 1u) == 0u)
         return uvec4(0u);
-    return residual[(coeff_base + mb.coeff + uint(bitCount(coded & ((1u << b) - 1u)))) * 2u + (uint(LANE) & 1u)];
+    return residual[(coeff_base + mb.coeff + uint(bitCount(coded & ((1u << b) - 1u)))) * 2u +
+                    (uint(LANE) & 1u)];
 }
 
 /* Of chroma: a row of a block. */
@@ -41,7 +45,8 @@ void residual_put(uint at, uvec2 w)
 
 void stage_luma_residual(uint tile, uvec4 w)
 {
-    uint raster = swap_blk(uint(LANE) >> 1), at = tile * 256u + (raster >> 2) * 64u + (uint(LANE) & 1u) * 32u + (raster & 3u) * 4u;
+    uint raster = swap_blk(uint(LANE) >> 1),
+         at = tile * 256u + (raster >> 2) * 64u + (uint(LANE) & 1u) * 32u + (raster & 3u) * 4u;
     residual_put(at, w.xy);
     residual_put(at + 16u, w.zw);
 }
@@ -49,11 +54,14 @@ void stage_luma_residual(uint tile, uvec4 w)
 void stage_chroma_residual(uvec2 w)
 {
     uint t = uint(LANE), block = (t >> 2) & 3u;
-    residual_put(CHROMA_RESIDUAL + (t >> 4) * 64u + ((block >> 1) * 4u + (t & 3u)) * 8u + (block & 1u) * 4u, w);
+    residual_put(CHROMA_RESIDUAL + (t >> 4) * 64u + ((block >> 1) * 4u + (t & 3u)) * 8u +
+                     (block & 1u) * 4u,
+                 w);
 }
 
-/* A lossless block that predicts straight down or straight to the right (8.5.15): residual becomes the sum of what lies before it in
- * the block. Sample (x, y) of the component whose tile begins at `at`; n: size of the block; mode: 0 vertical, 1 horizontal. */
+/* A lossless block that predicts straight down or straight to the right (8.5.15): residual becomes
+ * the sum of what lies before it in the block. Sample (x, y) of the component whose tile begins at
+ * `at`; n: size of the block; mode: 0 vertical, 1 horizontal. */
 int residual_sum(uint at, int pitch, int x, int y, int mode, int n)
 {
     int sum = 0;

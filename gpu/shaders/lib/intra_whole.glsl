@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction of whole macroblocks (8.3.3, 8.3.4): Intra16x16 and chroma, several samples of a thread at once. The mode is the
- * same for all threads.
+ * Intra prediction of whole macroblocks (8.3.3, 8.3.4): Intra16x16 and chroma, several samples of a
+ * thread at once. The mode is the same for all threads.
  */
 #ifndef PELTON_INTRA_WHOLE_GLSL
 #define PELTON_INTRA_WHOLE_GLSL
 
 #include "gpu/shaders/lib/intra_block.glsl"
 
-/* 8.3.3.4, 8.3.4.4: sample (x, y) of a plane of n x n samples is (x * result.x + y * result.y + result.z) >> 5. h and v are sums of the
- * borders. */
+/* 8.3.3.4, 8.3.4.4: sample (x, y) of a plane of n x n samples is (x * result.x + y * result.y +
+ * result.z) >> 5. h and v are sums of the borders. */
 ivec3 intra_plane(int h, int v, int ends, int n)
 {
-    int scale = n == 16 ? 5 : 34, b = (scale * h + 32) >> 6, c = (scale * v + 32) >> 6, centre = n / 2 - 1;
+    int scale = n == 16 ? 5 : 34, b = (scale * h + 32) >> 6, c = (scale * v + 32) >> 6,
+        centre = n / 2 - 1;
     return ivec3(b, c, 16 * ends - (b + c) * centre + 16);
 }
 
@@ -64,7 +65,8 @@ ivec4 intra_chroma(int mode, int c, int x, int y, bool left, bool top)
     if (mode == 1)
         return ivec4(CHROMA_AT(c, -1, y));
     if (mode == 2)
-        return ivec4(CHROMA_AT(c, x, -1), CHROMA_AT(c, x + 1, -1), CHROMA_AT(c, x + 2, -1), CHROMA_AT(c, x + 3, -1));
+        return ivec4(CHROMA_AT(c, x, -1), CHROMA_AT(c, x + 1, -1), CHROMA_AT(c, x + 2, -1),
+                     CHROMA_AT(c, x + 3, -1));
     if (mode == 4)
         return ivec4(0);
     ivec2 sums = ivec2(0);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Privacy blur of developed pictures: what its two passes see. Included by C and GLSL. The cells are those of lib/blur.glsl.
+ * Privacy blur of developed pictures: what its two passes see. Included by C and GLSL. The cells
+ * are those of lib/blur.glsl.
  */
 #ifndef PELTON_ISP_BLUR_H
 #define PELTON_ISP_BLUR_H
 
 #include "gpu/shaders/lib/bindings.h"
 
-#define ISP_BLUR_OUTPUT 0      /* planes of all frames */
-#define ISP_BLUR_FRAMES 1      /* isp_blur[], one per frame of the batch */
+#define ISP_BLUR_OUTPUT     0  /* planes of all frames */
+#define ISP_BLUR_FRAMES     1  /* isp_blur[], one per frame of the batch */
 #define ISP_BLUR_COMPONENTS 4u /* of all planes of a picture */
 
-/* A plane: offset and stride in words; samples are interleaved `components` to a pixel, the first of which is number `first` of the
- * picture's. kind: of the rectangle's two places. */
+/* A plane: offset and stride in words; samples are interleaved `components` to a pixel, the first
+ * of which is number `first` of the picture's. kind: of the rectangle's two places. */
 struct isp_blur_plane {
 #ifdef VULKAN
     uint offset, stride, width, rows, components, first, kind;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Demosaic of a pixel from sums of what is around it. DEMOSAIC 0: bilinear. 1: H. S. Malvar, L. He, R. Cutler, "High-quality linear
- * interpolation for demosaicing of Bayer-patterned color images", ICASSP 2004, figure 2, whose coefficients are here over 16. Samples are
- * 0..MOST; so are the results, not rounded. Who includes this defines MOST.
+ * Demosaic of a pixel from sums of what is around it. DEMOSAIC 0: bilinear. 1: H. S. Malvar, L. He,
+ * R. Cutler, "High-quality linear interpolation for demosaicing of Bayer-patterned color images",
+ * ICASSP 2004, figure 2, whose coefficients are here over 16. Samples are 0..MOST; so are the
+ * results, not rounded. Who includes this defines MOST.
  */
 float full(float v)
 {
     return min(clamp(v, 0.0, 1.0), MOST);
 }
 
-/* c: the sample itself; sums of the two samples next to it in its column and row, of the two beyond, and of the four at its corners. */
-vec3 demosaic(bool red_column, bool red_row, float c, float ns, float we, float far_ns, float far_we, float corners)
+/* c: the sample itself; sums of the two samples next to it in its column and row, of the two
+ * beyond, and of the four at its corners. */
+vec3 demosaic(bool red_column, bool red_row, float c, float ns, float we, float far_ns,
+              float far_we, float corners)
 {
     if (MONO)
         return vec3(c);

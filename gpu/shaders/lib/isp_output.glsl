@@ -1,28 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Linear samples to pictures, 2 x 2 pixels at a time: colour matrix, tone curve, output format. Chroma of 4:2:0 is the mean of four
- * pixels. Who includes this defines OUTPUT_FIRST, the id of its first specialisation constant.
+ * Linear samples to pictures, 2 x 2 pixels at a time: colour matrix, tone curve, output format.
+ * Chroma of 4:2:0 is the mean of four pixels. Who includes this defines OUTPUT_FIRST, the id of its
+ * first specialisation constant.
  */
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly restrict buffer output_buffer { uint words[]; };
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly restrict buffer output_halves { uint16_t halves[]; };
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly restrict buffer output_bytes { uint8_t octets[]; };
-layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly restrict buffer table_lines { vec2 lines[]; };
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly
+    restrict buffer output_buffer
+{
+    uint words[];
+};
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly
+    restrict buffer output_halves
+{
+    uint16_t halves[];
+};
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly
+    restrict buffer output_bytes
+{
+    uint8_t octets[];
+};
+layout(set = ISP_SET_CAMERA, binding = 0, scalar) readonly restrict buffer table_lines
+{
+    vec2 lines[];
+};
 
 layout(constant_id = OUTPUT_FIRST) const uint FORMAT = 0u;
-layout(constant_id = OUTPUT_FIRST + 1) const uint CURVE = 0u; /* 0: linear */
+layout(constant_id = OUTPUT_FIRST + 1) const uint CURVE = 0u;  /* 0: linear */
 layout(constant_id = OUTPUT_FIRST + 2) const uint MATRIX = 0u; /* 0: colours stay as they are */
 
 /* enum isp_format */
-#define I420 0u
-#define NV12 1u
-#define P010 2u
+#define I420  0u
+#define NV12  1u
+#define P010  2u
 #define GRAY8 3u
 #define RGB24 4u
-#define RGBA 5u
+#define RGBA  5u
 #define RGB48 6u
 
-/* v: 0..1 / unit, in which the table's slopes are, too. The curve's piece is found in the bits of 2 + v, 2..3. It is continuous, so a
- * whole number may come out of either neighbour. */
+/* v: 0..1 / unit, in which the table's slopes are, too. The curve's piece is found in the bits of 2
+ * + v, 2..3. It is continuous, so a whole number may come out of either neighbour. */
 float curve(float v, float unit)
 {
     precise float above = fma(v, unit, 2.0);
@@ -51,7 +67,8 @@ vec3 toned(vec3 v, vec3 unit)
 }
 
 #ifdef OUTPUT_STANDARD
-/* Constants: what isp_table.c says of pictures that are not Y, Cb, Cr to begin with. Who includes this defines FULL_RANGE, BT601. */
+/* Constants: what isp_table.c says of pictures that are not Y, Cb, Cr to begin with. Who includes
+ * this defines FULL_RANGE, BT601. */
 #define CODE_UNIT (FORMAT == P010 ? 4.0 : 1.0)
 #define CODE_MOST (FORMAT == P010 ? 1023.0 : 255.0)
 vec3 primaries()
@@ -63,14 +80,16 @@ vec3 primaries()
 
 vec4 luma_weights()
 {
-    return FULL_RANGE ? vec4(primaries() * CODE_MOST, 0.0) : vec4(primaries() * (219.0 * CODE_UNIT), 16.0 * CODE_UNIT);
+    return FULL_RANGE ? vec4(primaries() * CODE_MOST, 0.0)
+                      : vec4(primaries() * (219.0 * CODE_UNIT), 16.0 * CODE_UNIT);
 }
 
 /* i: 0 of Cr, 2 of Cb: H.273 equations 38 to 40 */
 vec4 chroma_weights(int i)
 {
     vec3 k = primaries(), difference = vec3(i == 0, 0.0, i == 2) - k;
-    return vec4(difference * ((FULL_RANGE ? CODE_MOST : 224.0 * CODE_UNIT) / (2.0 - 2.0 * k[i])), 128.0 * CODE_UNIT);
+    return vec4(difference * ((FULL_RANGE ? CODE_MOST : 224.0 * CODE_UNIT) / (2.0 - 2.0 * k[i])),
+                128.0 * CODE_UNIT);
 }
 #else
 vec4 luma_weights()
@@ -110,7 +129,8 @@ void store_chroma(ivec2 at, uint frame, vec3 v)
 {
     float most = FORMAT == P010 ? 1023.0 : 255.0;
     const vec4 mean = vec4(0.25, 0.25, 0.25, 1.0);
-    float cb = min(weighted(mean * chroma_weights(2), v), most), cr = min(weighted(mean * chroma_weights(0), v), most);
+    float cb = min(weighted(mean * chroma_weights(2), v), most),
+          cr = min(weighted(mean * chroma_weights(0), v), most);
     uint row = args[frame].plane[1] + uint(at.y >> 1) * CAMERA.plane_stride[1];
     if (FORMAT == NV12) {
         halves[2u * row + uint(at.x >> 1)] = uint16_t(to_uint(cb) | to_uint(cr) << 8);
@@ -135,7 +155,8 @@ void store_rgb(ivec2 at, uint frame, vec3 a, vec3 b)
         halves[2u * row + 3u * x + 2u] = uint16_t(to_uint(b.g) | to_uint(b.b) << 8);
     } else if (FORMAT == RGBA) {
         words[row + 2u * x] = to_uint(a.r) | to_uint(a.g) << 8 | to_uint(a.b) << 16 | 0xff000000u;
-        words[row + 2u * x + 1u] = to_uint(b.r) | to_uint(b.g) << 8 | to_uint(b.b) << 16 | 0xff000000u;
+        words[row + 2u * x + 1u] =
+            to_uint(b.r) | to_uint(b.g) << 8 | to_uint(b.b) << 16 | 0xff000000u;
     } else {
         words[row + 3u * x] = to_pair(a.r, a.g);
         words[row + 3u * x + 1u] = to_pair(a.b, b.r);
@@ -151,7 +172,8 @@ void store_row(ivec2 at, uint frame, vec3 a, vec3 b)
         store_luma(at, frame, a, b);
 }
 
-/* Toned pixels, row by row; at: of the first, even, inside the picture. Rows have room for a whole pair. */
+/* Toned pixels, row by row; at: of the first, even, inside the picture. Rows have room for a whole
+ * pair. */
 void store_cell(ivec2 at, uint frame, vec3 a, vec3 b, vec3 c, vec3 d)
 {
     store_row(at, frame, a, b);

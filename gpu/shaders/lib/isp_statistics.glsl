@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Statistics of 2x2 cells: each thread adds up its own, then the workgroup, whose cells all lie in one zone; the histogram goes
- * through shared memory to one of several copies. Integers: the order of additions does not matter.
+ * Statistics of 2x2 cells: each thread adds up its own, then the workgroup, whose cells all lie in
+ * one zone; the histogram goes through shared memory to one of several copies. Integers: the order
+ * of additions does not matter.
  */
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_STATISTICS, scalar) buffer statistics_buffer { uint statistics[]; };
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_STATISTICS, scalar) buffer statistics_buffer
+{
+    uint statistics[];
+};
 
 layout(constant_id = 4) const uint STATISTICS = 0u;
 
 shared uint shared_bins[ISP_HISTOGRAM_BINS];
 shared uint shared_sums[ISP_ZONE_WORDS];
 
-uvec4 sums_low = uvec4(0u); /* luma, log, red, green */
+uvec4 sums_low = uvec4(0u);  /* luma, log, red, green */
 uvec2 sums_high = uvec2(0u); /* blue, clipped */
 
-/* LOG_BIAS + 4096 log2(v) for v <= 65535, 0 being 1: log2(1 + f) is taken as f + 11/32 g (1 - g), where g is f to nine bits, so that floats are
- * exact. A float has both parts: exponent and f. */
+/* LOG_BIAS + 4096 log2(v) for v <= 65535, 0 being 1: log2(1 + f) is taken as f + 11/32 g (1 - g),
+ * where g is f to nine bits, so that floats are exact. A float has both parts: exponent and f. */
 #define LOG_BIAS ((127u << 12) + 0x4b000000u)
 uint biased_log(uint v)
 {
@@ -58,17 +62,24 @@ void statistics_end(uint frame, ivec2 origin)
             atomicAdd(shared_sums[4u + i], high[i]);
     }
     barrier();
-    uint base = args[frame].statistics, copy = (gl_WorkGroupID.x + gl_WorkGroupID.y + gl_WorkGroupID.z) % ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS;
+    uint base = args[frame].statistics,
+         copy = (gl_WorkGroupID.x + gl_WorkGroupID.y + gl_WorkGroupID.z) % ISP_HISTOGRAMS *
+                ISP_HISTOGRAM_BINS;
     for (uint i = gl_LocalInvocationIndex; i < ISP_HISTOGRAM_BINS; i += uint(THREADS))
         if (shared_bins[i] != 0u)
             atomicAdd(statistics[base + copy + i], shared_bins[i]);
     if (gl_LocalInvocationIndex >= 7u)
         return;
-    uvec2 zones = uvec2(CAMERA.zone_columns, CAMERA.zone_rows), count = zones & (1u << ISP_ZONE_SHIFT) - 1u;
-    uvec2 zone = uvec2(origin) / uvec2(ISP_TILE_X, ISP_TILE_Y) * count * (zones >> ISP_ZONE_SHIFT) >> 20;
-    uint at = base + ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS + (zone.y * count.x + zone.x) * ISP_ZONE_WORDS;
+    uvec2 zones = uvec2(CAMERA.zone_columns, CAMERA.zone_rows),
+          count = zones & (1u << ISP_ZONE_SHIFT) - 1u;
+    uvec2 zone =
+        uvec2(origin) / uvec2(ISP_TILE_X, ISP_TILE_Y) * count * (zones >> ISP_ZONE_SHIFT) >> 20;
+    uint at =
+        base + ISP_HISTOGRAMS * ISP_HISTOGRAM_BINS + (zone.y * count.x + zone.x) * ISP_ZONE_WORDS;
     /* dark cells are those of the first bin */
-    atomicAdd(statistics[at + gl_LocalInvocationIndex], gl_LocalInvocationIndex == 6u ? shared_bins[0] : shared_sums[gl_LocalInvocationIndex]);
+    atomicAdd(statistics[at + gl_LocalInvocationIndex], gl_LocalInvocationIndex == 6u
+                                                            ? shared_bins[0]
+                                                            : shared_sums[gl_LocalInvocationIndex]);
 }
 
 /* One cell from its four samples, row by row. */

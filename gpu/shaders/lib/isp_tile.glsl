@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A tile of raw samples with its surroundings in shared memory: unpacked, black level off, white balanced, defects clamped. Who
- * includes this defines TILE_X, HALO_X (multiples of 4), TILE_Y (even) and HALO_Y (even), of which DEFECT eats 2, and THREADS.
- * Samples are whole numbers 0..65535.
+ * A tile of raw samples with its surroundings in shared memory: unpacked, black level off, white
+ * balanced, defects clamped. Who includes this defines TILE_X, HALO_X (multiples of 4), TILE_Y
+ * (even) and HALO_Y (even), of which DEFECT eats 2, and THREADS. Samples are whole numbers
+ * 0..65535.
  */
 #include "gpu/shaders/lib/isp_unpack.glsl"
 
 layout(constant_id = 2) const uint DEFECT = 0u;
 
 #define COLUMNS (TILE_X + 2 * HALO_X)
-#define ROWS (TILE_Y + 2 * HALO_Y)
-#define LOADS ((ROWS * (COLUMNS / 4) + THREADS - 1) / THREADS)
+#define ROWS    (TILE_Y + 2 * HALO_Y)
+#define LOADS   ((ROWS * (COLUMNS / 4) + THREADS - 1) / THREADS)
 
 shared vec2 loaded[ROWS][COLUMNS / 2];
 shared vec2 cleaned[DEFECT != 0u ? ROWS : 1][COLUMNS / 2];
@@ -48,14 +49,19 @@ float clamp_defect(int row, int column, float excess)
 /* The whole workgroup. origin: of the tile in the picture; even. */
 void load_tile(uint frame, ivec2 origin)
 {
-    const int skipped = DEFECT == 0u ? 2 : 0; /* rows above and below that only the clamp asks for */
+    /* rows above and below that only the clamp asks for */
+    const int skipped = DEFECT == 0u ? 2 : 0;
     int width = int(args[frame].width), height = int(args[frame].height);
     uint start = args[frame].raw, stride = args[frame].raw_stride;
-    vec4 black = vec4(args[frame].black[0], args[frame].black[1], args[frame].black[2], args[frame].black[3]) + MAGIC;
-    vec4 gain = vec4(args[frame].gain[0], args[frame].gain[1], args[frame].gain[2], args[frame].gain[3]);
+    vec4 black = vec4(args[frame].black[0], args[frame].black[1], args[frame].black[2],
+                      args[frame].black[3]) +
+                 MAGIC;
+    vec4 gain =
+        vec4(args[frame].gain[0], args[frame].gain[1], args[frame].gain[2], args[frame].gain[3]);
     uvec3 words[LOADS]; /* all are asked for before the first is needed */
     [[unroll]] for (int n = 0; n < LOADS; n++) {
-        int i = int(gl_LocalInvocationIndex) + n * THREADS, x = origin.x - HALO_X + i % (COLUMNS / 4) * 4;
+        int i = int(gl_LocalInvocationIndex) + n * THREADS,
+            x = origin.x - HALO_X + i % (COLUMNS / 4) * 4;
         int y = mirror(origin.y - HALO_Y + i / (COLUMNS / 4) + skipped, height);
         words[n] = uvec3(0u);
         if (i < (ROWS - 2 * skipped) * (COLUMNS / 4) && x >= 0 && x + 3 < width)
@@ -75,7 +81,8 @@ void load_tile(uint frame, ivec2 origin)
         } else {
             uint from = start + uint(y) * stride;
             [[dont_unroll]] for (int k = 0; k < 2; k++)
-                loaded[row][column + k] = level(uvec2(one(from, x + 2 * k, width), one(from, x + 2 * k + 1, width)), b, g);
+                loaded[row][column + k] = level(
+                    uvec2(one(from, x + 2 * k, width), one(from, x + 2 * k + 1, width)), b, g);
         }
     }
     barrier();
@@ -85,7 +92,8 @@ void load_tile(uint frame, ivec2 origin)
     for (int i = int(gl_LocalInvocationIndex); i < (ROWS - 4) * (COLUMNS - 4); i += THREADS) {
         int row = 2 + i / (COLUMNS - 4), column = 2 + i % (COLUMNS - 4);
         vec2 g = (row & 1) == 0 ? gain.xy : gain.zw;
-        cleaned[row][column >> 1][column & 1] = clamp_defect(row, column, roundEven(defect * ((column & 1) == 0 ? g.x : g.y)));
+        cleaned[row][column >> 1][column & 1] =
+            clamp_defect(row, column, roundEven(defect * ((column & 1) == 0 ? g.x : g.y)));
     }
     barrier();
 }
@@ -98,5 +106,6 @@ vec2 pair_at(int row, int column)
 
 float sample_at(int row, int column)
 {
-    return DEFECT != 0u ? cleaned[row][column >> 1][column & 1] : loaded[row][column >> 1][column & 1];
+    return DEFECT != 0u ? cleaned[row][column >> 1][column & 1]
+                        : loaded[row][column >> 1][column & 1];
 }

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Raw samples out of their packing. Samples outside the picture mirror about its border samples, which keeps their colour.
+ * Raw samples out of their packing. Samples outside the picture mirror about its border samples,
+ * which keeps their colour.
  */
-layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly restrict buffer raw_buffer { uint raw[]; };
+layout(set = ISP_SET_BATCH, binding = ISP_BIND_RAW, scalar) readonly restrict buffer raw_buffer
+{
+    uint raw[];
+};
 
 layout(constant_id = 0) const uint ORDER = 0u;
-layout(constant_id = 1) const uint PACK = 0u; /* 0: 8 bits, 1: 16-bit words; MIPI of 10, 12, 14 bits: their number */
+/* 0: 8 bits, 1: 16-bit words; MIPI of 10, 12, 14 bits: their number */
+layout(constant_id = 1) const uint PACK = 0u;
 
-#define MONO (ORDER == 4u)
+#define MONO  (ORDER == 4u)
 #define RED_X (ORDER == 1u || ORDER == 3u ? 1 : 0) /* where red is in a cell of 2x2 */
 #define RED_Y (ORDER == 2u || ORDER == 3u ? 1 : 0)
 
@@ -38,13 +43,13 @@ uvec4 unpack(uvec3 w, uint x)
         b = w.y >> shift | (PACK == 14u ? w.z << (32u - shift) : 0u);
     }
     if (PACK == 10u) /* four high bytes, then the low bits, the first sample's lowest */
-        return uvec4((a & 0xffu) << 2 | (b & 3u), (a >> 8 & 0xffu) << 2 | (b >> 2 & 3u), (a >> 16 & 0xffu) << 2 | (b >> 4 & 3u),
-                     (a >> 24) << 2 | (b >> 6 & 3u));
+        return uvec4((a & 0xffu) << 2 | (b & 3u), (a >> 8 & 0xffu) << 2 | (b >> 2 & 3u),
+                     (a >> 16 & 0xffu) << 2 | (b >> 4 & 3u), (a >> 24) << 2 | (b >> 6 & 3u));
     if (PACK == 12u)
-        return uvec4((a & 0xffu) << 4 | (a >> 16 & 0xfu), (a >> 8 & 0xffu) << 4 | (a >> 20 & 0xfu), (a >> 24) << 4 | (b >> 8 & 0xfu),
-                     (b & 0xffu) << 4 | (b >> 12 & 0xfu));
-    return uvec4((a & 0xffu) << 6 | (b & 0x3fu), (a >> 8 & 0xffu) << 6 | (b >> 6 & 0x3fu), (a >> 16 & 0xffu) << 6 | (b >> 12 & 0x3fu),
-                 (a >> 24) << 6 | (b >> 18 & 0x3fu));
+        return uvec4((a & 0xffu) << 4 | (a >> 16 & 0xfu), (a >> 8 & 0xffu) << 4 | (a >> 20 & 0xfu),
+                     (a >> 24) << 4 | (b >> 8 & 0xfu), (b & 0xffu) << 4 | (b >> 12 & 0xfu));
+    return uvec4((a & 0xffu) << 6 | (b & 0x3fu), (a >> 8 & 0xffu) << 6 | (b >> 6 & 0x3fu),
+                 (a >> 16 & 0xffu) << 6 | (b >> 12 & 0x3fu), (a >> 24) << 6 | (b >> 18 & 0x3fu));
 }
 
 /* The words that hold samples x..x+7 of a row that starts at word `row`; x is a multiple of 8. */
@@ -75,8 +80,10 @@ void unpack_8(words_8 w, uint x, out vec4 low, out vec4 high)
     uvec4 l, h;
     if (PACK == 12u) {
         uint a = w.low.x, b = w.low.y, c = w.low.z;
-        l = (uvec4(a << 4, a >> 4, a >> 20, b << 4) & 0xff0u | MAGIC_BITS) | uvec4(a >> 16, a >> 20, b >> 8, b >> 12) & 0xfu;
-        h = (uvec4(b >> 12, b >> 20, c >> 4, c >> 12) & 0xff0u | MAGIC_BITS) | uvec4(c & 0xfu, c >> 4 & 0xfu, c >> 24 & 0xfu, c >> 28);
+        l = (uvec4(a << 4, a >> 4, a >> 20, b << 4) & 0xff0u | MAGIC_BITS) |
+            uvec4(a >> 16, a >> 20, b >> 8, b >> 12) & 0xfu;
+        h = (uvec4(b >> 12, b >> 20, c >> 4, c >> 12) & 0xff0u | MAGIC_BITS) |
+            uvec4(c & 0xfu, c >> 4 & 0xfu, c >> 24 & 0xfu, c >> 28);
     } else {
         l = unpack(w.low, x) | 0x4b000000u;
         h = unpack(w.high, x + 4u) | 0x4b000000u;

@@ -5,8 +5,14 @@
 #ifndef PELTON_LISTS_GLSL
 #define PELTON_LISTS_GLSL
 
-layout(set = SET_BATCH, binding = BIND_LISTS, scalar) readonly buffer list_buffer { uint lists[]; };
-layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) readonly buffer counter_buffer { uint counters[]; };
+layout(set = SET_BATCH, binding = BIND_LISTS, scalar) readonly buffer list_buffer
+{
+    uint lists[];
+};
+layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) readonly buffer counter_buffer
+{
+    uint counters[];
+};
 
 struct work_item {
     uint kase; /* the same for the whole workgroup */

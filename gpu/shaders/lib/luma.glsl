@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luma samples at fractional positions (8.4.2.2.1), 4x4 at a time; every fetched texel serves four columns and up to six rows.
- * Each class of positions (cases.h) touches only the texels that it needs: 8, 12, 18 or 27. Samples are named as in Figure 8-4.
+ * Luma samples at fractional positions (8.4.2.2.1), 4x4 at a time; every fetched texel serves four
+ * columns and up to six rows. Each class of positions (cases.h) touches only the texels that it
+ * needs: 8, 12, 18 or 27. Samples are named as in Figure 8-4.
  */
 #ifndef PELTON_LUMA_GLSL
 #define PELTON_LUMA_GLSL
@@ -11,7 +12,8 @@
 /* The six-tap filter in x at four positions, unscaled. */
 ivec4 tap_row(ivec4 a, ivec4 b, int c)
 {
-    ivec4 p1 = ivec4(a.yzw, b.x), p2 = ivec4(a.zw, b.xy), p3 = ivec4(a.w, b.xyz), p5 = ivec4(b.yzw, c);
+    ivec4 p1 = ivec4(a.yzw, b.x), p2 = ivec4(a.zw, b.xy), p3 = ivec4(a.w, b.xyz),
+          p5 = ivec4(b.yzw, c);
     return a - 5 * p1 + 20 * p2 + 20 * p3 - 5 * b + p5;
 }
 
@@ -125,7 +127,8 @@ void luma_centre_h(luma_block k, out ivec4 p[4])
     }
     for (int i = 0; i < 4; i++) {
         ivec4 j = clamp((tap_row(sum_a[i], sum_b[i], sum_c[i]) + 512) >> 10, 0, luma_source.top);
-        ivec4 h = k.fraction.x == 1u ? ivec4(sum_a[i].zw, sum_b[i].xy) : ivec4(sum_a[i].w, sum_b[i].xyz);
+        ivec4 h =
+            k.fraction.x == 1u ? ivec4(sum_a[i].zw, sum_b[i].xy) : ivec4(sum_a[i].w, sum_b[i].xyz);
         p[i] = mean2(j, scale5(h));
     }
 }

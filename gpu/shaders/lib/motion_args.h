@@ -6,21 +6,23 @@
 #define PELTON_MOTION_ARGS_H
 
 #define MOT_BIND_PICTURES 0
-#define MOT_BIND_SLICES 1
-#define MOT_BIND_MBS 2
-#define MOT_BIND_MOTION 3
-#define MOT_BIND_SYNTAX 4
-#define MOT_BIND_MAPS 5
-#define MOT_BIND_STILL 6
-#define MOT_BIND_RESULTS 7
-#define MOT_BINDINGS 8
+#define MOT_BIND_SLICES   1
+#define MOT_BIND_MBS      2
+#define MOT_BIND_MOTION   3
+#define MOT_BIND_SYNTAX   4
+#define MOT_BIND_MAPS     5
+#define MOT_BIND_STILL    6
+#define MOT_BIND_RESULTS  7
+#define MOT_BINDINGS      8
 
-/* Rows of macroblocks that a workgroup has in work, a thread for each of their lists. A row runs two macroblocks behind the one above:
- * so many are enough for pictures up to 128 macroblocks wide. */
+/* Rows of macroblocks that a workgroup has in work, a thread for each of their lists. A row runs
+ * two macroblocks behind the one above: so many are enough for pictures up to 128 macroblocks wide.
+ */
 #define MOT_ROWS 64
-/* PicWidthInMbs at most, of usual pictures and of others: the constants that motion.comp is made with. */
-#define MOT_USUAL_WIDTH 128
-#define MOT_MAX_WIDTH 512
+/* PicWidthInMbs at most, of usual pictures and of others: the constants that motion.comp is made
+ * with. */
+#define MOT_USUAL_WIDTH   128
+#define MOT_MAX_WIDTH     512
 #define MOT_CHECK_THREADS 64
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a macroblock's record must keep to: codec/offload.c and codec/records_validate.c for pictures of 8 bits in 4:2:0 or 4:0:0 without
- * MBAFF, whose slices are P, B and I. `nonzero` is a mask for which any value does, as there.
+ * What a macroblock's record must keep to: codec/offload.c and codec/records_validate.c for
+ * pictures of 8 bits in 4:2:0 or 4:0:0 without MBAFF, whose slices are P, B and I. `nonzero` is a
+ * mask for which any value does, as there.
  */
 #ifndef PELTON_MOTION_CHECK_GLSL
 #define PELTON_MOTION_CHECK_GLSL
@@ -19,7 +20,8 @@ record mb;
 record mb_of(uvec4 a, uvec4 b)
 {
     return record(a.x, a.y, a.z & 0xffffu, a.z >> 16, a.w & 0xffffu, a.w >> 16 & 255u, a.w >> 24,
-                  uvec3(b.x, b.x >> 8, b.x >> 16) & 255u, b.x >> 24, b.y & 255u, b.y >> 8 & 255u, b.zw);
+                  uvec3(b.x, b.x >> 8, b.x >> 16) & 255u, b.x >> 24, b.y & 255u, b.y >> 8 & 255u,
+                  b.zw);
 }
 
 /* Neighbours that the picture has. */
@@ -42,16 +44,18 @@ bool has(uint flag)
 bool syntax_good(der_slice slice, uvec2 words)
 {
     uint part = words.x & 255u, subs = words.x >> 8 | words.y << 24, decoded = words.y >> 8 & 255u;
-    bool good = decoded == 1u && part <= PART_INTRA && mb.kind <= REC_MB_INTER && (mb.kind == REC_MB_INTER) == (part < PART_INTRA);
+    bool good = decoded == 1u && part <= PART_INTRA && mb.kind <= REC_MB_INTER &&
+                (mb.kind == REC_MB_INTER) == (part < PART_INTRA);
     if (part < PART_INTRA)
         good = good && slice.type != I_SLICE;
     if (part == PART_SKIP)
         good = good && slice.type == P_SLICE;
     if (part == PART_DIRECT)
         good = good && slice.type == B_SLICE;
-    if (part == PART_8X8)
-        [[unroll]] for (uint q = 0u; q < 4u; q++)
-            good = good && bitfieldExtract(subs, int(8u * q), 8) <= (slice.type == B_SLICE ? SUB_DIRECT : SUB_4X4);
+    if (part == PART_8X8) [[unroll]]
+        for (uint q = 0u; q < 4u; q++)
+            good = good && bitfieldExtract(subs, int(8u * q), 8) <=
+                               (slice.type == B_SLICE ? SUB_DIRECT : SUB_4X4);
     return good;
 }
 
@@ -65,7 +69,8 @@ bool coefficients_good(der_picture picture)
 {
     uint chroma = picture.chroma_blocks != 0u ? 0xfu : 0u, both = mb.coded_cb | mb.coded_cr;
     uint count = uint(bitCount(mb.coded_y) + bitCount(mb.coded_cb) + bitCount(mb.coded_cr));
-    if (mb.kind == REC_MB_INTRA_PCM && (mb.coded_y != 0xffffu || mb.coded_cb != chroma || mb.coded_cr != chroma))
+    if (mb.kind == REC_MB_INTRA_PCM &&
+        (mb.coded_y != 0xffffu || mb.coded_cb != chroma || mb.coded_cr != chroma))
         return false;
     return (both & ~chroma) == 0u && (!has(REC_MB_TRANSFORM_8X8) || whole_quadrants(mb.coded_y)) &&
            (count == 0u || (mb.coeff <= picture.units && count <= picture.units - mb.coeff));
@@ -77,14 +82,18 @@ bool flags_good(der_slice slice)
     const uint known = REC_MB_TRANSFORM_8X8 | REC_MB_FIELD | REC_MB_BYPASS | REC_MB_SKIP;
     bool intra = mb.kind != REC_MB_INTER;
     return (mb.flags & ~known) == 0u && has(REC_MB_FIELD) == (slice.field != 0) &&
-           (!intra || has(REC_MB_TRANSFORM_8X8) == (mb.kind == REC_MB_INTRA_8X8)) && !(intra && has(REC_MB_SKIP)) &&
-           (!has(REC_MB_TRANSFORM_8X8) || slice.transform_8x8 != 0) && (!has(REC_MB_BYPASS) || slice.bypass != 0);
+           (!intra || has(REC_MB_TRANSFORM_8X8) == (mb.kind == REC_MB_INTRA_8X8)) &&
+           !(intra && has(REC_MB_SKIP)) &&
+           (!has(REC_MB_TRANSFORM_8X8) || slice.transform_8x8 != 0) &&
+           (!has(REC_MB_BYPASS) || slice.bypass != 0);
 }
 
 bool record_good(der_picture picture, der_slice slice, place p)
 {
-    uint edges = REC_DEBLOCK_INTERNAL | (p.left ? REC_DEBLOCK_LEFT : 0u) | (p.top ? REC_DEBLOCK_TOP : 0u);
-    return flags_good(slice) && (mb.deblock & ~edges) == 0u && all(lessThanEqual(mb.qp, uvec3(51u))) && coefficients_good(picture);
+    uint edges =
+        REC_DEBLOCK_INTERNAL | (p.left ? REC_DEBLOCK_LEFT : 0u) | (p.top ? REC_DEBLOCK_TOP : 0u);
+    return flags_good(slice) && (mb.deblock & ~edges) == 0u &&
+           all(lessThanEqual(mb.qp, uvec3(51u))) && coefficients_good(picture);
 }
 
 /* Every quadrant of an inter macroblock has a reference, and only such as there are. */
@@ -93,7 +102,8 @@ bool refs_good(der_slice slice, uvec2 refs)
     bool good = true;
     [[unroll]] for (uint q = 0u; q < 4u; q++) {
         int r0 = byte_at(refs.x, q), r1 = byte_at(refs.y, q);
-        good = good && r0 >= -1 && r1 >= -1 && r0 < int(slice.num_ref[0]) && r1 < int(slice.num_ref[1]) && (r0 & r1) >= 0;
+        good = good && r0 >= -1 && r1 >= -1 && r0 < int(slice.num_ref[0]) &&
+               r1 < int(slice.num_ref[1]) && (r0 & r1) >= 0;
     }
     return good;
 }
@@ -102,7 +112,8 @@ bool refs_good(der_slice slice, uvec2 refs)
 
 const uint NEED_LEFT = 1u, NEED_TOP = 2u, NEED_CORNER = 4u, NEED_ALL = 7u;
 
-/* Intra4x4PredMode, Intra8x8PredMode (Tables 8-2, 8-3); top right is substituted where it is missing. */
+/* Intra4x4PredMode, Intra8x8PredMode (Tables 8-2, 8-3); top right is substituted where it is
+ * missing. */
 uint needs_nxn(uint mode)
 {
     if (mode >= 4u && mode <= 6u)
@@ -110,15 +121,19 @@ uint needs_nxn(uint mode)
     return mode == 1u || mode == 8u ? NEED_LEFT : mode == 2u ? 0u : NEED_TOP;
 }
 
-/* Each block, of the size, has what its mode needs. Blocks in the left column have a neighbour to the left where the macroblock has, and so on. */
+/* Each block, of the size, has what its mode needs. Blocks in the left column have a neighbour to
+ * the left where the macroblock has, and so on. */
 bool nxn_good(uint have, uint step_)
 {
     bool good = true;
     [[dont_unroll]] for (uint blk = 0u; blk < 16u; blk += step_) {
         uint mode = (blk < 8u ? mb.modes.x : mb.modes.y) >> 4u * (blk & 7u) & 15u;
         bool inner_x = (blk & 5u) != 0u, inner_y = (blk & 10u) != 0u;
-        uint got = (inner_x ? NEED_LEFT : have & NEED_LEFT) | (inner_y ? NEED_TOP : have & NEED_TOP);
-        bool corner = inner_x ? (inner_y || (have & NEED_TOP) != 0u) : inner_y ? (have & NEED_LEFT) != 0u : (have & NEED_CORNER) != 0u;
+        uint got =
+            (inner_x ? NEED_LEFT : have & NEED_LEFT) | (inner_y ? NEED_TOP : have & NEED_TOP);
+        bool corner = inner_x   ? (inner_y || (have & NEED_TOP) != 0u)
+                      : inner_y ? (have & NEED_LEFT) != 0u
+                                : (have & NEED_CORNER) != 0u;
         got |= corner ? NEED_CORNER : 0u;
         good = good && mode <= 8u && (needs_nxn(mode) & ~got) == 0u;
     }
@@ -129,27 +144,36 @@ bool nxn_good(uint have, uint step_)
 bool whole_good(uint have)
 {
     uint mode = mb.modes.x & 15u;
-    return mode <= 3u && ((mode == 0u ? NEED_TOP : mode == 1u ? NEED_LEFT : mode == 2u ? 0u : NEED_ALL) & ~have) == 0u;
+    return mode <= 3u && ((mode == 0u   ? NEED_TOP
+                           : mode == 1u ? NEED_LEFT
+                           : mode == 2u ? 0u
+                                        : NEED_ALL) &
+                          ~have) == 0u;
 }
 
 bool chroma_good(uint have)
 {
     uint mode = mb.chroma_mode;
-    return mode <= 3u && ((mode == 0u ? 0u : mode == 1u ? NEED_LEFT : mode == 2u ? NEED_TOP : NEED_ALL) & ~have) == 0u;
+    return mode <= 3u && ((mode == 0u   ? 0u
+                           : mode == 1u ? NEED_LEFT
+                           : mode == 2u ? NEED_TOP
+                                        : NEED_ALL) &
+                          ~have) == 0u;
 }
 
 /* Without MBAFF both halves of A are one macroblock, and REC_AVAIL_D8 is not used. */
 bool avail_good(place p)
 {
     uint a = mb.avail & REC_AVAIL_A;
-    uint there = (p.left ? REC_AVAIL_A : 0u) | (p.top ? REC_AVAIL_B : 0u) | (p.top && p.right ? REC_AVAIL_C : 0u) |
-                 (p.top && p.left ? REC_AVAIL_D : 0u);
+    uint there = (p.left ? REC_AVAIL_A : 0u) | (p.top ? REC_AVAIL_B : 0u) |
+                 (p.top && p.right ? REC_AVAIL_C : 0u) | (p.top && p.left ? REC_AVAIL_D : 0u);
     return (mb.avail & ~there) == 0u && (a == 0u || a == REC_AVAIL_A);
 }
 
 bool intra_good(der_picture picture, place p, uvec2 refs)
 {
-    uint have = ((mb.avail & REC_AVAIL_A) != 0u ? NEED_LEFT : 0u) | ((mb.avail & REC_AVAIL_B) != 0u ? NEED_TOP : 0u) |
+    uint have = ((mb.avail & REC_AVAIL_A) != 0u ? NEED_LEFT : 0u) |
+                ((mb.avail & REC_AVAIL_B) != 0u ? NEED_TOP : 0u) |
                 ((mb.avail & REC_AVAIL_D) != 0u ? NEED_CORNER : 0u);
     if (!avail_good(p) || (refs.x & refs.y) != 0xffffffffu)
         return false;
@@ -157,7 +181,8 @@ bool intra_good(der_picture picture, place p, uvec2 refs)
         return true;
     if (picture.chroma_blocks != 0u && !chroma_good(have))
         return false;
-    return mb.kind == REC_MB_INTRA_16X16 ? whole_good(have) : nxn_good(have, mb.kind == REC_MB_INTRA_8X8 ? 4u : 1u);
+    return mb.kind == REC_MB_INTRA_16X16 ? whole_good(have)
+                                         : nxn_good(have, mb.kind == REC_MB_INTRA_8X8 ? 4u : 1u);
 }
 
 #endif

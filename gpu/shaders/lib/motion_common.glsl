@@ -13,20 +13,48 @@
 #include "codec/derive.h"
 #include "gpu/shaders/lib/motion_args.h"
 
-layout(set = 0, binding = MOT_BIND_PICTURES, scalar) readonly buffer picture_buffer { der_picture pictures[]; };
-layout(set = 0, binding = MOT_BIND_SLICES, scalar) readonly buffer slice_buffer { der_slice slices[]; };
-layout(set = 0, binding = MOT_BIND_MBS, std430) readonly buffer mb_buffer { uvec4 mbs[]; };          /* two each */
-layout(set = 0, binding = MOT_BIND_MOTION, std430) buffer motion_buffer { uvec2 motion[]; };         /* 17 each */
-layout(set = 0, binding = MOT_BIND_SYNTAX, std430) readonly buffer syntax_buffer { uvec2 syntax[]; };
-layout(set = 0, binding = MOT_BIND_MAPS, scalar) readonly buffer map_buffer { uint16_t maps[]; };
-layout(set = 0, binding = MOT_BIND_STILL, scalar) writeonly buffer still_buffer { uint16_t still_maps[]; };
-layout(set = 0, binding = MOT_BIND_RESULTS, std430) buffer result_buffer { uint results[]; };        /* by picture */
+layout(set = 0, binding = MOT_BIND_PICTURES, scalar) readonly buffer picture_buffer
+{
+    der_picture pictures[];
+};
+layout(set = 0, binding = MOT_BIND_SLICES, scalar) readonly buffer slice_buffer
+{
+    der_slice slices[];
+};
+/* two each */
+layout(set = 0, binding = MOT_BIND_MBS, std430) readonly buffer mb_buffer
+{
+    uvec4 mbs[];
+};
+/* 17 each */
+layout(set = 0, binding = MOT_BIND_MOTION, std430) buffer motion_buffer
+{
+    uvec2 motion[];
+};
+layout(set = 0, binding = MOT_BIND_SYNTAX, std430) readonly buffer syntax_buffer
+{
+    uvec2 syntax[];
+};
+layout(set = 0, binding = MOT_BIND_MAPS, scalar) readonly buffer map_buffer
+{
+    uint16_t maps[];
+};
+layout(set = 0, binding = MOT_BIND_STILL, scalar) writeonly buffer still_buffer
+{
+    uint16_t still_maps[];
+};
+/* by picture */
+layout(set = 0, binding = MOT_BIND_RESULTS, std430) buffer result_buffer
+{
+    uint results[];
+};
 
 /* rec_motion in words of two */
 const uint MOTION_WORDS = 17u, MOTION_REFS = 16u;
 
 const uint P_SLICE = 0u, B_SLICE = 1u, I_SLICE = 2u;
-const uint PART_16X16 = 0u, PART_16X8 = 1u, PART_8X16 = 2u, PART_8X8 = 3u, PART_SKIP = 4u, PART_DIRECT = 5u, PART_INTRA = 6u;
+const uint PART_16X16 = 0u, PART_16X8 = 1u, PART_8X16 = 2u, PART_8X8 = 3u, PART_SKIP = 4u,
+           PART_DIRECT = 5u, PART_INTRA = 6u;
 const uint SUB_8X8 = 0u, SUB_8X4 = 1u, SUB_4X8 = 2u, SUB_4X4 = 3u, SUB_DIRECT = 4u;
 
 /* Byte i of a word, signed. */

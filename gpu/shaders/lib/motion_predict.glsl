@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Motion derivation: vectors, which are words of two halves, and their prediction from neighbours (8.4.1.3).
+ * Motion derivation: vectors, which are words of two halves, and their prediction from neighbours
+ * (8.4.1.3).
  */
 #ifndef PELTON_MOTION_PREDICT_GLSL
 #define PELTON_MOTION_PREDICT_GLSL
 
-/* Reference and vector of a neighbouring partition. ref -1: it does not use the list, UNAVAILABLE: it is not there; mv is 0 then. */
+/* Reference and vector of a neighbouring partition. ref -1: it does not use the list, UNAVAILABLE:
+ * it is not there; mv is 0 then. */
 struct neighbour {
     int ref;
     uint mv;
@@ -45,19 +47,20 @@ uint predict(neighbour a, neighbour b, neighbour c, int ref)
     return matches == 1u ? only : just_a ? a.mv : median;
 }
 
-/* What lies around a quadrant: two rows to the left, two columns above, above right, above left. Of it: references of left and top, whose
- * two blocks share them. */
+/* What lies around a quadrant: two rows to the left, two columns above, above right, above left. Of
+ * it: references of left and top, whose two blocks share them. */
 struct around {
     int left_ref, top_ref; /* UNAVAILABLE: not there */
     uint left[2], top[2];
     neighbour right, corner;
 };
 
-/* The vectors of a quadrant's sub-macroblock partitions, blocks in raster order, from their differences. What is to the right of it or
- * comes later is not available. */
+/* The vectors of a quadrant's sub-macroblock partitions, blocks in raster order, from their
+ * differences. What is to the right of it or comes later is not available. */
 uvec4 predict_subs(around n, int ref, uint sub, uvec4 difference)
 {
-    neighbour a = neighbour(n.left_ref, n.left[0]), b = neighbour(n.top_ref, n.top[0]), b1 = neighbour(n.top_ref, n.top[1]);
+    neighbour a = neighbour(n.left_ref, n.left[0]), b = neighbour(n.top_ref, n.top[0]),
+              b1 = neighbour(n.top_ref, n.top[1]);
     neighbour below = neighbour(n.left_ref, n.left[1]);
     bool narrow = sub == SUB_4X8 || sub == SUB_4X4;
     uint first = predict(a, b, neighbour_or(narrow ? b1 : n.right, n.corner), ref);

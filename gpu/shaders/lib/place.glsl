@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where macroblocks and their reference fields lie (6.4.1, 8.4.2.1): in frames, in field pictures, whose unfiltered samples are
- * kept without gaps between rows, and in the pairs of MBAFF frames.
+ * Where macroblocks and their reference fields lie (6.4.1, 8.4.2.1): in frames, in field pictures,
+ * whose unfiltered samples are kept without gaps between rows, and in the pairs of MBAFF frames.
  */
 #ifndef PELTON_PLACE_GLSL
 #define PELTON_PLACE_GLSL
@@ -14,8 +14,8 @@ uint pair_field(rec_picture picture, uint flags, uint addr)
     return (addr / push.mb_width & 1u) != 0u ? REC_BOTTOM : REC_TOP;
 }
 
-/* Rows of a macroblock of `height` rows: x the first one in the picture, y how far apart they are, z the first one in what it
- * refers to, which for a field macroblock is a field. */
+/* Rows of a macroblock of `height` rows: x the first one in the picture, y how far apart they are,
+ * z the first one in what it refers to, which for a field macroblock is a field. */
 ivec3 mb_rows(uint field, uint addr, int height)
 {
     int row = int(addr / push.mb_width);
@@ -34,7 +34,8 @@ uint reference_of(uint slice, uint list, uint ref_idx, uint field)
     return (ref & ~3u) | (same ? field : 3u - field);
 }
 
-/* Row y of a plane of `height` rows of which field (REC_TOP, REC_BOTTOM; else the frame) is read; outside the border repeats. */
+/* Row y of a plane of `height` rows of which field (REC_TOP, REC_BOTTOM; else the frame) is read;
+ * outside the border repeats. */
 int reference_row(int y, int height, uint field)
 {
     if (INTERLACED == 0u || (field & 3u) == REC_FRAME)
@@ -42,7 +43,8 @@ int reference_row(int y, int height, uint field)
     return 2 * clamp(y, 0, height / 2 - 1) + int(field & 3u) - 1;
 }
 
-/* The plane of its slot that a picture's component is written to: separate colour planes are pictures of 4:0:0. */
+/* The plane of its slot that a picture's component is written to: separate colour planes are
+ * pictures of 4:0:0. */
 int frame_plane(rec_picture picture, int c)
 {
     return CHROMA_FORMAT == 0u ? int(picture.colour_plane) : c;
@@ -59,7 +61,8 @@ int frame_row(rec_picture picture, int y)
 /* Rows of macroblocks of a picture, or of macroblock pairs. */
 int unit_rows(rec_picture picture)
 {
-    bool half_rows = INTERLACED != 0u && (uint(picture.mbaff) != 0u || uint(picture.structure) != REC_FRAME);
+    bool half_rows =
+        INTERLACED != 0u && (uint(picture.mbaff) != 0u || uint(picture.structure) != REC_FRAME);
     return int(push.mb_height) >> (half_rows ? 1 : 0);
 }
 

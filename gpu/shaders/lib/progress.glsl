@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Progress of the persistent wavefront. Progress is in words that hold what they announce, so that seeing one is
- * enough: no order among several stores is asked for.
+ * Progress of the persistent wavefront. Progress is in words that hold what they announce, so that
+ * seeing one is enough: no order among several stores is asked for.
  */
 #ifndef PELTON_PROGRESS_GLSL
 #define PELTON_PROGRESS_GLSL
 
 #include "gpu/shaders/lib/tickets.glsl"
 
-layout(set = SET_BATCH, binding = BIND_PROGRESS, scalar) coherent volatile buffer progress_buffer { uint progress_of[]; };
+layout(set = SET_BATCH, binding = BIND_PROGRESS, scalar) coherent volatile buffer progress_buffer
+{
+    uint progress_of[];
+};
 
 void progress_publish(uint at, uint value)
 {

@@ -41,7 +41,10 @@ uvec4 texel_of(ivec4 samples)
 /* Four samples from the shift-th of a on; b follows a. */
 ivec4 shifted(ivec4 a, ivec4 b, int shift)
 {
-    return shift == 0 ? a : shift == 1 ? ivec4(a.yzw, b.x) : shift == 2 ? ivec4(a.zw, b.xy) : ivec4(a.w, b.xyz);
+    return shift == 0   ? a
+           : shift == 1 ? ivec4(a.yzw, b.x)
+           : shift == 2 ? ivec4(a.zw, b.xy)
+                        : ivec4(a.w, b.xyz);
 }
 
 #endif

@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocks of SP and SI slices (8.6): the prediction is transformed, joined with the levels and quantised by QS, so that different
- * predictions may lead to the same samples. Only 8 bits and 4:2:0. Levels beyond what a legal stream has wrap at 32 bits, as in
- * the reference.
+ * Blocks of SP and SI slices (8.6): the prediction is transformed, joined with the levels and
+ * quantised by QS, so that different predictions may lead to the same samples. Only 8 bits and
+ * 4:2:0. Levels beyond what a legal stream has wrap at 32 bits, as in the reference.
  */
 #ifndef PELTON_SWITCHING_GLSL
 #define PELTON_SWITCHING_GLSL
 
 #include "gpu/shaders/lib/transform.glsl"
 
-layout(set = SET_BATCH, binding = BIND_COEFFS, scalar) readonly buffer coeff_buffer { int16_t coeffs[]; };
+layout(set = SET_BATCH, binding = BIND_COEFFS, scalar) readonly buffer coeff_buffer
+{
+    int16_t coeffs[];
+};
 
 #define NO_UNIT 0xffffffffu
 
 /* LevelScale2 and A (8.6.1), by position as normAdjust4x4. */
-const ivec3 level_scale2[6] = ivec3[](ivec3(13107, 5243, 8066), ivec3(11916, 4660, 7490), ivec3(10082, 4194, 6554),
-                                      ivec3(9362, 3647, 5825), ivec3(8192, 3355, 5243), ivec3(7282, 2893, 4559));
+const ivec3 level_scale2[6] =
+    ivec3[](ivec3(13107, 5243, 8066), ivec3(11916, 4660, 7490), ivec3(10082, 4194, 6554),
+            ivec3(9362, 3647, 5825), ivec3(8192, 3355, 5243), ivec3(7282, 2893, 4559));
 const ivec3 switching_norm = ivec3(16, 25, 20);
 
 /* How a component of a macroblock is decoded. */
 struct switching {
     int qp, qs;
-    bool after; /* levels are added after the prediction's quantisation (8.6.2), not before (8.6.1) */
+    /* levels are added after the prediction's quantisation (8.6.2), not before (8.6.1) */
+    bool after;
 };
 
 /* Is the residual of a macroblock not added to its prediction, but joined with it? */
 bool is_switching(rec_mb mb, uint slice)
 {
-    return (uint(mb.flags) & REC_MB_SI) != 0u || (uint(mb.kind) == REC_MB_INTER && uint(slices[slice].slice_type) == 3u);
+    return (uint(mb.flags) & REC_MB_SI) != 0u ||
+           (uint(mb.kind) == REC_MB_INTER && uint(slices[slice].slice_type) == 3u);
 }
 
 switching switching_of(rec_mb mb, uint slice, uint c)
@@ -56,14 +62,15 @@ int quantised(int v, int scale, int bits)
     return v < 0 ? -level : level;
 }
 
-/* Level of coefficient i at QS from the prediction's and the one in the stream. extra: bits by which the chroma DC transform
- * enlarges it. */
+/* Level of coefficient i at QS from the prediction's and the one in the stream. extra: bits by
+ * which the chroma DC transform enlarges it. */
 int requantised(switching s, int predicted, int level, int i, int extra)
 {
     int scale = at_position(level_scale2[s.qs % 6], i), bits = 15 + extra + s.qs / 6;
     if (s.after)
         return level + quantised(predicted, scale, bits);
-    int residual = (level * norm_adjust4(s.qp % 6, i) * at_position(switching_norm, i)) << (s.qp / 6);
+    int residual = (level * norm_adjust4(s.qp % 6, i) * at_position(switching_norm, i))
+                   << (s.qp / 6);
     return quantised(predicted + (residual >> (6 - extra)), scale, bits);
 }
 
@@ -101,12 +108,13 @@ int switching_dc(switching s, ivec4 predicted, uvec4 units, uint b)
     return ((transform2x2(v)[b] * norm_adjust4(s.qs % 6, 0)) << (s.qs / 6)) >> 1;
 }
 
-/* d: the transformed prediction of a block; then its samples, not clipped. In chroma dc, from switching_dc, stands for the first
- * coefficient. */
+/* d: the transformed prediction of a block; then its samples, not clipped. In chroma dc, from
+ * switching_dc, stands for the first coefficient. */
 void switching_finish(switching s, uint unit, bool chroma, int dc, inout int d[16])
 {
     for (int i = 0; i < 16; i++)
-        d[i] = scale_level(requantised(s, d[i], switching_level(unit, i), i, 0), 16 * norm_adjust4(s.qs % 6, i), s.qs, 4);
+        d[i] = scale_level(requantised(s, d[i], switching_level(unit, i), i, 0),
+                           16 * norm_adjust4(s.qs % 6, i), s.qs, 4);
     if (chroma)
         d[0] = dc;
     inverse4(d);

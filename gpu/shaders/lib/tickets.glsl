@@ -2,13 +2,17 @@
  *
  * Tickets of the persistent wavefronts, and how patiently to wait for a lower one.
  *
- * llvmpipe (22.3) ends every loop of a shader once all its loops together have gone round 65535 times, so there (PATIENT) one
- * turn of a waiting loop asks 256 times: enough for tests, but a software device is better served by diagonals.
+ * llvmpipe (22.3) ends every loop of a shader once all its loops together have gone round 65535
+ * times, so there (PATIENT) one turn of a waiting loop asks 256 times: enough for tests, but a
+ * software device is better served by diagonals.
  */
 #ifndef PELTON_TICKETS_GLSL
 #define PELTON_TICKETS_GLSL
 
-layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) coherent buffer counter_buffer { uint counters[]; };
+layout(set = SET_BATCH, binding = BIND_COUNTERS, scalar) coherent buffer counter_buffer
+{
+    uint counters[];
+};
 
 layout(constant_id = 0) const uint PATIENT = 0;
 
@@ -23,10 +27,11 @@ uint take_ticket(uint counter)
     return ticket_taken;
 }
 
-#define ASK_4(at)                                                                                                              \
-    atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u);
-#define ASK_16(at) ASK_4(at) ASK_4(at) ASK_4(at) ASK_4(at)
-#define ASK_64(at) ASK_16(at) ASK_16(at) ASK_16(at) ASK_16(at)
+#define ASK_4(at)                                                                                  \
+    atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u), atomicOr(progress_of[at], 0u),   \
+        atomicOr(progress_of[at], 0u);
+#define ASK_16(at)  ASK_4(at) ASK_4(at) ASK_4(at) ASK_4(at)
+#define ASK_64(at)  ASK_16(at) ASK_16(at) ASK_16(at) ASK_16(at)
 #define ASK_256(at) ASK_64(at) ASK_64(at) ASK_64(at) ASK_64(at)
 
 #endif

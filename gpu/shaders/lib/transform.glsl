@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Inverse transforms (8.5.12.2, 8.5.13) and level scales (8.5.9). Arrays are indexed by constants only, once loops are
- * unrolled.
+ * Inverse transforms (8.5.12.2, 8.5.13) and level scales (8.5.9). Arrays are indexed by constants
+ * only, once loops are unrolled.
  */
 #ifndef PELTON_TRANSFORM_GLSL
 #define PELTON_TRANSFORM_GLSL
 
 /* normAdjust of m = qP % 6 by position class (8.5.9). */
-const ivec3 norm4[6] =
-    ivec3[](ivec3(10, 16, 13), ivec3(11, 18, 14), ivec3(13, 20, 16), ivec3(14, 23, 18), ivec3(16, 25, 20), ivec3(18, 29, 23));
-const int norm8[36] = int[](20, 18, 32, 19, 25, 24, 22, 19, 35, 21, 28, 26, 26, 23, 42, 24, 33, 31, 28, 25, 45, 26, 35, 33, 32,
-                            28, 51, 30, 40, 38, 36, 32, 58, 34, 46, 43);
+const ivec3 norm4[6] = ivec3[](ivec3(10, 16, 13), ivec3(11, 18, 14), ivec3(13, 20, 16),
+                               ivec3(14, 23, 18), ivec3(16, 25, 20), ivec3(18, 29, 23));
+const int norm8[36] = int[](20, 18, 32, 19, 25, 24, 22, 19, 35, 21, 28, 26, 26, 23, 42, 24, 33, 31,
+                            28, 25, 45, 26, 35, 33, 32, 28, 51, 30, 40, 38, 36, 32, 58, 34, 46, 43);
 
 /* What stands for coefficient i in n: x where row and column are even, y where both are odd. */
 int at_position(ivec3 n, int i)
@@ -71,7 +71,8 @@ void butterfly8(inout int d[64], int at, int step)
     int f0 = e0 + e6, f2 = e2 + e4, f4 = e2 - e4, f6 = e0 - e6;
     int f1 = e1 + (e7 >> 2), f3 = e3 + (e5 >> 2), f5 = (e3 >> 2) - e5, f7 = e7 - (e1 >> 2);
     d[at] = f0 + f7, d[at + step] = f2 + f5, d[at + 2 * step] = f4 + f3, d[at + 3 * step] = f6 + f1;
-    d[at + 4 * step] = f6 - f1, d[at + 5 * step] = f4 - f3, d[at + 6 * step] = f2 - f5, d[at + 7 * step] = f0 - f7;
+    d[at + 4 * step] = f6 - f1, d[at + 5 * step] = f4 - f3, d[at + 6 * step] = f2 - f5,
+               d[at + 7 * step] = f0 - f7;
 }
 
 void inverse8(inout int d[64])

@@ -5,7 +5,10 @@
 #ifndef PELTON_UNITS_GLSL
 #define PELTON_UNITS_GLSL
 
-layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) readonly buffer residual_buffer { uvec4 residual[]; };
+layout(set = SET_BATCH, binding = BIND_RESIDUAL, std430) readonly buffer residual_buffer
+{
+    uvec4 residual[];
+};
 
 /* Row y of a unit. */
 ivec4 residual_row(uint unit, uint y)
