@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "gpu/isp_lens.h"
+#include "gpu/isp/isp_lens.h"
 
 enum calibration_error {
     CALIBRATION_OK = 0,

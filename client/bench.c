@@ -4,7 +4,7 @@
  * the three timed runs, then the peers, so that no two of them share the machine.
  */
 #include "client/bench_model.h"
-#include "client/source.h"
+#include "client/input.h"
 #include "client/ui.h"
 
 #include <stdio.h>

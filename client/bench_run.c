@@ -5,7 +5,7 @@
  * the last frame (or when -t has passed).
  */
 #include "client/bench_hash.h"
-#include "client/source.h"
+#include "client/input.h"
 #include "client/ui.h"
 
 #include <poll.h>

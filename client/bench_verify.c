@@ -5,8 +5,8 @@
  */
 #include "client/bench.h"
 #include "client/bench_child.h"
-#include "client/picture.h"
-#include "client/source.h"
+#include "client/av_picture.h"
+#include "client/input.h"
 #include "client/ui.h"
 #include "client/verify.h"
 

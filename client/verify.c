@@ -3,7 +3,7 @@
  * References and their comparison.
  */
 #include "client/verify.h"
-#include "client/picture.h"
+#include "client/av_picture.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 #ifndef PELTON_CODEC_CONCEAL_H
 #define PELTON_CODEC_CONCEAL_H
 
-#include "codec/motion.h"
+#include "codec/motion_derive.h"
 
 /* A frame or field that concealed macroblocks may refer to: an entry of the lists of their own
  * slice record. */

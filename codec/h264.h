@@ -19,7 +19,7 @@
 #define PELTON_H264_H
 
 #include "codec/h264_sei.h"
-#include "codec/records.h"
+#include "codec/abi/records.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -310,7 +310,7 @@ struct h264_picture {
     /* [mb_count], 64-byte aligned; this and the next two NULL where they are the device's alone */
     struct rec_mb *mbs;
     struct rec_motion *motion; /* [mb_count] */
-    /* [mb_count], what stands still (codec/derive.h), once step 3 is done; where
+    /* [mb_count], what stands still (codec/abi/motion_abi.h), once step 3 is done; where
      * h264_picture_has_map, else NULL */
     uint16_t *still;
     struct h264_mb_syntax *syntax; /* [mb_count] */
@@ -474,7 +474,7 @@ void h264_scratch_free(struct h264_scratch *scratch);
  * h264_picture_colocated relates to it. */
 int h264_picture_alloc(struct h264_picture *pic);
 
-/* Step 2 on the GPU (codec/entropy.h, gpu/entropy.h), offload.c. All that follows may be called on
+/* Step 2 on the GPU (codec/abi/entropy_abi.h, gpu/h264/gpu_entropy.h), offload.c. All that follows may be called on
  * any thread, by one at a time for each picture.
  *
  * Whether all slices of pic can be decoded there: I, P and B in CABAC, no MBAFF, 8 bits, 4:2:0 or
@@ -511,7 +511,7 @@ bool h264_picture_import(struct h264_picture *pic, uint32_t units);
 void h264_picture_import_begin(struct h264_picture *pic, uint32_t units);
 bool h264_slice_import(struct h264_slice *slice, uint32_t from, uint32_t to);
 
-/* Step 3 on the GPU (codec/derive.h, gpu/motion.h), derive.c, for pictures that the GPU has taken
+/* Step 3 on the GPU (codec/abi/motion_abi.h, gpu/h264/gpu_motion.h), derive.c, for pictures that the GPU has taken
  * through step 2.
  *
  * Whether step 3 of pic can be done there: h264_picture_offloads, no slice with temporal direct

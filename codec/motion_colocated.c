@@ -3,7 +3,7 @@
  * Step 3: the colocated picture of direct prediction (Table 8-6), and colocated blocks where frames
  * and fields meet (8.4.1.2.1): field pictures beside frames, and MBAFF.
  */
-#include "codec/motion.h"
+#include "codec/motion_derive.h"
 
 enum { ONE_TO_ONE, FRM_TO_FLD, FLD_TO_FRM }; /* vertMvScale */
 

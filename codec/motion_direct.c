@@ -5,7 +5,7 @@
  * The colocated picture may have been finished long ago: of it only records, motion and the
  * identities in its slices are read.
  */
-#include "codec/motion.h"
+#include "codec/motion_derive.h"
 
 static inline int64_t clip3(int64_t low, int64_t high, int64_t v)
 {

@@ -7,7 +7,7 @@
 #ifndef PELTON_CODEC_MOTION_GRID_H
 #define PELTON_CODEC_MOTION_GRID_H
 
-#include "codec/motion.h"
+#include "codec/motion_derive.h"
 
 /* Blocks x -1..4, y -1..3 of 4x4 samples at GRID_AT(x, y). Blocks not derived yet are unavailable,
  * as those to the right are.

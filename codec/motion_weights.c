@@ -3,7 +3,7 @@
  * Step 3: the slice records, with their prediction weights (8.4.2.3) and scaling lists.
  */
 #include "codec/macroblock.h"
-#include "codec/motion.h"
+#include "codec/motion_derive.h"
 
 #include <string.h>
 

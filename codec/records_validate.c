@@ -4,7 +4,7 @@
  * once. Shaders have no bounds tests of their own, so what is not refused here must be safe
  * whatever it says.
  */
-#include "codec/records.h"
+#include "codec/abi/records.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  *
  * A picture's records with slot numbers in them, ready to submit.
  */
-#include "codec/motion.h"
+#include "codec/motion_derive.h"
 
 /* What stands for a missing reference: any held picture with a slot, or the picture itself; of the
  * frame that a field completes the field that is there. */

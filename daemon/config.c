@@ -6,7 +6,7 @@
  */
 #include "daemon/config.h"
 
-#include "daemon/camera/params.h"
+#include "camera/camera_params.h"
 #include "proto/blur.h"
 
 #include <ctype.h>

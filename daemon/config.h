@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The configuration file, YAML: the keys of -c at the top, `listen: {unix: {path}}`, and `sources`,
- * each a name with its uri and, for cameras, the settings of daemon/camera/params.h (nested keys or
+ * each a name with its uri and, for cameras, the settings of camera/camera_params.h (nested keys or
  * dotted ones; a list is a value with commas). Network sources take user and password, or
  * password_file: a path, or the name of one of systemd's credentials. Any source may have `blur:
  * [[x, y, width, height], ...]`.
@@ -9,7 +9,7 @@
 #ifndef PELTON_CONFIG_H
 #define PELTON_CONFIG_H
 
-#include "daemon/options.h"
+#include "daemon/settings.h"
 
 enum { CONFIG_WHY = 256 };
 

@@ -5,7 +5,7 @@
  */
 #include "daemon/broker/broker_main.h"
 #include "daemon/log.h"
-#include "daemon/options.h"
+#include "daemon/settings.h"
 #include "daemon/worker/worker_main.h"
 
 #include <fcntl.h>

@@ -6,11 +6,11 @@
 #ifndef PELTON_BROKER_H
 #define PELTON_BROKER_H
 
-#include "daemon/broker/pool.h"
+#include "daemon/broker/reader_pool.h"
 #include "daemon/broker/quarantine.h"
 #include "daemon/broker/restart.h"
 #include "daemon/channel.h"
-#include "daemon/options.h"
+#include "daemon/settings.h"
 
 #include <sys/types.h>
 

@@ -5,7 +5,7 @@
 #ifndef PELTON_BROKER_MAIN_H
 #define PELTON_BROKER_MAIN_H
 
-#include "daemon/options.h"
+#include "daemon/settings.h"
 
 int broker_run(const struct options *options); /* an exit code */
 

@@ -10,7 +10,7 @@
  */
 #include "daemon/broker/broker.h"
 
-#include "daemon/camera/params.h"
+#include "camera/camera_params.h"
 
 #include <stdio.h>
 #include <string.h>

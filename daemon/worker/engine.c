@@ -9,7 +9,7 @@
  */
 #include "daemon/worker/engine_internal.h"
 
-#include "daemon/camera/v4l2_stream.h"
+#include "daemon/worker/camera/v4l2_stream.h"
 
 #include <libavformat/avformat.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
  * Threads: the loop thread (callbacks), one stream thread per session (libavformat and step 1,
  * stream.c), the codec workers (steps 2 and 3, workers.c) and one GPU thread (steps 4 and 5,
  * gpu_thread.c), which alone calls gpu.h and recon.h after start-up. Where the GPU does step 2,
- * too, a thread of its own gives it pictures and takes them back (entropy_gpu.c, gpu/entropy.h).
+ * too, a thread of its own gives it pictures and takes them back (entropy_gpu.c, gpu/h264/gpu_entropy.h).
  *
  * engine.lock guards every field below that is not marked with the thread that owns it. Nothing
  * slow happens under it: no decode, no Vulkan, no system call that may block. A picture is never
@@ -16,8 +16,8 @@
 
 #include "codec/h264.h"
 #include "daemon/worker/session.h"
-#include "gpu/recon.h"
-#include "gpu/tune.h"
+#include "gpu/h264/recon.h"
+#include "gpu/tune/tune.h"
 
 #include <limits.h>
 #include <stdatomic.h>

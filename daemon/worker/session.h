@@ -14,7 +14,7 @@
 #ifndef PELTON_SESSION_H
 #define PELTON_SESSION_H
 
-#include "gpu/gpu.h"
+#include "gpu/engine/gpu.h"
 #include "proto/pelton.h"
 
 #include <uv.h>
@@ -50,7 +50,7 @@ struct engine_params {
     bool let_clocks_fall; /* do not keep the GPU busy between the pictures of live streams */
     bool no_tune;         /* kernels by kind of device, whatever was measured */
     bool tune_software;   /* measure them at first use on software devices too */
-    /* "family=variant" of gpu/tune.h; NULL or empty: none. Kept until engine_create returns */
+    /* "family=variant" of gpu/tune/tune.h; NULL or empty: none. Kept until engine_create returns */
     const char *tune_force;
     bool validation, timestamps, gpu_debug;
     gpu_log_fn log;

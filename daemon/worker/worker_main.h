@@ -5,7 +5,7 @@
 #ifndef PELTON_WORKER_MAIN_H
 #define PELTON_WORKER_MAIN_H
 
-#include "daemon/options.h"
+#include "daemon/settings.h"
 
 int worker_process(const struct options *options); /* an exit code */
 

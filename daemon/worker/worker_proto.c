@@ -10,8 +10,8 @@
  */
 #include "daemon/worker/worker_proto.h"
 
-#include "daemon/camera/camera.h"
-#include "daemon/camera/v4l2.h"
+#include "daemon/worker/camera/camera_host.h"
+#include "daemon/worker/camera/v4l2.h"
 #include "daemon/channel.h"
 #include "daemon/log.h"
 #include "daemon/worker/session.h"

@@ -6,7 +6,7 @@
 #ifndef PELTON_WORKER_PROTO_H
 #define PELTON_WORKER_PROTO_H
 
-#include "daemon/options.h"
+#include "daemon/settings.h"
 
 /* Runs until the broker closes its end or says so; an exit code. */
 int worker_run(const struct options *options);

@@ -3,7 +3,7 @@
  * The exposure controller against a model of a scene and a sensor: two frames of delay, a third one
  * for the measurement's way back, clipping, noise. Random scenes; the seed is printed.
  */
-#include "daemon/camera/ae.h"
+#include "camera/ae.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
  * kept at work in the background by a thread, so what these and reconstruction take from each other
  * can be seen. Nothing is compared: --entropy does that.
  */
-#include "codec/entropy.h"
+#include "codec/abi/entropy_abi.h"
 #include "tests/checkgpu/entropy.h"
 
 #include <pthread.h>

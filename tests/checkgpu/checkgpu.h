@@ -9,9 +9,9 @@
 #ifndef PELTON_CHECKGPU_H
 #define PELTON_CHECKGPU_H
 
-#include "codec/records.h"
-#include "gpu/recon.h"
-#include "tests/reference/recon_ref.h"
+#include "codec/abi/records.h"
+#include "gpu/h264/recon.h"
+#include "reference/recon_ref.h"
 
 #include <stdbool.h>
 #include <stdint.h>

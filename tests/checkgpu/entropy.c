@@ -6,7 +6,7 @@
  * --time it is measured instead: so many pictures of the stream at once.
  */
 #include "tests/checkgpu/entropy.h"
-#include "codec/entropy.h"
+#include "codec/abi/entropy_abi.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
 

@@ -7,7 +7,7 @@
 #define PELTON_CHECKGPU_ENTROPY_H
 
 #include "codec/h264.h"
-#include "gpu/entropy.h"
+#include "gpu/h264/gpu_entropy.h"
 #include "tests/checkgpu/checkgpu.h"
 
 #define ENTROPY_SLACK 216 /* units that a slice may reserve beyond those that it has in the end */

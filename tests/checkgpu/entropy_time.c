@@ -4,7 +4,7 @@
  * at once, by itself and beside copies on another queue.
  */
 #include "tests/checkgpu/entropy.h"
-#include "codec/entropy.h"
+#include "codec/abi/entropy_abi.h"
 
 #include <inttypes.h>
 #include <stdio.h>

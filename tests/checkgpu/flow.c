@@ -5,7 +5,7 @@
  * to host memory by the batch that reconstructs it; so copies up, reconstruction and deliveries of
  * several batches overlap where the device has queues for them. PELTON_QUEUES=one takes them away.
  */
-#include "gpu/recon_internal.h"
+#include "gpu/h264/recon_internal.h"
 #include "tests/checkgpu/checkgpu.h"
 
 #include <inttypes.h>

@@ -76,7 +76,7 @@ static uint32_t kinds_of(const struct h264_picture *pic)
            (pic->has_deblock ? DER_DEBLOCK : 0u);
 }
 
-/* codec/derive.h, step by step */
+/* codec/abi/motion_abi.h, step by step */
 static uint16_t still_of(const struct rec_motion *m, bool corners)
 {
     unsigned bits = 0;

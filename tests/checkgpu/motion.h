@@ -7,7 +7,7 @@
 #define PELTON_CHECKGPU_MOTION_H
 
 #include "codec/h264.h"
-#include "gpu/motion.h"
+#include "gpu/h264/gpu_motion.h"
 #include "tests/checkgpu/checkgpu.h"
 
 /* Arrays of a picture in one piece of memory: mbs, motion, syntax. */

@@ -7,7 +7,7 @@
  * must write again what is there. That is compared at the end.
  */
 #include "codec/h264.h"
-#include "gpu/recon_internal.h"
+#include "gpu/h264/recon_internal.h"
 #include "tests/checkgpu/checkgpu.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"

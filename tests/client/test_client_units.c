@@ -11,7 +11,7 @@
 
 #include "client/options.h"
 #include "client/output.h"
-#include "client/sync.h"
+#include "client/video_sync.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * choose what the VUI says, and one or two NAL units: those of a frame, or of both fields.
  */
 #include "codec/sei.h"
-#include "daemon/worker/side_data.h"
+#include "daemon/worker/source/side_data.h"
 #include "proto/wire_side.h"
 
 #include <assert.h>

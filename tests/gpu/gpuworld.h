@@ -6,7 +6,7 @@
 #ifndef PELTON_TESTS_GPUWORLD_H
 #define PELTON_TESTS_GPUWORLD_H
 
-#include "gpu/recon_internal.h"
+#include "gpu/h264/recon_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Barriers follow from declared accesses: every hazard is found, and nothing that is ordered
  * already waits again. No device needed.
  */
-#include "gpu/barrier.h"
+#include "gpu/engine/barrier.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * picture; samples outside of the rectangles and the slots themselves stay as they are. Exits 77 =
  * skipped where there is no Vulkan device. PELTON_SEED makes the pictures.
  */
-#include "gpu/recon_internal.h"
-#include "tests/reference/ref_blur.h"
+#include "gpu/h264/recon_internal.h"
+#include "reference/ref_blur.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

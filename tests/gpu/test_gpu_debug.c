@@ -3,7 +3,7 @@
  * Values out of shaders: a known one is printed with its pass, picture and workgroup; without the
  * option there is neither a line nor a binding. Exits 77 = skipped where there is no Vulkan device.
  */
-#include "gpu/recon_internal.h"
+#include "gpu/h264/recon_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "gpuworld.h"
 
 #include "codec/h264.h"
-#include "gpu/motion.h"
+#include "gpu/h264/gpu_motion.h"
 
 #define MBS       (MB_WIDTH * MB_HEIGHT)
 #define PICTURES  3

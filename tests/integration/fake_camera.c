@@ -2,8 +2,8 @@
  *
  * A worker without cameras: every one of them is refused.
  */
-#include "daemon/camera/camera.h"
-#include "daemon/camera/v4l2.h"
+#include "daemon/worker/camera/camera_host.h"
+#include "daemon/worker/camera/v4l2.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * Framing, messages, golden bytes, and the broker's small parts that need no process: pools,
  * restart policy.
  */
-#include "daemon/broker/pool.h"
+#include "daemon/broker/reader_pool.h"
 #include "daemon/broker/restart.h"
 #include "tests/integration/harness.h"
 

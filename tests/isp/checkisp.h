@@ -5,7 +5,7 @@
 #ifndef PELTON_TESTS_ISP_CHECKISP_H
 #define PELTON_TESTS_ISP_CHECKISP_H
 
-#include "gpu/isp.h"
+#include "gpu/isp/isp.h"
 
 #define CHECK_HOST_BYTES (64u << 20)
 

@@ -4,7 +4,7 @@
  */
 #include "tests/isp/checkisp.h"
 #include "tests/isp/ref.h"
-#include "tests/reference/ref_blur.h"
+#include "reference/ref_blur.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * region=X,Y,W,H tone=linear format=rgb24 device=NAME. Exit code 77 without a device.
  */
 #include "camera/calibration.h"
-#include "gpu/isp.h"
+#include "gpu/isp/isp.h"
 
 #include <stdio.h>
 #include <stdlib.h>

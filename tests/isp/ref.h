@@ -6,7 +6,7 @@
 #ifndef PELTON_TESTS_ISP_REF_H
 #define PELTON_TESTS_ISP_REF_H
 
-#include "gpu/isp.h"
+#include "gpu/isp/isp.h"
 
 /* raw -> level[width * height]: unpacked, black level off, white balanced, defects clamped;
  * 0..65535. */

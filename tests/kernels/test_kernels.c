@@ -3,7 +3,7 @@
  * Every variant of every family against the reference, on small pictures with random content;
  * nothing is timed. The seed is PELTON_SEED or the day.
  */
-#include "gpu/kernels/kernels.h"
+#include "bench/kernels.h"
 
 #include <inttypes.h>
 #include <stdio.h>

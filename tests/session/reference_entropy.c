@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu/entropy.h for tests of the worker: each batch is decoded by the CPU's own decoder, in a
+ * gpu/h264/gpu_entropy.h for tests of the worker: each batch is decoded by the CPU's own decoder, in a
  * thread, after a while, so that batches overtake each other as on a device. The slices themselves
  * come past h264_slice_export, which the linker wraps.
  *
@@ -11,7 +11,7 @@
  */
 #include "codec/h264.h"
 #include "codec/internal.h"
-#include "gpu/entropy.h"
+#include "gpu/h264/gpu_entropy.h"
 #include "tests/session/reference.h"
 #include "tests/tools/random.h"
 

@@ -10,9 +10,9 @@
  * PELTON_TEST_SLOTS=SEED: what is in frame slots and arenas before anything is written there;
  * frames must not depend on it.
  */
-#include "gpu/recon.h"
-#include "gpu/tune.h"
-#include "tests/reference/recon_ref.h"
+#include "gpu/h264/recon.h"
+#include "gpu/tune/tune.h"
+#include "reference/recon_ref.h"
 #include "tests/session/reference.h"
 #include "tests/tools/random.h"
 

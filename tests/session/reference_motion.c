@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu/motion.h for tests of the worker: each batch is derived by the CPU's own step 3, in a thread,
+ * gpu/h264/gpu_motion.h for tests of the worker: each batch is derived by the CPU's own step 3, in a thread,
  * after a while, so that batches overtake each other as on a device. All that it knows of a picture
  * is what it is told by gpu_motion_add, and pictures are built anew from that.
  *
@@ -11,7 +11,7 @@
  */
 #include "codec/h264.h"
 #include "codec/internal.h"
-#include "gpu/motion.h"
+#include "gpu/h264/gpu_motion.h"
 #include "tests/session/reference.h"
 #include "tests/tools/random.h"
 

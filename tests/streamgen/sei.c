@@ -7,7 +7,7 @@
  */
 #include "gen.h"
 
-#include "codec/params.h"
+#include "codec/parameter_sets.h"
 #include "tests/tools/sei_text.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #define PELTON_TESTS_REFDEC_H
 
 #include "codec/h264.h"
-#include "tests/reference/recon_ref.h"
+#include "reference/recon_ref.h"
 #include "tests/tools/md5.h"
 
 #include <stdio.h>

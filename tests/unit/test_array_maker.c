@@ -4,7 +4,7 @@
  * says so, in few slabs, and where the device gives none everything goes on. The arenas here are of
  * the heap; there may be no more of them.
  */
-#include "daemon/worker/array_maker.h"
+#include "daemon/worker/memory/prefetch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

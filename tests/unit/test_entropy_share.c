@@ -2,7 +2,7 @@
  *
  * Which pictures of the entropy queue go to the GPU.
  */
-#include "daemon/worker/entropy_gpu.h"
+#include "daemon/worker/steps/entropy_gpu.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "motionparts.h"
-#include "tests/reference/recon_ref.h"
+#include "reference/recon_ref.h"
 
 #define MB_W 4
 #define MB_H 6

@@ -3,7 +3,7 @@
  * Step 2 elsewhere: which pictures may go there, one refusal at a time, what is said of their
  * slices, and what is not taken back.
  */
-#include "codec/entropy.h"
+#include "codec/abi/entropy_abi.h"
 #include "codec/internal.h"
 
 #include <setjmp.h>

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "codec/records.h"
+#include "codec/abi/records.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/reference/recon_ref.h"
+#include "reference/recon_ref.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tests/reference/ref_internal.h"
+#include "reference/ref_internal.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * room is found again, and what there is no room for is refused. The arenas here are addresses
  * alone, as they are on a device; its memory may be short.
  */
-#include "daemon/worker/resident.h"
+#include "daemon/worker/memory/device_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * Pairing of the frames of two views, in whichever order they come out.
  */
-#include "daemon/worker/second_view.h"
+#include "daemon/worker/source/second_view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -64,11 +64,11 @@
 #define COUNTER_CURSOR         (2 * CASE_SLOTS) /* next entry to be written */
 #define COUNTER_ARGS           (3 * CASE_SLOTS) /* 3 words of each pipeline: an indirect dispatch */
 #define COUNTER_TICKET_INTRA   (4 * CASE_SLOTS)
-#define COUNTER_TICKET_DEBLOCK (4 * CASE_SLOTS + 1) /* of any_deblock_persistent */
+#define COUNTER_TICKET_DEBLOCK (4 * CASE_SLOTS + 1) /* of generic_deblock_persistent */
 #define COUNTER_WORDS          (4 * CASE_SLOTS + 2)
 
 /* BIND_PROGRESS, one macroblock: its last row once it is known, two samples a word, Y, Cb, Cr. Or
- * (lib/any_progress.glsl) one word for each row of macroblocks and kind of wavefront. */
+ * (lib/generic_progress.glsl) one word for each row of macroblocks and kind of wavefront. */
 #define PROGRESS_WORDS 16
 #define PROGRESS_VALID 0x80000000u
 
@@ -82,7 +82,7 @@
 #define STRENGTH_TOP    1
 #define STRENGTH_INSIDE 2
 
-/* The same from any_deblock_strength. Words 0..3 as above, but for the left edge: word 4 holds its
+/* The same from generic_deblock_strength. Words 0..3 as above, but for the left edge: word 4 holds its
  * bS in 8 nibbles (two rows of luma each, or beside a pair of field macroblocks two rows of one
  * field); word 5, in 4 nibbles, a second top edge: that of a frame macroblock below a pair of field
  * macroblocks to the bottom one; word 6 ANY_* below. From ANY_PARAMS, by place * 3 + component,

@@ -9,7 +9,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
 
-#include "codec/records.h"
+#include "codec/abi/records.h"
 #include "gpu/shaders/lib/bindings.h"
 #include "gpu/shaders/lib/cases.h"
 #include "gpu/shaders/lib/format.glsl"

@@ -18,7 +18,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
 #extension GL_EXT_control_flow_attributes : require
 
-#include "codec/entropy.h"
+#include "codec/abi/entropy_abi.h"
 #include "gpu/shaders/lib/entropy_args.h"
 
 layout(set = 0, binding = ENT_BIND_TABLES, scalar) readonly buffer table_buffer

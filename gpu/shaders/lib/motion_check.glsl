@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a macroblock's record must keep to: codec/offload.c and codec/records_validate.c for
+ * What a macroblock's record must keep to: codec/entropy_export.c and codec/records_validate.c for
  * pictures of 8 bits in 4:2:0 or 4:0:0 without MBAFF, whose slices are P, B and I. `nonzero` is a
  * mask for which any value does, as there.
  */

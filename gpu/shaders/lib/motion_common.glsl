@@ -10,7 +10,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
 #extension GL_EXT_control_flow_attributes : require
 
-#include "codec/derive.h"
+#include "codec/abi/motion_abi.h"
 #include "gpu/shaders/lib/motion_args.h"
 
 layout(set = 0, binding = MOT_BIND_PICTURES, scalar) readonly buffer picture_buffer

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * pelton bench --kernels: every variant of the families asked for, over their cases. The device is
+ * opened here, not by a daemon.
+ */
+#include "client/bench.h"
+#include "bench/bench_kernels.h"
+#include "client/ui.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CLOCKS_UP 0.97
+
+struct kernels {
+    const struct options *o;
+    struct failure *f;
+    struct gpu *g;
+    struct kernel_bench *bench;
+    char device[BENCH_DEVICE];
+    double copy; /* bytes read and written a second by a copy; 0: not known */
+    struct kernel_row *rows;
+    size_t count, room;
+    unsigned wrong, variants;
+};
+
+static void on_log(void *ctx, int level, const char *line)
+{
+    ui_log(level == 0 ? LOG_ERROR : level == 1 ? LOG_WARNING : LOG_VERBOSE, "%s", line);
+}
+
+static int open_device(struct kernels *k)
+{
+    int err = gpu_open(
+        &(struct gpu_params){.device = k->o->device, .timestamps = true, .log = on_log}, &k->g);
+    if (err == GPU_OK) {
+        uint64_t seed = (uint64_t)time(NULL);
+        err = kernel_bench_create(k->g, seed, k->o->rounds, &k->bench);
+    }
+    if (err < 0) {
+        return fail_with(k->f, err == GPU_ERR_NO_DEVICE ? X_NO_DEVICE : X_OTHER,
+                         "pelton doctor says what is there", "%s", gpu_error_text(err));
+    }
+    snprintf(k->device, sizeof(k->device), "%s", gpu_info(k->g)->name);
+    if (kernel_copy_bandwidth(k->bench, &k->copy) < 0)
+        k->copy = 0;
+    return 0;
+}
+
+static int keep(struct kernels *k, const struct kernel_row *row)
+{
+    if (k->count == k->room) {
+        size_t room = k->room ? 2 * k->room : 256;
+        struct kernel_row *rows = realloc(k->rows, room * sizeof(*rows));
+        if (!rows)
+            return fail_with(k->f, X_OTHER, "close other programs", "out of memory");
+        k->rows = rows;
+        k->room = room;
+    }
+    k->rows[k->count++] = *row;
+    return 0;
+}
+
+static void print_row(const struct kernels *k, const struct kernel_row *row)
+{
+    const struct kernel_result *r = &row->result;
+    double rate = r->batch > 0 ? (double)r->bytes / r->batch : 0;
+    printf("  %-28s %9.2f %9.2f %8.1f", kernel_variant_name(row->variant), 1e6 * r->alone,
+           1e6 * r->batch, 1e-9 * rate);
+    if (k->copy > 0)
+        printf("  %5.1f %%", 100 * rate / k->copy);
+    if (r->host > 0)
+        printf("   read by a CPU: %.1f us", 1e6 * r->host);
+    printf("   error %.3g", r->error);
+    if (r->clock > 0 && r->clock < CLOCKS_UP)
+        printf("   clocks at %.0f %%", 100 * r->clock);
+    putchar('\n');
+}
+
+static bool is_wanted(const struct kernels *k, const struct kernel_variant *variant)
+{
+    const char *name = k->o->variant;
+    return !name || !strcmp(name, "all") || !strcmp(name, kernel_variant_name(variant));
+}
+
+/* What came out of kernel_check or kernel_run: *fits: there is something to time, or it has been.
+ */
+static int judge(struct kernels *k, const struct kernel_row *row, int err, const char *why,
+                 bool *fits)
+{
+    const char *name = kernel_variant_name(row->variant);
+    *fits = err == GPU_OK;
+    if (err == 1) {
+        ui_log(LOG_VERBOSE, "%s: %s", name, why);
+        return 0;
+    }
+    if (err == GPU_ERR_INVALID) {
+        printf("  %-28s WRONG: %s\n", name, why);
+        k->variants++;
+        k->wrong++;
+        return 0;
+    }
+    return err < 0 ? fail_with(k->f, X_OTHER, "", "%s: %s", name, why) : 0;
+}
+
+static int time_variant(struct kernels *k, struct kernel_row *row)
+{
+    char why[KERNEL_WHY];
+    bool fits;
+    int rc =
+        judge(k, row, kernel_run(k->bench, row->family, row->variant, &row->c, &row->result, why),
+              why, &fits);
+    if (rc || !fits)
+        return rc;
+    k->variants++;
+    print_row(k, row);
+    return keep(k, row);
+}
+
+/* First all variants are checked, then those that are right are timed. */
+static int run_case(struct kernels *k, const struct kernel_family *family,
+                    const struct kernel_case *c)
+{
+    char text[96], why[KERNEL_WHY];
+    uint32_t count = kernel_variant_count(family);
+    bool *fits = calloc(count, sizeof(*fits));
+    if (!fits)
+        return fail_with(k->f, X_OTHER, "close other programs", "out of memory");
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        fits[i] = is_wanted(k, kernel_variant(family, i)) &&
+                  !kernel_not_for(family, kernel_variant(family, i), c);
+        any |= fits[i];
+    }
+    if (!any) {
+        free(fits);
+        return 0;
+    }
+    int err = kernel_compile(k->bench, family, c, fits);
+    int rc = err < 0 ? fail_with(k->f, X_OTHER, "", "%s", gpu_error_text(err)) : 0;
+    kernel_case_text(family, c, text, sizeof(text));
+    printf("%s, %s\n", kernel_family_name(family), text);
+    for (uint32_t i = 0; i < 2 * count && rc == 0 && !interrupted(); i++) {
+        struct kernel_row row = {
+            .family = family, .variant = kernel_variant(family, i % count), .c = *c};
+        if (i < count && fits[i])
+            rc = judge(k, &row, kernel_check(k->bench, family, row.variant, c, why), why, &fits[i]);
+        else if (i >= count && fits[i - count])
+            rc = time_variant(k, &row);
+    }
+    free(fits);
+    if (fflush(stdout) != 0 && rc == 0)
+        rc = fail_errno(k->f, X_OTHER, errno, "standard output");
+    return rc;
+}
+
+static bool same_case(const struct kernel_case *a, const struct kernel_case *b)
+{
+    return a->width == b->width && a->height == b->height && a->format == b->format &&
+           a->taps == b->taps && a->gauss == b->gauss && a->pictures == b->pictures;
+}
+
+/* The family's cases, those of other formats and widths left out, at the size asked for. */
+static int run_family(struct kernels *k, const struct kernel_family *family)
+{
+    const struct options *o = k->o;
+    struct kernel_case done[64];
+    uint32_t n_done = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < kernel_case_count(family, false) && rc == 0 && !interrupted(); i++) {
+        struct kernel_case c;
+        bool again = false;
+        kernel_case_get(family, false, i, &c);
+        if ((o->kernel_format[0] && strcmp(o->kernel_format, kernel_format_name(c.format)) != 0) ||
+            (o->kernel_taps && kernel_family_axis(family) == KERNEL_AXIS_TAPS &&
+             c.taps != o->kernel_taps)) {
+            continue;
+        }
+        if (o->kernel_width) {
+            c.width = o->kernel_width;
+            c.height = o->kernel_height;
+        }
+        for (uint32_t d = 0; d < n_done; d++)
+            again = again || same_case(&done[d], &c);
+        if (again)
+            continue;
+        if (n_done < sizeof(done) / sizeof(*done))
+            done[n_done++] = c;
+        rc = run_case(k, family, &c);
+    }
+    return rc;
+}
+
+static bool knows_variant(const struct kernels *k)
+{
+    const struct options *o = k->o;
+    bool known = !o->variant || !strcmp(o->variant, "all");
+    for (unsigned i = 0; i < o->n_inputs && !known; i++)
+        known = kernel_variant_find(kernel_family_find(o->inputs[i]), o->variant);
+    for (uint32_t i = 0; o->n_inputs == 0 && i < kernel_family_count() && !known; i++)
+        known = kernel_variant_find(kernel_family(i), o->variant);
+    return known;
+}
+
+static int check_families(struct kernels *k)
+{
+    for (unsigned i = 0; i < k->o->n_inputs; i++) {
+        if (!kernel_family_find(k->o->inputs[i])) {
+            return fail_with(k->f, X_USAGE, "pelton help bench lists them",
+                             "%s: no such family of kernels", k->o->inputs[i]);
+        }
+    }
+    if (!knows_variant(k)) {
+        return fail_with(k->f, X_USAGE, "without --variant all are measured, and named",
+                         "--variant %s: no such variant of these families", k->o->variant);
+    }
+    return 0;
+}
+
+static int run_families(struct kernels *k)
+{
+    int rc = 0;
+    printf("%s, %s; a copy moves %.0f GB/s, read and written\n", gpu_info(k->g)->name,
+           gpu_info(k->g)->driver, 1e-9 * k->copy);
+    printf("  %-28s %9s %9s %8s  %s\n", "variant", "alone us", "batch us", "GB/s", "of a copy");
+    for (unsigned i = 0; i < k->o->n_inputs && rc == 0; i++)
+        rc = run_family(k, kernel_family_find(k->o->inputs[i]));
+    for (uint32_t i = 0; k->o->n_inputs == 0 && i < kernel_family_count() && rc == 0; i++)
+        rc = run_family(k, kernel_family(i));
+    return rc;
+}
+
+static FILE *open_output(struct kernels *k, const char *path)
+{
+    FILE *file = !strcmp(path, "-") ? stdout : fopen(path, "w");
+    if (!file)
+        fail_errno(k->f, X_OTHER, errno, path);
+    return file;
+}
+
+static int close_output(struct kernels *k, FILE *file, const char *path)
+{
+    bool bad = ferror(file) != 0;
+    bad = (file == stdout ? fflush(file) : fclose(file)) != 0 || bad;
+    return bad ? fail_errno(k->f, X_OTHER, errno, path) : 0;
+}
+
+static int write_csv(struct kernels *k)
+{
+    FILE *file = open_output(k, k->o->csv);
+    if (!file)
+        return k->f->code;
+    bench_csv_write(file, k->device, k->copy, k->rows, k->count);
+    return close_output(k, file, k->o->csv);
+}
+
+static int write_plot(struct kernels *k)
+{
+    FILE *file = open_output(k, k->o->plot);
+    if (!file)
+        return k->f->code;
+    bench_plot(file, k->device, k->rows, k->count);
+    return close_output(k, file, k->o->plot);
+}
+
+/* Those of the families asked for. */
+static bool take_row(void *ctx, const struct kernel_row *row)
+{
+    struct kernels *k = ctx;
+    bool wanted = k->o->n_inputs == 0;
+    for (unsigned i = 0; i < k->o->n_inputs; i++)
+        wanted = wanted || row->family == kernel_family_find(k->o->inputs[i]);
+    k->variants += wanted;
+    return !wanted || keep(k, row) == 0;
+}
+
+static int read_figures(struct kernels *k)
+{
+    FILE *file = fopen(k->o->figures, "r");
+    if (!file)
+        return fail_errno(k->f, X_INPUT, errno, k->o->figures);
+    unsigned line = bench_csv_read(file, k->device, take_row, k);
+    fclose(file);
+    if (line && k->f->code)
+        return k->f->code;
+    return line ? fail_with(
+                      k->f, X_INPUT, "",
+                      "%s: line %u is not what --csv writes, or names a kernel that is not here",
+                      k->o->figures, line)
+                : 0;
+}
+
+static int measure(struct kernels *k)
+{
+    interrupts_catch();
+    int rc = open_device(k);
+    rc = rc ? rc : run_families(k);
+    return rc == 0 && interrupted() ? interrupted() : rc;
+}
+
+int bench_kernels(const struct options *o, struct failure *f)
+{
+    struct kernels k = {.o = o, .f = f};
+    enum kernel_format format;
+    if (o->kernel_format[0] && !kernel_format_find(o->kernel_format, &format)) {
+        return fail_with(f, X_USAGE,
+                         "rgba8, rgba32f, nv12, bayer8, bayer12, rgb16, luma8 or yuv420",
+                         "--format %s: no such format", o->kernel_format);
+    }
+    if (o->list) {
+        bench_csv_list(stdout);
+        return 0;
+    }
+    int rc = check_families(&k);
+    rc = rc ? rc : o->figures ? read_figures(&k) : measure(&k);
+    if (rc == 0 && k.variants == 0) {
+        rc = fail_with(f, X_USAGE, "without --variant, --size and --format all are measured",
+                       "no variant fits what was asked for");
+    }
+    if (rc == 0 && o->csv)
+        rc = write_csv(&k);
+    if (rc == 0 && o->plot)
+        rc = write_plot(&k);
+    if (rc == 0 && k.wrong) {
+        rc = fail_with(f, X_MISMATCH, "", "%u of %u kernels differ from the reference", k.wrong,
+                       k.variants);
+    }
+    kernel_bench_free(k.bench);
+    gpu_close(k.g);
+    free(k.rows);
+    return rc;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * pelton tune: measure which kernels are fastest on a device, and keep it for all later runs.
+ */
+#include "client/options.h"
+#include "client/ui.h"
+#include "gpu/tune/tune.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static void on_log(void *ctx, int level, const char *line)
+{
+    ui_log(level == 0 ? LOG_ERROR : level == 1 ? LOG_WARNING : LOG_VERBOSE, "%s", line);
+}
+
+static void print_choices(const struct tune *tune)
+{
+    for (int f = 0; f < TUNE_FAMILIES; f++) {
+        const uint8_t *choice = tune->choice[f];
+        printf("%-10s small %s, hd %s, large %s\n", tune_family_name((enum tune_family)f),
+               tune_variant_name((enum tune_family)f, choice[TUNE_SMALL]),
+               tune_variant_name((enum tune_family)f, choice[TUNE_HD]),
+               tune_variant_name((enum tune_family)f, choice[TUNE_LARGE]));
+    }
+}
+
+int cmd_tune(struct options *o, struct failure *f)
+{
+    struct gpu *g = NULL;
+    struct tune tune;
+    char path[4096];
+    int64_t start = now_ns();
+    int rc = 0,
+        err = gpu_open(&(struct gpu_params){.device = o->device, .timestamps = true, .log = on_log},
+                       &g);
+    int64_t open = now_ns();
+    if (err == GPU_OK)
+        err = tune_measure(g, 0, &tune);
+    if (err < 0) {
+        rc = fail_with(f, err == GPU_ERR_NO_DEVICE ? X_NO_DEVICE : X_OTHER,
+                       "pelton doctor says what is there", "%s", gpu_error_text(err));
+    } else if (tune_save(gpu_info(g), &tune, path, sizeof(path)) < 0) {
+        rc = fail_errno(f, X_OTHER, errno, path);
+    } else {
+        printf("%s, %s: opened in %.1f s, measured in %.1f s, kept in %s\n", gpu_info(g)->name,
+               gpu_info(g)->driver, 1e-9 * (double)(open - start), 1e-9 * (double)(now_ns() - open),
+               path);
+        print_choices(&tune);
+    }
+    gpu_close(g);
+    return rc;
+}

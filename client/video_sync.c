@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frame times on the output's grid. A frame is expected where its predecessor ended; a frame that
+ * starts there or later is rounded to the grid, one that starts earlier but ends later is moved to
+ * where it is expected, and one that has ended by more than 0.6 units is left out.
+ */
+#include "client/video_sync.h"
+
+#include <libavutil/avutil.h>
+#include <libavutil/common.h>
+#include <libavutil/mathematics.h>
+#include <math.h>
+
+static AVRational to_av(struct pelton_rational r)
+{
+    return (AVRational){r.num, r.den};
+}
+
+static bool positive(struct pelton_rational r)
+{
+    return r.num > 0 && r.den > 0;
+}
+
+struct pelton_rational sync_frame_rate(const struct pelton_info *info)
+{
+    struct pelton_rational rate = info->frame_rate, average = info->avg_frame_rate;
+    if (!positive(rate))
+        return positive(average) ? average : (struct pelton_rational){25, 1};
+    /* the lowest rate that hits all time stamps says little where it is far above the average */
+    if (positive(average) && av_q2d(to_av(average)) < 70 && av_q2d(to_av(rate)) > 210)
+        return average;
+    return rate;
+}
+
+void sync_init(struct sync *s, const struct pelton_info *info, int64_t start_us)
+{
+    struct pelton_rational rate = sync_frame_rate(info);
+    s->in =
+        positive(info->time_base) ? info->time_base : (struct pelton_rational){rate.den, rate.num};
+    s->out = (struct pelton_rational){rate.den, rate.num};
+    s->next = 0;
+    int64_t start = start_us > 0 ? start_us : 0;
+    if (info->start_pts != INT64_MIN)
+        start += av_rescale_q(info->start_pts, to_av(s->in), AV_TIME_BASE_Q);
+    s->offset = av_rescale_q(-start, AV_TIME_BASE_Q, to_av(s->in));
+}
+
+/* pts in units of out, with the fraction kept to 2^-16 and pushed away from midpoints */
+static double position(const struct sync *s, int64_t pts)
+{
+    AVRational fine = to_av(s->out);
+    int extra = 29 - av_log2((unsigned)fine.den);
+    extra = extra < 0 ? 0 : extra > 16 ? 16 : extra;
+    fine.den <<= extra;
+    double at = (double)av_rescale_q(pts, to_av(s->in), fine) / (1 << extra);
+    return at + (at > 0 ? 1.0 : -1.0) / (1 << 17);
+}
+
+bool sync_frame(struct sync *s, int64_t pts, int64_t duration, int64_t *out)
+{
+    double at = pts == INT64_MIN ? (double)s->next : position(s, pts + s->offset);
+    double ticks = nearbyint((double)duration * av_q2d(to_av(s->in)) / av_q2d(to_av(s->out)));
+    double early = at - (double)s->next;
+    double end = early + (ticks > 0 ? ticks : 1);
+    if (end <= -0.6)
+        return false;
+    if (end > 0.6)
+        s->next = early < 0 ? s->next : llrint(at);
+    *out = s->next++;
+    return true;
+}

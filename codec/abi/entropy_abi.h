@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The ABI of entropy decoding on the GPU (step 2): what a slice is before it is decoded there, and
+ * what is said of it afterwards.
+ *
+ * Included by C and by GLSL, as codec/abi/records.h is: plain structs of fixed-width integers in scalar
+ * layout, sizes asserted. The results proper are the records (rec_mb, rec_motion, h264_mb_syntax,
+ * units of coefficients), the same as those of h264_slice_decode.
+ */
+#ifndef PELTON_ENTROPY_H
+#define PELTON_ENTROPY_H
+
+#include "codec/abi/records.h"
+
+/* Contexts of ChromaArrayType 0 and 1. */
+#define ENT_CONTEXTS 460
+/* PicWidthInMbs that are decoded there: what is above is read two macroblocks ahead. Bytes of a
+ * slice at most: its time, 0.3 seconds for so many on an H200, twice that among two thousand, must
+ * stay below what a driver takes for a hang, on others too. */
+#define ENT_MIN_WIDTH 3
+#define ENT_MAX_WIDTH 512
+#define ENT_MAX_BYTES (1u << 18)
+#define ENT_PADDING   3 /* bytes of zeros behind a slice at least: where reading stops */
+
+/* ent_slice.flags */
+#define ENT_FIELD             1  /* a field picture: scans and contexts */
+#define ENT_TRANSFORM_8X8     2  /* transform_8x8_mode_flag */
+#define ENT_CONSTRAINED_INTRA 4  /* constrained_intra_pred_flag */
+#define ENT_DIRECT_8X8        8  /* direct_8x8_inference_flag */
+#define ENT_BYPASS            16 /* qpprime_y_zero_transform_bypass_flag */
+
+/* One slice. 60 bytes. */
+struct ent_slice {
+    REC_U32 word;     /* its RBSP in the batch's bytes, in words of four */
+    REC_U32 start;    /* first byte of CABAC data in the RBSP */
+    REC_U32 size;     /* bytes of the RBSP */
+    REC_U32 first_mb; /* addresses [first_mb, end_mb) */
+    REC_U32 end_mb;
+    REC_U32 mb_width;   /* PicWidthInMbs */
+    REC_U32 mb_base;    /* first macroblock of its picture in the batch's arrays */
+    REC_U32 unit_base;  /* first unit of its picture in the batch's coefficients */
+    REC_U32 unit_count; /* units that its picture may take */
+    REC_U32 picture;    /* index of its picture in the batch */
+    REC_U32 line;       /* first of its min(mb_width, macroblocks) edges in the batch's lines */
+    REC_U32 slice;      /* rec_mb.slice */
+    REC_U8 type;        /* 0 P, 1 B, 2 I */
+    REC_U8 model;       /* 0: I; else 1 + cabac_init_idc */
+    REC_I8 qp;          /* SliceQPY */
+    REC_U8 flags;       /* ENT_* */
+    REC_I8 chroma_qp_offset[2];
+    REC_U8 num_ref[2];
+    REC_U8 deblock_idc;   /* disable_deblocking_filter_idc */
+    REC_U8 chroma_blocks; /* 4x4 blocks of a chroma component: 0 or 4 */
+    REC_U8 reserved[2];
+};
+
+/* ent_result.status; 0 before the slice is begun */
+#define ENT_COMPLETE 1 /* all macroblocks up to end_mb, without an error */
+#define ENT_FAILED                                                                                 \
+    2 /* an error of the bitstream, or too few units: h264_slice_decode finds out                  \
+       */
+
+/* 8 bytes */
+struct ent_result {
+    REC_U32 status;
+    REC_U32 mbs; /* macroblocks decoded */
+};
+
+/* Roots of ent_tables.tree, of mb_type by slice type and of sub_mb_type. */
+#define ENT_TREE_I     0
+#define ENT_TREE_P     1
+#define ENT_TREE_B     6
+#define ENT_TREE_SUB_P 30
+#define ENT_TREE_SUB_B 33
+#define ENT_TREE_NODES 45
+#define ENT_TREE_LEAF  64
+/* the value of all of Table 9-36 but I_NxN, whose other bins follow */
+#define ENT_TREE_INTRA_16X16 63
+
+/* Tables of 9.3 and 8.5.6, filled by h264_entropy_tables: the shader has none of its own. Frame,
+ * then field where there are two. */
+struct ent_tables {
+    /* by pStateIdx << 1 | valMPS: rangeTabLPS, a byte each; the next one after the MPS | after the
+     * LPS << 8 | valMPS << 31 */
+    REC_U32 states[128][2];
+    REC_I8 init[4][ENT_CONTEXTS][2]; /* (m, n) by ent_slice.model */
+    REC_U8 scan_4x4[2][16];
+    REC_U8 scan_8x8[2][64];
+    REC_U8 sig_8x8[2][64];
+    REC_U8 last_8x8[64];
+    REC_U8 scan_luma_dc[2][16];
+    REC_U8 chroma_qpc[52];
+    /* Binarizations of mb_type and sub_mb_type (Tables 9-36 to 9-38) as trees: ctxIdx | where a bin
+     * of 0 leads to << 8 | a bin of 1
+     * << 16, to a node or to a value, which is ENT_TREE_LEAF more. Values are those of the tables
+     * below. */
+    REC_U32 tree[ENT_TREE_NODES];
+    /* Tables 7-13, 7-14 by mb_type: enum h264_part | lists of the first partition << 4, of the
+     * second << 6 */
+    REC_U8 type_p[5], type_b[23];
+    REC_U8 sub_p[4], sub_b[13]; /* Tables 7-17, 7-18 by sub_mb_type: enum h264_sub | lists << 4 */
+    REC_U8 reserved[3];
+    /* by ctxBlockCat 0..5: first contexts of coded_block_flag (5: none), of both maps, of
+     * coeff_abs_level_minus1 */
+    REC_U16 category[2][6][4];
+};
+
+#ifndef VULKAN
+_Static_assert(sizeof(struct ent_slice) == 60, "ent_slice");
+_Static_assert(sizeof(struct ent_result) == 8, "ent_result");
+_Static_assert(sizeof(struct ent_tables) == 5464, "ent_tables");
+#endif
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Step 3, shared by motion*.c, conceal.c and view.c: the state of the walk over a picture's
+ * macroblocks.
+ */
+#ifndef PELTON_CODEC_MOTION_H
+#define PELTON_CODEC_MOTION_H
+
+#include "codec/abi/motion_abi.h"
+#include "codec/internal.h"
+
+#include <string.h>
+
+/* ref_idx of a neighbour that is not available; -1 is one that does not use the list (8.4.1.3.2).
+ */
+#define MOTION_UNAVAILABLE (-2)
+
+/* A motion vector as one word: equal layout to rec_motion.mv[list][block]. */
+struct motion_mv {
+    int16_t x, y;
+};
+
+/* Reference and vector of one neighbouring partition; mv is 0 where ref < 0. */
+struct motion_neighbour {
+    int ref;
+    struct motion_mv mv;
+};
+
+/* The kinds of macroblocks that count references in their own way (8.4.2.1): frame, or field of
+ * either parity in MBAFF frames. In pictures without MBAFF all are 0. */
+enum motion_kind { MOTION_PLAIN, MOTION_TOP_FIELD, MOTION_BOTTOM_FIELD };
+
+/* What direct prediction needs of the colocated picture, set up per slice (8.4.1.2). */
+struct motion_direct {
+    const struct h264_picture *col; /* NULL: none usable, everything counts as intra */
+    bool col_short_term;
+    bool inference_8x8;
+    /* Frames and fields meet, or MBAFF: motion_colocated.c finds each block; else it is that of the
+     * same address in col. */
+    bool crossed;
+    /* crossed: what decoded the top and the bottom field of RefPicList1[0] */
+    const struct h264_picture *parity[2];
+    unsigned nearer;    /* crossed: the field that stands for it in frame macroblocks (Table 8-6) */
+    uint32_t map_slice; /* slice of col that map belongs to, REC_NO_SLICE: none */
+    int8_t map[2][REC_MAX_REFS]; /* temporal: refIdxCol of each list -> refIdxL0 */
+    /* temporal, by motion_kind and refIdxL0: DistScaleFactor, and whether mvL0 = mvCol */
+    int16_t scale[3][2 * REC_MAX_REFS];
+    bool unscaled[3][2 * REC_MAX_REFS];
+};
+
+struct motion_walk {
+    struct h264_picture *pic;
+    const struct h264_slice *slice;
+    uint32_t slice_index;
+    bool one_slice; /* which covers the picture */
+    int lists;      /* 1 in P slices, 2 in B slices */
+    uint32_t mb_width;
+    uint32_t mb, mb_x;
+    enum motion_kind kind;
+    struct rec_motion *cur;
+    /* neighbouring macroblocks, NULL: not available; not used in MBAFF frames */
+    const struct rec_motion *a, *b, *c, *d;
+    struct motion_direct direct;
+    bool lost_reference; /* a colocated reference is not in list 0 any more */
+};
+
+static inline struct motion_mv motion_load(const struct rec_motion *m, int list, int block)
+{
+    struct motion_mv mv;
+    memcpy(&mv, m->mv[list][block], sizeof(mv));
+    return mv;
+}
+
+static inline void motion_store(struct rec_motion *m, int list, int block, struct motion_mv mv)
+{
+    memcpy(m->mv[list][block], &mv, sizeof(mv));
+}
+
+/* The same vector in all blocks of a list. */
+static inline void motion_fill(struct rec_motion *m, int list, struct motion_mv mv)
+{
+    struct motion_mv all[16];
+    for (int i = 0; i < 16; i++)
+        all[i] = mv;
+    memcpy(m->mv[list], all, sizeof(all));
+}
+
+/* Vectors wrap in 16 bits: a legal stream never gets there. */
+static inline struct motion_mv motion_add(struct motion_mv a, struct motion_mv b)
+{
+    return (struct motion_mv){(int16_t)(uint16_t)(a.x + b.x), (int16_t)(uint16_t)(a.y + b.y)};
+}
+
+static inline bool motion_is_zero(struct motion_mv mv)
+{
+    return (mv.x | mv.y) == 0;
+}
+
+static inline int motion_min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static inline int motion_max(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static inline int16_t motion_median(int a, int b, int c)
+{
+    return (int16_t)motion_max(motion_min(a, b), motion_min(motion_max(a, b), c));
+}
+
+/* 8.4.1.3.1 */
+static inline struct motion_mv motion_predict(struct motion_neighbour a, struct motion_neighbour b,
+                                              struct motion_neighbour c, int ref)
+{
+    int matches = (a.ref == ref) + (b.ref == ref) + (c.ref == ref);
+    if (matches == 1)
+        return a.ref == ref ? a.mv : b.ref == ref ? b.mv : c.mv;
+    if (b.ref == MOTION_UNAVAILABLE && c.ref == MOTION_UNAVAILABLE && a.ref != MOTION_UNAVAILABLE)
+        return a.mv;
+    return (struct motion_mv){motion_median(a.mv.x, b.mv.x, c.mv.x),
+                              motion_median(a.mv.y, b.mv.y, c.mv.y)};
+}
+
+static inline struct motion_neighbour motion_neighbour_at(const struct rec_motion *m, int list,
+                                                          int block, int quadrant)
+{
+    if (!m)
+        return (struct motion_neighbour){MOTION_UNAVAILABLE, {0, 0}};
+    return (struct motion_neighbour){m->ref_idx[list][quadrant], motion_load(m, list, block)};
+}
+
+static inline struct motion_neighbour motion_neighbour_c(const struct motion_walk *w, int list)
+{
+    return w->c ? motion_neighbour_at(w->c, list, 12, 2) : motion_neighbour_at(w->d, list, 15, 3);
+}
+
+/* 8.4.1.3 for the whole macroblock: A, B, and C or D */
+static inline void motion_neighbours_16x16(const struct motion_walk *w, int list,
+                                           struct motion_neighbour n[3])
+{
+    n[0] = motion_neighbour_at(w->a, list, 3, 1);
+    n[1] = motion_neighbour_at(w->b, list, 12, 2);
+    n[2] = motion_neighbour_c(w, list);
+}
+
+/* motion.c: w->slice becomes slice index of the picture. */
+void h264_motion_enter_slice(struct motion_walk *w, uint32_t index);
+
+/* motion_mbaff.c: the walk over the macroblock pairs of an MBAFF frame. */
+void h264_motion_walk_mbaff(struct motion_walk *w);
+/* The neighbours of the whole macroblock, as motion_neighbours_16x16, scaled to frame or field as
+ * the current one is. */
+void h264_motion_neighbours_mbaff(const struct motion_walk *w, int list,
+                                  struct motion_neighbour n[3]);
+
+/* motion_direct.c: set up for w->slice; then derive the quadrants in mask of w->cur (8.4.1.2). */
+void h264_motion_direct_begin(struct motion_walk *w);
+void h264_motion_direct(struct motion_walk *w, unsigned quadrants);
+/* Of a B slice with spatial direct prediction: the map of its colocated picture, NULL where no
+ * block counts as standing still. */
+const uint16_t *h264_colocated_map(const struct h264_slice *slice);
+
+/* Motion of one colocated block: list 0 where it is used, else list 1. */
+struct motion_colocated {
+    int list, ref; /* ref -1: intra */
+    struct motion_mv mv;
+};
+
+static inline struct motion_colocated motion_colocated_block(const struct rec_motion *m, int block)
+{
+    int quadrant = (block >> 1 & 1) + (block >> 3) * 2;
+    struct motion_colocated c = {0, m->ref_idx[0][quadrant], {0, 0}};
+    if (c.ref < 0) {
+        c.list = 1;
+        c.ref = m->ref_idx[1][quadrant];
+    }
+    if (c.ref >= 0)
+        c.mv = motion_load(m, c.list, block);
+    return c;
+}
+
+/* Of a picture that a reference names, what holds the motion of pic's colour plane. */
+static inline struct h264_picture *h264_colocated_plane(const struct h264_picture *pic,
+                                                        struct h264_picture *col)
+{
+    return col && pic->colour_plane ? col->planes[pic->colour_plane - 1] : col;
+}
+
+/* Not 0 where a component of vectors beside each other, 16 bits each, is not in -1..1. */
+static inline uint64_t motion_moves(uint64_t mvs)
+{
+    const uint64_t ones = 0x0001000100010001u, tops = ones << 15;
+    uint64_t next = ((mvs & ~tops) + ones) ^ (mvs & tops); /* each and one: 0 to 2 */
+    return (next & ~(ones * 3)) | (next & next >> 1 & ones);
+}
+
+static inline bool motion_still_block(const struct rec_motion *m, int block)
+{
+    int quadrant = (block >> 1 & 1) + (block >> 3) * 2, list = m->ref_idx[0][quadrant] < 0;
+    uint32_t mv;
+    memcpy(&mv, m->mv[list][block], sizeof(mv));
+    return m->ref_idx[list][quadrant] == 0 && !motion_moves(mv);
+}
+
+/* Where all quadrants have index 0 in the list, as most have */
+static inline uint16_t motion_still_corners(const struct rec_motion *m, int list)
+{
+    uint32_t corners[4];
+    uint64_t upper, lower;
+    memcpy(&corners[0], m->mv[list][0], sizeof(corners[0]));
+    memcpy(&corners[1], m->mv[list][3], sizeof(corners[0]));
+    memcpy(&corners[2], m->mv[list][12], sizeof(corners[0]));
+    memcpy(&corners[3], m->mv[list][15], sizeof(corners[0]));
+    upper = motion_moves(corners[0] | (uint64_t)corners[1] << 32);
+    lower = motion_moves(corners[2] | (uint64_t)corners[3] << 32);
+    return (uint16_t)(((uint32_t)upper == 0) | (upper >> 32 == 0) << 3 |
+                      ((uint32_t)lower == 0) << 12 | (lower >> 32 == 0) << 15);
+}
+
+/* The entry of picture.still (codec/abi/motion_abi.h) */
+static inline uint16_t motion_still(const struct rec_motion *m, bool corners)
+{
+    uint32_t refs[2];
+    unsigned bits = 0;
+    memcpy(&refs[0], m->ref_idx[0], sizeof(refs[0])); /* each as it was written */
+    memcpy(&refs[1], m->ref_idx[1], sizeof(refs[1]));
+    if (corners && refs[0] == 0)
+        return motion_still_corners(m, 0);
+    if (corners && refs[0] == UINT32_MAX && refs[1] == 0)
+        return motion_still_corners(m, 1);
+    /* another index */
+    if (refs[0] && !(refs[0] & 0x80808080) && refs[0] == (refs[0] & 255) * 0x01010101u)
+        return 0;
+    if (refs[0] == UINT32_MAX && refs[1] == UINT32_MAX) /* intra */
+        return 0;
+    for (int block = 0; block < 16; block++)
+        if (!corners || DER_CORNERS >> block & 1)
+            bits |= (unsigned)motion_still_block(m, block) << block;
+    return (uint16_t)bits;
+}
+
+/* motion_colocated.c: colocated pictures (Table 8-6) and, where frames and fields meet, blocks
+ * (8.4.1.2.1). */
+void h264_colocated_begin(struct motion_walk *w);
+/* The block that belongs to `block` of the current macroblock, not scaled (spatial). */
+struct motion_colocated h264_colocated_crossed(const struct motion_walk *w, int block);
+/* The same with its vector scaled to frame or field and its reference found in list 0 (8.4.1.2.3):
+ * ref becomes refIdxL0. */
+struct motion_colocated h264_colocated_temporal(struct motion_walk *w, int block);
+
+/* DistScaleFactor (8-197, 8-198): td is DiffPicOrderCnt(pic1, pic0), not 0. */
+int h264_dist_scale_factor(int64_t tb, int64_t td);
+
+/* conceal.c: macroblocks that no slice covered are marked: they name slice slice_count. Returns
+ * their number. */
+uint32_t h264_conceal_find(struct h264_picture *pic);
+/* Their records, when those of all others are complete. */
+int h264_conceal(struct h264_picture *pic);
+
+/* motion_weights.c: rec_slices but for their references, weight tables, scaling lists. */
+int h264_fill_slices(struct h264_picture *pic);
+/* pic->has_intra, has_inter, has_deblock (view.c) */
+void h264_find_kinds(struct h264_picture *pic);
+
+#endif

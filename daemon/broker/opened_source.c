@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a client may open, and opening it again for the next worker.
+ *
+ * The happy path is a descriptor from the client: it has been opened with the client's rights. The
+ * failure modes are a descriptor that was not opened for reading (reopening it here would lend the
+ * daemon's rights), an address that this client may not name, and, later, a source that cannot be
+ * read from its start a second time (pipe, socket, address): not resumable.
+ */
+#include "daemon/broker/broker.h"
+
+#include "camera/camera_params.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NAMED "source:"
+
+static int refuse(struct pelton_failure *failure, int code, const char *name, const char *cause,
+                  const char *hint)
+{
+    failure->code = code;
+    snprintf(failure->cause, sizeof(failure->cause), "%.120s: %s", name, cause);
+    wire_copy(failure->hint, sizeof(failure->hint), hint);
+    return code;
+}
+
+static int admit_descriptor(struct stream *s, struct frame *f, struct pelton_failure *failure)
+{
+    struct stat st;
+    int fd = frame_take_fd(f, 0);
+    if (fd < 0) {
+        return refuse(failure, PELTON_ERR_USAGE, stream_name(s),
+                      "neither an address nor a descriptor", "");
+    }
+    s->fd = fd; /* closed with the stream */
+    s->has_fd = true;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || (flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY) {
+        return refuse(failure, PELTON_ERR_INPUT, stream_name(s),
+                      "the descriptor was not opened for reading", "");
+    }
+    if (fstat(fd, &st) < 0)
+        return refuse(failure, PELTON_ERR_INPUT, stream_name(s), strerror(errno), "");
+    s->resumable = S_ISREG(st.st_mode);
+    s->start_offset = s->resumable ? lseek(fd, 0, SEEK_CUR) : 0;
+    return PELTON_OK;
+}
+
+/* Opens path below the folder, wherever links lead it: never outside. -1 with errno. */
+static int open_below(const char *folder, size_t folder_length, const char *path)
+{
+    char name[4096];
+    if (folder_length == 0 || folder_length >= sizeof(name) ||
+        strncmp(path, folder, folder_length) != 0 ||
+        (folder[folder_length - 1] != '/' && path[folder_length] != '/')) {
+        errno = EXDEV;
+        return -1;
+    }
+    memcpy(name, folder, folder_length);
+    name[folder_length] = 0;
+    int dir = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return -1;
+    const char *rest = path + folder_length + strspn(path + folder_length, "/");
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    int fd = (int)syscall(SYS_openat2, dir, rest, &how, sizeof(how));
+    int error = errno;
+    close(dir);
+    errno = error;
+    return fd;
+}
+
+static int admit_allowed_path(struct stream *s, struct pelton_failure *failure)
+{
+    const char *path = s->open->uri;
+    for (const char *folder = s->broker->options->allow_paths; folder && *folder;) {
+        size_t length = strcspn(folder, ":");
+        struct stat st;
+        int fd = open_below(folder, length, path);
+        if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+            close(fd);
+            return refuse(failure, PELTON_ERR_INPUT, stream_name(s), "not a regular file", "");
+        }
+        if (fd >= 0) {
+            s->fd = fd;
+            s->has_fd = s->resumable = true;
+            return PELTON_OK;
+        }
+        if (errno != EXDEV)
+            return refuse(failure, PELTON_ERR_INPUT, stream_name(s), strerror(errno), "");
+        folder += length + (folder[length] == ':');
+    }
+    return refuse(failure, PELTON_ERR_PERMISSION, stream_name(s),
+                  "this daemon opens no addresses given by clients",
+                  "pass an open file, or have the folder added to allow_paths");
+}
+
+/* A private daemon runs as its user and may open what he names. Only a plain file is the same when
+ * it is opened again; a camera goes on. */
+static void admit_private_uri(struct stream *s)
+{
+    struct stat st;
+    const char *path = strncmp(s->open->uri, "file:", 5) == 0 ? s->open->uri + 5 : s->open->uri;
+    s->resumable = camera_address(path) || (stat(path, &st) == 0 && S_ISREG(st.st_mode));
+}
+
+/* What an address says about being opened again. */
+static void note_resumes(struct stream *s)
+{
+    admit_private_uri(s);
+    s->live = reconnect_address(s->open->uri);
+    s->resumable |= s->live;
+}
+
+/* What a named source adds to its address: a device that is absent is waited for. NULL: out of
+ * memory. */
+static char *named_uri(const char *uri)
+{
+    char address[CAMERA_ADDRESS];
+    if (strncmp(uri, "v4l2://", 7) != 0 || strstr(uri, "wait=") || strlen(uri) >= sizeof(address))
+        return strdup(uri);
+    wire_copy(address, sizeof(address), uri);
+    camera_address_append(address, "wait", "yes"); /* an address that is full stays as it is */
+    return strdup(address);
+}
+
+/* Rectangles that the configuration hides are added to those that the client asks for. */
+static int admit_blur(struct stream *s, const struct named_source *source,
+                      struct pelton_failure *failure)
+{
+    size_t n = s->open->n_blur, more = 4 * (size_t)source->n_blur;
+    if (!more)
+        return PELTON_OK;
+    if (n + more > 4 * PELTON_MAX_BLURS) {
+        return refuse(failure, PELTON_ERR_LIMIT, stream_name(s),
+                      "more rectangles to be blurred, with those of the source, than there may be",
+                      "");
+    }
+    /* protobuf-c's arrays are malloc's */
+    uint32_t *grown = realloc(s->open->blur, (n + more) * sizeof(*grown));
+    if (!grown)
+        return refuse(failure, PELTON_ERR_NOMEM, stream_name(s), "out of memory", "");
+    memcpy(grown + n, source->blur, more * sizeof(*grown));
+    s->open->blur = grown;
+    s->open->n_blur = n + more;
+    return PELTON_OK;
+}
+
+/* "source:NAME" becomes the address of the configuration, which any client may read. */
+static int admit_named(struct stream *s, struct pelton_failure *failure)
+{
+    const char *name = s->open->uri + strlen(NAMED);
+    struct named_source *n = named_find(s->broker, name);
+    if (!n) {
+        return refuse(failure, PELTON_ERR_INPUT, name, "no source of this name",
+                      "pelton sources lists them");
+    }
+    char *uri = named_uri(n->uri), *called = s->open->name[0] ? NULL : strdup(n->name);
+    if (!uri || (!called && !s->open->name[0])) {
+        free(uri);
+        free(called);
+        return refuse(failure, PELTON_ERR_NOMEM, n->name, "out of memory", "");
+    }
+    free(s->open->uri); /* protobuf-c's strings are malloc's */
+    s->open->uri = uri;
+    /* messages name the stream: never by an address that may hold a password. An empty string is
+     * not malloc's */
+    if (called)
+        s->open->name = called;
+    note_resumes(s);
+    int rc = admit_blur(s, n, failure);
+    if (rc == PELTON_OK && !s->probe)
+        named_join(s, n);
+    return rc;
+}
+
+int source_move(struct stream *s, const struct named_source *n)
+{
+    struct pelton_failure failure;
+    char *uri = named_uri(n->uri);
+    if (!uri)
+        return PELTON_ERR_NOMEM;
+    free(s->open->uri);
+    s->open->uri = uri;
+    note_resumes(s);
+    s->open->n_blur = s->own_blur;
+    s->open->blur_width = s->open->blur_height = 0;
+    return admit_blur(s, n, &failure);
+}
+
+/* The same file or device, whatever the settings behind it. */
+static bool same_address(const char *a, const char *b)
+{
+    a += strncmp(a, "file:", 5) == 0 ? 5 : 0;
+    b += strncmp(b, "file:", 5) == 0 ? 5 : 0;
+    size_t n = camera_address(a) ? strcspn(a, "?") : strlen(a);
+    return strncmp(a, b, n) == 0 && (b[n] == 0 || (b[n] == '?' && camera_address(b)));
+}
+
+/* What the configuration hides of an address is hidden from everybody, whichever way he names it.
+ */
+static int admit_address(struct stream *s, struct pelton_failure *failure)
+{
+    int rc = PELTON_OK;
+    for (const struct named_source *n = s->broker->named; n && rc == PELTON_OK; n = n->next)
+        if (same_address(n->uri, s->open->uri))
+            rc = admit_blur(s, n, failure);
+    return rc;
+}
+
+static int admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
+{
+    struct pelton_open_params p;
+    if (s->open->uri[0] && f->h.n_fds > 0) {
+        return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "both an address and a descriptor",
+                      "");
+    }
+    if (wire_open_to(s->open, &p) < 0)
+        return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "a value is out of range", "");
+    if (p.policy == PELTON_FIFO && p.depth > PELTON_FIFO_MOST) {
+        return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "more than 60 frames cannot wait",
+                      "fifo:N takes N from 1 to 60");
+    }
+    if (!s->open->uri[0])
+        return admit_descriptor(s, f, failure);
+    if (strncmp(s->open->uri, NAMED, strlen(NAMED)) == 0)
+        return admit_named(s, failure);
+    if (s->client->is_private && s->client->uid == geteuid()) {
+        admit_private_uri(s);
+        return admit_address(s, failure);
+    }
+    int rc = admit_allowed_path(s, failure);
+    return rc < 0 ? rc : admit_address(s, failure);
+}
+
+int source_admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
+{
+    int rc = admit(s, f, failure);
+    if (rc < 0)
+        return rc;
+    struct quarantine_key key = quarantine_key_of(s->fd, s->open->uri);
+    if (quarantine_has(&s->broker->quarantine, &key, uv_now(&s->broker->loop))) {
+        return refuse(failure, PELTON_ERR_WORKER_LOST, stream_name(s),
+                      "the decoding process died twice at this source before",
+                      "please report this stream");
+    }
+    return PELTON_OK;
+}
+
+/* A description of its own, so that reading moves neither the client's offset nor that of a worker
+ * that has died. */
+int source_descriptor(struct stream *s, bool *owned)
+{
+    *owned = false;
+    if (s->fd < 0 || !s->resumable)
+        return s->fd;
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        lseek(s->fd, s->start_offset, SEEK_SET); /* not ours to open: share the client's */
+        return s->fd;
+    }
+    lseek(fd, s->start_offset, SEEK_SET);
+    *owned = true;
+    return fd;
+}
+
+/* The writer of a pipe has to notice when the last reader, the worker, is gone. */
+void source_sent(struct stream *s)
+{
+    if (s->fd >= 0 && !s->resumable) {
+        close(s->fd);
+        s->fd = -1;
+    }
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Pools: see pool.h.
+ */
+#include "daemon/broker/reader_pool.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct broker_pool *broker_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch,
+                                       int memfd)
+{
+    struct broker_pool *p = NULL;
+    uint32_t slots = memfd >= 0 ? m->slots : 0;
+    if (slots <= POOL_MAX_SLOTS)
+        p = calloc(1, sizeof(*p) + slots * sizeof(p->slots[0]));
+    if (!p) {
+        if (memfd >= 0)
+            close(memfd);
+        return NULL;
+    }
+    p->epoch = epoch;
+    p->wid = wid;
+    p->worker_epoch = m->epoch;
+    p->memfd = memfd;
+    p->n_slots = slots;
+    return p;
+}
+
+void broker_pool_free(struct broker_pool *p)
+{
+    if (p) {
+        if (p->memfd >= 0)
+            close(p->memfd);
+        free(p);
+    }
+}
+
+bool broker_pool_take(struct broker_pool *p, uint32_t slot, uint32_t generation)
+{
+    if (slot >= p->n_slots || p->slots[slot].state != SLOT_FREE)
+        return false;
+    p->slots[slot] = (struct pool_slot){.state = SLOT_PENDING, .generation = generation};
+    p->held++;
+    return true;
+}
+
+void broker_pool_send(struct broker_pool *p, uint32_t slot)
+{
+    p->slots[slot].state = SLOT_CLIENT;
+}
+
+bool broker_pool_release(struct broker_pool *p, uint32_t slot, uint32_t generation,
+                         enum slot_state from)
+{
+    if (slot >= p->n_slots || p->slots[slot].state != from ||
+        p->slots[slot].generation != generation) {
+        return false;
+    }
+    p->slots[slot].state = SLOT_FREE;
+    p->held--;
+    return true;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a picture's frames look like to readers: size, aspect, colour. A change of any of it begins
+ * a new epoch.
+ */
+#include "daemon/worker/feed/format.h"
+
+#include "daemon/worker/source/side_data.h"
+#include "daemon/worker/feed/pixels.h"
+
+#include <string.h>
+
+#define UNSPECIFIED 2 /* H.273 */
+
+/* Where nobody says: BT.709 from 720 lines on, BT.601 below (525 lines: SMPTE 170M, 625: BT.470BG),
+ * limited range. */
+static struct pelton_colour assumed_colour(uint32_t height)
+{
+    uint8_t code = height >= 720 ? 1 : height == 576 || height == 288 ? 5 : 6;
+    return (struct pelton_colour){.primaries = code,
+                                  .transfer = height >= 720 ? 1 : 6,
+                                  .matrix = code,
+                                  .range = 1,
+                                  .source = 0};
+}
+
+static bool has_description(const struct pelton_colour *c)
+{
+    return c->primaries != UNSPECIFIED || c->transfer != UNSPECIFIED || c->matrix != UNSPECIFIED;
+}
+
+struct pelton_colour format_colour(const struct session *s, const struct h264_sps *sps)
+{
+    const struct h264_vui *vui = &sps->vui;
+    struct pelton_colour colour =
+        assumed_colour(sps->mb_height * 16u - sps->crop_top - sps->crop_bottom);
+    bool signal = sps->vui_present && vui->video_signal_type_present;
+    if (s->has_container_colour)
+        colour = s->container_colour;
+    else if (signal)
+        colour.primaries = colour.transfer = colour.matrix = UNSPECIFIED;
+    if (colour.siting == 0)
+        colour.siting = 1; /* left, the standard's default (chroma_loc_info_present_flag 0) */
+    if (signal) {
+        colour.range = vui->full_range ? 2 : 1;
+        /* libavformat gives a range that it has from the bitstream as the container's */
+        if (!has_description(&colour) || vui->colour_description_present ||
+            !s->has_container_colour)
+            colour.source = 1;
+    }
+    if (signal && vui->colour_description_present) {
+        colour.primaries = vui->colour_primaries;
+        colour.transfer = vui->transfer;
+        colour.matrix = vui->matrix;
+    }
+    if (sps->vui_present && vui->chroma_loc_present)
+        colour.siting = (uint8_t)(vui->chroma_loc_top + 1); /* FFmpeg's numbers: 0 is unknown */
+    return colour;
+}
+
+static bool same_layout(const struct session_format *a, const struct session_format *b)
+{
+    return a->width == b->width && a->height == b->height && !strcmp(a->pix_fmt, b->pix_fmt);
+}
+
+bool format_of(const struct session *s, const struct h264_sps *sps, bool second_view,
+               struct session_format *out, enum recon_format *delivered)
+{
+    uint32_t width = sps->mb_width * 16u - sps->crop_left - sps->crop_right;
+    uint32_t height = sps->mb_height * 16u - sps->crop_top - sps->crop_bottom;
+    struct session_format f = {.memfd = -1};
+    struct pixels pixels;
+    if (!pixels_choose(s->pix_fmt, sps, &pixels, delivered) &&
+        (!s->params.any_pix_fmt || !pixels_choose(NULL, sps, &pixels, delivered)))
+        return false;
+    if (s->params.fields && !sps->frame_mbs_only_flag)
+        height /= 2; /* cropping is in units of two rows (7-21, 7-22) */
+    pool_layout(&pixels, width, height, &f);
+    f.time_base = s->info.time_base;
+    f.sar = s->container_sar.num ? s->container_sar : (struct pelton_rational){0, 1};
+    if (!f.sar.num && sps->vui_present && sps->vui.sar_width && sps->vui.sar_height)
+        f.sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
+    f.colour = format_colour(s, sps);
+    f.vui = side_vui(sps);
+    /* shown as the base view is */
+    if (second_view && s->pools && same_layout(&f, &s->pools->format)) {
+        f.sar = s->pools->format.sar;
+        f.colour = s->pools->format.colour;
+        f.vui = s->pools->format.vui;
+    }
+    *out = f;
+    return true;
+}
+
+static bool same_rational(struct pelton_rational a, struct pelton_rational b)
+{
+    return a.num == b.num && a.den == b.den;
+}
+
+static bool same_vui(const struct pelton_vui *a, const struct pelton_vui *b)
+{
+    return a->present == b->present && a->video_format == b->video_format &&
+           a->overscan == b->overscan && a->fixed_frame_rate == b->fixed_frame_rate &&
+           a->num_units_in_tick == b->num_units_in_tick && a->time_scale == b->time_scale &&
+           a->reorder_frames == b->reorder_frames && a->hrd == b->hrd &&
+           a->pic_struct == b->pic_struct;
+}
+
+bool format_equal(const struct session_format *a, const struct session_format *b)
+{
+    return same_layout(a, b) && same_rational(a->sar, b->sar) &&
+           !memcmp(&a->colour, &b->colour, sizeof(a->colour)) && same_vui(&a->vui, &b->vui);
+}

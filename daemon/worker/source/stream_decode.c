@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The stream thread of a session: packets in, step 1, pictures into the look-ahead window, frames
+ * into the output queue.
+ *
+ * The happy path is open, then read - feed - drain until the end of the source, flush, end. It
+ * waits in one place, wait_for_room, until the window has room: that is how back-pressure reaches
+ * the source. The failure modes are those of source.h, an unsupported syntax element (what came
+ * before it is still decoded and delivered), and stop at any moment.
+ */
+#include "camera/camera_params.h"
+#include "daemon/worker/feed/pixels.h"
+#include "daemon/worker/source/camera_units.h"
+#include "daemon/worker/source/stream_internal.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* access units after which information is given even though no slice was seen */
+#define INFO_UNITS 300
+
+void stream_report_failure(struct stream *st, int code, const char *cause, const char *hint)
+{
+    uv_mutex_lock(&st->engine->lock);
+    session_fail(st->session, code, cause, hint);
+    uv_mutex_unlock(&st->engine->lock);
+    st->failed = true;
+}
+
+/* ---- input ---- */
+
+static void account_cpu(struct stream *st)
+{
+    double cpu = thread_cpu_seconds();
+    st->session->stats.cpu_demux += cpu - st->cpu;
+    st->cpu = cpu;
+}
+
+static bool has_room(const struct session *s)
+{
+    const struct engine *e = s->engine;
+    return s->window_busy <
+           (s->picture_bytes ? lookahead_for(e, s->picture_bytes, e->session_count) : 1);
+}
+
+static void wait_for_room(struct stream *st)
+{
+    struct session *s = st->session;
+    uv_mutex_lock(&st->engine->lock);
+    account_cpu(st);
+    while (!has_room(s) && !stream_stopped(st)) {
+        s->source_waits = true;
+        if (st->engine->params.shuffle_seed)
+            workers_wake(st->engine, UINT_MAX);
+        uv_cond_wait(&s->room, &st->engine->lock);
+    }
+    s->source_waits = false;
+    uv_mutex_unlock(&st->engine->lock);
+}
+
+/* With params.realtime packets are taken at the rate of their decoding times. */
+static void pace(struct stream *st, const AVPacket *packet)
+{
+    struct session *s = st->session;
+    int64_t ts = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts;
+    if (!s->params.realtime)
+        return;
+    int64_t us = ts != AV_NOPTS_VALUE ? av_rescale_q(ts + st->loop_offset,
+                                                     st->source.stream->time_base, AV_TIME_BASE_Q)
+                                      : av_rescale_q(st->tag * st->times.default_duration,
+                                                     st->source.stream->time_base, AV_TIME_BASE_Q);
+    if (st->pace_start_ns == 0) {
+        st->pace_start_ns = now_ns();
+        st->pace_start_us = us;
+    }
+    int64_t due = st->pace_start_ns + (us - st->pace_start_us) * 1000;
+    uv_mutex_lock(&st->engine->lock);
+    for (int64_t left = due - now_ns(); left > 0 && !stream_stopped(st); left = due - now_ns())
+        uv_cond_timedwait(&s->room, &st->engine->lock, (uint64_t)left);
+    uv_mutex_unlock(&st->engine->lock);
+}
+
+static int64_t or_none(int64_t ts)
+{
+    return ts == AV_NOPTS_VALUE ? TIMESTAMPS_NONE : ts;
+}
+
+/* Answers a negative result of step 1. */
+static void feed_failed(struct stream *st, int error)
+{
+    char cause[256];
+    if (error == H264_ERR_UNSUPPORTED) {
+        stream_stop_unsupported(st);
+        return;
+    }
+    if (error == H264_ERR_NOMEM) {
+        stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
+        return;
+    }
+    if (st->session->params.on_error == 2 && !st->session->probe_only) {
+        snprintf(cause, sizeof(cause), "%.100s: damaged stream: %.50s %lld: %.60s",
+                 st->session->name, st->diag.element ? st->diag.element : "data",
+                 (long long)st->diag.value, st->diag.what ? st->diag.what : h264_error_text(error));
+        stream_report_failure(st, PELTON_ERR_DECODE, cause,
+                              "--on-error show or drop goes on after damage");
+    }
+}
+
+static void feed(struct stream *st)
+{
+    struct session *s = st->session;
+    const AVPacket *p = st->packet;
+    struct packet_times t = {.tag = ++st->tag,
+                             .pts = or_none(p->pts),
+                             .dts = or_none(p->dts),
+                             .duration = p->duration,
+                             .discard = (p->flags & AV_PKT_FLAG_DISCARD) != 0,
+                             .received_ns =
+                                 st->source.captured_ns ? st->source.captured_ns : now_ns()};
+    timestamps_packet(&st->times, &t);
+    int err = h264_stream_feed(st->codec, p->data, (size_t)p->size, st->tag, &st->diag);
+    uv_mutex_lock(&st->engine->lock);
+    s->stats.access_units++;
+    s->stats.bytes_in += (uint64_t)p->size;
+    uv_mutex_unlock(&st->engine->lock);
+    stream_drain(st);
+    if (err < 0)
+        feed_failed(st, err);
+    /* a packet holds all of its pictures */
+    err = h264_stream_end_access_unit(st->codec, &st->diag);
+    stream_drain(st);
+    if (err < 0)
+        feed_failed(st, err);
+    struct h264_stats stats;
+    h264_stream_stats(st->codec, &stats);
+    if (!st->failed && (stats.slices || st->tag > INFO_UNITS) &&
+        (!s->probe_only || stream_probed(st)))
+        stream_give_info(st, true, "", "");
+}
+
+static void flush(struct stream *st)
+{
+    h264_stream_flush(st->codec);
+    stream_drain(st);
+    struct h264_picture *alone;
+    while ((alone = second_view_take(&st->second, 0, true)))
+        stream_output_second(st, alone, true);
+    if (st->held) /* named for output, never completed */
+        h264_picture_unref(st->held);
+    st->held = NULL;
+}
+
+/* What the shaders do; streams that need more are refused by step 1. */
+static const struct h264_capabilities capabilities = {.chroma_formats = 0xf,
+                                                      .max_bit_depth = {14, 14},
+                                                      .interlaced = true,
+                                                      .separate_planes = true,
+                                                      .switching = true};
+
+/* A new state of step 1: at the start and at each loop. */
+static int open_codec(struct stream *st)
+{
+    const AVCodecParameters *par = st->source.stream->codecpar;
+    struct h264_stream_params params = {
+        .capabilities = &capabilities,
+        .allocator = &st->session->account->allocator,
+        .late_arrays = true,
+        .low_delay_output = st->session->live, /* no frame waits for what it does not need */
+        .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1,
+        .any_start = st->session->params.on_error == 3};
+    h264_stream_free(st->codec);
+    st->codec = NULL;
+    if (h264_stream_create(&params, &st->codec)) {
+        stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
+        return -1;
+    }
+    AVRational rate = st->source.stream->r_frame_rate;
+    timestamps_init(&st->times, st->source.stream->time_base, par->video_delay,
+                    rate.num ? rate : st->source.stream->avg_frame_rate,
+                    st->source.stream->avg_frame_rate);
+    if (par->extradata_size <= 0)
+        return 0;
+    int err =
+        h264_stream_extradata(st->codec, par->extradata, (size_t)par->extradata_size, &st->diag);
+    /* Annex B parameter sets come again in the stream, where they are judged. */
+    if (err == H264_ERR_UNSUPPORTED && par->extradata[0] == 1) {
+        stream_stop_unsupported(st);
+        return -1;
+    }
+    return 0;
+}
+
+static bool next_loop(struct stream *st)
+{
+    const struct session *s = st->session;
+    if (!s->params.loop || st->enough || st->failed || st->pictures == 0)
+        return false;
+    if (s->params.loops && ++st->loops >= s->params.loops)
+        return false;
+    if (source_rewind(&st->source)) {
+        stream_report_failure(st, PELTON_ERR_INPUT, "the input cannot be read again from its start",
+                              "loop needs a file, not a pipe");
+        return false;
+    }
+    if (st->loop_begin != TIMESTAMPS_NONE)
+        st->loop_offset += st->loop_end - st->loop_begin;
+    st->discontinuity = true;
+    part_restart(&st->part);
+    return open_codec(st) == 0;
+}
+
+static void set_range(struct stream *st)
+{
+    const struct session *s = st->session;
+    const AVStream *av = st->source.stream;
+    int64_t start_us = s->params.start_us > 0 ? s->params.start_us : 0;
+    int64_t origin =
+        st->source.format->start_time == AV_NOPTS_VALUE ? 0 : st->source.format->start_time;
+    st->start_pts = st->end_pts = TIMESTAMPS_NONE;
+    if (start_us) {
+        st->start_pts = av_rescale_q(start_us + origin, AV_TIME_BASE_Q, av->time_base);
+        /* where the input cannot seek, frames before the point are decoded and left out */
+        source_seek(&st->source, start_us);
+    }
+    if (s->params.duration_us >= 0 && start_us <= INT64_MAX / 2 &&
+        s->params.duration_us <= INT64_MAX / 2)
+        st->end_pts =
+            av_rescale_q(start_us + origin + s->params.duration_us, AV_TIME_BASE_Q, av->time_base);
+}
+
+static bool wants_more(struct stream *st)
+{
+    return !stream_stopped(st) && !st->enough && !st->failed &&
+           !(st->session->probe_only && st->session->info_ready);
+}
+
+static void run(struct stream *st)
+{
+    struct pelton_failure failure = {0};
+    while (wants_more(st)) {
+        wait_for_room(st);
+        int got = stream_stopped(st) ? 0 : source_read(&st->source, st->packet, &failure);
+        if (got > 0) {
+            pace(st, st->packet);
+            feed(st);
+            av_packet_unref(st->packet);
+            continue;
+        }
+        if (stream_stopped(st))
+            return;
+        flush(st);
+        if (got < 0)
+            stream_report_failure(st, failure.code, failure.cause, failure.hint);
+        else if (!next_loop(st))
+            return;
+    }
+    if ((st->failed || st->session->params.views == PELTON_VIEWS_BOTH) && st->codec)
+        flush(st); /* what came before is still wanted, and the other views of what was given out */
+}
+
+/* ---- life ---- */
+
+static void on_source_state(void *ctx, bool running, const char *cause)
+{
+    struct stream *st = ctx;
+    struct event *ev = calloc(1, sizeof(*ev));
+    if (!ev)
+        return; /* the next one will be told */
+    ev->kind = EVENT_STATE;
+    ev->running = running;
+    snprintf(ev->cause, sizeof(ev->cause), "%s", cause);
+    uv_mutex_lock(&st->engine->lock);
+    session_post(st->session, ev);
+    uv_mutex_unlock(&st->engine->lock);
+    engine_notify(st->engine);
+}
+
+static int stream_open(struct stream *st)
+{
+    struct session *s = st->session;
+    struct pixels pixels;
+    struct pelton_failure failure = {0};
+    if (s->pix_fmt && !s->params.any_pix_fmt && !pixels_by_name(s->pix_fmt, &pixels)) {
+        char cause[128];
+        snprintf(cause, sizeof(cause), "pixel format %.40s is not supported", s->pix_fmt);
+        stream_report_failure(
+            st, PELTON_ERR_USAGE, cause,
+            "the stream's own format, nv12 of 8-bit 4:2:0, and gray are given out");
+        return -1;
+    }
+    st->watcher = (struct source_watcher){on_source_state, st};
+    int err = camera_address(s->uri)
+                  ? source_camera_open(&st->source, st->engine->streams, s->uri, s->name, &s->stop,
+                                       &st->watcher, &failure)
+                  : source_open(&st->source, s->uri, s->fd, s->name, &s->stop, &failure);
+    st->source_opened = true;
+    if (st->source.camera)
+        st->sequence = s->resume_sequence; /* a camera does not begin again: the numbers go on */
+    if (st->source.stream)
+        source_info(&st->source, &st->info);
+    if (err == PELTON_ERR_UNSUPPORTED)
+        stream_give_info(st, false, "codec",
+                         failure.cause + (strlen(s->name) < 120 ? strlen(s->name) + 2 : 0));
+    if (err && !(err == PELTON_ERR_UNSUPPORTED && s->probe_only)) {
+        stream_report_failure(st, failure.code, failure.cause, failure.hint);
+        return -1;
+    }
+    if (err)
+        return -1;
+    st->packet = av_packet_alloc();
+    if (!st->packet) {
+        stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
+        return -1;
+    }
+    uv_mutex_lock(&st->engine->lock);
+    source_colour(&st->source, &s->container_colour, &s->has_container_colour);
+    s->container_sar = (struct pelton_rational){st->source.stream->sample_aspect_ratio.num,
+                                                st->source.stream->sample_aspect_ratio.den};
+    s->info = st->info; /* formats need the time base */
+    s->live = s->params.realtime || st->source.size < 0;
+    uv_mutex_unlock(&st->engine->lock);
+    set_range(st);
+    return open_codec(st);
+}
+
+/* What a live stream's first frame needs besides its access unit takes longer than any later frame:
+ * where the container has told the parameter sets, it is made before the first access unit is read.
+ */
+static void prepare(struct stream *st)
+{
+    struct session *s = st->session;
+    const struct h264_sps *sps = h264_stream_sps(st->codec);
+    if (!s->live || s->probe_only || s->params.fields || !sps)
+        return;
+    uv_mutex_lock(&st->engine->lock);
+    s->ahead = sps;
+    engine_wake_gpu(st->engine);
+    while (s->ahead && !stream_stopped(st))
+        uv_cond_wait(&s->room, &st->engine->lock);
+    s->ahead = NULL;
+    uv_mutex_unlock(&st->engine->lock);
+}
+
+static void stream_close(struct stream *st)
+{
+    struct session *s = st->session;
+    if (st->held)
+        h264_picture_unref(st->held);
+    h264_stream_free(st->codec);
+    av_packet_free(&st->packet);
+    if (st->source_opened)
+        source_close(&st->source);
+    uv_mutex_lock(&st->engine->lock);
+    account_cpu(st);
+    if (s->probe_only)
+        s->abort = true;
+    stream_set_last(s);
+    s->thread_ended = true;
+    workers_wake(st->engine, UINT_MAX);
+    engine_wake_gpu(st->engine);
+    uv_mutex_unlock(&st->engine->lock);
+}
+
+void stream_thread_main(void *session)
+{
+    struct session *s = session;
+    struct stream *st = calloc(1, sizeof(*st));
+    pthread_setname_np(pthread_self(), "pelton-stream");
+    if (!st) {
+        uv_mutex_lock(&s->engine->lock);
+        session_fail(s, PELTON_ERR_NOMEM, "out of memory", "");
+        s->thread_ended = true;
+        engine_wake_gpu(s->engine);
+        uv_mutex_unlock(&s->engine->lock);
+        return;
+    }
+    st->session = s;
+    st->engine = s->engine;
+    st->part = (struct part){.index = s->params.part, .count = s->params.parts};
+    st->probe_start_ns = now_ns();
+    st->loop_begin = TIMESTAMPS_NONE;
+    st->info.start_pts = INT64_MIN;
+    st->info.duration_us = st->info.frames = -1;
+    if (stream_open(st) == 0) {
+        prepare(st);
+        run(st);
+        if (!st->failed && !stream_stopped(st)) {
+            stream_give_info(st, true, "", "");
+            if (st->pictures == 0 && !s->probe_only) {
+                char cause[256];
+                snprintf(cause, sizeof(cause), "%.120s: no picture in it could be decoded",
+                         s->name);
+                stream_report_failure(st, PELTON_ERR_INPUT, cause,
+                                      "the stream may lack parameter sets or an IDR picture");
+            }
+        }
+    }
+    stream_close(st);
+    free(st);
+}

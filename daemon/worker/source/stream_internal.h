@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * State of the stream thread of a session, shared by stream.c (input, life), stream_info.c (what a
+ * stream is) and stream_output.c (pictures to frames). All functions are of that thread.
+ */
+#ifndef PELTON_DAEMON_STREAM_INTERNAL_H
+#define PELTON_DAEMON_STREAM_INTERNAL_H
+
+#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/source/stretch.h"
+#include "daemon/worker/source/second_view.h"
+#include "daemon/worker/source/side_data.h"
+#include "daemon/worker/source/file_source.h"
+#include "daemon/worker/source/timestamps.h"
+
+#include <libavcodec/avcodec.h>
+
+struct stream {
+    struct session *session;
+    struct engine *engine;
+    struct source source;
+    struct source_watcher watcher;
+    bool source_opened;
+    struct h264_stream *codec;
+    struct timestamps times;
+    AVPacket *packet;
+    struct h264_picture *held; /* an output picture that has not come out in decoding order yet */
+    int64_t tag;               /* of the last access unit */
+    struct second_view second;
+    struct part part;
+    uint64_t sequence;            /* of the next frame */
+    uint64_t frames;              /* of the base view, given out or given before */
+    int64_t loop_offset;          /* added to time stamps */
+    int64_t loop_begin, loop_end; /* first time stamp and largest end of a frame, without it */
+    uint64_t loops;
+    int64_t start_pts, end_pts; /* frames outside are not given out */
+    bool discontinuity;
+    /* a first field whose second one may come is counted by timestamps when that is known */
+    bool field_open;
+    int64_t field_tag;
+    bool interlaced; /* the last frame given out was */
+    bool half_ticks; /* fields leave apart, so the time base given out is half the container's */
+    bool enough;     /* duration or max_frames are reached */
+    bool failed;     /* the session's failure is set, or the stream is unsupported */
+    bool unsupported;
+    int64_t pace_start_ns, pace_start_us;
+    uint64_t pictures;
+    struct pelton_info info;
+    struct side_probe probe;
+    int64_t probe_start_ns;
+    struct h264_diag diag;
+    double cpu;
+};
+
+static inline bool stream_stopped(struct stream *st)
+{
+    return atomic_load(&st->session->stop);
+}
+
+/* ---- stream.c ---- */
+
+/* The session fails; what came before is still given out. */
+void stream_report_failure(struct stream *st, int code, const char *cause, const char *hint);
+
+/* ---- stream_info.c ---- */
+
+/* Pictures of a probe are looked at, not decoded. */
+void stream_drain_probe(struct stream *st);
+/* Enough of a probed stream was seen for what was asked. */
+bool stream_probed(const struct stream *st);
+/* The session's information, once; element and what: of what is not supported, else "". */
+void stream_give_info(struct stream *st, bool supported, const char *element, const char *what);
+/* st->diag names a syntax element that stops the stream. */
+void stream_stop_unsupported(struct stream *st);
+
+/* ---- stream_output.c ---- */
+
+/* Pictures that are complete go into the look-ahead window, frames whose turn has come into the
+ * output queue. */
+void stream_drain(struct stream *st);
+/* A frame of the second view; last: its base frame does not come any more. Takes the reference of
+ * pic. */
+void stream_output_second(struct stream *st, struct h264_picture *pic, bool last);
+/* The last frame that waits gets PELTON_FRAME_LAST. Under the engine's lock. */
+void stream_set_last(struct session *s);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Pictures in decoding order become jobs, pictures in output order frames of the output queue: with
+ * time stamps, within the range that was asked for, as frames or fields, of one view or both.
+ */
+#include "daemon/worker/source/stream_internal.h"
+#include "daemon/worker/source/field_order.h"
+
+#include <stdlib.h>
+
+void stream_set_last(struct session *s)
+{
+    struct output *last = s->outputs;
+    while (last && last->next)
+        last = last->next;
+    if (last)
+        last->frame.flags |= PELTON_FRAME_LAST;
+}
+
+static bool wanted(struct stream *st, const struct packet_times *t)
+{
+    const struct session *s = st->session;
+    if (st->enough || t->discard ||
+        (t->pts != TIMESTAMPS_NONE && st->start_pts != TIMESTAMPS_NONE && t->pts < st->start_pts))
+        return false;
+    if (t->pts != TIMESTAMPS_NONE && st->end_pts != TIMESTAMPS_NONE &&
+        t->pts + st->loop_offset >= st->end_pts) {
+        st->enough = true;
+        return false;
+    }
+    st->frames++;
+    if (s->params.max_frames && st->frames >= s->params.max_frames)
+        st->enough = true;
+    return true;
+}
+
+/* Decoding may start there with nothing missing in output order from there on. */
+static bool is_entry(const struct h264_recovery_point *r)
+{
+    return r->present && r->recovery_frame_cnt == 0;
+}
+
+static uint32_t frame_flags(struct stream *st, const struct h264_picture *pic, bool second)
+{
+    uint32_t flags = second ? 0 : pic->idr || is_entry(&pic->recovery) ? PELTON_FRAME_KEY : 0;
+    if (st->discontinuity)
+        flags |= PELTON_FRAME_DISCONT;
+    st->discontinuity = false;
+    return flags;
+}
+
+/* In the time base that is given out; fields: of one field of two. */
+static int64_t given_time(const struct stream *st, int64_t ts)
+{
+    return ts == TIMESTAMPS_NONE ? ts : (ts + st->loop_offset) * (st->half_ticks ? 2 : 1);
+}
+
+/* One frame for the reader, or one field of it (structure), unless an earlier worker gave it out.
+ */
+static void emit_part(struct stream *st, struct h264_picture *pic, const struct packet_times *t,
+                      uint8_t structure, bool second, enum pelton_field_order order)
+{
+    struct session *s = st->session;
+    uint64_t sequence = st->sequence++;
+    struct output *out = sequence >= s->resume_sequence ? calloc(1, sizeof(*out)) : NULL;
+    if (sequence >= s->resume_sequence && !out)
+        stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
+    if (!out)
+        return;
+    int64_t duration = t->duration * (st->half_ticks ? 2 : 1),
+            part = structure == REC_FRAME ? duration : duration / 2;
+    int64_t pts = given_time(st, t->pts);
+    out->pic = h264_picture_ref(pic);
+    out->structure = structure;
+    out->frame =
+        (struct session_frame){.sequence = sequence,
+                               .view = pic->view,
+                               .pts = second && pts != TIMESTAMPS_NONE ? pts + part : pts,
+                               .dts = given_time(st, t->dts),
+                               .duration = part,
+                               .received_ns = t->received_ns,
+                               .dropped_source = st->source.dropped,
+                               .flags = frame_flags(st, pic, second),
+                               .field_order = structure == REC_FRAME ? order
+                                              : structure == REC_TOP ? PELTON_TOP_FIELD
+                                                                     : PELTON_BOTTOM_FIELD,
+                               .side = second ? NULL : side_data_of(pic, s->params.side_data)};
+    uv_mutex_lock(&st->engine->lock);
+    *s->outputs_tail = out;
+    s->outputs_tail = &out->next;
+    engine_wake_gpu(st->engine);
+    uv_mutex_unlock(&st->engine->lock);
+}
+
+/* A frame that another session gives out: it counts here, too. Takes the reference of pic. */
+static void leave_out(struct stream *st, struct h264_picture *pic)
+{
+    st->sequence++;
+    st->discontinuity = false;
+    field_order(pic, pic->poc, &st->interlaced); /* what the next frame is may depend on it */
+    h264_picture_unref(pic);
+}
+
+/* With params.fields frames of sequences that may be interlaced (frame_mbs_only_flag 0) leave as
+ * their fields, the first one first; of a single field only that. Takes the reference of pic. */
+static void emit(struct stream *st, struct h264_picture *pic, const struct packet_times *t)
+{
+    if (part_left_out(pic)) {
+        leave_out(st, pic);
+        return;
+    }
+    const struct job *job = pic->user;
+    int32_t poc[2] = {job->frame.poc[0], job->frame.poc[1]}; /* written by this thread only */
+    bool view_interlaced = st->interlaced;
+    enum pelton_field_order order =
+        field_order(pic, poc, pic->view ? &view_interlaced : &st->interlaced);
+    if (!st->session->params.fields || pic->sps->frame_mbs_only_flag) {
+        emit_part(st, pic, t, REC_FRAME, false, order);
+    } else {
+        bool single = frame_is_single_field(job);
+        uint8_t first = single ? pic->structure : poc[0] <= poc[1] ? REC_TOP : REC_BOTTOM;
+        emit_part(st, pic, t, first, false, order);
+        if (!single)
+            emit_part(st, pic, t, REC_FRAME - first, true, order);
+    }
+    h264_picture_unref(pic);
+}
+
+/* No second field came. */
+static void close_field(struct stream *st)
+{
+    if (st->field_open)
+        timestamps_decoded(&st->times, st->field_tag, true);
+    st->field_open = false;
+}
+
+void stream_output_second(struct stream *st, struct h264_picture *pic, bool last)
+{
+    static const struct packet_times unknown = {.pts = TIMESTAMPS_NONE, .dts = TIMESTAMPS_NONE};
+    const struct second_view_base *base = second_view_base(&st->second, pic->tag);
+    if (base && !base->keep)
+        h264_picture_unref(pic);
+    else if (base)
+        emit(st, pic, &base->times);
+    else if (last || !second_view_hold(&st->second, pic))
+        emit(st, pic, &unknown);
+}
+
+/* Takes the reference of pic. */
+static void output_picture(struct stream *st, struct h264_picture *pic)
+{
+    struct packet_times t;
+    if (pic->view) {
+        stream_output_second(st, pic, false);
+        return;
+    }
+    int64_t tag = pic->tag;
+    if (st->session->params.fields)
+        stream_give_info(st, true, "", ""); /* decides the time base */
+    if (st->field_open && st->field_tag == tag)
+        close_field(st);
+    timestamps_output(&st->times, tag, &t);
+    if (t.pts != TIMESTAMPS_NONE && st->loop_begin == TIMESTAMPS_NONE)
+        st->loop_begin = st->loop_end = t.pts;
+    if (t.pts != TIMESTAMPS_NONE && t.pts + t.duration > st->loop_end)
+        st->loop_end = t.pts + t.duration;
+    bool keep = !pic->unrecovered && wanted(st, &t);
+    if (keep)
+        emit(st, pic, &t);
+    else
+        h264_picture_unref(pic);
+    second_view_note(&st->second, &t, keep);
+    while ((pic = second_view_take(&st->second, tag, false)))
+        stream_output_second(st, pic, false);
+}
+
+/* Streams that do not announce how far they reorder. */
+static void note_order(struct stream *st, const struct h264_picture *pic)
+{
+    const struct h264_slice_header *hdr = pic->slice_count ? &pic->slices[0].hdr : NULL;
+    bool reset = false; /* MMCO 5: the counts start again with this picture */
+    if (pic->sps->vui_present && pic->sps->vui.bitstream_restriction_flag)
+        return;
+    for (unsigned i = 0; hdr && i < hdr->mmco_count; i++)
+        reset |= hdr->mmco[i].op == 5;
+    timestamps_order(&st->times, reset ? 0 : pic->output_poc, pic->has_b_slices, pic->idr || reset);
+}
+
+/* A frame is decoded when its second field is. */
+static void count_picture(struct stream *st, const struct h264_picture *pic)
+{
+    if (pic->first_field) {
+        timestamps_decoded(&st->times, pic->tag, pic->tag != st->field_tag);
+        st->field_open = false;
+        return;
+    }
+    close_field(st);
+    note_order(st, pic);
+    st->field_open = pic->structure != REC_FRAME;
+    st->field_tag = pic->tag;
+    if (!st->field_open)
+        timestamps_decoded(&st->times, pic->tag, false);
+}
+
+void stream_drain(struct stream *st)
+{
+    struct session *s = st->session;
+    struct h264_picture *pic;
+    if (s->probe_only) {
+        stream_drain_probe(st);
+        return;
+    }
+    while ((pic = h264_stream_next_decode(st->codec))) {
+        if (!pic->non_existing && !pic->view && !pic->plane0)
+            count_picture(st, pic);
+        if (st->pictures++ == 0) {
+            uv_mutex_lock(&st->engine->lock);
+            s->picture_bytes = window_picture_bytes(pic->sps, pic->mb_count);
+            uv_mutex_unlock(&st->engine->lock);
+        }
+        if (part_leaves_out(&st->part, pic)) {
+            h264_picture_unref(pic);
+        } else if (job_create(s, pic)) {
+            h264_picture_unref(pic);
+            stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
+        }
+    }
+    while (st->held || (st->held = h264_stream_next_output(st->codec))) {
+        if (!st->held->user)
+            break;
+        pic = st->held;
+        st->held = NULL;
+        output_picture(st, pic);
+    }
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Arenas: memory that uploads are copied out of by the device itself. A pointer says where an array
+ * is: recon_pack.c finds the buffer behind it; whatever lies elsewhere goes through staging.
+ *
+ * Host memory is cached, as the host reads it too. What the device alone writes and reads,
+ * coefficients that it has entropy-decoded, is in memory of its own: the pointer is one into
+ * addresses that are reserved for it and that nothing lies behind. That memory is written on one
+ * queue and read on another: the host has seen the first to be complete before it submits the
+ * second, but what was written is visible there only after a wait for the first one's timeline
+ * (gpu_arena_writers), which costs nothing then.
+ */
+#include "gpu/engine/vk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE (2u << 20)
+#define USAGE     (VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
+
+struct gpu_arena {
+    struct gpu *g;
+    struct gpu_buffer buffer;
+    void *pages; /* where the memory, or the addresses, are ours: pages_size bytes */
+    size_t pages_size;
+    bool device;
+};
+
+/* Index of the first arena behind p. With arena_lock held. */
+static size_t after(const struct gpu *g, const uint8_t *p)
+{
+    size_t low = 0, high = g->arena_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if ((uintptr_t)g->arenas[middle]->buffer.map > (uintptr_t)p)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static int insert(struct gpu *g, struct gpu_arena *a)
+{
+    if (g->arena_count == g->arena_capacity) {
+        size_t capacity = 2 * g->arena_capacity + 16;
+        struct gpu_arena **grown = realloc(g->arenas, capacity * sizeof(struct gpu_arena *));
+        if (!grown)
+            return GPU_ERR_NOMEM;
+        g->arenas = grown;
+        g->arena_capacity = capacity;
+    }
+    size_t at = after(g, a->buffer.map);
+    memmove(&g->arenas[at + 1], &g->arenas[at], (g->arena_count - at) * sizeof(struct gpu_arena *));
+    g->arenas[at] = a;
+    g->arena_count++;
+    return GPU_OK;
+}
+
+/* Huge pages of our own, there before the driver sees them, and imported: it pins few of them
+ * quickly. What it allocates itself are small pages, one by one, and nothing can be submitted
+ * meanwhile. */
+static int import_pages(struct gpu_arena *a, size_t size)
+{
+    size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    uint8_t *pages =
+        mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return GPU_ERR_NOMEM;
+    uint8_t *first = pages + (HUGE_PAGE - (uintptr_t)pages % HUGE_PAGE) % HUGE_PAGE;
+    madvise(first, size, MADV_HUGEPAGE);
+    madvise(first, size, MADV_POPULATE_WRITE); /* an older system makes them on first use */
+    int err = gpu_buffer_import(a->g, first, size, USAGE, &a->buffer);
+    if (err < 0) {
+        munmap(pages, size + HUGE_PAGE);
+        return err;
+    }
+    a->pages = pages;
+    a->pages_size = size + HUGE_PAGE;
+    return GPU_OK;
+}
+
+static void release(struct gpu_arena *a)
+{
+    gpu_buffer_free(a->g, &a->buffer);
+    if (a->pages)
+        munmap(a->pages, a->pages_size);
+    free(a);
+}
+
+/* Imported or allocated. */
+static int take_host(struct gpu_arena *a, size_t size)
+{
+    int err = size < HUGE_PAGE ? GPU_ERR_FEATURE : import_pages(a, size);
+    return err < 0 ? gpu_buffer_create(a->g, size, USAGE, GPU_MEMORY_READBACK, &a->buffer) : err;
+}
+
+static int take_device(struct gpu_arena *a, size_t size)
+{
+    int err = gpu_buffer_create(a->g, size, USAGE, GPU_MEMORY_DEVICE, &a->buffer);
+    if (err < 0)
+        return err;
+    void *pages = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED)
+        return GPU_ERR_NOMEM;
+    a->pages = a->buffer.map = pages;
+    a->pages_size = size;
+    a->device = true;
+    return GPU_OK;
+}
+
+static int create(struct gpu *g, size_t size, int (*take)(struct gpu_arena *a, size_t size),
+                  struct gpu_arena **out, void **memory)
+{
+    if (!size)
+        return GPU_ERR_INVALID;
+    if (atomic_load(&g->lost))
+        return GPU_ERR_LOST;
+    struct gpu_arena *a = calloc(1, sizeof(*a));
+    if (!a)
+        return GPU_ERR_NOMEM;
+    a->g = g;
+    int err = take(a, size);
+    if (err == GPU_OK) {
+        pthread_mutex_lock(&g->arena_lock);
+        err = insert(g, a);
+        pthread_mutex_unlock(&g->arena_lock);
+    }
+    if (err < 0) {
+        release(a);
+        return err;
+    }
+    *memory = a->buffer.map;
+    *out = a;
+    return GPU_OK;
+}
+
+int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
+{
+    return create(g, size, take_host, out, memory);
+}
+
+int gpu_arena_create_device(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
+{
+    return create(g, size, take_device, out, memory);
+}
+
+void gpu_arena_free(struct gpu_arena *a)
+{
+    if (!a)
+        return;
+    struct gpu *g = a->g;
+    pthread_mutex_lock(&g->arena_lock);
+    size_t at = after(g, a->buffer.map) - 1;
+    g->arena_count--;
+    memmove(&g->arenas[at], &g->arenas[at + 1], (g->arena_count - at) * sizeof(struct gpu_arena *));
+    pthread_mutex_unlock(&g->arena_lock);
+    release(a);
+}
+
+bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, struct gpu_place *out)
+{
+    bool found = false;
+    pthread_mutex_lock(&g->arena_lock);
+    size_t at = after(g, memory);
+    if (at > 0) {
+        const struct gpu_arena *a = g->arenas[at - 1];
+        uint64_t from = (uint64_t)((uintptr_t)memory - (uintptr_t)a->buffer.map);
+        found = from < a->buffer.size && size <= a->buffer.size - from;
+        if (found)
+            *out = (struct gpu_place){a->buffer.buffer, from, a->device};
+    }
+    pthread_mutex_unlock(&g->arena_lock);
+    return found;
+}
+
+void gpu_arena_written(struct gpu *g, const struct gpu_point *point)
+{
+    uint64_t *written = &g->arena_written[point->queue - g->queues];
+    pthread_mutex_lock(&g->arena_lock);
+    *written = point->value > *written ? point->value : *written;
+    pthread_mutex_unlock(&g->arena_lock);
+}
+
+uint32_t gpu_arena_writers(struct gpu *g, struct gpu_point *points, uint32_t count)
+{
+    pthread_mutex_lock(&g->arena_lock);
+    for (uint32_t i = 0; i < g->queue_count; i++) {
+        const uint64_t written = g->arena_written[i];
+        uint32_t at = 0;
+        if (!written)
+            continue;
+        while (at < count && points[at].queue != &g->queues[i])
+            at++;
+        if (at == count)
+            points[count++] = (struct gpu_point){&g->queues[i], written};
+        else if (points[at].value < written)
+            points[at].value = written;
+    }
+    pthread_mutex_unlock(&g->arena_lock);
+    return count;
+}
+
+struct reading {
+    struct gpu_place from;
+    struct gpu_buffer to;
+};
+
+static void record_reading(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct reading *r = ctx;
+    VkBufferCopy copy = {r->from.offset, 0, r->to.size};
+    VkMemoryBarrier after = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                             .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+                             .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+    g->vk.vkCmdCopyBuffer(commands, r->from.buffer, r->to.buffer, 1, &copy);
+    g->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                               0, 1, &after, 0, NULL, 0, NULL);
+}
+
+int gpu_arena_read(struct gpu *g, const void *memory, size_t size, void *out)
+{
+    struct gpu_point after[GPU_QUEUES];
+    struct reading r = {0};
+    int err = GPU_OK;
+    if (!size || !gpu_arena_find(g, memory, size, &r.from))
+        return GPU_ERR_INVALID;
+    TRY(gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &r.to));
+    TRY(gpu_run_after(g, after, gpu_arena_writers(g, after, 0), record_reading, &r));
+    memcpy(out, r.to.map, size);
+error:
+    gpu_buffer_free(g, &r.to);
+    return err;
+}
+
+struct writing {
+    struct gpu_buffer from;
+    struct gpu_place to;
+};
+
+static void record_writing(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct writing *w = ctx;
+    VkBufferCopy copy = {0, w->to.offset, w->from.size};
+    g->vk.vkCmdCopyBuffer(commands, w->from.buffer, w->to.buffer, 1, &copy);
+}
+
+int gpu_arena_write(struct gpu *g, void *memory, size_t size, const void *data)
+{
+    struct gpu_point after[GPU_QUEUES];
+    struct writing w = {0};
+    uint64_t completed = 0;
+    int err = GPU_OK;
+    if (!size || !gpu_arena_find(g, memory, size, &w.to))
+        return GPU_ERR_INVALID;
+    TRY(gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &w.from));
+    memcpy(w.from.map, data, size);
+    TRY(gpu_run_after(g, after, gpu_arena_writers(g, after, 0), record_writing, &w));
+    TRY(gpu_completed(g, &completed));
+    gpu_arena_written(g, &(struct gpu_point){g->main, completed});
+error:
+    gpu_buffer_free(g, &w.from);
+    return err;
+}

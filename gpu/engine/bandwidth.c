@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How fast device memory is for a shader: the floor under every pass that only moves bytes.
+ * vkCmdCopyBuffer says nothing about it: it may be an engine of its own, several times slower.
+ */
+#include "gpu/engine/vk.h"
+
+#include "shaders/copy_memory.spv.h"
+
+#define COPIES 8
+
+struct copy_run {
+    struct gpu_buffer buffers[2];
+    uint64_t size;
+    const struct gpu_layout *layout;
+    VkPipeline pipeline;
+    VkDescriptorPool pool;
+    VkDescriptorSet sets[2]; /* there, and back */
+    VkQueryPool queries;
+};
+
+/* There and back again; the first copy, which brings pages and clocks up, is not timed. */
+static void record_copies(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct copy_run *run = ctx;
+    uint32_t count = (uint32_t)(run->size / 16), groups = count / 256 / 4;
+    VkMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
+    g->vk.vkCmdResetQueryPool(commands, run->queries, 0, 2);
+    g->vk.vkCmdFillBuffer(commands, run->buffers[0].buffer, 0, run->size, 0x5a5a5a5au);
+    g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, run->pipeline);
+    g->vk.vkCmdPushConstants(commands, run->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                             sizeof(count), &count);
+    for (int i = 0; i <= COPIES; i++) {
+        g->vk.vkCmdPipelineBarrier(
+            commands, VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+            VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+        if (i == 1)
+            g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, run->queries,
+                                      0);
+        g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                      run->layout->pipeline, 0, 1, &run->sets[i & 1], 0, NULL);
+        g->vk.vkCmdDispatch(commands, groups, 1, 1);
+    }
+    g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, run->queries, 1);
+}
+
+static int make_sets(struct gpu *g, struct copy_run *run)
+{
+    int err = GPU_OK;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = 2,
+                                       .poolSizeCount = 1,
+                                       .pPoolSizes = &size};
+    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &run->pool));
+    VkDescriptorSetLayout layouts[2] = {run->layout->set, run->layout->set};
+    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                            .descriptorPool = run->pool,
+                                            .descriptorSetCount = 2,
+                                            .pSetLayouts = layouts};
+    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, run->sets));
+    for (int i = 0; i < 2; i++) {
+        VkDescriptorBufferInfo infos[2] = {{run->buffers[i].buffer, 0, run->size},
+                                           {run->buffers[!i].buffer, 0, run->size}};
+        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                      .dstSet = run->sets[i],
+                                      .dstBinding = 0,
+                                      .descriptorCount = 2,
+                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                      .pBufferInfo = infos};
+        g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
+    }
+error:
+    return err;
+}
+
+static int measure(struct gpu *g, struct copy_run *run, double *bytes_per_second)
+{
+    int err = GPU_OK;
+    uint64_t ticks[2];
+    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                  .queryCount = 2};
+    for (int i = 0; i < 2; i++)
+        TRY(gpu_buffer_create(g, run->size,
+                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                              GPU_MEMORY_DEVICE, &run->buffers[i]));
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = 3}, 4, &run->layout));
+    TRY(gpu_pipeline_get(g, run->layout, shader_copy_memory, sizeof(shader_copy_memory), NULL, 0,
+                         "copy_memory", &run->pipeline));
+    TRY(make_sets(g, run));
+    VK(g, g->vk.vkCreateQueryPool(g->device, &info, NULL, &run->queries));
+    TRY(gpu_run(g, record_copies, run));
+    VK(g, g->vk.vkGetQueryPoolResults(g->device, run->queries, 0, 2, sizeof(ticks), ticks,
+                                      sizeof(*ticks),
+                                      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+    double seconds =
+        (double)((ticks[1] - ticks[0]) & g->main->tick_mask) * g->limits.timestampPeriod * 1e-9;
+    err = seconds > 0 ? GPU_OK : GPU_ERR_FEATURE;
+    if (err == GPU_OK)
+        *bytes_per_second = 2.0 * COPIES * (double)run->size / seconds;
+error:
+    return err;
+}
+
+int gpu_bandwidth(struct gpu *g, double *bytes_per_second)
+{
+    struct copy_run run = {.size = g->info.software ? 16u << 20 : 256u << 20};
+    if (!g->main->tick_mask)
+        return GPU_ERR_FEATURE;
+    if (run.size > g->limits.maxStorageBufferRange)
+        run.size = g->limits.maxStorageBufferRange / (1u << 20) * (1u << 20); /* at least 128 MiB */
+    int err = measure(g, &run, bytes_per_second);
+    g->vk.vkDestroyQueryPool(g->device, run.queries, NULL);
+    g->vk.vkDestroyDescriptorPool(g->device, run.pool, NULL);
+    for (int i = 0; i < 2; i++)
+        gpu_buffer_free(g, &run.buffers[i]);
+    return err;
+}

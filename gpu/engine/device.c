@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The device: opening and closing. A lost device stays lost: every later call says GPU_ERR_LOST and
+ * closing does not wait.
+ */
+#include "gpu/engine/vk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int create_device(struct gpu *g, const struct gpu_probe *probe)
+{
+    int err = GPU_OK;
+    VkPhysicalDeviceSubgroupSizeControlFeaturesEXT control = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT,
+        .computeFullSubgroups = VK_TRUE};
+    VkPhysicalDeviceVulkan12Features v12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .pNext = g->info.fixed_subgroups ? &control : NULL,
+        .storageBuffer8BitAccess = VK_TRUE,
+        .shaderInt8 = VK_TRUE,
+        .scalarBlockLayout = VK_TRUE,
+        .timelineSemaphore = VK_TRUE,
+        .hostQueryReset = VK_TRUE,
+        .shaderFloat16 = g->info.half_floats,
+    };
+    VkPhysicalDeviceVulkan11Features v11 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+        .pNext = &v12,
+        .storageBuffer16BitAccess = VK_TRUE};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &v11,
+                                          .features = {.shaderInt16 = VK_TRUE,
+                                                       .shaderStorageImageExtendedFormats = VK_TRUE,
+                                                       .robustBufferAccess = probe->robust}};
+    const char *extensions[2];
+    uint32_t extension_count = 0;
+    if (probe->host_alignment)
+        extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    if (g->info.fixed_subgroups)
+        extensions[extension_count++] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
+    VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = &features,
+                               .enabledExtensionCount = extension_count,
+                               .ppEnabledExtensionNames = extensions};
+    TRY(gpu_queues_create(g, probe->family, &info));
+    VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                            .descriptorCount = 1,
+                                            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+    VkDescriptorSetLayoutCreateInfo layout = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .bindingCount = 1,
+        .pBindings = &binding};
+    VK(g, g->vk.vkCreateDescriptorSetLayout(g->device, &layout, NULL, &g->host_set));
+error:
+    return err;
+}
+
+/* Is every heap of the device the host's memory? Then the host writes where the device reads. */
+static bool is_unified(const struct gpu *g)
+{
+    if (g->info.kind != GPU_KIND_SOFTWARE && g->info.kind != GPU_KIND_INTEGRATED)
+        return false;
+    return gpu_memory_type(g, ~0u,
+                           VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
+                               VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                               VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                           0, 0) != UINT32_MAX;
+}
+
+static int choose_device(struct gpu *g, const char *choice)
+{
+    VkPhysicalDevice *devices = NULL;
+    struct gpu_device_info *infos = NULL;
+    uint32_t count = 0;
+    int err = gpu_probe_all(g, &devices, &infos, &count);
+    if (err == GPU_ERR_NO_DEVICE)
+        gpu_log(g, 0, "no Vulkan driver finds a device");
+    if (err < 0)
+        return err;
+    size_t unusable = 0;
+    err = gpu_choose(infos, count, choice, &unusable);
+    if (err >= 0)
+        g->physical = devices[err];
+    else if (err == GPU_ERR_FEATURE)
+        gpu_log(g, 0, "%s lacks %s", infos[unusable].name, infos[unusable].missing);
+    else
+        gpu_log(g, 0, "no Vulkan device matches \"%s\"", choice ? choice : "auto");
+    free(devices);
+    free(infos);
+    return err < 0 ? err : GPU_OK;
+}
+
+int gpu_open(const struct gpu_params *params, struct gpu **out)
+{
+    int err = GPU_ERR_NOMEM;
+    struct gpu_probe probe;
+    struct gpu *g = calloc(1, sizeof(*g));
+    if (!g)
+        return GPU_ERR_NOMEM;
+    g->log = params->log;
+    g->log_ctx = params->log_ctx;
+    if (pthread_mutex_init(&g->lock, NULL))
+        goto error;
+    g->lock_made = true;
+    if (pthread_mutex_init(&g->made_lock, NULL))
+        goto error;
+    g->made_lock_made = true;
+    if (pthread_mutex_init(&g->arena_lock, NULL))
+        goto error;
+    g->arena_lock_made = true;
+    const char *env = getenv("PELTON_VALIDATION");
+    TRY(gpu_instance_open(g, params->validation || (env && !strcmp(env, "1"))));
+    TRY(choose_device(g, params->device));
+    gpu_probe(g->physical, &probe);
+    g->info = probe.info;
+    g->limits = probe.limits;
+    g->host_alignment = probe.host_alignment;
+    g->family = probe.family;
+    g->timestamps = params->timestamps && probe.timestamp_bits;
+    vkGetPhysicalDeviceMemoryProperties(g->physical, &g->memory);
+    g->unified = is_unified(g);
+    TRY(create_device(g, &probe));
+    if (params->debug)
+        TRY(gpu_debug_open(g));
+    gpu_log(g, 2, "device %s (%s)%s", g->info.name, g->info.driver,
+            g->info.software ? ", software" : "");
+    *out = g;
+    return GPU_OK;
+error:
+    gpu_close(g);
+    return err;
+}
+
+void gpu_close(struct gpu *g)
+{
+    if (!g)
+        return;
+    if (g->device) {
+        if (!atomic_load(&g->lost))
+            g->vk.vkDeviceWaitIdle(g->device);
+        gpu_debug_close(g);
+        gpu_pipelines_free(g);
+        g->vk.vkDestroyDescriptorSetLayout(g->device, g->host_set, NULL);
+        gpu_queues_free(g);
+        g->vk.vkDestroyDevice(g->device, NULL);
+    }
+    gpu_instance_close(g);
+    if (g->made_lock_made)
+        pthread_mutex_destroy(&g->made_lock);
+    if (g->arena_lock_made)
+        pthread_mutex_destroy(&g->arena_lock);
+    if (g->lock_made)
+        pthread_mutex_destroy(&g->lock);
+    free(g->arenas);
+    free(g);
+}
+
+const struct gpu_device_info *gpu_info(const struct gpu *g)
+{
+    return &g->info;
+}
+
+unsigned gpu_validation_messages(const struct gpu *g)
+{
+    return atomic_load(&((struct gpu *)g)->validation_messages);
+}
+
+int gpu_run_after(struct gpu *g, const struct gpu_point *after, uint32_t count,
+                  void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx)
+{
+    int err = GPU_OK;
+    uint64_t value = 0;
+    VkCommandPool pool = VK_NULL_HANDLE;
+    VkCommandBuffer commands;
+    VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                         .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                                         .queueFamilyIndex = g->family};
+    VK(g, g->vk.vkCreateCommandPool(g->device, &pool_info, NULL, &pool));
+    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = pool,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
+    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, &commands));
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    VK(g, g->vk.vkBeginCommandBuffer(commands, &begin));
+    record(g, commands, ctx);
+    VK(g, g->vk.vkEndCommandBuffer(commands));
+    TRY(gpu_queue_submit_after(g->main, commands, after, count, &value));
+    TRY(gpu_wait(g, value, UINT64_MAX));
+error:
+    if (pool)
+        g->vk.vkDestroyCommandPool(g->device, pool, NULL);
+    return err;
+}
+
+int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx),
+            void *ctx)
+{
+    return gpu_run_after(g, NULL, 0, record, ctx);
+}
+
+void gpu_label_begin(struct gpu *g, VkCommandBuffer commands, const char *name)
+{
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                  .pLabelName = name};
+    if (g->label_begin)
+        g->label_begin(commands, &label);
+}
+
+void gpu_label_end(struct gpu *g, VkCommandBuffer commands)
+{
+    if (g->label_end)
+        g->label_end(commands);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Host memory that the GPU writes frames into. Imported where the device can (direct); otherwise a
+ * staging buffer, and the written rectangles wait in a list until a timeline says that they are
+ * there, then they are copied row by row.
+ */
+#include "gpu/engine/vk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pending {
+    struct gpu_rect rect;
+    struct gpu_point point;
+};
+
+struct gpu_host {
+    struct gpu *g;
+    struct gpu_host *next;
+    uint8_t *memory;
+    uint64_t size;
+    bool direct;
+    struct gpu_buffer buffer;
+    VkDescriptorPool pool;
+    uint64_t half; /* windows start at multiples of this and are at most twice as long */
+    uint32_t window_count;
+    VkDescriptorSet *windows;
+    uint64_t last[GPU_QUEUES]; /* of each queue, the submission that wrote here last */
+    struct pending *pending;
+    size_t pending_count, pending_capacity;
+};
+
+/* vk.h */
+int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage,
+                      struct gpu_buffer *out)
+{
+    int err = GPU_OK;
+    const VkExternalMemoryHandleTypeFlagBits handle =
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .pNext = &external,
+                               .size = size,
+                               .usage = usage,
+                               .sharingMode = gpu_sharing(g),
+                               .queueFamilyIndexCount = g->family_count,
+                               .pQueueFamilyIndices = g->families};
+    VkMemoryHostPointerPropertiesEXT pointer = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+    VkMemoryRequirements needs;
+    struct gpu_buffer b = {.size = size, .map = memory};
+    if (!g->host_alignment || (uintptr_t)memory % g->host_alignment || size % g->host_alignment)
+        return GPU_ERR_FEATURE;
+    VK(g, g->vk.vkGetMemoryHostPointerPropertiesEXT(g->device, handle, memory, &pointer));
+    VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
+    g->vk.vkGetBufferMemoryRequirements(g->device, b.buffer, &needs);
+    uint32_t type =
+        gpu_memory_type(g, needs.memoryTypeBits & pointer.memoryTypeBits,
+                        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                        VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0);
+    err = GPU_ERR_FEATURE;
+    if (type == UINT32_MAX || needs.size > size)
+        goto error;
+    VkImportMemoryHostPointerInfoEXT import = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+        .handleType = handle,
+        .pHostPointer = memory};
+    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                     .pNext = &import,
+                                     .allocationSize = size,
+                                     .memoryTypeIndex = type};
+    VK(g, g->vk.vkAllocateMemory(g->device, &allocate, NULL, &b.memory));
+    VK(g, g->vk.vkBindBufferMemory(g->device, b.buffer, b.memory, 0));
+    *out = b;
+    return GPU_OK;
+error:
+    gpu_buffer_free(g, &b);
+    return err;
+}
+
+static int create_buffer(struct gpu *g, struct gpu_host *h)
+{
+    const char *off = getenv("PELTON_NO_HOST_IMPORT");
+    const VkBufferUsageFlags usage =
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    bool wanted = g->host_alignment && !(off && !strcmp(off, "1"));
+    h->direct = wanted && gpu_buffer_import(g, h->memory, h->size, usage, &h->buffer) == GPU_OK;
+    if (h->direct)
+        return GPU_OK;
+    if (atomic_load(&g->lost))
+        return GPU_ERR_LOST;
+    gpu_log(g, wanted ? 1 : 2, "frames pass through a staging buffer of %llu bytes",
+            (unsigned long long)h->size);
+    return gpu_buffer_create(g, h->size, usage, GPU_MEMORY_READBACK, &h->buffer);
+}
+
+static int create_windows(struct gpu *g, struct gpu_host *h)
+{
+    int err = GPU_OK;
+    uint64_t align = g->limits.minStorageBufferOffsetAlignment < 4
+                         ? 4
+                         : g->limits.minStorageBufferOffsetAlignment;
+    h->half = g->limits.maxStorageBufferRange / 2 / align * align;
+    uint64_t count = h->size <= 2 * h->half ? 1 : (h->size + h->half - 1) / h->half - 1;
+    if (count > 65536)
+        return GPU_ERR_INVALID;
+    h->window_count = (uint32_t)count;
+    h->windows = calloc(count, sizeof(*h->windows));
+    VkDescriptorSetLayout *layouts = malloc(count * sizeof(*layouts));
+    err = GPU_ERR_NOMEM;
+    if (!h->windows || !layouts)
+        goto error;
+    for (uint64_t i = 0; i < count; i++)
+        layouts[i] = g->host_set;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, h->window_count};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = h->window_count,
+                                       .poolSizeCount = 1,
+                                       .pPoolSizes = &size};
+    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &h->pool));
+    VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                        .descriptorPool = h->pool,
+                                        .descriptorSetCount = h->window_count,
+                                        .pSetLayouts = layouts};
+    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &sets, h->windows));
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t offset = i * h->half, left = h->size - offset;
+        VkDescriptorBufferInfo buffer = {h->buffer.buffer, offset,
+                                         left < 2 * h->half ? left : 2 * h->half};
+        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                      .dstSet = h->windows[i],
+                                      .descriptorCount = 1,
+                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                      .pBufferInfo = &buffer};
+        g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
+    }
+    err = GPU_OK;
+error:
+    free(layouts);
+    return err;
+}
+
+static void destroy(struct gpu_host *h)
+{
+    if (h->pool)
+        h->g->vk.vkDestroyDescriptorPool(h->g->device, h->pool, NULL);
+    gpu_buffer_free(h->g, &h->buffer);
+    free(h->windows);
+    free(h->pending);
+    free(h);
+}
+
+int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **out)
+{
+    if (!memory || !size || (uintptr_t)memory % 4096 || size % 4096)
+        return GPU_ERR_INVALID;
+    if (atomic_load(&g->lost))
+        return GPU_ERR_LOST;
+    int err = GPU_OK;
+    struct gpu_host *h = calloc(1, sizeof(*h));
+    if (!h)
+        return GPU_ERR_NOMEM;
+    h->g = g;
+    h->memory = memory;
+    h->size = size;
+    TRY(create_buffer(g, h));
+    TRY(create_windows(g, h));
+    pthread_mutex_lock(&g->lock);
+    h->next = g->hosts;
+    g->hosts = h;
+    pthread_mutex_unlock(&g->lock);
+    *out = h;
+    return GPU_OK;
+error:
+    destroy(h);
+    return err;
+}
+
+bool gpu_host_is_direct(const struct gpu_host *h)
+{
+    return h->direct;
+}
+
+static void copy_rect(struct gpu_host *h, const struct gpu_rect *rect)
+{
+    for (uint32_t row = 0; row < rect->rows; row++) {
+        uint64_t at = rect->offset + (uint64_t)row * rect->stride;
+        memcpy(h->memory + at, h->buffer.map + at, rect->bytes);
+    }
+}
+
+static void flush(struct gpu_host *h, const struct gpu_queue *queue, uint64_t completed)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < h->pending_count; i++) {
+        const struct gpu_point *point = &h->pending[i].point;
+        if (point->queue == queue && point->value <= completed)
+            copy_rect(h, &h->pending[i].rect);
+        else
+            h->pending[kept++] = h->pending[i];
+    }
+    h->pending_count = kept;
+}
+
+void gpu_hosts_flush(struct gpu *g, const struct gpu_queue *queue, uint64_t completed)
+{
+    pthread_mutex_lock(&g->lock);
+    for (struct gpu_host *h = g->hosts; h; h = h->next)
+        if (h->pending_count)
+            flush(h, queue, completed);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void gpu_host_free(struct gpu_host *h)
+{
+    if (!h)
+        return;
+    struct gpu *g = h->g;
+    bool done[GPU_QUEUES];
+    for (uint32_t i = 0; i < g->queue_count; i++)
+        done[i] = h->last[i] && gpu_queue_wait(&g->queues[i], h->last[i], UINT64_MAX) == 0;
+    pthread_mutex_lock(&g->lock);
+    for (uint32_t i = 0; i < g->queue_count; i++)
+        if (done[i])
+            flush(h, &g->queues[i], h->last[i]);
+    struct gpu_host **link = &g->hosts;
+    while (*link != h)
+        link = &(*link)->next;
+    *link = h->next;
+    pthread_mutex_unlock(&g->lock);
+    destroy(h);
+}
+
+int gpu_host_window(const struct gpu_host *h, uint64_t begin, uint64_t end, struct gpu_window *out)
+{
+    if (begin >= end || end > h->size)
+        return GPU_ERR_INVALID;
+    uint64_t index = begin / h->half;
+    if (index >= h->window_count)
+        index = h->window_count - 1;
+    if (end > index * h->half + 2 * h->half)
+        return GPU_ERR_INVALID;
+    *out = (struct gpu_window){
+        .offset = index * h->half, .set = h->windows[index], .index = (uint32_t)index};
+    return GPU_OK;
+}
+
+VkBuffer gpu_host_buffer(const struct gpu_host *h)
+{
+    return h->buffer.buffer;
+}
+
+int gpu_host_reserve(struct gpu_host *h, size_t rects)
+{
+    if (h->direct || h->pending_capacity - h->pending_count >= rects)
+        return GPU_OK;
+    size_t capacity = 2 * h->pending_capacity + rects;
+    struct pending *grown = realloc(h->pending, capacity * sizeof(*grown));
+    if (!grown)
+        return GPU_ERR_NOMEM;
+    h->pending = grown;
+    h->pending_capacity = capacity;
+    return GPU_OK;
+}
+
+void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t count,
+                      const struct gpu_point *point)
+{
+    h->last[point->queue - h->g->queues] = point->value;
+    for (size_t i = 0; !h->direct && i < count; i++)
+        h->pending[h->pending_count++] = (struct pending){rects[i], *point};
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Values out of shaders (--gpu-debug): the passes that have a second compilation, the buffer they
+ * write to, and printing. With it every submission is waited for, so that values come in the order
+ * of the work; without it nothing here is in any pipeline or layout.
+ */
+#include "gpu/engine/vk.h"
+
+#define DEBUG_TEXT
+#include "gpu/shaders/lib/debug_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One include and one row for each shader, made by the build from PELTON_DEBUG_SHADERS; numbers are
+ * those of GPU_DEBUG. */
+#include "shaders/debug_includes.h"
+
+#define DEBUG_SHADER(name) extern const uint32_t shader_##name[];
+#include "shaders/debug_table.h"
+#undef DEBUG_SHADER
+
+static const struct {
+    const char *name;
+    const uint32_t *plain, *debug;
+    size_t size;
+} shaders[] = {
+#define DEBUG_SHADER(name)                                                                         \
+    {#name, shader_##name, shader_##name##_debug, sizeof(shader_##name##_debug)},
+#include "shaders/debug_table.h"
+};
+#define SHADERS (sizeof(shaders) / sizeof(shaders[0]))
+
+#define BYTES (DEBUG_HEAD + DEBUG_CAPACITY * 32u)
+
+struct gpu_debug {
+    struct gpu_buffer values, copy;
+    VkDescriptorPool pool;
+    VkDescriptorSet set;
+    bool reading;
+};
+
+/* Copy, and begin anew. */
+static void record_copy(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct gpu_debug *d = ctx;
+    VkBufferCopy region = {0, 0, BYTES};
+    gpu_commands_barrier(g, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                         VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                         VK_ACCESS_TRANSFER_READ_BIT);
+    g->vk.vkCmdCopyBuffer(commands, d->values.buffer, d->copy.buffer, 1, &region);
+    gpu_commands_barrier(g, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
+                         VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT);
+    g->vk.vkCmdFillBuffer(commands, d->values.buffer, 0, DEBUG_HEAD, 0);
+    gpu_commands_barrier(g, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+}
+
+int gpu_debug_open(struct gpu *g)
+{
+    struct gpu_debug *d = calloc(1, sizeof(*d));
+    int err = GPU_OK;
+    if (!d)
+        return GPU_ERR_NOMEM;
+    g->debug = d;
+    TRY(gpu_buffer_create(g, BYTES,
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                              VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          GPU_MEMORY_DEVICE, &d->values));
+    TRY(gpu_buffer_create(g, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
+                          &d->copy));
+    TRY(gpu_set_create(g, g->host_set, &d->values, &d->pool, &d->set));
+    d->reading = true;
+    err = gpu_run(g, record_copy, d);
+    d->reading = false;
+error:
+    return err;
+}
+
+void gpu_debug_close(struct gpu *g)
+{
+    struct gpu_debug *d = g->debug;
+    if (!d)
+        return;
+    g->vk.vkDestroyDescriptorPool(g->device, d->pool, NULL);
+    gpu_buffer_free(g, &d->values);
+    gpu_buffer_free(g, &d->copy);
+    free(d);
+    g->debug = NULL;
+}
+
+void gpu_debug_shader(const struct gpu *g, const uint32_t **spirv, size_t *size)
+{
+    for (size_t i = 0; g->debug && i < SHADERS; i++)
+        if (*spirv == shaders[i].plain) {
+            *spirv = shaders[i].debug;
+            *size = shaders[i].size;
+            return;
+        }
+}
+
+void gpu_debug_bind(struct gpu *g, VkCommandBuffer commands, const struct gpu_layout *layout)
+{
+    if (g->debug)
+        g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout->pipeline,
+                                      GPU_DEBUG_SET, 1, &g->debug->set, 0, NULL);
+}
+
+static void print_value(const struct gpu *g, const uint32_t v[8])
+{
+    uint32_t pass = v[0] >> 16, name = v[0] & 0x7fff;
+    char text[32];
+    float f;
+    memcpy(&f, &v[3], sizeof(f));
+    if (pass >= SHADERS || name >= DEBUG_NAMES)
+        return; /* a driver that lost a write */
+    if (v[0] & DEBUG_FLOAT)
+        snprintf(text, sizeof(text), "%.6g", (double)f);
+    else
+        snprintf(text, sizeof(text), "%d", (int)v[3]);
+    gpu_log(g, 1, "gpu-debug: %s, picture %u, workgroup %u,%u,%u, thread %u: %s = %s",
+            shaders[pass].name, v[1], v[4], v[5], v[6], v[2], debug_names[name], text);
+}
+
+void gpu_debug_print(struct gpu_queue *q, uint64_t value)
+{
+    struct gpu *g = q->g;
+    struct gpu_debug *d = g->debug;
+    uint32_t count, v[8];
+    if (!d || d->reading || gpu_queue_wait(q, value, UINT64_MAX) != 0)
+        return;
+    d->reading = true;
+    int err = gpu_run(g, record_copy, d);
+    d->reading = false;
+    if (err < 0)
+        return;
+    memcpy(&count, d->copy.map, sizeof(count));
+    uint32_t shown = count < DEBUG_CAPACITY ? count : DEBUG_CAPACITY;
+    for (uint32_t i = 0; i < shown; i++) {
+        memcpy(v, d->copy.map + DEBUG_HEAD + (size_t)i * sizeof(v), sizeof(v));
+        print_value(g, v);
+    }
+    if (count > shown)
+        gpu_log(g, 1, "gpu-debug: %u more values found no room", count - shown);
+}

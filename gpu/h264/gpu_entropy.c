@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Entropy decoding on the GPU: batches from being filled to being fetched. A batch decodes on a
+ * background queue of its own and is fetched by the queue that copies to the host; the host waits
+ * between the two, as it allocates what is fetched into.
+ */
+#include "gpu/h264/gpu_entropy_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES_ALIGN 16
+
+/* ---- filling ---- */
+
+struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
+{
+    for (uint32_t i = 0; i < e->batch_count; i++) {
+        struct gpu_entropy_batch *b = &e->batches[i];
+        if (b->state != BATCH_FREE)
+            continue;
+        if (!b->e && gpu_entropy_batch_create(e, b) < 0) { /* those before must do */
+            gpu_entropy_batch_free(b);
+            e->batch_count = i;
+            return NULL;
+        }
+        b->state = BATCH_FILLING;
+        b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->lines = b->reserved =
+            b->copy_count = 0;
+        b->staged = 0;
+        b->resident = false;
+        return b;
+    }
+    return NULL;
+}
+
+int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units,
+                            uint32_t *picture)
+{
+    const struct gpu_entropy_params *p = &b->e->params;
+    if (b->state != BATCH_FILLING || !mb_count)
+        return GPU_ERR_INVALID;
+    if (b->picture_count == p->pictures || mb_count > p->mbs - b->mbs ||
+        units > p->units - b->units)
+        return GPU_ERR_NOMEM;
+    b->pictures[b->picture_count] = (struct batch_picture){
+        .mb_base = b->mbs, .mb_count = mb_count, .unit_base = b->units, .unit_most = units};
+    b->mbs += mb_count;
+    b->units += units;
+    *picture = b->picture_count++;
+    return GPU_OK;
+}
+
+uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most)
+{
+    const struct gpu_entropy_params *p = &b->e->params;
+    if (b->state != BATCH_FILLING || b->slice_count == p->slices || most > p->bytes - b->bytes)
+        return NULL;
+    b->reserved = (uint32_t)most;
+    return b->up.map + p->slices * sizeof(struct ent_slice) + b->bytes;
+}
+
+/* All that the shader relies on. */
+static bool slice_valid(const struct ent_slice *s, const struct batch_picture *pic, size_t size)
+{
+    return s->size <= ENT_MAX_BYTES && s->start < s->size && s->size + ENT_PADDING <= size &&
+           s->first_mb >= pic->next_mb && s->end_mb > s->first_mb && s->end_mb <= pic->mb_count &&
+           s->mb_width >= ENT_MIN_WIDTH && s->mb_width <= ENT_MAX_WIDTH && s->type <= 2 &&
+           s->model <= 3 && s->num_ref[0] <= REC_MAX_REFS && s->num_ref[1] <= REC_MAX_REFS &&
+           (s->chroma_blocks == 0 || s->chroma_blocks == 4);
+}
+
+int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
+                          const struct ent_slice *slice, size_t size)
+{
+    const struct gpu_entropy_params *p = &b->e->params;
+    if (b->state != BATCH_FILLING || picture >= b->picture_count || size > b->reserved ||
+        !slice_valid(slice, &b->pictures[picture], size))
+        return GPU_ERR_INVALID;
+    if (b->slice_count == p->slices)
+        return GPU_ERR_NOMEM;
+    struct batch_picture *pic = &b->pictures[picture];
+    struct ent_slice s = *slice;
+    uint32_t used = (uint32_t)(size + BYTES_ALIGN - 1) / BYTES_ALIGN * BYTES_ALIGN;
+    s.word = b->bytes / 4;
+    s.mb_base = pic->mb_base;
+    s.unit_base = pic->unit_base;
+    s.unit_count = pic->unit_most;
+    s.picture = picture;
+    s.line = b->lines;
+    b->lines += s.mb_width < s.end_mb - s.first_mb ? s.mb_width : s.end_mb - s.first_mb;
+    memcpy(b->up.map + b->slice_count * sizeof(s), &s, sizeof(s));
+    b->slices[b->slice_count++] = (struct batch_slice){picture, s.end_mb - s.first_mb};
+    pic->gap |= s.first_mb != pic->next_mb;
+    pic->next_mb = s.end_mb;
+    b->bytes = used < p->bytes - b->bytes ? b->bytes + used : p->bytes;
+    b->reserved = 0;
+    return GPU_OK;
+}
+
+/* ---- decoding ---- */
+
+/* Slices and bytes to the device; zeros where the shader writes what is not zero. */
+static void record_inputs(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    const struct gpu_buffer *to = b->device;
+    const uint64_t slices = b->slice_count * sizeof(struct ent_slice);
+    VkBufferCopy copies[2] = {{0, 0, slices},
+                              {b->e->params.slices * sizeof(struct ent_slice), 0, b->bytes}};
+    g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_SLICES].buffer, 1, &copies[0]);
+    g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_BYTES].buffer, 1, &copies[1]);
+    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_MOTION].buffer, 0,
+                          b->mbs * sizeof(struct rec_motion), 0);
+    if (b->units)
+        g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COEFFS].buffer, 0,
+                              (uint64_t)b->units * ENTROPY_UNIT_BYTES, 0);
+    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_RESULTS].buffer, 0,
+                          b->slice_count * sizeof(struct ent_result), 0);
+    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COUNTS].buffer, 0,
+                          b->picture_count * sizeof(uint32_t), 0);
+}
+
+static void record_results(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    const struct gpu_buffer *from = b->device;
+    VkBufferCopy copies[2] = {
+        {0, 0, b->slice_count * sizeof(struct ent_result)},
+        {0, b->e->params.slices * sizeof(struct ent_result), b->picture_count * sizeof(uint32_t)}};
+    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_RESULTS].buffer, b->results.buffer, 1,
+                          &copies[0]);
+    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_COUNTS].buffer, b->results.buffer, 1,
+                          &copies[1]);
+}
+
+static int record_decode(struct gpu_entropy_batch *b, VkPipeline pipeline)
+{
+    const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    const struct gpu_entropy *e = b->e;
+    struct gpu *g = e->g;
+    VkCommandBuffer c = b->commands;
+    int err = GPU_OK;
+    TRY(gpu_commands_begin(g, b->pool, c));
+    gpu_label_begin(g, c, "entropy");
+    if (b->queries)
+        g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
+    record_inputs(b);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
+    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1,
+                                  &b->set, 0, NULL);
+    if (b->queries)
+        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
+    g->vk.vkCmdPushConstants(c, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                             sizeof(b->slice_count), &b->slice_count);
+    g->vk.vkCmdDispatch(c, (b->slice_count + e->group - 1) / e->group, 1, 1);
+    if (b->queries)
+        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    record_results(b);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    gpu_label_end(g, c);
+    VK(g, g->vk.vkEndCommandBuffer(c));
+error:
+    return err;
+}
+
+int gpu_entropy_prepare(struct gpu_entropy *e)
+{
+    VkPipeline pipeline;
+    return gpu_entropy_pipeline(e, &pipeline);
+}
+
+int gpu_entropy_submit(struct gpu_entropy_batch *b)
+{
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    int err = GPU_OK;
+    if (b->state != BATCH_FILLING || !b->slice_count)
+        return GPU_ERR_INVALID;
+    TRY(gpu_entropy_pipeline(b->e, &pipeline));
+    TRY(record_decode(b, pipeline));
+    TRY(gpu_queue_submit(b->queue, b->commands, NULL, 0, &b->value));
+    b->state = BATCH_DECODING;
+error:
+    return err;
+}
+
+/* What became of each picture. */
+static void read_results(struct gpu_entropy_batch *b)
+{
+    const struct ent_result *results = (const struct ent_result *)b->results.map;
+    const uint32_t *units =
+        (const uint32_t *)(b->results.map + b->e->params.slices * sizeof(*results));
+    for (uint32_t i = 0; i < b->picture_count; i++) {
+        struct batch_picture *pic = &b->pictures[i];
+        pic->units = units[i];
+        pic->failed = pic->gap || pic->next_mb != pic->mb_count || units[i] > pic->unit_most;
+    }
+    for (uint32_t i = 0; i < b->slice_count; i++)
+        if (results[i].status != ENT_COMPLETE || results[i].mbs != b->slices[i].mb_count)
+            b->pictures[b->slices[i].picture].failed = true;
+}
+
+static void copy_staged(const struct gpu_entropy_batch *b)
+{
+    for (uint32_t i = 0; i < b->copy_count; i++)
+        memcpy(b->copies[i].to, b->staging.map + b->copies[i].from, b->copies[i].size);
+}
+
+static bool is_submitted(const struct gpu_entropy_batch *b)
+{
+    return b->state == BATCH_DECODING || b->state == BATCH_FETCHING;
+}
+
+static struct gpu_queue *queue_of(const struct gpu_entropy_batch *b)
+{
+    return b->state == BATCH_DECODING ? b->queue : b->down;
+}
+
+int gpu_entropy_poll(struct gpu_entropy_batch *b)
+{
+    uint64_t completed = 0;
+    if (!is_submitted(b))
+        return b->state == BATCH_DECODED || b->state == BATCH_FETCHED ? GPU_OK : GPU_ERR_INVALID;
+    int err = gpu_queue_completed(queue_of(b), &completed);
+    if (err < 0)
+        return err;
+    if (completed < b->value)
+        return 1;
+    if (b->state == BATCH_DECODING) {
+        read_results(b);
+        b->state = BATCH_DECODED;
+    } else {
+        copy_staged(b);
+        if (b->resident)
+            gpu_arena_written(b->e->g, &(struct gpu_point){b->down, b->value});
+        b->state = BATCH_FETCHED;
+    }
+    return GPU_OK;
+}
+
+int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)
+{
+    struct gpu_point points[GPU_POINTS];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < e->batch_count && count < GPU_POINTS; i++) {
+        const struct gpu_entropy_batch *b = &e->batches[i];
+        if (is_submitted(b))
+            points[count++] = (struct gpu_point){queue_of(b), b->value};
+    }
+    return gpu_points_wait(e->g, points, count, timeout_ns);
+}
+
+bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture, uint32_t *units)
+{
+    if (b->state < BATCH_DECODED || picture >= b->picture_count || b->pictures[picture].failed)
+        return false;
+    *units = b->pictures[picture].units;
+    return true;
+}
+
+double gpu_entropy_seconds(const struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    uint64_t ticks[2] = {0, 0};
+    if (!b->queries || b->state < BATCH_DECODED ||
+        g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks,
+                                    sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
+        return 0;
+    return (double)((ticks[1] - ticks[0]) & b->queue->tick_mask) *
+           (double)g->limits.timestampPeriod * 1e-9;
+}
+
+/* ---- fetching ---- */
+
+static int begin_fetch(struct gpu_entropy_batch *b)
+{
+    int err = gpu_commands_begin(b->e->g, b->down_pool, b->down_commands);
+    b->recording = err == GPU_OK;
+    return err;
+}
+
+/* Room for what every picture may have; made once, before it is named by commands. */
+static int need_staging(struct gpu_entropy_batch *b)
+{
+    const uint64_t size =
+        (uint64_t)b->e->params.mbs *
+            (sizeof(struct rec_mb) + sizeof(struct rec_motion) + ENTROPY_SYNTAX_BYTES) +
+        (uint64_t)b->e->params.units * ENTROPY_UNIT_BYTES;
+    return b->staging.buffer ? GPU_OK
+                             : gpu_buffer_create(b->e->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                                 GPU_MEMORY_READBACK, &b->staging);
+}
+
+static int need_copy(struct gpu_entropy_batch *b)
+{
+    if (b->copy_count < b->copy_capacity)
+        return GPU_OK;
+    uint32_t capacity = 2 * b->copy_capacity + 16;
+    struct batch_copy *grown = realloc(b->copies, capacity * sizeof(*grown));
+    if (!grown)
+        return GPU_ERR_NOMEM;
+    b->copies = grown;
+    b->copy_capacity = capacity;
+    return GPU_OK;
+}
+
+static int fetch_array(struct gpu_entropy_batch *b, uint32_t binding, uint64_t from, uint64_t size,
+                       void *to)
+{
+    struct gpu *g = b->e->g;
+    struct gpu_place place;
+    int err = GPU_OK;
+    if (!size)
+        return GPU_OK;
+    if (!gpu_arena_find(g, to, size, &place)) {
+        TRY(need_staging(b));
+        TRY(need_copy(b));
+        if (size > b->staging.size - b->staged)
+            return GPU_ERR_INVALID; /* a picture is fetched twice */
+        place = (struct gpu_place){b->staging.buffer, b->staged, false};
+        b->copies[b->copy_count++] = (struct batch_copy){to, b->staged, size};
+        b->staged += size;
+    }
+    VkBufferCopy copy = {from, place.offset, size};
+    g->vk.vkCmdCopyBuffer(b->down_commands, b->device[binding].buffer, place.buffer, 1, &copy);
+    b->resident |= place.device;
+error:
+    return err;
+}
+
+int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture,
+                      const struct gpu_entropy_target *to)
+{
+    int err = GPU_OK;
+    if (b->state != BATCH_DECODED || picture >= b->picture_count || b->pictures[picture].failed)
+        return GPU_ERR_INVALID;
+    const struct batch_picture *pic = &b->pictures[picture];
+    const uint64_t base = pic->mb_base, n = pic->mb_count;
+    if (!b->recording)
+        TRY(begin_fetch(b));
+    TRY(fetch_array(b, ENT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb),
+                    to->mbs));
+    TRY(fetch_array(b, ENT_BIND_MOTION, base * sizeof(struct rec_motion),
+                    n * sizeof(struct rec_motion), to->motion));
+    TRY(fetch_array(b, ENT_BIND_SYNTAX, base * ENTROPY_SYNTAX_BYTES, n * ENTROPY_SYNTAX_BYTES,
+                    to->syntax));
+    TRY(fetch_array(b, ENT_BIND_COEFFS, (uint64_t)pic->unit_base * ENTROPY_UNIT_BYTES,
+                    (uint64_t)pic->units * ENTROPY_UNIT_BYTES, to->coeffs));
+error:
+    return err;
+}
+
+int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
+{
+    struct gpu *g = b->e->g;
+    int err = GPU_OK;
+    if (b->state != BATCH_DECODED)
+        return GPU_ERR_INVALID;
+    if (!b->recording) { /* nothing was worth it */
+        b->state = BATCH_FETCHED;
+        return GPU_OK;
+    }
+    gpu_commands_barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                         VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                         VK_ACCESS_HOST_READ_BIT);
+    b->recording = false;
+    VK(g, g->vk.vkEndCommandBuffer(b->down_commands));
+    TRY(gpu_queue_submit(b->down, b->down_commands, b->queue, b->value, &b->value));
+    b->state = BATCH_FETCHING;
+error:
+    return err;
+}
+
+void gpu_entropy_end(struct gpu_entropy_batch *b)
+{
+    if (!b)
+        return;
+    /* of a lost device nothing runs any more */
+    if (is_submitted(b))
+        gpu_queue_wait(queue_of(b), b->value, UINT64_MAX);
+    if (b->recording)
+        b->e->g->vk.vkEndCommandBuffer(b->down_commands);
+    b->recording = false;
+    b->state = BATCH_FREE;
+}

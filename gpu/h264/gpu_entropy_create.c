@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Entropy decoding on the GPU: what is made once, and the buffers and commands of a batch.
+ */
+#include "gpu/h264/gpu_entropy_internal.h"
+
+#include "shaders/entropy.spv.h"
+
+#include <stdlib.h>
+
+#define MAX_GROUPS    65535 /* that any device allows in a dispatch */
+#define MOST_SUBGROUP 64    /* threads for a slice: where subgroups are wider, slices share one */
+
+/* Bytes of each buffer of a batch. */
+static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_BINDINGS])
+{
+    /* A slice has a row of edges, or as many as it has macroblocks if these are fewer; so much is
+     * read ahead behind the last ones. */
+    const uint64_t most = (uint64_t)p->slices * ENT_MAX_WIDTH,
+                   lines = (most < p->mbs ? most : p->mbs) + ENT_MAX_WIDTH;
+    sizes[ENT_BIND_TABLES] = sizeof(struct ent_tables);
+    sizes[ENT_BIND_SLICES] = (uint64_t)p->slices * sizeof(struct ent_slice);
+    sizes[ENT_BIND_BYTES] = p->bytes;
+    sizes[ENT_BIND_MBS] = (uint64_t)p->mbs * sizeof(struct rec_mb);
+    sizes[ENT_BIND_MOTION] = (uint64_t)p->mbs * sizeof(struct rec_motion);
+    sizes[ENT_BIND_SYNTAX] = (uint64_t)p->mbs * ENTROPY_SYNTAX_BYTES;
+    sizes[ENT_BIND_COEFFS] = (uint64_t)p->units * ENTROPY_UNIT_BYTES;
+    sizes[ENT_BIND_RESULTS] = (uint64_t)p->slices * sizeof(struct ent_result);
+    sizes[ENT_BIND_COUNTS] = (uint64_t)p->pictures * sizeof(uint32_t);
+    sizes[ENT_BIND_LINES] = lines * ENTROPY_EDGE_BYTES;
+}
+
+static int create_buffers(struct gpu_entropy_batch *b)
+{
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    struct gpu *g = b->e->g;
+    uint64_t sizes[ENT_BINDINGS];
+    int err = GPU_OK;
+    buffer_sizes(&b->e->params, sizes);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        if (i != ENT_BIND_TABLES)
+            TRY(gpu_buffer_create(g, sizes[i], usage, GPU_MEMORY_DEVICE, &b->device[i]));
+    TRY(gpu_buffer_create(g, sizes[ENT_BIND_SLICES] + sizes[ENT_BIND_BYTES],
+                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &b->up));
+    TRY(gpu_buffer_create(g, sizes[ENT_BIND_RESULTS] + sizes[ENT_BIND_COUNTS],
+                          VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &b->results));
+error:
+    return err;
+}
+
+static int create_set(struct gpu_entropy_batch *b)
+{
+    VkBuffer buffers[ENT_BINDINGS];
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        buffers[i] = i == ENT_BIND_TABLES ? b->e->tables.buffer : b->device[i].buffer;
+    return gpu_buffer_set_create(b->e->g, b->e->layout, buffers, ENT_BINDINGS, &b->descriptors,
+                                 &b->set);
+}
+
+int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
+{
+    struct gpu *g = e->g;
+    int err = GPU_ERR_NOMEM;
+    b->e = e;
+    b->pictures = calloc(e->params.pictures, sizeof(*b->pictures));
+    b->slices = calloc(e->params.slices, sizeof(*b->slices));
+    if (!b->pictures || !b->slices)
+        goto error;
+    TRY(create_buffers(b));
+    TRY(create_set(b));
+    TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &b->queue));
+    TRY(gpu_queue_open(g, GPU_QUEUE_FETCH, &b->down));
+    TRY(gpu_commands_create(g, b->queue, &b->pool, &b->commands));
+    TRY(gpu_commands_create(g, b->down, &b->down_pool, &b->down_commands));
+    if (g->timestamps && b->queue->tick_mask) {
+        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                         .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                         .queryCount = 2};
+        VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
+    }
+error:
+    return err;
+}
+
+void gpu_entropy_batch_free(struct gpu_entropy_batch *b)
+{
+    if (!b->e)
+        return;
+    struct gpu *g = b->e->g;
+    gpu_entropy_end(b);
+    g->vk.vkDestroyQueryPool(g->device, b->queries, NULL);
+    g->vk.vkDestroyCommandPool(g->device, b->down_pool, NULL);
+    g->vk.vkDestroyCommandPool(g->device, b->pool, NULL);
+    gpu_queue_close(b->down);
+    gpu_queue_close(b->queue);
+    g->vk.vkDestroyDescriptorPool(g->device, b->descriptors, NULL);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        gpu_buffer_free(g, &b->device[i]);
+    gpu_buffer_free(g, &b->staging);
+    gpu_buffer_free(g, &b->results);
+    gpu_buffer_free(g, &b->up);
+    free(b->copies);
+    free(b->slices);
+    free(b->pictures);
+    *b = (struct gpu_entropy_batch){0};
+}
+
+int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out)
+{
+    const uint32_t constants[2] = {e->threads * e->group, e->group};
+    int err = GPU_OK;
+    if (!e->pipeline)
+        err = gpu_pipeline_get(e->g, e->layout, shader_entropy, sizeof(shader_entropy), constants,
+                               2, "entropy", &e->pipeline);
+    if (err == GPU_OK)
+        *out = e->pipeline;
+    return err;
+}
+
+static void choose_group(struct gpu_entropy *e)
+{
+    const VkPhysicalDeviceLimits *l = &e->g->limits;
+    uint32_t most = l->maxComputeWorkGroupInvocations < l->maxComputeWorkGroupSize[0]
+                        ? l->maxComputeWorkGroupInvocations
+                        : l->maxComputeWorkGroupSize[0];
+    e->threads =
+        e->g->info.subgroup_size < MOST_SUBGROUP ? e->g->info.subgroup_size : MOST_SUBGROUP;
+    /* one at least: any device allows 128 */
+    e->group = most / e->threads < ENT_GROUP_SLICES ? most / e->threads : ENT_GROUP_SLICES;
+}
+
+static bool params_fit(const struct gpu_entropy *e)
+{
+    uint64_t sizes[ENT_BINDINGS];
+    buffer_sizes(&e->params, sizes);
+    for (uint32_t i = 0; i < ENT_BINDINGS; i++)
+        if (sizes[i] > e->g->limits.maxStorageBufferRange)
+            return false;
+    return e->params.slices <= MAX_GROUPS * e->group;
+}
+
+static void record_tables(struct gpu *g, VkCommandBuffer commands, void *ctx)
+{
+    const struct gpu_entropy *e = ctx;
+    g->vk.vkCmdUpdateBuffer(commands, e->tables.buffer, 0, sizeof(*e->params.tables),
+                            e->params.tables);
+}
+
+int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
+                       struct gpu_entropy **out)
+{
+    int err = GPU_OK;
+    if (!params->batches || !params->pictures || !params->slices || !params->mbs ||
+        !params->units || !params->bytes || params->bytes % 4)
+        return GPU_ERR_INVALID;
+    struct gpu_entropy *e = calloc(1, sizeof(*e));
+    if (!e)
+        return GPU_ERR_NOMEM;
+    e->g = g;
+    e->params = *params;
+    choose_group(e);
+    if (!params_fit(e)) {
+        err = GPU_ERR_FEATURE;
+        goto error;
+    }
+    TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = (1u << ENT_BINDINGS) - 1}, 4,
+                       &e->layout));
+    TRY(gpu_buffer_create(g, sizeof(*params->tables),
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          GPU_MEMORY_DEVICE, &e->tables));
+    TRY(gpu_run(g, record_tables, e));
+    e->params.tables = NULL;
+    e->batches = calloc(params->batches, sizeof(*e->batches));
+    if (!e->batches) {
+        err = GPU_ERR_NOMEM;
+        goto error;
+    }
+    e->batch_count = params->batches;
+    *out = e;
+    return GPU_OK;
+error:
+    gpu_entropy_free(e);
+    return err;
+}
+
+void gpu_entropy_free(struct gpu_entropy *e)
+{
+    if (!e)
+        return;
+    for (uint32_t i = 0; i < e->batch_count; i++)
+        gpu_entropy_batch_free(&e->batches[i]);
+    gpu_buffer_free(e->g, &e->tables);
+    free(e->batches);
+    free(e);
+}

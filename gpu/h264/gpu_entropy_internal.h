@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What entropy.c and entropy_create.c share: batches and what hangs off them.
+ */
+#ifndef PELTON_GPU_ENTROPY_INTERNAL_H
+#define PELTON_GPU_ENTROPY_INTERNAL_H
+
+#include "gpu/h264/gpu_entropy.h"
+#include "gpu/shaders/lib/entropy_args.h"
+#include "gpu/engine/vk.h"
+
+#define ENTROPY_UNIT_BYTES   32
+#define ENTROPY_SYNTAX_BYTES 8
+#define ENTROPY_EDGE_BYTES   24 /* what a macroblock leaves to the one below */
+
+enum entropy_state {
+    BATCH_FREE,
+    BATCH_FILLING,
+    BATCH_DECODING,
+    BATCH_DECODED,
+    BATCH_FETCHING,
+    BATCH_FETCHED
+};
+
+struct batch_picture {
+    uint32_t mb_base, mb_count, unit_base, unit_most;
+    uint32_t next_mb; /* slices cover the picture up to here */
+    bool gap;         /* but not all of it */
+    uint32_t units;   /* once decoded */
+    bool failed;
+};
+
+struct batch_slice {
+    uint32_t picture, mb_count;
+};
+
+/* What a fetch leaves for the host to copy. */
+struct batch_copy {
+    void *to;
+    uint64_t from, size;
+};
+
+struct gpu_entropy_batch {
+    struct gpu_entropy *e; /* NULL: not made yet */
+    enum entropy_state state;
+    uint32_t picture_count, slice_count, mbs, units, bytes, lines;
+    struct batch_picture *pictures;
+    struct batch_slice *slices;
+    uint32_t reserved; /* by gpu_entropy_slice_bytes */
+
+    struct gpu_buffer up; /* slices, then bytes, of the host */
+    struct gpu_buffer device[ENT_BINDINGS];
+    struct gpu_buffer results; /* results, then unit counts, for the host */
+    struct gpu_buffer staging; /* fetched arrays that do not go to an arena; grows */
+    uint64_t staged;
+    struct batch_copy *copies;
+    uint32_t copy_count, copy_capacity;
+
+    struct gpu_queue *queue, *down;
+    VkCommandPool pool, down_pool;
+    VkCommandBuffer commands, down_commands;
+    bool recording;      /* down_commands */
+    bool resident;       /* some of it goes into an arena of the device */
+    VkQueryPool queries; /* both ends of the dispatch, or none */
+    VkDescriptorPool descriptors;
+    VkDescriptorSet set;
+    uint64_t value; /* of queue or down, by state */
+};
+
+struct gpu_entropy {
+    struct gpu *g;
+    struct gpu_entropy_params params;
+    struct gpu_buffer tables;
+    const struct gpu_layout *layout;
+    VkPipeline pipeline;     /* the device's; when it is needed */
+    uint32_t threads, group; /* of a slice; slices of a workgroup */
+    struct gpu_entropy_batch *batches;
+    uint32_t batch_count; /* less than params.batches where memory was short */
+};
+
+/* entropy_create.c */
+int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b);
+void gpu_entropy_batch_free(struct gpu_entropy_batch *b); /* half built or not made: fine */
+int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out);
+
+#endif

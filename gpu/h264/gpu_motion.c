@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Motion derivation on the GPU: batches from being filled to being done. A batch runs on a
+ * background queue of its own; the queue that copies to the host goes on from there, without the
+ * host between the two.
+ */
+#include "gpu/h264/gpu_motion_internal.h"
+
+#include <string.h>
+
+/* ---- filling ---- */
+
+struct gpu_motion_batch *gpu_motion_begin(struct gpu_motion *m)
+{
+    for (uint32_t i = 0; i < m->batch_count; i++) {
+        struct gpu_motion_batch *b = &m->batches[i];
+        if (b->state != MOTION_FREE)
+            continue;
+        if (!b->m && gpu_motion_batch_create(m, b) < 0) { /* those before must do */
+            gpu_motion_batch_free(b);
+            m->batch_count = i;
+            return NULL;
+        }
+        b->state = MOTION_FILLING;
+        b->picture_count = b->slice_count = b->mbs = b->maps = b->mb_width = b->mb_count =
+            b->copy_count = 0;
+        b->resident = false;
+        b->input_used = 0;
+        b->staged = 0;
+        return b;
+    }
+    return NULL;
+}
+
+/* All that the shaders rely on. */
+static bool slices_valid(const struct gpu_motion_picture *p)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < p->head.slice_count; i++) {
+        const struct der_slice *s = &p->slices[i];
+        if (s->first_mb != next || s->end_mb <= next || s->end_mb > p->head.mb_count ||
+            s->type > 2 || s->num_ref[0] > REC_MAX_REFS || s->num_ref[1] > REC_MAX_REFS)
+            return false;
+        next = s->end_mb;
+    }
+    return next == p->head.mb_count;
+}
+
+static bool picture_valid(const struct gpu_motion_picture *p)
+{
+    const struct der_picture *h = &p->head;
+    return h->mb_count > 0 && h->mb_width > 0 && h->mb_width <= MOT_MAX_WIDTH &&
+           h->mb_count % h->mb_width == 0 && (h->chroma_blocks == 0 || h->chroma_blocks == 4) &&
+           slices_valid(p);
+}
+
+/* Where the array is to be on the device; *out stays as it is where that is nowhere, or where it
+ * comes from. */
+static bool find_final(struct gpu *g, const void *memory, const void *from, uint64_t size,
+                       struct gpu_place *out)
+{
+    struct gpu_place place;
+    if (!memory || memory == from)
+        return true;
+    if (!gpu_arena_find(g, memory, size, &place) || !place.device)
+        return false;
+    *out = place;
+    return true;
+}
+
+/* What only the device can write is no target. */
+static bool is_host(struct gpu *g, const void *memory, uint64_t size)
+{
+    struct gpu_place place;
+    return !memory || !gpu_arena_find(g, memory, size, &place) || !place.device;
+}
+
+static bool find_targets(struct gpu *g, const struct gpu_motion_picture *p,
+                         struct motion_picture *out)
+{
+    const uint64_t n = p->head.mb_count, mbs = n * sizeof(struct rec_mb),
+                   motion = n * sizeof(struct rec_motion);
+    return find_final(g, p->final_mbs, p->mbs, mbs, &out->final[MOTION_MBS]) &&
+           find_final(g, p->final_motion, NULL, motion, &out->final[MOTION_MOTION]) &&
+           is_host(g, p->to_mbs, mbs) && is_host(g, p->to_motion, motion) &&
+           is_host(g, p->to_still, n * MOTION_MAP_BYTES);
+}
+
+static const uint64_t input_bytes[MOTION_INPUTS] = {sizeof(struct rec_mb),
+                                                    sizeof(struct rec_motion), MOTION_SYNTAX_BYTES};
+
+/* Room for what does not lie in arenas; made once. */
+static int need_input(struct gpu_motion_batch *b)
+{
+    const uint64_t size = (uint64_t)b->m->params.mbs *
+                          (sizeof(struct rec_mb) + sizeof(struct rec_motion) + MOTION_SYNTAX_BYTES);
+    return b->input.buffer ? GPU_OK
+                           : gpu_buffer_create(b->m->g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                                               GPU_MEMORY_UPLOAD, &b->input);
+}
+
+/* Where the arrays are copied from; those outside arenas are brought there. The batch has room for
+ * the picture. */
+static int place_inputs(struct gpu_motion_batch *b, const struct gpu_motion_picture *p,
+                        struct motion_picture *out)
+{
+    const void *const arrays[MOTION_INPUTS] = {p->mbs, p->motion, p->syntax};
+    for (int k = 0; k < MOTION_INPUTS; k++) {
+        const uint64_t size = p->head.mb_count * input_bytes[k];
+        if (gpu_arena_find(b->m->g, arrays[k], size, &out->from[k]))
+            continue;
+        if (!is_host(b->m->g, arrays[k], 1)) /* the device's, but not all of it */
+            return GPU_ERR_INVALID;
+        int err = need_input(b);
+        if (err < 0)
+            return err;
+        memcpy(b->input.map + b->input_used, arrays[k], size);
+        out->from[k] = (struct gpu_place){b->input.buffer, b->input_used, false};
+        b->input_used += size;
+    }
+    return GPU_OK;
+}
+
+static uint8_t *up_slices(const struct gpu_motion_batch *b)
+{
+    return b->up.map + b->m->params.pictures * sizeof(struct der_picture);
+}
+
+static uint8_t *up_maps(const struct gpu_motion_batch *b)
+{
+    return up_slices(b) + b->m->params.slices * sizeof(struct der_slice);
+}
+
+/* Where each slice's map is to be: the one of an earlier slice's that is the same, or after what is
+ * there; *maps grows by these. */
+static int place_maps(struct gpu_motion_batch *b, const struct gpu_motion_picture *p,
+                      uint32_t *maps)
+{
+    for (uint32_t i = 0; i < p->head.slice_count; i++) {
+        uint32_t before = i;
+        b->slice_maps[i] = DER_NO_MAP;
+        if (!p->maps[i])
+            continue;
+        while (before > 0 && p->maps[before - 1] != p->maps[i])
+            before--;
+        if (before > 0) {
+            b->slice_maps[i] = b->slice_maps[before - 1];
+            continue;
+        }
+        if (p->head.mb_count > b->m->params.maps - *maps)
+            return GPU_ERR_NOMEM;
+        b->slice_maps[i] = *maps;
+        *maps += p->head.mb_count;
+    }
+    return GPU_OK;
+}
+
+/* Picture, slices and maps to where they are copied from. */
+static void upload_picture(struct gpu_motion_batch *b, const struct gpu_motion_picture *p)
+{
+    struct der_picture head = p->head;
+    uint32_t copied = b->maps;
+    head.mb_base = b->mbs;
+    head.slice_base = b->slice_count;
+    memcpy(b->up.map + b->picture_count * sizeof(head), &head, sizeof(head));
+    for (uint32_t i = 0; i < head.slice_count; i++) {
+        struct der_slice s = p->slices[i];
+        s.map = b->slice_maps[i];
+        memcpy(up_slices(b) + (b->slice_count + i) * sizeof(s), &s, sizeof(s));
+        if (s.map == copied) { /* the first that names it */
+            memcpy(up_maps(b) + (size_t)s.map * MOTION_MAP_BYTES, p->maps[i],
+                   (size_t)head.mb_count * MOTION_MAP_BYTES);
+            copied += head.mb_count;
+        }
+    }
+}
+
+int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *picture,
+                   uint32_t *index)
+{
+    const struct gpu_motion_params *p = &b->m->params;
+    struct motion_picture to = {.mb_base = b->mbs,
+                                .mb_count = picture->head.mb_count,
+                                .to_mbs = picture->to_mbs,
+                                .to_motion = picture->to_motion,
+                                .to_still = picture->to_still};
+    uint32_t maps = b->maps;
+    if (b->state != MOTION_FILLING || !picture_valid(picture) ||
+        !find_targets(b->m->g, picture, &to))
+        return GPU_ERR_INVALID;
+    if (b->picture_count == p->pictures || picture->head.mb_count > p->mbs - b->mbs ||
+        picture->head.slice_count > p->slices - b->slice_count || place_maps(b, picture, &maps) < 0)
+        return GPU_ERR_NOMEM;
+    int err = place_inputs(b, picture, &to);
+    if (err < 0)
+        return err;
+    upload_picture(b, picture);
+    b->pictures[b->picture_count] = to;
+    b->mbs += to.mb_count;
+    b->mb_count = to.mb_count > b->mb_count ? to.mb_count : b->mb_count;
+    b->mb_width = picture->head.mb_width > b->mb_width ? picture->head.mb_width : b->mb_width;
+    b->slice_count += picture->head.slice_count;
+    b->maps = maps;
+    *index = b->picture_count++;
+    return GPU_OK;
+}
+
+/* ---- the device's part ---- */
+
+static void copy(struct gpu *g, VkCommandBuffer commands, VkBuffer from, uint64_t at, VkBuffer to,
+                 uint64_t to_at, uint64_t size)
+{
+    g->vk.vkCmdCopyBuffer(commands, from, to, 1, &(VkBufferCopy){at, to_at, size});
+}
+
+static void record_inputs(struct gpu_motion_batch *b)
+{
+    static const uint32_t bindings[MOTION_INPUTS] = {MOT_BIND_MBS, MOT_BIND_MOTION,
+                                                     MOT_BIND_SYNTAX};
+    struct gpu *g = b->m->g;
+    const struct gpu_buffer *to = b->device;
+    copy(g, b->commands, b->up.buffer, 0, to[MOT_BIND_PICTURES].buffer, 0,
+         b->picture_count * sizeof(struct der_picture));
+    copy(g, b->commands, b->up.buffer, (uint64_t)(up_slices(b) - b->up.map),
+         to[MOT_BIND_SLICES].buffer, 0, b->slice_count * sizeof(struct der_slice));
+    if (b->maps)
+        copy(g, b->commands, b->up.buffer, (uint64_t)(up_maps(b) - b->up.map),
+             to[MOT_BIND_MAPS].buffer, 0, (uint64_t)b->maps * MOTION_MAP_BYTES);
+    for (uint32_t i = 0; i < b->picture_count; i++) {
+        const struct motion_picture *p = &b->pictures[i];
+        for (int k = 0; k < MOTION_INPUTS; k++)
+            copy(g, b->commands, p->from[k].buffer, p->from[k].offset, to[bindings[k]].buffer,
+                 p->mb_base * input_bytes[k], p->mb_count * input_bytes[k]);
+    }
+    g->vk.vkCmdFillBuffer(b->commands, to[MOT_BIND_RESULTS].buffer, 0,
+                          b->picture_count * sizeof(uint32_t), 0);
+}
+
+static void record_dispatches(struct gpu_motion_batch *b)
+{
+    const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    struct gpu *g = b->m->g;
+    VkCommandBuffer c = b->commands;
+    g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, b->m->layout->pipeline, 0, 1,
+                                  &b->set, 0, NULL);
+    if (b->queries)
+        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
+    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE,
+                            b->m->derive[b->mb_width > MOT_USUAL_WIDTH]);
+    g->vk.vkCmdDispatch(c, b->picture_count, 1, 1);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
+    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, b->m->check);
+    g->vk.vkCmdDispatch(c, (b->mb_count + MOT_CHECK_THREADS - 1) / MOT_CHECK_THREADS,
+                        b->picture_count, 1);
+    if (b->queries)
+        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
+}
+
+static int record_work(struct gpu_motion_batch *b)
+{
+    const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    struct gpu *g = b->m->g;
+    VkCommandBuffer c = b->commands;
+    int err = gpu_commands_begin(g, b->pool, c);
+    if (err < 0)
+        return err;
+    gpu_label_begin(g, c, "motion");
+    if (b->queries)
+        g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
+    record_inputs(b);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
+    record_dispatches(b);
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    copy(g, c, b->device[MOT_BIND_RESULTS].buffer, 0, b->results.buffer, 0,
+         b->picture_count * sizeof(uint32_t));
+    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                         VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    gpu_label_end(g, c);
+    VK(g, g->vk.vkEndCommandBuffer(c));
+error:
+    return err;
+}
+
+/* ---- to the host ---- */
+
+/* Room for all that pictures may have; made once, before it is named by commands. */
+static int need_staging(struct gpu_motion_batch *b)
+{
+    const uint64_t size = (uint64_t)b->m->params.mbs *
+                          (sizeof(struct rec_mb) + sizeof(struct rec_motion) + MOTION_MAP_BYTES);
+    return b->staging.buffer ? GPU_OK
+                             : gpu_buffer_create(b->m->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                                 GPU_MEMORY_READBACK, &b->staging);
+}
+
+static int record_output(struct gpu_motion_batch *b, uint32_t binding, uint64_t from, uint64_t size,
+                         void *to)
+{
+    struct gpu *g = b->m->g;
+    struct gpu_place place;
+    if (!to)
+        return GPU_OK;
+    if (!gpu_arena_find(g, to, size, &place)) {
+        int err = need_staging(b);
+        if (err < 0)
+            return err;
+        place = (struct gpu_place){b->staging.buffer, b->staged, false};
+        b->copies[b->copy_count++] = (struct motion_copy){to, b->staged, size};
+        b->staged += size;
+    }
+    copy(g, b->down_commands, b->device[binding].buffer, from, place.buffer, place.offset, size);
+    return GPU_OK;
+}
+
+static void record_final(struct gpu_motion_batch *b, uint32_t binding, uint64_t from, uint64_t size,
+                         const struct gpu_place *to)
+{
+    if (!to->buffer)
+        return;
+    copy(b->m->g, b->down_commands, b->device[binding].buffer, from, to->buffer, to->offset, size);
+    b->resident = true;
+}
+
+static int record_outputs(struct gpu_motion_batch *b)
+{
+    struct gpu *g = b->m->g;
+    int err = gpu_commands_begin(g, b->down_pool, b->down_commands);
+    if (err < 0)
+        return err;
+    for (uint32_t i = 0; i < b->picture_count; i++) {
+        const struct motion_picture *p = &b->pictures[i];
+        const uint64_t base = p->mb_base, n = p->mb_count;
+        TRY(record_output(b, MOT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb),
+                          p->to_mbs));
+        TRY(record_output(b, MOT_BIND_MOTION, base * sizeof(struct rec_motion),
+                          n * sizeof(struct rec_motion), p->to_motion));
+        record_final(b, MOT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb),
+                     &p->final[MOTION_MBS]);
+        record_final(b, MOT_BIND_MOTION, base * sizeof(struct rec_motion),
+                     n * sizeof(struct rec_motion), &p->final[MOTION_MOTION]);
+        TRY(record_output(b, MOT_BIND_STILL, base * MOTION_MAP_BYTES, n * MOTION_MAP_BYTES,
+                          p->to_still));
+    }
+    gpu_commands_barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                         VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                         VK_ACCESS_HOST_READ_BIT);
+    VK(g, g->vk.vkEndCommandBuffer(b->down_commands));
+error:
+    return err;
+}
+
+int gpu_motion_submit(struct gpu_motion_batch *b)
+{
+    struct gpu_point writers[GPU_QUEUES];
+    struct gpu *g = b->m->g;
+    uint64_t value = 0;
+    int err = GPU_OK;
+    if (b->state != MOTION_FILLING || !b->picture_count)
+        return GPU_ERR_INVALID;
+    TRY(gpu_motion_prepare(b->m));
+    TRY(record_work(b));
+    TRY(record_outputs(b));
+    TRY(gpu_queue_submit_after(b->m->queue, b->commands, writers, gpu_arena_writers(g, writers, 0),
+                               &value));
+    b->last = (struct gpu_point){b->m->queue, value};
+    TRY(gpu_queue_submit(b->m->down, b->down_commands, b->m->queue, value, &value));
+    b->last = (struct gpu_point){b->m->down, value};
+    b->state = MOTION_WORKING;
+error:
+    return err;
+}
+
+int gpu_motion_poll(struct gpu_motion_batch *b)
+{
+    uint64_t completed = 0;
+    if (b->state != MOTION_WORKING)
+        return b->state == MOTION_DONE ? GPU_OK : GPU_ERR_INVALID;
+    int err = gpu_queue_completed(b->last.queue, &completed);
+    if (err < 0)
+        return err;
+    if (completed < b->last.value)
+        return 1;
+    for (uint32_t i = 0; i < b->copy_count; i++)
+        memcpy(b->copies[i].to, b->staging.map + b->copies[i].from, b->copies[i].size);
+    if (b->resident)
+        gpu_arena_written(b->m->g, &b->last);
+    b->last.queue = NULL;
+    b->state = MOTION_DONE;
+    return GPU_OK;
+}
+
+uint32_t gpu_motion_result(const struct gpu_motion_batch *b, uint32_t index)
+{
+    uint32_t said = DER_BAD;
+    if (b->state == MOTION_DONE && index < b->picture_count)
+        memcpy(&said, b->results.map + index * sizeof(said), sizeof(said));
+    return said;
+}
+
+double gpu_motion_seconds(const struct gpu_motion_batch *b)
+{
+    struct gpu *g = b->m->g;
+    uint64_t ticks[2] = {0, 0};
+    if (!b->queries || b->state != MOTION_DONE ||
+        g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks,
+                                    sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
+        return 0;
+    return (double)((ticks[1] - ticks[0]) & b->m->queue->tick_mask) *
+           (double)g->limits.timestampPeriod * 1e-9;
+}
+
+void gpu_motion_end(struct gpu_motion_batch *b)
+{
+    if (!b)
+        return;
+    /* of a lost device nothing runs any more */
+    if (b->last.queue)
+        gpu_queue_wait(b->last.queue, b->last.value, UINT64_MAX);
+    b->last.queue = NULL;
+    b->state = MOTION_FREE;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What motion.c and motion_create.c share: batches and what hangs off them.
+ */
+#ifndef PELTON_GPU_MOTION_INTERNAL_H
+#define PELTON_GPU_MOTION_INTERNAL_H
+
+#include "gpu/h264/gpu_motion.h"
+#include "gpu/shaders/lib/motion_args.h"
+#include "gpu/engine/vk.h"
+
+#define MOTION_SYNTAX_BYTES 8
+#define MOTION_MAP_BYTES    2
+
+enum motion_state { MOTION_FREE, MOTION_FILLING, MOTION_WORKING, MOTION_DONE };
+
+/* Where the records of a picture come from, and where they go. */
+enum { MOTION_MBS, MOTION_MOTION, MOTION_SYNTAX, MOTION_INPUTS };
+struct motion_picture {
+    uint32_t mb_base, mb_count;
+    struct gpu_place from[MOTION_INPUTS];
+    struct rec_mb *to_mbs;
+    struct rec_motion *to_motion;
+    uint16_t *to_still;
+    struct gpu_place final[2]; /* buffer NULL: nowhere, or where they are */
+};
+
+/* What the device leaves in staging for the host to copy. */
+struct motion_copy {
+    void *to;
+    uint64_t from, size;
+};
+
+struct gpu_motion_batch {
+    struct gpu_motion *m; /* NULL: not made yet */
+    enum motion_state state;
+    uint32_t picture_count, slice_count, mbs, maps;
+    uint32_t mb_width, mb_count; /* of the widest and of the largest picture */
+    struct motion_picture *pictures;
+    uint32_t *slice_maps; /* of each slice of the picture that is being added */
+
+    struct gpu_buffer up; /* pictures, then slices, then maps, of the host */
+    struct gpu_buffer device[MOT_BINDINGS];
+    struct gpu_buffer results; /* for the host */
+    struct gpu_buffer input;   /* what does not come from an arena; made when it is needed */
+    uint64_t input_used;
+    struct gpu_buffer staging; /* what does not go to an arena; made when it is needed */
+    uint64_t staged;
+    struct motion_copy *copies; /* three a picture at most */
+    uint32_t copy_count;
+    bool resident; /* some of it goes to arenas of the device */
+
+    VkCommandPool pool, down_pool;
+    VkCommandBuffer commands, down_commands;
+    VkQueryPool queries; /* both ends of the dispatches, or none */
+    VkDescriptorPool descriptors;
+    VkDescriptorSet set;
+    struct gpu_point last; /* submitted; queue NULL: nothing */
+};
+
+struct gpu_motion {
+    struct gpu *g;
+    struct gpu_motion_params params;
+    const struct gpu_layout *layout;
+    /* of all batches, one after the other: what entropy decoding has in work is not to be waited
+     * for */
+    struct gpu_queue *queue, *down;
+    bool prepared;
+    /* the device's, once prepared; derive: for pictures up to MOT_USUAL_WIDTH, for others */
+    VkPipeline derive[2], check;
+    struct gpu_motion_batch *batches;
+    uint32_t batch_count; /* less than params.batches where memory was short */
+};
+
+/* motion_create.c */
+/* bytes of the buffers of a batch */
+void gpu_motion_sizes(const struct gpu_motion_params *p, uint64_t sizes[MOT_BINDINGS]);
+int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b);
+void gpu_motion_batch_free(struct gpu_motion_batch *b); /* half built or not made: fine */
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * H.264 reconstruction (step 4) and delivery (step 5) in batches.
+ *
+ * A recon owns the frame store of one picture format: `slots` filtered layers, which references and
+ * output read, and `width` unfiltered layers, which a picture needs only while its batch runs (the
+ * ping-pong pair of the deblocking filter). The caller owns the meaning of slots: it never submits
+ * a picture into a slot that an unfinished batch reads or writes other than in the order of
+ * submission; batches execute in the order of submission.
+ */
+#ifndef PELTON_RECON_H
+#define PELTON_RECON_H
+
+#include "codec/abi/records.h"
+#include "gpu/engine/gpu.h"
+
+struct recon;
+
+struct recon_params {
+    uint32_t mb_width, mb_height; /* frame, in macroblocks */
+    uint8_t chroma_format_idc;    /* 0..3 */
+    uint8_t bit_depth[2]; /* 8..14. Where either is more than 8 frames have samples of 16 bits */
+    bool interlaced;      /* field pictures and MBAFF frames may come too; mb_height is even */
+    /* of 4:4:4: pictures are one plane each (rec_picture.colour_plane), with records of 4:0:0 */
+    bool separate_planes;
+    uint32_t slots;  /* frame slots */
+    uint32_t width;  /* most pictures of one batch */
+    uint32_t flight; /* batches in flight, 2..4; 0 = 3 */
+    /* 0 = chosen by device, 1 = one dispatch per diagonal, 2 = persistent with tickets */
+    uint8_t wavefront;
+    /* 0 = chosen by device, 1 = by shaders, 2 = by the queue's copies where no sample has to be
+     * moved by itself */
+    uint8_t delivery;
+};
+
+/* Planes Y, Cb, Cr; Y and CbCr; Y. Samples are those of the frame store, of 8 bits or of 16, little
+ * endian. 4:2:0 stores give I420, NV12 (8 bits), 4:2:2 ones I422, 4:4:4 ones I444, all GRAY. */
+enum recon_format { RECON_I420, RECON_NV12, RECON_GRAY, RECON_I422, RECON_I444 };
+
+#define RECON_BLURS 16
+
+struct recon_rect {
+    uint32_t x, y, width, height; /* luma samples of the picture that leaves */
+};
+
+/* Write the frame in slot, cropped, to host memory. Strides and offsets are multiples of 4, of 8
+ * for samples of 16 bits; widths are in luma samples. */
+struct recon_delivery {
+    uint32_t slot;
+    struct gpu_host *host;
+    uint64_t offset[3]; /* of each plane in host, bytes */
+    uint32_t stride[3]; /* bytes */
+    /* luma samples; even where chroma is subsampled; the last column and row may be odd-sized
+     * chroma-rounded up */
+    uint32_t crop_x, crop_y, width, height;
+    enum recon_format format;
+    /* 0: all rows; REC_TOP, REC_BOTTOM: those of a field, which crop_y and height count */
+    uint8_t structure;
+    /* rectangles that leave unreadable; each must touch the picture, and is cut off at its edges.
+     * Chroma samples that belong to any luma sample inside count as inside. Slots keep their
+     * samples. */
+    uint32_t blur_count;
+    struct recon_rect blur[RECON_BLURS];
+};
+
+enum recon_stage {
+    RECON_UPLOAD,
+    RECON_CLASSIFY,
+    RECON_RESIDUAL,
+    RECON_INTER,
+    RECON_INTRA,
+    RECON_DEBLOCK,
+    RECON_DELIVER,
+    RECON_STAGES
+};
+
+int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out);
+void recon_free(struct recon *r);
+/* pictures that one submission really holds: params.width, or less where a buffer would exceed the
+ * device's limits. recon_submit splits calls that are longer. */
+uint32_t recon_width(const struct recon *r);
+uint64_t recon_memory(const struct recon *r); /* device bytes it holds */
+
+/* One picture of a batch: its records, or a copy of another slot's frame (a non-existing picture, a
+ * lost one), or of one field of it, which may be the other one of the same slot, or of some planes.
+ */
+struct recon_picture {
+    /* NULL: copy_from -> slot; both negative-free; copy_from 0xffffffff: fill with mid-grey */
+    const struct rec_view *view;
+    uint32_t slot, copy_from;
+    uint8_t rows, rows_from; /* of a copy: 0 for whole frames, else REC_TOP or REC_BOTTOM each */
+    uint8_t planes;          /* of a copy: bit i for plane i; 0: all */
+};
+
+/* Pack the records, upload, reconstruct pictures[0..n), then write deliveries[0..m) (of these or of
+ * earlier pictures). Pictures of one call must not refer to each other. Records must be validated.
+ * Everything pointed to may be reused when the call returns, but macroblocks, motion and
+ * coefficients that lie in a gpu_arena: those when the batch is done. Coefficients in an arena of
+ * the device: no more units than the macroblocks can have. After an error nothing of the call is
+ * being read any more. Blocks while `flight` batches are in flight. *ticket counts up from 1. */
+int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n,
+                 const struct recon_delivery *deliveries, uint32_t m, uint64_t *ticket);
+/* Highest ticket whose batch has finished (frames readable by host, slots reusable); never blocks.
+ * Thread: any. */
+uint64_t recon_done(struct recon *r);
+/* Wait until ticket is done; timeout_ns ~0 = for ever. 0, 1 on timeout, or an error. */
+int recon_wait(struct recon *r, uint64_t ticket, uint64_t timeout_ns);
+
+/* GPU seconds spent per stage since creation, from timestamps, and pictures counted; zeros without
+ * gpu_params.timestamps. */
+struct recon_times {
+    double seconds[RECON_STAGES];
+    uint64_t pictures, batches, deliveries;
+    uint64_t upload_bytes, deliver_bytes;
+};
+void recon_times(struct recon *r, struct recon_times *out);
+
+/* Copy the whole of a slot's filtered frame to memory (tests): planes of mb_width*16 x mb_height*16
+ * samples and what the chroma format has, of the store's sample size. 4:0:0 leaves cb and cr alone.
+ * Waits. */
+int recon_read_slot(struct recon *r, uint32_t slot, void *y, void *cb, void *cr);
+/* The same for the unfiltered layer of picture i of the last batch (tests). A field's rows are the
+ * upper half of it. */
+int recon_read_work(struct recon *r, uint32_t layer, void *y, void *cb, void *cr);
+
+#endif

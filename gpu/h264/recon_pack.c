@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Records of several pictures into one upload: each kind of record is one section, picture after
+ * picture, and rec_picture says where a picture's begin.
+ */
+#include "gpu/h264/recon_internal.h"
+
+#include <string.h>
+
+struct counts {
+    uint32_t pictures;
+    uint64_t mbs, slices, units, weights, scaling;
+};
+
+static uint64_t align_up(const struct recon *r, uint64_t n)
+{
+    uint64_t a = r->g->limits.minStorageBufferOffsetAlignment;
+    a = a < 16 ? 16 : a;
+    return (n + a - 1) / a * a;
+}
+
+/* Lay the sections out one after the other; none is empty, as a descriptor may not be. */
+static uint64_t lay_out(const struct recon *r, const struct counts *c, uint32_t deliveries,
+                        struct recon_section sections[BIND_DELIVER + 1])
+{
+    const uint64_t sizes[BIND_DELIVER + 1] = {
+        [BIND_PICTURES] = c->pictures * sizeof(struct rec_picture),
+        [BIND_MBS] = c->mbs * sizeof(struct rec_mb),
+        [BIND_MOTION] = c->mbs * sizeof(struct rec_motion),
+        [BIND_SLICES] = c->slices * sizeof(struct rec_slice),
+        [BIND_COEFFS] = c->units * r->unit_bytes,
+        [BIND_WEIGHTS] = c->weights * sizeof(int16_t),
+        [BIND_SCALING] = c->scaling * sizeof(struct rec_scaling),
+        [BIND_DELIVER] = deliveries * sizeof(struct recon_deliver_args),
+    };
+    uint64_t at = 0;
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
+        if (!(RECON_UPLOADED & RECON_B(i)))
+            continue;
+        uint64_t size = sizes[i] ? (sizes[i] + 15) / 16 * 16 : 16;
+        sections[i] = (struct recon_section){at, size};
+        at = align_up(r, at + size);
+    }
+    return at;
+}
+
+static bool sections_reachable(const struct recon *r,
+                               const struct recon_section sections[BIND_DELIVER + 1])
+{
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++)
+        if (sections[i].size > r->g->limits.maxStorageBufferRange)
+            return false;
+    return true;
+}
+
+uint64_t recon_upload_capacity(const struct recon *r)
+{
+    const struct recon_shape *w = &r->worst;
+    uint64_t one = (uint64_t)w->mb_width * w->mb_height;
+    struct counts c = {.pictures = w->pictures,
+                       .mbs = w->mb_total,
+                       .units = w->unit_total,
+                       .slices = one + 64ull * w->pictures,
+                       .weights = 65536 + 4096ull * w->pictures,
+                       .scaling = 256 + 4ull * w->pictures};
+    struct recon_section sections[BIND_DELIVER + 1] = {0};
+    uint64_t bytes = lay_out(r, &c, r->delivery_capacity, sections);
+    return sections_reachable(r, sections) ? bytes : 0;
+}
+
+static bool fits(const struct recon *r, const struct counts *c,
+                 const struct recon_section sections[BIND_DELIVER + 1], uint64_t bytes)
+{
+    if (bytes > r->upload_capacity || c->pictures > r->worst.pictures ||
+        c->units > r->worst.unit_total)
+        return false;
+    return sections_reachable(r, sections);
+}
+
+/* Slices take units in chunks, so many slices leave many gaps: beyond what its macroblocks could
+ * fill, a picture is packed without them. */
+uint32_t recon_packed_units(const struct recon *r, const struct rec_view *view)
+{
+    uint64_t most = view->head.mb_count * recon_units_per_mb(&r->params);
+    return view->unit_count > most ? (uint32_t)most : view->unit_count;
+}
+
+static void add_picture(const struct recon *r, struct counts *c, const struct rec_view *view)
+{
+    c->pictures++;
+    c->mbs += view->head.mb_count;
+    c->slices += view->slice_count;
+    c->units += recon_packed_units(r, view);
+    c->weights += view->weight_count;
+    c->scaling += view->scaling_count;
+}
+
+static bool has_switching_slices(const struct rec_view *view)
+{
+    for (uint32_t i = 0; i < view->slice_count; i++)
+        if (view->slices[i].slice_type >= 3)
+            return true;
+    return false;
+}
+
+void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
+                      const struct recon_delivery *deliveries, uint32_t m,
+                      struct recon_chunk *chunk)
+{
+    struct counts c = {0};
+    struct recon_shape shape = r->worst;
+    uint32_t taken = 0, copies = 0;
+    shape.has_intra = shape.has_inter = shape.has_deblock = shape.has_mbaff = shape.has_switching =
+        false;
+    for (; taken < n; taken++) {
+        const struct rec_view *view = pictures[taken].view;
+        struct counts more = c;
+        struct recon_section sections[BIND_DELIVER + 1] = {0};
+        copies += !view;
+        if (!view)
+            continue;
+        add_picture(r, &more, view);
+        /* a single picture that exceeds the usual size makes its flight grow instead */
+        if (c.pictures &&
+            !fits(r, &more, sections, lay_out(r, &more, r->delivery_capacity, sections)))
+            break;
+        c = more;
+        shape.has_intra |= view->head.has_intra;
+        shape.has_inter |= view->head.has_inter;
+        shape.has_deblock |= view->head.has_deblock;
+        shape.has_mbaff |= view->head.mbaff;
+        shape.has_switching |= has_switching_slices(view);
+    }
+    shape.any_format |= shape.has_switching;
+    shape.pictures = c.pictures;
+    shape.mb_total = (uint32_t)c.mbs;
+    shape.unit_total = (uint32_t)c.units;
+    shape.deliveries = taken < n ? 0 : m < r->delivery_capacity ? m : r->delivery_capacity;
+    *chunk = (struct recon_chunk){.pictures = pictures,
+                                  .picture_count = taken,
+                                  .deliveries = deliveries,
+                                  .delivery_count = shape.deliveries,
+                                  .shape = shape,
+                                  .copies = copies};
+    chunk->bytes = lay_out(r, &c, shape.deliveries, chunk->sections);
+}
+
+#define DIRECT_BYTES 4096 /* less is not worth a copy command of its own */
+
+static void close_region(struct recon_flight *f, struct recon_section *open)
+{
+    if (open->size)
+        f->regions[f->region_count++] = (VkBufferCopy){open->offset, open->offset, open->size};
+    f->upload_bytes += open->size;
+    open->size = 0;
+}
+
+/* Bytes of staging are to be uploaded; those of a section come in order and join where they touch.
+ */
+static void staged(struct recon_flight *f, uint32_t section, uint64_t begin, uint64_t bytes)
+{
+    struct recon_section *open = &f->open[section];
+    if (!open->size || open->offset + open->size != begin) {
+        close_region(f, open);
+        open->offset = begin;
+    }
+    open->size += bytes;
+}
+
+/* Records to entry `at` of a section: by way of staging, or, where they lie in an arena, by the
+ * device alone. */
+static void put(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                uint32_t section, uint64_t at, const void *from, uint64_t count, uint64_t size)
+{
+    uint64_t to = chunk->sections[section].offset + at * size, bytes = count * size;
+    struct gpu_place place;
+    bool may = section == BIND_MBS || section == BIND_MOTION || section == BIND_COEFFS;
+    if (!bytes)
+        return;
+    if (may && gpu_arena_find(r->g, from, bytes, &place) &&
+        (place.device || bytes >= DIRECT_BYTES)) {
+        f->copies[f->copy_count++] = (struct recon_copy){place.buffer, {place.offset, to, bytes}};
+        f->upload_bytes += place.device ? 0 : bytes;
+        f->resident |= place.device;
+        return;
+    }
+    memcpy(f->staging.map + to, from, bytes);
+    staged(f, section, to, bytes);
+}
+
+static uint32_t unit_total(const struct rec_mb *mb)
+{
+    return (uint32_t)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
+                      __builtin_popcount(mb->coded[2]));
+}
+
+/* Macroblocks and their units without gaps; to and units are written in order. */
+static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *units,
+                         const struct rec_view *view)
+{
+    uint32_t next = 0, most = recon_packed_units(r, view);
+    for (uint64_t i = 0; i < view->head.mb_count; i++) {
+        struct rec_mb mb = view->mbs[i];
+        uint32_t n = unit_total(&mb);
+        if (n <= most - next && n <= view->unit_count && mb.coeff <= view->unit_count - n)
+            memcpy(units + (uint64_t)next * r->unit_bytes,
+                   (const uint8_t *)view->coeffs + (uint64_t)mb.coeff * r->unit_bytes,
+                   (uint64_t)n * r->unit_bytes);
+        mb.coeff = next;
+        next += n;
+        memcpy(to + i * sizeof(mb), &mb, sizeof(mb));
+    }
+}
+
+static void pack_macroblocks(struct recon *r, struct recon_flight *f,
+                             const struct recon_chunk *chunk, const struct rec_view *view,
+                             const struct counts *c)
+{
+    uint64_t mbs = chunk->sections[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb),
+             units = recon_packed_units(r, view);
+    uint64_t coeffs = chunk->sections[BIND_COEFFS].offset + c->units * r->unit_bytes;
+    if (units == view->unit_count) {
+        put(r, f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count, sizeof(struct rec_mb));
+        put(r, f, chunk, BIND_COEFFS, c->units, view->coeffs, units, r->unit_bytes);
+        return;
+    }
+    pack_compact(r, f->staging.map + mbs, f->staging.map + coeffs, view);
+    staged(f, BIND_MBS, mbs, view->head.mb_count * sizeof(struct rec_mb));
+    staged(f, BIND_COEFFS, coeffs, units * r->unit_bytes);
+}
+
+/* Motion is 4 bytes in 5 of what a picture without coefficients has: pictures without it leave a
+ * gap that is not uploaded. */
+static void pack_picture(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                         const struct recon_picture *picture, struct counts *c)
+{
+    const struct rec_view *view = picture->view;
+    struct rec_picture head = view->head;
+    head.slot = picture->slot;
+    head.work = c->pictures;
+    head.mb_base = (uint32_t)c->mbs;
+    head.slice_base = (uint32_t)c->slices;
+    head.coeff_base = (uint32_t)c->units;
+    head.weight_base = (uint32_t)c->weights;
+    head.scaling_base = (uint32_t)c->scaling;
+    put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
+    pack_macroblocks(r, f, chunk, view, c);
+    if (view->head.has_inter && view->motion)
+        put(r, f, chunk, BIND_MOTION, c->mbs, view->motion, head.mb_count,
+            sizeof(struct rec_motion));
+    put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,
+        sizeof(struct rec_slice));
+    put(r, f, chunk, BIND_WEIGHTS, c->weights, view->weights, view->weight_count, sizeof(int16_t));
+    put(r, f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count,
+        sizeof(struct rec_scaling));
+    add_picture(r, c, view);
+}
+
+void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
+{
+    struct counts c = {0};
+    f->region_count = f->copy_count = 0;
+    f->resident = false;
+    f->upload_bytes = 0;
+    for (uint32_t i = 0; i < chunk->picture_count; i++)
+        if (chunk->pictures[i].view)
+            pack_picture(r, f, chunk, &chunk->pictures[i], &c);
+    for (uint32_t i = 0; i < chunk->delivery_count; i++)
+        put(r, f, chunk, BIND_DELIVER, i, &r->items[i].args, 1, sizeof(struct recon_deliver_args));
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++)
+        close_region(f, &f->open[i]);
+}

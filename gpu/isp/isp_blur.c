@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Privacy blur of developed pictures: two passes over the finished planes on the device, so no
+ * other pass knows of it. The arithmetic is that of deliveries (recon_blur.c).
+ */
+#include "gpu/isp/isp_internal.h"
+#include "gpu/shaders/lib/isp_blur.h"
+
+#include <stddef.h>
+
+#include "shaders/isp_blur.spv.h"
+#include "shaders/isp_blur_cells.spv.h"
+
+_Static_assert(ISP_BLURS == BLUR_RECTS, "the same in the shader");
+_Static_assert(offsetof(struct isp_blur, cells) <= 65536, "what vkCmdUpdateBuffer takes");
+
+#define JOIN_X 64
+#define JOIN_Y 4
+
+static int create_sets(struct isp *isp)
+{
+    struct gpu *g = isp->g;
+    int err = GPU_OK;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2 * isp->flight_count};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = isp->flight_count,
+                                       .poolSizeCount = 1,
+                                       .pPoolSizes = &size};
+    if (!isp->blur_descriptors)
+        VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &isp->blur_descriptors));
+    for (uint32_t i = 0; i < isp->flight_count; i++) {
+        VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                           .descriptorPool = isp->blur_descriptors,
+                                           .descriptorSetCount = 1,
+                                           .pSetLayouts = &isp->blur_layout->set};
+        if (!isp->flights[i].blur_set)
+            VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &isp->flights[i].blur_set));
+    }
+error:
+    return err;
+}
+
+int isp_blur_prepare(struct isp *isp)
+{
+    struct gpu *g = isp->g;
+    const struct gpu_bindings bindings = {.buffers =
+                                              ISP_BIT(ISP_BLUR_OUTPUT) | ISP_BIT(ISP_BLUR_FRAMES)};
+    int err = GPU_OK;
+    if (isp->blur.buffer)
+        return GPU_OK;
+    TRY(gpu_layout_get(g, &bindings, 4, &isp->blur_layout));
+    TRY(gpu_pipeline_get(g, isp->blur_layout, shader_isp_blur_cells, sizeof(shader_isp_blur_cells),
+                         NULL, 0, "isp blur cells", &isp->blur_cells));
+    TRY(gpu_pipeline_get(g, isp->blur_layout, shader_isp_blur, sizeof(shader_isp_blur), NULL, 0,
+                         "isp blur", &isp->blur_join));
+    TRY(create_sets(isp));
+    TRY(gpu_buffer_create(g, isp->width * sizeof(struct isp_blur),
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                          GPU_MEMORY_DEVICE, &isp->blur));
+error:
+    return err;
+}
+
+void isp_blur_free(struct isp *isp)
+{
+    gpu_buffer_free(isp->g, &isp->blur);
+    isp->g->vk.vkDestroyDescriptorPool(isp->g->device, isp->blur_descriptors, NULL);
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t cells_of(uint32_t size)
+{
+    uint32_t n = smaller(size / BLUR_CELL, BLUR_SIDE);
+    return n ? n : 1;
+}
+
+/* A chroma sample that belongs to any luma sample inside is inside. */
+static struct recon_blur_rect in_planes(const struct isp_rect *r, const struct isp_args *args)
+{
+    uint32_t right = r->x + smaller(r->width, args->out_width - r->x),
+             bottom = r->y + smaller(r->height, args->out_height - r->y);
+    return (struct recon_blur_rect){.x = {r->x, r->x / 2},
+                                    .y = {r->y, r->y / 2},
+                                    .width = {right - r->x, (right + 1) / 2 - r->x / 2},
+                                    .height = {bottom - r->y, (bottom + 1) / 2 - r->y / 2},
+                                    .columns = cells_of(right - r->x),
+                                    .rows = cells_of(bottom - r->y)};
+}
+
+static struct isp_blur describe(const struct isp_item *item)
+{
+    static const uint8_t first_components[ISP_FORMATS] = {
+        [ISP_I420] = 1,  [ISP_NV12] = 1, [ISP_P010] = 1, [ISP_GRAY8] = 1,
+        [ISP_RGB24] = 3, [ISP_RGBA] = 4, [ISP_RGB48] = 3};
+    const struct isp_camera *c = item->frame.camera;
+    const struct isp_params *p = &c->params;
+    bool wide = p->format == ISP_P010 || p->format == ISP_RGB48,
+         pairs = p->format == ISP_NV12 || p->format == ISP_P010;
+    struct isp_blur out = {.count = p->blur_count,
+                           .planes = c->planes,
+                           .bits = wide ? 16 : 8,
+                           .shift = p->format == ISP_P010 ? 6 : 0};
+    for (uint32_t i = 0, first = 0; i < c->planes; i++) {
+        uint32_t components = i == 0 ? first_components[p->format] : pairs ? 2 : 1;
+        out.plane[i] =
+            (struct isp_blur_plane){.offset = (uint32_t)((item->out_at + c->out_offset[i]) / 4),
+                                    .stride = c->out_stride[i] / 4,
+                                    .rows = c->rows[i],
+                                    .width = c->row_bytes[i] / (wide ? 2 : 1) / components,
+                                    .components = components,
+                                    .first = first,
+                                    .kind = i > 0};
+        first += components;
+    }
+    for (uint32_t i = 0; i < p->blur_count; i++)
+        out.rects[i] = in_planes(&p->blur[i], &c->args);
+    return out;
+}
+
+static void write_set(struct isp *isp, const struct isp_flight *f)
+{
+    const VkDescriptorBufferInfo buffers[2] = {
+        [ISP_BLUR_OUTPUT] = {f->output.buffer, 0, VK_WHOLE_SIZE},
+        [ISP_BLUR_FRAMES] = {isp->blur.buffer, 0, VK_WHOLE_SIZE}};
+    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                  .dstSet = f->blur_set,
+                                  .descriptorCount = 2,
+                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                  .pBufferInfo = buffers};
+    isp->g->vk.vkUpdateDescriptorSets(isp->g->device, 1, &write, 0, NULL);
+}
+
+static void bind(struct isp *isp, struct isp_flight *f, VkPipeline pipeline)
+{
+    struct gpu *g = isp->g;
+    g->vk.vkCmdBindPipeline(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                  isp->blur_layout->pipeline, 0, 1, &f->blur_set, 0, NULL);
+}
+
+static void record_cells(struct isp *isp, struct isp_flight *f, uint32_t index)
+{
+    const struct isp_params *p = &f->items[index].frame.camera->params;
+    uint32_t components = p->format == ISP_GRAY8 ? 1 : p->format == ISP_RGBA ? 4 : 3;
+    isp->g->vk.vkCmdPushConstants(f->commands, isp->blur_layout->pipeline,
+                                  VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &index);
+    isp->g->vk.vkCmdDispatch(f->commands, BLUR_SIDE * BLUR_SIDE, p->blur_count, components);
+}
+
+static void record_join(struct isp *isp, struct isp_flight *f, uint32_t index)
+{
+    const struct isp_camera *c = f->items[index].frame.camera;
+    uint32_t words = 0, rows = 0;
+    for (uint32_t i = 0; i < c->planes; i++) {
+        words = c->out_stride[i] / 4 > words ? c->out_stride[i] / 4 : words;
+        rows += c->rows[i];
+    }
+    isp->g->vk.vkCmdPushConstants(f->commands, isp->blur_layout->pipeline,
+                                  VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &index);
+    isp->g->vk.vkCmdDispatch(f->commands, (words + JOIN_X - 1) / JOIN_X,
+                             (rows + JOIN_Y - 1) / JOIN_Y, 1);
+}
+
+void isp_blur_record(struct isp *isp, struct isp_flight *f)
+{
+    const uint32_t output = ISP_BIT(ISP_BIND_OUTPUT), blur = ISP_BIT(ISP_RES_BLUR);
+    uint32_t list[ISP_MAX_WIDTH], n = 0;
+    for (uint32_t i = 0; i < f->count; i++)
+        if (f->items[i].frame.camera->params.blur_count)
+            list[n++] = i;
+    if (!n)
+        return;
+    gpu_label_begin(isp->g, f->commands, "isp blur");
+    write_set(isp, f);
+    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_TRANSFER, 0, blur);
+    for (uint32_t i = 0; i < n; i++) {
+        struct isp_blur args = describe(&f->items[list[i]]);
+        isp->g->vk.vkCmdUpdateBuffer(f->commands, isp->blur.buffer, list[i] * sizeof(args),
+                                     offsetof(struct isp_blur, cells), &args);
+    }
+    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, output | blur, blur);
+    bind(isp, f, isp->blur_cells);
+    for (uint32_t i = 0; i < n; i++)
+        record_cells(isp, f, list[i]);
+    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, blur, output);
+    bind(isp, f, isp->blur_join);
+    for (uint32_t i = 0; i < n; i++)
+        record_join(isp, f, list[i]);
+    gpu_label_end(isp->g, f->commands);
+}
