@@ -5,7 +5,8 @@
  * Threads: the loop thread (callbacks), one stream thread per session (libavformat and step 1,
  * stream.c), the codec workers (steps 2 and 3, workers.c) and one GPU thread (steps 4 and 5,
  * gpu_thread.c), which alone calls gpu.h and recon.h after start-up. Where the GPU does step 2,
- * too, a thread of its own gives it pictures and takes them back (entropy_gpu.c, gpu/h264/gpu_entropy.h).
+ * too, a thread of its own gives it pictures and takes them back (entropy_gpu.c,
+ * gpu/h264/gpu_entropy.h).
  *
  * engine.lock guards every field below that is not marked with the thread that owns it. Nothing
  * slow happens under it: no decode, no Vulkan, no system call that may block. A picture is never
@@ -15,6 +16,7 @@
 #define PELTON_ENGINE_INTERNAL_H
 
 #include "codec/h264.h"
+#include "daemon/worker/feed/subscription.h"
 #include "daemon/worker/session.h"
 #include "gpu/h264/recon.h"
 #include "gpu/tune/tune.h"
@@ -123,39 +125,6 @@ struct output {
     struct output *next;
 };
 
-/* ---- pools (pool.c) ---- */
-
-enum pool_slot_state { POOL_FREE, POOL_WRITING, POOL_HELD };
-
-struct pool {
-    struct session_format format;
-    void *memory; /* NULL for PELTON_NONE */
-    struct gpu_host *host;
-    /* what the frame store writes; of 4:0:0 given out with chroma planes luma alone */
-    enum recon_format delivered;
-    bool announced, retired; /* on_format queued; a newer epoch exists */
-    uint32_t busy;           /* slots not FREE */
-    uint32_t events;         /* not yet called back, that name the pool */
-    struct {
-        enum pool_slot_state state;
-        uint32_t generation;
-    } *slots;
-    uint32_t cursor; /* slots are handed out in turn */
-    struct pool *next;
-};
-
-/* Allocating and pinning a pool takes a tenth of a second: not on the GPU thread, which all
- * sessions wait for. Any thread. */
-int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format delivered,
-                bool memory, struct pool **out);
-void pool_free(struct pool *pool);                 /* GPU thread, without the lock */
-bool pool_take(struct pool *pool, uint32_t *slot); /* FREE -> WRITING, new generation */
-void pool_put(struct pool *pool, uint32_t slot);   /* -> FREE */
-/* Planes of one frame; fills pix_fmt, planes, offsets, strides, sizes and slot_size. */
-struct pixels;
-void pool_layout(const struct pixels *pixels, uint32_t width, uint32_t height,
-                 struct session_format *format);
-
 /* ---- frame stores (store.c) ---- */
 
 struct store_key {
@@ -223,21 +192,6 @@ struct batch {
     struct recon_delivery deliveries[BATCH_DELIVERIES];
 };
 
-/* A thread that makes the next pool of a session. One at a time; GPU thread, with the lock. */
-struct pool_maker {
-    struct session *session;
-    uv_thread_t thread;
-    struct session_format format;
-    enum recon_format delivered;
-    bool running, done; /* the thread exists; it has nothing more to do than to end */
-    int error;
-    struct pool *pool;
-};
-bool pool_maker_start(struct session *s, const struct session_format *format,
-                      enum recon_format delivered);
-/* after done; drops the lock to join the thread */
-struct pool *pool_maker_result(struct session *s, int *error);
-
 void gpu_thread_main(void *engine);
 /* with the lock */
 void gpu_fail_all(struct engine *e, int code, const char *cause, const char *hint);
@@ -275,21 +229,10 @@ void account_unref(struct account *a); /* NULL allowed */
 
 /* ---- sessions (session.c) ---- */
 
-enum event_kind { EVENT_FORMAT, EVENT_FRAME, EVENT_STATE };
-struct event {
-    struct event *next;
-    enum event_kind kind;
-    struct pool *pool;          /* its events counts it; may be NULL */
-    struct session_frame frame; /* owns its side */
-    bool running;               /* EVENT_STATE */
-    char cause[256];
-};
-
 struct session {
     struct engine *engine;
     struct session *next;
-    struct session_callbacks callbacks; /* loop thread */
-    void *ctx;
+    struct subscription sub;
 
     /* Parameters, copied; constant after session_open, but params.blur_width and blur_height (GPU
      * thread). */
@@ -306,9 +249,6 @@ struct session {
     bool thread_started, thread_ended;
     atomic_bool stop;  /* the source is to end at once: closing, or enough has been seen */
     bool abort;        /* what is in flight is thrown away: closing, GPU lost */
-    bool closing;      /* session_close was called */
-    bool released;     /* the GPU thread has given up pools and store */
-    bool end_posted;   /* with lock: on_end may follow */
     uv_cond_t room;    /* the stream thread waits here for the window to shrink */
     bool source_waits; /* it does */
 
@@ -333,21 +273,13 @@ struct session {
     /* frame slots: allowed, of these needed for in-order progress, in use */
     uint32_t quota, base, held;
     uint32_t want, seat; /* pictures ahead that it can use; counts the stores it was attached to */
-    int64_t store_wait_ns;   /* since when it waits for slots of a store; 0: it does not */
-    struct pool *pools;      /* newest first; pools is the current one */
-    struct pool_maker maker; /* of the next one */
-    uint32_t epoch;
+    int64_t store_wait_ns; /* since when it waits for slots of a store; 0: it does not */
 
-    struct event *events, **events_tail;
-    bool news; /* loop thread: it has some, or information */
     struct pelton_info info;
-    bool info_ready, info_sent;
     struct pelton_probe_sei probe_sei; /* first is the session's */
     bool has_container_colour;
     struct pelton_colour container_colour;
     struct pelton_rational container_sar;
-    struct pelton_failure failure;
-    bool has_failure;
 
     struct account *account;
     struct pelton_stats stats; /* without the fields that session_stats computes */
@@ -361,9 +293,8 @@ struct session {
 
 /* with the lock; the first cause stays */
 void session_fail(struct session *s, int code, const char *cause, const char *hint);
-void session_post(struct session *s, struct event *ev); /* with the lock */
-void session_maybe_end(struct session *s);              /* with the lock, GPU thread */
-void session_account_memory(struct session *s);         /* with the lock: notes the most */
+void session_maybe_end(struct session *s);      /* with the lock, GPU thread */
+void session_account_memory(struct session *s); /* with the lock: notes the most */
 /* with the lock: sum over stores */
 void session_account_gpu(struct session *s, struct recon_times *out);
 void sessions_dispatch(struct engine *e); /* loop thread, without the lock */

@@ -24,9 +24,9 @@ static char *copy_string(const char *text, bool *failed)
 
 static void session_free(struct session *s)
 {
-    while (s->events) {
-        struct event *ev = s->events;
-        s->events = ev->next;
+    while (s->sub.events) {
+        struct event *ev = s->sub.events;
+        s->sub.events = ev->next;
         free(ev->frame.side);
         free(ev);
     }
@@ -58,7 +58,7 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
     s->pix_fmt = copy_string(params->pix_fmt, &failed);
     s->window_tail = &s->window;
     s->outputs_tail = &s->outputs;
-    s->events_tail = &s->events;
+    s->sub.events_tail = &s->sub.events;
     s->opened_ns = now_ns();
     s->account = account_create(&e->memory);
     if (failed || !s->account) {
@@ -78,8 +78,8 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
         return PELTON_ERR_NOMEM;
     s->resume_sequence = resume_sequence;
     s->probe_only = probe_only;
-    s->callbacks = *callbacks;
-    s->ctx = ctx;
+    s->sub.callbacks = *callbacks;
+    s->sub.ctx = ctx;
     uv_mutex_lock(&e->lock);
     if (uv_thread_create(&s->thread, stream_thread_main, s)) {
         uv_mutex_unlock(&e->lock);
@@ -98,29 +98,29 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
 
 void session_fail(struct session *s, int code, const char *cause, const char *hint)
 {
-    if (s->has_failure)
+    if (s->sub.has_failure)
         return;
-    s->has_failure = true;
-    s->failure.code = code;
-    snprintf(s->failure.cause, sizeof(s->failure.cause), "%s", cause);
-    snprintf(s->failure.hint, sizeof(s->failure.hint), "%s", hint);
+    s->sub.has_failure = true;
+    s->sub.failure.code = code;
+    snprintf(s->sub.failure.cause, sizeof(s->sub.failure.cause), "%s", cause);
+    snprintf(s->sub.failure.hint, sizeof(s->sub.failure.hint), "%s", hint);
 }
 
-void session_post(struct session *s, struct event *ev)
+void subscription_post(struct subscription *sub, struct event *ev)
 {
     ev->next = NULL;
     if (ev->pool)
         ev->pool->events++;
-    *s->events_tail = ev;
-    s->events_tail = &ev->next;
+    *sub->events_tail = ev;
+    sub->events_tail = &ev->next;
 }
 
 /* Nothing is in flight any more: what the GPU thread owned is gone, the loop thread may finish. */
 void session_maybe_end(struct session *s)
 {
-    if (s->end_posted || !s->released)
+    if (s->sub.end_posted || !s->sub.released)
         return;
-    s->end_posted = true;
+    s->sub.end_posted = true;
     s->ended_ns = now_ns();
     engine_notify(s->engine);
 }
@@ -129,7 +129,7 @@ void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t 
 {
     struct engine *e = s->engine;
     uv_mutex_lock(&e->lock);
-    for (struct pool *p = s->pools; p; p = p->next)
+    for (struct pool *p = s->sub.pools; p; p = p->next)
         if (p->format.epoch == epoch && slot < p->format.slots &&
             p->slots[slot].state == POOL_HELD && p->slots[slot].generation == generation) {
             pool_put(p, slot);
@@ -162,7 +162,7 @@ void session_account_gpu(struct session *s, struct recon_times *out)
 static uint64_t pools_bytes(const struct session *s)
 {
     uint64_t bytes = 0;
-    for (const struct pool *p = s->pools; p; p = p->next)
+    for (const struct pool *p = s->sub.pools; p; p = p->next)
         bytes += p->format.memfd_size;
     return bytes;
 }
@@ -219,7 +219,7 @@ void session_close(struct session *s)
 {
     struct engine *e = s->engine;
     uv_mutex_lock(&e->lock);
-    s->closing = s->abort = true;
+    s->sub.closing = s->abort = true;
     atomic_store(&s->stop, true);
     uv_cond_broadcast(&s->room);
     workers_wake(e, UINT_MAX);
@@ -229,12 +229,12 @@ void session_close(struct session *s)
 
 static void call_event(struct session *s, const struct event *ev)
 {
-    if (ev->kind == EVENT_FORMAT && s->callbacks.on_format)
-        s->callbacks.on_format(s->ctx, &ev->pool->format);
-    else if (ev->kind == EVENT_FRAME && s->callbacks.on_frame)
-        s->callbacks.on_frame(s->ctx, &ev->frame);
-    else if (ev->kind == EVENT_STATE && s->callbacks.on_state)
-        s->callbacks.on_state(s->ctx, ev->running, ev->cause);
+    if (ev->kind == EVENT_FORMAT && s->sub.callbacks.on_format)
+        s->sub.callbacks.on_format(s->sub.ctx, &ev->pool->format);
+    else if (ev->kind == EVENT_FRAME && s->sub.callbacks.on_frame)
+        s->sub.callbacks.on_frame(s->sub.ctx, &ev->frame);
+    else if (ev->kind == EVENT_STATE && s->sub.callbacks.on_state)
+        s->sub.callbacks.on_state(s->sub.ctx, ev->running, ev->cause);
 }
 
 /* Info, then all events. After session_close nothing but on_end is called. */
@@ -242,19 +242,19 @@ static void dispatch_events(struct session *s)
 {
     struct engine *e = s->engine;
     uv_mutex_lock(&e->lock);
-    bool info = s->info_ready && !s->info_sent;
-    s->info_sent |= info;
-    struct event *events = s->events;
-    s->events = NULL;
-    s->events_tail = &s->events;
-    bool quiet = s->closing;
+    bool info = s->sub.info_ready && !s->sub.info_sent;
+    s->sub.info_sent |= info;
+    struct event *events = s->sub.events;
+    s->sub.events = NULL;
+    s->sub.events_tail = &s->sub.events;
+    bool quiet = s->sub.closing;
     uv_mutex_unlock(&e->lock);
-    if (info && !quiet && s->callbacks.on_info)
-        s->callbacks.on_info(s->ctx, &s->info,
-                             s->probe_only && s->params.side_data ? &s->probe_sei : NULL);
+    if (info && !quiet && s->sub.callbacks.on_info)
+        s->sub.callbacks.on_info(s->sub.ctx, &s->info,
+                                 s->probe_only && s->params.side_data ? &s->probe_sei : NULL);
     bool any = events != NULL;
     for (struct event *ev = events; ev; ev = ev->next)
-        if (!s->closing) /* a callback may close it */
+        if (!s->sub.closing) /* a callback may close it */
             call_event(s, ev);
     if (any && s->live)
         atomic_store(&e->awake_until_ns, 0);
@@ -285,8 +285,8 @@ static void session_end(struct session *s)
     e->session_count--;
     fill_stats(s, &stats);
     uv_mutex_unlock(&e->lock);
-    if (s->callbacks.on_end)
-        s->callbacks.on_end(s->ctx, &s->failure, &stats);
+    if (s->sub.callbacks.on_end)
+        s->sub.callbacks.on_end(s->sub.ctx, &s->sub.failure, &stats);
     session_free(s);
 }
 
@@ -297,7 +297,7 @@ static bool end_one(struct engine *e)
     struct session *ended = NULL;
     uv_mutex_lock(&e->lock);
     for (struct session *s = e->sessions; s && !ended; s = s->next)
-        if (s->end_posted && !s->events)
+        if (s->sub.end_posted && !s->sub.events)
             ended = s;
     uv_mutex_unlock(&e->lock);
     if (ended)
@@ -310,10 +310,10 @@ void sessions_dispatch(struct engine *e)
     /* Sessions are added and removed on this thread only, at the head of the list or in end_one. */
     uv_mutex_lock(&e->lock);
     for (struct session *s = e->sessions; s; s = s->next)
-        s->news = s->events || (s->info_ready && !s->info_sent);
+        s->sub.news = s->sub.events || (s->sub.info_ready && !s->sub.info_sent);
     uv_mutex_unlock(&e->lock);
     for (struct session *s = e->sessions; s; s = s->next)
-        if (s->news)
+        if (s->sub.news)
             dispatch_events(s);
     while (end_one(e))
         ;

@@ -39,7 +39,7 @@ static bool post(struct session *s, enum event_kind kind, struct pool *pool,
     ev->pool = pool;
     if (frame)
         ev->frame = *frame;
-    session_post(s, ev);
+    subscription_post(&s->sub, ev);
     return true;
 }
 
@@ -189,11 +189,11 @@ static void take_pool(struct engine *e, struct session *s)
         fail_session(s, err, "no memory for its frames");
         return;
     }
-    s->epoch++;
-    if (s->pools)
-        s->pools->retired = true;
-    pool->next = s->pools;
-    s->pools = pool;
+    s->sub.epoch++;
+    if (s->sub.pools)
+        s->sub.pools->retired = true;
+    pool->next = s->sub.pools;
+    s->sub.pools = pool;
 }
 
 /* The first frame that waits decides the epoch. */
@@ -203,7 +203,7 @@ static bool ensure_pool(struct engine *e, struct session *s)
     struct session_format format;
     enum recon_format delivered;
     char why[128];
-    if (s->maker.running)
+    if (s->sub.maker.running)
         return false;
     while (out && out->state != OUTPUT_QUEUED)
         out = out->next;
@@ -213,7 +213,7 @@ static bool ensure_pool(struct engine *e, struct session *s)
         fail_session(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
         return true;
     }
-    if (s->pools && format_equal(&format, &s->pools->format))
+    if (s->sub.pools && format_equal(&format, &s->sub.pools->format))
         return false;
     bool fields =
         out ? out->structure != REC_FRAME : s->params.fields && !s->ahead->frame_mbs_only_flag;
@@ -221,7 +221,7 @@ static bool ensure_pool(struct engine *e, struct session *s)
         fail_session(s, PELTON_ERR_USAGE, why);
         return true;
     }
-    format.epoch = s->epoch + 1;
+    format.epoch = s->sub.epoch + 1;
     format.slots = pool_depth(e, s, format.slot_size);
     if (!pool_maker_start(s, &format, delivered))
         fail_session(s, PELTON_ERR_NOMEM, "no thread for its frames");
@@ -231,7 +231,7 @@ static bool ensure_pool(struct engine *e, struct session *s)
 /* What the first frame will need is there, and the stream thread may go on. */
 static void end_ahead(struct session *s)
 {
-    if (s->ahead && (s->abort || (s->pools && store_serves(s, s->ahead)))) {
+    if (s->ahead && (s->abort || (s->sub.pools && store_serves(s, s->ahead)))) {
         s->ahead = NULL;
         uv_cond_signal(&s->room);
     }
@@ -241,7 +241,7 @@ static void end_ahead(struct session *s)
 static bool collect_pools(struct engine *e, struct session *s, bool all)
 {
     bool any = false;
-    for (struct pool **at = &s->pools; *at;) {
+    for (struct pool **at = &s->sub.pools; *at;) {
         struct pool *pool = *at;
         if (!all && (!pool->retired || pool->busy || pool->events)) {
             at = &pool->next;
@@ -266,10 +266,10 @@ static bool names_retired(const struct session *s)
 
 static bool may_release(const struct session *s)
 {
-    if (!s->thread_ended || s->window || s->outputs || s->live_pictures || s->events ||
-        s->released || s->maker.running)
+    if (!s->thread_ended || s->window || s->outputs || s->live_pictures || s->sub.events ||
+        s->sub.released || s->sub.maker.running)
         return false;
-    for (const struct pool *p = s->pools; p; p = p->next)
+    for (const struct pool *p = s->sub.pools; p; p = p->next)
         if (p->events)
             return false;
     return true;
@@ -279,7 +279,7 @@ bool session_tend(struct engine *e, struct session *s)
 {
     struct h264_picture *unref[UNREF_MAX];
     uint32_t count = 0;
-    bool any = s->maker.running && s->maker.done;
+    bool any = s->sub.maker.running && s->sub.maker.done;
     if (any)
         take_pool(e, s);
     if (s->abort)
@@ -288,7 +288,7 @@ bool session_tend(struct engine *e, struct session *s)
         any |= ensure_store(e, s) | ensure_pool(e, s);
     end_ahead(s);
     if (announce(s, unref, &count)) {
-        if (s->events)
+        if (s->sub.events)
             engine_notify(e);
         session_account_memory(s);
         any = true;
@@ -306,7 +306,7 @@ bool session_tend(struct engine *e, struct session *s)
         collect_pools(e, s, true);
         store_detach(s);
         e->measure |= e->params.timestamps && e->measured < MEASUREMENTS;
-        s->released = true;
+        s->sub.released = true;
         session_maybe_end(s);
     } else if (any && s->abort) {
         engine_notify(e);

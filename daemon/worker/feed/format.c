@@ -83,10 +83,10 @@ bool format_of(const struct session *s, const struct h264_sps *sps, bool second_
     f.colour = format_colour(s, sps);
     f.vui = side_vui(sps);
     /* shown as the base view is */
-    if (second_view && s->pools && same_layout(&f, &s->pools->format)) {
-        f.sar = s->pools->format.sar;
-        f.colour = s->pools->format.colour;
-        f.vui = s->pools->format.vui;
+    if (second_view && s->sub.pools && same_layout(&f, &s->sub.pools->format)) {
+        f.sar = s->sub.pools->format.sar;
+        f.colour = s->sub.pools->format.colour;
+        f.vui = s->sub.pools->format.vui;
     }
     *out = f;
     return true;

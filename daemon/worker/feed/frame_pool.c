@@ -143,12 +143,12 @@ static void make(void *session)
     struct session *s = session;
     struct engine *e = s->engine;
     struct pool *pool = NULL;
-    int err = pool_create(e->gpu, &s->maker.format, s->maker.delivered,
+    int err = pool_create(e->gpu, &s->sub.maker.format, s->sub.maker.delivered,
                           s->params.transport != PELTON_NONE, &pool);
     uv_mutex_lock(&e->lock);
-    s->maker.error = err;
-    s->maker.pool = pool;
-    s->maker.done = true;
+    s->sub.maker.error = err;
+    s->sub.maker.pool = pool;
+    s->sub.maker.done = true;
     engine_wake_gpu(e);
     uv_mutex_unlock(&e->lock);
 }
@@ -156,19 +156,19 @@ static void make(void *session)
 bool pool_maker_start(struct session *s, const struct session_format *format,
                       enum recon_format delivered)
 {
-    s->maker = (struct pool_maker){.format = *format, .delivered = delivered};
-    s->maker.running = uv_thread_create(&s->maker.thread, make, s) == 0;
-    return s->maker.running;
+    s->sub.maker = (struct pool_maker){.format = *format, .delivered = delivered};
+    s->sub.maker.running = uv_thread_create(&s->sub.maker.thread, make, s) == 0;
+    return s->sub.maker.running;
 }
 
 struct pool *pool_maker_result(struct session *s, int *error)
 {
     uv_mutex_unlock(&s->engine->lock);
-    uv_thread_join(&s->maker.thread);
+    uv_thread_join(&s->sub.maker.thread);
     uv_mutex_lock(&s->engine->lock);
-    s->maker.running = false;
-    *error = s->maker.error;
-    return s->maker.pool;
+    s->sub.maker.running = false;
+    *error = s->sub.maker.error;
+    return s->sub.maker.pool;
 }
 
 bool pool_take(struct pool *pool, uint32_t *slot)

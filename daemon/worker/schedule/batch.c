@@ -257,7 +257,8 @@ static bool wants_other_field(const struct session *s, const struct output *out,
     const struct job *job = out->pic->user;
     return out->state == OUTPUT_QUEUED && out->structure == REC_FRAME &&
            frame_is_single_field(job) && !job->frame.filled && frame_submitted(job) &&
-           job->store == b->store && job->frame.batch < b->serial && s->pools && s->pools->memory;
+           job->store == b->store && job->frame.batch < b->serial && s->sub.pools &&
+           s->sub.pools->memory;
 }
 
 static void collect_single_fields(struct session *s, struct batch *b)
@@ -387,22 +388,22 @@ static void collect_outputs(struct session *s, struct batch *b)
         uint32_t slot;
         if (out->state != OUTPUT_QUEUED)
             continue;
-        if (!frame_submitted(job) || job->store != b->store || !s->pools)
+        if (!frame_submitted(job) || job->store != b->store || !s->sub.pools)
             return;
-        if (s->pools->memory && out->structure == REC_FRAME && frame_is_single_field(job) &&
+        if (s->sub.pools->memory && out->structure == REC_FRAME && frame_is_single_field(job) &&
             !job->frame.filled)
             return;
         if (refuse_corrupt(s, out))
             continue;
         if (!format_of(s, out->pic->sps, out->pic->view, &format, &delivered) ||
-            !format_equal(&format, &s->pools->format))
+            !format_equal(&format, &s->sub.pools->format))
             return;
-        if (!s->pools->memory) { /* PELTON_NONE: done when the picture is */
-            out->pool = s->pools;
+        if (!s->sub.pools->memory) { /* PELTON_NONE: done when the picture is */
+            out->pool = s->sub.pools;
             out->state = OUTPUT_SUBMITTED;
             engine_wake_gpu(s->engine); /* it may be done already */
-        } else if (pool_take(s->pools, &slot)) {
-            deliver(b, s, out, s->pools, slot);
+        } else if (pool_take(s->sub.pools, &slot)) {
+            deliver(b, s, out, s->sub.pools, slot);
         } else if (s->params.policy == PELTON_LOSSLESS || s->params.transport == PELTON_READBACK) {
             return;
         } else {

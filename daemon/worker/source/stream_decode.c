@@ -233,7 +233,7 @@ static void set_range(struct stream *st)
 static bool wants_more(struct stream *st)
 {
     return !stream_stopped(st) && !st->enough && !st->failed &&
-           !(st->session->probe_only && st->session->info_ready);
+           !(st->session->probe_only && st->session->sub.info_ready);
 }
 
 static void run(struct stream *st)
@@ -272,7 +272,7 @@ static void on_source_state(void *ctx, bool running, const char *cause)
     ev->running = running;
     snprintf(ev->cause, sizeof(ev->cause), "%s", cause);
     uv_mutex_lock(&st->engine->lock);
-    session_post(st->session, ev);
+    subscription_post(&st->session->sub, ev);
     uv_mutex_unlock(&st->engine->lock);
     engine_notify(st->engine);
 }

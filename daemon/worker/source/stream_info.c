@@ -55,7 +55,7 @@ void stream_drain_probe(struct stream *st)
     while ((pic = h264_stream_next_decode(st->codec)))
         h264_picture_unref(pic);
     while ((pic = h264_stream_next_output(st->codec))) {
-        if (!st->session->info_ready)
+        if (!st->session->sub.info_ready)
             side_probe_add(&st->probe, pic);
         h264_picture_unref(pic);
     }
@@ -72,7 +72,7 @@ void stream_give_info(struct stream *st, bool supported, const char *element, co
     struct session *s = st->session;
     if (st->codec)
         info_from_sps(st);
-    if (s->probe_only && !s->info_ready) {
+    if (s->probe_only && !s->sub.info_ready) {
         if (st->codec) {
             h264_stream_flush(st->codec);
             stream_drain_probe(st);
@@ -83,11 +83,11 @@ void stream_give_info(struct stream *st, bool supported, const char *element, co
     snprintf(st->info.unsupported_element, sizeof(st->info.unsupported_element), "%s", element);
     snprintf(st->info.unsupported_what, sizeof(st->info.unsupported_what), "%s", what);
     uv_mutex_lock(&st->engine->lock);
-    bool first = !s->info_ready;
+    bool first = !s->sub.info_ready;
     if (first) {
         s->info = st->info;
         s->probe_sei = st->probe.out;
-        s->info_ready = true;
+        s->sub.info_ready = true;
     }
     uv_mutex_unlock(&st->engine->lock);
     if (first)
