@@ -19,9 +19,9 @@ static uint8_t field_flag(const struct h264_picture *pic, uint32_t i)
     uint32_t other = i / pic->mb_width & 1 ? i - pic->mb_width : i + pic->mb_width;
     if (pic->structure != REC_FRAME)
         return REC_MB_FIELD;
-    if (!pic->mbaff || other >= pic->mb_count || !pic->syntax[other].decoded)
+    if (!pic->mbaff || other >= pic->mb_count || !pic->arrays.syntax[other].decoded)
         return 0;
-    return pic->mbs[other].flags & REC_MB_FIELD;
+    return pic->arrays.mbs[other].flags & REC_MB_FIELD;
 }
 
 /* A slice that failed within a pair leaves its top macroblock beside the bottom one of another
@@ -30,9 +30,10 @@ static void settle_pairs(struct h264_picture *pic)
 {
     for (uint32_t i = 0; i + pic->mb_width < pic->mb_count; i++) {
         uint32_t bottom = i + pic->mb_width;
-        if (!(i / pic->mb_width & 1) && pic->syntax[i].decoded && pic->syntax[bottom].decoded &&
-            ((pic->mbs[i].flags ^ pic->mbs[bottom].flags) & REC_MB_FIELD))
-            pic->syntax[bottom].decoded = 0;
+        if (!(i / pic->mb_width & 1) && pic->arrays.syntax[i].decoded &&
+            pic->arrays.syntax[bottom].decoded &&
+            ((pic->arrays.mbs[i].flags ^ pic->arrays.mbs[bottom].flags) & REC_MB_FIELD))
+            pic->arrays.syntax[bottom].decoded = 0;
     }
 }
 
@@ -42,14 +43,15 @@ uint32_t h264_conceal_find(struct h264_picture *pic)
     if (pic->mbaff)
         settle_pairs(pic);
     for (uint32_t i = 0; i < pic->mb_count; i++) {
-        if (pic->syntax[i].decoded)
+        if (pic->arrays.syntax[i].decoded)
             continue;
         missing++;
-        pic->mbs[i] = (struct rec_mb){.slice = pic->slice_count, .flags = field_flag(pic, i)};
-        memset(&pic->motion[i], 0, sizeof(pic->motion[i]));
-        memset(pic->motion[i].ref_idx, -1, sizeof(pic->motion[i].ref_idx));
+        pic->arrays.mbs[i] =
+            (struct rec_mb){.slice = pic->slice_count, .flags = field_flag(pic, i)};
+        memset(&pic->arrays.motion[i], 0, sizeof(pic->arrays.motion[i]));
+        memset(pic->arrays.motion[i].ref_idx, -1, sizeof(pic->arrays.motion[i].ref_idx));
     }
-    atomic_store(&pic->missing_mbs, missing);
+    atomic_store(&pic->damage.missing_mbs, missing);
     return missing;
 }
 
@@ -57,7 +59,7 @@ uint32_t h264_conceal_find(struct h264_picture *pic)
  * not worth their rules. */
 static void conceal_intra(struct h264_picture *pic, uint32_t i)
 {
-    struct rec_mb *mb = &pic->mbs[i];
+    struct rec_mb *mb = &pic->arrays.mbs[i];
     mb->kind = REC_MB_INTRA_16X16;
     mb->intra_mode[0] = 2;
     if (pic->mbaff)
@@ -68,7 +70,7 @@ static void conceal_intra(struct h264_picture *pic, uint32_t i)
 
 static void conceal_inter(struct conceal *c, uint32_t i)
 {
-    c->pic->mbs[i].kind = REC_MB_INTER;
+    c->pic->arrays.mbs[i].kind = REC_MB_INTER;
     h264_conceal_motion(c, i);
 }
 
@@ -78,12 +80,12 @@ static bool mostly_intra(const struct h264_picture *pic)
 {
     uint32_t intra = 0, inter = 0;
     for (uint32_t i = 0; i < pic->mb_count; i++) {
-        uint32_t slice = pic->mbs[i].slice;
+        uint32_t slice = pic->arrays.mbs[i].slice;
         if (slice >= pic->slice_count || pic->slices[slice].hdr.type == H264_I ||
             pic->slices[slice].hdr.type == H264_SI)
             continue;
-        intra += pic->mbs[i].kind != REC_MB_INTER;
-        inter += pic->mbs[i].kind == REC_MB_INTER;
+        intra += pic->arrays.mbs[i].kind != REC_MB_INTER;
+        inter += pic->arrays.mbs[i].kind == REC_MB_INTER;
     }
     return intra > 3 * inter;
 }
@@ -113,7 +115,8 @@ static void spread(struct conceal *c, uint32_t *queue)
 {
     uint32_t begin = 0, end = 0;
     for (uint32_t i = 0; i < c->pic->mb_count; i++)
-        c->depth[i] = c->pic->mbs[i].slice < c->pic->slice_count ? CONCEAL_KNOWN : CONCEAL_MISSING;
+        c->depth[i] =
+            c->pic->arrays.mbs[i].slice < c->pic->slice_count ? CONCEAL_KNOWN : CONCEAL_MISSING;
     for (uint32_t i = 0; i < c->pic->mb_count; i++)
         if (c->depth[i] == CONCEAL_KNOWN)
             end = reach(c, i, queue, end);
@@ -135,7 +138,7 @@ int h264_conceal(struct h264_picture *pic)
     int error;
     if (!h264_conceal_references(&c) || mostly_intra(pic)) {
         for (uint32_t i = 0; i < pic->mb_count; i++)
-            if (pic->mbs[i].slice == pic->slice_count)
+            if (pic->arrays.mbs[i].slice == pic->slice_count)
                 conceal_intra(pic, i);
         return H264_OK;
     }

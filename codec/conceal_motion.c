@@ -34,9 +34,9 @@ static void add_reference(struct conceal *c, uint32_t slice, int list, unsigned 
         if (c->refs[k].id == id)
             return;
     c->refs[c->count] = (struct conceal_ref){id, s->ref[list][i].long_term ? 0 : distance};
-    c->pic->conceal_refs[c->count].slice = slice;
-    c->pic->conceal_refs[c->count].list = (uint8_t)list;
-    c->pic->conceal_refs[c->count].index = (uint8_t)i;
+    c->pic->damage.conceal_refs[c->count].slice = slice;
+    c->pic->damage.conceal_refs[c->count].list = (uint8_t)list;
+    c->pic->damage.conceal_refs[c->count].index = (uint8_t)i;
     c->count++;
 }
 
@@ -58,7 +58,7 @@ static int nearest(const struct conceal *c, int sign)
 static bool comparable(const struct h264_picture *pic, const struct h264_picture *col)
 {
     return col && col != pic && !col->non_existing && col->motion_done && col->nal_ref_idc &&
-           col->motion && col->mb_count == pic->mb_count && col->mb_width == pic->mb_width &&
+           col->arrays.motion && col->mb_count == pic->mb_count && col->mb_width == pic->mb_width &&
            col->mbaff == pic->mbaff &&
            (col->structure == REC_FRAME) == (pic->structure == REC_FRAME);
 }
@@ -81,7 +81,7 @@ static struct h264_picture *motion_source(const struct h264_picture *pic)
     struct h264_picture *col = first_listed(pic, 1);
     col = col ? col : first_listed(pic, 0);
     /* whose planes may be gone */
-    return col || pic->sps->separate_colour_plane_flag ? col : pic->previous;
+    return col || pic->sps->separate_colour_plane_flag ? col : pic->damage.previous;
 }
 
 uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264_picture **out)
@@ -116,21 +116,21 @@ bool h264_conceal_references(struct conceal *c)
                 add_reference(c, i, list, k, most);
     if (comparable(pic, col))
         c->col = col;
-    if (!c->count && pic->previous) {
-        h264_picture_hold(pic, pic->previous);
-        c->refs[0] =
-            (struct conceal_ref){pic->previous->id * 4 + pic->structure, usual_distance(c->col)};
-        pic->conceal_refs[0].slice = REC_NO_SLICE;
+    if (!c->count && pic->damage.previous) {
+        h264_picture_hold(pic, pic->damage.previous);
+        c->refs[0] = (struct conceal_ref){pic->damage.previous->id * 4 + pic->structure,
+                                          usual_distance(c->col)};
+        pic->damage.conceal_refs[0].slice = REC_NO_SLICE;
         c->count = 1;
     }
     c->target[0] = nearest(c, 1);
     c->target[1] = pic->has_b_slices ? nearest(c, -1) : -1;
     if (c->target[0] < 0 && c->target[1] < 0)
         c->target[0] = 0;
-    pic->conceal_ref_count = (uint8_t)c->count;
-    pic->rec_slices[pic->slice_count].num_ref[0] = pic->rec_slices[pic->slice_count].num_ref[1] =
-        (uint8_t)c->count;
-    pic->rec_slices[pic->slice_count].slice_type = pic->has_b_slices ? H264_B : H264_P;
+    pic->damage.conceal_ref_count = (uint8_t)c->count;
+    pic->arrays.rec_slices[pic->slice_count].num_ref[0] =
+        pic->arrays.rec_slices[pic->slice_count].num_ref[1] = (uint8_t)c->count;
+    pic->arrays.rec_slices[pic->slice_count].slice_type = pic->has_b_slices ? H264_B : H264_P;
     return c->count > 0;
 }
 
@@ -151,8 +151,8 @@ static void add_candidate(struct candidates *list, struct motion_mv mv, int64_t 
 static int64_t reference_distance(const struct h264_picture *pic, uint32_t mb, int list, int ref)
 {
     const struct h264_slice *slice;
-    uint32_t index = pic->mbs[mb].slice;
-    if (pic->mbaff && (pic->mbs[mb].flags & REC_MB_FIELD))
+    uint32_t index = pic->arrays.mbs[mb].slice;
+    if (pic->mbaff && (pic->arrays.mbs[mb].flags & REC_MB_FIELD))
         ref >>= 1;
     if (index >= pic->slice_count)
         return 0;
@@ -167,7 +167,7 @@ static int64_t reference_distance(const struct h264_picture *pic, uint32_t mb, i
 static void add_block(const struct conceal *c, struct candidates *list, uint32_t mb, int block,
                       uint32_t weight)
 {
-    const struct rec_motion *m = &c->pic->motion[mb];
+    const struct rec_motion *m = &c->pic->arrays.motion[mb];
     int quadrant = (block >> 1 & 1) + (block >> 3) * 2;
     for (int k = 0; k < 2; k++) {
         int ref = m->ref_idx[k][quadrant];
@@ -186,7 +186,7 @@ static void add_neighbour(const struct conceal *c, struct candidates *list, uint
                           int block, int step, uint32_t weight)
 {
     if (c->depth[mb] >= c->depth[i] ||
-        ((c->pic->mbs[mb].flags ^ c->pic->mbs[i].flags) & REC_MB_FIELD))
+        ((c->pic->arrays.mbs[mb].flags ^ c->pic->arrays.mbs[i].flags) & REC_MB_FIELD))
         return;
     weight /= 1u + c->depth[mb];
     add_block(c, list, mb, block, weight);
@@ -213,8 +213,8 @@ static void add_neighbours(const struct conceal *c, struct candidates *list, uin
 static void add_colocated(const struct conceal *c, struct candidates *list, uint32_t i, int q)
 {
     const struct h264_picture *col = c->col;
-    const struct rec_motion *m = col ? &col->motion[i] : NULL;
-    if (!col || ((col->mbs[i].flags ^ c->pic->mbs[i].flags) & REC_MB_FIELD))
+    const struct rec_motion *m = col ? &col->arrays.motion[i] : NULL;
+    if (!col || ((col->arrays.mbs[i].flags ^ c->pic->arrays.mbs[i].flags) & REC_MB_FIELD))
         return;
     for (int k = 0; k < 4; k++) {
         int block = (q >> 1) * 8 + (q & 1) * 2 + (k >> 1) * 4 + (k & 1);
@@ -261,8 +261,8 @@ static int16_t scale(int32_t unit, int64_t distance)
 
 void h264_conceal_motion(struct conceal *c, uint32_t mb)
 {
-    struct rec_motion *m = &c->pic->motion[mb];
-    int field = c->pic->mbaff && (c->pic->mbs[mb].flags & REC_MB_FIELD) ? 1 : 0;
+    struct rec_motion *m = &c->pic->arrays.motion[mb];
+    int field = c->pic->mbaff && (c->pic->arrays.mbs[mb].flags & REC_MB_FIELD) ? 1 : 0;
     for (int q = 0; q < 4; q++) {
         struct candidates list = {.count = 0};
         struct candidate best;

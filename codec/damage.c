@@ -23,8 +23,8 @@ uint32_t h264_damage_of(uint32_t id)
 
 void h264_picture_damage(struct h264_picture *pic)
 {
-    pic->damage = h264_damage_of(pic->id);
-    pic->corrupt = 1;
+    pic->damage.latest = h264_damage_of(pic->id);
+    pic->damage.corrupt = 1;
 }
 
 /* The first picture is none of an IDR: what it follows is lost. Without a message nothing tells
@@ -81,9 +81,9 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
     struct h264_recovery_state *r = &s->recovering;
     uint32_t id = pic->id;
     if (pic->first_field) {
-        pic->clean = pic->first_field->clean;
-        pic->missing_damage = pic->first_field->missing_damage;
-        pic->unrecovered = pic->first_field->unrecovered;
+        pic->damage.clean = pic->first_field->damage.clean;
+        pic->damage.missing = pic->first_field->damage.missing;
+        pic->damage.unrecovered = pic->first_field->damage.unrecovered;
         return;
     }
     if (pic->idr)
@@ -97,12 +97,12 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
     if (r->pending && frames_since(s, h->frame_num) >= r->frame_cnt &&
         (h->nal_ref_idc || id == r->from_id))
         reach(r, pic);
-    pic->clean = pic->output_poc >= r->clean_poc ? r->clean : r->clean_before;
-    pic->missing_damage = r->lost ? r->lost : h264_damage_of(id);
+    pic->damage.clean = pic->output_poc >= r->clean_poc ? r->clean : r->clean_before;
+    pic->damage.missing = r->lost ? r->lost : h264_damage_of(id);
     if (r->leading && pic->output_poc < r->leading_poc) {
-        pic->damage = pic->missing_damage;
-        pic->corrupt = 1;
-        pic->unrecovered = r->hide && !s->any_start;
+        pic->damage.latest = pic->damage.missing;
+        pic->damage.corrupt = 1;
+        pic->damage.unrecovered = r->hide && !s->any_start;
     }
 }
 

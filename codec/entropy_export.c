@@ -18,7 +18,7 @@ static bool slice_offloads(const struct h264_slice *slice)
            !slice->slice_group_map && slice->nal_size <= ENT_MAX_BYTES;
 }
 
-bool h264_picture_offloads(const struct h264_picture *pic)
+bool h264_picture_exports_entropy(const struct h264_picture *pic)
 {
     const struct h264_sps *sps = pic->sps;
     uint32_t next = 0;
@@ -35,13 +35,13 @@ bool h264_picture_offloads(const struct h264_picture *pic)
     return next == pic->mb_count; /* a picture that was inferred has no slices */
 }
 
-size_t h264_slice_export_size(const struct h264_slice *slice)
+size_t h264_slice_entropy_size(const struct h264_slice *slice)
 {
     return slice->nal_size + H264_BITS_PADDING;
 }
 
-int h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
-                      size_t *size)
+int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
+                              size_t *size)
 {
     const struct h264_sps *sps = slice->sps;
     const struct h264_pps *pps = slice->pps;
@@ -221,8 +221,8 @@ static bool refs_valid(const struct h264_slice *slice, const struct rec_motion *
  * rest is records_validate's. */
 static inline bool macroblock_valid(const struct h264_slice *slice, uint32_t addr, uint64_t limits)
 {
-    const struct h264_mb_syntax *syntax = &slice->pic->syntax[addr];
-    const struct rec_mb *mb = &slice->pic->mbs[addr];
+    const struct h264_mb_syntax *syntax = &slice->pic->arrays.syntax[addr];
+    const struct rec_mb *mb = &slice->pic->arrays.mbs[addr];
     unsigned type = slice->hdr.type;
     if (syntax->decoded != 1 || mb->slice != slice->index || mb->kind > REC_MB_INTER ||
         (mb->kind == REC_MB_INTER) != (syntax->part < H264_PART_INTRA) ||
@@ -235,12 +235,13 @@ static inline bool macroblock_valid(const struct h264_slice *slice, uint32_t add
     if (type == H264_I || (syntax->part == H264_PART_SKIP && type != H264_P))
         return false;
     if (syntax->part != H264_PART_8X8)
-        return all_refs_valid(limits, &slice->pic->motion[addr]);
+        return all_refs_valid(limits, &slice->pic->arrays.motion[addr]);
     for (unsigned i = 0; i < 4; i++) {
         if (syntax->sub[i] > H264_SUB_DIRECT ||
             (syntax->sub[i] == H264_SUB_DIRECT && type != H264_B))
             return false;
-        if (syntax->sub[i] != H264_SUB_DIRECT && !refs_valid(slice, &slice->pic->motion[addr], i))
+        if (syntax->sub[i] != H264_SUB_DIRECT &&
+            !refs_valid(slice, &slice->pic->arrays.motion[addr], i))
             return false;
     }
     return true;
@@ -265,12 +266,12 @@ static void note_decoded(struct h264_slice *slice, uint32_t to)
                           memory_order_release);
 }
 
-void h264_picture_import_begin(struct h264_picture *pic, uint32_t units)
+void h264_picture_import_entropy_begin(struct h264_picture *pic, uint32_t units)
 {
-    atomic_store_explicit(&pic->unit_count, units, memory_order_relaxed);
+    atomic_store_explicit(&pic->arrays.coeff_block_count, units, memory_order_relaxed);
 }
 
-bool h264_slice_import(struct h264_slice *slice, uint32_t from, uint32_t to)
+bool h264_slice_import_entropy(struct h264_slice *slice, uint32_t from, uint32_t to)
 {
     if (!range_valid(slice, from, to))
         return false;
@@ -278,12 +279,12 @@ bool h264_slice_import(struct h264_slice *slice, uint32_t from, uint32_t to)
     return true;
 }
 
-bool h264_picture_import(struct h264_picture *pic, uint32_t units)
+bool h264_picture_import_entropy(struct h264_picture *pic, uint32_t units)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++)
         if (!range_valid(&pic->slices[i], pic->slices[i].hdr.first_mb, pic->slices[i].end_mb))
             return false;
-    h264_picture_import_begin(pic, units);
+    h264_picture_import_entropy_begin(pic, units);
     for (uint32_t i = 0; i < pic->slice_count; i++)
         note_decoded(&pic->slices[i], pic->slices[i].end_mb);
     return true;

@@ -200,10 +200,10 @@ struct h264_mb_syntax {
 
 #define H264_SLICE_ENDED 0x80000000u
 
-/* Records in memory that only a device can read: one block of an allocator of its own, which
+/* Records that only a device can read. They lie in one block of an allocator of their own, which
  * outlives the picture. */
-struct h264_final {
-    void *memory;
+struct h264_device_records {
+    void *memory; /* NULL: there are none */
     size_t size;
     const struct h264_allocator *from;
     const struct rec_mb *mbs; /* [mb_count], in the block */
@@ -265,40 +265,96 @@ struct h264_slice {
     uint8_t lost_partition;
 };
 
-/* Life cycle (the job of ARCHITECTURE.md): created PARSING by h264_stream_feed with one reference
- * for the caller's decode list, one for the DPB and one for the output queue; step 2, step 3 ->
- * READY; the caller submits it (SUBMITTED) and calls h264_picture_done when its samples exist
- * (DONE), which drops the references on the pictures it read. Freed with the last reference, on
- * whatever thread drops it. */
+/* The arrays that steps 2 and 3 write and reconstruction reads. Host arrays are 64-byte aligned.
+ * mbs, motion and syntax are NULL where only the device has them. */
+struct h264_arrays {
+    struct rec_mb *mbs;        /* [mb_count] */
+    struct rec_motion *motion; /* [mb_count] */
+    /* [mb_count] colZeroFlag of each block (8.4.1.2.2, codec/abi/motion_abi.h), valid after step 3.
+     * NULL unless h264_picture_has_map. */
+    uint16_t *col_zero;
+    struct h264_mb_syntax *syntax; /* [mb_count] */
+    /* Coefficient blocks of 16 values, int16_t or int32_t. In device memory the host must not read
+     * through this address. */
+    void *coeffs;
+    const struct h264_allocator *coeffs_from; /* NULL: the allocator of the holder */
+    /* Reconstruction reads these in place of mbs and motion, where memory is not NULL. */
+    struct h264_device_records device_records;
+    uint32_t coeff_block_capacity;
+    atomic_uint coeff_block_count; /* slices take chunks from here */
+    struct rec_slice *rec_slices;  /* [slice_count + 1]: the last is free for concealment */
+    int16_t *weights;
+    uint32_t weight_count;
+    struct rec_scaling *scaling;
+    uint32_t scaling_count;
+    uint8_t has_intra, has_inter, has_deblock; /* of rec_picture; set by step 3 */
+};
+
+/* An entry of a slice's list, as the source of concealed macroblocks. */
+struct h264_conceal_ref {
+    uint32_t slice; /* REC_NO_SLICE: the previous picture */
+    uint8_t list, index;
+};
+
+/* Losses of a picture. Damage is the number of the picture in which it happened: they count up, and
+ * 0 is none. */
+struct h264_damage {
+    /* Reference, or NULL. Concealment of a picture without references copies it: it was decoded
+     * just before. */
+    struct h264_picture *previous;
+    struct h264_conceal_ref conceal_refs[REC_MAX_REFS];
+    uint8_t conceal_ref_count;
+    atomic_uint missing_mbs;
+    uint32_t latest;     /* the latest damage that reaches the samples */
+    uint32_t clean;      /* damage before this one is over */
+    uint32_t missing;    /* damage that a missing reference brings */
+    uint8_t corrupt;     /* latest is not 0 */
+    uint8_t unrecovered; /* not for output: decoding started after its references */
+};
+
+/* The caller's part of a picture. */
+struct h264_holder {
+    /* Frame slot, -1 until the caller chooses one. h264_picture_view of this picture and of those
+     * that refer to it needs it. */
+    int32_t slot;
+    /* 0 unless the caller sets it before there are arrays. 1: step 3 fills col_zero. */
+    uint8_t wants_map;
+    void *user;
+    void (*on_free)(struct h264_picture *pic); /* called once before the memory goes; may be NULL */
+    const struct h264_allocator *allocator;
+};
+
+/* h264_stream_feed creates a picture with three references: the caller's decode list, the DPB and
+ * the output queue. The caller takes it through steps 2 and 3, submits its records, and calls
+ * h264_picture_done when its samples exist. That drops the references on the pictures it read. The
+ * last h264_picture_unref frees it, on any thread. */
 struct h264_picture {
     atomic_int refs;
     uint32_t id; /* counts up in decoding order; never reused within a stream */
     const struct h264_sps *sps;
     uint8_t structure; /* REC_FRAME, or REC_TOP or REC_BOTTOM: a field is a picture of its own */
-    /* The two fields of a frame share the frame slot, which the first one owns: the caller gives
-     * the second first_field->slot. */
+    /* The two fields of a frame share the frame slot, which the first one owns. The caller gives
+     * the second one the slot of the first. */
     struct h264_picture *first_field; /* of a second field: the other one, a reference; else NULL */
     /* of a first field: borrowed, for those who hold the second too; else NULL */
     struct h264_picture *second_field;
     uint8_t paired; /* a first field that has a second one: set before next_output gives it */
-    /* separate_colour_plane_flag: each plane is a picture of its own with the records of 4:0:0,
-     * sharing the slot of plane 0. */
-    uint8_t view;                   /* 1: of the second view (h264_stream_params.views) */
+    uint8_t view;   /* 1: of the second view (h264_stream_params.views) */
+    /* separate_colour_plane_flag: each plane is a picture of its own with the records of 4:0:0. It
+     * shares the slot of plane 0. */
     uint8_t colour_plane;           /* colour_plane_id */
     struct h264_picture *plane0;    /* of planes 1 and 2: that of plane 0, a reference; else NULL */
     struct h264_picture *planes[2]; /* of plane 0: planes 1 and 2, borrowed */
     uint8_t mbaff, idr, nal_ref_idc, has_b_slices;
     struct h264_recovery_point recovery; /* of the SEI before it */
-    /* all messages before it, owned; NULL: none. A first field has those of the second too once
-     * paired */
+    /* All messages before it, owned; NULL: none. A paired first field has those of the second
+     * too. */
     struct h264_sei *sei;
     uint8_t non_existing; /* inferred by a frame_num gap: no slices, a copy source only */
     int32_t poc[2]; /* TopFieldOrderCnt, BottomFieldOrderCnt; of a field only its own is valid */
     /* PicOrderCnt: min of both, or a field's own; before an MMCO 5 resets them */
     int32_t output_poc;
-    int64_t tag; /* the caller's number of the access unit (h264_stream_feed) */
-    /* the caller's, 0 unless it is set before there are arrays: step 3 fills still */
-    uint8_t wants_map;
+    int64_t tag;                  /* the caller's number of the access unit (h264_stream_feed) */
     uint32_t mb_width, mb_height; /* PicWidthInMbs, FrameHeightInMbs */
     uint32_t mb_count;            /* PicSizeInMbs */
 
@@ -306,63 +362,17 @@ struct h264_picture {
     uint32_t slice_count, slice_capacity;
     struct h264_group_map *group_maps; /* slice group maps of the slices */
     uint8_t *bytes;                    /* NAL units of the slices */
-
-    /* [mb_count], 64-byte aligned; this and the next two NULL where they are the device's alone */
-    struct rec_mb *mbs;
-    struct rec_motion *motion; /* [mb_count] */
-    /* [mb_count], what stands still (codec/abi/motion_abi.h), once step 3 is done; where
-     * h264_picture_has_map, else NULL */
-    uint16_t *still;
-    struct h264_mb_syntax *syntax; /* [mb_count] */
-    /* units of 16, int16_t or int32_t; those of a device may be addresses that only it can read */
-    void *coeffs;
-    const struct h264_allocator *coeffs_from; /* NULL: allocator */
-    /* what reconstruction reads in place of mbs and motion; memory NULL: nothing */
-    struct h264_final final;
-    uint32_t unit_capacity;
-    atomic_uint unit_count;       /* slices take chunks from here */
-    struct rec_slice *rec_slices; /* [slice_count + 1]: the last is free for concealment */
-    int16_t *weights;
-    uint32_t weight_count;
-    struct rec_scaling *scaling;
-    uint32_t scaling_count;
-
+    size_t bytes_size;
     /* distinct pictures that slices of this one name, with their second fields and other planes */
     struct h264_picture *refs_held[6 * (REC_MAX_REFS + 2)];
     uint32_t refs_held_count;
-    /* Of a picture that names no reference: what was decoded before it, for concealment; a
-     * reference, or NULL. */
-    struct h264_picture *previous;
-    /* Where the references of concealed macroblocks stand in the slices; slice REC_NO_SLICE:
-     * previous. */
-    struct {
-        uint32_t slice;
-        uint8_t list, index;
-    } conceal_refs[REC_MAX_REFS];
-    uint8_t conceal_ref_count;
-    atomic_uint missing_mbs;
-    /* The latest damage that reaches the samples: the number of the picture where it happened (they
-     * count up), 0: none. What came before `clean` is over. missing_damage: what a missing
-     * reference means here. */
-    uint32_t damage, clean, missing_damage;
-    uint8_t corrupt; /* damage is not 0 */
-    /* decoding started after what it needs (without an IDR picture): not for output */
-    uint8_t unrecovered;
-    uint8_t follows;                           /* h264_slice_follow may be used */
-    uint8_t motion_done;                       /* step 3 has finished */
-    uint8_t has_intra, has_inter, has_deblock; /* of rec_picture; by step 3 */
 
-    /* The caller's. */
-    /* frame slot, -1 until the caller chooses one; needed by h264_picture_view of this and of
-     * readers */
-    int32_t slot;
-    void *user;
-    void (*on_free)(struct h264_picture *pic); /* called once before the memory goes, may be NULL */
-    const struct h264_allocator *allocator;
-
-    /* picture.c's own. */
-    size_t bytes_size;
-    struct h264_picture *next_free;
+    struct h264_arrays arrays;
+    struct h264_damage damage;
+    struct h264_holder holder;
+    uint8_t follows;                /* h264_slice_follow may be used */
+    uint8_t motion_done;            /* step 3 has finished */
+    struct h264_picture *next_free; /* h264_picture.c's own */
 };
 
 /* The picture that decoded this parity of the frame that pic's slot holds: of a frame picture pic
@@ -474,51 +484,51 @@ void h264_scratch_free(struct h264_scratch *scratch);
  * h264_picture_colocated relates to it. */
 int h264_picture_alloc(struct h264_picture *pic);
 
-/* Step 2 on the GPU (codec/abi/entropy_abi.h, gpu/h264/gpu_entropy.h), offload.c. All that follows may be called on
- * any thread, by one at a time for each picture.
+/* Step 2 on the GPU (codec/abi/entropy_abi.h, gpu/h264/gpu_entropy.h), offload.c. All that follows
+ * may be called on any thread, by one at a time for each picture.
  *
  * Whether all slices of pic can be decoded there: I, P and B in CABAC, no MBAFF, 8 bits, 4:2:0 or
  * 4:0:0, no slice groups, redundant slices or data partitions, no more than ENT_MAX_WIDTH and
  * ENT_MAX_BYTES allow; and they cover the picture in order. */
 struct ent_slice;
 struct ent_tables;
-bool h264_picture_offloads(const struct h264_picture *pic);
-/* Bytes that h264_slice_export may write. */
-size_t h264_slice_export_size(const struct h264_slice *slice);
+bool h264_picture_exports_entropy(const struct h264_picture *pic);
+/* Bytes that h264_slice_export_entropy may write. */
+size_t h264_slice_entropy_size(const struct h264_slice *slice);
 /* A slice of such a picture: all of *out but word, mb_base, unit_base, unit_count and picture, and
  * its RBSP with a few zeros behind it, written in order, to bytes. *size: what was written.
  * H264_ERR_TRUNCATED where there is no slice data. */
-int h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
-                      size_t *size);
+int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
+                              size_t *size);
 void h264_entropy_tables(struct ent_tables *out);
 /* In place of h264_picture_alloc: coeffs are of exactly this many units, at least one, from an
  * allocator of their own, which outlives the picture, or NULL; the content of mbs, motion, syntax
  * and coeffs is undefined, as all of it comes from the GPU. The codec never reads these coeffs:
  * what it needs to know of them is in mbs. records: mbs, motion and syntax, too; without them
- * h264_picture_derived has to follow. After an error h264_picture_free_arrays. */
-int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units,
-                             const struct h264_allocator *coeffs_from, bool records);
+ * h264_picture_import_motion has to follow. After an error h264_picture_free_arrays. */
+int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t units,
+                              const struct h264_allocator *coeffs_from, bool records);
 /* The arrays are not wanted after all, nor what step 3 has made of them, and the picture as before
  * it had any. */
 void h264_picture_free_arrays(struct h264_picture *pic);
 /* The arrays hold all macroblocks of all slices, without an error: the picture is as
  * h264_slice_decode leaves it. False, and the picture as it was, where they hold what step 3 could
  * not take: a device's memory is not trusted more than a bitstream. */
-bool h264_picture_import(struct h264_picture *pic, uint32_t units);
+bool h264_picture_import_entropy(struct h264_picture *pic, uint32_t units);
 /* The same piece by piece, for h264_slice_follow to go on with each: first
- * h264_picture_import_begin, then the macroblocks [from, to) of each slice from its first one on.
- * After false h264_picture_free_arrays is all that may follow. */
-void h264_picture_import_begin(struct h264_picture *pic, uint32_t units);
-bool h264_slice_import(struct h264_slice *slice, uint32_t from, uint32_t to);
+ * h264_picture_import_entropy_begin, then the macroblocks [from, to) of each slice from its first
+ * one on. After false h264_picture_free_arrays is all that may follow. */
+void h264_picture_import_entropy_begin(struct h264_picture *pic, uint32_t units);
+bool h264_slice_import_entropy(struct h264_slice *slice, uint32_t from, uint32_t to);
 
-/* Step 3 on the GPU (codec/abi/motion_abi.h, gpu/h264/gpu_motion.h), derive.c, for pictures that the GPU has taken
- * through step 2.
+/* Step 3 on the GPU (codec/abi/motion_abi.h, gpu/h264/gpu_motion.h), derive.c, for pictures that
+ * the GPU has taken through step 2.
  *
- * Whether step 3 of pic can be done there: h264_picture_offloads, no slice with temporal direct
- * prediction, and no colocated picture without a map or that is a frame where pic is a field or the
- * other way round. */
+ * Whether step 3 of pic can be done there: h264_picture_exports_entropy, no slice with temporal
+ * direct prediction, and no colocated picture without a map or that is a frame where pic is a field
+ * or the other way round. */
 struct der_slice;
-bool h264_picture_derives(const struct h264_picture *pic);
+bool h264_picture_exports_motion(const struct h264_picture *pic);
 /* wants_map, and it is a reference picture and no MBAFF frame */
 bool h264_picture_has_map(const struct h264_picture *pic);
 /* After step 2 on the CPU: it got through all slices of such a picture, and *units of coefficients
@@ -527,15 +537,15 @@ bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units);
 /* Once the motion of the colocated pictures is done: the slice, *out without its place in a map;
  * *map: that of its colocated picture, which lives as long as pic does, or NULL: nothing counts as
  * still. */
-void h264_slice_derive_export(const struct h264_slice *slice, struct der_slice *out,
+void h264_slice_export_motion(const struct h264_slice *slice, struct der_slice *out,
                               const uint16_t **map);
 /* still, and mbs and motion where there are such arrays, are what the GPU has made of the picture,
  * units and kinds (DER_*, not DER_BAD) what it said: the picture is as h264_picture_derive_motion
  * leaves it. final: the same records on the device, which the picture takes over and gives back
  * when it is reconstructed, or NULL; where no other picture will read them on the host, they are
  * not kept there. H264_ERR_NOMEM: the picture is as before, final the caller's. */
-int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds,
-                         const struct h264_final *final, bool host);
+int h264_picture_import_motion(struct h264_picture *pic, uint32_t units, unsigned kinds,
+                               const struct h264_device_records *final, bool host);
 
 /* Some entry of a list names nothing that is decoded, which is legal as long as no macroblock uses
  * it: only where mbs and motion are in host memory does h264_picture_view know, else it takes the

@@ -40,7 +40,7 @@ void h264_free(const struct h264_allocator *allocator, void *memory, size_t size
 
 static const struct h264_allocator *bytes_allocator(const struct h264_picture *pic)
 {
-    return pic->allocator->bytes ? pic->allocator->bytes : pic->allocator;
+    return pic->holder.allocator->bytes ? pic->holder.allocator->bytes : pic->holder.allocator;
 }
 
 struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
@@ -50,15 +50,15 @@ struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
     if (!pic)
         return NULL;
     atomic_init(&pic->refs, 1);
-    atomic_init(&pic->unit_count, 0);
-    atomic_init(&pic->missing_mbs, 0);
+    atomic_init(&pic->arrays.coeff_block_count, 0);
+    atomic_init(&pic->damage.missing_mbs, 0);
     pic->sps = h264_sps_ref(sps);
     pic->structure = (uint8_t)structure;
     pic->mb_width = sps->mb_width;
     pic->mb_height = sps->mb_height;
     pic->mb_count = pic->mb_width * pic->mb_height / (structure == REC_FRAME ? 1 : 2);
-    pic->slot = -1;
-    pic->allocator = allocator ? allocator : &default_allocator;
+    pic->holder.slot = -1;
+    pic->holder.allocator = allocator ? allocator : &default_allocator;
     return pic;
 }
 
@@ -106,23 +106,23 @@ static void copy_identity(struct h264_picture *to, const struct h264_picture *fr
     to->mbaff = from->mbaff;
     to->has_b_slices = from->has_b_slices;
     to->recovery = from->recovery;
-    to->corrupt = from->corrupt;
-    to->damage = from->damage;
-    to->clean = from->clean;
-    to->missing_damage = from->missing_damage;
-    to->unrecovered = from->unrecovered;
+    to->damage.corrupt = from->damage.corrupt;
+    to->damage.latest = from->damage.latest;
+    to->damage.clean = from->damage.clean;
+    to->damage.missing = from->damage.missing;
+    to->damage.unrecovered = from->damage.unrecovered;
     to->poc[0] = from->poc[0];
     to->poc[1] = from->poc[1];
     to->output_poc = from->output_poc;
     to->tag = from->tag;
     to->view = from->view;
-    if (from->previous)
-        to->previous = h264_picture_ref(from->previous);
+    if (from->damage.previous)
+        to->damage.previous = h264_picture_ref(from->damage.previous);
 }
 
 struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned plane)
 {
-    struct h264_picture *to = h264_picture_create(pic->allocator, pic->sps, pic->structure);
+    struct h264_picture *to = h264_picture_create(pic->holder.allocator, pic->sps, pic->structure);
     uint32_t kept = 0;
     if (!to)
         return NULL;
@@ -152,7 +152,7 @@ struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned 
 
 static size_t coeffs_size(const struct h264_picture *pic)
 {
-    return (size_t)pic->unit_capacity * 16 * h264_coeff_bytes(pic->sps);
+    return (size_t)pic->arrays.coeff_block_capacity * 16 * h264_coeff_bytes(pic->sps);
 }
 
 static size_t rec_slices_size(const struct h264_picture *pic)
@@ -162,26 +162,30 @@ static size_t rec_slices_size(const struct h264_picture *pic)
 
 static void free_coeffs(struct h264_picture *pic)
 {
-    h264_free(pic->coeffs_from ? pic->coeffs_from : pic->allocator, pic->coeffs, coeffs_size(pic));
-    pic->coeffs = NULL;
-    pic->coeffs_from = NULL;
+    h264_free(pic->arrays.coeffs_from ? pic->arrays.coeffs_from : pic->holder.allocator,
+              pic->arrays.coeffs, coeffs_size(pic));
+    pic->arrays.coeffs = NULL;
+    pic->arrays.coeffs_from = NULL;
 }
 
 static void free_final(struct h264_picture *pic)
 {
-    if (pic->final.memory)
-        h264_free(pic->final.from, pic->final.memory, pic->final.size);
-    pic->final = (struct h264_final){0};
+    if (pic->arrays.device_records.memory)
+        h264_free(pic->arrays.device_records.from, pic->arrays.device_records.memory,
+                  pic->arrays.device_records.size);
+    pic->arrays.device_records = (struct h264_device_records){0};
 }
 
 /* Which the slices name. */
 static void free_tables(struct h264_picture *pic)
 {
-    h264_free(pic->allocator, pic->weights, pic->weight_count * sizeof(*pic->weights));
-    h264_free(pic->allocator, pic->scaling, pic->scaling_count * sizeof(*pic->scaling));
-    pic->weights = NULL;
-    pic->scaling = NULL;
-    pic->weight_count = pic->scaling_count = 0;
+    h264_free(pic->holder.allocator, pic->arrays.weights,
+              pic->arrays.weight_count * sizeof(*pic->arrays.weights));
+    h264_free(pic->holder.allocator, pic->arrays.scaling,
+              pic->arrays.scaling_count * sizeof(*pic->arrays.scaling));
+    pic->arrays.weights = NULL;
+    pic->arrays.scaling = NULL;
+    pic->arrays.weight_count = pic->arrays.scaling_count = 0;
 }
 
 /* The arrays but for their content; rec_slices is zero. Coefficients first: an allocator of their
@@ -189,66 +193,68 @@ static void free_tables(struct h264_picture *pic)
 static int alloc_arrays(struct h264_picture *pic, uint32_t units,
                         const struct h264_allocator *coeffs_from, bool records)
 {
-    const struct h264_allocator *a = pic->allocator;
+    const struct h264_allocator *a = pic->holder.allocator;
     size_t n = pic->mb_count;
-    pic->unit_capacity = units;
-    pic->coeffs_from = coeffs_from;
-    if (!(pic->coeffs = h264_alloc(coeffs_from ? coeffs_from : a, coeffs_size(pic))) ||
-        !(pic->rec_slices = h264_alloc(a, rec_slices_size(pic))) ||
-        (records && (!(pic->mbs = h264_alloc(a, n * sizeof(*pic->mbs))) ||
-                     !(pic->motion = h264_alloc(a, n * sizeof(*pic->motion))) ||
-                     !(pic->syntax = h264_alloc(a, n * sizeof(*pic->syntax))))) ||
-        (h264_picture_has_map(pic) && !(pic->still = h264_alloc(a, n * sizeof(*pic->still)))))
+    pic->arrays.coeff_block_capacity = units;
+    pic->arrays.coeffs_from = coeffs_from;
+    if (!(pic->arrays.coeffs = h264_alloc(coeffs_from ? coeffs_from : a, coeffs_size(pic))) ||
+        !(pic->arrays.rec_slices = h264_alloc(a, rec_slices_size(pic))) ||
+        (records && (!(pic->arrays.mbs = h264_alloc(a, n * sizeof(*pic->arrays.mbs))) ||
+                     !(pic->arrays.motion = h264_alloc(a, n * sizeof(*pic->arrays.motion))) ||
+                     !(pic->arrays.syntax = h264_alloc(a, n * sizeof(*pic->arrays.syntax))))) ||
+        (h264_picture_has_map(pic) &&
+         !(pic->arrays.col_zero = h264_alloc(a, n * sizeof(*pic->arrays.col_zero)))))
         return H264_ERR_NOMEM; /* the picture's end frees what there is */
-    memset(pic->rec_slices, 0, rec_slices_size(pic));
+    memset(pic->arrays.rec_slices, 0, rec_slices_size(pic));
     return H264_OK;
 }
 
 int h264_picture_alloc(struct h264_picture *pic)
 {
     size_t n = pic->mb_count;
-    int error = alloc_arrays(
-        pic, pic->mb_count * h264_units_per_mb(pic->sps) + pic->slice_count * H264_UNIT_CHUNK, NULL,
-        true);
+    int error = alloc_arrays(pic,
+                             pic->mb_count * h264_coeff_blocks_per_mb(pic->sps) +
+                                 pic->slice_count * H264_COEFF_BLOCK_CHUNK,
+                             NULL, true);
     if (error)
         return error;
     for (size_t i = 0; i < n; i++)
-        pic->mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
-    memset(pic->syntax, 0, n * sizeof(*pic->syntax));
+        pic->arrays.mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
+    memset(pic->arrays.syntax, 0, n * sizeof(*pic->arrays.syntax));
     return H264_OK;
 }
 
-int h264_picture_alloc_units(struct h264_picture *pic, uint32_t units,
-                             const struct h264_allocator *coeffs_from, bool records)
+int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t units,
+                              const struct h264_allocator *coeffs_from, bool records)
 {
     return alloc_arrays(pic, units ? units : 1, coeffs_from, records);
 }
 
 void h264_picture_drop_records(struct h264_picture *pic)
 {
-    const struct h264_allocator *a = pic->allocator;
+    const struct h264_allocator *a = pic->holder.allocator;
     size_t n = pic->mb_count;
-    h264_free(a, pic->mbs, n * sizeof(*pic->mbs));
-    h264_free(a, pic->motion, n * sizeof(*pic->motion));
-    h264_free(a, pic->syntax, n * sizeof(*pic->syntax));
-    pic->mbs = NULL;
-    pic->motion = NULL;
-    pic->syntax = NULL;
+    h264_free(a, pic->arrays.mbs, n * sizeof(*pic->arrays.mbs));
+    h264_free(a, pic->arrays.motion, n * sizeof(*pic->arrays.motion));
+    h264_free(a, pic->arrays.syntax, n * sizeof(*pic->arrays.syntax));
+    pic->arrays.mbs = NULL;
+    pic->arrays.motion = NULL;
+    pic->arrays.syntax = NULL;
 }
 
 void h264_picture_free_arrays(struct h264_picture *pic)
 {
-    const struct h264_allocator *a = pic->allocator;
+    const struct h264_allocator *a = pic->holder.allocator;
     h264_picture_drop_records(pic);
-    h264_free(a, pic->still, pic->mb_count * sizeof(*pic->still));
+    h264_free(a, pic->arrays.col_zero, pic->mb_count * sizeof(*pic->arrays.col_zero));
     free_coeffs(pic);
     free_final(pic);
-    h264_free(a, pic->rec_slices, rec_slices_size(pic));
+    h264_free(a, pic->arrays.rec_slices, rec_slices_size(pic));
     free_tables(pic);
-    pic->still = NULL;
-    pic->rec_slices = NULL;
+    pic->arrays.col_zero = NULL;
+    pic->arrays.rec_slices = NULL;
     pic->follows = 0;
-    atomic_store_explicit(&pic->unit_count, 0, memory_order_relaxed);
+    atomic_store_explicit(&pic->arrays.coeff_block_count, 0, memory_order_relaxed);
     for (uint32_t i = 0; i < pic->slice_count; i++)
         pic->slices[i].motion_lost = 0;
 }
@@ -266,7 +272,7 @@ static int make_group_maps(struct h264_picture *pic)
         while (map && map->pps != slice->pps)
             map = map->next;
         if (!map) {
-            map = h264_alloc(pic->allocator, size);
+            map = h264_alloc(pic->holder.allocator, size);
             if (!map)
                 return H264_ERR_NOMEM;
             *map =
@@ -362,10 +368,10 @@ static void drop(struct h264_picture *pic, struct h264_picture **dead)
 
 static void release_transient(struct h264_picture *pic, struct h264_picture **dead)
 {
-    const struct h264_allocator *a = pic->allocator;
+    const struct h264_allocator *a = pic->holder.allocator;
     free_coeffs(pic);
     free_final(pic);
-    h264_free(a, pic->rec_slices, rec_slices_size(pic));
+    h264_free(a, pic->arrays.rec_slices, rec_slices_size(pic));
     free_tables(pic);
     h264_free(bytes_allocator(pic), pic->bytes, pic->bytes_size);
     while (pic->group_maps) {
@@ -373,11 +379,11 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
         pic->group_maps = map->next;
         h264_free(a, map, map->size);
     }
-    pic->rec_slices = NULL;
+    pic->arrays.rec_slices = NULL;
     pic->bytes = NULL;
-    if (pic->previous)
-        drop(pic->previous, dead);
-    pic->previous = NULL;
+    if (pic->damage.previous)
+        drop(pic->damage.previous, dead);
+    pic->damage.previous = NULL;
     for (uint32_t i = 0; i < pic->refs_held_count; i++)
         drop(pic->refs_held[i], dead);
     pic->refs_held_count = 0;
@@ -387,13 +393,13 @@ static void reap(struct h264_picture *dead)
 {
     while (dead) {
         struct h264_picture *pic = dead;
-        const struct h264_allocator *a = pic->allocator;
+        const struct h264_allocator *a = pic->holder.allocator;
         dead = pic->next_free;
-        if (pic->on_free)
-            pic->on_free(pic);
+        if (pic->holder.on_free)
+            pic->holder.on_free(pic);
         release_transient(pic, &dead);
         h264_picture_drop_records(pic);
-        h264_free(a, pic->still, (size_t)pic->mb_count * sizeof(*pic->still));
+        h264_free(a, pic->arrays.col_zero, (size_t)pic->mb_count * sizeof(*pic->arrays.col_zero));
         for (uint32_t i = 0; i < pic->slice_count; i++) {
             h264_sps_unref(pic->slices[i].sps);
             h264_pps_unref(pic->slices[i].pps);

@@ -112,7 +112,7 @@ static inline unsigned h264_coeff_bytes(const struct h264_sps *sps)
 }
 
 /* Most units (16 coefficients each) that a macroblock has: 16 luma, 8, 16 or 32 chroma. */
-static inline unsigned h264_units_per_mb(const struct h264_sps *sps)
+static inline unsigned h264_coeff_blocks_per_mb(const struct h264_sps *sps)
 {
     static const uint8_t units[4] = {16, 24, 32, 48};
     return units[sps->chroma_format_idc & 3];
@@ -120,7 +120,7 @@ static inline unsigned h264_units_per_mb(const struct h264_sps *sps)
 
 /* Slices take units from pic->unit_count in chunks of this many, never less than a macroblock's
  * worth. Capacity: every macroblock at its most, plus one chunk for each slice. */
-#define H264_UNIT_CHUNK 64
+#define H264_COEFF_BLOCK_CHUNK 64
 
 void *h264_alloc(const struct h264_allocator *allocator, size_t size);
 void h264_free(const struct h264_allocator *allocator, void *memory, size_t size);

@@ -17,7 +17,7 @@ struct place {
 
 static bool usable(const struct h264_picture *col, const struct h264_picture *pic)
 {
-    return col && !col->non_existing && col->motion_done && col->motion &&
+    return col && !col->non_existing && col->motion_done && col->arrays.motion &&
            col->mb_width == pic->mb_width && col->mb_height == pic->mb_height;
 }
 
@@ -106,7 +106,7 @@ static bool locate(const struct motion_walk *w, int block, struct place *out)
         col_field = true;
         row = pair;
     } else {
-        col_field = col->mbs[(2 * pair + low) * width + x].flags & REC_MB_FIELD;
+        col_field = col->arrays.mbs[(2 * pair + low) * width + x].flags & REC_MB_FIELD;
         row = 2 * pair + (field_mb    ? (col_field ? bottom : (uint32_t)y >> 1)
                           : col_field ? w->direct.nearer
                                       : low);
@@ -127,7 +127,7 @@ struct motion_colocated h264_colocated_crossed(const struct motion_walk *w, int 
     struct place p;
     if (!locate(w, block, &p))
         return (struct motion_colocated){0, -1, {0, 0}};
-    return motion_colocated_block(&p.pic->motion[p.mb], p.block);
+    return motion_colocated_block(&p.pic->arrays.motion[p.mb], p.block);
 }
 
 /* ---- references (8.4.1.2.3) ---- */
@@ -135,10 +135,10 @@ struct motion_colocated h264_colocated_crossed(const struct motion_walk *w, int 
 /* Identity of the frame or field that a colocated block refers to; UINT32_MAX: none. */
 static uint32_t referred(const struct place *p, const struct motion_colocated *c)
 {
-    uint32_t index = p->pic->mbs[p->mb].slice, ref = (uint32_t)c->ref,
+    uint32_t index = p->pic->arrays.mbs[p->mb].slice, ref = (uint32_t)c->ref,
              bottom = p->mb / p->pic->mb_width & 1;
     const struct h264_slice *slice;
-    bool field_mb = p->pic->mbaff && (p->pic->mbs[p->mb].flags & REC_MB_FIELD);
+    bool field_mb = p->pic->mbaff && (p->pic->arrays.mbs[p->mb].flags & REC_MB_FIELD);
     if (index >= p->pic->slice_count) /* concealed */
         return UINT32_MAX;
     slice = &p->pic->slices[index];
@@ -178,7 +178,7 @@ struct motion_colocated h264_colocated_temporal(struct motion_walk *w, int block
     uint32_t id;
     int found;
     if (locate(w, block, &p))
-        c = motion_colocated_block(&p.pic->motion[p.mb], p.block);
+        c = motion_colocated_block(&p.pic->arrays.motion[p.mb], p.block);
     if (c.ref < 0)
         return (struct motion_colocated){0, 0, {0, 0}};
     id = referred(&p, &c);
@@ -190,7 +190,7 @@ struct motion_colocated h264_colocated_temporal(struct motion_walk *w, int block
         id |= REC_FRAME;
     }
     found = id == UINT32_MAX ? -1 : find_in_list0(w, id);
-    if (found < 0 && p.pic->mbs[p.mb].slice < p.pic->slice_count)
+    if (found < 0 && p.pic->arrays.mbs[p.mb].slice < p.pic->slice_count)
         w->lost_reference = true;
     c.ref = found < 0 ? 0 : found;
     return c;

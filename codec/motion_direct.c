@@ -66,10 +66,10 @@ static struct spatial spatial_prediction(const struct motion_walk *w)
 static inline bool col_zero(const struct motion_walk *w, int block)
 {
     struct motion_colocated c;
-    if (!w->direct.crossed && w->direct.col->still)
-        return w->direct.col->still[w->mb] >> block & 1;
+    if (!w->direct.crossed && w->direct.col->arrays.col_zero)
+        return w->direct.col->arrays.col_zero[w->mb] >> block & 1;
     c = w->direct.crossed ? h264_colocated_crossed(w, block)
-                          : motion_colocated_block(&w->direct.col->motion[w->mb], block);
+                          : motion_colocated_block(&w->direct.col->arrays.motion[w->mb], block);
     return c.ref == 0 && c.mv.x >= -1 && c.mv.x <= 1 && c.mv.y >= -1 && c.mv.y <= 1;
 }
 
@@ -159,7 +159,7 @@ static void map_references(struct motion_walk *w, uint32_t map_slice)
  * stands for it. */
 static int map_to_list0(struct motion_walk *w, const struct motion_colocated *c)
 {
-    uint32_t slice = w->direct.col->mbs[w->mb].slice;
+    uint32_t slice = w->direct.col->arrays.mbs[w->mb].slice;
     int found;
     if (slice >= w->direct.col->slice_count) /* concealed */
         return 0;
@@ -192,7 +192,7 @@ static inline struct motion_colocated temporal_colocated(struct motion_walk *w, 
         return c;
     if (w->direct.crossed)
         return h264_colocated_temporal(w, block);
-    c = motion_colocated_block(&w->direct.col->motion[w->mb], block);
+    c = motion_colocated_block(&w->direct.col->arrays.motion[w->mb], block);
     c.ref = c.ref < 0 ? 0 : map_to_list0(w, &c);
     return c;
 }
@@ -256,8 +256,9 @@ const uint16_t *h264_colocated_map(const struct h264_slice *slice)
 {
     struct motion_walk w = {.pic = slice->pic, .slice = slice};
     h264_colocated_begin(&w);
-    return w.direct.col && !w.direct.crossed && is_short_term(slice, 1, 0) ? w.direct.col->still
-                                                                           : NULL;
+    return w.direct.col && !w.direct.crossed && is_short_term(slice, 1, 0)
+               ? w.direct.col->arrays.col_zero
+               : NULL;
 }
 
 void h264_motion_direct_begin(struct motion_walk *w)
@@ -276,10 +277,10 @@ void h264_motion_direct_begin(struct motion_walk *w)
 __attribute__((always_inline)) static inline void prefetch_colocated(const struct motion_walk *w)
 {
     uint32_t mb = w->mb + 16;
-    if (w->direct.col && !w->direct.col->still && mb < w->direct.col->mb_count) {
-        __builtin_prefetch(w->direct.col->motion[mb].mv[0]);
-        __builtin_prefetch(w->direct.col->motion[mb].mv[0] + 15);
-        __builtin_prefetch(w->direct.col->motion[mb].ref_idx);
+    if (w->direct.col && !w->direct.col->arrays.col_zero && mb < w->direct.col->mb_count) {
+        __builtin_prefetch(w->direct.col->arrays.motion[mb].mv[0]);
+        __builtin_prefetch(w->direct.col->arrays.motion[mb].mv[0] + 15);
+        __builtin_prefetch(w->direct.col->arrays.motion[mb].ref_idx);
     }
 }
 

@@ -8,7 +8,7 @@
 
 bool h264_picture_has_map(const struct h264_picture *pic)
 {
-    return pic->wants_map && pic->nal_ref_idc && !pic->mbaff;
+    return pic->holder.wants_map && pic->nal_ref_idc && !pic->mbaff;
 }
 
 /* Of the colocated picture, or it is for another kind: blocks of fields of frames and of frames of
@@ -20,9 +20,9 @@ static bool has_no_map(const struct h264_slice *slice)
                    (col->structure == REC_FRAME) != (slice->pic->structure == REC_FRAME));
 }
 
-bool h264_picture_derives(const struct h264_picture *pic)
+bool h264_picture_exports_motion(const struct h264_picture *pic)
 {
-    if (!h264_picture_offloads(pic))
+    if (!h264_picture_exports_entropy(pic))
         return false;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
@@ -35,14 +35,15 @@ bool h264_picture_derives(const struct h264_picture *pic)
 
 bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units)
 {
-    uint32_t used = atomic_load_explicit(&pic->unit_count, memory_order_relaxed);
+    uint32_t used = atomic_load_explicit(&pic->arrays.coeff_block_count, memory_order_relaxed);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
         if (slice->status < 0 || slice->lost_partition ||
             slice->mbs_decoded != slice->end_mb - slice->hdr.first_mb)
             return false;
     }
-    if (used > pic->unit_capacity || used > pic->mb_count * h264_units_per_mb(pic->sps))
+    if (used > pic->arrays.coeff_block_capacity ||
+        used > pic->mb_count * h264_coeff_blocks_per_mb(pic->sps))
         return false;
     *units = used;
     return true;
@@ -55,7 +56,7 @@ static uint8_t entries(const struct h264_slice *slice, unsigned list)
                                                            : slice->hdr.num_ref[list];
 }
 
-void h264_slice_derive_export(const struct h264_slice *slice, struct der_slice *out,
+void h264_slice_export_motion(const struct h264_slice *slice, struct der_slice *out,
                               const uint16_t **map)
 {
     *out = (struct der_slice){
@@ -83,23 +84,23 @@ static void slice_derived(struct h264_slice *slice)
     atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);
 }
 
-int h264_picture_derived(struct h264_picture *pic, uint32_t units, unsigned kinds,
-                         const struct h264_final *final, bool host)
+int h264_picture_import_motion(struct h264_picture *pic, uint32_t units, unsigned kinds,
+                               const struct h264_device_records *final, bool host)
 {
     int error = h264_fill_slices(pic);
     if (error < 0)
         return error;
     for (uint32_t i = 0; i < pic->slice_count; i++)
         slice_derived(&pic->slices[i]);
-    atomic_store_explicit(&pic->unit_count, units, memory_order_relaxed);
-    if (pic->previous) /* it is only for what no slice covers */
-        h264_picture_unref(pic->previous);
-    pic->previous = NULL;
-    pic->has_intra = (kinds & DER_INTRA) != 0;
-    pic->has_inter = (kinds & DER_INTER) != 0;
-    pic->has_deblock = (kinds & DER_DEBLOCK) != 0;
+    atomic_store_explicit(&pic->arrays.coeff_block_count, units, memory_order_relaxed);
+    if (pic->damage.previous) /* it is only for what no slice covers */
+        h264_picture_unref(pic->damage.previous);
+    pic->damage.previous = NULL;
+    pic->arrays.has_intra = (kinds & DER_INTRA) != 0;
+    pic->arrays.has_inter = (kinds & DER_INTER) != 0;
+    pic->arrays.has_deblock = (kinds & DER_DEBLOCK) != 0;
     if (final)
-        pic->final = *final;
+        pic->arrays.device_records = *final;
     if (final && !host)
         h264_picture_drop_records(pic);
     pic->motion_done = 1;

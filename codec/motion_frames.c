@@ -112,7 +112,7 @@ static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *synta
 
 static void derive_mb(struct motion_walk *w)
 {
-    const struct h264_mb_syntax *syntax = &w->pic->syntax[w->mb];
+    const struct h264_mb_syntax *syntax = &w->pic->arrays.syntax[w->mb];
     switch ((enum h264_part)syntax->part) {
     case H264_PART_16X16:
         derive_16x16(w);
@@ -155,7 +155,7 @@ void h264_motion_enter_slice(struct motion_walk *w, uint32_t index)
  * before it) */
 static inline void find_neighbours(struct motion_walk *w)
 {
-    const struct rec_mb *mb = &w->pic->mbs[w->mb];
+    const struct rec_mb *mb = &w->pic->arrays.mbs[w->mb];
     uint32_t slice = w->slice_index, width = w->mb_width;
     bool left = w->mb_x > 0, above = w->mb >= width, right = w->mb_x + 1 < width;
     if (w->one_slice) {
@@ -176,8 +176,8 @@ static void walk_picture(struct motion_walk *w)
 {
     const struct h264_picture *pic = w->pic;
     for (w->mb = 0; w->mb < pic->mb_count; w->mb++) {
-        uint32_t slice = pic->mbs[w->mb].slice;
-        w->cur = &pic->motion[w->mb];
+        uint32_t slice = pic->arrays.mbs[w->mb].slice;
+        w->cur = &pic->arrays.motion[w->mb];
         /* else concealed or followed: complete already */
         if (slice < pic->slice_count && w->mb >= pic->slices[slice].motion_mb) {
             if (slice != w->slice_index)
@@ -195,8 +195,8 @@ static void walk_picture(struct motion_walk *w)
 static void note_still(const struct h264_picture *pic, uint32_t from, uint32_t to)
 {
     bool corners = pic->sps->direct_8x8_inference_flag;
-    for (uint32_t mb = from; mb < to && pic->still; mb++)
-        pic->still[mb] = motion_still(&pic->motion[mb], corners);
+    for (uint32_t mb = from; mb < to && pic->arrays.col_zero; mb++)
+        pic->arrays.col_zero[mb] = motion_still(&pic->arrays.motion[mb], corners);
 }
 
 /* ---- slices by themselves ---- */
@@ -252,7 +252,7 @@ bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
     w.mb_x = w.mb % pic->mb_width;
     h264_motion_enter_slice(&w, slice->index);
     for (; w.mb < end; w.mb++) {
-        w.cur = &pic->motion[w.mb];
+        w.cur = &pic->arrays.motion[w.mb];
         find_neighbours_from(&w, slice->hdr.first_mb);
         derive_mb(&w);
         if (++w.mb_x == pic->mb_width)
@@ -306,9 +306,9 @@ int h264_picture_derive_motion(struct h264_picture *pic)
         return error;
     if (missing || !followed)
         note_still(pic, 0, pic->mb_count);
-    if (!missing && pic->previous) {
-        h264_picture_unref(pic->previous);
-        pic->previous = NULL;
+    if (!missing && pic->damage.previous) {
+        h264_picture_unref(pic->damage.previous);
+        pic->damage.previous = NULL;
     }
     h264_find_kinds(pic);
     pic->motion_done = 1;

@@ -20,8 +20,8 @@ struct pairs {
 
 static struct pair pair_at(const struct motion_walk *w, uint32_t index, bool inside)
 {
-    struct pair p = {index, inside && w->pic->mbs[index].slice == w->slice_index, false};
-    p.field = p.available && (w->pic->mbs[index].flags & REC_MB_FIELD);
+    struct pair p = {index, inside && w->pic->arrays.mbs[index].slice == w->slice_index, false};
+    p.field = p.available && (w->pic->arrays.mbs[index].flags & REC_MB_FIELD);
     return p;
 }
 
@@ -48,8 +48,8 @@ static struct motion_neighbour scaled(const struct motion_walk *w, const struct 
     struct motion_neighbour n;
     if (!pair->available)
         return (struct motion_neighbour){MOTION_UNAVAILABLE, {0, 0}};
-    n = motion_neighbour_at(&w->pic->motion[pair->top + (bottom ? w->mb_width : 0)], list, block,
-                            quadrant);
+    n = motion_neighbour_at(&w->pic->arrays.motion[pair->top + (bottom ? w->mb_width : 0)], list,
+                            block, quadrant);
     if (n.ref < 0 || pair->field == p->field)
         return n;
     if (p->field) {
@@ -203,7 +203,7 @@ static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *synta
 
 static void derive_mb(struct motion_walk *w)
 {
-    const struct h264_mb_syntax *syntax = &w->pic->syntax[w->mb];
+    const struct h264_mb_syntax *syntax = &w->pic->arrays.syntax[w->mb];
     switch ((enum h264_part)syntax->part) {
     case H264_PART_16X16:
     case H264_PART_16X8:
@@ -228,8 +228,8 @@ static void visit(struct motion_walk *w, uint32_t row)
 {
     const struct rec_mb *mb;
     w->mb = row * w->mb_width + w->mb_x;
-    mb = &w->pic->mbs[w->mb];
-    w->cur = &w->pic->motion[w->mb];
+    mb = &w->pic->arrays.mbs[w->mb];
+    w->cur = &w->pic->arrays.motion[w->mb];
     if (mb->slice >= w->pic->slice_count) /* concealed: complete already */
         return;
     if (mb->slice != w->slice_index)

@@ -94,10 +94,10 @@ static uint32_t scaling_index(const struct h264_picture *pic, uint32_t i, uint32
 {
     const struct h264_slice *slice = &pic->slices[i];
     if (i > 0 && slice[-1].pps == slice->pps && slice[-1].sps == slice->sps) /* nearly always */
-        return pic->rec_slices[i - 1].scaling;
+        return pic->arrays.rec_slices[i - 1].scaling;
     for (uint32_t k = 0; k < i; k++)
         if (pic->slices[k].pps == slice->pps && pic->slices[k].sps == slice->sps)
-            return pic->rec_slices[k].scaling;
+            return pic->arrays.rec_slices[k].scaling;
     return (*count)++;
 }
 
@@ -142,38 +142,39 @@ int h264_fill_slices(struct h264_picture *pic)
 {
     uint32_t weights = 0, scaling = 0;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
-        pic->rec_slices[i].weights = weights;
-        pic->rec_slices[i].scaling = scaling_index(pic, i, &scaling);
+        pic->arrays.rec_slices[i].weights = weights;
+        pic->arrays.rec_slices[i].scaling = scaling_index(pic, i, &scaling);
         weights += weight_entries(&pic->slices[i]);
     }
     /* a colour plane of which every slice is lost: concealed macroblocks name lists, too, and use
      * none */
     if (!scaling)
         scaling = 1;
-    pic->scaling = h264_alloc(pic->allocator, scaling * sizeof(*pic->scaling));
-    if (!pic->scaling)
+    pic->arrays.scaling = h264_alloc(pic->holder.allocator, scaling * sizeof(*pic->arrays.scaling));
+    if (!pic->arrays.scaling)
         return H264_ERR_NOMEM;
-    pic->scaling_count = scaling;
-    memset(pic->scaling, 16, sizeof(*pic->scaling));
+    pic->arrays.scaling_count = scaling;
+    memset(pic->arrays.scaling, 16, sizeof(*pic->arrays.scaling));
     if (weights) {
-        pic->weights = h264_alloc(pic->allocator, weights * sizeof(*pic->weights));
-        if (!pic->weights)
+        pic->arrays.weights =
+            h264_alloc(pic->holder.allocator, weights * sizeof(*pic->arrays.weights));
+        if (!pic->arrays.weights)
             return H264_ERR_NOMEM;
-        pic->weight_count = weights;
+        pic->arrays.weight_count = weights;
     }
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
-        struct rec_slice *out = &pic->rec_slices[i];
+        struct rec_slice *out = &pic->arrays.rec_slices[i];
         fill_slice(slice, out);
-        h264_pps_scaling(slice->sps, slice->pps, &pic->scaling[out->scaling]);
-        choose_plane(&pic->scaling[out->scaling], pic->colour_plane);
+        h264_pps_scaling(slice->sps, slice->pps, &pic->arrays.scaling[out->scaling]);
+        choose_plane(&pic->arrays.scaling[out->scaling], pic->colour_plane);
         if (out->weight_mode == REC_WEIGHT_EXPLICIT)
-            fill_explicit(slice, pic->weights + out->weights);
+            fill_explicit(slice, pic->arrays.weights + out->weights);
         else if (out->weight_mode == REC_WEIGHT_IMPLICIT)
-            fill_implicit_tables(slice, pic->weights + out->weights);
+            fill_implicit_tables(slice, pic->arrays.weights + out->weights);
     }
     /* For concealed macroblocks: one past the slices. conceal_motion.c gives it its lists, view.c
      * their slots. */
-    pic->rec_slices[pic->slice_count] = (struct rec_slice){.slice_type = H264_P};
+    pic->arrays.rec_slices[pic->slice_count] = (struct rec_slice){.slice_type = H264_P};
     return H264_OK;
 }

@@ -16,7 +16,7 @@ static uint32_t record_of(const struct h264_picture *pic, uint32_t address)
 
 static bool needed(const struct h264_picture *pic, const struct h264_slice *redundant)
 {
-    if (!pic->syntax[record_of(pic, redundant->hdr.first_mb)].decoded)
+    if (!pic->arrays.syntax[record_of(pic, redundant->hdr.first_mb)].decoded)
         return true;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];

@@ -49,12 +49,14 @@ bool h264_units_reserve(struct mb_parser *p)
     if (p->pic->slice_count > 1 && mbs > UNIT_CHUNK_MBS)
         mbs = UNIT_CHUNK_MBS;
     n = mbs * p->units_per_mb;
-    start = atomic_load_explicit(&p->pic->unit_count, memory_order_relaxed);
+    start = atomic_load_explicit(&p->pic->arrays.coeff_block_count, memory_order_relaxed);
     do {
-        if (start > p->pic->unit_capacity || n > p->pic->unit_capacity - start)
+        if (start > p->pic->arrays.coeff_block_capacity ||
+            n > p->pic->arrays.coeff_block_capacity - start)
             return false;
-    } while (!atomic_compare_exchange_weak_explicit(&p->pic->unit_count, &start, start + n,
-                                                    memory_order_relaxed, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&p->pic->arrays.coeff_block_count, &start,
+                                                    start + n, memory_order_relaxed,
+                                                    memory_order_relaxed));
     if (start != p->unit_end) /* else the rest of the last chunk goes on in the new one */
         p->unit_next = start;
     p->unit_end = start + n;
@@ -66,8 +68,9 @@ static void units_return(struct mb_parser *p)
 {
     uint32_t end = p->unit_end;
     if (p->unit_next < end)
-        atomic_compare_exchange_strong_explicit(&p->pic->unit_count, &end, p->unit_next,
-                                                memory_order_relaxed, memory_order_relaxed);
+        atomic_compare_exchange_strong_explicit(&p->pic->arrays.coeff_block_count, &end,
+                                                p->unit_next, memory_order_relaxed,
+                                                memory_order_relaxed);
 }
 
 /* What a skipped macroblock leaves for its neighbours. */
@@ -111,10 +114,10 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     unsigned type = slice->hdr.type;
     p->slice = slice;
     p->pic = slice->pic;
-    p->mbs = p->pic->mbs;
-    p->motions = p->pic->motion;
-    p->syntaxes = p->pic->syntax;
-    p->coeffs = p->pic->coeffs;
+    p->mbs = p->pic->arrays.mbs;
+    p->motions = p->pic->arrays.motion;
+    p->syntaxes = p->pic->arrays.syntax;
+    p->coeffs = p->pic->arrays.coeffs;
     p->slice_index = slice->index;
     p->mbs_decoded = 0;
     p->sps = sps;
@@ -139,7 +142,7 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->num_ref[1] = slice->hdr.num_ref[1];
     p->qp_bd_offset[0] = 6 * (sps->bit_depth[0] - 8);
     p->qp_bd_offset[1] = 6 * (sps->bit_depth[1] - 8);
-    p->units_per_mb = h264_units_per_mb(sps);
+    p->units_per_mb = h264_coeff_blocks_per_mb(sps);
     p->unit_next = p->unit_end = 0;
     p->addr = p->first_mb & ~(uint32_t)p->mbaff_frame;
     p->mb_x = (p->addr >> p->mbaff_frame) % p->mb_width;

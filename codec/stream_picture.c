@@ -69,7 +69,7 @@ static void set_previous(struct h264_stream *s, struct h264_picture *pic,
                                     : s->before ? s->before
                                                 : nearest_picture(&s->dpb, pic->output_poc);
     if (previous && same_sequence(previous->sps, pic->sps))
-        pic->previous = h264_picture_ref(previous);
+        pic->damage.previous = h264_picture_ref(previous);
     h264_picture_unref(s->before);
     s->before = NULL;
 }
@@ -79,15 +79,15 @@ static void set_previous(struct h264_stream *s, struct h264_picture *pic,
 static void settle_previous(struct h264_picture *pic)
 {
     bool predicts = false;
-    if (!pic->previous)
+    if (!pic->damage.previous)
         return;
     for (uint32_t i = 0; i < pic->slice_count; i++)
         predicts |= pic->slices[i].num_ref[0] > 0;
     if (predicts && !pic->refs_held_count)
-        h264_picture_hold(pic, pic->previous); /* its second field may be gone */
+        h264_picture_hold(pic, pic->damage.previous); /* its second field may be gone */
     else if (pic->refs_held_count) {
-        h264_picture_unref(pic->previous);
-        pic->previous = NULL;
+        h264_picture_unref(pic->damage.previous);
+        pic->damage.previous = NULL;
     }
 }
 

@@ -9,13 +9,14 @@
 static uint16_t substitute(const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->refs_held_count; i++) {
-        uint32_t slot = (uint32_t)pic->refs_held[i]->slot;
-        if (pic->refs_held[i]->slot >= 0)
-            return (uint16_t)REC_REF(slot, pic->first_field && pic->refs_held[i]->slot == pic->slot
+        uint32_t slot = (uint32_t)pic->refs_held[i]->holder.slot;
+        if (pic->refs_held[i]->holder.slot >= 0)
+            return (uint16_t)REC_REF(slot, pic->first_field && pic->refs_held[i]->holder.slot ==
+                                                                   pic->holder.slot
                                                ? REC_FRAME - pic->structure
                                                : pic->structure);
     }
-    return (uint16_t)REC_REF((uint32_t)pic->slot, pic->structure);
+    return (uint16_t)REC_REF((uint32_t)pic->holder.slot, pic->structure);
 }
 
 /* Whether all fields that a reference names were decoded: of a single field the other one is not
@@ -64,7 +65,7 @@ static uint32_t damage_of(struct h264_picture *ref, unsigned structure)
     for (unsigned parity = REC_TOP; parity <= REC_BOTTOM; parity++) {
         const struct h264_picture *field =
             structure & parity ? h264_picture_of_parity(ref, parity) : NULL;
-        worst = field && field->damage > worst ? field->damage : worst;
+        worst = field && field->damage.latest > worst ? field->damage.latest : worst;
     }
     return worst;
 }
@@ -78,10 +79,10 @@ static bool fill_refs(const struct h264_picture *pic, const struct h264_slice *s
         for (unsigned i = 0; i < slice->num_ref[list]; i++) {
             struct h264_picture *ref = slice->ref[list][i].pic;
             unsigned structure = slice->ref[list][i].structure;
-            missing[list][i] = !names_samples(slice, list, i) || ref->slot < 0;
+            missing[list][i] = !names_samples(slice, list, i) || ref->holder.slot < 0;
             if (!missing[list][i])
-                out->ref[list][i] = (uint16_t)REC_REF((uint32_t)ref->slot, structure);
-            damage[list][i] = missing[list][i] ? pic->missing_damage : damage_of(ref, structure);
+                out->ref[list][i] = (uint16_t)REC_REF((uint32_t)ref->holder.slot, structure);
+            damage[list][i] = missing[list][i] ? pic->damage.missing : damage_of(ref, structure);
             any |= damage[list][i] != 0;
         }
     for (int list = 0; list < 2; list++)
@@ -97,23 +98,23 @@ static bool fill_refs(const struct h264_picture *pic, const struct h264_slice *s
 static uint16_t previous_reference(const struct h264_picture *pic)
 {
     unsigned structure = pic->structure;
-    if (pic->previous->slot < 0)
+    if (pic->damage.previous->holder.slot < 0)
         return substitute(pic);
-    if (structure != REC_FRAME &&
-        (pic->previous == pic->first_field || !parity_exists(pic->previous, structure)))
+    if (structure != REC_FRAME && (pic->damage.previous == pic->first_field ||
+                                   !parity_exists(pic->damage.previous, structure)))
         structure = REC_FRAME - structure;
-    return (uint16_t)REC_REF((uint32_t)pic->previous->slot, structure);
+    return (uint16_t)REC_REF((uint32_t)pic->damage.previous->holder.slot, structure);
 }
 
 /* The lists of the slice of concealed macroblocks are the same; the slots of other slices are
  * filled in. */
 static void fill_concealment(const struct h264_picture *pic, struct rec_slice *out)
 {
-    for (unsigned i = 0; i < pic->conceal_ref_count; i++) {
-        uint32_t slice = pic->conceal_refs[i].slice;
-        unsigned list = pic->conceal_refs[i].list, index = pic->conceal_refs[i].index;
+    for (unsigned i = 0; i < pic->damage.conceal_ref_count; i++) {
+        uint32_t slice = pic->damage.conceal_refs[i].slice;
+        unsigned list = pic->damage.conceal_refs[i].list, index = pic->damage.conceal_refs[i].index;
         uint16_t ref = slice == REC_NO_SLICE ? previous_reference(pic)
-                                             : pic->rec_slices[slice].ref[list][index];
+                                             : pic->arrays.rec_slices[slice].ref[list][index];
         out->ref[0][i] = out->ref[1][i] = ref;
     }
 }
@@ -136,12 +137,12 @@ static uint32_t damage_used(const struct h264_picture *pic, uint32_t index,
                             uint32_t damage[2][REC_MAX_REFS])
 {
     uint32_t worst = 0;
-    if (!pic->mbs)
+    if (!pic->arrays.mbs)
         return damage_listed(damage);
     for (uint32_t i = 0; i < pic->mb_count; i++)
-        for (int k = 0; k < 8 && pic->mbs[i].slice == index; k++) {
-            int ref_idx = pic->motion[i].ref_idx[k >> 2][k & 3];
-            if (pic->mbaff && (pic->mbs[i].flags & REC_MB_FIELD))
+        for (int k = 0; k < 8 && pic->arrays.mbs[i].slice == index; k++) {
+            int ref_idx = pic->arrays.motion[i].ref_idx[k >> 2][k & 3];
+            if (pic->mbaff && (pic->arrays.mbs[i].flags & REC_MB_FIELD))
                 ref_idx >>= 1;
             if (ref_idx >= 0 && ref_idx < REC_MAX_REFS && damage[k >> 2][ref_idx] > worst)
                 worst = damage[k >> 2][ref_idx];
@@ -160,34 +161,34 @@ void h264_find_kinds(struct h264_picture *pic)
 {
     unsigned intra = 0, inter = 0, deblock = 0;
     for (uint32_t i = 0; i < pic->mb_count && !(intra && inter && deblock); i++) {
-        intra |= pic->mbs[i].kind != REC_MB_INTER;
-        inter |= pic->mbs[i].kind == REC_MB_INTER;
-        deblock |= pic->mbs[i].deblock;
+        intra |= pic->arrays.mbs[i].kind != REC_MB_INTER;
+        inter |= pic->arrays.mbs[i].kind == REC_MB_INTER;
+        deblock |= pic->arrays.mbs[i].deblock;
     }
-    pic->has_intra = intra != 0;
-    pic->has_inter = inter != 0;
-    pic->has_deblock = deblock != 0;
+    pic->arrays.has_intra = intra != 0;
+    pic->arrays.has_inter = inter != 0;
+    pic->arrays.has_deblock = deblock != 0;
 }
 
 static void take_damage(struct h264_picture *pic, uint32_t damage)
 {
-    if (damage > pic->damage)
-        pic->damage = damage;
+    if (damage > pic->damage.latest)
+        pic->damage.latest = damage;
 }
 
 /* What happened before an IDR picture or a recovery point is over. */
 static void settle_damage(struct h264_picture *pic)
 {
-    if (pic->damage < pic->clean)
-        pic->damage = 0;
-    pic->corrupt |= pic->damage != 0;
+    if (pic->damage.latest < pic->damage.clean)
+        pic->damage.latest = 0;
+    pic->damage.corrupt |= pic->damage.latest != 0;
 }
 
 void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
 {
     const struct h264_sps *sps = pic->sps;
-    bool concealed = atomic_load(&pic->missing_mbs) > 0;
-    uint32_t units = atomic_load(&pic->unit_count);
+    bool concealed = atomic_load(&pic->damage.missing_mbs) > 0;
+    uint32_t units = atomic_load(&pic->arrays.coeff_block_count);
     *out = (struct rec_view){
         .head = {.mb_width = pic->mb_width,
                  .mb_height = pic->sps->mb_height,
@@ -197,41 +198,43 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
                  .colour_plane = pic->colour_plane,
                  .bit_depth = {sps->bit_depth[0], sps->bit_depth[1]},
                  .coeff_bytes = (uint8_t)h264_coeff_bytes(sps),
-                 .has_intra = pic->has_intra,
-                 .has_inter = pic->has_inter,
-                 .has_deblock = pic->has_deblock,
+                 .has_intra = pic->arrays.has_intra,
+                 .has_inter = pic->arrays.has_inter,
+                 .has_deblock = pic->arrays.has_deblock,
                  .mb_count = pic->mb_count},
-        .mbs = pic->final.memory ? pic->final.mbs : pic->mbs,
-        .motion = pic->final.memory ? pic->final.motion : pic->motion,
-        .slices = pic->rec_slices,
-        .coeffs = pic->coeffs,
-        .weights = pic->weights,
-        .scaling = pic->scaling,
+        .mbs = pic->arrays.device_records.memory ? pic->arrays.device_records.mbs : pic->arrays.mbs,
+        .motion = pic->arrays.device_records.memory ? pic->arrays.device_records.motion
+                                                    : pic->arrays.motion,
+        .slices = pic->arrays.rec_slices,
+        .coeffs = pic->arrays.coeffs,
+        .weights = pic->arrays.weights,
+        .scaling = pic->arrays.scaling,
         .slice_count = pic->slice_count + (concealed ? 1u : 0u),
         /* slices that failed may have asked for more */
-        .unit_count = units < pic->unit_capacity ? units : pic->unit_capacity,
-        .weight_count = pic->weight_count,
-        .scaling_count = pic->scaling_count,
+        .unit_count =
+            units < pic->arrays.coeff_block_capacity ? units : pic->arrays.coeff_block_capacity,
+        .weight_count = pic->arrays.weight_count,
+        .scaling_count = pic->arrays.scaling_count,
     };
 }
 
 int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
 {
     struct rec_view view;
-    if (pic->slot < 0 || !pic->motion_done)
+    if (pic->holder.slot < 0 || !pic->motion_done)
         return H264_ERR_DATA;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         uint32_t damage[2][REC_MAX_REFS] = {{0}};
-        if (fill_refs(pic, &pic->slices[i], &pic->rec_slices[i], damage)) {
+        if (fill_refs(pic, &pic->slices[i], &pic->arrays.rec_slices[i], damage)) {
             take_damage(pic, damage_used(pic, i, damage));
             take_damage(pic, damage_colocated(&pic->slices[i]));
         }
     }
     h264_picture_records(pic, &view);
-    if (atomic_load(&pic->missing_mbs) > 0)
-        fill_concealment(pic, &pic->rec_slices[pic->slice_count]);
+    if (atomic_load(&pic->damage.missing_mbs) > 0)
+        fill_concealment(pic, &pic->arrays.rec_slices[pic->slice_count]);
     settle_damage(pic);
-    view.head.slot = (uint32_t)pic->slot;
+    view.head.slot = (uint32_t)pic->holder.slot;
     *out = view;
     return H264_OK;
 }

@@ -53,9 +53,9 @@ bool entropy_decode_cpu(struct entropy *p, struct h264_picture *pic)
     bool good = true;
     uint32_t mbs = 0;
     for (uint32_t i = 0; i < pic->mb_count; i++)
-        pic->mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
-    memset(pic->syntax, 0, pic->mb_count * sizeof(*pic->syntax));
-    atomic_store(&pic->unit_count, 0);
+        pic->arrays.mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
+    memset(pic->arrays.syntax, 0, pic->mb_count * sizeof(*pic->arrays.syntax));
+    atomic_store(&pic->arrays.coeff_block_count, 0);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         good &= h264_slice_decode(&pic->slices[i], p->scratch) == H264_OK;
         mbs += pic->slices[i].mbs_decoded;
@@ -70,10 +70,10 @@ int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *
     for (uint32_t i = 0; i < pic->slice_count && err == 0; i++) {
         struct ent_slice slice;
         size_t size = 0;
-        uint8_t *bytes = gpu_entropy_slice_bytes(b, h264_slice_export_size(&pic->slices[i]));
+        uint8_t *bytes = gpu_entropy_slice_bytes(b, h264_slice_entropy_size(&pic->slices[i]));
         if (!bytes)
             return GPU_ERR_NOMEM;
-        if (h264_slice_export(&pic->slices[i], &slice, bytes, &size) == H264_OK)
+        if (h264_slice_export_entropy(&pic->slices[i], &slice, bytes, &size) == H264_OK)
             err = gpu_entropy_add_slice(b, picture, &slice, size);
     }
     return err;
@@ -89,8 +89,8 @@ static unsigned unit_count(const struct rec_mb *mb)
 static const char *mb_differs(const struct h264_picture *pic, const struct arrays *got,
                               uint32_t addr)
 {
-    struct rec_mb a = pic->mbs[addr], b = got->mbs[addr];
-    const struct h264_mb_syntax *syntax = &pic->syntax[addr];
+    struct rec_mb a = pic->arrays.mbs[addr], b = got->mbs[addr];
+    const struct h264_mb_syntax *syntax = &pic->arrays.syntax[addr];
     if (pic->slice_count > 1)
         a.coeff = b.coeff = 0;
     if (memcmp(&a, &b, sizeof(a)))
@@ -98,9 +98,9 @@ static const char *mb_differs(const struct h264_picture *pic, const struct array
     if (memcmp(syntax, &got->syntax[addr], sizeof(*syntax)))
         return "syntax";
     if (syntax->part != H264_PART_DIRECT &&
-        memcmp(&pic->motion[addr], &got->motion[addr], sizeof(*pic->motion)))
+        memcmp(&pic->arrays.motion[addr], &got->motion[addr], sizeof(*pic->arrays.motion)))
         return "rec_motion";
-    if (memcmp((const int16_t *)pic->coeffs + (size_t)pic->mbs[addr].coeff * 16,
+    if (memcmp((const int16_t *)pic->arrays.coeffs + (size_t)pic->arrays.mbs[addr].coeff * 16,
                got->coeffs + (size_t)got->mbs[addr].coeff * 16, unit_count(&a) * 32))
         return "coefficients";
     return NULL;
@@ -120,17 +120,17 @@ static int compare(const struct h264_picture *pic, const struct arrays *got, uin
         printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32
                ": %s\n",
                pic->id, addr, pic->mb_count, what);
-        check_print_words("cpu", &pic->mbs[addr], sizeof(struct rec_mb));
+        check_print_words("cpu", &pic->arrays.mbs[addr], sizeof(struct rec_mb));
         check_print_words("gpu", &got->mbs[addr], sizeof(struct rec_mb));
-        check_print_words("cpu syntax", &pic->syntax[addr], 8);
+        check_print_words("cpu syntax", &pic->arrays.syntax[addr], 8);
         check_print_words("gpu syntax", &got->syntax[addr], 8);
-        check_print_words("cpu motion", &pic->motion[addr], sizeof(struct rec_motion));
+        check_print_words("cpu motion", &pic->arrays.motion[addr], sizeof(struct rec_motion));
         check_print_words("gpu motion", &got->motion[addr], sizeof(struct rec_motion));
         return -1;
     }
-    if (pic->slice_count == 1 && units != atomic_load(&pic->unit_count)) {
+    if (pic->slice_count == 1 && units != atomic_load(&pic->arrays.coeff_block_count)) {
         printf("checkgpu: MISMATCH picture %" PRIu32 ": %" PRIu32 " units, not %u\n", pic->id,
-               units, atomic_load(&pic->unit_count));
+               units, atomic_load(&pic->arrays.coeff_block_count));
         return -1;
     }
     return 0;
@@ -330,7 +330,7 @@ static int run_pending(struct entropy *p)
 static int take_picture(struct entropy *p, struct h264_picture *pic)
 {
     int err = 0;
-    if (!h264_picture_offloads(pic) || pic->mb_count > BATCH_MBS || !p->most) {
+    if (!h264_picture_exports_entropy(pic) || pic->mb_count > BATCH_MBS || !p->most) {
         h264_picture_unref(pic);
         return 0;
     }

@@ -15,7 +15,7 @@ static size_t picture_bytes(const struct h264_picture *pic)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        bytes += h264_slice_export_size(&pic->slices[i]) + 64;
+        bytes += h264_slice_entropy_size(&pic->slices[i]) + 64;
     return bytes;
 }
 
@@ -25,8 +25,8 @@ int entropy_submit(struct entropy *p, uint32_t first, uint32_t n, struct gpu_ent
     int err = b ? 0 : GPU_ERR_INVALID;
     for (uint32_t i = first; i < first + n && err == 0; i++) {
         const struct h264_picture *pic = p->pictures[i % p->count];
-        err = entropy_add_picture(b, pic,
-                                  atomic_load(&pic->unit_count) + pic->slice_count * ENTROPY_SLACK);
+        err = entropy_add_picture(
+            b, pic, atomic_load(&pic->arrays.coeff_block_count) + pic->slice_count * ENTROPY_SLACK);
     }
     return err ? err : gpu_entropy_submit(b);
 }
@@ -65,8 +65,8 @@ static void room_for(const struct entropy *p, uint32_t n, struct gpu_entropy_par
         const struct h264_picture *pic = p->pictures[i];
         params->slices += rounds * pic->slice_count;
         params->mbs += rounds * pic->mb_count;
-        params->units +=
-            rounds * (atomic_load(&pic->unit_count) + pic->slice_count * ENTROPY_SLACK);
+        params->units += rounds * (atomic_load(&pic->arrays.coeff_block_count) +
+                                   pic->slice_count * ENTROPY_SLACK);
         bytes += rounds * picture_bytes(pic);
     }
     params->bytes = (uint32_t)(bytes + 3) & ~3u;

@@ -72,8 +72,8 @@ static int run_batch(struct motion_check *p, uint8_t *const *raws, struct result
 
 static uint32_t kinds_of(const struct h264_picture *pic)
 {
-    return (pic->has_intra ? DER_INTRA : 0u) | (pic->has_inter ? DER_INTER : 0u) |
-           (pic->has_deblock ? DER_DEBLOCK : 0u);
+    return (pic->arrays.has_intra ? DER_INTRA : 0u) | (pic->arrays.has_inter ? DER_INTER : 0u) |
+           (pic->arrays.has_deblock ? DER_DEBLOCK : 0u);
 }
 
 /* codec/abi/motion_abi.h, step by step */
@@ -103,23 +103,24 @@ static int compare(const struct motion_case *c, const uint8_t *raw, const struct
     }
     for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
         const uint16_t still =
-            still_of(&pic->motion[addr], c->slices[pic->mbs[addr].slice].corners);
+            still_of(&pic->arrays.motion[addr], c->slices[pic->arrays.mbs[addr].slice].corners);
         const char *what = NULL;
-        if (got->mbs && memcmp(&pic->mbs[addr], &got->mbs[addr], sizeof(*pic->mbs)))
+        if (got->mbs && memcmp(&pic->arrays.mbs[addr], &got->mbs[addr], sizeof(*pic->arrays.mbs)))
             what = "rec_mb";
-        else if (memcmp(&pic->motion[addr], &got->motion[addr], sizeof(*pic->motion)))
+        else if (memcmp(&pic->arrays.motion[addr], &got->motion[addr], sizeof(*pic->arrays.motion)))
             what = "rec_motion";
         else if ((got->still && got->still[addr] != still) ||
-                 (pic->still && pic->still[addr] != still))
+                 (pic->arrays.col_zero && pic->arrays.col_zero[addr] != still))
             what = "still";
         if (!what)
             continue;
         printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32
                " (%u wide, slice %" PRIu32 "): %s, still %04x\n",
-               pic->id, addr, pic->mb_count, pic->mb_width, pic->mbs[addr].slice, what, still);
+               pic->id, addr, pic->mb_count, pic->mb_width, pic->arrays.mbs[addr].slice, what,
+               still);
         check_print_words("syntax", &a.syntax[addr], 8);
         check_print_words("raw", &a.motion[addr], sizeof(struct rec_motion));
-        check_print_words("cpu", &pic->motion[addr], sizeof(struct rec_motion));
+        check_print_words("cpu", &pic->arrays.motion[addr], sizeof(struct rec_motion));
         check_print_words("gpu", &got->motion[addr], sizeof(struct rec_motion));
         return -1;
     }
@@ -138,9 +139,9 @@ static void swap(uint8_t *a, uint8_t *b, size_t size)
 /* Other arrays for the picture's, and these back again: later pictures read them. */
 static void exchange(const struct h264_picture *pic, struct motion_arrays *a)
 {
-    swap((uint8_t *)pic->mbs, (uint8_t *)a->mbs, pic->mb_count * sizeof(*a->mbs));
-    swap((uint8_t *)pic->motion, (uint8_t *)a->motion, pic->mb_count * sizeof(*a->motion));
-    swap((uint8_t *)pic->syntax, (uint8_t *)a->syntax, pic->mb_count * sizeof(*a->syntax));
+    swap((uint8_t *)pic->arrays.mbs, (uint8_t *)a->mbs, pic->mb_count * sizeof(*a->mbs));
+    swap((uint8_t *)pic->arrays.motion, (uint8_t *)a->motion, pic->mb_count * sizeof(*a->motion));
+    swap((uint8_t *)pic->arrays.syntax, (uint8_t *)a->syntax, pic->mb_count * sizeof(*a->syntax));
 }
 
 /* Step 3 of the arrays by the CPU, slice by slice; the picture has them then, and *kinds what they
@@ -148,7 +149,7 @@ static void exchange(const struct h264_picture *pic, struct motion_arrays *a)
 static int derive_again(struct h264_picture *pic, uint32_t units, uint32_t *kinds)
 {
     *kinds = 0;
-    if (!h264_picture_import(pic, units))
+    if (!h264_picture_import_entropy(pic, units))
         return -1;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         uint32_t from, to;
@@ -156,8 +157,8 @@ static int derive_again(struct h264_picture *pic, uint32_t units, uint32_t *kind
         h264_slice_follow(&pic->slices[i], &from, &to);
     }
     for (uint32_t i = 0; i < pic->mb_count; i++)
-        *kinds |= (pic->mbs[i].kind == REC_MB_INTER ? DER_INTER : DER_INTRA) |
-                  (pic->mbs[i].deblock ? DER_DEBLOCK : 0u);
+        *kinds |= (pic->arrays.mbs[i].kind == REC_MB_INTER ? DER_INTER : DER_INTRA) |
+                  (pic->arrays.mbs[i].deblock ? DER_DEBLOCK : 0u);
     return 0;
 }
 
@@ -165,13 +166,13 @@ static int compare_built(struct motion_check *p, const struct motion_case *c, co
                          const struct results *got)
 {
     struct h264_picture *pic = c->pic;
-    const size_t bytes = pic->mb_count * sizeof(*pic->still);
+    const size_t bytes = pic->mb_count * sizeof(*pic->arrays.col_zero);
     struct motion_arrays a = motion_arrays_at(p->scrap, pic->mb_count);
     uint8_t *still = p->scrap + pic->mb_count * MOTION_MB_BYTES;
     uint32_t kinds;
     memcpy(p->scrap, raw, pic->mb_count * MOTION_MB_BYTES);
-    if (pic->still)
-        memcpy(still, pic->still, bytes);
+    if (pic->arrays.col_zero)
+        memcpy(still, pic->arrays.col_zero, bytes);
     exchange(pic, &a);
     int err = derive_again(pic, c->units, &kinds);
     if (err)
@@ -179,8 +180,8 @@ static int compare_built(struct motion_check *p, const struct motion_case *c, co
     else
         err = compare(c, raw, got, kinds);
     exchange(pic, &a);
-    if (pic->still)
-        memcpy(pic->still, still, bytes);
+    if (pic->arrays.col_zero)
+        memcpy(pic->arrays.col_zero, still, bytes);
     return err;
 }
 
@@ -195,14 +196,15 @@ static int compare_damaged(struct motion_check *p, const struct motion_case *c, 
     struct rec_view view;
     memcpy(p->scrap, raw, pic->mb_count * MOTION_MB_BYTES);
     exchange(pic, &a);
-    bool good = h264_picture_import(pic, c->units);
-    memcpy(pic->motion, got->motion, pic->mb_count * sizeof(*pic->motion));
+    bool good = h264_picture_import_entropy(pic, c->units);
+    memcpy(pic->arrays.motion, got->motion, pic->mb_count * sizeof(*pic->arrays.motion));
     h264_picture_records(pic, &view);
     view.head.has_intra = (got->said & DER_INTRA) != 0;
     view.head.has_inter = (got->said & DER_INTER) != 0;
     view.head.has_deblock = (got->said & DER_DEBLOCK) != 0;
-    good = good && records_validate_content(&view, &reason) == 0 &&
-           (!got->mbs || !memcmp(got->mbs, pic->mbs, pic->mb_count * sizeof(*pic->mbs)));
+    good =
+        good && records_validate_content(&view, &reason) == 0 &&
+        (!got->mbs || !memcmp(got->mbs, pic->arrays.mbs, pic->mb_count * sizeof(*pic->arrays.mbs)));
     if (!good)
         printf("checkgpu: MISMATCH picture %" PRIu32 ": %s (kinds %" PRIu32 ", undamaged %" PRIu32
                ")\n",

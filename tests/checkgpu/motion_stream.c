@@ -43,15 +43,15 @@ static int make_case(struct motion_case *c, struct h264_picture *pic)
                               .raw = malloc(pic->mb_count * MOTION_MB_BYTES),
                               .slices = calloc(pic->slice_count, sizeof(*c->slices)),
                               .maps = calloc(pic->slice_count, sizeof(*c->maps)),
-                              .units = atomic_load(&pic->unit_count)};
+                              .units = atomic_load(&pic->arrays.coeff_block_count)};
     if (!c->raw || !c->slices || !c->maps)
         return GPU_ERR_NOMEM;
     struct motion_arrays a = motion_arrays_at(c->raw, pic->mb_count);
-    memcpy(a.mbs, pic->mbs, pic->mb_count * sizeof(*a.mbs));
-    memcpy(a.motion, pic->motion, pic->mb_count * sizeof(*a.motion));
-    memcpy(a.syntax, pic->syntax, pic->mb_count * sizeof(*a.syntax));
+    memcpy(a.mbs, pic->arrays.mbs, pic->mb_count * sizeof(*a.mbs));
+    memcpy(a.motion, pic->arrays.motion, pic->mb_count * sizeof(*a.motion));
+    memcpy(a.syntax, pic->arrays.syntax, pic->mb_count * sizeof(*a.syntax));
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        h264_slice_derive_export(&pic->slices[i], &c->slices[i], &c->maps[i]);
+        h264_slice_export_motion(&pic->slices[i], &c->slices[i], &c->maps[i]);
     return 0;
 }
 
@@ -70,13 +70,13 @@ static bool decode(struct motion_check *p, struct h264_picture *pic)
 static int take_picture(struct motion_check *p, struct h264_picture *pic)
 {
     int err = 0;
-    pic->wants_map = 1;
+    pic->holder.wants_map = 1;
     if (pic->slice_count && h264_picture_alloc(pic) != H264_OK) {
         h264_picture_unref(pic);
         return GPU_ERR_NOMEM;
     }
-    bool wanted =
-        decode(p, pic) && h264_picture_derives(pic) && p->most && pic->mb_count <= p->most_mbs;
+    bool wanted = decode(p, pic) && h264_picture_exports_motion(pic) && p->most &&
+                  pic->mb_count <= p->most_mbs;
     if (wanted && p->count == p->capacity) {
         err = p->flush(p);
         wanted = p->most;

@@ -75,7 +75,7 @@ static int decode_picture(struct replay *p, struct h264_picture *pic)
 {
     const char *reason = "";
     int err = 0;
-    pic->slot = (int32_t)p->count;
+    pic->holder.slot = (int32_t)p->count;
     for (uint32_t i = 0; i < pic->slice_count && err >= 0; i++)
         err = h264_slice_decode(&pic->slices[i], p->scratch);
     if (err >= 0 && !pic->non_existing)

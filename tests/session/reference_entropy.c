@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu/h264/gpu_entropy.h for tests of the worker: each batch is decoded by the CPU's own decoder, in a
- * thread, after a while, so that batches overtake each other as on a device. The slices themselves
- * come past h264_slice_export, which the linker wraps.
+ * gpu/h264/gpu_entropy.h for tests of the worker: each batch is decoded by the CPU's own decoder,
+ * in a thread, after a while, so that batches overtake each other as on a device. The slices
+ * themselves come past h264_slice_export_entropy, which the linker wraps.
  *
  * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_ENTROPY_FAILS=N
  * gives up one picture of N; PELTON_TEST_ENTROPY_SPOILS=N gives one of N with a macroblock that no
@@ -57,15 +57,15 @@ struct gpu_entropy {
 /* The slice that is exported and then added. */
 static _Thread_local const struct h264_slice *exported;
 
-int __real_h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
-                             size_t *size);
-int __wrap_h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
-                             size_t *size);
-int __wrap_h264_slice_export(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
-                             size_t *size)
+int __real_h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out,
+                                     uint8_t *bytes, size_t *size);
+int __wrap_h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out,
+                                     uint8_t *bytes, size_t *size);
+int __wrap_h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out,
+                                     uint8_t *bytes, size_t *size)
 {
     exported = slice;
-    return __real_h264_slice_export(slice, out, bytes, size);
+    return __real_h264_slice_export_entropy(slice, out, bytes, size);
 }
 
 static void *heap_get(void *ctx, size_t size)
@@ -147,7 +147,7 @@ int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint
     *part = (struct part){.pic = calloc(1, sizeof(*part->pic)), .mb_count = mb_count};
     if (!part->pic)
         abort();
-    part->pic->allocator = &heap;
+    part->pic->holder.allocator = &heap;
     b->mbs += mb_count;
     *picture = b->count++;
     return GPU_OK;
@@ -201,14 +201,14 @@ static void decode(struct part *part, struct h264_scratch *scratch)
     part->ok &= covered == part->mb_count;
 }
 
-/* One of the things that h264_picture_import looks at. */
+/* One of the things that h264_picture_import_entropy looks at. */
 static void spoil(const struct h264_picture *pic, uint64_t random)
 {
     uint32_t addr = (uint32_t)(random >> 8) % pic->mb_count;
-    struct h264_mb_syntax *syntax = &pic->syntax[addr];
+    struct h264_mb_syntax *syntax = &pic->arrays.syntax[addr];
     switch (random & 3) {
     case 0:
-        pic->mbs[addr].slice += 1;
+        pic->arrays.mbs[addr].slice += 1;
         break;
     case 1:
         syntax->part = (uint8_t)(H264_PART_INTRA + 1);
@@ -217,9 +217,10 @@ static void spoil(const struct h264_picture *pic, uint64_t random)
         syntax->decoded = 0;
         break;
     default: /* the list is shorter */
-        pic->mbs[addr].kind = REC_MB_INTER;
+        pic->arrays.mbs[addr].kind = REC_MB_INTER;
         syntax->part = H264_PART_16X16;
-        memset(pic->motion[addr].ref_idx, REC_MAX_REFS, sizeof(pic->motion[addr].ref_idx));
+        memset(pic->arrays.motion[addr].ref_idx, REC_MAX_REFS,
+               sizeof(pic->arrays.motion[addr].ref_idx));
     }
 }
 
@@ -267,7 +268,7 @@ int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)
 
 bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture, uint32_t *units)
 {
-    *units = atomic_load(&b->parts[picture].pic->unit_count);
+    *units = atomic_load(&b->parts[picture].pic->arrays.coeff_block_count);
     return b->parts[picture].ok;
 }
 
@@ -286,10 +287,11 @@ int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
         size_t n = part->mb_count;
         if (!part->to.mbs)
             continue;
-        memcpy(part->to.mbs, pic->mbs, n * sizeof(*pic->mbs));
-        memcpy(part->to.motion, pic->motion, n * sizeof(*pic->motion));
-        memcpy(part->to.syntax, pic->syntax, n * sizeof(*pic->syntax));
-        memcpy(part->to.coeffs, pic->coeffs, (size_t)atomic_load(&pic->unit_count) * 32);
+        memcpy(part->to.mbs, pic->arrays.mbs, n * sizeof(*pic->arrays.mbs));
+        memcpy(part->to.motion, pic->arrays.motion, n * sizeof(*pic->arrays.motion));
+        memcpy(part->to.syntax, pic->arrays.syntax, n * sizeof(*pic->arrays.syntax));
+        memcpy(part->to.coeffs, pic->arrays.coeffs,
+               (size_t)atomic_load(&pic->arrays.coeff_block_count) * 32);
     }
     return GPU_OK;
 }

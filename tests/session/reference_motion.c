@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu/h264/gpu_motion.h for tests of the worker: each batch is derived by the CPU's own step 3, in a thread,
- * after a while, so that batches overtake each other as on a device. All that it knows of a picture
- * is what it is told by gpu_motion_add, and pictures are built anew from that.
+ * gpu/h264/gpu_motion.h for tests of the worker: each batch is derived by the CPU's own step 3, in
+ * a thread, after a while, so that batches overtake each other as on a device. All that it knows of
+ * a picture is what it is told by gpu_motion_add, and pictures are built anew from that.
  *
  * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_MOTION_BATCHES=N has
  * memory for N batches only, and PELTON_TEST_MOTION_PICTURES=N for N pictures in each;
@@ -184,8 +184,8 @@ static void build_slice(struct built *t, const struct part *part, uint32_t i)
                                             .mb_width = t->pic.mb_width,
                                             .mb_height = t->pic.mb_height,
                                             .mb_count = t->pic.mb_count,
-                                            .motion = t->pic.motion,
-                                            .still = part->maps[i],
+                                            .arrays.motion = t->pic.arrays.motion,
+                                            .arrays.col_zero = part->maps[i],
                                             .motion_done = 1};
     to->ref[1][0].pic = &t->colocated[i];
     to->ref[1][0].structure = t->pic.structure;
@@ -209,20 +209,20 @@ static struct built *build(const struct part *part)
                                    .mb_height = t->sps.mb_height,
                                    .mb_count = (uint32_t)n,
                                    .slice_count = (uint32_t)slices,
-                                   .unit_capacity = given->head.units,
-                                   .scaling = &t->scaling,
-                                   .scaling_count = 1};
-    t->pic.mbs = copy(given->mbs, n * sizeof(*t->pic.mbs));
-    t->pic.motion = copy(given->motion, n * sizeof(*t->pic.motion));
-    t->pic.syntax = copy(given->syntax, n * sizeof(*t->pic.syntax));
-    t->pic.still = calloc(n, sizeof(*t->pic.still));
+                                   .arrays.coeff_block_capacity = given->head.units,
+                                   .arrays.scaling = &t->scaling,
+                                   .arrays.scaling_count = 1};
+    t->pic.arrays.mbs = copy(given->mbs, n * sizeof(*t->pic.arrays.mbs));
+    t->pic.arrays.motion = copy(given->motion, n * sizeof(*t->pic.arrays.motion));
+    t->pic.arrays.syntax = copy(given->syntax, n * sizeof(*t->pic.arrays.syntax));
+    t->pic.arrays.col_zero = calloc(n, sizeof(*t->pic.arrays.col_zero));
     t->pic.slices = calloc(slices, sizeof(*t->pic.slices));
     t->colocated = calloc(slices, sizeof(*t->colocated));
     t->rec_slices = calloc(slices, sizeof(*t->rec_slices));
-    if (!t->pic.still || !t->pic.slices || !t->colocated || !t->rec_slices)
+    if (!t->pic.arrays.col_zero || !t->pic.slices || !t->colocated || !t->rec_slices)
         abort();
-    t->pic.rec_slices = t->rec_slices;
-    t->pic.coeffs = t->pic.mbs; /* there are some: only their number is looked at */
+    t->pic.arrays.rec_slices = t->rec_slices;
+    t->pic.arrays.coeffs = t->pic.arrays.mbs; /* there are some: only their number is looked at */
     for (uint32_t i = 0; i < slices; i++)
         build_slice(t, part, i);
     return t;
@@ -230,10 +230,10 @@ static struct built *build(const struct part *part)
 
 static void built_free(struct built *t)
 {
-    free(t->pic.mbs);
-    free(t->pic.motion);
-    free(t->pic.syntax);
-    free(t->pic.still);
+    free(t->pic.arrays.mbs);
+    free(t->pic.arrays.motion);
+    free(t->pic.arrays.syntax);
+    free(t->pic.arrays.col_zero);
     free(t->pic.slices);
     free(t->colocated);
     free(t->rec_slices);
@@ -244,18 +244,18 @@ static uint32_t kinds_of(struct h264_picture *pic)
 {
     uint32_t kinds = 0;
     for (uint32_t i = 0; i < pic->mb_count; i++)
-        kinds |= (pic->mbs[i].kind == REC_MB_INTER ? DER_INTER : DER_INTRA) |
-                 (pic->mbs[i].deblock ? DER_DEBLOCK : 0u);
-    pic->has_inter = (kinds & DER_INTER) != 0;
-    pic->has_intra = (kinds & DER_INTRA) != 0;
-    pic->has_deblock = (kinds & DER_DEBLOCK) != 0;
+        kinds |= (pic->arrays.mbs[i].kind == REC_MB_INTER ? DER_INTER : DER_INTRA) |
+                 (pic->arrays.mbs[i].deblock ? DER_DEBLOCK : 0u);
+    pic->arrays.has_inter = (kinds & DER_INTER) != 0;
+    pic->arrays.has_intra = (kinds & DER_INTRA) != 0;
+    pic->arrays.has_deblock = (kinds & DER_DEBLOCK) != 0;
     return kinds;
 }
 
 static uint32_t derive(struct h264_picture *pic, uint32_t units)
 {
     struct rec_view view;
-    if (!h264_picture_import(pic, units))
+    if (!h264_picture_import_entropy(pic, units))
         return DER_BAD;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         uint32_t from, to;
@@ -296,11 +296,11 @@ static void put_noise(const struct gpu_motion_picture *p, uint64_t *random)
 static void put_results(const struct gpu_motion_picture *p, const struct h264_picture *pic)
 {
     const size_t n = p->head.mb_count;
-    put(p->to_mbs, pic->mbs, n * sizeof(*pic->mbs));
-    put(p->to_motion, pic->motion, n * sizeof(*pic->motion));
-    put(p->to_still, pic->still, n * sizeof(*pic->still));
-    put((void *)p->final_mbs, pic->mbs, n * sizeof(*pic->mbs));
-    put((void *)p->final_motion, pic->motion, n * sizeof(*pic->motion));
+    put(p->to_mbs, pic->arrays.mbs, n * sizeof(*pic->arrays.mbs));
+    put(p->to_motion, pic->arrays.motion, n * sizeof(*pic->arrays.motion));
+    put(p->to_still, pic->arrays.col_zero, n * sizeof(*pic->arrays.col_zero));
+    put((void *)p->final_mbs, pic->arrays.mbs, n * sizeof(*pic->arrays.mbs));
+    put((void *)p->final_motion, pic->arrays.motion, n * sizeof(*pic->arrays.motion));
 }
 
 static void *work(void *batch)

@@ -8,14 +8,14 @@
 static bool picture_in_range(const struct gen *g, const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->mb_count; i++) {
-        const struct rec_mb *mb = &pic->mbs[i];
+        const struct rec_mb *mb = &pic->arrays.mbs[i];
         int limit =
             (int)g->mv_limit[1] >> (pic->structure != REC_FRAME || mb->flags & REC_MB_FIELD);
         if (mb->kind != REC_MB_INTER)
             continue;
         for (unsigned k = 0; k < 32; k++) {
-            const int16_t *mv = pic->motion[i].mv[k / 16][k % 16];
-            if (pic->motion[i].ref_idx[k / 16][(k % 16 / 8) * 2 + (k % 4) / 2] < 0)
+            const int16_t *mv = pic->arrays.motion[i].mv[k / 16][k % 16];
+            if (pic->arrays.motion[i].ref_idx[k / 16][(k % 16 / 8) * 2 + (k % 4) / 2] < 0)
                 continue;
             if (mv[0] < -(int)g->mv_limit[0] - 1 || mv[0] > (int)g->mv_limit[0] ||
                 mv[1] < -limit - 1 || mv[1] > limit)

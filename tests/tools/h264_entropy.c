@@ -57,20 +57,21 @@ static uint64_t picture_checksum(struct run *run, const struct h264_picture *pic
     size_t unit_bytes = 16 * h264_coeff_bytes(pic->sps);
     uint64_t h = 0xcbf29ce484222325u ^ pic->id;
     for (uint32_t i = 0; i < pic->mb_count; i++) {
-        struct rec_mb mb = pic->mbs[i];
+        struct rec_mb mb = pic->arrays.mbs[i];
         unsigned units = 0;
-        if (!pic->syntax[i].decoded) {
+        if (!pic->arrays.syntax[i].decoded) {
             run->missing++;
             continue;
         }
         for (int c = 0; c < 3; c++)
             units += (unsigned)__builtin_popcount(mb.coded[c]);
-        h = hash(h, (const uint8_t *)pic->coeffs + mb.coeff * unit_bytes, units * unit_bytes);
+        h = hash(h, (const uint8_t *)pic->arrays.coeffs + mb.coeff * unit_bytes,
+                 units * unit_bytes);
         mb.coeff = 0;
         h = hash(h, &mb, sizeof(mb));
-        if (pic->syntax[i].part != H264_PART_DIRECT)
-            h = hash(h, &pic->motion[i], sizeof(pic->motion[i]));
-        h = hash(h, &pic->syntax[i], sizeof(pic->syntax[i]));
+        if (pic->arrays.syntax[i].part != H264_PART_DIRECT)
+            h = hash(h, &pic->arrays.motion[i], sizeof(pic->arrays.motion[i]));
+        h = hash(h, &pic->arrays.syntax[i], sizeof(pic->arrays.syntax[i]));
         run->mbs++;
         run->units += units;
     }
@@ -137,8 +138,8 @@ static void derive_motion(struct run *run, struct h264_picture *pic)
         good = !records_validate_content(&view, &reason);
     }
     run->motion_seconds += cpu_seconds() - start;
-    run->motion_checksum =
-        hash(run->motion_checksum, pic->motion, pic->mb_count * sizeof(pic->motion[0]));
+    run->motion_checksum = hash(run->motion_checksum, pic->arrays.motion,
+                                pic->mb_count * sizeof(pic->arrays.motion[0]));
     if (!good) {
         run->refused++;
         fprintf(stderr, "picture %u: %s\n", pic->id, reason);

@@ -66,7 +66,7 @@ static void drain(struct h264_stream *s, struct totals *t)
             print_decoded(pic);
         t->decoded++;
         t->inferred += pic->non_existing;
-        t->corrupt += pic->corrupt && !pic->non_existing;
+        t->corrupt += pic->damage.corrupt && !pic->non_existing;
         h264_picture_done(pic);
         h264_picture_unref(pic);
     }

@@ -32,7 +32,7 @@
 
 static void on_free(struct h264_picture *pic)
 {
-    struct slot *slot = pic->user;
+    struct slot *slot = pic->holder.user;
     if (slot && --slot->users == 0)
         slot->done = false;
 }
@@ -55,17 +55,17 @@ static const struct h264_picture *slot_owner(const struct h264_picture *pic)
 static void join_slot(struct refdec *d, struct h264_picture *pic, int slot)
 {
     d->slots[slot].users++;
-    pic->slot = slot;
-    pic->user = &d->slots[slot];
-    pic->on_free = on_free;
+    pic->holder.slot = slot;
+    pic->holder.user = &d->slots[slot];
+    pic->holder.on_free = on_free;
 }
 
 /* Give pic the slot that it shares, or a free one with a frame of its size. */
 static bool take_slot(struct refdec *d, struct h264_picture *pic)
 {
     const struct h264_picture *owner = slot_owner(pic);
-    if (owner != pic && owner->slot >= 0) {
-        join_slot(d, pic, owner->slot);
+    if (owner != pic && owner->holder.slot >= 0) {
+        join_slot(d, pic, owner->holder.slot);
         return true;
     }
     for (int i = 0; i < SLOTS; i++) {
@@ -103,9 +103,9 @@ static void frames_for(struct refdec *d, const struct h264_picture *pic,
 /* A picture inferred by a gap in frame_num: a copy of the previous reference, or mid-grey. */
 static void fill_non_existing(struct refdec *d, const struct h264_picture *pic)
 {
-    struct ref_frame *to = d->slots[pic->slot].frame, *from = NULL;
-    if (pic->refs_held_count > 0 && pic->refs_held[0]->slot >= 0)
-        from = d->slots[pic->refs_held[0]->slot].frame;
+    struct ref_frame *to = d->slots[pic->holder.slot].frame, *from = NULL;
+    if (pic->refs_held_count > 0 && pic->refs_held[0]->holder.slot >= 0)
+        from = d->slots[pic->refs_held[0]->holder.slot].frame;
     for (int i = 0; i < 3; i++) {
         size_t samples =
             (size_t)to->stride[i] * pic->sps->mb_height * ref_mb_height(to->chroma_format_idc, i);
@@ -158,8 +158,8 @@ static void print_picture(struct h264_picture *pic)
            : pic->structure == REC_TOP ? "top"
                                        : "bottom",
            pic->output_poc, pic->slice_count, pic->slice_count ? pic->slices[0].hdr.type : -1,
-           pic->nal_ref_idc, atomic_load(&pic->missing_mbs), (int)pic->slot,
-           pic->corrupt ? " corrupt" : "", pic->non_existing ? " non-existing" : "",
+           pic->nal_ref_idc, atomic_load(&pic->damage.missing_mbs), (int)pic->holder.slot,
+           pic->damage.corrupt ? " corrupt" : "", pic->non_existing ? " non-existing" : "",
            pic->idr ? " idr" : "", slot_owner(pic)->id);
     for (uint32_t i = 0; i < pic->refs_held_count; i++)
         printf(" %" PRIu32, pic->refs_held[i]->id);
@@ -181,7 +181,7 @@ static void print_messages(const struct h264_sei *sei, const struct h264_sps *sp
 /* Those of a second field stand with the first one's. */
 static void print_sei(struct refdec *d, const struct h264_picture *pic)
 {
-    unsigned n = 0, *printed = &d->slots[pic->slot].sei_printed;
+    unsigned n = 0, *printed = &d->slots[pic->holder.slot].sei_printed;
     if (pic->idr && !pic->view && !pic->plane0 && pic->sps->vui_present)
         vui_print(stdout, &pic->sps->vui);
     for (const struct h264_sei *sei = slot_owner(pic)->sei; sei; sei = sei->next)
@@ -206,7 +206,7 @@ static void decode_picture(struct refdec *d, struct h264_picture *pic)
     if (d->print_frames)
         print_picture(pic);
     h264_picture_done(pic);
-    d->slots[pic->slot].done = true;
+    d->slots[pic->holder.slot].done = true;
 }
 
 /* Pictures may come for output before they are decoded. */
@@ -222,8 +222,8 @@ static void drain(struct refdec *d, bool last)
         d->waiting[d->waiting_count++] = pic;
     while (done < d->waiting_count) {
         pic = d->waiting[done];
-        if (pic->slot >= 0 && d->slots[pic->slot].done) {
-            if (pic->view == d->view && !pic->unrecovered && !d->parse_alone)
+        if (pic->holder.slot >= 0 && d->slots[pic->holder.slot].done) {
+            if (pic->view == d->view && !pic->damage.unrecovered && !d->parse_alone)
                 refdec_emit(d, pic);
         } else if (!last) {
             break;

@@ -32,8 +32,8 @@ static const struct h264_picture *picture_at(const struct h264_picture *pic, int
         if ((y & 1) != (pic->structure == REC_BOTTOM) && pic->second_field)
             pic = pic->second_field;
         row = y / 2 / h;
-    } else if (pic->mbaff && pic->mbs &&
-               (pic->mbs[(row & ~1u) * pic->mb_width + column].flags & REC_MB_FIELD)) {
+    } else if (pic->mbaff && pic->arrays.mbs &&
+               (pic->arrays.mbs[(row & ~1u) * pic->mb_width + column].flags & REC_MB_FIELD)) {
         row = (row & ~1u) + (y & 1);
     }
     *mb = row * pic->mb_width + column;
@@ -45,7 +45,7 @@ static void report_difference(struct refdec *d, const struct h264_picture *pic, 
 {
     uint32_t mb;
     const struct h264_picture *at = picture_at(pic, plane, x, y, &mb);
-    const struct rec_mb *m = at->mbs ? &at->mbs[mb] : NULL;
+    const struct rec_mb *m = at->arrays.mbs ? &at->arrays.mbs[mb] : NULL;
     printf("frame %" PRIu64 " (picture %" PRIu32 ", poc %" PRId32 ") plane %d at %" PRIu32
            ",%" PRIu32 " macroblock %" PRIu32 " (column %" PRIu32 " row %" PRIu32
            "): %d instead of %d\n",
@@ -54,8 +54,8 @@ static void report_difference(struct refdec *d, const struct h264_picture *pic, 
     if (m && !at->non_existing)
         printf("  kind %d flags %d part %d slice %" PRIu32
                " qp %d coded %04x nonzero %04x deblock %d avail %d\n",
-               m->kind, m->flags, at->syntax[mb].part, m->slice, m->qp[0], m->coded[0], m->nonzero,
-               m->deblock, m->intra_avail);
+               m->kind, m->flags, at->arrays.syntax[mb].part, m->slice, m->qp[0], m->coded[0],
+               m->nonzero, m->deblock, m->intra_avail);
     d->mismatch = true;
 }
 
@@ -68,7 +68,7 @@ static unsigned bytes_per_sample(const struct h264_sps *sps)
 static void emit_row(struct refdec *d, const struct h264_picture *pic, int plane,
                      const struct crop *c, uint32_t y, uint8_t *row)
 {
-    const struct ref_frame *frame = d->slots[pic->slot].frame;
+    const struct ref_frame *frame = d->slots[pic->holder.slot].frame;
     const uint16_t *samples =
         frame->plane[plane] + (size_t)(c->y + y) * frame->stride[plane] + c->x;
     unsigned bytes = bytes_per_sample(pic->sps);
@@ -98,7 +98,7 @@ static void emit_row(struct refdec *d, const struct h264_picture *pic, int plane
 /* A field whose other one never came: its rows stand for both. */
 static void fill_missing_field(struct refdec *d, const struct h264_picture *pic)
 {
-    struct ref_frame *frame = d->slots[pic->slot].frame;
+    struct ref_frame *frame = d->slots[pic->holder.slot].frame;
     uint32_t from = pic->structure == REC_BOTTOM, to = !from;
     for (int plane = 0; plane < 3; plane++)
         for (uint32_t y = 0;

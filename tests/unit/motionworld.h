@@ -44,12 +44,12 @@ static inline void build_picture(struct world *w, struct built *b, uint32_t id, 
                                    .mb_count = MBS,
                                    .slices = b->slices,
                                    .slice_count = 1,
-                                   .mbs = b->mbs,
-                                   .motion = b->motion,
-                                   .syntax = b->syntax,
-                                   .rec_slices = b->rec_slices,
-                                   .slot = (int32_t)id,
-                                   .allocator = &allocator};
+                                   .arrays.mbs = b->mbs,
+                                   .arrays.motion = b->motion,
+                                   .arrays.syntax = b->syntax,
+                                   .arrays.rec_slices = b->rec_slices,
+                                   .holder.slot = (int32_t)id,
+                                   .holder.allocator = &allocator};
 }
 
 static inline void set_ref(struct h264_slice *slice, int list, int i, struct h264_picture *pic)
@@ -107,8 +107,10 @@ static inline void build_world(struct world *w, uint8_t type, uint32_t slices)
     memset(w, 0, sizeof(*w));
     fill_sps(&w->sps, MB_W, MB_H);
     for (int i = 0; i < 2; i++)
-        w->other[i] = (struct h264_picture){
-            .id = 4u + (uint32_t)i, .structure = REC_FRAME, .output_poc = 4 * i, .slot = 4 + i};
+        w->other[i] = (struct h264_picture){.id = 4u + (uint32_t)i,
+                                            .structure = REC_FRAME,
+                                            .output_poc = 4 * i,
+                                            .holder.slot = 4 + i};
     build_picture(w, &w->cur, 7, 8);
     build_colocated(w);
     build_slices(w, type, slices);
@@ -116,8 +118,8 @@ static inline void build_world(struct world *w, uint8_t type, uint32_t slices)
 
 static inline void free_world(struct world *w)
 {
-    put_memory(NULL, w->cur.pic.weights, 0);
-    put_memory(NULL, w->cur.pic.scaling, 0);
+    put_memory(NULL, w->cur.pic.arrays.weights, 0);
+    put_memory(NULL, w->cur.pic.arrays.scaling, 0);
 }
 
 /* Step 2 as a thread that follows it sees it: some macroblocks at a time, of the slices in turn;

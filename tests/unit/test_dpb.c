@@ -219,7 +219,7 @@ static void test_gap_allowed(void **state)
     assert_int_equal(c.decoded[2]->non_existing, 1);
     assert_int_equal(c.decoded[3]->non_existing, 1);
     assert_ptr_equal(c.decoded[2]->refs_held[0], c.decoded[1]);
-    assert_non_null(c.decoded[2]->mbs);
+    assert_non_null(c.decoded[2]->arrays.mbs);
     expect_list(&c, 4, 0, "3 2 1 -");
     expect_list(&c, 5, 0, "4 - - -"); /* inferred frames have no POC in type 0 */
     expect_output(&c, "0 1 4 5");

@@ -46,12 +46,12 @@ static void build_picture(struct world *w, struct built *b, uint32_t id, uint8_t
                                    .mb_count = structure == REC_FRAME ? MBS : MBS / 2,
                                    .slices = b->slices,
                                    .slice_count = 1,
-                                   .mbs = b->mbs,
-                                   .motion = b->motion,
-                                   .syntax = b->syntax,
-                                   .rec_slices = b->rec_slices,
-                                   .slot = (int32_t)id,
-                                   .allocator = &allocator};
+                                   .arrays.mbs = b->mbs,
+                                   .arrays.motion = b->motion,
+                                   .arrays.syntax = b->syntax,
+                                   .arrays.rec_slices = b->rec_slices,
+                                   .holder.slot = (int32_t)id,
+                                   .holder.allocator = &allocator};
 }
 
 static void set_ref(struct h264_slice *slice, int list, int i, struct h264_picture *pic,
@@ -71,14 +71,14 @@ static void build_world(struct world *w)
     fill_sps(&w->sps, MB_W, MB_H);
     w->sps.direct_8x8_inference_flag = 1;
     for (int i = 0; i < 2; i++)
-        w->other[i] =
-            (struct h264_picture){.id = 1u + (uint32_t)i, .structure = REC_FRAME, .slot = 1 + i};
+        w->other[i] = (struct h264_picture){
+            .id = 1u + (uint32_t)i, .structure = REC_FRAME, .holder.slot = 1 + i};
 }
 
 static void free_world(struct world *w)
 {
-    put_memory(NULL, w->cur.pic.weights, 0);
-    put_memory(NULL, w->cur.pic.scaling, 0);
+    put_memory(NULL, w->cur.pic.arrays.weights, 0);
+    put_memory(NULL, w->cur.pic.arrays.scaling, 0);
 }
 
 /* ---- P partitions of an MBAFF frame ---- */
@@ -498,8 +498,8 @@ static void test_implicit_tables(void **state)
     w.cur.pic.output_poc = w.cur.pic.poc[0] = 4;
     w.cur.pic.poc[1] = 6;
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
-    t = w.cur.pic.weights;
-    assert_int_equal(w.cur.pic.weight_count, 9);
+    t = w.cur.pic.arrays.weights;
+    assert_int_equal(w.cur.pic.arrays.weight_count, 9);
     assert_int_equal(t[0], 16);          /* frame: 4 of 16 */
     assert_int_equal(t[1], 16);          /* top field 4 between top 0 and top 16 */
     assert_int_equal(t[2], 64 * 4 / 18); /* top 0, bottom 18 */

@@ -47,14 +47,14 @@ static void test_temporal_special(void **state)
     w.cur.slices[0].num_ref[0] = 1;
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
     assert_int_equal(w.cur.motion[3].ref_idx[0][2], 0);
-    assert_int_equal(w.cur.pic.corrupt, 1);
+    assert_int_equal(w.cur.pic.damage.corrupt, 1);
     free_world(&w);
 
     direct_picture(&w, false); /* the same where the slice was followed */
     w.cur.slices[0].num_ref[0] = 1;
     follow_slices(&w);
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
-    assert_int_equal(w.cur.pic.corrupt, 1);
+    assert_int_equal(w.cur.pic.damage.corrupt, 1);
     free_world(&w);
 
     direct_picture(&w, false); /* the colocated picture is missing: as if it were intra */
@@ -89,10 +89,10 @@ static void test_weight_tables(void **state)
     w.cur.slices[0].ref[1][1].long_term = 1;
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
     assert_int_equal(s->weight_mode, REC_WEIGHT_IMPLICIT);
-    assert_int_equal(w.cur.pic.weight_count, 4);
-    assert_int_equal(w.cur.pic.weights[s->weights + 0], 171 >> 2); /* 0 .. 8 .. 12 */
-    assert_int_equal(w.cur.pic.weights[s->weights + 1], 32);       /* long-term */
-    assert_int_equal(w.cur.pic.weights[s->weights + 2], 32);       /* 4 .. 8 .. 12 */
+    assert_int_equal(w.cur.pic.arrays.weight_count, 4);
+    assert_int_equal(w.cur.pic.arrays.weights[s->weights + 0], 171 >> 2); /* 0 .. 8 .. 12 */
+    assert_int_equal(w.cur.pic.arrays.weights[s->weights + 1], 32);       /* long-term */
+    assert_int_equal(w.cur.pic.arrays.weights[s->weights + 2], 32);       /* 4 .. 8 .. 12 */
     free_world(&w);
 
     direct_picture(&w, true);
@@ -100,8 +100,8 @@ static void test_weight_tables(void **state)
     w.cur.slices[0].ref[0][0].poc = 11; /* DistScaleFactor is clipped to -1024: out of range, 32 */
     w.cur.slices[0].ref[0][1].poc = 12; /* no distance */
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
-    assert_int_equal(w.cur.pic.weights[0], 32);
-    assert_int_equal(w.cur.pic.weights[2], 32);
+    assert_int_equal(w.cur.pic.arrays.weights[0], 32);
+    assert_int_equal(w.cur.pic.arrays.weights[2], 32);
     free_world(&w);
 
     direct_picture(&w, true);
@@ -110,10 +110,10 @@ static void test_weight_tables(void **state)
     w.cur.slices[0].hdr.weight[1][1][2][0] = -7;
     w.cur.slices[0].hdr.weight[1][1][2][1] = 9;
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
-    assert_int_equal(w.cur.pic.weight_count, 24);
+    assert_int_equal(w.cur.pic.arrays.weight_count, 24);
     assert_int_equal(s->log2_denom[0], 3);
-    assert_int_equal(w.cur.pic.weights[22], -7);
-    assert_int_equal(w.cur.pic.weights[23], 9);
+    assert_int_equal(w.cur.pic.arrays.weights[22], -7);
+    assert_int_equal(w.cur.pic.arrays.weights[23], 9);
     free_world(&w);
 }
 
@@ -128,8 +128,8 @@ static void test_concealment(void **state)
     w.cur.pic.refs_held_count = 1;
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
     assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
-    assert_int_equal(atomic_load(&w.cur.pic.missing_mbs), 1);
-    assert_int_equal(w.cur.pic.corrupt, 1);
+    assert_int_equal(atomic_load(&w.cur.pic.damage.missing_mbs), 1);
+    assert_int_equal(w.cur.pic.damage.corrupt, 1);
     assert_int_equal(view.slice_count, 2);
     assert_int_equal(view.mbs[7].slice, 1);
     assert_int_equal(view.mbs[7].kind, REC_MB_INTER);
@@ -195,18 +195,18 @@ static void test_missing_reference(void **state)
     direct_picture(&w, true);
     w.cur.pic.refs_held[0] = &w.col.pic;
     w.cur.pic.refs_held_count = 1;
-    w.cur.pic.missing_damage = 5;
+    w.cur.pic.damage.missing = 5;
     w.cur.slices[0].ref[0][1].pic = NULL; /* spatial direct without neighbours uses index 0 only */
     assert_int_equal(h264_picture_derive_motion(&w.cur.pic), H264_OK);
     assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
     /* the nearest that is there */
     assert_int_equal(view.slices[0].ref[0][1], view.slices[0].ref[0][0]);
-    assert_int_equal(w.cur.pic.corrupt, 0);
+    assert_int_equal(w.cur.pic.damage.corrupt, 0);
     w.cur.slices[0].ref[0][0].pic = NULL;
     assert_int_equal(h264_picture_view(&w.cur.pic, &view), H264_OK);
     assert_int_equal(view.slices[0].ref[0][1], REC_REF(6, REC_FRAME)); /* any that is held */
-    assert_int_equal(w.cur.pic.corrupt, 1);
-    w.cur.pic.slot = -1;
+    assert_int_equal(w.cur.pic.damage.corrupt, 1);
+    w.cur.pic.holder.slot = -1;
     assert_true(h264_picture_view(&w.cur.pic, &view) < 0);
     free_world(&w);
 }

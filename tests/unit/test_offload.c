@@ -25,7 +25,7 @@ static struct ctx cabac_ctx(void)
 static bool offloads(const struct ctx *c, unsigned picture)
 {
     assert_true(picture < c->decoded_count);
-    return h264_picture_offloads(c->decoded[picture]);
+    return h264_picture_exports_entropy(c->decoded[picture]);
 }
 
 /* One picture of one slice, whose sets c has. */
@@ -261,9 +261,9 @@ static void test_export(void **state)
     assert_int_equal(slice(&c, REF_P(.frame_num = 1, .poc_lsb = 2, .first_mb = 7)), H264_OK);
     flush(&c);
     sl = &c.decoded[1]->slices[1];
-    assert_true(h264_slice_export_size(sl) <= sizeof(bytes));
+    assert_true(h264_slice_entropy_size(sl) <= sizeof(bytes));
     memset(bytes, 0xee, sizeof(bytes));
-    assert_int_equal(h264_slice_export(sl, &out, bytes, &size), H264_OK);
+    assert_int_equal(h264_slice_export_entropy(sl, &out, bytes, &size), H264_OK);
     assert_int_equal(out.first_mb, 7);
     assert_int_equal(out.end_mb, 12);
     assert_int_equal(out.mb_width, 4);
@@ -279,13 +279,13 @@ static void test_export(void **state)
     assert_int_equal(out.chroma_blocks, 4);
     assert_int_equal(out.start, (sl->data_bit_offset + 7) / 8);
     assert_true(out.start < out.size && size == out.size + H264_BITS_PADDING &&
-                size <= h264_slice_export_size(sl));
+                size <= h264_slice_entropy_size(sl));
     for (size_t i = out.size; i < size; i++)
         assert_int_equal(bytes[i], 0);
 
     sl->data_bit_offset = 8 * out.size - 7; /* the stop bit's byte is all there is */
     size = 77;
-    assert_int_equal(h264_slice_export(sl, &out, bytes, &size), H264_ERR_TRUNCATED);
+    assert_int_equal(h264_slice_export_entropy(sl, &out, bytes, &size), H264_ERR_TRUNCATED);
     assert_int_equal(size, 77);
     close_stream(&c);
 }
@@ -306,28 +306,30 @@ static void decoded_ctx(struct ctx *c)
     for (unsigned i = 0; i < 3; i++)
         for (unsigned addr = 0; addr < 12; addr++) {
             struct h264_picture *pic = c->decoded[i];
-            pic->mbs[addr] =
+            pic->arrays.mbs[addr] =
                 (struct rec_mb){.slice = i == 1 && addr >= 6, .kind = REC_MB_INTRA_16X16};
-            pic->syntax[addr] = (struct h264_mb_syntax){.part = H264_PART_INTRA, .decoded = 1};
-            memset(pic->motion[addr].ref_idx, -1, sizeof(pic->motion[addr].ref_idx));
+            pic->arrays.syntax[addr] =
+                (struct h264_mb_syntax){.part = H264_PART_INTRA, .decoded = 1};
+            memset(pic->arrays.motion[addr].ref_idx, -1, sizeof(pic->arrays.motion[addr].ref_idx));
         }
 }
 
 /* An inter macroblock that uses the first picture of list 0. */
 static void make_inter(struct h264_picture *pic, unsigned addr, uint8_t part, uint8_t sub)
 {
-    pic->mbs[addr].kind = REC_MB_INTER;
-    pic->syntax[addr] =
+    pic->arrays.mbs[addr].kind = REC_MB_INTER;
+    pic->arrays.syntax[addr] =
         (struct h264_mb_syntax){.part = part, .sub = {sub, sub, sub, sub}, .decoded = 1};
-    memset(pic->motion[addr].ref_idx[0], 0, sizeof(pic->motion[addr].ref_idx[0]));
-    memset(pic->motion[addr].ref_idx[1], -1, sizeof(pic->motion[addr].ref_idx[1]));
+    memset(pic->arrays.motion[addr].ref_idx[0], 0, sizeof(pic->arrays.motion[addr].ref_idx[0]));
+    memset(pic->arrays.motion[addr].ref_idx[1], -1, sizeof(pic->arrays.motion[addr].ref_idx[1]));
 }
 
 static void expect_import(struct h264_picture *pic, bool expected)
 {
-    uint32_t ready = atomic_load(&pic->slices[0].ready), units = atomic_load(&pic->unit_count);
-    assert_int_equal(h264_picture_import(pic, 5), expected);
-    assert_int_equal(atomic_load(&pic->unit_count), expected ? 5 : units);
+    uint32_t ready = atomic_load(&pic->slices[0].ready),
+             units = atomic_load(&pic->arrays.coeff_block_count);
+    assert_int_equal(h264_picture_import_entropy(pic, 5), expected);
+    assert_int_equal(atomic_load(&pic->arrays.coeff_block_count), expected ? 5 : units);
     for (uint32_t i = 0; i < pic->slice_count && expected; i++) {
         assert_int_equal(pic->slices[i].status, H264_OK);
         assert_int_equal(pic->slices[i].mbs_decoded,
@@ -348,9 +350,11 @@ static void test_import(void **state)
     make_inter(c.decoded[1], 5, H264_PART_8X8, H264_SUB_4X4);
     make_inter(c.decoded[2], 3, H264_PART_DIRECT, 0);
     /* unspecified */
-    memset(c.decoded[2]->motion[3].ref_idx, 99, sizeof(c.decoded[2]->motion[3].ref_idx));
+    memset(c.decoded[2]->arrays.motion[3].ref_idx, 99,
+           sizeof(c.decoded[2]->arrays.motion[3].ref_idx));
     make_inter(c.decoded[2], 4, H264_PART_8X8, H264_SUB_DIRECT);
-    memset(c.decoded[2]->motion[4].ref_idx, 99, sizeof(c.decoded[2]->motion[4].ref_idx));
+    memset(c.decoded[2]->arrays.motion[4].ref_idx, 99,
+           sizeof(c.decoded[2]->arrays.motion[4].ref_idx));
     make_inter(c.decoded[2], 5, H264_PART_16X16, 0);
     for (unsigned i = 0; i < 3; i++)
         expect_import(c.decoded[i], true);
@@ -370,26 +374,26 @@ static void test_import_pieces(void **state)
     first = &pic->slices[0];
     make_inter(pic, 1, H264_PART_16X16, 0);
     make_inter(pic, 4, H264_PART_SKIP, 0);
-    pic->syntax[5].decoded = 0;
+    pic->arrays.syntax[5].decoded = 0;
     assert_int_equal(h264_picture_follow_begin(pic), 1);
-    h264_picture_import_begin(pic, 5);
-    assert_true(h264_slice_import(first, 0, 3));
+    h264_picture_import_entropy_begin(pic, 5);
+    assert_true(h264_slice_import_entropy(first, 0, 3));
     assert_int_equal(atomic_load(&first->ready), 3);
     assert_int_equal(first->mbs_decoded, 3);
     assert_true(h264_slice_follow(first, &from, &to));
     assert_true(from == 0 && to == 3);
-    assert_false(h264_slice_import(first, 3, 6));
+    assert_false(h264_slice_import_entropy(first, 3, 6));
     assert_int_equal(atomic_load(&first->ready), 3);
-    pic->syntax[5].decoded = 1;
-    assert_true(h264_slice_import(first, 3, 6));
+    pic->arrays.syntax[5].decoded = 1;
+    assert_true(h264_slice_import_entropy(first, 3, 6));
     assert_int_equal(atomic_load(&first->ready), 6 | H264_SLICE_ENDED);
     assert_true(h264_slice_follow(first, &from, &to));
     assert_true(from == 3 && to == 6);
     assert_false(h264_slice_follow(first, &from, &to));
-    assert_int_equal(atomic_load(&pic->unit_count), 5);
+    assert_int_equal(atomic_load(&pic->arrays.coeff_block_count), 5);
     h264_picture_free_arrays(pic);
-    assert_true(!pic->mbs && !pic->scaling && !pic->follows);
-    assert_int_equal(atomic_load(&pic->unit_count), 0);
+    assert_true(!pic->arrays.mbs && !pic->arrays.scaling && !pic->follows);
+    assert_int_equal(atomic_load(&pic->arrays.coeff_block_count), 0);
     assert_int_equal(h264_picture_alloc(pic), H264_OK);
     assert_int_equal(h264_picture_follow_begin(pic), 1);
     assert_int_equal(atomic_load(&first->ready), 0);
@@ -419,15 +423,15 @@ static void test_import_syntax(void **state)
     decoded_ctx(&c);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct h264_picture *pic = c.decoded[1];
-        struct h264_mb_syntax syntax = pic->syntax[5];
-        struct rec_mb mb = pic->mbs[5];
+        struct h264_mb_syntax syntax = pic->arrays.syntax[5];
+        struct rec_mb mb = pic->arrays.mbs[5];
         make_inter(pic, 5, bad[i].part, 0);
-        pic->syntax[5].decoded = bad[i].decoded;
-        pic->mbs[5].kind = bad[i].kind;
-        pic->mbs[5].slice = bad[i].slice;
+        pic->arrays.syntax[5].decoded = bad[i].decoded;
+        pic->arrays.mbs[5].kind = bad[i].kind;
+        pic->arrays.mbs[5].slice = bad[i].slice;
         expect_import(pic, false);
-        pic->syntax[5] = syntax;
-        pic->mbs[5] = mb;
+        pic->arrays.syntax[5] = syntax;
+        pic->arrays.mbs[5] = mb;
     }
     expect_import(c.decoded[1], true);
     close_stream(&c);
@@ -450,7 +454,7 @@ static void test_import_shapes(void **state)
         decoded_ctx(&c);
         make_inter(c.decoded[bad[i].picture], bad[i].addr, bad[i].part, bad[i].sub);
         if (bad[i].picture < 2) /* it names no reference that is not there */
-            memset(c.decoded[bad[i].picture]->motion[bad[i].addr].ref_idx, -1, 8);
+            memset(c.decoded[bad[i].picture]->arrays.motion[bad[i].addr].ref_idx, -1, 8);
         expect_import(c.decoded[bad[i].picture], false);
         close_stream(&c);
     }
@@ -464,7 +468,7 @@ static void test_import_references(void **state)
         for (unsigned list = 0; list < 2; list++)
             for (unsigned quadrant = 0; quadrant < 4; quadrant++) {
                 struct h264_picture *pic = c.decoded[picture];
-                int8_t *ref_idx = &pic->motion[2].ref_idx[list][quadrant];
+                int8_t *ref_idx = &pic->arrays.motion[2].ref_idx[list][quadrant];
                 make_inter(pic, 2, quadrant & 1 ? H264_PART_8X8 : H264_PART_16X16, H264_SUB_8X8);
                 *ref_idx = (int8_t)pic->slices[0].hdr.num_ref[list];
                 expect_import(pic, false);

@@ -42,9 +42,9 @@ static void test_slices(void **state)
         assert_int_equal(h264_bits_u(&b, 16), 0x5555 + pic->slices[i].hdr.first_mb);
         assert_int_equal(pic->slices[i].index, i);
     }
-    assert_int_equal(pic->mbs[0].kind, REC_MB_MISSING);
-    assert_int_equal(pic->syntax[11].decoded, 0);
-    assert_int_equal(pic->unit_capacity, 12 * 24 + 3 * H264_UNIT_CHUNK);
+    assert_int_equal(pic->arrays.mbs[0].kind, REC_MB_MISSING);
+    assert_int_equal(pic->arrays.syntax[11].decoded, 0);
+    assert_int_equal(pic->arrays.coeff_block_capacity, 12 * 24 + 3 * H264_COEFF_BLOCK_CHUNK);
     close_stream(&c);
 }
 
@@ -112,9 +112,9 @@ static void test_starts_without_idr(void **state)
     flush(&c);
     assert_int_equal(c.decoded_count, 3);
     assert_int_equal(c.decoded[0]->recovery.present, 1);
-    assert_int_equal(c.decoded[0]->corrupt, 0);
-    assert_int_equal(c.decoded[1]->corrupt, 1);
-    assert_int_equal(c.decoded[2]->corrupt, 0);
+    assert_int_equal(c.decoded[0]->damage.corrupt, 0);
+    assert_int_equal(c.decoded[1]->damage.corrupt, 1);
+    assert_int_equal(c.decoded[2]->damage.corrupt, 0);
     h264_stream_stats(c.s, &stats);
     assert_int_equal(stats.gaps, 0);
     close_stream(&c);
@@ -150,11 +150,11 @@ static void test_recovery_point(void **state)
     flush(&c);
     assert_int_equal(c.decoded_count, 5);
     for (unsigned i = 0; i < 5; i++)
-        assert_int_equal(c.decoded[i]->unrecovered, i < 2);
-    assert_true(c.decoded[1]->damage >= c.decoded[1]->clean);
-    assert_true(c.decoded[0]->damage < c.decoded[2]->clean);
+        assert_int_equal(c.decoded[i]->damage.unrecovered, i < 2);
+    assert_true(c.decoded[1]->damage.latest >= c.decoded[1]->damage.clean);
+    assert_true(c.decoded[0]->damage.latest < c.decoded[2]->damage.clean);
     /* damage in the picture that announces it counts */
-    assert_true(c.decoded[0]->id + 2 >= c.decoded[2]->clean);
+    assert_true(c.decoded[0]->id + 2 >= c.decoded[2]->damage.clean);
     close_stream(&c);
 
     c = plain_ctx(4, 1);
@@ -165,9 +165,9 @@ static void test_recovery_point(void **state)
     assert_int_equal(slice(&c, REF_P(.frame_num = 3, .poc_lsb = 12)), H264_OK);
     assert_int_equal(slice(&c, NONREF_B(.frame_num = 4, .poc_lsb = 10)), H264_OK);
     flush(&c);
-    assert_int_equal(c.decoded[3]->corrupt, 0);
-    assert_int_equal(c.decoded[4]->corrupt, 1);
-    assert_int_equal(c.decoded[4]->unrecovered, 0);
+    assert_int_equal(c.decoded[3]->damage.corrupt, 0);
+    assert_int_equal(c.decoded[4]->damage.corrupt, 1);
+    assert_int_equal(c.decoded[4]->damage.unrecovered, 0);
     close_stream(&c);
 }
 
@@ -357,12 +357,12 @@ static void test_release(void **state)
     low_delay_run(&c, 40);
     flush(&c);
     for (unsigned i = 0; i < 40; i++)
-        c.decoded[i]->on_free = on_free;
+        c.decoded[i]->holder.on_free = on_free;
     before = k.live;
     h264_picture_done(c.decoded[39]);
     assert_true(k.live < before);
-    assert_null(c.decoded[39]->coeffs);
-    assert_non_null(c.decoded[39]->motion);
+    assert_null(c.decoded[39]->arrays.coeffs);
+    assert_non_null(c.decoded[39]->arrays.motion);
     assert_int_equal(c.decoded[39]->refs_held_count, 0);
     /* Each of the others holds the one before: the last one's end frees the whole chain. */
     for (unsigned i = 0; i < 38; i++)

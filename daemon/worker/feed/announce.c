@@ -51,7 +51,7 @@ static void announce_frame(struct session *s, struct output *out)
         pool->announced = post(s, EVENT_FORMAT, pool, NULL);
     out->frame.epoch = pool->format.epoch;
     out->frame.dropped_decoder = s->dropped_decoder;
-    const struct job *owner = out->pic->user;
+    const struct job *owner = out->pic->holder.user;
     for (unsigned i = PELTON_TRACE_PARSED; i <= PELTON_TRACE_MOTION_END; i++)
         out->frame.trace[i] = owner->frame.trace[i];
     if (owner->frame.corrupt) {
@@ -70,7 +70,7 @@ static void announce_frame(struct session *s, struct output *out)
 
 static bool output_finished(const struct output *out)
 {
-    const struct job *owner = out->pic->user;
+    const struct job *owner = out->pic->holder.user;
     if (out->state == OUTPUT_SUBMITTED && !out->pool->memory)
         return owner->frame.done == owner->frame.pictures;
     return out->state == OUTPUT_COMPLETE;

@@ -51,7 +51,7 @@ void batch_put(struct batch *b)
 static bool references_submitted(struct job *job, const struct store *st, uint64_t serial)
 {
     for (uint32_t i = 0; i < job->pic->refs_held_count; i++) {
-        const struct job *ref = job->pic->refs_held[i]->user;
+        const struct job *ref = job->pic->refs_held[i]->holder.user;
         if (!ref) {
             job->failed = true;
             continue;
@@ -71,7 +71,7 @@ static bool references_submitted(struct job *job, const struct store *st, uint64
 /* The rows of a field whose other one never came stand for both. */
 static void fill_other_field(struct batch *b, struct job *owner)
 {
-    uint32_t slot = (uint32_t)owner->pic->slot;
+    uint32_t slot = (uint32_t)owner->pic->holder.slot;
     b->pictures[b->n] = (struct recon_picture){.slot = slot,
                                                .copy_from = slot,
                                                .rows = REC_FRAME - owner->pic->structure,
@@ -91,7 +91,7 @@ static bool fields_filled(const struct job *job, struct batch *b)
     bool filled = true;
     for (uint32_t i = 0; i < job->pic->refs_held_count; i++) {
         const struct h264_picture *pic = job->pic->refs_held[i];
-        const struct job *ref = pic->user;
+        const struct job *ref = pic->holder.user;
         if (!ref || ref->owner == job->owner || pic->view != job->pic->view ||
             ref->store != b->store || !frame_is_single_field(ref->owner))
             continue;
@@ -116,7 +116,7 @@ static bool starved(const struct session *s)
 {
     if (in_flight(s))
         return false;
-    const struct job *head = s->outputs ? s->outputs->pic->user : NULL;
+    const struct job *head = s->outputs ? s->outputs->pic->holder.user : NULL;
     return !head || !frame_submitted(head);
 }
 
@@ -150,11 +150,11 @@ static void take_slot(struct store *st, struct job *job)
 {
     job->store = st;
     if (job->owner != job) {
-        job->pic->slot = job->owner->pic->slot;
+        job->pic->holder.slot = job->owner->pic->holder.slot;
         return;
     }
     job->seat = job->session->seat;
-    job->pic->slot = st->free_slots[--st->free_count];
+    job->pic->holder.slot = st->free_slots[--st->free_count];
     st->live++;
     job->session->held++;
 }
@@ -199,7 +199,7 @@ static void fill(struct batch *b, struct job *job)
     take_slot(b->store, job);
     job->batch = b->serial;
     b->pictures[b->n] =
-        (struct recon_picture){.slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
+        (struct recon_picture){.slot = (uint32_t)job->pic->holder.slot, .copy_from = UINT32_MAX};
     copy_part(job->pic, &b->pictures[b->n]);
     b->jobs[b->n++] = NULL;
 }
@@ -236,14 +236,14 @@ static void collect_jobs(struct session *s, struct batch *b, uint32_t most)
 
 void copy_instead(const struct job *job, struct recon_picture *out)
 {
-    *out = (struct recon_picture){.slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
+    *out = (struct recon_picture){.slot = (uint32_t)job->pic->holder.slot, .copy_from = UINT32_MAX};
     copy_part(job->pic, out);
     for (uint32_t i = 0; i < job->pic->refs_held_count; i++) {
         const struct h264_picture *from = job->pic->refs_held[i];
-        const struct job *ref = from->user;
+        const struct job *ref = from->holder.user;
         if (!ref || ref->store != job->store || ref->batch == job->batch)
             continue;
-        out->copy_from = (uint32_t)from->slot;
+        out->copy_from = (uint32_t)from->holder.slot;
         if (out->rows && from->structure != REC_FRAME)
             out->rows_from = from->structure;
         return;
@@ -254,7 +254,7 @@ void copy_instead(const struct job *job, struct recon_picture *out)
 static bool wants_other_field(const struct session *s, const struct output *out,
                               const struct batch *b)
 {
-    const struct job *job = out->pic->user;
+    const struct job *job = out->pic->holder.user;
     return out->state == OUTPUT_QUEUED && out->structure == REC_FRAME &&
            frame_is_single_field(job) && !job->frame.filled && frame_submitted(job) &&
            job->store == b->store && job->frame.batch < b->serial && s->sub.pools &&
@@ -264,7 +264,7 @@ static bool wants_other_field(const struct session *s, const struct output *out,
 static void collect_single_fields(struct session *s, struct batch *b)
 {
     for (struct output *out = s->outputs; out && b->n < b->store->width; out = out->next) {
-        struct job *job = out->pic->user;
+        struct job *job = out->pic->holder.user;
         if (wants_other_field(s, out, b))
             fill_other_field(b, job);
     }
@@ -320,7 +320,7 @@ static void deliver(struct batch *b, struct session *s, struct output *out, stru
     const struct session_format *f = &pool->format;
     const struct h264_sps *sps = out->pic->sps;
     struct recon_delivery *d = &b->deliveries[b->m];
-    *d = (struct recon_delivery){.slot = (uint32_t)out->pic->slot,
+    *d = (struct recon_delivery){.slot = (uint32_t)out->pic->holder.slot,
                                  .host = pool->host,
                                  .crop_x = sps->crop_left,
                                  .crop_y = sps->crop_top,
@@ -355,7 +355,7 @@ static void drop_output(struct session *s, struct output *out)
 /* on_error: 0 and 3 show, 1 drop, 2 fail. True: the frame is not delivered. */
 static bool refuse_corrupt(struct session *s, struct output *out)
 {
-    if (!((const struct job *)out->pic->user)->frame.corrupt)
+    if (!((const struct job *)out->pic->holder.user)->frame.corrupt)
         return false;
     if (s->params.on_error == 1) {
         drop_output(s, out);
@@ -382,7 +382,7 @@ static void collect_outputs(struct session *s, struct batch *b)
 {
     for (struct output *out = s->outputs; out && b->m < BATCH_DELIVERIES && !s->abort;
          out = out->next) {
-        const struct job *job = out->pic->user;
+        const struct job *job = out->pic->holder.user;
         struct session_format format;
         enum recon_format delivered;
         uint32_t slot;

@@ -23,12 +23,12 @@
 /* on_free: the last holder is gone, and with it the frame slot. Any thread, without the lock. */
 static void job_picture_freed(struct h264_picture *pic)
 {
-    struct job *job = pic->user;
+    struct job *job = pic->holder.user;
     struct session *s = job->session;
     struct engine *e = s->engine;
     uv_mutex_lock(&e->lock);
     if (job->store && job->owner == job) {
-        job->store->free_slots[job->store->free_count++] = pic->slot;
+        job->store->free_slots[job->store->free_count++] = pic->holder.slot;
         job->store->live--;
         s->held -= job->seat == s->seat;
     }
@@ -75,7 +75,7 @@ static int shuffle_slices(struct job *job, uint64_t seed)
 
 static void wait_for_motion(struct job *job, const struct h264_picture *pic)
 {
-    struct job *other = pic->user;
+    struct job *other = pic->holder.user;
     if (!other || other == job || other->motion_done)
         return;
     struct job_wait *wait = &job->waits[job->wait_count++];
@@ -165,7 +165,7 @@ static struct job *find_owner(const struct h264_picture *pic)
 {
     const struct h264_picture *owner = pic->plane0 ? pic->plane0 : pic;
     owner = owner->first_field ? owner->first_field : owner;
-    return owner == pic ? NULL : owner->user;
+    return owner == pic ? NULL : owner->holder.user;
 }
 
 static void join_frame(struct job *job)
@@ -257,12 +257,12 @@ static void note_offload(struct job *job)
 {
     const struct session *s = job->session;
     const struct h264_picture *pic = job->pic;
-    if (!h264_picture_offloads(pic))
+    if (!h264_picture_exports_entropy(pic))
         return;
     for (uint32_t i = 0; i < pic->slice_count; i++)
         if (entropy_slice_weight(&pic->slices[i]) > job->largest_slice)
             job->largest_slice = entropy_slice_weight(&pic->slices[i]);
-    job->derives = h264_picture_derives(pic);
+    job->derives = h264_picture_exports_motion(pic);
     job->offloads =
         s->engine->params.entropy == ENGINE_ENTROPY_GPU || (!s->live && s->jobs >= FIRST_PICTURES);
 }
@@ -274,7 +274,7 @@ int job_create(struct session *s, struct h264_picture *pic)
     if (!job)
         return PELTON_ERR_NOMEM;
     job->pic = pic;
-    pic->wants_map = e->entropy_gpu && !e->params.cpu_motion;
+    pic->holder.wants_map = e->entropy_gpu && !e->params.cpu_motion;
     job->session = s;
     job->bytes = pic->bytes_size;
     job->slices_left = pic->non_existing ? 0 : pic->slice_count;
@@ -292,9 +292,9 @@ int job_create(struct session *s, struct h264_picture *pic)
     }
     if (e->entropy_gpu && !job->live && !pic->non_existing)
         note_offload(job);
-    pic->slot = -1;
-    pic->user = job;
-    pic->on_free = job_picture_freed;
+    pic->holder.slot = -1;
+    pic->holder.user = job;
+    pic->holder.on_free = job_picture_freed;
     uv_mutex_lock(&e->lock);
     join_frame(job);
     s->live_pictures++;

@@ -109,7 +109,7 @@ static void emit(struct stream *st, struct h264_picture *pic, const struct packe
         leave_out(st, pic);
         return;
     }
-    const struct job *job = pic->user;
+    const struct job *job = pic->holder.user;
     int32_t poc[2] = {job->frame.poc[0], job->frame.poc[1]}; /* written by this thread only */
     bool view_interlaced = st->interlaced;
     enum pelton_field_order order =
@@ -164,7 +164,7 @@ static void output_picture(struct stream *st, struct h264_picture *pic)
         st->loop_begin = st->loop_end = t.pts;
     if (t.pts != TIMESTAMPS_NONE && t.pts + t.duration > st->loop_end)
         st->loop_end = t.pts + t.duration;
-    bool keep = !pic->unrecovered && wanted(st, &t);
+    bool keep = !pic->damage.unrecovered && wanted(st, &t);
     if (keep)
         emit(st, pic, &t);
     else
@@ -226,7 +226,7 @@ void stream_drain(struct stream *st)
         }
     }
     while (st->held || (st->held = h264_stream_next_output(st->codec))) {
-        if (!st->held->user)
+        if (!st->held->holder.user)
             break;
         pic = st->held;
         st->held = NULL;

@@ -22,13 +22,13 @@ bool part_leaves_out(struct part *p, struct h264_picture *pic)
     }
     if (p->stretch % p->count == p->index)
         return false;
-    pic->user = &left_out;
+    pic->holder.user = &left_out;
     return true;
 }
 
 bool part_left_out(const struct h264_picture *pic)
 {
-    return pic->user == &left_out;
+    return pic->holder.user == &left_out;
 }
 
 void part_restart(struct part *p)

@@ -82,13 +82,13 @@ static bool import_rows(struct job *job)
     struct h264_picture *pic = job->pic;
     struct followed f = {0};
     bool any;
-    h264_picture_import_begin(pic, job->fetched);
+    h264_picture_import_entropy_begin(pic, job->fetched);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         struct h264_slice *slice = &pic->slices[i];
         uint32_t to;
         for (uint32_t from = slice->hdr.first_mb; from < slice->end_mb; from = to) {
             to = slice->end_mb - from > pic->mb_width ? from + pic->mb_width : slice->end_mb;
-            if (!h264_slice_import(slice, from, to))
+            if (!h264_slice_import_entropy(slice, from, to))
                 return false;
             follow_part(slice, &f, &any);
         }
@@ -101,8 +101,9 @@ static bool import_rows(struct job *job)
  * decoded here. */
 static bool import(struct job *job, int *error)
 {
-    bool good = prepare_following(job) == 0 &&
-                (job->follows ? import_rows(job) : h264_picture_import(job->pic, job->fetched));
+    bool good =
+        prepare_following(job) == 0 &&
+        (job->follows ? import_rows(job) : h264_picture_import_entropy(job->pic, job->fetched));
     *error = good ? finish_motion(job) : 0;
     if (good)
         return true;

@@ -4,8 +4,8 @@
  * has their slices decoded by the device, and gives each picture to the workers: to be taken over
  * (workers.c), or into the queue at its turn, to be decoded.
  *
- * A group is one batch of gpu/h264/gpu_entropy.h: FREE -> DECODING (slices exported and submitted) ->
- * FETCHING (arrays exist, the device copies into them) -> FREE. Coefficients, which nobody but
+ * A group is one batch of gpu/h264/gpu_entropy.h: FREE -> DECODING (slices exported and submitted)
+ * -> FETCHING (arrays exist, the device copies into them) -> FREE. Coefficients, which nobody but
  * reconstruction reads, stay in the device's memory as long as there is room (resident.h), as do
  * the records of pictures whose motion the device derives, too (motion_gpu.h, whose batches this
  * thread looks after). Jobs of a group are in no queue and nobody else's. What is damaged is the
@@ -153,10 +153,10 @@ static int add_slices(struct gpu_entropy_batch *b, const struct h264_picture *pi
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         struct ent_slice slice;
         size_t size;
-        uint8_t *bytes = gpu_entropy_slice_bytes(b, h264_slice_export_size(&pic->slices[i]));
+        uint8_t *bytes = gpu_entropy_slice_bytes(b, h264_slice_entropy_size(&pic->slices[i]));
         if (!bytes)
             return GPU_ERR_NOMEM;
-        if (h264_slice_export(&pic->slices[i], &slice, bytes, &size))
+        if (h264_slice_export_entropy(&pic->slices[i], &slice, bytes, &size))
             return GPU_ERR_INVALID;
         int err = gpu_entropy_add_slice(b, picture, &slice, size);
         if (err)
@@ -188,13 +188,13 @@ static bool alloc_arrays(struct entropy_gpu *g, struct h264_picture *pic, uint32
                          bool records)
 {
     uint32_t step = pic->mb_count * UNITS_STEP;
-    if (g->resident &&
-        h264_picture_alloc_units(pic, units, resident_allocator(g->resident), records) == H264_OK) {
+    if (g->resident && h264_picture_alloc_blocks(pic, units, resident_allocator(g->resident),
+                                                 records) == H264_OK) {
         g->sum.stayed++;
         return true;
     }
     h264_picture_free_arrays(pic);
-    if (h264_picture_alloc_units(pic, (units + step - 1) / step * step, NULL, records) == H264_OK)
+    if (h264_picture_alloc_blocks(pic, (units + step - 1) / step * step, NULL, records) == H264_OK)
         return true;
     h264_picture_free_arrays(pic);
     return false;
@@ -217,8 +217,10 @@ static int fetch(struct entropy_gpu *g, struct group *group, uint32_t i)
         return GPU_OK;
     }
     group->parts[i].units = units;
-    struct gpu_entropy_target to = {
-        .mbs = pic->mbs, .motion = pic->motion, .syntax = pic->syntax, .coeffs = pic->coeffs};
+    struct gpu_entropy_target to = {.mbs = pic->arrays.mbs,
+                                    .motion = pic->arrays.motion,
+                                    .syntax = pic->arrays.syntax,
+                                    .coeffs = pic->arrays.coeffs};
     if (kept)
         motion_gpu_places(job, &to);
     return gpu_entropy_fetch(group->batch, group->parts[i].picture, &to);
@@ -281,7 +283,7 @@ static bool group_step(struct entropy_gpu *g, struct group *group)
         fail(g, err);
     group->phase = GROUP_FETCHING;
     for (uint32_t i = 0; i < group->count; i++)
-        if (group->parts[i].units && !group->parts[i].job->pic->coeffs_from)
+        if (group->parts[i].units && !group->parts[i].job->pic->arrays.coeffs_from)
             entropy_keep_units(e, group->parts[i].job, group->parts[i].units);
     if (!over)
         return true;

@@ -122,7 +122,7 @@ static bool export_slices(const struct h264_picture *pic, struct slices *out)
     if (!out->maps || !out->slices)
         return false;
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        h264_slice_derive_export(&pic->slices[i], &out->slices[i], &out->maps[i]);
+        h264_slice_export_motion(&pic->slices[i], &out->slices[i], &out->maps[i]);
     return true;
 }
 
@@ -149,14 +149,14 @@ static int add(struct gpu_motion_batch *batch, const struct job *job, uint32_t *
                      .chroma_blocks = pic->sps->chroma_format_idc ? 4 : 0},
             .slices = s.slices,
             .maps = s.maps,
-            .mbs = sends ? pic->mbs : at.mbs,
-            .motion = sends ? pic->motion : at.motion,
-            .syntax = sends ? (void *)pic->syntax : at.syntax,
+            .mbs = sends ? pic->arrays.mbs : at.mbs,
+            .motion = sends ? pic->arrays.motion : at.motion,
+            .syntax = sends ? (void *)pic->arrays.syntax : at.syntax,
             .final_mbs = at.mbs,
             .final_motion = at.motion,
-            .to_mbs = sends || !host ? NULL : pic->mbs,
-            .to_motion = host ? pic->motion : NULL,
-            .to_still = pic->still};
+            .to_mbs = sends || !host ? NULL : pic->arrays.mbs,
+            .to_motion = host ? pic->arrays.motion : NULL,
+            .to_still = pic->arrays.col_zero};
         err = gpu_motion_add(batch, &picture, index);
     }
     free(s.maps);
@@ -190,13 +190,13 @@ static int adopt(struct motion_gpu *m, struct job *job, unsigned kinds)
 {
     struct gpu_entropy_target at;
     motion_gpu_places(job, &at);
-    const struct h264_final final = {.memory = job->raw,
-                                     .size = motion_gpu_raw_bytes(job->pic->mb_count),
-                                     .from = resident_allocator(m->resident),
-                                     .mbs = at.mbs,
-                                     .motion = at.motion};
-    int err =
-        h264_picture_derived(job->pic, units_of(job), kinds, &final, motion_gpu_wants_host(job));
+    const struct h264_device_records final = {.memory = job->raw,
+                                              .size = motion_gpu_raw_bytes(job->pic->mb_count),
+                                              .from = resident_allocator(m->resident),
+                                              .mbs = at.mbs,
+                                              .motion = at.motion};
+    int err = h264_picture_import_motion(job->pic, units_of(job), kinds, &final,
+                                         motion_gpu_wants_host(job));
     if (!err)
         job->raw = NULL;
     return err;

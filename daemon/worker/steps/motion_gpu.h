@@ -7,8 +7,8 @@
  *
  * The life of records on the device (job.raw): motion_gpu_keep when the GPU has decoded the
  * picture, and the batch's fetch copies them there (entropy_gpu.c), or else when a batch is filled
- * here; the batch derives their motion; then they are the picture's (h264_final), until it is
- * reconstructed. What other pictures may need of them is copied to the host besides. Where the
+ * here; the batch derives their motion; then they are the picture's (h264_device_records), until it
+ * is reconstructed. What other pictures may need of them is copied to the host besides. Where the
  * device cannot, the workers do it; what the GPU had decoded goes back to them as it was before.
  *
  * Thread: that of entropy_gpu.c, for all of it.

@@ -121,7 +121,7 @@ static void prepare(struct batch *b, uint32_t i)
     struct recon_picture *p = &b->pictures[i];
     const char *reason;
     *p = (struct recon_picture){
-        .view = &b->views[i], .slot = (uint32_t)job->pic->slot, .copy_from = UINT32_MAX};
+        .view = &b->views[i], .slot = (uint32_t)job->pic->holder.slot, .copy_from = UINT32_MAX};
     if (!job->failed && (h264_picture_view(job->pic, &b->views[i]) ||
                          records_validate_slots(&b->views[i], b->store->slots, &reason)))
         job->failed = true;
@@ -163,7 +163,7 @@ static bool submit(struct engine *e, struct store *st)
         uv_mutex_lock(&e->lock);
         for (uint32_t i = 0; i < b->n; i++)
             if (b->jobs[i])
-                b->jobs[i]->owner->frame.corrupt |= b->jobs[i]->pic->corrupt;
+                b->jobs[i]->owner->frame.corrupt |= b->jobs[i]->pic->damage.corrupt;
     }
     scheduler_deliveries(e, b);
     if (!b->n && !b->m) {
