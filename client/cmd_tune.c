@@ -2,9 +2,9 @@
  *
  * pelton tune: measure which kernels are fastest on a device, and keep it for all later runs.
  */
+#include "bench/bench_tune.h"
 #include "client/options.h"
 #include "client/ui.h"
-#include "gpu/tune/tune.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ int cmd_tune(struct options *o, struct failure *f)
                        &g);
     int64_t open = now_ns();
     if (err == GPU_OK)
-        err = tune_measure(g, 0, &tune);
+        err = tune_measure(g, &tune);
     if (err < 0) {
         rc = fail_with(f, err == GPU_ERR_NO_DEVICE ? X_NO_DEVICE : X_OTHER,
                        "pelton doctor says what is there", "%s", gpu_error_text(err));

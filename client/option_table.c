@@ -133,11 +133,11 @@ const struct option_row option_rows[] = {
     {OPT_GPU_DEBUG, "gpu-debug", NULL, NULL, NULL, NULL,
      CMD_DECODE | CMD_BENCH | CMD_FRAMES | CMD_VIEW,
      "Print the named values that shaders write, each with its pass, picture and workgroup, on "
-     "standard error. Slow: for work on the shaders. "
+     "standard error. Slow: for work on the shaders, in builds with PELTON_SHADER_DEBUG. "
      "Starts a private daemon."},
     {OPT_NO_TUNE, "no-tune", NULL, NULL, NULL, NULL, CMD_DAEMON,
-     "Kernels by kind of device, whatever was measured, and nothing is measured: the same on every "
-     "run. Starts a private daemon."},
+     "Kernels by kind of device, whatever was measured: the same on every run. Starts a private "
+     "daemon."},
     {OPT_TUNE_FORCE, "tune-force", NULL, "FAMILY=VARIANT", NULL, NULL, CMD_DAEMON,
      "This kernel, whatever was measured: wavefront=intra-diagonal, wavefront=intra-persistent, "
      "readback=memfd-linear, "

@@ -47,7 +47,7 @@ struct options {
     const char *device, *tune_force;
     uint64_t threads, lookahead, batch, wavefront, arena, entropy /* enum engine_entropy */,
         entropy_memory, shuffle_seed;
-    bool validation, timestamps, gpu_debug, tune, tune_software, live_clocks, gpu_motion;
+    bool validation, timestamps, gpu_debug, tune, live_clocks, gpu_motion;
 
     /* broker */
     uint64_t workers, clients, clients_per_uid, streams;

@@ -10,6 +10,7 @@
 #include "daemon/worker/engine_internal.h"
 
 #include "daemon/worker/camera/v4l2_stream.h"
+#include "gpu/engine/debug_shaders.h"
 
 #include <libavformat/avformat.h>
 #include <sched.h>
@@ -170,6 +171,7 @@ static int open_device(struct engine *e)
                                 .validation = e->params.validation,
                                 .timestamps = e->params.timestamps,
                                 .debug = e->params.gpu_debug,
+                                .debug_shaders = GPU_DEBUG_SHADERS,
                                 .log = e->params.log,
                                 .log_ctx = e->params.log_ctx};
     int err = gpu_open(&params, &e->gpu);
@@ -180,7 +182,7 @@ static int open_device(struct engine *e)
     if (e->params.no_tune)
         tune_preset(e->device, &e->tune);
     else
-        tune_first_use(e->gpu, e->params.tune_software, e->params.log, e->params.log_ctx, &e->tune);
+        tune_open(e->device, e->params.log, e->params.log_ctx, &e->tune);
     if (e->params.tune_force && !tune_force(e->params.tune_force, &e->tune)) {
         e->params.log(e->params.log_ctx, 0,
                       "tune_force names no such family and variant of kernels");

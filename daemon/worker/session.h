@@ -49,7 +49,6 @@ struct engine_params {
     uint64_t shuffle_seed;
     bool let_clocks_fall; /* do not keep the GPU busy between the pictures of live streams */
     bool no_tune;         /* kernels by kind of device, whatever was measured */
-    bool tune_software;   /* measure them at first use on software devices too */
     /* "family=variant" of gpu/tune/tune.h; NULL or empty: none. Kept until engine_create returns */
     const char *tune_force;
     bool validation, timestamps, gpu_debug;

@@ -293,7 +293,6 @@ static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
         .cpu_motion = !o->gpu_motion,
         .let_clocks_fall = !o->live_clocks,
         .no_tune = !o->tune,
-        .tune_software = o->tune_software,
         .tune_force = o->tune_force,
         .shuffle_seed = o->shuffle_seed,
         .validation = o->validation,

@@ -122,7 +122,7 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     g->unified = is_unified(g);
     TRY(create_device(g, &probe));
     if (params->debug)
-        TRY(gpu_debug_open(g));
+        TRY(gpu_debug_open(g, params->debug_shaders));
     gpu_log(g, 2, "device %s (%s)%s", g->info.name, g->info.driver,
             g->info.software ? ", software" : "");
     *out = g;

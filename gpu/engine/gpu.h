@@ -53,6 +53,7 @@ struct gpu_device_info {
 };
 
 struct gpu;
+struct gpu_debug_shaders;
 
 struct gpu_params {
     /* "auto", "gpu", "cpu", a part of a name, or a UUID; NULL = auto (a hardware device, else
@@ -65,6 +66,8 @@ struct gpu_params {
     /* values that shaders write (gpu/shaders/lib/debug.glsl) go to log at level 1; every submission
      * is waited for */
     bool debug;
+    /* GPU_DEBUG_SHADERS of debug_shaders.h. NULL: `debug` only logs that there are none. */
+    const struct gpu_debug_shaders *debug_shaders;
     gpu_log_fn log; /* NULL: silent */
     void *log_ctx;
 };

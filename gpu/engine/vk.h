@@ -208,7 +208,7 @@ void gpu_label_end(struct gpu *g, VkCommandBuffer commands);
 
 /* debug.c: values out of shaders. All of it does nothing without gpu_params.debug. */
 #define GPU_DEBUG_SET 2
-int gpu_debug_open(struct gpu *g);
+int gpu_debug_open(struct gpu *g, const struct gpu_debug_shaders *shaders); /* NULL: says so */
 void gpu_debug_close(struct gpu *g);
 /* the compilation that writes them, where there is one */
 void gpu_debug_shader(const struct gpu *g, const uint32_t **spirv, size_t *size);

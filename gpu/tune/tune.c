@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Choices of kernels: table and cache. kernels/tune_measure.c measures.
+ * Choices of kernels: the table of known devices and the cache. bench/bench_tune.c measures.
  */
 #include "gpu/tune/tune.h"
 
@@ -79,7 +79,8 @@ static bool cache_path(const struct gpu_device_info *info, const char *ending, c
     return n > 0 && (size_t)n < size;
 }
 
-bool tune_path(const struct gpu_device_info *info, const char *ending, char *path, size_t size)
+static bool make_path(const struct gpu_device_info *info, const char *ending, char *path,
+                      size_t size)
 {
     char folder[2048], below[2100];
     if (!cache_folder(folder, sizeof(folder)) || !cache_path(info, ending, path, size))
@@ -150,11 +151,26 @@ enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, 
     return state;
 }
 
+void tune_open(const struct gpu_device_info *info, gpu_log_fn log, void *log_ctx, struct tune *out)
+{
+    char why[TUNE_WHY], line[TUNE_WHY + 320];
+    enum tune_cache state = tune_load(info, out, why);
+    if (state == TUNE_CACHE_OLD || state == TUNE_CACHE_BROKEN)
+        snprintf(line, sizeof(line), "%s; pelton tune makes it again", why);
+    else if (state == TUNE_CACHE_NONE && !info->software && out->source[0] == TUNE_BY_KIND)
+        snprintf(line, sizeof(line),
+                 "kernels of %.200s are chosen by kind of device; pelton tune would measure them",
+                 info->name);
+    else
+        return;
+    log(log_ctx, 1, line);
+}
+
 int tune_save(const struct gpu_device_info *info, const struct tune *tune, char *path, size_t size)
 {
     char temporary[4096], ending[32];
     snprintf(ending, sizeof(ending), "%ld", (long)getpid());
-    if (!tune_path(info, "tsv", path, size) ||
+    if (!make_path(info, "tsv", path, size) ||
         !cache_path(info, ending, temporary, sizeof(temporary))) {
         snprintf(path, size, "$XDG_CACHE_HOME");
         errno = ENOENT;

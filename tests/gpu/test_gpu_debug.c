@@ -3,6 +3,7 @@
  * Values out of shaders: a known one is printed with its pass, picture and workgroup; without the
  * option there is neither a line nor a binding. Exits 77 = skipped where there is no Vulkan device.
  */
+#include "gpu/engine/debug_shaders.h"
 #include "gpu/h264/recon_internal.h"
 
 #include <setjmp.h>
@@ -26,11 +27,13 @@ static void log_line(void *ctx, int level, const char *line)
         snprintf(lines + n, sizeof(lines) - n, "%s\n", line);
 }
 
-static struct gpu *open_gpu(bool debug)
+static struct gpu *open_gpu(bool debug, const struct gpu_debug_shaders *shaders)
 {
     struct gpu *g = NULL;
-    const struct gpu_params params = {
-        .device = getenv("PELTON_DEVICE"), .debug = debug, .log = log_line};
+    const struct gpu_params params = {.device = getenv("PELTON_DEVICE"),
+                                      .debug = debug,
+                                      .debug_shaders = shaders,
+                                      .log = log_line};
     int err = gpu_open(&params, &g);
     if (err == GPU_ERR_NO_DEVICE) {
         printf("skipped: %s\n", gpu_error_text(err));
@@ -64,7 +67,7 @@ static void copy_slots(struct gpu *g, uint8_t depth)
 
 static void known_values(void **state)
 {
-    struct gpu *g = open_gpu(true);
+    struct gpu *g = open_gpu(true, GPU_DEBUG_SHADERS);
     copy_slots(g, 8);
     printf("%s", lines);
     assert_string_equal(
@@ -91,7 +94,7 @@ static bool has_set(const uint32_t *spirv, uint32_t set)
 
 static void nothing_without(void **state)
 {
-    struct gpu *g = open_gpu(false);
+    struct gpu *g = open_gpu(false, GPU_DEBUG_SHADERS);
     copy_slots(g, 8);
     assert_string_equal(lines, "");
     gpu_close(g);
@@ -100,10 +103,25 @@ static void nothing_without(void **state)
                 has_set(shader_copy_frame_debug, GPU_DEBUG_SET));
 }
 
+/* A build without debug shaders opens the device, and says once how to get them. */
+static void build_without(void **state)
+{
+    const struct gpu_params params = {
+        .device = getenv("PELTON_DEVICE"), .debug = true, .log = log_line};
+    struct gpu *g = NULL;
+    lines[0] = 0;
+    assert_int_equal(gpu_open(&params, &g), GPU_OK);
+    copy_slots(g, 8);
+    gpu_close(g);
+    assert_string_equal(lines, "gpu-debug: this build has no debug shaders; cmake "
+                               "-DPELTON_SHADER_DEBUG=ON makes one that has\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(known_values),
-                                       cmocka_unit_test(nothing_without)};
-    gpu_close(open_gpu(false));
+                                       cmocka_unit_test(nothing_without),
+                                       cmocka_unit_test(build_without)};
+    gpu_close(open_gpu(false, GPU_DEBUG_SHADERS));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,11 +87,6 @@ const struct gpu_device_info *gpu_info(const struct gpu *g)
     return &g->info;
 }
 
-void tune_first_use(struct gpu *g, bool software, gpu_log_fn log, void *log_ctx, struct tune *out)
-{
-    tune_preset(gpu_info(g), out);
-}
-
 unsigned gpu_background_queues(const struct gpu *g)
 {
     return 4;

@@ -11,6 +11,7 @@
  */
 #include "daemon/worker/camera/camera_internal.h"
 #include "daemon/worker/camera/v4l2.h"
+#include "gpu/engine/debug_shaders.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -408,6 +409,7 @@ static int open_device(struct camera_host *h, const struct camera_host_params *p
     const struct gpu_params gpu = {.device = params->device,
                                    .validation = params->validation,
                                    .debug = params->gpu_debug,
+                                   .debug_shaders = GPU_DEBUG_SHADERS,
                                    .log = params->log,
                                    .log_ctx = params->log_ctx};
     const struct isp_options options = {0};

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which kernels are fastest on a device: a few cases of the kernel bench.
+ * Finds the fastest kernels of a device with a few cases of the kernel bench.
  */
+#include "bench/bench_tune.h"
 #include "bench/kernel_bench.h"
-#include "gpu/tune/tune.h"
 #include "gpu/engine/vk.h"
 
 #include <string.h>
 
 #define VARIANTS     2
 #define ROUNDS       9
-#define QUICK_ROUNDS 3    /* within a budget */
+#define QUICK_ROUNDS 3    /* on software devices */
 #define BETTER       0.97 /* of the preset's time: less is noise */
 #define WORSE        2.0  /* times the other one's time: not measured at other sizes */
 #define SETS         4    /* of buffers: pinning more memory takes longer than measuring it */
@@ -50,33 +50,28 @@ static int measure_family(struct kernel_bench *b, int f, enum tune_size size, ui
     return GPU_OK;
 }
 
-/* Software devices are measured at one size, as seconds would become minutes; threads of one wait
- * for each other instead of working, so its wavefront is the preset. On others the budget may end.
- */
-static bool left_out(const struct gpu_device_info *info, int f, int size, double budget,
-                     double begin)
+/* A software device is measured at one size, because more would take minutes. It keeps the preset
+ * of the wavefront: its threads would wait for each other. */
+static bool left_out(const struct gpu_device_info *info, int f, int size)
 {
-    if (info->software)
-        return f == TUNE_WAVEFRONT || size != TUNE_SMALL;
-    return size != TUNE_SMALL && budget > 0 && kernel_seconds() - begin > budget;
+    return info->software && (f == TUNE_WAVEFRONT || size != TUNE_SMALL);
 }
 
-int tune_measure(struct gpu *g, double budget, struct tune *out)
+int tune_measure(struct gpu *g, struct tune *out)
 {
     const struct gpu_device_info *info = gpu_info(g);
     bool clear[TUNE_FAMILIES] = {false};
     struct kernel_bench *b = NULL;
     struct tune tune;
-    double begin = kernel_seconds();
-    int err = kernel_bench_create(g, 1, info->software || budget > 0 ? QUICK_ROUNDS : ROUNDS, &b);
+    int err = kernel_bench_create(g, 1, info->software ? QUICK_ROUNDS : ROUNDS, &b);
     if (err == GPU_OK)
         b->most_sets = SETS;
     tune_preset(info, &tune);
     for (int i = 0; i < TUNE_FAMILIES * TUNE_SIZES && err == GPU_OK; i++) {
         int f = i % TUNE_FAMILIES, s = i / TUNE_FAMILIES;
-        if (s > 0 && (clear[f] || left_out(info, f, s, budget, begin)))
+        if (s > 0 && (clear[f] || left_out(info, f, s)))
             tune.choice[f][s] = tune.choice[f][s - 1];
-        else if (!left_out(info, f, s, budget, begin))
+        else if (!left_out(info, f, s))
             err = measure_family(b, f, (enum tune_size)s, info->software ? 1 : 4,
                                  &tune.choice[f][s], &clear[f]);
         tune.source[f] = TUNE_MEASURED;

@@ -4,6 +4,7 @@
  * write to, and printing. With it every submission is waited for, so that values come in the order
  * of the work; without it nothing here is in any pipeline or layout.
  */
+#include "gpu/engine/debug_shaders.h"
 #include "gpu/engine/vk.h"
 
 #define DEBUG_TEXT
@@ -13,28 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One include and one row for each shader, made by the build from PELTON_DEBUG_SHADERS; numbers are
- * those of GPU_DEBUG. */
-#include "shaders/debug_includes.h"
-
-#define DEBUG_SHADER(name) extern const uint32_t shader_##name[];
-#include "shaders/debug_table.h"
-#undef DEBUG_SHADER
-
-static const struct {
-    const char *name;
-    const uint32_t *plain, *debug;
-    size_t size;
-} shaders[] = {
-#define DEBUG_SHADER(name)                                                                         \
-    {#name, shader_##name, shader_##name##_debug, sizeof(shader_##name##_debug)},
-#include "shaders/debug_table.h"
-};
-#define SHADERS (sizeof(shaders) / sizeof(shaders[0]))
-
 #define BYTES (DEBUG_HEAD + DEBUG_CAPACITY * 32u)
 
 struct gpu_debug {
+    const struct gpu_debug_shaders *shaders;
     struct gpu_buffer values, copy;
     VkDescriptorPool pool;
     VkDescriptorSet set;
@@ -59,12 +42,19 @@ static void record_copy(struct gpu *g, VkCommandBuffer commands, void *ctx)
                          VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
 }
 
-int gpu_debug_open(struct gpu *g)
+int gpu_debug_open(struct gpu *g, const struct gpu_debug_shaders *shaders)
 {
-    struct gpu_debug *d = calloc(1, sizeof(*d));
     int err = GPU_OK;
+    if (!shaders) {
+        gpu_log(g, 1,
+                "gpu-debug: this build has no debug shaders; cmake -DPELTON_SHADER_DEBUG=ON makes "
+                "one that has");
+        return GPU_OK;
+    }
+    struct gpu_debug *d = calloc(1, sizeof(*d));
     if (!d)
         return GPU_ERR_NOMEM;
+    d->shaders = shaders;
     g->debug = d;
     TRY(gpu_buffer_create(g, BYTES,
                           VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
@@ -94,12 +84,14 @@ void gpu_debug_close(struct gpu *g)
 
 void gpu_debug_shader(const struct gpu *g, const uint32_t **spirv, size_t *size)
 {
-    for (size_t i = 0; g->debug && i < SHADERS; i++)
-        if (*spirv == shaders[i].plain) {
-            *spirv = shaders[i].debug;
-            *size = shaders[i].size;
+    for (size_t i = 0; g->debug && i < g->debug->shaders->count; i++) {
+        const struct gpu_debug_shader *row = &g->debug->shaders->rows[i];
+        if (*spirv == row->plain) {
+            *spirv = row->debug;
+            *size = row->size;
             return;
         }
+    }
 }
 
 void gpu_debug_bind(struct gpu *g, VkCommandBuffer commands, const struct gpu_layout *layout)
@@ -115,14 +107,15 @@ static void print_value(const struct gpu *g, const uint32_t v[8])
     char text[32];
     float f;
     memcpy(&f, &v[3], sizeof(f));
-    if (pass >= SHADERS || name >= DEBUG_NAMES)
+    if (pass >= g->debug->shaders->count || name >= DEBUG_NAMES)
         return; /* a driver that lost a write */
     if (v[0] & DEBUG_FLOAT)
         snprintf(text, sizeof(text), "%.6g", (double)f);
     else
         snprintf(text, sizeof(text), "%d", (int)v[3]);
     gpu_log(g, 1, "gpu-debug: %s, picture %u, workgroup %u,%u,%u, thread %u: %s = %s",
-            shaders[pass].name, v[1], v[4], v[5], v[6], v[2], debug_names[name], text);
+            g->debug->shaders->rows[pass].name, v[1], v[4], v[5], v[6], v[2], debug_names[name],
+            text);
 }
 
 void gpu_debug_print(struct gpu_queue *q, uint64_t value)
