@@ -199,8 +199,9 @@ void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 void wire_stats_to(const Pelton__StatsReply *in, struct pelton_stats *out)
 {
     memset(out, 0, sizeof(*out));
-    if (in)
-        STATS_FIELDS(STATS_COPY)
+    if (!in)
+        return;
+    STATS_FIELDS(STATS_COPY)
 #undef STATS_COPY
 }
 
