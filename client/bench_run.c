@@ -49,7 +49,7 @@ static int open_lane(struct run *r, struct lane *lane, const char *input, uint64
     if (rc)
         return rc;
     source_params(b->o, &lane->source, &params);
-    params.transport = transports[r->mode];
+    params.bench.transport = transports[r->mode];
     params.duration_us = -1;
     params.max_frames = max_frames;
     params.realtime = b->o->live && max_frames == 0;

@@ -147,7 +147,7 @@ static int asked_open(struct options *o, struct asked *a, struct failure *f)
     if (rc)
         return rc;
     source_params(o, &source, &params);
-    params.transport = PELTON_NONE;
+    params.bench.transport = PELTON_NONE;
     rc = connection_open(o, &a->conn, f);
     rc = rc ? rc : source_stream(o, a->conn, &params, source.name, &a->info, &a->stream, f);
     source_close(&source);

@@ -184,8 +184,9 @@ int timeout_ms(const struct options *o)
  * decode_loop counts those that are. */
 static uint64_t counted_by_daemon(const struct options *o, const struct source *s)
 {
-    bool file = s->fd >= 0, all = o->policy == PELTON_LOSSLESS && o->on_error != 1 &&
-                                  o->max_fps <= 0 && !o->not_before_ns;
+    bool file = s->fd >= 0, all = o->policy == PELTON_LOSSLESS &&
+                                  o->on_error != PELTON_ON_ERROR_DROP && o->max_fps <= 0 &&
+                                  !o->not_before_ns;
     return file && all ? o->max_frames : 0;
 }
 
@@ -196,9 +197,8 @@ void source_params(const struct options *o, const struct source *s, struct pelto
         .fd = s->fd,
         .name = s->name,
         .policy = o->policy,
-        .transport = PELTON_SHM,
         .depth = o->policy == PELTON_FIFO ? o->waiting : o->depth,
-        .start_us = o->start_us,
+        .start_us = o->start_us > 0 ? o->start_us : -1, /* from 0 on is from the start */
         .duration_us = o->duration_us,
         .max_fps = o->max_fps,
         .max_frames = counted_by_daemon(o, s),

@@ -9,7 +9,7 @@
  * (PELTON_ERR_PROTOCOL). After either of the last two the connection is dead and every call repeats
  * why.
  */
-#include "proto/libpelton_private.h"
+#include "proto/libpelton_stream.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -151,15 +151,8 @@ static bool dispatch_answer(struct pelton *conn, const struct frame *f, Protobuf
     return true;
 }
 
-static struct pelton_stream *find_stream(struct pelton *conn, uint32_t id)
-{
-    for (struct pelton_stream *s = conn->streams; s; s = s->next)
-        if (s->id == id)
-            return s;
-    return NULL;
-}
-
-static struct pelton_stream *find_opening(struct pelton *conn, uint32_t request_id)
+/* The stream whose Open this message answers, or NULL. */
+static struct pelton_stream *stream_opening(struct pelton *conn, uint32_t request_id)
 {
     struct pelton_stream *s = request_id ? conn->streams : NULL;
     while (s && (s->replied || s->open_request != request_id))
@@ -199,7 +192,7 @@ static int dispatch(struct pelton *conn, struct frame *f)
         return PELTON_OK;
     int rc = PELTON_OK;
     struct pelton_stream *s;
-    if ((s = find_opening(conn, f->h.request_id)) != NULL) {
+    if ((s = stream_opening(conn, f->h.request_id)) != NULL) {
         rc = dispatch_opened(s, f, body);
     } else if (f->h.type == WIRE_WELCOME) {
         rc = dispatch_welcome(conn, (const Pelton__Welcome *)body);
@@ -212,7 +205,7 @@ static int dispatch(struct pelton *conn, struct frame *f)
         rc = dispatch_error(conn, f, (const Pelton__Error *)body);
     } else if (f->h.type == WIRE_SOURCE_EVENT) {
         rc = pelton_source_event(conn, (const Pelton__SourceEvent *)body);
-    } else if (f->h.object_id && (s = find_stream(conn, f->h.object_id)) != NULL) {
+    } else if ((s = stream_table_find(&conn->by_id, f->h.object_id)) != NULL) {
         rc = pelton_stream_message(s, f, body);
     }
     wire_free(body);

@@ -7,7 +7,7 @@
  * private daemon sees our end of the socketpair close and exits; pelton_close waits for it and
  * kills it after two seconds.
  */
-#include "proto/libpelton_private.h"
+#include "proto/libpelton_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static struct pelton *connection_create(int fd)
     return conn;
 }
 
-int pelton_handshake(struct pelton *conn, int64_t deadline_ms)
+static int handshake(struct pelton *conn, int64_t deadline_ms)
 {
     Pelton__Hello hello = PELTON__HELLO__INIT;
     char client[64];
@@ -121,7 +121,7 @@ int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
         close(fd);
         return pelton_fail(NULL, PELTON_ERR_NOMEM, "", "out of memory");
     }
-    int rc = pelton_handshake(conn, deadline);
+    int rc = handshake(conn, deadline);
     if (rc < 0) {
         pelton_fail_with(NULL, &conn->failure);
         pelton_close(conn);
@@ -266,7 +266,7 @@ int pelton_spawn(const struct pelton_spawn_params *params, int timeout_ms, struc
         return spawn_failed(program, error);
     }
     conn->child_fd = (int)syscall(SYS_pidfd_open, conn->child, 0);
-    rc = pelton_handshake(conn, deadline);
+    rc = handshake(conn, deadline);
     if (rc < 0) {
         if (rc == PELTON_ERR_GONE) {
             rc = pelton_fail(conn, PELTON_ERR_NO_DAEMON, "its log says why", "%s ended at once",
@@ -307,6 +307,7 @@ void pelton_close(struct pelton *conn)
         return;
     while (conn->streams)
         pelton_stream_free(conn->streams);
+    stream_table_free(&conn->by_id);
     pelton_changes_free(conn);
     close(conn->fd);
     reap_child(conn);

@@ -7,7 +7,7 @@
  * that could shrink under the reader (no seal), too small a memfd, no address space. The daemon is
  * not trusted: each number is compared before it is used.
  */
-#include "proto/libpelton_private.h"
+#include "proto/libpelton_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  *
  * Questions about the daemon itself: its device, all devices, our version.
  */
-#include "proto/libpelton_private.h"
+#include "proto/libpelton_stream.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Named sources of the daemon's configuration: the list, their changes; what the daemon is doing,
  * and what administers it.
  */
-#include "proto/libpelton_private.h"
+#include "proto/libpelton_conn.h"
 
 #include <stdlib.h>
 

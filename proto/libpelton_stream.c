@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams of a connection: open, frames, statistics, close.
+ * A stream of the daemon: open, frames, statistics, close.
  *
- * The happy path is Open -> OpenReply, FormatChanged, FrameReady…, Eos. The failure modes are: Open
- * is answered by an Error; the stream ends with a failure, which pelton_next gives after the frames
- * that came before it; the daemon speaks of slots or epochs that do not exist
- * (PELTON_ERR_PROTOCOL); the connection ends, and frames already received can still be taken.
- * PELTON_LATEST and PELTON_FIFO ask for each frame with a Credit, so that the newest is chosen when
- * it is wanted.
+ * The happy path is Open, OpenReply, FormatChanged, FrameReady many times, Eos. The failure modes:
+ * the daemon answers Open with an Error. The stream ends with a failure, which comes after the
+ * frames that were sent before it. The daemon names a slot or an epoch that does not exist
+ * (PELTON_ERR_PROTOCOL). The connection ends; frames already received can still be read.
+ *
+ * PELTON_LATEST and PELTON_FIFO ask for each frame with a Credit, so the daemon chooses the newest
+ * frame at that moment.
  */
-#include "proto/libpelton_private.h"
+#include "proto/libpelton_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,8 @@ static struct pelton_pool *pool_find(struct pelton_stream *s, uint32_t epoch)
     return NULL;
 }
 
-static int take_format(struct pelton_stream *s, struct frame *f, const Pelton__FormatChanged *m)
+static int stream_on_format(struct pelton_stream *s, struct frame *f,
+                            const Pelton__FormatChanged *m)
 {
     int fd = frame_take_fd(f, 0);
     struct pelton_pool *pool = NULL;
@@ -58,8 +60,8 @@ static int take_format(struct pelton_stream *s, struct frame *f, const Pelton__F
     return PELTON_OK;
 }
 
-static int take_side(struct pelton_stream *s, const Pelton__FrameReady *m,
-                     struct pelton_frame *frame)
+static int stream_keep_side(struct pelton_stream *s, const Pelton__FrameReady *m,
+                            struct pelton_frame *frame)
 {
     struct pelton_side_data *data;
     struct pelton_side *side = malloc(sizeof(*side));
@@ -76,7 +78,7 @@ static int take_side(struct pelton_stream *s, const Pelton__FrameReady *m,
     return 0;
 }
 
-static void drop_side(struct pelton_side **link)
+static void side_drop(struct pelton_side **link)
 {
     struct pelton_side *side = *link;
     *link = side->next;
@@ -84,7 +86,7 @@ static void drop_side(struct pelton_side **link)
     free(side);
 }
 
-static int take_frame(struct pelton_stream *s, const Pelton__FrameReady *m)
+static int stream_on_frame(struct pelton_stream *s, const Pelton__FrameReady *m)
 {
     struct pelton_queued *q = calloc(1, sizeof(*q));
     if (!q)
@@ -96,7 +98,7 @@ static int take_frame(struct pelton_stream *s, const Pelton__FrameReady *m)
                           "the daemon sent a frame in a slot that does not exist");
     }
     if (m->side_data.len) {
-        int rc = take_side(s, m, &q->frame);
+        int rc = stream_keep_side(s, m, &q->frame);
         if (rc < 0) {
             free(q);
             return pelton_die(s->conn, rc, "", "the side data of a frame cannot be read");
@@ -109,14 +111,14 @@ static int take_frame(struct pelton_stream *s, const Pelton__FrameReady *m)
     return PELTON_OK;
 }
 
-static void take_end(struct pelton_stream *s, const Pelton__Eos *m)
+static void stream_on_end(struct pelton_stream *s, const Pelton__Eos *m)
 {
     s->ended = true;
     wire_failure_to(m->failure, &s->end);
     wire_stats_to(m->stats, &s->totals);
 }
 
-static void take_state(struct pelton_stream *s, const Pelton__SourceState *m)
+static void stream_on_state(struct pelton_stream *s, const Pelton__SourceState *m)
 {
     bool absent = m->state == PELTON__SOURCE_STATE__STATE__RESTARTING;
     wire_copy(s->waiting, sizeof(s->waiting),
@@ -125,25 +127,20 @@ static void take_state(struct pelton_stream *s, const Pelton__SourceState *m)
                             : "the source is not there");
 }
 
-const char *pelton_waiting(const struct pelton_stream *s)
-{
-    return s->waiting[0] ? s->waiting : NULL;
-}
-
 int pelton_stream_message(struct pelton_stream *s, struct frame *f, const ProtobufCMessage *body)
 {
     if (s->ended)
         return PELTON_OK;
     switch (f->h.type) {
     case WIRE_FORMAT_CHANGED:
-        return take_format(s, f, (const Pelton__FormatChanged *)body);
+        return stream_on_format(s, f, (const Pelton__FormatChanged *)body);
     case WIRE_FRAME_READY:
-        return take_frame(s, (const Pelton__FrameReady *)body);
+        return stream_on_frame(s, (const Pelton__FrameReady *)body);
     case WIRE_EOS:
-        take_end(s, (const Pelton__Eos *)body);
+        stream_on_end(s, (const Pelton__Eos *)body);
         return PELTON_OK;
     case WIRE_SOURCE_STATE:
-        take_state(s, (const Pelton__SourceState *)body);
+        stream_on_state(s, (const Pelton__SourceState *)body);
         return PELTON_OK;
     default:
         return PELTON_OK; /* what newer daemons tell */
@@ -168,17 +165,7 @@ int pelton_stream_opened(struct pelton_stream *s, const struct frame *f,
 
 /* ---- open and close ---- */
 
-/* Out of range would be lost in the message's unsigned fields. */
-static bool params_valid(const struct pelton_open_params *p)
-{
-    return p && (p->uri ? p->uri[0] != 0 : p->fd >= 0) && (int)p->policy >= 0 &&
-           p->policy <= PELTON_FIFO && (int)p->transport >= 0 && p->transport <= PELTON_READBACK &&
-           p->on_error >= 0 && p->on_error <= 3 && (int)p->side_data >= 0 &&
-           p->n_blur <= PELTON_MAX_BLURS && p->side_data <= PELTON_SIDE_ALL && (int)p->views >= 0 &&
-           p->views <= PELTON_VIEWS_BOTH && p->part <= p->parts && p->parts <= PELTON_MAX_DEVICES;
-}
-
-static struct pelton_stream *stream_create(struct pelton *conn,
+struct pelton_stream *pelton_stream_create(struct pelton *conn,
                                            const struct pelton_open_params *params)
 {
     struct pelton_stream *s = calloc(1, sizeof(*s));
@@ -188,40 +175,43 @@ static struct pelton_stream *stream_create(struct pelton *conn,
     s->id = ++conn->last_object;
     s->policy = params->policy;
     s->tail = &s->head;
+    if (stream_table_add(&conn->by_id, s->id, s) < 0) {
+        free(s);
+        return NULL;
+    }
     s->next = conn->streams;
+    s->link = &conn->streams;
+    if (s->next)
+        s->next->link = &s->next;
     conn->streams = s;
     return s;
 }
 
 void pelton_stream_free(struct pelton_stream *s)
 {
-    struct pelton_stream **link = &s->conn->streams;
-    while (*link != s)
-        link = &(*link)->next;
-    *link = s->next;
+    stream_table_remove(&s->conn->by_id, s->id);
+    *s->link = s->next;
+    if (s->next)
+        s->next->link = s->link;
     while (s->head) {
         struct pelton_queued *next = s->head->next;
         free(s->head);
         s->head = next;
     }
     while (s->sides)
-        drop_side(&s->sides);
+        side_drop(&s->sides);
     while (s->pools) {
         struct pelton_pool *older = s->pools->next;
         pelton_pool_unmap(s->pools);
         s->pools = older;
     }
-    pelton_share_free(s->share);
+    free(s->share);
     free(s);
 }
 
-void pelton_stream_close(struct pelton_stream *s)
+void pelton_stream_end(struct pelton_stream *s)
 {
-    if (!s)
-        return;
-    if (s->share) {
-        pelton_share_close(s->share);
-    } else if (!s->conn->dead) {
+    if (!s->conn->dead) {
         struct pelton_failure before = s->conn->failure;
         pelton_send(s->conn, WIRE_CLOSE, 0, s->id, NULL, NULL, 0);
         s->conn->failure = before; /* closing tells nothing new */
@@ -230,7 +220,7 @@ void pelton_stream_close(struct pelton_stream *s)
 }
 
 /* After a reply that says "not supported" the reason follows as the stream's end. */
-static int await_refusal(struct pelton_stream *s, int64_t deadline)
+static int stream_await_refusal(struct pelton_stream *s, int64_t deadline)
 {
     while (!s->ended) {
         int rc = pelton_pump(s->conn, deadline);
@@ -246,32 +236,17 @@ static int await_refusal(struct pelton_stream *s, int64_t deadline)
                        s->info.unsupported_what);
 }
 
-static int share_start(struct pelton_stream *s, const struct pelton_open_params *params)
+int pelton_stream_start(struct pelton *conn, const struct pelton_open_params *params,
+                        struct wire_stretch stretch, struct pelton_stream **out)
 {
-    s->replied = true; /* nothing is asked under its number */
-    return pelton_share_start(s->conn, params, &s->share);
-}
-
-static int send_open(struct pelton_stream *s, const struct pelton_open_params *params)
-{
-    Pelton__Open open;
-    wire_open_from(params, &open);
-    s->open_request = ++s->conn->last_request;
-    return pelton_send(s->conn, WIRE_OPEN, s->open_request, s->id, &open.base, &params->fd,
-                       params->uri ? 0 : 1);
-}
-
-int pelton_open_start(struct pelton *conn, const struct pelton_open_params *params,
-                      struct pelton_stream **out)
-{
-    if (!params_valid(params)) {
-        return pelton_fail(conn, PELTON_ERR_USAGE, "",
-                           "neither a URI nor a descriptor, or an option out of range");
-    }
-    struct pelton_stream *s = stream_create(conn, params);
+    struct pelton_stream *s = pelton_stream_create(conn, params);
     if (!s)
         return pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
-    int rc = pelton_share_wanted(params) ? share_start(s, params) : send_open(s, params);
+    Pelton__Open open;
+    wire_open_from(params, stretch, &open);
+    s->open_request = ++conn->last_request;
+    int rc = pelton_send(conn, WIRE_OPEN, s->open_request, s->id, &open.base, &params->fd,
+                         params->uri ? 0 : 1);
     if (rc < 0) {
         pelton_stream_free(s);
         return rc;
@@ -280,11 +255,8 @@ int pelton_open_start(struct pelton *conn, const struct pelton_open_params *para
     return PELTON_OK;
 }
 
-int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info *info)
+int pelton_stream_wait(struct pelton_stream *s, int64_t deadline, struct pelton_info *info)
 {
-    if (s->share)
-        return pelton_share_wait(s->share, timeout_ms, info);
-    int64_t deadline = pelton_deadline(timeout_ms);
     int rc = 1;
     while (!s->replied && (rc = pelton_pump(s->conn, deadline)) > 0) {
     }
@@ -298,70 +270,7 @@ int pelton_open_wait(struct pelton_stream *s, int timeout_ms, struct pelton_info
         return pelton_fail_with(s->conn, &s->end);
     if (info)
         *info = s->info;
-    return s->info.supported ? PELTON_OK : await_refusal(s, deadline);
-}
-
-int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
-                struct pelton_info *info, struct pelton_stream **out)
-{
-    struct pelton_stream *s;
-    int rc = pelton_open_start(conn, params, &s);
-    if (rc < 0)
-        return rc;
-    rc = pelton_open_wait(s, timeout_ms, info);
-    if (rc < 0) {
-        pelton_stream_close(s);
-        return rc;
-    }
-    *out = s;
-    return PELTON_OK;
-}
-
-static int sei_to(const Pelton__Info *info, struct pelton_probe_sei *out)
-{
-    struct pelton_probe_sei sei = {0};
-    if (info && info->side_data.len) {
-        int rc = wire_side_unpack(info->side_data.data, info->side_data.len, &sei.first);
-        if (rc < 0)
-            return rc;
-    }
-    for (size_t i = 0; info && i < info->n_sei && i < PELTON_MAX_SEI_TYPES; i++) {
-        sei.type[sei.types].type = info->sei[i]->type;
-        sei.type[sei.types++].count = info->sei[i]->count;
-    }
-    sei.pictures = info ? info->probed : 0;
-    *out = sei;
-    return 0;
-}
-
-int pelton_probe_sei(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
-                     struct pelton_info *info, struct pelton_probe_sei *sei)
-{
-    if (!params_valid(params)) {
-        return pelton_fail(conn, PELTON_ERR_USAGE, "",
-                           "neither a URI nor a descriptor, or an option out of range");
-    }
-    Pelton__Open open;
-    Pelton__Probe probe = PELTON__PROBE__INIT;
-    wire_open_from(params, &open);
-    probe.source = &open;
-    ProtobufCMessage *body;
-    int rc = pelton_ask(conn, WIRE_PROBE, ++conn->last_object, &probe.base, &params->fd,
-                        params->uri ? 0 : 1, WIRE_PROBE_REPLY, pelton_deadline(timeout_ms), &body);
-    if (rc < 0)
-        return rc;
-    const Pelton__Info *reply = ((const Pelton__ProbeReply *)body)->info;
-    rc = sei ? sei_to(reply, sei) : 0;
-    if (rc == 0)
-        wire_info_to(reply, info);
-    wire_free(body);
-    return rc < 0 ? pelton_fail(conn, rc, "", "the daemon's answer cannot be read") : PELTON_OK;
-}
-
-int pelton_probe(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
-                 struct pelton_info *info)
-{
-    return pelton_probe_sei(conn, params, timeout_ms, info, NULL);
+    return s->info.supported ? PELTON_OK : stream_await_refusal(s, deadline);
 }
 
 /* ---- frames ---- */
@@ -376,7 +285,7 @@ void pelton_stream_take(struct pelton_stream *s, struct pelton_frame *out)
     free(q);
 }
 
-static int ask_for_frame(struct pelton_stream *s)
+static int stream_ask_frame(struct pelton_stream *s)
 {
     if (s->policy == PELTON_LOSSLESS || s->credit_out)
         return PELTON_OK;
@@ -386,11 +295,8 @@ static int ask_for_frame(struct pelton_stream *s)
     return pelton_send(s->conn, WIRE_CREDIT, 0, s->id, &credit.base, NULL, 0);
 }
 
-int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *out)
+int pelton_stream_next(struct pelton_stream *s, int64_t deadline, struct pelton_frame *out)
 {
-    if (s->share)
-        return pelton_share_next(s->conn, s->share, timeout_ms, out);
-    int64_t deadline = pelton_deadline(timeout_ms);
     for (;;) {
         if (s->head) {
             pelton_stream_take(s, out);
@@ -398,7 +304,7 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
         }
         if (s->ended)
             return s->end.code ? pelton_fail_with(s->conn, &s->end) : 0;
-        int rc = s->conn->dead ? 0 : ask_for_frame(s);
+        int rc = s->conn->dead ? 0 : stream_ask_frame(s);
         rc = rc < 0 ? rc : pelton_pump(s->conn, deadline);
         if (rc == 0)
             return pelton_fail(s->conn, PELTON_ERR_TIMEOUT, "", "no frame in time");
@@ -407,12 +313,8 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
     }
 }
 
-void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
+void pelton_stream_release(struct pelton_stream *s, const struct pelton_frame *frame)
 {
-    if (s->share) {
-        pelton_share_release(s->share, frame);
-        return;
-    }
     struct pelton_pool *pool = pool_find(s, frame->epoch);
     if (!pool || pool->users == 0)
         return;
@@ -421,7 +323,7 @@ void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
         const struct pelton_side *side = *link;
         if (side->epoch == frame->epoch && side->slot == frame->slot &&
             side->generation == frame->generation) {
-            drop_side(link);
+            side_drop(link);
         } else {
             link = &(*link)->next;
         }
@@ -435,17 +337,15 @@ void pelton_release(struct pelton_stream *s, const struct pelton_frame *frame)
     pools_trim(s);
 }
 
-int pelton_stats(struct pelton_stream *s, int timeout_ms, struct pelton_stats *out)
+int pelton_stream_stats(struct pelton_stream *s, int64_t deadline, struct pelton_stats *out)
 {
-    if (s->share)
-        return pelton_share_stats(s->share, timeout_ms, out);
     if (s->ended) {
         *out = s->totals;
         return PELTON_OK;
     }
     ProtobufCMessage *body;
-    int rc = pelton_ask(s->conn, WIRE_STATS, s->id, NULL, NULL, 0, WIRE_STATS_REPLY,
-                        pelton_deadline(timeout_ms), &body);
+    int rc =
+        pelton_ask(s->conn, WIRE_STATS, s->id, NULL, NULL, 0, WIRE_STATS_REPLY, deadline, &body);
     if (rc < 0)
         return rc;
     wire_stats_to((const Pelton__StatsReply *)body, out);

@@ -6,7 +6,7 @@
  * pelton_release for each frame, pelton_stream_close, pelton_close. The failure modes are: no
  * daemon (PELTON_ERR_NO_DAEMON), the daemon goes away (PELTON_ERR_GONE: every later call says so),
  * the source fails (the code of enum pelton_error that fits, from pelton_next, after the frames
- * decoded before it), time-outs. pelton_error gives one cause and one hint of the last failure.
+ * decoded before it), time-outs. pelton_failure gives cause and hint of the last failure.
  *
  * Thread: one connection is used by one thread at a time. Nothing here blocks longer than its
  * timeout_ms (-1: for ever).
@@ -94,10 +94,14 @@ int pelton_fd(const struct pelton *conn); /* readable when pelton_next(…, 0) m
  * gap in pelton_frame.sequence and counts. */
 enum pelton_policy { PELTON_LOSSLESS, PELTON_LATEST, PELTON_FIFO };
 enum { PELTON_FIFO_MOST = 60 }; /* frames that may wait */
-enum pelton_transport {
-    PELTON_SHM,
-    PELTON_NONE /* decoded, left on the GPU: benchmarks */,
-    PELTON_READBACK /* written to host, not announced frame by frame: benchmarks */
+
+/* What becomes of frames that are damaged: by losses, or by references that are missing. */
+enum pelton_on_error {
+    PELTON_ON_ERROR_SHOW, /* they come concealed, with PELTON_FRAME_CORRUPT */
+    PELTON_ON_ERROR_DROP, /* they are left out, and counted */
+    PELTON_ON_ERROR_FAIL, /* the stream ends with PELTON_ERR_DECODE */
+    /* as SHOW; frames before the first IDR picture or recovery point come too */
+    PELTON_ON_ERROR_SHOW_ALL
 };
 
 enum pelton_views {
@@ -112,6 +116,16 @@ enum { PELTON_MAX_DEVICES = 16 };
 enum { PELTON_MAX_BLURS = 16 };
 struct pelton_rect {
     uint32_t x, y, width, height;
+};
+
+/* Where decoded frames end. Benchmarks measure the steps before delivery with the other two. */
+enum pelton_transport {
+    PELTON_SHM,     /* in shared memory, announced one by one: pelton_next gives them */
+    PELTON_NONE,    /* on the GPU; no frame is announced */
+    PELTON_READBACK /* in host memory; no frame is announced */
+};
+struct pelton_bench_params {
+    enum pelton_transport transport;
 };
 
 struct pelton_open_params {
@@ -129,26 +143,19 @@ struct pelton_open_params {
     /* PELTON_FIFO: frames that wait; else frames of the pool. 0: the daemon's choice */
     uint32_t depth;
     double max_fps; /* frames in between are left out, by their times; 0: all */
-    enum pelton_transport transport;
     bool loop, realtime;
     uint32_t loops;                /* with loop: how many times; 0: for ever */
     int64_t start_us, duration_us; /* -ss and -t; -1: absent */
     /* 0: all. Those that policy, max_fps or on_error leave out count: a reader that wants so many
      * counts itself */
     uint64_t max_frames;
-    /* 0 show (flagged CORRUPT), 1 drop, 2 fail, 3 show what comes before the first IDR picture or
-     * recovery point, too */
-    int on_error;
-    uint32_t streams; /* benchmarks: the same source this many times at once; 0 = 1 */
+    enum pelton_on_error on_error;
     enum pelton_views views;
     /* a file is shared among so many of the daemon's devices, a stretch between two IDR pictures
      * each in turn, and its frames come in order all the same; 0, 1: one device. For regular files
-     * by fd, lossless and whole: with fields, both views, realtime, on_error 2 or any other source
-     * one device decodes all */
+     * by fd, lossless and whole: with fields, both views, realtime, PELTON_ON_ERROR_FAIL or any
+     * other source one device decodes all */
     uint32_t devices;
-    /* below that: only every parts-th stretch, from `part` on; frames keep their numbers. 0, 0: all
-     */
-    uint32_t part, parts;
     /* rectangles that leave blurred, beside those of a source's configuration. One that does not
      * touch the picture ends the stream with PELTON_ERR_USAGE */
     uint32_t n_blur;
@@ -158,6 +165,7 @@ struct pelton_open_params {
     uint32_t blur_width, blur_height;
     /* what pelton_frame.side carries; for a probe what pelton_info.side does */
     enum pelton_side_request side_data;
+    struct pelton_bench_params bench; /* all zero, except in benchmarks */
 };
 
 struct pelton_rational {
@@ -268,6 +276,9 @@ struct pelton_frame {
     const struct pelton_side_data *side;
 };
 
+/* Sets every field of *out to "absent": no source, from the start to the end, every frame. Call it
+ * first, then set uri or fd. */
+void pelton_open_params_init(struct pelton_open_params *out);
 /* Opens and subscribes. Fills *info when not NULL. On PELTON_ERR_UNSUPPORTED *info is filled too.
  */
 int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,

@@ -10,6 +10,7 @@
 #include "proto/pelton.h"
 #include "proto/pelton.pb-c.h"
 #include "proto/wire_side.h"
+#include "proto/wire_stretch.h"
 
 enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
 
@@ -80,10 +81,11 @@ void wire_info_from(const struct pelton_info *in, struct wire_info *out);
 /* in may be NULL: all unknown */
 void wire_info_to(const Pelton__Info *in, struct pelton_info *out);
 
-void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out);
-/* Strings stay those of the message; fd is -1. PELTON_ERR_USAGE where an enumeration is out of
- * range. */
-int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out);
+void wire_open_from(const struct pelton_open_params *in, struct wire_stretch stretch,
+                    Pelton__Open *out);
+/* Strings stay the message's; fd is -1. Returns PELTON_ERR_USAGE where a value is out of range. */
+int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
+                 struct wire_stretch *stretch);
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out);
 /* in may be NULL: zeros */

@@ -116,18 +116,23 @@ _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of
 #define OPEN_FIELDS(X)                                                                             \
     X(policy)                                                                                      \
     X(max_fps)                                                                                     \
-    X(depth) X(transport) X(loop) X(realtime) X(loops) X(start_us) X(duration_us) X(max_frames)    \
-        X(on_error) X(streams) X(any_pix_fmt) X(side_data) X(views) X(fields) X(part) X(parts)     \
-            X(blur_width) X(blur_height)
+    X(depth)                                                                                       \
+    X(loop)                                                                                        \
+    X(realtime) X(loops) X(start_us) X(duration_us) X(max_frames) X(on_error) X(any_pix_fmt)       \
+        X(side_data) X(views) X(fields) X(blur_width) X(blur_height)
 #define OPEN_COPY(field) out->field = in->field;
 
-void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
+void wire_open_from(const struct pelton_open_params *in, struct wire_stretch stretch,
+                    Pelton__Open *out)
 {
     pelton__open__init(out);
     out->uri = (char *)(in->uri ? in->uri : "");
     out->name = (char *)(in->name ? in->name : "");
     out->pix_fmt = (char *)(in->pix_fmt ? in->pix_fmt : "");
     OPEN_FIELDS(OPEN_COPY)
+    out->transport = in->bench.transport;
+    out->part = stretch.index;
+    out->parts = stretch.count;
     out->n_blur =
         4 * (size_t)(in->n_blur < PELTON_MAX_BLURS ? in->n_blur
                                                    : PELTON_MAX_BLURS); /* more were refused */
@@ -135,7 +140,7 @@ void wire_open_from(const struct pelton_open_params *in, Pelton__Open *out)
 }
 
 /* What numbers its frames by more than one a picture, or takes them as they come, is not shared. */
-static bool parts_valid(const Pelton__Open *in)
+static bool stretch_valid(const Pelton__Open *in)
 {
     bool whole = in->fields || in->realtime || in->views != PELTON_VIEW_BASE ||
                  in->policy != PELTON_LOSSLESS;
@@ -160,11 +165,12 @@ static int blur_to(const Pelton__Open *in, struct pelton_open_params *out)
     return PELTON_OK;
 }
 
-int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
+int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
+                 struct wire_stretch *stretch)
 {
     if (!(in->max_fps >= 0 && in->max_fps <= 1e6) || in->policy > PELTON_FIFO ||
-        in->transport > PELTON_READBACK || in->on_error > 3 || in->side_data > PELTON_SIDE_ALL ||
-        in->views > PELTON_VIEWS_BOTH || !parts_valid(in)) {
+        in->transport > PELTON_READBACK || in->on_error > PELTON_ON_ERROR_SHOW_ALL ||
+        in->side_data > PELTON_SIDE_ALL || in->views > PELTON_VIEWS_BOTH || !stretch_valid(in)) {
         return PELTON_ERR_USAGE;
     }
     memset(out, 0, sizeof(*out));
@@ -175,6 +181,8 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
     out->name = in->name[0] ? in->name : out->uri ? out->uri : "input";
     out->pix_fmt = in->pix_fmt[0] ? in->pix_fmt : NULL;
     OPEN_FIELDS(OPEN_COPY)
+    out->bench.transport = in->transport;
+    *stretch = (struct wire_stretch){.index = in->part, .count = in->parts};
     return PELTON_OK;
 }
 #undef OPEN_COPY
@@ -183,11 +191,13 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out)
 #define STATS_FIELDS(X)                                                                            \
     X(access_units)                                                                                \
     X(frames)                                                                                      \
-    X(corrupt) X(dropped) X(bytes_in) X(bytes_uploaded) X(bytes_delivered) X(worker_restarts)      \
-        X(memory_host) X(memory_gpu) X(wall) X(cpu_demux) X(cpu_entropy) X(cpu_motion)             \
-            X(cpu_submit) X(gpu_upload) X(gpu_classify) X(gpu_residual) X(gpu_inter) X(gpu_intra)  \
-                X(gpu_deblock) X(gpu_deliver) X(device_bandwidth) X(gpu_entropy)                   \
-                    X(gpu_entropy_pictures) X(cpu_device) X(cpu_wait)
+    X(corrupt)                                                                                     \
+    X(dropped)                                                                                     \
+    X(bytes_in) X(bytes_uploaded) X(bytes_delivered) X(worker_restarts) X(memory_host)             \
+        X(memory_gpu) X(wall) X(cpu_demux) X(cpu_entropy) X(cpu_motion) X(cpu_submit)              \
+            X(gpu_upload) X(gpu_classify) X(gpu_residual) X(gpu_inter) X(gpu_intra) X(gpu_deblock) \
+                X(gpu_deliver) X(device_bandwidth) X(gpu_entropy) X(gpu_entropy_pictures)          \
+                    X(cpu_device) X(cpu_wait)
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 {

@@ -35,10 +35,12 @@ static double mean_luma(const struct pelton_frame *f)
 
 static int subscribe(struct pelton *conn, const char *path)
 {
-    struct pelton_open_params params = {
-        .fd = open(path, O_RDONLY | O_CLOEXEC), .name = path, .start_us = -1, .duration_us = -1};
+    struct pelton_open_params params;
     struct pelton_stream *stream = NULL;
     struct pelton_frame frame;
+    pelton_open_params_init(&params);
+    params.fd = open(path, O_RDONLY | O_CLOEXEC);
+    params.name = path;
     if (params.fd < 0) {
         fprintf(stderr, "subscribe: %s: %s\n", path, strerror(errno));
         return 1;

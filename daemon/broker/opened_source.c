@@ -220,11 +220,12 @@ static int admit_address(struct stream *s, struct pelton_failure *failure)
 static int admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
 {
     struct pelton_open_params p;
+    struct wire_stretch stretch;
     if (s->open->uri[0] && f->h.n_fds > 0) {
         return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "both an address and a descriptor",
                       "");
     }
-    if (wire_open_to(s->open, &p) < 0)
+    if (wire_open_to(s->open, &p, &stretch) < 0)
         return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "a value is out of range", "");
     if (p.policy == PELTON_FIFO && p.depth > PELTON_FIFO_MOST) {
         return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "more than 60 frames cannot wait",

@@ -237,6 +237,7 @@ struct session {
     /* Parameters, copied; constant after session_open, but params.blur_width and blur_height (GPU
      * thread). */
     struct pelton_open_params params;
+    struct wire_stretch stretch;
     char *uri, *name, *pix_fmt;
     int fd;
     bool probe_only;

@@ -70,12 +70,13 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
 }
 
 int session_open(struct engine *e, const struct pelton_open_params *params,
-                 uint64_t resume_sequence, bool probe_only,
+                 struct wire_stretch stretch, uint64_t resume_sequence, bool probe_only,
                  const struct session_callbacks *callbacks, void *ctx, struct session **out)
 {
     struct session *s = session_new(e, params);
     if (!s)
         return PELTON_ERR_NOMEM;
+    s->stretch = stretch;
     s->resume_sequence = resume_sequence;
     s->probe_only = probe_only;
     s->sub.callbacks = *callbacks;

@@ -16,6 +16,7 @@
 
 #include "gpu/engine/gpu.h"
 #include "proto/pelton.h"
+#include "proto/wire_stretch.h"
 
 #include <uv.h>
 
@@ -119,7 +120,7 @@ struct session_callbacks {
  * made, where references need them, but neither get a slot of the pool nor on_frame. (Decoding may
  * start at any earlier IDR whose sequence is known.) */
 int session_open(struct engine *e, const struct pelton_open_params *params,
-                 uint64_t resume_sequence, bool probe_only,
+                 struct wire_stretch stretch, uint64_t resume_sequence, bool probe_only,
                  const struct session_callbacks *callbacks, void *ctx, struct session **out);
 /* A reader is done with a slot; a wrong epoch, slot or generation is ignored. */
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);

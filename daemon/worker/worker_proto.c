@@ -342,7 +342,8 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd
 {
     struct worker_proto *w = ws->worker;
     struct pelton_open_params p;
-    int rc = wire_open_to(m, &p);
+    struct wire_stretch stretch;
+    int rc = wire_open_to(m, &p, &stretch);
     if (rc == 0)
         rc = engine_need(w, failure);
     if (rc == 0 && camera_address(p.uri) && !v4l2_stream_wanted(p.uri)) {
@@ -353,8 +354,8 @@ static int session_start(struct worker_stream *ws, const Pelton__Open *m, int fd
         }
     } else if (rc == 0) {
         p.fd = fd;
-        rc = session_open(w->engine, &p, m->resume_sequence, ws->probe, &session_callbacks, ws,
-                          &ws->session);
+        rc = session_open(w->engine, &p, stretch, m->resume_sequence, ws->probe, &session_callbacks,
+                          ws, &ws->session);
     }
     if (rc < 0 && fd >= 0)
         close(fd); /* the session's only where it was opened */

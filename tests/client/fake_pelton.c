@@ -191,6 +191,11 @@ static void read_times(struct pelton_stream *s)
     fclose(file);
 }
 
+void pelton_open_params_init(struct pelton_open_params *out)
+{
+    *out = (struct pelton_open_params){.fd = -1, .start_us = -1, .duration_us = -1};
+}
+
 int pelton_open(struct pelton *conn, const struct pelton_open_params *params, int timeout_ms,
                 struct pelton_info *info, struct pelton_stream **out)
 {
@@ -218,7 +223,7 @@ int pelton_open(struct pelton *conn, const struct pelton_open_params *params, in
     read_times(s);
     s->loop_frames = s->frames ? s->frames : 1;
     static long whole;
-    s->number = params->transport == PELTON_SHM && !params->max_frames ? ++whole : 0;
+    s->number = params->bench.transport == PELTON_SHM && !params->max_frames ? ++whole : 0;
     if (params->loop)
         s->frames = params->loops ? s->frames * params->loops : UINT64_MAX;
     if (params->max_frames && params->max_frames < s->frames)
@@ -321,9 +326,9 @@ int pelton_next(struct pelton_stream *s, int timeout_ms, struct pelton_frame *ou
     }
     usleep((useconds_t)delay * 1000);
     uint64_t all = s->params.views == PELTON_VIEWS_BOTH ? 2 * s->frames : s->frames, n;
-    while (s->params.on_error == 1 && s->next < all && corrupt_at(s->next))
+    while (s->params.on_error == PELTON_ON_ERROR_DROP && s->next < all && corrupt_at(s->next))
         s->next++;
-    if (s->next >= all || s->params.transport != PELTON_SHM) {
+    if (s->next >= all || s->params.bench.transport != PELTON_SHM) {
         s->frame = s->frames;
         long code = setting("FAKE_FAIL", 0);
         return code ? fail(&s->conn->failure, (int)code, "the stream is damaged") : 0;

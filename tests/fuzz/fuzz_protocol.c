@@ -13,12 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void convert(unsigned type, const ProtobufCMessage *body)
 {
     struct pelton_open_params open;
+    struct wire_stretch stretch;
     struct pelton_failure failure;
     struct pelton_stats stats;
     struct pelton_info info;
     struct pelton_side_data *side;
     if (type == WIRE_OPEN)
-        wire_open_to((const Pelton__Open *)body, &open);
+        wire_open_to((const Pelton__Open *)body, &open, &stretch);
     else if (type == WIRE_OPEN_REPLY)
         wire_info_to(((const Pelton__OpenReply *)body)->info, &info);
     else if (type == WIRE_FRAME_READY) {

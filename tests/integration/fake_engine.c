@@ -361,7 +361,7 @@ static void on_timer(uv_timer_t *timer)
 }
 
 int session_open(struct engine *e, const struct pelton_open_params *params,
-                 uint64_t resume_sequence, bool probe_only,
+                 struct wire_stretch stretch, uint64_t resume_sequence, bool probe_only,
                  const struct session_callbacks *callbacks, void *ctx, struct session **out)
 {
     struct session *s = calloc(1, sizeof(*s));
@@ -373,9 +373,9 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->probe_only = probe_only;
     s->resume = resume_sequence;
     s->max_frames = params->max_frames;
-    s->transport = params->transport;
-    s->part = params->part;
-    s->parts = params->parts;
+    s->transport = params->bench.transport;
+    s->part = stretch.index;
+    s->parts = stretch.count;
     snprintf(s->name, sizeof(s->name), "%s", params->name);
     script_read(s, params->fd, params->uri);
     if (s->script.gop < 1)

@@ -257,7 +257,7 @@ static void lies_about_slots(void)
     raw_hello(&r);
     struct pelton_open_params p = script_params(0, "raw");
     Pelton__Open open;
-    wire_open_from(&p, &open);
+    wire_open_from(&p, (struct wire_stretch){0}, &open);
     int fd = script_fd("frames=6 slots=2"), frames = 0;
     raw_send(&r, WIRE_OPEN, 1, 7, &open.base, fd);
     raw_send(&r, WIRE_OPEN, 2, 7, &open.base, fd); /* the same number again */
@@ -280,6 +280,34 @@ static void lies_about_slots(void)
     daemon_stop(&d);
 }
 
+/* Only libpelton sets these numbers; another client may send any. */
+static void refuses_odd_stretches(void)
+{
+    static const struct wire_stretch odd[] = {{3, 3}, {1, 0}, {0, PELTON_MAX_DEVICES + 1}};
+    struct daemon d;
+    struct raw r;
+    struct frame f;
+    daemon_start(&d, NULL);
+    raw_connect(&r, &d);
+    raw_hello(&r);
+    struct pelton_open_params p = script_params(0, "raw");
+    for (uint32_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        Pelton__Open open;
+        wire_open_from(&p, odd[i], &open);
+        int fd = script_fd("frames=30");
+        raw_send(&r, WIRE_OPEN, i + 1, i + 7, &open.base, fd);
+        close(fd);
+        CHECK_INT(raw_receive(&r, 2000, &f), 1);
+        CHECK_INT(f.h.type, WIRE_ERROR);
+        Pelton__Error *m = (Pelton__Error *)wire_unpack(&f);
+        CHECK(m && m->code == PELTON_ERR_USAGE);
+        wire_free(&m->base);
+    }
+    raw_close(&r);
+    check_well(&d);
+    daemon_stop(&d);
+}
+
 /* A client with a stream that answers no ping is cut; one without is left alone. */
 static void silent_client(void)
 {
@@ -294,7 +322,7 @@ static void silent_client(void)
     raw_hello(&without);
     struct pelton_open_params p = script_params(0, "raw");
     Pelton__Open open;
-    wire_open_from(&p, &open);
+    wire_open_from(&p, (struct wire_stretch){0}, &open);
     int fd = script_fd("frames=1000 slots=2");
     raw_send(&with, WIRE_OPEN, 1, 7, &open.base, fd);
     close(fd);
@@ -417,6 +445,7 @@ int main(int argc, char **argv)
         {"garbage", garbage},
         {"client_that_does_not_read", client_that_does_not_read},
         {"lies_about_slots", lies_about_slots},
+        {"refuses_odd_stretches", refuses_odd_stretches},
         {"silent_client", silent_client},
         {"sockets", sockets},
         {"shutdown_by_message", shutdown_by_message},

@@ -200,12 +200,13 @@ static void random_bodies(void)
         struct pelton_info info;
         struct pelton_stats stats;
         struct pelton_open_params params;
+        struct wire_stretch stretch;
         if (body && f.h.type == WIRE_OPEN_REPLY)
             wire_info_to(((Pelton__OpenReply *)body)->info, &info);
         else if (body && f.h.type == WIRE_STATS_REPLY)
             wire_stats_to((Pelton__StatsReply *)body, &stats);
         else if (body && f.h.type == WIRE_OPEN)
-            wire_open_to((Pelton__Open *)body, &params);
+            wire_open_to((Pelton__Open *)body, &params, &stretch);
         wire_free(body);
     }
 }
@@ -321,7 +322,7 @@ static void golden(void)
                                    .duration_us = 2500000,
                                    .max_frames = 7};
     Pelton__Open open;
-    wire_open_from(&p, &open);
+    wire_open_from(&p, (struct wire_stretch){0}, &open);
     check_golden("open", WIRE_OPEN, 1, 1, &open.base);
     Pelton__FrameReady ready = PELTON__FRAME_READY__INIT;
     ready.sequence = 300;

@@ -147,12 +147,6 @@ static void not_shared(void)
     struct pelton_stream *s = must_share(conn, p);
     CHECK_INT(drain_stream(s, 0), 30);
     pelton_stream_close(s);
-    p = params_of("frames=30");
-    p.devices = 0;
-    p.part = 3;
-    p.parts = 3;
-    CHECK_INT(pelton_open(conn, &p, 2000, NULL, &s), PELTON_ERR_USAGE);
-    close(p.fd);
     pelton_close(conn);
 }
 

@@ -148,13 +148,38 @@ static void fifo_gives_way_to_new_frames(void)
     pelton_close(conn);
 }
 
+/* All zero would decode nothing of descriptor 0, which is somebody else's. */
+static void zero_parameters_are_refused(void)
+{
+    struct pelton *conn = must_spawn(NULL);
+    struct pelton_open_params p = {0};
+    struct pelton_info info;
+    struct pelton_stream *s = NULL;
+    for (int with_uri = 0; with_uri < 2; with_uri++) {
+        p.uri = with_uri ? "frames=3" : NULL;
+        CHECK_INT(pelton_open(conn, &p, 1000, NULL, &s), PELTON_ERR_USAGE);
+        CHECK(strstr(pelton_failure(conn)->hint, "pelton_open_params_init"));
+        CHECK_INT(pelton_probe(conn, &p, 1000, &info), PELTON_ERR_USAGE);
+    }
+    pelton_open_params_init(&p);
+    CHECK_INT(pelton_open(conn, &p, 1000, NULL, &s), PELTON_ERR_USAGE);
+    CHECK_TEXT(pelton_failure(conn)->cause, "neither a URI nor a descriptor");
+    p.uri = "frames=3";
+    CHECK_INT(pelton_open(conn, &p, 1000, NULL, &s), 0);
+    CHECK_INT(drain_stream(s, 0), 3);
+    pelton_stream_close(s);
+    p.on_error = (enum pelton_on_error)4;
+    CHECK_INT(pelton_open(conn, &p, 1000, NULL, &s), PELTON_ERR_USAGE);
+    pelton_close(conn);
+}
+
 static void without_frames(void)
 {
     struct pelton *conn = must_spawn(NULL);
     struct pelton_open_params p = script_params(-1, NULL);
     struct pelton_frame f;
     for (int transport = PELTON_NONE; transport <= PELTON_READBACK; transport++) {
-        p.transport = (enum pelton_transport)transport;
+        p.bench.transport = (enum pelton_transport)transport;
         struct pelton_stream *s = must_open(conn, "frames=100", &p);
         struct pelton_stats stats;
         CHECK_INT(pelton_next(s, 2000, &f), 0);
@@ -383,6 +408,7 @@ int main(int argc, char **argv)
         {"private_daemon", private_daemon},
         {"frames_outlive_stream_and_epoch", frames_outlive_stream_and_epoch},
         {"readers_cannot_write", readers_cannot_write},
+        {"zero_parameters_are_refused", zero_parameters_are_refused},
         {"lossless_waits", lossless_waits},
         {"latest_gives_the_newest", latest_gives_the_newest},
         {"fifo_keeps_depth", fifo_keeps_depth},

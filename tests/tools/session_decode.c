@@ -303,13 +303,13 @@ static void set_option(int c, struct engine_params *e)
         opt.open.depth = (uint32_t)n;
         break;
     case O_TRANSPORT:
-        opt.open.transport = (enum pelton_transport)choice(optarg, transports);
+        opt.open.bench.transport = (enum pelton_transport)choice(optarg, transports);
         break;
     case O_POLICY:
         opt.open.policy = (enum pelton_policy)choice(optarg, policies);
         break;
     case O_ON_ERROR:
-        opt.open.on_error = (int)n;
+        opt.open.on_error = (enum pelton_on_error)n;
         break;
     case O_LOOPS:
         opt.open.loop = true;
@@ -395,7 +395,8 @@ static void start(struct run *r, struct engine *e, const char *file)
     p.name = file;
     p.uri = opt.use_fd ? NULL : file;
     p.fd = !opt.use_fd ? -1 : !strcmp(file, "-") ? dup(0) : open(file, O_RDONLY | O_CLOEXEC);
-    int err = session_open(e, &p, opt.resume, opt.probe, &callbacks, r, &r->session);
+    int err = session_open(e, &p, (struct wire_stretch){0}, opt.resume, opt.probe, &callbacks, r,
+                           &r->session);
     if (err) {
         fprintf(stderr, "session_open: %d\n", err);
         exit(1);

@@ -125,7 +125,7 @@ static void prepare(struct camera_host *h, struct camera_reader *r)
 {
     struct camera *c = r->camera;
     char why[ISP_WHY] = "";
-    bool needs = !r->probe && r->params.transport == PELTON_SHM;
+    bool needs = !r->probe && r->params.bench.transport == PELTON_SHM;
     r->prepared = true;
     if (r->params.n_blur && memcmp(&c->crop, &c->params.region, sizeof(c->crop)) != 0) {
         /* its rectangles mean the picture as it is configured; from now on ScalerCrop is refused */
@@ -297,7 +297,7 @@ static struct raw *oldest_full(struct camera *c)
 static bool reads(const struct camera_reader *r, const struct camera *c)
 {
     return r->camera == c && !r->closing && !r->done && !r->probe &&
-           r->params.transport == PELTON_SHM;
+           r->params.bench.transport == PELTON_SHM;
 }
 
 /* A source that keeps no time waits for readers that want every frame. */

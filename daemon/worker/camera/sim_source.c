@@ -77,7 +77,6 @@ void *sim_source_create(struct camera *c, struct engine *engine)
     const struct pelton_open_params params = {.uri = c->params.path,
                                               .fd = -1,
                                               .pix_fmt = "yuv420p",
-                                              .transport = PELTON_SHM,
                                               .depth = c->params.scene_frames,
                                               .start_us = -1,
                                               .duration_us = -1,
@@ -87,7 +86,8 @@ void *sim_source_create(struct camera *c, struct engine *engine)
         return NULL;
     s->camera = c;
     s->format.memfd = -1;
-    if (session_open(engine, &params, 0, false, &callbacks, s, &s->session) < 0) {
+    if (session_open(engine, &params, (struct wire_stretch){0}, 0, false, &callbacks, s,
+                     &s->session) < 0) {
         free(s);
         return NULL;
     }

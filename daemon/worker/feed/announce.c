@@ -46,7 +46,7 @@ static bool post(struct session *s, enum event_kind kind, struct pool *pool,
 static void announce_frame(struct session *s, struct output *out)
 {
     struct pool *pool = out->pool;
-    bool shown = pool->memory && s->params.transport == PELTON_SHM;
+    bool shown = pool->memory && s->params.bench.transport == PELTON_SHM;
     if (!pool->announced)
         pool->announced = post(s, EVENT_FORMAT, pool, NULL);
     out->frame.epoch = pool->format.epoch;
@@ -174,7 +174,7 @@ static uint32_t pool_depth(const struct engine *e, const struct session *s, uint
                                           : POOLS_SLOTS / e->session_count;
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
-    if (s->params.parts > 1 && !e->software && PART_BYTES / slot_size > depth)
+    if (s->stretch.count > 1 && !e->software && PART_BYTES / slot_size > depth)
         return PART_BYTES / slot_size > PART_DEPTH ? PART_DEPTH
                                                    : (uint32_t)(PART_BYTES / slot_size);
     return depth < LEAST_DEPTH ? LEAST_DEPTH : depth > MOST_DEPTH ? MOST_DEPTH : depth;

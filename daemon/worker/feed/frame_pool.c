@@ -144,7 +144,7 @@ static void make(void *session)
     struct engine *e = s->engine;
     struct pool *pool = NULL;
     int err = pool_create(e->gpu, &s->sub.maker.format, s->sub.maker.delivered,
-                          s->params.transport != PELTON_NONE, &pool);
+                          s->params.bench.transport != PELTON_NONE, &pool);
     uv_mutex_lock(&e->lock);
     s->sub.maker.error = err;
     s->sub.maker.pool = pool;

@@ -352,16 +352,16 @@ static void drop_output(struct session *s, struct output *out)
     engine_wake_gpu(s->engine);
 }
 
-/* on_error: 0 and 3 show, 1 drop, 2 fail. True: the frame is not delivered. */
+/* Applies the stream's on_error. True: the frame is not delivered. */
 static bool refuse_corrupt(struct session *s, struct output *out)
 {
     if (!((const struct job *)out->pic->holder.user)->frame.corrupt)
         return false;
-    if (s->params.on_error == 1) {
+    if (s->params.on_error == PELTON_ON_ERROR_DROP) {
         drop_output(s, out);
         return true;
     }
-    if (s->params.on_error == 2) {
+    if (s->params.on_error == PELTON_ON_ERROR_FAIL) {
         char cause[200];
         snprintf(cause, sizeof(cause), "%.120s: frame %llu is damaged", s->name,
                  (unsigned long long)out->frame.sequence);
@@ -404,7 +404,8 @@ static void collect_outputs(struct session *s, struct batch *b)
             engine_wake_gpu(s->engine); /* it may be done already */
         } else if (pool_take(s->sub.pools, &slot)) {
             deliver(b, s, out, s->sub.pools, slot);
-        } else if (s->params.policy == PELTON_LOSSLESS || s->params.transport == PELTON_READBACK) {
+        } else if (s->params.policy == PELTON_LOSSLESS ||
+                   s->params.bench.transport == PELTON_READBACK) {
             return;
         } else {
             drop_output(s, out);

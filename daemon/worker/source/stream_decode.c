@@ -99,7 +99,7 @@ static void feed_failed(struct stream *st, int error)
         stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
         return;
     }
-    if (st->session->params.on_error == 2 && !st->session->probe_only) {
+    if (st->session->params.on_error == PELTON_ON_ERROR_FAIL && !st->session->probe_only) {
         snprintf(cause, sizeof(cause), "%.100s: damaged stream: %.50s %lld: %.60s",
                  st->session->name, st->diag.element ? st->diag.element : "data",
                  (long long)st->diag.value, st->diag.what ? st->diag.what : h264_error_text(error));
@@ -169,7 +169,7 @@ static int open_codec(struct stream *st)
         .late_arrays = true,
         .low_delay_output = st->session->live, /* no frame waits for what it does not need */
         .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1,
-        .any_start = st->session->params.on_error == 3};
+        .any_start = st->session->params.on_error == PELTON_ON_ERROR_SHOW_ALL};
     h264_stream_free(st->codec);
     st->codec = NULL;
     if (h264_stream_create(&params, &st->codec)) {
@@ -378,7 +378,7 @@ void stream_thread_main(void *session)
     }
     st->session = s;
     st->engine = s->engine;
-    st->part = (struct part){.index = s->params.part, .count = s->params.parts};
+    st->part = (struct part){.index = s->stretch.index, .count = s->stretch.count};
     st->probe_start_ns = now_ns();
     st->loop_begin = TIMESTAMPS_NONE;
     st->info.start_pts = INT64_MIN;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Inside libpelton: the shared memory that holds the frames of one epoch of a stream.
+ */
+#ifndef LIBPELTON_POOL_H
+#define LIBPELTON_POOL_H
+
+#include "proto/wire.h"
+
+struct pelton_pool {
+    struct pelton_pool *next; /* older */
+    uint32_t epoch, slots, width, height, planes;
+    char pix_fmt[16];
+    uint64_t slot_size, plane_offset[4];
+    uint32_t stride[4], plane_width[4], plane_height[4];
+    struct pelton_rational time_base, sar;
+    struct pelton_colour colour;
+    struct pelton_vui vui;
+    const uint8_t *memory; /* NULL without a pool */
+    size_t memory_size;
+    uint32_t users; /* frames queued or held by the caller */
+};
+
+/* Checks every number and seal, then maps the memory. fd is borrowed; -1: none. Returns
+ * PELTON_ERR_PROTOCOL or PELTON_ERR_NOMEM. */
+int pelton_pool_map(const Pelton__FormatChanged *m, int fd, struct pelton_pool **out);
+void pelton_pool_unmap(struct pelton_pool *pool); /* NULL allowed */
+/* False where the slot is not in the pool. */
+bool pelton_pool_frame(const struct pelton_pool *pool, const Pelton__FrameReady *m,
+                       struct pelton_frame *out);
+
+#endif
