@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNITS_PER_MB 16u /* at most; most macroblocks have none */
+#define COEFF_BLOCKS_PER_MB 16u /* at most; most macroblocks have none */
 
 /* Which neighbours a mode needs: A left, B above, D the corner (8.3.1.2, 8.3.2.2, 8.3.3, 8.3.4). */
 enum { NEED_A = 1, NEED_B = 2, NEED_D = 4, NEED_ALL = 7 };
@@ -74,7 +74,7 @@ static void choose_modes(struct rec_mb *m, uint64_t *random)
 /* Luma of 4x4 and 8x8 macroblocks: quadrants with small levels. */
 static void choose_levels(struct wavefront_picture *p, struct rec_mb *m, uint64_t *random)
 {
-    m->coeff = p->view.unit_count;
+    m->coeff = p->view.coeff_block_count;
     if (m->kind == REC_MB_INTRA_16X16 || below(random, 3))
         return;
     for (uint32_t quadrant = 0; quadrant < 4; quadrant++) {
@@ -83,7 +83,7 @@ static void choose_levels(struct wavefront_picture *p, struct rec_mb *m, uint64_
         m->coded[0] |= (uint16_t)(15u << 4 * quadrant);
         m->nonzero |= (uint16_t)(0x33u << (quadrant & 1) * 2 << (quadrant >> 1) * 8);
         for (uint32_t i = 0; i < 4; i++) {
-            int16_t *levels = p->coeffs + 16ull * p->view.unit_count++;
+            int16_t *levels = p->coeffs + 16ull * p->view.coeff_block_count++;
             for (uint32_t k = 0; k < 4; k++)
                 levels[below(random, 16)] = (int16_t)((int)below(random, 9) - 4);
         }
@@ -98,7 +98,7 @@ bool wavefront_picture_create(uint32_t mb_width, uint32_t mb_height, bool mbaff,
     p->mbs = calloc(count, sizeof(*p->mbs));
     p->slice = calloc(1, sizeof(*p->slice));
     p->scaling = malloc(sizeof(*p->scaling));
-    p->coeffs = calloc((size_t)count * UNITS_PER_MB * 16, sizeof(*p->coeffs));
+    p->coeffs = calloc((size_t)count * COEFF_BLOCKS_PER_MB * 16, sizeof(*p->coeffs));
     if (!p->mbs || !p->slice || !p->scaling || !p->coeffs)
         return false;
     memset(p->scaling, 16, sizeof(*p->scaling)); /* Flat_4x4_16, Flat_8x8_16 */

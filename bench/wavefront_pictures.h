@@ -14,7 +14,7 @@ struct wavefront_picture {
     struct rec_mb *mbs;
     struct rec_slice *slice;
     struct rec_scaling *scaling;
-    int16_t *coeffs; /* [16 units a macroblock][16] */
+    int16_t *coeffs; /* [16 coefficient blocks a macroblock][16] */
 };
 
 /* Kinds, modes, quantisers and, in a third of the macroblocks, levels at random. mbaff: half of the

@@ -266,9 +266,9 @@ static void note_decoded(struct h264_slice *slice, uint32_t to)
                           memory_order_release);
 }
 
-void h264_picture_import_entropy_begin(struct h264_picture *pic, uint32_t units)
+void h264_picture_import_entropy_begin(struct h264_picture *pic, uint32_t coeff_blocks)
 {
-    atomic_store_explicit(&pic->arrays.coeff_block_count, units, memory_order_relaxed);
+    atomic_store_explicit(&pic->arrays.coeff_block_count, coeff_blocks, memory_order_relaxed);
 }
 
 bool h264_slice_import_entropy(struct h264_slice *slice, uint32_t from, uint32_t to)
@@ -279,12 +279,12 @@ bool h264_slice_import_entropy(struct h264_slice *slice, uint32_t from, uint32_t
     return true;
 }
 
-bool h264_picture_import_entropy(struct h264_picture *pic, uint32_t units)
+bool h264_picture_import_entropy(struct h264_picture *pic, uint32_t coeff_blocks)
 {
     for (uint32_t i = 0; i < pic->slice_count; i++)
         if (!range_valid(&pic->slices[i], pic->slices[i].hdr.first_mb, pic->slices[i].end_mb))
             return false;
-    h264_picture_import_entropy_begin(pic, units);
+    h264_picture_import_entropy_begin(pic, coeff_blocks);
     for (uint32_t i = 0; i < pic->slice_count; i++)
         note_decoded(&pic->slices[i], pic->slices[i].end_mb);
     return true;

@@ -495,18 +495,18 @@ struct ent_tables;
 bool h264_picture_exports_entropy(const struct h264_picture *pic);
 /* Bytes that h264_slice_export_entropy may write. */
 size_t h264_slice_entropy_size(const struct h264_slice *slice);
-/* A slice of such a picture: all of *out but word, mb_base, unit_base, unit_count and picture, and
- * its RBSP with a few zeros behind it, written in order, to bytes. *size: what was written.
- * H264_ERR_TRUNCATED where there is no slice data. */
+/* A slice of such a picture: all of *out but word, mb_base, coeff_block_base, coeff_block_count and
+ * picture, and its RBSP with a few zeros behind it, written in order, to bytes. *size: what was
+ * written. H264_ERR_TRUNCATED where there is no slice data. */
 int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
                               size_t *size);
 void h264_entropy_tables(struct ent_tables *out);
-/* In place of h264_picture_alloc: coeffs are of exactly this many units, at least one, from an
- * allocator of their own, which outlives the picture, or NULL; the content of mbs, motion, syntax
- * and coeffs is undefined, as all of it comes from the GPU. The codec never reads these coeffs:
- * what it needs to know of them is in mbs. records: mbs, motion and syntax, too; without them
- * h264_picture_import_motion has to follow. After an error h264_picture_free_arrays. */
-int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t units,
+/* In place of h264_picture_alloc: coeffs are of exactly this many coefficient blocks, at least one,
+ * from an allocator of their own, which outlives the picture, or NULL; the content of mbs, motion,
+ * syntax and coeffs is undefined, as all of it comes from the GPU. The codec never reads these
+ * coeffs: what it needs to know of them is in mbs. records: mbs, motion and syntax, too; without
+ * them h264_picture_import_motion has to follow. After an error h264_picture_free_arrays. */
+int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t coeff_blocks,
                               const struct h264_allocator *coeffs_from, bool records);
 /* The arrays are not wanted after all, nor what step 3 has made of them, and the picture as before
  * it had any. */
@@ -514,11 +514,11 @@ void h264_picture_free_arrays(struct h264_picture *pic);
 /* The arrays hold all macroblocks of all slices, without an error: the picture is as
  * h264_slice_decode leaves it. False, and the picture as it was, where they hold what step 3 could
  * not take: a device's memory is not trusted more than a bitstream. */
-bool h264_picture_import_entropy(struct h264_picture *pic, uint32_t units);
+bool h264_picture_import_entropy(struct h264_picture *pic, uint32_t coeff_blocks);
 /* The same piece by piece, for h264_slice_follow to go on with each: first
  * h264_picture_import_entropy_begin, then the macroblocks [from, to) of each slice from its first
  * one on. After false h264_picture_free_arrays is all that may follow. */
-void h264_picture_import_entropy_begin(struct h264_picture *pic, uint32_t units);
+void h264_picture_import_entropy_begin(struct h264_picture *pic, uint32_t coeff_blocks);
 bool h264_slice_import_entropy(struct h264_slice *slice, uint32_t from, uint32_t to);
 
 /* Step 3 on the GPU (codec/abi/motion_abi.h, gpu/h264/gpu_motion.h), derive.c, for pictures that
@@ -531,20 +531,21 @@ struct der_slice;
 bool h264_picture_exports_motion(const struct h264_picture *pic);
 /* wants_map, and it is a reference picture and no MBAFF frame */
 bool h264_picture_has_map(const struct h264_picture *pic);
-/* After step 2 on the CPU: it got through all slices of such a picture, and *units of coefficients
- * are no more than its macroblocks can have. */
-bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units);
+/* After step 2 on the CPU: it got through all slices of such a picture, and *coeff_blocks is no
+ * more than its macroblocks can have. */
+bool h264_picture_intact(const struct h264_picture *pic, uint32_t *coeff_blocks);
 /* Once the motion of the colocated pictures is done: the slice, *out without its place in a map;
  * *map: that of its colocated picture, which lives as long as pic does, or NULL: nothing counts as
  * still. */
 void h264_slice_export_motion(const struct h264_slice *slice, struct der_slice *out,
                               const uint16_t **map);
 /* still, and mbs and motion where there are such arrays, are what the GPU has made of the picture,
- * units and kinds (DER_*, not DER_BAD) what it said: the picture is as h264_picture_derive_motion
- * leaves it. final: the same records on the device, which the picture takes over and gives back
- * when it is reconstructed, or NULL; where no other picture will read them on the host, they are
- * not kept there. H264_ERR_NOMEM: the picture is as before, final the caller's. */
-int h264_picture_import_motion(struct h264_picture *pic, uint32_t units, unsigned kinds,
+ * coefficient blocks and kinds (DER_*, not DER_BAD) what it said: the picture is as
+ * h264_picture_derive_motion leaves it. final: the same records on the device, which the picture
+ * takes over and gives back when it is reconstructed, or NULL; where no other picture will read
+ * them on the host, they are not kept there. H264_ERR_NOMEM: the picture is as before, final the
+ * caller's. */
+int h264_picture_import_motion(struct h264_picture *pic, uint32_t coeff_blocks, unsigned kinds,
                                const struct h264_device_records *final, bool host);
 
 /* Some entry of a list names nothing that is decoded, which is legal as long as no macroblock uses

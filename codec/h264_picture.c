@@ -190,12 +190,12 @@ static void free_tables(struct h264_picture *pic)
 
 /* The arrays but for their content; rec_slices is zero. Coefficients first: an allocator of their
  * own is the one that may be full. */
-static int alloc_arrays(struct h264_picture *pic, uint32_t units,
+static int alloc_arrays(struct h264_picture *pic, uint32_t coeff_blocks,
                         const struct h264_allocator *coeffs_from, bool records)
 {
     const struct h264_allocator *a = pic->holder.allocator;
     size_t n = pic->mb_count;
-    pic->arrays.coeff_block_capacity = units;
+    pic->arrays.coeff_block_capacity = coeff_blocks;
     pic->arrays.coeffs_from = coeffs_from;
     if (!(pic->arrays.coeffs = h264_alloc(coeffs_from ? coeffs_from : a, coeffs_size(pic))) ||
         !(pic->arrays.rec_slices = h264_alloc(a, rec_slices_size(pic))) ||
@@ -224,10 +224,10 @@ int h264_picture_alloc(struct h264_picture *pic)
     return H264_OK;
 }
 
-int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t units,
+int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t coeff_blocks,
                               const struct h264_allocator *coeffs_from, bool records)
 {
-    return alloc_arrays(pic, units ? units : 1, coeffs_from, records);
+    return alloc_arrays(pic, coeff_blocks ? coeff_blocks : 1, coeffs_from, records);
 }
 
 void h264_picture_drop_records(struct h264_picture *pic)

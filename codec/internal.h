@@ -111,15 +111,17 @@ static inline unsigned h264_coeff_bytes(const struct h264_sps *sps)
     return sps->bit_depth[0] > 8 || sps->bit_depth[1] > 8 ? 4 : 2;
 }
 
-/* Most units (16 coefficients each) that a macroblock has: 16 luma, 8, 16 or 32 chroma. */
+/* Most coefficient blocks (16 coefficients each) that a macroblock has: 16 luma, 8, 16 or 32
+ * chroma. */
 static inline unsigned h264_coeff_blocks_per_mb(const struct h264_sps *sps)
 {
-    static const uint8_t units[4] = {16, 24, 32, 48};
-    return units[sps->chroma_format_idc & 3];
+    static const uint8_t coeff_blocks[4] = {16, 24, 32, 48};
+    return coeff_blocks[sps->chroma_format_idc & 3];
 }
 
-/* Slices take units from pic->unit_count in chunks of this many, never less than a macroblock's
- * worth. Capacity: every macroblock at its most, plus one chunk for each slice. */
+/* Slices take coefficient blocks from pic->coeff_block_count in chunks of this many, never less
+ * than a macroblock's worth. Capacity: every macroblock at its most, plus one chunk for each slice.
+ */
 #define H264_COEFF_BLOCK_CHUNK 64
 
 void *h264_alloc(const struct h264_allocator *allocator, size_t size);

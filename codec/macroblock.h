@@ -90,9 +90,10 @@ struct mb_mbaff {
     uint8_t inferred; /* mb_field_decoding_flag where it is not present (7.4.4) */
 };
 
-/* Units are taken from the picture for this many macroblocks at once, at their most: so no layout
- * of slices needs more units than the macroblocks of the picture at their most. */
-#define UNIT_CHUNK_MBS 8
+/* Coefficient blocks are taken from the picture for this many macroblocks at once, at their most:
+ * so no layout of slices needs more coefficient blocks than the macroblocks of the picture at their
+ * most. */
+#define COEFF_BLOCK_CHUNK_MBS 8
 
 struct mb_inter_type {
     uint8_t part;     /* enum h264_part */
@@ -149,8 +150,8 @@ struct mb_parser {
     /* a neighbour serves intra prediction where flags & mask == need */
     uint16_t avail_mask, avail_need;
 
-    /* units */
-    uint32_t units_per_mb, unit_next, unit_end;
+    /* coefficient blocks */
+    uint32_t coeff_blocks_per_mb, coeff_block_next, coeff_block_end;
 
     /* of the macroblock being parsed */
     uint32_t addr, mb_x;
@@ -268,10 +269,12 @@ bool h264_inter_partitions(struct mb_parser *p, const struct mb_inter_type *type
  * (noSubMbPartSizeLessThan8x8Flag). */
 bool h264_inter_sub_partitions(struct mb_parser *p, bool ref0, bool *transform_8x8);
 
-/* Room for the units of one more macroblock at its most; false where the picture has none left. */
-bool h264_units_reserve(struct mb_parser *p);
+/* Room for the coefficient blocks of one more macroblock at its most; false where the picture has
+ * none left. */
+bool h264_coeff_blocks_reserve(struct mb_parser *p);
 
-/* residual_16.c, residual_32.c: residual() (7.3.5.3) into units, and the masks of the record. */
+/* residual_16.c, residual_32.c: residual() (7.3.5.3) into coefficient blocks, and the masks of the
+ * record. */
 bool h264_residual_cavlc_16(struct mb_parser *p);
 bool h264_residual_cavlc_32(struct mb_parser *p);
 bool h264_residual_cabac_16(struct mb_parser *p);

@@ -104,12 +104,13 @@ static void store_sample(const struct mb_parser *p, size_t at, uint32_t sample)
         ((int16_t *)p->coeffs)[at] = (int16_t)sample;
 }
 
-/* pcm_sample_luma, pcm_sample_chroma: raster order in the stream, units of 4x4 blocks in the record
+/* pcm_sample_luma, pcm_sample_chroma: raster order in the stream, coefficient blocks of 4x4 blocks
+ * in the record
  */
 static bool pcm_samples(struct mb_parser *p)
 {
     struct h264_bits *b = &p->bits;
-    size_t unit = p->unit_next;
+    size_t coeff_block = p->coeff_block_next;
     for (unsigned c = 0; c < (p->chroma_blocks ? 3 : 1); c++) {
         unsigned blocks = c ? p->chroma_blocks : 16, w = blocks == 16 ? 4 : 2,
                  depth = p->sps->bit_depth[c != 0];
@@ -118,13 +119,14 @@ static bool pcm_samples(struct mb_parser *p)
                 unsigned bx = x >> 2, by = y >> 2;
                 unsigned blk =
                     w == 2 ? by * 2 + bx : (bx & 1) | (by & 1) << 1 | (bx & 2) << 1 | (by & 2) << 2;
-                store_sample(p, (unit + blk) * 16 + (y & 3) * 4 + (x & 3), h264_bits_u(b, depth));
+                store_sample(p, (coeff_block + blk) * 16 + (y & 3) * 4 + (x & 3),
+                             h264_bits_u(b, depth));
             }
         }
         p->mb->coded[c] = (uint16_t)((1u << blocks) - 1);
-        unit += blocks;
+        coeff_block += blocks;
     }
-    p->unit_next = (uint32_t)unit;
+    p->coeff_block_next = (uint32_t)coeff_block;
     return !h264_bits_overrun(b);
 }
 
@@ -161,9 +163,9 @@ bool h264_intra_pcm(struct mb_parser *p)
         return true;
     }
     p->mb->kind = REC_MB_INTRA_PCM;
-    if (!h264_units_reserve(p))
+    if (!h264_coeff_blocks_reserve(p))
         return false;
-    p->mb->coeff = p->unit_next;
+    p->mb->coeff = p->coeff_block_next;
     if (!pcm_read(p))
         return false;
     p->mb->nonzero = 0xffff;

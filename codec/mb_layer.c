@@ -31,13 +31,14 @@ static inline void prefetch_records(const struct mb_parser *p)
 {
     uintptr_t mb = (uintptr_t)p->mbs + (p->index + 4) * sizeof(*p->mbs);
     uintptr_t motion = (uintptr_t)p->motions + (p->index + 3) * sizeof(*p->motions);
-    uintptr_t unit = (uintptr_t)p->coeffs + p->unit_next * (p->wide ? 64u : 32u) + 768;
+    uintptr_t coeff_block =
+        (uintptr_t)p->coeffs + p->coeff_block_next * (p->wide ? 64u : 32u) + 768;
 
     __builtin_prefetch((const void *)mb, 1);
     for (unsigned i = 0; i < 3; i++)
         __builtin_prefetch((const void *)(motion + 64 * i), 1);
     for (unsigned i = 0; i < 6; i++)
-        __builtin_prefetch((const void *)(unit + 64 * i), 1);
+        __builtin_prefetch((const void *)(coeff_block + 64 * i), 1);
 }
 
 static inline void record_begin(struct mb_parser *p)
@@ -48,7 +49,7 @@ static inline void record_begin(struct mb_parser *p)
     p->motion = &p->motions[p->index];
     p->syntax = &p->syntaxes[p->index];
     *mb = (struct rec_mb){.slice = p->slice_index,
-                          .coeff = p->unit_next,
+                          .coeff = p->coeff_block_next,
                           .intra_avail = p->intra_avail,
                           .deblock = p->deblock};
     memset(p->syntax, 0, sizeof(*p->syntax));
@@ -183,9 +184,9 @@ static bool residual(struct mb_parser *p)
     p->last_delta = p->cbp || i16 ? p->last_delta : 0;
     if (!p->cbp && !i16)
         return true;
-    if (!read_qp_delta(p) || !h264_units_reserve(p))
+    if (!read_qp_delta(p) || !h264_coeff_blocks_reserve(p))
         return false;
-    p->mb->coeff = p->unit_next;
+    p->mb->coeff = p->coeff_block_next;
     if (p->cabac_mode)
         return p->wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
     if (!p->partitioned)

@@ -33,7 +33,7 @@ bool h264_picture_exports_motion(const struct h264_picture *pic)
     return true;
 }
 
-bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units)
+bool h264_picture_intact(const struct h264_picture *pic, uint32_t *coeff_blocks)
 {
     uint32_t used = atomic_load_explicit(&pic->arrays.coeff_block_count, memory_order_relaxed);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
@@ -45,7 +45,7 @@ bool h264_picture_intact(const struct h264_picture *pic, uint32_t *units)
     if (used > pic->arrays.coeff_block_capacity ||
         used > pic->mb_count * h264_coeff_blocks_per_mb(pic->sps))
         return false;
-    *units = used;
+    *coeff_blocks = used;
     return true;
 }
 
@@ -84,7 +84,7 @@ static void slice_derived(struct h264_slice *slice)
     atomic_store_explicit(&slice->ready, slice->end_mb | H264_SLICE_ENDED, memory_order_release);
 }
 
-int h264_picture_import_motion(struct h264_picture *pic, uint32_t units, unsigned kinds,
+int h264_picture_import_motion(struct h264_picture *pic, uint32_t coeff_blocks, unsigned kinds,
                                const struct h264_device_records *final, bool host)
 {
     int error = h264_fill_slices(pic);
@@ -92,7 +92,7 @@ int h264_picture_import_motion(struct h264_picture *pic, uint32_t units, unsigne
         return error;
     for (uint32_t i = 0; i < pic->slice_count; i++)
         slice_derived(&pic->slices[i]);
-    atomic_store_explicit(&pic->arrays.coeff_block_count, units, memory_order_relaxed);
+    atomic_store_explicit(&pic->arrays.coeff_block_count, coeff_blocks, memory_order_relaxed);
     if (pic->damage.previous) /* it is only for what no slice covers */
         h264_picture_unref(pic->damage.previous);
     pic->damage.previous = NULL;

@@ -70,7 +70,7 @@ static int check_head(const struct rec_view *v, const char **reason)
     REQUIRE(v->mbs && (v->motion || !head->has_inter), "view: no macroblocks");
     REQUIRE(v->slices && v->slice_count > 0, "view: no slices");
     REQUIRE(v->scaling && v->scaling_count > 0, "view: no scaling lists");
-    REQUIRE(v->coeffs || v->unit_count == 0, "view: no coefficients");
+    REQUIRE(v->coeffs || v->coeff_block_count == 0, "view: no coefficients");
     REQUIRE(v->weights || v->weight_count == 0, "view: no weights");
     return 0;
 }
@@ -157,10 +157,11 @@ static int check_coefficients(const struct rec_view *v, const struct rec_mb *m, 
     if (m->kind == REC_MB_INTRA_PCM)
         REQUIRE(m->coded[0] == 0xffff && m->coded[1] == chroma && m->coded[2] == chroma,
                 "macroblock: I_PCM lacks samples");
-    REQUIRE((uint64_t)m->coeff + 48 <=
-                    v->unit_count || /* as many as there can be: counting them takes longer */
-                (uint64_t)m->coeff + (unsigned)__builtin_popcountll(bits) <= v->unit_count,
-            "macroblock: coefficients out of bounds");
+    REQUIRE(
+        (uint64_t)m->coeff + 48 <=
+                v->coeff_block_count || /* as many as there can be: counting them takes longer */
+            (uint64_t)m->coeff + (unsigned)__builtin_popcountll(bits) <= v->coeff_block_count,
+        "macroblock: coefficients out of bounds");
     return 0;
 }
 
@@ -422,7 +423,7 @@ static inline bool surely_good(const struct rec_view *v, const struct rec_mb *m,
         return false;
     wrong = (m->deblock & ~edges) | ((qp | (qp + qp_word(&qp_gap))) & qp_word(&qp_top));
     wrong |= (m->flags & REC_MB_TRANSFORM_8X8) && !whole_quadrants(m->coded[0]);
-    wrong |= (uint64_t)m->coeff + 24 > v->unit_count && (coded & coded_word(&coded_mask));
+    wrong |= (uint64_t)m->coeff + 24 > v->coeff_block_count && (coded & coded_word(&coded_mask));
     memcpy(refs, motion->ref_idx, sizeof(refs));
     ref0 = motion->ref_idx[0][0];
     ref1 = motion->ref_idx[1][0];
@@ -480,11 +481,11 @@ static int check_seen(const struct rec_view *v, const struct rec_seen *seen, con
     return 0;
 }
 
-/* unit_count may have become less since the ranges were checked. */
+/* coeff_block_count may have become less since the ranges were checked. */
 static int check_end(const struct rec_view *v, const struct rec_seen *seen, const char **reason)
 {
     for (uint32_t i = 0; i < v->head.mb_count; i++)
-        if ((uint64_t)v->mbs[i].coeff + 48 > v->unit_count &&
+        if ((uint64_t)v->mbs[i].coeff + 48 > v->coeff_block_count &&
             check_coefficients(v, &v->mbs[i], reason) < 0)
             return -1;
     return check_seen(v, seen, reason);

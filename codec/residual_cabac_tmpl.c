@@ -48,12 +48,12 @@ static inline __attribute__((always_inline)) bool NAME(levels)(struct h264_cabac
     return good;
 }
 
-/* A block of 4x4 shape, 15 or 16 coefficients, with its coded_block_flag. unit: where levels go,
- * NULL: a unit is taken. scan starts at the first coefficient. Returns 1 when coded, 0 when not, -1
- * on an error. */
+/* A block of 4x4 shape, 15 or 16 coefficients, with its coded_block_flag. coefficient block: where
+ * levels go, NULL: a coefficient block is taken. scan starts at the first coefficient. Returns 1
+ * when coded, 0 when not, -1 on an error. */
 static inline __attribute__((always_inline)) int NAME(block_4x4)(
     struct mb_parser *p, struct h264_cabac_engine *e, const struct NAME(contexts) * cx,
-    unsigned cbf_inc, const uint8_t *scan, unsigned count, COEFF *unit)
+    unsigned cbf_inc, const uint8_t *scan, unsigned count, COEFF *coeff_block)
 {
     uint64_t *sig = cx->sig, *last = cx->last;
     uint8_t at[16];
@@ -72,19 +72,19 @@ static inline __attribute__((always_inline)) int NAME(block_4x4)(
     h264_cabac_ready(e);
     if (i == count - 1)
         at[n++] = scan[i];
-    if (!unit)
-        unit = NAME(take_units)(p, 1);
-    return NAME(levels)(e, cx->abs, 4, at, n, unit) ? 1 : -1;
+    if (!coeff_block)
+        coeff_block = NAME(new_blocks)(p, 1);
+    return NAME(levels)(e, cx->abs, 4, at, n, coeff_block) ? 1 : -1;
 }
 
 /* The same for blocks that are rare enough to share the code. */
 static __attribute__((noinline)) int NAME(block_ac)(struct mb_parser *p,
                                                     const struct NAME(contexts) * cx,
                                                     unsigned cbf_inc, const uint8_t *scan,
-                                                    unsigned count, COEFF *unit)
+                                                    unsigned count, COEFF *coeff_block)
 {
     struct h264_cabac_engine e = p->cabac.e;
-    int got = NAME(block_4x4)(p, &e, cx, cbf_inc, scan, count, unit);
+    int got = NAME(block_4x4)(p, &e, cx, cbf_inc, scan, count, coeff_block);
     h264_cabac_save(&p->cabac.e, &e);
     return got;
 }
@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parse
     h264_cabac_ready(e);
     if (i == 63)
         at[n++] = scan[63];
-    return NAME(levels)(e, cx->abs, 4, at, n, NAME(take_units)(p, 4)) ? 1 : -1;
+    return NAME(levels)(e, cx->abs, 4, at, n, NAME(new_blocks)(p, 4)) ? 1 : -1;
 }
 
 /* The borders of the coded_block_flag grid of a component w blocks wide and h blocks high. */
@@ -247,18 +247,18 @@ static bool NAME(luma_16x16)(struct mb_parser *p, unsigned c)
     struct NAME(contexts) dc_cx = NAME(category)(p, cat), cx = NAME(category)(p, cat + 1);
     const uint8_t *scan = h264_scan_4x4[p->field] + 1;
     uint32_t grid = NAME(cbf_grid)(p, c, 4, 4);
-    COEFF *units = NULL, dc[16] = {0};
+    COEFF *coeff_blocks = NULL, dc[16] = {0};
     int got = NAME(block_ac)(p, &dc_cx, NAME(cbf_dc_inc)(p, c), identity, 16, dc);
 
     if (got > 0) {
-        units = NAME(take_luma_dc)(p, dc);
+        coeff_blocks = NAME(take_luma_dc)(p, dc);
         p->edge.flags |= (uint16_t)(EDGE_CBF_DC << c);
         coded = 0xffff;
     }
     for (unsigned blk = 0; blk < 16 && p->cbp & 15 && got >= 0; blk++) {
         unsigned bit = CBF_BIT(mb_blk_x(blk), mb_blk_y(blk));
         got = NAME(block_ac)(p, &cx, NAME(cbf_inc)(grid, bit), scan, 15,
-                             units ? units + blk * 16 : NULL);
+                             coeff_blocks ? coeff_blocks + blk * 16 : NULL);
         grid |= (unsigned)(got > 0) << bit;
         coded |= (unsigned)(got > 0) << blk;
     }
@@ -293,14 +293,14 @@ static bool NAME(chroma_cabac)(struct mb_parser *p)
     }
     for (unsigned i = 0; i < 2; i++) {
         unsigned coded = got[i] ? (1u << blocks) - 1 : 0;
-        COEFF *units = got[i] ? NAME(take_chroma_dc)(p, dc[i]) : NULL;
+        COEFF *coeff_blocks = got[i] ? NAME(take_chroma_dc)(p, dc[i]) : NULL;
 
         if (p->cbp & 0x20) {
             uint32_t grid = NAME(cbf_grid)(p, i + 1, 2, blocks / 2);
             for (unsigned blk = 0; blk < blocks; blk++) {
                 unsigned bit = CBF_BIT(blk & 1, blk >> 1);
                 int ac = NAME(block_ac)(p, &ac_cx, NAME(cbf_inc)(grid, bit), scan, 15,
-                                        units ? units + blk * 16 : NULL);
+                                        coeff_blocks ? coeff_blocks + blk * 16 : NULL);
                 if (ac < 0)
                     return false;
                 grid |= (unsigned)ac << bit;

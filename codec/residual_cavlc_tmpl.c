@@ -102,7 +102,8 @@ static inline enum h264_nc_class NAME(nc_class)(const struct mb_parser *p, const
     return h264_cavlc_nc_class((at[-1] + at[-GRID_ROW] + shift) >> shift);
 }
 
-/* A block whose levels go to out, or to a unit that is taken. Returns TotalCoeff, or -1. */
+/* A block whose levels go to out, or to a coefficient block that is taken. Returns TotalCoeff, or
+ * -1. */
 static inline int NAME(block_cavlc)(struct mb_parser *p, enum h264_nc_class column,
                                     unsigned max_coeff, const uint8_t *scan, unsigned scan_shift,
                                     COEFF *out)
@@ -116,7 +117,7 @@ static inline int NAME(block_cavlc)(struct mb_parser *p, enum h264_nc_class colu
         return 0;
     }
     if (!out)
-        out = NAME(take_units)(p, 1);
+        out = NAME(new_blocks)(p, 1);
     return NAME(h264_cavlc_levels)(b, token, max_coeff, scan, scan_shift, out)
                ? (int)(token >> 2 & 31)
                : -1;
@@ -146,7 +147,7 @@ static void NAME(total_end)(struct mb_parser *p, unsigned c, int w, int h)
 static int NAME(block_8x8_cavlc)(struct mb_parser *p, uint8_t *total, unsigned first)
 {
     const uint8_t *scan = h264_scan_8x8[p->field];
-    COEFF *units = NULL;
+    COEFF *coeff_blocks = NULL;
 
     for (unsigned i = 0; i < 4; i++) {
         unsigned x = mb_blk_x(first + i), y = mb_blk_y(first + i);
@@ -158,13 +159,13 @@ static int NAME(block_8x8_cavlc)(struct mb_parser *p, uint8_t *total, unsigned f
             h264_bits_skip(&p->bits, token >> 8);
             continue;
         }
-        if (!units)
-            units = NAME(take_units)(p, 4);
-        if (!NAME(h264_cavlc_levels)(&p->bits, token, 16, scan + i, 2, units))
+        if (!coeff_blocks)
+            coeff_blocks = NAME(new_blocks)(p, 4);
+        if (!NAME(h264_cavlc_levels)(&p->bits, token, 16, scan + i, 2, coeff_blocks))
             return -1;
         total[GRID((int)x, (int)y)] = (uint8_t)(token >> 2 & 31);
     }
-    return units != NULL;
+    return coeff_blocks != NULL;
 }
 
 /* residual_luma() (7.3.5.3.1) for luma, or a chroma component of 4:4:4 */
@@ -173,7 +174,7 @@ static bool NAME(luma_cavlc)(struct mb_parser *p, unsigned c)
     unsigned i16 = p->mb->kind == REC_MB_INTRA_16X16, coded = 0;
     const uint8_t *scan = h264_scan_4x4[p->field] + i16;
     uint8_t *total = p->total[c];
-    COEFF *units = NULL;
+    COEFF *coeff_blocks = NULL;
 
     NAME(total_begin)(p, c);
     if (i16) {
@@ -184,7 +185,7 @@ static bool NAME(luma_cavlc)(struct mb_parser *p, unsigned c)
         if (got < 0)
             return false;
         if (got) {
-            units = NAME(take_luma_dc)(p, dc);
+            coeff_blocks = NAME(take_luma_dc)(p, dc);
             coded = 0xffff;
         }
     }
@@ -201,7 +202,7 @@ static bool NAME(luma_cavlc)(struct mb_parser *p, unsigned c)
             blk |= 3;
         } else {
             got = NAME(block_cavlc)(p, NAME(nc_class)(p, total, x, y), 16 - i16, scan, 0,
-                                    units ? units + blk * 16 : NULL);
+                                    coeff_blocks ? coeff_blocks + blk * 16 : NULL);
             if (got < 0)
                 return false;
             coded |= (unsigned)!!got << blk;
@@ -230,7 +231,7 @@ static bool NAME(chroma_cavlc)(struct mb_parser *p)
     }
     for (unsigned c = 1; c < 3; c++) {
         unsigned coded = got[c - 1] ? (1u << blocks) - 1 : 0;
-        COEFF *units = got[c - 1] ? NAME(take_chroma_dc)(p, dc[c - 1]) : NULL;
+        COEFF *coeff_blocks = got[c - 1] ? NAME(take_chroma_dc)(p, dc[c - 1]) : NULL;
 
         if (p->cbp & 0x20) {
             uint8_t *total = p->total[c];
@@ -238,7 +239,7 @@ static bool NAME(chroma_cavlc)(struct mb_parser *p)
             for (unsigned blk = 0; blk < blocks; blk++) {
                 unsigned x = blk & 1, y = blk >> 1;
                 int ac = NAME(block_cavlc)(p, NAME(nc_class)(p, total, x, y), 15, scan, 0,
-                                           units ? units + blk * 16 : NULL);
+                                           coeff_blocks ? coeff_blocks + blk * 16 : NULL);
                 if (ac < 0)
                     return false;
                 coded |= (unsigned)!!ac << blk;

@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Units of coefficients, for both entropy codings. Compiled for 16-bit and 32-bit levels: COEFF is
- * the type, NAME(x) adds the suffix, LEVEL_FITS(level) says whether a level is one that the
- * standard allows.
+ * Coefficient blocks, for both entropy codings. Compiled for 16-bit and 32-bit
+ * levels: COEFF is the type, NAME(x) adds the suffix, LEVEL_FITS(level) says whether a level is one
+ * that the standard allows.
  */
 
-/* The next n units, zeroed. h264_units_reserve has made room for all that a macroblock can have. */
-static inline __attribute__((always_inline)) COEFF *NAME(take_units)(struct mb_parser *p,
+/* The next n coefficient blocks, zeroed. h264_coeff_blocks_reserve has made room for all that a
+ * macroblock can have. */
+static inline __attribute__((always_inline)) COEFF *NAME(new_blocks)(struct mb_parser *p,
                                                                      unsigned n)
 {
-    COEFF *unit = (COEFF *)p->coeffs + (size_t)p->unit_next * 16;
+    COEFF *coeff_block = (COEFF *)p->coeffs + (size_t)p->coeff_block_next * 16;
 
-    p->unit_next += n;
+    p->coeff_block_next += n;
     /* one memset of all would be a call, or a loop whose end is badly foreseen */
     for (unsigned i = 0; i < n; i++)
-        memset(unit + i * 16, 0, 16 * sizeof(COEFF));
-    return unit;
+        memset(coeff_block + i * 16, 0, 16 * sizeof(COEFF));
+    return coeff_block;
 }
 
-/* Intra16x16 DC levels in scan order: every block of the component gets a unit. */
+/* Intra16x16 DC levels in scan order: every block of the component gets a coefficient block. */
 static COEFF *NAME(take_luma_dc)(struct mb_parser *p, const COEFF dc[16])
 {
-    COEFF *unit = NAME(take_units)(p, 16);
+    COEFF *coeff_block = NAME(new_blocks)(p, 16);
     const uint8_t *blk = h264_scan_luma_dc[p->field];
 
     for (unsigned i = 0; i < 16; i++)
-        unit[blk[i] * 16] = dc[i];
-    return unit;
+        coeff_block[blk[i] * 16] = dc[i];
+    return coeff_block;
 }
 
 /* Chroma DC levels in the order of the stream (8.5.11.1). */
 static COEFF *NAME(take_chroma_dc)(struct mb_parser *p, const COEFF *dc)
 {
     unsigned blocks = p->chroma_blocks;
-    COEFF *unit = NAME(take_units)(p, blocks);
+    COEFF *coeff_block = NAME(new_blocks)(p, blocks);
 
     for (unsigned i = 0; i < blocks; i++)
-        unit[(blocks == 8 ? h264_scan_chroma_dc_422[i] : i) * 16] = dc[i];
-    return unit;
+        coeff_block[(blocks == 8 ? h264_scan_chroma_dc_422[i] : i) * 16] = dc[i];
+    return coeff_block;
 }
 
 /* Luma bits by blkIdx to bits by raster block: bits 1 and 2 of the index change places. */

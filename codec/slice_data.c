@@ -39,16 +39,16 @@ static int scratch_grow(struct h264_scratch *s, size_t rbsp, size_t line)
     return H264_OK;
 }
 
-bool h264_units_reserve(struct mb_parser *p)
+bool h264_coeff_blocks_reserve(struct mb_parser *p)
 {
     /* end_mb - addr counts other groups too */
     uint32_t mbs = p->groups ? 1 : p->end_mb - p->addr, n, start;
 
-    if (p->unit_end - p->unit_next >= p->units_per_mb)
+    if (p->coeff_block_end - p->coeff_block_next >= p->coeff_blocks_per_mb)
         return true;
-    if (p->pic->slice_count > 1 && mbs > UNIT_CHUNK_MBS)
-        mbs = UNIT_CHUNK_MBS;
-    n = mbs * p->units_per_mb;
+    if (p->pic->slice_count > 1 && mbs > COEFF_BLOCK_CHUNK_MBS)
+        mbs = COEFF_BLOCK_CHUNK_MBS;
+    n = mbs * p->coeff_blocks_per_mb;
     start = atomic_load_explicit(&p->pic->arrays.coeff_block_count, memory_order_relaxed);
     do {
         if (start > p->pic->arrays.coeff_block_capacity ||
@@ -57,19 +57,19 @@ bool h264_units_reserve(struct mb_parser *p)
     } while (!atomic_compare_exchange_weak_explicit(&p->pic->arrays.coeff_block_count, &start,
                                                     start + n, memory_order_relaxed,
                                                     memory_order_relaxed));
-    if (start != p->unit_end) /* else the rest of the last chunk goes on in the new one */
-        p->unit_next = start;
-    p->unit_end = start + n;
+    if (start != p->coeff_block_end) /* else the rest of the last chunk goes on in the new one */
+        p->coeff_block_next = start;
+    p->coeff_block_end = start + n;
     return true;
 }
 
 /* What is left of the last chunk goes back where no other slice has taken one since. */
-static void units_return(struct mb_parser *p)
+static void coeff_blocks_return(struct mb_parser *p)
 {
-    uint32_t end = p->unit_end;
-    if (p->unit_next < end)
+    uint32_t end = p->coeff_block_end;
+    if (p->coeff_block_next < end)
         atomic_compare_exchange_strong_explicit(&p->pic->arrays.coeff_block_count, &end,
-                                                p->unit_next, memory_order_relaxed,
+                                                p->coeff_block_next, memory_order_relaxed,
                                                 memory_order_relaxed);
 }
 
@@ -142,8 +142,8 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->num_ref[1] = slice->hdr.num_ref[1];
     p->qp_bd_offset[0] = 6 * (sps->bit_depth[0] - 8);
     p->qp_bd_offset[1] = 6 * (sps->bit_depth[1] - 8);
-    p->units_per_mb = h264_coeff_blocks_per_mb(sps);
-    p->unit_next = p->unit_end = 0;
+    p->coeff_blocks_per_mb = h264_coeff_blocks_per_mb(sps);
+    p->coeff_block_next = p->coeff_block_end = 0;
     p->addr = p->first_mb & ~(uint32_t)p->mbaff_frame;
     p->mb_x = (p->addr >> p->mbaff_frame) % p->mb_width;
     p->last_delta = 0;
@@ -251,7 +251,7 @@ static int slice_data(struct mb_parser *p)
 }
 
 /* One NAL unit into the scratch at *at; a reader of its slice data, or one without data where the
- * unit is lost or too short. */
+ * coefficient block is lost or too short. */
 static void begin_bits(struct h264_scratch *scratch, const uint8_t *nal, size_t nal_size,
                        size_t bit, size_t *at, struct h264_bits *bits)
 {
@@ -292,7 +292,7 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
     error = slice_data(p);
     slice->mbs_decoded = p->mbs_decoded;
     atomic_store_explicit(&slice->ready, p->addr, memory_order_release);
-    units_return(p);
+    coeff_blocks_return(p);
     slice->lost_partition = p->lost_partition;
     return error || !p->lost_partition ? error : H264_ERR_DATA;
 }

@@ -188,7 +188,7 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
 {
     const struct h264_sps *sps = pic->sps;
     bool concealed = atomic_load(&pic->damage.missing_mbs) > 0;
-    uint32_t units = atomic_load(&pic->arrays.coeff_block_count);
+    uint32_t coeff_blocks = atomic_load(&pic->arrays.coeff_block_count);
     *out = (struct rec_view){
         .head = {.mb_width = pic->mb_width,
                  .mb_height = pic->sps->mb_height,
@@ -211,8 +211,9 @@ void h264_picture_records(const struct h264_picture *pic, struct rec_view *out)
         .scaling = pic->arrays.scaling,
         .slice_count = pic->slice_count + (concealed ? 1u : 0u),
         /* slices that failed may have asked for more */
-        .unit_count =
-            units < pic->arrays.coeff_block_capacity ? units : pic->arrays.coeff_block_capacity,
+        .coeff_block_count = coeff_blocks < pic->arrays.coeff_block_capacity
+                                 ? coeff_blocks
+                                 : pic->arrays.coeff_block_capacity,
         .weight_count = pic->arrays.weight_count,
         .scaling_count = pic->arrays.scaling_count,
     };

@@ -190,30 +190,30 @@ struct component {
     int32_t *out; /* stride width */
 };
 
-static int32_t coeff_at(const struct rec_view *view, uint32_t unit, int i)
+static int32_t coeff_at(const struct rec_view *view, uint32_t coeff_block, int i)
 {
-    size_t at = (size_t)unit * 16 + (size_t)i;
+    size_t at = (size_t)coeff_block * 16 + (size_t)i;
     return view->head.coeff_bytes == 2 ? ((const int16_t *)view->coeffs)[at]
                                        : ((const int32_t *)view->coeffs)[at];
 }
 
-void ref_load_unit(const struct rec_view *view, const struct rec_mb *mb, int component, int blk,
-                   int32_t v[16])
+void ref_load_coeff_block(const struct rec_view *view, const struct rec_mb *mb, int component,
+                          int blk, int32_t v[16])
 {
-    uint32_t unit = mb->coeff;
+    uint32_t coeff_block = mb->coeff;
     memset(v, 0, 16 * sizeof(v[0]));
     if (!(mb->coded[component] >> blk & 1))
         return;
     for (int i = 0; i < component; i++)
-        unit += (uint32_t)__builtin_popcount(mb->coded[i]);
-    unit += (uint32_t)__builtin_popcount(mb->coded[component] & ((1u << blk) - 1));
+        coeff_block += (uint32_t)__builtin_popcount(mb->coded[i]);
+    coeff_block += (uint32_t)__builtin_popcount(mb->coded[component] & ((1u << blk) - 1));
     for (int i = 0; i < 16; i++)
-        v[i] = coeff_at(view, unit, i);
+        v[i] = coeff_at(view, coeff_block, i);
 }
 
-static void load_unit(const struct component *c, int blk, int32_t v[16])
+static void load_coeff_block(const struct component *c, int blk, int32_t v[16])
 {
-    ref_load_unit(c->view, c->mb, c->index, blk, v);
+    ref_load_coeff_block(c->view, c->mb, c->index, blk, v);
 }
 
 static void store(const struct component *c, int x, int y, int size, const int32_t *r)
@@ -249,7 +249,7 @@ static void residual_4x4(const struct component *c)
 {
     for (int blk = 0; blk < 16; blk++) {
         int32_t v[16];
-        load_unit(c, blk, v);
+        load_coeff_block(c, blk, v);
         if (!c->bypass) {
             ref_scale4(v, weight4(c), c->qp, false, v);
             ref_idct4(v, v);
@@ -268,7 +268,7 @@ static void residual_8x8(const struct component *c)
         int mode = intra_mode_of(c->mb, 4 * quadrant);
         int32_t v[64];
         for (int i = 0; i < 4; i++)
-            load_unit(c, 4 * quadrant + i, v + 16 * i);
+            load_coeff_block(c, 4 * quadrant + i, v + 16 * i);
         if (!c->bypass) {
             ref_scale8(v, weight, c->qp, v);
             ref_idct8(v, v);
@@ -285,7 +285,7 @@ static void residual_16x16(const struct component *c)
     int32_t v[16][16], dc[16];
     int mode = intra_mode_of(c->mb, 0);
     for (int blk = 0; blk < 16; blk++) {
-        load_unit(c, blk, v[blk]);
+        load_coeff_block(c, blk, v[blk]);
         dc[ref_blk_y(blk) * 4 + ref_blk_x(blk)] = v[blk][0];
     }
     if (!c->bypass)
@@ -310,7 +310,7 @@ static void residual_chroma(const struct component *c)
     int mode = c->mb->intra_chroma_mode;
     int32_t v[8][16], dc[8];
     for (int blk = 0; blk < blocks; blk++) {
-        load_unit(c, blk, v[blk]);
+        load_coeff_block(c, blk, v[blk]);
         dc[blk] = v[blk][0];
     }
     if (!c->bypass)
@@ -333,7 +333,7 @@ static void residual_pcm(const struct component *c)
     bool luma_order = c->width == 16;
     for (int blk = 0; blk < blocks; blk++) {
         int32_t v[16];
-        load_unit(c, blk, v);
+        load_coeff_block(c, blk, v);
         store(c, 4 * (luma_order ? ref_blk_x(blk) : blk & 1),
               4 * (luma_order ? ref_blk_y(blk) : blk >> 1), 4, v);
     }

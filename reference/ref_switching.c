@@ -97,7 +97,7 @@ void ref_switching_luma(const struct rec_view *view, uint32_t mb, int blk, const
     const struct rec_mb *m = &view->mbs[mb];
     int qs = view->slices[m->slice].qs[0];
     int32_t levels[16], c[16], r[16];
-    ref_load_unit(view, m, 0, blk, levels);
+    ref_load_coeff_block(view, m, 0, blk, levels);
     forward(pred, 4, c);
     for (int i = 0; i < 16; i++)
         c[i] = requantised(secondary(view, m), c[i], levels[i], i, m->qp[0], qs, 0);
@@ -123,7 +123,7 @@ void ref_switching_chroma(const struct rec_view *view, uint32_t mb, int componen
     int qp = m->qp[component], qs = view->slices[m->slice].qs[component];
     int32_t c[4][16], levels[4][16], dc[4], r[16];
     for (int blk = 0; blk < 4; blk++) {
-        ref_load_unit(view, m, component, blk, levels[blk]);
+        ref_load_coeff_block(view, m, component, blk, levels[blk]);
         forward(pred + (blk >> 1) * 32 + (blk & 1) * 4, 8, c[blk]);
         dc[blk] = c[blk][0];
         for (int i = 1; i < 16; i++)

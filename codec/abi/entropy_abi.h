@@ -3,9 +3,9 @@
  * The ABI of entropy decoding on the GPU (step 2): what a slice is before it is decoded there, and
  * what is said of it afterwards.
  *
- * Included by C and by GLSL, as codec/abi/records.h is: plain structs of fixed-width integers in scalar
- * layout, sizes asserted. The results proper are the records (rec_mb, rec_motion, h264_mb_syntax,
- * units of coefficients), the same as those of h264_slice_decode.
+ * Included by C and by GLSL, as codec/abi/records.h is: plain structs of fixed-width integers in
+ * scalar layout, sizes asserted. The results proper are the records (rec_mb, rec_motion,
+ * h264_mb_syntax, coefficient blocks), the same as those of h264_slice_decode.
  */
 #ifndef PELTON_ENTROPY_H
 #define PELTON_ENTROPY_H
@@ -36,17 +36,18 @@ struct ent_slice {
     REC_U32 size;     /* bytes of the RBSP */
     REC_U32 first_mb; /* addresses [first_mb, end_mb) */
     REC_U32 end_mb;
-    REC_U32 mb_width;   /* PicWidthInMbs */
-    REC_U32 mb_base;    /* first macroblock of its picture in the batch's arrays */
-    REC_U32 unit_base;  /* first unit of its picture in the batch's coefficients */
-    REC_U32 unit_count; /* units that its picture may take */
-    REC_U32 picture;    /* index of its picture in the batch */
-    REC_U32 line;       /* first of its min(mb_width, macroblocks) edges in the batch's lines */
-    REC_U32 slice;      /* rec_mb.slice */
-    REC_U8 type;        /* 0 P, 1 B, 2 I */
-    REC_U8 model;       /* 0: I; else 1 + cabac_init_idc */
-    REC_I8 qp;          /* SliceQPY */
-    REC_U8 flags;       /* ENT_* */
+    REC_U32 mb_width; /* PicWidthInMbs */
+    REC_U32 mb_base;  /* first macroblock of its picture in the batch's arrays */
+    /* first coefficient block of its picture in those of the batch */
+    REC_U32 coeff_block_base;
+    REC_U32 coeff_block_count; /* coefficient blocks that its picture may take */
+    REC_U32 picture;           /* index of its picture in the batch */
+    REC_U32 line;  /* first of its min(mb_width, macroblocks) edges in the batch's lines */
+    REC_U32 slice; /* rec_mb.slice */
+    REC_U8 type;   /* 0 P, 1 B, 2 I */
+    REC_U8 model;  /* 0: I; else 1 + cabac_init_idc */
+    REC_I8 qp;     /* SliceQPY */
+    REC_U8 flags;  /* ENT_* */
     REC_I8 chroma_qp_offset[2];
     REC_U8 num_ref[2];
     REC_U8 deblock_idc;   /* disable_deblocking_filter_idc */
@@ -57,7 +58,7 @@ struct ent_slice {
 /* ent_result.status; 0 before the slice is begun */
 #define ENT_COMPLETE 1 /* all macroblocks up to end_mb, without an error */
 #define ENT_FAILED                                                                                 \
-    2 /* an error of the bitstream, or too few units: h264_slice_decode finds out                  \
+    2 /* an error of the bitstream, or too few coefficient blocks: h264_slice_decode finds out     \
        */
 
 /* 8 bytes */

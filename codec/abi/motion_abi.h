@@ -3,9 +3,9 @@
  * The ABI of motion derivation on the GPU (step 3): what a picture is after step 2, besides its
  * rec_mb, rec_motion and h264_mb_syntax, and what is said of it afterwards.
  *
- * Included by C and by GLSL, as codec/abi/records.h is: plain structs of fixed-width integers in scalar
- * layout, sizes asserted. The results proper are the rec_motion that h264_picture_derive_motion
- * makes, and a map of what stands still.
+ * Included by C and by GLSL, as codec/abi/records.h is: plain structs of fixed-width integers in
+ * scalar layout, sizes asserted. The results proper are the rec_motion that
+ * h264_picture_derive_motion makes, and a map of what stands still.
  *
  * A map has 16 bits a macroblock, by address: bit = raster block, set where the block, as a
  * colocated one of spatial direct prediction, has refIdxCol 0 and both components of mvCol in -1..1
@@ -43,7 +43,7 @@ struct der_picture {
     REC_U32 mb_width; /* PicWidthInMbs */
     REC_U32 slice_base;
     REC_U32 slice_count;
-    REC_U32 units;         /* of coefficients that it has */
+    REC_U32 coeff_blocks;  /* of coefficients that it has */
     REC_U32 chroma_blocks; /* 4x4 blocks of a chroma component: 0 or 4 */
     REC_U32 reserved;
 };

@@ -11,9 +11,9 @@
  * speak slot numbers, never pointers. Everything here has passed records_validate() before a shader
  * sees it.
  *
- * Words: a "unit" is 16 coefficients (or 16 residual samples) of one 4x4 block. "blkIdx" is the
- * standard's luma4x4BlkIdx (6.4.3, zig-zag of 8x8 quadrants); "raster block" is 4*y4 + x4 inside
- * the macroblock.
+ * Words: a "coefficient block" is 16 coefficients (or 16 residual samples) of one 4x4 block.
+ * "blkIdx" is the standard's luma4x4BlkIdx (6.4.3, zig-zag of 8x8 quadrants); "raster block" is
+ * 4*y4 + x4 inside the macroblock.
  */
 #ifndef PELTON_RECORDS_H
 #define PELTON_RECORDS_H
@@ -93,16 +93,18 @@
 /* One macroblock. 32 bytes. */
 struct rec_mb {
     REC_U32 slice; /* index into the picture's rec_slice array */
-    REC_U32 coeff; /* first unit of this macroblock in the picture's coefficient array */
-    /* Which 4x4 blocks have a unit, by component (Y, Cb, Cr), bit = blkIdx. Units are stored in
-     * order of component, then bit, without gaps: block b of component c is unit coeff + popcounts
-     * of the components before + popcount of the bits below b. Luma (and in 4:4:4 all components):
-     * with TRANSFORM_8X8 the four bits of a quadrant are all set or all clear, and its four units
-     * hold 64 coefficients as 8x8 raster (row * 8 + column). Otherwise a unit is a 4x4 raster (row
+    REC_U32 coeff; /* its first coefficient block in those of the picture */
+    /* Which 4x4 blocks have a coefficient block, by component (Y, Cb, Cr), bit = blkIdx.
+     * Coefficient blocks are stored in order of component, then bit, without gaps: block b of
+     * component c is coefficient block coeff + popcounts of the components before + popcount of the
+     * bits below b. Luma (and in 4:4:4 all components): with TRANSFORM_8X8 the four bits of a
+     * quadrant are all set or all clear, and its four coefficient blocks hold 64 coefficients as
+     * 8x8 raster (row * 8 + column). Otherwise a coefficient block is a 4x4 raster (row
      * * 4 + column). Coefficients are levels, not yet scaled. Intra16x16 and chroma: the DC level
-     * of a block stands, untransformed, at position 0 of its own unit; where any DC level is
-     * nonzero every block of the component has its bit set. Chroma 4:2:0 uses bits 0..3, 4:2:2 bits
-     * 0..7 (raster of 2-wide blocks). I_PCM: all bits set, units hold samples. */
+     * of a block stands, untransformed, at position 0 of its own coefficient block; where any DC
+     * level is nonzero every block of the component has its bit set. Chroma 4:2:0 uses bits 0..3,
+     * 4:2:2 bits 0..7 (raster of 2-wide blocks). I_PCM: all bits set, coefficient blocks hold
+     * samples. */
     REC_U16 coded[3];
     REC_U8 kind;
     REC_U8 flags;
@@ -200,11 +202,11 @@ struct rec_view {
     const struct rec_mb *mbs;          /* [mb_count] */
     const struct rec_motion *motion;   /* [mb_count]; may be NULL when head.has_inter is 0 */
     const struct rec_slice *slices;    /* [slice_count] */
-    const void *coeffs;                /* int16_t or int32_t [unit_count][16] */
+    const void *coeffs;                /* int16_t or int32_t [coeff_block_count][16] */
     const int16_t *weights;            /* [weight_count] */
     const struct rec_scaling *scaling; /* [scaling_count] */
     uint32_t slice_count;
-    uint32_t unit_count;
+    uint32_t coeff_block_count;
     uint32_t weight_count;
     uint32_t scaling_count;
 };
@@ -219,9 +221,9 @@ int records_validate(const struct rec_view *view, uint32_t slot_count, const cha
 int records_validate_content(const struct rec_view *view, const char **reason);
 /* The content again in parts: the head and the slices; macroblocks of any ranges of addresses,
  * which may be validated at the same time; the end, when all are. Of the head has_intra, has_inter
- * and has_deblock, and of the view unit_count, need to be final only there; before, unit_count is
- * what exists already. seen: zeroed by the caller; those of several ranges are put together by
- * records_seen_add. */
+ * and has_deblock, and of the view coeff_block_count, need to be final only there; before,
+ * coeff_block_count is what exists already. seen: zeroed by the caller; those of several ranges are
+ * put together by records_seen_add. */
 struct rec_seen {
     uint8_t intra, inter, deblock;
 };

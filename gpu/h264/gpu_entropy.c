@@ -25,8 +25,8 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
             return NULL;
         }
         b->state = BATCH_FILLING;
-        b->picture_count = b->slice_count = b->mbs = b->units = b->bytes = b->lines = b->reserved =
-            b->copy_count = 0;
+        b->picture_count = b->slice_count = b->mbs = b->coeff_blocks = b->bytes = b->lines =
+            b->reserved = b->copy_count = 0;
         b->staged = 0;
         b->resident = false;
         return b;
@@ -34,19 +34,21 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
     return NULL;
 }
 
-int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units,
+int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t coeff_blocks,
                             uint32_t *picture)
 {
     const struct gpu_entropy_params *p = &b->e->params;
     if (b->state != BATCH_FILLING || !mb_count)
         return GPU_ERR_INVALID;
     if (b->picture_count == p->pictures || mb_count > p->mbs - b->mbs ||
-        units > p->units - b->units)
+        coeff_blocks > p->coeff_blocks - b->coeff_blocks)
         return GPU_ERR_NOMEM;
-    b->pictures[b->picture_count] = (struct batch_picture){
-        .mb_base = b->mbs, .mb_count = mb_count, .unit_base = b->units, .unit_most = units};
+    b->pictures[b->picture_count] = (struct batch_picture){.mb_base = b->mbs,
+                                                           .mb_count = mb_count,
+                                                           .coeff_block_base = b->coeff_blocks,
+                                                           .coeff_block_most = coeff_blocks};
     b->mbs += mb_count;
-    b->units += units;
+    b->coeff_blocks += coeff_blocks;
     *picture = b->picture_count++;
     return GPU_OK;
 }
@@ -84,8 +86,8 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
     uint32_t used = (uint32_t)(size + BYTES_ALIGN - 1) / BYTES_ALIGN * BYTES_ALIGN;
     s.word = b->bytes / 4;
     s.mb_base = pic->mb_base;
-    s.unit_base = pic->unit_base;
-    s.unit_count = pic->unit_most;
+    s.coeff_block_base = pic->coeff_block_base;
+    s.coeff_block_count = pic->coeff_block_most;
     s.picture = picture;
     s.line = b->lines;
     b->lines += s.mb_width < s.end_mb - s.first_mb ? s.mb_width : s.end_mb - s.first_mb;
@@ -112,9 +114,9 @@ static void record_inputs(struct gpu_entropy_batch *b)
     g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_BYTES].buffer, 1, &copies[1]);
     g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_MOTION].buffer, 0,
                           b->mbs * sizeof(struct rec_motion), 0);
-    if (b->units)
+    if (b->coeff_blocks)
         g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COEFFS].buffer, 0,
-                              (uint64_t)b->units * ENTROPY_UNIT_BYTES, 0);
+                              (uint64_t)b->coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES, 0);
     g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_RESULTS].buffer, 0,
                           b->slice_count * sizeof(struct ent_result), 0);
     g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COUNTS].buffer, 0,
@@ -193,12 +195,13 @@ error:
 static void read_results(struct gpu_entropy_batch *b)
 {
     const struct ent_result *results = (const struct ent_result *)b->results.map;
-    const uint32_t *units =
+    const uint32_t *coeff_blocks =
         (const uint32_t *)(b->results.map + b->e->params.slices * sizeof(*results));
     for (uint32_t i = 0; i < b->picture_count; i++) {
         struct batch_picture *pic = &b->pictures[i];
-        pic->units = units[i];
-        pic->failed = pic->gap || pic->next_mb != pic->mb_count || units[i] > pic->unit_most;
+        pic->coeff_blocks = coeff_blocks[i];
+        pic->failed =
+            pic->gap || pic->next_mb != pic->mb_count || coeff_blocks[i] > pic->coeff_block_most;
     }
     for (uint32_t i = 0; i < b->slice_count; i++)
         if (results[i].status != ENT_COMPLETE || results[i].mbs != b->slices[i].mb_count)
@@ -255,11 +258,12 @@ int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)
     return gpu_points_wait(e->g, points, count, timeout_ns);
 }
 
-bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture, uint32_t *units)
+bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
+                            uint32_t *coeff_blocks)
 {
     if (b->state < BATCH_DECODED || picture >= b->picture_count || b->pictures[picture].failed)
         return false;
-    *units = b->pictures[picture].units;
+    *coeff_blocks = b->pictures[picture].coeff_blocks;
     return true;
 }
 
@@ -290,7 +294,7 @@ static int need_staging(struct gpu_entropy_batch *b)
     const uint64_t size =
         (uint64_t)b->e->params.mbs *
             (sizeof(struct rec_mb) + sizeof(struct rec_motion) + ENTROPY_SYNTAX_BYTES) +
-        (uint64_t)b->e->params.units * ENTROPY_UNIT_BYTES;
+        (uint64_t)b->e->params.coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES;
     return b->staging.buffer ? GPU_OK
                              : gpu_buffer_create(b->e->g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                                                  GPU_MEMORY_READBACK, &b->staging);
@@ -349,8 +353,8 @@ int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture,
                     n * sizeof(struct rec_motion), to->motion));
     TRY(fetch_array(b, ENT_BIND_SYNTAX, base * ENTROPY_SYNTAX_BYTES, n * ENTROPY_SYNTAX_BYTES,
                     to->syntax));
-    TRY(fetch_array(b, ENT_BIND_COEFFS, (uint64_t)pic->unit_base * ENTROPY_UNIT_BYTES,
-                    (uint64_t)pic->units * ENTROPY_UNIT_BYTES, to->coeffs));
+    TRY(fetch_array(b, ENT_BIND_COEFFS, (uint64_t)pic->coeff_block_base * ENTROPY_COEFF_BLOCK_BYTES,
+                    (uint64_t)pic->coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES, to->coeffs));
 error:
     return err;
 }

@@ -24,8 +24,8 @@ struct gpu_entropy_batch;
 struct gpu_entropy_params {
     /* in flight at most; each has a queue of its own where the device has so many */
     uint32_t batches;
-    uint32_t pictures, slices, mbs, units, bytes; /* what one batch can hold */
-    const struct ent_tables *tables;              /* h264_entropy_tables; copied */
+    uint32_t pictures, slices, mbs, coeff_blocks, bytes; /* what one batch can hold */
+    const struct ent_tables *tables;                     /* h264_entropy_tables; copied */
 };
 
 /* GPU_ERR_FEATURE where the device cannot hold such batches in one buffer each. */
@@ -37,16 +37,16 @@ void gpu_entropy_free(struct gpu_entropy *e); /* waits for what is submitted; NU
 
 /* NULL: all are in use, or there is no memory for one more. */
 struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e);
-/* units: most that the picture may take; where it needs more it is the CPU's. GPU_ERR_NOMEM: the
- * batch is full. */
-int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units,
+/* coefficient blocks: most that the picture may take; where it needs more it is the CPU's.
+ * GPU_ERR_NOMEM: the batch is full. */
+int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t coeff_blocks,
                             uint32_t *picture);
 /* Where the next slice's bytes are to be written, at most so many; not to be read. NULL: the batch
  * is full. */
 uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most);
-/* The slice whose `size` bytes were written there; word, mb_base, unit_base, unit_count and picture
- * are filled in. GPU_ERR_NOMEM: the batch is full; GPU_ERR_INVALID: the slice leaves its picture or
- * its bytes. A picture with too few slices is not ok in the end. */
+/* The slice whose `size` bytes were written there; word, mb_base, coeff_block_base,
+ * coeff_block_count and picture are filled in. GPU_ERR_NOMEM: the batch is full; GPU_ERR_INVALID:
+ * the slice leaves its picture or its bytes. A picture with too few slices is not ok in the end. */
 int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
                           const struct ent_slice *slice, size_t size);
 int gpu_entropy_submit(struct gpu_entropy_batch *b);
@@ -56,17 +56,19 @@ int gpu_entropy_poll(struct gpu_entropy_batch *b);
  * error. */
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns);
 /* Once poll said 0: whether the slices of the picture cover all of it and went through without an
- * error; the units it has. */
-bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture, uint32_t *units);
+ * error; the coefficient blocks it has. */
+bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
+                            uint32_t *coeff_blocks);
 
-/* Where a picture's arrays go: mb_count, and the units that gpu_entropy_picture_ok said. In arenas
- * (gpu_arena_create) the device writes them by itself, and into those of its own memory
- * (gpu_arena_create_device) without the bus; elsewhere they are copied by gpu_entropy_poll. */
+/* Where a picture's arrays go: mb_count, and the coefficient blocks that gpu_entropy_picture_ok
+ * said. In arenas (gpu_arena_create) the device writes them by itself, and into those of its own
+ * memory (gpu_arena_create_device) without the bus; elsewhere they are copied by gpu_entropy_poll.
+ */
 struct gpu_entropy_target {
     void *mbs;    /* struct rec_mb */
     void *motion; /* struct rec_motion; of direct macroblocks unspecified */
     void *syntax; /* struct h264_mb_syntax, 8 bytes */
-    void *coeffs; /* int16_t [units][16] */
+    void *coeffs; /* int16_t [coefficient blocks][16] */
 };
 /* After an error the batch is to be ended: what was fetched before goes nowhere, and no memory
  * named is written. */

@@ -24,7 +24,7 @@ static void buffer_sizes(const struct gpu_entropy_params *p, uint64_t sizes[ENT_
     sizes[ENT_BIND_MBS] = (uint64_t)p->mbs * sizeof(struct rec_mb);
     sizes[ENT_BIND_MOTION] = (uint64_t)p->mbs * sizeof(struct rec_motion);
     sizes[ENT_BIND_SYNTAX] = (uint64_t)p->mbs * ENTROPY_SYNTAX_BYTES;
-    sizes[ENT_BIND_COEFFS] = (uint64_t)p->units * ENTROPY_UNIT_BYTES;
+    sizes[ENT_BIND_COEFFS] = (uint64_t)p->coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES;
     sizes[ENT_BIND_RESULTS] = (uint64_t)p->slices * sizeof(struct ent_result);
     sizes[ENT_BIND_COUNTS] = (uint64_t)p->pictures * sizeof(uint32_t);
     sizes[ENT_BIND_LINES] = lines * ENTROPY_EDGE_BYTES;
@@ -153,7 +153,7 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
 {
     int err = GPU_OK;
     if (!params->batches || !params->pictures || !params->slices || !params->mbs ||
-        !params->units || !params->bytes || params->bytes % 4)
+        !params->coeff_blocks || !params->bytes || params->bytes % 4)
         return GPU_ERR_INVALID;
     struct gpu_entropy *e = calloc(1, sizeof(*e));
     if (!e)

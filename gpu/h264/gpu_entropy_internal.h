@@ -9,9 +9,9 @@
 #include "gpu/shaders/lib/entropy_args.h"
 #include "gpu/engine/vk.h"
 
-#define ENTROPY_UNIT_BYTES   32
-#define ENTROPY_SYNTAX_BYTES 8
-#define ENTROPY_EDGE_BYTES   24 /* what a macroblock leaves to the one below */
+#define ENTROPY_COEFF_BLOCK_BYTES 32
+#define ENTROPY_SYNTAX_BYTES      8
+#define ENTROPY_EDGE_BYTES        24 /* what a macroblock leaves to the one below */
 
 enum entropy_state {
     BATCH_FREE,
@@ -23,10 +23,10 @@ enum entropy_state {
 };
 
 struct batch_picture {
-    uint32_t mb_base, mb_count, unit_base, unit_most;
-    uint32_t next_mb; /* slices cover the picture up to here */
-    bool gap;         /* but not all of it */
-    uint32_t units;   /* once decoded */
+    uint32_t mb_base, mb_count, coeff_block_base, coeff_block_most;
+    uint32_t next_mb;      /* slices cover the picture up to here */
+    bool gap;              /* but not all of it */
+    uint32_t coeff_blocks; /* once decoded */
     bool failed;
 };
 
@@ -43,14 +43,14 @@ struct batch_copy {
 struct gpu_entropy_batch {
     struct gpu_entropy *e; /* NULL: not made yet */
     enum entropy_state state;
-    uint32_t picture_count, slice_count, mbs, units, bytes, lines;
+    uint32_t picture_count, slice_count, mbs, coeff_blocks, bytes, lines;
     struct batch_picture *pictures;
     struct batch_slice *slices;
     uint32_t reserved; /* by gpu_entropy_slice_bytes */
 
     struct gpu_buffer up; /* slices, then bytes, of the host */
     struct gpu_buffer device[ENT_BINDINGS];
-    struct gpu_buffer results; /* results, then unit counts, for the host */
+    struct gpu_buffer results; /* results, then coefficient block counts, for the host */
     struct gpu_buffer staging; /* fetched arrays that do not go to an arena; grows */
     uint64_t staged;
     struct batch_copy *copies;

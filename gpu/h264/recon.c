@@ -108,10 +108,10 @@ static bool rows_valid(const struct recon *r, const struct recon_picture *p)
 }
 
 /* Coefficients in the device's own memory can only be taken as they are. */
-static bool units_packable(const struct recon *r, const struct rec_view *v)
+static bool coeff_blocks_packable(const struct recon *r, const struct rec_view *v)
 {
     struct gpu_place place;
-    return recon_packed_units(r, v) == v->unit_count ||
+    return recon_packed_blocks(r, v) == v->coeff_block_count ||
            !gpu_arena_find(r->g, v->coeffs, 1, &place) || !place.device;
 }
 
@@ -130,8 +130,8 @@ static bool picture_valid(const struct recon *r, const struct recon_picture *p)
     return h->mb_width == q->mb_width && h->mb_height == q->mb_height && h->mb_count == mbs &&
            (!h->colour_plane || q->separate_planes) &&
            h->chroma_format_idc == recon_chroma_format(q) && h->bit_depth[0] == q->bit_depth[0] &&
-           h->bit_depth[1] == q->bit_depth[1] && h->coeff_bytes * 16u == r->unit_bytes &&
-           (v->motion || !h->has_inter) && units_packable(r, v);
+           h->bit_depth[1] == q->bit_depth[1] && h->coeff_bytes * 16u == r->coeff_block_bytes &&
+           (v->motion || !h->has_inter) && coeff_blocks_packable(r, v);
 }
 
 static int check_call(const struct recon *r, const struct recon_picture *pictures, uint32_t n,

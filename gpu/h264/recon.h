@@ -96,8 +96,9 @@ struct recon_picture {
  * earlier pictures). Pictures of one call must not refer to each other. Records must be validated.
  * Everything pointed to may be reused when the call returns, but macroblocks, motion and
  * coefficients that lie in a gpu_arena: those when the batch is done. Coefficients in an arena of
- * the device: no more units than the macroblocks can have. After an error nothing of the call is
- * being read any more. Blocks while `flight` batches are in flight. *ticket counts up from 1. */
+ * the device: no more coefficient blocks than the macroblocks can have. After an error nothing of
+ * the call is being read any more. Blocks while `flight` batches are in flight. *ticket counts up
+ * from 1. */
 int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n,
                  const struct recon_delivery *deliveries, uint32_t m, uint64_t *ticket);
 /* Highest ticket whose batch has finished (frames readable by host, slots reusable); never blocks.

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* coefficient units of pictures beyond the first; a batch that has more is split */
-#define USUAL_UNITS_PER_MB 8
+/* coefficient blocks of pictures beyond the first; a batch that has more is split */
+#define USUAL_COEFF_BLOCKS_PER_MB 8
 
 /* 16 of luma and those of two chroma planes (Table 6-1) */
-uint64_t recon_units_per_mb(const struct recon_params *p)
+uint64_t recon_coeff_blocks_per_mb(const struct recon_params *p)
 {
-    static const uint8_t units[4] = {16, 24, 32, 48};
-    return units[recon_chroma_format(p)];
+    static const uint8_t coeff_blocks[4] = {16, 24, 32, 48};
+    return coeff_blocks[recon_chroma_format(p)];
 }
 
 uint8_t recon_chroma_depth(const struct recon_params *p)
@@ -58,15 +58,16 @@ static void set_worst(struct recon *r, uint32_t width)
 {
     const struct recon_params *p = &r->params;
     uint64_t one = (uint64_t)p->mb_width * p->mb_height,
-             units = one * recon_units_per_mb(p) + one * USUAL_UNITS_PER_MB * (width - 1);
-    /* room for what a pass adds beside the units */
-    uint64_t most = r->g->limits.maxStorageBufferRange / r->unit_bytes - 16;
+             coeff_blocks =
+                 one * recon_coeff_blocks_per_mb(p) + one * USUAL_COEFF_BLOCKS_PER_MB * (width - 1);
+    /* room for what a pass adds beside the coefficient blocks */
+    uint64_t most = r->g->limits.maxStorageBufferRange / r->coeff_block_bytes - 16;
     r->worst = (struct recon_shape){
         .mb_width = p->mb_width,
         .mb_height = p->mb_height,
         .pictures = width,
         .mb_total = (uint32_t)(one * width),
-        .unit_total = (uint32_t)(units < most ? units : most),
+        .coeff_block_total = (uint32_t)(coeff_blocks < most ? coeff_blocks : most),
         .deliveries = r->delivery_capacity,
         .whole_warps = r->g->info.fixed_subgroups && r->g->info.subgroup_size == 32,
         .has_intra = true,
@@ -90,9 +91,9 @@ static bool width_fits(struct recon *r, uint32_t width)
 {
     set_worst(r, width);
     uint64_t one_units =
-        (uint64_t)r->params.mb_width * r->params.mb_height * recon_units_per_mb(&r->params);
+        (uint64_t)r->params.mb_width * r->params.mb_height * recon_coeff_blocks_per_mb(&r->params);
     r->upload_capacity = recon_upload_capacity(r);
-    if (!r->upload_capacity || r->worst.unit_total < one_units)
+    if (!r->upload_capacity || r->worst.coeff_block_total < one_units)
         return false;
     for (uint32_t i = 0; i < recon_buffer_count; i++)
         if (scratch_size(r, i) > r->g->limits.maxStorageBufferRange)
@@ -356,7 +357,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     r->params = *params;
     r->flight_count = params->flight ? params->flight : 3;
     r->wide = params->bit_depth[0] > 8 || params->bit_depth[1] > 8;
-    r->unit_bytes = r->wide ? 64 : 32;
+    r->coeff_block_bytes = r->wide ? 64 : 32;
     r->deliver_by_copy = params->delivery ? params->delivery == 2 : g->info.software;
     r->delivery_capacity = params->width < 32 ? 64 : 2 * params->width;
     err = GPU_ERR_NOMEM;

@@ -115,7 +115,7 @@ struct recon {
     struct recon_shape worst;
     uint32_t delivery_capacity; /* per submission */
     uint64_t upload_capacity;   /* usual size of a flight's staging */
-    uint32_t unit_bytes;
+    uint32_t coeff_block_bytes;
     bool wide; /* samples of 16 bits, coefficients of 32 */
 
     const struct gpu_layout *layout;
@@ -151,7 +151,7 @@ struct recon {
 };
 
 /* recon_create.c */
-uint64_t recon_units_per_mb(const struct recon_params *p);
+uint64_t recon_coeff_blocks_per_mb(const struct recon_params *p);
 /* ChromaArrayType of the records */
 uint8_t recon_chroma_format(const struct recon_params *p);
 /* Bits of the samples of the chroma planes: those of luma where the three planes are coded alike.
@@ -170,8 +170,8 @@ int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes);
 /* Bytes of an upload of worst.pictures pictures of usual size, one of them of the greatest; 0 where
  * a section of it would exceed what a descriptor can reach. */
 uint64_t recon_upload_capacity(const struct recon *r);
-/* Units that a picture takes of the upload. */
-uint32_t recon_packed_units(const struct recon *r, const struct rec_view *view);
+/* Coefficient blocks that a picture takes of the upload. */
+uint32_t recon_packed_blocks(const struct recon *r, const struct rec_view *view);
 /* As many pictures, and then deliveries, as fit one submission. */
 void recon_chunk_plan(const struct recon *r, const struct recon_picture *pictures, uint32_t n,
                       const struct recon_delivery *deliveries, uint32_t m,

@@ -9,7 +9,7 @@
 
 struct counts {
     uint32_t pictures;
-    uint64_t mbs, slices, units, weights, scaling;
+    uint64_t mbs, slices, coeff_blocks, weights, scaling;
 };
 
 static uint64_t align_up(const struct recon *r, uint64_t n)
@@ -28,7 +28,7 @@ static uint64_t lay_out(const struct recon *r, const struct counts *c, uint32_t 
         [BIND_MBS] = c->mbs * sizeof(struct rec_mb),
         [BIND_MOTION] = c->mbs * sizeof(struct rec_motion),
         [BIND_SLICES] = c->slices * sizeof(struct rec_slice),
-        [BIND_COEFFS] = c->units * r->unit_bytes,
+        [BIND_COEFFS] = c->coeff_blocks * r->coeff_block_bytes,
         [BIND_WEIGHTS] = c->weights * sizeof(int16_t),
         [BIND_SCALING] = c->scaling * sizeof(struct rec_scaling),
         [BIND_DELIVER] = deliveries * sizeof(struct recon_deliver_args),
@@ -59,7 +59,7 @@ uint64_t recon_upload_capacity(const struct recon *r)
     uint64_t one = (uint64_t)w->mb_width * w->mb_height;
     struct counts c = {.pictures = w->pictures,
                        .mbs = w->mb_total,
-                       .units = w->unit_total,
+                       .coeff_blocks = w->coeff_block_total,
                        .slices = one + 64ull * w->pictures,
                        .weights = 65536 + 4096ull * w->pictures,
                        .scaling = 256 + 4ull * w->pictures};
@@ -72,17 +72,17 @@ static bool fits(const struct recon *r, const struct counts *c,
                  const struct recon_section sections[BIND_DELIVER + 1], uint64_t bytes)
 {
     if (bytes > r->upload_capacity || c->pictures > r->worst.pictures ||
-        c->units > r->worst.unit_total)
+        c->coeff_blocks > r->worst.coeff_block_total)
         return false;
     return sections_reachable(r, sections);
 }
 
-/* Slices take units in chunks, so many slices leave many gaps: beyond what its macroblocks could
- * fill, a picture is packed without them. */
-uint32_t recon_packed_units(const struct recon *r, const struct rec_view *view)
+/* Slices take coefficient blocks in chunks, so many slices leave many gaps: beyond what its
+ * macroblocks could fill, a picture is packed without them. */
+uint32_t recon_packed_blocks(const struct recon *r, const struct rec_view *view)
 {
-    uint64_t most = view->head.mb_count * recon_units_per_mb(&r->params);
-    return view->unit_count > most ? (uint32_t)most : view->unit_count;
+    uint64_t most = view->head.mb_count * recon_coeff_blocks_per_mb(&r->params);
+    return view->coeff_block_count > most ? (uint32_t)most : view->coeff_block_count;
 }
 
 static void add_picture(const struct recon *r, struct counts *c, const struct rec_view *view)
@@ -90,7 +90,7 @@ static void add_picture(const struct recon *r, struct counts *c, const struct re
     c->pictures++;
     c->mbs += view->head.mb_count;
     c->slices += view->slice_count;
-    c->units += recon_packed_units(r, view);
+    c->coeff_blocks += recon_packed_blocks(r, view);
     c->weights += view->weight_count;
     c->scaling += view->scaling_count;
 }
@@ -134,7 +134,7 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
     shape.any_format |= shape.has_switching;
     shape.pictures = c.pictures;
     shape.mb_total = (uint32_t)c.mbs;
-    shape.unit_total = (uint32_t)c.units;
+    shape.coeff_block_total = (uint32_t)c.coeff_blocks;
     shape.deliveries = taken < n ? 0 : m < r->delivery_capacity ? m : r->delivery_capacity;
     *chunk = (struct recon_chunk){.pictures = pictures,
                                   .picture_count = taken,
@@ -188,24 +188,26 @@ static void put(struct recon *r, struct recon_flight *f, const struct recon_chun
     staged(f, section, to, bytes);
 }
 
-static uint32_t unit_total(const struct rec_mb *mb)
+static uint32_t coeff_block_total(const struct rec_mb *mb)
 {
     return (uint32_t)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
                       __builtin_popcount(mb->coded[2]));
 }
 
-/* Macroblocks and their units without gaps; to and units are written in order. */
-static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *units,
+/* Macroblocks and their coefficient blocks without gaps; to and coefficient blocks are written in
+ * order. */
+static void pack_compact(const struct recon *r, uint8_t *to, uint8_t *coeff_blocks,
                          const struct rec_view *view)
 {
-    uint32_t next = 0, most = recon_packed_units(r, view);
+    uint32_t next = 0, most = recon_packed_blocks(r, view);
     for (uint64_t i = 0; i < view->head.mb_count; i++) {
         struct rec_mb mb = view->mbs[i];
-        uint32_t n = unit_total(&mb);
-        if (n <= most - next && n <= view->unit_count && mb.coeff <= view->unit_count - n)
-            memcpy(units + (uint64_t)next * r->unit_bytes,
-                   (const uint8_t *)view->coeffs + (uint64_t)mb.coeff * r->unit_bytes,
-                   (uint64_t)n * r->unit_bytes);
+        uint32_t n = coeff_block_total(&mb);
+        if (n <= most - next && n <= view->coeff_block_count &&
+            mb.coeff <= view->coeff_block_count - n)
+            memcpy(coeff_blocks + (uint64_t)next * r->coeff_block_bytes,
+                   (const uint8_t *)view->coeffs + (uint64_t)mb.coeff * r->coeff_block_bytes,
+                   (uint64_t)n * r->coeff_block_bytes);
         mb.coeff = next;
         next += n;
         memcpy(to + i * sizeof(mb), &mb, sizeof(mb));
@@ -217,16 +219,17 @@ static void pack_macroblocks(struct recon *r, struct recon_flight *f,
                              const struct counts *c)
 {
     uint64_t mbs = chunk->sections[BIND_MBS].offset + c->mbs * sizeof(struct rec_mb),
-             units = recon_packed_units(r, view);
-    uint64_t coeffs = chunk->sections[BIND_COEFFS].offset + c->units * r->unit_bytes;
-    if (units == view->unit_count) {
+             coeff_blocks = recon_packed_blocks(r, view);
+    uint64_t coeffs = chunk->sections[BIND_COEFFS].offset + c->coeff_blocks * r->coeff_block_bytes;
+    if (coeff_blocks == view->coeff_block_count) {
         put(r, f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count, sizeof(struct rec_mb));
-        put(r, f, chunk, BIND_COEFFS, c->units, view->coeffs, units, r->unit_bytes);
+        put(r, f, chunk, BIND_COEFFS, c->coeff_blocks, view->coeffs, coeff_blocks,
+            r->coeff_block_bytes);
         return;
     }
     pack_compact(r, f->staging.map + mbs, f->staging.map + coeffs, view);
     staged(f, BIND_MBS, mbs, view->head.mb_count * sizeof(struct rec_mb));
-    staged(f, BIND_COEFFS, coeffs, units * r->unit_bytes);
+    staged(f, BIND_COEFFS, coeffs, coeff_blocks * r->coeff_block_bytes);
 }
 
 /* Motion is 4 bytes in 5 of what a picture without coefficients has: pictures without it leave a
@@ -240,7 +243,7 @@ static void pack_picture(struct recon *r, struct recon_flight *f, const struct r
     head.work = c->pictures;
     head.mb_base = (uint32_t)c->mbs;
     head.slice_base = (uint32_t)c->slices;
-    head.coeff_base = (uint32_t)c->units;
+    head.coeff_base = (uint32_t)c->coeff_blocks;
     head.weight_base = (uint32_t)c->weights;
     head.scaling_base = (uint32_t)c->scaling;
     put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));

@@ -107,7 +107,7 @@ static struct recon_push push_of(const struct recon *r, const struct recon_pass 
                                .mb_width = shape->mb_width,
                                .mb_height = shape->mb_height,
                                .mb_total = shape->mb_total,
-                               .unit_total = shape->unit_total,
+                               .coeff_block_total = shape->coeff_block_total,
                                .depth_luma = r->params.bit_depth[0],
                                .depth_chroma = recon_chroma_depth(&r->params)};
 }

@@ -40,8 +40,8 @@ static uint64_t lists_size(const struct recon_shape *worst)
 {
     /* of a macroblock: 16 luma blocks, 4 chroma quadrants, residual blocks; the last workgroup of a
      * case may be nearly empty */
-    static const uint32_t units[4] = {16, 24, 32, 48};
-    return ((uint64_t)worst->mb_total * (16 + 4 + units[worst->chroma_format_idc]) +
+    static const uint32_t coeff_blocks[4] = {16, 24, 32, 48};
+    return ((uint64_t)worst->mb_total * (16 + 4 + coeff_blocks[worst->chroma_format_idc]) +
             CASE_COUNT * LIST_GROUP) *
            4;
 }
@@ -53,7 +53,7 @@ static uint64_t counters_size(const struct recon_shape *worst)
 
 static uint64_t residual_size(const struct recon_shape *worst)
 {
-    return ((uint64_t)worst->unit_total + 1) * 16 * sizeof(int16_t);
+    return ((uint64_t)worst->coeff_block_total + 1) * 16 * sizeof(int16_t);
 }
 
 static uint64_t strengths_size(const struct recon_shape *worst)
@@ -146,7 +146,7 @@ static void store_groups(const struct recon_shape *shape, uint32_t step, uint32_
 
 static bool any_residual(const struct recon_shape *shape)
 {
-    return shape->unit_total > 0;
+    return shape->coeff_block_total > 0;
 }
 
 static bool any_inter(const struct recon_shape *shape)
@@ -211,7 +211,7 @@ BOTH_CONDITIONS(si_intra_patient, has_intra && shape->has_switching, patient)
 
 static bool switching_residual(const struct recon_shape *shape)
 {
-    return shape->has_switching && shape->unit_total > 0;
+    return shape->has_switching && shape->coeff_block_total > 0;
 }
 
 static bool switching_inter(const struct recon_shape *shape)
@@ -297,15 +297,15 @@ static bool no_deblock(const struct recon_shape *shape)
 /* The wavefronts of any format. switching: there are SP or SI slices. */
 #define ANY_INTRA_DIAGONALS(label, switching, condition)                                           \
     {                                                                                              \
-        .name = label, .stage = RECON_INTRA, SHADERS(generic_intra_diagonal), CONSTANTS(0, switching), \
-        .steps = diagonal_steps, .groups = diagonal_groups,                                        \
+        .name = label, .stage = RECON_INTRA, SHADERS(generic_intra_diagonal),                      \
+        CONSTANTS(0, switching), .steps = diagonal_steps, .groups = diagonal_groups,               \
         .reads = RECORDS | RECON_B(BIND_COEFFS) | RECON_B(BIND_RESIDUAL) | WORK_IMAGES,            \
         .writes = WORK_IMAGES, .wanted = condition                                                 \
     }
 
 #define ANY_INTRA_PASS(label, patient, switching, condition)                                       \
     {                                                                                              \
-        .name = label, .stage = RECON_INTRA, SHADERS(generic_intra_persistent),                        \
+        .name = label, .stage = RECON_INTRA, SHADERS(generic_intra_persistent),                    \
         CONSTANTS(patient, switching), .groups = row_groups,                                       \
         .reads = RECORDS | RECON_B(BIND_COEFFS) | RECON_B(BIND_RESIDUAL) | WORK_IMAGES | TICKETS,  \
         .writes = WORK_IMAGES | TICKETS, .wanted = condition                                       \
@@ -321,7 +321,7 @@ static bool no_deblock(const struct recon_shape *shape)
 
 #define ANY_DEBLOCK_PASS(label, patient, condition)                                                \
     {                                                                                              \
-        .name = label, .stage = RECON_DEBLOCK, SHADERS(generic_deblock_persistent),                    \
+        .name = label, .stage = RECON_DEBLOCK, SHADERS(generic_deblock_persistent),                \
         CONSTANTS(patient), .groups = row_groups,                                                  \
         .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES | TICKETS,         \
         .writes = FRAME_IMAGES | TICKETS, .wanted = condition                                      \

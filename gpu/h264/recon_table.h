@@ -15,7 +15,7 @@ struct recon_shape {
     uint32_t mb_width, mb_height; /* of one picture */
     uint32_t pictures;            /* in the batch */
     uint32_t mb_total;            /* macroblocks of all pictures */
-    uint32_t unit_total;          /* coefficient units of all pictures */
+    uint32_t coeff_block_total;   /* coefficient blocks of all pictures */
     uint32_t deliveries;
     bool whole_warps;                       /* subgroups are always of 32 threads */
     bool has_intra, has_inter, has_deblock; /* any picture of the batch */
@@ -33,7 +33,7 @@ struct recon_shape {
 struct recon_buffer {
     uint32_t binding;
     bool zero; /* cleared before the first pass of each batch */
-    /* bytes, for the largest batch (unit_total: worst case) */
+    /* bytes, for the largest batch (coeff_block_total: worst case) */
     uint64_t (*size)(const struct recon_shape *worst);
 };
 

@@ -29,9 +29,9 @@ struct check_beside {
 
 static uint32_t count_decoded(const struct gpu_entropy_batch *batch)
 {
-    uint32_t decoded = 0, units;
+    uint32_t decoded = 0, coeff_blocks;
     for (uint32_t i = 0; i < PICTURES; i++)
-        decoded += gpu_entropy_picture_ok(batch, i, &units);
+        decoded += gpu_entropy_picture_ok(batch, i, &coeff_blocks);
     return decoded;
 }
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNITS_PER_MB      48
-#define WEIGHTS_PER_SLICE (2 * REC_MAX_REFS * 6)
+#define COEFF_BLOCKS_PER_MB 48
+#define WEIGHTS_PER_SLICE   (2 * REC_MAX_REFS * 6)
 
 void check_picture_free(struct check_picture *p)
 {
@@ -58,7 +58,7 @@ struct check_picture *check_picture_create(struct check_env *env, uint32_t index
     uint32_t mbs = env->mb_width * env->mb_height / (env->structure == REC_FRAME ? 1 : 2),
              scaling = 3;
     bool wide = env->format.bit_depth[0] > 8 || env->format.bit_depth[1] > 8;
-    size_t levels = (size_t)mbs * UNITS_PER_MB * 16;
+    size_t levels = (size_t)mbs * COEFF_BLOCKS_PER_MB * 16;
     if (!p)
         return NULL;
     if (slices > mbs)
@@ -137,12 +137,12 @@ void check_slice_weights(struct check_env *env, struct check_picture *p, uint32_
     }
 }
 
-static void put_level(struct check_picture *p, uint32_t unit, int i, int level)
+static void put_level(struct check_picture *p, uint32_t coeff_block, int i, int level)
 {
     if (p->wide)
-        p->wide[(size_t)unit * 16 + (size_t)i] = level;
+        p->wide[(size_t)coeff_block * 16 + (size_t)i] = level;
     else
-        p->coeffs[(size_t)unit * 16 + (size_t)i] = (int16_t)level;
+        p->coeffs[(size_t)coeff_block * 16 + (size_t)i] = (int16_t)level;
 }
 
 static int16_t random_level(struct check_env *env, enum check_levels levels)
@@ -170,8 +170,8 @@ void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t 
                        enum check_levels levels, int percent)
 {
     struct rec_mb *m = &p->mbs[addr];
-    uint32_t unit = p->view.unit_count;
-    m->coeff = unit;
+    uint32_t coeff_block = p->view.coeff_block_count;
+    m->coeff = coeff_block;
     m->nonzero = 0;
     for (int c = 0; c < (p->view.head.chroma_format_idc ? 3 : 1); c++) {
         static const unsigned chroma_blocks[4] = {0, 4, 8, 16};
@@ -190,15 +190,15 @@ void check_mb_residual(struct check_env *env, struct check_picture *p, uint32_t 
             if (!(coded >> b & 1))
                 continue;
             for (int i = 0; i < 16; i++)
-                put_level(p, unit, i, random_level(env, levels));
+                put_level(p, coeff_block, i, random_level(env, levels));
             if (has_dc && coded != all)
-                put_level(p, unit, 0, 0);
-            unit++;
+                put_level(p, coeff_block, 0, 0);
+            coeff_block++;
             if (as_luma)
                 m->nonzero |= (uint16_t)(1u << raster_of(b));
         }
     }
-    p->view.unit_count = unit;
+    p->view.coeff_block_count = coeff_block;
 }
 
 void check_mb_pcm(struct check_env *env, struct check_picture *p, uint32_t addr)
@@ -213,7 +213,7 @@ void check_mb_pcm(struct check_env *env, struct check_picture *p, uint32_t addr)
     m->kind = REC_MB_INTRA_PCM;
     m->flags &= REC_MB_FIELD;
     m->qp[0] = 0;
-    m->coeff = p->view.unit_count;
+    m->coeff = p->view.coeff_block_count;
     m->coded[0] = 0xffff;
     m->coded[1] = m->coded[2] = (uint16_t)((1u << chroma) - 1);
     m->nonzero = 0xffff;
@@ -221,9 +221,9 @@ void check_mb_pcm(struct check_env *env, struct check_picture *p, uint32_t addr)
     memset(p->motion[addr].mv, 0, sizeof(p->motion[addr].mv));
     int base = check_range(env, 0, 255 - spread);
     for (unsigned i = 0; i < (16 + 2 * chroma) * 16; i++)
-        put_level(p, p->view.unit_count, (int)i,
+        put_level(p, p->view.coeff_block_count, (int)i,
                   (base + (int)check_random(env, (uint32_t)spread + 1)) << up);
-    p->view.unit_count += 16 + 2 * chroma;
+    p->view.coeff_block_count += 16 + 2 * chroma;
 }
 
 void check_mb_filter(struct check_env *env, struct check_picture *p, uint32_t addr)

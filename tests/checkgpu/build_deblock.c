@@ -42,7 +42,7 @@ static void build_mb(struct check_env *env, struct check_picture *p, uint32_t ad
     if (qp >= 34 && check_chance(env, 50)) { /* a single small level in some blocks */
         check_mb_residual(env, p, addr, LEVELS_SPARSE, 20);
         int16_t *c = &p->coeffs[(size_t)m->coeff * 16];
-        for (size_t i = 0; i < (size_t)(p->view.unit_count - m->coeff) * 16; i++)
+        for (size_t i = 0; i < (size_t)(p->view.coeff_block_count - m->coeff) * 16; i++)
             c[i] = (int16_t)(c[i] > 0) - (int16_t)(c[i] < 0);
     }
 }

@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_PICTURES 32
-#define BATCH_MBS      40000
-#define BATCH_SLICES   4096
-#define BATCH_BYTES    (8u << 20)
-#define UNITS_PER_MB   24
+#define BATCH_PICTURES      32
+#define BATCH_MBS           40000
+#define BATCH_SLICES        4096
+#define BATCH_BYTES         (8u << 20)
+#define COEFF_BLOCKS_PER_MB 24
 
 struct arrays {
     struct rec_mb *mbs;
@@ -35,7 +35,8 @@ static size_t array_sizes(const struct h264_picture *pic, size_t sizes[4])
     sizes[0] = pic->mb_count * sizeof(struct rec_mb);
     sizes[1] = pic->mb_count * sizeof(struct rec_motion);
     sizes[2] = pic->mb_count * sizeof(struct h264_mb_syntax);
-    sizes[3] = ((size_t)pic->mb_count * UNITS_PER_MB + pic->slice_count * ENTROPY_SLACK) * 32;
+    sizes[3] =
+        ((size_t)pic->mb_count * COEFF_BLOCKS_PER_MB + pic->slice_count * ENTROPY_SLACK) * 32;
     return sizes[0] + sizes[1] + sizes[2] + sizes[3];
 }
 
@@ -63,10 +64,11 @@ bool entropy_decode_cpu(struct entropy *p, struct h264_picture *pic)
     return good && mbs == pic->mb_count;
 }
 
-int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic, uint32_t units)
+int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic,
+                        uint32_t coeff_blocks)
 {
     uint32_t picture = 0;
-    int err = gpu_entropy_add_picture(b, pic->mb_count, units, &picture);
+    int err = gpu_entropy_add_picture(b, pic->mb_count, coeff_blocks, &picture);
     for (uint32_t i = 0; i < pic->slice_count && err == 0; i++) {
         struct ent_slice slice;
         size_t size = 0;
@@ -79,13 +81,13 @@ int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *
     return err;
 }
 
-static unsigned unit_count(const struct rec_mb *mb)
+static unsigned coeff_block_count(const struct rec_mb *mb)
 {
     return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
                       __builtin_popcount(mb->coded[2]));
 }
 
-/* Which units slices of one picture get depends on their order in time. */
+/* Which coefficient blocks slices of one picture get depends on their order in time. */
 static const char *mb_differs(const struct h264_picture *pic, const struct arrays *got,
                               uint32_t addr)
 {
@@ -101,17 +103,17 @@ static const char *mb_differs(const struct h264_picture *pic, const struct array
         memcmp(&pic->arrays.motion[addr], &got->motion[addr], sizeof(*pic->arrays.motion)))
         return "rec_motion";
     if (memcmp((const int16_t *)pic->arrays.coeffs + (size_t)pic->arrays.mbs[addr].coeff * 16,
-               got->coeffs + (size_t)got->mbs[addr].coeff * 16, unit_count(&a) * 32))
+               got->coeffs + (size_t)got->mbs[addr].coeff * 16, coeff_block_count(&a) * 32))
         return "coefficients";
     return NULL;
 }
 
-static int compare(const struct h264_picture *pic, const struct arrays *got, uint32_t units)
+static int compare(const struct h264_picture *pic, const struct arrays *got, uint32_t coeff_blocks)
 {
     for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
         const char *what;
-        if (got->mbs[addr].coeff > units ||
-            unit_count(&got->mbs[addr]) > units - got->mbs[addr].coeff)
+        if (got->mbs[addr].coeff > coeff_blocks ||
+            coeff_block_count(&got->mbs[addr]) > coeff_blocks - got->mbs[addr].coeff)
             what = "units";
         else
             what = mb_differs(pic, got, addr);
@@ -128,9 +130,9 @@ static int compare(const struct h264_picture *pic, const struct arrays *got, uin
         check_print_words("gpu motion", &got->motion[addr], sizeof(struct rec_motion));
         return -1;
     }
-    if (pic->slice_count == 1 && units != atomic_load(&pic->arrays.coeff_block_count)) {
+    if (pic->slice_count == 1 && coeff_blocks != atomic_load(&pic->arrays.coeff_block_count)) {
         printf("checkgpu: MISMATCH picture %" PRIu32 ": %" PRIu32 " units, not %u\n", pic->id,
-               units, atomic_load(&pic->arrays.coeff_block_count));
+               coeff_blocks, atomic_load(&pic->arrays.coeff_block_count));
         return -1;
     }
     return 0;
@@ -159,9 +161,9 @@ static int read_resident(struct entropy *p, const struct gpu_entropy_batch *b, u
 {
     int err = 0;
     for (uint32_t i = 0; i < n && err == 0; i++) {
-        uint32_t units = 0;
-        if (is_resident(i) && gpu_entropy_picture_ok(b, i, &units) && units)
-            err = gpu_arena_read(p->env->gpu, resident(p, &got[i]), (size_t)units * 32,
+        uint32_t coeff_blocks = 0;
+        if (is_resident(i) && gpu_entropy_picture_ok(b, i, &coeff_blocks) && coeff_blocks)
+            err = gpu_arena_read(p->env->gpu, resident(p, &got[i]), (size_t)coeff_blocks * 32,
                                  got[i].coeffs);
     }
     return err;
@@ -175,12 +177,12 @@ static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_pic
     int err = 0;
     for (uint32_t i = 0; i < n && err == 0; i++) {
         uint8_t *base = i & 1 ? p->arena_memory : p->memory;
-        uint32_t units = 0;
+        uint32_t coeff_blocks = 0;
         got[i] = arrays_at(pictures[i], base + used[i & 1]);
         used[i & 1] += (array_sizes(pictures[i], sizes) + 63) & ~(size_t)63;
         memset(got[i].mbs, 0xa5, sizes[0] + sizes[1] + sizes[2]);
         void *coeffs = is_resident(i) ? resident(p, &got[i]) : got[i].coeffs;
-        if (gpu_entropy_picture_ok(b, i, &units))
+        if (gpu_entropy_picture_ok(b, i, &coeff_blocks))
             err = gpu_entropy_fetch(
                 b, i,
                 &(struct gpu_entropy_target){got[i].mbs, got[i].motion, got[i].syntax, coeffs});
@@ -211,7 +213,7 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
     struct arrays got[BATCH_PICTURES];
     int err = b ? 0 : GPU_ERR_INVALID;
     for (uint32_t i = 0; i < n && err == 0; i++)
-        err = entropy_add_picture(b, pictures[i], pictures[i]->mb_count * UNITS_PER_MB);
+        err = entropy_add_picture(b, pictures[i], pictures[i]->mb_count * COEFF_BLOCKS_PER_MB);
     if (err == 0)
         err = gpu_entropy_submit(b);
     bool good[BATCH_PICTURES];
@@ -224,8 +226,8 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
     if (err != 0)
         printf("checkgpu: %s\n", gpu_error_text(err));
     for (uint32_t i = 0; i < n && err == 0; i++) {
-        uint32_t units = 0;
-        bool ok = gpu_entropy_picture_ok(b, i, &units);
+        uint32_t coeff_blocks = 0;
+        bool ok = gpu_entropy_picture_ok(b, i, &coeff_blocks);
         if (damaged)
             *(ok ? &p->passed : &p->refused) += 1;
         p->equal += ok && !damaged;
@@ -235,7 +237,7 @@ static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t
             err = -1;
         }
         if (ok && err == 0)
-            err = compare(pictures[i], &got[i], units);
+            err = compare(pictures[i], &got[i], coeff_blocks);
         p->env->mbs += pictures[i]->mb_count;
     }
     p->env->pictures += n;
@@ -415,10 +417,10 @@ static int open_check(struct entropy *p)
                                         .pictures = BATCH_PICTURES,
                                         .slices = BATCH_SLICES,
                                         .mbs = BATCH_MBS,
-                                        .units = BATCH_MBS * UNITS_PER_MB,
+                                        .coeff_blocks = BATCH_MBS * COEFF_BLOCKS_PER_MB,
                                         .bytes = BATCH_BYTES,
                                         .tables = &tables};
-    p->arena_size = (size_t)BATCH_MBS * (32 + 136 + 8 + UNITS_PER_MB * 32) +
+    p->arena_size = (size_t)BATCH_MBS * (32 + 136 + 8 + COEFF_BLOCKS_PER_MB * 32) +
                     (size_t)BATCH_SLICES * ENTROPY_SLACK * 32 + BATCH_PICTURES * 64;
     p->scratch = h264_scratch_create();
     p->memory = malloc(p->arena_size);

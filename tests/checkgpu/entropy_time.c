@@ -65,8 +65,8 @@ static void room_for(const struct entropy *p, uint32_t n, struct gpu_entropy_par
         const struct h264_picture *pic = p->pictures[i];
         params->slices += rounds * pic->slice_count;
         params->mbs += rounds * pic->mb_count;
-        params->units += rounds * (atomic_load(&pic->arrays.coeff_block_count) +
-                                   pic->slice_count * ENTROPY_SLACK);
+        params->coeff_blocks += rounds * (atomic_load(&pic->arrays.coeff_block_count) +
+                                          pic->slice_count * ENTROPY_SLACK);
         bytes += rounds * picture_bytes(pic);
     }
     params->bytes = (uint32_t)(bytes + 3) & ~3u;
@@ -97,9 +97,9 @@ static int time_count(struct entropy *p, uint32_t n)
         err = entropy_submit(p, 0, n, &b);
         if (err == 0)
             err = entropy_finish(p->gpu, b);
-        uint32_t ok = 0, units;
+        uint32_t ok = 0, coeff_blocks;
         for (uint32_t i = 0; i < n && err == 0; i++)
-            ok += gpu_entropy_picture_ok(b, i, &units);
+            ok += gpu_entropy_picture_ok(b, i, &coeff_blocks);
         double seconds = err == 0 ? gpu_entropy_seconds(b) : 0;
         best = round == 0 || seconds < best ? seconds : best;
         if (err == 0 && ok != n)

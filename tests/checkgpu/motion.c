@@ -146,10 +146,10 @@ static void exchange(const struct h264_picture *pic, struct motion_arrays *a)
 
 /* Step 3 of the arrays by the CPU, slice by slice; the picture has them then, and *kinds what they
  * are. */
-static int derive_again(struct h264_picture *pic, uint32_t units, uint32_t *kinds)
+static int derive_again(struct h264_picture *pic, uint32_t coeff_blocks, uint32_t *kinds)
 {
     *kinds = 0;
-    if (!h264_picture_import_entropy(pic, units))
+    if (!h264_picture_import_entropy(pic, coeff_blocks))
         return -1;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         uint32_t from, to;
@@ -174,7 +174,7 @@ static int compare_built(struct motion_check *p, const struct motion_case *c, co
     if (pic->arrays.col_zero)
         memcpy(still, pic->arrays.col_zero, bytes);
     exchange(pic, &a);
-    int err = derive_again(pic, c->units, &kinds);
+    int err = derive_again(pic, c->coeff_blocks, &kinds);
     if (err)
         printf("checkgpu: MISMATCH picture %" PRIu32 ": what was built is not valid\n", pic->id);
     else
@@ -196,7 +196,7 @@ static int compare_damaged(struct motion_check *p, const struct motion_case *c, 
     struct rec_view view;
     memcpy(p->scrap, raw, pic->mb_count * MOTION_MB_BYTES);
     exchange(pic, &a);
-    bool good = h264_picture_import_entropy(pic, c->units);
+    bool good = h264_picture_import_entropy(pic, c->coeff_blocks);
     memcpy(pic->arrays.motion, got->motion, pic->mb_count * sizeof(*pic->arrays.motion));
     h264_picture_records(pic, &view);
     view.head.has_intra = (got->said & DER_INTRA) != 0;

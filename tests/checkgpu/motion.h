@@ -26,7 +26,7 @@ struct motion_case {
     uint8_t *raw;             /* motion_arrays */
     struct der_slice *slices; /* [slice_count] */
     const uint16_t **maps;    /* the same */
-    uint32_t units;
+    uint32_t coeff_blocks;
 };
 
 struct motion_check {

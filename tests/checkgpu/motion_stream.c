@@ -43,7 +43,7 @@ static int make_case(struct motion_case *c, struct h264_picture *pic)
                               .raw = malloc(pic->mb_count * MOTION_MB_BYTES),
                               .slices = calloc(pic->slice_count, sizeof(*c->slices)),
                               .maps = calloc(pic->slice_count, sizeof(*c->maps)),
-                              .units = atomic_load(&pic->arrays.coeff_block_count)};
+                              .coeff_blocks = atomic_load(&pic->arrays.coeff_block_count)};
     if (!c->raw || !c->slices || !c->maps)
         return GPU_ERR_NOMEM;
     struct motion_arrays a = motion_arrays_at(c->raw, pic->mb_count);
@@ -141,7 +141,7 @@ int motion_add_case(struct gpu_motion_batch *b, const struct motion_case *c, uin
         .head = {.mb_count = pic->mb_count,
                  .mb_width = pic->mb_width,
                  .slice_count = pic->slice_count,
-                 .units = c->units,
+                 .coeff_blocks = c->coeff_blocks,
                  .chroma_blocks = pic->sps->chroma_format_idc ? 4 : 0},
         .slices = c->slices,
         .maps = c->maps,

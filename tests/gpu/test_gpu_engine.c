@@ -194,7 +194,7 @@ static void invalid_arguments(void **state)
 
 struct pcm {
     struct rec_mb mbs[MB_WIDTH * MB_HEIGHT];
-    int16_t units[MB_WIDTH * MB_HEIGHT * 24 + 1000][16];
+    int16_t coeff_blocks[MB_WIDTH * MB_HEIGHT * 24 + 1000][16];
     struct rec_slice slice;
     struct rec_scaling scaling;
 };
@@ -206,7 +206,7 @@ static void block_xy(int blk, int *x, int *y)
     *y = (blk >> 1 & 1) + 2 * (blk >> 3 & 1);
 }
 
-/* A frame as I_PCM macroblocks, their units `gap` apart. */
+/* A frame as I_PCM macroblocks, their coefficient blocks `gap` apart. */
 static struct rec_view pcm_view(struct pcm *p, const struct frame *f, uint32_t gap)
 {
     *p = (struct pcm){.slice = {.slice_type = 2}};
@@ -221,7 +221,7 @@ static struct rec_view pcm_view(struct pcm *p, const struct frame *f, uint32_t g
         for (int u = 0; u < 24; u++) {
             block_xy(u < 16 ? u : u & 3, &x, &y);
             for (int s = 0; s < 16; s++)
-                p->units[next + u][s] =
+                p->coeff_blocks[next + u][s] =
                     u < 16 ? f->y[my * 16 + y * 4 + s / 4][mx * 16 + x * 4 + s % 4]
                            : f->c[u >= 20][my * 8 + y * 4 + s / 4][mx * 8 + x * 4 + s % 4];
         }
@@ -237,15 +237,15 @@ static struct rec_view pcm_view(struct pcm *p, const struct frame *f, uint32_t g
                                       .mb_count = MB_WIDTH * MB_HEIGHT},
                              .mbs = p->mbs,
                              .slices = &p->slice,
-                             .coeffs = p->units,
+                             .coeffs = p->coeff_blocks,
                              .scaling = &p->scaling,
                              .slice_count = 1,
-                             .unit_count = next,
+                             .coeff_block_count = next,
                              .scaling_count = 1};
 }
 
-/* Pictures whose units are dense, and sparse beyond what the macroblocks could fill; more of them
- * than one submission holds. */
+/* Pictures whose coefficient blocks are dense, and sparse beyond what the macroblocks could fill;
+ * more of them than one submission holds. */
 static void packing(void **state)
 {
     enum { N = 5 };
@@ -308,7 +308,7 @@ static void move_to_device(const void *from, const void *to, size_t size)
 /* Coefficients that the device fetches itself, and such that it has already. */
 static void arenas(void **state)
 {
-    enum { N = 4, ROOM = sizeof(((struct pcm *)0)->units) };
+    enum { N = 4, ROOM = sizeof(((struct pcm *)0)->coeff_blocks) };
     struct recon *r = make_recon();
     static struct frame frames[N];
     static struct pcm pcm[N];
@@ -326,7 +326,7 @@ static void arenas(void **state)
         for (size_t k = 0; k < sizeof(frames[i]); k++)
             ((uint8_t *)&frames[i])[k] = (uint8_t)random_below(256);
         views[i] = pcm_view(&pcm[i], &frames[i], 0);
-        memcpy(here, pcm[i].units, ROOM);
+        memcpy(here, pcm[i].coeff_blocks, ROOM);
         move_to_device(here, there, ROOM);
         assert_int_equal(gpu_arena_read(gpu, there, ROOM, read), GPU_OK);
         assert_memory_equal(read, here, ROOM);
@@ -343,7 +343,8 @@ static void arenas(void **state)
         for (uint32_t i = n > SLOTS ? n - SLOTS : 0; i < n; i++)
             expect_slot(r, i % SLOTS, &frames[i]);
     }
-    /* there are more units than macroblocks can have, so they would have to be packed */
+    /* there are more coefficient blocks than macroblocks can have, so they would have to be packed
+     */
     views[0] = pcm_view(&pcm[0], &frames[0], 50);
     views[0].coeffs = away;
     assert_int_equal(recon_submit(r, pictures, 1, NULL, 0, &ticket), GPU_ERR_INVALID);

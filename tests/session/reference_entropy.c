@@ -137,11 +137,11 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
     return NULL;
 }
 
-int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t units,
+int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t coeff_blocks,
                             uint32_t *picture)
 {
     const struct gpu_entropy_params *p = &b->owner->params;
-    if (b->count == p->pictures || mb_count > p->mbs - b->mbs || units > p->units)
+    if (b->count == p->pictures || mb_count > p->mbs - b->mbs || coeff_blocks > p->coeff_blocks)
         return GPU_ERR_NOMEM;
     struct part *part = &b->parts[b->count];
     *part = (struct part){.pic = calloc(1, sizeof(*part->pic)), .mb_count = mb_count};
@@ -266,9 +266,10 @@ int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)
     return 1;
 }
 
-bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture, uint32_t *units)
+bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
+                            uint32_t *coeff_blocks)
 {
-    *units = atomic_load(&b->parts[picture].pic->arrays.coeff_block_count);
+    *coeff_blocks = atomic_load(&b->parts[picture].pic->arrays.coeff_block_count);
     return b->parts[picture].ok;
 }
 

@@ -209,7 +209,7 @@ static struct built *build(const struct part *part)
                                    .mb_height = t->sps.mb_height,
                                    .mb_count = (uint32_t)n,
                                    .slice_count = (uint32_t)slices,
-                                   .arrays.coeff_block_capacity = given->head.units,
+                                   .arrays.coeff_block_capacity = given->head.coeff_blocks,
                                    .arrays.scaling = &t->scaling,
                                    .arrays.scaling_count = 1};
     t->pic.arrays.mbs = copy(given->mbs, n * sizeof(*t->pic.arrays.mbs));
@@ -252,10 +252,10 @@ static uint32_t kinds_of(struct h264_picture *pic)
     return kinds;
 }
 
-static uint32_t derive(struct h264_picture *pic, uint32_t units)
+static uint32_t derive(struct h264_picture *pic, uint32_t coeff_blocks)
 {
     struct rec_view view;
-    if (!h264_picture_import_entropy(pic, units))
+    if (!h264_picture_import_entropy(pic, coeff_blocks))
         return DER_BAD;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         uint32_t from, to;
@@ -310,7 +310,8 @@ static void *work(void *batch)
     for (uint32_t i = 0; i < b->count; i++) {
         struct part *part = &b->parts[i];
         struct built *t = build(part);
-        part->said = part->spoil || b->lost ? DER_BAD : derive(&t->pic, part->given.head.units);
+        part->said =
+            part->spoil || b->lost ? DER_BAD : derive(&t->pic, part->given.head.coeff_blocks);
         if (part->said & DER_BAD)
             put_noise(&part->given, &b->random);
         else

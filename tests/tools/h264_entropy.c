@@ -30,7 +30,7 @@ struct run {
     unsigned count, size;
     uint64_t random, mutate; /* states of generators; 0: off */
     uint64_t checksum, motion_checksum, mbs, missing, slices, errors, feed_errors, refused,
-        pictures, bytes, units;
+        pictures, bytes, coeff_blocks;
     double seconds, motion_seconds;
 };
 
@@ -51,29 +51,29 @@ static uint64_t hash(uint64_t h, const void *data, size_t size)
     return h;
 }
 
-/* Where units lie depends on the order of slices; what they hold does not. */
+/* Where coefficient blocks lie depends on the order of slices; what they hold does not. */
 static uint64_t picture_checksum(struct run *run, const struct h264_picture *pic)
 {
-    size_t unit_bytes = 16 * h264_coeff_bytes(pic->sps);
+    size_t coeff_block_bytes = 16 * h264_coeff_bytes(pic->sps);
     uint64_t h = 0xcbf29ce484222325u ^ pic->id;
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         struct rec_mb mb = pic->arrays.mbs[i];
-        unsigned units = 0;
+        unsigned coeff_blocks = 0;
         if (!pic->arrays.syntax[i].decoded) {
             run->missing++;
             continue;
         }
         for (int c = 0; c < 3; c++)
-            units += (unsigned)__builtin_popcount(mb.coded[c]);
-        h = hash(h, (const uint8_t *)pic->arrays.coeffs + mb.coeff * unit_bytes,
-                 units * unit_bytes);
+            coeff_blocks += (unsigned)__builtin_popcount(mb.coded[c]);
+        h = hash(h, (const uint8_t *)pic->arrays.coeffs + mb.coeff * coeff_block_bytes,
+                 coeff_blocks * coeff_block_bytes);
         mb.coeff = 0;
         h = hash(h, &mb, sizeof(mb));
         if (pic->arrays.syntax[i].part != H264_PART_DIRECT)
             h = hash(h, &pic->arrays.motion[i], sizeof(pic->arrays.motion[i]));
         h = hash(h, &pic->arrays.syntax[i], sizeof(pic->arrays.syntax[i]));
         run->mbs++;
-        run->units += units;
+        run->coeff_blocks += coeff_blocks;
     }
     return h;
 }
@@ -236,7 +236,7 @@ static void print_run(const struct run *run)
            (unsigned long long)run->checksum, (unsigned long long)run->pictures,
            (unsigned long long)run->slices, (unsigned long long)run->mbs,
            (unsigned long long)run->missing, (unsigned long long)(run->errors + run->feed_errors),
-           (unsigned long long)run->units, (unsigned long long)run->bytes, run->seconds,
+           (unsigned long long)run->coeff_blocks, (unsigned long long)run->bytes, run->seconds,
            run->motion_seconds, (unsigned long long)run->motion_checksum);
     if (run->mbs)
         printf(" ns/mb %.1f Mbit/s %.1f", run->seconds * 1e9 / (double)run->mbs,

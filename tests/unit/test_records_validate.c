@@ -102,7 +102,7 @@ static void build(struct fixture *f)
         .weights = f->weights,
         .scaling = f->scaling,
         .slice_count = 2,
-        .unit_count = UNITS,
+        .coeff_block_count = UNITS,
         .weight_count = 14,
         .scaling_count = 2,
     };
@@ -138,7 +138,7 @@ static void build(struct fixture *f)
     X(f->view.scaling_count = 1, "scaling")                                           \
     X(f->view.weight_count = 13, "weights out")                                       \
     X(f->view.weight_count = 11, "weights out")                                       \
-    X(f->view.unit_count = UNITS - 1, "coefficients out")                             \
+    X(f->view.coeff_block_count = UNITS - 1, "coefficients out")                             \
     X(f->slices[0].num_ref[0] = 33, "num_ref")                                        \
     X(f->slices[0].num_ref[0] = 1, "ref_idx")                                         \
     X(f->slices[0].ref[0][1] = REC_REF(SLOTS, REC_FRAME), "slot of")                  \

@@ -50,7 +50,7 @@ static void build(struct fixture *f, uint8_t chroma_format_idc)
         .coeffs = f->coeffs,
         .scaling = &f->scaling,
         .slice_count = 1,
-        .unit_count = 64,
+        .coeff_block_count = 64,
         .scaling_count = 1,
     };
     for (int i = 0; i < 2; i++)

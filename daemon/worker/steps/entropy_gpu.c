@@ -308,7 +308,7 @@ static bool open_gpu(struct entropy_gpu *g)
                                         .pictures = g->capacity.pictures,
                                         .slices = g->capacity.slices,
                                         .mbs = g->capacity.mbs,
-                                        .units = g->capacity.units,
+                                        .coeff_blocks = g->capacity.units,
                                         .bytes = g->capacity.bytes,
                                         .tables = &tables};
     struct gpu_entropy *gpu = NULL;

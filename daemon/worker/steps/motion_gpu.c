@@ -145,7 +145,7 @@ static int add(struct gpu_motion_batch *batch, const struct job *job, uint32_t *
             .head = {.mb_count = pic->mb_count,
                      .mb_width = pic->mb_width,
                      .slice_count = pic->slice_count,
-                     .units = units_of(job),
+                     .coeff_blocks = units_of(job),
                      .chroma_blocks = pic->sps->chroma_format_idc ? 4 : 0},
             .slices = s.slices,
             .maps = s.maps,

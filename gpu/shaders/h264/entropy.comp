@@ -6,7 +6,8 @@
  *
  * Bytes are anything: reads past the end of the slice give zeros, which is noticed at the latest
  * when the slice ends; every loop is bounded; indices into the arrays follow from the slice's
- * addresses and units reserved, never from what is parsed. mv and coefficients are zero before.
+ * addresses and coefficient blocks reserved, never from what is parsed. mv and coefficients are
+ * zero before.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -36,7 +37,7 @@ void fill_tables()
     for (uint i = gl_LocalInvocationIndex; i < 32u; i += step) {
         uint field = i >> 4, k = i & 15u;
         scan[field * SCANS + SCAN_4X4 + k] = tables.scan_4x4[field][k];
-        /* the first of a unit */
+        /* the first of a coefficient block */
         scan[field * SCANS + SCAN_LUMA_DC + k] = uint8_t(uint(tables.scan_luma_dc[field][k]) * 16u);
     }
     for (uint i = gl_LocalInvocationIndex; i < 12u; i += step)
@@ -84,6 +85,6 @@ void main()
         return;
     slice_begin();
     uint status = slice_data() && loops_run() ? uint(ENT_COMPLETE) : uint(ENT_FAILED);
-    units_return();
+    coeff_blocks_return();
     results[index] = ent_result(status, mb_addr - slice.first_mb);
 }

@@ -11,7 +11,7 @@
 #include "gpu/shaders/lib/lists.glsl"
 #include "gpu/shaders/lib/place.glsl"
 #include "gpu/shaders/lib/sample.glsl"
-#include "gpu/shaders/lib/units.glsl"
+#include "gpu/shaders/lib/coeff_blocks.glsl"
 #include "gpu/shaders/lib/weight.glsl"
 
 layout(local_size_x = LIST_GROUP) in;
@@ -167,9 +167,9 @@ void main()
                 p[r] = weigh_one(w, p[r], top);
         }
         if ((uint(mbs[at].coded[c]) >> block & 1u) != 0u) {
-            uint unit = unit_of(picture.coeff_base, mbs[at], c, block);
+            uint coeff_block = coeff_block_of(picture.coeff_base, mbs[at], c, block);
             for (uint r = 0u; r < 4u; r++)
-                p[r] += residual_row(unit, r);
+                p[r] += residual_row(coeff_block, r);
         }
         for (int r = 0; r < 4; r++) {
             ivec3 to = ivec3(corner.x >> 2, rows.x + (inside.y + r) * rows.y, picture.work);

@@ -12,7 +12,7 @@
 #include "gpu/shaders/lib/lists.glsl"
 #include "gpu/shaders/lib/place.glsl"
 #include "gpu/shaders/lib/luma.glsl"
-#include "gpu/shaders/lib/units.glsl"
+#include "gpu/shaders/lib/coeff_blocks.glsl"
 #include "gpu/shaders/lib/weight.glsl"
 
 layout(local_size_x = LIST_GROUP) in;
@@ -90,9 +90,9 @@ void main()
             p[r] = weigh_both(w, p0[r], p[r], luma_source.top);
     }
     if ((uint(mbs[at].coded[c]) >> blk & 1u) != 0u) {
-        uint unit = unit_of(picture.coeff_base, mbs[at], c, blk);
+        uint coeff_block = coeff_block_of(picture.coeff_base, mbs[at], c, blk);
         for (uint r = 0u; r < 4u; r++)
-            p[r] += residual_row(unit, r);
+            p[r] += residual_row(coeff_block, r);
     }
     for (int r = 0; r < 4; r++) {
         ivec3 to =

@@ -50,7 +50,7 @@ shared uint intra_here[ROW_WORDS], intra_above[ROW_WORDS];
 shared uint row_list[ROW_WORDS * 32]; /* columns of the row's intra macroblocks */
 shared uint row_count;
 
-/* The row: where its records, units and samples lie. */
+/* The row: where its records, coefficient blocks and samples lie. */
 uint row_base, row_coeff;
 int row_y, row_layer;
 

@@ -47,15 +47,15 @@ void main()
         return;
     int dc = 0;
     if (chroma) {
-        uvec4 units;
+        uvec4 coeff_blocks;
         ivec4 dcs;
         for (uint k = 0u; k < 4u; k++) {
-            units[k] = switching_unit(picture.coeff_base, mb, c, k);
+            coeff_blocks[k] = switching_block(picture.coeff_base, mb, c, k);
             dcs[k] = predicted_dc[(t & 4u) + k];
         }
-        dc = switching_dc(s, dcs, units, b);
+        dc = switching_dc(s, dcs, coeff_blocks, b);
     }
-    switching_finish(s, switching_unit(picture.coeff_base, mb, c, b), chroma, dc, d);
+    switching_finish(s, switching_block(picture.coeff_base, mb, c, b), chroma, dc, d);
     for (int y = 0; y < 4; y++) {
         ivec4 v = clamp(ivec4(d[4 * y], d[4 * y + 1], d[4 * y + 2], d[4 * y + 3]), 0, 255);
         store_work(int(c), at + ivec3(0, y * rows.y, 0), texel_of(v));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The residual of macroblocks whose levels are joined with the transform of their prediction (8.6)
- * is zero for whoever adds it: their units are cleared behind the residual passes. Grid: x
- * macroblocks, y pictures.
+ * is zero for whoever adds it: their coefficient blocks are cleared behind the residual passes.
+ * Grid: x macroblocks, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -22,12 +22,13 @@ void main()
     if (gl_WorkGroupID.y >= push.picture_count || gl_WorkGroupID.x >= pictures[index].mb_count)
         return;
     rec_mb mb = mbs[pictures[index].mb_base + gl_WorkGroupID.x];
-    uint units = uint(bitCount(uint(mb.coded[0])) + bitCount(uint(mb.coded[1])) +
-                      bitCount(uint(mb.coded[2])));
-    uint unit = pictures[index].coeff_base + mb.coeff + gl_LocalInvocationIndex; /* 24 at most */
-    if (gl_LocalInvocationIndex >= units || unit >= push.unit_total ||
+    uint coeff_blocks = uint(bitCount(uint(mb.coded[0])) + bitCount(uint(mb.coded[1])) +
+                             bitCount(uint(mb.coded[2])));
+    uint coeff_block =
+        pictures[index].coeff_base + mb.coeff + gl_LocalInvocationIndex; /* 24 at most */
+    if (gl_LocalInvocationIndex >= coeff_blocks || coeff_block >= push.coeff_block_total ||
         !is_switching(mb, pictures[index].slice_base + mb.slice))
         return;
-    residual[unit * 2u] = uvec4(0u);
-    residual[unit * 2u + 1u] = uvec4(0u);
+    residual[coeff_block * 2u] = uvec4(0u);
+    residual[coeff_block * 2u + 1u] = uvec4(0u);
 }

@@ -10,7 +10,7 @@
 #define BIND_MBS      1 /* rec_mb[] of all pictures, picture after picture (rec_picture.mb_base) */
 #define BIND_MOTION   2 /* rec_motion[], same index */
 #define BIND_SLICES   3 /* rec_slice[] */
-#define BIND_COEFFS   4 /* int16_t or int32_t [unit][16] */
+#define BIND_COEFFS   4 /* int16_t or int32_t [coefficient block][16] */
 #define BIND_WEIGHTS  5 /* int16_t[] */
 #define BIND_SCALING  6 /* rec_scaling[] */
 #define BIND_RESIDUAL                                                                              \
@@ -120,11 +120,11 @@ struct recon_blur {
 struct recon_push {
 #ifdef VULKAN
     uint first_picture, picture_count, step, param;
-    uint mb_width, mb_height, mb_total, unit_total;
+    uint mb_width, mb_height, mb_total, coeff_block_total;
     uint depth_luma, depth_chroma; /* bits of a sample; shaders of 8-bit stores do not look */
 #else
     uint32_t first_picture, picture_count, step, param;
-    uint32_t mb_width, mb_height, mb_total, unit_total;
+    uint32_t mb_width, mb_height, mb_total, coeff_block_total;
     uint32_t depth_luma, depth_chroma;
 #endif
 };

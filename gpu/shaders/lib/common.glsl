@@ -34,14 +34,14 @@ uint swap_blk(uint b)
 }
 
 /* Unit of block b of component c, which must be coded (rec_mb.coded). */
-uint unit_of(uint coeff_base, rec_mb mb, uint c, uint b)
+uint coeff_block_of(uint coeff_base, rec_mb mb, uint c, uint b)
 {
-    uint unit = coeff_base + mb.coeff + uint(bitCount(uint(mb.coded[c]) & ((1u << b) - 1u)));
+    uint coeff_block = coeff_base + mb.coeff + uint(bitCount(uint(mb.coded[c]) & ((1u << b) - 1u)));
     if (c > 0u)
-        unit += uint(bitCount(uint(mb.coded[0])));
+        coeff_block += uint(bitCount(uint(mb.coded[0])));
     if (c > 1u)
-        unit += uint(bitCount(uint(mb.coded[1])));
-    return unit;
+        coeff_block += uint(bitCount(uint(mb.coded[1])));
+    return coeff_block;
 }
 
 bool is_intra(uint kind)

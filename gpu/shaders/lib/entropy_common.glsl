@@ -58,7 +58,7 @@ layout(set = 0, binding = ENT_BIND_RESULTS, scalar) writeonly buffer result_buff
 /* by picture */
 layout(set = 0, binding = ENT_BIND_COUNTS, std430) buffer count_buffer
 {
-    uint unit_counts[];
+    uint coeff_block_counts[];
 };
 /* struct top_edge, three each */
 layout(set = 0, binding = ENT_BIND_LINES, std430) buffer line_buffer
@@ -108,8 +108,8 @@ uint context_base, chroma_dc_base, field_pic;
 uint ring; /* macroblocks since the slice's first one, modulo mb_width */
 /* what is above the next macroblock, and above the one after that */
 top_edge next_edge, after_edge;
-uint unit_next, unit_end; /* in the picture */
-uint units_per_mb;
+uint coeff_block_next, coeff_block_end; /* in the picture */
+uint coeff_blocks_per_mb;
 int qp;
 uint last_delta;
 bool failed;
@@ -166,29 +166,29 @@ uint get_bits(uint word, uint i, uint n)
     return bitfieldExtract(word, int(i), int(n));
 }
 
-/* Most that the units of a macroblock take are reserved for a few macroblocks at once
- * (UNIT_CHUNK_MBS of the CPU). */
-void units_reserve()
+/* Most that the coefficient blocks of a macroblock take are reserved for a few macroblocks at once
+ * (COEFF_BLOCK_CHUNK_MBS of the CPU). */
+void coeff_blocks_reserve()
 {
-    if (unit_end - unit_next >= units_per_mb)
+    if (coeff_block_end - coeff_block_next >= coeff_blocks_per_mb)
         return;
-    uint n = min(slice.end_mb - mb_addr, 8u) * units_per_mb;
-    uint start = atomicAdd(unit_counts[slice.picture], n);
-    if (start > slice.unit_count || n > slice.unit_count - start) {
+    uint n = min(slice.end_mb - mb_addr, 8u) * coeff_blocks_per_mb;
+    uint start = atomicAdd(coeff_block_counts[slice.picture], n);
+    if (start > slice.coeff_block_count || n > slice.coeff_block_count - start) {
         failed = true;
-        unit_next = unit_end = 0u;
+        coeff_block_next = coeff_block_end = 0u;
         return;
     }
-    if (start != unit_end) /* else the rest of the last chunk goes on in the new one */
-        unit_next = start;
-    unit_end = start + n;
+    if (start != coeff_block_end) /* else the rest of the last chunk goes on in the new one */
+        coeff_block_next = start;
+    coeff_block_end = start + n;
 }
 
 /* What is left goes back where no other slice has taken more since. */
-void units_return()
+void coeff_blocks_return()
 {
-    if (unit_next < unit_end)
-        atomicCompSwap(unit_counts[slice.picture], unit_end, unit_next);
+    if (coeff_block_next < coeff_block_end)
+        atomicCompSwap(coeff_block_counts[slice.picture], coeff_block_end, coeff_block_next);
 }
 
 #endif

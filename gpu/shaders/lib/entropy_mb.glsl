@@ -7,8 +7,8 @@
 
 void slice_begin()
 {
-    unit_next = unit_end = 0u;
-    units_per_mb = 16u + 2u * uint(slice.chroma_blocks);
+    coeff_block_next = coeff_block_end = 0u;
+    coeff_blocks_per_mb = 16u + 2u * uint(slice.chroma_blocks);
     last_delta = 0u;
     failed = false;
     mb_addr = slice.first_mb;
@@ -227,28 +227,28 @@ void intra_pcm()
 {
     uint byte = (engine_position() + 7u) >> 3,
          count = 256u + 128u * (uint(slice.chroma_blocks) >> 2);
-    units_reserve();
+    coeff_blocks_reserve();
     if (failed || byte > slice.size || count > slice.size - byte) {
         failed = true;
         return;
     }
-    coeff = unit_next;
+    coeff = coeff_block_next;
     [[dont_unroll]] for (uint i = 0u; i < count; i++, byte++) {
-        uint x, y, unit;
+        uint x, y, coeff_block;
         if (i < 256u) {
             x = i & 15u;
             y = i >> 4;
-            unit = (x >> 2 & 1u) | (y >> 2 & 1u) << 1 | (x >> 3) << 2 | (y >> 3) << 3;
+            coeff_block = (x >> 2 & 1u) | (y >> 2 & 1u) << 1 | (x >> 3) << 2 | (y >> 3) << 3;
         } else {
             x = i & 7u;
             y = i >> 3 & 7u;
-            unit = 16u + (i - 256u >> 6) * 4u + (x >> 2) + (y >> 2) * 2u;
+            coeff_block = 16u + (i - 256u >> 6) * 4u + (x >> 2) + (y >> 2) * 2u;
         }
         uint sample_ = uint(halves[slice.word * 2u + (byte >> 1)]) >> (byte & 1u) * 8u & 255u;
-        coeffs[(slice.unit_base + unit_next + unit) * 16u + (y & 3u) * 4u + (x & 3u)] =
-            int16_t(sample_);
+        coeffs[(slice.coeff_block_base + coeff_block_next + coeff_block) * 16u + (y & 3u) * 4u +
+               (x & 3u)] = int16_t(sample_);
     }
-    unit_next += count >> 4;
+    coeff_block_next += count >> 4;
     coded_y = nonzero = 0xffffu;
     coded_c = slice.chroma_blocks == 0 ? 0u : 0xf000fu;
     own_flags |= EDGE_PCM | EDGE_NOT_I_NXN | EDGE_CBF_DC * 7u;
@@ -396,8 +396,8 @@ void residual()
     last_delta = delta != 0 ? 1u : 0u;
     qp = (qp + delta + 52) % 52;
     if (!failed)
-        units_reserve();
-    coeff = unit_next;
+        coeff_blocks_reserve();
+    coeff = coeff_block_next;
     if (!failed)
         residual_blocks();
 }
@@ -489,7 +489,7 @@ bool slice_data()
             return false;
         neighbours_find();
         mb_flags = coded_y = coded_c = nonzero = chroma_mode = 0u;
-        coeff = unit_next;
+        coeff = coeff_block_next;
         cbp = 0u;
         intra_modes = uvec2(0u);
         uint part, sub = 0u;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * residual() (7.3.5.3): blocks of coefficients into units. Contexts are loaded before the bin is
- * decided that leads to them.
+ * residual() (7.3.5.3): blocks of coefficients into coefficient blocks. Contexts are loaded before
+ * the bin is decided that leads to them.
  */
 #ifndef PELTON_ENTROPY_RESIDUAL_GLSL
 #define PELTON_ENTROPY_RESIDUAL_GLSL
@@ -167,7 +167,7 @@ const uint BEGINNINGS = 1u | 1u << STEP_LUMA | 1u << STEP_CHROMA_DC | 1u << STEP
 
 /* What goes from block to block. */
 uint blocks_grid;  /* of the component */
-uint blocks_base;  /* its first unit where these are there already, or NONE */
+uint blocks_base;  /* its first coefficient block where these are there already, or NONE */
 uint blocks_coded; /* chroma: bits of the component */
 
 /* Blocks of one kind and component. */
@@ -175,11 +175,11 @@ struct block_kind {
     uvec4 contexts; /* category_of */
     uint begin;     /* step of the first */
     uint count;     /* coefficients */
-    uint scan_at, units;
+    uint scan_at, coeff_blocks;
     bool luma, dc, chroma_dc, wide; /* wide: 8x8 */
 };
 
-/* AC of Cb or Cr begins: four units where there is DC. */
+/* AC of Cb or Cr begins: four coefficient blocks where there is DC. */
 void chroma_begin(uint c)
 {
     blocks_grid = ((c == 0u ? left_cbf[1] : left_cbf[2]) >> 2 & CBF_LEFT) |
@@ -188,11 +188,12 @@ void chroma_begin(uint c)
     blocks_coded = 0u;
     if ((own_flags & EDGE_CBF_DC << c + 1u) == 0u)
         return;
-    blocks_base = unit_next;
-    unit_next += 4u;
+    blocks_base = coeff_block_next;
+    coeff_block_next += 4u;
     blocks_coded = 15u;
     [[dont_unroll]] for (uint i = 0u; i < 4u; i++)
-        coeffs[(slice.unit_base + blocks_base + i) * 16u] = chroma_dc[chroma_dc_base + c * 4u + i];
+        coeffs[(slice.coeff_block_base + blocks_base + i) * 16u] =
+            chroma_dc[chroma_dc_base + c * 4u + i];
 }
 
 void chroma_end(uint c)
@@ -215,7 +216,7 @@ block_kind kind_begin(uint step, bool i16, bool large)
     b.chroma_dc = step == STEP_CHROMA_DC;
     b.wide = b.luma && large;
     b.count = b.chroma_dc ? 4u : b.dc || (b.luma && !i16) ? 16u : 15u;
-    b.units = step == 0u ? 16u : b.wide ? 4u : 1u;
+    b.coeff_blocks = step == 0u ? 16u : b.wide ? 4u : 1u;
     b.scan_at = field_pic * SCANS + (b.wide ? SCAN_8X8
                                      : b.dc ? SCAN_LUMA_DC
                                             : SCAN_4X4 + 16u - b.count);
@@ -247,17 +248,18 @@ void residual_block(block_kind b, uint k)
         mask.x = significance(b.contexts.y, b.contexts.z, b.count);
     if ((mask.x | mask.y) == 0u)
         return;
-    uint unit = blocks_base + k;
+    uint coeff_block = blocks_base + k;
     if (!b.chroma_dc && blocks_base == NONE) {
-        unit = unit_next;
-        unit_next += b.units;
+        coeff_block = coeff_block_next;
+        coeff_block_next += b.coeff_blocks;
     }
     levels(mask, b.contexts.w, b.scan_at,
-           b.chroma_dc ? chroma_dc_base + k * 4u : (slice.unit_base + unit) * 16u, b.chroma_dc);
+           b.chroma_dc ? chroma_dc_base + k * 4u : (slice.coeff_block_base + coeff_block) * 16u,
+           b.chroma_dc);
     if (b.dc) {
         own_flags |= EDGE_CBF_DC << component;
         if (!b.chroma_dc) {
-            blocks_base = unit;
+            blocks_base = coeff_block;
             coded_y = 0xffffu;
         }
         return;

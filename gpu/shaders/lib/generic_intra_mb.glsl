@@ -43,7 +43,8 @@ int residual_at(int x, int y)
          c = uint(now.c);
     if ((uint(now.mb.coded[c]) >> b & 1u) == 0u)
         return 0;
-    return int(residual[unit_of(now.coeff_base, now.mb, c, b) * 16u + uint((y & 3) * 4 + (x & 3))]);
+    return int(
+        residual[coeff_block_of(now.coeff_base, now.mb, c, b) * 16u + uint((y & 3) * 4 + (x & 3))]);
 }
 
 /* Residual of a sample, summed along the direction of prediction where a lossless block of size n

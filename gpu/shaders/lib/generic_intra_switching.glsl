@@ -28,8 +28,8 @@ void switching_luma(uint coeff_base, rec_mb mb, uint slice, int bx, int by)
 {
     int d[16];
     switching_load(bx, by, d);
-    uint unit = switching_unit(coeff_base, mb, 0u, swap_blk(uint(by + (bx >> 2))));
-    switching_finish(switching_of(mb, slice, 0u), unit, false, 0, d);
+    uint coeff_block = switching_block(coeff_base, mb, 0u, swap_blk(uint(by + (bx >> 2))));
+    switching_finish(switching_of(mb, slice, 0u), coeff_block, false, 0, d);
     switching_store(bx, by, d);
 }
 
@@ -46,11 +46,11 @@ void switching_chroma(uint coeff_base, rec_mb mb, uint slice, uint c)
     barrier();
     if (t < 4u) {
         switching s = switching_of(mb, slice, c);
-        uvec4 units;
+        uvec4 coeff_blocks;
         for (uint k = 0u; k < 4u; k++)
-            units[k] = switching_unit(coeff_base, mb, c, k);
+            coeff_blocks[k] = switching_block(coeff_base, mb, c, k);
         ivec4 dcs = ivec4(predicted_dc[0], predicted_dc[1], predicted_dc[2], predicted_dc[3]);
-        switching_finish(s, units[t], true, switching_dc(s, dcs, units, t), d);
+        switching_finish(s, coeff_blocks[t], true, switching_dc(s, dcs, coeff_blocks, t), d);
         switching_store(bx, by, d);
     }
     barrier();

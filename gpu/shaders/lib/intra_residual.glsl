@@ -31,7 +31,7 @@ uvec2 chroma_residual(uint coeff_base, rec_mb mb)
     uint t = uint(LANE), block = (t >> 2) & 3u, c = 1u + (t >> 4);
     if ((uint(mb.coded[c]) >> block & 1u) == 0u)
         return uvec2(0u);
-    uvec4 rows = residual[unit_of(coeff_base, mb, c, block) * 2u + ((t >> 1) & 1u)];
+    uvec4 rows = residual[coeff_block_of(coeff_base, mb, c, block) * 2u + ((t >> 1) & 1u)];
     return (t & 1u) == 0u ? rows.xy : rows.zw;
 }
 

@@ -73,7 +73,8 @@ bool coefficients_good(der_picture picture)
         (mb.coded_y != 0xffffu || mb.coded_cb != chroma || mb.coded_cr != chroma))
         return false;
     return (both & ~chroma) == 0u && (!has(REC_MB_TRANSFORM_8X8) || whole_quadrants(mb.coded_y)) &&
-           (count == 0u || (mb.coeff <= picture.units && count <= picture.units - mb.coeff));
+           (count == 0u ||
+            (mb.coeff <= picture.coeff_blocks && count <= picture.coeff_blocks - mb.coeff));
 }
 
 /* REC_MB_SI belongs to slices that are not here. */

@@ -42,14 +42,14 @@ switching switching_of(rec_mb mb, uint slice, uint c)
     return switching(int(mb.qp[c]), int(slices[slice].qs[c]), after);
 }
 
-uint switching_unit(uint coeff_base, rec_mb mb, uint c, uint b)
+uint switching_block(uint coeff_base, rec_mb mb, uint c, uint b)
 {
-    return (uint(mb.coded[c]) >> b & 1u) != 0u ? unit_of(coeff_base, mb, c, b) : NO_UNIT;
+    return (uint(mb.coded[c]) >> b & 1u) != 0u ? coeff_block_of(coeff_base, mb, c, b) : NO_UNIT;
 }
 
-int switching_level(uint unit, int i)
+int switching_level(uint coeff_block, int i)
 {
-    return unit < push.unit_total ? int(coeffs[unit * 16u + uint(i)]) : 0;
+    return coeff_block < push.coeff_block_total ? int(coeffs[coeff_block * 16u + uint(i)]) : 0;
 }
 
 /* Sign(v) * ((Abs(v) * scale + half) >> bits), bits 15..24: the product takes more than 32 bits. */
@@ -100,20 +100,20 @@ ivec4 transform2x2(ivec4 v)
 }
 
 /* The scaled DC of chroma block b, from those of the four transformed predictions. */
-int switching_dc(switching s, ivec4 predicted, uvec4 units, uint b)
+int switching_dc(switching s, ivec4 predicted, uvec4 coeff_blocks, uint b)
 {
     ivec4 v = transform2x2(predicted);
     for (int k = 0; k < 4; k++)
-        v[k] = requantised(s, v[k], switching_level(units[k], 0), 0, 1);
+        v[k] = requantised(s, v[k], switching_level(coeff_blocks[k], 0), 0, 1);
     return ((transform2x2(v)[b] * norm_adjust4(s.qs % 6, 0)) << (s.qs / 6)) >> 1;
 }
 
 /* d: the transformed prediction of a block; then its samples, not clipped. In chroma dc, from
  * switching_dc, stands for the first coefficient. */
-void switching_finish(switching s, uint unit, bool chroma, int dc, inout int d[16])
+void switching_finish(switching s, uint coeff_block, bool chroma, int dc, inout int d[16])
 {
     for (int i = 0; i < 16; i++)
-        d[i] = scale_level(requantised(s, d[i], switching_level(unit, i), i, 0),
+        d[i] = scale_level(requantised(s, d[i], switching_level(coeff_block, i), i, 0),
                            16 * norm_adjust4(s.qs % 6, i), s.qs, 4);
     if (chroma)
         d[0] = dc;
