@@ -7,7 +7,7 @@
 
 #include "codec/cabac.h"
 #include "codec/cavlc.h"
-#include "tests/unit/cavlc_codes.h"
+#include "tests/codec/cavlc_codes.h"
 
 #include <stdlib.h>
 #include <string.h>

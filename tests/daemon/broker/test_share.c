@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One file on several devices: each worker makes its stretches of it, and the reader gets every
+ * frame once, in order.
+ */
+#include "tests/daemon/broker/harness.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEVICES = 3, FRAMES = 200 };
+
+static struct pelton *spawn(void)
+{
+    const char *values[] = {"device=a,b,c", NULL};
+    return must_spawn(values);
+}
+
+static struct pelton_open_params params_of(const char *script)
+{
+    struct pelton_open_params p = script_params(script_fd(script), script);
+    p.devices = DEVICES;
+    return p;
+}
+
+static struct pelton_stream *must_share(struct pelton *conn, struct pelton_open_params p)
+{
+    struct pelton_stream *s = NULL;
+    CHECK_INT(pelton_open(conn, &p, 5000, NULL, &s), 0);
+    close(p.fd);
+    return s;
+}
+
+/* Whatever the length of a stretch, and however few slots each part has. */
+static void frames_come_in_order(void)
+{
+    static const char *const scripts[] = {"frames=200 gop=1 slots=1", "frames=200 gop=7 slots=2",
+                                          "frames=200 gop=64 slots=3", "frames=200 gop=500",
+                                          "frames=200 gop=10 epoch=15"};
+    struct pelton *conn = spawn();
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++) {
+        struct pelton_stream *s = must_share(conn, params_of(scripts[i]));
+        struct pelton_stats stats;
+        CHECK_INT(drain_stream(s, 0), FRAMES);
+        CHECK_INT(pelton_stats(s, 1000, &stats), 0);
+        CHECK_INT(stats.frames, FRAMES);
+        pelton_stream_close(s);
+    }
+    pelton_close(conn);
+}
+
+static void only_the_last_is_last(void)
+{
+    struct pelton *conn = spawn();
+    struct pelton_stream *s = must_share(conn, params_of("frames=25 gop=4"));
+    struct pelton_frame f;
+    while (pelton_next(s, 2000, &f) > 0) {
+        CHECK_INT((f.flags & PELTON_FRAME_LAST) != 0, f.sequence == 24);
+        pelton_release(s, &f);
+    }
+    pelton_stream_close(s);
+    pelton_close(conn);
+}
+
+/* Frames of several parts may be held at once and given back in any order. */
+static void frames_are_released_out_of_order(void)
+{
+    struct pelton *conn = spawn();
+    struct pelton_stream *s = must_share(conn, params_of("frames=200 gop=1 slots=4"));
+    struct pelton_frame held[DEVICES * 2];
+    for (uint64_t n = 0; n < FRAMES; n++) {
+        struct pelton_frame *f = &held[n % (DEVICES * 2)];
+        if (n >= DEVICES * 2) {
+            check_pels(f);
+            pelton_release(s, f);
+        }
+        CHECK_INT(pelton_next(s, 2000, f), 1);
+        CHECK_INT(f->sequence, n);
+    }
+    pelton_stream_close(s); /* with frames in hand */
+    pelton_close(conn);
+}
+
+static void a_worker_dies(void)
+{
+    struct pelton *conn = spawn();
+    struct pelton_stream *s = must_share(conn, params_of("frames=200 gop=5 interval=1"));
+    struct pelton_frame f;
+    struct pelton_stats stats;
+    pid_t daemon = child_of(getpid());
+    must_next(s, 0, &f);
+    pelton_release(s, &f);
+    CHECK(kill(child_of(daemon), SIGKILL) == 0);
+    CHECK_INT(drain_stream(s, 1), FRAMES - 1);
+    CHECK_INT(pelton_stats(s, 1000, &stats), 0);
+    CHECK_INT(stats.worker_restarts, 1);
+    pelton_stream_close(s);
+    pelton_close(conn);
+}
+
+/* The failure comes where the frames end that can be had, and no frame after a hole. */
+static void a_part_fails(void)
+{
+    struct pelton *conn = spawn();
+    struct pelton_stream *s = must_share(conn, params_of("frames=200 gop=5 fail=-6 at=100"));
+    struct pelton_frame f;
+    uint64_t n = 0;
+    int rc;
+    while ((rc = pelton_next(s, 2000, &f)) > 0) {
+        CHECK_INT(f.sequence, n++);
+        pelton_release(s, &f);
+    }
+    CHECK_INT(rc, PELTON_ERR_DECODE);
+    CHECK_INT(n, 100);
+    pelton_stream_close(s);
+    pelton_close(conn);
+}
+
+static void refusals_and_time_outs(void)
+{
+    struct pelton *conn = spawn();
+    struct pelton_open_params p = params_of("frames=5 unsupported=1");
+    struct pelton_stream *s = NULL;
+    CHECK_INT(pelton_open(conn, &p, 2000, NULL, &s), PELTON_ERR_UNSUPPORTED);
+    close(p.fd);
+    s = must_share(conn, params_of("frames=50 gop=5 hang=12"));
+    struct pelton_frame f;
+    uint64_t n = 0;
+    int rc;
+    while ((rc = pelton_next(s, 300, &f)) > 0) {
+        n++;
+        pelton_release(s, &f);
+    }
+    CHECK_INT(rc, PELTON_ERR_TIMEOUT);
+    CHECK_INT(n, 12);
+    pelton_stream_close(s);
+    pelton_close(conn);
+}
+
+/* What cannot be shared is decoded by one device all the same. */
+static void not_shared(void)
+{
+    struct pelton *conn = spawn();
+    struct pelton_open_params p = params_of("frames=30 gop=3");
+    p.fields = true;
+    struct pelton_stream *s = must_share(conn, p);
+    CHECK_INT(drain_stream(s, 0), 30);
+    pelton_stream_close(s);
+    pelton_close(conn);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test tests[] = {
+        {"frames_come_in_order", frames_come_in_order},
+        {"only_the_last_is_last", only_the_last_is_last},
+        {"frames_are_released_out_of_order", frames_are_released_out_of_order},
+        {"a_worker_dies", a_worker_dies},
+        {"a_part_fails", a_part_fails},
+        {"refusals_and_time_outs", refusals_and_time_outs},
+        {"not_shared", not_shared},
+    };
+    return tests_main(argc, argv, tests, sizeof(tests) / sizeof(*tests));
+}

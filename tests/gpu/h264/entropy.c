@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * checkgpu --entropy FILE: slices of real streams (raw bytes with start codes) decoded by step 2 on
+ * the CPU and by the GPU; all arrays must be equal. Then the same slices damaged, again and again:
+ * the GPU may refuse what it likes, but what it lets pass must be what the CPU makes of it. With
+ * --time it is measured instead: so many pictures of the stream at once.
+ */
+#include "tests/gpu/h264/entropy.h"
+#include "codec/abi/entropy_abi.h"
+#include "tests/tools/annexb.h"
+#include "tests/tools/read_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_PICTURES      32
+#define BATCH_MBS           40000
+#define BATCH_SLICES        4096
+#define BATCH_BYTES         (8u << 20)
+#define COEFF_BLOCKS_PER_MB 24
+
+struct arrays {
+    struct rec_mb *mbs;
+    struct rec_motion *motion;
+    struct h264_mb_syntax *syntax;
+    int16_t *coeffs;
+};
+
+/* ---- a batch both ways ---- */
+
+static size_t array_sizes(const struct h264_picture *pic, size_t sizes[4])
+{
+    sizes[0] = pic->mb_count * sizeof(struct rec_mb);
+    sizes[1] = pic->mb_count * sizeof(struct rec_motion);
+    sizes[2] = pic->mb_count * sizeof(struct h264_mb_syntax);
+    sizes[3] =
+        ((size_t)pic->mb_count * COEFF_BLOCKS_PER_MB + pic->slice_count * ENTROPY_SLACK) * 32;
+    return sizes[0] + sizes[1] + sizes[2] + sizes[3];
+}
+
+static struct arrays arrays_at(const struct h264_picture *pic, uint8_t *memory)
+{
+    size_t sizes[4];
+    array_sizes(pic, sizes);
+    return (struct arrays){(void *)memory, (void *)(memory + sizes[0]),
+                           (void *)(memory + sizes[0] + sizes[1]),
+                           (void *)(memory + sizes[0] + sizes[1] + sizes[2])};
+}
+
+bool entropy_decode_cpu(struct entropy *p, struct h264_picture *pic)
+{
+    bool good = true;
+    uint32_t mbs = 0;
+    for (uint32_t i = 0; i < pic->mb_count; i++)
+        pic->arrays.mbs[i] = (struct rec_mb){.slice = REC_NO_SLICE, .kind = REC_MB_MISSING};
+    memset(pic->arrays.syntax, 0, pic->mb_count * sizeof(*pic->arrays.syntax));
+    atomic_store(&pic->arrays.coeff_block_count, 0);
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        good &= h264_slice_decode(&pic->slices[i], p->scratch) == H264_OK;
+        mbs += pic->slices[i].mbs_decoded;
+    }
+    return good && mbs == pic->mb_count;
+}
+
+int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic,
+                        uint32_t coeff_blocks)
+{
+    uint32_t picture = 0;
+    int err = gpu_entropy_add_picture(b, pic->mb_count, coeff_blocks, &picture);
+    for (uint32_t i = 0; i < pic->slice_count && err == 0; i++) {
+        struct ent_slice slice;
+        size_t size = 0;
+        uint8_t *bytes = gpu_entropy_slice_bytes(b, h264_slice_entropy_size(&pic->slices[i]));
+        if (!bytes)
+            return GPU_ERR_NOMEM;
+        if (h264_slice_export_entropy(&pic->slices[i], &slice, bytes, &size) == H264_OK)
+            err = gpu_entropy_add_slice(b, picture, &slice, size);
+    }
+    return err;
+}
+
+static unsigned coeff_block_count(const struct rec_mb *mb)
+{
+    return (unsigned)(__builtin_popcount(mb->coded[0]) + __builtin_popcount(mb->coded[1]) +
+                      __builtin_popcount(mb->coded[2]));
+}
+
+/* Which coefficient blocks slices of one picture get depends on their order in time. */
+static const char *mb_differs(const struct h264_picture *pic, const struct arrays *got,
+                              uint32_t addr)
+{
+    struct rec_mb a = pic->arrays.mbs[addr], b = got->mbs[addr];
+    const struct h264_mb_syntax *syntax = &pic->arrays.syntax[addr];
+    if (pic->slice_count > 1)
+        a.coeff = b.coeff = 0;
+    if (memcmp(&a, &b, sizeof(a)))
+        return "rec_mb";
+    if (memcmp(syntax, &got->syntax[addr], sizeof(*syntax)))
+        return "syntax";
+    if (syntax->part != H264_PART_DIRECT &&
+        memcmp(&pic->arrays.motion[addr], &got->motion[addr], sizeof(*pic->arrays.motion)))
+        return "rec_motion";
+    if (memcmp((const int16_t *)pic->arrays.coeffs + (size_t)pic->arrays.mbs[addr].coeff * 16,
+               got->coeffs + (size_t)got->mbs[addr].coeff * 16, coeff_block_count(&a) * 32))
+        return "coefficients";
+    return NULL;
+}
+
+static int compare(const struct h264_picture *pic, const struct arrays *got, uint32_t coeff_blocks)
+{
+    for (uint32_t addr = 0; addr < pic->mb_count; addr++) {
+        const char *what;
+        if (got->mbs[addr].coeff > coeff_blocks ||
+            coeff_block_count(&got->mbs[addr]) > coeff_blocks - got->mbs[addr].coeff)
+            what = "units";
+        else
+            what = mb_differs(pic, got, addr);
+        if (!what)
+            continue;
+        printf("checkgpu: MISMATCH picture %" PRIu32 ", macroblock %" PRIu32 " of %" PRIu32
+               ": %s\n",
+               pic->id, addr, pic->mb_count, what);
+        check_print_words("cpu", &pic->arrays.mbs[addr], sizeof(struct rec_mb));
+        check_print_words("gpu", &got->mbs[addr], sizeof(struct rec_mb));
+        check_print_words("cpu syntax", &pic->arrays.syntax[addr], 8);
+        check_print_words("gpu syntax", &got->syntax[addr], 8);
+        check_print_words("cpu motion", &pic->arrays.motion[addr], sizeof(struct rec_motion));
+        check_print_words("gpu motion", &got->motion[addr], sizeof(struct rec_motion));
+        return -1;
+    }
+    if (pic->slice_count == 1 && coeff_blocks != atomic_load(&pic->arrays.coeff_block_count)) {
+        printf("checkgpu: MISMATCH picture %" PRIu32 ": %" PRIu32 " units, not %u\n", pic->id,
+               coeff_blocks, atomic_load(&pic->arrays.coeff_block_count));
+        return -1;
+    }
+    return 0;
+}
+
+int entropy_finish(struct gpu_entropy *e, struct gpu_entropy_batch *b)
+{
+    int err = gpu_entropy_wait(e, UINT64_MAX);
+    return err < 0 ? err : gpu_entropy_poll(b);
+}
+
+/* Of every other picture in an arena the coefficients stay on the device. */
+static bool is_resident(uint32_t i)
+{
+    return i % 4 == 1;
+}
+
+/* Where those of got[i] are on the device. */
+static void *resident(const struct entropy *p, const struct arrays *got)
+{
+    return p->device_memory + ((uint8_t *)got->coeffs - p->arena_memory);
+}
+
+static int read_resident(struct entropy *p, const struct gpu_entropy_batch *b, uint32_t n,
+                         const struct arrays *got)
+{
+    int err = 0;
+    for (uint32_t i = 0; i < n && err == 0; i++) {
+        uint32_t coeff_blocks = 0;
+        if (is_resident(i) && gpu_entropy_picture_ok(b, i, &coeff_blocks) && coeff_blocks)
+            err = gpu_arena_read(p->env->gpu, resident(p, &got[i]), (size_t)coeff_blocks * 32,
+                                 got[i].coeffs);
+    }
+    return err;
+}
+
+/* Fetch those that are ok: some into arenas, some into other memory. */
+static int fetch(struct entropy *p, struct gpu_entropy_batch *b, struct h264_picture **pictures,
+                 uint32_t n, struct arrays *got)
+{
+    size_t used[2] = {0, 0}, sizes[4];
+    int err = 0;
+    for (uint32_t i = 0; i < n && err == 0; i++) {
+        uint8_t *base = i & 1 ? p->arena_memory : p->memory;
+        uint32_t coeff_blocks = 0;
+        got[i] = arrays_at(pictures[i], base + used[i & 1]);
+        used[i & 1] += (array_sizes(pictures[i], sizes) + 63) & ~(size_t)63;
+        memset(got[i].mbs, 0xa5, sizes[0] + sizes[1] + sizes[2]);
+        void *coeffs = is_resident(i) ? resident(p, &got[i]) : got[i].coeffs;
+        if (gpu_entropy_picture_ok(b, i, &coeff_blocks))
+            err = gpu_entropy_fetch(
+                b, i,
+                &(struct gpu_entropy_target){got[i].mbs, got[i].motion, got[i].syntax, coeffs});
+    }
+    if (err == 0)
+        err = gpu_entropy_fetch_submit(b);
+    while (err == 0 && (err = gpu_entropy_poll(b)) == 1)
+        err = gpu_entropy_wait(p->gpu, UINT64_MAX) < 0 ? -1 : 0;
+    return err ? err : read_resident(p, b, n, got);
+}
+
+/* Whether the GPU has no excuse: on llvmpipe a thread can go through so many iterations of loops
+ * (entropy.comp), here estimated. */
+static bool must_pass(const struct entropy *p, const struct h264_picture *pic)
+{
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        const struct h264_slice *slice = &pic->slices[i];
+        if (gpu_info(p->env->gpu)->software &&
+            150 * (slice->end_mb - slice->hdr.first_mb) + 22 * slice->nal_size > 60000)
+            return false;
+    }
+    return true;
+}
+
+static int run_batch(struct entropy *p, struct h264_picture **pictures, uint32_t n, bool damaged)
+{
+    struct gpu_entropy_batch *b = gpu_entropy_begin(p->gpu);
+    struct arrays got[BATCH_PICTURES];
+    int err = b ? 0 : GPU_ERR_INVALID;
+    for (uint32_t i = 0; i < n && err == 0; i++)
+        err = entropy_add_picture(b, pictures[i], pictures[i]->mb_count * COEFF_BLOCKS_PER_MB);
+    if (err == 0)
+        err = gpu_entropy_submit(b);
+    bool good[BATCH_PICTURES];
+    for (uint32_t i = 0; i < n; i++) /* meanwhile */
+        good[i] = entropy_decode_cpu(p, pictures[i]);
+    if (err == 0)
+        err = entropy_finish(p->gpu, b);
+    if (err == 0)
+        err = fetch(p, b, pictures, n, got);
+    if (err != 0)
+        printf("checkgpu: %s\n", gpu_error_text(err));
+    for (uint32_t i = 0; i < n && err == 0; i++) {
+        uint32_t coeff_blocks = 0;
+        bool ok = gpu_entropy_picture_ok(b, i, &coeff_blocks);
+        if (damaged)
+            *(ok ? &p->passed : &p->refused) += 1;
+        p->equal += ok && !damaged;
+        if (ok != good[i] && (ok || (!damaged && must_pass(p, pictures[i])))) {
+            printf("checkgpu: MISMATCH picture %" PRIu32 " is %s for the CPU and %s for the GPU\n",
+                   pictures[i]->id, good[i] ? "good" : "bad", ok ? "good" : "bad");
+            err = -1;
+        }
+        if (ok && err == 0)
+            err = compare(pictures[i], &got[i], coeff_blocks);
+        p->env->mbs += pictures[i]->mb_count;
+    }
+    p->env->pictures += n;
+    p->env->batches++;
+    gpu_entropy_end(b);
+    return err;
+}
+
+/* A slice as it was. */
+struct whole {
+    struct h264_slice *slice;
+    uint8_t *nal;
+    size_t size;
+};
+
+/* Other bytes, or an early end; of the slice data above all, and often of its end, so that some
+ * other valid slice comes of it. */
+static int damage(struct entropy *p, struct h264_slice *slice, struct whole *whole)
+{
+    size_t header = slice->data_bit_offset / 8 + 2, last = slice->nal_size - 1;
+    *whole = (struct whole){slice, malloc(slice->nal_size), slice->nal_size};
+    if (!whole->nal)
+        return GPU_ERR_NOMEM;
+    memcpy(whole->nal, slice->nal, slice->nal_size);
+    if (header >= last)
+        return 0;
+    if (check_chance(p->env, 15)) {
+        slice->nal_size -= check_random(p->env, (uint32_t)(last - header));
+        return 0;
+    }
+    if (check_chance(p->env, 40))
+        header = last - header > 4 ? last - 4 : header;
+    for (unsigned n = 1 + check_random(p->env, 3); n > 0; n--)
+        slice->nal[header + check_random(p->env, (uint32_t)(last - header))] =
+            (uint8_t)check_random(p->env, 256);
+    return 0;
+}
+
+static void repair(struct whole *whole)
+{
+    if (whole->nal) {
+        memcpy(whole->slice->nal, whole->nal, whole->size);
+        whole->slice->nal_size = whole->size;
+    }
+    free(whole->nal);
+}
+
+static int run_damaged(struct entropy *p, struct h264_picture **pictures, uint32_t n)
+{
+    int err = 0;
+    for (unsigned round = 0; round < p->damage && err == 0; round++) {
+        struct whole wholes[BATCH_PICTURES] = {{0}};
+        for (uint32_t i = 0; i < n && err == 0; i++)
+            err = damage(p, &pictures[i]->slices[check_random(p->env, pictures[i]->slice_count)],
+                         &wholes[i]);
+        if (err == 0)
+            err = run_batch(p, pictures, n, true);
+        for (uint32_t i = 0; i < n; i++)
+            repair(&wholes[i]);
+    }
+    return err;
+}
+
+static bool batch_has_room(const struct entropy *p, const struct h264_picture *pic)
+{
+    size_t mbs = pic->mb_count, slices = pic->slice_count, bytes = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        mbs += p->pictures[i]->mb_count;
+        slices += p->pictures[i]->slice_count;
+        for (uint32_t k = 0; k < p->pictures[i]->slice_count; k++)
+            bytes += p->pictures[i]->slices[k].nal_size + 64;
+    }
+    for (uint32_t k = 0; k < pic->slice_count; k++)
+        bytes += pic->slices[k].nal_size + 64;
+    return p->count < BATCH_PICTURES && mbs <= BATCH_MBS && slices <= BATCH_SLICES &&
+           bytes <= BATCH_BYTES;
+}
+
+static int run_pending(struct entropy *p)
+{
+    int err = p->count ? run_batch(p, p->pictures, p->count, false) : 0;
+    if (err == 0 && p->count)
+        err = run_damaged(p, p->pictures, p->count);
+    for (uint32_t i = 0; i < p->count; i++)
+        h264_picture_unref(p->pictures[i]);
+    p->count = 0;
+    return err;
+}
+
+/* ---- the stream ---- */
+
+static int take_picture(struct entropy *p, struct h264_picture *pic)
+{
+    int err = 0;
+    if (!h264_picture_exports_entropy(pic) || pic->mb_count > BATCH_MBS || !p->most) {
+        h264_picture_unref(pic);
+        return 0;
+    }
+    if (!p->keep && !batch_has_room(p, pic))
+        err = run_pending(p);
+    if (p->count == p->capacity) {
+        uint32_t capacity = 2 * p->capacity + BATCH_PICTURES;
+        struct h264_picture **grown =
+            realloc(p->pictures, capacity * sizeof(struct h264_picture *));
+        if (!grown) {
+            h264_picture_unref(pic);
+            return GPU_ERR_NOMEM;
+        }
+        p->pictures = grown;
+        p->capacity = capacity;
+    }
+    p->pictures[p->count++] = pic;
+    p->most--;
+    return err;
+}
+
+static int drain(struct entropy *p)
+{
+    struct h264_picture *pic;
+    int err = 0;
+    while ((pic = h264_stream_next_output(p->stream)))
+        h264_picture_unref(pic);
+    while ((pic = h264_stream_next_decode(p->stream)))
+        if (err == 0)
+            err = take_picture(p, pic);
+        else
+            h264_picture_unref(pic);
+    return err;
+}
+
+/* All pictures of the file that are wanted are taken. */
+int entropy_read_stream(struct entropy *p, const char *path)
+{
+    struct h264_stream_params params = {0};
+    struct h264_diag diag = {0};
+    size_t size = 0;
+    uint8_t *data = read_file(path, &size);
+    int err = data && h264_stream_create(&params, &p->stream) == H264_OK ? 0 : -1;
+    if (err)
+        printf("checkgpu: cannot read %s\n", path);
+    for (size_t at = err ? size : annexb_start(data, size, 0), end;
+         at < size && err == 0 && p->most; at = end) {
+        end = annexb_start(data, size, at + 3);
+        h264_stream_feed(p->stream, data + at, end - at, 0, &diag); /* errors are other tests' */
+        err = drain(p);
+    }
+    if (p->stream) {
+        h264_stream_flush(p->stream);
+        err = err ? err : drain(p);
+    }
+    if (err == 0 && !p->keep)
+        err = run_pending(p);
+    h264_stream_free(p->stream);
+    p->stream = NULL;
+    free(data);
+    return err;
+}
+
+void entropy_close(struct entropy *p)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        h264_picture_unref(p->pictures[i]);
+    free(p->pictures);
+    h264_scratch_free(p->scratch);
+    gpu_entropy_free(p->gpu);
+    gpu_arena_free(p->device_arena);
+    gpu_arena_free(p->arena);
+    free(p->memory);
+}
+
+static int open_check(struct entropy *p)
+{
+    struct ent_tables tables;
+    void *memory = NULL;
+    h264_entropy_tables(&tables);
+    struct gpu_entropy_params params = {.batches = 2,
+                                        .pictures = BATCH_PICTURES,
+                                        .slices = BATCH_SLICES,
+                                        .mbs = BATCH_MBS,
+                                        .coeff_blocks = BATCH_MBS * COEFF_BLOCKS_PER_MB,
+                                        .bytes = BATCH_BYTES,
+                                        .tables = &tables};
+    p->arena_size = (size_t)BATCH_MBS * (32 + 136 + 8 + COEFF_BLOCKS_PER_MB * 32) +
+                    (size_t)BATCH_SLICES * ENTROPY_SLACK * 32 + BATCH_PICTURES * 64;
+    p->scratch = h264_scratch_create();
+    p->memory = malloc(p->arena_size);
+    if (!p->scratch || !p->memory)
+        return GPU_ERR_NOMEM;
+    int err = gpu_entropy_create(p->env->gpu, &params, &p->gpu);
+    if (err == 0)
+        err = gpu_arena_create(p->env->gpu, p->arena_size, &p->arena, &memory);
+    p->arena_memory = memory;
+    if (err == 0)
+        err = gpu_arena_create_device(p->env->gpu, p->arena_size, &p->device_arena, &memory);
+    p->device_memory = memory;
+    return err;
+}
+
+int check_entropy(struct check_env *env, const char *const *paths, unsigned count, uint32_t most,
+                  unsigned damage_rounds)
+{
+    struct entropy p = {.env = env, .damage = damage_rounds};
+    int err = open_check(&p);
+    if (err)
+        printf("checkgpu: %s\n", gpu_error_text(err));
+    for (unsigned i = 0; i < count && err == 0; i++) {
+        unsigned long before = env->pictures, equal = p.equal;
+        p.most = most ? most : UINT32_MAX;
+        err = entropy_read_stream(&p, paths[i]);
+        printf("checkgpu entropy: %s %s, %lu pictures, %lu equal\n", paths[i],
+               err ? "FAILED" : "ok", env->pictures - before, p.equal - equal);
+    }
+    printf("checkgpu entropy: %lu pictures, %lu macroblocks, %lu equal; damaged: %lu refused, %lu "
+           "as the CPU has them\n",
+           env->pictures, env->mbs, p.equal, p.refused, p.passed);
+    entropy_close(&p);
+    return err ? -1 : 0;
+}

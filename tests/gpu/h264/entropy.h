@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What entropy.c (checks) and entropy_time.c share: a stream's pictures, and step 2 of them on the
+ * CPU and the GPU.
+ */
+#ifndef PELTON_CHECKGPU_ENTROPY_H
+#define PELTON_CHECKGPU_ENTROPY_H
+
+#include "codec/h264.h"
+#include "gpu/h264/gpu_entropy.h"
+#include "tests/gpu/h264/checkgpu.h"
+
+#define ENTROPY_SLACK 216 /* units that a slice may reserve beyond those that it has in the end */
+
+struct entropy {
+    struct check_env *env;
+    struct gpu_entropy *gpu;
+    struct h264_stream *stream;
+    struct h264_scratch *scratch;
+    struct h264_picture **pictures; /* that the GPU can decode */
+    uint32_t count, capacity, most;
+    bool keep;                     /* all of them, else a batch at a time */
+    unsigned damage;               /* rounds */
+    unsigned long equal;           /* pictures that both have decoded */
+    unsigned long refused, passed; /* damaged pictures */
+    /* one picture of two is fetched into the first, coefficients of some of these into the other */
+    struct gpu_arena *arena, *device_arena;
+    uint8_t *arena_memory, *device_memory;
+    size_t arena_size;
+    uint8_t *memory;
+};
+
+/* All pictures of the file that are wanted are taken. */
+int entropy_read_stream(struct entropy *p, const char *path);
+/* Step 2 of all slices, from scratch; whether all macroblocks came without an error. */
+bool entropy_decode_cpu(struct entropy *p, struct h264_picture *pic);
+/* The picture and its slices into a batch, as its next picture. */
+int entropy_add_picture(struct gpu_entropy_batch *b, const struct h264_picture *pic,
+                        uint32_t units);
+/* So many batches of n pictures each, of any of the stream's, which the CPU has decoded. gpu is to
+ * be freed by entropy_close. */
+int entropy_open(struct entropy *p, uint32_t batches, uint32_t n);
+/* n pictures of the stream, round and round, from that one on. *out is to be ended, whatever is
+ * returned. */
+int entropy_submit(struct entropy *p, uint32_t first, uint32_t n, struct gpu_entropy_batch **out);
+/* Wait for the one batch that is submitted. */
+int entropy_finish(struct gpu_entropy *e, struct gpu_entropy_batch *b);
+void entropy_close(struct entropy *p); /* half built is fine */
+
+#endif
