@@ -204,7 +204,7 @@ static void check_kernels(struct doctor *d, const struct options *o,
         state = tune_load(&info, &tune, why);
     if (state == TUNE_CACHE_OLD || state == TUNE_CACHE_BROKEN)
         add(d, NOTE, "kernels", "pelton tune makes it again", "%s", why);
-    if (o->tune_force[0] && !tune_force(o->tune_force + strlen("tune_force="), &tune)) {
+    if (o->tune_force[0] && !tune_force(o->tune_force + strlen("debug.tune_force="), &tune)) {
         add(d, BAD, "kernels", "see: pelton help doctor", "%s: no such family and variant",
             o->tune_force);
         return;

@@ -399,7 +399,7 @@ static int apply(const struct option_row *row, const char *value, struct options
     case OPT_NO_TUNE:
         return parse_config(f, "tune=false", o);
     case OPT_TUNE_FORCE:
-        snprintf(o->tune_force, sizeof(o->tune_force), "tune_force=%s", value);
+        snprintf(o->tune_force, sizeof(o->tune_force), "debug.tune_force=%s", value);
         return parse_config(f, o->tune_force, o);
     case OPT_VARIANT:
         o->variant = value;

@@ -27,31 +27,32 @@ static void open_standard_files(void)
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    struct settings settings;
     char error[256];
     open_standard_files();
-    if (options_parse(argc, argv, &options, error) < 0) {
+    if (settings_parse(argc, argv, &settings, error) < 0) {
         fprintf(stderr, "peltond: %s\n", error);
         return EXIT_USAGE;
     }
-    if (options.help) {
-        options_usage(stdout);
+    if (settings.process.help) {
+        settings_usage(stdout);
         return 0;
     }
-    if (options.version) {
+    if (settings.process.version) {
         puts("peltond " PELTON_VERSION);
         return 0;
     }
-    if (options.check || options.print) {
-        if (options.print)
-            options_print(&options, stdout);
+    if (settings.process.check || settings.process.print) {
+        if (settings.process.print)
+            settings_print(&settings, stdout);
         else
             puts("the configuration is good");
-        options_free(&options);
+        settings_free(&settings);
         return 0;
     }
-    log_init(options.worker_fd >= 0 ? "peltond worker" : "peltond", options.log_level);
-    int rc = options.worker_fd >= 0 ? worker_process(&options) : broker_run(&options);
-    options_free(&options);
+    log_init(settings.process.worker_fd >= 0 ? "peltond worker" : "peltond",
+             settings.process.log_level);
+    int rc = settings.process.worker_fd >= 0 ? worker_process(&settings) : broker_run(&settings);
+    settings_free(&settings);
     return rc;
 }

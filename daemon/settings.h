@@ -1,71 +1,93 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * peltond's command line and configuration values: one table, for broker and worker alike (the
- * broker hands its -c values on).
+ * The settings of peltond: its command line, its environment and its configuration file. Broker and
+ * worker read the same ones, because the broker passes its -c values on to its workers.
  */
-#ifndef PELTON_OPTIONS_H
-#define PELTON_OPTIONS_H
-
-#include "proto/pelton.h"
+#ifndef PELTON_SETTINGS_H
+#define PELTON_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPTIONS_MAX_VALUES = 64 };
+enum { SETTINGS_MAX_VALUES = 64 };
 
-struct option_source {
-    char name[64];
-    char *uri;       /* settings of cameras included */
-    uint32_t n_blur; /* what of it nobody gets to see */
-    struct pelton_rect blur[PELTON_MAX_BLURS];
-};
+struct configured_source;
 
-struct options {
-    const char *socket;       /* NULL: $PELTON_SOCKET or the default */
-    unsigned socket_mode;     /* of its file */
-    const char *socket_group; /* NULL: the daemon's */
-    int private_fd;           /* -1: a daemon for all */
-    int worker_fd;            /* -1: the broker */
-    int parent;               /* pid of the broker, for the worker */
+struct settings_process {
+    int private_fd; /* -1: a daemon for all */
+    int worker_fd;  /* -1: the broker */
+    int parent;     /* for the worker: pid of the broker */
     int log_level;
     const char *log_name; /* as typed */
     bool check, print, help, version;
-    /* the -c values as typed; a broker may add one for its workers */
-    const char *values[OPTIONS_MAX_VALUES + 1];
+};
+
+struct settings_listen {
+    const char *path;  /* NULL: $PELTON_SOCKET or the default */
+    const char *group; /* NULL: the group of the daemon */
+    unsigned mode;     /* of the socket's file */
+};
+
+/* What was typed. It is kept to start workers and to read everything again. */
+struct settings_text {
+    /* the -c values; the command line of a worker may have one more than that of its broker */
+    const char *values[SETTINGS_MAX_VALUES + 1];
     unsigned n_values;
-    const char *overrides[OPTIONS_MAX_VALUES]; /* -c sources.NAME.KEY=VALUE as typed */
+    const char *overrides[SETTINGS_MAX_VALUES]; /* -c sources.NAME.KEY=VALUE */
     unsigned n_overrides;
-    char *texts[OPTIONS_MAX_VALUES]; /* of values that came from a file */
-    unsigned n_texts;
-    struct option_source *sources;
-    unsigned n_sources;
+    char *owned[SETTINGS_MAX_VALUES]; /* values that came from a file or the environment */
+    unsigned n_owned;
     int argc;
-    char **argv; /* to read it all again */
+    char **argv;
+};
 
-    /* engine */
-    const char *device, *tune_force;
-    uint64_t threads, lookahead, batch, wavefront, arena, entropy /* enum engine_entropy */,
-        entropy_memory, shuffle_seed;
-    bool validation, timestamps, gpu_debug, tune, live_clocks, gpu_motion;
+struct settings_engine {
+    const char *device;
+    uint64_t threads, lookahead;
+    uint64_t entropy;        /* enum engine_entropy */
+    uint64_t entropy_memory; /* MiB */
+    bool gpu_motion, tune, live_clocks, validation, timestamps, gpu_debug;
+};
 
-    /* broker */
-    uint64_t workers, clients, clients_per_uid, streams;
-    uint64_t hello_ms, ping_ms, dead_ms, worker_dead_ms;
+/* Keys that begin with "debug.": only tests and measurements use them. */
+struct settings_debug {
+    const char *tune_force;
+    uint64_t batch, wavefront, arena, shuffle_seed;
+};
+
+struct settings_limits {
+    uint64_t clients, clients_per_uid, streams;
     uint64_t restarts, restart_window_ms;
     const char *allow_paths; /* folders, separated by ':' */
 };
 
+struct settings_timing {
+    uint64_t hello_ms, ping_ms, dead_ms, worker_dead_ms;
+};
+
+struct settings {
+    struct settings_process process;
+    struct settings_listen listen;
+    struct settings_text text;
+    struct settings_engine engine;
+    struct settings_debug debug;
+    struct settings_limits limits;
+    struct settings_timing timing;
+    struct configured_source *sources; /* config_source.h */
+    unsigned n_sources;
+};
+
 /* 0, or -1 with one line in error. */
-int options_parse(int argc, char **argv, struct options *out, char error[256]);
-/* Reads arguments and files again: the sources that result, options_sources_free them, and in note
- * what else has changed and is not taken over. 0, or -1 with one line in error. */
-int options_reread(const struct options *o, struct option_source **sources, unsigned *n_sources,
-                   char note[256], char error[256]);
-void options_sources_free(struct option_source *sources, unsigned n);
-void options_usage(FILE *to);
-/* as a configuration file, without passwords */
-void options_print(const struct options *o, FILE *to);
-void options_free(struct options *o);
+int settings_parse(int argc, char **argv, struct settings *out, char error[256]);
+/* Reads arguments, environment and files again. *sources receives the sources that result, and the
+ * caller frees them with config_sources_free. note names the other keys that have changed; they
+ * take effect after a restart only. 0, or -1 with one line in error. */
+int settings_reread(const struct settings *s, struct configured_source **sources,
+                    unsigned *n_sources, char note[256], char error[256]);
+void settings_usage(FILE *to);
+/* As a configuration file, without passwords. */
+void settings_print(const struct settings *s, FILE *to);
+void settings_free(struct settings *s);
 
 #endif

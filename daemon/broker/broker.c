@@ -22,9 +22,10 @@
 
 enum { TICK_MAX_MS = 250, TICK_MIN_MS = 5 };
 
-static uint64_t tick_period(const struct options *o)
+static uint64_t tick_period(const struct settings *o)
 {
-    uint64_t shortest = o->hello_ms < o->ping_ms ? o->hello_ms : o->ping_ms;
+    uint64_t shortest =
+        o->timing.hello_ms < o->timing.ping_ms ? o->timing.hello_ms : o->timing.ping_ms;
     uint64_t period = shortest / 4;
     return period > TICK_MAX_MS ? TICK_MAX_MS : period < TICK_MIN_MS ? TICK_MIN_MS : period;
 }
@@ -45,7 +46,7 @@ static void on_tick(uv_timer_t *timer)
 void broker_tick(struct broker *b)
 {
     if (!uv_is_closing((uv_handle_t *)&b->tick) && !uv_is_active((uv_handle_t *)&b->tick))
-        uv_timer_start(&b->tick, on_tick, tick_period(b->options), tick_period(b->options));
+        uv_timer_start(&b->tick, on_tick, tick_period(b->settings), tick_period(b->settings));
 }
 
 void broker_try_finish(struct broker *b)
@@ -99,9 +100,9 @@ static void read_boot_id(char out[40])
         close(fd);
 }
 
-static void broker_init(struct broker *b, const struct options *options)
+static void broker_init(struct broker *b, const struct settings *settings)
 {
-    b->options = options;
+    b->settings = settings;
     b->listen_fd = -1;
     b->streams_tail = &b->streams;
     devices_init(b);
@@ -120,11 +121,11 @@ static void broker_init(struct broker *b, const struct options *options)
 static int broker_listen(struct broker *b)
 {
     uv_signal_start(&b->sigterm, on_signal, SIGTERM);
-    if (b->options->private_fd >= 0) {
+    if (b->settings->process.private_fd >= 0) {
         signal(SIGINT, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
-        fcntl(b->options->private_fd, F_SETFD, FD_CLOEXEC);
-        return client_accept(b, b->options->private_fd, true) < 0 ? 1 : 0;
+        fcntl(b->settings->process.private_fd, F_SETFD, FD_CLOEXEC);
+        return client_accept(b, b->settings->process.private_fd, true) < 0 ? 1 : 0;
     }
     uv_signal_start(&b->sigint, on_signal, SIGINT);
     uv_signal_start(&b->sighup, on_hangup, SIGHUP);
@@ -136,7 +137,7 @@ static int broker_listen(struct broker *b)
     return rc;
 }
 
-int broker_run(const struct options *options)
+int broker_run(const struct settings *settings)
 {
     struct broker *b = calloc(1, sizeof(*b));
     if (!b || uv_loop_init(&b->loop) < 0) {
@@ -144,7 +145,7 @@ int broker_run(const struct options *options)
         free(b);
         return 1;
     }
-    broker_init(b, options);
+    broker_init(b, settings);
     int rc = 1;
     if (named_init(b))
         rc = broker_listen(b);

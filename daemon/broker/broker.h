@@ -139,7 +139,7 @@ struct named_source {
     struct pelton_rect blur[PELTON_MAX_BLURS]; /* what of it nobody gets to see */
 };
 /* not in the list yet; NULL: out of memory */
-struct named_source *named_create(struct broker *b, const struct option_source *from);
+struct named_source *named_create(struct broker *b, const struct configured_source *from);
 void named_free(struct named_source *n);
 bool named_init(struct broker *b);
 void named_end(struct broker *b);
@@ -270,7 +270,7 @@ struct worker *devices_choose(const struct stream *s); /* for a new stream */
 
 struct broker {
     uv_loop_t loop;
-    const struct options *options;
+    const struct settings *settings;
     uv_poll_t listener;
     uv_timer_t tick, watchdog;
     uv_signal_t sigterm, sigint, sighup;

@@ -37,7 +37,7 @@ static int64_t clock_ns(clockid_t id)
 
 static void send_welcome(struct client *c, uint32_t request_id)
 {
-    const struct options *o = c->broker->options;
+    const struct settings *o = c->broker->settings;
     Pelton__Welcome m = PELTON__WELCOME__INIT;
     Pelton__Device device;
     m.proto = WIRE_PROTO_MAX;
@@ -45,8 +45,8 @@ static void send_welcome(struct client *c, uint32_t request_id)
     m.boot_id = c->broker->boot_id;
     m.max_message = FRAME_MAX_PAYLOAD;
     m.max_fds = FRAME_MAX_FDS;
-    m.ping_ms = (uint32_t)o->ping_ms;
-    m.dead_ms = (uint32_t)o->dead_ms;
+    m.ping_ms = (uint32_t)o->timing.ping_ms;
+    m.dead_ms = (uint32_t)o->timing.dead_ms;
     m.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
     m.realtime_ns = clock_ns(CLOCK_REALTIME);
     m.private_daemon = c->is_private;
@@ -129,9 +129,9 @@ static const char *over_quota(struct broker *b, uid_t uid)
     unsigned same = 0;
     for (const struct client *c = b->clients; c; c = c->next)
         same += c->uid == uid;
-    if (b->n_clients >= b->options->clients)
+    if (b->n_clients >= b->settings->limits.clients)
         return "the daemon has as many clients as it may have";
-    return same >= b->options->clients_per_uid
+    return same >= b->settings->limits.clients_per_uid
                ? "this user has as many connections as one user may have"
                : NULL;
 }
@@ -223,13 +223,13 @@ void clients_check(struct broker *b, uint64_t now_ms)
         if (c->closing)
             continue;
         if (!c->hello) {
-            if (now_ms - c->accepted_ms >= b->options->hello_ms)
+            if (now_ms - c->accepted_ms >= b->settings->timing.hello_ms)
                 client_close(c, "no hello in time");
-        } else if (channel_check_silence(&c->ch, now_ms, b->options->ping_ms,
-                                         b->options->dead_ms) &&
+        } else if (channel_check_silence(&c->ch, now_ms, b->settings->timing.ping_ms,
+                                         b->settings->timing.dead_ms) &&
                    !c->is_private && has_streams(b, c)) {
             log_line(LOG_LEVEL_WARNING, "client %s, pid %d: silent for %llu ms", c->name,
-                     (int)c->pid, (unsigned long long)b->options->dead_ms);
+                     (int)c->pid, (unsigned long long)b->settings->timing.dead_ms);
             client_close(c, "silent for too long");
         }
     }

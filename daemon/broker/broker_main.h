@@ -7,6 +7,6 @@
 
 #include "daemon/settings.h"
 
-int broker_run(const struct options *options); /* an exit code */
+int broker_run(const struct settings *settings); /* an exit code */
 
 #endif

@@ -20,8 +20,8 @@ static void worker_init(struct broker *b, unsigned i, const char *device)
     struct worker *w = &b->workers[i];
     w->broker = b;
     w->device = device;
-    w->restart.limit = b->options->restarts;
-    w->restart.window_ms = b->options->restart_window_ms;
+    w->restart.limit = b->settings->limits.restarts;
+    w->restart.window_ms = b->settings->limits.restart_window_ms;
 }
 
 /* The number of devices; 0: a name is too long or there are too many. */
@@ -43,7 +43,7 @@ static unsigned split(struct broker *b, const char *list)
 
 void devices_init(struct broker *b)
 {
-    const char *list = b->options->device;
+    const char *list = b->settings->engine.device;
     b->n_workers = 1;
     b->devices = DEVICES_READY;
     worker_init(b, 0, list);

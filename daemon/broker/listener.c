@@ -63,14 +63,14 @@ static bool is_stale(const struct sockaddr_un *address)
 }
 
 /* The group of the configuration; -1: the daemon's own. False: there is none of this name. */
-static bool find_group(const struct options *o, gid_t *out)
+static bool find_group(const struct settings *o, gid_t *out)
 {
     *out = (gid_t)-1;
-    if (!o->socket_group)
+    if (!o->listen.group)
         return true;
-    const struct group *g = getgrnam(o->socket_group);
+    const struct group *g = getgrnam(o->listen.group);
     if (!g) {
-        log_line(LOG_LEVEL_ERROR, "listen.unix.group: %s: there is no such group", o->socket_group);
+        log_line(LOG_LEVEL_ERROR, "listen.unix.group: %s: there is no such group", o->listen.group);
         return false;
     }
     *out = g->gr_gid;
@@ -83,7 +83,7 @@ static int bind_and_listen(struct broker *b, const char *path)
     gid_t group;
     if (!set_address(&address, path))
         return EXIT_OTHER;
-    if (!find_group(b->options, &group))
+    if (!find_group(b->settings, &group))
         return EXIT_CONFIG;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
@@ -92,12 +92,12 @@ static int bind_and_listen(struct broker *b, const char *path)
     }
     if (is_stale(&address))
         unlink(path);
-    mode_t mask = umask(0777 & ~b->options->socket_mode); /* from the first moment */
+    mode_t mask = umask(0777 & ~b->settings->listen.mode); /* from the first moment */
     int rc = bind(fd, (const struct sockaddr *)&address, sizeof(address));
     int error = errno;
     umask(mask);
     if (rc == 0 && group != (gid_t)-1 && chown(path, (uid_t)-1, group) < 0) {
-        log_line(LOG_LEVEL_ERROR, "%s: group %s: %s", path, b->options->socket_group,
+        log_line(LOG_LEVEL_ERROR, "%s: group %s: %s", path, b->settings->listen.group,
                  strerror(errno));
         unlink(path);
         close(fd);
@@ -155,9 +155,9 @@ void listener_resume(struct broker *b)
 int listener_open(struct broker *b)
 {
     const char *env = getenv("PELTON_SOCKET");
-    const char *path = b->options->socket ? b->options->socket
-                       : env && env[0]    ? env
-                                          : "/run/pelton/pelton.sock";
+    const char *path = b->settings->listen.path ? b->settings->listen.path
+                       : env && env[0]          ? env
+                                                : "/run/pelton/pelton.sock";
     b->listen_fd = inherited_socket();
     int rc = b->listen_fd >= 0 ? 0 : bind_and_listen(b, path);
     if (rc != 0)

@@ -10,7 +10,7 @@
  */
 #include "daemon/broker/broker.h"
 
-#include "daemon/config.h"
+#include "daemon/config_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ int64_t monotonic_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-struct named_source *named_create(struct broker *b, const struct option_source *from)
+struct named_source *named_create(struct broker *b, const struct configured_source *from)
 {
     struct named_source *n = calloc(1, sizeof(*n));
     char *uri = n ? strdup(from->uri) : NULL;
@@ -55,8 +55,8 @@ void named_free(struct named_source *n)
 bool named_init(struct broker *b)
 {
     struct named_source **tail = &b->named;
-    for (unsigned i = 0; i < b->options->n_sources; i++) {
-        *tail = named_create(b, &b->options->sources[i]);
+    for (unsigned i = 0; i < b->settings->n_sources; i++) {
+        *tail = named_create(b, &b->settings->sources[i]);
         if (!*tail)
             return false;
         tail = &(*tail)->next;

@@ -82,7 +82,7 @@ static int open_below(const char *folder, size_t folder_length, const char *path
 static int admit_allowed_path(struct stream *s, struct pelton_failure *failure)
 {
     const char *path = s->open->uri;
-    for (const char *folder = s->broker->options->allow_paths; folder && *folder;) {
+    for (const char *folder = s->broker->settings->limits.allow_paths; folder && *folder;) {
         size_t length = strcspn(folder, ":");
         struct stat st;
         int fd = open_below(folder, length, path);

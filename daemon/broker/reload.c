@@ -11,6 +11,7 @@
  */
 #include "daemon/broker/broker.h"
 
+#include "daemon/config_source.h"
 #include "daemon/log.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static void free_all(struct named_source *n)
     }
 }
 
-static struct named_source *make_all(struct broker *b, const struct option_source *sources,
+static struct named_source *make_all(struct broker *b, const struct configured_source *sources,
                                      unsigned count)
 {
     struct named_source *first = NULL, **tail = &first;
@@ -146,11 +147,11 @@ static void apply(struct broker *b, struct named_source *made, struct pelton_rel
 
 int reload(struct broker *b, struct pelton_reloaded *out, char why[256])
 {
-    struct option_source *sources = NULL;
+    struct configured_source *sources = NULL;
     unsigned count = 0;
     struct pelton_reloaded result = {0};
     service_notify("RELOADING=1");
-    int rc = options_reread(b->options, &sources, &count, result.note, why);
+    int rc = settings_reread(b->settings, &sources, &count, result.note, why);
     struct named_source *made = rc == 0 ? make_all(b, sources, count) : NULL;
     if (rc == 0 && count > 0 && !made) {
         snprintf(why, 256, "out of memory");
@@ -167,7 +168,7 @@ int reload(struct broker *b, struct pelton_reloaded *out, char why[256])
     } else {
         log_line(LOG_LEVEL_ERROR, "not reloaded, all stays as it was: %s", why);
     }
-    options_sources_free(sources, count);
+    config_sources_free(sources, count);
     service_notify("READY=1");
     return rc;
 }

@@ -29,7 +29,7 @@ static void open_or_probe(struct client *c, struct frame *f, ProtobufCMessage *b
         why = "an object number is 0 or in use";
     } else if (f->h.type == WIRE_PROBE && !((Pelton__Probe *)body)->source) {
         why = "a probe without its source";
-    } else if (b->n_streams >= b->options->streams) {
+    } else if (b->n_streams >= b->settings->limits.streams) {
         why = "the daemon has as many streams open as it may have";
         code = PELTON_ERR_LIMIT;
     }

@@ -5,7 +5,7 @@
  */
 #include "daemon/broker/broker.h"
 
-#include "daemon/config.h"
+#include "daemon/config_source.h"
 
 #include <stdlib.h>
 
@@ -80,9 +80,9 @@ void status_send(struct client *c, uint32_t request_id, bool all)
     }
     m.streams = list;
     m.total_streams = b->n_streams;
-    m.most_streams = (uint32_t)b->options->streams;
+    m.most_streams = (uint32_t)b->settings->limits.streams;
     m.total_clients = b->n_clients;
-    m.most_clients = (uint32_t)b->options->clients;
+    m.most_clients = (uint32_t)b->settings->limits.clients;
     m.up_ms = uv_now(&b->loop) - b->started_ms;
     m.server = "peltond " PELTON_VERSION;
     if (b->device_known) {

@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { WORKER_FD = 3, STOP_MS = 1000, STRAY_MS = 500, ARGS = 2 * OPTIONS_MAX_VALUES + 18 };
+enum { WORKER_FD = 3, STOP_MS = 1000, STRAY_MS = 500, ARGS = 2 * SETTINGS_MAX_VALUES + 18 };
 
 bool worker_running(const struct worker *w)
 {
@@ -84,9 +84,9 @@ static const struct channel_callbacks worker_callbacks = {on_frame, on_lost, on_
 static void build_arguments(const struct worker *w, char pid[16], char threads[32],
                             char *argv[ARGS])
 {
-    const struct options *o = w->broker->options;
+    const struct settings *o = w->broker->settings;
     unsigned n = 0, count = w->broker->n_workers;
-    uint64_t all = o->threads ? o->threads : uv_available_parallelism();
+    uint64_t all = o->engine.threads ? o->engine.threads : uv_available_parallelism();
     snprintf(pid, 16, "%d", (int)getpid());
     argv[n++] = "peltond";
     argv[n++] = "--worker-fd";
@@ -94,10 +94,10 @@ static void build_arguments(const struct worker *w, char pid[16], char threads[3
     argv[n++] = "--parent";
     argv[n++] = pid;
     argv[n++] = "--log-level";
-    argv[n++] = (char *)o->log_name;
-    for (unsigned i = 0; i < o->n_values; i++) {
+    argv[n++] = (char *)o->process.log_name;
+    for (unsigned i = 0; i < o->text.n_values; i++) {
         argv[n++] = "-c";
-        argv[n++] = (char *)o->values[i];
+        argv[n++] = (char *)o->text.values[i];
     }
     if (count > 1) {
         snprintf(threads, 32, "threads=%llu", (unsigned long long)((all + count - 1) / count));
@@ -199,7 +199,7 @@ void worker_kill(struct worker *w, const char *why)
 
 static void worker_check(struct worker *w, uint64_t now_ms)
 {
-    const struct options *o = w->broker->options;
+    const struct settings *o = w->broker->settings;
     if (!w->spawned)
         return;
     if (w->exited) {
@@ -208,7 +208,7 @@ static void worker_check(struct worker *w, uint64_t now_ms)
     } else if (w->stopping) {
         if (now_ms - w->stop_ms >= STOP_MS)
             uv_process_kill(&w->process, SIGKILL);
-    } else if (channel_check_silence(&w->ch, now_ms, o->ping_ms, o->worker_dead_ms)) {
+    } else if (channel_check_silence(&w->ch, now_ms, o->timing.ping_ms, o->timing.worker_dead_ms)) {
         worker_kill(w, "it does not answer");
     }
 }

@@ -164,7 +164,7 @@ static bool condemn(struct stream *s)
     if (s->strikes >= STRIKES) {
         struct quarantine_key key = quarantine_key_of(s->fd, s->open->uri);
         quarantine_add(&s->broker->quarantine, &key,
-                       uv_now(&s->broker->loop) + s->broker->options->restart_window_ms);
+                       uv_now(&s->broker->loop) + s->broker->settings->limits.restart_window_ms);
         if (s->lost.code) {
             stream_fail(s, s->lost.code, s->lost.hint, "%s", s->lost.cause);
         } else {

@@ -16,10 +16,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-int worker_process(const struct options *options)
+int worker_process(const struct settings *settings)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (options->parent <= 0 || getppid() != (pid_t)options->parent) {
+    if (settings->process.parent <= 0 || getppid() != (pid_t)settings->process.parent) {
         log_line(LOG_LEVEL_ERROR, "a worker is started by its broker only");
         return 1;
     }
@@ -27,6 +27,6 @@ int worker_process(const struct options *options)
     signal(SIGINT, SIG_IGN); /* the terminal's keys are for the client */
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    fcntl(options->worker_fd, F_SETFD, FD_CLOEXEC);
-    return worker_run(options);
+    fcntl(settings->process.worker_fd, F_SETFD, FD_CLOEXEC);
+    return worker_run(settings);
 }

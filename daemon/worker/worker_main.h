@@ -7,6 +7,6 @@
 
 #include "daemon/settings.h"
 
-int worker_process(const struct options *options); /* an exit code */
+int worker_process(const struct settings *settings); /* an exit code */
 
 #endif

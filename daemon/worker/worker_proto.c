@@ -35,7 +35,7 @@ struct worker_stream {
 
 struct worker_proto {
     uv_loop_t loop;
-    const struct options *options;
+    const struct settings *settings;
     struct channel ch;
     const char *device;    /* the one of this process, once it was looked for; NULL: the default */
     unsigned threads;      /* of the engine */
@@ -257,8 +257,8 @@ static void device_find(struct worker_proto *w)
     struct gpu_device_info *infos = NULL;
     size_t count = 0;
     unsigned n = 0;
-    w->device = w->options->device;
-    w->threads = (unsigned)w->options->threads;
+    w->device = w->settings->engine.device;
+    w->threads = (unsigned)w->settings->engine.threads;
     if (!w->device || strcmp(w->device, "all") != 0)
         return;
     w->device = NULL;
@@ -277,27 +277,27 @@ static void device_find(struct worker_proto *w)
 
 static int engine_need(struct worker_proto *w, struct pelton_failure *failure)
 {
-    const struct options *o = w->options;
+    const struct settings *o = w->settings;
     if (w->engine)
         return PELTON_OK;
     device_find(w);
     const struct engine_params params = {
         .device = w->device,
         .threads = w->threads,
-        .lookahead = (unsigned)o->lookahead,
-        .batch = (unsigned)o->batch,
-        .arena = (uint8_t)o->arena,
-        .wavefront = (uint8_t)o->wavefront,
-        .entropy = (enum engine_entropy)o->entropy,
-        .entropy_memory = o->entropy_memory << 20,
-        .cpu_motion = !o->gpu_motion,
-        .let_clocks_fall = !o->live_clocks,
-        .no_tune = !o->tune,
-        .tune_force = o->tune_force,
-        .shuffle_seed = o->shuffle_seed,
-        .validation = o->validation,
-        .timestamps = o->timestamps,
-        .gpu_debug = o->gpu_debug,
+        .lookahead = (unsigned)o->engine.lookahead,
+        .batch = (unsigned)o->debug.batch,
+        .arena = (uint8_t)o->debug.arena,
+        .wavefront = (uint8_t)o->debug.wavefront,
+        .entropy = (enum engine_entropy)o->engine.entropy,
+        .entropy_memory = o->engine.entropy_memory << 20,
+        .cpu_motion = !o->engine.gpu_motion,
+        .let_clocks_fall = !o->engine.live_clocks,
+        .no_tune = !o->engine.tune,
+        .tune_force = o->debug.tune_force,
+        .shuffle_seed = o->debug.shuffle_seed,
+        .validation = o->engine.validation,
+        .timestamps = o->engine.timestamps,
+        .gpu_debug = o->engine.gpu_debug,
         .log = engine_log,
         .log_ctx = w,
     };
@@ -319,8 +319,8 @@ static int cameras_need(struct worker_proto *w, struct pelton_failure *failure)
 {
     const struct camera_host_params params = {
         .device = w->device,
-        .validation = w->options->validation,
-        .gpu_debug = w->options->gpu_debug,
+        .validation = w->settings->engine.validation,
+        .gpu_debug = w->settings->engine.gpu_debug,
         .log = engine_log,
         .log_ctx = w,
     };
@@ -578,7 +578,7 @@ static void on_closed(struct channel *ch)
 {
 }
 
-int worker_run(const struct options *options)
+int worker_run(const struct settings *settings)
 {
     static const struct channel_callbacks callbacks = {on_frame, on_lost, on_closed};
     struct worker_proto *w = calloc(1, sizeof(*w));
@@ -586,8 +586,8 @@ int worker_run(const struct options *options)
         free(w);
         return 1;
     }
-    w->options = options;
-    int rc = channel_open(&w->ch, &w->loop, options->worker_fd, &callbacks, w);
+    w->settings = settings;
+    int rc = channel_open(&w->ch, &w->loop, settings->process.worker_fd, &callbacks, w);
     if (rc == 0) {
         uv_timer_init(&w->loop, &w->totals);
         w->totals.data = w;

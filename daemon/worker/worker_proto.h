@@ -9,6 +9,6 @@
 #include "daemon/settings.h"
 
 /* Runs until the broker closes its end or says so; an exit code. */
-int worker_run(const struct options *options);
+int worker_run(const struct settings *settings);
 
 #endif

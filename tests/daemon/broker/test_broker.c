@@ -423,6 +423,9 @@ static void command_line(void)
     CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "threads=-1", NULL}), 2);
     CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "threads=2x", NULL}), 2);
     CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "thread=2", NULL}), 2);
+    CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "workers=1", NULL}), 2);
+    CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "batch=4", NULL}), 2);
+    CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "debug.batch=4", NULL}), 0);
     CHECK_INT(run_program((const char *[]){"peltond", "--check", "-c", "threads", NULL}), 2);
     CHECK_INT(run_program((const char *[]){"peltond", "--nonsense", NULL}), 2);
     CHECK_INT(run_program((const char *[]){"peltond", "--log-level", "loud", NULL}), 2);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The table of keys: see settings_keys.h.
+ */
+#include "daemon/settings_keys.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum key_kind { KIND_TEXT, KIND_NUMBER, KIND_BOOL, KIND_ENTROPY };
+
+/* Values of KIND_ENTROPY, in the order of enum engine_entropy. */
+static const char *const entropy_words[] = {"auto", "cpu", "gpu", "both"};
+
+struct settings_key {
+    const char *name;
+    enum key_kind kind;
+    size_t offset; /* in struct settings */
+    uint64_t min, max, preset;
+    const char *help;
+};
+
+#define AT(member) offsetof(struct settings, member)
+
+static const struct settings_key keys[] = {
+    {"device", KIND_TEXT, AT(engine.device), 0, 0, 0,
+     "auto, gpu, cpu, part of a name, or a UUID; all, or several with commas"},
+    {"threads", KIND_NUMBER, AT(engine.threads), 0, 1024, 0, "codec threads; 0: one per CPU"},
+    {"lookahead", KIND_NUMBER, AT(engine.lookahead), 0, 4096, 0,
+     "pictures in flight per stream; 0: by memory"},
+    {"tune", KIND_BOOL, AT(engine.tune), 0, 1, 1,
+     "use the kernels that pelton tune found fastest; false: by kind of device"},
+    {"live_clocks", KIND_BOOL, AT(engine.live_clocks), 0, 1, 1,
+     "live streams keep a GPU's clocks up between pictures"},
+    {"entropy", KIND_ENTROPY, AT(engine.entropy), 0, 3, 0,
+     "entropy decoding: auto, cpu, gpu (all that it can), both (of files); auto: both, after a "
+     "second, on discrete GPUs that have room for it"},
+    {"entropy_memory", KIND_NUMBER, AT(engine.entropy_memory), 0, 1u << 20, 0,
+     "MiB of the GPU's memory for pictures that it has entropy-decoded; 0: by its memory"},
+    {"gpu_motion", KIND_BOOL, AT(engine.gpu_motion), 0, 1, 1,
+     "a GPU that entropy-decodes files derives their motion, too"},
+    {"validation", KIND_BOOL, AT(engine.validation), 0, 1, 0, "Vulkan validation layer"},
+    {"timestamps", KIND_BOOL, AT(engine.timestamps), 0, 1, 0, "GPU times of each pass"},
+    {"gpu_debug", KIND_BOOL, AT(engine.gpu_debug), 0, 1, 0,
+     "log the values that shaders write; slow"},
+    {"clients", KIND_NUMBER, AT(limits.clients), 1, 10000, 1024, "most connections"},
+    {"clients_per_uid", KIND_NUMBER, AT(limits.clients_per_uid), 1, 10000, 128,
+     "most connections of one user"},
+    {"streams", KIND_NUMBER, AT(limits.streams), 1, 10000, 64, "most open streams"},
+    {"hello_ms", KIND_NUMBER, AT(timing.hello_ms), 10, 600000, 5000,
+     "time for a client to say hello"},
+    {"ping_ms", KIND_NUMBER, AT(timing.ping_ms), 10, 600000, 5000, "silence before a ping"},
+    {"dead_ms", KIND_NUMBER, AT(timing.dead_ms), 10, 3600000, 15000,
+     "silence before a client with streams is cut"},
+    {"worker_dead_ms", KIND_NUMBER, AT(timing.worker_dead_ms), 10, 3600000, 60000,
+     "silence before a worker is killed"},
+    {"restarts", KIND_NUMBER, AT(limits.restarts), 0, 16, 3,
+     "worker restarts in restart_window_ms"},
+    {"restart_window_ms", KIND_NUMBER, AT(limits.restart_window_ms), 1, 86400000, 300000,
+     "see restarts"},
+    {"allow_paths", KIND_TEXT, AT(limits.allow_paths), 0, 0, 0,
+     "folders that clients may name, ':' between them"},
+    {"debug.batch", KIND_NUMBER, AT(debug.batch), 0, 4096, 0,
+     "most pictures of a GPU batch; 0: by device"},
+    {"debug.wavefront", KIND_NUMBER, AT(debug.wavefront), 0, 255, 0,
+     "kind of wavefront; 0: by device"},
+    {"debug.arena", KIND_NUMBER, AT(debug.arena), 0, 2, 0,
+     "records that the GPU fetches itself; 0: on hardware, 1: never, 2: always"},
+    {"debug.shuffle_seed", KIND_NUMBER, AT(debug.shuffle_seed), 0, UINT64_MAX, 0,
+     "decode slices in a random order"},
+    {"debug.tune_force", KIND_TEXT, AT(debug.tune_force), 0, 0, 0,
+     "family=variant: use that kernel, whatever was measured"},
+};
+
+enum { KEYS = sizeof(keys) / sizeof(*keys) };
+
+size_t settings_key_count(void)
+{
+    return KEYS;
+}
+
+const char *settings_key_name(size_t key)
+{
+    return keys[key].name;
+}
+
+static void key_store(const struct settings_key *k, struct settings *s, uint64_t value)
+{
+    char *field = (char *)s + k->offset;
+    if (k->kind == KIND_BOOL)
+        *(bool *)field = value != 0;
+    else
+        *(uint64_t *)field = value;
+}
+
+void settings_keys_preset(struct settings *s)
+{
+    for (size_t i = 0; i < KEYS; i++)
+        if (keys[i].kind != KIND_TEXT)
+            key_store(&keys[i], s, keys[i].preset);
+}
+
+static bool parse_number(const struct settings_key *k, const char *text, uint64_t *out)
+{
+    if (k->kind == KIND_BOOL && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)) {
+        *out = text[0] == 't';
+        return true;
+    }
+    char *end;
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 0);
+    if (errno || end == text || *end || text[0] == '-' || value < k->min || value > k->max)
+        return false;
+    *out = value;
+    return true;
+}
+
+static bool parse_entropy(const char *text, uint64_t *out)
+{
+    for (size_t i = 0; i < sizeof(entropy_words) / sizeof(*entropy_words); i++) {
+        if (strcmp(text, entropy_words[i]) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct settings_key *key_find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < KEYS; i++)
+        if (strlen(keys[i].name) == length && strncmp(keys[i].name, name, length) == 0)
+            return &keys[i];
+    return NULL;
+}
+
+int settings_key_set(const char *arg, struct settings *s, char error[256])
+{
+    const char *equal = strchr(arg, '=');
+    uint64_t number;
+    if (!equal) {
+        snprintf(error, 256, "-c %.100s: expected key=value", arg);
+        return -1;
+    }
+    const struct settings_key *k = key_find(arg, (size_t)(equal - arg));
+    if (!k) {
+        snprintf(error, 256, "-c %.100s: no such key", arg);
+        return -1;
+    }
+    if (k->kind == KIND_TEXT) {
+        *(const char **)((char *)s + k->offset) = equal + 1;
+    } else if (k->kind == KIND_ENTROPY ? parse_entropy(equal + 1, &number)
+                                       : parse_number(k, equal + 1, &number)) {
+        key_store(k, s, number);
+    } else if (k->kind == KIND_ENTROPY) {
+        snprintf(error, 256, "-c %.100s: expected auto, cpu, gpu or both", arg);
+        return -1;
+    } else {
+        snprintf(error, 256, "-c %.100s: expected a number from %llu to %llu", arg,
+                 (unsigned long long)k->min, (unsigned long long)k->max);
+        return -1;
+    }
+    return 0;
+}
+
+bool settings_key_differs(size_t key, const struct settings *a, const struct settings *b)
+{
+    const struct settings_key *k = &keys[key];
+    const void *at = (const char *)a + k->offset, *bt = (const char *)b + k->offset;
+    if (k->kind == KIND_TEXT) {
+        const char *x = *(const char *const *)at, *y = *(const char *const *)bt;
+        return strcmp(x ? x : "", y ? y : "") != 0;
+    }
+    return memcmp(at, bt, k->kind == KIND_BOOL ? sizeof(bool) : sizeof(uint64_t)) != 0;
+}
+
+void settings_keys_usage(FILE *to)
+{
+    for (size_t i = 0; i < KEYS; i++) {
+        fprintf(to, "  %-18s %s", keys[i].name, keys[i].help);
+        if (keys[i].kind == KIND_NUMBER)
+            fprintf(to, " (%llu)", (unsigned long long)keys[i].preset);
+        fputc('\n', to);
+    }
+}
+
+void settings_keys_print(const struct settings *s, FILE *to)
+{
+    for (size_t i = 0; i < KEYS; i++) {
+        const char *field = (const char *)s + keys[i].offset;
+        const char *text = keys[i].kind == KIND_TEXT ? *(const char *const *)field : NULL;
+        if (keys[i].kind == KIND_BOOL)
+            fprintf(to, "%s: %s\n", keys[i].name, *(const bool *)field ? "true" : "false");
+        else if (keys[i].kind == KIND_ENTROPY)
+            fprintf(to, "%s: %s\n", keys[i].name, entropy_words[*(const uint64_t *)field]);
+        else if (keys[i].kind == KIND_NUMBER)
+            fprintf(to, "%s: %llu\n", keys[i].name, (unsigned long long)*(const uint64_t *)field);
+        else if (text)
+            fprintf(to, "%s: \"%s\"\n", keys[i].name, text);
+    }
+}
