@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Demosaics as slow C: bilinear; Malvar, He and Cutler 2004, figure 2, in sixteenths; the
- * edge-directed one of docs/cameras.md.
+ * edge-directed one of docs/design/isp.md.
  */
 #include "bench/bench_camera.h"
 

@@ -184,7 +184,7 @@ static void keys(double f, double w[4])
     w[3] = a * f * f * g;
 }
 
-/* In 1/2048, sums rounded after each direction: as docs/cameras.md has it. */
+/* In 1/2048, sums rounded after each direction: as docs/design/isp.md has it. */
 static double whole_cubic(const struct kernel_case *c, const struct kernel_data *d, const int p[2],
                           const double f[2], int i)
 {

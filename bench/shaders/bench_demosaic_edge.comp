@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The edge-directed demosaic of docs/cameras.md: green minus colour along rows and columns (J. F.
+ * The edge-directed demosaic of docs/design/isp.md: green minus colour along rows and columns (J. F.
  * Hamilton, J. E. Adams, US patent 5,629,734), mixed by inverse squares of how much each varies in
  * 5 x 5 pixels (after I. Pekkucuksen, Y. Altunbasak, "Gradient based threshold free color filter
  * array interpolation", ICIP 2010). SUMS 1: the 25 gradients are added along rows first, for all

@@ -124,7 +124,7 @@ static void row_groups(const struct recon_shape *shape, uint32_t step, uint32_t 
  * tests ask it for what others do. */
 static void column_groups(const struct recon_shape *shape, uint32_t step, uint32_t xyz[3])
 {
-    /* about 1920 workgroups, from 8 pictures of 1080p on more; see docs/kernels.md */
+    /* about 1920 workgroups, from 8 pictures of 1080p on more; see docs/design/reconstruction.md */
     uint32_t rows = shape->mb_total / 1920;
     rows = shape->software && shape->wavefront != 2 ? shape->mb_height
            : rows < 2                               ? 2

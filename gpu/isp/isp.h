@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Development of camera frames in batches: raw Bayer (or grey) samples in host memory become
- * pictures in host memory, with statistics for exposure and white balance. docs/cameras.md says
+ * pictures in host memory, with statistics for exposure and white balance. docs/design/isp.md says
  * what each stage computes.
  *
  *   raw -> unpack, black level, defect clamp, white balance, demosaic            (pass "develop",
@@ -39,7 +39,7 @@ enum isp_packing {
 enum isp_demosaic {
     ISP_BILINEAR,
     ISP_MALVAR, /* Malvar, He, Cutler 2004 */
-    ISP_EDGE,   /* edge directed, higher quality, slower; docs/cameras.md */
+    ISP_EDGE,   /* edge directed, higher quality, slower; docs/design/isp.md */
     ISP_DEMOSAICS
 };
 
@@ -166,7 +166,7 @@ struct isp_options {
     uint32_t width;  /* most frames of one batch, 1..64; 0: chosen */
     uint32_t group;  /* frames between whose passes there is a barrier, 1..width; 0: chosen */
     uint32_t flight; /* batches in flight, 1..4; 0: 3 */
-    /* from raw samples to the picture: one only where it can be (docs/cameras.md) */
+    /* from raw samples to the picture: one only where it can be (docs/design/isp.md) */
     enum isp_passes passes;
 };
 
