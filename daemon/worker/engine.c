@@ -13,43 +13,17 @@
 #include "gpu/engine/debug_shaders.h"
 
 #include <libavformat/avformat.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MEMORY_CACHE_LIMIT (1ull << 30)
 /* look-ahead beyond what each stream is sure of: at most this, */
 #define WINDOW_BUDGET    (8ull << 30)
 #define WINDOW_SHARE     16      /* and at most this part of the machine's memory */
-#define SPIN_PAUSES      32      /* one to two microseconds */
 #define EXPECT_NS        5000000 /* a picture takes the GPU less */
 #define SLAB_BYTES       (64u << 20)
 #define SLAB_BYTES_SMALL (4u << 20) /* where the device has no memory of its own to be far from */
-
-void spin_once(void)
-{
-#ifdef __x86_64__
-    for (unsigned i = 0; i < SPIN_PAUSES; i++)
-        __builtin_ia32_pause();
-#endif
-    sched_yield();
-}
-
-int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
-double thread_cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void engine_wake_gpu(struct engine *e)
 {

@@ -16,6 +16,7 @@
 #define PELTON_ENGINE_INTERNAL_H
 
 #include "codec/h264.h"
+#include "daemon/worker/clock.h"
 #include "daemon/worker/feed/subscription.h"
 #include "daemon/worker/session.h"
 #include "gpu/h264/recon.h"
@@ -24,7 +25,6 @@
 #include <limits.h>
 #include <stdatomic.h>
 
-#define NS_PER_S         1000000000ll
 #define BATCH_DELIVERIES 64
 #define LIVE_NS          1000000000ll /* a live stream without a picture for so long is asleep */
 /* of a live stream that are in work at most; else it is read faster than it plays */
@@ -119,9 +119,9 @@ struct output {
     struct h264_picture *pic; /* own reference; its job is the frame's owner */
     uint8_t structure;        /* REC_FRAME, or the field that leaves */
     enum output_state state;
-    bool drop;                  /* not to be announced: before start_us, or dropped by policy */
-    struct session_frame frame; /* owns its side */
-    struct pool *pool;          /* once submitted */
+    bool drop;               /* not to be announced: before start_us, or dropped by policy */
+    struct feed_frame frame; /* owns its side */
+    struct pool *pool;       /* once submitted */
     struct output *next;
 };
 
@@ -276,7 +276,6 @@ struct session {
     uint32_t want, seat; /* pictures ahead that it can use; counts the stores it was attached to */
     int64_t store_wait_ns; /* since when it waits for slots of a store; 0: it does not */
 
-    struct pelton_info info;
     struct pelton_probe_sei probe_sei; /* first is the session's */
     bool has_container_colour;
     struct pelton_colour container_colour;
@@ -294,7 +293,6 @@ struct session {
 
 /* with the lock; the first cause stays */
 void session_fail(struct session *s, int code, const char *cause, const char *hint);
-void session_maybe_end(struct session *s);      /* with the lock, GPU thread */
 void session_account_memory(struct session *s); /* with the lock: notes the most */
 /* with the lock: sum over stores */
 void session_account_gpu(struct session *s, struct recon_times *out);
@@ -398,12 +396,8 @@ void engine_wake_gpu(struct engine *e); /* with the lock */
 void engine_notify(struct engine *e);   /* any thread: run sessions_dispatch on the loop */
 /* any thread: a frame of a live stream is about to be finished */
 void engine_expect(struct engine *e);
-void engine_maybe_closed(struct engine *e); /* loop thread */
-/* Once round a loop that waits: leaves the core to whom it shares it with. */
-void spin_once(void);
-int64_t now_ns(void);
+void engine_maybe_closed(struct engine *e);                     /* loop thread */
 void job_trace(struct job *job, enum pelton_trace_point point); /* with the lock: it is there now */
-double thread_cpu_seconds(void);
 
 /* ---- jobs.c, job_queues.c, workers.c ---- */
 

@@ -24,12 +24,7 @@ static char *copy_string(const char *text, bool *failed)
 
 static void session_free(struct session *s)
 {
-    while (s->sub.events) {
-        struct event *ev = s->sub.events;
-        s->sub.events = ev->next;
-        free(ev->frame.side);
-        free(ev);
-    }
+    subscription_clear(&s->sub);
     free(s->probe_sei.first);
     if (s->fd >= 0)
         close(s->fd);
@@ -39,6 +34,13 @@ static void session_free(struct session *s)
     free(s->name);
     free(s->pix_fmt);
     free(s);
+}
+
+/* The GPU thread makes a session's frames. */
+static void session_wake(void *session)
+{
+    struct session *s = session;
+    engine_wake_gpu(s->engine);
 }
 
 static struct session *session_new(struct engine *e, const struct pelton_open_params *params)
@@ -58,7 +60,6 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
     s->pix_fmt = copy_string(params->pix_fmt, &failed);
     s->window_tail = &s->window;
     s->outputs_tail = &s->outputs;
-    s->sub.events_tail = &s->sub.events;
     s->opened_ns = now_ns();
     s->account = account_create(&e->memory);
     if (failed || !s->account) {
@@ -71,7 +72,7 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
 
 int session_open(struct engine *e, const struct pelton_open_params *params,
                  struct wire_stretch stretch, uint64_t resume_sequence, bool probe_only,
-                 const struct session_callbacks *callbacks, void *ctx, struct session **out)
+                 const struct feed_callbacks *callbacks, void *ctx, struct session **out)
 {
     struct session *s = session_new(e, params);
     if (!s)
@@ -79,8 +80,9 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->stretch = stretch;
     s->resume_sequence = resume_sequence;
     s->probe_only = probe_only;
-    s->sub.callbacks = *callbacks;
-    s->sub.ctx = ctx;
+    subscription_init(&s->sub, &(struct subscription_owner){&e->lock, e->gpu, session_wake, s},
+                      callbacks, ctx);
+    s->sub.probe_sei = probe_only && params->side_data ? &s->probe_sei : NULL;
     uv_mutex_lock(&e->lock);
     if (uv_thread_create(&s->thread, stream_thread_main, s)) {
         uv_mutex_unlock(&e->lock);
@@ -99,44 +101,12 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
 
 void session_fail(struct session *s, int code, const char *cause, const char *hint)
 {
-    if (s->sub.has_failure)
-        return;
-    s->sub.has_failure = true;
-    s->sub.failure.code = code;
-    snprintf(s->sub.failure.cause, sizeof(s->sub.failure.cause), "%s", cause);
-    snprintf(s->sub.failure.hint, sizeof(s->sub.failure.hint), "%s", hint);
-}
-
-void subscription_post(struct subscription *sub, struct event *ev)
-{
-    ev->next = NULL;
-    if (ev->pool)
-        ev->pool->events++;
-    *sub->events_tail = ev;
-    sub->events_tail = &ev->next;
-}
-
-/* Nothing is in flight any more: what the GPU thread owned is gone, the loop thread may finish. */
-void session_maybe_end(struct session *s)
-{
-    if (s->sub.end_posted || !s->sub.released)
-        return;
-    s->sub.end_posted = true;
-    s->ended_ns = now_ns();
-    engine_notify(s->engine);
+    subscription_fail(&s->sub, code, cause, hint);
 }
 
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation)
 {
-    struct engine *e = s->engine;
-    uv_mutex_lock(&e->lock);
-    for (struct pool *p = s->sub.pools; p; p = p->next)
-        if (p->format.epoch == epoch && slot < p->format.slots &&
-            p->slots[slot].state == POOL_HELD && p->slots[slot].generation == generation) {
-            pool_put(p, slot);
-            engine_wake_gpu(e);
-        }
-    uv_mutex_unlock(&e->lock);
+    subscription_release(&s->sub, epoch, slot, generation);
 }
 
 static void add_times(struct recon_times *sum, const struct recon_times *now,
@@ -160,17 +130,9 @@ void session_account_gpu(struct session *s, struct recon_times *out)
     *out = sum;
 }
 
-static uint64_t pools_bytes(const struct session *s)
-{
-    uint64_t bytes = 0;
-    for (const struct pool *p = s->sub.pools; p; p = p->next)
-        bytes += p->format.memfd_size;
-    return bytes;
-}
-
 static uint64_t host_bytes(struct session *s)
 {
-    return atomic_load(&s->account->used) + pools_bytes(s);
+    return atomic_load(&s->account->used) + subscription_bytes(&s->sub);
 }
 
 static uint64_t gpu_bytes(const struct session *s)
@@ -228,49 +190,11 @@ void session_close(struct session *s)
     uv_mutex_unlock(&e->lock);
 }
 
-static void call_event(struct session *s, const struct event *ev)
+static void session_dispatch(struct session *s)
 {
-    if (ev->kind == EVENT_FORMAT && s->sub.callbacks.on_format)
-        s->sub.callbacks.on_format(s->sub.ctx, &ev->pool->format);
-    else if (ev->kind == EVENT_FRAME && s->sub.callbacks.on_frame)
-        s->sub.callbacks.on_frame(s->sub.ctx, &ev->frame);
-    else if (ev->kind == EVENT_STATE && s->sub.callbacks.on_state)
-        s->sub.callbacks.on_state(s->sub.ctx, ev->running, ev->cause);
-}
-
-/* Info, then all events. After session_close nothing but on_end is called. */
-static void dispatch_events(struct session *s)
-{
-    struct engine *e = s->engine;
-    uv_mutex_lock(&e->lock);
-    bool info = s->sub.info_ready && !s->sub.info_sent;
-    s->sub.info_sent |= info;
-    struct event *events = s->sub.events;
-    s->sub.events = NULL;
-    s->sub.events_tail = &s->sub.events;
-    bool quiet = s->sub.closing;
-    uv_mutex_unlock(&e->lock);
-    if (info && !quiet && s->sub.callbacks.on_info)
-        s->sub.callbacks.on_info(s->sub.ctx, &s->info,
-                                 s->probe_only && s->params.side_data ? &s->probe_sei : NULL);
-    bool any = events != NULL;
-    for (struct event *ev = events; ev; ev = ev->next)
-        if (!s->sub.closing) /* a callback may close it */
-            call_event(s, ev);
+    bool any = subscription_dispatch(&s->sub);
     if (any && s->live)
-        atomic_store(&e->awake_until_ns, 0);
-    uv_mutex_lock(&e->lock);
-    while (events) {
-        struct event *ev = events;
-        events = ev->next;
-        if (ev->pool)
-            ev->pool->events--;
-        free(ev->frame.side);
-        free(ev);
-    }
-    if (any)
-        engine_wake_gpu(e);
-    uv_mutex_unlock(&e->lock);
+        atomic_store(&s->engine->awake_until_ns, 0);
 }
 
 static void session_end(struct session *s)
@@ -286,8 +210,7 @@ static void session_end(struct session *s)
     e->session_count--;
     fill_stats(s, &stats);
     uv_mutex_unlock(&e->lock);
-    if (s->sub.callbacks.on_end)
-        s->sub.callbacks.on_end(s->sub.ctx, &s->sub.failure, &stats);
+    subscription_call_end(&s->sub, &stats);
     session_free(s);
 }
 
@@ -298,7 +221,7 @@ static bool end_one(struct engine *e)
     struct session *ended = NULL;
     uv_mutex_lock(&e->lock);
     for (struct session *s = e->sessions; s && !ended; s = s->next)
-        if (s->sub.end_posted && !s->sub.events)
+        if (subscription_over(&s->sub))
             ended = s;
     uv_mutex_unlock(&e->lock);
     if (ended)
@@ -311,11 +234,11 @@ void sessions_dispatch(struct engine *e)
     /* Sessions are added and removed on this thread only, at the head of the list or in end_one. */
     uv_mutex_lock(&e->lock);
     for (struct session *s = e->sessions; s; s = s->next)
-        s->sub.news = s->sub.events || (s->sub.info_ready && !s->sub.info_sent);
+        s->sub.news = subscription_has_news(&s->sub);
     uv_mutex_unlock(&e->lock);
     for (struct session *s = e->sessions; s; s = s->next)
         if (s->sub.news)
-            dispatch_events(s);
+            session_dispatch(s);
     while (end_one(e))
         ;
 }

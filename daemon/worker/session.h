@@ -14,6 +14,7 @@
 #ifndef PELTON_SESSION_H
 #define PELTON_SESSION_H
 
+#include "daemon/worker/feed/feed.h"
 #include "gpu/engine/gpu.h"
 #include "proto/pelton.h"
 #include "proto/wire_stretch.h"
@@ -65,53 +66,6 @@ unsigned engine_validation_messages(const struct engine *e);
 /* closes all sessions first */
 void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx);
 
-/* The pool of one epoch: memfd, sealed (SHRINK, GROW, FUTURE_WRITE, SEAL), `slots` frames of the
- * same layout. */
-struct session_format {
-    uint32_t epoch, slots;
-    char pix_fmt[16];
-    uint32_t width, height, planes;
-    uint64_t slot_size;       /* slot s starts at s * slot_size */
-    uint64_t plane_offset[4]; /* inside the slot; 256-byte aligned */
-    uint32_t stride[4], plane_width[4], plane_height[4];
-    struct pelton_rational time_base, sar;
-    struct pelton_colour colour;
-    struct pelton_vui vui;
-    /* of the pictures that the rectangles mean; 0: there are none */
-    uint32_t blur_width, blur_height;
-    int memfd; /* borrowed: dup it to keep it; -1 without a pool (PELTON_NONE) */
-    uint64_t memfd_size;
-};
-
-struct session_frame {
-    uint64_t sequence;
-    uint8_t view; /* 1: the second view */
-    uint32_t epoch, slot, generation;
-    int64_t pts, dts, duration;
-    uint32_t flags; /* PELTON_FRAME_* */
-    enum pelton_field_order field_order;
-    int64_t received_ns, decoded_ns;
-    int64_t trace[PELTON_TRACE_POINTS]; /* without PELTON_TRACE_SENT */
-    uint64_t dropped_source, dropped_decoder;
-    const struct pelton_camera *camera; /* of cameras, borrowed; else NULL */
-    /* as one block, the engine's: borrowed for the callback; may be NULL */
-    struct pelton_side_data *side;
-};
-
-struct session_callbacks {
-    /* Once, when the source is open; sei: of a probe that asked for side data, else NULL. */
-    void (*on_info)(void *ctx, const struct pelton_info *info, const struct pelton_probe_sei *sei);
-    /* before the first frame of each epoch */
-    void (*on_format)(void *ctx, const struct session_format *format);
-    /* not for PELTON_NONE and PELTON_READBACK */
-    void (*on_frame)(void *ctx, const struct session_frame *frame);
-    /* cameras: lost, opened again; may be NULL */
-    void (*on_state)(void *ctx, bool running, const char *cause);
-    /* failure->code 0: end of stream */
-    void (*on_end)(void *ctx, const struct pelton_failure *failure,
-                   const struct pelton_stats *stats);
-};
-
 /* Returns at once; a source that cannot be opened ends with on_end. fd, where used, becomes the
  * session's; params and its strings are borrowed for the call only. No callback runs before
  * session_open has returned. resume_sequence: 0, or after the loss of an earlier worker the first
@@ -121,7 +75,7 @@ struct session_callbacks {
  * start at any earlier IDR whose sequence is known.) */
 int session_open(struct engine *e, const struct pelton_open_params *params,
                  struct wire_stretch stretch, uint64_t resume_sequence, bool probe_only,
-                 const struct session_callbacks *callbacks, void *ctx, struct session **out);
+                 const struct feed_callbacks *callbacks, void *ctx, struct session **out);
 /* A reader is done with a slot; a wrong epoch, slot or generation is ignored. */
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation);
 void session_stats(struct session *s, struct pelton_stats *out);

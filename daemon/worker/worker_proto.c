@@ -91,7 +91,7 @@ static void on_info(void *ctx, const struct pelton_info *info, const struct pelt
     }
 }
 
-static void on_format(void *ctx, const struct session_format *f)
+static void on_format(void *ctx, const struct feed_format *f)
 {
     struct worker_stream *ws = ctx;
     Pelton__FormatChanged m = PELTON__FORMAT_CHANGED__INIT;
@@ -132,7 +132,7 @@ static void on_format(void *ctx, const struct session_format *f)
                  f->memfd >= 0);
 }
 
-static void on_frame_ready(void *ctx, const struct session_frame *f)
+static void on_frame_ready(void *ctx, const struct feed_frame *f)
 {
     Pelton__FrameReady m = PELTON__FRAME_READY__INIT;
     m.sequence = f->sequence;
@@ -212,11 +212,11 @@ static void on_state(void *ctx, bool running, const char *cause)
     send_on(ws, WIRE_SOURCE_STATE, &m.base);
 }
 
-static const struct session_callbacks session_callbacks = {.on_info = on_info,
-                                                           .on_format = on_format,
-                                                           .on_frame = on_frame_ready,
-                                                           .on_state = on_state,
-                                                           .on_end = on_end};
+static const struct feed_callbacks session_callbacks = {.on_info = on_info,
+                                                        .on_format = on_format,
+                                                        .on_frame = on_frame_ready,
+                                                        .on_state = on_state,
+                                                        .on_end = on_end};
 
 /* ---- the engine ---- */
 

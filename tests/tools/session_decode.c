@@ -42,7 +42,7 @@
 struct run {
     struct engine *engine;
     struct session *session;
-    struct session_format format;
+    struct feed_format format;
     const uint8_t *memory;
     int memfd;
     struct AVMD5 *md5;
@@ -86,7 +86,7 @@ static void unmap(struct run *r)
     r->memfd = -1;
 }
 
-static void on_format(void *ctx, const struct session_format *f)
+static void on_format(void *ctx, const struct feed_format *f)
 {
     struct run *r = ctx;
     unmap(r);
@@ -110,9 +110,9 @@ static void to_hex(struct AVMD5 *md5, char text[33])
         sprintf(text + 2 * i, "%02x", sum[i]);
 }
 
-static void take_frame(struct run *r, const struct session_frame *frame)
+static void take_frame(struct run *r, const struct feed_frame *frame)
 {
-    const struct session_format *f = &r->format;
+    const struct feed_format *f = &r->format;
     const uint8_t *base = r->memory + frame->slot * f->slot_size;
     struct AVMD5 *one = opt.lines ? av_md5_alloc() : NULL;
     if (one)
@@ -136,7 +136,7 @@ static void take_frame(struct run *r, const struct session_frame *frame)
     }
 }
 
-static void on_frame(void *ctx, const struct session_frame *frame)
+static void on_frame(void *ctx, const struct feed_frame *frame)
 {
     struct run *r = ctx;
     if (frame->epoch != r->format.epoch) {
@@ -385,7 +385,7 @@ static void set_option(int c, struct engine_params *e)
 
 static void start(struct run *r, struct engine *e, const char *file)
 {
-    static const struct session_callbacks callbacks = {
+    static const struct feed_callbacks callbacks = {
         .on_info = on_info, .on_format = on_format, .on_frame = on_frame, .on_end = on_end};
     struct pelton_open_params p = opt.open;
     r->engine = e;

@@ -146,7 +146,7 @@ static bool free_one(struct camera_host *h)
 
 int camera_open(struct camera_host *h, struct engine *engine,
                 const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
-                const struct session_callbacks *callbacks, void *ctx, struct camera_reader **out,
+                const struct feed_callbacks *callbacks, void *ctx, struct camera_reader **out,
                 struct pelton_failure *failure)
 {
     struct camera_reader *r = calloc(1, sizeof(*r));
@@ -258,7 +258,7 @@ static void send_info(struct camera_reader *r)
                                .duration_us = -1,
                                .frames = -1,
                                .supported = true};
-    struct session_format format;
+    struct feed_format format;
     info.avg_frame_rate = info.frame_rate;
     snprintf(info.container, sizeof(info.container), "%s", kinds[p->kind]);
     snprintf(info.codec, sizeof(info.codec), "%s",

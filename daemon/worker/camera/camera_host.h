@@ -37,7 +37,7 @@ void camera_host_close(struct camera_host *h, void (*closed)(void *ctx), void *c
  * sequence numbers. On failure no callback runs. */
 int camera_open(struct camera_host *h, struct engine *engine,
                 const struct pelton_open_params *params, uint64_t resume_sequence, bool probe_only,
-                const struct session_callbacks *callbacks, void *ctx, struct camera_reader **out,
+                const struct feed_callbacks *callbacks, void *ctx, struct camera_reader **out,
                 struct pelton_failure *failure);
 void camera_release(struct camera_reader *r, uint32_t epoch, uint32_t slot, uint32_t generation);
 void camera_stats(struct camera_reader *r, struct pelton_stats *out);

@@ -87,7 +87,7 @@ struct camera {
 struct camera_event {
     struct camera_event *next;
     enum { EVENT_OF_FORMAT, EVENT_OF_FRAME, EVENT_OF_STATE } kind;
-    struct session_frame frame;
+    struct feed_frame frame;
     struct pelton_camera camera;
     bool running; /* EVENT_OF_STATE */
     char cause[256];
@@ -96,7 +96,7 @@ struct camera_event {
 struct camera_reader {
     struct camera_reader *next;
     struct camera *camera;
-    struct session_callbacks callbacks;
+    struct feed_callbacks callbacks;
     void *ctx;
     struct pelton_open_params params; /* no strings */
     char name[256];
@@ -106,7 +106,7 @@ struct camera_reader {
     bool prepared, info_ready, ready, released;
     bool pool_wanted, pool_making; /* reader_pool.c */
     int64_t ready_ns;              /* frames of a device in real time from then on are its own */
-    struct session_format layout;
+    struct feed_format layout;
     struct isp_camera *isp; /* its own, where it is blurred; development thread */
     uint32_t isp_look;
     struct pool *made; /* of the thread that makes it */
@@ -192,7 +192,7 @@ void reader_params(const struct camera *c, enum isp_format format, struct isp_pa
 bool reader_format_of(const char *pix_fmt, bool any, enum isp_format *out);
 const char *reader_pix_fmt(enum isp_format format);
 /* the same */
-void reader_layout(const struct camera *c, enum isp_format format, struct session_format *out);
+void reader_layout(const struct camera *c, enum isp_format format, struct feed_format *out);
 
 /* Sources; NULL: out of memory. */
 void *sim_source_create(struct camera *c, struct engine *engine);

@@ -8,7 +8,8 @@
 static void make(uv_work_t *work)
 {
     struct camera_reader *r = work->data;
-    r->pool_error = pool_create(r->camera->host->gpu, &r->layout, RECON_I420, true, &r->made);
+    r->pool_error = pool_create(
+        r->camera->host->gpu, &(struct pool_params){.format = r->layout, .memory = true}, &r->made);
 }
 
 /* Loop thread. */

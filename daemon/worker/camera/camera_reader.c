@@ -16,7 +16,7 @@ static const struct {
 } formats[] = {{"yuv420p", ISP_I420}, {"nv12", ISP_NV12},   {"p010le", ISP_P010},
                {"gray", ISP_GRAY8},   {"rgb24", ISP_RGB24}, {"rgba", ISP_RGBA},
                {"rgb48le", ISP_RGB48}};
-enum { FORMATS = sizeof(formats) / sizeof(*formats), SLOT_ALIGN = 4096 };
+enum { FORMATS = sizeof(formats) / sizeof(*formats) };
 
 bool reader_format_of(const char *pix_fmt, bool any, enum isp_format *out)
 {
@@ -169,27 +169,21 @@ static void describe_colour(const struct camera *c, enum isp_format format,
     }
 }
 
-void reader_layout(const struct camera *c, enum isp_format format, struct session_format *out)
+void reader_layout(const struct camera *c, enum isp_format format, struct feed_format *out)
 {
     struct isp_params params;
     uint32_t row_bytes[3], rows[3];
-    uint64_t end = 0;
     reader_params(c, format, &params);
-    *out = (struct session_format){.epoch = 1,
-                                   .width = params.out_width,
-                                   .height = params.out_height,
-                                   .time_base = {1, 1000000},
-                                   .sar = {1, 1},
-                                   .memfd = -1};
-    out->planes = isp_planes(&params, row_bytes, rows);
-    for (uint32_t i = 0; i < out->planes; i++) {
-        out->plane_offset[i] = end;
-        out->plane_width[i] = row_bytes[i];
-        out->plane_height[i] = rows[i];
-        out->stride[i] = (row_bytes[i] + ISP_STRIDE - 1) / ISP_STRIDE * ISP_STRIDE;
-        end += (uint64_t)out->stride[i] * rows[i];
-    }
-    out->slot_size = (end + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+    *out = (struct feed_format){.epoch = 1,
+                                .width = params.out_width,
+                                .height = params.out_height,
+                                .time_base = {1, 1000000},
+                                .sar = {1, 1},
+                                .memfd = -1};
+    uint32_t planes = isp_planes(&params, row_bytes, rows);
+    for (uint32_t i = 0; i < planes; i++)
+        feed_format_plane(out, row_bytes[i], rows[i], ISP_STRIDE);
+    feed_format_close(out);
     strcpy(out->pix_fmt, reader_pix_fmt(format));
     describe_colour(c, format, &out->colour);
 }

@@ -26,7 +26,7 @@ struct sim_source {
     struct session *session; /* loop thread; NULL: it has ended */
     bool ended, closing;     /* with the host's lock */
     struct pelton_failure failure;
-    struct session_format format; /* of the first epoch; memfd ours, -1 none */
+    struct feed_format format; /* of the first epoch; memfd ours, -1 none */
     uint32_t slots[32], n;
 
     struct camera_params params; /* camera's thread from here on */
@@ -40,7 +40,7 @@ static void on_info(void *ctx, const struct pelton_info *info, const struct pelt
 {
 }
 
-static void on_format(void *ctx, const struct session_format *format)
+static void on_format(void *ctx, const struct feed_format *format)
 {
     struct sim_source *s = ctx;
     if (s->format.memfd >= 0 || s->format.epoch)
@@ -49,7 +49,7 @@ static void on_format(void *ctx, const struct session_format *format)
     s->format.memfd = fcntl(format->memfd, F_DUPFD_CLOEXEC, 3);
 }
 
-static void on_frame(void *ctx, const struct session_frame *frame)
+static void on_frame(void *ctx, const struct feed_frame *frame)
 {
     struct sim_source *s = ctx;
     if (frame->epoch == s->format.epoch && frame->slot < s->format.slots && s->n < 32)
@@ -72,7 +72,7 @@ static void on_end(void *ctx, const struct pelton_failure *failure,
 
 void *sim_source_create(struct camera *c, struct engine *engine)
 {
-    static const struct session_callbacks callbacks = {
+    static const struct feed_callbacks callbacks = {
         .on_info = on_info, .on_format = on_format, .on_frame = on_frame, .on_end = on_end};
     const struct pelton_open_params params = {.uri = c->params.path,
                                               .fd = -1,
@@ -137,7 +137,7 @@ static bool wait_for_clip(struct sim_source *s)
 
 static int add_pictures(struct sim_source *s, const uint8_t *memory)
 {
-    const struct session_format *f = &s->format;
+    const struct feed_format *f = &s->format;
     for (uint32_t i = 0; i < s->n; i++) {
         const uint8_t *slot = memory + s->slots[i] * f->slot_size;
         struct sim_picture picture = {.width = f->width,
@@ -159,7 +159,7 @@ static int add_pictures(struct sim_source *s, const uint8_t *memory)
 
 static int make_scene(struct sim_source *s, struct camera_params *p, struct pelton_failure *failure)
 {
-    const struct session_format *f = &s->format;
+    const struct feed_format *f = &s->format;
     if (s->failure.code) {
         *failure = s->failure;
         return failure->code;

@@ -10,6 +10,7 @@
  */
 #include "daemon/worker/feed/blur_rects.h"
 #include "daemon/worker/feed/format.h"
+#include "daemon/worker/feed/pixels.h"
 #include "daemon/worker/steps/reconstruct.h"
 
 #include <stdio.h>
@@ -29,26 +30,11 @@
 
 /* ---- announcing ---- */
 
-static bool post(struct session *s, enum event_kind kind, struct pool *pool,
-                 const struct session_frame *frame)
-{
-    struct event *ev = calloc(1, sizeof(*ev));
-    if (!ev)
-        return false;
-    ev->kind = kind;
-    ev->pool = pool;
-    if (frame)
-        ev->frame = *frame;
-    subscription_post(&s->sub, ev);
-    return true;
-}
-
-static void announce_frame(struct session *s, struct output *out)
+static void output_announce(struct session *s, struct output *out)
 {
     struct pool *pool = out->pool;
     bool shown = pool->memory && s->params.bench.transport == PELTON_SHM;
-    if (!pool->announced)
-        pool->announced = post(s, EVENT_FORMAT, pool, NULL);
+    subscription_post_format(&s->sub, pool);
     out->frame.epoch = pool->format.epoch;
     out->frame.dropped_decoder = s->dropped_decoder;
     const struct job *owner = out->pic->holder.user;
@@ -61,10 +47,9 @@ static void announce_frame(struct session *s, struct output *out)
     s->stats.frames++;
     if (pool->memory)
         s->stats.bytes_delivered += pool->format.slot_size;
-    if (shown && post(s, EVENT_FRAME, pool, &out->frame)) {
-        pool->slots[out->frame.slot].state = POOL_HELD;
-        out->frame.side = NULL; /* the event's */
-    } else if (pool->memory)
+    if (shown)
+        subscription_post_frame(&s->sub, pool, &out->frame, NULL);
+    else if (pool->memory)
         pool_put(pool, out->frame.slot);
 }
 
@@ -77,7 +62,7 @@ static bool output_finished(const struct output *out)
 }
 
 /* Frames in output order, as far as they are finished. Their pictures are to be unreferenced. */
-static bool announce(struct session *s, struct h264_picture **unref, uint32_t *count)
+static bool session_announce(struct session *s, struct h264_picture **unref, uint32_t *count)
 {
     bool any = false;
     while (s->outputs && output_finished(s->outputs) && *count < UNREF_MAX) {
@@ -86,7 +71,7 @@ static bool announce(struct session *s, struct h264_picture **unref, uint32_t *c
         if (!s->outputs)
             s->outputs_tail = &s->outputs;
         if (!out->drop)
-            announce_frame(s, out);
+            output_announce(s, out);
         unref[(*count)++] = out->pic;
         free(out->frame.side);
         free(out);
@@ -99,7 +84,7 @@ static bool announce(struct session *s, struct h264_picture **unref, uint32_t *c
 
 /* After abort nothing new is submitted: what waits counts as done, frames that are not being
  * written are forgotten. */
-static bool discard(struct session *s, struct h264_picture **unref, uint32_t *count)
+static bool session_discard(struct session *s, struct h264_picture **unref, uint32_t *count)
 {
     bool any = false;
     for (struct job *job = s->window; job; job = job->next)
@@ -126,7 +111,7 @@ static bool discard(struct session *s, struct h264_picture **unref, uint32_t *co
     return any;
 }
 
-static void fail_session(struct session *s, int code, const char *what)
+static void session_abort(struct session *s, int code, const char *what)
 {
     char cause[256];
     snprintf(cause, sizeof(cause), "%.120s: %.125s", s->name, what);
@@ -148,7 +133,7 @@ static const struct h264_sps *sps_of_next(const struct session *s)
 }
 
 /* The oldest picture that waits decides which store the session uses. */
-static bool ensure_store(struct engine *e, struct session *s)
+static bool session_ensure_store(struct engine *e, struct session *s)
 {
     const struct h264_sps *sps = sps_of_next(s);
     if (!sps || store_serves(s, sps))
@@ -161,8 +146,9 @@ static bool ensure_store(struct engine *e, struct session *s)
     if (err == GPU_ERR_LOST)
         gpu_failed(e, err);
     else if (err)
-        fail_session(s, err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_OTHER,
-                     err == GPU_ERR_NOMEM ? "no GPU memory for its pictures" : gpu_error_text(err));
+        session_abort(s, err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_OTHER,
+                      err == GPU_ERR_NOMEM ? "no GPU memory for its pictures"
+                                           : gpu_error_text(err));
     return true;
 }
 
@@ -180,27 +166,24 @@ static uint32_t pool_depth(const struct engine *e, const struct session *s, uint
     return depth < LEAST_DEPTH ? LEAST_DEPTH : depth > MOST_DEPTH ? MOST_DEPTH : depth;
 }
 
-/* A pool has been made: it is the session's current one. */
-static void take_pool(struct engine *e, struct session *s)
+static bool session_start_pool(struct engine *e, struct session *s,
+                               const struct feed_format *format, enum recon_format delivered)
 {
-    int err = 0;
-    struct pool *pool = pool_maker_result(s, &err);
-    if (err) {
-        fail_session(s, err, "no memory for its frames");
-        return;
-    }
-    s->sub.epoch++;
-    if (s->sub.pools)
-        s->sub.pools->retired = true;
-    pool->next = s->sub.pools;
-    s->sub.pools = pool;
+    struct pixels pixels = {0};
+    struct pool_params params = {.format = *format,
+                                 .memory = s->params.bench.transport != PELTON_NONE,
+                                 .delivered = (uint8_t)delivered};
+    if (delivered == RECON_GRAY && pixels_by_name(format->pix_fmt, &pixels))
+        params.grey_depth = pixels.depth;
+    params.format.slots = pool_depth(e, s, format->slot_size);
+    return subscription_pool_start(&s->sub, &params);
 }
 
 /* The first frame that waits decides the epoch. */
-static bool ensure_pool(struct engine *e, struct session *s)
+static bool session_ensure_pool(struct engine *e, struct session *s)
 {
     struct output *out = s->outputs;
-    struct session_format format;
+    struct feed_format format;
     enum recon_format delivered;
     char why[128];
     if (s->sub.maker.running)
@@ -210,26 +193,22 @@ static bool ensure_pool(struct engine *e, struct session *s)
     if (!out && !s->ahead)
         return false;
     if (!format_of(s, out ? out->pic->sps : s->ahead, out && out->pic->view, &format, &delivered)) {
-        fail_session(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
+        session_abort(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
         return true;
     }
     if (s->sub.pools && format_equal(&format, &s->sub.pools->format))
         return false;
     bool fields =
         out ? out->structure != REC_FRAME : s->params.fields && !s->ahead->frame_mbs_only_flag;
-    if (!blur_admit(s, &format, fields, why)) {
-        fail_session(s, PELTON_ERR_USAGE, why);
-        return true;
-    }
-    format.epoch = s->sub.epoch + 1;
-    format.slots = pool_depth(e, s, format.slot_size);
-    if (!pool_maker_start(s, &format, delivered))
-        fail_session(s, PELTON_ERR_NOMEM, "no thread for its frames");
+    if (!blur_admit(&s->params, &format, fields, why))
+        session_abort(s, PELTON_ERR_USAGE, why);
+    else if (!session_start_pool(e, s, &format, delivered))
+        session_abort(s, PELTON_ERR_NOMEM, "no thread for its frames");
     return true;
 }
 
 /* What the first frame will need is there, and the stream thread may go on. */
-static void end_ahead(struct session *s)
+static void session_end_ahead(struct session *s)
 {
     if (s->ahead && (s->abort || (s->sub.pools && store_serves(s, s->ahead)))) {
         s->ahead = NULL;
@@ -237,26 +216,7 @@ static void end_ahead(struct session *s)
     }
 }
 
-/* Frees pools of former epochs that nobody uses, or all of them. */
-static bool collect_pools(struct engine *e, struct session *s, bool all)
-{
-    bool any = false;
-    for (struct pool **at = &s->sub.pools; *at;) {
-        struct pool *pool = *at;
-        if (!all && (!pool->retired || pool->busy || pool->events)) {
-            at = &pool->next;
-            continue;
-        }
-        *at = pool->next;
-        uv_mutex_unlock(&e->lock);
-        pool_free(pool);
-        uv_mutex_lock(&e->lock);
-        any = true;
-    }
-    return any;
-}
-
-static bool names_retired(const struct session *s)
+static bool session_names_retired(const struct session *s)
 {
     for (const struct output *out = s->outputs; out; out = out->next)
         if (out->pool && out->pool->retired)
@@ -264,30 +224,36 @@ static bool names_retired(const struct session *s)
     return false;
 }
 
-static bool may_release(const struct session *s)
+static bool session_may_end(const struct session *s)
 {
-    if (!s->thread_ended || s->window || s->outputs || s->live_pictures || s->sub.events ||
-        s->sub.released || s->sub.maker.running)
-        return false;
-    for (const struct pool *p = s->sub.pools; p; p = p->next)
-        if (p->events)
-            return false;
-    return true;
+    return s->thread_ended && !s->window && !s->outputs && !s->live_pictures && !s->sub.ended &&
+           subscription_quiet(&s->sub);
+}
+
+/* Nothing is in flight any more. The loop thread may finish. */
+static void session_give_up(struct engine *e, struct session *s)
+{
+    store_detach(s);
+    e->measure |= e->params.timestamps && e->measured < MEASUREMENTS;
+    subscription_end(&s->sub);
+    s->ended_ns = now_ns();
+    engine_notify(e);
 }
 
 bool session_tend(struct engine *e, struct session *s)
 {
     struct h264_picture *unref[UNREF_MAX];
     uint32_t count = 0;
-    bool any = s->sub.maker.running && s->sub.maker.done;
-    if (any)
-        take_pool(e, s);
+    bool any = subscription_pool_made(&s->sub);
+    int err = any ? subscription_pool_adopt(&s->sub) : 0;
+    if (err)
+        session_abort(s, err, "no memory for its frames");
     if (s->abort)
-        any |= discard(s, unref, &count);
+        any |= session_discard(s, unref, &count);
     else
-        any |= ensure_store(e, s) | ensure_pool(e, s);
-    end_ahead(s);
-    if (announce(s, unref, &count)) {
+        any |= session_ensure_store(e, s) | session_ensure_pool(e, s);
+    session_end_ahead(s);
+    if (session_announce(s, unref, &count)) {
         if (s->sub.events)
             engine_notify(e);
         session_account_memory(s);
@@ -300,16 +266,11 @@ bool session_tend(struct engine *e, struct session *s)
             h264_picture_unref(unref[i]);
         uv_mutex_lock(&e->lock);
     }
-    if (!names_retired(s))
-        any |= collect_pools(e, s, false);
-    if (may_release(s)) {
-        collect_pools(e, s, true);
-        store_detach(s);
-        e->measure |= e->params.timestamps && e->measured < MEASUREMENTS;
-        s->sub.released = true;
-        session_maybe_end(s);
-    } else if (any && s->abort) {
+    if (!session_names_retired(s))
+        any |= subscription_pools_free(&s->sub, false);
+    if (session_may_end(s))
+        session_give_up(e, s);
+    else if (any && s->abort)
         engine_notify(e);
-    }
     return any || count;
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Rectangles of a session to those of a delivery: in the size that the frames have now, and in rows
- * of a field where that leaves.
+ * Scaling of blurred rectangles to the size that the frames have now.
  */
 #include "daemon/worker/feed/blur_rects.h"
 
 #include <stdio.h>
-
-_Static_assert(PELTON_MAX_BLURS <= RECON_BLURS, "a delivery takes them all");
 
 bool blur_outside(const struct pelton_open_params *p, uint32_t width, uint32_t height,
                   char why[128])
@@ -24,9 +21,9 @@ bool blur_outside(const struct pelton_open_params *p, uint32_t width, uint32_t h
     return false;
 }
 
-bool blur_admit(struct session *s, struct session_format *format, bool fields, char why[128])
+bool blur_admit(struct pelton_open_params *p, struct feed_format *format, bool fields,
+                char why[128])
 {
-    struct pelton_open_params *p = &s->params;
     if (!p->n_blur)
         return true;
     if (!p->blur_width) {
@@ -58,17 +55,10 @@ struct pelton_rect blur_scaled(const struct pelton_open_params *p, uint32_t i, u
     return r;
 }
 
-void blur_delivery(const struct session *s, struct recon_delivery *d)
+struct pelton_rect blur_in_field(struct pelton_rect r)
 {
-    bool field = d->structure == REC_TOP || d->structure == REC_BOTTOM;
-    d->blur_count = s->params.n_blur;
-    for (uint32_t i = 0; i < d->blur_count; i++) {
-        struct pelton_rect r = blur_scaled(&s->params, i, d->width, d->height * (field ? 2 : 1));
-        if (field) { /* its rows that lie in it, and one more where it begins or ends between two */
-            uint32_t end = (r.y + r.height + 1) / 2;
-            r.y /= 2;
-            r.height = end - r.y;
-        }
-        d->blur[i] = (struct recon_rect){r.x, r.y, r.width, r.height};
-    }
+    uint32_t end = (r.y + r.height + 1) / 2;
+    r.y /= 2;
+    r.height = end - r.y;
+    return r;
 }

@@ -5,12 +5,15 @@
  */
 #include "daemon/worker/feed/format.h"
 
-#include "daemon/worker/source/side_data.h"
+#include "daemon/worker/feed/blur_rects.h"
 #include "daemon/worker/feed/pixels.h"
+#include "daemon/worker/source/side_data.h"
 
 #include <string.h>
 
 #define UNSPECIFIED 2 /* H.273 */
+
+_Static_assert(PELTON_MAX_BLURS <= RECON_BLURS, "a delivery takes them all");
 
 /* Where nobody says: BT.709 from 720 lines on, BT.601 below (525 lines: SMPTE 170M, 625: BT.470BG),
  * limited range. */
@@ -58,25 +61,25 @@ struct pelton_colour format_colour(const struct session *s, const struct h264_sp
     return colour;
 }
 
-static bool same_layout(const struct session_format *a, const struct session_format *b)
+static bool same_layout(const struct feed_format *a, const struct feed_format *b)
 {
     return a->width == b->width && a->height == b->height && !strcmp(a->pix_fmt, b->pix_fmt);
 }
 
 bool format_of(const struct session *s, const struct h264_sps *sps, bool second_view,
-               struct session_format *out, enum recon_format *delivered)
+               struct feed_format *out, enum recon_format *delivered)
 {
     uint32_t width = sps->mb_width * 16u - sps->crop_left - sps->crop_right;
     uint32_t height = sps->mb_height * 16u - sps->crop_top - sps->crop_bottom;
-    struct session_format f = {.memfd = -1};
+    struct feed_format f = {.memfd = -1};
     struct pixels pixels;
     if (!pixels_choose(s->pix_fmt, sps, &pixels, delivered) &&
         (!s->params.any_pix_fmt || !pixels_choose(NULL, sps, &pixels, delivered)))
         return false;
     if (s->params.fields && !sps->frame_mbs_only_flag)
         height /= 2; /* cropping is in units of two rows (7-21, 7-22) */
-    pool_layout(&pixels, width, height, &f);
-    f.time_base = s->info.time_base;
+    pixels_layout(&pixels, width, height, &f);
+    f.time_base = s->sub.info.time_base;
     f.sar = s->container_sar.num ? s->container_sar : (struct pelton_rational){0, 1};
     if (!f.sar.num && sps->vui_present && sps->vui.sar_width && sps->vui.sar_height)
         f.sar = (struct pelton_rational){sps->vui.sar_width, sps->vui.sar_height};
@@ -106,8 +109,19 @@ static bool same_vui(const struct pelton_vui *a, const struct pelton_vui *b)
            a->pic_struct == b->pic_struct;
 }
 
-bool format_equal(const struct session_format *a, const struct session_format *b)
+bool format_equal(const struct feed_format *a, const struct feed_format *b)
 {
     return same_layout(a, b) && same_rational(a->sar, b->sar) &&
            !memcmp(&a->colour, &b->colour, sizeof(a->colour)) && same_vui(&a->vui, &b->vui);
+}
+
+void format_blur(const struct session *s, struct recon_delivery *d)
+{
+    bool field = d->structure == REC_TOP || d->structure == REC_BOTTOM;
+    d->blur_count = s->params.n_blur;
+    for (uint32_t i = 0; i < d->blur_count; i++) {
+        struct pelton_rect r = blur_scaled(&s->params, i, d->width, d->height * (field ? 2 : 1));
+        r = field ? blur_in_field(r) : r;
+        d->blur[i] = (struct recon_rect){r.x, r.y, r.width, r.height};
+    }
 }

@@ -12,8 +12,10 @@ struct pelton_colour format_colour(const struct session *s, const struct h264_sp
 /* All of *out but epoch, slots and memory, of frames with this SPS. With the lock. False: the
  * session's pixel format cannot be made of it. */
 bool format_of(const struct session *s, const struct h264_sps *sps, bool second_view,
-               struct session_format *out, enum recon_format *delivered);
+               struct feed_format *out, enum recon_format *delivered);
+/* Fills d->blur from the other members of d. */
+void format_blur(const struct session *s, struct recon_delivery *d);
 /* Same epoch? */
-bool format_equal(const struct session_format *a, const struct session_format *b);
+bool format_equal(const struct feed_format *a, const struct feed_format *b);
 
 #endif

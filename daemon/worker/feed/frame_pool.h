@@ -1,58 +1,56 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The pool of one epoch: a sealed memfd of slots, one frame each, and a thread that makes it.
+ * The pool of one epoch: a memfd that the GPU writes frames into and that readers map.
+ *
+ * Life cycle of a slot: FREE -> WRITING (the GPU writes into it) -> HELD (announced to the reader)
+ * -> FREE. Each turn has a new generation. A pool is used under its owner's lock, but for
+ * pool_create and pool_free.
  */
 #ifndef PELTON_FRAME_POOL_H
 #define PELTON_FRAME_POOL_H
 
-#include "daemon/worker/session.h"
-#include "gpu/h264/recon.h"
+#include "daemon/worker/feed/feed.h"
+#include "gpu/engine/gpu.h"
 
 enum pool_slot_state { POOL_FREE, POOL_WRITING, POOL_HELD };
 
+struct pool_slot {
+    enum pool_slot_state state;
+    uint32_t generation;
+};
+
+struct pool_params {
+    struct feed_format format; /* all but memfd and memfd_size */
+    bool memory;               /* false: nobody maps the frames (PELTON_NONE) */
+    /* 0: the GPU writes all planes. Else it writes the first alone: the others hold mid-grey of so
+     * many bits. */
+    uint8_t grey_depth;
+    uint8_t delivered; /* enum recon_format of a decoded stream: the planes that the GPU writes */
+};
+
 struct pool {
-    struct session_format format;
-    void *memory; /* NULL for PELTON_NONE */
+    struct feed_format format;
+    void *memory; /* NULL: there is none */
     struct gpu_host *host;
-    /* The frame store writes this format. It is luma alone where a 4:0:0 stream leaves with chroma
-     * planes. */
-    enum recon_format delivered;
+    uint8_t delivered;
     bool announced, retired; /* on_format is queued; a newer epoch exists */
     uint32_t busy;           /* slots that are not FREE */
     uint32_t events;         /* queued events that name the pool */
-    struct {
-        enum pool_slot_state state;
-        uint32_t generation;
-    } *slots;
+    struct pool_slot *slots;
     uint32_t cursor; /* slots are handed out in turn */
     struct pool *next;
 };
 
-/* A pool takes a tenth of a second to allocate and pin. So a thread of its own makes it, and the
- * GPU thread goes on. Any thread may call. */
-int pool_create(struct gpu *gpu, const struct session_format *format, enum recon_format delivered,
-                bool memory, struct pool **out);
-void pool_free(struct pool *pool);                 /* without the lock; NULL is allowed */
-bool pool_take(struct pool *pool, uint32_t *slot); /* FREE -> WRITING, new generation */
-void pool_put(struct pool *pool, uint32_t slot);   /* -> FREE */
-/* Planes of one frame; fills pix_fmt, planes, offsets, strides, sizes and slot_size. */
-struct pixels;
-void pool_layout(const struct pixels *pixels, uint32_t width, uint32_t height,
-                 struct session_format *format);
+/* It allocates and pins, which takes a tenth of a second. gpu NULL: without a device (tests). Any
+ * thread. Returns 0 or enum pelton_error. */
+int pool_create(struct gpu *gpu, const struct pool_params *params, struct pool **out);
+void pool_free(struct pool *pool); /* NULL is allowed */
 
-/* The thread that makes the next pool of a session. There is one at a time. GPU thread, with the
- * lock. */
-struct pool_maker {
-    uv_thread_t thread;
-    struct session_format format;
-    enum recon_format delivered;
-    bool running, done; /* the thread exists; it has nothing more to do than to end */
-    int error;
-    struct pool *pool;
-};
-bool pool_maker_start(struct session *s, const struct session_format *format,
-                      enum recon_format delivered);
-/* after done; drops the lock to join the thread */
-struct pool *pool_maker_result(struct session *s, int *error);
+/* FREE -> WRITING with a new generation; false: no slot is free. */
+bool pool_take(struct pool *pool, uint32_t *slot);
+void pool_hold(struct pool *pool, uint32_t slot); /* WRITING -> HELD */
+void pool_put(struct pool *pool, uint32_t slot);  /* -> FREE */
+/* HELD -> FREE; false: the slot does not exist, is not held, or has another generation. */
+bool pool_release(struct pool *pool, uint32_t slot, uint32_t generation);
 
 #endif

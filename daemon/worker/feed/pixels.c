@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PLANE_ALIGN 256u
+
 static const struct family {
     const char *name;
     enum recon_format planes;
@@ -87,4 +89,24 @@ bool pixels_choose(const char *wish, const struct h264_sps *sps, struct pixels *
     *out = wanted;
     *delivered = luma ? RECON_GRAY : RECON_NV12;
     return true;
+}
+
+void pixels_layout(const struct pixels *pixels, uint32_t width, uint32_t height,
+                   struct feed_format *f)
+{
+    uint32_t bytes = pixels->depth > 8 ? 2 : 1, half_width = (width + 1) / 2,
+             half_height = (height + 1) / 2;
+    f->planes = 0;
+    f->slot_size = 0;
+    feed_format_plane(f, bytes * width, height, PLANE_ALIGN);
+    if (pixels->planes == RECON_NV12)
+        feed_format_plane(f, bytes * 2 * half_width, half_height, PLANE_ALIGN);
+    else
+        for (int p = 0; p < 2 && pixels->planes != RECON_GRAY; p++)
+            feed_format_plane(f, bytes * (pixels->planes == RECON_I444 ? width : half_width),
+                              pixels->planes == RECON_I420 ? half_height : height, PLANE_ALIGN);
+    feed_format_close(f);
+    strcpy(f->pix_fmt, pixels->name);
+    f->width = width;
+    f->height = height;
 }

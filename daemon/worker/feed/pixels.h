@@ -6,6 +6,7 @@
 #define PELTON_PIXELS_H
 
 #include "codec/h264.h"
+#include "daemon/worker/feed/feed.h"
 #include "gpu/h264/recon.h"
 
 struct pixels {
@@ -14,6 +15,10 @@ struct pixels {
     uint8_t depth; /* 8: samples of one byte; 9..14: of two, little endian, in the low bits */
     bool rgb;      /* planes are G, B, R */
 };
+
+/* Planes of one frame; fills pix_fmt, planes, offsets, strides, sizes and slot_size. */
+void pixels_layout(const struct pixels *pixels, uint32_t width, uint32_t height,
+                   struct feed_format *format);
 
 /* False: the name is none that a decoder could give out. */
 bool pixels_by_name(const char *name, struct pixels *out);

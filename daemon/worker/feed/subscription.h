@@ -1,43 +1,123 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A subscription: the events, the frame pools and the end of one reader.
+ * A subscription: the events, the frame pools and the end of one reader. Decoded streams and
+ * cameras embed the same type.
  *
- * The engine's lock guards every field that is not marked with its thread.
+ * Life cycle: init -> pools, events -> ended (the owner gives up the pools) -> over -> on_end, once
+ * -> clear. Pools are made by a thread of their own, one at a time.
+ *
+ * The owner has a lock and two threads. The working thread makes frames and posts events. The loop
+ * thread calls back. The lock guards every field that is not marked with its thread. Functions are
+ * called with the lock unless they say otherwise.
  */
 #ifndef PELTON_SUBSCRIPTION_H
 #define PELTON_SUBSCRIPTION_H
 
 #include "daemon/worker/feed/frame_pool.h"
 
+#include <uv.h>
+
+/* The object that embeds the subscription, and its lock. */
+struct subscription_owner {
+    uv_mutex_t *lock;
+    struct gpu *gpu;           /* NULL: pools without a device (tests) */
+    void (*wake)(void *owner); /* with the lock: the working thread has something to do */
+    void *owner;
+};
+
 enum event_kind { EVENT_FORMAT, EVENT_FRAME, EVENT_STATE };
 struct event {
     struct event *next;
     enum event_kind kind;
-    struct pool *pool;          /* its events counts it; may be NULL */
-    struct session_frame frame; /* owns its side */
-    bool running;               /* EVENT_STATE */
+    struct pool *pool;       /* its `events` counts this one; NULL: a state */
+    struct feed_frame frame; /* owns its side data */
+    struct pelton_camera camera;
+    bool running; /* EVENT_STATE */
     char cause[256];
 };
 
+/* The thread that makes the next pool. */
+struct pool_maker {
+    uv_thread_t thread;
+    struct pool_params params;
+    bool running, done; /* the thread exists; it has nothing left to do but to end */
+    int error;
+    struct pool *pool;
+};
+
 struct subscription {
-    struct session_callbacks callbacks; /* loop thread */
+    struct subscription_owner by;
+    struct feed_callbacks callbacks; /* loop thread */
     void *ctx;
 
+    struct pelton_info info;            /* constant once info_ready */
+    struct pelton_probe_sei *probe_sei; /* NULL: none; borrowed */
+    bool info_ready, info_sent;
     struct event *events, **events_tail;
     bool news; /* loop thread: there are events, or information */
-    bool info_ready, info_sent;
 
     struct pool *pools;      /* newest first; the first is the current one */
     struct pool_maker maker; /* of the next one */
-    uint32_t epoch;
+    uint32_t epoch;          /* of the current one; 0: there is none */
 
-    bool closing;    /* the reader has closed it */
-    bool released;   /* pools are given up */
-    bool end_posted; /* on_end may follow */
-    bool has_failure;
+    bool closing;                  /* the reader has closed it: nothing but on_end is called */
+    bool ended;                    /* the owner has given up the pools: on_end may follow */
     struct pelton_failure failure; /* the first cause */
 };
 
-void subscription_post(struct subscription *sub, struct event *ev); /* with the lock */
+void subscription_init(struct subscription *sub, const struct subscription_owner *by,
+                       const struct feed_callbacks *callbacks, void *ctx);
+void subscription_clear(
+    struct subscription *sub); /* without the lock; no thread uses it any more */
+/* The first failure stays. */
+void subscription_fail(struct subscription *sub, int code, const char *cause, const char *hint);
+
+/* ---- events ---- */
+
+/* False: no memory. */
+bool subscription_post_state(struct subscription *sub, bool running, const char *cause);
+/* The first call for a pool queues its format. */
+bool subscription_post_format(struct subscription *sub, struct pool *pool);
+/* The format where that is new, and a frame in a slot that is WRITING. Takes frame->side. On
+ * success the slot is HELD; else it is FREE and frame->side stays the caller's. camera may be
+ * NULL. */
+bool subscription_post_frame(struct subscription *sub, struct pool *pool, struct feed_frame *frame,
+                             const struct pelton_camera *camera);
+/* Loop thread: there is something to call back. */
+bool subscription_has_news(const struct subscription *sub);
+/* Loop thread, without the lock. Calls back information and all events. A callback may close the
+ * subscription; then the rest is dropped. True: there were events. */
+bool subscription_dispatch(struct subscription *sub);
+
+/* ---- pools ---- */
+
+/* Starts the thread that makes the pool of the next epoch. False: there is no thread. */
+bool subscription_pool_start(struct subscription *sub, const struct pool_params *params);
+/* The pool is made, and subscription_pool_adopt does not wait. */
+static inline bool subscription_pool_made(const struct subscription *sub)
+{
+    return sub->maker.running && sub->maker.done;
+}
+/* Makes that pool the current one; drops the lock. Returns 0 or enum pelton_error. */
+int subscription_pool_adopt(struct subscription *sub);
+/* Frees pools of former epochs that nobody uses, or all; drops the lock. True: there were some. */
+bool subscription_pools_free(struct subscription *sub, bool all);
+/* The reader is done with a slot; a wrong epoch, slot or generation is ignored. Loop thread,
+ * without the lock. */
+void subscription_release(struct subscription *sub, uint32_t epoch, uint32_t slot,
+                          uint32_t generation);
+uint64_t subscription_bytes(const struct subscription *sub); /* of all pools */
+
+/* ---- the end ---- */
+
+/* No event is queued or being called, and no pool is being made. */
+bool subscription_quiet(const struct subscription *sub);
+/* Once the owner has nothing in flight and the subscription is quiet: frees all pools (drops the
+ * lock), and on_end may follow. */
+void subscription_end(struct subscription *sub);
+/* Loop thread: on_end is due, as everything else was called back. */
+bool subscription_over(const struct subscription *sub);
+/* Loop thread, without the lock, once. */
+void subscription_call_end(struct subscription *sub, const struct pelton_stats *stats);
 
 #endif

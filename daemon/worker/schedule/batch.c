@@ -7,7 +7,6 @@
  * earlier batch: batches execute in the order of submission. So a batch holds pictures that do not
  * refer to each other, of any session and any GOP of the store.
  */
-#include "daemon/worker/feed/blur_rects.h"
 #include "daemon/worker/schedule/batch.h"
 
 #include <stdlib.h>
@@ -317,7 +316,7 @@ struct batch *scheduler_collect(struct engine *e, struct store *st)
 static void deliver(struct batch *b, struct session *s, struct output *out, struct pool *pool,
                     uint32_t slot)
 {
-    const struct session_format *f = &pool->format;
+    const struct feed_format *f = &pool->format;
     const struct h264_sps *sps = out->pic->sps;
     struct recon_delivery *d = &b->deliveries[b->m];
     *d = (struct recon_delivery){.slot = (uint32_t)out->pic->holder.slot,
@@ -326,11 +325,11 @@ static void deliver(struct batch *b, struct session *s, struct output *out, stru
                                  .crop_y = sps->crop_top,
                                  .width = f->width,
                                  .height = f->height,
-                                 .format = pool->delivered,
+                                 .format = (enum recon_format)pool->delivered,
                                  .structure = out->structure};
     if (out->structure != REC_FRAME)
         d->crop_y /= 2;
-    blur_delivery(s, d);
+    format_blur(s, d);
     for (uint32_t p = 0; p < f->planes; p++) {
         d->offset[p] = slot * f->slot_size + f->plane_offset[p];
         d->stride[p] = f->stride[p];
@@ -383,7 +382,7 @@ static void collect_outputs(struct session *s, struct batch *b)
     for (struct output *out = s->outputs; out && b->m < BATCH_DELIVERIES && !s->abort;
          out = out->next) {
         const struct job *job = out->pic->holder.user;
-        struct session_format format;
+        struct feed_format format;
         enum recon_format delivered;
         uint32_t slot;
         if (out->state != OUTPUT_QUEUED)

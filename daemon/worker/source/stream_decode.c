@@ -265,14 +265,9 @@ static void run(struct stream *st)
 static void on_source_state(void *ctx, bool running, const char *cause)
 {
     struct stream *st = ctx;
-    struct event *ev = calloc(1, sizeof(*ev));
-    if (!ev)
-        return; /* the next one will be told */
-    ev->kind = EVENT_STATE;
-    ev->running = running;
-    snprintf(ev->cause, sizeof(ev->cause), "%s", cause);
     uv_mutex_lock(&st->engine->lock);
-    subscription_post(&st->session->sub, ev);
+    /* without memory it is told at the next change */
+    subscription_post_state(&st->session->sub, running, cause);
     uv_mutex_unlock(&st->engine->lock);
     engine_notify(st->engine);
 }
@@ -318,7 +313,7 @@ static int stream_open(struct stream *st)
     source_colour(&st->source, &s->container_colour, &s->has_container_colour);
     s->container_sar = (struct pelton_rational){st->source.stream->sample_aspect_ratio.num,
                                                 st->source.stream->sample_aspect_ratio.den};
-    s->info = st->info; /* formats need the time base */
+    s->sub.info = st->info; /* formats need the time base */
     s->live = s->params.realtime || st->source.size < 0;
     uv_mutex_unlock(&st->engine->lock);
     set_range(st);

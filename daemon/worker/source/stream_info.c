@@ -85,7 +85,7 @@ void stream_give_info(struct stream *st, bool supported, const char *element, co
     uv_mutex_lock(&st->engine->lock);
     bool first = !s->sub.info_ready;
     if (first) {
-        s->info = st->info;
+        s->sub.info = st->info;
         s->probe_sei = st->probe.out;
         s->sub.info_ready = true;
     }

@@ -73,18 +73,18 @@ static void emit_part(struct stream *st, struct h264_picture *pic, const struct 
     out->pic = h264_picture_ref(pic);
     out->structure = structure;
     out->frame =
-        (struct session_frame){.sequence = sequence,
-                               .view = pic->view,
-                               .pts = second && pts != TIMESTAMPS_NONE ? pts + part : pts,
-                               .dts = given_time(st, t->dts),
-                               .duration = part,
-                               .received_ns = t->received_ns,
-                               .dropped_source = st->source.dropped,
-                               .flags = frame_flags(st, pic, second),
-                               .field_order = structure == REC_FRAME ? order
-                                              : structure == REC_TOP ? PELTON_TOP_FIELD
-                                                                     : PELTON_BOTTOM_FIELD,
-                               .side = second ? NULL : side_data_of(pic, s->params.side_data)};
+        (struct feed_frame){.sequence = sequence,
+                            .view = pic->view,
+                            .pts = second && pts != TIMESTAMPS_NONE ? pts + part : pts,
+                            .dts = given_time(st, t->dts),
+                            .duration = part,
+                            .received_ns = t->received_ns,
+                            .dropped_source = st->source.dropped,
+                            .flags = frame_flags(st, pic, second),
+                            .field_order = structure == REC_FRAME ? order
+                                           : structure == REC_TOP ? PELTON_TOP_FIELD
+                                                                  : PELTON_BOTTOM_FIELD,
+                            .side = second ? NULL : side_data_of(pic, s->params.side_data)};
     uv_mutex_lock(&st->engine->lock);
     *s->outputs_tail = out;
     s->outputs_tail = &out->next;

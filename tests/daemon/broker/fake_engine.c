@@ -40,7 +40,7 @@ struct script {
 struct session {
     struct session *next;
     struct engine *engine;
-    const struct session_callbacks *callbacks;
+    const struct feed_callbacks *callbacks;
     void *ctx;
     uv_timer_t timer;
     struct script script;
@@ -174,20 +174,20 @@ static void pool_make(struct session *s)
     s->epoch++;
     uint32_t stride = ((uint32_t)p->width + 255) & ~255u;
     s->slot_size = ((uint64_t)stride * (uint64_t)p->height + 4095) & ~(uint64_t)4095;
-    struct session_format f = {.epoch = s->epoch,
-                               .slots = (uint32_t)p->slots,
-                               .pix_fmt = "gray",
-                               .width = (uint32_t)p->width,
-                               .height = (uint32_t)p->height,
-                               .planes = 1,
-                               .slot_size = s->slot_size,
-                               .stride = {stride},
-                               .plane_width = {(uint32_t)p->width},
-                               .plane_height = {(uint32_t)p->height},
-                               .time_base = {1, 25},
-                               .sar = {1, 1},
-                               .memfd = -1,
-                               .memfd_size = s->slot_size * (uint64_t)p->slots};
+    struct feed_format f = {.epoch = s->epoch,
+                            .slots = (uint32_t)p->slots,
+                            .pix_fmt = "gray",
+                            .width = (uint32_t)p->width,
+                            .height = (uint32_t)p->height,
+                            .planes = 1,
+                            .slot_size = s->slot_size,
+                            .stride = {stride},
+                            .plane_width = {(uint32_t)p->width},
+                            .plane_height = {(uint32_t)p->height},
+                            .time_base = {1, 25},
+                            .sar = {1, 1},
+                            .memfd = -1,
+                            .memfd_size = s->slot_size * (uint64_t)p->slots};
     if (s->transport != PELTON_NONE) {
         f.memfd = memfd_create("fake-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
         if (f.memfd < 0 || ftruncate(f.memfd, (off_t)f.memfd_size) < 0)
@@ -311,17 +311,17 @@ static void announce(struct session *s, uint32_t slot)
         p->paint > 0 && p->paint < p->height ? stride * (uint64_t)p->paint : s->slot_size;
     memset(s->memory + slot * s->slot_size, (int)(s->sequence & 255), painted);
     s->held[slot] = ++s->generation;
-    struct session_frame f = {.sequence = s->sequence,
-                              .epoch = s->epoch,
-                              .slot = slot,
-                              .generation = s->generation,
-                              .pts = (int64_t)s->sequence,
-                              .dts = (int64_t)s->sequence,
-                              .duration = 1,
-                              .flags = (s->sequence == 0 ? PELTON_FRAME_KEY : 0) |
-                                       (last_frame(s) ? PELTON_FRAME_LAST : 0),
-                              .received_ns = now_ns(),
-                              .decoded_ns = now_ns()};
+    struct feed_frame f = {.sequence = s->sequence,
+                           .epoch = s->epoch,
+                           .slot = slot,
+                           .generation = s->generation,
+                           .pts = (int64_t)s->sequence,
+                           .dts = (int64_t)s->sequence,
+                           .duration = 1,
+                           .flags = (s->sequence == 0 ? PELTON_FRAME_KEY : 0) |
+                                    (last_frame(s) ? PELTON_FRAME_LAST : 0),
+                           .received_ns = now_ns(),
+                           .decoded_ns = now_ns()};
     s->callbacks->on_frame(s->ctx, &f);
 }
 
@@ -362,7 +362,7 @@ static void on_timer(uv_timer_t *timer)
 
 int session_open(struct engine *e, const struct pelton_open_params *params,
                  struct wire_stretch stretch, uint64_t resume_sequence, bool probe_only,
-                 const struct session_callbacks *callbacks, void *ctx, struct session **out)
+                 const struct feed_callbacks *callbacks, void *ctx, struct session **out)
 {
     struct session *s = calloc(1, sizeof(*s));
     if (!s)

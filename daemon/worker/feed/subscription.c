@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Events, pools and the end of a subscription. See subscription.h.
+ *
+ * The failure modes are no memory for an event (the frame is not shown), no memory for a pool (the
+ * owner fails the reader) and a close at any moment (queued events are dropped, not called).
+ */
+#include "daemon/worker/feed/subscription.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void subscription_init(struct subscription *sub, const struct subscription_owner *by,
+                       const struct feed_callbacks *callbacks, void *ctx)
+{
+    *sub = (struct subscription){.by = *by, .callbacks = *callbacks, .ctx = ctx};
+    sub->events_tail = &sub->events;
+}
+
+static void event_free(struct event *ev)
+{
+    free(ev->frame.side);
+    free(ev);
+}
+
+void subscription_clear(struct subscription *sub)
+{
+    while (sub->events) {
+        struct event *ev = sub->events;
+        sub->events = ev->next;
+        event_free(ev);
+    }
+}
+
+void subscription_fail(struct subscription *sub, int code, const char *cause, const char *hint)
+{
+    struct pelton_failure *f = &sub->failure;
+    if (f->code)
+        return;
+    f->code = code;
+    snprintf(f->cause, sizeof(f->cause), "%s", cause);
+    snprintf(f->hint, sizeof(f->hint), "%s", hint);
+}
+
+/* ---- events ---- */
+
+static struct event *event_append(struct subscription *sub, enum event_kind kind, struct pool *pool)
+{
+    struct event *ev = calloc(1, sizeof(*ev));
+    if (!ev)
+        return NULL;
+    ev->kind = kind;
+    ev->pool = pool;
+    if (pool)
+        pool->events++;
+    *sub->events_tail = ev;
+    sub->events_tail = &ev->next;
+    return ev;
+}
+
+bool subscription_post_state(struct subscription *sub, bool running, const char *cause)
+{
+    struct event *ev = event_append(sub, EVENT_STATE, NULL);
+    if (!ev)
+        return false;
+    ev->running = running;
+    snprintf(ev->cause, sizeof(ev->cause), "%s", cause);
+    return true;
+}
+
+bool subscription_post_format(struct subscription *sub, struct pool *pool)
+{
+    if (!pool->announced)
+        pool->announced = event_append(sub, EVENT_FORMAT, pool) != NULL;
+    return pool->announced;
+}
+
+bool subscription_post_frame(struct subscription *sub, struct pool *pool, struct feed_frame *frame,
+                             const struct pelton_camera *camera)
+{
+    struct event *ev = NULL;
+    if (subscription_post_format(sub, pool))
+        ev = event_append(sub, EVENT_FRAME, pool);
+    if (!ev) {
+        pool_put(pool, frame->slot);
+        return false;
+    }
+    ev->frame = *frame;
+    frame->side = NULL;
+    if (camera) {
+        ev->camera = *camera;
+        ev->frame.camera = &ev->camera;
+    }
+    pool_hold(pool, frame->slot);
+    return true;
+}
+
+static bool info_due(const struct subscription *sub)
+{
+    return sub->info_ready && !sub->info_sent;
+}
+
+bool subscription_has_news(const struct subscription *sub)
+{
+    return sub->events || info_due(sub);
+}
+
+static void event_call(struct subscription *sub, const struct event *ev)
+{
+    const struct feed_callbacks *to = &sub->callbacks;
+    if (ev->kind == EVENT_FORMAT && to->on_format)
+        to->on_format(sub->ctx, &ev->pool->format);
+    else if (ev->kind == EVENT_FRAME && to->on_frame)
+        to->on_frame(sub->ctx, &ev->frame);
+    else if (ev->kind == EVENT_STATE && to->on_state)
+        to->on_state(sub->ctx, ev->running, ev->cause);
+}
+
+/* `closing` changes on this thread alone, so it is read without the lock. */
+bool subscription_dispatch(struct subscription *sub)
+{
+    uv_mutex_lock(sub->by.lock);
+    bool info = info_due(sub);
+    sub->info_sent |= info;
+    struct event *events = sub->events;
+    sub->events = NULL;
+    sub->events_tail = &sub->events;
+    uv_mutex_unlock(sub->by.lock);
+    if (info && !sub->closing && sub->callbacks.on_info)
+        sub->callbacks.on_info(sub->ctx, &sub->info, sub->probe_sei);
+    for (const struct event *ev = events; ev && !sub->closing; ev = ev->next)
+        event_call(sub, ev);
+    bool any = events != NULL;
+    uv_mutex_lock(sub->by.lock);
+    while (events) {
+        struct event *ev = events;
+        events = ev->next;
+        if (ev->pool)
+            ev->pool->events--;
+        event_free(ev);
+    }
+    if (any)
+        sub->by.wake(sub->by.owner);
+    uv_mutex_unlock(sub->by.lock);
+    return any;
+}
+
+/* ---- pools ---- */
+
+static void pool_maker_main(void *subscription)
+{
+    struct subscription *sub = subscription;
+    struct pool *pool = NULL;
+    int err = pool_create(sub->by.gpu, &sub->maker.params, &pool);
+    uv_mutex_lock(sub->by.lock);
+    sub->maker.error = err;
+    sub->maker.pool = pool;
+    sub->maker.done = true;
+    sub->by.wake(sub->by.owner);
+    uv_mutex_unlock(sub->by.lock);
+}
+
+bool subscription_pool_start(struct subscription *sub, const struct pool_params *params)
+{
+    struct pool_maker *m = &sub->maker;
+    *m = (struct pool_maker){.params = *params};
+    m->params.format.epoch = sub->epoch + 1;
+    m->running = uv_thread_create(&m->thread, pool_maker_main, sub) == 0;
+    return m->running;
+}
+
+int subscription_pool_adopt(struct subscription *sub)
+{
+    struct pool_maker *m = &sub->maker;
+    uv_mutex_unlock(sub->by.lock);
+    uv_thread_join(&m->thread);
+    uv_mutex_lock(sub->by.lock);
+    m->running = false;
+    if (m->error)
+        return m->error;
+    sub->epoch++;
+    if (sub->pools)
+        sub->pools->retired = true;
+    m->pool->next = sub->pools;
+    sub->pools = m->pool;
+    return 0;
+}
+
+bool subscription_pools_free(struct subscription *sub, bool all)
+{
+    bool any = false;
+    for (struct pool **at = &sub->pools; *at;) {
+        struct pool *pool = *at;
+        if (!all && (!pool->retired || pool->busy || pool->events)) {
+            at = &pool->next;
+            continue;
+        }
+        *at = pool->next;
+        uv_mutex_unlock(sub->by.lock);
+        pool_free(pool);
+        uv_mutex_lock(sub->by.lock);
+        any = true;
+    }
+    return any;
+}
+
+void subscription_release(struct subscription *sub, uint32_t epoch, uint32_t slot,
+                          uint32_t generation)
+{
+    uv_mutex_lock(sub->by.lock);
+    for (struct pool *p = sub->pools; p; p = p->next)
+        if (p->format.epoch == epoch && pool_release(p, slot, generation))
+            sub->by.wake(sub->by.owner);
+    uv_mutex_unlock(sub->by.lock);
+}
+
+uint64_t subscription_bytes(const struct subscription *sub)
+{
+    uint64_t bytes = 0;
+    for (const struct pool *p = sub->pools; p; p = p->next)
+        bytes += p->format.memfd_size;
+    return bytes;
+}
+
+/* ---- the end ---- */
+
+bool subscription_quiet(const struct subscription *sub)
+{
+    if (sub->events || sub->maker.running)
+        return false;
+    for (const struct pool *p = sub->pools; p; p = p->next)
+        if (p->events)
+            return false;
+    return true;
+}
+
+void subscription_end(struct subscription *sub)
+{
+    subscription_pools_free(sub, true);
+    sub->ended = true;
+}
+
+bool subscription_over(const struct subscription *sub)
+{
+    return sub->ended && !sub->events && (sub->closing || !info_due(sub));
+}
+
+void subscription_call_end(struct subscription *sub, const struct pelton_stats *stats)
+{
+    if (sub->callbacks.on_end)
+        sub->callbacks.on_end(sub->ctx, &sub->failure, stats);
+}
