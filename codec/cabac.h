@@ -13,8 +13,7 @@
 
 #include "codec/bits.h"
 
-#define H264_CABAC_CONTEXTS  1024
-#define H264_CABAC_TERMINATE 276 /* ctxIdx of DecodeTerminate in the tables of the standard */
+#define H264_CABAC_CONTEXTS 1024
 
 extern const int8_t h264_cabac_init_mn[4][H264_CABAC_CONTEXTS][2];
 /* A state in words, for those who do not need it fast. */

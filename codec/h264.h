@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * H.264 decoding up to flat records (steps 1 to 3 of ARCHITECTURE.md). Plain C: no threads, no
+ * H.264 decoding up to flat records. Plain C: no threads, no
  * globals, no I/O.
  *
  *   step 1  h264_stream_feed          headers, POC, marking, reference lists, output order   one
@@ -466,8 +466,7 @@ struct h264_picture *h264_stream_next_output(struct h264_stream *s);
 const struct h264_sps *h264_stream_sps(const struct h264_stream *s);
 /* Counters for statistics and tests. */
 struct h264_stats {
-    uint64_t access_units, nal_units, pictures, slices, errors, gaps, concealed_mbs,
-        skipped_before_idr;
+    uint64_t access_units, nal_units, pictures, slices, errors, gaps, skipped_before_idr;
 };
 void h264_stream_stats(const struct h264_stream *s, struct h264_stats *out);
 

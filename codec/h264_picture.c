@@ -188,6 +188,11 @@ static void free_tables(struct h264_picture *pic)
     pic->arrays.weight_count = pic->arrays.scaling_count = 0;
 }
 
+bool h264_picture_has_map(const struct h264_picture *pic)
+{
+    return pic->holder.wants_map && pic->nal_ref_idc && !pic->mbaff;
+}
+
 /* The arrays but for their content; rec_slices is zero. Coefficients first: an allocator of their
  * own is the one that may be full. */
 static int alloc_arrays(struct h264_picture *pic, uint32_t coeff_blocks,

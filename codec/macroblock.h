@@ -223,8 +223,6 @@ void h264_mbaff_publish(struct mb_parser *p);
 /* slice_data_mbaff.c: slice_data() (7.3.4) of an MBAFF frame, from p->addr on. */
 int h264_slice_data_mbaff_cavlc(struct mb_parser *p);
 int h264_slice_data_mbaff_cabac(struct mb_parser *p);
-/* NextMbAddress (8.2.2.9) of the macroblock pair that p->addr names. */
-void h264_next_pair(struct mb_parser *p);
 /* Whether intra prediction may use a neighbour with these flags (8.3.1.2,
  * constrained_intra_pred_flag). */
 static inline bool h264_edge_serves_intra(const struct mb_parser *p, unsigned flags)
@@ -256,8 +254,6 @@ unsigned h264_cabac_transform_size_8x8_flag(struct mb_parser *p);
 /* mb_layer.c (7.3.5). Both return false on an error of the bitstream. */
 bool h264_macroblock(struct mb_parser *p);
 void h264_macroblock_skip(struct mb_parser *p);
-/* QPY changes: QPC follows (8.5.8). */
-void h264_set_qp(struct mb_parser *p, int qp);
 
 /* mb_intra.c, mb_inter.c (7.3.5.1, 7.3.5.2) */
 bool h264_intra_nxn_modes(struct mb_parser *p, bool transform_8x8);
@@ -269,9 +265,37 @@ bool h264_inter_partitions(struct mb_parser *p, const struct mb_inter_type *type
  * (noSubMbPartSizeLessThan8x8Flag). */
 bool h264_inter_sub_partitions(struct mb_parser *p, bool ref0, bool *transform_8x8);
 
-/* Room for the coefficient blocks of one more macroblock at its most; false where the picture has
- * none left. */
+/* mb_state.c */
+/* QPY changes: QPC follows (8.5.8). */
+void h264_set_qp(struct mb_parser *p, int qp);
+/* Room for the coefficient blocks of one more macroblock at its most. False: the picture has none
+ * left. */
 bool h264_coeff_blocks_reserve(struct mb_parser *p);
+/* The rest of the last chunk goes back, unless another slice has taken one since. */
+void h264_coeff_blocks_return(struct mb_parser *p);
+/* NextMbAddress (8.2.2.9) with slice groups. step: 1 macroblock, or the 2 of a pair. */
+void h264_next_in_group(struct mb_parser *p, uint32_t step);
+
+/* NextMbAddress without slice groups. At the end of a row the macroblocks before it are released to
+ * the thread that derives motion. */
+static inline void mb_next_in_row(struct mb_parser *p, uint32_t step)
+{
+    p->addr += step;
+    if (++p->mb_x == p->mb_width) {
+        p->mb_x = 0;
+        atomic_store_explicit(&p->slice->ready, p->addr, memory_order_release);
+    }
+}
+
+/* NextMbAddress of the macroblock pair that p->addr names. */
+static inline void mb_next_pair(struct mb_parser *p)
+{
+    p->addr &= ~1u;
+    if (p->groups)
+        h264_next_in_group(p, 2);
+    else
+        mb_next_in_row(p, 2);
+}
 
 /* residual_16.c, residual_32.c: residual() (7.3.5.3) into coefficient blocks, and the masks of the
  * record. */

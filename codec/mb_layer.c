@@ -5,16 +5,6 @@
 #include "codec/cavlc.h"
 #include "codec/macroblock.h"
 
-void h264_set_qp(struct mb_parser *p, int qp)
-{
-    p->qp = (int8_t)qp;
-    for (int i = 0; i < 2; i++) {
-        int index = qp + p->pps->chroma_qp_offset[i]; /* qPI, 8-311 */
-        index = index < -p->qp_bd_offset[1] ? -p->qp_bd_offset[1] : index > 51 ? 51 : index;
-        p->qpc[i] = (int8_t)(index < 0 ? index : h264_chroma_qpc[index]);
-    }
-}
-
 /* memset of 64 bytes or more is compiled to a loop or a call. */
 static inline void clear_64(void *at)
 {

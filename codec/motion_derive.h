@@ -146,9 +146,6 @@ static inline void motion_neighbours_16x16(const struct motion_walk *w, int list
     n[2] = motion_neighbour_c(w, list);
 }
 
-/* motion.c: w->slice becomes slice index of the picture. */
-void h264_motion_enter_slice(struct motion_walk *w, uint32_t index);
-
 /* motion_mbaff.c: the walk over the macroblock pairs of an MBAFF frame. */
 void h264_motion_walk_mbaff(struct motion_walk *w);
 /* The neighbours of the whole macroblock, as motion_neighbours_16x16, scaled to frame or field as
@@ -159,6 +156,16 @@ void h264_motion_neighbours_mbaff(const struct motion_walk *w, int list,
 /* motion_direct.c: set up for w->slice; then derive the quadrants in mask of w->cur (8.4.1.2). */
 void h264_motion_direct_begin(struct motion_walk *w);
 void h264_motion_direct(struct motion_walk *w, unsigned quadrants);
+/* w->slice becomes slice `index` of the picture. */
+static inline void motion_enter_slice(struct motion_walk *w, uint32_t index)
+{
+    w->slice_index = index;
+    w->slice = &w->pic->slices[index];
+    w->lists = w->slice->hdr.type == H264_B ? 2 : 1;
+    if (w->slice->hdr.type == H264_B)
+        h264_motion_direct_begin(w);
+}
+
 /* Of a B slice with spatial direct prediction: the map of its colocated picture, NULL where no
  * block counts as standing still. */
 const uint16_t *h264_colocated_map(const struct h264_slice *slice);

@@ -6,11 +6,6 @@
 #include "codec/abi/motion_abi.h"
 #include "codec/motion_derive.h"
 
-bool h264_picture_has_map(const struct h264_picture *pic)
-{
-    return pic->holder.wants_map && pic->nal_ref_idc && !pic->mbaff;
-}
-
 /* Of the colocated picture, or it is for another kind: blocks of fields of frames and of frames of
  * fields lie elsewhere (Table 8-6). */
 static bool has_no_map(const struct h264_slice *slice)

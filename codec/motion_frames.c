@@ -142,15 +142,6 @@ static void derive_mb(struct motion_walk *w)
 
 /* ---- the walk ---- */
 
-void h264_motion_enter_slice(struct motion_walk *w, uint32_t index)
-{
-    w->slice_index = index;
-    w->slice = &w->pic->slices[index];
-    w->lists = w->slice->hdr.type == H264_B ? 2 : 1;
-    if (w->slice->hdr.type == H264_B)
-        h264_motion_direct_begin(w);
-}
-
 /* 6.4.9, and availability: the same slice (6.4.8; addresses below the current one are decoded
  * before it) */
 static inline void find_neighbours(struct motion_walk *w)
@@ -181,7 +172,7 @@ static void walk_picture(struct motion_walk *w)
         /* else concealed or followed: complete already */
         if (slice < pic->slice_count && w->mb >= pic->slices[slice].motion_mb) {
             if (slice != w->slice_index)
-                h264_motion_enter_slice(w, slice);
+                motion_enter_slice(w, slice);
             find_neighbours(w);
             derive_mb(w);
         }
@@ -250,7 +241,7 @@ bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
     if (end <= slice->motion_mb)
         return !(ready & H264_SLICE_ENDED);
     w.mb_x = w.mb % pic->mb_width;
-    h264_motion_enter_slice(&w, slice->index);
+    motion_enter_slice(&w, slice->index);
     for (; w.mb < end; w.mb++) {
         w.cur = &pic->arrays.motion[w.mb];
         find_neighbours_from(&w, slice->hdr.first_mb);

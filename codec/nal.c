@@ -4,6 +4,8 @@
  */
 #include "codec/nal.h"
 
+#include <stdlib.h>
+
 static inline uint64_t load64(const uint8_t *p)
 {
     uint64_t w;
@@ -129,4 +131,17 @@ void h264_nal_iter_init(struct h264_nal_iter *it, const uint8_t *data, size_t si
 bool h264_nal_next(struct h264_nal_iter *it, const uint8_t **nal, size_t *size)
 {
     return it->length_size ? next_prefixed(it, nal, size) : next_annexb(it, nal, size);
+}
+
+int h264_rbsp_unescape(struct h264_rbsp *rbsp, const uint8_t *nal, size_t size, size_t *rbsp_size)
+{
+    if (rbsp->capacity < size + H264_BITS_PADDING) {
+        uint8_t *bytes = realloc(rbsp->bytes, size + H264_BITS_PADDING);
+        if (!bytes)
+            return H264_ERR_NOMEM;
+        rbsp->bytes = bytes;
+        rbsp->capacity = size + H264_BITS_PADDING;
+    }
+    *rbsp_size = h264_unescape(nal, size, rbsp->bytes, NULL);
+    return H264_OK;
 }

@@ -20,4 +20,13 @@ void h264_nal_iter_init(struct h264_nal_iter *it, const uint8_t *data, size_t si
  * end; every call consumes. */
 bool h264_nal_next(struct h264_nal_iter *it, const uint8_t **nal, size_t *size);
 
+/* An RBSP in memory that grows as needed; zero-initialised. */
+struct h264_rbsp {
+    uint8_t *bytes;
+    size_t capacity;
+};
+
+/* A NAL unit without its emulation prevention bytes. H264_ERR_NOMEM: the content is as before. */
+int h264_rbsp_unescape(struct h264_rbsp *rbsp, const uint8_t *nal, size_t size, size_t *rbsp_size);
+
 #endif

@@ -39,40 +39,6 @@ static int scratch_grow(struct h264_scratch *s, size_t rbsp, size_t line)
     return H264_OK;
 }
 
-bool h264_coeff_blocks_reserve(struct mb_parser *p)
-{
-    /* end_mb - addr counts other groups too */
-    uint32_t mbs = p->groups ? 1 : p->end_mb - p->addr, n, start;
-
-    if (p->coeff_block_end - p->coeff_block_next >= p->coeff_blocks_per_mb)
-        return true;
-    if (p->pic->slice_count > 1 && mbs > COEFF_BLOCK_CHUNK_MBS)
-        mbs = COEFF_BLOCK_CHUNK_MBS;
-    n = mbs * p->coeff_blocks_per_mb;
-    start = atomic_load_explicit(&p->pic->arrays.coeff_block_count, memory_order_relaxed);
-    do {
-        if (start > p->pic->arrays.coeff_block_capacity ||
-            n > p->pic->arrays.coeff_block_capacity - start)
-            return false;
-    } while (!atomic_compare_exchange_weak_explicit(&p->pic->arrays.coeff_block_count, &start,
-                                                    start + n, memory_order_relaxed,
-                                                    memory_order_relaxed));
-    if (start != p->coeff_block_end) /* else the rest of the last chunk goes on in the new one */
-        p->coeff_block_next = start;
-    p->coeff_block_end = start + n;
-    return true;
-}
-
-/* What is left of the last chunk goes back where no other slice has taken one since. */
-static void coeff_blocks_return(struct mb_parser *p)
-{
-    uint32_t end = p->coeff_block_end;
-    if (p->coeff_block_next < end)
-        atomic_compare_exchange_strong_explicit(&p->pic->arrays.coeff_block_count, &end,
-                                                p->coeff_block_next, memory_order_relaxed,
-                                                memory_order_relaxed);
-}
-
 /* What a skipped macroblock leaves for its neighbours. */
 static void skipped_edge(const struct mb_parser *p, struct mb_edge *edge)
 {
@@ -154,40 +120,13 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     skipped_edge(p, &p->skipped);
 }
 
-static inline void next_in_row(struct mb_parser *p, uint32_t step)
-{
-    p->addr += step;
-    if (++p->mb_x == p->mb_width) {
-        p->mb_x = 0;
-        atomic_store_explicit(&p->slice->ready, p->addr, memory_order_release);
-    }
-}
-
-/* step: 1 macroblock, or the 2 of a pair */
-static __attribute__((noinline)) void next_in_group(struct mb_parser *p, uint32_t step)
-{
-    uint8_t group = p->groups[p->addr];
-    do {
-        next_in_row(p, step);
-    } while (p->addr < p->end_mb && p->groups[p->addr] != group);
-}
-
-void h264_next_pair(struct mb_parser *p)
-{
-    p->addr &= ~1u;
-    if (p->groups)
-        next_in_group(p, 2);
-    else
-        next_in_row(p, 2);
-}
-
 static inline void next_macroblock(struct mb_parser *p)
 {
     p->mbs_decoded++;
     if (p->plain)
-        next_in_row(p, 1);
+        mb_next_in_row(p, 1);
     else
-        next_in_group(p, 1);
+        h264_next_in_group(p, 1);
 }
 
 static int slice_data_cavlc(struct mb_parser *p)
@@ -292,7 +231,7 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
     error = slice_data(p);
     slice->mbs_decoded = p->mbs_decoded;
     atomic_store_explicit(&slice->ready, p->addr, memory_order_release);
-    coeff_blocks_return(p);
+    h264_coeff_blocks_return(p);
     slice->lost_partition = p->lost_partition;
     return error || !p->lost_partition ? error : H264_ERR_DATA;
 }

@@ -80,7 +80,7 @@ int h264_slice_data_mbaff_cavlc(struct mb_parser *p)
         if (more < 0)
             return more;
         p->mbs_decoded += 2;
-        h264_next_pair(p);
+        mb_next_pair(p);
     } while (more);
     return H264_OK;
 }
@@ -120,7 +120,7 @@ int h264_slice_data_mbaff_cabac(struct mb_parser *p)
         if (error)
             return error;
         p->mbs_decoded += 2;
-        h264_next_pair(p);
+        mb_next_pair(p);
     } while (!h264_cabac_terminate(&p->cabac.e));
     return H264_OK;
 }

@@ -39,8 +39,9 @@
 #define h264_cavlc_levels_32               h264_cavlc_levels_32_bmi2
 #define h264_residual_cabac_32             h264_residual_cabac_32_bmi2
 #define h264_residual_cavlc_32             h264_residual_cavlc_32_bmi2
-#define h264_next_pair                     h264_next_pair_bmi2
+#define h264_next_in_group                 h264_next_in_group_bmi2
 #define h264_slice_parse                   h264_slice_parse_bmi2
 #define h264_coeff_blocks_reserve          h264_coeff_blocks_reserve_bmi2
+#define h264_coeff_blocks_return           h264_coeff_blocks_return_bmi2
 #define h264_slice_data_mbaff_cabac        h264_slice_data_mbaff_cabac_bmi2
 #define h264_slice_data_mbaff_cavlc        h264_slice_data_mbaff_cavlc_bmi2

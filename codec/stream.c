@@ -11,7 +11,7 @@
 int h264_stream_create(const struct h264_stream_params *params, struct h264_stream **out)
 {
     struct h264_stream *s = calloc(1, sizeof(*s));
-    int error;
+    int error = H264_OK;
     if (!s)
         return H264_ERR_NOMEM;
     s->allocator = params->allocator;
@@ -21,7 +21,11 @@ int h264_stream_create(const struct h264_stream_params *params, struct h264_stre
     s->late_arrays = params->late_arrays;
     s->any_start = params->any_start;
     s->inter_view_flag = true;
-    error = h264_stream_view_create(s, params);
+    if (params->views > 1) {
+        struct h264_stream_params second = *params;
+        second.views = 0;
+        error = h264_stream_create(&second, &s->view);
+    }
     if (error) {
         free(s);
         return error;
@@ -48,21 +52,8 @@ void h264_stream_free(struct h264_stream *s)
     h264_sei_inbox_free(&s->sei);
     free(s->starts);
     free(s->bytes);
-    free(s->rbsp);
+    free(s->rbsp.bytes);
     free(s);
-}
-
-int h264_stream_unescape(struct h264_stream *s, const uint8_t *nal, size_t size, size_t *rbsp_size)
-{
-    if (s->rbsp_capacity < size + H264_BITS_PADDING) {
-        uint8_t *rbsp = realloc(s->rbsp, size + H264_BITS_PADDING);
-        if (!rbsp)
-            return H264_ERR_NOMEM;
-        s->rbsp = rbsp;
-        s->rbsp_capacity = size + H264_BITS_PADDING;
-    }
-    *rbsp_size = h264_unescape(nal, size, s->rbsp, NULL);
-    return H264_OK;
 }
 
 /* Messages for the next picture. A malformed SEI is no error of the pictures. */
@@ -70,8 +61,8 @@ static int store_sei(struct h264_stream *s, const uint8_t *nal, size_t size)
 {
     struct h264_sei_message m;
     size_t n;
-    int error = h264_stream_unescape(s, nal, size, &n);
-    if (error || h264_sei_collect(&s->sei, s->rbsp, n) == H264_ERR_NOMEM)
+    int error = h264_rbsp_unescape(&s->rbsp, nal, size, &n);
+    if (error || h264_sei_collect(&s->sei, s->rbsp.bytes, n) == H264_ERR_NOMEM)
         return H264_ERR_NOMEM;
     if (h264_sei_peek(&s->sei, H264_SEI_RECOVERY_POINT, &m) &&
         h264_sei_recovery_point(&m, &s->recovery))
@@ -203,14 +194,17 @@ int h264_stream_end_access_unit(struct h264_stream *s, struct h264_diag *diag)
 
 int h264_stream_flush(struct h264_stream *s)
 {
-    int error = h264_stream_finish_picture(s, NULL), view_error;
+    int error = h264_stream_finish_picture(s, NULL), view_error = H264_OK;
     if (error)
         s->stats.errors++;
     if (h264_queue_reserve(&s->output, H264_DPB_MAX + 2))
         return H264_ERR_NOMEM;
     h264_stream_close_field(s);
     h264_output_flush(&s->dpb, &s->output);
-    view_error = h264_stream_view_flush(s);
+    if (s->view) {
+        view_error = h264_stream_flush(s->view);
+        h264_stream_collect_view(s);
+    }
     return error ? error : view_error;
 }
 

@@ -10,6 +10,7 @@
 #define PELTON_CODEC_STREAM_H
 
 #include "codec/dpb.h"
+#include "codec/nal.h"
 #include "codec/sei.h"
 
 struct h264_stored_sps {
@@ -76,8 +77,7 @@ struct h264_stream {
     bool cur_boundary; /* a NAL unit that starts an access unit came after cur's last slice */
     uint8_t *bytes;    /* NAL units of cur's slices */
     size_t bytes_size, bytes_capacity;
-    uint8_t *rbsp; /* scratch */
-    size_t rbsp_capacity;
+    struct h264_rbsp rbsp; /* scratch */
 
     bool inter_view_flag;     /* of the next slice, if the NAL unit before it tells (H.7.4.1.1) */
     struct h264_stream *view; /* of the second view, or NULL */
@@ -87,9 +87,6 @@ struct h264_stream {
     struct h264_queue decode, output;
     struct h264_stats stats;
 };
-
-/* NAL unit to s->rbsp, grown as needed. */
-int h264_stream_unescape(struct h264_stream *s, const uint8_t *nal, size_t size, size_t *rbsp_size);
 
 /* stream_params.c */
 int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size,
@@ -123,10 +120,11 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
  */
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
                               const struct h264_slice_header *h, struct h264_diag *diag);
+/* stream_gap.c */
 /* Pushes to either queue must not fail half-way: a DPB full of pictures, the current one and a
  * gap's. */
 int h264_stream_reserve(struct h264_stream *s);
-/* stream_gap.c: frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs
+/* Frames between PrevRefFrameNum and frame_num. Of a wide gap only the last max_refs
  * survive the sliding window; the others are not made, but FrameNumOffset counts them. */
 int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
                          const struct h264_slice_header *h, struct h264_diag *diag);
@@ -138,16 +136,19 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
 void h264_recovery_reset(struct h264_stream *s, uint32_t frame_num);
 /* No second field of the last first field comes: it is complete as it is. */
 void h264_stream_close_field(struct h264_stream *s);
-/* No further slice of s->cur comes. Does nothing without one. */
-int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag);
+/* No further slice of s->cur comes: it is marked, stored and handed out. *stored: false where the
+ * picture is given up. Does nothing without a picture. */
+int h264_stream_store_picture(struct h264_stream *s, bool *stored, struct h264_diag *diag);
 
-/* stream_view.c; all of these do nothing without s->view. */
-int h264_stream_view_create(struct h264_stream *s, const struct h264_stream_params *params);
+/* stream_end.c */
+/* No further slice of s->cur comes, nor of the picture of the second view that follows it. */
+int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag);
+/* Pictures that the second view has ready join the queues of the stream. */
+void h264_stream_collect_view(struct h264_stream *s);
+
+/* stream_mvc.c. Both do nothing without s->view. */
 int h264_stream_view_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
                            struct h264_diag *diag);
 int h264_stream_view_params(struct h264_stream *s, const uint8_t *nal, size_t size);
-/* After the base picture of the access unit. */
-int h264_stream_view_finish(struct h264_stream *s, struct h264_diag *diag);
-int h264_stream_view_flush(struct h264_stream *s);
 
 #endif

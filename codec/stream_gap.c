@@ -4,6 +4,12 @@
  */
 #include "codec/stream.h"
 
+int h264_stream_reserve(struct h264_stream *s)
+{
+    int error = h264_queue_reserve(&s->decode, 2 * H264_DPB_MAX + 2);
+    return error ? error : h264_queue_reserve(&s->output, 2 * H264_DPB_MAX + 2);
+}
+
 static struct h264_picture *last_reference(const struct h264_dpb *dpb)
 {
     struct h264_picture *last = NULL;

@@ -24,18 +24,18 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
     struct h264_sps *sps;
     uint8_t *bytes;
     size_t n;
-    int error = h264_stream_unescape(s, nal, size, &n);
+    int error = h264_rbsp_unescape(&s->rbsp, nal, size, &n);
     if (!error)
-        error = s->view_index ? h264_subset_sps_parse(s->rbsp, n, &sps, diag)
-                              : h264_sps_parse(s->rbsp, n, &sps, diag);
+        error = s->view_index ? h264_subset_sps_parse(s->rbsp.bytes, n, &sps, diag)
+                              : h264_sps_parse(s->rbsp.bytes, n, &sps, diag);
     if (error)
         return error;
     slot = &s->sps[sps->id];
-    if (slot->sps && slot->size == n && !memcmp(slot->bytes, s->rbsp, n)) {
+    if (slot->sps && slot->size == n && !memcmp(slot->bytes, s->rbsp.bytes, n)) {
         h264_sps_unref(sps);
         return H264_OK;
     }
-    bytes = duplicate(s->rbsp, n);
+    bytes = duplicate(s->rbsp.bytes, n);
     if (!bytes) {
         h264_sps_unref(sps);
         return H264_ERR_NOMEM;
@@ -55,10 +55,10 @@ static int parse_either(const struct h264_stream *s, size_t n, unsigned sps_id,
                         struct h264_pps **pps, uint8_t *chroma_format_idc, struct h264_diag *diag)
 {
     uint8_t format = s->sps[sps_id].sps ? s->sps[sps_id].sps->chroma_format_idc : 1;
-    int error = h264_pps_parse(s->rbsp, n, format, pps, diag);
+    int error = h264_pps_parse(s->rbsp.bytes, n, format, pps, diag);
     if (error == H264_ERR_DATA || error == H264_ERR_TRUNCATED) {
         uint8_t other = format == 3 ? 1 : 3;
-        if (h264_pps_parse(s->rbsp, n, other, pps, NULL))
+        if (h264_pps_parse(s->rbsp.bytes, n, other, pps, NULL))
             return error;
         format = other;
         error = H264_OK;
@@ -76,20 +76,20 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
     unsigned pps_id, sps_id;
     uint8_t format, *bytes;
     size_t n;
-    int error = h264_stream_unescape(s, nal, size, &n);
+    int error = h264_rbsp_unescape(&s->rbsp, nal, size, &n);
     if (error)
         return error;
-    error = h264_pps_peek_ids(s->rbsp, n, &pps_id, &sps_id);
+    error = h264_pps_peek_ids(s->rbsp.bytes, n, &pps_id, &sps_id);
     if (error)
         return h264_fail(diag, error, "pic_parameter_set_id", (int64_t)n,
                          "the picture parameter set is malformed");
     slot = &s->pps[pps_id];
-    if (slot->pps && slot->size == n && !memcmp(slot->bytes, s->rbsp, n))
+    if (slot->pps && slot->size == n && !memcmp(slot->bytes, s->rbsp.bytes, n))
         return H264_OK;
     error = parse_either(s, n, sps_id, &pps, &format, diag);
     if (error)
         return error;
-    bytes = duplicate(s->rbsp, n);
+    bytes = duplicate(s->rbsp.bytes, n);
     if (!bytes) {
         h264_pps_unref(pps);
         return H264_ERR_NOMEM;

@@ -91,12 +91,6 @@ static void settle_previous(struct h264_picture *pic)
     }
 }
 
-int h264_stream_reserve(struct h264_stream *s)
-{
-    int error = h264_queue_reserve(&s->decode, 2 * H264_DPB_MAX + 2);
-    return error ? error : h264_queue_reserve(&s->output, 2 * H264_DPB_MAX + 2);
-}
-
 /* Activation and the state of the sequence. False: the picture is skipped. */
 static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps,
                            const struct h264_slice_header *h)
@@ -404,13 +398,14 @@ static void release(struct h264_picture *pic)
     h264_picture_unref(planes[1]);
 }
 
-int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
+int h264_stream_store_picture(struct h264_stream *s, bool *stored, struct h264_diag *diag)
 {
     struct h264_picture *pic = s->cur;
     struct h264_slice_header h;
-    int error, view_error;
+    int error;
+    *stored = true;
     if (!pic)
-        return h264_stream_view_finish(s, diag);
+        return H264_OK;
     s->cur = NULL;
     error = pic->slice_count ? H264_OK : H264_ERR_DATA;
     if (!error) {
@@ -424,6 +419,7 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
         if (pic->first_field)
             pic->first_field->second_field = NULL;
         release(pic);
+        *stored = false;
         return error;
     }
     error = pic->first_field ? finish_second(s, pic, &h, diag) : finish_frame(s, pic, &h, diag);
@@ -432,6 +428,5 @@ int h264_stream_finish_picture(struct h264_stream *s, struct h264_diag *diag)
         if (pic->planes[i])
             h264_queue_push(&s->decode, pic->planes[i]);
     release(pic);
-    view_error = h264_stream_view_finish(s, error ? NULL : diag);
-    return error ? error : view_error;
+    return error;
 }

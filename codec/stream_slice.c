@@ -115,9 +115,9 @@ static int unescape_header(struct h264_stream *s, const uint8_t *nal, size_t siz
                            size_t *rbsp_size)
 {
     size_t n = size < HEADER_BYTES ? size : HEADER_BYTES;
-    int error = h264_stream_unescape(s, nal, n, rbsp_size);
+    int error = h264_rbsp_unescape(&s->rbsp, nal, n, rbsp_size);
     if (!error && n < size)
-        s->rbsp[(*rbsp_size)++] = 0x80;
+        s->rbsp.bytes[(*rbsp_size)++] = 0x80;
     return error;
 }
 
@@ -182,12 +182,12 @@ int h264_stream_parse_slice(struct h264_stream *s, const uint8_t *nal, size_t si
     int error = unescape_header(s, nal, size, &n);
     if (error)
         return error;
-    error = h264_slice_peek(s->rbsp, n, &first_mb, &type, &pps_id);
+    error = h264_slice_peek(s->rbsp.bytes, n, &first_mb, &type, &pps_id);
     if (error)
         return h264_fail(diag, error, "first_mb_in_slice", (int64_t)n,
                          "the slice header is malformed");
     error = h264_stream_find_params(s, pps_id, sps, pps, diag);
-    return error ? error : h264_slice_header_parse(s->rbsp, n, *sps, *pps, h, data_bit, diag);
+    return error ? error : h264_slice_header_parse(s->rbsp.bytes, n, *sps, *pps, h, data_bit, diag);
 }
 
 int h264_stream_slice(struct h264_stream *s, const uint8_t *nal, size_t size,
@@ -224,7 +224,7 @@ int h264_stream_partition(struct h264_stream *s, const uint8_t *nal, size_t size
     int error = unescape_header(s, nal, size, &n);
     if (error)
         return error;
-    h264_bits_init(&b, s->rbsp, n);
+    h264_bits_init(&b, s->rbsp.bytes, n);
     h264_bits_skip(&b, 8);
     slice_id = h264_bits_ue(&b);
     slice = find_partition_a(s->cur, slice_id);

@@ -35,8 +35,6 @@
 #define REC_I32 int32_t
 #endif
 
-#define REC_VERSION 1
-
 /* rec_mb.kind */
 #define REC_MB_INTRA_4X4   0
 #define REC_MB_INTRA_8X8   1

@@ -33,7 +33,7 @@
 /* ---- pictures (jobs.c) ---- */
 
 /* PARSING -> READY (motion derived) -> SUBMITTED (in a batch) -> DONE (samples exist).
- * ARCHITECTURE.md's CONCEALED is READY with failed set: its samples are a copy. */
+ * A picture that is lost is READY with failed set: its samples are a copy. */
 enum job_state { JOB_PARSING, JOB_READY, JOB_SUBMITTED, JOB_DONE };
 
 struct job;

@@ -8,7 +8,7 @@
  * thread per source, a pool of codec workers, and one GPU thread. Back-pressure has one origin: no
  * free picture or pool slot -> workers wait -> the source stops reading.
  *
- * Life cycle of a session (source states of ARCHITECTURE.md): IDLE -> OPENING (on_info) -> RUNNING
+ * Life cycle of a session: IDLE -> OPENING (on_info) -> RUNNING
  * (on_format, on_frame…) -> on_end exactly once, also after session_close -> CLOSED.
  */
 #ifndef PELTON_SESSION_H

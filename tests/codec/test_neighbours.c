@@ -158,7 +158,7 @@ static void test_next_pair(void **state)
             next++;
         w.p.addr = 2 * pair + 1;
         w.p.mb_x = pair % WIDTH;
-        h264_next_pair(&w.p);
+        mb_next_pair(&w.p);
         assert_int_equal(w.p.addr, 2 * next);
         assert_int_equal(w.p.mb_x, next % WIDTH);
     }

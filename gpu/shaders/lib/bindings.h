@@ -35,8 +35,7 @@
 #define BIND_FRAME_CB 18
 #define BIND_FRAME_CR 19
 /* recon_blur[], one per delivery of the batch; bound once a delivery asked for it */
-#define BIND_BLUR  20
-#define BIND_COUNT 21
+#define BIND_BLUR 20
 
 /* Descriptor sets: 0 holds every binding but BIND_HOST, which is alone in set 1, as binding 0. */
 #define SET_BATCH    0

@@ -6,25 +6,6 @@
  */
 #include "codec/stream.h"
 
-#include <stdlib.h>
-
-static void move_queue(struct h264_queue *from, struct h264_queue *to)
-{
-    struct h264_picture *pic;
-    while (from->count && !h264_queue_reserve(to, 1) && (pic = h264_queue_pop(from))) {
-        h264_queue_push(to, pic);
-        h264_picture_unref(pic);
-    }
-}
-
-/* What the second view has ready joins the queues of the stream. */
-static void collect(struct h264_stream *s)
-{
-    s->next_id = s->view->next_id;
-    move_queue(&s->view->decode, &s->decode);
-    move_queue(&s->view->output, &s->output);
-}
-
 /* The base picture in the same access unit: the one that is being parsed, or the last that was. All
  * pictures of an access unit are frames, or fields of one parity (7.4.1.2.4). */
 static void set_inter_view(struct h264_stream *s, const struct h264_sps *sps,
@@ -80,37 +61,7 @@ int h264_stream_view_params(struct h264_stream *s, const uint8_t *nal, size_t si
         return error; /* it may end the view's picture, which must follow that of the base view */
     error = (nal[0] & 31) == H264_NAL_PPS ? h264_stream_store_pps(s->view, nal, size, NULL)
                                           : h264_stream_store_sps(s->view, nal, size, NULL);
-    collect(s);
+    h264_stream_collect_view(s);
     /* what is wrong with a set shows when the view's slices need it */
     return error == H264_ERR_NOMEM ? error : H264_OK;
-}
-
-int h264_stream_view_finish(struct h264_stream *s, struct h264_diag *diag)
-{
-    int error;
-    if (!s->view)
-        return H264_OK;
-    s->view->next_id = s->next_id;
-    error = h264_stream_finish_picture(s->view, diag);
-    collect(s);
-    return error;
-}
-
-int h264_stream_view_flush(struct h264_stream *s)
-{
-    int error;
-    if (!s->view)
-        return H264_OK;
-    error = h264_stream_flush(s->view);
-    collect(s);
-    return error;
-}
-
-int h264_stream_view_create(struct h264_stream *s, const struct h264_stream_params *params)
-{
-    struct h264_stream_params second = *params;
-    if (params->views < 2)
-        return H264_OK;
-    second.views = 0;
-    return h264_stream_create(&second, &s->view);
 }

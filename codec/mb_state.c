@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The state of a slice that its macroblocks change: QP, room for coefficient blocks, and the next
+ * address.
+ */
+#include "codec/macroblock.h"
+
+/* 7.4.5, 8.5.8 */
+void h264_set_qp(struct mb_parser *p, int qp)
+{
+    p->qp = (int8_t)qp;
+    for (int i = 0; i < 2; i++) {
+        int index = qp + p->pps->chroma_qp_offset[i]; /* qPI, 8-311 */
+        index = index < -p->qp_bd_offset[1] ? -p->qp_bd_offset[1] : index > 51 ? 51 : index;
+        p->qpc[i] = (int8_t)(index < 0 ? index : h264_chroma_qpc[index]);
+    }
+}
+
+bool h264_coeff_blocks_reserve(struct mb_parser *p)
+{
+    /* end_mb - addr counts other groups too */
+    uint32_t mbs = p->groups ? 1 : p->end_mb - p->addr, n, start;
+
+    if (p->coeff_block_end - p->coeff_block_next >= p->coeff_blocks_per_mb)
+        return true;
+    if (p->pic->slice_count > 1 && mbs > COEFF_BLOCK_CHUNK_MBS)
+        mbs = COEFF_BLOCK_CHUNK_MBS;
+    n = mbs * p->coeff_blocks_per_mb;
+    start = atomic_load_explicit(&p->pic->arrays.coeff_block_count, memory_order_relaxed);
+    do {
+        if (start > p->pic->arrays.coeff_block_capacity ||
+            n > p->pic->arrays.coeff_block_capacity - start)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&p->pic->arrays.coeff_block_count, &start,
+                                                    start + n, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    if (start != p->coeff_block_end) /* else the rest of the last chunk goes on in the new one */
+        p->coeff_block_next = start;
+    p->coeff_block_end = start + n;
+    return true;
+}
+
+void h264_coeff_blocks_return(struct mb_parser *p)
+{
+    uint32_t end = p->coeff_block_end;
+    if (p->coeff_block_next < end)
+        atomic_compare_exchange_strong_explicit(&p->pic->arrays.coeff_block_count, &end,
+                                                p->coeff_block_next, memory_order_relaxed,
+                                                memory_order_relaxed);
+}
+
+/* 8.2.2.9. Not inline: few streams have slice groups. */
+void h264_next_in_group(struct mb_parser *p, uint32_t step)
+{
+    uint8_t group = p->groups[p->addr];
+    do {
+        mb_next_in_row(p, step);
+    } while (p->addr < p->end_mb && p->groups[p->addr] != group);
+}
