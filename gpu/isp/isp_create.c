@@ -155,7 +155,7 @@ error:
     return err;
 }
 
-/* What was measured as best (docs/design/isp.md): fewer barriers gain more than a cache that holds a
+/* Measured as best (docs/design/isp.md): fewer barriers gain more than a cache that holds a
  * group. */
 static void choose(struct isp *isp, const struct isp_options *o)
 {
