@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the kernels of gpu/kernels/ and their shaders agree on. Included by C and by GLSL.
+ * Constants and push constants that the kernels of bench/ share with their shaders. Included by C
+ * and GLSL.
  */
 #ifndef PELTON_BENCH_ARGS_H
 #define PELTON_BENCH_ARGS_H

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the demosaics of the kernel bench share: raw samples RGGB as whole numbers 0..65535, from
- * memory or from a tile in shared memory, and four ways to store pixels. Who includes this defines
- * the constants TILE_X, TILE_Y, HALO_X (multiples of 4), HALO_Y (even), THREADS, FORMAT, CACHE (0:
- * no tile; 1: a tile; 2: all its words are asked for before the first is unpacked; 3: the same,
- * samples kept as 16 bits) and OUT. push.weights: gains of the samples of a 2x2 cell, then the
- * black level. Outside the picture samples mirror about those of its border.
+ * Shared by the demosaics of the kernel bench: raw RGGB samples as whole numbers 0..65535, from
+ * memory or from a tile in shared memory, and four ways to store pixels. Samples outside the
+ * picture mirror about its border samples. push.weights holds the gains of the samples of a 2x2
+ * cell, then the black level.
+ *
+ * The including shader defines these constants:
+ * - TILE_X, TILE_Y, HALO_X (multiples of 4), HALO_Y (even), THREADS, FORMAT, OUT;
+ * - CACHE 0: no tile. 1: a tile. 2: all words of the tile are loaded before the first is unpacked.
+ *   3: as 2, and samples are kept as 16 bits.
  */
 layout(set = 0, binding = BENCH_BIND_INPUT, std430) readonly buffer Words
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the blurs share: pixels of three formats in buffers, weights, and pixels of one format in
- * shared memory. Include it behind the constants FROM and TO (formats) and READ_SCRATCH,
+ * Shared by the blurs: pixels of three formats in buffers, weights, and pixels of one format in
+ * shared memory. Include it after the constants FROM and TO (formats) and READ_SCRATCH,
  * WRITE_SCRATCH.
  */
 #ifndef PELTON_BENCH_BLUR_GLSL

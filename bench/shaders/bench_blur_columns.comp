@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A separable blur of 32-bit pixels in one dispatch, in halves, that unpacks each pixel once. A
- * workgroup goes down a strip, a column a thread: the rows around the eight at hand stay in the
- * thread's registers, their sums along y pass through shared memory to threads that add up runs of
- * eight along x. Two channels an instruction; weights are push constants. A half has 11 bits: sums
- * of weighted bytes end with steps of 1/8.
+ * A separable blur of 32-bit pixels in one dispatch, in halves. It unpacks each pixel once. A
+ * workgroup goes down a strip, one column a thread. The thread's registers hold the rows around the
+ * current eight. Their sums along y pass through shared memory to other threads, which add up runs
+ * of eight along x. One instruction handles two channels. Weights are push constants. A half has 11
+ * bits, so sums of weighted bytes have steps of 1/8.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * bench_blur_runs with arithmetic in halves, two channels an instruction: a workgroup of 128
- * threads makes 32 x TY pixels, along x from memory into shared memory, then along y, runs of eight
- * pixels a thread. Weights are push constants. A half has 11 bits: sums of weighted bytes end with
- * steps of 1/8.
+ * bench_blur_runs with arithmetic in halves, two channels an instruction. A workgroup of 128
+ * threads makes 32 x TY pixels. It filters along x from memory into shared memory, then along y, in
+ * runs of eight pixels a thread. Weights are push constants. A half has 11 bits, so sums of
+ * weighted bytes have steps of 1/8.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

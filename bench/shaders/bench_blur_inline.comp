@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A separable blur in one dispatch: a workgroup filters along x the rows that its tile needs, into
- * shared memory, and from there along y. CACHE: the input is fetched into shared memory first. MID:
- * format of what lies between.
+ * A separable blur in one dispatch. A workgroup filters the rows of its tile along x into shared
+ * memory, and from there along y. CACHE: the input is loaded into shared memory first. MID: format
+ * of the intermediate pixels.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

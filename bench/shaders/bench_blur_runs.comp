@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A separable blur of 32-bit pixels in one dispatch, runs of pixels a thread. A workgroup makes 32
- * x 64 pixels: each thread filters runs of eight along x, from eight loads of 16 bytes, into shared
- * memory, then runs along y; what a thread fetches serves its whole run. Weights are push
- * constants: operands that cost no register. With equal weights (GAUSS 0) a run is a sliding sum of
- * two channels a word, so that the width hardly matters; what lies between the passes is then half
- * of a sum, else halves.
+ * A separable blur of 32-bit pixels in one dispatch, in runs of pixels a thread. A workgroup makes
+ * 32 x 64 pixels. Each thread filters runs of eight along x, from eight loads of 16 bytes, into
+ * shared memory. Then it filters runs along y. One load serves a whole run. Weights are push
+ * constants, which cost no register.
+ *
+ * With equal weights (GAUSS 0) a run is a sliding sum of two channels a word, so the width hardly
+ * matters. Shared memory then holds half of a sum; otherwise it holds halves.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

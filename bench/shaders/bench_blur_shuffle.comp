@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A box blur of 32-bit pixels in one dispatch, by subgroups that never wait for each other. A
- * subgroup goes down a strip of four columns a lane, of which the three lanes at either end only
- * serve the others. Each lane keeps sums over TAPS rows of its columns, two channels a word: a row
- * that comes is added, the one that goes subtracted. Along x lanes shuffle what they need of three
- * neighbours on either side, quads of columns already added up. Sums of 361 bytes are halved where
- * 16 bits would not hold them.
+ * subgroup goes down a strip of four columns a lane. The three lanes at either end only serve the
+ * others. Each lane keeps sums over TAPS rows of its columns, two channels a word. It adds each new
+ * row and subtracts the oldest. Along x, lanes shuffle sums of three neighbours on either side;
+ * quads of columns are already added up. Sums of 361 bytes are halved where 16 bits cannot hold
+ * them.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A box blur of 32-bit pixels in one dispatch whose work does not grow with its width. A workgroup
- * goes down a strip of 232 columns: each of its 64 threads keeps the sums over TAPS rows of four
- * columns, adding the row that comes and subtracting the one that goes; every eight rows the sums
- * pass through shared memory to threads that slide along x. Two channels share a word: sums of 19 *
- * 19 bytes are halved in between where they would not fit.
+ * A box blur of 32-bit pixels in one dispatch. Its work does not grow with its width. A workgroup
+ * goes down a strip of 232 columns. Each of its 64 threads keeps the sums over TAPS rows of four
+ * columns. It adds each new row and subtracts the oldest. After every eight rows the sums pass
+ * through shared memory to threads that slide along x. Two channels share a word. Sums of 19 * 19
+ * bytes are halved where they do not fit.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Raw samples to linear RGB by sums of what is around. METHOD 0: bilinear. 1: H. S. Malvar, L. He,
- * R. Cutler, "High-quality linear interpolation for demosaicing of Bayer-patterned color images",
- * ICASSP 2004, figure 2, coefficients times 16. A thread makes CELLS cells of 2 x 2 pixels, one
- * below the other. Sums are of whole numbers under 2^24: floats are exact.
+ * Raw samples to linear RGB by sums of neighbours. A thread makes CELLS cells of 2 x 2 pixels, one
+ * below the other. Sums are of whole numbers below 2^24, so floats are exact.
+ *
+ * METHOD 0: bilinear. 1: H. S. Malvar, L. He, R. Cutler, "High-quality linear interpolation for
+ * demosaicing of Bayer-patterned color images", ICASSP 2004, figure 2, coefficients times 16.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The edge-directed demosaic of docs/design/isp.md: green minus colour along rows and columns (J. F.
- * Hamilton, J. E. Adams, US patent 5,629,734), mixed by inverse squares of how much each varies in
- * 5 x 5 pixels (after I. Pekkucuksen, Y. Altunbasak, "Gradient based threshold free color filter
- * array interpolation", ICIP 2010). SUMS 1: the 25 gradients are added along rows first, for all
- * pixels of a row. A thread makes 2 x 2.
+ * The edge-directed demosaic of docs/design/isp.md. Green minus colour is estimated along rows and
+ * columns (J. F. Hamilton, J. E. Adams, US patent 5,629,734). The weights are the inverse squares
+ * of the variation of each in 5 x 5 pixels (after I. Pekkucuksen, Y. Altunbasak, "Gradient based
+ * threshold free color filter array interpolation", ICIP 2010). A thread makes 2 x 2 pixels. SUMS
+ * 1: the 25 gradients are first added along rows, for all pixels of a row.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Luma sample interpolation (8.4.2.2.1) of blocks of 8 x 8 samples, each with a vector. A thread
- * makes PELS samples: a row of 4, 4 x 4, or the whole block. SOURCE: how the reference is read.
- * CLASS 0..3: only the blocks of a list that have no fraction, one along x, along y, along both; 4:
- * all blocks, by branches.
+ * makes PELS samples: a row of 4, 4 x 4, or the whole block. SOURCE selects how the reference is
+ * read. CLASS 0..3 handles one list of blocks: no fraction, fraction along x, along y, along both.
+ * CLASS 4 handles all blocks, by branches.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

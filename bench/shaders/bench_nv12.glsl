@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Linear RGB of 16 bits to NV12 of full range (Rec. ITU-R BT.709-6, 3.2 and 3.3), in whole numbers;
- * behind width x height pixels of 8 bytes.
+ * Linear RGB of 16 bits to NV12 of full range (Rec. ITU-R BT.709-6, 3.2 and 3.3), in whole numbers.
+ * The NV12 picture follows width x height pixels of 8 bytes.
  */
 uint luma_of(uvec3 p)
 {

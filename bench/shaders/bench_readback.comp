@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Moves a picture to other memory in one of three orders: linear, 16 bytes a thread; in tiles of 16
- * x 16 samples; in strips of 16 rows down which a thread goes.
+ * Copies a picture to other memory in one of three orders: linear, 16 bytes a thread; in tiles of
+ * 16 x 16 samples; in strips of 16 rows, one thread down each strip.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

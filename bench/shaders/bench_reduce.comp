@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Parallel reduction of a picture to its luminance, by the methods of W. Engel, "Compute Shader
- * Optimizations for AMD GPUs: Parallel Reduction" (2014), and newer ones. Each workgroup sums GROUP
- * * VALUES items; bench_reduce_final sums the workgroups, or, with TICKET, the last of them does.
- * All sums are of integers, so every order gives the same.
+ * Parallel reduction of a picture to its luminance. The methods are those of W. Engel, "Compute
+ * Shader Optimizations for AMD GPUs: Parallel Reduction" (2014), and newer ones. Each workgroup
+ * sums GROUP * VALUES items. bench_reduce_final sums the workgroups; with TICKET the last workgroup
+ * does. All sums are of integers, so every order gives the same result.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One workgroup sums what the workgroups of bench_reduce have left.
+ * One workgroup sums the results of the workgroups of bench_reduce.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A lens's picture made straight. POSITION 0: where a pixel comes from stands in a map, in 1/32
- * pixel (two 16-bit offsets from the pixel's own place); 1: it is computed, D. C. Brown,
- * "Close-range camera calibration", 1971. SOURCE: pixels of 16 bits out of a buffer (0), fetched
- * out of an image (1), interpolated by the texture unit (2); the same of half floats (3, 4, 5).
- * KEYS: bicubic with a = -0.75 (R. G. Keys, "Cubic convolution interpolation for digital image
- * processing", 1981) instead of bilinear. FUSED: NV12 comes out instead of RGB. Outside the picture
- * is black. A thread makes 4 x 2 pixels.
+ * Straightens the picture of a lens. Pixels outside the picture are black. A thread makes 4 x 2
+ * pixels.
+ *
+ * - POSITION 0: a map holds the position of each pixel, in 1/32 pixel, as two 16-bit offsets from
+ *   its own place. 1: the shader computes it (D. C. Brown, "Close-range camera calibration", 1971).
+ * - SOURCE: 16-bit pixels from a buffer (0), fetched from an image (1), interpolated by the texture
+ *   unit (2); the same with half floats (3, 4, 5).
+ * - KEYS: bicubic with a = -0.75 instead of bilinear (R. G. Keys, "Cubic convolution interpolation
+ *   for digital image processing", 1981).
+ * - FUSED: the output is NV12 instead of RGB.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

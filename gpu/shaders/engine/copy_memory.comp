@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Copies a buffer, 16 bytes a thread and turn: what bandwidth.c times. Grid: any number of
- * workgroups in x.
+ * Copies a buffer, 16 bytes a thread and turn. bandwidth.c times it. Grid: any number of workgroups
+ * in x.
  */
 #version 460
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Nothing but time: a chain of `steps` dependent operations in each of a workgroup's threads.
+ * Takes time and does nothing else: each thread of a workgroup runs a chain of `steps` dependent
+ * operations.
  */
 #version 450
 #extension GL_EXT_scalar_block_layout : require

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Means of the cells of a delivery's blurred rectangles, which deliver joins. One workgroup takes
- * one cell of one plane; x is the cell, y the rectangle, z the plane. recon_push.first_picture is
- * the delivery.
+ * Means of the cells of a delivery's blurred rectangles; deliver.comp joins them. One workgroup
+ * takes one cell of one plane: x is the cell, y the rectangle, z the plane.
+ * recon_push.first_picture is the delivery.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

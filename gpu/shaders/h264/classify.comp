@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Sort blocks into case lists (cases.h): a thread looks at one 4x4 luma block after the other, each
- * time at the chroma of a quadrant and at the residual that belong to it. Runs twice: counting,
- * then, with the starts known (classify_starts), writing entries. What a workgroup finds it adds up
- * in shared memory: all workgroups count in the same few words, so it asks once for each case. When
- * writing it therefore looks at its blocks twice. Grid: x CLASSIFY_BLOCKS blocks of a picture, y
- * pictures.
+ * Sorts blocks into case lists (cases.h). A thread looks at 4x4 luma blocks, one after the other.
+ * With a block it looks at the chroma of its quadrant and at the residual. Grid: x CLASSIFY_BLOCKS
+ * blocks of a picture, y pictures.
+ *
+ * The shader runs twice. The first run counts. classify_starts then computes the starts, and the
+ * second run writes entries. All workgroups count in the same few words. So each workgroup adds up
+ * its counts in shared memory and adds once for each case. When writing, it therefore looks at its
+ * blocks twice.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

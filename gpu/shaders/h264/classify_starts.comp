@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Between the two runs of classify: where each case's list starts, and the arguments of the
- * indirect dispatches. One thread does one case, and one pipeline.
+ * Runs between the two runs of classify. It computes the start of each case's list and the
+ * arguments of the indirect dispatches. One thread does one case and one pipeline.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

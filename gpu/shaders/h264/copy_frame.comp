@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Copy one frame slot to another, or fill it with mid-grey: a lost or non-existing picture; or only
- * the rows of one field, or some planes. One thread copies one texel of luma and, where it lies
- * inside the chroma planes, one of each of them. recon_push.first_picture is the destination, param
- * the source, step what of it (COPY_WHAT).
+ * Copies one frame slot to another, or fills it with mid-grey, for a lost or non-existing picture.
+ * It may also copy the rows of one field, or some planes. One thread copies one texel of luma, and
+ * one of each chroma plane if it lies inside it. recon_push.first_picture is the destination, param
+ * the source, step the part (COPY_WHAT).
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking (8.7) of all but MBAFF frames without a wavefront: every workgroup goes down a column
- * of macroblocks on its own, over some rows, from the unfiltered images alone.
+ * Deblocking (8.7) of all pictures but MBAFF frames, without a wavefront. Every workgroup goes down
+ * a column of macroblocks on its own, over some rows. It reads the unfiltered images alone. Grid: x
+ * columns, y parts of them, z pictures.
  *
- * The standard's order makes each macroblock wait for the ones before it, but what passes on
- * through an edge ends soon. Across an edge inside a macroblock (bS < 4), the second sample behind
- * it (q1) depends on p1, p0 and q0..q2, which the edge before did not touch; so a line's
- * samples 10..15 depend on the line's own samples 6..15 only, in either direction. Therefore, of a
- * macroblock X, with L to its left:
- * - the last columns of L after its vertical edges need nothing to the left of them: filter_left;
- * - of these columns the last rows after L's horizontal edges need nothing above: known in the
- * first row of a workgroup;
- * - so are they after X's left edge, and then all of L's columns in the second row, X's vertical
- * edges, and X's last rows;
- * - in the third row and from there on, everything is right.
- * So a workgroup starts two rows above its first one, and writes, per macroblock, columns and rows
- * from -4 on, without its own last four: nothing later changes those. Where the picture ends the
- * rest is written too. Grid: x columns, y parts of them, z pictures.
+ * The standard's order makes each macroblock wait for earlier ones, but the effect of an edge ends
+ * soon. Across an edge inside a macroblock (bS < 4), q1 is the outermost sample that changes. It
+ * depends on p1, p0 and q0..q2, and the previous edge does not change these. So samples 10..15 of a
+ * line depend on samples 6..15 of the same line only, in either direction. Let L be the macroblock
+ * to the left of macroblock X. Then:
+ * - The last columns of L after its vertical edges need nothing to the left of them (filter_left).
+ * - Of these columns, the last rows after L's horizontal edges need nothing above. They are known
+ *   in the first row of a workgroup.
+ * - They are also known after X's left edge. In the second row all columns of L are known, X's
+ *   vertical edges, and X's last rows.
+ * - From the third row on, everything is right.
+ *
+ * So a workgroup starts two rows above its first row. For each macroblock it writes columns and
+ * rows from -4 on, without the last four. Later edges do not change these samples. At the picture's
+ * right and bottom edge it also writes the rest.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking strengths of all edges in parallel (8.7.2.1), from records alone, and the thresholds
- * that go with them (8.7.2.2). 32 threads do one macroblock: one strength each, of four luma
- * samples of an edge; the first nine also one set of thresholds. Grid: x groups of four
- * macroblocks, y pictures.
+ * Deblocking strengths of all edges in parallel (8.7.2.1), from records alone, and their thresholds
+ * (8.7.2.2). 32 threads do one macroblock. Each computes one strength, of four luma samples of an
+ * edge. The first nine also compute one set of thresholds each. Grid: x groups of four macroblocks,
+ * y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

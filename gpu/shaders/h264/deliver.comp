@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Crop frames and write them to host memory: three planes, NV12 or luma alone, in the frames' own
- * sample size. One thread writes one 32-bit word: x is the word in a row, y the row, plane below
- * plane, z the delivery (recon_push.first_picture is the first one of the group, whose deliveries
- * share the format). PELTON_BLUR, a compilation of its own: samples inside rectangles leave as
- * lib/blur.glsl says.
+ * Crops frames and writes them to host memory: three planes, NV12 or luma alone, in the sample size
+ * of the frames. One thread writes one 32-bit word. x is the word in a row, y the row, plane below
+ * plane, z the delivery. recon_push.first_picture is the first delivery of the group; all of a
+ * group share the format. With PELTON_BLUR, a second compilation, samples inside rectangles leave
+ * blurred (lib/blur.glsl).
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

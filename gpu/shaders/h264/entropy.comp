@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2 of one slice by one subgroup, of which a workgroup has ENT_GROUP_SLICES: slice_data()
- * (7.3.4) with CABAC into the records of its picture, as codec/slice_data.c does it on the CPU. The
- * first thread parses; the others help to fill the tables in shared memory.
+ * Step 2 of one slice by one subgroup; a workgroup has ENT_GROUP_SLICES of them. The shader decodes
+ * slice_data() (7.3.4) with CABAC into the records of its picture, as codec/slice_data.c does on
+ * the CPU. The first thread parses. The others help to fill the tables in shared memory.
  *
- * Bytes are anything: reads past the end of the slice give zeros, which is noticed at the latest
- * when the slice ends; every loop is bounded; indices into the arrays follow from the slice's
- * addresses and coefficient blocks reserved, never from what is parsed. mv and coefficients are
- * zero before.
+ * The bytes may be anything. Reads past the end of the slice give zeros, and the end of the slice
+ * detects that at the latest. Every loop is bounded. Array indices follow from the slice's
+ * addresses and reserved coefficient blocks, never from parsed values. mv and coefficients are zero
+ * before.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

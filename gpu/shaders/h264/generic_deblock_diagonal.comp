@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking of batches with MBAFF frames, of any format, one dispatch per diagonal x + 2 y = step
- * of all pictures, which is the order of 8.7 as far as it matters. Grid: x macroblocks, or pairs,
- * of the diagonal, y pictures.
+ * Deblocking of batches with MBAFF frames, of any format. One dispatch handles the diagonal x + 2 y
+ * = step of all pictures, which keeps the order of 8.7. Grid: x macroblocks, or pairs, of the
+ * diagonal, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking strengths of all edges in parallel (8.7.2.1), from records alone, and the thresholds
- * that go with them (8.7.2.2), in frames of any format: fields, MBAFF frames with their mixed
- * edges, SP and SI slices. 32 threads do one macroblock; layout in cases.h, ANY_*. Grid: x groups
- * of four macroblocks, y pictures.
+ * Deblocking strengths of all edges in parallel (8.7.2.1), from records alone, and their thresholds
+ * (8.7.2.2). It serves frames of any format: fields, MBAFF frames with mixed edges, SP and SI
+ * slices. 32 threads do one macroblock. The layout is in cases.h, ANY_*. Grid: x groups of four
+ * macroblocks, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

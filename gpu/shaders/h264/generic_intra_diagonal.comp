@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction in frames of any format, one dispatch per diagonal x + 2 y = step of all
- * pictures: whatever a macroblock, or a pair, refers to lies on earlier ones. Grid: x macroblocks
- * of the diagonal, y pictures.
+ * Intra prediction in frames of any format. One dispatch handles the diagonal x + 2 y = step of all
+ * pictures. A macroblock or pair refers to earlier diagonals only. Grid: x macroblocks of the
+ * diagonal, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

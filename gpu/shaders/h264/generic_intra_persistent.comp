@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction in frames of any format in one dispatch: a workgroup takes the next ticket, a
- * row of macroblocks, or of pairs, of a picture, rows of all pictures from the top downwards. It
- * waits only for the row above, a lower ticket, so it ends on any device. Progress jumps over
- * macroblocks that are not intra.
+ * Intra prediction in frames of any format, in one dispatch. A workgroup takes the next ticket: a
+ * row of macroblocks or pairs. Tickets go through the rows of all pictures from the top downwards.
+ * A workgroup waits only for the row above. That row has a lower ticket, so the dispatch ends on
+ * any device. Progress skips macroblocks that are not intra.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

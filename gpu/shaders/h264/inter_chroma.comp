@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Chroma interprediction, 4:2:0 and 4:2:2 (8.4.2.2.2): one thread predicts, weighs and adds the
- * residual of the 4x4 samples, or twice as many rows, of one component that belong to an 8x8 luma
- * quadrant. SPLIT: its four parts have vectors of their own. BOTH: both lists. z of the grid is the
- * component.
+ * Chroma interprediction, 4:2:0 and 4:2:2 (8.4.2.2.2). One thread handles the chroma of one
+ * component of an 8x8 luma quadrant: 4x4 samples, or twice as many rows. It predicts, weighs and
+ * adds the residual. SPLIT: the four parts have vectors of their own. BOTH: both lists. z of the
+ * grid is the component.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luma interprediction (8.4.2): one thread predicts, weighs and adds the residual of one 4x4 block:
- * four texels. BOTH is 0: one pipeline per position class, CLASS a constant. BOTH is 1: the pair of
- * classes is the case of the whole workgroup, so the switch over it never diverges and 36 pipelines
- * are saved. In 4:4:4 z of the grid is the component, as all are predicted like luma.
+ * Luma interprediction (8.4.2). One thread predicts and weighs one 4x4 block, four texels, and adds
+ * the residual. BOTH 0: one pipeline for each position class; CLASS is a constant. BOTH 1: the
+ * whole workgroup has the same pair of classes. So the switch over the pair never diverges, and 36
+ * pipelines are saved. In 4:4:4 z of the grid is the component, because all components are
+ * predicted like luma.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

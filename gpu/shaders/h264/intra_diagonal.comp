@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction, one dispatch per diagonal x + 2 y = step of all pictures: whatever a macroblock
- * refers to lies on earlier ones. Grid: x macroblocks of the diagonal, y pictures.
+ * Intra prediction. One dispatch handles the diagonal x + 2 y = step of all pictures. A macroblock
+ * refers to earlier diagonals only. Grid: x macroblocks of the diagonal, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

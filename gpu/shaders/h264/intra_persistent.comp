@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction in one dispatch: a workgroup takes the next ticket, a row of macroblocks of a
- * picture, rows of all pictures from the top downwards, and visits the row's intra macroblocks. It
- * waits only where a macroblock above, a lower ticket's, is intra too and its samples are used, so
- * it ends on any device. Samples pass from row to row inside the words that are waited for
- * (lib/progress.glsl), so there is no flag beside them and no memory barrier.
+ * Intra prediction in one dispatch. A workgroup takes the next ticket: a row of macroblocks of a
+ * picture. Tickets go through the rows of all pictures from the top downwards. The workgroup visits
+ * the intra macroblocks of its row. It waits only if a macroblock above is intra and its samples
+ * are used. That row has a lower ticket, so the dispatch ends on any device. Samples pass from row
+ * to row inside the words that a reader waits for (lib/progress.glsl). So there is no separate flag
+ * and no memory barrier.
  *
- * What takes time is the chain from one macroblock to the next, so what is not part of it is done
- * beside it. Four roles, a subgroup of 32 each, go through the row in step: luma     reconstructs
- * macroblock i and announces its last row; chroma   the same, on its own; borders  waits for the
- * luma samples around macroblock i + 1; plans    stores the luma of macroblock i - 1, and works out
- * plan and residual of i + 1. Luma tiles, plans and residual are there twice, for odd and even i.
- * Where subgroups are not of 32 (SERIAL), one workgroup of 32 threads plays all roles in turn.
+ * The chain from one macroblock to the next bounds the time, so other work runs beside it. Four
+ * roles, a subgroup of 32 each, go through the row in step:
+ *   luma     reconstructs macroblock i and announces its last row
+ *   chroma   the same, on its own
+ *   borders  waits for the luma samples around macroblock i + 1
+ *   plans    stores the luma of macroblock i - 1, computes plan and residual of i + 1
+ * Luma tiles, plans and residual exist twice, for odd and even i. Without subgroups of 32 (SERIAL),
+ * one workgroup of 32 threads plays all roles in turn.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

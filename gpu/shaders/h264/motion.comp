@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Step 3 of one picture by one workgroup (8.4.1): vectors from differences, in place. MOT_ROWS rows
- * of macroblocks are in work at once, each two macroblocks behind the one above, with a thread for
- * each of both lists. What a row leaves to the next is in shared memory, what a macroblock leaves
- * to the next in registers: of other macroblocks the arrays are never read, so their order in
- * memory does not matter. A macroblock's own are loaded a step ahead.
+ * of macroblocks are in work at once, each two macroblocks behind the one above. Each row has a
+ * thread for each of the two lists. Shared memory carries state from row to row, and registers
+ * carry it from macroblock to macroblock. The shader never reads the arrays of other macroblocks,
+ * so their order in memory does not matter. It loads a macroblock's own data a step ahead.
  *
- * Records are anything: addresses follow from the picture and its slices alone, which the host has
- * checked, and nothing that is derived is an index. What is wrong with them motion_check.comp finds
- * out.
+ * Records may hold anything. Addresses follow only from the picture and its slices, which the host
+ * has checked. No derived value is an index. motion_check.comp finds faulty records.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

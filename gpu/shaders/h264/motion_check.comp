@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * After step 3: a thread looks at a macroblock. What its picture has, what of it stands still, and
- * whether it is what step 2 and 3 can have made: all that codec/entropy_export.c and
- * codec/records_validate.c look at in macroblocks of such pictures.
+ * Runs after step 3, one thread a macroblock. It collects flags of the picture and the colZeroFlag
+ * of its blocks. It checks that steps 2 and 3 can have made the macroblock. The checks are those of
+ * codec/entropy_export.c and codec/records_validate.c for macroblocks of such pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual samples of coded blocks (8.5): scaling and inverse transforms; samples of I_PCM and of
- * lossless blocks are copied. One thread does one block of a case list: 4x4, or 8x8 for which it
- * writes four coefficient blocks. KIND is the pipeline (cases.h). A thread of the 16x16 kind reads
- * all sixteen DC levels and computes the one it needs: no pass of its own, and the cache holds
- * them.
+ * Residual samples of coded blocks (8.5): scaling and inverse transforms. Samples of I_PCM and
+ * lossless blocks are copied. One thread does one block of a case list. A block is 4x4, or 8x8 with
+ * four coefficient blocks. KIND is the pipeline (cases.h). A thread of the 16x16 kind reads all
+ * sixteen DC levels and computes its own. The cache holds them, so DC needs no pass of its own.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Batches without deblocking: unfiltered samples become the frame. One thread copies one texel of
- * luma and, where it lies inside the chroma planes, one of each of them. Grid: x texels of a row, y
+ * For batches without deblocking: copies unfiltered samples into the frame. One thread copies one
+ * texel of luma, and one of each chroma plane if it lies inside it. Grid: x texels of a row, y
  * rows, z pictures.
  */
 #version 460

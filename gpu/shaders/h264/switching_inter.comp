@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * P macroblocks of SP slices (8.6.1, 8.6.2): their prediction, which the interprediction passes
- * have left in the unfiltered images, becomes their samples. 32 threads do a macroblock: 16 a block
- * of luma, four one of each chroma component. Grid: x macroblocks, y pictures.
+ * P macroblocks of SP slices (8.6.1, 8.6.2). The interprediction passes leave the prediction in the
+ * unfiltered images; this pass turns it into samples. 32 threads do a macroblock: 16 take a luma
+ * block each, four a block of each chroma component. Grid: x macroblocks, y pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

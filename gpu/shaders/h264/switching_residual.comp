@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The residual of macroblocks whose levels are joined with the transform of their prediction (8.6)
- * is zero for whoever adds it: their coefficient blocks are cleared behind the residual passes.
- * Grid: x macroblocks, y pictures.
+ * Clears the residual of macroblocks whose levels are joined with the transform of their prediction
+ * (8.6). Later passes then add zero. It runs after the residual passes. Grid: x macroblocks, y
+ * pictures.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Writes the joined cells over the blurred rectangles of a developed picture, in place. A thread
- * takes one word: x in a row, y the row, plane below plane, of the frame of the push constant.
+ * takes one word: x in a row, y the row, plane below plane. The push constant names the frame.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

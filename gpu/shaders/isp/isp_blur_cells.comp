@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Means of the cells of a developed picture's blurred rectangles. One workgroup takes one cell of
- * one component; x is the cell, y the rectangle, z the component, of the frame of the push
- * constant.
+ * one component: x is the cell, y the rectangle, z the component. The push constant names the
+ * frame.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

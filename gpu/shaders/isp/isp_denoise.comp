@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luminance denoise of developed frames, first pass: by how much each pixel is to be multiplied.
- * J.-S. Lee, "Digital image enhancement and noise filtering by use of local statistics", 1980: luma
- * becomes its mean over 5 x 5 pixels where it varies no more than noise does, stays where it varies
- * much more (edges), and goes from one to the other between. Noise is that of photons, whose
- * variance grows with the mean.
+ * Luminance denoise of developed frames, first pass: a factor for each pixel (J.-S. Lee, "Digital
+ * image enhancement and noise filtering by use of local statistics", 1980). Where luma varies no
+ * more than noise, it becomes its mean over 5 x 5 pixels. Where it varies much more (edges), it
+ * stays. Between the two it changes gradually. The noise is that of photons; its variance grows
+ * with the mean.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luminance denoise, second pass: each pixel times its factor, in place, so red, green and blue
- * keep their ratios.
+ * Luminance denoise, second pass: multiplies each pixel by its factor, in place. Red, green and
+ * blue keep their ratios.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

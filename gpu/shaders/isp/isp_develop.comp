@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Raw samples to linear RGB of 16 bits, and statistics beside it: unpack, black level, white
- * balance, defect clamp and demosaic in one pass over a tile in shared memory. DEMOSAIC 0:
- * bilinear. 1: H. S. Malvar, L. He, R. Cutler, "High-quality linear interpolation for demosaicing
- * of Bayer-patterned color images", ICASSP 2004, figure 2, whose coefficients are here times 16. A
- * thread makes 2 x 2 pixels; all sums are of whole numbers under 2^24, so floats are exact; results
- * round to nearest, ties to even.
+ * Raw samples to linear RGB of 16 bits, with statistics. Unpack, black level, white balance, defect
+ * clamp and demosaic run in one pass over a tile in shared memory. A thread makes 2 x 2 pixels. All
+ * sums are of whole numbers below 2^24, so floats are exact. Results round to nearest, ties to
+ * even.
+ *
+ * DEMOSAIC 0: bilinear. 1: H. S. Malvar, L. He, R. Cutler, "High-quality linear interpolation for
+ * demosaicing of Bayer-patterned color images", ICASSP 2004, figure 2, coefficients times 16.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * isp_develop with an edge-directed demosaic. The differences green - red and green - blue vary
- * little across edges, so they are estimated along rows and along columns (J. F. Hamilton and J. E.
- * Adams, US patent 5,629,734, 1997, for the directional estimates) and mixed by how much each
- * varies around the pixel: weights are inverse squares of sums of the gradients of the differences
- * over 5 x 5 pixels, as in I. Pekkucuksen and Y. Altunbasak, "Gradient based threshold free color
- * filter array interpolation", ICIP 2010, here with one weight for each direction. Red and blue
- * then follow from green by bilinear differences. A thread makes two pixels.
+ * little along an edge. They are estimated along rows and along columns (J. F. Hamilton and J. E.
+ * Adams, US patent 5,629,734, 1997), then mixed. The weight of an estimate is the inverse square of
+ * the sum of its gradients over 5 x 5 pixels. This follows I. Pekkucuksen and Y. Altunbasak,
+ * "Gradient based threshold free color filter array interpolation", ICIP 2010, with one weight for
+ * each direction. Red and blue then follow from green by bilinear differences. A thread makes two
+ * pixels.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Developed frames to pictures: region, size and lens by the camera's map, colour matrix, tone
- * curve, output format. A thread makes 2 x 2 pixels, so neighbours in a subgroup read neighbouring
- * samples. Samples outside the sensor's picture are black.
+ * Developed frames to pictures: region, size and lens by the camera's map, then colour matrix, tone
+ * curve and output format. A thread makes 2 x 2 pixels, so neighbours in a subgroup read
+ * neighbouring samples. Samples outside the sensor's picture are black.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Raw samples to the picture in one pass: what isp_develop and isp_finish compute, without defect
- * clamp. A workgroup makes a tile of the picture. The host knows which rectangle of the sensor it
- * looks at (isp_fuse.c): its samples go to shared memory, levelled; then its pixels with all three
- * colours; then the lens is undone by sampling these.
+ * Raw samples to the picture in one pass: the work of isp_develop and isp_finish, without defect
+ * clamp. A workgroup makes a tile of the picture. The host knows the rectangle of the sensor that
+ * the tile needs (isp_fuse.c). First its samples go to shared memory, levelled. Then its pixels get
+ * all three colours. Last, sampling these undoes the lens.
  *
- * Samples are in 1/65536, so that clamp(v, 0, 1) comes with the addition before it; all sums are of
- * whole numbers of at most 22 bits, so floats are exact. Adding 128 rounds to 16 bits behind the
- * point, ties to even, and leaves them as the low bits of the float.
+ * Samples are in 1/65536, so clamp(v, 0, 1) is free with the addition before it. All sums are of
+ * whole numbers of at most 22 bits, so floats are exact. Adding 128 rounds to 16 bits after the
+ * binary point, ties to even. The result stands in the low bits of the float.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

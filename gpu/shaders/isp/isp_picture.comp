@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Pictures of cameras that develop themselves: Y, Cb, Cr of 8 bits, in whatever layout, to the
- * three samples of 16 bits that the finish pass reads (by the matrix of the camera: R, G, B, or the
- * codes as they are), and statistics of Y beside it. Chroma stands for all the pixels it was taken
- * from. A thread makes 2 x 2 pixels.
+ * Pictures of cameras that develop themselves. Y, Cb, Cr of 8 bits, in any layout, become the three
+ * 16-bit samples that the finish pass reads. These are R, G, B by the camera's matrix, or the
+ * unchanged codes. Statistics of Y are made in the same pass. A chroma sample stands for all pixels
+ * it was taken from. A thread makes 2 x 2 pixels.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Statistics of raw samples alone, for frames that isp_fused develops: its tiles neither cover the
- * sensor nor keep apart. A workgroup takes a tile of ISP_TILE_X x ISP_TILE_Y samples, a thread
- * eight cells.
+ * Statistics of raw samples alone, for frames that isp_fused develops. The tiles of isp_fused
+ * overlap and leave gaps on the sensor, so it cannot make them. A workgroup takes a tile of
+ * ISP_TILE_X x ISP_TILE_Y samples, and a thread takes eight cells.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

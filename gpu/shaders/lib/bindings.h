@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What every reconstruction shader sees: one descriptor set, bound once per batch, and one push
+ * Seen by every reconstruction shader: one descriptor set, bound once per batch, and one push
  * constant block. Included by C and GLSL.
  */
 #ifndef PELTON_BINDINGS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Privacy blur: what is inside a rectangle is replaced by means of large cells (blur_cells.comp),
- * joined by straight lines so that no edge of a cell shows. All of it in whole numbers, the same on
- * every device. Nothing else of the samples inside is left.
+ * Privacy blur. Means of large cells (blur_cells.comp) replace the samples inside a rectangle.
+ * Straight lines join the means, so that no edge of a cell shows. Nothing else of the samples
+ * inside is left. All arithmetic is in whole numbers, the same on every device.
  */
 #ifndef PELTON_BLUR_GLSL
 #define PELTON_BLUR_GLSL

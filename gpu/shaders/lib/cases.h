@@ -3,9 +3,9 @@
  * The cases that classify sorts blocks into, and the words of BIND_COUNTERS. Included by C and
  * GLSL.
  *
- * A list entry is picture << 24 | macroblock address << 4 | block; it says where, its case says
- * what to do there. The entries of a case are contiguous and start at a multiple of LIST_GROUP, so
- * all threads of a workgroup have the same case.
+ * A list entry is picture << 24 | macroblock address << 4 | block. The entry names the place, and
+ * its case names the work. The entries of a case are contiguous and start at a multiple of
+ * LIST_GROUP. So all threads of a workgroup have the same case.
  */
 #ifndef PELTON_CASES_H
 #define PELTON_CASES_H
@@ -82,8 +82,8 @@
 #define STRENGTH_TOP    1
 #define STRENGTH_INSIDE 2
 
-/* The same from generic_deblock_strength. Words 0..3 as above, but for the left edge: word 4 holds its
- * bS in 8 nibbles (two rows of luma each, or beside a pair of field macroblocks two rows of one
+/* The same from generic_deblock_strength. Words 0..3 as above, but for the left edge: word 4 holds
+ * its bS in 8 nibbles (two rows of luma each, or beside a pair of field macroblocks two rows of one
  * field); word 5, in 4 nibbles, a second top edge: that of a frame macroblock below a pair of field
  * macroblocks to the bottom one; word 6 ANY_* below. From ANY_PARAMS, by place * 3 + component,
  * thresholds as above, for 8 bits. */

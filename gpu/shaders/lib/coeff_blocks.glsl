@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual samples, written by the residual pass, as the prediction passes add them.
+ * Residual samples: the residual pass writes them, and the prediction passes add them.
  */
 #ifndef PELTON_COEFF_BLOCKS_GLSL
 #define PELTON_COEFF_BLOCKS_GLSL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What every reconstruction shader begins with: extensions, records, push constants, small helpers.
+ * The beginning of every reconstruction shader: extensions, records, push constants, small helpers.
  */
 #ifndef PELTON_COMMON_GLSL
 #define PELTON_COMMON_GLSL

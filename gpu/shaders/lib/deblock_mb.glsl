@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One macroblock of a column, of any format, by a workgroup with a thread for each line: 16 of luma
- * and those of the chroma components. A thread has a row of samples for vertical edges and a column
- * of them for horizontal ones; the tile turns one into the other.
+ * One macroblock of a column, of any format. The workgroup has a thread for each line: 16 of luma
+ * and those of the chroma components. A thread holds a row of samples for vertical edges and a
+ * column for horizontal ones. The tile turns rows into columns.
  */
 #ifndef PELTON_DEBLOCK_MB_GLSL
 #define PELTON_DEBLOCK_MB_GLSL

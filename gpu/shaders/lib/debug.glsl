@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Values out of a shader, for --gpu-debug. Only the second compilation of a shader, with GPU_DEBUG
- * as the number of its pass, has the buffer; in the first one DEBUG_VALUE is nothing at all.
+ * Values out of a shader, for --gpu-debug. Only the second compilation of a shader has the buffer;
+ * there GPU_DEBUG is the number of its pass. In the first compilation DEBUG_VALUE is empty.
  */
 #ifndef PELTON_DEBUG_GLSL
 #define PELTON_DEBUG_GLSL

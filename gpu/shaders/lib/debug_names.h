@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Names of the values that shaders write for --gpu-debug. To look at something: a row here,
- * DEBUG_VALUE(DEBUG_NAME, picture, value) in a shader of PELTON_DEBUG_SHADERS (gpu/CMakeLists.txt).
- * Included by C, with DEBUG_TEXT defined, and by GLSL.
+ * Names of the values that shaders write for --gpu-debug. To print a value, add a row here. Then
+ * put DEBUG_VALUE(DEBUG_NAME, picture, value) into a shader of PELTON_DEBUG_SHADERS
+ * (gpu/CMakeLists.txt). Included by C, with DEBUG_TEXT defined, and by GLSL.
  */
 #ifndef PELTON_DEBUG_NAMES_H
 #define PELTON_DEBUG_NAMES_H

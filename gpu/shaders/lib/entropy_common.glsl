@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entropy decoding: buffers, shared memory, and the state of the slice and of the macroblock that
- * is being parsed.
+ * Entropy decoding: buffers, shared memory, and the state of the slice and of the current
+ * macroblock.
  *
- * Of neighbours only what touches the current macroblock is kept: a "left" edge, in registers, and
- * a line of "top" edges, a ring in which the edge of the macroblock above is where the current
- * one's will be. It is read two macroblocks ahead, as memory is far away; so a picture is at least
- * three wide (ENT_MIN_WIDTH). While a macroblock is parsed both run along: what a block leaves
- * takes the place of what its neighbour left, as blocks come in an order in which columns and rows
- * grow; in the end they are the macroblock's own edges.
+ * Only the neighbours' edges are kept. The "left" edge is in registers. The "top" edges are a ring:
+ * the edge of the macroblock above stands where the current macroblock's edge will stand. Memory is
+ * far away, so the ring is read two macroblocks ahead, and a picture is at least three wide
+ * (ENT_MIN_WIDTH). Blocks come in an order in which columns and rows grow. So each block's state
+ * replaces that of its neighbour. At the end both edges are the macroblock's own.
  */
 #ifndef PELTON_ENTROPY_COMMON_GLSL
 #define PELTON_ENTROPY_COMMON_GLSL

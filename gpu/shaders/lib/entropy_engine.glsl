@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * CABAC decoding engine (9.3.1.2, 9.3.3.2) in 32 bits. One thread waits for every operation, so
- * what counts is how few there are.
+ * CABAC decoding engine (9.3.1.2, 9.3.3.2) in 32 bits. One thread waits for every operation, so the
+ * number of operations counts.
  *
  * codIOffset and codIRange are in the upper 9 bits of `value` and `range`. Below codIOffset are
- * bits read ahead, `ahead` of them: after engine_ready at least 8, enough for a decision and
- * another one, or a bypass bin.
+ * `ahead` bits, read ahead. After engine_ready there are at least 8: enough for two decisions, or
+ * for a decision and a bypass bin.
  */
 #ifndef PELTON_ENTROPY_ENGINE_GLSL
 #define PELTON_ENTROPY_ENGINE_GLSL

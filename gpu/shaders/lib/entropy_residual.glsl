@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * residual() (7.3.5.3): blocks of coefficients into coefficient blocks. Contexts are loaded before
- * the bin is decided that leads to them.
+ * residual() (7.3.5.3): blocks of coefficients into coefficient blocks. A context is loaded before
+ * the bin that leads to it is decided.
  */
 #ifndef PELTON_ENTROPY_RESIDUAL_GLSL
 #define PELTON_ENTROPY_RESIDUAL_GLSL

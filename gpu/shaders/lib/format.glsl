@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a frame store holds, as specialisation constants that every pipeline of it gets; the
- * defaults are those of progressive 8-bit 4:2:0. PELTON_WIDE, a second compilation, has samples of
- * 16 bits; how many of these count is a push constant, so that one set of pipelines serves all
- * depths (there are 48 pairs above 8 bits, and compiling a set takes seconds).
+ * The contents of a frame store, as specialisation constants of every pipeline. The defaults are
+ * those of progressive 8-bit 4:2:0. PELTON_WIDE, a second compilation, has samples of 16 bits. A
+ * push constant tells how many of these bits count, so one set of pipelines serves all depths.
+ * Above 8 bits there are 48 pairs of depths, and compiling a set takes seconds.
  */
 #ifndef PELTON_FORMAT_GLSL
 #define PELTON_FORMAT_GLSL

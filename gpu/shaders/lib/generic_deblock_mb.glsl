@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblock one macroblock (8.7) of any format by a workgroup of 32 threads: vertical edges, then
- * horizontal ones, a thread a line. The macroblock's samples come from the unfiltered images, those
- * to the left and above from the frame, where earlier macroblocks left them filtered; all go to the
- * frame.
+ * Deblocks one macroblock (8.7) of any format by a workgroup of 32 threads: vertical edges, then
+ * horizontal ones, a thread a line. The macroblock's own samples come from the unfiltered images.
+ * Those to the left and above come from the frame, where earlier macroblocks left them filtered.
+ * All samples go to the frame.
  *
- * In MBAFF frames the samples across a left edge lie in the same row of the frame whatever the
- * pairs are; those across a top edge in rows of the macroblock's own kind. Only a frame macroblock
- * below a pair of field macroblocks has two top edges, its rows taken as two fields.
+ * In MBAFF frames the samples across a left edge lie in the same row of the frame, for all kinds of
+ * pairs. Those across a top edge lie in rows of the macroblock's own kind. One case has two top
+ * edges: a frame macroblock below a pair of field macroblocks. Its rows are then taken as two
+ * fields.
  */
 #ifndef PELTON_ANY_DEBLOCK_MB_GLSL
 #define PELTON_ANY_DEBLOCK_MB_GLSL

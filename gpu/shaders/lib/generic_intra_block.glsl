@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction (8.3) of samples of any depth from a shared tile that holds a component of a
- * macroblock and its neighbours.
+ * Intra prediction (8.3) of samples of any depth. A shared tile holds a component of a macroblock
+ * and its neighbours.
  */
 #ifndef PELTON_ANY_INTRA_BLOCK_GLSL
 #define PELTON_ANY_INTRA_BLOCK_GLSL

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One intra macroblock of any format by a workgroup of 32 threads, component after component:
- * neighbours into a shared tile, prediction plus residual inside it, texels out. The 4x4 blocks of
- * Intra4x4 go in their own wavefront of ten steps, two blocks at a time.
+ * One intra macroblock of any format by a workgroup of 32 threads, component after component.
+ * Neighbours go into a shared tile, prediction and residual are added inside it, and texels go out.
+ * The 4x4 blocks of Intra4x4 run in a wavefront of ten steps, two blocks at a time.
  *
- * The neighbours of a macroblock of an MBAFF frame, as Table 6-4 derives them, lie where they would
- * without pairs: to the left in the same row, and above one row of the macroblock's own kind (in a
- * field macroblock: two rows of the frame) further up.
+ * In an MBAFF frame, Table 6-4 places neighbours as if there were no pairs. Left neighbours lie in
+ * the same row. The row above is one row of the macroblock's own kind further up: in a field
+ * macroblock two rows of the frame.
  */
 #ifndef PELTON_ANY_INTRA_MB_GLSL
 #define PELTON_ANY_INTRA_MB_GLSL

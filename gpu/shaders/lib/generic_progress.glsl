@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Progress of the persistent wavefronts over frames of any format: a word of BIND_PROGRESS per row
- * of macroblocks, or of pairs, says how many of them from the left need no more waiting for. All
- * functions are called by all threads of a workgroup together.
+ * Progress of the persistent wavefronts over frames of any format. BIND_PROGRESS has a word for
+ * each row of macroblocks or pairs. The word counts those from the left that nobody has to wait for
+ * any more. All threads of a workgroup call these functions together.
  */
 #ifndef PELTON_ANY_PROGRESS_GLSL
 #define PELTON_ANY_PROGRESS_GLSL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Texels of the unfiltered images and of the frames, by component; c is the same for a whole loop
- * turn, mostly a constant once loops are unrolled.
+ * Texels of the unfiltered images and of the frames, by component. c is the same for a whole loop
+ * turn; in unrolled loops it is mostly a constant.
  */
 #ifndef PELTON_IMAGES_GLSL
 #define PELTON_IMAGES_GLSL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction (8.3) of one macroblock by 32 threads, from shared tiles that hold the
- * macroblock and its neighbours. Before this are defined: LUMA_TILES, the number of tiles of luma;
+ * Intra prediction (8.3) of one macroblock by 32 threads. Shared tiles hold the macroblock and its
+ * neighbours. The including shader first defines three names: LUMA_TILES, the number of luma tiles;
  * LANE, the thread's number of 32; role_barrier(), which the 32 threads pass together.
  */
 #ifndef PELTON_INTRA_BLOCK_GLSL

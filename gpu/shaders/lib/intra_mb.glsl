@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One intra macroblock by 32 threads: residual and neighbours lie in shared tiles, prediction plus
- * residual is done inside them, texels go out. Luma and chroma need nothing of each other. What can
- * be worked out before the neighbours are known is: the plan of luma. The 4x4 blocks of Intra4x4 go
- * in their own wavefront of ten steps, two blocks at a time.
+ * One intra macroblock by 32 threads. Residual and neighbours lie in shared tiles, prediction and
+ * residual are added inside them, and texels go out. Luma and chroma are independent. The plan of
+ * luma needs no neighbour samples, so it is computed ahead. The 4x4 blocks of Intra4x4 run in a
+ * wavefront of ten steps, two blocks at a time.
  */
 #ifndef PELTON_INTRA_MB_GLSL
 #define PELTON_INTRA_MB_GLSL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Residual samples of an intra macroblock: fetched by 32 threads at once, which takes no neighbour
- * and so goes ahead of the wavefront, then added one at a time.
+ * Residual samples of an intra macroblock. 32 threads fetch them at once. The fetch needs no
+ * neighbour, so it runs ahead of the wavefront. The samples are then added one at a time.
  */
 #ifndef PELTON_INTRA_RESIDUAL_GLSL
 #define PELTON_INTRA_RESIDUAL_GLSL

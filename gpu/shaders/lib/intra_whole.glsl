@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Intra prediction of whole macroblocks (8.3.3, 8.3.4): Intra16x16 and chroma, several samples of a
- * thread at once. The mode is the same for all threads.
+ * Intra prediction of whole macroblocks (8.3.3, 8.3.4): Intra16x16 and chroma. A thread makes
+ * several samples at once. The mode is the same for all threads.
  */
 #ifndef PELTON_INTRA_WHOLE_GLSL
 #define PELTON_INTRA_WHOLE_GLSL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the shaders of the camera pipeline see. Included by C and GLSL.
+ * Constants, bindings and structures of the camera pipeline's shaders. Included by C and GLSL.
  */
 #ifndef PELTON_ISP_ARGS_H
 #define PELTON_ISP_ARGS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Privacy blur of developed pictures: what its two passes see. Included by C and GLSL. The cells
- * are those of lib/blur.glsl.
+ * Privacy blur of developed pictures: bindings and push constants of its two passes. Included by C
+ * and GLSL. The cells are those of lib/blur.glsl.
  */
 #ifndef PELTON_ISP_BLUR_H
 #define PELTON_ISP_BLUR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Bindings and helpers of the camera pipeline's shaders. Conversions between integers and floats go
- * through the mantissa of 2^23 + value, which is a full-rate addition and rounds to the nearest,
- * ties to even; `precise`, as compilers may otherwise see that nothing is added.
+ * through the mantissa of 2^23 + value. That is a full-rate addition and rounds to nearest, ties to
+ * even. `precise` keeps compilers from removing the addition.
  */
 #include "gpu/shaders/lib/isp_args.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Demosaic of a pixel from sums of what is around it. DEMOSAIC 0: bilinear. 1: H. S. Malvar, L. He,
- * R. Cutler, "High-quality linear interpolation for demosaicing of Bayer-patterned color images",
- * ICASSP 2004, figure 2, whose coefficients are here over 16. Samples are 0..MOST; so are the
- * results, not rounded. Who includes this defines MOST.
+ * Demosaic of a pixel from sums of its neighbours. Samples are 0..MOST; so are the results, not
+ * rounded. The including shader defines MOST.
+ *
+ * DEMOSAIC 0: bilinear. 1: H. S. Malvar, L. He, R. Cutler, "High-quality linear interpolation for
+ * demosaicing of Bayer-patterned color images", ICASSP 2004, figure 2, with coefficients over 16.
  */
 float full(float v)
 {

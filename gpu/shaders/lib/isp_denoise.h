@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the passes of luminance denoise see. Included by C and GLSL.
+ * Bindings and push constants of luminance denoise. Included by C and GLSL.
  */
 #ifndef PELTON_ISP_DENOISE_H
 #define PELTON_ISP_DENOISE_H

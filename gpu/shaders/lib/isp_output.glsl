@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Linear samples to pictures, 2 x 2 pixels at a time: colour matrix, tone curve, output format.
- * Chroma of 4:2:0 is the mean of four pixels. Who includes this defines OUTPUT_FIRST, the id of its
- * first specialisation constant.
+ * Chroma of 4:2:0 is the mean of four pixels. The including shader defines OUTPUT_FIRST, the id of
+ * its first specialisation constant.
  */
 layout(set = ISP_SET_BATCH, binding = ISP_BIND_OUTPUT, scalar) writeonly
     restrict buffer output_buffer

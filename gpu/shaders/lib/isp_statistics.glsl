@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Statistics of 2x2 cells: each thread adds up its own, then the workgroup, whose cells all lie in
- * one zone; the histogram goes through shared memory to one of several copies. Integers: the order
- * of additions does not matter.
+ * Statistics of 2x2 cells. Each thread adds up its own cells, then the workgroup adds up its
+ * threads; its cells all lie in one zone. The histogram goes through shared memory to one of
+ * several copies. All values are integers, so the order of additions does not matter.
  */
 layout(set = ISP_SET_BATCH, binding = ISP_BIND_STATISTICS, scalar) buffer statistics_buffer
 {

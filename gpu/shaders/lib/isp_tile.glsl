@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A tile of raw samples with its surroundings in shared memory: unpacked, black level off, white
- * balanced, defects clamped. Who includes this defines TILE_X, HALO_X (multiples of 4), TILE_Y
- * (even) and HALO_Y (even), of which DEFECT eats 2, and THREADS. Samples are whole numbers
- * 0..65535.
+ * balanced, defects clamped. Samples are whole numbers 0..65535. The including shader defines
+ * TILE_X, HALO_X (multiples of 4), TILE_Y and HALO_Y (even), and THREADS. DEFECT uses 2 of HALO_Y.
  */
 #include "gpu/shaders/lib/isp_unpack.glsl"
 

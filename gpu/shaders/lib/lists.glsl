@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Working off the case lists: which entry, and which case, is this thread's.
+ * Works off the case lists: gives each thread its entry and its case.
  */
 #ifndef PELTON_LISTS_GLSL
 #define PELTON_LISTS_GLSL

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luma samples at fractional positions (8.4.2.2.1), 4x4 at a time; every fetched texel serves four
- * columns and up to six rows. Each class of positions (cases.h) touches only the texels that it
- * needs: 8, 12, 18 or 27. Samples are named as in Figure 8-4.
+ * Luma samples at fractional positions (8.4.2.2.1), 4x4 at a time. Every fetched texel serves four
+ * columns and up to six rows. Each class of positions (cases.h) reads only the texels it needs: 8,
+ * 12, 18 or 27. Samples are named as in Figure 8-4.
  */
 #ifndef PELTON_LUMA_GLSL
 #define PELTON_LUMA_GLSL

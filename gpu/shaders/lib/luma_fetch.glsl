@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luma samples of reference frames, a row of a block at a time; coordinates are clamped to the
+ * Luma samples of reference frames, a row of a block at a time. Coordinates are clamped to the
  * picture (8.4.2.2.1).
  */
 #ifndef PELTON_LUMA_FETCH_GLSL

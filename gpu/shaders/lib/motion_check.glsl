@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a macroblock's record must keep to: codec/entropy_export.c and codec/records_validate.c for
- * pictures of 8 bits in 4:2:0 or 4:0:0 without MBAFF, whose slices are P, B and I. `nonzero` is a
- * mask for which any value does, as there.
+ * The rules that a macroblock's record must keep: those of codec/entropy_export.c and
+ * codec/records_validate.c. They cover pictures of 8 bits in 4:2:0 or 4:0:0 without MBAFF, with P,
+ * B and I slices. `nonzero` is a mask; any value of it is valid, as there.
  */
 #ifndef PELTON_MOTION_CHECK_GLSL
 #define PELTON_MOTION_CHECK_GLSL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Motion derivation: buffers, and names of the numbers in them.
+ * Motion derivation: buffers, and names for the numbers in them.
  */
 #ifndef PELTON_MOTION_COMMON_GLSL
 #define PELTON_MOTION_COMMON_GLSL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Motion derivation: one list of one macroblock. All shapes go through the same steps, quadrant by
- * quadrant, as the threads of a subgroup are at macroblocks of different shapes.
+ * Motion derivation: one list of one macroblock. The threads of a subgroup hold macroblocks of
+ * different shapes. So all shapes go through the same steps, quadrant by quadrant.
  */
 #ifndef PELTON_MOTION_MB_GLSL
 #define PELTON_MOTION_MB_GLSL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Motion derivation: vectors, which are words of two halves, and their prediction from neighbours
+ * Motion derivation: vectors as words of two halves, and their prediction from neighbours
  * (8.4.1.3).
  */
 #ifndef PELTON_MOTION_PREDICT_GLSL

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where macroblocks and their reference fields lie (6.4.1, 8.4.2.1): in frames, in field pictures,
- * whose unfiltered samples are kept without gaps between rows, and in the pairs of MBAFF frames.
+ * Places of macroblocks and of their reference fields (6.4.1, 8.4.2.1): in frames, in field
+ * pictures, and in the pairs of MBAFF frames. The unfiltered samples of field pictures are kept
+ * without gaps between rows.
  */
 #ifndef PELTON_PLACE_GLSL
 #define PELTON_PLACE_GLSL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Progress of the persistent wavefront. Progress is in words that hold what they announce, so that
- * seeing one is enough: no order among several stores is asked for.
+ * Progress of the persistent wavefront. A progress word holds the samples that it announces, so
+ * seeing the word is enough. No order among several stores is needed.
  */
 #ifndef PELTON_PROGRESS_GLSL
 #define PELTON_PROGRESS_GLSL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Texels: four samples, leftmost lowest, of 8 bits in 32 or, PELTON_WIDE, of 16 bits in 64.
+ * Texels: four samples, leftmost lowest. 8 bits each in 32, or 16 bits each in 64 with PELTON_WIDE.
  */
 #ifndef PELTON_SAMPLE_GLSL
 #define PELTON_SAMPLE_GLSL

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocks of SP and SI slices (8.6): the prediction is transformed, joined with the levels and
- * quantised by QS, so that different predictions may lead to the same samples. Only 8 bits and
- * 4:2:0. Levels beyond what a legal stream has wrap at 32 bits, as in the reference.
+ * Blocks of SP and SI slices (8.6). The prediction is transformed, joined with the levels and
+ * quantised by QS. So different predictions may give the same samples. Only 8 bits and 4:2:0.
+ * Levels beyond those of a legal stream wrap at 32 bits, as in the reference.
  */
 #ifndef PELTON_SWITCHING_GLSL
 #define PELTON_SWITCHING_GLSL

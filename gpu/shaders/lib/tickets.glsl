@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Tickets of the persistent wavefronts, and how patiently to wait for a lower one.
+ * Tickets of the persistent wavefronts, and the number of attempts while waiting for a lower
+ * ticket.
  *
- * llvmpipe (22.3) ends every loop of a shader once all its loops together have gone round 65535
- * times, so there (PATIENT) one turn of a waiting loop asks 256 times: enough for tests, but a
- * software device is better served by diagonals.
+ * llvmpipe (22.3) ends every loop of a shader once all its loops together have run 65535 times.
+ * There (PATIENT) one turn of a waiting loop asks 256 times. That is enough for tests, but
+ * diagonals serve a software device better.
  */
 #ifndef PELTON_TICKETS_GLSL
 #define PELTON_TICKETS_GLSL

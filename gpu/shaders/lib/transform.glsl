@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Inverse transforms (8.5.12.2, 8.5.13) and level scales (8.5.9). Arrays are indexed by constants
- * only, once loops are unrolled.
+ * Inverse transforms (8.5.12.2, 8.5.13) and level scales (8.5.9). After unrolling, arrays are
+ * indexed by constants only.
  */
 #ifndef PELTON_TRANSFORM_GLSL
 #define PELTON_TRANSFORM_GLSL

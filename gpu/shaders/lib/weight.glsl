@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Weighted sample prediction (8.4.2.3): weights of a quadrant, and their use.
+ * Weighted sample prediction (8.4.2.3): the weights of a quadrant, and their use.
  */
 #ifndef PELTON_WEIGHT_GLSL
 #define PELTON_WEIGHT_GLSL
