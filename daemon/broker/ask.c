@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Questions of clients that only the worker can answer: the totals of a stream, the controls of a
- * camera, the machine's devices.
+ * Questions passed on to workers: see ask.h.
  *
- * The happy path is ask, send, answer. The failure modes are: the stream ends meanwhile (its final
- * totals are the answer), the worker dies first (totals: the last known are given; devices: an
- * error, for asking may be what killed it), the client or the stream goes away (the answer finds
- * nobody), no worker can be had (an error).
+ * The happy path is ask, send, answer. The failure modes are:
+ * - The stream ends meanwhile. Its final totals are the answer.
+ * - The worker dies first. The last known totals are the answer. A question about devices is
+ *   answered by an error, because it may be the one that killed the worker.
+ * - The client or the stream goes away. The answer finds nobody.
+ * - No worker can be had. An error is the answer.
  */
-#include "daemon/broker/broker.h"
+#include "daemon/broker/ask.h"
+
+#include "daemon/broker/client_link.h"
+#include "daemon/broker/devices.h"
+#include "daemon/broker/stream_messages.h"
+#include "daemon/broker/worker_link.h"
 
 #include <stdlib.h>
 
-static struct ask *ask_create(struct client *c, struct stream *s, uint32_t client_request)
+struct ask {
+    struct ask *next;
+    struct client *client;
+    struct broker_stream *stream;            /* of Stats and Controls; NULL for Devices */
+    ProtobufCMessage *controls;              /* of Controls, owned */
+    uint32_t client_request, worker_request; /* worker_request 0: not sent yet */
+    bool current;                            /* Devices: only the one in use */
+};
+
+static struct ask *ask_create(struct client *c, struct broker_stream *s, uint32_t client_request)
 {
     struct ask *a = calloc(1, sizeof(*a));
     if (!a) {
@@ -27,82 +42,91 @@ static struct ask *ask_create(struct client *c, struct stream *s, uint32_t clien
     while (*link)
         link = &(*link)->next;
     *link = a;
+    broker_changed(c->broker);
     return a;
 }
 
-static struct worker *worker_of(const struct ask *a)
+static void ask_remove(struct ask **link)
+{
+    struct ask *a = *link;
+    *link = a->next;
+    wire_free(a->controls);
+    free(a);
+}
+
+static struct worker_process *worker_of(const struct ask *a)
 {
     return a->stream ? a->stream->worker : a->client->broker->workers;
 }
 
-void ask_stats(struct stream *s, uint32_t client_request)
+static bool is_with_worker(const struct broker_stream *s)
 {
-    if (s->state != STREAM_OPEN || !worker_running(s->worker)) {
-        stream_send_stats(s, client_request);
-        return;
-    }
-    if (ask_create(s->client, s, client_request))
-        asks_send(s->broker);
+    return s->state == STREAM_OPEN && worker_running(s->worker);
 }
 
-static void refuse_controls(struct client *c, uint32_t client_request, const struct stream *s)
+static void controls_refuse(struct broker_stream *s, uint32_t client_request)
 {
     struct pelton_failure failure = {
         .code = PELTON_ERR_USAGE, .cause = "the stream has ended", .hint = ""};
-    client_error(c, client_request, s->object_id, &failure, true);
+    client_error(s->client, client_request, s->object_id, &failure, true);
 }
 
-void ask_controls(struct stream *s, uint32_t client_request, ProtobufCMessage *controls)
+void ask_stats(struct broker_stream *s, uint32_t client_request)
 {
-    struct ask *a = s->state == STREAM_OPEN && worker_running(s->worker)
-                        ? ask_create(s->client, s, client_request)
-                        : NULL;
+    if (is_with_worker(s))
+        ask_create(s->client, s, client_request);
+    else
+        stream_send_stats(s, client_request);
+}
+
+void ask_controls(struct broker_stream *s, uint32_t client_request, ProtobufCMessage *controls)
+{
+    struct ask *a = is_with_worker(s) ? ask_create(s->client, s, client_request) : NULL;
     if (!a) {
-        refuse_controls(s->client, client_request, s);
+        controls_refuse(s, client_request);
         wire_free(controls);
         return;
     }
     a->controls = controls;
-    asks_send(s->broker);
 }
 
 void ask_devices(struct client *c, uint32_t client_request, bool current)
 {
     struct ask *a = ask_create(c, NULL, client_request);
-    if (a) {
+    if (a)
         a->current = current;
-        recovery_pump(c->broker);
+}
+
+bool asks_want_worker(const struct broker *b)
+{
+    const struct ask *a = b->asks;
+    while (a && (a->stream || a->worker_request))
+        a = a->next;
+    return a != NULL;
+}
+
+static void ask_send(struct ask *a, struct worker_process *w)
+{
+    a->worker_request = ++w->broker->last_request;
+    if (a->controls) {
+        worker_send(w, WIRE_CONTROLS, a->worker_request, a->stream->wid, a->controls, -1);
+    } else if (a->stream) {
+        worker_send(w, WIRE_STATS, a->worker_request, a->stream->wid, NULL, -1);
+    } else {
+        Pelton__Devices m = PELTON__DEVICES__INIT;
+        m.current = a->current;
+        worker_send(w, WIRE_DEVICES, a->worker_request, 0, &m.base, -1);
     }
 }
 
 void asks_send(struct broker *b)
 {
+    bool ready = b->devices->state == DEVICES_READY;
     for (struct ask *a = b->asks; a; a = a->next) {
-        struct worker *w = worker_of(a);
-        if (a->worker_request || !worker_running(w) || (a->current && b->devices != DEVICES_READY))
-            continue;
-        a->worker_request = ++b->last_request;
-        if (a->controls) {
-            channel_send(&w->ch, WIRE_CONTROLS, a->worker_request, a->stream->wid, a->controls,
-                         NULL, 0);
-        } else if (a->stream) {
-            channel_send(&w->ch, WIRE_STATS, a->worker_request, a->stream->wid, NULL, NULL, 0);
-        } else {
-            Pelton__Devices m = PELTON__DEVICES__INIT;
-            m.current = a->current;
-            channel_send(&w->ch, WIRE_DEVICES, a->worker_request, 0, &m.base, NULL, 0);
-        }
+        struct worker_process *w = worker_of(a);
+        if (!a->worker_request && worker_running(w) && (!a->current || ready))
+            ask_send(a, w);
     }
-}
-
-static void ask_free(struct broker *b, struct ask *a)
-{
-    struct ask **link = &b->asks;
-    while (*link != a)
-        link = &(*link)->next;
-    *link = a->next;
-    wire_free(a->controls);
-    free(a);
 }
 
 /* Of several devices the first, which says how many there are. */
@@ -110,86 +134,94 @@ static void send_current(struct broker *b, const struct ask *a)
 {
     Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
     Pelton__Device device, *list[] = {&device};
-    wire_device_from(&b->device, &device);
+    wire_device_from(&b->devices->first, &device);
     m.n_devices = 1;
     m.devices = list;
-    channel_send(&a->client->ch, WIRE_DEVICES_REPLY, a->client_request, 0, &m.base, NULL, 0);
+    client_send(a->client, WIRE_DEVICES_REPLY, a->client_request, 0, &m.base);
 }
 
-void asks_answer(struct worker *w, const struct frame *f, ProtobufCMessage *body)
+void asks_answer(struct worker_process *w, const struct frame *f, ProtobufCMessage *body)
 {
     struct broker *b = w->broker;
-    struct ask *a = b->asks;
-    while (a && (a->worker_request == 0 || a->worker_request != f->h.request_id))
-        a = a->next;
+    struct ask **link = &b->asks;
+    while (*link && ((*link)->worker_request == 0 || (*link)->worker_request != f->h.request_id))
+        link = &(*link)->next;
+    struct ask *a = *link;
     if (!a || worker_of(a) != w)
         return;
-    if (f->h.type == WIRE_DEVICES_REPLY && a->current && b->device_known) {
+    if (f->h.type == WIRE_DEVICES_REPLY && a->current && b->devices->known) {
         send_current(b, a);
     } else if (f->h.type == WIRE_STATS_REPLY && a->stream && !a->controls) {
         wire_stats_to((const Pelton__StatsReply *)body, &a->stream->totals);
         stream_send_stats(a->stream, a->client_request);
     } else {
-        channel_send(&a->client->ch, f->h.type, a->client_request,
-                     a->stream ? a->stream->object_id : 0, body, NULL, 0);
+        client_send(a->client, f->h.type, a->client_request, a->stream ? a->stream->object_id : 0,
+                    body);
     }
-    ask_free(b, a);
+    ask_remove(link);
 }
 
-void asks_worker_lost(struct worker *w)
+/* Without the worker. */
+static void ask_settle(const struct ask *a)
 {
-    struct broker *b = w->broker;
-    for (struct ask *a = b->asks, *next; a; a = next) {
-        next = a->next;
-        if (worker_of(a) != w)
+    if (a->controls)
+        controls_refuse(a->stream, a->client_request);
+    else
+        stream_send_stats(a->stream, a->client_request);
+}
+
+void asks_settle(struct broker *b)
+{
+    for (struct ask **link = &b->asks; *link;) {
+        struct ask *a = *link;
+        bool without = a->stream && a->stream->state != STREAM_OPEN;
+        if (without && (a->worker_request == 0 || a->stream->state == STREAM_ENDED)) {
+            ask_settle(a);
+            ask_remove(link);
+        } else {
+            link = &a->next;
+        }
+    }
+}
+
+void asks_worker_lost(struct worker_process *w)
+{
+    static const struct pelton_failure failure = {
+        PELTON_ERR_WORKER_LOST, "the process that knows the devices has died", "run pelton doctor"};
+    for (struct ask **link = &w->broker->asks; *link;) {
+        struct ask *a = *link;
+        if (worker_of(a) != w || (!a->stream && !a->worker_request)) {
+            link = &a->next;
             continue;
-        if (a->controls) {
-            refuse_controls(a->client, a->client_request, a->stream);
-            ask_free(b, a);
-        } else if (a->stream) {
-            stream_send_stats(a->stream, a->client_request);
-            ask_free(b, a);
-        } else if (a->worker_request) {
-            struct pelton_failure failure = {PELTON_ERR_WORKER_LOST,
-                                             "the process that knows the devices has died",
-                                             "run pelton doctor"};
+        }
+        if (a->stream)
+            ask_settle(a);
+        else
             client_error(a->client, a->client_request, 0, &failure, true);
-            ask_free(b, a);
-        }
-    }
-}
-
-void asks_stream_ended(struct stream *s)
-{
-    struct broker *b = s->broker;
-    for (struct ask *a = b->asks, *next; a; a = next) {
-        next = a->next;
-        if (a->stream == s) {
-            if (a->controls)
-                refuse_controls(a->client, a->client_request, s);
-            else
-                stream_send_stats(s, a->client_request);
-            ask_free(b, a);
-        }
+        ask_remove(link);
     }
 }
 
 void asks_refuse(struct broker *b, const struct pelton_failure *failure)
 {
-    for (struct ask *a = b->asks, *next; a; a = next) {
-        next = a->next;
-        if (a->worker_request == 0) {
-            client_error(a->client, a->client_request, 0, failure, true);
-            ask_free(b, a);
+    for (struct ask **link = &b->asks; *link;) {
+        struct ask *a = *link;
+        if (a->worker_request || a->stream) {
+            link = &a->next;
+            continue;
         }
+        client_error(a->client, a->client_request, 0, failure, true);
+        ask_remove(link);
     }
 }
 
-void asks_forget(struct broker *b, const struct client *c, const struct stream *s)
+void asks_drop(struct broker *b)
 {
-    for (struct ask *a = b->asks, *next; a; a = next) {
-        next = a->next;
-        if ((c && a->client == c) || (s && a->stream == s))
-            ask_free(b, a);
+    for (struct ask **link = &b->asks; *link;) {
+        const struct ask *a = *link;
+        if (a->client->closing || (a->stream && a->stream->state == STREAM_CLOSED))
+            ask_remove(link);
+        else
+            link = &(*link)->next;
     }
 }

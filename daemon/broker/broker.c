@@ -1,95 +1,157 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The broker as a whole: set up, the tick, the end.
+ * The broker process: set up, the turns of the loop, the end.
  *
  * The happy path is run until a signal, a Shutdown, or, for a private daemon, the end of its one
  * connection. The failure modes at the start are logged and become the exit code. The end waits for
  * everything that may still be in flight: the listener, every client's channel, each worker's
- * process and channel; then timer and signals close, and the loop runs out.
+ * process and channel. Then the other handles close, and the loop runs out.
+ *
+ * Before the loop waits, it makes one step if anything has changed. A step that changes state again
+ * keeps the loop from waiting, so that messages are read between two steps.
  */
 #include "daemon/broker/broker_main.h"
 
-#include "daemon/broker/broker.h"
-
+#include "daemon/broker/broker_client.h"
+#include "daemon/broker/broker_step.h"
+#include "daemon/broker/client_link.h"
+#include "daemon/broker/devices.h"
+#include "daemon/broker/listener.h"
+#include "daemon/broker/named.h"
+#include "daemon/broker/reload.h"
+#include "daemon/broker/service.h"
+#include "daemon/broker/worker_link.h"
+#include "daemon/broker/worker_messages.h"
 #include "daemon/log.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { TICK_MAX_MS = 250, TICK_MIN_MS = 5 };
 
-static uint64_t tick_period(const struct settings *o)
+struct broker_process {
+    struct broker broker;
+    struct listener listener;
+    uv_prepare_t turn; /* before the loop waits */
+    uv_idle_t again;   /* active: the loop does not wait */
+    uv_timer_t tick, watchdog;
+    uv_signal_t sigterm, sigint, sighup;
+    bool finished;
+};
+
+/* ---- turns ---- */
+
+static void shut_down(struct broker_process *p)
 {
-    uint64_t shortest =
-        o->timing.hello_ms < o->timing.ping_ms ? o->timing.hello_ms : o->timing.ping_ms;
+    struct broker *b = &p->broker;
+    b->closing = true;
+    service_notify("STOPPING=1");
+    listener_close(&p->listener);
+    for (struct client *c = b->clients; c; c = c->next)
+        client_close(c, "the daemon ends");
+    workers_stop(b);
+}
+
+static void handle_close(void *handle)
+{
+    uv_close(handle, NULL);
+}
+
+static void finish(struct broker_process *p)
+{
+    p->finished = true;
+    handle_close(&p->turn);
+    handle_close(&p->again);
+    handle_close(&p->tick);
+    handle_close(&p->watchdog);
+    handle_close(&p->sigterm);
+    handle_close(&p->sigint);
+    handle_close(&p->sighup);
+}
+
+static uint64_t tick_period(const struct settings_timing *t)
+{
+    uint64_t shortest = t->hello_ms < t->ping_ms ? t->hello_ms : t->ping_ms;
     uint64_t period = shortest / 4;
     return period > TICK_MAX_MS ? TICK_MAX_MS : period < TICK_MIN_MS ? TICK_MIN_MS : period;
 }
 
 static void on_tick(uv_timer_t *timer)
 {
-    struct broker *b = timer->data;
+    struct broker_process *p = timer->data;
+    struct broker *b = &p->broker;
     uint64_t now = uv_now(&b->loop);
     clients_check(b, now);
     workers_check(b, now);
-    recovery_check(b, now);
-    reconnect_check(b, now);
-    listener_resume(b);
-    if (!b->clients && !workers_spawned(b))
-        uv_timer_stop(timer); /* nothing to watch: sleep */
+    listener_resume(&p->listener);
+    broker_changed(b);
 }
 
-void broker_tick(struct broker *b)
+static void on_again(uv_idle_t *idle)
 {
-    if (!uv_is_closing((uv_handle_t *)&b->tick) && !uv_is_active((uv_handle_t *)&b->tick))
-        uv_timer_start(&b->tick, on_tick, tick_period(b->settings), tick_period(b->settings));
 }
 
-void broker_try_finish(struct broker *b)
+/* The tick runs while there is something to watch, else the process sleeps. */
+static void timers_set(struct broker_process *p)
 {
-    if (!b->closing || b->clients || workers_spawned(b) || b->listen_fd >= 0 ||
-        uv_is_closing((uv_handle_t *)&b->tick)) {
+    struct broker *b = &p->broker;
+    uint64_t period = tick_period(&b->settings->timing);
+    bool paused = p->listener.fd >= 0 && !p->listener.accepting;
+    if (!b->clients && !workers_spawned(b) && !paused)
+        uv_timer_stop(&p->tick);
+    else if (!uv_is_active((uv_handle_t *)&p->tick))
+        uv_timer_start(&p->tick, on_tick, period, period);
+    if (b->changed)
+        uv_idle_start(&p->again, on_again);
+    else
+        uv_idle_stop(&p->again);
+}
+
+static void take_turn(struct broker_process *p)
+{
+    struct broker *b = &p->broker;
+    if (!b->changed || p->finished)
         return;
-    }
-    uv_close((uv_handle_t *)&b->tick, NULL);
-    uv_close((uv_handle_t *)&b->watchdog, NULL);
-    uv_close((uv_handle_t *)&b->sigterm, NULL);
-    uv_close((uv_handle_t *)&b->sigint, NULL);
-    uv_close((uv_handle_t *)&b->sighup, NULL);
+    if (b->ending && !b->closing)
+        shut_down(p);
+    broker_step(b, uv_now(&b->loop));
+    if (b->closing && !b->clients && !workers_spawned(b) && p->listener.fd < 0)
+        finish(p);
+    else
+        timers_set(p);
 }
 
-void broker_shutdown(struct broker *b)
+static void on_turn(uv_prepare_t *prepare)
 {
-    if (b->closing) {
-        broker_try_finish(b);
-        return;
-    }
-    b->closing = true;
-    service_notify("STOPPING=1");
-    listener_close(b);
-    for (struct client *c = b->clients; c; c = c->next)
-        client_close(c, "the daemon ends");
-    workers_stop(b);
-    broker_try_finish(b);
+    take_turn(prepare->data);
+}
+
+/* ---- signals ---- */
+
+static void broker_end(struct broker *b)
+{
+    b->ending = true;
+    broker_changed(b);
 }
 
 static void on_signal(uv_signal_t *handle, int signum)
 {
-    broker_shutdown(handle->data);
+    struct broker_process *p = handle->data;
+    broker_end(&p->broker);
 }
 
 static void on_hangup(uv_signal_t *handle, int signum)
 {
     struct pelton_reloaded unused;
     char why[256];
-    struct broker *b = handle->data;
-    if (!b->closing)
-        reload(b, &unused, why); /* logged there */
+    struct broker_process *p = handle->data;
+    if (!p->broker.closing)
+        reload(&p->broker, &unused, why); /* logged there */
 }
+
+/* ---- the process ---- */
 
 static void read_boot_id(char out[40])
 {
@@ -100,64 +162,77 @@ static void read_boot_id(char out[40])
         close(fd);
 }
 
-static void broker_init(struct broker *b, const struct settings *settings)
+static void process_init(struct broker_process *p, const struct settings *settings)
 {
+    struct broker *b = &p->broker;
     b->settings = settings;
-    b->listen_fd = -1;
     b->streams_tail = &b->streams;
-    devices_init(b);
-    read_boot_id(b->boot_id);
+    b->on_worker_frame = worker_message;
     b->started_ms = uv_now(&b->loop);
-    uv_timer_init(&b->loop, &b->tick);
-    uv_timer_init(&b->loop, &b->watchdog);
-    uv_signal_init(&b->loop, &b->sigterm);
-    uv_signal_init(&b->loop, &b->sigint);
-    uv_signal_init(&b->loop, &b->sighup);
-    b->tick.data = b->sigterm.data = b->sigint.data = b->sighup.data = b;
+    read_boot_id(b->boot_id);
+    listener_init(&p->listener, b);
+    uv_prepare_init(&b->loop, &p->turn);
+    uv_idle_init(&b->loop, &p->again);
+    uv_timer_init(&b->loop, &p->tick);
+    uv_timer_init(&b->loop, &p->watchdog);
+    uv_signal_init(&b->loop, &p->sigterm);
+    uv_signal_init(&b->loop, &p->sigint);
+    uv_signal_init(&b->loop, &p->sighup);
+    p->turn.data = p->tick.data = p->sigterm.data = p->sigint.data = p->sighup.data = p;
+    uv_prepare_start(&p->turn, on_turn);
+    uv_unref((uv_handle_t *)&p->turn);
 }
 
 /* A private daemon shares its client's terminal: keys that stop the client are not for it, the
  * connection's end is. */
-static int broker_listen(struct broker *b)
+static int broker_listen(struct broker_process *p)
 {
-    uv_signal_start(&b->sigterm, on_signal, SIGTERM);
-    if (b->settings->process.private_fd >= 0) {
+    struct broker *b = &p->broker;
+    int private_fd = b->settings->process.private_fd;
+    uv_signal_start(&p->sigterm, on_signal, SIGTERM);
+    if (private_fd >= 0) {
         signal(SIGINT, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
-        fcntl(b->settings->process.private_fd, F_SETFD, FD_CLOEXEC);
-        return client_accept(b, b->settings->process.private_fd, true) < 0 ? 1 : 0;
+        fcntl(private_fd, F_SETFD, FD_CLOEXEC);
+        return client_accept(b, private_fd, true) < 0 ? 1 : 0;
     }
-    uv_signal_start(&b->sigint, on_signal, SIGINT);
-    uv_signal_start(&b->sighup, on_hangup, SIGHUP);
-    int rc = listener_open(b);
+    uv_signal_start(&p->sigint, on_signal, SIGINT);
+    uv_signal_start(&p->sighup, on_hangup, SIGHUP);
+    int rc = listener_open(&p->listener);
     if (rc == 0) {
-        service_watchdog(&b->watchdog);
+        service_watchdog(&p->watchdog);
         service_notify("READY=1");
     }
     return rc;
 }
 
+static int broker_start(struct broker_process *p)
+{
+    if (devices_create(&p->broker) && named_init(&p->broker))
+        return broker_listen(p);
+    log_line(LOG_LEVEL_ERROR, "out of memory");
+    return 1;
+}
+
 int broker_run(const struct settings *settings)
 {
-    struct broker *b = calloc(1, sizeof(*b));
-    if (!b || uv_loop_init(&b->loop) < 0) {
+    struct broker_process *p = calloc(1, sizeof(*p));
+    if (!p || uv_loop_init(&p->broker.loop) < 0) {
         log_line(LOG_LEVEL_ERROR, "no memory or descriptors to start");
-        free(b);
+        free(p);
         return 1;
     }
-    broker_init(b, settings);
-    int rc = 1;
-    if (named_init(b))
-        rc = broker_listen(b);
-    else
-        log_line(LOG_LEVEL_ERROR, "out of memory");
-    if (rc == 0)
-        broker_tick(b);
-    else
-        broker_shutdown(b);
+    struct broker *b = &p->broker;
+    process_init(p, settings);
+    int rc = broker_start(p);
+    if (rc != 0)
+        broker_end(b);
+    take_turn(p); /* a loop without handles would not run */
     uv_run(&b->loop, UV_RUN_DEFAULT);
     uv_loop_close(&b->loop);
     named_end(b);
-    free(b);
+    devices_free(b);
+    id_table_free(&b->streams_by_wid);
+    free(p);
     return rc;
 }

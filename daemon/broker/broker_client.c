@@ -1,39 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients of the broker: the table, the hello, the end.
+ * The life of a client: see broker_client.h.
  *
  * The happy path is accept, Hello -> Welcome, requests, close. The failure modes are: no room
  * (clients, clients per user: an Error, then the end), no hello in time, garbage, silence with
- * streams open, 8 MiB queued for a reader that does not read. All end in client_close: its streams
- * go at once, the memory when the channel has closed.
+ * streams open, 8 MiB queued for a reader that does not read. All end in client_close. The next
+ * step closes its streams; its memory goes when the channel has closed.
  */
-#include "daemon/broker/broker.h"
+#include "daemon/broker/broker_client.h"
 
+#include "daemon/broker/client_link.h"
+#include "daemon/broker/devices.h"
+#include "daemon/broker/requests.h"
+#include "daemon/clock.h"
 #include "daemon/log.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-void client_error(struct client *c, uint32_t request_id, uint32_t object_id,
-                  const struct pelton_failure *failure, bool retryable)
-{
-    Pelton__Error m = PELTON__ERROR__INIT;
-    m.code = failure->code;
-    m.message = (char *)failure->cause;
-    m.hint = (char *)failure->hint;
-    m.retryable = retryable;
-    channel_send(&c->ch, WIRE_ERROR, request_id, object_id, &m.base, NULL, 0);
-}
-
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void send_welcome(struct client *c, uint32_t request_id)
 {
@@ -50,15 +35,14 @@ static void send_welcome(struct client *c, uint32_t request_id)
     m.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
     m.realtime_ns = clock_ns(CLOCK_REALTIME);
     m.private_daemon = c->is_private;
-    if (c->broker->device_known) {
-        wire_device_from(&c->broker->device, &device);
+    if (c->broker->devices->known) {
+        wire_device_from(&c->broker->devices->first, &device);
         m.device = &device;
     }
-    channel_send(&c->ch, WIRE_WELCOME, request_id, 0, &m.base, NULL, 0);
+    client_send(c, WIRE_WELCOME, request_id, 0, &m.base);
 }
 
-/* Whether the hello was good or not, c lives on until its channel has closed. */
-static void take_hello(struct client *c, const struct frame *f)
+static void hello_answer(struct client *c, const struct frame *f)
 {
     ProtobufCMessage *body = f->h.type == WIRE_HELLO ? wire_unpack(f) : NULL;
     const Pelton__Hello *m = (const Pelton__Hello *)body;
@@ -87,9 +71,9 @@ static void on_frame(struct channel *ch, struct frame *f)
 {
     struct client *c = ch->ctx;
     if (c->hello)
-        client_request(c, f);
+        client_message(c, f);
     else
-        take_hello(c, f);
+        hello_answer(c, f);
 }
 
 static void on_lost(struct channel *ch, int error)
@@ -108,22 +92,15 @@ static void on_lost(struct channel *ch, int error)
 static void on_closed(struct channel *ch)
 {
     struct client *c = ch->ctx;
-    struct broker *b = c->broker;
-    struct client **link = &b->clients;
-    while (*link != c)
-        link = &(*link)->next;
-    *link = c->next;
-    b->n_clients--;
-    bool was_private = c->is_private;
-    free(c);
-    if (was_private)
-        broker_shutdown(b);
-    broker_try_finish(b);
+    c->gone = true;
+    if (c->is_private)
+        c->broker->ending = true;
+    broker_changed(c->broker);
 }
 
 static const struct channel_callbacks client_callbacks = {on_frame, on_lost, on_closed};
 
-/* Null where the quotas leave room. */
+/* NULL: the quotas leave room. */
 static const char *over_quota(struct broker *b, uid_t uid)
 {
     unsigned same = 0;
@@ -183,43 +160,13 @@ int client_accept(struct broker *b, int fd, bool is_private)
     c->next = b->clients;
     b->clients = c;
     b->n_clients++;
-    broker_tick(b);
+    broker_changed(b);
     return 0;
-}
-
-void client_close(struct client *c, const char *reason)
-{
-    if (c->closing)
-        return;
-    c->closing = true;
-    if (reason) {
-        Pelton__Goodbye m = PELTON__GOODBYE__INIT;
-        m.reason = (char *)reason;
-        channel_send(&c->ch, WIRE_GOODBYE, 0, 0, &m.base, NULL, 0);
-    }
-    struct broker *b = c->broker;
-    for (struct stream *s = b->streams, *next; s; s = next) {
-        next = s->next;
-        if (s->client == c)
-            stream_free(s);
-    }
-    asks_forget(b, c, NULL);
-    channel_close(&c->ch);
-    recovery_pump(b); /* a trial may have ended with its stream */
-}
-
-static bool has_streams(const struct broker *b, const struct client *c)
-{
-    for (const struct stream *s = b->streams; s; s = s->next)
-        if (s->client == c)
-            return true;
-    return false;
 }
 
 void clients_check(struct broker *b, uint64_t now_ms)
 {
-    for (struct client *c = b->clients, *next; c; c = next) {
-        next = c->next;
+    for (struct client *c = b->clients; c; c = c->next) {
         if (c->closing)
             continue;
         if (!c->hello) {
@@ -227,7 +174,7 @@ void clients_check(struct broker *b, uint64_t now_ms)
                 client_close(c, "no hello in time");
         } else if (channel_check_silence(&c->ch, now_ms, b->settings->timing.ping_ms,
                                          b->settings->timing.dead_ms) &&
-                   !c->is_private && has_streams(b, c)) {
+                   !c->is_private && c->streams.count > 0) {
             log_line(LOG_LEVEL_WARNING, "client %s, pid %d: silent for %llu ms", c->name,
                      (int)c->pid, (unsigned long long)b->settings->timing.dead_ms);
             client_close(c, "silent for too long");

@@ -5,7 +5,7 @@
 #ifndef PELTON_BROKER_MAIN_H
 #define PELTON_BROKER_MAIN_H
 
-#include "daemon/settings.h"
+struct settings;
 
 int broker_run(const struct settings *settings); /* an exit code */
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The listening socket, our own or systemd's, and sd_notify.
+ * The listening socket: see listener.h.
  *
  * The happy path is bind with the mode and group of the configuration, accept. The failure modes
- * are: the folder is missing or not ours, another daemon listens there (a socket file that nobody
- * answers is replaced), no descriptors left (accepting pauses until the next tick).
+ * are: the folder is missing or not ours, another daemon listens there, or no descriptors are left.
+ * A socket file that nobody answers is replaced. Without descriptors accepting pauses until the
+ * next tick.
  */
-#include "daemon/broker/broker.h"
+#include "daemon/broker/listener.h"
 
+#include "daemon/broker/broker_client.h"
 #include "daemon/log.h"
+#include "proto/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,13 +80,13 @@ static bool find_group(const struct settings *o, gid_t *out)
     return true;
 }
 
-static int bind_and_listen(struct broker *b, const char *path)
+static int bind_and_listen(struct listener *l, const char *path)
 {
     struct sockaddr_un address;
     gid_t group;
     if (!set_address(&address, path))
         return EXIT_OTHER;
-    if (!find_group(b->settings, &group))
+    if (!find_group(l->broker->settings, &group))
         return EXIT_CONFIG;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
@@ -92,12 +95,12 @@ static int bind_and_listen(struct broker *b, const char *path)
     }
     if (is_stale(&address))
         unlink(path);
-    mode_t mask = umask(0777 & ~b->settings->listen.mode); /* from the first moment */
+    mode_t mask = umask(0777 & ~l->broker->settings->listen.mode); /* from the first moment */
     int rc = bind(fd, (const struct sockaddr *)&address, sizeof(address));
     int error = errno;
     umask(mask);
     if (rc == 0 && group != (gid_t)-1 && chown(path, (uid_t)-1, group) < 0) {
-        log_line(LOG_LEVEL_ERROR, "%s: group %s: %s", path, b->settings->listen.group,
+        log_line(LOG_LEVEL_ERROR, "%s: group %s: %s", path, l->broker->settings->listen.group,
                  strerror(errno));
         unlink(path);
         close(fd);
@@ -112,8 +115,8 @@ static int bind_and_listen(struct broker *b, const char *path)
         close(fd);
         return error == EACCES || error == EPERM ? EXIT_PERMISSION : EXIT_OTHER;
     }
-    wire_copy(b->socket_path, sizeof(b->socket_path), path);
-    b->listen_fd = fd;
+    wire_copy(l->path, sizeof(l->path), path);
+    l->fd = fd;
     return 0;
 }
 
@@ -129,98 +132,70 @@ static int inherited_socket(void)
 
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
-    struct broker *b = poll->data;
+    struct listener *l = poll->data;
     for (int i = 0; i < ACCEPTS; i++) {
-        int fd = accept4(b->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
-            client_accept(b, fd, false);
+            client_accept(l->broker, fd, false);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             log_line(LOG_LEVEL_ERROR, "accept: %s", strerror(errno));
-            uv_poll_stop(poll); /* broker_tick's timer starts it again */
-            b->listening = false;
-            broker_tick(b);
+            uv_poll_stop(poll);
+            l->accepting = false;
+            broker_changed(l->broker);
         }
         return;
     }
 }
 
-void listener_resume(struct broker *b)
+void listener_resume(struct listener *l)
 {
-    if (b->listen_fd >= 0 && !b->listening && !b->closing)
-        b->listening = uv_poll_start(&b->listener, UV_READABLE, on_connection) == 0;
+    if (l->fd >= 0 && !l->accepting && !l->broker->closing)
+        l->accepting = uv_poll_start(&l->poll, UV_READABLE, on_connection) == 0;
 }
 
-int listener_open(struct broker *b)
+void listener_init(struct listener *l, struct broker *b)
+{
+    l->broker = b;
+    l->fd = -1;
+}
+
+int listener_open(struct listener *l)
 {
     const char *env = getenv("PELTON_SOCKET");
-    const char *path = b->settings->listen.path ? b->settings->listen.path
-                       : env && env[0]          ? env
-                                                : "/run/pelton/pelton.sock";
-    b->listen_fd = inherited_socket();
-    int rc = b->listen_fd >= 0 ? 0 : bind_and_listen(b, path);
+    const char *path = l->broker->settings->listen.path ? l->broker->settings->listen.path
+                       : env && env[0]                  ? env
+                                                        : "/run/pelton/pelton.sock";
+    l->fd = inherited_socket();
+    int rc = l->fd >= 0 ? 0 : bind_and_listen(l, path);
     if (rc != 0)
         return rc;
-    if (uv_poll_init(&b->loop, &b->listener, b->listen_fd) < 0) {
+    if (uv_poll_init(&l->broker->loop, &l->poll, l->fd) < 0) {
         log_line(LOG_LEVEL_ERROR, "the socket cannot be watched");
-        close(b->listen_fd);
-        b->listen_fd = -1;
+        close(l->fd);
+        l->fd = -1;
         return EXIT_OTHER;
     }
-    b->listener.data = b;
-    listener_resume(b);
-    log_line(LOG_LEVEL_INFO, "listening on %s",
-             b->socket_path[0] ? b->socket_path : "systemd's socket");
+    l->poll.data = l;
+    listener_resume(l);
+    log_line(LOG_LEVEL_INFO, "listening on %s", l->path[0] ? l->path : "systemd's socket");
     return 0;
 }
 
 static void on_closed(uv_handle_t *handle)
 {
-    struct broker *b = handle->data;
-    close(b->listen_fd);
-    b->listen_fd = -1;
-    broker_try_finish(b);
+    struct listener *l = handle->data;
+    close(l->fd);
+    l->fd = -1;
+    broker_changed(l->broker);
 }
 
-void listener_close(struct broker *b)
+void listener_close(struct listener *l)
 {
-    if (b->listen_fd >= 0) {
-        if (b->socket_path[0])
-            unlink(b->socket_path);
-        uv_close((uv_handle_t *)&b->listener, on_closed);
+    if (l->fd >= 0) {
+        if (l->path[0])
+            unlink(l->path);
+        uv_close((uv_handle_t *)&l->poll, on_closed);
     }
-}
-
-void service_notify(const char *state)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    struct sockaddr_un address;
-    if (!path || (path[0] != '/' && path[0] != '@') || !set_address(&address, path))
-        return;
-    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
-    if (path[0] == '@')
-        address.sun_path[0] = 0;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0) {
-        if (sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,
-                   length) < 0) {
-            log_line(LOG_LEVEL_WARNING, "notify: %s", strerror(errno));
-        }
-        close(fd);
-    }
-}
-
-static void on_watchdog(uv_timer_t *timer)
-{
-    service_notify("WATCHDOG=1");
-}
-
-/* sd_watchdog_enabled(3): twice in the time that systemd allows. */
-void service_watchdog(uv_timer_t *timer)
-{
-    const char *period = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-    uint64_t ms = period ? strtoull(period, NULL, 10) / 2000 : 0;
-    if (ms > 0 && (!pid || atoi(pid) == (int)getpid()))
-        uv_timer_start(timer, on_watchdog, ms, ms);
 }

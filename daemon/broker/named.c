@@ -1,29 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The sources that the configuration names, as clients see them: how many read each, what state it
- * is in and why.
+ * The sources that the configuration names, as clients see them: how many read each, its state and
+ * the cause.
  *
- * CLOSED -> OPENING (first reader) -> RUNNING -> LOST -> BACKOFF -> RUNNING ... ; ENDED when its
- * last reader's stream has ended by itself, CLOSED when its last reader has closed it. The state is
- * that of the camera or connection that the readers share; where each has one of its own, that of
- * the reader who was heard of last.
+ * CLOSED -> OPENING (first reader) -> RUNNING -> LOST -> BACKOFF -> RUNNING ...
+ * It is ENDED when the stream of its last reader has ended by itself, and CLOSED when its last
+ * reader has closed it. The state is that of the camera or connection that the readers share. Where
+ * each reader has a connection of its own, the latest news of any of them counts.
  */
-#include "daemon/broker/broker.h"
+#include "daemon/broker/named.h"
 
+#include "daemon/broker/client_link.h"
+#include "daemon/clock.h"
 #include "daemon/config_source.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LISTED = 128 /* what a message holds */, LISTED_TEXT = 160 };
-
-int64_t monotonic_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 struct named_source *named_create(struct broker *b, const struct configured_source *from)
 {
@@ -89,7 +83,7 @@ struct source_message {
     char uri[256], cause[256];
 };
 
-static void describe(const struct named_source *n, size_t text, struct source_message *out)
+static void source_describe(const struct named_source *n, size_t text, struct source_message *out)
 {
     pelton__source__init(&out->msg);
     config_redact(n->uri, out->uri, text < sizeof(out->uri) ? text : sizeof(out->uri));
@@ -108,21 +102,21 @@ static void describe(const struct named_source *n, size_t text, struct source_me
     out->msg.since_ns = n->since_ns;
 }
 
-static void send_event(struct client *c, const struct named_source *n, bool removed)
+static void source_send_event(struct client *c, const struct named_source *n, bool removed)
 {
     Pelton__SourceEvent m = PELTON__SOURCE_EVENT__INIT;
     struct source_message source;
-    describe(n, sizeof(source.uri), &source);
+    source_describe(n, sizeof(source.uri), &source);
     m.source = &source.msg;
     m.removed = removed;
-    channel_send(&c->ch, WIRE_SOURCE_EVENT, 0, 0, &m.base, NULL, 0);
+    client_send(c, WIRE_SOURCE_EVENT, 0, 0, &m.base);
 }
 
 void named_tell(const struct named_source *n, bool removed)
 {
     for (struct client *c = n->broker->clients; c; c = c->next)
         if (c->watches && !c->closing)
-            send_event(c, n, removed);
+            source_send_event(c, n, removed);
 }
 
 void named_list(struct client *c, uint32_t request_id)
@@ -133,13 +127,13 @@ void named_list(struct client *c, uint32_t request_id)
     for (const struct named_source *n = c->broker->named; n; n = n->next) {
         m.count++;
         if (bodies && m.n_sources < LISTED) {
-            describe(n, LISTED_TEXT, &bodies[m.n_sources]);
+            source_describe(n, LISTED_TEXT, &bodies[m.n_sources]);
             list[m.n_sources] = &bodies[m.n_sources].msg;
             m.n_sources++;
         }
     }
     m.sources = list;
-    channel_send(&c->ch, WIRE_SOURCES_REPLY, request_id, 0, &m.base, NULL, 0);
+    client_send(c, WIRE_SOURCES_REPLY, request_id, 0, &m.base);
     free(bodies);
 }
 
@@ -149,14 +143,15 @@ void named_watch(struct client *c, uint32_t request_id, bool stop)
     c->watches = !stop;
     for (const struct named_source *n = c->broker->named; n; n = n->next)
         m.count++;
-    channel_send(&c->ch, WIRE_SOURCES_REPLY, request_id, 0, &m.base, NULL, 0);
+    client_send(c, WIRE_SOURCES_REPLY, request_id, 0, &m.base);
     for (const struct named_source *n = c->broker->named; n && !stop; n = n->next)
-        send_event(c, n, false);
+        source_send_event(c, n, false);
 }
 
 /* ---- what happens to it ---- */
 
-static void change(struct named_source *n, Pelton__SourceState__State state, const char *cause)
+static void source_change(struct named_source *n, Pelton__SourceState__State state,
+                          const char *cause)
 {
     if (n->state != state)
         n->since_ns = monotonic_ns();
@@ -165,32 +160,32 @@ static void change(struct named_source *n, Pelton__SourceState__State state, con
     named_tell(n, false);
 }
 
-void named_join(struct stream *s, struct named_source *n)
+void named_join(struct broker_stream *s, struct named_source *n)
 {
-    s->named = n;
+    s->source.named = n;
     if (n->readers++ == 0)
-        change(n, PELTON__SOURCE_STATE__STATE__OPENING, "");
+        source_change(n, PELTON__SOURCE_STATE__STATE__OPENING, "");
     else
         named_tell(n, false);
 }
 
-void named_leave(struct stream *s, const struct pelton_failure *end)
+void named_leave(struct broker_stream *s, const struct pelton_failure *end)
 {
-    struct named_source *n = s->named;
-    s->named = NULL;
+    struct named_source *n = s->source.named;
+    s->source.named = NULL;
     if (!n)
         return;
     if (--n->readers > 0)
         named_tell(n, false);
     else if (end)
-        change(n, PELTON__SOURCE_STATE__STATE__ENDED, end->code ? end->cause : "");
+        source_change(n, PELTON__SOURCE_STATE__STATE__ENDED, end->code ? end->cause : "");
     else
-        change(n, PELTON__SOURCE_STATE__STATE__CLOSED, "");
+        source_change(n, PELTON__SOURCE_STATE__STATE__CLOSED, "");
 }
 
-void named_info(struct stream *s, const Pelton__Info *info)
+void named_info(struct broker_stream *s, const Pelton__Info *info)
 {
-    struct named_source *n = s->named;
+    struct named_source *n = s->source.named;
     if (!n)
         return;
     wire_copy(n->codec, sizeof(n->codec), info->codec);
@@ -202,19 +197,19 @@ void named_info(struct stream *s, const Pelton__Info *info)
         n->frame_rate.den = info->frame_rate->den;
     }
     if (n->state != PELTON__SOURCE_STATE__STATE__RUNNING)
-        change(n, PELTON__SOURCE_STATE__STATE__RUNNING, "");
+        source_change(n, PELTON__SOURCE_STATE__STATE__RUNNING, "");
 }
 
 /* Every reader of a camera tells the same. */
-void named_state(struct stream *s, Pelton__SourceState__State state, const char *cause)
+void named_state(struct broker_stream *s, Pelton__SourceState__State state, const char *cause)
 {
-    struct named_source *n = s->named;
+    struct named_source *n = s->source.named;
     bool restarting = state == PELTON__SOURCE_STATE__STATE__RESTARTING;
     if (!n || (n->state == state && strcmp(n->cause, cause) == 0))
         return;
     if (restarting && n->state == PELTON__SOURCE_STATE__STATE__RUNNING)
-        change(n, PELTON__SOURCE_STATE__STATE__LOST, cause);
+        source_change(n, PELTON__SOURCE_STATE__STATE__LOST, cause);
     state = restarting ? PELTON__SOURCE_STATE__STATE__BACKOFF : state;
     if (n->state != state || strcmp(n->cause, cause) != 0)
-        change(n, state, cause);
+        source_change(n, state, cause);
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a client may open, and opening it again for the next worker.
+ * What a client may open, and opening it again for the next worker: see opened_source.h.
  *
  * The happy path is a descriptor from the client: it has been opened with the client's rights. The
- * failure modes are a descriptor that was not opened for reading (reopening it here would lend the
- * daemon's rights), an address that this client may not name, and, later, a source that cannot be
- * read from its start a second time (pipe, socket, address): not resumable.
+ * failure modes are:
+ * - A descriptor that was not opened for reading. Opening it again here would lend the daemon's
+ *   rights.
+ * - An address that this client may not name.
+ * - Later, a source that cannot be read from its start a second time (pipe, socket, address). It is
+ *   not resumable.
  */
-#include "daemon/broker/broker.h"
+#include "daemon/broker/opened_source.h"
 
 #include "camera/camera_params.h"
+#include "daemon/broker/client.h"
+#include "daemon/broker/named.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +28,8 @@
 
 #define NAMED "source:"
 
-static int refuse(struct pelton_failure *failure, int code, const char *name, const char *cause,
-                  const char *hint)
+static int source_refuse(struct pelton_failure *failure, int code, const char *name,
+                         const char *cause, const char *hint)
 {
     failure->code = code;
     snprintf(failure->cause, sizeof(failure->cause), "%.120s: %s", name, cause);
@@ -32,25 +37,26 @@ static int refuse(struct pelton_failure *failure, int code, const char *name, co
     return code;
 }
 
-static int admit_descriptor(struct stream *s, struct frame *f, struct pelton_failure *failure)
+static int admit_descriptor(struct broker_stream *s, struct frame *f,
+                            struct pelton_failure *failure)
 {
     struct stat st;
     int fd = frame_take_fd(f, 0);
     if (fd < 0) {
-        return refuse(failure, PELTON_ERR_USAGE, stream_name(s),
-                      "neither an address nor a descriptor", "");
+        return source_refuse(failure, PELTON_ERR_USAGE, stream_name(s),
+                             "neither an address nor a descriptor", "");
     }
-    s->fd = fd; /* closed with the stream */
-    s->has_fd = true;
+    s->source.fd = fd; /* closed with the stream */
+    s->source.has_fd = true;
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || (flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY) {
-        return refuse(failure, PELTON_ERR_INPUT, stream_name(s),
-                      "the descriptor was not opened for reading", "");
+        return source_refuse(failure, PELTON_ERR_INPUT, stream_name(s),
+                             "the descriptor was not opened for reading", "");
     }
     if (fstat(fd, &st) < 0)
-        return refuse(failure, PELTON_ERR_INPUT, stream_name(s), strerror(errno), "");
-    s->resumable = S_ISREG(st.st_mode);
-    s->start_offset = s->resumable ? lseek(fd, 0, SEEK_CUR) : 0;
+        return source_refuse(failure, PELTON_ERR_INPUT, stream_name(s), strerror(errno), "");
+    s->source.resumable = S_ISREG(st.st_mode);
+    s->source.start_offset = s->source.resumable ? lseek(fd, 0, SEEK_CUR) : 0;
     return PELTON_OK;
 }
 
@@ -79,50 +85,63 @@ static int open_below(const char *folder, size_t folder_length, const char *path
     return fd;
 }
 
-static int admit_allowed_path(struct stream *s, struct pelton_failure *failure)
+static int admit_allowed_path(struct broker_stream *s, struct pelton_failure *failure)
 {
-    const char *path = s->open->uri;
+    const char *path = s->source.open->uri;
     for (const char *folder = s->broker->settings->limits.allow_paths; folder && *folder;) {
         size_t length = strcspn(folder, ":");
         struct stat st;
         int fd = open_below(folder, length, path);
         if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
             close(fd);
-            return refuse(failure, PELTON_ERR_INPUT, stream_name(s), "not a regular file", "");
+            return source_refuse(failure, PELTON_ERR_INPUT, stream_name(s), "not a regular file",
+                                 "");
         }
         if (fd >= 0) {
-            s->fd = fd;
-            s->has_fd = s->resumable = true;
+            s->source.fd = fd;
+            s->source.has_fd = s->source.resumable = true;
             return PELTON_OK;
         }
         if (errno != EXDEV)
-            return refuse(failure, PELTON_ERR_INPUT, stream_name(s), strerror(errno), "");
+            return source_refuse(failure, PELTON_ERR_INPUT, stream_name(s), strerror(errno), "");
         folder += length + (folder[length] == ':');
     }
-    return refuse(failure, PELTON_ERR_PERMISSION, stream_name(s),
-                  "this daemon opens no addresses given by clients",
-                  "pass an open file, or have the folder added to allow_paths");
+    return source_refuse(failure, PELTON_ERR_PERMISSION, stream_name(s),
+                         "this daemon opens no addresses given by clients",
+                         "pass an open file, or have the folder added to allow_paths");
 }
 
-/* A private daemon runs as its user and may open what he names. Only a plain file is the same when
- * it is opened again; a camera goes on. */
-static void admit_private_uri(struct stream *s)
+/* A private daemon runs as its user and may open every address that the user may. Only a plain file
+ * is the same when it is opened again; a camera goes on. */
+static void admit_private_uri(struct broker_stream *s)
 {
     struct stat st;
-    const char *path = strncmp(s->open->uri, "file:", 5) == 0 ? s->open->uri + 5 : s->open->uri;
-    s->resumable = camera_address(path) || (stat(path, &st) == 0 && S_ISREG(st.st_mode));
+    const char *path = strncmp(s->source.open->uri, "file:", 5) == 0 ? s->source.open->uri + 5
+                                                                     : s->source.open->uri;
+    s->source.resumable = camera_address(path) || (stat(path, &st) == 0 && S_ISREG(st.st_mode));
 }
 
-/* What an address says about being opened again. */
-static void note_resumes(struct stream *s)
+/* Network sources, which may come back. */
+static bool is_network(const char *uri)
+{
+    static const char *const schemes[] = {"rtsp://", "rtsps://", "rtmp://", "rtmps://", "srt://",
+                                          "udp://",  "rtp://",   "tcp://",  "tls://"};
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
+        if (strncmp(uri, schemes[i], strlen(schemes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Whether it can be opened again, by its address. */
+static void source_set_resumable(struct broker_stream *s)
 {
     admit_private_uri(s);
-    s->live = reconnect_address(s->open->uri);
-    s->resumable |= s->live;
+    s->source.live = is_network(s->source.open->uri);
+    s->source.resumable |= s->source.live;
 }
 
-/* What a named source adds to its address: a device that is absent is waited for. NULL: out of
- * memory. */
+/* The address of a named source with "wait=yes" for devices, so that an absent one is waited for.
+ * NULL: out of memory. */
 static char *named_uri(const char *uri)
 {
     char address[CAMERA_ADDRESS];
@@ -134,66 +153,66 @@ static char *named_uri(const char *uri)
 }
 
 /* Rectangles that the configuration hides are added to those that the client asks for. */
-static int admit_blur(struct stream *s, const struct named_source *source,
+static int admit_blur(struct broker_stream *s, const struct named_source *source,
                       struct pelton_failure *failure)
 {
-    size_t n = s->open->n_blur, more = 4 * (size_t)source->n_blur;
+    size_t n = s->source.open->n_blur, more = 4 * (size_t)source->n_blur;
     if (!more)
         return PELTON_OK;
     if (n + more > 4 * PELTON_MAX_BLURS) {
-        return refuse(failure, PELTON_ERR_LIMIT, stream_name(s),
-                      "more rectangles to be blurred, with those of the source, than there may be",
-                      "");
+        return source_refuse(
+            failure, PELTON_ERR_LIMIT, stream_name(s),
+            "more rectangles to be blurred, with those of the source, than there may be", "");
     }
     /* protobuf-c's arrays are malloc's */
-    uint32_t *grown = realloc(s->open->blur, (n + more) * sizeof(*grown));
+    uint32_t *grown = realloc(s->source.open->blur, (n + more) * sizeof(*grown));
     if (!grown)
-        return refuse(failure, PELTON_ERR_NOMEM, stream_name(s), "out of memory", "");
+        return source_refuse(failure, PELTON_ERR_NOMEM, stream_name(s), "out of memory", "");
     memcpy(grown + n, source->blur, more * sizeof(*grown));
-    s->open->blur = grown;
-    s->open->n_blur = n + more;
+    s->source.open->blur = grown;
+    s->source.open->n_blur = n + more;
     return PELTON_OK;
 }
 
 /* "source:NAME" becomes the address of the configuration, which any client may read. */
-static int admit_named(struct stream *s, struct pelton_failure *failure)
+static int admit_named(struct broker_stream *s, struct pelton_failure *failure)
 {
-    const char *name = s->open->uri + strlen(NAMED);
+    const char *name = s->source.open->uri + strlen(NAMED);
     struct named_source *n = named_find(s->broker, name);
     if (!n) {
-        return refuse(failure, PELTON_ERR_INPUT, name, "no source of this name",
-                      "pelton sources lists them");
+        return source_refuse(failure, PELTON_ERR_INPUT, name, "no source of this name",
+                             "pelton sources lists them");
     }
-    char *uri = named_uri(n->uri), *called = s->open->name[0] ? NULL : strdup(n->name);
-    if (!uri || (!called && !s->open->name[0])) {
+    char *uri = named_uri(n->uri), *called = s->source.open->name[0] ? NULL : strdup(n->name);
+    if (!uri || (!called && !s->source.open->name[0])) {
         free(uri);
         free(called);
-        return refuse(failure, PELTON_ERR_NOMEM, n->name, "out of memory", "");
+        return source_refuse(failure, PELTON_ERR_NOMEM, n->name, "out of memory", "");
     }
-    free(s->open->uri); /* protobuf-c's strings are malloc's */
-    s->open->uri = uri;
-    /* messages name the stream: never by an address that may hold a password. An empty string is
-     * not malloc's */
+    free(s->source.open->uri); /* protobuf-c's strings are malloc's */
+    s->source.open->uri = uri;
+    /* messages name the stream, so its name must not be an address that may hold a password. The
+     * empty string of protobuf-c is not malloc's and is not freed */
     if (called)
-        s->open->name = called;
-    note_resumes(s);
+        s->source.open->name = called;
+    source_set_resumable(s);
     int rc = admit_blur(s, n, failure);
     if (rc == PELTON_OK && !s->probe)
         named_join(s, n);
     return rc;
 }
 
-int source_move(struct stream *s, const struct named_source *n)
+int source_move(struct broker_stream *s, const struct named_source *n)
 {
     struct pelton_failure failure;
     char *uri = named_uri(n->uri);
     if (!uri)
         return PELTON_ERR_NOMEM;
-    free(s->open->uri);
-    s->open->uri = uri;
-    note_resumes(s);
-    s->open->n_blur = s->own_blur;
-    s->open->blur_width = s->open->blur_height = 0;
+    free(s->source.open->uri);
+    s->source.open->uri = uri;
+    source_set_resumable(s);
+    s->source.open->n_blur = s->source.own_blur;
+    s->source.open->blur_width = s->source.open->blur_height = 0;
     return admit_blur(s, n, &failure);
 }
 
@@ -206,34 +225,35 @@ static bool same_address(const char *a, const char *b)
     return strncmp(a, b, n) == 0 && (b[n] == 0 || (b[n] == '?' && camera_address(b)));
 }
 
-/* What the configuration hides of an address is hidden from everybody, whichever way he names it.
- */
-static int admit_address(struct stream *s, struct pelton_failure *failure)
+/* Rectangles that the configuration hides are hidden from every reader, by whatever name it opens
+ * the address. */
+static int admit_address(struct broker_stream *s, struct pelton_failure *failure)
 {
     int rc = PELTON_OK;
     for (const struct named_source *n = s->broker->named; n && rc == PELTON_OK; n = n->next)
-        if (same_address(n->uri, s->open->uri))
+        if (same_address(n->uri, s->source.open->uri))
             rc = admit_blur(s, n, failure);
     return rc;
 }
 
-static int admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
+static int admit(struct broker_stream *s, struct frame *f, struct pelton_failure *failure)
 {
     struct pelton_open_params p;
     struct wire_stretch stretch;
-    if (s->open->uri[0] && f->h.n_fds > 0) {
-        return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "both an address and a descriptor",
-                      "");
+    if (s->source.open->uri[0] && f->h.n_fds > 0) {
+        return source_refuse(failure, PELTON_ERR_USAGE, stream_name(s),
+                             "both an address and a descriptor", "");
     }
-    if (wire_open_to(s->open, &p, &stretch) < 0)
-        return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "a value is out of range", "");
+    if (wire_open_to(s->source.open, &p, &stretch) < 0)
+        return source_refuse(failure, PELTON_ERR_USAGE, stream_name(s), "a value is out of range",
+                             "");
     if (p.policy == PELTON_FIFO && p.depth > PELTON_FIFO_MOST) {
-        return refuse(failure, PELTON_ERR_USAGE, stream_name(s), "more than 60 frames cannot wait",
-                      "fifo:N takes N from 1 to 60");
+        return source_refuse(failure, PELTON_ERR_USAGE, stream_name(s),
+                             "more than 60 frames cannot wait", "fifo:N takes N from 1 to 60");
     }
-    if (!s->open->uri[0])
+    if (!s->source.open->uri[0])
         return admit_descriptor(s, f, failure);
-    if (strncmp(s->open->uri, NAMED, strlen(NAMED)) == 0)
+    if (strncmp(s->source.open->uri, NAMED, strlen(NAMED)) == 0)
         return admit_named(s, failure);
     if (s->client->is_private && s->client->uid == geteuid()) {
         admit_private_uri(s);
@@ -243,44 +263,46 @@ static int admit(struct stream *s, struct frame *f, struct pelton_failure *failu
     return rc < 0 ? rc : admit_address(s, failure);
 }
 
-int source_admit(struct stream *s, struct frame *f, struct pelton_failure *failure)
+int source_admit(struct broker_stream *s, struct frame *f, uint64_t now_ms,
+                 struct pelton_failure *failure)
 {
     int rc = admit(s, f, failure);
     if (rc < 0)
         return rc;
-    struct quarantine_key key = quarantine_key_of(s->fd, s->open->uri);
-    if (quarantine_has(&s->broker->quarantine, &key, uv_now(&s->broker->loop))) {
-        return refuse(failure, PELTON_ERR_WORKER_LOST, stream_name(s),
-                      "the decoding process died twice at this source before",
-                      "please report this stream");
+    struct quarantine_key key = quarantine_key_of(s->source.fd, s->source.open->uri);
+    if (quarantine_has(&s->broker->quarantine, &key, now_ms)) {
+        return source_refuse(failure, PELTON_ERR_WORKER_LOST, stream_name(s),
+                             "the decoding process died twice at this source before",
+                             "please report this stream");
     }
     return PELTON_OK;
 }
 
 /* A description of its own, so that reading moves neither the client's offset nor that of a worker
  * that has died. */
-int source_descriptor(struct stream *s, bool *owned)
+int source_descriptor(struct broker_stream *s, bool *owned)
 {
     *owned = false;
-    if (s->fd < 0 || !s->resumable)
-        return s->fd;
+    if (s->source.fd < 0 || !s->source.resumable)
+        return s->source.fd;
     char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", s->source.fd);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) {
-        lseek(s->fd, s->start_offset, SEEK_SET); /* not ours to open: share the client's */
-        return s->fd;
+        lseek(s->source.fd, s->source.start_offset,
+              SEEK_SET); /* not ours to open: share the client's */
+        return s->source.fd;
     }
-    lseek(fd, s->start_offset, SEEK_SET);
+    lseek(fd, s->source.start_offset, SEEK_SET);
     *owned = true;
     return fd;
 }
 
 /* The writer of a pipe has to notice when the last reader, the worker, is gone. */
-void source_sent(struct stream *s)
+void source_sent(struct broker_stream *s)
 {
-    if (s->fd >= 0 && !s->resumable) {
-        close(s->fd);
-        s->fd = -1;
+    if (s->source.fd >= 0 && !s->source.resumable) {
+        close(s->source.fd);
+        s->source.fd = -1;
     }
 }

@@ -3,13 +3,19 @@
  * The configuration read again, on SIGHUP or when asked to: only its sources change while the
  * daemon runs.
  *
- * A source with the same address and settings is left alone, and so are its readers. One that is
- * named no more ends for its readers, with that reason. One that has changed is opened anew for
- * them: a new epoch, DISCONT, sequence numbers that go on. The failure modes are a file that is
- * wrong, and no memory: then nothing has changed, for all that is needed is made before anything is
- * touched.
+ * A source with the same address and settings is left alone, and so are its readers. A source that
+ * is named no more ends for its readers, with that reason. A source that has changed is opened
+ * again for them: a new epoch, DISCONT, sequence numbers that go on. The failure modes are a wrong
+ * file and no memory. Then nothing changes, because everything is made before anything is touched.
  */
-#include "daemon/broker/broker.h"
+#include "daemon/broker/reload.h"
+
+#include "daemon/broker/broker_stream.h"
+#include "daemon/broker/named.h"
+#include "daemon/broker/opened_source.h"
+#include "daemon/broker/service.h"
+#include "daemon/broker/stream_delivery.h"
+#include "daemon/broker/stream_messages.h"
 
 #include "daemon/config_source.h"
 #include "daemon/log.h"
@@ -18,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_all(struct named_source *n)
+static void sources_free(struct named_source *n)
 {
     while (n) {
         struct named_source *next = n->next;
@@ -27,14 +33,14 @@ static void free_all(struct named_source *n)
     }
 }
 
-static struct named_source *make_all(struct broker *b, const struct configured_source *sources,
-                                     unsigned count)
+static struct named_source *sources_create(struct broker *b,
+                                           const struct configured_source *sources, unsigned count)
 {
     struct named_source *first = NULL, **tail = &first;
     for (unsigned i = 0; i < count; i++) {
         *tail = named_create(b, &sources[i]);
         if (!*tail) {
-            free_all(first);
+            sources_free(first);
             return NULL;
         }
         tail = &(*tail)->next;
@@ -42,7 +48,7 @@ static struct named_source *make_all(struct broker *b, const struct configured_s
     return first;
 }
 
-static struct named_source **find(struct named_source **list, const char *name)
+static struct named_source **sources_find(struct named_source **list, const char *name)
 {
     while (*list && strcmp((*list)->name, name) != 0)
         list = &(*list)->next;
@@ -51,9 +57,8 @@ static struct named_source **find(struct named_source **list, const char *name)
 
 static void end_readers(struct broker *b, struct named_source *n)
 {
-    for (struct stream *s = b->streams, *next; s; s = next) {
-        next = s->next;
-        if (s->named == n) {
+    for (struct broker_stream *s = b->streams; s; s = s->next) {
+        if (s->source.named == n) {
             stream_withdraw(s);
             stream_fail(s, PELTON_ERR_NOT_FOUND, "pelton sources lists what there is",
                         "%s: the configuration names this source no more", n->name);
@@ -61,45 +66,44 @@ static void end_readers(struct broker *b, struct named_source *n)
     }
 }
 
-static void move_reader(struct stream *s, const struct named_source *n)
+static void move_reader(struct broker_stream *s, const struct named_source *n)
 {
+    static const char cause[] = "the configuration has changed";
     stream_withdraw(s);
     int rc = source_move(s, n);
     if (rc < 0) {
         stream_fail(s, rc, "", "%s: the source cannot be opened as it is now", n->name);
         return;
     }
-    s->state = STREAM_QUEUED;
-    s->moved_base = s->next_sequence;
-    s->discont = true;
-    s->wait_ms = 0;
-    s->strikes = 0;
-    stream_keep_drops(s);
+    stream_enter(s, STREAM_QUEUED);
+    s->delivery.moved_base = s->delivery.next_sequence;
+    s->delivery.discont = true;
+    backoff_reset(&s->retry.backoff);
+    s->deaths.strikes = 0;
+    delivery_keep_drops(&s->delivery);
     if (s->replied)
-        stream_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, "the configuration has changed");
-    named_state(s, PELTON__SOURCE_STATE__STATE__OPENING, "the configuration has changed");
+        stream_send_state(s, PELTON__SOURCE_STATE__STATE__RESTARTING, cause);
+    named_state(s, PELTON__SOURCE_STATE__STATE__OPENING, cause);
 }
 
 static void move_readers(struct broker *b, struct named_source *n)
 {
-    for (struct stream *s = b->streams, *next; s; s = next) {
-        next = s->next;
-        if (s->named == n)
+    for (struct broker_stream *s = b->streams; s; s = s->next)
+        if (s->source.named == n)
             move_reader(s, n);
-    }
 }
 
-static bool same(const struct named_source *a, const struct named_source *b)
+static bool source_is_same(const struct named_source *a, const struct named_source *b)
 {
     return strcmp(a->uri, b->uri) == 0 && a->n_blur == b->n_blur &&
            memcmp(a->blur, b->blur, a->n_blur * sizeof(a->blur[0])) == 0;
 }
 
-/* Takes over what `made` says of a source that was there before. */
-static void update(struct broker *b, struct named_source *n, struct named_source *made,
-                   struct pelton_reloaded *out)
+/* A source that was there before gets address and rectangles of `made`. */
+static void source_update(struct broker *b, struct named_source *n, struct named_source *made,
+                          struct pelton_reloaded *out)
 {
-    if (same(n, made)) {
+    if (source_is_same(n, made)) {
         out->kept++;
         return;
     }
@@ -113,18 +117,19 @@ static void update(struct broker *b, struct named_source *n, struct named_source
     named_tell(n, false);
 }
 
-static void apply(struct broker *b, struct named_source *made, struct pelton_reloaded *out)
+static void sources_replace(struct broker *b, struct named_source *made,
+                            struct pelton_reloaded *out)
 {
     struct named_source *old = b->named, *list = NULL, **tail = &list;
     while (made) {
-        struct named_source *fresh = made, **at = find(&old, fresh->name);
+        struct named_source *fresh = made, **at = sources_find(&old, fresh->name);
         made = fresh->next;
         fresh->next = NULL;
         if (*at) {
             struct named_source *n = *at;
             *at = n->next;
             n->next = NULL;
-            update(b, n, fresh, out);
+            source_update(b, n, fresh, out);
             named_free(fresh);
             fresh = n;
         } else {
@@ -152,19 +157,18 @@ int reload(struct broker *b, struct pelton_reloaded *out, char why[256])
     struct pelton_reloaded result = {0};
     service_notify("RELOADING=1");
     int rc = settings_reread(b->settings, &sources, &count, result.note, why);
-    struct named_source *made = rc == 0 ? make_all(b, sources, count) : NULL;
+    struct named_source *made = rc == 0 ? sources_create(b, sources, count) : NULL;
     if (rc == 0 && count > 0 && !made) {
         snprintf(why, 256, "out of memory");
         rc = -1;
     }
     if (rc == 0) {
-        apply(b, made, &result);
+        sources_replace(b, made, &result);
         log_line(LOG_LEVEL_WARNING,
                  "reloaded: %u sources added, %u removed, %u changed, %u as before%s%s",
                  result.added, result.removed, result.changed, result.kept,
                  result.note[0] ? "; " : "", result.note);
         *out = result;
-        recovery_pump(b);
     } else {
         log_line(LOG_LEVEL_ERROR, "not reloaded, all stays as it was: %s", why);
     }

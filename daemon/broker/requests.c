@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What clients may say after their hello. Each answer goes to the request it belongs to; a type
+ * The messages of clients: see requests.h. Each answer goes to the request it belongs to. A type
  * that is not known, or a body that cannot be parsed, is answered by an Error and changes nothing.
  */
-#include "daemon/broker/broker.h"
+#include "daemon/broker/requests.h"
+
+#include "daemon/broker/ask.h"
+#include "daemon/broker/client_link.h"
+#include "daemon/broker/named.h"
+#include "daemon/broker/opened_source.h"
+#include "daemon/broker/reload.h"
+#include "daemon/broker/status.h"
+#include "daemon/broker/stream_delivery.h"
 
 #include "daemon/log.h"
 
@@ -11,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static void refuse(struct client *c, const struct frame *f, int code, const char *cause,
-                   bool retryable)
+static void request_refuse(struct client *c, const struct frame *f, int code, const char *cause,
+                           bool retryable)
 {
     struct pelton_failure failure = {.code = code};
     wire_copy(failure.cause, sizeof(failure.cause), cause);
@@ -20,12 +28,12 @@ static void refuse(struct client *c, const struct frame *f, int code, const char
 }
 
 /* Takes the body over: it becomes the stream's. */
-static void open_or_probe(struct client *c, struct frame *f, ProtobufCMessage *body)
+static void request_open(struct client *c, struct frame *f, ProtobufCMessage *body)
 {
     struct broker *b = c->broker;
     const char *why = NULL;
     int code = PELTON_ERR_PROTOCOL;
-    if (f->h.object_id == 0 || stream_find(b, c, f->h.object_id)) {
+    if (f->h.object_id == 0 || id_table_find(&c->streams, f->h.object_id)) {
         why = "an object number is 0 or in use";
     } else if (f->h.type == WIRE_PROBE && !((Pelton__Probe *)body)->source) {
         why = "a probe without its source";
@@ -33,55 +41,53 @@ static void open_or_probe(struct client *c, struct frame *f, ProtobufCMessage *b
         why = "the daemon has as many streams open as it may have";
         code = PELTON_ERR_LIMIT;
     }
-    struct stream *s = why ? NULL : stream_create(c, f, body);
+    struct broker_stream *s = why ? NULL : stream_create(c, f, body);
     if (!s) {
         wire_free(body);
-        refuse(c, f, why ? code : PELTON_ERR_NOMEM, why ? why : "out of memory", true);
+        request_refuse(c, f, why ? code : PELTON_ERR_NOMEM, why ? why : "out of memory", true);
         return;
     }
     struct pelton_failure failure = {0};
-    if (source_admit(s, f, &failure) < 0) {
+    if (source_admit(s, f, uv_now(&b->loop), &failure) < 0) {
         client_error(c, f->h.request_id, f->h.object_id, &failure, false);
-        stream_free(s);
-        return;
+        stream_close(s);
     }
-    recovery_pump(b);
 }
 
-/* What an administrator may ask for. */
+/* Whether this client may do what an administrator may. */
 static bool may_administer(const struct client *c)
 {
     return c->is_private || c->uid == 0 || c->uid == geteuid();
 }
 
-static void stop_daemon(struct client *c, const struct frame *f)
+static void request_shutdown(struct client *c, const struct frame *f)
 {
     if (!may_administer(c)) {
-        refuse(c, f, PELTON_ERR_PERMISSION, "only the daemon's user may stop it", false);
+        request_refuse(c, f, PELTON_ERR_PERMISSION, "only the daemon's user may stop it", false);
         return;
     }
     log_line(LOG_LEVEL_INFO, "stopped by pid %d", (int)c->pid);
-    broker_shutdown(c->broker);
+    c->broker->ending = true;
+    broker_changed(c->broker);
 }
 
-static void on_stream(struct client *c, const struct frame *f, const ProtobufCMessage *body)
+static void request_of_stream(struct client *c, const struct frame *f, const ProtobufCMessage *body)
 {
-    struct stream *s = stream_find(c->broker, c, f->h.object_id);
+    struct broker_stream *s = id_table_find(&c->streams, f->h.object_id);
     if (!s) {
         if (f->h.type == WIRE_STATS)
-            refuse(c, f, PELTON_ERR_USAGE, "no such stream", false);
+            request_refuse(c, f, PELTON_ERR_USAGE, "no such stream", false);
         return; /* late words about a stream that has been closed */
     }
     switch (f->h.type) {
     case WIRE_CLOSE:
-        stream_free(s);
-        recovery_pump(c->broker);
+        stream_close(s);
         break;
     case WIRE_RELEASE:
-        stream_release(s, (const Pelton__Release *)body);
+        delivery_release(s, (const Pelton__Release *)body);
         break;
     case WIRE_CREDIT:
-        stream_credit(s, ((const Pelton__Credit *)body)->count);
+        delivery_credit(s, ((const Pelton__Credit *)body)->count);
         break;
     case WIRE_STATS:
         ask_stats(s, f->h.request_id);
@@ -91,16 +97,17 @@ static void on_stream(struct client *c, const struct frame *f, const ProtobufCMe
     }
 }
 
-static void reload_daemon(struct client *c, const struct frame *f)
+static void request_reload(struct client *c, const struct frame *f)
 {
     struct pelton_reloaded done;
     char why[256];
     if (!may_administer(c)) {
-        refuse(c, f, PELTON_ERR_PERMISSION, "only the daemon's user may have it reload", false);
+        request_refuse(c, f, PELTON_ERR_PERMISSION, "only the daemon's user may have it reload",
+                       false);
         return;
     }
     if (reload(c->broker, &done, why) < 0) {
-        refuse(c, f, PELTON_ERR_USAGE, why, false);
+        request_refuse(c, f, PELTON_ERR_USAGE, why, false);
         return;
     }
     Pelton__ReloadReply m = PELTON__RELOAD_REPLY__INIT;
@@ -109,47 +116,47 @@ static void reload_daemon(struct client *c, const struct frame *f)
     m.changed = done.changed;
     m.kept = done.kept;
     m.note = done.note;
-    channel_send(&c->ch, WIRE_RELOAD_REPLY, f->h.request_id, 0, &m.base, NULL, 0);
+    client_send(c, WIRE_RELOAD_REPLY, f->h.request_id, 0, &m.base);
 }
 
 /* Takes the body over. */
-static void controls(struct client *c, const struct frame *f, ProtobufCMessage *body)
+static void request_controls(struct client *c, const struct frame *f, ProtobufCMessage *body)
 {
-    struct stream *s = stream_find(c->broker, c, f->h.object_id);
+    struct broker_stream *s = id_table_find(&c->streams, f->h.object_id);
     if (s) {
         ask_controls(s, f->h.request_id, body);
         return;
     }
     wire_free(body);
-    refuse(c, f, PELTON_ERR_USAGE, "no such stream", false);
+    request_refuse(c, f, PELTON_ERR_USAGE, "no such stream", false);
 }
 
-void client_request(struct client *c, struct frame *f)
+void client_message(struct client *c, struct frame *f)
 {
     if (!wire_type_body(f->h.type)) {
         char text[64];
         snprintf(text, sizeof(text), "message type %u is not known", f->h.type);
-        refuse(c, f, PELTON_ERR_PROTOCOL, text, false);
+        request_refuse(c, f, PELTON_ERR_PROTOCOL, text, false);
         return;
     }
     ProtobufCMessage *body = wire_unpack(f);
     if (!body) {
-        refuse(c, f, PELTON_ERR_PROTOCOL, "the message body cannot be parsed", false);
+        request_refuse(c, f, PELTON_ERR_PROTOCOL, "the message body cannot be parsed", false);
         return;
     }
     switch (f->h.type) {
     case WIRE_OPEN:
     case WIRE_PROBE:
-        open_or_probe(c, f, body);
+        request_open(c, f, body);
         return;
     case WIRE_CONTROLS:
-        controls(c, f, body);
+        request_controls(c, f, body);
         return;
     case WIRE_CLOSE:
     case WIRE_RELEASE:
     case WIRE_CREDIT:
     case WIRE_STATS:
-        on_stream(c, f, body);
+        request_of_stream(c, f, body);
         break;
     case WIRE_DEVICES:
         ask_devices(c, f->h.request_id, ((const Pelton__Devices *)body)->current);
@@ -161,13 +168,13 @@ void client_request(struct client *c, struct frame *f)
         named_watch(c, f->h.request_id, ((const Pelton__WatchSources *)body)->stop);
         break;
     case WIRE_RELOAD:
-        reload_daemon(c, f);
+        request_reload(c, f);
         break;
     case WIRE_STATUS:
         status_send(c, f->h.request_id, may_administer(c));
         break;
     case WIRE_PING:
-        channel_send(&c->ch, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0);
+        client_send(c, WIRE_PONG, f->h.request_id, 0, NULL);
         break;
     case WIRE_PONG:
         break;
@@ -175,10 +182,10 @@ void client_request(struct client *c, struct frame *f)
         client_close(c, NULL);
         break;
     case WIRE_SHUTDOWN:
-        stop_daemon(c, f);
+        request_shutdown(c, f);
         break;
     default:
-        refuse(c, f, PELTON_ERR_PROTOCOL, "a client does not send such a message", false);
+        request_refuse(c, f, PELTON_ERR_PROTOCOL, "a client does not send such a message", false);
         break;
     }
     wire_free(body);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The worker processes as the broker holds them, one a device: this program once more, joined by a
- * socketpair.
+ * Starting worker processes, talking to them, ending them: see worker_link.h. A worker is this
+ * program once more, joined by a socketpair.
  *
- * The happy path is start on first need, frames to and fro, stop. The failure modes are: it cannot
- * be started; it dies (its end of the socketpair closes after the last frame it sent, SIGCHLD comes
- * before or after); it breaks the protocol or falls silent, and is killed. It is gone when the
- * process is reaped, its handle closed and the channel closed: then recovery decides. It dies with
- * us by PR_SET_PDEATHSIG and by the end of the socketpair.
+ * The happy path is start on first need, frames to and fro, stop. The failure modes are:
+ * - It cannot be started.
+ * - It dies. Its end of the socketpair closes after the last frame it sent; SIGCHLD comes before or
+ *   after. It is gone when the process is reaped, its handle closed and the channel closed.
+ * - It breaks the protocol or falls silent. Then it is killed.
+ * - We die. PR_SET_PDEATHSIG and the end of the socketpair end it.
  */
-#include "daemon/broker/broker.h"
+#include "daemon/broker/worker_link.h"
 
 #include "daemon/log.h"
+#include "proto/wire.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -23,30 +25,29 @@
 
 enum { WORKER_FD = 3, STOP_MS = 1000, STRAY_MS = 500, ARGS = 2 * SETTINGS_MAX_VALUES + 18 };
 
-bool worker_running(const struct worker *w)
+bool worker_running(const struct worker_process *w)
 {
     return w->spawned && !w->exited && !w->stopping && w->ch.open && !w->ch.lost && !w->ch.closing;
 }
 
-static void try_gone(struct worker *w)
+static void try_gone(struct worker_process *w)
 {
     if (w->spawned && w->reaped && w->channel_closed) {
-        w->spawned = false;
-        recovery_worker_gone(w);
-        broker_try_finish(w->broker);
+        w->gone = true;
+        broker_changed(w->broker);
     }
 }
 
 static void on_reaped(uv_handle_t *handle)
 {
-    struct worker *w = handle->data;
+    struct worker_process *w = handle->data;
     w->reaped = true;
     try_gone(w);
 }
 
 static void on_exit(uv_process_t *process, int64_t status, int signal)
 {
-    struct worker *w = process->data;
+    struct worker_process *w = process->data;
     w->exited = true;
     w->exit_ms = uv_now(&w->broker->loop);
     if (!w->stopping) {
@@ -58,12 +59,13 @@ static void on_exit(uv_process_t *process, int64_t status, int signal)
 
 static void on_frame(struct channel *ch, struct frame *f)
 {
-    worker_message(ch->ctx, f);
+    struct worker_process *w = ch->ctx;
+    w->broker->on_worker_frame(w, f);
 }
 
 static void on_lost(struct channel *ch, int error)
 {
-    struct worker *w = ch->ctx;
+    struct worker_process *w = ch->ctx;
     if (error != FRAME_ERR_CLOSED)
         log_line(LOG_LEVEL_ERROR, "worker: %s", frame_error_text(error));
     if (!w->exited && !w->stopping)
@@ -73,7 +75,7 @@ static void on_lost(struct channel *ch, int error)
 
 static void on_closed(struct channel *ch)
 {
-    struct worker *w = ch->ctx;
+    struct worker_process *w = ch->ctx;
     w->channel_closed = true;
     try_gone(w);
 }
@@ -81,7 +83,7 @@ static void on_closed(struct channel *ch)
 static const struct channel_callbacks worker_callbacks = {on_frame, on_lost, on_closed};
 
 /* Cores are shared out among devices. */
-static void build_arguments(const struct worker *w, char pid[16], char threads[32],
+static void build_arguments(const struct worker_process *w, char pid[16], char threads[32],
                             char *argv[ARGS])
 {
     const struct settings *o = w->broker->settings;
@@ -113,10 +115,10 @@ static void build_arguments(const struct worker *w, char pid[16], char threads[3
 
 static void on_unspawned(uv_handle_t *handle)
 {
-    ((struct worker *)handle->data)->reaped = true;
+    ((struct worker_process *)handle->data)->reaped = true;
 }
 
-static int spawn(struct worker *w, int peer)
+static int spawn(struct worker_process *w, int peer)
 {
     char *argv[ARGS], pid[16], threads[32];
     build_arguments(w, pid, threads, argv);
@@ -136,7 +138,7 @@ static int spawn(struct worker *w, int peer)
     return rc;
 }
 
-int worker_start(struct worker *w, struct pelton_failure *failure)
+int worker_start(struct worker_process *w, struct pelton_failure *failure)
 {
     int pair[2], rc;
     if (w->process.type == UV_PROCESS && !w->reaped) {
@@ -144,7 +146,7 @@ int worker_start(struct worker *w, struct pelton_failure *failure)
     } else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
         rc = -errno;
     } else {
-        memset(&w->process, 0, sizeof(*w) - offsetof(struct worker, process));
+        memset(&w->process, 0, sizeof(*w) - offsetof(struct worker_process, process));
         rc = spawn(w, pair[1]);
         close(pair[1]);
         if (rc < 0)
@@ -162,11 +164,18 @@ int worker_start(struct worker *w, struct pelton_failure *failure)
         uv_process_kill(&w->process, SIGKILL);
     }
     log_line(LOG_LEVEL_INFO, "worker %d started", w->process.pid);
-    broker_tick(w->broker);
+    broker_changed(w->broker);
     return 0;
 }
 
-static void worker_stop(struct worker *w)
+void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, uint32_t wid,
+                 const ProtobufCMessage *body, int fd)
+{
+    if (worker_running(w))
+        channel_send(&w->ch, type, request_id, wid, body, &fd, fd >= 0);
+}
+
+static void worker_stop(struct worker_process *w)
 {
     if (!w->spawned || w->stopping)
         return;
@@ -189,7 +198,7 @@ bool workers_spawned(const struct broker *b)
     return i < b->n_workers;
 }
 
-void worker_kill(struct worker *w, const char *why)
+void worker_kill(struct worker_process *w, const char *why)
 {
     if (w->spawned && !w->exited) {
         log_line(LOG_LEVEL_ERROR, "worker %d is killed: %s", w->process.pid, why);
@@ -197,7 +206,7 @@ void worker_kill(struct worker *w, const char *why)
     }
 }
 
-static void worker_check(struct worker *w, uint64_t now_ms)
+static void worker_check(struct worker_process *w, uint64_t now_ms)
 {
     const struct settings *o = w->broker->settings;
     if (!w->spawned)

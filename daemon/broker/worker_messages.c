@@ -1,79 +1,75 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the worker says. It parses hostile video, so it is believed no more than a client: a message
- * that cannot be right ends it.
+ * The messages of workers: see worker_messages.h. A worker parses hostile video, so it is believed
+ * no more than a client. A message that cannot be right ends it.
  */
-#include "daemon/broker/broker.h"
+#include "daemon/broker/worker_messages.h"
+
+#include "daemon/broker/ask.h"
+#include "daemon/broker/devices.h"
+#include "daemon/broker/named.h"
+#include "daemon/broker/stream_delivery.h"
+#include "daemon/broker/stream_messages.h"
+#include "daemon/broker/worker_link.h"
 
 #include "daemon/log.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void note_device(struct broker *b, const Pelton__Device *m)
-{
-    wire_device_to(m, &b->device);
-    b->device.devices = b->n_workers;
-    if (b->n_workers > 1) {
-        size_t n = strlen(b->device.name);
-        snprintf(b->device.name + n, sizeof(b->device.name) - n, " and %u more", b->n_workers - 1);
-    }
-    b->device_known = true;
-}
-
-static void on_devices(struct worker *w, const struct frame *f, ProtobufCMessage *body)
+static void on_devices(struct worker_process *w, const struct frame *f, ProtobufCMessage *body)
 {
     const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
-    if (w == w->broker->workers && m->current >= 0 && (size_t)m->current < m->n_devices)
-        note_device(w->broker, m->devices[m->current]);
+    if (m->current >= 0 && (size_t)m->current < m->n_devices)
+        devices_opened(w, m->devices[m->current]);
     if (f->h.request_id && !devices_answer(w, f, body))
         asks_answer(w, f, body);
 }
 
-/* The device is lost for this process: the next one can go on. */
-static void on_end(struct worker *w, struct stream *s, const Pelton__Eos *m)
+/* A device that is lost is lost for this process only: the next one can go on. */
+static void on_end(struct worker_process *w, struct broker_stream *s, const Pelton__Eos *m)
 {
     struct pelton_failure failure;
     wire_failure_to(m->failure, &failure);
     if (failure.code == PELTON_ERR_GPU_LOST) {
-        s->lost = failure;
+        s->deaths.lost = failure;
         worker_kill(w, "it has lost its device");
-        return; /* recovery takes the stream up */
+        return;
     }
     wire_stats_to(m->stats, &s->totals);
-    if (!reconnect_later(s, &failure))
-        stream_end(s, &failure);
+    stream_over(s, &failure);
 }
 
 /* False: the worker broke the protocol. */
-static bool on_stream(struct worker *w, struct stream *s, struct frame *f, ProtobufCMessage *body)
+static bool on_stream(struct worker_process *w, struct broker_stream *s, struct frame *f,
+                      ProtobufCMessage *body)
 {
     switch (f->h.type) {
     case WIRE_OPEN_REPLY: {
         const Pelton__Info *info = ((const Pelton__OpenReply *)body)->info;
         if (info && !s->probe)
-            stream_info(s, info);
+            stream_send_info(s, info);
         return info && !s->probe;
     }
     case WIRE_PROBE_REPLY: {
         const Pelton__Info *info = ((const Pelton__ProbeReply *)body)->info;
         if (info && s->probe)
-            stream_info(s, info);
+            stream_send_info(s, info);
         return info && s->probe;
     }
     case WIRE_FORMAT_CHANGED: {
         Pelton__FormatChanged *m = (Pelton__FormatChanged *)body;
         int memfd = frame_take_fd(f, 0);
-        return (memfd >= 0) == (m->memfd_size > 0) && stream_format(s, m, memfd);
+        return (memfd >= 0) == (m->memfd_size > 0) && delivery_format(s, m, memfd);
     }
     case WIRE_STATS_REPLY:
         wire_stats_to((const Pelton__StatsReply *)body, &s->totals);
         return true;
     case WIRE_FRAME_READY:
-        return stream_frame(s, (const Pelton__FrameReady *)body);
+        return delivery_frame(s, (const Pelton__FrameReady *)body);
     case WIRE_SOURCE_STATE: {
         const Pelton__SourceState *m = (const Pelton__SourceState *)body;
-        stream_state(s, m->state, m->cause);
+        stream_send_state(s, m->state, m->cause);
         named_state(s, m->state, m->cause);
         return true;
     }
@@ -85,12 +81,12 @@ static bool on_stream(struct worker *w, struct stream *s, struct frame *f, Proto
     }
 }
 
-void worker_message(struct worker *w, struct frame *f)
+void worker_message(struct worker_process *w, struct frame *f)
 {
     ProtobufCMessage *body = wire_unpack(f);
     bool right = body != NULL;
     if (!right || f->h.type == WIRE_PONG) {
-        /* heard_ms has noted it */
+        /* its time of arrival was all that counts */
     } else if (f->h.type == WIRE_DEVICES_REPLY) {
         on_devices(w, f, body);
     } else if ((f->h.type == WIRE_STATS_REPLY && f->h.request_id) ||
@@ -98,8 +94,8 @@ void worker_message(struct worker *w, struct frame *f)
         if (!devices_answer(w, f, body))
             asks_answer(w, f, body);
     } else {
-        struct stream *s = stream_find_wid(w, f->h.object_id);
-        right = !s || s->lost.code || on_stream(w, s, f, body);
+        struct broker_stream *s = id_table_find(&w->broker->streams_by_wid, f->h.object_id);
+        right = !s || s->worker != w || s->deaths.lost.code || on_stream(w, s, f, body);
     }
     if (!right) {
         log_line(LOG_LEVEL_ERROR, "worker: message %u cannot be right", f->h.type);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The devices of the daemon, and the worker process of each.
+ */
+#ifndef PELTON_DEVICES_H
+#define PELTON_DEVICES_H
+
+#include "daemon/broker/worker_process.h"
+#include "proto/wire.h"
+
+enum { DEVICE_NAME_BYTES = 64 };
+
+enum devices_state {
+    DEVICES_WRONG,   /* the list cannot be used */
+    DEVICES_LIST,    /* the first worker has to say which there are */
+    DEVICES_OPENING, /* several: each worker has to open its own before any gets streams */
+    DEVICES_READY
+};
+
+struct broker_devices {
+    enum devices_state state;
+    char names[WORKERS_MAX][DEVICE_NAME_BYTES]; /* where there are several */
+    struct worker_process workers[WORKERS_MAX];
+    struct pelton_failure failure; /* code not 0: a device could not be opened */
+    bool known;
+    struct pelton_device first; /* of the first worker; its name says how many more there are */
+};
+
+/* Makes b->devices and b->workers. False: out of memory. */
+bool devices_create(struct broker *b);
+void devices_free(struct broker *b);
+/* Asks a worker that runs for its devices, unless it has answered or is being asked. */
+void devices_ask(struct worker_process *w);
+/* Takes an answer. True: it was an answer to devices_ask. */
+bool devices_answer(struct worker_process *w, const struct frame *f, const ProtobufCMessage *body);
+/* Takes over what a worker says of the device that it has opened. */
+void devices_opened(struct worker_process *w, const Pelton__Device *m);
+struct worker_process *devices_choose(const struct broker_stream *s, uint64_t now_ms);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The sources that the configuration names, as clients see them.
+ */
+#ifndef PELTON_NAMED_H
+#define PELTON_NAMED_H
+
+#include "daemon/broker/broker_stream.h"
+
+struct configured_source;
+
+struct named_source {
+    struct named_source *next;
+    struct broker *broker;
+    char name[64];
+    char *uri; /* with credentials */
+    uint32_t readers;
+    Pelton__SourceState__State state;
+    char cause[256];
+    char codec[32], format[64]; /* since it was open last; empty: it was not */
+    uint32_t width, height;
+    Pelton__Rational frame_rate;
+    int64_t since_ns; /* of the present state */
+    uint32_t n_blur;
+    struct pelton_rect blur[PELTON_MAX_BLURS]; /* hidden from every reader */
+};
+
+/* Not in the list yet. NULL: out of memory. */
+struct named_source *named_create(struct broker *b, const struct configured_source *from);
+void named_free(struct named_source *n);
+bool named_init(struct broker *b); /* those of the settings; false: out of memory */
+void named_end(struct broker *b);
+struct named_source *named_find(const struct broker *b, const char *name);
+
+/* The stream is a reader of it from now on. */
+void named_join(struct broker_stream *s, struct named_source *n);
+/* The stream is no reader any more. end NULL: the reader has closed it. */
+void named_leave(struct broker_stream *s, const struct pelton_failure *end);
+/* News from the stream's worker; nothing for streams that read no named source. */
+void named_info(struct broker_stream *s, const Pelton__Info *info);
+void named_state(struct broker_stream *s, Pelton__SourceState__State state, const char *cause);
+
+/* Tells the clients that watch. */
+void named_tell(const struct named_source *n, bool removed);
+/* Answers Sources and WatchSources. */
+void named_list(struct client *c, uint32_t request_id);
+void named_watch(struct client *c, uint32_t request_id, bool stop);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frames from the worker to the one subscriber, and slots back: see stream_delivery.h.
+ *
+ * The happy path is format, frame, frame ..., each passed on as it comes. The failure modes are:
+ * - The subscriber is slow. Latest and fifo drop frames here; lossless keeps the worker's slots and
+ *   so holds up its own source only.
+ * - The subscriber names slots that it does not hold. That is ignored.
+ * - The worker announces slots that are not free. It is killed.
+ * - The worker dies. Frames that were announced stay valid.
+ */
+#include "daemon/broker/stream_delivery.h"
+
+#include "daemon/broker/client_link.h"
+#include "daemon/broker/reader_pool.h"
+#include "daemon/broker/worker_link.h"
+#include "daemon/clock.h"
+#include "daemon/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIFO_DEFAULT = 4,
+    /* slots besides those that wait: on their way here, and in the subscriber's hands */
+    FIFO_SPARE = 6,
+    /* slots that stay free for frames on their way, so that new frames displace old ones */
+    RESERVE = 4
+};
+
+struct pending_frame {
+    struct pending_frame *next;
+    struct broker_pool *pool;
+    Pelton__FrameReady msg;
+    Pelton__Camera camera; /* where msg has one */
+    int64_t trace[PELTON_TRACE_POINTS];
+    uint8_t side[]; /* its side data */
+};
+
+void delivery_init(struct stream_delivery *d, bool lossless)
+{
+    d->tail = &d->head;
+    d->credit = lossless ? UINT64_MAX : 0;
+}
+
+void delivery_free(struct stream_delivery *d)
+{
+    while (d->head) {
+        struct pending_frame *next = d->head->next;
+        free(d->head);
+        d->head = next;
+    }
+    while (d->pools) {
+        struct broker_pool *older = d->pools->next;
+        broker_pool_free(d->pools);
+        d->pools = older;
+    }
+}
+
+void delivery_keep_drops(struct stream_delivery *d)
+{
+    for (int i = 0; i < 2; i++) {
+        d->dropped_base[i] += d->dropped_last[i];
+        d->dropped_last[i] = 0;
+    }
+}
+
+bool delivery_stands_still(const struct stream_delivery *d)
+{
+    return d->pools && d->pools->held == d->pools->n_slots;
+}
+
+/* ---- slots ---- */
+
+/* Frees older pools of which nobody holds a slot. */
+static void pools_trim(struct stream_delivery *d)
+{
+    for (struct broker_pool **link = d->pools ? &d->pools->next : &d->pools; *link;) {
+        struct broker_pool *p = *link;
+        if (p->held > 0) {
+            link = &p->next;
+            continue;
+        }
+        *link = p->next;
+        broker_pool_free(p);
+    }
+}
+
+/* Frees a slot. The worker is told if it is the one that wrote it. */
+static bool slot_release(struct broker_stream *s, struct broker_pool *p, uint32_t slot,
+                         uint32_t generation, enum slot_state from)
+{
+    if (!broker_pool_release(p, slot, generation, from))
+        return false;
+    if (s->state == STREAM_OPEN && p->wid == s->wid) {
+        Pelton__Release m = PELTON__RELEASE__INIT;
+        m.epoch = p->worker_epoch;
+        m.slot = slot;
+        m.generation = generation;
+        worker_send(s->worker, WIRE_RELEASE, 0, s->wid, &m.base, -1);
+    }
+    return true;
+}
+
+void delivery_release(struct broker_stream *s, const Pelton__Release *m)
+{
+    struct broker_pool *p = s->delivery.pools;
+    while (p && p->epoch != m->epoch)
+        p = p->next;
+    if (p && slot_release(s, p, m->slot, m->generation, SLOT_CLIENT))
+        pools_trim(&s->delivery);
+}
+
+static struct pending_frame *pending_pop(struct stream_delivery *d)
+{
+    struct pending_frame *f = d->head;
+    d->head = f->next;
+    if (!d->head)
+        d->tail = &d->head;
+    d->n_pending--;
+    return f;
+}
+
+/* Frames that wait for a subscriber that asks for each. */
+static uint32_t most_waiting(const Pelton__Open *o)
+{
+    return o->policy == PELTON_LATEST ? 1 : o->depth ? o->depth : FIFO_DEFAULT;
+}
+
+uint32_t delivery_pool_depth(const struct broker_stream *s)
+{
+    const Pelton__Open *o = s->source.open;
+    return o->policy == PELTON_FIFO ? most_waiting(o) + FIFO_SPARE : o->depth;
+}
+
+/* Whether the oldest waiting frame has to go: there are more than wanted, or the worker would have
+ * to drop a newer one. */
+static bool must_drop(const struct broker_stream *s, const struct broker_pool *p)
+{
+    const struct stream_delivery *d = &s->delivery;
+    uint32_t room = p->n_slots - p->held;
+    if (d->credit > 0 || d->n_pending == 0)
+        return false;
+    return d->n_pending > most_waiting(s->source.open) || room == 0 ||
+           (room < RESERVE && d->n_pending > 1);
+}
+
+static void drop_oldest(struct broker_stream *s)
+{
+    struct pending_frame *f = pending_pop(&s->delivery);
+    s->delivery.dropped_client++;
+    slot_release(s, f->pool, f->msg.slot, f->msg.generation, SLOT_PENDING);
+    free(f);
+}
+
+/* ---- to the client ---- */
+
+static void pending_send(struct broker_stream *s, struct pending_frame *f)
+{
+    struct stream_delivery *d = &s->delivery;
+    broker_pool_send(f->pool, f->msg.slot);
+    f->msg.dropped_client = d->dropped_client;
+    d->sent++;
+    d->age_ns = monotonic_ns() - f->msg.received_ns;
+    client_send(s->client, WIRE_FRAME_READY, 0, s->object_id, &f->msg.base);
+}
+
+static void pending_flush(struct broker_stream *s)
+{
+    struct stream_delivery *d = &s->delivery;
+    while (d->head && d->credit > 0) {
+        struct pending_frame *f = pending_pop(d);
+        pending_send(s, f);
+        free(f);
+        if (d->credit != UINT64_MAX)
+            d->credit--;
+    }
+    if (s->state == STREAM_ENDED)
+        broker_changed(s->broker); /* Eos may be due */
+}
+
+void delivery_credit(struct broker_stream *s, uint32_t count)
+{
+    struct stream_delivery *d = &s->delivery;
+    if (d->credit != UINT64_MAX) {
+        d->credit = d->credit + count > UINT32_MAX ? UINT32_MAX : d->credit + count;
+        pending_flush(s);
+    }
+}
+
+/* ---- from the worker ---- */
+
+/* Each format of each worker is an epoch of its own for the client. */
+bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memfd)
+{
+    struct stream_delivery *d = &s->delivery;
+    struct broker_pool *p = broker_pool_create(m, s->wid, d->last_epoch + 1, memfd);
+    if (!p)
+        return false;
+    /* the next worker may begin at a picture of another size */
+    Pelton__Open *o = s->source.open;
+    if (o->n_blur && !o->blur_width) {
+        o->blur_width = m->blur_width;
+        o->blur_height = m->blur_height;
+    }
+    bool timed = m->time_base && m->time_base->den > 0;
+    d->tick_s = timed ? (double)m->time_base->num / m->time_base->den : 0;
+    wire_copy(d->pix_fmt, sizeof(d->pix_fmt), m->pix_fmt);
+    d->width = m->width;
+    d->height = m->height;
+    d->last_epoch++;
+    p->next = d->pools;
+    d->pools = p;
+    pools_trim(d);
+    m->epoch = p->epoch;
+    client_send_fd(s->client, WIRE_FORMAT_CHANGED, s->object_id, &m->base, p->memfd);
+    return true;
+}
+
+static struct broker_pool *pool_of_worker(struct broker_stream *s, uint32_t worker_epoch)
+{
+    for (struct broker_pool *p = s->delivery.pools; p; p = p->next)
+        if (p->wid == s->wid && p->worker_epoch == worker_epoch)
+            return p;
+    return NULL;
+}
+
+/* A copy that outlives the message. NULL: out of memory. */
+static struct pending_frame *pending_create(struct broker_pool *p, const Pelton__FrameReady *m)
+{
+    struct pending_frame *f = calloc(1, sizeof(*f) + m->side_data.len);
+    if (!f)
+        return NULL;
+    f->pool = p;
+    f->msg = *m;
+    f->msg.side_data.data = f->side;
+    f->msg.trace_ns = f->trace;
+    f->msg.n_trace_ns = m->n_trace_ns < PELTON_TRACE_POINTS ? m->n_trace_ns : PELTON_TRACE_POINTS;
+    for (size_t i = 0; i < f->msg.n_trace_ns; i++)
+        f->trace[i] = m->trace_ns[i];
+    if (m->camera) {
+        f->camera = *m->camera;
+        f->camera.base.n_unknown_fields = 0;
+        f->camera.base.unknown_fields = NULL;
+        f->msg.camera = &f->camera;
+    }
+    if (m->side_data.len)
+        memcpy(f->side, m->side_data.data, m->side_data.len);
+    f->msg.base.n_unknown_fields = 0;
+    f->msg.base.unknown_fields = NULL;
+    f->msg.epoch = p->epoch;
+    return f;
+}
+
+static bool pending_push(struct stream_delivery *d, struct broker_pool *p,
+                         const Pelton__FrameReady *m)
+{
+    struct pending_frame *f = pending_create(p, m);
+    if (!f)
+        return false;
+    f->msg.flags |= d->discont ? PELTON_FRAME_DISCONT : 0;
+    f->msg.dropped_source += d->dropped_base[0];
+    f->msg.dropped_decoder += d->dropped_base[1];
+    d->discont = false;
+    d->dropped_last[0] = m->dropped_source;
+    d->dropped_last[1] = m->dropped_decoder;
+    *d->tail = f;
+    d->tail = &f->next;
+    d->n_pending++;
+    return true;
+}
+
+/* Whether max_fps leaves this frame out. A frame may come a quarter of the period early, so that
+ * uneven times do not cost every second one. The due time grows by whole periods, so that the mean
+ * is kept. The second view goes with the first. */
+static bool left_out(struct broker_stream *s, const Pelton__FrameReady *m)
+{
+    struct stream_delivery *d = &s->delivery;
+    double period = s->source.open->max_fps > 0 ? 1 / s->source.open->max_fps : 0,
+           now = (double)m->pts * d->tick_s;
+    if (period == 0 || m->pts == INT64_MIN || !(d->tick_s > 0))
+        return false;
+    if (m->view == 1)
+        return d->left_out;
+    /* the first, or times have jumped */
+    bool far = !d->timed || now < d->due_s - 2 * period || now > d->due_s + period;
+    d->left_out = !far && now < d->due_s - period / 4;
+    if (!d->left_out) {
+        d->due_s = (far ? now : d->due_s) + period;
+        d->timed = true;
+    }
+    return d->left_out;
+}
+
+bool delivery_frame(struct broker_stream *s, const Pelton__FrameReady *from_worker)
+{
+    struct stream_delivery *d = &s->delivery;
+    Pelton__FrameReady shifted = *from_worker, *m = &shifted;
+    shifted.sequence += d->sequence_base;
+    struct broker_pool *p = pool_of_worker(s, m->epoch);
+    if (!p || !broker_pool_take(p, m->slot, m->generation)) {
+        log_line(LOG_LEVEL_ERROR, "%s: a frame in a slot that is not free", stream_name(s));
+        return false;
+    }
+    bool old = m->sequence < d->next_sequence; /* the client has it from an earlier worker */
+    if (old || left_out(s, m)) {
+        d->next_sequence = old ? d->next_sequence : m->sequence + 1;
+        slot_release(s, p, m->slot, m->generation, SLOT_PENDING);
+        return true;
+    }
+    if (!pending_push(d, p, m))
+        return false;
+    d->next_sequence = m->sequence + 1;
+    while (must_drop(s, p))
+        drop_oldest(s);
+    pending_flush(s);
+    if (s->deaths.strikes || s->worker->trial == s)
+        broker_changed(s->broker); /* it may have passed the place of a death */
+    return true;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Starting worker processes, talking to them, ending them.
+ */
+#ifndef PELTON_WORKER_LINK_H
+#define PELTON_WORKER_LINK_H
+
+#include "daemon/broker/worker_process.h"
+
+bool worker_running(const struct worker_process *w);
+/* 0, or -1 with the failure filled. */
+int worker_start(struct worker_process *w, struct pelton_failure *failure);
+/* Sends a message; fd -1: without a descriptor. A worker that does not run gets nothing. */
+void worker_send(struct worker_process *w, unsigned type, uint32_t request_id, uint32_t wid,
+                 const ProtobufCMessage *body, int fd);
+void worker_kill(struct worker_process *w, const char *why);
+void workers_stop(struct broker *b);
+bool workers_spawned(const struct broker *b); /* any */
+/* Kills workers that do not answer or do not end. */
+void workers_check(struct broker *b, uint64_t now_ms);
+
+#endif

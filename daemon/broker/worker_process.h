@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A worker process as the broker sees it. Each device has one.
+ */
+#ifndef PELTON_WORKER_PROCESS_H
+#define PELTON_WORKER_PROCESS_H
+
+#include "daemon/broker/broker.h"
+#include "daemon/broker/restart.h"
+#include "daemon/channel.h"
+#include "proto/pelton.h"
+
+enum { WORKERS_MAX = PELTON_MAX_DEVICES };
+
+struct worker_process {
+    struct broker *broker;
+    const char *device; /* its --device; NULL: the -c values choose */
+    bool died;          /* and has not been restarted since */
+    struct restart_policy restart;
+    struct broker_stream *trial; /* see worker_recovery.c */
+    uint64_t trial_ms;
+
+    /* of the present process: everything from here on is cleared when one is started */
+    uv_process_t process;
+    struct channel ch;
+    bool spawned;                        /* from worker_start until the step has seen its end */
+    bool exited, reaped, channel_closed; /* has ended: the process, its handle, the channel */
+    bool gone;                           /* all three have ended */
+    bool stopping;                       /* we asked it to end */
+    uint64_t stop_ms, exit_ms;
+    uint32_t question; /* of devices.c, not answered yet; 0: none */
+    bool opened;       /* it has opened its device */
+};
+
+#endif

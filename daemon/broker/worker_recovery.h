@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What becomes of streams whose worker has died.
+ */
+#ifndef PELTON_WORKER_RECOVERY_H
+#define PELTON_WORKER_RECOVERY_H
+
+#include "daemon/broker/broker.h"
+
+/* Forgives streams that have passed the place where a worker died, and ends trials. */
+void recovery_progress(struct broker *b, uint64_t now_ms);
+/* Judges the streams of workers that are gone. */
+void recovery_deaths(struct broker *b, uint64_t now_ms);
+
+#endif
