@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton bench --kernels: every variant of the families asked for, over their cases. The device is
- * opened here, not by a daemon.
+ * Runs every variant of the families that are asked for, over their cases.
+ *
+ * The happy path: open the device, check each variant against its reference, time those that are
+ * right, write the figures. A wrong variant is reported and not timed. The failure modes are those
+ * of the device and of the files.
  */
-#include "client/bench.h"
 #include "bench/bench_kernels.h"
-#include "client/ui.h"
+#include "bench/kernel_command.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,8 +18,9 @@
 #define CLOCKS_UP 0.97
 
 struct kernels {
-    const struct options *o;
-    struct failure *f;
+    const struct kernel_command *command;
+    const struct kernel_options *o;
+    struct kernel_failure *f;
     struct gpu *g;
     struct kernel_bench *bench;
     char device[BENCH_DEVICE];
@@ -26,22 +30,45 @@ struct kernels {
     unsigned wrong, variants;
 };
 
-static void on_log(void *ctx, int level, const char *line)
+/* Sets the failure, where there is none yet, and returns the outcome. */
+__attribute__((format(printf, 4, 5))) static enum kernel_outcome kernels_fail(
+    struct kernels *k, enum kernel_outcome outcome, const char *hint, const char *cause, ...)
 {
-    ui_log(level == 0 ? LOG_ERROR : level == 1 ? LOG_WARNING : LOG_VERBOSE, "%s", line);
+    if (k->f->cause[0])
+        return outcome;
+    va_list args;
+    va_start(args, cause);
+    vsnprintf(k->f->cause, sizeof(k->f->cause), cause, args);
+    va_end(args);
+    snprintf(k->f->hint, sizeof(k->f->hint), "%s", hint);
+    return outcome;
+}
+
+static enum kernel_outcome kernels_fail_file(struct kernels *k, enum kernel_outcome outcome,
+                                             const char *path)
+{
+    k->f->error = errno;
+    return kernels_fail(k, outcome, "", "%s", path);
+}
+
+static enum kernel_outcome kernels_no_memory(struct kernels *k)
+{
+    return kernels_fail(k, KERNEL_FAILED, "close other programs", "out of memory");
 }
 
 static int open_device(struct kernels *k)
 {
-    int err = gpu_open(
-        &(struct gpu_params){.device = k->o->device, .timestamps = true, .log = on_log}, &k->g);
+    int err = gpu_open(&(struct gpu_params){.device = k->command->device,
+                                            .timestamps = true,
+                                            .log = k->command->log},
+                       &k->g);
     if (err == GPU_OK) {
         uint64_t seed = (uint64_t)time(NULL);
         err = kernel_bench_create(k->g, seed, k->o->rounds, &k->bench);
     }
     if (err < 0) {
-        return fail_with(k->f, err == GPU_ERR_NO_DEVICE ? X_NO_DEVICE : X_OTHER,
-                         "pelton doctor says what is there", "%s", gpu_error_text(err));
+        return kernels_fail(k, err == GPU_ERR_NO_DEVICE ? KERNEL_NO_DEVICE : KERNEL_FAILED,
+                            "pelton doctor says what is there", "%s", gpu_error_text(err));
     }
     snprintf(k->device, sizeof(k->device), "%s", gpu_info(k->g)->name);
     if (kernel_copy_bandwidth(k->bench, &k->copy) < 0)
@@ -55,7 +82,7 @@ static int keep(struct kernels *k, const struct kernel_row *row)
         size_t room = k->room ? 2 * k->room : 256;
         struct kernel_row *rows = realloc(k->rows, room * sizeof(*rows));
         if (!rows)
-            return fail_with(k->f, X_OTHER, "close other programs", "out of memory");
+            return kernels_no_memory(k);
         k->rows = rows;
         k->room = room;
     }
@@ -93,7 +120,9 @@ static int judge(struct kernels *k, const struct kernel_row *row, int err, const
     const char *name = kernel_variant_name(row->variant);
     *fits = err == GPU_OK;
     if (err == 1) {
-        ui_log(LOG_VERBOSE, "%s: %s", name, why);
+        char line[KERNEL_WHY + 96];
+        snprintf(line, sizeof(line), "%s: %s", name, why);
+        k->command->log(NULL, 2 /* a detail */, line);
         return 0;
     }
     if (err == GPU_ERR_INVALID) {
@@ -102,7 +131,7 @@ static int judge(struct kernels *k, const struct kernel_row *row, int err, const
         k->wrong++;
         return 0;
     }
-    return err < 0 ? fail_with(k->f, X_OTHER, "", "%s: %s", name, why) : 0;
+    return err < 0 ? kernels_fail(k, KERNEL_FAILED, "", "%s: %s", name, why) : 0;
 }
 
 static int time_variant(struct kernels *k, struct kernel_row *row)
@@ -127,7 +156,7 @@ static int run_case(struct kernels *k, const struct kernel_family *family,
     uint32_t count = kernel_variant_count(family);
     bool *fits = calloc(count, sizeof(*fits));
     if (!fits)
-        return fail_with(k->f, X_OTHER, "close other programs", "out of memory");
+        return kernels_no_memory(k);
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         fits[i] = is_wanted(k, kernel_variant(family, i)) &&
@@ -139,10 +168,10 @@ static int run_case(struct kernels *k, const struct kernel_family *family,
         return 0;
     }
     int err = kernel_compile(k->bench, family, c, fits);
-    int rc = err < 0 ? fail_with(k->f, X_OTHER, "", "%s", gpu_error_text(err)) : 0;
+    int rc = err < 0 ? kernels_fail(k, KERNEL_FAILED, "", "%s", gpu_error_text(err)) : 0;
     kernel_case_text(family, c, text, sizeof(text));
     printf("%s, %s\n", kernel_family_name(family), text);
-    for (uint32_t i = 0; i < 2 * count && rc == 0 && !interrupted(); i++) {
+    for (uint32_t i = 0; i < 2 * count && rc == 0 && !k->command->stopped(); i++) {
         struct kernel_row row = {
             .family = family, .variant = kernel_variant(family, i % count), .c = *c};
         if (i < count && fits[i])
@@ -152,7 +181,7 @@ static int run_case(struct kernels *k, const struct kernel_family *family,
     }
     free(fits);
     if (fflush(stdout) != 0 && rc == 0)
-        rc = fail_errno(k->f, X_OTHER, errno, "standard output");
+        rc = kernels_fail_file(k, KERNEL_FAILED, "standard output");
     return rc;
 }
 
@@ -165,22 +194,22 @@ static bool same_case(const struct kernel_case *a, const struct kernel_case *b)
 /* The family's cases, those of other formats and widths left out, at the size asked for. */
 static int run_family(struct kernels *k, const struct kernel_family *family)
 {
-    const struct options *o = k->o;
+    const struct kernel_options *o = k->o;
     struct kernel_case done[64];
     uint32_t n_done = 0;
     int rc = 0;
-    for (uint32_t i = 0; i < kernel_case_count(family, false) && rc == 0 && !interrupted(); i++) {
+    for (uint32_t i = 0; i < kernel_case_count(family, false) && rc == 0 && !k->command->stopped();
+         i++) {
         struct kernel_case c;
         bool again = false;
         kernel_case_get(family, false, i, &c);
-        if ((o->kernel_format[0] && strcmp(o->kernel_format, kernel_format_name(c.format)) != 0) ||
-            (o->kernel_taps && kernel_family_axis(family) == KERNEL_AXIS_TAPS &&
-             c.taps != o->kernel_taps)) {
+        if ((o->format[0] && strcmp(o->format, kernel_format_name(c.format)) != 0) ||
+            (o->taps && kernel_family_axis(family) == KERNEL_AXIS_TAPS && c.taps != o->taps)) {
             continue;
         }
-        if (o->kernel_width) {
-            c.width = o->kernel_width;
-            c.height = o->kernel_height;
+        if (o->width) {
+            c.width = o->width;
+            c.height = o->height;
         }
         for (uint32_t d = 0; d < n_done; d++)
             again = again || same_case(&done[d], &c);
@@ -195,26 +224,26 @@ static int run_family(struct kernels *k, const struct kernel_family *family)
 
 static bool knows_variant(const struct kernels *k)
 {
-    const struct options *o = k->o;
+    const struct kernel_options *o = k->o;
     bool known = !o->variant || !strcmp(o->variant, "all");
-    for (unsigned i = 0; i < o->n_inputs && !known; i++)
-        known = kernel_variant_find(kernel_family_find(o->inputs[i]), o->variant);
-    for (uint32_t i = 0; o->n_inputs == 0 && i < kernel_family_count() && !known; i++)
+    for (unsigned i = 0; i < k->command->n_families && !known; i++)
+        known = kernel_variant_find(kernel_family_find(k->command->families[i]), o->variant);
+    for (uint32_t i = 0; k->command->n_families == 0 && i < kernel_family_count() && !known; i++)
         known = kernel_variant_find(kernel_family(i), o->variant);
     return known;
 }
 
 static int check_families(struct kernels *k)
 {
-    for (unsigned i = 0; i < k->o->n_inputs; i++) {
-        if (!kernel_family_find(k->o->inputs[i])) {
-            return fail_with(k->f, X_USAGE, "pelton help bench lists them",
-                             "%s: no such family of kernels", k->o->inputs[i]);
+    for (unsigned i = 0; i < k->command->n_families; i++) {
+        if (!kernel_family_find(k->command->families[i])) {
+            return kernels_fail(k, KERNEL_USAGE, "pelton help bench lists them",
+                                "%s: no such family of kernels", k->command->families[i]);
         }
     }
     if (!knows_variant(k)) {
-        return fail_with(k->f, X_USAGE, "without --variant all are measured, and named",
-                         "--variant %s: no such variant of these families", k->o->variant);
+        return kernels_fail(k, KERNEL_USAGE, "without --variant all are measured, and named",
+                            "--variant %s: no such variant of these families", k->o->variant);
     }
     return 0;
 }
@@ -225,9 +254,9 @@ static int run_families(struct kernels *k)
     printf("%s, %s; a copy moves %.0f GB/s, read and written\n", gpu_info(k->g)->name,
            gpu_info(k->g)->driver, 1e-9 * k->copy);
     printf("  %-28s %9s %9s %8s  %s\n", "variant", "alone us", "batch us", "GB/s", "of a copy");
-    for (unsigned i = 0; i < k->o->n_inputs && rc == 0; i++)
-        rc = run_family(k, kernel_family_find(k->o->inputs[i]));
-    for (uint32_t i = 0; k->o->n_inputs == 0 && i < kernel_family_count() && rc == 0; i++)
+    for (unsigned i = 0; i < k->command->n_families && rc == 0; i++)
+        rc = run_family(k, kernel_family_find(k->command->families[i]));
+    for (uint32_t i = 0; k->command->n_families == 0 && i < kernel_family_count() && rc == 0; i++)
         rc = run_family(k, kernel_family(i));
     return rc;
 }
@@ -236,7 +265,7 @@ static FILE *open_output(struct kernels *k, const char *path)
 {
     FILE *file = !strcmp(path, "-") ? stdout : fopen(path, "w");
     if (!file)
-        fail_errno(k->f, X_OTHER, errno, path);
+        kernels_fail_file(k, KERNEL_FAILED, path);
     return file;
 }
 
@@ -244,14 +273,14 @@ static int close_output(struct kernels *k, FILE *file, const char *path)
 {
     bool bad = ferror(file) != 0;
     bad = (file == stdout ? fflush(file) : fclose(file)) != 0 || bad;
-    return bad ? fail_errno(k->f, X_OTHER, errno, path) : 0;
+    return bad ? kernels_fail_file(k, KERNEL_FAILED, path) : 0;
 }
 
 static int write_csv(struct kernels *k)
 {
     FILE *file = open_output(k, k->o->csv);
     if (!file)
-        return k->f->code;
+        return KERNEL_FAILED;
     bench_csv_write(file, k->device, k->copy, k->rows, k->count);
     return close_output(k, file, k->o->csv);
 }
@@ -260,7 +289,7 @@ static int write_plot(struct kernels *k)
 {
     FILE *file = open_output(k, k->o->plot);
     if (!file)
-        return k->f->code;
+        return KERNEL_FAILED;
     bench_plot(file, k->device, k->rows, k->count);
     return close_output(k, file, k->o->plot);
 }
@@ -269,9 +298,9 @@ static int write_plot(struct kernels *k)
 static bool take_row(void *ctx, const struct kernel_row *row)
 {
     struct kernels *k = ctx;
-    bool wanted = k->o->n_inputs == 0;
-    for (unsigned i = 0; i < k->o->n_inputs; i++)
-        wanted = wanted || row->family == kernel_family_find(k->o->inputs[i]);
+    bool wanted = k->command->n_families == 0;
+    for (unsigned i = 0; i < k->command->n_families; i++)
+        wanted = wanted || row->family == kernel_family_find(k->command->families[i]);
     k->variants += wanted;
     return !wanted || keep(k, row) == 0;
 }
@@ -280,13 +309,13 @@ static int read_figures(struct kernels *k)
 {
     FILE *file = fopen(k->o->figures, "r");
     if (!file)
-        return fail_errno(k->f, X_INPUT, errno, k->o->figures);
+        return kernels_fail_file(k, KERNEL_BAD_INPUT, k->o->figures);
     unsigned line = bench_csv_read(file, k->device, take_row, k);
     fclose(file);
-    if (line && k->f->code)
-        return k->f->code;
-    return line ? fail_with(
-                      k->f, X_INPUT, "",
+    if (line && k->f->cause[0])
+        return KERNEL_FAILED;
+    return line ? kernels_fail(
+                      k, KERNEL_BAD_INPUT, "",
                       "%s: line %u is not what --csv writes, or names a kernel that is not here",
                       k->o->figures, line)
                 : 0;
@@ -294,41 +323,51 @@ static int read_figures(struct kernels *k)
 
 static int measure(struct kernels *k)
 {
-    interrupts_catch();
     int rc = open_device(k);
     rc = rc ? rc : run_families(k);
-    return rc == 0 && interrupted() ? interrupted() : rc;
+    return rc == 0 && k->command->stopped() ? KERNEL_STOPPED : rc;
 }
 
-int bench_kernels(const struct options *o, struct failure *f)
+/* Writes what was asked for, and judges. */
+static int report(struct kernels *k)
 {
-    struct kernels k = {.o = o, .f = f};
-    enum kernel_format format;
-    if (o->kernel_format[0] && !kernel_format_find(o->kernel_format, &format)) {
-        return fail_with(f, X_USAGE,
-                         "rgba8, rgba32f, nv12, bayer8, bayer12, rgb16, luma8 or yuv420",
-                         "--format %s: no such format", o->kernel_format);
+    int rc = 0;
+    if (k->variants == 0) {
+        rc =
+            kernels_fail(k, KERNEL_USAGE, "without --variant, --size and --format all are measured",
+                         "no variant fits what was asked for");
     }
-    if (o->list) {
+    if (rc == 0 && k->o->csv)
+        rc = write_csv(k);
+    if (rc == 0 && k->o->plot)
+        rc = write_plot(k);
+    if (rc == 0 && k->wrong) {
+        rc = kernels_fail(k, KERNEL_DIFFERS, "", "%u of %u kernels differ from the reference",
+                          k->wrong, k->variants);
+    }
+    return rc;
+}
+
+enum kernel_outcome kernel_command(const struct kernel_command *command,
+                                   struct kernel_failure *failure)
+{
+    struct kernels k = {.command = command, .o = command->options, .f = failure};
+    enum kernel_format format;
+    *failure = (struct kernel_failure){0};
+    if (k.o->format[0] && !kernel_format_find(k.o->format, &format)) {
+        return kernels_fail(&k, KERNEL_USAGE,
+                            "rgba8, rgba32f, nv12, bayer8, bayer12, rgb16, luma8 or yuv420",
+                            "--format %s: no such format", k.o->format);
+    }
+    if (k.o->list) {
         bench_csv_list(stdout);
-        return 0;
+        return KERNEL_DONE;
     }
     int rc = check_families(&k);
-    rc = rc ? rc : o->figures ? read_figures(&k) : measure(&k);
-    if (rc == 0 && k.variants == 0) {
-        rc = fail_with(f, X_USAGE, "without --variant, --size and --format all are measured",
-                       "no variant fits what was asked for");
-    }
-    if (rc == 0 && o->csv)
-        rc = write_csv(&k);
-    if (rc == 0 && o->plot)
-        rc = write_plot(&k);
-    if (rc == 0 && k.wrong) {
-        rc = fail_with(f, X_MISMATCH, "", "%u of %u kernels differ from the reference", k.wrong,
-                       k.variants);
-    }
+    rc = rc ? rc : k.o->figures ? read_figures(&k) : measure(&k);
+    rc = rc ? rc : report(&k);
     kernel_bench_free(k.bench);
     gpu_close(k.g);
     free(k.rows);
-    return rc;
+    return (enum kernel_outcome)rc;
 }

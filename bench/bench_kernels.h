@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton bench --kernels: its figures, and their drawing.
+ * Figures of kernels: CSV and their drawing.
  */
-#ifndef CLIENT_BENCH_KERNELS_H
-#define CLIENT_BENCH_KERNELS_H
+#ifndef PELTON_BENCH_KERNELS_H
+#define PELTON_BENCH_KERNELS_H
 
 #include "bench/kernels.h"
 

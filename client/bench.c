@@ -4,6 +4,7 @@
  * the three timed runs, then the peers, so that no two of them share the machine.
  */
 #include "client/bench_model.h"
+#include "client/commands.h"
 #include "client/input.h"
 #include "client/ui.h"
 
@@ -24,7 +25,7 @@ static void append_word(char *line, size_t size, const char *word)
 
 static void describe_command(struct bench *b)
 {
-    const struct options *o = b->o;
+    const struct client_options *o = b->o;
     char number[48], *line = b->command_line;
     size_t size = sizeof(b->command_line);
     snprintf(line, size, "pelton bench");
@@ -36,15 +37,15 @@ static void describe_command(struct bench *b)
         bool given;
         const char *name, *value;
     } words[] = {
-        {o->device_given, "--device", o->device},
-        {o->socket != NULL, "--socket", o->socket},
-        {o->lookahead_given, "-c", o->lookahead},
-        {o->stages, "--stages", NULL},
-        {o->against != NULL, "--against", "ffmpeg"},
-        {o->ffmpeg != NULL, "--ffmpeg", o->ffmpeg},
-        {o->verify != NULL, "--verify", NULL},
-        {o->live, "--live", NULL},
-        {o->trace, "--trace", NULL},
+        {o->connect.device_given, "--device", o->connect.device},
+        {o->connect.socket != NULL, "--socket", o->connect.socket},
+        {o->connect.lookahead_given, "-c", o->connect.lookahead},
+        {o->bench.stages, "--stages", NULL},
+        {o->bench.against != NULL, "--against", "ffmpeg"},
+        {o->bench.ffmpeg != NULL, "--ffmpeg", o->bench.ffmpeg},
+        {o->bench.verify, "--verify", NULL},
+        {o->bench.live, "--live", NULL},
+        {o->bench.trace, "--trace", NULL},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (words[i].given) {
@@ -53,15 +54,15 @@ static void describe_command(struct bench *b)
                 append_word(line, size, words[i].value);
         }
     }
-    for (unsigned i = 0; i < o->n_config; i++) {
+    for (unsigned i = 0; i < o->connect.n_config; i++) {
         append_word(line, size, "-c");
-        append_word(line, size, o->config[i]);
+        append_word(line, size, o->connect.config[i]);
     }
     size_t n = strlen(line);
-    snprintf(number, sizeof(number), " -t %g", (double)o->duration_us * 1e-6);
-    snprintf(line + n, size - n, "%s", o->duration_us > 0 ? number : "");
+    snprintf(number, sizeof(number), " -t %g", (double)o->read.duration_us * 1e-6);
+    snprintf(line + n, size - n, "%s", o->read.duration_us > 0 ? number : "");
     n = strlen(line);
-    snprintf(number, sizeof(number), " --streams %u --loop %u", o->streams, o->loops);
+    snprintf(number, sizeof(number), " --streams %u --loop %u", o->bench.streams, o->bench.loops);
     snprintf(line + n, size - n, "%s", number);
 }
 
@@ -71,11 +72,11 @@ static int all_runs(struct bench *b)
     rc = rc ? rc : bench_warm_up(b);
     if (rc == 0 && b->verify_wanted)
         rc = bench_verify(b);
-    for (int mode = b->o->live ? BENCH_DELIVERED : 0; rc == 0 && mode < BENCH_MODES; mode++)
+    for (int mode = b->o->bench.live ? BENCH_DELIVERED : 0; rc == 0 && mode < BENCH_MODES; mode++)
         rc = bench_measure(b, (enum bench_mode)mode);
     pelton_close(b->conn);
     b->conn = NULL;
-    if (rc == 0 && b->o->against)
+    if (rc == 0 && b->o->bench.against)
         bench_against_ffmpeg(b);
     return rc;
 }
@@ -83,18 +84,18 @@ static int all_runs(struct bench *b)
 static int judge(struct bench *b)
 {
     const struct bench_run *run = &b->runs[BENCH_DELIVERED];
-    if (b->o->min_fps_given && run->fps < b->o->min_fps) {
+    if (b->o->bench.min_fps_given && run->fps < b->o->bench.min_fps) {
         return fail_with(b->f, X_THRESHOLD, "--stages shows where the time goes",
                          "%.1f frames per second were delivered, %g wanted", run->fps,
-                         b->o->min_fps);
+                         b->o->bench.min_fps);
     }
     return 0;
 }
 
-int cmd_bench(struct options *o, struct failure *f)
+int cmd_bench(struct client_options *o, struct failure *f)
 {
-    if (o->kernels)
-        return bench_kernels(o, f);
+    if (o->bench.kernels)
+        return cmd_bench_kernels(o, f);
     if (o->n_inputs == 0)
         return fail_with(f, X_USAGE, "as in: pelton bench -i clip.mp4", "no input: -i is missing");
     for (unsigned i = 0; i < o->n_inputs; i++) {
@@ -103,11 +104,11 @@ int cmd_bench(struct options *o, struct failure *f)
                              "standard input cannot be measured: it is read more than once");
         }
     }
-    if (o->live && (o->against || o->min_fps_given)) {
+    if (o->bench.live && (o->bench.against || o->bench.min_fps_given)) {
         return fail_with(f, X_USAGE, "measure frames per second without --live",
                          "--live measures latency: --against and --min-fps have no meaning");
     }
-    if (o->trace && !o->live)
+    if (o->bench.trace && !o->bench.live)
         return fail_with(f, X_USAGE, "add --live", "--trace follows the frames of --live");
     struct bench *b = calloc(1, sizeof(*b));
     struct bench_pass *passes = calloc(o->n_inputs, sizeof(*passes));
@@ -119,15 +120,15 @@ int cmd_bench(struct options *o, struct failure *f)
     b->o = o;
     b->f = f;
     b->passes = passes;
-    b->verify_wanted = o->verify || o->against;
+    b->verify_wanted = o->bench.verify || o->bench.against;
     describe_command(b);
     interrupts_catch();
     int rc = all_runs(b);
-    if (rc == 0 && !(o->json_file && !strcmp(o->json_file, "-")))
+    if (rc == 0 && !(o->bench.json_file && !strcmp(o->bench.json_file, "-")))
         bench_print(b);
-    if (rc == 0 && o->chart)
-        rc = bench_chart(b, o->chart, f);
-    if (rc == 0 && o->json_file)
+    if (rc == 0 && o->bench.chart)
+        rc = bench_chart(b, o->bench.chart, f);
+    if (rc == 0 && o->bench.json_file)
         rc = bench_write_json(b, f);
     rc = rc ? rc : judge(b);
     for (unsigned i = 0; i < o->n_inputs; i++)

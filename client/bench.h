@@ -60,7 +60,7 @@ struct bench_peer {
 };
 
 struct bench {
-    struct options *o;
+    struct client_options *o;
     struct failure *f;
     struct pelton *conn;
     struct pelton_device device;
@@ -106,8 +106,6 @@ void bench_trace_print(const struct bench *b); /* the steps of the samples */
 void bench_against_ffmpeg(struct bench *b);
 const char *bench_ffmpeg(const struct bench *b); /* the program's path */
 void bench_print(const struct bench *b);
-/* pelton bench --kernels: families of compute kernels, in this process. */
-int bench_kernels(const struct options *o, struct failure *f);
 int bench_write_json(const struct bench *b, struct failure *f);
 
 #endif

@@ -53,8 +53,8 @@ int bench_chart(const struct bench *b, const char *path, struct failure *f)
     fprintf(file,
             "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"12\" y=\"22\" "
             "font-size=\"15\">%ux%u, %u stream%s, frames per second: ",
-            b->info.width, b->info.height, b->o->streams * b->o->n_inputs,
-            b->o->streams * b->o->n_inputs == 1 ? "" : "s");
+            b->info.width, b->info.height, b->o->bench.streams * b->o->n_inputs,
+            b->o->bench.streams * b->o->n_inputs == 1 ? "" : "s");
     text(file, b->device_known ? b->device.name : "");
     fputs("</text>\n<text x=\"12\" y=\"42\" fill=\"#718096\" font-size=\"11\">", file);
     text(file, b->command_line);

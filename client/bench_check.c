@@ -83,7 +83,7 @@ static unsigned hash_threads(void)
 
 int bench_check_begin(struct bench *b)
 {
-    b->hashers = bench_hashers_open(b->o->live ? 0 : hash_threads());
+    b->hashers = bench_hashers_open(b->o->bench.live ? 0 : hash_threads());
     return b->hashers ? 0 : fail_with(b->f, X_OTHER, "close other programs", "out of memory");
 }
 

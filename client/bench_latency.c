@@ -105,7 +105,7 @@ void bench_latency(struct bench *b)
         }
         bench_percentiles(m.decoded, n, &b->decoded);
         bench_percentiles(m.taken, n, &b->taken);
-        if (b->o->live)
+        if (b->o->bench.live)
             live(b, &m);
     }
     free(m.frames);

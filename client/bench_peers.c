@@ -20,7 +20,7 @@ extern char **environ;
 
 const char *bench_ffmpeg(const struct bench *b)
 {
-    return b->o->ffmpeg ? b->o->ffmpeg : "ffmpeg";
+    return b->o->bench.ffmpeg ? b->o->bench.ffmpeg : "ffmpeg";
 }
 
 bool child_start(const char *const *command, struct child *out)
@@ -115,9 +115,9 @@ static unsigned peer_command(const struct bench *b, const struct peer_kind *kind
 /* How often a peer repeats its input, beyond the first time, to do as much as the delivered run. */
 static uint64_t extra_loops(const struct bench *b)
 {
-    if (b->o->duration_us <= 0)
-        return b->o->loops - 1;
-    uint64_t once = b->file_frames * b->o->streams;
+    if (b->o->read.duration_us <= 0)
+        return b->o->bench.loops - 1;
+    uint64_t once = b->file_frames * b->o->bench.streams;
     uint64_t passes = once ? (b->runs[BENCH_DELIVERED].frames + once - 1) / once : 1;
     return passes ? passes - 1 : 0;
 }
@@ -127,7 +127,7 @@ static void measure_peer(const struct bench *b, const struct peer_kind *kind,
 {
     const char *argv[32];
     char loops[24];
-    unsigned n = b->o->n_inputs * b->o->streams, started = 0;
+    unsigned n = b->o->n_inputs * b->o->bench.streams, started = 0;
     struct child *children = calloc(n, sizeof(*children));
     bool failed = !children;
     snprintf(loops, sizeof(loops), "%llu", (unsigned long long)extra_loops(b));

@@ -67,7 +67,7 @@ static void print_percentiles(const char *name, const struct percentiles *p)
 static void print_memory(const struct bench *b)
 {
     const struct pelton_stats *s = &b->runs[BENCH_DELIVERED].total;
-    double streams = (double)b->o->streams * b->o->n_inputs;
+    double streams = (double)b->o->bench.streams * b->o->n_inputs;
     printf("\nmemory a stream, at most     host %.1f MB, device %.1f MB\n",
            (double)s->memory_host * 1e-6 / streams, (double)s->memory_gpu * 1e-6 / streams);
 }
@@ -99,7 +99,8 @@ void bench_print(const struct bench *b)
     }
     printf("input   %s, %s, %ux%u %s; %u input%s, %u stream%s each\n\n", b->info.codec,
            b->info.profile, b->info.width, b->info.height, b->info.pix_fmt, b->o->n_inputs,
-           b->o->n_inputs == 1 ? "" : "s", b->o->streams, b->o->streams == 1 ? "" : "s");
+           b->o->n_inputs == 1 ? "" : "s", b->o->bench.streams,
+           b->o->bench.streams == 1 ? "" : "s");
     printf("%-28s %10s %10s %10s\n", "", "frames", "seconds", "fps");
     for (int m = 0; m < BENCH_MODES; m++) {
         const struct bench_run *r = &b->runs[m];
@@ -120,16 +121,16 @@ void bench_print(const struct bench *b)
     printf("\n%-36s %10s %10s %10s %10s\n", "latency, delivered, ms", "p50", "p95", "p99", "most");
     print_percentiles("  read -> frame readable", &b->decoded);
     print_percentiles("  read -> taken by reader", &b->taken);
-    if (b->o->live) {
+    if (b->o->bench.live) {
         printf("  the stream's reordering: %u picture%s\n", b->live.reordering,
                b->live.reordering == 1 ? "" : "s");
         print_percentiles("  last one needed -> frame readable", &b->live.decoded);
         print_percentiles("  last one needed -> taken by reader", &b->live.taken);
     }
-    if (b->o->trace)
+    if (b->o->bench.trace)
         bench_trace_print(b);
     print_memory(b);
-    if (b->o->stages) {
+    if (b->o->bench.stages) {
         print_stages(b);
         bench_model_print(b);
     }
@@ -171,7 +172,7 @@ static void write_head(const struct bench *b, struct json *j)
     json_close(j, ']');
     json_int(j, "width", b->info.width);
     json_int(j, "height", b->info.height);
-    json_int(j, "streams", (int64_t)b->o->streams * b->o->n_inputs);
+    json_int(j, "streams", (int64_t)b->o->bench.streams * b->o->n_inputs);
 }
 
 static void write_runs(const struct bench *b, struct json *j)
@@ -188,7 +189,7 @@ static void write_runs(const struct bench *b, struct json *j)
     json_int(j, "corrupt", (int64_t)b->runs[BENCH_DELIVERED].corrupt);
     write_percentiles(j, "latency_ms", &b->decoded);
     write_percentiles(j, "latency_reader_ms", &b->taken);
-    if (b->o->live) {
+    if (b->o->bench.live) {
         json_open(j, "live", '{');
         json_int(j, "reordering", b->live.reordering);
         write_percentiles(j, "latency_ms", &b->live.decoded);
@@ -254,10 +255,10 @@ static void write_peers(const struct bench *b, struct json *j)
 
 int bench_write_json(const struct bench *b, struct failure *f)
 {
-    bool to_stdout = !strcmp(b->o->json_file, "-");
-    FILE *file = to_stdout ? stdout : fopen(b->o->json_file, "we");
+    bool to_stdout = !strcmp(b->o->bench.json_file, "-");
+    FILE *file = to_stdout ? stdout : fopen(b->o->bench.json_file, "we");
     if (!file)
-        return fail_errno(f, X_OTHER, errno, b->o->json_file);
+        return fail_errno(f, X_OTHER, errno, b->o->bench.json_file);
     struct json j = {.file = file};
     json_open(&j, NULL, '{');
     write_head(b, &j);
@@ -273,5 +274,5 @@ int bench_write_json(const struct bench *b, struct failure *f)
     write_peers(b, &j);
     json_close(&j, '}');
     int failed = to_stdout ? fflush(file) : fclose(file);
-    return failed ? fail_errno(f, X_OTHER, errno, b->o->json_file) : 0;
+    return failed ? fail_errno(f, X_OTHER, errno, b->o->bench.json_file) : 0;
 }

@@ -26,7 +26,7 @@ static const enum pelton_transport transports[BENCH_MODES] = {PELTON_NONE, PELTO
                                                               PELTON_SHM};
 
 struct lane {
-    struct source source;
+    struct client_input source;
     struct pelton_stream *stream;
     struct bench_place place;
     bool ended;
@@ -45,20 +45,20 @@ static int open_lane(struct run *r, struct lane *lane, const char *input, uint64
     struct bench *b = r->b;
     struct pelton_open_params params;
     /* each stream reads at its own offset: no descriptor is shared */
-    int rc = source_open(input, &lane->source, b->f);
+    int rc = input_open(input, &lane->source, b->f);
     if (rc)
         return rc;
-    source_params(b->o, &lane->source, &params);
+    input_params(b->o, &lane->source, &params);
     params.bench.transport = transports[r->mode];
     params.duration_us = -1;
     params.max_frames = max_frames;
-    params.realtime = b->o->live && max_frames == 0;
-    params.loop = max_frames == 0 && (b->o->duration_us > 0 || b->o->loops > 1);
-    params.loops = b->o->duration_us > 0 ? 0 : b->o->loops;
+    params.realtime = b->o->bench.live && max_frames == 0;
+    params.loop = max_frames == 0 && (b->o->read.duration_us > 0 || b->o->bench.loops > 1);
+    params.loops = b->o->read.duration_us > 0 ? 0 : b->o->bench.loops;
     /* of fewer streams than devices */
     params.devices = b->device_known ? b->device.devices / r->n : 1;
     return pelton_open_start(b->conn, &params, &lane->stream) < 0
-               ? fail_pelton(b->f, b->conn, input)
+               ? fail_pelton(b->f, b->conn, lane->source.name)
                : 0;
 }
 
@@ -66,16 +66,16 @@ static void close_lanes(struct run *r)
 {
     for (unsigned i = 0; r->lanes && i < r->n; i++) {
         pelton_stream_close(r->lanes[i].stream);
-        source_close(&r->lanes[i].source);
+        input_close(&r->lanes[i].source);
     }
     free(r->lanes);
 }
 
 static int open_lanes(struct run *r, uint64_t max_frames)
 {
-    struct options *o = r->b->o;
-    uint32_t warm = o->streams < WARM_UP_STREAMS ? o->streams : WARM_UP_STREAMS;
-    uint64_t n = (uint64_t)o->n_inputs * (max_frames ? warm : o->streams);
+    struct client_options *o = r->b->o;
+    uint32_t warm = o->bench.streams < WARM_UP_STREAMS ? o->bench.streams : WARM_UP_STREAMS;
+    uint64_t n = (uint64_t)o->n_inputs * (max_frames ? warm : o->bench.streams);
     if (max_frames)
         max_frames = max_frames / warm > WARM_UP_LEAST ? max_frames / warm : WARM_UP_LEAST;
     if (n > MAX_STREAMS) {
@@ -151,7 +151,7 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
 
 static bool time_is_up(const struct run *r)
 {
-    int64_t us = r->b->o->duration_us;
+    int64_t us = r->b->o->read.duration_us;
     return us > 0 && now_ns() - r->start_ns >= us * 1000;
 }
 
@@ -187,7 +187,7 @@ static int wait_for_news(struct run *r, uint64_t *frames_before)
     if (limit >= 0 && now_ns() - r->news_ns > (int64_t)limit * 1000000) {
         if (!progressed(r, frames_before)) {
             return fail_with(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever",
-                             "no frame within %g s", b->o->timeout);
+                             "no frame within %g s", b->o->connect.timeout);
         }
         r->news_ns = now_ns();
     }
@@ -262,11 +262,11 @@ int bench_measure(struct bench *b, enum bench_mode mode)
 int bench_warm_up(struct bench *b)
 {
     struct run r = {.b = b, .mode = BENCH_DELIVERED};
-    int64_t duration_us = b->o->duration_us;
-    b->o->duration_us = -1;
+    int64_t duration_us = b->o->read.duration_us;
+    b->o->read.duration_us = -1;
     int rc = open_lanes(&r, WARM_UP_FRAMES);
     rc = rc ? rc : drain_all(&r);
-    b->o->duration_us = duration_us;
+    b->o->read.duration_us = duration_us;
     close_lanes(&r);
     if (rc == 0 && pelton_device(b->conn, &b->device) == 0) {
         b->device_known = true;

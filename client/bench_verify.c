@@ -73,16 +73,16 @@ static int verify_input(struct bench *b, const char *input, struct bench_pass *p
         "-fps_mode",     "passthrough", "-autoscale", "0",        "-f",
         "framemd5",      "-",           NULL};
     struct child child;
-    struct source source;
+    struct client_input source;
     struct pelton_stream *stream = NULL;
     if (!child_start(command, &child)) {
         snprintf(b->verify_why, sizeof(b->verify_why), "%s cannot be started", command[0]);
         return 0;
     }
-    int rc = source_open(input, &source, b->f);
+    int rc = input_open(input, &source, b->f);
     if (rc == 0) {
         struct pelton_open_params params;
-        source_params(b->o, &source, &params);
+        input_params(b->o, &source, &params);
         params.duration_us = -1;
         rc = pelton_open(b->conn, &params, timeout_ms(b->o), NULL, &stream) < 0
                  ? fail_pelton(b->f, b->conn, input)
@@ -91,7 +91,7 @@ static int verify_input(struct bench *b, const char *input, struct bench_pass *p
     uint64_t before = b->verified_frames;
     rc = rc ? rc : compare_stream(b, input, stream, child.out, pass);
     pelton_stream_close(stream);
-    source_close(&source);
+    input_close(&source);
     int status = child_wait(&child, rc != 0);
     if (rc == 0 && status != 0 && b->verified_frames == before)
         snprintf(b->verify_why, sizeof(b->verify_why), "%s gave no frames of %s", command[0],

@@ -3,7 +3,7 @@
  * pelton calib check: what pelton makes of a calibration file.
  */
 #include "camera/calibration.h"
-#include "client/options.h"
+#include "client/commands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void print_straight(const struct calibration *c)
                    alpha ? "alpha 1" : "alpha 0");
 }
 
-int cmd_calib(struct options *o, struct failure *f)
+int cmd_calib(struct client_options *o, struct failure *f)
 {
     struct calibration c;
     char why[CALIBRATION_WHY];
@@ -67,15 +67,15 @@ int cmd_calib(struct options *o, struct failure *f)
                          "calib: check and one file are wanted");
     }
     const char *name = o->inputs[0];
-    int err = calibration_load(name, o->camera, &c, why);
+    int err = calibration_load(name, o->calib.camera, &c, why);
     if (err < 0)
         return fail_calibration(f, name, err, why);
     printf("%-12s %s\n%-12s %s\n", "format", calibration_format_name(c.format), "model",
            calibration_model_name(c.lens.model));
     if (c.width)
         printf("%-12s %u x %u\n", "made for", c.width, c.height);
-    if (o->width) {
-        err = calibration_scale(&c, o->width, o->height, why);
+    if (o->calib.width) {
+        err = calibration_scale(&c, o->calib.width, o->calib.height, why);
         if (err < 0)
             return fail_calibration(f, name, err, why);
         printf("%-12s %u x %u\n", "used for", c.width, c.height);

@@ -8,8 +8,10 @@
  * modes are those of the daemon, a name or a control that does not exist, and for view a missing
  * ffplay.
  */
-#include "client/json.h"
+#include "client/commands.h"
 #include "client/input.h"
+#include "client/json.h"
+#include "client/source_state.h"
 #include "client/ui.h"
 
 #include <errno.h>
@@ -27,8 +29,9 @@ static bool is_name(const char *text)
     return !strstr(text, "://") && strncmp(text, "source:", 7) != 0 && access(text, F_OK) < 0;
 }
 
-/* A plain word is a name of the configuration. buffer keeps it. */
-static int take_name(struct options *o, char *buffer, size_t size, struct failure *f)
+/* A plain word is a name of the configuration. The first input becomes its address, in buffer. */
+static int input_resolve_name(struct client_options *o, char *buffer, size_t size,
+                              struct failure *f)
 {
     if (o->n_inputs == 0) {
         return fail_with(f, X_USAGE, "pelton sources lists the names; sim://clip.mp4 is an address",
@@ -70,8 +73,8 @@ static void print_source(const struct pelton_source *s, struct json *j)
            s->uri, format, s->cause[0] ? "  " : "", s->cause);
 }
 
-/* Changes until an interrupt. */
-static int watch_sources(const struct options *o, struct pelton *conn, struct failure *f)
+/* Prints changes until an interrupt. */
+static int watch_sources(const struct client_options *o, struct pelton *conn, struct failure *f)
 {
     enum { SLICE_MS = 200 };
     struct pelton_source source;
@@ -93,7 +96,7 @@ static int watch_sources(const struct options *o, struct pelton *conn, struct fa
     return rc < 0 ? fail_pelton(f, conn, "sources") : interrupted();
 }
 
-static int list_sources(const struct options *o, struct pelton *conn, struct failure *f)
+static int list_sources(const struct client_options *o, struct pelton *conn, struct failure *f)
 {
     struct pelton_source *list = NULL;
     size_t n = 0;
@@ -112,11 +115,11 @@ static int list_sources(const struct options *o, struct pelton *conn, struct fai
     return 0;
 }
 
-int cmd_sources(struct options *o, struct failure *f)
+int cmd_sources(struct client_options *o, struct failure *f)
 {
     struct pelton *conn = NULL;
     int rc = connection_open(o, &conn, f);
-    rc = rc ? rc : o->watch ? watch_sources(o, conn, f) : list_sources(o, conn, f);
+    rc = rc ? rc : o->camera.watch ? watch_sources(o, conn, f) : list_sources(o, conn, f);
     pelton_close(conn);
     return rc;
 }
@@ -138,23 +141,23 @@ static void asked_close(struct asked *a)
     pelton_close(a->conn);
 }
 
-static int asked_open(struct options *o, struct asked *a, struct failure *f)
+static int asked_open(struct client_options *o, struct asked *a, struct failure *f)
 {
-    struct source source;
+    struct client_input source;
     struct pelton_open_params params;
-    int rc = take_name(o, a->name, sizeof(a->name), f);
-    rc = rc ? rc : source_open(o->inputs[0], &source, f);
+    int rc = input_resolve_name(o, a->name, sizeof(a->name), f);
+    rc = rc ? rc : input_open(o->inputs[0], &source, f);
     if (rc)
         return rc;
-    source_params(o, &source, &params);
+    input_params(o, &source, &params);
     params.bench.transport = PELTON_NONE;
     rc = connection_open(o, &a->conn, f);
-    rc = rc ? rc : source_stream(o, a->conn, &params, source.name, &a->info, &a->stream, f);
-    source_close(&source);
+    rc = rc ? rc : input_subscribe(o, a->conn, &params, source.name, &a->info, &a->stream, f);
+    input_close(&source);
     return rc;
 }
 
-static bool wanted(const struct options *o, const char *name)
+static bool wanted(const struct client_options *o, const char *name)
 {
     for (unsigned i = 1; i < o->n_inputs; i++)
         if (!strcmp(o->inputs[i], name))
@@ -177,7 +180,7 @@ static void print_control(const struct pelton_control *c, struct json *j)
     printf("  (%g..%g)\n", c->least, c->most);
 }
 
-static int print_controls(const struct options *o, const struct asked *a, struct failure *f)
+static int print_controls(const struct client_options *o, const struct asked *a, struct failure *f)
 {
     struct json j = {.file = stdout};
     for (unsigned i = 1; i < o->n_inputs; i++) {
@@ -199,7 +202,7 @@ static int print_controls(const struct options *o, const struct asked *a, struct
     return 0;
 }
 
-int cmd_get(struct options *o, struct failure *f)
+int cmd_get(struct client_options *o, struct failure *f)
 {
     struct asked a = {0};
     int rc = asked_open(o, &a, f);
@@ -236,7 +239,7 @@ static int parse_control(const char *text, struct pelton_control *out, struct fa
     }
 }
 
-int cmd_set(struct options *o, struct failure *f)
+int cmd_set(struct client_options *o, struct failure *f)
 {
     struct asked a = {0};
     struct pelton_control set[PELTON_MAX_CONTROLS];
@@ -260,7 +263,7 @@ int cmd_set(struct options *o, struct failure *f)
     return rc;
 }
 
-int cmd_info(struct options *o, struct failure *f)
+int cmd_info(struct client_options *o, struct failure *f)
 {
     struct asked a = {0};
     struct json j = {.file = stdout};
@@ -299,33 +302,33 @@ static bool is_live(const char *name)
            (strstr(name, "://") && strncmp(name, "file://", 7) != 0);
 }
 
-static int frames_of(struct options *o, const char *format, struct failure *f)
+static int frames_of(struct client_options *o, const char *format, struct failure *f)
 {
-    static char name[512];
-    int rc = take_name(o, name, sizeof(name), f);
+    char name[512]; /* the decode command uses it until it returns */
+    int rc = input_resolve_name(o, name, sizeof(name), f);
     if (rc)
         return rc;
     o->n_inputs = 1;
-    o->format = o->format || o->output ? o->format : format;
-    o->output = o->output ? o->output : "-";
-    if (!o->policy_given)
-        o->policy = is_live(o->inputs[0]) ? PELTON_LATEST : PELTON_LOSSLESS;
+    o->write.format = o->write.format || o->write.path ? o->write.format : format;
+    o->write.path = o->write.path ? o->write.path : "-";
+    if (!o->read.policy_given)
+        o->read.policy = is_live(o->inputs[0]) ? PELTON_LATEST : PELTON_LOSSLESS;
     return cmd_decode(o, f);
 }
 
-int cmd_pipe(struct options *o, struct failure *f)
+int cmd_pipe(struct client_options *o, struct failure *f)
 {
     return frames_of(o, "yuv4mpegpipe", f);
 }
 
-int cmd_snapshot(struct options *o, struct failure *f)
+int cmd_snapshot(struct client_options *o, struct failure *f)
 {
-    if (!o->output) {
+    if (!o->write.path) {
         return fail_with(f, X_USAGE, "as in: pelton snapshot front -o now.png",
                          "no output: -o is missing");
     }
-    o->max_frames = 1;
-    o->not_before_ns = o->after_now ? now_ns() : 0;
+    o->read.max_frames = 1;
+    o->read.not_before_ns = o->camera.after_now ? now_ns() : 0;
     return frames_of(o, "image2", f);
 }
 
@@ -335,7 +338,7 @@ static bool has_display(void)
     return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY") || getenv("SDL_VIDEODRIVER");
 }
 
-int cmd_view(struct options *o, struct failure *f)
+int cmd_view(struct client_options *o, struct failure *f)
 {
     if (!has_display()) {
         return fail_with(f, X_OTHER,
@@ -363,9 +366,9 @@ int cmd_view(struct options *o, struct failure *f)
     }
     dup2(pipe_fds[1], STDOUT_FILENO); /* the frames' way out */
     close(pipe_fds[1]);
-    o->output = "-";
-    o->format = "yuv4mpegpipe";
-    int rc = frames_of(o, o->format, f);
+    o->write.path = "-";
+    o->write.format = "yuv4mpegpipe";
+    int rc = frames_of(o, o->write.format, f);
     close(STDOUT_FILENO);
     waitpid(child, NULL, 0);
     return rc;

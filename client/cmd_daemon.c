@@ -5,8 +5,10 @@
  * The happy path is a connection, a question, its answer printed; top asks once a second. The
  * failure modes are no daemon and no right to ask.
  */
-#include "client/json.h"
+#include "client/commands.h"
 #include "client/input.h"
+#include "client/json.h"
+#include "client/source_state.h"
 #include "client/ui.h"
 
 #include <errno.h>
@@ -16,22 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *source_state_name(enum pelton_source_state state)
-{
-    static const char *const names[] = {"closed",   "opening", "running", "lost",
-                                        "back-off", "ended",   "removed"};
-    return names[state];
-}
-
 /* Only one that others use: a private daemon ends with the command. */
-static int shared_open(struct options *o, struct pelton **conn, struct failure *f)
+static int shared_open(struct client_options *o, struct pelton **conn, struct failure *f)
 {
     const char *env = getenv("PELTON_SOCKET");
-    const char *path = o->socket ? o->socket : env && env[0] ? env : NULL;
+    const char *path = o->connect.socket ? o->connect.socket : env && env[0] ? env : NULL;
     return pelton_connect(path, timeout_ms(o), conn) < 0 ? fail_pelton(f, NULL, path) : 0;
 }
 
-int cmd_reload(struct options *o, struct failure *f)
+int cmd_reload(struct client_options *o, struct failure *f)
 {
     struct pelton *conn = NULL;
     struct pelton_reloaded done;
@@ -48,7 +43,7 @@ int cmd_reload(struct options *o, struct failure *f)
     return rc;
 }
 
-int cmd_stop(struct options *o, struct failure *f)
+int cmd_stop(struct client_options *o, struct failure *f)
 {
     struct pelton *conn = NULL;
     int rc = shared_open(o, &conn, f);
@@ -195,7 +190,7 @@ static void print_json(const struct overview *o)
     json_close(&j, '}');
 }
 
-static int ask(const struct options *o, struct pelton *conn, struct overview *out,
+static int ask(const struct client_options *o, struct pelton *conn, struct overview *out,
                struct failure *f)
 {
     struct overview now = {.asked_ns = now_ns()};
@@ -205,7 +200,7 @@ static int ask(const struct options *o, struct pelton *conn, struct overview *ou
     return 0;
 }
 
-int cmd_stats(struct options *o, struct failure *f)
+int cmd_stats(struct client_options *o, struct failure *f)
 {
     struct pelton *conn = NULL;
     struct overview now = {0};
@@ -227,7 +222,7 @@ static void pause_second(void)
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
 }
 
-int cmd_top(struct options *o, struct failure *f)
+int cmd_top(struct client_options *o, struct failure *f)
 {
     struct pelton *conn = NULL;
     struct overview before = {0}, now = {0};

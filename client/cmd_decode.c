@@ -7,6 +7,7 @@
  * finished whatever happened. The failure modes are those of the input, the daemon, the output and
  * the comparison; an interrupt ends the loop and leaves a finished file.
  */
+#include "client/commands.h"
 #include "client/convert.h"
 #include "client/output.h"
 #include "client/av_picture.h"
@@ -33,15 +34,15 @@ enum {
 };
 
 struct decode {
-    struct options *o;
+    struct client_options *o;
     struct failure *f;
-    struct source source;
+    struct client_input source;
     struct pelton *conn;
     struct pelton_stream *stream;
     struct pelton_info info;
     struct pelton_device device;
     const struct output_format *format;
-    struct output *out, *second;
+    struct client_output *out, *second;
     struct verify *verify;
     struct side_file *side;
     uint64_t second_frames;
@@ -65,9 +66,9 @@ enum { OUTPUTS = 3 };
 /* NULL: none. */
 static void list_outputs(const struct decode *d, const char *out[OUTPUTS])
 {
-    out[0] = d->format->kind == OUTPUT_NULL ? NULL : d->o->output;
-    out[1] = d->o->second_view;
-    out[2] = d->o->side_data;
+    out[0] = d->format->kind == OUTPUT_NULL ? NULL : d->o->write.path;
+    out[1] = d->o->write.second_view;
+    out[2] = d->o->write.side_data;
 }
 
 /* Standard output takes one thing. */
@@ -83,14 +84,16 @@ static bool stdout_taken_twice(const struct decode *d)
 
 static int check_outputs(struct decode *d)
 {
-    const struct options *o = d->o;
+    const struct client_options *o = d->o;
     const struct output_format *format = d->format;
-    int rc = o->second_view ? output_format_choose(o->format, o->second_view, &format, d->f) : 0;
+    int rc = o->write.second_view
+                 ? output_format_choose(o->write.format, o->write.second_view, &format, d->f)
+                 : 0;
     if (rc == 0 && format != d->format) {
         return fail_with(d->f, X_USAGE,
                          "both views are written in one format; -o names the base view's file",
-                         "--second-view %s: not in the format of the output, %s", o->second_view,
-                         d->format->name);
+                         "--second-view %s: not in the format of the output, %s",
+                         o->write.second_view, d->format->name);
     }
     if (rc == 0 && stdout_taken_twice(d)) {
         return fail_with(d->f, X_USAGE, "give one of them a file",
@@ -101,25 +104,25 @@ static int check_outputs(struct decode *d)
 
 static int check_options(struct decode *d)
 {
-    struct options *o = d->o;
+    struct client_options *o = d->o;
     if (o->n_inputs == 0) {
         return fail_with(d->f, X_USAGE, "as in: pelton decode -i clip.mp4 -o out.y4m",
                          "no input: -i is missing");
     }
-    if (!o->output && !o->format && !o->verify && !o->side_data)
+    if (!o->write.path && !o->write.format && !o->write.verify && !o->write.side_data)
         return fail_with(d->f, X_USAGE, "-o FILE, or -f framemd5 -, or -f null -", "no output");
-    if (!o->output) {
-        o->output = "-";
-        o->format = o->format ? o->format : "null";
+    if (!o->write.path) {
+        o->write.path = "-";
+        o->write.format = o->write.format ? o->write.format : "null";
     }
-    if (o->pix_fmt) {
-        d->wanted = av_get_pix_fmt(o->pix_fmt);
+    if (o->write.pix_fmt) {
+        d->wanted = av_get_pix_fmt(o->write.pix_fmt);
         if (d->wanted == AV_PIX_FMT_NONE) {
             return fail_with(d->f, X_USAGE, "ffmpeg -pix_fmts lists the names",
-                             "--pix-fmt %s: no such pixel format", o->pix_fmt);
+                             "--pix-fmt %s: no such pixel format", o->write.pix_fmt);
         }
     }
-    int rc = output_format_choose(o->format, o->output, &d->format, d->f);
+    int rc = output_format_choose(o->write.format, o->write.path, &d->format, d->f);
     return rc ? rc : check_outputs(d);
 }
 
@@ -136,7 +139,7 @@ static int keep_inputs(const struct decode *d)
     const char *outputs[OUTPUTS];
     struct stat input, reference;
     bool is_open = d->source.fd >= 0 && fstat(d->source.fd, &input) == 0,
-         verifies = d->o->verify && stat(d->o->verify, &reference) == 0;
+         verifies = d->o->write.verify && stat(d->o->write.verify, &reference) == 0;
     list_outputs(d, outputs);
     for (unsigned i = 0; i < OUTPUTS; i++) {
         const char *path = outputs[i];
@@ -157,13 +160,13 @@ static int keep_inputs(const struct decode *d)
 
 static int open_files(struct decode *d)
 {
-    const struct options *o = d->o;
-    int rc = source_open(o->inputs[0], &d->source, d->f);
+    const struct client_options *o = d->o;
+    int rc = input_open(o->inputs[0], &d->source, d->f);
     rc = rc ? rc : keep_inputs(d);
-    if (rc == 0 && o->verify)
-        rc = verify_open(o->verify, &d->verify, d->f);
-    if (rc == 0 && o->side_data)
-        rc = side_file_open(o->side_data, o->overwrite, &d->side, d->f);
+    if (rc == 0 && o->write.verify)
+        rc = verify_open(o->write.verify, &d->verify, d->f);
+    if (rc == 0 && o->write.side_data)
+        rc = side_file_open(o->write.side_data, o->write.overwrite, &d->side, d->f);
     return rc;
 }
 
@@ -179,15 +182,15 @@ static void keep_alive(void *ctx)
 static int open_output(struct decode *d)
 {
     struct output_params params = {.format = d->format,
-                                   .path = d->o->output,
-                                   .overwrite = d->o->overwrite,
-                                   .single = d->o->max_frames == 1,
+                                   .path = d->o->write.path,
+                                   .overwrite = d->o->write.overwrite,
+                                   .single = d->o->read.max_frames == 1,
                                    .idle = keep_alive,
                                    .idle_ctx = d};
     int rc = output_open(&params, &d->out, d->f);
-    if (rc || !d->o->second_view)
+    if (rc || !d->o->write.second_view)
         return rc;
-    params.path = d->o->second_view;
+    params.path = d->o->write.second_view;
     return output_open(&params, &d->second, d->f);
 }
 
@@ -196,23 +199,23 @@ static int open_stream(struct decode *d)
     struct pelton_open_params params;
     /* where not, opening says why */
     bool known = pelton_device(d->conn, &d->device) == 0 && d->device.name[0];
-    source_params(d->o, &d->source, &params);
+    input_params(d->o, &d->source, &params);
     params.pix_fmt = d->wanted != AV_PIX_FMT_NONE ? av_get_pix_fmt_name(d->wanted) : NULL;
     params.any_pix_fmt = true; /* what the daemon cannot give out is converted here */
-    params.fields = d->o->fields;
-    params.views = d->o->second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
+    params.fields = d->o->read.fields;
+    params.views = d->o->write.second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
     params.side_data = d->side ? PELTON_SIDE_ALL : PELTON_SIDE_NONE;
     params.devices = known ? d->device.devices : 1;
     if (d->format->synced)
         params.max_frames = 0; /* sync_frame may leave frames out */
     if (params.duration_us >= 0)
         params.duration_us += DURATION_MARGIN_US;
-    int rc = source_stream(d->o, d->conn, &params, d->source.name, &d->info, &d->stream, d->f);
+    int rc = input_subscribe(d->o, d->conn, &params, d->source.name, &d->info, &d->stream, d->f);
     if (rc)
         return rc;
     if (known)
         announce_device(&d->device);
-    sync_init(&d->sync, &d->info, d->o->start_us);
+    sync_init(&d->sync, &d->info, d->o->read.start_us);
     d->second_sync = d->sync;
     ui_log(LOG_VERBOSE, "%s: %s, %s %s, %s, %ux%u", d->source.name, d->info.container,
            d->info.codec, d->info.profile, d->info.pix_fmt, d->info.width, d->info.height);
@@ -222,20 +225,21 @@ static int open_stream(struct decode *d)
 /* What the progress is measured against. */
 static void set_goal(struct decode *d)
 {
-    const struct options *o = d->o;
+    const struct client_options *o = d->o;
     struct pelton_rational rate = sync_frame_rate(&d->info);
     double duration = d->info.duration_us > 0 ? (double)d->info.duration_us * 1e-6 : 0;
-    if (o->start_us > 0 && duration > 0) {
-        duration -= (double)o->start_us * 1e-6;
+    if (o->read.start_us > 0 && duration > 0) {
+        duration -= (double)o->read.start_us * 1e-6;
         duration = duration > 0 ? duration : 0;
     }
-    if (o->duration_us >= 0 && (duration <= 0 || (double)o->duration_us * 1e-6 < duration))
-        duration = (double)o->duration_us * 1e-6;
-    double frames = d->info.frames > 0 && o->start_us < 0 && o->duration_us < 0
+    if (o->read.duration_us >= 0 &&
+        (duration <= 0 || (double)o->read.duration_us * 1e-6 < duration))
+        duration = (double)o->read.duration_us * 1e-6;
+    double frames = d->info.frames > 0 && o->read.start_us < 0 && o->read.duration_us < 0
                         ? (double)d->info.frames
                         : duration * rate.num / rate.den;
-    if (o->max_frames > 0 && (frames <= 0 || (double)o->max_frames < frames))
-        frames = (double)o->max_frames;
+    if (o->read.max_frames > 0 && (frames <= 0 || (double)o->read.max_frames < frames))
+        frames = (double)o->read.max_frames;
     d->progress.total_frames = frames;
     d->progress.total_s = duration;
 }
@@ -289,12 +293,12 @@ static int begin_without_frame(struct decode *d)
 /* -t, counted from the first frame as ffmpeg counts it. */
 static bool duration_passed(const struct decode *d, const struct pelton_frame *frame)
 {
-    if (d->o->duration_us < 0 || frame->pts == INT64_MIN || d->first_pts == INT64_MIN ||
+    if (d->o->read.duration_us < 0 || frame->pts == INT64_MIN || d->first_pts == INT64_MIN ||
         frame->time_base.num <= 0 || frame->time_base.den <= 0) {
         return false;
     }
     AVRational tb = {frame->time_base.num, frame->time_base.den};
-    return frame->pts - d->first_pts >= av_rescale_q(d->o->duration_us, AV_TIME_BASE_Q, tb);
+    return frame->pts - d->first_pts >= av_rescale_q(d->o->read.duration_us, AV_TIME_BASE_Q, tb);
 }
 
 /* When the frame is written, in the muxer's time base for synced formats, else in the frame's own.
@@ -313,7 +317,7 @@ static bool frame_time(struct decode *d, struct sync *sync, uint64_t count,
     return true;
 }
 
-static int write_picture(struct decode *d, struct output *out, const AVFrame *picture)
+static int write_picture(struct decode *d, struct client_output *out, const AVFrame *picture)
 {
     if (!output_begun(out)) {
         struct output_stream s;
@@ -352,20 +356,21 @@ static int in_wanted_format(struct decode *d, const struct pelton_frame *frame,
     if (d->wanted == AV_PIX_FMT_NONE || d->picture->format == d->wanted)
         return 0;
     if (!d->convert)
-        ui_log(LOG_INFO, "%s is converted to %s in the client", frame->pix_fmt, d->o->pix_fmt);
+        ui_log(LOG_INFO, "%s is converted to %s in the client", frame->pix_fmt,
+               d->o->write.pix_fmt);
     return convert_frame(&d->convert, d->picture, d->wanted, picture, d->f);
 }
 
 /* Whether an output has all it is to have. */
 static bool base_done(const struct decode *d)
 {
-    return d->passed || (d->o->max_frames > 0 && d->state.frames >= d->o->max_frames);
+    return d->passed || (d->o->read.max_frames > 0 && d->state.frames >= d->o->read.max_frames);
 }
 
 static bool second_done(const struct decode *d)
 {
     return !d->second || d->second_passed ||
-           (d->o->max_frames > 0 && d->second_frames >= d->o->max_frames);
+           (d->o->read.max_frames > 0 && d->second_frames >= d->o->read.max_frames);
 }
 
 static int take_second(struct decode *d, const struct pelton_frame *frame)
@@ -442,7 +447,7 @@ static int next_frame(struct decode *d, struct pelton_frame *frame)
         }
         if (now_ns() >= limit) {
             return -fail_with(d->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever",
-                              "%s: no frame within %g s", d->source.name, d->o->timeout);
+                              "%s: no frame within %g s", d->source.name, d->o->connect.timeout);
         }
         progress_update(&d->progress, &d->state);
     }
@@ -455,7 +460,7 @@ static int decode_loop(struct decode *d)
         int rc = next_frame(d, &frame);
         if (rc <= 0)
             return -rc;
-        if (frame.received_ns < d->o->not_before_ns) {
+        if (frame.received_ns < d->o->read.not_before_ns) {
             pelton_release(d->stream, &frame);
             continue;
         }
@@ -498,7 +503,7 @@ static int run(struct decode *d)
     if (rc)
         return rc;
     d->start_ns = now_ns();
-    progress_start(&d->progress, d->o->progress);
+    progress_start(&d->progress, d->o->write.progress);
     set_goal(d);
     rc = decode_loop(d);
     if (rc == 0 && d->verify)
@@ -508,7 +513,7 @@ static int run(struct decode *d)
     int finish = output_close(d->out, d->f), second = output_close(d->second, d->f);
     d->out = NULL;
     finish = finish ? finish : second;
-    if (rc == 0 && finish == 0 && d->o->second_view && d->second_frames == 0) {
+    if (rc == 0 && finish == 0 && d->o->write.second_view && d->second_frames == 0) {
         finish = fail_with(d->f, X_INPUT, "leave --second-view out",
                            "%s: there is no second view in it", d->source.name);
     }
@@ -525,7 +530,7 @@ static int run(struct decode *d)
     return rc ? rc : finish;
 }
 
-int cmd_decode(struct options *o, struct failure *f)
+int cmd_decode(struct client_options *o, struct failure *f)
 {
     struct decode d = {.o = o,
                        .f = f,
@@ -545,7 +550,7 @@ int cmd_decode(struct options *o, struct failure *f)
     side_file_close(d.side, &ignored);
     pelton_stream_close(d.stream);
     pelton_close(d.conn);
-    source_close(&d.source);
+    input_close(&d.source);
     verify_close(d.verify);
     convert_free(d.convert);
     if (d.picture)

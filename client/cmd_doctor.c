@@ -2,8 +2,9 @@
  *
  * pelton doctor: what decoding needs, found or not, each with one line of advice.
  */
-#include "client/json.h"
+#include "client/commands.h"
 #include "client/input.h"
+#include "client/json.h"
 #include "client/ui.h"
 #include "gpu/tune/tune.h"
 
@@ -162,10 +163,12 @@ static void check_nodes(struct doctor *d)
     globfree(&found);
 }
 
-static void check_socket(struct doctor *d, const struct options *o)
+static void check_socket(struct doctor *d, const struct client_options *o)
 {
     const char *env = getenv("PELTON_SOCKET");
-    const char *path = o->socket ? o->socket : env && env[0] ? env : "/run/pelton/pelton.sock";
+    const char *path = o->connect.socket ? o->connect.socket
+                       : env && env[0]   ? env
+                                         : "/run/pelton/pelton.sock";
     struct stat st;
     if (stat(path, &st) < 0) {
         add(d, NOTE, "socket", "no service runs: commands start a private daemon", "%s: %s", path,
@@ -185,7 +188,7 @@ static void check_socket(struct doctor *d, const struct options *o)
 /* ---- devices ---- */
 
 /* The kernels that a daemon of this user takes on the device. */
-static void check_kernels(struct doctor *d, const struct options *o,
+static void check_kernels(struct doctor *d, const struct client_options *o,
                           const struct pelton_device *device)
 {
     struct gpu_device_info info = {.software = device->software};
@@ -196,17 +199,18 @@ static void check_kernels(struct doctor *d, const struct options *o,
     snprintf(info.name, sizeof(info.name), "%s", device->name);
     snprintf(info.uuid, sizeof(info.uuid), "%.36s", device->uuid);
     snprintf(info.driver, sizeof(info.driver), "%s", device->driver);
-    for (unsigned i = 0; i < o->n_config; i++)
-        plain = plain || !strcmp(o->config[i], "tune=false");
+    for (unsigned i = 0; i < o->connect.n_config; i++)
+        plain = plain || !strcmp(o->connect.config[i], "tune=false");
     if (plain)
         tune_preset(&info, &tune);
     else
         state = tune_load(&info, &tune, why);
     if (state == TUNE_CACHE_OLD || state == TUNE_CACHE_BROKEN)
         add(d, NOTE, "kernels", "pelton tune makes it again", "%s", why);
-    if (o->tune_force[0] && !tune_force(o->tune_force + strlen("debug.tune_force="), &tune)) {
+    if (o->connect.tune_force[0] &&
+        !tune_force(o->connect.tune_force + strlen("debug.tune_force="), &tune)) {
         add(d, BAD, "kernels", "see: pelton help doctor", "%s: no such family and variant",
-            o->tune_force);
+            o->connect.tune_force);
         return;
     }
     for (int f = 0; f < TUNE_FAMILIES; f++) {
@@ -223,7 +227,7 @@ static void check_kernels(struct doctor *d, const struct options *o,
     }
 }
 
-static int check_devices(struct doctor *d, const struct options *o, struct pelton *conn,
+static int check_devices(struct doctor *d, const struct client_options *o, struct pelton *conn,
                          struct failure *f)
 {
     struct pelton_device *list = NULL, chosen;
@@ -261,7 +265,7 @@ static int check_devices(struct doctor *d, const struct options *o, struct pelto
     return 0;
 }
 
-static int check_daemon(struct doctor *d, const struct options *o, struct failure *f)
+static int check_daemon(struct doctor *d, const struct client_options *o, struct failure *f)
 {
     struct pelton *conn = NULL;
     int rc = connection_open(o, &conn, f);
@@ -309,7 +313,7 @@ static void print_json(const struct doctor *d, bool possible)
     json_close(&j, '}');
 }
 
-int cmd_doctor(struct options *o, struct failure *f)
+int cmd_doctor(struct client_options *o, struct failure *f)
 {
     struct doctor *d = calloc(1, sizeof(*d));
     if (!d)

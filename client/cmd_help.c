@@ -2,7 +2,7 @@
  *
  * Help text, manual page, shell completion and versions, all from the tables of option_table.c.
  */
-#include "client/options.h"
+#include "client/option_table.h"
 
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -206,7 +206,7 @@ static void manual(void)
     }
 }
 
-int cmd_help(struct options *o, struct failure *f)
+int cmd_help(struct client_options *o, struct failure *f)
 {
     if (o->man) {
         manual();
@@ -279,7 +279,7 @@ static void completion_script(void)
            "_pelton pelton\n");
 }
 
-int cmd_completion(struct options *o, struct failure *f)
+int cmd_completion(struct client_options *o, struct failure *f)
 {
     bool zsh = o->topic && !strcmp(o->topic, "zsh");
     if (!zsh && (!o->topic || strcmp(o->topic, "bash"))) {
@@ -315,7 +315,7 @@ void print_libraries(void)
     print_library("libswscale", swscale_version(), LIBSWSCALE_VERSION_INT);
 }
 
-int cmd_version(struct options *o, struct failure *f)
+int cmd_version(struct client_options *o, struct failure *f)
 {
     printf("%-12s %s\n%-12s %s\n", "pelton", CLIENT_VERSION, "libpelton", pelton_version());
     printf("%-12s %d\n", "protocol", CLIENT_PROTOCOL);

@@ -2,6 +2,7 @@
  *
  * pelton probe: what a stream is, and whether it can be decoded.
  */
+#include "client/commands.h"
 #include "client/json.h"
 #include "client/side_data_json.h"
 #include "client/input.h"
@@ -141,12 +142,13 @@ static void print_json(const char *name, const struct pelton_info *i,
     json_close(&j, '}');
 }
 
-static int probe(struct options *o, struct source *source, struct pelton *conn, struct failure *f)
+static int probe(struct client_options *o, struct client_input *source, struct pelton *conn,
+                 struct failure *f)
 {
     struct pelton_open_params params;
     struct pelton_info info;
     struct pelton_probe_sei sei;
-    source_params(o, source, &params);
+    input_params(o, source, &params);
     params.side_data = PELTON_SIDE_ALL;
     if (pelton_probe_sei(conn, &params, timeout_ms(o), &info, &sei) < 0)
         return fail_pelton(f, conn, source->name);
@@ -165,18 +167,18 @@ static int probe(struct options *o, struct source *source, struct pelton *conn, 
     return 0;
 }
 
-int cmd_probe(struct options *o, struct failure *f)
+int cmd_probe(struct client_options *o, struct failure *f)
 {
     if (o->n_inputs == 0)
         return fail_with(f, X_USAGE, "as in: pelton probe clip.mp4", "no input");
-    struct source source;
+    struct client_input source;
     struct pelton *conn = NULL;
-    int rc = source_open(o->inputs[0], &source, f);
+    int rc = input_open(o->inputs[0], &source, f);
     if (rc)
         return rc;
     rc = connection_open(o, &conn, f);
     rc = rc ? rc : probe(o, &source, conn, f);
     pelton_close(conn);
-    source_close(&source);
+    input_close(&source);
     return rc;
 }

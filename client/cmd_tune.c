@@ -3,7 +3,7 @@
  * pelton tune: measure which kernels are fastest on a device, and keep it for all later runs.
  */
 #include "bench/bench_tune.h"
-#include "client/options.h"
+#include "client/commands.h"
 #include "client/ui.h"
 
 #include <errno.h>
@@ -25,15 +25,16 @@ static void print_choices(const struct tune *tune)
     }
 }
 
-int cmd_tune(struct options *o, struct failure *f)
+int cmd_tune(struct client_options *o, struct failure *f)
 {
     struct gpu *g = NULL;
     struct tune tune;
     char path[4096];
     int64_t start = now_ns();
     int rc = 0,
-        err = gpu_open(&(struct gpu_params){.device = o->device, .timestamps = true, .log = on_log},
-                       &g);
+        err = gpu_open(
+            &(struct gpu_params){.device = o->connect.device, .timestamps = true, .log = on_log},
+            &g);
     int64_t open = now_ns();
     if (err == GPU_OK)
         err = tune_measure(g, &tune);

@@ -1,37 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where frames come from: the connection to a daemon, and the input as it is handed over.
+ * An input of the command line: a file, standard input, or an address that the daemon opens.
  */
-#ifndef CLIENT_SOURCE_H
-#define CLIENT_SOURCE_H
+#ifndef CLIENT_INPUT_H
+#define CLIENT_INPUT_H
 
-#include "client/options.h"
+#include "client/connection.h"
 
-/* A running daemon where one is named or found and no private one is asked for, else a private
- * daemon. Tells of a software device. */
-int connection_open(const struct options *o, struct pelton **out, struct failure *f);
-
-/* Says once, on stderr, that frames come from a software device. */
-void announce_device(const struct pelton_device *device);
-
-struct source {
-    const char *uri;  /* for a daemon to open, or NULL */
-    int fd;           /* else the open file; -1 none */
-    bool owned;       /* fd is ours to close */
-    const char *name; /* as typed */
+struct client_input {
+    const char *uri;  /* for the daemon to open, or NULL */
+    int fd;           /* the open file; -1: none */
+    bool owned;       /* input_close closes fd */
+    const char *name; /* for messages: as typed, without a password */
+    char *hidden;     /* memory of name, where it differs from the typed one; else NULL */
 };
-int source_open(const char *name, struct source *out, struct failure *f);
-void source_close(struct source *s);
+/* Opens a file, or keeps an address (the string stays the caller's). Returns an exit code; *out
+ * needs no closing then. */
+int input_open(const char *name, struct client_input *out, struct failure *f);
+void input_close(struct client_input *s);
 
-/* Everything that -ss, -t, … say about an input. */
-void source_params(const struct options *o, const struct source *s, struct pelton_open_params *out);
-int timeout_ms(const struct options *o);
-/* As pelton_open; says on stderr when a source is waited for. name: as typed. Returns an exit code.
- */
-int source_stream(const struct options *o, struct pelton *conn,
-                  const struct pelton_open_params *params, const char *name,
-                  struct pelton_info *info, struct pelton_stream **out, struct failure *f);
-
-const char *source_state_name(enum pelton_source_state state);
+/* Fills *out with all that the options say about an input. It borrows from s and o. */
+void input_params(const struct client_options *o, const struct client_input *s,
+                  struct pelton_open_params *out);
+/* As pelton_open. Says on stderr when it waits for a source. Returns an exit code. */
+int input_subscribe(const struct client_options *o, struct pelton *conn,
+                    const struct pelton_open_params *params, const char *name,
+                    struct pelton_info *info, struct pelton_stream **out, struct failure *f);
 
 #endif

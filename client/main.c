@@ -2,7 +2,7 @@
  *
  * The pelton command: parse, run one command, print its one failure.
  */
-#include "client/options.h"
+#include "client/option_table.h"
 #include "client/ui.h"
 
 #include <libavutil/log.h>
@@ -17,7 +17,7 @@ static void quiet_libraries(int log_level)
 
 int main(int argc, char **argv)
 {
-    struct options o;
+    struct client_options o;
     struct failure f = {0};
     int rc = options_parse(argc, argv, &o, &f);
     if (rc == 0) {

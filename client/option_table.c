@@ -2,7 +2,7 @@
  *
  * The tables behind parsing, help, man page and completion: one row an option, one row a command.
  */
-#include "client/options.h"
+#include "client/option_table.h"
 
 #define FORMATS "yuv4mpegpipe rawvideo framemd5 md5 matroska image2 null y4m raw mkv png"
 

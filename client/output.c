@@ -23,7 +23,7 @@
 
 enum { IO_BUFFER = 1 << 20 };
 
-struct output {
+struct client_output {
     struct output_params params;
     struct sink sink;
     bool owned;
@@ -83,7 +83,7 @@ int output_format_choose(const char *name, const char *path, const struct output
 
 /* ---- the file ---- */
 
-static int open_file(struct output *o, struct failure *f)
+static int open_file(struct client_output *o, struct failure *f)
 {
     const char *path = o->params.path;
     if (strcmp(path, "-") == 0) {
@@ -109,13 +109,13 @@ static int open_file(struct output *o, struct failure *f)
 
 static int write_bytes(void *opaque, uint8_t *data, int size)
 {
-    struct output *o = opaque;
+    struct client_output *o = opaque;
     return sink_write(&o->sink, data, (size_t)size) ? size : AVERROR(o->sink.error);
 }
 
 static int64_t seek_bytes(void *opaque, int64_t offset, int whence)
 {
-    struct output *o = opaque;
+    struct client_output *o = opaque;
     off_t at = whence == AVSEEK_SIZE ? -1 : lseek(o->sink.fd, offset, whence & ~AVSEEK_FORCE);
     return at < 0 ? AVERROR(errno ? errno : ENOSYS) : at;
 }
@@ -125,7 +125,7 @@ static int out_of_memory(struct failure *f)
     return fail_with(f, X_OTHER, "close other programs", "out of memory");
 }
 
-static int write_failed(struct output *o, int error, struct failure *f)
+static int write_failed(struct client_output *o, int error, struct failure *f)
 {
     const char *name = strcmp(o->params.path, "-") ? o->params.path : "standard output";
     if (o->sink.error == EINTR && interrupted())
@@ -139,7 +139,7 @@ static int write_failed(struct output *o, int error, struct failure *f)
                      "%s: %s cannot write it: %s", name, o->params.format->name, text);
 }
 
-static int create_muxer(struct output *o, struct failure *f)
+static int create_muxer(struct client_output *o, struct failure *f)
 {
     int rc = avformat_alloc_output_context2(&o->mux, NULL, o->params.format->name, o->params.path);
     uint8_t *buffer = rc < 0 ? NULL : av_malloc(IO_BUFFER);
@@ -156,7 +156,7 @@ static int create_muxer(struct output *o, struct failure *f)
     return o->packet ? 0 : out_of_memory(f);
 }
 
-static void output_free(struct output *o)
+static void output_free(struct client_output *o)
 {
     if (o->mux && o->mux->pb) {
         av_freep(&o->mux->pb->buffer);
@@ -171,9 +171,9 @@ static void output_free(struct output *o)
     free(o);
 }
 
-int output_open(const struct output_params *params, struct output **out, struct failure *f)
+int output_open(const struct output_params *params, struct client_output **out, struct failure *f)
 {
-    struct output *o = calloc(1, sizeof(*o));
+    struct client_output *o = calloc(1, sizeof(*o));
     if (!o)
         return out_of_memory(f);
     o->params = *params;
@@ -194,12 +194,12 @@ int output_open(const struct output_params *params, struct output **out, struct 
     return 0;
 }
 
-bool output_begun(const struct output *o)
+bool output_begun(const struct client_output *o)
 {
     return o->begun;
 }
 
-uint64_t output_bytes(const struct output *o)
+uint64_t output_bytes(const struct client_output *o)
 {
     return o->images ? output_images_bytes(o->images) : o->sink.bytes;
 }
@@ -227,7 +227,7 @@ static void describe(AVStream *st, const struct output_stream *s, enum AVCodecID
     st->sample_aspect_ratio = s->sar;
 }
 
-int output_begin(struct output *o, const struct output_stream *s, struct failure *f)
+int output_begin(struct client_output *o, const struct output_stream *s, struct failure *f)
 {
     o->begun = true;
     if (!o->mux)
@@ -247,7 +247,7 @@ int output_begin(struct output *o, const struct output_stream *s, struct failure
 }
 
 /* The planes without padding between rows. */
-static int pack(struct output *o, const AVFrame *frame, struct failure *f)
+static int pack(struct client_output *o, const AVFrame *frame, struct failure *f)
 {
     int size = av_image_get_buffer_size(frame->format, frame->width, frame->height, 1);
     if (size <= 0)
@@ -267,7 +267,7 @@ static int pack(struct output *o, const AVFrame *frame, struct failure *f)
 }
 
 /* A stream may go on with other pictures: a camera, or the next sequence of a file. */
-static int same_kind(const struct output *o, const AVFrame *frame, struct failure *f)
+static int same_kind(const struct client_output *o, const AVFrame *frame, struct failure *f)
 {
     const AVCodecParameters *p = o->mux->streams[0]->codecpar;
     const char *before = av_get_pix_fmt_name((enum AVPixelFormat)p->format),
@@ -283,7 +283,7 @@ static int same_kind(const struct output *o, const AVFrame *frame, struct failur
                      frame->height, o->params.format->name);
 }
 
-int output_frame(struct output *o, const AVFrame *frame, struct failure *f)
+int output_frame(struct client_output *o, const AVFrame *frame, struct failure *f)
 {
     if (o->images)
         return output_images_frame(o->images, frame, f);
@@ -313,7 +313,7 @@ int output_frame(struct output *o, const AVFrame *frame, struct failure *f)
     return rc < 0 || o->sink.error ? write_failed(o, rc, f) : 0;
 }
 
-int output_close(struct output *o, struct failure *f)
+int output_close(struct client_output *o, struct failure *f)
 {
     if (!o)
         return 0;

@@ -35,10 +35,10 @@ struct output_params {
     void *idle_ctx;
 };
 
-struct output;
+struct client_output;
 
 /* Opens the file; nothing is written yet. */
-int output_open(const struct output_params *params, struct output **out, struct failure *f);
+int output_open(const struct output_params *params, struct client_output **out, struct failure *f);
 
 /* Before the first frame, with that frame's format (or the stream's, where no frame came). */
 struct output_stream {
@@ -52,16 +52,16 @@ struct output_stream {
     enum AVChromaLocation siting;
     enum AVFieldOrder field_order; /* of the first frame */
 };
-int output_begin(struct output *out, const struct output_stream *stream, struct failure *f);
-bool output_begun(const struct output *out);
+int output_begin(struct client_output *out, const struct output_stream *stream, struct failure *f);
+bool output_begun(const struct client_output *out);
 
 /* frame->pts counts in the stream's time_base. */
-int output_frame(struct output *out, const AVFrame *frame, struct failure *f);
+int output_frame(struct client_output *out, const AVFrame *frame, struct failure *f);
 
-uint64_t output_bytes(const struct output *out);
+uint64_t output_bytes(const struct client_output *out);
 
 /* Finishes the file and frees it. Also after a failure: what was written is flushed. NULL allowed.
  */
-int output_close(struct output *out, struct failure *f);
+int output_close(struct client_output *out, struct failure *f);
 
 #endif

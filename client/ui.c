@@ -3,6 +3,7 @@
  * Messages, progress, interrupts, questions.
  */
 #include "client/ui.h"
+#include "client/exit_code.h"
 
 #include <signal.h>
 #include <stdarg.h>

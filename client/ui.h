@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the command says while it works: messages by level, progress, interrupts, questions. All of
- * it on stderr.
+ * Talking to the user, on stderr: messages by level, progress, interrupts, questions.
  */
 #ifndef CLIENT_UI_H
 #define CLIENT_UI_H
 
-#include "client/options.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* FFmpeg's numbers */
+enum log_level {
+    LOG_QUIET = -8,
+    LOG_PANIC = 0,
+    LOG_FATAL = 8,
+    LOG_ERROR = 16,
+    LOG_WARNING = 24,
+    LOG_INFO = 32,
+    LOG_VERBOSE = 40,
+    LOG_DEBUG = 48,
+    LOG_TRACE = 56
+};
+
+enum progress_kind { PROGRESS_AUTO, PROGRESS_NONE, PROGRESS_BAR, PROGRESS_KV };
 
 void ui_init(int log_level);
 bool ui_says(int level);
@@ -14,8 +29,8 @@ void ui_log(int level, const char *text, ...) __attribute__((format(printf, 2, 3
 
 int64_t now_ns(void); /* CLOCK_MONOTONIC */
 
-/* From the first SIGINT or SIGTERM on interrupted() gives 130 or 143, else 0; the second one ends
- * the program at once. */
+/* After the first SIGINT or SIGTERM interrupted() gives 130 or 143; before it gives 0. The second
+ * signal ends the program at once. */
 void interrupts_catch(void);
 int interrupted(void);
 

@@ -201,6 +201,8 @@ def talk(d, clip):
     keys = [l.split("=")[0] for l in run.stderr.decode().splitlines()]
     check("kv", keys == "frame fps bitrate total_size out_time_us out_time_ms out_time dup_frames drop_frames speed progress".split(), str(keys))
     check("kv end", b"progress=end" in run.stderr and b"frame=10\n" in run.stderr, run.stderr.decode())
+    run = pelton("bench", "-i", "rtsp://usera:pw@127.0.0.1:1/first", "-i", "rtsp://userb:pw@127.0.0.1:2/second", env={"FAKE_FAIL": "-4"})
+    check("name of the input", run.stderr.startswith(b"pelton: rtsp://usera:***@127.0.0.1:1/first: "), run.stderr.decode())
     check("frames:v", pelton("decode", "-i", clip, "-frames:v", "4", "-f", "framemd5", "-").stdout.count(b"\n0,") == 4)
     with open(clip, "rb") as f:
         check("stdin", pelton("decode", "-i", "-", "-f", "md5", "-", stdin=f).stdout.startswith(b"MD5="))

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client/options.h"
+#include "client/option_table.h"
 #include "client/output.h"
 #include "client/video_sync.h"
 
@@ -90,7 +90,7 @@ static void sync_without_times(void **state)
 
 /* ---- options ---- */
 
-static int parse(struct options *o, struct failure *f, const char *line)
+static int parse(struct client_options *o, struct failure *f, const char *line)
 {
     static char copy[1024];
     static char *argv[64];
@@ -104,38 +104,38 @@ static int parse(struct options *o, struct failure *f, const char *line)
 
 static void ffmpeg_spellings(void **state)
 {
-    struct options o;
+    struct client_options o;
     struct failure f;
     assert_int_equal(parse(&o, &f,
                            "pelton decode -y -ss 1:02.5 -i a.mp4 -t 200ms -frames:v 7 -pix_fmt "
                            "nv12 -loglevel error -f y4m -"),
                      0);
     assert_string_equal(o.inputs[0], "a.mp4");
-    assert_string_equal(o.output, "-");
-    assert_string_equal(o.pix_fmt, "nv12");
-    assert_int_equal(o.start_us, 62500000);
-    assert_int_equal(o.duration_us, 200000);
-    assert_int_equal(o.max_frames, 7);
+    assert_string_equal(o.write.path, "-");
+    assert_string_equal(o.write.pix_fmt, "nv12");
+    assert_int_equal(o.read.start_us, 62500000);
+    assert_int_equal(o.read.duration_us, 200000);
+    assert_int_equal(o.read.max_frames, 7);
     assert_int_equal(o.log_level, LOG_ERROR);
-    assert_int_equal(o.overwrite, OVERWRITE_YES);
+    assert_int_equal(o.write.overwrite, OVERWRITE_YES);
     assert_int_equal(parse(&o, &f,
                            "pelton decode --input=a.mp4 --pix-fmt=gray --log_level=16 -o b.yuv "
                            "--on-error drop --progress kv"),
                      0);
-    assert_string_equal(o.pix_fmt, "gray");
-    assert_string_equal(o.output, "b.yuv");
-    assert_int_equal(o.on_error, 1);
-    assert_int_equal(o.progress, PROGRESS_KV);
+    assert_string_equal(o.write.pix_fmt, "gray");
+    assert_string_equal(o.write.path, "b.yuv");
+    assert_int_equal(o.read.on_error, 1);
+    assert_int_equal(o.write.progress, PROGRESS_KV);
     assert_int_equal(
         parse(&o, &f,
               "pelton bench -i a -i b c --streams 3 --verify --loop 2 --lookahead 9 -c batch=4"),
         0);
     assert_int_equal(o.n_inputs, 3);
-    assert_string_equal(o.lookahead, "lookahead=9");
-    assert_string_equal(o.config[0], "batch=4");
-    assert_non_null(o.verify);
+    assert_string_equal(o.connect.lookahead, "lookahead=9");
+    assert_string_equal(o.connect.config[0], "batch=4");
+    assert_true(o.bench.verify);
     assert_int_equal(parse(&o, &f, "pelton decode -i a -- -strange-name"), 0);
-    assert_string_equal(o.output, "-strange-name");
+    assert_string_equal(o.write.path, "-strange-name");
 }
 
 static void bad_options(void **state)
@@ -164,7 +164,7 @@ static void bad_options(void **state)
         {"pelton version now", "now"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct options o;
+        struct client_options o;
         struct failure f;
         if (parse(&o, &f, cases[i].line) != X_USAGE || !strstr(f.cause, cases[i].word) ||
             !f.hint[0]) {

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Options and commands by their names.
+ */
+#include "client/option_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct command *command_find(const char *name)
+{
+    for (unsigned i = 0; i < n_commands; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+const char *option_spelling(const struct option_row *row, char *buffer, size_t size)
+{
+    bool one_dash = strlen(row->name) <= 2 || strchr(row->name, ':');
+    snprintf(buffer, size, "%s%s", one_dash ? "-" : "--", row->name);
+    return buffer;
+}
+
+/* Names that differ only in - and _ are equal. */
+static bool names_equal(const char *typed, size_t length, const char *name, size_t name_length)
+{
+    if (length != name_length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        char a = typed[i] == '_' ? '-' : typed[i], b = name[i] == '_' ? '-' : name[i];
+        if (a != b)
+            return false;
+    }
+    return true;
+}
+
+static bool option_has_name(const struct option_row *row, const char *typed, size_t length)
+{
+    if (names_equal(typed, length, row->name, strlen(row->name)))
+        return true;
+    for (const char *p = row->aliases; p && *p;) {
+        size_t n = strcspn(p, " ");
+        if (names_equal(typed, length, p, n))
+            return true;
+        p += n + (p[n] == ' ');
+    }
+    return false;
+}
+
+const struct option_row *option_find(const char *typed, size_t length, unsigned command,
+                                     const struct option_row **elsewhere)
+{
+    *elsewhere = NULL;
+    for (unsigned i = 0; i < n_option_rows; i++) {
+        if (option_has_name(&option_rows[i], typed, length)) {
+            if (option_rows[i].commands & command)
+                return &option_rows[i];
+            *elsewhere = &option_rows[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Every option of the table, with a value that is right and with values that are wrong; the names
+ * of inputs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "client/input.h"
+#include "client/option_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { TEXT, FLAG, U32, U64, I64, REAL, NUMBER, SAME };
+
+/* A command line, the member that it sets, and its value. */
+struct right {
+    const char *line;
+    enum kind kind;
+    size_t at;
+    const char *text;
+    double number;
+};
+
+#define AT(member) offsetof(struct client_options, member)
+
+static const struct right right_cases[] = {
+    {"decode -i a.mp4", TEXT, AT(inputs[0]), "a.mp4", 0},
+    {"decode -o b.y4m", TEXT, AT(write.path), "b.y4m", 0},
+    {"decode -f null", TEXT, AT(write.format), "null", 0},
+    {"decode -y", NUMBER, AT(write.overwrite), NULL, OVERWRITE_YES},
+    {"decode -n", NUMBER, AT(write.overwrite), NULL, OVERWRITE_NO},
+    {"decode -ss 1:02.5", I64, AT(read.start_us), NULL, 62500000},
+    {"decode -t 200ms", I64, AT(read.duration_us), NULL, 200000},
+    {"decode -frames:v 7", U64, AT(read.max_frames), NULL, 7},
+    {"decode --pix-fmt nv12", TEXT, AT(write.pix_fmt), "nv12", 0},
+    {"decode --verify r.framemd5", TEXT, AT(write.verify), "r.framemd5", 0},
+    {"bench --verify", FLAG, AT(bench.verify), NULL, 1},
+    {"decode --side-data s.json", TEXT, AT(write.side_data), "s.json", 0},
+    {"decode --fields", FLAG, AT(read.fields), NULL, 1},
+    {"decode --blur 8,16,32,64", U32, AT(read.blur[0].height), NULL, 64},
+    {"decode --blur 8,16,32,64", U32, AT(read.n_blur), NULL, 1},
+    {"decode --second-view v.y4m", TEXT, AT(write.second_view), "v.y4m", 0},
+    {"decode --on-error show", NUMBER, AT(read.on_error), NULL, PELTON_ON_ERROR_SHOW},
+    {"decode --on-error drop", NUMBER, AT(read.on_error), NULL, PELTON_ON_ERROR_DROP},
+    {"decode --on-error FAIL", NUMBER, AT(read.on_error), NULL, PELTON_ON_ERROR_FAIL},
+    {"decode --on-error all", NUMBER, AT(read.on_error), NULL, PELTON_ON_ERROR_SHOW_ALL},
+    {"decode --progress none", NUMBER, AT(write.progress), NULL, PROGRESS_NONE},
+    {"decode --progress bar", NUMBER, AT(write.progress), NULL, PROGRESS_BAR},
+    {"decode --progress kv", NUMBER, AT(write.progress), NULL, PROGRESS_KV},
+    {"decode --device cpu", TEXT, AT(connect.device), "cpu", 0},
+    {"decode --device cpu", FLAG, AT(connect.device_given), NULL, 1},
+    {"decode --socket /run/s", TEXT, AT(connect.socket), "/run/s", 0},
+    {"decode -c pool=4", TEXT, AT(connect.config[0]), "pool=4", 0},
+    {"decode -c a=1 -c b=2", U32, AT(connect.n_config), NULL, 2},
+    {"decode --lookahead 4096", SAME, AT(connect.lookahead), "lookahead=4096", 0},
+    {"decode --lookahead 1", FLAG, AT(connect.lookahead_given), NULL, 1},
+    {"decode --timeout 0.5", REAL, AT(connect.timeout), NULL, 0.5},
+    {"decode --log-level debug", NUMBER, AT(log_level), NULL, LOG_DEBUG},
+    {"decode -v quiet", NUMBER, AT(log_level), NULL, LOG_QUIET},
+    {"decode -loglevel 17", NUMBER, AT(log_level), NULL, 17},
+    {"probe --json", FLAG, AT(json), NULL, 1},
+    {"bench --json f.json", TEXT, AT(bench.json_file), "f.json", 0},
+    {"bench --streams 256", U32, AT(bench.streams), NULL, 256},
+    {"bench --loop 3", U32, AT(bench.loops), NULL, 3},
+    {"bench --stages", FLAG, AT(bench.stages), NULL, 1},
+    {"bench --live", FLAG, AT(bench.live), NULL, 1},
+    {"bench --trace", FLAG, AT(bench.trace), NULL, 1},
+    {"bench --chart c.svg", TEXT, AT(bench.chart), "c.svg", 0},
+    {"bench --kernels", FLAG, AT(bench.kernels), NULL, 1},
+    {"decode --no-tune", TEXT, AT(connect.config[0]), "tune=false", 0},
+    {"decode --gpu-debug", TEXT, AT(connect.config[0]), "gpu_debug=true", 0},
+    {"decode --gpu-debug", FLAG, AT(connect.gpu_debug), NULL, 1},
+    {"decode --tune-force w=v", TEXT, AT(connect.config[0]), "debug.tune_force=w=v", 0},
+    {"bench --variant x", TEXT, AT(kernels.variant), "x", 0},
+    {"bench --size 640x480", U32, AT(kernels.width), NULL, 640},
+    {"bench --size 640x480", U32, AT(kernels.height), NULL, 480},
+    {"bench --format nv12", SAME, AT(kernels.format), "nv12", 0},
+    {"bench --taps 19", U32, AT(kernels.taps), NULL, 19},
+    {"bench --rounds 1000", U32, AT(kernels.rounds), NULL, 1000},
+    {"bench --csv -", TEXT, AT(kernels.csv), "-", 0},
+    {"bench --plot p.svg", TEXT, AT(kernels.plot), "p.svg", 0},
+    {"bench --figures f.csv", TEXT, AT(kernels.figures), "f.csv", 0},
+    {"bench --list", FLAG, AT(kernels.list), NULL, 1},
+    {"bench --against ffmpeg", TEXT, AT(bench.against), "ffmpeg", 0},
+    {"bench --ffmpeg /bin/ffmpeg", TEXT, AT(bench.ffmpeg), "/bin/ffmpeg", 0},
+    {"bench --depth 1024", U32, AT(read.depth), NULL, 1024},
+    {"bench --min-fps 30.5", REAL, AT(bench.min_fps), NULL, 30.5},
+    {"bench --min-fps 0", FLAG, AT(bench.min_fps_given), NULL, 1},
+    {"help --man", FLAG, AT(man), NULL, 1},
+    {"decode --help", FLAG, AT(help), NULL, 1},
+    {"calib --size 1920x1080", U32, AT(calib.width), NULL, 1920},
+    {"calib --size 1920x1080", U32, AT(calib.height), NULL, 1080},
+    {"calib --camera 0", U32, AT(calib.camera), NULL, 0},
+    {"calib --camera 1000", U32, AT(calib.camera), NULL, 1000},
+    {"pipe --policy latest", NUMBER, AT(read.policy), NULL, PELTON_LATEST},
+    {"pipe --policy fifo", NUMBER, AT(read.policy), NULL, PELTON_FIFO},
+    {"pipe --policy fifo:60", U32, AT(read.waiting), NULL, 60},
+    {"pipe --policy lossless", FLAG, AT(read.policy_given), NULL, 1},
+    {"snapshot --after-now", FLAG, AT(camera.after_now), NULL, 1},
+    {"sources --watch", FLAG, AT(camera.watch), NULL, 1},
+    {"pipe --max-fps 12.5", REAL, AT(read.max_fps), NULL, 12.5},
+};
+
+static int parse_line(struct client_options *o, struct failure *f, const char *line)
+{
+    static char copy[256];
+    static char *argv[16] = {(char *)"pelton"};
+    int argc = 1;
+    *f = (struct failure){0};
+    snprintf(copy, sizeof(copy), "%s", line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    return options_parse(argc, argv, o, f);
+}
+
+static bool has_value(const struct client_options *o, const struct right *c)
+{
+    const char *at = (const char *)o + c->at;
+    switch (c->kind) {
+    case TEXT:
+        return *(const char *const *)at && !strcmp(*(const char *const *)at, c->text);
+    case SAME:
+        return !strcmp(at, c->text);
+    case FLAG:
+        return *(const bool *)at;
+    case U32:
+        return *(const uint32_t *)at == c->number;
+    case U64:
+        return (double)*(const uint64_t *)at == c->number;
+    case I64:
+        return (double)*(const int64_t *)at == c->number;
+    case REAL:
+        return *(const double *)at == c->number;
+    default:
+        return *(const int *)at == (int)c->number;
+    }
+}
+
+static void each_option_sets_its_member(void **state)
+{
+    for (size_t i = 0; i < sizeof(right_cases) / sizeof(right_cases[0]); i++) {
+        struct client_options o;
+        struct failure f;
+        if (parse_line(&o, &f, right_cases[i].line) != 0)
+            fail_msg("%s: %s", right_cases[i].line, f.cause);
+        if (!has_value(&o, &right_cases[i]))
+            fail_msg("%s: the member has another value", right_cases[i].line);
+    }
+}
+
+/* A row without a case above would be a parser that nobody tests. */
+static void each_row_has_a_case(void **state)
+{
+    bool seen[N_OPTIONS] = {false};
+    for (size_t i = 0; i < sizeof(right_cases) / sizeof(right_cases[0]); i++) {
+        char name[32], option[32];
+        const struct option_row *elsewhere;
+        assert_int_equal(sscanf(right_cases[i].line, "%31s %31s", name, option), 2);
+        const char *bare = option + 1 + (option[1] == '-');
+        const struct option_row *row =
+            option_find(bare, strlen(bare), command_find(name)->bit, &elsewhere);
+        assert_non_null(row);
+        seen[row->id] = true;
+    }
+    for (unsigned i = 0; i < n_option_rows; i++)
+        if (!seen[option_rows[i].id])
+            fail_msg("no case for --%s", option_rows[i].name);
+    assert_int_equal(n_option_rows, N_OPTIONS);
+}
+
+static void wrong_values_are_refused(void **state)
+{
+    static const char *const lines[] = {
+        "decode -ss soon",         "decode -t -1",
+        "decode -frames:v 0",      "decode -frames:v 7x",
+        "decode --blur 1,2,3",     "decode --on-error maybe",
+        "decode --progress pie",   "decode -c =1",
+        "decode -c novalue",       "decode --lookahead 0",
+        "decode --lookahead 4097", "decode --timeout -1",
+        "decode --timeout nan",    "decode -v loud",
+        "decode -v 1001",          "bench --streams 0",
+        "bench --streams 257",     "bench --loop 1000001",
+        "bench --size 640",        "bench --size 640x480x2",
+        "bench --taps 20",         "bench --rounds 1001",
+        "bench --against x264",    "bench --depth 1025",
+        "bench --min-fps lots",    "calib --size 0x480",
+        "calib --size 640x480q",   "calib --camera -1",
+        "calib --camera 1001",     "pipe --policy newest",
+        "pipe --policy fifo:0",    "pipe --policy fifo:61",
+        "pipe --max-fps inf",      "decode --tune-force",
+        "decode --fields=yes",     "snapshot --watch",
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        struct client_options o;
+        struct failure f;
+        if (parse_line(&o, &f, lines[i]) != X_USAGE || !f.cause[0] || !f.hint[0])
+            fail_msg("%s: code %d, cause \"%s\", hint \"%s\"", lines[i], f.code, f.cause, f.hint);
+    }
+}
+
+static void values_without_options(void **state)
+{
+    struct client_options o;
+    struct failure f;
+    assert_int_equal(parse_line(&o, &f, "decode"), 0);
+    assert_int_equal(o.log_level, LOG_INFO);
+    assert_true(o.read.start_us == -1 && o.read.duration_us == -1 && o.read.max_frames == 0);
+    assert_int_equal(o.read.policy, PELTON_LOSSLESS);
+    assert_true(o.connect.timeout == 120 && !o.connect.device_given);
+    assert_string_equal(o.connect.device, "auto");
+    assert_true(o.bench.streams == 1 && o.bench.loops == 1 && o.kernels.rounds == 7);
+}
+
+static void too_many_settings(void **state)
+{
+    struct client_options o;
+    struct failure f = {0};
+    static char *argv[2 + 2 * (MAX_CONFIG + 1)] = {(char *)"pelton", (char *)"decode"};
+    int argc = 2;
+    for (int i = 0; i <= MAX_CONFIG; i++) {
+        argv[argc++] = (char *)"-c";
+        argv[argc++] = (char *)"a=1";
+    }
+    assert_int_equal(options_parse(argc - 2, argv, &o, &f), 0);
+    assert_int_equal(o.connect.n_config, MAX_CONFIG);
+    assert_int_equal(options_parse(argc, argv, &o, &f), X_USAGE);
+}
+
+/* ---- inputs ---- */
+
+/* Each input keeps its own name, and shows no password. */
+static void inputs_keep_their_names(void **state)
+{
+    static const char *const typed[] = {"rtsp://usera:pw@127.0.0.1:1/first",
+                                        "rtsp://userb:p:w@127.0.0.1:2/second?x=a@b",
+                                        "rtsp://127.0.0.1/third", "source:front"};
+    static const char *const shown[] = {"rtsp://usera:***@127.0.0.1:1/first",
+                                        "rtsp://userb:***@127.0.0.1:2/second?x=a@b",
+                                        "rtsp://127.0.0.1/third", "source:front"};
+    struct client_input in[4];
+    struct failure f = {0};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(input_open(typed[i], &in[i], &f), 0);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(in[i].name, shown[i]);
+        assert_string_equal(in[i].uri, typed[i]);
+        assert_int_equal(in[i].fd, -1);
+        input_close(&in[i]);
+        input_close(&in[i]); /* a closed one may be closed again */
+    }
+}
+
+static void inputs_that_are_not_there(void **state)
+{
+    struct client_input in;
+    struct failure f = {0};
+    assert_int_equal(input_open("/nonexistent/clip.mp4", &in, &f), X_INPUT);
+    f = (struct failure){0};
+    assert_int_equal(input_open("/tmp", &in, &f), X_INPUT);
+    assert_non_null(strstr(f.cause, "is a directory"));
+}
+
+static void parameters_follow_options(void **state)
+{
+    struct client_options o;
+    struct failure f;
+    struct client_input in;
+    struct pelton_open_params p;
+    assert_int_equal(parse_line(&o, &f,
+                                "decode -i source:a -ss 0 -t 2 --on-error fail --policy fifo:9 "
+                                "-frames:v 3 --blur 8,16,32,64"),
+                     0);
+    assert_int_equal(input_open(o.inputs[0], &in, &f), 0);
+    input_params(&o, &in, &p);
+    assert_string_equal(p.uri, "source:a");
+    assert_true(p.start_us == -1 && p.duration_us == 2000000);
+    assert_int_equal(p.on_error, PELTON_ON_ERROR_FAIL);
+    assert_true(p.policy == PELTON_FIFO && p.depth == 9);
+    assert_true(p.n_blur == 1 && p.blur[0].x == 8);
+    assert_int_equal(p.max_frames, 0); /* the daemon would count frames that are left out */
+    assert_int_equal(p.bench.transport, PELTON_SHM);
+    input_close(&in);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_option_sets_its_member), cmocka_unit_test(each_row_has_a_case),
+        cmocka_unit_test(wrong_values_are_refused),    cmocka_unit_test(values_without_options),
+        cmocka_unit_test(too_many_settings),           cmocka_unit_test(inputs_keep_their_names),
+        cmocka_unit_test(inputs_that_are_not_there),   cmocka_unit_test(parameters_follow_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
