@@ -139,11 +139,4 @@ static inline uint32_t h264_bits_te(struct h264_bits *b, uint32_t max)
     return max > 1 ? h264_bits_ue(b) : !h264_bits_flag(b);
 }
 
-/* NAL unit to RBSP (7.4.1.1): nal[0 .. size) from the header byte, which is copied too. Drops every
- * emulation_prevention_three_byte and trailing zero bytes, stops before a start code, and writes
- * H264_BITS_PADDING zero bytes after the RBSP: out must have room for size + H264_BITS_PADDING
- * bytes and not overlap nal. Returns the bytes of the RBSP; *consumed, where not NULL, is how many
- * of nal were used. */
-size_t h264_unescape(const uint8_t *nal, size_t size, uint8_t *out, size_t *consumed);
-
 #endif

@@ -11,6 +11,7 @@
 #include "codec/conceal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* All macroblocks of a field picture are field macroblocks, and of a pair in an MBAFF frame both
  * are or none. */

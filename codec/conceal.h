@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What conceal.c and conceal_motion.c share: the concealment of one picture.
+ * Concealment of the macroblocks of a picture that no slice covered.
  */
 #ifndef PELTON_CODEC_CONCEAL_H
 #define PELTON_CODEC_CONCEAL_H
 
-#include "codec/motion_derive.h"
+#include "codec/h264.h"
+
+/* conceal.c */
+/* Marks them: they name slice slice_count. Returns their number, which is also in missing_mbs. */
+uint32_t h264_conceal_find(struct h264_picture *pic);
+/* Fills their records, when those of all others are complete. Returns H264_ERR_NOMEM. */
+int h264_conceal(struct h264_picture *pic);
+
+/* ---- shared by conceal.c and conceal_motion.c ---- */
 
 /* A frame or field that concealed macroblocks may refer to: an entry of the lists of their own
  * slice record. */

@@ -6,7 +6,8 @@
  * vector median: Astola, Haavisto, Neuvo, "Vector median filters", Proc. IEEE 78, 1990).
  */
 #include "codec/conceal.h"
-#include "codec/dpb.h"
+#include "codec/h264_picture.h"
+#include "codec/motion_derive.h"
 
 #define CANDIDATES_MAX 48
 

@@ -8,6 +8,7 @@
  * Of overlapping recovery periods the first is followed to its end; those announced meanwhile are
  * not.
  */
+#include "codec/damage.h"
 #include "codec/stream.h"
 
 /* Pictures before the start of a stream count as one that was damaged. */

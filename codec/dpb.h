@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * State of step 1 between pictures: decoded picture buffer, picture order count, output queue.
+ * The decoded picture buffer and its marking (8.2.5).
  *
- * An entry of the DPB is a frame (or, with field coding, its two fields) that is marked as used for
- * reference, waits for output, or both; it goes when it is neither. It holds its own POC and
- * frame_num, because memory_management_control_operation 5 changes them after the picture was
- * handed out.
+ * An entry is a frame, or with field coding its two fields. It is marked as used for reference,
+ * waits for output, or both; it goes when it is neither. It has its own POC and frame_num, because
+ * memory_management_control_operation 5 changes them after the picture was handed out.
  */
 #ifndef PELTON_CODEC_DPB_H
 #define PELTON_CODEC_DPB_H
 
-#include "codec/internal.h"
+#include "codec/h264.h"
 
 #define H264_DPB_MAX      16
 #define H264_NO_LONG_TERM UINT32_MAX
@@ -66,8 +65,6 @@ void h264_entry_add(struct h264_dpb_entry *e, struct h264_picture *pic);
 void h264_entry_hold(struct h264_dpb_entry *e);
 void h264_entry_drop(struct h264_dpb_entry *e);
 
-/* ---- marking (dpb.c) ---- */
-
 /* A picture that a PicNum or LongTermPicNum names: an entry, NULL where there is none, and its
  * fields. */
 struct h264_dpb_named {
@@ -93,74 +90,5 @@ int h264_dpb_adapt(struct h264_dpb *dpb, const struct h264_slice_header *h,
 void h264_dpb_sweep(struct h264_dpb *dpb);
 void h264_dpb_unmark_all(struct h264_dpb *dpb);
 void h264_dpb_clear(struct h264_dpb *dpb);
-
-/* ---- reference lists (ref_lists.c) ---- */
-
-/* RefPicList0 and RefPicList1 of a slice (8.2.4): fills num_ref and ref. Returns H264_ERR_DATA when
- * a modification names a picture that is not there; the lists are usable all the same. */
-int h264_ref_lists(struct h264_dpb *dpb, int32_t current_poc, struct h264_slice *slice);
-
-/* ---- picture order count (poc.c) ---- */
-
-struct h264_poc_state {
-    int32_t prev_msb, prev_lsb;     /* type 0: prevPicOrderCntMsb, prevPicOrderCntLsb */
-    uint32_t prev_frame_num;        /* types 1, 2 */
-    uint32_t prev_frame_num_offset; /* modulo 2^32, like all sums here */
-};
-
-/* 8.2.1 for a frame or a field; a field leaves the other member of poc untouched. */
-void h264_poc_derive(struct h264_poc_state *state, const struct h264_sps *sps,
-                     const struct h264_slice_header *h, int32_t poc[2]);
-/* Afterwards, when the picture is complete; poc as after the effect of operation 5. */
-void h264_poc_after(struct h264_poc_state *state, const struct h264_sps *sps,
-                    const struct h264_slice_header *h, bool reset, const int32_t poc[2]);
-
-/* ---- output (output.c) ---- */
-
-/* Pictures in order, each with one reference. */
-struct h264_queue {
-    struct h264_picture **items;
-    size_t head, count, capacity;
-};
-
-/* Room for n more pushes. */
-int h264_queue_reserve(struct h264_queue *q, size_t n);
-/* Takes a new reference. Room must be reserved. */
-void h264_queue_push(struct h264_queue *q, struct h264_picture *pic);
-struct h264_picture *h264_queue_pop(struct h264_queue *q);
-void h264_queue_free(struct h264_queue *q);
-
-/* All waiting pictures leave in order of POC (C.4.4, C.4.5.3). */
-void h264_output_flush(struct h264_dpb *dpb, struct h264_queue *out);
-/* A frame or a first field enters the DPB, or goes out at once (C.4.5.1, C.4.5.2): e, whose
- * references it takes. Bumps while no buffer is free. */
-void h264_output_store(struct h264_dpb *dpb, struct h264_dpb_entry *e, struct h264_queue *out);
-/* Pictures beyond `reorder` waiting ones leave. */
-void h264_output_trim(struct h264_dpb *dpb, unsigned reorder, struct h264_queue *out);
-
-/* ---- slice groups (slice_groups.c) ---- */
-
-/* mbToSliceGroupMap (8.2.2) of a picture with more than one slice group: map[PicSizeInMbs], by
- * macroblock address. */
-void h264_slice_group_map(const struct h264_sps *sps, const struct h264_pps *pps,
-                          const struct h264_slice_header *h, uint8_t *map);
-
-/* ---- picture construction (picture.c) ---- */
-
-/* structure: REC_FRAME, or a field */
-struct h264_picture *h264_picture_create(const struct h264_allocator *allocator,
-                                         const struct h264_sps *sps, unsigned structure);
-/* A new slice at the end of pic->slices, zeroed but for pic and index; NULL without memory. */
-struct h264_slice *h264_picture_add_slice(struct h264_picture *pic);
-/* pic->refs_held gains other, once. */
-void h264_picture_hold(struct h264_picture *pic, struct h264_picture *other);
-/* And its second field, and the colour planes of both. */
-void h264_picture_hold_frame(struct h264_picture *pic, struct h264_picture *other);
-/* The slices of a colour plane become a picture of their own that holds pic; NULL without memory.
- */
-struct h264_picture *h264_picture_take_plane(struct h264_picture *pic, unsigned plane);
-/* All slices are there: makes slice group maps and copies the slices' bytes out of `bytes`, where
- * nal_at says where a NAL unit starts. */
-int h264_picture_complete(struct h264_picture *pic, const uint8_t *bytes, size_t size);
 
 #endif

@@ -6,6 +6,8 @@
 #include "codec/abi/entropy_abi.h"
 #include "codec/cabac.h"
 #include "codec/macroblock.h"
+#include "codec/nal.h"
+#include "codec/scan.h"
 
 _Static_assert(sizeof(struct h264_mb_syntax) == 8, "the shader writes two words");
 

@@ -2,7 +2,7 @@
  *
  * Error texts and diagnostics.
  */
-#include "codec/internal.h"
+#include "codec/diag.h"
 
 const char *h264_error_text(int error)
 {

@@ -10,8 +10,11 @@
  * syntax is zero (decoded 0); motion and coeffs are undefined, and a macroblock's entries are to be
  * read only once its syntax says decoded. rec_slices is zero.
  */
-#include "codec/dpb.h"
+#include "codec/arrays.h"
+#include "codec/h264_picture.h"
+#include "codec/parameter_sets.h"
 #include "codec/sei.h"
+#include "codec/slice_groups.h"
 
 #include <stdlib.h>
 

@@ -12,7 +12,7 @@
 #define PELTON_CODEC_MACROBLOCK_H
 
 #include "codec/cabac.h"
-#include "codec/internal.h"
+#include "codec/h264.h"
 
 /* mb_edge.flags; all clear: not available */
 enum {

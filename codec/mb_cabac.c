@@ -3,6 +3,7 @@
  * Macroblock syntax elements coded with CABAC: binarizations (9.3.2) and context increments
  * (9.3.3.1). Context numbers are those of Table 9-34. Residual data is in residual_cabac_tmpl.c.
  */
+#include "codec/cabac.h"
 #include "codec/macroblock.h"
 
 /* Several bins of one syntax element. The engine is a copy, which stays in registers: that of the

@@ -3,6 +3,7 @@
  * Intra part of mb_pred() (7.3.5.1), prediction of intra modes (8.3.1.1, 8.3.2.1), and I_PCM
  * samples (7.3.5).
  */
+#include "codec/cabac.h"
 #include "codec/macroblock.h"
 
 #define NEED_A   REC_AVAIL_A

@@ -2,6 +2,7 @@
  *
  * macroblock_layer() (7.3.5), skipped macroblocks (7.4.4), and QP (7.4.5, 8.5.8).
  */
+#include "codec/cabac.h"
 #include "codec/cavlc.h"
 #include "codec/macroblock.h"
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3, shared by motion*.c, conceal.c and view.c: the state of the walk over a picture's
- * macroblocks.
+ * Step 3: the state of the walk over a picture's macroblocks, and prediction of vectors (8.4.1).
  */
-#ifndef PELTON_CODEC_MOTION_H
-#define PELTON_CODEC_MOTION_H
+#ifndef PELTON_CODEC_MOTION_DERIVE_H
+#define PELTON_CODEC_MOTION_DERIVE_H
 
-#include "codec/abi/motion_abi.h"
-#include "codec/internal.h"
+#include "codec/h264.h"
 
 #include <string.h>
 
@@ -196,59 +194,6 @@ static inline struct h264_picture *h264_colocated_plane(const struct h264_pictur
     return col && pic->colour_plane ? col->planes[pic->colour_plane - 1] : col;
 }
 
-/* Not 0 where a component of vectors beside each other, 16 bits each, is not in -1..1. */
-static inline uint64_t motion_moves(uint64_t mvs)
-{
-    const uint64_t ones = 0x0001000100010001u, tops = ones << 15;
-    uint64_t next = ((mvs & ~tops) + ones) ^ (mvs & tops); /* each and one: 0 to 2 */
-    return (next & ~(ones * 3)) | (next & next >> 1 & ones);
-}
-
-static inline bool motion_still_block(const struct rec_motion *m, int block)
-{
-    int quadrant = (block >> 1 & 1) + (block >> 3) * 2, list = m->ref_idx[0][quadrant] < 0;
-    uint32_t mv;
-    memcpy(&mv, m->mv[list][block], sizeof(mv));
-    return m->ref_idx[list][quadrant] == 0 && !motion_moves(mv);
-}
-
-/* Where all quadrants have index 0 in the list, as most have */
-static inline uint16_t motion_still_corners(const struct rec_motion *m, int list)
-{
-    uint32_t corners[4];
-    uint64_t upper, lower;
-    memcpy(&corners[0], m->mv[list][0], sizeof(corners[0]));
-    memcpy(&corners[1], m->mv[list][3], sizeof(corners[0]));
-    memcpy(&corners[2], m->mv[list][12], sizeof(corners[0]));
-    memcpy(&corners[3], m->mv[list][15], sizeof(corners[0]));
-    upper = motion_moves(corners[0] | (uint64_t)corners[1] << 32);
-    lower = motion_moves(corners[2] | (uint64_t)corners[3] << 32);
-    return (uint16_t)(((uint32_t)upper == 0) | (upper >> 32 == 0) << 3 |
-                      ((uint32_t)lower == 0) << 12 | (lower >> 32 == 0) << 15);
-}
-
-/* The entry of picture.still (codec/abi/motion_abi.h) */
-static inline uint16_t motion_still(const struct rec_motion *m, bool corners)
-{
-    uint32_t refs[2];
-    unsigned bits = 0;
-    memcpy(&refs[0], m->ref_idx[0], sizeof(refs[0])); /* each as it was written */
-    memcpy(&refs[1], m->ref_idx[1], sizeof(refs[1]));
-    if (corners && refs[0] == 0)
-        return motion_still_corners(m, 0);
-    if (corners && refs[0] == UINT32_MAX && refs[1] == 0)
-        return motion_still_corners(m, 1);
-    /* another index */
-    if (refs[0] && !(refs[0] & 0x80808080) && refs[0] == (refs[0] & 255) * 0x01010101u)
-        return 0;
-    if (refs[0] == UINT32_MAX && refs[1] == UINT32_MAX) /* intra */
-        return 0;
-    for (int block = 0; block < 16; block++)
-        if (!corners || DER_CORNERS >> block & 1)
-            bits |= (unsigned)motion_still_block(m, block) << block;
-    return (uint16_t)bits;
-}
-
 /* motion_colocated.c: colocated pictures (Table 8-6) and, where frames and fields meet, blocks
  * (8.4.1.2.1). */
 void h264_colocated_begin(struct motion_walk *w);
@@ -260,16 +205,5 @@ struct motion_colocated h264_colocated_temporal(struct motion_walk *w, int block
 
 /* DistScaleFactor (8-197, 8-198): td is DiffPicOrderCnt(pic1, pic0), not 0. */
 int h264_dist_scale_factor(int64_t tb, int64_t td);
-
-/* conceal.c: macroblocks that no slice covered are marked: they name slice slice_count. Returns
- * their number. */
-uint32_t h264_conceal_find(struct h264_picture *pic);
-/* Their records, when those of all others are complete. */
-int h264_conceal(struct h264_picture *pic);
-
-/* motion_weights.c: rec_slices but for their references, weight tables, scaling lists. */
-int h264_fill_slices(struct h264_picture *pic);
-/* pic->has_intra, has_inter, has_deblock (view.c) */
-void h264_find_kinds(struct h264_picture *pic);
 
 #endif

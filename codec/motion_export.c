@@ -4,7 +4,9 @@
  * codec/abi/motion_abi.h wants them, and the picture once its arrays have come back.
  */
 #include "codec/abi/motion_abi.h"
+#include "codec/arrays.h"
 #include "codec/motion_derive.h"
+#include "codec/slice_records.h"
 
 /* Of the colocated picture, or it is for another kind: blocks of fields of frames and of frames of
  * fields lie elsewhere (Table 8-6). */

@@ -5,7 +5,11 @@
  * may also be followed one by one while step 2 goes on. Direct modes are in motion_direct.c, MBAFF
  * frames in motion_mbaff.c.
  */
+#include "codec/col_zero.h"
+#include "codec/conceal.h"
 #include "codec/motion_grid.h"
+#include "codec/slice_decode.h"
+#include "codec/slice_records.h"
 
 /* 8.4.1.1 */
 static void derive_p_skip(struct motion_walk *w)
@@ -183,11 +187,11 @@ static void walk_picture(struct motion_walk *w)
 
 /* Of macroblocks [from, to), whose vectors are there: apart from their derivation, which this would
  * slow down by more than it takes. */
-static void note_still(const struct h264_picture *pic, uint32_t from, uint32_t to)
+static void fill_col_zero(const struct h264_picture *pic, uint32_t from, uint32_t to)
 {
     bool corners = pic->sps->direct_8x8_inference_flag;
     for (uint32_t mb = from; mb < to && pic->arrays.col_zero; mb++)
-        pic->arrays.col_zero[mb] = motion_still(&pic->arrays.motion[mb], corners);
+        pic->arrays.col_zero[mb] = motion_col_zero(&pic->arrays.motion[mb], corners);
 }
 
 /* ---- slices by themselves ---- */
@@ -250,7 +254,7 @@ bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
             w.mb_x = 0;
     }
     slice->motion_lost |= w.lost_reference;
-    note_still(pic, *from, end);
+    fill_col_zero(pic, *from, end);
     *to = slice->motion_mb = end;
     return true;
 }
@@ -296,7 +300,7 @@ int h264_picture_derive_motion(struct h264_picture *pic)
     if (missing && (error = h264_conceal(pic)) < 0)
         return error;
     if (missing || !followed)
-        note_still(pic, 0, pic->mb_count);
+        fill_col_zero(pic, 0, pic->mb_count);
     if (!missing && pic->damage.previous) {
         h264_picture_unref(pic->damage.previous);
         pic->damage.previous = NULL;

@@ -2,8 +2,10 @@
  *
  * Step 3: the slice records, with their prediction weights (8.4.2.3) and scaling lists.
  */
+#include "codec/arrays.h"
 #include "codec/macroblock.h"
 #include "codec/motion_derive.h"
+#include "codec/slice_records.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  *
  * NAL units: emulation prevention (7.4.1.1), Annex B byte stream and length-prefixed splitting.
  */
+#include "codec/h264.h"
 #include "codec/nal.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Output order: the bumping process (C.4.5). Every frame goes out; no_output_of_prior_pics_flag is
  * not obeyed, as a file's frames are all wanted.
  */
-#include "codec/dpb.h"
+#include "codec/output_order.h"
 
 #include <stdlib.h>
 

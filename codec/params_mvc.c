@@ -3,6 +3,7 @@
  * Subset sequence parameter set (7.3.2.1.3) of multiview streams: as a sequence parameter set, then
  * how views refer to each other (H.7.3.2.1.4), of which the first two views are kept.
  */
+#include "codec/diag.h"
 #include "codec/parameter_sets.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  *
  * Picture parameter set (7.3.2.2, 7.4.2.2).
  */
+#include "codec/diag.h"
 #include "codec/parameter_sets.h"
 
 #include <stdlib.h>

@@ -5,7 +5,8 @@
  * Inter Cb, Intra Cr, Inter Cr). All are kept in raster order; the mapping from list to matrix is
  * the zig-zag scan for frame and field macroblocks (8.5.6).
  */
-#include "codec/internal.h"
+#include "codec/parameter_sets.h"
+#include "codec/scan.h"
 
 bool h264_scaling_list(struct h264_bits *b, unsigned count, uint8_t *raster)
 {

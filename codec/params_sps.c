@@ -2,6 +2,7 @@
  *
  * Sequence parameter set (7.3.2.1.1, 7.4.2.1.1).
  */
+#include "codec/diag.h"
 #include "codec/parameter_sets.h"
 
 #include <stdlib.h>

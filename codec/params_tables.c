@@ -2,7 +2,8 @@
  *
  * Tables of parameter sets: scans, default scaling lists, sample aspect ratios, level limits.
  */
-#include "codec/internal.h"
+#include "codec/parameter_sets.h"
+#include "codec/scan.h"
 
 /* Table 8-13 */
 const uint8_t h264_scan_4x4[2][16] = {

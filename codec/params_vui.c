@@ -3,6 +3,7 @@
  * VUI parameters (E.1.1) and what decoding takes from them: the size of the DPB and the reordering
  * depth (A.3.1, E.2.1).
  */
+#include "codec/diag.h"
 #include "codec/parameter_sets.h"
 
 /* hrd_parameters() (E.1.2) */

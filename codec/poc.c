@@ -2,7 +2,7 @@
  *
  * Picture order count (8.2.1). Sums wrap modulo 2^32: streams may hold any values.
  */
-#include "codec/dpb.h"
+#include "codec/poc.h"
 
 static int32_t add(int32_t a, int32_t b)
 {

@@ -2,7 +2,8 @@
  *
  * A picture's records with slot numbers in them, ready to submit.
  */
-#include "codec/motion_derive.h"
+#include "codec/arrays.h"
+#include "codec/slice_records.h"
 
 /* What stands for a missing reference: any held picture with a slot, or the picture itself; of the
  * frame that a field completes the field that is there. */

@@ -3,7 +3,7 @@
  * Redundant coded slices (7.4.3, redundant_pic_cnt): decoded after all primary ones of their
  * picture, and only in place of a primary slice that was lost or damaged.
  */
-#include "codec/internal.h"
+#include "codec/slice_decode.h"
 
 /* Where the record of the macroblock at this address is. */
 static uint32_t record_of(const struct h264_picture *pic, uint32_t address)

@@ -3,7 +3,7 @@
  * Reference picture lists (8.2.4): initialisation for frames and for fields, modification, and what
  * a slice keeps of them.
  */
-#include "codec/dpb.h"
+#include "codec/ref_lists.h"
 
 /* Longest initial list (both fields of every entry, another view) or list under modification
  * (REC_MAX_REFS and the temporary element). */

@@ -2,8 +2,10 @@
  *
  * Residual parsing into 16-bit levels: both bit depths are 8.
  */
+#include "codec/cabac.h"
 #include "codec/cavlc.h"
 #include "codec/macroblock.h"
+#include "codec/scan.h"
 
 #define COEFF             int16_t
 #define NAME(x)           x##_16

@@ -2,8 +2,10 @@
  *
  * Residual parsing into 32-bit levels: a bit depth over 8; levels of 14 bits stay below 22 bits.
  */
+#include "codec/cabac.h"
 #include "codec/cavlc.h"
 #include "codec/macroblock.h"
+#include "codec/scan.h"
 
 #define COEFF             int32_t
 #define NAME(x)           x##_32

@@ -2,6 +2,8 @@
  *
  * SEI messages: collected before a picture, handed over with it.
  */
+#include "codec/bits.h"
+#include "codec/h264.h"
 #include "codec/sei.h"
 
 #include <stdlib.h>

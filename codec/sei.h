@@ -6,7 +6,6 @@
 #define PELTON_CODEC_SEI_H
 
 #include "codec/h264_sei.h"
-#include "codec/internal.h"
 
 /* Messages since the last picture; zero-initialised. */
 struct h264_sei_inbox {

@@ -2,8 +2,8 @@
  *
  * Payloads of SEI messages (D.1, semantics D.2).
  */
-#include "codec/h264_sei.h"
-#include "codec/internal.h"
+#include "codec/bits.h"
+#include "codec/h264.h"
 
 /* A payload has no trailing bits that one could look for: all its bits count. */
 static struct h264_bits payload_bits(const struct h264_sei_message *m)

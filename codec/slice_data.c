@@ -3,8 +3,11 @@
  * Step 2: slice_data() (7.3.4) of one slice into the records of its picture. Scratch keeps the
  * buffers of one worker. MBAFF frames are parsed by slice_data_mbaff.c.
  */
-#include "codec/cavlc.h"
+#include "codec/arrays.h"
+#include "codec/cabac.h"
 #include "codec/macroblock.h"
+#include "codec/nal.h"
+#include "codec/slice_decode.h"
 
 #include <stdlib.h>
 

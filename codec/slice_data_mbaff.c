@@ -4,6 +4,7 @@
  * pair: the first macroblock of it that is not skipped carries it, and a skipped top macroblock
  * takes the one that its bottom macroblock carries (7.4.4).
  */
+#include "codec/cabac.h"
 #include "codec/macroblock.h"
 
 static bool parse_macroblock(struct mb_parser *p, bool skipped)

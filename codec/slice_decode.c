@@ -3,6 +3,7 @@
  * Entry to step 2: scratch, and the variant for this processor (step2_bmi2.h).
  */
 #include "codec/macroblock.h"
+#include "codec/slice_decode.h"
 
 #include <stdlib.h>
 #ifdef H264_BMI2

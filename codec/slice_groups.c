@@ -3,7 +3,7 @@
  * Slice groups (8.2.2): the map of types 0 to 6 from map units, then from macroblock addresses, to
  * groups.
  */
-#include "codec/dpb.h"
+#include "codec/slice_groups.h"
 
 struct shape {
     uint32_t width, height, size; /* PicWidthInMbs, PicHeightInMapUnits, PicSizeInMapUnits */

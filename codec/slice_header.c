@@ -3,7 +3,9 @@
  * Slice header (7.3.3, 7.4.3) with its list modifications, weights and marking operations. Syntax
  * only: nothing here depends on pictures before. Fields and MBAFF are parsed too.
  */
-#include "codec/internal.h"
+#include "codec/diag.h"
+#include "codec/nal.h"
+#include "codec/slice_header.h"
 
 static int range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element,
                        int64_t value, const char *what)

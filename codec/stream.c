@@ -3,7 +3,10 @@
  * Step 1 of decoding: a stream of NAL units in, complete pictures in decoding order and in output
  * order out.
  */
+#include "codec/diag.h"
 #include "codec/nal.h"
+#include "codec/output_order.h"
+#include "codec/sei.h"
 #include "codec/stream.h"
 
 #include <stdlib.h>

@@ -9,8 +9,10 @@
 #ifndef PELTON_CODEC_STREAM_H
 #define PELTON_CODEC_STREAM_H
 
-#include "codec/dpb.h"
+#include "codec/damage.h"
 #include "codec/nal.h"
+#include "codec/output_order.h"
+#include "codec/poc.h"
 #include "codec/sei.h"
 
 struct h264_stored_sps {
@@ -24,23 +26,6 @@ struct h264_stored_pps {
     size_t size;
     const struct h264_pps *pps;
     uint8_t chroma_format_idc; /* with which it was parsed */
-};
-
-/* recovery.c. Damage is numbered as in h264_picture.damage. */
-struct h264_recovery_state {
-    /* Damage counts from `clean` on in pictures at or after clean_poc, from clean_before on in
-     * those before. */
-    uint32_t clean, clean_before;
-    int32_t clean_poc;
-    /* not 0: started without an IDR picture, and the recovery point is still to come: what missing
-     * references do */
-    uint32_t lost;
-    bool leading; /* pictures before leading_poc (INT32_MAX: it is not known yet) lack references */
-    bool hide;    /* because decoding started there: they are not for output */
-    int32_t leading_poc;
-    /* a recovery point was announced by picture from_id: it comes frame_cnt after from_frame_num */
-    bool pending;
-    uint32_t from_id, from_frame_num, frame_cnt;
 };
 
 struct h264_stream {
@@ -128,12 +113,6 @@ int h264_stream_reserve(struct h264_stream *s);
  * survive the sliding window; the others are not made, but FrameNumOffset counts them. */
 int h264_stream_fill_gap(struct h264_stream *s, const struct h264_sps *sps,
                          const struct h264_slice_header *h, struct h264_diag *diag);
-/* recovery.c: what the picture that h begins, whose numbers are known, has to do with damage before
- * it. */
-void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h,
-                         struct h264_picture *pic);
-/* After operation 5 in a picture of this frame_num, which is 0 now. */
-void h264_recovery_reset(struct h264_stream *s, uint32_t frame_num);
 /* No second field of the last first field comes: it is complete as it is. */
 void h264_stream_close_field(struct h264_stream *s);
 /* No further slice of s->cur comes: it is marked, stored and handed out. *stored: false where the

@@ -3,6 +3,7 @@
  * The end of a picture in both views of a stream. The picture of the second view follows that of
  * the base view in the same access unit (annex H).
  */
+#include "codec/output_order.h"
 #include "codec/stream.h"
 
 static void move_queue(struct h264_queue *from, struct h264_queue *to)

@@ -2,6 +2,10 @@
  *
  * Gaps in frame_num (8.2.5.2): frames that are inferred between two pictures.
  */
+#include "codec/diag.h"
+#include "codec/h264_picture.h"
+#include "codec/output_order.h"
+#include "codec/poc.h"
 #include "codec/stream.h"
 
 int h264_stream_reserve(struct h264_stream *s)

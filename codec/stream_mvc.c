@@ -4,6 +4,7 @@
  * base view, with its own buffer, numbers and parameter sets; its pictures may refer to the picture
  * of the base view in the same access unit.
  */
+#include "codec/nal.h"
 #include "codec/stream.h"
 
 /* The base picture in the same access unit: the one that is being parsed, or the last that was. All

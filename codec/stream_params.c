@@ -3,6 +3,9 @@
  * Parameter sets of a stream: kept as received, so that a set sent again is recognised and a PPS
  * can be parsed anew when the SPS that it names changes chroma_format_idc.
  */
+#include "codec/diag.h"
+#include "codec/nal.h"
+#include "codec/parameter_sets.h"
 #include "codec/stream.h"
 
 #include <stdlib.h>

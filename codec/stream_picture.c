@@ -3,6 +3,13 @@
  * Begin and end of a picture in step 1: activation of parameter sets, random access, marking and
  * output.
  */
+#include "codec/damage.h"
+#include "codec/diag.h"
+#include "codec/h264_picture.h"
+#include "codec/output_order.h"
+#include "codec/parameter_sets.h"
+#include "codec/poc.h"
+#include "codec/sei.h"
 #include "codec/stream.h"
 
 #include <stdlib.h>

@@ -2,6 +2,12 @@
  *
  * Slices: which picture they belong to (7.4.1.2.4), and what a slice carries away for its decode.
  */
+#include "codec/diag.h"
+#include "codec/h264_picture.h"
+#include "codec/nal.h"
+#include "codec/parameter_sets.h"
+#include "codec/ref_lists.h"
+#include "codec/slice_header.h"
 #include "codec/stream.h"
 
 #include <stdlib.h>

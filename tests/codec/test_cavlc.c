@@ -4,7 +4,7 @@
  * as the standard says are decoded to the same coefficients.
  */
 #include "codec/cavlc.h"
-#include "codec/internal.h"
+#include "codec/scan.h"
 #include "tests/codec/cavlc_codes.h"
 
 #include <setjmp.h>

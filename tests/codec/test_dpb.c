@@ -3,7 +3,7 @@
  * Step 1 on streams made here: marking, reference lists, gaps in frame_num. Pictures are named by
  * their id, which counts up in decoding order.
  */
-#include "codec/internal.h"
+#include "codec/h264.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

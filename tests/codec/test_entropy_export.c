@@ -4,7 +4,8 @@
  * slices, and what is not taken back.
  */
 #include "codec/abi/entropy_abi.h"
-#include "codec/internal.h"
+#include "codec/h264.h"
+#include "codec/nal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

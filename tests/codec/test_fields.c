@@ -3,7 +3,8 @@
  * Step 1 of field pictures, slice groups, slices in any order, data partitions and separate colour
  * planes, on streams made here.
  */
-#include "codec/dpb.h"
+#include "codec/bits.h"
+#include "codec/slice_groups.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * Step 1 on streams made here: picture order count and the order of output.
  */
-#include "codec/internal.h"
+#include "codec/h264.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,8 @@
  * truncation.
  */
 #include "headerwriter.h"
-#include "codec/internal.h"
+#include "codec/parameter_sets.h"
+#include "codec/scan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

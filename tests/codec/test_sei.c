@@ -3,6 +3,8 @@
  * SEI messages: splitting a NAL unit, limits, every payload that is read, truncation of each.
  */
 #include "bitwriter.h"
+#include "codec/bits.h"
+#include "codec/h264.h"
 #include "codec/sei.h"
 
 #include <setjmp.h>

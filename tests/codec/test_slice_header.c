@@ -3,7 +3,8 @@
  * Slice headers: values, limits of counts, truncation, damage.
  */
 #include "headerwriter.h"
-#include "codec/internal.h"
+#include "codec/parameter_sets.h"
+#include "codec/slice_header.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,8 @@
  * Step 1 as a whole on streams made here: slices and pictures, where decoding starts, parameter
  * sets, avcC, failing allocations, noise.
  */
-#include "codec/internal.h"
+#include "codec/arrays.h"
+#include "codec/bits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

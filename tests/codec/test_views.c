@@ -3,7 +3,7 @@
  * Step 1 of streams of two views (annex H), on streams made here: what the lists of the second view
  * hold.
  */
-#include "codec/dpb.h"
+#include "codec/h264.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

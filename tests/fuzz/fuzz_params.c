@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "codec/internal.h"
+#include "codec/parameter_sets.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * libFuzzer target: SEI messages up to the bytes that a reader gets. The input is six bytes that
  * choose what the VUI says, and one or two NAL units: those of a frame, or of both fields.
  */
+#include "codec/h264.h"
 #include "codec/sei.h"
 #include "daemon/worker/source/side_data.h"
 #include "proto/wire_side.h"

@@ -4,7 +4,8 @@
  */
 #include "fuzz.h"
 
-#include "codec/internal.h"
+#include "codec/bits.h"
+#include "codec/slice_header.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  */
 #include "mbw.h"
 
-#include "codec/dpb.h"
+#include "codec/slice_groups.h"
 
 #include <string.h>
 

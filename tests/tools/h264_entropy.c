@@ -12,7 +12,8 @@
  * where there is another one. Exit status: 0 every macroblock was decoded without error, 1 not so,
  * 2 usage or file error.
  */
-#include "codec/internal.h"
+#include "codec/arrays.h"
+#include "codec/slice_decode.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
 

@@ -8,7 +8,7 @@
  * -q prints totals only, -l outputs with low delay. Exit status 1: the file cannot be read; 0
  * otherwise, errors of the stream included.
  */
-#include "codec/internal.h"
+#include "codec/h264.h"
 #include "tests/tools/annexb.h"
 #include "tests/tools/read_file.h"
 

@@ -9,8 +9,8 @@
  * slice can have; PELTON_TEST_ENTROPY_BATCHES=N has memory for N batches only;
  * PELTON_TEST_LOSE_ENTROPY=N loses the device, as far as entropy decoding goes, at the N-th batch.
  */
+#include "codec/abi/entropy_abi.h"
 #include "codec/h264.h"
-#include "codec/internal.h"
 #include "gpu/h264/gpu_entropy.h"
 #include "tests/daemon/worker/reference.h"
 #include "tests/tools/random.h"

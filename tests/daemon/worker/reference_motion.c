@@ -9,8 +9,8 @@
  * PELTON_TEST_BAD_MOTION=N: every N-th picture is DER_BAD, with noise where its results were to be;
  * PELTON_TEST_LOSE_MOTION=N: from the N-th batch on all of them fail.
  */
+#include "codec/abi/motion_abi.h"
 #include "codec/h264.h"
-#include "codec/internal.h"
 #include "gpu/h264/gpu_motion.h"
 #include "tests/daemon/worker/reference.h"
 #include "tests/tools/random.h"

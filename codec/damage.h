@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Damage of pictures, by number: see struct h264_damage. Damage ends at IDR pictures and at
+ * recovery points (D.2.8).
+ */
+#ifndef PELTON_CODEC_DAMAGE_H
+#define PELTON_CODEC_DAMAGE_H
+
+#include "codec/h264.h"
+
+/* The damage that pictures of a stream have before them. */
+struct h264_recovery_state {
+    /* Damage counts from `clean` on in pictures at or after clean_poc, from clean_before on in
+     * those before. */
+    uint32_t clean, clean_before;
+    int32_t clean_poc;
+    /* not 0: started without an IDR picture, and the recovery point is still to come: what missing
+     * references do */
+    uint32_t lost;
+    bool leading; /* pictures before leading_poc (INT32_MAX: it is not known yet) lack references */
+    bool hide;    /* because decoding started there: they are not for output */
+    int32_t leading_poc;
+    /* a recovery point was announced by picture from_id: it comes frame_cnt after from_frame_num */
+    bool pending;
+    uint32_t from_id, from_frame_num, frame_cnt;
+};
+
+struct h264_stream;
+
+/* The number of damage that happens in picture `id`; above 1. */
+uint32_t h264_damage_of(uint32_t id);
+/* The picture that h begins, whose numbers are known: sets its damage and follows recovery. */
+void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *h,
+                         struct h264_picture *pic);
+/* After memory_management_control_operation 5 in a picture of this frame_num, which is 0 now. */
+void h264_recovery_reset(struct h264_stream *s, uint32_t frame_num);
+
+#endif
