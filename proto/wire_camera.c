@@ -7,7 +7,13 @@
 #include <string.h>
 
 #define CAMERA_FIELDS(X)                                                                           \
-    X(exposure_us) X(analogue_gain) X(digital_gain) X(red_gain) X(blue_gain) X(mean) X(clipped)
+    X(exposure_us)                                                                                 \
+    X(analogue_gain)                                                                               \
+    X(digital_gain)                                                                                \
+    X(red_gain)                                                                                    \
+    X(blue_gain)                                                                                   \
+    X(mean)                                                                                        \
+    X(clipped)
 
 void wire_camera_from(const struct pelton_camera *in, Pelton__Camera *out)
 {

@@ -118,8 +118,18 @@ _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of
     X(max_fps)                                                                                     \
     X(depth)                                                                                       \
     X(loop)                                                                                        \
-    X(realtime) X(loops) X(start_us) X(duration_us) X(max_frames) X(on_error) X(any_pix_fmt)       \
-        X(side_data) X(views) X(fields) X(blur_width) X(blur_height)
+    X(realtime)                                                                                    \
+    X(loops)                                                                                       \
+    X(start_us)                                                                                    \
+    X(duration_us)                                                                                 \
+    X(max_frames)                                                                                  \
+    X(on_error)                                                                                    \
+    X(any_pix_fmt)                                                                                 \
+    X(side_data)                                                                                   \
+    X(views)                                                                                       \
+    X(fields)                                                                                      \
+    X(blur_width)                                                                                  \
+    X(blur_height)
 #define OPEN_COPY(field) out->field = in->field;
 
 void wire_open_from(const struct pelton_open_params *in, struct wire_stretch stretch,
@@ -193,11 +203,29 @@ int wire_open_to(const Pelton__Open *in, struct pelton_open_params *out,
     X(frames)                                                                                      \
     X(corrupt)                                                                                     \
     X(dropped)                                                                                     \
-    X(bytes_in) X(bytes_uploaded) X(bytes_delivered) X(worker_restarts) X(memory_host)             \
-        X(memory_gpu) X(wall) X(cpu_demux) X(cpu_entropy) X(cpu_motion) X(cpu_submit)              \
-            X(gpu_upload) X(gpu_classify) X(gpu_residual) X(gpu_inter) X(gpu_intra) X(gpu_deblock) \
-                X(gpu_deliver) X(device_bandwidth) X(gpu_entropy) X(gpu_entropy_pictures)          \
-                    X(cpu_device) X(cpu_wait)
+    X(bytes_in)                                                                                    \
+    X(bytes_uploaded)                                                                              \
+    X(bytes_delivered)                                                                             \
+    X(worker_restarts)                                                                             \
+    X(memory_host)                                                                                 \
+    X(memory_gpu)                                                                                  \
+    X(wall)                                                                                        \
+    X(cpu_demux)                                                                                   \
+    X(cpu_entropy)                                                                                 \
+    X(cpu_motion)                                                                                  \
+    X(cpu_submit)                                                                                  \
+    X(gpu_upload)                                                                                  \
+    X(gpu_classify)                                                                                \
+    X(gpu_residual)                                                                                \
+    X(gpu_inter)                                                                                   \
+    X(gpu_intra)                                                                                   \
+    X(gpu_deblock)                                                                                 \
+    X(gpu_deliver)                                                                                 \
+    X(device_bandwidth)                                                                            \
+    X(gpu_entropy)                                                                                 \
+    X(gpu_entropy_pictures)                                                                        \
+    X(cpu_device)                                                                                  \
+    X(cpu_wait)
 
 void wire_stats_from(const struct pelton_stats *in, Pelton__StatsReply *out)
 {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the Python tests share: a peltond of their own, decoding through it, comparing with FFmpeg."""
+"""What the Python tests share: a peltond of their own, decoding through it, comparing with
+FFmpeg."""
 import os, pathlib, socket, subprocess, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -9,9 +10,11 @@ SEED = os.environ.get("PELTON_SEED", time.strftime("%Y%m%d", time.gmtime()))
 
 
 def add_arguments(p):
-    p.add_argument("--bin", default=os.environ.get("PELTON_BINARY_DIR", str(ROOT / "build")) + "/bin")
+    p.add_argument("--bin", default=os.environ.get("PELTON_BINARY_DIR", str(ROOT / "build")) +
+                   "/bin")
     p.add_argument("--device", default="auto")
-    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="configuration of the daemon; the value \"day\" is the day's seed")
+    p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                   help="configuration of the daemon; the value \"day\" is the day's seed")
     p.add_argument("--ffmpeg", default="ffmpeg")
     p.add_argument("--only", help="part of a name")
     p.add_argument("--jobs", type=int, default=2)
@@ -25,7 +28,8 @@ def listens(path):
 
 
 class Daemon:
-    """A peltond on a socket of its own, ended with the block; its log must stay free of validation messages."""
+    """A peltond on a socket of its own, ended with the block; its log must stay free of validation
+    messages."""
 
     def __init__(self, args, *more, env=None):
         self.dir = tempfile.TemporaryDirectory()
@@ -34,7 +38,8 @@ class Daemon:
         command = [args.bin + "/peltond", "--socket", self.socket, "--device", args.device]
         for kv in args.set:
             command += ["-c", kv.replace("=day", "=" + SEED)]
-        self.process = subprocess.Popen(command + list(more), stdout=self.log, stderr=self.log, env=env)
+        self.process = subprocess.Popen(command + list(more), stdout=self.log, stderr=self.log,
+                                        env=env)
 
     def __enter__(self):
         for _ in range(200):
@@ -63,21 +68,26 @@ class Daemon:
 
 
 def decode(args, daemon, path, fmt, *more):
-    command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error", *more, "-i", path, "-f", fmt, "-"]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=args.timeout)
+    command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error",
+               *more, "-i", path, "-f", fmt, "-"]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=args.timeout)
 
 
 def decode_pipe(args, daemon, path, fmt, *more):
     """The same from a pipe, which is a live stream."""
-    command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error", *more, "-i", "-", "-f", fmt, "-"]
+    command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error",
+               *more, "-i", "-", "-f", fmt, "-"]
     with open(path, "rb") as stream:
-        return subprocess.run(command, input=stream.read(), capture_output=True, timeout=args.timeout)
+        return subprocess.run(command, input=stream.read(), capture_output=True,
+                              timeout=args.timeout)
 
 
 def ffmpeg_framemd5(args, path):
     """FFmpeg's own decoder: the oracle."""
     # -cpuflags 0: FFmpeg's assembly departs from its own C code in weighted prediction above 8 bits
-    command = [args.ffmpeg, "-v", "error", "-nostdin", "-cpuflags", "0", "-flags", "unaligned", "-i", path, "-autoscale", "0",
+    command = [args.ffmpeg, "-v", "error", "-nostdin", "-cpuflags", "0", "-flags", "unaligned",
+               "-i", path, "-autoscale", "0",
                "-f", "framemd5", "-"]
     return subprocess.run(command, capture_output=True, timeout=args.timeout).stdout.decode()
 
@@ -86,7 +96,8 @@ def x264_source(options):
     """The pixel format that x264 gets for these options, so that it converts nothing but to RGB."""
     words = options.split()
     option = lambda name, default: words[words.index(name) + 1] if name in words else default
-    family = {"i420": "yuv420p", "i422": "yuv422p", "i444": "yuv444p", "rgb": "yuv444p", "i400": "gray"}[option("--output-csp", "i420")]
+    family = {"i420": "yuv420p", "i422": "yuv422p", "i444": "yuv444p", "rgb": "yuv444p",
+              "i400": "gray"}[option("--output-csp", "i420")]
     return family + ("10le" if option("--output-depth", "8") == "10" else "")
 
 
@@ -105,7 +116,8 @@ def failure(run):
     """None, or how a decode failed."""
     if run.returncode == 0:
         return None
-    return "exit %d: %s" % (run.returncode, run.stderr.decode(errors="replace").strip().replace("\n", " | "))
+    return "exit %d: %s" % (run.returncode,
+                            run.stderr.decode(errors="replace").strip().replace("\n", " | "))
 
 
 def compare_framemd5(args, daemon, path, *more):
@@ -114,15 +126,18 @@ def compare_framemd5(args, daemon, path, *more):
 
 
 def session_frames(text):
-    """What session_decode --frames says, without the flag of the last frame, which is known in time or not."""
+    """What session_decode --frames says, without the flag of the last frame, which is known in time
+    or not."""
     lines = [line.split() for line in text.splitlines()]
-    return [line if len(line) < 4 else line[:3] + [int(line[3]) & ~FLAG_LAST] + line[4:] for line in lines]
+    return [line if len(line) < 4 else line[:3] + [int(line[3]) & ~FLAG_LAST] + line[4:]
+            for line in lines]
 
 
 def session_difference(got, want, gpu_motion=False):
-    """None, or how the session_frames differ. gpu_motion: of the first ones motion may have been derived on the GPU. Which references
-    macroblocks use is not known of pictures whose records are there alone, so these may be marked as damaged where want is not, and never
-    the other way round."""
+    """None, or how the session_frames differ. gpu_motion: of the first ones motion may have been
+    derived on the GPU. Which references macroblocks use is not known of pictures whose records are
+    there alone, so these may be marked as damaged where want is not, and never the other way
+    round."""
     if len(got) != len(want):
         return "%d lines, not %d" % (len(got), len(want))
     for a, b in zip(got, want):

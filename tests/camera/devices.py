@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by themselves, JPEG, H.264, memory, plugging in and out.
+"""Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by
+themselves, JPEG, H.264, memory, plugging in and out.
 devices.py NAME... vivid.py is about the kernel's own."""
-import argparse, concurrent.futures, json, os, pathlib, random, signal, subprocess, sys, tempfile, threading, time
+import argparse, concurrent.futures, json, os, pathlib, random, signal, subprocess, sys, tempfile
+import threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -34,14 +36,19 @@ def forget(path):
 
 
 def environment(args, prefix):
-    """--preload is AddressSanitizer's library, which has to come first; what it says is looked for in the end, as a worker that dies is started again."""
-    env = {**os.environ, "V4L2_SHIM": prefix, "LD_PRELOAD": ":".join(filter(None, [args.preload, args.bin + "/v4l2_shim.so"]))}
-    return {**env, "ASAN_OPTIONS": f"detect_leaks=0:log_path={args.folder}/asan"} if args.preload else env
+    """--preload is AddressSanitizer's library, which has to come first; what it says is looked for
+    in the end, as a worker that dies is started again."""
+    env = {**os.environ, "V4L2_SHIM": prefix,
+           "LD_PRELOAD": ":".join(filter(None, [args.preload, args.bin + "/v4l2_shim.so"]))}
+    return ({**env, "ASAN_OPTIONS": f"detect_leaks=0:log_path={args.folder}/asan"} if args.preload
+            else env)
 
 
 def pipe(args, uri, fmt, frames, env):
-    command = [args.bin + "/pelton", "pipe", "--device", "cpu", "-loglevel", "error", uri, "-f", "rawvideo", "--pix-fmt", fmt, "-frames:v", str(frames)]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=env, timeout=args.timeout)
+    command = [args.bin + "/pelton", "pipe", "--device", "cpu", "-loglevel", "error", uri, "-f",
+               "rawvideo", "--pix-fmt", fmt, "-frames:v", str(frames)]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=env,
+                          timeout=args.timeout)
 
 
 def drawn(fourcc, sequence, fmt):
@@ -75,9 +82,11 @@ def wrong_pixels(rgb, sequence):
     for y in range(0, HEIGHT, 5):
         for x in range(0, WIDTH, 7):
             luma = (x + 2 * y + sequence) % 220 / 219 * 255
-            cb, cr = (64 + x // 2 % 128 - 128) / 224 * 255, (240 - (HEIGHT // 2 - 1 - y // 2) % 200 - 128) / 224 * 255
+            cb, cr = (64 + x // 2 % 128 - 128) / 224 * 255, (240 - (HEIGHT // 2 - 1 - y // 2) %
+                                                             200 - 128) / 224 * 255
             wanted = (luma + 1.402 * cr, luma - 0.344136 * cb - 0.714136 * cr, luma + 1.772 * cb)
-            wrong += any(abs(min(255, max(0, v)) - got) > 0.51 for v, got in zip(wanted, rgb[3 * (y * WIDTH + x):][:3]))
+            wrong += any(abs(min(255, max(0, v)) - got) > 0.51 for v,
+                         got in zip(wanted, rgb[3 * (y * WIDTH + x):][:3]))
     return wrong
 
 
@@ -87,68 +96,90 @@ def pictures(args, folder):
     env = environment(args, path)
     for fourcc in ("YUYV", "UYVY", "NV12", "NV21", "YU12"):
         for fmt, padding in (("yuv420p", 0), ("nv12", 32), ("gray", 0)):
-            describe(path, formats=fourcc, stride=WIDTH * (2 if fourcc in ("YUYV", "UYVY") else 1) + padding)
+            describe(path, formats=fourcc, stride=WIDTH * (2 if fourcc in ("YUYV", "UYVY")
+                                                           else 1) + padding)
             p = pipe(args, "v4l2://" + path, fmt, 3, env)
             size = len(drawn(fourcc, 0, fmt))
             got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
             good = len(got) == 3 and all(as_drawn(g, fourcc, fmt) for g in got)
-            check(good, f"pictures: {fourcc} to {fmt}: {len(got)} frames, as drawn {p.stderr.decode().strip()}")
+            check(good, f"pictures: {fourcc} to {fmt}: {len(got)} frames, as drawn "
+                        f"{p.stderr.decode().strip()}")
     describe(path, formats="YUYV")
     p = pipe(args, "v4l2://" + path, "rgb24", 1, env)
-    check(len(p.stdout) == 3 * WIDTH * HEIGHT, f"pictures: YUYV to rgb24: {len(p.stdout)} bytes {p.stderr.decode().strip()}")
-    wrong = min(wrong_pixels(p.stdout, n) for n in range(220)) if len(p.stdout) == 3 * WIDTH * HEIGHT else -1
+    check(len(p.stdout) == 3 * WIDTH * HEIGHT,
+          f"pictures: YUYV to rgb24: {len(p.stdout)} bytes {p.stderr.decode().strip()}")
+    wrong = min(wrong_pixels(p.stdout, n)
+                for n in range(220)) if len(p.stdout) == 3 * WIDTH * HEIGHT else -1
     check(wrong == 0, f"pictures: YUYV to rgb24: {wrong} pixels are not what BT.601 says")
 
 
 def planes(args, folder):
-    """Multi-planar devices, whose frames come in one piece of memory or several, mapped or written to our memory."""
+    """Multi-planar devices, whose frames come in one piece of memory or several, mapped or written
+    to our memory."""
     path = folder + "/video6"
     env = environment(args, path)
-    for fourcc, offset, can, wanted in (("YUYV", 0, 1, "memory 2"), ("NV12", 64, 1, "memory 2"), ("YU12", 64, 1, "memory 1"), ("NM12", 0, 1, "memory 1"),
-                                        ("NM21", 128, 0, "memory 1"), ("YM12", 64, 0, "memory 1"), ("RGGB", 64, 1, "memory 2")):
+    for fourcc, offset, can, wanted in (("YUYV", 0, 1, "memory 2"), ("NV12", 64, 1, "memory 2"),
+                                        ("YU12", 64, 1, "memory 1"), ("NM12", 0, 1, "memory 1"),
+                                        ("NM21", 128, 0, "memory 1"), ("YM12", 64, 0, "memory 1"),
+                                        ("RGGB", 64, 1, "memory 2")):
         fmt = "yuv420p" if fourcc != "RGGB" else "gray"
-        describe(path, formats=fourcc, multi=1, offset=offset, userptr=can, stride=WIDTH * (2 if fourcc == "YUYV" else 1) + 32)
+        describe(path, formats=fourcc, multi=1, offset=offset, userptr=can,
+                 stride=WIDTH * (2 if fourcc == "YUYV" else 1) + 32)
         forget(path)
         p = pipe(args, "v4l2://" + path, fmt, 3, env)
         size = WIDTH * HEIGHT * 3 // 2 if fmt == "yuv420p" else WIDTH * HEIGHT
         got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
         drawn_so = fmt == "gray" or all(as_drawn(g, fourcc, fmt) for g in got)
         rising = fmt != "gray" or all(g[WIDTH * 20 + 8] < g[WIDTH * 20 + 40] for g in got)
-        check(len(got) == 3 and drawn_so and rising and wanted in log(path), f"planes: {fourcc}, {offset} bytes before: {len(got)} frames, as drawn, {log(path)[-1:]} {p.stderr.decode().strip()}")
+        check(len(got) == 3 and drawn_so and rising and wanted in log(path),
+              f"planes: {fourcc}, {offset} bytes before: {len(got)} frames, as drawn, "
+              f"{log(path)[-1:]} {p.stderr.decode().strip()}")
 
 
 def lies(args, folder):
-    """A driver that says what cannot be: its frames are dropped and counted, its formats refused."""
+    """A driver that says what cannot be: its frames are dropped and counted, its formats
+    refused."""
     path = folder + "/video7"
     env = environment(args, path)
-    for fourcc, lie, wanted in (("NM12", "offset", b""), ("NM12", "used", b""), ("YUYV", "used", b""), ("NM12", "stride", b"cannot be developed"), ("YM12", "pieces", b"cannot be developed"),
+    for fourcc, lie, wanted in (("NM12", "offset", b""), ("NM12", "used", b""),
+                                ("YUYV", "used", b""), ("NM12", "stride", b"cannot be developed"),
+                                ("YM12", "pieces", b"cannot be developed"),
                                 ("NV12", "index", b"a buffer that is not there")):
         describe(path, formats=fourcc, multi=1, lie=lie)
         command = [args.bin + "/camera_watch", "--patience", "6", "v4l2://" + path]
         p = subprocess.run(command, capture_output=True, env=env, timeout=args.timeout)
         lines = p.stdout.splitlines()
-        good = not any(l.startswith(b"frame") for l in lines) and p.returncode == 1 and wanted in p.stdout + p.stderr
-        check(good, f"lies: {fourcc}, {lie}: exit code {p.returncode}, {lines[:1]} {p.stderr.decode().splitlines()[:1]}")
+        good = not any(l.startswith(b"frame")
+                       for l in lines) and p.returncode == 1 and wanted in p.stdout + p.stderr
+        check(good, f"lies: {fourcc}, {lie}: exit code {p.returncode}, {lines[:1]} "
+                    f"{p.stderr.decode().splitlines()[:1]}")
 
 
 def shared(args, folder):
-    """Several readers of one camera, some of the same format: each gets whole frames, one for each sequence number. (The shim stands for being
-    opened once at a time: with a format nobody opens the device to ask for it.)"""
+    """Several readers of one camera, some of the same format: each gets whole frames, one for each
+    sequence number. (The shim stands for being opened once at a time: with a format nobody opens
+    the device to ask for it.)"""
     path, config = folder + "/video9", folder + "/shared.yaml"
     describe(path, formats="YUYV", fps=30)
     with open(config, "w") as f:
         f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{path}\", format: YUYV}}\n")
     with t.Daemon(args, "-c", config, env=environment(args, path)) as daemon:
-        holder = Reader(args, daemon.socket, "source:cam") # so that the device stays open, whoever comes late
+        # so that the device stays open, whoever comes late
+        holder = Reader(args, daemon.socket, "source:cam")
         holder.wait_frame(time.monotonic(), 20)
-        wanted = [("nv12", 20), ("yuv420p", 50), ("nv12", 60), ("gray", 40), ("nv12", 40), ("yuv420p", 20)]
-        readers = [(fmt, n, subprocess.Popen([args.bin + "/pelton", "pipe", "--socket", daemon.socket, "-loglevel", "error", "cam", "-f", "rawvideo", "--pix-fmt", fmt,
-                                              "-frames:v", str(n)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)) for fmt, n in wanted]
+        wanted = [("nv12", 20), ("yuv420p", 50), ("nv12", 60), ("gray", 40), ("nv12", 40),
+                  ("yuv420p", 20)]
+        readers = [(fmt, n, subprocess.Popen([args.bin + "/pelton", "pipe", "--socket",
+                                              daemon.socket, "-loglevel", "error", "cam", "-f",
+                                              "rawvideo", "--pix-fmt", fmt,
+                                              "-frames:v", str(n)], stdin=subprocess.DEVNULL,
+                                              stdout=subprocess.PIPE)) for fmt, n in wanted]
         def read(reader):
             """One stands still for a while, in which the newest frames replace those before."""
             if reader is not readers[2]:
                 return reader[2].communicate(timeout=args.timeout)[0]
-            begin = os.read(reader[2].stdout.fileno(), 1) # past the buffer, which communicate() does not look into
+            # past the buffer, which communicate() does not look into
+            begin = os.read(reader[2].stdout.fileno(), 1)
             reader[2].send_signal(signal.SIGSTOP)
             time.sleep(0.5)
             reader[2].send_signal(signal.SIGCONT)
@@ -158,7 +189,9 @@ def shared(args, folder):
             for (fmt, n, _), out in zip(readers, pool.map(read, readers)):
                 size = len(drawn("YUYV", 0, fmt))
                 got = [out[i:i + size] for i in range(0, len(out), size)]
-                good = len(got) == n and all(as_drawn(g, "YUYV", fmt) for g in got) and all(a[0] != b[0] for a, b in zip(got, got[1:]))
+                good = len(got) == n and all(as_drawn(g, "YUYV", fmt)
+                                             for g in got) and all(a[0] != b[0] for a,
+                                                                   b in zip(got, got[1:]))
                 check(good, f"shared: {fmt}: {len(got)} frames of {n}, as drawn")
         holder.end()
 
@@ -167,27 +200,38 @@ def choice(args, folder):
     """Without a format: the preferred one that is fast enough."""
     path = folder + "/video1"
     env = environment(args, path)
-    cases = [("YUYV,NV12", "30", 30, "NV12"), ("MJPG,YUYV", "60,10", 30, "MJPG"), ("MJPG,YUYV", "60,10", 10, "YUYV"), ("YUYV,RGGB", "60,60", 60, "SRGGB8"),
-             ("GREY,UYVY", "30", 30, "UYVY"), (",".join(f"X{n:03}" for n in range(80)) + ",RGGB", "30", 30, "SRGGB8")]
+    cases = [("YUYV,NV12", "30", 30, "NV12"), ("MJPG,YUYV", "60,10", 30, "MJPG"),
+             ("MJPG,YUYV", "60,10", 10, "YUYV"), ("YUYV,RGGB", "60,60", 60, "SRGGB8"),
+             ("GREY,UYVY", "30", 30, "UYVY"), (",".join(f"X{n:03}" for n in range(80)) + ",RGGB",
+                                               "30", 30, "SRGGB8")]
     for formats, fps, wish, wanted in cases:
         describe(path, formats=formats, fps=fps)
-        p = subprocess.run([args.bin + "/pelton", "info", "--device", "cpu", f"v4l2://{path}?fps={wish}"], capture_output=True, text=True, env=env, timeout=args.timeout)
-        check(wanted + "," in p.stdout, f"choice: of {formats[:20]} at {fps} fps for {wish} fps: {wanted} {p.stderr.strip()}")
+        p = subprocess.run([args.bin + "/pelton", "info", "--device", "cpu",
+                            f"v4l2://{path}?fps={wish}"], capture_output=True, text=True, env=env,
+                            timeout=args.timeout)
+        check(wanted + "," in p.stdout,
+              f"choice: of {formats[:20]} at {fps} fps for {wish} fps: {wanted} {p.stderr.strip()}")
 
 
 def control(args, folder):
-    """Its exposure is the camera's own business until somebody sets it, or asks for exposure control."""
+    """Its exposure is the camera's own business until somebody sets it, or asks for exposure
+    control."""
     path = folder + "/video2"
     env = environment(args, path)
     describe(path, formats="YUYV", auto=1)
-    for more, uri, wanted in ((["--frames", "20"], "", None), (["--frames", "20", "--set", "ExposureTime=5000"], "", ["auto 1", "time 50"]),
+    for more, uri, wanted in ((["--frames", "20"], "", None),
+                              (["--frames", "20", "--set", "ExposureTime=5000"], "",
+                               ["auto 1", "time 50"]),
                               (["--frames", "5"], "?ae.enable=yes", ["auto 1"])):
         forget(path)
-        p = subprocess.run([args.bin + "/camera_watch", *more, "v4l2://" + path + uri], capture_output=True, text=True, env=env, timeout=args.timeout)
+        p = subprocess.run([args.bin + "/camera_watch", *more, "v4l2://" + path + uri],
+                           capture_output=True, text=True, env=env, timeout=args.timeout)
         said = [l for l in log(path) if not l.startswith("memory")]
         frames = [l.split() for l in p.stdout.splitlines() if l.startswith("frame")]
-        good = said == [] and all(float(f[2]) == 0 for f in frames) if wanted is None else said[:len(wanted)] == wanted
-        check(good and len(frames) == int(more[1]), f"control: {' '.join(more)} {uri}: {len(frames)} frames, the device heard {said[:3]}")
+        good = (said == [] and all(float(f[2]) == 0 for f in frames) if wanted is None
+                else said[:len(wanted)] == wanted)
+        check(good and len(frames) == int(more[1]),
+              f"control: {' '.join(more)} {uri}: {len(frames)} frames, the device heard {said[:3]}")
         if wanted == ["auto 1", "time 50"]:
             check(float(frames[-1][2]) == 5000, f"control: exposure in effect {frames[-1][2]}")
 
@@ -196,11 +240,13 @@ def jpeg_frames(args, folder, sampling, count):
     """Frames of FFmpeg's encoder, and what FFmpeg decodes them to, as yuv420p of full range."""
     path = f"{folder}/{sampling}.mjpeg"
     source = ["-f", "lavfi", "-i", f"testsrc2=size={WIDTH}x{HEIGHT}"]
-    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", str(count), "-c:v", "mjpeg", "-q:v", "3", "-pix_fmt", sampling, path], check=True)
+    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", str(count),
+                    "-c:v", "mjpeg", "-q:v", "3", "-pix_fmt", sampling, path], check=True)
     data = open(path, "rb").read()
     cuts = [i for i in range(len(data)) if data[i:i + 3] == b"\xff\xd8\xff"] + [len(data)]
     frames = [data[a:b] for a, b in zip(cuts, cuts[1:])]
-    planes = subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-i", path, "-f", "rawvideo", "-pix_fmt", sampling, "-"], capture_output=True, check=True).stdout
+    planes = subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-i", path, "-f", "rawvideo",
+                             "-pix_fmt", sampling, "-"], capture_output=True, check=True).stdout
     return frames, planes
 
 
@@ -211,7 +257,8 @@ def write_stream(path, frames):
 
 
 def jpeg(args, folder):
-    """JPEG of every sampling, exactly as FFmpeg decodes it; damaged frames are dropped and counted."""
+    """JPEG of every sampling, exactly as FFmpeg decodes it; damaged frames are dropped and
+    counted."""
     path, stream = folder + "/video3", folder + "/stream3"
     env = environment(args, path)
     luma, quarter = WIDTH * HEIGHT, WIDTH * HEIGHT // 4
@@ -224,21 +271,26 @@ def jpeg(args, folder):
         got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
         theirs = [planes[i:i + one] for i in range(0, len(planes), one)]
         same = lambda a, b: a[:luma] == b[:luma] and (sampling != "yuvj420p" or a == b)
-        check(len(got) == 4 and all(any(same(g, f) for f in theirs) for g in got), f"jpeg: {sampling}: {len(got)} frames as FFmpeg's {p.stderr.decode().strip()}")
+        check(len(got) == 4 and all(any(same(g, f) for f in theirs) for g in got),
+              f"jpeg: {sampling}: {len(got)} frames as FFmpeg's {p.stderr.decode().strip()}")
     frames, _ = jpeg_frames(args, folder, "yuvj420p", 4)
     write_stream(stream, [frames[0], frames[1][:300], b"\0" * 900, frames[2], b"\xff\xd8"])
     describe(path, formats="MJPG", stream=stream)
-    p = subprocess.run([args.bin + "/camera_watch", "--frames", "20", "v4l2://" + path], capture_output=True, text=True, env=env, timeout=args.timeout)
+    p = subprocess.run([args.bin + "/camera_watch", "--frames", "20", "v4l2://" + path],
+                       capture_output=True, text=True, env=env, timeout=args.timeout)
     lines = [l.split() for l in p.stdout.splitlines() if l.startswith("frame")]
     dropped = int(lines[-1][9]) - int(lines[0][9]) if lines else 0
-    check(len(lines) == 20 and dropped >= 19, f"jpeg: {len(lines)} frames, {dropped} damaged ones dropped {p.stdout.splitlines()[-1:] if not lines else ''}")
+    check(len(lines) == 20 and dropped >= 19,
+          f"jpeg: {len(lines)} frames, {dropped} damaged ones dropped "
+          f"{p.stdout.splitlines()[-1:] if not lines else ''}")
 
 
 class Reader:
     """camera_watch in the background, its lines with the time they came."""
 
     def __init__(self, args, socket, uri, patience=60, command=None, env=None):
-        command = command or [args.bin + "/camera_watch", "--socket", socket, "--patience", str(patience), uri]
+        command = command or [args.bin + "/camera_watch", "--socket", socket, "--patience",
+                              str(patience), uri]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
         self.lines = []
         self.thread = threading.Thread(target=self.read, daemon=True)
@@ -274,10 +326,17 @@ class Reader:
         self.process.wait(10)
 
 
+def children(daemon):
+    """The processes of its workers."""
+    pid = daemon.process.pid
+    return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+
+
 def worker_seconds(daemon):
     """CPU time of the daemon and its workers."""
-    pids = [daemon.process.pid] + [int(p) for p in open(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read().split()]
-    return sum(sum(map(int, open(f"/proc/{p}/stat").read().rsplit(")", 1)[1].split()[11:13])) for p in pids) / os.sysconf("SC_CLK_TCK")
+    pids = [daemon.process.pid] + children(daemon)
+    return sum(sum(map(int, open(f"/proc/{p}/stat").read().rsplit(")", 1)[1].split()[11:13]))
+               for p in pids) / os.sysconf("SC_CLK_TCK")
 
 
 def plug(folder, number, link):
@@ -293,7 +352,8 @@ def unplug(folder, number, link):
 
 
 def plugging(args, folder):
-    """A named camera that is absent at the start, comes, goes, and comes back under another number; its reader stays. A raw address fails at once."""
+    """A named camera that is absent at the start, comes, goes, and comes back under another number;
+    its reader stays. A raw address fails at once."""
     home = folder + "/plugs"
     os.makedirs(home)
     link, config = home + "/v4l/by-id/camera", folder + "/plugging.yaml"
@@ -301,43 +361,55 @@ def plugging(args, folder):
         f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{link}\"}}\n")
     started = time.monotonic()
     p = pipe(args, "v4l2://" + link, "gray", 1, environment(args, home))
-    check(p.returncode == 4 and b"no such device" in p.stderr and time.monotonic() - started < 10, f"plugging: a raw address: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
+    check(p.returncode == 4 and b"no such device" in p.stderr and time.monotonic() - started < 10,
+          f"plugging: a raw address: exit code {p.returncode}, "
+          f"{p.stderr.decode().splitlines()[:1]}")
     with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
         reader = Reader(args, daemon.socket, "source:cam")
         time.sleep(3) # the first waits are over, the next is of seconds
         spent = worker_seconds(daemon)
         time.sleep(2)
         spent = worker_seconds(daemon) - spent
-        check(spent < 0.1 and not reader.lines, f"plugging: absent: {spent:.2f} s of CPU in 2 s {reader.lines[:1]}")
-        out = subprocess.run([args.bin + "/pelton", "info", "--socket", daemon.socket, "--timeout", "1", "cam"], capture_output=True, text=True, timeout=args.timeout)
-        check(out.returncode == 11 and "no such device" in out.stderr, f"plugging: info: exit code {out.returncode}, {out.stderr.splitlines()[:1]}")
+        check(spent < 0.1 and not reader.lines,
+              f"plugging: absent: {spent:.2f} s of CPU in 2 s {reader.lines[:1]}")
+        out = subprocess.run([args.bin + "/pelton", "info", "--socket", daemon.socket, "--timeout",
+                              "1", "cam"], capture_output=True, text=True, timeout=args.timeout)
+        check(out.returncode == 11 and "no such device" in out.stderr,
+              f"plugging: info: exit code {out.returncode}, {out.stderr.splitlines()[:1]}")
         for number in (3, 8):
             now = time.monotonic()
             plug(home, number, link)
             after = reader.wait_frame(now, 10)
-            check(after is not None and after < 2, f"plugging: video{number} is there: a frame after {after and round(after, 2)} s")
+            check(after is not None and after < 2,
+                  f"plugging: video{number} is there: a frame after {after and round(after, 2)} s")
             time.sleep(0.5)
             unplug(home, number, link)
             time.sleep(2.5)
             last = time.monotonic()
-        check(not reader.frames_since(last - 1) and reader.process.poll() is None, "plugging: the reader stays without frames")
+        check(not reader.frames_since(last - 1) and reader.process.poll() is None,
+              "plugging: the reader stays without frames")
         reader.end()
 
 
 def changes(args, folder):
-    """A camera whose picture changes size, or its format, while it streams or while it is away: readers stay, with a new epoch, and sequence numbers go
-    on. Where a size was asked for, the cause says what there is, until it is back."""
-    home, config, small, large = folder + "/changes", folder + "/changes.yaml", dict(width=64, height=48), dict(width=96, height=64)
+    """A camera whose picture changes size, or its format, while it streams or while it is away:
+    readers stay, with a new epoch, and sequence numbers go on. Where a size was asked for, the
+    cause says what there is, until it is back."""
+    home, config = folder + "/changes", folder + "/changes.yaml"
+    small, large = dict(width=64, height=48), dict(width=96, height=64)
     os.makedirs(home)
     path = home + "/video0"
     with open(config, "w") as f:
-        f.write(f"version: 1\nsources:\n  any: {{uri: \"v4l2://{path}\"}}\n  yuyv: {{uri: \"v4l2://{path}\", format: YUYV}}\n"
+        f.write(f"version: 1\nsources:\n  any: {{uri: \"v4l2://{path}\"}}\n  yuyv: "
+                f"{{uri: \"v4l2://{path}\", format: YUYV}}\n"
                 f"  fixed: {{uri: \"v4l2://{path}\", format: YUYV, size: 64x48}}\n")
 
     def cause(daemon, name, words):
         """What the source says, once these words are in it."""
         for _ in range(400):
-            out = subprocess.run([args.bin + "/pelton", "sources", "--json", "--socket", daemon.socket], capture_output=True, text=True, timeout=args.timeout)
+            out = subprocess.run([args.bin + "/pelton", "sources", "--json", "--socket",
+                                  daemon.socket], capture_output=True, text=True,
+                                  timeout=args.timeout)
             state = {s["name"]: s for s in json.loads(out.stdout)}[name]
             if words in state["cause"]:
                 return state["cause"]
@@ -349,15 +421,19 @@ def changes(args, folder):
         change()
         waits = [r.wait_size(now, size, within) for r in readers]
         numbers = [[int(w[1]) for _, w in list(r.lines) if w[0] == "frame"] for r in readers]
-        good = all(w is not None for w in waits) and all(n == sorted(set(n)) for n in numbers) and all(r.process.poll() is None for r in readers)
-        check(good, f"changes: {what}: frames of {size} after {[w and round(w, 2) for w in waits]} s")
+        good = (all(w is not None for w in waits) and all(n == sorted(set(n)) for n in numbers) and
+                all(r.process.poll() is None for r in readers))
+        check(good, f"changes: {what}: frames of {size} after {[w and round(w, 2) for w in waits]} "
+                    f"s")
 
     describe(path, formats="YUYV", **small)
     with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
-        readers = [Reader(args, daemon.socket, "source:yuyv") for _ in range(2)] # with a format: see shared()
+        # with a format: see shared()
+        readers = [Reader(args, daemon.socket, "source:yuyv") for _ in range(2)]
         go_on("first", readers, "64x48", lambda: None, 20)
         go_on("larger", readers, "96x64", lambda: describe(path, formats="YUYV", **large))
-        go_on("smaller, and nothing says so", readers, "64x48", lambda: describe(path, formats="YUYV", silent=1, **small), 12)
+        go_on("smaller, and nothing says so", readers, "64x48",
+              lambda: describe(path, formats="YUYV", silent=1, **small), 12)
         epochs = [len({w[12] for _, w in r.lines if w[0] == "frame"}) for r in readers]
         check(epochs == [3, 3], f"changes: epochs of both readers: {epochs}")
         for r in readers:
@@ -366,13 +442,15 @@ def changes(args, folder):
         go_on("one reader", readers, "64x48", lambda: None, 20)
         describe(path, formats="YUYV", gone=1, **small)
         time.sleep(0.5)
-        go_on("unplugged, back with another format and size", readers, "96x64", lambda: describe(path, formats="NV12", **large), 10)
+        go_on("unplugged, back with another format and size", readers, "96x64",
+              lambda: describe(path, formats="NV12", **large), 10)
         describe(path, formats="NV12", signal="64x48", **large)
         go_on("a receiver's signal", readers, "64x48", lambda: None)
         describe(path, formats="NV12", signal="none", **large)
         said = cause(daemon, "any", "no signal")
         check("no signal at its input" in said, f"changes: no signal: {said}")
-        go_on("a signal again", readers, "128x96", lambda: describe(path, formats="NV12", signal="128x96", **large), 10)
+        go_on("a signal again", readers, "128x96", lambda: describe(path, formats="NV12",
+                                                                    signal="128x96", **large), 10)
         describe(path, formats="YUYV", gone=1, **small)
         readers[0].end()
         describe(path, formats="YUYV", **small)
@@ -381,12 +459,14 @@ def changes(args, folder):
         describe(path, formats="YUYV", **large)
         said = cause(daemon, "fixed", "asked for")
         check("asked for 64x48, the device gives 96x64 in YUYV" in said, f"changes: fixed: {said}")
-        go_on("as asked for again", [fixed], "64x48", lambda: describe(path, formats="YUYV", **small), 10)
+        go_on("as asked for again", [fixed], "64x48",
+              lambda: describe(path, formats="YUYV", **small), 10)
         fixed.end()
 
 
 def changed_and_gone(args, folder):
-    """Without a name, too: a camera that changes and is then away for a while is waited for by who has had frames of it."""
+    """Without a name, too: a camera that changes and is then away for a while is waited for by who
+    has had frames of it."""
     home = folder + "/away"
     os.makedirs(home)
     path = home + "/video0"
@@ -402,7 +482,9 @@ def changed_and_gone(args, folder):
         now = time.monotonic()
         describe(path, formats="YUYV", width=96, height=64)
         after = reader.wait_size(now, "96x64", 10)
-        check(started is not None and after is not None, f"changed and gone {pause} s later: frames after {after and round(after, 2)} s {reader.lines[-1:]}")
+        check(started is not None and after is not None,
+              f"changed and gone {pause} s later: frames after {after and round(after, 2)} s "
+              f"{reader.lines[-1:]}")
         reader.end()
 
 
@@ -412,7 +494,8 @@ def changed_streams(args, folder):
     os.makedirs(home)
     path = home + "/video0"
     with open(config, "w") as f:
-        f.write(f"version: 1\nsources:\n  jpeg: {{uri: \"v4l2://{path}\", format: MJPG}}\n  h264: {{uri: \"v4l2://{path}\", format: H264}}\n")
+        f.write(f"version: 1\nsources:\n  jpeg: {{uri: \"v4l2://{path}\", format: MJPG}}\n  h264: "
+                f"{{uri: \"v4l2://{path}\", format: H264}}\n")
     with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
         frames = jpeg_frames(args, folder, "yuvj420p", 4)[0]
         write_stream(stream, frames)
@@ -423,23 +506,29 @@ def changed_streams(args, folder):
         describe(path, formats="MJPG", stream=stream, width=96)
         time.sleep(0.2)
         stays = reader.wait_size(now + 0.2, "96x48", 3)
-        check(stays is None and reader.process.poll() is None, "changed streams: JPEG of 64x48 where the device says 96x48 gives no frames")
-        out = subprocess.run([args.bin + "/pelton", "sources", "--socket", daemon.socket], capture_output=True, text=True, timeout=args.timeout).stdout
+        check(stays is None and reader.process.poll() is None,
+              "changed streams: JPEG of 64x48 where the device says 96x48 gives no frames")
+        out = subprocess.run([args.bin + "/pelton", "sources", "--socket", daemon.socket],
+                             capture_output=True, text=True, timeout=args.timeout).stdout
         said = [l for l in out.splitlines() if l.startswith("jpeg")]
-        check(said and "its JPEG is of another size than it says" in said[0], f"changed streams: {said}")
+        check(said and "its JPEG is of another size than it says" in said[0],
+              f"changed streams: {said}")
         now = time.monotonic()
         describe(path, formats="MJPG", stream=stream)
-        check(reader.wait_size(now, "64x48", 15) is not None, "changed streams: JPEG as the device says")
+        check(reader.wait_size(now, "64x48", 15) is not None,
+              "changed streams: JPEG as the device says")
         reader.end()
         write_stream(stream, h264_units(args, folder, False)[0])
         describe(path, formats="H264", stream=stream, width=128, height=96, fps=30)
         reader = Reader(args, daemon.socket, "source:h264")
-        check(reader.wait_size(time.monotonic(), "128x96", 20) is not None, "changed streams: H.264")
+        check(reader.wait_size(time.monotonic(), "128x96", 20) is not None,
+              "changed streams: H.264")
         write_stream(stream + "2", h264_units(args, folder, False, "160x112")[0])
         now = time.monotonic()
         describe(path, formats="H264", stream=stream + "2", width=160, height=112, fps=30)
         after = reader.wait_size(now, "160x112", 10)
-        check(after is not None and reader.process.poll() is None, f"changed streams: H.264 of 160x112 after {after and round(after, 2)} s")
+        check(after is not None and reader.process.poll() is None,
+              f"changed streams: H.264 of 160x112 after {after and round(after, 2)} s")
         reader.end()
 
 
@@ -447,33 +536,43 @@ def h264_units(args, folder, sets_once, size="128x96"):
     """Access units of x264 and FFmpeg's hashes of their pictures."""
     path = folder + "/camera.264"
     source = ["-f", "lavfi", "-i", f"testsrc2=size={size}:rate=30"]
-    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", "60", "-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency", "-g", "20",
+    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", "60",
+                    "-c:v", "libx264", "-preset", "veryfast", "-tune", "zerolatency", "-g", "20",
                     "-pix_fmt", "yuv420p", "-bsf:v", "h264_metadata=aud=insert", path], check=True)
     data, aud = open(path, "rb").read(), b"\0\0\0\1\x09"
     cuts = [i for i in range(len(data)) if data.startswith(aud, i)] + [len(data)]
     units = [data[a:b] for a, b in zip(cuts, cuts[1:])]
     nals = lambda unit: [n for n in unit.replace(b"\0\0\0\1", b"\0\0\1").split(b"\0\0\1") if n]
     if sets_once:
-        units = units[:1] + [b"".join(b"\0\0\0\1" + n for n in nals(u) if n[0] & 31 not in (7, 8)) for u in units[1:]]
-    return units, [l.split(",")[-1].strip() for l in t.ffmpeg_framemd5(args, path).splitlines() if l and l[0] != "#"]
+        units = units[:1] + [b"".join(b"\0\0\0\1" + n for n in nals(u) if n[0] & 31 not in (7, 8))
+                             for u in units[1:]]
+    return units, [l.split(",")[-1].strip() for l in t.ffmpeg_framemd5(args, path).splitlines()
+                   if l and l[0] != "#"]
 
 
 def h264(args, folder):
-    """Access units go to the decoder as they are: bit by bit FFmpeg's pictures, for two readers, also where parameter sets come once."""
+    """Access units go to the decoder as they are: bit by bit FFmpeg's pictures, for two readers,
+    also where parameter sets come once."""
     home, stream, config = folder + "/h264", folder + "/stream4", folder + "/h264.yaml"
     os.makedirs(home)
     path = home + "/video0"
     units, wanted = h264_units(args, folder, True)
     write_stream(stream, units)
     random_bytes = random.Random(t.SEED)
-    write_stream(folder + "/garbage", [b"\0\0\1" + random_bytes.randbytes(random_bytes.randrange(1, 400)) for _ in range(20)] +
-                 [bytes(b ^ (random_bytes.random() < 0.01) for b in u) for u in units[:20]] + [b"\0\0\1\x67", b"\0" * 50, b"\0\0\1\x65" + b"\0\0\1\x67" * 2000])
+    write_stream(folder + "/garbage",
+                 [b"\0\0\1" + random_bytes.randbytes(random_bytes.randrange(1, 400))
+                  for _ in range(20)] +
+                 [bytes(b ^ (random_bytes.random() < 0.01) for b in u) for u in units[:20]] +
+                 [b"\0\0\1\x67", b"\0" * 50, b"\0\0\1\x65" + b"\0\0\1\x67" * 2000])
     keys = dict(formats="H264", stream=stream, width=128, height=96, fps=30)
     describe(path, **keys)
-    command = [args.bin + "/pelton", "decode", "--device", "cpu", "-loglevel", "error", "-i", "v4l2://" + path, "-frames:v", "50", "-f", "framemd5", "-"]
-    p = subprocess.run(command, capture_output=True, text=True, env=environment(args, home), timeout=args.timeout)
+    command = [args.bin + "/pelton", "decode", "--device", "cpu", "-loglevel", "error", "-i",
+               "v4l2://" + path, "-frames:v", "50", "-f", "framemd5", "-"]
+    p = subprocess.run(command, capture_output=True, text=True, env=environment(args, home),
+                       timeout=args.timeout)
     got = [l.split(",")[-1].strip() for l in p.stdout.splitlines() if l and l[0] != "#"]
-    check(len(got) == 50 and set(got) <= set(wanted), f"h264: {len(got)} frames, each bit by bit FFmpeg's {p.stderr.strip()}")
+    check(len(got) == 50 and set(got) <= set(wanted),
+          f"h264: {len(got)} frames, each bit by bit FFmpeg's {p.stderr.strip()}")
     with open(config, "w") as f:
         f.write(f"version: 1\nsources:\n  cam: {{uri: \"v4l2://{path}\", format: H264}}\n")
     with t.Daemon(args, "-c", config, env=environment(args, home)) as daemon:
@@ -483,62 +582,78 @@ def h264(args, folder):
         joined = time.monotonic()
         readers.append(Reader(args, daemon.socket, "source:cam"))
         after = readers[1].wait_frame(joined, 10)
-        check(after is not None and after < 5 and "key 1" in log(path), f"h264: a second reader has a frame after {after and round(after, 2)} s")
+        check(after is not None and after < 5 and "key 1" in log(path),
+              f"h264: a second reader has a frame after {after and round(after, 2)} s")
         time.sleep(1)
         opened = sum(l.startswith("memory") for l in log(path))
         ages = [float(w[8]) for _, w in readers[0].lines if w[0] == "frame"]
-        late = sorted(ages[-15:])[7] if len(ages) > 30 else 0 # the first ones wait while the decoder is set up
-        check(opened == 1 and 0 < late < 200, f"h264: both from one device; {len(ages)} frames, the median age of the last ones {late:.1f} ms")
+        # the first ones wait while the decoder is set up
+        late = sorted(ages[-15:])[7] if len(ages) > 30 else 0
+        check(opened == 1 and 0 < late < 200,
+              f"h264: both from one device; {len(ages)} frames, the median age of the last ones "
+              f"{late:.1f} ms")
         describe(path, gone=1, **keys)
         time.sleep(1.5)
         back = time.monotonic()
         describe(path, **keys)
         waits = [r.wait_frame(back, 10) for r in readers]
-        check(all(w is not None and w < 5 for w in waits), f"h264: unplugged and back: frames after {waits} s")
+        check(all(w is not None and w < 5 for w in waits),
+              f"h264: unplugged and back: frames after {waits} s")
         describe(path, **{**keys, "stream": folder + "/garbage"})
         time.sleep(1)
-        children = open(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read().split()
-        for child in children: # the worker
+        for child in children(daemon): # the worker
             os.kill(int(child), signal.SIGKILL)
         killed = time.monotonic()
         describe(path, **keys)
         waits = [r.wait_frame(killed, 20) for r in readers]
-        check(children and all(waits), f"h264: garbage, then a killed worker: frames after {waits} s")
+        check(children and all(waits),
+              f"h264: garbage, then a killed worker: frames after {waits} s")
         numbers = [int(w[1]) for _, w in readers[0].lines if w[0] == "frame"]
         check(numbers == sorted(set(numbers)), f"h264: {len(numbers)} sequence numbers go on")
-        check(all(r.process.poll() is None and all(w[0] == "frame" for _, w in r.lines) for r in readers), "h264: the readers stay")
+        check(all(r.process.poll() is None and all(w[0] == "frame" for _, w in r.lines)
+                  for r in readers), "h264: the readers stay")
         for r in readers:
             r.end()
 
 
 def memory(args, folder):
-    """The device writes into our memory where it can (2 in the shim's log is USERPTR, 1 mapped), with the same result; else its frames are copied."""
+    """The device writes into our memory where it can (2 in the shim's log is USERPTR, 1 mapped),
+    with the same result; else its frames are copied."""
     path = folder + "/video5"
     env = environment(args, path)
-    cases = [("", 0, ["memory 1"]), ("", 1, ["memory 2"]), ("", 2, ["memory 2", "memory 2", "memory 1"]), ("?buffers=mmap", 1, ["memory 1"]),
+    cases = [("", 0, ["memory 1"]), ("", 1, ["memory 2"]),
+             ("", 2, ["memory 2", "memory 2", "memory 1"]), ("?buffers=mmap", 1, ["memory 1"]),
              ("?buffers=userptr", 1, ["memory 2"])]
     for keys, can, wanted in cases:
         for fourcc in ("YUYV", "NV12"):
-            describe(path, formats=fourcc, userptr=can, stride=WIDTH * (2 if fourcc == "YUYV" else 1) + 64)
+            describe(path, formats=fourcc, userptr=can,
+                     stride=WIDTH * (2 if fourcc == "YUYV" else 1) + 64)
             forget(path)
             p = pipe(args, "v4l2://" + path + keys, "nv12", 6, env)
             size = len(drawn(fourcc, 0, "nv12"))
             got = [p.stdout[i:i + size] for i in range(0, len(p.stdout), size)]
             heard = [l for l in log(path) if l.startswith("memory")]
             good = len(got) == 6 and all(as_drawn(g, fourcc, "nv12") for g in got)
-            check(good and heard == wanted, f"memory: {fourcc}, userptr={can} {keys}: {len(got)} frames, as drawn; {heard} {p.stderr.decode().strip()}")
+            check(good and heard == wanted,
+                  f"memory: {fourcc}, userptr={can} {keys}: {len(got)} frames, as drawn; {heard} "
+                  f"{p.stderr.decode().strip()}")
     describe(path, formats="YUYV", userptr=0)
     p = pipe(args, "v4l2://" + path + "?buffers=userptr", "nv12", 1, env)
-    check(p.returncode == 5 and b"takes no memory of ours" in p.stderr, f"memory: refused: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
+    check(p.returncode == 5 and b"takes no memory of ours" in p.stderr,
+          f"memory: refused: exit code {p.returncode}, {p.stderr.decode().splitlines()[:1]}")
     describe(path, formats="RGGB", userptr=1, damaged=10, skip=7, fps=100)
-    p = subprocess.run([args.bin + "/camera_watch", "--frames", "120", "v4l2://" + path + "?fps=100"], capture_output=True, text=True, env=env, timeout=args.timeout)
+    p = subprocess.run([args.bin + "/camera_watch", "--frames", "120",
+                        "v4l2://" + path + "?fps=100"], capture_output=True, text=True, env=env,
+                        timeout=args.timeout)
     frames = [l.split() for l in p.stdout.splitlines() if l.startswith("frame")]
     gaps = sum(int(b[1]) - int(a[1]) - 1 for a, b in zip(frames, frames[1:]))
     lost = int(frames[-1][9]) - int(frames[0][9]) if frames else 0
-    check(len(frames) == 120 and gaps > 10 and gaps >= lost >= gaps - 3, f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
+    check(len(frames) == 120 and gaps > 10 and gaps >= lost >= gaps - 3,
+          f"memory: damaged and skipped frames: {len(frames)} frames, {gaps} gaps, {lost} counted")
 
 
-TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control, jpeg, memory, h264, plugging, changes, changed_and_gone, changed_streams)}
+TESTS = {f.__name__: f for f in (pictures, planes, lies, shared, choice, control, jpeg, memory,
+                                 h264, plugging, changes, changed_and_gone, changed_streams)}
 
 
 def main():
@@ -548,7 +663,8 @@ def main():
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     print("seed", t.SEED)
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool: # they wait most of the time
+    # they wait most of the time
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         args.folder = os.path.realpath(folder)
         running = [pool.submit(TESTS[name], args, args.folder) for name in args.names or TESTS]
         for one in running:

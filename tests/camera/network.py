@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network sources: a real RTSP server (rtsp_server.py; skipped where GStreamer is absent), servers that refuse, reset, say nothing.
+"""Network sources: a real RTSP server (rtsp_server.py; skipped where GStreamer is absent), servers
+that refuse, reset, say nothing.
 network.py NAME..."""
-import argparse, concurrent.futures, os, pathlib, socket, struct, subprocess, sys, tempfile, threading, time
+import argparse, concurrent.futures, os, pathlib, socket, struct, subprocess, sys, tempfile
+import threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
@@ -25,7 +27,8 @@ def free_port():
 
 class RtspServer:
     def __init__(self, port, path):
-        self.process = subprocess.Popen(["/usr/bin/python3", str(HERE / "rtsp_server.py"), str(port), path], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(["/usr/bin/python3", str(HERE / "rtsp_server.py"),
+                                         str(port), path], stdout=subprocess.PIPE, text=True)
         self.there = self.process.stdout.readline() == "ready\n"
 
     def end(self):
@@ -35,7 +38,8 @@ class RtspServer:
 
 def make_clip(args, folder):
     path = folder + "/rtsp.mp4"
-    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25", "-t", "4", "-c:v", "libx264", "-bf", "2",
+    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i",
+                    "testsrc2=size=320x240:rate=25", "-t", "4", "-c:v", "libx264", "-bf", "2",
                     "-g", "25", "-pix_fmt", "yuv420p", path], check=True)
     return path
 
@@ -50,8 +54,10 @@ def in_order(part, whole):
 
 
 def decode(args, uri):
-    command = [args.bin + "/pelton", "decode", "--device", "cpu", "-loglevel", "error", "-i", uri, "-f", "framemd5", "-"]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=args.timeout)
+    command = [args.bin + "/pelton", "decode", "--device", "cpu", "-loglevel", "error", "-i", uri,
+               "-f", "framemd5", "-"]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=args.timeout)
 
 
 def wait_until(what, seconds):
@@ -61,36 +67,47 @@ def wait_until(what, seconds):
 
 
 def watch(args, *words):
-    p = subprocess.run([args.bin + "/camera_watch", *words], capture_output=True, text=True, timeout=args.timeout)
+    p = subprocess.run([args.bin + "/camera_watch", *words], capture_output=True, text=True,
+                       timeout=args.timeout)
     return p.stdout.splitlines()
 
 
 def rtsp(args, folder):
-    """Every frame is the file's; what the server says has an exit code; a server that is killed and comes back keeps its readers."""
+    """Every frame is the file's; what the server says has an exit code; a server that is killed and
+    comes back keeps its readers."""
     clip, port = make_clip(args, folder), free_port()
     base = f"rtsp://127.0.0.1:{port}/"
     server = RtspServer(port, clip)
     if not server.there:
         SKIPS.append("rtsp")
-        print("skipped: rtsp: Debian's gir1.2-gst-rtsp-server-1.0, python3-gi and gstreamer1.0-plugins-good are not there")
+        print("skipped: rtsp: Debian's gir1.2-gst-rtsp-server-1.0, python3-gi and "
+              "gstreamer1.0-plugins-good are not there")
         return
     reference = hashes(t.ffmpeg_framemd5(args, clip))
     p = decode(args, base + "clip") # frames whose RTP time comes twice are left out, as ffmpeg does
     got = hashes(p.stdout)
-    check(len(got) >= 0.9 * len(reference) and in_order(got, reference), f"rtsp: {len(got)} of {len(reference)} frames, each bit by bit the file's {p.stderr.strip()}")
-    for uri, code, words in ((base + "nothing", 4, "no such stream"), (base + "locked", 9, "another user or password"),
-                             (base.replace("//", "//me:wrong@") + "locked", 9, "//me:***@127.0.0.1")):
+    check(len(got) >= 0.9 * len(reference) and in_order(got, reference),
+          f"rtsp: {len(got)} of {len(reference)} frames, each bit by bit the file's "
+          f"{p.stderr.strip()}")
+    for uri, code, words in ((base + "nothing", 4, "no such stream"),
+                             (base + "locked", 9, "another user or password"),
+                             (base.replace("//", "//me:wrong@") + "locked", 9,
+                              "//me:***@127.0.0.1")):
         p = decode(args, uri)
-        check(p.returncode == code and words in p.stderr and "wrong" not in p.stderr, f"rtsp: exit code {p.returncode}: {p.stderr.splitlines()[:1]}")
+        check(p.returncode == code and words in p.stderr and "wrong" not in p.stderr,
+              f"rtsp: exit code {p.returncode}: {p.stderr.splitlines()[:1]}")
     p = decode(args, base.replace("//", "//me:secret@") + "locked")
-    check(p.returncode == 0 and in_order(hashes(p.stdout), reference), f"rtsp: with the password: {len(hashes(p.stdout))} frames {p.stderr.strip()}")
+    check(p.returncode == 0 and in_order(hashes(p.stdout), reference),
+          f"rtsp: with the password: {len(hashes(p.stdout))} frames {p.stderr.strip()}")
     config = folder + "/rtsp.yaml"
     with open(config, "w") as f:
         f.write(f"version: 1\nsources:\n  door: {{uri: \"{base}clip\"}}\n")
     with t.Daemon(args, "-c", config) as daemon:
         out = open(folder + "/rtsp.out", "w+")
-        reader = subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket, "source:door"], stdout=out)
-        epochs = lambda: {l.split()[12] for l in open(out.name).read().splitlines() if l.startswith("frame") and l.count(" ") >= 13}
+        reader = subprocess.Popen([args.bin + "/camera_watch", "--socket", daemon.socket,
+                                   "source:door"], stdout=out)
+        epochs = lambda: {l.split()[12] for l in open(out.name).read().splitlines()
+                          if l.startswith("frame") and l.count(" ") >= 13}
         wait_until(lambda: len(epochs()) == 1, 10)
         server.end()
         time.sleep(1.5)
@@ -104,7 +121,9 @@ def rtsp(args, folder):
     server.end()
     frames = [(int(w[1]), int(w[12])) for w in lines if w[0] == "frame" and len(w) >= 14]
     epochs = sorted({e for _, e in frames})
-    check(stays and len(epochs) >= 2 and all(w[0] == "frame" for w in lines), f"rtsp: killed and started again: {len(frames)} frames in epochs {epochs}, the reader stays")
+    check(stays and len(epochs) >= 2 and all(w[0] == "frame" for w in lines),
+          f"rtsp: killed and started again: {len(frames)} frames in epochs {epochs}, the reader "
+          f"stays")
     check([n for n, _ in frames] == sorted({n for n, _ in frames}), "rtsp: sequence numbers go on")
 
 
@@ -129,13 +148,16 @@ class Rude(threading.Thread):
 
 
 def resets(args, folder):
-    """A camera that accepts and resets: a raw address fails at once, a named one is tried with longer and longer waits."""
+    """A camera that accepts and resets: a raw address fails at once, a named one is tried with
+    longer and longer waits."""
     rude = Rude()
     rude.start()
     uri = f"rtsp://127.0.0.1:{rude.port}/stream"
     started = time.monotonic()
     p = decode(args, uri)
-    check(p.returncode == 4 and "closed the connection" in p.stderr and time.monotonic() - started < 5, f"resets: exit code {p.returncode}: {p.stderr.splitlines()[:1]}")
+    check(p.returncode == 4 and "closed the connection" in p.stderr
+          and time.monotonic() - started < 5,
+          f"resets: exit code {p.returncode}: {p.stderr.splitlines()[:1]}")
     rude.times.clear()
     config = folder + "/rude.yaml"
     with open(config, "w") as f:
@@ -143,22 +165,29 @@ def resets(args, folder):
     with t.Daemon(args, "-c", config) as daemon:
         lines = watch(args, "--socket", daemon.socket, "--patience", "6", "source:door")
     gaps = [b - a for a, b in zip(rude.times, rude.times[1:])]
-    check(lines and lines[0].startswith("error -11") and "closed the connection" in lines[0], f"resets: {lines[:1]}")
-    check(2 <= len(rude.times) <= 12 and gaps and max(gaps) > 0.9, f"resets: {len(rude.times)} connections in 6 s, the longest wait {max(gaps or [0]):.1f} s")
+    check(lines and lines[0].startswith("error -11") and "closed the connection" in lines[0],
+          f"resets: {lines[:1]}")
+    check(2 <= len(rude.times) <= 12 and gaps and max(gaps) > 0.9,
+          f"resets: {len(rude.times)} connections in 6 s, the longest wait "
+          f"{max(gaps or [0]):.1f} s")
 
 
 def codes(args, folder):
     """Each failure by its number: of the address, of the network."""
     silent = socket.create_server(("127.0.0.1", 0))
-    cases = [(f"rtsp://127.0.0.1:{free_port()}/x", -21, "refused"), ("rtsp://no-such-host.invalid/x", -22, "name is not known"),
-             (f"tcp://127.0.0.1:{free_port()}", -21, "refused"), ("v4l2:///dev/no-such-device", -18, "no such device")]
+    cases = [(f"rtsp://127.0.0.1:{free_port()}/x", -21, "refused"),
+             ("rtsp://no-such-host.invalid/x", -22, "name is not known"),
+             (f"tcp://127.0.0.1:{free_port()}", -21, "refused"), ("v4l2:///dev/no-such-device",
+                                                                  -18, "no such device")]
     for uri, code, words in cases:
         lines = watch(args, uri)
-        check(len(lines) == 1 and lines[0].startswith(f"error {code} ") and words in lines[0], f"codes: {lines}")
+        check(len(lines) == 1 and lines[0].startswith(f"error {code} ") and words in lines[0],
+              f"codes: {lines}")
     started = time.monotonic()
     lines = watch(args, f"rtsp://127.0.0.1:{silent.getsockname()[1]}/x")
     took = time.monotonic() - started
-    check(len(lines) == 1 and lines[0].startswith("error -11 ") and 8 < took < 25, f"codes: a server that says nothing: {lines} after {took:.0f} s")
+    check(len(lines) == 1 and lines[0].startswith("error -11 ") and 8 < took < 25,
+          f"codes: a server that says nothing: {lines} after {took:.0f} s")
 
 
 TESTS = {f.__name__: f for f in (codes, resets, rtsp)}
@@ -170,7 +199,8 @@ def main():
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     names = args.names or list(TESTS)
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(3) as pool: # they wait most of the time
+    # they wait most of the time
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(3) as pool:
         running = [pool.submit(TESTS[name], args, folder) for name in names]
         for one in running:
             one.result()

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""An RTSP server on loopback (GStreamer's, Debian's gir1.2-gst-rtsp-server-1.0): rtsp://127.0.0.1:PORT/clip plays a file from its start for
-each client, /locked asks for user "me", password "secret". rtsp_server.py PORT FILE; exit code 77 where GStreamer is absent."""
+"""An RTSP server on loopback (GStreamer's, Debian's gir1.2-gst-rtsp-server-1.0):
+rtsp://127.0.0.1:PORT/clip plays a file from its start for each client, /locked asks for user "me",
+password "secret". rtsp_server.py PORT FILE; exit code 77 where GStreamer is absent."""
 import sys
 
 try:
@@ -17,7 +18,8 @@ Gst.init(None)
 if not all(Gst.ElementFactory.find(name) for name in ("qtdemux", "h264parse", "rtph264pay")):
     sys.exit(77)
 
-PIPELINE = f"( filesrc location={path} ! qtdemux ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=-1 )"
+PIPELINE = (f"( filesrc location={path} ! qtdemux ! h264parse ! rtph264pay name=pay0 pt=96 "
+            f"config-interval=-1 )")
 
 
 def factory(role):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a command in a virtual machine whose kernel has the vivid driver loaded: vivid_vm.py [--kernel FOLDER]... [--vivid PARAMETERS] COMMAND...
+"""Runs a command in a virtual machine whose kernel has the vivid driver loaded: vivid_vm.py
+[--kernel FOLDER]... [--vivid PARAMETERS] COMMAND...
 
-The machine is qemu's emulation (no /dev/kvm needed) of Debian's kernel, from the package linux-image-amd64: installed, or only unpacked to a folder
-(scripts/install-deps does that). It sees this machine's files read-only, under a layer in memory that takes what it writes, and has no network. Exit status: the
-command's; 77 without qemu or such a kernel; 124 where it took too long.
+The machine is qemu's emulation (no /dev/kvm needed) of Debian's kernel, from the package
+linux-image-amd64: installed, or only unpacked to a folder (scripts/install-deps does that). It sees
+this machine's files read-only, under a layer in memory that takes what it writes, and has no
+network. Exit status: the command's; 77 without qemu or such a kernel; 124 where it took too long.
 """
 import argparse, glob, os, re, shlex, shutil, subprocess, sys, tempfile
 
@@ -19,12 +21,12 @@ for m in %(modules)s; do
     parameters=; [ $m = vivid.ko ] && parameters='%(vivid)s'
     insmod /modules/$m $parameters || { echo "cannot load $m"; poweroff -f; }
 done
-mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose,ro host /lower && mount -t tmpfs tmpfs /upper || poweroff -f
-mkdir /upper/files /upper/work
-mount -t overlay -o lowerdir=/lower,upperdir=/upper/files,workdir=/upper/work root /root || poweroff -f
-cd /root
-mount -t proc proc proc; mount -t sysfs sys sys; mount -t devtmpfs dev dev; mkdir -p dev/shm; mount -t tmpfs tmpfs dev/shm; mount -t tmpfs tmpfs run
-ifconfig lo 127.0.0.1 up
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose,ro host /lower && mount -t
+tmpfs tmpfs /upper || poweroff -f mkdir /upper/files /upper/work
+mount -t overlay -o lowerdir=/lower,upperdir=/upper/files,workdir=/upper/work root /root || poweroff
+-f cd /root
+mount -t proc proc proc; mount -t sysfs sys sys; mount -t devtmpfs dev dev; mkdir -p dev/shm; mount
+-t tmpfs tmpfs dev/shm; mount -t tmpfs tmpfs run ifconfig lo 127.0.0.1 up
 chroot . /bin/sh -c %(command)s
 echo "vivid_vm: exit $?"
 poweroff -f
@@ -33,7 +35,8 @@ poweroff -f
 
 def kernel_of(folders):
     """(image, folder of its modules) of the first kernel that has the driver; or None."""
-    for modules in [m for f in folders for m in sorted(glob.glob(f"{f}/lib/modules/*"), reverse=True)]:
+    for modules in [m for f in folders for m in sorted(glob.glob(f"{f}/lib/modules/*"),
+                                                       reverse=True)]:
         image = modules.replace("/lib/modules/", "/boot/vmlinuz-")
         if os.access(image, os.R_OK) and glob.glob(modules + "/kernel/**/vivid.ko", recursive=True):
             return image, modules
@@ -42,7 +45,8 @@ def kernel_of(folders):
 
 def in_order(folder, names):
     """The modules' files, each after those it depends on."""
-    files = {os.path.basename(p)[:-3].replace("-", "_"): p for p in glob.glob(folder + "/kernel/**/*.ko", recursive=True)}
+    files = {os.path.basename(p)[:-3].replace("-", "_"): p
+             for p in glob.glob(folder + "/kernel/**/*.ko", recursive=True)}
     out = []
 
     def add(name):
@@ -60,7 +64,8 @@ def in_order(folder, names):
 
 
 def archive(files):
-    """cpio's "newc" format: (name, mode, bytes); Linux, Documentation/driver-api/early-userspace/buffer-format.rst."""
+    """cpio's "newc" format: (name, mode, bytes); Linux,
+    Documentation/driver-api/early-userspace/buffer-format.rst."""
     out = bytearray()
     for inode, (name, mode, data) in enumerate(files + [("TRAILER!!!", 0, b"")], 1):
         path = name.encode() + b"\0"
@@ -74,22 +79,30 @@ def archive(files):
 def first_files(args, modules):
     folders = [(n, 0o040755, b"") for n in ("bin", "modules")]
     command = " ".join(map(shlex.quote, args.command))
-    command = f"cd {shlex.quote(os.getcwd())}; " + " ".join(f"{k}={shlex.quote(os.environ[k])}" for k in ("PATH", "PELTON_SEED") if k in os.environ) + " " + command
-    init = INIT % {"modules": " ".join(os.path.basename(m) for m in modules), "vivid": args.vivid, "command": shlex.quote(command)}
+    command = f"cd {shlex.quote(os.getcwd())}; " + " ".join(f"{k}={shlex.quote(os.environ[k])}"
+                                                            for k in ("PATH", "PELTON_SEED")
+                                                            if k in os.environ) + " " + command
+    init = INIT % {"modules": " ".join(os.path.basename(m) for m in modules), "vivid": args.vivid,
+                   "command": shlex.quote(command)}
     busybox = open(shutil.which("busybox"), "rb").read()
     names = "sh mount mkdir insmod poweroff chroot ifconfig echo".split()
     links = [("bin/" + n, 0o120777, b"busybox") for n in names]
-    return (folders + [("bin/busybox", 0o100755, busybox), ("init", 0o100755, init.encode())] + links +
+    return (folders + [("bin/busybox", 0o100755, busybox), ("init", 0o100755, init.encode())] +
+            links +
             [("modules/" + os.path.basename(m), 0o100644, open(m, "rb").read()) for m in modules])
 
 
 def run(args, image, initrd):
     """Its console goes to stdout, without what the firmware draws; the command's exit status."""
-    command = [args.qemu, "-accel", "tcg,thread=multi", "-cpu", "max", "-m", str(args.memory), "-smp", "2", "-nodefaults", "-no-reboot", "-display", "none",
-               "-serial", "stdio", "-kernel", image, "-initrd", initrd, "-append", "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable",
-               "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"]
+    command = [args.qemu, "-accel", "tcg,thread=multi", "-cpu", "max", "-m", str(args.memory),
+               "-smp", "2", "-nodefaults", "-no-reboot", "-display", "none",
+               "-serial", "stdio", "-kernel", image, "-initrd", initrd, "-append",
+               "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable",
+               "-virtfs",
+               "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap"]
     status = None
-    machine = subprocess.Popen(["timeout", "-k", "5", str(args.timeout), *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    machine = subprocess.Popen(["timeout", "-k", "5", str(args.timeout), *command],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     for raw in machine.stdout:
         line = raw.decode(errors="replace").rstrip()
         end = re.search(r"vivid_vm: exit (\d+)", line)
@@ -102,15 +115,20 @@ def run(args, image, initrd):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--kernel", action="append", default=[], help="a folder with boot/ and lib/modules/")
-    p.add_argument("--vivid", default="n_devs=4 node_types=0x1,0x1,0x1,0x1 multiplanar=1,2,1,2 num_inputs=1,1,1,1 input_types=0,0,0,0", help="parameters of the driver")
+    p.add_argument("--kernel", action="append", default=[],
+                   help="a folder with boot/ and lib/modules/")
+    p.add_argument("--vivid",
+                   default="n_devs=4 node_types=0x1,0x1,0x1,0x1 multiplanar=1,2,1,2 "
+                           "num_inputs=1,1,1,1 input_types=0,0,0,0",
+                           help="parameters of the driver")
     p.add_argument("--qemu", default="qemu-system-x86_64")
     p.add_argument("--memory", type=int, default=1536, help="MiB")
     p.add_argument("--timeout", type=int, default=600, help="seconds for all of it")
     p.add_argument("command", nargs=argparse.REMAINDER)
     args = p.parse_args()
     kernel = kernel_of(args.kernel or FOLDERS)
-    for what, there in (("qemu-system-x86", shutil.which(args.qemu)), ("busybox-static", shutil.which("busybox")), ("linux-image-amd64", kernel)):
+    for what, there in (("qemu-system-x86", shutil.which(args.qemu)),
+                        ("busybox-static", shutil.which("busybox")), ("linux-image-amd64", kernel)):
         if not there:
             print(f"skipped: no {what} here")
             return SKIPPED

@@ -1,24 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time stamps end to end: framemd5 of awkward streams and containers, whole and in part, equals ffmpeg's line by line.
+"""Time stamps end to end: framemd5 of awkward streams and containers, whole and in part, equals
+ffmpeg's line by line.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg with libx264).
 """
 import argparse, pathlib, shutil, subprocess, sys, tempfile
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Path(__file__).resolve().parent)]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]),
+                str(pathlib.Path(__file__).resolve().parent)]
 import peltontest as t
 import record_sync
 
-PARTS = {"": [()], "mp4": [("-ss", "0.5", "-t", "0.3"), ("-ss", "1"), ("-t", "0.5")], "mkv": [("-ss", "0.77", "-t", "0.4")]}
+PARTS = {"": [()], "mp4": [("-ss", "0.5", "-t", "0.3"), ("-ss", "1"), ("-t", "0.5")],
+         "mkv": [("-ss", "0.77", "-t", "0.4")]}
 
 
 def compare(args, daemon, path, part):
     ours = t.decode(args, daemon, path, "framemd5", *part)
     if ours.returncode:
         return t.failure(ours)
-    command = [args.ffmpeg, "-v", "error", "-nostdin", *part, "-i", path, "-map", "0:v", "-f", "framemd5", "-"]
-    return t.first_difference(ours.stdout.decode(), subprocess.run(command, capture_output=True).stdout.decode())
+    command = [args.ffmpeg, "-v", "error", "-nostdin", *part, "-i", path, "-map", "0:v", "-f",
+               "framemd5", "-"]
+    return t.first_difference(ours.stdout.decode(),
+                              subprocess.run(command, capture_output=True).stdout.decode())
 
 
 def main():
@@ -32,7 +37,8 @@ def main():
     with tempfile.TemporaryDirectory() as d, t.Daemon(args) as daemon:
         for name, ext, options in record_sync.CASES + record_sync.MORE:
             path = record_sync.make(d, name, ext, options)
-            for part in PARTS[""] + (PARTS.get(ext, []) if name.startswith(("cfr", "ntsc")) else []):
+            for part in PARTS[""] + (PARTS.get(ext, []) if name.startswith(("cfr", "ntsc"))
+                                     else []):
                 why = compare(args, daemon, path, part)
                 count += 1
                 if why:

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decode every row of a stream manifest through peltond and compare with the listed MD5.
 
-Where the manifest says that FFmpeg is equal, `pelton decode -f framemd5 -` is compared with FFmpeg's lines as well.
-Of streams whose row names a second view's MD5 both views are decoded and compared.
-All rows: conformance.py --device cpu, or gpu. One daemon serves them, so that pipelines are compiled once. Exit codes: 0 all equal, 1 not, 77 skipped (no streams).
+Where the manifest says that FFmpeg is equal, `pelton decode -f framemd5 -` is compared with
+FFmpeg's lines as well. Of streams whose row names a second view's MD5 both views are decoded and
+compared. All rows: conformance.py --device cpu, or gpu. One daemon serves them, so that pipelines
+are compiled once. Exit codes: 0 all equal, 1 not, 77 skipped (no streams).
 """
 import argparse, concurrent.futures, csv, os, pathlib, re, subprocess, sys, tempfile, time
 
@@ -15,28 +16,36 @@ import peltontest as t
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     t.add_arguments(p)
-    p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS", str(t.ROOT.parent / "shared/streams")))
+    p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS",
+                                                       str(t.ROOT.parent / "shared/streams")))
     p.add_argument("--tag", help="rows with this tag only")
-    p.add_argument("--without", default="", metavar="TAG,TAG", help="leave rows with any of these tags out")
+    p.add_argument("--without", default="", metavar="TAG,TAG",
+                   help="leave rows with any of these tags out")
     p.add_argument("--no-framemd5", action="store_true", help="only the manifest's MD5")
-    p.add_argument("--pipe", action="store_true", help="read each from a pipe, as a live stream; only the manifest's MD5")
+    p.add_argument("--pipe", action="store_true",
+                   help="read each from a pipe, as a live stream; only the manifest's MD5")
     p.add_argument("--every", type=int, default=1, help="take every n-th row")
-    p.add_argument("--part", metavar="I/N", help="the I-th of N parts of the rows; I may be \"day\", which changes with the day's seed")
+    p.add_argument("--part", metavar="I/N",
+                   help="the I-th of N parts of the rows; I may be \"day\", which changes with the "
+                        "day's seed")
     return p.parse_args()
 
 
 def chosen(args, row):
     tags = set(row["tags"].split(","))
-    return (not args.tag or args.tag in tags) and not tags & set(args.without.split(",")) and (not args.only or args.only in row["file"])
+    return ((not args.tag or args.tag in tags) and not tags & set(args.without.split(",")) and
+            (not args.only or args.only in row["file"]))
 
 
 def check_views(args, daemon, path, row, second):
     """Both views of one decode."""
     with tempfile.TemporaryDirectory() as folder:
-        run = t.decode(args, daemon, path, "md5", "--pix-fmt", row["pix_fmt"], "--second-view", folder + "/second")
+        run = t.decode(args, daemon, path, "md5", "--pix-fmt", row["pix_fmt"], "--second-view",
+                       folder + "/second")
         if t.failure(run):
             return t.failure(run)
-        for view, got, want in (("base", run.stdout.decode(), row["md5"]), ("second", open(folder + "/second").read(), second)):
+        for view, got, want in (("base", run.stdout.decode(), row["md5"]),
+                                ("second", open(folder + "/second").read(), second)):
             if got.strip() != "MD5=" + want:
                 return "%s view of both: %s, listed %s" % (view, got.strip(), want)
     return None
@@ -56,7 +65,8 @@ def check(args, daemon, row):
     """None when equal, else what differs."""
     path = os.path.join(args.streams, row["file"])
     try:
-        run = (t.decode_pipe if args.pipe else t.decode)(args, daemon, path, "md5", "--pix-fmt", row["pix_fmt"])
+        run = (t.decode_pipe if args.pipe else t.decode)(args, daemon, path, "md5", "--pix-fmt",
+                                                         row["pix_fmt"])
         if t.failure(run):
             return t.failure(run)
         got = run.stdout.decode().strip().replace("MD5=", "")
@@ -82,7 +92,8 @@ def main():
         print("skipped: no streams at", args.streams)
         return t.SKIPPED
     with open(manifest) as f:
-        rows = [r for r in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE) if chosen(args, r)][:: args.every]
+        rows = [r for r in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE)
+                if chosen(args, r)][:: args.every]
     rows = part(args, rows)
     start, bad = time.time(), 0
     with t.Daemon(args) as daemon, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
@@ -94,9 +105,12 @@ def main():
         print("".join(messages[:10]), end="")
         if bad:
             print("daemon's log ends:\n" + daemon.tail())
-    compared = sum(r["ffmpeg"] == "equal" for r in rows) if not args.no_framemd5 and not args.pipe else 0
-    print("%d of %d streams equal, %d also line by line with FFmpeg's framemd5, %d frames, %d validation messages, %.0f s, device %s" %
-          (len(rows) - bad, len(rows), compared if not bad else -1, sum(int(r["frames"] or 0) for r in rows), len(messages),
+    compared = sum(r["ffmpeg"] == "equal"
+                   for r in rows) if not args.no_framemd5 and not args.pipe else 0
+    print("%d of %d streams equal, %d also line by line with FFmpeg's framemd5, %d frames, %d "
+          "validation messages, %.0f s, device %s" %
+          (len(rows) - bad, len(rows), compared if not bad else -1,
+           sum(int(r["frames"] or 0) for r in rows), len(messages),
            time.time() - start, args.device))
     return 1 if bad or messages or not rows else 0
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""SEI and VUI of streams as `pelton decode --side-data` tells them, against what was written and what ffprobe tells.
+"""SEI and VUI of streams as `pelton decode --side-data` tells them, against what was written and
+what ffprobe tells.
 
-Streams are made with x264; time codes, captions, user data, orientation and unknown messages are put in here, at random by
-PELTON_SEED. Then the headers of written files are compared with FFmpeg's, and conformance streams with ffprobe where they are there.
-Exit codes: 0 all equal, 1 not, 77 skipped (no x264, ffmpeg or ffprobe).
+Streams are made with x264; time codes, captions, user data, orientation and unknown messages are
+put in here, at random by PELTON_SEED. Then the headers of written files are compared with FFmpeg's,
+and conformance streams with ffprobe where they are there. Exit codes: 0 all equal, 1 not, 77
+skipped (no x264, ffmpeg or ffprobe).
 """
 import argparse, json, os, pathlib, random, shutil, subprocess, sys, tempfile, time, uuid
 
@@ -63,7 +65,8 @@ def sei_nal(messages):
 
 def timecode(rng, i):
     """pic_timing of a frame with a full clock timestamp, without HRD delays."""
-    c = {"hours": rng.randrange(24), "minutes": rng.randrange(60), "seconds": rng.randrange(60), "n_frames": i % 25}
+    c = {"hours": rng.randrange(24), "minutes": rng.randrange(60), "seconds": rng.randrange(60),
+         "n_frames": i % 25}
     b = Bits()
     b.u(4, 0)
     b.u(1, 1)
@@ -76,7 +79,8 @@ def timecode(rng, i):
     b.u(6, c["minutes"])
     b.u(5, c["hours"])
     b.u(24, 0)  # time_offset: 24 bits without HRD parameters (D.2.3)
-    return b.bytes(), "%02d:%02d:%02d:%02d" % (c["hours"], c["minutes"], c["seconds"], c["n_frames"])
+    return b.bytes(), "%02d:%02d:%02d:%02d" % (c["hours"], c["minutes"], c["seconds"],
+                                               c["n_frames"])
 
 
 def orientation(rng):
@@ -94,12 +98,15 @@ def make_messages(rng, i):
     """Messages of access unit i, and what is to be told of its frame."""
     clock, told = timecode(rng, i)
     messages, want = [(1, clock)], {"timecode": told, "user": [], "captions": "", "other": []}
-    marker = uuid.UUID(int=rng.getrandbits(128)), b"%d," % i + bytes(rng.choice((0, 0, 0, 1, 2, 3, 255)) for _ in range(rng.randrange(300)))
+    marker = (uuid.UUID(int=rng.getrandbits(128)), b"%d," % i +
+              bytes(rng.choice((0, 0, 0, 1, 2, 3, 255)) for _ in range(rng.randrange(300))))
     messages.append((5, marker[0].bytes + marker[1]))
     want["user"].append((str(marker[0]), marker[1].hex()))
     for _ in range(rng.randrange(3)):
-        triplets = bytes(v for _ in range(rng.randrange(1, 32)) for v in (0xfc, rng.randrange(256), rng.randrange(256)))
-        messages.append((4, b"\xb5\0\x31GA94\x03" + bytes([0xc0 | len(triplets) // 3, 255]) + triplets + b"\xff"))
+        triplets = bytes(v for _ in range(rng.randrange(1, 32))
+                         for v in (0xfc, rng.randrange(256), rng.randrange(256)))
+        messages.append((4, b"\xb5\0\x31GA94\x03" + bytes([0xc0 | len(triplets) // 3, 255]) +
+                         triplets + b"\xff"))
         want["captions"] += triplets.hex()
         want["other"].append((4, messages[-1][1].hex()))
     if rng.randrange(3) == 0:
@@ -145,32 +152,39 @@ def insert_messages(data, rng):
 def run(command):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     if done.returncode:
-        raise SystemExit("%s\n%s" % (" ".join(map(str, command)), done.stderr.decode(errors="replace")))
+        raise SystemExit("%s\n%s" % (" ".join(map(str, command)),
+                                     done.stderr.decode(errors="replace")))
     return done.stdout
 
 
 def x264(folder, name, *options):
     path = folder / (name + ".264")
-    run(["x264", "--quiet", "--no-progress", "--threads", "1", "--slices", "1", *options, "-o", path, folder / "source.y4m"])
+    run(["x264", "--quiet", "--no-progress", "--threads", "1", "--slices", "1", *options, "-o",
+         path, folder / "source.y4m"])
     return path
 
 
 def side_data(args, daemon, path):
-    command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error", "-i", path, "-f", "null", "-o", "-", "--side-data", "-"]
+    command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error",
+               "-i", path, "-f", "null", "-o", "-", "--side-data", "-"]
     return [json.loads(line) for line in run(command).splitlines()]
 
 
 def ffprobe(args, path):
-    return json.loads(run([args.ffprobe, "-v", "error", "-show_frames", "-select_streams", "v:0", "-of", "json", path]))["frames"]
+    return json.loads(run([args.ffprobe, "-v", "error", "-show_frames", "-select_streams", "v:0",
+                           "-of", "json", path]))["frames"]
 
 
-KINDS = {"ATSC A53 Part 4 Closed Captions": "captions", "Active format description": "active_format",
+KINDS = {"ATSC A53 Part 4 Closed Captions": "captions",
+         "Active format description": "active_format",
          "3x3 displaymatrix": "display_orientation", "Stereo 3D": "frame_packing_arrangement",
-         "H.26[45] User Data Unregistered SEI message": "unregistered", "SMPTE 12-1 timecode": "timecodes"}
+         "H.26[45] User Data Unregistered SEI message": "unregistered",
+         "SMPTE 12-1 timecode": "timecodes"}
 
 
 def kinds_of_ours(frame):
-    told = {k for k in ("captions", "active_format", "display_orientation", "frame_packing_arrangement") if k in frame}
+    told = {k for k in ("captions", "active_format", "display_orientation",
+                        "frame_packing_arrangement") if k in frame}
     if any(m["type"] == 5 for m in frame.get("messages", [])):
         told.add("unregistered")
     return told | ({"timecodes"} if "clock_timestamps" in frame else set())
@@ -180,24 +194,30 @@ def compare_frames(name, ours, theirs):
     """Colours, aspect ratio, which side data there is, and time codes, frame by frame."""
     expect(name + " frames", len(ours), len(theirs))
     for i, (a, b) in enumerate(zip(ours, theirs)):
-        for key in ("color_range", "color_space", "color_primaries", "color_transfer", "chroma_location"):
+        for key in ("color_range", "color_space", "color_primaries", "color_transfer",
+                    "chroma_location"):
             said = a["colour"]["source"] == "bitstream" or (key == "chroma_location" and key in b)
             mine = a["colour"][key] if said else None
-            expect("%s frame %d %s" % (name, i, key), None if mine == "unknown" else mine, b.get(key))
+            expect("%s frame %d %s" % (name, i, key), None if mine == "unknown" else mine,
+                   b.get(key))
         expect("%s frame %d key" % (name, i), a["key"], b["key_frame"] == 1)
-        expect("%s frame %d aspect" % (name, i), a["sample_aspect_ratio"], b.get("sample_aspect_ratio"))
+        expect("%s frame %d aspect" % (name, i), a["sample_aspect_ratio"],
+               b.get("sample_aspect_ratio"))
         listed = b.get("side_data_list", [])
-        expect("%s frame %d side data" % (name, i), kinds_of_ours(a), {KINDS[d["side_data_type"]] for d in listed if d["side_data_type"] in KINDS})
+        expect("%s frame %d side data" % (name, i), kinds_of_ours(a),
+               {KINDS[d["side_data_type"]] for d in listed if d["side_data_type"] in KINDS})
         codes = [c["value"] for d in listed for c in d.get("timecodes", [])]
         if codes:
-            expect("%s frame %d time codes" % (name, i), [c["timecode"] for c in a["clock_timestamps"]], codes)
+            expect("%s frame %d time codes" % (name, i),
+                   [c["timecode"] for c in a["clock_timestamps"]], codes)
 
 
 # ---- parts ----
 
 def check_inserted(args, daemon, folder, rng):
     path = folder / "inserted.264"
-    data, wants = insert_messages(x264(folder, "plain", "--pic-struct", "--bframes", "2", "--keyint", "8").read_bytes(), rng)
+    data, wants = insert_messages(x264(folder, "plain", "--pic-struct", "--bframes", "2",
+                                       "--keyint", "8").read_bytes(), rng)
     path.write_bytes(data)
     ours = side_data(args, daemon, path)
     compare_frames("inserted", ours, ffprobe(args, path))
@@ -207,27 +227,40 @@ def check_inserted(args, daemon, folder, rng):
         seen.append(int(bytes.fromhex(user[0][1]).split(b",")[0]))
         want, name = wants[seen[-1]], "access unit %d" % seen[-1]
         expect(name + " user data", user, want["user"])
-        expect(name + " time code", [c["timecode"] for c in frame["clock_timestamps"]], [want["timecode"]])
+        expect(name + " time code", [c["timecode"] for c in frame["clock_timestamps"]],
+               [want["timecode"]])
         expect(name + " captions", frame.get("captions", ""), want["captions"])
         expect(name + " active format", frame.get("active_format"), want.get("active_format"))
-        expect(name + " orientation", frame.get("display_orientation", {}).get("anticlockwise_degrees"), want.get("degrees"))
-        expect(name + " other", [(m["type"], m["payload"]) for m in frame["messages"] if m["type"] != 5], want["other"])
+        expect(name + " orientation", frame.get("display_orientation",
+                                                {}).get("anticlockwise_degrees"),
+                                                want.get("degrees"))
+        expect(name + " other", [(m["type"], m["payload"]) for m in frame["messages"]
+                                 if m["type"] != 5], want["other"])
         expect(name + " left out", frame.get("left_out"), None)
     expect("access units", sorted(seen), list(range(FRAMES)))
-    probe = json.loads(run([args.bin + "/pelton", "probe", "--socket", daemon.socket, "-loglevel", "error", "--json", path]))["sei"]
-    expect("probe", (probe["pictures"], {c["name"]: c["count"] for c in probe["counts"]}["pic_timing"]), (FRAMES, FRAMES))
+    probe = json.loads(run([args.bin + "/pelton", "probe", "--socket", daemon.socket, "-loglevel",
+                            "error", "--json", path]))["sei"]
+    expect("probe", (probe["pictures"], {c["name"]: c["count"]
+                                         for c in probe["counts"]}["pic_timing"]), (FRAMES, FRAMES))
 
 
 def check_x264(args, daemon, folder):
     """What x264 writes itself."""
     first = ours = None
     for name, options in {
-        "hdr": ["--pic-struct", "--nal-hrd", "vbr", "--vbv-maxrate", "500", "--vbv-bufsize", "500", "--colorprim", "bt2020", "--transfer", "smpte2084",
-                "--colormatrix", "bt2020nc", "--chromaloc", "2", "--sar", "4:3", "--range", "tv", "--overscan", "show", "--cll", "1000,400",
-                "--mastering-display", "G(8500,39850)B(6550,2300)R(35400,14600)WP(15635,16450)L(10000000,1)", "--frame-packing", "3"],
-        "rows": ["--frame-packing", "2", "--range", "pc", "--videoformat", "pal"], "columns": ["--frame-packing", "1"],
-        "top-bottom": ["--frame-packing", "4", "--colormatrix", "bt709"], "frames": ["--frame-packing", "5"],
-        "refresh": ["--intra-refresh", "--keyint", "8", "--sar", "12:11", "--overscan", "crop"], "plain": [],
+        "hdr": ["--pic-struct", "--nal-hrd", "vbr", "--vbv-maxrate", "500", "--vbv-bufsize", "500",
+                "--colorprim", "bt2020", "--transfer", "smpte2084",
+                "--colormatrix", "bt2020nc", "--chromaloc", "2", "--sar", "4:3", "--range", "tv",
+                "--overscan", "show", "--cll", "1000,400",
+                "--mastering-display",
+                "G(8500,39850)B(6550,2300)R(35400,14600)WP(15635,16450)L(10000000,1)",
+                "--frame-packing", "3"],
+        "rows": ["--frame-packing", "2", "--range", "pc", "--videoformat", "pal"],
+        "columns": ["--frame-packing", "1"],
+        "top-bottom": ["--frame-packing", "4", "--colormatrix", "bt709"],
+        "frames": ["--frame-packing", "5"],
+        "refresh": ["--intra-refresh", "--keyint", "8", "--sar", "12:11", "--overscan", "crop"],
+        "plain": [],
     }.items():
         path = x264(folder, name, *options)
         ours = side_data(args, daemon, path)
@@ -235,34 +268,46 @@ def check_x264(args, daemon, folder):
         first = ours[0]
         if name == "hdr":
             m = first["mastering_display"]
-            expect("mastering", (m["green_x"], m["blue_y"], m["white_y"], m["max_luminance"], m["min_luminance"]), (0.17, 0.046, 0.329, 1000, 0.0001))
-            expect("light", first["content_light_level"], {"max_content_light_level": 1000, "max_pic_average_light_level": 400})
-            expect("overscan", (first["vui"]["overscan"], first["vui"]["hrd_parameters_present"]), ("not appropriate", True))
+            expect("mastering", (m["green_x"], m["blue_y"], m["white_y"], m["max_luminance"],
+                                 m["min_luminance"]), (0.17, 0.046, 0.329, 1000, 0.0001))
+            expect("light", first["content_light_level"], {"max_content_light_level": 1000,
+                                                           "max_pic_average_light_level": 400})
+            expect("overscan", (first["vui"]["overscan"], first["vui"]["hrd_parameters_present"]),
+                   ("not appropriate", True))
             expect("delay", [f["cpb_removal_delay"] for f in ours[:1]], [0])
         elif name == "rows":
             expect("video format", first["vui"]["video_format"], 1)
         elif name == "refresh":
             points = [f["recovery_point"] for f in ours if "recovery_point" in f]
-            expect("recovery points", len(points) >= 2 and all(p["exact_match_flag"] and not p["broken_link_flag"] and p["recovery_frame_cnt"] < 8 for p in points), True)
+            expect("recovery points", len(points) >= 2 and all(p["exact_match_flag"]
+                                                               and not p["broken_link_flag"]
+                                                               and p["recovery_frame_cnt"] < 8
+                                                               for p in points), True)
         elif name == "plain":
             expect("colour source", first["colour"]["source"], "assumed")
 
 
 def check_files(args, daemon, folder):
     """Colour and aspect of written files are those that FFmpeg writes."""
-    keys = "sample_aspect_ratio,color_range,color_space,color_transfer,color_primaries,chroma_location"
+    keys = ("sample_aspect_ratio,color_range,color_space,color_transfer,color_primaries,"
+            "chroma_location")
     for name in ("plain", "refresh", "top-bottom", "hdr"):
         path = folder / (name + ".264")
         told = {}
-        for who, command in (("pelton", [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-y", "-loglevel", "error", "-i", path]),
-                             ("ffmpeg", [args.ffmpeg, "-y", "-v", "error", "-nostdin", "-i", path])):
+        for who, command in (("pelton", [args.bin + "/pelton", "decode", "--socket", daemon.socket,
+                                         "-y", "-loglevel", "error", "-i", path]),
+                             ("ffmpeg", [args.ffmpeg, "-y", "-v", "error", "-nostdin", "-i",
+                                         path])):
             y4m, mkv, png = (folder / ("%s.%s" % (who, e)) for e in ("y4m", "mkv", "png"))
             run([*command, y4m])
             run([*command, *(["-c:v", "rawvideo"] if who == "ffmpeg" else []), mkv])
             run([*command, "-frames:v", "1", png])
-            stream = run([args.ffprobe, "-v", "error", "-show_entries", "stream=" + keys, "-of", "csv", mkv])
-            image = run([args.ffprobe, "-v", "error", "-show_entries", "frame=pix_fmt," + keys, "-of", "csv", png]).splitlines()[0]
-            image = image.replace(b"side_data,Stereo 3D", b"")  # FFmpeg gives the frame packing to PNG files too
+            stream = run([args.ffprobe, "-v", "error", "-show_entries", "stream=" + keys, "-of",
+                          "csv", mkv])
+            image = run([args.ffprobe, "-v", "error", "-show_entries", "frame=pix_fmt," + keys,
+                         "-of", "csv", png]).splitlines()[0]
+            # FFmpeg gives the frame packing to PNG files too
+            image = image.replace(b"side_data,Stereo 3D", b"")
             told[who] = y4m.read_bytes().split(b"\n")[0], stream, image
         for what, mine, theirs in zip(("y4m", "matroska", "png"), told["pelton"], told["ffmpeg"]):
             expect("%s as %s" % (name, what), mine, theirs)
@@ -278,14 +323,16 @@ def check_conformance(args, daemon):
     return count
 
 
-CONFORMANCE = ("x264/mbaff_bff.264", "x264/fakeinterlaced.264", "x264/bluray.264", "x264/pulldown_sei.264", "x264/high_opengop.264", "made/rw_nalzoo.264")
+CONFORMANCE = ("x264/mbaff_bff.264", "x264/fakeinterlaced.264", "x264/bluray.264",
+               "x264/pulldown_sei.264", "x264/high_opengop.264", "made/rw_nalzoo.264")
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     t.add_arguments(p)
     p.add_argument("--ffprobe", default="ffprobe")
-    p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS", str(t.ROOT.parent / "shared/streams")))
+    p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS",
+                                                       str(t.ROOT.parent / "shared/streams")))
     args = p.parse_args()
     if not all(shutil.which(x) for x in ("x264", args.ffmpeg, args.ffprobe)):
         print("skipped: x264, ffmpeg or ffprobe is not there")
@@ -293,14 +340,16 @@ def main():
     start, rng = time.time(), random.Random(int(t.SEED))
     with tempfile.TemporaryDirectory() as name, t.Daemon(args) as daemon:
         folder = pathlib.Path(name)
-        run([args.ffmpeg, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc=s=96x64:r=25", "-frames:v", str(FRAMES), "-pix_fmt", "yuv420p", folder / "source.y4m"])
+        run([args.ffmpeg, "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc=s=96x64:r=25",
+             "-frames:v", str(FRAMES), "-pix_fmt", "yuv420p", folder / "source.y4m"])
         check_inserted(args, daemon, folder, rng)
         check_x264(args, daemon, folder)
         check_files(args, daemon, folder)
         streams = check_conformance(args, daemon)
     for line in bad[:20]:
         print("DIFFERS", line)
-    print("%d differences, %d conformance streams, seed %s, %.0f s" % (len(bad), streams, t.SEED, time.time() - start))
+    print("%d differences, %d conformance streams, seed %s, %.0f s" %
+          (len(bad), streams, t.SEED, time.time() - start))
     return 1 if bad else 0
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad input: each case gets its documented exit code, one cause, one hint, what was decoded before it, and no end of waiting.
+"""Bad input: each case gets its documented exit code, one cause, one hint, what was decoded before
+it, and no end of waiting.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
@@ -9,7 +10,8 @@ import argparse, os, pathlib, shutil, socket, subprocess, sys, tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
 
-REORDERED = 4  # frames at the end of a cut stream: the last is damaged, B pictures before it may be lost
+# frames at the end of a cut stream: the last is damaged, B pictures before it may be lost
+REORDERED = 4
 OK, OTHER, USAGE, INPUT, UNSUPPORTED, DECODE, NO_DEVICE, NO_DAEMON = 0, 1, 2, 4, 5, 6, 7, 8
 
 
@@ -22,17 +24,20 @@ class Media:
 
     def __init__(self, d, ffmpeg):
         self.d = pathlib.Path(d)
-        f = [ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=size=96x80:rate=25", "-frames:v", "30", "-pix_fmt", "yuv420p"]
+        f = [ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i",
+             "testsrc2=size=96x80:rate=25", "-frames:v", "30", "-pix_fmt", "yuv420p"]
         x264 = ["-c:v", "libx264", "-g", "10", "-bf", "2"]
         sh(*f, *x264, self.path("good.264"))
         sh(*f, *x264, self.path("tail_moov.mp4"))
         sh(*f, *x264, "-movflags", "+faststart", self.path("front_moov.mp4"))
         sh(*f, "-c:v", "libx265", "-x265-params", "log-level=none", self.path("hevc.mkv"))
         sh(*f, "-c:v", "libx264", "-x264-params", "interlaced=1", self.path("interlaced.264"))
-        sh(*f, "-c:v", "libx264", "-qp", "1", "-vf", "noise=alls=40", self.path("large.mp4")) # more than what is read to probe it
+        # more than what is read to probe it
+        sh(*f, "-c:v", "libx264", "-qp", "1", "-vf", "noise=alls=40", self.path("large.mp4"))
         sh(*f, "-c:v", "libx264", "-pix_fmt", "yuv444p", self.path("yuv444.264"))
         sh(*f, "-c:v", "libx264", "-pix_fmt", "yuv420p10le", self.path("ten.264"))
-        sh(ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "sine=duration=1", self.path("sound.wav"))
+        sh(ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "sine=duration=1",
+           self.path("sound.wav"))
         (self.d / "empty").write_bytes(b"")
         (self.d / "text.txt").write_text("The quick brown fox jumps over the lazy dog.\n" * 40)
         self.cut("tail_moov.mp4", "no_moov.mp4", 0.6)
@@ -43,7 +48,8 @@ class Media:
         first_p = stream.index(b"\0\0\1\x41", sps_end)
         (self.d / "no_idr.264").write_bytes(stream[:sps_end] + stream[first_p - 1:])
         after_p = stream.index(b"\0\0\1", first_p + 4)
-        (self.d / "half_slice.264").write_bytes(stream[: (first_p + after_p) // 2] + stream[after_p:])
+        (self.d / "half_slice.264").write_bytes(stream[: (first_p + after_p) // 2] +
+                                                stream[after_p:])
         (self.d / "random").write_bytes(os.urandom(20000))
         self.second_idr = second_idr
 
@@ -57,7 +63,8 @@ class Media:
 
     def stereo(self, streamgen):
         """Two views, half a slice of the base view missing and half a slice of the second one."""
-        sh(streamgen, "--seed", "2", "--only", "cabac,p,mvc", "--mbs", "6x5", "--frames", "8", "-o", self.path("stereo.264"))
+        sh(streamgen, "--seed", "2", "--only", "cabac,p,mvc", "--mbs", "6x5", "--frames", "8",
+           "-o", self.path("stereo.264"))
         units = (self.d / "stereo.264").read_bytes().split(b"\0\0\1")
         for kind, which in ((1, 2), (20, 5)):
             at = [i for i, u in enumerate(units) if u and u[0] & 31 == kind][which]
@@ -83,19 +90,25 @@ def main():
         pelton = [args.bin + "/pelton", "decode", "--device", args.device, "-loglevel", "error"]
 
         def case(name, command, code, words=(), least=None, whole=None, env=None):
-            """One run: exit code, one cause, one hint; `least` frames at least, a prefix of `whole`'s."""
+            """One run: exit code, one cause, one hint; `least` frames at least, a prefix of
+            `whole`'s."""
             try:
-                run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, env={**os.environ, **(env or {})})
+                run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                     timeout=60, env={**os.environ, **(env or {})})
             except subprocess.TimeoutExpired:
                 bad.append("%s: no end after 60 s" % name)
                 return
             err = run.stderr.decode(errors="replace").splitlines()
-            causes, hints = [l for l in err if l.startswith("pelton: ")], [l for l in err if l.startswith("hint: ")]
+            causes, hints = [l for l in err
+                             if l.startswith("pelton: ")], [l for l in err
+                                                            if l.startswith("hint: ")]
             codes = code if isinstance(code, tuple) else (code,)
             if run.returncode not in codes:
-                bad.append("%s: exit %d, expected %s: %s" % (name, run.returncode, codes, " | ".join(err[-3:])))
+                bad.append("%s: exit %d, expected %s: %s" % (name, run.returncode, codes,
+                                                             " | ".join(err[-3:])))
             elif run.returncode != 0 and (len(causes), len(hints)) != (1, 1):
-                bad.append("%s: %d causes, %d hints: %s" % (name, len(causes), len(hints), " | ".join(err)))
+                bad.append("%s: %d causes, %d hints: %s" % (name, len(causes), len(hints),
+                                                            " | ".join(err)))
             elif run.returncode != 0 and not all(w.lower() in causes[0].lower() for w in words):
                 bad.append("%s: the cause does not say %s: %s" % (name, words, causes[0]))
             elif least is not None:
@@ -103,9 +116,11 @@ def main():
                 expected = frames(t.ffmpeg_framemd5(args, whole))
                 sound = len(got) - (REORDERED if run.returncode else 0)
                 if sound < least or got[:sound] != expected[:sound]:
-                    bad.append("%s: %d frames, at least %d of FFmpeg's first expected" % (name, sound, least))
+                    bad.append("%s: %d frames, at least %d of FFmpeg's first expected" %
+                               (name, sound, least))
             if not bad or not bad[-1].startswith(name):
-                print("ok %s: exit %d%s" % (name, run.returncode, ": " + causes[0][8:] if causes else ""))
+                print("ok %s: exit %d%s" % (name, run.returncode, ": " + causes[0][8:]
+                                            if causes else ""))
 
         def decode(name, *more):
             return [*pelton, "-i", media.path(name), *more]
@@ -120,42 +135,62 @@ def main():
         case("random bytes", decode("random", *null), (INPUT, UNSUPPORTED))
         case("sound only", decode("sound.wav", *null), INPUT, ["video"])
         case("MP4 without its index", decode("no_moov.mp4", *null), INPUT, ["no_moov.mp4"])
-        case("MP4 cut short", decode("cut.mp4", *md5), INPUT, ["cut.mp4"], least=10, whole=media.path("front_moov.mp4"))
-        case("MP4 with its index at the end, in a pipe", ["sh", "-c", 'cat "$0" | "$@"', media.path("large.mp4"), *pelton, "-i", "-", *null], INPUT, ["moov", "pipe"])
+        case("MP4 cut short", decode("cut.mp4", *md5), INPUT, ["cut.mp4"], least=10,
+             whole=media.path("front_moov.mp4"))
+        case("MP4 with its index at the end, in a pipe", ["sh", "-c", 'cat "$0" | "$@"',
+                                                          media.path("large.mp4"), *pelton, "-i",
+                                                          "-", *null], INPUT, ["moov", "pipe"])
         case("HEVC", decode("hevc.mkv", *null), UNSUPPORTED, ["hevc"])
         for name in ("interlaced", "yuv444", "ten"):
             case(name, decode(name + ".264", *md5), OK, least=30, whole=media.path(name + ".264"))
             media.cut(name + ".264", name + "_cut.264", 0.6)
             case(name + " cut short", decode(name + "_cut.264", *null), OK)
-            case(name + " cut short, damage fatal", decode(name + "_cut.264", "--on-error", "fail", *null), (OK, DECODE))
+            case(name + " cut short, damage fatal", decode(name + "_cut.264", "--on-error", "fail",
+                                                           *null), (OK, DECODE))
         case("pixel format of another depth", decode("ten.264", "-pix_fmt", "nv12", *null), OK)
-        run = subprocess.run(decode("no_idr.264", *md5), stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        run = subprocess.run(decode("no_idr.264", *md5), stdin=subprocess.DEVNULL,
+                             capture_output=True, timeout=60)
         if run.returncode not in (OK,) or len(frames(run.stdout.decode())) < 20:
-            bad.append("no IDR at the start: exit %d, %d frames: %s" % (run.returncode, len(frames(run.stdout.decode())), run.stderr.decode()))
-        kept, first = (frames(subprocess.run(decode("half_slice.264", "--on-error", "drop", *more, *md5), stdin=subprocess.DEVNULL, capture_output=True,
-                                             timeout=60).stdout.decode()) for more in ([], ["-frames:v", "15"]))
+            bad.append("no IDR at the start: exit %d, %d frames: %s" %
+                       (run.returncode, len(frames(run.stdout.decode())), run.stderr.decode()))
+        kept, first = (frames(subprocess.run(decode("half_slice.264", "--on-error", "drop", *more,
+                                                    *md5), stdin=subprocess.DEVNULL,
+                                                    capture_output=True,
+                                             timeout=60).stdout.decode())
+                                             for more in ([], ["-frames:v", "15"]))
         if not 15 < len(kept) < 30 or first != kept[:15]:
-            bad.append("half a slice, dropped: %d frames of 30, %d of 15 asked for" % (len(kept), len(first)))
+            bad.append("half a slice, dropped: %d frames of 30, %d of 15 asked for" %
+                       (len(kept), len(first)))
         both = []
         media.stereo(args.bin + "/streamgen")
         for more in ([], ["-frames:v", "3"]):
-            sh(*decode("stereo.264", "--on-error", "drop", *more, "-y", "-o", d + "/left.yuv", "--second-view", d + "/right.yuv"))
+            sh(*decode("stereo.264", "--on-error", "drop", *more, "-y", "-o", d + "/left.yuv",
+                       "--second-view", d + "/right.yuv"))
             both.append([(media.d / name).read_bytes() for name in ("left.yuv", "right.yuv")])
         size = 96 * 80 * 3 // 2
-        if not all(3 * size < len(kept) < 8 * size for kept in both[0]) or both[1] != [kept[:3 * size] for kept in both[0]]:
-            bad.append("two views, damage dropped: %s frames of 8, %s of 3 asked for" % tuple([len(x) / size for x in b] for b in both))
-        case("no such device", [args.bin + "/pelton", "decode", "--device", "no-such-device", "-i", media.path("good.264"), *null], NO_DEVICE)
-        case("refused socket", decode("good.264", "--socket", d + "/none.sock", *null), NO_DAEMON, ["none.sock"])
+        if not all(3 * size < len(kept) < 8 * size
+                   for kept in both[0]) or both[1] != [kept[:3 * size] for kept in both[0]]:
+            bad.append("two views, damage dropped: %s frames of 8, %s of 3 asked for" %
+                       tuple([len(x) / size for x in b] for b in both))
+        case("no such device", [args.bin + "/pelton", "decode", "--device", "no-such-device", "-i",
+                                media.path("good.264"), *null], NO_DEVICE)
+        case("refused socket", decode("good.264", "--socket", d + "/none.sock", *null), NO_DAEMON,
+             ["none.sock"])
         dead = socket.socket(socket.AF_UNIX)
         dead.bind(d + "/dead.sock")
         dead.close()
-        case("dead socket", decode("good.264", "--socket", d + "/dead.sock", *null), NO_DAEMON, ["dead.sock"])
-        case("full disk", decode("good.264", "-f", "rawvideo", "-y", "-o", "/dev/full"), OTHER, ["space"])
+        case("dead socket", decode("good.264", "--socket", d + "/dead.sock", *null), NO_DAEMON,
+             ["dead.sock"])
+        case("full disk", decode("good.264", "-f", "rawvideo", "-y", "-o", "/dev/full"), OTHER,
+             ["space"])
         os.symlink("good.264", d + "/link.yuv")
         before = (media.d / "good.264").read_bytes()
-        case("output is the input", decode("good.264", "-y", "-o", media.path("link.yuv")), USAGE, ["link.yuv", "input"])
-        case("side data into the input", decode("good.264", "-y", "--side-data", media.path("good.264")), USAGE, ["input"])
-        case("output twice", decode("good.264", "-y", "-o", d + "/x.y4m", "--side-data", d + "/x.y4m"), USAGE, ["two outputs"])
+        case("output is the input", decode("good.264", "-y", "-o", media.path("link.yuv")), USAGE,
+             ["link.yuv", "input"])
+        case("side data into the input", decode("good.264", "-y", "--side-data",
+                                                media.path("good.264")), USAGE, ["input"])
+        case("output twice", decode("good.264", "-y", "-o", d + "/x.y4m", "--side-data",
+                                    d + "/x.y4m"), USAGE, ["two outputs"])
         if (media.d / "good.264").read_bytes() != before:
             bad.append("the input has been written to")
         case("no such folder", decode("good.264", "-y", "-o", d + "/none/x.y4m"), OTHER, ["x.y4m"])

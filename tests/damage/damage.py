@@ -2,28 +2,36 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Damage streams, decode them, and compare with the undamaged ones and with FFmpeg's concealment.
 
-    damage.py --bin DIR [--count 60] [--seed N] [--through worker|refdec] [--only TEXT] [--kind KIND] [-v]
+    damage.py --bin DIR [--count 60] [--seed N] [--through worker|refdec] [--only TEXT] [--kind
+    KIND] [-v]
 
-Stream i of a seed is always damaged in the same way: slices left out, bits flipped, NAL units cut, runs of bytes lost, data
-partitions lost, primary slices lost where redundant ones are there. For each: the decoder ends in time without a crash, gives as
-many frames as FFmpeg within one group of pictures, and every frame that no damaged picture feeds is bit-exact. Pictures that
-damage reaches are compared with the undamaged ones, ours and FFmpeg's: over 300 streams or more, where chance evens out, the mean PSNR
-of ours must not be below.
+Stream i of a seed is always damaged in the same way: slices left out, bits flipped, NAL units cut,
+runs of bytes lost, data partitions lost, primary slices lost where redundant ones are there. For
+each: the decoder ends in time without a crash, gives as many frames as FFmpeg within one group of
+pictures, and every frame that no damaged picture feeds is bit-exact. Pictures that damage reaches
+are compared with the undamaged ones, ours and FFmpeg's: over 300 streams or more, where chance
+evens out, the mean PSNR of ours must not be below.
 
-Sources: conformance streams, and encodes of a small form of the street clip (of a synthetic one where the streams are absent).
-Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
+Sources: conformance streams, and encodes of a small form of the street clip (of a synthetic one
+where the streams are absent). Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
-import argparse, concurrent.futures, csv, os, pathlib, random, re, shutil, statistics, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, csv, os, pathlib, random, re, shutil, statistics, subprocess
+import sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
 
 STREAMS = [
-    "jvt/BA_MW_D.264", "jvt/SL1_SVA_B.264", "jvt/BA1_Sony_D.jsv", "jvt/CABA3_SVA_B.264", "jvt/CANL4_SVA_B.264", "jvt/MIDR_MW_D.264",
-    "jvt/NRF_MW_E.264", "jvt/SVA_BA1_B.264", "jvt/FRExt3_Panasonic_E.avc", "jvt/HCAFR1_HHI_C.264", "x264/high_slices4.264",
-    "x264/main_cavlc_b.264", "x264/base_cavlc.264", "x264/high_slicemaxsize.264", "x264/main_bpyramid.264", "made/p_main_slices_mb.264",
-    "made/p_base_slices_bytes.264", "made/p_main_hier.264", "made/p_main_longterm.264", "made/rw_refshuffle_frm_cavlc.264",
-    "made/paff_cabac_b_spatial.264", "made/mbaff_cavlc_slices.264", "made/fld_slices.264", "made/paffmbaff_cif_high.264",
+    "jvt/BA_MW_D.264", "jvt/SL1_SVA_B.264", "jvt/BA1_Sony_D.jsv", "jvt/CABA3_SVA_B.264",
+    "jvt/CANL4_SVA_B.264", "jvt/MIDR_MW_D.264",
+    "jvt/NRF_MW_E.264", "jvt/SVA_BA1_B.264", "jvt/FRExt3_Panasonic_E.avc", "jvt/HCAFR1_HHI_C.264",
+    "x264/high_slices4.264",
+    "x264/main_cavlc_b.264", "x264/base_cavlc.264", "x264/high_slicemaxsize.264",
+    "x264/main_bpyramid.264", "made/p_main_slices_mb.264",
+    "made/p_base_slices_bytes.264", "made/p_main_hier.264", "made/p_main_longterm.264",
+    "made/rw_refshuffle_frm_cavlc.264",
+    "made/paff_cabac_b_spatial.264", "made/mbaff_cavlc_slices.264", "made/fld_slices.264",
+    "made/paffmbaff_cif_high.264",
     "made/h422_10_cabac.264", "x264/hi10_cavlc.264",
 ]
 # FFmpeg decodes none of these; redundant slices it leaves out.
@@ -31,11 +39,14 @@ PARTITIONED = ["made/dp_ext_p.264", "made/dp_ext_b.264", "made/dp_ext_cip_slices
 GROUPED = ["made/fmo_base_t0_slices.264", "made/fmo_base_t3_slices.264", "made/rw_aso_base.264"]
 REDUNDANT = ["made/rw_redundant_base.264"]
 CLIPS = [
-    "--profile main --slices 4 --keyint 12 --bframes 2", "--profile baseline --slices 6 --keyint 20", "--profile baseline --keyint 15",
-    "--profile high --slice-max-size 600 --keyint 25 --bframes 3", "--profile high --keyint 12 --bframes 2",
+    "--profile main --slices 4 --keyint 12 --bframes 2",
+    "--profile baseline --slices 6 --keyint 20", "--profile baseline --keyint 15",
+    "--profile high --slice-max-size 600 --keyint 25 --bframes 3",
+    "--profile high --keyint 12 --bframes 2",
     "--profile high --intra-refresh --slices 3 --keyint 16 --bframes 0",
 ]
-KINDS = {"slices": 5, "bits": 5, "cut": 3, "burst": 2, "anywhere": 2, "partitions": 1, "redundant": 1, "groups": 1}
+KINDS = {"slices": 5, "bits": 5, "cut": 3, "burst": 2, "anywhere": 2, "partitions": 1,
+         "redundant": 1, "groups": 1}
 CLEAR_OF_HEADER = 64
 IDENTICAL, CAP = 100.0, 60.0
 ENOUGH = 300
@@ -51,7 +62,8 @@ class Source:
         self.truth = "%s/%s.yuv" % (folder, re.sub(r"\W", "_", path))
         if "weight" in path or "wp_" in path or "explicit" in path:
             raise ValueError("its slice headers are long")
-        run = subprocess.run([args.bin + "/refdec", "--frames", "-o", self.truth, path], capture_output=True, text=True, timeout=120)
+        run = subprocess.run([args.bin + "/refdec", "--frames", "-o", self.truth, path],
+                             capture_output=True, text=True, timeout=120)
         if run.returncode:
             raise ValueError("%s: refdec: exit %d: %s" % (path, run.returncode, run.stderr))
         self.read_pictures(run.stdout)
@@ -60,7 +72,8 @@ class Source:
         self.picture_of = {}
         owners = [p for p in self.order for _ in range(self.pictures[p]["slices"])]
         if len(owners) != len(self.slices):
-            raise ValueError("%s: %d slices, pictures have %d" % (path, len(self.slices), len(owners)))
+            raise ValueError("%s: %d slices, pictures have %d" % (path, len(self.slices),
+                                                                  len(owners)))
         last = None
         for i in range(len(self.units)):
             last = owners[len(self.picture_of_slices(i))] if self.kind(i) in (1, 2, 5) else last
@@ -83,18 +96,23 @@ class Source:
             w = line.split()
             if w[0] == "picture":
                 at = w.index("refs")
-                self.pictures[int(w[1])] = {"slices": int(w[w.index("slices") + 1]), "idr": "idr" in w, "owner": int(w[w.index("owner") + 1]),
+                self.pictures[int(w[1])] = {"slices": int(w[w.index("slices") + 1]),
+                                            "idr": "idr" in w,
+                                            "owner": int(w[w.index("owner") + 1]),
                                             "refs": [int(r) for r in w[at + 1:]]}
                 self.order.append(int(w[1]))
             elif w[0] == "frame":
                 frames.append(int(w[3]))
-        self.frame_of = {p: frames.index(d["owner"]) for p, d in self.pictures.items() if d["owner"] in frames}
+        self.frame_of = {p: frames.index(d["owner"]) for p, d in self.pictures.items()
+                         if d["owner"] in frames}
         self.frames = len(frames)
-        starts = [i for i, p in enumerate(self.order) if self.pictures[p]["idr"]] + [len(self.order)]
+        starts = [i for i, p in enumerate(self.order)
+                  if self.pictures[p]["idr"]] + [len(self.order)]
         self.gop = max(b - a for a, b in zip([0] + starts, starts))
 
     def read_format(self, args):
-        text = subprocess.run([args.ffprobe, "-v", "error", "-show_entries", "stream=width,height,pix_fmt", "-of", "csv=p=0", self.path],
+        text = subprocess.run([args.ffprobe, "-v", "error", "-show_entries",
+                               "stream=width,height,pix_fmt", "-of", "csv=p=0", self.path],
                               capture_output=True, text=True).stdout.strip().split(",")
         self.pix_fmt = text[2]
         size = os.path.getsize(self.truth)
@@ -105,8 +123,9 @@ class Source:
         self.sample_bytes, self.peak = (2, (1 << int(depth.group(1))) - 1) if depth else (1, 255)
 
     def suspects(self, soft, hard):
-        """Frames that damage may reach. soft: pictures that lost slice data; hard: pictures whose headers, or all of whom, are
-        lost, after which numbering and marking are unknown up to the next IDR picture."""
+        """Frames that damage may reach. soft: pictures that lost slice data; hard: pictures whose
+        headers, or all of whom, are lost, after which numbering and marking are unknown up to the
+        next IDR picture."""
         bad, unknown = set(), False
         for p in self.order:
             d = self.pictures[p]
@@ -137,7 +156,8 @@ def damage(r, s, kind):
             lost.add(r.choice(slices))
     elif kind == "redundant":
         # The first slice of a picture of two is the primary one, the other its copy.
-        primary = [i for i, after in zip(slices, slices[1:]) if s.picture_of[i] == s.picture_of[after]]
+        primary = [i for i, after in zip(slices, slices[1:])
+                   if s.picture_of[i] == s.picture_of[after]]
         lost.update(r.sample(primary, min(3, len(primary))))
     elif kind == "partitions":
         parts = [i for i in range(len(s.units)) if s.kind(i) in (3, 4)]
@@ -169,25 +189,32 @@ def damage(r, s, kind):
         p = s.picture_of[i]
         left = [j for j in slices if s.picture_of[j] == p and j not in lost]
         (soft if left or kind == "partitions" else hard).add(p)
-    out = s.data[:s.units[0]] + b"".join(changed.get(i, s.unit(i)) for i in range(len(s.units)) if i not in lost)
+    out = s.data[:s.units[0]] + b"".join(changed.get(i, s.unit(i)) for i in range(len(s.units))
+                                         if i not in lost)
     return out, soft, hard
 
 
 def encode_clips(args, folder):
     clip = os.path.join(args.streams, "clips", "street-1080p-original.264")
-    source = ["-i", clip, "-vf", "scale=480:272"] if os.path.exists(clip) else ["-f", "lavfi", "-i", "mandelbrot=size=480x272:rate=25"]
+    source = ["-i", clip, "-vf", "scale=480:272"] if os.path.exists(clip) else ["-f", "lavfi",
+                                                                                "-i", "mandelbrot=size=480x272:rate=25"]
     y4m = folder + "/clip.y4m"
-    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", "36", "-pix_fmt", "yuv420p", y4m], check=True)
+    subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", *source, "-frames:v", "36",
+                    "-pix_fmt", "yuv420p", y4m], check=True)
     for i, options in enumerate(CLIPS):
         out = "%s/clip%d.264" % (folder, i)
-        subprocess.run(["x264", "--quiet", "--no-progress", "--threads", "1", "--crf", "26", "--no-scenecut", *options.split(), "-o", out, y4m],
+        subprocess.run(["x264", "--quiet", "--no-progress", "--threads", "1", "--crf", "26",
+                        "--no-scenecut", *options.split(), "-o", out, y4m],
                        check=True, capture_output=True)
         yield out
 
 
 def collect(args, folder):
     """Sources by what may be done to them: {"plain": [...], "partitions": ...}."""
-    wanted = {"plain": [(p, True) for p in STREAMS], "partitions": [(p, False) for p in PARTITIONED], "groups": [(p, False) for p in GROUPED],
+    wanted = {"plain": [(p, True) for p in STREAMS], "partitions": [(p, False)
+                                                                    for p in PARTITIONED],
+                                                                    "groups": [(p, False)
+                                                                               for p in GROUPED],
               "redundant": [(p, True) for p in REDUNDANT]}
     out = {k: [] for k in wanted}
     paths = [("plain", p, True) for p in encode_clips(args, folder)] * 2
@@ -216,14 +243,17 @@ def plan(args, sources):
 
 def decode_ours(args, daemon, path, out):
     if daemon:
-        command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error", "-y", "-i", path, "-f", "rawvideo", out]
+        command = [args.bin + "/pelton", "decode", "--socket", daemon.socket, "-loglevel", "error",
+                   "-y", "-i", path, "-f", "rawvideo", out]
     else:
         command = [args.bin + "/refdec", "-o", out, path]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=args.timeout).returncode
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=args.timeout).returncode
 
 
 def score(args, s, out):
-    run = subprocess.run([args.bin + "/score", str(s.frame_bytes), str(s.sample_bytes), str(s.peak), s.truth, out], capture_output=True,
+    run = subprocess.run([args.bin + "/score", str(s.frame_bytes), str(s.sample_bytes),
+                          str(s.peak), s.truth, out], capture_output=True,
                          text=True, check=True)
     lines = [l.split() for l in run.stdout.splitlines()]
     return int(lines[0][1]), [(int(a), float(b)) for a, b in lines[1:]]
@@ -234,7 +264,8 @@ def run_one(args, daemon, folder, i, s, kind):
     suspects = s.suspects(soft, hard)
     base = "%s/d%d" % (folder, i)
     pathlib.Path(base + ".264").write_bytes(data)
-    result = {"number": i, "kind": kind, "source": os.path.basename(s.path), "bad": [], "pairs": [], "refused": False,
+    result = {"number": i, "kind": kind, "source": os.path.basename(s.path), "bad": [],
+              "pairs": [], "refused": False,
               "suspects": len(suspects)}
     try:
         code = decode_ours(args, daemon, base + ".264", base + ".yuv")
@@ -254,15 +285,19 @@ def run_one(args, daemon, folder, i, s, kind):
     if wrong:
         result["bad"].append("frames %s: no damage reaches them, but they differ" % wrong[:8])
     if s.compare:
-        subprocess.run([args.ffmpeg, "-v", "quiet", "-nostdin", "-y", "-threads", "1", "-flags", "unaligned", "-i", base + ".264",
-                        "-fps_mode", "passthrough", "-autoscale", "0", "-f", "rawvideo", "-pix_fmt", s.pix_fmt, base + ".ff"], timeout=120)
+        subprocess.run([args.ffmpeg, "-v", "quiet", "-nostdin", "-y", "-threads", "1", "-flags",
+                        "unaligned", "-i", base + ".264",
+                        "-fps_mode", "passthrough", "-autoscale", "0", "-f", "rawvideo",
+                        "-pix_fmt", s.pix_fmt, base + ".ff"], timeout=120)
         if not os.path.exists(base + ".ff"):
             pathlib.Path(base + ".ff").write_bytes(b"")
         theirs_count, theirs = score(args, s, base + ".ff")
         result["theirs"] = theirs_count
         if abs(count - theirs_count) > s.gop:
-            result["bad"].append("%d frames, FFmpeg %d, group of pictures %d" % (count, theirs_count, s.gop))
-        result["pairs"] = [(ours[k][1], theirs[k][1]) for k in sorted(suspects) if min(ours[k][1], theirs[k][1]) < IDENTICAL]
+            result["bad"].append("%d frames, FFmpeg %d, group of pictures %d" %
+                                 (count, theirs_count, s.gop))
+        result["pairs"] = [(ours[k][1], theirs[k][1]) for k in sorted(suspects)
+                           if min(ours[k][1], theirs[k][1]) < IDENTICAL]
     if not args.keep:
         for suffix in (".264", ".yuv", ".ff"):
             if os.path.exists(base + suffix):
@@ -275,16 +310,20 @@ def mean(values):
 
 
 def table(results):
-    print("%-11s %7s %7s %9s %7s %8s %8s %8s" % ("damage", "streams", "refused", "compared", "frames", "FFmpeg's", "concealed", "exact"))
+    print("%-11s %7s %7s %9s %7s %8s %8s %8s" % ("damage", "streams", "refused", "compared",
+                                                 "frames", "FFmpeg's", "concealed", "exact"))
     rows = [(k, [r for r in results if r["kind"] == k]) for k in KINDS] + [("all", results)]
     for name, of in rows:
         if not of:
             continue
         pairs = [p for r in of for p in r["pairs"]]
         cap = [(min(a, CAP), min(b, CAP)) for a, b in pairs]
-        print("%-11s %7d %7d %9d %7d %8d %8d   PSNR %.2f dB, FFmpeg's %.2f dB; exact %d, FFmpeg's %d" %
-              (name, len(of), sum(r["refused"] for r in of), sum("theirs" in r for r in of), sum(r.get("frames", 0) for r in of if "theirs" in r),
-               sum(r.get("theirs", 0) for r in of), len(pairs), mean([a for a, _ in cap]), mean([b for _, b in cap]),
+        print("%-11s %7d %7d %9d %7d %8d %8d   PSNR %.2f dB, FFmpeg's %.2f dB; exact %d, FFmpeg's "
+              "%d" %
+              (name, len(of), sum(r["refused"] for r in of), sum("theirs" in r for r in of),
+               sum(r.get("frames", 0) for r in of if "theirs" in r),
+               sum(r.get("theirs", 0) for r in of), len(pairs), mean([a for a, _ in cap]),
+               mean([b for _, b in cap]),
                sum(a == IDENTICAL for a, _ in pairs), sum(b == IDENTICAL for _, b in pairs)))
 
 
@@ -293,12 +332,14 @@ def main():
     t.add_arguments(p)
     p.set_defaults(only="")
     p.add_argument("--ffprobe", default="ffprobe")
-    p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS") or str(t.ROOT.parent / "shared" / "streams"))
+    p.add_argument("--streams", default=os.environ.get("PELTON_STREAMS")
+                   or str(t.ROOT.parent / "shared" / "streams"))
     p.add_argument("--count", type=int, default=60)
     p.add_argument("--seed", default=t.SEED)
     p.add_argument("--number", type=int, help="only this stream of the seed")
     p.add_argument("--kind", choices=list(KINDS))
-    p.add_argument("--through", choices=("worker", "refdec"), default="worker", help="refdec: the slow C reference, without a daemon")
+    p.add_argument("--through", choices=("worker", "refdec"), default="worker",
+                   help="refdec: the slow C reference, without a daemon")
     p.add_argument("--keep", help="folder in which the damaged streams and their frames stay")
     p.add_argument("-v", action="store_true")
     args = p.parse_args()
@@ -317,8 +358,10 @@ def main():
                     results.append(r)
                     if r["bad"] or args.v:
                         print("%s stream %d, %s of %s: suspects %d, PSNR %.2f, FFmpeg's %.2f %s" %
-                              ("FAIL" if r["bad"] else "ok  ", r["number"], r["kind"], r["source"], r["suspects"],
-                               mean([min(a, CAP) for a, _ in r["pairs"]]), mean([min(b, CAP) for _, b in r["pairs"]]),
+                              ("FAIL" if r["bad"] else "ok  ", r["number"], r["kind"], r["source"],
+                               r["suspects"],
+                               mean([min(a, CAP) for a, _ in r["pairs"]]),
+                               mean([min(b, CAP) for _, b in r["pairs"]]),
                                "; ".join(r["bad"])), flush=True)
             messages = daemon.validation_messages() if daemon else []
             alive = not daemon or daemon.process.poll() is None
@@ -329,8 +372,8 @@ def main():
     pairs = [p for r in results for p in r["pairs"]]
     ours, theirs = mean([min(a, CAP) for a, _ in pairs]), mean([min(b, CAP) for _, b in pairs])
     failed = sum(bool(r["bad"]) for r in results)
-    print("seed %s: %d streams, %d failed, PSNR %.2f dB, FFmpeg's %.2f dB, %.0f s" % (args.seed, len(results), failed, ours, theirs,
-                                                                                       time.time() - begin))
+    print("seed %s: %d streams, %d failed, PSNR %.2f dB, FFmpeg's %.2f dB, %.0f s" %
+          (args.seed, len(results), failed, ours, theirs, time.time() - begin))
     if messages or not alive:
         print("the daemon: %s" % ("".join(messages) or "it ended"))
     if len(results) >= ENOUGH and ours < theirs:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode mutated streams by the day's seed: every one ends in time, the worker survives all of them.
+"""Decode mutated streams by the day's seed: every one ends in time, the worker survives all of
+them.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
@@ -10,14 +11,21 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import peltontest as t
 
 STREAMS = [
-    "--profile baseline --slices 2 --ref 3", "--profile main --bframes 3 --b-adapt 0 --direct temporal --weightb",
-    "--profile main --no-cabac --bframes 2 --b-adapt 0 --direct spatial --weightp 2", "--profile high --cqm jvt --bframes 2",
-    "--profile high --tff --bframes 2 --direct temporal", "--profile main --no-cabac --bff --slices 2 --bframes 1 --constrained-intra",
-    "--profile high422 --output-csp i422 --tff --bframes 2", "--profile high444 --output-csp i444 --no-cabac --bframes 2 --weightp 2",
-    "--profile high10 --output-depth 10 --bframes 2", "--profile high444 --output-csp i444 --output-depth 10 --qp 0",
+    "--profile baseline --slices 2 --ref 3",
+    "--profile main --bframes 3 --b-adapt 0 --direct temporal --weightb",
+    "--profile main --no-cabac --bframes 2 --b-adapt 0 --direct spatial --weightp 2",
+    "--profile high --cqm jvt --bframes 2",
+    "--profile high --tff --bframes 2 --direct temporal",
+    "--profile main --no-cabac --bff --slices 2 --bframes 1 --constrained-intra",
+    "--profile high422 --output-csp i422 --tff --bframes 2",
+    "--profile high444 --output-csp i444 --no-cabac --bframes 2 --weightp 2",
+    "--profile high10 --output-depth 10 --bframes 2",
+    "--profile high444 --output-csp i444 --output-depth 10 --qp 0",
     "--profile high --output-csp i400 --bframes 2 --ref 4",
-    "--profile high --slice-max-mbs 5 --constrained-intra", "--profile high --ref 8 --b-pyramid normal --bframes 5 --keyint 12",
-    "--pic-struct --nal-hrd vbr --vbv-maxrate 500 --vbv-bufsize 500 --frame-packing 3 --cll 10,4 --intra-refresh --keyint 4",
+    "--profile high --slice-max-mbs 5 --constrained-intra",
+    "--profile high --ref 8 --b-pyramid normal --bframes 5 --keyint 12",
+    "--pic-struct --nal-hrd vbr --vbv-maxrate 500 --vbv-bufsize 500 --frame-packing 3 --cll 10,4 "
+    "--intra-refresh --keyint 4",
 ]
 
 
@@ -25,9 +33,11 @@ def make(args, d):
     sources = []
     for i, options in enumerate(STREAMS):
         y4m, out = d + "/s.y4m", "%s/s%d.264" % (d, i)
-        subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "mandelbrot=size=128x96:rate=25", "-frames:v", "16",
+        subprocess.run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i",
+                        "mandelbrot=size=128x96:rate=25", "-frames:v", "16",
                         "-pix_fmt", t.x264_source(options), "-strict", "-1", y4m], check=True)
-        subprocess.run(["x264", "--quiet", "--no-progress", "--threads", "1", "--crf", "28", *options.split(), "-o", out, y4m], check=True, capture_output=True)
+        subprocess.run(["x264", "--quiet", "--no-progress", "--threads", "1", "--crf", "28",
+                        *options.split(), "-o", out, y4m], check=True, capture_output=True)
         sources.append(pathlib.Path(out).read_bytes())
     return sources
 
@@ -38,9 +48,11 @@ def mutate(r, data):
     for _ in range(r.choice((1, 1, 2, 5, 20))):
         kind, at = r.randrange(7), r.randrange(max(1, len(data)))
         if kind == 0:
-            data[at:at + 1] = bytes(b ^ 1 << r.randrange(8) for b in data[at:at + 1]) # none left: none flipped
+            # none left: none flipped
+            data[at:at + 1] = bytes(b ^ 1 << r.randrange(8) for b in data[at:at + 1])
         elif kind == 1:
-            data[at:at + r.randrange(1, 16)] = bytes(r.randrange(256) for _ in range(r.randrange(1, 16)))
+            data[at:at + r.randrange(1, 16)] = bytes(r.randrange(256)
+                                                     for _ in range(r.randrange(1, 16)))
         elif kind == 2:
             del data[at:at + r.randrange(1, 200)]
         elif kind == 3:
@@ -63,7 +75,8 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     t.add_arguments(p)
     p.add_argument("--count", type=int, default=200)
-    p.add_argument("--seed", type=int, default=int(os.environ.get("PELTON_SEED", time.strftime("%Y%m%d"))))
+    p.add_argument("--seed", type=int, default=int(os.environ.get("PELTON_SEED",
+                                                                  time.strftime("%Y%m%d"))))
     args = p.parse_args()
     args.timeout = 30
     if not shutil.which("x264") or not shutil.which(args.ffmpeg):
@@ -87,12 +100,14 @@ def main():
             if daemon.process.poll() is not None:
                 bad.append("stream %d of seed %d ended the daemon" % (i, args.seed))
                 break
-        lost = [l for l in daemon.lines() if "worker" in l and ("died" in l or "restart" in l or "signal" in l)]
+        lost = [l for l in daemon.lines() if "worker" in l and ("died" in l or "restart" in l
+                                                                or "signal" in l)]
         messages = daemon.validation_messages()
         bad += ["daemon: " + l.strip() for l in (lost + messages)[:10]]
     for b in bad:
         print("FAILED", b)
-    print("%d mutated streams, seed %d, exit codes %s, %d failed, %.0f s" % (args.count, args.seed, ends, len(bad), time.time() - start))
+    print("%d mutated streams, seed %d, exit codes %s, %d failed, %.0f s" %
+          (args.count, args.seed, ends, len(bad), time.time() - start))
     return 1 if bad else 0
 
 

@@ -4,18 +4,24 @@
 import os, pathlib, re, struct, subprocess, sys, tempfile
 
 STREAMS = [
-    "--profile baseline --slices 2 --ref 3 --crf 30", "--profile main --bframes 2 --b-adapt 0 --direct temporal --weightb --crf 30",
-    "--profile main --no-cabac --bframes 2 --b-adapt 0 --direct spatial --crf 30", "--profile high --cqm jvt --bframes 2 --b-adapt 0 --crf 26",
-    "--profile high --no-cabac --slice-max-mbs 3 --constrained-intra --crf 30", "--profile main --weightp 2 --ref 4 --qp 1",
-    "--pic-struct --nal-hrd vbr --vbv-maxrate 500 --vbv-bufsize 500 --frame-packing 3 --cll 10,4 --intra-refresh --keyint 3 --crf 40",
+    "--profile baseline --slices 2 --ref 3 --crf 30",
+    "--profile main --bframes 2 --b-adapt 0 --direct temporal --weightb --crf 30",
+    "--profile main --no-cabac --bframes 2 --b-adapt 0 --direct spatial --crf 30",
+    "--profile high --cqm jvt --bframes 2 --b-adapt 0 --crf 26",
+    "--profile high --no-cabac --slice-max-mbs 3 --constrained-intra --crf 30",
+    "--profile main --weightp 2 --ref 4 --qp 1",
+    "--pic-struct --nal-hrd vbr --vbv-maxrate 500 --vbv-bufsize 500 --frame-packing 3 --cll 10,4 "
+    "--intra-refresh --keyint 3 --crf 40",
 ]
 
 
 def encode(options):
     with tempfile.TemporaryDirectory() as d:
-        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "mandelbrot=size=64x48:rate=25", "-frames:v", "5",
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i",
+                        "mandelbrot=size=64x48:rate=25", "-frames:v", "5",
                         "-pix_fmt", "yuv420p", d + "/a.y4m"], check=True)
-        subprocess.run(["x264", "--quiet", "--no-progress", "--threads", "1", *options.split(), "-o", d + "/a.264", d + "/a.y4m"],
+        subprocess.run(["x264", "--quiet", "--no-progress", "--threads", "1", *options.split(),
+                        "-o", d + "/a.264", d + "/a.y4m"],
                        check=True, capture_output=True)
         return pathlib.Path(d + "/a.264").read_bytes()
 
@@ -34,26 +40,32 @@ def header(kind, payload=b"", request=1, obj=0):
 
 def generated(streamgen):
     """A small stream with each feature."""
-    for feature in subprocess.run([streamgen, "--list"], check=True, capture_output=True, text=True).stdout.split():
+    for feature in subprocess.run([streamgen, "--list"], check=True, capture_output=True,
+                                  text=True).stdout.split():
         with tempfile.NamedTemporaryFile() as f:
-            subprocess.run([streamgen, "--seed", os.environ.get("PELTON_SEED", "1"), "--with", feature, "--frames", "4", "-o", f.name],
+            subprocess.run([streamgen, "--seed", os.environ.get("PELTON_SEED", "1"), "--with",
+                            feature, "--frames", "4", "-o", f.name],
                            check=True, capture_output=True)
             yield pathlib.Path(f.name).read_bytes()
 
 
 def inputs(kind, streamgen):
     if kind == "protocol":
-        # A hello with two varint fields, a ping, an unknown type, a length past the limit, a header cut short.
+        # A hello with two varint fields, a ping, an unknown type, a length past the limit, a header
+        # cut short.
         yield header(1, b"\x08\x01\x10\x01\x1a\x04test")
         yield header(1, b"\x08\x01") + header(2) + header(3, b"\x0a\x03abc")
         yield header(999, b"\0" * 20)
         yield struct.pack("<IHBBII", 0xFFFFFFFF, 1, 0, 0, 0, 0)
         yield header(1)[:9]
         return
-    if kind == "sei":  # captions, active format, orientation, mastering display, alternative transfer, a time code
+    # captions, active format, orientation, mastering display, alternative transfer, a time code
+    if kind == "sei":
         head = bytes([15, 0, 23, 19, 5, 24, 1])
-        for number, payload in ((4, b"\xb5\0\x31GA94\x03\xc2\xff\xfc\x94\x20\xfd\x80\x80\xff"), (4, b"\xb5\0\x31DTG1\x41\xfa"),
-                                (47, b"\x18\0\x14"), (137, bytes(24)), (147, b"\x12"), (1, b"\x5f" * 20)):
+        for number, payload in ((4, b"\xb5\0\x31GA94\x03\xc2\xff\xfc\x94\x20\xfd\x80\x80\xff"),
+                                (4, b"\xb5\0\x31DTG1\x41\xfa"),
+                                (47, b"\x18\0\x14"), (137, bytes(24)), (147, b"\x12"),
+                                (1, b"\x5f" * 20)):
             yield head + 2 * (b"\6" + bytes([number, len(payload)]) + payload + b"\x80")
     if kind == "slice":
         yield from generated(streamgen)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Make the streams of streams.tsv with x264 and compare pelton's frames with FFmpeg's, line by line of framemd5.
+"""Make the streams of streams.tsv with x264 and compare pelton's frames with FFmpeg's, line by line
+of framemd5.
 
-Streams are kept in --dir and made once. Exit codes: 0 all equal, 1 not, 77 skipped (no x264 or no ffmpeg).
+Streams are kept in --dir and made once. Exit codes: 0 all equal, 1 not, 77 skipped (no x264 or no
+ffmpeg).
 """
 import argparse, concurrent.futures, csv, os, pathlib, shutil, subprocess, sys, time
 
@@ -22,7 +24,8 @@ SOURCES = {
 
 def wanted_format(row):
     """FFmpeg gives 4:0:0 out with grey chroma."""
-    return ["--pix-fmt", t.x264_source(row["x264"]).replace("gray", "yuv420p")] if "i400" in row["x264"] else []
+    return ["--pix-fmt",
+            t.x264_source(row["x264"]).replace("gray", "yuv420p")] if "i400" in row["x264"] else []
 
 
 def available(rows):
@@ -30,7 +33,8 @@ def available(rows):
     if "8/10" in subprocess.run(["x264", "--help"], capture_output=True, text=True).stdout:
         return rows
     without = {r["name"] for r in rows if "--output-depth 10" in r["x264"]}
-    without |= {r["name"] for r in rows if r["source"] == "join" and without & set(r["size"].split("+"))}
+    without |= {r["name"] for r in rows if r["source"] == "join"
+                and without & set(r["size"].split("+"))}
     print("skipped, as this x264 has no 10 bits:", " ".join(sorted(without)))
     return [r for r in rows if r["name"] not in without]
 
@@ -44,10 +48,14 @@ def make(args, row, made):
     if row["source"] == "join":
         part.write_bytes(b"".join(made[n].read_bytes() for n in row["size"].split("+")))
     else:
-        y4m, coded = path.with_suffix(".y4m"), path.with_suffix(".x264.264" if row["container"] == "264" else ".x264.mkv")
-        source = SOURCES[row["source"]].format(s=row["size"]) + ",format=" + t.x264_source(row["x264"])
-        run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-frames:v", row["frames"], "-strict", "-1", "-f", "yuv4mpegpipe", str(y4m)])
-        run(["x264", "--quiet", "--no-progress", "--threads", "1", *row["x264"].split(), "-o", str(coded), str(y4m)])
+        y4m, coded = path.with_suffix(".y4m"), path.with_suffix(".x264.264" if row["container"] ==
+                                                                "264" else ".x264.mkv")
+        source = (SOURCES[row["source"]].format(s=row["size"]) + ",format=" +
+                  t.x264_source(row["x264"]))
+        run([args.ffmpeg, "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source,
+             "-frames:v", row["frames"], "-strict", "-1", "-f", "yuv4mpegpipe", str(y4m)])
+        run(["x264", "--quiet", "--no-progress", "--threads", "1", *row["x264"].split(), "-o",
+             str(coded), str(y4m)])
         if row["container"] in ("264", "mkv"):
             coded.rename(part)
         else:
@@ -89,7 +97,9 @@ def main():
     rows = [r for r in rows if not args.only or args.only in r["name"]]
     start, bad = time.time(), 0
     with t.Daemon(args) as daemon, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for row, why in zip(rows, pool.map(lambda r: t.compare_framemd5(args, daemon, str(made[r["name"]]), *wanted_format(r)), rows)):
+        for row, why in zip(rows, pool.map(lambda r: t.compare_framemd5(args, daemon,
+                                                                        str(made[r["name"]]),
+                                                                        *wanted_format(r)), rows)):
             if why:
                 bad += 1
                 print("DIFFERS %s: %s" % (row["name"], why), flush=True)

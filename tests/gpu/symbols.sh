@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# peltond has neither the bench nor the slow reference, and debug shaders only where it was built with them.
+# peltond has neither the bench nor the slow reference. It has debug shaders only where it was built
+# with them.
 #   symbols.sh PELTOND WITH_DEBUG_SHADERS
 set -u
 pattern=' (kernel_|ref_|shader_bench_'

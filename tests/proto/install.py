@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What cmake --install leaves: the sample, built with pkg-config and nothing of the source tree, gets frames. Exit code 77: no device, compiler or x264."""
+"""What cmake --install leaves: the sample, built with pkg-config and nothing of the source tree,
+gets frames. Exit code 77: no device, compiler or x264."""
 import argparse, os, pathlib, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -24,21 +25,26 @@ def main():
         return t.SKIPPED
     with tempfile.TemporaryDirectory() as d:
         clip, prefix = d + "/clip.mp4", d + "/prefix"
-        made = subprocess.run([args.ffmpeg, "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64", "-frames:v", "9", "-pix_fmt", "yuv420p", "-c:v", "libx264", clip])
+        made = subprocess.run([args.ffmpeg, "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64",
+                               "-frames:v", "9", "-pix_fmt", "yuv420p", "-c:v", "libx264", clip])
         if made.returncode:
             return t.SKIPPED
         run(["cmake", "--install", args.build, "--prefix", prefix])
         pc, = pathlib.Path(prefix).rglob("pelton.pc")
-        flags = run(["pkg-config", "--cflags", "--libs", "pelton"], env={**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}).split()
+        flags = run(["pkg-config", "--cflags", "--libs", "pelton"],
+                    env={**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}).split()
         run(["cc", str(ROOT / "samples/subscribe.c"), *flags, "-o", d + "/subscribe"], cwd=d)
-        env = {**os.environ, "LD_LIBRARY_PATH": str(pc.parents[1]), "PATH": prefix + "/bin:" + os.environ["PATH"]}
+        env = {**os.environ, "LD_LIBRARY_PATH": str(pc.parents[1]),
+               "PATH": prefix + "/bin:" + os.environ["PATH"]}
         env.pop("PELTON_SOCKET", None)
         lines = run([d + "/subscribe", clip], env=env).splitlines()
         assert len(lines) == 9 and all("96x64 yuv420p luma" in l for l in lines), lines
         here = {str(f.relative_to(prefix)) for f in pathlib.Path(prefix).rglob("*")}
-        for wanted in ("bin/pelton", "bin/peltond", "include/pelton.h", "lib/systemd/system/peltond.service", "share/man/man1/pelton.1"):
+        for wanted in ("bin/pelton", "bin/peltond", "include/pelton.h",
+                       "lib/systemd/system/peltond.service", "share/man/man1/pelton.1"):
             assert wanted in here, wanted
-        assert f"ExecStart={prefix}/bin/peltond " in open(prefix + "/lib/systemd/system/peltond.service").read()
+        assert f"ExecStart={prefix}/bin/peltond " in open(prefix +
+                                                          "/lib/systemd/system/peltond.service").read()
     print("installed, built against, 9 frames")
     return 0
 

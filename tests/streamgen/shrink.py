@@ -6,8 +6,9 @@
 
 COMMAND gets the stream's path in place of {} and fails (exit code not 0) on a bad stream, e.g.
   shrink.py --seed 4711 -- python3 tests/streamgen/agree.py --file {}
-Options of streamgen are added one at a time (fewer frames, macroblocks and slices, no residual, features forbidden) and kept where the
-command goes on failing, until no more can be. Prints the command that makes the smallest stream, and leaves that in --out.
+Options of streamgen are added one at a time (fewer frames, macroblocks and slices, no residual,
+features forbidden) and kept where the command goes on failing, until no more can be. Prints the
+command that makes the smallest stream, and leaves that in --out.
 """
 import argparse, os, pathlib, subprocess, sys, tempfile
 
@@ -23,7 +24,8 @@ class Shrinker:
 
     def generate(self, options):
         """streamgen's line, or None where it cannot make such a stream"""
-        command = [self.args.bin + "/streamgen", "--seed", str(self.args.seed), *options, "-o", self.path]
+        command = [self.args.bin + "/streamgen", "--seed", str(self.args.seed), *options, "-o",
+                   self.path]
         made = subprocess.run(command, capture_output=True, text=True)
         return made.stdout.rstrip("\n").split("\t") if made.returncode == 0 else None
 
@@ -34,7 +36,8 @@ class Shrinker:
             return None
         command = [w.replace("{}", self.path) for w in self.args.command]
         try:
-            good = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=self.args.timeout).returncode == 0
+            good = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                  timeout=self.args.timeout).returncode == 0
         except subprocess.TimeoutExpired:
             good = False
         return None if good else fields
@@ -47,12 +50,14 @@ def weight(fields):
 
 def smaller(fields, options):
     """Options that may make the stream smaller, the boldest first."""
-    has = {options[i]: options[i + 1] for i in range(len(options) - 1) if options[i] in ("--frames", "--mbs", "--without")}
+    has = {options[i]: options[i + 1] for i in range(len(options) - 1)
+           if options[i] in ("--frames", "--mbs", "--without")}
     frames, (width, height) = int(fields[5]), map(int, fields[4].split("x"))
     for n in sorted({1, 2, frames // 2, frames - 1}):
         if 0 < n < frames:
             yield "--frames", str(n)
-    for w, h in ((1, 1), (1, 2), (2, 2), (width // 2, height), (width, height // 2), (width - 1, height), (width, height - 1)):
+    for w, h in ((1, 1), (1, 2), (2, 2), (width // 2, height), (width, height // 2),
+                 (width - 1, height), (width, height - 1)):
         if 0 < w <= width and 0 < h <= height and w * h < width * height:
             yield "--mbs", "%dx%d" % (w, h)
     if "--slices" not in options:
@@ -76,8 +81,10 @@ def replaced(options, change):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--bin", default=os.environ.get("PELTON_BINARY_DIR", str(t.ROOT / "build")) + "/bin")
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--bin", default=os.environ.get("PELTON_BINARY_DIR", str(t.ROOT / "build")) +
+                   "/bin")
     p.add_argument("--seed", type=int, required=True)
     p.add_argument("--gen", default="", help="options of streamgen to begin with")
     p.add_argument("--out", default="smallest.264")
@@ -95,13 +102,17 @@ def main():
         again = False
         for change in smaller(fields, options):
             found = shrinker.fails(replaced(options, change))
-            if found and weight(found) < weight(fields): # without a feature the rest is chosen anew: it may grow
+            # without a feature the rest is chosen anew: it may grow
+            if found and weight(found) < weight(fields):
                 options, fields, again = replaced(options, change), found, True
-                print("%s bytes, %s frames, %s: %s" % (fields[6], fields[5], fields[4], " ".join(change)), flush=True)
+                print("%s bytes, %s frames, %s: %s" % (fields[6], fields[5], fields[4],
+                                                       " ".join(change)), flush=True)
                 break
     shrinker.generate(options)
     os.replace(shrinker.path, args.out)
-    print("%d tries; streamgen --seed %d %s -o %s: %s" % (shrinker.tries, args.seed, " ".join(options), args.out, " ".join(fields)))
+    print("%d tries; streamgen --seed %d %s -o %s: %s" % (shrinker.tries, args.seed,
+                                                          " ".join(options), args.out,
+                                                          " ".join(fields)))
     return 0
 
 

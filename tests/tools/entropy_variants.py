@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Step 2 as compiled for this processor and for any processor: the same records from streams of the day's seed, whole and with
-flipped bits. Exit 77 (skipped) where there is only one.
+"""Step 2 as compiled for this processor and for any processor: the same records from streams of the
+day's seed, whole and with flipped bits. Exit 77 (skipped) where there is only one.
 
     entropy_variants.py H264_ENTROPY STREAMGEN [COUNT]
 """
@@ -18,7 +18,8 @@ def records(entropy, path, flips, generic):
     if run.returncode not in (0, 1):  # 1: not all was decoded
         raise SystemExit("%s: exit status %d\n%s" % (" ".join(command), run.returncode, run.stderr))
     text = run.stdout.split(" seconds ")[0]
-    return text if flips else text + run.stdout[run.stdout.index(" motion-checksum"):].split(" ns/mb")[0]
+    return (text if flips
+            else text + run.stdout[run.stdout.index(" motion-checksum"):].split(" ns/mb")[0])
 
 
 def main():
@@ -33,7 +34,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "stream.264")
         for i in range(seed, seed + count):
-            subprocess.run([streamgen, "--seed", str(i), "-o", path], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([streamgen, "--seed", str(i), "-o", path], check=True,
+                           stdout=subprocess.DEVNULL)
             for flips in (0, i):
                 ours, generic = (records(entropy, path, flips, g) for g in (0, 1))
                 if ours != generic:

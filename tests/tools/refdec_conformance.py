@@ -4,10 +4,11 @@
 
     refdec_conformance.py REFDEC [--streams DIR] [--tag TAG] [--match TEXT] [--jobs N] [-v]
 
-Every row of the manifest runs, or those with the tag. A table by tag stands at the end; rows whose expected result is contested
-(tag `disputed`) are printed with their oracle, passed or not. Rows of stereo streams whose features name the second view's MD5
-are decoded once more for that view. Containers other than a raw byte stream are unpacked with ffmpeg. Exit 77 (skipped) where
-the streams are not there.
+Every row of the manifest runs, or those with the tag. A table by tag stands at the end; rows whose
+expected result is contested (tag `disputed`) are printed with their oracle, passed or not. Rows of
+stereo streams whose features name the second view's MD5 are decoded once more for that view.
+Containers other than a raw byte stream are unpacked with ffmpeg. Exit 77 (skipped) where the
+streams are not there.
 """
 import argparse
 import csv
@@ -26,14 +27,16 @@ SECOND_VIEW = re.compile(r"second view ([0-9a-f]{32})")
 
 def default_streams():
     here = os.path.dirname(os.path.abspath(__file__))
-    return os.environ.get("PELTON_STREAMS") or os.path.join(here, "..", "..", "..", "shared", "streams")
+    return os.environ.get("PELTON_STREAMS") or os.path.join(here, "..", "..", "..", "shared",
+                                                            "streams")
 
 
 def raw_stream(path, folder):
     if path.lower().endswith(RAW):
         return path
     raw = os.path.join(folder, os.path.basename(path) + ".264")
-    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", path, "-map", "0:v:0", "-c", "copy", "-bsf:v", "h264_mp4toannexb",
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", path, "-map", "0:v:0", "-c", "copy",
+                    "-bsf:v", "h264_mp4toannexb",
                     "-f", "h264", raw], check=True)
     return raw
 
@@ -41,7 +44,8 @@ def raw_stream(path, folder):
 def decode(refdec, streams, row, view, folder):
     begin = time.monotonic()
     path = raw_stream(os.path.join(streams, row["file"]), folder)
-    command = [refdec, "--md5", "--pix-fmt", row["pix_fmt"]] + (["--view", "1"] if view else []) + [path]
+    command = [refdec, "--md5", "--pix-fmt", row["pix_fmt"]] + (["--view", "1"]
+                                                                if view else []) + [path]
     done = subprocess.run(command, capture_output=True, text=True)
     words = done.stdout.split()
     md5, frames = (words[0], words[1]) if len(words) >= 2 else ("-", "0")
@@ -50,7 +54,8 @@ def decode(refdec, streams, row, view, folder):
     name = row["file"] + (" view 1" if view else "")
     seconds = time.monotonic() - begin
     return (done.returncode == 0 and md5 == want,
-            f"{name} [{row['tags']}] exit {done.returncode} frames {frames}/{row['frames']} {seconds:.1f} s {note}")
+            f"{name} [{row['tags']}] exit {done.returncode} frames {frames}/{row['frames']} "
+            f"{seconds:.1f} s {note}")
 
 
 def jobs_of(rows):
@@ -67,7 +72,8 @@ def print_table(passed, total):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("refdec")
     parser.add_argument("--streams", default=default_streams())
     parser.add_argument("--tag", default="")
@@ -81,18 +87,21 @@ def main():
         return 77
     with open(manifest, newline="") as file:
         rows = [r for r in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-                if (not arguments.tag or arguments.tag in r["tags"].split(",")) and arguments.match in r["file"]]
+                if (not arguments.tag or arguments.tag in r["tags"].split(","))
+                and arguments.match in r["file"]]
     work = list(jobs_of(rows))
     passed, total = Counter(), Counter()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
-        results = pool.map(lambda w: decode(arguments.refdec, arguments.streams, w[0], w[1], folder), work)
+        results = pool.map(lambda w: decode(arguments.refdec, arguments.streams, w[0], w[1],
+                                            folder), work)
         for (row, view), (good, line) in zip(work, results):
             tags = row["tags"].split(",") + ["all"] + (["second-view"] if view else [])
             total.update(tags)
             passed.update(tags if good else [])
             disputed = "disputed" in tags
             if arguments.v or not good or disputed:
-                print("ok  " if good else "FAIL", line, f"oracle: {row['oracle']}" if disputed else "", flush=True)
+                print("ok  " if good else "FAIL", line, f"oracle: {row['oracle']}" if disputed
+                      else "", flush=True)
     print_table(passed, total)
     print(f"{passed['all']} of {total['all']} streams bit-exact")
     return 0 if work and passed["all"] == total["all"] else 1

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MD5 of all frames that a session gives, against MANIFEST.tsv, smallest stream first.
 
-  session_conformance.py [--tag TAG] [--pixels N] [--limit N] [--jobs N] PROGRAM [arguments of session_decode]
+  session_conformance.py [--tag TAG] [--pixels N] [--limit N] [--jobs N] PROGRAM [arguments of
+  session_decode]
 
---pixels: only streams with at most N luma samples in all their frames. Exit code 77 where the streams are absent.
+--pixels: only streams with at most N luma samples in all their frames. Exit code 77 where the
+streams are absent.
 """
 import argparse
 import concurrent.futures
@@ -32,7 +34,9 @@ def rows(folder, tag, most):
 
 def check(command, folder, row):
     try:
-        run = subprocess.run(command + ["--pix-fmt", row["pix_fmt"], os.path.join(folder, row["file"])], capture_output=True, text=True, timeout=600)
+        run = subprocess.run(command + ["--pix-fmt", row["pix_fmt"],
+                                        os.path.join(folder, row["file"])], capture_output=True,
+                                        text=True, timeout=600)
     except subprocess.TimeoutExpired:
         return "hangs"
     want = f"{row['md5']} {row['frames']}".strip()
@@ -58,10 +62,12 @@ def main():
     if not os.path.exists(os.path.join(folder, "MANIFEST.tsv")):
         print("skipped: no streams at", folder)
         return 77
-    chosen = sorted(rows(folder, args.tag, args.pixels), key=lambda row: row["pixels"])[: args.limit]
+    chosen = sorted(rows(folder, args.tag, args.pixels),
+                    key=lambda row: row["pixels"])[: args.limit]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for row, problem in zip(chosen, pool.map(lambda row: check(args.command, folder, row), chosen)):
+        for row, problem in zip(chosen, pool.map(lambda row: check(args.command, folder, row),
+                                                 chosen)):
             if problem:
                 failed += 1
                 print(f"{row['file']}: {problem}")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damaged streams of fields give the same frames and flags each time, whatever the schedule and whatever frame slots held before: on the
-reference reconstruction, whose slots begin with noise that differs from run to run, and on a device.
+"""Damaged streams of fields give the same frames and flags each time, whatever the schedule and
+whatever frame slots held before: on the reference reconstruction, whose slots begin with noise that
+differs from run to run, and on a device.
 
   damaged_fields.py SESSION_REFERENCE SESSION_DECODE STREAMGEN
 """
@@ -14,18 +15,24 @@ REFERENCE, DEVICE, STREAMGEN = sys.argv[1:]
 STREAMS, ON_DEVICE, PER_STREAM = 8, 4, 2
 WITHOUT = "fmo0,fmo1,fmo2,fmo3,fmo4,fmo5,fmo6,slice-group-change,separate-planes,mvc,size-changes"
 WITH = ["paff,b", "paff,slices,list-modification", "paff,mbaff", "paff,unpaired-field"]
-# A frame that predicts from one whose other field is lost; a field of several slices, one of which names a reference that is not there.
-FIXED = {"frame after a single field": "000001676e0029ac521ca6449403c22112046000000168e9161508e03100000125b82807123300000101e210f9164035603a00de25856217",
-         "field without its reference": "00000167f4001e1fc5642b403c22112046000001688fe980a0ac800000016863ed00665cb000000145b60e000d22c6ff"
-                                        "000001414f0810f9857f0000010158717767f615e8ca1a00000101a8613519e317a3"}
-SCHEDULES = [["--threads", 1], ["--threads", 4], ["--threads", 3, "--lookahead", 1], ["--threads", 2, "--shuffle", 5, "--lookahead", 16],
+# A frame that predicts from one whose other field is lost; a field of several slices, one of which
+# names a reference that is not there.
+FIXED = {"frame after a single field":
+         "000001676e0029ac521ca6449403c22112046000000168e9161508e03100000125b82807123300000101e210f9164035603a00de25856217",
+         "field without its reference":
+         "00000167f4001e1fc5642b403c22112046000001688fe980a0ac800000016863ed00665cb000000145b60e000d22c6ff"
+         "000001414f0810f9857f0000010158717767f615e8ca1a00000101a8613519e317a3"}
+SCHEDULES = [["--threads", 1], ["--threads", 4], ["--threads", 3, "--lookahead", 1],
+             ["--threads", 2, "--shuffle", 5, "--lookahead", 16],
              ["--threads", 4, "--batch", 1], ["--threads", 2, "--entropy", "gpu"]]
 failures = []
 
 
 def frames(program, path, args, slots=0):
-    out = subprocess.run([program, "--frames", *map(str, args), path], capture_output=True, text=True, timeout=120,
-                         env={**os.environ, "PELTON_TEST_SLOTS": str(slots), "PELTON_TEST_ENTROPY_SEED": str(slots)})
+    out = subprocess.run([program, "--frames", *map(str, args), path], capture_output=True,
+                         text=True, timeout=120,
+                         env={**os.environ, "PELTON_TEST_SLOTS": str(slots),
+                              "PELTON_TEST_ENTROPY_SEED": str(slots)})
     return out.returncode, t.session_frames(out.stdout)[:-1]
 
 
@@ -47,7 +54,8 @@ def damaged(data, rng):
     nals = [bytearray(nal) for i, nal in enumerate(nals) if i not in lost]
     for _ in range(rng.randrange(3)):
         nal = rng.choice(nals[2:])
-        nal[rng.randrange(4, len(nal) if rng.randrange(2) else min(len(nal), 10))] ^= 1 << rng.randrange(8)
+        nal[rng.randrange(4, len(nal) if rng.randrange(2) else min(len(nal),
+                                                                   10))] ^= 1 << rng.randrange(8)
     return b"".join(nals)
 
 
@@ -72,12 +80,15 @@ def main():
             total += check(path, name, True)
         for i in range(STREAMS):
             seed = str(rng.randrange(1 << 30))
-            subprocess.run([STREAMGEN, "--seed", seed, "--without", WITHOUT, "--with", WITH[i % len(WITH)], "--frames", "8", "--mbs", "3x4", "-o", path],
+            subprocess.run([STREAMGEN, "--seed", seed, "--without", WITHOUT, "--with",
+                            WITH[i % len(WITH)], "--frames", "8", "--mbs", "3x4", "-o", path],
                            check=True, capture_output=True)
             data = pathlib.Path(path).read_bytes()
             for k in range(PER_STREAM):
                 pathlib.Path(path).write_bytes(damaged(data, rng))
-                total += check(path, f"stream {i} (streamgen --seed {seed}, {WITH[i % len(WITH)]}), damage {k}", i < ON_DEVICE and k == 0)
+                total += check(path, f"stream {i} (streamgen --seed {seed}, "
+                                     f"{WITH[i % len(WITH)]}), damage {k}", i < ON_DEVICE
+                                     and k == 0)
     marked = sum(line[3] & 2 != 0 for line in total)
     print(len(total), "frames,", marked, "of them marked")
     if not marked:

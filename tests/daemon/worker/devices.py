@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several devices in one daemon: streams are shared, frames are right, and a device that does not exist is an error. The software
-device twice stands for two GPUs. About 5 seconds.   devices.py PELTON"""
+"""Several devices in one daemon: streams are shared, frames are right, and a device that does not
+exist is an error. The software device twice stands for two GPUs. About 5 seconds.   devices.py
+PELTON"""
 import json
 import shutil
 import subprocess
@@ -23,16 +24,19 @@ def check(name, ok, why=""):
 
 with tempfile.TemporaryDirectory() as d:
     clip = d + "/clip.264"
-    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x96:rate=25", "-frames:v", "30", "-c:v", "libx264", clip],
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x96:rate=25",
+                    "-frames:v", "30", "-c:v", "libx264", clip],
                    check=True)
-    run = subprocess.run([pelton, "bench", "-i", clip, "--device", "cpu,cpu", "--streams", "3", "--verify", "--json", "-"],
+    run = subprocess.run([pelton, "bench", "-i", clip, "--device", "cpu,cpu", "--streams", "3",
+                          "--verify", "--json", "-"],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
     check("two devices", run.returncode == 0, run.stderr.decode())
     j = json.loads(run.stdout) if run.returncode == 0 else None
     check("both open", j and j["device"]["name"].endswith("and 1 more"), str(j))
     check("all frames", j and j["frames"] == 90 and j["corrupt"] == 0 and j["verified"], str(j))
     for wrong, code in (("cpu,no such device", 7), (",".join(["cpu"] * 17), 7)):
-        run = subprocess.run([pelton, "bench", "-i", clip, "--device", wrong], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        run = subprocess.run([pelton, "bench", "-i", clip, "--device", wrong],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
         check(wrong, run.returncode == code, "%d %s" % (run.returncode, run.stderr.decode()))
 print(failures, "failures")
 sys.exit(failures != 0)

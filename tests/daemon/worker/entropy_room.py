@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Coefficients that the device has entropy-decoded stay in its memory, as far as there is room: streams that streamgen makes, other ones
-every day, whole and damaged, with room for all pictures, for some, for none, on one queue and on several; the frames must be those of
-entropy decoding by the CPU.
+"""Coefficients that the device has entropy-decoded stay in its memory, as far as there is room:
+streams that streamgen makes, other ones every day, whole and damaged, with room for all pictures,
+for some, for none, on one queue and on several; the frames must be those of entropy decoding by the
+CPU.
 
   entropy_room.py SESSION_DECODE STREAMGEN
 """
@@ -12,8 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 import peltontest as t
 
 # What is not decoded on the GPU.
-WITHOUT = "cavlc,mbaff,fmo0,fmo1,fmo2,fmo3,fmo4,fmo5,fmo6,slice-group-change,aso,redundant,partitions,sp,si,separate-planes,422,444,depth,"\
-          "differing-depths,lossless,cavlc444-intra,mvc,size-changes,400"
+WITHOUT = "cavlc,mbaff,fmo0,fmo1,fmo2,fmo3,fmo4,fmo5,fmo6,slice-group-change,aso,"\
+          "redundant,partitions,sp,si,separate-planes,422,444,depth,differing-depths,lossless,cavlc444-intra,mvc,size-changes,400"
 WITH = ["pcm,p", "b,sub-macroblocks", "paff", "transform8x8,big-levels"]
 ALL, SOME, NONE = ("split", 0), ("one", 384), ("", 1) # PELTON_QUEUES, KiB
 failures = []
@@ -21,9 +22,11 @@ failures = []
 
 def decode(program, path, *args, queues=""):
     env = {**os.environ, "PELTON_QUEUES": queues}
-    out = subprocess.run([program, "--device", "cpu", "--frames", "--stats", *map(str, args), path], capture_output=True, text=True, timeout=120, env=env)
+    out = subprocess.run([program, "--device", "cpu", "--frames", "--stats", *map(str, args),
+                          path], capture_output=True, text=True, timeout=120, env=env)
     stayed = re.search(r"(\d+) pictures, .* coefficients of (\d+) stayed", out.stderr)
-    return (out.returncode, t.session_frames(out.stdout)), tuple(map(int, stayed.groups())) if stayed else (0, 0), out.stderr
+    numbers = tuple(map(int, stayed.groups())) if stayed else (0, 0)
+    return (out.returncode, t.session_frames(out.stdout)), numbers, out.stderr
 
 
 def differ(got, want):
@@ -39,23 +42,28 @@ def damaged(path, rng):
 
 
 def check_slabs(program, path):
-    """Arrays large enough for slabs, which a thread of their own makes while nothing else happens."""
-    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360", "-frames:v", "8", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-crf", "51", path],
+    """Arrays large enough for slabs, which a thread of their own makes while nothing else
+    happens."""
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360",
+                    "-frames:v", "8", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-crf", "51", path],
                    check=True)
     want, _, _ = decode(program, path, "--entropy", "cpu")
     got, found, text = decode(program, path, "--entropy", "gpu", "--arena", 2, "--lookahead", 4)
     print(f"in slabs: {found[0]} pictures by the device")
     if differ(got, want) or not found[0]:
-        failures.append(f"{path}: other frames in slabs, or none by the device: {text.strip()[-300:]}")
+        failures.append(f"{path}: other frames in slabs, or none by the device: "
+                        f"{text.strip()[-300:]}")
 
 
 def check(program, path, rooms, total):
     want, _, _ = decode(program, path, "--entropy", "cpu")
     for queues, room in rooms:
-        got, found, text = decode(program, path, "--entropy", "gpu", "--entropy-memory", room, "--validate", queues=queues)
+        got, found, text = decode(program, path, "--entropy", "gpu", "--entropy-memory", room,
+                                  "--validate", queues=queues)
         total[queues, room] = [a + b for a, b in zip(total[queues, room], found)]
         if differ(got, want) or "validation: " in text:
-            failures.append(f"{path}: other frames, or validation messages, with PELTON_QUEUES={queues}, room of {room} KiB: {text.strip()[-300:]}")
+            failures.append(f"{path}: other frames, or validation messages, with "
+                            f"PELTON_QUEUES={queues}, room of {room} KiB: {text.strip()[-300:]}")
 
 
 def main():
@@ -66,13 +74,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for i, features in enumerate(WITH):
             path = f"{folder}/{i}.264"
-            subprocess.run([streamgen, "--seed", str(rng.randrange(1 << 30)), "--without", WITHOUT, "--with", "cabac," + features, "--frames", "8", "--mbs", "4x4",
+            subprocess.run([streamgen, "--seed", str(rng.randrange(1 << 30)), "--without", WITHOUT,
+                            "--with", "cabac," + features, "--frames", "8", "--mbs", "4x4",
                             "-o", path], check=True, capture_output=True)
             check(program, path, (ALL, SOME) + (NONE,) * (i == 0), total)
             check(program, damaged(path, rng), (ALL, SOME), total)
         check_slabs(program, f"{folder}/large.264")
     for (queues, room), (pictures, stayed) in total.items():
-        print(f"PELTON_QUEUES={queues}, room {f'of {room} KiB' if room else 'for all'}: {pictures} pictures by the device, coefficients of {stayed} stayed there")
+        print(f"PELTON_QUEUES={queues}, room {f'of {room} KiB' if room else 'for all'}: {pictures} "
+              f"pictures by the device, coefficients of {stayed} stayed there")
     if not total[ALL][0] or total[ALL][1] < total[ALL][0]:
         failures.append("with room for all some did not stay")
     if not 0 < total[SOME][1] < total[SOME][0]:

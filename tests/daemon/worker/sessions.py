@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sessions: containers and time stamps against ffmpeg, schedules, options, failures, and an end at every point.
+"""Sessions: containers and time stamps against ffmpeg, schedules, options, failures, and an end at
+every point.
 
   sessions.py SESSION_REFERENCE
 
@@ -23,11 +24,13 @@ failures = []
 
 def run(*args, env=None, stdin=None):
     env = dict(os.environ, **(env or {}))
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=120, env=env, stdin=stdin)
+    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=120,
+                          env=env, stdin=stdin)
 
 
 def ffmpeg(*args):
-    return subprocess.run(["ffmpeg", "-v", "error", "-y", *map(str, args)], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(["ffmpeg", "-v", "error", "-y", *map(str, args)], capture_output=True,
+                          text=True, check=True).stdout
 
 
 def expect(what, got, want):
@@ -42,7 +45,8 @@ def session_frames(*args):
 
 
 def ffmpeg_frames(path, *options):
-    out = ffmpeg(*options, "-i", path, "-map", "0:v:0", "-f", "framemd5", "-fps_mode", "passthrough", "-copyts", "-enc_time_base", -1, "-")
+    out = ffmpeg(*options, "-i", path, "-map", "0:v:0", "-f", "framemd5", "-fps_mode",
+                 "passthrough", "-copyts", "-enc_time_base", -1, "-")
     rows = [line.split(",") for line in out.splitlines() if not line.startswith("#")]
     return [(int(row[2]), row[5].strip()) for row in rows]
 
@@ -55,7 +59,8 @@ def containers(clip, base):
     for ext in ("mkv", "ts", "flv", "mov", "264"):
         ffmpeg("-i", clip, "-c", "copy", f"{base}.{ext}")
     ffmpeg("-ss", 1.3, "-i", clip, "-c", "copy", f"{base}-cut.mp4")
-    for path in (clip, *(f"{base}.{ext}" for ext in ("mkv", "ts", "flv", "mov")), f"{base}-cut.mp4"):
+    for path in (clip, *(f"{base}.{ext}" for ext in ("mkv", "ts", "flv", "mov")),
+                 f"{base}-cut.mp4"):
         expect(f"time stamps of {path}", session_frames(path), ffmpeg_frames(path))
     raw, want = session_frames(f"{base}.264"), ffmpeg_frames(f"{base}.264")
     expect("frames of raw H.264", md5s(raw), md5s(want))
@@ -66,12 +71,15 @@ def seeks(clip, base):
     for ss in (0.01, 1.3, 2.0, 3.5):
         want = md5s(ffmpeg_frames(clip, "-ss", ss, "-t", 0.7))
         for path in (clip, f"{base}.mkv", f"{base}.ts", f"{base}.264"):
-            expect(f"{path} from {ss}", md5s(session_frames("--ss", int(ss * 1e6), "--t", 700000, path)), want)
+            expect(f"{path} from {ss}", md5s(session_frames("--ss", int(ss * 1e6), "--t", 700000,
+                                                            path)), want)
 
 
 def schedules(clip, whole):
-    for args in (["--lookahead", 1, "--threads", 1], ["--lookahead", 2, "--batch", 1], ["--lookahead", 60, "--batch", 16, "--threads", 4],
-                 ["--shuffle", 1, "--lookahead", 30, "--threads", 4], ["--shuffle", 2, "--threads", 3], ["--depth", 1], ["--hold", "--depth", 200],
+    for args in (["--lookahead", 1, "--threads", 1], ["--lookahead", 2, "--batch", 1],
+                 ["--lookahead", 60, "--batch", 16, "--threads", 4],
+                 ["--shuffle", 1, "--lookahead", 30, "--threads", 4],
+                 ["--shuffle", 2, "--threads", 3], ["--depth", 1], ["--hold", "--depth", 200],
                  ["--sessions", 4], ["--sessions", 3, "--depth", 1, "--shuffle", 5], ["--fd"]):
         got = set(run(*args, clip).stdout.splitlines())
         expect(f"schedule {args}", got, {whole})
@@ -84,15 +92,19 @@ def options(clip, frames):
     expect("max_frames", md5s(session_frames("--max", 7, clip)), md5s(frames)[:7])
     expect("max_frames over loops", len(session_frames("--loops", 0, "--max", 150, clip)), 150)
     expect("resume", md5s(session_frames("--resume", 50, clip)), md5s(frames)[50:])
-    expect("latest drops", len(session_frames("--policy", "latest", "--hold", "--depth", 4, clip)), 4)
+    expect("latest drops", len(session_frames("--policy", "latest", "--hold", "--depth", 4, clip)),
+           4)
     for transport in ("none", "readback"):
-        expect(f"transport {transport}", run("--transport", transport, clip).stdout.split()[1], str(len(frames)))
+        expect(f"transport {transport}", run("--transport", transport, clip).stdout.split()[1],
+               str(len(frames)))
     for fmt in ("nv12", "gray"):
-        raw = subprocess.run(["ffmpeg", "-v", "error", "-i", clip, "-vf", "extractplanes=y" if fmt == "gray" else "null", "-pix_fmt", fmt, "-f", "md5", "-"],
+        raw = subprocess.run(["ffmpeg", "-v", "error", "-i", clip, "-vf", "extractplanes=y"
+                              if fmt == "gray" else "null", "-pix_fmt", fmt, "-f", "md5", "-"],
                              capture_output=True, text=True, check=True).stdout.strip()
         expect(fmt, "MD5=" + run("--pix-fmt", fmt, clip).stdout.split()[0], raw)
     flags = [int(line.split()[3]) for line in run("--frames", clip).stdout.splitlines()[:-1]]
-    expect("LAST once, at the end", [bool(f & 8) for f in flags], [False] * (len(flags) - 1) + [True])
+    expect("LAST once, at the end", [bool(f & 8) for f in flags],
+           [False] * (len(flags) - 1) + [True])
     expect("KEY first", flags[0] & 1, 1)
     with open(clip.replace(".mp4", ".264"), "rb") as pipe:
         cat = subprocess.Popen(["cat"], stdin=pipe, stdout=subprocess.PIPE)
@@ -117,35 +129,48 @@ def bad_inputs(clip, folder):
     with open(os.path.join(folder, "fast.mp4"), "rb") as f:
         fast = f.read()
     ffmpeg("-i", clip, "-t", 1, "-c:v", "mpeg4", os.path.join(folder, "mpeg4.mkv"))
-    cases = [("missing.mp4", 4, "No such file"), ("", 4, "Is a directory"), ("mpeg4.mkv", 5, "video is mpeg4")]
-    write("empty.mp4", b""), write("text.txt", b"hello world\n" * 500), write("moov.mp4", whole[:3000]), write("cut.mp4", fast[: len(fast) * 2 // 3])
-    cases += [("empty.mp4", 4, "empty"), ("text.txt", 4, "not a video"), ("moov.mp4", 4, "moov"), ("cut.mp4", 4, "truncated")]
+    cases = [("missing.mp4", 4, "No such file"), ("", 4, "Is a directory"),
+             ("mpeg4.mkv", 5, "video is mpeg4")]
+    write("empty.mp4", b"")
+    write("text.txt", b"hello world\n" * 500)
+    write("moov.mp4", whole[:3000])
+    write("cut.mp4", fast[: len(fast) * 2 // 3])
+    cases += [("empty.mp4", 4, "empty"), ("text.txt", 4, "not a video"), ("moov.mp4", 4, "moov"),
+              ("cut.mp4", 4, "truncated")]
     for name, code, text in cases:
         got, line = error_of(os.path.join(folder, name))
         expect(f"bad input {name}", (got, bool(line) and text in line[0]), (code, True))
-    expect("frames before the cut", int(run(os.path.join(folder, "cut.mp4")).stdout.split()[1]) > 50, True)
+    expect("frames before the cut",
+           int(run(os.path.join(folder, "cut.mp4")).stdout.split()[1]) > 50, True)
     expect("pixel format", error_of("--pix-fmt", "rgb24", clip)[0], 2)
-    ffmpeg("-i", clip, "-t", 1, "-c:v", "libx264", "-flags", "+ildct+ilme", os.path.join(folder, "mbaff.264"))
-    expect("probe of an unsupported stream", run("--probe", os.path.join(folder, "mpeg4.mkv")).returncode, 0)
+    ffmpeg("-i", clip, "-t", 1, "-c:v", "libx264", "-flags", "+ildct+ilme",
+           os.path.join(folder, "mbaff.264"))
+    expect("probe of an unsupported stream",
+           run("--probe", os.path.join(folder, "mpeg4.mkv")).returncode, 0)
     expect("probe", "supported 1" in run("--probe", clip).stdout, True)
 
 
 def interlaced(base):
-    """MBAFF: frames woven and flagged as ffmpeg flags them; fields apart as its filter separatefields gives them."""
+    """MBAFF: frames woven and flagged as ffmpeg flags them; fields apart as its filter
+    separatefields gives them."""
     clip = f"{base}-mbaff.mp4"
-    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=1", "-c:v", "libx264", "-bf", 2, "-flags", "+ildct+ilme", "-x264-params", "bff=1",
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=1", "-c:v", "libx264", "-bf", 2, "-flags",
+           "+ildct+ilme", "-x264-params", "bff=1",
            "-pix_fmt", "yuv420p", clip)
     frames = ffmpeg_frames(clip)
     mine = [line.split() for line in run("--frames", clip).stdout.splitlines()[:-1]]
     expect("woven frames", [line[4] for line in mine], [f[-1] for f in frames])
     expect("bottom field first", {line[5] for line in mine}, {"2"})
-    out = subprocess.run(["ffmpeg", "-v", "error", "-i", clip, "-vf", "separatefields", "-f", "framemd5", "-"], capture_output=True, text=True).stdout
+    out = subprocess.run(["ffmpeg", "-v", "error", "-i", clip, "-vf", "separatefields", "-f",
+                          "framemd5", "-"], capture_output=True, text=True).stdout
     fields = [line.split(",")[-1].strip() for line in out.splitlines() if not line.startswith("#")]
-    mine = [line.split() for line in run("--frames", "--fields", "--shuffle", 5, clip).stdout.splitlines()[:-1]]
+    mine = [line.split() for line in run("--frames", "--fields", "--shuffle", 5,
+                                         clip).stdout.splitlines()[:-1]]
     expect("fields", [line[4] for line in mine], fields)
     expect("parities", [line[5] for line in mine[:4]], ["4", "3", "4", "3"])
     expect("times of fields", len({int(b[1]) - int(a[1]) for a, b in zip(mine, mine[1:])}), 1)
-    expect("fields without memory", run("--fields", "--transport", "none", clip).stdout.split()[1], str(len(fields)))
+    expect("fields without memory", run("--fields", "--transport", "none", clip).stdout.split()[1],
+           str(len(fields)))
     expect("luma of fields", run("--fields", "--pix-fmt", "gray", clip).returncode, 0)
 
 
@@ -167,8 +192,11 @@ def damage(base):
     with open(path, "wb") as f:
         f.write(data)
     out = run("--sessions", 3, path)
-    expect("damage gives the same frames each time", (out.returncode, len(set(out.stdout.splitlines()))), (0, 1))
-    expect("damage is flagged", any(int(line.split()[3]) & 2 for line in run("--frames", path).stdout.splitlines()[:-1]), True)
+    expect("damage gives the same frames each time",
+           (out.returncode, len(set(out.stdout.splitlines()))), (0, 1))
+    expect("damage is flagged", any(int(line.split()[3]) & 2
+                                    for line in run("--frames", path).stdout.splitlines()[:-1]),
+                                    True)
     kept = session_frames("--on-error", 1, path)
     expect("drop leaves damaged frames out", 0 < len(kept) < len(session_frames(path)), True)
     expect("fail", run("--on-error", 2, path).returncode, 6)
@@ -180,50 +208,65 @@ def on_gpu(text):
 
 
 def entropy(clip, base, whole, frames):
-    """Entropy decoding by the GPU's stand-in: beside the CPU and alone, with pictures it gives up, with its loss, with ends at any point."""
+    """Entropy decoding by the GPU's stand-in: beside the CPU and alone, with pictures it gives up,
+    with its loss, with ends at any point."""
     seed = os.environ.get("PELTON_SEED") or str(date.today().toordinal())
     print(f"entropy: PELTON_TEST_ENTROPY_SEED={seed}")
     env = {"PELTON_TEST_ENTROPY_SEED": seed}
-    for args in (["gpu"], ["gpu", "--lookahead", 1, "--threads", 1], ["gpu", "--sessions", 3, "--shuffle", 4, "--lookahead", 30], ["gpu", "--fd"],
-                 ["gpu", "--entropy-memory", 256], ["both", "--lookahead", 600, "--threads", 1, "--loops", 1],
+    for args in (["gpu"], ["gpu", "--lookahead", 1, "--threads", 1],
+                 ["gpu", "--sessions", 3, "--shuffle", 4, "--lookahead", 30], ["gpu", "--fd"],
+                 ["gpu", "--entropy-memory", 256], ["both", "--lookahead", 600, "--threads", 1,
+                                                    "--loops", 1],
                  ["both", "--sessions", 3, "--lookahead", 600, "--depth", 1], ["auto"]):
         out = run("--stats", "--entropy", *args, clip, env=env)
         expect(f"entropy {args}", set(out.stdout.splitlines()), {whole})
         if args == ["gpu"]:
             expect("all pictures on the GPU", on_gpu(out.stderr), len(frames))
     for trouble, of in (("FAILS", 3), ("FAILS", 1), ("SPOILS", 2)):
-        out = run("--stats", "--entropy", "gpu", "--sessions", 2, clip, env={**env, f"PELTON_TEST_ENTROPY_{trouble}": str(of)})
+        out = run("--stats", "--entropy", "gpu", "--sessions", 2, clip,
+                  env={**env, f"PELTON_TEST_ENTROPY_{trouble}": str(of)})
         expect(f"entropy, {trouble}={of}", set(out.stdout.splitlines()), {whole})
-        expect(f"entropy, {trouble}={of}: not all on the GPU", on_gpu(out.stderr) < len(frames), True)
-    out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_NO_DEVICE_ARENA": "1", "PELTON_TEST_ENTROPY_SPOILS": "2"})
+        expect(f"entropy, {trouble}={of}: not all on the GPU", on_gpu(out.stderr) < len(frames),
+               True)
+    out = run("--entropy", "gpu", "--sessions", 2, clip,
+              env={**env, "PELTON_TEST_NO_DEVICE_ARENA": "1", "PELTON_TEST_ENTROPY_SPOILS": "2"})
     expect("entropy, no room on the device", set(out.stdout.splitlines()), {whole})
     for n in (0, 1):
-        out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_ENTROPY_BATCHES": str(n)})
+        out = run("--entropy", "gpu", "--sessions", 2, clip,
+                  env={**env, "PELTON_TEST_ENTROPY_BATCHES": str(n)})
         expect(f"entropy, memory for {n} batches", set(out.stdout.splitlines()), {whole})
     for n in (1, 2, 7):
-        out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_LOSE_ENTROPY": str(n)})
+        out = run("--entropy", "gpu", "--sessions", 2, clip,
+                  env={**env, "PELTON_TEST_LOSE_ENTROPY": str(n)})
         expect(f"entropy, lost at batch {n}", set(out.stdout.splitlines()), {whole})
-        out = run("--entropy", "gpu", "--sessions", 2, clip, env={**env, "PELTON_TEST_LOSE_GPU": str(n)})
+        out = run("--entropy", "gpu", "--sessions", 2, clip,
+                  env={**env, "PELTON_TEST_LOSE_GPU": str(n)})
         expect(f"entropy, device lost at batch {n}", "device lost" in out.stderr, True)
     for n in (1, 3, 10, len(frames)):
         for args in ([], ["--sessions", 3], ["--loops", 0]):
-            expect(f"entropy, close after {n} {args}", run("--entropy", "gpu", "--close-after", n, *args, clip, env=env).returncode, 0)
-    expect("entropy, loops", run("--entropy", "gpu", "--loops", 3, clip, env=env).stdout, run("--loops", 3, clip).stdout)
-    expect("entropy, from 1.3 s", run("--entropy", "gpu", "--ss", 1300000, clip, env=env).stdout, run("--ss", 1300000, clip).stdout)
+            expect(f"entropy, close after {n} {args}", run("--entropy", "gpu", "--close-after", n,
+                                                           *args, clip, env=env).returncode, 0)
+    expect("entropy, loops", run("--entropy", "gpu", "--loops", 3, clip, env=env).stdout,
+           run("--loops", 3, clip).stdout)
+    expect("entropy, from 1.3 s", run("--entropy", "gpu", "--ss", 1300000, clip, env=env).stdout,
+           run("--ss", 1300000, clip).stdout)
     damaged = f"{base}-damaged.264"
-    got, want = (t.session_frames(run("--frames", *args, damaged, env=env).stdout) for args in (["--entropy", "gpu"], []))
+    got, want = (t.session_frames(run("--frames", *args, damaged, env=env).stdout)
+                 for args in (["--entropy", "gpu"], []))
     expect("entropy, damage", t.session_difference(got, want, True), None)
 
 
 def main():
-    encoders = subprocess.run(["ffmpeg", "-hide_banner", "-encoders"], capture_output=True, text=True).stdout if shutil.which("ffmpeg") else ""
+    encoders = subprocess.run(["ffmpeg", "-hide_banner", "-encoders"], capture_output=True,
+                              text=True).stdout if shutil.which("ffmpeg") else ""
     if "libx264" not in encoders:
         print("skipped: no ffmpeg with libx264")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         base = os.path.join(folder, "clip")
         clip = base + ".mp4"
-        ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x180:r=30000/1001:d=4", "-c:v", "libx264", "-preset", "fast", "-bf", 3, "-g", 30,
+        ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x180:r=30000/1001:d=4", "-c:v", "libx264",
+               "-preset", "fast", "-bf", 3, "-g", 30,
                "-x264-params", "slices=3", "-pix_fmt", "yuv420p", clip)
         frames = ffmpeg_frames(clip)
         whole = run(clip).stdout.strip()

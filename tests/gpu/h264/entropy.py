@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Entropy decoding on the GPU (checkgpu --entropy): streams that streamgen makes, with the CABAC tools that shaders decode, and some of
-the conformance streams where they are there; all of it damaged too. Other ones every day."""
+"""Entropy decoding on the GPU (checkgpu --entropy): streams that streamgen makes, with the CABAC
+tools that shaders decode, and some of the conformance streams where they are there; all of it
+damaged too. Other ones every day."""
 import argparse, csv, pathlib, random, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -9,17 +10,22 @@ sys.path.insert(0, str(HERE.parents[1]))
 import peltontest as t
 
 # What is not decoded on the GPU; several slices of a picture come by themselves.
-WITHOUT = "cavlc,mbaff,fmo0,fmo1,fmo2,fmo3,fmo4,fmo5,fmo6,slice-group-change,aso,redundant,partitions,sp,si,separate-planes,422,444,depth,"\
-          "differing-depths,lossless,cavlc444-intra,mvc,size-changes"
-WITH = ["", "pcm", "b,sub-macroblocks", "transform8x8,b", "paff", "400", "constrained-intra,p", "mixed-slices", "big-levels", "qp-jumps"]
+WITHOUT = "cavlc,mbaff,fmo0,fmo1,fmo2,fmo3,fmo4,fmo5,fmo6,slice-group-change,aso,"\
+          "redundant,partitions,sp,si,separate-planes,422,444,depth,differing-depths,lossless,cavlc444-intra,mvc,size-changes"
+WITH = ["", "pcm", "b,sub-macroblocks", "transform8x8,b", "paff", "400", "constrained-intra,p",
+        "mixed-slices", "big-levels", "qp-jumps"]
 
 
 def generated(args, folder, rng):
     paths = []
     for i, features in enumerate(WITH):
         path = f"{folder}/{i}.264"
-        command = [args.bin + "/streamgen", "--seed", str(rng.randrange(1 << 30)), "--without", WITHOUT, "--frames", "6", "-o", path]
-        made = subprocess.run(command + ["--with", ",".join(["cabac"] + features.split(",") * (features != ""))], capture_output=True, text=True)
+        command = [args.bin + "/streamgen", "--seed", str(rng.randrange(1 << 30)), "--without",
+                   WITHOUT, "--frames", "6", "-o", path]
+        made = subprocess.run(command + ["--with",
+                                         ",".join(["cabac"] +
+                                                  features.split(",") * (features != ""))],
+                                                  capture_output=True, text=True)
         if made.returncode:
             sys.exit(f"streamgen {features}: {made.stderr}")
         print(made.stdout.strip()[:150])
@@ -36,7 +42,9 @@ def conformance(args, rng):
         rows = [r for r in csv.DictReader(f, delimiter="\t") if "cabac" in r["tags"].split(",")]
     def fits(r):
         tags, (w, h) = set(r["tags"].split(",")), map(int, r["size"].split("x"))
-        return tags & {"progressive-420-8", "field-pictures", "400"} and not tags & {"mbaff", "fmo", "container", "422", "444"} and w * h <= 176 * 144
+        return tags & {"progressive-420-8", "field-pictures",
+                       "400"} and not tags & {"mbaff", "fmo", "container", "422",
+                                              "444"} and w * h <= 176 * 144
     return [str(manifest.parent / r["file"]) for r in rng.sample([r for r in rows if fits(r)], 12)]
 
 
@@ -50,7 +58,8 @@ def main():
     rng = random.Random(f"entropy {t.SEED}")
     print("PELTON_SEED", t.SEED, flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        command = [args.bin + "/checkgpu", "--device", args.device, "--seed", str(rng.randrange(1 << 30)), "--pictures", args.pictures,
+        command = [args.bin + "/checkgpu", "--device", args.device, "--seed",
+                   str(rng.randrange(1 << 30)), "--pictures", args.pictures,
                    "--damage", args.damage]
         for path in generated(args, folder, rng) + conformance(args, rng):
             command += ["--entropy", path]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The camera pipeline beside OpenCV, on the photographs of Debian's opencv-doc: bilinear demosaic and lens correction within one level
-of 8 bits away from borders; chessboard corners of corrected pictures on straight lines; the demosaic methods' PSNR. Exit code 77 where
-python3-opencv, opencv-doc or a Vulkan device is absent.
+"""The camera pipeline beside OpenCV, on the photographs of Debian's opencv-doc: bilinear demosaic
+and lens correction within one level of 8 bits away from borders; chessboard corners of corrected
+pictures on straight lines; the demosaic methods' PSNR. Exit code 77 where python3-opencv,
+opencv-doc or a Vulkan device is absent.
 
   opencv.py --bin build/bin [--device NAME] [--only demosaic|undistort|lines|psnr]
 """
@@ -15,8 +16,8 @@ except ImportError:
     print("skipped: python3-opencv is absent")
     sys.exit(SKIPPED)
 DATA = pathlib.Path("/usr/share/doc/opencv-doc/examples/data")
-COLOUR = """baboon.jpg fruits.jpg home.jpg board.jpg butterfly.jpg building.jpg messi5.jpg stuff.jpg aloeL.jpg apple.jpg orange.jpg
-squirrel_cls.jpg leuvenA.jpg graf1.png rubberwhale1.png""".split()
+COLOUR = """baboon.jpg fruits.jpg home.jpg board.jpg butterfly.jpg building.jpg messi5.jpg stuff.jpg
+aloeL.jpg apple.jpg orange.jpg squirrel_cls.jpg leuvenA.jpg graf1.png rubberwhale1.png""".split()
 CALIBRATION = "left_intrinsics.yml"
 BORDER = 8
 
@@ -46,7 +47,8 @@ def develop(args, raws, shape, **options):
         outs.append("%s/%d.out" % (WORK, i))
         files += [name, outs[-1]]
     height, width = raws[0].shape
-    command = [args.bin + "/isp_develop", "size=%dx%d" % (width, height)] + ["%s=%s" % o for o in options.items()]
+    command = [args.bin + "/isp_develop",
+               "size=%dx%d" % (width, height)] + ["%s=%s" % o for o in options.items()]
     command += ["device=" + args.device] if args.device else []
     run = subprocess.run(command + files, capture_output=True, timeout=200)
     if run.returncode == SKIPPED:
@@ -90,13 +92,16 @@ def mosaic(image, order):
 
 
 def demosaic(args):
-    codes = {"rggb": cv2.COLOR_BayerBG2RGB, "grbg": cv2.COLOR_BayerGB2RGB, "gbrg": cv2.COLOR_BayerGR2RGB, "bggr": cv2.COLOR_BayerRG2RGB}
+    codes = {"rggb": cv2.COLOR_BayerBG2RGB, "grbg": cv2.COLOR_BayerGB2RGB,
+             "gbrg": cv2.COLOR_BayerGR2RGB, "bggr": cv2.COLOR_BayerRG2RGB}
     image = even(read("fruits.jpg", cv2.IMREAD_COLOR)[..., ::-1])
     for order, code in codes.items():
         raw = mosaic(image, order)
         ours = develop(args, [raw], image.shape, order=order, demosaic="bilinear")[0]
         theirs = cv2.cvtColor(raw, code)
-        check("demosaic bilinear, %s, fruits" % order, worst(ours[BORDER:-BORDER, BORDER:-BORDER], theirs[BORDER:-BORDER, BORDER:-BORDER]))
+        check("demosaic bilinear, %s, fruits" % order, worst(ours[BORDER:-BORDER, BORDER:-BORDER],
+                                                             theirs[BORDER:-BORDER,
+                                                                    BORDER:-BORDER]))
 
 
 def calibration():
@@ -112,9 +117,11 @@ def lefts():
 def write_fisheye(K, D, size):
     """For pelton; OpenCV has no file format of its own for it."""
     path = WORK + "/fisheye.yaml"
-    lines = ["image_width: %d" % size[0], "image_height: %d" % size[1], "distortion_model: equidistant",
+    lines = ["image_width: %d" % size[0], "image_height: %d" % size[1],
+             "distortion_model: equidistant",
              "camera_matrix: {rows: 3, cols: 3, data: %s}" % [float(v) for v in K.ravel()],
-             "distortion_coefficients: {rows: 1, cols: 4, data: %s}" % [float(v) for v in D.ravel()]]
+             "distortion_coefficients: {rows: 1, cols: 4, data: %s}" %
+             [float(v) for v in D.ravel()]]
     open(path, "w").write("\n".join(lines) + "\n")
     return path
 
@@ -131,17 +138,25 @@ def undistort(args):
     shape = images[0].shape
     size = shape[::-1]
     mask = inside(*cv2.initUndistortRectifyMap(K, D, None, K, size, cv2.CV_32FC1), shape)
-    ours = develop(args, images, shape, order="mono", format="gray8", calibration=data_file(CALIBRATION))
-    check("lens, Brown-Conrady, left01..14", max(worst(o, cv2.undistort(i, K, D), mask) for o, i in zip(ours, images)))
-    F, E = np.array([[400, 0, 322.5], [0, 405, 238.25], [0, 0, 1]]), np.array([0.05, -0.02, 0.004, -0.001])
-    mask = inside(*cv2.fisheye.initUndistortRectifyMap(F, E, np.eye(3), F, size, cv2.CV_32FC1), shape)
-    ours = develop(args, images, shape, order="mono", format="gray8", calibration=write_fisheye(F, E, size))
-    check("lens, fisheye, left01..14", max(worst(o, cv2.fisheye.undistortImage(i, F, E, None, F), mask) for o, i in zip(ours, images)))
+    ours = develop(args, images, shape, order="mono", format="gray8",
+                   calibration=data_file(CALIBRATION))
+    check("lens, Brown-Conrady, left01..14", max(worst(o, cv2.undistort(i, K, D), mask) for o,
+                                                 i in zip(ours, images)))
+    F, E = np.array([[400, 0, 322.5], [0, 405, 238.25],
+                     [0, 0, 1]]), np.array([0.05, -0.02, 0.004, -0.001])
+    mask = inside(*cv2.fisheye.initUndistortRectifyMap(F, E, np.eye(3), F, size, cv2.CV_32FC1),
+                  shape)
+    ours = develop(args, images, shape, order="mono", format="gray8",
+                   calibration=write_fisheye(F, E, size))
+    check("lens, fisheye, left01..14", max(worst(o, cv2.fisheye.undistortImage(i, F, E, None, F),
+                                                 mask) for o, i in zip(ours, images)))
     colour = even(read("building.jpg", cv2.IMREAD_COLOR)[..., ::-1])[:480, :640]
     raw = mosaic(colour, "rggb")
-    ours = develop(args, [raw], raw.shape + (3,), order="rggb", demosaic="bilinear", calibration=data_file(CALIBRATION))[0]
+    ours = develop(args, [raw], raw.shape + (3,), order="rggb", demosaic="bilinear",
+                   calibration=data_file(CALIBRATION))[0]
     theirs = cv2.undistort(cv2.cvtColor(raw, cv2.COLOR_BayerBG2RGB), K, D)
-    mask = inside(*cv2.initUndistortRectifyMap(K, D, None, K, raw.shape[::-1], cv2.CV_32FC1), raw.shape)
+    mask = inside(*cv2.initUndistortRectifyMap(K, D, None, K, raw.shape[::-1], cv2.CV_32FC1),
+                  raw.shape)
     check("demosaic and lens at once, building", worst(ours, theirs, mask))
 
 
@@ -159,7 +174,8 @@ def line_errors(corners, columns):
 def lines(args):
     K, D = calibration()
     names, images = lefts()
-    ours = develop(args, images, images[0].shape, order="mono", format="gray8", calibration=data_file(CALIBRATION), alpha=1)
+    ours = develop(args, images, images[0].shape, order="mono", format="gray8",
+                   calibration=data_file(CALIBRATION), alpha=1)
     before, after, found = [], [], 0
     for name, bent, straight in zip(names, images, ours):
         for image, errors in ((bent, before), (straight, after)):
@@ -167,10 +183,13 @@ def lines(args):
             if not good:
                 continue
             found += image is straight
-            corners = cv2.cornerSubPix(image, corners, (5, 5), (-1, -1), (cv2.TERM_CRITERIA_EPS + cv2.TERM_CRITERIA_COUNT, 30, 0.01))
+            corners = cv2.cornerSubPix(image, corners, (5, 5), (-1, -1),
+                                       (cv2.TERM_CRITERIA_EPS + cv2.TERM_CRITERIA_COUNT, 30, 0.01))
             errors.append(np.sqrt((line_errors(corners[:, 0], 9) ** 2).mean()))
-    print("chessboards in %d of %d pictures; corners lie within %.3f pixels RMS of straight lines (%.3f in the worst picture); %.3f before"
-          % (found, len(names), np.sqrt(np.mean(np.square(after))), max(after), np.sqrt(np.mean(np.square(before)))))
+    print("chessboards in %d of %d pictures; corners lie within %.3f pixels RMS of straight lines "
+          "(%.3f in the worst picture); %.3f before"
+          % (found, len(names), np.sqrt(np.mean(np.square(after))), max(after),
+             np.sqrt(np.mean(np.square(before)))))
     if found < 10 or max(after) > 0.5:
         raise Problem("corners do not lie on straight lines")
 
@@ -186,7 +205,8 @@ def psnr(args):
     print("| photograph | %s |\n|---|---|---|---|" % " | ".join(methods))
     for name in COLOUR:
         image = even(read(name, cv2.IMREAD_COLOR)[..., ::-1])[:640, :800]
-        row = [psnr_of(develop(args, [mosaic(image, "rggb")], image.shape, demosaic=m)[0], image) for m in methods]
+        row = [psnr_of(develop(args, [mosaic(image, "rggb")], image.shape, demosaic=m)[0], image)
+               for m in methods]
         rows.append(row)
         print("| %s | %s |" % (name.split(".")[0], " | ".join("%.2f" % v for v in row)))
     mean = np.mean(rows, 0)
@@ -199,7 +219,8 @@ GROUPS = {"demosaic": demosaic, "undistort": undistort, "lines": lines, "psnr": 
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--bin", default=os.environ.get("PELTON_BINARY_DIR", "build") + "/bin")
     p.add_argument("--device", default="")
     p.add_argument("--only", choices=GROUPS)
