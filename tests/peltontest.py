@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the Python tests share: a peltond of their own, decoding through it, comparing with
-FFmpeg."""
+"""Shared by the Python tests: a peltond of their own, decoding through it, comparing with FFmpeg.
+"""
 import os, pathlib, socket, subprocess, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""pelton bench --kernels as a command: the CSV file and the charts hold what was measured. Exit
-code 77: no device."""
+"""pelton bench --kernels as a command: the CSV file and the charts hold the measurements. Exit code
+77: no device."""
 import argparse, csv, pathlib, subprocess, sys, tempfile
 import xml.etree.ElementTree as xml
 

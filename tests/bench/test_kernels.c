@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Every variant of every family against the reference, on small pictures with random content;
- * nothing is timed. The seed is PELTON_SEED or the day.
+ * Compares every variant of every family with the reference, on small pictures of random content.
+ * Nothing is timed. The seed is PELTON_SEED or the day.
  */
 #include "bench/kernels.h"
 

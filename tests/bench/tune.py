@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""pelton tune and its choices: kept, shown by doctor, forced; whatever is chosen, every frame is
-the same. Exit code 77: no device or x264."""
+"""pelton tune and its choices: kept, shown by doctor, forced. Every frame stays the same under any
+choice. Exit code 77: no device or x264."""
 import argparse, glob, os, pathlib, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cameras through the daemon: exposure control in a closed loop, readers that stop and die,
 controls, loss, bad addresses.
-camera.py [--seconds N] NAME..."""
+
+  camera.py [--seconds N] NAME...
+"""
 import argparse, os, pathlib, signal, socket, struct, subprocess, sys, tempfile, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * camera_watch [--socket PATH] [--latest | --fifo N] [--frames N] [--patience SECONDS] [--slow MS]
- * [--hold K] [--max-fps N] [--set Name=Value]... ADDRESS: a line for each frame of a camera:
- * sequence, exposure us, analogue, digital, mean, clipped, state, age in ms, dropped by source,
- * worker, client, epoch, crop, size; --set once the first has come. --patience: to open, and a
- * third of it for each frame. --slow: so long over each frame; --hold: the last K are not given
- * back.
+ * Prints a line for each frame of a camera: sequence, exposure us, analogue, digital, mean,
+ * clipped, state, age in ms, dropped by source, worker, client, epoch, crop, size.
+ *
+ *   camera_watch [options] ADDRESS
+ *     --socket PATH         socket of the daemon
+ *     --latest, --fifo N    policy
+ *     --frames N            ends after N frames
+ *     --patience SECONDS    limit for opening; a third of it for each frame
+ *     --slow MS             time spent on each frame
+ *     --hold K              keeps the last K frames
+ *     --max-fps N           as pelton's option
+ *     --set Name=Value ...  sets a control after the first frame
  */
 #include "proto/pelton.h"
 

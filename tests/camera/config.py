@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The configuration while the daemon runs: reloading, watching sources, passwords.
-config.py NAME..."""
+
+  config.py NAME...
+"""
 import argparse, base64, glob, grp, json, os, pathlib, signal, socket, subprocess, sys, tempfile
 import threading, time
 

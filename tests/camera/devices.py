@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Capture devices made of ioctls (v4l2_shim.c), through the daemon: cameras that develop by
-themselves, JPEG, H.264, memory, plugging in and out.
-devices.py NAME... vivid.py is about the kernel's own."""
+themselves, JPEG, H.264, memory, plugging in and out. vivid.py tests the kernel's own devices.
+
+  devices.py NAME...
+"""
 import argparse, concurrent.futures, json, os, pathlib, random, signal, subprocess, sys, tempfile
 import threading, time
 

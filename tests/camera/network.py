@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network sources: a real RTSP server (rtsp_server.py; skipped where GStreamer is absent), servers
-that refuse, reset, say nothing.
-network.py NAME..."""
+"""Network sources: a real RTSP server (rtsp_server.py; skipped without GStreamer), and servers that
+refuse, reset or stay silent.
+
+  network.py NAME...
+"""
 import argparse, concurrent.futures, os, pathlib, socket, struct, subprocess, sys, tempfile
 import threading, time
 

@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""An RTSP server on loopback (GStreamer's, Debian's gir1.2-gst-rtsp-server-1.0):
-rtsp://127.0.0.1:PORT/clip plays a file from its start for each client, /locked asks for user "me",
-password "secret". rtsp_server.py PORT FILE; exit code 77 where GStreamer is absent."""
+"""An RTSP server on loopback (GStreamer's, Debian's gir1.2-gst-rtsp-server-1.0).
+rtsp://127.0.0.1:PORT/clip plays a file from its start for each client. /locked asks for user "me",
+password "secret". Exit code 77 without GStreamer.
+
+  rtsp_server.py PORT FILE
+"""
 import sys
 
 try:

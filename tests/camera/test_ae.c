@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The exposure controller against a model of a scene and a sensor: two frames of delay, a third one
- * for the measurement's way back, clipping, noise. Random scenes; the seed is printed.
+ * The exposure controller against a model of a scene and a sensor. The sensor delays by two frames,
+ * and the measurement returns one frame later. The model has clipping and noise. Scenes are random;
+ * the seed is printed.
  */
 #include "camera/ae.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Calibration files: one of each format, refusals by name, and mutated files, which must end in an
- * error or in numbers that make sense. PELTON_SEED makes the mutations.
+ * Calibration files: one of each format, and refusals by name. Mutated files must end in an error
+ * or in valid numbers. PELTON_SEED makes the mutations.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * V4L2 capture devices for LD_PRELOAD: whoever opens a file whose real path begins with V4L2_SHIM
- * gets a descriptor that answers a camera's ioctls as that file describes, in lines of key=value,
- * which are read anew each time; without the file the device is unplugged:
+ * V4L2 capture devices for LD_PRELOAD. A program that opens a file whose real path begins with
+ * V4L2_SHIM gets a descriptor that answers a camera's ioctls. The file describes the camera in
+ * lines of key=value, which are read anew each time. Without the file the device is unplugged.
  *
  *   fourcc, depth, packed, width, height, stride   a raw format
- *   formats=YUYV,MJPG                              instead of fourcc: several, of which fps=10,30
- * says how fast each is stream=PATH                                    what coded formats give:
- * frames after their length in 32 bits; around again at the end fps, light light: what 1 ms at gain
- * 1 gives, share of the full scale busy=1, gone=1                                 refuses to be
- * opened; has been unplugged damaged=N, skip=N                              each Nth buffer has
- * V4L2_BUF_FLAG_ERROR; each Nth sequence number is left out userptr=1 takes memory of the user's;
- * 2: says so, then refuses it auto=1                                         has exposure control
- * of its own, and exposure only without it lie=offset, used, index, stride, pieces         says of
- * a frame, or of the format, what cannot be multi=1, offset=N multi-planar (which NM12, NM21, YM12
- * need); its planes begin after N bytes signal=WIDTHxHEIGHT, silent=1                  a receiver:
- * has the size of the timings it was told; signal=none: no cable
+ *   formats=YUYV,MJPG    several formats instead of fourcc; fps=10,30 gives the speed of each
+ *   stream=PATH          frames of coded formats, each after its length in 32 bits; repeats
+ *   fps, light           light: the share of full scale that 1 ms at gain 1 gives
+ *   busy=1, gone=1       refuses to be opened; has been unplugged
+ *   damaged=N, skip=N    each Nth buffer has V4L2_BUF_FLAG_ERROR; each Nth sequence is missing
+ *   userptr=1            takes user memory; 2: announces that, then refuses it
+ *   auto=1               has exposure control of its own, and takes exposure only without it
+ *   lie=offset, used, index, stride, pieces        states an impossible value
+ *   multi=1, offset=N    multi-planar (NM12, NM21, YM12 need it); its planes begin after N bytes
+ *   signal=WIDTHxHEIGHT, silent=1                  a receiver: the size of the timings it was told
+ *   signal=none          a receiver without a cable
  *
- * A size that changes while it streams ends its frames, and is an event (V4L2_EVENT_SOURCE_CHANGE),
- * but where it is silent.
+ * A size that changes while the device streams ends its frames, and is an event
+ * (V4L2_EVENT_SOURCE_CHANGE). With silent=1 there is no event.
  *
  * Exposure (100 us) and gain (16 is one) take effect two frames after they are set. The descriptor
- * is a timerfd, so that poll works. What was asked of it is appended to a file PATH.log: memory N,
- * manual, key.
+ * is a timerfd, so poll works. Requests are appended to a file PATH.log: memory N, manual, key.
  */
 #include "v4l2_shim.h"
 

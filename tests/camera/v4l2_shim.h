@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts of the shim: v4l2_shim.c, which says what it is, and v4l2_shim_draw.c.
+ * Shared by the parts of the shim: v4l2_shim.c, which describes it, and v4l2_shim_draw.c.
  */
 #ifndef V4L2_SHIM_H
 #define V4L2_SHIM_H

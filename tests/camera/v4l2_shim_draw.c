@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the devices of v4l2_shim.c show, and how their formats lay it out in memory.
+ * The pictures of the devices of v4l2_shim.c, and their layout in memory by format.
  */
 #include "v4l2_shim.h"
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kernel's test cameras (its driver vivid), through the daemon: vivid.py [--vm [--kernel
-FOLDER]] [--brief] NAME...
+"""The kernel's test cameras (its driver vivid), through the daemon.
 
-Two devices that are single-planar and two that are multi-planar (n_devs=4
-node_types=0x1,0x1,0x1,0x1 multiplanar=1,2,1,2), with the input of a webcam: colour bars, whose
-colours are known. --vm: in a virtual machine (vivid_vm.py). --brief: each third format, and the
-errors. Skipped where there is neither driver nor machine.
+  vivid.py [--vm [--kernel FOLDER]] [--brief] NAME...
+
+Two devices are single-planar and two are multi-planar (n_devs=4 node_types=0x1,0x1,0x1,0x1
+multiplanar=1,2,1,2). Their input is a webcam that shows colour bars of known colours. --vm runs in
+a virtual machine (vivid_vm.py). --brief takes every third format, and the errors. Skipped without
+driver and machine.
 """
 import argparse, concurrent.futures, contextlib, fcntl, glob, os, pathlib, struct, subprocess, sys
 import tempfile, time

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a command in a virtual machine whose kernel has the vivid driver loaded: vivid_vm.py
-[--kernel FOLDER]... [--vivid PARAMETERS] COMMAND...
+"""Runs a command in a virtual machine whose kernel has the vivid driver loaded.
 
-The machine is qemu's emulation (no /dev/kvm needed) of Debian's kernel, from the package
-linux-image-amd64: installed, or only unpacked to a folder (scripts/install-deps does that). It sees
-this machine's files read-only, under a layer in memory that takes what it writes, and has no
-network. Exit status: the command's; 77 without qemu or such a kernel; 124 where it took too long.
+  vivid_vm.py [--kernel FOLDER]... [--vivid PARAMETERS] COMMAND...
+
+The machine is qemu's emulation of Debian's kernel and needs no /dev/kvm. The kernel is that of the
+package linux-image-amd64, installed or unpacked to a folder (scripts/install-deps does that). The
+machine sees the host's files read-only, under a layer in memory that takes its writes. It has no
+network.
+
+Exit status: that of the command; 77 without qemu or such a kernel; 124 after the time limit.
 """
 import argparse, glob, os, re, shlex, shutil, subprocess, sys, tempfile
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The pelton command on a fake libpelton: what it writes, compared with what ffmpeg writes of the
-same frames; exit codes, causes, hints.
+"""The pelton command on a fake libpelton: its output is compared with ffmpeg's output of the same
+frames. Exit codes, causes and hints are checked too.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A libpelton without a daemon: frames are made in this process, so that the command's output,
- * options and exit codes are tested in milliseconds. The environment chooses the stream:
- * FAKE_SIZE=WxH  FAKE_FRAMES=N  FAKE_RATE=num/den FAKE_PIX_FMT=yuv420p|nv12|gray FAKE_PTS=file with
- * "pts duration" lines, in FAKE_TIME_BASE=num/den FAKE_MATRIX, FAKE_RANGE, FAKE_SITING (as in
- * struct pelton_colour) FAKE_CORRUPT=n (every n-th frame, of both views)  FAKE_FAIL=code after the
- * last frame FAKE_OPEN=code  FAKE_CONNECT=code FAKE_DELAY_MS before each frame  FAKE_SOFTWARE=1
- * FAKE_UNSUPPORTED=syntax element FAKE_NO_DEVICE=1  FAKE_SHRINK=n: from frame n on of half the size
- * FAKE_BEHIND=n: the second view, where it is asked for, comes so many frames behind the base view
- * FAKE_SLOTS=n frames may be held (4)  FAKE_FLICKER=1: two of three frames have a wrong bit
- * FAKE_FLIP=s:n one bit is wrong in frame n of the s-th stream that is opened to be read as a whole
+ * A libpelton without a daemon. It makes frames in this process, so tests of output, options and
+ * exit codes take milliseconds. The environment chooses the stream:
+ *
+ *   FAKE_SIZE=WxH  FAKE_FRAMES=N  FAKE_RATE=num/den  FAKE_PIX_FMT=yuv420p|nv12|gray
+ *   FAKE_PTS=file      has lines "pts duration", in FAKE_TIME_BASE=num/den
+ *   FAKE_MATRIX, FAKE_RANGE, FAKE_SITING   as in struct pelton_colour
+ *   FAKE_CORRUPT=n     every n-th frame is corrupt, of both views
+ *   FAKE_FAIL=code     fails after the last frame
+ *   FAKE_OPEN=code, FAKE_CONNECT=code      these calls fail
+ *   FAKE_DELAY_MS=n    delay before each frame
+ *   FAKE_SOFTWARE=1, FAKE_NO_DEVICE=1      the device is software; there is none
+ *   FAKE_UNSUPPORTED=syntax element
+ *   FAKE_SHRINK=n      from frame n on the frames have half the size
+ *   FAKE_BEHIND=n      the second view comes n frames behind the base view, if it is asked for
+ *   FAKE_SLOTS=n       frames that may be held (4)
+ *   FAKE_FLICKER=1     two of three frames have a wrong bit
+ *   FAKE_FLIP=s:n      frame n of the s-th stream that is read as a whole has a wrong bit
  */
 #include "proto/pelton.h"
 

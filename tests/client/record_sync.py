@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record what the ffmpeg program makes of the time stamps of awkward streams: writes
-sync_cases.tsv.
+"""Records how the ffmpeg program treats the time stamps of awkward streams: writes sync_cases.tsv.
 
 Columns: name, time base, frame rate, average frame rate, start pts, frames as pts:duration, pts of
 framemd5's lines.

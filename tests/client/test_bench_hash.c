@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Hashing threads of the bench: every frame that is put is hashed, as the caller would, and dropped
- * in the order in which it was put, also where the ring is full; of a stream with two slots one is
- * always left for the caller.
+ * Hashing threads of the bench. Every frame is hashed as the caller would hash it. Frames are
+ * dropped in the order in which they came, even when the ring is full. Of a stream with two slots,
+ * one slot always stays with the caller.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Writes syntax elements bit by bit and wraps them into NAL units: the input of the tests of
- * step 1.
+ * Writes syntax elements bit by bit and wraps them into NAL units. The tests of step 1 use it.
  */
 #ifndef PELTON_TESTS_BITWRITER_H
 #define PELTON_TESTS_BITWRITER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What tests of step 3 have in common: random numbers, an allocator, the sizes of partitions.
- * Included after cmocka.h.
+ * Shared by the tests of step 3: random numbers, an allocator, the sizes of partitions. Included
+ * after cmocka.h.
  */
 #ifndef PELTON_TESTS_MOTIONPARTS_H
 #define PELTON_TESTS_MOTIONPARTS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A small frame picture with the pictures that it refers to, for tests of step 3. Included after
- * cmocka.h.
+ * A small frame picture with its reference pictures, for tests of step 3. Included after cmocka.h.
  */
 #ifndef PELTON_TESTS_MOTIONWORLD_H
 #define PELTON_TESTS_MOTIONWORLD_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Harness of the tests of step 1: a stream fed with written headers, and what came out of it.
+ * Harness of the tests of step 1: a stream that is fed with written headers, and its output.
  * Included after cmocka.h.
  */
 #ifndef PELTON_TESTS_STREAMCTX_H

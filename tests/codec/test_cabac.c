@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * CABAC engine: bins that the standard's encoder (9.3.4.2) wrote are read back, with contexts,
- * bypass, termination and restarts after raw bytes as for I_PCM. Built twice where step 2 is
- * (step2_bmi2.h).
+ * CABAC engine. The standard's encoder (9.3.4.2) writes bins, and the test reads them back:
+ * contexts, bypass, termination, and restarts after raw bytes as for I_PCM. Built twice if step 2
+ * is (step2_bmi2.h).
  */
 #include "codec/cabac.h"
 

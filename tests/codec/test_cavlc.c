@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * CAVLC (9.2): every code of the tables is read back, and random blocks that an encoder here writes
- * as the standard says are decoded to the same coefficients.
+ * CAVLC (9.2). Every code of the tables is read back. An encoder here writes random blocks as the
+ * standard says, and decoding must give the same coefficients.
  */
 #include "codec/cavlc.h"
 #include "codec/scan.h"

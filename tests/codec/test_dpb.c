@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Step 1 on streams made here: marking, reference lists, gaps in frame_num. Pictures are named by
- * their id, which counts up in decoding order.
+ * their id, which grows in decoding order.
  */
 #include "codec/h264.h"
 

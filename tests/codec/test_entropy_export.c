@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 2 elsewhere: which pictures may go there, one refusal at a time, what is said of their
- * slices, and what is not taken back.
+ * Export of step 2 to a device: eligible pictures with one refusal at a time, the description of
+ * their slices, and results that the import refuses.
  */
 #include "codec/abi/entropy_abi.h"
 #include "codec/h264.h"

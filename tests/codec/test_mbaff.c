@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Neighbours in MBAFF frames against Table 6-4, for every kind of the current macroblock and of the
- * pairs around it: which macroblock and which row stand beside each block, availability for intra
- * prediction, and the rescaled contexts.
+ * pairs around it. Checked are the neighbouring macroblock and row of each block, availability for
+ * intra prediction, and the rescaled contexts.
  */
 #include "codec/macroblock.h"
 

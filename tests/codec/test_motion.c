@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3 on built pictures: random partitions, slices and direct macroblocks against a slow model
- * that asks for neighbours by position, 4x4 block by 4x4 block.
+ * Step 3 on built pictures. Random partitions, slices and direct macroblocks are compared with a
+ * slow model. The model asks for neighbours by position, 4x4 block by 4x4 block.
  */
 #include <setjmp.h>
 #include <stdarg.h>

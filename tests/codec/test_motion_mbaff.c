@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 3 for MBAFF frames: random pictures of frame and field macroblock pairs, with random
- * partitions and several slices, against a slow model that asks for neighbours location by location
- * (6.4.12) through the reference's own table, and direct prediction where frames and fields meet
- * against the equations of 8.4.1.2.1 as the standard writes them.
+ * Step 3 for MBAFF frames. Random pictures have frame and field macroblock pairs, random partitions
+ * and several slices. A slow model asks for neighbours location by location (6.4.12) through the
+ * reference's own table. Direct prediction between frames and fields is compared with the equations
+ * of 8.4.1.2.1.
  */
 #include <setjmp.h>
 #include <stdarg.h>

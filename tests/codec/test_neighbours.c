@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Availability of neighbours (6.4.8) with slice groups: walks random maps, several slices to a
- * group, of macroblocks and of MBAFF pairs, and compares with the definition: of the same slice, so
- * of the same group and not before its first macroblock.
+ * Availability of neighbours (6.4.8) with slice groups. The test walks random maps of macroblocks
+ * and of MBAFF pairs, with several slices to a group. A neighbour is available if it is of the same
+ * slice: of the same group, and not before the slice's first macroblock.
  */
 #include "codec/macroblock.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 1 on streams made here: picture order count and the order of output.
+ * Step 1 on streams made here: picture order count and output order.
  */
 #include "codec/h264.h"
 

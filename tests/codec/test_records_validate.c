@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * records_validate: a picture of 4 x 3 macroblocks with every kind of record passes; each single
- * corruption of it is refused, for the reason expected.
+ * records_validate. A picture of 4 x 3 macroblocks with every kind of record passes. Each single
+ * corruption of it is refused, for the expected reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 1 as a whole on streams made here: slices and pictures, where decoding starts, parameter
+ * Step 1 as a whole on streams made here: slices and pictures, the start of decoding, parameter
  * sets, avcC, failing allocations, noise.
  */
 #include "codec/arrays.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Step 1 of streams of two views (annex H), on streams made here: what the lists of the second view
- * hold.
+ * Step 1 of streams of two views (annex H), on streams made here: the lists of the second view.
  */
 #include "codec/h264.h"
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode every row of a stream manifest through peltond and compare with the listed MD5.
+"""Decodes every row of a stream manifest through peltond and compares with the listed MD5.
 
-Where the manifest says that FFmpeg is equal, `pelton decode -f framemd5 -` is compared with
-FFmpeg's lines as well. Of streams whose row names a second view's MD5 both views are decoded and
-compared. All rows: conformance.py --device cpu, or gpu. One daemon serves them, so that pipelines
-are compiled once. Exit codes: 0 all equal, 1 not, 77 skipped (no streams).
+If the manifest says that FFmpeg is equal, `pelton decode -f framemd5 -` is also compared with
+FFmpeg's lines. If a row names the MD5 of a second view, both views are decoded and compared. One
+daemon serves all rows, so that pipelines are compiled once.
+
+  conformance.py --device cpu      all rows; or gpu
+
+Exit codes: 0 all equal, 1 not, 77 skipped (no streams).
 """
 import argparse, concurrent.futures, csv, os, pathlib, re, subprocess, sys, tempfile, time
 

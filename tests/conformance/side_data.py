@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""SEI and VUI of streams as `pelton decode --side-data` tells them, against what was written and
-what ffprobe tells.
+"""SEI and VUI of streams in the output of `pelton decode --side-data`, against the written values
+and against ffprobe.
 
-Streams are made with x264; time codes, captions, user data, orientation and unknown messages are
-put in here, at random by PELTON_SEED. Then the headers of written files are compared with FFmpeg's,
-and conformance streams with ffprobe where they are there. Exit codes: 0 all equal, 1 not, 77
-skipped (no x264, ffmpeg or ffprobe).
+x264 makes the streams. The test adds time codes, captions, user data, orientation and unknown
+messages, at random by PELTON_SEED. Then it compares the headers of written files with FFmpeg's, and
+the conformance streams, if present, with ffprobe.
+
+Exit codes: 0 all equal, 1 not, 77 skipped (no x264, ffmpeg or ffprobe).
 """
 import argparse, json, os, pathlib, random, shutil, subprocess, sys, tempfile, time, uuid
 

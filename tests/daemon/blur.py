@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Privacy blur from the command and from a daemon's configuration: what is inside the rectangles is
-what the model says, everything else is as without them, and there is no way around the
-configuration's."""
+"""Privacy blur from the command and from a daemon's configuration. Samples inside the rectangles
+equal the model; all others stay as without blur. No request gets round the rectangles of the
+configuration."""
 import argparse, os, pathlib, random, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))

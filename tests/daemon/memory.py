@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A 10-minute clip decodes in the same memory as a 10-second one: the peak of client, broker and
-worker is compared.
+"""A 10-minute clip decodes in the same memory as a 10-second one. The peaks of client, broker and
+worker are compared.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg).
 """

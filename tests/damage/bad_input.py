@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad input: each case gets its documented exit code, one cause, one hint, what was decoded before
-it, and no end of waiting.
+"""Bad input: each case gets its documented exit code, one cause, one hint, the frames decoded
+before it, and an end in time.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """

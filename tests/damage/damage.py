@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damage streams, decode them, and compare with the undamaged ones and with FFmpeg's concealment.
+"""Damages streams, decodes them, and compares with the undamaged ones and with FFmpeg's
+concealment.
 
-    damage.py --bin DIR [--count 60] [--seed N] [--through worker|refdec] [--only TEXT] [--kind
-    KIND] [-v]
+    damage.py --bin DIR [--count 60] [--seed N] [--through worker|refdec] [--only TEXT]
+        [--kind KIND] [-v]
 
-Stream i of a seed is always damaged in the same way: slices left out, bits flipped, NAL units cut,
-runs of bytes lost, data partitions lost, primary slices lost where redundant ones are there. For
-each: the decoder ends in time without a crash, gives as many frames as FFmpeg within one group of
-pictures, and every frame that no damaged picture feeds is bit-exact. Pictures that damage reaches
-are compared with the undamaged ones, ours and FFmpeg's: over 300 streams or more, where chance
-evens out, the mean PSNR of ours must not be below.
+Stream i of a seed is always damaged in the same way. Damage drops slices, flips bits, cuts NAL
+units, loses runs of bytes, loses data partitions, or loses primary slices with redundant ones. Each
+decoder run must end in time without a crash. It must give as many frames as FFmpeg, within one
+group of pictures. Every frame that no damaged picture feeds must be bit-exact. Our and FFmpeg's
+frames with damage are compared with the undamaged ones. Over 300 streams or more, chance evens out,
+and our mean PSNR must not be below FFmpeg's.
 
-Sources: conformance streams, and encodes of a small form of the street clip (of a synthetic one
-where the streams are absent). Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
+Sources: conformance streams, and encodes of a small form of the street clip, or of a synthetic one
+if the streams are absent. Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
 import argparse, concurrent.futures, csv, os, pathlib, random, re, shutil, statistics, subprocess
 import sys, tempfile, time

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode mutated streams by the day's seed: every one ends in time, the worker survives all of
+"""Decodes mutated streams by the day's seed. Each ends in time, and the worker survives all of
 them.
 
 Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where damage ends, and where a stream may begin: recovery.py --bin DIR [--device D]
+"""The end of damage, and starts in mid-stream.
 
-Streams with gradual intra refresh, with open groups of pictures and with IDR pictures are damaged
-in one slice, or begin in between. Frames that are not bit-exact carry the CORRUPT flag, and a
-recovery point or an IDR picture ends it. A stream that begins in between shows nothing before its
-recovery point, unless asked to. drop leaves the damaged frames out, fail ends with exit code 6.
+  recovery.py --bin DIR [--device D]
+
+Streams have gradual intra refresh, open groups of pictures, or IDR pictures. The test damages one
+slice, or begins in between. Frames that are not bit-exact carry the CORRUPT flag, and a recovery
+point or an IDR picture ends it. A stream that begins in between shows nothing before its recovery
+point unless asked to. drop leaves the damaged frames out; fail ends with exit code 6.
+
 Exit codes: 0, 1, 77 skipped (no ffmpeg or x264).
 """
 import argparse, os, pathlib, random, re, shutil, subprocess, sys, tempfile

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * score: how near the frames of a damaged stream are to those of the undamaged one.
+ * score: the distance between the frames of a damaged stream and those of the undamaged one.
  *
  *   score FRAME_BYTES SAMPLE_BYTES MAX TRUTH DECODED
  *
- * Both files hold raw frames; the decoder of the damaged stream may have left frames out or put
- * some in. Frames are matched in order such that the sum of PSNR is the greatest. First line:
- * frames of TRUTH and of DECODED; then for each frame of TRUTH the frame of DECODED that stands for
- * it (-1: none) and the PSNR over all samples of what a viewer sees at its time: that frame, else
- * the one shown before it. Identical frames have 100 dB. Exit: 0, 1 a file error, 2 usage.
+ * Both files hold raw frames. The decoder of the damaged stream may have dropped or added frames.
+ * Frames are matched in order, with the greatest sum of PSNR. The first output line has the numbers
+ * of frames of TRUTH and of DECODED. Then each frame of TRUTH has a line: the matched frame of
+ * DECODED (-1: none) and the PSNR over all samples of the frame shown at its time. That is the
+ * matched frame, or the one shown before it. Identical frames have 100 dB. Exit: 0, 1 a file error,
+ * 2 usage.
  */
 #include <math.h>
 #include <stdint.h>

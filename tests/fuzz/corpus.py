@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the inputs that a fuzz target starts from: corpus.py KIND DIR STREAMGEN."""
+"""Writes the first inputs of a fuzz target: corpus.py KIND DIR STREAMGEN."""
 import os, pathlib, re, struct, subprocess, sys, tempfile
 
 STREAMS = [

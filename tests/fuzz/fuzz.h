@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the fuzz targets share: running the pictures of a stream through steps 2 and 3 and the
+ *
+ * Shared by the fuzz targets: runs the pictures of a stream through steps 2 and 3 and the
  * validator.
  */
 #ifndef PELTON_FUZZ_H

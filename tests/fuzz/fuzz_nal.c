@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: NAL unit splitting, unescaping and everything step 1 does, from any bytes, in
- * one access unit or many.
+ *
+ * libFuzzer target: NAL unit splitting, unescaping and step 1, from any bytes, in one access unit
+ * or many.
  */
 #include "fuzz.h"
 

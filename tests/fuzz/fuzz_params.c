@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: parameter sets. The input is an RBSP; its first byte chooses SPS or PPS, as a
+ *
+ * libFuzzer target: parameter sets. The input is an RBSP. Its first byte chooses SPS or PPS, as a
  * NAL unit header does.
  */
 #include "fuzz.h"

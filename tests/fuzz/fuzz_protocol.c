@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libFuzzer target: bytes on a socket -> frames -> messages -> the structs that broker, worker and
- * libpelton use.
+ *
+ * libFuzzer target: bytes on a socket become frames, messages, and the structs of broker, worker
+ * and libpelton.
  */
 #include "proto/wire.h"
 

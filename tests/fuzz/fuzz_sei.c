@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ *
  * libFuzzer target: SEI messages up to the bytes that a reader gets. The input is six bytes that
- * choose what the VUI says, and one or two NAL units: those of a frame, or of both fields.
+ * choose the contents of the VUI, and one or two NAL units: those of a frame, or of both fields.
  */
 #include "codec/h264.h"
 #include "codec/sei.h"

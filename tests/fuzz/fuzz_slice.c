@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ *
  * libFuzzer target: whole streams, both views, up to their records: slice data, motion,
- * concealment; the validator must accept what comes out.
+ * concealment. The validator must accept the records.
  */
 #include "fuzz.h"
 

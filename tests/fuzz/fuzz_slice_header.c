@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
+ *
  * libFuzzer target: slice headers against parameter sets that the input varies too. The first eight
  * bytes are fields of the sets.
  */

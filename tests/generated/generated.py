@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Make the streams of streams.tsv with x264 and compare pelton's frames with FFmpeg's, line by line
-of framemd5.
+"""Makes the streams of streams.tsv with x264 and compares pelton's frames with FFmpeg's, line by
+line of framemd5.
 
 Streams are kept in --dir and made once. Exit codes: 0 all equal, 1 not, 77 skipped (no x264 or no
 ffmpeg).

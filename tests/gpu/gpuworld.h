@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A device, and a small store of random frames on it, for tests of the executor. Exit code 77 =
- * skipped where there is no Vulkan device. The device is $PELTON_DEVICE, or any.
+ * A device, and a small store of random frames on it, for tests of the executor. The device is
+ * $PELTON_DEVICE, or any. Exit code 77 = skipped without a Vulkan device.
  */
 #ifndef PELTON_TESTS_GPUWORLD_H
 #define PELTON_TESTS_GPUWORLD_H

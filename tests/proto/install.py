@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What cmake --install leaves: the sample, built with pkg-config and nothing of the source tree,
-gets frames. Exit code 77: no device, compiler or x264."""
+"""The files of cmake --install: pkg-config builds the sample without the source tree, and the
+sample gets frames. Exit code 77: no device, compiler or x264."""
 import argparse, os, pathlib, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The table of streams against a plain array, through random additions and removals.
+ * The table of streams against a plain array, with random additions and removals.
  */
 #include <setjmp.h>
 #include <stdarg.h>

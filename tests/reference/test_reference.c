@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The reference reconstruction against definitions that are written another way: transforms as
- * matrix products, sample positions on a half-sample lattice, weights and availability as tables.
+ * The reference reconstruction against definitions in another form: transforms as matrix products,
+ * sample positions on a half-sample lattice, weights and availability as tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The reference reconstruction's own rules for fields, MBAFF, SP slices and colour planes: where
- * neighbours lie (Table 6-4), edge strengths between frame and field macroblocks, the split top
+ * The rules of the reference reconstruction for fields, MBAFF, SP slices and colour planes: places
+ * of neighbours (Table 6-4), edge strengths between frame and field macroblocks, the split top
  * edge, references to single fields.
  */
 #include <setjmp.h>

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Generate streams and compare decoders on them: the slow reference with FFmpeg where FFmpeg
-decodes by the standard, and pelton with the reference everywhere. What the reference reads of SEI
-messages and VUI is compared with what the generator wrote; every second stream reaches the
-reference in the form of a file format, with an avcC record.
+"""Generates streams and compares decoders on them: the slow reference with FFmpeg where FFmpeg
+follows the standard, and pelton with the reference everywhere. SEI messages and VUI as the
+reference reads them are compared with the generator's. Every second stream reaches the reference in
+the form of a file format, with an avcC record.
 
   agree.py --count 200                        streams of the day's seed (PELTON_SEED)
-  agree.py --seed 4711 --count 1              one stream; --gen "--only mbaff,cabac" goes to
-  streamgen
-  agree.py --file F                           no generation: the reference, FFmpeg and pelton on a
-  file
+  agree.py --seed 4711 --count 1              one stream; --gen "--only mbaff,cabac": for streamgen
+  agree.py --file F                           no generation: the decoders on a file
   agree.py --count 2000 --each 50             more streams for features that fewer than 50 contain
 
 Streams that differ stay in --dir. Exit codes: 0 all agree, 1 not, 77 skipped (no FFmpeg).

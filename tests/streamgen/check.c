@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Vectors of a stream against their ranges (A.3.1): prediction adds to the differences that the
- * generator chose, so it is known only after the decoder's steps 1 to 3.
+ * Vectors of a stream against their ranges (A.3.1). Prediction adds to the differences that the
+ * generator chose. So the vectors are known only after steps 1 to 3 of the decoder.
  */
 #include "check.h"
 

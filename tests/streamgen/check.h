@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the generator cannot see while it writes.
+ * Checks that the generator cannot do while it writes.
  */
 #ifndef PELTON_STREAMGEN_CHECK_H
 #define PELTON_STREAMGEN_CHECK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Reference marking (8.2.5) and picture numbers (8.2.4.1): what may be referred to, and memory
- * management operations that are allowed where they stand.
+ * Reference marking (8.2.5) and picture numbers (8.2.4.1): the pictures that may be referred to,
+ * and the allowed memory management operations.
  */
 #include "gen.h"
 

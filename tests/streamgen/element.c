@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Syntax elements of the macroblock layer but residual: CAVLC (9.1), or binarization and contexts
- * of CABAC (9.3.2, 9.3.3.1).
+ * Syntax elements of the macroblock layer except residual: CAVLC (9.1), or binarization and
+ * contexts of CABAC (9.3.2, 9.3.3.1).
  */
 #include "mbw.h"
 

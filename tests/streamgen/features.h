@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a stream may contain. A stream has a set of features that are allowed (chosen by profile,
- * seed and the command line) and a set of those that it really used.
+ * The features of a stream. A stream has a set of allowed features (chosen by profile, seed and the
+ * command line) and a set of those that it really used.
  */
 #ifndef PELTON_STREAMGEN_FEATURES_H
 #define PELTON_STREAMGEN_FEATURES_H

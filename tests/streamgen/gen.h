@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The generator's state, from stream to macroblock. Contexts, neighbours and predictions are
- * derived from the clauses of the standard and not with the decoder's functions, so that a mistake
- * is not made twice; tables of numbers and the structs that hold parameter sets and slice headers
- * are the decoder's.
+ * derived from the clauses of the standard and not with the decoder's functions. So no mistake is
+ * made twice. Tables of numbers and the structs that hold parameter sets and slice headers are the
+ * decoder's.
  *
- *   streamgen.c  command line; retries with smaller vectors what check.c finds out of range
- *   stream.c     frames, access units, order of output
+ *   streamgen.c  command line; retries with smaller vectors after check.c found one out of range
+ *   stream.c     frames, access units, output order
  *   sets.c, sets_write.c  parameter sets: choice, syntax
- *   dpb.c        marking, reference lists: what may be referred to
+ *   dpb.c        marking, reference lists
  *   header.c     slice header: choice and syntax
  *   slice.c      slices of a picture, slice_data()
  *   mb.c         macroblock_layer(): choice

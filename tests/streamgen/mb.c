@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * macroblock_layer() (7.3.5): the choice of a macroblock's type and what follows from it.
+ * macroblock_layer() (7.3.5): the choice of a macroblock's type and its consequences.
  */
 #include "mbw.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Random choices that repeat by seed. Generators fork by position (picture, slice, macroblock), so
- * that taking a part of a stream away leaves the choices of the rest as they are: shrinking depends
- * on it.
+ * Random choices that repeat by seed. Generators fork by position (picture, slice, macroblock). So
+ * removing a part of a stream leaves the other choices unchanged; shrinking depends on it.
  */
 #ifndef PELTON_STREAMGEN_RNG_H
 #define PELTON_STREAMGEN_RNG_H

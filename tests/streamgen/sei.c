@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * SEI messages before a picture (D.1), every kind that the codec reads and some that it passes on,
- * and the VUI (E.1). No message changes samples, so values are any that the syntax allows; where
- * the semantics tie them to the picture they hold. The timing of the hypothetical reference decoder
- * is not kept. What is written goes to g->notes too, as text.
+ * SEI messages before a picture (D.1) and the VUI (E.1): every kind that the codec reads, and some
+ * that it passes on. No message changes samples. Values are any that the syntax allows, and
+ * consistent with the picture where the semantics demand it. The timing of the hypothetical
+ * reference decoder is not kept. g->notes gets all messages as text.
  */
 #include "gen.h"
 

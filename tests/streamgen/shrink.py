@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Find the smallest stream that still fails.
+"""Finds the smallest stream that still fails.
 
   shrink.py --seed 4711 [--gen "--with mbaff"] -- COMMAND...
 
-COMMAND gets the stream's path in place of {} and fails (exit code not 0) on a bad stream, e.g.
+COMMAND gets the stream's path in place of {} and fails (exit code not 0) on a bad stream, for
+example:
+
   shrink.py --seed 4711 -- python3 tests/streamgen/agree.py --file {}
-Options of streamgen are added one at a time (fewer frames, macroblocks and slices, no residual,
-features forbidden) and kept where the command goes on failing, until no more can be. Prints the
-command that makes the smallest stream, and leaves that in --out.
+
+The program adds options of streamgen one at a time: fewer frames, macroblocks and slices, no
+residual, features forbidden. It keeps an option if the command still fails, until no more can be
+added. It prints the command that makes the smallest stream, and leaves the stream in --out.
 """
 import argparse, os, pathlib, subprocess, sys, tempfile
 

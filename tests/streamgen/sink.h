@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A growing buffer of bits, syntax element descriptors (7.2, 9.1), and NAL units (7.3.1). Memory
- * that is not there ends the program.
+ * A growing buffer of bits, syntax element descriptors (7.2, 9.1), and NAL units (7.3.1). The
+ * program ends if memory runs out.
  */
 #ifndef PELTON_STREAMGEN_SINK_H
 #define PELTON_STREAMGEN_SINK_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Slices of a picture: which macroblocks each has, and slice_data() (7.3.4).
+ * Slices of a picture: the macroblocks of each, and slice_data() (7.3.4).
  */
 #include "mbw.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The pictures of a stream: their structure, order of output (8.2.1), frame_num (7.4.3) and what
- * kinds of slices they may have.
+ * The pictures of a stream: their structure, output order (8.2.1), frame_num (7.4.3) and the kinds
+ * of slices they may have.
  */
 #include "gen.h"
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * streamgen: write a valid H.264 stream that is chosen at random.
+ * Writes a valid H.264 stream that is chosen at random. The same seed and options give the same
+ * bytes.
  *
- *   streamgen --seed N [--only A,B] [--with A,B] [--without A,B] [--frames N] [--mbs WxH] [--slices
- * N] [--no-residual] [--sei FILE] -o FILE streamgen --list
+ *   streamgen --seed N [options] -o FILE
+ *     --only A,B       allows these optional features and no others
+ *     --with A,B       looks for a stream that has these
+ *     --without A,B    forbids these
+ *     --frames N, --mbs WxH, --slices N, --no-residual
+ *     --sei FILE       writes the expected output of "refdec --sei"
+ *   streamgen --list
  *
- * --sei writes what "refdec --sei" is to print of the stream.
- * --only allows these features and no others that are optional, --with looks for a stream that has
- * these, --without forbids some. The line on stdout: seed, ffmpeg or what keeps FFmpeg from
- * decoding the stream by the standard, profile, pixel format, size in macroblocks, frames, bytes,
- * features used. The same seed and options give the same bytes.
+ * The line on stdout: seed, "ffmpeg" or the reason why FFmpeg does not decode the stream by the
+ * standard, profile, pixel format, size in macroblocks, frames, bytes, features used.
  */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where NAL units of a byte stream begin (Annex B).
+ * The start of NAL units in a byte stream (Annex B).
  */
 #ifndef PELTON_TESTS_ANNEXB_H
 #define PELTON_TESTS_ANNEXB_H

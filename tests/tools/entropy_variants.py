@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Step 2 as compiled for this processor and for any processor: the same records from streams of the
-day's seed, whole and with flipped bits. Exit 77 (skipped) where there is only one.
+"""Step 2 as compiled for this processor and for any processor. Both must give the same records from
+streams of the day's seed, whole and with flipped bits.
 
     entropy_variants.py H264_ENTROPY STREAMGEN [COUNT]
+
+Exit 77 (skipped) if there is only one.
 """
 import os
 import subprocess

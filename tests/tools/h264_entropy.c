@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Developer's look at steps 2 and 3 of the decoder: entropy-decodes every slice of an Annex B file,
- * derives its motion, validates the records, and prints checksums of the records after each step,
- * the macroblocks decoded and missing, errors, and the processor time that h264_slice_decode took
- * (seconds), and all the rest (motion).
+ * Developer's look at steps 2 and 3 of the decoder. It entropy-decodes every slice of an Annex B
+ * file, derives its motion and validates the records. It prints checksums of the records after each
+ * step, the macroblocks decoded and missing, and errors. It also prints the processor seconds of
+ * h264_slice_decode, and of all the rest (motion).
  *
  *     h264_entropy [-r SEED] [-m SEED] [-w PICTURES] [-g 1] FILE
  *
- * -r decodes all slices of a window of pictures (-w, 32 unless told) in random order: the checksum
- * must not change. -m flips bits in the slice data first. -g 1 takes the code for any processor
- * where there is another one. Exit status: 0 every macroblock was decoded without error, 1 not so,
- * 2 usage or file error.
+ * - -r decodes all slices of a window of pictures in random order: the checksum must not change. -w
+ *   is the window (32).
+ * - -m flips bits in the slice data first.
+ * - -g 1 takes the code for any processor if there is another one.
+ *
+ * Exit status: 0 every macroblock was decoded without error, 1 not so, 2 usage or file error.
  */
 #include "codec/arrays.h"
 #include "codec/slice_decode.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Developer's look at step 1 of the decoder: reads an Annex B file and prints, for each picture in
- * decoding order, what its headers say, and the output order. No slice data is decoded.
+ * Developer's look at step 1 of the decoder. It reads an Annex B file and prints the headers of
+ * each picture in decoding order, and the output order. No slice data is decoded.
  *
  *     h264_headers [-q] [-l] FILE
  *
- * -q prints totals only, -l outputs with low delay. Exit status 1: the file cannot be read; 0
- * otherwise, errors of the stream included.
+ * -q prints totals only, -l outputs with low delay. Exit status: 1 if the file cannot be read,
+ * otherwise 0, even after errors of the stream.
  */
 #include "codec/h264.h"
 #include "tests/tools/annexb.h"

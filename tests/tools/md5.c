@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * MD5 (RFC 1321). The sine table is computed, as the RFC defines it.
+ * MD5 (RFC 1321). The sine table is computed from its definition in the RFC.
  */
 #include "tests/tools/md5.h"
 

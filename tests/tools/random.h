@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Random numbers for tests: xorshift64. A seed gives the same ones everywhere; the state is never
- * 0.
+ * Random numbers for tests: xorshift64. A seed gives the same numbers everywhere. The state is
+ * never 0.
  */
 #ifndef PELTON_TESTS_RANDOM_H
 #define PELTON_TESTS_RANDOM_H

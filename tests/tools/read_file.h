@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * All of a file in memory.
+ * Reads a whole file into memory.
  */
 #ifndef PELTON_TESTS_READ_FILE_H
 #define PELTON_TESTS_READ_FILE_H

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * refdec: decode an H.264 byte stream on the CPU with steps 1 to 3 of the codec and the slow
- * reference reconstruction.
+ * Decodes an H.264 byte stream on the CPU, with steps 1 to 3 of the codec and the slow reference
+ * reconstruction.
  *
- *   refdec [--md5] [-o FILE] [--compare FILE] [--frames] [--pix-fmt NAME] [--view N] [--sei]
- * [--avcc] [--parse] STREAM
+ *   refdec [options] STREAM
+ *     --md5            prints one MD5 over all cropped frames in output order
+ *     -o FILE          writes them: planar, 8 bits or 16 bits little endian, fields woven
+ *     --pix-fmt NAME   a yuv420p format adds mid-grey chroma to 4:0:0 (else luma alone)
+ *     --view 1         the second view of a stereo stream instead of the base view
+ *     --compare FILE   reports the first sample that differs from such a file
+ *     --frames         prints a line for each picture and each frame
+ *     --sei            prints a line for each SEI message, and for the VUI of each IDR picture
+ *     --avcc           feeds the stream as a file format: first parameter sets in an avcC record,
+ *                      then NAL units with lengths
+ *     --parse          reconstructs no samples and writes nothing
  *
- * --md5 prints one MD5 over all cropped frames in output order, -o writes them (planar, 8 bits or
- * 16 bits little endian), fields woven; 4:0:0 is luma alone unless --pix-fmt names a yuv420p
- * format, which adds mid-grey chroma,
- * --view 1 writes the second view of a stereo stream instead of the base view,
- * --compare reports the first sample that differs from such a file, --frames prints a line for each
- * picture and each frame,
- * --sei writes one for each SEI message, and for the VUI of each IDR picture, in decoding order,
- * --avcc feeds the stream as a file format would: parameter sets of its beginning in an avcC
- * record, then NAL units with lengths,
- * --parse leaves the samples out: they are not reconstructed, nothing is written.
- * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs a tool that is not
- * supported.
+ * Exit: 0 decoded, 1 a difference or a file error, 2 usage, 5 the stream needs an unsupported tool.
  */
 #include "tests/tools/annexb.h"
 #include "tests/tools/avcc.h"

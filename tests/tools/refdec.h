@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * State of refdec, which refdec.c (decoding, command line) and refdec_output.c (frames) share.
+ * State of refdec, shared by refdec.c (decoding, command line) and refdec_output.c (frames).
  */
 #ifndef PELTON_TESTS_REFDEC_H
 #define PELTON_TESTS_REFDEC_H

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode the conformance streams with refdec and compare the MD5 of all frames with the manifest.
+"""Decodes the conformance streams with refdec and compares the MD5 of all frames with the manifest.
 
     refdec_conformance.py REFDEC [--streams DIR] [--tag TAG] [--match TEXT] [--jobs N] [-v]
 
-Every row of the manifest runs, or those with the tag. A table by tag stands at the end; rows whose
-expected result is contested (tag `disputed`) are printed with their oracle, passed or not. Rows of
-stereo streams whose features name the second view's MD5 are decoded once more for that view.
-Containers other than a raw byte stream are unpacked with ffmpeg. Exit 77 (skipped) where the
-streams are not there.
+All rows of the manifest run, or those with the tag. The output ends with a table by tag. Rows with
+a contested result (tag `disputed`) are printed with their oracle, passed or not. A stereo row that
+names the MD5 of the second view is decoded once more for that view. ffmpeg unpacks containers. Exit
+77 (skipped) without the streams.
 """
 import argparse
 import csv

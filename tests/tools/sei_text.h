@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What an SEI message says, as a line of text: refdec prints what it read, streamgen what it wrote.
+ * An SEI message as a line of text: refdec prints the messages it read, streamgen those it wrote.
  */
 #ifndef PELTON_TESTS_SEI_TEXT_H
 #define PELTON_TESTS_SEI_TEXT_H

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""MD5 of all frames that a session gives, against MANIFEST.tsv, smallest stream first.
+"""MD5 of all frames of a session, against MANIFEST.tsv, smallest stream first.
 
-  session_conformance.py [--tag TAG] [--pixels N] [--limit N] [--jobs N] PROGRAM [arguments of
-  session_decode]
+  session_conformance.py [--tag TAG] [--pixels N] [--limit N] [--jobs N]
+    PROGRAM [arguments of session_decode]
 
---pixels: only streams with at most N luma samples in all their frames. Exit code 77 where the
-streams are absent.
+--pixels: only streams with at most N luma samples in all their frames. Exit code 77 without the
+streams.
 """
 import argparse
 import concurrent.futures

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Decodes a file with a session of the worker's engine, without daemon and protocol: MD5 of all
- * frames, or the frames themselves.
+ * Decodes a file with a session of the worker's engine, without daemon and protocol. Prints the MD5
+ * of all frames, or writes the frames themselves.
  *
  *   session_decode [options] FILE
- *     -o FILE           write the frames (tightly packed planes)
+ *     -o FILE           writes the frames (tightly packed planes)
  *     --frames          one line per frame: sequence pts duration flags MD5 field order
  *     --pix-fmt F       the stream's own format, gray, nv12
  *     --fields          fields apart
- *     --second-view     of Stereo High streams the second view too
+ *     --second-view     the second view of Stereo High streams too
  *     --device D        auto gpu cpu NAME
- *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N --entropy
- * auto|cpu|gpu|both --entropy-memory KIB --cpu-motion
- *     --arena N         records in memory that the device fetches itself: 0 on hardware, 1 never, 2
- * always
+ *     --threads N --lookahead N --batch N --depth N --shuffle SEED --wavefront N
+ *     --entropy auto|cpu|gpu|both --entropy-memory KIB --cpu-motion
+ *     --arena N         records in memory that the device fetches: 0 on hardware, 1 never, 2 always
  *     --transport T     shm none readback
  *     --policy P        lossless latest fifo
  *     --on-error N      0 show, 1 drop, 2 fail, 3 show all
  *     --loops N --ss US --t US --max N --resume SEQUENCE --realtime
- *     --sessions N      the same file this many times at once; every one must give the same MD5
- *     --close-after N   close the session after N frames
- *     --close-first     only the first of several sessions
- *     --fd              open the file here and pass the descriptor (- reads standard input)
- *     --hold            release no frame before the end
+ *     --sessions N      the same file so many times at once; all must give the same MD5
+ *     --close-after N   closes the session after N frames
+ *     --close-first     closes only the first of several sessions
+ *     --fd              opens the file and passes the descriptor (- reads standard input)
+ *     --hold            releases no frame before the end
  *     --probe --validate --stats
  *
  * Exit code: 0, or minus the session's failure code.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A worker without cameras: every one of them is refused.
+ * A worker without cameras: it refuses every one.
  */
 #include "daemon/worker/camera/camera_host.h"
 #include "daemon/worker/camera/v4l2.h"

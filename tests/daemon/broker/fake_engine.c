@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A test double of session.h: counted frames in a real sealed pool, no Vulkan, no FFmpeg. The
- * source's bytes are a script, "key=value" separated by white space: what to produce, and where to
- * fail.
+ * A test double of session.h: counted frames in a real sealed pool, without Vulkan and FFmpeg. The
+ * bytes of the source are a script of "key=value", separated by white space:
  *
- *   frames=N width=W height=H slots=N interval=ms   a stream of N gray frames, pel value = sequence
- * & 255 epoch=N          a new format every N frames paint=N          of each frame only the first
- * N rows are written: large frames at the cost of small ones gop=N            a stretch begins
- * every N frames (parts of a file) entropy=MS       the GPU has entropy-decoded every frame, in so
- * many milliseconds crash=N hang=N   the process dies, or stands still, before frame N fail=CODE
- * at=N   ends with that failure before frame N; unsupported=1: refused at once; lost=N: GPU lost
- * before frame N With a URI in place of a descriptor the URI is the script. A device has the name
- * that was asked for; "none" does not exist, and at "crash" the process dies.
+ *   frames=N width=W height=H slots=N interval=ms   N gray frames, pel value = sequence & 255
+ *   epoch=N          a new format every N frames
+ *   paint=N          writes only the first N rows of each frame, so large frames cost little
+ *   gop=N            a stretch begins every N frames (parts of a file)
+ *   entropy=MS       the GPU has entropy-decoded every frame, in so many milliseconds
+ *   crash=N hang=N   the process dies, or stands still, before frame N
+ *   fail=CODE at=N   ends with that failure before frame N
+ *   unsupported=1    refused at once
+ *   lost=N           GPU lost before frame N
+ *
+ * A URI in place of a descriptor is itself the script. A device has the name that was asked for.
+ * The device "none" does not exist; "crash" makes the process die.
  */
 #include "daemon/worker/session.h"
 

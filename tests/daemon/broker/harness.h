@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the protocol tests share: checks, a daemon with the fake engine on a socket of its own, raw
+ * Shared by the protocol tests: checks, a daemon with the fake engine on a socket of its own, raw
  * connections, processes.
  */
 #ifndef PELTON_TEST_HARNESS_H

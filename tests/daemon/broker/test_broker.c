@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a hostile or careless client can do to the broker: nothing, to anybody but itself.
+ * Hostile and careless clients of the broker: they harm nobody but themselves.
  */
 #include "tests/daemon/broker/harness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * libpelton against daemons that lie, stall and break off: always a named error in time, never a
- * crash, a hang or a bad pointer.
+ * libpelton against daemons that lie, stall and break off. Each case gives a named error in time,
+ * and never a crash, a hang or a bad pointer.
  */
 #include "tests/daemon/broker/harness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Several devices: a worker process for each, streams shared out evenly, and each worker's death
- * the affair of its own streams.
+ * Several devices: each has a worker process, and streams are shared out evenly. The death of a
+ * worker affects its own streams only.
  */
 #include "tests/daemon/broker/harness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Framing, messages, golden bytes, and the broker's small parts that need no process: pools,
- * restart policy.
+ * Framing, messages, golden bytes, and the broker's small parts without a process: pools, restart
+ * policy.
  */
 #include "daemon/broker/reader_pool.h"
 #include "daemon/broker/restart.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Processes that die, stop and hang: worker, client, daemon. Nothing may hang, nothing may be left
- * behind, and one must not cost another a frame.
+ * Processes that die, stop and hang: worker, client, daemon. Nothing hangs, nothing is left behind,
+ * and none costs another a frame.
  */
 #include "tests/daemon/broker/harness.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One file on several devices: each worker makes its stretches of it, and the reader gets every
- * frame once, in order.
+ * One file on several devices: each worker makes its own stretches, and the reader gets every frame
+ * once, in order.
  */
 #include "tests/daemon/broker/harness.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams from end to end, with everything in good health: frames, formats, policies, questions,
- * and the errors of sources.
+ * Healthy streams from end to end: frames, formats, policies, questions, and the errors of sources.
  */
 #include "tests/daemon/broker/harness.h"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damaged streams of fields give the same frames and flags each time, whatever the schedule and
-whatever frame slots held before: on the reference reconstruction, whose slots begin with noise that
-differs from run to run, and on a device.
+"""Damaged streams of fields give the same frames and flags each time, under any schedule and with
+any earlier contents of frame slots. The test runs on the reference reconstruction, whose slots
+begin with noise that differs from run to run, and on a device.
 
   damaged_fields.py SESSION_REFERENCE SESSION_DECODE STREAMGEN
 """

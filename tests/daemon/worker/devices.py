@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several devices in one daemon: streams are shared, frames are right, and a device that does not
-exist is an error. The software device twice stands for two GPUs. About 5 seconds.   devices.py
-PELTON"""
+"""Several devices in one daemon: streams are shared and frames are right. A device that does not
+exist is an error. The software device, taken twice, stands for two GPUs. The test takes about 5
+seconds.
+
+  devices.py PELTON
+"""
 import json
 import shutil
 import subprocess

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Coefficients that the device has entropy-decoded stay in its memory, as far as there is room:
-streams that streamgen makes, other ones every day, whole and damaged, with room for all pictures,
-for some, for none, on one queue and on several; the frames must be those of entropy decoding by the
-CPU.
+"""Coefficients that the device entropy-decoded stay in its memory as far as there is room.
+streamgen makes other streams every day; they run whole and damaged. There is room for all pictures,
+for some, or for none, on one queue and on several. The frames must be those of entropy decoding by
+the CPU.
 
   entropy_room.py SESSION_DECODE STREAMGEN
 """

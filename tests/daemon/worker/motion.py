@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Motion of what the GPU has entropy-decoded, derived there too: the worker's part, on stand-ins
-for devices. Streams that streamgen makes, other ones every day, and some of the conformance
-streams, whole and damaged: the frames must be those of the CPU, whatever the device refuses, loses
-or has no room for, and whenever sessions end.
+"""Motion on the GPU: the worker's part, on stand-ins for devices. Inputs are streams of streamgen,
+other ones every day, and some conformance streams, whole and damaged. The frames must be those of
+the CPU. The device may refuse pictures, be lost or lack room, and sessions may end at any time.
 
   motion.py SESSION_REFERENCE STREAMGEN
 """

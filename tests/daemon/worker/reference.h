@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the stand-ins for devices share: numbers from the environment.
+ * Shared by the stand-ins for devices: numbers from the environment.
  */
 #ifndef PELTON_TESTS_SESSION_REFERENCE_H
 #define PELTON_TESTS_SESSION_REFERENCE_H

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu/h264/gpu_entropy.h for tests of the worker: each batch is decoded by the CPU's own decoder,
- * in a thread, after a while, so that batches overtake each other as on a device. The slices
- * themselves come past h264_slice_export_entropy, which the linker wraps.
+ * gpu/h264/gpu_entropy.h for tests of the worker. A thread decodes each batch with the CPU's own
+ * decoder, after a delay. So batches overtake each other as on a device. The linker wraps
+ * h264_slice_export_entropy, through which the slices arrive.
  *
- * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_ENTROPY_FAILS=N
- * gives up one picture of N; PELTON_TEST_ENTROPY_SPOILS=N gives one of N with a macroblock that no
- * slice can have; PELTON_TEST_ENTROPY_BATCHES=N has memory for N batches only;
- * PELTON_TEST_LOSE_ENTROPY=N loses the device, as far as entropy decoding goes, at the N-th batch.
+ * Environment:
+ * - PELTON_TEST_ENTROPY_SEED changes the delays.
+ * - PELTON_TEST_ENTROPY_FAILS=N gives up one picture of N.
+ * - PELTON_TEST_ENTROPY_SPOILS=N gives one picture of N a macroblock that no slice can have.
+ * - PELTON_TEST_ENTROPY_BATCHES=N has memory for N batches only.
+ * - PELTON_TEST_LOSE_ENTROPY=N loses the device for entropy decoding at the N-th batch.
  */
 #include "codec/abi/entropy_abi.h"
 #include "codec/h264.h"

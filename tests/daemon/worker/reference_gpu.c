@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu.h and recon.h on the slow reference reconstruction: sessions can be tested without a driver,
- * so that ThreadSanitizer and AddressSanitizer see nothing but our own code, and a difference to
- * the real device is the device's.
+ * gpu.h and recon.h on the slow reference reconstruction. Sessions run without a driver, so
+ * ThreadSanitizer and AddressSanitizer see our own code only. A difference to the real device is
+ * then the device's.
  *
- * Work is done inside recon_submit; its completion is reported late, one batch per question, so
- * that batches are in flight as on a device. PELTON_TEST_LOSE_GPU=N loses the device at the N-th
- * batch; with PELTON_TEST_NO_DEVICE_ARENA it has no memory for arenas of its own.
- * PELTON_TEST_SLOTS=SEED: what is in frame slots and arenas before anything is written there;
- * frames must not depend on it.
+ * recon_submit does the work. Its completion is reported late, one batch per question, so that
+ * batches are in flight as on a device.
+ *
+ * Environment:
+ * - PELTON_TEST_LOSE_GPU=N loses the device at the N-th batch.
+ * - PELTON_TEST_NO_DEVICE_ARENA: there is no device memory for arenas.
+ * - PELTON_TEST_SLOTS=SEED: first contents of frame slots and arenas; frames must not depend on it.
  */
 #include "gpu/h264/recon.h"
 #include "gpu/tune/tune.h"

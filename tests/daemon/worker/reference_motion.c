@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu/h264/gpu_motion.h for tests of the worker: each batch is derived by the CPU's own step 3, in
- * a thread, after a while, so that batches overtake each other as on a device. All that it knows of
- * a picture is what it is told by gpu_motion_add, and pictures are built anew from that.
+ * gpu/h264/gpu_motion.h for tests of the worker. A thread derives each batch by the CPU's own step
+ * 3, after a delay. So batches overtake each other as on a device. It knows a picture only from
+ * gpu_motion_add and builds it anew from that.
  *
- * In the environment: PELTON_TEST_ENTROPY_SEED changes the delays; PELTON_TEST_MOTION_BATCHES=N has
- * memory for N batches only, and PELTON_TEST_MOTION_PICTURES=N for N pictures in each;
- * PELTON_TEST_BAD_MOTION=N: every N-th picture is DER_BAD, with noise where its results were to be;
- * PELTON_TEST_LOSE_MOTION=N: from the N-th batch on all of them fail.
+ * Environment:
+ * - PELTON_TEST_ENTROPY_SEED changes the delays.
+ * - PELTON_TEST_MOTION_BATCHES=N has memory for N batches only.
+ * - PELTON_TEST_MOTION_PICTURES=N has memory for N pictures in each batch.
+ * - PELTON_TEST_BAD_MOTION=N: every N-th picture is DER_BAD, with noise in place of its results.
+ * - PELTON_TEST_LOSE_MOTION=N: all batches from the N-th on fail.
  */
 #include "codec/abi/motion_abi.h"
 #include "codec/h264.h"

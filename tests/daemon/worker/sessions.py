@@ -5,7 +5,7 @@ every point.
 
   sessions.py SESSION_REFERENCE
 
-Exit code 77 where ffmpeg with libx264 is absent.
+Exit code 77 without ffmpeg with libx264.
 """
 import os
 import shutil

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Room on the device for coefficients: blocks never overlap and lie in one arena each, all of the
- * room is found again, and what there is no room for is refused. The arenas here are addresses
- * alone, as they are on a device; its memory may be short.
+ * Room on the device for coefficients. Blocks never overlap, and each lies in one arena. All of the
+ * room is found again. Blocks without room are refused. The arenas here are addresses alone, as on
+ * a device, and memory may be short.
  */
 #include "daemon/worker/memory/device_memory.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Memory for picture arrays that is made before it is needed: it is there when array_maker_ready
- * says so, in few slabs, and where the device gives none everything goes on. The arenas here are of
- * the heap; there may be no more of them.
+ * Memory for picture arrays that is allocated ahead of time. It exists when array_maker_ready says
+ * so, in few slabs. If the device gives none, everything goes on. The arenas here are on the heap,
+ * and their number may be limited.
  */
 #include "daemon/worker/memory/prefetch.h"
 

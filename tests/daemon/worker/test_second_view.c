@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Pairing of the frames of two views, in whichever order they come out.
+ * Pairing of the frames of two views, in either order of arrival.
  */
 #include "daemon/worker/source/second_view.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which pictures of the entropy queue go to the GPU.
+ * The choice of pictures of the entropy queue for the GPU.
  */
 #include "daemon/worker/steps/entropy_gpu.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Barriers follow from declared accesses: every hazard is found, and nothing that is ordered
- * already waits again. No device needed.
+ * Barriers follow from declared accesses. Every hazard is found, and ordered accesses do not wait
+ * again. No device needed.
  */
 #include "gpu/engine/barrier.h"
 

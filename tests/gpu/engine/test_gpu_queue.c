@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Queues: every use gets one, each counts on its own, and what one waits for is there when it
- * starts. On a device of a single queue the uses are split over it, so that each has its own
- * timeline all the same.
+ * Queues: every use gets one, and each counts on its own. A waiting submission starts after its
+ * dependency. On a device with a single queue the uses are split over it, and each still has its
+ * own timeline.
  */
 #include "tests/gpu/gpuworld.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --clip FILE --flow --beside N: N batches of entropy decoding of the clip's pictures are
- * kept at work in the background by a thread, so what these and reconstruction take from each other
- * can be seen. Nothing is compared: --entropy does that.
+ * checkgpu --clip FILE --flow --beside N. A thread keeps N batches of entropy decoding of the
+ * clip's pictures at work in the background. The output shows how entropy decoding and
+ * reconstruction slow each other. Nothing is compared: --entropy does that.
  */
 #include "codec/abi/entropy_abi.h"
 #include "tests/gpu/h264/entropy.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Parts of built pictures: slices, weights, residual, motion, intra modes. Everything is random
- * within what records allow.
+ * within the limits of records.
  */
 #include "tests/gpu/h264/checkgpu.h"
 

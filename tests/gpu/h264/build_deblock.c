@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deblocking: every strength with every average QP and with offsets that move the thresholds over
- * their whole range, on edges inside and between macroblocks. Counted: a combination that no edge
- * of the inputs had is a failure.
+ * Deblocking: every strength with every average QP, on edges inside and between macroblocks.
+ * Offsets move the thresholds over their whole range. Combinations are counted, and one that no
+ * edge of the inputs had is a failure.
  */
 #include "tests/gpu/h264/checkgpu.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything but progressive 8-bit 4:2:0: chroma formats, depths, separate colour planes, lossless
- * macroblocks in all of them; field pictures that refer to fields, also to the other one of their
- * own frame; MBAFF frames whose pairs change between frame and field at random; all of these, and
- * progressive frames, with SP and SI slices. Built like the random group.
+ * All formats but progressive 8-bit 4:2:0. Built like the random group:
+ * - chroma formats, depths, separate colour planes, and lossless macroblocks in all of them;
+ * - field pictures that refer to fields, also to the other field of their own frame;
+ * - MBAFF frames whose pairs change between frame and field at random;
+ * - all of these, and progressive frames, with SP and SI slices.
  */
 #include "tests/gpu/h264/checkgpu.h"
 

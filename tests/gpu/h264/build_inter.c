@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Interprediction: every fractional position, partition size, list and kind of weighting; vectors
- * inside, across the border and far outside; every pair of positions with both lists.
+ * Interprediction: every fractional position, partition size, list and kind of weighting. Vectors
+ * point inside, across the border and far outside. Every pair of positions is used with both lists.
  */
 #include "tests/gpu/h264/checkgpu.h"
 

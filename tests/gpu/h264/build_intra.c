@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Intra prediction: every mode of every kind with every set of available neighbours that allows it,
- * counted, among inter macroblocks and I_PCM.
+ * among inter macroblocks and I_PCM. Combinations are counted.
  */
 #include "tests/gpu/h264/checkgpu.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything mixed: batches of pictures of different kinds, several slices with weights, references
- * and thresholds of their own, pictures that refer to earlier batches; and frames of all small
- * sizes, of odd ones, and one of 1080p.
+ * Everything mixed. Batches hold pictures of different kinds, with several slices, each with
+ * weights, references and thresholds of its own. Pictures refer to earlier batches. Frames have all
+ * small sizes, odd ones, and one of 1080p.
  */
 #include "tests/gpu/h264/checkgpu.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Residual: every QP with sparse, dense and extreme levels, flat and random scaling, every kind of
- * macroblock and transform; and lossless macroblocks with every direction of prediction.
+ * macroblock and transform. Lossless macroblocks use every direction of prediction.
  */
 #include "tests/gpu/h264/checkgpu.h"
 

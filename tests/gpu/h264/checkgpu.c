@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]: holds the shaders against
- * the slow reference. Exit code 0, 1 after a mismatch, 2 for wrong usage, 77 without a device. The
- * seed of the day is printed, so any failure can be repeated. checkgpu --time N: instead prints how
- * long batches of up to N pictures take, by stage; --format says of which format, with --clip FILE
- * they are those of a raw stream
- * (--pictures N: only its first N; --flow: with deliveries, as fast as it goes, --flight N batches
- * at once, --beside N: while so many batches of entropy decoding are at work). checkgpu --entropy
- * FILE.., --motion FILE..: entropy.c, motion.c.
+ * Compares the shaders with the slow reference. The seed of the day is printed, so any failure can
+ * be repeated.
+ *
+ *   checkgpu [--device NAME] [--seed N] [--only GROUP] [--wavefront 1|2]
+ *   checkgpu --time N [--format NAME]      prints the time of batches of up to N pictures, by stage
+ *   checkgpu --time N --clip FILE          the same for the pictures of a raw stream
+ *     --pictures N    only its first N pictures
+ *     --flow          with deliveries, as fast as possible; --flight N: N batches at once
+ *     --beside N      while N batches of entropy decoding are at work
+ *   checkgpu --entropy FILE...             see entropy.c
+ *   checkgpu --motion FILE...              see motion.c
+ *
+ * Exit code 0, 1 after a mismatch, 2 for wrong usage, 77 without a device.
  */
 #include "tests/gpu/h264/checkgpu.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu builds records without a bitstream, has them reconstructed by the shaders and by the
- * slow reference, and compares every sample of the unfiltered and the filtered pictures.
+ * checkgpu builds records without a bitstream. The shaders and the slow reference reconstruct them,
+ * and checkgpu compares every sample of the unfiltered and the filtered pictures.
  *
- * Groups are lists of built inputs (build_*.c); env.c owns the device, the frame stores and the
+ * Groups are lists of built inputs (build_*.c). env.c owns the device, the frame stores and the
  * comparison.
  */
 #ifndef PELTON_CHECKGPU_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --entropy FILE: slices of real streams (raw bytes with start codes) decoded by step 2 on
- * the CPU and by the GPU; all arrays must be equal. Then the same slices damaged, again and again:
- * the GPU may refuse what it likes, but what it lets pass must be what the CPU makes of it. With
- * --time it is measured instead: so many pictures of the stream at once.
+ * checkgpu --entropy FILE. CPU and GPU decode step 2 of slices of real streams (raw bytes with
+ * start codes); all arrays must be equal. Then the same slices are damaged again and again. The GPU
+ * may refuse any of them, but accepted results must equal the CPU's. With --time the speed of so
+ * many pictures at once is measured instead.
  */
 #include "tests/gpu/h264/entropy.h"
 #include "codec/abi/entropy_abi.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What entropy.c (checks) and entropy_time.c share: a stream's pictures, and step 2 of them on the
- * CPU and the GPU.
+ * Shared by entropy.c (checks) and entropy_time.c: the pictures of a stream, and step 2 of them on
+ * the CPU and the GPU.
  */
 #ifndef PELTON_CHECKGPU_ENTROPY_H
 #define PELTON_CHECKGPU_ENTROPY_H

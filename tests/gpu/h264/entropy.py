@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Entropy decoding on the GPU (checkgpu --entropy): streams that streamgen makes, with the CABAC
-tools that shaders decode, and some of the conformance streams where they are there; all of it
-damaged too. Other ones every day."""
+"""Entropy decoding on the GPU (checkgpu --entropy). Inputs are streams of streamgen with the CABAC
+tools of the shaders, other ones every day, and some conformance streams if present. All of it is
+damaged too."""
 import argparse, csv, pathlib, random, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent

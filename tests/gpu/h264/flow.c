@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --clip FILE --flow: what the device does when nobody keeps it waiting. The records of a
- * clip are submitted again and again, as fast as flights come free, and every picture is delivered
- * to host memory by the batch that reconstructs it; so copies up, reconstruction and deliveries of
- * several batches overlap where the device has queues for them. PELTON_QUEUES=one takes them away.
+ * checkgpu --clip FILE --flow: the speed of a device that never waits for work. The records of a
+ * clip are submitted again and again, as fast as flights come free. The batch that reconstructs a
+ * picture also delivers it to host memory. On a device with queues for them, copies up,
+ * reconstruction and deliveries of several batches overlap. PELTON_QUEUES=one takes these queues
+ * away.
  */
 #include "gpu/h264/recon_internal.h"
 #include "tests/gpu/h264/checkgpu.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --motion FILE: step 3 of real streams (raw bytes with start codes) by the CPU and by the
- * GPU; records, motion and maps must be equal. Then the same pictures with other macroblocks built
- * into them, which must be equal too; and damaged, where the GPU may refuse what it likes, but what
- * it lets pass must be what the CPU would let pass.
+ * checkgpu --motion FILE. CPU and GPU derive step 3 of real streams (raw bytes with start codes);
+ * records, motion and maps must be equal. Then other macroblocks are built into the same pictures,
+ * and the results must be equal again. Last the pictures are damaged. The GPU may refuse any of
+ * them, but accepts only pictures that the CPU would accept.
  */
 #include "tests/gpu/h264/motion.h"
 

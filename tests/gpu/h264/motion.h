@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What motion.c (checks), motion_build.c (inputs) and motion_time.c share: pictures of a stream
+ * Shared by motion.c (checks), motion_build.c (inputs) and motion_time.c: pictures of a stream
  * between step 2 and step 3.
  */
 #ifndef PELTON_CHECKGPU_MOTION_H

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Motion derivation on the GPU (checkgpu --motion): conformance streams with what it does
-differently (spatial direct prediction with and without direct_8x8_inference_flag, fields, several
-slices, references by the dozen), pictures of unusual sizes that FFmpeg encodes, and what streamgen
-makes, another selection every day; each picture built anew and damaged too."""
+"""Motion derivation on the GPU (checkgpu --motion). Some conformance streams have its special
+cases: spatial direct prediction with and without direct_8x8_inference_flag, fields, several slices,
+dozens of references. FFmpeg encodes pictures of unusual sizes. streamgen makes another selection
+every day. Each picture is also built anew and damaged."""
 import argparse, csv, pathlib, random, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Inputs of step 3 that streams seldom have: every macroblock of another shape with random
- * references and differences; and damage.
+ * Rare inputs of step 3: every macroblock has another shape, with random references and
+ * differences. Also damage.
  */
 #include "tests/gpu/h264/motion.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --motion: cases out of a stream, and what is the same for checks and for timing.
+ * checkgpu --motion: cases from a stream, and the code that checks and timing share.
  */
 #include "tests/gpu/h264/motion.h"
 #include "tests/tools/annexb.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --motion FILE --time N: how long motion derivation on the GPU takes, of up to N pictures
- * at once.
+ * checkgpu --motion FILE --time N: the time of motion derivation on the GPU, of up to N pictures at
+ * once.
  */
 #include "tests/gpu/h264/motion.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkgpu --clip FILE: the records of a real stream (progressive 8-bit 4:2:0, raw bytes with start
- * codes), reconstructed again and again in batches of one picture type and given width, with the
- * time of each stage. Every picture has a slot of its own, and all are reconstructed in decoding
- * order first; so whatever the order afterwards, references hold what they should, and each batch
- * must write again what is there. That is compared at the end.
+ * checkgpu --clip FILE. The records of a real stream (progressive 8-bit 4:2:0, raw bytes with start
+ * codes) are reconstructed again and again, in batches of one picture type and given width. The
+ * time of each stage is printed. Every picture has a slot of its own, and all are first
+ * reconstructed in decoding order. So references are right in any later order, and each batch must
+ * write the same samples again. The end compares them.
  */
 #include "codec/h264.h"
 #include "gpu/h264/recon_internal.h"

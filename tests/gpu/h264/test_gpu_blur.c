@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Privacy blur of deliveries against the slow reference: every format of a store, depth and kind of
- * picture; samples outside of the rectangles and the slots themselves stay as they are. Exits 77 =
- * skipped where there is no Vulkan device. PELTON_SEED makes the pictures.
+ * picture. Samples outside the rectangles and the slots themselves stay unchanged. PELTON_SEED
+ * makes the pictures. Exits 77 = skipped without a Vulkan device.
  */
 #include "gpu/h264/recon_internal.h"
 #include "reference/ref_blur.h"

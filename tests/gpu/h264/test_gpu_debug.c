@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Values out of shaders: a known one is printed with its pass, picture and workgroup; without the
- * option there is neither a line nor a binding. Exits 77 = skipped where there is no Vulkan device.
+ * Values out of shaders: a known one is printed with its pass, picture and workgroup. Without the
+ * option there is neither a line nor a binding. Exits 77 = skipped without a Vulkan device.
  */
 #include "gpu/engine/debug_shaders.h"
 #include "gpu/h264/recon_internal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deliveries against a model in C, both ways to host memory.
+ * Deliveries against a model in C, by both ways to host memory.
  */
 #include "tests/gpu/gpuworld.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Every call of Vulkan fails once, and submissions fail or lose the device: an error, and nothing
- * leaks.
+ * Every Vulkan call fails once, and submissions fail or lose the device. Each gives an error, and
+ * nothing leaks.
  */
 #include "tests/gpu/gpuworld.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * gpu_motion: what it refuses, and a batch from begin to end with targets of every kind. Whether
- * vectors are right is checkgpu's.
+ * gpu_motion: its refusals, and a batch from begin to end with targets of every kind. checkgpu
+ * tests the vectors.
  */
 #include "tests/gpu/gpuworld.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where the GPU's time goes: batches of 1080p pictures like those of a stream (all intra; P: a
- * third skipped, a tenth intra; B: both lists, two thirds without residual), by stage and kind of
- * wavefront, in a choice of formats. Nothing is compared here; the groups do that.
+ * The GPU time of batches of 1080p pictures like those of a stream, by stage and kind of wavefront,
+ * in a choice of formats. I pictures are all intra. P pictures have a third skipped and a tenth
+ * intra. B pictures use both lists, two thirds without residual. Nothing is compared here; the
+ * groups do that.
  */
 #include "tests/gpu/h264/checkgpu.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * checkisp [--device NAME] [--seed N] [--only GROUP] [--width N] [--group N]: holds the camera
- * pipeline against its slow reference. Exit code 0, 1 after a mismatch, 2 for wrong usage, 77
- * without a device. checkisp --time WxH: instead prints how long the variants take on frames of
- * that size.
+ * Compares the camera pipeline with its slow reference.
+ *
+ *   checkisp [--device NAME] [--seed N] [--only GROUP] [--width N] [--group N]
+ *   checkisp --time WxH      prints the time of the variants on frames of that size
+ *
+ * Exit code 0, 1 after a mismatch, 2 for wrong usage, 77 without a device.
  */
 #include "tests/gpu/isp/checkisp.h"
 

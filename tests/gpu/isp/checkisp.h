@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the files of checkisp share.
+ * Shared by the files of checkisp.
  */
 #ifndef PELTON_TESTS_ISP_CHECKISP_H
 #define PELTON_TESTS_ISP_CHECKISP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The groups of checkisp: inputs built for each branch, everything else at random.
+ * The groups of checkisp: inputs are built for each branch; everything else is random.
  */
 #include "tests/gpu/isp/checkisp.h"
 

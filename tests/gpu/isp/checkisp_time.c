@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * How long the pipeline takes: GPU time a frame from timestamps, the median of several batches, for
+ * The time of the pipeline: GPU time a frame from timestamps, the median of several batches, for
  * each variant.
  */
 #include "tests/gpu/isp/checkisp.h"

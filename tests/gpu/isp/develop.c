@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * isp_develop KEY=VALUE.. IN OUT [IN OUT ..]: raw frames in files through the camera pipeline, for
- * comparisons with other programs. size=WxH order=rggb depth=8 mipi=0 black=0 demosaic=malvar
- * gains=R,G,B; calibration=FILE alpha=A (as the file says without it) cubic=1 out=WxH
- * region=X,Y,W,H tone=linear format=rgb24 device=NAME. Exit code 77 without a device.
+ * Sends raw frames in files through the camera pipeline, for comparisons with other programs.
+ *
+ *   isp_develop KEY=VALUE.. IN OUT [IN OUT ..]
+ *     size=WxH order=rggb depth=8 mipi=0 black=0 demosaic=malvar gains=R,G,B
+ *     calibration=FILE alpha=A cubic=1       without alpha the file's matrix is used
+ *     out=WxH region=X,Y,W,H tone=linear format=rgb24 device=NAME
+ *
+ * Exit code 77 without a device.
  */
 #include "camera/calibration.h"
 #include "gpu/isp/isp.h"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The camera pipeline beside OpenCV, on the photographs of Debian's opencv-doc: bilinear demosaic
-and lens correction within one level of 8 bits away from borders; chessboard corners of corrected
-pictures on straight lines; the demosaic methods' PSNR. Exit code 77 where python3-opencv,
-opencv-doc or a Vulkan device is absent.
+"""The camera pipeline beside OpenCV, on the photographs of Debian's opencv-doc. Bilinear demosaic
+and lens correction are within one level of 8 bits away from borders. Chessboard corners of
+corrected pictures lie on straight lines. The PSNR of the demosaic methods is printed.
 
   opencv.py --bin build/bin [--device NAME] [--only demosaic|undistort|lines|psnr]
+
+Exit code 77 without python3-opencv, opencv-doc or a Vulkan device.
 """
 import argparse, gzip, os, pathlib, subprocess, sys, tempfile
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The camera pipeline as slow plain C, a whole frame at a time, stage after stage. What
- * docs/design/isp.md says, once more.
+ * The camera pipeline as slow plain C, a whole frame at a time, stage after stage.
+ * docs/design/isp.md describes the stages.
  */
 #ifndef PELTON_TESTS_ISP_REF_H
 #define PELTON_TESTS_ISP_REF_H

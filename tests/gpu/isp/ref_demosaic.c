@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Demosaic. Malvar's filters stand here as in figure 2 of the paper, in eighths; the edge-directed
- * method as in docs/design/isp.md.
+ * Demosaic. Malvar's filters are in eighths, as in figure 2 of the paper. The edge-directed method
+ * is that of docs/design/isp.md.
  */
 #include "tests/gpu/isp/ref.h"
 

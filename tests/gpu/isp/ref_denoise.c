@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Luminance denoise as docs/design/isp.md has it, pixel by pixel in double precision.
+ * The luminance denoise of docs/design/isp.md, pixel by pixel in double precision.
  */
 #include "tests/gpu/isp/ref.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Pictures in Y, Cb, Cr: where V4L2's documentation of YUYV, UYVY, NV12, NV21 and of planes says
- * each sample is; colour by BT.709 and BT.601.
+ * Pictures in Y, Cb, Cr. V4L2's documentation of YUYV, UYVY, NV12, NV21 and of planes gives the
+ * place of each sample. Colour is by BT.709 and BT.601.
  */
 #include "tests/gpu/isp/ref.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Choices of kernels for a device that a daemon opens: taken from the cache, the table, or the kind
- * of device; one line in the log where `pelton tune` would help.
+ * Choices of kernels for a device that a daemon opens: from the cache, from the table, or by kind
+ * of device. One line in the log says that `pelton tune` would help.
  */
 #include "gpu/tune/tune.h"
 
