@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Help text, manual page, shell completion and versions, all from the tables of option_table.c.
+ * Help text, manual page, shell completion and versions, all from the two tables.
  */
 #include "client/option_table.h"
 
@@ -20,9 +20,9 @@ static const struct {
     {0, "success"},
     {1, "any other error"},
     {2, "usage or configuration"},
-    {3, "a threshold (--min-fps) was missed"},
+    {3, "fewer frames per second than --min-fps"},
     {4, "the input: not found, empty, not a video, truncated"},
-    {5, "the stream uses what is not supported"},
+    {5, "the stream uses a tool that is not supported"},
     {6, "damaged stream under --on-error fail"},
     {7, "no device"},
     {8, "no daemon"},
@@ -65,7 +65,7 @@ static void print_option(const struct option_row *row)
     printf("%-*s", INDENT, left);
     if (strlen(left) >= INDENT)
         printf("\n%*s", INDENT, "");
-    char text[512];
+    char text[1024];
     snprintf(text, sizeof(text), "%s%s%s%s", row->help, row->fallback ? " [" : "",
              row->fallback ? row->fallback : "", row->fallback ? "]" : "");
     print_wrapped(text, INDENT, INDENT);
@@ -189,13 +189,12 @@ static void manual(void)
         roff(commands[i].usage);
         printf("\n.br\n");
     }
-    printf(".SH DESCRIPTION\nOptions are accepted with one dash or two, and with _ or \\- inside a "
-           "name, so FFmpeg's spellings "
-           "fit.\n");
-    printf("Without a daemon named by \\fB\\-\\-socket\\fR or \\fBPELTON_SOCKET\\fR, or running at "
-           "/run/pelton/pelton.sock, a "
-           "private one\n");
-    printf("is started for the length of the command.\n");
+    printf(".SH DESCRIPTION\nOptions take one dash or two, and _ or \\- inside a name. So FFmpeg's "
+           "spellings fit.\n");
+    printf(
+        "The command uses the daemon that \\fB\\-\\-socket\\fR or \\fBPELTON_SOCKET\\fR names, or "
+        "one that runs at /run/pelton/pelton.sock.\n");
+    printf("Otherwise it starts a private daemon and ends it afterwards.\n");
     for (unsigned i = 0; i < n_commands; i++)
         roff_command(&commands[i]);
     printf(".SH EXIT STATUS\n");

@@ -56,7 +56,7 @@ static int parse_u64(const struct option_text *t, void *place)
 
 static int parse_u32(const struct option_text *t, void *place)
 {
-    uint64_t n;
+    uint64_t n = 0;
     int rc = parse_u64(t, &n);
     if (rc == 0)
         *(uint32_t *)place = (uint32_t)n;
@@ -165,7 +165,7 @@ static int parse_no(const struct option_text *t, void *place)
 static int parse_against(const struct option_text *t, void *place)
 {
     static const struct word words[] = {{"ffmpeg", 0}, {NULL, 0}};
-    int unused;
+    int unused = 0;
     int rc = parse_word(t, t->value, words, &unused);
     *(const char **)place = rc == 0 ? t->value : NULL;
     return rc;
@@ -201,7 +201,7 @@ static int parse_policy(const struct option_text *t, void *place)
                                         {NULL, 0}};
     struct read_options *read = place;
     bool counted = strncasecmp(t->value, "fifo:", 5) == 0;
-    int policy;
+    int policy = PELTON_LOSSLESS;
     uint32_t waiting = 0;
     int rc = parse_word(t, counted ? "fifo:N" : t->value, words, &policy);
     if (rc == 0 && counted) {
@@ -256,7 +256,7 @@ static int parse_device(const struct option_text *t, void *place)
 static int parse_lookahead(const struct option_text *t, void *place)
 {
     struct connect_options *c = place;
-    uint32_t n;
+    uint32_t n = 0;
     int rc = parse_u32(t, &n);
     if (rc == 0) {
         snprintf(c->lookahead, sizeof(c->lookahead), "lookahead=%u", n);
