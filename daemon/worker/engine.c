@@ -83,7 +83,6 @@ static void engine_free(struct engine *e)
     v4l2_streams_free(e->streams);
     free(e->workers);
     memory_free(&e->memory);
-    gpu_close(e->gpu);
     uv_cond_destroy(&e->gpu_work);
     uv_mutex_destroy(&e->lock);
     free(e);
@@ -141,16 +140,7 @@ static uint64_t window_budget(void)
 
 static int open_device(struct engine *e)
 {
-    struct gpu_params params = {.device = e->params.device,
-                                .validation = e->params.validation,
-                                .timestamps = e->params.timestamps,
-                                .debug = e->params.gpu_debug,
-                                .debug_shaders = GPU_DEBUG_SHADERS,
-                                .log = e->params.log,
-                                .log_ctx = e->params.log_ctx};
-    int err = gpu_open(&params, &e->gpu);
-    if (err)
-        return err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_NO_DEVICE;
+    e->gpu = e->params.gpu;
     e->device = gpu_info(e->gpu);
     e->software = e->device->software;
     if (e->params.no_tune)
@@ -185,7 +175,7 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
     av_log_set_level(AV_LOG_QUIET);
     e->streams = v4l2_streams_create();
     int err = e->streams ? open_device(e) : PELTON_ERR_NOMEM;
-    e->params.device = e->params.tune_force = NULL; /* borrowed for the call */
+    e->params.tune_force = NULL; /* borrowed for the call */
     if (!err)
         err = uv_async_init(loop, &e->async, on_async) ? PELTON_ERR_NOMEM : 0;
     if (err) {

@@ -35,7 +35,7 @@ enum engine_entropy {
 };
 
 struct engine_params {
-    const char *device; /* as gpu_params.device */
+    struct gpu *gpu;    /* stays open until the engine is closed, and the loop has run */
     unsigned threads;   /* codec workers; 0: number of CPUs */
     unsigned lookahead; /* pictures of a stream between step 1 and delivery; 0: by memory */
     unsigned batch;     /* most pictures of a GPU batch; 0: by device */
@@ -53,7 +53,7 @@ struct engine_params {
     bool no_tune;         /* kernels by kind of device, whatever was measured */
     /* "family=variant" of gpu/tune/tune.h; NULL or empty: none. Kept until engine_create returns */
     const char *tune_force;
-    bool validation, timestamps, gpu_debug;
+    bool timestamps; /* gpu_params.timestamps was set */
     gpu_log_fn log;
     void *log_ctx;
 };

@@ -53,6 +53,7 @@ struct run {
 
 static struct {
     struct pelton_open_params open;
+    struct gpu_params gpu;
     FILE *out;
     uint64_t close_after, resume;
     unsigned sessions;
@@ -278,7 +279,7 @@ static void set_option(int c, struct engine_params *e)
     long long n = optarg ? strtoll(optarg, NULL, 0) : 0;
     switch (c) {
     case O_DEVICE:
-        e->device = optarg;
+        opt.gpu.device = optarg;
         break;
     case O_THREADS:
         e->threads = (unsigned)n;
@@ -296,7 +297,7 @@ static void set_option(int c, struct engine_params *e)
         e->wavefront = (uint8_t)n;
         break;
     case O_VALIDATE:
-        e->validation = true;
+        opt.gpu.validation = true;
         break;
     case O_DEPTH:
         opt.open.depth = (uint32_t)n;
@@ -405,10 +406,11 @@ static void start(struct run *r, struct engine *e, const char *file)
 
 int main(int argc, char **argv)
 {
-    struct engine_params params = {.device = "cpu", .timestamps = true, .log = log_line};
+    struct engine_params params = {.timestamps = true, .log = log_line};
     struct engine *e;
     uv_loop_t loop;
     opt.open.start_us = opt.open.duration_us = -1;
+    opt.gpu = (struct gpu_params){.device = "cpu", .timestamps = true, .log = log_line};
     for (int c; (c = getopt_long(argc, argv, "o:", options, NULL)) >= 0;)
         set_option(c, &params);
     if (optind + 1 != argc) {
@@ -416,7 +418,12 @@ int main(int argc, char **argv)
         return 2;
     }
     uv_loop_init(&loop);
-    int err = engine_create(&loop, &params, &e);
+    int err = gpu_open(&opt.gpu, &params.gpu);
+    if (err) {
+        fprintf(stderr, "gpu_open: %d\n", err);
+        return err == GPU_ERR_NOMEM ? -PELTON_ERR_NOMEM : -PELTON_ERR_NO_DEVICE;
+    }
+    err = engine_create(&loop, &params, &e);
     if (err) {
         fprintf(stderr, "engine_create: %d\n", err);
         return -err;
@@ -437,6 +444,7 @@ int main(int argc, char **argv)
         av_free(runs[i].md5);
     }
     free(runs);
+    gpu_close(params.gpu);
     if (opt.out && fclose(opt.out))
         worst = 1;
     return worst;

@@ -1,181 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a reader gets: its format, its development, the layout of its frames.
+ * Readers of cameras as the loop thread sees them: open, release, controls, end.
+ *
+ * A reader ends when it was closed, has its frames, or its camera has ended. Then the development
+ * thread takes it down (subscription_end), and on_end is called here.
+ *
+ * The failure modes are an address that says no camera, a pixel format that cameras do not leave
+ * in, and those of development (developers.c).
  */
-#include "camera/calibration.h"
 #include "daemon/worker/camera/camera_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name; /* FFmpeg's */
-    enum isp_format format;
-} formats[] = {{"yuv420p", ISP_I420}, {"nv12", ISP_NV12},   {"p010le", ISP_P010},
-               {"gray", ISP_GRAY8},   {"rgb24", ISP_RGB24}, {"rgba", ISP_RGBA},
-               {"rgb48le", ISP_RGB48}};
-enum { FORMATS = sizeof(formats) / sizeof(*formats) };
-
-bool reader_format_of(const char *pix_fmt, bool any, enum isp_format *out)
+void reader_fail(struct camera_reader *r, int code, const char *cause)
 {
-    *out = ISP_I420;
-    for (int i = 0; pix_fmt && i < FORMATS; i++)
-        if (!strcmp(formats[i].name, pix_fmt)) {
-            *out = formats[i].format;
-            return true;
-        }
-    return !pix_fmt || any;
+    char line[256];
+    snprintf(line, sizeof(line), "%.100s: %.150s", r->name, cause);
+    r->done = true;
+    subscription_fail(&r->sub, code, line, "");
 }
 
-const char *reader_pix_fmt(enum isp_format format)
+void reader_inform(struct camera_reader *r)
 {
-    for (int i = 0; i < FORMATS; i++)
-        if (formats[i].format == format)
-            return formats[i].name;
-    return "";
-}
-
-int camera_calibrate(struct camera_params *p, struct pelton_failure *failure)
-{
-    struct calibration calibration;
-    char why[CALIBRATION_WHY] = "";
-    if (!p->calibration[0])
-        return 0;
-    int err = calibration_load(p->calibration, 0, &calibration, why);
-    if (!err)
-        err = calibration_scale(&calibration, p->width, p->height, why);
-    if (err) {
-        *failure = (struct pelton_failure){
-            .code = err == CALIBRATION_ERR_UNSUPPORTED ? PELTON_ERR_UNSUPPORTED : PELTON_ERR_INPUT};
-        snprintf(failure->cause, sizeof(failure->cause), "%.100s: %.150s", p->calibration, why);
-        snprintf(failure->hint, sizeof(failure->hint),
-                 "pelton calib check says what the file holds");
-        return failure->code;
-    }
-    p->lens = calibration.lens;
-    p->calibration[0] = 0;
-    return 0;
-}
-
-/* Numbers with anything but digits between; '#' starts a comment. The number of values, or 0. */
-static uint32_t read_tone_file(FILE *file, uint16_t *out, uint32_t most)
-{
-    uint32_t n = 0;
-    for (int c = getc(file); c != EOF; c = getc(file)) {
-        unsigned value;
-        if (c == '#') {
-            while (c != EOF && c != '\n')
-                c = getc(file);
-            continue;
-        }
-        if (strchr(" ,;\t\r\n", c))
-            continue;
-        ungetc(c, file);
-        if (n == most || fscanf(file, "%6u", &value) != 1 || value > UINT16_MAX)
-            return 0;
-        out[n++] = (uint16_t)value;
-    }
-    return n;
-}
-
-static int tone_failure(struct pelton_failure *failure, const char *name, const char *cause)
-{
-    *failure = (struct pelton_failure){.code = PELTON_ERR_INPUT};
-    snprintf(failure->cause, sizeof(failure->cause), "tone_table=%.120s: %s", name, cause);
-    return failure->code;
-}
-
-int camera_tone_load(const struct camera_params *p, struct camera_tone *out,
-                     struct pelton_failure *failure)
-{
-    enum { TONE_MOST = 65536 };
-    int rc = 0;
-    if (p->tone != ISP_TONE_TABLE)
-        return 0;
-    uint16_t *values = malloc(TONE_MOST * sizeof(*values));
-    if (!values)
-        return tone_failure(failure, p->tone_table, "out of memory");
-    uint32_t n = camera_tone_listed(p->tone_table, values);
-    FILE *file = n ? NULL : fopen(p->tone_table, "re");
-    if (!n && !file)
-        rc = tone_failure(failure, p->tone_table, strerror(errno));
-    else if (!n && (n = read_tone_file(file, values, TONE_MOST)) < 2)
-        rc = tone_failure(failure, p->tone_table, "expected 2 to 65536 values from 0 to 65535");
-    if (file)
-        fclose(file);
-    if (rc < 0)
-        free(values);
-    else
-        *out = (struct camera_tone){values, n};
-    return rc;
-}
-
-void reader_params(const struct camera *c, enum isp_format format, struct isp_params *out)
-{
-    const struct camera_params *p = &c->params;
-    *out = (struct isp_params){.width = p->width,
-                               .height = p->height,
-                               .order = (enum isp_order)p->order,
-                               .packing = (enum isp_packing)p->packing,
-                               .depth = p->depth,
-                               .demosaic = (enum isp_demosaic)p->demosaic,
-                               .denoise = (float)p->denoise,
-                               .interpolation = (enum isp_interpolation)p->interpolation,
-                               .tone = (enum isp_tone)p->tone,
-                               .format = format,
-                               .white = (uint16_t)p->white,
-                               .defect = (uint16_t)p->defect,
-                               .region = c->crop,
-                               .out_width = p->out_width,
-                               .out_height = p->out_height,
-                               .tone_table = c->tone.values,
-                               .tone_count = c->tone.count,
-                               .matrix = (enum isp_matrix)p->matrix,
-                               .full_range = p->full_range};
-    for (int i = 0; i < 4; i++)
-        out->black[i] = (uint16_t)p->black[i];
-    for (int i = 0; i < 9; i++)
-        out->colour[i] = (float)c->ccm[i];
-    if (p->order == ISP_YUV) { /* developed already */
-        out->tone = ISP_TONE_LINEAR;
-        out->white = out->defect = 0;
-        memset(out->black, 0, sizeof(out->black));
-        memset(out->colour, 0, sizeof(out->colour));
-    }
-    if (p->rectify && isp_lens_new_camera(&p->lens, p->width, p->height, p->alpha, &out->camera))
-        out->lens = p->lens;
-}
-
-static void describe_colour(const struct camera *c, enum isp_format format,
-                            struct pelton_colour *out)
-{
-    static const uint8_t transfer[] = {
-        [ISP_TONE_LINEAR] = 8, [ISP_TONE_SRGB] = 13, [ISP_TONE_BT709] = 1, [ISP_TONE_TABLE] = 2};
-    const struct camera_params *p = &c->params;
-    bool rgb = format == ISP_RGB24 || format == ISP_RGBA || format == ISP_RGB48;
-    *out = (struct pelton_colour){.primaries = 1,
-                                  .transfer = format == ISP_RGB48 ? 8 : transfer[p->tone],
-                                  .matrix = rgb                             ? 0
-                                            : p->matrix == ISP_MATRIX_BT601 ? 6
-                                                                            : 1,
-                                  .range = rgb || format == ISP_GRAY8 || p->full_range ? 2 : 1,
-                                  .siting = 2,
-                                  .source = 3};
-    if (c->params.order == ISP_YUV) {
-        out->transfer = 1; /* V4L2's default; as BT.601's */
-        out->siting = c->params.coding == CAMERA_MJPEG ? 2 : 1;
-    }
+    camera_info(&r->camera->params, r->format, &r->sub.info);
+    r->sub.info_ready = true;
 }
 
 void reader_layout(const struct camera *c, enum isp_format format, struct feed_format *out)
 {
     struct isp_params params;
     uint32_t row_bytes[3], rows[3];
-    reader_params(c, format, &params);
-    *out = (struct feed_format){.epoch = 1,
-                                .width = params.out_width,
+    camera_isp_params(&c->control, &c->tone, format, &params);
+    *out = (struct feed_format){.width = params.out_width,
                                 .height = params.out_height,
                                 .time_base = {1, 1000000},
                                 .sar = {1, 1},
@@ -184,6 +42,156 @@ void reader_layout(const struct camera *c, enum isp_format format, struct feed_f
     for (uint32_t i = 0; i < planes; i++)
         feed_format_plane(out, row_bytes[i], rows[i], ISP_STRIDE);
     feed_format_close(out);
-    strcpy(out->pix_fmt, reader_pix_fmt(format));
-    describe_colour(c, format, &out->colour);
+    strcpy(out->pix_fmt, camera_pix_fmt(format));
+    camera_colour(&c->params, format, &out->colour);
+}
+
+/* ---- open ---- */
+
+static void reader_wake(void *reader)
+{
+    struct camera_reader *r = reader;
+    host_wake(r->camera->host);
+}
+
+static struct camera_reader *reader_new(struct camera_host *h,
+                                        const struct pelton_open_params *params,
+                                        const struct feed_callbacks *callbacks, void *ctx)
+{
+    struct camera_reader *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->params = *params;
+    r->params.uri = r->params.name = r->params.pix_fmt = NULL;
+    r->opened_ns = now_ns();
+    snprintf(r->name, sizeof(r->name), "%s", params->name ? params->name : params->uri);
+    const struct subscription_owner by = {&h->lock, h->gpu, reader_wake, r};
+    subscription_init(&r->sub, &by, callbacks, ctx);
+    return r;
+}
+
+/* It joins its camera, which may be in BACKOFF. */
+static void reader_join(struct camera_host *h, struct camera_reader *r, bool format_known)
+{
+    struct camera *c = r->camera;
+    uv_mutex_lock(&h->lock);
+    c->n_readers++;
+    if (!format_known)
+        reader_fail(r, PELTON_ERR_USAGE,
+                    "cameras leave as yuv420p, nv12, p010le, gray, rgb24, rgba or rgb48le");
+    r->next = h->readers;
+    h->readers = r;
+    if (c->state == CAMERA_BACKOFF) {
+        subscription_post_state(&r->sub, false, c->absent);
+        host_notify(h);
+    }
+    host_wake(h);
+    uv_mutex_unlock(&h->lock);
+}
+
+int camera_open(struct camera_host *h, const struct pelton_open_params *params,
+                uint64_t resume_sequence, bool probe_only, const struct feed_callbacks *callbacks,
+                void *ctx, struct camera_reader **out, struct pelton_failure *failure)
+{
+    char why[CAMERA_WHY] = "";
+    struct camera_reader *r = reader_new(h, params, callbacks, ctx);
+    if (!r)
+        return PELTON_ERR_NOMEM;
+    r->probe = probe_only;
+    r->base = resume_sequence;
+    int rc = camera_find(h, params->uri, resume_sequence > 0, &r->camera, why);
+    if (rc < 0) {
+        failure->code = rc;
+        snprintf(failure->cause, sizeof(failure->cause), "%.50s: %.199s", r->name,
+                 why[0] ? why : "out of memory");
+        free(r);
+        return rc;
+    }
+    reader_join(h, r, camera_pix_fmt_find(params->pix_fmt, params->any_pix_fmt, &r->format));
+    *out = r;
+    return 0;
+}
+
+/* ---- while it reads ---- */
+
+void camera_release(struct camera_reader *r, uint32_t epoch, uint32_t slot, uint32_t generation)
+{
+    subscription_release(&r->sub, epoch, slot, generation);
+}
+
+static void reader_stats(const struct camera_reader *r, struct pelton_stats *out)
+{
+    *out = r->stats;
+    out->dropped = r->dropped;
+    out->access_units = r->camera->sequence;
+    out->wall = 1e-9 * (double)(now_ns() - r->opened_ns);
+}
+
+void camera_stats(struct camera_reader *r, struct pelton_stats *out)
+{
+    uv_mutex_lock(&r->camera->host->lock);
+    reader_stats(r, out);
+    uv_mutex_unlock(&r->camera->host->lock);
+}
+
+/* Blurred rectangles stay where they are in the picture: nobody may move the scene under them. */
+static bool camera_is_blurred(const struct camera *c)
+{
+    const struct camera_reader *r = c->host->readers;
+    while (r && (r->camera != c || !r->params.n_blur))
+        r = r->next;
+    return r != NULL;
+}
+
+int camera_controls(struct camera_reader *r, const struct pelton_control *wishes, uint32_t n,
+                    struct pelton_control out[CAMERA_CONTROLS], uint32_t *n_out,
+                    struct pelton_failure *failure)
+{
+    struct camera *c = r->camera;
+    int rc = PELTON_ERR_USAGE;
+    *failure = (struct pelton_failure){.code = rc, .cause = "the camera is not open yet"};
+    uv_mutex_lock(&c->host->lock);
+    if (c->known)
+        rc = camera_control_set(&c->control, wishes, n, camera_is_blurred(c), failure);
+    if (rc == 0)
+        *n_out = camera_control_list(&c->control, out);
+    uv_mutex_unlock(&c->host->lock);
+    return rc;
+}
+
+/* ---- the end ---- */
+
+void camera_close(struct camera_reader *r)
+{
+    struct camera_host *h = r->camera->host;
+    uv_mutex_lock(&h->lock);
+    r->sub.closing = true;
+    host_wake(h);
+    uv_mutex_unlock(&h->lock);
+}
+
+bool readers_end_one(struct camera_host *h)
+{
+    struct camera_reader *ended = NULL;
+    struct pelton_stats stats;
+    uv_mutex_lock(&h->lock);
+    for (struct camera_reader **at = &h->readers; *at && !ended;) {
+        if (!subscription_over(&(*at)->sub)) {
+            at = &(*at)->next;
+            continue;
+        }
+        ended = *at;
+        *at = ended->next;
+        if (--ended->camera->n_readers == 0)
+            camera_stop(ended->camera);
+        reader_stats(ended, &stats);
+        host_wake(h);
+    }
+    uv_mutex_unlock(&h->lock);
+    if (!ended)
+        return false;
+    subscription_call_end(&ended->sub, &stats);
+    subscription_clear(&ended->sub);
+    free(ended);
+    return true;
 }

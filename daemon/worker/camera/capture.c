@@ -25,8 +25,8 @@
 static struct raw *free_raw(struct camera *c)
 {
     for (int i = 0; i < RAWS; i++)
-        if (c->raws[i].state == RAW_FREE)
-            return &c->raws[i];
+        if (c->buffers.raws[i].state == RAW_FREE)
+            return &c->buffers.raws[i];
     return NULL;
 }
 
@@ -36,7 +36,7 @@ static bool ahead(const struct camera *c)
 {
     bool busy = false;
     for (int i = 0; i < RAWS; i++)
-        busy |= c->raws[i].state != RAW_FREE;
+        busy |= c->buffers.raws[i].state != RAW_FREE;
     return busy && !c->params.realtime;
 }
 
@@ -51,7 +51,7 @@ static int take_frame(struct camera *c, struct pelton_failure *failure)
     }
     if (raw)
         raw->state = RAW_FILLING;
-    struct ae_exposure asked = c->ae.asked;
+    struct ae_exposure asked = c->control.ae.asked;
     struct source_frame frame = {0};
     uv_mutex_unlock(&h->lock);
     c->ops->set(c->source, &asked);
@@ -67,7 +67,7 @@ static int take_frame(struct camera *c, struct pelton_failure *failure)
         raw->frame = frame;
         raw->sequence = c->sequence;
         raw->lost = c->lost;
-        raw->stride = c->copied_stride;
+        raw->stride = c->buffers.copied_stride;
         raw->state = RAW_FULL;
         host_wake(h);
     }
@@ -82,15 +82,15 @@ static int lend_free(struct camera *c, struct pelton_failure *failure)
     int lent = 0;
     for (uint32_t i = 0; i < RAWS; i++) {
         int rc = 0;
-        if (c->raws[i].state == RAW_FREE) {
-            c->raws[i].state = RAW_FILLING;
+        if (c->buffers.raws[i].state == RAW_FREE) {
+            c->buffers.raws[i].state = RAW_FILLING;
             uv_mutex_unlock(&c->host->lock);
             rc = c->ops->lend(c->source, i, failure);
             uv_mutex_lock(&c->host->lock);
         }
         if (rc < 0)
             return rc;
-        lent += c->raws[i].state == RAW_FILLING;
+        lent += c->buffers.raws[i].state == RAW_FILLING;
     }
     return lent;
 }
@@ -99,7 +99,7 @@ static int lend_free(struct camera *c, struct pelton_failure *failure)
 static int take_direct(struct camera *c, struct pelton_failure *failure)
 {
     struct camera_host *h = c->host;
-    struct ae_exposure asked = c->ae.asked;
+    struct ae_exposure asked = c->control.ae.asked;
     struct source_frame frame = {0};
     int rc = lend_free(c, failure);
     if (rc == 0) { /* it drops frames meanwhile, which its numbers tell */
@@ -116,11 +116,11 @@ static int take_direct(struct camera *c, struct pelton_failure *failure)
         return rc;
     c->sequence += frame.lost;
     c->lost += frame.lost;
-    struct raw *raw = &c->raws[frame.index];
+    struct raw *raw = &c->buffers.raws[frame.index];
     raw->frame = frame;
     raw->sequence = c->sequence++;
     raw->lost = c->lost;
-    raw->stride = c->direct_stride;
+    raw->stride = c->buffers.direct_stride;
     raw->state = RAW_FULL;
     host_wake(h);
     return SOURCE_OK;
@@ -129,25 +129,25 @@ static int take_direct(struct camera *c, struct pelton_failure *failure)
 /* With the lock, which it drops. */
 static int start(struct camera *c, struct pelton_failure *failure)
 {
-    struct source_buffers buffers = {.size = c->raw_size};
+    struct source_buffers buffers = {.size = c->buffers.size};
     uint32_t free = 0;
     size_t bytes;
-    c->direct = false;
+    c->buffers.direct = false;
     if (!c->ops->start)
         return 0;
-    c->ops->layout(c->source, &bytes, &c->direct_stride);
+    c->ops->layout(c->source, &bytes, &c->buffers.direct_stride);
     for (uint32_t i = 0; i < RAWS; i++) {
-        buffers.memory[i] = c->raws[i].memory;
-        if (c->raws[i].state == RAW_FREE)
+        buffers.memory[i] = c->buffers.raws[i].memory;
+        if (c->buffers.raws[i].state == RAW_FREE)
             free |= 1u << i;
     }
     uv_mutex_unlock(&c->host->lock);
     int rc = c->ops->start(c->source, &buffers, free, failure);
     uv_mutex_lock(&c->host->lock);
-    c->direct = rc == SOURCE_DIRECT;
-    for (uint32_t i = 0; i < RAWS && c->direct; i++)
+    c->buffers.direct = rc == SOURCE_DIRECT;
+    for (uint32_t i = 0; i < RAWS && c->buffers.direct; i++)
         if (free & 1u << i)
-            c->raws[i].state = RAW_FILLING;
+            c->buffers.raws[i].state = RAW_FILLING;
     return rc;
 }
 
@@ -156,7 +156,7 @@ static int stream(struct camera *c, struct pelton_failure *failure)
 {
     int rc = SOURCE_OK;
     while (!c->stop && (rc == SOURCE_OK || rc == SOURCE_AGAIN)) {
-        rc = c->direct ? take_direct(c, failure) : take_frame(c, failure);
+        rc = c->buffers.direct ? take_direct(c, failure) : take_frame(c, failure);
         if (c->params.frames && c->sequence >= c->params.frames)
             rc = SOURCE_END;
     }
@@ -164,8 +164,8 @@ static int stream(struct camera *c, struct pelton_failure *failure)
     c->ops->close(c->source);
     uv_mutex_lock(&c->host->lock);
     for (uint32_t i = 0; i < RAWS; i++)
-        if (c->raws[i].state == RAW_FILLING)
-            c->raws[i].state = RAW_FREE;
+        if (c->buffers.raws[i].state == RAW_FILLING)
+            c->buffers.raws[i].state = RAW_FREE;
     return c->stop ? SOURCE_END : rc;
 }
 
@@ -182,12 +182,12 @@ static int make_raws(struct camera *c, const struct camera_params *params,
     void *memory;
     if (c->ops->layout)
         c->ops->layout(c->source, &made, &stride);
-    c->raw_size = ((made > bytes ? made : bytes) + PAGE - 1) / PAGE * PAGE;
-    size_t all = c->raw_size * RAWS;
-    gpu_arena_free(c->arena); /* of a try that failed later */
-    c->arena = NULL;
-    int err =
-        gpu_arena_create(c->host->gpu, all > ARENA_LEAST ? all : ARENA_LEAST, &c->arena, &memory);
+    c->buffers.size = ((made > bytes ? made : bytes) + PAGE - 1) / PAGE * PAGE;
+    size_t all = c->buffers.size * RAWS;
+    gpu_arena_free(c->buffers.arena); /* of a try that failed later */
+    c->buffers.arena = NULL;
+    int err = gpu_arena_create(c->host->gpu, all > ARENA_LEAST ? all : ARENA_LEAST,
+                               &c->buffers.arena, &memory);
     if (err < 0) {
         *failure = (struct pelton_failure){.code = err == GPU_ERR_LOST ? PELTON_ERR_GPU_LOST
                                                                        : PELTON_ERR_NOMEM,
@@ -195,8 +195,8 @@ static int make_raws(struct camera *c, const struct camera_params *params,
         return failure->code;
     }
     for (size_t i = 0; i < RAWS; i++)
-        c->raws[i].memory = (uint8_t *)memory + i * c->raw_size;
-    c->copied_stride = isp_row_bytes(&shape);
+        c->buffers.raws[i].memory = (uint8_t *)memory + i * c->buffers.size;
+    c->buffers.copied_stride = isp_row_bytes(&shape);
     return 0;
 }
 
@@ -265,7 +265,8 @@ static int open_source(struct camera *c, struct pelton_failure *failure)
     rc = rc < 0 ? rc : start(c, failure);
     if (rc >= 0 && !c->known) {
         c->params = params;
-        control_start(c);
+        camera_control_start(&c->control, &c->params);
+        c->period_ns = (int64_t)(1e9 / c->params.fps);
         c->known = true;
     }
     if (rc < 0)
@@ -275,15 +276,13 @@ static int open_source(struct camera *c, struct pelton_failure *failure)
 
 static void tell(struct camera *c, enum camera_state state, const char *cause)
 {
-    struct camera_event ev = {.kind = EVENT_OF_STATE, .running = state == CAMERA_RUNNING};
-    snprintf(ev.cause, sizeof(ev.cause), "%s", cause);
     bool change = (c->state == CAMERA_BACKOFF) != (state == CAMERA_BACKOFF) ||
                   (state == CAMERA_BACKOFF && strcmp(c->absent, cause) != 0);
     snprintf(c->absent, sizeof(c->absent), "%s", cause);
     c->state = state;
     for (struct camera_reader *r = c->host->readers; change && r; r = r->next)
         if (r->camera == c)
-            reader_post(r, &ev);
+            subscription_post_state(&r->sub, state == CAMERA_RUNNING, cause);
     host_wake(c->host);
     host_notify(c->host);
 }

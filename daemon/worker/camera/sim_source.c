@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The simulated sensor as a source. Its clip is decoded once, by a session of the engine like any
- * other, into a pool that holds all of it (loop thread); the camera's thread makes the scene of it,
- * then keeps the sensor's time.
+ * The simulated sensor as a source. Its clip is decoded once, by the worker, into a pool that holds
+ * all of it (loop thread); the camera's thread makes the scene of it, then keeps the sensor's time.
  *
  * The failure modes are those of the clip, given on unchanged, and the one that is asked for
  * (lost_at).
  */
 #include "daemon/worker/camera/camera_internal.h"
+
 #include "camera/sim.h"
 
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 
 struct sim_source {
     struct camera *camera;
-    struct session *session; /* loop thread; NULL: it has ended */
-    bool ended, closing;     /* with the host's lock */
+    void *clip;          /* being decoded, loop thread; NULL: it has ended */
+    bool ended, closing; /* with the host's lock */
     struct pelton_failure failure;
     struct feed_format format; /* of the first epoch; memfd ours, -1 none */
     uint32_t slots[32], n;
@@ -62,7 +62,7 @@ static void on_end(void *ctx, const struct pelton_failure *failure,
     struct sim_source *s = ctx;
     struct camera_host *h = s->camera->host;
     uv_mutex_lock(&h->lock);
-    s->session = NULL;
+    s->clip = NULL;
     s->ended = true;
     s->failure = *failure;
     uv_cond_broadcast(&s->camera->room);
@@ -70,7 +70,7 @@ static void on_end(void *ctx, const struct pelton_failure *failure,
     host_notify(h);
 }
 
-void *sim_source_create(struct camera *c, struct engine *engine)
+void *sim_source_create(struct camera *c)
 {
     static const struct feed_callbacks callbacks = {
         .on_info = on_info, .on_format = on_format, .on_frame = on_frame, .on_end = on_end};
@@ -86,8 +86,7 @@ void *sim_source_create(struct camera *c, struct engine *engine)
         return NULL;
     s->camera = c;
     s->format.memfd = -1;
-    if (session_open(engine, &params, (struct wire_stretch){0}, 0, false, &callbacks, s,
-                     &s->session) < 0) {
+    if (c->host->clips.open(c->host->clips.ctx, &params, &callbacks, s, &s->clip) < 0) {
         free(s);
         return NULL;
     }
@@ -97,11 +96,11 @@ void *sim_source_create(struct camera *c, struct engine *engine)
 bool sim_source_close(void *source)
 {
     struct sim_source *s = source;
-    if (!s->session)
+    if (!s->clip)
         return true;
     if (!s->closing) {
         s->closing = true;
-        session_close(s->session);
+        s->camera->host->clips.close(s->clip);
     }
     return false;
 }
@@ -215,7 +214,7 @@ static bool wait_until_due(struct sim_source *s, struct ae_exposure *asked)
             uv_cond_timedwait(&s->camera->room, &h->lock, (uint64_t)left);
     }
     bool stop = s->camera->stop;
-    *asked = s->camera->ae.asked;
+    *asked = s->camera->control.ae.asked;
     uv_mutex_unlock(&h->lock);
     return !stop;
 }

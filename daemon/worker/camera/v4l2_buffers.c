@@ -9,7 +9,7 @@
  * buffers are dropped and counted, as are gaps of the driver's sequence numbers.
  */
 #include "daemon/worker/camera/v4l2.h"
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/clock.h"
 
 #include <errno.h>
 #include <linux/videodev2.h>

@@ -8,7 +8,7 @@
  * developed.
  */
 #include "daemon/worker/camera/v4l2.h"
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/clock.h"
 
 #include <dirent.h>
 #include <errno.h>

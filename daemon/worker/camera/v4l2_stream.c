@@ -9,7 +9,7 @@
 
 #include "daemon/worker/camera/v4l2.h"
 #include "daemon/worker/camera/watch.h"
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/clock.h"
 
 #include <fcntl.h>
 #include <linux/videodev2.h>

@@ -7,7 +7,7 @@
  */
 #include "daemon/worker/camera/watch.h"
 
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/clock.h"
 
 #include <limits.h>
 #include <poll.h>

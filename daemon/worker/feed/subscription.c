@@ -46,7 +46,7 @@ void subscription_fail(struct subscription *sub, int code, const char *cause, co
 
 static struct event *event_append(struct subscription *sub, enum event_kind kind, struct pool *pool)
 {
-    struct event *ev = calloc(1, sizeof(*ev));
+    struct event *ev = sub->closing || sub->ended ? NULL : calloc(1, sizeof(*ev));
     if (!ev)
         return NULL;
     ev->kind = kind;

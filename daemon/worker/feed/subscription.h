@@ -74,7 +74,7 @@ void subscription_fail(struct subscription *sub, int code, const char *cause, co
 
 /* ---- events ---- */
 
-/* False: no memory. */
+/* A subscription that is closing or has ended takes no events. False: that, or no memory. */
 bool subscription_post_state(struct subscription *sub, bool running, const char *cause);
 /* The first call for a pool queues its format. */
 bool subscription_post_format(struct subscription *sub, struct pool *pool);

@@ -27,12 +27,16 @@
 #include <time.h>
 #include <unistd.h>
 
+struct gpu {
+    struct gpu_device_info info;
+};
+
 struct engine {
     uv_loop_t *loop;
     struct session *sessions;
     void (*closed)(void *ctx);
     void *closed_ctx;
-    struct gpu_device_info device;
+    struct gpu *gpu;
 };
 
 struct script {
@@ -60,30 +64,44 @@ struct session {
     struct pelton_stats stats;
 };
 
-int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out)
+int gpu_open(const struct gpu_params *params, struct gpu **out)
 {
     if (params->device && strcmp(params->device, "none") == 0) {
         params->log(params->log_ctx, 0, "no device matches \"none\"");
-        return PELTON_ERR_NO_DEVICE;
+        return GPU_ERR_NO_DEVICE;
     }
     if (params->device && strcmp(params->device, "crash") == 0)
         raise(SIGKILL);
+    struct gpu *g = calloc(1, sizeof(*g));
+    if (!g)
+        return GPU_ERR_NOMEM;
+    snprintf(g->info.name, sizeof(g->info.name), "%.60s", params->device ? params->device : "fake");
+    strcpy(g->info.uuid, "00000000-0000-0000-0000-000000000001");
+    strcpy(g->info.driver, "fake engine");
+    g->info.software = g->info.usable = true;
+    *out = g;
+    return 0;
+}
+
+void gpu_close(struct gpu *g)
+{
+    free(g);
+}
+
+int engine_create(uv_loop_t *loop, const struct engine_params *params, struct engine **out)
+{
     struct engine *e = calloc(1, sizeof(*e));
     if (!e)
         return PELTON_ERR_NOMEM;
     e->loop = loop;
-    snprintf(e->device.name, sizeof(e->device.name), "%.60s",
-             params->device ? params->device : "fake");
-    strcpy(e->device.uuid, "00000000-0000-0000-0000-000000000001");
-    strcpy(e->device.driver, "fake engine");
-    e->device.software = e->device.usable = true;
+    e->gpu = params->gpu;
     *out = e;
     return 0;
 }
 
 const struct gpu_device_info *engine_device(const struct engine *e)
 {
-    return &e->device;
+    return &e->gpu->info;
 }
 
 uint32_t engine_entropy_pictures(struct engine *e)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Exposure, white balance and the controls that users see. Digital gain makes up at once for what
- * the sensor has been asked for but has not done yet, within its limit.
+ * Exposure, white balance and the controls that users see. See camera_control.h.
  */
-#include "daemon/worker/camera/camera_internal.h"
+#include "camera/camera_control.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@ static double clamp(double value, double least, double most)
 
 /* Hands on what is set: what is manual has equal limits; with both manual, or locked, nothing
  * moves. */
-static void apply(struct camera *c)
+static void control_apply(struct camera_control *c)
 {
     struct ae_params p = c->limits;
     bool fixed = c->time_manual && c->gain_manual;
@@ -35,7 +34,7 @@ static void apply(struct camera *c)
         ae_set(&c->ae, &c->manual);
 }
 
-static void set_manual(struct camera *c, const struct ae_exposure *e)
+static void control_set_manual(struct camera_control *c, const struct ae_exposure *e)
 {
     const struct ae_params *p = &c->limits;
     c->manual = (struct ae_exposure){clamp(e->time_us, p->time_min, p->time_max),
@@ -44,18 +43,17 @@ static void set_manual(struct camera *c, const struct ae_exposure *e)
 }
 
 /* The frame rate bounds the exposure time. */
-void control_start(struct camera *c)
+void camera_control_start(struct camera_control *c, const struct camera_params *p)
 {
-    const struct camera_params *p = &c->params;
     double frame_us = 1e6 / p->fps;
     const struct ae_exposure first = {p->exposure_us, p->analogue_gain, 1};
-    c->limits = p->ae;
+    *c = (struct camera_control){.settings = p, .limits = p->ae};
     if (c->limits.time_max > frame_us)
         c->limits.time_max = frame_us > c->limits.time_min ? frame_us : c->limits.time_min;
-    set_manual(c, &first);
+    control_set_manual(c, &first);
     c->time_manual = c->gain_manual = !p->ae_enable;
     ae_init(&c->ae, &c->limits, &first);
-    apply(c);
+    control_apply(c);
     c->awb = p->awb;
     c->metering = p->metering;
     c->meter_region = p->meter_region;
@@ -63,26 +61,25 @@ void control_start(struct camera *c)
     c->blue_gain = p->blue_gain;
     c->crop = p->region;
     memcpy(c->ccm, p->ccm, sizeof(c->ccm));
-    c->period_ns = (int64_t)(1e9 / p->fps);
 }
 
-static double towards(double now, double wanted)
+static double balance_step(double now, double wanted)
 {
     double to = now * pow(wanted / now, BALANCE_STEP);
     return to < 1 / BALANCE_MOST ? 1 / BALANCE_MOST : to > BALANCE_MOST ? BALANCE_MOST : to;
 }
 
 /* Of the sensor's samples. */
-static struct isp_rect metered(const struct camera *c)
+static struct isp_rect control_metered(const struct camera_control *c)
 {
-    uint32_t w = c->params.width, h = c->params.height;
+    uint32_t w = c->settings->width, h = c->settings->height;
     if (c->metering == CAMERA_METER_REGION)
         return c->meter_region;
     return (struct isp_rect){w / 3, h / 3, w / 3, h / 3};
 }
 
-void control_frame(struct camera *c, const struct isp_statistics *statistics,
-                   const struct ae_exposure *in_effect)
+void camera_control_frame(struct camera_control *c, const struct isp_statistics *statistics,
+                          const struct ae_exposure *in_effect)
 {
     uint8_t weights[ISP_ZONES * ISP_ZONES];
     struct isp_measures m;
@@ -90,21 +87,38 @@ void control_frame(struct camera *c, const struct isp_statistics *statistics,
                                               [CAMERA_METER_CENTRE] = ISP_METER_CENTRE,
                                               [CAMERA_METER_SPOT] = ISP_METER_SPOT,
                                               [CAMERA_METER_REGION] = ISP_METER_SPOT};
-    const struct isp_rect region = metered(c);
-    isp_metering_weights(kinds[c->metering], statistics, &region, c->params.width, c->params.height,
-                         weights);
+    const struct isp_rect region = control_metered(c);
+    isp_metering_weights(kinds[c->metering], statistics, &region, c->settings->width,
+                         c->settings->height, weights);
     isp_measure(statistics, weights, &m);
-    if (c->params.order == ISP_YUV) /* toned by the camera, about as BT.709 says */
+    if (c->settings->order == ISP_YUV) /* toned by the camera, about as BT.709 says */
         m.mean = pow(m.mean, 1 / 0.45);
     c->mean = m.mean;
     c->clipped = m.clipped;
     const struct ae_measure measure = {m.mean, m.clipped, *in_effect};
     if (in_effect->time_us > 0) /* else it is the camera's own business */
         ae_frame(&c->ae, &measure);
-    if (c->awb && c->params.order < ISP_MONO && m.grey_red > 0 && m.grey_blue > 0) {
-        c->red_gain = towards(c->red_gain, m.grey_red);
-        c->blue_gain = towards(c->blue_gain, m.grey_blue);
+    if (c->awb && c->settings->order < ISP_MONO && m.grey_red > 0 && m.grey_blue > 0) {
+        c->red_gain = balance_step(c->red_gain, m.grey_red);
+        c->blue_gain = balance_step(c->blue_gain, m.grey_blue);
     }
+}
+
+double camera_control_digital(const struct camera_control *c, const struct ae_exposure *e)
+{
+    double digital = e->time_us > 0 ? ae_total(&c->ae.asked) / (e->time_us * e->analogue) : 1,
+           most = c->ae.params.digital_max;
+    return digital < 1 || !(digital <= most) ? (digital > most ? most : 1) : digital;
+}
+
+bool camera_control_uncrop(struct camera_control *c)
+{
+    const struct isp_rect *whole = &c->settings->region;
+    if (memcmp(&c->crop, whole, sizeof(c->crop)) == 0)
+        return false;
+    c->crop = *whole;
+    c->look++;
+    return true;
 }
 
 /* ---- the controls ---- */
@@ -156,10 +170,12 @@ static const struct {
 };
 _Static_assert((int)CONTROLS <= (int)CAMERA_CONTROLS, "room for all");
 
-static void limits(const struct camera *c, enum control id, double *least, double *most)
+static void control_limits(const struct camera_control *c, enum control id, double *least,
+                           double *most)
 {
     const struct ae_params *p = &c->limits;
-    double larger = c->params.width > c->params.height ? c->params.width : c->params.height;
+    double larger =
+        c->settings->width > c->settings->height ? c->settings->width : c->settings->height;
     *least = id == EXPOSURE_TIME   ? p->time_min
              : id == ANALOGUE_GAIN ? p->analogue_min
                                    : table[id].least;
@@ -170,13 +186,13 @@ static void limits(const struct camera *c, enum control id, double *least, doubl
                                            : table[id].most;
 }
 
-static void put_rect(const struct isp_rect *r, double out[4])
+static void rect_values(const struct isp_rect *r, double out[4])
 {
     const double values[] = {r->x, r->y, r->width, r->height};
     memcpy(out, values, sizeof(values));
 }
 
-static void put_matrix(const struct camera *c, double out[9])
+static void control_matrix(const struct camera_control *c, double out[9])
 {
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     bool any = false;
@@ -185,7 +201,8 @@ static void put_matrix(const struct camera *c, double out[9])
     memcpy(out, any ? c->ccm : identity, sizeof(identity));
 }
 
-static void get(const struct camera *c, enum control id, struct pelton_control *out)
+static void control_read(const struct camera_control *c, enum control id,
+                         struct pelton_control *out)
 {
     static const double libcamera_metering[] = {[CAMERA_METER_MATRIX] = 2,
                                                 [CAMERA_METER_CENTRE] = 0,
@@ -195,7 +212,7 @@ static void get(const struct camera *c, enum control id, struct pelton_control *
     memset(out, 0, sizeof(*out));
     snprintf(out->name, sizeof(out->name), "%s", table[id].name);
     out->n = table[id].n;
-    limits(c, id, &out->least, &out->most);
+    control_limits(c, id, &out->least, &out->most);
     switch (id) {
     case AE_ENABLE:
         out->value[0] = !(c->time_manual && c->gain_manual);
@@ -225,7 +242,7 @@ static void get(const struct camera *c, enum control id, struct pelton_control *
         out->value[0] = libcamera_metering[c->metering];
         break;
     case METER_REGION:
-        put_rect(&c->meter_region, out->value);
+        rect_values(&c->meter_region, out->value);
         break;
     case FLICKER_PERIOD:
         out->value[0] = c->limits.flicker_us;
@@ -238,10 +255,10 @@ static void get(const struct camera *c, enum control id, struct pelton_control *
         out->value[1] = c->blue_gain;
         break;
     case COLOUR_MATRIX:
-        put_matrix(c, out->value);
+        control_matrix(c, out->value);
         break;
     case SCALER_CROP:
-        put_rect(&c->crop, out->value);
+        rect_values(&c->crop, out->value);
         break;
     case CONTROLS:
         break;
@@ -249,16 +266,16 @@ static void get(const struct camera *c, enum control id, struct pelton_control *
 }
 
 /* A fixed value ends the control of it; what is not named stays what it is now. */
-static void set_modes(struct camera *c, bool time_manual, bool gain_manual,
-                      const struct ae_exposure *e)
+static void control_set_modes(struct camera_control *c, bool time_manual, bool gain_manual,
+                              const struct ae_exposure *e)
 {
     c->time_manual = time_manual;
     c->gain_manual = gain_manual;
-    set_manual(c, e);
-    apply(c);
+    control_set_manual(c, e);
+    control_apply(c);
 }
 
-static void set_exposure(struct camera *c, enum control id, double value)
+static void control_set_exposure(struct camera_control *c, enum control id, double value)
 {
     struct ae_exposure e = c->ae.asked;
     if (id == EXPOSURE_TIME)
@@ -268,54 +285,54 @@ static void set_exposure(struct camera *c, enum control id, double value)
     else
         e.digital = value;
     bool all = id == DIGITAL_GAIN;
-    set_modes(c, c->time_manual || id == EXPOSURE_TIME || all,
-              c->gain_manual || id == ANALOGUE_GAIN || all, &e);
+    control_set_modes(c, c->time_manual || id == EXPOSURE_TIME || all,
+                      c->gain_manual || id == ANALOGUE_GAIN || all, &e);
 }
 
-static void set_lock(struct camera *c, bool locked)
+static void control_set_lock(struct camera_control *c, bool locked)
 {
     c->locked = locked;
     if (!locked && c->time_manual && c->gain_manual)
         c->time_manual = c->gain_manual = false; /* there is nothing else to unlock */
-    apply(c);
+    control_apply(c);
 }
 
-static void set_parameter(struct camera *c, double *limit, double value)
+static void control_set_limit(struct camera_control *c, double *limit, double value)
 {
     *limit = value;
-    apply(c);
+    control_apply(c);
 }
 
-static struct isp_rect take_rect(const double v[4])
+static struct isp_rect rect_of(const double v[4])
 {
     return (struct isp_rect){(uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3]};
 }
 
-static void set(struct camera *c, enum control id, const double *value)
+static void control_write(struct camera_control *c, enum control id, const double *value)
 {
     const struct ae_exposure now = c->ae.asked;
     bool on = value[0] != 0;
     switch (id) {
     case AE_ENABLE:
         c->locked &= !on;
-        set_modes(c, !on, !on, &now);
+        control_set_modes(c, !on, !on, &now);
         break;
     case AE_LOCK:
-        set_lock(c, on);
+        control_set_lock(c, on);
         break;
     case TIME_MODE:
-        set_modes(c, on, c->gain_manual, &now);
+        control_set_modes(c, on, c->gain_manual, &now);
         break;
     case GAIN_MODE:
-        set_modes(c, c->time_manual, on, &now);
+        control_set_modes(c, c->time_manual, on, &now);
         break;
     case EXPOSURE_TIME:
     case ANALOGUE_GAIN:
     case DIGITAL_GAIN:
-        set_exposure(c, id, value[0]);
+        control_set_exposure(c, id, value[0]);
         break;
     case EXPOSURE_VALUE:
-        set_parameter(c, &c->limits.ev, value[0]);
+        control_set_limit(c, &c->limits.ev, value[0]);
         break;
     case METERING:
         c->metering = value[0] == 0   ? CAMERA_METER_CENTRE
@@ -324,11 +341,11 @@ static void set(struct camera *c, enum control id, const double *value)
                                       : CAMERA_METER_REGION;
         break;
     case METER_REGION:
-        c->meter_region = take_rect(value);
+        c->meter_region = rect_of(value);
         c->metering = CAMERA_METER_REGION;
         break;
     case FLICKER_PERIOD:
-        set_parameter(c, &c->limits.flicker_us, value[0]);
+        control_set_limit(c, &c->limits.flicker_us, value[0]);
         break;
     case AWB_ENABLE:
         c->awb = on;
@@ -343,7 +360,7 @@ static void set(struct camera *c, enum control id, const double *value)
         c->look++;
         break;
     case SCALER_CROP:
-        c->crop = take_rect(value);
+        c->crop = rect_of(value);
         c->look++;
         break;
     case CONTROLS:
@@ -351,7 +368,7 @@ static void set(struct camera *c, enum control id, const double *value)
     }
 }
 
-static bool whole(const struct pelton_control *wish)
+static bool values_whole(const struct pelton_control *wish)
 {
     for (uint32_t i = 0; i < wish->n; i++)
         if (wish->value[i] != floor(wish->value[i]))
@@ -359,15 +376,15 @@ static bool whole(const struct pelton_control *wish)
     return true;
 }
 
-/* What ranges of single values do not say. NULL: good. */
-static const char *whole_sense(const struct camera *c, enum control id,
-                               const struct pelton_control *wish)
+/* Rules beyond the range of a single value. NULL: the wish keeps them. */
+static const char *control_objection(const struct camera_control *c, enum control id,
+                                     const struct pelton_control *wish)
 {
     const double *v = wish->value;
-    if (table[id].shape != REAL && !whole(wish))
+    if (table[id].shape != REAL && !values_whole(wish))
         return "whole numbers only";
-    if (table[id].shape == RECTANGLE &&
-        (v[2] < 1 || v[3] < 1 || v[0] + v[2] > c->params.width || v[1] + v[3] > c->params.height))
+    if (table[id].shape == RECTANGLE && (v[2] < 1 || v[3] < 1 || v[0] + v[2] > c->settings->width ||
+                                         v[1] + v[3] > c->settings->height))
         return "x, y, width and height of a rectangle within the sensor's picture";
     if (id == FLICKER_PERIOD && v[0] != 0 && v[0] < 100)
         return "0, or from 100 to 100000";
@@ -377,8 +394,9 @@ static const char *whole_sense(const struct camera *c, enum control id,
 }
 
 /* PELTON_ERR_USAGE with the control, what was asked for, and what is allowed. */
-static void out_of_range(const struct camera *c, enum control id, const struct pelton_control *wish,
-                         const char *why, struct pelton_failure *failure)
+static void control_refuse(const struct camera_control *c, enum control id,
+                           const struct pelton_control *wish, const char *why,
+                           struct pelton_failure *failure)
 {
     char asked[100] = "nothing";
     double least, most;
@@ -386,27 +404,19 @@ static void out_of_range(const struct camera *c, enum control id, const struct p
     for (uint32_t i = 0; i < wish->n && at < sizeof(asked) - 24; i++)
         at +=
             (size_t)snprintf(asked + at, sizeof(asked) - at, "%s%g", i ? "," : "", wish->value[i]);
-    limits(c, id, &least, &most);
+    control_limits(c, id, &least, &most);
     failure->code = PELTON_ERR_USAGE;
     if (why)
         snprintf(failure->cause, sizeof(failure->cause), "%s=%s: %s (sensor: %u x %u)",
-                 table[id].name, asked, why, c->params.width, c->params.height);
+                 table[id].name, asked, why, c->settings->width, c->settings->height);
     else
         snprintf(failure->cause, sizeof(failure->cause), "%s=%s: %u value%s from %g to %g",
                  table[id].name, asked, table[id].n, table[id].n > 1 ? "s" : "", least, most);
 }
 
-/* Blurred rectangles stay where they are in the picture: nobody may move the scene under them. */
-static bool blurred(const struct camera *c)
-{
-    const struct camera_reader *r = c->host->readers;
-    while (r && (r->camera != c || !r->params.n_blur))
-        r = r->next;
-    return r != NULL;
-}
-
-static int find(const struct camera *c, const struct pelton_control *wish,
-                struct pelton_failure *failure)
+/* The control of a wish that may be granted; -1 with the failure. */
+static int control_check(const struct camera_control *c, const struct pelton_control *wish,
+                         bool crop_fixed, struct pelton_failure *failure)
 {
     int id = 0;
     double least, most;
@@ -419,48 +429,42 @@ static int find(const struct camera *c, const struct pelton_control *wish,
         snprintf(failure->hint, sizeof(failure->hint), "pelton get lists them");
         return -1;
     }
-    if (id == SCALER_CROP && blurred(c)) {
+    if (id == SCALER_CROP && crop_fixed) {
         failure->code = PELTON_ERR_PERMISSION;
         snprintf(failure->cause, sizeof(failure->cause),
                  "ScalerCrop: parts of this picture are blurred, so it stays as it is");
         return -1;
     }
-    limits(c, (enum control)id, &least, &most);
+    control_limits(c, (enum control)id, &least, &most);
     bool good = wish->n == table[id].n;
     for (uint32_t i = 0; i < wish->n; i++)
         good &= wish->value[i] >= least && wish->value[i] <= most;
-    const char *why = good ? whole_sense(c, (enum control)id, wish) : NULL;
+    const char *why = good ? control_objection(c, (enum control)id, wish) : NULL;
     if (good && !why)
         return id;
-    out_of_range(c, (enum control)id, wish, why, failure);
+    control_refuse(c, (enum control)id, wish, why, failure);
     return -1;
 }
 
-int camera_controls(struct camera_reader *r, const struct pelton_control *wishes, uint32_t n,
-                    struct pelton_control out[CAMERA_CONTROLS], uint32_t *n_out,
-                    struct pelton_failure *failure)
+int camera_control_set(struct camera_control *c, const struct pelton_control *wishes, uint32_t n,
+                       bool crop_fixed, struct pelton_failure *failure)
 {
-    struct camera *c = r->camera;
-    struct camera_host *h = c->host;
     int ids[CAMERA_CONTROLS];
     *failure = (struct pelton_failure){0};
-    uv_mutex_lock(&h->lock);
-    if (!c->known) {
-        *failure = (struct pelton_failure){.code = PELTON_ERR_USAGE,
-                                           .cause = "the camera is not open yet"};
-    } else if (n > CAMERA_CONTROLS) {
+    if (n > CAMERA_CONTROLS)
         *failure = (struct pelton_failure){.code = PELTON_ERR_USAGE,
                                            .cause = "more controls than there are"};
-    }
     for (uint32_t i = 0; i < n && !failure->code; i++)
-        ids[i] = find(c, &wishes[i], failure);
+        ids[i] = control_check(c, &wishes[i], crop_fixed, failure);
     for (uint32_t i = 0; i < n && !failure->code; i++)
-        set(c, (enum control)ids[i], wishes[i].value);
-    for (int id = 0; id < CONTROLS && !failure->code; id++)
-        get(c, (enum control)id, &out[id]);
-    uv_mutex_unlock(&h->lock);
-    if (failure->code)
-        return failure->code;
-    *n_out = CONTROLS;
-    return 0;
+        control_write(c, (enum control)ids[i], wishes[i].value);
+    return failure->code;
+}
+
+uint32_t camera_control_list(const struct camera_control *c,
+                             struct pelton_control out[CAMERA_CONTROLS])
+{
+    for (int id = 0; id < CONTROLS; id++)
+        control_read(c, (enum control)id, &out[id]);
+    return CONTROLS;
 }

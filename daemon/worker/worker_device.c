@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The worker's device, and what runs on it: the engine of decoded streams and the host of cameras.
+ * They share one Vulkan device, which stays open until the process ends.
+ *
+ * The failure modes are no device, and no memory for engine or host. Each is told to whoever needed
+ * it, with the last error line; the next one who needs it tries again.
+ */
+#include "daemon/worker/worker_internal.h"
+
+#include "daemon/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void device_log(void *ctx, int level, const char *line)
+{
+    struct worker_proto *w = ctx;
+    if (level == LOG_LEVEL_ERROR)
+        wire_copy(w->complaint, sizeof(w->complaint), line);
+    log_line(level, "%s", line);
+}
+
+static void device_message(const struct gpu_device_info *in, Pelton__Device *out)
+{
+    pelton__device__init(out);
+    out->name = (char *)in->name;
+    out->uuid = (char *)in->uuid;
+    out->driver = (char *)in->driver;
+    out->software = in->software;
+    out->usable = in->usable;
+    out->missing = (char *)in->missing;
+}
+
+static void device_send_current(struct worker_proto *w, uint32_t request_id)
+{
+    Pelton__DevicesReply m = PELTON__DEVICES_REPLY__INIT;
+    Pelton__Device device, *list[] = {&device};
+    device_message(engine_device(w->engine), &device);
+    device.entropy_pictures = engine_entropy_pictures(w->engine);
+    m.n_devices = 1;
+    m.devices = list;
+    channel_send(&w->ch, WIRE_DEVICES_REPLY, request_id, 0, &m.base, NULL, 0);
+}
+
+/* The device to open; NULL: the default. For "all" it is the first usable GPU, with its share of
+ * the cores: the broker starts a worker for each of the others, by its UUID. On a machine without
+ * any it is the default. */
+static const char *device_find(struct worker_proto *w)
+{
+    struct gpu_device_info *infos = NULL;
+    size_t count = 0;
+    unsigned n = 0;
+    const char *device = w->settings->engine.device;
+    w->threads = (unsigned)w->settings->engine.threads;
+    if (!device || strcmp(device, "all") != 0)
+        return device;
+    if (gpu_list(&infos, &count) < 0)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (infos[i].usable && !infos[i].software && n++ == 0)
+            wire_copy(w->uuid, sizeof(w->uuid), infos[i].uuid);
+    free(infos);
+    if (n > 1)
+        w->threads = ((w->threads ? w->threads : uv_available_parallelism()) + n - 1) / n;
+    return n ? w->uuid : NULL;
+}
+
+/* One line of the device or the engine says why, where there is one. */
+static int worker_refuse(const struct worker_proto *w, int code, const char *cause,
+                         struct pelton_failure *failure)
+{
+    failure->code = code;
+    wire_copy(failure->cause, sizeof(failure->cause), w->complaint[0] ? w->complaint : cause);
+    wire_copy(failure->hint, sizeof(failure->hint),
+              code == PELTON_ERR_NO_DEVICE ? "run pelton doctor, or use --device cpu" : "");
+    return code;
+}
+
+static int device_open(struct worker_proto *w)
+{
+    const struct settings *o = w->settings;
+    const struct gpu_params params = {.device = device_find(w),
+                                      .validation = o->engine.validation,
+                                      .timestamps = o->engine.timestamps,
+                                      .debug = o->engine.gpu_debug,
+                                      .log = device_log,
+                                      .log_ctx = w};
+    int err = gpu_open(&params, &w->gpu);
+    return err == 0 ? 0 : err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_NO_DEVICE;
+}
+
+static int engine_open(struct worker_proto *w)
+{
+    const struct settings *o = w->settings;
+    const struct engine_params params = {
+        .gpu = w->gpu,
+        .threads = w->threads,
+        .lookahead = (unsigned)o->engine.lookahead,
+        .batch = (unsigned)o->debug.batch,
+        .arena = (uint8_t)o->debug.arena,
+        .wavefront = (uint8_t)o->debug.wavefront,
+        .entropy = (enum engine_entropy)o->engine.entropy,
+        .entropy_memory = o->engine.entropy_memory << 20,
+        .cpu_motion = !o->engine.gpu_motion,
+        .let_clocks_fall = !o->engine.live_clocks,
+        .no_tune = !o->engine.tune,
+        .tune_force = o->debug.tune_force,
+        .shuffle_seed = o->debug.shuffle_seed,
+        .timestamps = o->engine.timestamps,
+        .log = device_log,
+        .log_ctx = w,
+    };
+    return engine_create(&w->loop, &params, &w->engine);
+}
+
+int worker_need_engine(struct worker_proto *w, struct pelton_failure *failure)
+{
+    if (w->engine)
+        return PELTON_OK;
+    w->complaint[0] = 0;
+    int rc = w->gpu ? 0 : device_open(w);
+    if (rc == 0)
+        rc = engine_open(w);
+    if (rc < 0)
+        return worker_refuse(w, rc, "the decoder cannot be set up", failure);
+    device_send_current(w, 0);
+    return PELTON_OK;
+}
+
+static int clip_open(void *ctx, const struct pelton_open_params *params,
+                     const struct feed_callbacks *callbacks, void *callbacks_ctx, void **clip)
+{
+    struct worker_proto *w = ctx;
+    struct session *s = NULL;
+    int rc = session_open(w->engine, params, (struct wire_stretch){0}, 0, false, callbacks,
+                          callbacks_ctx, &s);
+    *clip = s;
+    return rc;
+}
+
+static void clip_close(void *clip)
+{
+    session_close(clip);
+}
+
+int worker_need_cameras(struct worker_proto *w, struct pelton_failure *failure)
+{
+    int rc = worker_need_engine(w, failure);
+    if (rc < 0 || w->cameras)
+        return rc;
+    const struct camera_host_params params = {
+        .gpu = w->gpu, .clips = {.ctx = w, .open = clip_open, .close = clip_close}};
+    rc = camera_host_create(&w->loop, &params, &w->cameras);
+    return rc < 0 ? worker_refuse(w, rc, "frames of cameras cannot be developed here", failure) : 0;
+}
+
+void worker_answer_devices(struct worker_proto *w, const struct frame *f, const Pelton__Devices *m)
+{
+    struct pelton_failure failure = {0};
+    if (m->current) {
+        if (worker_need_engine(w, &failure) == 0) {
+            device_send_current(w, f->h.request_id);
+            return;
+        }
+        worker_send_error(w, f, &failure);
+        return;
+    }
+    struct gpu_device_info *devices = NULL;
+    size_t count = 0;
+    if (gpu_list(&devices, &count) < 0)
+        count = 0; /* no loader, no driver: no devices */
+    Pelton__DevicesReply reply = PELTON__DEVICES_REPLY__INIT;
+    Pelton__Device bodies[32], *list[32];
+    reply.devices = list;
+    reply.current = -1;
+    for (; reply.n_devices < count && reply.n_devices < 32; reply.n_devices++) {
+        size_t i = reply.n_devices;
+        device_message(&devices[i], &bodies[i]);
+        list[i] = &bodies[i];
+        if (w->engine && strcmp(devices[i].uuid, engine_device(w->engine)->uuid) == 0)
+            reply.current = (int32_t)i;
+    }
+    channel_send(&w->ch, WIRE_DEVICES_REPLY, f->h.request_id, 0, &reply.base, NULL, 0);
+    free(devices);
+}
+
+/* ---- the end ---- */
+
+static void on_engine_closed(void *ctx)
+{
+    struct worker_proto *w = ctx;
+    w->engine = NULL;
+    w->closed(w);
+}
+
+static void on_cameras_closed(void *ctx)
+{
+    struct worker_proto *w = ctx;
+    w->cameras = NULL;
+    if (w->engine)
+        engine_close(w->engine, on_engine_closed, w);
+    else
+        w->closed(w);
+}
+
+void worker_close_engine(struct worker_proto *w, void (*closed)(struct worker_proto *w))
+{
+    w->closed = closed;
+    if (w->cameras)
+        camera_host_close(w->cameras, on_cameras_closed, w);
+    else
+        on_cameras_closed(w);
+}

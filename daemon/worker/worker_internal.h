@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Structures that the protocol side of the worker shares. Thread: the loop thread, for everything.
+ */
+#ifndef PELTON_WORKER_INTERNAL_H
+#define PELTON_WORKER_INTERNAL_H
+
+#include "daemon/channel.h"
+#include "daemon/worker/camera/camera_host.h"
+#include "daemon/worker/session.h"
+#include "daemon/worker/worker_proto.h"
+#include "proto/wire.h"
+
+/* A stream of the broker: a decoded one, or a camera. */
+struct worker_stream {
+    struct worker_stream *next;
+    struct worker_proto *worker;
+    uint32_t wid;
+    bool probe;
+    struct session *session;      /* either */
+    struct camera_reader *camera; /* or */
+};
+
+struct worker_proto {
+    uv_loop_t loop;
+    const struct settings *settings;
+    struct channel ch;
+    struct gpu *gpu;             /* the one device of this process; NULL: not needed yet */
+    unsigned threads;            /* of the engine */
+    char uuid[64];               /* of the device, where "all" were asked for */
+    struct engine *engine;       /* on the device; NULL: not needed yet */
+    struct camera_host *cameras; /* on the same device; NULL: none was asked for yet */
+    struct worker_stream *streams;
+    uv_timer_t totals; /* runs while there are streams */
+    bool ending;
+    void (*closed)(struct worker_proto *w); /* once engine and cameras are */
+    char complaint[256];                    /* the last error line of device and engine */
+};
+
+/* ---- worker_events.c: callbacks to messages ---- */
+
+/* Of sessions and cameras; ctx is the worker_stream, which is gone after on_end. */
+extern const struct feed_callbacks worker_callbacks;
+void worker_send_end(struct worker_stream *ws, const struct pelton_failure *failure,
+                     const struct pelton_stats *stats);
+void worker_send_error(struct worker_proto *w, const struct frame *f,
+                       const struct pelton_failure *failure);
+void worker_stream_free(struct worker_stream *ws);
+
+/* ---- worker_device.c: the device, and what runs on it ---- */
+
+/* Open the device and the engine, or the cameras too. 0, or enum pelton_error with the failure. */
+int worker_need_engine(struct worker_proto *w, struct pelton_failure *failure);
+int worker_need_cameras(struct worker_proto *w, struct pelton_failure *failure);
+void worker_answer_devices(struct worker_proto *w, const struct frame *f, const Pelton__Devices *m);
+/* Closes cameras, then the engine, which decodes clips of simulated sensors; then calls back. */
+void worker_close_engine(struct worker_proto *w, void (*closed)(struct worker_proto *w));
+
+/* ---- worker_streams.c: messages to streams ---- */
+
+void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__Open *m);
+void worker_close_stream(struct worker_stream *ws);
+void worker_release_slot(struct worker_stream *ws, const Pelton__Release *m);
+void worker_send_totals(const struct worker_stream *ws, uint32_t request_id);
+/* ws NULL: there is no such stream. */
+void worker_answer_controls(struct worker_proto *w, const struct worker_stream *ws,
+                            const struct frame *f, const Pelton__Controls *m);
+
+#endif

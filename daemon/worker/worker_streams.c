@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Messages of the broker to sessions and cameras: open, close, release, statistics, controls.
+ *
+ * The failure mode is a stream that cannot be set up. It ends at once, with the reason.
+ */
+#include "daemon/worker/worker_internal.h"
+
+#include "daemon/log.h"
+#include "daemon/worker/camera/v4l2.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TOTALS_MS = 1000 };
+
+/* ---- totals ---- */
+
+void worker_send_totals(const struct worker_stream *ws, uint32_t request_id)
+{
+    struct pelton_stats stats = {0};
+    Pelton__StatsReply m;
+    if (ws->camera)
+        camera_stats(ws->camera, &stats);
+    else
+        session_stats(ws->session, &stats);
+    wire_stats_from(&stats, &m);
+    channel_send(&ws->worker->ch, WIRE_STATS_REPLY, request_id, ws->wid, &m.base, NULL, 0);
+}
+
+/* The broker has them at hand for whoever asks about all streams, and after this process has died.
+ */
+static void on_totals(uv_timer_t *timer)
+{
+    struct worker_proto *w = timer->data;
+    for (const struct worker_stream *ws = w->streams; ws; ws = ws->next)
+        if (!ws->probe)
+            worker_send_totals(ws, 0);
+    if (!w->streams)
+        uv_timer_stop(timer);
+}
+
+static void totals_start(struct worker_proto *w)
+{
+    if (!uv_is_active((uv_handle_t *)&w->totals))
+        uv_timer_start(&w->totals, on_totals, TOTALS_MS, TOTALS_MS);
+}
+
+/* ---- open and close ---- */
+
+static int stream_start(struct worker_stream *ws, const Pelton__Open *m, int fd,
+                        struct pelton_failure *failure)
+{
+    struct worker_proto *w = ws->worker;
+    struct pelton_open_params p;
+    struct wire_stretch stretch;
+    int rc = wire_open_to(m, &p, &stretch);
+    if (rc == 0)
+        rc = worker_need_engine(w, failure);
+    if (rc == 0 && camera_address(p.uri) && !v4l2_stream_wanted(p.uri)) {
+        rc = worker_need_cameras(w, failure);
+        if (rc == 0)
+            rc = camera_open(w->cameras, &p, m->resume_sequence, ws->probe, &worker_callbacks, ws,
+                             &ws->camera, failure);
+    } else if (rc == 0) {
+        p.fd = fd;
+        rc = session_open(w->engine, &p, stretch, m->resume_sequence, ws->probe, &worker_callbacks,
+                          ws, &ws->session);
+    }
+    if (rc < 0 && fd >= 0)
+        close(fd); /* the session's only where it was opened */
+    return rc;
+}
+
+void worker_open_stream(struct worker_proto *w, struct frame *f, const Pelton__Open *m)
+{
+    struct worker_stream *ws = calloc(1, sizeof(*ws));
+    if (!ws) {
+        log_line(LOG_LEVEL_ERROR, "out of memory");
+        abort(); /* the broker starts another one */
+    }
+    ws->worker = w;
+    ws->wid = f->h.object_id;
+    ws->probe = f->h.type == WIRE_PROBE;
+    ws->next = w->streams;
+    w->streams = ws;
+    struct pelton_failure failure = {0};
+    int rc = stream_start(ws, m, frame_take_fd(f, 0), &failure);
+    if (rc < 0) {
+        if (!failure.code) {
+            failure.code = rc;
+            snprintf(failure.cause, sizeof(failure.cause), "%.120s: the stream cannot be set up",
+                     m->name);
+        }
+        worker_send_end(ws, &failure, NULL);
+        worker_stream_free(ws);
+    } else {
+        totals_start(w);
+    }
+}
+
+void worker_close_stream(struct worker_stream *ws)
+{
+    if (ws->camera)
+        camera_close(ws->camera);
+    else
+        session_close(ws->session);
+}
+
+void worker_release_slot(struct worker_stream *ws, const Pelton__Release *m)
+{
+    if (ws->camera)
+        camera_release(ws->camera, m->epoch, m->slot, m->generation);
+    else
+        session_release(ws->session, m->epoch, m->slot, m->generation);
+}
+
+void worker_answer_controls(struct worker_proto *w, const struct worker_stream *ws,
+                            const struct frame *f, const Pelton__Controls *m)
+{
+    struct pelton_failure failure = {PELTON_ERR_USAGE, "no camera", ""};
+    struct pelton_control set[CAMERA_CONTROLS], out[CAMERA_CONTROLS];
+    uint32_t n = 0;
+    if (ws && ws->camera && wire_controls_to(m->set, m->n_set, set) == 0 &&
+        camera_controls(ws->camera, set, (uint32_t)m->n_set, out, &n, &failure) == 0) {
+        Pelton__ControlsReply reply = PELTON__CONTROLS_REPLY__INIT;
+        struct wire_controls controls;
+        wire_controls_from(out, n, &controls);
+        reply.n_controls = n;
+        reply.controls = controls.list;
+        channel_send(&w->ch, WIRE_CONTROLS_REPLY, f->h.request_id, f->h.object_id, &reply.base,
+                     NULL, 0);
+        return;
+    }
+    worker_send_error(w, f, &failure);
+}
