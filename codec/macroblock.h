@@ -113,21 +113,17 @@ extern const uint8_t h264_chroma_qpc[52];
 extern const uint8_t h264_scan_chroma_dc_422[8];
 extern const uint8_t h264_scan_luma_dc[2][16];
 
-/* The decode of one slice. */
-struct mb_parser {
-    /* of the slice */
-    struct h264_slice *slice;
-    struct h264_picture *pic;
-    /* arrays of the picture: while this slice is followed, nothing is read or written for each */
+/* Arrays of the picture. The parser has their addresses itself, as another thread uses the picture
+ * while this slice is followed. */
+struct mb_arrays {
     struct rec_mb *mbs;
-    /* macroblock in the lines of the slice and the picture that another thread uses meanwhile */
     struct rec_motion *motions;
     struct h264_mb_syntax *syntaxes;
     void *coeffs;
-    uint32_t slice_index, mbs_decoded;
-    const struct h264_sps *sps;
-    const struct h264_pps *pps;
-    uint32_t mb_width, first_mb, end_mb;
+};
+
+/* Properties of the slice that its macroblocks do not change. */
+struct mb_format {
     uint8_t cabac_mode; /* entropy_coding_mode_flag */
     uint8_t slice_type; /* SP counts as P, SI as I */
     uint8_t si_slice;
@@ -138,30 +134,62 @@ struct mb_parser {
     uint8_t chroma_array_type; /* ChromaArrayType */
     uint8_t chroma_blocks;     /* 4x4 blocks of a chroma component: 0, 4, 8, 16 */
     uint8_t wide;              /* 32-bit levels */
-    uint8_t field;             /* field macroblock: scans and contexts */
     uint8_t deblock_idc;       /* disable_deblocking_filter_idc */
-    uint8_t num_ref[2];        /* ref_idx is below this: in MBAFF field macroblocks twice as many */
     int qp_bd_offset[2];       /* QpBdOffsetY, QpBdOffsetC */
-    struct mb_edge skipped;    /* the edge of a skipped macroblock */
-    struct mb_edge *line;      /* [mb_width], scratch */
-    const uint8_t *groups;     /* slice group by macroblock address, NULL: one */
-    /* [mb_width], scratch; slice groups: address of the macroblock whose edge the line holds */
-    uint32_t *line_addr;
-    /* a neighbour serves intra prediction where flags & mask == need */
+    /* A neighbour serves intra prediction where flags & avail_mask == avail_need. */
     uint16_t avail_mask, avail_need;
+};
 
-    /* coefficient blocks */
-    uint32_t coeff_blocks_per_mb, coeff_block_next, coeff_block_end;
+/* The edges of the macroblocks above, in scratch. */
+struct mb_line {
+    struct mb_edge skipped; /* the edge of a skipped macroblock */
+    struct mb_edge *edges;  /* [mb_width] */
+    uint32_t *addr; /* [mb_width] slice groups: address of the macroblock whose edge is there */
+};
 
-    /* of the macroblock being parsed */
-    uint32_t addr, mb_x;
-    uint32_t index;              /* of its records: raster */
-    const struct mb_edge *a, *b; /* neighbours, or the edge that is not available */
-    /* neighbour of the lower half: differs from a where a field macroblock has a frame pair there
-     */
+/* The chunk of coefficient blocks that the slice has taken from the picture. */
+struct mb_coeff_chunk {
+    uint32_t per_mb;    /* most that a macroblock has */
+    uint32_t next, end; /* free blocks of the chunk */
+};
+
+/* Neighbours of the macroblock being parsed. */
+struct mb_neighbours {
+    const struct mb_edge *a, *b; /* or the edge that is not available */
+    /* A of the lower half. It differs from a where a field macroblock has a frame pair there. */
     const struct mb_edge *a_lower;
     uint16_t d_flags; /* flags of the edge that the line held at mb_x - 1 before this row */
     uint32_t d_addr;  /* slice groups: address of that macroblock */
+};
+
+/* Values of 4x4 blocks of the macroblock and around it, at GRID(x, y). */
+struct mb_grids {
+    int8_t mode[GRID_SIZE];
+    uint8_t total[3][GRID_SIZE];
+    uint8_t mvd[2][GRID_SIZE][2];
+};
+
+/* The decode of one slice. */
+struct mb_parser {
+    /* of the slice */
+    struct h264_slice *slice;
+    struct h264_picture *pic;
+    struct mb_arrays to;
+    uint32_t slice_index, mbs_decoded;
+    const struct h264_sps *sps;
+    const struct h264_pps *pps;
+    uint32_t mb_width, first_mb, end_mb;
+    struct mb_format format;
+    uint8_t field;      /* field macroblock: scans and contexts */
+    uint8_t num_ref[2]; /* ref_idx is below this: in MBAFF field macroblocks twice as many */
+    struct mb_line line;
+    const uint8_t *groups; /* slice group by macroblock address, NULL: one */
+    struct mb_coeff_chunk chunk;
+
+    /* of the macroblock being parsed */
+    uint32_t addr, mb_x;
+    uint32_t index; /* of its records: raster */
+    struct mb_neighbours near;
     uint8_t intra_avail, deblock; /* REC_AVAIL_*, REC_DEBLOCK_* */
     uint8_t last_delta;           /* mb_qp_delta of the macroblock before was not 0 */
     int8_t qp, qpc[2];            /* QPY and QPC of both components */
@@ -171,9 +199,7 @@ struct mb_parser {
     uint8_t cbp;
     uint8_t sub_lists[4]; /* B_8x8, P_8x8: lists of each quadrant */
     struct mb_edge edge;  /* its own, under construction */
-    int8_t mode[GRID_SIZE];
-    uint8_t total[3][GRID_SIZE];
-    uint8_t mvd[2][GRID_SIZE][2];
+    struct mb_grids grid;
 
     struct h264_bits bits;    /* CAVLC, and I_PCM samples */
     struct h264_bits part[2]; /* data partitions B and C; data NULL: lost */
@@ -227,7 +253,7 @@ int h264_slice_data_mbaff_cabac(struct mb_parser *p);
  * constrained_intra_pred_flag). */
 static inline bool h264_edge_serves_intra(const struct mb_parser *p, unsigned flags)
 {
-    return (flags & p->avail_mask) == p->avail_need;
+    return (flags & p->format.avail_mask) == p->format.avail_need;
 }
 /* The edge that stands for A or B in the derivation of coded_block_flag contexts. */
 static inline const struct mb_edge *h264_neighbour_cbf(const struct mb_edge *n, bool intra)

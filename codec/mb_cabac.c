@@ -32,13 +32,13 @@ static inline __attribute__((always_inline)) unsigned bin(struct bins *b, unsign
 
 static unsigned flags_inc(const struct mb_parser *p, unsigned flag)
 {
-    return !!(p->a->flags & flag) + !!(p->b->flags & flag);
+    return !!(p->near.a->flags & flag) + !!(p->near.b->flags & flag);
 }
 
 /* 9.3.3.1.1.1 */
 unsigned h264_cabac_mb_skip_flag(struct mb_parser *p)
 {
-    return mb_context_bin(p, (p->slice_type == H264_B ? 24 : 11) + flags_inc(p, EDGE_CODED));
+    return mb_context_bin(p, (p->format.slice_type == H264_B ? 24 : 11) + flags_inc(p, EDGE_CODED));
 }
 
 /* 9.3.3.1.1.2 */
@@ -74,8 +74,8 @@ static inline __attribute__((always_inline)) unsigned mb_type_i(const struct mb_
 static inline __attribute__((always_inline)) unsigned mb_type_si(const struct mb_parser *p,
                                                                  struct bins *b)
 {
-    unsigned inc = (p->a->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
-    inc += (p->b->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
+    unsigned inc = (p->near.a->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
+    inc += (p->near.b->flags & (EDGE_AVAILABLE | EDGE_SI)) == EDGE_AVAILABLE;
     return bin(b, inc) ? 1 + mb_type_i(p, b) : 0;
 }
 
@@ -115,10 +115,10 @@ unsigned h264_cabac_mb_type(struct mb_parser *p)
 {
     struct bins b = bins_begin(p);
     unsigned type;
-    if (p->slice_type == H264_I)
-        type = p->si_slice ? mb_type_si(p, &b) : mb_type_i(p, &b);
+    if (p->format.slice_type == H264_I)
+        type = p->format.si_slice ? mb_type_si(p, &b) : mb_type_i(p, &b);
     else
-        type = p->slice_type == H264_P ? mb_type_p(&b) : mb_type_b(p, &b);
+        type = p->format.slice_type == H264_P ? mb_type_p(&b) : mb_type_b(p, &b);
     bins_end(p, &b);
     return type;
 }
@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) unsigned sub_type_b(struct bins *b)
 unsigned h264_cabac_sub_mb_type(struct mb_parser *p)
 {
     struct bins b = bins_begin(p);
-    unsigned type = p->slice_type == H264_P ? sub_type_p(&b) : sub_type_b(&b);
+    unsigned type = p->format.slice_type == H264_P ? sub_type_p(&b) : sub_type_b(&b);
     bins_end(p, &b);
     return type;
 }
@@ -236,15 +236,15 @@ int h264_cabac_intra_pred_mode(struct mb_parser *p)
 unsigned h264_cabac_coded_block_pattern(struct mb_parser *p)
 {
     struct bins bins = bins_begin(p);
-    unsigned a = ~p->a->cbp, b = ~p->b->cbp, cbp;
+    unsigned a = ~p->near.a->cbp, b = ~p->near.b->cbp, cbp;
     h264_cabac_fill(&bins.e);
     cbp = bin(&bins, 73 + (a >> 1 & 1) + (b >> 1 & 2));
     cbp |= bin(&bins, 73 + !(cbp & 1) + (b >> 2 & 2)) << 1;
     cbp |= bin(&bins, 73 + (a >> 3 & 1) + 2 * !(cbp & 1)) << 2;
     cbp |= bin(&bins, 73 + !(cbp & 4) + 2 * !(cbp & 2)) << 3;
-    a = p->a->cbp >> 4;
-    b = p->b->cbp >> 4;
-    if (p->chroma_array_type && p->chroma_array_type < 3 &&
+    a = p->near.a->cbp >> 4;
+    b = p->near.b->cbp >> 4;
+    if (p->format.chroma_array_type && p->format.chroma_array_type < 3 &&
         bin(&bins, 77 + (a != 0) + 2 * (b != 0)))
         cbp |= 16u << bin(&bins, 81 + (a == 2) + 2 * (b == 2));
     bins_end(p, &bins);

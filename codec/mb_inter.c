@@ -11,7 +11,7 @@
 
 static unsigned ref_grid(const struct mb_parser *p, unsigned list)
 {
-    unsigned a = p->a->ref_gt0 >> list * 4, b = p->b->ref_gt0 >> list * 4;
+    unsigned a = p->near.a->ref_gt0 >> list * 4, b = p->near.b->ref_gt0 >> list * 4;
     return (a >> 1 & 1) << REF_BIT(-1, 0) | (a >> 3 & 1) << REF_BIT(-1, 1) |
            (b >> 2 & 3) << REF_BIT(0, -1);
 }
@@ -20,17 +20,17 @@ static unsigned ref_grid(const struct mb_parser *p, unsigned list)
  * list. */
 static void mvd_grid(struct mb_parser *p, unsigned list)
 {
-    memset(p->mvd[list], 0, sizeof(p->mvd[list]));
-    memcpy(p->mvd[list][GRID(0, -1)], p->b->u.mvd.bottom[list], 8);
+    memset(p->grid.mvd[list], 0, sizeof(p->grid.mvd[list]));
+    memcpy(p->grid.mvd[list][GRID(0, -1)], p->near.b->u.mvd.bottom[list], 8);
     for (int y = 0; y < 4; y++)
-        memcpy(p->mvd[list][GRID(-1, y)], p->a->u.mvd.right[list][y], 2);
+        memcpy(p->grid.mvd[list][GRID(-1, y)], p->near.a->u.mvd.right[list][y], 2);
 }
 
 static void edge_mvds(struct mb_parser *p, unsigned list)
 {
-    memcpy(p->edge.u.mvd.bottom[list], p->mvd[list][GRID(0, 3)], 8);
+    memcpy(p->edge.u.mvd.bottom[list], p->grid.mvd[list][GRID(0, 3)], 8);
     for (int y = 0; y < 4; y++)
-        memcpy(p->edge.u.mvd.right[list][y], p->mvd[list][GRID(3, y)], 2);
+        memcpy(p->edge.u.mvd.right[list][y], p->grid.mvd[list][GRID(3, y)], 2);
 }
 
 static void edge_refs(struct mb_parser *p, unsigned list, unsigned refs)
@@ -54,7 +54,7 @@ static bool read_ref_idx(struct mb_parser *p, unsigned num, unsigned list, unsig
     unsigned at = REF_BIT(q & 1, q >> 1);
     uint32_t ref = 0;
     if (num > 1) {
-        if (p->cabac_mode)
+        if (p->format.cabac_mode)
             ref = h264_cabac_ref_idx(p, (*grid >> (at - 1) & 1) | (*grid >> (at - 3) & 1) << 1);
         else
             ref = h264_bits_te(&p->bits, num - 1);
@@ -67,7 +67,7 @@ static bool read_ref_idx(struct mb_parser *p, unsigned num, unsigned list, unsig
             *grid |= (unsigned)(ref > 0) << (at + y * 3 + x);
         }
     }
-    if (p->mbaff_frame)
+    if (p->format.mbaff_frame)
         mbaff_refs(p, list);
     return true;
 }
@@ -101,7 +101,7 @@ static bool read_mvd(struct mb_parser *p, unsigned list, unsigned block, const u
 {
     int16_t *mv = p->motion->mv[list][block];
     int32_t mvd[2];
-    if (p->cabac_mode) {
+    if (p->format.cabac_mode) {
         h264_cabac_mvd(p, (unsigned)a[0] + b[0], (unsigned)a[1] + b[1], mvd);
     } else {
         mvd[0] = h264_bits_se(&p->bits);
@@ -119,7 +119,7 @@ static bool read_mvd(struct mb_parser *p, unsigned list, unsigned block, const u
  */
 static bool read_mvds(struct mb_parser *p, const struct mb_inter_type *type, unsigned list)
 {
-    const uint8_t(*a)[2] = p->a->u.mvd.right[list], (*b)[2] = p->b->u.mvd.bottom[list];
+    const uint8_t(*a)[2] = p->near.a->u.mvd.right[list], (*b)[2] = p->near.b->u.mvd.bottom[list];
     uint32_t edge[2] = {0, 0}; /* of each partition; not read: 0 */
     uint8_t own[4];
     if (type->lists[0] >> list & 1 && !read_mvd(p, list, 0, a[0], b[0], &edge[0]))
@@ -133,7 +133,7 @@ static bool read_mvds(struct mb_parser *p, const struct mb_inter_type *type, uns
         return false;
     /* the last column is of part 1, and above it of part 0 in 16x8; the last row likewise in 8x16
      */
-    if (p->cabac_mode) {
+    if (p->format.cabac_mode) {
         memcpy(p->edge.u.mvd.right[list][0], &edge[type->part != H264_PART_16X8], 4);
         memcpy(p->edge.u.mvd.right[list][2], &edge[1], 4);
         memcpy(p->edge.u.mvd.bottom[list][0], &edge[type->part != H264_PART_8X16], 4);
@@ -169,9 +169,9 @@ bool h264_inter_partitions(struct mb_parser *p, const struct mb_inter_type *type
 
 static bool read_sub_types(struct mb_parser *p, bool *transform_8x8)
 {
-    bool b_slice = p->slice_type == H264_B;
+    bool b_slice = p->format.slice_type == H264_B;
     for (unsigned q = 0; q < 4; q++) {
-        uint32_t code = p->cabac_mode ? h264_cabac_sub_mb_type(p) : h264_bits_ue(&p->bits);
+        uint32_t code = p->format.cabac_mode ? h264_cabac_sub_mb_type(p) : h264_bits_ue(&p->bits);
         const struct mb_sub_type *type;
         if (code >= (b_slice ? 13 : 4))
             return false;
@@ -192,7 +192,7 @@ static bool read_sub_mvds(struct mb_parser *p, unsigned list, unsigned q)
              h = sub == H264_SUB_8X8 || sub == H264_SUB_4X8 ? 2 : 1;
     for (unsigned i = 0; i < 2; i += h) {
         for (unsigned j = 0; j < 2; j += w) {
-            uint8_t(*at)[2] = &p->mvd[list][GRID((int)(x + j), (int)(y + i))];
+            uint8_t(*at)[2] = &p->grid.mvd[list][GRID((int)(x + j), (int)(y + i))];
             uint32_t packed;
 
             if (!read_mvd(p, list, (y + i) * 4 + x + j, at[-1], at[-GRID_ROW], &packed))
@@ -205,7 +205,7 @@ static bool read_sub_mvds(struct mb_parser *p, unsigned list, unsigned q)
 
 bool h264_inter_sub_partitions(struct mb_parser *p, bool ref0, bool *transform_8x8)
 {
-    unsigned lists = p->slice_type == H264_B ? 2 : 1;
+    unsigned lists = p->format.slice_type == H264_B ? 2 : 1;
     *transform_8x8 = true;
     if (!read_sub_types(p, transform_8x8))
         return false;
@@ -218,12 +218,12 @@ bool h264_inter_sub_partitions(struct mb_parser *p, bool ref0, bool *transform_8
         edge_refs(p, list, grid);
     }
     for (unsigned list = 0; list < lists; list++) {
-        if (p->cabac_mode)
+        if (p->format.cabac_mode)
             mvd_grid(p, list);
         for (unsigned q = 0; q < 4; q++)
             if (p->sub_lists[q] >> list & 1 && !read_sub_mvds(p, list, q))
                 return false;
-        if (p->cabac_mode)
+        if (p->format.cabac_mode)
             edge_mvds(p, list);
     }
     return true;

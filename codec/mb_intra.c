@@ -36,12 +36,12 @@ static unsigned block_avail(const struct mb_parser *p, unsigned x, unsigned y)
  * available. */
 static int read_mode(struct mb_parser *p, unsigned x, unsigned y)
 {
-    int a = p->mode[GRID((int)x - 1, (int)y)], b = p->mode[GRID((int)x, (int)y - 1)];
+    int a = p->grid.mode[GRID((int)x - 1, (int)y)], b = p->grid.mode[GRID((int)x, (int)y - 1)];
     int pred = a < b ? a : b, rem;
     unsigned avail = block_avail(p, x, y);
     if (pred == MODE_NONE)
         pred = 2;
-    if (p->cabac_mode)
+    if (p->format.cabac_mode)
         rem = h264_cabac_intra_pred_mode(p);
     else
         rem = h264_bits_flag(&p->bits) ? -1 : (int)h264_bits_u(&p->bits, 3);
@@ -53,12 +53,12 @@ static int read_mode(struct mb_parser *p, unsigned x, unsigned y)
 bool h264_intra_nxn_modes(struct mb_parser *p, bool transform_8x8)
 {
     unsigned step = transform_8x8 ? 4 : 1;
-    memcpy(&p->mode[GRID(0, -1)], p->b->mode_bottom, 4);
+    memcpy(&p->grid.mode[GRID(0, -1)], p->near.b->mode_bottom, 4);
     for (int y = 0; y < 4; y++)
-        p->mode[GRID(-1, y)] = p->a->mode_right[y];
+        p->grid.mode[GRID(-1, y)] = p->near.a->mode_right[y];
     for (unsigned blk = 0; blk < 16; blk += step) {
         unsigned x = mb_blk_x(blk), y = mb_blk_y(blk);
-        int8_t *at = &p->mode[GRID((int)x, (int)y)];
+        int8_t *at = &p->grid.mode[GRID((int)x, (int)y)];
         int mode = read_mode(p, x, y);
         if (mode < 0)
             return false;
@@ -68,8 +68,8 @@ bool h264_intra_nxn_modes(struct mb_parser *p, bool transform_8x8)
             at[1] = at[GRID_ROW] = at[GRID_ROW + 1] = (int8_t)mode;
     }
     for (int y = 0; y < 4; y++)
-        p->edge.mode_right[y] = p->mode[GRID(3, y)];
-    memcpy(p->edge.mode_bottom, &p->mode[GRID(0, 3)], 4);
+        p->edge.mode_right[y] = p->grid.mode[GRID(3, y)];
+    memcpy(p->edge.mode_bottom, &p->grid.mode[GRID(0, 3)], 4);
     return true;
 }
 
@@ -86,9 +86,9 @@ bool h264_intra_chroma_mode(struct mb_parser *p)
 {
     static const uint8_t needs[4] = {0, NEED_A, NEED_B, NEED_ABD};
     uint32_t mode;
-    if (p->chroma_array_type == 0 || p->chroma_array_type == 3)
+    if (p->format.chroma_array_type == 0 || p->format.chroma_array_type == 3)
         return true;
-    mode = p->cabac_mode ? h264_cabac_intra_chroma_pred_mode(p) : h264_bits_ue(&p->bits);
+    mode = p->format.cabac_mode ? h264_cabac_intra_chroma_pred_mode(p) : h264_bits_ue(&p->bits);
     if (mode > 3 || needs[mode] & ~p->intra_avail)
         return false;
     p->mb->intra_chroma_mode = (uint8_t)mode;
@@ -99,10 +99,10 @@ bool h264_intra_chroma_mode(struct mb_parser *p)
 
 static void store_sample(const struct mb_parser *p, size_t at, uint32_t sample)
 {
-    if (p->wide)
-        ((int32_t *)p->coeffs)[at] = (int32_t)sample;
+    if (p->format.wide)
+        ((int32_t *)p->to.coeffs)[at] = (int32_t)sample;
     else
-        ((int16_t *)p->coeffs)[at] = (int16_t)sample;
+        ((int16_t *)p->to.coeffs)[at] = (int16_t)sample;
 }
 
 /* pcm_sample_luma, pcm_sample_chroma: raster order in the stream, coefficient blocks of 4x4 blocks
@@ -111,9 +111,9 @@ static void store_sample(const struct mb_parser *p, size_t at, uint32_t sample)
 static bool pcm_samples(struct mb_parser *p)
 {
     struct h264_bits *b = &p->bits;
-    size_t coeff_block = p->coeff_block_next;
-    for (unsigned c = 0; c < (p->chroma_blocks ? 3 : 1); c++) {
-        unsigned blocks = c ? p->chroma_blocks : 16, w = blocks == 16 ? 4 : 2,
+    size_t coeff_block = p->chunk.next;
+    for (unsigned c = 0; c < (p->format.chroma_blocks ? 3 : 1); c++) {
+        unsigned blocks = c ? p->format.chroma_blocks : 16, w = blocks == 16 ? 4 : 2,
                  depth = p->sps->bit_depth[c != 0];
         for (unsigned y = 0; y < blocks / w * 4; y++) {
             for (unsigned x = 0; x < w * 4; x++) {
@@ -127,7 +127,7 @@ static bool pcm_samples(struct mb_parser *p)
         p->mb->coded[c] = (uint16_t)((1u << blocks) - 1);
         coeff_block += blocks;
     }
-    p->coeff_block_next = (uint32_t)coeff_block;
+    p->chunk.next = (uint32_t)coeff_block;
     return !h264_bits_overrun(b);
 }
 
@@ -136,17 +136,17 @@ static bool pcm_read(struct mb_parser *p)
 {
     struct h264_bits a = p->bits;
     bool good;
-    if (p->partitioned)
+    if (p->format.partitioned)
         p->bits = p->part[0];
-    if (p->cabac_mode)
+    if (p->format.cabac_mode)
         p->bits.pos = (size_t)(h264_cabac_tail(&p->cabac.e) - p->bits.data) * 8;
     else
         h264_bits_align(&p->bits);
     good = !h264_bits_overrun(&p->bits) && pcm_samples(p);
-    if (good && p->cabac_mode)
+    if (good && p->format.cabac_mode)
         h264_cabac_start(&p->cabac.e, p->bits.data + (p->bits.pos >> 3),
                          p->bits.data + p->bits.size);
-    if (p->partitioned) {
+    if (p->format.partitioned) {
         p->part[0] = p->bits;
         p->bits = a;
     }
@@ -157,7 +157,7 @@ bool h264_intra_pcm(struct mb_parser *p)
 {
     struct mb_edge *edge = &p->edge;
     int8_t qp = p->qp;
-    if (p->partitioned && !p->part[0].data) { /* lost: a flat macroblock stands for it */
+    if (p->format.partitioned && !p->part[0].data) { /* lost: a flat macroblock stands for it */
         p->mb->kind = REC_MB_INTRA_16X16;
         p->mb->intra_mode[0] = 2;
         p->lost_partition = true;
@@ -166,14 +166,14 @@ bool h264_intra_pcm(struct mb_parser *p)
     p->mb->kind = REC_MB_INTRA_PCM;
     if (!h264_coeff_blocks_reserve(p))
         return false;
-    p->mb->coeff = p->coeff_block_next;
+    p->mb->coeff = p->chunk.next;
     if (!pcm_read(p))
         return false;
     p->mb->nonzero = 0xffff;
     p->last_delta = 0;
     edge->flags |= EDGE_PCM | EDGE_NOT_I_NXN | EDGE_CBF_DC * 7;
     edge->cbp = 0x2f;
-    if (p->cabac_mode)
+    if (p->format.cabac_mode)
         edge->cbf[0] = edge->cbf[1] = edge->cbf[2] = CBF_ALL;
     else
         memset(&edge->u.total, 16, sizeof(edge->u.total));

@@ -20,10 +20,10 @@ static inline void clear_64(void *at)
  * derived the motion of the last picture whose records were there. */
 static inline void prefetch_records(const struct mb_parser *p)
 {
-    uintptr_t mb = (uintptr_t)p->mbs + (p->index + 4) * sizeof(*p->mbs);
-    uintptr_t motion = (uintptr_t)p->motions + (p->index + 3) * sizeof(*p->motions);
+    uintptr_t mb = (uintptr_t)p->to.mbs + (p->index + 4) * sizeof(*p->to.mbs);
+    uintptr_t motion = (uintptr_t)p->to.motions + (p->index + 3) * sizeof(*p->to.motions);
     uintptr_t coeff_block =
-        (uintptr_t)p->coeffs + p->coeff_block_next * (p->wide ? 64u : 32u) + 768;
+        (uintptr_t)p->to.coeffs + p->chunk.next * (p->format.wide ? 64u : 32u) + 768;
 
     __builtin_prefetch((const void *)mb, 1);
     for (unsigned i = 0; i < 3; i++)
@@ -35,12 +35,12 @@ static inline void prefetch_records(const struct mb_parser *p)
 static inline void record_begin(struct mb_parser *p)
 {
     prefetch_records(p);
-    struct rec_mb *mb = p->mb = &p->mbs[p->index];
+    struct rec_mb *mb = p->mb = &p->to.mbs[p->index];
 
-    p->motion = &p->motions[p->index];
-    p->syntax = &p->syntaxes[p->index];
+    p->motion = &p->to.motions[p->index];
+    p->syntax = &p->to.syntaxes[p->index];
     *mb = (struct rec_mb){.slice = p->slice_index,
-                          .coeff = p->coeff_block_next,
+                          .coeff = p->chunk.next,
                           .intra_avail = p->intra_avail,
                           .deblock = p->deblock};
     memset(p->syntax, 0, sizeof(*p->syntax));
@@ -63,15 +63,15 @@ static void record_end(struct mb_parser *p)
         mb->qp[0] = p->qp;
         mb->qp[1] = p->qpc[0];
         mb->qp[2] = p->qpc[1];
-        if (p->sps->qpprime_y_zero_transform_bypass_flag && p->qp + p->qp_bd_offset[0] == 0)
+        if (p->sps->qpprime_y_zero_transform_bypass_flag && p->qp + p->format.qp_bd_offset[0] == 0)
             mb->flags |= REC_MB_BYPASS;
     }
     if (p->field)
         mb->flags |= REC_MB_FIELD;
     p->syntax->decoded = 1;
-    if (p->plain)
+    if (p->format.plain)
         h264_neighbours_publish(p);
-    else if (p->mbaff_frame)
+    else if (p->format.mbaff_frame)
         h264_mbaff_publish(p);
     else
         h264_neighbours_publish_group(p);
@@ -83,14 +83,14 @@ void h264_macroblock_skip(struct mb_parser *p)
     record_begin(p);
     p->mb->kind = REC_MB_INTER;
     p->mb->flags = REC_MB_SKIP;
-    if (p->slice_type == H264_B) {
+    if (p->format.slice_type == H264_B) {
         p->syntax->part = H264_PART_DIRECT;
     } else {
         motion_begin(p);
         p->syntax->part = H264_PART_SKIP;
         memset(p->motion->ref_idx[0], 0, 4);
     }
-    p->edge = p->skipped;
+    p->edge = p->line.skipped;
     p->last_delta = 0;
     record_end(p);
 }
@@ -104,9 +104,9 @@ static void edge_modes(struct mb_edge *edge, int8_t mode)
 
 static bool read_coded_block_pattern(struct mb_parser *p, bool inter)
 {
-    bool with_chroma = p->chroma_array_type == 1 || p->chroma_array_type == 2;
+    bool with_chroma = p->format.chroma_array_type == 1 || p->format.chroma_array_type == 2;
     uint32_t code;
-    if (p->cabac_mode) {
+    if (p->format.cabac_mode) {
         p->cbp = (uint8_t)h264_cabac_coded_block_pattern(p);
         return true;
     }
@@ -120,8 +120,8 @@ static bool read_coded_block_pattern(struct mb_parser *p, bool inter)
 /* mb_qp_delta, 7-37 */
 static bool read_qp_delta(struct mb_parser *p)
 {
-    int32_t delta = p->cabac_mode ? h264_cabac_mb_qp_delta(p) : h264_bits_se(&p->bits);
-    int offset = p->qp_bd_offset[0];
+    int32_t delta = p->format.cabac_mode ? h264_cabac_mb_qp_delta(p) : h264_bits_se(&p->bits);
+    int offset = p->format.qp_bd_offset[0];
     if (delta < -(26 + offset / 2) || delta > 25 + offset / 2)
         return false;
     p->last_delta = delta != 0;
@@ -153,13 +153,13 @@ static void residual_partition(struct mb_parser *p)
         return;
     }
     if (!inter && p->pps->constrained_intra_pred_flag) {
-        if ((p->a->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
-            p->a = &empty;
-        if ((p->b->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
-            p->b = &empty;
+        if ((p->near.a->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
+            p->near.a = &empty;
+        if ((p->near.b->flags & (EDGE_AVAILABLE | EDGE_INTRA)) == EDGE_AVAILABLE)
+            p->near.b = &empty;
     }
     p->bits = *part;
-    if ((p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p)) &&
+    if ((p->format.wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p)) &&
         !h264_bits_overrun(&p->bits))
         *part = p->bits;
     else
@@ -177,11 +177,11 @@ static bool residual(struct mb_parser *p)
         return true;
     if (!read_qp_delta(p) || !h264_coeff_blocks_reserve(p))
         return false;
-    p->mb->coeff = p->coeff_block_next;
-    if (p->cabac_mode)
-        return p->wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
-    if (!p->partitioned)
-        return p->wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
+    p->mb->coeff = p->chunk.next;
+    if (p->format.cabac_mode)
+        return p->format.wide ? h264_residual_cabac_32(p) : h264_residual_cabac_16(p);
+    if (!p->format.partitioned)
+        return p->format.wide ? h264_residual_cavlc_32(p) : h264_residual_cavlc_16(p);
     residual_partition(p);
     return true;
 }
@@ -189,7 +189,7 @@ static bool residual(struct mb_parser *p)
 static unsigned read_transform_size_8x8_flag(struct mb_parser *p)
 {
     unsigned flag =
-        p->cabac_mode ? h264_cabac_transform_size_8x8_flag(p) : h264_bits_flag(&p->bits);
+        p->format.cabac_mode ? h264_cabac_transform_size_8x8_flag(p) : h264_bits_flag(&p->bits);
     if (flag) {
         p->mb->flags |= REC_MB_TRANSFORM_8X8;
         p->edge.flags |= EDGE_TRANSFORM_8X8;
@@ -209,7 +209,7 @@ static bool intra_macroblock(struct mb_parser *p, unsigned mb_type)
         p->edge.flags |= EDGE_NOT_I_NXN;
         mb->kind = REC_MB_INTRA_16X16;
         p->cbp = (uint8_t)((mb_type - 1) / 4 % 3 << 4 | (mb_type > 12 ? 15 : 0));
-        if (p->cbp > 15 && p->chroma_blocks != 4 && p->chroma_blocks != 8)
+        if (p->cbp > 15 && p->format.chroma_blocks != 4 && p->format.chroma_blocks != 8)
             return false;
         return h264_intra_16x16_mode(p, (mb_type - 1) & 3) && h264_intra_chroma_mode(p) &&
                residual(p);
@@ -224,15 +224,15 @@ static bool intra_macroblock(struct mb_parser *p, unsigned mb_type)
 /* mb_type SI (Table 7-12): Intra_4x4 whose neighbours may be of its own kind. */
 static bool si_macroblock(struct mb_parser *p)
 {
-    uint16_t mask = p->avail_mask;
-    p->avail_mask &= (uint16_t)~EDGE_SI;
-    if (p->mbaff_frame) {
+    uint16_t mask = p->format.avail_mask;
+    p->format.avail_mask &= (uint16_t)~EDGE_SI;
+    if (p->format.mbaff_frame) {
         h264_mbaff_select(p, p->mbaff.bottom, p->field);
         h264_mbaff_find(p);
     } else {
         h264_neighbours_find(p);
     }
-    p->avail_mask = mask;
+    p->format.avail_mask = mask;
     p->mb->intra_avail = p->intra_avail;
     motion_begin(p);
     p->syntax->part = H264_PART_INTRA;
@@ -246,7 +246,7 @@ static bool si_macroblock(struct mb_parser *p)
 static bool inter_macroblock(struct mb_parser *p, unsigned mb_type)
 {
     const struct mb_inter_type *type =
-        p->slice_type == H264_B ? &h264_mb_type_b[mb_type] : &h264_mb_type_p[mb_type];
+        p->format.slice_type == H264_B ? &h264_mb_type_b[mb_type] : &h264_mb_type_p[mb_type];
     bool transform_8x8 = true, good = true;
     p->mb->kind = REC_MB_INTER;
     p->syntax->part = type->part;
@@ -256,8 +256,8 @@ static bool inter_macroblock(struct mb_parser *p, unsigned mb_type)
         transform_8x8 = p->sps->direct_8x8_inference_flag;
     } else if (type->part == H264_PART_8X8) {
         motion_begin(p);
-        good =
-            h264_inter_sub_partitions(p, p->slice_type == H264_P && mb_type == 4, &transform_8x8);
+        good = h264_inter_sub_partitions(p, p->format.slice_type == H264_P && mb_type == 4,
+                                         &transform_8x8);
     } else {
         motion_begin(p);
         good = h264_inter_partitions(p, type);
@@ -272,22 +272,23 @@ static bool inter_macroblock(struct mb_parser *p, unsigned mb_type)
 bool h264_macroblock(struct mb_parser *p)
 {
     static const uint8_t inter_types[3] = {[H264_P] = 5, [H264_B] = 23, [H264_I] = 0};
-    unsigned inter = inter_types[p->slice_type];
+    unsigned inter = inter_types[p->format.slice_type];
     uint32_t mb_type;
     bool good;
     record_begin(p);
     memset(&p->edge, 0, sizeof(p->edge));
     p->edge.flags = EDGE_AVAILABLE | EDGE_CODED | EDGE_NOT_DIRECT;
     edge_modes(&p->edge, 2);
-    mb_type = p->cabac_mode ? h264_cabac_mb_type(p) : h264_bits_ue(&p->bits);
-    if (mb_type >= inter + 26 + p->si_slice)
+    mb_type = p->format.cabac_mode ? h264_cabac_mb_type(p) : h264_bits_ue(&p->bits);
+    if (mb_type >= inter + 26 + p->format.si_slice)
         return false;
-    if (p->si_slice)
+    if (p->format.si_slice)
         good = mb_type ? intra_macroblock(p, mb_type - 1) : si_macroblock(p);
     else
         good =
             mb_type < inter ? inter_macroblock(p, mb_type) : intra_macroblock(p, mb_type - inter);
-    if (!good || (p->cabac_mode ? h264_cabac_overrun(&p->cabac.e) : h264_bits_overrun(&p->bits)))
+    if (!good ||
+        (p->format.cabac_mode ? h264_cabac_overrun(&p->cabac.e) : h264_bits_overrun(&p->bits)))
         return false;
     record_end(p);
     return true;

@@ -11,7 +11,9 @@ void h264_set_qp(struct mb_parser *p, int qp)
     p->qp = (int8_t)qp;
     for (int i = 0; i < 2; i++) {
         int index = qp + p->pps->chroma_qp_offset[i]; /* qPI, 8-311 */
-        index = index < -p->qp_bd_offset[1] ? -p->qp_bd_offset[1] : index > 51 ? 51 : index;
+        index = index < -p->format.qp_bd_offset[1] ? -p->format.qp_bd_offset[1]
+                : index > 51                       ? 51
+                                                   : index;
         p->qpc[i] = (int8_t)(index < 0 ? index : h264_chroma_qpc[index]);
     }
 }
@@ -21,11 +23,11 @@ bool h264_coeff_blocks_reserve(struct mb_parser *p)
     /* end_mb - addr counts other groups too */
     uint32_t mbs = p->groups ? 1 : p->end_mb - p->addr, n, start;
 
-    if (p->coeff_block_end - p->coeff_block_next >= p->coeff_blocks_per_mb)
+    if (p->chunk.end - p->chunk.next >= p->chunk.per_mb)
         return true;
     if (p->pic->slice_count > 1 && mbs > COEFF_BLOCK_CHUNK_MBS)
         mbs = COEFF_BLOCK_CHUNK_MBS;
-    n = mbs * p->coeff_blocks_per_mb;
+    n = mbs * p->chunk.per_mb;
     start = atomic_load_explicit(&p->pic->arrays.coeff_block_count, memory_order_relaxed);
     do {
         if (start > p->pic->arrays.coeff_block_capacity ||
@@ -34,18 +36,18 @@ bool h264_coeff_blocks_reserve(struct mb_parser *p)
     } while (!atomic_compare_exchange_weak_explicit(&p->pic->arrays.coeff_block_count, &start,
                                                     start + n, memory_order_relaxed,
                                                     memory_order_relaxed));
-    if (start != p->coeff_block_end) /* else the rest of the last chunk goes on in the new one */
-        p->coeff_block_next = start;
-    p->coeff_block_end = start + n;
+    if (start != p->chunk.end) /* else the rest of the last chunk goes on in the new one */
+        p->chunk.next = start;
+    p->chunk.end = start + n;
     return true;
 }
 
 void h264_coeff_blocks_return(struct mb_parser *p)
 {
-    uint32_t end = p->coeff_block_end;
-    if (p->coeff_block_next < end)
+    uint32_t end = p->chunk.end;
+    if (p->chunk.next < end)
         atomic_compare_exchange_strong_explicit(&p->pic->arrays.coeff_block_count, &end,
-                                                p->coeff_block_next, memory_order_relaxed,
+                                                p->chunk.next, memory_order_relaxed,
                                                 memory_order_relaxed);
 }
 

@@ -22,34 +22,35 @@ const struct mb_edge h264_edge_none[2] = {
 static inline void set_neighbours(struct mb_parser *p, bool a, bool b, unsigned c, unsigned d)
 {
     unsigned avail, left = p->mb_x > 0, top = p->addr >= p->mb_width;
-    p->a = p->a_lower = a ? &p->line[p->mb_x - 1] : &h264_edge_none[0];
-    p->b = b ? &p->line[p->mb_x] : &h264_edge_none[0];
-    avail = h264_edge_serves_intra(p, p->a->flags) * REC_AVAIL_A;
-    avail |= h264_edge_serves_intra(p, p->b->flags) * REC_AVAIL_B;
+    p->near.a = p->near.a_lower = a ? &p->line.edges[p->mb_x - 1] : &h264_edge_none[0];
+    p->near.b = b ? &p->line.edges[p->mb_x] : &h264_edge_none[0];
+    avail = h264_edge_serves_intra(p, p->near.a->flags) * REC_AVAIL_A;
+    avail |= h264_edge_serves_intra(p, p->near.b->flags) * REC_AVAIL_B;
     avail |= h264_edge_serves_intra(p, c) * REC_AVAIL_C;
     avail |= h264_edge_serves_intra(p, d) * REC_AVAIL_D;
     p->intra_avail = (uint8_t)avail;
-    if (p->deblock_idc == 2) { /* within the slice */
+    if (p->format.deblock_idc == 2) { /* within the slice */
         left = a;
         top = b;
     }
-    p->deblock = (uint8_t)(p->deblock_idc == 1 ? 0
-                                               : REC_DEBLOCK_INTERNAL | left * REC_DEBLOCK_LEFT |
-                                                     top * REC_DEBLOCK_TOP);
+    p->deblock =
+        (uint8_t)(p->format.deblock_idc == 1
+                      ? 0
+                      : REC_DEBLOCK_INTERNAL | left * REC_DEBLOCK_LEFT | top * REC_DEBLOCK_TOP);
 }
 
 static __attribute__((noinline)) void find_in_group(struct mb_parser *p)
 {
     uint32_t w = p->mb_width, x = p->mb_x, addr = p->addr;
-    const uint32_t *at = p->line_addr;
+    const uint32_t *at = p->line.addr;
     bool left = x > 0, right = x + 1 < w, above = addr >= w;
     unsigned d = 0;
     if (left && above) /* still in the line, where A is of another slice */
-        d = at[x - 1] == addr - w - 1   ? p->line[x - 1].flags
-            : p->d_addr == addr - w - 1 ? p->d_flags
-                                        : 0;
+        d = at[x - 1] == addr - w - 1        ? p->line.edges[x - 1].flags
+            : p->near.d_addr == addr - w - 1 ? p->near.d_flags
+                                             : 0;
     set_neighbours(p, left && at[x - 1] == addr - 1, above && at[x] == addr - w,
-                   right && above && at[x + 1] == addr - w + 1 ? p->line[x + 1].flags : 0, d);
+                   right && above && at[x + 1] == addr - w + 1 ? p->line.edges[x + 1].flags : 0, d);
 }
 
 /* Neighbours, availability for intra prediction (8.3.1.2) and the edges that deblocking visits
@@ -64,21 +65,21 @@ void h264_neighbours_find(struct mb_parser *p)
     if (p->groups)
         find_in_group(p);
     else
-        set_neighbours(p, x > 0 && since >= 1, since >= w, c ? p->line[x + 1].flags : 0,
-                       d ? p->d_flags : 0);
+        set_neighbours(p, x > 0 && since >= 1, since >= w, c ? p->line.edges[x + 1].flags : 0,
+                       d ? p->near.d_flags : 0);
 }
 
 /* The macroblock is complete: its edge takes the place of the one above. */
 void h264_neighbours_publish(struct mb_parser *p)
 {
-    struct mb_edge *slot = &p->line[p->mb_x];
-    p->d_flags = slot->flags;
+    struct mb_edge *slot = &p->line.edges[p->mb_x];
+    p->near.d_flags = slot->flags;
     *slot = p->edge;
 }
 
 void h264_neighbours_publish_group(struct mb_parser *p)
 {
     h264_neighbours_publish(p);
-    p->d_addr = p->line_addr[p->mb_x];
-    p->line_addr[p->mb_x] = p->addr;
+    p->near.d_addr = p->line.addr[p->mb_x];
+    p->line.addr[p->mb_x] = p->addr;
 }

@@ -50,17 +50,17 @@ void h264_mbaff_select(struct mb_parser *p, unsigned bottom, unsigned field)
     p->addr = (p->addr & ~1u) | bottom;
     p->index = ((p->addr >> 1) / p->mb_width * 2 + bottom) * p->mb_width + p->mb_x;
     if (!a) {
-        p->a = p->a_lower = &h264_edge_none[0];
+        p->near.a = p->near.a_lower = &h264_edge_none[0];
     } else if (a->field == field) {
-        p->a = p->a_lower = &a->mb[bottom];
+        p->near.a = p->near.a_lower = &a->mb[bottom];
     } else {
-        p->a = &a->mb[0];
-        p->a_lower = &a->mb[field];
+        p->near.a = &a->mb[0];
+        p->near.a_lower = &a->mb[field];
     }
     if (!field && bottom)
-        p->b = &m->cur.mb[0];
+        p->near.b = &m->cur.mb[0];
     else
-        p->b = m->b ? &m->b->mb[row_above(p, m->b->field)] : &h264_edge_none[0];
+        p->near.b = m->b ? &m->b->mb[row_above(p, m->b->field)] : &h264_edge_none[0];
 }
 
 /* Availability of the left column: a frame macroblock sees both macroblocks of a field pair in
@@ -139,9 +139,9 @@ static void mix_component(struct mb_parser *p, unsigned c, unsigned w, unsigned 
     struct mb_edge *e = &p->mbaff.mixed[0];
     e->cbf[c] = 0;
     for (unsigned y = 0; y < h; y++) {
-        const struct mb_edge *from = y < h / 2 ? p->a : p->a_lower;
+        const struct mb_edge *from = y < h / 2 ? p->near.a : p->near.a_lower;
         unsigned row = row_left(p, y, h);
-        if (p->cabac_mode)
+        if (p->format.cabac_mode)
             e->cbf[c] |= (from->cbf[c] >> CBF_BIT(w - 1, row) & 1) << CBF_BIT(w - 1, y);
         else
             e->u.total.right[c][y] = from->u.total.right[c][row];
@@ -153,38 +153,39 @@ static void mix_left(struct mb_parser *p)
     struct mb_edge *e = &p->mbaff.mixed[0];
     /* quadrants */
     unsigned upper = 1 + (row_left(p, 0, 4) & 2), lower = 1 + (row_left(p, 2, 4) & 2);
-    unsigned refs[2] = {refs_seen(p, p->mbaff.a, p->a), refs_seen(p, p->mbaff.a, p->a_lower)},
-             chroma_w = p->chroma_blocks == 16 ? 4 : 2;
+    unsigned refs[2] = {refs_seen(p, p->mbaff.a, p->near.a),
+                        refs_seen(p, p->mbaff.a, p->near.a_lower)},
+             chroma_w = p->format.chroma_blocks == 16 ? 4 : 2;
 
-    *e = *p->a;
-    e->cbp = (uint8_t)((p->a->cbp & 0xf0) | (p->a->cbp >> upper & 1) << 1 |
-                       (p->a_lower->cbp >> lower & 1) << 3);
+    *e = *p->near.a;
+    e->cbp = (uint8_t)((p->near.a->cbp & 0xf0) | (p->near.a->cbp >> upper & 1) << 1 |
+                       (p->near.a_lower->cbp >> lower & 1) << 3);
     e->ref_gt0 = 0;
     for (unsigned list = 0; list < 2; list++)
         e->ref_gt0 |= (uint8_t)((refs[0] >> (list * 4 + upper) & 1) << (list * 4 + 1) |
                                 (refs[1] >> (list * 4 + lower) & 1) << (list * 4 + 3));
     for (unsigned y = 0; y < 4; y++) {
-        const struct mb_edge *from = y < 2 ? p->a : p->a_lower;
+        const struct mb_edge *from = y < 2 ? p->near.a : p->near.a_lower;
         unsigned row = row_left(p, y, 4);
         e->mode_right[y] = from->mode_right[row];
-        for (unsigned list = 0; list < 2 && p->cabac_mode; list++)
+        for (unsigned list = 0; list < 2 && p->format.cabac_mode; list++)
             mix_mvd(p, from->u.mvd.right[list][row], e->u.mvd.right[list][y]);
     }
     mix_component(p, 0, 4, 4);
-    for (unsigned c = 1; c < 3 && p->chroma_blocks; c++)
-        mix_component(p, c, chroma_w, p->chroma_blocks / chroma_w);
-    p->a = e;
+    for (unsigned c = 1; c < 3 && p->format.chroma_blocks; c++)
+        mix_component(p, c, chroma_w, p->format.chroma_blocks / chroma_w);
+    p->near.a = e;
 }
 
 static void mix_above(struct mb_parser *p)
 {
     struct mb_edge *e = &p->mbaff.mixed[1];
-    *e = *p->b;
-    e->ref_gt0 = (uint8_t)refs_seen(p, p->mbaff.b, p->b);
-    for (unsigned list = 0; list < 2 && p->cabac_mode; list++)
+    *e = *p->near.b;
+    e->ref_gt0 = (uint8_t)refs_seen(p, p->mbaff.b, p->near.b);
+    for (unsigned list = 0; list < 2 && p->format.cabac_mode; list++)
         for (unsigned x = 0; x < 4; x++)
-            mix_mvd(p, p->b->u.mvd.bottom[list][x], e->u.mvd.bottom[list][x]);
-    p->b = e;
+            mix_mvd(p, p->near.b->u.mvd.bottom[list][x], e->u.mvd.bottom[list][x]);
+    p->near.b = e;
 }
 
 /* After h264_mbaff_select: all that the macroblock's syntax needs. */
@@ -192,7 +193,7 @@ void h264_mbaff_find(struct mb_parser *p)
 {
     struct mb_mbaff *m = &p->mbaff;
     unsigned avail = avail_left(p);
-    if (h264_edge_serves_intra(p, p->b->flags))
+    if (h264_edge_serves_intra(p, p->near.b->flags))
         avail |= REC_AVAIL_B;
     if (h264_edge_serves_intra(p, flags_c(p)))
         avail |= REC_AVAIL_C;

@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parse
     uint8_t at[64];
     unsigned n = 0, i;
 
-    if (p->chroma_array_type == 3 && !h264_cabac_decide(e, cx->cbf + cbf_inc))
+    if (p->format.chroma_array_type == 3 && !h264_cabac_decide(e, cx->cbf + cbf_inc))
         return 0;
     h264_cabac_fill(e);
     /* the next contexts are found before it is known where this one leads */
@@ -155,8 +155,8 @@ static inline __attribute__((always_inline)) int NAME(block_8x8)(struct mb_parse
 static uint32_t NAME(cbf_grid)(const struct mb_parser *p, unsigned c, unsigned w, unsigned h)
 {
     bool intra = p->mb->kind != REC_MB_INTER;
-    return (h264_neighbour_cbf(p->a, intra)->cbf[c] >> w & CBF_LEFT) |
-           (h264_neighbour_cbf(p->b, intra)->cbf[c] >> 5 * h & CBF_TOP);
+    return (h264_neighbour_cbf(p->near.a, intra)->cbf[c] >> w & CBF_LEFT) |
+           (h264_neighbour_cbf(p->near.b, intra)->cbf[c] >> 5 * h & CBF_TOP);
 }
 
 /* For an 8x8 block a neighbour with 4x4 blocks has no transBlockN: its coded_block_flag counts as 0
@@ -169,15 +169,16 @@ static inline bool NAME(lacks_8x8)(const struct mb_edge *n)
 static uint32_t NAME(cbf_8x8_mask)(const struct mb_parser *p)
 {
     uint32_t upper = CBF_LEFT & ((1u << CBF_BIT(-1, 2)) - 1);
-    return (NAME(lacks_8x8)(p->a) ? 0 : upper) |
-           (NAME(lacks_8x8)(p->a_lower) ? 0 : CBF_LEFT & ~upper) |
-           (NAME(lacks_8x8)(p->b) ? 0 : CBF_TOP);
+    return (NAME(lacks_8x8)(p->near.a) ? 0 : upper) |
+           (NAME(lacks_8x8)(p->near.a_lower) ? 0 : CBF_LEFT & ~upper) |
+           (NAME(lacks_8x8)(p->near.b) ? 0 : CBF_TOP);
 }
 
 static unsigned NAME(cbf_dc_inc)(const struct mb_parser *p, unsigned c)
 {
     bool intra = p->mb->kind != REC_MB_INTER;
-    unsigned a = h264_neighbour_cbf(p->a, intra)->flags, b = h264_neighbour_cbf(p->b, intra)->flags;
+    unsigned a = h264_neighbour_cbf(p->near.a, intra)->flags,
+             b = h264_neighbour_cbf(p->near.b, intra)->flags;
     return !!(a & EDGE_CBF_DC << c) + 2 * !!(b & EDGE_CBF_DC << c);
 }
 
@@ -278,7 +279,7 @@ static bool NAME(luma_cabac)(struct mb_parser *p, unsigned c)
 /* 4:2:0 and 4:2:2: DC of both components comes before the AC of both. */
 static bool NAME(chroma_cabac)(struct mb_parser *p)
 {
-    unsigned blocks = p->chroma_blocks;
+    unsigned blocks = p->format.chroma_blocks;
     struct NAME(contexts) dc_cx = NAME(category)(p, 3), ac_cx = NAME(category)(p, 4);
     const uint8_t *scan = h264_scan_4x4[p->field] + 1;
     COEFF dc[2][8] = {{0}};
@@ -318,7 +319,7 @@ bool NAME(h264_residual_cabac)(struct mb_parser *p)
     if (!NAME(luma_cabac)(p, 0))
         return false;
     NAME(record_nonzero)(p);
-    if (p->chroma_array_type == 3)
+    if (p->format.chroma_array_type == 3)
         return NAME(luma_cabac)(p, 1) && NAME(luma_cabac)(p, 2);
     return !(p->cbp & 0x30) || NAME(chroma_cabac)(p);
 }

@@ -97,7 +97,8 @@ bool NAME(h264_cavlc_levels)(struct h264_bits *b, unsigned token, unsigned max_c
 static inline enum h264_nc_class NAME(nc_class)(const struct mb_parser *p, const uint8_t *total,
                                                 unsigned x, unsigned y)
 {
-    unsigned shift = (x || p->a->flags & EDGE_AVAILABLE) && (y || p->b->flags & EDGE_AVAILABLE);
+    unsigned shift =
+        (x || p->near.a->flags & EDGE_AVAILABLE) && (y || p->near.b->flags & EDGE_AVAILABLE);
     const uint8_t *at = total + GRID((int)x, (int)y);
     return h264_cavlc_nc_class((at[-1] + at[-GRID_ROW] + shift) >> shift);
 }
@@ -127,16 +128,16 @@ static inline int NAME(block_cavlc)(struct mb_parser *p, enum h264_nc_class colu
  * to the edge. */
 static void NAME(total_begin)(struct mb_parser *p, unsigned c)
 {
-    uint8_t *total = p->total[c];
+    uint8_t *total = p->grid.total[c];
     memset(total, 0, GRID_SIZE);
-    memcpy(total + GRID(0, -1), p->b->u.total.bottom[c], 4);
+    memcpy(total + GRID(0, -1), p->near.b->u.total.bottom[c], 4);
     for (int y = 0; y < 4; y++)
-        total[GRID(-1, y)] = p->a->u.total.right[c][y];
+        total[GRID(-1, y)] = p->near.a->u.total.right[c][y];
 }
 
 static void NAME(total_end)(struct mb_parser *p, unsigned c, int w, int h)
 {
-    const uint8_t *total = p->total[c];
+    const uint8_t *total = p->grid.total[c];
     memcpy(p->edge.u.total.bottom[c], total + GRID(0, h - 1), 4);
     for (int y = 0; y < h; y++)
         p->edge.u.total.right[c][y] = total[GRID(w - 1, y)];
@@ -173,7 +174,7 @@ static bool NAME(luma_cavlc)(struct mb_parser *p, unsigned c)
 {
     unsigned i16 = p->mb->kind == REC_MB_INTRA_16X16, coded = 0;
     const uint8_t *scan = h264_scan_4x4[p->field] + i16;
-    uint8_t *total = p->total[c];
+    uint8_t *total = p->grid.total[c];
     COEFF *coeff_blocks = NULL;
 
     NAME(total_begin)(p, c);
@@ -218,7 +219,7 @@ static bool NAME(luma_cavlc)(struct mb_parser *p, unsigned c)
 static bool NAME(chroma_cavlc)(struct mb_parser *p)
 {
     static const uint8_t identity[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    unsigned blocks = p->chroma_blocks;
+    unsigned blocks = p->format.chroma_blocks;
     enum h264_nc_class dc_class = blocks == 4 ? H264_NC_CHROMA_DC_420 : H264_NC_CHROMA_DC_422;
     const uint8_t *scan = h264_scan_4x4[p->field] + 1;
     COEFF dc[2][8] = {{0}};
@@ -234,7 +235,7 @@ static bool NAME(chroma_cavlc)(struct mb_parser *p)
         COEFF *coeff_blocks = got[c - 1] ? NAME(take_chroma_dc)(p, dc[c - 1]) : NULL;
 
         if (p->cbp & 0x20) {
-            uint8_t *total = p->total[c];
+            uint8_t *total = p->grid.total[c];
             NAME(total_begin)(p, c);
             for (unsigned blk = 0; blk < blocks; blk++) {
                 unsigned x = blk & 1, y = blk >> 1;
@@ -257,7 +258,7 @@ bool NAME(h264_residual_cavlc)(struct mb_parser *p)
     if (!NAME(luma_cavlc)(p, 0))
         return false;
     NAME(record_nonzero)(p);
-    if (p->chroma_array_type == 3)
+    if (p->format.chroma_array_type == 3)
         return NAME(luma_cavlc)(p, 1) && NAME(luma_cavlc)(p, 2);
     return !(p->cbp & 0x30) || NAME(chroma_cavlc)(p);
 }

@@ -10,9 +10,9 @@
 static inline __attribute__((always_inline)) COEFF *NAME(new_blocks)(struct mb_parser *p,
                                                                      unsigned n)
 {
-    COEFF *coeff_block = (COEFF *)p->coeffs + (size_t)p->coeff_block_next * 16;
+    COEFF *coeff_block = (COEFF *)p->to.coeffs + (size_t)p->chunk.next * 16;
 
-    p->coeff_block_next += n;
+    p->chunk.next += n;
     /* one memset of all would be a call, or a loop whose end is badly foreseen */
     for (unsigned i = 0; i < n; i++)
         memset(coeff_block + i * 16, 0, 16 * sizeof(COEFF));
@@ -33,7 +33,7 @@ static COEFF *NAME(take_luma_dc)(struct mb_parser *p, const COEFF dc[16])
 /* Chroma DC levels in the order of the stream (8.5.11.1). */
 static COEFF *NAME(take_chroma_dc)(struct mb_parser *p, const COEFF *dc)
 {
-    unsigned blocks = p->chroma_blocks;
+    unsigned blocks = p->format.chroma_blocks;
     COEFF *coeff_block = NAME(new_blocks)(p, blocks);
 
     for (unsigned i = 0; i < blocks; i++)

@@ -47,7 +47,7 @@ static void skipped_edge(const struct mb_parser *p, struct mb_edge *edge)
 {
     int8_t mode = p->pps->constrained_intra_pred_flag ? MODE_NONE : 2;
     memset(edge, 0, sizeof(*edge));
-    edge->flags = EDGE_AVAILABLE | (p->slice_type == H264_B ? 0 : EDGE_NOT_DIRECT);
+    edge->flags = EDGE_AVAILABLE | (p->format.slice_type == H264_B ? 0 : EDGE_NOT_DIRECT);
     memset(edge->mode_right, mode, sizeof(edge->mode_right));
     memset(edge->mode_bottom, mode, sizeof(edge->mode_bottom));
 }
@@ -56,15 +56,15 @@ static void skipped_edge(const struct mb_parser *p, struct mb_edge *edge)
 static void line_begin(struct mb_parser *p, void *line)
 {
     p->mbaff.line = line;
-    p->line = line;
-    p->line_addr = (uint32_t *)(p->line + p->mb_width);
-    p->d_flags = 0;
-    p->d_addr = ADDR_NONE;
+    p->line.edges = line;
+    p->line.addr = (uint32_t *)(p->line.edges + p->mb_width);
+    p->near.d_flags = 0;
+    p->near.d_addr = ADDR_NONE;
     p->mbaff.replaced.pair = ADDR_NONE;
-    for (uint32_t x = 0; x < p->mb_width && p->mbaff_frame; x++)
+    for (uint32_t x = 0; x < p->mb_width && p->format.mbaff_frame; x++)
         p->mbaff.line[x].pair = ADDR_NONE;
-    if (p->groups && !p->mbaff_frame)
-        memset(p->line_addr, 0xff, p->mb_width * sizeof(*p->line_addr));
+    if (p->groups && !p->format.mbaff_frame)
+        memset(p->line.addr, 0xff, p->mb_width * sizeof(*p->line.addr));
 }
 
 /* Which neighbours serve intra prediction. SI macroblocks do not where intra prediction is
@@ -72,8 +72,8 @@ static void line_begin(struct mb_parser *p, void *line)
 static void intra_begin(struct mb_parser *p)
 {
     bool constrained = p->pps->constrained_intra_pred_flag;
-    p->avail_need = constrained ? EDGE_INTRA : EDGE_AVAILABLE;
-    p->avail_mask = p->avail_need | (constrained && p->si_slice ? EDGE_SI : 0);
+    p->format.avail_need = constrained ? EDGE_INTRA : EDGE_AVAILABLE;
+    p->format.avail_mask = p->format.avail_need | (constrained && p->format.si_slice ? EDGE_SI : 0);
 }
 
 static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *line)
@@ -83,10 +83,10 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     unsigned type = slice->hdr.type;
     p->slice = slice;
     p->pic = slice->pic;
-    p->mbs = p->pic->arrays.mbs;
-    p->motions = p->pic->arrays.motion;
-    p->syntaxes = p->pic->arrays.syntax;
-    p->coeffs = p->pic->arrays.coeffs;
+    p->to.mbs = p->pic->arrays.mbs;
+    p->to.motions = p->pic->arrays.motion;
+    p->to.syntaxes = p->pic->arrays.syntax;
+    p->to.coeffs = p->pic->arrays.coeffs;
     p->slice_index = slice->index;
     p->mbs_decoded = 0;
     p->sps = sps;
@@ -94,39 +94,40 @@ static void parser_begin(struct mb_parser *p, struct h264_slice *slice, void *li
     p->mb_width = p->pic->mb_width;
     p->first_mb = slice->hdr.first_mb;
     p->end_mb = slice->end_mb < p->pic->mb_count ? slice->end_mb : p->pic->mb_count;
-    p->cabac_mode = p->pps->entropy_coding_mode_flag;
-    p->slice_type = (uint8_t)(type == H264_SP ? H264_P : type == H264_SI ? H264_I : type);
-    p->si_slice = type == H264_SI;
+    p->format.cabac_mode = p->pps->entropy_coding_mode_flag;
+    p->format.slice_type = (uint8_t)(type == H264_SP ? H264_P : type == H264_SI ? H264_I : type);
+    p->format.si_slice = type == H264_SI;
     /* no profile has it with CABAC */
-    p->partitioned = slice->hdr.nal_unit_type == H264_NAL_PARTITION_A && !p->cabac_mode;
-    p->mbaff_frame = p->pic->mbaff;
+    p->format.partitioned =
+        slice->hdr.nal_unit_type == H264_NAL_PARTITION_A && !p->format.cabac_mode;
+    p->format.mbaff_frame = p->pic->mbaff;
     p->groups = slice->slice_group_map;
-    p->plain = !p->mbaff_frame && !p->groups;
-    p->chroma_array_type = (uint8_t)h264_chroma_array_type(sps);
-    p->chroma_blocks = chroma_blocks[p->chroma_array_type & 3];
-    p->wide = h264_coeff_bytes(sps) == 4;
+    p->format.plain = !p->format.mbaff_frame && !p->groups;
+    p->format.chroma_array_type = (uint8_t)h264_chroma_array_type(sps);
+    p->format.chroma_blocks = chroma_blocks[p->format.chroma_array_type & 3];
+    p->format.wide = h264_coeff_bytes(sps) == 4;
     p->field = slice->hdr.field_pic_flag;
-    p->deblock_idc = slice->hdr.disable_deblocking_filter_idc;
+    p->format.deblock_idc = slice->hdr.disable_deblocking_filter_idc;
     p->num_ref[0] = slice->hdr.num_ref[0];
     p->num_ref[1] = slice->hdr.num_ref[1];
-    p->qp_bd_offset[0] = 6 * (sps->bit_depth[0] - 8);
-    p->qp_bd_offset[1] = 6 * (sps->bit_depth[1] - 8);
-    p->coeff_blocks_per_mb = h264_coeff_blocks_per_mb(sps);
-    p->coeff_block_next = p->coeff_block_end = 0;
-    p->addr = p->first_mb & ~(uint32_t)p->mbaff_frame;
-    p->mb_x = (p->addr >> p->mbaff_frame) % p->mb_width;
+    p->format.qp_bd_offset[0] = 6 * (sps->bit_depth[0] - 8);
+    p->format.qp_bd_offset[1] = 6 * (sps->bit_depth[1] - 8);
+    p->chunk.per_mb = h264_coeff_blocks_per_mb(sps);
+    p->chunk.next = p->chunk.end = 0;
+    p->addr = p->first_mb & ~(uint32_t)p->format.mbaff_frame;
+    p->mb_x = (p->addr >> p->format.mbaff_frame) % p->mb_width;
     p->last_delta = 0;
     p->lost_partition = false;
     line_begin(p, line);
     intra_begin(p);
     h264_set_qp(p, slice->hdr.qp);
-    skipped_edge(p, &p->skipped);
+    skipped_edge(p, &p->line.skipped);
 }
 
 static inline void next_macroblock(struct mb_parser *p)
 {
     p->mbs_decoded++;
-    if (p->plain)
+    if (p->format.plain)
         mb_next_in_row(p, 1);
     else
         h264_next_in_group(p, 1);
@@ -136,7 +137,7 @@ static int slice_data_cavlc(struct mb_parser *p)
 {
     struct h264_bits *b = &p->bits;
     do {
-        if (p->slice_type != H264_I) {
+        if (p->format.slice_type != H264_I) {
             uint32_t run = h264_bits_ue(b); /* mb_skip_run */
             if (run > p->end_mb - p->addr || h264_bits_overrun(b))
                 return H264_ERR_DATA;
@@ -166,7 +167,7 @@ static int slice_data_cabac(struct mb_parser *p)
         if (p->addr >= p->end_mb)
             return H264_ERR_DATA;
         h264_neighbours_find(p);
-        if (p->slice_type != H264_I && h264_cabac_mb_skip_flag(p)) {
+        if (p->format.slice_type != H264_I && h264_cabac_mb_skip_flag(p)) {
             if (h264_cabac_overrun(&p->cabac.e))
                 return H264_ERR_DATA;
             h264_macroblock_skip(p);
@@ -180,16 +181,17 @@ static int slice_data_cabac(struct mb_parser *p)
 
 static int slice_data(struct mb_parser *p)
 {
-    if (p->cabac_mode) {
+    if (p->format.cabac_mode) {
         struct h264_cabac *c = &p->cabac;
         size_t start = h264_bits_byte_pos(&p->bits); /* after cabac_alignment_one_bit */
-        unsigned contexts = p->chroma_array_type == 3 ? H264_CABAC_CONTEXTS : 460;
-        h264_cabac_init_contexts(c, p->slice_type == H264_I ? 0 : 1 + p->slice->hdr.cabac_init_idc,
-                                 p->qp, contexts);
+        unsigned contexts = p->format.chroma_array_type == 3 ? H264_CABAC_CONTEXTS : 460;
+        h264_cabac_init_contexts(
+            c, p->format.slice_type == H264_I ? 0 : 1 + p->slice->hdr.cabac_init_idc, p->qp,
+            contexts);
         h264_cabac_start(&c->e, p->bits.data + start, p->bits.data + p->bits.size);
-        return p->mbaff_frame ? h264_slice_data_mbaff_cabac(p) : slice_data_cabac(p);
+        return p->format.mbaff_frame ? h264_slice_data_mbaff_cabac(p) : slice_data_cabac(p);
     }
-    return p->mbaff_frame ? h264_slice_data_mbaff_cavlc(p) : slice_data_cavlc(p);
+    return p->format.mbaff_frame ? h264_slice_data_mbaff_cavlc(p) : slice_data_cavlc(p);
 }
 
 /* One NAL unit into the scratch at *at; a reader of its slice data, or one without data where the
@@ -227,7 +229,7 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
     begin_bits(scratch, slice->nal, slice->nal_size, slice->data_bit_offset, &at, &p->bits);
     if (slice->data_bit_offset >= p->bits.end)
         return H264_ERR_TRUNCATED;
-    if (p->partitioned) {
+    if (p->format.partitioned) {
         begin_bits(scratch, slice->nal_b, b_size, slice->data_bit_offset_b, &at, &p->part[0]);
         begin_bits(scratch, slice->nal_c, c_size, slice->data_bit_offset_c, &at, &p->part[1]);
     }

@@ -26,7 +26,7 @@ struct skip_run {
 /* Whether the next macroblock is skipped. */
 static bool next_is_skipped(struct mb_parser *p, struct skip_run *run)
 {
-    if (p->slice_type == H264_I)
+    if (p->format.slice_type == H264_I)
         return false;
     if (!run->known) {
         run->left = h264_bits_ue(&p->bits);
@@ -88,12 +88,12 @@ int h264_slice_data_mbaff_cavlc(struct mb_parser *p)
 
 static int pair_cabac(struct mb_parser *p)
 {
-    bool inter = p->slice_type != H264_I, skipped[2] = {false, false};
+    bool inter = p->format.slice_type != H264_I, skipped[2] = {false, false};
     unsigned field = p->mbaff.inferred;
     h264_mbaff_select(p, 0, field);
     if (inter && h264_cabac_mb_skip_flag(p)) {
         skipped[0] = true;
-        p->mbaff.cur.mb[0] = p->skipped;
+        p->mbaff.cur.mb[0] = p->line.skipped;
         h264_mbaff_select(p, 1, field);
         skipped[1] = h264_cabac_mb_skip_flag(p);
     }

@@ -137,10 +137,10 @@ static void setup(struct frame *f, bool cabac, const bool pair_frame[4])
     p->mb_width = 3;
     p->mb_x = 1;
     p->addr = 8;
-    p->mbaff_frame = 1;
-    p->cabac_mode = cabac;
-    p->chroma_blocks = 4;
-    p->avail_mask = p->avail_need = EDGE_INTRA;
+    p->format.mbaff_frame = 1;
+    p->format.cabac_mode = cabac;
+    p->format.chroma_blocks = 4;
+    p->format.avail_mask = p->format.avail_need = EDGE_INTRA;
     p->mbaff.line = f->line;
     for (int pair = PAIR_A; pair <= PAIR_C; pair++) {
         struct mb_pair *at = &f->line[line_place[pair]];
@@ -179,16 +179,16 @@ static void check_blocks(bool frame, bool top, const bool pair_frame[4])
     find(&f, frame, top);
     for (int y = 0; y < 4; y++) {
         at = look_up(LOC_A, frame, top, pair_frame, 4 * y, 16);
-        assert_int_equal(f.p.a->mode_right[y], mark(at.pair, at.mb, at.y / 4));
-        assert_int_equal(f.p.a->u.total.right[0][y], mark(at.pair, at.mb, at.y / 4));
+        assert_int_equal(f.p.near.a->mode_right[y], mark(at.pair, at.mb, at.y / 4));
+        assert_int_equal(f.p.near.a->u.total.right[0][y], mark(at.pair, at.mb, at.y / 4));
     }
     for (int y = 0; y < 2; y++) {
         at = look_up(LOC_A, frame, top, pair_frame, 4 * y, 8);
-        assert_int_equal(f.p.a->u.total.right[1][y], mark(at.pair, at.mb, at.y / 4));
+        assert_int_equal(f.p.near.a->u.total.right[1][y], mark(at.pair, at.mb, at.y / 4));
     }
     at = look_up(LOC_B, frame, top, pair_frame, -1, 16);
     for (int x = 0; x < 4; x++)
-        assert_int_equal(f.p.b->mode_bottom[x], mark(at.pair, at.mb, 3));
+        assert_int_equal(f.p.near.b->mode_bottom[x], mark(at.pair, at.mb, 3));
     assert_int_equal(f.p.index, (top ? 2 : 3) * 3 + 1);
 }
 
@@ -203,17 +203,17 @@ static void check_mvd(bool frame, bool top, const bool pair_frame[4])
         unsigned v;
         at = look_up(LOC_A, frame, top, pair_frame, 4 * y, 16);
         v = mark(at.pair, at.mb, at.y / 4);
-        assert_int_equal(f.p.a->u.mvd.right[1][y][0], v);
-        assert_int_equal(f.p.a->u.mvd.right[1][y][1], pair_frame[PAIR_A] == frame ? v
-                                                      : frame                     ? v * 2
-                                                                                  : v / 2);
+        assert_int_equal(f.p.near.a->u.mvd.right[1][y][0], v);
+        assert_int_equal(f.p.near.a->u.mvd.right[1][y][1], pair_frame[PAIR_A] == frame ? v
+                                                           : frame                     ? v * 2
+                                                                                       : v / 2);
     }
     at = look_up(LOC_B, frame, top, pair_frame, -1, 16);
     if (at.pair == PAIR_B) {
         unsigned v = mark(at.pair, at.mb, 3);
-        assert_int_equal(f.p.b->u.mvd.bottom[0][2][1], pair_frame[PAIR_B] == frame ? v
-                                                       : frame                     ? v * 2
-                                                                                   : v / 2);
+        assert_int_equal(f.p.near.b->u.mvd.bottom[0][2][1], pair_frame[PAIR_B] == frame ? v
+                                                            : frame                     ? v * 2
+                                                                                        : v / 2);
     }
 }
 
@@ -284,8 +284,8 @@ static void test_ref_idx(void **state)
             f.line[0].ref_gt1[mb] = f.line[1].ref_gt1[mb] = 0;
         }
         find(&f, frame, true);
-        assert_int_equal(f.p.a->ref_gt0 & 0xaa, frame ? 0 : 0xaa);
-        assert_int_equal(f.p.b->ref_gt0 & 0xcc, frame ? 0 : 0xcc);
+        assert_int_equal(f.p.near.a->ref_gt0 & 0xaa, frame ? 0 : 0xaa);
+        assert_int_equal(f.p.near.b->ref_gt0 & 0xcc, frame ? 0 : 0xcc);
         assert_int_equal(f.p.mbaff.inferred, frame);
     }
 }

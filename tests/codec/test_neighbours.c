@@ -34,7 +34,7 @@ struct walk {
 /* Unit: a macroblock, or a pair. */
 static bool same_slice(const struct walk *w, uint32_t first, uint32_t unit, int x, int y)
 {
-    uint32_t step = 1u << w->p.mbaff_frame;
+    uint32_t step = 1u << w->p.format.mbaff_frame;
     uint32_t other = (uint32_t)(y * WIDTH + x);
     if (x < 0 || x >= WIDTH || y < 0)
         return false;
@@ -64,24 +64,24 @@ static void begin(struct walk *w, bool mbaff, uint32_t groups, uint32_t *state)
     p->slice = &w->slice;
     p->pps = &w->pps;
     p->mb_width = WIDTH;
-    p->mbaff_frame = mbaff;
+    p->format.mbaff_frame = mbaff;
     p->groups = w->map;
-    p->line = w->line;
-    p->line_addr = w->line_addr;
+    p->line.edges = w->line;
+    p->line.addr = w->line_addr;
     p->mbaff.line = w->pairs;
     p->end_mb = COUNT << mbaff;
-    p->avail_mask = p->avail_need = EDGE_AVAILABLE;
+    p->format.avail_mask = p->format.avail_need = EDGE_AVAILABLE;
 }
 
 static void begin_slice(struct walk *w, uint32_t first)
 {
     struct mb_parser *p = &w->p;
     memset(w->line_addr, 0xff, sizeof(w->line_addr));
-    p->d_addr = ADDR_NONE;
+    p->near.d_addr = ADDR_NONE;
     p->mbaff.replaced.pair = ADDR_NONE;
     for (int x = 0; x < WIDTH; x++)
         w->pairs[x].pair = ADDR_NONE;
-    p->first_mb = p->addr = first << p->mbaff_frame;
+    p->first_mb = p->addr = first << p->format.mbaff_frame;
     p->mb_x = first % WIDTH;
     p->edge.flags = EDGE_AVAILABLE;
 }
@@ -89,7 +89,7 @@ static void begin_slice(struct walk *w, uint32_t first)
 static void visit(struct walk *w, uint32_t first)
 {
     struct mb_parser *p = &w->p;
-    if (!p->mbaff_frame) {
+    if (!p->format.mbaff_frame) {
         h264_neighbours_find(p);
         assert_int_equal(p->intra_avail, expected(w, first, p->addr));
         h264_neighbours_publish_group(p);
@@ -107,7 +107,7 @@ static void visit(struct walk *w, uint32_t first)
 /* All macroblocks of a group, in slices of random length. */
 static void walk_group(struct walk *w, uint8_t group, uint32_t *state)
 {
-    uint32_t first = 0, step = 1u << w->p.mbaff_frame;
+    uint32_t first = 0, step = 1u << w->p.format.mbaff_frame;
     bool open = false;
     for (uint32_t unit = 0; unit < COUNT; unit++) {
         if (w->map[unit * step] != group)
