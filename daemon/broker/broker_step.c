@@ -23,6 +23,7 @@ static void clients_leave(struct broker *b)
     for (struct broker_stream *s = b->streams; s; s = s->next)
         if (s->client->closing)
             stream_close(s);
+    asks_drop(b); /* also those of streams that were closed one by one */
 }
 
 /* Tells the client of an end when no announced frame waits any more. The client knows a probe, and

@@ -298,7 +298,7 @@ def service(args, clip):
     config, path, notify = (args.folder + "/service.yaml", args.folder + "/service.sock",
                             args.folder + "/notify")
     group = grp.getgrgid(os.getgid()).gr_name
-    open(config, "w").write(f"version: 1\nthreads: 3\nbatch: 2\nlisten: "
+    open(config, "w").write(f"version: 1\nthreads: 3\ndebug: {{batch: 2, wavefront: 1}}\nlisten: "
                             f"{{unix: {{path: \"{path}\", mode: 0600, group: {group}}}}}\n"
                             f"sources:\n  cam: {{uri: \"sim://{clip}\"}}\n")
     heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -309,7 +309,7 @@ def service(args, clip):
     run = lambda *words: subprocess.run([args.bin + "/peltond", *words], capture_output=True,
                                         text=True, timeout=args.timeout, env=env)
     said = run("-c", config, "--print-config").stdout
-    check("threads: 5\n" in said and "batch: 2\n" in said
+    check("threads: 5\n" in said and "debug.batch: 2\ndebug.wavefront: 1\n" in said
           and f'mode: 0600, path: "{path}", group: "{group}"' in said,
           "service: the environment goes before the file")
     check("threads: 7\n" in run("-c", config, "-c", "threads=7", "--print-config").stdout,

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The order in which clients hear of things, and that frames need no step.
+ */
+#include "tests/daemon/broker/broker_world.h"
+
+#include "daemon/broker/client_link.h"
+#include "daemon/broker/stream_delivery.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MANY = 1000 };
+
+static struct broker_world w;
+
+static int setup(void **state)
+{
+    world_open(&w, NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    world_close(&w);
+    return 0;
+}
+
+static struct broker_stream *running(uint32_t policy)
+{
+    struct broker_stream *s = world_stream(world_client(&w), 1, WORLD_FILE);
+    s->source.open->policy = policy;
+    s->delivery.credit = policy == PELTON_LOSSLESS ? UINT64_MAX : 0;
+    world_step(&w);
+    world_info(s);
+    world_format(s, 16);
+    links_take();
+    return s;
+}
+
+static void frames_need_no_step(void **state)
+{
+    struct broker_stream *s = running(PELTON_LOSSLESS);
+    world_step(&w);
+    world_frame(s, 0, 0);
+    assert_string_equal(links_take(), "c1 FRAME_READY 1 #0");
+    world_release(s, 0, 0);
+    assert_string_equal(links_take(), "w0 RELEASE 1");
+    assert_false(w.b.changed);
+}
+
+static void formats_come_before_their_frames(void **state)
+{
+    struct broker_stream *s = running(PELTON_LOSSLESS);
+    world_format(s, 4);
+    world_frame(s, 0, 0);
+    world_eos(s, 0);
+    assert_string_equal(world_step(&w),
+                        "c1 FORMAT_CHANGED 1 epoch 2, c1 FRAME_READY 1 #0, c1 EOS 1 0");
+}
+
+static void the_end_is_last(void **state)
+{
+    struct broker_stream *s = running(PELTON_FIFO);
+    for (uint32_t i = 0; i < 3; i++)
+        world_frame(s, i, i);
+    world_eos(s, 0);
+    assert_string_equal(world_step(&w), "");
+    delivery_credit(s, 2);
+    assert_string_equal(world_step(&w), "c1 FRAME_READY 1 #0, c1 FRAME_READY 1 #1");
+    ask_stats(s, 4);
+    assert_string_equal(links_take(), "c1 STATS_REPLY 1");
+    delivery_credit(s, 5);
+    assert_string_equal(world_step(&w), "c1 FRAME_READY 1 #2, c1 EOS 1 0");
+    assert_string_equal(world_later(&w, 1000), "");
+}
+
+static void answers_come_before_the_end(void **state)
+{
+    struct broker_stream *s = running(PELTON_LOSSLESS);
+    ask_stats(s, 4);
+    assert_string_equal(world_step(&w), "w0 STATS 1");
+    world_eos(s, 0);
+    assert_string_equal(world_step(&w), "c1 STATS_REPLY 1, c1 EOS 1 0");
+}
+
+static void a_close_frees_the_number_at_once(void **state)
+{
+    struct broker_stream *s = running(PELTON_LOSSLESS);
+    struct client *c = s->client;
+    ask_stats(s, 4);
+    stream_close(s);
+    assert_null(id_table_find(&c->streams, 1));
+    assert_int_equal(w.b.n_streams, 0);
+    assert_string_equal(links_take(), "w0 CLOSE 1");
+    struct broker_stream *second = world_stream(c, 1, WORLD_FILE);
+    assert_ptr_equal(id_table_find(&c->streams, 1), second);
+    assert_string_equal(world_step(&w), "w0 OPEN 2 from 0");
+}
+
+static void late_words_of_a_worker(void **state)
+{
+    struct broker_stream *s = running(PELTON_LOSSLESS);
+    stream_close(s);
+    world_frame(s, 0, 0);
+    world_eos(s, 0);
+    assert_string_equal(world_step(&w), "w0 CLOSE 1");
+}
+
+static void a_client_goes(void **state)
+{
+    struct broker_stream *s = running(PELTON_LOSSLESS);
+    world_stream(world_client(&w), 1, WORLD_FILE);
+    world_step(&w);
+    ask_stats(s, 4);
+    ask_devices(s->client, 5, false);
+    client_close(s->client, NULL);
+    world_frame(s, 0, 0); /* in the same turn */
+    assert_string_equal(world_step(&w), "w0 CLOSE 1");
+    assert_int_equal(w.b.n_clients, 1);
+    assert_int_equal(w.b.n_streams, 1);
+    assert_null(w.b.asks);
+}
+
+static void a_worker_that_lies_is_killed(void **state)
+{
+    struct broker_stream *s = running(PELTON_LOSSLESS);
+    world_frame(s, 0, 3);
+    world_frame(s, 1, 3); /* its reader has it */
+    assert_string_equal(links_take(), "c1 FRAME_READY 1 #0, w0 kill");
+}
+
+static void a_thousand_streams(void **state)
+{
+    static struct broker_stream *s[MANY];
+    for (uint32_t i = 0; i < MANY; i++) {
+        s[i] = world_stream(world_client(&w), 7, WORLD_FILE);
+        world_step(&w);
+    }
+    assert_int_equal(w.b.streams_by_wid.count, MANY);
+    for (uint32_t i = 0; i < MANY; i += 7) {
+        world_format(s[i], 2);
+        world_frame(s[i], i, 0);
+        assert_int_equal(s[i]->delivery.sent, 1);
+        links_take();
+    }
+    for (uint32_t i = 0; i < MANY; i += 2)
+        stream_close(s[i]);
+    world_step(&w);
+    assert_int_equal(w.b.streams_by_wid.count, MANY / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(frames_need_no_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(formats_come_before_their_frames, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_end_is_last, setup, teardown),
+        cmocka_unit_test_setup_teardown(answers_come_before_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_close_frees_the_number_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(late_words_of_a_worker, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_client_goes, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_worker_that_lies_is_killed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_thousand_streams, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
