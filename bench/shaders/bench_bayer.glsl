@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Shared by the demosaics of the kernel bench: raw RGGB samples as whole numbers 0..65535, from
- * memory or from a tile in shared memory, and four ways to store pixels. Samples outside the
- * picture mirror about its border samples. push.weights holds the gains of the samples of a 2x2
- * cell, then the black level.
+ * Shared by the demosaics of the kernel bench: reading raw RGGB samples and four ways to store
+ * pixels. Samples are whole numbers 0..65535, from memory or from a tile in shared memory. Samples
+ * outside the picture mirror about its border samples. push.weights holds the gains of the samples
+ * of a 2x2 cell, then the black level.
  *
  * The including shader defines these constants:
  * - TILE_X, TILE_Y, HALO_X (multiples of 4), HALO_Y (even), THREADS, FORMAT, OUT;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Copies a picture to other memory in one of three orders: linear, 16 bytes a thread; in tiles of
- * 16 x 16 samples; in strips of 16 rows, one thread down each strip.
+ * Copies a picture to other memory in one of three orders:
+ * - linear, 16 bytes a thread;
+ * - in tiles of 16 x 16 samples;
+ * - in strips of 16 rows, one thread down each strip.
  */
 #version 450
 #extension GL_GOOGLE_include_directive : require

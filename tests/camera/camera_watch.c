@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Prints a line for each frame of a camera: sequence, exposure us, analogue, digital, mean,
- * clipped, state, age in ms, dropped by source, worker, client, epoch, crop, size.
+ * Prints a line for each frame of a camera. Its fields: sequence, exposure us, analogue, digital,
+ * mean, clipped, state, age in ms, dropped by source, worker, client, epoch, crop, size.
  *
  *   camera_watch [options] ADDRESS
  *     --socket PATH         socket of the daemon

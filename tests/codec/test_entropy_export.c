@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Export of step 2 to a device: eligible pictures with one refusal at a time, the description of
- * their slices, and results that the import refuses.
+ * Export of step 2 to a device. Tested are the eligible pictures, with one refusal at a time, and
+ * the description of their slices. The import must refuse some results.
  */
 #include "codec/abi/entropy_abi.h"
 #include "codec/h264.h"

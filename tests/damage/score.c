@@ -7,9 +7,9 @@
  * Both files hold raw frames. The decoder of the damaged stream may have dropped or added frames.
  * Frames are matched in order, with the greatest sum of PSNR. The first output line has the numbers
  * of frames of TRUTH and of DECODED. Then each frame of TRUTH has a line: the matched frame of
- * DECODED (-1: none) and the PSNR over all samples of the frame shown at its time. That is the
- * matched frame, or the one shown before it. Identical frames have 100 dB. Exit: 0, 1 a file error,
- * 2 usage.
+ * DECODED (-1: none) and a PSNR over all samples. The PSNR is that of the frame shown at its time:
+ * the matched one, or the one shown before it. Identical frames have 100 dB. Exit: 0, 1 a file
+ * error, 2 usage.
  */
 #include <math.h>
 #include <stdint.h>

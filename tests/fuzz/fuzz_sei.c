@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * libFuzzer target: SEI messages up to the bytes that a reader gets. The input is six bytes that
- * choose the contents of the VUI, and one or two NAL units: those of a frame, or of both fields.
+ * choose the contents of the VUI, and one or two NAL units. These belong to a frame, or to both
+ * fields.
  */
 #include "codec/h264.h"
 #include "codec/sei.h"

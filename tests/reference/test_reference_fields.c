@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The rules of the reference reconstruction for fields, MBAFF, SP slices and colour planes: places
- * of neighbours (Table 6-4), edge strengths between frame and field macroblocks, the split top
- * edge, references to single fields.
+ * The rules of the reference reconstruction for fields, MBAFF, SP slices and colour planes:
+ * - places of neighbours (Table 6-4);
+ * - edge strengths between frame and field macroblocks, and the split top edge;
+ * - references to single fields.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,8 +11,9 @@
  *     --sei FILE       writes the expected output of "refdec --sei"
  *   streamgen --list
  *
- * The line on stdout: seed, "ffmpeg" or the reason why FFmpeg does not decode the stream by the
- * standard, profile, pixel format, size in macroblocks, frames, bytes, features used.
+ * The line on stdout has these fields: seed, FFmpeg's state, profile, pixel format, size in
+ * macroblocks, frames, bytes, features used. FFmpeg's state is "ffmpeg", or the reason why it does
+ * not decode the stream by the standard.
  */
 #include "check.h"
 

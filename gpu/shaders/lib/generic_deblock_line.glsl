@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The shared tile of a macroblock with the samples to its left and above, and the filter across one
+ * The shared tile: a macroblock with the samples to its left and above. Also the filter across one
  * line of an edge, at any depth.
  */
 #ifndef PELTON_ANY_DEBLOCK_LINE_GLSL

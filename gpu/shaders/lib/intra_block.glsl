@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Intra prediction (8.3) of one macroblock by 32 threads. Shared tiles hold the macroblock and its
- * neighbours. The including shader first defines three names: LUMA_TILES, the number of luma tiles;
- * LANE, the thread's number of 32; role_barrier(), which the 32 threads pass together.
+ * neighbours. The including shader first defines three names:
+ * - LUMA_TILES, the number of luma tiles;
+ * - LANE, the thread's number of 32;
+ * - role_barrier(), which the 32 threads pass together.
  */
 #ifndef PELTON_INTRA_BLOCK_GLSL
 #define PELTON_INTRA_BLOCK_GLSL

@@ -2,10 +2,10 @@
  *
  * The directional modes of Intra_4x4 and Intra_8x8 prediction.
  *
- * Both (8.3.1.2, 8.3.2.2) share one rule. Let E(i) be the border: E(0) is the corner, E(1..) the
- * row above from left to right, E(-1..) the column to the left downwards. Every directional mode
- * copies one E, or filters two or three neighbouring ones. Clamping i gives the exceptions at the
- * ends.
+ * Both (8.3.1.2, 8.3.2.2) share one rule. Let E(i) be the border. E(0) is the corner. E(1..) is the
+ * row above from left to right, and E(-1..) the column to the left downwards. Every directional
+ * mode copies one E, or filters two or three neighbouring ones. Clamping i gives the exceptions at
+ * the ends.
  */
 #ifndef PELTON_INTRA_DIRECTION_GLSL
 #define PELTON_INTRA_DIRECTION_GLSL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * checkgpu --entropy FILE --time N: the time of entropy decoding on the GPU, of up to N pictures at
- * once, by itself and beside copies on another queue.
+ * once. It is measured by itself and beside copies on another queue.
  */
 #include "tests/gpu/h264/entropy.h"
 #include "codec/abi/entropy_abi.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * checkgpu --clip FILE. The records of a real stream (progressive 8-bit 4:2:0, raw bytes with start
- * codes) are reconstructed again and again, in batches of one picture type and given width. The
+ * codes) are reconstructed again and again. A batch has one picture type and a given width. The
  * time of each stage is printed. Every picture has a slot of its own, and all are first
  * reconstructed in decoding order. So references are right in any later order, and each batch must
  * write the same samples again. The end compares them.
