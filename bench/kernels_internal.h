@@ -8,7 +8,11 @@
 
 #include "bench/kernels.h"
 #include "bench/shaders/bench_args.h"
-#include "gpu/engine/vk.h"
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/host_buffer.h"
+#include "gpu/engine/pipeline.h"
+#include "gpu/engine/pulse.h"
+#include "gpu/engine/work.h"
 
 #define KERNEL_BINDINGS       4
 #define KERNEL_IMAGES         2

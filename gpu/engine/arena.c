@@ -10,7 +10,11 @@
  * second, but what was written is visible there only after a wait for the first one's timeline
  * (gpu_arena_writers), which costs nothing then.
  */
-#include "gpu/engine/vk.h"
+#include "gpu/engine/arena.h"
+
+#include "gpu/engine/barrier_record.h"
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +34,10 @@ struct gpu_arena {
 /* Index of the first arena behind p. With arena_lock held. */
 static size_t after(const struct gpu *g, const uint8_t *p)
 {
-    size_t low = 0, high = g->arena_count;
+    size_t low = 0, high = g->arenas.count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if ((uintptr_t)g->arenas[middle]->buffer.map > (uintptr_t)p)
+        if ((uintptr_t)g->arenas.all[middle]->buffer.map > (uintptr_t)p)
             high = middle;
         else
             low = middle + 1;
@@ -43,18 +47,19 @@ static size_t after(const struct gpu *g, const uint8_t *p)
 
 static int insert(struct gpu *g, struct gpu_arena *a)
 {
-    if (g->arena_count == g->arena_capacity) {
-        size_t capacity = 2 * g->arena_capacity + 16;
-        struct gpu_arena **grown = realloc(g->arenas, capacity * sizeof(struct gpu_arena *));
+    if (g->arenas.count == g->arenas.capacity) {
+        size_t capacity = 2 * g->arenas.capacity + 16;
+        struct gpu_arena **grown = realloc(g->arenas.all, capacity * sizeof(struct gpu_arena *));
         if (!grown)
             return GPU_ERR_NOMEM;
-        g->arenas = grown;
-        g->arena_capacity = capacity;
+        g->arenas.all = grown;
+        g->arenas.capacity = capacity;
     }
     size_t at = after(g, a->buffer.map);
-    memmove(&g->arenas[at + 1], &g->arenas[at], (g->arena_count - at) * sizeof(struct gpu_arena *));
-    g->arenas[at] = a;
-    g->arena_count++;
+    memmove(&g->arenas.all[at + 1], &g->arenas.all[at],
+            (g->arenas.count - at) * sizeof(struct gpu_arena *));
+    g->arenas.all[at] = a;
+    g->arenas.count++;
     return GPU_OK;
 }
 
@@ -123,9 +128,9 @@ static int create(struct gpu *g, size_t size, int (*take)(struct gpu_arena *a, s
     a->g = g;
     int err = take(a, size);
     if (err == GPU_OK) {
-        pthread_mutex_lock(&g->arena_lock);
+        pthread_mutex_lock(&g->arenas.lock);
         err = insert(g, a);
-        pthread_mutex_unlock(&g->arena_lock);
+        pthread_mutex_unlock(&g->arenas.lock);
     }
     if (err < 0) {
         release(a);
@@ -151,54 +156,47 @@ void gpu_arena_free(struct gpu_arena *a)
     if (!a)
         return;
     struct gpu *g = a->g;
-    pthread_mutex_lock(&g->arena_lock);
+    pthread_mutex_lock(&g->arenas.lock);
     size_t at = after(g, a->buffer.map) - 1;
-    g->arena_count--;
-    memmove(&g->arenas[at], &g->arenas[at + 1], (g->arena_count - at) * sizeof(struct gpu_arena *));
-    pthread_mutex_unlock(&g->arena_lock);
+    g->arenas.count--;
+    memmove(&g->arenas.all[at], &g->arenas.all[at + 1],
+            (g->arenas.count - at) * sizeof(struct gpu_arena *));
+    pthread_mutex_unlock(&g->arenas.lock);
     release(a);
 }
 
 bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, struct gpu_place *out)
 {
     bool found = false;
-    pthread_mutex_lock(&g->arena_lock);
+    pthread_mutex_lock(&g->arenas.lock);
     size_t at = after(g, memory);
     if (at > 0) {
-        const struct gpu_arena *a = g->arenas[at - 1];
+        const struct gpu_arena *a = g->arenas.all[at - 1];
         uint64_t from = (uint64_t)((uintptr_t)memory - (uintptr_t)a->buffer.map);
         found = from < a->buffer.size && size <= a->buffer.size - from;
         if (found)
             *out = (struct gpu_place){a->buffer.buffer, from, a->device};
     }
-    pthread_mutex_unlock(&g->arena_lock);
+    pthread_mutex_unlock(&g->arenas.lock);
     return found;
 }
 
 void gpu_arena_written(struct gpu *g, const struct gpu_point *point)
 {
-    uint64_t *written = &g->arena_written[point->queue - g->queues];
-    pthread_mutex_lock(&g->arena_lock);
+    uint64_t *written = &g->arenas.written[point->queue - g->queues];
+    pthread_mutex_lock(&g->arenas.lock);
     *written = point->value > *written ? point->value : *written;
-    pthread_mutex_unlock(&g->arena_lock);
+    pthread_mutex_unlock(&g->arenas.lock);
 }
 
-uint32_t gpu_arena_writers(struct gpu *g, struct gpu_point *points, uint32_t count)
+uint32_t gpu_arena_writers(struct gpu *g, struct gpu_point points[GPU_QUEUES])
 {
-    pthread_mutex_lock(&g->arena_lock);
-    for (uint32_t i = 0; i < g->queue_count; i++) {
-        const uint64_t written = g->arena_written[i];
-        uint32_t at = 0;
-        if (!written)
-            continue;
-        while (at < count && points[at].queue != &g->queues[i])
-            at++;
-        if (at == count)
-            points[count++] = (struct gpu_point){&g->queues[i], written};
-        else if (points[at].value < written)
-            points[at].value = written;
-    }
-    pthread_mutex_unlock(&g->arena_lock);
+    uint32_t count = 0;
+    pthread_mutex_lock(&g->arenas.lock);
+    for (uint32_t i = 0; i < g->queue_count; i++)
+        if (g->arenas.written[i])
+            points[count++] = (struct gpu_point){&g->queues[i], g->arenas.written[i]};
+    pthread_mutex_unlock(&g->arenas.lock);
     return count;
 }
 
@@ -211,12 +209,10 @@ static void record_reading(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     const struct reading *r = ctx;
     VkBufferCopy copy = {r->from.offset, 0, r->to.size};
-    VkMemoryBarrier after = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                             .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
-                             .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+    struct barrier_state state = {0};
+    gpu_sync(g, commands, &state, BARRIER_TRANSFER, 0, 1);
     g->vk.vkCmdCopyBuffer(commands, r->from.buffer, r->to.buffer, 1, &copy);
-    g->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT,
-                               0, 1, &after, 0, NULL, 0, NULL);
+    gpu_sync_host(g, commands, &state, 1);
 }
 
 int gpu_arena_read(struct gpu *g, const void *memory, size_t size, void *out)
@@ -227,7 +223,7 @@ int gpu_arena_read(struct gpu *g, const void *memory, size_t size, void *out)
     if (!size || !gpu_arena_find(g, memory, size, &r.from))
         return GPU_ERR_INVALID;
     TRY(gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK, &r.to));
-    TRY(gpu_run_after(g, after, gpu_arena_writers(g, after, 0), record_reading, &r));
+    TRY(gpu_run_after(g, after, gpu_arena_writers(g, after), record_reading, &r));
     memcpy(out, r.to.map, size);
 error:
     gpu_buffer_free(g, &r.to);
@@ -256,8 +252,8 @@ int gpu_arena_write(struct gpu *g, void *memory, size_t size, const void *data)
         return GPU_ERR_INVALID;
     TRY(gpu_buffer_create(g, size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, GPU_MEMORY_UPLOAD, &w.from));
     memcpy(w.from.map, data, size);
-    TRY(gpu_run_after(g, after, gpu_arena_writers(g, after, 0), record_writing, &w));
-    TRY(gpu_completed(g, &completed));
+    TRY(gpu_run_after(g, after, gpu_arena_writers(g, after), record_writing, &w));
+    TRY(gpu_queue_completed(g->main, &completed));
     gpu_arena_written(g, &(struct gpu_point){g->main, completed});
 error:
     gpu_buffer_free(g, &w.from);

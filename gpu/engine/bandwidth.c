@@ -3,7 +3,10 @@
  * How fast device memory is for a shader: the floor under every pass that only moves bytes.
  * vkCmdCopyBuffer says nothing about it: it may be an engine of its own, several times slower.
  */
-#include "gpu/engine/vk.h"
+#include "gpu/engine/barrier_record.h"
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/descriptors.h"
+#include "gpu/engine/work.h"
 
 #include "shaders/copy_memory.spv.h"
 
@@ -19,24 +22,20 @@ struct copy_run {
     VkQueryPool queries;
 };
 
-/* There and back again; the first copy, which brings pages and clocks up, is not timed. */
+/* Copies there and back. The first one brings up pages and clocks, and is not timed. */
 static void record_copies(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     const struct copy_run *run = ctx;
+    struct barrier_state state = {0};
     uint32_t count = (uint32_t)(run->size / 16), groups = count / 256 / 4;
-    VkMemoryBarrier barrier = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
     g->vk.vkCmdResetQueryPool(commands, run->queries, 0, 2);
+    gpu_sync(g, commands, &state, BARRIER_TRANSFER, 0, 1);
     g->vk.vkCmdFillBuffer(commands, run->buffers[0].buffer, 0, run->size, 0x5a5a5a5au);
     g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, run->pipeline);
     g->vk.vkCmdPushConstants(commands, run->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                              sizeof(count), &count);
     for (int i = 0; i <= COPIES; i++) {
-        g->vk.vkCmdPipelineBarrier(
-            commands, VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-            VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+        gpu_sync(g, commands, &state, BARRIER_COMPUTE, 1u << (i & 1), 1u << !(i & 1));
         if (i == 1)
             g->vk.vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, run->queries,
                                       0);
@@ -49,31 +48,10 @@ static void record_copies(struct gpu *g, VkCommandBuffer commands, void *ctx)
 
 static int make_sets(struct gpu *g, struct copy_run *run)
 {
-    int err = GPU_OK;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                       .maxSets = 2,
-                                       .poolSizeCount = 1,
-                                       .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &run->pool));
-    VkDescriptorSetLayout layouts[2] = {run->layout->set, run->layout->set};
-    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                            .descriptorPool = run->pool,
-                                            .descriptorSetCount = 2,
-                                            .pSetLayouts = layouts};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, run->sets));
-    for (int i = 0; i < 2; i++) {
-        VkDescriptorBufferInfo infos[2] = {{run->buffers[i].buffer, 0, run->size},
-                                           {run->buffers[!i].buffer, 0, run->size}};
-        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                      .dstSet = run->sets[i],
-                                      .dstBinding = 0,
-                                      .descriptorCount = 2,
-                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                      .pBufferInfo = infos};
-        g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
-    }
-error:
+    int err = gpu_sets_create(g, run->layout, 2, &run->pool, run->sets);
+    for (int i = 0; i < 2 && err == GPU_OK; i++)
+        gpu_set_write_all(g, run->sets[i],
+                          (VkBuffer[2]){run->buffers[i].buffer, run->buffers[!i].buffer}, 2);
     return err;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Barriers that barrier.c has derived, as Vulkan's.
+ * Turns the barriers that barrier.c derives into Vulkan's.
  */
-#include "gpu/engine/barrier.h"
-#include "gpu/engine/vk.h"
+#include "gpu/engine/barrier_record.h"
 
 static const struct {
     VkPipelineStageFlags stage;
@@ -41,13 +40,13 @@ void gpu_barrier_record(struct gpu *g, VkCommandBuffer commands, struct barrier_
     barrier_applied(state, need);
 }
 
-void gpu_sync(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state, int stage,
-              uint32_t reads, uint32_t writes)
+void gpu_sync(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,
+              enum barrier_stage stage, uint32_t reads, uint32_t writes)
 {
     struct barrier_need need = {0};
-    barrier_declare(state, (enum barrier_stage)stage, reads, writes, &need);
+    barrier_declare(state, stage, reads, writes, &need);
     gpu_barrier_record(g, commands, state, &need);
-    barrier_accessed(state, (enum barrier_stage)stage, reads, writes);
+    barrier_accessed(state, stage, reads, writes);
 }
 
 void gpu_sync_host(struct gpu *g, VkCommandBuffer commands, struct barrier_state *state,

@@ -4,8 +4,13 @@
  * write to, and printing. With it every submission is waited for, so that values come in the order
  * of the work; without it nothing here is in any pipeline or layout.
  */
+#include "gpu/engine/debug_values.h"
+
+#include "gpu/engine/barrier_record.h"
+#include "gpu/engine/buffers.h"
 #include "gpu/engine/debug_shaders.h"
-#include "gpu/engine/vk.h"
+#include "gpu/engine/descriptors.h"
+#include "gpu/engine/work.h"
 
 #define DEBUG_TEXT
 #include "gpu/shaders/lib/debug_names.h"
@@ -24,22 +29,61 @@ struct gpu_debug {
     bool reading;
 };
 
-/* Copy, and begin anew. */
+enum { VALUES = 1, COPY = 2 }; /* resources */
+
+/* Copy the values for the host, then clear them for the next submission. */
 static void record_copy(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     const struct gpu_debug *d = ctx;
+    struct barrier_state state = {0};
     VkBufferCopy region = {0, 0, BYTES};
-    gpu_commands_barrier(g, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                         VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                         VK_ACCESS_TRANSFER_READ_BIT);
+    barrier_accessed(&state, BARRIER_COMPUTE, 0, VALUES);
+    gpu_sync(g, commands, &state, BARRIER_TRANSFER, VALUES, COPY);
     g->vk.vkCmdCopyBuffer(commands, d->values.buffer, d->copy.buffer, 1, &region);
-    gpu_commands_barrier(g, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
-                         VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_HOST_READ_BIT);
+    gpu_sync_host(g, commands, &state, COPY);
+    gpu_sync(g, commands, &state, BARRIER_TRANSFER, 0, VALUES);
     g->vk.vkCmdFillBuffer(commands, d->values.buffer, 0, DEBUG_HEAD, 0);
-    gpu_commands_barrier(g, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                         VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+    gpu_sync(g, commands, &state, BARRIER_COMPUTE, VALUES, VALUES);
+}
+
+static void print_value(const struct gpu *g, const uint32_t v[8])
+{
+    uint32_t pass = v[0] >> 16, name = v[0] & 0x7fff;
+    char text[32];
+    float f;
+    memcpy(&f, &v[3], sizeof(f));
+    if (pass >= g->debug->shaders->count || name >= DEBUG_NAMES)
+        return; /* a driver that lost a write */
+    if (v[0] & DEBUG_FLOAT)
+        snprintf(text, sizeof(text), "%.6g", (double)f);
+    else
+        snprintf(text, sizeof(text), "%d", (int)v[3]);
+    gpu_log(g, 1, "gpu-debug: %s, picture %u, workgroup %u,%u,%u, thread %u: %s = %s",
+            g->debug->shaders->rows[pass].name, v[1], v[4], v[5], v[6], v[2], debug_names[name],
+            text);
+}
+
+/* Wait for the submission and log the values that its shaders wrote. */
+static void print_values(struct gpu_queue *q, uint64_t value)
+{
+    struct gpu *g = q->g;
+    struct gpu_debug *d = g->debug;
+    uint32_t count, v[8];
+    if (!d || d->reading || gpu_queue_wait(q, value, UINT64_MAX) != 0)
+        return;
+    d->reading = true;
+    int err = gpu_run(g, record_copy, d);
+    d->reading = false;
+    if (err < 0)
+        return;
+    memcpy(&count, d->copy.map, sizeof(count));
+    uint32_t shown = count < DEBUG_CAPACITY ? count : DEBUG_CAPACITY;
+    for (uint32_t i = 0; i < shown; i++) {
+        memcpy(v, d->copy.map + DEBUG_HEAD + (size_t)i * sizeof(v), sizeof(v));
+        print_value(g, v);
+    }
+    if (count > shown)
+        gpu_log(g, 1, "gpu-debug: %u more values found no room", count - shown);
 }
 
 int gpu_debug_open(struct gpu *g, const struct gpu_debug_shaders *shaders)
@@ -62,10 +106,10 @@ int gpu_debug_open(struct gpu *g, const struct gpu_debug_shaders *shaders)
                           GPU_MEMORY_DEVICE, &d->values));
     TRY(gpu_buffer_create(g, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT, GPU_MEMORY_READBACK,
                           &d->copy));
-    TRY(gpu_set_create(g, g->host_set, &d->values, &d->pool, &d->set));
-    d->reading = true;
+    TRY(gpu_host_sets_create(g, 1, &d->pool, &d->set));
+    gpu_set_write_all(g, d->set, &d->values.buffer, 1);
     err = gpu_run(g, record_copy, d);
-    d->reading = false;
+    g->submitted = print_values;
 error:
     return err;
 }
@@ -80,6 +124,7 @@ void gpu_debug_close(struct gpu *g)
     gpu_buffer_free(g, &d->copy);
     free(d);
     g->debug = NULL;
+    g->submitted = NULL;
 }
 
 void gpu_debug_shader(const struct gpu *g, const uint32_t **spirv, size_t *size)
@@ -99,43 +144,4 @@ void gpu_debug_bind(struct gpu *g, VkCommandBuffer commands, const struct gpu_la
     if (g->debug)
         g->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout->pipeline,
                                       GPU_DEBUG_SET, 1, &g->debug->set, 0, NULL);
-}
-
-static void print_value(const struct gpu *g, const uint32_t v[8])
-{
-    uint32_t pass = v[0] >> 16, name = v[0] & 0x7fff;
-    char text[32];
-    float f;
-    memcpy(&f, &v[3], sizeof(f));
-    if (pass >= g->debug->shaders->count || name >= DEBUG_NAMES)
-        return; /* a driver that lost a write */
-    if (v[0] & DEBUG_FLOAT)
-        snprintf(text, sizeof(text), "%.6g", (double)f);
-    else
-        snprintf(text, sizeof(text), "%d", (int)v[3]);
-    gpu_log(g, 1, "gpu-debug: %s, picture %u, workgroup %u,%u,%u, thread %u: %s = %s",
-            g->debug->shaders->rows[pass].name, v[1], v[4], v[5], v[6], v[2], debug_names[name],
-            text);
-}
-
-void gpu_debug_print(struct gpu_queue *q, uint64_t value)
-{
-    struct gpu *g = q->g;
-    struct gpu_debug *d = g->debug;
-    uint32_t count, v[8];
-    if (!d || d->reading || gpu_queue_wait(q, value, UINT64_MAX) != 0)
-        return;
-    d->reading = true;
-    int err = gpu_run(g, record_copy, d);
-    d->reading = false;
-    if (err < 0)
-        return;
-    memcpy(&count, d->copy.map, sizeof(count));
-    uint32_t shown = count < DEBUG_CAPACITY ? count : DEBUG_CAPACITY;
-    for (uint32_t i = 0; i < shown; i++) {
-        memcpy(v, d->copy.map + DEBUG_HEAD + (size_t)i * sizeof(v), sizeof(v));
-        print_value(g, v);
-    }
-    if (count > shown)
-        gpu_log(g, 1, "gpu-debug: %u more values found no room", count - shown);
 }

@@ -3,7 +3,10 @@
  * The device: opening and closing. A lost device stays lost: every later call says GPU_ERR_LOST and
  * closing does not wait.
  */
-#include "gpu/engine/vk.h"
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/debug_values.h"
+#include "gpu/engine/instance.h"
+#include "gpu/engine/pipeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,12 +106,12 @@ int gpu_open(const struct gpu_params *params, struct gpu **out)
     if (pthread_mutex_init(&g->lock, NULL))
         goto error;
     g->lock_made = true;
-    if (pthread_mutex_init(&g->made_lock, NULL))
+    if (pthread_mutex_init(&g->kept.lock, NULL))
         goto error;
-    g->made_lock_made = true;
-    if (pthread_mutex_init(&g->arena_lock, NULL))
+    g->kept.lock_made = true;
+    if (pthread_mutex_init(&g->arenas.lock, NULL))
         goto error;
-    g->arena_lock_made = true;
+    g->arenas.lock_made = true;
     const char *env = getenv("PELTON_VALIDATION");
     TRY(gpu_instance_open(g, params->validation || (env && !strcmp(env, "1"))));
     TRY(choose_device(g, params->device));
@@ -146,13 +149,13 @@ void gpu_close(struct gpu *g)
         g->vk.vkDestroyDevice(g->device, NULL);
     }
     gpu_instance_close(g);
-    if (g->made_lock_made)
-        pthread_mutex_destroy(&g->made_lock);
-    if (g->arena_lock_made)
-        pthread_mutex_destroy(&g->arena_lock);
+    if (g->kept.lock_made)
+        pthread_mutex_destroy(&g->kept.lock);
+    if (g->arenas.lock_made)
+        pthread_mutex_destroy(&g->arenas.lock);
     if (g->lock_made)
         pthread_mutex_destroy(&g->lock);
-    free(g->arenas);
+    free(g->arenas.all);
     free(g);
 }
 
@@ -163,54 +166,5 @@ const struct gpu_device_info *gpu_info(const struct gpu *g)
 
 unsigned gpu_validation_messages(const struct gpu *g)
 {
-    return atomic_load(&((struct gpu *)g)->validation_messages);
-}
-
-int gpu_run_after(struct gpu *g, const struct gpu_point *after, uint32_t count,
-                  void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx), void *ctx)
-{
-    int err = GPU_OK;
-    uint64_t value = 0;
-    VkCommandPool pool = VK_NULL_HANDLE;
-    VkCommandBuffer commands;
-    VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                         .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-                                         .queueFamilyIndex = g->family};
-    VK(g, g->vk.vkCreateCommandPool(g->device, &pool_info, NULL, &pool));
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                            .commandPool = pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                            .commandBufferCount = 1};
-    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, &commands));
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    VK(g, g->vk.vkBeginCommandBuffer(commands, &begin));
-    record(g, commands, ctx);
-    VK(g, g->vk.vkEndCommandBuffer(commands));
-    TRY(gpu_queue_submit_after(g->main, commands, after, count, &value));
-    TRY(gpu_wait(g, value, UINT64_MAX));
-error:
-    if (pool)
-        g->vk.vkDestroyCommandPool(g->device, pool, NULL);
-    return err;
-}
-
-int gpu_run(struct gpu *g, void (*record)(struct gpu *g, VkCommandBuffer commands, void *ctx),
-            void *ctx)
-{
-    return gpu_run_after(g, NULL, 0, record, ctx);
-}
-
-void gpu_label_begin(struct gpu *g, VkCommandBuffer commands, const char *name)
-{
-    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
-                                  .pLabelName = name};
-    if (g->label_begin)
-        g->label_begin(commands, &label);
-}
-
-void gpu_label_end(struct gpu *g, VkCommandBuffer commands)
-{
-    if (g->label_end)
-        g->label_end(commands);
+    return atomic_load(&((struct gpu *)g)->instance.messages);
 }

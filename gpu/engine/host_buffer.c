@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Host memory that the GPU writes frames into. Imported where the device can (direct); otherwise a
- * staging buffer, and the written rectangles wait in a list until a timeline says that they are
- * there, then they are copied row by row.
+ * Host memory that the GPU writes frames into. It is imported where the device can do that
+ * (direct). Otherwise the GPU writes to a staging buffer. The written rectangles wait in a list
+ * until their submission is complete, and then they are copied row by row.
  */
-#include "gpu/engine/vk.h"
+#include "gpu/engine/host_buffer.h"
+
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/descriptors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,55 +33,6 @@ struct gpu_host {
     size_t pending_count, pending_capacity;
 };
 
-/* vk.h */
-int gpu_buffer_import(struct gpu *g, void *memory, uint64_t size, VkBufferUsageFlags usage,
-                      struct gpu_buffer *out)
-{
-    int err = GPU_OK;
-    const VkExternalMemoryHandleTypeFlagBits handle =
-        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-    VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle};
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .pNext = &external,
-                               .size = size,
-                               .usage = usage,
-                               .sharingMode = gpu_sharing(g),
-                               .queueFamilyIndexCount = g->family_count,
-                               .pQueueFamilyIndices = g->families};
-    VkMemoryHostPointerPropertiesEXT pointer = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
-    VkMemoryRequirements needs;
-    struct gpu_buffer b = {.size = size, .map = memory};
-    if (!g->host_alignment || (uintptr_t)memory % g->host_alignment || size % g->host_alignment)
-        return GPU_ERR_FEATURE;
-    VK(g, g->vk.vkGetMemoryHostPointerPropertiesEXT(g->device, handle, memory, &pointer));
-    VK(g, g->vk.vkCreateBuffer(g->device, &info, NULL, &b.buffer));
-    g->vk.vkGetBufferMemoryRequirements(g->device, b.buffer, &needs);
-    uint32_t type =
-        gpu_memory_type(g, needs.memoryTypeBits & pointer.memoryTypeBits,
-                        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-                        VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0);
-    err = GPU_ERR_FEATURE;
-    if (type == UINT32_MAX || needs.size > size)
-        goto error;
-    VkImportMemoryHostPointerInfoEXT import = {
-        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
-        .handleType = handle,
-        .pHostPointer = memory};
-    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                     .pNext = &import,
-                                     .allocationSize = size,
-                                     .memoryTypeIndex = type};
-    VK(g, g->vk.vkAllocateMemory(g->device, &allocate, NULL, &b.memory));
-    VK(g, g->vk.vkBindBufferMemory(g->device, b.buffer, b.memory, 0));
-    *out = b;
-    return GPU_OK;
-error:
-    gpu_buffer_free(g, &b);
-    return err;
-}
-
 static int create_buffer(struct gpu *g, struct gpu_host *h)
 {
     const char *off = getenv("PELTON_NO_HOST_IMPORT");
@@ -97,7 +51,6 @@ static int create_buffer(struct gpu *g, struct gpu_host *h)
 
 static int create_windows(struct gpu *g, struct gpu_host *h)
 {
-    int err = GPU_OK;
     uint64_t align = g->limits.minStorageBufferOffsetAlignment < 4
                          ? 4
                          : g->limits.minStorageBufferOffsetAlignment;
@@ -107,37 +60,15 @@ static int create_windows(struct gpu *g, struct gpu_host *h)
         return GPU_ERR_INVALID;
     h->window_count = (uint32_t)count;
     h->windows = calloc(count, sizeof(*h->windows));
-    VkDescriptorSetLayout *layouts = malloc(count * sizeof(*layouts));
-    err = GPU_ERR_NOMEM;
-    if (!h->windows || !layouts)
-        goto error;
-    for (uint64_t i = 0; i < count; i++)
-        layouts[i] = g->host_set;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, h->window_count};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                       .maxSets = h->window_count,
-                                       .poolSizeCount = 1,
-                                       .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &h->pool));
-    VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                        .descriptorPool = h->pool,
-                                        .descriptorSetCount = h->window_count,
-                                        .pSetLayouts = layouts};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &sets, h->windows));
-    for (uint64_t i = 0; i < count; i++) {
+    if (!h->windows)
+        return GPU_ERR_NOMEM;
+    int err = gpu_host_sets_create(g, h->window_count, &h->pool, h->windows);
+    for (uint64_t i = 0; i < count && err == GPU_OK; i++) {
         uint64_t offset = i * h->half, left = h->size - offset;
-        VkDescriptorBufferInfo buffer = {h->buffer.buffer, offset,
-                                         left < 2 * h->half ? left : 2 * h->half};
-        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                      .dstSet = h->windows[i],
-                                      .descriptorCount = 1,
-                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                      .pBufferInfo = &buffer};
-        g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
+        gpu_set_write(g, h->windows[i], 0, false,
+                      &(VkDescriptorBufferInfo){h->buffer.buffer, offset,
+                                                left < 2 * h->half ? left : 2 * h->half});
     }
-    err = GPU_OK;
-error:
-    free(layouts);
     return err;
 }
 
@@ -251,9 +182,10 @@ VkBuffer gpu_host_buffer(const struct gpu_host *h)
     return h->buffer.buffer;
 }
 
-int gpu_host_reserve(struct gpu_host *h, size_t rects)
+/* With gpu.lock held. */
+static int reserve(struct gpu_host *h, size_t rects)
 {
-    if (h->direct || h->pending_capacity - h->pending_count >= rects)
+    if (h->pending_capacity - h->pending_count >= rects)
         return GPU_OK;
     size_t capacity = 2 * h->pending_capacity + rects;
     struct pending *grown = realloc(h->pending, capacity * sizeof(*grown));
@@ -264,10 +196,22 @@ int gpu_host_reserve(struct gpu_host *h, size_t rects)
     return GPU_OK;
 }
 
+int gpu_host_reserve(struct gpu_host *h, size_t rects)
+{
+    if (h->direct)
+        return GPU_OK;
+    pthread_mutex_lock(&h->g->lock);
+    int err = reserve(h, rects);
+    pthread_mutex_unlock(&h->g->lock);
+    return err;
+}
+
 void gpu_host_written(struct gpu_host *h, const struct gpu_rect *rects, size_t count,
                       const struct gpu_point *point)
 {
+    pthread_mutex_lock(&h->g->lock);
     h->last[point->queue - h->g->queues] = point->value;
     for (size_t i = 0; !h->direct && i < count; i++)
         h->pending[h->pending_count++] = (struct pending){rects[i], *point};
+    pthread_mutex_unlock(&h->g->lock);
 }

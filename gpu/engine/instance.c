@@ -2,7 +2,7 @@
  *
  * The loader, the instance, the validation layer and the log.
  */
-#include "gpu/engine/vk.h"
+#include "gpu/engine/instance.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <dlfcn.h>
@@ -107,7 +107,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
                                                  void *user)
 {
     struct gpu *g = user;
-    atomic_fetch_add(&g->validation_messages, 1);
+    atomic_fetch_add(&g->instance.messages, 1);
     gpu_log(g, 0, "validation: %s", data->pMessage);
     return VK_FALSE;
 }
@@ -170,14 +170,14 @@ static bool have_layer(const char *name)
 static void open_messenger(struct gpu *g, const VkDebugUtilsMessengerCreateInfoEXT *info)
 {
     PFN_vkCreateDebugUtilsMessengerEXT create =
-        (PFN_vkCreateDebugUtilsMessengerEXT)vkGetInstanceProcAddr(g->instance,
+        (PFN_vkCreateDebugUtilsMessengerEXT)vkGetInstanceProcAddr(g->instance.handle,
                                                                   "vkCreateDebugUtilsMessengerEXT");
-    if (create && create(g->instance, info, NULL, &g->messenger) < 0)
-        g->messenger = VK_NULL_HANDLE;
-    g->label_begin = (PFN_vkCmdBeginDebugUtilsLabelEXT)vkGetInstanceProcAddr(
-        g->instance, "vkCmdBeginDebugUtilsLabelEXT");
-    g->label_end = (PFN_vkCmdEndDebugUtilsLabelEXT)vkGetInstanceProcAddr(
-        g->instance, "vkCmdEndDebugUtilsLabelEXT");
+    if (create && create(g->instance.handle, info, NULL, &g->instance.messenger) < 0)
+        g->instance.messenger = VK_NULL_HANDLE;
+    g->instance.label_begin = (PFN_vkCmdBeginDebugUtilsLabelEXT)vkGetInstanceProcAddr(
+        g->instance.handle, "vkCmdBeginDebugUtilsLabelEXT");
+    g->instance.label_end = (PFN_vkCmdEndDebugUtilsLabelEXT)vkGetInstanceProcAddr(
+        g->instance.handle, "vkCmdEndDebugUtilsLabelEXT");
 }
 
 int gpu_instance_open(struct gpu *g, bool validation)
@@ -220,27 +220,41 @@ int gpu_instance_open(struct gpu *g, bool validation)
         info.enabledExtensionCount = 2;
         info.ppEnabledExtensionNames = extensions;
     }
-    VK(g, vkCreateInstance(&info, NULL, &g->instance));
-    load_instance(g->instance);
+    VK(g, vkCreateInstance(&info, NULL, &g->instance.handle));
+    load_instance(g->instance.handle);
     if (validation)
         open_messenger(g, &messenger);
     return GPU_OK;
 error:
-    g->instance = VK_NULL_HANDLE;
+    g->instance.handle = VK_NULL_HANDLE;
     return err;
 }
 
 void gpu_instance_close(struct gpu *g)
 {
-    if (!g->instance)
+    if (!g->instance.handle)
         return;
     pin_drivers();
-    if (g->messenger) {
+    if (g->instance.messenger) {
         PFN_vkDestroyDebugUtilsMessengerEXT destroy =
             (PFN_vkDestroyDebugUtilsMessengerEXT)vkGetInstanceProcAddr(
-                g->instance, "vkDestroyDebugUtilsMessengerEXT");
-        destroy(g->instance, g->messenger, NULL);
+                g->instance.handle, "vkDestroyDebugUtilsMessengerEXT");
+        destroy(g->instance.handle, g->instance.messenger, NULL);
     }
-    vkDestroyInstance(g->instance, NULL);
-    g->instance = VK_NULL_HANDLE;
+    vkDestroyInstance(g->instance.handle, NULL);
+    g->instance.handle = VK_NULL_HANDLE;
+}
+
+void gpu_label_begin(const struct gpu *g, VkCommandBuffer commands, const char *name)
+{
+    VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                  .pLabelName = name};
+    if (g->instance.label_begin)
+        g->instance.label_begin(commands, &label);
+}
+
+void gpu_label_end(const struct gpu *g, VkCommandBuffer commands)
+{
+    if (g->instance.label_end)
+        g->instance.label_end(commands);
 }

@@ -2,7 +2,7 @@
  *
  * What devices there are, what each can do, and which one is meant.
  */
-#include "gpu/engine/vk.h"
+#include "gpu/engine/instance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,7 +236,7 @@ int gpu_probe_all(struct gpu *g, VkPhysicalDevice **devices, struct gpu_device_i
     uint32_t n = 0;
     VkPhysicalDevice *list = NULL;
     struct gpu_device_info *out = NULL;
-    VK(g, vkEnumeratePhysicalDevices(g->instance, &n, NULL));
+    VK(g, vkEnumeratePhysicalDevices(g->instance.handle, &n, NULL));
     err = GPU_ERR_NO_DEVICE;
     if (!n)
         goto error;
@@ -245,7 +245,7 @@ int gpu_probe_all(struct gpu *g, VkPhysicalDevice **devices, struct gpu_device_i
     out = calloc(n, sizeof(*out));
     if (!list || !out)
         goto error;
-    VK(g, vkEnumeratePhysicalDevices(g->instance, &n, list));
+    VK(g, vkEnumeratePhysicalDevices(g->instance.handle, &n, list));
     for (uint32_t i = 0; i < n; i++) {
         struct gpu_probe probe;
         gpu_probe(list[i], &probe);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Layouts and compute pipelines, kept by the device: a second user of the same shader and constants
- * gets the first one's. Beside them, the descriptor sets that one buffer needs.
+ * Layouts and compute pipelines. The device keeps them: a second user of the same shader and
+ * constants gets the first one's.
  */
-#include "gpu/engine/vk.h"
+#include "gpu/engine/pipeline.h"
+
+#include "gpu/engine/debug_values.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,6 +14,12 @@
 #include <unistd.h>
 
 #define MOST_THREADS 16
+
+struct gpu_pipeline {
+    struct gpu_pipeline *next;
+    struct gpu_pipeline_want want;
+    VkPipeline pipeline;
+};
 
 static int create_layout(struct gpu *g, struct gpu_layout *layout)
 {
@@ -54,7 +62,7 @@ error:
 static int layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size,
                       const struct gpu_layout **out)
 {
-    for (struct gpu_layout *l = g->layouts; l; l = l->next) {
+    for (struct gpu_layout *l = g->kept.layouts; l; l = l->next) {
         if (!memcmp(&l->bindings, bindings, sizeof(*bindings)) && l->push_size == push_size) {
             *out = l;
             return GPU_OK;
@@ -65,8 +73,8 @@ static int layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32
         return GPU_ERR_NOMEM;
     layout->bindings = *bindings;
     layout->push_size = push_size;
-    layout->next = g->layouts;
-    g->layouts = layout; /* half built, it is freed with the device */
+    layout->next = g->kept.layouts;
+    g->kept.layouts = layout; /* half built, it is freed with the device */
     int err = create_layout(g, layout);
     if (err < 0) {
         layout->push_size = 0; /* never found again */
@@ -79,42 +87,9 @@ static int layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32
 int gpu_layout_get(struct gpu *g, const struct gpu_bindings *bindings, uint32_t push_size,
                    const struct gpu_layout **out)
 {
-    pthread_mutex_lock(&g->made_lock);
+    pthread_mutex_lock(&g->kept.lock);
     int err = layout_get(g, bindings, push_size, out);
-    pthread_mutex_unlock(&g->made_lock);
-    return err;
-}
-
-int gpu_set_create(struct gpu *g, VkDescriptorSetLayout layout, const struct gpu_buffer *buffer,
-                   VkDescriptorPool *pool_out, VkDescriptorSet *set_out)
-{
-    int err = GPU_OK;
-    VkDescriptorPool pool = VK_NULL_HANDLE;
-    VkDescriptorSet set;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
-    VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                       .maxSets = 1,
-                                       .poolSizeCount = 1,
-                                       .pPoolSizes = &size};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &info, NULL, &pool));
-    VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                            .descriptorPool = pool,
-                                            .descriptorSetCount = 1,
-                                            .pSetLayouts = &layout};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &allocate, &set));
-    VkDescriptorBufferInfo whole = {buffer->buffer, 0, VK_WHOLE_SIZE};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                  .dstSet = set,
-                                  .dstBinding = 0,
-                                  .descriptorCount = 1,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                  .pBufferInfo = &whole};
-    g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
-    *pool_out = pool;
-    *set_out = set;
-    return GPU_OK;
-error:
-    g->vk.vkDestroyDescriptorPool(g->device, pool, NULL);
+    pthread_mutex_unlock(&g->kept.lock);
     return err;
 }
 
@@ -199,7 +174,7 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
     struct making m = {.g = g, .missing = missing, .err = GPU_OK};
     if (!missing)
         return GPU_ERR_NOMEM;
-    pthread_mutex_lock(&g->made_lock);
+    pthread_mutex_lock(&g->kept.lock);
     for (uint32_t i = 0; i < n && atomic_load(&m.err) == GPU_OK; i++) {
         struct gpu_pipeline_want w = wants[i];
         if (w.constant_count > 8) {
@@ -207,7 +182,7 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
             break;
         }
         gpu_debug_shader(g, &w.spirv, &w.spirv_size);
-        if (find(g->pipelines, &w) || find(made, &w))
+        if (find(g->kept.pipelines, &w) || find(made, &w))
             continue;
         struct gpu_pipeline *p = calloc(1, sizeof(*p));
         if (!p) {
@@ -217,20 +192,20 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
         *p = (struct gpu_pipeline){.next = made, .want = w};
         made = missing[m.count++] = p;
     }
-    pthread_mutex_unlock(&g->made_lock);
+    pthread_mutex_unlock(&g->kept.lock);
     if (m.count && m.err == GPU_OK)
         make_in_threads(&m);
     /* another thread may have made the same: then there are two */
-    pthread_mutex_lock(&g->made_lock);
+    pthread_mutex_lock(&g->kept.lock);
     for (uint32_t i = 0; i < m.count; i++) {
         if (missing[i]->pipeline) {
-            missing[i]->next = g->pipelines;
-            g->pipelines = missing[i];
+            missing[i]->next = g->kept.pipelines;
+            g->kept.pipelines = missing[i];
         } else {
             free(missing[i]);
         }
     }
-    pthread_mutex_unlock(&g->made_lock);
+    pthread_mutex_unlock(&g->kept.lock);
     free(missing);
     return m.err;
 }
@@ -253,9 +228,9 @@ int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const
     if (err < 0)
         return err;
     gpu_debug_shader(g, &w.spirv, &w.spirv_size);
-    pthread_mutex_lock(&g->made_lock);
-    *out = find(g->pipelines, &w)->pipeline;
-    pthread_mutex_unlock(&g->made_lock);
+    pthread_mutex_lock(&g->kept.lock);
+    *out = find(g->kept.pipelines, &w)->pipeline;
+    pthread_mutex_unlock(&g->kept.lock);
     return GPU_OK;
 }
 
@@ -269,15 +244,15 @@ int gpu_pipeline_get(struct gpu *g, const struct gpu_layout *layout, const uint3
 
 void gpu_pipelines_free(struct gpu *g)
 {
-    while (g->pipelines) {
-        struct gpu_pipeline *p = g->pipelines;
-        g->pipelines = p->next;
+    while (g->kept.pipelines) {
+        struct gpu_pipeline *p = g->kept.pipelines;
+        g->kept.pipelines = p->next;
         g->vk.vkDestroyPipeline(g->device, p->pipeline, NULL);
         free(p);
     }
-    while (g->layouts) {
-        struct gpu_layout *l = g->layouts;
-        g->layouts = l->next;
+    while (g->kept.layouts) {
+        struct gpu_layout *l = g->kept.layouts;
+        g->kept.layouts = l->next;
         g->vk.vkDestroyPipelineLayout(g->device, l->pipeline, NULL);
         g->vk.vkDestroyDescriptorSetLayout(g->device, l->set, NULL);
         free(l);

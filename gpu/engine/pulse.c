@@ -2,7 +2,11 @@
  *
  * A little work for a device that would take its clocks down between the pictures of a live stream.
  */
-#include "gpu/engine/vk.h"
+#include "gpu/engine/pulse.h"
+
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/descriptors.h"
+#include "gpu/engine/work.h"
 
 #include "shaders/pulse.spv.h"
 
@@ -18,9 +22,7 @@ struct gpu_pulse {
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
     uint32_t steps;
-    VkCommandPool pool;
-    VkCommandBuffer commands;
-    uint64_t value; /* of the timeline, when the last one is over */
+    struct gpu_work *work;
 };
 
 void gpu_pulse_record(const struct gpu_pulse *p, VkCommandBuffer commands)
@@ -32,26 +34,6 @@ void gpu_pulse_record(const struct gpu_pulse *p, VkCommandBuffer commands)
     g->vk.vkCmdPushConstants(commands, p->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                              sizeof(p->steps), &p->steps);
     g->vk.vkCmdDispatch(commands, 1, 1, 1);
-}
-
-static int record(struct gpu_pulse *p)
-{
-    struct gpu *g = p->g;
-    int err = GPU_OK;
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .queueFamilyIndex = g->family};
-    VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &p->pool));
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                            .commandPool = p->pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                            .commandBufferCount = 1};
-    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &allocate, &p->commands));
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VK(g, g->vk.vkBeginCommandBuffer(p->commands, &begin));
-    gpu_pulse_record(p, p->commands);
-    VK(g, g->vk.vkEndCommandBuffer(p->commands));
-error:
-    return err;
 }
 
 int gpu_pulse_create(struct gpu *g, uint32_t steps, struct gpu_pulse **out)
@@ -67,8 +49,9 @@ int gpu_pulse_create(struct gpu *g, uint32_t steps, struct gpu_pulse **out)
     TRY(gpu_layout_get(g, &(struct gpu_bindings){.buffers = 1}, sizeof(steps), &p->layout));
     TRY(gpu_pipeline_get(g, p->layout, shader_pulse, sizeof(shader_pulse), NULL, 0, "pulse",
                          &p->pipeline));
-    TRY(gpu_set_create(g, p->layout->set, &p->sink, &p->descriptors, &p->set));
-    TRY(record(p));
+    TRY(gpu_sets_create(g, p->layout, 1, &p->descriptors, &p->set));
+    gpu_set_write_all(g, p->set, &p->sink.buffer, 1);
+    TRY(gpu_work_create(g, &(struct gpu_work_params){.queues = {g->main}, .depth = 1}, &p->work));
     *out = p;
     return GPU_OK;
 error:
@@ -78,11 +61,15 @@ error:
 
 int gpu_pulse(struct gpu_pulse *p)
 {
-    uint64_t completed = 0;
-    int err = gpu_completed(p->g, &completed);
-    if (err < 0 || p->value > completed)
-        return err;
-    return gpu_submit(p->g, p->commands, &p->value);
+    struct gpu_submission *s;
+    int err = gpu_work_begin(p->work, 0, &s);
+    if (err)
+        return err < 0 ? err : GPU_OK;
+    TRY(gpu_work_record(s, 0));
+    gpu_pulse_record(p, s->commands);
+    err = gpu_work_submit(s);
+error:
+    return err;
 }
 
 void gpu_pulse_free(struct gpu_pulse *p)
@@ -90,9 +77,7 @@ void gpu_pulse_free(struct gpu_pulse *p)
     if (!p)
         return;
     struct gpu *g = p->g;
-    if (p->value)
-        gpu_wait(g, p->value, UINT64_MAX);
-    g->vk.vkDestroyCommandPool(g->device, p->pool, NULL);
+    gpu_work_free(p->work);
     g->vk.vkDestroyDescriptorPool(g->device, p->descriptors, NULL);
     gpu_buffer_free(g, &p->sink);
     free(p);

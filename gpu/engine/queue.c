@@ -278,8 +278,8 @@ int gpu_queue_submit_after(struct gpu_queue *q, VkCommandBuffer commands,
     *value = next;
 error:
     pthread_mutex_unlock(q->lock);
-    if (err == GPU_OK)
-        gpu_debug_print(q, next);
+    if (err == GPU_OK && g->submitted)
+        g->submitted(q, next);
     return err;
 }
 
@@ -335,19 +335,4 @@ int gpu_queue_completed(struct gpu_queue *q, uint64_t *value)
     *value = v;
 error:
     return err;
-}
-
-int gpu_submit(struct gpu *g, VkCommandBuffer commands, uint64_t *value)
-{
-    return gpu_queue_submit(g->main, commands, NULL, 0, value);
-}
-
-int gpu_wait(struct gpu *g, uint64_t value, uint64_t timeout_ns)
-{
-    return gpu_queue_wait(g->main, value, timeout_ns);
-}
-
-int gpu_completed(struct gpu *g, uint64_t *value)
-{
-    return gpu_queue_completed(g->main, value);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entropy decoding on the GPU: batches from being filled to being fetched. A batch decodes on a
- * background queue of its own and is fetched by the queue that copies to the host; the host waits
- * between the two, as it allocates what is fetched into.
+ * Entropy decoding on the GPU: batches from filling to fetching. A batch decodes on a background
+ * queue of its own. Then the host allocates the targets, and the queue that copies to the host
+ * fetches into them.
  */
 #include "gpu/h264/gpu_entropy_internal.h"
 
@@ -29,6 +29,8 @@ struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e)
             b->reserved = b->copy_count = 0;
         b->staged = 0;
         b->resident = false;
+        b->fetch = NULL;
+        b->seconds = 0;
         return b;
     }
     return NULL;
@@ -102,73 +104,67 @@ int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
 
 /* ---- decoding ---- */
 
-/* Slices and bytes to the device; zeros where the shader writes what is not zero. */
-static void record_inputs(struct gpu_entropy_batch *b)
+enum { STAMP_INPUTS, STAMP_SLICES };
+
+/* Slices and bytes to the device; zeros where the shader writes only nonzero values. */
+static void record_inputs(struct gpu_entropy_batch *b, struct gpu_submission *s)
 {
     struct gpu *g = b->e->g;
     const struct gpu_buffer *to = b->device;
     const uint64_t slices = b->slice_count * sizeof(struct ent_slice);
     VkBufferCopy copies[2] = {{0, 0, slices},
                               {b->e->params.slices * sizeof(struct ent_slice), 0, b->bytes}};
-    g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_SLICES].buffer, 1, &copies[0]);
-    g->vk.vkCmdCopyBuffer(b->commands, b->up.buffer, to[ENT_BIND_BYTES].buffer, 1, &copies[1]);
-    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_MOTION].buffer, 0,
+    gpu_work_sync(s, BARRIER_TRANSFER, 0,
+                  ENTROPY_BIT(ENT_BIND_SLICES) | ENTROPY_BIT(ENT_BIND_BYTES) |
+                      ENTROPY_BIT(ENT_BIND_MOTION) | ENTROPY_BIT(ENT_BIND_COEFFS) |
+                      ENTROPY_BIT(ENT_BIND_RESULTS) | ENTROPY_BIT(ENT_BIND_COUNTS));
+    g->vk.vkCmdCopyBuffer(s->commands, b->up.buffer, to[ENT_BIND_SLICES].buffer, 1, &copies[0]);
+    g->vk.vkCmdCopyBuffer(s->commands, b->up.buffer, to[ENT_BIND_BYTES].buffer, 1, &copies[1]);
+    g->vk.vkCmdFillBuffer(s->commands, to[ENT_BIND_MOTION].buffer, 0,
                           b->mbs * sizeof(struct rec_motion), 0);
     if (b->coeff_blocks)
-        g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COEFFS].buffer, 0,
+        g->vk.vkCmdFillBuffer(s->commands, to[ENT_BIND_COEFFS].buffer, 0,
                               (uint64_t)b->coeff_blocks * ENTROPY_COEFF_BLOCK_BYTES, 0);
-    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_RESULTS].buffer, 0,
+    g->vk.vkCmdFillBuffer(s->commands, to[ENT_BIND_RESULTS].buffer, 0,
                           b->slice_count * sizeof(struct ent_result), 0);
-    g->vk.vkCmdFillBuffer(b->commands, to[ENT_BIND_COUNTS].buffer, 0,
+    g->vk.vkCmdFillBuffer(s->commands, to[ENT_BIND_COUNTS].buffer, 0,
                           b->picture_count * sizeof(uint32_t), 0);
+    gpu_work_stamp(s, STAMP_INPUTS);
 }
 
-static void record_results(struct gpu_entropy_batch *b)
+static void record_dispatch(struct gpu_entropy_batch *b, struct gpu_submission *s,
+                            VkPipeline pipeline)
+{
+    const struct gpu_entropy *e = b->e;
+    struct gpu *g = e->g;
+    gpu_work_sync(s, BARRIER_COMPUTE, ENTROPY_BIT(ENT_BINDINGS) - 1,
+                  ENTROPY_BIT(ENT_BIND_MBS) | ENTROPY_BIT(ENT_BIND_MOTION) |
+                      ENTROPY_BIT(ENT_BIND_SYNTAX) | ENTROPY_BIT(ENT_BIND_COEFFS) |
+                      ENTROPY_BIT(ENT_BIND_RESULTS) | ENTROPY_BIT(ENT_BIND_COUNTS) |
+                      ENTROPY_BIT(ENT_BIND_LINES));
+    g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline,
+                                  0, 1, &b->set, 0, NULL);
+    g->vk.vkCmdPushConstants(s->commands, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                             sizeof(b->slice_count), &b->slice_count);
+    g->vk.vkCmdDispatch(s->commands, (b->slice_count + e->group - 1) / e->group, 1, 1);
+    gpu_work_stamp(s, STAMP_SLICES);
+}
+
+static void record_results(struct gpu_entropy_batch *b, struct gpu_submission *s)
 {
     struct gpu *g = b->e->g;
     const struct gpu_buffer *from = b->device;
     VkBufferCopy copies[2] = {
         {0, 0, b->slice_count * sizeof(struct ent_result)},
         {0, b->e->params.slices * sizeof(struct ent_result), b->picture_count * sizeof(uint32_t)}};
-    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_RESULTS].buffer, b->results.buffer, 1,
+    gpu_work_sync(s, BARRIER_TRANSFER, ENTROPY_BIT(ENT_BIND_RESULTS) | ENTROPY_BIT(ENT_BIND_COUNTS),
+                  ENTROPY_RESULTS);
+    g->vk.vkCmdCopyBuffer(s->commands, from[ENT_BIND_RESULTS].buffer, b->results.buffer, 1,
                           &copies[0]);
-    g->vk.vkCmdCopyBuffer(b->commands, from[ENT_BIND_COUNTS].buffer, b->results.buffer, 1,
+    g->vk.vkCmdCopyBuffer(s->commands, from[ENT_BIND_COUNTS].buffer, b->results.buffer, 1,
                           &copies[1]);
-}
-
-static int record_decode(struct gpu_entropy_batch *b, VkPipeline pipeline)
-{
-    const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-    const struct gpu_entropy *e = b->e;
-    struct gpu *g = e->g;
-    VkCommandBuffer c = b->commands;
-    int err = GPU_OK;
-    TRY(gpu_commands_begin(g, b->pool, c));
-    gpu_label_begin(g, c, "entropy");
-    if (b->queries)
-        g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
-    record_inputs(b);
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
-    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, e->layout->pipeline, 0, 1,
-                                  &b->set, 0, NULL);
-    if (b->queries)
-        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
-    g->vk.vkCmdPushConstants(c, e->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                             sizeof(b->slice_count), &b->slice_count);
-    g->vk.vkCmdDispatch(c, (b->slice_count + e->group - 1) / e->group, 1, 1);
-    if (b->queries)
-        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
-    record_results(b);
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
-    gpu_label_end(g, c);
-    VK(g, g->vk.vkEndCommandBuffer(c));
-error:
-    return err;
+    gpu_work_sync_host(s, ENTROPY_RESULTS);
 }
 
 int gpu_entropy_prepare(struct gpu_entropy *e)
@@ -180,18 +176,26 @@ int gpu_entropy_prepare(struct gpu_entropy *e)
 int gpu_entropy_submit(struct gpu_entropy_batch *b)
 {
     VkPipeline pipeline = VK_NULL_HANDLE;
+    struct gpu_submission *s;
     int err = GPU_OK;
     if (b->state != BATCH_FILLING || !b->slice_count)
         return GPU_ERR_INVALID;
     TRY(gpu_entropy_pipeline(b->e, &pipeline));
-    TRY(record_decode(b, pipeline));
-    TRY(gpu_queue_submit(b->queue, b->commands, NULL, 0, &b->value));
+    TRY(gpu_work_begin(b->work, UINT64_MAX, &s));
+    TRY(gpu_work_record(s, ENTROPY_PART_DECODE));
+    gpu_work_forget(s, UINT32_MAX); /* the host has waited for the last batch here */
+    gpu_label_begin(b->e->g, s->commands, "entropy");
+    record_inputs(b, s);
+    record_dispatch(b, s, pipeline);
+    record_results(b, s);
+    gpu_label_end(b->e->g, s->commands);
+    TRY(gpu_work_submit(s));
     b->state = BATCH_DECODING;
 error:
     return err;
 }
 
-/* What became of each picture. */
+/* The outcome of each picture. */
 static void read_results(struct gpu_entropy_batch *b)
 {
     const struct ent_result *results = (const struct ent_result *)b->results.map;
@@ -219,42 +223,44 @@ static bool is_submitted(const struct gpu_entropy_batch *b)
     return b->state == BATCH_DECODING || b->state == BATCH_FETCHING;
 }
 
-static struct gpu_queue *queue_of(const struct gpu_entropy_batch *b)
+static void note_seconds(void *ctx, uint32_t name, double seconds)
 {
-    return b->state == BATCH_DECODING ? b->queue : b->down;
+    struct gpu_entropy_batch *b = ctx;
+    if (name == STAMP_SLICES)
+        b->seconds = seconds;
+}
+
+/* A batch that was ended before is free, and nothing of it is wanted. */
+void gpu_entropy_batch_done(void *ctx, const struct gpu_submission *s)
+{
+    struct gpu_entropy_batch *b = ctx;
+    if (b->state == BATCH_DECODING) {
+        gpu_work_times(s, note_seconds, b);
+        read_results(b);
+        b->state = BATCH_DECODED;
+    } else if (b->state == BATCH_FETCHING) {
+        copy_staged(b);
+        if (b->resident)
+            gpu_arena_written(b->e->g, &s->last);
+        b->state = BATCH_FETCHED;
+    }
 }
 
 int gpu_entropy_poll(struct gpu_entropy_batch *b)
 {
-    uint64_t completed = 0;
     if (!is_submitted(b))
         return b->state == BATCH_DECODED || b->state == BATCH_FETCHED ? GPU_OK : GPU_ERR_INVALID;
-    int err = gpu_queue_completed(queue_of(b), &completed);
-    if (err < 0)
-        return err;
-    if (completed < b->value)
-        return 1;
-    if (b->state == BATCH_DECODING) {
-        read_results(b);
-        b->state = BATCH_DECODED;
-    } else {
-        copy_staged(b);
-        if (b->resident)
-            gpu_arena_written(b->e->g, &(struct gpu_point){b->down, b->value});
-        b->state = BATCH_FETCHED;
-    }
-    return GPU_OK;
+    int err = gpu_work_poll(b->work);
+    return err < 0 ? err : is_submitted(b);
 }
 
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns)
 {
     struct gpu_point points[GPU_POINTS];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < e->batch_count && count < GPU_POINTS; i++) {
-        const struct gpu_entropy_batch *b = &e->batches[i];
-        if (is_submitted(b))
-            points[count++] = (struct gpu_point){queue_of(b), b->value};
-    }
+    for (uint32_t i = 0; i < e->batch_count && count < GPU_POINTS; i++)
+        if (is_submitted(&e->batches[i]))
+            count += gpu_work_oldest(e->batches[i].work, &points[count]);
     return gpu_points_wait(e->g, points, count, timeout_ns);
 }
 
@@ -269,22 +275,25 @@ bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
 
 double gpu_entropy_seconds(const struct gpu_entropy_batch *b)
 {
-    struct gpu *g = b->e->g;
-    uint64_t ticks[2] = {0, 0};
-    if (!b->queries || b->state < BATCH_DECODED ||
-        g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks,
-                                    sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
-        return 0;
-    return (double)((ticks[1] - ticks[0]) & b->queue->tick_mask) *
-           (double)g->limits.timestampPeriod * 1e-9;
+    return b->state < BATCH_DECODED ? 0 : b->seconds;
 }
 
 /* ---- fetching ---- */
 
 static int begin_fetch(struct gpu_entropy_batch *b)
 {
-    int err = gpu_commands_begin(b->e->g, b->down_pool, b->down_commands);
-    b->recording = err == GPU_OK;
+    struct gpu_submission *s;
+    int err = GPU_OK;
+    TRY(gpu_work_begin(b->work, UINT64_MAX, &s));
+    TRY(gpu_work_record(s, ENTROPY_PART_FETCH));
+    gpu_work_forget(s, UINT32_MAX);
+    gpu_work_depend(s, gpu_work_last(b->work, ENTROPY_PART_DECODE));
+    gpu_work_sync(s, BARRIER_TRANSFER,
+                  ENTROPY_BIT(ENT_BIND_MBS) | ENTROPY_BIT(ENT_BIND_MOTION) |
+                      ENTROPY_BIT(ENT_BIND_SYNTAX) | ENTROPY_BIT(ENT_BIND_COEFFS),
+                  ENTROPY_TARGETS);
+    b->fetch = s;
+error:
     return err;
 }
 
@@ -331,7 +340,7 @@ static int fetch_array(struct gpu_entropy_batch *b, uint32_t binding, uint64_t f
         b->staged += size;
     }
     VkBufferCopy copy = {from, place.offset, size};
-    g->vk.vkCmdCopyBuffer(b->down_commands, b->device[binding].buffer, place.buffer, 1, &copy);
+    g->vk.vkCmdCopyBuffer(b->fetch->commands, b->device[binding].buffer, place.buffer, 1, &copy);
     b->resident |= place.device;
 error:
     return err;
@@ -345,7 +354,7 @@ int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture,
         return GPU_ERR_INVALID;
     const struct batch_picture *pic = &b->pictures[picture];
     const uint64_t base = pic->mb_base, n = pic->mb_count;
-    if (!b->recording)
+    if (!b->fetch)
         TRY(begin_fetch(b));
     TRY(fetch_array(b, ENT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb),
                     to->mbs));
@@ -361,22 +370,18 @@ error:
 
 int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b)
 {
-    struct gpu *g = b->e->g;
-    int err = GPU_OK;
+    struct gpu_submission *s = b->fetch;
     if (b->state != BATCH_DECODED)
         return GPU_ERR_INVALID;
-    if (!b->recording) { /* nothing was worth it */
+    if (!s) { /* no picture was worth it */
         b->state = BATCH_FETCHED;
         return GPU_OK;
     }
-    gpu_commands_barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                         VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
-                         VK_ACCESS_HOST_READ_BIT);
-    b->recording = false;
-    VK(g, g->vk.vkEndCommandBuffer(b->down_commands));
-    TRY(gpu_queue_submit(b->down, b->down_commands, b->queue, b->value, &b->value));
-    b->state = BATCH_FETCHING;
-error:
+    b->fetch = NULL;
+    gpu_work_sync_host(s, ENTROPY_TARGETS);
+    int err = gpu_work_submit(s);
+    if (err == GPU_OK)
+        b->state = BATCH_FETCHING;
     return err;
 }
 
@@ -384,11 +389,9 @@ void gpu_entropy_end(struct gpu_entropy_batch *b)
 {
     if (!b)
         return;
-    /* of a lost device nothing runs any more */
-    if (is_submitted(b))
-        gpu_queue_wait(queue_of(b), b->value, UINT64_MAX);
-    if (b->recording)
-        b->e->g->vk.vkEndCommandBuffer(b->down_commands);
-    b->recording = false;
-    b->state = BATCH_FREE;
+    bool submitted = is_submitted(b);
+    b->state = BATCH_FREE; /* no target is written any more */
+    b->fetch = NULL;
+    if (submitted) /* on a lost device nothing runs */
+        gpu_work_drain(b->work);
 }

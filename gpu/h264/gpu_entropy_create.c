@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entropy decoding on the GPU: what is made once, and the buffers and commands of a batch.
+ * Entropy decoding on the GPU: creation of the decoder and of its batches.
  */
+#include "gpu/engine/descriptors.h"
 #include "gpu/h264/gpu_entropy_internal.h"
 
 #include "shaders/entropy.spv.h"
@@ -53,10 +54,12 @@ error:
 static int create_set(struct gpu_entropy_batch *b)
 {
     VkBuffer buffers[ENT_BINDINGS];
+    int err = gpu_sets_create(b->e->g, b->e->layout, 1, &b->descriptors, &b->set);
     for (uint32_t i = 0; i < ENT_BINDINGS; i++)
         buffers[i] = i == ENT_BIND_TABLES ? b->e->tables.buffer : b->device[i].buffer;
-    return gpu_buffer_set_create(b->e->g, b->e->layout, buffers, ENT_BINDINGS, &b->descriptors,
-                                 &b->set);
+    if (err == GPU_OK)
+        gpu_set_write_all(b->e->g, b->set, buffers, ENT_BINDINGS);
+    return err;
 }
 
 int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
@@ -72,14 +75,13 @@ int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b)
     TRY(create_set(b));
     TRY(gpu_queue_open(g, GPU_QUEUE_BACKGROUND, &b->queue));
     TRY(gpu_queue_open(g, GPU_QUEUE_FETCH, &b->down));
-    TRY(gpu_commands_create(g, b->queue, &b->pool, &b->commands));
-    TRY(gpu_commands_create(g, b->down, &b->down_pool, &b->down_commands));
-    if (g->timestamps && b->queue->tick_mask) {
-        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                         .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                         .queryCount = 2};
-        VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
-    }
+    const struct gpu_work_params work = {
+        .queues = {[ENTROPY_PART_DECODE] = b->queue, [ENTROPY_PART_FETCH] = b->down},
+        .depth = 1,
+        .stamps = 2,
+        .done = gpu_entropy_batch_done,
+        .ctx = b};
+    TRY(gpu_work_create(g, &work, &b->work));
 error:
     return err;
 }
@@ -90,9 +92,7 @@ void gpu_entropy_batch_free(struct gpu_entropy_batch *b)
         return;
     struct gpu *g = b->e->g;
     gpu_entropy_end(b);
-    g->vk.vkDestroyQueryPool(g->device, b->queries, NULL);
-    g->vk.vkDestroyCommandPool(g->device, b->down_pool, NULL);
-    g->vk.vkDestroyCommandPool(g->device, b->pool, NULL);
+    gpu_work_free(b->work);
     gpu_queue_close(b->down);
     gpu_queue_close(b->queue);
     g->vk.vkDestroyDescriptorPool(g->device, b->descriptors, NULL);

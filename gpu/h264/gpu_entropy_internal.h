@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What entropy.c and entropy_create.c share: batches and what hangs off them.
+ * Shared by gpu_entropy.c and gpu_entropy_create.c: batches and their resources.
  */
 #ifndef PELTON_GPU_ENTROPY_INTERNAL_H
 #define PELTON_GPU_ENTROPY_INTERNAL_H
 
+#include "gpu/engine/arena.h"
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/pipeline.h"
+#include "gpu/engine/work.h"
 #include "gpu/h264/gpu_entropy.h"
 #include "gpu/shaders/lib/entropy_args.h"
-#include "gpu/engine/vk.h"
 
 #define ENTROPY_COEFF_BLOCK_BYTES 32
 #define ENTROPY_SYNTAX_BYTES      8
@@ -57,15 +60,20 @@ struct gpu_entropy_batch {
     uint32_t copy_count, copy_capacity;
 
     struct gpu_queue *queue, *down;
-    VkCommandPool pool, down_pool;
-    VkCommandBuffer commands, down_commands;
-    bool recording;      /* down_commands */
-    bool resident;       /* some of it goes into an arena of the device */
-    VkQueryPool queries; /* both ends of the dispatch, or none */
+    struct gpu_work *work;        /* one submission at a time: decoding, then fetching */
+    struct gpu_submission *fetch; /* that is being recorded, or NULL */
+    bool resident;                /* some of it goes into an arena of the device */
+    double seconds;               /* of the dispatch */
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
-    uint64_t value; /* of queue or down, by state */
 };
+
+/* The parts of a batch's work. */
+enum { ENTROPY_PART_DECODE, ENTROPY_PART_FETCH };
+/* Resources of barriers: bindings of the shader, and memory that is copied to. */
+#define ENTROPY_BIT(binding) (1u << (binding))
+#define ENTROPY_RESULTS      ENTROPY_BIT(ENT_BINDINGS)
+#define ENTROPY_TARGETS      ENTROPY_BIT(ENT_BINDINGS + 1)
 
 struct gpu_entropy {
     struct gpu *g;
@@ -78,7 +86,10 @@ struct gpu_entropy {
     uint32_t batch_count; /* less than params.batches where memory was short */
 };
 
-/* entropy_create.c */
+/* gpu_entropy.c: gpu_work's done() */
+void gpu_entropy_batch_done(void *ctx, const struct gpu_submission *s);
+
+/* gpu_entropy_create.c */
 int gpu_entropy_batch_create(struct gpu_entropy *e, struct gpu_entropy_batch *b);
 void gpu_entropy_batch_free(struct gpu_entropy_batch *b); /* half built or not made: fine */
 int gpu_entropy_pipeline(struct gpu_entropy *e, VkPipeline *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Motion derivation on the GPU: batches from being filled to being done. A batch runs on a
- * background queue of its own; the queue that copies to the host goes on from there, without the
- * host between the two.
+ * Motion derivation on the GPU: batches from filling to completion. All batches run on one
+ * background queue. The queue that copies to the host goes on from there without the host between
+ * the two.
  */
 #include "gpu/h264/gpu_motion_internal.h"
 
@@ -27,6 +27,7 @@ struct gpu_motion_batch *gpu_motion_begin(struct gpu_motion *m)
         b->resident = false;
         b->input_used = 0;
         b->staged = 0;
+        b->seconds = 0;
         return b;
     }
     return NULL;
@@ -205,7 +206,9 @@ int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *
     return GPU_OK;
 }
 
-/* ---- the device's part ---- */
+/* ---- derivation ---- */
+
+enum { STAMP_INPUTS, STAMP_PASSES };
 
 static void copy(struct gpu *g, VkCommandBuffer commands, VkBuffer from, uint64_t at, VkBuffer to,
                  uint64_t to_at, uint64_t size)
@@ -213,75 +216,60 @@ static void copy(struct gpu *g, VkCommandBuffer commands, VkBuffer from, uint64_
     g->vk.vkCmdCopyBuffer(commands, from, to, 1, &(VkBufferCopy){at, to_at, size});
 }
 
-static void record_inputs(struct gpu_motion_batch *b)
+static void record_inputs(struct gpu_motion_batch *b, struct gpu_submission *s)
 {
     static const uint32_t bindings[MOTION_INPUTS] = {MOT_BIND_MBS, MOT_BIND_MOTION,
                                                      MOT_BIND_SYNTAX};
     struct gpu *g = b->m->g;
     const struct gpu_buffer *to = b->device;
-    copy(g, b->commands, b->up.buffer, 0, to[MOT_BIND_PICTURES].buffer, 0,
+    gpu_work_sync(s, BARRIER_TRANSFER, 0,
+                  MOTION_BIT(MOT_BIND_PICTURES) | MOTION_BIT(MOT_BIND_SLICES) |
+                      MOTION_BIT(MOT_BIND_MAPS) | MOTION_BIT(MOT_BIND_MBS) |
+                      MOTION_BIT(MOT_BIND_MOTION) | MOTION_BIT(MOT_BIND_SYNTAX) |
+                      MOTION_BIT(MOT_BIND_RESULTS));
+    copy(g, s->commands, b->up.buffer, 0, to[MOT_BIND_PICTURES].buffer, 0,
          b->picture_count * sizeof(struct der_picture));
-    copy(g, b->commands, b->up.buffer, (uint64_t)(up_slices(b) - b->up.map),
+    copy(g, s->commands, b->up.buffer, (uint64_t)(up_slices(b) - b->up.map),
          to[MOT_BIND_SLICES].buffer, 0, b->slice_count * sizeof(struct der_slice));
     if (b->maps)
-        copy(g, b->commands, b->up.buffer, (uint64_t)(up_maps(b) - b->up.map),
+        copy(g, s->commands, b->up.buffer, (uint64_t)(up_maps(b) - b->up.map),
              to[MOT_BIND_MAPS].buffer, 0, (uint64_t)b->maps * MOTION_MAP_BYTES);
     for (uint32_t i = 0; i < b->picture_count; i++) {
         const struct motion_picture *p = &b->pictures[i];
         for (int k = 0; k < MOTION_INPUTS; k++)
-            copy(g, b->commands, p->from[k].buffer, p->from[k].offset, to[bindings[k]].buffer,
+            copy(g, s->commands, p->from[k].buffer, p->from[k].offset, to[bindings[k]].buffer,
                  p->mb_base * input_bytes[k], p->mb_count * input_bytes[k]);
     }
-    g->vk.vkCmdFillBuffer(b->commands, to[MOT_BIND_RESULTS].buffer, 0,
+    g->vk.vkCmdFillBuffer(s->commands, to[MOT_BIND_RESULTS].buffer, 0,
                           b->picture_count * sizeof(uint32_t), 0);
+    gpu_work_stamp(s, STAMP_INPUTS);
 }
 
-static void record_dispatches(struct gpu_motion_batch *b)
+static void record_pass(struct gpu_motion_batch *b, struct gpu_submission *s, VkPipeline pipeline,
+                        uint32_t writes, uint32_t x, uint32_t y)
 {
-    const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
     struct gpu *g = b->m->g;
-    VkCommandBuffer c = b->commands;
-    g->vk.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, b->m->layout->pipeline, 0, 1,
-                                  &b->set, 0, NULL);
-    if (b->queries)
-        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TRANSFER_BIT, b->queries, 0);
-    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE,
-                            b->m->derive[b->mb_width > MOT_USUAL_WIDTH]);
-    g->vk.vkCmdDispatch(c, b->picture_count, 1, 1);
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
-    g->vk.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, b->m->check);
-    g->vk.vkCmdDispatch(c, (b->mb_count + MOT_CHECK_THREADS - 1) / MOT_CHECK_THREADS,
-                        b->picture_count, 1);
-    if (b->queries)
-        g->vk.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, b->queries, 1);
+    gpu_work_sync(s, BARRIER_COMPUTE, (MOTION_BIT(MOT_BINDINGS) - 1) & ~MOTION_BIT(MOT_BIND_STILL),
+                  writes);
+    g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    g->vk.vkCmdDispatch(s->commands, x, y, 1);
 }
 
-static int record_work(struct gpu_motion_batch *b)
+static void record_passes(struct gpu_motion_batch *b, struct gpu_submission *s)
 {
-    const VkAccessFlags shader = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-    struct gpu *g = b->m->g;
-    VkCommandBuffer c = b->commands;
-    int err = gpu_commands_begin(g, b->pool, c);
-    if (err < 0)
-        return err;
-    gpu_label_begin(g, c, "motion");
-    if (b->queries)
-        g->vk.vkCmdResetQueryPool(c, b->queries, 0, 2);
-    record_inputs(b);
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, shader);
-    record_dispatches(b);
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
-    copy(g, c, b->device[MOT_BIND_RESULTS].buffer, 0, b->results.buffer, 0,
+    const struct gpu_motion *m = b->m;
+    const uint32_t results = MOTION_BIT(MOT_BIND_RESULTS);
+    m->g->vk.vkCmdBindDescriptorSets(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                                     m->layout->pipeline, 0, 1, &b->set, 0, NULL);
+    record_pass(b, s, m->derive[b->mb_width > MOT_USUAL_WIDTH],
+                MOTION_BIT(MOT_BIND_MOTION) | results, b->picture_count, 1);
+    record_pass(b, s, m->check, MOTION_BIT(MOT_BIND_STILL) | results,
+                (b->mb_count + MOT_CHECK_THREADS - 1) / MOT_CHECK_THREADS, b->picture_count);
+    gpu_work_stamp(s, STAMP_PASSES);
+    gpu_work_sync(s, BARRIER_TRANSFER, results, MOTION_RESULTS);
+    copy(m->g, s->commands, b->device[MOT_BIND_RESULTS].buffer, 0, b->results.buffer, 0,
          b->picture_count * sizeof(uint32_t));
-    gpu_commands_barrier(g, c, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
-                         VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
-    gpu_label_end(g, c);
-    VK(g, g->vk.vkEndCommandBuffer(c));
-error:
-    return err;
+    gpu_work_sync_host(s, MOTION_RESULTS);
 }
 
 /* ---- to the host ---- */
@@ -296,8 +284,8 @@ static int need_staging(struct gpu_motion_batch *b)
                                                  GPU_MEMORY_READBACK, &b->staging);
 }
 
-static int record_output(struct gpu_motion_batch *b, uint32_t binding, uint64_t from, uint64_t size,
-                         void *to)
+static int record_output(struct gpu_motion_batch *b, struct gpu_submission *s, uint32_t binding,
+                         uint64_t from, uint64_t size, void *to)
 {
     struct gpu *g = b->m->g;
     struct gpu_place place;
@@ -311,85 +299,111 @@ static int record_output(struct gpu_motion_batch *b, uint32_t binding, uint64_t 
         b->copies[b->copy_count++] = (struct motion_copy){to, b->staged, size};
         b->staged += size;
     }
-    copy(g, b->down_commands, b->device[binding].buffer, from, place.buffer, place.offset, size);
+    copy(g, s->commands, b->device[binding].buffer, from, place.buffer, place.offset, size);
     return GPU_OK;
 }
 
-static void record_final(struct gpu_motion_batch *b, uint32_t binding, uint64_t from, uint64_t size,
-                         const struct gpu_place *to)
+static void record_final(struct gpu_motion_batch *b, struct gpu_submission *s, uint32_t binding,
+                         uint64_t from, uint64_t size, const struct gpu_place *to)
 {
     if (!to->buffer)
         return;
-    copy(b->m->g, b->down_commands, b->device[binding].buffer, from, to->buffer, to->offset, size);
+    copy(b->m->g, s->commands, b->device[binding].buffer, from, to->buffer, to->offset, size);
     b->resident = true;
 }
 
-static int record_outputs(struct gpu_motion_batch *b)
+static int record_picture(struct gpu_motion_batch *b, struct gpu_submission *s,
+                          const struct motion_picture *p)
 {
-    struct gpu *g = b->m->g;
-    int err = gpu_commands_begin(g, b->down_pool, b->down_commands);
-    if (err < 0)
-        return err;
-    for (uint32_t i = 0; i < b->picture_count; i++) {
-        const struct motion_picture *p = &b->pictures[i];
-        const uint64_t base = p->mb_base, n = p->mb_count;
-        TRY(record_output(b, MOT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb),
-                          p->to_mbs));
-        TRY(record_output(b, MOT_BIND_MOTION, base * sizeof(struct rec_motion),
-                          n * sizeof(struct rec_motion), p->to_motion));
-        record_final(b, MOT_BIND_MBS, base * sizeof(struct rec_mb), n * sizeof(struct rec_mb),
-                     &p->final[MOTION_MBS]);
-        record_final(b, MOT_BIND_MOTION, base * sizeof(struct rec_motion),
-                     n * sizeof(struct rec_motion), &p->final[MOTION_MOTION]);
-        TRY(record_output(b, MOT_BIND_STILL, base * MOTION_MAP_BYTES, n * MOTION_MAP_BYTES,
-                          p->to_still));
-    }
-    gpu_commands_barrier(g, b->down_commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                         VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
-                         VK_ACCESS_HOST_READ_BIT);
-    VK(g, g->vk.vkEndCommandBuffer(b->down_commands));
+    const uint64_t base = p->mb_base, n = p->mb_count, mb = sizeof(struct rec_mb),
+                   motion = sizeof(struct rec_motion);
+    int err = GPU_OK;
+    TRY(record_output(b, s, MOT_BIND_MBS, base * mb, n * mb, p->to_mbs));
+    TRY(record_output(b, s, MOT_BIND_MOTION, base * motion, n * motion, p->to_motion));
+    record_final(b, s, MOT_BIND_MBS, base * mb, n * mb, &p->final[MOTION_MBS]);
+    record_final(b, s, MOT_BIND_MOTION, base * motion, n * motion, &p->final[MOTION_MOTION]);
+    err = record_output(b, s, MOT_BIND_STILL, base * MOTION_MAP_BYTES, n * MOTION_MAP_BYTES,
+                        p->to_still);
 error:
     return err;
 }
 
-int gpu_motion_submit(struct gpu_motion_batch *b)
+static int record_outputs(struct gpu_motion_batch *b, struct gpu_submission *s)
+{
+    int err = GPU_OK;
+    gpu_work_sync(s, BARRIER_TRANSFER,
+                  MOTION_BIT(MOT_BIND_MBS) | MOTION_BIT(MOT_BIND_MOTION) |
+                      MOTION_BIT(MOT_BIND_STILL),
+                  MOTION_TARGETS);
+    for (uint32_t i = 0; i < b->picture_count && err == GPU_OK; i++)
+        err = record_picture(b, s, &b->pictures[i]);
+    gpu_work_sync_host(s, MOTION_TARGETS);
+    return err;
+}
+
+static int record_derivation(struct gpu_motion_batch *b, struct gpu_submission *s)
 {
     struct gpu_point writers[GPU_QUEUES];
-    struct gpu *g = b->m->g;
-    uint64_t value = 0;
+    uint32_t count = gpu_arena_writers(b->m->g, writers);
+    int err = gpu_work_record(s, MOTION_PART_DERIVE);
+    if (err < 0)
+        return err;
+    gpu_work_forget(s, UINT32_MAX); /* the host has waited for the last batch here */
+    for (uint32_t i = 0; i < count; i++)
+        gpu_work_depend(s, writers[i]);
+    gpu_label_begin(b->m->g, s->commands, "motion");
+    record_inputs(b, s);
+    record_passes(b, s);
+    gpu_label_end(b->m->g, s->commands);
+    return GPU_OK;
+}
+
+int gpu_motion_submit(struct gpu_motion_batch *b)
+{
+    struct gpu_submission *s;
     int err = GPU_OK;
     if (b->state != MOTION_FILLING || !b->picture_count)
         return GPU_ERR_INVALID;
     TRY(gpu_motion_prepare(b->m));
-    TRY(record_work(b));
-    TRY(record_outputs(b));
-    TRY(gpu_queue_submit_after(b->m->queue, b->commands, writers, gpu_arena_writers(g, writers, 0),
-                               &value));
-    b->last = (struct gpu_point){b->m->queue, value};
-    TRY(gpu_queue_submit(b->m->down, b->down_commands, b->m->queue, value, &value));
-    b->last = (struct gpu_point){b->m->down, value};
+    TRY(gpu_work_begin(b->work, UINT64_MAX, &s));
+    TRY(record_derivation(b, s));
+    TRY(gpu_work_record(s, MOTION_PART_COPY));
+    gpu_work_forget(s, UINT32_MAX);
+    gpu_work_depend_part(s, MOTION_PART_DERIVE);
+    TRY(record_outputs(b, s));
+    TRY(gpu_work_submit(s));
     b->state = MOTION_WORKING;
 error:
     return err;
 }
 
-int gpu_motion_poll(struct gpu_motion_batch *b)
+static void note_seconds(void *ctx, uint32_t name, double seconds)
 {
-    uint64_t completed = 0;
+    struct gpu_motion_batch *b = ctx;
+    if (name == STAMP_PASSES)
+        b->seconds = seconds;
+}
+
+/* A batch that was ended before is free, and nothing of it is wanted. */
+void gpu_motion_batch_done(void *ctx, const struct gpu_submission *s)
+{
+    struct gpu_motion_batch *b = ctx;
     if (b->state != MOTION_WORKING)
-        return b->state == MOTION_DONE ? GPU_OK : GPU_ERR_INVALID;
-    int err = gpu_queue_completed(b->last.queue, &completed);
-    if (err < 0)
-        return err;
-    if (completed < b->last.value)
-        return 1;
+        return;
+    gpu_work_times(s, note_seconds, b);
     for (uint32_t i = 0; i < b->copy_count; i++)
         memcpy(b->copies[i].to, b->staging.map + b->copies[i].from, b->copies[i].size);
     if (b->resident)
-        gpu_arena_written(b->m->g, &b->last);
-    b->last.queue = NULL;
+        gpu_arena_written(b->m->g, &s->last);
     b->state = MOTION_DONE;
-    return GPU_OK;
+}
+
+int gpu_motion_poll(struct gpu_motion_batch *b)
+{
+    if (b->state != MOTION_WORKING)
+        return b->state == MOTION_DONE ? GPU_OK : GPU_ERR_INVALID;
+    int err = gpu_work_poll(b->work);
+    return err < 0 ? err : b->state == MOTION_WORKING;
 }
 
 uint32_t gpu_motion_result(const struct gpu_motion_batch *b, uint32_t index)
@@ -402,23 +416,15 @@ uint32_t gpu_motion_result(const struct gpu_motion_batch *b, uint32_t index)
 
 double gpu_motion_seconds(const struct gpu_motion_batch *b)
 {
-    struct gpu *g = b->m->g;
-    uint64_t ticks[2] = {0, 0};
-    if (!b->queries || b->state != MOTION_DONE ||
-        g->vk.vkGetQueryPoolResults(g->device, b->queries, 0, 2, sizeof(ticks), ticks,
-                                    sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
-        return 0;
-    return (double)((ticks[1] - ticks[0]) & b->m->queue->tick_mask) *
-           (double)g->limits.timestampPeriod * 1e-9;
+    return b->state == MOTION_DONE ? b->seconds : 0;
 }
 
 void gpu_motion_end(struct gpu_motion_batch *b)
 {
     if (!b)
         return;
-    /* of a lost device nothing runs any more */
-    if (b->last.queue)
-        gpu_queue_wait(b->last.queue, b->last.value, UINT64_MAX);
-    b->last.queue = NULL;
-    b->state = MOTION_FREE;
+    bool submitted = b->state == MOTION_WORKING;
+    b->state = MOTION_FREE; /* no target is written any more */
+    if (submitted)          /* on a lost device nothing runs */
+        gpu_work_drain(b->work);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Motion derivation on the GPU: what is made once, and the buffers and commands of a batch.
+ * Motion derivation on the GPU: creation of the deriver and of its batches.
  */
+#include "gpu/engine/descriptors.h"
 #include "gpu/h264/gpu_motion_internal.h"
 
 #include "shaders/motion.spv.h"
@@ -46,15 +47,16 @@ error:
 static int create_set(struct gpu_motion_batch *b)
 {
     VkBuffer buffers[MOT_BINDINGS];
+    int err = gpu_sets_create(b->m->g, b->m->layout, 1, &b->descriptors, &b->set);
     for (uint32_t i = 0; i < MOT_BINDINGS; i++)
         buffers[i] = b->device[i].buffer;
-    return gpu_buffer_set_create(b->m->g, b->m->layout, buffers, MOT_BINDINGS, &b->descriptors,
-                                 &b->set);
+    if (err == GPU_OK)
+        gpu_set_write_all(b->m->g, b->set, buffers, MOT_BINDINGS);
+    return err;
 }
 
 int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b)
 {
-    struct gpu *g = m->g;
     int err = GPU_ERR_NOMEM;
     b->m = m;
     b->pictures = calloc(m->params.pictures, sizeof(*b->pictures));
@@ -64,14 +66,13 @@ int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b)
         goto error;
     TRY(create_buffers(b));
     TRY(create_set(b));
-    TRY(gpu_commands_create(g, m->queue, &b->pool, &b->commands));
-    TRY(gpu_commands_create(g, m->down, &b->down_pool, &b->down_commands));
-    if (g->timestamps && m->queue->tick_mask) {
-        VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                         .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                         .queryCount = 2};
-        VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &b->queries));
-    }
+    const struct gpu_work_params work = {
+        .queues = {[MOTION_PART_DERIVE] = m->queue, [MOTION_PART_COPY] = m->down},
+        .depth = 1,
+        .stamps = 2,
+        .done = gpu_motion_batch_done,
+        .ctx = b};
+    TRY(gpu_work_create(m->g, &work, &b->work));
 error:
     return err;
 }
@@ -82,9 +83,7 @@ void gpu_motion_batch_free(struct gpu_motion_batch *b)
         return;
     struct gpu *g = b->m->g;
     gpu_motion_end(b);
-    g->vk.vkDestroyQueryPool(g->device, b->queries, NULL);
-    g->vk.vkDestroyCommandPool(g->device, b->down_pool, NULL);
-    g->vk.vkDestroyCommandPool(g->device, b->pool, NULL);
+    gpu_work_free(b->work);
     g->vk.vkDestroyDescriptorPool(g->device, b->descriptors, NULL);
     for (uint32_t i = 0; i < MOT_BINDINGS; i++)
         gpu_buffer_free(g, &b->device[i]);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What motion.c and motion_create.c share: batches and what hangs off them.
+ * Shared by gpu_motion.c and gpu_motion_create.c: batches and their resources.
  */
 #ifndef PELTON_GPU_MOTION_INTERNAL_H
 #define PELTON_GPU_MOTION_INTERNAL_H
 
+#include "gpu/engine/arena.h"
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/pipeline.h"
+#include "gpu/engine/work.h"
 #include "gpu/h264/gpu_motion.h"
 #include "gpu/shaders/lib/motion_args.h"
-#include "gpu/engine/vk.h"
 
 #define MOTION_SYNTAX_BYTES 8
 #define MOTION_MAP_BYTES    2
@@ -50,20 +53,25 @@ struct gpu_motion_batch {
     uint32_t copy_count;
     bool resident; /* some of it goes to arenas of the device */
 
-    VkCommandPool pool, down_pool;
-    VkCommandBuffer commands, down_commands;
-    VkQueryPool queries; /* both ends of the dispatches, or none */
+    struct gpu_work *work; /* one submission: derivation, then copies */
+    double seconds;        /* of the dispatches */
     VkDescriptorPool descriptors;
     VkDescriptorSet set;
-    struct gpu_point last; /* submitted; queue NULL: nothing */
 };
+
+/* The parts of a batch's work. */
+enum { MOTION_PART_DERIVE, MOTION_PART_COPY };
+/* Resources of barriers: bindings of the shaders, and memory that is copied to. */
+#define MOTION_BIT(binding) (1u << (binding))
+#define MOTION_RESULTS      MOTION_BIT(MOT_BINDINGS)
+#define MOTION_TARGETS      MOTION_BIT(MOT_BINDINGS + 1)
 
 struct gpu_motion {
     struct gpu *g;
     struct gpu_motion_params params;
     const struct gpu_layout *layout;
-    /* of all batches, one after the other: what entropy decoding has in work is not to be waited
-     * for */
+    /* One queue for all motion batches, separate from entropy queues so that motion never waits
+     * behind them. */
     struct gpu_queue *queue, *down;
     bool prepared;
     /* the device's, once prepared; derive: for pictures up to MOT_USUAL_WIDTH, for others */
@@ -72,7 +80,10 @@ struct gpu_motion {
     uint32_t batch_count; /* less than params.batches where memory was short */
 };
 
-/* motion_create.c */
+/* gpu_motion.c: gpu_work's done() */
+void gpu_motion_batch_done(void *ctx, const struct gpu_submission *s);
+
+/* gpu_motion_create.c */
 /* bytes of the buffers of a batch */
 void gpu_motion_sizes(const struct gpu_motion_params *p, uint64_t sizes[MOT_BINDINGS]);
 int gpu_motion_batch_create(struct gpu_motion *m, struct gpu_motion_batch *b);

@@ -2,101 +2,83 @@
  *
  * Submission and completion of batches.
  *
- * The happy path: a call becomes one chunk (more where it does not fit one), each in the next
- * flight of the ring; the last one carries the ticket. A flight is busy until somebody, in any
- * thread, finds the timeline past its last submission and those of the flights before it over; then
- * its times are added, frames that pass through staging are copied, and the ticket is done. The
- * failure modes: a call with invalid arguments submits nothing; an error while recording leaves
- * what was submitted before running and gives no ticket; a lost device makes every later call fail
- * with GPU_ERR_LOST.
+ * The happy path: a call becomes one chunk, or more where it does not fit one. Each chunk is a
+ * submission of the ring; the last one carries the ticket. When a submission is complete, its times
+ * are added, frames that pass through staging are copied, and its ticket is done. Failures: a call
+ * with invalid arguments submits nothing; an error while recording leaves earlier chunks running
+ * and gives no ticket; a lost device makes every later call fail with GPU_ERR_LOST.
  */
 #include "gpu/h264/recon_internal.h"
 
-/* In the order of submission, which is the order of tickets: a later flight that is done already
- * waits. With lock held. */
-static int reap(struct recon *r)
+/* gpu_work's done(). */
+void recon_chunk_done(void *ctx, const struct gpu_submission *s)
 {
-    for (uint32_t i = 0; i < r->flight_count; i++) {
-        /* oldest first */
-        struct recon_flight *f = &r->flights[(r->next_flight + i) % r->flight_count];
-        uint64_t completed = 0;
-        if (!f->busy)
-            continue;
-        int err = gpu_queue_completed(f->last.queue, &completed);
-        if (err < 0)
-            return err;
-        if (completed < f->last.value)
-            return GPU_OK;
-        gpu_hosts_flush(r->g, f->last.queue, completed);
-        recon_times_add(r, f);
-        f->busy = false;
-        if (f->ticket)
-            r->done = f->ticket;
-    }
-    return GPU_OK;
+    struct recon *r = ctx;
+    const struct recon_flight *f = &r->flights[s->index];
+    gpu_hosts_flush(r->g, s->last.queue, s->last.value);
+    pthread_mutex_lock(&r->lock);
+    recon_times_add(r, s);
+    if (f->ticket)
+        r->done = f->ticket;
+    pthread_mutex_unlock(&r->lock);
 }
 
-uint64_t recon_done(struct recon *r)
+/* gpu_work's submitted(). */
+void recon_chunk_submitted(void *ctx, const struct gpu_submission *s)
+{
+    struct recon *r = ctx;
+    struct recon_flight *f = &r->flights[s->index];
+    const struct recon_chunk *chunk = f->chunk;
+    recon_deliver_submitted(r, chunk, &s->last);
+    pthread_mutex_lock(&r->lock);
+    f->ticket = f->ends ? ++r->submitted : 0;
+    r->times.pictures += chunk->picture_count;
+    r->times.deliveries += chunk->delivery_count;
+    r->times.batches += f->ends;
+    r->times.upload_bytes += f->upload_bytes;
+    for (uint32_t i = 0; i < chunk->delivery_count; i++)
+        for (uint32_t k = 0; k < r->items[i].rect_count; k++)
+            r->times.deliver_bytes +=
+                (uint64_t)r->items[i].rects[k].bytes * r->items[i].rects[k].rows;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static uint64_t recon_ticket_done(struct recon *r)
 {
     pthread_mutex_lock(&r->lock);
-    reap(r);
     uint64_t done = r->done;
     pthread_mutex_unlock(&r->lock);
     return done;
 }
 
-/* The oldest flight that is busy. */
-static bool oldest_point(struct recon *r, struct gpu_point *out)
+uint64_t recon_done(struct recon *r)
 {
-    for (uint32_t i = 0; i < r->flight_count; i++) {
-        const struct recon_flight *f = &r->flights[(r->next_flight + i) % r->flight_count];
-        if (!f->busy)
-            continue;
-        *out = f->last;
-        return true;
-    }
-    return false;
+    gpu_work_poll(r->work);
+    return recon_ticket_done(r);
 }
 
-/* Nobody waits longer than timeout_ns for each flight before it. */
+static bool recon_ticket_exists(struct recon *r, uint64_t ticket)
+{
+    pthread_mutex_lock(&r->lock);
+    bool exists = ticket <= r->submitted;
+    pthread_mutex_unlock(&r->lock);
+    return exists;
+}
+
+/* Nobody waits longer than timeout_ns for each submission before it. */
 int recon_wait(struct recon *r, uint64_t ticket, uint64_t timeout_ns)
 {
-    int err = GPU_OK;
-    pthread_mutex_lock(&r->lock);
-    if (ticket > r->submitted)
-        err = GPU_ERR_INVALID;
-    while (err == GPU_OK && r->done < ticket) {
+    if (!recon_ticket_exists(r, ticket))
+        return GPU_ERR_INVALID;
+    for (;;) {
         struct gpu_point point;
-        bool busy = oldest_point(r, &point);
-        pthread_mutex_unlock(&r->lock);
-        err = busy ? gpu_queue_wait(point.queue, point.value, timeout_ns) : GPU_ERR_INVALID;
-        pthread_mutex_lock(&r->lock);
-        if (err == GPU_OK)
-            err = reap(r);
+        bool busy = gpu_work_oldest(r->work, &point);
+        if (recon_ticket_done(r) >= ticket)
+            return GPU_OK;
+        int err = busy ? gpu_work_wait(r->work, timeout_ns) : GPU_ERR_INVALID;
+        if (err)
+            return err;
     }
-    pthread_mutex_unlock(&r->lock);
-    return err;
-}
-
-/* The next flight, which is the oldest, idle. */
-static int acquire_flight(struct recon *r, struct recon_flight **out)
-{
-    struct recon_flight *f = &r->flights[r->next_flight];
-    pthread_mutex_lock(&r->lock);
-    int err = reap(r);
-    bool busy = f->busy;
-    struct gpu_point last = f->last;
-    pthread_mutex_unlock(&r->lock);
-    if (err == GPU_OK && busy) {
-        err = gpu_queue_wait(last.queue, last.value, UINT64_MAX);
-        pthread_mutex_lock(&r->lock);
-        if (err == GPU_OK)
-            err = reap(r);
-        pthread_mutex_unlock(&r->lock);
-    }
-    if (err == GPU_OK)
-        *out = f;
-    return err;
 }
 
 /* All rows, or those of one field each. */
@@ -153,62 +135,24 @@ static int check_call(const struct recon *r, const struct recon_picture *picture
     return err;
 }
 
-static void note_submitted(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
-                           const struct gpu_point *point, bool last)
-{
-    pthread_mutex_lock(&r->lock);
-    f->busy = true;
-    f->last = *point;
-    f->ticket = last ? ++r->submitted : 0;
-    r->next_flight = (r->next_flight + 1) % r->flight_count;
-    r->times.pictures += chunk->picture_count;
-    r->times.deliveries += chunk->delivery_count;
-    r->times.batches += last;
-    r->times.upload_bytes += f->upload_bytes;
-    for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        for (uint32_t k = 0; k < r->items[i].rect_count; k++)
-            r->times.deliver_bytes +=
-                (uint64_t)r->items[i].rects[k].bytes * r->items[i].rects[k].rows;
-    pthread_mutex_unlock(&r->lock);
-}
-
 static int submit_chunk(struct recon *r, struct recon_chunk *chunk, bool last)
 {
-    struct recon_flight *f = NULL;
-    struct gpu_point point;
-    struct barrier_state before = r->barriers;
-    bool main_sent = false;
+    struct gpu_submission *s = NULL;
     int err = GPU_OK;
-    TRY(acquire_flight(r, &f));
+    TRY(gpu_work_begin(r->work, UINT64_MAX, &s));
+    struct recon_flight *f = &r->flights[s->index];
+    f->s = s;
+    f->chunk = chunk;
+    f->ends = last;
     chunk->parts = recon_chunk_parts(r, chunk);
     TRY(recon_deliver_plan(r, chunk));
     TRY(recon_flight_grow(r, f, chunk->bytes));
     recon_chunk_pack(r, f, chunk);
     TRY(recon_record(r, f, chunk));
-    TRY(recon_parts_submit(r, f, chunk, &point, &main_sent));
-    recon_deliver_submitted(r, chunk, &point);
-    note_submitted(r, f, chunk, &point, last);
-    return GPU_OK;
+    TRY(gpu_work_submit(s));
+    recon_parts_submitted(r, chunk);
 error:
-    if (!main_sent)
-        r->barriers = before;
     return err;
-}
-
-/* Nothing of r runs any more. */
-static void drain(struct recon *r)
-{
-    int err = GPU_OK;
-    pthread_mutex_lock(&r->lock);
-    struct gpu_point point;
-    while (err == GPU_OK && oldest_point(r, &point)) {
-        pthread_mutex_unlock(&r->lock);
-        err = gpu_queue_wait(point.queue, point.value, UINT64_MAX);
-        pthread_mutex_lock(&r->lock);
-        if (err == GPU_OK)
-            err = reap(r);
-    }
-    pthread_mutex_unlock(&r->lock);
 }
 
 int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n,
@@ -231,6 +175,6 @@ int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t
     if (err == GPU_OK)
         *ticket = r->submitted;
     else if (!atomic_load(&r->g->lost))
-        drain(r); /* earlier chunks of the call still read its records */
+        gpu_work_drain(r->work); /* earlier chunks of the call still read its records */
     return err;
 }

@@ -108,23 +108,22 @@ static void record_cells(struct recon *r, VkCommandBuffer commands, uint32_t ind
                            item->format == RECON_GRAY ? 1 : 3);
 }
 
-void recon_blur_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state,
-                       uint32_t count)
+void recon_blur_record(struct recon *r, struct gpu_submission *s, uint32_t count)
 {
     bool any = false;
     for (uint32_t i = 0; i < count; i++) {
         if (!blurred(&r->items[i]))
             continue;
         if (!any)
-            gpu_sync(r->g, commands, state, BARRIER_TRANSFER, 0, RECON_B(BIND_BLUR));
+            gpu_work_sync(s, BARRIER_TRANSFER, 0, RECON_B(BIND_BLUR));
         any = true;
-        record_rects(r, commands, i);
+        record_rects(r, s->commands, i);
     }
     if (!any)
         return;
-    gpu_sync(r->g, commands, state, BARRIER_COMPUTE,
-             RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_BLUR));
+    gpu_work_sync(s, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR),
+                  RECON_B(BIND_BLUR));
     for (uint32_t i = 0; i < count; i++)
         if (blurred(&r->items[i]))
-            record_cells(r, commands, i);
+            record_cells(r, s->commands, i);
 }

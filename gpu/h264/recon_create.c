@@ -3,6 +3,7 @@
  * What a recon is made of: frame store, scratch buffers, pipelines, flights. All of it is allocated
  * here, but for a flight whose staging grows for a picture of unusually many slices.
  */
+#include "gpu/engine/descriptors.h"
 #include "gpu/h264/recon_internal.h"
 
 #include "gpu/shaders/lib/cases.h"
@@ -254,17 +255,10 @@ int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes)
 
 static int create_descriptors(struct recon *r)
 {
-    struct gpu *g = r->g;
-    int err = GPU_OK;
-    VkDescriptorPoolSize sizes[2] = {
-        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 14 * r->flight_count},
-        {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, RECON_IMAGE_COUNT * r->flight_count}};
-    VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                       .maxSets = r->flight_count,
-                                       .poolSizeCount = 2,
-                                       .pPoolSizes = sizes};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &info, NULL, &r->descriptors));
-error:
+    VkDescriptorSet sets[RECON_MAX_FLIGHT];
+    int err = gpu_sets_create(r->g, r->layout, r->flight_count, &r->descriptors, sets);
+    for (uint32_t i = 0; i < r->flight_count && err == GPU_OK; i++)
+        r->flights[i].set = sets[i];
     return err;
 }
 
@@ -272,19 +266,11 @@ error:
 static void write_set(struct recon *r, struct recon_flight *f)
 {
     struct gpu *g = r->g;
-    for (uint32_t i = 0; i <= BIND_DELIVER; i++) {
-        if (!r->regions[i].size)
-            continue;
-        VkDescriptorBufferInfo buffer = {r->scratch.buffer, r->regions[i].offset,
-                                         r->regions[i].size};
-        VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                      .dstSet = f->set,
-                                      .dstBinding = i,
-                                      .descriptorCount = 1,
-                                      .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                      .pBufferInfo = &buffer};
-        g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
-    }
+    for (uint32_t i = 0; i <= BIND_DELIVER; i++)
+        if (r->regions[i].size)
+            gpu_set_write(g, f->set, i, false,
+                          &(VkDescriptorBufferInfo){r->scratch.buffer, r->regions[i].offset,
+                                                    r->regions[i].size});
     for (uint32_t i = 0; i < RECON_IMAGE_COUNT; i++) {
         VkDescriptorImageInfo image = {.imageView = r->images[i].view,
                                        .imageLayout = VK_IMAGE_LAYOUT_GENERAL};
@@ -298,49 +284,31 @@ static void write_set(struct recon *r, struct recon_flight *f)
     }
 }
 
-/* Parts that share the main queue are never used: all goes into one. */
-static int create_commands(struct recon *r, struct recon_flight *f, enum recon_part part)
-{
-    struct gpu *g = r->g;
-    int err = GPU_OK;
-    if (part != RECON_PART_MAIN && r->queues[part] == g->main)
-        return GPU_OK;
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .queueFamilyIndex = r->queues[part]->family};
-    VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &f->parts[part].pool));
-    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                            .commandPool = f->parts[part].pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                            .commandBufferCount = 1};
-    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &commands, &f->parts[part].commands));
-error:
-    return err;
-}
-
 static int create_flight(struct recon *r, struct recon_flight *f)
 {
-    struct gpu *g = r->g;
     int err = GPU_ERR_NOMEM;
     f->regions = calloc(3 * (size_t)r->worst.pictures + 16, sizeof(*f->regions));
     f->copies = calloc(3 * (size_t)r->worst.pictures, sizeof(*f->copies));
     if (!f->regions || !f->copies)
-        goto error;
-    for (int i = 0; i < RECON_PARTS; i++)
-        TRY(create_commands(r, f, (enum recon_part)i));
-    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                       .descriptorPool = r->descriptors,
-                                       .descriptorSetCount = 1,
-                                       .pSetLayouts = &r->layout->set};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &f->set));
-    VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                     .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                     .queryCount = RECON_QUERIES};
-    if (g->timestamps)
-        VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &f->queries));
-    TRY(recon_flight_grow(r, f, r->upload_capacity));
-    write_set(r, f);
-error:
+        return err;
+    err = recon_flight_grow(r, f, r->upload_capacity);
+    if (err == GPU_OK)
+        write_set(r, f);
     return err;
+}
+
+/* Parts that share the main queue are never used: all goes into one. */
+static int create_work(struct recon *r)
+{
+    struct gpu_work_params params = {.depth = r->flight_count,
+                                     .stamps = RECON_QUERIES,
+                                     .submitted = recon_chunk_submitted,
+                                     .done = recon_chunk_done,
+                                     .ctx = r};
+    for (int i = 0; i < RECON_PARTS; i++)
+        if (i == RECON_PART_MAIN || r->queues[i] != r->g->main)
+            params.queues[i] = r->queues[i];
+    return gpu_work_create(r->g, &params, &r->work);
 }
 
 int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out)
@@ -376,6 +344,7 @@ int recon_create(struct gpu *g, const struct recon_params *params, struct recon 
     TRY(create_descriptors(r));
     for (uint32_t i = 0; i < r->flight_count; i++)
         TRY(create_flight(r, &r->flights[i]));
+    TRY(create_work(r));
     *out = r;
     return GPU_OK;
 error:
@@ -385,12 +354,8 @@ error:
 
 static void free_flight(struct recon *r, struct recon_flight *f)
 {
-    struct gpu *g = r->g;
-    g->vk.vkDestroyQueryPool(g->device, f->queries, NULL);
-    for (int i = 0; i < RECON_PARTS; i++)
-        g->vk.vkDestroyCommandPool(g->device, f->parts[i].pool, NULL);
-    gpu_buffer_free(g, &f->upload);
-    gpu_buffer_free(g, &f->staging);
+    gpu_buffer_free(r->g, &f->upload);
+    gpu_buffer_free(r->g, &f->staging);
     free(f->regions);
     free(f->copies);
 }
@@ -399,13 +364,11 @@ void recon_free(struct recon *r)
 {
     if (!r)
         return;
-    if (r->lock_made && r->submitted)
-        recon_wait(r, r->submitted, UINT64_MAX);
-    for (uint32_t i = 0; i < r->flight_count; i++) {
-        if (r->flights[i].busy)
-            gpu_queue_wait(r->flights[i].last.queue, r->flights[i].last.value, UINT64_MAX);
+    if (r->work)
+        gpu_work_drain(r->work);
+    gpu_work_free(r->work);
+    for (uint32_t i = 0; i < r->flight_count; i++)
         free_flight(r, &r->flights[i]);
-    }
     r->g->vk.vkDestroyDescriptorPool(r->g->device, r->descriptors, NULL);
     gpu_buffer_free(r->g, &r->blur);
     gpu_buffer_free(r->g, &r->scratch);

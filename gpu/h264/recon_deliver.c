@@ -171,10 +171,8 @@ int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk)
     err = recon_blur_plan(r, chunk->delivery_count);
     if (err < 0)
         return err;
-    pthread_mutex_lock(&r->g->lock);
     for (uint32_t i = 0; i < chunk->delivery_count && err == GPU_OK; i++)
         err = gpu_host_reserve(r->items[i].host, 3 * (size_t)chunk->delivery_count);
-    pthread_mutex_unlock(&r->g->lock);
     return err;
 }
 
@@ -229,42 +227,40 @@ static void record_copy(struct recon *r, VkCommandBuffer commands, const struct 
 
 /* Deliveries do not depend on each other: one barrier in front of those that shaders make, one in
  * front of the copies. */
-void recon_deliver_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state,
+void recon_deliver_record(struct recon *r, struct gpu_submission *s,
                           const struct recon_chunk *chunk)
 {
     uint32_t count = chunk->delivery_count, shaded = chunk->shaded;
-    gpu_label_begin(r->g, commands, "deliver");
-    recon_blur_record(r, commands, state, count);
+    gpu_label_begin(r->g, s->commands, "deliver");
+    recon_blur_record(r, s, count);
     if (shaded)
-        gpu_sync(r->g, commands, state, BARRIER_COMPUTE,
-                 RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR), RECON_B(BIND_HOST));
+        gpu_work_sync(s, BARRIER_COMPUTE, RECON_FRAMES | RECON_B(BIND_DELIVER) | RECON_B(BIND_BLUR),
+                      RECON_B(BIND_HOST));
     for (uint32_t first = 0; first < shaded;)
-        first = record_group(r, commands, first, shaded);
+        first = record_group(r, s->commands, first, shaded);
     if (shaded < count)
-        gpu_sync(r->g, commands, state, BARRIER_TRANSFER, RECON_FRAMES, RECON_B(BIND_HOST));
+        gpu_work_sync(s, BARRIER_TRANSFER, RECON_FRAMES, RECON_B(BIND_HOST));
     for (uint32_t i = shaded; i < count; i++)
-        record_copy(r, commands, &r->items[i]);
-    gpu_sync_host(r->g, commands, state, RECON_B(BIND_HOST));
-    gpu_label_end(r->g, commands);
+        record_copy(r, s->commands, &r->items[i]);
+    gpu_work_sync_host(s, RECON_B(BIND_HOST));
+    gpu_label_end(r->g, s->commands);
 }
 
 void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk,
                              const struct gpu_point *point)
 {
-    pthread_mutex_lock(&r->g->lock);
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
         gpu_host_written(r->items[i].host, r->items[i].rects, r->items[i].rect_count, point);
-    pthread_mutex_unlock(&r->g->lock);
 }
 
 /* Copies of one batch do not depend on each other: one barrier in front of them all. */
-void recon_copies_record(struct recon *r, VkCommandBuffer commands, const struct recon_chunk *chunk)
+void recon_copies_record(struct recon *r, struct gpu_submission *s, const struct recon_chunk *chunk)
 {
     struct gpu *g = r->g;
     const struct gpu_image *luma = &r->images[BIND_FRAME_Y - BIND_WORK_Y];
-    gpu_label_begin(g, commands, "copy_frame");
-    g->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->copy_pipeline);
-    recon_sync(r, commands, BARRIER_COMPUTE, RECON_FRAMES, RECON_FRAMES);
+    gpu_label_begin(g, s->commands, "copy_frame");
+    g->vk.vkCmdBindPipeline(s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->copy_pipeline);
+    gpu_work_sync(s, BARRIER_COMPUTE, RECON_FRAMES, RECON_FRAMES);
     for (uint32_t i = 0; i < chunk->picture_count; i++) {
         const struct recon_picture *p = &chunk->pictures[i];
         if (p->view || (p->slot == p->copy_from && p->rows == p->rows_from))
@@ -276,10 +272,10 @@ void recon_copies_record(struct recon *r, VkCommandBuffer commands, const struct
                                   .depth_luma = r->params.bit_depth[0],
                                   .depth_chroma = recon_chroma_depth(&r->params),
                                   .step = COPY_WHAT(rows, rows_from, p->planes ? p->planes : 7u)};
-        g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+        g->vk.vkCmdPushConstants(s->commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                  sizeof(push), &push);
-        g->vk.vkCmdDispatch(commands, (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X,
+        g->vk.vkCmdDispatch(s->commands, (luma->width + COPY_GROUP_X - 1) / COPY_GROUP_X,
                             (luma->height + COPY_GROUP_Y - 1) / COPY_GROUP_Y, 1);
     }
-    gpu_label_end(g, commands);
+    gpu_label_end(g, s->commands);
 }

@@ -5,15 +5,18 @@
 #ifndef PELTON_RECON_INTERNAL_H
 #define PELTON_RECON_INTERNAL_H
 
-#include "gpu/engine/barrier.h"
+#include "gpu/engine/arena.h"
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/host_buffer.h"
+#include "gpu/engine/images.h"
+#include "gpu/engine/pipeline.h"
+#include "gpu/engine/work.h"
 #include "gpu/h264/recon_table.h"
-#include "gpu/engine/vk.h"
 
 #define RECON_MAX_FLIGHT 4
 #define RECON_MAX_PASSES 128
 #define RECON_QUERIES    (RECON_MAX_PASSES + 8)
 #define RECON_NO_PASS    RECON_MAX_PASSES
-#define RECON_BEGIN      RECON_STAGES /* in query_stages: nothing ended, the command buffer began */
 
 #define RECON_BUFFERS     (0x1fffu | RECON_B(BIND_BLUR)) /* bindings 0..12, and one */
 #define RECON_IMAGES      (0x3fu << BIND_WORK_Y)
@@ -81,20 +84,10 @@ struct recon_copy {
     VkBufferCopy region;
 };
 
-/* One chunk in flight; all of it is reused for ever. */
+/* The buffers of one chunk in flight; all of it is reused for ever. */
 struct recon_flight {
-    struct {
-        VkCommandPool pool;
-        VkCommandBuffer commands;
-        bool used; /* by the chunk */
-    } parts[RECON_PARTS];
-    VkCommandBuffer commands; /* of the part that is being recorded */
-    bool stamped;             /* its queue has timestamps, and they are wanted */
+    struct gpu_submission *s; /* while it is being recorded */
     VkDescriptorSet set;
-    VkQueryPool queries;
-    uint8_t query_stages[RECON_QUERIES]; /* stage that ended at query i, or RECON_BEGIN */
-    uint8_t query_passes[RECON_QUERIES]; /* pass of the table, or RECON_NO_PASS */
-    uint32_t query_count;
     struct gpu_buffer staging, upload; /* unified: only staging, which the shaders read */
     VkBufferCopy *regions;             /* of staging, to be uploaded; [3 * width + 16] */
     uint32_t region_count;
@@ -104,9 +97,9 @@ struct recon_flight {
     /* recon_pack.c: the region of each section that may still grow */
     struct recon_section open[BIND_DELIVER + 1];
     uint64_t upload_bytes;
-    bool busy;             /* submitted and not yet found complete; under recon.lock */
-    struct gpu_point last; /* of its submissions: when that is done, all are */
-    uint64_t ticket;       /* that ends with it, or 0 */
+    const struct recon_chunk *chunk; /* while it is being submitted */
+    bool ends;                       /* it is the last chunk of its call */
+    uint64_t ticket;                 /* that ends with it, or 0; under recon.lock */
 };
 
 struct recon {
@@ -134,21 +127,23 @@ struct recon {
     struct recon_item *items; /* [delivery_capacity], of the chunk that is being recorded */
 
     struct gpu_queue *queues[RECON_PARTS]; /* the main one where the device has no more */
-    uint64_t tick_mask;                    /* of their timestamps */
-    uint64_t main_value;                   /* last submission to the main queue */
+    struct gpu_work *work;                 /* a part for each of them */
     /* [slots][2]: last deliveries by RECON_PART_DELIVER and _DOWN that read it; 0: none */
     uint64_t *slot_reads;
 
     struct recon_flight flights[RECON_MAX_FLIGHT];
-    uint32_t flight_count, next_flight;
-    struct barrier_state barriers; /* as of the last submission to the main queue */
+    uint32_t flight_count;
 
-    pthread_mutex_t lock; /* flights' busy, value, ticket; what follows */
+    pthread_mutex_t lock; /* flights' tickets, and all that follows; taken after that of work */
     bool lock_made;
     uint64_t submitted, done; /* tickets */
     struct recon_times times;
     double pass_seconds[RECON_MAX_PASSES];
 };
+
+/* recon.c: callbacks of the ring */
+void recon_chunk_done(void *ctx, const struct gpu_submission *s);
+void recon_chunk_submitted(void *ctx, const struct gpu_submission *s);
 
 /* recon_create.c */
 uint64_t recon_coeff_blocks_per_mb(const struct recon_params *p);
@@ -181,8 +176,6 @@ void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct reco
 /* recon_record.c */
 /* All parts of a chunk; says which ones are used. */
 int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
-void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage stage, uint32_t reads,
-                uint32_t writes);
 
 /* recon_queues.c */
 int recon_queues_open(struct recon *r);
@@ -191,11 +184,11 @@ void recon_queues_close(struct recon *r);
 bool recon_chunk_parts(struct recon *r, const struct recon_chunk *chunk);
 /* Whether plain deliveries of the chunk are copies. */
 bool recon_deliver_by_copy(const struct recon *r, const struct recon_chunk *chunk);
-/* Submit what recon_record has recorded, in order, each part after what it needs. *last as
- * recon_flight.last. After an error nothing of it is running, and *main_sent says whether the main
- * part had been submitted. */
-int recon_parts_submit(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
-                       struct gpu_point *last, bool *main_sent);
+/* What the part that is being recorded has to come after. */
+void recon_part_depend(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                       enum recon_part part);
+/* The chunk is submitted: its deliveries read slots. */
+void recon_parts_submitted(struct recon *r, const struct recon_chunk *chunk);
 
 /* recon_deliver.c */
 int recon_deliver_pipelines(struct recon *r);
@@ -205,13 +198,12 @@ int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d,
 /* Prepare, sort into groups of one dispatch each, and make room in the hosts for what they will
  * write. Fills chunk->shaded. */
 int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk);
-/* state: of the queue that they are recorded for. */
-void recon_deliver_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state,
+void recon_deliver_record(struct recon *r, struct gpu_submission *s,
                           const struct recon_chunk *chunk);
 /* The submission went out. */
 void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk,
                              const struct gpu_point *point);
-void recon_copies_record(struct recon *r, VkCommandBuffer commands,
+void recon_copies_record(struct recon *r, struct gpu_submission *s,
                          const struct recon_chunk *chunk);
 
 int recon_deliver_blurred_pipeline(struct recon *r, enum recon_format format);
@@ -225,15 +217,14 @@ bool recon_blur_valid(const struct recon_delivery *d);
 /* Make what the items need that are blurred. */
 int recon_blur_plan(struct recon *r, uint32_t count);
 /* The cells of all items that are blurred; leaves them to be read by compute. */
-void recon_blur_record(struct recon *r, VkCommandBuffer commands, struct barrier_state *state,
-                       uint32_t count);
+void recon_blur_record(struct recon *r, struct gpu_submission *s, uint32_t count);
 
-/* times.c */
+/* recon_times.c */
 void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage, uint32_t pass);
 /* GPU seconds spent in each pass of the table since creation. */
 void recon_pass_times(struct recon *r, double seconds[RECON_MAX_PASSES]);
 /* Add up a finished submission; with lock held. */
-void recon_times_add(struct recon *r, struct recon_flight *f);
+void recon_times_add(struct recon *r, const struct gpu_submission *s);
 
 /* recon_read.c: for tests, beside recon_read_slot */
 int recon_write_slot(struct recon *r, uint32_t slot, const void *y, const void *cb, const void *cr);

@@ -17,13 +17,8 @@ static const enum gpu_queue_use uses[RECON_PARTS] = {[RECON_PART_UP] = GPU_QUEUE
 int recon_queues_open(struct recon *r)
 {
     int err = GPU_OK;
-    r->tick_mask = UINT64_MAX;
-    for (int i = 0; i < RECON_PARTS; i++) {
-        TRY(gpu_queue_open(r->g, uses[i], &r->queues[i]));
-        if (r->queues[i]->tick_mask)
-            r->tick_mask &= r->queues[i]->tick_mask;
-    }
-error:
+    for (int i = 0; i < RECON_PARTS && err == GPU_OK; i++)
+        err = gpu_queue_open(r->g, uses[i], &r->queues[i]);
     return err;
 }
 
@@ -48,11 +43,7 @@ bool recon_chunk_parts(struct recon *r, const struct recon_chunk *chunk)
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
         if (chunk->deliveries[i].blur_count)
             return false;
-    pthread_mutex_lock(&r->lock);
-    for (uint32_t i = 0; i < r->flight_count; i++)
-        gains |= r->flights[i].busy;
-    pthread_mutex_unlock(&r->lock);
-    return gains && has_queues(r);
+    return (gains || gpu_work_oldest(r->work, &(struct gpu_point){0})) && has_queues(r);
 }
 
 /* A copy engine has nothing else to do. */
@@ -67,8 +58,8 @@ static uint64_t *slot_read(struct recon *r, uint32_t slot, int part)
 }
 
 /* Deliveries that still read slots which the chunk writes. */
-static uint32_t add_readers(struct recon *r, const struct recon_chunk *chunk,
-                            struct gpu_point *after, uint32_t count)
+static void depend_readers(struct recon *r, struct gpu_submission *s,
+                           const struct recon_chunk *chunk)
 {
     for (int part = RECON_PART_DELIVER; part <= RECON_PART_DOWN; part++) {
         uint64_t latest = 0;
@@ -77,51 +68,37 @@ static uint32_t add_readers(struct recon *r, const struct recon_chunk *chunk,
             latest = *value > latest ? *value : latest;
             *value = 0;
         }
-        if (latest)
-            after[count++] = (struct gpu_point){r->queues[part], latest};
+        gpu_work_depend(s, (struct gpu_point){r->queues[part], latest});
     }
-    return count;
 }
 
-static void note_readers(struct recon *r, const struct recon_chunk *chunk, int part, uint64_t value)
+static void depend_arenas(struct recon *r, struct gpu_submission *s)
 {
-    for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        *slot_read(r, chunk->deliveries[i].slot, part) = value;
+    struct gpu_point writers[GPU_QUEUES];
+    uint32_t count = gpu_arena_writers(r->g, writers);
+    for (uint32_t i = 0; i < count; i++)
+        gpu_work_depend(s, writers[i]);
 }
 
-int recon_parts_submit(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
-                       struct gpu_point *last, bool *main_sent)
+void recon_part_depend(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                       enum recon_part part)
 {
-    struct gpu_point sent[RECON_PARTS], after[GPU_QUEUES];
-    uint32_t sent_count = 0;
-    int err = GPU_OK;
-    for (int part = 0; part < RECON_PARTS; part++) {
-        uint32_t count = 0;
-        if (!f->parts[part].used)
-            continue;
-        if (part == RECON_PART_MAIN)
-            count = add_readers(r, chunk, after, count);
-        else if (part != RECON_PART_UP && r->main_value)
-            after[count++] = (struct gpu_point){r->g->main, r->main_value};
-        if (part != RECON_PART_UP && f->parts[RECON_PART_UP].used)
-            after[count++] = sent[0];
-        else if (part <= RECON_PART_MAIN && f->resident) /* the part with the copies up */
-            count = gpu_arena_writers(r->g, after, count);
-        sent[sent_count].queue = r->queues[part];
-        TRY(gpu_queue_submit_after(r->queues[part], f->parts[part].commands, after, count,
-                                   &sent[sent_count].value));
-        if (part == RECON_PART_MAIN) {
-            r->main_value = sent[sent_count].value;
-            *main_sent = true;
-        } else if (part != RECON_PART_UP) {
-            note_readers(r, chunk, part, sent[sent_count].value);
-        }
-        sent_count++;
+    bool copies_up = part == RECON_PART_UP || (part == RECON_PART_MAIN && !chunk->parts);
+    if (part != RECON_PART_UP)
+        gpu_work_depend_part(f->s, RECON_PART_UP);
+    if (copies_up && f->resident)
+        depend_arenas(r, f->s);
+    if (part == RECON_PART_MAIN)
+        depend_readers(r, f->s, chunk);
+    if (part > RECON_PART_MAIN) {
+        gpu_work_depend(f->s, gpu_work_last(r->work, RECON_PART_MAIN));
+        gpu_work_depend_part(f->s, RECON_PART_MAIN);
     }
-    *last = sent[sent_count - 1];
-    return GPU_OK;
-error:
-    while (sent_count-- && !atomic_load(&r->g->lost))
-        gpu_queue_wait(sent[sent_count].queue, sent[sent_count].value, UINT64_MAX);
-    return err;
+}
+
+void recon_parts_submitted(struct recon *r, const struct recon_chunk *chunk)
+{
+    const int part = chunk->shaded ? RECON_PART_DELIVER : RECON_PART_DOWN;
+    for (uint32_t i = 0; chunk->parts && i < chunk->delivery_count; i++)
+        *slot_read(r, chunk->deliveries[i].slot, part) = gpu_work_last(r->work, part).value;
 }

@@ -2,9 +2,12 @@
  *
  * Whole frames between images and memory, for tests. Everything waits.
  */
+#include "gpu/engine/barrier_record.h"
 #include "gpu/h264/recon_internal.h"
 
 #include <string.h>
+
+enum { IMAGES = 1, BUFFER = 2 }; /* resources */
 
 struct transfer {
     struct gpu_image *images; /* of three planes */
@@ -20,22 +23,14 @@ static bool is_plane(const struct gpu_image *image)
     return image->width > 1;
 }
 
-static void memory_barrier(struct gpu *g, VkCommandBuffer commands, VkPipelineStageFlags from,
-                           VkPipelineStageFlags to)
-{
-    VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                               .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-                               .dstAccessMask =
-                                   VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
-    g->vk.vkCmdPipelineBarrier(commands, from, to, 0, 1, &barrier, 0, NULL, 0, NULL);
-}
-
 static void record_transfer(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     const struct transfer *t = ctx;
+    struct barrier_state state = {0};
     uint64_t offset = 0;
-    memory_barrier(g, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                   VK_PIPELINE_STAGE_TRANSFER_BIT);
+    barrier_accessed(&state, BARRIER_COMPUTE, 0, IMAGES);
+    gpu_sync(g, commands, &state, BARRIER_TRANSFER, t->write ? 0 : IMAGES,
+             t->write ? IMAGES : BUFFER);
     for (int i = 0; i < 3; i++) {
         const struct gpu_image *image = &t->images[i];
         VkBufferImageCopy region = {.bufferOffset = offset,
@@ -51,8 +46,8 @@ static void record_transfer(struct gpu *g, VkCommandBuffer commands, void *ctx)
                                          1, &region);
         offset += (uint64_t)image->texel_bytes * image->width * image->height;
     }
-    memory_barrier(g, commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_HOST_BIT);
+    gpu_sync(g, commands, &state, BARRIER_COMPUTE, IMAGES, IMAGES);
+    gpu_sync_host(g, commands, &state, BUFFER);
 }
 
 static int transfer(struct recon *r, struct gpu_image *images, uint32_t layer, bool write,

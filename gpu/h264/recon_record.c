@@ -5,30 +5,20 @@
  * the main queue. What other queues do is ordered by semaphores (recon_queues.c), so it is no part
  * of that state.
  */
+#include "gpu/engine/barrier_record.h"
+#include "gpu/engine/debug_values.h"
 #include "gpu/h264/recon_internal.h"
 
-static void record_barrier(struct recon *r, VkCommandBuffer commands,
-                           const struct barrier_need *need)
-{
-    gpu_barrier_record(r->g, commands, &r->barriers, need);
-}
-
-void recon_sync(struct recon *r, VkCommandBuffer commands, enum barrier_stage stage, uint32_t reads,
-                uint32_t writes)
-{
-    gpu_sync(r->g, commands, &r->barriers, stage, reads, writes);
-}
-
-static void sync_indirect(struct recon *r, VkCommandBuffer commands, uint32_t reads,
+static void sync_indirect(struct recon *r, struct gpu_submission *s, uint32_t reads,
                           uint32_t writes)
 {
     struct barrier_need need = {0};
-    barrier_declare(&r->barriers, BARRIER_COMPUTE, reads, writes, &need);
-    barrier_declare(&r->barriers, BARRIER_INDIRECT, RECON_B(BIND_COUNTERS), 0, &need);
-    record_barrier(r, commands, &need);
-    barrier_accessed(&r->barriers, BARRIER_COMPUTE, reads, writes);
+    barrier_declare(s->barriers, BARRIER_COMPUTE, reads, writes, &need);
+    barrier_declare(s->barriers, BARRIER_INDIRECT, RECON_B(BIND_COUNTERS), 0, &need);
+    gpu_barrier_record(r->g, s->commands, s->barriers, &need);
+    barrier_accessed(s->barriers, BARRIER_COMPUTE, reads, writes);
     if (!(writes & RECON_B(BIND_COUNTERS)))
-        barrier_accessed(&r->barriers, BARRIER_INDIRECT, RECON_B(BIND_COUNTERS), 0);
+        barrier_accessed(s->barriers, BARRIER_INDIRECT, RECON_B(BIND_COUNTERS), 0);
 }
 
 static void bind_sections(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
@@ -72,19 +62,19 @@ static void record_upload(struct recon *r, struct recon_flight *f)
     struct gpu *g = r->g;
     VkBuffer to = g->unified ? f->staging.buffer : f->upload.buffer;
     if (!g->unified && f->region_count)
-        g->vk.vkCmdCopyBuffer(f->commands, f->staging.buffer, to, f->region_count, f->regions);
+        g->vk.vkCmdCopyBuffer(f->s->commands, f->staging.buffer, to, f->region_count, f->regions);
     for (uint32_t i = 0; i < f->copy_count; i++)
-        g->vk.vkCmdCopyBuffer(f->commands, f->copies[i].from, to, 1, &f->copies[i].region);
+        g->vk.vkCmdCopyBuffer(f->s->commands, f->copies[i].from, to, 1, &f->copies[i].region);
 }
 
 static void record_zeros(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
     if (!chunk->shape.pictures || !r->zeroed)
         return;
-    recon_sync(r, f->commands, BARRIER_TRANSFER, 0, r->zeroed);
+    gpu_work_sync(f->s, BARRIER_TRANSFER, 0, r->zeroed);
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
         if (r->zeroed & RECON_B(i))
-            r->g->vk.vkCmdFillBuffer(f->commands, r->scratch.buffer, r->regions[i].offset,
+            r->g->vk.vkCmdFillBuffer(f->s->commands, r->scratch.buffer, r->regions[i].offset,
                                      r->regions[i].size, 0);
 }
 
@@ -112,7 +102,7 @@ static struct recon_push push_of(const struct recon *r, const struct recon_pass 
                                .depth_chroma = recon_chroma_depth(&r->params)};
 }
 
-static void record_steps(struct recon *r, VkCommandBuffer commands, const struct recon_pass *pass,
+static void record_steps(struct recon *r, struct gpu_submission *s, const struct recon_pass *pass,
                          const struct recon_chunk *chunk, uint32_t steps)
 {
     const struct recon_shape *shape = &chunk->shape;
@@ -123,23 +113,23 @@ static void record_steps(struct recon *r, VkCommandBuffer commands, const struct
             pass->groups(shape, step, xyz);
         if (!xyz[0] || !xyz[1] || !xyz[2])
             continue;
-        recon_sync(r, commands, BARRIER_COMPUTE, pass_reads(pass, shape), pass_writes(pass, shape));
+        gpu_work_sync(s, BARRIER_COMPUTE, pass_reads(pass, shape), pass_writes(pass, shape));
         push.step = step;
-        r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                    sizeof(push), &push);
-        r->g->vk.vkCmdDispatch(commands, xyz[0], xyz[1], xyz[2]);
+        r->g->vk.vkCmdPushConstants(s->commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT,
+                                    0, sizeof(push), &push);
+        r->g->vk.vkCmdDispatch(s->commands, xyz[0], xyz[1], xyz[2]);
     }
 }
 
-static void record_indirect(struct recon *r, VkCommandBuffer commands,
+static void record_indirect(struct recon *r, struct gpu_submission *s,
                             const struct recon_pass *pass, const struct recon_chunk *chunk)
 {
     const struct recon_shape *shape = &chunk->shape;
     struct recon_push push = push_of(r, pass, shape);
-    sync_indirect(r, commands, pass_reads(pass, shape), pass_writes(pass, shape));
-    r->g->vk.vkCmdPushConstants(commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+    sync_indirect(r, s, pass_reads(pass, shape), pass_writes(pass, shape));
+    r->g->vk.vkCmdPushConstants(s->commands, r->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                 sizeof(push), &push);
-    r->g->vk.vkCmdDispatchIndirect(commands, r->scratch.buffer,
+    r->g->vk.vkCmdDispatchIndirect(s->commands, r->scratch.buffer,
                                    r->regions[BIND_COUNTERS].offset + pass->indirect_offset);
 }
 
@@ -155,46 +145,31 @@ static int record_pass(struct recon *r, struct recon_flight *f, const struct rec
     int err = recon_pass_pipeline(r, index);
     if (err < 0)
         return err;
-    gpu_label_begin(r->g, f->commands, pass->name);
-    r->g->vk.vkCmdBindPipeline(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->pipelines[index]);
+    gpu_label_begin(r->g, f->s->commands, pass->name);
+    r->g->vk.vkCmdBindPipeline(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->pipelines[index]);
     if (pass->indirect)
-        record_indirect(r, f->commands, pass, chunk);
+        record_indirect(r, f->s, pass, chunk);
     else
-        record_steps(r, f->commands, pass, chunk, steps);
-    gpu_label_end(r->g, f->commands);
+        record_steps(r, f->s, pass, chunk, steps);
+    gpu_label_end(r->g, f->s->commands);
     recon_stamp(r, f, pass->stage, index);
     return GPU_OK;
 }
 
-static int begin_part(struct recon *r, struct recon_flight *f, enum recon_part part)
+static int begin_part(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                      enum recon_part part)
 {
-    struct gpu *g = r->g;
-    int err = GPU_OK;
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    f->parts[part].used = true;
-    f->commands = f->parts[part].commands;
-    f->stamped = f->queries && r->queues[part]->tick_mask;
-    VK(g, g->vk.vkResetCommandPool(g->device, f->parts[part].pool, 0));
-    VK(g, g->vk.vkBeginCommandBuffer(f->commands, &begin));
-    recon_stamp(r, f, RECON_BEGIN, RECON_NO_PASS);
-error:
-    return err;
-}
-
-static int end_part(struct recon *r, struct recon_flight *f)
-{
-    int err = GPU_OK;
-    VK(r->g, r->g->vk.vkEndCommandBuffer(f->commands));
-error:
+    int err = gpu_work_record(f->s, part);
+    if (err == GPU_OK)
+        recon_part_depend(r, f, chunk, part);
     return err;
 }
 
 static void bind(struct recon *r, struct recon_flight *f)
 {
-    r->g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+    r->g->vk.vkCmdBindDescriptorSets(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                      r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
-    gpu_debug_bind(r->g, f->commands, r->layout);
+    gpu_debug_bind(r->g, f->s->commands, r->layout);
 }
 
 /* Clears, copies of slots, the passes. */
@@ -204,7 +179,7 @@ static int record_pictures(struct recon *r, struct recon_flight *f, const struct
     record_zeros(r, f, chunk);
     bind(r, f);
     if (chunk->copies)
-        recon_copies_record(r, f->commands, chunk);
+        recon_copies_record(r, f->s, chunk);
     recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
     for (uint32_t i = 0; chunk->shape.pictures && i < recon_pass_count; i++)
         TRY(record_pass(r, f, chunk, i));
@@ -212,48 +187,45 @@ error:
     return err;
 }
 
-/* The flight's buffers are idle, so what happened to them before is over. */
+/* The flight's buffers are idle: earlier accesses to them are over. */
 static int record_whole(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
     int err = GPU_OK;
-    TRY(begin_part(r, f, RECON_PART_MAIN));
-    barrier_forget(&r->barriers, RECON_UPLOADED);
+    TRY(begin_part(r, f, chunk, RECON_PART_MAIN));
+    gpu_work_forget(f->s, RECON_UPLOADED);
     record_upload(r, f);
     if (uploads(r, f))
-        barrier_accessed(&r->barriers, BARRIER_TRANSFER, 0, RECON_UPLOADED);
+        barrier_accessed(f->s->barriers, BARRIER_TRANSFER, 0, RECON_UPLOADED);
     TRY(record_pictures(r, f, chunk));
     if (chunk->delivery_count) {
-        recon_deliver_record(r, f->commands, &r->barriers, chunk);
+        recon_deliver_record(r, f->s, chunk);
         recon_stamp(r, f, RECON_DELIVER, RECON_NO_PASS);
     }
-    TRY(end_part(r, f));
 error:
     return err;
 }
 
+/* Semaphores order the parts, so the barriers of one know nothing of the others. */
 static int record_parts(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
-    struct barrier_state beside = {0};
     int err = GPU_OK;
-    barrier_forget(&r->barriers, RECON_UPLOADED);
     if (uploads(r, f)) {
-        TRY(begin_part(r, f, RECON_PART_UP));
+        TRY(begin_part(r, f, chunk, RECON_PART_UP));
         record_upload(r, f);
         recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
-        TRY(end_part(r, f));
     }
     if (chunk->shape.pictures || chunk->copies) {
-        TRY(begin_part(r, f, RECON_PART_MAIN));
+        TRY(begin_part(r, f, chunk, RECON_PART_MAIN));
+        gpu_work_forget(f->s, RECON_UPLOADED);
         TRY(record_pictures(r, f, chunk));
-        TRY(end_part(r, f));
     }
     if (chunk->delivery_count) {
-        TRY(begin_part(r, f, chunk->shaded ? RECON_PART_DELIVER : RECON_PART_DOWN));
+        TRY(begin_part(r, f, chunk, chunk->shaded ? RECON_PART_DELIVER : RECON_PART_DOWN));
+        gpu_work_forget(f->s, UINT32_MAX);
         if (chunk->shaded)
             bind(r, f);
-        recon_deliver_record(r, f->commands, &beside, chunk);
+        recon_deliver_record(r, f->s, chunk);
         recon_stamp(r, f, RECON_DELIVER, RECON_NO_PASS);
-        TRY(end_part(r, f));
     }
 error:
     return err;
@@ -262,10 +234,5 @@ error:
 int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
 {
     bind_sections(r, f, chunk);
-    f->query_count = 0;
-    if (f->queries)
-        r->g->vk.vkResetQueryPool(r->g->device, f->queries, 0, RECON_QUERIES);
-    for (int i = 0; i < RECON_PARTS; i++)
-        f->parts[i].used = false;
     return chunk->parts ? record_parts(r, f, chunk) : record_whole(r, f, chunk);
 }

@@ -11,34 +11,21 @@
 
 void recon_stamp(struct recon *r, struct recon_flight *f, enum recon_stage stage, uint32_t pass)
 {
-    if (!f->stamped || f->query_count >= RECON_QUERIES)
-        return;
-    f->query_stages[f->query_count] = (uint8_t)stage;
-    f->query_passes[f->query_count] = (uint8_t)pass;
-    r->g->vk.vkCmdWriteTimestamp(f->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, f->queries,
-                                 f->query_count++);
+    gpu_work_stamp(f->s, (uint32_t)stage | pass << 8);
 }
 
-void recon_times_add(struct recon *r, struct recon_flight *f)
+static void add_seconds(void *ctx, uint32_t name, double seconds)
 {
-    struct gpu *g = r->g;
-    uint64_t ticks[RECON_QUERIES];
-    if (!f->queries || f->query_count < 2)
-        return;
-    VkResult result = g->vk.vkGetQueryPoolResults(g->device, f->queries, 0, f->query_count,
-                                                  f->query_count * sizeof(*ticks), ticks,
-                                                  sizeof(*ticks), VK_QUERY_RESULT_64_BIT);
-    if (result != VK_SUCCESS)
-        return;
-    for (uint32_t i = 1; i < f->query_count; i++) {
-        if (f->query_stages[i] == RECON_BEGIN)
-            continue;
-        double seconds =
-            (double)((ticks[i] - ticks[i - 1]) & r->tick_mask) * g->limits.timestampPeriod * 1e-9;
-        r->times.seconds[f->query_stages[i]] += seconds;
-        if (f->query_passes[i] < RECON_MAX_PASSES)
-            r->pass_seconds[f->query_passes[i]] += seconds;
-    }
+    struct recon *r = ctx;
+    const uint32_t stage = name & 0xff, pass = name >> 8;
+    r->times.seconds[stage] += seconds;
+    if (pass < RECON_MAX_PASSES)
+        r->pass_seconds[pass] += seconds;
+}
+
+void recon_times_add(struct recon *r, const struct gpu_submission *s)
+{
+    gpu_work_times(s, add_seconds, r);
 }
 
 void recon_pass_times(struct recon *r, double seconds[RECON_MAX_PASSES])

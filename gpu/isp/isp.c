@@ -2,21 +2,23 @@
  *
  * Submission and completion of the camera pipeline's batches.
  *
- * The happy path: a call becomes one submission, or more where it does not fit one, each in the
- * next flight of the ring; the last one carries the ticket. When the timeline is past a flight,
- * frames that pass through staging are copied, statistics are handed out, and its ticket is done.
- * The failure modes: a call with invalid arguments submits nothing and says why in the log; an
- * error while recording waits for what was submitted before and gives no ticket; a lost device
- * makes every later call fail with GPU_ERR_LOST.
+ * The happy path: a call becomes one submission, or more where it does not fit one. The last one
+ * carries the ticket. When a submission is complete, frames that pass through staging are copied,
+ * statistics are handed out, and its ticket is done. Failures: a call with invalid arguments
+ * submits nothing and says why in the log; an error while recording waits for earlier submissions
+ * and gives no ticket; a lost device makes every later call fail with GPU_ERR_LOST.
  */
 #include "gpu/isp/isp_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-static void finish_flight(struct isp *isp, struct isp_flight *f)
+void isp_submission_done(void *ctx, const struct gpu_submission *s)
 {
-    isp_times_add(isp, f);
+    struct isp *isp = ctx;
+    struct isp_flight *f = &isp->flights[s->index];
+    gpu_hosts_flush(isp->g, s->last.queue, s->last.value);
+    isp_times_add(isp, s);
     for (uint32_t i = 0; i < f->count; i++) {
         const struct isp_frame *frame = &f->items[i].frame;
         const struct isp_params *p = &frame->camera->params;
@@ -27,55 +29,26 @@ static void finish_flight(struct isp *isp, struct isp_flight *f)
                             frame->statistics, p->width, p->height);
         memcpy(frame->statistics->gain, frame->gain, sizeof(frame->gain));
     }
-    f->busy = false;
-    if (f->ticket > isp->done)
+    if (f->ticket)
         isp->done = f->ticket;
-}
-
-/* Everything that the timeline says is done. */
-static int reap(struct isp *isp)
-{
-    uint64_t completed = 0;
-    int err = gpu_completed(isp->g, &completed);
-    if (err < 0)
-        return err;
-    gpu_hosts_flush(isp->g, isp->g->main, completed);
-    for (uint32_t i = 0; i < isp->flight_count; i++) { /* oldest first */
-        struct isp_flight *f = &isp->flights[(isp->next_flight + i) % isp->flight_count];
-        if (f->busy && f->value <= completed)
-            finish_flight(isp, f);
-    }
-    return GPU_OK;
-}
-
-static int wait_flight(struct isp *isp, const struct isp_flight *f, uint64_t timeout_ns)
-{
-    int err = f->busy ? gpu_wait(isp->g, f->value, timeout_ns) : GPU_OK;
-    return err ? err : reap(isp);
-}
-
-int isp_drain(struct isp *isp)
-{
-    int err = GPU_OK;
-    for (uint32_t i = 0; i < isp->flight_count && err == GPU_OK; i++)
-        if (isp->flights[i].busy)
-            err = wait_flight(isp, &isp->flights[i], UINT64_MAX);
-    return err;
 }
 
 uint64_t isp_done(struct isp *isp)
 {
-    reap(isp);
+    gpu_work_poll(isp->work);
     return isp->done;
 }
 
 int isp_wait(struct isp *isp, uint64_t ticket, uint64_t timeout_ns)
 {
+    struct gpu_point point;
     if (ticket > isp->submitted)
         return GPU_ERR_INVALID;
-    for (uint32_t i = 0; i < isp->flight_count; i++)
-        if (isp->flights[i].busy && isp->flights[i].ticket == ticket)
-            return wait_flight(isp, &isp->flights[i], timeout_ns);
+    while (isp->done < ticket && gpu_work_oldest(isp->work, &point)) {
+        int err = gpu_work_wait(isp->work, timeout_ns);
+        if (err)
+            return err;
+    }
     return ticket <= isp->done ? GPU_OK : GPU_ERR_LOST;
 }
 
@@ -191,9 +164,8 @@ static int reserve_hosts(const struct isp_flight *f)
     return err;
 }
 
-static void note_written(struct isp *isp, struct isp_flight *f, uint64_t value)
+static void note_written(struct isp_flight *f)
 {
-    pthread_mutex_lock(&isp->g->lock);
     for (uint32_t i = 0; i < f->count; i++) {
         const struct isp_frame *frame = &f->items[i].frame;
         struct isp_camera *c = frame->camera;
@@ -201,37 +173,27 @@ static void note_written(struct isp *isp, struct isp_flight *f, uint64_t value)
         for (uint32_t k = 0; k < c->planes; k++)
             rects[k] =
                 (struct gpu_rect){frame->offset[k], frame->stride[k], c->row_bytes[k], c->rows[k]};
-        gpu_host_written(frame->host, rects, c->planes, &(struct gpu_point){isp->g->main, value});
-        c->last_value = value;
+        gpu_host_written(frame->host, rects, c->planes, &f->s->last);
+        c->used = true;
     }
-    pthread_mutex_unlock(&isp->g->lock);
 }
 
 /* One submission of the first frames; *taken says how many. */
 static int submit_some(struct isp *isp, const struct isp_frame *frames, uint32_t n, uint32_t *taken)
 {
-    struct isp_flight *f = &isp->flights[isp->next_flight];
-    struct barrier_state before = isp->barriers;
-    uint64_t value = 0;
+    struct gpu_submission *s = NULL;
     int err = GPU_OK;
-    TRY(wait_flight(isp, f, UINT64_MAX));
+    TRY(gpu_work_begin(isp->work, UINT64_MAX, &s));
+    struct isp_flight *f = &isp->flights[s->index];
+    f->s = s;
     TRY(pack(isp, f, frames, n));
-    pthread_mutex_lock(&isp->g->lock);
-    err = reserve_hosts(f);
-    pthread_mutex_unlock(&isp->g->lock);
-    if (err < 0)
-        goto error;
+    TRY(reserve_hosts(f));
     TRY(isp_record(isp, f));
-    TRY(gpu_submit(isp->g, f->commands, &value));
-    note_written(isp, f, value);
-    f->busy = true;
-    f->value = value;
+    TRY(gpu_work_submit(s));
+    note_written(f);
     f->ticket = f->count == n ? ++isp->submitted : 0;
-    isp->next_flight = (isp->next_flight + 1) % isp->flight_count;
     *taken = f->count;
-    return GPU_OK;
 error:
-    isp->barriers = before;
     return err;
 }
 
@@ -255,6 +217,6 @@ int isp_submit(struct isp *isp, const struct isp_frame *frames, uint32_t n, uint
     if (err == GPU_OK)
         *ticket = isp->submitted;
     else
-        isp_drain(isp); /* earlier parts of the call still read its frames */
+        gpu_work_drain(isp->work); /* earlier parts of the call still read its frames */
     return err;
 }

@@ -3,6 +3,7 @@
  * Privacy blur of developed pictures: two passes over the finished planes on the device, so no
  * other pass knows of it. The arithmetic is that of deliveries (recon_blur.c).
  */
+#include "gpu/engine/descriptors.h"
 #include "gpu/isp/isp_internal.h"
 #include "gpu/shaders/lib/isp_blur.h"
 
@@ -19,24 +20,13 @@ _Static_assert(offsetof(struct isp_blur, cells) <= 65536, "what vkCmdUpdateBuffe
 
 static int create_sets(struct isp *isp)
 {
-    struct gpu *g = isp->g;
-    int err = GPU_OK;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2 * isp->flight_count};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                       .maxSets = isp->flight_count,
-                                       .poolSizeCount = 1,
-                                       .pPoolSizes = &size};
-    if (!isp->blur_descriptors)
-        VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &isp->blur_descriptors));
-    for (uint32_t i = 0; i < isp->flight_count; i++) {
-        VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                           .descriptorPool = isp->blur_descriptors,
-                                           .descriptorSetCount = 1,
-                                           .pSetLayouts = &isp->blur_layout->set};
-        if (!isp->flights[i].blur_set)
-            VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &isp->flights[i].blur_set));
-    }
-error:
+    VkDescriptorSet sets[ISP_MAX_FLIGHT];
+    if (isp->blur_descriptors)
+        return GPU_OK;
+    int err =
+        gpu_sets_create(isp->g, isp->blur_layout, isp->flight_count, &isp->blur_descriptors, sets);
+    for (uint32_t i = 0; i < isp->flight_count && err == GPU_OK; i++)
+        isp->flights[i].blur_set = sets[i];
     return err;
 }
 
@@ -123,22 +113,17 @@ static struct isp_blur describe(const struct isp_item *item)
 
 static void write_set(struct isp *isp, const struct isp_flight *f)
 {
-    const VkDescriptorBufferInfo buffers[2] = {
-        [ISP_BLUR_OUTPUT] = {f->output.buffer, 0, VK_WHOLE_SIZE},
-        [ISP_BLUR_FRAMES] = {isp->blur.buffer, 0, VK_WHOLE_SIZE}};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                  .dstSet = f->blur_set,
-                                  .descriptorCount = 2,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                  .pBufferInfo = buffers};
-    isp->g->vk.vkUpdateDescriptorSets(isp->g->device, 1, &write, 0, NULL);
+    gpu_set_write_all(
+        isp->g, f->blur_set,
+        (VkBuffer[2]){[ISP_BLUR_OUTPUT] = f->output.buffer, [ISP_BLUR_FRAMES] = isp->blur.buffer},
+        2);
 }
 
 static void bind(struct isp *isp, struct isp_flight *f, VkPipeline pipeline)
 {
     struct gpu *g = isp->g;
-    g->vk.vkCmdBindPipeline(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+    g->vk.vkCmdBindPipeline(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    g->vk.vkCmdBindDescriptorSets(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                   isp->blur_layout->pipeline, 0, 1, &f->blur_set, 0, NULL);
 }
 
@@ -146,9 +131,9 @@ static void record_cells(struct isp *isp, struct isp_flight *f, uint32_t index)
 {
     const struct isp_params *p = &f->items[index].frame.camera->params;
     uint32_t components = p->format == ISP_GRAY8 ? 1 : p->format == ISP_RGBA ? 4 : 3;
-    isp->g->vk.vkCmdPushConstants(f->commands, isp->blur_layout->pipeline,
+    isp->g->vk.vkCmdPushConstants(f->s->commands, isp->blur_layout->pipeline,
                                   VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &index);
-    isp->g->vk.vkCmdDispatch(f->commands, BLUR_SIDE * BLUR_SIDE, p->blur_count, components);
+    isp->g->vk.vkCmdDispatch(f->s->commands, BLUR_SIDE * BLUR_SIDE, p->blur_count, components);
 }
 
 static void record_join(struct isp *isp, struct isp_flight *f, uint32_t index)
@@ -159,9 +144,9 @@ static void record_join(struct isp *isp, struct isp_flight *f, uint32_t index)
         words = c->out_stride[i] / 4 > words ? c->out_stride[i] / 4 : words;
         rows += c->rows[i];
     }
-    isp->g->vk.vkCmdPushConstants(f->commands, isp->blur_layout->pipeline,
+    isp->g->vk.vkCmdPushConstants(f->s->commands, isp->blur_layout->pipeline,
                                   VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &index);
-    isp->g->vk.vkCmdDispatch(f->commands, (words + JOIN_X - 1) / JOIN_X,
+    isp->g->vk.vkCmdDispatch(f->s->commands, (words + JOIN_X - 1) / JOIN_X,
                              (rows + JOIN_Y - 1) / JOIN_Y, 1);
 }
 
@@ -174,21 +159,21 @@ void isp_blur_record(struct isp *isp, struct isp_flight *f)
             list[n++] = i;
     if (!n)
         return;
-    gpu_label_begin(isp->g, f->commands, "isp blur");
+    gpu_label_begin(isp->g, f->s->commands, "isp blur");
     write_set(isp, f);
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_TRANSFER, 0, blur);
+    gpu_work_sync(f->s, BARRIER_TRANSFER, 0, blur);
     for (uint32_t i = 0; i < n; i++) {
         struct isp_blur args = describe(&f->items[list[i]]);
-        isp->g->vk.vkCmdUpdateBuffer(f->commands, isp->blur.buffer, list[i] * sizeof(args),
+        isp->g->vk.vkCmdUpdateBuffer(f->s->commands, isp->blur.buffer, list[i] * sizeof(args),
                                      offsetof(struct isp_blur, cells), &args);
     }
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, output | blur, blur);
+    gpu_work_sync(f->s, BARRIER_COMPUTE, output | blur, blur);
     bind(isp, f, isp->blur_cells);
     for (uint32_t i = 0; i < n; i++)
         record_cells(isp, f, list[i]);
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, blur, output);
+    gpu_work_sync(f->s, BARRIER_COMPUTE, blur, output);
     bind(isp, f, isp->blur_join);
     for (uint32_t i = 0; i < n; i++)
         record_join(isp, f, list[i]);
-    gpu_label_end(isp->g, f->commands);
+    gpu_label_end(isp->g, f->s->commands);
 }

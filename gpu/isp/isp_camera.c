@@ -2,6 +2,8 @@
  *
  * One camera: its table on the device, its pipelines, where its frames' parts lie.
  */
+#include "gpu/engine/barrier_record.h"
+#include "gpu/engine/descriptors.h"
 #include "gpu/isp/isp_internal.h"
 
 #include <stdio.h>
@@ -49,13 +51,10 @@ static void record_table(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
     const struct table_copy *copy = ctx;
     VkBufferCopy region = {0, 0, copy->bytes};
+    struct barrier_state state = {0};
+    gpu_sync(g, commands, &state, BARRIER_TRANSFER, 0, 1);
     g->vk.vkCmdCopyBuffer(commands, copy->from, copy->to, 1, &region);
-    VkMemoryBarrier after = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                             .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
-                             .dstAccessMask = VK_ACCESS_SHADER_READ_BIT};
-    g->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                               VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &after, 0, NULL, 0,
-                               NULL);
+    gpu_sync(g, commands, &state, BARRIER_COMPUTE, 1, 0);
 }
 
 static int upload_table(struct isp_camera *c, const uint32_t *table, uint64_t bytes)
@@ -180,7 +179,8 @@ int isp_camera_create(struct isp *isp, const struct isp_params *params, struct i
     TRY(create_table(c, params));
     TRY(isp_reserve(isp, c->raw_bytes, c->out_bytes, isp_developed_pixels(c)));
     TRY(isp_denoise_prepare(isp, params->denoise > 0));
-    TRY(gpu_set_create(isp->g, isp->g->host_set, &c->table, &c->descriptors, &c->set));
+    TRY(gpu_host_sets_create(isp->g, 1, &c->descriptors, &c->set));
+    gpu_set_write_all(isp->g, c->set, &c->table.buffer, 1);
     TRY(isp_camera_pipelines(c, true));
     if (params->blur_count)
         TRY(isp_blur_prepare(isp));
@@ -197,8 +197,9 @@ void isp_camera_free(struct isp_camera *c)
     if (!c)
         return;
     struct isp *isp = c->isp;
-    if (c->last_value > 0)
-        isp_drain(isp); /* flights name their frames' cameras until they are found complete */
+    if (c->used)
+        gpu_work_drain(
+            isp->work); /* flights name their frames' cameras until they are found complete */
     if (c->descriptors)
         isp->g->vk.vkDestroyDescriptorPool(isp->g->device, c->descriptors, NULL);
     isp->table_bytes -= c->table.size;

@@ -3,6 +3,7 @@
  * What a struct isp holds: flights with their buffers, which grow with the largest camera, and the
  * developed frames of one group.
  */
+#include "gpu/engine/descriptors.h"
 #include "gpu/isp/isp_internal.h"
 
 #include <stdlib.h>
@@ -45,17 +46,8 @@ static void write_set(struct isp *isp, const struct isp_flight *f)
         [ISP_BIND_STATISTICS] = {f->statistics.buffer, 0, VK_WHOLE_SIZE},
         [ISP_BIND_RGB] = {isp->rgb.buffer, 0, VK_WHOLE_SIZE},
     };
-    VkWriteDescriptorSet writes[ISP_BIND_COUNT];
     for (uint32_t i = 0; i < ISP_BIND_COUNT; i++)
-        writes[i] = (VkWriteDescriptorSet){
-            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-            .dstSet = f->set,
-            .dstBinding = i,
-            .descriptorCount = 1,
-            .pBufferInfo = &buffers[i],
-            .descriptorType = i == ISP_BIND_ARGS ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
-                                                 : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
-    isp->g->vk.vkUpdateDescriptorSets(isp->g->device, ISP_BIND_COUNT, writes, 0, NULL);
+        gpu_set_write(isp->g, f->set, i, i == ISP_BIND_ARGS, &buffers[i]);
 }
 
 /* As many frames as asked for, but no more than a descriptor reaches. */
@@ -86,7 +78,7 @@ int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes, uint64_
              most = larger(larger(pixels, isp->pixels), 1);
     if (raw_size == isp->raw_size && out_size == isp->out_size && most == isp->pixels)
         return GPU_OK;
-    int err = isp_drain(isp);
+    int err = gpu_work_drain(isp->work);
     isp->raw_size = isp->out_size = isp->pixels = 0; /* until all are there */
     gpu_buffer_free(g, &isp->rgb);
     isp->factors_for = VK_NULL_HANDLE; /* a new buffer may have the old one's handle */
@@ -109,17 +101,10 @@ int isp_reserve(struct isp *isp, uint64_t raw_bytes, uint64_t out_bytes, uint64_
 
 static int create_descriptors(struct isp *isp)
 {
-    struct gpu *g = isp->g;
-    int err = GPU_OK;
-    VkDescriptorPoolSize sizes[2] = {
-        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, (ISP_BIND_COUNT - 1) * isp->flight_count},
-        {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, isp->flight_count}};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                       .maxSets = isp->flight_count,
-                                       .poolSizeCount = 2,
-                                       .pPoolSizes = sizes};
-    VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &isp->descriptors));
-error:
+    VkDescriptorSet sets[ISP_MAX_FLIGHT];
+    int err = gpu_sets_create(isp->g, isp->layout, isp->flight_count, &isp->descriptors, sets);
+    for (uint32_t i = 0; i < isp->flight_count && err == GPU_OK; i++)
+        isp->flights[i].set = sets[i];
     return err;
 }
 
@@ -131,31 +116,13 @@ static int create_flight(struct isp *isp, struct isp_flight *f)
                              from = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
                              to = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     uint64_t bytes = 4ull * ISP_STATISTICS_WORDS * isp->width;
-    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .queueFamilyIndex = g->family};
-    VK(g, g->vk.vkCreateCommandPool(g->device, &pool, NULL, &f->pool));
-    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                            .commandPool = f->pool,
-                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                            .commandBufferCount = 1};
-    VK(g, g->vk.vkAllocateCommandBuffers(g->device, &commands, &f->commands));
-    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                       .descriptorPool = isp->descriptors,
-                                       .descriptorSetCount = 1,
-                                       .pSetLayouts = &isp->layout->set};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &f->set));
-    VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-                                     .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                     .queryCount = ISP_QUERIES};
-    if (g->timestamps)
-        VK(g, g->vk.vkCreateQueryPool(g->device, &queries, NULL, &f->queries));
     TRY(gpu_buffer_create(g, bytes, shader | from | to, GPU_MEMORY_DEVICE, &f->statistics));
     TRY(gpu_buffer_create(g, bytes, to, GPU_MEMORY_READBACK, &f->readback));
 error:
     return err;
 }
 
-/* Measured as best (docs/design/isp.md): fewer barriers gain more than a cache that holds a
+/* The fastest choices (docs/design/isp.md): fewer barriers gain more than a cache that holds a
  * group. */
 static void choose(struct isp *isp, const struct isp_options *o)
 {
@@ -186,10 +153,14 @@ int isp_create(struct gpu *g, const struct isp_options *options, struct isp **ou
         isp->width = isp->group;
     TRY(gpu_layout_get(g, &bindings, 8, &isp->layout));
     TRY(create_descriptors(isp));
-    for (uint32_t i = 0; i < isp->flight_count; i++) {
-        isp->flights[i].index = i;
+    for (uint32_t i = 0; i < isp->flight_count; i++)
         TRY(create_flight(isp, &isp->flights[i]));
-    }
+    const struct gpu_work_params work = {.queues = {g->main},
+                                         .depth = isp->flight_count,
+                                         .stamps = ISP_STAMPS,
+                                         .done = isp_submission_done,
+                                         .ctx = isp};
+    TRY(gpu_work_create(g, &work, &isp->work));
     *out = isp;
     return GPU_OK;
 error:
@@ -202,7 +173,9 @@ void isp_free(struct isp *isp)
     if (!isp)
         return;
     struct gpu *g = isp->g;
-    isp_drain(isp);
+    if (isp->work)
+        gpu_work_drain(isp->work);
+    gpu_work_free(isp->work);
     isp_blur_free(isp);
     isp_denoise_free(isp);
     for (uint32_t i = 0; i < isp->flight_count; i++) {
@@ -210,8 +183,6 @@ void isp_free(struct isp *isp)
         free_buffers(isp, f);
         gpu_buffer_free(g, &f->readback);
         gpu_buffer_free(g, &f->statistics);
-        g->vk.vkDestroyQueryPool(g->device, f->queries, NULL);
-        g->vk.vkDestroyCommandPool(g->device, f->pool, NULL);
         free(f->regions);
     }
     gpu_buffer_free(g, &isp->rgb);

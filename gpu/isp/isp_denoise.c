@@ -3,6 +3,7 @@
  * Luminance denoise: two passes over the developed frames of the cameras that ask for it, before
  * the finish pass reads them.
  */
+#include "gpu/engine/descriptors.h"
 #include "gpu/isp/isp_internal.h"
 #include "gpu/shaders/lib/isp_denoise.h"
 
@@ -11,26 +12,6 @@
 
 #define SIDE  16
 #define APPLY 256
-
-static int create_set(struct isp *isp)
-{
-    struct gpu *g = isp->g;
-    int err = GPU_OK;
-    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2};
-    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-                                       .maxSets = 1,
-                                       .poolSizeCount = 1,
-                                       .pPoolSizes = &size};
-    if (!isp->denoise_descriptors) /* else the set was refused before */
-        VK(g, g->vk.vkCreateDescriptorPool(g->device, &pool, NULL, &isp->denoise_descriptors));
-    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                       .descriptorPool = isp->denoise_descriptors,
-                                       .descriptorSetCount = 1,
-                                       .pSetLayouts = &isp->denoise_layout->set};
-    VK(g, g->vk.vkAllocateDescriptorSets(g->device, &set, &isp->denoise_set));
-error:
-    return err;
-}
 
 static int create_pipelines(struct isp *isp)
 {
@@ -45,7 +26,8 @@ static int create_pipelines(struct isp *isp)
                          sizeof(shader_isp_denoise_apply), NULL, 0, "isp denoise apply",
                          &isp->denoise[1]));
     if (!isp->denoise_set)
-        err = create_set(isp);
+        err = gpu_sets_create(g, isp->denoise_layout, 1, &isp->denoise_descriptors,
+                              &isp->denoise_set);
 error:
     return err;
 }
@@ -57,19 +39,15 @@ int isp_denoise_prepare(struct isp *isp, bool wanted)
     if ((!wanted && !isp->factors.buffer) || isp->factors_for == isp->rgb.buffer)
         return GPU_OK;
     TRY(create_pipelines(isp));
-    TRY(isp_drain(isp));
+    TRY(gpu_work_drain(isp->work));
     gpu_buffer_free(g, &isp->factors);
     TRY(gpu_buffer_create(g, isp->rgb.size / 2, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                           GPU_MEMORY_DEVICE, &isp->factors));
-    const VkDescriptorBufferInfo buffers[2] = {
-        [ISP_DENOISE_RGB] = {isp->rgb.buffer, 0, VK_WHOLE_SIZE},
-        [ISP_DENOISE_FACTORS] = {isp->factors.buffer, 0, VK_WHOLE_SIZE}};
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                  .dstSet = isp->denoise_set,
-                                  .descriptorCount = 2,
-                                  .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                  .pBufferInfo = buffers};
-    g->vk.vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
+    gpu_set_write_all(
+        g, isp->denoise_set,
+        (VkBuffer[2]){
+            [ISP_DENOISE_RGB] = isp->rgb.buffer, [ISP_DENOISE_FACTORS] = isp->factors.buffer},
+        2);
     isp->factors_for = isp->rgb.buffer;
 error:
     return err;
@@ -85,8 +63,8 @@ static void record_pass(struct isp *isp, struct isp_flight *f, uint32_t begin, u
                         bool apply)
 {
     struct gpu *g = isp->g;
-    g->vk.vkCmdBindPipeline(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, isp->denoise[apply]);
-    g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+    g->vk.vkCmdBindPipeline(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, isp->denoise[apply]);
+    g->vk.vkCmdBindDescriptorSets(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                   isp->denoise_layout->pipeline, 0, 1, &isp->denoise_set, 0, NULL);
     for (uint32_t i = begin; i < end; i++) {
         const struct isp_params *p = &f->items[i].frame.camera->params;
@@ -94,12 +72,12 @@ static void record_pass(struct isp *isp, struct isp_flight *f, uint32_t begin, u
                                          p->denoise * p->denoise * (float)ISP_DENOISE_FULL};
         if (!(p->denoise > 0))
             continue;
-        g->vk.vkCmdPushConstants(f->commands, isp->denoise_layout->pipeline,
+        g->vk.vkCmdPushConstants(f->s->commands, isp->denoise_layout->pipeline,
                                  VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(push), &push);
         if (apply)
-            g->vk.vkCmdDispatch(f->commands, (p->width * p->height + APPLY - 1) / APPLY, 1, 1);
+            g->vk.vkCmdDispatch(f->s->commands, (p->width * p->height + APPLY - 1) / APPLY, 1, 1);
         else
-            g->vk.vkCmdDispatch(f->commands, (p->width + SIDE - 1) / SIDE,
+            g->vk.vkCmdDispatch(f->s->commands, (p->width + SIDE - 1) / SIDE,
                                 (p->height + SIDE - 1) / SIDE, 1);
     }
 }
@@ -112,10 +90,10 @@ void isp_denoise_record(struct isp *isp, struct isp_flight *f, uint32_t begin, u
         first++;
     if (first == end)
         return;
-    gpu_label_begin(isp->g, f->commands, "isp denoise");
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, rgb, factors);
+    gpu_label_begin(isp->g, f->s->commands, "isp denoise");
+    gpu_work_sync(f->s, BARRIER_COMPUTE, rgb, factors);
     record_pass(isp, f, first, end, false);
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, factors | rgb, rgb);
+    gpu_work_sync(f->s, BARRIER_COMPUTE, factors | rgb, rgb);
     record_pass(isp, f, first, end, true);
-    gpu_label_end(isp->g, f->commands);
+    gpu_label_end(isp->g, f->s->commands);
 }

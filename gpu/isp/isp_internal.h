@@ -5,10 +5,13 @@
 #ifndef PELTON_ISP_INTERNAL_H
 #define PELTON_ISP_INTERNAL_H
 
-#include "gpu/engine/barrier.h"
+#include "gpu/engine/arena.h"
+#include "gpu/engine/buffers.h"
+#include "gpu/engine/host_buffer.h"
+#include "gpu/engine/pipeline.h"
+#include "gpu/engine/work.h"
 #include "gpu/isp/isp.h"
 #include "gpu/shaders/lib/isp_args.h"
-#include "gpu/engine/vk.h"
 
 _Static_assert(sizeof(struct isp_args) == 4 * ISP_ARGS_WORDS, "C and GLSL agree");
 
@@ -16,7 +19,7 @@ _Static_assert(sizeof(struct isp_args) == 4 * ISP_ARGS_WORDS, "C and GLSL agree"
 #define ISP_MAX_WIDTH  ISP_MOST_FRAMES
 /* bytes at the start of a flight's upload: isp_args of its frames; then the raw samples */
 #define ISP_ARGS_AREA 16384u
-#define ISP_QUERIES   (2 * ISP_MAX_WIDTH + 3)
+#define ISP_STAMPS    (2 * ISP_MAX_WIDTH + 3)
 
 /* Resources of barriers: bindings, and what a flight's results are copied to. */
 #define ISP_BIT(resource) (1u << (resource))
@@ -39,7 +42,7 @@ struct isp_camera {
     uint32_t planes, row_bytes[3], rows[3];
     uint32_t raw_stride, raw_bytes, out_bytes; /* of a frame on the device; multiples of 16 */
     uint32_t out_offset[3], out_stride[3];
-    uint64_t last_value; /* submission that used it last */
+    bool used; /* by a submission */
 };
 
 /* One frame of a submission: its place in the flight's buffers. */
@@ -51,29 +54,23 @@ struct isp_item {
     struct gpu_place fetch; /* the arena that the device copies from; or no buffer */
 };
 
-/* One submission in flight; all of it is reused for ever. */
+/* The buffers of one submission in flight; all of it is reused for ever. */
 struct isp_flight {
-    uint32_t index;
-    VkCommandPool pool;
-    VkCommandBuffer commands;
+    struct gpu_submission *s; /* while it is being recorded */
     VkDescriptorSet set, blur_set;
-    VkQueryPool queries;
-    uint8_t query_stages[ISP_QUERIES]; /* stage that ended at query i; query 0 starts */
-    uint32_t query_count;
     struct gpu_buffer staging, upload; /* unified: only staging, which the shaders read */
     struct gpu_buffer output, statistics, readback;
     VkBufferCopy *regions; /* while recording */
     size_t region_capacity;
     struct isp_item items[ISP_MAX_WIDTH];
     uint32_t count;
-    bool measured;          /* any item wants statistics */
-    bool busy;              /* submitted and not yet found complete */
-    uint64_t value, ticket; /* on the timeline; the ticket that ends with it, or 0 */
+    bool measured;   /* any item wants statistics */
+    uint64_t ticket; /* that ends with it, or 0 */
 };
 
 struct isp {
     struct gpu *g;
-    uint32_t width, group, flight_count, next_flight;
+    uint32_t width, group, flight_count;
     bool fuse; /* cameras that can be */
     const struct gpu_layout *layout;
     VkDescriptorPool descriptors;
@@ -90,12 +87,12 @@ struct isp {
     VkDescriptorPool denoise_descriptors;
     VkDescriptorSet denoise_set;
     VkPipeline denoise[2]; /* factors; applied */
+    struct gpu_work *work;
     struct isp_flight flights[ISP_MAX_FLIGHT];
     uint64_t raw_size, out_size; /* what a flight's buffers hold */
     uint64_t pixels; /* of the largest camera that is not fused; rgb holds `group` times as many */
-    uint64_t table_bytes;          /* of all cameras */
-    struct barrier_state barriers; /* as of the last submission */
-    uint64_t submitted, done;      /* tickets */
+    uint64_t table_bytes;     /* of all cameras */
+    uint64_t submitted, done; /* tickets */
     struct isp_times times;
 };
 
@@ -154,7 +151,7 @@ int isp_camera_pipelines(struct isp_camera *camera, bool statistics);
 
 /* isp_record.c */
 int isp_record(struct isp *isp, struct isp_flight *f);
-void isp_times_add(struct isp *isp, const struct isp_flight *f);
+void isp_times_add(struct isp *isp, const struct gpu_submission *s);
 
 /* isp_denoise.c */
 /* After each isp_reserve: what denoise keeps beside rgb, once any camera wants it. */
@@ -170,7 +167,7 @@ void isp_blur_free(struct isp *isp);
 /* Over the pictures of a batch, before they are copied into the readers' memory. */
 void isp_blur_record(struct isp *isp, struct isp_flight *f);
 
-/* isp.c: wait until nothing is in flight */
-int isp_drain(struct isp *isp);
+/* isp.c: gpu_work's done() */
+void isp_submission_done(void *ctx, const struct gpu_submission *s);
 
 #endif

@@ -3,34 +3,21 @@
  * One submission's command buffer: upload; develop and finish, group after group; then the copies
  * into the readers' memory.
  */
+#include "gpu/engine/debug_values.h"
 #include "gpu/isp/isp_internal.h"
 
 #include <stdlib.h>
 
-static void stamp(struct isp *isp, struct isp_flight *f, enum isp_stage stage)
+static void add_seconds(void *ctx, uint32_t name, double seconds)
 {
-    if (!f->queries || f->query_count >= ISP_QUERIES)
-        return;
-    f->query_stages[f->query_count] = (uint8_t)stage;
-    isp->g->vk.vkCmdWriteTimestamp(f->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, f->queries,
-                                   f->query_count++);
+    ((struct isp *)ctx)->times.seconds[name] += seconds;
 }
 
-void isp_times_add(struct isp *isp, const struct isp_flight *f)
+void isp_times_add(struct isp *isp, const struct gpu_submission *s)
 {
-    struct gpu *g = isp->g;
-    uint64_t ticks[ISP_QUERIES];
-    isp->times.frames += f->count;
+    isp->times.frames += isp->flights[s->index].count;
     isp->times.batches++;
-    if (!f->queries || f->query_count < 2 ||
-        g->vk.vkGetQueryPoolResults(g->device, f->queries, 0, f->query_count,
-                                    f->query_count * sizeof(*ticks), ticks, sizeof(*ticks),
-                                    VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
-        return;
-    for (uint32_t i = 1; i < f->query_count; i++)
-        isp->times.seconds[f->query_stages[i]] +=
-            (double)((ticks[i] - ticks[i - 1]) & g->main->tick_mask) * g->limits.timestampPeriod *
-            1e-9;
+    gpu_work_times(s, add_seconds, isp);
 }
 
 static int room_for(struct isp_flight *f, size_t regions)
@@ -60,7 +47,7 @@ static int copy_rows(struct isp *isp, struct isp_flight *f, VkBuffer from, uint6
                                        to_at + (uint64_t)i * to_stride, row_bytes};
     if (whole)
         f->regions[0].size = (uint64_t)from_stride * (rows - 1) + row_bytes;
-    isp->g->vk.vkCmdCopyBuffer(f->commands, from, to, count, f->regions);
+    isp->g->vk.vkCmdCopyBuffer(f->s->commands, from, to, count, f->regions);
     return GPU_OK;
 }
 
@@ -70,18 +57,17 @@ static int record_upload(struct isp *isp, struct isp_flight *f)
     const uint32_t uploaded = ISP_BIT(ISP_BIND_RAW) | ISP_BIT(ISP_BIND_ARGS);
     int err = GPU_OK;
     /* the flight's buffers are idle, so what happened to them before is over */
-    barrier_forget(&isp->barriers, uploaded | ISP_BIT(ISP_BIND_OUTPUT) |
-                                       ISP_BIT(ISP_BIND_STATISTICS) | ISP_BIT(ISP_RES_READBACK) |
-                                       ISP_BIT(ISP_RES_HOST));
+    gpu_work_forget(f->s, uploaded | ISP_BIT(ISP_BIND_OUTPUT) | ISP_BIT(ISP_BIND_STATISTICS) |
+                              ISP_BIT(ISP_RES_READBACK) | ISP_BIT(ISP_RES_HOST));
     if (f->measured) {
-        g->vk.vkCmdFillBuffer(f->commands, f->statistics.buffer, 0,
+        g->vk.vkCmdFillBuffer(f->s->commands, f->statistics.buffer, 0,
                               4ull * ISP_STATISTICS_WORDS * f->count, 0);
-        barrier_accessed(&isp->barriers, BARRIER_TRANSFER, 0, ISP_BIT(ISP_BIND_STATISTICS));
+        barrier_accessed(f->s->barriers, BARRIER_TRANSFER, 0, ISP_BIT(ISP_BIND_STATISTICS));
     }
     if (g->unified)
         return GPU_OK;
     VkBufferCopy region = {0, 0, f->count * sizeof(struct isp_args)};
-    g->vk.vkCmdCopyBuffer(f->commands, f->staging.buffer, f->upload.buffer, 1, &region);
+    g->vk.vkCmdCopyBuffer(f->s->commands, f->staging.buffer, f->upload.buffer, 1, &region);
     for (uint32_t i = 0; i < f->count && err == GPU_OK; i++) {
         const struct isp_item *item = &f->items[i];
         const struct isp_camera *c = item->frame.camera;
@@ -92,7 +78,7 @@ static int record_upload(struct isp *isp, struct isp_flight *f)
                         fetched ? item->frame.raw_stride : c->raw_stride, f->upload.buffer, at,
                         c->raw_stride, isp_row_bytes(&c->params), isp_raw_rows(&c->params));
     }
-    barrier_accessed(&isp->barriers, BARRIER_TRANSFER, 0, uploaded);
+    barrier_accessed(f->s->barriers, BARRIER_TRANSFER, 0, uploaded);
     return err;
 }
 
@@ -112,13 +98,13 @@ static void dispatch(struct isp *isp, struct isp_flight *f, VkPipeline pipeline,
     struct gpu *g = isp->g;
     const struct isp_camera *c = f->items[first].frame.camera;
     VkDescriptorSet sets[2] = {f->set, c->set};
-    g->vk.vkCmdBindPipeline(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    g->vk.vkCmdBindDescriptorSets(f->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+    g->vk.vkCmdBindPipeline(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    g->vk.vkCmdBindDescriptorSets(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                   isp->layout->pipeline, 0, 2, sets, 0, NULL);
     const uint32_t range[2] = {first, first + frames};
-    g->vk.vkCmdPushConstants(f->commands, isp->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, 8,
-                             range);
-    g->vk.vkCmdDispatch(f->commands, x, y, z);
+    g->vk.vkCmdPushConstants(f->s->commands, isp->layout->pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                             8, range);
+    g->vk.vkCmdDispatch(f->s->commands, x, y, z);
 }
 
 static uint32_t groups(uint32_t size, uint32_t tile)
@@ -174,25 +160,24 @@ static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, 
     for (uint32_t i = begin; i < end; i++)
         developed |= !f->items[i].frame.camera->fused;
     if (developed) {
-        gpu_label_begin(isp->g, f->commands, "isp develop");
-        gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE, raw | args, rgb | counted);
+        gpu_label_begin(isp->g, f->s->commands, "isp develop");
+        gpu_work_sync(f->s, BARRIER_COMPUTE, raw | args, rgb | counted);
         record_develop(isp, f, begin, end);
-        gpu_label_end(isp->g, f->commands);
+        gpu_label_end(isp->g, f->s->commands);
         isp_denoise_record(isp, f, begin, end);
-        stamp(isp, f, ISP_STAGE_DEVELOP);
+        gpu_work_stamp(f->s, ISP_STAGE_DEVELOP);
     }
-    gpu_label_begin(isp->g, f->commands, "isp finish");
-    gpu_sync(isp->g, f->commands, &isp->barriers, BARRIER_COMPUTE,
-             (developed ? rgb : 0) | raw | args,
-             ISP_BIT(ISP_BIND_OUTPUT) | (developed ? 0 : counted));
+    gpu_label_begin(isp->g, f->s->commands, "isp finish");
+    gpu_work_sync(f->s, BARRIER_COMPUTE, (developed ? rgb : 0) | raw | args,
+                  ISP_BIT(ISP_BIND_OUTPUT) | (developed ? 0 : counted));
     for (uint32_t i = begin, n; i < end; i += n) {
         n = run_length(f, i, end);
         dispatch_finish(isp, f, i, n);
     }
     if (!developed)
         record_develop(isp, f, begin, end);
-    gpu_label_end(isp->g, f->commands);
-    stamp(isp, f, ISP_STAGE_FINISH);
+    gpu_label_end(isp->g, f->s->commands);
+    gpu_work_stamp(f->s, ISP_STAGE_FINISH);
 }
 
 static int record_delivery(struct isp *isp, struct isp_flight *f)
@@ -200,8 +185,8 @@ static int record_delivery(struct isp *isp, struct isp_flight *f)
     struct gpu *g = isp->g;
     const uint32_t results = ISP_BIT(ISP_RES_READBACK) | ISP_BIT(ISP_RES_HOST);
     int err = GPU_OK;
-    gpu_sync(g, f->commands, &isp->barriers, BARRIER_TRANSFER,
-             ISP_BIT(ISP_BIND_OUTPUT) | ISP_BIT(ISP_BIND_STATISTICS), results);
+    gpu_work_sync(f->s, BARRIER_TRANSFER, ISP_BIT(ISP_BIND_OUTPUT) | ISP_BIT(ISP_BIND_STATISTICS),
+                  results);
     for (uint32_t i = 0; i < f->count; i++) {
         const struct isp_item *item = &f->items[i];
         const struct isp_camera *c = item->frame.camera;
@@ -213,10 +198,10 @@ static int record_delivery(struct isp *isp, struct isp_flight *f)
     }
     VkBufferCopy statistics = {0, 0, 4ull * ISP_STATISTICS_WORDS * f->count};
     if (f->measured)
-        g->vk.vkCmdCopyBuffer(f->commands, f->statistics.buffer, f->readback.buffer, 1,
+        g->vk.vkCmdCopyBuffer(f->s->commands, f->statistics.buffer, f->readback.buffer, 1,
                               &statistics);
-    stamp(isp, f, ISP_STAGE_DELIVER);
-    gpu_sync_host(g, f->commands, &isp->barriers, results);
+    gpu_work_stamp(f->s, ISP_STAGE_DELIVER);
+    gpu_work_sync_host(f->s, results);
     return err;
 }
 
@@ -224,17 +209,10 @@ int isp_record(struct isp *isp, struct isp_flight *f)
 {
     struct gpu *g = isp->g;
     int err = GPU_OK;
-    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    VK(g, g->vk.vkResetCommandPool(g->device, f->pool, 0));
-    VK(g, g->vk.vkBeginCommandBuffer(f->commands, &begin));
-    f->query_count = 0;
-    if (f->queries)
-        g->vk.vkResetQueryPool(g->device, f->queries, 0, ISP_QUERIES);
-    stamp(isp, f, ISP_STAGE_UPLOAD);
-    gpu_debug_bind(g, f->commands, isp->layout);
+    TRY(gpu_work_record(f->s, 0));
+    gpu_debug_bind(g, f->s->commands, isp->layout);
     TRY(record_upload(isp, f));
-    stamp(isp, f, ISP_STAGE_UPLOAD);
+    gpu_work_stamp(f->s, ISP_STAGE_UPLOAD);
     for (uint32_t i = 0, end; i < f->count; i = end) {
         for (end = i + 1; end < f->count && !f->items[end].starts_group; end++)
             ;
@@ -242,7 +220,6 @@ int isp_record(struct isp *isp, struct isp_flight *f)
     }
     isp_blur_record(isp, f); /* nothing else stands between a picture and its readers */
     TRY(record_delivery(isp, f));
-    VK(g, g->vk.vkEndCommandBuffer(f->commands));
 error:
     return err;
 }

@@ -4,6 +4,7 @@
  * option there is neither a line nor a binding. Exits 77 = skipped without a Vulkan device.
  */
 #include "gpu/engine/debug_shaders.h"
+#include "gpu/engine/debug_values.h"
 #include "gpu/h264/recon_internal.h"
 
 #include <setjmp.h>

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Image arrays of samples, four to a texel. They stay in VK_IMAGE_LAYOUT_GENERAL and may be used on
+ * all queues. Thread: any; one at a time for each image.
+ */
+#ifndef PELTON_GPU_IMAGES_H
+#define PELTON_GPU_IMAGES_H
+
+#include "gpu/engine/vk.h"
+
+struct gpu_image {
+    VkImage image;
+    VkDeviceMemory memory;
+    VkImageView view; /* of all layers */
+    uint32_t width, height, layers, texel_bytes;
+    uint32_t grey[2];
+    uint64_t bytes;
+};
+
+/* Samples have 8 bits, or 16 where `wide`. All are grey at first: half the range of `depth` bits.
+ * Waits. */
+int gpu_image_create(struct gpu *g, uint32_t width, uint32_t height, uint32_t layers,
+                     uint32_t depth, bool wide, struct gpu_image *out);
+void gpu_image_free(struct gpu *g, struct gpu_image *image);
+
+#endif
