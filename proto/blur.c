@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Rectangles as text: see blur.h.
+ * Rectangles as text; see blur.h.
  */
 #include "proto/blur.h"
 
@@ -15,7 +15,7 @@ bool blur_rect_valid(const struct pelton_rect *r)
            r->width <= BLUR_MOST && r->height <= BLUR_MOST;
 }
 
-/* Digits alone: no sign, no space. */
+/* Only digits: no sign, no space. */
 static bool number(const char **at, uint32_t *out)
 {
     char *end;

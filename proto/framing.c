@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Framing: see framing.h and PROTOCOL.md, "Frames".
+ * Framing; see framing.h and "Frames" in PROTOCOL.md.
  *
- * The happy path is fill, next until 0, fill, …; put, flush. The failure modes are: the peer closes
- * (FRAME_ERR_CLOSED), it sends a length or descriptors that the protocol forbids (the reader stays
- * in error and gives nothing more), it does not read (FRAME_ERR_QUEUE). A reader allocates no more
- * than the frame it has been promised, after the length was checked.
+ * The happy path of a reader is: fill, next until it returns 0, fill again. That of a writer is:
+ * put, flush. The failure modes are: the peer closes (FRAME_ERR_CLOSED). The peer sends a forbidden
+ * length or forbidden descriptors; the reader then stays in error. The peer does not read
+ * (FRAME_ERR_QUEUE).
+ *
+ * A reader checks the length of a frame first, and allocates no more than that.
  */
 #include "proto/framing.h"
 
@@ -115,7 +117,7 @@ static int reader_fail(struct frame_reader *r, int error)
     return error;
 }
 
-/* Makes room behind end: at least one byte, and the whole of the frame that has been promised. */
+/* Makes room after `end`: at least one byte, and all of the frame that is announced. */
 static int reader_reserve(struct frame_reader *r)
 {
     if (r->start > 0) {
@@ -142,7 +144,8 @@ static int reader_reserve(struct frame_reader *r)
     return FRAME_OK;
 }
 
-/* Keeps what came with the bytes; all are closed with the reader if a rule is broken. */
+/* Keeps the descriptors that came with the bytes. If a rule is broken, the reader closes them all.
+ */
 static int reader_take_control(struct frame_reader *r, struct msghdr *msg)
 {
     bool too_many = (msg->msg_flags & MSG_CTRUNC) != 0;
@@ -169,7 +172,7 @@ int frame_reader_fill(struct frame_reader *r, int fd)
     if (r->error || reader_reserve(r))
         return r->error;
     if (r->end == r->capacity)
-        return 1; /* a complete frame waits to be taken */
+        return 1; /* a complete frame is there */
     union {
         char bytes[CMSG_SPACE(FRAME_MAX_FDS * sizeof(int))];
         struct cmsghdr align;
@@ -203,7 +206,7 @@ int frame_reader_next(struct frame_reader *r, struct frame *out)
     frame_header_unpack(r->buffer + r->start, &h);
     if (h.length > FRAME_MAX_PAYLOAD)
         return reader_fail(r, FRAME_ERR_TOO_LONG);
-    /* Descriptors come with the first byte of their frame, so they are here already. */
+    /* Descriptors come with the first byte of their frame, so they are already here. */
     if (h.n_fds > FRAME_MAX_FDS || h.n_fds > r->n_fds)
         return reader_fail(r, FRAME_ERR_FDS);
     if (have < FRAME_HEADER_SIZE + (size_t)h.length)

@@ -16,7 +16,7 @@ struct pelton_source_change {
     struct pelton_source source;
 };
 
-/* A question that is not answered yet. libpelton.c copies the answer here. */
+/* A question that is not answered yet. libpelton_conn.c copies the answer here. */
 struct pelton_request {
     uint32_t id;
     bool done;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Connecting to a daemon, or starting a private one, and parting from it.
+ * Connecting to a daemon, starting a private one, and closing.
  *
  * The happy path is socket, Hello, Welcome. The failure modes are: no socket, refused, not
- * permitted, no program to start, the daemon ends before its welcome, it does not answer in time. A
- * private daemon sees our end of the socketpair close and exits; pelton_close waits for it and
- * kills it after two seconds.
+ * permitted, no program to start, the daemon ends before its Welcome, no answer in time. A private
+ * daemon exits when our end of the socketpair closes. pelton_close waits for it, and kills it after
+ * two seconds.
  */
 #include "proto/libpelton_stream.h"
 
@@ -82,7 +82,7 @@ static int connect_failed(const char *path, int error)
     }
 }
 
-/* A full backlog makes a non-blocking connect fail with EAGAIN, without anything to poll for. */
+/* With a full backlog a non-blocking connect fails with EAGAIN, and poll cannot wait for it. */
 static int connect_until(int fd, const struct sockaddr_un *address, int64_t deadline_ms)
 {
     while (connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0) {
@@ -133,7 +133,7 @@ int pelton_connect(const char *path, int timeout_ms, struct pelton **out)
 
 /* ---- a private daemon ---- */
 
-/* peltond beside the calling program; else the name alone, for PATH. */
+/* peltond beside the calling program; otherwise only the name, which is looked up in PATH. */
 static const char *find_program(char *buffer, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", buffer, size - 1);
@@ -170,8 +170,8 @@ static int build_arguments(const struct pelton_spawn_params *p, const char *prog
     return PELTON_OK;
 }
 
-/* The child has our end's peer as descriptor 3, the log on 2, and nothing of the caller's stdin and
- * stdout. */
+/* The child gets the other end of the socketpair as descriptor 3 and its log on 2. It gets nothing
+ * of the caller's stdin and stdout. */
 static int start_program(const char *program, const char *const *argv, int peer, int log_fd,
                          pid_t *child)
 {
@@ -210,8 +210,8 @@ static int start_program(const char *program, const char *const *argv, int peer,
     return error;
 }
 
-/* Our end must not be one of 0…3 in case the caller runs with those closed: the child's file
- * actions would close over it. */
+/* Our end must not be 0 to 3, in case the caller runs with those closed. The child's file actions
+ * would overwrite it. */
 static int private_pair(int pair[2])
 {
     int raw[2];

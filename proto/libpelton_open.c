@@ -12,7 +12,7 @@ void pelton_open_params_init(struct pelton_open_params *out)
     *out = (struct pelton_open_params){.fd = -1, .start_us = -1, .duration_us = -1};
 }
 
-/* A duration of 0 from time 0 on holds no frame: nobody set these fields. */
+/* A duration of 0 from time 0 holds no frame. So nobody has set these fields. */
 static bool params_initialised(const struct pelton_open_params *p)
 {
     return p->start_us != 0 || p->duration_us != 0;
@@ -57,7 +57,7 @@ static int share_start(struct pelton *conn, const struct pelton_open_params *par
     struct pelton_stream *s = pelton_stream_create(conn, params);
     if (!s)
         return pelton_fail(conn, PELTON_ERR_NOMEM, "", "out of memory");
-    s->replied = true; /* nothing is asked under its number */
+    s->replied = true; /* no Open is sent under its number */
     int rc = pelton_share_start(conn, params, &s->share);
     if (rc < 0) {
         pelton_stream_free(s);

@@ -2,10 +2,10 @@
  *
  * The shared memory of one epoch: checked, mapped read-only, and turned into frames.
  *
- * The happy path is map once per FormatChanged, frame per FrameReady, unmap when a newer epoch
- * exists and nobody holds a frame. The failure modes are numbers that do not fit together, a memfd
- * that could shrink under the reader (no seal), too small a memfd, no address space. The daemon is
- * not trusted: each number is compared before it is used.
+ * The happy path is: map once for each FormatChanged, one frame for each FrameReady, unmap when a
+ * newer epoch exists and nobody holds a frame. The failure modes are: numbers that contradict each
+ * other, a memfd that could shrink (no seal), a memfd that is too small, no address space. The
+ * daemon is not trusted: each number is compared before use.
  */
 #include "proto/libpelton_pool.h"
 
@@ -34,7 +34,7 @@ static bool format_valid(const Pelton__FormatChanged *m)
     if (m->n_planes > 4 || m->width > MAX_SIDE || m->height > MAX_SIDE)
         return false;
     if (m->memfd_size == 0)
-        return true; /* no pool: nothing is going to be read */
+        return true; /* no pool: nothing will be read */
     if (m->n_planes == 0 || m->width == 0 || m->height == 0 || m->slots == 0 ||
         m->slots > MAX_SLOTS || m->slot_size == 0 || m->slot_size > MAX_SLOT_SIZE ||
         m->memfd_size / m->slots < m->slot_size || m->memfd_size > SIZE_MAX) {
@@ -46,7 +46,7 @@ static bool format_valid(const Pelton__FormatChanged *m)
     return true;
 }
 
-/* Without F_SEAL_SHRINK a read could end in SIGBUS; without the write seal another reader could
+/* Without F_SEAL_SHRINK a read could end in SIGBUS. Without the write seal another reader could
  * change the frame. */
 static int memory_map(struct pelton_pool *pool, const Pelton__FormatChanged *m, int fd)
 {

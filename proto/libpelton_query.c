@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Questions about the daemon itself: its device, all devices, our version.
+ * Questions about the daemon: its device, all devices, a camera's controls, our version.
  */
 #include "proto/libpelton_stream.h"
 
@@ -19,7 +19,8 @@ int pelton_fd(const struct pelton *conn)
     return conn->fd;
 }
 
-static int ask_devices(struct pelton *conn, bool current, int64_t deadline, ProtobufCMessage **out)
+static int conn_ask_devices(struct pelton *conn, bool current, int64_t deadline,
+                            ProtobufCMessage **out)
 {
     Pelton__Devices ask = PELTON__DEVICES__INIT;
     ask.current = current;
@@ -30,7 +31,7 @@ int pelton_device(struct pelton *conn, struct pelton_device *out)
 {
     if (!conn->device_known) {
         ProtobufCMessage *body;
-        int rc = ask_devices(conn, true, pelton_deadline(DEVICE_MS), &body);
+        int rc = conn_ask_devices(conn, true, pelton_deadline(DEVICE_MS), &body);
         if (rc < 0)
             return rc;
         const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;
@@ -52,7 +53,7 @@ int pelton_device(struct pelton *conn, struct pelton_device *out)
 int pelton_devices(struct pelton *conn, int timeout_ms, struct pelton_device **out, size_t *count)
 {
     ProtobufCMessage *body;
-    int rc = ask_devices(conn, false, pelton_deadline(timeout_ms), &body);
+    int rc = conn_ask_devices(conn, false, pelton_deadline(timeout_ms), &body);
     if (rc < 0)
         return rc;
     const Pelton__DevicesReply *m = (const Pelton__DevicesReply *)body;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Named sources of the daemon's configuration: the list, their changes; what the daemon is doing,
- * and what administers it.
+ * The daemon's administration: named sources and their changes, status, reload, shutdown.
  */
 #include "proto/libpelton_conn.h"
 

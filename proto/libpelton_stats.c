@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Totals of several streams in one.
+ * The sum of the totals of several streams.
  */
 #include "proto/pelton.h"
 

@@ -18,7 +18,7 @@
 
 /* ---- messages of a stream ---- */
 
-/* Pools older than the newest that nobody reads from any more. */
+/* Unmaps pools that are older than the newest and have no readers. */
 static void pools_trim(struct pelton_stream *s)
 {
     for (struct pelton_pool **link = s->pools ? &s->pools->next : &s->pools; *link;) {
@@ -219,7 +219,7 @@ void pelton_stream_end(struct pelton_stream *s)
     pelton_stream_free(s);
 }
 
-/* After a reply that says "not supported" the reason follows as the stream's end. */
+/* The reply said "not supported": waits for the reason, which comes as the stream's end. */
 static int stream_await_refusal(struct pelton_stream *s, int64_t deadline)
 {
     while (!s->ended) {
@@ -308,7 +308,7 @@ int pelton_stream_next(struct pelton_stream *s, int64_t deadline, struct pelton_
         rc = rc < 0 ? rc : pelton_pump(s->conn, deadline);
         if (rc == 0)
             return pelton_fail(s->conn, PELTON_ERR_TIMEOUT, "", "no frame in time");
-        if (rc < 0 && !s->head && !s->ended) /* what came before the end is still given */
+        if (rc < 0 && !s->head && !s->ended) /* frames that came before the end are still given */
             return rc;
     }
 }

@@ -57,7 +57,7 @@ void pelton_stream_take(struct pelton_stream *s, struct pelton_frame *out);
 /* Sends Close and frees the stream. */
 void pelton_stream_end(struct pelton_stream *s);
 
-/* ---- messages, from libpelton.c; negative: the daemon broke the protocol ---- */
+/* ---- messages, from libpelton_conn.c; negative: the daemon broke the protocol ---- */
 
 int pelton_stream_message(struct pelton_stream *s, struct frame *f, const ProtobufCMessage *body);
 /* The answer to its Open: refusal->code is not 0 where it is an Error. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a bitstream says beside its samples: messages of supplemental enhancement information (SEI,
- * annex D of H.264) that came with a frame, and the usability information (VUI, annex E) of its
- * sequence. Names are those of the standard where it has one. Included by pelton.h.
+ * Data beside the samples of a bitstream. Supplemental enhancement information (SEI, annex D of
+ * H.264) comes with frames; usability information (VUI, annex E) belongs to a sequence. Names are
+ * the standard's where it has one. pelton.h includes this header.
  */
 #ifndef PELTON_SIDE_H
 #define PELTON_SIDE_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How much of it comes with the frames (pelton_open_params.side_data). */
+/* The part of it that comes with frames (pelton_open_params.side_data). */
 enum pelton_side_request {
     PELTON_SIDE_NONE,
     PELTON_SIDE_KNOWN, /* the members of pelton_side_data, and user data messages */
@@ -31,7 +31,7 @@ enum { /* pelton_side_data.has */
 
 enum {
     PELTON_MAX_CLOCKS = 4,
-    PELTON_SIDE_MAX_BYTES = 32768 /* of payloads with one frame; more are left out */
+    PELTON_SIDE_MAX_BYTES = 32768 /* bytes of payloads with one frame; further ones are left out */
 };
 
 struct pelton_clock_timestamp {
@@ -44,7 +44,7 @@ struct pelton_clock_timestamp {
 
 struct pelton_frame_packing {
     uint32_t id, repetition_period;
-    bool cancel_flag; /* ends the arrangement; nothing but id is set then */
+    bool cancel_flag; /* ends the arrangement; then only id is set */
     /* 0 checkerboard, 1 columns, 2 rows, 3 side by side, 4 top-bottom, 5 temporal, 6 none, 7 tile
      */
     uint8_t type;
@@ -59,9 +59,9 @@ struct pelton_sei_message {
     const uint8_t *bytes;
 };
 
-/* The messages that came with one frame. They are given where they come: some hold until another
- * comes (repetition_period, and the display's until the next IDR picture). Of a frame coded as two
- * fields both fields' messages, the first one's before. */
+/* The messages that came with one frame. Some stay in force until another comes: those with a
+ * repetition_period, and those of the display until the next IDR picture. Of a frame coded as two
+ * fields, the first field's messages come first. */
 struct pelton_side_data {
     uint32_t has;
     struct {
@@ -70,8 +70,8 @@ struct pelton_side_data {
         uint8_t changing_slice_group_idc;
     } recovery_point;
     uint32_t cpb_removal_delay, dpb_output_delay;
-    /* Table D-1: 0 frame, 1 top, 2 bottom, 3 top bottom, 4 bottom top, 5, 6 with the first
-     * repeated, 7, 8 doubled, tripled */
+    /* Table D-1: 0 frame, 1 top, 2 bottom, 3 top bottom, 4 bottom top; 5, 6: the first field again;
+     * 7 doubled, 8 tripled */
     uint8_t pic_struct;
     uint8_t clocks;
     struct pelton_clock_timestamp clock[PELTON_MAX_CLOCKS];
@@ -98,7 +98,7 @@ struct pelton_side_data {
     uint32_t left_out; /* messages that were malformed or too large */
 };
 
-/* VUI of the sequence that a frame belongs to; all zero without. */
+/* The VUI of the frame's sequence; all zero: it has none. */
 struct pelton_vui {
     bool present;
     uint8_t video_format; /* 0 component, 1 PAL, 2 NTSC, 3 SECAM, 4 MAC, 5 unspecified */

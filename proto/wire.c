@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The message list: type numbers to names and bodies.
+ * The list of messages: from type numbers to names and bodies.
  */
 #include "proto/wire.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The messages of the wire protocol, from one list, and their conversion from and to the structs of
+ * The messages of the wire protocol, from one list, and their conversion to and from the structs of
  * pelton.h. PROTOCOL.md is the normative text. Nothing here does I/O.
  */
 #ifndef PELTON_WIRE_H
@@ -14,7 +14,7 @@
 
 enum { WIRE_PROTO_MIN = 1, WIRE_PROTO_MAX = 1 };
 
-/* name, number, body. Numbers are for ever. */
+/* Name, number, body. Numbers never change. */
 #define WIRE_MESSAGES(X)                                                                           \
     X(HELLO, 1, hello)                                                                             \
     X(WELCOME, 2, welcome)                                                                         \
@@ -57,16 +57,15 @@ enum wire_type {
 
 const char *wire_type_name(unsigned type);                       /* NULL: unknown */
 const ProtobufCMessageDescriptor *wire_type_body(unsigned type); /* NULL: unknown */
-/* The body of f, NULL where type is unknown or the bytes are no such message; wire_free takes NULL.
- * Cast by f->h.type. */
+/* The body of f, to be cast by f->h.type. NULL: the type is unknown, or the bytes are no such
+ * message. The caller frees it by wire_free, which takes NULL. */
 ProtobufCMessage *wire_unpack(const struct frame *f);
 void wire_free(ProtobufCMessage *body);
 
-/* Fixed-size strings, cut where too long, always terminated. */
+/* Copies a string, cuts it to size, and terminates it always. */
 void wire_copy(char *out, size_t size, const char *in);
 
-/* ---- structs to messages: the message borrows everything from the struct, and nothing has to be
- * freed ---- */
+/* ---- structs to messages: a message borrows from its struct and needs no free ---- */
 
 struct wire_info {
     Pelton__Info msg;
@@ -110,9 +109,9 @@ void wire_source_to(const Pelton__Source *in, struct pelton_source *out);
 struct wire_controls {
     Pelton__Control msg[PELTON_MAX_CONTROLS], *list[PELTON_MAX_CONTROLS];
 };
-/* Values are borrowed from in; n is at most PELTON_MAX_CONTROLS. */
+/* Borrows values from in; n is at most PELTON_MAX_CONTROLS. */
 void wire_controls_from(const struct pelton_control *in, uint32_t n, struct wire_controls *out);
-/* PELTON_ERR_USAGE: more controls, or more values of one, than there can be. */
+/* Returns PELTON_ERR_USAGE for more controls, or more values, than are allowed. */
 int wire_controls_to(Pelton__Control *const *in, size_t n,
                      struct pelton_control out[PELTON_MAX_CONTROLS]);
 

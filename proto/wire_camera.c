@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What cameras and named sources say, from and to messages.
+ * Cameras and named sources to and from messages.
  */
 #include "proto/wire.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Structs of pelton.h from and to their messages.
+ * Structs of pelton.h to and from their messages.
  */
 #include "proto/wire.h"
 
@@ -111,8 +111,8 @@ void wire_info_to(const Pelton__Info *in, struct pelton_info *out)
 
 _Static_assert(sizeof(struct pelton_rect) == 16, "a rectangle is four numbers of the message");
 
-/* What Open holds as pelton_open_params does, for both directions; enumerations are numbers there.
- */
+/* The members that Open and pelton_open_params share, for both directions. Enumerations are numbers
+ * in Open. */
 #define OPEN_FIELDS(X)                                                                             \
     X(policy)                                                                                      \
     X(max_fps)                                                                                     \
@@ -149,7 +149,8 @@ void wire_open_from(const struct pelton_open_params *in, struct wire_stretch str
     out->blur = (uint32_t *)in->blur;
 }
 
-/* What numbers its frames by more than one a picture, or takes them as they come, is not shared. */
+/* A stream is not shared where a picture gives more than one frame, or where frames come in real
+ * time. */
 static bool stretch_valid(const Pelton__Open *in)
 {
     bool whole = in->fields || in->realtime || in->views != PELTON_VIEW_BASE ||

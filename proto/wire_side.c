@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Side data from and to its message.
+ * Side data to and from its message.
  */
 #include "proto/wire_side.h"
 
@@ -74,7 +74,7 @@ static void packing_from(const struct pelton_frame_packing *in, Pelton__FramePac
     out->repetition_period = in->repetition_period;
 }
 
-/* All parts of a SideData but its list of messages. */
+/* The parts of a SideData, except its list of messages. */
 struct parts {
     Pelton__RecoveryPoint recovery;
     Pelton__Delays delays;

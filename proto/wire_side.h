@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * struct pelton_side_data: as one block of memory, and from and to the bytes of a SideData message.
+ * struct pelton_side_data as one block of memory, and to and from the bytes of a SideData message.
  */
 #ifndef PELTON_WIRE_SIDE_H
 #define PELTON_WIRE_SIDE_H
@@ -10,12 +10,12 @@
 
 #include <stddef.h>
 
-/* One block that holds all that in points to, for free(); NULL without memory. */
+/* Copies in and everything it points to into one block for free(). NULL: out of memory. */
 struct pelton_side_data *wire_side_copy(const struct pelton_side_data *in);
-/* The packed message, for free(); NULL without memory. */
+/* The packed message, for free(). NULL: out of memory. */
 uint8_t *wire_side_pack(const struct pelton_side_data *in, size_t *size);
-/* PELTON_ERR_PROTOCOL where the bytes are no such message or hold more than they may,
- * PELTON_ERR_NOMEM; *out is for free(). */
+/* Returns PELTON_ERR_PROTOCOL where the bytes are no such message or hold too much, or
+ * PELTON_ERR_NOMEM. The caller frees *out by free(). */
 int wire_side_unpack(const uint8_t *bytes, size_t size, struct pelton_side_data **out);
 
 void wire_vui_from(const struct pelton_vui *in, Pelton__Vui *out);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * libpelton's core: one socket, frames in and out, each handed to the question or stream it belongs
- * to.
+ * The core of libpelton: one socket. It sends frames, and hands each received frame to the question
+ * or stream that it belongs to.
  *
- * The happy path is pelton_send, then pelton_pump until what was awaited has come. The failure
- * modes are: the deadline passes; the daemon closes or falls silent (a ping after 5 s without a
- * byte, PELTON_ERR_GONE after 15 s while waiting); it sends what the protocol forbids
- * (PELTON_ERR_PROTOCOL). After either of the last two the connection is dead and every call repeats
- * why.
+ * The happy path is pelton_send, then pelton_pump until the answer has come. The failure modes are:
+ * the deadline passes. The daemon closes or falls silent: a ping goes out after 5 s without a byte,
+ * and PELTON_ERR_GONE follows after 15 s. The daemon breaks the protocol (PELTON_ERR_PROTOCOL).
+ * After the last two the connection is dead, and every call repeats the reason.
  */
 #include "proto/libpelton_stream.h"
 
@@ -22,7 +21,7 @@
 enum {
     PING_MS = 5000,
     DEAD_MS = 15000,
-    FLOOD_MS = 500 /* past the deadline, however much comes in */
+    FLOOD_MS = 500 /* a caller is at most this late while messages keep coming */
 };
 
 static _Thread_local struct pelton_failure thread_failure;
@@ -81,9 +80,9 @@ int64_t pelton_deadline(int timeout_ms)
 
 /* ---- out ---- */
 
-/* 1: all is out, 0: not yet. A daemon that has gone may have said why: that is still to be read, so
- * pelton_pump ends it. */
-static int flush(struct pelton *conn)
+/* Returns 1: everything is sent; 0: not yet. After a send error the socket may still hold the
+ * daemon's reason, so pelton_pump reads it first. */
+static int conn_flush(struct pelton *conn)
 {
     int rc = conn->broken ? 1 : frame_writer_flush(&conn->writer, conn->fd);
     conn->broken |= rc < 0;
@@ -106,13 +105,13 @@ int pelton_send(struct pelton *conn, unsigned type, uint32_t request_id, uint32_
     }
     if (rc < 0)
         return pelton_die(conn, PELTON_ERR_GONE, "", "the daemon does not read any more");
-    flush(conn); /* what does not fit goes out with the next pump */
+    conn_flush(conn); /* the next pump sends the rest */
     return PELTON_OK;
 }
 
 /* ---- in ---- */
 
-static int dispatch_welcome(struct pelton *conn, const Pelton__Welcome *m)
+static int conn_on_welcome(struct pelton *conn, const Pelton__Welcome *m)
 {
     conn->welcomed = true;
     if (m->proto < WIRE_PROTO_MIN || m->proto > WIRE_PROTO_MAX) {
@@ -135,8 +134,8 @@ static void failure_of_error(const Pelton__Error *m, struct pelton_failure *out)
     wire_copy(out->hint, sizeof(out->hint), m->hint);
 }
 
-/* True where the frame answers the question in flight; the body is then the question's. */
-static bool dispatch_answer(struct pelton *conn, const struct frame *f, ProtobufCMessage *body)
+/* True: the frame answers the question in flight, which then owns the body. */
+static bool conn_on_answer(struct pelton *conn, const struct frame *f, ProtobufCMessage *body)
 {
     struct pelton_request *r = conn->request;
     if (!r || r->done || f->h.request_id == 0 || f->h.request_id != r->id)
@@ -160,8 +159,8 @@ static struct pelton_stream *stream_opening(struct pelton *conn, uint32_t reques
     return s;
 }
 
-static int dispatch_opened(struct pelton_stream *s, const struct frame *f,
-                           const ProtobufCMessage *body)
+static int conn_on_opened(struct pelton_stream *s, const struct frame *f,
+                          const ProtobufCMessage *body)
 {
     struct pelton_failure refusal = {0};
     if (f->h.type == WIRE_ERROR)
@@ -169,17 +168,17 @@ static int dispatch_opened(struct pelton_stream *s, const struct frame *f,
     return pelton_stream_opened(s, f, body, &refusal);
 }
 
-/* An error that answers nothing: about the whole connection where no object is named. */
-static int dispatch_error(struct pelton *conn, const struct frame *f, const Pelton__Error *m)
+/* An error that answers nothing. Without an object it is about the whole connection. */
+static int conn_on_error(struct pelton *conn, const struct frame *f, const Pelton__Error *m)
 {
     if (f->h.request_id != 0 || f->h.object_id != 0)
-        return PELTON_OK; /* to a question given up, or a stream closed, meanwhile */
+        return PELTON_OK; /* its question was given up or its stream closed meanwhile */
     struct pelton_failure failure;
     failure_of_error(m, &failure);
     return pelton_die(conn, failure.code, failure.hint, "%s", failure.cause);
 }
 
-static int dispatch(struct pelton *conn, struct frame *f)
+static int conn_dispatch(struct pelton *conn, struct frame *f)
 {
     if (!wire_type_body(f->h.type))
         return PELTON_OK; /* a newer daemon's event */
@@ -188,21 +187,21 @@ static int dispatch(struct pelton *conn, struct frame *f)
         return pelton_die(conn, PELTON_ERR_PROTOCOL, "",
                           "the daemon sent a %s that cannot be parsed", wire_type_name(f->h.type));
     }
-    if (dispatch_answer(conn, f, body))
+    if (conn_on_answer(conn, f, body))
         return PELTON_OK;
     int rc = PELTON_OK;
     struct pelton_stream *s;
     if ((s = stream_opening(conn, f->h.request_id)) != NULL) {
-        rc = dispatch_opened(s, f, body);
+        rc = conn_on_opened(s, f, body);
     } else if (f->h.type == WIRE_WELCOME) {
-        rc = dispatch_welcome(conn, (const Pelton__Welcome *)body);
+        rc = conn_on_welcome(conn, (const Pelton__Welcome *)body);
     } else if (f->h.type == WIRE_PING) {
         rc = pelton_send(conn, WIRE_PONG, f->h.request_id, 0, NULL, NULL, 0);
     } else if (f->h.type == WIRE_GOODBYE) {
         rc = pelton_die(conn, PELTON_ERR_GONE, "", "the daemon said goodbye: %s",
                         ((const Pelton__Goodbye *)body)->reason);
     } else if (f->h.type == WIRE_ERROR) {
-        rc = dispatch_error(conn, f, (const Pelton__Error *)body);
+        rc = conn_on_error(conn, f, (const Pelton__Error *)body);
     } else if (f->h.type == WIRE_SOURCE_EVENT) {
         rc = pelton_source_event(conn, (const Pelton__SourceEvent *)body);
     } else if ((s = stream_table_find(&conn->by_id, f->h.object_id)) != NULL) {
@@ -212,8 +211,8 @@ static int dispatch(struct pelton *conn, struct frame *f)
     return rc;
 }
 
-/* Takes all frames that are complete: their number, or negative. */
-static int drain(struct pelton *conn)
+/* Handles all complete frames. Returns their number, or a negative error. */
+static int conn_dispatch_all(struct pelton *conn)
 {
     int count = 0;
     struct frame f;
@@ -226,18 +225,18 @@ static int drain(struct pelton *conn)
                               frame_error_text(rc));
         }
         count++;
-        rc = dispatch(conn, &f);
+        rc = conn_dispatch(conn, &f);
         frame_close_fds(&f);
         if (rc < 0)
             return rc;
     }
 }
 
-static int read_once(struct pelton *conn)
+static int conn_read(struct pelton *conn)
 {
     int rc = frame_reader_fill(&conn->reader, conn->fd);
     if (rc == FRAME_ERR_CLOSED) {
-        int count = drain(conn); /* a goodbye may stand before the end */
+        int count = conn_dispatch_all(conn); /* a goodbye may come before the end */
         return count < 0
                    ? count
                    : pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has closed the connection");
@@ -250,11 +249,12 @@ static int read_once(struct pelton *conn)
     }
     if (rc > 0)
         conn->heard_ms = pelton_now_ms();
-    return drain(conn);
+    return conn_dispatch_all(conn);
 }
 
-/* Silence while waiting: a ping, then the end. The time at which to look again. */
-static int check_silence(struct pelton *conn, int64_t now, int64_t *again)
+/* Looks for silence: first it sends a ping, later it ends the connection. *again: the time of the
+ * next look. */
+static int conn_check_silence(struct pelton *conn, int64_t now, int64_t *again)
 {
     int64_t since = conn->heard_ms > conn->pinged_ms ? conn->heard_ms : conn->pinged_ms;
     if (conn->pinged_ms > conn->heard_ms && now - conn->pinged_ms >= DEAD_MS - PING_MS) {
@@ -278,9 +278,9 @@ int pelton_pump(struct pelton *conn, int64_t deadline_ms)
         return pelton_fail_with(conn, &conn->death);
     int64_t entered = pelton_now_ms();
     if (conn->heard_ms < entered - DEAD_MS && conn->pinged_ms <= conn->heard_ms)
-        conn->heard_ms = entered - PING_MS; /* nobody listened in between: ask first */
+        conn->heard_ms = entered - PING_MS; /* nobody listened meanwhile, so a ping goes first */
     for (;;) {
-        int rc = read_once(conn);
+        int rc = conn_read(conn);
         if (rc < 0)
             return rc;
         if (rc > 0)
@@ -288,18 +288,18 @@ int pelton_pump(struct pelton *conn, int64_t deadline_ms)
         if (conn->broken)
             return pelton_die(conn, PELTON_ERR_GONE, "", "the daemon has gone");
         int64_t now = pelton_now_ms(), again = now;
-        rc = check_silence(conn, now, &again);
+        rc = conn_check_silence(conn, now, &again);
         if (rc < 0)
             return rc;
-        /* a caller who looks at many streams in turn pays one system call for each */
+        /* a caller who polls many streams pays one system call for each */
         if (now >= deadline_ms) {
-            flush(conn);
+            conn_flush(conn);
             return 0;
         }
         int64_t until = again < deadline_ms ? again : deadline_ms;
         int wait = until <= now ? 0 : (int)(until - now);
         struct pollfd p = {.fd = conn->fd,
-                           .events = (short)(POLLIN | (flush(conn) == 0 ? POLLOUT : 0))};
+                           .events = (short)(POLLIN | (conn_flush(conn) == 0 ? POLLOUT : 0))};
         if (poll(&p, 1, wait) < 0 && errno != EINTR)
             return pelton_die(conn, PELTON_ERR_GONE, "", "poll: %s", strerror(errno));
     }
