@@ -56,7 +56,7 @@ static enum kernel_outcome kernels_no_memory(struct kernels *k)
     return kernels_fail(k, KERNEL_FAILED, "close other programs", "out of memory");
 }
 
-static int open_device(struct kernels *k)
+static int kernels_open_device(struct kernels *k)
 {
     int err = gpu_open(&(struct gpu_params){.device = k->command->device,
                                             .timestamps = true,
@@ -76,7 +76,7 @@ static int open_device(struct kernels *k)
     return 0;
 }
 
-static int keep(struct kernels *k, const struct kernel_row *row)
+static int kernels_keep(struct kernels *k, const struct kernel_row *row)
 {
     if (k->count == k->room) {
         size_t room = k->room ? 2 * k->room : 256;
@@ -114,8 +114,8 @@ static bool is_wanted(const struct kernels *k, const struct kernel_variant *vari
 
 /* What came out of kernel_check or kernel_run: *fits: there is something to time, or it has been.
  */
-static int judge(struct kernels *k, const struct kernel_row *row, int err, const char *why,
-                 bool *fits)
+static int kernels_judge(struct kernels *k, const struct kernel_row *row, int err, const char *why,
+                         bool *fits)
 {
     const char *name = kernel_variant_name(row->variant);
     *fits = err == GPU_OK;
@@ -138,14 +138,14 @@ static int time_variant(struct kernels *k, struct kernel_row *row)
 {
     char why[KERNEL_WHY];
     bool fits;
-    int rc =
-        judge(k, row, kernel_run(k->bench, row->family, row->variant, &row->c, &row->result, why),
-              why, &fits);
+    int rc = kernels_judge(
+        k, row, kernel_run(k->bench, row->family, row->variant, &row->c, &row->result, why), why,
+        &fits);
     if (rc || !fits)
         return rc;
     k->variants++;
     print_row(k, row);
-    return keep(k, row);
+    return kernels_keep(k, row);
 }
 
 /* First all variants are checked, then those that are right are timed. */
@@ -175,7 +175,8 @@ static int run_case(struct kernels *k, const struct kernel_family *family,
         struct kernel_row row = {
             .family = family, .variant = kernel_variant(family, i % count), .c = *c};
         if (i < count && fits[i])
-            rc = judge(k, &row, kernel_check(k->bench, family, row.variant, c, why), why, &fits[i]);
+            rc = kernels_judge(k, &row, kernel_check(k->bench, family, row.variant, c, why), why,
+                               &fits[i]);
         else if (i >= count && fits[i - count])
             rc = time_variant(k, &row);
     }
@@ -302,7 +303,7 @@ static bool take_row(void *ctx, const struct kernel_row *row)
     for (unsigned i = 0; i < k->command->n_families; i++)
         wanted = wanted || row->family == kernel_family_find(k->command->families[i]);
     k->variants += wanted;
-    return !wanted || keep(k, row) == 0;
+    return !wanted || kernels_keep(k, row) == 0;
 }
 
 static int read_figures(struct kernels *k)
@@ -321,15 +322,15 @@ static int read_figures(struct kernels *k)
                 : 0;
 }
 
-static int measure(struct kernels *k)
+static int kernels_measure(struct kernels *k)
 {
-    int rc = open_device(k);
+    int rc = kernels_open_device(k);
     rc = rc ? rc : run_families(k);
     return rc == 0 && k->command->stopped() ? KERNEL_STOPPED : rc;
 }
 
 /* Writes what was asked for, and judges. */
-static int report(struct kernels *k)
+static int kernels_report(struct kernels *k)
 {
     int rc = 0;
     if (k->variants == 0) {
@@ -364,8 +365,8 @@ enum kernel_outcome kernel_command(const struct kernel_command *command,
         return KERNEL_DONE;
     }
     int rc = check_families(&k);
-    rc = rc ? rc : k.o->figures ? read_figures(&k) : measure(&k);
-    rc = rc ? rc : report(&k);
+    rc = rc ? rc : k.o->figures ? read_figures(&k) : kernels_measure(&k);
+    rc = rc ? rc : kernels_report(&k);
     kernel_bench_free(k.bench);
     gpu_close(k.g);
     free(k.rows);

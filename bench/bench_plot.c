@@ -32,7 +32,7 @@ static bool same_panel(const struct kernel_row *a, const struct kernel_row *b)
 }
 
 /* What a case is on the axis; growing. */
-static double key(const struct kernel_row *row)
+static double row_key(const struct kernel_row *row)
 {
     switch (kernel_family_axis(row->family)) {
     case KERNEL_AXIS_TAPS:
@@ -56,7 +56,7 @@ static bool in_panel(const struct panel *p, size_t i)
     return same_panel(&p->rows[p->first], &p->rows[i]);
 }
 
-static void measure(struct panel *p)
+static void panel_measure(struct panel *p)
 {
     p->least = INFINITY;
     p->most = 0;
@@ -66,11 +66,11 @@ static void measure(struct panel *p)
             continue;
         p->least = fmin(p->least, 1e6 * p->rows[i].result.batch);
         p->most = fmax(p->most, 1e6 * p->rows[i].result.batch);
-        while (at < p->n_keys && p->keys[at] < key(&p->rows[i]))
+        while (at < p->n_keys && p->keys[at] < row_key(&p->rows[i]))
             at++;
-        if (p->n_keys < MAX_KEYS && (at == p->n_keys || p->keys[at] > key(&p->rows[i]))) {
+        if (p->n_keys < MAX_KEYS && (at == p->n_keys || p->keys[at] > row_key(&p->rows[i]))) {
             memmove(&p->keys[at + 1], &p->keys[at], (p->n_keys - at) * sizeof(*p->keys));
-            p->keys[at] = key(&p->rows[i]);
+            p->keys[at] = row_key(&p->rows[i]);
             p->n_keys++;
         }
     }
@@ -138,7 +138,7 @@ static void draw_variant(FILE *file, const struct panel *p, const struct kernel_
     for (size_t i = p->first; i < p->count; i++) {
         const struct kernel_row *row = &p->rows[i];
         if (in_panel(p, i) && row->variant == variant && row->result.batch > 0)
-            fprintf(file, "%.1f,%.1f ", x_of(p, key(row)), y_of(p, 1e6 * row->result.batch));
+            fprintf(file, "%.1f,%.1f ", x_of(p, row_key(row)), y_of(p, 1e6 * row->result.batch));
     }
     fprintf(file, "'/>\n<text x='%d' y='%u' fill='hsl(%.0f,75%%,35%%)'>%s</text>\n", LEGEND,
             TOP + 10 + LINE * line, hue, kernel_variant_name(variant));
@@ -217,7 +217,7 @@ void bench_plot(FILE *file, const char *device, const struct kernel_row *rows, s
         struct panel p = {.rows = rows, .count = count, .first = i};
         if (!begins_panel(rows, i))
             continue;
-        measure(&p);
+        panel_measure(&p);
         fprintf(file, "<g transform='translate(0,%u)'>\n", height);
         height += height_of(&p);
         if (p.n_keys)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of libpelton in FFmpeg's terms. Colour values are those of H.273 in both.
+ * Frames of libpelton in FFmpeg's terms. Both number colours as H.273 does.
  */
 #include "client/av_picture.h"
 
@@ -38,7 +38,7 @@ int picture_borrow(const struct pelton_frame *in, AVFrame *out, struct failure *
     out->pts = in->pts;
     out->time_base = (AVRational){in->time_base.num, in->time_base.den};
     out->sample_aspect_ratio = (AVRational){in->sar.num, in->sar.den};
-    /* What is only assumed is left unsaid, as FFmpeg leaves it. */
+    /* Colours that are only assumed stay unspecified, as in FFmpeg. */
     out->color_primaries =
         in->colour.source && in->colour.primaries ? in->colour.primaries : AVCOL_PRI_UNSPECIFIED;
     out->color_trc =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton bench: the order of things. One daemon serves all runs: a short warm-up, the verification,
- * the three timed runs, then the peers, so that no two of them share the machine.
+ * pelton bench: the order of the runs. One daemon serves them all: a short warm-up, the
+ * verification, the three timed runs. Then the peers run, so no two programs share the machine.
  */
 #include "client/bench_model.h"
 #include "client/commands.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A word as a shell would need it. */
+/* Appends a word as a shell needs it. */
 static void append_word(char *line, size_t size, const char *word)
 {
     size_t n = strlen(line);
@@ -23,7 +23,7 @@ static void append_word(char *line, size_t size, const char *word)
     snprintf(line + n, size - n, plain ? " %s" : " '%s'", word);
 }
 
-static void describe_command(struct bench *b)
+static void bench_describe_command(struct bench *b)
 {
     const struct client_options *o = b->o;
     char number[48], *line = b->command_line;
@@ -66,7 +66,7 @@ static void describe_command(struct bench *b)
     snprintf(line + n, size - n, "%s", number);
 }
 
-static int all_runs(struct bench *b)
+static int bench_all_runs(struct bench *b)
 {
     int rc = connection_open(b->o, &b->conn, b->f);
     rc = rc ? rc : bench_warm_up(b);
@@ -81,7 +81,7 @@ static int all_runs(struct bench *b)
     return rc;
 }
 
-static int judge(struct bench *b)
+static int bench_judge(struct bench *b)
 {
     const struct bench_run *run = &b->runs[BENCH_DELIVERED];
     if (b->o->bench.min_fps_given && run->fps < b->o->bench.min_fps) {
@@ -121,16 +121,16 @@ int cmd_bench(struct client_options *o, struct failure *f)
     b->f = f;
     b->passes = passes;
     b->verify_wanted = o->bench.verify || o->bench.against;
-    describe_command(b);
+    bench_describe_command(b);
     interrupts_catch();
-    int rc = all_runs(b);
+    int rc = bench_all_runs(b);
     if (rc == 0 && !(o->bench.json_file && !strcmp(o->bench.json_file, "-")))
         bench_print(b);
     if (rc == 0 && o->bench.chart)
         rc = bench_chart(b, o->bench.chart, f);
     if (rc == 0 && o->bench.json_file)
         rc = bench_write_json(b, f);
-    rc = rc ? rc : judge(b);
+    rc = rc ? rc : bench_judge(b);
     for (unsigned i = 0; i < o->n_inputs; i++)
         free(passes[i].hash);
     free(passes);

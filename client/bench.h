@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton bench: what is measured, and what came out.
+ * pelton bench: its measurements and their results.
  */
 #ifndef CLIENT_BENCH_H
 #define CLIENT_BENCH_H
@@ -28,10 +28,10 @@ struct bench_sample {
     int64_t trace_ns[PELTON_TRACE_POINTS];
 };
 
-/* Streams read at their own pace: what a decoder adds to the delay that their reordering demands
- * anyhow. */
+/* Streams read at their own pace: the delay that the decoder adds to the delay of reordering. */
 struct bench_live {
-    unsigned reordering; /* pictures that a frame waits for, in the stream that reorders most */
+    unsigned
+        reordering; /* pictures that a frame waits for, in the stream with the most reordering */
     /* since the last access unit that the frame had to wait for */
     struct percentiles decoded, taken;
 };
@@ -43,7 +43,7 @@ struct bench_pass {
     uint64_t frames; /* 0: not known */
 };
 
-/* Where a stream is in its input. */
+/* The place of a stream in its input. */
 struct bench_place {
     uint64_t next, sequence;
     unsigned loop;
@@ -54,7 +54,7 @@ struct bench_place {
 enum { MAX_PEERS = 3 };
 
 struct bench_peer {
-    char name[48], command[512], why[160]; /* why: not measured, and the reason */
+    char name[48], command[512], why[160]; /* why: the reason why it was not measured */
     uint64_t frames;
     double seconds, fps;
 };
@@ -68,7 +68,7 @@ struct bench {
     struct pelton_info info; /* of the first input */
     char command_line[2048];
     struct bench_run runs[BENCH_MODES];
-    /* since the access unit was read: frame readable; frame in the reader's hands */
+    /* since the reading of the access unit: frame readable; frame in the reader's hands */
     struct percentiles decoded, taken;
     struct bench_live live;
     struct bench_sample *samples;
@@ -87,22 +87,22 @@ struct bench {
 int bench_warm_up(struct bench *b);
 int bench_measure(struct bench *b, enum bench_mode mode);
 int bench_verify(struct bench *b);
-/* Frame n of a pass is right. */
+/* Records that frame n of a pass is right. */
 void bench_pass_add(struct bench_pass *pass, uint64_t n, const struct pelton_frame *frame);
-/* The delivered run is checked: begin, then each frame and, between them, what is done meanwhile;
- * end waits for the rest and gives the failure of the run so far (rc; 0: none), or its own. Not 0:
- * a frame is not what it was. Frames are taken over: they go back to their stream then or later,
- * before bench_check_end returns. */
+/* Checks frames of the delivered run. bench_check_begin starts. bench_check_frame takes each frame
+ * over and gives it back to its stream, at the latest in bench_check_end. bench_check_done handles
+ * finished hashes in between. bench_check_end waits for the rest; it returns rc, the failure so
+ * far, or its own failure. A result other than 0 means that a frame differs. */
 int bench_check_begin(struct bench *b);
 int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place,
                       struct pelton_stream *stream, const struct pelton_frame *frame);
 int bench_check_done(struct bench *b);
 int bench_check_end(struct bench *b, int rc);
-/* percentiles of the samples, and live where that was asked for */
+/* Percentiles of the samples; with --live also bench.live. */
 void bench_latency(struct bench *b);
-/* Percentiles of n values, which it sorts. */
+/* Computes percentiles of n values, and sorts them. */
 void bench_percentiles(double *ms, size_t n, struct percentiles *out);
-void bench_trace_print(const struct bench *b); /* the steps of the samples */
+void bench_trace_print(const struct bench *b); /* prints the steps of the samples */
 void bench_against_ffmpeg(struct bench *b);
 const char *bench_ffmpeg(const struct bench *b); /* the program's path */
 void bench_print(const struct bench *b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The frames per second of a run and its peers as a bar chart, SVG.
+ * The frames per second of a run and its peers, as a bar chart in SVG.
  */
 #include "client/bench_model.h"
 

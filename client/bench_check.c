@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of the delivered run itself are checked, one in SAMPLE: threads hash them (bench_hash.c)
- * while the reader takes the next ones. Two threads hash 1,500 frames of 1080p in a second where
- * one takes 1.3 ms, enough for 24,000 delivered; large machines, all of whose cores are busy, get
- * more. What a frame has to be is known from the verification, which gives it for all of a file, or
- * from the first time that it came: from an earlier loop or another stream of the same file. Hashes
- * are compared in the order in which the reader took the frames, so that which one came first does
- * not hang on the threads. Under --live the reader hashes: a held frame would count for the delay.
+ * Checks frames of the delivered run, one in SAMPLE. Threads hash them (bench_hash.c) while the
+ * reader takes the next ones. Two threads hash 1,500 frames of 1080p a second, at 1.3 ms each:
+ * enough for 24,000 delivered frames. Large machines, whose cores are all busy, get more threads.
+ *
+ * The right hash of a frame comes from the verification, which gives it for a whole file. Otherwise
+ * it comes from the frame's first appearance, in an earlier loop or another stream of the file.
+ * Hashes are compared in the order in which the reader took the frames, so that the result does not
+ * depend on thread timing.
+ *
+ * With --live the reader hashes by itself: a held frame would add to the delay.
  */
 #include "client/bench_hash.h"
 #include "client/ui.h"
@@ -17,7 +20,7 @@
 
 enum { SAMPLE = 16, THREADS = 2, CORES_A_THREAD = 16 };
 
-/* Where the hash of frame n stands; NULL without memory. */
+/* The place for the hash of frame n; NULL: out of memory. */
 static uint64_t *entry(struct bench_pass *pass, uint64_t n)
 {
     if (n >= pass->room) {
@@ -41,9 +44,9 @@ void bench_pass_add(struct bench_pass *pass, uint64_t n, const struct pelton_fra
         *known = bench_hash_frame(frame);
 }
 
-/* The frame's number in its pass over the file, or false: not known any more. A loop begins with
- * PELTON_FRAME_DISCONT, but so does what comes after a worker was restarted: all passes have the
- * same length. */
+/* Finds the frame's number in its pass over the file. False: it is no longer known. A loop begins
+ * with PELTON_FRAME_DISCONT, but so does a stream after a restart of the worker. All passes have
+ * the same length, which tells the two apart. */
 static bool number_of(struct bench_pass *pass, struct bench_place *place,
                       const struct pelton_frame *frame, uint64_t *n)
 {
@@ -59,8 +62,8 @@ static bool number_of(struct bench_pass *pass, struct bench_place *place,
     return !place->lost && (pass->frames == 0 || *n < pass->frames);
 }
 
-/* The first hash of a frame is what later ones have to be. */
-static int compare(struct bench *b, const struct bench_job *job)
+/* Later frames must have the first hash. */
+static int pass_compare(struct bench *b, const struct bench_job *job)
 {
     uint64_t *known = entry(&b->passes[job->input], job->n);
     if (known && *known && *known != job->hash) {
@@ -89,7 +92,7 @@ int bench_check_begin(struct bench *b)
 
 static int compare_oldest(struct bench *b, const struct bench_job *job)
 {
-    int rc = compare(b, job);
+    int rc = pass_compare(b, job);
     bench_hashers_drop(b->hashers);
     return rc;
 }
@@ -107,7 +110,8 @@ int bench_check_frame(struct bench *b, unsigned input, struct bench_place *place
                       struct pelton_stream *stream, const struct pelton_frame *frame)
 {
     uint64_t n;
-    /* Other frames in each loop where all are known, else those that were seen before. */
+    /* Each loop checks other frames where all hashes are known, and otherwise the frames of the
+     * first loop. */
     if (!number_of(&b->passes[input], place, frame, &n) ||
         (n + (b->verified ? place->loop : 0)) % SAMPLE) {
         pelton_release(stream, frame);
@@ -127,7 +131,7 @@ int bench_check_end(struct bench *b, int rc)
 {
     const struct bench_job *job;
     while (b->hashers && (job = bench_hashers_wait(b->hashers)) != NULL) {
-        rc = rc ? rc : compare(b, job);
+        rc = rc ? rc : pass_compare(b, job);
         bench_hashers_drop(b->hashers);
     }
     bench_hashers_close(b->hashers);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Another program, run for comparison, its standard output read here.
+ * Another program that runs for comparison. Its standard output is read here.
  */
 #ifndef CLIENT_BENCH_CHILD_H
 #define CLIENT_BENCH_CHILD_H
@@ -15,7 +15,7 @@ struct child {
 };
 
 bool child_start(const char *const *command, struct child *out);
-/* exit status, or 128 + signal; end_it: its output is wanted no more */
+/* Returns the exit status, or 128 + signal. end_it: kill it, its output is no longer needed. */
 int child_wait(struct child *c, bool end_it);
 
 #endif

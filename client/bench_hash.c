@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Hashes of frames, and a ring of jobs for the threads that make them.
+ * Hashes of frames, and a ring of jobs for the threads that make them. The caller puts jobs at
+ * `end`, threads take them at `next`, the caller drops them at `first`. Jobs are dropped in the
+ * order in which they were put.
  *
- * The caller puts jobs behind `end`, threads take them at `next`, the caller drops them at `first`:
- * in the order in which they were put, whoever was done first. At most one frame of a stream is
- * held, so that its pool, of 4 slots perhaps, goes on; a ring of RING jobs lets every one of 64
- * streams have one. Where threads are behind the caller does their work: no frame is left out.
+ * At most one frame of a stream is held, so that a pool of 4 slots goes on. A ring of RING jobs has
+ * room for one frame of each of 64 streams. When threads are late, the caller hashes: no frame is
+ * left out.
  */
 #include "client/bench_hash.h"
 
@@ -23,8 +24,8 @@ static uint64_t rotate(uint64_t v, unsigned n)
     return v << n | v >> (64 - n);
 }
 
-/* Every bit counts: each step can be undone, so that two rows that differ in one word never give
- * the same. */
+/* Every bit counts: each step can be undone. So two rows that differ in one word never have the
+ * same hash. */
 static void hash_row(uint64_t h[LANES], const uint8_t *row, size_t size)
 {
     uint64_t word[LANES] = {0};
@@ -52,7 +53,7 @@ uint64_t bench_hash_frame(const struct pelton_frame *frame)
 }
 
 struct bench_hashers {
-    pthread_mutex_t lock; /* of next, end, stop and each job's hash and hashed */
+    pthread_mutex_t lock; /* guards next, end, stop and each job's hash and hashed */
     pthread_cond_t work, done;
     struct bench_job jobs[RING];
     uint64_t first, next, end; /* they only grow; first is the caller's own */
@@ -67,7 +68,7 @@ static struct bench_job *job_at(struct bench_hashers *h, uint64_t i)
     return &h->jobs[i % RING];
 }
 
-/* The next job that nobody does, or NULL. Locked. */
+/* Takes the next job that nobody does, or NULL. The lock is held. */
 static struct bench_job *begin_job(struct bench_hashers *h)
 {
     while (h->next < h->end) {
@@ -78,7 +79,7 @@ static struct bench_job *begin_job(struct bench_hashers *h)
     return NULL;
 }
 
-/* Locked, but not while it hashes. */
+/* Called with the lock held; releases it while it hashes. */
 static void do_job(struct bench_hashers *h, struct bench_job *job)
 {
     pthread_mutex_unlock(&h->lock);
@@ -115,7 +116,7 @@ struct bench_hashers *bench_hashers_open(unsigned threads)
     pthread_cond_init(&h->work, NULL);
     pthread_cond_init(&h->done, NULL);
     h->fd = threads ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-    sigset_t all, before; /* an interrupt is for the caller, whose poll it ends */
+    sigset_t all, before; /* the caller handles interrupts: they end its poll */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (h->fd >= 0 && h->n_threads < threads && h->n_threads < MAX_THREADS &&

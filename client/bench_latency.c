@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Latency of the delivered run.
+ * Latency of the delivered run. A frame can leave a decoder when all pictures before it in output
+ * order are there. A stream that reorders has a constant delay of `reordering` pictures: the
+ * smallest for which no frame precedes its own access unit. So frame n in output order waits for
+ * access unit n + reordering and for nothing later. The time from the arrival of that access unit
+ * to the readable frame is the decoder's own.
  *
- * A frame can leave a decoder when the pictures before it in output order are there. A stream that
- * reorders is made for a constant delay of `reordering` pictures: the smallest with which the n-th
- * frame in output order never precedes its own access unit. So the n-th frame has to wait for
- * access unit n + reordering and for nothing after it, and what passes from that one's arrival to
- * the readable frame is the decoder's own. The access units' arrivals are the frames' own times of
- * arrival, in order: each access unit is one frame.
+ * Each access unit is one frame. So the sorted arrival times of the frames are the arrival times of
+ * the access units.
  */
 #include "client/bench.h"
 
@@ -43,8 +43,8 @@ static size_t rank_of(const int64_t *arrivals, size_t n, int64_t time)
     return (size_t)(at - arrivals);
 }
 
-/* One stream's frames, n of them: since[i] becomes the arrival of the access unit that frame i had
- * to wait for. */
+/* The n frames of one stream: since[i] becomes the arrival of the access unit that frame i waits
+ * for. */
 static unsigned demanded(const struct bench_sample *const *frames, size_t n, int64_t *arrivals,
                          int64_t *since)
 {

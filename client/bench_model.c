@@ -2,13 +2,14 @@
  *
  * The model of pelton bench --stages.
  *
- * Bytes are the least that a pass has to move through device memory with nothing in caches from the
- * pass before, and everything of its own in them: each record and sample once. Arithmetic is
- * counted from the standard's formulas, additions, multiplications and shifts alike: an inverse 4x4
- * transform with scaling 96 for 16 coefficients (8.5.12), six taps 11 and both directions 2.3 times
- * that with the rows around the block, bilinear chroma 8 (8.4.2.2), a filtered line of 8 samples 20
- * (8.7.2), an intra sample 4 (8.3). What the model does not know is how many macroblocks are intra:
- * its intra pass only looks for them.
+ * Bytes: the least that a pass moves through device memory. Caches hold nothing of the pass before,
+ * and all of the pass itself; each record and sample counts once. Arithmetic follows the standard's
+ * formulas; additions, multiplications and shifts count alike. An inverse 4x4 transform with
+ * scaling takes 96 for 16 coefficients (8.5.12). Six taps take 11, and both directions 2.3 times
+ * that, with the rows around the block. Bilinear chroma takes 8 (8.4.2.2), a filtered line of 8
+ * samples 20 (8.7.2), an intra sample 4 (8.3).
+ *
+ * The model does not know the number of intra macroblocks: its intra pass only looks for them.
  */
 #include "client/bench_model.h"
 
@@ -17,7 +18,7 @@
 
 #define RECORD_BYTES 32.0  /* struct rec_mb */
 #define MOTION_BYTES 136.0 /* struct rec_motion */
-/* what classification writes of a macroblock: one word a luma block, one a chroma quadrant */
+/* classification writes one word for each luma block, and one for each chroma quadrant */
 #define LIST_BYTES     80.0
 #define STRENGTH_BYTES 32.0
 

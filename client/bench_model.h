@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a picture costs at least, pass by pass, beside what it took.
+ * The least cost of a picture, pass by pass, beside the measured time.
  */
 #ifndef CLIENT_BENCH_MODEL_H
 #define CLIENT_BENCH_MODEL_H
@@ -13,15 +13,14 @@ enum { MODEL_PASSES = 7 };
 struct model_pass {
     const char *name;
     double operations, bytes_in, bytes_out;
-    bool bus;       /* its bytes cross the bus to the host: device memory is no floor */
+    bool bus;       /* its bytes cross the bus to the host, so device memory sets no floor */
     double seconds; /* measured */
-    /* seconds that its bytes take at the bandwidth of device memory; 0: bus, or the bandwidth is
-     * not known */
+    /* seconds that its bytes take at the bandwidth of device memory; 0: bus, or unknown */
     double floor;
 };
 
-/* False: nothing was measured on the GPU (no timestamps), or the format is not 8-bit 4:2:0, which
- * the numbers are for. */
+/* False: the GPU was not measured (no timestamps), or the format is not 8-bit 4:2:0, for which the
+ * numbers hold. */
 bool bench_model(const struct bench *b, struct model_pass passes[MODEL_PASSES]);
 void bench_model_print(const struct bench *b);
 int bench_chart(const struct bench *b, const char *path, struct failure *f); /* SVG */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The ffmpeg program on the same inputs: one thread, all threads, and NVIDIA's fixed-function
- * decoder where ffmpeg has it. As many processes at once as there are streams. Their time includes
+ * The ffmpeg program on the same inputs: with one thread, with all threads, and with NVIDIA's
+ * fixed-function decoder where ffmpeg has it. One process runs for each stream. Their time includes
  * the start of a process, some hundredths of a second.
  */
 #include "client/bench.h"
@@ -66,7 +66,7 @@ int child_wait(struct child *c, bool end_it)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* frame=N of ffmpeg -progress; the last one counts. */
+/* Reads frame=N of ffmpeg -progress; the last one counts. */
 static uint64_t read_frames(FILE *file)
 {
     char line[256];
@@ -112,7 +112,8 @@ static unsigned peer_command(const struct bench *b, const struct peer_kind *kind
     return n;
 }
 
-/* How often a peer repeats its input, beyond the first time, to do as much as the delivered run. */
+/* The number of times that a peer repeats its input, after the first, to do as much as the
+ * delivered run. */
 static uint64_t extra_loops(const struct bench *b)
 {
     if (b->o->read.duration_us <= 0)

@@ -204,7 +204,7 @@ static void write_runs(const struct bench *b, struct json *j)
     write_stages(j, "cpu_seconds", cpu, N_CPU);
     write_stages(j, "gpu_seconds", gpu, N_GPU);
     json_int(j, "gpu_entropy_pictures", (int64_t)s->gpu_entropy_pictures);
-    json_open(j, "memory_bytes", '{'); /* of all streams, each at its most */
+    json_open(j, "memory_bytes", '{'); /* sum over the streams of the most that each had */
     json_int(j, "host", (int64_t)s->memory_host);
     json_int(j, "device", (int64_t)s->memory_gpu);
     json_close(j, '}');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One timed run: every input as often as --streams says, all streams on one connection, opened at
- * once and taken in turn as frames arrive. The clock starts before the first request and stops with
- * the last frame (or when -t has passed).
+ * One timed run: every input as often as --streams says. All streams use one connection, open at
+ * once, and are read in turn as frames arrive. The clock starts before the first request. It stops
+ * with the last frame, or when -t has passed.
  */
 #include "client/bench_hash.h"
 #include "client/input.h"
@@ -37,14 +37,14 @@ struct run {
     enum bench_mode mode;
     struct lane *lanes;
     unsigned n, ended;
-    int64_t start_ns, news_ns; /* news_ns: when something arrived last */
+    int64_t start_ns, news_ns; /* news_ns: the last arrival of anything */
 };
 
-static int open_lane(struct run *r, struct lane *lane, const char *input, uint64_t max_frames)
+static int lane_open(struct run *r, struct lane *lane, const char *input, uint64_t max_frames)
 {
     struct bench *b = r->b;
     struct pelton_open_params params;
-    /* each stream reads at its own offset: no descriptor is shared */
+    /* each stream reads at its own offset, so no descriptor is shared */
     int rc = input_open(input, &lane->source, b->f);
     if (rc)
         return rc;
@@ -55,14 +55,14 @@ static int open_lane(struct run *r, struct lane *lane, const char *input, uint64
     params.realtime = b->o->bench.live && max_frames == 0;
     params.loop = max_frames == 0 && (b->o->read.duration_us > 0 || b->o->bench.loops > 1);
     params.loops = b->o->read.duration_us > 0 ? 0 : b->o->bench.loops;
-    /* of fewer streams than devices */
+    /* fewer streams than devices share the devices */
     params.devices = b->device_known ? b->device.devices / r->n : 1;
     return pelton_open_start(b->conn, &params, &lane->stream) < 0
                ? fail_pelton(b->f, b->conn, lane->source.name)
                : 0;
 }
 
-static void close_lanes(struct run *r)
+static void lanes_close(struct run *r)
 {
     for (unsigned i = 0; r->lanes && i < r->n; i++) {
         pelton_stream_close(r->lanes[i].stream);
@@ -71,7 +71,7 @@ static void close_lanes(struct run *r)
     free(r->lanes);
 }
 
-static int open_lanes(struct run *r, uint64_t max_frames)
+static int lanes_open(struct run *r, uint64_t max_frames)
 {
     struct client_options *o = r->b->o;
     uint32_t warm = o->bench.streams < WARM_UP_STREAMS ? o->bench.streams : WARM_UP_STREAMS;
@@ -90,7 +90,7 @@ static int open_lanes(struct run *r, uint64_t max_frames)
         r->lanes[i].source.fd = -1;
     r->start_ns = r->news_ns = now_ns();
     for (unsigned i = 0; i < r->n; i++) {
-        int rc = open_lane(r, &r->lanes[i], o->inputs[i % o->n_inputs], max_frames);
+        int rc = lane_open(r, &r->lanes[i], o->inputs[i % o->n_inputs], max_frames);
         if (rc)
             return rc;
     }
@@ -112,10 +112,9 @@ static void add_sample(struct bench *b, uint32_t stream, const struct pelton_fra
     memcpy(sample->trace_ns, frame->trace_ns, sizeof(sample->trace_ns));
 }
 
-/* What this stream has now, a bounded part of it, so that other streams and the clock get their
- * turn. *news: it had something.
- */
-static int drain_lane(struct run *r, struct lane *lane, bool *news)
+/* Takes a bounded number of this stream's frames, so that other streams and the clock get their
+ * turn. *news: it had some. */
+static int lane_drain(struct run *r, struct lane *lane, bool *news)
 {
     struct bench *b = r->b;
     struct bench_run *result = &b->runs[r->mode];
@@ -149,14 +148,14 @@ static int drain_lane(struct run *r, struct lane *lane, bool *news)
     return 0;
 }
 
-static bool time_is_up(const struct run *r)
+static bool run_time_is_up(const struct run *r)
 {
     int64_t us = r->b->o->read.duration_us;
     return us > 0 && now_ns() - r->start_ns >= us * 1000;
 }
 
-/* Frames that nobody announces still count as news: a long run must not look like silence. */
-static bool progressed(struct run *r, uint64_t *before)
+/* Frames that are not announced also count as news: a long run must not look like silence. */
+static bool run_progressed(struct run *r, uint64_t *before)
 {
     uint64_t frames = 0;
     for (unsigned i = 0; i < r->n; i++) {
@@ -169,7 +168,7 @@ static bool progressed(struct run *r, uint64_t *before)
     return more;
 }
 
-static int wait_for_news(struct run *r, uint64_t *frames_before)
+static int run_wait(struct run *r, uint64_t *frames_before)
 {
     struct bench *b = r->b;
     struct pollfd fds[2] = {
@@ -177,7 +176,7 @@ static int wait_for_news(struct run *r, uint64_t *frames_before)
         {.fd = b->hashers ? bench_hashers_fd(b->hashers) : -1, .events = POLLIN}};
     int limit = timeout_ms(b->o);
     eventfd_t hashed;
-    /* a frame can go back: its stream may wait for the slot */
+    /* a frame goes back, and its stream may wait for the slot */
     while (poll(fds, 2, WAIT_MS) > 0 && !fds[0].revents) {
         eventfd_read(fds[1].fd, &hashed);
         int differs = bench_check_done(b);
@@ -185,7 +184,7 @@ static int wait_for_news(struct run *r, uint64_t *frames_before)
             return differs;
     }
     if (limit >= 0 && now_ns() - r->news_ns > (int64_t)limit * 1000000) {
-        if (!progressed(r, frames_before)) {
+        if (!run_progressed(r, frames_before)) {
             return fail_with(b->f, X_TIMEOUT, "--timeout allows more time; 0 waits for ever",
                              "no frame within %g s", b->o->connect.timeout);
         }
@@ -194,14 +193,14 @@ static int wait_for_news(struct run *r, uint64_t *frames_before)
     return 0;
 }
 
-static int drain_all(struct run *r)
+static int run_drain(struct run *r)
 {
     uint64_t frames_before = 0;
     struct bench *b = r->b;
-    while (r->ended < r->n && !time_is_up(r)) {
+    while (r->ended < r->n && !run_time_is_up(r)) {
         bool news = false;
         for (unsigned i = 0; i < r->n; i++) {
-            int failed = r->lanes[i].ended ? 0 : drain_lane(r, &r->lanes[i], &news);
+            int failed = r->lanes[i].ended ? 0 : lane_drain(r, &r->lanes[i], &news);
             if (failed)
                 return failed;
         }
@@ -212,15 +211,15 @@ static int drain_all(struct run *r)
             return interrupted();
         if (news)
             r->news_ns = now_ns();
-        else if (wait_for_news(r, &frames_before))
+        else if (run_wait(r, &frames_before))
             return b->f->code;
     }
-    /* long since answered, but where -t is very short */
+    /* already answered, unless -t is very short */
     int rc = pelton_open_wait(r->lanes[0].stream, timeout_ms(b->o), &b->info);
     return rc < 0 ? fail_pelton(b->f, b->conn, r->lanes[0].source.name) : 0;
 }
 
-static int collect(struct run *r)
+static int run_collect(struct run *r)
 {
     struct bench_run *result = &r->b->runs[r->mode];
     for (unsigned i = 0; i < r->n; i++) {
@@ -243,12 +242,12 @@ int bench_measure(struct bench *b, enum bench_mode mode)
     *result = (struct bench_run){0};
     b->n_samples = 0;
     int rc = mode == BENCH_DELIVERED ? bench_check_begin(b) : 0;
-    rc = rc ? rc : open_lanes(&r, 0);
-    rc = rc ? rc : drain_all(&r);
+    rc = rc ? rc : lanes_open(&r, 0);
+    rc = rc ? rc : run_drain(&r);
     int64_t end_ns = now_ns();
-    rc = bench_check_end(b, rc); /* before the streams are closed: it has frames of theirs */
-    rc = rc ? rc : collect(&r);
-    close_lanes(&r);
+    rc = bench_check_end(b, rc); /* streams are closed later, because it holds frames of theirs */
+    rc = rc ? rc : run_collect(&r);
+    lanes_close(&r);
     if (rc)
         return rc;
     result->measured = true;
@@ -264,10 +263,10 @@ int bench_warm_up(struct bench *b)
     struct run r = {.b = b, .mode = BENCH_DELIVERED};
     int64_t duration_us = b->o->read.duration_us;
     b->o->read.duration_us = -1;
-    int rc = open_lanes(&r, WARM_UP_FRAMES);
-    rc = rc ? rc : drain_all(&r);
+    int rc = lanes_open(&r, WARM_UP_FRAMES);
+    rc = rc ? rc : run_drain(&r);
     b->o->read.duration_us = duration_us;
-    close_lanes(&r);
+    lanes_close(&r);
     if (rc == 0 && pelton_device(b->conn, &b->device) == 0) {
         b->device_known = true;
         announce_device(&b->device);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton bench --live --trace: how long each step took between an access unit's arrival and the
+ * pelton bench --live --trace: the time of each step from the arrival of an access unit to the
  * frame in the reader's hands, and the slowest frames step by step. A step may begin before the one
- * above it has ended (motion follows entropy decoding): then its line counts from there.
+ * above it has ended (motion follows entropy decoding). Its line counts from that end.
  */
 #include "client/bench.h"
 
@@ -15,7 +15,7 @@ static const char *const step_names[STEPS] = {
     "headers",           "to a worker", "entropy",          "to motion",  "motion",
     "to the GPU thread", "submit",      "GPU, and noticed", "to be sent", "to the reader"};
 
-/* Milliseconds of each step: they add up to what passed from read to taken. */
+/* Milliseconds of each step. They add up to the time from reading to taking. */
 static void steps_of(const struct bench_sample *s, double ms[STEPS])
 {
     const int64_t times[STEPS + 1] = {s->received_ns,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Verification, outside the timed part: each input is decoded once more, and the MD5 of every frame
- * is compared with what the ffmpeg program's own decoder gives.
+ * Verification, outside the timed part. Each input is decoded once more, and the MD5 of every frame
+ * is compared with that of the ffmpeg program's own decoder.
  */
 #include "client/bench.h"
 #include "client/bench_child.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton calib check: what pelton makes of a calibration file.
+ * pelton calib check: the camera that pelton makes of a calibration file.
  */
 #include "camera/calibration.h"
 #include "client/commands.h"
@@ -33,7 +33,7 @@ static void print_pinhole(const char *name, const struct isp_pinhole *p)
     printf("%-12s fx %.3f fy %.3f cx %.3f cy %.3f\n", name, p->fx, p->fy, p->cx, p->cy);
 }
 
-/* The longest way that a point of the straight picture moves, of a grid of points over it. */
+/* The longest way that a point of the straight picture moves, over a grid of points. */
 static void print_bend(const struct calibration *c)
 {
     double most = 0, x, y;

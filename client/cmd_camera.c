@@ -3,10 +3,10 @@
  * pelton sources, info, get, set, pipe, snapshot, view: named sources of a daemon, and cameras by
  * their address.
  *
- * The happy path is a connection, a stream without frames for what is only asked, or the decode
- * command with a live source's habits (the newest frame, for as long as it lasts). The failure
- * modes are those of the daemon, a name or a control that does not exist, and for view a missing
- * ffplay.
+ * The happy path of a question is a connection and a stream without frames. That of pipe, snapshot
+ * and view is the decode command with a live source's habits: the newest frame, for as long as the
+ * source lasts. The failure modes are those of the daemon, an unknown name or control, and for view
+ * a missing ffplay.
  */
 #include "client/commands.h"
 #include "client/input.h"
@@ -304,7 +304,7 @@ static bool is_live(const char *name)
 
 static int frames_of(struct client_options *o, const char *format, struct failure *f)
 {
-    char name[512]; /* the decode command uses it until it returns */
+    char name[512]; /* valid until the decode command returns */
     int rc = input_resolve_name(o, name, sizeof(name), f);
     if (rc)
         return rc;
@@ -332,7 +332,7 @@ int cmd_snapshot(struct client_options *o, struct failure *f)
     return frames_of(o, "image2", f);
 }
 
-/* Without a display ffplay shows its window to nobody, and goes on. */
+/* Without a display ffplay runs on and shows nothing. */
 static bool has_display(void)
 {
     return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY") || getenv("SDL_VIDEODRIVER");

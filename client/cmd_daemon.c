@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton stats, top, reload, stop: the daemon that others use.
+ * pelton stats, top, reload, stop: for a daemon that others use.
  *
- * The happy path is a connection, a question, its answer printed; top asks once a second. The
- * failure modes are no daemon and no right to ask.
+ * The happy path is a connection, a question, its answer on standard output; top asks once a
+ * second. The failure modes are no daemon and no right to ask.
  */
 #include "client/commands.h"
 #include "client/input.h"
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Only one that others use: a private daemon ends with the command. */
+/* Connects only to a running daemon: a private one would end with the command. */
 static int shared_open(struct client_options *o, struct pelton **conn, struct failure *f)
 {
     const char *env = getenv("PELTON_SOCKET");
@@ -74,7 +74,7 @@ static void policy_text(const struct pelton_stream_status *s, char out[24])
     }
 }
 
-/* Names are other people's: nothing of them may move the cursor. */
+/* Names come from others: nothing in them may move the cursor. */
 static void plain(char *text)
 {
     for (; *text; text++)
@@ -95,7 +95,7 @@ static uint64_t missed(const struct pelton_stream_status *s)
     return s->dropped_source + s->dropped_decoder + s->dropped_client;
 }
 
-/* Per second since before; negative: it was not there. */
+/* Frames per second since the last time; negative: the stream is new. */
 static double rate(const struct overview *before, const struct overview *now,
                    const struct pelton_stream_status *s)
 {
@@ -128,7 +128,7 @@ static void print_streams(const struct overview *before, const struct overview *
         policy_text(s, policy);
         plain(s->name);
         plain(s->client);
-        s->client[strcspn(s->client, ",")] = 0; /* the program, without its library */
+        s->client[strcspn(s->client, ",")] = 0; /* the name of the program, without its library */
         if (s->width)
             snprintf(format, sizeof(format), "%s %ux%u", s->pix_fmt, s->width, s->height);
         if (fps >= 0)
@@ -146,7 +146,7 @@ static void print_streams(const struct overview *before, const struct overview *
     }
 }
 
-static void print_json(const struct overview *o)
+static void overview_print_json(const struct overview *o)
 {
     struct json j = {.file = stdout};
     const struct pelton_status *status = &o->status;
@@ -207,7 +207,7 @@ int cmd_stats(struct client_options *o, struct failure *f)
     int rc = shared_open(o, &conn, f);
     rc = rc ? rc : ask(o, conn, &now, f);
     if (rc == 0 && o->json)
-        print_json(&now);
+        overview_print_json(&now);
     else if (rc == 0)
         print_streams(NULL, &now);
     free(now.streams);
@@ -215,7 +215,7 @@ int cmd_stats(struct client_options *o, struct failure *f)
     return rc;
 }
 
-/* About a second, or until an interrupt. */
+/* Sleeps about a second, or until an interrupt. */
 static void pause_second(void)
 {
     for (int i = 0; i < 10 && !interrupted(); i++)
@@ -234,7 +234,7 @@ int cmd_top(struct client_options *o, struct failure *f)
         rc = ask(o, conn, &now, f);
         if (rc)
             break;
-        /* from the upper left corner, what was there gone */
+        /* the cursor goes to the upper left corner, and the screen is cleared */
         fputs(terminal ? "\033[H\033[J" : "", stdout);
         print_streams(&before, &now);
         if (fflush(stdout) != 0)

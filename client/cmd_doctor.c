@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton doctor: what decoding needs, found or not, each with one line of advice.
+ * pelton doctor: each thing that decoding needs, found or not, with one line of advice.
  */
 #include "client/commands.h"
 #include "client/input.h"
@@ -40,11 +40,11 @@ struct doctor {
     unsigned n;
 };
 
-static void add(struct doctor *d, enum verdict verdict, const char *name, const char *advice,
-                const char *what, ...) __attribute__((format(printf, 5, 6)));
+static void doctor_add(struct doctor *d, enum verdict verdict, const char *name, const char *advice,
+                       const char *what, ...) __attribute__((format(printf, 5, 6)));
 
-static void add(struct doctor *d, enum verdict verdict, const char *name, const char *advice,
-                const char *what, ...)
+static void doctor_add(struct doctor *d, enum verdict verdict, const char *name, const char *advice,
+                       const char *what, ...)
 {
     if (d->n == MAX_CHECKS)
         return;
@@ -64,18 +64,19 @@ static void check_machine(struct doctor *d)
 {
     struct utsname u;
     if (uname(&u) == 0)
-        add(d, GOOD, "system", "", "%s %s %s", u.sysname, u.release, u.machine);
+        doctor_add(d, GOOD, "system", "", "%s %s %s", u.sysname, u.release, u.machine);
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    add(d, cpus >= 4 ? GOOD : NOTE, "cpu",
-        cpus >= 4 ? "" : "entropy decoding scales with cores: few cores bound the frame rate",
-        "%ld cores", cpus);
+    doctor_add(d, cpus >= 4 ? GOOD : NOTE, "cpu",
+               cpus >= 4 ? ""
+                         : "entropy decoding scales with cores: few cores bound the frame rate",
+               "%ld cores", cpus);
     struct stat st;
     bool container = stat("/.dockerenv", &st) == 0 || stat("/run/.containerenv", &st) == 0;
     if (container) {
-        add(d, NOTE, "container",
-            "give it the devices: --device /dev/dri, or --gpus all with "
-            "NVIDIA_DRIVER_CAPABILITIES=graphics,compute",
-            "this is a container");
+        doctor_add(d, NOTE, "container",
+                   "give it the devices: --device /dev/dri, or --gpus all with "
+                   "NVIDIA_DRIVER_CAPABILITIES=graphics,compute",
+                   "this is a container");
     }
 }
 
@@ -85,12 +86,12 @@ static void check_memfd(struct doctor *d)
     bool sealed = fd >= 0 && ftruncate(fd, 4096) == 0 &&
                   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) == 0;
     if (sealed) {
-        add(d, GOOD, "memfd", "",
-            "sealed shared memory works (the size of /dev/shm does not matter)");
+        doctor_add(d, GOOD, "memfd", "",
+                   "sealed shared memory works (the size of /dev/shm does not matter)");
     } else {
-        add(d, BAD, "memfd",
-            "Linux 5.1 or newer is needed, and a seccomp filter that allows memfd_create",
-            "no sealed shared memory: %s", strerror(errno));
+        doctor_add(d, BAD, "memfd",
+                   "Linux 5.1 or newer is needed, and a seccomp filter that allows memfd_create",
+                   "no sealed shared memory: %s", strerror(errno));
     }
     if (fd >= 0)
         close(fd);
@@ -111,7 +112,8 @@ static void check_limits(struct doctor *d)
     if (getrlimit(RLIMIT_MEMLOCK, &r) == 0) {
         bool enough = r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 64u << 20;
         limit_text(r.rlim_cur, text, sizeof(text));
-        add(d, enough ? GOOD : NOTE, "memlock",
+        doctor_add(
+            d, enough ? GOOD : NOTE, "memlock",
             enough ? ""
                    : "some drivers pin imported memory: raise ulimit -l where frames are copied "
                      "instead",
@@ -119,8 +121,9 @@ static void check_limits(struct doctor *d)
     }
     if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
         bool enough = r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 256;
-        add(d, enough ? GOOD : NOTE, "open files", enough ? "" : "raise ulimit -n for many streams",
-            "%llu", (unsigned long long)r.rlim_cur);
+        doctor_add(d, enough ? GOOD : NOTE, "open files",
+                   enough ? "" : "raise ulimit -n for many streams", "%llu",
+                   (unsigned long long)r.rlim_cur);
     }
 }
 
@@ -134,7 +137,7 @@ static bool in_group(gid_t group)
     return getegid() == group;
 }
 
-/* Render nodes and NVIDIA's devices: the user needs to open one of them. */
+/* Render nodes and NVIDIA's devices: the user must be able to open one of them. */
 static void check_nodes(struct doctor *d)
 {
     glob_t found = {0};
@@ -144,7 +147,7 @@ static void check_nodes(struct doctor *d)
         const char *path = found.gl_pathv[i];
         struct stat st;
         if (access(path, R_OK | W_OK) == 0) {
-            add(d, GOOD, "node", "", "%s can be opened", path);
+            doctor_add(d, GOOD, "node", "", "%s can be opened", path);
         } else if (stat(path, &st) == 0) {
             struct group *g = getgrgid(st.st_gid);
             char advice[256];
@@ -152,13 +155,13 @@ static void check_nodes(struct doctor *d)
                      in_group(st.st_gid) ? "ask the administrator for access"
                                          : "sudo usermod -aG %s $USER, then log in again",
                      g ? g->gr_name : "render");
-            add(d, NOTE, "node", advice, "%s: %s (group %s)", path, strerror(EACCES),
-                g ? g->gr_name : "unknown");
+            doctor_add(d, NOTE, "node", advice, "%s: %s (group %s)", path, strerror(EACCES),
+                       g ? g->gr_name : "unknown");
         }
     }
     if (found.gl_pathc == 0) {
-        add(d, NOTE, "node", "without a GPU frames come from a software device",
-            "no /dev/dri/renderD* and no /dev/nvidia*");
+        doctor_add(d, NOTE, "node", "without a GPU frames come from a software device",
+                   "no /dev/dri/renderD* and no /dev/nvidia*");
     }
     globfree(&found);
 }
@@ -171,23 +174,24 @@ static void check_socket(struct doctor *d, const struct client_options *o)
                                          : "/run/pelton/pelton.sock";
     struct stat st;
     if (stat(path, &st) < 0) {
-        add(d, NOTE, "socket", "no service runs: commands start a private daemon", "%s: %s", path,
-            strerror(errno));
+        doctor_add(d, NOTE, "socket", "no service runs: commands start a private daemon", "%s: %s",
+                   path, strerror(errno));
     } else if (!S_ISSOCK(st.st_mode)) {
-        add(d, BAD, "socket", "name the socket with --socket or PELTON_SOCKET", "%s: not a socket",
-            path);
+        doctor_add(d, BAD, "socket", "name the socket with --socket or PELTON_SOCKET",
+                   "%s: not a socket", path);
     } else if (access(path, R_OK | W_OK) < 0) {
         struct group *g = getgrgid(st.st_gid);
-        add(d, NOTE, "socket", "join its group and log in again", "%s: %s (mode %04o, group %s)",
-            path, strerror(errno), (unsigned)st.st_mode & 07777, g ? g->gr_name : "unknown");
+        doctor_add(d, NOTE, "socket", "join its group and log in again",
+                   "%s: %s (mode %04o, group %s)", path, strerror(errno),
+                   (unsigned)st.st_mode & 07777, g ? g->gr_name : "unknown");
     } else {
-        add(d, GOOD, "socket", "", "%s (mode %04o)", path, (unsigned)st.st_mode & 07777);
+        doctor_add(d, GOOD, "socket", "", "%s (mode %04o)", path, (unsigned)st.st_mode & 07777);
     }
 }
 
 /* ---- devices ---- */
 
-/* The kernels that a daemon of this user takes on the device. */
+/* The kernels that a daemon of this user would use on the device. */
 static void check_kernels(struct doctor *d, const struct client_options *o,
                           const struct pelton_device *device)
 {
@@ -206,24 +210,24 @@ static void check_kernels(struct doctor *d, const struct client_options *o,
     else
         state = tune_load(&info, &tune, why);
     if (state == TUNE_CACHE_OLD || state == TUNE_CACHE_BROKEN)
-        add(d, NOTE, "kernels", "pelton tune makes it again", "%s", why);
+        doctor_add(d, NOTE, "kernels", "pelton tune makes it again", "%s", why);
     if (o->connect.tune_force[0] &&
         !tune_force(o->connect.tune_force + strlen("debug.tune_force="), &tune)) {
-        add(d, BAD, "kernels", "see: pelton help doctor", "%s: no such family and variant",
-            o->connect.tune_force);
+        doctor_add(d, BAD, "kernels", "see: pelton help doctor", "%s: no such family and variant",
+                   o->connect.tune_force);
         return;
     }
     for (int f = 0; f < TUNE_FAMILIES; f++) {
         const uint8_t *choice = tune.choice[f];
         bool known = plain || device->software || tune.source[f] != TUNE_BY_KIND;
-        add(d, known ? GOOD : NOTE, "kernels",
-            known ? "" : "pelton tune measures which are fastest here",
-            "%s: %s up to 720p, %s up to 1440p, %s beyond (%s)",
-            tune_family_name((enum tune_family)f),
-            tune_variant_name((enum tune_family)f, choice[TUNE_SMALL]),
-            tune_variant_name((enum tune_family)f, choice[TUNE_HD]),
-            tune_variant_name((enum tune_family)f, choice[TUNE_LARGE]),
-            tune_source_text(tune.source[f]));
+        doctor_add(d, known ? GOOD : NOTE, "kernels",
+                   known ? "" : "pelton tune measures which are fastest here",
+                   "%s: %s up to 720p, %s up to 1440p, %s beyond (%s)",
+                   tune_family_name((enum tune_family)f),
+                   tune_variant_name((enum tune_family)f, choice[TUNE_SMALL]),
+                   tune_variant_name((enum tune_family)f, choice[TUNE_HD]),
+                   tune_variant_name((enum tune_family)f, choice[TUNE_LARGE]),
+                   tune_source_text(tune.source[f]));
     }
 }
 
@@ -235,15 +239,15 @@ static int check_devices(struct doctor *d, const struct client_options *o, struc
     if (pelton_devices(conn, timeout_ms(o), &list, &n) < 0)
         return fail_pelton(f, conn, NULL);
     for (size_t i = 0; i < n; i++) {
-        add(d, list[i].software ? NOTE : GOOD, "device",
-            list[i].software ? "a software device: correct, and slow" : "", "%s, %s, uuid %s",
-            list[i].name, list[i].driver, list[i].uuid);
+        doctor_add(d, list[i].software ? NOTE : GOOD, "device",
+                   list[i].software ? "a software device: correct, and slow" : "",
+                   "%s, %s, uuid %s", list[i].name, list[i].driver, list[i].uuid);
     }
     free(list);
     if (n == 0) {
-        add(d, BAD, "device",
-            "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
-            "no Vulkan device");
+        doctor_add(d, BAD, "device",
+                   "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
+                   "no Vulkan device");
         return fail_with(
             f, X_NO_DEVICE,
             "install the GPU's Vulkan driver, or mesa-vulkan-drivers for a software device",
@@ -251,15 +255,16 @@ static int check_devices(struct doctor *d, const struct client_options *o, struc
     }
     if (pelton_device(conn, &chosen) < 0)
         return fail_pelton(f, conn, NULL);
-    add(d, chosen.software ? NOTE : GOOD, "chosen", "", "%s%s", chosen.name,
-        chosen.software ? " (software)" : "");
+    doctor_add(d, chosen.software ? NOTE : GOOD, "chosen", "", "%s%s", chosen.name,
+               chosen.software ? " (software)" : "");
     if (chosen.entropy_pictures) {
-        add(d, GOOD, "entropy", "",
+        doctor_add(
+            d, GOOD, "entropy", "",
             "slices are decoded by the CPU, and those of files by the GPU too, up to %u pictures "
             "at once",
             chosen.entropy_pictures);
     } else {
-        add(d, GOOD, "entropy", "", "slices are decoded by the CPU");
+        doctor_add(d, GOOD, "entropy", "", "slices are decoded by the CPU");
     }
     check_kernels(d, o, &chosen);
     return 0;
@@ -270,10 +275,10 @@ static int check_daemon(struct doctor *d, const struct client_options *o, struct
     struct pelton *conn = NULL;
     int rc = connection_open(o, &conn, f);
     if (rc == 0) {
-        add(d, GOOD, "daemon", "", "answers");
+        doctor_add(d, GOOD, "daemon", "", "answers");
         rc = check_devices(d, o, conn, f);
     } else {
-        add(d, BAD, "daemon", f->hint, "%.300s", f->cause);
+        doctor_add(d, BAD, "daemon", f->hint, "%.300s", f->cause);
     }
     pelton_close(conn);
     return rc;
@@ -294,7 +299,7 @@ static void print_text(const struct doctor *d)
     print_libraries();
 }
 
-static void print_json(const struct doctor *d, bool possible)
+static void doctor_print_json(const struct doctor *d, bool possible)
 {
     static const char *const words[] = {"ok", "note", "bad"};
     struct json j = {.file = stdout};
@@ -325,7 +330,7 @@ int cmd_doctor(struct client_options *o, struct failure *f)
     check_socket(d, o);
     int rc = check_daemon(d, o, f);
     if (o->json)
-        print_json(d, rc == 0);
+        doctor_print_json(d, rc == 0);
     else
         print_text(d);
     free(d);

@@ -33,7 +33,7 @@ static const struct {
     {143, "SIGTERM"},
 };
 
-/* Words of text from column `at` on, broken before WIDTH, further lines indented. */
+/* Prints words from column `at` on, in lines of at most WIDTH. Further lines are indented. */
 static void print_wrapped(const char *text, int indent, int at)
 {
     while (*text) {
@@ -112,7 +112,7 @@ static void help_all(void)
 
 /* ---- manual page ---- */
 
-/* roff: a hyphen is typed \-, a leading dot or quote is no request */
+/* Prints text for roff: a hyphen becomes \-, and a leading dot or quote is protected. */
 static void roff(const char *text)
 {
     if (*text == '.' || *text == '\'')
@@ -239,7 +239,7 @@ static void print_command_words(void)
         printf("%s ", commands[i].name);
 }
 
-/* The same script serves both shells: zsh reads it through bashcompinit. */
+/* Prints one script for both shells: zsh reads it through bashcompinit. */
 static void completion_script(void)
 {
     char name[48];

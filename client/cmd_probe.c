@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton probe: what a stream is, and whether it can be decoded.
+ * pelton probe: the properties of a stream, and whether it can be decoded.
  */
 #include "client/commands.h"
 #include "client/json.h"
@@ -18,7 +18,7 @@ static double ratio(struct pelton_rational r)
     return r.den != 0 ? (double)r.num / r.den : 0;
 }
 
-/* 31 -> 3.1; level 1b is announced as 9, or as 11 by a flag that the number does not show */
+/* 31 becomes 3.1. Level 1b is announced as 9, or as 11 by a flag that the number does not show. */
 static void level_text(int32_t level, char *out, size_t size)
 {
     if (level == 9)
@@ -93,8 +93,8 @@ static void json_rational(struct json *j, const char *name, struct pelton_ration
     json_text(j, name, text);
 }
 
-static void print_json(const char *name, const struct pelton_info *i,
-                       const struct pelton_probe_sei *sei)
+static void info_print_json(const char *name, const struct pelton_info *i,
+                            const struct pelton_probe_sei *sei)
 {
     struct json j = {.file = stdout};
     json_open(&j, NULL, '{');
@@ -153,7 +153,7 @@ static int probe(struct client_options *o, struct client_input *source, struct p
     if (pelton_probe_sei(conn, &params, timeout_ms(o), &info, &sei) < 0)
         return fail_pelton(f, conn, source->name);
     if (o->json) {
-        print_json(source->name, &info, &sei);
+        info_print_json(source->name, &info, &sei);
     } else {
         print_text(source->name, &info);
         print_sei(&sei);

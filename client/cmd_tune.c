@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * pelton tune: measure which kernels are fastest on a device, and keep it for all later runs.
+ * pelton tune: measures the fastest kernels of a device, and keeps the choice for later runs.
  */
 #include "bench/bench_tune.h"
 #include "client/commands.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * libswscale with the frame's own matrix and range; where the stream tells no matrix, FFmpeg's
- * default (BT.601), so that `ffmpeg -pix_fmt` gives the same samples.
+ * libswscale with the frame's own matrix and range. Where the stream names no matrix, it uses
+ * FFmpeg's default (BT.601), so that `ffmpeg -pix_fmt` gives the same samples.
  */
 #include "client/convert.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Pixel format conversion in the client, for formats that the daemon does not deliver.
+ * Conversion of pixel formats in the client, for formats that the daemon does not deliver.
  */
 #ifndef CLIENT_CONVERT_H
 #define CLIENT_CONVERT_H
@@ -12,8 +12,8 @@
 
 struct convert;
 
-/* *out belongs to *c (made on first use, made again where the frame's format changes) and lives
- * until the next call. */
+/* Converts a frame. *out belongs to *c and lives until the next call. *c is made on first use, and
+ * again when the frame's format changes. */
 int convert_frame(struct convert **c, const AVFrame *in, enum AVPixelFormat format,
                   const AVFrame **out, struct failure *f);
 void convert_free(struct convert *c); /* NULL allowed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Failures of a run: how errors of libpelton and of the system become an exit code, a cause and a
+ * Failures of a run: an error of libpelton or of the system becomes an exit code, a cause and a
  * hint.
  */
 #include "client/exit_code.h"
@@ -64,8 +64,8 @@ int exit_code_of(int pelton_error)
     return pelton_error == 0 ? X_SUCCESS : X_OTHER;
 }
 
-/* What comes from a file name or a daemon must not start lines of its own. */
-static void one_line(char *text)
+/* Names and texts of others must not start lines of their own. */
+static void text_to_one_line(char *text)
 {
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == 127)
@@ -81,14 +81,14 @@ int fail_with(struct failure *f, int code, const char *hint, const char *cause, 
     vsnprintf(f->cause, sizeof(f->cause), cause, args);
     va_end(args);
     snprintf(f->hint, sizeof(f->hint), "%s", hint);
-    one_line(f->cause);
-    one_line(f->hint);
+    text_to_one_line(f->cause);
+    text_to_one_line(f->hint);
     f->code = code;
     return code;
 }
 
-/* Whether a cause says already what it is about: of an address what follows user and password,
- * without settings. */
+/* True: the cause names its subject already. Of an address only the part after user and password
+ * counts, without settings. */
 static bool says_name(const char *cause, const char *name)
 {
     char part[256];

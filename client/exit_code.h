@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Exit codes of the pelton command, and the one failure a run may end with: one cause, one hint.
+ * Exit codes of the pelton command, and the one failure of a run: one cause, one hint.
  */
 #ifndef CLIENT_EXIT_CODE_H
 #define CLIENT_EXIT_CODE_H
@@ -30,26 +30,26 @@ struct failure {
     char hint[256];
 };
 
-/* Record a failure and return its code. The first one of a run stays: what follows from it is not a
- * cause. */
+/* Records a failure and returns its code. The first failure of a run stays; later ones are its
+ * consequences. */
 int fail_with(struct failure *f, int code, const char *hint, const char *cause, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The last failure of a connection (NULL: of the last connect or spawn), with our own hint where
- * the library has none. */
+/* Records the last failure of a connection; NULL: of the last connect or spawn. The hint is ours
+ * where the library has none. */
 int fail_pelton(struct failure *f, const struct pelton *conn, const char *name);
 
-/* errno's text as the cause's end; out of space, a closed pipe and permissions have their own
- * hints. */
+/* Records a failure of the system. Out of space, a closed pipe and permissions have hints of their
+ * own. */
 int fail_errno(struct failure *f, int code, int error, const char *name);
 
-/* A text that begins with the address of a named source ("source:front"), from that name on. */
+/* A text that begins with the address of a named source ("source:front"), from the name on. */
 const char *plain_name(const char *text);
 
 int exit_code_of(int pelton_error);
 
-/* "pelton: CAUSE" and "hint: HINT" on stderr; nothing where code is 0 or there is no cause (an
- * interrupt). */
+/* Prints "pelton: CAUSE" and "hint: HINT" on stderr. Prints nothing where code is 0 or the cause is
+ * empty (an interrupt). */
 void failure_print(const struct failure *f);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* scheme://, as RFC 3986 spells a scheme */
+/* True: it begins with scheme://, as in RFC 3986. */
 static bool is_url(const char *name)
 {
     const char *colon = strstr(name, "://");
@@ -44,7 +44,7 @@ static char *name_without_password(const char *uri, bool *failed)
     return *failed ? NULL : name;
 }
 
-static int open_address(const char *name, struct client_input *out, struct failure *f)
+static int input_open_address(const char *name, struct client_input *out, struct failure *f)
 {
     bool failed = false;
     *out = (struct client_input){.fd = -1, .uri = name, .name = name};
@@ -72,7 +72,7 @@ int input_open(const char *name, struct client_input *out, struct failure *f)
 {
     struct client_input s = {.fd = -1, .name = name};
     if (is_url(name) || strncmp(name, "source:", 7) == 0)
-        return open_address(name, out, f);
+        return input_open_address(name, out, f);
     if (strcmp(name, "-") == 0) {
         if (isatty(STDIN_FILENO)) {
             return fail_with(f, X_USAGE, "as in: pelton decode -i - -o out.y4m < clip.264",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Writing JSON: commas and indentation are kept by the writer.
+ * Writing JSON. The writer keeps commas and indentation.
  */
 #ifndef CLIENT_JSON_H
 #define CLIENT_JSON_H
@@ -13,10 +13,10 @@ struct json {
     FILE *file;
     int depth;
     bool compact; /* one line */
-    bool more;    /* a value stands before this one */
+    bool more;    /* a value precedes this one */
 };
 
-/* name NULL: an element of an array, or the whole. */
+/* name NULL: an element of an array, or the whole value. */
 void json_open(struct json *j, const char *name, char bracket);
 void json_close(struct json *j, char bracket);
 void json_text(struct json *j, const char *name, const char *value); /* NULL: null */

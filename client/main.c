@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* libavformat's own warnings are details; ours name the cause. */
+/* Warnings of libavformat are details; our failures name the cause. */
 static void quiet_libraries(int log_level)
 {
     av_log_set_level(log_level >= LOG_VERBOSE ? log_level : AV_LOG_QUIET);

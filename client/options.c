@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The words of the command line, in FFmpeg's and in GNU's spelling: which are options, which are
- * their values, and which are inputs and outputs.
+ * The words of the command line, in FFmpeg's and in GNU's spelling. A word is an option, the value
+ * of an option, an input or an output.
  */
 #include "client/option_values.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A word without a dash. */
+/* Handles a word without a dash. */
 static int parse_positional(const char *word, struct client_options *o, struct failure *f)
 {
     switch (o->command->bit) {
@@ -46,7 +46,7 @@ static int parse_positional(const char *word, struct client_options *o, struct f
     return fail_with(f, X_USAGE, "see: pelton help", "%s: unexpected word", word);
 }
 
-/* One option, at argv[*i]; *i ends at its last word. */
+/* Handles the option at argv[*i]. *i ends at its last word. */
 static int parse_option(int argc, char **argv, int *i, struct client_options *o, struct failure *f)
 {
     const char *word = argv[*i], *name = word + 1 + (word[1] == '-');

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Output files. The happy path is output_open (the file exists, nothing overwritten unasked),
- * output_begin (header), output_frame for each frame, output_close (trailer, flush). The failure
- * modes are: an unknown format, a file that exists, no permission, a full disk, a reader that has
- * gone, a pixel format that the container cannot hold. libavformat writes through our own write
- * function, so that the system's error is known exactly.
+ * Output files.
+ *
+ * The happy path is output_open (creates the file), output_begin (header), output_frame for each
+ * frame, output_close (trailer, flush). The failure modes are: an unknown format, a file that
+ * exists, no permission, a full disk, a reader that has gone, a pixel format that the container
+ * cannot hold. libavformat writes through our own write function, so the system's error is known
+ * exactly.
  */
 #include "client/output.h"
 #include "client/output_image.h"
@@ -83,7 +85,7 @@ int output_format_choose(const char *name, const char *path, const struct output
 
 /* ---- the file ---- */
 
-static int open_file(struct client_output *o, struct failure *f)
+static int output_open_file(struct client_output *o, struct failure *f)
 {
     const char *path = o->params.path;
     if (strcmp(path, "-") == 0) {
@@ -181,7 +183,7 @@ int output_open(const struct output_params *params, struct client_output **out, 
     o->last_dts = INT64_MIN;
     int rc = 0;
     if (params->format->kind == OUTPUT_MUXER) {
-        rc = open_file(o, f);
+        rc = output_open_file(o, f);
         rc = rc ? rc : create_muxer(o, f);
     } else if (params->format->kind == OUTPUT_IMAGES) {
         rc = output_images_open(params, &o->images, f);
@@ -206,7 +208,7 @@ uint64_t output_bytes(const struct client_output *o)
 
 /* ---- frames ---- */
 
-static void describe(AVStream *st, const struct output_stream *s, enum AVCodecID codec)
+static void muxer_describe(AVStream *st, const struct output_stream *s, enum AVCodecID codec)
 {
     AVCodecParameters *p = st->codecpar;
     p->codec_type = AVMEDIA_TYPE_VIDEO;
@@ -235,10 +237,10 @@ int output_begin(struct client_output *o, const struct output_stream *s, struct 
     AVStream *st = avformat_new_stream(o->mux, NULL);
     if (!st)
         return out_of_memory(f);
-    describe(st, s,
-             o->mux->oformat->video_codec == AV_CODEC_ID_WRAPPED_AVFRAME
-                 ? AV_CODEC_ID_WRAPPED_AVFRAME
-                 : AV_CODEC_ID_RAWVIDEO);
+    muxer_describe(st, s,
+                   o->mux->oformat->video_codec == AV_CODEC_ID_WRAPPED_AVFRAME
+                       ? AV_CODEC_ID_WRAPPED_AVFRAME
+                       : AV_CODEC_ID_RAWVIDEO);
     if (!strcmp(o->params.format->name, "matroska"))
         st->codecpar->codec_id = AV_CODEC_ID_RAWVIDEO;
     o->mux->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL; /* y4m beyond 8 bits */
@@ -246,7 +248,7 @@ int output_begin(struct client_output *o, const struct output_stream *s, struct 
     return rc < 0 ? write_failed(o, rc, f) : o->sink.error ? write_failed(o, 0, f) : 0;
 }
 
-/* The planes without padding between rows. */
+/* Packs the planes, without padding between rows. */
 static int pack(struct client_output *o, const AVFrame *frame, struct failure *f)
 {
     int size = av_image_get_buffer_size(frame->format, frame->width, frame->height, 1);
@@ -266,7 +268,7 @@ static int pack(struct client_output *o, const AVFrame *frame, struct failure *f
     return 0;
 }
 
-/* A stream may go on with other pictures: a camera, or the next sequence of a file. */
+/* A stream may continue with other pictures: a camera, or the next sequence of a file. */
 static int same_kind(const struct client_output *o, const AVFrame *frame, struct failure *f)
 {
     const AVCodecParameters *p = o->mux->streams[0]->codecpar;
@@ -301,7 +303,7 @@ int output_frame(struct client_output *o, const AVFrame *frame, struct failure *
     AVRational from = o->params.format->synced ? st->time_base : frame->time_base;
     int64_t at = av_rescale_q(frame->pts, from, st->time_base);
     if (o->last_dts != INT64_MIN && at <= o->last_dts)
-        at = o->last_dts + 1; /* a muxer wants time stamps that grow */
+        at = o->last_dts + 1; /* muxers need time stamps that grow */
     o->last_dts = at;
     o->packet->pts = o->packet->dts = at;
     o->packet->duration = 0;

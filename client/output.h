@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where frames go: one file by a muxer of libavformat, numbered PNG files, or nowhere.
+ * Destinations of frames: one file by a muxer of libavformat, numbered PNG files, or none.
  */
 #ifndef CLIENT_OUTPUT_H
 #define CLIENT_OUTPUT_H
@@ -17,12 +17,12 @@ struct output_format {
     const char *alias;      /* ours, or NULL */
     const char *extensions; /* separated by spaces */
     enum output_kind kind;
-    bool synced;   /* time stamps as the ffmpeg command gives them, see sync.h */
-    bool one_kind; /* all pictures have the size and the pixel format that its beginning says */
+    bool synced;   /* time stamps as the ffmpeg command gives them, see video_sync.h */
+    bool one_kind; /* all pictures have the size and the pixel format of the header */
     const char *hint;
 };
 
-/* By -f, else by the name's extension. */
+/* Chooses by -f, otherwise by the name's extension. */
 int output_format_choose(const char *name, const char *path, const struct output_format **out,
                          struct failure *f);
 
@@ -37,10 +37,10 @@ struct output_params {
 
 struct client_output;
 
-/* Opens the file; nothing is written yet. */
+/* Opens the file, and writes nothing yet. */
 int output_open(const struct output_params *params, struct client_output **out, struct failure *f);
 
-/* Before the first frame, with that frame's format (or the stream's, where no frame came). */
+/* The format of the first frame, or of the stream where no frame came. */
 struct output_stream {
     enum AVPixelFormat pix_fmt;
     int width, height;
@@ -60,8 +60,8 @@ int output_frame(struct client_output *out, const AVFrame *frame, struct failure
 
 uint64_t output_bytes(const struct client_output *out);
 
-/* Finishes the file and frees it. Also after a failure: what was written is flushed. NULL allowed.
- */
+/* Finishes the file and frees it, also after a failure: frames written so far are flushed. NULL
+ * allowed. */
 int output_close(struct client_output *out, struct failure *f);
 
 #endif

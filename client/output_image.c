@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * PNG files through libavcodec's encoder. The name holds a number (frame%04d.png), counted from 1;
- * standard output takes one image after the other. A file is written under its own name only, and
- * never replaced unless that was asked for.
+ * PNG files through libavcodec's encoder. The name holds a number (frame%04d.png), counted from 1.
+ * Standard output takes one image after the other. A file is written only under its own name. An
+ * existing file is replaced only if the user asked for that.
  */
 #include "client/output_image.h"
 #include "client/convert.h"
@@ -61,8 +61,8 @@ uint64_t output_images_bytes(const struct output_images *o)
     return o->bytes;
 }
 
-/* An encoder for frames of this kind; another size makes another encoder. */
-static int prepare(struct output_images *o, const AVFrame *frame, struct failure *f)
+/* Makes an encoder for frames of this kind. Another size needs another encoder. */
+static int images_prepare(struct output_images *o, const AVFrame *frame, struct failure *f)
 {
     AVCodecContext *e = o->encoder;
     if (e && e->width == frame->width && e->height == frame->height && e->pix_fmt == frame->format)
@@ -96,7 +96,7 @@ static int write_all(struct output_images *o, int fd, const char *name, struct f
     return ok ? 0 : fail_errno(f, X_OTHER, sink.error, name);
 }
 
-static int open_image(struct output_images *o, const char *name, int *fd, struct failure *f)
+static int images_open_file(struct output_images *o, const char *name, int *fd, struct failure *f)
 {
     *fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (*fd < 0 && errno == EEXIST) {
@@ -120,7 +120,7 @@ static int write_image(struct output_images *o, struct failure *f)
             return fail_errno(f, X_OTHER, ENAMETOOLONG, o->params.path);
         strcpy(name, o->params.path);
     }
-    int fd = -1, rc = open_image(o, name, &fd, f);
+    int fd = -1, rc = images_open_file(o, name, &fd, f);
     if (rc == 0) {
         rc = write_all(o, fd, name, f);
         int error = close(fd) < 0 ? errno : 0;
@@ -146,7 +146,7 @@ int output_images_frame(struct output_images *o, const AVFrame *frame, struct fa
     int rc = png_holds(frame->format)
                  ? 0
                  : convert_frame(&o->convert, frame, AV_PIX_FMT_RGB24, &image, f);
-    rc = rc ? rc : prepare(o, image, f);
+    rc = rc ? rc : images_prepare(o, image, f);
     if (rc)
         return rc;
     int error = avcodec_send_frame(o->encoder, image);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames as PNG files, one a frame.
+ * Frames as PNG files, one file for each frame.
  */
 #ifndef CLIENT_OUTPUT_IMAGE_H
 #define CLIENT_OUTPUT_IMAGE_H

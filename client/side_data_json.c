@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Side data as JSON. Member names are those of the standard (annexes D and E); bytes are written in
+ * Side data as JSON. Members have the standard's names (annexes D and E). Bytes are written in
  * hexadecimal.
  */
 #include "client/side_data_json.h"
@@ -116,7 +116,7 @@ void json_vui(struct json *j, const char *name, const struct pelton_vui *v)
 
 /* ---- messages ---- */
 
-/* HH:MM:SS:FF as SMPTE 12-1 writes it, with ; before the frames where counts are dropped */
+/* HH:MM:SS:FF as in SMPTE 12-1, with ; before the frames where counts are dropped. */
 static void json_timecode(struct json *j, const struct pelton_clock_timestamp *c)
 {
     char text[32];
@@ -242,7 +242,7 @@ static void json_unregistered(struct json *j, const struct pelton_sei_message *m
     json_hex(j, "data", m->bytes + 16, m->size - 16);
 }
 
-/* Messages whose content is not told by the other members. */
+/* Messages that no other member tells. */
 static bool is_told(uint32_t type, uint32_t has)
 {
     switch (type) {
@@ -308,7 +308,7 @@ struct side_file {
     const char *name;
 };
 
-static int open_descriptor(const char *path, enum overwrite overwrite, struct failure *f)
+static int side_file_descriptor(const char *path, enum overwrite overwrite, struct failure *f)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) {
@@ -337,7 +337,7 @@ int side_file_open(const char *path, enum overwrite overwrite, struct side_file 
         s->file = stdout;
         s->name = "standard output";
     } else {
-        int fd = open_descriptor(path, overwrite, f);
+        int fd = side_file_descriptor(path, overwrite, f);
         s->file = fd < 0 ? NULL : fdopen(fd, "w");
         if (!s->file) {
             free(s);

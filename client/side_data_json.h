@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What came beside the samples of frames, as JSON: a file of one line a frame (--side-data), and
- * parts of a probe's answer.
+ * Side data of frames as JSON: a file with one line for each frame (--side-data), and parts of the
+ * output of probe.
  */
 #ifndef CLIENT_SIDE_DATA_H
 #define CLIENT_SIDE_DATA_H
@@ -15,16 +15,16 @@ struct side_file;
 /* path "-": standard output. */
 int side_file_open(const char *path, enum overwrite overwrite, struct side_file **out,
                    struct failure *f);
-/* number: of the frame in the output, from 0. */
+/* number: counts frames of the output, from 0. */
 int side_file_frame(struct side_file *s, uint64_t number, const struct pelton_frame *frame,
                     struct failure *f);
 /* Finishes and frees; NULL allowed. */
 int side_file_close(struct side_file *s, struct failure *f);
 
-/* Members of the object that is open. side may be NULL. */
+/* Writes members of the open object. side may be NULL. */
 void json_side_data(struct json *j, const struct pelton_side_data *side);
 void json_colour(struct json *j, const char *name, const struct pelton_colour *c);
-/* null where there is none */
+/* writes null where there is none */
 void json_vui(struct json *j, const char *name, const struct pelton_vui *v);
 
 /* payloadType in words: "pic_timing"; NULL: unknown */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Writing that never hangs unseen. A blocking write is broken off every second by a timer, so that
- * an interrupt is noticed even where the signal came just before the write, and so that a paused
- * reader does not make us silent towards the daemon. After an interrupt the rest is written only as
- * far as somebody reads it.
+ * Writing that always notices interrupts. A timer breaks a blocking write off every second. So an
+ * interrupt is noticed even if its signal came just before the write, and a paused reader does not
+ * silence us towards the daemon. After an interrupt the rest is written only while somebody reads
+ * it.
  */
 #include "client/sink.h"
 #include "client/ui.h"
@@ -40,7 +40,7 @@ static ssize_t write_interrupted(int fd, const uint8_t *data, size_t size)
     return write(fd, data, size < SMALL ? size : SMALL);
 }
 
-/* After a write that returned n: false on an error, which a signal is not. */
+/* Handles a write that returned n. False: an error; a signal is none. */
 static bool advance(struct sink *s, ssize_t n, const uint8_t **data, size_t *size)
 {
     if (n < 0 && errno != EINTR) {

@@ -13,13 +13,12 @@ struct sink {
     int fd;
     int error; /* errno of the first write that failed; EINTR: interrupted while nobody read */
     uint64_t bytes;
-    /* called about once a second while a write waits: the daemon wants to hear from us; NULL:
-     * nothing */
+    /* called about once a second while a write waits, for the daemon; NULL: nothing */
     void (*idle)(void *);
     void *idle_ctx;
 };
 
-/* All bytes, or false with s->error set. */
+/* Writes all bytes. False: s->error is set. */
 bool sink_write(struct sink *s, const uint8_t *data, size_t size);
 
 #endif

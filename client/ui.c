@@ -99,7 +99,7 @@ static double seconds_since(int64_t start_ns)
     return s > 1e-9 ? s : 1e-9;
 }
 
-/* 0..1, negative where nothing is known of the end */
+/* Between 0 and 1; negative: the end is unknown. */
 static double share_done(const struct progress *p, const struct progress_state *s)
 {
     double share = p->total_frames > 0 ? (double)s->frames / p->total_frames
@@ -145,7 +145,7 @@ static void print_line(const struct progress *p, const struct progress_state *s)
             (double)s->frames / elapsed, s->media_s / elapsed);
 }
 
-/* The keys, and their order, of ffmpeg -progress. */
+/* Prints the keys of ffmpeg -progress, in its order. */
 static void print_kv(const struct progress *p, const struct progress_state *s, bool last)
 {
     double elapsed = seconds_since(p->start_ns);

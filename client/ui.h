@@ -34,7 +34,7 @@ int64_t now_ns(void); /* CLOCK_MONOTONIC */
 void interrupts_catch(void);
 int interrupted(void);
 
-/* "Overwrite? [y/N]" on the terminal; false where there is none. */
+/* Asks "Overwrite? [y/N]" on the terminal. Returns false where there is no terminal. */
 bool ui_ask_overwrite(const char *path);
 
 struct progress {

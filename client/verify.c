@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * References and their comparison.
+ * References of --verify, and the comparison with them.
  */
 #include "client/verify.h"
 #include "client/av_picture.h"
@@ -58,7 +58,7 @@ bool framemd5_next(FILE *text, char md5[33])
     return false;
 }
 
-/* One MD5 somewhere in the first line: "MD5=…", "… name", or alone. */
+/* Finds one MD5 in the first line: "MD5=…", "… name", or alone. */
 static bool whole_md5(const char *text, char out[33])
 {
     for (const char *p = text; *p && *p != '\n'; p++) {
@@ -178,7 +178,7 @@ static void sample_position(const AVFrame *frame, size_t at, char *out, size_t s
     out[0] = 0;
 }
 
-/* The bytes of the next frame of a y4m or raw reference. */
+/* Reads the bytes of the next frame of a y4m or raw reference. */
 static int compare_bytes(struct verify *v, const AVFrame *frame, struct failure *f)
 {
     char header[256];

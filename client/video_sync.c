@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frame times on the output's grid. A frame is expected where its predecessor ended; a frame that
- * starts there or later is rounded to the grid, one that starts earlier but ends later is moved to
- * where it is expected, and one that has ended by more than 0.6 units is left out.
+ * Frame times on the grid of the output. A frame is expected at the end of its predecessor. A frame
+ * that starts there or later is rounded to the grid. A frame that starts earlier but ends later
+ * moves to the expected time. A frame that ended more than 0.6 units before is left out.
  */
 #include "client/video_sync.h"
 
@@ -26,7 +26,7 @@ struct pelton_rational sync_frame_rate(const struct pelton_info *info)
     struct pelton_rational rate = info->frame_rate, average = info->avg_frame_rate;
     if (!positive(rate))
         return positive(average) ? average : (struct pelton_rational){25, 1};
-    /* the lowest rate that hits all time stamps says little where it is far above the average */
+    /* the lowest rate that hits all time stamps means little where it is far above the average */
     if (positive(average) && av_q2d(to_av(average)) < 70 && av_q2d(to_av(rate)) > 210)
         return average;
     return rate;
@@ -45,7 +45,7 @@ void sync_init(struct sync *s, const struct pelton_info *info, int64_t start_us)
     s->offset = av_rescale_q(-start, AV_TIME_BASE_Q, to_av(s->in));
 }
 
-/* pts in units of out, with the fraction kept to 2^-16 and pushed away from midpoints */
+/* Converts pts to units of out. It keeps the fraction to 2^-16 and moves it away from midpoints. */
 static double position(const struct sync *s, int64_t pts)
 {
     AVRational fine = to_av(s->out);

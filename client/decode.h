@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * pelton decode, in three steps: open (decode_open.c), write frames (decode_frames.c), and the loop
+ * and the end (cmd_decode.c).
+ */
+#ifndef CLIENT_DECODE_H
+#define CLIENT_DECODE_H
+
+#include "client/convert.h"
+#include "client/input.h"
+#include "client/output.h"
+#include "client/side_data_json.h"
+#include "client/verify.h"
+#include "client/video_sync.h"
+
+enum { DECODE_SLICE_MS = 200 /* an interrupt is noticed at least so often */ };
+
+struct decode {
+    struct client_options *o;
+    struct failure *f;
+    struct client_input source;
+    struct pelton *conn;
+    struct pelton_stream *stream;
+    struct pelton_info info;
+    struct pelton_device device;
+    const struct output_format *format;
+    struct client_output *out, *second;
+    struct verify *verify;
+    struct side_file *side;
+    uint64_t second_frames;
+    struct convert *convert;
+    enum AVPixelFormat wanted; /* AV_PIX_FMT_NONE: as delivered */
+    AVFrame *picture;
+    struct sync sync, second_sync;
+    struct progress progress;
+    struct progress_state state;
+    uint64_t corrupt, left_out;
+    int64_t first_pts, start_ns;
+    bool passed, second_passed; /* -t has */
+    unsigned behind;            /* base frames after the end, since the second view's last frame */
+    uint32_t width, height;
+};
+
+/* ---- before the first frame; these return exit codes ---- */
+
+/* Completes the options and chooses the format. */
+int decode_check_options(struct decode *d);
+/* Opens the input, the reference and the file of side data. Overwrites no input. */
+int decode_open_files(struct decode *d);
+int decode_open_stream(struct decode *d);
+int decode_open_outputs(struct decode *d);
+/* Sets the end that the progress is measured against. */
+void decode_set_goal(struct decode *d);
+
+/* ---- frames ---- */
+
+/* Converts, compares and writes a frame. Returns an exit code. */
+int decode_frame(struct decode *d, const struct pelton_frame *frame);
+/* True: every output has all its frames. */
+bool decode_done(const struct decode *d);
+/* Writes the header of an output that got no frame. Returns an exit code. */
+int decode_begin_without_frame(struct decode *d);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * pelton decode: one frame after the other. A frame is converted to the wanted format, compared,
+ * given its time and written.
+ */
+#include "client/av_picture.h"
+#include "client/decode.h"
+
+#include <libavutil/avutil.h>
+#include <libavutil/mathematics.h>
+#include <libavutil/pixdesc.h>
+#include <string.h>
+
+enum {
+    /* So many base frames at most come before the second view's frame of an access unit: more than
+     * a DPB holds. */
+    SECOND_BEHIND = 64
+};
+
+static void decode_describe_frame(const struct decode *d, const AVFrame *frame,
+                                  struct output_stream *s)
+{
+    struct pelton_rational rate = sync_frame_rate(&d->info);
+    AVRational tick = {rate.den, rate.num};
+    *s = (struct output_stream){
+        .pix_fmt = frame->format,
+        .width = frame->width,
+        .height = frame->height,
+        .time_base =
+            d->format->synced || !strcmp(d->format->name, "yuv4mpegpipe") ? tick : frame->time_base,
+        .frame_rate = {rate.num, rate.den},
+        .sar = frame->sample_aspect_ratio,
+        .primaries = frame->color_primaries,
+        .transfer = frame->color_trc,
+        .matrix = frame->colorspace,
+        .range = frame->color_range,
+        .siting = frame->chroma_location,
+        .field_order = !frame->interlaced_frame ? AV_FIELD_PROGRESSIVE
+                       : frame->top_field_first ? AV_FIELD_TB
+                                                : AV_FIELD_BT,
+    };
+    s->sar = s->sar.num > 0 && s->sar.den > 0 ? s->sar : (AVRational){0, 1};
+}
+
+/* The header of a stream without frames, from the stream's format. */
+int decode_begin_without_frame(struct decode *d)
+{
+    enum AVPixelFormat format =
+        d->wanted != AV_PIX_FMT_NONE ? d->wanted : av_get_pix_fmt(d->info.pix_fmt);
+    if (!d->out || output_begun(d->out) || format == AV_PIX_FMT_NONE || d->info.width == 0 ||
+        d->info.width > 65536 || d->info.height > 65536) {
+        return 0;
+    }
+    AVFrame *p = d->picture;
+    p->format = format;
+    p->width = (int)d->info.width;
+    p->height = (int)d->info.height;
+    p->time_base = (AVRational){d->info.time_base.num, d->info.time_base.den};
+    p->sample_aspect_ratio = (AVRational){d->info.sar.num, d->info.sar.den};
+    struct output_stream s;
+    decode_describe_frame(d, p, &s);
+    return output_begin(d->out, &s, d->f);
+}
+
+/* True: -t has passed, counted from the first frame as in ffmpeg. */
+static bool decode_duration_passed(const struct decode *d, const struct pelton_frame *frame)
+{
+    if (d->o->read.duration_us < 0 || frame->pts == INT64_MIN || d->first_pts == INT64_MIN ||
+        frame->time_base.num <= 0 || frame->time_base.den <= 0) {
+        return false;
+    }
+    AVRational tb = {frame->time_base.num, frame->time_base.den};
+    return frame->pts - d->first_pts >= av_rescale_q(d->o->read.duration_us, AV_TIME_BASE_Q, tb);
+}
+
+/* The time of a frame: in the muxer's time base for synced formats, else in the frame's own. count:
+ * frames before it. False: the frame is left out. */
+static bool decode_frame_time(struct decode *d, struct sync *sync, uint64_t count,
+                              const struct pelton_frame *in, int64_t *out)
+{
+    if (d->format->synced)
+        return sync_frame(sync, in->pts, in->duration, out);
+    if (!strcmp(d->format->name, "matroska")) {
+        /* output_frame moves equal ones apart */
+        *out = in->pts == INT64_MIN ? 0 : in->pts + sync->offset;
+    } else {
+        *out = (int64_t)count;
+    }
+    return true;
+}
+
+static int decode_write_picture(struct decode *d, struct client_output *out, const AVFrame *picture)
+{
+    if (!output_begun(out)) {
+        struct output_stream s;
+        decode_describe_frame(d, picture, &s);
+        int rc = output_begin(out, &s, d->f);
+        if (rc)
+            return rc;
+    }
+    return output_frame(out, picture, d->f);
+}
+
+static void decode_count_frame(struct decode *d, const struct pelton_frame *frame)
+{
+    d->state.frames++;
+    d->state.dropped =
+        frame->dropped_source + frame->dropped_decoder + frame->dropped_client + d->left_out;
+    d->corrupt += (frame->flags & PELTON_FRAME_CORRUPT) != 0;
+    d->width = frame->width;
+    d->height = frame->height;
+    d->state.bytes = d->out ? output_bytes(d->out) : 0;
+    struct pelton_rational rate = sync_frame_rate(&d->info);
+    double media = (double)d->state.frames * rate.den / rate.num;
+    if (frame->pts != INT64_MIN && frame->time_base.den > 0 && d->first_pts != INT64_MIN) {
+        double at =
+            (double)(frame->pts - d->first_pts) * frame->time_base.num / frame->time_base.den;
+        media = at > d->state.media_s ? at : d->state.media_s;
+    }
+    d->state.media_s = media;
+}
+
+/* Converts to the format that the user wants. *picture becomes d->picture or another one. */
+static int decode_convert(struct decode *d, const struct pelton_frame *frame,
+                          const AVFrame **picture)
+{
+    *picture = d->picture;
+    if (d->wanted == AV_PIX_FMT_NONE || d->picture->format == d->wanted)
+        return 0;
+    if (!d->convert)
+        ui_log(LOG_INFO, "%s is converted to %s in the client", frame->pix_fmt,
+               d->o->write.pix_fmt);
+    return convert_frame(&d->convert, d->picture, d->wanted, picture, d->f);
+}
+
+/* True: the output has all its frames. */
+static bool decode_base_done(const struct decode *d)
+{
+    return d->passed || (d->o->read.max_frames > 0 && d->state.frames >= d->o->read.max_frames);
+}
+
+static bool decode_second_done(const struct decode *d)
+{
+    return !d->second || d->second_passed ||
+           (d->o->read.max_frames > 0 && d->second_frames >= d->o->read.max_frames);
+}
+
+static int decode_second_frame(struct decode *d, const struct pelton_frame *frame)
+{
+    const AVFrame *picture;
+    int64_t at;
+    d->behind = 0;
+    d->second_passed |= decode_duration_passed(d, frame);
+    if (decode_second_done(d))
+        return 0;
+    int rc = picture_borrow(frame, d->picture, d->f);
+    if (rc || !decode_frame_time(d, &d->second_sync, d->second_frames, frame, &at))
+        return rc;
+    rc = decode_convert(d, frame, &picture);
+    if (rc == 0) {
+        ((AVFrame *)picture)->pts = at;
+        rc = decode_write_picture(d, d->second, picture);
+    }
+    if (rc == 0 && d->side)
+        rc = side_file_frame(d->side, d->second_frames, frame, d->f);
+    d->second_frames += rc == 0;
+    d->corrupt += rc == 0 && (frame->flags & PELTON_FRAME_CORRUPT);
+    return rc;
+}
+
+static int decode_base_frame(struct decode *d, const struct pelton_frame *frame)
+{
+    const AVFrame *picture;
+    int64_t at;
+    if (d->first_pts == INT64_MIN)
+        d->first_pts = frame->pts;
+    d->passed |= decode_duration_passed(d, frame);
+    if (decode_base_done(d)) {
+        d->behind++;
+        return 0;
+    }
+    int rc = picture_borrow(frame, d->picture, d->f);
+    if (rc)
+        return rc;
+    if (!decode_frame_time(d, &d->sync, d->state.frames, frame, &at)) {
+        d->left_out++;
+        return 0;
+    }
+    rc = decode_convert(d, frame, &picture);
+    if (rc == 0 && d->verify)
+        rc = verify_frame(d->verify, picture, d->f);
+    if (rc == 0) {
+        ((AVFrame *)picture)->pts = at;
+        rc = decode_write_picture(d, d->out, picture);
+    }
+    if (rc == 0 && d->side)
+        rc = side_file_frame(d->side, d->state.frames, frame, d->f);
+    if (rc == 0)
+        decode_count_frame(d, frame);
+    return rc;
+}
+
+int decode_frame(struct decode *d, const struct pelton_frame *frame)
+{
+    return frame->view && d->second ? decode_second_frame(d, frame) : decode_base_frame(d, frame);
+}
+
+bool decode_done(const struct decode *d)
+{
+    return decode_base_done(d) && (decode_second_done(d) || d->behind >= SECOND_BEHIND);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * pelton decode before the first frame: options are checked, then files, stream and outputs opened.
+ * A refusal costs no decoding.
+ */
+#include "client/decode.h"
+
+#include <libavutil/pixdesc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    /* -t counts from the first frame, which may lie after -ss; the daemon counts from -ss */
+    DURATION_MARGIN_US = 1000000
+};
+
+enum { OUTPUTS = 3 };
+
+/* NULL: none. */
+static void decode_list_outputs(const struct decode *d, const char *out[OUTPUTS])
+{
+    out[0] = d->format->kind == OUTPUT_NULL ? NULL : d->o->write.path;
+    out[1] = d->o->write.second_view;
+    out[2] = d->o->write.side_data;
+}
+
+/* Standard output takes only one output. */
+static bool decode_uses_stdout_twice(const struct decode *d)
+{
+    const char *paths[OUTPUTS];
+    unsigned taken = 0;
+    decode_list_outputs(d, paths);
+    for (unsigned i = 0; i < OUTPUTS; i++)
+        taken += paths[i] && !strcmp(paths[i], "-");
+    return taken > 1;
+}
+
+static int decode_check_outputs(struct decode *d)
+{
+    const struct client_options *o = d->o;
+    const struct output_format *format = d->format;
+    int rc = o->write.second_view
+                 ? output_format_choose(o->write.format, o->write.second_view, &format, d->f)
+                 : 0;
+    if (rc == 0 && format != d->format) {
+        return fail_with(d->f, X_USAGE,
+                         "both views are written in one format; -o names the base view's file",
+                         "--second-view %s: not in the format of the output, %s",
+                         o->write.second_view, d->format->name);
+    }
+    if (rc == 0 && decode_uses_stdout_twice(d)) {
+        return fail_with(d->f, X_USAGE, "give one of them a file",
+                         "two outputs go to standard output");
+    }
+    return rc;
+}
+
+int decode_check_options(struct decode *d)
+{
+    struct client_options *o = d->o;
+    if (o->n_inputs == 0) {
+        return fail_with(d->f, X_USAGE, "as in: pelton decode -i clip.mp4 -o out.y4m",
+                         "no input: -i is missing");
+    }
+    if (!o->write.path && !o->write.format && !o->write.verify && !o->write.side_data)
+        return fail_with(d->f, X_USAGE, "-o FILE, or -f framemd5 -, or -f null -", "no output");
+    if (!o->write.path) {
+        o->write.path = "-";
+        o->write.format = o->write.format ? o->write.format : "null";
+    }
+    if (o->write.pix_fmt) {
+        d->wanted = av_get_pix_fmt(o->write.pix_fmt);
+        if (d->wanted == AV_PIX_FMT_NONE) {
+            return fail_with(d->f, X_USAGE, "ffmpeg -pix_fmts lists the names",
+                             "--pix-fmt %s: no such pixel format", o->write.pix_fmt);
+        }
+    }
+    int rc = output_format_choose(o->write.format, o->write.path, &d->format, d->f);
+    return rc ? rc : decode_check_outputs(d);
+}
+
+static bool path_is_file(const struct stat *file, const char *path)
+{
+    struct stat other;
+    return stat(path, &other) == 0 && S_ISREG(other.st_mode) && file->st_dev == other.st_dev &&
+           file->st_ino == other.st_ino;
+}
+
+/* Refuses an output that is an input: it would be emptied before it is read. */
+static int decode_protect_inputs(const struct decode *d)
+{
+    const char *outputs[OUTPUTS];
+    struct stat input, reference;
+    bool is_open = d->source.fd >= 0 && fstat(d->source.fd, &input) == 0,
+         verifies = d->o->write.verify && stat(d->o->write.verify, &reference) == 0;
+    decode_list_outputs(d, outputs);
+    for (unsigned i = 0; i < OUTPUTS; i++) {
+        const char *path = outputs[i];
+        if (path && ((is_open && path_is_file(&input, path)) ||
+                     (verifies && path_is_file(&reference, path)))) {
+            return fail_with(d->f, X_USAGE, "give the output another name",
+                             "%s: is an input, and would be overwritten", path);
+        }
+        for (unsigned k = 0; path && strcmp(path, "-") != 0 && k < i; k++) {
+            if (outputs[k] && strcmp(path, outputs[k]) == 0) {
+                return fail_with(d->f, X_USAGE, "give each output a name of its own",
+                                 "%s: two outputs", path);
+            }
+        }
+    }
+    return 0;
+}
+
+int decode_open_files(struct decode *d)
+{
+    const struct client_options *o = d->o;
+    int rc = input_open(o->inputs[0], &d->source, d->f);
+    rc = rc ? rc : decode_protect_inputs(d);
+    if (rc == 0 && o->write.verify)
+        rc = verify_open(o->write.verify, &d->verify, d->f);
+    if (rc == 0 && o->write.side_data)
+        rc = side_file_open(o->write.side_data, o->write.overwrite, &d->side, d->f);
+    return rc;
+}
+
+/* While our output waits, a question and its answer keep the connection alive. */
+static void decode_keep_alive(void *ctx)
+{
+    struct decode *d = ctx;
+    struct pelton_stats unused;
+    if (d->stream)
+        pelton_stats(d->stream, DECODE_SLICE_MS, &unused);
+}
+
+int decode_open_outputs(struct decode *d)
+{
+    struct output_params params = {.format = d->format,
+                                   .path = d->o->write.path,
+                                   .overwrite = d->o->write.overwrite,
+                                   .single = d->o->read.max_frames == 1,
+                                   .idle = decode_keep_alive,
+                                   .idle_ctx = d};
+    int rc = output_open(&params, &d->out, d->f);
+    if (rc || !d->o->write.second_view)
+        return rc;
+    params.path = d->o->write.second_view;
+    return output_open(&params, &d->second, d->f);
+}
+
+int decode_open_stream(struct decode *d)
+{
+    struct pelton_open_params params;
+    /* otherwise opening gives the reason */
+    bool known = pelton_device(d->conn, &d->device) == 0 && d->device.name[0];
+    input_params(d->o, &d->source, &params);
+    params.pix_fmt = d->wanted != AV_PIX_FMT_NONE ? av_get_pix_fmt_name(d->wanted) : NULL;
+    params.any_pix_fmt = true; /* the client converts to other formats */
+    params.fields = d->o->read.fields;
+    params.views = d->o->write.second_view ? PELTON_VIEWS_BOTH : PELTON_VIEW_BASE;
+    params.side_data = d->side ? PELTON_SIDE_ALL : PELTON_SIDE_NONE;
+    params.devices = known ? d->device.devices : 1;
+    if (d->format->synced)
+        params.max_frames = 0; /* sync_frame may leave frames out */
+    if (params.duration_us >= 0)
+        params.duration_us += DURATION_MARGIN_US;
+    int rc = input_subscribe(d->o, d->conn, &params, d->source.name, &d->info, &d->stream, d->f);
+    if (rc)
+        return rc;
+    if (known)
+        announce_device(&d->device);
+    sync_init(&d->sync, &d->info, d->o->read.start_us);
+    d->second_sync = d->sync;
+    ui_log(LOG_VERBOSE, "%s: %s, %s %s, %s, %ux%u", d->source.name, d->info.container,
+           d->info.codec, d->info.profile, d->info.pix_fmt, d->info.width, d->info.height);
+    return 0;
+}
+
+/* What the progress is measured against. */
+void decode_set_goal(struct decode *d)
+{
+    const struct client_options *o = d->o;
+    struct pelton_rational rate = sync_frame_rate(&d->info);
+    double duration = d->info.duration_us > 0 ? (double)d->info.duration_us * 1e-6 : 0;
+    if (o->read.start_us > 0 && duration > 0) {
+        duration -= (double)o->read.start_us * 1e-6;
+        duration = duration > 0 ? duration : 0;
+    }
+    if (o->read.duration_us >= 0 &&
+        (duration <= 0 || (double)o->read.duration_us * 1e-6 < duration))
+        duration = (double)o->read.duration_us * 1e-6;
+    double frames = d->info.frames > 0 && o->read.start_us < 0 && o->read.duration_us < 0
+                        ? (double)d->info.frames
+                        : duration * rate.num / rate.den;
+    if (o->read.max_frames > 0 && (frames <= 0 || (double)o->read.max_frames < frames))
+        frames = (double)o->read.max_frames;
+    d->progress.total_frames = frames;
+    d->progress.total_s = duration;
+}
