@@ -6,7 +6,7 @@
 #ifndef PELTON_ASK_H
 #define PELTON_ASK_H
 
-#include "daemon/broker/broker_stream.h"
+#include "daemon/broker/stream_state.h"
 
 /* Answers at once where the worker does not have the stream. */
 void ask_stats(struct broker_stream *s, uint32_t client_request);

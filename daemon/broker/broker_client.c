@@ -12,7 +12,7 @@
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/requests.h"
-#include "daemon/clock.h"
+#include "daemon/monotonic.h"
 #include "daemon/log.h"
 
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "daemon/broker/broker_step.h"
 
 #include "daemon/broker/ask.h"
+#include "daemon/broker/broker_stream.h"
 #include "daemon/broker/client.h"
 #include "daemon/broker/reconnect.h"
 #include "daemon/broker/stream_messages.h"

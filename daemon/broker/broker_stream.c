@@ -11,6 +11,7 @@
 #include "daemon/broker/worker_link.h"
 #include "daemon/log.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +50,21 @@ struct broker_stream *stream_create(struct client *c, const struct frame *f, Pro
     return s;
 }
 
+/* The states that may follow each state. */
+static const uint8_t may_follow[] = {
+    [STREAM_QUEUED] =
+        1 << STREAM_QUEUED | 1 << STREAM_OPEN | 1 << STREAM_ENDED | 1 << STREAM_CLOSED,
+    [STREAM_WAITING] = 1 << STREAM_QUEUED | 1 << STREAM_ENDED | 1 << STREAM_CLOSED,
+    [STREAM_OPEN] = 1 << STREAM_QUEUED | 1 << STREAM_OVER | 1 << STREAM_ENDED | 1 << STREAM_CLOSED,
+    [STREAM_OVER] =
+        1 << STREAM_QUEUED | 1 << STREAM_WAITING | 1 << STREAM_ENDED | 1 << STREAM_CLOSED,
+    [STREAM_ENDED] = 1 << STREAM_CLOSED,
+    [STREAM_CLOSED] = 0,
+};
+
 void stream_enter(struct broker_stream *s, enum stream_state state)
 {
+    assert(may_follow[s->state] & 1 << state);
     if (s->state == STREAM_OPEN)
         id_table_remove(&s->broker->streams_by_wid, s->wid);
     if (state == STREAM_OPEN)

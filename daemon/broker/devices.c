@@ -12,7 +12,7 @@
 #include "daemon/broker/devices.h"
 
 #include "camera/camera_params.h"
-#include "daemon/broker/broker_stream.h"
+#include "daemon/broker/stream_state.h"
 #include "daemon/broker/worker_link.h"
 
 #include <stdio.h>

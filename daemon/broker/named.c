@@ -11,7 +11,7 @@
 #include "daemon/broker/named.h"
 
 #include "daemon/broker/client_link.h"
-#include "daemon/clock.h"
+#include "daemon/monotonic.h"
 #include "daemon/config_source.h"
 
 #include <stdlib.h>

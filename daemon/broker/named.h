@@ -5,7 +5,7 @@
 #ifndef PELTON_NAMED_H
 #define PELTON_NAMED_H
 
-#include "daemon/broker/broker_stream.h"
+#include "daemon/broker/stream_state.h"
 
 struct configured_source;
 

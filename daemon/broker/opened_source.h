@@ -5,7 +5,7 @@
 #ifndef PELTON_OPENED_SOURCE_H
 #define PELTON_OPENED_SOURCE_H
 
-#include "daemon/broker/broker_stream.h"
+#include "daemon/broker/stream_state.h"
 
 /* Whether this client may open that; the stream keeps what is needed to open it again. 0, or a
  * code with the failure filled. */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct broker_pool *broker_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch,
+struct reader_pool *reader_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch,
                                        int memfd)
 {
-    struct broker_pool *p = NULL;
+    struct reader_pool *p = NULL;
     uint32_t slots = memfd >= 0 ? m->slots : 0;
     if (slots <= POOL_MAX_SLOTS)
         p = calloc(1, sizeof(*p) + slots * sizeof(p->slots[0]));
@@ -27,7 +27,7 @@ struct broker_pool *broker_pool_create(const Pelton__FormatChanged *m, uint32_t 
     return p;
 }
 
-void broker_pool_free(struct broker_pool *p)
+void reader_pool_free(struct reader_pool *p)
 {
     if (p) {
         if (p->memfd >= 0)
@@ -36,21 +36,21 @@ void broker_pool_free(struct broker_pool *p)
     }
 }
 
-bool broker_pool_take(struct broker_pool *p, uint32_t slot, uint32_t generation)
+bool reader_pool_take(struct reader_pool *p, uint32_t slot, uint32_t generation)
 {
     if (slot >= p->n_slots || p->slots[slot].state != SLOT_FREE)
         return false;
-    p->slots[slot] = (struct pool_slot){.state = SLOT_PENDING, .generation = generation};
+    p->slots[slot] = (struct reader_slot){.state = SLOT_PENDING, .generation = generation};
     p->held++;
     return true;
 }
 
-void broker_pool_send(struct broker_pool *p, uint32_t slot)
+void reader_pool_send(struct reader_pool *p, uint32_t slot)
 {
     p->slots[slot].state = SLOT_CLIENT;
 }
 
-bool broker_pool_release(struct broker_pool *p, uint32_t slot, uint32_t generation,
+bool reader_pool_release(struct reader_pool *p, uint32_t slot, uint32_t generation,
                          enum slot_state from)
 {
     if (slot >= p->n_slots || p->slots[slot].state != from ||

@@ -6,39 +6,39 @@
  *
  * A slot is FREE (the worker's) -> PENDING (announced, not yet sent) -> CLIENT -> FREE.
  */
-#ifndef PELTON_BROKER_POOL_H
-#define PELTON_BROKER_POOL_H
+#ifndef PELTON_READER_POOL_H
+#define PELTON_READER_POOL_H
 
 #include "proto/wire.h"
 
 enum slot_state { SLOT_FREE, SLOT_PENDING, SLOT_CLIENT };
 
-struct pool_slot {
+struct reader_slot {
     uint8_t state; /* enum slot_state */
     uint32_t generation;
 };
 
-struct broker_pool {
-    struct broker_pool *next;   /* older */
+struct reader_pool {
+    struct reader_pool *next;   /* older */
     uint32_t epoch;             /* as the client knows it */
     uint32_t wid, worker_epoch; /* as the worker that made it knows it */
     int memfd;                  /* -1: no memory, no slots */
     uint32_t n_slots, held;     /* held: not FREE */
-    struct pool_slot slots[];
+    struct reader_slot slots[];
 };
 
 enum { POOL_MAX_SLOTS = 65536 };
 
 /* memfd becomes the pool's; NULL: out of memory or a number out of range, and memfd is closed. */
-struct broker_pool *broker_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch,
+struct reader_pool *reader_pool_create(const Pelton__FormatChanged *m, uint32_t wid, uint32_t epoch,
                                        int memfd);
-void broker_pool_free(struct broker_pool *p); /* NULL allowed */
+void reader_pool_free(struct reader_pool *p); /* NULL allowed */
 /* FREE -> PENDING; false where the slot does not exist or is not free. */
-bool broker_pool_take(struct broker_pool *p, uint32_t slot, uint32_t generation);
+bool reader_pool_take(struct reader_pool *p, uint32_t slot, uint32_t generation);
 /* PENDING -> CLIENT */
-void broker_pool_send(struct broker_pool *p, uint32_t slot);
+void reader_pool_send(struct reader_pool *p, uint32_t slot);
 /* from -> FREE; false where the slot is not in that state with that generation. */
-bool broker_pool_release(struct broker_pool *p, uint32_t slot, uint32_t generation,
+bool reader_pool_release(struct reader_pool *p, uint32_t slot, uint32_t generation,
                          enum slot_state from);
 
 #endif

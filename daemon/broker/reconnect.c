@@ -12,14 +12,13 @@
  */
 #include "daemon/broker/reconnect.h"
 
+#include "daemon/broker/broker_stream.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/stream_delivery.h"
 #include "daemon/broker/stream_messages.h"
 #include "daemon/log.h"
 
 #include <string.h>
-
-enum { HEALTHY_MS = 10000 };
 
 /* Whether a source that could not be opened the first time may be there later. */
 static bool can_pass(int code)
@@ -43,7 +42,7 @@ static void stream_wait(struct broker_stream *s, uint64_t now_ms)
 {
     struct stream_retry *r = &s->retry;
     const char *cause = s->end.code ? s->end.cause : "the source has ended", *name = stream_name(s);
-    if (now_ms - r->opened_ms >= HEALTHY_MS)
+    if (now_ms - r->opened_ms >= BACKOFF_HEALTHY_MS)
         backoff_reset(&r->backoff);
     /* differs from stream to stream and from time to time */
     uint64_t wait = backoff_next(&r->backoff, uv_hrtime() ^ (uint64_t)(uintptr_t)s);

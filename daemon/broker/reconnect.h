@@ -5,7 +5,7 @@
 #ifndef PELTON_RECONNECT_H
 #define PELTON_RECONNECT_H
 
-#include "daemon/broker/broker_stream.h"
+#include "daemon/broker/stream_state.h"
 
 /* Streams whose session is over are ended, or wait to be opened again. */
 void reconnect_over(struct broker *b, uint64_t now_ms);

@@ -6,6 +6,7 @@
 #include "daemon/broker/requests.h"
 
 #include "daemon/broker/ask.h"
+#include "daemon/broker/broker_stream.h"
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/opened_source.h"

@@ -58,7 +58,7 @@ static void status_describe(const struct broker_stream *s, struct status_entry *
     m->height = s->delivery.height;
     m->frames = s->delivery.sent;
     m->waiting = s->delivery.n_pending;
-    for (const struct broker_pool *p = s->delivery.pools; p; p = p->next)
+    for (const struct reader_pool *p = s->delivery.pools; p; p = p->next)
         m->held += p->held;
     m->slots = s->delivery.pools ? s->delivery.pools->n_slots : 0;
     m->dropped_source = s->delivery.dropped_base[0] + s->delivery.dropped_last[0];

@@ -14,7 +14,7 @@
 #include "daemon/broker/client_link.h"
 #include "daemon/broker/reader_pool.h"
 #include "daemon/broker/worker_link.h"
-#include "daemon/clock.h"
+#include "daemon/monotonic.h"
 #include "daemon/log.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ enum {
 
 struct pending_frame {
     struct pending_frame *next;
-    struct broker_pool *pool;
+    struct reader_pool *pool;
     Pelton__FrameReady msg;
     Pelton__Camera camera; /* where msg has one */
     int64_t trace[PELTON_TRACE_POINTS];
@@ -51,8 +51,8 @@ void delivery_free(struct stream_delivery *d)
         d->head = next;
     }
     while (d->pools) {
-        struct broker_pool *older = d->pools->next;
-        broker_pool_free(d->pools);
+        struct reader_pool *older = d->pools->next;
+        reader_pool_free(d->pools);
         d->pools = older;
     }
 }
@@ -75,22 +75,22 @@ bool delivery_stands_still(const struct stream_delivery *d)
 /* Frees older pools of which nobody holds a slot. */
 static void pools_trim(struct stream_delivery *d)
 {
-    for (struct broker_pool **link = d->pools ? &d->pools->next : &d->pools; *link;) {
-        struct broker_pool *p = *link;
+    for (struct reader_pool **link = d->pools ? &d->pools->next : &d->pools; *link;) {
+        struct reader_pool *p = *link;
         if (p->held > 0) {
             link = &p->next;
             continue;
         }
         *link = p->next;
-        broker_pool_free(p);
+        reader_pool_free(p);
     }
 }
 
 /* Frees a slot. The worker is told if it is the one that wrote it. */
-static bool slot_release(struct broker_stream *s, struct broker_pool *p, uint32_t slot,
+static bool slot_release(struct broker_stream *s, struct reader_pool *p, uint32_t slot,
                          uint32_t generation, enum slot_state from)
 {
-    if (!broker_pool_release(p, slot, generation, from))
+    if (!reader_pool_release(p, slot, generation, from))
         return false;
     if (s->state == STREAM_OPEN && p->wid == s->wid) {
         Pelton__Release m = PELTON__RELEASE__INIT;
@@ -104,7 +104,7 @@ static bool slot_release(struct broker_stream *s, struct broker_pool *p, uint32_
 
 void delivery_release(struct broker_stream *s, const Pelton__Release *m)
 {
-    struct broker_pool *p = s->delivery.pools;
+    struct reader_pool *p = s->delivery.pools;
     while (p && p->epoch != m->epoch)
         p = p->next;
     if (p && slot_release(s, p, m->slot, m->generation, SLOT_CLIENT))
@@ -135,7 +135,7 @@ uint32_t delivery_pool_depth(const struct broker_stream *s)
 
 /* Whether the oldest waiting frame has to go: there are more than wanted, or the worker would have
  * to drop a newer one. */
-static bool must_drop(const struct broker_stream *s, const struct broker_pool *p)
+static bool must_drop(const struct broker_stream *s, const struct reader_pool *p)
 {
     const struct stream_delivery *d = &s->delivery;
     uint32_t room = p->n_slots - p->held;
@@ -158,7 +158,7 @@ static void drop_oldest(struct broker_stream *s)
 static void pending_send(struct broker_stream *s, struct pending_frame *f)
 {
     struct stream_delivery *d = &s->delivery;
-    broker_pool_send(f->pool, f->msg.slot);
+    reader_pool_send(f->pool, f->msg.slot);
     f->msg.dropped_client = d->dropped_client;
     d->sent++;
     d->age_ns = monotonic_ns() - f->msg.received_ns;
@@ -194,7 +194,7 @@ void delivery_credit(struct broker_stream *s, uint32_t count)
 bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memfd)
 {
     struct stream_delivery *d = &s->delivery;
-    struct broker_pool *p = broker_pool_create(m, s->wid, d->last_epoch + 1, memfd);
+    struct reader_pool *p = reader_pool_create(m, s->wid, d->last_epoch + 1, memfd);
     if (!p)
         return false;
     /* the next worker may begin at a picture of another size */
@@ -217,16 +217,16 @@ bool delivery_format(struct broker_stream *s, Pelton__FormatChanged *m, int memf
     return true;
 }
 
-static struct broker_pool *pool_of_worker(struct broker_stream *s, uint32_t worker_epoch)
+static struct reader_pool *pool_of_worker(struct broker_stream *s, uint32_t worker_epoch)
 {
-    for (struct broker_pool *p = s->delivery.pools; p; p = p->next)
+    for (struct reader_pool *p = s->delivery.pools; p; p = p->next)
         if (p->wid == s->wid && p->worker_epoch == worker_epoch)
             return p;
     return NULL;
 }
 
 /* A copy that outlives the message. NULL: out of memory. */
-static struct pending_frame *pending_create(struct broker_pool *p, const Pelton__FrameReady *m)
+static struct pending_frame *pending_create(struct reader_pool *p, const Pelton__FrameReady *m)
 {
     struct pending_frame *f = calloc(1, sizeof(*f) + m->side_data.len);
     if (!f)
@@ -252,7 +252,7 @@ static struct pending_frame *pending_create(struct broker_pool *p, const Pelton_
     return f;
 }
 
-static bool pending_push(struct stream_delivery *d, struct broker_pool *p,
+static bool pending_push(struct stream_delivery *d, struct reader_pool *p,
                          const Pelton__FrameReady *m)
 {
     struct pending_frame *f = pending_create(p, m);
@@ -297,8 +297,8 @@ bool delivery_frame(struct broker_stream *s, const Pelton__FrameReady *from_work
     struct stream_delivery *d = &s->delivery;
     Pelton__FrameReady shifted = *from_worker, *m = &shifted;
     shifted.sequence += d->sequence_base;
-    struct broker_pool *p = pool_of_worker(s, m->epoch);
-    if (!p || !broker_pool_take(p, m->slot, m->generation)) {
+    struct reader_pool *p = pool_of_worker(s, m->epoch);
+    if (!p || !reader_pool_take(p, m->slot, m->generation)) {
         log_line(LOG_LEVEL_ERROR, "%s: a frame in a slot that is not free", stream_name(s));
         return false;
     }

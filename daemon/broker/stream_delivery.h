@@ -5,7 +5,7 @@
 #ifndef PELTON_STREAM_DELIVERY_H
 #define PELTON_STREAM_DELIVERY_H
 
-#include "daemon/broker/broker_stream.h"
+#include "daemon/broker/stream_state.h"
 
 void delivery_init(struct stream_delivery *d, bool lossless);
 void delivery_free(struct stream_delivery *d);

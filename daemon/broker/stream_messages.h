@@ -5,7 +5,7 @@
 #ifndef PELTON_STREAM_MESSAGES_H
 #define PELTON_STREAM_MESSAGES_H
 
-#include "daemon/broker/broker_stream.h"
+#include "daemon/broker/stream_state.h"
 
 /* Answers Open or Probe; of a source that was opened again it says RUNNING. */
 void stream_send_info(struct broker_stream *s, const Pelton__Info *info);

@@ -11,6 +11,7 @@
 #include "daemon/broker/worker_handover.h"
 
 #include "daemon/broker/ask.h"
+#include "daemon/broker/broker_stream.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/opened_source.h"
 #include "daemon/broker/stream_delivery.h"

@@ -16,6 +16,7 @@
 #include "daemon/broker/worker_recovery.h"
 
 #include "daemon/broker/ask.h"
+#include "daemon/broker/broker_stream.h"
 #include "daemon/broker/devices.h"
 #include "daemon/broker/named.h"
 #include "daemon/broker/stream_delivery.h"

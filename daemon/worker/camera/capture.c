@@ -288,9 +288,9 @@ static void tell(struct camera *c, enum camera_state state, const char *cause)
 }
 
 /* A device that is plugged in ends it. With the lock, which it drops meanwhile. */
-static void back_off(struct camera *c, int code, int64_t *wait_ns)
+static void back_off(struct camera *c, int code, struct backoff *wait)
 {
-    int64_t until = watch_backoff(wait_ns);
+    int64_t until = watch_backoff(wait);
     while (!c->stop && c->params.kind != CAMERA_V4L2 && now_ns() < until)
         uv_cond_timedwait(&c->room, &c->host->lock,
                           (uint64_t)(until - now_ns() > 0 ? until - now_ns() : 1));
@@ -300,12 +300,12 @@ static void back_off(struct camera *c, int code, int64_t *wait_ns)
     bool plugged = watch_wait(c->params.path, code == PELTON_ERR_NOT_FOUND, c->stop_fd, until);
     uv_mutex_lock(&c->host->lock);
     if (plugged)
-        *wait_ns = 0;
+        backoff_reset(wait);
 }
 
 static void live(struct camera *c)
 {
-    int64_t wait_ns = 0;
+    struct backoff wait = {0};
     while (!c->stop) {
         struct pelton_failure failure = {0};
         int rc = open_source(c, &failure);
@@ -319,12 +319,12 @@ static void live(struct camera *c)
             int64_t since = now_ns();
             rc = stream(c, &failure);
             if (now_ns() - since > WATCH_HEALTHY_NS)
-                wait_ns = 0;
+                backoff_reset(&wait);
         }
         if (rc == SOURCE_END)
             return;
         tell(c, CAMERA_BACKOFF, failure.cause);
-        back_off(c, rc, &wait_ns);
+        back_off(c, rc, &wait);
     }
 }
 

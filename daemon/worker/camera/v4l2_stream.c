@@ -287,7 +287,8 @@ static int open_device(struct hub *h, struct pelton_failure *failure)
 static void *device_thread(void *ctx)
 {
     struct hub *h = ctx;
-    int64_t wait_ns = 0, asked_ns = 0;
+    struct backoff wait = {0};
+    int64_t asked_ns = 0;
     struct pelton_failure failure = {0};
     pthread_setname_np(pthread_self(), "pelton-h264");
     while (!stopped(h)) {
@@ -302,13 +303,14 @@ static void *device_thread(void *ctx)
                 rc = take_unit(h, &failure);
             }
             v4l2_device_close(&h->device);
-            wait_ns = now_ns() - since > WATCH_HEALTHY_NS ? 0 : wait_ns;
+            if (now_ns() - since > WATCH_HEALTHY_NS)
+                backoff_reset(&wait);
         }
         if (rc < 0) {
             tell(h, false, failure.cause);
             if (watch_wait(h->params.path, rc == PELTON_ERR_NOT_FOUND, h->stop_fd,
-                           watch_backoff(&wait_ns)))
-                wait_ns = 0;
+                           watch_backoff(&wait)))
+                backoff_reset(&wait);
         }
     }
     pthread_mutex_lock(&h->all->lock);

@@ -16,17 +16,13 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define EVENTS        (IN_CREATE | IN_ATTRIB | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF)
-#define CALM_NS       (NS_PER_S / 20)
-#define FIRST_WAIT_NS (NS_PER_S / 2)
-#define LAST_WAIT_NS  (30 * NS_PER_S)
+#define EVENTS  (IN_CREATE | IN_ATTRIB | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF)
+#define CALM_NS (NS_PER_S / 20)
 
-int64_t watch_backoff(int64_t *wait_ns)
+int64_t watch_backoff(struct backoff *b)
 {
-    int64_t wait = *wait_ns ? *wait_ns : FIRST_WAIT_NS, now = now_ns();
-    *wait_ns = wait * 2 > LAST_WAIT_NS ? LAST_WAIT_NS : wait * 2;
-    return now + wait / 2 +
-           (int64_t)((uint64_t)now / 1000 * 2654435761u % (uint64_t)(wait / 2 + 1));
+    int64_t now = now_ns();
+    return now + (int64_t)backoff_next(b, (uint64_t)now) * 1000000;
 }
 
 /* What the path leads to: a link's target, which need not be there; else the path itself. */

@@ -6,6 +6,8 @@
 #ifndef PELTON_CAMERA_WATCH_H
 #define PELTON_CAMERA_WATCH_H
 
+#include "daemon/backoff.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,10 +16,8 @@
  * Blocks; without inotify it only sleeps. */
 bool watch_wait(const char *path, bool absent, int wake_fd, int64_t until_ns);
 
-/* The time of the next try: 0.5 s, 1 s, ... 30 s from now, shortened at random by up to a half.
- * *wait_ns 0: the first; it is moved on. */
-int64_t watch_backoff(int64_t *wait_ns);
-/* after so long without a failure the next wait is short again */
-#define WATCH_HEALTHY_NS 10000000000
+/* The time of the next try (CLOCK_MONOTONIC, ns). */
+int64_t watch_backoff(struct backoff *b);
+#define WATCH_HEALTHY_NS (BACKOFF_HEALTHY_MS * 1000000ll)
 
 #endif

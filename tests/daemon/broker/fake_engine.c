@@ -222,7 +222,7 @@ static void pool_make(struct session *s)
         close(f.memfd);
 }
 
-static int pool_slot(const struct session *s)
+static int reader_slot(const struct session *s)
 {
     for (int i = 0; i < s->script.slots; i++)
         if (s->held[i] == 0)
@@ -360,7 +360,7 @@ static bool produce(struct session *s)
         pool_make(s);
     }
     if (wanted && s->transport == PELTON_SHM) {
-        int slot = pool_slot(s);
+        int slot = reader_slot(s);
         if (slot < 0)
             return false;
         announce(s, (uint32_t)slot);

@@ -355,22 +355,22 @@ static void pool_slots(void)
 {
     Pelton__FormatChanged m = PELTON__FORMAT_CHANGED__INIT;
     m.slots = 2;
-    CHECK(broker_pool_create(&(Pelton__FormatChanged){.slots = POOL_MAX_SLOTS + 1}, 1, 1,
+    CHECK(reader_pool_create(&(Pelton__FormatChanged){.slots = POOL_MAX_SLOTS + 1}, 1, 1,
                              open("/dev/null", O_RDONLY)) == NULL);
-    struct broker_pool *p = broker_pool_create(&m, 5, 1, open("/dev/null", O_RDONLY));
+    struct reader_pool *p = reader_pool_create(&m, 5, 1, open("/dev/null", O_RDONLY));
     CHECK(p && p->n_slots == 2 && p->wid == 5);
-    CHECK(!broker_pool_take(p, 2, 1));
-    CHECK(broker_pool_take(p, 1, 9));
-    CHECK(!broker_pool_take(p, 1, 10));
-    CHECK(!broker_pool_release(p, 1, 9, SLOT_CLIENT)); /* not sent yet */
-    broker_pool_send(p, 1);
-    CHECK(!broker_pool_release(p, 1, 8, SLOT_CLIENT));
-    CHECK(!broker_pool_release(p, 7, 9, SLOT_CLIENT));
+    CHECK(!reader_pool_take(p, 2, 1));
+    CHECK(reader_pool_take(p, 1, 9));
+    CHECK(!reader_pool_take(p, 1, 10));
+    CHECK(!reader_pool_release(p, 1, 9, SLOT_CLIENT)); /* not sent yet */
+    reader_pool_send(p, 1);
+    CHECK(!reader_pool_release(p, 1, 8, SLOT_CLIENT));
+    CHECK(!reader_pool_release(p, 7, 9, SLOT_CLIENT));
     CHECK_INT(p->held, 1);
-    CHECK(broker_pool_release(p, 1, 9, SLOT_CLIENT));
-    CHECK(!broker_pool_release(p, 1, 9, SLOT_CLIENT));
+    CHECK(reader_pool_release(p, 1, 9, SLOT_CLIENT));
+    CHECK(!reader_pool_release(p, 1, 9, SLOT_CLIENT));
     CHECK_INT(p->held, 0);
-    broker_pool_free(p);
+    reader_pool_free(p);
 }
 
 static void restarts_in_a_window(void)

@@ -12,8 +12,6 @@
 
 #include <cmocka.h>
 
-enum { HEALTHY_MS = 10000 };
-
 static struct broker_world w;
 
 static int setup(void **state)
@@ -86,7 +84,7 @@ static void waits_are_short_after_health(void **state)
     world_step(&w);
     assert_in_range(s->retry.retry_ms, w.now_ms + BACKOFF_LAST_MS / 2, w.now_ms + BACKOFF_LAST_MS);
     world_later(&w, BACKOFF_LAST_MS);
-    world_later(&w, HEALTHY_MS);
+    world_later(&w, BACKOFF_HEALTHY_MS);
     world_eos(s, PELTON_ERR_REFUSED);
     world_step(&w);
     assert_in_range(s->retry.retry_ms, w.now_ms, w.now_ms + BACKOFF_FIRST_MS);

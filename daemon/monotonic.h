@@ -2,8 +2,8 @@
  *
  * The clock of all time stamps: CLOCK_MONOTONIC, in nanoseconds.
  */
-#ifndef PELTON_DAEMON_CLOCK_H
-#define PELTON_DAEMON_CLOCK_H
+#ifndef PELTON_MONOTONIC_H
+#define PELTON_MONOTONIC_H
 
 #include <stdint.h>
 #include <time.h>
