@@ -17,8 +17,8 @@
  * - From the third row on, everything is right.
  *
  * So a workgroup starts two rows above its first row. For each macroblock it writes columns and
- * rows from -4 on, without the last four. Later edges do not change these samples. At the picture's
- * right and bottom edge it also writes the rest.
+ * rows from -4 on, without the last four. Later edges change nothing of the written part. At the
+ * picture's right and bottom edge it also writes the rest.
  */
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * isp_develop with an edge-directed demosaic. The differences green - red and green - blue vary
- * little along an edge. They are estimated along rows and along columns (J. F. Hamilton and J. E.
+ * little across edges. They are estimated along rows and along columns (J. F. Hamilton and J. E.
  * Adams, US patent 5,629,734, 1997), then mixed. The weight of an estimate is the inverse square of
  * the sum of its gradients over 5 x 5 pixels. This follows I. Pekkucuksen and Y. Altunbasak,
  * "Gradient based threshold free color filter array interpolation", ICIP 2010, with one weight for
