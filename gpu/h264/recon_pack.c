@@ -131,7 +131,7 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
         shape.has_mbaff |= view->head.mbaff;
         shape.has_switching |= has_switching_slices(view);
     }
-    shape.any_format |= shape.has_switching;
+    shape.generic_format |= shape.has_switching;
     shape.pictures = c.pictures;
     shape.mb_total = (uint32_t)c.mbs;
     shape.coeff_block_total = (uint32_t)c.coeff_blocks;

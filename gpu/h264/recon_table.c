@@ -58,7 +58,8 @@ static uint64_t residual_size(const struct recon_shape *worst)
 
 static uint64_t strengths_size(const struct recon_shape *worst)
 {
-    return (uint64_t)worst->mb_total * ANY_WORDS * 4; /* SP and SI slices may come in any store */
+    return (uint64_t)worst->mb_total * GENERIC_WORDS *
+           4; /* SP and SI slices may come in any store */
 }
 
 static uint64_t progress_size(const struct recon_shape *worst)
@@ -156,45 +157,45 @@ static bool any_inter(const struct recon_shape *shape)
 
 static bool intra_by_diagonals(const struct recon_shape *shape)
 {
-    return shape->has_intra && shape->wavefront != 2 && !shape->any_format;
+    return shape->has_intra && shape->wavefront != 2 && !shape->generic_format;
 }
 
 static bool intra_in_roles(const struct recon_shape *shape)
 {
     return shape->has_intra && shape->wavefront == 2 && shape->whole_warps && !shape->software &&
-           !shape->any_format;
+           !shape->generic_format;
 }
 
 static bool intra_persistent(const struct recon_shape *shape)
 {
     return shape->has_intra && shape->wavefront == 2 && !shape->whole_warps && !shape->software &&
-           !shape->any_format;
+           !shape->generic_format;
 }
 
 static bool intra_patient(const struct recon_shape *shape)
 {
-    return shape->has_intra && shape->wavefront == 2 && shape->software && !shape->any_format;
+    return shape->has_intra && shape->wavefront == 2 && shape->software && !shape->generic_format;
 }
 
 static bool plain_deblock(const struct recon_shape *shape)
 {
-    return shape->has_deblock && !shape->any_format;
+    return shape->has_deblock && !shape->generic_format;
 }
 
 /* Frames of any format: by diagonals, persistent, persistent on a software device. */
 static bool by_diagonals(const struct recon_shape *shape)
 {
-    return shape->any_format && shape->wavefront != 2;
+    return shape->generic_format && shape->wavefront != 2;
 }
 
 static bool persistent(const struct recon_shape *shape)
 {
-    return shape->any_format && shape->wavefront == 2 && !shape->software;
+    return shape->generic_format && shape->wavefront == 2 && !shape->software;
 }
 
 static bool patient(const struct recon_shape *shape)
 {
-    return shape->any_format && shape->wavefront == 2 && shape->software;
+    return shape->generic_format && shape->wavefront == 2 && shape->software;
 }
 
 #define BOTH_CONDITIONS(name, has, how)                                                            \
@@ -221,7 +222,7 @@ static bool switching_inter(const struct recon_shape *shape)
 
 static bool generic_deblock(const struct recon_shape *shape)
 {
-    return shape->has_deblock && shape->any_format;
+    return shape->has_deblock && shape->generic_format;
 }
 
 /* In MBAFF frames edges depend on more than columns allow for; a batch with one takes the
@@ -295,7 +296,7 @@ static bool no_deblock(const struct recon_shape *shape)
     }
 
 /* The wavefronts of any format. switching: there are SP or SI slices. */
-#define ANY_INTRA_DIAGONALS(label, switching, condition)                                           \
+#define GENERIC_INTRA_DIAGONALS(label, switching, condition)                                       \
     {                                                                                              \
         .name = label, .stage = RECON_INTRA, SHADERS(generic_intra_diagonal),                      \
         CONSTANTS(0, switching), .steps = diagonal_steps, .groups = diagonal_groups,               \
@@ -303,7 +304,7 @@ static bool no_deblock(const struct recon_shape *shape)
         .writes = WORK_IMAGES, .wanted = condition                                                 \
     }
 
-#define ANY_INTRA_PASS(label, patient, switching, condition)                                       \
+#define GENERIC_INTRA_PASS(label, patient, switching, condition)                                   \
     {                                                                                              \
         .name = label, .stage = RECON_INTRA, SHADERS(generic_intra_persistent),                    \
         CONSTANTS(patient, switching), .groups = row_groups,                                       \
@@ -319,7 +320,7 @@ static bool no_deblock(const struct recon_shape *shape)
         .writes = FRAME_IMAGES, .wanted = condition                                                \
     }
 
-#define ANY_DEBLOCK_PASS(label, patient, condition)                                                \
+#define GENERIC_DEBLOCK_PASS(label, patient, condition)                                            \
     {                                                                                              \
         .name = label, .stage = RECON_DEBLOCK, SHADERS(generic_deblock_persistent),                \
         CONSTANTS(patient), .groups = row_groups,                                                  \
@@ -391,12 +392,12 @@ const struct recon_pass recon_passes[] = {
     INTRA_PASS("intra: persistent, in roles", 0, 0, intra_in_roles),
     INTRA_PASS("intra: persistent", 0, 1, intra_persistent),
     INTRA_PASS("intra: persistent, software", 1, 1, intra_patient),
-    ANY_INTRA_DIAGONALS("intra, any format: diagonals", 0, generic_intra_by_diagonals),
-    ANY_INTRA_PASS("intra, any format: persistent", 0, 0, generic_intra_persistent),
-    ANY_INTRA_PASS("intra, any format: persistent, software", 1, 0, generic_intra_patient),
-    ANY_INTRA_DIAGONALS("intra, SI: diagonals", 1, si_intra_by_diagonals),
-    ANY_INTRA_PASS("intra, SI: persistent", 0, 1, si_intra_persistent),
-    ANY_INTRA_PASS("intra, SI: persistent, software", 1, 1, si_intra_patient),
+    GENERIC_INTRA_DIAGONALS("intra, any format: diagonals", 0, generic_intra_by_diagonals),
+    GENERIC_INTRA_PASS("intra, any format: persistent", 0, 0, generic_intra_persistent),
+    GENERIC_INTRA_PASS("intra, any format: persistent, software", 1, 0, generic_intra_patient),
+    GENERIC_INTRA_DIAGONALS("intra, SI: diagonals", 1, si_intra_by_diagonals),
+    GENERIC_INTRA_PASS("intra, SI: persistent", 0, 1, si_intra_persistent),
+    GENERIC_INTRA_PASS("intra, SI: persistent, software", 1, 1, si_intra_patient),
 
     {.name = "deblock: strengths",
      .stage = RECON_DEBLOCK,
@@ -423,8 +424,8 @@ const struct recon_pass recon_passes[] = {
      .reads = RECORDS | RECON_B(BIND_STRENGTHS) | WORK_IMAGES | FRAME_IMAGES,
      .writes = FRAME_IMAGES,
      .wanted = generic_deblock_by_diagonals},
-    ANY_DEBLOCK_PASS("deblock, MBAFF: persistent", 0, generic_deblock_persistent),
-    ANY_DEBLOCK_PASS("deblock, MBAFF: persistent, software", 1, generic_deblock_patient),
+    GENERIC_DEBLOCK_PASS("deblock, MBAFF: persistent", 0, generic_deblock_persistent),
+    GENERIC_DEBLOCK_PASS("deblock, MBAFF: persistent, software", 1, generic_deblock_patient),
     {.name = "store",
      .stage = RECON_DEBLOCK,
      SHADERS(store_frame),

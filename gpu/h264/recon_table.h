@@ -23,9 +23,9 @@ struct recon_shape {
     uint8_t wavefront;         /* 1 diagonal dispatches, 2 persistent */
     uint8_t chroma_format_idc; /* of the records */
     /* not progressive 8-bit 4:2:0: intra prediction and strengths have passes of their own */
-    bool any_format;
+    bool generic_format;
     bool has_mbaff;     /* any picture */
-    bool has_switching; /* any slice is SP or SI; then any_format is set too */
+    bool has_switching; /* any slice is SP or SI; then generic_format is set too */
 };
 
 /* A device-local scratch buffer: size for a batch. Buffers 0..6 and 12 are packed and uploaded by

@@ -15,6 +15,9 @@
 #include "gpu/shaders/lib/entropy_engine.glsl"
 #include "gpu/shaders/lib/entropy_elements.glsl"
 #include "gpu/shaders/lib/entropy_residual.glsl"
+#include "gpu/shaders/lib/entropy_neighbours.glsl"
+#include "gpu/shaders/lib/entropy_intra.glsl"
+#include "gpu/shaders/lib/entropy_inter.glsl"
 #include "gpu/shaders/lib/entropy_mb.glsl"
 
 layout(local_size_x_id = 0) in;

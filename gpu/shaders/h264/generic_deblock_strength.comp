@@ -2,7 +2,7 @@
  *
  * Deblocking strengths of all edges in parallel (8.7.2.1), from records alone, and their thresholds
  * (8.7.2.2). It serves frames of any format: fields, MBAFF frames with mixed edges, SP and SI
- * slices. 32 threads do one macroblock. The layout is in cases.h, ANY_*. Grid: x groups of four
+ * slices. 32 threads do one macroblock. The layout is in cases.h, GENERIC_*. Grid: x groups of four
  * macroblocks, y pictures.
  */
 #version 460
@@ -23,7 +23,7 @@ layout(set = SET_BATCH, binding = BIND_STRENGTHS, scalar) writeonly buffer stren
     uint strengths[];
 };
 
-shared uint words[GROUP_MBS * ANY_PARAMS];
+shared uint words[GROUP_MBS * GENERIC_PARAMS];
 
 struct mb_side {
     uint at, field; /* in mbs; pair_field */
@@ -122,7 +122,7 @@ edges edges_of(rec_picture picture, uint addr)
     e.picture = picture;
     e.addr = addr;
     e.deblock = deblock;
-    e.flags = (mb_flags & REC_MB_TRANSFORM_8X8) != 0u ? ANY_SIZE8 : 0u;
+    e.flags = (mb_flags & REC_MB_TRANSFORM_8X8) != 0u ? GENERIC_SIZE8 : 0u;
     e.has_left = (deblock & REC_DEBLOCK_LEFT) != 0u && addr % width > 0u;
     e.has_top = (deblock & REC_DEBLOCK_TOP) != 0u && row > (field ? 1u : 0u);
     e.left[0] = e.left[1] = e.has_left ? addr - 1u : addr;
@@ -131,7 +131,7 @@ edges edges_of(rec_picture picture, uint addr)
         return e;
     if (e.has_left &&
         ((uint(mbs[picture.mb_base + addr - 1u].flags) & REC_MB_FIELD) != 0u) != field) {
-        e.flags |= field ? ANY_LEFT_HALVES : ANY_LEFT_ROWS;
+        e.flags |= field ? GENERIC_LEFT_HALVES : GENERIC_LEFT_ROWS;
         e.left[0] = (row & ~1u) * width + addr % width - 1u;
         e.left[1] = e.left[0] + width;
     }
@@ -142,7 +142,7 @@ edges edges_of(rec_picture picture, uint addr)
     if (field) {
         e.top[0] = above + ((row & 1u) != 0u || !above_field ? width : 0u);
     } else if (above_field) {
-        e.flags |= ANY_TOP_FIELDS;
+        e.flags |= GENERIC_TOP_FIELDS;
         e.top[0] = above;
         e.top[1] = above + width;
     }
@@ -153,11 +153,11 @@ edges edges_of(rec_picture picture, uint addr)
  * the left. */
 ivec3 left_rows(edges e, int i)
 {
-    if ((e.flags & ANY_LEFT_ROWS) != 0u) {
+    if ((e.flags & GENERIC_LEFT_ROWS) != 0u) {
         int k = (i >> 1) * 4 + (i & 1), in_pair = k + (int(e.addr / push.mb_width) & 1) * 16;
         return ivec3(k, in_pair & 1, in_pair >> 3);
     }
-    if ((e.flags & ANY_LEFT_HALVES) != 0u)
+    if ((e.flags & GENERIC_LEFT_HALVES) != 0u)
         return ivec3(2 * i, i >> 2, (i & 3));
     return ivec3(2 * i, 0, i >> 1);
 }
@@ -169,7 +169,7 @@ uint numbered_strength(edges e, uint n)
     uint base = e.picture.slice_base, segment = n & 3u, edge = (n >> 2) & 3u;
     mb_side q = side_of(e.picture, e.addr);
     if (n >= 40u)
-        return (e.flags & ANY_TOP_FIELDS) == 0u
+        return (e.flags & GENERIC_TOP_FIELDS) == 0u
                    ? 0u
                    : strength_of(base, side_of(e.picture, e.top[1]), 12u + segment, q, segment,
                                  false, true);
@@ -195,8 +195,8 @@ uint numbered_strength(edges e, uint n)
 uvec2 strength_place(uint n)
 {
     return n < 32u   ? uvec2(n >> 3, n & 7u)
-           : n < 40u ? uvec2(ANY_LEFT_WORD, n - 32u)
-                     : uvec2(ANY_TOP2_WORD, n - 40u);
+           : n < 40u ? uvec2(GENERIC_LEFT_WORD, n - 32u)
+                     : uvec2(GENERIC_TOP2_WORD, n - 40u);
 }
 
 void main()
@@ -206,8 +206,8 @@ void main()
     bool inside = gl_WorkGroupID.y < push.picture_count && addr < pictures[index].mb_count &&
                   uint(pictures[index].has_deblock) != 0u;
     edges e;
-    if (t < ANY_PARAMS)
-        words[local_mb * ANY_PARAMS + t] = 0u;
+    if (t < GENERIC_PARAMS)
+        words[local_mb * GENERIC_PARAMS + t] = 0u;
     barrier();
     if (inside) {
         e = edges_of(pictures[index], addr);
@@ -215,23 +215,24 @@ void main()
             uvec2 place = strength_place(n);
             uint strength = numbered_strength(e, n);
             if (strength != 0u)
-                atomicOr(words[local_mb * ANY_PARAMS + place.x], strength << (4u * place.y));
+                atomicOr(words[local_mb * GENERIC_PARAMS + place.x], strength << (4u * place.y));
         }
     }
     barrier();
     if (!inside)
         return;
-    uint at = (e.picture.mb_base + addr) * ANY_WORDS;
-    if (t < ANY_PARAMS)
-        strengths[at + t] = t == ANY_FLAGS_WORD ? e.flags : words[local_mb * ANY_PARAMS + t];
+    uint at = (e.picture.mb_base + addr) * GENERIC_WORDS;
+    if (t < GENERIC_PARAMS)
+        strengths[at + t] =
+            t == GENERIC_FLAGS_WORD ? e.flags : words[local_mb * GENERIC_PARAMS + t];
     if (t < 15u) {
         uint place = t / 3u;
-        uint p = place == ANY_PLACE_LEFT    ? e.left[0]
-                 : place == ANY_PLACE_LEFT2 ? e.left[1]
-                 : place == ANY_PLACE_TOP   ? e.top[0]
-                 : place == ANY_PLACE_TOP2  ? e.top[1]
-                                            : addr;
-        strengths[at + ANY_PARAMS + t] = thresholds(e.picture.slice_base, e.picture.mb_base + p,
-                                                    e.picture.mb_base + addr, t % 3u);
+        uint p = place == GENERIC_PLACE_LEFT    ? e.left[0]
+                 : place == GENERIC_PLACE_LEFT2 ? e.left[1]
+                 : place == GENERIC_PLACE_TOP   ? e.top[0]
+                 : place == GENERIC_PLACE_TOP2  ? e.top[1]
+                                                : addr;
+        strengths[at + GENERIC_PARAMS + t] = thresholds(e.picture.slice_base, e.picture.mb_base + p,
+                                                        e.picture.mb_base + addr, t % 3u);
     }
 }

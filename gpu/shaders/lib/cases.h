@@ -85,23 +85,23 @@
 /* The same from generic_deblock_strength. Words 0..3 as above, but for the left edge: word 4 holds
  * its bS in 8 nibbles (two rows of luma each, or beside a pair of field macroblocks two rows of one
  * field); word 5, in 4 nibbles, a second top edge: that of a frame macroblock below a pair of field
- * macroblocks to the bottom one; word 6 ANY_* below. From ANY_PARAMS, by place * 3 + component,
- * thresholds as above, for 8 bits. */
-#define ANY_WORDS      24
-#define ANY_LEFT_WORD  4
-#define ANY_TOP2_WORD  5
-#define ANY_FLAGS_WORD 6
-#define ANY_PARAMS     7
-#define ANY_SIZE8      1 /* transform_size_8x8_flag */
+ * macroblocks to the bottom one; word 6 GENERIC_* below. From GENERIC_PARAMS, by place * 3 +
+ * component, thresholds as above, for 8 bits. */
+#define GENERIC_WORDS      24
+#define GENERIC_LEFT_WORD  4
+#define GENERIC_TOP2_WORD  5
+#define GENERIC_FLAGS_WORD 6
+#define GENERIC_PARAMS     7
+#define GENERIC_SIZE8      1 /* transform_size_8x8_flag */
 /* frame macroblock beside field macroblocks: rows belong to them in turn */
-#define ANY_LEFT_ROWS 2
+#define GENERIC_LEFT_ROWS 2
 /* field macroblock beside frame macroblocks: its upper half is beside the top one */
-#define ANY_LEFT_HALVES  4
-#define ANY_TOP_FIELDS   8 /* two top edges */
-#define ANY_PLACE_LEFT   0
-#define ANY_PLACE_LEFT2  1 /* the second, lower or bottom, macroblock of the pair */
-#define ANY_PLACE_TOP    2
-#define ANY_PLACE_TOP2   3
-#define ANY_PLACE_INSIDE 4
+#define GENERIC_LEFT_HALVES  4
+#define GENERIC_TOP_FIELDS   8 /* two top edges */
+#define GENERIC_PLACE_LEFT   0
+#define GENERIC_PLACE_LEFT2  1 /* the second, lower or bottom, macroblock of the pair */
+#define GENERIC_PLACE_TOP    2
+#define GENERIC_PLACE_TOP2   3
+#define GENERIC_PLACE_INSIDE 4
 
 #endif

@@ -25,7 +25,7 @@ shared int tile[LUMA_SIZE + 2 * CHROMA_SIZE];
 
 /* Strengths and thresholds (BIND_STRENGTHS) of the macroblock and, from EDGE_WORDS on, of the one
  * to its left. */
-const int EDGE_WORDS = ANY != 0u ? ANY_WORDS : STRENGTH_WORDS;
+const int EDGE_WORDS = ANY != 0u ? GENERIC_WORDS : STRENGTH_WORDS;
 shared uint edges[2 * EDGE_WORDS];
 
 /* A line of samples, in one direction. */
@@ -76,14 +76,14 @@ uint strength_at(uint base, uint direction, uint edge, uint segment)
 {
     uint n = direction * 16u + edge * 4u + segment;
     if (ANY != 0u && direction == 0u && edge == 0u)
-        return edges[base + ANY_LEFT_WORD] >> (8u * segment) & 15u;
+        return edges[base + GENERIC_LEFT_WORD] >> (8u * segment) & 15u;
     return edges[base + (n >> 3)] >> (4u * (n & 7u)) & 15u;
 }
 
 /* place: STRENGTH_LEFT, STRENGTH_TOP, STRENGTH_INSIDE */
 uint params_at(uint base, uint place, int c)
 {
-    return edges[base + (ANY != 0u ? ANY_PARAMS + place * 6u : STRENGTH_PARAMS + place * 3u) +
+    return edges[base + (ANY != 0u ? GENERIC_PARAMS + place * 6u : STRENGTH_PARAMS + place * 3u) +
                  uint(c)];
 }
 
@@ -91,7 +91,8 @@ uint params_at(uint base, uint place, int c)
  * luma has 8x8 ones. */
 uint inside_at(uint base, uint direction, uint edge, uint segment, bool luma)
 {
-    if (ANY != 0u && luma && (edge & 1u) != 0u && (edges[base + ANY_FLAGS_WORD] & ANY_SIZE8) != 0u)
+    if (ANY != 0u && luma && (edge & 1u) != 0u &&
+        (edges[base + GENERIC_FLAGS_WORD] & GENERIC_SIZE8) != 0u)
         return 0u;
     return strength_at(base, direction, edge, segment);
 }
@@ -140,7 +141,7 @@ void filter_column(int at, deblock_line k, uint base, uint segment)
 bool any_strength(uint base)
 {
     uint any = edges[base] | edges[base + 1u] | edges[base + 2u] | edges[base + 3u];
-    return (ANY != 0u ? any | edges[base + ANY_LEFT_WORD] : any) != 0u;
+    return (ANY != 0u ? any | edges[base + GENERIC_LEFT_WORD] : any) != 0u;
 }
 
 /* The last four samples of a row of the macroblock to the left, after its vertical edges. They

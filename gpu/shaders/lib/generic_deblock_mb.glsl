@@ -68,7 +68,7 @@ uint nibble_of(uint word, uint i)
 
 uint params_of(uint place, int c)
 {
-    return strengths[now.at + ANY_PARAMS + place * 3u + uint(c)];
+    return strengths[now.at + GENERIC_PARAMS + place * 3u + uint(c)];
 }
 
 /* Edges of a line of component c in one direction; position in samples is edge * 4 luma samples or
@@ -76,7 +76,7 @@ uint params_of(uint place, int c)
 bool edge_exists(int c, uint edge, int size)
 {
     if (as_luma(c))
-        return (edge & 1u) == 0u || (now.flags & ANY_SIZE8) == 0u;
+        return (edge & 1u) == 0u || (now.flags & GENERIC_SIZE8) == 0u;
     return size == 16 || (edge & 1u) == 0u;
 }
 
@@ -85,21 +85,21 @@ void filter_row(int c, int y)
     int height = mb_height_of(c), width = mb_texels_of(c) * 4;
     uint segment = uint(y * 4 / height);
     if (now.left) {
-        uint i = height == 8                         ? uint(y)
-                 : (now.flags & ANY_LEFT_ROWS) != 0u ? uint((y >> 2) * 2 + (y & 1))
-                                                     : uint(y >> 1);
-        bool second = ((now.flags & ANY_LEFT_ROWS) != 0u && (y & 1) != 0) ||
-                      ((now.flags & ANY_LEFT_HALVES) != 0u && 2 * y >= height);
+        uint i = height == 8                             ? uint(y)
+                 : (now.flags & GENERIC_LEFT_ROWS) != 0u ? uint((y >> 2) * 2 + (y & 1))
+                                                         : uint(y >> 1);
+        bool second = ((now.flags & GENERIC_LEFT_ROWS) != 0u && (y & 1) != 0) ||
+                      ((now.flags & GENERIC_LEFT_HALVES) != 0u && 2 * y >= height);
         int q = tile_at(c, 0, y);
-        filter_line(q - 1, q, 1, nibble_of(ANY_LEFT_WORD, i),
-                    params_of(second ? ANY_PLACE_LEFT2 : ANY_PLACE_LEFT, c), !as_luma(c),
+        filter_line(q - 1, q, 1, nibble_of(GENERIC_LEFT_WORD, i),
+                    params_of(second ? GENERIC_PLACE_LEFT2 : GENERIC_PLACE_LEFT, c), !as_luma(c),
                     depth_of(c));
     }
     for (uint edge = 1u; edge < 4u; edge++) {
         uint n = edge * 4u + segment;
         int q = tile_at(c, int(edge) * width / 4, y);
         if (edge_exists(c, edge, width))
-            filter_line(q - 1, q, 1, nibble_of(n >> 3, n & 7u), params_of(ANY_PLACE_INSIDE, c),
+            filter_line(q - 1, q, 1, nibble_of(n >> 3, n & 7u), params_of(GENERIC_PLACE_INSIDE, c),
                         !as_luma(c), depth_of(c));
     }
 }
@@ -108,21 +108,22 @@ void filter_column(int c, int x)
 {
     int height = mb_height_of(c), width = mb_texels_of(c) * 4, depth = depth_of(c);
     uint segment = uint(x * 4 / width);
-    bool chroma = !as_luma(c), fields = (now.flags & ANY_TOP_FIELDS) != 0u;
+    bool chroma = !as_luma(c), fields = (now.flags & GENERIC_TOP_FIELDS) != 0u;
     if (now.top) {
         int q = tile_at(c, x, 0), p = q - (fields ? 2 : 1) * TILE_PITCH,
             step = (fields ? 2 : 1) * TILE_PITCH;
-        filter_line(p, q, step, nibble_of(2u, segment), params_of(ANY_PLACE_TOP, c), chroma, depth);
+        filter_line(p, q, step, nibble_of(2u, segment), params_of(GENERIC_PLACE_TOP, c), chroma,
+                    depth);
         if (fields)
-            filter_line(q - TILE_PITCH, q + TILE_PITCH, step, nibble_of(ANY_TOP2_WORD, segment),
-                        params_of(ANY_PLACE_TOP2, c), chroma, depth);
+            filter_line(q - TILE_PITCH, q + TILE_PITCH, step, nibble_of(GENERIC_TOP2_WORD, segment),
+                        params_of(GENERIC_PLACE_TOP2, c), chroma, depth);
     }
     for (uint edge = 1u; edge < 4u; edge++) {
         uint n = 16u + edge * 4u + segment;
         int q = tile_at(c, x, int(edge) * height / 4);
         if (edge_exists(c, edge, height))
             filter_line(q - TILE_PITCH, q, TILE_PITCH, nibble_of(n >> 3, n & 7u),
-                        params_of(ANY_PLACE_INSIDE, c), chroma, depth);
+                        params_of(GENERIC_PLACE_INSIDE, c), chroma, depth);
     }
 }
 
@@ -134,7 +135,7 @@ ivec2 line_of(int i, int chroma)
 
 void load_tile()
 {
-    int t = int(gl_LocalInvocationIndex), above = (now.flags & ANY_TOP_FIELDS) != 0u ? 6 : 4;
+    int t = int(gl_LocalInvocationIndex), above = (now.flags & GENERIC_TOP_FIELDS) != 0u ? 6 : 4;
     for (int c = 0; c < COMPONENTS; c++) {
         int texels = mb_texels_of(c), height = mb_height_of(c), plane = frame_plane(now.picture, c);
         for (int i = t; i < texels * height; i += DEBLOCK_THREADS)
@@ -151,7 +152,7 @@ void load_tile()
 void store_tile()
 {
     /* others are only read */
-    int t = int(gl_LocalInvocationIndex), above = (now.flags & ANY_TOP_FIELDS) != 0u ? 4 : 3;
+    int t = int(gl_LocalInvocationIndex), above = (now.flags & GENERIC_TOP_FIELDS) != 0u ? 4 : 3;
     for (int c = 0; c < COMPONENTS; c++) {
         int texels = mb_texels_of(c), height = mb_height_of(c);
         for (int i = t; i < texels * height; i += DEBLOCK_THREADS)
@@ -197,19 +198,19 @@ void deblock_mb(rec_picture picture, uint addr)
 {
     now.picture = picture;
     now.addr = addr;
-    now.at = (picture.mb_base + addr) * ANY_WORDS;
+    now.at = (picture.mb_base + addr) * GENERIC_WORDS;
     now.field = pair_field(picture, uint(mbs[picture.mb_base + addr].flags), addr);
     uint any = 0u;
     if (uint(picture.has_deblock) != 0u)
-        for (uint i = 0u; i < ANY_FLAGS_WORD; i++)
+        for (uint i = 0u; i < GENERIC_FLAGS_WORD; i++)
             any |= strengths[now.at + i];
     if (any == 0u) {
         copy_mb();
         return;
     }
-    now.flags = strengths[now.at + ANY_FLAGS_WORD];
-    now.left = strengths[now.at + ANY_LEFT_WORD] != 0u;
-    now.top = ((strengths[now.at + 2u] & 0xffffu) | strengths[now.at + ANY_TOP2_WORD]) != 0u;
+    now.flags = strengths[now.at + GENERIC_FLAGS_WORD];
+    now.left = strengths[now.at + GENERIC_LEFT_WORD] != 0u;
+    now.top = ((strengths[now.at + 2u] & 0xffffu) | strengths[now.at + GENERIC_TOP2_WORD]) != 0u;
     filter_mb();
 }
 
