@@ -10,6 +10,8 @@
 
 #include "shaders/blur_cells.spv.h"
 #include "shaders/blur_cells_wide.spv.h"
+#include "shaders/deliver_blur.spv.h"
+#include "shaders/deliver_blur_wide.spv.h"
 
 _Static_assert(RECON_BLURS == BLUR_RECTS, "the same in the shader");
 _Static_assert(offsetof(struct recon_blur, cells) <= 65536, "what vkCmdUpdateBuffer takes");
@@ -65,6 +67,15 @@ static bool blurred(const struct recon_item *item)
     return item->variant >= RECON_BLURRED && item->variant < RECON_DELIVER_PIPELINES;
 }
 
+static int blurred_pipeline(struct recon *r, enum recon_format format)
+{
+    const uint32_t constants[2] = {(uint32_t)format, 0};
+    return recon_pipeline(r, shader_deliver_blur, sizeof(shader_deliver_blur),
+                          shader_deliver_blur_wide, sizeof(shader_deliver_blur_wide), constants, 2,
+                          "deliver, blurred",
+                          &r->deliver_pipelines[RECON_BLURRED + (uint32_t)format]);
+}
+
 int recon_blur_plan(struct recon *r, uint32_t count)
 {
     int err = GPU_OK;
@@ -72,7 +83,7 @@ int recon_blur_plan(struct recon *r, uint32_t count)
         const uint32_t constants[1] = {r->items[i].format};
         if (!blurred(&r->items[i]) || r->blur_pipelines[constants[0]])
             continue;
-        err = recon_deliver_blurred_pipeline(r, r->items[i].format);
+        err = blurred_pipeline(r, r->items[i].format);
         if (err == GPU_OK && !r->blur.buffer)
             err = gpu_buffer_create(
                 r->g, (uint64_t)r->delivery_capacity * sizeof(struct recon_blur),

@@ -14,23 +14,6 @@
 /* coefficient blocks of pictures beyond the first; a batch that has more is split */
 #define USUAL_COEFF_BLOCKS_PER_MB 8
 
-/* 16 of luma and those of two chroma planes (Table 6-1) */
-uint64_t recon_coeff_blocks_per_mb(const struct recon_params *p)
-{
-    static const uint8_t coeff_blocks[4] = {16, 24, 32, 48};
-    return coeff_blocks[recon_chroma_format(p)];
-}
-
-uint8_t recon_chroma_depth(const struct recon_params *p)
-{
-    return p->bit_depth[p->separate_planes ? 0 : 1];
-}
-
-uint8_t recon_chroma_format(const struct recon_params *p)
-{
-    return p->separate_planes ? 0 : p->chroma_format_idc;
-}
-
 static int check_params(const struct recon_params *p)
 {
     if (!p->mb_width || !p->mb_height || p->mb_width > 1024 || p->mb_height > 1024 || !p->slots ||
@@ -77,7 +60,7 @@ static void set_worst(struct recon *r, uint32_t width)
         .software = r->g->info.software,
         .wavefront = choose_wavefront(r),
         .chroma_format_idc = recon_chroma_format(p),
-        .any_format = p->chroma_format_idc != 1 || r->wide || p->interlaced,
+        .generic_format = p->chroma_format_idc != 1 || r->wide || p->interlaced,
     };
 }
 
@@ -159,53 +142,6 @@ static int create_scratch(struct recon *r)
                                  VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                              GPU_MEMORY_DEVICE, &r->scratch);
-}
-
-static int make_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size,
-                         const uint32_t *constants, uint32_t constant_count, bool whole,
-                         const char *name, VkPipeline *out)
-{
-    const struct recon_params *p = &r->params;
-    uint32_t all[CONSTANT_COUNT] = {0};
-    for (uint32_t i = 0; i < constant_count; i++)
-        all[i] = constants[i];
-    all[CONSTANT_CHROMA_FORMAT] = recon_chroma_format(p);
-    all[CONSTANT_INTERLACED] = p->interlaced;
-    if (!r->wants)
-        return gpu_pipeline_get_whole(r->g, r->layout, spirv, spirv_size, all, CONSTANT_COUNT,
-                                      whole, name, out);
-    struct gpu_pipeline_want *w = r->want_count < RECON_WANTS ? &r->wants[r->want_count++] : NULL;
-    if (w) {
-        *w = (struct gpu_pipeline_want){.layout = r->layout,
-                                        .spirv = spirv,
-                                        .spirv_size = spirv_size,
-                                        .constant_count = CONSTANT_COUNT,
-                                        .whole = whole,
-                                        .name = name};
-        memcpy(w->constants, all, sizeof(all));
-    }
-    return GPU_OK;
-}
-
-int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide,
-                   size_t wide_size, const uint32_t *constants, uint32_t constant_count,
-                   const char *name, VkPipeline *out)
-{
-    if (r->wide && wide)
-        return make_pipeline(r, wide, wide_size, constants, constant_count, false, name, out);
-    return make_pipeline(r, spirv, spirv_size, constants, constant_count, false, name, out);
-}
-
-int recon_pass_pipeline(struct recon *r, uint32_t index)
-{
-    const struct recon_pass *p = &recon_passes[index];
-    if (r->pipelines[index])
-        return GPU_OK;
-    if (p->whole_subgroups)
-        return make_pipeline(r, p->spirv, p->spirv_size, p->constants, p->constant_count, true,
-                             p->name, &r->pipelines[index]);
-    return recon_pipeline(r, p->spirv, p->spirv_size, p->spirv_wide, p->spirv_wide_size,
-                          p->constants, p->constant_count, p->name, &r->pipelines[index]);
 }
 
 static int get_pipelines(struct recon *r)

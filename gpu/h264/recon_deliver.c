@@ -10,8 +10,6 @@
 #include "shaders/copy_frame.spv.h"
 #include "shaders/copy_frame_wide.spv.h"
 #include "shaders/deliver.spv.h"
-#include "shaders/deliver_blur.spv.h"
-#include "shaders/deliver_blur_wide.spv.h"
 #include "shaders/deliver_wide.spv.h"
 
 #define DELIVER_GROUP_X 64
@@ -56,25 +54,6 @@ int recon_deliver_pipelines(struct recon *r)
                                  &r->deliver_pipelines[i]);
     }
     return err;
-}
-
-int recon_deliver_blurred_pipeline(struct recon *r, enum recon_format format)
-{
-    const uint32_t constants[2] = {(uint32_t)format, 0};
-    return recon_pipeline(r, shader_deliver_blur, sizeof(shader_deliver_blur),
-                          shader_deliver_blur_wide, sizeof(shader_deliver_blur_wide), constants, 2,
-                          "deliver, blurred",
-                          &r->deliver_pipelines[RECON_BLURRED + (uint32_t)format]);
-}
-
-uint32_t recon_shift_x(enum recon_format format)
-{
-    return format == RECON_I444 || format == RECON_GRAY ? 0 : 1;
-}
-
-uint32_t recon_shift_y(enum recon_format format)
-{
-    return format == RECON_I420 || format == RECON_NV12 ? 1 : 0;
 }
 
 /* The planes of a delivery: bytes of a row, rounded up to texels of the store, and rows. */

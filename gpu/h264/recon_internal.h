@@ -145,19 +145,26 @@ struct recon {
 void recon_chunk_done(void *ctx, const struct gpu_submission *s);
 void recon_chunk_submitted(void *ctx, const struct gpu_submission *s);
 
-/* recon_create.c */
+/* recon_format.c */
 uint64_t recon_coeff_blocks_per_mb(const struct recon_params *p);
 /* ChromaArrayType of the records */
 uint8_t recon_chroma_format(const struct recon_params *p);
 /* Bits of the samples of the chroma planes: those of luma where the three planes are coded alike.
  */
 uint8_t recon_chroma_depth(const struct recon_params *p);
+/* How often chroma is halved in x and y. */
+uint32_t recon_shift_x(enum recon_format format);
+uint32_t recon_shift_y(enum recon_format format);
+
+/* recon_pipelines.c */
 /* The pipeline of a shader, in the compilation and with the constants of this store. wide NULL: the
  * same for all sample sizes. */
 int recon_pipeline(struct recon *r, const uint32_t *spirv, size_t spirv_size, const uint32_t *wide,
                    size_t wide_size, const uint32_t *constants, uint32_t constant_count,
                    const char *name, VkPipeline *out);
 int recon_pass_pipeline(struct recon *r, uint32_t index);
+
+/* recon_create.c */
 /* Make a flight's buffers hold bytes; it must be idle. */
 int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes);
 
@@ -205,11 +212,6 @@ void recon_deliver_submitted(struct recon *r, const struct recon_chunk *chunk,
                              const struct gpu_point *point);
 void recon_copies_record(struct recon *r, struct gpu_submission *s,
                          const struct recon_chunk *chunk);
-
-int recon_deliver_blurred_pipeline(struct recon *r, enum recon_format format);
-/* How often chroma is halved in x and y. */
-uint32_t recon_shift_x(enum recon_format format);
-uint32_t recon_shift_y(enum recon_format format);
 
 /* recon_blur.c */
 /* Does every rectangle touch the picture? */
