@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The Vulkan engine: device, memory, host buffers. Knows nothing of codecs; gpu/h264/recon.h is the
- * H.264 pass table on top of it. Thread: one thread at a time per struct gpu, unless a function
- * says otherwise.
+ * The Vulkan engine: device, memory, host buffers. It knows nothing of codecs; gpu/h264/recon.h,
+ * gpu_entropy.h, gpu_motion.h and gpu/isp/isp.h stand on top of it.
+ *
+ * Thread: several threads may use one struct gpu at once. "Any" means that a function may run in
+ * any thread beside all others. Objects (pulse, host, arena) are freed when no other thread uses
+ * them. The log function is called from all of these threads.
  */
 #ifndef PELTON_GPU_H
 #define PELTON_GPU_H
@@ -20,7 +23,7 @@ enum gpu_error {
     GPU_ERR_VULKAN = -5,    /* any other Vulkan error; the log has call, result, file, line */
     GPU_ERR_INVALID = -6    /* arguments or records */
 };
-const char *gpu_error_text(int error);
+const char *gpu_error_text(int error); /* thread: any */
 
 typedef void (*gpu_log_fn)(void *ctx, int level /* 0 error 1 warning 2 info 3 debug */,
                            const char *line);
@@ -72,60 +75,67 @@ struct gpu_params {
     void *log_ctx;
 };
 
-/* The rule of gpu_params.device over a list: the index, or GPU_ERR_NO_DEVICE where nothing matches,
- * GPU_ERR_FEATURE where what matches is not usable (*unusable, where not NULL, says which). Pure;
- * exposed for tests and for `pelton doctor`. */
+/* Apply the rule of gpu_params.device to a list. Returns the index; GPU_ERR_NO_DEVICE where nothing
+ * matches; GPU_ERR_FEATURE where the match is not usable, and then *unusable (NULL allowed) is its
+ * index. Pure; for tests and `pelton doctor`. Thread: any. */
 int gpu_choose(const struct gpu_device_info *infos, size_t count, const char *choice,
                size_t *unusable);
-/* All devices of the machine; *out is malloc'd, the caller frees it. Thread: any. */
+/* All devices of the machine. The caller frees *out. Thread: any. */
 int gpu_list(struct gpu_device_info **out, size_t *count);
+/* Thread: any. */
 int gpu_open(const struct gpu_params *params, struct gpu **out);
-void gpu_close(struct gpu *g); /* waits for the device; NULL allowed */
+/* Waits for the device. All objects of the device are freed before. NULL allowed. Thread: any, when
+ * no other thread uses the device. */
+void gpu_close(struct gpu *g);
+/* Valid until gpu_close. Thread: any. */
 const struct gpu_device_info *gpu_info(const struct gpu *g);
-/* that run beside the main one; 0: all work is done in turn */
+/* The number of queues for long work beside the main one. 0: all work is done in turn. Thread:
+ * any. */
 unsigned gpu_background_queues(const struct gpu *g);
-unsigned gpu_validation_messages(const struct gpu *g); /* how many the layer has printed */
+/* The number of messages that the validation layer has printed. Thread: any. */
+unsigned gpu_validation_messages(const struct gpu *g);
 
-/* Bytes read and written per second by a shader that copies device memory that is larger than its
- * caches (software: 16 MiB); takes a millisecond of the queue, of a software device a fraction of a
- * second, and waits for it. GPU_ERR_FEATURE where the queue has no timestamps.
- * gpu_params.timestamps is not needed. */
+/* Bytes read and written per second by a shader that copies device memory larger than its caches
+ * (software: 16 MiB). Waits: a millisecond of the main queue, on a software device a fraction of a
+ * second. GPU_ERR_FEATURE where the queue has no timestamps; gpu_params.timestamps is not needed.
+ * Thread: any. */
 int gpu_bandwidth(struct gpu *g, double *bytes_per_second);
 
-/* A little work, `steps` dependent operations of one small workgroup: devices take their clocks
- * down when they have nothing to do, and need a while to take them up again. gpu_pulse submits it
- * once more, unless the last one is not over; it does not wait. Thread: one at a time. Freed before
- * gpu_close. */
+/* A little work: `steps` dependent operations of one small workgroup. An idle device lowers its
+ * clocks and needs a while to raise them. gpu_pulse submits the work again unless the last one is
+ * still running; it does not wait. Thread: any, one at a time per pulse. */
 struct gpu_pulse;
 int gpu_pulse_create(struct gpu *g, uint32_t steps, struct gpu_pulse **out);
 int gpu_pulse(struct gpu_pulse *p);
-void gpu_pulse_free(struct gpu_pulse *p); /* NULL allowed */
+void gpu_pulse_free(struct gpu_pulse *p); /* waits for it; NULL allowed */
 
-/* Host memory that the GPU writes frames into: a mapping of a memfd, page aligned (address and
- * size), alive until gpu_host_free. Imported by VK_EXT_external_memory_host; where that is missing
- * or refused, a staging buffer that is copied when a batch completes (direct = false). Thread of
- * gpu_host_import: any. */
+/* Host memory that the GPU writes frames into: a mapping of a memfd, page aligned in address and
+ * size, which stays until gpu_host_free. It is imported by VK_EXT_external_memory_host. Where that
+ * is missing or refused, a staging buffer is copied when a batch completes (direct is false).
+ * Thread: any. */
 struct gpu_host;
 int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **out);
 bool gpu_host_is_direct(const struct gpu_host *h);
-void gpu_host_free(struct gpu_host *h); /* waits until no submitted batch uses it */
+/* Waits until no submitted batch uses it. Thread: any, when no other thread submits batches that
+ * use it. */
+void gpu_host_free(struct gpu_host *h);
 
-/* Host memory that the device copies uploads out of by itself: records whose pointers lie in an
- * arena are not packed by the CPU. Memory is 64-byte aligned at least, of undefined content, cached
- * for the host; what a batch names must stay as it is until the batch is done. All are freed before
- * gpu_close. Thread: any, for both. */
+/* Host memory that the device copies uploads from: the CPU does not pack records whose pointers lie
+ * in an arena. Memory is at least 64-byte aligned, of undefined content, cached for the host. It
+ * must not change until the batches that name it are done. All are freed before gpu_close. Thread:
+ * any. */
 struct gpu_arena;
 int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory);
 void gpu_arena_free(struct gpu_arena *a); /* NULL allowed */
-/* The same of memory of the device: *memory is addresses behind which the host has nothing, so that
- * reading or writing there is a fault. gpu_entropy_fetch writes coefficients there, recon_submit
- * takes them from there; else they are as host memory in an arena. */
+/* An arena in device memory. *memory is an address range without host memory: a host access faults.
+ * Fetches of entropy decoding and motion derivation write there, recon_submit reads there. Thread:
+ * any. */
 int gpu_arena_create_device(struct gpu *g, size_t size, struct gpu_arena **out, void **memory);
-/* What lies there, or in any other arena, to other memory (tests). Waits. GPU_ERR_INVALID: it is
- * not in one arena. */
+/* Copy bytes of any arena to other memory (tests). Waits. GPU_ERR_INVALID: they are not in one
+ * arena. Thread: any. */
 int gpu_arena_read(struct gpu *g, const void *memory, size_t size, void *out);
-/* What data has to what lies there, in any arena (tests). Waits. GPU_ERR_INVALID: it is not in one
- * arena. */
+/* Copy data into any arena (tests). Waits. GPU_ERR_INVALID: the bytes are not in one arena. Thread:
+ * any. */
 int gpu_arena_write(struct gpu *g, void *memory, size_t size, const void *data);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Entropy decoding (step 2) on the GPU: slices in, records out, many pictures at once. A batch is
- * filled with pictures and their slices, submitted, polled until it is done; then what became of
- * each picture is known, and its arrays are fetched into memory of the caller's, polled again; then
- * it is free for the next. A picture of which any slice has not gone through without an error is
- * the CPU's.
+ * Entropy decoding (step 2) on the GPU: slices in, records out, many pictures at once. The caller
+ * fills a batch with pictures and their slices, submits it, and polls until it is done. Then the
+ * outcome of each picture is known. The caller fetches the arrays of good pictures into its own
+ * memory and polls again; then the batch is free. A picture with an error in any slice is left to
+ * the CPU.
  *
  *   begin -> add_picture, (slice_bytes, add_slice).. -> submit -> poll 0 -> picture_ok, fetch.. ->
  * fetch_submit -> poll 0 -> end
  *
- * Thread: one, whichever, for all of it. The shader is compiled by gpu_entropy_prepare, or else at
- * the first gpu_entropy_submit; memory of a batch is taken when it is first begun.
+ * Thread: one at a time for a gpu_entropy and its batches. Other threads may use the struct gpu
+ * beside it. A batch allocates its memory when it is first begun.
  */
 #ifndef PELTON_GPU_ENTROPY_H
 #define PELTON_GPU_ENTROPY_H
@@ -31,57 +31,55 @@ struct gpu_entropy_params {
 /* GPU_ERR_FEATURE where the device cannot hold such batches in one buffer each. */
 int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
                        struct gpu_entropy **out);
-/* Compiles the shader, which may take a second; else the first gpu_entropy_submit does. */
+/* Compile the shader, which may take a second. Without this call the first gpu_entropy_submit does.
+ */
 int gpu_entropy_prepare(struct gpu_entropy *e);
 void gpu_entropy_free(struct gpu_entropy *e); /* waits for what is submitted; NULL allowed */
 
 /* NULL: all are in use, or there is no memory for one more. */
 struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e);
-/* coefficient blocks: most that the picture may take; where it needs more it is the CPU's.
- * GPU_ERR_NOMEM: the batch is full. */
+/* coeff_blocks: the most that the picture may use; one that needs more fails. GPU_ERR_NOMEM: the
+ * batch is full. */
 int gpu_entropy_add_picture(struct gpu_entropy_batch *b, uint32_t mb_count, uint32_t coeff_blocks,
                             uint32_t *picture);
-/* Where the next slice's bytes are to be written, at most so many; not to be read. NULL: the batch
- * is full. */
+/* Memory for the next slice's bytes: `most` bytes, write only. NULL: the batch is full. */
 uint8_t *gpu_entropy_slice_bytes(struct gpu_entropy_batch *b, size_t most);
-/* The slice whose `size` bytes were written there; word, mb_base, coeff_block_base,
- * coeff_block_count and picture are filled in. GPU_ERR_NOMEM: the batch is full; GPU_ERR_INVALID:
- * the slice leaves its picture or its bytes. A picture with too few slices is not ok in the end. */
+/* Add the slice whose `size` bytes were written there. Its word, mb_base, coeff_block_base,
+ * coeff_block_count and picture are filled in. GPU_ERR_NOMEM: the batch is full. GPU_ERR_INVALID:
+ * the slice leaves its picture or its bytes. A picture that its slices do not cover fails in the
+ * end. */
 int gpu_entropy_add_slice(struct gpu_entropy_batch *b, uint32_t picture,
                           const struct ent_slice *slice, size_t size);
 int gpu_entropy_submit(struct gpu_entropy_batch *b);
 /* 1 still at work, 0 done, negative error. */
 int gpu_entropy_poll(struct gpu_entropy_batch *b);
-/* Until any submitted batch is done: 0; 1 after timeout_ns, or where none is submitted; negative
- * error. */
+/* Wait until any submitted batch is done: 0. Returns 1 after timeout_ns or when none is submitted,
+ * or a negative error. */
 int gpu_entropy_wait(struct gpu_entropy *e, uint64_t timeout_ns);
-/* Once poll said 0: whether the slices of the picture cover all of it and went through without an
- * error; the coefficient blocks it has. */
+/* After poll returned 0: true if the slices cover the picture and have no error; *coeff_blocks is
+ * the number of coefficient blocks. */
 bool gpu_entropy_picture_ok(const struct gpu_entropy_batch *b, uint32_t picture,
                             uint32_t *coeff_blocks);
 
-/* Where a picture's arrays go: mb_count, and the coefficient blocks that gpu_entropy_picture_ok
- * said. In arenas (gpu_arena_create) the device writes them by itself, and into those of its own
- * memory (gpu_arena_create_device) without the bus; elsewhere they are copied by gpu_entropy_poll.
- */
+/* The targets of a picture's arrays: mb_count entries, and the blocks of gpu_entropy_picture_ok.
+ * The device writes into arenas by itself, and into device arenas without the bus. gpu_entropy_poll
+ * copies to other memory. */
 struct gpu_entropy_target {
     void *mbs;    /* struct rec_mb */
     void *motion; /* struct rec_motion; of direct macroblocks unspecified */
     void *syntax; /* struct h264_mb_syntax, 8 bytes */
     void *coeffs; /* int16_t [coefficient blocks][16] */
 };
-/* After an error the batch is to be ended: what was fetched before goes nowhere, and no memory
- * named is written. */
+/* After an error, end the batch: then no target of this batch is written. */
 int gpu_entropy_fetch(struct gpu_entropy_batch *b, uint32_t picture,
                       const struct gpu_entropy_target *to);
-/* then poll again; the memory may be used when it says 0 */
+/* Then poll again; the targets are complete when it returns 0. */
 int gpu_entropy_fetch_submit(struct gpu_entropy_batch *b);
-/* The batch is free for gpu_entropy_begin; in any state, but waits where it is submitted. NULL
- * allowed. */
+/* Free the batch for gpu_entropy_begin, in any state. Waits if it is submitted. NULL allowed. */
 void gpu_entropy_end(struct gpu_entropy_batch *b);
 
-/* Seconds that the device needed for the slices of the batch, fills left out, once poll said 0; 0
- * where gpu_params.timestamps is not set. */
+/* After poll returned 0: the device's seconds for the slices, without the fills before them. 0
+ * without gpu_params.timestamps. */
 double gpu_entropy_seconds(const struct gpu_entropy_batch *b);
 
 #endif

@@ -2,11 +2,13 @@
  *
  * H.264 reconstruction (step 4) and delivery (step 5) in batches.
  *
- * A recon owns the frame store of one picture format: `slots` filtered layers, which references and
- * output read, and `width` unfiltered layers, which a picture needs only while its batch runs (the
- * ping-pong pair of the deblocking filter). The caller owns the meaning of slots: it never submits
- * a picture into a slot that an unfinished batch reads or writes other than in the order of
- * submission; batches execute in the order of submission.
+ * A recon owns the frame store of one picture format. It has `slots` filtered layers, which
+ * references and output read, and `width` unfiltered layers, which a picture needs only while its
+ * batch runs (the ping-pong pair of the deblocking filter). Batches execute in the order of
+ * submission. The caller chooses the slots, and relies on that order alone when it reuses one.
+ *
+ * Thread: one at a time for each recon; recon_done, recon_wait, recon_times, recon_width and
+ * recon_memory: any, beside it. Other threads may use the struct gpu meanwhile.
  */
 #ifndef PELTON_RECON_H
 #define PELTON_RECON_H
@@ -56,7 +58,7 @@ struct recon_delivery {
     enum recon_format format;
     /* 0: all rows; REC_TOP, REC_BOTTOM: those of a field, which crop_y and height count */
     uint8_t structure;
-    /* rectangles that leave unreadable; each must touch the picture, and is cut off at its edges.
+    /* rectangles that are blurred; each must touch the picture, and is cut off at its edges.
      * Chroma samples that belong to any luma sample inside count as inside. Slots keep their
      * samples. */
     uint32_t blur_count;
@@ -76,16 +78,15 @@ enum recon_stage {
 
 int recon_create(struct gpu *g, const struct recon_params *params, struct recon **out);
 void recon_free(struct recon *r);
-/* pictures that one submission really holds: params.width, or less where a buffer would exceed the
- * device's limits. recon_submit splits calls that are longer. */
+/* The most pictures of one submission: params.width, or less where a buffer would exceed the
+ * device's limits. recon_submit splits longer calls. */
 uint32_t recon_width(const struct recon *r);
 uint64_t recon_memory(const struct recon *r); /* device bytes it holds */
 
-/* One picture of a batch: its records, or a copy of another slot's frame (a non-existing picture, a
- * lost one), or of one field of it, which may be the other one of the same slot, or of some planes.
- */
+/* One picture of a batch: its records, or a copy of another slot (for a missing or lost picture). A
+ * copy takes the frame, or one field of it, or some planes; a field may come from the same slot. */
 struct recon_picture {
-    /* NULL: copy_from -> slot; both negative-free; copy_from 0xffffffff: fill with mid-grey */
+    /* NULL: copy copy_from to slot; copy_from 0xffffffff: fill with mid-grey */
     const struct rec_view *view;
     uint32_t slot, copy_from;
     uint8_t rows, rows_from; /* of a copy: 0 for whole frames, else REC_TOP or REC_BOTTOM each */
@@ -94,21 +95,21 @@ struct recon_picture {
 
 /* Pack the records, upload, reconstruct pictures[0..n), then write deliveries[0..m) (of these or of
  * earlier pictures). Pictures of one call must not refer to each other. Records must be validated.
- * Everything pointed to may be reused when the call returns, but macroblocks, motion and
- * coefficients that lie in a gpu_arena: those when the batch is done. Coefficients in an arena of
- * the device: no more coefficient blocks than the macroblocks can have. After an error nothing of
- * the call is being read any more. Blocks while `flight` batches are in flight. *ticket counts up
- * from 1. */
+ * Macroblocks, motion and coefficients that lie in a gpu_arena must stay until the batch is done;
+ * everything else may be reused when the call returns. Coefficients in a device arena must have no
+ * more blocks than the macroblocks can have. After an error no part of the call is read any more.
+ * Blocks while `flight` batches are in flight. *ticket counts up from 1. */
 int recon_submit(struct recon *r, const struct recon_picture *pictures, uint32_t n,
                  const struct recon_delivery *deliveries, uint32_t m, uint64_t *ticket);
 /* Highest ticket whose batch has finished (frames readable by host, slots reusable); never blocks.
  * Thread: any. */
 uint64_t recon_done(struct recon *r);
-/* Wait until ticket is done; timeout_ns ~0 = for ever. 0, 1 on timeout, or an error. */
+/* Wait until ticket is done; timeout_ns ~0 = for ever. 0, 1 on timeout, or an error. Thread: any.
+ */
 int recon_wait(struct recon *r, uint64_t ticket, uint64_t timeout_ns);
 
 /* GPU seconds spent per stage since creation, from timestamps, and pictures counted; zeros without
- * gpu_params.timestamps. */
+ * gpu_params.timestamps. Thread: any. */
 struct recon_times {
     double seconds[RECON_STAGES];
     uint64_t pictures, batches, deliveries;
@@ -116,12 +117,12 @@ struct recon_times {
 };
 void recon_times(struct recon *r, struct recon_times *out);
 
-/* Copy the whole of a slot's filtered frame to memory (tests): planes of mb_width*16 x mb_height*16
- * samples and what the chroma format has, of the store's sample size. 4:0:0 leaves cb and cr alone.
- * Waits. */
+/* Copy a slot's filtered frame to memory (tests): luma of mb_width*16 x mb_height*16 samples, and
+ * the planes of the chroma format, in the store's sample size. 4:0:0 leaves cb and cr alone. Waits.
+ */
 int recon_read_slot(struct recon *r, uint32_t slot, void *y, void *cb, void *cr);
-/* The same for the unfiltered layer of picture i of the last batch (tests). A field's rows are the
- * upper half of it. */
+/* The same for the unfiltered layer of picture i of the last batch (tests). A field has the upper
+ * half of its rows. */
 int recon_read_work(struct recon *r, uint32_t layer, void *y, void *cb, void *cr);
 
 #endif

@@ -9,9 +9,11 @@
  *       -> region, size and lens by one map, colour matrix, tone curve, format   (pass "finish")
  *       -> copy into the reader's memory
  *
- * A `struct isp` owns what a batch needs, a `struct isp_camera` what belongs to one camera and one
- * output of it: map, curve, matrix. Frames of many cameras go into one batch. Thread: one thread
- * for all calls, that of the struct gpu, unless a function says otherwise.
+ * A `struct isp` owns the buffers of a batch. A `struct isp_camera` owns the map, curve and matrix
+ * of one camera and one output of it. Frames of many cameras go into one batch.
+ *
+ * Thread: one at a time for each isp and its cameras; other threads may use the struct gpu beside
+ * it. Functions that are called pure or take no isp: any thread.
  */
 #ifndef PELTON_ISP_H
 #define PELTON_ISP_H
@@ -139,7 +141,7 @@ struct isp_statistics {
     struct isp_zone zones[ISP_ZONES * ISP_ZONES]; /* [row * columns + column] */
 };
 
-/* What exposure control asks of them; weights [row * columns + column], NULL: equal. */
+/* Measures for exposure control. weights [row * columns + column], NULL: equal. */
 struct isp_measures {
     double mean, log_mean; /* weighted, 0..1; log_mean is the geometric mean */
     double clipped, dark;  /* weighted shares */
@@ -172,7 +174,7 @@ struct isp_options {
 
 int isp_create(struct gpu *g, const struct isp_options *options, struct isp **out);
 void isp_free(struct isp *isp);             /* waits; after all its cameras. NULL allowed */
-uint64_t isp_memory(const struct isp *isp); /* device bytes that it and its cameras hold */
+uint64_t isp_memory(const struct isp *isp); /* device bytes of it and its cameras */
 
 /* why: filled where GPU_ERR_INVALID comes back. */
 int isp_camera_create(struct isp *isp, const struct isp_params *params, struct isp_camera **out,
@@ -201,15 +203,15 @@ struct isp_frame {
 /* Develop frames[0..n) into their hosts. raw in a gpu_arena, host and statistics must stay until
  * the batch is done; all else may be reused when the call returns. Longer calls than options.width
  * are split, *ticket is the last part's. Blocks while `flight` batches are in flight. After an
- * error nothing of the call is being read any more. */
+ * error no part of the call is read any more. */
 int isp_submit(struct isp *isp, const struct isp_frame *frames, uint32_t n, uint64_t *ticket);
 /* Highest ticket whose frames and statistics are there; never blocks. */
 uint64_t isp_done(struct isp *isp);
 /* Wait until ticket is done; timeout_ns ~0 = for ever. 0, 1 on timeout, or an error. */
 int isp_wait(struct isp *isp, uint64_t ticket, uint64_t timeout_ns);
 
-/* What is done in one pass counts as FINISH, with its statistics where all frames of a group are.
- */
+/* One-pass development counts as FINISH, and so do its statistics where all frames of a group are
+ * developed in one pass. */
 enum isp_stage {
     ISP_STAGE_UPLOAD,
     ISP_STAGE_DEVELOP,
