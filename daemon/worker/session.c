@@ -6,9 +6,10 @@
  * on_end. The failure modes are a source that cannot be opened, an unsupported stream, a lost GPU
  * (session_fail from any thread) and session_close at any moment. A session ends when all of these
  * hold: the stream thread has ended, no picture lives, no output waits, pools and store are given
- * up by the GPU thread (released), and all events have been called back.
+ * up by the device's thread, and all events have been called back.
  */
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/session_internal.h"
+#include "daemon/worker/steps/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ static void session_free(struct session *s)
 static void session_wake(void *session)
 {
     struct session *s = session;
-    engine_wake_gpu(s->engine);
+    wake_device(&s->engine->schedule);
+    engine_signal(s->engine); /* its callers know the bare lock only */
 }
 
 static struct session *session_new(struct engine *e, const struct pelton_open_params *params)
@@ -58,8 +60,6 @@ static struct session *session_new(struct engine *e, const struct pelton_open_pa
                                         : "input",
                           &failed);
     s->pix_fmt = copy_string(params->pix_fmt, &failed);
-    s->window_tail = &s->window;
-    s->outputs_tail = &s->outputs;
     s->opened_ns = now_ns();
     s->account = account_create(&e->memory);
     if (failed || !s->account) {
@@ -83,9 +83,13 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     subscription_init(&s->sub, &(struct subscription_owner){&e->lock, e->gpu, session_wake, s},
                       callbacks, ctx);
     s->sub.probe_sei = probe_only && params->side_data ? &s->probe_sei : NULL;
-    uv_mutex_lock(&e->lock);
+    s->window.realtime = params->realtime;
+    s->window.both_views = params->views == PELTON_VIEWS_BOTH;
+    engine_lock(e);
+    window_open(&s->window, &e->schedule);
     if (uv_thread_create(&s->thread, stream_thread_main, s)) {
-        uv_mutex_unlock(&e->lock);
+        window_close(&s->window);
+        engine_unlock(e);
         s->fd = -1;
         session_free(s);
         return PELTON_ERR_NOMEM;
@@ -94,14 +98,9 @@ int session_open(struct engine *e, const struct pelton_open_params *params,
     s->next = e->sessions;
     e->sessions = s;
     e->session_count++;
-    uv_mutex_unlock(&e->lock);
+    engine_unlock(e);
     *out = s;
     return 0;
-}
-
-void session_fail(struct session *s, int code, const char *cause, const char *hint)
-{
-    subscription_fail(&s->sub, code, cause, hint);
 }
 
 void session_release(struct session *s, uint32_t epoch, uint32_t slot, uint32_t generation)
@@ -125,8 +124,9 @@ static void add_times(struct recon_times *sum, const struct recon_times *now,
 void session_account_gpu(struct session *s, struct recon_times *out)
 {
     struct recon_times sum = s->gpu_sum;
-    if (s->store)
-        add_times(&sum, &s->store->times, &s->gpu_base, s->gpu_pictures);
+    struct slots *slots = s->window.slots.of;
+    if (slots)
+        add_times(&sum, &store_of(slots)->times, &s->gpu_base, s->window.slots.pictures);
     *out = sum;
 }
 
@@ -137,10 +137,12 @@ static uint64_t host_bytes(struct session *s)
 
 static uint64_t gpu_bytes(const struct session *s)
 {
-    uint64_t entropy = s->stats.gpu_entropy_pictures
-                           ? entropy_gpu_memory(s->engine) / s->engine->session_count
-                           : 0;
-    return entropy + (s->store ? s->store->memory / s->store->slots * s->quota : 0);
+    const struct engine *e = s->engine;
+    struct slots *slots = s->window.slots.of;
+    uint64_t bytes = s->stats.gpu_entropy_pictures ? e->entropy_bytes / e->session_count : 0;
+    if (slots)
+        bytes += store_of(slots)->memory / slots->count * s->window.slots.quota;
+    return bytes;
 }
 
 void session_account_memory(struct session *s)
@@ -161,7 +163,7 @@ static void fill_stats(struct session *s, struct pelton_stats *out)
     out->memory_host = s->ended_ns ? s->peak_host : host_bytes(s);
     out->memory_gpu = s->ended_ns ? s->peak_gpu : gpu_bytes(s);
     out->bytes_uploaded = gpu.upload_bytes;
-    out->device_bandwidth = s->engine->bandwidth;
+    out->device_bandwidth = s->engine->bandwidth.bytes_per_second;
     out->gpu_upload = gpu.seconds[RECON_UPLOAD];
     out->gpu_classify = gpu.seconds[RECON_CLASSIFY];
     out->gpu_residual = gpu.seconds[RECON_RESIDUAL];
@@ -173,28 +175,25 @@ static void fill_stats(struct session *s, struct pelton_stats *out)
 
 void session_stats(struct session *s, struct pelton_stats *out)
 {
-    uv_mutex_lock(&s->engine->lock);
+    engine_lock(s->engine);
     fill_stats(s, out);
-    uv_mutex_unlock(&s->engine->lock);
+    engine_unlock(s->engine);
 }
 
 void session_close(struct session *s)
 {
     struct engine *e = s->engine;
-    uv_mutex_lock(&e->lock);
-    s->sub.closing = s->abort = true;
-    atomic_store(&s->stop, true);
-    uv_cond_broadcast(&s->room);
-    workers_wake(e, UINT_MAX);
-    engine_wake_gpu(e);
-    uv_mutex_unlock(&e->lock);
+    engine_lock(e);
+    s->sub.closing = true;
+    session_give_up(s);
+    engine_unlock(e);
 }
 
 static void session_dispatch(struct session *s)
 {
     bool any = subscription_dispatch(&s->sub);
-    if (any && s->live)
-        atomic_store(&s->engine->awake_until_ns, 0);
+    if (any && s->window.live)
+        atomic_store(&s->engine->loop.awake_until_ns, 0);
 }
 
 static void session_end(struct session *s)
@@ -202,14 +201,15 @@ static void session_end(struct session *s)
     struct engine *e = s->engine;
     struct pelton_stats stats;
     uv_thread_join(&s->thread);
-    uv_mutex_lock(&e->lock);
+    engine_lock(e);
     struct session **at = &e->sessions;
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
     e->session_count--;
+    window_close(&s->window);
     fill_stats(s, &stats);
-    uv_mutex_unlock(&e->lock);
+    engine_unlock(e);
     subscription_call_end(&s->sub, &stats);
     session_free(s);
 }
@@ -219,11 +219,11 @@ static void session_end(struct session *s)
 static bool end_one(struct engine *e)
 {
     struct session *ended = NULL;
-    uv_mutex_lock(&e->lock);
+    engine_lock(e);
     for (struct session *s = e->sessions; s && !ended; s = s->next)
         if (subscription_over(&s->sub))
             ended = s;
-    uv_mutex_unlock(&e->lock);
+    engine_unlock(e);
     if (ended)
         session_end(ended);
     return ended != NULL;
@@ -232,10 +232,10 @@ static bool end_one(struct engine *e)
 void sessions_dispatch(struct engine *e)
 {
     /* Sessions are added and removed on this thread only, at the head of the list or in end_one. */
-    uv_mutex_lock(&e->lock);
+    engine_lock(e);
     for (struct session *s = e->sessions; s; s = s->next)
         s->sub.news = subscription_has_news(&s->sub);
-    uv_mutex_unlock(&e->lock);
+    engine_unlock(e);
     for (struct session *s = e->sessions; s; s = s->next)
         if (s->sub.news)
             session_dispatch(s);

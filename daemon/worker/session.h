@@ -5,8 +5,8 @@
  * say.
  *
  * Thread: everything here is called, and calls back, on the loop thread. Inside there are one demux
- * thread per source, a pool of codec workers, and one GPU thread. Back-pressure has one origin: no
- * free picture or pool slot -> workers wait -> the source stops reading.
+ * thread per source, a pool of coders, and the device's thread. Back-pressure has one origin: no
+ * free picture or pool slot -> coders wait -> the source stops reading.
  *
  * Life cycle of a session: IDLE -> OPENING (on_info) -> RUNNING
  * (on_format, on_frame…) -> on_end exactly once, also after session_close -> CLOSED.
@@ -15,6 +15,7 @@
 #define PELTON_SESSION_H
 
 #include "daemon/worker/feed/feed.h"
+#include "daemon/worker/schedule/setting.h"
 #include "gpu/engine/gpu.h"
 #include "proto/pelton.h"
 #include "proto/wire_stretch.h"
@@ -24,19 +25,9 @@
 struct engine;
 struct session;
 
-/* Where slices are entropy-decoded (step 2). Both: by the CPU, and of files by the GPU too, where
- * it has memory and queues to spare. Auto: so, too, once decoding has lasted a second, but on
- * software devices by the CPU. GPU: all that it can decode, the CPU the rest. */
-enum engine_entropy {
-    ENGINE_ENTROPY_AUTO,
-    ENGINE_ENTROPY_CPU,
-    ENGINE_ENTROPY_GPU,
-    ENGINE_ENTROPY_BOTH
-};
-
 struct engine_params {
     struct gpu *gpu;    /* stays open until the engine is closed, and the loop has run */
-    unsigned threads;   /* codec workers; 0: number of CPUs */
+    unsigned threads;   /* coders; 0: number of CPUs */
     unsigned lookahead; /* pictures of a stream between step 1 and delivery; 0: by memory */
     unsigned batch;     /* most pictures of a GPU batch; 0: by device */
     /* records in memory that the GPU fetches itself; 0: on hardware, 1: never, 2: always */
@@ -45,12 +36,12 @@ struct engine_params {
     enum engine_entropy entropy;
     /* bytes of the device's for what it has entropy-decoded; 0: by its memory */
     uint64_t entropy_memory;
-    bool cpu_motion; /* the workers derive all motion */
+    bool gpu_motion; /* the GPU derives motion, if it entropy-decodes; else the coders do it all */
     /* not 0: entropy-decode the slices of the look-ahead window in a random order (tests the cut)
      */
     uint64_t shuffle_seed;
-    bool let_clocks_fall; /* do not keep the GPU busy between the pictures of live streams */
-    bool no_tune;         /* kernels by kind of device, whatever was measured */
+    bool live_clocks; /* the GPU's clocks stay up between the pictures of live streams */
+    bool tune;        /* kernels as measured; else by the kind of device */
     /* "family=variant" of gpu/tune/tune.h; NULL or empty: none. Kept until engine_create returns */
     const char *tune_force;
     bool timestamps; /* gpu_params.timestamps was set */
@@ -62,7 +53,6 @@ int engine_create(uv_loop_t *loop, const struct engine_params *params, struct en
 const struct gpu_device_info *engine_device(const struct engine *e);
 /* that the device entropy-decodes at once; 0: the CPU does it */
 uint32_t engine_entropy_pictures(struct engine *e);
-unsigned engine_validation_messages(const struct engine *e);
 /* closes all sessions first */
 void engine_close(struct engine *e, void (*closed)(void *ctx), void *ctx);
 

@@ -364,7 +364,7 @@ static void set_option(int c, struct engine_params *e)
         e->entropy = (enum engine_entropy)choice(optarg, decoders);
         break;
     case O_CPU_MOTION:
-        e->cpu_motion = true;
+        e->gpu_motion = false;
         break;
     case O_ENTROPY_MEMORY:
         e->entropy_memory = (uint64_t)n << 10;
@@ -406,7 +406,11 @@ static void start(struct run *r, struct engine *e, const char *file)
 
 int main(int argc, char **argv)
 {
-    struct engine_params params = {.timestamps = true, .log = log_line};
+    struct engine_params params = {.timestamps = true,
+                                   .gpu_motion = true,
+                                   .live_clocks = true,
+                                   .tune = true,
+                                   .log = log_line};
     struct engine *e;
     uv_loop_t loop;
     opt.open.start_us = opt.open.duration_us = -1;

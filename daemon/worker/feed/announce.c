@@ -1,80 +1,82 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a session needs of the GPU thread besides its pictures: a store and a pool before the first
- * one, its frames announced as they are finished, and everything taken from it again at its end or
- * once it is aborted.
+ * The device's thread cares for a session: a store and a pool before the first picture, frames
+ * announced as they are finished, and everything taken back at its end or after abort.
  *
- * GPU thread, with the lock, which is dropped where pictures are unreferenced and pools freed. The
- * failure modes: no memory for its pictures or frames, or a format that it cannot be given out in,
- * fail that session alone; a lost device fails all (gpu_failed).
+ * With the lock, which is dropped to unreference pictures and to free pools. The failure modes are
+ * no memory for pictures or frames, and a format that cannot be made: they fail that session alone.
+ * A lost device fails all.
  */
+#include "daemon/worker/feed/announce.h"
+
 #include "daemon/worker/feed/blur_rects.h"
 #include "daemon/worker/feed/format.h"
 #include "daemon/worker/feed/pixels.h"
-#include "daemon/worker/steps/reconstruct.h"
+#include "daemon/worker/steps/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define UNREF_MAX    64
-#define MEASUREMENTS 3
-
-#define POOLS_SLOTS 192 /* of all pools together, while each has at least */
-#define LEAST_DEPTH 4
-#define MOST_DEPTH  32
-/* of a part of a file: others' frames come out while it decodes ahead, */
-#define PART_DEPTH     256
-#define PART_BYTES     (1u << 30) /* within so much memory */
-#define SOFTWARE_DEPTH 8
-#define LIVE_DEPTH     8
-
 /* ---- announcing ---- */
 
-static void output_announce(struct session *s, struct output *out)
+static void delivery_announce(struct session *s, struct delivery *to)
 {
-    struct pool *pool = out->pool;
+    struct pool *pool = to->pool;
     bool shown = pool->memory && s->params.bench.transport == PELTON_SHM;
     subscription_post_format(&s->sub, pool);
-    out->frame.epoch = pool->format.epoch;
-    out->frame.dropped_decoder = s->dropped_decoder;
-    const struct job *owner = out->pic->holder.user;
+    to->frame.epoch = pool->format.epoch;
+    to->frame.dropped_decoder = s->dropped_decoder;
+    const struct picture *owner = to->output.pic->holder.user;
     for (unsigned i = PELTON_TRACE_PARSED; i <= PELTON_TRACE_MOTION_END; i++)
-        out->frame.trace[i] = owner->frame.trace[i];
+        to->frame.trace[i] = owner->frame.trace[i];
     if (owner->frame.corrupt) {
-        out->frame.flags |= PELTON_FRAME_CORRUPT;
+        to->frame.flags |= PELTON_FRAME_CORRUPT;
         s->stats.corrupt++;
     }
     s->stats.frames++;
     if (pool->memory)
         s->stats.bytes_delivered += pool->format.slot_size;
     if (shown)
-        subscription_post_frame(&s->sub, pool, &out->frame, NULL);
+        subscription_post_frame(&s->sub, pool, &to->frame, NULL);
     else if (pool->memory)
-        pool_put(pool, out->frame.slot);
+        pool_put(pool, to->frame.slot);
 }
 
-static bool output_finished(const struct output *out)
+static bool delivery_finished(const struct delivery *to)
 {
-    const struct job *owner = out->pic->holder.user;
-    if (out->state == OUTPUT_SUBMITTED && !out->pool->memory)
+    const struct picture *owner = to->output.pic->holder.user;
+    if (to->output.state == OUTPUT_SUBMITTED && !to->pool->memory)
         return owner->frame.done == owner->frame.pictures;
-    return out->state == OUTPUT_COMPLETE;
+    return to->output.state == OUTPUT_COMPLETE;
 }
 
-/* Frames in output order, as far as they are finished. Their pictures are to be unreferenced. */
-static bool session_announce(struct session *s, struct h264_picture **unref, uint32_t *count)
+/* Pictures that are to be unreferenced without the lock. */
+struct unref {
+    struct h264_picture *pictures[DEVICE_UNREF];
+    uint32_t count;
+};
+
+static void delivery_free(struct delivery *to, struct unref *unref)
 {
+    unref->pictures[unref->count++] = to->output.pic;
+    free(to->frame.side);
+    free(to);
+}
+
+/* Frames in output order, as far as they are finished. */
+static bool session_announce(struct session *s, struct unref *unref)
+{
+    struct window *w = &s->window;
     bool any = false;
-    while (s->outputs && output_finished(s->outputs) && *count < UNREF_MAX) {
-        struct output *out = s->outputs;
-        s->outputs = out->next;
-        if (!s->outputs)
-            s->outputs_tail = &s->outputs;
-        if (!out->drop)
-            output_announce(s, out);
-        unref[(*count)++] = out->pic;
-        free(out->frame.side);
-        free(out);
+    while (w->outputs && delivery_finished(delivery_of(w->outputs)) &&
+           unref->count < DEVICE_UNREF) {
+        struct delivery *to = delivery_of(w->outputs);
+        w->outputs = to->output.next;
+        if (!w->outputs)
+            w->outputs_tail = &w->outputs;
+        if (!to->output.drop)
+            delivery_announce(s, to);
+        delivery_free(to, unref);
         any = true;
     }
     return any;
@@ -82,88 +84,72 @@ static bool session_announce(struct session *s, struct h264_picture **unref, uin
 
 /* ---- tending to sessions ---- */
 
-/* After abort nothing new is submitted: what waits counts as done, frames that are not being
+/* After abort nothing new is submitted: what waits counts as done, and frames that are not being
  * written are forgotten. */
-static bool session_discard(struct session *s, struct h264_picture **unref, uint32_t *count)
+static bool session_discard(struct session *s, struct unref *unref)
 {
-    bool any = false;
-    for (struct job *job = s->window; job; job = job->next)
-        if (job->state == JOB_READY) {
-            job_done(job);
-            any = true;
-        }
-    struct output **at = &s->outputs;
-    while (*at && *count < UNREF_MAX) {
-        struct output *out = *at;
-        if (out->state != OUTPUT_QUEUED) {
-            at = &out->next;
-            continue;
-        }
-        *at = out->next;
-        unref[(*count)++] = out->pic;
-        free(out->frame.side);
-        free(out);
+    bool any = window_discard(&s->window);
+    while (unref->count < DEVICE_UNREF) {
+        struct output *out = window_drop_output(&s->window);
+        if (!out)
+            break;
+        delivery_free(delivery_of(out), unref);
         any = true;
     }
-    for (at = &s->outputs; *at; at = &(*at)->next)
-        ;
-    s->outputs_tail = at;
     return any;
 }
 
-static void session_abort(struct session *s, int code, const char *what)
+static void session_fail_by(struct session *s, int code, const char *what)
 {
     char cause[256];
     snprintf(cause, sizeof(cause), "%.120s: %.125s", s->name, what);
-    session_fail(s, code, cause, code == PELTON_ERR_NOMEM ? "decode fewer streams at once" : "");
-    s->abort = true;
-    atomic_store(&s->stop, true);
-    uv_cond_broadcast(&s->room);
-    workers_wake(s->engine, UINT_MAX);
-    engine_wake_gpu(s->engine);
+    session_abort(s, code, cause, code == PELTON_ERR_NOMEM ? "decode fewer streams at once" : "");
 }
 
 /* Of the oldest picture that waits for a store; NULL: none does. */
 static const struct h264_sps *sps_of_next(const struct session *s)
 {
-    const struct job *job = s->waiting;
+    const struct picture *p = s->window.waiting;
     if (s->ahead)
         return s->ahead;
-    return job && job->state == JOB_READY ? job->pic->sps : NULL;
+    return p && p->stage == PICTURE_READY ? p->pic->sps : NULL;
 }
 
 /* The oldest picture that waits decides which store the session uses. */
 static bool session_ensure_store(struct engine *e, struct session *s)
 {
     const struct h264_sps *sps = sps_of_next(s);
-    if (!sps || store_serves(s, sps))
+    if (!sps || slots_serve(&s->window, sps))
         return false;
-    int err = store_attach(e, s, sps);
+    int err = store_attach(s, sps);
     if (err == STORE_LATER) {
-        e->store_waits = true;
+        e->schedule.store_waits = true;
         return false;
     }
     if (err == GPU_ERR_LOST)
-        gpu_failed(e, err);
+        engine_device_failed(e, err);
     else if (err)
-        session_abort(s, err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_OTHER,
-                      err == GPU_ERR_NOMEM ? "no GPU memory for its pictures"
-                                           : gpu_error_text(err));
+        session_fail_by(s, err == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM : PELTON_ERR_OTHER,
+                        err == GPU_ERR_NOMEM ? "no GPU memory for its pictures"
+                                             : gpu_error_text(err));
     return true;
 }
 
 /* Many streams deliver few frames at a time each; and what a pool holds is pinned memory. */
 static uint32_t pool_depth(const struct engine *e, const struct session *s, uint64_t slot_size)
 {
-    uint32_t depth = e->software          ? SOFTWARE_DEPTH
-                     : s->params.realtime ? LIVE_DEPTH
+    uint32_t depth = e->software          ? POOL_DEPTH_SOFTWARE
+                     : s->params.realtime ? POOL_DEPTH_LIVE
                                           : POOLS_SLOTS / e->session_count;
     if (s->params.depth)
         return s->params.depth > 1024 ? 1024 : s->params.depth;
-    if (s->stretch.count > 1 && !e->software && PART_BYTES / slot_size > depth)
-        return PART_BYTES / slot_size > PART_DEPTH ? PART_DEPTH
-                                                   : (uint32_t)(PART_BYTES / slot_size);
-    return depth < LEAST_DEPTH ? LEAST_DEPTH : depth > MOST_DEPTH ? MOST_DEPTH : depth;
+    if (s->stretch.count > 1 && !e->software && POOL_STRETCH_BYTES / slot_size > depth)
+        return POOL_STRETCH_BYTES / slot_size > POOL_DEPTH_STRETCH
+                   ? POOL_DEPTH_STRETCH
+                   : (uint32_t)(POOL_STRETCH_BYTES / slot_size);
+    return depth < POOL_DEPTH_LEAST  ? POOL_DEPTH_LEAST
+           : depth > POOL_DEPTH_MOST ? POOL_DEPTH_MOST
+                                     : depth;
 }
 
 static bool session_start_pool(struct engine *e, struct session *s,
@@ -182,7 +168,7 @@ static bool session_start_pool(struct engine *e, struct session *s,
 /* The first frame that waits decides the epoch. */
 static bool session_ensure_pool(struct engine *e, struct session *s)
 {
-    struct output *out = s->outputs;
+    struct output *out = s->window.outputs;
     struct feed_format format;
     enum recon_format delivered;
     char why[128];
@@ -193,7 +179,7 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
     if (!out && !s->ahead)
         return false;
     if (!format_of(s, out ? out->pic->sps : s->ahead, out && out->pic->view, &format, &delivered)) {
-        session_abort(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
+        session_fail_by(s, PELTON_ERR_USAGE, "the stream cannot be given out in this pixel format");
         return true;
     }
     if (s->sub.pools && format_equal(&format, &s->sub.pools->format))
@@ -201,76 +187,103 @@ static bool session_ensure_pool(struct engine *e, struct session *s)
     bool fields =
         out ? out->structure != REC_FRAME : s->params.fields && !s->ahead->frame_mbs_only_flag;
     if (!blur_admit(&s->params, &format, fields, why))
-        session_abort(s, PELTON_ERR_USAGE, why);
+        session_fail_by(s, PELTON_ERR_USAGE, why);
     else if (!session_start_pool(e, s, &format, delivered))
-        session_abort(s, PELTON_ERR_NOMEM, "no thread for its frames");
+        session_fail_by(s, PELTON_ERR_NOMEM, "no thread for its frames");
     return true;
 }
 
 /* What the first frame will need is there, and the stream thread may go on. */
 static void session_end_ahead(struct session *s)
 {
-    if (s->ahead && (s->abort || (s->sub.pools && store_serves(s, s->ahead)))) {
+    if (s->ahead && (s->window.abort || (s->sub.pools && slots_serve(&s->window, s->ahead)))) {
         s->ahead = NULL;
-        uv_cond_signal(&s->room);
+        wake_source(&s->window);
     }
 }
 
 static bool session_names_retired(const struct session *s)
 {
-    for (const struct output *out = s->outputs; out; out = out->next)
-        if (out->pool && out->pool->retired)
+    for (struct output *out = s->window.outputs; out; out = out->next)
+        if (delivery_of(out)->pool && delivery_of(out)->pool->retired)
             return true;
     return false;
 }
 
 static bool session_may_end(const struct session *s)
 {
-    return s->thread_ended && !s->window && !s->outputs && !s->live_pictures && !s->sub.ended &&
+    const struct window *w = &s->window;
+    return w->source_ended && !w->first && !w->outputs && !w->pictures && !s->sub.ended &&
            subscription_quiet(&s->sub);
 }
 
 /* Nothing is in flight any more. The loop thread may finish. */
-static void session_give_up(struct engine *e, struct session *s)
+static void session_end_work(struct engine *e, struct session *s)
 {
+    struct engine_bandwidth *b = &e->bandwidth;
     store_detach(s);
-    e->measure |= e->params.timestamps && e->measured < MEASUREMENTS;
+    b->due |= e->params.timestamps && b->measured < DEVICE_MEASUREMENTS;
     subscription_end(&s->sub);
     s->ended_ns = now_ns();
     engine_notify(e);
 }
 
+/* The pool that was being made becomes the current one. Drops the lock. */
+static void session_adopt_pool(struct session *s)
+{
+    int err = subscription_pool_adopt(&s->sub);
+    if (err)
+        session_fail_by(s, err, "no memory for its frames");
+    s->window.has_pool = s->sub.pools && s->sub.pools->memory;
+}
+
+/* Drops the lock. */
+static void unref_pictures(struct engine *e, const struct unref *unref)
+{
+    if (!unref->count)
+        return;
+    engine_unlock(e);
+    for (uint32_t i = 0; i < unref->count; i++)
+        h264_picture_unref(unref->pictures[i]);
+    engine_lock(e);
+}
+
+static void session_retire(struct session *s, struct unref *unref)
+{
+    while (unref->count < DEVICE_UNREF) {
+        struct h264_picture *pic = window_retire(&s->window);
+        if (!pic)
+            return;
+        unref->pictures[unref->count++] = pic;
+    }
+}
+
 bool session_tend(struct engine *e, struct session *s)
 {
-    struct h264_picture *unref[UNREF_MAX];
-    uint32_t count = 0;
+    struct unref unref = {.count = 0};
     bool any = subscription_pool_made(&s->sub);
-    int err = any ? subscription_pool_adopt(&s->sub) : 0;
-    if (err)
-        session_abort(s, err, "no memory for its frames");
-    if (s->abort)
-        any |= session_discard(s, unref, &count);
+    if (any)
+        session_adopt_pool(s);
+    if (s->window.starves && !s->window.abort)
+        session_abort(s, PELTON_ERR_OTHER, "no frame slot is left for the stream", "");
+    if (s->window.abort)
+        any |= session_discard(s, &unref);
     else
         any |= session_ensure_store(e, s) | session_ensure_pool(e, s);
     session_end_ahead(s);
-    if (session_announce(s, unref, &count)) {
+    if (session_announce(s, &unref)) {
         if (s->sub.events)
             engine_notify(e);
         session_account_memory(s);
         any = true;
     }
-    jobs_retire(s, unref, &count, UNREF_MAX);
-    if (count) {
-        uv_mutex_unlock(&e->lock);
-        for (uint32_t i = 0; i < count; i++)
-            h264_picture_unref(unref[i]);
-        uv_mutex_lock(&e->lock);
-    }
+    session_retire(s, &unref);
+    unref_pictures(e, &unref);
     if (!session_names_retired(s))
         any |= subscription_pools_free(&s->sub, false);
     if (session_may_end(s))
-        session_give_up(e, s);
-    else if (any && s->abort)
+        session_end_work(e, s);
+    else if (any && s->window.abort)
         engine_notify(e);
-    return any || count;
+    return any || unref.count;
 }

@@ -6,7 +6,9 @@
  * rest goes back to the heap, and a slab goes when nothing in it is in use. An account counts what
  * one session holds.
  */
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/memory/host_memory.h"
+
+#include "proto/pelton.h"
 
 #include <stdlib.h>
 #include <string.h>

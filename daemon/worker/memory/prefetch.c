@@ -81,12 +81,16 @@ struct array_maker *array_maker_start(struct memory *m, struct resident *residen
         return NULL;
     a->memory = m;
     a->resident = resident;
-    uv_mutex_init(&a->lock);
-    uv_cond_init(&a->wish);
+    if (uv_mutex_init(&a->lock))
+        goto no_lock;
+    if (uv_cond_init(&a->wish))
+        goto no_cond;
     if (uv_thread_create(&a->thread, maker_main, a) == 0)
         return a;
     uv_cond_destroy(&a->wish);
+no_cond:
     uv_mutex_destroy(&a->lock);
+no_lock:
     free(a);
     return NULL;
 }

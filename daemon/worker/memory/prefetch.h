@@ -7,8 +7,8 @@
 #ifndef PELTON_ARRAY_MAKER_H
 #define PELTON_ARRAY_MAKER_H
 
-#include "daemon/worker/engine_internal.h"
 #include "daemon/worker/memory/device_memory.h"
+#include "daemon/worker/memory/host_memory.h"
 
 struct array_maker;
 

@@ -1,30 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Choosing batches; used by the GPU thread, with the lock held.
+ * Which pictures and which outputs make the next batch of a store.
+ *
+ * Thread: that of reconstruction, with the engine's lock.
  */
-#ifndef PELTON_SCHEDULER_H
-#define PELTON_SCHEDULER_H
+#ifndef PELTON_BATCH_H
+#define PELTON_BATCH_H
 
-#include "daemon/worker/engine_internal.h"
-#include "daemon/worker/feed/format.h"
+#include "daemon/worker/schedule/schedule.h"
 
-#include <stdio.h>
+/* Samples of a slot that are copied from another one, or become grey. */
+struct batch_copy {
+    uint32_t slot;
+    uint32_t from;     /* slot; BATCH_GREY */
+    uint8_t rows;      /* 0: all, or those of REC_TOP, REC_BOTTOM */
+    uint8_t rows_from; /* the same, of `from` */
+    uint8_t planes;    /* bits; 0: all */
+};
+#define BATCH_GREY UINT32_MAX
 
-/* one runs, the next two's records are copied up; what becomes ready meanwhile makes the one after
- * them wider */
-#define BATCHES_IN_FLIGHT 3
-/* Batches of a store that may be in flight: one less on a software device, and where a live
- * stream's picture would have to wait behind them. */
-uint32_t scheduler_batches(const struct engine *e);
+struct batch_entry {
+    struct picture *picture; /* NULL: only the copy */
+    struct batch_copy copy;
+};
 
-/* Pictures for the next batch of st, perhaps none; they are SUBMITTED and have slots. NULL: enough
- * is in flight. */
-struct batch *scheduler_collect(struct engine *e, struct store *st);
-/* Adds the frames whose turn has come; pictures of b count as submitted. */
-void scheduler_deliveries(struct engine *e, struct batch *b);
-/* What a failed picture becomes: a copy of its first reference's samples, else grey. */
-void copy_instead(const struct job *job, struct recon_picture *out);
-/* Back to the store's spare batches. */
-void batch_put(struct batch *b);
+struct batch {
+    struct slots *slots;
+    uint64_t serial;
+    uint32_t count, width;
+    struct batch_entry *entries; /* [width] */
+};
+
+/* Batches of a store that may be in flight: one less on a software device, and if a LIVE picture
+ * would have to wait behind them. */
+uint32_t batches_most(const struct schedule *s);
+/* Pictures for the next batch of st, perhaps none. They are SUBMITTED and have slots. */
+void batch_collect(struct schedule *s, struct slots *st, struct batch *b);
+/* What p becomes if it is a copy: the samples of its first reference, else grey. */
+struct batch_copy batch_copy_of(const struct picture *p);
+/* The first output after `after` (NULL: the window's first) that waits, if its frame can be
+ * delivered with the batch. memory: it goes into a pool. NULL: none; later ones must wait. */
+struct output *batch_next_output(const struct window *w, const struct batch *b, bool memory,
+                                 struct output *after);
 
 #endif

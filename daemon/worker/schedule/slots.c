@@ -1,47 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Frame stores: one recon per picture size and format, its slots, and each session's quota of them.
+ * The rules for frame slots.
  *
- * A slot belongs to a picture from its submission until the picture's last holder (DPB, readers,
- * output) lets go: its life is the picture's (job_picture_freed). Each session is sure of `base`
- * slots for progress in decoding order, which needs at most the DPB, the picture itself and what is
- * being delivered. Pictures submitted ahead of the oldest waiting one take what is left beyond what
- * all sessions are sure of (slots_owed), so that no session starves another or itself; a quota, the
- * same for all sessions and new as they come and go, keeps them even. A new session finds the slots
- * that pictures ahead leave for it (store.kept), or waits a moment until the others are down to
- * their new quotas; only where that takes long (their readers stand still), or where the store
- * holds as many sessions as is good for it, it gets a second store, whose pictures share no batches
- * with the first one's.
- *
- * Host memory: pictures between step 1 and reconstruction are bounded by engine.window_budget, of
- * which each session has the same part, but at least LEAST_WINDOW pictures; reconstructed ones by
- * the slots. A picture of the window that nobody has begun to decode holds its bytes only.
+ * Each window is sure of `base` slots. Progress in decoding order needs no more: the DPB, the
+ * picture itself, and frames in delivery. Pictures ahead of the oldest waiting one take slots that
+ * nobody is sure of (slots_owed), so no window starves another or itself. A quota, equal for all
+ * windows, keeps them even. A new window finds the slots that pictures ahead leave for it (kept),
+ * or waits until the others are down to their new quotas. It gets a store of its own if that takes
+ * long, because readers stand still, or if a store has as many windows as is good for it.
  */
-#include "daemon/worker/schedule/batch.h"
+#include "daemon/worker/schedule/slots.h"
+
+#include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/schedule.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define IDLE_STORES    2 /* kept, because building pipelines takes long */
-#define DELIVERY_SLOTS 4 /* frames that left the DPB and are still being delivered */
-/* host memory of a picture per macroblock: records and motion; to it comes room for coefficients */
-#define MB_BYTES         176
-#define EXTRA_SLOTS      24 /* beyond base, where memory is short */
-#define LEAST_EXTRA      6  /* a session that would get less has a store of its own */
-#define KEPT_PART        16 /* of the slots, for the next session */
-#define PATIENCE_NS      NS_PER_S
-#define LEAST_WINDOW     8
-#define SOFTWARE_BYTES   (64ull << 20)
-#define MOST_SLOTS       1280
-#define MOST_BYTES       (5ull << 29) /* of one image: drivers refuse allocations of 4 GiB */
-#define AHEAD_PER_WORKER 12           /* pictures of all windows together, within these limits */
-#define LEAST_AHEAD      128
-#define MOST_AHEAD       1024
-#define WAITING_AND_WORK 2  /* pictures for the GPU: as many wait as it has in work */
-#define WAITING_PART     16 /* of what a picture can take: more than the bytes of one that waits */
-#define SMALL_ARRAYS     2  /* what the GPU has decoded takes less than that part */
+/* ---- keys ---- */
 
-bool store_key_equal(const struct store_key *a, const struct store_key *b)
+bool slots_key_equal(const struct slots_key *a, const struct slots_key *b)
 {
     return a->mb_width == b->mb_width && a->mb_height == b->mb_height &&
            a->chroma_format_idc == b->chroma_format_idc && a->bit_depth[0] == b->bit_depth[0] &&
@@ -49,9 +26,9 @@ bool store_key_equal(const struct store_key *a, const struct store_key *b)
            a->separate_planes == b->separate_planes;
 }
 
-struct store_key store_key_of(const struct h264_sps *sps)
+struct slots_key slots_key_of(const struct h264_sps *sps)
 {
-    return (struct store_key){.mb_width = sps->mb_width,
+    return (struct slots_key){.mb_width = sps->mb_width,
                               .mb_height = sps->mb_height,
                               .chroma_format_idc = sps->chroma_format_idc,
                               .bit_depth = {sps->bit_depth[0], sps->bit_depth[1]},
@@ -59,299 +36,260 @@ struct store_key store_key_of(const struct h264_sps *sps)
                               .separate_planes = sps->separate_colour_plane_flag};
 }
 
+/* ---- how many ---- */
+
 static const uint32_t samples_per_mb[4] = {256, 384, 512, 768};
 
-static bool is_wide(const uint8_t bit_depth[2])
+static uint64_t sample_bytes(const struct slots_key *key)
 {
-    return bit_depth[0] > 8 || bit_depth[1] > 8;
+    return key->bit_depth[0] > 8 || key->bit_depth[1] > 8 ? 2 : 1;
 }
 
-uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count)
+static uint64_t frame_bytes(const struct slots_key *key, uint32_t samples)
 {
-    uint32_t samples = samples_per_mb[h264_chroma_array_type(sps) & 3];
-    return (uint64_t)mb_count * (MB_BYTES + samples * (is_wide(sps->bit_depth) ? 4 : 2)) + 1;
+    return (uint64_t)key->mb_width * key->mb_height * samples * sample_bytes(key) + 1;
 }
 
-/* Pictures of each of so many sessions that the workers decode ahead of reconstruction. More than
- * keep them busy would only wait: they cost latency, and memory that has to be pinned. */
-uint32_t arrays_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
+/* Room for more windows, and for more pictures ahead, on a device with memory to spare. */
+uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish)
 {
-    if (e->params.lookahead)
-        return e->params.lookahead;
-    if (e->software) {
-        uint64_t fit = SOFTWARE_BYTES / picture_bytes;
-        return fit > LEAST_WINDOW ? LEAST_WINDOW : fit < 4 ? 4 : (uint32_t)fit;
-    }
-    sessions = sessions ? sessions : 1;
-    uint64_t most = AHEAD_PER_WORKER * e->worker_count;
-    most = (most > MOST_AHEAD ? MOST_AHEAD : most < LEAST_AHEAD ? LEAST_AHEAD : most) / sessions;
-    uint64_t fit = e->window_budget / sessions / picture_bytes;
-    fit = fit > most ? most : fit;
-    return fit < LEAST_WINDOW ? LEAST_WINDOW : (uint32_t)fit;
-}
-
-/* Pictures between step 1 and reconstruction: those, what the GPU has in work, and what is to keep
- * the workers busy meanwhile. Most of them hold their bytes only; how many it may have decoded is
- * bounded by itself (entropy_share.c), but where the workers decode none. */
-uint32_t lookahead_for(const struct engine *e, uint64_t picture_bytes, uint32_t sessions)
-{
-    uint32_t least = arrays_for(e, picture_bytes, sessions), depth = entropy_gpu_depth(e);
-    if (!depth || e->params.lookahead || e->software)
-        return least;
-    sessions = sessions ? sessions : 1;
-    uint32_t part = e->entropy_all ? SMALL_ARRAYS : WAITING_PART;
-    uint64_t more = WAITING_AND_WORK * (uint64_t)depth / sessions,
-             fit = e->window_budget / sessions / (picture_bytes / part + 1);
-    return least + (uint32_t)(more > fit ? fit : more);
-}
-
-static void store_free(struct store *st)
-{
-    if (!st)
-        return;
-    recon_free(st->recon);
-    while (st->spare) {
-        struct batch *b = st->spare;
-        st->spare = b->next;
-        free(b->jobs);
-        free(b->pictures);
-        free(b->views);
-        free(b);
-    }
-    free(st->free_slots);
-    free(st);
-}
-
-static uint64_t frame_bytes(const struct store_key *key)
-{
-    return (uint64_t)key->mb_width * key->mb_height * samples_per_mb[key->chroma_format_idc & 3] *
-           (is_wide(key->bit_depth) ? 2 : 1);
-}
-
-/* Without the lock. */
-static int store_create(struct engine *e, const struct store_key *key, uint32_t slots,
-                        uint32_t width, struct store **out)
-{
-    struct store *st = calloc(1, sizeof(*st));
-    if (!st)
-        return GPU_ERR_NOMEM;
-    st->key = *key;
-    st->slots = slots;
-    st->width = width;
-    /* one more than scheduler_batches */
-    st->flight = e->software ? BATCHES_IN_FLIGHT : BATCHES_IN_FLIGHT + 1;
-    st->free_slots = malloc(slots * sizeof(*st->free_slots));
-    enum tune_size size = tune_size_of(16 * key->mb_width, 16 * key->mb_height);
-    struct recon_params params = {.mb_width = key->mb_width,
-                                  .mb_height = key->mb_height,
-                                  .chroma_format_idc = key->chroma_format_idc,
-                                  .bit_depth = {key->bit_depth[0], key->bit_depth[1]},
-                                  .interlaced = key->interlaced,
-                                  .separate_planes = key->separate_planes,
-                                  .slots = slots,
-                                  .width = width,
-                                  .flight = st->flight,
-                                  .wavefront = e->params.wavefront ? e->params.wavefront
-                                                                   : tune_wavefront(&e->tune, size),
-                                  .delivery = tune_delivery(&e->tune, size)};
-    int err = st->free_slots ? recon_create(e->gpu, &params, &st->recon) : GPU_ERR_NOMEM;
-    if (err) {
-        store_free(st);
-        return err;
-    }
-    for (uint32_t i = 0; i < slots; i++)
-        st->free_slots[st->free_count++] = (int32_t)(slots - 1 - i);
-    st->kept = e->software ? 0 : slots / KEPT_PART;
-    st->width = recon_width(st->recon);
-    st->memory = recon_memory(st->recon);
-    recon_times(st->recon, &st->times);
-    *out = st;
-    return 0;
-}
-
-/* How many slots a new store gets: room for more sessions, and for more pictures ahead, on a device
- * with memory to spare. */
-static uint32_t store_slots(const struct engine *e, const struct store_key *key, uint32_t base,
-                            uint32_t extra)
-{
-    if (e->software)
+    const struct schedule_setting *set = &s->setting;
+    uint32_t base = wish->base, extra = wish->want;
+    if (set->software)
         return base + extra;
-    uint64_t luma =
-        (uint64_t)key->mb_width * key->mb_height * 256 * (is_wide(key->bit_depth) ? 2 : 1) + 1;
-    uint64_t want = e->params.lookahead ? 8ull * (base + extra) : MOST_SLOTS;
-    uint64_t fit = e->device->memory_bytes / 8 / (frame_bytes(key) + 1),
-             least = base + (extra < EXTRA_SLOTS ? extra : EXTRA_SLOTS);
-    fit = fit > MOST_BYTES / luma ? MOST_BYTES / luma : fit;
-    fit = fit > e->device->image_layers ? e->device->image_layers : fit;
-    want = want > MOST_SLOTS ? MOST_SLOTS : want;
+    uint64_t luma = frame_bytes(&wish->key, 256);
+    uint64_t all = frame_bytes(&wish->key, samples_per_mb[wish->key.chroma_format_idc & 3]);
+    uint64_t want = set->lookahead ? (uint64_t)SLOTS_SHARES * (base + extra) : SLOTS_MOST;
+    uint64_t fit = set->device_memory / SLOTS_MEMORY_PART / all;
+    uint64_t least = base + (extra < SLOTS_EXTRA ? extra : SLOTS_EXTRA);
+    fit = fit > SLOTS_IMAGE_BYTES / luma ? SLOTS_IMAGE_BYTES / luma : fit;
+    fit = fit > set->image_layers ? set->image_layers : fit;
+    want = want > SLOTS_MOST ? SLOTS_MOST : want;
     want = want > fit ? fit : want;
     return want < least ? (uint32_t)least : (uint32_t)want;
 }
 
-static uint32_t batch_width(const struct engine *e, uint32_t slots)
+uint32_t slots_batch_width(const struct schedule *s, uint32_t count)
 {
-    uint32_t width = e->params.batch ? e->params.batch : e->software ? 4 : 32;
-    return width < slots ? width : slots;
+    uint32_t otherwise = s->setting.software ? BATCH_WIDTH_SOFTWARE : BATCH_WIDTH;
+    uint32_t width = s->setting.batch ? s->setting.batch : otherwise;
+    return width < count ? width : count;
 }
 
-uint32_t store_base(const struct session *s, const struct h264_sps *sps)
+uint32_t slots_base(const struct window *w, const struct h264_sps *sps)
 {
     uint32_t dpb_frames = sps->max_dpb_frames;
-    /* their sets may tell different sizes, and both share the store */
-    if (s->params.views == PELTON_VIEWS_BOTH)
-        return 2 * 16 + 2 + DELIVERY_SLOTS;
-    return (dpb_frames > 1 ? dpb_frames : 1) + 2 + DELIVERY_SLOTS;
+    /* their parameter sets may differ in size, and both views share the store */
+    if (w->both_views)
+        return 2 * 16 + 2 + SLOTS_DELIVERY;
+    return (dpb_frames > 1 ? dpb_frames : 1) + 2 + SLOTS_DELIVERY;
 }
 
-/* A stream changes its store where a picture needs more of it than before, which only an IDR
- * picture can: those before it must all have been submitted, as a picture cannot read references
- * from another store. */
-bool store_serves(const struct session *s, const struct h264_sps *sps)
+struct slots_wish slots_wish_of(const struct window *w, const struct h264_sps *sps)
 {
-    struct store_key key = store_key_of(sps);
-    return s->store && store_key_equal(&key, &s->store->key) && s->base >= store_base(s, sps);
+    const struct schedule *s = w->schedule;
+    uint64_t bytes = window_picture_bytes(sps, (uint32_t)sps->mb_width * sps->mb_height);
+    uint32_t want = window_arrays_for(s, bytes, 1);
+    return (struct slots_wish){.key = slots_key_of(sps),
+                               .base = slots_base(w, sps),
+                               /* pictures of the GPU are between those of the coders */
+                               .want = want * (s->split.depth ? 2 : 1)};
 }
 
-uint32_t slots_owed(const struct engine *e, const struct store *st)
+/* ---- stores ---- */
+
+bool slots_init(struct slots *st, const struct schedule *s, const struct slots_key *key,
+                uint32_t count)
+{
+    *st = (struct slots){.key = *key, .count = count, .width = slots_batch_width(s, count)};
+    st->kept = s->setting.software ? 0 : count / SLOTS_KEPT_PART;
+    st->free = malloc(count * sizeof(*st->free));
+    if (!st->free)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        st->free[st->free_count++] = (int32_t)(count - 1 - i);
+    return true;
+}
+
+void slots_free(struct slots *st)
+{
+    free(st->free);
+    st->free = NULL;
+}
+
+void slots_add(struct schedule *s, struct slots *st)
+{
+    st->next = s->stores;
+    s->stores = st;
+}
+
+struct slots *slots_remove_idle(struct schedule *s, bool all)
+{
+    struct slots **oldest = NULL;
+    uint32_t idle = 0;
+    for (struct slots **at = &s->stores; *at; at = &(*at)->next) {
+        struct slots *st = *at;
+        if (st->users || st->used || st->in_flight)
+            continue;
+        idle++;
+        if (!oldest || st->idle_since < (*oldest)->idle_since)
+            oldest = at;
+    }
+    if (!oldest || (!all && idle <= SLOTS_IDLE_STORES))
+        return NULL;
+    struct slots *st = *oldest;
+    *oldest = st->next;
+    return st;
+}
+
+/* ---- windows ---- */
+
+/* A stream changes its store where a picture needs more of it than before. Only an IDR picture can.
+ * Those before it must all have been submitted, as a picture cannot read references from another
+ * store. */
+bool slots_serve(const struct window *w, const struct h264_sps *sps)
+{
+    struct slots_key key = slots_key_of(sps);
+    return w->slots.of && slots_key_equal(&key, &w->slots.of->key) &&
+           w->slots.base >= slots_base(w, sps);
+}
+
+/* Slots that the window holds for progress in decoding order. */
+static uint32_t window_in_order(const struct window *w)
+{
+    return w->slots.held > w->frames_ahead ? w->slots.held - w->frames_ahead : 0;
+}
+
+uint32_t slots_owed(const struct schedule *s, const struct slots *st)
 {
     uint32_t owed = 0;
-    for (const struct session *s = e->sessions; s; s = s->next) {
-        if (s->store != st)
-            continue;
-        uint32_t in_order = s->held > s->frames_ahead ? s->held - s->frames_ahead : 0;
-        owed += s->base > in_order ? s->base - in_order : 0;
+    for (const struct window *w = s->windows; w; w = w->next) {
+        uint32_t in_order = window_in_order(w);
+        if (w->slots.of == st && w->slots.base > in_order)
+            owed += w->slots.base - in_order;
     }
     return owed;
 }
 
-/* Slots beyond base for each session of st; were there one more, that needs `base` itself, where
- * that is not 0. */
-static uint32_t even_extra(const struct engine *e, const struct store *st, uint32_t base)
+/* Slots beyond base for each window. base not 0: as if one more window joined, which needs it. */
+static uint32_t even_extra(const struct schedule *s, const struct slots *st, uint32_t base)
 {
     uint32_t sum = base, users = st->users + (base != 0);
-    for (const struct session *s = e->sessions; s; s = s->next)
-        sum += s->store == st ? s->base : 0;
-    return users && st->slots > sum ? (st->slots - sum) / users : 0;
+    for (const struct window *w = s->windows; w; w = w->next)
+        sum += w->slots.of == st ? w->slots.base : 0;
+    return users && st->count > sum ? (st->count - sum) / users : 0;
 }
 
-static void set_quotas(struct engine *e, struct store *st)
+static void set_quotas(struct schedule *s, const struct slots *st)
 {
-    uint32_t extra = even_extra(e, st, 0);
-    for (struct session *s = e->sessions; s; s = s->next)
-        if (s->store == st)
-            s->quota = s->base + (s->want < extra ? s->want : extra);
+    uint32_t extra = even_extra(s, st, 0);
+    for (struct window *w = s->windows; w; w = w->next)
+        if (w->slots.of == st)
+            w->slots.quota = w->slots.base + (w->slots.want < extra ? w->slots.want : extra);
 }
 
-void store_detach(struct session *s)
+void slots_detach(struct window *w)
 {
-    struct store *st = s->store;
+    struct slots *st = w->slots.of;
     if (!st)
         return;
-    session_account_gpu(s, &s->gpu_sum);
     st->users--;
-    st->idle_since = s->engine->serial;
-    s->store = NULL;
-    s->gpu_pictures = 0;
-    set_quotas(s->engine, st);
+    st->idle_since = w->schedule->serial;
+    w->slots.of = NULL;
+    w->slots.pictures = 0;
+    set_quotas(w->schedule, st);
 }
 
-/* A store for a session. *later: there is one, once the sessions that use it have given back slots.
- */
-static struct store *store_find(struct engine *e, const struct store_key *key, uint32_t base,
-                                uint32_t want, bool *later)
+void slots_attach(struct window *w, struct slots *st, const struct slots_wish *wish)
 {
-    uint32_t least = want < LEAST_EXTRA ? want : LEAST_EXTRA;
-    *later = false;
-    for (struct store *st = e->stores; st; st = st->next) {
-        if (!store_key_equal(&st->key, key) || even_extra(e, st, base) < least)
-            continue;
-        if (st->free_count >= slots_owed(e, st) + base)
-            return st;
-        *later = true;
-    }
-    return NULL;
-}
-
-/* With fewer slots where memory is short; in the end the least that still makes progress. */
-static int store_create_any(struct engine *e, const struct store_key *key, uint32_t base,
-                            uint32_t want, struct store **out)
-{
-    uint32_t slots = store_slots(e, key, base, want);
-    int err = store_create(e, key, slots, batch_width(e, slots), out);
-    while (err == GPU_ERR_NOMEM && slots / 2 > base + EXTRA_SLOTS) {
-        slots /= 2;
-        err = store_create(e, key, slots, batch_width(e, slots), out);
-    }
-    if (err == GPU_ERR_NOMEM)
-        err = store_create(e, key, base + 1, 1, out);
-    return err;
-}
-
-static void attach(struct engine *e, struct session *s, struct store *st, uint32_t base,
-                   uint32_t want)
-{
-    s->store = st;
-    s->base = base;
-    s->want = want;
-    s->held = 0;
-    s->seat++;
-    s->store_wait_ns = 0;
-    s->gpu_base = st->times;
-    s->gpu_pictures = 0;
+    struct window_slots *slots = &w->slots;
+    slots->of = st;
+    slots->base = wish->base;
+    slots->want = wish->want;
+    slots->held = 0;
+    slots->seat++;
+    slots->wait_ns = 0;
+    slots->pictures = 0;
     st->users++;
-    set_quotas(e, st);
+    set_quotas(w->schedule, st);
 }
 
-int store_attach(struct engine *e, struct session *s, const struct h264_sps *sps)
+enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int64_t now_ns,
+                            struct slots **out)
 {
-    struct store_key key = store_key_of(sps);
-    uint32_t base = store_base(s, sps);
-    uint32_t want =
-        arrays_for(e, window_picture_bytes(sps, (uint32_t)sps->mb_width * sps->mb_height), 1);
-    /* pictures of the GPU's are between those of the workers */
-    want *= entropy_gpu_works(e) ? 2 : 1;
-    bool later;
-    store_detach(s);
-    struct store *st = store_find(e, &key, base, want, &later);
-    if (!st && later) {
-        if (!s->store_wait_ns)
-            s->store_wait_ns = now_ns();
-        if (now_ns() - s->store_wait_ns < PATIENCE_NS)
-            return STORE_LATER;
-    }
-    if (!st) {
-        store_collect(e, false);
-        uv_mutex_unlock(&e->lock);
-        int err = store_create_any(e, &key, base, want, &st);
-        uv_mutex_lock(&e->lock);
-        if (err)
-            return err;
-        st->next = e->stores;
-        e->stores = st;
-    }
-    attach(e, s, st, base, want);
-    return 0;
-}
-
-void store_collect(struct engine *e, bool all)
-{
-    for (;;) {
-        struct store **oldest = NULL;
-        uint32_t idle = 0;
-        for (struct store **at = &e->stores; *at; at = &(*at)->next) {
-            struct store *st = *at;
-            if (st->users || st->live || st->in_flight)
-                continue;
-            idle++;
-            if (!oldest || st->idle_since < (*oldest)->idle_since)
-                oldest = at;
+    struct schedule *s = w->schedule;
+    uint32_t least = wish->want < SLOTS_EXTRA_LEAST ? wish->want : SLOTS_EXTRA_LEAST;
+    bool later = false;
+    for (struct slots *st = s->stores; st; st = st->next) {
+        if (!slots_key_equal(&st->key, &wish->key) || even_extra(s, st, wish->base) < least)
+            continue;
+        if (st->free_count >= slots_owed(s, st) + wish->base) {
+            *out = st;
+            return SLOTS_FOUND;
         }
-        if (!oldest || (!all && idle <= IDLE_STORES))
-            return;
-        struct store *st = *oldest;
-        *oldest = st->next;
-        uv_mutex_unlock(&e->lock);
-        store_free(st);
-        uv_mutex_lock(&e->lock);
+        later = true;
     }
+    if (!later)
+        return SLOTS_NONE;
+    w->slots.wait_ns = w->slots.wait_ns ? w->slots.wait_ns : now_ns;
+    return now_ns - w->slots.wait_ns < SLOTS_PATIENCE_NS ? SLOTS_LATER : SLOTS_NONE;
+}
+
+/* ---- pictures ---- */
+
+static bool window_in_flight(const struct window *w)
+{
+    for (const struct picture *p = w->first; p; p = p->next)
+        if (p->stage == PICTURE_SUBMITTED)
+            return true;
+    return false;
+}
+
+/* No completion and no reader will free a slot: the stream keeps more pictures than its DPB size
+ * allows. */
+static bool window_is_stuck(const struct window *w)
+{
+    if (window_in_flight(w))
+        return false;
+    const struct picture *head = w->outputs ? w->outputs->pic->holder.user : NULL;
+    return !head || !frame_submitted(head);
+}
+
+bool slots_claim(struct window *w, struct slots *st, bool oldest)
+{
+    struct window_slots *slots = &w->slots;
+    if (!oldest)
+        return slots->held < slots->quota && w->frames_ahead < slots->quota - slots->base &&
+               st->free_count > st->owed + st->kept;
+    if (window_in_order(w) < slots->base && st->free_count) {
+        st->owed -= st->owed > 0;
+        return true;
+    }
+    if (slots->held < slots->quota && st->free_count > st->owed)
+        return true;
+    if (!window_is_stuck(w))
+        return false;
+    if (!st->free_count && st->used == slots->held)
+        w->starves = true;
+    return st->free_count > 0;
+}
+
+void slots_take(struct slots *st, struct picture *p)
+{
+    p->slot.slots = st;
+    if (p->owner != p) {
+        p->pic->holder.slot = p->owner->pic->holder.slot;
+        return;
+    }
+    p->slot.seat = p->window->slots.seat;
+    p->pic->holder.slot = st->free[--st->free_count];
+    st->used++;
+    p->window->slots.held++;
+}
+
+void slots_give(struct slots *st, struct window *w, uint32_t seat, int32_t slot)
+{
+    st->free[st->free_count++] = slot;
+    st->used--;
+    w->slots.held -= seat == w->slots.seat;
 }

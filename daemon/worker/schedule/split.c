@@ -1,330 +1,327 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which pictures are entropy-decoded on the GPU. It decodes a thousand slices at once and each of
- * them slowly, so of the queue it takes the first pictures that it will have finished before the
- * codec workers, which take from the front, would come to them. So nobody ever waits for the GPU as
- * long as the estimates hold: at the start and at the end of a file, and where the look-ahead is
- * short, the CPU does all. And what it has decoded waits as short as can be: were it to take from
- * the end, its pictures would fill the memory the sooner the longer the queue is. That memory is
- * bounded; what the GPU must not take for that reason is the CPU's.
+ * Which pictures are entropy-decoded on the GPU.
  *
- * And as they do not hold always, pictures that come late make it take later ones.
+ * The GPU decodes a thousand slices at once, each of them slowly. So it takes the first pictures of
+ * the queue that it will have finished before the coders, who take from the front, come to them.
+ * Nobody waits for the GPU as long as the estimates hold. At the start and the end of a file, and
+ * if the look-ahead is short, the CPU does all.
  *
- * Both estimates are of seconds a byte, measured while decoding goes on, the latest counting most.
- * That of the workers leaves out the motion of the GPU's pictures, and so is on the safe side.
+ * Its pictures wait for a short time only. Taken from the end of the queue, they would fill memory
+ * the sooner the longer the queue is. That memory is bounded; what exceeds the bound is the CPU's.
+ *
+ * The estimates are seconds a byte, measured all the time, and the latest count most. The estimate
+ * of the coders leaves out the motion of the GPU's pictures, so it is on the safe side. Pictures
+ * that come late all the same make the GPU take later ones.
  */
-#include "daemon/worker/steps/entropy_gpu.h"
+#include "daemon/worker/schedule/split.h"
+
+#include "daemon/worker/schedule/queues.h"
 
 #include <stdlib.h>
 
-#define MEMORY_PART 8 /* of the device's memory, for all batches together */
-/* of it, for coefficients of pictures that wait to be reconstructed, */
-#define RESIDENT_PART     16
-#define SOFTWARE_RESIDENT (256ull << 20) /* and no more of the host's */
-#define LEAST_MEMORY      (2ull << 30)   /* devices with less than that have no room for it */
-#define HD_MBS            8160           /* macroblocks of a picture of 1920x1088 */
-#define MB_BYTES          (32 + 136 + 8)
-#define MB_UNITS          24 /* of 4:2:0 at most, 16 of 4:0:0 */
-#define GREY_UNITS        16
-#define BATCH_UNITS       10 /* a macroblock, on average over a batch */
-#define UNIT_BYTES        32
-/* of slices: 0.7 to 1.0 on average, and more in one of a hundred pictures of conformance streams,
- * which are the CPU's */
-#define UNITS_A_BYTE 8 / 5
-/* that a slice may leave unused: it takes them for eight macroblocks at once */
-#define SLICE_UNITS       384
-#define PICTURE_BYTES     (64u << 10) /* of slices, on average */
-#define PICTURE_SLICES    8
-#define SOFTWARE_BATCHES  2
-#define SOFTWARE_PICTURES 8
-#define DECAY             0.95 /* of what was measured, each time something new is */
-#define CPU_SECONDS       1e-7 /* a byte, before anything is measured; of one worker */
-#define GPU_SECONDS       2e-6
-#define SLICE_MB_BYTES    3    /* 20 ms of a slice of 8,160 macroblocks, besides 0.8 a kilobyte */
-#define FETCH_SECONDS     0.02 /* a batch, from its end on */
-/* the GPU may take so many times as long as estimated, before it is known how often it does, */
-#define MARGIN        1.3
-#define LEAST_MARGIN  1.1
-#define MOST_MARGIN   3.0
-#define MARGIN_LATE   1.1  /* after each batch that was late, */
-#define MARGIN_TIMELY 0.98 /* and after the others */
-#define LEAST_PART    2  /* a batch is begun with half of the pictures that it can hold, or more, */
-#define FIRST_BATCH   32 /* the first ones, until one is measured, with so many */
-#define KEPT_PART     3 / 8 /* of the memory for look-ahead, for what the GPU decodes */
-#define CANDIDATES    3     /* times as many, to choose from */
-#define LEAST_SHARED  8     /* pictures of a batch that share its units */
-#define WORTH_SECONDS 0.1   /* of all workers: a queue that the GPU may help with */
-/* of all workers, before the GPU is made use of without having been asked for: what does not last
- * is not worth its memory */
-#define AUTO_SECONDS 1.0
-#define FORGET_NS    500000000ll
-#define FORGET       0.8
+/* ---- capacity ---- */
 
-struct entropy_capacity entropy_capacity(enum engine_entropy mode,
-                                         const struct gpu_device_info *device, unsigned queues)
+/* Records of a macroblock in host memory. */
+#define MB_BYTES (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax))
+
+/* Other devices may be too slow for one slice, and would be waited for before that is measured. */
+static bool split_allowed(const struct schedule_setting *set, unsigned queues)
 {
-    struct entropy_capacity c = {0};
-    uint64_t picture = HD_MBS * (MB_BYTES + BATCH_UNITS * UNIT_BYTES) + PICTURE_BYTES;
-    uint64_t fit = device->memory_bytes / MEMORY_PART / picture;
-    bool able = device->memory_bytes >= LEAST_MEMORY && queues;
-    /* Others are not known to be fast enough for one slice, and would be waited for before that is
-     * measured. */
-    if (mode == ENGINE_ENTROPY_CPU ||
-        (mode == ENGINE_ENTROPY_AUTO && (device->kind != GPU_KIND_DISCRETE || !able)) ||
-        (mode == ENGINE_ENTROPY_BOTH && !device->software && !able))
+    bool able = set->device_memory >= SPLIT_LEAST_MEMORY && queues;
+    if (set->entropy == ENGINE_ENTROPY_AUTO)
+        return set->discrete && able;
+    if (set->entropy == ENGINE_ENTROPY_BOTH)
+        return set->software || able;
+    return set->entropy == ENGINE_ENTROPY_GPU;
+}
+
+struct split_capacity split_capacity_of(const struct schedule_setting *set, unsigned queues)
+{
+    struct split_capacity c = {0};
+    uint64_t picture =
+        SPLIT_HD_MBS * (MB_BYTES + SPLIT_BATCH_BLOCKS * SPLIT_BLOCK_BYTES) + SPLIT_PICTURE_BYTES;
+    uint64_t fit = set->device_memory / SPLIT_MEMORY_PART / picture;
+    if (!split_allowed(set, queues))
         return c;
-    c.batches = device->software                     ? SOFTWARE_BATCHES
-                : queues && queues < ENTROPY_BATCHES ? queues
-                                                     : ENTROPY_BATCHES;
-    c.pictures = device->software ? SOFTWARE_PICTURES : ENTROPY_PICTURES;
+    c.batches = queues && queues < SPLIT_BATCHES ? queues : SPLIT_BATCHES;
+    c.batches = set->software ? SPLIT_SOFTWARE_BATCHES : c.batches;
+    c.pictures = set->software ? SPLIT_SOFTWARE_PICTURES : SPLIT_PICTURES;
     if (fit < (uint64_t)c.batches * c.pictures)
         c.pictures = fit < c.batches ? 1 : (uint32_t)(fit / c.batches);
-    c.mbs = c.pictures * HD_MBS;
-    /* there are too few for an average */
-    c.units = c.mbs * (c.pictures < LEAST_SHARED ? MB_UNITS : BATCH_UNITS);
-    c.bytes = c.pictures * PICTURE_BYTES;
-    c.slices = c.pictures * PICTURE_SLICES;
+    c.mbs = c.pictures * SPLIT_HD_MBS;
+    c.coeff_blocks =
+        c.mbs * (c.pictures < SPLIT_LEAST_SHARED ? SPLIT_MB_BLOCKS : SPLIT_BATCH_BLOCKS);
+    c.bytes = c.pictures * SPLIT_PICTURE_BYTES;
+    c.slices = c.pictures * SPLIT_PICTURE_SLICES;
     return c;
 }
 
-uint64_t entropy_batch_bytes(const struct entropy_capacity *c)
+uint64_t split_batch_bytes(const struct split_capacity *c)
 {
-    return (uint64_t)c->mbs * MB_BYTES + (uint64_t)c->units * UNIT_BYTES + c->bytes;
+    return (uint64_t)c->mbs * MB_BYTES + (uint64_t)c->coeff_blocks * SPLIT_BLOCK_BYTES + c->bytes;
 }
 
-uint32_t entropy_batch_pictures(const struct entropy_capacity *c, uint32_t mb_count)
+uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count)
 {
     uint32_t fit = c->mbs / (mb_count ? mb_count : 1);
     return fit < c->pictures ? fit : c->pictures;
 }
 
-uint32_t entropy_units(const struct h264_picture *pic)
+uint32_t split_blocks(const struct h264_picture *pic)
 {
-    uint64_t most = (uint64_t)pic->mb_count * (pic->sps->chroma_format_idc ? MB_UNITS : GREY_UNITS);
-    uint64_t units =
-        (uint64_t)pic->bytes_size * UNITS_A_BYTE + (uint64_t)pic->slice_count * SLICE_UNITS;
-    return (uint32_t)(units < most ? units : most);
+    uint64_t a_mb = pic->sps->chroma_format_idc ? SPLIT_MB_BLOCKS : SPLIT_MB_BLOCKS_GREY;
+    uint64_t most = pic->mb_count * a_mb;
+    uint64_t blocks = (uint64_t)pic->bytes_size * SPLIT_BLOCKS_PER_5_BYTES / 5 +
+                      (uint64_t)pic->slice_count * SPLIT_SLICE_BLOCKS;
+    return (uint32_t)(blocks < most ? blocks : most);
 }
 
-void entropy_keep(struct engine *e, struct job *job, uint64_t bytes)
+uint64_t split_resident_limit(const struct schedule_setting *set)
 {
-    e->entropy_kept += bytes - job->kept;
-    job->kept = bytes;
+    uint64_t part = set->device_memory / SPLIT_RESIDENT_PART;
+    return set->software && part > SPLIT_SOFTWARE_RESIDENT ? SPLIT_SOFTWARE_RESIDENT : part;
 }
 
-/* Of a picture once it is decoded, while its coefficients stay on the device. */
-static uint64_t kept_bytes(const struct job *job)
+/* ---- memory of the GPU's pictures ---- */
+
+static void split_keep(struct schedule *s, struct picture *p, uint64_t bytes)
 {
-    return (uint64_t)job->pic->mb_count * MB_BYTES;
+    s->split.kept += bytes - p->entropy.kept;
+    p->entropy.kept = bytes;
 }
 
-void entropy_keep_units(struct engine *e, struct job *job, uint32_t units)
+/* Once it is decoded, while its coefficients stay on the device. */
+static uint64_t kept_bytes(const struct picture *p)
 {
-    entropy_keep(e, job, kept_bytes(job) + (uint64_t)units * UNIT_BYTES);
+    return (uint64_t)p->pic->mb_count * MB_BYTES;
 }
 
-uint64_t entropy_resident_limit(const struct engine *e)
+void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blocks)
 {
-    uint64_t part = e->device->memory_bytes / RESIDENT_PART;
-    if (e->params.entropy_memory)
-        return e->params.entropy_memory;
-    return e->software && part > SOFTWARE_RESIDENT ? SOFTWARE_RESIDENT : part;
+    split_keep(s, p, kept_bytes(p) + (uint64_t)coeff_blocks * SPLIT_BLOCK_BYTES);
 }
 
-void entropy_rate_add(struct entropy_rate *r, double seconds, double bytes)
+static uint64_t memory_left(const struct schedule *s)
 {
-    r->seconds = DECAY * r->seconds + seconds;
-    r->bytes = DECAY * r->bytes + bytes;
+    uint64_t most = s->setting.window_budget * SPLIT_KEPT_EIGHTHS / 8;
+    if (!s->setting.window_budget)
+        return UINT64_MAX;
+    return most > s->split.kept ? most - s->split.kept : 0;
 }
 
-uint64_t entropy_slice_weight(const struct h264_slice *slice)
+/* ---- estimates ---- */
+
+void split_rate_add(struct split_rate *r, double seconds, double bytes)
 {
-    return slice->nal_size +
-           (uint64_t)SLICE_MB_BYTES *
-               (slice->end_mb > slice->hdr.first_mb ? slice->end_mb - slice->hdr.first_mb : 0);
+    r->seconds = SPLIT_DECAY * r->seconds + seconds;
+    r->bytes = SPLIT_DECAY * r->bytes + bytes;
 }
 
-void entropy_learn(struct engine *e, uint32_t late)
+uint64_t split_slice_weight(const struct h264_slice *slice)
 {
-    double margin =
-        (e->gpu_margin > 0 ? e->gpu_margin : MARGIN) * (late ? MARGIN_LATE : MARGIN_TIMELY);
-    e->gpu_margin = margin < LEAST_MARGIN  ? LEAST_MARGIN
-                    : margin > MOST_MARGIN ? MOST_MARGIN
-                                           : margin;
+    uint32_t first = slice->hdr.first_mb, end = slice->end_mb;
+    return slice->nal_size + (uint64_t)SPLIT_MB_WEIGHT * (end > first ? end - first : 0);
 }
 
-static double seconds_a_byte(const struct entropy_rate *r, double preset)
+bool split_is_late(const struct schedule *s, const struct picture *p)
+{
+    return !s->split.all && p->entropy.turn + p->window->arrays.most < s->entropy.turn_taken;
+}
+
+static double split_margin(const struct split *split)
+{
+    return split->margin > 0 ? split->margin : SPLIT_MARGIN;
+}
+
+void split_learn(struct split *split, uint32_t late)
+{
+    double margin = split_margin(split) * (late ? SPLIT_MARGIN_LATE : SPLIT_MARGIN_TIMELY);
+    margin = margin < SPLIT_MARGIN_LEAST ? SPLIT_MARGIN_LEAST : margin;
+    split->margin = margin > SPLIT_MARGIN_MOST ? SPLIT_MARGIN_MOST : margin;
+}
+
+static double seconds_a_byte(const struct split_rate *r, double preset)
 {
     return r->bytes > 0 ? r->seconds / r->bytes : preset;
 }
 
-/* What is left of a batch's room. */
-static bool takes(struct entropy_capacity *room, const struct job *job)
+/* Of all coders together. */
+static double cpu_seconds_a_byte(const struct schedule *s)
 {
-    const struct h264_picture *pic = job->pic;
-    uint64_t bytes = job->bytes + (uint64_t)pic->slice_count * 64;
-    uint32_t units = entropy_units(pic);
+    return seconds_a_byte(&s->split.cpu_rate, SPLIT_CPU_SECONDS) / s->setting.coders;
+}
+
+bool split_worth(const struct schedule *s)
+{
+    if (s->split.all)
+        return s->entropy.first != NULL;
+    if (s->setting.entropy == ENGINE_ENTROPY_AUTO &&
+        s->split.cpu_spent < SPLIT_AUTO_SECONDS * s->setting.coders)
+        return false;
+    return cpu_seconds_a_byte(s) * (double)s->entropy.bytes > SPLIT_WORTH_SECONDS;
+}
+
+/* ---- the choice ---- */
+
+/* room: of a batch, less what it takes. */
+static bool room_takes(struct split_capacity *room, const struct picture *p)
+{
+    const struct h264_picture *pic = p->pic;
+    uint64_t bytes = p->entropy.bytes + (uint64_t)pic->slice_count * SPLIT_SLICE_PADDING;
+    uint32_t blocks = split_blocks(pic);
     if (pic->mb_count > room->mbs || bytes > room->bytes || pic->slice_count > room->slices ||
-        units > room->units)
+        blocks > room->coeff_blocks)
         return false;
     room->mbs -= pic->mb_count;
-    room->units -= units;
+    room->coeff_blocks -= blocks;
     room->bytes -= (uint32_t)bytes;
     room->slices -= pic->slice_count;
     return true;
 }
 
-static bool eligible(const struct job *job)
+static bool picture_is_eligible(const struct picture *p)
 {
-    return job->offloads && !job->slice_next && !job->allocated && !job->session->abort;
+    return p->can & CAN_ENTROPY_GPU && picture_may(p, EDGE_TAKE_GPU);
+}
+
+/* Larger than a whole batch: the coders decode it, at once. */
+static void leave_to_coders(struct schedule *s, struct picture *p)
+{
+    queue_remove(s, p);
+    p->can &= (uint8_t)~CAN_ENTROPY_GPU;
+    p->refusals++;
+    queue_again(s, p);
 }
 
 /* All that can be had, the soonest needed first. */
-static uint32_t choose_all(struct engine *e, struct entropy_capacity room, struct job **out)
+static uint32_t choose_all(struct schedule *s, struct split_capacity room, struct picture **out)
 {
     uint32_t n = 0, most = room.pictures;
-    for (struct job *job = e->entropy, *next; job && n < most; job = next) {
-        next = job->next_entropy;
-        if (!eligible(job))
+    for (struct picture *p = s->entropy.first, *next; p && n < most; p = next) {
+        next = p->entropy.next;
+        if (!picture_is_eligible(p))
             continue;
-        if (takes(&room, job)) {
-            out[n++] = job;
-        } else if (n) {
+        if (room_takes(&room, p))
+            out[n++] = p;
+        else if (n)
             break;
-        } else { /* larger than a whole batch */
-            entropy_remove(e, job);
-            job->offloads = false;
-            entropy_put(e, job);
-        }
+        else
+            leave_to_coders(s, p);
     }
     return n;
 }
 
 /* Candidates for one batch. */
 struct candidates {
-    struct job *jobs[CANDIDATES * ENTROPY_PICTURES];
+    struct picture *pictures[SPLIT_CANDIDATES * SPLIT_PICTURES];
     uint32_t count;
 };
 
-/* What the GPU will have finished when its turn comes, the soonest needed first. */
-static void find_first(struct engine *e, struct candidates *c, uint32_t most)
+/* Those that the GPU will have finished when their turn comes, the soonest needed first. */
+static void find_first(struct schedule *s, struct candidates *c, uint32_t most)
 {
-    double cpu = seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count,
-           margin = e->gpu_margin > 0 ? e->gpu_margin : MARGIN;
-    double gpu = margin * seconds_a_byte(&e->gpu_rate, GPU_SECONDS),
-           fetch = margin * seconds_a_byte(&e->gpu_fetch, FETCH_SECONDS);
+    double cpu = cpu_seconds_a_byte(s), margin = split_margin(&s->split);
+    double gpu = margin * seconds_a_byte(&s->split.gpu_rate, SPLIT_GPU_SECONDS);
+    double fetch = margin * seconds_a_byte(&s->split.gpu_fetch, SPLIT_FETCH_SECONDS);
     uint64_t before = 0;
     c->count = 0;
-    if (cpu * (double)e->entropy_bytes < fetch)
+    if (cpu * (double)s->entropy.bytes < fetch)
         return;
-    for (struct job *job = e->entropy; job && c->count < most; job = job->next_entropy) {
-        if (gpu * (double)job->largest_slice + fetch <= cpu * (double)before && eligible(job))
-            c->jobs[c->count++] = job;
-        before += job->bytes;
+    for (struct picture *p = s->entropy.first; p && c->count < most; p = p->entropy.next) {
+        double seconds = gpu * (double)p->entropy.largest_slice + fetch;
+        if (seconds <= cpu * (double)before && picture_is_eligible(p))
+            c->pictures[c->count++] = p;
+        before += p->entropy.bytes;
     }
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_sizes(const void *a, const void *b)
 {
-    const struct job *x = *(struct job *const *)a, *y = *(struct job *const *)b;
-    if (x->largest_slice != y->largest_slice)
-        return x->largest_slice > y->largest_slice ? 1 : -1;
-    return (x->turn > y->turn) - (x->turn < y->turn);
+    const struct picture *p = *(struct picture *const *)a, *q = *(struct picture *const *)b;
+    if (p->entropy.largest_slice != q->entropy.largest_slice)
+        return p->entropy.largest_slice > q->entropy.largest_slice ? 1 : -1;
+    return (p->entropy.turn > q->entropy.turn) - (p->entropy.turn < q->entropy.turn);
 }
 
-/* A batch takes as long as its largest slice: of the candidates those whose sizes are most alike.
- */
+/* A batch takes as long as its largest slice. So the candidates of most similar sizes are best. */
 static uint32_t most_alike(struct candidates *c, uint32_t most)
 {
     double best = 0, sum = 0;
     uint32_t from = 0;
-    qsort(c->jobs, c->count, sizeof(c->jobs[0]), by_size);
+    qsort(c->pictures, c->count, sizeof(c->pictures[0]), compare_sizes);
     for (uint32_t i = 0; i < c->count; i++) {
-        sum += (double)c->jobs[i]->largest_slice;
+        double size = (double)c->pictures[i]->entropy.largest_slice;
+        sum += size;
         if (i >= most)
-            sum -= (double)c->jobs[i - most]->largest_slice;
-        if (i + 1 >= most && sum / (double)(c->jobs[i]->largest_slice + 1) > best) {
-            best = sum / (double)(c->jobs[i]->largest_slice + 1);
+            sum -= (double)c->pictures[i - most]->entropy.largest_slice;
+        if (i + 1 >= most && sum / (size + 1) > best) {
+            best = sum / (size + 1);
             from = i + 1 - most;
         }
     }
     return from;
 }
 
-/* For what the GPU decodes. */
-static uint64_t memory_left(const struct engine *e)
-{
-    uint64_t most = e->window_budget * KEPT_PART;
-    if (!e->window_budget)
-        return UINT64_MAX;
-    return most > e->entropy_kept ? most - e->entropy_kept : 0;
-}
-
-/* In time, of like sizes, and as many as there is memory for; a batch takes as long with few of
+/* In time, of similar sizes, and as many as there is memory for. A batch takes as long with few of
  * them, and then others wait for it. */
-static uint32_t choose_some(struct engine *e, struct entropy_capacity room, struct job **out)
+static uint32_t choose_some(struct schedule *s, struct split_capacity room, int64_t now_ns,
+                            struct picture **out)
 {
     struct candidates c;
-    bool known = e->gpu_rate.bytes > 0;
-    uint64_t left = memory_left(e);
-    if (!e->entropy)
+    struct picture *first = s->entropy.first;
+    uint64_t left = memory_left(s);
+    if (!first)
         return 0;
-    uint32_t n = 0, most = entropy_batch_pictures(&room, e->entropy->pic->mb_count);
-    most = known || most < FIRST_BATCH ? most : FIRST_BATCH;
-    uint32_t least = (most + LEAST_PART - 1) / LEAST_PART;
-    if (left / kept_bytes(e->entropy) < least) {
-        e->gpu_chosen_ns = now_ns(); /* nothing to forget for that */
+    uint32_t n = 0, most = split_batch_pictures(&room, first->pic->mb_count);
+    bool known = s->split.gpu_rate.bytes > 0;
+    most = known || most < SPLIT_FIRST_BATCH ? most : SPLIT_FIRST_BATCH;
+    uint32_t least = (most + SPLIT_LEAST_PART - 1) / SPLIT_LEAST_PART;
+    if (left / kept_bytes(first) < least) {
+        s->split.chosen_ns = now_ns; /* for lack of memory nothing is to be forgotten */
         return 0;
     }
-    find_first(e, &c, CANDIDATES * most);
+    find_first(s, &c, SPLIT_CANDIDATES * most);
     if (c.count < least)
         return 0;
     for (uint32_t i = c.count > most ? most_alike(&c, most) : 0;
-         i < c.count && n < most && left >= kept_bytes(c.jobs[i]); i++)
-        if (takes(&room, c.jobs[i])) {
-            left -= kept_bytes(c.jobs[i]);
-            out[n++] = c.jobs[i];
+         i < c.count && n < most && left >= kept_bytes(c.pictures[i]); i++)
+        if (room_takes(&room, c.pictures[i])) {
+            left -= kept_bytes(c.pictures[i]);
+            out[n++] = c.pictures[i];
         }
     return n;
 }
 
-bool entropy_worth(const struct engine *e)
+/* Old measurements may be wrong by now, and nothing new is measured while the GPU seems too slow.
+ */
+static void forget_slowly(struct split *split, int64_t now_ns)
 {
-    if (e->entropy_all)
-        return e->entropy != NULL;
-    if (e->params.entropy == ENGINE_ENTROPY_AUTO && e->cpu_spent < AUTO_SECONDS * e->worker_count)
-        return false;
-    return seconds_a_byte(&e->cpu_rate, CPU_SECONDS) / e->worker_count * (double)e->entropy_bytes >
-           WORTH_SECONDS;
-}
-
-/* What was measured a while ago may not be so any more, and nothing new is measured as long as it
- * seems too slow. */
-static void forget_slowly(struct engine *e)
-{
-    int64_t now = now_ns();
-    if (!e->gpu_chosen_ns)
-        e->gpu_chosen_ns = now;
-    if (now - e->gpu_chosen_ns < FORGET_NS)
+    if (!split->chosen_ns)
+        split->chosen_ns = now_ns;
+    if (now_ns - split->chosen_ns < SPLIT_FORGET_NS)
         return;
-    e->gpu_chosen_ns = now;
-    e->gpu_rate.seconds *= FORGET;
-    e->gpu_fetch.seconds *= FORGET;
+    split->chosen_ns = now_ns;
+    split->gpu_rate.seconds *= SPLIT_FORGET;
+    split->gpu_fetch.seconds *= SPLIT_FORGET;
 }
 
-uint32_t entropy_choose(struct engine *e, const struct entropy_capacity *c,
-                        struct job *out[ENTROPY_PICTURES], uint64_t *largest)
+uint32_t split_choose(struct schedule *s, const struct split_capacity *c, int64_t now_ns,
+                      struct picture *out[SPLIT_PICTURES], uint64_t *largest)
 {
-    uint32_t n = e->entropy_all ? choose_all(e, *c, out) : choose_some(e, *c, out);
+    uint32_t n = s->split.all ? choose_all(s, *c, out) : choose_some(s, *c, now_ns, out);
     *largest = 1;
     if (n)
-        e->gpu_chosen_ns = now_ns();
+        s->split.chosen_ns = now_ns;
     else
-        forget_slowly(e);
+        forget_slowly(&s->split, now_ns);
     for (uint32_t i = 0; i < n; i++) {
-        entropy_remove(e, out[i]);
-        entropy_keep(e, out[i], kept_bytes(out[i]));
-        *largest = out[i]->largest_slice > *largest ? out[i]->largest_slice : *largest;
+        uint64_t weight = out[i]->entropy.largest_slice;
+        queue_remove(s, out[i]);
+        picture_move(out[i], EDGE_TAKE_GPU);
+        picture_trace(out[i], PELTON_TRACE_ENTROPY_BEGIN, now_ns);
+        split_keep(s, out[i], kept_bytes(out[i]));
+        *largest = weight > *largest ? weight : *largest;
     }
     return n;
 }

@@ -23,9 +23,9 @@
 
 void stream_report_failure(struct stream *st, int code, const char *cause, const char *hint)
 {
-    uv_mutex_lock(&st->engine->lock);
+    engine_lock(st->engine);
     session_fail(st->session, code, cause, hint);
-    uv_mutex_unlock(&st->engine->lock);
+    engine_unlock(st->engine);
     st->failed = true;
 }
 
@@ -38,26 +38,19 @@ static void account_cpu(struct stream *st)
     st->cpu = cpu;
 }
 
-static bool has_room(const struct session *s)
-{
-    const struct engine *e = s->engine;
-    return s->window_busy <
-           (s->picture_bytes ? lookahead_for(e, s->picture_bytes, e->session_count) : 1);
-}
-
 static void wait_for_room(struct stream *st)
 {
     struct session *s = st->session;
-    uv_mutex_lock(&st->engine->lock);
+    engine_lock(st->engine);
     account_cpu(st);
-    while (!has_room(s) && !stream_stopped(st)) {
-        s->source_waits = true;
+    while (!window_has_room(&s->window) && !stream_stopped(st)) {
+        s->window.source_waits = true;
         if (st->engine->params.shuffle_seed)
-            workers_wake(st->engine, UINT_MAX);
-        uv_cond_wait(&s->room, &st->engine->lock);
+            wake_coders(&st->engine->schedule, UINT32_MAX);
+        engine_wait(st->engine, &s->room, 0);
     }
-    s->source_waits = false;
-    uv_mutex_unlock(&st->engine->lock);
+    s->window.source_waits = false;
+    engine_unlock(st->engine);
 }
 
 /* With params.realtime packets are taken at the rate of their decoding times. */
@@ -76,10 +69,10 @@ static void pace(struct stream *st, const AVPacket *packet)
         st->pace_start_us = us;
     }
     int64_t due = st->pace_start_ns + (us - st->pace_start_us) * 1000;
-    uv_mutex_lock(&st->engine->lock);
+    engine_lock(st->engine);
     for (int64_t left = due - now_ns(); left > 0 && !stream_stopped(st); left = due - now_ns())
         uv_cond_timedwait(&s->room, &st->engine->lock, (uint64_t)left);
-    uv_mutex_unlock(&st->engine->lock);
+    engine_unlock(st->engine);
 }
 
 static int64_t or_none(int64_t ts)
@@ -121,10 +114,10 @@ static void feed(struct stream *st)
                                  st->source.captured_ns ? st->source.captured_ns : now_ns()};
     timestamps_packet(&st->times, &t);
     int err = h264_stream_feed(st->codec, p->data, (size_t)p->size, st->tag, &st->diag);
-    uv_mutex_lock(&st->engine->lock);
+    engine_lock(st->engine);
     s->stats.access_units++;
     s->stats.bytes_in += (uint64_t)p->size;
-    uv_mutex_unlock(&st->engine->lock);
+    engine_unlock(st->engine);
     stream_drain(st);
     if (err < 0)
         feed_failed(st, err);
@@ -167,7 +160,7 @@ static int open_codec(struct stream *st)
         .capabilities = &capabilities,
         .allocator = &st->session->account->allocator,
         .late_arrays = true,
-        .low_delay_output = st->session->live, /* no frame waits for what it does not need */
+        .low_delay_output = st->session->window.live, /* no frame waits for what it does not need */
         .views = st->session->params.views == PELTON_VIEWS_BOTH ? 2 : 1,
         .any_start = st->session->params.on_error == PELTON_ON_ERROR_SHOW_ALL};
     h264_stream_free(st->codec);
@@ -265,10 +258,10 @@ static void run(struct stream *st)
 static void on_source_state(void *ctx, bool running, const char *cause)
 {
     struct stream *st = ctx;
-    uv_mutex_lock(&st->engine->lock);
+    engine_lock(st->engine);
     /* without memory it is told at the next change */
     subscription_post_state(&st->session->sub, running, cause);
-    uv_mutex_unlock(&st->engine->lock);
+    engine_unlock(st->engine);
     engine_notify(st->engine);
 }
 
@@ -309,13 +302,13 @@ static int stream_open(struct stream *st)
         stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
         return -1;
     }
-    uv_mutex_lock(&st->engine->lock);
+    engine_lock(st->engine);
     source_colour(&st->source, &s->container_colour, &s->has_container_colour);
     s->container_sar = (struct pelton_rational){st->source.stream->sample_aspect_ratio.num,
                                                 st->source.stream->sample_aspect_ratio.den};
     s->sub.info = st->info; /* formats need the time base */
-    s->live = s->params.realtime || st->source.size < 0;
-    uv_mutex_unlock(&st->engine->lock);
+    s->window.live = s->params.realtime || st->source.size < 0;
+    engine_unlock(st->engine);
     set_range(st);
     return open_codec(st);
 }
@@ -327,15 +320,15 @@ static void prepare(struct stream *st)
 {
     struct session *s = st->session;
     const struct h264_sps *sps = h264_stream_sps(st->codec);
-    if (!s->live || s->probe_only || s->params.fields || !sps)
+    if (!s->window.live || s->probe_only || s->params.fields || !sps)
         return;
-    uv_mutex_lock(&st->engine->lock);
+    engine_lock(st->engine);
     s->ahead = sps;
-    engine_wake_gpu(st->engine);
+    wake_device(&st->engine->schedule);
     while (s->ahead && !stream_stopped(st))
-        uv_cond_wait(&s->room, &st->engine->lock);
+        engine_wait(st->engine, &s->room, 0);
     s->ahead = NULL;
-    uv_mutex_unlock(&st->engine->lock);
+    engine_unlock(st->engine);
 }
 
 static void stream_close(struct stream *st)
@@ -347,15 +340,15 @@ static void stream_close(struct stream *st)
     av_packet_free(&st->packet);
     if (st->source_opened)
         source_close(&st->source);
-    uv_mutex_lock(&st->engine->lock);
+    engine_lock(st->engine);
     account_cpu(st);
     if (s->probe_only)
-        s->abort = true;
+        s->window.abort = true;
     stream_set_last(s);
-    s->thread_ended = true;
-    workers_wake(st->engine, UINT_MAX);
-    engine_wake_gpu(st->engine);
-    uv_mutex_unlock(&st->engine->lock);
+    s->window.source_ended = true;
+    wake_coders(&st->engine->schedule, UINT32_MAX);
+    wake_device(&st->engine->schedule);
+    engine_unlock(st->engine);
 }
 
 void stream_thread_main(void *session)
@@ -364,11 +357,11 @@ void stream_thread_main(void *session)
     struct stream *st = calloc(1, sizeof(*st));
     pthread_setname_np(pthread_self(), "pelton-stream");
     if (!st) {
-        uv_mutex_lock(&s->engine->lock);
+        engine_lock(s->engine);
         session_fail(s, PELTON_ERR_NOMEM, "out of memory", "");
-        s->thread_ended = true;
-        engine_wake_gpu(s->engine);
-        uv_mutex_unlock(&s->engine->lock);
+        s->window.source_ended = true;
+        wake_device(&s->engine->schedule);
+        engine_unlock(s->engine);
         return;
     }
     st->session = s;

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Pictures in decoding order become jobs, pictures in output order frames of the output queue: with
- * time stamps, within the range that was asked for, as frames or fields, of one view or both.
+ * Pictures in decoding order enter the window, pictures in output order become frames of the output
+ * queue: with time stamps, within the range that was asked for, as frames or fields, of one view or
+ * both.
  */
 #include "daemon/worker/source/stream_internal.h"
+#include "daemon/worker/feed/delivery.h"
 #include "daemon/worker/source/field_order.h"
+#include "daemon/worker/steps/admit.h"
 
 #include <stdlib.h>
 
 void stream_set_last(struct session *s)
 {
-    struct output *last = s->outputs;
+    struct output *last = s->window.outputs;
     while (last && last->next)
         last = last->next;
     if (last)
-        last->frame.flags |= PELTON_FRAME_LAST;
+        delivery_of(last)->frame.flags |= PELTON_FRAME_LAST;
 }
 
 static bool wanted(struct stream *st, const struct packet_times *t)
@@ -62,7 +65,7 @@ static void emit_part(struct stream *st, struct h264_picture *pic, const struct 
 {
     struct session *s = st->session;
     uint64_t sequence = st->sequence++;
-    struct output *out = sequence >= s->resume_sequence ? calloc(1, sizeof(*out)) : NULL;
+    struct delivery *out = sequence >= s->resume_sequence ? calloc(1, sizeof(*out)) : NULL;
     if (sequence >= s->resume_sequence && !out)
         stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
     if (!out)
@@ -70,8 +73,8 @@ static void emit_part(struct stream *st, struct h264_picture *pic, const struct 
     int64_t duration = t->duration * (st->half_ticks ? 2 : 1),
             part = structure == REC_FRAME ? duration : duration / 2;
     int64_t pts = given_time(st, t->pts);
-    out->pic = h264_picture_ref(pic);
-    out->structure = structure;
+    out->output.pic = h264_picture_ref(pic);
+    out->output.structure = structure;
     out->frame =
         (struct feed_frame){.sequence = sequence,
                             .view = pic->view,
@@ -85,11 +88,9 @@ static void emit_part(struct stream *st, struct h264_picture *pic, const struct 
                                            : structure == REC_TOP ? PELTON_TOP_FIELD
                                                                   : PELTON_BOTTOM_FIELD,
                             .side = second ? NULL : side_data_of(pic, s->params.side_data)};
-    uv_mutex_lock(&st->engine->lock);
-    *s->outputs_tail = out;
-    s->outputs_tail = &out->next;
-    engine_wake_gpu(st->engine);
-    uv_mutex_unlock(&st->engine->lock);
+    engine_lock(st->engine);
+    window_output(&s->window, &out->output);
+    engine_unlock(st->engine);
 }
 
 /* A frame that another session gives out: it counts here, too. Takes the reference of pic. */
@@ -109,15 +110,15 @@ static void emit(struct stream *st, struct h264_picture *pic, const struct packe
         leave_out(st, pic);
         return;
     }
-    const struct job *job = pic->holder.user;
-    int32_t poc[2] = {job->frame.poc[0], job->frame.poc[1]}; /* written by this thread only */
+    const struct picture *owner = pic->holder.user;
+    int32_t poc[2] = {owner->frame.poc[0], owner->frame.poc[1]}; /* written by this thread only */
     bool view_interlaced = st->interlaced;
     enum pelton_field_order order =
         field_order(pic, poc, pic->view ? &view_interlaced : &st->interlaced);
     if (!st->session->params.fields || pic->sps->frame_mbs_only_flag) {
         emit_part(st, pic, t, REC_FRAME, false, order);
     } else {
-        bool single = frame_is_single_field(job);
+        bool single = frame_is_single_field(owner);
         uint8_t first = single ? pic->structure : poc[0] <= poc[1] ? REC_TOP : REC_BOTTOM;
         emit_part(st, pic, t, first, false, order);
         if (!single)
@@ -214,13 +215,13 @@ void stream_drain(struct stream *st)
         if (!pic->non_existing && !pic->view && !pic->plane0)
             count_picture(st, pic);
         if (st->pictures++ == 0) {
-            uv_mutex_lock(&st->engine->lock);
-            s->picture_bytes = window_picture_bytes(pic->sps, pic->mb_count);
-            uv_mutex_unlock(&st->engine->lock);
+            engine_lock(st->engine);
+            s->window.picture_bytes = window_picture_bytes(pic->sps, pic->mb_count);
+            engine_unlock(st->engine);
         }
         if (part_leaves_out(&st->part, pic)) {
             h264_picture_unref(pic);
-        } else if (job_create(s, pic)) {
+        } else if (picture_admit(s, pic)) {
             h264_picture_unref(pic);
             stream_report_failure(st, PELTON_ERR_NOMEM, "out of memory", "");
         }

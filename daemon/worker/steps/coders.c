@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The codec workers: entropy decoding of slices, what the GPU has decoded, motion. Thread: each its
- * own; the lock is not held while a worker works.
+ * The coders: entropy decoding of slices, checks of what the GPU has decoded, motion.
+ *
+ * A coder takes work from the schedule, does it without the lock, and hands it back. No coder waits
+ * for another, but one that follows the slice of a LIVE picture. Thread: each its own.
  */
+#include "daemon/worker/steps/coders.h"
+
+#include "daemon/worker/schedule/knobs.h"
 #include "daemon/worker/schedule/queues.h"
+#include "daemon/worker/schedule/split.h"
+#include "daemon/worker/session_internal.h"
+#include "daemon/worker/steps/admit.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
-/* a worker is awake when the picture of a live stream is expected, from this long before */
-#define WATCH_BEFORE_NS 1000000
-#define WATCH_AFTER_NS  1000000
+/* ---- motion ---- */
 
 struct followed {
     uint32_t mbs;
     struct rec_seen seen;
 };
 
-/* Motion and validation of a slice as far as it is decoded; *any: it was. False once it has ended.
- * What is refused is left for the picture's motion job to find. */
-static bool follow_part(struct h264_slice *slice, struct followed *out, bool *any)
+/* Motion and checks of a slice as far as it is decoded; *any: there was something. False: it has
+ * ended. Bad records are left for the picture's motion to find. */
+static bool follow_some(struct h264_slice *slice, struct followed *out, bool *any)
 {
     struct rec_view view;
     uint32_t from, to;
@@ -32,57 +39,53 @@ static bool follow_part(struct h264_slice *slice, struct followed *out, bool *an
     return more;
 }
 
-static void follow(struct h264_slice *slice, struct followed *out)
+static void follow_slice(struct h264_slice *slice, struct followed *out)
 {
     bool any;
-    while (follow_part(slice, out, &any))
+    while (follow_some(slice, out, &any))
         if (!any)
             spin_once();
 }
 
-static void note_followed(struct job *job, const struct followed *f)
+static void add_followed(struct picture *p, const struct followed *f)
 {
-    job->followed += f->mbs;
-    records_seen_add(&job->seen, &f->seen);
+    p->motion.followed += f->mbs;
+    records_seen_add(&p->motion.seen, &f->seen);
 }
 
-/* What is left of steps 2 and 3 when all slices are decoded. */
-static int finish_motion(struct job *job)
+/* The rest of steps 2 and 3 once all slices are decoded. */
+static int finish_motion(struct picture *p)
 {
     struct rec_view view;
-    int err = h264_picture_derive_motion(job->pic);
+    int err = h264_picture_derive_motion(p->pic);
     if (err)
         return err;
-    h264_picture_records(job->pic, &view);
-    if (job->followed == job->pic->mb_count)
-        return records_validate_end(&view, &job->seen, NULL);
+    h264_picture_records(p->pic, &view);
+    if (p->motion.followed == p->pic->mb_count)
+        return records_validate_end(&view, &p->motion.seen, NULL);
     return records_validate_content(&view, NULL);
 }
 
-static void run_motion(struct engine *e, struct job *job)
+static void run_motion(struct engine *e, struct picture *p)
 {
-    struct session *s = job->session;
-    bool skip = s->abort;
-    job_trace(job, PELTON_TRACE_MOTION_BEGIN);
-    uv_mutex_unlock(&e->lock);
+    bool skip = p->window->abort;
+    engine_unlock(e);
     double cpu = thread_cpu_seconds();
-    int err = skip ? 0 : finish_motion(job);
+    int err = skip ? 0 : finish_motion(p);
     cpu = thread_cpu_seconds() - cpu;
-    uv_mutex_lock(&e->lock);
-    s->stats.cpu_motion += cpu;
-    if (err)
-        job->failed = true; /* marked when it is submitted */
-    job_motion_finished(e, job);
+    engine_lock(e);
+    session_of(p->window)->stats.cpu_motion += cpu;
+    coder_motion_done(&e->schedule, p, err != 0, now_ns());
 }
 
-/* Row by row, as what was looked at is in the cache then: the GPU's records as they came, their
- * motion, and they once more. */
-static bool import_rows(struct job *job)
+/* Row by row, as the cache still holds what was looked at: the GPU's records as they came, their
+ * motion, and the records once more. */
+static bool import_rows(struct picture *p)
 {
-    struct h264_picture *pic = job->pic;
+    struct h264_picture *pic = p->pic;
     struct followed f = {0};
     bool any;
-    h264_picture_import_entropy_begin(pic, job->fetched);
+    h264_picture_import_entropy_begin(pic, p->motion.coeff_blocks);
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         struct h264_slice *slice = &pic->slices[i];
         uint32_t to;
@@ -90,205 +93,237 @@ static bool import_rows(struct job *job)
             to = slice->end_mb - from > pic->mb_width ? from + pic->mb_width : slice->end_mb;
             if (!h264_slice_import_entropy(slice, from, to))
                 return false;
-            follow_part(slice, &f, &any);
+            follow_some(slice, &f, &any);
         }
     }
-    note_followed(job, &f);
+    add_followed(p, &f);
     return true;
 }
 
-/* What the GPU has decoded. *error: of its motion, as finish_motion says. False: it has to be
- * decoded here. */
-static bool import(struct job *job, int *error)
+/* *error: of its motion, as finish_motion. False: a coder has to decode it. */
+static bool import_picture(struct picture *p, int *error)
 {
-    bool good =
-        prepare_following(job) == 0 &&
-        (job->follows ? import_rows(job) : h264_picture_import_entropy(job->pic, job->fetched));
-    *error = good ? finish_motion(job) : 0;
-    if (good)
+    bool good = picture_begin_following(p) == 0;
+    if (good && p->can & CAN_PER_SLICE)
+        good = import_rows(p);
+    else if (good)
+        good = h264_picture_import_entropy(p->pic, p->motion.coeff_blocks);
+    *error = good ? finish_motion(p) : 0;
+    if (!good)
+        h264_picture_free_arrays(p->pic);
+    return good;
+}
+
+static void run_import(struct engine *e, struct picture *p)
+{
+    struct pelton_stats *stats = &session_of(p->window)->stats;
+    bool skip = p->window->abort, good = true;
+    int err = 0;
+    engine_unlock(e);
+    double cpu = thread_cpu_seconds();
+    if (!skip)
+        good = import_picture(p, &err);
+    cpu = thread_cpu_seconds() - cpu;
+    engine_lock(e);
+    stats->cpu_motion += cpu;
+    stats->gpu_entropy_pictures += good && !skip;
+    coder_import_done(&e->schedule, p, good, err != 0, now_ns());
+}
+
+/* ---- slices ---- */
+
+static void slices_done(struct engine *e, struct picture *p, uint32_t count)
+{
+    struct h264_picture *source = NULL;
+    bool intact = false;
+    if (!coder_slices_done(p, count))
+        return;
+    if (!p->window->abort) {
+        intact = p->motion.by == BY_GPU && h264_picture_intact(p->pic, &p->motion.coeff_blocks);
+        if (!h264_picture_conceal_source(p->pic, &source))
+            source = NULL;
+    }
+    coder_decoded(&e->schedule, p, intact, source, now_ns());
+}
+
+static void run_follow(struct engine *e, struct picture *p)
+{
+    struct followed f = {0};
+    engine_unlock(e);
+    double cpu = thread_cpu_seconds();
+    follow_slice(&p->pic->slices[0], &f);
+    cpu = thread_cpu_seconds() - cpu;
+    engine_lock(e);
+    session_of(p->window)->stats.cpu_motion += cpu;
+    add_followed(p, &f);
+    slices_done(e, p, 1);
+}
+
+struct slices_cost {
+    double entropy, motion;
+    uint64_t bytes;
+};
+
+/* Motion of a slice follows at once, if it needs nothing that is not there: its records are in the
+ * cache. Without the lock. */
+static void decode_slices(struct coder *c, const struct coder_work *w, struct followed *f,
+                          struct slices_cost *cost)
+{
+    const uint32_t *order = w->picture->entropy.slice_order;
+    for (uint32_t i = w->from; i < w->to; i++) {
+        struct h264_slice *slice = &w->picture->pic->slices[order ? order[i] : i];
+        double begin = thread_cpu_seconds();
+        h264_slice_decode(slice, c->scratch);
+        double middle = thread_cpu_seconds();
+        if (w->follows && !w->shared)
+            follow_slice(slice, f);
+        cost->bytes += slice->nal_size;
+        cost->entropy += middle - begin;
+        cost->motion += thread_cpu_seconds() - middle;
+    }
+}
+
+static void run_slices(struct coder *c, const struct coder_work *w)
+{
+    struct engine *e = c->engine;
+    struct split *split = &e->schedule.split;
+    struct pelton_stats *stats = &session_of(w->picture->window)->stats;
+    struct followed f = {0};
+    struct slices_cost cost = {0};
+    bool skip = w->picture->window->abort;
+    engine_unlock(e);
+    if (!skip || w->shared)
+        decode_slices(c, w, &f, &cost);
+    engine_lock(e);
+    stats->cpu_entropy += cost.entropy;
+    stats->cpu_motion += cost.motion;
+    split->cpu_spent += cost.entropy + cost.motion;
+    if (cost.bytes)
+        split_rate_add(&split->cpu_rate, cost.entropy + cost.motion, (double)cost.bytes);
+    add_followed(w->picture, &f);
+    slices_done(e, w->picture, w->to - w->from);
+}
+
+/* Then the first slices of the same picture. */
+static void run_arrays(struct coder *c, struct picture *p)
+{
+    struct engine *e = c->engine;
+    struct session *s = session_of(p->window);
+    struct coder_work work;
+    bool gpu = p->motion.by == BY_GPU;
+    engine_unlock(e);
+    int err = gpu ? h264_picture_alloc(p->pic) : picture_make_arrays(p);
+    engine_lock(e);
+    if (err)
+        session_abort(s, PELTON_ERR_NOMEM, "out of memory", "decode fewer streams at once");
+    coder_arrays_done(&e->schedule, p, err != 0, &work);
+    run_slices(c, &work);
+}
+
+/* ---- the thread ---- */
+
+static bool coder_step(struct coder *c)
+{
+    struct engine *e = c->engine;
+    struct coder_work work;
+    coder_take(&e->schedule, &c->random, now_ns(), &work);
+    switch (work.task) {
+    case TASK_NONE:
+        return false;
+    case TASK_FOLLOW:
+        run_follow(e, work.picture);
         return true;
-    h264_picture_free_arrays(job->pic);
-    job->follows = false;
+    case TASK_ARRAYS:
+        run_arrays(c, work.picture);
+        return true;
+    case TASK_SLICES:
+        run_slices(c, &work);
+        return true;
+    case TASK_MOTION:
+        run_motion(e, work.picture);
+        return true;
+    case TASK_IMPORT:
+        run_import(e, work.picture);
+        return true;
+    }
     return false;
 }
 
-static void run_import(struct engine *e, struct job *job)
+/* Until there is work. To wake a thread takes a while, and its core may have slowed down meanwhile.
+ * So the coder that will be taken first is awake when the next LIVE picture is expected. */
+static void coder_sleep(struct coder *c)
 {
-    struct session *s = job->session;
-    bool skip = s->abort, good = true;
-    int err = 0;
-    job_trace(job, PELTON_TRACE_MOTION_BEGIN);
-    uv_mutex_unlock(&e->lock);
-    double cpu = thread_cpu_seconds();
-    if (!skip)
-        good = import(job, &err);
-    cpu = thread_cpu_seconds() - cpu;
-    uv_mutex_lock(&e->lock);
-    s->stats.cpu_motion += cpu;
-    s->stats.gpu_entropy_pictures += good && !skip;
-    if (!good) {
-        job_give_back(e, job);
-        return;
-    }
-    job->slices_left = job->fetched = 0;
-    job->failed |= err != 0; /* marked when it is submitted */
-    job_motion_finished(e, job);
-}
-
-static void slices_done(struct engine *e, struct job *job, uint32_t count)
-{
-    job->slices_left -= count;
-    if (job->slices_left == 0)
-        entropy_finished(e, job);
-}
-
-/* Another worker derives the motion of a live picture's only slice while this one decodes it. */
-static void share_slice(struct engine *e, struct job *job)
-{
-    job->slices_left++; /* the other one's part */
-    job->next_follow = e->follow;
-    e->follow = job;
-    workers_wake(e, 1);
-}
-
-static void run_follow(struct engine *e, struct job *job)
-{
-    struct followed f = {0};
-    uv_mutex_unlock(&e->lock);
-    double cpu = thread_cpu_seconds();
-    follow(&job->pic->slices[0], &f);
-    cpu = thread_cpu_seconds() - cpu;
-    uv_mutex_lock(&e->lock);
-    job->session->stats.cpu_motion += cpu;
-    note_followed(job, &f);
-    slices_done(e, job, 1);
-}
-
-/* Where a slice's motion needs nothing that is not there, it is derived at once, as its records are
- * in the cache. */
-static void run_slices(struct engine *e, struct worker *w, struct job *job, uint32_t from,
-                       uint32_t to)
-{
-    struct session *s = job->session;
-    struct followed f = {0};
-    bool skip = s->abort, follows = job->follows && job->motion_waits == 1;
-    bool shared = follows && !skip && job->live && job->pic->slice_count == 1;
-    double entropy = 0, motion = 0;
-    uint64_t bytes = 0;
-    if (shared)
-        share_slice(e, job);
-    uv_mutex_unlock(&e->lock);
-    for (uint32_t i = from; i < to && !skip; i++) {
-        struct h264_slice *slice = &job->pic->slices[job->slice_order ? job->slice_order[i] : i];
-        double begin = thread_cpu_seconds();
-        h264_slice_decode(slice, w->scratch);
-        double middle = thread_cpu_seconds();
-        if (follows && !shared)
-            follow(slice, &f);
-        bytes += slice->nal_size;
-        entropy += middle - begin;
-        motion += thread_cpu_seconds() - middle;
-    }
-    uv_mutex_lock(&e->lock);
-    s->stats.cpu_entropy += entropy;
-    s->stats.cpu_motion += motion;
-    e->cpu_spent += entropy + motion;
-    if (bytes)
-        entropy_rate_add(&e->cpu_rate, entropy + motion, (double)bytes);
-    note_followed(job, &f);
-    slices_done(e, job, to - from);
-}
-
-/* Arrays come as late as this, so that pictures that only wait in the window take no memory for
- * them. The job is nobody else's meanwhile, and then the first of the queue. After abort nothing is
- * decoded into them. */
-static void allocate(struct engine *e, struct job *job)
-{
-    struct session *s = job->session;
-    bool skip = s->abort;
-    job->counts = true;
-    job->sends = job->derives && job->pic->mb_count <= e->derives && !job->live;
-    s->arrays++;
-    entropy_remove(e, job);
-    if (job->turn > e->turn_taken)
-        e->turn_taken = job->turn;
-    uv_mutex_unlock(&e->lock);
-    int err = skip ? 0 : job->sends ? h264_picture_alloc(job->pic) : prepare_picture(job);
-    uv_mutex_lock(&e->lock);
-    job->allocated = true;
-    if (err) {
-        session_fail(s, PELTON_ERR_NOMEM, "out of memory", "decode fewer streams at once");
-        s->abort = true;
-        atomic_store(&s->stop, true);
-        uv_cond_broadcast(&s->room);
-    }
-    entropy_insert(e, job, NULL);
-    if (job->slices_left > job->slice_chunk)
-        workers_wake(e, (job->slices_left - 1) / job->slice_chunk);
-}
-
-static bool worker_step(struct engine *e, struct worker *w)
-{
-    if (e->follow) {
-        struct job *job = e->follow;
-        e->follow = job->next_follow;
-        run_follow(e, job);
-        return true;
-    }
-    struct job *job = pick_entropy(e, w);
-    if (e->motion && (!job || e->params.shuffle_seed || e->motion->turn <= job->turn)) {
-        struct job *next = motion_pop(&e->motion);
-        (next->fetched ? run_import : run_motion)(e, next);
-        return true;
-    }
-    if (!job)
-        return false;
-    if (job->slice_next == 0)
-        job_trace(job, PELTON_TRACE_ENTROPY_BEGIN);
-    if (!job->allocated)
-        allocate(e, job);
-    uint32_t from = job->slice_next, end = job->pic->slice_count;
-    uint32_t to = end - from > job->slice_chunk ? from + job->slice_chunk : end;
-    job->slice_next = to;
-    if (to == end)
-        entropy_remove(e, job);
-    run_slices(e, w, job, from, to);
-    return true;
-}
-
-/* Until there is work. To wake a thread takes a while, and the core that it wakes on may have
- * slowed down meanwhile; so the worker that will be taken first is awake when the next picture of a
- * live stream is expected. */
-static void worker_sleep(struct engine *e, struct worker *w)
-{
-    w->idle = true;
-    w->next_idle = e->idle;
-    e->idle = w;
-    while (w->idle) {
-        int64_t due = e->live_due_ns, now = now_ns();
-        if (w != e->idle || due + WATCH_AFTER_NS <= now || e->params.let_clocks_fall) {
-            uv_cond_wait(&w->wake, &e->lock);
-        } else if (now < due - WATCH_BEFORE_NS) {
-            uv_cond_timedwait(&w->wake, &e->lock, (uint64_t)(due - WATCH_BEFORE_NS - now));
+    struct engine *e = c->engine;
+    engine_signal(e); /* for others: from now on the next signal may be for this one */
+    c->idle = true;
+    c->next_idle = e->threads.idle;
+    e->threads.idle = c;
+    while (c->idle) {
+        int64_t due = e->schedule.live.due_ns, now = now_ns();
+        if (c != e->threads.idle || due + LIVE_WATCH_AFTER_NS <= now || !e->params.live_clocks) {
+            engine_wait(e, &c->wake, 0);
+        } else if (now < due - LIVE_WATCH_BEFORE_NS) {
+            engine_wait(e, &c->wake, (uint64_t)(due - LIVE_WATCH_BEFORE_NS - now));
         } else {
-            uv_mutex_unlock(&e->lock);
-            while (atomic_load(&w->idle) && now_ns() < due + WATCH_AFTER_NS)
+            engine_unlock(e);
+            while (atomic_load(&c->idle) && now_ns() < due + LIVE_WATCH_AFTER_NS)
                 spin_once();
-            uv_mutex_lock(&e->lock);
+            engine_lock(e);
         }
     }
 }
 
-void worker_main(void *worker)
+static void coder_main(void *coder)
 {
-    struct worker *w = worker;
-    struct engine *e = w->engine;
+    struct coder *c = coder;
+    struct engine *e = c->engine;
     pthread_setname_np(pthread_self(), "pelton-codec");
-    uv_mutex_lock(&e->lock);
-    while (!e->stopping) {
-        if (worker_step(e, w))
-            continue;
-        worker_sleep(e, w);
+    engine_lock(e);
+    while (!e->threads.stopping)
+        if (!coder_step(c))
+            coder_sleep(c);
+    engine_unlock(e);
+}
+
+static int coder_start(struct engine *e, struct coder *c, unsigned i)
+{
+    c->engine = e;
+    c->random = e->params.shuffle_seed * 2 + 1 + i * 0x9e3779b97f4a7c15ull;
+    c->scratch = h264_scratch_create();
+    if (!c->scratch || uv_cond_init(&c->wake))
+        return PELTON_ERR_NOMEM;
+    if (uv_thread_create(&c->thread, coder_main, c)) {
+        uv_cond_destroy(&c->wake);
+        return PELTON_ERR_NOMEM;
     }
-    uv_mutex_unlock(&e->lock);
+    e->threads.coders_started++;
+    return 0;
+}
+
+int coders_start(struct engine *e)
+{
+    unsigned count = e->schedule.setting.coders;
+    int err = 0;
+    e->threads.coders = calloc(count, sizeof(*e->threads.coders));
+    if (!e->threads.coders)
+        return PELTON_ERR_NOMEM;
+    for (unsigned i = 0; i < count && !err; i++)
+        err = coder_start(e, &e->threads.coders[i], i);
+    return err;
+}
+
+void coders_join(struct engine *e)
+{
+    for (unsigned i = 0; i < e->threads.coders_started; i++)
+        uv_thread_join(&e->threads.coders[i].thread);
+}
+
+void coders_free(struct engine *e)
+{
+    for (unsigned i = 0; i < e->threads.coders_started; i++)
+        uv_cond_destroy(&e->threads.coders[i].wake);
+    for (unsigned i = 0; e->threads.coders && i < e->schedule.setting.coders; i++)
+        h264_scratch_free(e->threads.coders[i].scratch);
+    free(e->threads.coders);
+    e->threads.coders = NULL;
 }

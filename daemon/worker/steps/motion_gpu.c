@@ -1,38 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Motion derivation on the GPU: batches of what waits in engine.derive.
+ * Motion derivation on the GPU: batches of the pictures that the schedule leaves to it.
+ *
+ * The life of a batch: pictures are taken -> submitted -> completed -> settled. A picture that the
+ * device refuses goes back to the coders. Its records may still be in host memory as coders decoded
+ * them; else it is decoded again. The failure modes are a lost device and one without memory: then
+ * all that waits goes back, too.
  */
 #include "daemon/worker/steps/motion_gpu.h"
-#include "daemon/worker/schedule/queues.h"
 
 #include "codec/abi/motion_abi.h"
+#include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/queues.h"
+#include "daemon/worker/session_internal.h"
 #include "gpu/h264/gpu_motion.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BATCHES           2  /* one is filled while the other is in work */
-#define PICTURES          64 /* of a batch, as many of 1920x1088, */
-#define SLICES            (8 * PICTURES)
-#define MBS               (8160 * PICTURES)
-#define SOFTWARE_PICTURES 8
+#define SLICES (MOTION_PICTURE_SLICES * MOTION_PICTURES)
+#define MBS    (SPLIT_HD_MBS * MOTION_PICTURES)
+#define ALIGN  256
+/* of a batch: records, syntax, and the map of the colocated picture before and after */
 #define MB_BYTES                                                                                   \
     (sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax) +           \
      2 * sizeof(uint16_t))
-#define MEMORY_PART 64 /* of the device's memory, for all batches together, at most */
-#define ALIGN       256
 
-struct motion_group {
-    struct gpu_motion_batch *batch; /* NULL: free */
-    bool submitted;                 /* else none of it could be */
+struct motion_batch {
+    struct gpu_motion_batch *work; /* NULL: the batch is free */
+    bool submitted;                /* else none of it could be */
     uint32_t count;
     struct {
-        struct job *job;
-        bool skip;             /* its session was aborted before */
-        uint32_t index, kinds; /* in the batch; DER_* once it is done */
-        bool added;            /* else it is as it was */
-        int error;
-    } parts[PICTURES];
+        struct picture *picture;
+        bool skip;      /* its stream was aborted before */
+        bool added;     /* to the work; else it is as it was */
+        uint32_t index; /* in the work */
+        uint32_t kinds; /* DER_*, once it is done */
+        int error;      /* H264_OK: its records are good */
+    } parts[MOTION_PICTURES];
 };
 
 struct motion_gpu {
@@ -40,71 +45,67 @@ struct motion_gpu {
     struct resident *resident;
     struct gpu_motion *gpu;
     struct gpu_motion_params params;
-    bool failed; /* the workers do it from now on */
+    bool failed; /* the coders do it from now on */
     uint32_t busy;
     struct {
-        uint64_t batches, pictures, sent; /* sent: decoded by workers */
+        uint64_t batches, pictures, by_coders; /* by_coders: entropy-decoded by them */
         double device;
     } sum;
-    struct motion_group groups[BATCHES];
+    struct motion_batch batches[MOTION_BATCHES];
 };
 
-/* ---- raw records: macroblocks, motion, syntax ---- */
-
-static uint64_t aligned(uint64_t size)
-{
-    return (size + ALIGN - 1) / ALIGN * ALIGN;
-}
+/* ---- records on the device: macroblocks, motion, syntax ---- */
 
 static uint64_t motion_at(uint32_t mb_count)
 {
-    return aligned((uint64_t)mb_count * sizeof(struct rec_mb));
+    return align_up((uint64_t)mb_count * sizeof(struct rec_mb), ALIGN);
 }
 
 static uint64_t syntax_at(uint32_t mb_count)
 {
-    return motion_at(mb_count) + aligned((uint64_t)mb_count * sizeof(struct rec_motion));
+    return motion_at(mb_count) + align_up((uint64_t)mb_count * sizeof(struct rec_motion), ALIGN);
 }
 
-uint64_t motion_gpu_raw_bytes(uint32_t mb_count)
+uint64_t motion_gpu_record_bytes(uint32_t mb_count)
 {
-    return syntax_at(mb_count) + aligned((uint64_t)mb_count * sizeof(struct h264_mb_syntax));
+    return syntax_at(mb_count) +
+           align_up((uint64_t)mb_count * sizeof(struct h264_mb_syntax), ALIGN);
 }
 
-static bool make_raw(struct motion_gpu *m, struct job *job)
+static bool make_records(struct motion_gpu *m, struct picture *p)
 {
     const struct h264_allocator *a = resident_allocator(m->resident);
-    job->raw = a->get(a->ctx, motion_gpu_raw_bytes(job->pic->mb_count));
-    return job->raw != NULL;
+    p->motion.device_records = a->get(a->ctx, motion_gpu_record_bytes(p->pic->mb_count));
+    return p->motion.device_records != NULL;
 }
 
-bool motion_gpu_keep(struct motion_gpu *m, struct job *job)
+bool motion_gpu_keep(struct motion_gpu *m, struct picture *p)
 {
-    const struct h264_picture *pic = job->pic;
+    const struct h264_picture *pic = p->pic;
     bool fits = m && pic->mb_count <= m->params.mbs && pic->slice_count <= m->params.slices;
-    return fits && !m->failed && job->derives && make_raw(m, job);
+    return fits && !m->failed && p->can & CAN_MOTION_GPU && make_records(m, p);
 }
 
-void motion_gpu_places(const struct job *job, struct gpu_entropy_target *to)
+void motion_gpu_places(const struct picture *p, struct gpu_entropy_target *to)
 {
-    to->mbs = job->raw;
-    to->motion = (uint8_t *)job->raw + motion_at(job->pic->mb_count);
-    to->syntax = (uint8_t *)job->raw + syntax_at(job->pic->mb_count);
+    uint8_t *base = p->motion.device_records;
+    to->mbs = base;
+    to->motion = base ? base + motion_at(p->pic->mb_count) : NULL;
+    to->syntax = base ? base + syntax_at(p->pic->mb_count) : NULL;
 }
 
-bool motion_gpu_wants_host(const struct job *job)
+bool motion_gpu_wants_host(const struct picture *p)
 {
-    return job->pic->nal_ref_idc || job->session->params.views == PELTON_VIEWS_BOTH ||
-           h264_picture_lacks_refs(job->pic);
+    return p->pic->nal_ref_idc || p->window->both_views || h264_picture_lacks_refs(p->pic);
 }
 
-void motion_gpu_drop(struct motion_gpu *m, struct job *job)
+void motion_gpu_drop(struct motion_gpu *m, struct picture *p)
 {
-    if (!job->raw)
+    if (!p->motion.device_records)
         return;
     const struct h264_allocator *a = resident_allocator(m->resident);
-    a->put(a->ctx, job->raw, motion_gpu_raw_bytes(job->pic->mb_count));
-    job->raw = NULL;
+    a->put(a->ctx, p->motion.device_records, motion_gpu_record_bytes(p->pic->mb_count));
+    p->motion.device_records = NULL;
 }
 
 /* ---- one batch ---- */
@@ -126,227 +127,226 @@ static bool export_slices(const struct h264_picture *pic, struct slices *out)
     return true;
 }
 
-static uint32_t units_of(const struct job *job)
+/* Coders entropy-decoded it, and its records are in host memory. */
+static bool is_from_host(const struct picture *p)
 {
-    return job->sends ? job->units : job->fetched;
+    return p->entropy.by == BY_CPU;
+}
+
+static struct gpu_motion_picture motion_picture_of(const struct picture *p, const struct slices *s)
+{
+    const struct h264_picture *pic = p->pic;
+    const struct h264_arrays *arrays = &pic->arrays;
+    bool from_host = is_from_host(p), host = motion_gpu_wants_host(p);
+    struct gpu_entropy_target at;
+    motion_gpu_places(p, &at);
+    return (struct gpu_motion_picture){
+        .head = {.mb_count = pic->mb_count,
+                 .mb_width = pic->mb_width,
+                 .slice_count = pic->slice_count,
+                 .coeff_blocks = p->motion.coeff_blocks,
+                 .chroma_blocks = pic->sps->chroma_format_idc ? 4 : 0},
+        .slices = s->slices,
+        .maps = s->maps,
+        .mbs = from_host ? arrays->mbs : at.mbs,
+        .motion = from_host ? arrays->motion : at.motion,
+        .syntax = from_host ? (void *)arrays->syntax : at.syntax,
+        .final_mbs = at.mbs,
+        .final_motion = at.motion,
+        .to_mbs = from_host || !host ? NULL : arrays->mbs,
+        .to_motion = host ? arrays->motion : NULL,
+        .to_still = arrays->col_zero};
 }
 
 /* GPU_ERR_NOMEM: the batch is full. */
-static int add(struct gpu_motion_batch *batch, const struct job *job, uint32_t *index)
+static int add_picture(struct gpu_motion_batch *work, const struct picture *p, uint32_t *index)
 {
-    const struct h264_picture *pic = job->pic;
     struct slices s;
     int err = GPU_ERR_INVALID;
-    if (export_slices(pic, &s)) {
-        bool sends = job->sends, host = motion_gpu_wants_host(job);
-        struct gpu_entropy_target at;
-        motion_gpu_places(job, &at);
-        const struct gpu_motion_picture picture = {
-            .head = {.mb_count = pic->mb_count,
-                     .mb_width = pic->mb_width,
-                     .slice_count = pic->slice_count,
-                     .coeff_blocks = units_of(job),
-                     .chroma_blocks = pic->sps->chroma_format_idc ? 4 : 0},
-            .slices = s.slices,
-            .maps = s.maps,
-            .mbs = sends ? pic->arrays.mbs : at.mbs,
-            .motion = sends ? pic->arrays.motion : at.motion,
-            .syntax = sends ? (void *)pic->arrays.syntax : at.syntax,
-            .final_mbs = at.mbs,
-            .final_motion = at.motion,
-            .to_mbs = sends || !host ? NULL : pic->arrays.mbs,
-            .to_motion = host ? pic->arrays.motion : NULL,
-            .to_still = pic->arrays.col_zero};
-        err = gpu_motion_add(batch, &picture, index);
+    if (export_slices(p->pic, &s)) {
+        struct gpu_motion_picture picture = motion_picture_of(p, &s);
+        err = gpu_motion_add(work, &picture, index);
     }
     free(s.maps);
     free(s.slices);
     return err;
 }
 
-/* *left: how many pictures are for another batch. Without the lock. */
-static int submit(struct motion_gpu *m, struct motion_group *group, uint32_t *left)
+/* *left: so many pictures are for another batch. Without the lock. */
+static int batch_submit(struct motion_gpu *m, struct motion_batch *b, uint32_t *left)
 {
     uint32_t added = 0, i = 0;
     int submitted = GPU_OK;
-    for (; i < group->count; i++) {
-        struct job *job = group->parts[i].job;
-        bool may = !group->parts[i].skip && (job->raw || make_raw(m, job));
-        int err = may ? add(group->batch, job, &group->parts[i].index) : GPU_ERR_INVALID;
+    for (; i < b->count; i++) {
+        struct picture *p = b->parts[i].picture;
+        bool may = !b->parts[i].skip && (p->motion.device_records || make_records(m, p));
+        int err = may ? add_picture(b->work, p, &b->parts[i].index) : GPU_ERR_INVALID;
         if (err == GPU_ERR_NOMEM && added)
             break;
-        group->parts[i].added = err == GPU_OK;
+        b->parts[i].added = err == GPU_OK;
         added += err == GPU_OK;
     }
-    *left = group->count - i;
+    *left = b->count - i;
     if (added)
-        submitted = gpu_motion_submit(group->batch);
-    group->submitted = added && submitted == GPU_OK;
+        submitted = gpu_motion_submit(b->work);
+    b->submitted = added && submitted == GPU_OK;
     return submitted;
 }
 
-/* The raw records are the picture's. */
-static int adopt(struct motion_gpu *m, struct job *job, unsigned kinds)
+/* The records on the device become the codec's. */
+static int adopt_records(struct motion_gpu *m, struct picture *p, unsigned kinds)
 {
+    bool host = motion_gpu_wants_host(p);
     struct gpu_entropy_target at;
-    motion_gpu_places(job, &at);
-    const struct h264_device_records final = {.memory = job->raw,
-                                              .size = motion_gpu_raw_bytes(job->pic->mb_count),
-                                              .from = resident_allocator(m->resident),
-                                              .mbs = at.mbs,
-                                              .motion = at.motion};
-    int err = h264_picture_import_motion(job->pic, units_of(job), kinds, &final,
-                                         motion_gpu_wants_host(job));
-    if (!err)
-        job->raw = NULL;
+    motion_gpu_places(p, &at);
+    const struct h264_device_records records = {.memory = p->motion.device_records,
+                                                .size = motion_gpu_record_bytes(p->pic->mb_count),
+                                                .from = resident_allocator(m->resident),
+                                                .mbs = at.mbs,
+                                                .motion = at.motion};
+    int err = h264_picture_import_motion(p->pic, p->motion.coeff_blocks, kinds, &records, host);
+    if (!err) {
+        p->motion.device_records = NULL;
+        p->records = host ? LIVES_BOTH : LIVES_DEVICE;
+    }
     return err;
 }
 
-/* It still has in host memory what a worker has decoded. */
-static bool is_intact(const struct motion_group *group, uint32_t i)
+/* It still has in host memory what coders have decoded. */
+static bool part_is_intact(const struct motion_batch *b, uint32_t i)
 {
-    return group->parts[i].job->sends && !(group->submitted && group->parts[i].added);
+    return is_from_host(b->parts[i].picture) && !(b->submitted && b->parts[i].added);
 }
 
-/* What came of it, with the pictures completed; done: the batch is, without an error. Without the
- * lock. */
-static void complete(struct motion_gpu *m, struct motion_group *group, bool done)
+/* done: the batch is, without an error. Without the lock. */
+static void batch_complete(struct motion_gpu *m, struct motion_batch *b, bool done)
 {
-    for (uint32_t i = 0; i < group->count; i++) {
-        struct job *job = group->parts[i].job;
-        bool came = done && group->parts[i].added;
-        group->parts[i].kinds =
-            came ? gpu_motion_result(group->batch, group->parts[i].index) : DER_BAD;
-        group->parts[i].error =
-            group->parts[i].kinds & DER_BAD ? H264_OK : adopt(m, job, group->parts[i].kinds);
-        motion_gpu_drop(m, job);
-        if (group->parts[i].kinds & DER_BAD && !is_intact(group, i))
-            h264_picture_free_arrays(job->pic);
+    for (uint32_t i = 0; i < b->count; i++) {
+        struct picture *p = b->parts[i].picture;
+        bool came = done && b->parts[i].added;
+        uint32_t kinds = came ? gpu_motion_result(b->work, b->parts[i].index) : DER_BAD;
+        b->parts[i].kinds = kinds;
+        b->parts[i].error = kinds & DER_BAD ? H264_OK : adopt_records(m, p, kinds);
+        motion_gpu_drop(m, p);
+        if (kinds & DER_BAD && !part_is_intact(b, i))
+            h264_picture_free_arrays(p->pic);
     }
-    m->sum.device += done ? gpu_motion_seconds(group->batch) : 0;
+    m->sum.device += done ? gpu_motion_seconds(b->work) : 0;
     m->sum.batches += done;
 }
 
-/* Without an error. With the lock. */
-static void settle_derived(struct motion_gpu *m, struct job *job, int error)
+/* With the lock. */
+static void picture_derived(struct motion_gpu *m, struct picture *p, int error, int64_t now)
 {
-    job->session->stats.gpu_entropy_pictures += !job->sends;
+    bool by_coders = is_from_host(p);
+    session_of(p->window)->stats.gpu_entropy_pictures += !by_coders;
     m->sum.pictures++;
-    m->sum.sent += job->sends;
-    job->slices_left = job->fetched = 0;
-    job->failed |= error != 0; /* marked when it is submitted */
-    job_motion_finished(m->engine, job);
+    m->sum.by_coders += by_coders;
+    gpu_motion_done(&m->engine->schedule, p, error != 0, now);
 }
 
-/* It was not derived, or is not good: to be decoded by a worker, once more perhaps, or only derived
- * by one, where its records are as they were. With the lock. */
-static void settle_refused(struct motion_gpu *m, struct job *job, bool intact)
+/* Back to the schedule. With the lock. */
+static void batch_settle(struct motion_gpu *m, struct motion_batch *b)
 {
-    struct engine *e = m->engine;
-    if (job->session->abort) {
-        job->slices_left = job->fetched = 0;
-        job->failed = true;
-        job_motion_finished(e, job);
-    } else if (job->sends && intact) {
-        job->sends = false;
-        motion_push(e, job);
-    } else {
-        job_give_back(e, job);
-    }
-}
-
-/* Back to the workers. With the lock. */
-static void settle(struct motion_gpu *m, struct motion_group *group)
-{
-    for (uint32_t i = 0; i < group->count; i++)
-        if (group->parts[i].kinds & DER_BAD)
-            settle_refused(m, group->parts[i].job, is_intact(group, i));
+    struct schedule *s = &m->engine->schedule;
+    int64_t now = now_ns();
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->parts[i].kinds & DER_BAD)
+            gpu_motion_refused(s, b->parts[i].picture, part_is_intact(b, i), now);
         else
-            settle_derived(m, group->parts[i].job, group->parts[i].error);
-    group->count = 0;
-    group->batch = NULL;
+            picture_derived(m, b->parts[i].picture, b->parts[i].error, now);
+    b->count = 0;
+    b->work = NULL;
     m->busy--;
 }
 
 /* The device cannot, or not any more. With the lock. */
-static void fail(struct motion_gpu *m, int error)
+static void motion_gpu_fail(struct motion_gpu *m, int error)
 {
-    struct engine *e = m->engine;
     char line[160];
-    bool said = m->failed || error == GPU_ERR_LOST; /* by the GPU thread */
+    bool said = m->failed || error == GPU_ERR_LOST; /* by the device's thread */
     m->failed = true;
-    e->derives = 0;
-    if (said || !e->params.log)
+    m->engine->schedule.split.motion_mbs = 0;
+    if (said)
         return;
     snprintf(line, sizeof(line), "no motion derivation on the GPU: %.100s", gpu_error_text(error));
-    e->params.log(e->params.log_ctx, 1, line);
+    engine_log(m->engine, 1, line);
 }
 
 /* With the lock, dropped meanwhile. */
-static bool group_step(struct motion_gpu *m, struct motion_group *group)
+static bool batch_step(struct motion_gpu *m, struct motion_batch *b)
 {
     struct engine *e = m->engine;
-    uv_mutex_unlock(&e->lock);
-    int err = group->submitted ? gpu_motion_poll(group->batch) : GPU_OK;
-    bool done = group->submitted && err == GPU_OK;
+    engine_unlock(e);
+    int err = b->submitted ? gpu_motion_poll(b->work) : GPU_OK;
+    bool done = b->submitted && err == GPU_OK;
     /* until then the device may write to arrays that are freed now */
     if (err <= 0 && !done)
-        gpu_motion_end(group->batch);
+        gpu_motion_end(b->work);
     if (err <= 0)
-        complete(m, group, done);
+        batch_complete(m, b, done);
     if (done)
-        gpu_motion_end(group->batch);
-    uv_mutex_lock(&e->lock);
+        gpu_motion_end(b->work);
+    engine_lock(e);
     if (err < 0)
-        fail(m, err);
+        motion_gpu_fail(m, err);
     if (err <= 0)
-        settle(m, group);
+        batch_settle(m, b);
     return err <= 0;
 }
 
-/* All that waits, as much as one batch holds. With the lock, dropped meanwhile. */
-static bool take(struct motion_gpu *m, struct motion_group *group)
+/* All that waits, as much as one batch holds. With the lock. */
+static void batch_fill(struct motion_gpu *m, struct motion_batch *b)
+{
+    int64_t now = now_ns();
+    while (b->count < MOTION_PICTURES) {
+        struct picture *p = gpu_motion_take(&m->engine->schedule, now);
+        if (!p)
+            break;
+        b->parts[b->count].skip = p->window->abort;
+        b->parts[b->count++].picture = p;
+    }
+    m->busy++;
+}
+
+/* With the lock, dropped meanwhile. */
+static bool batch_begin(struct motion_gpu *m, struct motion_batch *b)
 {
     struct engine *e = m->engine;
     uint32_t left = 0;
-    uv_mutex_unlock(&e->lock);
-    group->batch = gpu_motion_begin(m->gpu);
-    uv_mutex_lock(&e->lock);
-    if (!group->batch) {
+    engine_unlock(e);
+    b->work = gpu_motion_begin(m->gpu);
+    engine_lock(e);
+    if (!b->work) {
         if (!m->busy)
-            fail(m, GPU_ERR_NOMEM);
+            motion_gpu_fail(m, GPU_ERR_NOMEM);
         return false;
     }
-    while (e->derive && group->count < PICTURES) {
-        struct job *job = motion_pop(&e->derive);
-        job_trace(job, PELTON_TRACE_MOTION_BEGIN);
-        group->parts[group->count].skip = job->session->abort;
-        group->parts[group->count++].job = job;
-    }
-    m->busy++;
-    uv_mutex_unlock(&e->lock);
-    int err = submit(m, group, &left);
-    uv_mutex_lock(&e->lock);
+    batch_fill(m, b);
+    engine_unlock(e);
+    int err = batch_submit(m, b, &left);
+    engine_lock(e);
     for (; left; left--)
-        motion_push(e, group->parts[--group->count].job);
+        gpu_motion_untake(&e->schedule, b->parts[--b->count].picture);
     if (err)
-        fail(m, err);
+        motion_gpu_fail(m, err);
     return true;
 }
 
-/* The workers decode again, or derive, what waits. With the lock, dropped meanwhile. */
+/* The coders decode again, or derive, what waits. With the lock, dropped meanwhile. */
 static bool give_all_back(struct motion_gpu *m)
 {
     struct engine *e = m->engine;
-    bool any = e->derive != NULL;
-    while (e->derive) {
-        struct job *job = motion_pop(&e->derive);
-        uv_mutex_unlock(&e->lock);
-        motion_gpu_drop(m, job);
-        if (!job->sends)
-            h264_picture_free_arrays(job->pic);
-        uv_mutex_lock(&e->lock);
-        settle_refused(m, job, true);
+    struct picture *p;
+    bool any = false;
+    while ((p = gpu_motion_take(&e->schedule, now_ns()))) {
+        engine_unlock(e);
+        motion_gpu_drop(m, p);
+        if (!is_from_host(p))
+            h264_picture_free_arrays(p->pic);
+        engine_lock(e);
+        gpu_motion_refused(&e->schedule, p, is_from_host(p), now_ns());
+        any = true;
     }
     return any;
 }
@@ -356,20 +356,20 @@ bool motion_gpu_step(struct motion_gpu *m)
     bool any = false;
     if (!m)
         return false;
-    for (uint32_t i = 0; i < BATCHES; i++)
-        if (m->groups[i].batch)
-            any |= group_step(m, &m->groups[i]);
+    for (uint32_t i = 0; i < MOTION_BATCHES; i++)
+        if (m->batches[i].work)
+            any |= batch_step(m, &m->batches[i]);
     if (m->failed)
         return give_all_back(m) || any;
-    for (uint32_t i = 0; i < BATCHES; i++)
-        if (!m->groups[i].batch && m->engine->derive)
-            return take(m, &m->groups[i]) || any;
+    for (uint32_t i = 0; i < MOTION_BATCHES; i++)
+        if (!m->batches[i].work && m->engine->schedule.motion_gpu)
+            return batch_begin(m, &m->batches[i]) || any;
     return any;
 }
 
 bool motion_gpu_works(const struct motion_gpu *m)
 {
-    return m && (m->busy || m->engine->derive);
+    return m && (m->busy || m->engine->schedule.motion_gpu);
 }
 
 uint32_t motion_gpu_most(const struct motion_gpu *m)
@@ -379,21 +379,24 @@ uint32_t motion_gpu_most(const struct motion_gpu *m)
 
 uint64_t motion_gpu_memory(const struct motion_gpu *m)
 {
-    return m ? (uint64_t)BATCHES * m->params.mbs * MB_BYTES : 0;
+    return m ? (uint64_t)MOTION_BATCHES * m->params.mbs * MB_BYTES : 0;
 }
 
 struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident)
 {
-    uint64_t fit = e->device->memory_bytes / MEMORY_PART / BATCHES / MB_BYTES,
-             most = e->software ? MBS / PICTURES * SOFTWARE_PICTURES : MBS;
+    uint64_t fit = e->device->memory_bytes / MOTION_MEMORY_PART / MOTION_BATCHES / MB_BYTES;
+    uint64_t most = e->software ? SPLIT_HD_MBS * MOTION_SOFTWARE_PICTURES : MBS;
     uint32_t mbs = (uint32_t)(fit < most ? fit : most);
-    struct motion_gpu *m = resident && !e->params.cpu_motion ? calloc(1, sizeof(*m)) : NULL;
+    struct motion_gpu *m = resident && e->params.gpu_motion ? calloc(1, sizeof(*m)) : NULL;
     if (!m)
         return NULL;
     m->engine = e;
     m->resident = resident;
-    m->params = (struct gpu_motion_params){
-        .batches = BATCHES, .pictures = PICTURES, .slices = SLICES, .mbs = mbs, .maps = mbs};
+    m->params = (struct gpu_motion_params){.batches = MOTION_BATCHES,
+                                           .pictures = MOTION_PICTURES,
+                                           .slices = SLICES,
+                                           .mbs = mbs,
+                                           .maps = mbs};
     int err = gpu_motion_create(e->gpu, &m->params, &m->gpu);
     if (!err)
         err = gpu_motion_prepare(m->gpu);
@@ -403,25 +406,24 @@ struct motion_gpu *motion_gpu_create(struct engine *e, struct resident *resident
     return NULL;
 }
 
-static void log_sums(const struct motion_gpu *m)
+static void motion_gpu_log(const struct motion_gpu *m)
 {
-    const struct engine *e = m->engine;
     char line[200];
-    if (!m->sum.batches || !e->params.log)
+    if (!m->sum.batches)
         return;
     snprintf(line, sizeof(line),
              "motion derivation on the GPU: %llu pictures, %llu of them decoded by workers, in "
              "%llu batches, %.2f ms of the device's each",
-             (unsigned long long)m->sum.pictures, (unsigned long long)m->sum.sent,
+             (unsigned long long)m->sum.pictures, (unsigned long long)m->sum.by_coders,
              (unsigned long long)m->sum.batches, 1e3 * m->sum.device / (double)m->sum.batches);
-    e->params.log(e->params.log_ctx, 2, line);
+    engine_log(m->engine, 2, line);
 }
 
 void motion_gpu_free(struct motion_gpu *m)
 {
     if (!m)
         return;
-    log_sums(m);
+    motion_gpu_log(m);
     gpu_motion_free(m->gpu);
     free(m);
 }

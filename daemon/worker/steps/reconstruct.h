@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Between gpu_thread.c and session_tend.c. All of the GPU thread, with the lock.
+ * Steps 4 and 5: the device's thread, which reconstructs and delivers in batches.
  */
-#ifndef PELTON_WORKER_GPU_THREAD_H
-#define PELTON_WORKER_GPU_THREAD_H
+#ifndef PELTON_RECONSTRUCT_H
+#define PELTON_RECONSTRUCT_H
 
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/steps/store.h"
 
-/* every session fails with it; lost, the device is not asked again */
-void gpu_failed(struct engine *e, int error);
-void job_done(struct job *job); /* its samples exist, or nobody wants them */
+void device_thread_main(void *engine);
 
-/* All that a session has to have done for it in a round; drops the lock on the way. True: something
- * changed. */
-bool session_tend(struct engine *e, struct session *s);
+/* Submits the next batch of st, and completes those that are done. True: there was something.
+ * Device's thread, with the lock, dropped meanwhile. */
+bool store_submit(struct engine *e, struct store *st);
+bool store_complete(struct engine *e, struct store *st);
+/* Adds the frames whose turn has come; the batch's pictures count as submitted. With the lock. */
+void submission_deliver(struct engine *e, struct submission *sub);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * The choice of pictures of the entropy queue for the GPU.
  */
-#include "daemon/worker/steps/entropy_gpu.h"
+#include "daemon/worker/schedule/queues.h"
+#include "daemon/worker/schedule/split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,24 +11,24 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define JOBS 200
+#define PICTURES 200
 
 struct world {
-    struct engine e;
-    struct session session;
+    struct schedule s;
+    struct window window;
     struct h264_sps sps;
-    struct job jobs[JOBS];
-    struct h264_picture pictures[JOBS];
-    struct job *chosen[ENTROPY_PICTURES];
+    struct picture pictures[PICTURES];
+    struct h264_picture pics[PICTURES];
+    struct picture *chosen[SPLIT_PICTURES];
     uint64_t largest;
 };
 
-static const struct entropy_capacity capacity = {.batches = 2,
-                                                 .pictures = 16,
-                                                 .mbs = 16 * 100,
-                                                 .units = 16 * 1984,
-                                                 .bytes = 1 << 20,
-                                                 .slices = 64};
+static const struct split_capacity capacity = {.batches = 2,
+                                               .pictures = 16,
+                                               .mbs = 16 * 100,
+                                               .coeff_blocks = 16 * 1984,
+                                               .bytes = 1 << 20,
+                                               .slices = 64};
 
 /* n pictures of 1000 bytes each, one worker: 1 ms of the CPU each, the GPU 20 ms, and 19.5 for
  * fetching: 1.3 times that is 51.35. */
@@ -35,34 +36,35 @@ static struct world *world(uint32_t n)
 {
     struct world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
-    w->e.worker_count = 1;
+    window_open(&w->window, &w->s);
+    w->s.setting.coders = 1;
     w->sps.chroma_format_idc = 1;
-    w->e.cpu_rate = (struct entropy_rate){1e-3, 1000};
-    w->e.gpu_rate = (struct entropy_rate){20e-3, 1000};
-    w->e.gpu_fetch = (struct entropy_rate){19.5e-3, 1};
+    w->s.split.cpu_rate = (struct split_rate){1e-3, 1000};
+    w->s.split.gpu_rate = (struct split_rate){20e-3, 1000};
+    w->s.split.gpu_fetch = (struct split_rate){19.5e-3, 1};
     for (uint32_t i = 0; i < n; i++) {
-        w->pictures[i] = (struct h264_picture){
+        w->pics[i] = (struct h264_picture){
             .sps = &w->sps, .mb_count = 100, .bytes_size = 1000, .slice_count = 1};
-        w->jobs[i] = (struct job){.pic = &w->pictures[i],
-                                  .session = &w->session,
-                                  .turn = i,
-                                  .offloads = true,
-                                  .bytes = 1000,
-                                  .largest_slice = 1000};
-        entropy_put(&w->e, &w->jobs[i]);
+        w->pictures[i] = (struct picture){
+            .pic = &w->pics[i],
+            .window = &w->window,
+            .owner = &w->pictures[i],
+            .can = CAN_ENTROPY_GPU,
+            .entropy = {.turn = i, .bytes = 1000, .largest_slice = 1000, .slices_left = 1}};
+        queue_again(&w->s, &w->pictures[i]);
     }
     return w;
 }
 
 static uint32_t choose(struct world *w)
 {
-    return entropy_choose(&w->e, &capacity, w->chosen, &w->largest);
+    return split_choose(&w->s, &capacity, 1, w->chosen, &w->largest);
 }
 
 static bool has(const struct world *w, uint32_t n, uint32_t index)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (w->chosen[i] == &w->jobs[index])
+        if (w->chosen[i] == &w->pictures[index])
             return true;
     return false;
 }
@@ -78,14 +80,14 @@ static void test_the_first(void **state)
         for (uint32_t i = 0; i < 110; i++)
             assert_int_equal(has(w, n, i), i >= from && i < from + 16);
         for (uint32_t i = from; i < from + 16; i++)
-            assert_false(w->jobs[i].queued);
+            assert_false(w->pictures[i].stage == PICTURE_QUEUED);
         assert_int_equal(w->largest, 1000);
     }
-    assert_int_equal(w->e.entropy_count, 62);
-    assert_int_equal(w->e.entropy_bytes, 62000);
-    assert_ptr_equal(w->jobs[51].next_entropy, &w->jobs[100]);
+    assert_int_equal(w->s.entropy.count, 62);
+    assert_int_equal(w->s.entropy.bytes, 62000);
+    assert_ptr_equal(w->pictures[51].entropy.next, &w->pictures[100]);
     assert_int_equal(choose(w), 10);
-    assert_ptr_equal(w->e.entropy_last, &w->jobs[51]);
+    assert_ptr_equal(w->s.entropy.last, &w->pictures[51]);
     assert_int_equal(choose(w), 0);
     free(w);
 }
@@ -93,53 +95,50 @@ static void test_the_first(void **state)
 /* Before anything is measured a few pictures have to do, and the GPU is thought to be slow. */
 static void test_unmeasured(void **state)
 {
-    struct entropy_capacity wide = capacity;
-    struct world *w = world(JOBS);
+    struct split_capacity wide = capacity;
+    struct world *w = world(PICTURES);
     wide.pictures = 64;
     wide.mbs = 64 * 100;
-    wide.units = 64 * 1984;
-    w->e.gpu_rate = (struct entropy_rate){0};
-    assert_int_equal(entropy_choose(&w->e, &wide, w->chosen, &w->largest), 32);
-    w->e.gpu_rate = (struct entropy_rate){20e-3, 1000};
-    assert_int_equal(entropy_choose(&w->e, &wide, w->chosen, &w->largest), 64);
+    wide.coeff_blocks = 64 * 1984;
+    w->s.split.gpu_rate = (struct split_rate){0};
+    assert_int_equal(split_choose(&w->s, &wide, 1, w->chosen, &w->largest), 32);
+    w->s.split.gpu_rate = (struct split_rate){20e-3, 1000};
+    assert_int_equal(split_choose(&w->s, &wide, 1, w->chosen, &w->largest), 64);
     free(w);
 }
 
 /* What is decoded is in memory until reconstruction comes to it. */
 static void test_memory(void **state)
 {
-    struct world *w = world(JOBS);
-    w->e.window_budget = 20 * 100 * 176 * 8 / 3 + 3;
+    struct world *w = world(PICTURES);
+    w->s.setting.window_budget = 20 * 100 * 176 * 8 / 3 + 3;
     assert_int_equal(choose(w), 16);
     assert_int_equal(choose(w), 0); /* for four of them it is not worth it */
     for (unsigned i = 0; i < 4; i++)
-        for (unsigned twice = 0; twice < 2; twice++)
-            entropy_keep(&w->e, w->chosen[i], 0);
+        gpu_entropy_refused(&w->s, w->chosen[i], 1);
     assert_int_equal(choose(w), 8);
     assert_int_equal(choose(w), 0);
-    assert_int_equal(w->e.entropy_kept, 20 * 100 * 176);
-    entropy_keep_units(&w->e, w->chosen[0], 7);
-    assert_int_equal(w->e.entropy_kept, 20 * 100 * 176 + 7 * 32);
+    assert_int_equal(w->s.split.kept, 20 * 100 * 176);
+    split_keep_blocks(&w->s, w->chosen[0], 7);
+    assert_int_equal(w->s.split.kept, 20 * 100 * 176 + 7 * 32);
     free(w);
 }
 
-static struct entropy_capacity capacity_of(enum engine_entropy mode, uint64_t memory, bool software,
-                                           unsigned queues)
+static struct split_capacity capacity_of(enum engine_entropy mode, uint64_t memory, bool software,
+                                         unsigned queues)
 {
-    const struct gpu_device_info device = {.memory_bytes = memory,
-                                           .software = software,
-                                           .kind =
-                                               software ? GPU_KIND_SOFTWARE : GPU_KIND_DISCRETE};
-    return entropy_capacity(mode, &device, queues);
+    const struct schedule_setting setting = {
+        .entropy = mode, .device_memory = memory, .software = software, .discrete = !software};
+    return split_capacity_of(&setting, queues);
 }
 
 static void test_capacity(void **state)
 {
     const uint64_t gib = 1ull << 30;
-    struct entropy_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 8);
-    assert_int_equal(c.batches, ENTROPY_BATCHES);
-    assert_int_equal(c.pictures, ENTROPY_PICTURES);
-    assert_true(c.batches * entropy_batch_bytes(&c) <= 10 * gib);
+    struct split_capacity c = capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 8);
+    assert_int_equal(c.batches, SPLIT_BATCHES);
+    assert_int_equal(c.pictures, SPLIT_PICTURES);
+    assert_true(c.batches * split_batch_bytes(&c) <= 10 * gib);
     assert_int_equal(capacity_of(ENGINE_ENTROPY_CPU, 80 * gib, false, 8).pictures, 0);
     assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, false, 0).pictures, 0);
     assert_int_equal(capacity_of(ENGINE_ENTROPY_AUTO, 80 * gib, true, 8).pictures, 0);
@@ -147,13 +146,13 @@ static void test_capacity(void **state)
     assert_int_equal(capacity_of(ENGINE_ENTROPY_BOTH, 8 * gib, false, 2).batches, 2);
     for (uint64_t memory = 2; memory <= 64; memory *= 2) {
         c = capacity_of(ENGINE_ENTROPY_AUTO, memory * gib, false, 8);
-        assert_in_range(c.pictures, memory, ENTROPY_PICTURES);
-        assert_true(c.batches * entropy_batch_bytes(&c) <= memory * gib / 4);
+        assert_in_range(c.pictures, memory, SPLIT_PICTURES);
+        assert_true(c.batches * split_batch_bytes(&c) <= memory * gib / 4);
     }
-    const struct gpu_device_info integrated = {.memory_bytes = 8 * gib,
-                                               .kind = GPU_KIND_INTEGRATED};
-    assert_int_equal(entropy_capacity(ENGINE_ENTROPY_AUTO, &integrated, 8).pictures, 0);
-    assert_true(entropy_capacity(ENGINE_ENTROPY_BOTH, &integrated, 8).pictures > 0);
+    struct schedule_setting integrated = {.device_memory = 8 * gib};
+    assert_int_equal(split_capacity_of(&integrated, 8).pictures, 0);
+    integrated.entropy = ENGINE_ENTROPY_BOTH;
+    assert_true(split_capacity_of(&integrated, 8).pictures > 0);
     assert_true(capacity_of(ENGINE_ENTROPY_GPU, 1 * gib, false, 0).pictures > 0);
     assert_true(capacity_of(ENGINE_ENTROPY_BOTH, 1 * gib, true, 0).pictures > 0);
 }
@@ -161,18 +160,18 @@ static void test_capacity(void **state)
 /* Unasked, only for what lasts. */
 static void test_worth(void **state)
 {
-    struct world *w = world(JOBS);
-    assert_true(w->e.params.entropy == ENGINE_ENTROPY_AUTO);
-    assert_false(entropy_worth(&w->e));
-    w->e.cpu_spent = 1.1;
-    assert_true(entropy_worth(&w->e));
-    w->e.worker_count = 2;
-    assert_false(entropy_worth(&w->e));
-    w->e.params.entropy = ENGINE_ENTROPY_BOTH;
-    w->e.cpu_spent = 0;
-    assert_false(entropy_worth(&w->e)); /* 200 ms of one worker */
-    w->e.worker_count = 1;
-    assert_true(entropy_worth(&w->e));
+    struct world *w = world(PICTURES);
+    assert_true(w->s.setting.entropy == ENGINE_ENTROPY_AUTO);
+    assert_false(split_worth(&w->s));
+    w->s.split.cpu_spent = 1.1;
+    assert_true(split_worth(&w->s));
+    w->s.setting.coders = 2;
+    assert_false(split_worth(&w->s));
+    w->s.setting.entropy = ENGINE_ENTROPY_BOTH;
+    w->s.split.cpu_spent = 0;
+    assert_false(split_worth(&w->s)); /* 200 ms of one worker */
+    w->s.setting.coders = 1;
+    assert_true(split_worth(&w->s));
     free(w);
 }
 
@@ -180,11 +179,11 @@ static void test_units(void **state)
 {
     struct h264_sps sps = {.chroma_format_idc = 1};
     struct h264_picture pic = {.sps = &sps, .mb_count = 100, .bytes_size = 100, .slice_count = 2};
-    assert_int_equal(entropy_units(&pic), 160 + 2 * 384);
+    assert_int_equal(split_blocks(&pic), 160 + 2 * 384);
     pic.bytes_size = 100000; /* never more than the macroblocks can take */
-    assert_int_equal(entropy_units(&pic), 2400);
+    assert_int_equal(split_blocks(&pic), 2400);
     sps.chroma_format_idc = 0;
-    assert_int_equal(entropy_units(&pic), 1600);
+    assert_int_equal(split_blocks(&pic), 1600);
 }
 
 /* The CPU would be there first: nothing is taken, whatever is left. */
@@ -193,18 +192,18 @@ static void test_the_end_of_a_file(void **state)
     for (uint32_t n = 0; n <= 20; n++) {
         struct world *w = world(n);
         assert_int_equal(choose(w), 0);
-        assert_int_equal(w->e.entropy_count, n);
+        assert_int_equal(w->s.entropy.count, n);
         free(w);
     }
     struct world *w = world(59); /* too few for a batch */
     assert_int_equal(choose(w), 0);
     free(w);
     w = world(60);
-    w->e.worker_count = 4; /* and these would not be late */
+    w->s.setting.coders = 4; /* and these would not be late */
     assert_int_equal(choose(w), 0);
     free(w);
     w = world(100);
-    w->e.worker_count = 8;
+    w->s.setting.coders = 8;
     assert_int_equal(choose(w), 0);
     free(w);
 }
@@ -215,7 +214,7 @@ static void test_large_pictures(void **state)
 {
     struct world *w = world(100);
     for (uint32_t i = 3; i < 100; i += 4)
-        w->jobs[i].largest_slice = 6000;
+        w->pictures[i].entropy.largest_slice = 6000;
     uint32_t n = choose(w);
     assert_int_equal(n, 16);
     for (uint32_t i = 0; i < 100; i++)
@@ -227,15 +226,15 @@ static void test_large_pictures(void **state)
 static void test_not_eligible(void **state)
 {
     struct world *w = world(100);
-    w->jobs[52].offloads = false;
-    w->jobs[53].slice_next = 1;
-    w->jobs[54].allocated = true;
+    w->pictures[52].can = 0;
+    w->pictures[53].stage = PICTURE_ENTROPY;
+    w->pictures[54].records = LIVES_HOST;
     uint32_t n = choose(w);
     assert_int_equal(n, 16);
     assert_false(has(w, n, 52) || has(w, n, 53) || has(w, n, 54));
     assert_true(has(w, n, 55));
-    assert_ptr_equal(w->jobs[54].next_entropy, &w->jobs[71]);
-    w->session.abort = true;
+    assert_ptr_equal(w->pictures[54].entropy.next, &w->pictures[71]);
+    w->window.abort = true;
     assert_int_equal(choose(w), 0);
     free(w);
 }
@@ -244,10 +243,10 @@ static void test_room(void **state)
 {
     struct world *w = world(100);
     for (uint32_t i = 0; i < 100; i++)
-        w->pictures[i].mb_count = 150; /* 10 of them */
+        w->pics[i].mb_count = 150; /* 10 of them */
     assert_int_equal(choose(w), 10);
     for (uint32_t i = 0; i < 100; i++)
-        w->pictures[i].slice_count = 65;
+        w->pics[i].slice_count = 65;
     assert_int_equal(choose(w), 0);
     free(w);
 }
@@ -255,33 +254,33 @@ static void test_room(void **state)
 static void test_all(void **state)
 {
     struct world *w = world(20);
-    w->e.entropy_all = true;
-    w->pictures[0].mb_count = 1601; /* never fits */
+    w->s.split.all = true;
+    w->pics[0].mb_count = 1601; /* never fits */
     uint32_t n = choose(w);
     assert_int_equal(n, 16);
     for (uint32_t i = 0; i < 20; i++)
         assert_int_equal(has(w, n, i), i >= 1 && i < 17);
-    assert_false(w->jobs[0].offloads);
+    assert_false(w->pictures[0].can & CAN_ENTROPY_GPU);
     assert_int_equal(choose(w), 3);
     assert_int_equal(choose(w), 0);
-    assert_ptr_equal(w->e.entropy, &w->jobs[0]);
-    entropy_put(&w->e, &w->jobs[9]);
-    entropy_put(&w->e, &w->jobs[5]);
-    assert_ptr_equal(w->jobs[0].next_entropy, &w->jobs[5]);
-    assert_ptr_equal(w->e.entropy_last, &w->jobs[9]);
+    assert_ptr_equal(w->s.entropy.first, &w->pictures[0]);
+    gpu_entropy_refused(&w->s, &w->pictures[9], 1);
+    gpu_entropy_refused(&w->s, &w->pictures[5], 1);
+    assert_ptr_equal(w->pictures[0].entropy.next, &w->pictures[5]);
+    assert_ptr_equal(w->s.entropy.last, &w->pictures[9]);
     free(w);
 }
 
 /* Pictures that come late make it take later ones, for a while. */
 static void test_learn(void **state)
 {
-    struct world *w = world(JOBS);
+    struct world *w = world(PICTURES);
     for (int i = 0; i < 100; i++)
-        entropy_learn(&w->e, 1);
+        split_learn(&w->s.split, 1);
     assert_int_equal(choose(w), 16);
     assert_true(has(w, 16, 119) && !has(w, 16, 118)); /* 39.5 ms, three times */
     for (int i = 0; i < 200; i++)
-        entropy_learn(&w->e, 0);
+        split_learn(&w->s.split, 0);
     assert_int_equal(choose(w), 16);
     assert_true(has(w, 16, 44) && !has(w, 16, 43)); /* 1.1 times */
     free(w);
@@ -289,11 +288,11 @@ static void test_learn(void **state)
 
 static void test_rate(void **state)
 {
-    struct entropy_rate r = {0};
+    struct split_rate r = {0};
     for (int i = 0; i < 200; i++)
-        entropy_rate_add(&r, 2, 4);
+        split_rate_add(&r, 2, 4);
     for (int i = 0; i < 200; i++)
-        entropy_rate_add(&r, 8, 4);
+        split_rate_add(&r, 8, 4);
     assert_true(r.seconds / r.bytes > 1.99 && r.seconds / r.bytes < 2.01);
 }
 

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The engine: threads, one lock, one device, one schedule.
+ *
+ * Threads: the loop thread (callbacks), a source thread per session (libavformat and step 1), the
+ * coders (steps 2 and 3), the device's thread (steps 4 and 5), and one for entropy and motion on
+ * the GPU. Helpers make frame pools and arrays ahead of time.
+ *
+ * engine.lock guards every field that is not marked with its thread. Nothing slow happens under it:
+ * no decoding, no Vulkan, no system call that may block. Nobody unreferences a picture under it, as
+ * its last reference takes it.
+ */
+#ifndef PELTON_ENGINE_H
+#define PELTON_ENGINE_H
+
+#include "daemon/worker/clock.h"
+#include "daemon/worker/memory/host_memory.h"
+#include "daemon/worker/schedule/schedule.h"
+#include "daemon/worker/session.h"
+#include "gpu/tune/tune.h"
+
+#include <stdatomic.h>
+
+/* A thread of steps 2 and 3. */
+struct coder {
+    struct engine *engine;
+    uv_thread_t thread;
+    struct h264_scratch *scratch;
+    uint64_t random; /* for shuffle_seed */
+    uv_cond_t wake;
+    atomic_bool idle;
+    struct coder *next_idle;
+};
+
+struct engine_loop {
+    uv_loop_t *loop;
+    uv_async_t async;
+    uv_idle_t awake;             /* keeps the loop thread awake, */
+    atomic_llong awake_until_ns; /* until a frame of a live stream is there */
+    bool closing;
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+};
+
+struct engine_threads {
+    struct coder *coders; /* [schedule.setting.coders] */
+    struct coder *idle;   /* the last one that became so first: its caches are the warmest */
+    unsigned coders_started;
+    uv_thread_t device;
+    bool device_started;
+    uv_cond_t device_work;
+    atomic_bool device_signal; /* something changed since the device's thread looked */
+    uv_cond_t gpu_coder_work;
+    bool gpu_coder_sleeps;
+    bool stopping;
+};
+
+/* Bandwidth of device memory, measured if stages are timed. */
+struct engine_bandwidth {
+    double bytes_per_second;
+    bool due;
+    unsigned measured; /* times */
+};
+
+struct engine {
+    struct engine_params params;
+    struct v4l2_streams *streams; /* cameras that give H.264 */
+    struct gpu *gpu;
+    const struct gpu_device_info *device;
+    bool software;
+    bool gpu_lost;
+    struct tune tune; /* which kernels its stores take */
+    struct engine_bandwidth bandwidth;
+    struct gpu_pulse *pulse; /* device's thread: keeps clocks up for live streams; NULL: not yet */
+    struct memory memory;
+
+    uv_mutex_t lock;
+    struct engine_loop loop;
+    struct engine_threads threads;
+    struct schedule schedule;
+    struct entropy_gpu *entropy_gpu; /* NULL: the CPU does it all */
+    uint64_t entropy_bytes;          /* of the device, for entropy and motion on the GPU */
+    struct session *sessions;
+    uint32_t session_count;
+};
+
+int engine_lock_init(struct engine *e); /* 0 or enum pelton_error */
+void engine_lock_destroy(struct engine *e);
+/* The lock. Whoever has work by the schedule's wakes is signalled when it is dropped. */
+void engine_lock(struct engine *e);
+void engine_unlock(struct engine *e);
+/* With the lock, dropped meanwhile; timeout_ns 0: no limit. */
+void engine_wait(struct engine *e, uv_cond_t *cond, uint64_t timeout_ns);
+/* With the lock: signals now. For the device's thread, before it looks at device_signal. */
+void engine_signal(struct engine *e);
+
+void engine_notify(struct engine *e); /* any thread: run sessions_dispatch on the loop */
+/* Any thread: a frame of a live stream is about to be finished. */
+void engine_expect(struct engine *e);
+/* With the lock: every session fails with it. After GPU_ERR_LOST the device is not asked again. */
+void engine_device_failed(struct engine *e, int error);
+
+static inline void engine_log(const struct engine *e, int level, const char *line)
+{
+    if (e->params.log)
+        e->params.log(e->params.log_ctx, level, line);
+}
+
+#endif

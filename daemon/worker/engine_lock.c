@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The engine's lock, and the signals that leave with it.
+ *
+ * The schedule notes who has work (struct wakes). Threads are signalled after the lock is dropped:
+ * to wake a thread takes a while, and it would have to wait for the lock at once.
+ */
+#include "daemon/worker/engine.h"
+#include "daemon/worker/session_internal.h"
+
+#define SIGNALS 64 /* coders that are signalled after the lock is dropped */
+
+struct signals {
+    struct coder *coders[SIGNALS];
+    unsigned count;
+    bool device, gpu_coder;
+};
+
+/* They are to be signalled, with the lock or without it. */
+static struct coder *coder_unidle(struct engine_threads *t)
+{
+    struct coder *c = t->idle;
+    t->idle = c->next_idle;
+    c->idle = false;
+    return c;
+}
+
+static void collect_coders(struct engine *e, struct signals *out)
+{
+    uint32_t *most = &e->schedule.wakes.coders;
+    for (; *most && e->threads.idle; --*most) {
+        struct coder *c = coder_unidle(&e->threads);
+        if (out->count < SIGNALS)
+            out->coders[out->count++] = c;
+        else
+            uv_cond_signal(&c->wake);
+    }
+    *most = 0;
+}
+
+static void signal_sources(struct wakes *wakes)
+{
+    while (wakes->sources) {
+        struct window *w = wakes->sources;
+        wakes->sources = w->next_woken;
+        w->woken = false;
+        uv_cond_signal(&session_of(w)->room);
+    }
+}
+
+static void collect_signals(struct engine *e, struct signals *out)
+{
+    struct wakes *wakes = &e->schedule.wakes;
+    out->count = 0;
+    out->device = wakes->device;
+    out->gpu_coder = wakes->gpu_coder && e->threads.gpu_coder_sleeps;
+    if (wakes->device)
+        atomic_store(&e->threads.device_signal, true);
+    if (wakes->gpu_coder)
+        e->threads.gpu_coder_sleeps = false;
+    wakes->device = wakes->gpu_coder = false;
+    if (wakes->coders)
+        collect_coders(e, out);
+    signal_sources(wakes);
+}
+
+static void send_signals(struct engine *e, const struct signals *s)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        uv_cond_signal(&s->coders[i]->wake);
+    if (s->device)
+        uv_cond_signal(&e->threads.device_work);
+    if (s->gpu_coder)
+        uv_cond_signal(&e->threads.gpu_coder_work);
+}
+
+int engine_lock_init(struct engine *e)
+{
+    struct engine_threads *t = &e->threads;
+    if (uv_mutex_init(&e->lock))
+        return PELTON_ERR_NOMEM;
+    if (uv_cond_init(&t->device_work)) {
+        uv_mutex_destroy(&e->lock);
+        return PELTON_ERR_NOMEM;
+    }
+    if (uv_cond_init(&t->gpu_coder_work)) {
+        uv_cond_destroy(&t->device_work);
+        uv_mutex_destroy(&e->lock);
+        return PELTON_ERR_NOMEM;
+    }
+    return 0;
+}
+
+void engine_lock_destroy(struct engine *e)
+{
+    uv_cond_destroy(&e->threads.gpu_coder_work);
+    uv_cond_destroy(&e->threads.device_work);
+    uv_mutex_destroy(&e->lock);
+}
+
+void engine_lock(struct engine *e)
+{
+    uv_mutex_lock(&e->lock);
+}
+
+void engine_unlock(struct engine *e)
+{
+    struct signals s;
+    collect_signals(e, &s);
+    uv_mutex_unlock(&e->lock);
+    send_signals(e, &s);
+}
+
+void engine_signal(struct engine *e)
+{
+    struct signals s;
+    collect_signals(e, &s);
+    send_signals(e, &s);
+}
+
+void engine_wait(struct engine *e, uv_cond_t *cond, uint64_t timeout_ns)
+{
+    engine_signal(e);
+    if (timeout_ns)
+        uv_cond_timedwait(cond, &e->lock, timeout_ns);
+    else
+        uv_cond_wait(cond, &e->lock);
+}

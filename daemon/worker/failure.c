@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How sessions fail: one alone, or all with the device. With the lock.
+ */
+#include "daemon/worker/session_internal.h"
+
+#include <stdio.h>
+
+void session_fail(struct session *s, int code, const char *cause, const char *hint)
+{
+    subscription_fail(&s->sub, code, cause, hint);
+}
+
+void session_give_up(struct session *s)
+{
+    window_abort(&s->window);
+    atomic_store(&s->stop, true);
+}
+
+void session_abort(struct session *s, int code, const char *cause, const char *hint)
+{
+    session_fail(s, code, cause, hint);
+    session_give_up(s);
+}
+
+void engine_device_failed(struct engine *e, int error)
+{
+    bool lost = error == GPU_ERR_LOST;
+    int code = lost                     ? PELTON_ERR_GPU_LOST
+               : error == GPU_ERR_NOMEM ? PELTON_ERR_NOMEM
+                                        : PELTON_ERR_OTHER;
+    char cause[256];
+    snprintf(cause, sizeof(cause), "GPU %.100s: %.100s", e->device->name, gpu_error_text(error));
+    e->gpu_lost |= lost;
+    for (struct session *s = e->sessions; s; s = s->next)
+        session_abort(s, code, cause, lost ? "the worker has to be restarted" : "");
+}

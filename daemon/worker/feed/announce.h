@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The device's thread cares for a session: store, pool, frames, end.
+ */
+#ifndef PELTON_ANNOUNCE_H
+#define PELTON_ANNOUNCE_H
+
+#include "daemon/worker/session_internal.h"
+
+/* All that a session has to have done for it in a round. True: something changed. Device's thread,
+ * with the lock, dropped meanwhile. */
+bool session_tend(struct engine *e, struct session *s);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Memory of picture arrays: free lists by size, pinned slabs, and an account for each session.
+ *
+ * Thread: any; it has a lock of its own.
+ */
+#ifndef PELTON_HOST_MEMORY_H
+#define PELTON_HOST_MEMORY_H
+
+#include "codec/h264.h"
+#include "gpu/engine/gpu.h"
+
+#include <stdatomic.h>
+#include <uv.h>
+
+#define MEMORY_CLASSES 256
+struct memory {
+    uv_mutex_t lock;
+    void *free_list[MEMORY_CLASSES];
+    struct slab *slabs[MEMORY_CLASSES];   /* with a free block */
+    uint32_t slab_blocks[MEMORY_CLASSES]; /* free ones of theirs */
+    struct gpu *gpu; /* of the slabs, set before the first block is taken; NULL: no slabs */
+    size_t slab_bytes;
+    uint64_t cached, limit; /* bytes of free blocks */
+};
+/* Counts the blocks of one session, and serves the codec. It lives until the session and the last
+ * block are gone, as another thread may free a picture a moment after its session. */
+struct account {
+    struct h264_allocator allocator, bytes;
+    struct memory *memory;
+    atomic_uint_fast64_t used;
+    atomic_uint refs;
+};
+/* enum pelton_error */
+int memory_init(struct memory *m, uint64_t cache_limit);
+void memory_free(struct memory *m);
+/* How many of `count` blocks of that size are missing, if they come from slabs. */
+uint32_t memory_missing(struct memory *m, size_t size, uint32_t count);
+/* Makes one slab for missing blocks. False: none is missing, or there is no memory. It takes a
+ * tenth of a second; allocations of other threads go on. */
+bool memory_provide(struct memory *m, size_t size, uint32_t count);
+struct account *account_create(struct memory *m);
+void account_unref(struct account *a); /* NULL allowed */
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * All numbers of the schedule: name, value, unit and origin.
+ *
+ * Each comment is "unit and meaning | origin". "measured": chosen by measurement on one H200 with
+ * 16 cores, see docs/performance.md. "by design": follows from the structure.
+ */
+#ifndef PELTON_KNOBS_H
+#define PELTON_KNOBS_H
+
+/* clang-format off */
+
+/* ---- windows: how far a stream is read ahead ---- */
+/* pictures a stream at least | by design: one GOP of common streams */
+#define WINDOW_LEAST             8
+#define WINDOW_LEAST_SOFTWARE    4              /* the same on software devices | by design */
+#define WINDOW_SOFTWARE_BYTES    (64ull << 20)  /* bytes a stream there | measured, lavapipe */
+/* pictures begun, of all windows | measured, 64 streams */
+#define WINDOW_AHEAD_PER_CODER   12
+#define WINDOW_AHEAD_LEAST       128            /* pictures, of all windows | measured, 1 stream */
+/* pictures, of all windows | measured, 64 streams */
+#define WINDOW_AHEAD_MOST        1024
+/* times what the GPU has in work | by design: as many wait as are in work */
+#define WINDOW_GPU_DEPTHS        2
+/* 1/n of a picture's arrays: its bytes | by design: upper estimate */
+#define WINDOW_WAITING_PART      16
+/* 1/n of a picture's arrays: on device | measured */
+#define WINDOW_DECODED_PART      2
+/* LIVE pictures in work at most | by design: else it is read faster than it plays */
+#define WINDOW_LIVE_PICTURES     2
+/* of a stream: never the GPU's | measured, time to the first frame */
+#define WINDOW_FIRST_PICTURES    16
+#define WINDOW_CHUNK_MBS         256            /* macroblocks a coder takes at least | measured */
+/* ns: LIVE pictures further apart are not expected | by design: 5 a second */
+#define WINDOW_WATCH_GAP_NS      200000000
+
+/* ---- split: entropy decoding on CPU or GPU ---- */
+#define SPLIT_BATCHES            8              /* batches in work at most | measured */
+#define SPLIT_PICTURES           192            /* pictures of a batch at most | measured */
+#define SPLIT_MEMORY_PART        8              /* 1/n of device memory for batches | by design */
+/* 1/n of device memory for coefficients | by design */
+#define SPLIT_RESIDENT_PART      16
+#define SPLIT_SOFTWARE_RESIDENT  (256ull << 20) /* bytes of host memory at most | by design */
+/* bytes a device must have | by design: room for one batch */
+#define SPLIT_LEAST_MEMORY       (2ull << 30)
+#define SPLIT_HD_MBS             8160           /* macroblocks of 1920x1088 | by design */
+/* coefficient blocks a macroblock, 4:2:0 | by design: the most there can be */
+#define SPLIT_MB_BLOCKS          24
+/* the same, 4:0:0 | by design: the most there can be */
+#define SPLIT_MB_BLOCKS_GREY     16
+/* the same, average over a batch | measured, conformance streams */
+#define SPLIT_BATCH_BLOCKS       10
+#define SPLIT_BLOCK_BYTES        32             /* bytes of a block | by design: 16 int16_t */
+/* blocks for 5 bytes of slices | measured: 0.7 to 1.0 a byte, more in 1 % of pictures */
+#define SPLIT_BLOCKS_PER_5_BYTES 8
+/* blocks that a slice may leave unused | by design: taken for 8 macroblocks at once */
+#define SPLIT_SLICE_BLOCKS       384
+#define SPLIT_SLICE_PADDING      64             /* bytes beside each slice | by design */
+/* bytes of a picture's slices, average | measured */
+#define SPLIT_PICTURE_BYTES      (64u << 10)
+#define SPLIT_PICTURE_SLICES     8              /* slices of a picture, average | measured */
+#define SPLIT_SOFTWARE_BATCHES   2              /* batches on software devices | by design */
+#define SPLIT_SOFTWARE_PICTURES  8              /* pictures of a batch there | by design */
+#define SPLIT_DECAY              0.95           /* weight of older measurements | measured */
+/* s a byte of one coder, before measured | measured */
+#define SPLIT_CPU_SECONDS        1e-7
+/* s a byte of the largest slice, before measured | measured */
+#define SPLIT_GPU_SECONDS        2e-6
+/* bytes that take as long as a macroblock | measured: 20 ms for 8,160, 0.8 ms a kilobyte */
+#define SPLIT_MB_WEIGHT          3
+/* s from a batch's end, before measured | measured */
+#define SPLIT_FETCH_SECONDS      0.02
+#define SPLIT_MARGIN             1.3            /* times the estimate, at first | measured */
+#define SPLIT_MARGIN_LEAST       1.1            /* times | measured */
+#define SPLIT_MARGIN_MOST        3.0            /* times | measured */
+#define SPLIT_MARGIN_LATE        1.1            /* times, after a late batch | measured */
+#define SPLIT_MARGIN_TIMELY      0.98           /* times, after another | measured */
+#define SPLIT_LEAST_PART         2              /* 1/n of a batch, at least | measured */
+#define SPLIT_FIRST_BATCH        32             /* pictures, until one is measured | measured */
+/* n/8 of the window budget for the GPU | measured */
+#define SPLIT_KEPT_EIGHTHS       3
+#define SPLIT_CANDIDATES         3              /* times a batch, to choose from | measured */
+/* pictures that share a batch's blocks | by design: too few for an average */
+#define SPLIT_LEAST_SHARED       8
+#define SPLIT_WORTH_SECONDS      0.1            /* s of all coders: a queue worth help | measured */
+/* s of all coders, before help unasked | by design: what is short is not worth memory */
+#define SPLIT_AUTO_SECONDS       1.0
+#define SPLIT_FORGET_NS          500000000ll    /* ns without a batch | measured */
+#define SPLIT_FORGET             0.8            /* weight of measurements then | measured */
+/* batches at once, plus one for each done | measured */
+#define SPLIT_FIRST_BATCHES      2
+/* bytes of coefficients a byte of slices | measured: about one block a byte */
+#define SPLIT_COEFF_BYTES        32
+/* blocks a macroblock: few sizes of arrays | by design: memory is kept by size */
+#define SPLIT_BLOCKS_STEP        3
+#define SPLIT_LOOK_NS            2000000u       /* ns between two looks at batches | measured */
+
+/* ---- motion on the GPU ---- */
+#define MOTION_BATCHES           2              /* one is filled while one is in work | by design */
+#define MOTION_PICTURES          64             /* of 1920x1088, of a batch | measured */
+#define MOTION_PICTURE_SLICES    8              /* slices of a picture, average | measured */
+#define MOTION_SOFTWARE_PICTURES 8              /* of a batch on software devices | by design */
+#define MOTION_MEMORY_PART       64             /* 1/n of device memory for batches | by design */
+
+/* ---- frame slots ---- */
+/* stores kept without users | by design: pipelines take long to build */
+#define SLOTS_IDLE_STORES        2
+/* frames that left the DPB, in delivery | by design */
+#define SLOTS_DELIVERY           4
+#define SLOTS_EXTRA              24             /* beyond base, where memory is short | measured */
+/* a stream with less gets its own store | measured */
+#define SLOTS_EXTRA_LEAST        6
+/* 1/n of the slots for the next stream | measured */
+#define SLOTS_KEPT_PART          16
+/* ns to wait for others' slots | by design: then readers stand still */
+#define SLOTS_PATIENCE_NS        1000000000ll
+#define SLOTS_MOST               1280           /* slots of a store | measured */
+#define SLOTS_IMAGE_BYTES        (5ull << 29)   /* bytes of one image | drivers refuse 4 GiB */
+#define SLOTS_MEMORY_PART        8              /* 1/n of device memory for a store | by design */
+/* streams of a store, if look-ahead is given | by design */
+#define SLOTS_SHARES             8
+
+/* ---- batches ---- */
+#define BATCH_DELIVERIES         64             /* frames that one batch delivers | by design */
+#define BATCH_WIDTH              32             /* pictures of a batch | measured */
+/* the same on software devices | measured, lavapipe */
+#define BATCH_WIDTH_SOFTWARE     4
+#define BATCHES_IN_FLIGHT        3              /* one runs, two are copied up | measured */
+/* pictures of a window that are looked at | by design: bounds the time with the lock */
+#define BATCH_LOOK               1024
+
+/* ---- live streams ---- */
+#define LIVE_ASLEEP_NS           1000000000ll   /* ns without a picture: asleep | by design */
+#define LIVE_WAKE_SLICES         64             /* coders that wake at once | by design */
+/* ns: a coder is awake before a picture | measured, live p99 */
+#define LIVE_WATCH_BEFORE_NS     1000000
+/* ns, and after it was expected | measured, live p99 */
+#define LIVE_WATCH_AFTER_NS      1000000
+/* ns: a picture takes the GPU less | measured, live p99 */
+#define LIVE_EXPECT_NS           5000000
+/* ns that the device's thread spins | measured: a sleeper takes 0.1 ms to wake */
+#define LIVE_SPIN_NS             20000000u
+#define LIVE_PULSE_NS            1000000u       /* ns between two pulses | measured */
+/* of a pulse | measured: half is not enough for an H200 */
+#define LIVE_PULSE_STEPS         200000u
+
+/* ---- the device's thread ---- */
+/* ns for a batch, before new work is looked for | measured */
+#define DEVICE_WAIT_NS           100000u
+#define DEVICE_FULL_NS           1000000u       /* ns, while no batch can be submitted | measured */
+#define DEVICE_STORE_NS          10000000u      /* ns, while a stream waits for slots | by design */
+#define DEVICE_UNREF             64             /* pictures unreferenced a round | by design */
+#define DEVICE_MEASUREMENTS      3              /* of bandwidth, the best counts | by design */
+
+/* ---- frame pools ---- */
+#define POOLS_SLOTS              192            /* slots of all pools together | measured */
+#define POOL_DEPTH_LEAST         4              /* slots of a pool | by design */
+#define POOL_DEPTH_MOST          32             /* slots of a pool | measured */
+/* slots, if others decode the rest of a file | measured */
+#define POOL_DEPTH_STRETCH       256
+#define POOL_STRETCH_BYTES       (1u << 30)     /* bytes of such a pool | by design */
+#define POOL_DEPTH_SOFTWARE      8              /* slots on software devices | by design */
+#define POOL_DEPTH_LIVE          8              /* slots of live streams | by design */
+
+/* ---- host memory ---- */
+#define MEMORY_CACHE             (1ull << 30)   /* bytes of free arrays kept | by design */
+/* bytes for windows, at most | measured, 64 streams */
+#define MEMORY_WINDOW_BUDGET     (8ull << 30)
+/* 1/n of the machine's memory for them | by design */
+#define MEMORY_WINDOW_PART       16
+#define MEMORY_SLAB              (64u << 20)    /* bytes of a pinned slab | measured */
+#define MEMORY_SLAB_SOFTWARE     (4u << 20)     /* the same on software devices | by design */
+
+/* clang-format on */
+
+#endif

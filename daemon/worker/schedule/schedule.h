@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The schedule of a worker: who decodes, what goes next, how much of it.
+ *
+ * It is data and rules only. It starts no thread, calls no device and reads no clock: callers pass
+ * the time. It wakes nobody either. It notes in `wakes` who has work now, and the engine signals
+ * them when it drops its lock (engine_lock.h).
+ *
+ * Thread: any, with the engine's lock.
+ */
+#ifndef PELTON_SCHEDULE_H
+#define PELTON_SCHEDULE_H
+
+#include "daemon/worker/schedule/setting.h"
+#include "daemon/worker/schedule/window.h"
+
+/* Pictures with slices that nobody has taken, in the order of their turns. */
+struct entropy_queue {
+    struct picture *first, *last;
+    uint64_t turn_taken; /* of the last one that was begun */
+    uint32_t count;
+    uint64_t bytes; /* of their slices */
+};
+
+struct split_rate {
+    double seconds, bytes; /* of late; 0: unknown */
+};
+
+/* Who entropy-decodes: what is known about the speed of both sides (split.h). */
+struct split {
+    bool present;        /* the GPU takes part, or did until it failed */
+    bool all;            /* the GPU does all that it can */
+    uint32_t depth;      /* pictures that the GPU has in work at most; 0: it does not work */
+    uint32_t motion_mbs; /* it derives motion of pictures of so many macroblocks; 0: of none */
+    struct split_rate cpu_rate;  /* of one coder, motion included */
+    struct split_rate gpu_rate;  /* of a batch, until it is decoded */
+    struct split_rate gpu_fetch; /* and from then on, a batch counting as one byte */
+    double cpu_spent;            /* seconds of the coders */
+    double margin;               /* the GPU may take so many times as long; 0: unknown */
+    int64_t chosen_ns;           /* when the last batch was chosen */
+    uint64_t kept;               /* bytes of host memory of the GPU's pictures */
+};
+
+/* LIVE pictures, for whom threads stay awake. */
+struct live_watch {
+    uint32_t pictures; /* not submitted yet */
+    int64_t last_ns;   /* when the last one came; 0: none did */
+    int64_t due_ns;    /* when the next one is expected; 0: unknown */
+};
+
+/* Who has work since the lock was taken. */
+struct wakes {
+    uint32_t coders;        /* so many threads at most */
+    bool gpu_coder;         /* the thread of entropy and motion on the GPU */
+    bool device;            /* the thread of reconstruction */
+    struct window *sources; /* windows whose sources may go on */
+};
+
+struct schedule {
+    struct schedule_setting setting;
+    struct entropy_queue entropy;
+    struct picture *motion_cpu; /* DECODED pictures without waits: heaps, lowest turn on top */
+    struct picture *motion_gpu;
+    struct picture *follow; /* of one slice, whose motion follows its decoding */
+    struct split split;
+    struct live_watch live;
+    struct window *windows;
+    uint32_t window_count;
+    struct slots *stores;
+    bool store_waits; /* a window waits for slots */
+    uint64_t serial;  /* of the last batch */
+    uint32_t turn;    /* rotates the window that goes first */
+    struct wakes wakes;
+};
+
+static inline void wake_coders(struct schedule *s, uint32_t most)
+{
+    s->wakes.coders = most > UINT32_MAX - s->wakes.coders ? UINT32_MAX : s->wakes.coders + most;
+}
+
+static inline void wake_device(struct schedule *s)
+{
+    s->wakes.device = true;
+}
+
+static inline void wake_gpu_coder(struct schedule *s)
+{
+    s->wakes.gpu_coder = true;
+}
+
+static inline void wake_source(struct window *w)
+{
+    if (w->woken)
+        return;
+    w->woken = true;
+    w->next_woken = w->schedule->wakes.sources;
+    w->schedule->wakes.sources = w;
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frame slots: who may take one. Accounting only; the images are a step's (steps/store.h).
+ *
+ * A slot belongs to a frame from the submission of its first picture until the last holder of that
+ * picture lets go: DPB, readers, output.
+ *
+ * Thread: any, with the engine's lock.
+ */
+#ifndef PELTON_SLOTS_H
+#define PELTON_SLOTS_H
+
+#include "daemon/worker/schedule/window.h"
+
+struct slots_key {
+    uint32_t mb_width, mb_height;
+    uint8_t chroma_format_idc, bit_depth[2];
+    bool interlaced, separate_planes;
+};
+
+/* The slots of one store: frames of one size and format, shared by windows. */
+struct slots {
+    struct slots *next; /* in schedule.stores */
+    struct slots_key key;
+    uint32_t count; /* all of them */
+    uint32_t width; /* pictures of a batch */
+    uint32_t users; /* windows */
+    uint32_t used;  /* slots in use */
+    uint32_t owed;  /* free ones that windows are sure of, as of the batch being collected */
+    uint32_t kept;  /* free ones that pictures ahead leave for the next window */
+    int32_t *free;  /* [count] */
+    uint32_t free_count;
+    uint32_t in_flight;  /* batches */
+    uint64_t idle_since; /* schedule.serial when it was last used */
+};
+
+bool slots_key_equal(const struct slots_key *a, const struct slots_key *b);
+struct slots_key slots_key_of(const struct h264_sps *sps);
+
+/* Numbers of a new store; free: room for count numbers, which slots_free gives back. False: no
+ * memory. */
+bool slots_init(struct slots *st, const struct schedule *s, const struct slots_key *key,
+                uint32_t count);
+void slots_free(struct slots *st);
+
+/* ---- windows ---- */
+
+/* Slots that a stream needs to make progress in decoding order. */
+uint32_t slots_base(const struct window *w, const struct h264_sps *sps);
+/* The window's store can hold its pictures. */
+bool slots_serve(const struct window *w, const struct h264_sps *sps);
+
+/* What a window asks of a store. */
+struct slots_wish {
+    struct slots_key key;
+    uint32_t base; /* it needs so many slots, */
+    uint32_t want; /* and can use so many more for pictures ahead */
+};
+struct slots_wish slots_wish_of(const struct window *w, const struct h264_sps *sps);
+enum slots_found { SLOTS_FOUND, SLOTS_LATER, SLOTS_NONE };
+/* A store for the window. LATER: others have to give back slots first. NONE: make a new one. */
+enum slots_found slots_find(struct window *w, const struct slots_wish *wish, int64_t now_ns,
+                            struct slots **out);
+void slots_attach(struct window *w, struct slots *st, const struct slots_wish *wish);
+void slots_detach(struct window *w);
+/* How many slots a new store gets. */
+uint32_t slots_for(const struct schedule *s, const struct slots_wish *wish);
+uint32_t slots_batch_width(const struct schedule *s, uint32_t count);
+/* Free slots that its windows are sure of. */
+uint32_t slots_owed(const struct schedule *s, const struct slots *st);
+
+/* ---- pictures ---- */
+
+/* A new frame of the window may take a slot; oldest: it is the oldest that waits. Sets
+ * window.starves if none can ever become free. */
+bool slots_claim(struct window *w, struct slots *st, bool oldest);
+/* A free slot, or that of the picture's frame. */
+void slots_take(struct slots *st, struct picture *p);
+void slots_give(struct slots *st, struct window *w, uint32_t seat, int32_t slot);
+
+/* ---- stores ---- */
+
+void slots_add(struct schedule *s, struct slots *st);
+/* The longest idle store leaves, if there are too many, or all are to go. NULL: none. */
+struct slots *slots_remove_idle(struct schedule *s, bool all);
+
+#endif

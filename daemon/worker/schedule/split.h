@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Who entropy-decodes: which pictures of the queue the GPU takes.
+ *
+ * Cost model. CPU: proportional to the bytes of all slices. GPU: proportional to the weight of the
+ * largest slice, which is its bytes and SPLIT_MB_WEIGHT bytes for each of its macroblocks.
+ *
+ * Thread: any, with the engine's lock.
+ */
+#ifndef PELTON_SPLIT_H
+#define PELTON_SPLIT_H
+
+#include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/schedule.h"
+
+/* Room of one batch, and how many batches there are. pictures 0: the device decodes none. */
+struct split_capacity {
+    uint32_t batches, pictures, mbs, coeff_blocks, bytes, slices;
+};
+struct split_capacity split_capacity_of(const struct schedule_setting *setting, unsigned queues);
+/* The most blocks of coefficients that the picture may take on the GPU. */
+uint32_t split_blocks(const struct h264_picture *pic);
+/* Pictures of so many macroblocks that a batch holds. */
+uint32_t split_batch_pictures(const struct split_capacity *c, uint32_t mb_count);
+uint64_t split_batch_bytes(const struct split_capacity *c); /* of device memory */
+/* Bytes of device memory for coefficients that wait for reconstruction. */
+uint64_t split_resident_limit(const struct schedule_setting *setting);
+
+uint64_t split_slice_weight(const struct h264_slice *slice);
+void split_rate_add(struct split_rate *r, double seconds, double bytes);
+/* The coefficients, too, are in host memory from now on. */
+void split_keep_blocks(struct schedule *s, struct picture *p, uint32_t coeff_blocks);
+/* The coders had begun so much behind it that they were too far ahead. */
+bool split_is_late(const struct schedule *s, const struct picture *p);
+/* A batch came back with so many late pictures: how far the estimates can be trusted. */
+void split_learn(struct split *split, uint32_t late);
+/* The queue is so long that the GPU may be of use. */
+bool split_worth(const struct schedule *s);
+/* Pictures for one batch leave the queue: at most c->pictures. *largest: the largest weight of a
+ * slice. */
+uint32_t split_choose(struct schedule *s, const struct split_capacity *c, int64_t now_ns,
+                      struct picture *out[SPLIT_PICTURES], uint64_t *largest);
+
+#endif

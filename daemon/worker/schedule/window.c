@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The look-ahead windows: pictures come in, are counted, and leave once they are DONE.
+ *
+ * Host memory: pictures that are not DONE are bounded by setting.window_budget. Each window has the
+ * same share of it, but room for WINDOW_LEAST pictures at least. A picture that nobody has begun
+ * holds its bytes only; a begun one holds its arrays, too.
+ */
+#include "daemon/worker/schedule/window.h"
+
+#include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/queues.h"
+#include "daemon/worker/schedule/slots.h"
+
+void window_open(struct window *w, struct schedule *s)
+{
+    w->schedule = s;
+    w->tail = &w->first;
+    w->outputs_tail = &w->outputs;
+    w->next = s->windows;
+    s->windows = w;
+    s->window_count++;
+}
+
+void window_close(struct window *w)
+{
+    struct schedule *s = w->schedule;
+    struct window **at = &s->windows, **woken = &s->wakes.sources;
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    s->window_count--;
+    while (*woken && *woken != w)
+        woken = &(*woken)->next_woken;
+    if (*woken)
+        *woken = w->next_woken;
+}
+
+/* ---- how many ---- */
+
+static const uint32_t samples_per_mb[4] = {256, 384, 512, 768};
+
+uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count)
+{
+    uint32_t samples = samples_per_mb[h264_chroma_array_type(sps) & 3];
+    bool wide = sps->bit_depth[0] > 8 || sps->bit_depth[1] > 8;
+    uint64_t records =
+        sizeof(struct rec_mb) + sizeof(struct rec_motion) + sizeof(struct h264_mb_syntax);
+    return (uint64_t)mb_count * (records + samples * (wide ? 4 : 2)) + 1;
+}
+
+static uint32_t software_arrays(uint64_t picture_bytes)
+{
+    uint64_t fit = WINDOW_SOFTWARE_BYTES / picture_bytes;
+    return fit > WINDOW_LEAST            ? WINDOW_LEAST
+           : fit < WINDOW_LEAST_SOFTWARE ? WINDOW_LEAST_SOFTWARE
+                                         : (uint32_t)fit;
+}
+
+/* More than keeps the coders busy would only wait: it costs latency, and memory to be pinned. */
+uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uint32_t windows)
+{
+    if (s->setting.lookahead)
+        return s->setting.lookahead;
+    if (s->setting.software)
+        return software_arrays(picture_bytes);
+    windows = windows ? windows : 1;
+    uint64_t most = (uint64_t)WINDOW_AHEAD_PER_CODER * s->setting.coders;
+    most = most > WINDOW_AHEAD_MOST ? WINDOW_AHEAD_MOST : most;
+    most = (most < WINDOW_AHEAD_LEAST ? WINDOW_AHEAD_LEAST : most) / windows;
+    uint64_t fit = s->setting.window_budget / windows / picture_bytes;
+    fit = fit > most ? most : fit;
+    return fit < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)fit;
+}
+
+/* Begun pictures, those that the GPU has in work, and as many that wait meanwhile. Most of these
+ * hold their bytes only. */
+static uint32_t lookahead_for(const struct schedule *s, uint64_t picture_bytes, uint32_t windows)
+{
+    uint32_t least = window_arrays_for(s, picture_bytes, windows), depth = s->split.depth;
+    if (!depth || s->setting.lookahead || s->setting.software)
+        return least;
+    windows = windows ? windows : 1;
+    uint32_t part = s->split.all ? WINDOW_DECODED_PART : WINDOW_WAITING_PART;
+    uint64_t more = WINDOW_GPU_DEPTHS * (uint64_t)depth / windows;
+    uint64_t fit = s->setting.window_budget / windows / (picture_bytes / part + 1);
+    return least + (uint32_t)(more > fit ? fit : more);
+}
+
+bool window_has_room(const struct window *w)
+{
+    const struct schedule *s = w->schedule;
+    uint32_t most = w->picture_bytes ? lookahead_for(s, w->picture_bytes, s->window_count) : 1;
+    return w->busy < most;
+}
+
+/* ---- pictures ---- */
+
+/* A stream that comes faster than it plays is decoded ahead. */
+enum picture_pace window_pace(const struct window *w, uint32_t slices)
+{
+    return w->live && w->busy < WINDOW_LIVE_PICTURES && slices ? PACE_LIVE : PACE_AHEAD;
+}
+
+/* The picture whose frame slot pic shares; NULL: it has its own. */
+static struct picture *find_owner(const struct h264_picture *pic)
+{
+    const struct h264_picture *owner = pic->plane0 ? pic->plane0 : pic;
+    owner = owner->first_field ? owner->first_field : owner;
+    return owner == pic ? NULL : owner->holder.user;
+}
+
+static void join_frame(struct picture *p)
+{
+    const struct h264_picture *pic = p->pic;
+    struct picture *owner = find_owner(pic);
+    p->owner = owner ? owner : p;
+    p->owner->frame.pictures++;
+    for (unsigned i = 0; i < 2; i++)
+        if (pic->structure & (i ? REC_BOTTOM : REC_TOP))
+            p->owner->frame.poc[i] = pic->poc[i];
+}
+
+/* The first pictures of a stream are waited for, as are those of a live stream. */
+static void set_can(struct picture *p, const struct picture_facts *facts)
+{
+    const struct window *w = p->window;
+    bool all = w->schedule->setting.entropy == ENGINE_ENTROPY_GPU;
+    if (!facts->entropy_gpu || p->pace == PACE_LIVE)
+        return;
+    p->entropy.largest_slice = facts->largest_slice;
+    p->can |= facts->motion_gpu ? CAN_MOTION_GPU : 0;
+    p->can |= all || (!w->live && w->created >= WINDOW_FIRST_PICTURES) ? CAN_ENTROPY_GPU : 0;
+}
+
+/* Coders for all of its slices wake at once; the device's thread wakes meanwhile. */
+static void begin_live(struct schedule *s, struct picture *p, int64_t now_ns)
+{
+    uint32_t chunk = p->entropy.slice_chunk;
+    uint32_t tasks = (p->entropy.slices_left + chunk - 1) / chunk;
+    int64_t gap = now_ns - p->window->live_ns;
+    p->window->live_ns = s->live.last_ns = now_ns;
+    s->live.due_ns = gap <= WINDOW_WATCH_GAP_NS ? now_ns + gap : 0;
+    s->live.pictures++;
+    wake_coders(s, tasks < LIVE_WAKE_SLICES ? tasks : LIVE_WAKE_SLICES);
+    wake_device(s);
+}
+
+void window_add(struct window *w, struct picture *p, const struct picture_facts *facts,
+                int64_t now_ns)
+{
+    struct schedule *s = w->schedule;
+    p->window = w;
+    join_frame(p);
+    set_can(p, facts);
+    w->pictures++;
+    w->busy++;
+    w->created++;
+    w->arrays.most = window_arrays_for(s, w->picture_bytes, s->window_count);
+    *w->tail = p;
+    w->tail = &p->next;
+    w->waiting = w->waiting ? w->waiting : p;
+    picture_trace(p, PELTON_TRACE_PARSED, now_ns);
+    if (!p->entropy.slices_left) {
+        picture_move(p, EDGE_EMPTY);
+        wake_device(s);
+        return;
+    }
+    for (uint32_t i = 0; i < facts->colocated_count; i++)
+        queue_wait_for(p, facts->colocated[i]);
+    if (p->pace == PACE_LIVE)
+        begin_live(s, p, now_ns);
+    queue_add(s, p);
+}
+
+void window_forget(struct picture *p)
+{
+    struct window *w = p->window;
+    if (p->slot.slots && p->owner == p)
+        slots_give(p->slot.slots, w, p->slot.seat, p->pic->holder.slot);
+    w->pictures--;
+    wake_device(w->schedule);
+}
+
+struct h264_picture *window_retire(struct window *w)
+{
+    struct picture *p = w->first;
+    if (!p || p->stage != PICTURE_DONE)
+        return NULL;
+    w->first = p->next;
+    if (!w->first)
+        w->tail = &w->first;
+    return p->pic;
+}
+
+/* ---- abort ---- */
+
+void window_abort(struct window *w)
+{
+    w->abort = true;
+    wake_source(w);
+    wake_coders(w->schedule, UINT32_MAX);
+    wake_device(w->schedule);
+}
+
+bool window_discard(struct window *w)
+{
+    bool any = false;
+    for (struct picture *p = w->first; p; p = p->next) {
+        if (p->stage != PICTURE_READY)
+            continue;
+        picture_move(p, EDGE_DISCARD);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- outputs ---- */
+
+void window_output(struct window *w, struct output *out)
+{
+    out->next = NULL;
+    *w->outputs_tail = out;
+    w->outputs_tail = &out->next;
+    wake_device(w->schedule);
+}
+
+struct output *window_drop_output(struct window *w)
+{
+    struct output **at = &w->outputs;
+    while (*at && (*at)->state != OUTPUT_QUEUED)
+        at = &(*at)->next;
+    struct output *out = *at;
+    if (!out)
+        return NULL;
+    *at = out->next;
+    if (!*at)
+        w->outputs_tail = at;
+    return out;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The look-ahead window of a stream: its pictures between step 1 and delivery, in decoding order,
+ * and its outputs, in output order. Each session has one.
+ *
+ * Thread: any, with the engine's lock.
+ */
+#ifndef PELTON_WINDOW_H
+#define PELTON_WINDOW_H
+
+#include "daemon/worker/schedule/picture.h"
+
+struct schedule;
+
+enum output_state { OUTPUT_QUEUED, OUTPUT_SUBMITTED, OUTPUT_COMPLETE };
+
+/* A frame, or a field of it, that leaves the decoder. */
+struct output {
+    struct output *next;
+    struct h264_picture *pic; /* a reference; its picture owns the frame */
+    uint8_t structure;        /* REC_FRAME, or the field that leaves */
+    enum output_state state;
+    bool drop; /* not announced */
+};
+
+/* A stream's share of the frame slots. */
+struct window_slots {
+    struct slots *of;  /* NULL: not attached */
+    uint32_t quota;    /* it may have so many, */
+    uint32_t base;     /* of which it needs these for progress in decoding order, */
+    uint32_t held;     /* and it has these */
+    uint32_t want;     /* pictures ahead that it can use */
+    uint32_t seat;     /* counts the stores that it was attached to */
+    int64_t wait_ns;   /* since when it waits for slots; 0: it does not */
+    uint64_t pictures; /* submitted to the present store */
+};
+
+/* Pictures of a stream whose decoding has begun. */
+struct window_arrays {
+    uint32_t begun; /* by a coder, and not DONE */
+    uint32_t most;  /* as many may be begun while the GPU decodes, too */
+};
+
+struct window {
+    struct schedule *schedule;
+    struct window *next; /* in schedule.windows */
+    bool live;           /* access units come at their own pace */
+    bool realtime;       /* access units are taken at the pace of their time stamps */
+    bool both_views;     /* two views share its slots */
+    bool has_pool;       /* its frames go into memory, and that exists */
+    bool abort;          /* nobody wants its pictures any more */
+    bool source_waits;   /* its source waits for room */
+    bool source_ended;
+    bool starves; /* no frame slot can ever become free for it */
+
+    struct picture *first, **tail; /* decoding order; retired from the front */
+    struct picture *waiting;       /* the oldest that is not submitted; NULL: none */
+    struct picture *last_queued;   /* its last one in the entropy queue; NULL: unknown */
+    uint32_t busy;                 /* pictures that are not DONE */
+    uint32_t ready;                /* pictures that are READY */
+    uint32_t frames_ahead;         /* frames submitted before `waiting`, though later */
+    uint32_t queued;               /* in the entropy queue, not begun, nobody waits for them */
+    uint32_t pictures;             /* that exist */
+    uint64_t created;              /* that ever did */
+    uint64_t turn;                 /* of the last one */
+    uint64_t picture_bytes;        /* host memory of its first picture; 0: none came */
+    int64_t live_ns;               /* when the last LIVE picture came */
+    struct window_arrays arrays;
+    struct window_slots slots;
+    struct output *outputs, **outputs_tail;
+
+    bool woken; /* in schedule.wakes.sources */
+    struct window *next_woken;
+};
+
+/* What the codec knows of a new picture, and what the schedule needs of that. */
+struct picture_facts {
+    bool entropy_gpu, motion_gpu; /* the GPU can do that */
+    uint64_t largest_slice;       /* split_slice_weight, if entropy_gpu */
+    uint32_t colocated_count;
+    struct h264_picture *colocated[32]; /* whose motion must come first */
+};
+
+void window_open(struct window *w, struct schedule *s); /* joins the schedule, first in its list */
+void window_close(struct window *w);                    /* leaves it; without pictures */
+/* A new picture: LIVE if the stream is live and in time. */
+enum picture_pace window_pace(const struct window *w, uint32_t slices);
+/* The window takes the reference of p->pic. */
+void window_add(struct window *w, struct picture *p, const struct picture_facts *facts,
+                int64_t now_ns);
+/* Its last holder is gone: so is its frame slot. */
+void window_forget(struct picture *p);
+/* The source may read on. */
+bool window_has_room(const struct window *w);
+/* Nobody wants its pictures any more; everybody is told. */
+void window_abort(struct window *w);
+/* Pictures that can be discarded after abort are DONE; whether there were any. */
+bool window_discard(struct window *w);
+/* DONE pictures at the front leave the window: the next one's reference; NULL: none. */
+struct h264_picture *window_retire(struct window *w);
+void window_output(struct window *w, struct output *out); /* the next one in output order */
+/* Outputs that nobody has submitted leave after abort: the next one; NULL: none. */
+struct output *window_drop_output(struct window *w);
+/* Pictures of each of so many windows that may be begun ahead of reconstruction. */
+uint32_t window_arrays_for(const struct schedule *s, uint64_t picture_bytes, uint32_t windows);
+
+/* Host memory of a picture in a window, an upper estimate. */
+uint64_t window_picture_bytes(const struct h264_sps *sps, uint32_t mb_count);
+
+#endif

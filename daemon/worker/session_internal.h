@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A session: a subscription to the frames of one source, and the window of its pictures.
+ *
+ * The engine's lock guards every field that is not marked with its thread.
+ */
+#ifndef PELTON_SESSION_INTERNAL_H
+#define PELTON_SESSION_INTERNAL_H
+
+#include "daemon/worker/engine.h"
+#include "daemon/worker/feed/subscription.h"
+#include "gpu/h264/recon.h"
+
+#include <stddef.h>
+
+struct session {
+    struct engine *engine;
+    struct session *next;
+    struct subscription sub;
+
+    /* Parameters, copied. Constant after session_open, but params.blur_width and blur_height (the
+     * device's thread). */
+    struct pelton_open_params params;
+    struct wire_stretch stretch;
+    char *uri, *name, *pix_fmt;
+    int fd;
+    bool probe_only;
+    uint64_t resume_sequence;
+
+    uv_thread_t thread;
+    bool thread_started;
+    atomic_bool stop; /* the source is to end at once: closing, or enough has been seen */
+    uv_cond_t room;   /* the source waits here for room in the window */
+    const struct h264_sps *ahead; /* store and pool are made for it; the source waits in room */
+    struct window window;
+
+    struct pelton_probe_sei probe_sei; /* first is the session's */
+    bool has_container_colour;
+    struct pelton_colour container_colour;
+    struct pelton_rational container_sar;
+
+    struct account *account;
+    struct pelton_stats stats; /* without the fields that session_stats computes */
+    uint64_t dropped_decoder;
+    uint64_t peak_host, peak_gpu; /* most bytes held */
+    int64_t opened_ns, ended_ns;
+    struct recon_times gpu_base; /* the store's times when this session attached to it */
+    struct recon_times gpu_sum;  /* from stores used before */
+};
+
+static inline struct session *session_of(const struct window *w)
+{
+    return (struct session *)((char *)(uintptr_t)w - offsetof(struct session, window));
+}
+
+/* With the lock; the first cause stays. */
+void session_fail(struct session *s, int code, const char *cause, const char *hint);
+/* With the lock: the same, and nobody wants its pictures any more. */
+void session_abort(struct session *s, int code, const char *cause, const char *hint);
+void session_give_up(struct session *s); /* with the lock: nobody wants its pictures any more */
+void session_account_memory(struct session *s); /* with the lock: notes the most */
+/* With the lock: sum over stores. */
+void session_account_gpu(struct session *s, struct recon_times *out);
+void sessions_dispatch(struct engine *e); /* loop thread, without the lock */
+void stream_thread_main(void *session);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Pictures from step 1 into the window of their session. The last reference to a picture frees what
+ * is made here (picture_freed).
+ */
+#include "daemon/worker/steps/admit.h"
+
+#include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/queues.h"
+#include "daemon/worker/schedule/split.h"
+
+#include <stdlib.h>
+
+/* on_free: the last holder is gone, and with it the frame slot. Any thread, without the lock. */
+static void picture_freed(struct h264_picture *pic)
+{
+    struct picture *p = pic->holder.user;
+    struct engine *e = session_of(p->window)->engine;
+    engine_lock(e);
+    window_forget(p);
+    engine_unlock(e);
+    free(p->entropy.slice_order);
+    free(p);
+}
+
+/* With shuffle_seed: a random permutation. */
+static int shuffle_slices(struct picture *p, uint64_t seed)
+{
+    uint32_t n = p->pic->slice_count;
+    uint32_t *order = malloc((n ? n : 1) * sizeof(*order));
+    if (!order)
+        return PELTON_ERR_NOMEM;
+    uint64_t state = (seed + p->pic->id * 0x9e3779b97f4a7c15ull) | 1;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t j = (uint32_t)(next_random(&state) % (i + 1));
+        order[i] = order[j];
+        order[j] = i;
+    }
+    p->entropy.slice_order = order;
+    return 0;
+}
+
+int picture_begin_following(struct picture *p)
+{
+    struct rec_view view;
+    int err = h264_picture_follow_begin(p->pic);
+    if (err < 0)
+        return err;
+    if (err) {
+        h264_picture_records(p->pic, &view);
+        if (records_validate_begin(&view, NULL) == 0)
+            p->can |= CAN_PER_SLICE;
+    }
+    return 0;
+}
+
+int picture_make_arrays(struct picture *p)
+{
+    int err = h264_picture_alloc(p->pic);
+    return err ? err : picture_begin_following(p);
+}
+
+/* A LIVE picture is decoded as it comes. Its arrays exist at once, so that coders for all of its
+ * slices wake together. */
+static int begin_live(struct session *s, struct picture *p)
+{
+    engine_lock(s->engine);
+    p->pace = window_pace(&s->window, p->entropy.slices_left);
+    engine_unlock(s->engine);
+    if (p->pace != PACE_LIVE)
+        return 0;
+    if (picture_make_arrays(p))
+        return PELTON_ERR_NOMEM;
+    p->records = p->coeffs = LIVES_HOST;
+    return 0;
+}
+
+static void facts_of(const struct session *s, const struct picture *p, struct picture_facts *out)
+{
+    const struct h264_picture *pic = p->pic;
+    *out = (struct picture_facts){0};
+    if (!p->entropy.slices_left)
+        return;
+    out->colocated_count = h264_picture_colocated(pic, out->colocated);
+    if (!s->engine->entropy_gpu || p->pace == PACE_LIVE || !h264_picture_exports_entropy(pic))
+        return;
+    out->entropy_gpu = true;
+    out->motion_gpu = h264_picture_exports_motion(pic);
+    for (uint32_t i = 0; i < pic->slice_count; i++) {
+        uint64_t weight = split_slice_weight(&pic->slices[i]);
+        out->largest_slice = weight > out->largest_slice ? weight : out->largest_slice;
+    }
+}
+
+static struct picture *picture_new(struct session *s, struct h264_picture *pic)
+{
+    uint64_t seed = s->engine->params.shuffle_seed;
+    struct picture *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->pic = pic;
+    p->window = &s->window;
+    p->entropy.bytes = pic->bytes_size;
+    p->entropy.slices_left = pic->non_existing ? 0 : pic->slice_count;
+    p->entropy.slice_chunk = 1;
+    if (!seed && pic->mb_count)
+        p->entropy.slice_chunk +=
+            (uint32_t)((uint64_t)WINDOW_CHUNK_MBS * pic->slice_count / pic->mb_count);
+    if (!seed || shuffle_slices(p, seed) == 0)
+        return p;
+    free(p);
+    return NULL;
+}
+
+int picture_admit(struct session *s, struct h264_picture *pic)
+{
+    struct engine *e = s->engine;
+    struct picture_facts facts;
+    struct picture *p = picture_new(s, pic);
+    if (!p)
+        return PELTON_ERR_NOMEM;
+    pic->holder.wants_map = e->entropy_gpu && e->params.gpu_motion;
+    if (begin_live(s, p)) {
+        free(p->entropy.slice_order);
+        free(p);
+        return PELTON_ERR_NOMEM;
+    }
+    facts_of(s, p, &facts);
+    pic->holder.slot = -1;
+    pic->holder.user = p;
+    pic->holder.on_free = picture_freed;
+    engine_lock(e);
+    window_add(&s->window, p, &facts, now_ns());
+    engine_unlock(e);
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Pictures enter the schedule, and get their arrays.
+ */
+#ifndef PELTON_ADMIT_H
+#define PELTON_ADMIT_H
+
+#include "daemon/worker/session_internal.h"
+
+/* Source thread, without the lock; takes the caller's reference on success. 0 or enum
+ * pelton_error. */
+int picture_admit(struct session *s, struct h264_picture *pic);
+
+/* For the one thread that has the picture in work, without the lock. enum h264_error. */
+int picture_make_arrays(struct picture *p); /* in host memory */
+/* Sets CAN_PER_SLICE if motion of its slices may be derived one by one. */
+int picture_begin_following(struct picture *p);
+
+#endif

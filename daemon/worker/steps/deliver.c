@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Deliveries: which frames of a session leave with a batch, and where in the pool they go.
+ *
+ * The schedule says whose turn it is (batch_next_output). A full pool stops the session, or drops
+ * the frame if the reader asked for that.
+ */
+#include "daemon/worker/feed/format.h"
+#include "daemon/worker/steps/reconstruct.h"
+
+#include <stdio.h>
+
+/* The frame's rows and planes, into a slot that is WRITING. */
+static void delivery_add(struct submission *sub, struct session *s, struct delivery *to,
+                         struct pool *pool, uint32_t slot)
+{
+    const struct feed_format *f = &pool->format;
+    const struct h264_picture *pic = to->output.pic;
+    struct recon_delivery *d = &sub->deliveries[sub->delivery_count];
+    bool field = to->output.structure != REC_FRAME;
+    *d = (struct recon_delivery){.slot = (uint32_t)pic->holder.slot,
+                                 .host = pool->host,
+                                 .crop_x = pic->sps->crop_left,
+                                 .crop_y = pic->sps->crop_top / (field ? 2 : 1),
+                                 .width = f->width,
+                                 .height = f->height,
+                                 .format = pool->delivered,
+                                 .structure = to->output.structure};
+    format_blur(s, d);
+    for (uint32_t i = 0; i < f->planes; i++) {
+        d->offset[i] = slot * f->slot_size + f->plane_offset[i];
+        d->stride[i] = f->stride[i];
+    }
+    to->pool = pool;
+    to->output.state = OUTPUT_SUBMITTED;
+    to->frame.slot = slot;
+    to->frame.generation = pool->slots[slot].generation;
+    sub->to[sub->delivery_count].session = s;
+    sub->to[sub->delivery_count].delivery = to;
+    sub->delivery_count++;
+}
+
+static void delivery_drop(struct session *s, struct delivery *to)
+{
+    to->output.state = OUTPUT_COMPLETE;
+    to->output.drop = true;
+    s->dropped_decoder++;
+    wake_device(&s->engine->schedule);
+}
+
+/* Applies the stream's on_error. True: the frame is not delivered. */
+static bool delivery_is_refused(struct session *s, struct delivery *to)
+{
+    const struct picture *owner = to->output.pic->holder.user;
+    char cause[200];
+    if (!owner->frame.corrupt)
+        return false;
+    if (s->params.on_error == PELTON_ON_ERROR_DROP) {
+        delivery_drop(s, to);
+        return true;
+    }
+    if (s->params.on_error != PELTON_ON_ERROR_FAIL)
+        return false;
+    snprintf(cause, sizeof(cause), "%.120s: frame %llu is damaged", s->name,
+             (unsigned long long)to->frame.sequence);
+    session_abort(s, PELTON_ERR_DECODE, cause, "--on-error show or drop goes on after damage");
+    return true;
+}
+
+/* The session's current pool has the frame's format. */
+static bool pool_fits(const struct session *s, const struct h264_picture *pic)
+{
+    struct feed_format format;
+    enum recon_format delivered;
+    return format_of(s, pic->sps, pic->view, &format, &delivered) &&
+           format_equal(&format, &s->sub.pools->format);
+}
+
+/* False: this frame and later ones must wait. */
+static bool deliver_one(struct submission *sub, struct session *s, struct delivery *to)
+{
+    struct pool *pool = s->sub.pools;
+    uint32_t slot;
+    bool all = s->params.policy == PELTON_LOSSLESS || s->params.bench.transport == PELTON_READBACK;
+    if (delivery_is_refused(s, to))
+        return true;
+    if (!pool_fits(s, to->output.pic))
+        return false;
+    if (!pool->memory) { /* PELTON_NONE: done when the picture is */
+        to->pool = pool;
+        to->output.state = OUTPUT_SUBMITTED;
+        wake_device(&s->engine->schedule); /* it may be done already */
+    } else if (pool_take(pool, &slot)) {
+        delivery_add(sub, s, to, pool, slot);
+    } else if (all) {
+        return false;
+    } else {
+        delivery_drop(s, to);
+    }
+    return true;
+}
+
+static void session_deliver(struct submission *sub, struct session *s)
+{
+    struct output *out = NULL;
+    if (!s->sub.pools)
+        return;
+    while (sub->delivery_count < BATCH_DELIVERIES) {
+        out = batch_next_output(&s->window, &sub->batch, s->sub.pools->memory != NULL, out);
+        if (!out || !deliver_one(sub, s, delivery_of(out)))
+            return;
+    }
+}
+
+void submission_deliver(struct engine *e, struct submission *sub)
+{
+    for (struct session *s = e->sessions; s; s = s->next)
+        session_deliver(sub, s);
+}

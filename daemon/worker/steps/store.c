@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frame stores: made when a session needs one, kept a while, freed when idle. The schedule says
+ * which store a session gets, and how many slots a new one has (schedule/slots.h).
+ */
+#include "daemon/worker/steps/store.h"
+
+#include <stdlib.h>
+
+/* ---- submissions ---- */
+
+static void submission_free(struct submission *sub)
+{
+    if (!sub)
+        return;
+    free(sub->batch.entries);
+    free(sub->pictures);
+    free(sub->views);
+    free(sub);
+}
+
+struct submission *store_take_submission(struct store *st)
+{
+    struct submission *sub = st->spare;
+    uint32_t width = st->slots.width;
+    if (sub) {
+        st->spare = sub->next;
+        sub->next = NULL;
+        sub->delivery_count = 0;
+        return sub;
+    }
+    sub = calloc(1, sizeof(*sub));
+    if (!sub)
+        return NULL;
+    sub->batch.width = width;
+    sub->batch.entries = calloc(width, sizeof(*sub->batch.entries));
+    sub->pictures = calloc(width, sizeof(*sub->pictures));
+    sub->views = calloc(width, sizeof(*sub->views));
+    if (sub->batch.entries && sub->pictures && sub->views)
+        return sub;
+    submission_free(sub);
+    return NULL;
+}
+
+void store_put_submission(struct store *st, struct submission *sub)
+{
+    sub->next = st->spare;
+    st->spare = sub;
+}
+
+/* ---- stores ---- */
+
+static void store_free(struct store *st)
+{
+    if (!st)
+        return;
+    recon_free(st->recon);
+    while (st->spare) {
+        struct submission *sub = st->spare;
+        st->spare = sub->next;
+        submission_free(sub);
+    }
+    slots_free(&st->slots);
+    free(st);
+}
+
+static struct recon_params recon_params_of(const struct engine *e, const struct slots *slots)
+{
+    const struct slots_key *key = &slots->key;
+    enum tune_size size = tune_size_of(16 * key->mb_width, 16 * key->mb_height);
+    uint8_t wavefront = e->params.wavefront ? e->params.wavefront : tune_wavefront(&e->tune, size);
+    return (struct recon_params){.mb_width = key->mb_width,
+                                 .mb_height = key->mb_height,
+                                 .chroma_format_idc = key->chroma_format_idc,
+                                 .bit_depth = {key->bit_depth[0], key->bit_depth[1]},
+                                 .interlaced = key->interlaced,
+                                 .separate_planes = key->separate_planes,
+                                 .slots = slots->count,
+                                 .width = slots->width,
+                                 /* one more than batches_most */
+                                 .flight = BATCHES_IN_FLIGHT + !e->software,
+                                 .wavefront = wavefront,
+                                 .delivery = tune_delivery(&e->tune, size)};
+}
+
+/* Without the lock. width 0: that of the schedule. */
+static int store_create(struct engine *e, const struct slots_key *key, uint32_t count,
+                        uint32_t width, struct store **out)
+{
+    struct store *st = calloc(1, sizeof(*st));
+    if (!st)
+        return GPU_ERR_NOMEM;
+    int err = slots_init(&st->slots, &e->schedule, key, count) ? GPU_OK : GPU_ERR_NOMEM;
+    st->slots.width = width ? width : st->slots.width;
+    struct recon_params params = recon_params_of(e, &st->slots);
+    if (!err)
+        err = recon_create(e->gpu, &params, &st->recon);
+    if (err) {
+        store_free(st);
+        return err;
+    }
+    st->slots.width = recon_width(st->recon);
+    st->memory = recon_memory(st->recon);
+    recon_times(st->recon, &st->times);
+    *out = st;
+    return 0;
+}
+
+/* With fewer slots if memory is short; in the end the least that still makes progress. */
+static int store_create_any(struct engine *e, const struct slots_wish *wish, uint32_t count,
+                            struct store **out)
+{
+    int err = store_create(e, &wish->key, count, 0, out);
+    while (err == GPU_ERR_NOMEM && count / 2 > wish->base + SLOTS_EXTRA) {
+        count /= 2;
+        err = store_create(e, &wish->key, count, 0, out);
+    }
+    if (err == GPU_ERR_NOMEM)
+        err = store_create(e, &wish->key, wish->base + 1, 1, out);
+    return err;
+}
+
+void store_detach(struct session *s)
+{
+    if (!s->window.slots.of)
+        return;
+    session_account_gpu(s, &s->gpu_sum);
+    slots_detach(&s->window);
+}
+
+int store_attach(struct session *s, const struct h264_sps *sps)
+{
+    struct engine *e = s->engine;
+    struct slots_wish wish = slots_wish_of(&s->window, sps);
+    struct slots *slots = NULL;
+    store_detach(s);
+    enum slots_found found = slots_find(&s->window, &wish, now_ns(), &slots);
+    if (found == SLOTS_LATER)
+        return STORE_LATER;
+    if (found == SLOTS_NONE) {
+        struct store *st = NULL;
+        uint32_t count = slots_for(&e->schedule, &wish);
+        store_collect(e, false);
+        engine_unlock(e);
+        int err = store_create_any(e, &wish, count, &st);
+        engine_lock(e);
+        if (err)
+            return err;
+        slots = &st->slots;
+        slots_add(&e->schedule, slots);
+    }
+    slots_attach(&s->window, slots, &wish);
+    s->gpu_base = store_of(slots)->times;
+    return 0;
+}
+
+void store_collect(struct engine *e, bool all)
+{
+    struct slots *slots;
+    while ((slots = slots_remove_idle(&e->schedule, all))) {
+        engine_unlock(e);
+        store_free(store_of(slots));
+        engine_lock(e);
+    }
+}

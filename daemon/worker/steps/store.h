@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frame stores: the images behind the slots of one picture size and format, and the submissions
+ * that write them.
+ *
+ * Thread: the device's, with the lock.
+ */
+#ifndef PELTON_STORE_H
+#define PELTON_STORE_H
+
+#include "daemon/worker/feed/delivery.h"
+#include "daemon/worker/schedule/batch.h"
+#include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/slots.h"
+#include "daemon/worker/session_internal.h"
+
+/* A batch on the device: pictures and deliveries. */
+struct submission {
+    struct submission *next;
+    struct batch batch;
+    uint64_t ticket;                /* of recon_submit */
+    struct recon_picture *pictures; /* [batch.width] */
+    struct rec_view *views;         /* [batch.width] */
+    uint32_t delivery_count;
+    struct {
+        struct session *session;
+        struct delivery *delivery;
+    } to[BATCH_DELIVERIES];
+    struct recon_delivery deliveries[BATCH_DELIVERIES];
+};
+
+struct store {
+    struct slots slots; /* first: the schedule's part */
+    struct recon *recon;
+    struct submission *first, *last; /* in flight, oldest first */
+    struct submission *spare;
+    struct recon_times times; /* as of the last completion */
+    uint64_t memory;          /* bytes of the device */
+};
+
+static inline struct store *store_of(struct slots *slots)
+{
+    return (struct store *)slots;
+}
+
+/* Attach s to a store for pictures with this SPS; it leaves its former one. STORE_LATER: other
+ * sessions have to give back slots first. Else as recon_create. Drops the lock meanwhile. */
+#define STORE_LATER 1
+int store_attach(struct session *s, const struct h264_sps *sps);
+void store_detach(struct session *s);
+/* Frees what is idle, or all. Drops the lock meanwhile. */
+void store_collect(struct engine *e, bool all);
+/* An empty submission. NULL: no memory. */
+struct submission *store_take_submission(struct store *st);
+void store_put_submission(struct store *st, struct submission *sub);
+
+#endif

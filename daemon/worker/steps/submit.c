@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Batches on the device: collected by the schedule, prepared and submitted here, and completed.
+ *
+ * The failure mode is a device that refuses a batch. Then every session fails, and the batch counts
+ * as finished, so that all of it can be taken down.
+ */
+#include "daemon/worker/steps/reconstruct.h"
+
+/* ---- completion ---- */
+
+static int64_t gpu_ns(const struct recon_times *before, const struct recon_times *after)
+{
+    double seconds = 0;
+    for (unsigned i = 0; i < RECON_STAGES; i++)
+        seconds += after->seconds[i] - before->seconds[i];
+    return (int64_t)(seconds * 1e9);
+}
+
+/* What only reconstruction needed goes first, without the lock; then the stages change. */
+static void submission_complete(struct engine *e, struct store *st, struct submission *sub)
+{
+    const struct batch *b = &sub->batch;
+    engine_unlock(e);
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->entries[i].picture)
+            h264_picture_done(b->entries[i].picture->pic);
+    struct recon_times times;
+    recon_times(st->recon, &times);
+    int64_t now = now_ns(), gpu = gpu_ns(&st->times, &times);
+    engine_lock(e);
+    st->times = times;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->entries[i].picture)
+            picture_move(b->entries[i].picture, EDGE_COMPLETE);
+    for (uint32_t i = 0; i < sub->delivery_count; i++) {
+        struct delivery *d = sub->to[i].delivery;
+        d->output.state = OUTPUT_COMPLETE;
+        d->frame.decoded_ns = now;
+        d->frame.trace[PELTON_TRACE_GPU] = gpu;
+    }
+    store_put_submission(st, sub);
+}
+
+bool store_complete(struct engine *e, struct store *st)
+{
+    bool any = false;
+    uint64_t done = e->gpu_lost ? UINT64_MAX : st->first ? recon_done(st->recon) : 0;
+    while (st->first && st->first->ticket <= done) {
+        struct submission *sub = st->first;
+        st->first = sub->next;
+        if (!st->first)
+            st->last = NULL;
+        st->slots.in_flight--;
+        st->slots.idle_since = e->schedule.serial;
+        submission_complete(e, st, sub);
+        any = true;
+    }
+    return any;
+}
+
+/* ---- submission ---- */
+
+static struct recon_picture copy_picture(const struct batch_copy *copy)
+{
+    return (struct recon_picture){.slot = copy->slot,
+                                  .copy_from = copy->from,
+                                  .rows = copy->rows,
+                                  .rows_from = copy->rows_from,
+                                  .planes = copy->planes};
+}
+
+/* Slots into records that are checked already but for these. A picture that fails becomes a copy.
+ * Without the lock: SUBMITTED pictures are this thread's. */
+static void submission_prepare(struct submission *sub, uint32_t i, uint32_t slots)
+{
+    struct picture *p = sub->batch.entries[i].picture;
+    struct rec_view *view = &sub->views[i];
+    const char *reason;
+    if (!p) {
+        sub->pictures[i] = copy_picture(&sub->batch.entries[i].copy);
+        return;
+    }
+    sub->pictures[i] = (struct recon_picture){
+        .view = view, .slot = (uint32_t)p->pic->holder.slot, .copy_from = UINT32_MAX};
+    if (p->outcome == OUTCOME_WHOLE &&
+        (h264_picture_view(p->pic, view) || records_validate_slots(view, slots, &reason)))
+        picture_spoil(p);
+    if (p->outcome == OUTCOME_WHOLE)
+        return;
+    if (!p->pic->non_existing)
+        h264_picture_damage(p->pic);
+    struct batch_copy copy = batch_copy_of(p);
+    sub->pictures[i] = copy_picture(&copy);
+}
+
+/* With the lock, dropped meanwhile. */
+static void submission_prepare_all(struct engine *e, struct submission *sub)
+{
+    const struct batch *b = &sub->batch;
+    uint32_t slots = b->slots->count;
+    engine_unlock(e);
+    for (uint32_t i = 0; i < b->count; i++)
+        submission_prepare(sub, i, slots);
+    engine_lock(e);
+    for (uint32_t i = 0; i < b->count; i++) {
+        const struct picture *p = b->entries[i].picture;
+        if (p)
+            p->owner->frame.corrupt |= p->pic->damage.corrupt;
+    }
+}
+
+static void submission_charge(const struct submission *sub, double cpu)
+{
+    const struct batch *b = &sub->batch;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->entries[i].picture)
+            session_of(b->entries[i].picture->window)->stats.cpu_submit += cpu / b->count;
+}
+
+/* The reader of a live stream will have to be told soon. */
+static bool submission_is_awaited(const struct engine *e, const struct submission *sub)
+{
+    for (uint32_t i = 0; i < sub->delivery_count && !e->software; i++) {
+        const struct window *w = &sub->to[i].session->window;
+        if (w->live && w->busy <= WINDOW_LIVE_PICTURES)
+            return true;
+    }
+    return false;
+}
+
+static void store_append(struct store *st, struct submission *sub)
+{
+    sub->next = NULL;
+    if (st->last)
+        st->last->next = sub;
+    else
+        st->first = sub;
+    st->last = sub;
+    st->slots.in_flight++;
+}
+
+/* Collected and prepared; NULL: nothing is to be done. With the lock, dropped meanwhile. */
+static struct submission *submission_collect(struct engine *e, struct store *st)
+{
+    if (e->gpu_lost || st->slots.in_flight >= batches_most(&e->schedule))
+        return NULL;
+    struct submission *sub = store_take_submission(st);
+    if (!sub)
+        return NULL;
+    batch_collect(&e->schedule, &st->slots, &sub->batch);
+    if (sub->batch.count)
+        submission_prepare_all(e, sub);
+    submission_deliver(e, sub);
+    if (sub->batch.count || sub->delivery_count)
+        return sub;
+    store_put_submission(st, sub);
+    return NULL;
+}
+
+bool store_submit(struct engine *e, struct store *st)
+{
+    int64_t begin = now_ns();
+    double cpu = thread_cpu_seconds();
+    struct submission *sub = submission_collect(e, st);
+    if (!sub)
+        return false;
+    e->schedule.serial++;
+    engine_unlock(e);
+    int err = recon_submit(st->recon, sub->pictures, sub->batch.count, sub->deliveries,
+                           sub->delivery_count, &sub->ticket);
+    int64_t end = now_ns();
+    engine_lock(e);
+    for (uint32_t i = 0; i < sub->delivery_count; i++) {
+        sub->to[i].delivery->frame.trace[PELTON_TRACE_SUBMIT_BEGIN] = begin;
+        sub->to[i].delivery->frame.trace[PELTON_TRACE_SUBMIT_END] = end;
+    }
+    if (submission_is_awaited(e, sub))
+        engine_expect(e);
+    submission_charge(sub, thread_cpu_seconds() - cpu);
+    if (err) {
+        sub->ticket = 0; /* counts as finished */
+        engine_device_failed(e, err);
+    }
+    store_append(st, sub);
+    return true;
+}
