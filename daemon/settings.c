@@ -288,16 +288,16 @@ void settings_usage(FILE *to)
         "usage: peltond [--socket PATH] [--device DEVICE] [-c FILE] [-c KEY=VALUE]... [--log-level "
         "LEVEL] [--check]\n\n"
         "  --socket PATH      listen there (default $PELTON_SOCKET, then /run/pelton/pelton.sock)\n"
-        "  --private-fd N     serve the one connection on descriptor N and end with it\n"
-        "  -c FILE            configuration file (YAML): the keys below, listen: {unix: {path, "
-        "mode, group}}, and sources\n"
-        "  -c sources.NAME.KEY=VALUE  a setting of a camera of the file, or the uri of a new "
-        "source\n"
+        "  --private-fd N     serve only the connection on descriptor N, and end with it\n"
+        "  -c FILE            configuration file (YAML): the keys below, sources, and\n            "
+        "         listen: {unix: {path, mode, group}}\n"
+        "  -c sources.NAME.KEY=VALUE\n                     a setting of a camera of the file, or "
+        "the uri of a new source\n"
         "  --check            check arguments and configuration, and end\n"
-        "  --print-config     print the configuration that results, and end\n"
+        "  --print-config     print the resulting configuration, and end\n"
         "  --log-level LEVEL  quiet, error, warning, info, debug\n\n"
-        "keys of -c, of the file, and of the environment (PELTON_CONFIG_THREADS=4 goes before the "
-        "file, -c before both):\n",
+        "Keys of -c, of the file, and of the environment. PELTON_CONFIG_THREADS=4 overrides the "
+        "file;\n-c overrides both:\n",
         to);
     settings_keys_usage(to);
 }
