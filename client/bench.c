@@ -6,6 +6,7 @@
 #include "client/bench_model.h"
 #include "client/commands.h"
 #include "client/input.h"
+#include "client/input_name.h"
 #include "client/ui.h"
 
 #include <stdio.h>
@@ -26,12 +27,12 @@ static void append_word(char *line, size_t size, const char *word)
 static void bench_describe_command(struct bench *b)
 {
     const struct client_options *o = b->o;
-    char number[48], *line = b->command_line;
+    char number[48], name[1024], *line = b->command_line;
     size_t size = sizeof(b->command_line);
     snprintf(line, size, "pelton bench");
     for (unsigned i = 0; i < o->n_inputs; i++) {
         append_word(line, size, "-i");
-        append_word(line, size, o->inputs[i]);
+        append_word(line, size, input_shown_name(o->inputs[i], name, sizeof(name)));
     }
     const struct {
         bool given;

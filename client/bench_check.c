@@ -12,6 +12,7 @@
  * With --live the reader hashes by itself: a held frame would add to the delay.
  */
 #include "client/bench_hash.h"
+#include "client/input_name.h"
 #include "client/ui.h"
 
 #include <stdlib.h>
@@ -67,9 +68,11 @@ static int pass_compare(struct bench *b, const struct bench_job *job)
 {
     uint64_t *known = entry(&b->passes[job->input], job->n);
     if (known && *known && *known != job->hash) {
+        char name[512];
         return fail_with(b->f, X_MISMATCH, "pelton decode --verify tells which of them is right",
                          "%s: frame %llu of loop %u is not what it was %s",
-                         b->o->inputs[job->input], (unsigned long long)job->n, job->loop + 1,
+                         input_shown_name(b->o->inputs[job->input], name, sizeof(name)),
+                         (unsigned long long)job->n, job->loop + 1,
                          b->verified ? "when it was equal to FFmpeg's" : "the first time");
     }
     b->checked_frames += known && *known;

@@ -6,6 +6,7 @@
  */
 #include "client/bench.h"
 #include "client/bench_child.h"
+#include "client/input_name.h"
 #include "client/ui.h"
 
 #include <fcntl.h>
@@ -127,7 +128,7 @@ static void measure_peer(const struct bench *b, const struct peer_kind *kind,
                          struct bench_peer *peer)
 {
     const char *argv[32];
-    char loops[24];
+    char loops[24], name[512];
     unsigned n = b->o->n_inputs * b->o->bench.streams, started = 0;
     struct child *children = calloc(n, sizeof(*children));
     bool failed = !children;
@@ -138,7 +139,8 @@ static void measure_peer(const struct bench *b, const struct peer_kind *kind,
         unsigned words = peer_command(b, kind, b->o->inputs[started % b->o->n_inputs], loops, argv);
         for (unsigned i = 0; started == 0 && i < words; i++) {
             size_t at = strlen(peer->command);
-            snprintf(peer->command + at, sizeof(peer->command) - at, "%s%s", i ? " " : "", argv[i]);
+            snprintf(peer->command + at, sizeof(peer->command) - at, "%s%s", i ? " " : "",
+                     input_shown_name(argv[i], name, sizeof(name)));
         }
         failed = !child_start(argv, &children[started]);
     }

@@ -3,6 +3,7 @@
  * The figures of pelton bench, as a table and as JSON.
  */
 #include "client/bench_model.h"
+#include "client/input_name.h"
 #include "client/json.h"
 
 #include <errno.h>
@@ -167,8 +168,10 @@ static void write_head(const struct bench *b, struct json *j)
     json_bool(j, "software", b->device.software);
     json_close(j, '}');
     json_open(j, "inputs", '[');
-    for (unsigned i = 0; i < b->o->n_inputs; i++)
-        json_text(j, NULL, b->o->inputs[i]);
+    for (unsigned i = 0; i < b->o->n_inputs; i++) {
+        char name[1024];
+        json_text(j, NULL, input_shown_name(b->o->inputs[i], name, sizeof(name)));
+    }
     json_close(j, ']');
     json_int(j, "width", b->info.width);
     json_int(j, "height", b->info.height);

@@ -73,7 +73,7 @@ static int verify_input(struct bench *b, const char *input, struct bench_pass *p
         "-fps_mode",     "passthrough", "-autoscale", "0",        "-f",
         "framemd5",      "-",           NULL};
     struct child child;
-    struct client_input source;
+    struct client_input source = {.fd = -1};
     struct pelton_stream *stream = NULL;
     if (!child_start(command, &child)) {
         snprintf(b->verify_why, sizeof(b->verify_why), "%s cannot be started", command[0]);
@@ -85,17 +85,17 @@ static int verify_input(struct bench *b, const char *input, struct bench_pass *p
         input_params(b->o, &source, &params);
         params.duration_us = -1;
         rc = pelton_open(b->conn, &params, timeout_ms(b->o), NULL, &stream) < 0
-                 ? fail_pelton(b->f, b->conn, input)
+                 ? fail_pelton(b->f, b->conn, source.name)
                  : 0;
     }
     uint64_t before = b->verified_frames;
-    rc = rc ? rc : compare_stream(b, input, stream, child.out, pass);
+    rc = rc ? rc : compare_stream(b, source.name, stream, child.out, pass);
     pelton_stream_close(stream);
-    input_close(&source);
     int status = child_wait(&child, rc != 0);
     if (rc == 0 && status != 0 && b->verified_frames == before)
         snprintf(b->verify_why, sizeof(b->verify_why), "%s gave no frames of %s", command[0],
-                 input);
+                 source.name);
+    input_close(&source);
     return rc;
 }
 

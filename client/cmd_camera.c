@@ -132,7 +132,8 @@ struct asked {
     struct pelton_info info;
     struct pelton_control controls[PELTON_MAX_CONTROLS];
     uint32_t n;
-    char name[512];
+    char name[512];  /* its address */
+    char shown[512]; /* the same without a password */
 };
 
 static void asked_close(struct asked *a)
@@ -143,12 +144,13 @@ static void asked_close(struct asked *a)
 
 static int asked_open(struct client_options *o, struct asked *a, struct failure *f)
 {
-    struct client_input source;
+    struct client_input source = {.fd = -1};
     struct pelton_open_params params;
     int rc = input_resolve_name(o, a->name, sizeof(a->name), f);
     rc = rc ? rc : input_open(o->inputs[0], &source, f);
     if (rc)
         return rc;
+    snprintf(a->shown, sizeof(a->shown), "%s", source.name);
     input_params(o, &source, &params);
     params.bench.transport = PELTON_NONE;
     rc = connection_open(o, &a->conn, f);
@@ -207,7 +209,7 @@ int cmd_get(struct client_options *o, struct failure *f)
     struct asked a = {0};
     int rc = asked_open(o, &a, f);
     if (rc == 0 && pelton_controls(a.stream, timeout_ms(o), NULL, 0, a.controls, &a.n) < 0)
-        rc = fail_pelton(f, a.conn, o->inputs[0]);
+        rc = fail_pelton(f, a.conn, a.shown);
     rc = rc ? rc : print_controls(o, &a, f);
     asked_close(&a);
     return rc;
@@ -253,7 +255,7 @@ int cmd_set(struct client_options *o, struct failure *f)
         rc = parse_control(o->inputs[i + 1], &set[i], f);
     rc = rc ? rc : asked_open(o, &a, f);
     if (rc == 0 && pelton_controls(a.stream, timeout_ms(o), set, n, a.controls, &a.n) < 0)
-        rc = fail_pelton(f, a.conn, o->inputs[0]);
+        rc = fail_pelton(f, a.conn, a.shown);
     for (uint32_t i = 0; rc == 0 && i < a.n; i++) {
         for (uint32_t k = 0; k < n; k++)
             if (!strcmp(a.controls[i].name, set[k].name))
@@ -279,7 +281,7 @@ int cmd_info(struct client_options *o, struct failure *f)
         json_number(&j, "fps",
                     i->frame_rate.den ? (double)i->frame_rate.num / i->frame_rate.den : 0);
     } else if (rc == 0) {
-        printf("%s: %s, %s, %ux%u, %g fps, leaves as %s\n", o->inputs[0], i->container, i->profile,
+        printf("%s: %s, %s, %ux%u, %g fps, leaves as %s\n", a.shown, i->container, i->profile,
                i->width, i->height,
                i->frame_rate.den ? (double)i->frame_rate.num / i->frame_rate.den : 0, i->pix_fmt);
     }

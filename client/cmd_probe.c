@@ -171,7 +171,7 @@ int cmd_probe(struct client_options *o, struct failure *f)
 {
     if (o->n_inputs == 0)
         return fail_with(f, X_USAGE, "as in: pelton probe clip.mp4", "no input");
-    struct client_input source;
+    struct client_input source = {.fd = -1};
     struct pelton *conn = NULL;
     int rc = input_open(o->inputs[0], &source, f);
     if (rc)

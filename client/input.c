@@ -4,6 +4,7 @@
  * them. Addresses go to the daemon as they are; messages show them without their password.
  */
 #include "client/input.h"
+#include "client/input_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,46 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* True: it begins with scheme://, as in RFC 3986. */
-static bool is_url(const char *name)
-{
-    const char *colon = strstr(name, "://");
-    if (!colon || colon == name)
-        return false;
-    for (const char *p = name; p < colon; p++) {
-        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z');
-        bool other = (*p >= '0' && *p <= '9') || *p == '+' || *p == '-' || *p == '.';
-        if (!letter && !(other && p > name))
-            return false;
-    }
-    return true;
-}
-
-/* The address without its password, allocated. NULL: it has none, or no memory is left (*failed).
- */
-static char *name_without_password(const char *uri, bool *failed)
-{
-    const char *host = strstr(uri, "://") + 3, *end = host + strcspn(host, "/?#"), *at = NULL;
-    for (const char *p = host; p < end; p++)
-        at = *p == '@' ? p : at;
-    const char *colon = at ? memchr(host, ':', (size_t)(at - host)) : NULL;
-    *failed = false;
-    if (!colon)
-        return NULL;
-    char *name;
-    *failed = asprintf(&name, "%.*s:***%s", (int)(colon - uri), uri, at) < 0;
-    return *failed ? NULL : name;
-}
-
+/* An address stays the caller's string; only its shown name needs memory. */
 static int input_open_address(const char *name, struct client_input *out, struct failure *f)
 {
-    bool failed = false;
-    *out = (struct client_input){.fd = -1, .uri = name, .name = name};
-    out->hidden = is_url(name) ? name_without_password(name, &failed) : NULL;
-    if (failed)
+    size_t size = strlen(name) + sizeof("***");
+    *out = (struct client_input){.fd = -1, .uri = name, .hidden = malloc(size)};
+    if (!out->hidden)
         return fail_with(f, X_OTHER, "close other programs", "out of memory");
-    if (out->hidden)
-        out->name = out->hidden;
+    out->name = input_shown_name(name, out->hidden, size);
     return 0;
 }
 
@@ -71,7 +40,7 @@ static int check_file(int fd, const char *name, struct failure *f)
 int input_open(const char *name, struct client_input *out, struct failure *f)
 {
     struct client_input s = {.fd = -1, .name = name};
-    if (is_url(name) || strncmp(name, "source:", 7) == 0)
+    if (input_is_url(name) || strncmp(name, "source:", 7) == 0)
         return input_open_address(name, out, f);
     if (strcmp(name, "-") == 0) {
         if (isatty(STDIN_FILENO)) {

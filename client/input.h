@@ -12,7 +12,7 @@ struct client_input {
     int fd;           /* the open file; -1: none */
     bool owned;       /* input_close closes fd */
     const char *name; /* for messages: as typed, without a password */
-    char *hidden;     /* memory of name, where it differs from the typed one; else NULL */
+    char *hidden;     /* memory for name; NULL: of a file */
 };
 /* Opens a file, or keeps an address (the string stays the caller's). Returns an exit code; *out
  * needs no closing then. */

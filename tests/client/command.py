@@ -254,6 +254,7 @@ def talk(d, clip):
           run.stderr.decode())
     run = pelton("bench", "-i", "rtsp://usera:pw@127.0.0.1:1/first", "-i",
                  "rtsp://userb:pw@127.0.0.1:2/second", env={"FAKE_FAIL": "-4"})
+    check("no password", b":pw@" not in run.stdout + run.stderr, run.stderr.decode())
     check("name of the input",
           run.stderr.startswith(b"pelton: rtsp://usera:***@127.0.0.1:1/first: "),
           run.stderr.decode())

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "client/input.h"
+#include "client/input_name.h"
 #include "client/option_table.h"
 
 #include <stdio.h>
@@ -256,6 +257,17 @@ static void inputs_keep_their_names(void **state)
     }
 }
 
+static void shown_names_fit(void **state)
+{
+    char buffer[16];
+    assert_string_equal(input_shown_name("a:b@c", buffer, sizeof(buffer)), "a:b@c");
+    assert_string_equal(input_shown_name("://a:b@c", buffer, sizeof(buffer)), "://a:b@c");
+    assert_string_equal(input_shown_name("s://h/a:b@c", buffer, sizeof(buffer)), "s://h/a:b@c");
+    assert_string_equal(input_shown_name("s://u:p@h", buffer, sizeof(buffer)), "s://u:***@h");
+    assert_string_equal(input_shown_name("s://u:@h", buffer, sizeof(buffer)), "s://u:***@h");
+    assert_int_equal(strlen(input_shown_name("rtsp://user:p@host/path", buffer, 16)), 15);
+}
+
 static void inputs_that_are_not_there(void **state)
 {
     struct client_input in;
@@ -291,10 +303,15 @@ static void parameters_follow_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_option_sets_its_member), cmocka_unit_test(each_row_has_a_case),
-        cmocka_unit_test(wrong_values_are_refused),    cmocka_unit_test(values_without_options),
-        cmocka_unit_test(too_many_settings),           cmocka_unit_test(inputs_keep_their_names),
-        cmocka_unit_test(inputs_that_are_not_there),   cmocka_unit_test(parameters_follow_options),
+        cmocka_unit_test(each_option_sets_its_member),
+        cmocka_unit_test(each_row_has_a_case),
+        cmocka_unit_test(wrong_values_are_refused),
+        cmocka_unit_test(values_without_options),
+        cmocka_unit_test(too_many_settings),
+        cmocka_unit_test(inputs_keep_their_names),
+        cmocka_unit_test(shown_names_fit),
+        cmocka_unit_test(inputs_that_are_not_there),
+        cmocka_unit_test(parameters_follow_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
