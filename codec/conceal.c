@@ -27,7 +27,7 @@ static uint8_t field_flag(const struct h264_picture *pic, uint32_t i)
 
 /* A slice that failed within a pair leaves its top macroblock beside the bottom one of another
  * slice, where addresses come twice: the pair is what the top one says. */
-static void settle_pairs(struct h264_picture *pic)
+static void drop_mixed_pairs(struct h264_picture *pic)
 {
     for (uint32_t i = 0; i + pic->mb_width < pic->mb_count; i++) {
         uint32_t bottom = i + pic->mb_width;
@@ -42,7 +42,7 @@ uint32_t h264_conceal_find(struct h264_picture *pic)
 {
     uint32_t missing = 0;
     if (pic->mbaff)
-        settle_pairs(pic);
+        drop_mixed_pairs(pic);
     for (uint32_t i = 0; i < pic->mb_count; i++) {
         if (pic->arrays.syntax[i].decoded)
             continue;
@@ -92,7 +92,8 @@ static bool mostly_intra(const struct h264_picture *pic)
 }
 
 /* Appends the missing neighbours of macroblock i, which are one further than it. */
-static uint32_t reach(struct conceal *c, uint32_t i, uint32_t *queue, uint32_t end)
+static uint32_t queue_missing_neighbours(struct conceal *c, uint32_t i, uint32_t *queue,
+                                         uint32_t end)
 {
     uint32_t width = c->pic->mb_width, x = i % width, next[4], n = 0;
     if (x > 0)
@@ -112,7 +113,7 @@ static uint32_t reach(struct conceal *c, uint32_t i, uint32_t *queue, uint32_t e
 }
 
 /* From what was decoded inwards; depth tells those whose turn was before. */
-static void spread(struct conceal *c, uint32_t *queue)
+static void conceal_inwards(struct conceal *c, uint32_t *queue)
 {
     uint32_t begin = 0, end = 0;
     for (uint32_t i = 0; i < c->pic->mb_count; i++)
@@ -120,7 +121,7 @@ static void spread(struct conceal *c, uint32_t *queue)
             c->pic->arrays.mbs[i].slice < c->pic->slice_count ? CONCEAL_KNOWN : CONCEAL_MISSING;
     for (uint32_t i = 0; i < c->pic->mb_count; i++)
         if (c->depth[i] == CONCEAL_KNOWN)
-            end = reach(c, i, queue, end);
+            end = queue_missing_neighbours(c, i, queue, end);
     if (!end) { /* nothing was decoded */
         memset(c->depth, CONCEAL_FAR, c->pic->mb_count);
         for (uint32_t i = 0; i < c->pic->mb_count; i++)
@@ -128,7 +129,7 @@ static void spread(struct conceal *c, uint32_t *queue)
     }
     for (; begin < end; begin++) {
         conceal_inter(c, queue[begin]);
-        end = reach(c, queue[begin], queue, end);
+        end = queue_missing_neighbours(c, queue[begin], queue, end);
     }
 }
 
@@ -147,7 +148,7 @@ int h264_conceal(struct h264_picture *pic)
     queue = malloc(pic->mb_count * sizeof(*queue));
     error = c.depth && queue ? H264_OK : H264_ERR_NOMEM;
     if (!error)
-        spread(&c, queue);
+        conceal_inwards(&c, queue);
     free(queue);
     free(c.depth);
     return error;

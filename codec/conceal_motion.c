@@ -253,7 +253,7 @@ static struct candidate vector_median(const struct candidates *list)
     return best;
 }
 
-static int16_t scale(int32_t unit, int64_t distance)
+static int16_t motion_scale(int32_t unit, int64_t distance)
 {
     int64_t v = (int64_t)unit * (distance ? distance : 1);
     v = (v + (v < 0 ? -128 : 128)) / 256;
@@ -272,7 +272,7 @@ void h264_conceal_motion(struct conceal *c, uint32_t mb)
         best = vector_median(&list);
         for (int l = 0; l < 2; l++) {
             int64_t distance = c->target[l] < 0 ? 0 : c->refs[c->target[l]].distance;
-            struct motion_mv mv = {scale(best.x, distance), scale(best.y, distance)};
+            struct motion_mv mv = {motion_scale(best.x, distance), motion_scale(best.y, distance)};
             if (c->target[l] < 0)
                 continue;
             m->ref_idx[l][q] = (int8_t)(c->target[l] << field);

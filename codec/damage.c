@@ -30,7 +30,7 @@ void h264_picture_damage(struct h264_picture *pic)
 
 /* The first picture is none of an IDR: what it follows is lost. Without a message nothing tells
  * when that is over, and pictures are taken for complete from it on in output order. */
-static void start(struct h264_recovery_state *r, const struct h264_picture *pic)
+static void recovery_without_idr(struct h264_recovery_state *r, const struct h264_picture *pic)
 {
     uint32_t before = before_picture(pic->id);
     bool later = pic->recovery.present && pic->recovery.recovery_frame_cnt;
@@ -43,8 +43,8 @@ static void start(struct h264_recovery_state *r, const struct h264_picture *pic)
                                       .leading_poc = later ? INT32_MAX : pic->output_poc};
 }
 
-static void announce(struct h264_recovery_state *r, const struct h264_picture *pic,
-                     uint32_t frame_num)
+static void recovery_announce(struct h264_recovery_state *r, const struct h264_picture *pic,
+                              uint32_t frame_num)
 {
     if (pic->recovery.broken_link_flag && !r->leading) {
         r->leading = true;
@@ -60,7 +60,7 @@ static void announce(struct h264_recovery_state *r, const struct h264_picture *p
 }
 
 /* pic is the recovery point. */
-static void reach(struct h264_recovery_state *r, const struct h264_picture *pic)
+static void recovery_reach(struct h264_recovery_state *r, const struct h264_picture *pic)
 {
     r->pending = false;
     r->clean_before = r->clean;
@@ -71,7 +71,7 @@ static void reach(struct h264_recovery_state *r, const struct h264_picture *pic)
         r->leading_poc = pic->output_poc;
 }
 
-static uint32_t frames_since(const struct h264_stream *s, uint32_t frame_num)
+static uint32_t recovery_frames_since(const struct h264_stream *s, uint32_t frame_num)
 {
     return (frame_num - s->recovering.from_frame_num) & (s->dpb.max_frame_num - 1);
 }
@@ -92,12 +92,12 @@ void h264_recovery_begin(struct h264_stream *s, const struct h264_slice_header *
                                           .clean_before = h264_damage_of(id),
                                           .clean_poc = INT32_MIN};
     else if (!s->started)
-        start(r, pic);
+        recovery_without_idr(r, pic);
     if (!pic->idr && pic->recovery.present)
-        announce(r, pic, h->frame_num);
-    if (r->pending && frames_since(s, h->frame_num) >= r->frame_cnt &&
+        recovery_announce(r, pic, h->frame_num);
+    if (r->pending && recovery_frames_since(s, h->frame_num) >= r->frame_cnt &&
         (h->nal_ref_idc || id == r->from_id))
-        reach(r, pic);
+        recovery_reach(r, pic);
     pic->damage.clean = pic->output_poc >= r->clean_poc ? r->clean : r->clean_before;
     pic->damage.missing = r->lost ? r->lost : h264_damage_of(id);
     if (r->leading && pic->output_poc < r->leading_poc) {
@@ -113,7 +113,7 @@ void h264_recovery_reset(struct h264_stream *s, uint32_t frame_num)
     r->clean_poc = INT32_MIN;
     r->leading = r->leading && r->leading_poc == INT32_MAX;
     if (r->pending) {
-        r->frame_cnt -= frames_since(s, frame_num);
+        r->frame_cnt -= recovery_frames_since(s, frame_num);
         r->from_frame_num = 0;
     }
 }

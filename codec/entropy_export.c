@@ -259,7 +259,7 @@ static bool range_valid(const struct h264_slice *slice, uint32_t from, uint32_t 
 }
 
 /* As h264_slice_decode has it when it has come to `to`. */
-static void note_decoded(struct h264_slice *slice, uint32_t to)
+static void slice_set_decoded(struct h264_slice *slice, uint32_t to)
 {
     slice->status = H264_OK;
     slice->mbs_decoded = to - slice->hdr.first_mb;
@@ -277,7 +277,7 @@ bool h264_slice_import_entropy(struct h264_slice *slice, uint32_t from, uint32_t
 {
     if (!range_valid(slice, from, to))
         return false;
-    note_decoded(slice, to);
+    slice_set_decoded(slice, to);
     return true;
 }
 
@@ -288,6 +288,6 @@ bool h264_picture_import_entropy(struct h264_picture *pic, uint32_t coeff_blocks
             return false;
     h264_picture_import_entropy_begin(pic, coeff_blocks);
     for (uint32_t i = 0; i < pic->slice_count; i++)
-        note_decoded(&pic->slices[i], pic->slices[i].end_mb);
+        slice_set_decoded(&pic->slices[i], pic->slices[i].end_mb);
     return true;
 }

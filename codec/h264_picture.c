@@ -366,7 +366,7 @@ struct h264_picture *h264_picture_ref(struct h264_picture *pic)
 
 /* Pictures whose last reference goes are chained to *dead: a chain of pictures that hold each other
  * must not become a recursion. */
-static void drop(struct h264_picture *pic, struct h264_picture **dead)
+static void picture_drop(struct h264_picture *pic, struct h264_picture **dead)
 {
     if (atomic_fetch_sub_explicit(&pic->refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -390,14 +390,14 @@ static void release_transient(struct h264_picture *pic, struct h264_picture **de
     pic->arrays.rec_slices = NULL;
     pic->bytes = NULL;
     if (pic->damage.previous)
-        drop(pic->damage.previous, dead);
+        picture_drop(pic->damage.previous, dead);
     pic->damage.previous = NULL;
     for (uint32_t i = 0; i < pic->refs_held_count; i++)
-        drop(pic->refs_held[i], dead);
+        picture_drop(pic->refs_held[i], dead);
     pic->refs_held_count = 0;
 }
 
-static void reap(struct h264_picture *dead)
+static void free_dead(struct h264_picture *dead)
 {
     while (dead) {
         struct h264_picture *pic = dead;
@@ -413,9 +413,9 @@ static void reap(struct h264_picture *dead)
             h264_pps_unref(pic->slices[i].pps);
         }
         if (pic->first_field)
-            drop(pic->first_field, &dead);
+            picture_drop(pic->first_field, &dead);
         if (pic->plane0)
-            drop(pic->plane0, &dead);
+            picture_drop(pic->plane0, &dead);
         free(pic->slices);
         h264_sei_free(pic->sei);
         h264_sps_unref(pic->sps);
@@ -428,13 +428,13 @@ void h264_picture_unref(struct h264_picture *pic)
     struct h264_picture *dead = NULL;
     if (!pic)
         return;
-    drop(pic, &dead);
-    reap(dead);
+    picture_drop(pic, &dead);
+    free_dead(dead);
 }
 
 void h264_picture_done(struct h264_picture *pic)
 {
     struct h264_picture *dead = NULL;
     release_transient(pic, &dead);
-    reap(dead);
+    free_dead(dead);
 }

@@ -88,7 +88,7 @@ static uint32_t pack_mvd(unsigned x, unsigned y)
 }
 
 /* w: 1 or 2 */
-static void fill_mvd(uint8_t (*at)[2], uint32_t packed, unsigned w, unsigned h)
+static void mvd_fill(uint8_t (*at)[2], uint32_t packed, unsigned w, unsigned h)
 {
     for (; h--; at += GRID_ROW)
         memcpy(at, &packed, w == 1 ? 2 : 4);
@@ -197,7 +197,7 @@ static bool read_sub_mvds(struct mb_parser *p, unsigned list, unsigned q)
 
             if (!read_mvd(p, list, (y + i) * 4 + x + j, at[-1], at[-GRID_ROW], &packed))
                 return false;
-            fill_mvd(at, packed, w, h);
+            mvd_fill(at, packed, w, h);
         }
     }
     return true;

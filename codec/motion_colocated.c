@@ -26,7 +26,7 @@ static struct h264_picture *first_of_list1(const struct h264_slice *slice)
     return slice->hdr.type == H264_B && slice->num_ref[1] > 0 ? slice->ref[1][0].pic : NULL;
 }
 
-static uint32_t add(struct h264_picture *out[32], uint32_t n, struct h264_picture *col)
+static uint32_t picture_list_add(struct h264_picture *out[32], uint32_t n, struct h264_picture *col)
 {
     if (!col || col->non_existing || n == 32)
         return n;
@@ -46,7 +46,8 @@ uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_pict
         unsigned fields = slice->ref[1][0].structure;
         for (unsigned parity = REC_TOP; col && parity <= REC_BOTTOM; parity++)
             if (fields & parity)
-                n = add(out, n, h264_colocated_plane(pic, h264_picture_of_parity(col, parity)));
+                n = picture_list_add(
+                    out, n, h264_colocated_plane(pic, h264_picture_of_parity(col, parity)));
     }
     return n;
 }

@@ -95,7 +95,7 @@ static void spatial_quadrant(struct motion_walk *w, const struct spatial *s, boo
 }
 
 /* The four vectors of a quadrant */
-static inline void fill_quadrant(struct rec_motion *m, int list, int quadrant, struct motion_mv mv)
+static inline void quadrant_fill(struct rec_motion *m, int list, int quadrant, struct motion_mv mv)
 {
     struct motion_mv row[2] = {mv, mv};
     memcpy(m->mv[list][first_block[quadrant]], row, sizeof(row));
@@ -114,7 +114,7 @@ static void spatial_corners(struct motion_walk *w, const struct spatial *s, bool
         motion_fill(w->cur, list, s->mv[list]);
         for (int q = 0; q < 4 && s->ref[list] == 0 && still; q++)
             if (still >> q & 1)
-                fill_quadrant(w->cur, list, q, (struct motion_mv){0, 0});
+                quadrant_fill(w->cur, list, q, (struct motion_mv){0, 0});
     }
 }
 

@@ -47,7 +47,7 @@ bool h264_picture_intact(const struct h264_picture *pic, uint32_t *coeff_blocks)
 }
 
 /* Of the list: what ref_idx may name (7.4.3) and exists. */
-static uint8_t entries(const struct h264_slice *slice, unsigned list)
+static uint8_t list_entries(const struct h264_slice *slice, unsigned list)
 {
     return slice->num_ref[list] < slice->hdr.num_ref[list] ? slice->num_ref[list]
                                                            : slice->hdr.num_ref[list];
@@ -61,7 +61,7 @@ void h264_slice_export_motion(const struct h264_slice *slice, struct der_slice *
         .end_mb = slice->end_mb,
         .map = DER_NO_MAP,
         .type = slice->hdr.type,
-        .num_ref = {entries(slice, 0), entries(slice, 1)},
+        .num_ref = {list_entries(slice, 0), list_entries(slice, 1)},
         .corners = slice->pic->sps->direct_8x8_inference_flag,
         .transform_8x8 = slice->pps->transform_8x8_mode_flag,
         .bypass = slice->sps->qpprime_y_zero_transform_bypass_flag,

@@ -12,7 +12,7 @@
 #include "codec/slice_records.h"
 
 /* 8.4.1.1 */
-static void derive_p_skip(struct motion_walk *w)
+static void frame_p_skip(struct motion_walk *w)
 {
     struct motion_neighbour n[3];
     struct motion_mv mv = {0, 0};
@@ -23,7 +23,7 @@ static void derive_p_skip(struct motion_walk *w)
     motion_fill(w->cur, 0, mv);
 }
 
-static void derive_16x16(struct motion_walk *w)
+static void frame_16x16(struct motion_walk *w)
 {
     for (int list = 0; list < w->lists; list++) {
         int ref = w->cur->ref_idx[list][0];
@@ -38,7 +38,7 @@ static void derive_16x16(struct motion_walk *w)
 }
 
 /* 16x8: parts 0 and 1 at rows 0 and 8, directional prediction from B and A. */
-static void derive_16x8(struct motion_walk *w, int list)
+static void frame_16x8(struct motion_walk *w, int list)
 {
     struct rec_motion *cur = w->cur;
     int ref0 = cur->ref_idx[list][0], ref1 = cur->ref_idx[list][2];
@@ -65,7 +65,7 @@ static void derive_16x8(struct motion_walk *w, int list)
 }
 
 /* 8x16: parts 0 and 1 at columns 0 and 8, directional prediction from A and C. */
-static void derive_8x16(struct motion_walk *w, int list)
+static void frame_8x16(struct motion_walk *w, int list)
 {
     struct rec_motion *cur = w->cur;
     int ref0 = cur->ref_idx[list][0], ref1 = cur->ref_idx[list][1];
@@ -91,7 +91,7 @@ static void derive_8x16(struct motion_walk *w, int list)
 
 /* ---- 8x8 partitions ---- */
 
-static void grid_load(struct motion_grid *g, const struct motion_walk *w, int list)
+static void frame_grid_load(struct motion_grid *g, const struct motion_walk *w, int list)
 {
     memset(g->ref, MOTION_UNAVAILABLE, sizeof(g->ref));
     grid_set(g, GRID_AT(-1, -1), motion_neighbour_at(w->d, list, 15, 3));
@@ -102,38 +102,38 @@ static void grid_load(struct motion_grid *g, const struct motion_walk *w, int li
     grid_set(g, GRID_AT(4, -1), motion_neighbour_at(w->c, list, 12, 2));
 }
 
-static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *syntax)
+static void frame_8x8(struct motion_walk *w, const struct h264_mb_syntax *syntax)
 {
     unsigned direct = direct_quadrants(syntax);
     if (direct)
         h264_motion_direct(w, direct);
     for (int list = 0; list < w->lists; list++) {
         struct motion_grid g;
-        grid_load(&g, w, list);
+        frame_grid_load(&g, w, list);
         grid_derive_8x8(w->cur, &g, list, syntax, direct, false);
     }
 }
 
-static void derive_mb(struct motion_walk *w)
+static void frame_derive(struct motion_walk *w)
 {
     const struct h264_mb_syntax *syntax = &w->pic->arrays.syntax[w->mb];
     switch ((enum h264_part)syntax->part) {
     case H264_PART_16X16:
-        derive_16x16(w);
+        frame_16x16(w);
         break;
     case H264_PART_16X8:
         for (int list = 0; list < w->lists; list++)
-            derive_16x8(w, list);
+            frame_16x8(w, list);
         break;
     case H264_PART_8X16:
         for (int list = 0; list < w->lists; list++)
-            derive_8x16(w, list);
+            frame_8x16(w, list);
         break;
     case H264_PART_8X8:
-        derive_8x8(w, syntax);
+        frame_8x8(w, syntax);
         break;
     case H264_PART_SKIP:
-        derive_p_skip(w);
+        frame_p_skip(w);
         break;
     case H264_PART_DIRECT:
         h264_motion_direct(w, 15);
@@ -178,7 +178,7 @@ static void walk_picture(struct motion_walk *w)
             if (slice != w->slice_index)
                 motion_enter_slice(w, slice);
             find_neighbours(w);
-            derive_mb(w);
+            frame_derive(w);
         }
         if (++w->mb_x == pic->mb_width)
             w->mb_x = 0;
@@ -249,7 +249,7 @@ bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to)
     for (; w.mb < end; w.mb++) {
         w.cur = &pic->arrays.motion[w.mb];
         find_neighbours_from(&w, slice->hdr.first_mb);
-        derive_mb(&w);
+        frame_derive(&w);
         if (++w.mb_x == pic->mb_width)
             w.mb_x = 0;
     }

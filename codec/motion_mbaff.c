@@ -126,8 +126,8 @@ void h264_motion_neighbours_mbaff(const struct motion_walk *w, int list,
 
 /* ---- partitions ---- */
 
-static void grid_load(struct motion_grid *g, const struct motion_walk *w, const struct pairs *p,
-                      int list)
+static void mbaff_grid_load(struct motion_grid *g, const struct motion_walk *w,
+                            const struct pairs *p, int list)
 {
     memset(g->ref, MOTION_UNAVAILABLE, sizeof(g->ref));
     grid_set(g, GRID_AT(-1, -1), above_left(w, p, list));
@@ -142,7 +142,7 @@ static void grid_load(struct motion_grid *g, const struct motion_walk *w, const 
 }
 
 /* 8.4.1.1 */
-static void derive_p_skip(struct motion_walk *w)
+static void mbaff_p_skip(struct motion_walk *w)
 {
     struct motion_neighbour n[3];
     struct motion_mv mv = {0, 0};
@@ -168,13 +168,13 @@ static struct motion_mv predict_part(const struct motion_grid *g, unsigned part,
 }
 
 /* 16x16, 16x8, 8x16 */
-static void derive_parts(struct motion_walk *w, unsigned part)
+static void mbaff_parts(struct motion_walk *w, unsigned part)
 {
     struct pairs p = find_pairs(w);
     int width = part == H264_PART_8X16 ? 2 : 4, height = part == H264_PART_16X8 ? 2 : 4;
     for (int list = 0; list < w->lists; list++) {
         struct motion_grid g;
-        grid_load(&g, w, &p, list);
+        mbaff_grid_load(&g, w, &p, list);
         for (int y = 0; y < 4; y += height)
             for (int x = 0; x < 4; x += width) {
                 struct motion_neighbour n = {w->cur->ref_idx[list][y + (x >> 1)], {0, 0}};
@@ -188,7 +188,7 @@ static void derive_parts(struct motion_walk *w, unsigned part)
     }
 }
 
-static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *syntax)
+static void mbaff_8x8(struct motion_walk *w, const struct h264_mb_syntax *syntax)
 {
     struct pairs p = find_pairs(w);
     unsigned direct = direct_quadrants(syntax);
@@ -196,25 +196,25 @@ static void derive_8x8(struct motion_walk *w, const struct h264_mb_syntax *synta
         h264_motion_direct(w, direct);
     for (int list = 0; list < w->lists; list++) {
         struct motion_grid g;
-        grid_load(&g, w, &p, list);
+        mbaff_grid_load(&g, w, &p, list);
         grid_derive_8x8(w->cur, &g, list, syntax, direct, true);
     }
 }
 
-static void derive_mb(struct motion_walk *w)
+static void mbaff_derive(struct motion_walk *w)
 {
     const struct h264_mb_syntax *syntax = &w->pic->arrays.syntax[w->mb];
     switch ((enum h264_part)syntax->part) {
     case H264_PART_16X16:
     case H264_PART_16X8:
     case H264_PART_8X16:
-        derive_parts(w, syntax->part);
+        mbaff_parts(w, syntax->part);
         break;
     case H264_PART_8X8:
-        derive_8x8(w, syntax);
+        mbaff_8x8(w, syntax);
         break;
     case H264_PART_SKIP:
-        derive_p_skip(w);
+        mbaff_p_skip(w);
         break;
     case H264_PART_DIRECT:
         h264_motion_direct(w, 15);
@@ -224,7 +224,7 @@ static void derive_mb(struct motion_walk *w)
     }
 }
 
-static void visit(struct motion_walk *w, uint32_t row)
+static void mbaff_visit(struct motion_walk *w, uint32_t row)
 {
     const struct rec_mb *mb;
     w->mb = row * w->mb_width + w->mb_x;
@@ -237,7 +237,7 @@ static void visit(struct motion_walk *w, uint32_t row)
     w->kind = !(mb->flags & REC_MB_FIELD) ? MOTION_PLAIN
               : row & 1                   ? MOTION_BOTTOM_FIELD
                                           : MOTION_TOP_FIELD;
-    derive_mb(w);
+    mbaff_derive(w);
 }
 
 void h264_motion_walk_mbaff(struct motion_walk *w)
@@ -245,7 +245,7 @@ void h264_motion_walk_mbaff(struct motion_walk *w)
     uint32_t rows = w->pic->mb_count / w->mb_width;
     for (uint32_t row = 0; row + 1 < rows; row += 2)
         for (w->mb_x = 0; w->mb_x < w->mb_width; w->mb_x++) {
-            visit(w, row);
-            visit(w, row + 1);
+            mbaff_visit(w, row);
+            mbaff_visit(w, row + 1);
         }
 }

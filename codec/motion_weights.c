@@ -32,7 +32,7 @@ static uint32_t weight_entries(const struct h264_slice *slice)
     }
 }
 
-static void fill_explicit(const struct h264_slice *slice, int16_t *out)
+static void explicit_fill(const struct h264_slice *slice, int16_t *out)
 {
     int lists = slice->hdr.type == H264_B ? 2 : 1;
     for (int list = 0; list < lists; list++)
@@ -59,7 +59,7 @@ static bool long_term(const struct h264_slice *slice, unsigned i, unsigned j)
     return slice->ref[0][i].long_term || slice->ref[1][j].long_term;
 }
 
-static int16_t *fill_implicit(const struct h264_slice *slice, int16_t *out)
+static int16_t *implicit_fill(const struct h264_slice *slice, int16_t *out)
 {
     int64_t current = slice->pic->output_poc;
     for (unsigned i = 0; i < slice->num_ref[0]; i++)
@@ -72,7 +72,7 @@ static int16_t *fill_implicit(const struct h264_slice *slice, int16_t *out)
 
 /* Field macroblocks of parity `bottom` in an MBAFF frame: their reference indices name fields
  * (8.4.2.1). */
-static int16_t *fill_implicit_field(const struct h264_slice *slice, unsigned bottom, int16_t *out)
+static int16_t *implicit_fill_field(const struct h264_slice *slice, unsigned bottom, int16_t *out)
 {
     int64_t current = slice->pic->poc[bottom];
     for (unsigned i = 0; i < 2u * slice->num_ref[0]; i++)
@@ -84,11 +84,11 @@ static int16_t *fill_implicit_field(const struct h264_slice *slice, unsigned bot
     return out;
 }
 
-static void fill_implicit_tables(const struct h264_slice *slice, int16_t *out)
+static void implicit_fill_tables(const struct h264_slice *slice, int16_t *out)
 {
-    out = fill_implicit(slice, out);
+    out = implicit_fill(slice, out);
     for (unsigned bottom = 0; bottom < 2 && slice->pic->mbaff; bottom++)
-        out = fill_implicit_field(slice, bottom, out);
+        out = implicit_fill_field(slice, bottom, out);
 }
 
 /* Index of the scaling lists of slice i: those of the first slice with the same parameter sets. */
@@ -113,7 +113,7 @@ static void choose_plane(struct rec_scaling *s, unsigned plane)
 }
 
 /* QSY, and QSC of both chroma components (8.6.1): of 8-bit video only, as SP and SI slices are. */
-static void fill_qs(const struct h264_slice *slice, struct rec_slice *out)
+static void slice_fill_qs(const struct h264_slice *slice, struct rec_slice *out)
 {
     out->sp_for_switch = slice->hdr.sp_for_switch_flag;
     out->qs[0] = slice->hdr.qs;
@@ -123,7 +123,7 @@ static void fill_qs(const struct h264_slice *slice, struct rec_slice *out)
     }
 }
 
-static void fill_slice(const struct h264_slice *slice, struct rec_slice *out)
+static void slice_fill(const struct h264_slice *slice, struct rec_slice *out)
 {
     uint32_t scaling = out->scaling, weights = out->weights;
     *out = (struct rec_slice){
@@ -137,7 +137,7 @@ static void fill_slice(const struct h264_slice *slice, struct rec_slice *out)
         .slice_type = slice->hdr.type,
     };
     if (slice->hdr.type == H264_SP || slice->hdr.type == H264_SI)
-        fill_qs(slice, out);
+        slice_fill_qs(slice, out);
 }
 
 int h264_fill_slices(struct h264_picture *pic)
@@ -167,13 +167,13 @@ int h264_fill_slices(struct h264_picture *pic)
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         const struct h264_slice *slice = &pic->slices[i];
         struct rec_slice *out = &pic->arrays.rec_slices[i];
-        fill_slice(slice, out);
+        slice_fill(slice, out);
         h264_pps_scaling(slice->sps, slice->pps, &pic->arrays.scaling[out->scaling]);
         choose_plane(&pic->arrays.scaling[out->scaling], pic->colour_plane);
         if (out->weight_mode == REC_WEIGHT_EXPLICIT)
-            fill_explicit(slice, pic->arrays.weights + out->weights);
+            explicit_fill(slice, pic->arrays.weights + out->weights);
         else if (out->weight_mode == REC_WEIGHT_IMPLICIT)
-            fill_implicit_tables(slice, pic->arrays.weights + out->weights);
+            implicit_fill_tables(slice, pic->arrays.weights + out->weights);
     }
     /* For concealed macroblocks: one past the slices. conceal_motion.c gives it its lists, view.c
      * their slots. */

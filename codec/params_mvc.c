@@ -25,7 +25,7 @@ static bool parse_refs(struct h264_bits *b, uint32_t base)
     return first;
 }
 
-static int parse_extension(struct h264_bits *b, struct h264_sps *sps, struct h264_diag *diag)
+static int mvc_parse_extension(struct h264_bits *b, struct h264_sps *sps, struct h264_diag *diag)
 {
     uint32_t views = h264_bits_ue(b) + 1;
     if (views < 2 || views > MAX_VIEWS)
@@ -60,7 +60,7 @@ int h264_subset_sps_parse(const uint8_t *rbsp, size_t size, struct h264_sps **ou
         return error;
     if (sps->profile_idc == 118 || sps->profile_idc == 128) {
         h264_bits_skip(&b, 1); /* bit_equal_to_one */
-        error = parse_extension(&b, sps, diag);
+        error = mvc_parse_extension(&b, sps, diag);
     }
     if (error) {
         h264_sps_unref(sps);

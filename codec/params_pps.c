@@ -9,8 +9,8 @@
 
 #define MAX_MAP_UNITS 139264 /* MaxFS of level 6.2 */
 
-static int range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element,
-                       int64_t value, const char *what)
+static int pps_range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element,
+                           int64_t value, const char *what)
 {
     return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA, element,
                      value, what);
@@ -30,8 +30,8 @@ static int parse_group_ids(struct h264_bits *b, struct h264_pps *pps, struct h26
     uint32_t units = h264_bits_ue(b);
     unsigned bits = (unsigned)bits_for(pps->num_slice_groups);
     if (units >= MAX_MAP_UNITS || ((size_t)units + 1) * bits > b->limit - b->pos)
-        return range_error(b, diag, "pic_size_in_map_units_minus1", units,
-                           "more than the picture parameter set holds");
+        return pps_range_error(b, diag, "pic_size_in_map_units_minus1", units,
+                               "more than the picture parameter set holds");
     pps->slice_group_id = malloc((size_t)units + 1);
     if (!pps->slice_group_id)
         return H264_ERR_NOMEM;
@@ -39,7 +39,8 @@ static int parse_group_ids(struct h264_bits *b, struct h264_pps *pps, struct h26
     for (uint32_t i = 0; i <= units; i++) {
         uint32_t group = h264_bits_u(b, bits);
         if (group >= pps->num_slice_groups)
-            return range_error(b, diag, "slice_group_id", group, "must be below num_slice_groups");
+            return pps_range_error(b, diag, "slice_group_id", group,
+                                   "must be below num_slice_groups");
         pps->slice_group_id[i] = (uint8_t)group;
     }
     return H264_OK;
@@ -49,14 +50,14 @@ static int parse_slice_groups(struct h264_bits *b, struct h264_pps *pps, struct 
 {
     uint32_t groups = h264_bits_ue(b), type, last;
     if (groups > 7)
-        return range_error(b, diag, "num_slice_groups_minus1", groups, "must be at most 7");
+        return pps_range_error(b, diag, "num_slice_groups_minus1", groups, "must be at most 7");
     pps->num_slice_groups = (uint8_t)(groups + 1);
     if (!groups)
         return H264_OK;
     type = h264_bits_ue(b);
     if (type > 6 || (type >= 3 && type <= 5 && groups != 1))
-        return range_error(b, diag, "slice_group_map_type", type,
-                           "must be at most 6; 3 to 5 have two slice groups");
+        return pps_range_error(b, diag, "slice_group_map_type", type,
+                               "must be at most 6; 3 to 5 have two slice groups");
     pps->slice_group_map_type = (uint8_t)type;
     if (type == 0) {
         for (uint32_t i = 0; i <= groups; i++) {
@@ -68,15 +69,15 @@ static int parse_slice_groups(struct h264_bits *b, struct h264_pps *pps, struct 
             pps->top_left[i] = h264_bits_ue(b);
             pps->bottom_right[i] = h264_bits_ue(b);
             if (pps->top_left[i] > pps->bottom_right[i])
-                return range_error(b, diag, "top_left", pps->top_left[i],
-                                   "must be at most bottom_right");
+                return pps_range_error(b, diag, "top_left", pps->top_left[i],
+                                       "must be at most bottom_right");
         }
     } else if (type >= 3 && type <= 5) {
         pps->slice_group_change_direction_flag = (uint8_t)h264_bits_flag(b);
         last = h264_bits_ue(b); /* slice_group_change_rate_minus1 */
         if (last >= MAX_MAP_UNITS)
-            return range_error(b, diag, "slice_group_change_rate_minus1", last,
-                               "must be below PicSizeInMapUnits");
+            return pps_range_error(b, diag, "slice_group_change_rate_minus1", last,
+                                   "must be below PicSizeInMapUnits");
         pps->slice_group_change_rate = last + 1;
     } else if (type == 6) {
         return parse_group_ids(b, pps, diag);
@@ -90,11 +91,12 @@ static int parse_quantisers(struct h264_bits *b, struct h264_pps *pps, struct h2
     /* The lower bound is -(26 + QpBdOffsetY): up to 36 below 0 at 14 bits. The slice's QP is
      * checked against the SPS. */
     if (qp < -62 || qp > 25)
-        return range_error(b, diag, "pic_init_qp_minus26", qp, "must be in -26 - QpBdOffset .. 25");
+        return pps_range_error(b, diag, "pic_init_qp_minus26", qp,
+                               "must be in -26 - QpBdOffset .. 25");
     if (qs < -26 || qs > 25)
-        return range_error(b, diag, "pic_init_qs_minus26", qs, "must be in -26 .. 25");
+        return pps_range_error(b, diag, "pic_init_qs_minus26", qs, "must be in -26 .. 25");
     if (offset < -12 || offset > 12)
-        return range_error(b, diag, "chroma_qp_index_offset", offset, "must be in -12 .. 12");
+        return pps_range_error(b, diag, "chroma_qp_index_offset", offset, "must be in -12 .. 12");
     pps->pic_init_qp = (int8_t)(26 + qp);
     pps->pic_init_qs = (int8_t)(26 + qs);
     pps->chroma_qp_offset[0] = pps->chroma_qp_offset[1] = (int8_t)offset;
@@ -102,8 +104,8 @@ static int parse_quantisers(struct h264_bits *b, struct h264_pps *pps, struct h2
 }
 
 /* What follows where more_rbsp_data(): transform_8x8_mode_flag to second_chroma_qp_index_offset. */
-static int parse_extension(struct h264_bits *b, unsigned chroma_format_idc, struct h264_pps *pps,
-                           struct h264_diag *diag)
+static int pps_parse_extension(struct h264_bits *b, unsigned chroma_format_idc,
+                               struct h264_pps *pps, struct h264_diag *diag)
 {
     unsigned lists = 6;
     int32_t offset;
@@ -120,21 +122,21 @@ static int parse_extension(struct h264_bits *b, unsigned chroma_format_idc, stru
     }
     offset = h264_bits_se(b);
     if (offset < -12 || offset > 12)
-        return range_error(b, diag, "second_chroma_qp_index_offset", offset,
-                           "must be in -12 .. 12");
+        return pps_range_error(b, diag, "second_chroma_qp_index_offset", offset,
+                               "must be in -12 .. 12");
     pps->chroma_qp_offset[1] = (int8_t)offset;
     return H264_OK;
 }
 
-static int parse_body(struct h264_bits *b, unsigned chroma_format_idc, struct h264_pps *pps,
-                      struct h264_diag *diag)
+static int pps_parse_body(struct h264_bits *b, unsigned chroma_format_idc, struct h264_pps *pps,
+                          struct h264_diag *diag)
 {
     uint32_t id = h264_bits_ue(b), sps_id = h264_bits_ue(b), refs[2];
     int error;
     if (id >= H264_MAX_PPS)
-        return range_error(b, diag, "pic_parameter_set_id", id, "must be at most 255");
+        return pps_range_error(b, diag, "pic_parameter_set_id", id, "must be at most 255");
     if (sps_id >= H264_MAX_SPS)
-        return range_error(b, diag, "seq_parameter_set_id", sps_id, "must be at most 31");
+        return pps_range_error(b, diag, "seq_parameter_set_id", sps_id, "must be at most 31");
     pps->id = (uint8_t)id;
     pps->sps_id = (uint8_t)sps_id;
     pps->entropy_coding_mode_flag = (uint8_t)h264_bits_flag(b);
@@ -144,23 +146,23 @@ static int parse_body(struct h264_bits *b, unsigned chroma_format_idc, struct h2
     refs[0] = h264_bits_ue(b);
     refs[1] = h264_bits_ue(b);
     if (refs[0] > 31 || refs[1] > 31)
-        return range_error(b, diag,
-                           refs[0] > 31 ? "num_ref_idx_l0_default_active_minus1"
-                                        : "num_ref_idx_l1_default_active_minus1",
-                           refs[0] > 31 ? refs[0] : refs[1], "must be at most 31");
+        return pps_range_error(b, diag,
+                               refs[0] > 31 ? "num_ref_idx_l0_default_active_minus1"
+                                            : "num_ref_idx_l1_default_active_minus1",
+                               refs[0] > 31 ? refs[0] : refs[1], "must be at most 31");
     pps->num_ref_default[0] = (uint8_t)(refs[0] + 1);
     pps->num_ref_default[1] = (uint8_t)(refs[1] + 1);
     pps->weighted_pred_flag = (uint8_t)h264_bits_flag(b);
     pps->weighted_bipred_idc = (uint8_t)h264_bits_u(b, 2);
     if (pps->weighted_bipred_idc > 2)
-        return range_error(b, diag, "weighted_bipred_idc", pps->weighted_bipred_idc,
-                           "must be at most 2");
+        return pps_range_error(b, diag, "weighted_bipred_idc", pps->weighted_bipred_idc,
+                               "must be at most 2");
     if ((error = parse_quantisers(b, pps, diag)))
         return error;
     pps->deblocking_filter_control_present_flag = (uint8_t)h264_bits_flag(b);
     pps->constrained_intra_pred_flag = (uint8_t)h264_bits_flag(b);
     pps->redundant_pic_cnt_present_flag = (uint8_t)h264_bits_flag(b);
-    return h264_bits_more_data(b) ? parse_extension(b, chroma_format_idc, pps, diag) : H264_OK;
+    return h264_bits_more_data(b) ? pps_parse_extension(b, chroma_format_idc, pps, diag) : H264_OK;
 }
 
 int h264_pps_parse(const uint8_t *rbsp, size_t size, unsigned chroma_format_idc,
@@ -178,7 +180,7 @@ int h264_pps_parse(const uint8_t *rbsp, size_t size, unsigned chroma_format_idc,
         return H264_ERR_NOMEM;
     atomic_init(&pps->refs, 1);
     h264_bits_skip(&b, 8);
-    error = parse_body(&b, chroma_format_idc, pps, diag);
+    error = pps_parse_body(&b, chroma_format_idc, pps, diag);
     if (!error && h264_bits_overrun(&b))
         error = h264_fail(diag, H264_ERR_TRUNCATED, "pic_parameter_set_rbsp", (int64_t)size,
                           "the data ends too early");

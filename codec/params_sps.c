@@ -9,8 +9,8 @@
 
 #define MAX_FRAME_MBS 139264 /* MaxFS of level 6.2 */
 
-static int range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element,
-                       int64_t value, const char *what)
+static int sps_range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element,
+                           int64_t value, const char *what)
 {
     return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA, element,
                      value, what);
@@ -45,16 +45,17 @@ static int parse_format(struct h264_bits *b, struct h264_sps *sps, struct h264_d
 {
     uint32_t chroma = h264_bits_ue(b), luma_depth, chroma_depth;
     if (chroma > 3)
-        return range_error(b, diag, "chroma_format_idc", chroma, "must be at most 3");
+        return sps_range_error(b, diag, "chroma_format_idc", chroma, "must be at most 3");
     sps->chroma_format_idc = (uint8_t)chroma;
     if (chroma == 3)
         sps->separate_colour_plane_flag = (uint8_t)h264_bits_flag(b);
     luma_depth = h264_bits_ue(b);
     chroma_depth = h264_bits_ue(b);
     if (luma_depth > 6)
-        return range_error(b, diag, "bit_depth_luma_minus8", luma_depth, "must be at most 6");
+        return sps_range_error(b, diag, "bit_depth_luma_minus8", luma_depth, "must be at most 6");
     if (chroma_depth > 6)
-        return range_error(b, diag, "bit_depth_chroma_minus8", chroma_depth, "must be at most 6");
+        return sps_range_error(b, diag, "bit_depth_chroma_minus8", chroma_depth,
+                               "must be at most 6");
     sps->bit_depth[0] = (uint8_t)(8 + luma_depth);
     sps->bit_depth[1] =
         (uint8_t)(8 + (sps->chroma_format_idc == 0 || sps->separate_colour_plane_flag
@@ -69,13 +70,13 @@ static int parse_poc(struct h264_bits *b, struct h264_sps *sps, struct h264_diag
 {
     uint32_t type = h264_bits_ue(b), value;
     if (type > 2)
-        return range_error(b, diag, "pic_order_cnt_type", type, "must be at most 2");
+        return sps_range_error(b, diag, "pic_order_cnt_type", type, "must be at most 2");
     sps->poc_type = (uint8_t)type;
     if (type == 0) {
         value = h264_bits_ue(b);
         if (value > 12)
-            return range_error(b, diag, "log2_max_pic_order_cnt_lsb_minus4", value,
-                               "must be at most 12");
+            return sps_range_error(b, diag, "log2_max_pic_order_cnt_lsb_minus4", value,
+                                   "must be at most 12");
         sps->log2_max_poc_lsb = (uint8_t)(value + 4);
     } else if (type == 1) {
         sps->delta_pic_order_always_zero_flag = (uint8_t)h264_bits_flag(b);
@@ -83,8 +84,8 @@ static int parse_poc(struct h264_bits *b, struct h264_sps *sps, struct h264_diag
         sps->offset_for_top_to_bottom_field = h264_bits_se(b);
         value = h264_bits_ue(b);
         if (value > 255)
-            return range_error(b, diag, "num_ref_frames_in_pic_order_cnt_cycle", value,
-                               "must be at most 255");
+            return sps_range_error(b, diag, "num_ref_frames_in_pic_order_cnt_cycle", value,
+                                   "must be at most 255");
         sps->num_ref_frames_in_poc_cycle = (uint8_t)value;
         for (uint32_t i = 0; i < value; i++)
             sps->offset_for_ref_frame[i] = h264_bits_se(b);
@@ -99,8 +100,8 @@ static int parse_size(struct h264_bits *b, struct h264_sps *sps, struct h264_dia
     sps->frame_mbs_only_flag = (uint8_t)h264_bits_flag(b);
     mbs = ((uint64_t)width + 1) * ((uint64_t)height + 1) * (2u - sps->frame_mbs_only_flag);
     if (width >= 4096 || height >= 4096 || mbs > MAX_FRAME_MBS)
-        return range_error(b, diag, "pic_width_in_mbs_minus1", width,
-                           "the picture is larger than any level allows");
+        return sps_range_error(b, diag, "pic_width_in_mbs_minus1", width,
+                               "the picture is larger than any level allows");
     sps->mb_width = (uint16_t)(width + 1);
     sps->map_height = (uint16_t)(height + 1);
     sps->mb_height = (uint16_t)((height + 1) * (2u - sps->frame_mbs_only_flag));
@@ -125,11 +126,11 @@ static int parse_cropping(struct h264_bits *b, struct h264_sps *sps, struct h264
     top = h264_bits_ue(b) * unit_y;
     bottom = h264_bits_ue(b) * unit_y;
     if (left + right >= sps->mb_width * 16u)
-        return range_error(b, diag, "frame_crop_right_offset", (int64_t)right,
-                           "cropping leaves nothing of the picture");
+        return sps_range_error(b, diag, "frame_crop_right_offset", (int64_t)right,
+                               "cropping leaves nothing of the picture");
     if (top + bottom >= sps->mb_height * 16u)
-        return range_error(b, diag, "frame_crop_bottom_offset", (int64_t)bottom,
-                           "cropping leaves nothing of the picture");
+        return sps_range_error(b, diag, "frame_crop_bottom_offset", (int64_t)bottom,
+                               "cropping leaves nothing of the picture");
     sps->crop_left = (uint16_t)left;
     sps->crop_right = (uint16_t)right;
     sps->crop_top = (uint16_t)top;
@@ -138,12 +139,12 @@ static int parse_cropping(struct h264_bits *b, struct h264_sps *sps, struct h264
 }
 
 /* From seq_parameter_set_id on. */
-static int parse_body(struct h264_bits *b, struct h264_sps *sps, struct h264_diag *diag)
+static int sps_parse_body(struct h264_bits *b, struct h264_sps *sps, struct h264_diag *diag)
 {
     uint32_t value = h264_bits_ue(b);
     int error;
     if (value >= H264_MAX_SPS)
-        return range_error(b, diag, "seq_parameter_set_id", value, "must be at most 31");
+        return sps_range_error(b, diag, "seq_parameter_set_id", value, "must be at most 31");
     sps->id = (uint8_t)value;
     sps->chroma_format_idc = 1;
     sps->bit_depth[0] = sps->bit_depth[1] = 8;
@@ -152,13 +153,13 @@ static int parse_body(struct h264_bits *b, struct h264_sps *sps, struct h264_dia
         return error;
     value = h264_bits_ue(b);
     if (value > 12)
-        return range_error(b, diag, "log2_max_frame_num_minus4", value, "must be at most 12");
+        return sps_range_error(b, diag, "log2_max_frame_num_minus4", value, "must be at most 12");
     sps->log2_max_frame_num = (uint8_t)(value + 4);
     if ((error = parse_poc(b, sps, diag)))
         return error;
     value = h264_bits_ue(b);
     if (value > 16)
-        return range_error(b, diag, "max_num_ref_frames", value, "must be at most 16");
+        return sps_range_error(b, diag, "max_num_ref_frames", value, "must be at most 16");
     sps->max_num_ref_frames = (uint8_t)value;
     sps->gaps_in_frame_num_allowed = (uint8_t)h264_bits_flag(b);
     if ((error = parse_size(b, sps, diag)) || (error = parse_cropping(b, sps, diag)))
@@ -187,7 +188,7 @@ int h264_sps_parse_data(struct h264_bits *b, struct h264_sps **out, struct h264_
     sps->profile_idc = (uint8_t)h264_bits_u(b, 8);
     sps->constraint_flags = (uint8_t)h264_bits_u(b, 8);
     sps->level_idc = (uint8_t)h264_bits_u(b, 8);
-    error = parse_body(b, sps, diag);
+    error = sps_parse_body(b, sps, diag);
     if (!error && h264_bits_overrun(b))
         error = h264_fail(diag, H264_ERR_TRUNCATED, "seq_parameter_set_rbsp", (int64_t)b->size,
                           "the data ends too early");

@@ -4,7 +4,7 @@
  */
 #include "codec/poc.h"
 
-static int32_t add(int32_t a, int32_t b)
+static int32_t wrapping_add(int32_t a, int32_t b)
 {
     return (int32_t)((uint32_t)a + (uint32_t)b);
 }
@@ -27,11 +27,11 @@ static void derive_type0(struct h264_poc_state *s, const struct h264_sps *sps,
         s->prev_msb = s->prev_lsb = 0;
     msb = s->prev_msb;
     if (lsb < s->prev_lsb && s->prev_lsb - lsb >= max / 2)
-        msb = add(msb, max);
+        msb = wrapping_add(msb, max);
     else if (lsb > s->prev_lsb && lsb - s->prev_lsb > max / 2)
-        msb = add(msb, -max);
-    first = add(msb, lsb);
-    set_poc(h, first, h->field_pic_flag ? first : add(first, h->delta_poc_bottom), poc);
+        msb = wrapping_add(msb, -max);
+    first = wrapping_add(msb, lsb);
+    set_poc(h, first, h->field_pic_flag ? first : wrapping_add(first, h->delta_poc_bottom), poc);
 }
 
 static uint32_t frame_num_offset(const struct h264_poc_state *s, const struct h264_sps *sps,
@@ -64,10 +64,10 @@ static void derive_type1(const struct h264_sps *sps, const struct h264_slice_hea
     }
     if (!h->nal_ref_idc)
         expected += (uint32_t)sps->offset_for_non_ref_pic;
-    first = add((int32_t)expected, h->delta_poc[0]);
+    first = wrapping_add((int32_t)expected, h->delta_poc[0]);
     set_poc(h, first,
-            add(first,
-                add(sps->offset_for_top_to_bottom_field, h->field_pic_flag ? 0 : h->delta_poc[1])),
+            wrapping_add(first, wrapping_add(sps->offset_for_top_to_bottom_field,
+                                             h->field_pic_flag ? 0 : h->delta_poc[1])),
             poc);
 }
 
@@ -105,7 +105,8 @@ void h264_poc_after(struct h264_poc_state *state, const struct h264_sps *sps,
             state->prev_lsb = h->field_pic_flag && h->bottom_field_flag ? 0 : poc[0];
         } else {
             state->prev_lsb = (int32_t)h->poc_lsb;
-            state->prev_msb = add(poc[h->field_pic_flag && h->bottom_field_flag], -state->prev_lsb);
+            state->prev_msb =
+                wrapping_add(poc[h->field_pic_flag && h->bottom_field_flag], -state->prev_lsb);
         }
         return;
     }

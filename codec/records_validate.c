@@ -528,7 +528,7 @@ static int check_slots(const struct rec_view *v, uint32_t slot_count, const char
     return 0;
 }
 
-static int result(int error, const char *why, const char **reason)
+static int validate_result(int error, const char *why, const char **reason)
 {
     if (error < 0 && reason)
         *reason = why;
@@ -539,14 +539,14 @@ int records_validate_content(const struct rec_view *view, const char **reason)
 {
     const char *why = NULL;
     int error = check_content(view, &why);
-    return result(error, why, reason);
+    return validate_result(error, why, reason);
 }
 
 int records_validate_begin(const struct rec_view *view, const char **reason)
 {
     const char *why = NULL;
     int error = check_begin(view, &why);
-    return result(error, why, reason);
+    return validate_result(error, why, reason);
 }
 
 int records_validate_range(const struct rec_view *view, uint32_t from, uint32_t to,
@@ -554,7 +554,7 @@ int records_validate_range(const struct rec_view *view, uint32_t from, uint32_t 
 {
     const char *why = NULL;
     int error = check_range(view, from, to, seen, &why);
-    return result(error, why, reason);
+    return validate_result(error, why, reason);
 }
 
 int records_validate_end(const struct rec_view *view, const struct rec_seen *seen,
@@ -562,7 +562,7 @@ int records_validate_end(const struct rec_view *view, const struct rec_seen *see
 {
     const char *why = NULL;
     int error = check_end(view, seen, &why);
-    return result(error, why, reason);
+    return validate_result(error, why, reason);
 }
 
 void records_seen_add(struct rec_seen *seen, const struct rec_seen *more)
@@ -576,7 +576,7 @@ int records_validate_slots(const struct rec_view *view, uint32_t slot_count, con
 {
     const char *why = NULL;
     int error = check_slots(view, slot_count, &why);
-    return result(error, why, reason);
+    return validate_result(error, why, reason);
 }
 
 int records_validate(const struct rec_view *view, uint32_t slot_count, const char **reason)

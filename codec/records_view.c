@@ -7,7 +7,7 @@
 
 /* What stands for a missing reference: any held picture with a slot, or the picture itself; of the
  * frame that a field completes the field that is there. */
-static uint16_t substitute(const struct h264_picture *pic)
+static uint16_t any_reference(const struct h264_picture *pic)
 {
     for (uint32_t i = 0; i < pic->refs_held_count; i++) {
         uint32_t slot = (uint32_t)pic->refs_held[i]->holder.slot;
@@ -56,11 +56,11 @@ static uint16_t stand_in(const struct h264_picture *pic, const struct rec_slice 
         if (i + d < count && !missing[i + d])
             return out->ref[list][i + d];
     }
-    return substitute(pic);
+    return any_reference(pic);
 }
 
 /* The latest damage of the fields that a reference names. */
-static uint32_t damage_of(struct h264_picture *ref, unsigned structure)
+static uint32_t reference_damage(struct h264_picture *ref, unsigned structure)
 {
     uint32_t worst = 0;
     for (unsigned parity = REC_TOP; parity <= REC_BOTTOM; parity++) {
@@ -72,8 +72,8 @@ static uint32_t damage_of(struct h264_picture *ref, unsigned structure)
 }
 
 /* Slots of one slice, and the damage that each entry brings. Returns whether any does. */
-static bool fill_refs(const struct h264_picture *pic, const struct h264_slice *slice,
-                      struct rec_slice *out, uint32_t damage[2][REC_MAX_REFS])
+static bool slice_fill_refs(const struct h264_picture *pic, const struct h264_slice *slice,
+                            struct rec_slice *out, uint32_t damage[2][REC_MAX_REFS])
 {
     bool missing[2][REC_MAX_REFS], any = false;
     for (int list = 0; list < 2; list++)
@@ -83,7 +83,8 @@ static bool fill_refs(const struct h264_picture *pic, const struct h264_slice *s
             missing[list][i] = !names_samples(slice, list, i) || ref->holder.slot < 0;
             if (!missing[list][i])
                 out->ref[list][i] = (uint16_t)REC_REF((uint32_t)ref->holder.slot, structure);
-            damage[list][i] = missing[list][i] ? pic->damage.missing : damage_of(ref, structure);
+            damage[list][i] =
+                missing[list][i] ? pic->damage.missing : reference_damage(ref, structure);
             any |= damage[list][i] != 0;
         }
     for (int list = 0; list < 2; list++)
@@ -100,7 +101,7 @@ static uint16_t previous_reference(const struct h264_picture *pic)
 {
     unsigned structure = pic->structure;
     if (pic->damage.previous->holder.slot < 0)
-        return substitute(pic);
+        return any_reference(pic);
     if (structure != REC_FRAME && (pic->damage.previous == pic->first_field ||
                                    !parity_exists(pic->damage.previous, structure)))
         structure = REC_FRAME - structure;
@@ -109,7 +110,7 @@ static uint16_t previous_reference(const struct h264_picture *pic)
 
 /* The lists of the slice of concealed macroblocks are the same; the slots of other slices are
  * filled in. */
-static void fill_concealment(const struct h264_picture *pic, struct rec_slice *out)
+static void conceal_fill_refs(const struct h264_picture *pic, struct rec_slice *out)
 {
     for (unsigned i = 0; i < pic->damage.conceal_ref_count; i++) {
         uint32_t slice = pic->damage.conceal_refs[i].slice;
@@ -155,7 +156,7 @@ static uint32_t damage_used(const struct h264_picture *pic, uint32_t index,
 static uint32_t damage_colocated(const struct h264_slice *slice)
 {
     bool direct = slice->hdr.type == H264_B && slice->num_ref[1] && slice->ref[1][0].pic;
-    return direct ? damage_of(slice->ref[1][0].pic, slice->ref[1][0].structure) : 0;
+    return direct ? reference_damage(slice->ref[1][0].pic, slice->ref[1][0].structure) : 0;
 }
 
 void h264_find_kinds(struct h264_picture *pic)
@@ -171,14 +172,14 @@ void h264_find_kinds(struct h264_picture *pic)
     pic->arrays.has_deblock = deblock != 0;
 }
 
-static void take_damage(struct h264_picture *pic, uint32_t damage)
+static void damage_raise(struct h264_picture *pic, uint32_t damage)
 {
     if (damage > pic->damage.latest)
         pic->damage.latest = damage;
 }
 
 /* What happened before an IDR picture or a recovery point is over. */
-static void settle_damage(struct h264_picture *pic)
+static void damage_close(struct h264_picture *pic)
 {
     if (pic->damage.latest < pic->damage.clean)
         pic->damage.latest = 0;
@@ -227,15 +228,15 @@ int h264_picture_view(struct h264_picture *pic, struct rec_view *out)
         return H264_ERR_DATA;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
         uint32_t damage[2][REC_MAX_REFS] = {{0}};
-        if (fill_refs(pic, &pic->slices[i], &pic->arrays.rec_slices[i], damage)) {
-            take_damage(pic, damage_used(pic, i, damage));
-            take_damage(pic, damage_colocated(&pic->slices[i]));
+        if (slice_fill_refs(pic, &pic->slices[i], &pic->arrays.rec_slices[i], damage)) {
+            damage_raise(pic, damage_used(pic, i, damage));
+            damage_raise(pic, damage_colocated(&pic->slices[i]));
         }
     }
     h264_picture_records(pic, &view);
     if (atomic_load(&pic->damage.missing_mbs) > 0)
-        fill_concealment(pic, &pic->arrays.rec_slices[pic->slice_count]);
-    settle_damage(pic);
+        conceal_fill_refs(pic, &pic->arrays.rec_slices[pic->slice_count]);
+    damage_close(pic);
     view.head.slot = (uint32_t)pic->holder.slot;
     *out = view;
     return H264_OK;

@@ -14,7 +14,7 @@ static uint32_t record_of(const struct h264_picture *pic, uint32_t address)
     return (2 * (pair / pic->mb_width) + (address & 1)) * pic->mb_width + pair % pic->mb_width;
 }
 
-static bool needed(const struct h264_picture *pic, const struct h264_slice *redundant)
+static bool redundant_needed(const struct h264_picture *pic, const struct h264_slice *redundant)
 {
     if (!pic->arrays.syntax[record_of(pic, redundant->hdr.first_mb)].decoded)
         return true;
@@ -31,7 +31,7 @@ void h264_decode_redundant(struct h264_picture *pic)
 {
     struct h264_scratch *scratch = NULL;
     for (uint32_t i = 0; i < pic->slice_count; i++) {
-        if (!pic->slices[i].hdr.redundant_pic_cnt || !needed(pic, &pic->slices[i]))
+        if (!pic->slices[i].hdr.redundant_pic_cnt || !redundant_needed(pic, &pic->slices[i]))
             continue;
         if (!scratch && !(scratch = h264_scratch_create()))
             return; /* what it would repair is concealed */

@@ -230,7 +230,7 @@ static int modify(struct h264_dpb *dpb, const struct h264_slice_header *h, unsig
     return result;
 }
 
-static void store(struct h264_slice *slice, unsigned list, const struct list *l)
+static void list_store(struct h264_slice *slice, unsigned list, const struct list *l)
 {
     slice->num_ref[list] = (uint8_t)l->count;
     for (unsigned i = 0; i < l->count; i++) {
@@ -270,7 +270,7 @@ int h264_ref_lists(struct h264_dpb *dpb, int32_t current_poc, struct h264_slice 
         l->count = h->num_ref[list];
         if (modify(dpb, h, list, l))
             result = H264_ERR_DATA;
-        store(slice, list, l);
+        list_store(slice, list, l);
     }
     return result;
 }

@@ -38,7 +38,8 @@ static int reserve(struct h264_sei_inbox *inbox, uint32_t n)
     return H264_OK;
 }
 
-static int keep(struct h264_sei_inbox *inbox, uint32_t type, const uint8_t *payload, uint32_t size)
+static int inbox_keep(struct h264_sei_inbox *inbox, uint32_t type, const uint8_t *payload,
+                      uint32_t size)
 {
     if (inbox->count == H264_SEI_MAX_MESSAGES || size > H264_SEI_MAX_BYTES - inbox->bytes_size) {
         inbox->left_out++;
@@ -74,7 +75,7 @@ int h264_sei_collect(struct h264_sei_inbox *inbox, const uint8_t *rbsp, size_t s
             inbox->left_out++;
             return H264_ERR_TRUNCATED;
         }
-        error = keep(inbox, type, rbsp + at, length);
+        error = inbox_keep(inbox, type, rbsp + at, length);
         if (error)
             return error;
         at += length;

@@ -213,7 +213,7 @@ static void begin_bits(struct h264_scratch *scratch, const uint8_t *nal, size_t 
         bits->data = NULL;
 }
 
-static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
+static int slice_decode(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     struct mb_parser *p = &scratch->parser;
     size_t b_size = slice->nal_b ? slice->nal_b_size : 0,
@@ -244,7 +244,7 @@ static int decode(struct h264_slice *slice, struct h264_scratch *scratch)
 int h264_slice_parse(struct h264_slice *slice, struct h264_scratch *scratch)
 {
     slice->mbs_decoded = 0;
-    slice->status = decode(slice, scratch);
+    slice->status = slice_decode(slice, scratch);
     atomic_fetch_or_explicit(&slice->ready, H264_SLICE_ENDED, memory_order_release);
     return slice->status;
 }

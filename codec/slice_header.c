@@ -7,8 +7,8 @@
 #include "codec/nal.h"
 #include "codec/slice_header.h"
 
-static int range_error(const struct h264_bits *b, struct h264_diag *diag, const char *element,
-                       int64_t value, const char *what)
+static int header_range_error(const struct h264_bits *b, struct h264_diag *diag,
+                              const char *element, int64_t value, const char *what)
 {
     return h264_fail(diag, h264_bits_overrun(b) ? H264_ERR_TRUNCATED : H264_ERR_DATA, element,
                      value, what);
@@ -50,7 +50,8 @@ static int parse_identity(struct h264_bits *b, const struct h264_sps *sps,
     if (sps->separate_colour_plane_flag) {
         h->colour_plane_id = (uint8_t)h264_bits_u(b, 2);
         if (h->colour_plane_id > 2)
-            return range_error(b, diag, "colour_plane_id", h->colour_plane_id, "must be at most 2");
+            return header_range_error(b, diag, "colour_plane_id", h->colour_plane_id,
+                                      "must be at most 2");
     }
     h->frame_num = h264_bits_u(b, sps->log2_max_frame_num);
     if (!sps->frame_mbs_only_flag) {
@@ -61,7 +62,8 @@ static int parse_identity(struct h264_bits *b, const struct h264_sps *sps,
     if (h->idr) {
         h->idr_pic_id = h264_bits_ue(b);
         if (h->idr_pic_id > 65535)
-            return range_error(b, diag, "idr_pic_id", h->idr_pic_id, "must be at most 65535");
+            return header_range_error(b, diag, "idr_pic_id", h->idr_pic_id,
+                                      "must be at most 65535");
     }
     if (sps->poc_type == 0) {
         h->poc_lsb = h264_bits_u(b, sps->log2_max_poc_lsb);
@@ -91,7 +93,7 @@ static int parse_num_ref(struct h264_bits *b, const struct h264_pps *pps,
     }
     for (unsigned list = 0; list < 2; list++) {
         if (n[list] > most || (!n[list] && (list == 0 || h->type == H264_B)))
-            return range_error(
+            return header_range_error(
                 b, diag, list ? "num_ref_idx_l1_active_minus1" : "num_ref_idx_l0_active_minus1",
                 (int64_t)n[list] - 1, "more entries than a reference list can have");
         h->num_ref[list] = (uint8_t)n[list];
@@ -111,11 +113,11 @@ static int parse_list_mod(struct h264_bits *b, struct h264_slice_header *h, unsi
         if (op == 3)
             break;
         if (op > (h->nal_unit_type == H264_NAL_EXTENSION ? 5 : 3) || h264_bits_overrun(b))
-            return range_error(b, diag, "modification_of_pic_nums_idc", op,
-                               "must be at most 3, or 5 in other views");
+            return header_range_error(b, diag, "modification_of_pic_nums_idc", op,
+                                      "must be at most 3, or 5 in other views");
         if (n == most)
-            return range_error(b, diag, "modification_of_pic_nums_idc", n,
-                               "more modifications than a list has entries");
+            return header_range_error(b, diag, "modification_of_pic_nums_idc", n,
+                                      "more modifications than a list has entries");
         h->list_mod[list][n].op = (uint8_t)op;
         h->list_mod[list][n].value = h264_bits_ue(b);
         h->list_mod_count[list] = (uint8_t)(n + 1);
@@ -127,9 +129,9 @@ static int parse_weight(struct h264_bits *b, int16_t weight[2], struct h264_diag
 {
     int32_t w = h264_bits_se(b), o = h264_bits_se(b);
     if (w < -128 || w > 127)
-        return range_error(b, diag, "luma_weight", w, "must be in -128 .. 127");
+        return header_range_error(b, diag, "luma_weight", w, "must be in -128 .. 127");
     if (o < -128 || o > 127)
-        return range_error(b, diag, "luma_offset", o, "must be in -128 .. 127");
+        return header_range_error(b, diag, "luma_offset", o, "must be in -128 .. 127");
     weight[0] = (int16_t)w;
     weight[1] = (int16_t)o;
     return H264_OK;
@@ -143,9 +145,9 @@ static int parse_weights(struct h264_bits *b, const struct h264_sps *sps,
     uint32_t luma_denom = h264_bits_ue(b), chroma_denom = chroma ? h264_bits_ue(b) : 0;
     int error;
     if (luma_denom > 7 || chroma_denom > 7)
-        return range_error(b, diag,
-                           luma_denom > 7 ? "luma_log2_weight_denom" : "chroma_log2_weight_denom",
-                           luma_denom > 7 ? luma_denom : chroma_denom, "must be at most 7");
+        return header_range_error(
+            b, diag, luma_denom > 7 ? "luma_log2_weight_denom" : "chroma_log2_weight_denom",
+            luma_denom > 7 ? luma_denom : chroma_denom, "must be at most 7");
     h->luma_log2_denom = (uint8_t)luma_denom;
     h->chroma_log2_denom = (uint8_t)chroma_denom;
     for (unsigned list = 0; list < 2; list++)
@@ -181,11 +183,11 @@ static int parse_marking(struct h264_bits *b, struct h264_slice_header *h, struc
         if (op == 0)
             break;
         if (op > 6 || h264_bits_overrun(b))
-            return range_error(b, diag, "memory_management_control_operation", op,
-                               "must be at most 6");
+            return header_range_error(b, diag, "memory_management_control_operation", op,
+                                      "must be at most 6");
         if (n == most)
-            return range_error(b, diag, "memory_management_control_operation", n,
-                               "too many operations");
+            return header_range_error(b, diag, "memory_management_control_operation", n,
+                                      "too many operations");
         m->op = (uint8_t)op;
         if (op != 5)
             m->a = h264_bits_ue(b);
@@ -202,16 +204,16 @@ static int parse_qp(struct h264_bits *b, const struct h264_sps *sps, const struc
     int32_t lowest = -6 * (sps->bit_depth[0] - 8);
     int64_t qp = (int64_t)pps->pic_init_qp + h264_bits_se(b), qs;
     if (qp < lowest || qp > 51)
-        return range_error(b, diag, "slice_qp_delta", qp - pps->pic_init_qp,
-                           "the slice's QP is out of range");
+        return header_range_error(b, diag, "slice_qp_delta", qp - pps->pic_init_qp,
+                                  "the slice's QP is out of range");
     h->qp = (int8_t)qp;
     if (h->type == H264_SP || h->type == H264_SI) {
         if (h->type == H264_SP)
             h->sp_for_switch_flag = (uint8_t)h264_bits_flag(b);
         qs = (int64_t)pps->pic_init_qs + h264_bits_se(b);
         if (qs < 0 || qs > 51)
-            return range_error(b, diag, "slice_qs_delta", qs - pps->pic_init_qs,
-                               "the slice's QS is out of range");
+            return header_range_error(b, diag, "slice_qs_delta", qs - pps->pic_init_qs,
+                                      "the slice's QS is out of range");
         h->qs = (int8_t)qs;
     }
     return H264_OK;
@@ -226,14 +228,15 @@ static int parse_deblocking(struct h264_bits *b, const struct h264_pps *pps,
         return H264_OK;
     idc = h264_bits_ue(b);
     if (idc > 2)
-        return range_error(b, diag, "disable_deblocking_filter_idc", idc, "must be at most 2");
+        return header_range_error(b, diag, "disable_deblocking_filter_idc", idc,
+                                  "must be at most 2");
     h->disable_deblocking_filter_idc = (uint8_t)idc;
     if (idc == 1)
         return H264_OK;
     a = h264_bits_se(b);
     c = h264_bits_se(b);
     if (a < -6 || a > 6 || c < -6 || c > 6)
-        return range_error(
+        return header_range_error(
             b, diag, a < -6 || a > 6 ? "slice_alpha_c0_offset_div2" : "slice_beta_offset_div2",
             a < -6 || a > 6 ? a : c, "must be in -6 .. 6");
     h->filter_offset_a = (int8_t)(2 * a);
@@ -250,8 +253,8 @@ static int parse_references(struct h264_bits *b, const struct h264_sps *sps,
     if (pps->redundant_pic_cnt_present_flag) {
         h->redundant_pic_cnt = h264_bits_ue(b);
         if (h->redundant_pic_cnt > 127)
-            return range_error(b, diag, "redundant_pic_cnt", h->redundant_pic_cnt,
-                               "must be at most 127");
+            return header_range_error(b, diag, "redundant_pic_cnt", h->redundant_pic_cnt,
+                                      "must be at most 127");
     }
     if (h->type == H264_B)
         h->direct_spatial_mv_pred_flag = (uint8_t)h264_bits_flag(b);
@@ -284,8 +287,8 @@ static int parse_group_cycle(struct h264_bits *b, const struct h264_sps *sps,
         bits++;
     h->slice_group_change_cycle = h264_bits_u(b, bits);
     if (h->slice_group_change_cycle > most)
-        return range_error(b, diag, "slice_group_change_cycle", h->slice_group_change_cycle,
-                           "the slice group has fewer units");
+        return header_range_error(b, diag, "slice_group_change_cycle", h->slice_group_change_cycle,
+                                  "the slice group has fewer units");
     return H264_OK;
 }
 
@@ -297,34 +300,36 @@ static bool switching_allowed(const struct h264_sps *sps, const struct h264_pps 
            !sps->qpprime_y_zero_transform_bypass_flag && !pps->transform_8x8_mode_flag;
 }
 
-static int parse_body(struct h264_bits *b, const struct h264_sps *sps, const struct h264_pps *pps,
-                      struct h264_slice_header *h, struct h264_diag *diag)
+static int header_parse_body(struct h264_bits *b, const struct h264_sps *sps,
+                             const struct h264_pps *pps, struct h264_slice_header *h,
+                             struct h264_diag *diag)
 {
     uint32_t type, value;
     int error;
     h->first_mb = h264_bits_ue(b);
     type = h264_bits_ue(b);
     if (type > 9)
-        return range_error(b, diag, "slice_type", type, "must be at most 9");
+        return header_range_error(b, diag, "slice_type", type, "must be at most 9");
     h->type = (uint8_t)(type % 5);
     if ((h->type == H264_SP || h->type == H264_SI) && !switching_allowed(sps, pps))
         return h264_fail(diag, H264_ERR_DATA, "slice_type", type,
                          "SP and SI slices need an 8-bit 4:2:0 stream without 8x8 transform");
     value = h264_bits_ue(b);
     if (value >= H264_MAX_PPS)
-        return range_error(b, diag, "pic_parameter_set_id", value, "must be at most 255");
+        return header_range_error(b, diag, "pic_parameter_set_id", value, "must be at most 255");
     h->pps_id = (uint8_t)value;
     if ((error = parse_identity(b, sps, pps, h, diag)) ||
         (error = parse_references(b, sps, pps, h, diag)))
         return error;
     if (h->first_mb >= (uint32_t)sps->mb_width * sps->mb_height >>
         (h->field_pic_flag | mbaff_frame(sps, h)))
-        return range_error(b, diag, "first_mb_in_slice", h->first_mb, "lies outside the picture");
+        return header_range_error(b, diag, "first_mb_in_slice", h->first_mb,
+                                  "lies outside the picture");
     h->first_mb <<= mbaff_frame(sps, h);
     if (pps->entropy_coding_mode_flag && inter_slice(h)) {
         value = h264_bits_ue(b);
         if (value > 2)
-            return range_error(b, diag, "cabac_init_idc", value, "must be at most 2");
+            return header_range_error(b, diag, "cabac_init_idc", value, "must be at most 2");
         h->cabac_init_idc = (uint8_t)value;
     }
     if ((error = parse_qp(b, sps, pps, h, diag)) || (error = parse_deblocking(b, pps, h, diag)) ||
@@ -361,7 +366,7 @@ int h264_slice_header_parse(const uint8_t *rbsp, size_t size, const struct h264_
     h.idr = h.nal_unit_type == H264_NAL_IDR;
     if (h.nal_unit_type == H264_NAL_EXTENSION)
         parse_view(&b, &h);
-    error = parse_body(&b, sps, pps, &h, diag);
+    error = header_parse_body(&b, sps, pps, &h, diag);
     if (!error && h264_bits_overrun(&b))
         error = h264_fail(diag, H264_ERR_TRUNCATED, "slice_header", (int64_t)size,
                           "the data ends inside the slice header");

@@ -118,8 +118,8 @@ static int feed_nal(struct h264_stream *s, const uint8_t *nal, size_t size, stru
     }
 }
 
-static void note_error(struct h264_stream *s, int error, const struct h264_diag *met, int *first,
-                       struct h264_diag *diag)
+static void count_error(struct h264_stream *s, int error, const struct h264_diag *met, int *first,
+                        struct h264_diag *diag)
 {
     if (!error)
         return;
@@ -144,19 +144,19 @@ static int feed_units(struct h264_stream *s, const uint8_t *data, size_t size, u
         met = (struct h264_diag){"nal_unit", (int64_t)nal_size, "out of memory"};
         s->stats.nal_units++;
         if (nal[0] & 0x80)
-            note_error(
+            count_error(
                 s,
                 h264_fail(&met, H264_ERR_DATA, "forbidden_zero_bit", 1, "the NAL unit is damaged"),
                 &met, &first, diag);
         else
-            note_error(s, feed_nal(s, nal, nal_size, &met), &met, &first, diag);
+            count_error(s, feed_nal(s, nal, nal_size, &met), &met, &first, diag);
         s->inter_view_flag = inter_view_after(nal, nal_size);
     }
     if (it.truncated)
-        note_error(s,
-                   h264_fail(&met, H264_ERR_TRUNCATED, "NALUnitLength", 0,
-                             "reaches past the end of the data"),
-                   &met, &first, diag);
+        count_error(s,
+                    h264_fail(&met, H264_ERR_TRUNCATED, "NALUnitLength", 0,
+                              "reaches past the end of the data"),
+                    &met, &first, diag);
     return first;
 }
 
@@ -178,7 +178,7 @@ int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, in
     if (!s->have_tag || s->tag != tag) {
         s->stats.access_units++;
         if (!cut_may_be_wrong(s))
-            note_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
+            count_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
         s->have_tag = true;
         s->tag = tag;
     }
@@ -191,7 +191,7 @@ int h264_stream_end_access_unit(struct h264_stream *s, struct h264_diag *diag)
     struct h264_diag met = {"slice_header", 0, "out of memory"};
     int first = H264_OK;
     if (!cut_may_be_wrong(s))
-        note_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
+        count_error(s, h264_stream_finish_picture(s, &met), &met, &first, diag);
     return first;
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-static uint8_t *duplicate(const uint8_t *bytes, size_t size)
+static uint8_t *bytes_duplicate(const uint8_t *bytes, size_t size)
 {
     uint8_t *copy = malloc(size + H264_BITS_PADDING);
     if (copy) {
@@ -38,7 +38,7 @@ int h264_stream_store_sps(struct h264_stream *s, const uint8_t *nal, size_t size
         h264_sps_unref(sps);
         return H264_OK;
     }
-    bytes = duplicate(s->rbsp.bytes, n);
+    bytes = bytes_duplicate(s->rbsp.bytes, n);
     if (!bytes) {
         h264_sps_unref(sps);
         return H264_ERR_NOMEM;
@@ -92,7 +92,7 @@ int h264_stream_store_pps(struct h264_stream *s, const uint8_t *nal, size_t size
     error = parse_either(s, n, sps_id, &pps, &format, diag);
     if (error)
         return error;
-    bytes = duplicate(s->rbsp.bytes, n);
+    bytes = bytes_duplicate(s->rbsp.bytes, n);
     if (!bytes) {
         h264_pps_unref(pps);
         return H264_ERR_NOMEM;

@@ -24,13 +24,13 @@ static bool same_sequence(const struct h264_sps *a, const struct h264_sps *b)
            a->poc_type == b->poc_type;
 }
 
-static void restart(struct h264_stream *s)
+static void sequence_restart(struct h264_stream *s)
 {
     h264_output_flush(&s->dpb, &s->output);
     h264_dpb_clear(&s->dpb);
 }
 
-static void activate(struct h264_stream *s, const struct h264_sps *sps)
+static void sequence_activate(struct h264_stream *s, const struct h264_sps *sps)
 {
     h264_sps_unref(s->active);
     s->active = h264_sps_ref(sps);
@@ -69,8 +69,8 @@ static struct h264_picture *nearest_picture(const struct h264_dpb *dpb, int32_t 
 }
 
 /* What concealment may copy where pic turns out to name no reference. */
-static void set_previous(struct h264_stream *s, struct h264_picture *pic,
-                         struct h264_picture *first)
+static void picture_set_previous(struct h264_stream *s, struct h264_picture *pic,
+                                 struct h264_picture *first)
 {
     struct h264_picture *previous = first       ? first
                                     : s->before ? s->before
@@ -83,7 +83,7 @@ static void set_previous(struct h264_stream *s, struct h264_picture *pic,
 
 /* All slices are there. A picture that predicts, and has nothing to predict from, takes what was
  * before. */
-static void settle_previous(struct h264_picture *pic)
+static void picture_choose_previous(struct h264_picture *pic)
 {
     bool predicts = false;
     if (!pic->damage.previous)
@@ -99,12 +99,12 @@ static void settle_previous(struct h264_picture *pic)
 }
 
 /* Activation and the state of the sequence. False: the picture is skipped. */
-static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps,
+static bool sequence_enter(struct h264_stream *s, const struct h264_sps *sps,
                            const struct h264_slice_header *h)
 {
     if (s->active != sps && s->active && !h->idr && !same_sequence(s->active, sps)) {
         s->stats.errors++; /* 7.4.1.2.1: only an IDR picture may activate another SPS */
-        restart(s);
+        sequence_restart(s);
         s->started = false;
     }
     if (!s->started && !may_start(s, h)) {
@@ -115,10 +115,10 @@ static bool enter_sequence(struct h264_stream *s, const struct h264_sps *sps,
         struct h264_picture *last = nearest_picture(&s->dpb, INT32_MAX);
         h264_picture_unref(s->before);
         s->before = last ? h264_picture_ref(last) : NULL;
-        restart(s);
+        sequence_restart(s);
     }
     if (s->active != sps)
-        activate(s, sps);
+        sequence_activate(s, sps);
     if (!s->started && !h->idr)
         start_without_idr(s, h);
     return true;
@@ -156,7 +156,7 @@ static bool is_second(struct h264_stream *s, const struct h264_sps *sps,
            (!h->idr || s->first->idr) && !has_reset(h);
 }
 
-static void trim(struct h264_stream *s, const struct h264_sps *sps)
+static void output_trim(struct h264_stream *s, const struct h264_sps *sps)
 {
     if (sps->poc_type == 2 || s->low_delay_output)
         h264_output_trim(&s->dpb, sps->reorder_frames, &s->output);
@@ -170,7 +170,7 @@ void h264_stream_close_field(struct h264_stream *s)
     if (s->pending.pic)
         h264_output_store(&s->dpb, &s->pending, &s->output);
     s->first = NULL;
-    trim(s, first->sps);
+    output_trim(s, first->sps);
     h264_picture_unref(first);
 }
 
@@ -180,7 +180,7 @@ static int begin_frame(struct h264_stream *s, const struct h264_sps *sps,
 {
     int error;
     h264_stream_close_field(s);
-    *skip = !enter_sequence(s, sps, h);
+    *skip = !sequence_enter(s, sps, h);
     if (*skip)
         return H264_OK;
     error = h264_stream_fill_gap(s, sps, h, diag);
@@ -188,7 +188,7 @@ static int begin_frame(struct h264_stream *s, const struct h264_sps *sps,
 }
 
 /* No slice starts anywhere as yet. */
-static int clear_starts(struct h264_stream *s, uint32_t mb_count)
+static int starts_clear(struct h264_stream *s, uint32_t mb_count)
 {
     if (s->starts_capacity < mb_count) {
         uint8_t *starts = realloc(s->starts, mb_count);
@@ -201,18 +201,18 @@ static int clear_starts(struct h264_stream *s, uint32_t mb_count)
     return H264_OK;
 }
 
-static void clear_sei(struct h264_stream *s)
+static void sei_clear(struct h264_stream *s)
 {
     h264_sei_clear(&s->sei);
     s->recovery.present = false;
 }
 
 /* The messages before pic become its own. Without memory for them the picture stands alone. */
-static void take_sei(struct h264_stream *s, struct h264_picture *pic)
+static void picture_move_sei(struct h264_stream *s, struct h264_picture *pic)
 {
     if (h264_sei_take(&s->sei, &pic->sei))
         s->stats.errors++;
-    clear_sei(s);
+    sei_clear(s);
 }
 
 int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
@@ -226,14 +226,14 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     if (is_second(s, sps, h)) {
         first = s->first;
     } else if ((error = begin_frame(s, sps, h, &skip, diag)) || skip) {
-        clear_sei(s);
+        sei_clear(s);
         return error;
     }
     pic = h264_picture_create(s->allocator, sps,
                               !h->field_pic_flag     ? REC_FRAME
                               : h->bottom_field_flag ? REC_BOTTOM
                                                      : REC_TOP);
-    if (!pic || clear_starts(s, pic->mb_count)) {
+    if (!pic || starts_clear(s, pic->mb_count)) {
         h264_picture_unref(pic);
         return H264_ERR_NOMEM;
     }
@@ -251,9 +251,9 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
     pic->nal_ref_idc = h->nal_ref_idc;
     pic->mbaff = sps->mb_adaptive_frame_field_flag && !h->field_pic_flag;
     pic->recovery = s->recovery;
-    take_sei(s, pic);
+    picture_move_sei(s, pic);
     pic->output_poc = h264_frame_poc(pic->poc);
-    set_previous(s, pic, first);
+    picture_set_previous(s, pic, first);
     h264_recovery_begin(s, h, pic);
     s->started = true;
     s->cur = pic;
@@ -265,9 +265,9 @@ int h264_stream_begin_picture(struct h264_stream *s, const struct h264_sps *sps,
 
 /* 8.2.5.1: marks earlier pictures and sets the marks of the current frame, or field of the entry e.
  * own: e where it is in the DPB already. */
-static int mark(struct h264_stream *s, const struct h264_picture *pic,
-                const struct h264_slice_header *h, struct h264_dpb_entry *e,
-                const struct h264_dpb_entry *own, bool *reset)
+static int picture_mark(struct h264_stream *s, const struct h264_picture *pic,
+                        const struct h264_slice_header *h, struct h264_dpb_entry *e,
+                        const struct h264_dpb_entry *own, bool *reset)
 {
     uint32_t long_term_idx = H264_NO_LONG_TERM;
     int error = H264_OK;
@@ -306,12 +306,12 @@ static void reset_numbers(struct h264_stream *s, struct h264_dpb_entry *e)
 }
 
 /* Marking and numbering of a complete picture whose entry e is. */
-static int settle(struct h264_stream *s, const struct h264_picture *pic,
-                  const struct h264_slice_header *h, struct h264_dpb_entry *e,
-                  const struct h264_dpb_entry *own, struct h264_diag *diag)
+static int picture_mark_and_number(struct h264_stream *s, const struct h264_picture *pic,
+                                   const struct h264_slice_header *h, struct h264_dpb_entry *e,
+                                   const struct h264_dpb_entry *own, struct h264_diag *diag)
 {
     bool reset = false;
-    int error = mark(s, pic, h, e, own, &reset);
+    int error = picture_mark(s, pic, h, e, own, &reset);
     if (error)
         h264_fail(diag, error, "memory_management_control_operation", h->mmco_count,
                   "names a picture that is not there");
@@ -332,7 +332,7 @@ static int finish_frame(struct h264_stream *s, struct h264_picture *pic,
                                .frame_num = h->frame_num,
                                .long_term_frame_idx = H264_NO_LONG_TERM,
                                .poc = {pic->poc[0], pic->poc[1]}};
-    int error = settle(s, pic, h, &e, NULL, diag);
+    int error = picture_mark_and_number(s, pic, h, &e, NULL, diag);
     h264_entry_hold(&e);
     if (pic->structure != REC_FRAME) {
         s->first = h264_picture_ref(pic);
@@ -343,12 +343,12 @@ static int finish_frame(struct h264_stream *s, struct h264_picture *pic,
     }
     h264_output_store(&s->dpb, &e, &s->output);
     if (pic->structure == REC_FRAME)
-        trim(s, pic->sps);
+        output_trim(s, pic->sps);
     return error;
 }
 
 /* The first field stands for the frame. */
-static void join_sei(struct h264_picture *first, struct h264_picture *second)
+static void field_join_sei(struct h264_picture *first, struct h264_picture *second)
 {
     struct h264_sei **end = &first->sei;
     while (*end)
@@ -365,24 +365,24 @@ static int finish_second(struct h264_stream *s, struct h264_picture *pic,
     unsigned i = pic->structure == REC_BOTTOM;
     int error = H264_OK;
     pic->first_field->paired = 1;
-    join_sei(pic->first_field, pic);
+    field_join_sei(pic->first_field, pic);
     if (e) {
         h264_entry_add(e, pic);
         e->poc[i] = pic->poc[i];
-        error = settle(s, pic, h, e, e == &s->pending ? NULL : e, diag);
+        error = picture_mark_and_number(s, pic, h, e, e == &s->pending ? NULL : e, diag);
     }
     h264_stream_close_field(s);
     return error;
 }
 
-static int complete_one(const struct h264_stream *s, struct h264_picture *pic)
+static int plane_complete(const struct h264_stream *s, struct h264_picture *pic)
 {
     int error = h264_picture_complete(pic, s->bytes, s->bytes_size);
     return error || s->late_arrays ? error : h264_picture_alloc(pic);
 }
 
 /* pic, and its other colour planes, which become pictures of their own here. */
-static int complete(struct h264_stream *s, struct h264_picture *pic)
+static int picture_complete(struct h264_stream *s, struct h264_picture *pic)
 {
     for (unsigned i = 0; pic->sps->separate_colour_plane_flag && i < 2; i++) {
         struct h264_picture *plane = h264_picture_take_plane(pic, i + 1);
@@ -390,14 +390,14 @@ static int complete(struct h264_stream *s, struct h264_picture *pic)
             return H264_ERR_NOMEM;
         pic->planes[i] = plane;
         plane->id = s->next_id++;
-        if (complete_one(s, plane))
+        if (plane_complete(s, plane))
             return H264_ERR_NOMEM;
     }
-    return complete_one(s, pic);
+    return plane_complete(s, pic);
 }
 
 /* What only this function holds of pic. */
-static void release(struct h264_picture *pic)
+static void picture_release(struct h264_picture *pic)
 {
     struct h264_picture *planes[2] = {pic->planes[0], pic->planes[1]};
     h264_picture_unref(pic);
@@ -417,15 +417,15 @@ int h264_stream_store_picture(struct h264_stream *s, bool *stored, struct h264_d
     error = pic->slice_count ? H264_OK : H264_ERR_DATA;
     if (!error) {
         h = pic->slices[0].hdr;
-        settle_previous(pic);
-        error = complete(s, pic);
+        picture_choose_previous(pic);
+        error = picture_complete(s, pic);
     }
     if (error) {
         /* of a picture without slices its only slice told the error */
         error = error == H264_ERR_NOMEM ? error : H264_OK;
         if (pic->first_field)
             pic->first_field->second_field = NULL;
-        release(pic);
+        picture_release(pic);
         *stored = false;
         return error;
     }
@@ -434,6 +434,6 @@ int h264_stream_store_picture(struct h264_stream *s, bool *stored, struct h264_d
     for (unsigned i = 0; i < 2; i++)
         if (pic->planes[i])
             h264_queue_push(&s->decode, pic->planes[i]);
-    release(pic);
+    picture_release(pic);
     return error;
 }

@@ -19,7 +19,7 @@
 
 /* 7.4.1.2.4 but for pic_parameter_set_id, which may differ between the slices of one picture in
  * streams that are about. */
-static bool differs(const struct h264_slice_header *a, const struct h264_slice_header *b)
+static bool picture_differs(const struct h264_slice_header *a, const struct h264_slice_header *b)
 {
     return a->frame_num != b->frame_num || a->field_pic_flag != b->field_pic_flag ||
            a->bottom_field_flag != b->bottom_field_flag || !a->nal_ref_idc != !b->nal_ref_idc ||
@@ -28,8 +28,8 @@ static bool differs(const struct h264_slice_header *a, const struct h264_slice_h
            a->delta_poc[1] != b->delta_poc[1];
 }
 
-static bool identical(const struct h264_stream *s, const struct h264_slice *first,
-                      const uint8_t *nal, size_t size)
+static bool slice_identical(const struct h264_stream *s, const struct h264_slice *first,
+                            const uint8_t *nal, size_t size)
 {
     return first->nal_size == size && !memcmp(s->bytes, nal, size);
 }
@@ -39,7 +39,7 @@ enum place { SAME_PICTURE, NEW_PICTURE, DUPLICATE };
 /* Where a slice goes; slices of a picture may come in any order. Encoders that give every IDR
  * picture the same idr_pic_id are common: a second slice at macroblock 0 opens a new picture,
  * unless it is the same slice sent twice. */
-static enum place place_slice(const struct h264_stream *s, const struct h264_sps *sps,
+static enum place slice_place(const struct h264_stream *s, const struct h264_sps *sps,
                               const struct h264_slice_header *h, const uint8_t *nal, size_t size)
 {
     const struct h264_picture *cur = s->cur;
@@ -47,13 +47,13 @@ static enum place place_slice(const struct h264_stream *s, const struct h264_sps
     if (!cur || cur->sps != sps || !cur->slice_count || s->cur_ended)
         return NEW_PICTURE;
     last = &cur->slices[cur->slice_count - 1];
-    if (differs(&last->hdr, h))
+    if (picture_differs(&last->hdr, h))
         return NEW_PICTURE;
     if (h->redundant_pic_cnt || !(s->starts[h->first_mb] >> h->colour_plane_id & 1))
         return SAME_PICTURE;
     if (h->first_mb == 0 && cur->slices[0].hdr.first_mb == 0)
-        return !s->cur_boundary && identical(s, &cur->slices[0], nal, size) ? DUPLICATE
-                                                                            : NEW_PICTURE;
+        return !s->cur_boundary && slice_identical(s, &cur->slices[0], nal, size) ? DUPLICATE
+                                                                                  : NEW_PICTURE;
     return DUPLICATE;
 }
 
@@ -162,7 +162,7 @@ int h264_stream_place_slice(struct h264_stream *s, const struct h264_sps *sps,
     int finished = H264_OK, error = check_capabilities(s->capabilities, sps, h, diag);
     if (error)
         return error;
-    switch (place_slice(s, sps, h, nal, size)) {
+    switch (slice_place(s, sps, h, nal, size)) {
     case DUPLICATE:
         return h264_fail(diag, H264_ERR_DATA, "first_mb_in_slice", h->first_mb,
                          "the slice was there before");
