@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * H.264 decoding up to flat records. Plain C: no threads, no
- * globals, no I/O.
+ * H.264 decoding up to flat records (codec/abi/records.h). Plain C: no threads, no globals, no I/O.
  *
- *   step 1  h264_stream_feed          headers, POC, marking, reference lists, output order   one
- * stream: serial step 2  h264_slice_decode         slice data -> rec_mb, mvd, coefficients every
- * slice: any thread, any order step 3  h264_picture_derive_motion mvd -> rec_motion after step 2 of
- * all its slices and step 3 of its colocated pictures then    h264_picture_view         slot
- * numbers into the slices, a rec_view to submit
+ *   step 1  h264_stream_feed            headers, POC, marking, lists, output order
+ *   step 2  h264_slice_decode           slice data to rec_mb, mvd and coefficients
+ *   step 3  h264_picture_derive_motion  mvd to rec_motion, concealment
+ *   then    h264_picture_view           slot numbers into the slices, a rec_view to submit
  *
- * The entropy decode of a picture needs no other picture; nothing here assumes an order between
- * step 2 of two pictures.
+ * Step 1 is serial in a stream. Step 2 runs on any thread, for slices in any order: it needs no
+ * other picture. Step 3 of a picture comes after step 2 of all its slices and after step 3 of its
+ * colocated pictures.
  *
- * Errors are negative enum h264_error values. Text for a person comes from h264_error_text and from
- * h264_diag.
+ * Functions return 0, or a negative enum h264_error. h264_error_text and struct h264_diag give text
+ * for a person. Out-parameters are untouched on failure, unless their comment says otherwise.
  */
 #ifndef PELTON_H264_H
 #define PELTON_H264_H
@@ -28,8 +27,9 @@
 
 enum h264_error {
     H264_OK = 0,
-    H264_ERR_DATA = -1, /* the bitstream breaks a rule; concealed or skipped, decoding goes on */
-    /* valid, but a tool that this version lacks; diag names the syntax element */
+    /* The bitstream breaks a rule. The damage is concealed or skipped, and decoding goes on. */
+    H264_ERR_DATA = -1,
+    /* The bitstream is valid but uses a tool that is refused. diag names the syntax element. */
     H264_ERR_UNSUPPORTED = -2,
     H264_ERR_NOMEM = -3,
     H264_ERR_NO_PARAMS = -4, /* refers to a parameter set that was never received */
@@ -37,10 +37,10 @@ enum h264_error {
 };
 const char *h264_error_text(int error);
 
-/* Where and why; filled by the function that returns a negative value. */
+/* Place and reason of an error. The function that returns a negative value fills it. */
 struct h264_diag {
     const char *element; /* syntax element or rule, static string: "frame_mbs_only_flag" */
-    int64_t value;       /* the value met */
+    int64_t value;       /* its value in the stream */
     const char *what; /* one clause of English, static: "interlaced coding is not supported yet" */
 };
 
@@ -175,28 +175,33 @@ struct h264_slice_header {
 
 struct h264_picture;
 
-/* Partition shapes, what step 2 leaves for step 3. 8 bytes per macroblock, never sent to the GPU.
- */
+/* Partition shapes, from step 2 for step 3. 8 bytes per macroblock. */
 enum h264_part {
-    H264_PART_16X16,
-    H264_PART_16X8,
-    H264_PART_8X16,
-    H264_PART_8X8,
-    H264_PART_SKIP /* P_Skip */,
-    H264_PART_DIRECT /* B_Skip or B_Direct_16x16 */,
-    H264_PART_INTRA
+    H264_PART_16X16 = REC_PART_16X16,
+    H264_PART_16X8 = REC_PART_16X8,
+    H264_PART_8X16 = REC_PART_8X16,
+    H264_PART_8X8 = REC_PART_8X8,
+    H264_PART_SKIP = REC_PART_SKIP,     /* P_Skip */
+    H264_PART_DIRECT = REC_PART_DIRECT, /* B_Skip or B_Direct_16x16 */
+    H264_PART_INTRA = REC_PART_INTRA
 };
-enum h264_sub { H264_SUB_8X8, H264_SUB_8X4, H264_SUB_4X8, H264_SUB_4X4, H264_SUB_DIRECT };
+enum h264_sub {
+    H264_SUB_8X8 = REC_SUB_8X8,
+    H264_SUB_8X4 = REC_SUB_8X4,
+    H264_SUB_4X8 = REC_SUB_4X8,
+    H264_SUB_4X4 = REC_SUB_4X4,
+    H264_SUB_DIRECT = REC_SUB_DIRECT
+};
 struct h264_mb_syntax {
     uint8_t part;    /* enum h264_part */
     uint8_t sub[4];  /* enum h264_sub of each quadrant where part is H264_PART_8X8 */
     uint8_t decoded; /* 1: a slice covered it */
     uint8_t reserved[2];
 };
-/* After step 2 an inter macroblock's rec_motion holds: ref_idx as parsed (0 inferred; -1 list
- * unused; direct: unspecified) and in mv the *mvd* of each partition at the raster block of the
- * partition's upper left corner, 0 elsewhere. Of H264_PART_DIRECT it is unspecified. Step 3
- * replaces both. */
+/* rec_motion of an inter macroblock between steps 2 and 3:
+ * ref_idx  as parsed, 0 where it is inferred, -1 where the list is unused
+ * mv       the mvd of each partition, at the raster block of its upper left corner, else 0
+ * Quadrants in direct mode have unspecified values. Step 3 replaces all of them. */
 
 #define H264_SLICE_ENDED 0x80000000u
 
@@ -217,51 +222,54 @@ struct h264_group_map {
     uint8_t groups[]; /* [mb_count] */
 };
 
-/* One slice: all that its decode needs. */
+/* One entry of a slice's reference list. */
+struct h264_list_entry {
+    /* NULL: "no reference picture". Of a frame decoded as two fields it is the picture of the first
+     * field, for each structure (h264_picture_of_parity). Of separate planes it is that of plane
+     * 0. */
+    struct h264_picture *pic;
+    uint8_t structure;    /* REC_TOP, REC_BOTTOM, REC_FRAME */
+    uint8_t long_term;    /* marking when this picture is decoded */
+    int32_t poc;          /* PicOrderCnt of that frame or field at that time */
+    int32_t field_poc[2]; /* of the frame's fields, for field macroblocks of MBAFF frames */
+    /* pic->id * 4 + structure. It outlives refs_held, for colocated motion. */
+    uint32_t id;
+};
+
+/* One slice, with all that its decode needs. */
 struct h264_slice {
     struct h264_picture *pic;
     uint32_t index;
-    /* redundant_pic_cnt > 0: h264_slice_decode leaves it alone; h264_picture_derive_motion decodes
-     * it where the primary one is lost. */
+    /* redundant_pic_cnt > 0: h264_slice_decode does nothing. h264_picture_derive_motion decodes the
+     * slice where the primary one is lost. */
     struct h264_slice_header hdr;
     const struct h264_sps *sps; /* owned references */
     const struct h264_pps *pps;
-    /* NAL unit bytes with emulation prevention, from the header byte; inside pic->bytes */
+    /* NAL unit with emulation prevention bytes, from the header byte on; inside pic->bytes */
     uint8_t *nal;
     size_t nal_size;
-    /* first bit of slice_data() in the RBSP (emulation bytes removed, header byte included) */
+    /* first bit of slice_data() in the RBSP: header byte included, emulation bytes removed */
     size_t data_bit_offset;
-    /* Data partitions B and C of a slice whose nal is partition A (nal_unit_type 2): as nal; NULL:
-     * lost, or there was none. */
+    /* Data partitions B and C of a slice whose nal is partition A (nal_unit_type 2). NULL: the
+     * partition is lost, or there was none. */
     uint8_t *nal_b, *nal_c;
     size_t nal_b_size, nal_c_size, data_bit_offset_b, data_bit_offset_c;
-    size_t nal_at[3]; /* step 1's own: where nal, nal_b, nal_c are in pic->bytes */
-    /* group by macroblock address (8.2.2.8), inside pic; NULL: one group */
+    size_t nal_at[3]; /* step 1's own: offsets of nal, nal_b, nal_c in pic->bytes */
+    /* slice group by macroblock address (8.2.2.8), inside pic; NULL: one group */
     const uint8_t *slice_group_map;
-    uint8_t num_ref[2]; /* entries of RefPicList0/1 in use */
-    struct {
-        /* NULL: "no reference picture". Of a frame decoded as two fields: the first field's
-         * picture, whichever the structure (h264_picture_of_parity); of separate planes: that of
-         * plane 0. */
-        struct h264_picture *pic;
-        uint8_t structure;    /* REC_TOP, REC_BOTTOM, REC_FRAME */
-        uint8_t long_term;    /* marking at the time this picture is decoded */
-        int32_t poc;          /* PicOrderCnt of that frame or field, at that time */
-        int32_t field_poc[2]; /* of the frame's fields, for field macroblocks of MBAFF frames */
-        /* pic->id * 4 + structure: identity that outlives refs_held (colocated motion) */
-        uint32_t id;
-    } ref[2][REC_MAX_REFS];
-    /* address of the first macroblock of the next slice of this picture (and slice group, whatever
-     * the order of arrival), or mb_count: decode stops before it */
+    uint8_t num_ref[2]; /* entries of RefPicList0 and RefPicList1 in use */
+    struct h264_list_entry ref[2][REC_MAX_REFS];
+    /* Decode stops before this address: the first macroblock of the next slice of this picture and
+     * slice group by address, or mb_count. */
     uint32_t end_mb;
-    /* Step 2: its macroblocks before this address are decoded; with H264_SLICE_ENDED none will
-     * follow. Rows at a time, released for whoever derives their motion meanwhile. */
+    /* Step 2 has decoded the macroblocks before this address. With H264_SLICE_ENDED none will
+     * follow. It is released row by row to the thread that derives their motion. */
     atomic_uint ready;
     uint32_t motion_mb;   /* step 3 has finished those before this address; 0: not begun */
-    uint8_t motion_lost;  /* and met a colocated reference that is not in list 0 any more */
+    uint8_t motion_lost;  /* step 3 met a colocated reference that is not in list 0 any more */
     int status;           /* result of step 2 */
     uint32_t mbs_decoded; /* by step 2 */
-    /* by step 2: macroblocks lack the residual of a lost or damaged data partition */
+    /* step 2: macroblocks lack the residual of a lost or damaged data partition */
     uint8_t lost_partition;
 };
 
@@ -375,8 +383,8 @@ struct h264_picture {
     struct h264_picture *next_free; /* h264_picture.c's own */
 };
 
-/* The picture that decoded this parity of the frame that pic's slot holds: of a frame picture pic
- * itself; of a first field whose second is asked for, that one (NULL: there was none). */
+/* The picture that decoded this parity of the frame in pic's slot. A frame picture is it itself. A
+ * first field gives itself or its second field; NULL: there was none. */
 static inline struct h264_picture *h264_picture_of_parity(struct h264_picture *pic,
                                                           unsigned structure)
 {
@@ -389,80 +397,84 @@ static inline unsigned h264_chroma_array_type(const struct h264_sps *sps)
     return sps->separate_colour_plane_flag ? 0 : sps->chroma_format_idc;
 }
 
-/* Memory for picture arrays; get returns 64-byte-aligned memory of undefined content or NULL. Both
- * are called on any thread. */
+/* Memory for picture arrays. Both functions are called on any thread. */
 struct h264_allocator {
+    /* 64-byte-aligned memory of undefined content, or NULL */
     void *(*get)(void *ctx, size_t size);
     void (*put)(void *ctx, void *memory, size_t size);
     void *ctx;
-    /* of NAL units, which only step 2 reads and whose sizes vary; NULL: this one serves them too */
+    /* Allocator of NAL units, which only step 2 reads and whose sizes vary. NULL: this one. */
     const struct h264_allocator *bytes;
 };
 
+/* References are counted. Any thread. */
 struct h264_picture *h264_picture_ref(struct h264_picture *pic);
 void h264_picture_unref(struct h264_picture *pic); /* NULL is allowed */
 
-/* ---- step 1 ---- */
+/* ---- step 1: one thread at a time per stream ---- */
 
 struct h264_stream;
 
-/* What the consumer of the records can reconstruct. A slice that needs more is refused with
- * H264_ERR_UNSUPPORTED, and diag names the syntax element. Everything else of the standard arrives
- * as records of progressive pictures. */
+/* Tools that the consumer of the records can reconstruct. A slice that needs more is refused with
+ * H264_ERR_UNSUPPORTED, and diag names the syntax element. */
 struct h264_capabilities {
     uint8_t chroma_formats;   /* bit n: chroma_format_idc n */
     uint8_t max_bit_depth[2]; /* luma, chroma */
-    /* fields and MBAFF; colour planes; SP and SI slices */
-    bool interlaced, separate_planes, switching;
+    bool interlaced;          /* fields and MBAFF frames */
+    bool separate_planes;     /* separate_colour_plane_flag */
+    bool switching;           /* SP and SI slices */
 };
 
 struct h264_stream_params {
     /* NULL: all of the standard; else outlives the stream */
     const struct h264_capabilities *capabilities;
     const struct h264_allocator *allocator; /* NULL: malloc; else outlives every picture */
-    /* output as soon as max_num_reorder_frames allows, never wait for a full DPB without need */
+    /* A picture is output as soon as max_num_reorder_frames allows. Else it may wait for a full
+     * DPB. */
     bool low_delay_output;
     /* 2: the second view of multiview streams too; its pictures come in the same queues */
     unsigned views;
-    /* decode from the first slice on, not only from an IDR picture or a recovery point */
+    /* Decoding starts at the first slice. Else it starts at an IDR picture or recovery point. */
     bool any_start;
-    int strict; /* 1: refuse frame_num gaps that the SPS forbids, instead of concealing */
-    /* the caller calls h264_picture_alloc before step 2 of a picture with slices */
+    int strict; /* 1: refuses frame_num gaps that the SPS forbids. 0: conceals them. */
+    /* The caller calls h264_picture_alloc before step 2 of each picture with slices. */
     bool late_arrays;
 };
 
+/* *out is the caller's, to free with h264_stream_free. params may go after the call. Returns
+ * H264_ERR_NOMEM. */
 int h264_stream_create(const struct h264_stream_params *params, struct h264_stream **out);
+/* Pictures that were handed out stay valid. NULL is allowed. */
 void h264_stream_free(struct h264_stream *s);
 
-/* Parameter sets out of band: an avcC box (first byte 1; sets the NAL length size) or Annex B
- * bytes. */
+/* Parameter sets out of band: an avcC box, whose first byte is 1, or Annex B bytes. An avcC box
+ * also sets the length size of NAL units. data may go after the call. */
 int h264_stream_extradata(struct h264_stream *s, const uint8_t *data, size_t size,
                           struct h264_diag *diag);
 
-/* Feed one access unit, Annex B or (after avcC) length-prefixed. Several pictures may be in it, and
- * a picture may span calls: a picture is complete when the next one starts or when h264_stream_feed
- * is called with tag of another access unit. Afterwards drain both queues. Returns the first error
- * met, having taken everything that could be used. Copies what it keeps. */
+/* Feeds bytes of the access unit `tag`: Annex B, or length-prefixed after an avcC box. The bytes
+ * may hold several pictures, and a picture may span calls. A picture is complete when the next one
+ * starts or when the tag changes. Drain both queues after each call. data may go after the call.
+ * Returns the first error; everything usable was taken nevertheless. */
 int h264_stream_feed(struct h264_stream *s, const uint8_t *data, size_t size, int64_t tag,
                      struct h264_diag *diag);
-/* Everything of the picture that is being fed has come, so it is complete now and not when the next
- * one begins. The two fields of a frame are two access units, and their frame is complete when it
- * has both or the next picture begins. Drain again afterwards. Does nothing in profiles with
- * arbitrary slice order, whose pictures are often cut wrongly. */
+/* The access unit has no further bytes: its picture is complete now, not when the next one begins.
+ * Two fields of a frame are two access units; their frame is complete with both, or when the next
+ * picture begins. Drain the queues again afterwards. Does nothing in profiles with arbitrary slice
+ * order, whose access units are often cut inside of pictures. */
 int h264_stream_end_access_unit(struct h264_stream *s, struct h264_diag *diag);
-/* end of stream: the rest becomes available for output */
+/* End of the stream: the pictures that wait become available for output. */
 int h264_stream_flush(struct h264_stream *s);
 
-/* Complete pictures in decoding order; NULL when none waits. The caller owns one reference.
- * non_existing pictures come too: their samples are a copy of the previous reference picture
- * (refs_held[0], if any). */
+/* The next complete picture in decoding order, with one reference for the caller. NULL: none waits.
+ * A non_existing picture comes too: its samples are a copy of refs_held[0], where there is one. */
 struct h264_picture *h264_stream_next_decode(struct h264_stream *s);
-/* Pictures in output order; may come before they are decoded. The caller owns one reference. Of a
- * frame coded as two fields the first one comes, and stands for the frame: its slot is complete
- * when both (paired) are decoded. */
+/* The next picture in output order, with one reference for the caller. It may come before it is
+ * decoded. The first field stands for a frame of two fields: its slot is complete when both are
+ * decoded, if it is `paired`. */
 struct h264_picture *h264_stream_next_output(struct h264_stream *s);
 
-/* active, or the last received; NULL */
+/* The active SPS, else the last one received, or NULL. Borrowed until the next call for s. */
 const struct h264_sps *h264_stream_sps(const struct h264_stream *s);
 /* Counters for statistics and tests. */
 struct h264_stats {
@@ -470,127 +482,134 @@ struct h264_stats {
 };
 void h264_stream_stats(const struct h264_stream *s, struct h264_stats *out);
 
-/* ---- steps 2 and 3 ---- */
+/* ---- step 2: any thread ---- */
 
-/* Scratch of one worker: unescaped bytes, CABAC contexts, neighbour lines. Grows as needed; one
- * thread at a time. */
+/* Scratch of one worker: unescaped bytes, CABAC contexts, neighbour lines. It grows as needed. One
+ * thread at a time. create: NULL without memory. */
 struct h264_scratch;
 struct h264_scratch *h264_scratch_create(void);
 void h264_scratch_free(struct h264_scratch *scratch);
 
-/* The arrays that steps 2 and 3 write, where late_arrays left them out. Once per picture, any
- * thread. On an error the picture goes through neither step, nor does one that
- * h264_picture_colocated relates to it. */
+/* Allocates the arrays that steps 2 and 3 write, for h264_stream_params.late_arrays. Once per
+ * picture. Returns H264_ERR_NOMEM: then neither the picture nor one that h264_picture_colocated
+ * relates to it goes through steps 2 and 3. */
 int h264_picture_alloc(struct h264_picture *pic);
+/* Frees the arrays and the results of step 3. The picture is as before it had arrays. */
+void h264_picture_free_arrays(struct h264_picture *pic);
 
-/* Step 2 on the GPU (codec/abi/entropy_abi.h, gpu/h264/gpu_entropy.h), offload.c. All that follows
- * may be called on any thread, by one at a time for each picture.
+/* Step 2 of one slice (7.3.4). Slices of any pictures may run at the same time, each with its own
+ * scratch. Returns slice->status. On an error the macroblocks before it stay decoded. */
+int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);
+/* After step 2 of all slices. True: it decoded them without an error. *coeff_blocks: coefficient
+ * blocks in use, never more than the macroblocks can have. */
+bool h264_picture_intact(const struct h264_picture *pic, uint32_t *coeff_blocks);
+
+/* ---- step 2 on the GPU (entropy_export.c, codec/abi/entropy_abi.h) ----
  *
- * Whether all slices of pic can be decoded there: I, P and B in CABAC, no MBAFF, 8 bits, 4:2:0 or
- * 4:0:0, no slice groups, redundant slices or data partitions, no more than ENT_MAX_WIDTH and
- * ENT_MAX_BYTES allow; and they cover the picture in order. */
+ * Any thread, one at a time for each picture. */
+
 struct ent_slice;
 struct ent_tables;
+
+/* Whether the GPU can decode all slices of pic: I, P and B slices in CABAC, 8 bits, 4:2:0 or 4:0:0,
+ * within ENT_MIN_WIDTH, ENT_MAX_WIDTH and ENT_MAX_BYTES. They cover the picture in order. MBAFF,
+ * slice groups, redundant slices and data partitions are excluded. */
 bool h264_picture_exports_entropy(const struct h264_picture *pic);
-/* Bytes that h264_slice_export_entropy may write. */
+/* Most bytes that h264_slice_export_entropy writes. */
 size_t h264_slice_entropy_size(const struct h264_slice *slice);
-/* A slice of such a picture: all of *out but word, mb_base, coeff_block_base, coeff_block_count and
- * picture, and its RBSP with a few zeros behind it, written in order, to bytes. *size: what was
- * written. H264_ERR_TRUNCATED where there is no slice data. */
+/* Exports a slice of such a picture. bytes: its RBSP and H264_BITS_PADDING zeros, *size in all,
+ * written in order. *out: all but word, mb_base, coeff_block_base, coeff_block_count and picture.
+ * Returns H264_ERR_TRUNCATED where there is no slice data. */
 int h264_slice_export_entropy(const struct h264_slice *slice, struct ent_slice *out, uint8_t *bytes,
                               size_t *size);
+/* Tables of 9.3 for the shader. */
 void h264_entropy_tables(struct ent_tables *out);
-/* In place of h264_picture_alloc: coeffs are of exactly this many coefficient blocks, at least one,
- * from an allocator of their own, which outlives the picture, or NULL; the content of mbs, motion,
- * syntax and coeffs is undefined, as all of it comes from the GPU. The codec never reads these
- * coeffs: what it needs to know of them is in mbs. records: mbs, motion and syntax, too; without
- * them h264_picture_import_motion has to follow. After an error h264_picture_free_arrays. */
+
+/* Instead of h264_picture_alloc. The content of all arrays is undefined: it comes from the GPU.
+ * coeff_blocks: exact size of coeffs, at least one. coeffs_from: allocator of coeffs, which
+ * outlives the picture; NULL: the picture's. The codec never reads these coeffs. records: mbs,
+ * motion and syntax are allocated too; without them h264_picture_import_motion has to follow.
+ * Returns H264_ERR_NOMEM: then call h264_picture_free_arrays. */
 int h264_picture_alloc_blocks(struct h264_picture *pic, uint32_t coeff_blocks,
                               const struct h264_allocator *coeffs_from, bool records);
-/* The arrays are not wanted after all, nor what step 3 has made of them, and the picture as before
- * it had any. */
-void h264_picture_free_arrays(struct h264_picture *pic);
-/* The arrays hold all macroblocks of all slices, without an error: the picture is as
- * h264_slice_decode leaves it. False, and the picture as it was, where they hold what step 3 could
- * not take: a device's memory is not trusted more than a bitstream. */
+/* The arrays hold all macroblocks of all slices, decoded without an error. Afterwards the picture
+ * is as h264_slice_decode leaves it. False: step 3 could not take the content, and the picture is
+ * as before. A device's memory is not trusted more than a bitstream. */
 bool h264_picture_import_entropy(struct h264_picture *pic, uint32_t coeff_blocks);
-/* The same piece by piece, for h264_slice_follow to go on with each: first
- * h264_picture_import_entropy_begin, then the macroblocks [from, to) of each slice from its first
- * one on. After false h264_picture_free_arrays is all that may follow. */
+/* The same piece by piece, so that h264_slice_follow can go on with each piece. First
+ * h264_picture_import_entropy_begin, then macroblocks [from, to) of each slice, from its first one
+ * on. After false only h264_picture_free_arrays may follow. */
 void h264_picture_import_entropy_begin(struct h264_picture *pic, uint32_t coeff_blocks);
 bool h264_slice_import_entropy(struct h264_slice *slice, uint32_t from, uint32_t to);
 
-/* Step 3 on the GPU (codec/abi/motion_abi.h, gpu/h264/gpu_motion.h), derive.c, for pictures that
- * the GPU has taken through step 2.
+/* ---- step 3 on the GPU (motion_export.c, codec/abi/motion_abi.h) ----
  *
- * Whether step 3 of pic can be done there: h264_picture_exports_entropy, no slice with temporal
- * direct prediction, and no colocated picture without a map or that is a frame where pic is a field
- * or the other way round. */
+ * Any thread, one at a time for each picture. Step 2 of the picture is done, by CPU or GPU. */
+
 struct der_slice;
+
+/* Whether the GPU can do step 3 of pic: h264_picture_exports_entropy holds, no slice uses temporal
+ * direct prediction, and each colocated picture has a map and is a field where pic is one. */
 bool h264_picture_exports_motion(const struct h264_picture *pic);
-/* wants_map, and it is a reference picture and no MBAFF frame */
+/* Whether pic has or gets arrays.col_zero: wants_map is set, and it is a reference picture and no
+ * MBAFF frame. */
 bool h264_picture_has_map(const struct h264_picture *pic);
-/* After step 2 on the CPU: it got through all slices of such a picture, and *coeff_blocks is no
- * more than its macroblocks can have. */
-bool h264_picture_intact(const struct h264_picture *pic, uint32_t *coeff_blocks);
-/* Once the motion of the colocated pictures is done: the slice, *out without its place in a map;
- * *map: that of its colocated picture, which lives as long as pic does, or NULL: nothing counts as
- * still. */
+/* Exports a slice once the motion of the colocated pictures is done. *out: all but the place of its
+ * map. *map: the map of its colocated picture, valid as long as pic; NULL: no colZeroFlag is 1. */
 void h264_slice_export_motion(const struct h264_slice *slice, struct der_slice *out,
                               const uint16_t **map);
-/* still, and mbs and motion where there are such arrays, are what the GPU has made of the picture,
- * coefficient blocks and kinds (DER_*, not DER_BAD) what it said: the picture is as
- * h264_picture_derive_motion leaves it. final: the same records on the device, which the picture
- * takes over and gives back when it is reconstructed, or NULL; where no other picture will read
- * them on the host, they are not kept there. H264_ERR_NOMEM: the picture is as before, final the
- * caller's. */
+/* Imports a picture whose motion the GPU derived. In: arrays.col_zero, and mbs and motion where
+ * they are allocated. coeff_blocks: coefficient blocks in use. kinds: DER_* flags without DER_BAD.
+ * device_records: the same records on the device, which the picture owns from now on; NULL: none.
+ * host: records are kept in host memory too, for pictures that read them there. Afterwards the
+ * picture is as h264_picture_derive_motion leaves it. Returns H264_ERR_NOMEM: the picture is as
+ * before, and device_records are the caller's. */
 int h264_picture_import_motion(struct h264_picture *pic, uint32_t coeff_blocks, unsigned kinds,
-                               const struct h264_device_records *final, bool host);
-
-/* Some entry of a list names nothing that is decoded, which is legal as long as no macroblock uses
- * it: only where mbs and motion are in host memory does h264_picture_view know, else it takes the
- * worst and marks the picture. After step 1 of the picture. */
+                               const struct h264_device_records *device_records, bool host);
+/* After step 1. Whether an entry of a list names a picture that is not decoded, which is legal
+ * while no macroblock uses it. h264_picture_view then needs mbs and motion in host memory: without
+ * them it marks the picture as damaged. */
 bool h264_picture_lacks_refs(const struct h264_picture *pic);
 
-/* Step 2 for one slice. Different slices, of one picture too, may run at the same time with
- * different scratch. On an error the macroblocks up to it stay decoded. Returns slice->status. */
-int h264_slice_decode(struct h264_slice *slice, struct h264_scratch *scratch);
+/* ---- step 3: any thread, one at a time for each picture ---- */
 
-/* Step 3 of single slices, while others or the rest of the same one are in step 2: for pictures
- * without MBAFF, slice groups and redundant slices, whose slices are runs of addresses that need
- * nothing of each other (else h264_picture_follow_begin gives 0). h264_picture_follow_begin comes
- * after h264_picture_alloc and before step 2, and returns 1 where the rest may be used; the
- * pictures named by h264_picture_colocated must have finished step 3 before the first
- * h264_slice_follow, each slice in one thread at a time. h264_slice_follow derives what is ready of
- * a slice: macroblocks [*from, *to), none where they are equal; false once the slice has ended and
- * all of it is derived. h264_picture_derive_motion does what is left. */
+/* Step 3 of single slices while step 2 of the picture goes on. Not for pictures with MBAFF, slice
+ * groups or redundant slices: their slices are not independent runs of addresses.
+ *
+ * begin comes after h264_picture_alloc and before step 2. Returns 1 where h264_slice_follow may be
+ * used, 0 where not, or H264_ERR_NOMEM. The pictures of h264_picture_colocated must have finished
+ * step 3 before the first h264_slice_follow.
+ *
+ * follow derives the macroblocks of a slice that are ready: [*from, *to), none where they are
+ * equal. False: the slice has ended and all of it is derived. One thread at a time for each slice.
+ * h264_picture_derive_motion does the rest. */
 int h264_picture_follow_begin(struct h264_picture *pic);
 bool h264_slice_follow(struct h264_slice *slice, uint32_t *from, uint32_t *to);
 
-/* Step 3. The pictures named by h264_picture_colocated and h264_picture_conceal_source must have
- * finished theirs. Macroblocks that no slice covered are counted and become concealment records. */
+/* Step 3 (8.4.1). The pictures of h264_picture_colocated and h264_picture_conceal_source must have
+ * finished theirs. Macroblocks that no slice covered are counted and concealed. Returns
+ * H264_ERR_NOMEM. */
 int h264_picture_derive_motion(struct h264_picture *pic);
-/* After step 3, any thread: the records but for slots; rec_slice.ref and head.slot are not filled
- * yet. For records_validate_content. */
+/* After step 3: the records without slots, for records_validate_content. rec_slice.ref and
+ * head.slot are not filled yet. Pointers are valid until h264_picture_done. */
 void h264_picture_records(const struct h264_picture *pic, struct rec_view *out);
-/* Writes up to 32 distinct pictures whose motion step 3 of pic reads, returns their number. */
+/* Writes up to 32 distinct pictures whose motion step 3 of pic reads. Borrowed. Returns their
+ * number. */
 uint32_t h264_picture_colocated(const struct h264_picture *pic, struct h264_picture *out[32]);
-/* After step 2 of all slices: 1 and the picture whose motion step 3 of pic reads where macroblocks
- * are missing, or 0. Not to be called before, as concealment waits for pictures that decoding does
- * not wait for. */
+/* After step 2 of all slices. Returns 1 and the picture whose motion concealment reads, or 0.
+ * Borrowed. An earlier call would make decoding wait for pictures that it does not need. */
 uint32_t h264_picture_conceal_source(const struct h264_picture *pic, struct h264_picture **out);
 
-/* Something of pic is lost that the codec did not see: it is marked, and what refers to it will be.
- */
+/* Marks a loss that the codec did not see. Pictures that refer to pic are marked too. */
 void h264_picture_damage(struct h264_picture *pic);
 
-/* Slots of pic and of all pictures it refers to must be chosen. Fills rec_slice.ref and the view;
- * pointers stay valid until h264_picture_done. slots of missing references are replaced by any held
- * one, or by pic's own. */
+/* Fills rec_slice.ref and the view. pic and all pictures that it refers to must have slots. Missing
+ * references get the slot of another reference, or of pic itself. Pointers of the view are valid
+ * until h264_picture_done. Returns H264_ERR_DATA without a slot or before step 3. */
 int h264_picture_view(struct h264_picture *pic, struct rec_view *out);
 
-/* The samples exist: frees coefficients and slices' bytes, drops refs_held. Motion and reference
- * identities stay for later pictures. */
+/* The samples exist: frees coefficients and bytes of slices, and drops refs_held. Motion and
+ * reference identities stay for later pictures. Any thread. */
 void h264_picture_done(struct h264_picture *pic);
 
 #endif

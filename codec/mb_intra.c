@@ -9,11 +9,18 @@
 #define NEED_A   REC_AVAIL_A
 #define NEED_B   REC_AVAIL_B
 #define NEED_ABD (REC_AVAIL_A | REC_AVAIL_B | REC_AVAIL_D)
+/* REC_AVAIL_* of the neighbours that a mode needs */
+#define NEEDS(table, mode)                                                                         \
+    ((REC_NEEDS(table, mode) & REC_NEED_LEFT ? REC_AVAIL_A : 0) |                                  \
+     (REC_NEEDS(table, mode) & REC_NEED_TOP ? REC_AVAIL_B : 0) |                                   \
+     (REC_NEEDS(table, mode) & REC_NEED_CORNER ? REC_AVAIL_D : 0))
 
 /* Neighbours that each Intra4x4PredMode and Intra8x8PredMode needs (8.3.1.2.1
  * to 8.3.1.2.9, 8.3.2.2.2 to 8.3.2.2.10). */
-static const uint8_t nxn_needs[9] = {NEED_B,   NEED_A,   0,      NEED_B, NEED_ABD,
-                                     NEED_ABD, NEED_ABD, NEED_B, NEED_A};
+static const uint8_t nxn_needs[REC_MAX_MODE_NXN + 1] = {
+    NEEDS(REC_NEEDS_NXN, 0), NEEDS(REC_NEEDS_NXN, 1), NEEDS(REC_NEEDS_NXN, 2),
+    NEEDS(REC_NEEDS_NXN, 3), NEEDS(REC_NEEDS_NXN, 4), NEEDS(REC_NEEDS_NXN, 5),
+    NEEDS(REC_NEEDS_NXN, 6), NEEDS(REC_NEEDS_NXN, 7), NEEDS(REC_NEEDS_NXN, 8)};
 
 /* Availability of A, B and D for the block at column x, row y of the macroblock. A is that of the
  * half where the block lies; D of the blocks in the left column lies beside the block above. */
@@ -76,7 +83,8 @@ bool h264_intra_nxn_modes(struct mb_parser *p, bool transform_8x8)
 /* Intra16x16PredMode: vertical, horizontal, DC, plane (8.3.3) */
 bool h264_intra_16x16_mode(struct mb_parser *p, unsigned mode)
 {
-    static const uint8_t needs[4] = {NEED_B, NEED_A, 0, NEED_ABD};
+    static const uint8_t needs[4] = {NEEDS(REC_NEEDS_16X16, 0), NEEDS(REC_NEEDS_16X16, 1),
+                                     NEEDS(REC_NEEDS_16X16, 2), NEEDS(REC_NEEDS_16X16, 3)};
     p->mb->intra_mode[0] = mode;
     return (needs[mode] & ~p->intra_avail) == 0;
 }
@@ -84,7 +92,8 @@ bool h264_intra_16x16_mode(struct mb_parser *p, unsigned mode)
 /* intra_chroma_pred_mode: DC, horizontal, vertical, plane (8.3.4) */
 bool h264_intra_chroma_mode(struct mb_parser *p)
 {
-    static const uint8_t needs[4] = {0, NEED_A, NEED_B, NEED_ABD};
+    static const uint8_t needs[4] = {NEEDS(REC_NEEDS_CHROMA, 0), NEEDS(REC_NEEDS_CHROMA, 1),
+                                     NEEDS(REC_NEEDS_CHROMA, 2), NEEDS(REC_NEEDS_CHROMA, 3)};
     uint32_t mode;
     if (p->format.chroma_array_type == 0 || p->format.chroma_array_type == 3)
         return true;

@@ -82,7 +82,7 @@ static void slice_derived(struct h264_slice *slice)
 }
 
 int h264_picture_import_motion(struct h264_picture *pic, uint32_t coeff_blocks, unsigned kinds,
-                               const struct h264_device_records *final, bool host)
+                               const struct h264_device_records *device_records, bool host)
 {
     int error = h264_fill_slices(pic);
     if (error < 0)
@@ -96,9 +96,9 @@ int h264_picture_import_motion(struct h264_picture *pic, uint32_t coeff_blocks, 
     pic->arrays.has_intra = (kinds & DER_INTRA) != 0;
     pic->arrays.has_inter = (kinds & DER_INTER) != 0;
     pic->arrays.has_deblock = (kinds & DER_DEBLOCK) != 0;
-    if (final)
-        pic->arrays.device_records = *final;
-    if (final && !host)
+    if (device_records)
+        pic->arrays.device_records = *device_records;
+    if (device_records && !host)
         h264_picture_drop_records(pic);
     pic->motion_done = 1;
     return H264_OK;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The border between bitstreams and shaders: every index in a picture's records is checked here
- * once. Shaders have no bounds tests of their own, so what is not refused here must be safe
- * whatever it says.
+ * The border between bitstreams and shaders. Every index in a picture's records is checked here
+ * once: shaders have no bounds tests of their own. A value that passes must be safe for them.
  */
 #include "codec/abi/records.h"
 
@@ -18,26 +17,6 @@
             return -1;                                                                             \
         }                                                                                          \
     } while (0)
-
-/* What intra prediction reads beside a block. */
-enum { NEED_LEFT = 1, NEED_TOP = 2, NEED_CORNER = 4 };
-
-/* Intra4x4PredMode, Intra8x8PredMode (Tables 8-2, 8-3); top right is substituted where it is
- * missing. */
-static const uint8_t need_nxn[9] = {
-    NEED_TOP,
-    NEED_LEFT,
-    0,
-    NEED_TOP,
-    NEED_LEFT | NEED_TOP | NEED_CORNER,
-    NEED_LEFT | NEED_TOP | NEED_CORNER,
-    NEED_LEFT | NEED_TOP | NEED_CORNER,
-    NEED_TOP,
-    NEED_LEFT,
-};
-/* Intra16x16PredMode (Table 8-4), intra_chroma_pred_mode (Table 8-5) */
-static const uint8_t need_16x16[4] = {NEED_TOP, NEED_LEFT, 0, NEED_LEFT | NEED_TOP | NEED_CORNER};
-static const uint8_t need_chroma[4] = {0, NEED_LEFT, NEED_TOP, NEED_LEFT | NEED_TOP | NEED_CORNER};
 
 /* luma4x4BlkIdx of the blocks in the left column and in the top row */
 #define LEFT_COLUMN 0x0505u
@@ -105,7 +84,7 @@ static int check_switching(const struct rec_view *v, const struct rec_slice *s, 
     REQUIRE(v->head.chroma_format_idc <= 1 && v->head.coeff_bytes == 2,
             "slice: SP or SI in this format");
     for (int i = 0; i < 3; i++)
-        REQUIRE(s->qs[i] >= 0 && s->qs[i] <= 51, "slice: QS");
+        REQUIRE(s->qs[i] >= 0 && s->qs[i] <= REC_MAX_QP, "slice: QS");
     REQUIRE(s->sp_for_switch <= 1, "slice: sp_for_switch");
     return 0;
 }
@@ -116,9 +95,14 @@ static int check_slice(const struct rec_view *v, const struct rec_slice *s, cons
     if (s->slice_type >= 3 && check_switching(v, s, reason) < 0)
         return -1;
     REQUIRE(s->scaling < v->scaling_count, "slice: scaling");
-    REQUIRE(s->log2_denom[0] <= 7 && s->log2_denom[1] <= 7, "slice: log2_denom");
-    REQUIRE(s->filter_offset_a >= -12 && s->filter_offset_a <= 12, "slice: filter_offset_a");
-    REQUIRE(s->filter_offset_b >= -12 && s->filter_offset_b <= 12, "slice: filter_offset_b");
+    REQUIRE(s->log2_denom[0] <= REC_MAX_LOG2_DENOM && s->log2_denom[1] <= REC_MAX_LOG2_DENOM,
+            "slice: log2_denom");
+    REQUIRE(s->filter_offset_a >= -REC_MAX_FILTER_OFFSET &&
+                s->filter_offset_a <= REC_MAX_FILTER_OFFSET,
+            "slice: filter_offset_a");
+    REQUIRE(s->filter_offset_b >= -REC_MAX_FILTER_OFFSET &&
+                s->filter_offset_b <= REC_MAX_FILTER_OFFSET,
+            "slice: filter_offset_b");
     for (int list = 0; list < 2; list++)
         REQUIRE(s->num_ref[list] <= (v->head.mbaff ? REC_MAX_REFS / 2 : REC_MAX_REFS),
                 "slice: num_ref");
@@ -169,9 +153,9 @@ static int check_qp(const struct rec_view *v, const struct rec_mb *m, const char
 {
     int luma_offset = 6 * (v->head.bit_depth[0] - 8),
         chroma_offset = 6 * (v->head.bit_depth[1] - 8);
-    REQUIRE(m->qp[0] >= -luma_offset && m->qp[0] <= 51, "macroblock: QPY");
+    REQUIRE(m->qp[0] >= -luma_offset && m->qp[0] <= REC_MAX_QP, "macroblock: QPY");
     for (int i = 1; i < 3; i++)
-        REQUIRE(m->qp[i] >= -chroma_offset && m->qp[i] <= 51, "macroblock: QPC");
+        REQUIRE(m->qp[i] >= -chroma_offset && m->qp[i] <= REC_MAX_QP, "macroblock: QPC");
     return 0;
 }
 
@@ -235,11 +219,11 @@ static unsigned available_whole(const struct rec_mb *m)
 {
     unsigned have = 0;
     if ((m->intra_avail & REC_AVAIL_A) == REC_AVAIL_A)
-        have |= NEED_LEFT;
+        have |= REC_NEED_LEFT;
     if (m->intra_avail & REC_AVAIL_B)
-        have |= NEED_TOP;
+        have |= REC_NEED_TOP;
     if (m->intra_avail & REC_AVAIL_D)
-        have |= NEED_CORNER;
+        have |= REC_NEED_CORNER;
     return have;
 }
 
@@ -256,10 +240,10 @@ static int check_nxn(const struct rec_mb *m, int step, const char **reason)
                       (b ? TOP_ROW & ~1u : 0) | (d ? 1u : 0);
     for (int blk = 0; blk < 16; blk += step) {
         unsigned mode = m->intra_mode[blk >> 3] >> (4 * (blk & 7)) & 15;
-        unsigned have = (left >> blk & 1) * NEED_LEFT | (top >> blk & 1) * NEED_TOP |
-                        (corner >> blk & 1) * NEED_CORNER;
-        REQUIRE(mode <= 8, "macroblock: intra prediction mode of a block");
-        REQUIRE((need_nxn[mode] & ~have) == 0,
+        unsigned have = (left >> blk & 1) * REC_NEED_LEFT | (top >> blk & 1) * REC_NEED_TOP |
+                        (corner >> blk & 1) * REC_NEED_CORNER;
+        REQUIRE(mode <= REC_MAX_MODE_NXN, "macroblock: intra prediction mode of a block");
+        REQUIRE((REC_NEEDS(REC_NEEDS_NXN, mode) & ~have) == 0,
                 "macroblock: a block predicts from a neighbour that is not available");
     }
     return 0;
@@ -271,14 +255,14 @@ static int check_intra(const struct rec_view *v, const struct rec_mb *m, const c
     if (m->kind == REC_MB_INTRA_PCM)
         return 0;
     if (v->head.chroma_format_idc == 1 || v->head.chroma_format_idc == 2) {
-        REQUIRE(m->intra_chroma_mode <= 3, "macroblock: intra_chroma_pred_mode");
-        REQUIRE((need_chroma[m->intra_chroma_mode] & ~have) == 0,
+        REQUIRE(m->intra_chroma_mode <= REC_MAX_MODE_CHROMA, "macroblock: intra_chroma_pred_mode");
+        REQUIRE((REC_NEEDS(REC_NEEDS_CHROMA, m->intra_chroma_mode) & ~have) == 0,
                 "macroblock: chroma predicts from a neighbour that is not available");
     }
     if (m->kind != REC_MB_INTRA_16X16)
         return check_nxn(m, m->kind == REC_MB_INTRA_8X8 ? 4 : 1, reason);
-    REQUIRE(mode <= 3, "macroblock: Intra16x16PredMode");
-    REQUIRE((need_16x16[mode] & ~have) == 0,
+    REQUIRE(mode <= REC_MAX_MODE_16X16, "macroblock: Intra16x16PredMode");
+    REQUIRE((REC_NEEDS(REC_NEEDS_16X16, mode) & ~have) == 0,
             "macroblock: Intra_16x16 predicts from a neighbour that is not available");
     return 0;
 }
@@ -338,12 +322,10 @@ static int check_field(const struct rec_view *v, const struct position *p, const
 
 static int check_flags(const struct rec_view *v, const struct rec_mb *m, const char **reason)
 {
-    const unsigned known =
-        REC_MB_TRANSFORM_8X8 | REC_MB_FIELD | REC_MB_BYPASS | REC_MB_SKIP | REC_MB_SI;
     bool t8x8 = m->flags & REC_MB_TRANSFORM_8X8;
     unsigned slice_type = v->slices[m->slice].slice_type;
     REQUIRE(m->kind <= REC_MB_INTER, "macroblock: kind");
-    REQUIRE((m->flags & ~known) == 0, "macroblock: flags");
+    REQUIRE((m->flags & ~REC_MB_FLAGS) == 0, "macroblock: flags");
     REQUIRE(m->kind == REC_MB_INTER || t8x8 == (m->kind == REC_MB_INTRA_8X8),
             "macroblock: transform size of an intra macroblock");
     REQUIRE(m->kind == REC_MB_INTER || !(m->flags & REC_MB_SKIP),
@@ -352,7 +334,7 @@ static int check_flags(const struct rec_view *v, const struct rec_mb *m, const c
             "macroblock: SI without Intra_4x4 prediction, or outside of an SI slice");
     REQUIRE(slice_type < 3 || !(m->flags & (REC_MB_TRANSFORM_8X8 | REC_MB_BYPASS)),
             "macroblock: 8x8 transform or lossless in an SP or SI slice");
-    REQUIRE(m->deblock < 8, "macroblock: deblock");
+    REQUIRE((m->deblock & ~REC_DEBLOCK_EDGES) == 0, "macroblock: deblock");
     return 0;
 }
 
@@ -405,9 +387,9 @@ static const struct rec_mb fixed_mask = {.coded = {0, 0xfff0, 0xfff0},
                                          .kind = 0xff,
                                          .flags = 0xff & ~(REC_MB_TRANSFORM_8X8 | REC_MB_SKIP)};
 static const struct rec_mb fixed = {.kind = REC_MB_INTER};
-/* Bytes that make the top bit of each QP above 51, if it is not set already, and that bit: carries
- * come from those that have it only */
-static const struct rec_mb qp_gap = {.qp = {127 - 51, 127 - 51, 127 - 51}},
+/* Bytes that make the top bit of each QP above REC_MAX_QP, if it is not set already, and that bit:
+ * carries come from those that have it only */
+static const struct rec_mb qp_gap = {.qp = {127 - REC_MAX_QP, 127 - REC_MAX_QP, 127 - REC_MAX_QP}},
                            qp_top = {.qp = {-128, -128, -128}};
 
 /* Whether an inter macroblock passes all that check_mb looks at, told with few tests, of a frame

@@ -88,6 +88,40 @@
 #define REC_MAX_REFS 32 /* entries of a reference list (field decoding: 32) */
 #define REC_NO_SLICE 0xffffffffu
 
+/* Ranges, for all that check records: records_validate.c and the shaders. */
+#define REC_MAX_QP            51 /* of QPY, QPC, QSY; the least is -QpBdOffset */
+#define REC_MAX_FILTER_OFFSET 12 /* the least is -12 */
+#define REC_MAX_LOG2_DENOM    7
+#define REC_MAX_MODE_NXN      8 /* Intra4x4PredMode, Intra8x8PredMode */
+#define REC_MAX_MODE_16X16    3
+#define REC_MAX_MODE_CHROMA   3
+#define REC_MB_FLAGS          31 /* all of rec_mb.flags */
+#define REC_DEBLOCK_EDGES     7  /* all of rec_mb.deblock */
+
+/* Samples that an intra mode reads beside its block: an octal digit for each mode, mode 0 last
+ * (Tables 8-2 to 8-5). Samples above right are substituted where they are missing. */
+#define REC_NEED_LEFT          1u
+#define REC_NEED_TOP           2u
+#define REC_NEED_CORNER        4u
+#define REC_NEEDS_NXN          0127772012u
+#define REC_NEEDS_16X16        07012u
+#define REC_NEEDS_CHROMA       07210u
+#define REC_NEEDS(table, mode) ((table) >> 3 * (mode)&7u)
+
+/* h264_mb_syntax.part and .sub: shapes, which step 2 leaves for step 3 */
+#define REC_PART_16X16  0
+#define REC_PART_16X8   1
+#define REC_PART_8X16   2
+#define REC_PART_8X8    3
+#define REC_PART_SKIP   4 /* P_Skip */
+#define REC_PART_DIRECT 5 /* B_Skip or B_Direct_16x16 */
+#define REC_PART_INTRA  6
+#define REC_SUB_8X8     0
+#define REC_SUB_8X4     1
+#define REC_SUB_4X8     2
+#define REC_SUB_4X4     3
+#define REC_SUB_DIRECT  4
+
 /* One macroblock. 32 bytes. */
 struct rec_mb {
     REC_U32 slice; /* index into the picture's rec_slice array */
@@ -168,7 +202,7 @@ struct rec_picture {
     REC_U32 mb_height;
     REC_U32 mb_base; /* first rec_mb and rec_motion in the batch's arrays */
     REC_U32 slice_base;
-    REC_U32 coeff_base; /* in units */
+    REC_U32 coeff_base; /* in coefficient blocks */
     REC_U32 weight_base;
     REC_U32 scaling_base;
     REC_U8 structure; /* REC_TOP, REC_BOTTOM, REC_FRAME */

@@ -96,9 +96,11 @@ const uint EDGE_AVAILABLE = 1u, EDGE_INTRA = 2u, EDGE_CODED = 4u, EDGE_NOT_I_NXN
 const uint EDGE_CBP = 12u, EDGE_REFS = 18u; /* where they begin */
 
 const uint P_SLICE = 0u, B_SLICE = 1u, I_SLICE = 2u;
-const uint PART_16X16 = 0u, PART_16X8 = 1u, PART_8X16 = 2u, PART_8X8 = 3u, PART_SKIP = 4u,
-           PART_DIRECT = 5u, PART_INTRA = 6u;
-const uint SUB_8X8 = 0u, SUB_8X4 = 1u, SUB_4X8 = 2u, SUB_4X4 = 3u, SUB_DIRECT = 4u;
+const uint PART_16X16 = REC_PART_16X16, PART_16X8 = REC_PART_16X8, PART_8X16 = REC_PART_8X16,
+           PART_8X8 = REC_PART_8X8, PART_SKIP = REC_PART_SKIP, PART_DIRECT = REC_PART_DIRECT,
+           PART_INTRA = REC_PART_INTRA;
+const uint SUB_8X8 = REC_SUB_8X8, SUB_8X4 = REC_SUB_8X4, SUB_4X8 = REC_SUB_4X8,
+           SUB_4X4 = REC_SUB_4X4, SUB_DIRECT = REC_SUB_DIRECT;
 
 /* of the slice */
 ent_slice slice;

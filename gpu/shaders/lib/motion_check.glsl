@@ -80,7 +80,7 @@ bool coefficients_good(der_picture picture)
 /* REC_MB_SI belongs to slices that are not here. */
 bool flags_good(der_slice slice)
 {
-    const uint known = REC_MB_TRANSFORM_8X8 | REC_MB_FIELD | REC_MB_BYPASS | REC_MB_SKIP;
+    const uint known = REC_MB_FLAGS & ~REC_MB_SI;
     bool intra = mb.kind != REC_MB_INTER;
     return (mb.flags & ~known) == 0u && has(REC_MB_FIELD) == (slice.field != 0) &&
            (!intra || has(REC_MB_TRANSFORM_8X8) == (mb.kind == REC_MB_INTRA_8X8)) &&
@@ -94,7 +94,7 @@ bool record_good(der_picture picture, der_slice slice, place p)
     uint edges =
         REC_DEBLOCK_INTERNAL | (p.left ? REC_DEBLOCK_LEFT : 0u) | (p.top ? REC_DEBLOCK_TOP : 0u);
     return flags_good(slice) && (mb.deblock & ~edges) == 0u &&
-           all(lessThanEqual(mb.qp, uvec3(51u))) && coefficients_good(picture);
+           all(lessThanEqual(mb.qp, uvec3(REC_MAX_QP))) && coefficients_good(picture);
 }
 
 /* Every quadrant of an inter macroblock has a reference, and only such as there are. */
@@ -111,17 +111,6 @@ bool refs_good(der_slice slice, uvec2 refs)
 
 /* ---- intra ---- */
 
-const uint NEED_LEFT = 1u, NEED_TOP = 2u, NEED_CORNER = 4u, NEED_ALL = 7u;
-
-/* Intra4x4PredMode, Intra8x8PredMode (Tables 8-2, 8-3); top right is substituted where it is
- * missing. */
-uint needs_nxn(uint mode)
-{
-    if (mode >= 4u && mode <= 6u)
-        return NEED_ALL;
-    return mode == 1u || mode == 8u ? NEED_LEFT : mode == 2u ? 0u : NEED_TOP;
-}
-
 /* Each block, of the size, has what its mode needs. Blocks in the left column have a neighbour to
  * the left where the macroblock has, and so on. */
 bool nxn_good(uint have, uint step_)
@@ -130,13 +119,13 @@ bool nxn_good(uint have, uint step_)
     [[dont_unroll]] for (uint blk = 0u; blk < 16u; blk += step_) {
         uint mode = (blk < 8u ? mb.modes.x : mb.modes.y) >> 4u * (blk & 7u) & 15u;
         bool inner_x = (blk & 5u) != 0u, inner_y = (blk & 10u) != 0u;
-        uint got =
-            (inner_x ? NEED_LEFT : have & NEED_LEFT) | (inner_y ? NEED_TOP : have & NEED_TOP);
-        bool corner = inner_x   ? (inner_y || (have & NEED_TOP) != 0u)
-                      : inner_y ? (have & NEED_LEFT) != 0u
-                                : (have & NEED_CORNER) != 0u;
-        got |= corner ? NEED_CORNER : 0u;
-        good = good && mode <= 8u && (needs_nxn(mode) & ~got) == 0u;
+        uint got = (inner_x ? REC_NEED_LEFT : have & REC_NEED_LEFT) |
+                   (inner_y ? REC_NEED_TOP : have & REC_NEED_TOP);
+        bool corner = inner_x   ? (inner_y || (have & REC_NEED_TOP) != 0u)
+                      : inner_y ? (have & REC_NEED_LEFT) != 0u
+                                : (have & REC_NEED_CORNER) != 0u;
+        got |= corner ? REC_NEED_CORNER : 0u;
+        good = good && mode <= REC_MAX_MODE_NXN && (REC_NEEDS(REC_NEEDS_NXN, mode) & ~got) == 0u;
     }
     return good;
 }
@@ -145,21 +134,13 @@ bool nxn_good(uint have, uint step_)
 bool whole_good(uint have)
 {
     uint mode = mb.modes.x & 15u;
-    return mode <= 3u && ((mode == 0u   ? NEED_TOP
-                           : mode == 1u ? NEED_LEFT
-                           : mode == 2u ? 0u
-                                        : NEED_ALL) &
-                          ~have) == 0u;
+    return mode <= REC_MAX_MODE_16X16 && (REC_NEEDS(REC_NEEDS_16X16, mode) & ~have) == 0u;
 }
 
 bool chroma_good(uint have)
 {
     uint mode = mb.chroma_mode;
-    return mode <= 3u && ((mode == 0u   ? 0u
-                           : mode == 1u ? NEED_LEFT
-                           : mode == 2u ? NEED_TOP
-                                        : NEED_ALL) &
-                          ~have) == 0u;
+    return mode <= REC_MAX_MODE_CHROMA && (REC_NEEDS(REC_NEEDS_CHROMA, mode) & ~have) == 0u;
 }
 
 /* Without MBAFF both halves of A are one macroblock, and REC_AVAIL_D8 is not used. */
@@ -173,9 +154,9 @@ bool avail_good(place p)
 
 bool intra_good(der_picture picture, place p, uvec2 refs)
 {
-    uint have = ((mb.avail & REC_AVAIL_A) != 0u ? NEED_LEFT : 0u) |
-                ((mb.avail & REC_AVAIL_B) != 0u ? NEED_TOP : 0u) |
-                ((mb.avail & REC_AVAIL_D) != 0u ? NEED_CORNER : 0u);
+    uint have = ((mb.avail & REC_AVAIL_A) != 0u ? REC_NEED_LEFT : 0u) |
+                ((mb.avail & REC_AVAIL_B) != 0u ? REC_NEED_TOP : 0u) |
+                ((mb.avail & REC_AVAIL_D) != 0u ? REC_NEED_CORNER : 0u);
     if (!avail_good(p) || (refs.x & refs.y) != 0xffffffffu)
         return false;
     if (mb.kind == REC_MB_INTRA_PCM)
