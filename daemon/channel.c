@@ -4,8 +4,8 @@
  *
  * The happy path is on_frame for each frame that comes, channel_send for each that goes,
  * channel_close. The failure modes are: the peer closes or breaks the framing, it does not read (8
- * MiB queued), no memory. All end in one on_lost, from the loop and never from inside channel_send,
- * so that a sender may go on to use what it sends from. Close waits for the one handle.
+ * MiB queued), no memory. All end in one on_lost, which the loop calls. channel_send never calls
+ * it, so a sender may go on with the objects that it sends from. Close waits for the one handle.
  */
 #include "daemon/channel.h"
 

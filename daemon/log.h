@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The daemon's log: one line each on stderr, with systemd's level prefix where stderr is the
- * journal. Bytes that are not printable ASCII or UTF-8 are shown as '?', so that a name given by a
- * client cannot forge lines or steer a terminal.
+ * journal. Bytes that are not printable ASCII or UTF-8 are shown as '?'. So a client's name
+ * cannot forge lines or steer a terminal.
  */
 #ifndef PELTON_LOG_H
 #define PELTON_LOG_H

@@ -7,11 +7,11 @@
  * epoch and DISCONT. If not, it fails by name.
  *
  * One stream may kill worker after worker. With several streams open nobody knows which one did.
- * Streams with a strike are therefore opened one at a time, each on trial. A trial ends when the
- * stream has passed the place of the death, when it stands still because its reader holds all
- * slots, or after TRIAL_MS. Passing the place takes the strike away. Only a stream that was alone
- * or on trial can get a second strike. It is then ended, and its source is refused for a while
- * (quarantine.h).
+ * Streams with a strike are therefore opened one at a time, each on trial. A trial ends
+ * when the stream has passed the place of the death, or after TRIAL_MS. It also ends when the
+ * stream stands still because its reader holds all slots. Passing the place takes the strike away.
+ * Only a stream that was alone or on trial can get a second strike. It is then ended, and its
+ * source is refused for a while (quarantine.h).
  */
 #include "daemon/broker/worker_recovery.h"
 
