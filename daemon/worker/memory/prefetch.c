@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The thread of array_maker.h. It knows one wish, the last one: pictures of several sizes at once
- * are rare.
+ * The thread that makes arrays ahead. It knows one wish, the last one: pictures of several sizes at
+ * once are rare.
  */
 #include "daemon/worker/memory/prefetch.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread that makes memory for picture arrays before it is needed: a slab takes long to fill with
- * pages and to pin, in which the thread that looks after batches on the GPU would leave them lying,
- * and everything else wait for these.
+ * A thread that makes memory for picture arrays before it is needed. The thread that looks after
+ * batches on the GPU must not wait for it: a slab takes long to fill with
+ * pages and to pin.
  */
-#ifndef PELTON_ARRAY_MAKER_H
-#define PELTON_ARRAY_MAKER_H
+#ifndef PELTON_PREFETCH_H
+#define PELTON_PREFETCH_H
 
 #include "daemon/worker/memory/device_memory.h"
 #include "daemon/worker/memory/host_memory.h"

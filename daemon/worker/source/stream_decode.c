@@ -200,7 +200,7 @@ static bool next_loop(struct stream *st)
     if (st->loop_begin != TIMESTAMPS_NONE)
         st->loop_offset += st->loop_end - st->loop_begin;
     st->discontinuity = true;
-    part_restart(&st->part);
+    stretch_restart(&st->stretch);
     return open_codec(st) == 0;
 }
 
@@ -366,7 +366,7 @@ void stream_thread_main(void *session)
     }
     st->session = s;
     st->engine = s->engine;
-    st->part = (struct part){.index = s->stretch.index, .count = s->stretch.count};
+    st->stretch = (struct stretch){.index = s->stretch.index, .count = s->stretch.count};
     st->probe_start_ns = now_ns();
     st->loop_begin = TIMESTAMPS_NONE;
     st->info.start_pts = INT64_MIN;

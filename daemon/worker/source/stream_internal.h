@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * State of the stream thread of a session, shared by stream.c (input, life), stream_info.c (what a
- * stream is) and stream_output.c (pictures to frames). All functions are of that thread.
+ * State of a session's source thread. stream_decode.c has input and life, stream_info.c the
+ * information about a stream, stream_output.c the way from pictures to frames. All functions are of
+ * that thread.
  */
 #ifndef PELTON_DAEMON_STREAM_INTERNAL_H
 #define PELTON_DAEMON_STREAM_INTERNAL_H
 
-#include "daemon/worker/engine_internal.h"
+#include "daemon/worker/session_internal.h"
 #include "daemon/worker/source/stretch.h"
 #include "daemon/worker/source/second_view.h"
 #include "daemon/worker/source/side_data.h"
@@ -27,7 +28,7 @@ struct stream {
     struct h264_picture *held; /* an output picture that has not come out in decoding order yet */
     int64_t tag;               /* of the last access unit */
     struct second_view second;
-    struct part part;
+    struct stretch stretch;
     uint64_t sequence;            /* of the next frame */
     uint64_t frames;              /* of the base view, given out or given before */
     int64_t loop_offset;          /* added to time stamps */
@@ -57,7 +58,7 @@ static inline bool stream_stopped(struct stream *st)
     return atomic_load(&st->session->stop);
 }
 
-/* ---- stream.c ---- */
+/* ---- stream_decode.c ---- */
 
 /* The session fails; what came before is still given out. */
 void stream_report_failure(struct stream *st, int code, const char *cause, const char *hint);

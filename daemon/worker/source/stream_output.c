@@ -60,8 +60,8 @@ static int64_t given_time(const struct stream *st, int64_t ts)
 
 /* One frame for the reader, or one field of it (structure), unless an earlier worker gave it out.
  */
-static void emit_part(struct stream *st, struct h264_picture *pic, const struct packet_times *t,
-                      uint8_t structure, bool second, enum pelton_field_order order)
+static void emit_output(struct stream *st, struct h264_picture *pic, const struct packet_times *t,
+                        uint8_t structure, bool second, enum pelton_field_order order)
 {
     struct session *s = st->session;
     uint64_t sequence = st->sequence++;
@@ -71,16 +71,16 @@ static void emit_part(struct stream *st, struct h264_picture *pic, const struct 
     if (!out)
         return;
     int64_t duration = t->duration * (st->half_ticks ? 2 : 1),
-            part = structure == REC_FRAME ? duration : duration / 2;
+            length = structure == REC_FRAME ? duration : duration / 2;
     int64_t pts = given_time(st, t->pts);
     out->output.pic = h264_picture_ref(pic);
     out->output.structure = structure;
     out->frame =
         (struct feed_frame){.sequence = sequence,
                             .view = pic->view,
-                            .pts = second && pts != TIMESTAMPS_NONE ? pts + part : pts,
+                            .pts = second && pts != TIMESTAMPS_NONE ? pts + length : pts,
                             .dts = given_time(st, t->dts),
-                            .duration = part,
+                            .duration = length,
                             .received_ns = t->received_ns,
                             .dropped_source = st->source.dropped,
                             .flags = frame_flags(st, pic, second),
@@ -106,7 +106,7 @@ static void leave_out(struct stream *st, struct h264_picture *pic)
  * their fields, the first one first; of a single field only that. Takes the reference of pic. */
 static void emit(struct stream *st, struct h264_picture *pic, const struct packet_times *t)
 {
-    if (part_left_out(pic)) {
+    if (stretch_left_out(pic)) {
         leave_out(st, pic);
         return;
     }
@@ -116,13 +116,13 @@ static void emit(struct stream *st, struct h264_picture *pic, const struct packe
     enum pelton_field_order order =
         field_order(pic, poc, pic->view ? &view_interlaced : &st->interlaced);
     if (!st->session->params.fields || pic->sps->frame_mbs_only_flag) {
-        emit_part(st, pic, t, REC_FRAME, false, order);
+        emit_output(st, pic, t, REC_FRAME, false, order);
     } else {
         bool single = frame_is_single_field(owner);
         uint8_t first = single ? pic->structure : poc[0] <= poc[1] ? REC_TOP : REC_BOTTOM;
-        emit_part(st, pic, t, first, false, order);
+        emit_output(st, pic, t, first, false, order);
         if (!single)
-            emit_part(st, pic, t, REC_FRAME - first, true, order);
+            emit_output(st, pic, t, REC_FRAME - first, true, order);
     }
     h264_picture_unref(pic);
 }
@@ -219,7 +219,7 @@ void stream_drain(struct stream *st)
             s->window.picture_bytes = window_picture_bytes(pic->sps, pic->mb_count);
             engine_unlock(st->engine);
         }
-        if (part_leaves_out(&st->part, pic)) {
+        if (stretch_leaves_out(&st->stretch, pic)) {
             h264_picture_unref(pic);
         } else if (picture_admit(s, pic)) {
             h264_picture_unref(pic);

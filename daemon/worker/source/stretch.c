@@ -7,31 +7,31 @@
 
 static char left_out; /* its address marks h264_picture.user */
 
-static bool begins_stretch(const struct part *p, const struct h264_picture *pic)
+static bool begins_stretch(const struct stretch *st, const struct h264_picture *pic)
 {
-    return (pic->idr || p->fresh) && !pic->first_field && !pic->plane0 && !pic->non_existing;
+    return (pic->idr || st->fresh) && !pic->first_field && !pic->plane0 && !pic->non_existing;
 }
 
-bool part_leaves_out(struct part *p, struct h264_picture *pic)
+bool stretch_leaves_out(struct stretch *st, struct h264_picture *pic)
 {
-    if (p->count < 2)
+    if (st->count < 2)
         return false;
-    if (begins_stretch(p, pic)) {
-        p->stretch++;
-        p->fresh = false;
+    if (begins_stretch(st, pic)) {
+        st->number++;
+        st->fresh = false;
     }
-    if (p->stretch % p->count == p->index)
+    if (st->number % st->count == st->index)
         return false;
     pic->holder.user = &left_out;
     return true;
 }
 
-bool part_left_out(const struct h264_picture *pic)
+bool stretch_left_out(const struct h264_picture *pic)
 {
     return pic->holder.user == &left_out;
 }
 
-void part_restart(struct part *p)
+void stretch_restart(struct stretch *st)
 {
-    p->fresh = true;
+    st->fresh = true;
 }

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Several devices share one file: each session decodes its part of it. A stretch begins with an IDR
- * picture, so nothing in it refers to what came before (7.4.1.2.4); session `index` of `count`
- * decodes every count-th of them and leaves the others out. Step 1 runs over the whole file in
- * each, so that all number the frames alike. Used by the stream thread alone.
+ * Several devices share one file: each session decodes every n-th stretch of it.
+ *
+ * A stretch begins with an IDR picture, so nothing in it refers to what came before (7.4.1.2.4).
+ * Step 1 runs over the whole file in each session, so that all number the frames alike. Thread:
+ * that of the source.
  */
-#ifndef PELTON_PART_H
-#define PELTON_PART_H
+#ifndef PELTON_STRETCH_H
+#define PELTON_STRETCH_H
 
 #include "codec/h264.h"
 
-struct part {
+struct stretch {
     uint32_t index, count; /* count 0 or 1: all of it */
-    uint64_t stretch;      /* of the last picture */
+    uint64_t number;       /* of the last picture's stretch */
     bool fresh;            /* the next picture begins one, whatever it is */
 };
 
-/* For each picture in decoding order: whether it is another session's. It is marked then, and must
- * not become a job. */
-bool part_leaves_out(struct part *p, struct h264_picture *pic);
-bool part_left_out(const struct h264_picture *pic); /* whether it was marked */
+/* For each picture in decoding order. True: it is another session's. It is marked then, and must
+ * not enter the window. */
+bool stretch_leaves_out(struct stretch *st, struct h264_picture *pic);
+bool stretch_left_out(const struct h264_picture *pic); /* whether it was marked */
 /* The source begins again (loops). */
-void part_restart(struct part *p);
+void stretch_restart(struct stretch *st);
 
 #endif

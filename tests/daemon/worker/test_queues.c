@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the coders do next, and what becomes of refused pictures.
+ */
+#include "daemon/worker/schedule/queues.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define WINDOWS  2
+#define PICTURES 32
+
+struct world {
+    struct schedule s;
+    struct window windows[WINDOWS];
+    struct h264_sps sps;
+    struct picture pictures[PICTURES];
+    struct h264_picture pics[PICTURES];
+    uint64_t random;
+};
+
+static struct world *world(void)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    w->random = 1;
+    w->s.setting.coders = 1;
+    w->s.setting.lookahead = 16;
+    for (uint32_t i = 0; i < WINDOWS; i++)
+        window_open(&w->windows[i], &w->s);
+    return w;
+}
+
+/* Picture i enters a window; col: another picture whose motion must come first, or -1. */
+static struct picture *add(struct world *w, uint32_t window, uint32_t i, uint32_t slices, int col)
+{
+    struct picture_facts facts = {.entropy_gpu = true, .motion_gpu = true, .largest_slice = 1};
+    struct picture *p = &w->pictures[i];
+    w->pics[i] = (struct h264_picture){
+        .id = i, .sps = &w->sps, .mb_count = 16, .slice_count = slices, .structure = REC_FRAME};
+    w->pics[i].holder.user = p;
+    *p = (struct picture){.pic = &w->pics[i], .window = &w->windows[window]};
+    p->entropy.slices_left = slices;
+    p->entropy.slice_chunk = 1;
+    p->entropy.bytes = 100;
+    p->pace = window_pace(&w->windows[window], slices);
+    if (p->pace == PACE_LIVE)
+        p->records = p->coeffs = LIVES_HOST;
+    if (col >= 0)
+        facts.colocated[facts.colocated_count++] = &w->pics[col];
+    window_add(&w->windows[window], p, &facts, 1);
+    return p;
+}
+
+static struct coder_work take(struct world *w)
+{
+    struct coder_work work;
+    coder_take(&w->s, &w->random, 1, &work);
+    return work;
+}
+
+/* All that coders do up to DECODED. */
+static void decode(struct world *w, struct picture *p)
+{
+    struct coder_work work = take(w);
+    assert_int_equal(work.task, TASK_ARRAYS);
+    assert_ptr_equal(work.picture, p);
+    coder_arrays_done(&w->s, p, false, &work);
+    while (!coder_slices_done(p, work.to - work.from)) {
+        work = take(w);
+        assert_int_equal(work.task, TASK_SLICES);
+    }
+    coder_decoded(&w->s, p, false, NULL, 1);
+}
+
+static void expect_motion(struct world *w, struct picture *p)
+{
+    struct coder_work work = take(w);
+    assert_int_equal(work.task, TASK_MOTION);
+    assert_ptr_equal(work.picture, p);
+    coder_motion_done(&w->s, p, false, 1);
+}
+
+/* A stream that comes late does not wait for the look-ahead of the others. */
+static void test_turns(void **state)
+{
+    struct world *w = world();
+    for (uint32_t i = 0; i < 4; i++)
+        add(w, 0, i, 1, -1);
+    for (uint32_t i = 0; i < 2; i++)
+        add(w, 1, 4 + i, 1, -1);
+    static const uint32_t order[] = {0, 4, 1, 5, 2, 3};
+    for (uint32_t i = 0; i < 6; i++) {
+        decode(w, &w->pictures[order[i]]);
+        expect_motion(w, &w->pictures[order[i]]);
+    }
+    assert_int_equal(take(w).task, TASK_NONE);
+    assert_int_equal(w->s.entropy.bytes, 0);
+    free(w);
+}
+
+/* Slices of one picture go to several coders; its last one counts. */
+static void test_slices(void **state)
+{
+    struct world *w = world();
+    struct picture *p = add(w, 0, 0, 3, -1);
+    struct coder_work first = take(w), second, third;
+    assert_int_equal(take(w).task, TASK_NONE); /* its arrays are being made */
+    coder_arrays_done(&w->s, p, false, &first);
+    second = take(w);
+    third = take(w);
+    assert_int_equal(take(w).task, TASK_NONE);
+    assert_int_equal(first.from + second.from + third.from, 0 + 1 + 2);
+    assert_int_equal(w->s.entropy.count, 0);
+    assert_false(coder_slices_done(p, 1));
+    assert_false(coder_slices_done(p, 1));
+    assert_true(coder_slices_done(p, 1));
+    assert_int_equal(p->stage, PICTURE_ENTROPY);
+    free(w);
+}
+
+/* Motion waits for that of the colocated picture, whatever is decoded first. */
+static void test_colocated(void **state)
+{
+    struct world *w = world();
+    struct picture *a = add(w, 0, 0, 1, -1), *b = add(w, 0, 1, 1, 0);
+    struct coder_work work = take(w);
+    decode(w, b);
+    assert_int_equal(b->motion.waits, 1);
+    assert_int_equal(take(w).task, TASK_NONE);
+    coder_arrays_done(&w->s, a, false, &work);
+    assert_true(coder_slices_done(a, 1));
+    coder_decoded(&w->s, a, false, NULL, 1);
+    expect_motion(w, a);
+    expect_motion(w, b);
+    assert_int_equal(w->windows[0].ready, 2);
+    free(w);
+}
+
+/* Coders decoded it, the GPU derives its motion; refused and intact, a coder only derives. */
+static void test_motion_refused(void **state)
+{
+    struct world *w = world();
+    struct picture *p = add(w, 0, 0, 1, -1);
+    struct coder_work work;
+    w->s.split.motion_mbs = 100;
+    work = take(w);
+    coder_arrays_done(&w->s, p, false, &work);
+    assert_false(work.follows);
+    assert_true(coder_slices_done(p, 1));
+    coder_decoded(&w->s, p, true, NULL, 1);
+    assert_int_equal(take(w).task, TASK_NONE);
+    assert_ptr_equal(gpu_motion_take(&w->s, 1), p);
+    gpu_motion_untake(&w->s, p);
+    assert_ptr_equal(gpu_motion_take(&w->s, 1), p);
+    gpu_motion_refused(&w->s, p, true, 1);
+    assert_int_equal(p->refusals, 0);
+    expect_motion(w, p);
+    assert_int_equal(p->stage, PICTURE_READY);
+    free(w);
+}
+
+/* Refused with its arrays gone: it is decoded again, before others, and by coders alone. */
+static void test_decoded_again(void **state)
+{
+    struct world *w = world();
+    struct picture *p = add(w, 0, 0, 2, -1);
+    queue_remove(&w->s, p);
+    p->can |= CAN_ENTROPY_GPU;
+    picture_move(p, EDGE_TAKE_GPU);
+    add(w, 0, 1, 1, -1);
+    gpu_entropy_refused(&w->s, p, 1);
+    assert_int_equal(p->can & (CAN_ENTROPY_GPU | CAN_MOTION_GPU), 0);
+    assert_int_equal(p->refusals, 1);
+    assert_ptr_equal(w->s.entropy.first, p);
+    decode(w, p);
+    expect_motion(w, p);
+    free(w);
+}
+
+/* What the GPU has decoded is checked by a coder; bad records go back into the queue. */
+static void test_import_refused(void **state)
+{
+    struct world *w = world();
+    struct picture *p = add(w, 0, 0, 1, -1);
+    queue_remove(&w->s, p);
+    p->can |= CAN_ENTROPY_GPU;
+    picture_move(p, EDGE_TAKE_GPU);
+    p->records = LIVES_HOST;
+    p->coeffs = LIVES_DEVICE;
+    gpu_entropy_done(&w->s, p, 5, 1);
+    struct coder_work work = take(w);
+    assert_int_equal(work.task, TASK_IMPORT);
+    coder_import_done(&w->s, p, false, false, 1);
+    assert_int_equal(p->records | p->coeffs, LIVES_NOWHERE);
+    decode(w, p);
+    expect_motion(w, p);
+    free(w);
+}
+
+/* After abort what waits is dropped, and what is in work when it comes back. */
+static void test_abort(void **state)
+{
+    struct world *w = world();
+    struct picture *a = add(w, 0, 0, 1, -1), *b = add(w, 0, 1, 1, 0), *c = add(w, 0, 2, 1, 1);
+    struct coder_work work = take(w);
+    coder_arrays_done(&w->s, a, false, &work);
+    window_abort(&w->windows[0]);
+    assert_int_equal(take(w).task, TASK_NONE);
+    assert_int_equal(b->stage, PICTURE_READY);
+    assert_int_equal(c->outcome, OUTCOME_COPY);
+    assert_true(coder_slices_done(a, 1));
+    coder_decoded(&w->s, a, false, NULL, 1);
+    assert_int_equal(a->stage, PICTURE_READY);
+    assert_null(w->s.motion_cpu);
+    assert_true(window_discard(&w->windows[0]));
+    assert_int_equal(w->windows[0].busy, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_ptr_equal(window_retire(&w->windows[0]), &w->pics[i]);
+    assert_null(window_retire(&w->windows[0]));
+    free(w);
+}
+
+/* A LIVE picture's only slice is shared: a second coder derives its motion meanwhile. */
+static void test_live(void **state)
+{
+    struct world *w = world();
+    w->windows[0].live = true;
+    struct picture *p = add(w, 0, 0, 1, -1);
+    assert_int_equal(p->pace, PACE_LIVE);
+    assert_int_equal(w->s.live.pictures, 1);
+    assert_int_equal(w->s.wakes.coders, 1);
+    assert_true(w->s.wakes.device);
+    p->can |= CAN_PER_SLICE;
+    struct coder_work work = take(w);
+    assert_int_equal(work.task, TASK_SLICES);
+    assert_true(work.shared);
+    assert_int_equal(take(w).task, TASK_FOLLOW);
+    assert_false(coder_slices_done(p, 1));
+    assert_true(coder_slices_done(p, 1));
+    coder_decoded(&w->s, p, false, NULL, 1);
+    expect_motion(w, p);
+    assert_int_equal(w->windows[0].arrays.begun, 0);
+    free(w);
+}
+
+/* The GPU has pictures of a window in work, and the coders are far ahead of these. */
+static void test_far_ahead(void **state)
+{
+    struct world *w = world();
+    w->s.setting.lookahead = 2;
+    w->s.split.depth = 8;
+    for (uint32_t i = 0; i < 4; i++)
+        add(w, 0, i, 1, -1);
+    for (uint32_t i = 0; i < 2; i++) {
+        decode(w, &w->pictures[i]);
+        expect_motion(w, &w->pictures[i]);
+    }
+    assert_int_equal(take(w).task, TASK_NONE);
+    w->s.split.depth = 0; /* it fails */
+    assert_int_equal(take(w).task, TASK_ARRAYS);
+    free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_turns),         cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_colocated),     cmocka_unit_test(test_motion_refused),
+        cmocka_unit_test(test_decoded_again), cmocka_unit_test(test_import_refused),
+        cmocka_unit_test(test_abort),         cmocka_unit_test(test_live),
+        cmocka_unit_test(test_far_ahead),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frame slots: quotas, slots that windows are sure of, stores that come and go.
+ */
+#include "daemon/worker/schedule/knobs.h"
+#include "daemon/worker/schedule/schedule.h"
+#include "daemon/worker/schedule/slots.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define WINDOWS  3
+#define PICTURES 64
+
+struct world {
+    struct schedule s;
+    struct window windows[WINDOWS];
+    struct slots slots;
+    struct h264_sps sps;
+    struct picture pictures[PICTURES];
+    struct h264_picture pics[PICTURES];
+};
+
+static struct world *world(uint32_t count)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    w->sps = (struct h264_sps){.mb_width = 10,
+                               .mb_height = 10,
+                               .chroma_format_idc = 1,
+                               .bit_depth = {8, 8},
+                               .frame_mbs_only_flag = 1,
+                               .max_dpb_frames = 4};
+    w->s.setting.software = true;
+    w->s.setting.lookahead = 16;
+    for (uint32_t i = 0; i < WINDOWS; i++)
+        window_open(&w->windows[i], &w->s);
+    struct slots_key key = slots_key_of(&w->sps);
+    assert_true(slots_init(&w->slots, &w->s, &key, count));
+    slots_add(&w->s, &w->slots);
+    for (uint32_t i = 0; i < PICTURES; i++) {
+        w->pics[i] = (struct h264_picture){.sps = &w->sps, .holder = {.slot = -1}};
+        w->pictures[i] = (struct picture){.pic = &w->pics[i], .owner = &w->pictures[i]};
+        w->pics[i].holder.user = &w->pictures[i];
+    }
+    return w;
+}
+
+static void world_free(struct world *w)
+{
+    slots_free(&w->slots);
+    free(w);
+}
+
+static void attach(struct world *w, uint32_t window)
+{
+    struct slots_wish wish = slots_wish_of(&w->windows[window], &w->sps);
+    slots_attach(&w->windows[window], &w->slots, &wish);
+}
+
+/* The next picture of a window takes a slot, in decoding order. */
+static void take(struct world *w, uint32_t window, uint32_t picture)
+{
+    w->pictures[picture].window = &w->windows[window];
+    slots_take(&w->slots, &w->pictures[picture]);
+}
+
+/* DPB, the picture itself, the next one, and frames in delivery. */
+static void test_base(void **state)
+{
+    struct world *w = world(64);
+    assert_int_equal(slots_base(&w->windows[0], &w->sps), 4 + 2 + SLOTS_DELIVERY);
+    w->sps.max_dpb_frames = 0;
+    assert_int_equal(slots_base(&w->windows[0], &w->sps), 1 + 2 + SLOTS_DELIVERY);
+    w->windows[0].both_views = true;
+    assert_int_equal(slots_base(&w->windows[0], &w->sps), 34 + SLOTS_DELIVERY);
+    world_free(w);
+}
+
+/* What is left beyond everybody's base is shared evenly. */
+static void test_quotas(void **state)
+{
+    struct world *w = world(40);
+    attach(w, 0);
+    assert_int_equal(w->windows[0].slots.quota, 10 + 16); /* all that it can use */
+    attach(w, 1);
+    assert_int_equal(w->windows[0].slots.quota, 10 + 10);
+    assert_int_equal(w->windows[1].slots.quota, 10 + 10);
+    assert_int_equal(slots_owed(&w->s, &w->slots), 20);
+    slots_detach(&w->windows[0]);
+    assert_int_equal(w->windows[1].slots.quota, 10 + 16);
+    assert_int_equal(w->slots.users, 1);
+    world_free(w);
+}
+
+/* Pictures ahead leave what others are sure of; the oldest picture always gets its base. */
+static void test_claim(void **state)
+{
+    struct world *w = world(24);
+    attach(w, 0);
+    attach(w, 1);
+    w->slots.owed = slots_owed(&w->s, &w->slots);
+    assert_int_equal(w->slots.owed, 20);
+    assert_true(slots_claim(&w->windows[0], &w->slots, false));
+    for (uint32_t i = 0; i < 2; i++) {
+        take(w, 0, i);
+        w->windows[0].frames_ahead++;
+    }
+    assert_false(slots_claim(&w->windows[0], &w->slots, false)); /* its quota of pictures ahead */
+    for (uint32_t i = 2; i < 12; i++) {
+        assert_true(slots_claim(&w->windows[0], &w->slots, true));
+        take(w, 0, i);
+    }
+    assert_int_equal(w->slots.used, 12);
+    assert_int_equal(w->slots.free_count, 12);
+    for (uint32_t i = 12; i < 22; i++) {
+        assert_true(slots_claim(&w->windows[1], &w->slots, true));
+        take(w, 1, i);
+    }
+    assert_false(w->windows[0].starves || w->windows[1].starves);
+    world_free(w);
+}
+
+/* A stream keeps more pictures than its DPB size allows, and nothing will free one. */
+static void test_starves(void **state)
+{
+    struct world *w = world(12);
+    attach(w, 0);
+    for (uint32_t i = 0; i < 12; i++)
+        take(w, 0, i);
+    assert_false(slots_claim(&w->windows[0], &w->slots, true));
+    assert_true(w->windows[0].starves);
+    world_free(w);
+}
+
+/* The same, but a batch in flight may free one. */
+static void test_in_flight(void **state)
+{
+    struct world *w = world(12);
+    attach(w, 0);
+    for (uint32_t i = 0; i < 12; i++)
+        take(w, 0, i);
+    w->pictures[3].stage = PICTURE_SUBMITTED;
+    w->windows[0].first = &w->pictures[3];
+    assert_false(slots_claim(&w->windows[0], &w->slots, true));
+    assert_false(w->windows[0].starves);
+    world_free(w);
+}
+
+/* A second field has the slot of the first; slots of a store that was left do not count. */
+static void test_take_and_give(void **state)
+{
+    struct world *w = world(24);
+    attach(w, 0);
+    take(w, 0, 0);
+    w->pictures[1].owner = &w->pictures[0];
+    take(w, 0, 1);
+    assert_int_equal(w->pics[1].holder.slot, w->pics[0].holder.slot);
+    assert_int_equal(w->windows[0].slots.held, 1);
+    attach(w, 0); /* as after a change of size */
+    assert_int_equal(w->windows[0].slots.held, 0);
+    slots_give(&w->slots, &w->windows[0], w->pictures[0].slot.seat, w->pics[0].holder.slot);
+    assert_int_equal(w->windows[0].slots.held, 0);
+    assert_int_equal(w->slots.free_count, 24);
+    world_free(w);
+}
+
+/* A new window waits for others' slots, but not for ever. */
+static void test_find(void **state)
+{
+    struct world *w = world(52);
+    struct slots *found = NULL;
+    struct slots_wish wish = slots_wish_of(&w->windows[1], &w->sps);
+    attach(w, 0);
+    for (uint32_t i = 0; i < 26; i++)
+        take(w, 0, i);
+    assert_int_equal(slots_find(&w->windows[1], &wish, 5, &found), SLOTS_FOUND);
+    assert_ptr_equal(found, &w->slots);
+    for (uint32_t i = 26; i < 50; i++)
+        take(w, 0, i);
+    assert_int_equal(slots_find(&w->windows[1], &wish, 5, &found), SLOTS_LATER);
+    assert_int_equal(slots_find(&w->windows[1], &wish, 4 + SLOTS_PATIENCE_NS, &found), SLOTS_LATER);
+    assert_int_equal(slots_find(&w->windows[1], &wish, 5 + SLOTS_PATIENCE_NS, &found), SLOTS_NONE);
+    wish.key.mb_width++;
+    assert_int_equal(slots_find(&w->windows[2], &wish, 5, &found), SLOTS_NONE);
+    world_free(w);
+}
+
+/* A stream changes its store if a picture needs more than before. */
+static void test_serve(void **state)
+{
+    struct world *w = world(40);
+    assert_false(slots_serve(&w->windows[0], &w->sps));
+    attach(w, 0);
+    assert_true(slots_serve(&w->windows[0], &w->sps));
+    w->sps.max_dpb_frames = 2;
+    assert_true(slots_serve(&w->windows[0], &w->sps));
+    w->sps.max_dpb_frames = 5;
+    assert_false(slots_serve(&w->windows[0], &w->sps));
+    w->sps.max_dpb_frames = 4;
+    w->sps.bit_depth[0] = 10;
+    assert_false(slots_serve(&w->windows[0], &w->sps));
+    world_free(w);
+}
+
+/* The longest idle store goes first, beyond those that are kept. */
+static void test_idle_stores(void **state)
+{
+    struct world *w = world(40);
+    struct slots more[SLOTS_IDLE_STORES + 1] = {
+        {.idle_since = 7}, {.idle_since = 3}, {.idle_since = 9}};
+    w->slots.used = 1;
+    for (uint32_t i = 0; i < SLOTS_IDLE_STORES; i++)
+        slots_add(&w->s, &more[i]);
+    assert_null(slots_remove_idle(&w->s, false));
+    slots_add(&w->s, &more[SLOTS_IDLE_STORES]);
+    assert_ptr_equal(slots_remove_idle(&w->s, false), &more[1]);
+    assert_null(slots_remove_idle(&w->s, false));
+    assert_ptr_equal(slots_remove_idle(&w->s, true), &more[0]);
+    assert_ptr_equal(slots_remove_idle(&w->s, true), &more[2]);
+    assert_null(slots_remove_idle(&w->s, true)); /* one has slots in use */
+    world_free(w);
+}
+
+static void test_size_of_a_store(void **state)
+{
+    struct world *w = world(40);
+    struct slots_wish wish = slots_wish_of(&w->windows[0], &w->sps);
+    assert_int_equal(slots_for(&w->s, &wish), 10 + 16);
+    assert_int_equal(slots_batch_width(&w->s, 40), BATCH_WIDTH_SOFTWARE);
+    w->s.setting.software = false;
+    w->s.setting.image_layers = 2048;
+    w->s.setting.device_memory = 64ull << 30;
+    assert_int_equal(slots_for(&w->s, &wish), SLOTS_SHARES * (10 + 16));
+    w->s.setting.lookahead = 0;
+    assert_int_equal(slots_for(&w->s, &wish), SLOTS_MOST);
+    w->s.setting.image_layers = 256;
+    assert_int_equal(slots_for(&w->s, &wish), 256);
+    w->s.setting.device_memory = 1 << 20; /* never less than progress needs */
+    assert_int_equal(slots_for(&w->s, &wish), 10 + 16);
+    assert_int_equal(slots_batch_width(&w->s, 1280), BATCH_WIDTH);
+    assert_int_equal(slots_batch_width(&w->s, 5), 5);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_base),        cmocka_unit_test(test_quotas),
+        cmocka_unit_test(test_claim),       cmocka_unit_test(test_starves),
+        cmocka_unit_test(test_in_flight),   cmocka_unit_test(test_take_and_give),
+        cmocka_unit_test(test_find),        cmocka_unit_test(test_serve),
+        cmocka_unit_test(test_idle_stores), cmocka_unit_test(test_size_of_a_store),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
