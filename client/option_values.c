@@ -3,108 +3,13 @@
  * One table says where the value of each option goes, and which function parses its text.
  */
 #include "client/option_values.h"
+#include "client/option_text.h"
 #include "proto/blur.h"
 
-#include <errno.h>
-#include <libavutil/parseutils.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* The text of an option, for messages and parsing. */
-struct option_text {
-    const char *name;     /* as it is best spelled */
-    const char *value;    /* NULL: the option has no argument */
-    uint64_t least, most; /* of whole numbers */
-    struct failure *f;
-};
-
-static int text_refuse(const struct option_text *t, const char *hint)
-{
-    return fail_with(t->f, X_USAGE, hint, "%s %s: not understood", t->name, t->value);
-}
-
-/* ---- plain values ---- */
-
-static int parse_string(const struct option_text *t, void *place)
-{
-    *(const char **)place = t->value;
-    return 0;
-}
-
-static int parse_flag(const struct option_text *t, void *place)
-{
-    *(bool *)place = true;
-    return 0;
-}
-
-static int parse_u64(const struct option_text *t, void *place)
-{
-    char *end, hint[96];
-    errno = 0;
-    unsigned long long n = strtoull(t->value, &end, 10);
-    if (errno || end == t->value || *end || t->value[0] == '-' || n < t->least || n > t->most) {
-        snprintf(hint, sizeof(hint), "a whole number from %llu to %llu",
-                 (unsigned long long)t->least, (unsigned long long)t->most);
-        return text_refuse(t, hint);
-    }
-    *(uint64_t *)place = n;
-    return 0;
-}
-
-static int parse_u32(const struct option_text *t, void *place)
-{
-    uint64_t n = 0;
-    int rc = parse_u64(t, &n);
-    if (rc == 0)
-        *(uint32_t *)place = (uint32_t)n;
-    return rc;
-}
-
-static int parse_double(const struct option_text *t, void *place)
-{
-    char *end;
-    double n = strtod(t->value, &end);
-    if (end == t->value || *end || !isfinite(n) || n < 0 || n > 1e6)
-        return text_refuse(t, "a number from 0 to 1000000");
-    *(double *)place = n;
-    return 0;
-}
-
-static int parse_time_us(const struct option_text *t, void *place)
-{
-    int64_t us;
-    if (av_parse_time(&us, t->value, 1) < 0 || us < 0)
-        return text_refuse(t, "seconds (12.5), [HH:]MM:SS[.m], or with a unit (200ms)");
-    *(int64_t *)place = us;
-    return 0;
-}
-
-/* ---- words ---- */
-
-struct word {
-    const char *text; /* NULL ends a list */
-    int value;
-};
-
-static int parse_word(const struct option_text *t, const char *value, const struct word *words,
-                      int *out)
-{
-    char hint[96] = "one of:";
-    for (; words->text; words++) {
-        if (strcasecmp(words->text, value) == 0) {
-            *out = words->value;
-            return 0;
-        }
-        size_t n = strlen(hint);
-        snprintf(hint + n, sizeof(hint) - n, " %s", words->text);
-    }
-    struct option_text refused = *t;
-    refused.value = value;
-    return text_refuse(&refused, hint);
-}
 
 static int parse_log_level(const struct option_text *t, void *place)
 {
@@ -135,7 +40,7 @@ static int parse_on_error(const struct option_text *t, void *place)
                                         {"all", PELTON_ON_ERROR_SHOW_ALL},
                                         {NULL, 0}};
     int value = 0;
-    int rc = parse_word(t, t->value, words, &value);
+    int rc = text_word(t, t->value, words, &value);
     *(enum pelton_on_error *)place = (enum pelton_on_error)value;
     return rc;
 }
@@ -145,7 +50,7 @@ static int parse_progress(const struct option_text *t, void *place)
     static const struct word words[] = {
         {"none", PROGRESS_NONE}, {"bar", PROGRESS_BAR}, {"kv", PROGRESS_KV}, {NULL, 0}};
     int value = 0;
-    int rc = parse_word(t, t->value, words, &value);
+    int rc = text_word(t, t->value, words, &value);
     *(enum progress_kind *)place = (enum progress_kind)value;
     return rc;
 }
@@ -166,7 +71,7 @@ static int parse_against(const struct option_text *t, void *place)
 {
     static const struct word words[] = {{"ffmpeg", 0}, {NULL, 0}};
     int unused = 0;
-    int rc = parse_word(t, t->value, words, &unused);
+    int rc = text_word(t, t->value, words, &unused);
     *(const char **)place = rc == 0 ? t->value : NULL;
     return rc;
 }
@@ -203,9 +108,9 @@ static int parse_policy(const struct option_text *t, void *place)
     bool counted = strncasecmp(t->value, "fifo:", 5) == 0;
     int policy = PELTON_LOSSLESS;
     uint32_t waiting = 0;
-    int rc = parse_word(t, counted ? "fifo:N" : t->value, words, &policy);
+    int rc = text_word(t, counted ? "fifo:N" : t->value, words, &policy);
     if (rc == 0 && counted) {
-        rc = parse_u32(
+        rc = text_u32(
             &(struct option_text){"--policy fifo:N,", t->value + 5, 1, PELTON_FIFO_MOST, t->f},
             &waiting);
     }
@@ -257,7 +162,7 @@ static int parse_lookahead(const struct option_text *t, void *place)
 {
     struct connect_options *c = place;
     uint32_t n = 0;
-    int rc = parse_u32(t, &n);
+    int rc = text_u32(t, &n);
     if (rc == 0) {
         snprintf(c->lookahead, sizeof(c->lookahead), "lookahead=%u", n);
         c->lookahead_given = true;
@@ -288,7 +193,7 @@ static int parse_min_fps(const struct option_text *t, void *place)
 {
     struct bench_options *bench = place;
     bench->min_fps_given = true;
-    return parse_double(t, &bench->min_fps);
+    return text_double(t, &bench->min_fps);
 }
 
 static int parse_kernel_size(const struct option_text *t, void *place)
@@ -348,64 +253,64 @@ static const struct option_place {
     uint64_t least, most; /* of whole numbers */
 } option_places[N_OPTIONS] = {
     [OPT_INPUT] = {.parse = parse_input},
-    [OPT_OUTPUT] = VALUE(parse_string, const char *, write.path),
-    [OPT_FORMAT] = VALUE(parse_string, const char *, write.format),
+    [OPT_OUTPUT] = VALUE(text_string, const char *, write.path),
+    [OPT_FORMAT] = VALUE(text_string, const char *, write.format),
     [OPT_YES] = VALUE(parse_yes, enum overwrite, write.overwrite),
     [OPT_NO] = VALUE(parse_no, enum overwrite, write.overwrite),
-    [OPT_START] = VALUE(parse_time_us, int64_t, read.start_us),
-    [OPT_DURATION] = VALUE(parse_time_us, int64_t, read.duration_us),
-    [OPT_FRAMES] = WHOLE(parse_u64, uint64_t, read.max_frames, 1, INT64_MAX),
-    [OPT_PIX_FMT] = VALUE(parse_string, const char *, write.pix_fmt),
-    [OPT_VERIFY] = VALUE(parse_string, const char *, write.verify),
-    [OPT_BENCH_VERIFY] = VALUE(parse_flag, bool, bench.verify),
-    [OPT_SIDE_DATA] = VALUE(parse_string, const char *, write.side_data),
-    [OPT_FIELDS] = VALUE(parse_flag, bool, read.fields),
+    [OPT_START] = VALUE(text_time_us, int64_t, read.start_us),
+    [OPT_DURATION] = VALUE(text_time_us, int64_t, read.duration_us),
+    [OPT_FRAMES] = WHOLE(text_u64, uint64_t, read.max_frames, 1, INT64_MAX),
+    [OPT_PIX_FMT] = VALUE(text_string, const char *, write.pix_fmt),
+    [OPT_VERIFY] = VALUE(text_string, const char *, write.verify),
+    [OPT_BENCH_VERIFY] = VALUE(text_flag, bool, bench.verify),
+    [OPT_SIDE_DATA] = VALUE(text_string, const char *, write.side_data),
+    [OPT_FIELDS] = VALUE(text_flag, bool, read.fields),
     [OPT_BLUR] = GROUP(parse_blur, read),
-    [OPT_SECOND_VIEW] = VALUE(parse_string, const char *, write.second_view),
+    [OPT_SECOND_VIEW] = VALUE(text_string, const char *, write.second_view),
     [OPT_ON_ERROR] = VALUE(parse_on_error, enum pelton_on_error, read.on_error),
     [OPT_PROGRESS] = VALUE(parse_progress, enum progress_kind, write.progress),
     [OPT_DEVICE] = GROUP(parse_device, connect),
-    [OPT_SOCKET] = VALUE(parse_string, const char *, connect.socket),
+    [OPT_SOCKET] = VALUE(text_string, const char *, connect.socket),
     [OPT_CONFIG] = GROUP(parse_config, connect),
     [OPT_LOOKAHEAD] = {.parse = parse_lookahead,
                        .offset = offsetof(struct client_options, connect),
                        .least = 1,
                        .most = 4096},
-    [OPT_TIMEOUT] = VALUE(parse_double, double, connect.timeout),
+    [OPT_TIMEOUT] = VALUE(text_double, double, connect.timeout),
     [OPT_LOG_LEVEL] = VALUE(parse_log_level, int, log_level),
-    [OPT_JSON] = VALUE(parse_flag, bool, json),
-    [OPT_JSON_FILE] = VALUE(parse_string, const char *, bench.json_file),
-    [OPT_STREAMS] = WHOLE(parse_u32, uint32_t, bench.streams, 1, 256),
-    [OPT_LOOP] = WHOLE(parse_u32, uint32_t, bench.loops, 1, 1000000),
-    [OPT_STAGES] = VALUE(parse_flag, bool, bench.stages),
-    [OPT_LIVE] = VALUE(parse_flag, bool, bench.live),
-    [OPT_TRACE] = VALUE(parse_flag, bool, bench.trace),
-    [OPT_CHART] = VALUE(parse_string, const char *, bench.chart),
-    [OPT_KERNELS] = VALUE(parse_flag, bool, bench.kernels),
+    [OPT_JSON] = VALUE(text_flag, bool, json),
+    [OPT_JSON_FILE] = VALUE(text_string, const char *, bench.json_file),
+    [OPT_STREAMS] = WHOLE(text_u32, uint32_t, bench.streams, 1, 256),
+    [OPT_LOOP] = WHOLE(text_u32, uint32_t, bench.loops, 1, 1000000),
+    [OPT_STAGES] = VALUE(text_flag, bool, bench.stages),
+    [OPT_LIVE] = VALUE(text_flag, bool, bench.live),
+    [OPT_TRACE] = VALUE(text_flag, bool, bench.trace),
+    [OPT_CHART] = VALUE(text_string, const char *, bench.chart),
+    [OPT_KERNELS] = VALUE(text_flag, bool, bench.kernels),
     [OPT_NO_TUNE] = GROUP(parse_no_tune, connect),
     [OPT_GPU_DEBUG] = GROUP(parse_gpu_debug, connect),
     [OPT_TUNE_FORCE] = GROUP(parse_tune_force, connect),
-    [OPT_VARIANT] = VALUE(parse_string, const char *, kernels.variant),
+    [OPT_VARIANT] = VALUE(text_string, const char *, kernels.variant),
     [OPT_KERNEL_SIZE] = GROUP(parse_kernel_size, kernels),
     [OPT_KERNEL_FORMAT] = GROUP(parse_kernel_format, kernels),
-    [OPT_TAPS] = WHOLE(parse_u32, uint32_t, kernels.taps, 1, 19),
-    [OPT_ROUNDS] = WHOLE(parse_u32, uint32_t, kernels.rounds, 1, 1000),
-    [OPT_CSV] = VALUE(parse_string, const char *, kernels.csv),
-    [OPT_PLOT] = VALUE(parse_string, const char *, kernels.plot),
-    [OPT_FIGURES] = VALUE(parse_string, const char *, kernels.figures),
-    [OPT_LIST] = VALUE(parse_flag, bool, kernels.list),
+    [OPT_TAPS] = WHOLE(text_u32, uint32_t, kernels.taps, 1, 19),
+    [OPT_ROUNDS] = WHOLE(text_u32, uint32_t, kernels.rounds, 1, 1000),
+    [OPT_CSV] = VALUE(text_string, const char *, kernels.csv),
+    [OPT_PLOT] = VALUE(text_string, const char *, kernels.plot),
+    [OPT_FIGURES] = VALUE(text_string, const char *, kernels.figures),
+    [OPT_LIST] = VALUE(text_flag, bool, kernels.list),
     [OPT_AGAINST] = VALUE(parse_against, const char *, bench.against),
-    [OPT_FFMPEG] = VALUE(parse_string, const char *, bench.ffmpeg),
-    [OPT_DEPTH] = WHOLE(parse_u32, uint32_t, read.depth, 1, 1024),
+    [OPT_FFMPEG] = VALUE(text_string, const char *, bench.ffmpeg),
+    [OPT_DEPTH] = WHOLE(text_u32, uint32_t, read.depth, 1, 1024),
     [OPT_MIN_FPS] = GROUP(parse_min_fps, bench),
-    [OPT_MAN] = VALUE(parse_flag, bool, man),
-    [OPT_HELP] = VALUE(parse_flag, bool, help),
+    [OPT_MAN] = VALUE(text_flag, bool, man),
+    [OPT_HELP] = VALUE(text_flag, bool, help),
     [OPT_SIZE] = GROUP(parse_calib_size, calib),
-    [OPT_CAMERA] = WHOLE(parse_u32, uint32_t, calib.camera, 0, 1000),
+    [OPT_CAMERA] = WHOLE(text_u32, uint32_t, calib.camera, 0, 1000),
     [OPT_POLICY] = GROUP(parse_policy, read),
-    [OPT_AFTER_NOW] = VALUE(parse_flag, bool, camera.after_now),
-    [OPT_WATCH] = VALUE(parse_flag, bool, camera.watch),
-    [OPT_MAX_FPS] = VALUE(parse_double, double, read.max_fps),
+    [OPT_AFTER_NOW] = VALUE(text_flag, bool, camera.after_now),
+    [OPT_WATCH] = VALUE(text_flag, bool, camera.watch),
+    [OPT_MAX_FPS] = VALUE(text_double, double, read.max_fps),
 };
 
 int option_apply(const struct option_row *row, const char *value, struct client_options *o,
