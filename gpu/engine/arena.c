@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Arenas: memory that uploads are copied out of by the device itself. A pointer says where an array
- * is: recon_pack.c finds the buffer behind it; whatever lies elsewhere goes through staging.
+ * Arenas: memory from which the device itself copies uploads. recon_pack.c finds the buffer behind
+ * a pointer to an array. Arrays elsewhere go through staging.
  *
- * Host memory is cached, as the host reads it too. What the device alone writes and reads,
- * coefficients that it has entropy-decoded, is in memory of its own: the pointer is one into
- * addresses that are reserved for it and that nothing lies behind. That memory is written on one
- * queue and read on another: the host has seen the first to be complete before it submits the
- * second, but what was written is visible there only after a wait for the first one's timeline
- * (gpu_arena_writers), which costs nothing then.
+ * Host arenas are cached, because the host reads them too. Device arenas hold data that only the
+ * device writes and reads, such as coefficients that it has decoded. Their pointers lie in a
+ * reserved address range without memory behind it. One queue writes this memory, another one reads
+ * it. The host submits the reader after it has found the writer complete. Even so the reader sees
+ * the data only after a wait for the writer's timeline (gpu_arena_writers); this wait costs nothing
+ * by then.
  */
 #include "gpu/engine/arena.h"
 
@@ -32,7 +32,7 @@ struct gpu_arena {
 };
 
 /* Index of the first arena behind p. With arena_lock held. */
-static size_t after(const struct gpu *g, const uint8_t *p)
+static size_t arena_index_after(const struct gpu *g, const uint8_t *p)
 {
     size_t low = 0, high = g->arenas.count;
     while (low < high) {
@@ -45,7 +45,7 @@ static size_t after(const struct gpu *g, const uint8_t *p)
     return low;
 }
 
-static int insert(struct gpu *g, struct gpu_arena *a)
+static int arena_insert(struct gpu *g, struct gpu_arena *a)
 {
     if (g->arenas.count == g->arenas.capacity) {
         size_t capacity = 2 * g->arenas.capacity + 16;
@@ -55,7 +55,7 @@ static int insert(struct gpu *g, struct gpu_arena *a)
         g->arenas.all = grown;
         g->arenas.capacity = capacity;
     }
-    size_t at = after(g, a->buffer.map);
+    size_t at = arena_index_after(g, a->buffer.map);
     memmove(&g->arenas.all[at + 1], &g->arenas.all[at],
             (g->arenas.count - at) * sizeof(struct gpu_arena *));
     g->arenas.all[at] = a;
@@ -66,7 +66,7 @@ static int insert(struct gpu *g, struct gpu_arena *a)
 /* Huge pages of our own, there before the driver sees them, and imported: it pins few of them
  * quickly. What it allocates itself are small pages, one by one, and nothing can be submitted
  * meanwhile. */
-static int import_pages(struct gpu_arena *a, size_t size)
+static int arena_import_pages(struct gpu_arena *a, size_t size)
 {
     size = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     uint8_t *pages =
@@ -86,7 +86,7 @@ static int import_pages(struct gpu_arena *a, size_t size)
     return GPU_OK;
 }
 
-static void release(struct gpu_arena *a)
+static void arena_release(struct gpu_arena *a)
 {
     gpu_buffer_free(a->g, &a->buffer);
     if (a->pages)
@@ -95,13 +95,13 @@ static void release(struct gpu_arena *a)
 }
 
 /* Imported or allocated. */
-static int take_host(struct gpu_arena *a, size_t size)
+static int arena_allocate_host(struct gpu_arena *a, size_t size)
 {
-    int err = size < HUGE_PAGE ? GPU_ERR_FEATURE : import_pages(a, size);
+    int err = size < HUGE_PAGE ? GPU_ERR_FEATURE : arena_import_pages(a, size);
     return err < 0 ? gpu_buffer_create(a->g, size, USAGE, GPU_MEMORY_READBACK, &a->buffer) : err;
 }
 
-static int take_device(struct gpu_arena *a, size_t size)
+static int arena_allocate_device(struct gpu_arena *a, size_t size)
 {
     int err = gpu_buffer_create(a->g, size, USAGE, GPU_MEMORY_DEVICE, &a->buffer);
     if (err < 0)
@@ -115,8 +115,9 @@ static int take_device(struct gpu_arena *a, size_t size)
     return GPU_OK;
 }
 
-static int create(struct gpu *g, size_t size, int (*take)(struct gpu_arena *a, size_t size),
-                  struct gpu_arena **out, void **memory)
+static int arena_create(struct gpu *g, size_t size,
+                        int (*allocate)(struct gpu_arena *a, size_t size), struct gpu_arena **out,
+                        void **memory)
 {
     if (!size)
         return GPU_ERR_INVALID;
@@ -126,14 +127,14 @@ static int create(struct gpu *g, size_t size, int (*take)(struct gpu_arena *a, s
     if (!a)
         return GPU_ERR_NOMEM;
     a->g = g;
-    int err = take(a, size);
+    int err = allocate(a, size);
     if (err == GPU_OK) {
         pthread_mutex_lock(&g->arenas.lock);
-        err = insert(g, a);
+        err = arena_insert(g, a);
         pthread_mutex_unlock(&g->arenas.lock);
     }
     if (err < 0) {
-        release(a);
+        arena_release(a);
         return err;
     }
     *memory = a->buffer.map;
@@ -143,12 +144,12 @@ static int create(struct gpu *g, size_t size, int (*take)(struct gpu_arena *a, s
 
 int gpu_arena_create(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
 {
-    return create(g, size, take_host, out, memory);
+    return arena_create(g, size, arena_allocate_host, out, memory);
 }
 
 int gpu_arena_create_device(struct gpu *g, size_t size, struct gpu_arena **out, void **memory)
 {
-    return create(g, size, take_device, out, memory);
+    return arena_create(g, size, arena_allocate_device, out, memory);
 }
 
 void gpu_arena_free(struct gpu_arena *a)
@@ -157,19 +158,19 @@ void gpu_arena_free(struct gpu_arena *a)
         return;
     struct gpu *g = a->g;
     pthread_mutex_lock(&g->arenas.lock);
-    size_t at = after(g, a->buffer.map) - 1;
+    size_t at = arena_index_after(g, a->buffer.map) - 1;
     g->arenas.count--;
     memmove(&g->arenas.all[at], &g->arenas.all[at + 1],
             (g->arenas.count - at) * sizeof(struct gpu_arena *));
     pthread_mutex_unlock(&g->arenas.lock);
-    release(a);
+    arena_release(a);
 }
 
 bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, struct gpu_place *out)
 {
     bool found = false;
     pthread_mutex_lock(&g->arenas.lock);
-    size_t at = after(g, memory);
+    size_t at = arena_index_after(g, memory);
     if (at > 0) {
         const struct gpu_arena *a = g->arenas.all[at - 1];
         uint64_t from = (uint64_t)((uintptr_t)memory - (uintptr_t)a->buffer.map);

@@ -16,7 +16,7 @@ struct gpu_place {
 bool gpu_arena_find(struct gpu *g, const void *memory, uint64_t size, struct gpu_place *out);
 /* The host has found complete a submission that wrote into device arenas. */
 void gpu_arena_written(struct gpu *g, const struct gpu_point *point);
-/* The points that a reader of device arenas must come after, so that it sees what was written. */
+/* The points that a reader of device arenas must come after, so that it sees the data. */
 uint32_t gpu_arena_writers(struct gpu *g, struct gpu_point points[GPU_QUEUES]);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * How fast device memory is for a shader: the floor under every pass that only moves bytes.
- * vkCmdCopyBuffer says nothing about it: it may be an engine of its own, several times slower.
+ * The speed of device memory for a shader. It bounds every pass that only moves bytes.
+ * vkCmdCopyBuffer does not show it, because it may use an engine of its own that is several times
+ * slower.
  */
 #include "gpu/engine/barrier_record.h"
 #include "gpu/engine/buffers.h"
@@ -55,7 +56,7 @@ static int make_sets(struct gpu *g, struct copy_run *run)
     return err;
 }
 
-static int measure(struct gpu *g, struct copy_run *run, double *bytes_per_second)
+static int bandwidth_measure(struct gpu *g, struct copy_run *run, double *bytes_per_second)
 {
     int err = GPU_OK;
     uint64_t ticks[2];
@@ -91,7 +92,7 @@ int gpu_bandwidth(struct gpu *g, double *bytes_per_second)
         return GPU_ERR_FEATURE;
     if (run.size > g->limits.maxStorageBufferRange)
         run.size = g->limits.maxStorageBufferRange / (1u << 20) * (1u << 20); /* at least 128 MiB */
-    int err = measure(g, &run, bytes_per_second);
+    int err = bandwidth_measure(g, &run, bytes_per_second);
     g->vk.vkDestroyQueryPool(g->device, run.queries, NULL);
     g->vk.vkDestroyDescriptorPool(g->device, run.pool, NULL);
     for (int i = 0; i < 2; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * See barrier.h.
+ * Derivation of barriers (barrier.h).
  */
 #include "gpu/engine/barrier.h"
 

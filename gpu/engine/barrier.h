@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Derives barriers from what commands declare to read and write. Plain logic, no Vulkan:
+ * Derives barriers from the reads and writes that commands declare. Plain logic without Vulkan,
  * unit-tested without a device.
  *
- * For each resource and each stage of the device it holds which earlier stages' accesses a new
- * access from that stage would still have to wait for. One global barrier in front of a command
- * clears what it covers, for all resources at once.
+ * The state holds, for each resource and each stage, the stages whose earlier accesses a new access
+ * from that stage must still wait for. One global barrier in front of a command clears its stages
+ * for all resources at once.
  */
 #ifndef PELTON_GPU_BARRIER_H
 #define PELTON_GPU_BARRIER_H
@@ -34,7 +34,7 @@ struct barrier_state {
     struct barrier_resource resources[BARRIER_RESOURCES];
 };
 
-/* What has to be waited for: sets of stages. Nothing to do where from is 0. */
+/* A barrier: sets of stages. Nothing to do where from is 0. */
 struct barrier_need {
     uint8_t from;  /* stages to wait for */
     uint8_t flush; /* those of them whose writes have to become visible */

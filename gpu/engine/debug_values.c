@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Values out of shaders (--gpu-debug): the passes that have a second compilation, the buffer they
- * write to, and printing. With it every submission is waited for, so that values come in the order
- * of the work; without it nothing here is in any pipeline or layout.
+ * Values out of shaders (--gpu-debug): the buffer that shaders write to, and printing. Every
+ * submission is waited for, so that values come in the order of the work. Without --gpu-debug no
+ * pipeline and no layout has the buffer.
  */
 #include "gpu/engine/debug_values.h"
 

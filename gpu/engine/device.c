@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The device: opening and closing. A lost device stays lost: every later call says GPU_ERR_LOST and
- * closing does not wait.
+ * Opening and closing of the device. A lost device stays lost: every later call returns
+ * GPU_ERR_LOST, and closing does not wait.
  */
 #include "gpu/engine/buffers.h"
 #include "gpu/engine/debug_values.h"

@@ -33,7 +33,7 @@ struct gpu_host {
     size_t pending_count, pending_capacity;
 };
 
-static int create_buffer(struct gpu *g, struct gpu_host *h)
+static int host_create_buffer(struct gpu *g, struct gpu_host *h)
 {
     const char *off = getenv("PELTON_NO_HOST_IMPORT");
     const VkBufferUsageFlags usage =
@@ -49,7 +49,7 @@ static int create_buffer(struct gpu *g, struct gpu_host *h)
     return gpu_buffer_create(g, h->size, usage, GPU_MEMORY_READBACK, &h->buffer);
 }
 
-static int create_windows(struct gpu *g, struct gpu_host *h)
+static int host_create_windows(struct gpu *g, struct gpu_host *h)
 {
     uint64_t align = g->limits.minStorageBufferOffsetAlignment < 4
                          ? 4
@@ -72,7 +72,7 @@ static int create_windows(struct gpu *g, struct gpu_host *h)
     return err;
 }
 
-static void destroy(struct gpu_host *h)
+static void host_destroy(struct gpu_host *h)
 {
     if (h->pool)
         h->g->vk.vkDestroyDescriptorPool(h->g->device, h->pool, NULL);
@@ -95,8 +95,8 @@ int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **
     h->g = g;
     h->memory = memory;
     h->size = size;
-    TRY(create_buffer(g, h));
-    TRY(create_windows(g, h));
+    TRY(host_create_buffer(g, h));
+    TRY(host_create_windows(g, h));
     pthread_mutex_lock(&g->lock);
     h->next = g->hosts;
     g->hosts = h;
@@ -104,7 +104,7 @@ int gpu_host_import(struct gpu *g, void *memory, size_t size, struct gpu_host **
     *out = h;
     return GPU_OK;
 error:
-    destroy(h);
+    host_destroy(h);
     return err;
 }
 
@@ -113,7 +113,7 @@ bool gpu_host_is_direct(const struct gpu_host *h)
     return h->direct;
 }
 
-static void copy_rect(struct gpu_host *h, const struct gpu_rect *rect)
+static void host_copy_rect(struct gpu_host *h, const struct gpu_rect *rect)
 {
     for (uint32_t row = 0; row < rect->rows; row++) {
         uint64_t at = rect->offset + (uint64_t)row * rect->stride;
@@ -121,13 +121,13 @@ static void copy_rect(struct gpu_host *h, const struct gpu_rect *rect)
     }
 }
 
-static void flush(struct gpu_host *h, const struct gpu_queue *queue, uint64_t completed)
+static void host_flush(struct gpu_host *h, const struct gpu_queue *queue, uint64_t completed)
 {
     size_t kept = 0;
     for (size_t i = 0; i < h->pending_count; i++) {
         const struct gpu_point *point = &h->pending[i].point;
         if (point->queue == queue && point->value <= completed)
-            copy_rect(h, &h->pending[i].rect);
+            host_copy_rect(h, &h->pending[i].rect);
         else
             h->pending[kept++] = h->pending[i];
     }
@@ -139,7 +139,7 @@ void gpu_hosts_flush(struct gpu *g, const struct gpu_queue *queue, uint64_t comp
     pthread_mutex_lock(&g->lock);
     for (struct gpu_host *h = g->hosts; h; h = h->next)
         if (h->pending_count)
-            flush(h, queue, completed);
+            host_flush(h, queue, completed);
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -154,13 +154,13 @@ void gpu_host_free(struct gpu_host *h)
     pthread_mutex_lock(&g->lock);
     for (uint32_t i = 0; i < g->queue_count; i++)
         if (done[i])
-            flush(h, &g->queues[i], h->last[i]);
+            host_flush(h, &g->queues[i], h->last[i]);
     struct gpu_host **link = &g->hosts;
     while (*link != h)
         link = &(*link)->next;
     *link = h->next;
     pthread_mutex_unlock(&g->lock);
-    destroy(h);
+    host_destroy(h);
 }
 
 int gpu_host_window(const struct gpu_host *h, uint64_t begin, uint64_t end, struct gpu_window *out)
@@ -183,7 +183,7 @@ VkBuffer gpu_host_buffer(const struct gpu_host *h)
 }
 
 /* With gpu.lock held. */
-static int reserve(struct gpu_host *h, size_t rects)
+static int host_reserve(struct gpu_host *h, size_t rects)
 {
     if (h->pending_capacity - h->pending_count >= rects)
         return GPU_OK;
@@ -201,7 +201,7 @@ int gpu_host_reserve(struct gpu_host *h, size_t rects)
     if (h->direct)
         return GPU_OK;
     pthread_mutex_lock(&h->g->lock);
-    int err = reserve(h, rects);
+    int err = host_reserve(h, rects);
     pthread_mutex_unlock(&h->g->lock);
     return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Image arrays.
+ * Image arrays: creation, and the clear that brings them into their only layout.
  */
 #include "gpu/engine/images.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What devices there are, what each can do, and which one is meant.
+ * The devices of the machine: their properties, and the choice of one.
  */
 #include "gpu/engine/instance.h"
 

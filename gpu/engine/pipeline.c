@@ -123,7 +123,7 @@ error:
     return err;
 }
 
-static struct gpu_pipeline *find(struct gpu_pipeline *p, const struct gpu_pipeline_want *w)
+static struct gpu_pipeline *pipeline_find(struct gpu_pipeline *p, const struct gpu_pipeline_want *w)
 {
     while (p && (p->want.layout != w->layout || p->want.spirv != w->spirv ||
                  p->want.whole != w->whole || p->want.constant_count != w->constant_count ||
@@ -140,7 +140,7 @@ struct making {
     atomic_int err;
 };
 
-static void *make_some(void *ctx)
+static void *pipelines_compile(void *ctx)
 {
     struct making *m = ctx;
     for (uint32_t i; (i = atomic_fetch_add(&m->next, 1)) < m->count;) {
@@ -153,7 +153,7 @@ static void *make_some(void *ctx)
     return NULL;
 }
 
-static void make_in_threads(struct making *m)
+static void pipelines_compile_in_threads(struct making *m)
 {
     pthread_t threads[MOST_THREADS];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -161,9 +161,9 @@ static void make_in_threads(struct making *m)
                                : cores > MOST_THREADS ? MOST_THREADS
                                                       : (uint32_t)cores;
     while (count + 1 < most && count + 1 < m->count &&
-           pthread_create(&threads[count], NULL, make_some, m) == 0)
+           pthread_create(&threads[count], NULL, pipelines_compile, m) == 0)
         count++;
-    make_some(m);
+    pipelines_compile(m);
     while (count)
         pthread_join(threads[--count], NULL);
 }
@@ -182,7 +182,7 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
             break;
         }
         gpu_debug_shader(g, &w.spirv, &w.spirv_size);
-        if (find(g->kept.pipelines, &w) || find(made, &w))
+        if (pipeline_find(g->kept.pipelines, &w) || pipeline_find(made, &w))
             continue;
         struct gpu_pipeline *p = calloc(1, sizeof(*p));
         if (!p) {
@@ -194,7 +194,7 @@ int gpu_pipelines_make(struct gpu *g, const struct gpu_pipeline_want *wants, uin
     }
     pthread_mutex_unlock(&g->kept.lock);
     if (m.count && m.err == GPU_OK)
-        make_in_threads(&m);
+        pipelines_compile_in_threads(&m);
     /* another thread may have made the same: then there are two */
     pthread_mutex_lock(&g->kept.lock);
     for (uint32_t i = 0; i < m.count; i++) {
@@ -229,7 +229,7 @@ int gpu_pipeline_get_whole(struct gpu *g, const struct gpu_layout *layout, const
         return err;
     gpu_debug_shader(g, &w.spirv, &w.spirv_size);
     pthread_mutex_lock(&g->kept.lock);
-    *out = find(g->kept.pipelines, &w)->pipeline;
+    *out = pipeline_find(g->kept.pipelines, &w)->pipeline;
     pthread_mutex_unlock(&g->kept.lock);
     return GPU_OK;
 }

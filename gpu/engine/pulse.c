@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A little work for a device that would take its clocks down between the pictures of a live stream.
+ * A little work that keeps a device's clocks up between the pictures of a live stream.
  */
 #include "gpu/engine/pulse.h"
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Queues: which ones a device opens, who gets which, submission. The first is the main one, which
- * everything can run on; the others are there where the device has so many, else their users share
- * it. Each queue counts its submissions up on a timeline of its own, so "done" is one comparison,
- * and one queue waits for another by such a value. PELTON_QUEUES in the environment: "one" opens
- * the main queue alone; "split" gives every use a timeline of its own on it where the device has no
- * other, so that what waits across queues can be tested on any device.
+ * Queues: the choice of a device's queues, their users, submission. The first queue is the main
+ * one, which can run everything. The others exist where the device has enough queues; else their
+ * users share the main one. Each queue counts its submissions on its own timeline. So one
+ * comparison tells that a submission is done, and one queue waits for another by a value.
+ *
+ * PELTON_QUEUES in the environment is for tests. "one" opens only the main queue. "split" gives
+ * every purpose its own timeline on the main queue of a device that has no other; so waits across
+ * queues can be tested on any device.
  */
 #include "gpu/engine/vk.h"
 
@@ -15,7 +17,7 @@
 #define FAMILIES            32
 #define MAIN_PRIORITY       1.0f
 #define BACKGROUND_PRIORITY 0.0f
-/* what a queue of copies may do besides */
+/* other capabilities that a queue of copies may have */
 #define COPIES_ONLY (VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT)
 
 /* While queues are chosen. */
@@ -57,7 +59,7 @@ static uint32_t find_family(const struct families *f,
 }
 
 /* One more queue; its place in its family is noted in `place` until the device is there. */
-static void take(struct gpu *g, struct families *f, uint32_t family, enum gpu_queue_use use)
+static void queue_add(struct gpu *g, struct families *f, uint32_t family, enum gpu_queue_use use)
 {
     struct gpu_queue *q = &g->queues[g->queue_count++];
     const uint32_t bits = f->properties[family].timestampValidBits;
@@ -72,23 +74,23 @@ static void take(struct gpu *g, struct families *f, uint32_t family, enum gpu_qu
 }
 
 /* One of copy engines where there are some, else one that computes too. */
-static void take_copying(struct gpu *g, struct families *f, enum gpu_queue_use use)
+static void queue_add_copying(struct gpu *g, struct families *f, enum gpu_queue_use use)
 {
     uint32_t family = find_family(f, is_copying, 0);
     if (family == UINT32_MAX)
         family = find_family(f, is_compute, 0);
     if (family != UINT32_MAX)
-        take(g, f, family, use);
+        queue_add(g, f, family, use);
 }
 
 /* Buffers can be copied by the families of other engines too, such as those for video. */
-static void take_fetching(struct gpu *g, struct families *f)
+static void queue_add_fetching(struct gpu *g, struct families *f)
 {
     uint32_t family = find_family(f, is_copying, 0);
     if (family == UINT32_MAX)
         family = find_family(f, is_transferring, VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT);
     if (family != UINT32_MAX)
-        take(g, f, family, GPU_QUEUE_FETCH);
+        queue_add(g, f, family, GPU_QUEUE_FETCH);
 }
 
 /* Of a family that only computes where there is one: devices run those beside the main queue, while
@@ -102,39 +104,39 @@ static uint32_t computing_family(const struct families *f)
     return find_family(f, is_compute, beside ? VK_QUEUE_GRAPHICS_BIT : 0);
 }
 
-static bool take_computing(struct gpu *g, struct families *f, enum gpu_queue_use use)
+static bool queue_add_computing(struct gpu *g, struct families *f, enum gpu_queue_use use)
 {
     uint32_t family = computing_family(f);
     if (family != UINT32_MAX)
-        take(g, f, family, use);
+        queue_add(g, f, family, use);
     return family != UINT32_MAX;
 }
 
-static void split_main(struct gpu *g, struct families *f)
+static void queues_split_main(struct gpu *g, struct families *f)
 {
     for (int use = GPU_QUEUE_MAIN + 1; use < GPU_QUEUE_USES; use++) {
-        take(g, f, g->queues[0].family, (enum gpu_queue_use)use);
+        queue_add(g, f, g->queues[0].family, (enum gpu_queue_use)use);
         f->taken[g->queues[0].family]--;
         g->queues[g->queue_count - 1].place = 0;
     }
 }
 
-static void choose(struct gpu *g, uint32_t main_family, struct families *f)
+static void queues_choose(struct gpu *g, uint32_t main_family, struct families *f)
 {
     const char *env = getenv("PELTON_QUEUES");
     f->count = FAMILIES;
     vkGetPhysicalDeviceQueueFamilyProperties(g->physical, &f->count, f->properties);
-    take(g, f, main_family, GPU_QUEUE_MAIN);
+    queue_add(g, f, main_family, GPU_QUEUE_MAIN);
     if (env && !strcmp(env, "one"))
         return;
-    take_copying(g, f, GPU_QUEUE_UP);
-    take_copying(g, f, GPU_QUEUE_DOWN);
-    take_fetching(g, f);
-    take_computing(g, f, GPU_QUEUE_DELIVER);
-    while (g->queue_count < GPU_QUEUES && take_computing(g, f, GPU_QUEUE_BACKGROUND))
+    queue_add_copying(g, f, GPU_QUEUE_UP);
+    queue_add_copying(g, f, GPU_QUEUE_DOWN);
+    queue_add_fetching(g, f);
+    queue_add_computing(g, f, GPU_QUEUE_DELIVER);
+    while (g->queue_count < GPU_QUEUES && queue_add_computing(g, f, GPU_QUEUE_BACKGROUND))
         ;
     if (g->queue_count == 1 && env && !strcmp(env, "split"))
-        split_main(g, f);
+        queues_split_main(g, f);
 }
 
 int gpu_queues_create(struct gpu *g, uint32_t main_family, VkDeviceCreateInfo *device)
@@ -142,7 +144,7 @@ int gpu_queues_create(struct gpu *g, uint32_t main_family, VkDeviceCreateInfo *d
     int err = GPU_OK;
     struct families f = {0};
     VkDeviceQueueCreateInfo infos[FAMILIES];
-    choose(g, main_family, &f);
+    queues_choose(g, main_family, &f);
     device->queueCreateInfoCount = 0;
     device->pQueueCreateInfos = infos;
     for (uint32_t i = 0; i < f.count; i++) {
@@ -178,7 +180,7 @@ void gpu_queues_free(struct gpu *g)
 }
 
 /* Nobody has asked for it before. */
-static int start(struct gpu *g, struct gpu_queue *q)
+static int queue_start(struct gpu *g, struct gpu_queue *q)
 {
     int err = GPU_OK;
     VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
@@ -196,7 +198,7 @@ error:
 }
 
 /* NULL: the device has none. With g->lock held. */
-static struct gpu_queue *least_used(struct gpu *g, enum gpu_queue_use use)
+static struct gpu_queue *queue_least_used(struct gpu *g, enum gpu_queue_use use)
 {
     struct gpu_queue *best = NULL;
     for (uint32_t i = 0; i < g->queue_count; i++)
@@ -209,12 +211,12 @@ int gpu_queue_open(struct gpu *g, enum gpu_queue_use use, struct gpu_queue **out
 {
     int err = GPU_OK;
     pthread_mutex_lock(&g->lock);
-    struct gpu_queue *best = least_used(g, use);
+    struct gpu_queue *best = queue_least_used(g, use);
     if (!best && use == GPU_QUEUE_FETCH)
-        best = least_used(g, GPU_QUEUE_DOWN);
+        best = queue_least_used(g, GPU_QUEUE_DOWN);
     best = best ? best : &g->queues[0];
     if (!best->lock_made)
-        err = start(g, best);
+        err = queue_start(g, best);
     if (err == GPU_OK) {
         best->users++;
         *out = best;

@@ -2,11 +2,11 @@
  *
  * A ring of submissions.
  *
- * The happy path: begin takes the ring's next entry, which is idle; its parts are recorded and
- * submitted; it is in flight until somebody, in any thread, finds the timeline past its last part
- * and all older ones complete; then done() is called. Failures: an error while recording leaves the
- * entry idle; an error while submitting waits for the parts that are out already; on a lost device
- * entries stay in flight for ever and nothing waits for them.
+ * The happy path: begin takes the ring's next entry, which is idle. Its parts are recorded and
+ * submitted. It is in flight until a thread finds that the timeline has passed its last part and
+ * that all older entries are complete. Then done() is called. Failures: an error while recording
+ * leaves the entry idle; an error while submitting waits for the parts that are already submitted;
+ * on a lost device entries stay in flight and nothing waits for them.
  */
 #include "gpu/engine/work.h"
 

@@ -54,7 +54,7 @@ void gpu_work_free(struct gpu_work *w);
 int gpu_work_begin(struct gpu_work *w, uint64_t timeout_ns, struct gpu_submission **out);
 /* Begin to record a part; ends the part that was being recorded. Each part once. */
 int gpu_work_record(struct gpu_submission *s, uint32_t part);
-/* The part that is being recorded starts after the point, and sees what was written until there. */
+/* The part that is being recorded starts after the point, and sees all writes before it. */
 void gpu_work_depend(struct gpu_submission *s, struct gpu_point point);
 /* The same of an earlier part of this submission; nothing if that part is not recorded. */
 void gpu_work_depend_part(struct gpu_submission *s, uint32_t part);

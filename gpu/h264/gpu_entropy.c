@@ -223,7 +223,7 @@ static bool is_submitted(const struct gpu_entropy_batch *b)
     return b->state == BATCH_DECODING || b->state == BATCH_FETCHING;
 }
 
-static void note_seconds(void *ctx, uint32_t name, double seconds)
+static void entropy_add_seconds(void *ctx, uint32_t name, double seconds)
 {
     struct gpu_entropy_batch *b = ctx;
     if (name == STAMP_SLICES)
@@ -235,7 +235,7 @@ void gpu_entropy_batch_done(void *ctx, const struct gpu_submission *s)
 {
     struct gpu_entropy_batch *b = ctx;
     if (b->state == BATCH_DECODING) {
-        gpu_work_times(s, note_seconds, b);
+        gpu_work_times(s, entropy_add_seconds, b);
         read_results(b);
         b->state = BATCH_DECODED;
     } else if (b->state == BATCH_FETCHING) {

@@ -34,7 +34,7 @@ int gpu_entropy_create(struct gpu *g, const struct gpu_entropy_params *params,
 /* Compile the shader, which may take a second. Without this call the first gpu_entropy_submit does.
  */
 int gpu_entropy_prepare(struct gpu_entropy *e);
-void gpu_entropy_free(struct gpu_entropy *e); /* waits for what is submitted; NULL allowed */
+void gpu_entropy_free(struct gpu_entropy *e); /* waits for submitted batches; NULL allowed */
 
 /* NULL: all are in use, or there is no memory for one more. */
 struct gpu_entropy_batch *gpu_entropy_begin(struct gpu_entropy *e);

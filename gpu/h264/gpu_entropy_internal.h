@@ -14,7 +14,7 @@
 
 #define ENTROPY_COEFF_BLOCK_BYTES 32
 #define ENTROPY_SYNTAX_BYTES      8
-#define ENTROPY_EDGE_BYTES        24 /* what a macroblock leaves to the one below */
+#define ENTROPY_EDGE_BYTES        24 /* of a macroblock, for the one below */
 
 enum entropy_state {
     BATCH_FREE,
@@ -37,7 +37,7 @@ struct batch_slice {
     uint32_t picture, mb_count;
 };
 
-/* What a fetch leaves for the host to copy. */
+/* A copy that a fetch leaves to the host. */
 struct batch_copy {
     void *to;
     uint64_t from, size;

@@ -55,8 +55,8 @@ static bool picture_valid(const struct gpu_motion_picture *p)
            slices_valid(p);
 }
 
-/* Where the array is to be on the device; *out stays as it is where that is nowhere, or where it
- * comes from. */
+/* The target of an array on the device. *out is left unset if `memory` is NULL or equals `from`.
+ * False: the target is not in a device arena. */
 static bool find_final(struct gpu *g, const void *memory, const void *from, uint64_t size,
                        struct gpu_place *out)
 {
@@ -69,7 +69,7 @@ static bool find_final(struct gpu *g, const void *memory, const void *from, uint
     return true;
 }
 
-/* What only the device can write is no target. */
+/* The host can read it: it is NULL, or not in a device arena. */
 static bool is_host(struct gpu *g, const void *memory, uint64_t size)
 {
     struct gpu_place place;
@@ -100,8 +100,8 @@ static int need_input(struct gpu_motion_batch *b)
                                                GPU_MEMORY_UPLOAD, &b->input);
 }
 
-/* Where the arrays are copied from; those outside arenas are brought there. The batch has room for
- * the picture. */
+/* The sources of the arrays. Arrays outside arenas are copied to the batch's input, which has room
+ * for the picture. */
 static int place_inputs(struct gpu_motion_batch *b, const struct gpu_motion_picture *p,
                         struct motion_picture *out)
 {
@@ -132,8 +132,8 @@ static uint8_t *up_maps(const struct gpu_motion_batch *b)
     return up_slices(b) + b->m->params.slices * sizeof(struct der_slice);
 }
 
-/* Where each slice's map is to be: the one of an earlier slice's that is the same, or after what is
- * there; *maps grows by these. */
+/* The place of each slice's map: that of an earlier slice with the same map, else behind the maps
+ * so far. *maps grows by the new ones. */
 static int place_maps(struct gpu_motion_batch *b, const struct gpu_motion_picture *p,
                       uint32_t *maps)
 {
@@ -210,8 +210,8 @@ int gpu_motion_add(struct gpu_motion_batch *b, const struct gpu_motion_picture *
 
 enum { STAMP_INPUTS, STAMP_PASSES };
 
-static void copy(struct gpu *g, VkCommandBuffer commands, VkBuffer from, uint64_t at, VkBuffer to,
-                 uint64_t to_at, uint64_t size)
+static void record_copy(struct gpu *g, VkCommandBuffer commands, VkBuffer from, uint64_t at,
+                        VkBuffer to, uint64_t to_at, uint64_t size)
 {
     g->vk.vkCmdCopyBuffer(commands, from, to, 1, &(VkBufferCopy){at, to_at, size});
 }
@@ -227,18 +227,19 @@ static void record_inputs(struct gpu_motion_batch *b, struct gpu_submission *s)
                       MOTION_BIT(MOT_BIND_MAPS) | MOTION_BIT(MOT_BIND_MBS) |
                       MOTION_BIT(MOT_BIND_MOTION) | MOTION_BIT(MOT_BIND_SYNTAX) |
                       MOTION_BIT(MOT_BIND_RESULTS));
-    copy(g, s->commands, b->up.buffer, 0, to[MOT_BIND_PICTURES].buffer, 0,
-         b->picture_count * sizeof(struct der_picture));
-    copy(g, s->commands, b->up.buffer, (uint64_t)(up_slices(b) - b->up.map),
-         to[MOT_BIND_SLICES].buffer, 0, b->slice_count * sizeof(struct der_slice));
+    record_copy(g, s->commands, b->up.buffer, 0, to[MOT_BIND_PICTURES].buffer, 0,
+                b->picture_count * sizeof(struct der_picture));
+    record_copy(g, s->commands, b->up.buffer, (uint64_t)(up_slices(b) - b->up.map),
+                to[MOT_BIND_SLICES].buffer, 0, b->slice_count * sizeof(struct der_slice));
     if (b->maps)
-        copy(g, s->commands, b->up.buffer, (uint64_t)(up_maps(b) - b->up.map),
-             to[MOT_BIND_MAPS].buffer, 0, (uint64_t)b->maps * MOTION_MAP_BYTES);
+        record_copy(g, s->commands, b->up.buffer, (uint64_t)(up_maps(b) - b->up.map),
+                    to[MOT_BIND_MAPS].buffer, 0, (uint64_t)b->maps * MOTION_MAP_BYTES);
     for (uint32_t i = 0; i < b->picture_count; i++) {
         const struct motion_picture *p = &b->pictures[i];
         for (int k = 0; k < MOTION_INPUTS; k++)
-            copy(g, s->commands, p->from[k].buffer, p->from[k].offset, to[bindings[k]].buffer,
-                 p->mb_base * input_bytes[k], p->mb_count * input_bytes[k]);
+            record_copy(g, s->commands, p->from[k].buffer, p->from[k].offset,
+                        to[bindings[k]].buffer, p->mb_base * input_bytes[k],
+                        p->mb_count * input_bytes[k]);
     }
     g->vk.vkCmdFillBuffer(s->commands, to[MOT_BIND_RESULTS].buffer, 0,
                           b->picture_count * sizeof(uint32_t), 0);
@@ -267,8 +268,8 @@ static void record_passes(struct gpu_motion_batch *b, struct gpu_submission *s)
                 (b->mb_count + MOT_CHECK_THREADS - 1) / MOT_CHECK_THREADS, b->picture_count);
     gpu_work_stamp(s, STAMP_PASSES);
     gpu_work_sync(s, BARRIER_TRANSFER, results, MOTION_RESULTS);
-    copy(m->g, s->commands, b->device[MOT_BIND_RESULTS].buffer, 0, b->results.buffer, 0,
-         b->picture_count * sizeof(uint32_t));
+    record_copy(m->g, s->commands, b->device[MOT_BIND_RESULTS].buffer, 0, b->results.buffer, 0,
+                b->picture_count * sizeof(uint32_t));
     gpu_work_sync_host(s, MOTION_RESULTS);
 }
 
@@ -299,7 +300,7 @@ static int record_output(struct gpu_motion_batch *b, struct gpu_submission *s, u
         b->copies[b->copy_count++] = (struct motion_copy){to, b->staged, size};
         b->staged += size;
     }
-    copy(g, s->commands, b->device[binding].buffer, from, place.buffer, place.offset, size);
+    record_copy(g, s->commands, b->device[binding].buffer, from, place.buffer, place.offset, size);
     return GPU_OK;
 }
 
@@ -308,7 +309,8 @@ static void record_final(struct gpu_motion_batch *b, struct gpu_submission *s, u
 {
     if (!to->buffer)
         return;
-    copy(b->m->g, s->commands, b->device[binding].buffer, from, to->buffer, to->offset, size);
+    record_copy(b->m->g, s->commands, b->device[binding].buffer, from, to->buffer, to->offset,
+                size);
     b->resident = true;
 }
 
@@ -377,7 +379,7 @@ error:
     return err;
 }
 
-static void note_seconds(void *ctx, uint32_t name, double seconds)
+static void motion_add_seconds(void *ctx, uint32_t name, double seconds)
 {
     struct gpu_motion_batch *b = ctx;
     if (name == STAMP_PASSES)
@@ -390,7 +392,7 @@ void gpu_motion_batch_done(void *ctx, const struct gpu_submission *s)
     struct gpu_motion_batch *b = ctx;
     if (b->state != MOTION_WORKING)
         return;
-    gpu_work_times(s, note_seconds, b);
+    gpu_work_times(s, motion_add_seconds, b);
     for (uint32_t i = 0; i < b->copy_count; i++)
         memcpy(b->copies[i].to, b->staging.map + b->copies[i].from, b->copies[i].size);
     if (b->resident)

@@ -34,7 +34,7 @@ int gpu_motion_create(struct gpu *g, const struct gpu_motion_params *params,
 /* Compile the shaders, which may take a second. Without this call the first gpu_motion_submit does.
  */
 int gpu_motion_prepare(struct gpu_motion *m);
-void gpu_motion_free(struct gpu_motion *m); /* waits for what is submitted; NULL allowed */
+void gpu_motion_free(struct gpu_motion *m); /* waits for submitted batches; NULL allowed */
 
 /* NULL: all are in use, or there is no memory for one more. */
 struct gpu_motion_batch *gpu_motion_begin(struct gpu_motion *m);

@@ -17,7 +17,7 @@
 
 enum motion_state { MOTION_FREE, MOTION_FILLING, MOTION_WORKING, MOTION_DONE };
 
-/* Where the records of a picture come from, and where they go. */
+/* Sources and targets of the records of a picture. */
 enum { MOTION_MBS, MOTION_MOTION, MOTION_SYNTAX, MOTION_INPUTS };
 struct motion_picture {
     uint32_t mb_base, mb_count;
@@ -28,7 +28,7 @@ struct motion_picture {
     struct gpu_place final[2]; /* buffer NULL: nowhere, or where they are */
 };
 
-/* What the device leaves in staging for the host to copy. */
+/* A copy from staging that the device leaves to the host. */
 struct motion_copy {
     void *to;
     uint64_t from, size;

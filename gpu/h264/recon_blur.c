@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Privacy blur of deliveries: the rectangles in samples of each plane, and the pass that takes the
- * means of their cells. Host memory never holds a sample of what is inside: deliver writes the
- * blurred ones in the first place.
+ * Privacy blur of deliveries: the rectangles in samples of each plane, and the pass that computes
+ * the means of their cells. Deliver writes the blurred samples directly, so host memory never holds
+ * a sample from inside a rectangle.
  */
 #include "gpu/h264/recon_internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a recon is made of: frame store, scratch buffers, pipelines, flights. All of it is allocated
- * here, but for a flight whose staging grows for a picture of unusually many slices.
+ * Creation of a recon: frame store, scratch buffers, pipelines, flights. Everything is allocated
+ * here, except when a flight's staging grows for a picture of unusually many slices.
  */
 #include "gpu/engine/descriptors.h"
 #include "gpu/h264/recon_internal.h"
@@ -44,7 +44,7 @@ static void set_worst(struct recon *r, uint32_t width)
     uint64_t one = (uint64_t)p->mb_width * p->mb_height,
              coeff_blocks =
                  one * recon_coeff_blocks_per_mb(p) + one * USUAL_COEFF_BLOCKS_PER_MB * (width - 1);
-    /* room for what a pass adds beside the coefficient blocks */
+    /* room for additions of a pass beside the coefficient blocks */
     uint64_t most = r->g->limits.maxStorageBufferRange / r->coeff_block_bytes - 16;
     r->worst = (struct recon_shape){
         .mb_width = p->mb_width,
@@ -155,7 +155,7 @@ static int get_pipelines(struct recon *r)
     return err;
 }
 
-/* What is needed is written down first, so that drivers compile it side by side. */
+/* The needed pipelines are listed first, so that drivers compile them in parallel. */
 static int create_pipelines(struct recon *r)
 {
     const struct gpu_bindings bindings = {.buffers = RECON_BUFFERS, .images = RECON_IMAGES};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Deliveries and copies of slots: what moves finished frames. Deliveries are sorted by format and
- * destination, and those that share both are one dispatch.
+ * Deliveries and copies of slots. Deliveries are sorted by format and destination; those that share
+ * both are one dispatch.
  */
 #include "gpu/h264/recon_internal.h"
 

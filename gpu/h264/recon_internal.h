@@ -27,7 +27,7 @@
      RECON_B(BIND_COEFFS) | RECON_B(BIND_WEIGHTS) | RECON_B(BIND_SCALING) | RECON_B(BIND_DELIVER))
 
 #define RECON_FORMATS 5
-/* each also for what is cropped by whole texels */
+/* each also for crops by whole texels */
 #define RECON_DELIVER_VARIANTS (2 * RECON_FORMATS)
 #define RECON_WANTS            (RECON_MAX_PASSES + 1 + RECON_DELIVER_VARIANTS)
 /* + format: with rectangles; made when they are first asked for */
@@ -63,8 +63,8 @@ enum recon_part {
     RECON_PARTS
 };
 
-/* What goes through one flight: a call of recon_submit is split where it is more than the buffers
- * hold. */
+/* The part of a recon_submit call that goes through one flight. A call is split where it exceeds
+ * the buffers. */
 struct recon_chunk {
     const struct recon_picture *pictures; /* records and copies mixed */
     uint32_t picture_count;
@@ -170,7 +170,7 @@ int recon_flight_grow(struct recon *r, struct recon_flight *f, uint64_t bytes);
 
 /* recon_pack.c */
 /* Bytes of an upload of worst.pictures pictures of usual size, one of them of the greatest; 0 where
- * a section of it would exceed what a descriptor can reach. */
+ * a section of it would exceed the reach of a descriptor. */
 uint64_t recon_upload_capacity(const struct recon *r);
 /* Coefficient blocks that a picture takes of the upload. */
 uint32_t recon_packed_blocks(const struct recon *r, const struct rec_view *view);
@@ -181,17 +181,17 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
 
 /* recon_record.c */
-/* All parts of a chunk; says which ones are used. */
+/* Record all parts of a chunk. */
 int recon_record(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk);
 
 /* recon_queues.c */
 int recon_queues_open(struct recon *r);
 void recon_queues_close(struct recon *r);
-/* Whether the chunk gains by several queues. */
+/* True if the chunk gains by several queues. */
 bool recon_chunk_parts(struct recon *r, const struct recon_chunk *chunk);
-/* Whether plain deliveries of the chunk are copies. */
+/* True if plain deliveries of the chunk are copies. */
 bool recon_deliver_by_copy(const struct recon *r, const struct recon_chunk *chunk);
-/* What the part that is being recorded has to come after. */
+/* Declare the dependencies of the part that is being recorded. */
 void recon_part_depend(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
                        enum recon_part part);
 /* The chunk is submitted: its deliveries read slots. */
@@ -202,8 +202,8 @@ int recon_deliver_pipelines(struct recon *r);
 /* Check one delivery. by_copy: without a shader, where no sample has to be moved by itself. */
 int recon_deliver_prepare(const struct recon *r, const struct recon_delivery *d, bool by_copy,
                           struct recon_item *out);
-/* Prepare, sort into groups of one dispatch each, and make room in the hosts for what they will
- * write. Fills chunk->shaded. */
+/* Prepare, sort into groups of one dispatch each, and make room in the hosts for their
+ * rectangles. Fills chunk->shaded. */
 int recon_deliver_plan(struct recon *r, struct recon_chunk *chunk);
 void recon_deliver_record(struct recon *r, struct gpu_submission *s,
                           const struct recon_chunk *chunk);
@@ -216,7 +216,7 @@ void recon_copies_record(struct recon *r, struct gpu_submission *s,
 /* recon_blur.c */
 /* Does every rectangle touch the picture? */
 bool recon_blur_valid(const struct recon_delivery *d);
-/* Make what the items need that are blurred. */
+/* Make pipelines and buffer for the blurred items. */
 int recon_blur_plan(struct recon *r, uint32_t count);
 /* The cells of all items that are blurred; leaves them to be read by compute. */
 void recon_blur_record(struct recon *r, struct gpu_submission *s, uint32_t count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Records of several pictures into one upload: each kind of record is one section, picture after
- * picture, and rec_picture says where a picture's begin.
+ * Packs the records of several pictures into one upload. Each kind of record is one section,
+ * picture after picture. rec_picture holds the start of a picture's records in each section.
  */
 #include "gpu/h264/recon_internal.h"
 
@@ -20,8 +20,8 @@ static uint64_t align_up(const struct recon *r, uint64_t n)
 }
 
 /* Lay the sections out one after the other; none is empty, as a descriptor may not be. */
-static uint64_t lay_out(const struct recon *r, const struct counts *c, uint32_t deliveries,
-                        struct recon_section sections[BIND_DELIVER + 1])
+static uint64_t sections_lay_out(const struct recon *r, const struct counts *c, uint32_t deliveries,
+                                 struct recon_section sections[BIND_DELIVER + 1])
 {
     const uint64_t sizes[BIND_DELIVER + 1] = {
         [BIND_PICTURES] = c->pictures * sizeof(struct rec_picture),
@@ -64,12 +64,12 @@ uint64_t recon_upload_capacity(const struct recon *r)
                        .weights = 65536 + 4096ull * w->pictures,
                        .scaling = 256 + 4ull * w->pictures};
     struct recon_section sections[BIND_DELIVER + 1] = {0};
-    uint64_t bytes = lay_out(r, &c, r->delivery_capacity, sections);
+    uint64_t bytes = sections_lay_out(r, &c, r->delivery_capacity, sections);
     return sections_reachable(r, sections) ? bytes : 0;
 }
 
-static bool fits(const struct recon *r, const struct counts *c,
-                 const struct recon_section sections[BIND_DELIVER + 1], uint64_t bytes)
+static bool counts_fit(const struct recon *r, const struct counts *c,
+                       const struct recon_section sections[BIND_DELIVER + 1], uint64_t bytes)
 {
     if (bytes > r->upload_capacity || c->pictures > r->worst.pictures ||
         c->coeff_blocks > r->worst.coeff_block_total)
@@ -85,7 +85,7 @@ uint32_t recon_packed_blocks(const struct recon *r, const struct rec_view *view)
     return view->coeff_block_count > most ? (uint32_t)most : view->coeff_block_count;
 }
 
-static void add_picture(const struct recon *r, struct counts *c, const struct rec_view *view)
+static void counts_add_picture(const struct recon *r, struct counts *c, const struct rec_view *view)
 {
     c->pictures++;
     c->mbs += view->head.mb_count;
@@ -119,10 +119,10 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
         copies += !view;
         if (!view)
             continue;
-        add_picture(r, &more, view);
+        counts_add_picture(r, &more, view);
         /* a single picture that exceeds the usual size makes its flight grow instead */
-        if (c.pictures &&
-            !fits(r, &more, sections, lay_out(r, &more, r->delivery_capacity, sections)))
+        if (c.pictures && !counts_fit(r, &more, sections,
+                                      sections_lay_out(r, &more, r->delivery_capacity, sections)))
             break;
         c = more;
         shape.has_intra |= view->head.has_intra;
@@ -142,12 +142,12 @@ void recon_chunk_plan(const struct recon *r, const struct recon_picture *picture
                                   .delivery_count = shape.deliveries,
                                   .shape = shape,
                                   .copies = copies};
-    chunk->bytes = lay_out(r, &c, shape.deliveries, chunk->sections);
+    chunk->bytes = sections_lay_out(r, &c, shape.deliveries, chunk->sections);
 }
 
 #define DIRECT_BYTES 4096 /* less is not worth a copy command of its own */
 
-static void close_region(struct recon_flight *f, struct recon_section *open)
+static void section_close(struct recon_flight *f, struct recon_section *open)
 {
     if (open->size)
         f->regions[f->region_count++] = (VkBufferCopy){open->offset, open->offset, open->size};
@@ -157,11 +157,11 @@ static void close_region(struct recon_flight *f, struct recon_section *open)
 
 /* Bytes of staging are to be uploaded; those of a section come in order and join where they touch.
  */
-static void staged(struct recon_flight *f, uint32_t section, uint64_t begin, uint64_t bytes)
+static void section_staged(struct recon_flight *f, uint32_t section, uint64_t begin, uint64_t bytes)
 {
     struct recon_section *open = &f->open[section];
     if (!open->size || open->offset + open->size != begin) {
-        close_region(f, open);
+        section_close(f, open);
         open->offset = begin;
     }
     open->size += bytes;
@@ -169,8 +169,9 @@ static void staged(struct recon_flight *f, uint32_t section, uint64_t begin, uin
 
 /* Records to entry `at` of a section: by way of staging, or, where they lie in an arena, by the
  * device alone. */
-static void put(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
-                uint32_t section, uint64_t at, const void *from, uint64_t count, uint64_t size)
+static void section_put(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
+                        uint32_t section, uint64_t at, const void *from, uint64_t count,
+                        uint64_t size)
 {
     uint64_t to = chunk->sections[section].offset + at * size, bytes = count * size;
     struct gpu_place place;
@@ -185,7 +186,7 @@ static void put(struct recon *r, struct recon_flight *f, const struct recon_chun
         return;
     }
     memcpy(f->staging.map + to, from, bytes);
-    staged(f, section, to, bytes);
+    section_staged(f, section, to, bytes);
 }
 
 static uint32_t coeff_block_total(const struct rec_mb *mb)
@@ -222,18 +223,19 @@ static void pack_macroblocks(struct recon *r, struct recon_flight *f,
              coeff_blocks = recon_packed_blocks(r, view);
     uint64_t coeffs = chunk->sections[BIND_COEFFS].offset + c->coeff_blocks * r->coeff_block_bytes;
     if (coeff_blocks == view->coeff_block_count) {
-        put(r, f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count, sizeof(struct rec_mb));
-        put(r, f, chunk, BIND_COEFFS, c->coeff_blocks, view->coeffs, coeff_blocks,
-            r->coeff_block_bytes);
+        section_put(r, f, chunk, BIND_MBS, c->mbs, view->mbs, view->head.mb_count,
+                    sizeof(struct rec_mb));
+        section_put(r, f, chunk, BIND_COEFFS, c->coeff_blocks, view->coeffs, coeff_blocks,
+                    r->coeff_block_bytes);
         return;
     }
     pack_compact(r, f->staging.map + mbs, f->staging.map + coeffs, view);
-    staged(f, BIND_MBS, mbs, view->head.mb_count * sizeof(struct rec_mb));
-    staged(f, BIND_COEFFS, coeffs, coeff_blocks * r->coeff_block_bytes);
+    section_staged(f, BIND_MBS, mbs, view->head.mb_count * sizeof(struct rec_mb));
+    section_staged(f, BIND_COEFFS, coeffs, coeff_blocks * r->coeff_block_bytes);
 }
 
-/* Motion is 4 bytes in 5 of what a picture without coefficients has: pictures without it leave a
- * gap that is not uploaded. */
+/* Motion is 4 bytes in 5 of a picture without coefficients. Pictures without motion leave a gap
+ * that is not uploaded. */
 static void pack_picture(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk,
                          const struct recon_picture *picture, struct counts *c)
 {
@@ -246,17 +248,18 @@ static void pack_picture(struct recon *r, struct recon_flight *f, const struct r
     head.coeff_base = (uint32_t)c->coeff_blocks;
     head.weight_base = (uint32_t)c->weights;
     head.scaling_base = (uint32_t)c->scaling;
-    put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
+    section_put(r, f, chunk, BIND_PICTURES, c->pictures, &head, 1, sizeof(head));
     pack_macroblocks(r, f, chunk, view, c);
     if (view->head.has_inter && view->motion)
-        put(r, f, chunk, BIND_MOTION, c->mbs, view->motion, head.mb_count,
-            sizeof(struct rec_motion));
-    put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,
-        sizeof(struct rec_slice));
-    put(r, f, chunk, BIND_WEIGHTS, c->weights, view->weights, view->weight_count, sizeof(int16_t));
-    put(r, f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count,
-        sizeof(struct rec_scaling));
-    add_picture(r, c, view);
+        section_put(r, f, chunk, BIND_MOTION, c->mbs, view->motion, head.mb_count,
+                    sizeof(struct rec_motion));
+    section_put(r, f, chunk, BIND_SLICES, c->slices, view->slices, view->slice_count,
+                sizeof(struct rec_slice));
+    section_put(r, f, chunk, BIND_WEIGHTS, c->weights, view->weights, view->weight_count,
+                sizeof(int16_t));
+    section_put(r, f, chunk, BIND_SCALING, c->scaling, view->scaling, view->scaling_count,
+                sizeof(struct rec_scaling));
+    counts_add_picture(r, c, view);
 }
 
 void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct recon_chunk *chunk)
@@ -269,7 +272,8 @@ void recon_chunk_pack(struct recon *r, struct recon_flight *f, const struct reco
         if (chunk->pictures[i].view)
             pack_picture(r, f, chunk, &chunk->pictures[i], &c);
     for (uint32_t i = 0; i < chunk->delivery_count; i++)
-        put(r, f, chunk, BIND_DELIVER, i, &r->items[i].args, 1, sizeof(struct recon_deliver_args));
+        section_put(r, f, chunk, BIND_DELIVER, i, &r->items[i].args, 1,
+                    sizeof(struct recon_deliver_args));
     for (uint32_t i = 0; i <= BIND_DELIVER; i++)
-        close_region(f, &f->open[i]);
+        section_close(f, &f->open[i]);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The queues of a store. Of a wide batch the copies up, reconstruction and deliveries are
- * submissions of their own, each on its queue: while one batch is reconstructed, the next one's
- * records come in and the last one's frames leave. Semaphores order what belongs to one batch, and
- * a picture that takes the slot of a frame waits until it has left. A single picture with nothing
- * else in flight, as of a live stream, is one submission: there is nothing beside which it could
- * run, and every semaphore takes its time.
+ * The queues of a store. A wide batch has three submissions, each on its own queue: copies up,
+ * reconstruction, deliveries. While one batch is reconstructed, the next one's records arrive and
+ * the last one's frames leave. Semaphores order the parts of one batch. A picture that reuses the
+ * slot of a frame waits until the frame has left.
+ *
+ * A single picture with nothing else in flight, as in a live stream, is one submission. Nothing
+ * could run beside it, and every semaphore takes time.
  */
 #include "gpu/h264/recon_internal.h"
 

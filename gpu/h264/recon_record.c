@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A chunk's command buffers: upload, clears, copies of slots, the passes of the table, deliveries.
- * Barriers follow from what each declares; their state lives on from submission to submission of
- * the main queue. What other queues do is ordered by semaphores (recon_queues.c), so it is no part
- * of that state.
+ * Command buffers of a chunk: upload, clears, copies of slots, the passes of the table, deliveries.
+ * Barriers follow from declared accesses; gpu_work keeps their state from one submission of the
+ * main queue to the next. Semaphores order the other queues (recon_queues.c), so their state starts
+ * empty.
  */
 #include "gpu/engine/barrier_record.h"
 #include "gpu/engine/debug_values.h"
@@ -78,7 +78,7 @@ static void record_zeros(struct recon *r, struct recon_flight *f, const struct r
                                      r->regions[i].size, 0);
 }
 
-/* What a pass reads and writes depends on which planes there are. */
+/* The accesses of a pass depend on the planes of the format. */
 static uint32_t pass_reads(const struct recon_pass *pass, const struct recon_shape *shape)
 {
     return pass->reads | (shape->chroma_format_idc != 1 ? pass->reads_more : 0);
@@ -165,7 +165,7 @@ static int begin_part(struct recon *r, struct recon_flight *f, const struct reco
     return err;
 }
 
-static void bind(struct recon *r, struct recon_flight *f)
+static void recon_bind(struct recon *r, struct recon_flight *f)
 {
     r->g->vk.vkCmdBindDescriptorSets(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                                      r->layout->pipeline, SET_BATCH, 1, &f->set, 0, NULL);
@@ -177,7 +177,7 @@ static int record_pictures(struct recon *r, struct recon_flight *f, const struct
 {
     int err = GPU_OK;
     record_zeros(r, f, chunk);
-    bind(r, f);
+    recon_bind(r, f);
     if (chunk->copies)
         recon_copies_record(r, f->s, chunk);
     recon_stamp(r, f, RECON_UPLOAD, RECON_NO_PASS);
@@ -223,7 +223,7 @@ static int record_parts(struct recon *r, struct recon_flight *f, const struct re
         TRY(begin_part(r, f, chunk, chunk->shaded ? RECON_PART_DELIVER : RECON_PART_DOWN));
         gpu_work_forget(f->s, UINT32_MAX);
         if (chunk->shaded)
-            bind(r, f);
+            recon_bind(r, f);
         recon_deliver_record(r, f->s, chunk);
         recon_stamp(r, f, RECON_DELIVER, RECON_NO_PASS);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The passes of H.264 reconstruction in their order, and the scratch memory between them. See the
- * head of each shader for what it does.
+ * The passes of H.264 reconstruction in their order, and the scratch memory between them. The head
+ * of each shader describes its work.
  */
 #include "gpu/h264/recon_table.h"
 

@@ -10,7 +10,7 @@
 #include "gpu/h264/recon.h"
 #include "gpu/shaders/lib/bindings.h"
 
-/* What a batch looks like to the functions below. */
+/* The shape of a batch, for the functions below. */
 struct recon_shape {
     uint32_t mb_width, mb_height; /* of one picture */
     uint32_t pictures;            /* in the batch */

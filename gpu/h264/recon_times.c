@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * GPU time per stage. A timestamp is written when everything before it on its queue has finished,
- * so the time between two of them is what lay between, and the sum over the stages of a queue is
- * the time that it was at work on the batch. Queues work side by side, so the sum over all stages
- * may be more than the time that passed.
+ * GPU time per stage. A timestamp is written when all commands before it on its queue have
+ * finished. The time between two timestamps belongs to the commands between them. The sum over the
+ * stages of a queue is the time that it worked on the batch. Queues work in parallel, so the sum
+ * over all stages may exceed the elapsed time.
  */
 #include "gpu/h264/recon_internal.h"
 

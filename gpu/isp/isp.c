@@ -116,7 +116,8 @@ static void stage_raw(struct isp_flight *f, const struct isp_item *item)
 }
 
 /* As many of frames[0..n) as fit one flight, which is idle. */
-static int pack(struct isp *isp, struct isp_flight *f, const struct isp_frame *frames, uint32_t n)
+static int flight_pack(struct isp *isp, struct isp_flight *f, const struct isp_frame *frames,
+                       uint32_t n)
 {
     uint64_t raw_at = 0, out_at = 0, rgb_at = 0;
     int err = GPU_OK;
@@ -164,7 +165,7 @@ static int reserve_hosts(const struct isp_flight *f)
     return err;
 }
 
-static void note_written(struct isp_flight *f)
+static void flight_written(struct isp_flight *f)
 {
     for (uint32_t i = 0; i < f->count; i++) {
         const struct isp_frame *frame = &f->items[i].frame;
@@ -186,11 +187,11 @@ static int submit_some(struct isp *isp, const struct isp_frame *frames, uint32_t
     TRY(gpu_work_begin(isp->work, UINT64_MAX, &s));
     struct isp_flight *f = &isp->flights[s->index];
     f->s = s;
-    TRY(pack(isp, f, frames, n));
+    TRY(flight_pack(isp, f, frames, n));
     TRY(reserve_hosts(f));
     TRY(isp_record(isp, f));
     TRY(gpu_work_submit(s));
-    note_written(f);
+    flight_written(f);
     f->ticket = f->count == n ? ++isp->submitted : 0;
     *taken = f->count;
 error:

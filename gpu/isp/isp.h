@@ -66,10 +66,10 @@ struct isp_rect {
 
 #define ISP_BLURS 16
 
-/* ISP_YUV: matrix and full_range say what the camera's Y, Cb, Cr are. They leave as they are where
- * nothing is resampled, else by way of R, G, B; these are toned as the camera has toned them.
- * Black, white, defect, demosaic and gains do nothing; tone must be linear and the colour matrix
- * zero. Statistics are those of Y.
+/* ISP_YUV: matrix and full_range describe the camera's Y, Cb, Cr. Without resampling they are
+ * copied unchanged, else they go through R, G, B with the camera's tone. Black, white, defect,
+ * demosaic and gains have no effect; tone must be linear and the colour matrix zero. Statistics are
+ * those of Y.
  *
  * Zero means: no defect clamp, no matrix (all nine zero: identity), no lens, the whole picture, at
  * its own size. */
@@ -145,8 +145,8 @@ struct isp_statistics {
 struct isp_measures {
     double mean, log_mean; /* weighted, 0..1; log_mean is the geometric mean */
     double clipped, dark;  /* weighted shares */
-    /* white balance of the grey world: gains relative to green's, from what is not clipped; 1
-     * without light */
+    /* white balance of the grey world: gains relative to green's, from cells that are not clipped;
+     * 1 without light */
     double grey_red, grey_blue;
 };
 void isp_measure(const struct isp_statistics *statistics, const uint8_t *weights,

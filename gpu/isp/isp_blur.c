@@ -81,7 +81,7 @@ static struct recon_blur_rect in_planes(const struct isp_rect *r, const struct i
                                     .rows = cells_of(bottom - r->y)};
 }
 
-static struct isp_blur describe(const struct isp_item *item)
+static struct isp_blur blur_of(const struct isp_item *item)
 {
     static const uint8_t first_components[ISP_FORMATS] = {
         [ISP_I420] = 1,  [ISP_NV12] = 1, [ISP_P010] = 1, [ISP_GRAY8] = 1,
@@ -119,7 +119,7 @@ static void write_set(struct isp *isp, const struct isp_flight *f)
         2);
 }
 
-static void bind(struct isp *isp, struct isp_flight *f, VkPipeline pipeline)
+static void blur_bind(struct isp *isp, struct isp_flight *f, VkPipeline pipeline)
 {
     struct gpu *g = isp->g;
     g->vk.vkCmdBindPipeline(f->s->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
@@ -163,16 +163,16 @@ void isp_blur_record(struct isp *isp, struct isp_flight *f)
     write_set(isp, f);
     gpu_work_sync(f->s, BARRIER_TRANSFER, 0, blur);
     for (uint32_t i = 0; i < n; i++) {
-        struct isp_blur args = describe(&f->items[list[i]]);
+        struct isp_blur args = blur_of(&f->items[list[i]]);
         isp->g->vk.vkCmdUpdateBuffer(f->s->commands, isp->blur.buffer, list[i] * sizeof(args),
                                      offsetof(struct isp_blur, cells), &args);
     }
     gpu_work_sync(f->s, BARRIER_COMPUTE, output | blur, blur);
-    bind(isp, f, isp->blur_cells);
+    blur_bind(isp, f, isp->blur_cells);
     for (uint32_t i = 0; i < n; i++)
         record_cells(isp, f, list[i]);
     gpu_work_sync(f->s, BARRIER_COMPUTE, blur, output);
-    bind(isp, f, isp->blur_join);
+    blur_bind(isp, f, isp->blur_join);
     for (uint32_t i = 0; i < n; i++)
         record_join(isp, f, list[i]);
     gpu_label_end(isp->g, f->s->commands);

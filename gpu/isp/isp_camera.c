@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One camera: its table on the device, its pipelines, where its frames' parts lie.
+ * One camera: its table on the device, its pipelines, the layout of its frames.
  */
 #include "gpu/engine/barrier_record.h"
 #include "gpu/engine/descriptors.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a struct isp holds: flights with their buffers, which grow with the largest camera, and the
+ * Creation of a struct isp: flights with their buffers, which grow with the largest camera, and the
  * developed frames of one group.
  */
 #include "gpu/engine/descriptors.h"
@@ -124,7 +124,7 @@ error:
 
 /* The fastest choices (docs/design/isp.md): fewer barriers gain more than a cache that holds a
  * group. */
-static void choose(struct isp *isp, const struct isp_options *o)
+static void isp_choose(struct isp *isp, const struct isp_options *o)
 {
     bool software = isp->g->info.software;
     isp->width = o->width ? o->width : software ? 4 : 16;
@@ -148,7 +148,7 @@ int isp_create(struct gpu *g, const struct isp_options *options, struct isp **ou
     if (!isp)
         return GPU_ERR_NOMEM;
     isp->g = g;
-    choose(isp, o);
+    isp_choose(isp, o);
     if (isp->group > isp->width)
         isp->width = isp->group;
     TRY(gpu_layout_get(g, &bindings, 8, &isp->layout));

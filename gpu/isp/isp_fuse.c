@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the fused pass needs of the host: for each tile of the picture the rectangle of the sensor
- * that it looks at, and for each pixel where in that rectangle, as addresses in shared memory.
- * Where a tile looks at more than fits there (a strong lens, or a smaller picture), its camera goes
- * by two passes.
+ * Host tables of the fused pass. For each tile of the picture they hold the rectangle of the sensor
+ * that it needs. For each pixel they hold its place in that rectangle, as an address in shared
+ * memory. Where a tile needs more than fits there (a strong lens, or a smaller picture), its camera
+ * uses two passes.
  *
  * A tile: x in the low half and y of the rectangle's first pixel; its pairs of columns (8 bits),
  * loads of 8 samples that cover a row of its samples (8 bits), rows; 65536 / (rows / 4) and 65536 /
- * loads, rounded up. An entry of the map names two pixels next to each other by the one whose
- * column is even: its address in bits 3 to 13, bit 2 is 1 where the other is to its right; then
- * 1/32 pixels from it towards the other in bits 16 to 23, and towards the row below in bits 24
- * to 31. BLACK: nothing of the sensor.
+ * loads, rounded up. An entry of the map names two adjacent pixels by the one with the even column:
+ * its address in bits 3 to 13; bit 2 is 1 if the other pixel is to its right; 1/32 pixels from it
+ * towards the other one in bits 16 to 23, and towards the row below in bits 24 to 31. BLACK:
+ * outside the sensor.
  */
 #include "gpu/isp/isp_internal.h"
 
@@ -59,8 +59,7 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* Where each pixel looks, in whole pixels and the next ones to the right and below; those that see
- * nothing of the sensor left out. */
+/* The source of each pixel. Pixels outside the sensor are left out. */
 struct view {
     int32_t at[ISP_FUSED_Y][ISP_FUSED_X][2]; /* 1/32 pixel */
     bool seen[ISP_FUSED_Y][ISP_FUSED_X];
@@ -91,7 +90,7 @@ static void look(const struct isp_params *p, const struct isp_source *source, ui
     }
 }
 
-/* What is as large as the largest of all tiles */
+/* The largest sizes of all tiles */
 struct shape {
     uint32_t columns, rows, loads;
 };
@@ -137,7 +136,7 @@ static uint32_t address(const struct shape *shape, uint32_t x, uint32_t y)
 /* Entries while the shape is not known: x and y in the tile's rectangle, a byte each; the fractions
  * in the low bits. */
 #define NOT_SEEN 0xffffffffu
-#define BLACK    4u /* of what is finished */
+#define BLACK    4u /* of a finished tile */
 
 static void write_entries(const struct view *view, const struct box *rect, uint32_t *map,
                           uint32_t stride)

@@ -21,7 +21,7 @@ _Static_assert(sizeof(struct isp_args) == 4 * ISP_ARGS_WORDS, "C and GLSL agree"
 #define ISP_ARGS_AREA 16384u
 #define ISP_STAMPS    (2 * ISP_MAX_WIDTH + 3)
 
-/* Resources of barriers: bindings, and what a flight's results are copied to. */
+/* Resources of barriers: bindings, and the targets of a flight's results. */
 #define ISP_BIT(resource) (1u << (resource))
 #define ISP_RES_READBACK  6
 #define ISP_RES_HOST      7
@@ -38,7 +38,7 @@ struct isp_camera {
     bool fused;
     uint32_t rect;                 /* fused: isp_fuse_fill */
     VkPipeline develop[2], finish; /* without and with statistics */
-    struct isp_args args;          /* what is the same for every frame */
+    struct isp_args args;          /* the same for every frame */
     uint32_t planes, row_bytes[3], rows[3];
     uint32_t raw_stride, raw_bytes, out_bytes; /* of a frame on the device; multiples of 16 */
     uint32_t out_offset[3], out_stride[3];
@@ -50,7 +50,7 @@ struct isp_item {
     struct isp_frame frame;
     /* bytes, in the raw samples and in the output; pixels, in the developed frames */
     uint64_t raw_at, out_at, rgb_at;
-    bool starts_group;      /* what was developed before has been read */
+    bool starts_group;      /* earlier developed frames have been read */
     struct gpu_place fetch; /* the arena that the device copies from; or no buffer */
 };
 
@@ -89,7 +89,7 @@ struct isp {
     VkPipeline denoise[2]; /* factors; applied */
     struct gpu_work *work;
     struct isp_flight flights[ISP_MAX_FLIGHT];
-    uint64_t raw_size, out_size; /* what a flight's buffers hold */
+    uint64_t raw_size, out_size; /* capacities of a flight's buffers */
     uint64_t pixels; /* of the largest camera that is not fused; rgb holds `group` times as many */
     uint64_t table_bytes;     /* of all cameras */
     uint64_t submitted, done; /* tickets */
@@ -102,7 +102,7 @@ static inline bool isp_edge_directed(const struct isp_params *p)
     return p->demosaic == ISP_EDGE && p->order < ISP_MONO;
 }
 
-/* What one frame needs of isp.rgb */
+/* Pixels of isp.rgb that one frame needs */
 static inline uint64_t isp_developed_pixels(const struct isp_camera *c)
 {
     return c->fused ? 0 : (uint64_t)c->params.width * c->params.height;
@@ -111,15 +111,15 @@ static inline uint64_t isp_developed_pixels(const struct isp_camera *c)
 /* isp_table.c */
 /* All nine zero: no matrix. */
 bool isp_has_matrix(const struct isp_params *p);
-/* How the finish pass gets its samples; a function of the parameters. */
+/* The sampling of the finish pass; a function of the parameters. */
 uint32_t isp_sampling(const struct isp_params *p);
 /* The camera's table: its length; sets where its parts lie. isp_table_args comes before. */
 uint64_t isp_table_words(const struct isp_params *p, bool fused, struct isp_args *args);
-/* rect: what the fused pass needs to know of its tiles. False: the camera cannot be fused. */
+/* rect: a constant of the fused pass about its tiles. False: the camera cannot be fused. */
 bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_args *args,
                     uint32_t *table, uint32_t *rect);
 void isp_table_args(const struct isp_params *p, struct isp_args *args);
-/* Where output pixels come from */
+/* The sources of output pixels */
 struct isp_source {
     const struct isp_params *params;
     struct isp_rect region, out;

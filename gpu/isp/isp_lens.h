@@ -30,18 +30,18 @@ struct isp_lens {
     double coefficients[8];
 };
 
-/* Where the ray that a pinhole camera `straight` sees at (x, y) lies in the lens's picture. False
- * where it is behind the camera or not a number; *to_x and *to_y are then untouched. */
+/* The point of the lens's picture for the ray of the pinhole camera `straight` at (x, y). False if
+ * it is behind the camera or not a number; *to_x and *to_y are then untouched. */
 bool isp_lens_distort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x,
                       double y, double *to_x, double *to_y);
 
-/* The inverse: which point of the pinhole camera's picture the lens shows at (x, y). Newton's
+/* The inverse: the point of the pinhole camera's picture that the lens shows at (x, y). Newton's
  * method; false where it does not converge to within 1e-6 of a pixel. */
 bool isp_lens_undistort(const struct isp_lens *lens, const struct isp_pinhole *straight, double x,
                         double y, double *to_x, double *to_y);
 
-/* The pinhole camera whose picture of width x height shows: alpha 0, only what the lens's picture
- * of that size shows (no black); alpha 1, all of it; between them, the mixture. False where the
+/* The pinhole camera for a picture of width x height. alpha 0: it shows only points of the lens's
+ * picture (no black); alpha 1: it shows all of them; between: the mixture. False where the
  * border of the picture cannot be undistorted. */
 bool isp_lens_new_camera(const struct isp_lens *lens, uint32_t width, uint32_t height, double alpha,
                          struct isp_pinhole *out);

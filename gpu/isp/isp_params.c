@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What parameters mean: their limits, each refused by name, and the sizes that follow from them.
+ * Parameters of a camera: their limits, each with its reason by name, and the sizes that follow
+ * from them.
  */
 #include "gpu/isp/isp_internal.h"
 
@@ -12,9 +13,10 @@
 #define LARGEST  8192u
 #define SMALLEST 16u
 
-static int refuse(char why[ISP_WHY], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int params_refuse(char why[ISP_WHY], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static int refuse(char why[ISP_WHY], const char *format, ...)
+static int params_refuse(char why[ISP_WHY], const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -26,47 +28,50 @@ static int refuse(char why[ISP_WHY], const char *format, ...)
 static int check_picture(const struct isp_params *p, char why[ISP_WHY])
 {
     if (p->depth != 8)
-        return refuse(why, "depth %u: pictures in Y, Cb, Cr have 8 bits", p->depth);
+        return params_refuse(why, "depth %u: pictures in Y, Cb, Cr have 8 bits", p->depth);
     if (p->tone != ISP_TONE_LINEAR || isp_has_matrix(p))
-        return refuse(why, "pictures in Y, Cb, Cr are toned already");
+        return params_refuse(why, "pictures in Y, Cb, Cr are toned already");
     return GPU_OK;
 }
 
 static int check_samples(const struct isp_params *p, char why[ISP_WHY])
 {
     if (p->width < SMALLEST || p->width > LARGEST || p->height < SMALLEST || p->height > LARGEST)
-        return refuse(why, "the sensor's size %u x %u is outside %u..%u", p->width, p->height,
-                      SMALLEST, LARGEST);
+        return params_refuse(why, "the sensor's size %u x %u is outside %u..%u", p->width,
+                             p->height, SMALLEST, LARGEST);
     if (p->width % 2 || p->height % 2)
-        return refuse(why, "the sensor's size %u x %u is odd", p->width, p->height);
+        return params_refuse(why, "the sensor's size %u x %u is odd", p->width, p->height);
     if ((unsigned)p->order > ISP_YUV)
-        return refuse(why, "order %d is unknown", (int)p->order);
+        return params_refuse(why, "order %d is unknown", (int)p->order);
     if ((unsigned)p->packing > ISP_PLANES_444 || (p->packing > ISP_MIPI) != (p->order == ISP_YUV))
-        return refuse(why, "packing %d is unknown of order %d", (int)p->packing, (int)p->order);
+        return params_refuse(why, "packing %d is unknown of order %d", (int)p->packing,
+                             (int)p->order);
     if (!(p->denoise >= 0 && p->denoise <= 1) || (p->denoise > 0 && p->order == ISP_YUV))
-        return refuse(why,
-                      p->order == ISP_YUV ? "denoise %g: the camera develops its pictures itself"
-                                          : "denoise %g is outside 0..1",
-                      (double)p->denoise);
+        return params_refuse(why,
+                             p->order == ISP_YUV
+                                 ? "denoise %g: the camera develops its pictures itself"
+                                 : "denoise %g is outside 0..1",
+                             (double)p->denoise);
     if (p->order == ISP_YUV)
         return check_picture(p, why);
     bool mipi = p->packing == ISP_MIPI;
     if (p->depth < 8 || p->depth > 16 || p->depth % 2 ||
         (mipi && (p->depth == 8 || p->depth == 16)))
-        return refuse(why, "depth %u does not exist with %s packing", p->depth,
-                      mipi ? "MIPI" : "no");
+        return params_refuse(why, "depth %u does not exist with %s packing", p->depth,
+                             mipi ? "MIPI" : "no");
     if (mipi && p->depth != 12 && p->width % 4)
-        return refuse(why, "width %u is no multiple of 4, which MIPI packing of %u bits asks for",
-                      p->width, p->depth);
+        return params_refuse(why,
+                             "width %u is no multiple of 4, which MIPI packing of %u bits asks for",
+                             p->width, p->depth);
     uint32_t most = (1u << p->depth) - 1, white = p->white ? p->white : most;
     if (white > most)
-        return refuse(why, "white level %u is more than %u bits hold", white, p->depth);
+        return params_refuse(why, "white level %u is more than %u bits hold", white, p->depth);
     for (int i = 0; i < 4; i++)
         if (p->black[i] >= white)
-            return refuse(why, "black level %u is not less than the white level %u", p->black[i],
-                          white);
+            return params_refuse(why, "black level %u is not less than the white level %u",
+                                 p->black[i], white);
     if ((unsigned)p->demosaic >= ISP_DEMOSAICS)
-        return refuse(why, "demosaic %d is unknown", (int)p->demosaic);
+        return params_refuse(why, "demosaic %d is unknown", (int)p->demosaic);
     return GPU_OK;
 }
 
@@ -76,22 +81,22 @@ static int check_lens(const struct isp_params *p, char why[ISP_WHY])
     const double all[] = {lens->camera.fx, lens->camera.fy, lens->camera.cx, lens->camera.cy,
                           p->camera.fx,    p->camera.fy,    p->camera.cx,    p->camera.cy};
     if ((unsigned)lens->model > ISP_LENS_FISHEYE)
-        return refuse(why, "lens model %d is unknown", (int)lens->model);
+        return params_refuse(why, "lens model %d is unknown", (int)lens->model);
     if ((unsigned)p->interpolation > ISP_INTERPOLATE_BICUBIC)
-        return refuse(why, "interpolation %d is unknown", (int)p->interpolation);
+        return params_refuse(why, "interpolation %d is unknown", (int)p->interpolation);
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (!isfinite(all[i]))
-            return refuse(why, "a camera matrix holds no number");
+            return params_refuse(why, "a camera matrix holds no number");
     for (int i = 0; i < 8; i++)
         if (!isfinite(lens->coefficients[i]))
-            return refuse(why, "lens coefficient %d is no number", i + 1);
+            return params_refuse(why, "lens coefficient %d is no number", i + 1);
     if (lens->model != ISP_LENS_NONE && (lens->camera.fx <= 0 || lens->camera.fy <= 0))
-        return refuse(why, "the lens's focal length %g, %g is not positive", lens->camera.fx,
-                      lens->camera.fy);
+        return params_refuse(why, "the lens's focal length %g, %g is not positive", lens->camera.fx,
+                             lens->camera.fy);
     if (lens->model != ISP_LENS_NONE && p->camera.fx != 0 &&
         (p->camera.fx < 0 || p->camera.fy <= 0))
-        return refuse(why, "the straight camera's focal length %g, %g is not positive",
-                      p->camera.fx, p->camera.fy);
+        return params_refuse(why, "the straight camera's focal length %g, %g is not positive",
+                             p->camera.fx, p->camera.fy);
     return GPU_OK;
 }
 
@@ -100,38 +105,38 @@ static int check_output(const struct isp_params *p, char why[ISP_WHY])
     const struct isp_rect *r = &p->region;
     if (r->width && (!r->height || r->width > p->width || r->height > p->height ||
                      r->x > p->width - r->width || r->y > p->height - r->height))
-        return refuse(why, "the region %u,%u %u x %u lies outside %u x %u", r->x, r->y, r->width,
-                      r->height, p->width, p->height);
+        return params_refuse(why, "the region %u,%u %u x %u lies outside %u x %u", r->x, r->y,
+                             r->width, r->height, p->width, p->height);
     if ((unsigned)p->format >= ISP_FORMATS)
-        return refuse(why, "output format %d is unknown", (int)p->format);
+        return params_refuse(why, "output format %d is unknown", (int)p->format);
     if ((unsigned)p->tone > ISP_TONE_TABLE)
-        return refuse(why, "tone curve %d is unknown", (int)p->tone);
+        return params_refuse(why, "tone curve %d is unknown", (int)p->tone);
     if (p->tone == ISP_TONE_TABLE && (!p->tone_table || p->tone_count < 2 || p->tone_count > 65536))
-        return refuse(why, "a tone table of %u values is outside 2..65536", p->tone_count);
+        return params_refuse(why, "a tone table of %u values is outside 2..65536", p->tone_count);
     if ((unsigned)p->matrix > ISP_MATRIX_BT601)
-        return refuse(why, "colour matrix %d is unknown", (int)p->matrix);
+        return params_refuse(why, "colour matrix %d is unknown", (int)p->matrix);
     for (int i = 0; i < 9; i++)
         if (!(fabsf(p->colour[i]) <= 64))
-            return refuse(why, "colour matrix element %d, %g, is outside -64..64", i + 1,
-                          (double)p->colour[i]);
+            return params_refuse(why, "colour matrix element %d, %g, is outside -64..64", i + 1,
+                                 (double)p->colour[i]);
     struct isp_rect out;
     isp_output_size(p, &out);
     if (out.width < 1 || out.width > LARGEST || out.height < 1 || out.height > LARGEST)
-        return refuse(why, "the output's size %u x %u is outside 1..%u", out.width, out.height,
-                      LARGEST);
+        return params_refuse(why, "the output's size %u x %u is outside 1..%u", out.width,
+                             out.height, LARGEST);
     bool halved = p->format == ISP_I420 || p->format == ISP_NV12 || p->format == ISP_P010;
     if (p->blur_count > ISP_BLURS)
-        return refuse(why, "%u rectangles to be blurred are more than %u", p->blur_count,
-                      ISP_BLURS);
+        return params_refuse(why, "%u rectangles to be blurred are more than %u", p->blur_count,
+                             ISP_BLURS);
     for (uint32_t i = 0; i < p->blur_count; i++)
         if (!p->blur[i].width || !p->blur[i].height || p->blur[i].x >= out.width ||
             p->blur[i].y >= out.height)
-            return refuse(why,
-                          "the rectangle to be blurred at %u,%u lies outside of the picture, %ux%u",
-                          p->blur[i].x, p->blur[i].y, out.width, out.height);
+            return params_refuse(
+                why, "the rectangle to be blurred at %u,%u lies outside of the picture, %ux%u",
+                p->blur[i].x, p->blur[i].y, out.width, out.height);
     if (halved && (out.width % 2 || out.height % 2))
-        return refuse(why, "the output's size %u x %u is odd, its chroma has half of it", out.width,
-                      out.height);
+        return params_refuse(why, "the output's size %u x %u is odd, its chroma has half of it",
+                             out.width, out.height);
     return GPU_OK;
 }
 

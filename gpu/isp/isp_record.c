@@ -149,8 +149,8 @@ static void record_develop(struct isp *isp, struct isp_flight *f, uint32_t begin
     }
 }
 
-/* Where all are fused, what develop does is to count. It comes last then, without a barrier: it
- * fills what the pictures leave idle at their end. */
+/* Where all frames are fused, develop only counts. It then comes last, without a barrier, and fills
+ * the idle time at the end of the pictures. */
 static void record_group(struct isp *isp, struct isp_flight *f, uint32_t begin, uint32_t end)
 {
     const uint32_t args = ISP_BIT(ISP_BIND_ARGS), rgb = ISP_BIT(ISP_BIND_RGB),

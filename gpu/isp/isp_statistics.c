@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Statistics after the device has summed: copies added up, geometry, and what exposure control
- * wants to know.
+ * Statistics after the device has summed: copies added up, geometry, measures for exposure control.
  */
 #include "gpu/isp/isp_internal.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a camera keeps on the device: for each output pixel where in the developed frame it comes
- * from, and the tone curve. All of it is computed here once, in double precision; so every lens
- * model costs the same, and every device gets the same map.
+ * The table of a camera on the device: for each output pixel its place in the developed frame, and
+ * the tone curve. It is computed here once, in double precision. So every lens model costs the
+ * same, and every device gets the same map.
  *
  * A map entry is two 16-bit offsets in 1/32 of a pixel (OpenCV's precision) from the base of its
- * block of ISP_BLOCK_X x ISP_BLOCK_Y pixels. 4 bytes a pixel are read from the cache by all frames
- * of a batch.
+ * block of ISP_BLOCK_X x ISP_BLOCK_Y pixels. All frames of a batch read 4 bytes a pixel from the
+ * cache.
  */
 #include "gpu/isp/isp_internal.h"
 
@@ -55,8 +55,8 @@ uint64_t isp_table_words(const struct isp_params *p, bool fused, struct isp_args
     return fused ? isp_fuse_words(p, args) : map_words(p, args);
 }
 
-/* One coordinate in 1/32 pixel, rounded to even as rint does and OpenCV with it; what is far
- * outside stays just outside. */
+/* One coordinate in 1/32 pixel, rounded to even as OpenCV does. A point far outside stays just
+ * outside. */
 static int32_t quantise(double v, uint32_t size)
 {
     if (v < -64)
@@ -158,8 +158,8 @@ static double toned(const struct isp_params *p, double v)
 bool isp_table_fill(const struct isp_params *p, bool fused, const struct isp_args *args,
                     uint32_t *table, uint32_t *rect)
 {
-    /* What the fused pass's curve gets: whole samples, or where these were interpolated 1024ths,
-     * less ISP_FUSED_BELOW */
+    /* The input of the fused pass's curve: whole samples, or 1024ths of interpolated samples minus
+     * ISP_FUSED_BELOW */
     const bool samples = fused && !isp_has_matrix(p),
                parts = samples && isp_sampling(p) != ISP_SAMPLE_NONE;
     const double unit = samples ? 1 / (parts ? 1024 * 65535.0 : 65535.0) : 1,
@@ -241,7 +241,7 @@ bool isp_has_matrix(const struct isp_params *p)
     return any;
 }
 
-/* For a division of t * zones, t < count <= 256, zones <= 16: what is too much then is less than
+/* For a division of t * zones, t < count <= 256, zones <= 16. The error is then less than
  * 4080 * 255 / 2^20 of one over the divisor. */
 static uint32_t reciprocal(uint32_t count)
 {

@@ -40,7 +40,7 @@ void tune_preset(const struct gpu_device_info *info, struct tune *out)
                TUNE_SIZES);
 }
 
-static int find(const char *const *names, int count, const char *name)
+static int name_index(const char *const *names, int count, const char *name)
 {
     for (int i = 0; i < count; i++)
         if (!strcmp(names[i], name))
@@ -48,7 +48,7 @@ static int find(const char *const *names, int count, const char *name)
     return -1;
 }
 
-static int find_family(const char *name)
+static int family_index(const char *name)
 {
     for (int f = 0; f < TUNE_FAMILIES; f++)
         if (!strcmp(families[f].name, name))
@@ -91,7 +91,7 @@ static bool make_path(const struct gpu_device_info *info, const char *ending, ch
     return true;
 }
 
-static enum tune_cache broken(const char *path, unsigned line, char why[TUNE_WHY])
+static enum tune_cache cache_broken(const char *path, unsigned line, char why[TUNE_WHY])
 {
     snprintf(why, TUNE_WHY, "%.180s: line %u is not what was written, the file is not used", path,
              line);
@@ -100,7 +100,7 @@ static enum tune_cache broken(const char *path, unsigned line, char why[TUNE_WHY
 
 /* Lines "family size variant" behind one that names the driver; a file of another driver, or with
  * anything else in it, is not used. */
-static enum tune_cache read_cache(FILE *file, const char *path, const struct gpu_device_info *info,
+static enum tune_cache cache_read(FILE *file, const char *path, const struct gpu_device_info *info,
                                   struct tune *tune, char why[TUNE_WHY])
 {
     char line[512], driver[sizeof(info->driver) + 16], family[32], size[32], variant[32];
@@ -108,7 +108,7 @@ static enum tune_cache read_cache(FILE *file, const char *path, const struct gpu
     snprintf(driver, sizeof(driver), "driver\t%s\n", info->driver);
     if (!fgets(line, sizeof(line), file) || strncmp(line, "driver\t", 7) != 0 ||
         !strchr(line, '\n'))
-        return broken(path, n, why);
+        return cache_broken(path, n, why);
     if (strcmp(line, driver) != 0) {
         snprintf(why, TUNE_WHY, "%.180s: of another driver", path);
         return TUNE_CACHE_OLD;
@@ -116,17 +116,17 @@ static enum tune_cache read_cache(FILE *file, const char *path, const struct gpu
     for (n++; fgets(line, sizeof(line), file); n++) {
         int end = 0;
         if (sscanf(line, "%31s %31s %31s %n", family, size, variant, &end) != 3 || line[end])
-            return broken(path, n, why);
-        int f = find_family(family), s = find(size_names, TUNE_SIZES, size);
-        int v = f < 0 ? -1 : find(families[f].variants, VARIANTS, variant);
+            return cache_broken(path, n, why);
+        int f = family_index(family), s = name_index(size_names, TUNE_SIZES, size);
+        int v = f < 0 ? -1 : name_index(families[f].variants, VARIANTS, variant);
         if (s < 0 || v < 0 || found & 1u << (f * TUNE_SIZES + s))
-            return broken(path, n, why);
+            return cache_broken(path, n, why);
         tune->choice[f][s] = (uint8_t)v;
         tune->source[f] = TUNE_MEASURED;
         found |= 1u << (f * TUNE_SIZES + s);
     }
     return found == (1u << (TUNE_FAMILIES * TUNE_SIZES)) - 1 ? TUNE_CACHE_GOOD
-                                                             : broken(path, n, why);
+                                                             : cache_broken(path, n, why);
 }
 
 enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, char why[TUNE_WHY])
@@ -144,7 +144,7 @@ enum tune_cache tune_load(const struct gpu_device_info *info, struct tune *out, 
     if (!file)
         return TUNE_CACHE_NONE;
     struct tune measured = *out;
-    enum tune_cache state = read_cache(file, path, info, &measured, why);
+    enum tune_cache state = cache_read(file, path, info, &measured, why);
     if (state == TUNE_CACHE_GOOD)
         *out = measured;
     fclose(file);
@@ -201,7 +201,8 @@ bool tune_force(const char *text, struct tune *tune)
         if (sscanf(text, "%31[^=,]=%31[^=,]%n", family, variant, &end) != 2 ||
             (text[end] && text[end] != ','))
             return false;
-        int f = find_family(family), v = f < 0 ? -1 : find(families[f].variants, VARIANTS, variant);
+        int f = family_index(family),
+            v = f < 0 ? -1 : name_index(families[f].variants, VARIANTS, variant);
         if (v < 0)
             return false;
         memset(tune->choice[f], v, TUNE_SIZES);
