@@ -5,6 +5,8 @@
  */
 #include "codec/slice_groups.h"
 
+#include <string.h>
+
 struct shape {
     uint32_t width, height, size; /* PicWidthInMbs, PicHeightInMapUnits, PicSizeInMapUnits */
 };
