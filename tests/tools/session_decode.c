@@ -406,11 +406,8 @@ static void start(struct run *r, struct engine *e, const char *file)
 
 int main(int argc, char **argv)
 {
-    struct engine_params params = {.timestamps = true,
-                                   .gpu_motion = true,
-                                   .live_clocks = true,
-                                   .tune = true,
-                                   .log = log_line};
+    struct engine_params params = {
+        .timestamps = true, .gpu_motion = true, .live_clocks = true, .tune = true, .log = log_line};
     struct engine *e;
     uv_loop_t loop;
     opt.open.start_us = opt.open.duration_us = -1;

@@ -62,8 +62,8 @@ static void build(struct picture *p, bool field)
     X(AT_P, m->coded[1] = 16, "macroblock: coded chroma blocks that the format lacks", 0)          \
     X(AT_P, (m->flags |= REC_MB_TRANSFORM_8X8, m->coded[0] = 3),                                   \
       "macroblock: part of an 8x8 luma block is coded", 0)                                         \
-    X(AT_P, (m->coded[0] = 1, m->coeff = BLOCKS), "macroblock: coefficients out of bounds", 0)      \
-    X(AT_P, (m->coded[0] = 3, m->coeff = BLOCKS - 1), "macroblock: coefficients out of bounds", 0)  \
+    X(AT_P, (m->coded[0] = 1, m->coeff = BLOCKS), "macroblock: coefficients out of bounds", 0)     \
+    X(AT_P, (m->coded[0] = 3, m->coeff = BLOCKS - 1), "macroblock: coefficients out of bounds", 0) \
     X(AT_P, (m->coded[0] = 1, m->coeff = UINT32_MAX), "macroblock: coefficients out of bounds", 0) \
     X(AT_P, m->qp[0] = 52, "macroblock: QPY", 0)                                                   \
     X(AT_P, m->qp[0] = -1, "macroblock: QPY", 0)                                                   \
