@@ -50,7 +50,7 @@ int source_read(struct source *src, AVPacket *packet, struct pelton_failure *fai
  */
 int source_rewind(struct source *src);
 int source_seek(struct source *src, int64_t start_us);
-/* Container's part of the information. */
+/* The information that the container has. */
 void source_info(const struct source *src, struct pelton_info *info);
 void source_colour(const struct source *src, struct pelton_colour *colour, bool *known);
 

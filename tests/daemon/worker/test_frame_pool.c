@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Slots, generations, layout and memory of a frame pool, without a device.
+ */
+#include "daemon/worker/feed/frame_pool.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static struct pool *pool_new(uint32_t slots, uint8_t grey_depth)
+{
+    struct pool_params params = {.memory = true, .grey_depth = grey_depth, .format.slots = slots};
+    struct pool *pool = NULL;
+    feed_format_plane(&params.format, 100, 40, 256);
+    feed_format_plane(&params.format, 50, 20, 256);
+    feed_format_close(&params.format);
+    assert_int_equal(pool_create(NULL, &params, &pool), 0);
+    return pool;
+}
+
+static void test_layout(void **state)
+{
+    struct feed_format f = {0};
+    feed_format_plane(&f, 100, 40, 256);
+    feed_format_plane(&f, 300, 20, 256);
+    assert_int_equal(f.planes, 2);
+    assert_int_equal(f.stride[0], 256);
+    assert_int_equal(f.stride[1], 512);
+    assert_int_equal(f.plane_offset[1], 40 * 256);
+    assert_int_equal(f.slot_size, 40 * 256 + 20 * 512);
+    feed_format_close(&f);
+    assert_int_equal(f.slot_size % 4096, 0);
+    assert_true(f.slot_size >= 40 * 256 + 20 * 512);
+}
+
+static void test_slots_in_turn(void **state)
+{
+    struct pool *pool = pool_new(3, 0);
+    uint32_t slot;
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(pool_take(pool, &slot));
+        assert_int_equal(slot, i);
+        assert_int_equal(pool->slots[slot].generation, 1);
+    }
+    assert_false(pool_take(pool, &slot));
+    assert_int_equal(pool->busy, 3);
+    pool_put(pool, 1);
+    assert_true(pool_take(pool, &slot));
+    assert_int_equal(slot, 1);
+    assert_int_equal(pool->slots[1].generation, 2);
+    pool_free(pool);
+}
+
+static void test_release(void **state)
+{
+    struct pool *pool = pool_new(2, 0);
+    uint32_t slot;
+    assert_true(pool_take(pool, &slot));
+    assert_false(pool_release(pool, slot, 1)); /* nobody has been told of it */
+    pool_hold(pool, slot);
+    assert_false(pool_release(pool, slot, 2)); /* another generation */
+    assert_false(pool_release(pool, 1, 1));    /* not held */
+    assert_false(pool_release(pool, 2, 1));    /* no such slot */
+    assert_int_equal(pool->busy, 1);
+    assert_true(pool_release(pool, slot, 1));
+    assert_false(pool_release(pool, slot, 1)); /* twice */
+    assert_int_equal(pool->busy, 0);
+    pool_free(pool);
+}
+
+static void test_memory(void **state)
+{
+    struct pool *pool = pool_new(2, 0);
+    const struct feed_format *f = &pool->format;
+    assert_int_equal(f->memfd_size, 2 * f->slot_size);
+    assert_int_equal(lseek(f->memfd, 0, SEEK_END), f->memfd_size);
+    int seals = fcntl(f->memfd, F_GET_SEALS);
+    assert_int_equal(seals, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+    void *writable = mmap(NULL, f->slot_size, PROT_READ | PROT_WRITE, MAP_SHARED, f->memfd, 0);
+    assert_ptr_equal(writable, MAP_FAILED);
+    uint8_t *seen = mmap(NULL, f->memfd_size, PROT_READ, MAP_SHARED, f->memfd, 0);
+    ((uint8_t *)pool->memory)[f->slot_size] = 7;
+    assert_int_equal(seen[f->slot_size], 7);
+    munmap(seen, f->memfd_size);
+    pool_free(pool);
+}
+
+/* Chroma that the GPU does not write is mid-grey. */
+static void test_grey(void **state)
+{
+    struct pool *pool = pool_new(2, 8);
+    const uint8_t *last = (const uint8_t *)pool->memory + pool->format.slot_size;
+    assert_int_equal(last[pool->format.plane_offset[1]], 128);
+    assert_int_equal(last[0], 0);
+    pool_free(pool);
+    pool = pool_new(1, 10);
+    const uint8_t *chroma = (const uint8_t *)pool->memory + pool->format.plane_offset[1];
+    assert_int_equal(chroma[0] | chroma[1] << 8, 512);
+    pool_free(pool);
+}
+
+static void test_without_memory(void **state)
+{
+    struct pool_params params = {.memory = false, .format.slots = 4};
+    struct pool *pool = NULL;
+    uint32_t slot;
+    assert_int_equal(pool_create(NULL, &params, &pool), 0);
+    assert_null(pool->memory);
+    assert_int_equal(pool->format.memfd, -1);
+    assert_false(pool_take(pool, &slot));
+    assert_false(pool_release(pool, 0, 0));
+    pool_free(pool);
+    pool_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layout),  cmocka_unit_test(test_slots_in_turn),
+        cmocka_unit_test(test_release), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_grey),    cmocka_unit_test(test_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
