@@ -14,7 +14,16 @@
 #define SLICE_MBS 8 /* of the first of two: P, then B */
 #define BLOCKS    100
 
-enum { AT_4X4 = 0, AT_PCM = 1, AT_P = 5, AT_8X8 = 6, AT_16X16 = 7, AT_B = 9, AT_RIGHT = 14 };
+enum {
+    AT_4X4 = 0,
+    AT_PCM = 1,
+    AT_P = 5,
+    AT_8X8 = 6,
+    AT_16X16 = 7,
+    AT_B = 9,
+    AT_LEFT = 10,
+    AT_RIGHT = 14
+};
 
 struct picture {
     struct rec_mb mbs[MBS];
@@ -50,6 +59,7 @@ static void build(struct picture *p, bool field)
     p->mbs[AT_PCM].coded[1] = p->mbs[AT_PCM].coded[2] = 15;
     set_intra(p, AT_8X8, REC_MB_INTRA_8X8, REC_AVAIL_A | REC_AVAIL_B);
     set_intra(p, AT_16X16, REC_MB_INTRA_16X16, REC_AVAIL_A | REC_AVAIL_B);
+    set_intra(p, AT_LEFT, REC_MB_INTRA_4X4, REC_AVAIL_B | REC_AVAIL_C);
     set_intra(p, AT_RIGHT, REC_MB_INTRA_4X4, REC_AVAIL_A | REC_AVAIL_B | REC_AVAIL_D);
 }
 
@@ -75,6 +85,8 @@ static void build(struct picture *p, bool field)
       "macroblock: half of A where A is one macroblock", 0)                                        \
     X(AT_4X4, m->intra_avail |= REC_AVAIL_A, "macroblock: neighbour left of the picture", 0)       \
     X(AT_4X4, m->intra_avail |= REC_AVAIL_D, "macroblock: neighbour D outside the picture", 0)     \
+    X(AT_LEFT, m->intra_avail |= REC_AVAIL_D, "macroblock: neighbour D outside the picture", 0)    \
+    X(AT_PCM, m->intra_avail |= REC_AVAIL_D, "macroblock: neighbour D outside the picture", 0)     \
     X(AT_4X4, m->intra_avail |= REC_AVAIL_B, "macroblock: neighbour above the picture", 0)         \
     X(AT_RIGHT, m->intra_avail |= REC_AVAIL_C,                                                     \
       "macroblock: neighbour C outside the picture, or not decoded yet", 0)                        \
@@ -100,6 +112,7 @@ static void build(struct picture *p, bool field)
     X(AT_P, m->flags &= ~REC_MB_FIELD, "macroblock: frame macroblock in a field picture", 1)       \
     X(AT_P, m->flags |= REC_MB_FIELD, "macroblock: field macroblock in a frame picture", 0)        \
     X(AT_P, m->kind = REC_MB_INTER + 1, "macroblock: kind", 0)                                     \
+    X(AT_4X4, m->kind = REC_MB_INTER + 1, "macroblock: kind", 0)                                   \
     X(AT_P, m->flags |= 0x80, "macroblock: flags", 0)                                              \
     X(AT_8X8, m->flags &= ~REC_MB_TRANSFORM_8X8,                                                   \
       "macroblock: transform size of an intra macroblock", 0)                                      \
