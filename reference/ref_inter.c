@@ -5,7 +5,7 @@
 #include "ref_internal.h"
 
 /* The samples around one position of the reference plane, coordinates clamped into it (8-239). */
-struct window {
+struct ref_window {
     const uint16_t *plane;
     uint32_t stride;
     int width, height;
@@ -13,7 +13,7 @@ struct window {
     int bit_depth;
 };
 
-static int sample(const struct window *w, int dx, int dy)
+static int sample(const struct ref_window *w, int dx, int dy)
 {
     int x = ref_clip3(0, w->width - 1, w->x + dx), y = ref_clip3(0, w->height - 1, w->y + dy);
     return w->plane[(size_t)y * w->stride + (size_t)x];
@@ -26,7 +26,7 @@ static int tap6(const int v[6])
 }
 
 /* b1 of 8-241 in row dy: between columns 0 and 1 */
-static int half_horizontal_raw(const struct window *w, int dy)
+static int half_horizontal_raw(const struct ref_window *w, int dy)
 {
     int v[6];
     for (int i = 0; i < 6; i++)
@@ -35,7 +35,7 @@ static int half_horizontal_raw(const struct window *w, int dy)
 }
 
 /* h1 of 8-242 in column dx: between rows 0 and 1 */
-static int half_vertical_raw(const struct window *w, int dx)
+static int half_vertical_raw(const struct ref_window *w, int dx)
 {
     int v[6];
     for (int i = 0; i < 6; i++)
@@ -43,18 +43,18 @@ static int half_vertical_raw(const struct window *w, int dx)
     return tap6(v);
 }
 
-static int half_horizontal(const struct window *w, int dy)
+static int half_horizontal(const struct ref_window *w, int dy)
 {
     return ref_clip1((half_horizontal_raw(w, dy) + 16) >> 5, w->bit_depth);
 }
 
-static int half_vertical(const struct window *w, int dx)
+static int half_vertical(const struct ref_window *w, int dx)
 {
     return ref_clip1((half_vertical_raw(w, dx) + 16) >> 5, w->bit_depth);
 }
 
 /* j: between both */
-static int half_centre(const struct window *w)
+static int half_centre(const struct ref_window *w)
 {
     int v[6];
     for (int i = 0; i < 6; i++)
@@ -68,7 +68,7 @@ static int average(int a, int b)
 }
 
 /* Table 8-12 */
-static int luma_sample(const struct window *w, int x_frac, int y_frac)
+static int luma_sample(const struct ref_window *w, int x_frac, int y_frac)
 {
     switch (4 * y_frac + x_frac) {
     case 0: /* G */
@@ -111,7 +111,7 @@ void ref_inter_luma(const uint16_t *plane, uint32_t stride, int width, int heigh
 {
     for (int j = 0; j < h; j++)
         for (int i = 0; i < w; i++) {
-            struct window win = {
+            struct ref_window win = {
                 plane, stride, width, height, x + i + (mv_x >> 2), y + j + (mv_y >> 2), bit_depth};
 
             pred[j * w + i] = (uint16_t)luma_sample(&win, mv_x & 3, mv_y & 3);
@@ -126,13 +126,13 @@ void ref_inter_chroma(const uint16_t *plane, uint32_t stride, int width, int hei
     int fy = (mv_y & ((1 << frac_bits_y) - 1)) << (3 - frac_bits_y);
     for (int j = 0; j < h; j++)
         for (int i = 0; i < w; i++) {
-            struct window win = {plane,
-                                 stride,
-                                 width,
-                                 height,
-                                 x + i + (mv_x >> frac_bits_x),
-                                 y + j + (mv_y >> frac_bits_y),
-                                 0};
+            struct ref_window win = {plane,
+                                     stride,
+                                     width,
+                                     height,
+                                     x + i + (mv_x >> frac_bits_x),
+                                     y + j + (mv_y >> frac_bits_y),
+                                     0};
             int sum = (8 - fx) * (8 - fy) * sample(&win, 0, 0) +
                       fx * (8 - fy) * sample(&win, 1, 0) + (8 - fx) * fy * sample(&win, 0, 1) +
                       fx * fy * sample(&win, 1, 1);

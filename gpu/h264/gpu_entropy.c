@@ -314,7 +314,7 @@ static int need_copy(struct gpu_entropy_batch *b)
     if (b->copy_count < b->copy_capacity)
         return GPU_OK;
     uint32_t capacity = 2 * b->copy_capacity + 16;
-    struct batch_copy *grown = realloc(b->copies, capacity * sizeof(*grown));
+    struct entropy_copy *grown = realloc(b->copies, capacity * sizeof(*grown));
     if (!grown)
         return GPU_ERR_NOMEM;
     b->copies = grown;
@@ -336,7 +336,7 @@ static int fetch_array(struct gpu_entropy_batch *b, uint32_t binding, uint64_t f
         if (size > b->staging.size - b->staged)
             return GPU_ERR_INVALID; /* a picture is fetched twice */
         place = (struct gpu_place){b->staging.buffer, b->staged, false};
-        b->copies[b->copy_count++] = (struct batch_copy){to, b->staged, size};
+        b->copies[b->copy_count++] = (struct entropy_copy){to, b->staged, size};
         b->staged += size;
     }
     VkBufferCopy copy = {from, place.offset, size};

@@ -38,7 +38,7 @@ struct batch_slice {
 };
 
 /* A copy that a fetch leaves to the host. */
-struct batch_copy {
+struct entropy_copy {
     void *to;
     uint64_t from, size;
 };
@@ -56,7 +56,7 @@ struct gpu_entropy_batch {
     struct gpu_buffer results; /* results, then coefficient block counts, for the host */
     struct gpu_buffer staging; /* fetched arrays that do not go to an arena; grows */
     uint64_t staged;
-    struct batch_copy *copies;
+    struct entropy_copy *copies;
     uint32_t copy_count, copy_capacity;
 
     struct gpu_queue *queue, *down;

@@ -9,7 +9,7 @@
 
 enum { IMAGES = 1, BUFFER = 2 }; /* resources */
 
-struct transfer {
+struct slot_transfer {
     struct gpu_image *images; /* of three planes */
     uint32_t layer;
     VkBuffer buffer;
@@ -25,7 +25,7 @@ static bool is_plane(const struct gpu_image *image)
 
 static void record_transfer(struct gpu *g, VkCommandBuffer commands, void *ctx)
 {
-    const struct transfer *t = ctx;
+    const struct slot_transfer *t = ctx;
     struct barrier_state state = {0};
     uint64_t offset = 0;
     barrier_accessed(&state, BARRIER_COMPUTE, 0, IMAGES);
@@ -70,7 +70,7 @@ static int transfer(struct recon *r, struct gpu_image *images, uint32_t layer, b
     for (int i = 0; i < 3; at += sizes[i++])
         if (write && is_plane(&images[i]))
             memcpy(at, planes[i], sizes[i]);
-    struct transfer t = {images, layer, buffer.buffer, write};
+    struct slot_transfer t = {images, layer, buffer.buffer, write};
     TRY(gpu_run(g, record_transfer, &t));
     at = buffer.map;
     for (int i = 0; i < 3; at += sizes[i++])

@@ -91,7 +91,7 @@ static void look(const struct isp_params *p, const struct isp_source *source, ui
 }
 
 /* The largest sizes of all tiles */
-struct shape {
+struct fuse_shape {
     uint32_t columns, rows, loads;
 };
 
@@ -101,7 +101,7 @@ static uint32_t most(uint32_t a, uint32_t b)
 }
 
 /* The smallest rectangle that the pass can make. False: too large. */
-static bool enclose(const struct box *box, struct box *rect, struct shape *shape,
+static bool enclose(const struct box *box, struct box *rect, struct fuse_shape *shape,
                     uint32_t tile[TILE_WORDS])
 {
     const struct box nothing = {8, 4, 10, 8};
@@ -119,15 +119,15 @@ static bool enclose(const struct box *box, struct box *rect, struct shape *shape
     tile[1] = pairs | loads << 8 | rows << 16;
     tile[2] = (65536 + rows / 4 - 1) / (rows / 4);
     tile[3] = (65536 + loads - 1) / loads;
-    *shape = (struct shape){most(shape->columns, columns), most(shape->rows, rows),
-                            most(shape->loads, loads)};
+    *shape = (struct fuse_shape){most(shape->columns, columns), most(shape->rows, rows),
+                                 most(shape->loads, loads)};
     if (most(pairs, 16) * rows / 4 > ISP_FUSED_THREADS)
         return false;
     return shape->columns * shape->rows + shape->columns / 2 + 1 <= ISP_RECT_TEXELS &&
            shape->loads * (shape->rows + 4) <= ISP_RECT_LOADS;
 }
 
-static uint32_t address(const struct shape *shape, uint32_t x, uint32_t y)
+static uint32_t address(const struct fuse_shape *shape, uint32_t x, uint32_t y)
 {
     uint32_t half = shape->columns / 2;
     return half + 1 + y * half + x / 2 + x % 2 * half * shape->rows;
@@ -154,7 +154,7 @@ static void write_entries(const struct view *view, const struct box *rect, uint3
     }
 }
 
-static uint32_t finished(const struct shape *shape, uint32_t entry)
+static uint32_t finished(const struct fuse_shape *shape, uint32_t entry)
 {
     uint32_t px = entry >> 10 & 0xff, py = entry >> 18 & 0xff, y = entry >> 5 & 31, x = entry & 31;
     if (entry == NOT_SEEN)
@@ -165,7 +165,7 @@ static uint32_t finished(const struct shape *shape, uint32_t entry)
 }
 
 /* A region at its own size */
-static bool fill_plain(const struct isp_args *args, struct shape *shape, uint32_t *table)
+static bool fill_plain(const struct isp_args *args, struct fuse_shape *shape, uint32_t *table)
 {
     uint32_t columns = tiles(args->out_width, ISP_FUSED_X),
              rows = tiles(args->out_height, ISP_FUSED_Y);
@@ -180,8 +180,8 @@ static bool fill_plain(const struct isp_args *args, struct shape *shape, uint32_
     return fits;
 }
 
-static bool fill_map(const struct isp_params *p, const struct isp_args *args, struct shape *shape,
-                     uint32_t *table)
+static bool fill_map(const struct isp_params *p, const struct isp_args *args,
+                     struct fuse_shape *shape, uint32_t *table)
 {
     uint32_t columns = tiles(args->out_width, ISP_FUSED_X),
              rows = tiles(args->out_height, ISP_FUSED_Y);
@@ -205,7 +205,7 @@ static bool fill_map(const struct isp_params *p, const struct isp_args *args, st
 bool isp_fuse_fill(const struct isp_params *p, const struct isp_args *args, uint32_t *table,
                    uint32_t *rect)
 {
-    struct shape shape = {0};
+    struct fuse_shape shape = {0};
     if (!(isp_sampling(p) == ISP_SAMPLE_NONE ? fill_plain(args, &shape, table)
                                              : fill_map(p, args, &shape, table)))
         return false;
